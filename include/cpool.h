@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool.h - a thread-safe, lock-free pool of fixed-size slots with per-thread
+ * caches.
+ *
+ * OVERVIEW
+ *
+ * A pool is created once, with the size and the number of its slots.  From
+ * then on any thread takes slots from it and any thread gives them back:
+ *
+ *     cpool_config_t config = CPOOL_CONFIG_INIT;
+ *     cpool_t *jobs;
+ *
+ *     config.name = "jobs";
+ *     config.slot_size = sizeof(struct job);
+ *     config.capacity = 100000;
+ *     if (cpool_create(&jobs, &config) != 0)
+ *         ...
+ *     struct job *job = cpool_alloc(jobs);    NULL when all are out
+ *     ...
+ *     cpool_free(jobs, job);
+ *     ...
+ *     cpool_destroy(jobs);
+ *
+ * What it is: each thread keeps a magazine of free slots of each pool it uses.
+ * Allocating pops it, freeing pushes it, without a locked instruction, a fence
+ * or a call.  When it runs empty or full it is exchanged, whole, with a global
+ * depot: one compare-and-swap for dozens of slots.
+ *
+ * What it is not: it does not serve mixed sizes, it does not call constructors,
+ * and it is no garbage collector: a slot freed while somebody still uses it is
+ * a bug here as everywhere.  What a thread has cached another cannot allocate,
+ * so a pool shared by N threads wants N x magazine_rounds x 2 slots more than
+ * the program has live at once.
+ *
+ * NOTES
+ *
+ * Free slots are never read or written by the library.  A slot keeps its bytes
+ * from free to the next alloc; objects constructed in it stay constructed, and
+ * a stray write to a freed slot cannot damage the pool.
+ *
+ * Fork: the child may go on using every pool.  Slots that vanished threads had
+ * cached return to the depot; slots they had live stay live.  A thread that
+ * was exchanging a magazine at the very moment of the fork may take up to one
+ * magazine's rounds out of circulation in the child.
+ *
+ * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, and so
+ * are cpool_owns, cpool_index and cpool_at.  Nothing else is.
+ *
+ * Threads: a thread's caches return to the depot when it ends, whatever way it
+ * ends.  Destructors of thread-specific data may allocate and free, before and
+ * after the library's own has run.
+ *
+ * Progress is stated for every function in these terms: wait-free (a bounded
+ * number of own steps), lock-free (some thread always completes), may block (a
+ * mutex), and whether it may make a system call.  "First use" is a thread's
+ * first alloc or free on a pool: it registers a cache under a mutex.
+ */
+#ifndef CPOOL_H
+#define CPOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cpool/version.h>
+
+#if defined(__GNUC__)
+#define CPOOL_API __attribute__((__visibility__("default")))
+#else
+#define CPOOL_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A pool.  Opaque, but for the prefix that <cpool/fast.h> describes. */
+typedef struct cpool cpool_t;
+
+/* One owner's cache of one pool; see cpool_cache. */
+typedef struct cpool_entry cpool_cache_t;
+
+/*
+ * ---- Error codes ---------------------------------------------------------
+ *
+ * Functions that can fail return 0 or one of these, all negative.  Codes in
+ * the second group are mistakes of the caller that are found while a pool is
+ * in use; they reach the error handler (cpool_set_error_handler).
+ */
+enum {
+    CPOOL_OK = 0,
+
+    CPOOL_ENULL = -1,        /* a required pointer is NULL */
+    CPOOL_ESTRUCT = -2,      /* config.size or stats.size is not one this library knows */
+    CPOOL_ESLOTSIZE = -3,    /* slot_size is zero */
+    CPOOL_EALIGN = -4,       /* slot_align is no power of two, or above CPOOL_ALIGN_MAX */
+    CPOOL_EOFFSET = -5,      /* slot_offset is larger than slot_size */
+    CPOOL_ECAPACITY = -6,    /* capacity is zero or above CPOOL_CAPACITY_MAX */
+    CPOOL_EOVERFLOW = -7,    /* the pool would not fit into the address space */
+    CPOOL_EROUNDS = -8,      /* magazine_rounds is out of range for this capacity */
+    CPOOL_EFLAGS = -9,       /* unknown bits in flags */
+    CPOOL_ECACHES = -10,     /* thread_caches is above CPOOL_THREAD_CACHES_MAX */
+    CPOOL_EMEMSIZE = -11,    /* memory_size is below cpool_memory_required */
+    CPOOL_EMEMALIGN = -12,   /* memory is not aligned to CPOOL_MEMORY_ALIGN */
+    CPOOL_EMEMORY = -13,     /* memory_size is given without memory */
+    CPOOL_ENOMEM = -14,      /* the operating system refused memory */
+    CPOOL_ESYSTEM = -15,     /* the operating system refused another resource */
+    CPOOL_EDRY = -16,        /* fewer slots are free than were asked for */
+
+    CPOOL_EPOOL = -17,       /* not a pool: NULL, never created, or destroyed */
+    CPOOL_EFOREIGN = -18,    /* the address lies outside the pool's slab */
+    CPOOL_EMISALIGNED = -19, /* the address lies inside a slot, not at its start */
+    CPOOL_EUNUSED = -20,     /* the slot has never been handed out */
+    CPOOL_EDOUBLEFREE = -21, /* the slot is free already (checked pools) */
+    CPOOL_EGUARD = -22,      /* bytes around the slot were overwritten (checked pools) */
+    CPOOL_EOWNER = -23       /* the cache belongs to another thread (checked pools) */
+};
+
+/*
+ * cpool_strerror - a short English sentence for an error code.
+ *
+ * Returns a static string, never NULL, for unknown codes too.
+ * Any thread; wait-free; async-signal-safe.
+ */
+CPOOL_API const char *cpool_strerror(int code);
+
+/* What the error handler is told. */
+typedef struct cpool_error {
+    size_t size;          /* bytes in this structure */
+    int code;             /* CPOOL_EPOOL ... */
+    const char *text;     /* one line: what, which pool, which address, nearest slot */
+    const char *function; /* the public function that found it */
+    cpool_t *pool;        /* as passed by the caller; may be no pool at all */
+    const char *name;     /* the pool's name; "" when it is not known */
+    const void *address;  /* the offending address, or NULL */
+    const void *slot;     /* the nearest slot, or NULL when there is none */
+    size_t index;         /* that slot's index, or 0 */
+    const void *site;     /* return address of the slot's last alloc or free
+                             (checked pools), or NULL */
+} cpool_error_t;
+
+/*
+ * A handler may be called by any thread that misuses a pool, and by several at
+ * once.  If it returns, the operation that was found wrong is refused, and the
+ * pool is unharmed.  It must not call into the pool concerned.
+ */
+typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context);
+
+/*
+ * cpool_set_error_handler - replaces what happens on a caller's mistake.
+ *
+ * handler   called with each report; NULL restores the default, which writes
+ *           the text to standard error without allocating and then aborts
+ * context   passed to the handler as it is
+ *
+ * Any thread, but a report being made at this moment may still reach the old
+ * handler.  May block (a mutex of its own).
+ */
+CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *context);
+
+/*
+ * ---- Configuration -------------------------------------------------------
+ */
+
+/* The strictest slot alignment that can be asked for, bytes. */
+#define CPOOL_ALIGN_MAX ((size_t)2 * 1024 * 1024)
+
+/* The largest capacity, slots. */
+#define CPOOL_CAPACITY_MAX ((size_t)UINT32_MAX)
+
+/* The largest number of rounds in a magazine. */
+#define CPOOL_ROUNDS_MAX ((size_t)65535)
+
+/* The largest number of threads that may hold a cache of one pool. */
+#define CPOOL_THREAD_CACHES_MAX ((size_t)65535)
+
+/* Alignment that caller-provided memory must have, bytes. */
+#define CPOOL_MEMORY_ALIGN ((size_t)64)
+
+/*
+ * Flags.
+ *
+ * CPOOL_CHECKED   Every operation is verified: double free, bytes before and
+ *                 after each slot, use of a cache by the wrong thread; leaks
+ *                 are reported by the address that allocated them.  Costs time
+ *                 in this pool only, and 24 bytes or more of memory a slot.
+ */
+#define CPOOL_CHECKED 0x1u
+
+/*
+ * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need;
+ * new members are appended, and a program built against an older header keeps
+ * working with a newer library.
+ */
+typedef struct cpool_config {
+    size_t size;            /* sizeof(cpool_config_t), set by the initialiser */
+    const char *name;       /* for reports; copied, 31 bytes at most; may be NULL */
+    size_t slot_size;       /* bytes, 1 or more */
+    size_t slot_align;      /* bytes, a power of two up to CPOOL_ALIGN_MAX;
+                               0: the largest power of two that divides
+                               slot_size, at most that of max_align_t */
+    size_t slot_offset;     /* bytes, up to slot_size: it is slot + offset that
+                               is aligned */
+    size_t capacity;        /* slots, 1 to CPOOL_CAPACITY_MAX */
+    size_t magazine_rounds; /* slots that move to and from the depot at once,
+                               up to CPOOL_ROUNDS_MAX; 0: chosen from capacity */
+    unsigned flags;         /* CPOOL_CHECKED, or 0 */
+    size_t thread_caches;   /* threads that may hold a cache at the same time;
+                               further ones work without, at the depot; 0: 4096,
+                               or 16 in caller-provided memory */
+    void *memory;           /* NULL: taken from the operating system.  Else the
+                               pool with all its bookkeeping is laid out here,
+                               and takes no other memory */
+    size_t memory_size;     /* bytes at memory */
+} cpool_config_t;
+
+#define CPOOL_CONFIG_INIT                                                      \
+    {                                                                          \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0u, 0, NULL, 0            \
+    }
+
+/*
+ * cpool_memory_required - how much caller-provided memory a configuration needs.
+ *
+ * config   as for cpool_create; memory and memory_size are ignored
+ *
+ * Returns the bytes needed at an address aligned to CPOOL_MEMORY_ALIGN: exactly
+ * that many are enough, wherever they lie.  0 when the configuration is wrong;
+ * cpool_create then says in what way.
+ * Any thread; wait-free.
+ */
+CPOOL_API size_t cpool_memory_required(const cpool_config_t *config);
+
+/*
+ * ---- Creation and destruction --------------------------------------------
+ */
+
+/*
+ * cpool_create - makes a pool.
+ *
+ * pool     receives the pool; set to NULL on every failure
+ * config   copied; need not outlive the call
+ *
+ * Reserves address space for the whole pool and touches next to none of it:
+ * the cost does not depend on the capacity.  Slots become resident as they are
+ * used for the first time.  (Lazy initialisation by watermark: B. Kenwright,
+ * "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
+ *
+ * Returns 0, or a negative code: CPOOL_ENULL to CPOOL_ESYSTEM, each naming the
+ * one thing that is wrong; nothing is left behind then.
+ * Any thread; may block; makes system calls.
+ */
+CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config);
+
+/*
+ * cpool_destroy - returns everything to the operating system, live slots too.
+ *
+ * pool   no thread may be using it, or use it later, but threads that used it
+ *        may live on.  NULL is a no-op.
+ *
+ * Returns the number of slots that were still live (at most INT_MAX), 0 when
+ * all had been freed.  A pointer that is not a living pool is reported as
+ * CPOOL_EPOOL, and that code returned.  Checked pools print the live slots by
+ * the address that allocated them to standard error.
+ * May block; makes system calls.
+ */
+CPOOL_API int cpool_destroy(cpool_t *pool);
+
+/*
+ * ---- Allocating and freeing ----------------------------------------------
+ *
+ * In this group `pool` must be a living pool: for the sake of speed the inline
+ * path does not test it, and NULL traps at the first access.
+ */
+
+/*
+ * cpool_alloc - takes a slot.
+ *
+ * Returns the slot, its bytes as they were last left (zero on first use), or
+ * NULL when none can be had: all are live or in other threads' caches, or the
+ * operating system refused memory.
+ * Any thread.  Wait-free from the thread's magazine; else lock-free; makes a
+ * system call when slots are used for the first time; first use may block.
+ * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
+ *
+ * inline void *cpool_alloc(cpool_t *pool);
+ */
+
+/*
+ * cpool_free - gives a slot back, from whichever thread.
+ *
+ * slot   from an alloc on the same pool, not freed since.  NULL is a no-op.
+ *
+ * Always verified: an address outside the slab (CPOOL_EFOREIGN), inside a slot
+ * (CPOOL_EMISALIGNED), or of a slot never handed out (CPOOL_EUNUSED) is
+ * reported and refused.  Checked pools find CPOOL_EDOUBLEFREE and CPOOL_EGUARD
+ * as well.  Never fails otherwise, and makes no system call after first use.
+ * Any thread.  Wait-free into the thread's magazine; else lock-free; first use
+ * may block.
+ *
+ * inline void cpool_free(cpool_t *pool, void *slot);
+ */
+
+/*
+ * cpool_calloc - cpool_alloc, with the slot_size bytes set to zero.
+ */
+CPOOL_API void *cpool_calloc(cpool_t *pool);
+
+/*
+ * cpool_alloc_bulk - takes up to n slots.
+ *
+ * slots   receives them; room for n
+ *
+ * Returns the number obtained, less than n only when the pool ran dry.  A NULL
+ * slots with n > 0 is reported as CPOOL_ENULL, and 0 returned.
+ * Any thread; progress as cpool_alloc.
+ */
+CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n);
+
+/*
+ * cpool_alloc_bulk_all - takes n slots, or none.
+ *
+ * Returns 0, or CPOOL_EDRY when fewer could be had (slots is then undefined),
+ * or CPOOL_ENULL, reported, for NULL slots with n > 0.
+ * Any thread; progress as cpool_alloc.
+ */
+CPOOL_API int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n);
+
+/*
+ * cpool_free_bulk - gives n slots back.
+ *
+ * slots   each entry as for cpool_free, NULL included.  One that is refused is
+ *         reported; the others are freed all the same.
+ *
+ * Any thread; progress as cpool_free.
+ */
+CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
+
+/*
+ * cpool_depot_alloc, cpool_depot_free - as cpool_alloc and cpool_free, but past
+ * the calling thread's cache, straight from and to the depot.
+ *
+ * For signal handlers, and for threads that allocate too seldom to deserve a
+ * cache.  Several times slower than the cached pair.
+ * Any thread; lock-free, as long as not more than 64 threads are inside these
+ * two at once; async-signal-safe; alloc makes a system call when slots are
+ * used for the first time.
+ */
+CPOOL_API void *cpool_depot_alloc(cpool_t *pool);
+CPOOL_API void cpool_depot_free(cpool_t *pool, void *slot);
+
+/*
+ * ---- Explicit caches -----------------------------------------------------
+ */
+
+/*
+ * cpool_cache - the calling thread's own cache of a pool.
+ *
+ * For workers that carry a context: allocating through it skips the thread
+ * lookup.  The handle is valid in this thread only, until the thread ends, the
+ * pool is reset or the pool is destroyed.  Checked pools report CPOOL_EOWNER
+ * when another thread uses it.
+ *
+ * Returns the cache, or NULL when this thread can have none (thread_caches are
+ * all taken, or no memory); cpool_alloc and cpool_free work even then.
+ * May block; may make system calls.
+ */
+CPOOL_API cpool_cache_t *cpool_cache(cpool_t *pool);
+
+/*
+ * cpool_cache_create - a cache that belongs to whoever holds the handle.
+ *
+ * For fibers and tasks that migrate between threads.  At any moment one thread
+ * at most may be using it, and handing it over must synchronise (as handing
+ * over the fiber does anyway).
+ *
+ * cache   receives the cache; set to NULL on failure
+ *
+ * Returns 0, CPOOL_ENULL, or CPOOL_ENOMEM when thread_caches are all taken.
+ * It counts as one of the pool's thread_caches until destroyed.
+ * May block; may make system calls.
+ */
+CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool);
+
+/*
+ * cpool_cache_destroy - returns its slots to the depot and gives it up.
+ *
+ * cache   from cpool_cache_create; NULL is a no-op.  Before the pool's end or
+ *         reset, which end the pool's caches by themselves.  A thread's own
+ *         cache is reported as CPOOL_EOWNER and left alone.
+ *
+ * May block.
+ */
+CPOOL_API void cpool_cache_destroy(cpool_cache_t *cache);
+
+/*
+ * cpool_cache_alloc, cpool_cache_free - as cpool_alloc and cpool_free, through
+ * an explicit cache.  The owner only; progress as there.
+ *
+ * inline void *cpool_cache_alloc(cpool_cache_t *cache);
+ * inline void cpool_cache_free(cpool_cache_t *cache, void *slot);
+ */
+
+/*
+ * cpool_flush - gives all slots in the calling thread's cache to the depot.
+ *
+ * Before a thread goes to sleep for long.  The cache stays usable.
+ * Lock-free; makes no system call.
+ */
+CPOOL_API void cpool_flush(cpool_t *pool);
+
+/*
+ * cpool_reset - takes back every slot at once, live ones included.
+ *
+ * The caller guarantees that no thread is using the pool meanwhile, and that
+ * none touches an old slot afterwards.  Afterwards the pool is as new: slots
+ * come in order of address again; their bytes are as they were left.  Ends all
+ * caches: handles from cpool_cache and cpool_cache_create are void.
+ *
+ * Returns the number of slots released: those that were live.
+ * May block; cost depends on the number of caches, not on that of slots
+ * (checked pools verify every guard).
+ */
+CPOOL_API size_t cpool_reset(cpool_t *pool);
+
+/*
+ * ---- Asking --------------------------------------------------------------
+ */
+
+/*
+ * cpool_owns - whether p is the address of one of the pool's slots.
+ *
+ * True for every slot, live, free or never used; false for any other address.
+ * Any thread; wait-free; async-signal-safe.
+ */
+CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
+
+/*
+ * cpool_index - a slot's index, 0 to capacity - 1.   cpool_at - the reverse.
+ *
+ * An address that is not a slot gives SIZE_MAX, an index beyond the capacity
+ * gives NULL.
+ * Any thread; wait-free; async-signal-safe.
+ */
+CPOOL_API size_t cpool_index(const cpool_t *pool, const void *slot);
+CPOOL_API void *cpool_at(const cpool_t *pool, size_t index);
+
+/*
+ * A pool's figures.  While other threads use the pool the counts of slots are
+ * an estimate; when they pause, exact, and then
+ *
+ *     live + in_depot + in_caches + fresh = capacity
+ *
+ * Start from CPOOL_STATS_INIT; new members are appended.
+ */
+typedef struct cpool_figures {
+    size_t size;            /* sizeof(cpool_stats_t), set by the initialiser */
+    size_t capacity;        /* slots */
+    size_t live;            /* slots in the hands of callers */
+    size_t in_depot;        /* free slots every thread can have */
+    size_t in_caches;       /* free slots in the caches of threads */
+    size_t fresh;           /* slots never handed out */
+    size_t high_water;      /* most slots ever taken from the fresh ones: an
+                               upper bound of the most ever live */
+    size_t slot_size;       /* bytes, as configured */
+    size_t slot_stride;     /* bytes from one slot to the next */
+    size_t magazine_rounds; /* slots in a full magazine */
+    size_t magazines;       /* magazines made so far */
+    size_t thread_caches;   /* caches registered now */
+    uint64_t exchanges;     /* stacks of the depot pushed and popped so far */
+    uint64_t cas_retries;   /* compare-and-swaps that had to be repeated */
+    size_t reserved_bytes;  /* address space taken */
+    size_t committed_bytes; /* of it, bytes that may become resident */
+} cpool_stats_t;
+
+#define CPOOL_STATS_INIT                                                       \
+    {                                                                          \
+        sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0     \
+    }
+
+/*
+ * cpool_stats - reads the figures.
+ *
+ * Returns 0, CPOOL_ENULL, or CPOOL_ESTRUCT for a stats.size this library does
+ * not know.
+ * Any thread; may block; makes no system call.
+ */
+CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
+
+/*
+ * cpool_print - writes the figures for a person, cpool_print_json for a program
+ * (one object, one line).
+ *
+ * Any thread; may block, and does what the stream does.
+ */
+CPOOL_API void cpool_print(const cpool_t *pool, FILE *out);
+CPOOL_API void cpool_print_json(const cpool_t *pool, FILE *out);
+
+#include <cpool/fast.h>
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPOOL_H */

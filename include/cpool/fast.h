@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/fast.h - the inline path of libcpool, and the little it may know.
+ *
+ * Included by <cpool.h>; never include it yourself.
+ *
+ * Allocating and freeing a slot are a dozen instructions on memory that only
+ * the calling thread writes.  To be inlined into the caller they need to know
+ * the layout of three things, and those three only are frozen:
+ *
+ *   the pool's prefix        where the slab lies, and how to divide by the
+ *                            stride without dividing
+ *   a thread's cache entry   how many rounds its loaded magazine holds
+ *   the thread's table       one word of thread-local storage: the address of
+ *                            an array of cache entries
+ *
+ *   cpool_thread_table_abi1 --> +--------+--------+--------+---
+ *                               | unused | pool A | pool B | ...   entries
+ *                               +--------+--------+--------+---
+ *                                            | rounds
+ *                                            v
+ *                                 [ slot | slot | slot |   |   ]   magazine
+ *                                    0      1      2 = count - 1
+ *
+ * A pool knows its entry's byte offset in every thread's table.  A thread that
+ * has never used the pool finds zeroes there: an entry that is both empty
+ * (count 0) and full (limit 0), so that the first alloc or free falls into the
+ * slow path without any test for "no cache yet".  Pools whose mode needs more
+ * work per operation keep their entries that way for ever.
+ *
+ * The names ending in an underscore are not for use outside this file.  A
+ * change to any of this changes the number in the thread table's name, so that
+ * a program built against another layout fails to link instead of running.
+ */
+#ifndef CPOOL_FAST_H
+#define CPOOL_FAST_H
+
+#ifndef CPOOL_H
+#error "include <cpool.h> instead of <cpool/fast.h>"
+#endif
+
+/*
+ * The first bytes of every pool: constant from creation to destruction, so that
+ * the cache line they lie in is never taken away from anybody.
+ */
+struct cpool_prefix {
+    uintptr_t base;         /* address of slot 0 */
+    uintptr_t inverse;      /* inverse of the stride's odd part, modulo 2^word */
+    uintptr_t table_offset; /* of this pool's entry in a thread's table, bytes */
+    uintptr_t shift;        /* log2 of the stride's power-of-two part */
+};
+
+/*
+ * One owner's cache of one pool, a cache line of its own.  Written by its owner
+ * alone; `count` is read by others for statistics, hence atomic.
+ */
+struct cpool_entry {
+    uintptr_t count; /* atomic: rounds in the loaded magazine */
+    uintptr_t limit; /* rounds the loaded magazine can hold; 0: none loaded */
+    void **rounds;   /* the loaded magazine's rounds, the next one on top */
+    uintptr_t bound; /* slots below this index have been handed out, as far as
+                        the owner has looked; the slow path looks again */
+    cpool_t *pool;   /* the pool it caches, or NULL while unused */
+    void *home;      /* the library's own part of this cache */
+    uintptr_t reserved[8 - 6];
+};
+
+/* The out-of-line halves, entered when a cache is empty or full, when a
+ * pointer is NULL or not a slot, or when the pool has no inline path. */
+CPOOL_API void *cpool_alloc_slow(cpool_t *pool);
+CPOOL_API void cpool_free_slow(cpool_t *pool, void *slot);
+CPOOL_API void *cpool_cache_alloc_slow(cpool_cache_t *cache);
+CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot);
+
+#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE)
+
+/*
+ * Initial-exec: one load from a constant offset to the thread pointer, and no
+ * call into the dynamic linker.  It takes eight bytes of the static TLS block,
+ * which leaves room for libraries loaded with dlopen as well.
+ */
+#if defined(__cplusplus)
+extern CPOOL_API __thread char *cpool_thread_table_abi1
+#else
+CPOOL_API extern _Thread_local char *cpool_thread_table_abi1
+#endif
+#if defined(__ELF__)
+    __attribute__((tls_model("initial-exec")))
+#endif
+    ;
+
+#define CPOOL_LIKELY_(x) __builtin_expect(!!(x), 1)
+#define CPOOL_UNLIKELY_(x) __builtin_expect(!!(x), 0)
+
+/*
+ * C99 inline: these definitions serve the inliner, and the library emits the
+ * same functions as ordinary symbols for dlsym and foreign-function users.
+ */
+#if defined(__cplusplus) || defined(__GNUC_STDC_INLINE__)
+#define CPOOL_INLINE_ inline
+#else
+#define CPOOL_INLINE_ extern __inline__ __attribute__((__gnu_inline__))
+#endif
+
+/*
+ * Orders.  `count` has one writer, so its own thread needs no order at all:
+ * relaxed loads and stores keep it whole for those who read it from outside.
+ * The one exception is the store that follows a round into the magazine on
+ * free: it is a release, so that whoever acquires the new count (a child of
+ * fork that adopts the cache of a thread that did not survive) also sees the
+ * round.  On x86 the two are the same instruction.
+ */
+
+/* What it does, its contract and its errors: see cpool_alloc in <cpool.h>. */
+CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
+{
+    uintptr_t left = __atomic_load_n(&cache->count, __ATOMIC_RELAXED) - 1u;
+    void *slot;
+
+    if (CPOOL_UNLIKELY_((intptr_t)left < 0))
+        return cpool_cache_alloc_slow(cache);
+    slot = cache->rounds[left];
+    __atomic_store_n(&cache->count, left, __ATOMIC_RELAXED);
+    return slot;
+}
+
+CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
+{
+    const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)pool;
+    cpool_cache_t *cache =
+        (cpool_cache_t *)(void *)(cpool_thread_table_abi1 + prefix->table_offset);
+    uintptr_t left = __atomic_load_n(&cache->count, __ATOMIC_RELAXED) - 1u;
+    void *slot;
+
+    if (CPOOL_UNLIKELY_((intptr_t)left < 0))
+        return cpool_alloc_slow(pool);
+    slot = cache->rounds[left];
+    __atomic_store_n(&cache->count, left, __ATOMIC_RELAXED);
+    return slot;
+}
+
+/*
+ * Validation of a freed pointer, for any stride, without a division.  With
+ * stride = odd * 2^shift, multiplying the byte offset by the inverse of `odd`
+ * modulo 2^word divides it exactly when it is divisible by `odd`, and the
+ * rotation then moves any bit below 2^shift to the top: what is not a multiple
+ * of the stride becomes a number larger than every possible index (Granlund
+ * and Montgomery, "Division by invariant integers using multiplication", PLDI
+ * 1994, section 9).  One comparison therefore refuses pointers below the slab,
+ * above it, between two slots, and to slots never handed out; NULL too.
+ */
+#define CPOOL_INDEX_(prefix, slot, index)                                              \
+    do {                                                                               \
+        uintptr_t cpool_scaled_ = ((uintptr_t)(slot) - (prefix)->base) * (prefix)->inverse; \
+        uintptr_t cpool_word_ = sizeof(uintptr_t) * 8u;                                \
+        (index) = (cpool_scaled_ >> (prefix)->shift) |                                 \
+                  (cpool_scaled_ << ((cpool_word_ - (prefix)->shift) & (cpool_word_ - 1u))); \
+    } while (0)
+
+CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
+{
+    const struct cpool_prefix *prefix =
+        (const struct cpool_prefix *)(const void *)cache->pool;
+    uintptr_t count = __atomic_load_n(&cache->count, __ATOMIC_RELAXED);
+    uintptr_t index;
+
+    CPOOL_INDEX_(prefix, slot, index);
+    if (CPOOL_LIKELY_(index < cache->bound) &&
+        CPOOL_LIKELY_(count < cache->limit)) {
+        cache->rounds[count] = slot;
+        __atomic_store_n(&cache->count, count + 1u, __ATOMIC_RELEASE);
+    } else {
+        cpool_cache_free_slow(cache, slot);
+    }
+}
+
+CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
+{
+    const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)pool;
+    cpool_cache_t *cache =
+        (cpool_cache_t *)(void *)(cpool_thread_table_abi1 + prefix->table_offset);
+    uintptr_t count = __atomic_load_n(&cache->count, __ATOMIC_RELAXED);
+    uintptr_t index;
+
+    CPOOL_INDEX_(prefix, slot, index);
+    if (CPOOL_LIKELY_(index < cache->bound) &&
+        CPOOL_LIKELY_(count < cache->limit)) {
+        cache->rounds[count] = slot;
+        __atomic_store_n(&cache->count, count + 1u, __ATOMIC_RELEASE);
+    } else {
+        cpool_free_slow(pool, slot);
+    }
+}
+
+#else /* no GNU extensions: the ordinary symbols serve */
+
+CPOOL_API void *cpool_alloc(cpool_t *pool);
+CPOOL_API void cpool_free(cpool_t *pool, void *slot);
+CPOOL_API void *cpool_cache_alloc(cpool_cache_t *cache);
+CPOOL_API void cpool_cache_free(cpool_cache_t *cache, void *slot);
+
+#endif
+
+#endif /* CPOOL_FAST_H */

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# include/local.mk - the public headers.
+
+include_HEADERS = include/cpool.h
+
+cpoolincludedir = $(includedir)/cpool
+cpoolinclude_HEADERS = include/cpool/fast.h
+# Made by configure from version.h.in, which is distributed instead.
+nodist_cpoolinclude_HEADERS = include/cpool/version.h

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * atomic.h - every atomic operation of the library goes through here.
+ *
+ * Floor 0.  Includes the compiler's <stdatomic.h> only.
+ *
+ * The order is a mandatory argument, written without its prefix:
+ *
+ *     cpi_load(&head, acquire)
+ *
+ * so that an operation without a stated order does not compile.  Files that
+ * use these head with an ordering table; each site cites its row in brackets.
+ *
+ * A schedule explorer or a model checker that wants to see each operation
+ * defines CPI_ATOMIC_POINT(); it runs before each of them.
+ *
+ * The second group works on plain words, which have to be plain because they
+ * stand in the public header, where C++ must be able to read them as well.
+ */
+#ifndef CPI_ATOMIC_H
+#define CPI_ATOMIC_H
+
+#include <stdatomic.h>
+
+#ifndef CPI_ATOMIC_POINT
+#define CPI_ATOMIC_POINT() ((void)0)
+#endif
+
+#define cpi_load(object, order) \
+    (CPI_ATOMIC_POINT(), atomic_load_explicit((object), memory_order_##order))
+#define cpi_store(object, value, order) \
+    (CPI_ATOMIC_POINT(), atomic_store_explicit((object), (value), memory_order_##order))
+#define cpi_exchange(object, value, order) \
+    (CPI_ATOMIC_POINT(), atomic_exchange_explicit((object), (value), memory_order_##order))
+#define cpi_fetch_add(object, value, order) \
+    (CPI_ATOMIC_POINT(), atomic_fetch_add_explicit((object), (value), memory_order_##order))
+
+/* May fail spuriously; for loops. */
+#define cpi_cas_weak(object, expected, desired, success, failure)               \
+    (CPI_ATOMIC_POINT(),                                                        \
+     atomic_compare_exchange_weak_explicit((object), (expected), (desired),     \
+                                           memory_order_##success, memory_order_##failure))
+#define cpi_cas_strong(object, expected, desired, success, failure)             \
+    (CPI_ATOMIC_POINT(),                                                        \
+     atomic_compare_exchange_strong_explicit((object), (expected), (desired),   \
+                                             memory_order_##success, memory_order_##failure))
+
+#define CPI_PLAIN_relaxed __ATOMIC_RELAXED
+#define CPI_PLAIN_acquire __ATOMIC_ACQUIRE
+#define CPI_PLAIN_release __ATOMIC_RELEASE
+
+#define cpi_word_load(word, order) (CPI_ATOMIC_POINT(), __atomic_load_n((word), CPI_PLAIN_##order))
+#define cpi_word_store(word, value, order) \
+    (CPI_ATOMIC_POINT(), __atomic_store_n((word), (value), CPI_PLAIN_##order))
+
+#endif /* CPI_ATOMIC_H */

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * bits.h - arithmetic on sizes and addresses.
+ *
+ * Floor 0.  Includes standard headers only.  All of it is pure.
+ */
+#ifndef CPI_BITS_H
+#define CPI_BITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline bool cpi_is_power_of_two(size_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+/* n rounded down to a multiple of `align`, a power of two. */
+static inline size_t cpi_align_down(size_t n, size_t align)
+{
+    return n & ~(align - 1);
+}
+
+/* n rounded up to a multiple of `align`, a power of two; the caller knows that
+ * it does not overflow. */
+static inline size_t cpi_align_up(size_t n, size_t align)
+{
+    return cpi_align_down(n + align - 1, align);
+}
+
+/* The three below return false on overflow, and leave *result alone then. */
+
+static inline bool cpi_add(size_t a, size_t b, size_t *result)
+{
+    if (a > SIZE_MAX - b)
+        return false;
+    *result = a + b;
+    return true;
+}
+
+static inline bool cpi_multiply(size_t a, size_t b, size_t *result)
+{
+    if (b != 0 && a > SIZE_MAX / b)
+        return false;
+    *result = a * b;
+    return true;
+}
+
+static inline bool cpi_align_up_checked(size_t n, size_t align, size_t *result)
+{
+    size_t sum;
+
+    if (!cpi_add(n, align - 1, &sum))
+        return false;
+    *result = cpi_align_down(sum, align);
+    return true;
+}
+
+/* The largest power of two that divides n, which is not 0. */
+static inline size_t cpi_lowest_bit(size_t n)
+{
+    return n & (~n + 1);
+}
+
+/* log2 of a power of two. */
+static inline unsigned cpi_log2(size_t power)
+{
+    unsigned log = 0;
+
+    while (power >>= 1)
+        log++;
+    return log;
+}
+
+/*
+ * The inverse of an odd number modulo 2^word.  Each step of Newton's iteration
+ * doubles the number of correct low bits, and odd x odd = 1 modulo 8 gives the
+ * first three.
+ */
+static inline uintptr_t cpi_inverse(uintptr_t odd)
+{
+    uintptr_t inverse = odd;
+    unsigned correct;
+
+    for (correct = 3; correct < sizeof inverse * 8u; correct *= 2)
+        inverse *= 2u - odd * inverse;
+    return inverse;
+}
+
+#endif /* CPI_BITS_H */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cache.h - one owner's free slots of one pool.
+ *
+ * Floor 5.  Includes slab.h, depot.h.
+ *
+ *   entry (hot, public layout)          cache (here)
+ *   +-------+-------+--------+          +--------+------------------+----------+
+ *   | count | limit | rounds |          | loaded | spare: S S E -   | dealings |
+ *   +-------+-------+--------+          +--------+------------------+----------+
+ *                       |                   |            | stocked = 2
+ *                       v                   v
+ *                  [ r r r r . . ]  magazine "loaded"
+ *
+ * Allocating pops from the loaded magazine and freeing pushes to it; that is the
+ * inline path, in <cpool/fast.h>.  Here is what happens when it is empty or
+ * full: it is swapped with a spare, and when no spare helps, with the depot.
+ * With at least one spare, an owner that moves back and forth across the edge
+ * of a magazine does not touch the depot.
+ *
+ * Invariants
+ *   spare[0 .. stocked - 1] are full, spare[stocked .. spares - 1] are empty or
+ *   missing (0).  While a magazine is loaded its own count is 0 and the entry's
+ *   is valid.
+ *
+ *   At every instant, in the order in which this thread's stores become
+ *   visible, every magazine in the cache's hands is named by loaded, by a
+ *   spare, or by dealings.taking or giving, and its rounds are told by the
+ *   larger of the two counts.  This is for the child of a fork, which finds
+ *   other threads' caches as they were at some instant (registry.c).
+ *
+ * All functions are for the owner of the cache alone.  Lock-free.
+ */
+#ifndef CPI_CACHE_H
+#define CPI_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cpool.h>
+
+#include "compiler.h"
+#include "depot.h"
+#include "slab.h"
+
+/* Spare magazines a cache can hold beside the loaded one. */
+#define CPI_SPARES 1u
+
+/* Magazines that a cache can have in its hands at once: the loaded one, the
+ * spares, and one on its way to or from the depot. */
+#define CPI_CACHE_MAGAZINES (CPI_SPARES + 2u)
+
+struct cpi_roster;
+struct cpi_thread;
+
+struct cpi_cache {
+    _Alignas(CPI_LINE) cpool_cache_t own; /* the entry, unless it is in a table */
+
+    /* Constant while the cache is registered. */
+    cpool_cache_t *entry; /* the handle: in the owner's table, or `own` */
+    cpool_cache_t *store; /* whose count and rounds are in use: the entry, but
+                             `own` if the pool has no inline path */
+    struct cpi_slab *slab;
+    struct cpi_depot *depot;
+
+    /* The owner's. */
+    uint32_t loaded; /* magazine whose rounds the store shows; 0: none */
+    _Atomic uint32_t stocked; /* spares that are full; read for figures */
+    uint32_t spare[CPI_SPARES];
+    struct cpi_dealings dealings;
+
+    /* The registry's, guarded by the lock. */
+    struct cpi_roster *roster; /* constant */
+    struct cpi_thread *owner; /* NULL: whoever has the handle */
+    struct cpi_cache *next;   /* of the same owner, or of the unused ones */
+    bool used;
+};
+
+/* A cache without a magazine.  The counters in `dealings` go on: they are the
+ * pool's, not the owner's. */
+void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_path,
+                    cpool_t *pool);
+
+/* The loaded magazine is empty, or there is none: gets one with rounds in it.
+ * False if there is none to be had. */
+bool cpi_cache_refill(struct cpi_cache *cache);
+
+/* The loaded magazine is full, or there is none: gets one with room in it. */
+void cpi_cache_spill(struct cpi_cache *cache);
+
+/* One slot, refilling or spilling as needed.  alloc returns NULL if there is
+ * none to be had. */
+void *cpi_cache_alloc(struct cpi_cache *cache);
+void cpi_cache_free(struct cpi_cache *cache, void *slot);
+
+/* Gives all magazines to the depot. */
+void cpi_cache_flush(struct cpi_cache *cache);
+
+/* Forgets all magazines. */
+void cpi_cache_discard(struct cpi_cache *cache);
+
+/* Free slots in the cache; any thread, an estimate while the owner works. */
+size_t cpi_cache_rounds(const struct cpi_cache *cache);
+
+/*
+ * Takes a run of up to n slots that have never been handed out, with the memory
+ * for the magazines that they can fill.  Returns the number, 0 when there are
+ * none left or the operating system refuses memory.
+ *
+ * Any thread.  Lock-free; makes a system call when memory must be committed.
+ */
+size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
+                       uintptr_t *first);
+
+#endif /* CPI_CACHE_H */

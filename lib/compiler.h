@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * compiler.h - what the compiler can be told, and constants of the machine.
+ *
+ * Floor 0.  Includes nothing of the library.
+ */
+#ifndef CPI_COMPILER_H
+#define CPI_COMPILER_H
+
+#if !defined(__GNUC__)
+#error "libcpool itself is built with a GNU-compatible C compiler; its users need not be"
+#endif
+
+#define CPI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define CPI_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Entered seldom: kept out of the way of the code that is entered often. */
+#define CPI_COLD __attribute__((__cold__, __noinline__))
+
+#define CPI_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
+
+/* The address the current function returns to: who called the library. */
+#define CPI_CALLER() __builtin_return_address(0)
+
+/*
+ * Bytes that two words must be apart so that writing one does not slow down
+ * readers of the other: two cache lines, because x86 fetches them in pairs.
+ */
+#define CPI_LINE_PAIR 128u
+
+/* Alignment of the library's own structures: one cache line. */
+#define CPI_LINE 64u
+
+#endif /* CPI_COMPILER_H */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * depot.h - the global pool: magazines that belong to nobody.
+ *
+ * Floor 3.  Includes tagstack.h, magazine.h, extent.h.
+ *
+ *   stocked: tag|i -> M -> M -> M    full magazines
+ *   empty:   tag|i -> M -> M         magazines without a round
+ *   remnant: i                       the one magazine that is neither
+ *
+ * Invariants
+ *   A stocked magazine is full.  So there are at most fresh / limit of them,
+ *   and threads that come and go with partly filled caches cannot multiply
+ *   magazines: whoever finds the remnant taken when it wants to leave another
+ *   merges the two.
+ *
+ *   An empty magazine can always be had.  Memory for the magazines that all
+ *   slots handed out so far can fill is committed before the slots are handed
+ *   out, and for those that a cache can hold before the cache is registered.
+ *   That is why free never fails and never enters the kernel.
+ *
+ * Progress: everything here is lock-free, but for `provide`, which may make a
+ * system call.
+ */
+#ifndef CPI_DEPOT_H
+#define CPI_DEPOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compiler.h"
+#include "extent.h"
+#include "magazine.h"
+#include "tagstack.h"
+
+/* Threads that may be inside the uncached operations of one pool at once
+ * before they start to wait for each other's magazines: in memory of our own,
+ * and in the caller's. */
+#define CPI_UNCACHED_OWN 64u
+#define CPI_UNCACHED_CALLER 4u
+
+struct cpi_depot {
+    struct cpi_links links;      /* constant; the magazines' addresses */
+    uint32_t limit;              /* constant; rounds in a full magazine */
+    uint32_t for_slots_max;      /* constant; magazines in the first extent */
+    uint32_t uncached;           /* constant; CPI_UNCACHED_… */
+    struct cpi_extent for_slots; /* magazines for what has been handed out */
+    struct cpi_extent for_caches; /* magazines for what caches hold */
+
+    /* Written by all: each on cache lines of its own. */
+    _Alignas(CPI_LINE) struct cpi_tagstack stocked;
+    char pad_stocked[CPI_LINE_PAIR - sizeof(struct cpi_tagstack)];
+    struct cpi_tagstack empty;
+    char pad_empty[CPI_LINE_PAIR - sizeof(struct cpi_tagstack)];
+    _Atomic uint32_t remnant; /* 0: none */
+    char pad_remnant[CPI_LINE_PAIR - sizeof(uint32_t)];
+
+    /* Seldom written. */
+    _Atomic uint32_t made_for_slots;  /* magazines ever used of the first extent */
+    _Atomic uint32_t made_for_caches; /* and of the second */
+};
+
+/*
+ * One party's dealings with the depot: a cache's for as long as the pool lives,
+ * or a thread's for one uncached operation.  Written by that party alone, read
+ * by anybody for figures, and by the child of a fork.
+ */
+struct cpi_dealings {
+    _Atomic uint32_t taking;      /* magazine being taken, or 0 */
+    _Atomic uint32_t giving;      /* magazine being given, or 0 */
+    _Atomic uint64_t stocked_in;  /* full magazines pushed */
+    _Atomic uint64_t stocked_out; /* and popped */
+    _Atomic uint64_t empty_in;    /* empty ones pushed */
+    _Atomic uint64_t empty_out;   /* and popped */
+    _Atomic uint64_t retries;     /* compare-and-swaps that had to be repeated */
+};
+
+/* Bytes from one magazine of `limit` rounds to the next. */
+size_t cpi_depot_stride(size_t limit);
+
+/* How many magazines a pool of `capacity` slots needs beside its caches'. */
+size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached);
+
+/*
+ * for_slots and for_caches adjoin; their sizes are multiples of the stride, or
+ * the first one is followed by unused bytes that make it so.
+ */
+void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
+                    const struct cpi_extent *for_caches, uint32_t limit, uint32_t uncached);
+
+/* Commits the memory that `handed_out` slots can need.  False if refused.
+ * Before those slots are handed out. */
+bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out);
+
+/* Commits the memory for `magazines` in the hands of caches.  False if refused. */
+bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines);
+
+/*
+ * Takes a magazine: a full one, an empty one, the one in between.  0: there is
+ * none; never for an empty one.  `dealings->taking` names it until the caller
+ * has put it where it belongs and calls cpi_depot_taken; cpi_depot_takes does
+ * the same for a magazine that comes from elsewhere.
+ */
+uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_dealings *dealings);
+uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_dealings *dealings);
+uint32_t cpi_depot_take_remnant(struct cpi_depot *depot, struct cpi_dealings *dealings);
+void cpi_depot_takes(struct cpi_dealings *dealings, uint32_t node);
+void cpi_depot_taken(struct cpi_dealings *dealings);
+
+/*
+ * Gives a magazine, however full; it is the caller's until then.  The caller
+ * has let `dealings->giving` name it before it let go of it (cpi_depot_gives).
+ */
+void cpi_depot_gives(struct cpi_dealings *dealings, uint32_t node);
+void cpi_depot_give(struct cpi_depot *depot, struct cpi_dealings *dealings, uint32_t node);
+
+/* One slot, without a cache.  alloc returns NULL if there is none. */
+void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_dealings *dealings);
+void cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_dealings *dealings, void *slot);
+
+/* Forgets all magazines.  Nobody else may be using the depot. */
+void cpi_depot_reset(struct cpi_depot *depot);
+
+/* Magazines made so far, an estimate while others work. */
+uint32_t cpi_depot_made(const struct cpi_depot *depot);
+
+/* Rounds in the remnant, likewise. */
+uint32_t cpi_depot_remnant_rounds(const struct cpi_depot *depot);
+
+/* Full magazines, counted one by one; whether a magazine lies in the depot.
+ * Nobody else may be using the depot. */
+size_t cpi_depot_count_stocked(const struct cpi_depot *depot);
+bool cpi_depot_holds(const struct cpi_depot *depot, uint32_t node);
+
+static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *depot,
+                                                      uint32_t node)
+{
+    return (struct cpi_magazine *)(void *)cpi_link(&depot->links, node);
+}
+
+#endif /* CPI_DEPOT_H */

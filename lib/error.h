@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * error.h - the one reporter of callers' mistakes.
+ *
+ * Floor 0.  Includes <cpool.h> for the codes and the handler's type.
+ */
+#ifndef CPI_ERROR_H
+#define CPI_ERROR_H
+
+#include <cpool.h>
+
+#include "compiler.h"
+
+/* Longest report, bytes with its end; longer ones are cut. */
+#define CPI_REPORT_MAX 512
+
+/*
+ * Fills in error->text from the format, hands the report to the handler, and
+ * returns if the handler does.  The caller has set the other members that it
+ * knows; it must have left every structure in a good state, because a handler
+ * may leave by longjmp or by an exception.
+ *
+ * Allocates nothing.  Async-signal-safe as far as the handler is.
+ */
+CPI_COLD CPI_PRINTF(2, 3) void cpi_report(cpool_error_t *error, const char *format, ...);
+
+/* Keeps the handler from being changed, across a fork. */
+void cpi_error_lock(void);
+void cpi_error_unlock(void);
+
+/* Writes to standard error, past stdio.  Async-signal-safe. */
+void cpi_write_error(const char *text, size_t length);
+
+#endif /* CPI_ERROR_H */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * extent.c - committing memory in growing steps.
+ *
+ * ORDERING TABLE
+ *   reach   | committed load       | acquire | publish | that the memory is usable
+ *   copy    | committed load, CAS failure | relaxed | - | -
+ *   publish | committed CAS        | release | reach   | that the memory is usable
+ */
+#include "extent.h"
+
+#include "atomic.h"
+#include "bits.h"
+#include "compiler.h"
+#include "os.h"
+
+/* The first step, and the longest, bytes. */
+#define CPI_STEP_MIN ((size_t)64 * 1024)
+#define CPI_STEP_MAX ((size_t)64 * 1024 * 1024)
+
+void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t page)
+{
+    extent->base = base;
+    extent->size = size;
+    extent->page = page;
+    atomic_init(&extent->committed, 0);
+}
+
+void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t size)
+{
+    extent->base = base;
+    extent->size = size;
+    extent->page = 1;
+    atomic_init(&extent->committed, size);
+}
+
+void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from)
+{
+    to->base = from->base;
+    to->size = from->size;
+    to->page = from->page;
+    atomic_init(&to->committed, cpi_load(&from->committed, relaxed)); /* [copy] */
+}
+
+/* Where to commit to when `bytes` are needed: as much again as there is, within
+ * the bounds of a step, and within the extent. */
+static size_t generous_end(const struct cpi_extent *extent, size_t committed, size_t bytes)
+{
+    size_t step = committed;
+    size_t end;
+
+    if (step < CPI_STEP_MIN)
+        step = CPI_STEP_MIN;
+    if (step > CPI_STEP_MAX)
+        step = CPI_STEP_MAX;
+    if (step > extent->size - committed)
+        return extent->size;
+    end = committed + step;
+    return end > bytes ? end : bytes;
+}
+
+CPI_COLD static bool grow(struct cpi_extent *extent, size_t committed, size_t bytes)
+{
+    size_t exact = cpi_align_up(bytes, extent->page);
+    size_t end = cpi_align_up(generous_end(extent, committed, bytes), extent->page);
+
+    if (!cpi_os_commit(extent->base + committed, end - committed)) {
+        end = exact;
+        if (!cpi_os_commit(extent->base + committed, end - committed))
+            return false;
+    }
+    if (end > extent->size)
+        end = extent->size;
+    while (committed < end)
+        if (cpi_cas_weak(&extent->committed, &committed, end, release, relaxed)) /* [publish] [copy] */
+            break;
+    return true;
+}
+
+bool cpi_extent_reach(struct cpi_extent *extent, size_t bytes)
+{
+    size_t committed = cpi_load(&extent->committed, acquire); /* [reach] */
+
+    return CPI_LIKELY(bytes <= committed) || grow(extent, committed, bytes);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * extent.h - a range of addresses that becomes usable from its start upwards.
+ *
+ * Floor 1.  Includes os.h, atomic.h.
+ *
+ *   base                    base + committed               base + size
+ *   | readable and writable | reserved, nothing behind it  |
+ *
+ * Memory is asked for in growing steps, so that the number of system calls is
+ * logarithmic in what is used, and what is never used is never asked for.
+ */
+#ifndef CPI_EXTENT_H
+#define CPI_EXTENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cpi_extent {
+    char *base;               /* constant; page-aligned unless all is committed */
+    size_t size;              /* constant; bytes */
+    size_t page;              /* constant; bytes; steps are multiples of it */
+    _Atomic size_t committed; /* bytes from base; only grows */
+};
+
+/* An extent over reserved, untouched address space. */
+void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t page);
+
+/* An extent over memory that is usable already. */
+void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t size);
+
+/* A copy of an extent that nobody uses yet; from then on the copy is the one. */
+void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from);
+
+/*
+ * Makes the first `bytes` bytes usable; bytes <= size.  False if the operating
+ * system refuses: nothing has changed then.
+ *
+ * Lock-free; makes a system call only when it has to grow.  Several threads may
+ * grow it at once: committing twice is harmless.
+ */
+bool cpi_extent_reach(struct cpi_extent *extent, size_t bytes);
+
+#endif /* CPI_EXTENT_H */

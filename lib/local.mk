@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# lib/local.mk - the library.
+#
+# Everything is compiled once, into a convenience library that is not
+# installed: the white-box tests link that, because in it they can reach the
+# functions between the modules.  The installed library is the same objects
+# with only the public symbols left visible.
+
+# By floor, as in HACKING.md.
+libcpool_sources = \
+	lib/atomic.h lib/bits.h lib/compiler.h lib/error.c lib/error.h \
+	lib/os.h lib/os_posix.c lib/thread.c lib/thread.h \
+	lib/slab.c lib/slab.h lib/tagstack.h \
+	lib/depot.c lib/depot.h lib/magazine.h lib/slotmap.c lib/slotmap.h \
+	lib/guard.c lib/guard.h lib/site.c lib/site.h \
+	lib/cache.c lib/cache.h lib/registry.c lib/registry.h \
+	lib/inline.c lib/pool_alloc.c lib/pool_bulk.c lib/pool_config.c \
+	lib/pool_create.c lib/pool_impl.h lib/pool_info.c
+
+noinst_LTLIBRARIES += lib/libcpool-internal.la
+lib_libcpool_internal_la_SOURCES = $(libcpool_sources)
+lib_libcpool_internal_la_CFLAGS = $(AM_CFLAGS) $(VISIBILITY_CFLAGS)
+lib_libcpool_internal_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+
+lib_LTLIBRARIES += lib/libcpool.la
+lib_libcpool_la_SOURCES =
+lib_libcpool_la_LIBADD = lib/libcpool-internal.la
+lib_libcpool_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined \
+	-version-info $(CPOOL_LIBRARY_VERSION)
+
+if HAVE_VERSION_SCRIPT
+lib_libcpool_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/lib/libcpool.map
+lib_libcpool_la_DEPENDENCIES = lib/libcpool-internal.la lib/libcpool.map
+endif
+
+EXTRA_DIST += lib/libcpool.map

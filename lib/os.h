@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * os.h - all that the library wants from the operating system.
+ *
+ * Floor 1.  Every #ifdef about operating systems stands in os_posix.c.
+ * Sizes are in bytes; addresses and sizes handed to commit and release are
+ * multiples of the page size.
+ */
+#ifndef CPI_OS_H
+#define CPI_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Bytes in a page, a power of two. */
+size_t cpi_os_page_size(void);
+
+/* Address space without memory behind it; touching it traps.  NULL if refused.
+ * Page-aligned. */
+void *cpi_os_reserve(size_t size);
+
+/* Makes part of a reservation readable and writable; it reads as zero until
+ * written.  Doing it twice is harmless.  False if refused: nothing has changed
+ * then.  Async-signal-safe. */
+bool cpi_os_commit(void *address, size_t size);
+
+/* Readable and writable zeroed memory, resident as far as it is touched, or
+ * NULL. */
+void *cpi_os_map(size_t size);
+
+/* Gives back what reserve or map returned, whole. */
+void cpi_os_release(void *address, size_t size);
+
+#endif /* CPI_OS_H */

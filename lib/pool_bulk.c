@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_bulk.c - many slots at once.
+ *
+ * Floor 6.
+ *
+ * Whole runs are copied between the caller's array and the loaded magazine;
+ * what a pool without the inline path needs per slot it gets one by one.
+ */
+#include "pool_impl.h"
+
+#include "atomic.h"
+
+/*
+ * ORDERING TABLE
+ *   own  | entry count load  | relaxed | - | -
+ *   show | entry count store | release | registry.c's adopt | the rounds below it
+ *   take | entry count store | relaxed | - | -
+ */
+
+static bool array_is_missing(cpool_t *pool, const void *slots, size_t n, const char *function)
+{
+    if (slots != NULL || n == 0)
+        return false;
+    cpi_pool_report(CPOOL_ENULL, function, pool);
+    return true;
+}
+
+/* Up to n slots from the loaded magazine, the next one first. */
+static size_t take_run(cpool_cache_t *entry, void **slots, size_t n)
+{
+    uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
+    size_t i;
+
+    if (n > count)
+        n = count;
+    for (i = 0; i < n; i++)
+        slots[i] = entry->rounds[count - 1 - i];
+    cpi_word_store(&entry->count, count - n, relaxed); /* [take] */
+    return n;
+}
+
+static size_t alloc_bulk(cpool_t *pool, void **slots, size_t n, const char *function,
+                         const void *site)
+{
+    struct cpi_cache *cache = cpi_roster_own_cache(&pool->roster);
+    size_t got = 0;
+
+    if (cache == NULL || pool->checked) {
+        while (got < n && (slots[got] = cpi_pool_alloc(pool, cache, function, site)) != NULL)
+            got++;
+        return got;
+    }
+    while (got < n) {
+        got += take_run(cache->entry, slots + got, n - got);
+        if (got < n && !cpi_cache_refill(cache))
+            break;
+    }
+    return got;
+}
+
+/* Gives slots to the loaded magazine until it is full, one is wrong, or none is
+ * left; returns how many. */
+static size_t give_run(cpool_t *pool, cpool_cache_t *entry, void *const *slots, size_t n)
+{
+    uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
+    size_t room = entry->limit - count;
+    size_t i;
+
+    if (n > room)
+        n = room;
+    for (i = 0; i < n && cpi_slab_index(&pool->slab, slots[i]) < entry->bound; i++)
+        entry->rounds[count + i] = slots[i];
+    cpi_word_store(&entry->count, count + i, release); /* [show] */
+    return i;
+}
+
+void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
+{
+    static const char function[] = "cpool_free_bulk";
+    struct cpi_cache *cache;
+    size_t given = 0;
+
+    if (array_is_missing(pool, slots, n, function))
+        return;
+    cache = cpi_roster_own_cache(&pool->roster);
+    while (given < n) {
+        if (cache != NULL && !pool->checked)
+            given += give_run(pool, cache->entry, slots + given, n - given);
+        /* What stopped the run: no room, NULL, a wrong address, or none of it. */
+        if (given < n)
+            cpi_pool_free(pool, cache, slots[given++], function, CPI_CALLER());
+    }
+}
+
+size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n)
+{
+    static const char function[] = "cpool_alloc_bulk";
+
+    if (array_is_missing(pool, slots, n, function))
+        return 0;
+    return alloc_bulk(pool, slots, n, function, CPI_CALLER());
+}
+
+int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n)
+{
+    static const char function[] = "cpool_alloc_bulk_all";
+    size_t got;
+
+    if (array_is_missing(pool, slots, n, function))
+        return CPOOL_ENULL;
+    if (n > pool->slab.capacity)
+        return CPOOL_EDRY;
+    got = alloc_bulk(pool, slots, n, function, CPI_CALLER());
+    if (got == n)
+        return 0;
+    cpool_free_bulk(pool, slots, got);
+    return CPOOL_EDRY;
+}

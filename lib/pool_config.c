@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_config.c - from a configuration to a layout.
+ *
+ * Floor 6.  Pure: looks at nothing but its arguments.
+ */
+#include "pool_impl.h"
+
+#include "bits.h"
+
+/* Caches of one pool, unless configured: in our memory, where they cost address
+ * space only, and in the caller's. */
+#define CPI_CACHES_OWN ((sizeof(void *) >= 8) ? (size_t)4096 : (size_t)64)
+#define CPI_CACHES_CALLER ((size_t)16)
+
+/*
+ * Rounds, unless configured.  Sixty-three and a header are eight cache lines.
+ * A small pool gets smaller magazines, so that one thread's loaded and spare
+ * ones do not hold more than an eighth of it.
+ */
+#define CPI_ROUNDS_DEFAULT ((size_t)63)
+#define CPI_ROUNDS_SHARE ((size_t)16)
+
+static int check_scalars(const cpool_config_t *config)
+{
+    if (config->size != sizeof *config)
+        return CPOOL_ESTRUCT;
+    if (config->slot_size == 0)
+        return CPOOL_ESLOTSIZE;
+    if (config->slot_align != 0 &&
+        (!cpi_is_power_of_two(config->slot_align) || config->slot_align > CPOOL_ALIGN_MAX))
+        return CPOOL_EALIGN;
+    if (config->slot_offset > config->slot_size)
+        return CPOOL_EOFFSET;
+    if (config->capacity == 0 || config->capacity > CPOOL_CAPACITY_MAX)
+        return CPOOL_ECAPACITY;
+    if (config->magazine_rounds > CPOOL_ROUNDS_MAX ||
+        config->magazine_rounds > config->capacity)
+        return CPOOL_EROUNDS;
+    if ((config->flags & ~CPOOL_CHECKED) != 0)
+        return CPOOL_EFLAGS;
+    if (config->thread_caches > CPOOL_THREAD_CACHES_MAX)
+        return CPOOL_ECACHES;
+    return 0;
+}
+
+static size_t default_align(size_t slot_size)
+{
+    size_t power = cpi_lowest_bit(slot_size);
+
+    return power < _Alignof(max_align_t) ? power : _Alignof(max_align_t);
+}
+
+/* How many magazines a pool could have; saturates nothing: all factors are
+ * below 2^32. */
+static uint64_t all_magazines(const struct cpi_layout *layout)
+{
+    return (uint64_t)cpi_depot_magazines(layout->capacity, layout->rounds, layout->uncached) +
+           (uint64_t)layout->caches * CPI_CACHE_MAGAZINES;
+}
+
+/* Leaves room for the magazines that pad the first extent to whole pages. */
+#define CPI_MAGAZINES_MAX ((uint64_t)CPI_INDEX_MAX - 4096)
+
+static int choose_rounds(struct cpi_layout *layout, size_t configured)
+{
+    if (configured != 0) {
+        layout->rounds = configured;
+        return all_magazines(layout) > CPI_MAGAZINES_MAX ? CPOOL_EROUNDS : 0;
+    }
+    layout->rounds = layout->capacity / CPI_ROUNDS_SHARE;
+    if (layout->rounds == 0)
+        layout->rounds = 1;
+    if (layout->rounds > CPI_ROUNDS_DEFAULT)
+        layout->rounds = CPI_ROUNDS_DEFAULT;
+    while (all_magazines(layout) > CPI_MAGAZINES_MAX)
+        layout->rounds = layout->rounds * 2 + 1;
+    return 0;
+}
+
+/*
+ * The most bytes that can be needed between a start at a multiple of `unit` and
+ * slot 0, which needs `gap` bytes before it and slot + offset aligned.
+ */
+static size_t longest_lead(const struct cpi_layout *layout)
+{
+    size_t step = layout->unit < layout->align ? layout->unit : layout->align;
+    size_t longest = layout->gap + layout->align - 1;
+
+    return longest - (longest + layout->offset) % step;
+}
+
+/* Appends a part of `bytes` bytes, starting at a multiple of unit. */
+static bool append(struct cpi_layout *layout, size_t *at, size_t bytes)
+{
+    return cpi_align_up_checked(layout->total, layout->unit, at) &&
+           cpi_add(*at, bytes, &layout->total);
+}
+
+/* Magazines whose size is a whole number of units. */
+static size_t whole_units(const struct cpi_layout *layout, size_t magazines, size_t stride)
+{
+    size_t divisor = cpi_lowest_bit(stride);
+    size_t group = divisor < layout->unit ? layout->unit / divisor : 1;
+
+    return cpi_align_up(magazines, group);
+}
+
+static bool append_magazines(struct cpi_layout *layout)
+{
+    size_t stride = cpi_depot_stride(layout->rounds);
+    size_t magazines = cpi_depot_magazines(layout->capacity, layout->rounds, layout->uncached);
+    size_t bytes;
+
+    magazines = whole_units(layout, magazines, stride);
+    if (!cpi_multiply(magazines, stride, &bytes) ||
+        !append(layout, &layout->for_slots_at, bytes) ||
+        !cpi_multiply(layout->caches * CPI_CACHE_MAGAZINES, stride, &bytes))
+        return false;
+    return append(layout, &layout->for_caches_at, bytes);
+}
+
+static bool append_slots(struct cpi_layout *layout, bool checked)
+{
+    size_t bytes = 0;
+
+    if (checked && !cpi_multiply(layout->capacity, CPI_WATCH_STATE_SIZE, &bytes))
+        return false;
+    if (!append(layout, &layout->states_at, bytes))
+        return false;
+    return cpi_add(layout->slot_size, layout->gap, &layout->stride) &&
+           cpi_align_up_checked(layout->stride, layout->align, &layout->stride) &&
+           cpi_multiply(layout->capacity, layout->stride, &bytes) &&
+           cpi_add(bytes, longest_lead(layout), &layout->slab_size) &&
+           append(layout, &layout->lead_at, layout->slab_size);
+}
+
+int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page)
+{
+    bool checked = (config->flags & CPOOL_CHECKED) != 0;
+    int code = check_scalars(config);
+
+    if (code != 0)
+        return code;
+    layout->unit = page != 0 ? page : CPOOL_MEMORY_ALIGN;
+    layout->slot_size = config->slot_size;
+    layout->align = config->slot_align != 0 ? config->slot_align
+                                            : default_align(config->slot_size);
+    layout->offset = config->slot_offset;
+    layout->gap = checked ? CPI_WATCH_GAP : 0;
+    layout->capacity = config->capacity;
+    layout->uncached = page != 0 ? CPI_UNCACHED_OWN : CPI_UNCACHED_CALLER;
+    layout->caches = config->thread_caches;
+    if (layout->caches == 0)
+        layout->caches = page != 0 ? CPI_CACHES_OWN : CPI_CACHES_CALLER;
+    code = choose_rounds(layout, config->magazine_rounds);
+    if (code != 0)
+        return code;
+    layout->total = sizeof(struct cpool);
+    if (!append(layout, &layout->caches_at, cpi_roster_bytes(layout->caches)) ||
+        !append_magazines(layout) || !append_slots(layout, checked) ||
+        !cpi_align_up_checked(layout->total, layout->unit, &layout->total))
+        return CPOOL_EOVERFLOW;
+    return 0;
+}
+
+size_t cpool_memory_required(const cpool_config_t *config)
+{
+    struct cpi_layout layout;
+
+    if (config == NULL || cpi_layout_compute(&layout, config, 0) != 0)
+        return 0;
+    return layout.total;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_create.c - creating, resetting and destroying pools.
+ *
+ * Floor 6.
+ */
+#include "pool_impl.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "bits.h"
+#include "error.h"
+#include "os.h"
+
+/* A region of the caller's is usable already; one of ours as far as committed. */
+static void part(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
+                 size_t at, size_t size)
+{
+    if (layout->unit == CPOOL_MEMORY_ALIGN)
+        cpi_extent_init_committed(extent, region + at, size);
+    else
+        cpi_extent_init(extent, region + at, cpi_align_up(size, layout->unit), layout->unit);
+}
+
+/* The lead that this region's address asks for. */
+static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
+{
+    uintptr_t aligned = start + layout->gap + layout->offset;
+
+    aligned = (aligned + layout->align - 1) & ~(uintptr_t)(layout->align - 1);
+    return aligned - layout->offset - start;
+}
+
+static void lay_out_slots(cpool_t *pool, const struct cpi_layout *layout, char *region)
+{
+    struct cpi_extent extent;
+    size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
+
+    part(&extent, region, layout, layout->lead_at, layout->slab_size);
+    cpi_slab_init(&pool->slab, &extent, lead, layout->slot_size, layout->stride,
+                  layout->capacity);
+    if (layout->gap != 0) {
+        part(&extent, region, layout, layout->states_at, layout->capacity * CPI_WATCH_STATE_SIZE);
+        cpi_slab_set_side(&pool->slab, &extent, CPI_WATCH_STATE_SIZE);
+        pool->checked = true;
+    }
+}
+
+static void lay_out_depot(cpool_t *pool, const struct cpi_layout *layout, char *region)
+{
+    struct cpi_extent for_slots;
+    struct cpi_extent for_caches;
+
+    part(&for_slots, region, layout, layout->for_slots_at,
+         layout->for_caches_at - layout->for_slots_at);
+    part(&for_caches, region, layout, layout->for_caches_at,
+         layout->states_at - layout->for_caches_at);
+    cpi_depot_init(&pool->depot, &for_slots, &for_caches, (uint32_t)layout->rounds,
+                   (uint32_t)layout->uncached);
+}
+
+static void copy_name(cpool_t *pool, const char *name)
+{
+    size_t length = name == NULL ? 0 : strlen(name);
+
+    if (length > CPI_NAME_SIZE - 1)
+        length = CPI_NAME_SIZE - 1;
+    if (length > 0)
+        memcpy(pool->name, name, length);
+    pool->name[length] = '\0';
+}
+
+/* Builds the pool in a region whose first fixed_bytes are usable. */
+static cpool_t *build(char *region, const struct cpi_layout *layout,
+                      const cpool_config_t *config, size_t fixed_bytes)
+{
+    cpool_t *pool = (cpool_t *)(void *)region;
+    struct cpi_extent caches;
+
+    memset(pool, 0, sizeof *pool);
+    copy_name(pool, config->name);
+    pool->flags = config->flags;
+    pool->region = region;
+    pool->region_size = layout->total;
+    pool->fixed_bytes = fixed_bytes;
+    pool->region_owned = config->memory == NULL;
+    lay_out_slots(pool, layout, region);
+    lay_out_depot(pool, layout, region);
+    part(&caches, region, layout, layout->caches_at, cpi_roster_bytes(layout->caches));
+    cpi_roster_open(&pool->roster, &caches, layout->caches, pool, &pool->slab, &pool->depot,
+                    !pool->checked);
+    return pool;
+}
+
+static int create_in_own_memory(cpool_t **pool, const cpool_config_t *config)
+{
+    size_t page = cpi_os_page_size();
+    size_t fixed = cpi_align_up(sizeof(struct cpool), page);
+    struct cpi_layout layout;
+    int code = cpi_layout_compute(&layout, config, page);
+    char *region;
+
+    if (code != 0)
+        return code;
+    region = cpi_os_reserve(layout.total);
+    if (region == NULL)
+        return CPOOL_ENOMEM;
+    if (!cpi_os_commit(region, fixed)) {
+        cpi_os_release(region, layout.total);
+        return CPOOL_ENOMEM;
+    }
+    *pool = build(region, &layout, config, fixed);
+    return 0;
+}
+
+static int create_in_callers_memory(cpool_t **pool, const cpool_config_t *config)
+{
+    struct cpi_layout layout;
+    int code = cpi_layout_compute(&layout, config, 0);
+
+    if (code != 0)
+        return code;
+    if ((uintptr_t)config->memory % CPOOL_MEMORY_ALIGN != 0)
+        return CPOOL_EMEMALIGN;
+    if (config->memory_size < layout.total)
+        return CPOOL_EMEMSIZE;
+    *pool = build(config->memory, &layout, config, layout.total);
+    return 0;
+}
+
+int cpool_create(cpool_t **pool, const cpool_config_t *config)
+{
+    if (pool == NULL)
+        return CPOOL_ENULL;
+    *pool = NULL;
+    if (config == NULL)
+        return CPOOL_ENULL;
+    if (!cpi_registry_startup())
+        return CPOOL_ESYSTEM;
+    if (config->memory != NULL)
+        return create_in_callers_memory(pool, config);
+    if (config->size == sizeof *config && config->memory_size != 0)
+        return CPOOL_EMEMORY;
+    return create_in_own_memory(pool, config);
+}
+
+/* With the lock held; nobody uses the pool. */
+static size_t count_live(const cpool_t *pool)
+{
+    struct cpi_roster_figures figures;
+
+    cpi_roster_figures(&pool->roster, &figures);
+    figures.stocked = (int64_t)cpi_depot_count_stocked(&pool->depot);
+    return cpi_pool_live(pool, &figures);
+}
+
+int cpool_destroy(cpool_t *pool)
+{
+    size_t live;
+
+    if (pool == NULL)
+        return 0;
+    cpi_lock();
+    if (!cpi_registry_knows(pool)) {
+        cpi_unlock();
+        cpi_pool_report(CPOOL_EPOOL, "cpool_destroy", pool);
+        return CPOOL_EPOOL;
+    }
+    live = count_live(pool);
+    if (pool->checked && live > 0)
+        cpi_watch_print_live(&pool->slab, pool->name, live);
+    cpi_roster_end_caches(&pool->roster);
+    cpi_roster_close(&pool->roster);
+    cpi_unlock();
+    if (pool->region_owned)
+        cpi_os_release(pool->region, pool->region_size);
+    return live > INT_MAX ? INT_MAX : (int)live;
+}
+
+/* Every slot of a checked pool becomes free, after its guards were looked at. */
+static void clear_slots(cpool_t *pool)
+{
+    uintptr_t index;
+
+    for (index = 0; index < cpi_slab_fresh(&pool->slab); index++) {
+        enum cpi_watch_finding finding = cpi_watch_verify(&pool->slab, index);
+
+        cpi_watch_clear(&pool->slab, index);
+        if (finding != CPI_WATCH_GOOD)
+            cpi_pool_report_slot(CPOOL_EGUARD, "cpool_reset", pool, index);
+    }
+}
+
+size_t cpool_reset(cpool_t *pool)
+{
+    size_t live;
+
+    if (pool == NULL) {
+        cpi_pool_report(CPOOL_EPOOL, "cpool_reset", pool);
+        return 0;
+    }
+    if (pool->checked)
+        clear_slots(pool);
+    cpi_lock();
+    live = count_live(pool);
+    cpi_roster_end_caches(&pool->roster);
+    cpi_depot_reset(&pool->depot);
+    cpi_roster_recount(&pool->roster);
+    cpi_slab_reset(&pool->slab);
+    cpi_unlock();
+    return live;
+}

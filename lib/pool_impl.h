@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_impl.h - what a pool is made of.
+ *
+ * Floor 6.  Includes all lower floors; nothing below this floor knows
+ * `struct cpool`.
+ *
+ * One range of memory, from the operating system or from the caller:
+ *
+ *   +------+--------+-----------+------------+--------+------+---------------+
+ *   | pool | caches | magazines | magazines  | slot   | lead | slot 0, 1 ... |
+ *   |      |        | for slots | for caches | states |      |               |
+ *   +------+--------+-----------+------------+--------+------+---------------+
+ *
+ * Parts start at multiples of `unit`: the page size, so that each can be
+ * committed as it is needed, or CPOOL_MEMORY_ALIGN in a caller's memory.  Slot
+ * states exist in checked pools only.
+ */
+#ifndef CPI_POOL_IMPL_H
+#define CPI_POOL_IMPL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cpool.h>
+
+#include "depot.h"
+#include "registry.h"
+#include "slab.h"
+#include "watch.h"
+
+/* Bytes of a pool's name, with its end. */
+#define CPI_NAME_SIZE 32
+
+struct cpool {
+    struct cpi_slab slab; /* first: it begins with the public prefix */
+    struct cpi_depot depot;
+    struct cpi_roster roster;
+
+    /* Constant. */
+    bool checked;
+    char name[CPI_NAME_SIZE];
+    unsigned flags;
+    void *region;       /* all of it */
+    size_t region_size; /* bytes */
+    size_t fixed_bytes; /* of it, bytes committed at creation */
+    bool region_owned;  /* from the operating system */
+};
+
+/* What programs built earlier rely on; a change here changes the number in
+ * cpool_thread_table_abi1's name. */
+_Static_assert(offsetof(struct cpool, slab) == 0, "the pool begins with its slab");
+_Static_assert(offsetof(struct cpi_slab, prefix) == 0, "the slab begins with the prefix");
+_Static_assert(offsetof(struct cpool_prefix, base) == 0 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(struct cpool_prefix, inverse) == 1 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(struct cpool_prefix, table_offset) == 2 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(struct cpool_prefix, shift) == 3 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(struct cpool_entry, count) == 0 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(struct cpool_entry, limit) == 1 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(struct cpool_entry, rounds) == 2 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(struct cpool_entry, bound) == 3 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(struct cpool_entry, pool) == 4 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(struct cpool_entry, home) == 5 * sizeof(uintptr_t), "frozen");
+_Static_assert(sizeof(struct cpool_entry) == 8 * sizeof(uintptr_t), "frozen");
+
+/* Where the parts lie, bytes from the start of the region. */
+struct cpi_layout {
+    size_t unit;
+    size_t slot_size;
+    size_t align;
+    size_t offset;
+    size_t gap; /* guard bytes before and after each slot */
+    size_t stride;
+    size_t capacity;
+    size_t rounds;
+    size_t uncached; /* threads that may work without a cache at once */
+    size_t caches;   /* how many caches */
+    size_t caches_at;
+    size_t for_slots_at;
+    size_t for_caches_at;
+    size_t states_at;
+    size_t lead_at;   /* where the slab's extent begins */
+    size_t slab_size; /* its size, the longest lead included */
+    size_t total;
+};
+
+/*
+ * Checks a configuration and computes the layout.  `page` is the page size, or
+ * 0 for memory of the caller's.  Returns 0 or the code that cpool_create is to
+ * return.
+ */
+int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
+
+/*
+ * The two that all public functions come down to, on behalf of `function`,
+ * called from `site`.  cache is the calling thread's, or NULL for none.  free
+ * takes any address: NULL is a no-op, a wrong one is reported.
+ */
+void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *function,
+                     const void *site);
+void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const char *function,
+                   const void *site);
+
+/* Whether `slot` may be freed into the pool; false after it has been reported
+ * on behalf of `function`. */
+bool cpi_pool_validate(cpool_t *pool, const void *slot, const char *function);
+
+/* Report a mistake: of the pool as a whole, about a slot, about an address near
+ * a slot.  With CPOOL_EPOOL the pool is not looked at. */
+void cpi_pool_report(int code, const char *function, const cpool_t *pool);
+void cpi_pool_report_slot(int code, const char *function, const cpool_t *pool, uintptr_t index);
+void cpi_pool_report_address(int code, const char *function, const cpool_t *pool,
+                             const void *address, uintptr_t index);
+
+/* Slots that are live.  Exact if nobody uses the pool.  With the lock held. */
+size_t cpi_pool_live(const cpool_t *pool, const struct cpi_roster_figures *figures);
+
+#endif /* CPI_POOL_IMPL_H */

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_info.c - questions about addresses, and figures.
+ *
+ * Floor 6.
+ *
+ * ORDERING TABLE
+ *   extent | committed load | relaxed | - | -
+ */
+#include "pool_impl.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "atomic.h"
+
+bool cpool_owns(const cpool_t *pool, const void *p)
+{
+    return cpi_slab_index(&pool->slab, p) < pool->slab.capacity;
+}
+
+size_t cpool_index(const cpool_t *pool, const void *slot)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+
+    return index < pool->slab.capacity ? (size_t)index : SIZE_MAX;
+}
+
+void *cpool_at(const cpool_t *pool, size_t index)
+{
+    return index < pool->slab.capacity ? cpi_slab_slot(&pool->slab, index) : NULL;
+}
+
+static size_t stocked_rounds(const cpool_t *pool, const struct cpi_roster_figures *figures)
+{
+    /* While others work the account may lag behind and go below zero. */
+    return figures->stocked > 0 ? (size_t)figures->stocked * pool->depot.limit : 0;
+}
+
+size_t cpi_pool_live(const cpool_t *pool, const struct cpi_roster_figures *figures)
+{
+    size_t out = cpi_slab_fresh(&pool->slab);
+    size_t idle = stocked_rounds(pool, figures) + cpi_depot_remnant_rounds(&pool->depot) +
+                  figures->rounds;
+
+    return idle < out ? out - idle : 0;
+}
+
+static size_t committed(const struct cpi_extent *extent)
+{
+    return cpi_load(&extent->committed, relaxed); /* [extent] */
+}
+
+static size_t committed_bytes(const cpool_t *pool)
+{
+    if (!pool->region_owned)
+        return pool->region_size;
+    return pool->fixed_bytes + committed(&pool->roster.caches) +
+           committed(&pool->depot.for_slots) + committed(&pool->depot.for_caches) +
+           (pool->checked ? committed(&pool->slab.side) : 0) + committed(&pool->slab.extent);
+}
+
+static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
+{
+    struct cpi_roster_figures figures;
+
+    cpi_lock();
+    cpi_roster_figures(&pool->roster, &figures);
+    stats->high_water = cpi_slab_fresh(&pool->slab);
+    stats->live = cpi_pool_live(pool, &figures);
+    stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_remnant_rounds(&pool->depot);
+    cpi_unlock();
+    stats->capacity = pool->slab.capacity;
+    stats->in_caches = figures.rounds;
+    stats->fresh = stats->capacity - stats->high_water;
+    stats->slot_size = pool->slab.slot_size;
+    stats->slot_stride = pool->slab.stride;
+    stats->magazine_rounds = pool->depot.limit;
+    stats->magazines = cpi_depot_made(&pool->depot);
+    stats->thread_caches = figures.caches;
+    stats->exchanges = figures.exchanges;
+    stats->cas_retries = figures.retries;
+    stats->reserved_bytes = pool->region_size;
+    stats->committed_bytes = committed_bytes(pool);
+}
+
+int cpool_stats(const cpool_t *pool, cpool_stats_t *stats)
+{
+    if (pool == NULL || stats == NULL)
+        return CPOOL_ENULL;
+    if (stats->size != sizeof *stats)
+        return CPOOL_ESTRUCT;
+    read_figures(pool, stats);
+    return 0;
+}
+
+void cpool_print(const cpool_t *pool, FILE *out)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    if (pool == NULL || out == NULL) {
+        cpi_pool_report(CPOOL_EPOOL, "cpool_print", pool);
+        return;
+    }
+    read_figures(pool, &stats);
+    fprintf(out, "pool '%s'%s: %zu slots of %zu bytes, one every %zu\n", pool->name,
+            pool->checked ? " (checked)" : "", stats.capacity, stats.slot_size,
+            stats.slot_stride);
+    fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, high water %zu\n",
+            stats.live, stats.in_depot, stats.in_caches, stats.fresh, stats.high_water);
+    fprintf(out, "  magazines  %zu of %zu rounds; %zu thread caches\n", stats.magazines,
+            stats.magazine_rounds, stats.thread_caches);
+    fprintf(out, "  depot      exchanges %" PRIu64 ", retries %" PRIu64 "\n", stats.exchanges,
+            stats.cas_retries);
+    fprintf(out, "  memory     reserved %zu bytes, committed %zu bytes\n", stats.reserved_bytes,
+            stats.committed_bytes);
+}
+
+/* The name as a JSON string: quotes, backslashes and controls escaped. */
+static void print_json_name(const char *name, FILE *out)
+{
+    const unsigned char *c;
+
+    fputc('"', out);
+    for (c = (const unsigned char *)name; *c != '\0'; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(out, "\\%c", *c);
+        else if (*c < 0x20)
+            fprintf(out, "\\u%04x", *c);
+        else
+            fputc(*c, out);
+    }
+    fputc('"', out);
+}
+
+void cpool_print_json(const cpool_t *pool, FILE *out)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    if (pool == NULL || out == NULL) {
+        cpi_pool_report(CPOOL_EPOOL, "cpool_print_json", pool);
+        return;
+    }
+    read_figures(pool, &stats);
+    fputs("{\"name\":", out);
+    print_json_name(pool->name, out);
+    fprintf(out, ",\"checked\":%s,\"capacity\":%zu,\"live\":%zu,\"in_depot\":%zu",
+            pool->checked ? "true" : "false", stats.capacity, stats.live, stats.in_depot);
+    fprintf(out, ",\"in_caches\":%zu,\"fresh\":%zu,\"high_water\":%zu", stats.in_caches,
+            stats.fresh, stats.high_water);
+    fprintf(out, ",\"slot_size\":%zu,\"slot_stride\":%zu,\"magazine_rounds\":%zu",
+            stats.slot_size, stats.slot_stride, stats.magazine_rounds);
+    fprintf(out, ",\"magazines\":%zu,\"thread_caches\":%zu,\"exchanges\":%" PRIu64,
+            stats.magazines, stats.thread_caches, stats.exchanges);
+    fprintf(out, ",\"cas_retries\":%" PRIu64 ",\"reserved_bytes\":%zu,\"committed_bytes\":%zu}\n",
+            stats.cas_retries, stats.reserved_bytes, stats.committed_bytes);
+}

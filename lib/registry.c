@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * registry.c - registering caches, and taking them over.
+ *
+ * ORDERING TABLE
+ *   adopt | entry count load            | acquire | cache.c's show, fast.h's free | loaded, rounds
+ *   clear | entry count store           | relaxed | - | -
+ *   tally | dealings loads              | relaxed | - | -
+ *   fold  | dealings fetch-and-add      | relaxed | - | -
+ *
+ * Whoever reads another thread's cache here does so either for an estimate
+ * [tally], or when its owner cannot run: it ended, it does not exist in this
+ * child of fork, or the caller has promised that nobody uses the pool.
+ */
+#include "registry.h"
+
+#include <string.h>
+
+#include "atomic.h"
+
+/* Entry i of the threads' tables belongs to some pool. */
+static bool entry_taken[CPI_TABLE_ENTRIES];
+static size_t entry_hint = 1; /* entries below are taken */
+static struct cpi_roster *all_rosters;
+
+size_t cpi_roster_bytes(size_t max)
+{
+    return max * sizeof(struct cpi_cache);
+}
+
+static struct cpi_cache *structure(const struct cpi_roster *roster, size_t i)
+{
+    return (struct cpi_cache *)(void *)roster->caches.base + i;
+}
+
+/* --- Entries in the threads' tables --- */
+
+static size_t take_entry(void)
+{
+    while (entry_hint < CPI_TABLE_ENTRIES && entry_taken[entry_hint])
+        entry_hint++;
+    if (entry_hint == CPI_TABLE_ENTRIES)
+        return 0;
+    entry_taken[entry_hint] = true;
+    return entry_hint * sizeof(cpool_cache_t);
+}
+
+static void return_entry(size_t table_offset)
+{
+    size_t entry = table_offset / sizeof(cpool_cache_t);
+
+    entry_taken[entry] = false;
+    if (entry != 0 && entry < entry_hint)
+        entry_hint = entry;
+}
+
+static cpool_cache_t *entry_of(struct cpi_thread *thread, const struct cpi_roster *roster)
+{
+    return &thread->table[roster->table_offset / sizeof(cpool_cache_t)];
+}
+
+static void clear_entry(cpool_cache_t *entry)
+{
+    cpi_word_store(&entry->count, 0, relaxed); /* [clear] */
+    entry->limit = 0;
+    entry->rounds = NULL;
+    entry->bound = 0;
+    entry->pool = NULL;
+    entry->home = NULL;
+}
+
+/* --- Caches --- */
+
+/* With the lock held. */
+static struct cpi_cache *take_structure(struct cpi_roster *roster)
+{
+    struct cpi_cache *cache = roster->unused;
+
+    if (cache != NULL) {
+        roster->unused = cache->next;
+        return cache;
+    }
+    if (roster->made == roster->max ||
+        !cpi_extent_reach(&roster->caches, cpi_roster_bytes(roster->made + 1)) ||
+        !cpi_depot_provide_caches(roster->depot,
+                                  (uint32_t)(roster->made + 1) * CPI_CACHE_MAGAZINES))
+        return NULL;
+    cache = structure(roster, roster->made++);
+    memset(cache, 0, sizeof *cache);
+    cache->roster = roster;
+    cache->slab = roster->slab;
+    cache->depot = roster->depot;
+    return cache;
+}
+
+/* With the lock held.  An owner's cache lives in its table. */
+static struct cpi_cache *register_cache(struct cpi_roster *roster, struct cpi_thread *owner)
+{
+    struct cpi_cache *cache = take_structure(roster);
+
+    if (cache == NULL)
+        return NULL;
+    cache->used = true;
+    cache->owner = owner;
+    cache->next = NULL;
+    roster->used++;
+    if (owner != NULL) {
+        cache->next = owner->caches;
+        owner->caches = cache;
+    }
+    cpi_cache_open(cache, owner != NULL ? entry_of(owner, roster) : &cache->own,
+                   roster->inline_path, roster->pool);
+    return cache;
+}
+
+/* With the lock held; the cache holds nothing any more. */
+static void unregister_cache(struct cpi_roster *roster, struct cpi_cache *cache)
+{
+    if (cache->owner != NULL) {
+        struct cpi_cache **link = &cache->owner->caches;
+
+        while (*link != cache)
+            link = &(*link)->next;
+        *link = cache->next;
+    }
+    clear_entry(cache->entry);
+    cache->owner = NULL;
+    cache->used = false;
+    cache->next = roster->unused;
+    roster->unused = cache;
+    roster->used--;
+}
+
+struct cpi_cache *cpi_roster_known_cache(const struct cpi_roster *roster)
+{
+    struct cpi_thread *thread = cpi_thread_known();
+
+    return thread == NULL ? NULL : entry_of(thread, roster)->home;
+}
+
+struct cpi_cache *cpi_roster_own_cache(struct cpi_roster *roster)
+{
+    struct cpi_cache *cache = cpi_roster_known_cache(roster);
+    struct cpi_thread *thread;
+
+    if (cache != NULL || roster->table_offset == 0)
+        return cache;
+    thread = cpi_thread_self();
+    if (thread == NULL)
+        return NULL;
+    cpi_lock();
+    cache = register_cache(roster, thread);
+    cpi_unlock();
+    return cache;
+}
+
+struct cpi_cache *cpi_roster_add_cache(struct cpi_roster *roster)
+{
+    struct cpi_cache *cache;
+
+    cpi_lock();
+    cache = register_cache(roster, NULL);
+    cpi_unlock();
+    return cache;
+}
+
+void cpi_roster_remove_cache(struct cpi_roster *roster, struct cpi_cache *cache)
+{
+    cpi_cache_flush(cache);
+    cpi_lock();
+    unregister_cache(roster, cache);
+    cpi_unlock();
+}
+
+void cpi_roster_end_caches(struct cpi_roster *roster)
+{
+    size_t i;
+
+    for (i = 0; i < roster->made; i++) {
+        struct cpi_cache *cache = structure(roster, i);
+
+        if (!cache->used)
+            continue;
+        cpi_cache_discard(cache);
+        unregister_cache(roster, cache);
+    }
+}
+
+/* --- The end of a thread --- */
+
+static void thread_ended(struct cpi_thread *thread)
+{
+    while (thread->caches != NULL) {
+        struct cpi_cache *cache = thread->caches;
+
+        cpi_cache_flush(cache);
+        unregister_cache(cache->roster, cache);
+    }
+}
+
+/* --- Fork: in the child, with one thread and the lock --- */
+
+/* Whether a registered cache has the magazine loaded or spare. */
+static bool any_cache_holds(const struct cpi_roster *roster, uint32_t node)
+{
+    size_t i;
+    uint32_t s;
+
+    for (i = 0; i < roster->made; i++) {
+        const struct cpi_cache *cache = structure(roster, i);
+
+        if (!cache->used)
+            continue;
+        if (cache->loaded == node)
+            return true;
+        for (s = 0; s < CPI_SPARES; s++)
+            if (cache->spare[s] == node)
+                return true;
+    }
+    return false;
+}
+
+/*
+ * Gives all that a cache whose owner vanished has in its hands to the depot,
+ * wherever in its steps the owner was.  Returns whether it was in the middle of
+ * an exchange: then the accounts of the stacks may be off by one.
+ */
+static bool adopt(struct cpi_roster *roster, struct cpi_cache *cache)
+{
+    /* What the vanished owner was about to take it may not have taken. */
+    uint32_t taking = cpi_load(&cache->dealings.taking, relaxed); /* [tally] */
+    uint32_t giving = cpi_load(&cache->dealings.giving, relaxed); /* [tally] */
+    uint32_t held[CPI_SPARES + 1];
+    uint32_t i, j;
+
+    held[CPI_SPARES] = cache->loaded;
+    if (cache->loaded != 0) {
+        struct cpi_magazine *magazine = cpi_depot_magazine(roster->depot, cache->loaded);
+        uintptr_t count = cpi_word_load(&cache->store->count, acquire); /* [adopt] */
+
+        if (count > cpi_magazine_count(magazine))
+            cpi_magazine_set_count(magazine, (uint32_t)count);
+    }
+    memcpy(held, cache->spare, sizeof cache->spare);
+    cpi_cache_discard(cache);
+    for (i = 0; i <= CPI_SPARES; i++) {
+        for (j = 0; j < i && held[j] != held[i]; j++)
+            ;
+        if (j == i && held[i] != 0)
+            cpi_depot_give(roster->depot, &cache->dealings, held[i]);
+    }
+    if (giving != 0 && !cpi_depot_holds(roster->depot, giving) &&
+        !any_cache_holds(roster, giving))
+        cpi_depot_give(roster->depot, &cache->dealings, giving);
+    if (taking != 0 && !cpi_depot_holds(roster->depot, taking) &&
+        !any_cache_holds(roster, taking))
+        cpi_depot_give(roster->depot, &cache->dealings, taking);
+    return taking != 0 || giving != 0;
+}
+
+void cpi_roster_recount(struct cpi_roster *roster)
+{
+    struct cpi_roster_figures figures;
+
+    cpi_roster_figures(roster, &figures);
+    roster->stocked_correction +=
+        (int64_t)cpi_depot_count_stocked(roster->depot) - figures.stocked;
+}
+
+static void thread_vanished(struct cpi_thread *thread)
+{
+    while (thread->caches != NULL) {
+        struct cpi_cache *cache = thread->caches;
+        struct cpi_roster *roster = cache->roster;
+        bool disturbed = adopt(roster, cache);
+
+        unregister_cache(roster, cache);
+        if (disturbed)
+            cpi_roster_recount(roster);
+    }
+}
+
+/* Caches that no thread owns stay registered, but one in the middle of an
+ * exchange was in use by a thread that vanished. */
+static void fork_done(void)
+{
+    struct cpi_roster *roster;
+    size_t i;
+
+    for (roster = all_rosters; roster != NULL; roster = roster->next) {
+        for (i = 0; i < roster->made; i++) {
+            struct cpi_cache *cache = structure(roster, i);
+
+            if (cache->used && cache->owner == NULL &&
+                (cpi_load(&cache->dealings.taking, relaxed) != 0 || /* [tally] */
+                 cpi_load(&cache->dealings.giving, relaxed) != 0) && /* [tally] */
+                adopt(roster, cache))
+                cpi_roster_recount(roster);
+        }
+    }
+}
+
+/* --- All rosters --- */
+
+static bool no_pool_alive(void)
+{
+    return all_rosters == NULL;
+}
+
+bool cpi_registry_startup(void)
+{
+    static const struct cpi_thread_hooks hooks = {thread_ended, thread_vanished, fork_done,
+                                                  no_pool_alive};
+
+    return cpi_thread_startup(&hooks);
+}
+
+void cpi_roster_open(struct cpi_roster *roster, const struct cpi_extent *caches, size_t max,
+                     cpool_t *pool, struct cpi_slab *slab, struct cpi_depot *depot,
+                     bool inline_path)
+{
+    memset(roster, 0, sizeof *roster);
+    cpi_extent_copy(&roster->caches, caches);
+    roster->max = max;
+    roster->pool = pool;
+    roster->slab = slab;
+    roster->depot = depot;
+    roster->inline_path = inline_path;
+    cpi_lock();
+    roster->table_offset = take_entry();
+    slab->prefix.table_offset = roster->table_offset;
+    roster->next = all_rosters;
+    all_rosters = roster;
+    cpi_unlock();
+}
+
+void cpi_roster_close(struct cpi_roster *roster)
+{
+    struct cpi_roster **link = &all_rosters;
+
+    while (*link != roster)
+        link = &(*link)->next;
+    *link = roster->next;
+    return_entry(roster->table_offset);
+}
+
+bool cpi_registry_knows(const cpool_t *pool)
+{
+    const struct cpi_roster *roster = all_rosters;
+
+    while (roster != NULL && roster->pool != pool)
+        roster = roster->next;
+    return roster != NULL;
+}
+
+static void tally(const struct cpi_dealings *dealings, struct cpi_roster_figures *figures)
+{
+    uint64_t in = cpi_load(&dealings->stocked_in, relaxed);   /* [tally] */
+    uint64_t out = cpi_load(&dealings->stocked_out, relaxed); /* [tally] */
+
+    figures->stocked += (int64_t)(in - out);
+    figures->exchanges += in + out;
+    figures->exchanges += cpi_load(&dealings->empty_in, relaxed);  /* [tally] */
+    figures->exchanges += cpi_load(&dealings->empty_out, relaxed); /* [tally] */
+    figures->retries += cpi_load(&dealings->retries, relaxed);     /* [tally] */
+}
+
+void cpi_roster_figures(const struct cpi_roster *roster, struct cpi_roster_figures *figures)
+{
+    size_t i;
+
+    memset(figures, 0, sizeof *figures);
+    figures->caches = roster->used;
+    figures->stocked = roster->stocked_correction;
+    tally(&roster->outside, figures);
+    for (i = 0; i < roster->made; i++) {
+        const struct cpi_cache *cache = structure(roster, i);
+
+        tally(&cache->dealings, figures);
+        if (cache->used)
+            figures->rounds += cpi_cache_rounds(cache);
+    }
+}
+
+/* Adds one counter of an operation without a cache to those of all of them. */
+static void fold(_Atomic uint64_t *total, const _Atomic uint64_t *counter)
+{
+    uint64_t more = cpi_load(counter, relaxed); /* [tally] */
+
+    if (more != 0)
+        cpi_fetch_add(total, more, relaxed); /* [fold] */
+}
+
+void cpi_roster_account(struct cpi_roster *roster, const struct cpi_dealings *dealings)
+{
+    fold(&roster->outside.stocked_in, &dealings->stocked_in);
+    fold(&roster->outside.stocked_out, &dealings->stocked_out);
+    fold(&roster->outside.empty_in, &dealings->empty_in);
+    fold(&roster->outside.empty_out, &dealings->empty_out);
+    fold(&roster->outside.retries, &dealings->retries);
+}

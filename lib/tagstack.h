@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tagstack.h - a lock-free stack of numbered nodes, safe against recycling.
+ *
+ * Floor 2.  Includes atomic.h and <stdint.h> only, calls nothing: a model
+ * checker takes this file as it is.
+ *
+ *   head                          link of node 7        link of node 2
+ *   +-----------+----------+      +---+                 +---+
+ *   | tag (40)  | node 7   | ---> | 2 | --------------> | 0 | end
+ *   +-----------+----------+      +---+                 +---+
+ *
+ * A Treiber stack (R. K. Treiber, "Systems programming: coping with
+ * parallelism", IBM 1986) of indices instead of pointers, so that a version
+ * tag fits beside the index into one 64-bit word.  Every removal advances the
+ * tag and no insertion needs to: a pop that read a node's link can only be
+ * deceived if that node was removed meanwhile, and then the tag differs
+ * (the ABA problem).  At ten million removals a second a tag of 40 bits comes
+ * round after 30 hours; a pop would have to be suspended for exactly one
+ * multiple of that, between two adjacent instructions of its own.
+ *
+ * Node 0 does not exist: it ends the stack.  Links are atomic words that only
+ * this file touches, in memory that outlives the stack, because a pop may read
+ * the link of a node that somebody else has just removed.
+ *
+ * ORDERING TABLE
+ *   top    | head load         | acquire | push pushed | the node's link
+ *   popped | head CAS, success | acquire | push        | the node and all that its
+ *                                                        pusher had written into it
+ *   again  | head CAS, failure | acquire | push        | the new top node's link
+ *   push   | head CAS, success | release | top popped again | the node's link and content
+ *   seen   | head load, and CAS failure in a push | relaxed | - | -
+ *   link   | link load, store  | relaxed | - | -
+ *   peek   | head load         | relaxed | - | -
+ *
+ * Why it is enough.  A link is read after an acquire of the head that names the
+ * node ([top], [again]), so the read happens after the link's store before
+ * [push]; a later store to that link, by a push after the node was removed,
+ * may be read instead, and the tag then makes the CAS fail.  Heads change by
+ * read-modify-write alone, so each push heads a release sequence that goes on
+ * through all later pushes and pops: whoever takes a node acquires from the
+ * push that put it there, whatever happened on top of it in between.  A pop
+ * publishes nothing, and needs no release.
+ */
+#ifndef CPI_TAGSTACK_H
+#define CPI_TAGSTACK_H
+
+#include <stdint.h>
+
+#include "atomic.h"
+
+#define CPI_INDEX_BITS 24
+#define CPI_INDEX_MASK (((uint64_t)1 << CPI_INDEX_BITS) - 1)
+#define CPI_TAG_ONE ((uint64_t)1 << CPI_INDEX_BITS)
+
+/* The largest index a node can have. */
+#define CPI_INDEX_MAX ((uint32_t)CPI_INDEX_MASK)
+
+struct cpi_tagstack {
+    _Atomic uint64_t head; /* tag above CPI_INDEX_BITS, index of the top node below */
+};
+
+/* Where the nodes' links lie: node i's at links + (i - 1) * stride bytes. */
+struct cpi_links {
+    char *links;
+    size_t stride;
+};
+
+static inline _Atomic uint32_t *cpi_link(const struct cpi_links *links, uint32_t node)
+{
+    return (_Atomic uint32_t *)(void *)(links->links + (size_t)(node - 1) * links->stride);
+}
+
+/*
+ * Pushes a node that is in no stack.  Returns how often it had to try again.
+ * Lock-free.
+ */
+static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
+                                         const struct cpi_links *links, uint32_t node)
+{
+    uint64_t old = cpi_load(&stack->head, relaxed); /* [seen] */
+    uint32_t retries = 0;
+
+    for (;;) {
+        cpi_store(cpi_link(links, node), (uint32_t)(old & CPI_INDEX_MASK), relaxed); /* [link] */
+        if (cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | node, /* [push] */
+                         release, relaxed))                                  /* [seen] */
+            return retries;
+        retries++;
+    }
+}
+
+/*
+ * Pops a node; 0 if the stack is empty.  Adds to *retries how often it had to
+ * try again.  Before each attempt *intent is set to the node it is about to
+ * take, so that a child of fork can find a node that was taken and not yet put
+ * anywhere else; the caller clears it when the node has its new place.
+ * Lock-free.
+ */
+static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
+                                        const struct cpi_links *links,
+                                        _Atomic uint32_t *intent, uint64_t *retries)
+{
+    uint64_t old = cpi_load(&stack->head, acquire); /* [top] */
+
+    for (;;) {
+        uint32_t node = (uint32_t)(old & CPI_INDEX_MASK);
+        uint64_t next;
+
+        cpi_store(intent, node, relaxed); /* [link] */
+        if (node == 0)
+            return 0;
+        next = cpi_load(cpi_link(links, node), relaxed); /* [link] */
+        if (cpi_cas_weak(&stack->head, &old,
+                         ((old & ~CPI_INDEX_MASK) + CPI_TAG_ONE) | next, /* [popped] */
+                         acquire, acquire))                              /* [again] */
+            return node;
+        ++*retries;
+    }
+}
+
+/* The top node, for an estimate or while nobody else uses the stack; 0: empty. */
+static inline uint32_t cpi_tagstack_top(const struct cpi_tagstack *stack)
+{
+    return (uint32_t)(cpi_load(&stack->head, relaxed) & CPI_INDEX_MASK); /* [peek] */
+}
+
+/* The node below, likewise. */
+static inline uint32_t cpi_tagstack_below(const struct cpi_links *links, uint32_t node)
+{
+    return cpi_load(cpi_link(links, node), relaxed); /* [peek] */
+}
+
+/* Forgets all nodes at once.  The tag advances: it is a removal.  Nobody else
+ * may be using the stack. */
+static inline void cpi_tagstack_clear(struct cpi_tagstack *stack)
+{
+    uint64_t old = cpi_load(&stack->head, relaxed); /* [peek] */
+
+    cpi_store(&stack->head, (old & ~CPI_INDEX_MASK) + CPI_TAG_ONE, relaxed); /* [peek] */
+}
+
+#endif /* CPI_TAGSTACK_H */

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread.c - tables, the thread key, fork handlers, unloading.
+ *
+ * ORDERING TABLE
+ *   started | startup_done store | release | startup | the key exists
+ *   startup | startup_done load  | acquire | started | the key exists
+ *   unload  | unloaded store     | release | gone    | the key is about to go
+ *   gone    | unloaded load      | acquire | unload  | the key must be left alone
+ *
+ * The end of a thread.  A pthread key's destructor gives the caches back.  To
+ * remember that it has run it leaves GONE as the key's value, which makes the
+ * system call it again in the next round of destructors, up to its limit
+ * (PTHREAD_DESTRUCTOR_ITERATIONS): each time it only leaves GONE again.  So a
+ * destructor that allocates or frees after ours finds GONE and works without a
+ * cache, instead of making one that nobody would give back.
+ *
+ * Unloading.  The destructor of the shared object deletes the key, so that no
+ * thread that ends later jumps into unmapped code; the C library drops the fork
+ * handlers of an object that it unloads.  The same destructor runs when the
+ * process exits, possibly with threads that go on using pools meanwhile, and it
+ * cannot tell the two apart: it releases the tables that no thread uses and
+ * that of the calling thread, and leaves other threads theirs.
+ */
+#include "thread.h"
+
+#include <pthread.h>
+
+#include "atomic.h"
+#include "error.h"
+#include "os.h"
+
+static cpool_cache_t empty_table[CPI_TABLE_ENTRIES];
+
+_Thread_local char *cpool_thread_table_abi1 = (char *)empty_table;
+
+#define CPI_THREAD_SIZE \
+    (offsetof(struct cpi_thread, table) + CPI_TABLE_ENTRIES * sizeof(cpool_cache_t))
+
+/* The key's value after the destructor has run. */
+#define GONE ((void *)&key)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cpi_thread *used_threads;
+static struct cpi_thread *spare_threads;
+static const struct cpi_thread_hooks *hooks;
+static pthread_key_t key;
+static _Atomic bool startup_done;
+static _Atomic bool unloaded;
+
+void cpi_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void cpi_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+struct cpi_thread *cpi_thread_known(void)
+{
+    char *table = cpool_thread_table_abi1;
+
+    if (table == (char *)empty_table)
+        return NULL;
+    return (struct cpi_thread *)(void *)(table - offsetof(struct cpi_thread, table));
+}
+
+static void unlink_used(struct cpi_thread *thread)
+{
+    struct cpi_thread **link = &used_threads;
+
+    while (*link != thread)
+        link = &(*link)->next;
+    *link = thread->next;
+}
+
+/* With the lock held.  The caches are gone, so the table is all zeroes again. */
+static void retire(struct cpi_thread *thread)
+{
+    unlink_used(thread);
+    thread->used = false;
+    thread->next = spare_threads;
+    spare_threads = thread;
+}
+
+static void thread_ended(void *value)
+{
+    if (value != GONE) {
+        cpi_lock();
+        hooks->ended(value);
+        cpool_thread_table_abi1 = (char *)empty_table;
+        retire(value);
+        cpi_unlock();
+    }
+    if (!cpi_load(&unloaded, acquire)) /* [gone] */
+        pthread_setspecific(key, GONE);
+}
+
+static void before_fork(void)
+{
+    cpi_lock();
+    cpi_error_lock();
+}
+
+static void after_fork_in_parent(void)
+{
+    cpi_error_unlock();
+    cpi_unlock();
+}
+
+/* This very thread holds both locks, also in the child. */
+static void after_fork_in_child(void)
+{
+    struct cpi_thread *self = cpi_thread_known();
+    struct cpi_thread *thread = used_threads;
+
+    while (thread != NULL) {
+        struct cpi_thread *next = thread->next;
+
+        if (thread != self) {
+            hooks->forked(thread);
+            retire(thread);
+        }
+        thread = next;
+    }
+    hooks->fork_done();
+    cpi_error_unlock();
+    cpi_unlock();
+}
+
+bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
+{
+    bool done = cpi_load(&startup_done, acquire); /* [startup] */
+
+    if (done)
+        return true;
+    cpi_lock();
+    done = cpi_load(&startup_done, acquire); /* [startup] */
+    if (!done && pthread_key_create(&key, thread_ended) == 0) {
+        if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0) {
+            hooks = thread_hooks;
+            done = true;
+            cpi_store(&startup_done, true, release); /* [started] */
+        } else {
+            pthread_key_delete(key);
+        }
+    }
+    cpi_unlock();
+    return done;
+}
+
+/* With the lock held. */
+static struct cpi_thread *take_structure(void)
+{
+    struct cpi_thread *thread = spare_threads;
+
+    if (thread != NULL)
+        spare_threads = thread->next;
+    else
+        thread = cpi_os_map(CPI_THREAD_SIZE);
+    if (thread != NULL) {
+        thread->used = true;
+        thread->next = used_threads;
+        used_threads = thread;
+    }
+    return thread;
+}
+
+CPI_COLD static struct cpi_thread *make_self(void)
+{
+    struct cpi_thread *thread;
+
+    if (cpi_load(&unloaded, acquire) || pthread_getspecific(key) == GONE) /* [gone] */
+        return NULL;
+    cpi_lock();
+    thread = take_structure();
+    if (thread != NULL && pthread_setspecific(key, thread) != 0) {
+        retire(thread);
+        thread = NULL;
+    }
+    cpi_unlock();
+    if (thread != NULL)
+        cpool_thread_table_abi1 = (char *)thread->table;
+    return thread;
+}
+
+struct cpi_thread *cpi_thread_self(void)
+{
+    struct cpi_thread *thread = cpi_thread_known();
+
+    return thread != NULL ? thread : make_self();
+}
+
+static void release_spares(void)
+{
+    while (spare_threads != NULL) {
+        struct cpi_thread *next = spare_threads->next;
+
+        cpi_os_release(spare_threads, CPI_THREAD_SIZE);
+        spare_threads = next;
+    }
+}
+
+__attribute__((__destructor__)) static void library_unloaded(void)
+{
+    struct cpi_thread *self = cpi_thread_known();
+
+    if (!cpi_load(&startup_done, acquire)) /* [startup] */
+        return;
+    cpi_lock();
+    cpi_store(&unloaded, true, release); /* [unload] */
+    pthread_key_delete(key);
+    if (hooks->idle()) {
+        if (self != NULL) {
+            cpool_thread_table_abi1 = (char *)empty_table;
+            retire(self);
+        }
+        release_spares();
+    }
+    cpi_unlock();
+}

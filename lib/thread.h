@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread.h - what the library keeps per thread, the end of threads, fork, and
+ * the lock for everything rare.
+ *
+ * Floor 1.  Includes <cpool.h> for the layout of a table's entries.
+ *
+ * A thread that has never entered a slow path owns nothing: its table pointer
+ * leads to one static table of zeroes, shared by all such threads and never
+ * written.  The first slow path gives it a `struct cpi_thread` with a table of
+ * its own.  When the thread ends its caches are given back and the structure
+ * is kept for the next thread: there are never more of them than there have
+ * been threads at the same time.
+ */
+#ifndef CPI_THREAD_H
+#define CPI_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cpool.h>
+
+#include "compiler.h"
+
+/*
+ * Entries in a table, one for each pool alive at the same time; entry 0 belongs
+ * to no pool and stays zero.  Pools beyond that number have no caches.  Only
+ * address space is taken for entries that are never used.
+ */
+#define CPI_TABLE_ENTRIES ((sizeof(void *) >= 8) ? 16384u : 1024u)
+
+struct cpi_cache;
+
+/* All members are guarded by the lock, but for `table`, which is its thread's. */
+struct cpi_thread {
+    struct cpi_thread *next;  /* in the list of used or of spare ones */
+    struct cpi_cache *caches; /* the caches it owns; the registry's list */
+    bool used;                /* belongs to a thread */
+    _Alignas(CPI_LINE) cpool_cache_t table[];
+};
+
+/* What higher floors do when a thread ends and around a fork.  All are called
+ * with the lock held. */
+struct cpi_thread_hooks {
+    void (*ended)(struct cpi_thread *thread);
+    void (*forked)(struct cpi_thread *vanished); /* in the child, once for each
+                                                    thread that did not survive */
+    void (*fork_done)(void); /* in the child, after all those */
+    bool (*idle)(void);      /* no pool is alive */
+};
+
+/*
+ * Makes the thread key and the fork handlers, once per process.  Called before
+ * each creation of a pool; later calls cost a test.  False if the operating
+ * system refuses; a later call tries again.
+ */
+bool cpi_thread_startup(const struct cpi_thread_hooks *hooks);
+
+/*
+ * The calling thread's structure, made if need be.  NULL in a thread whose
+ * destructors have run already, or if there is no memory.  Takes the lock: not
+ * to be called with it held.
+ */
+struct cpi_thread *cpi_thread_self(void);
+
+/* The same, but NULL if the thread has none yet.  Wait-free. */
+struct cpi_thread *cpi_thread_known(void);
+
+/* The one lock for creation, destruction, registration, the end of threads,
+ * fork, and figures.  Never taken on a path that exchanges magazines. */
+void cpi_lock(void);
+void cpi_unlock(void);
+
+#endif /* CPI_THREAD_H */

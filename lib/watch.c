@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * watch.c - states, gaps, and the report of what was left live.
+ *
+ * ORDERING TABLE
+ *   born   | generation store        | release | filled | the gap after the slot is filled
+ *   filled | neighbour's generation  | acquire | born   | the gap before the slot is filled
+ *   state  | generation load, CAS; site load, store | relaxed | - | -
+ *
+ * A slot passes from one owner to the next through the depot or through the
+ * caller's own synchronisation, which order its state along with it.  Only a
+ * double free makes two threads change one state at once, and the CAS lets one
+ * of them win.
+ */
+#include "watch.h"
+
+#include <stdio.h>
+
+#include "atomic.h"
+#include "error.h"
+
+/* Call sites told apart in a report of live slots. */
+#define CPI_SITES 16
+
+static struct cpi_watch_state *state_of(const struct cpi_slab *slab, uintptr_t index)
+{
+    return (struct cpi_watch_state *)(void *)slab->side.base + index;
+}
+
+static unsigned char pattern(const unsigned char *at)
+{
+    return (unsigned char)(0xB5u ^ ((uintptr_t)at * 29u));
+}
+
+static void fill(unsigned char *from, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        from[i] = pattern(from + i);
+}
+
+/* False, after filling it again, if the range was changed. */
+static bool intact(unsigned char *from, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n && from[i] == pattern(from + i); i++)
+        ;
+    if (i == n)
+        return true;
+    fill(from, n);
+    return false;
+}
+
+/* Bytes looked at on each side of a slot. */
+static size_t reach(size_t gap)
+{
+    return gap < CPI_WATCH_REACH ? gap : CPI_WATCH_REACH;
+}
+
+static size_t gap_after(const struct cpi_slab *slab)
+{
+    return slab->stride - slab->slot_size;
+}
+
+/* The gap before slot 0 is what the lead has of it. */
+static size_t gap_before(const struct cpi_slab *slab, uintptr_t index)
+{
+    return index == 0 ? CPI_WATCH_GAP : gap_after(slab);
+}
+
+static void fill_around(const struct cpi_slab *slab, uintptr_t index)
+{
+    unsigned char *slot = cpi_slab_slot(slab, index);
+    size_t gap = gap_after(slab);
+
+    if (index == 0)
+        fill(slot - CPI_WATCH_GAP, CPI_WATCH_GAP);
+    fill(slot + slab->slot_size, reach(gap));
+    fill(slot + slab->stride - reach(gap), reach(gap));
+}
+
+enum cpi_watch_finding cpi_watch_verify(const struct cpi_slab *slab, uintptr_t index)
+{
+    unsigned char *slot = cpi_slab_slot(slab, index);
+    size_t before = reach(gap_before(slab, index));
+
+    if (!intact(slot + slab->slot_size, reach(gap_after(slab))))
+        return CPI_WATCH_DAMAGE_AFTER;
+    if (index != 0 &&
+        cpi_load(&state_of(slab, index - 1)->generation, acquire) == 0) /* [filled] */
+        return CPI_WATCH_GOOD;
+    return intact(slot - before, before) ? CPI_WATCH_GOOD : CPI_WATCH_DAMAGE_BEFORE;
+}
+
+static void set_site(struct cpi_watch_state *state, const void *site)
+{
+    cpi_store(&state->site, (uintptr_t)site, relaxed); /* [state] */
+}
+
+enum cpi_watch_finding cpi_watch_alloc(const struct cpi_slab *slab, uintptr_t index,
+                                       const void *site)
+{
+    struct cpi_watch_state *state = state_of(slab, index);
+    uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
+    enum cpi_watch_finding finding = CPI_WATCH_GOOD;
+
+    if (generation == 0)
+        fill_around(slab, index);
+    else
+        finding = cpi_watch_verify(slab, index);
+    set_site(state, site);
+    /* 2^32 generations come round to 0, which must not pass for "never used". */
+    generation = generation + 1 == UINT32_MAX ? 1 : generation + 1;
+    cpi_store(&state->generation, generation, release); /* [born] */
+    return finding;
+}
+
+enum cpi_watch_finding cpi_watch_free(const struct cpi_slab *slab, uintptr_t index,
+                                      const void *site)
+{
+    struct cpi_watch_state *state = state_of(slab, index);
+    uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
+    enum cpi_watch_finding finding;
+
+    if (generation % 2 == 0)
+        return CPI_WATCH_FREE;
+    finding = cpi_watch_verify(slab, index);
+    if (finding != CPI_WATCH_GOOD)
+        return finding;
+    if (!cpi_cas_strong(&state->generation, &generation, generation + 1, /* [state] */
+                        relaxed, relaxed))                               /* [state] */
+        return CPI_WATCH_FREE;
+    set_site(state, site);
+    return CPI_WATCH_GOOD;
+}
+
+void cpi_watch_clear(const struct cpi_slab *slab, uintptr_t index)
+{
+    struct cpi_watch_state *state = state_of(slab, index);
+    uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
+
+    if (generation % 2 == 1)
+        cpi_store(&state->generation, generation + 1, relaxed); /* [state] */
+}
+
+const void *cpi_watch_site(const struct cpi_slab *slab, uintptr_t index)
+{
+    return (const void *)cpi_load(&state_of(slab, index)->site, relaxed); /* [state] */
+}
+
+struct site_count {
+    const void *site;
+    const void *example;
+    size_t slots;
+};
+
+/* Sorts the live slots by call site; sites beyond the table share its last row,
+ * whose site is then NULL. */
+static size_t count_sites(const struct cpi_slab *slab, struct site_count *sites)
+{
+    uintptr_t index;
+    size_t used = 0;
+
+    for (index = 0; index < cpi_slab_fresh(slab); index++) {
+        const void *site = cpi_watch_site(slab, index);
+        size_t i = 0;
+
+        if (cpi_load(&state_of(slab, index)->generation, relaxed) % 2 == 0) /* [state] */
+            continue;
+        while (i < used && i < CPI_SITES - 1 && sites[i].site != site)
+            i++;
+        if (i == used) {
+            sites[i].site = i == CPI_SITES - 1 ? NULL : site;
+            sites[i].example = cpi_slab_slot(slab, index);
+            sites[i].slots = 0;
+            used++;
+        }
+        sites[i].slots++;
+    }
+    return used;
+}
+
+void cpi_watch_print_live(const struct cpi_slab *slab, const char *name, size_t live)
+{
+    struct site_count sites[CPI_SITES];
+    size_t used = count_sites(slab, sites);
+    char line[CPI_REPORT_MAX];
+    int length;
+    size_t i;
+
+    length = snprintf(line, sizeof line, "cpool: pool '%s' destroyed with %zu live slots\n",
+                      name, live);
+    cpi_write_error(line, (size_t)length);
+    for (i = 0; i < used; i++) {
+        if (sites[i].site != NULL)
+            length = snprintf(line, sizeof line, "cpool:   %zu allocated at %p, one at %p\n",
+                              sites[i].slots, sites[i].site, sites[i].example);
+        else
+            length = snprintf(line, sizeof line, "cpool:   %zu allocated elsewhere\n",
+                              sites[i].slots);
+        cpi_write_error(line, (size_t)length);
+    }
+}

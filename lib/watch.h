@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * watch.h - what checked pools know of every slot: whether it is live, who took
+ * or freed it last, and whether the bytes around it are intact.
+ *
+ * Floor 4.  Includes slab.h.
+ *
+ *   side memory   | state 0 | state 1 | state 2 | ...
+ *
+ *   slab     lead | slot 0 | gap 0 | slot 1 | gap 1 | ...
+ *
+ * The gap after a slot is at the same time the gap before the next one, so each
+ * free verifies the slot's own and the preceding slot's.  A gap is filled when
+ * the slot before it is handed out for the first time, never at creation.
+ *
+ * Nothing here is used by pools that are not checked.
+ */
+#ifndef CPI_WATCH_H
+#define CPI_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "slab.h"
+
+/* Least bytes in a gap. */
+#define CPI_WATCH_GAP ((size_t)8)
+
+/* Most bytes that are filled and verified at each end of a gap. */
+#define CPI_WATCH_REACH ((size_t)64)
+
+/* One slot's, in the slab's side memory; zero until its first use. */
+struct cpi_watch_state {
+    _Atomic uint32_t generation; /* odd while live; advanced by alloc and free */
+    _Atomic uintptr_t site;      /* return address of the last alloc or free */
+};
+
+#define CPI_WATCH_STATE_SIZE (sizeof(struct cpi_watch_state))
+
+/* What was found about a slot. */
+enum cpi_watch_finding {
+    CPI_WATCH_GOOD,
+    CPI_WATCH_FREE,          /* it is free already */
+    CPI_WATCH_DAMAGE_BEFORE, /* bytes before it were overwritten */
+    CPI_WATCH_DAMAGE_AFTER
+};
+
+/*
+ * The slot goes to a caller at `site`.  Damage is a finding, and is repaired, so
+ * that it is found once; the slot is live all the same.
+ * Only for who has the slot.  Wait-free.
+ */
+enum cpi_watch_finding cpi_watch_alloc(const struct cpi_slab *slab, uintptr_t index,
+                                       const void *site);
+
+/*
+ * The slot comes back from a caller at `site`.  With any finding but GOOD it
+ * stays as it is; damage is repaired, so that a second attempt succeeds.
+ * Any thread: of several that free the same slot at once one gets GOOD.
+ */
+enum cpi_watch_finding cpi_watch_free(const struct cpi_slab *slab, uintptr_t index,
+                                      const void *site);
+
+/* Looks at the gaps beside a slot, and repairs them. */
+enum cpi_watch_finding cpi_watch_verify(const struct cpi_slab *slab, uintptr_t index);
+
+/* Makes the slot free whatever it was.  Nobody else may be using the slab. */
+void cpi_watch_clear(const struct cpi_slab *slab, uintptr_t index);
+
+/* Where the slot was last taken or freed; NULL if never. */
+const void *cpi_watch_site(const struct cpi_slab *slab, uintptr_t index);
+
+/* Prints the live slots to standard error, by call site.  Nobody else may be
+ * using the slab.  Allocates nothing. */
+void cpi_watch_print_live(const struct cpi_slab *slab, const char *name, size_t live);
+
+#endif /* CPI_WATCH_H */
