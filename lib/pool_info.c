@@ -94,14 +94,20 @@ int cpool_stats(const cpool_t *pool, cpool_stats_t *stats)
     return 0;
 }
 
+static bool can_print(const cpool_t *pool, FILE *out, const char *function)
+{
+    if (pool != NULL && out != NULL)
+        return true;
+    cpi_pool_report(pool == NULL ? CPOOL_EPOOL : CPOOL_ENULL, function, pool);
+    return false;
+}
+
 void cpool_print(const cpool_t *pool, FILE *out)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (pool == NULL || out == NULL) {
-        cpi_pool_report(CPOOL_EPOOL, "cpool_print", pool);
+    if (!can_print(pool, out, "cpool_print"))
         return;
-    }
     read_figures(pool, &stats);
     fprintf(out, "pool '%s'%s: %zu slots of %zu bytes, one every %zu\n", pool->name,
             pool->checked ? " (checked)" : "", stats.capacity, stats.slot_size,
@@ -137,10 +143,8 @@ void cpool_print_json(const cpool_t *pool, FILE *out)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (pool == NULL || out == NULL) {
-        cpi_pool_report(CPOOL_EPOOL, "cpool_print_json", pool);
+    if (!can_print(pool, out, "cpool_print_json"))
         return;
-    }
     read_figures(pool, &stats);
     fputs("{\"name\":", out);
     print_json_name(pool->name, out);
