@@ -29,9 +29,10 @@
  *
  * What it is not: it does not serve mixed sizes, it does not call constructors,
  * and it is no garbage collector: a slot freed while somebody still uses it is
- * a bug here as everywhere.  What a thread has cached another cannot allocate,
- * so a pool shared by N threads wants N x magazine_rounds x 2 slots more than
- * the program has live at once.
+ * a bug here as everywhere.  The magazine that a thread has loaded another
+ * cannot take from, so a pool shared by N threads wants N x magazine_rounds
+ * slots more than the program has live at once; whole spare magazines are
+ * recalled from other threads' caches before an alloc fails.
  *
  * NOTES
  *
@@ -205,7 +206,9 @@ typedef struct cpool_config {
                                is aligned */
     size_t capacity;        /* slots, 1 to CPOOL_CAPACITY_MAX */
     size_t magazine_rounds; /* slots that move to and from the depot at once,
-                               up to CPOOL_ROUNDS_MAX; 0: chosen from capacity */
+                               up to CPOOL_ROUNDS_MAX; every cache then holds
+                               two magazines at most.  0: chosen from capacity,
+                               and caches adapt their size to their use */
     unsigned flags;         /* CPOOL_CHECKED, or 0 */
     size_t thread_caches;   /* threads that may hold a cache at the same time;
                                further ones work without, at the depot; 0: 4096,
@@ -279,8 +282,8 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
  * cpool_alloc - takes a slot.
  *
  * Returns the slot, its bytes as they were last left (zero on first use), or
- * NULL when none can be had: all are live or in other threads' caches, or the
- * operating system refused memory.
+ * NULL when none can be had: all are live or in magazines that other threads
+ * have loaded, or the operating system refused memory.
  * Any thread.  Wait-free from the thread's magazine; else lock-free; makes a
  * system call when slots are used for the first time; first use may block.
  * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
@@ -462,8 +465,8 @@ typedef struct cpool_figures {
     size_t in_depot;        /* free slots every thread can have */
     size_t in_caches;       /* free slots in the caches of threads */
     size_t fresh;           /* slots never handed out */
-    size_t high_water;      /* most slots ever taken from the fresh ones: an
-                               upper bound of the most ever live */
+    size_t high_water;      /* slots taken from the fresh ones since creation or
+                               reset: an upper bound of the most ever live */
     size_t slot_size;       /* bytes, as configured */
     size_t slot_stride;     /* bytes from one slot to the next */
     size_t magazine_rounds; /* slots in a full magazine */
@@ -471,13 +474,17 @@ typedef struct cpool_figures {
     size_t thread_caches;   /* caches registered now */
     uint64_t exchanges;     /* stacks of the depot pushed and popped so far */
     uint64_t cas_retries;   /* compare-and-swaps that had to be repeated */
+    uint64_t recalls;       /* magazines taken out of caches because all else
+                               was used up */
+    size_t spares;          /* spare magazines that caches may hold now, as
+                               their use has made them grow */
     size_t reserved_bytes;  /* address space taken */
     size_t committed_bytes; /* of it, bytes that may become resident */
 } cpool_stats_t;
 
 #define CPOOL_STATS_INIT                                                       \
     {                                                                          \
-        sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0     \
+        sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /*

@@ -7,15 +7,24 @@
  *   show    | entry count store       | release | adopt (registry.c) | which magazine is loaded
  *   figures | count and stocked, load | relaxed | - | -
  *   stocked | stocked store           | relaxed | - | -
+ *   offer   | spare store, CAS        | release | steal | the magazine's count and rounds
+ *   steal   | spare CAS to 0          | acquire | offer | the magazine's count and rounds
+ *   see     | spare load, CAS failure | relaxed | - | -
  *
  * The owner's own accesses need no order.  The release keeps the stores that
  * precede a new count before it, for the child of a fork (see the second
  * invariant in cache.h); it costs nothing on x86, and elsewhere it is paid once
  * a magazine.
+ *
+ * A spare that its owner takes back needs no acquire: the owner itself put it
+ * there.  The compare-and-swap needs no tag: a thief that finds the number it
+ * expected has found that magazine, whatever happened in between, and looks at
+ * its content only afterwards.
  */
 #include "cache.h"
 
 #include "atomic.h"
+#include "watch.h"
 
 static struct cpi_magazine *magazine_of(const struct cpi_cache *cache, uint32_t node)
 {
@@ -55,8 +64,9 @@ static void load(struct cpi_cache *cache, uint32_t node)
     cpi_magazine_set_count(magazine, 0);
 }
 
-/* Writes the loaded magazine's count down in it; the fast path sees nothing
- * more.  Returns the magazine, 0 if none was loaded. */
+/* Writes the loaded magazine's count down in it, and shows the fast path none:
+ * another must be loaded, or `loaded` cleared.  An empty one need not be
+ * unloaded.  Returns the magazine, 0 if none was loaded. */
 static uint32_t unload(struct cpi_cache *cache)
 {
     if (cache->loaded != 0)
@@ -66,15 +76,39 @@ static uint32_t unload(struct cpi_cache *cache)
     return cache->loaded;
 }
 
+/* The i-th place of the ring. */
+static _Atomic uint32_t *place(struct cpi_cache *cache, uint32_t i)
+{
+    uint32_t at = cache->bottom + i;
+
+    return &cache->spare[at < cache->places ? at : at - cache->places];
+}
+
+static uint32_t see_spare(struct cpi_cache *cache, uint32_t i)
+{
+    return cpi_load(place(cache, i), relaxed); /* [see] */
+}
+
+static void put_spare(struct cpi_cache *cache, uint32_t i, uint32_t node)
+{
+    cpi_store(place(cache, i), node, release); /* [offer] */
+}
+
+/* Puts `replacement` in the place of a spare; false if the spare was recalled. */
+static bool swap_spare(struct cpi_cache *cache, uint32_t i, uint32_t node, uint32_t replacement)
+{
+    return cpi_cas_strong(place(cache, i), &node, replacement, release, relaxed); /* [offer] [see] */
+}
+
 /* Puts an empty magazine, named by dealings.giving, where a spare is missing,
  * or into the depot. */
 static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
 {
     uint32_t i;
 
-    for (i = stocked_spares(cache); i < CPI_SPARES; i++) {
-        if (cache->spare[i] == 0) {
-            cache->spare[i] = node;
+    for (i = stocked_spares(cache); i < cache->share; i++) {
+        if (see_spare(cache, i) == 0) {
+            put_spare(cache, i, node);
             cpi_depot_gives(&cache->dealings, 0);
             return;
         }
@@ -83,10 +117,10 @@ static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
 }
 
 /* Loads `node`, which dealings.taking names, in place of an empty magazine or
- * none. */
+ * none; the empty one's own count is 0 already. */
 static void replace_empty(struct cpi_cache *cache, uint32_t node)
 {
-    uint32_t old = unload(cache);
+    uint32_t old = cache->loaded;
 
     cpi_depot_gives(&cache->dealings, old);
     load(cache, node);
@@ -95,28 +129,98 @@ static void replace_empty(struct cpi_cache *cache, uint32_t node)
         keep_or_give_empty(cache, old);
 }
 
+/* Gives a spare to the depot, if it is still there. */
+static void give_spare(struct cpi_cache *cache, uint32_t i)
+{
+    uint32_t node = see_spare(cache, i);
+
+    if (node == 0)
+        return;
+    cpi_depot_gives(&cache->dealings, node);
+    if (swap_spare(cache, i, node, 0))
+        cpi_depot_give(cache->depot, &cache->dealings, node);
+    else
+        cpi_depot_gives(&cache->dealings, 0);
+}
+
+/* Gives all full spares to the depot. */
+static void give_stocked(struct cpi_cache *cache)
+{
+    uint32_t stocked = stocked_spares(cache);
+
+    while (stocked > 0) {
+        set_stocked(cache, --stocked);
+        give_spare(cache, stocked);
+    }
+}
+
+/* Does without half of the spares that stayed full since the last review. */
+static void review(struct cpi_cache *cache)
+{
+    uint32_t stocked = stocked_spares(cache);
+    uint32_t unneeded = (cache->lowest < stocked ? cache->lowest : stocked) / 2;
+    uint32_t i;
+
+    set_stocked(cache, stocked - unneeded);
+    cache->share -= unneeded;
+    for (i = stocked - unneeded; unneeded > 0 && i < cache->places; i++)
+        if (i < stocked || i >= cache->share)
+            give_spare(cache, i);
+    cache->swaps = 0;
+    cache->lowest = stocked - unneeded;
+}
+
+/* After each swap with a spare. */
+static void note_swap(struct cpi_cache *cache)
+{
+    uint32_t stocked = stocked_spares(cache);
+
+    if (stocked < cache->lowest)
+        cache->lowest = stocked;
+    if (++cache->swaps >= CPI_REVIEW_SWAPS)
+        review(cache);
+}
+
+/* Before each exchange of a full magazine with the depot. */
+static void note_exchange(struct cpi_cache *cache, bool gives)
+{
+    if (gives != cache->gave)
+        cache->wants = true;
+    cache->gave = gives;
+}
+
 static bool refill_from_spare(struct cpi_cache *cache)
 {
     uint32_t stocked = stocked_spares(cache);
-    uint32_t node;
 
-    if (stocked == 0)
-        return false;
-    node = cache->spare[stocked - 1];
-    cpi_depot_takes(&cache->dealings, node);
-    cache->spare[stocked - 1] = unload(cache);
-    set_stocked(cache, stocked - 1);
-    load(cache, node);
-    cpi_depot_taken(&cache->dealings);
-    return true;
+    while (stocked-- > 0) {
+        uint32_t node = see_spare(cache, stocked);
+
+        set_stocked(cache, stocked);
+        if (node == 0)
+            continue;
+        cpi_depot_takes(&cache->dealings, node);
+        if (swap_spare(cache, stocked, node, cache->loaded)) {
+            load(cache, node);
+            cpi_depot_taken(&cache->dealings);
+            note_swap(cache);
+            return true;
+        }
+        cpi_depot_taken(&cache->dealings);
+    }
+    return false;
 }
 
 static bool refill_from_depot(struct cpi_cache *cache)
 {
     uint32_t node = cpi_depot_take_stocked(cache->depot, &cache->dealings);
 
-    if (node == 0)
+    if (node != 0) {
+        note_exchange(cache, false);
+        cpi_depot_set_dry(cache->depot, false);
+    } else {
         node = cpi_depot_take_remnant(cache->depot, &cache->dealings);
+    }
     if (node == 0)
         return false;
     replace_empty(cache, node);
@@ -136,6 +240,8 @@ size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t
             !cpi_slab_provide(slab, fresh + left))
             return 0;
         if (cpi_slab_claim(slab, fresh, left)) {
+            if (slab->side_size != 0)
+                cpi_watch_claimed(slab, fresh, left);
             *first = fresh;
             return left;
         }
@@ -160,6 +266,7 @@ static bool refill_from_fresh(struct cpi_cache *cache)
 
     if (n == 0)
         return false;
+    note_exchange(cache, false);
     if (cache->loaded == 0)
         load_empty(cache);
     for (i = 0; i < n; i++)
@@ -183,32 +290,32 @@ bool cpi_cache_refill(struct cpi_cache *cache)
     return refilled;
 }
 
-/* A full magazine becomes a spare, and an empty spare, or one from the depot,
+/* The full magazine becomes a spare, and an empty spare, or one from the depot,
  * is loaded. */
 static void spill_to_spare(struct cpi_cache *cache, uint32_t stocked)
 {
-    uint32_t node = cache->spare[stocked];
+    uint32_t node = see_spare(cache, stocked);
+    uint32_t full;
 
-    if (node != 0)
-        cpi_depot_takes(&cache->dealings, node);
-    else
+    cpi_depot_takes(&cache->dealings, node);
+    full = unload(cache);
+    if (node == 0 || !swap_spare(cache, stocked, node, full)) {
         node = cpi_depot_take_empty(cache->depot, &cache->dealings);
-    cache->spare[stocked] = unload(cache);
+        put_spare(cache, stocked, full);
+    }
     set_stocked(cache, stocked + 1);
     load(cache, node);
     cpi_depot_taken(&cache->dealings);
+    note_swap(cache);
 }
 
-static void spill_to_depot(struct cpi_cache *cache)
+/* The oldest spare goes to the depot: what was freed last is used again first. */
+static void give_oldest(struct cpi_cache *cache, uint32_t stocked)
 {
-    uint32_t node = cpi_depot_take_empty(cache->depot, &cache->dealings);
-    uint32_t full;
-
-    cpi_depot_gives(&cache->dealings, cache->loaded);
-    full = unload(cache);
-    load(cache, node);
-    cpi_depot_taken(&cache->dealings);
-    cpi_depot_give(cache->depot, &cache->dealings, full);
+    note_exchange(cache, true);
+    give_spare(cache, 0);
+    cache->bottom = cache->bottom + 1 < cache->places ? cache->bottom + 1 : 0;
+    set_stocked(cache, stocked - 1);
 }
 
 void cpi_cache_spill(struct cpi_cache *cache)
@@ -216,12 +323,15 @@ void cpi_cache_spill(struct cpi_cache *cache)
     uint32_t stocked = stocked_spares(cache);
 
     look_at_bound(cache);
-    if (cache->loaded == 0)
+    if (cache->loaded == 0) {
         load_empty(cache);
-    else if (stocked < CPI_SPARES)
-        spill_to_spare(cache, stocked);
-    else
-        spill_to_depot(cache);
+        return;
+    }
+    if (stocked >= cache->share)
+        give_oldest(cache, stocked--);
+    spill_to_spare(cache, stocked);
+    if (cpi_depot_is_dry(cache->depot))
+        give_stocked(cache);
 }
 
 void *cpi_cache_alloc(struct cpi_cache *cache)
@@ -265,15 +375,17 @@ void cpi_cache_flush(struct cpi_cache *cache)
         cpi_depot_give(cache->depot, &cache->dealings, node);
     }
     set_stocked(cache, 0);
-    for (i = 0; i < CPI_SPARES; i++) {
-        uint32_t node = cache->spare[i];
+    for (i = 0; i < cache->places; i++)
+        give_spare(cache, i);
+}
 
-        if (node == 0)
-            continue;
-        cpi_depot_gives(&cache->dealings, node);
-        cache->spare[i] = 0;
-        cpi_depot_give(cache->depot, &cache->dealings, node);
-    }
+bool cpi_cache_widen(struct cpi_cache *cache)
+{
+    if (cache->share == cache->granted)
+        return false;
+    cache->share = cache->share * 2 < cache->granted ? cache->share * 2 : cache->granted;
+    cache->wants = false;
+    return true;
 }
 
 void cpi_cache_discard(struct cpi_cache *cache)
@@ -284,8 +396,8 @@ void cpi_cache_discard(struct cpi_cache *cache)
     cache->store->limit = 0;
     show_count(cache, 0);
     set_stocked(cache, 0);
-    for (i = 0; i < CPI_SPARES; i++)
-        cache->spare[i] = 0;
+    for (i = 0; i < cache->places; i++)
+        put_spare(cache, i, 0);
     cpi_depot_taken(&cache->dealings);
     cpi_depot_gives(&cache->dealings, 0);
 }
@@ -297,8 +409,34 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
     cache->store = inline_path ? entry : &cache->own;
     entry->pool = pool;
     entry->home = cache;
+    cache->granted = CPI_SHARE_MIN;
+    cache->share = CPI_SHARE_MIN;
+    cache->bottom = 0;
+    cache->swaps = 0;
+    cache->lowest = 0;
+    cache->gave = false;
+    cache->wants = false;
     cpi_cache_discard(cache);
     look_at_bound(cache);
+}
+
+uint32_t cpi_cache_steal(struct cpi_cache *victim, struct cpi_dealings *dealings)
+{
+    uint32_t i;
+
+    if (stocked_spares(victim) == 0)
+        return 0;
+    for (i = 0; i < victim->places; i++) {
+        uint32_t node = cpi_load(&victim->spare[i], relaxed); /* [see] */
+
+        if (node == 0 || cpi_magazine_count(cpi_depot_magazine(victim->depot, node)) == 0)
+            continue;
+        cpi_depot_takes(dealings, node);
+        if (cpi_cas_strong(&victim->spare[i], &node, 0, acquire, relaxed)) /* [steal] [see] */
+            return node;
+        cpi_depot_taken(dealings);
+    }
+    return 0;
 }
 
 size_t cpi_cache_rounds(const struct cpi_cache *cache)

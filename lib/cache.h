@@ -2,13 +2,13 @@
 /*
  * cache.h - one owner's free slots of one pool.
  *
- * Floor 5.  Includes slab.h, depot.h.
+ * Floor 5.  Includes slab.h, depot.h; cache.c also watch.h.
  *
  *   entry (hot, public layout)          cache (here)
  *   +-------+-------+--------+          +--------+------------------+----------+
- *   | count | limit | rounds |          | loaded | spare: S S E -   | dealings |
+ *   | count | limit | rounds |          | loaded | spare: E S S - - | dealings |
  *   +-------+-------+--------+          +--------+------------------+----------+
- *                       |                   |            | stocked = 2
+ *                       |                   |       bottom = 1, stocked = 2
  *                       v                   v
  *                  [ r r r r . . ]  magazine "loaded"
  *
@@ -18,10 +18,21 @@
  * With at least one spare, an owner that moves back and forth across the edge
  * of a magazine does not touch the depot.
  *
+ * How many spares a cache may have adapts.  An owner that takes from the depot
+ * what it gave before, or gives what it took, would have been served by more of
+ * them: it wants its share widened, which the registry does (the rule is that
+ * of tcmalloc: overflow followed by underflow).  Spares that stay full for a
+ * while are not needed and return to the depot, half of them at a time, and
+ * while the pool is dry everything full goes there.
+ *
  * Invariants
- *   spare[0 .. stocked - 1] are full, spare[stocked .. spares - 1] are empty or
- *   missing (0).  While a magazine is loaded its own count is 0 and the entry's
- *   is valid.
+ *   The spares are a ring that starts at `bottom`.  Its first `stocked` places
+ *   hold full magazines, the newest last, or 0 where one was recalled; the
+ *   others hold empty magazines or 0, and 0 beyond the first `share` places.
+ *   Only the owner puts a magazine there; anybody may take one out, by
+ *   compare-and-swap with 0.
+ *
+ *   While a magazine is loaded its own count is 0 and the entry's is valid.
  *
  *   At every instant, in the order in which this thread's stores become
  *   visible, every magazine in the cache's hands is named by loaded, by a
@@ -29,7 +40,8 @@
  *   larger of the two counts.  This is for the child of a fork, which finds
  *   other threads' caches as they were at some instant (registry.c).
  *
- * All functions are for the owner of the cache alone.  Lock-free.
+ * All functions are for the owner of the cache alone, but where they say
+ * otherwise.  Lock-free.
  */
 #ifndef CPI_CACHE_H
 #define CPI_CACHE_H
@@ -44,12 +56,15 @@
 #include "depot.h"
 #include "slab.h"
 
-/* Spare magazines a cache can hold beside the loaded one. */
-#define CPI_SPARES 1u
+/* Magazines that a cache can have in its hands beside its share of spares: the
+ * loaded one, and one on its way to or from the depot. */
+#define CPI_CACHE_HANDS 2u
 
-/* Magazines that a cache can have in its hands at once: the loaded one, the
- * spares, and one on its way to or from the depot. */
-#define CPI_CACHE_MAGAZINES (CPI_SPARES + 2u)
+/* The share every cache begins with. */
+#define CPI_SHARE_MIN 1u
+
+/* Swaps between two reviews of which spares were needed. */
+#define CPI_REVIEW_SWAPS 256u
 
 struct cpi_roster;
 struct cpi_thread;
@@ -66,8 +81,16 @@ struct cpi_cache {
 
     /* The owner's. */
     uint32_t loaded; /* magazine whose rounds the store shows; 0: none */
-    _Atomic uint32_t stocked; /* spares that are full; read for figures */
-    uint32_t spare[CPI_SPARES];
+    uint32_t granted; /* spares it may have at most; raised by the registry on
+                         the owner's behalf */
+    uint32_t share;  /* of these, spares it uses */
+    uint32_t places; /* constant; in the ring, the pool's largest share */
+    uint32_t bottom; /* where the ring starts */
+    uint32_t swaps;  /* since the last review */
+    uint32_t lowest; /* value of stocked since then */
+    bool gave;       /* its last exchange with the depot gave a full magazine */
+    bool wants;      /* a larger share would have saved an exchange */
+    _Atomic uint32_t stocked; /* see the invariants; read for figures */
     struct cpi_dealings dealings;
 
     /* The registry's, guarded by the lock. */
@@ -75,6 +98,8 @@ struct cpi_cache {
     struct cpi_thread *owner; /* NULL: whoever has the handle */
     struct cpi_cache *next;   /* of the same owner, or of the unused ones */
     bool used;
+
+    _Atomic uint32_t spare[]; /* `places` of them */
 };
 
 /* A cache without a magazine.  The counters in `dealings` go on: they are the
@@ -97,15 +122,28 @@ void cpi_cache_free(struct cpi_cache *cache, void *slot);
 /* Gives all magazines to the depot. */
 void cpi_cache_flush(struct cpi_cache *cache);
 
+/* Uses twice as many spares as before, within what was granted.  False if all
+ * of it was in use. */
+bool cpi_cache_widen(struct cpi_cache *cache);
+
 /* Forgets all magazines. */
 void cpi_cache_discard(struct cpi_cache *cache);
+
+/*
+ * Takes a stocked spare out of any cache, its owner running or not, for the
+ * party with these dealings: named by dealings->taking, as from the depot.  0 if
+ * there is none.
+ * Any thread.  Wait-free.
+ */
+uint32_t cpi_cache_steal(struct cpi_cache *victim, struct cpi_dealings *dealings);
 
 /* Free slots in the cache; any thread, an estimate while the owner works. */
 size_t cpi_cache_rounds(const struct cpi_cache *cache);
 
 /*
  * Takes a run of up to n slots that have never been handed out, with the memory
- * for the magazines that they can fill.  Returns the number, 0 when there are
+ * for the magazines that they can fill, and with their gaps filled if they are
+ * watched.  Returns the number, 0 when there are
  * none left or the operating system refuses memory.
  *
  * Any thread.  Lock-free; makes a system call when memory must be committed.

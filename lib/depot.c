@@ -9,6 +9,7 @@
  *   make    | made CAS                | relaxed | make    | -
  *   made    | made load, CAS failure  | relaxed | make    | -
  *   ready   | committed load          | acquire | extent.c's publish | the magazine's memory
+ *   hint    | dry load, store         | relaxed | - | -
  *   account | dealings load, store    | relaxed | - | -
  *
  * The remnant needs no tag: nobody reads a magazine's link or content before
@@ -45,6 +46,7 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
     atomic_init(&depot->remnant, 0);
     atomic_init(&depot->made_for_slots, 0);
     atomic_init(&depot->made_for_caches, 0);
+    atomic_init(&depot->dry, false);
 }
 
 bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out)
@@ -251,6 +253,18 @@ void cpi_depot_reset(struct cpi_depot *depot)
     cpi_store(&depot->remnant, 0, relaxed);         /* [glance] */
     cpi_store(&depot->made_for_slots, 0, relaxed);  /* [made] */
     cpi_store(&depot->made_for_caches, 0, relaxed); /* [made] */
+    cpi_depot_set_dry(depot, false);
+}
+
+void cpi_depot_set_dry(struct cpi_depot *depot, bool dry)
+{
+    if (cpi_depot_is_dry(depot) != dry)
+        cpi_store(&depot->dry, dry, relaxed); /* [hint] */
+}
+
+bool cpi_depot_is_dry(const struct cpi_depot *depot)
+{
+    return cpi_load(&depot->dry, relaxed); /* [hint] */
 }
 
 uint32_t cpi_depot_made(const struct cpi_depot *depot)

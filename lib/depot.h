@@ -59,6 +59,7 @@ struct cpi_depot {
     /* Seldom written. */
     _Atomic uint32_t made_for_slots;  /* magazines ever used of the first extent */
     _Atomic uint32_t made_for_caches; /* and of the second */
+    _Atomic bool dry; /* an alloc failed, and no magazine has been stocked since */
 };
 
 /*
@@ -121,6 +122,10 @@ void cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_dealings *dealings,
 
 /* Forgets all magazines.  Nobody else may be using the depot. */
 void cpi_depot_reset(struct cpi_depot *depot);
+
+/* Whether caches should keep nothing for themselves. */
+void cpi_depot_set_dry(struct cpi_depot *depot, bool dry);
+bool cpi_depot_is_dry(const struct cpi_depot *depot);
 
 /* Magazines made so far, an estimate while others work. */
 uint32_t cpi_depot_made(const struct cpi_depot *depot);

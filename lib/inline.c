@@ -8,7 +8,7 @@
  */
 #include <cpool.h>
 
-extern CPOOL_API inline void *cpool_alloc(cpool_t *pool);
-extern CPOOL_API inline void cpool_free(cpool_t *pool, void *slot);
-extern CPOOL_API inline void *cpool_cache_alloc(cpool_cache_t *cache);
-extern CPOOL_API inline void cpool_cache_free(cpool_cache_t *cache, void *slot);
+extern inline void *cpool_alloc(cpool_t *pool);
+extern inline void cpool_free(cpool_t *pool, void *slot);
+extern inline void *cpool_cache_alloc(cpool_cache_t *cache);
+extern inline void cpool_cache_free(cpool_cache_t *cache, void *slot);

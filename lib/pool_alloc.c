@@ -128,11 +128,44 @@ static void free_uncached(cpool_t *pool, void *slot)
 
 /* --- One slot, in every mode --- */
 
+/* Widening is a matter of the registry's, so the cache only says that it wants
+ * it, and whoever drives the cache asks. */
+static void widen_if_wanted(struct cpi_cache *cache)
+{
+    if (CPI_UNLIKELY(cache->wants))
+        cpi_roster_widen(cache->roster, cache);
+}
+
+bool cpi_pool_recall(cpool_t *pool)
+{
+    struct cpi_dealings dealings;
+    bool recalled;
+
+    memset(&dealings, 0, sizeof dealings);
+    cpi_depot_set_dry(&pool->depot, true);
+    recalled = cpi_roster_recall(&pool->roster, &dealings);
+    cpi_roster_account(&pool->roster, &dealings);
+    return recalled;
+}
+
+static void *take_slot(cpool_t *pool, struct cpi_cache *cache)
+{
+    void *slot;
+
+    if (cache == NULL)
+        return alloc_uncached(pool);
+    slot = cpi_cache_alloc(cache);
+    widen_if_wanted(cache);
+    return slot;
+}
+
 void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *function,
                      const void *site)
 {
-    void *slot = cache != NULL ? cpi_cache_alloc(cache) : alloc_uncached(pool);
+    void *slot = take_slot(pool, cache);
 
+    while (CPI_UNLIKELY(slot == NULL) && cpi_pool_recall(pool))
+        slot = take_slot(pool, cache);
     if (CPI_UNLIKELY(pool->checked) && slot != NULL)
         watch_alloc(pool, slot, function, site);
     return slot;
@@ -145,10 +178,12 @@ void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const cha
         return;
     if (CPI_UNLIKELY(pool->checked) && !watch_free(pool, slot, function, site))
         return;
-    if (cache != NULL)
-        cpi_cache_free(cache, slot);
-    else
+    if (cache == NULL) {
         free_uncached(pool, slot);
+        return;
+    }
+    cpi_cache_free(cache, slot);
+    widen_if_wanted(cache);
 }
 
 void *cpool_alloc_slow(cpool_t *pool)

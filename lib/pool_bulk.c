@@ -53,7 +53,7 @@ static size_t alloc_bulk(cpool_t *pool, void **slots, size_t n, const char *func
     }
     while (got < n) {
         got += take_run(cache->entry, slots + got, n - got);
-        if (got < n && !cpi_cache_refill(cache))
+        if (got < n && !cpi_cache_refill(cache) && !cpi_pool_recall(pool))
             break;
     }
     return got;

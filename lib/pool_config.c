@@ -21,6 +21,16 @@
 #define CPI_ROUNDS_DEFAULT ((size_t)63)
 #define CPI_ROUNDS_SHARE ((size_t)16)
 
+/*
+ * Spares, unless the number of rounds is configured, which fixes the cache at a
+ * loaded and one spare magazine.  One cache may grow until it holds bursts of
+ * 4096 slots, but not beyond a sixteenth of the pool, nor beyond so many bytes
+ * of slots; all caches together may hold empty magazines for half of the pool.
+ */
+#define CPI_SHARE_MAX ((size_t)72)
+#define CPI_SHARE_PART ((size_t)16)
+#define CPI_SHARE_BYTES ((size_t)16 * 1024 * 1024)
+
 static int check_scalars(const cpool_config_t *config)
 {
     if (config->size != sizeof *config)
@@ -56,7 +66,24 @@ static size_t default_align(size_t slot_size)
 static uint64_t all_magazines(const struct cpi_layout *layout)
 {
     return (uint64_t)cpi_depot_magazines(layout->capacity, layout->rounds, layout->uncached) +
-           (uint64_t)layout->caches * CPI_CACHE_MAGAZINES;
+           (uint64_t)cpi_roster_magazines(layout->caches, layout->spares);
+}
+
+static void choose_share(struct cpi_layout *layout, bool adaptive)
+{
+    size_t magazines = layout->capacity / layout->rounds;
+    size_t share = magazines / CPI_SHARE_PART;
+
+    if (share > CPI_SHARE_MAX)
+        share = CPI_SHARE_MAX;
+    if (share > CPI_SHARE_BYTES / layout->rounds / layout->slot_size)
+        share = CPI_SHARE_BYTES / layout->rounds / layout->slot_size;
+    if (!adaptive || share < CPI_SHARE_MIN)
+        share = CPI_SHARE_MIN;
+    layout->share = share;
+    layout->spares = layout->caches * (share - CPI_SHARE_MIN);
+    if (layout->spares > magazines / 2)
+        layout->spares = magazines / 2;
 }
 
 /* Leaves room for the magazines that pad the first extent to whole pages. */
@@ -66,6 +93,7 @@ static int choose_rounds(struct cpi_layout *layout, size_t configured)
 {
     if (configured != 0) {
         layout->rounds = configured;
+        choose_share(layout, false);
         return all_magazines(layout) > CPI_MAGAZINES_MAX ? CPOOL_EROUNDS : 0;
     }
     layout->rounds = layout->capacity / CPI_ROUNDS_SHARE;
@@ -73,8 +101,11 @@ static int choose_rounds(struct cpi_layout *layout, size_t configured)
         layout->rounds = 1;
     if (layout->rounds > CPI_ROUNDS_DEFAULT)
         layout->rounds = CPI_ROUNDS_DEFAULT;
-    while (all_magazines(layout) > CPI_MAGAZINES_MAX)
+    choose_share(layout, true);
+    while (all_magazines(layout) > CPI_MAGAZINES_MAX) {
         layout->rounds = layout->rounds * 2 + 1;
+        choose_share(layout, true);
+    }
     return 0;
 }
 
@@ -115,7 +146,7 @@ static bool append_magazines(struct cpi_layout *layout)
     magazines = whole_units(layout, magazines, stride);
     if (!cpi_multiply(magazines, stride, &bytes) ||
         !append(layout, &layout->for_slots_at, bytes) ||
-        !cpi_multiply(layout->caches * CPI_CACHE_MAGAZINES, stride, &bytes))
+        !cpi_multiply(cpi_roster_magazines(layout->caches, layout->spares), stride, &bytes))
         return false;
     return append(layout, &layout->for_caches_at, bytes);
 }
@@ -157,7 +188,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     if (code != 0)
         return code;
     layout->total = sizeof(struct cpool);
-    if (!append(layout, &layout->caches_at, cpi_roster_bytes(layout->caches)) ||
+    if (!append(layout, &layout->caches_at, cpi_roster_bytes(layout->caches, layout->share)) ||
         !append_magazines(layout) || !append_slots(layout, checked) ||
         !cpi_align_up_checked(layout->total, layout->unit, &layout->total))
         return CPOOL_EOVERFLOW;

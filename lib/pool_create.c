@@ -76,6 +76,7 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
                       const cpool_config_t *config, size_t fixed_bytes)
 {
     cpool_t *pool = (cpool_t *)(void *)region;
+    struct cpi_roster_limits limits;
     struct cpi_extent caches;
 
     memset(pool, 0, sizeof *pool);
@@ -87,9 +88,13 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
     pool->region_owned = config->memory == NULL;
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
-    part(&caches, region, layout, layout->caches_at, cpi_roster_bytes(layout->caches));
-    cpi_roster_open(&pool->roster, &caches, layout->caches, pool, &pool->slab, &pool->depot,
-                    !pool->checked);
+    limits.max = layout->caches;
+    limits.share_max = (uint32_t)layout->share;
+    limits.spares = (uint32_t)layout->spares;
+    limits.inline_path = !pool->checked;
+    part(&caches, region, layout, layout->caches_at,
+         cpi_roster_bytes(layout->caches, layout->share));
+    cpi_roster_open(&pool->roster, &caches, pool, &pool->slab, &pool->depot, &limits);
     return pool;
 }
 

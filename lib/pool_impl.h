@@ -76,6 +76,8 @@ struct cpi_layout {
     size_t rounds;
     size_t uncached; /* threads that may work without a cache at once */
     size_t caches;   /* how many caches */
+    size_t share;    /* spares that one cache may have */
+    size_t spares;   /* and all together, beyond the first of each */
     size_t caches_at;
     size_t for_slots_at;
     size_t for_caches_at;
@@ -101,6 +103,10 @@ void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *functio
                      const void *site);
 void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const char *function,
                    const void *site);
+
+/* The pool is dry: has some cache's spare brought back to the depot; false if no
+ * cache has one to spare. */
+bool cpi_pool_recall(cpool_t *pool);
 
 /* Whether `slot` may be freed into the pool; false after it has been reported
  * on behalf of `function`. */

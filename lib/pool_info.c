@@ -80,6 +80,8 @@ static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
     stats->thread_caches = figures.caches;
     stats->exchanges = figures.exchanges;
     stats->cas_retries = figures.retries;
+    stats->recalls = figures.recalls;
+    stats->spares = figures.spares;
     stats->reserved_bytes = pool->region_size;
     stats->committed_bytes = committed_bytes(pool);
 }
@@ -114,10 +116,10 @@ void cpool_print(const cpool_t *pool, FILE *out)
             stats.slot_stride);
     fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, high water %zu\n",
             stats.live, stats.in_depot, stats.in_caches, stats.fresh, stats.high_water);
-    fprintf(out, "  magazines  %zu of %zu rounds; %zu thread caches\n", stats.magazines,
-            stats.magazine_rounds, stats.thread_caches);
-    fprintf(out, "  depot      exchanges %" PRIu64 ", retries %" PRIu64 "\n", stats.exchanges,
-            stats.cas_retries);
+    fprintf(out, "  magazines  %zu of %zu rounds; %zu thread caches with up to %zu spares\n",
+            stats.magazines, stats.magazine_rounds, stats.thread_caches, stats.spares);
+    fprintf(out, "  depot      exchanges %" PRIu64 ", retries %" PRIu64 ", recalls %" PRIu64 "\n",
+            stats.exchanges, stats.cas_retries, stats.recalls);
     fprintf(out, "  memory     reserved %zu bytes, committed %zu bytes\n", stats.reserved_bytes,
             stats.committed_bytes);
 }
@@ -156,6 +158,8 @@ void cpool_print_json(const cpool_t *pool, FILE *out)
             stats.slot_size, stats.slot_stride, stats.magazine_rounds);
     fprintf(out, ",\"magazines\":%zu,\"thread_caches\":%zu,\"exchanges\":%" PRIu64,
             stats.magazines, stats.thread_caches, stats.exchanges);
-    fprintf(out, ",\"cas_retries\":%" PRIu64 ",\"reserved_bytes\":%zu,\"committed_bytes\":%zu}\n",
-            stats.cas_retries, stats.reserved_bytes, stats.committed_bytes);
+    fprintf(out, ",\"cas_retries\":%" PRIu64 ",\"recalls\":%" PRIu64 ",\"spares\":%zu",
+            stats.cas_retries, stats.recalls, stats.spares);
+    fprintf(out, ",\"reserved_bytes\":%zu,\"committed_bytes\":%zu}\n",
+            stats.reserved_bytes, stats.committed_bytes);
 }

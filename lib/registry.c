@@ -5,6 +5,8 @@
  * ORDERING TABLE
  *   adopt | entry count load            | acquire | cache.c's show, fast.h's free | loaded, rounds
  *   clear | entry count store           | relaxed | - | -
+ *   new   | made store                  | release | known | the structure is all zero
+ *   known | made load                   | acquire | new   | the structure is all zero
  *   tally | dealings loads              | relaxed | - | -
  *   fold  | dealings fetch-and-add      | relaxed | - | -
  *
@@ -17,20 +19,35 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "bits.h"
 
 /* Entry i of the threads' tables belongs to some pool. */
 static bool entry_taken[CPI_TABLE_ENTRIES];
 static size_t entry_hint = 1; /* entries below are taken */
 static struct cpi_roster *all_rosters;
 
-size_t cpi_roster_bytes(size_t max)
+size_t cpi_roster_bytes(size_t max, size_t share_max)
 {
-    return max * sizeof(struct cpi_cache);
+    size_t size = offsetof(struct cpi_cache, spare) + share_max * sizeof(uint32_t);
+
+    return max * cpi_align_up(size, CPI_LINE);
+}
+
+size_t cpi_roster_magazines(size_t max, size_t spares)
+{
+    return max * (CPI_CACHE_HANDS + CPI_SHARE_MIN) + spares;
 }
 
 static struct cpi_cache *structure(const struct cpi_roster *roster, size_t i)
 {
-    return (struct cpi_cache *)(void *)roster->caches.base + i;
+    size_t stride = cpi_roster_bytes(1, roster->share_max);
+
+    return (struct cpi_cache *)(void *)(roster->caches.base + i * stride);
+}
+
+static size_t made(const struct cpi_roster *roster)
+{
+    return cpi_load(&roster->made, acquire); /* [known] */
 }
 
 /* --- Entries in the threads' tables --- */
@@ -72,24 +89,33 @@ static void clear_entry(cpool_cache_t *entry)
 /* --- Caches --- */
 
 /* With the lock held. */
+static bool provide_magazines(struct cpi_roster *roster, size_t caches, uint32_t spares)
+{
+    return cpi_depot_provide_caches(roster->depot,
+                                    (uint32_t)cpi_roster_magazines(caches, spares));
+}
+
+/* With the lock held. */
 static struct cpi_cache *take_structure(struct cpi_roster *roster)
 {
     struct cpi_cache *cache = roster->unused;
+    size_t number = made(roster);
 
     if (cache != NULL) {
         roster->unused = cache->next;
         return cache;
     }
-    if (roster->made == roster->max ||
-        !cpi_extent_reach(&roster->caches, cpi_roster_bytes(roster->made + 1)) ||
-        !cpi_depot_provide_caches(roster->depot,
-                                  (uint32_t)(roster->made + 1) * CPI_CACHE_MAGAZINES))
+    if (number == roster->max ||
+        !cpi_extent_reach(&roster->caches, cpi_roster_bytes(number + 1, roster->share_max)) ||
+        !provide_magazines(roster, number + 1, roster->spares_max - roster->spares_left))
         return NULL;
-    cache = structure(roster, roster->made++);
-    memset(cache, 0, sizeof *cache);
+    cache = structure(roster, number);
+    memset(cache, 0, cpi_roster_bytes(1, roster->share_max));
     cache->roster = roster;
     cache->slab = roster->slab;
     cache->depot = roster->depot;
+    cache->places = roster->share_max;
+    cpi_store(&roster->made, number + 1, release); /* [new] */
     return cache;
 }
 
@@ -124,6 +150,8 @@ static void unregister_cache(struct cpi_roster *roster, struct cpi_cache *cache)
         *link = cache->next;
     }
     clear_entry(cache->entry);
+    cache->entry = cache->store = &cache->own;
+    roster->spares_left += cache->granted - CPI_SHARE_MIN;
     cache->owner = NULL;
     cache->used = false;
     cache->next = roster->unused;
@@ -176,7 +204,7 @@ void cpi_roster_end_caches(struct cpi_roster *roster)
 {
     size_t i;
 
-    for (i = 0; i < roster->made; i++) {
+    for (i = 0; i < made(roster); i++) {
         struct cpi_cache *cache = structure(roster, i);
 
         if (!cache->used)
@@ -206,18 +234,36 @@ static bool any_cache_holds(const struct cpi_roster *roster, uint32_t node)
     size_t i;
     uint32_t s;
 
-    for (i = 0; i < roster->made; i++) {
+    for (i = 0; i < made(roster); i++) {
         const struct cpi_cache *cache = structure(roster, i);
 
         if (!cache->used)
             continue;
         if (cache->loaded == node)
             return true;
-        for (s = 0; s < CPI_SPARES; s++)
-            if (cache->spare[s] == node)
+        for (s = 0; s < cache->places; s++)
+            if (cpi_load(&cache->spare[s], relaxed) == node) /* [tally] */
                 return true;
     }
     return false;
+}
+
+/* Gives a magazine that may be in a vanished thread's hands, unless it lies
+ * somewhere else after all. */
+static void adopt_from_hands(struct cpi_roster *roster, struct cpi_cache *cache, uint32_t node)
+{
+    if (node != 0 && !cpi_depot_holds(roster->depot, node) && !any_cache_holds(roster, node))
+        cpi_depot_give(roster->depot, &cache->dealings, node);
+}
+
+/* The larger of the two counts of the loaded magazine is the true one. */
+static void settle_loaded_count(struct cpi_roster *roster, struct cpi_cache *cache)
+{
+    struct cpi_magazine *magazine = cpi_depot_magazine(roster->depot, cache->loaded);
+    uintptr_t count = cpi_word_load(&cache->store->count, acquire); /* [adopt] */
+
+    if (count > cpi_magazine_count(magazine))
+        cpi_magazine_set_count(magazine, (uint32_t)count);
 }
 
 /*
@@ -227,35 +273,70 @@ static bool any_cache_holds(const struct cpi_roster *roster, uint32_t node)
  */
 static bool adopt(struct cpi_roster *roster, struct cpi_cache *cache)
 {
-    /* What the vanished owner was about to take it may not have taken. */
     uint32_t taking = cpi_load(&cache->dealings.taking, relaxed); /* [tally] */
     uint32_t giving = cpi_load(&cache->dealings.giving, relaxed); /* [tally] */
-    uint32_t held[CPI_SPARES + 1];
-    uint32_t i, j;
+    uint32_t loaded = cache->loaded;
+    uint32_t i;
 
-    held[CPI_SPARES] = cache->loaded;
-    if (cache->loaded != 0) {
-        struct cpi_magazine *magazine = cpi_depot_magazine(roster->depot, cache->loaded);
-        uintptr_t count = cpi_word_load(&cache->store->count, acquire); /* [adopt] */
+    if (loaded != 0)
+        settle_loaded_count(roster, cache);
+    for (i = 0; i < cache->places; i++) {
+        uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [tally] */
 
-        if (count > cpi_magazine_count(magazine))
-            cpi_magazine_set_count(magazine, (uint32_t)count);
+        cpi_store(&cache->spare[i], 0, relaxed); /* [clear] */
+        if (node != 0 && node != loaded)
+            cpi_depot_give(roster->depot, &cache->dealings, node);
     }
-    memcpy(held, cache->spare, sizeof cache->spare);
     cpi_cache_discard(cache);
-    for (i = 0; i <= CPI_SPARES; i++) {
-        for (j = 0; j < i && held[j] != held[i]; j++)
-            ;
-        if (j == i && held[i] != 0)
-            cpi_depot_give(roster->depot, &cache->dealings, held[i]);
-    }
-    if (giving != 0 && !cpi_depot_holds(roster->depot, giving) &&
-        !any_cache_holds(roster, giving))
-        cpi_depot_give(roster->depot, &cache->dealings, giving);
-    if (taking != 0 && !cpi_depot_holds(roster->depot, taking) &&
-        !any_cache_holds(roster, taking))
-        cpi_depot_give(roster->depot, &cache->dealings, taking);
+    if (loaded != 0)
+        cpi_depot_give(roster->depot, &cache->dealings, loaded);
+    adopt_from_hands(roster, cache, giving);
+    adopt_from_hands(roster, cache, taking);
     return taking != 0 || giving != 0;
+}
+
+/* --- Sharing out what there is --- */
+
+void cpi_roster_widen(struct cpi_roster *roster, struct cpi_cache *cache)
+{
+    uint32_t more = cache->granted;
+
+    if (cpi_cache_widen(cache) || cache->granted == roster->share_max || !cpi_try_lock())
+        return;
+    if (more > roster->share_max - cache->granted)
+        more = roster->share_max - cache->granted;
+    if (more > roster->spares_left)
+        more = roster->spares_left;
+    if (more > 0 && provide_magazines(roster, made(roster),
+                                      roster->spares_max - roster->spares_left + more)) {
+        roster->spares_left -= more;
+        cache->granted += more;
+    }
+    cpi_unlock();
+    cpi_cache_widen(cache);
+    cache->wants = false;
+}
+
+bool cpi_roster_recall(struct cpi_roster *roster, struct cpi_dealings *dealings)
+{
+    size_t i;
+
+    for (i = 0; i < made(roster); i++) {
+        uint32_t node;
+
+        while ((node = cpi_cache_steal(structure(roster, i), dealings)) != 0) {
+            bool stocked = cpi_magazine_count(cpi_depot_magazine(roster->depot, node)) != 0;
+
+            cpi_depot_gives(dealings, node);
+            cpi_depot_taken(dealings);
+            cpi_depot_give(roster->depot, dealings, node);
+            if (stocked) {
+                cpi_fetch_add(&roster->recalls, 1u, relaxed); /* [fold] */
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 void cpi_roster_recount(struct cpi_roster *roster)
@@ -288,7 +369,7 @@ static void fork_done(void)
     size_t i;
 
     for (roster = all_rosters; roster != NULL; roster = roster->next) {
-        for (i = 0; i < roster->made; i++) {
+        for (i = 0; i < made(roster); i++) {
             struct cpi_cache *cache = structure(roster, i);
 
             if (cache->used && cache->owner == NULL &&
@@ -315,17 +396,20 @@ bool cpi_registry_startup(void)
     return cpi_thread_startup(&hooks);
 }
 
-void cpi_roster_open(struct cpi_roster *roster, const struct cpi_extent *caches, size_t max,
-                     cpool_t *pool, struct cpi_slab *slab, struct cpi_depot *depot,
-                     bool inline_path)
+void cpi_roster_open(struct cpi_roster *roster, const struct cpi_extent *caches, cpool_t *pool,
+                     struct cpi_slab *slab, struct cpi_depot *depot,
+                     const struct cpi_roster_limits *limits)
 {
     memset(roster, 0, sizeof *roster);
     cpi_extent_copy(&roster->caches, caches);
-    roster->max = max;
+    roster->max = limits->max;
+    roster->share_max = limits->share_max;
+    roster->spares_max = limits->spares;
+    roster->spares_left = limits->spares;
+    roster->inline_path = limits->inline_path;
     roster->pool = pool;
     roster->slab = slab;
     roster->depot = depot;
-    roster->inline_path = inline_path;
     cpi_lock();
     roster->table_offset = take_entry();
     slab->prefix.table_offset = roster->table_offset;
@@ -372,13 +456,16 @@ void cpi_roster_figures(const struct cpi_roster *roster, struct cpi_roster_figur
     memset(figures, 0, sizeof *figures);
     figures->caches = roster->used;
     figures->stocked = roster->stocked_correction;
+    figures->recalls = cpi_load(&roster->recalls, relaxed); /* [tally] */
     tally(&roster->outside, figures);
-    for (i = 0; i < roster->made; i++) {
+    for (i = 0; i < made(roster); i++) {
         const struct cpi_cache *cache = structure(roster, i);
 
         tally(&cache->dealings, figures);
-        if (cache->used)
+        if (cache->used) {
             figures->rounds += cpi_cache_rounds(cache);
+            figures->spares += cache->granted;
+        }
     }
 }
 

@@ -53,6 +53,11 @@ void cpi_lock(void)
     pthread_mutex_lock(&lock);
 }
 
+bool cpi_try_lock(void)
+{
+    return pthread_mutex_trylock(&lock) == 0;
+}
+
 void cpi_unlock(void)
 {
     pthread_mutex_unlock(&lock);

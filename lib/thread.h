@@ -69,6 +69,7 @@ struct cpi_thread *cpi_thread_known(void);
 /* The one lock for creation, destruction, registration, the end of threads,
  * fork, and figures.  Never taken on a path that exchanges magazines. */
 void cpi_lock(void);
+bool cpi_try_lock(void);
 void cpi_unlock(void);
 
 #endif /* CPI_THREAD_H */

@@ -59,39 +59,68 @@ static size_t reach(size_t gap)
     return gap < CPI_WATCH_REACH ? gap : CPI_WATCH_REACH;
 }
 
-static size_t gap_after(const struct cpi_slab *slab)
+/* The gap after a slot; before slot 0 lies what the lead has of one. */
+static unsigned char *gap_after(const struct cpi_slab *slab, uintptr_t index, size_t *size)
 {
-    return slab->stride - slab->slot_size;
+    *size = slab->stride - slab->slot_size;
+    return (unsigned char *)cpi_slab_slot(slab, index) + slab->slot_size;
 }
 
-/* The gap before slot 0 is what the lead has of it. */
-static size_t gap_before(const struct cpi_slab *slab, uintptr_t index)
+static unsigned char *gap_before(const struct cpi_slab *slab, uintptr_t index, size_t *size)
 {
-    return index == 0 ? CPI_WATCH_GAP : gap_after(slab);
+    if (index > 0)
+        return gap_after(slab, index - 1, size);
+    *size = CPI_WATCH_GAP;
+    return (unsigned char *)cpi_slab_slot(slab, 0) - CPI_WATCH_GAP;
 }
 
-static void fill_around(const struct cpi_slab *slab, uintptr_t index)
+static void fill_gap(unsigned char *gap, size_t size)
 {
-    unsigned char *slot = cpi_slab_slot(slab, index);
-    size_t gap = gap_after(slab);
+    fill(gap, reach(size));
+    fill(gap + size - reach(size), reach(size));
+}
 
-    if (index == 0)
-        fill(slot - CPI_WATCH_GAP, CPI_WATCH_GAP);
-    fill(slot + slab->slot_size, reach(gap));
-    fill(slot + slab->stride - reach(gap), reach(gap));
+static bool gap_intact(unsigned char *gap, size_t size)
+{
+    bool start = intact(gap, reach(size));
+
+    return intact(gap + size - reach(size), reach(size)) && start;
+}
+
+void cpi_watch_claimed(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
+{
+    unsigned char *gap;
+    uintptr_t i;
+    size_t size;
+
+    if (first == 0) {
+        gap = gap_before(slab, 0, &size);
+        fill_gap(gap, size);
+    }
+    for (i = first; i < first + n; i++) {
+        struct cpi_watch_state *state = state_of(slab, i);
+
+        gap = gap_after(slab, i, &size);
+        fill_gap(gap, size);
+        if (cpi_load(&state->generation, relaxed) == 0)  /* [state] */
+            cpi_store(&state->generation, 2u, release);  /* [born] */
+    }
 }
 
 enum cpi_watch_finding cpi_watch_verify(const struct cpi_slab *slab, uintptr_t index)
 {
-    unsigned char *slot = cpi_slab_slot(slab, index);
-    size_t before = reach(gap_before(slab, index));
+    size_t size;
+    unsigned char *gap = gap_after(slab, index, &size);
 
-    if (!intact(slot + slab->slot_size, reach(gap_after(slab))))
+    if (!gap_intact(gap, size))
         return CPI_WATCH_DAMAGE_AFTER;
-    if (index != 0 &&
+    /* The preceding slot may have been claimed by a thread that is about to
+     * fill its gap. */
+    if (index > 0 &&
         cpi_load(&state_of(slab, index - 1)->generation, acquire) == 0) /* [filled] */
         return CPI_WATCH_GOOD;
-    return intact(slot - before, before) ? CPI_WATCH_GOOD : CPI_WATCH_DAMAGE_BEFORE;
+    gap = gap_before(slab, index, &size);
+    return gap_intact(gap, size) ? CPI_WATCH_GOOD : CPI_WATCH_DAMAGE_BEFORE;
 }
 
 static void set_site(struct cpi_watch_state *state, const void *site)
@@ -104,17 +133,17 @@ enum cpi_watch_finding cpi_watch_alloc(const struct cpi_slab *slab, uintptr_t in
 {
     struct cpi_watch_state *state = state_of(slab, index);
     uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
-    enum cpi_watch_finding finding = CPI_WATCH_GOOD;
+    enum cpi_watch_finding finding = cpi_watch_verify(slab, index);
 
-    if (generation == 0)
-        fill_around(slab, index);
-    else
-        finding = cpi_watch_verify(slab, index);
     set_site(state, site);
-    /* 2^32 generations come round to 0, which must not pass for "never used". */
-    generation = generation + 1 == UINT32_MAX ? 1 : generation + 1;
-    cpi_store(&state->generation, generation, release); /* [born] */
+    cpi_store(&state->generation, generation + 1, relaxed); /* [state] */
     return finding;
+}
+
+/* The generation of a slot that becomes free; never 0, which has its meaning. */
+static uint32_t next_free(uint32_t generation)
+{
+    return generation == UINT32_MAX ? 2u : generation + 1;
 }
 
 enum cpi_watch_finding cpi_watch_free(const struct cpi_slab *slab, uintptr_t index,
@@ -129,8 +158,8 @@ enum cpi_watch_finding cpi_watch_free(const struct cpi_slab *slab, uintptr_t ind
     finding = cpi_watch_verify(slab, index);
     if (finding != CPI_WATCH_GOOD)
         return finding;
-    if (!cpi_cas_strong(&state->generation, &generation, generation + 1, /* [state] */
-                        relaxed, relaxed))                               /* [state] */
+    if (!cpi_cas_strong(&state->generation, &generation, next_free(generation), /* [state] */
+                        relaxed, relaxed))                                     /* [state] */
         return CPI_WATCH_FREE;
     set_site(state, site);
     return CPI_WATCH_GOOD;
@@ -142,7 +171,7 @@ void cpi_watch_clear(const struct cpi_slab *slab, uintptr_t index)
     uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
 
     if (generation % 2 == 1)
-        cpi_store(&state->generation, generation + 1, relaxed); /* [state] */
+        cpi_store(&state->generation, next_free(generation), relaxed); /* [state] */
 }
 
 const void *cpi_watch_site(const struct cpi_slab *slab, uintptr_t index)

@@ -11,7 +11,7 @@
  *
  * The gap after a slot is at the same time the gap before the next one, so each
  * free verifies the slot's own and the preceding slot's.  A gap is filled when
- * the slot before it is handed out for the first time, never at creation.
+ * the slot before it is claimed from the fresh ones, never at creation.
  *
  * Nothing here is used by pools that are not checked.
  */
@@ -30,9 +30,10 @@
 /* Most bytes that are filled and verified at each end of a gap. */
 #define CPI_WATCH_REACH ((size_t)64)
 
-/* One slot's, in the slab's side memory; zero until its first use. */
+/* One slot's, in the slab's side memory. */
 struct cpi_watch_state {
-    _Atomic uint32_t generation; /* odd while live; advanced by alloc and free */
+    _Atomic uint32_t generation; /* 0 until the gap after the slot is filled; odd
+                                    while live; advanced by alloc and free */
     _Atomic uintptr_t site;      /* return address of the last alloc or free */
 };
 
@@ -45,6 +46,10 @@ enum cpi_watch_finding {
     CPI_WATCH_DAMAGE_BEFORE, /* bytes before it were overwritten */
     CPI_WATCH_DAMAGE_AFTER
 };
+
+/* Fills the gaps of n slots just claimed; only for the claimer, before it shows
+ * them to anybody. */
+void cpi_watch_claimed(const struct cpi_slab *slab, uintptr_t first, uintptr_t n);
 
 /*
  * The slot goes to a caller at `site`.  Damage is a finding, and is repaired, so

@@ -112,7 +112,7 @@ CPOOL_API extern _Thread_local char *cpool_thread_table_abi1
  */
 
 /* What it does, its contract and its errors: see cpool_alloc in <cpool.h>. */
-CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
+CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 {
     uintptr_t left = __atomic_load_n(&cache->count, __ATOMIC_RELAXED) - 1u;
     void *slot;
@@ -124,7 +124,7 @@ CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
     return slot;
 }
 
-CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
+CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
 {
     const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)pool;
     cpool_cache_t *cache =
@@ -157,7 +157,7 @@ CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
                   (cpool_scaled_ << ((cpool_word_ - (prefix)->shift) & (cpool_word_ - 1u))); \
     } while (0)
 
-CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
+CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
 {
     const struct cpool_prefix *prefix =
         (const struct cpool_prefix *)(const void *)cache->pool;
@@ -174,7 +174,7 @@ CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
     }
 }
 
-CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
+CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
 {
     const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)pool;
     cpool_cache_t *cache =
