@@ -406,7 +406,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
                     cpool_t *pool)
 {
     cache->entry = entry;
-    cache->store = inline_path ? entry : &cache->own;
+    cache->store = inline_path ? entry : &cache->hidden;
     entry->pool = pool;
     entry->home = cache;
     cache->granted = CPI_SHARE_MIN;

@@ -71,11 +71,12 @@ struct cpi_thread;
 
 struct cpi_cache {
     _Alignas(CPI_LINE) cpool_cache_t own; /* the entry, unless it is in a table */
+    cpool_cache_t hidden;                 /* the store, if the entry must not be */
 
     /* Constant while the cache is registered. */
     cpool_cache_t *entry; /* the handle: in the owner's table, or `own` */
-    cpool_cache_t *store; /* whose count and rounds are in use: the entry, but
-                             `own` if the pool has no inline path */
+    cpool_cache_t *store; /* whose count and rounds are in use: the entry, or
+                             `hidden` if the pool has no inline path */
     struct cpi_slab *slab;
     struct cpi_depot *depot;
 

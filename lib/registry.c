@@ -24,7 +24,12 @@
 /* Entry i of the threads' tables belongs to some pool. */
 static bool entry_taken[CPI_TABLE_ENTRIES];
 static size_t entry_hint = 1; /* entries below are taken */
-static struct cpi_roster *all_rosters;
+
+/* All rosters, by the address of their pool: destroying one of many thousand
+ * pools must not look at the others. */
+#define CPI_BUCKETS 1024u
+static struct cpi_roster *rosters[CPI_BUCKETS];
+static size_t roster_count;
 
 size_t cpi_roster_bytes(size_t max, size_t share_max)
 {
@@ -48,6 +53,11 @@ static struct cpi_cache *structure(const struct cpi_roster *roster, size_t i)
 static size_t made(const struct cpi_roster *roster)
 {
     return cpi_load(&roster->made, acquire); /* [known] */
+}
+
+static struct cpi_roster **bucket_of(const cpool_t *pool)
+{
+    return &rosters[((uintptr_t)pool >> 12) % CPI_BUCKETS];
 }
 
 /* --- Entries in the threads' tables --- */
@@ -150,7 +160,8 @@ static void unregister_cache(struct cpi_roster *roster, struct cpi_cache *cache)
         *link = cache->next;
     }
     clear_entry(cache->entry);
-    cache->entry = cache->store = &cache->own;
+    cache->entry = &cache->own;
+    cache->store = &cache->hidden;
     roster->spares_left += cache->granted - CPI_SHARE_MIN;
     cache->owner = NULL;
     cache->used = false;
@@ -363,29 +374,36 @@ static void thread_vanished(struct cpi_thread *thread)
 
 /* Caches that no thread owns stay registered, but one in the middle of an
  * exchange was in use by a thread that vanished. */
+static void adopt_unowned(struct cpi_roster *roster)
+{
+    size_t i;
+
+    for (i = 0; i < made(roster); i++) {
+        struct cpi_cache *cache = structure(roster, i);
+
+        if (cache->used && cache->owner == NULL &&
+            (cpi_load(&cache->dealings.taking, relaxed) != 0 ||  /* [tally] */
+             cpi_load(&cache->dealings.giving, relaxed) != 0) && /* [tally] */
+            adopt(roster, cache))
+            cpi_roster_recount(roster);
+    }
+}
+
 static void fork_done(void)
 {
     struct cpi_roster *roster;
     size_t i;
 
-    for (roster = all_rosters; roster != NULL; roster = roster->next) {
-        for (i = 0; i < made(roster); i++) {
-            struct cpi_cache *cache = structure(roster, i);
-
-            if (cache->used && cache->owner == NULL &&
-                (cpi_load(&cache->dealings.taking, relaxed) != 0 || /* [tally] */
-                 cpi_load(&cache->dealings.giving, relaxed) != 0) && /* [tally] */
-                adopt(roster, cache))
-                cpi_roster_recount(roster);
-        }
-    }
+    for (i = 0; i < CPI_BUCKETS; i++)
+        for (roster = rosters[i]; roster != NULL; roster = roster->next)
+            adopt_unowned(roster);
 }
 
 /* --- All rosters --- */
 
 static bool no_pool_alive(void)
 {
-    return all_rosters == NULL;
+    return roster_count == 0;
 }
 
 bool cpi_registry_startup(void)
@@ -413,24 +431,26 @@ void cpi_roster_open(struct cpi_roster *roster, const struct cpi_extent *caches,
     cpi_lock();
     roster->table_offset = take_entry();
     slab->prefix.table_offset = roster->table_offset;
-    roster->next = all_rosters;
-    all_rosters = roster;
+    roster->next = *bucket_of(pool);
+    *bucket_of(pool) = roster;
+    roster_count++;
     cpi_unlock();
 }
 
 void cpi_roster_close(struct cpi_roster *roster)
 {
-    struct cpi_roster **link = &all_rosters;
+    struct cpi_roster **link = bucket_of(roster->pool);
 
     while (*link != roster)
         link = &(*link)->next;
     *link = roster->next;
+    roster_count--;
     return_entry(roster->table_offset);
 }
 
 bool cpi_registry_knows(const cpool_t *pool)
 {
-    const struct cpi_roster *roster = all_rosters;
+    const struct cpi_roster *roster = *bucket_of(pool);
 
     while (roster != NULL && roster->pool != pool)
         roster = roster->next;

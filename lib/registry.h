@@ -48,7 +48,7 @@ struct cpi_roster {
     size_t used;                /* registered now */
     struct cpi_cache *unused;   /* made, not registered */
     uint32_t spares_left;       /* of spares_max */
-    struct cpi_roster *next;    /* of all rosters */
+    struct cpi_roster *next;    /* in the same bucket of all rosters */
     int64_t stocked_correction; /* what forks have hidden from the accounts */
 };
 
