@@ -27,12 +27,13 @@
  * or a call.  When it runs empty or full it is exchanged, whole, with a global
  * depot: one compare-and-swap for dozens of slots.
  *
+ * Empty means empty: an alloc fails only when `capacity` slots are live, however
+ * many others lie in other threads' caches, whether those threads run, sleep or
+ * are stopped.
+ *
  * What it is not: it does not serve mixed sizes, it does not call constructors,
  * and it is no garbage collector: a slot freed while somebody still uses it is
- * a bug here as everywhere.  The magazine that a thread has loaded another
- * cannot take from, so a pool shared by N threads wants N x magazine_rounds
- * slots more than the program has live at once; whole spare magazines are
- * recalled from other threads' caches before an alloc fails.
+ * a bug here as everywhere.
  *
  * NOTES
  *
@@ -43,10 +44,13 @@
  * Fork: the child may go on using every pool.  Slots that vanished threads had
  * cached return to the depot; slots they had live stay live.  A thread that
  * was exchanging a magazine at the very moment of the fork may take up to one
- * magazine's rounds out of circulation in the child.
+ * magazine's rounds out of circulation in the child.  The library holds a lock
+ * from its fork handlers' first to its last: handlers of your own should not
+ * use pools.  A pool in caller-provided memory that parent and child share
+ * (MAP_SHARED) is not for both.
  *
  * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, and so
- * are cpool_owns, cpool_index and cpool_at.  Nothing else is.
+ * are cpool_owns, cpool_index, cpool_at and cpool_strerror.  Nothing else is.
  *
  * Threads: a thread's caches return to the depot when it ends, whatever way it
  * ends.  Destructors of thread-specific data may allocate and free, before and
@@ -64,6 +68,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include <cpool/version.h>
 
@@ -116,7 +121,11 @@ enum {
     CPOOL_EUNUSED = -20,     /* the slot has never been handed out */
     CPOOL_EDOUBLEFREE = -21, /* the slot is free already (checked pools) */
     CPOOL_EGUARD = -22,      /* bytes around the slot were overwritten (checked pools) */
-    CPOOL_EOWNER = -23       /* the cache belongs to another thread (checked pools) */
+    CPOOL_EOWNER = -23,      /* the cache belongs to another thread (checked pools) */
+
+    CPOOL_EMAXCAPACITY = -24, /* max_capacity is below capacity, or above CPOOL_CAPACITY_MAX */
+    CPOOL_EWAITABLE = -25,    /* the pool was not created with CPOOL_WAITABLE */
+    CPOOL_ENOTQUIET = -26     /* something happened that a quiet scope traps */
 };
 
 /*
@@ -191,6 +200,33 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
 #define CPOOL_CHECKED 0x1u
 
 /*
+ * CPOOL_EXACT     Never more than `capacity` slots live, and never fewer to be
+ *                 had: before an alloc fails, the slots in all other threads'
+ *                 caches are taken back, loaded magazines included, but for
+ *                 those of threads that are inside the library at that moment:
+ *                 for these an alloc waits some milliseconds at most.
+ *                 Without it, more than `capacity` may be live at times: at most
+ *                 one magazine's rounds more for each thread that has a cache.
+ *                 Every alloc and free is then a call, with two more stores.
+ */
+#define CPOOL_EXACT 0x2u
+
+/*
+ * CPOOL_WAITABLE  Threads may wait for a slot: cpool_alloc_wait.  Implies
+ *                 CPOOL_EXACT; a free then also looks whether somebody waits.
+ */
+#define CPOOL_WAITABLE 0x4u
+
+/*
+ * CPOOL_AUTO_TRIM The pool gives back by itself what it has not needed for a
+ *                 while: memory of slots that stayed free in the depot through
+ *                 the last interval.  There is no thread for it; a free that
+ *                 exchanges a magazine does it, at intervals that grow with the
+ *                 pool, and takes as long as cpool_trim then.
+ */
+#define CPOOL_AUTO_TRIM 0x8u
+
+/*
  * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need;
  * new members are appended, and a program built against an older header keeps
  * working with a newer library.
@@ -205,11 +241,14 @@ typedef struct cpool_config {
     size_t slot_offset;     /* bytes, up to slot_size: it is slot + offset that
                                is aligned */
     size_t capacity;        /* slots, 1 to CPOOL_CAPACITY_MAX */
+    size_t max_capacity;    /* slots the pool may grow to by itself or by
+                               cpool_grow, up to CPOOL_CAPACITY_MAX; addresses
+                               never move.  0: capacity, it does not grow */
     size_t magazine_rounds; /* slots that move to and from the depot at once,
                                up to CPOOL_ROUNDS_MAX; every cache then holds
                                two magazines at most.  0: chosen from capacity,
                                and caches adapt their size to their use */
-    unsigned flags;         /* CPOOL_CHECKED, or 0 */
+    unsigned flags;         /* CPOOL_CHECKED ..., or 0 */
     size_t thread_caches;   /* threads that may hold a cache at the same time;
                                further ones work without, at the depot; 0: 4096,
                                or 16 in caller-provided memory */
@@ -221,7 +260,7 @@ typedef struct cpool_config {
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
-        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0u, 0, NULL, 0            \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0         \
     }
 
 /*
@@ -281,9 +320,10 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
 /*
  * cpool_alloc - takes a slot.
  *
- * Returns the slot, its bytes as they were last left (zero on first use), or
- * NULL when none can be had: all are live or in magazines that other threads
- * have loaded, or the operating system refused memory.
+ * Returns the slot, its bytes as they were last left (on first use zero, or as
+ * they were in caller-provided memory), or
+ * NULL when none can be had: the capacity is live, or in the hands of threads
+ * inside the library at this moment, or the operating system refused memory.
  * Any thread.  Wait-free from the thread's magazine; else lock-free; makes a
  * system call when slots are used for the first time; first use may block.
  * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
@@ -299,7 +339,9 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
  * Always verified: an address outside the slab (CPOOL_EFOREIGN), inside a slot
  * (CPOOL_EMISALIGNED), or of a slot never handed out (CPOOL_EUNUSED) is
  * reported and refused.  Checked pools find CPOOL_EDOUBLEFREE and CPOOL_EGUARD
- * as well.  Never fails otherwise, and makes no system call after first use.
+ * as well; others report CPOOL_EDOUBLEFREE only when more slots have come back
+ * than ever went out.  Never fails otherwise; makes a system call only when the
+ * thread's cache grows.
  * Any thread.  Wait-free into the thread's magazine; else lock-free; first use
  * may block.
  *
@@ -347,9 +389,10 @@ CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
  *
  * For signal handlers, and for threads that allocate too seldom to deserve a
  * cache.  Several times slower than the cached pair.
- * Any thread; lock-free, as long as not more than 64 threads are inside these
- * two at once; async-signal-safe; alloc makes a system call when slots are
- * used for the first time.
+ * Any thread; lock-free, as long as not more than 64 threads (4 in
+ * caller-provided memory) are inside these two at once; alloc makes a system
+ * call when slots are used for the first time.  Async-signal-safe, except with
+ * CPOOL_WAITABLE.
  */
 CPOOL_API void *cpool_depot_alloc(cpool_t *pool);
 CPOOL_API void cpool_depot_free(cpool_t *pool, void *slot);
@@ -429,38 +472,209 @@ CPOOL_API void cpool_flush(cpool_t *pool);
 CPOOL_API size_t cpool_reset(cpool_t *pool);
 
 /*
+ * ---- Growing and giving back ---------------------------------------------
+ */
+
+/*
+ * cpool_grow - raises the capacity by up to n slots, within max_capacity, and
+ * commits memory for them.
+ *
+ * A pool also grows by itself, by half or at least a magazine, when an alloc
+ * finds nothing free.
+ *
+ * Returns the number of slots added: fewer than n at the limit, 0 when there is
+ * nothing to add or the operating system refuses memory.
+ * Any thread; lock-free; makes system calls.
+ */
+CPOOL_API size_t cpool_grow(cpool_t *pool, size_t n);
+
+/*
+ * cpool_shrink - lowers the capacity by up to n slots: first those never handed
+ * out, then the topmost ones as far as they are free in the depot.  Their
+ * memory goes back to the operating system.
+ *
+ * Free slots in caches are not reached; cpool_flush in each thread helps.  A
+ * pool with max_capacity above its capacity may grow again.
+ *
+ * Returns the number of slots removed.  At least one slot stays.
+ * Any thread, while others allocate and free; may block, and so do allocs that
+ * find the pool dry meanwhile; makes system calls.
+ */
+CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
+
+/*
+ * cpool_trim - gives the memory of pages that hold only free slots back to the
+ * operating system, and puts the depot's free slots into order of address, so
+ * that they are handed out page by page again.
+ *
+ * The contents of slots on such pages become zero; keep that in mind where
+ * objects stay constructed in free slots.  Slots in caches are not reached.
+ * Checked pools, and pools in caller-provided memory, are put in order only.
+ *
+ * Returns the bytes given back that were resident.
+ * Any thread, while others allocate and free; may block, and so do allocs that
+ * find the pool dry meanwhile; makes system calls.
+ */
+CPOOL_API size_t cpool_trim(cpool_t *pool);
+
+/*
+ * cpool_reserve - sees to it that the next n allocs need no memory from the
+ * operating system: commits it and makes it resident.
+ *
+ * Holds as long as other threads do not take those slots first; where they
+ * might, draw a ticket.
+ *
+ * Returns 0; CPOOL_EDRY if n slots are not free; CPOOL_ENOMEM.
+ * Any thread; may block; makes system calls.
+ */
+CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);
+
+/*
+ * A ticket: slots drawn beforehand, so that taking them later cannot fail.
+ *
+ *     void *room[24];
+ *     cpool_ticket_t ticket;
+ *
+ *     if (cpool_ticket_draw(&ticket, pool, room, 24) != 0)
+ *         ... not enough; try the whole graph later
+ *     ... cpool_ticket_alloc(&ticket) up to 24 times ...
+ *     cpool_ticket_return(&ticket);       what was not used
+ *
+ * One thread at a time uses a ticket.  Slots taken from it are freed as any.
+ */
+typedef struct cpool_ticket {
+    cpool_t *pool;
+    void **slots;
+    size_t left;
+} cpool_ticket_t;
+
+/*
+ * cpool_ticket_draw - takes n slots into a ticket, or none.
+ *
+ * slots   room for n pointers, in use until the ticket is returned
+ *
+ * Returns 0, CPOOL_EDRY when fewer can be had, or CPOOL_ENULL, reported, for
+ * NULL slots with n > 0.  After a failure the ticket is empty.
+ * Progress as cpool_alloc_bulk_all.
+ */
+CPOOL_API int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_t n);
+
+/* cpool_ticket_alloc - a slot of the ticket's; NULL only when all are taken.
+ * Wait-free. */
+CPOOL_API void *cpool_ticket_alloc(cpool_ticket_t *ticket);
+
+/* cpool_ticket_return - frees what was not taken; returns how many those were.
+ * Progress as cpool_free_bulk. */
+CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket);
+
+/*
+ * ---- Waiting -------------------------------------------------------------
+ */
+
+/*
+ * cpool_alloc_wait - cpool_alloc that sleeps until a slot is free.
+ *
+ * pool      created with CPOOL_WAITABLE
+ * timeout   the longest to wait, relative, by the monotonic clock; NULL waits
+ *           for ever; zero does not wait
+ * Those who wait are served in the order in which they came: a slot that is
+ * freed while somebody waits is handed to the first, past all caches.
+ *
+ * Returns the slot, or NULL when the time is up; NULL after CPOOL_EWAITABLE was
+ * reported for another kind of pool.
+ * Any thread; blocks.
+ */
+CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout);
+
+/*
+ * cpool_alloc_or_help - cpool_alloc that does other work while none is free.
+ *
+ * help      called with arg whenever no slot is to be had; does a piece of work,
+ *           which may free slots, and returns true; false: there is no work
+ *
+ * Returns the slot, or NULL once help has returned false and still none is free.
+ * Any thread, any pool; as long as help takes.
+ */
+CPOOL_API void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void *arg);
+
+/*
+ * ---- Quiet scopes --------------------------------------------------------
+ */
+
+/*
+ * What the library did on behalf of one thread that could make it late.
+ */
+typedef struct cpool_quiet {
+    uint64_t growths;      /* the capacity of a pool was raised */
+    uint64_t system_calls; /* memory was asked for or given back, a barrier paid */
+    uint64_t fresh_slots;  /* slots taken for the first time: each may cost a
+                              page fault when it is touched */
+    uint64_t exchanges;    /* magazines exchanged with a depot */
+} cpool_quiet_t;
+
+/* cpool_quiet_begin's flags: which of these are reported, as CPOOL_ENOTQUIET,
+ * when they happen, beside being counted. */
+#define CPOOL_TRAP_GROWTHS 0x1u
+#define CPOOL_TRAP_SYSTEM_CALLS 0x2u
+#define CPOOL_TRAP_FRESH_SLOTS 0x4u
+#define CPOOL_TRAP_EXCHANGES 0x8u
+
+/*
+ * cpool_quiet_begin, cpool_quiet_end - bracket a stretch of the calling thread's
+ * work, a frame say, that should not be held up by any of the above.
+ *
+ * begin   starts counting at zero; returns 0, CPOOL_EFLAGS for unknown traps,
+ *         CPOOL_EPOOL when no pool has ever been created, or CPOOL_ENOMEM
+ * end     stops, and fills in the counts; returns 0, or CPOOL_ENULL
+ *
+ * Scopes do not nest: a second begin starts over.  Nothing is counted on the
+ * fast path, which never does any of this.
+ * begin may block and make a system call; end is wait-free.
+ */
+CPOOL_API int cpool_quiet_begin(unsigned traps);
+CPOOL_API int cpool_quiet_end(cpool_quiet_t *counts);
+
+/*
  * ---- Asking --------------------------------------------------------------
  */
 
 /*
  * cpool_owns - whether p is the address of one of the pool's slots.
  *
- * True for every slot, live, free or never used; false for any other address.
+ * True for every slot, live, free or never used, those that the pool may grow to
+ * included; false for any other address.
  * Any thread; wait-free; async-signal-safe.
  */
 CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
 
 /*
- * cpool_index - a slot's index, 0 to capacity - 1.   cpool_at - the reverse.
+ * cpool_index - a slot's index.   cpool_at - the reverse.
+ * cpool_index_limit - one more than the largest index a slot can ever have.
  *
- * An address that is not a slot gives SIZE_MAX, an index beyond the capacity
- * gives NULL.
+ * An address that is not a slot gives SIZE_MAX, an index not below the limit
+ * gives NULL.  Indices are dense and start at 0; the limit is at least
+ * max_capacity, and that of an exact pool or one in caller-provided memory is
+ * max_capacity.  Tables beside the pool are dimensioned by it.
  * Any thread; wait-free; async-signal-safe.
  */
 CPOOL_API size_t cpool_index(const cpool_t *pool, const void *slot);
 CPOOL_API void *cpool_at(const cpool_t *pool, size_t index);
+CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
 
 /*
  * A pool's figures.  While other threads use the pool the counts of slots are
  * an estimate; when they pause, exact, and then
  *
- *     live + in_depot + in_caches + fresh = capacity
+ *     live + in_depot + in_caches + fresh = capacity + slack
  *
  * Start from CPOOL_STATS_INIT; new members are appended.
  */
 typedef struct cpool_figures {
     size_t size;            /* sizeof(cpool_stats_t), set by the initialiser */
-    size_t capacity;        /* slots */
+    size_t capacity;        /* slots, now */
+    size_t max_capacity;    /* slots it may grow to */
+    size_t slack;           /* slots in circulation beyond the capacity, in place
+                               of some that are loaded in caches */
     size_t live;            /* slots in the hands of callers */
     size_t in_depot;        /* free slots every thread can have */
     size_t in_caches;       /* free slots in the caches of threads */
@@ -476,6 +690,9 @@ typedef struct cpool_figures {
     uint64_t cas_retries;   /* compare-and-swaps that had to be repeated */
     uint64_t recalls;       /* magazines taken out of caches because all else
                                was used up */
+    uint64_t growths;       /* times the capacity was raised */
+    uint64_t trims;         /* times memory was looked for to give back */
+    uint64_t waits;         /* allocs that went to sleep */
     size_t spares;          /* spare magazines that caches may hold now, as
                                their use has made them grow */
     size_t reserved_bytes;  /* address space taken */
@@ -484,7 +701,8 @@ typedef struct cpool_figures {
 
 #define CPOOL_STATS_INIT                                                       \
     {                                                                          \
-        sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+        sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0, 0, 0, 0                                                      \
     }
 
 /*

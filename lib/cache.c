@@ -4,12 +4,13 @@
  *
  * ORDERING TABLE
  *   own     | entry count load        | relaxed | - | -
- *   show    | entry count store       | release | adopt (registry.c) | which magazine is loaded
+ *   show    | entry count, loaded store | release | adopt (registry.c) | which magazine is loaded
  *   figures | count and stocked, load | relaxed | - | -
  *   stocked | stocked store           | relaxed | - | -
  *   offer   | spare store, CAS        | release | steal | the magazine's count and rounds
  *   steal   | spare CAS to 0          | acquire | offer | the magazine's count and rounds
  *   see     | spare load, CAS failure | relaxed | - | -
+ *   store   | store pointer store     | relaxed | - | -
  *
  * The owner's own accesses need no order.  The release keeps the stores that
  * precede a new count before it, for the child of a fork (see the second
@@ -24,7 +25,13 @@
 #include "cache.h"
 
 #include "atomic.h"
+#include "quiet.h"
 #include "watch.h"
+
+/* Near the end a cache takes this part of the fresh slots that are left, and of
+ * the last full magazine. */
+#define CPI_FRESH_PART 16u
+#define CPI_DRY_PART 4u
 
 static struct cpi_magazine *magazine_of(const struct cpi_cache *cache, uint32_t node)
 {
@@ -43,12 +50,12 @@ static void set_stocked(struct cpi_cache *cache, uint32_t stocked)
 
 static uintptr_t store_count(const struct cpi_cache *cache)
 {
-    return cpi_word_load(&cache->store->count, relaxed); /* [own] */
+    return cpi_word_load(&cpi_cache_store(cache)->count, relaxed); /* [own] */
 }
 
 static void show_count(struct cpi_cache *cache, uintptr_t count)
 {
-    cpi_word_store(&cache->store->count, count, release); /* [show] */
+    cpi_word_store(&cpi_cache_store(cache)->count, count, release); /* [show] */
 }
 
 /* Shows the fast path a magazine that is in the cache's hands, in place of the
@@ -57,9 +64,9 @@ static void load(struct cpi_cache *cache, uint32_t node)
 {
     struct cpi_magazine *magazine = magazine_of(cache, node);
 
-    cache->loaded = node;
-    cache->store->rounds = magazine->rounds;
-    cache->store->limit = cache->depot->limit;
+    cpi_store(&cache->loaded, node, release); /* [show] */
+    cpi_cache_store(cache)->rounds = magazine->rounds;
+    cpi_cache_store(cache)->limit = cache->depot->limit;
     show_count(cache, cpi_magazine_count(magazine));
     cpi_magazine_set_count(magazine, 0);
 }
@@ -69,11 +76,11 @@ static void load(struct cpi_cache *cache, uint32_t node)
  * unloaded.  Returns the magazine, 0 if none was loaded. */
 static uint32_t unload(struct cpi_cache *cache)
 {
-    if (cache->loaded != 0)
-        cpi_magazine_set_count(magazine_of(cache, cache->loaded), (uint32_t)store_count(cache));
-    cache->store->limit = 0;
+    if (cpi_cache_loaded(cache) != 0)
+        cpi_magazine_set_count(magazine_of(cache, cpi_cache_loaded(cache)), (uint32_t)store_count(cache));
+    cpi_cache_store(cache)->limit = 0;
     show_count(cache, 0);
-    return cache->loaded;
+    return cpi_cache_loaded(cache);
 }
 
 /* The i-th place of the ring. */
@@ -120,7 +127,7 @@ static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
  * none; the empty one's own count is 0 already. */
 static void replace_empty(struct cpi_cache *cache, uint32_t node)
 {
-    uint32_t old = cache->loaded;
+    uint32_t old = cpi_cache_loaded(cache);
 
     cpi_depot_gives(&cache->dealings, old);
     load(cache, node);
@@ -166,7 +173,6 @@ static void review(struct cpi_cache *cache)
     for (i = stocked - unneeded; unneeded > 0 && i < cache->places; i++)
         if (i < stocked || i >= cache->share)
             give_spare(cache, i);
-    cache->swaps = 0;
     cache->lowest = stocked - unneeded;
 }
 
@@ -177,7 +183,7 @@ static void note_swap(struct cpi_cache *cache)
 
     if (stocked < cache->lowest)
         cache->lowest = stocked;
-    if (++cache->swaps >= CPI_REVIEW_SWAPS)
+    if (cpi_depot_swapped(&cache->dealings) % CPI_REVIEW_SWAPS == 0)
         review(cache);
 }
 
@@ -200,10 +206,10 @@ static bool refill_from_spare(struct cpi_cache *cache)
         if (node == 0)
             continue;
         cpi_depot_takes(&cache->dealings, node);
-        if (swap_spare(cache, stocked, node, cache->loaded)) {
+        if (swap_spare(cache, stocked, node, cpi_cache_loaded(cache))) {
             load(cache, node);
-            cpi_depot_taken(&cache->dealings);
             note_swap(cache);
+            cpi_depot_taken(&cache->dealings);
             return true;
         }
         cpi_depot_taken(&cache->dealings);
@@ -211,49 +217,95 @@ static bool refill_from_spare(struct cpi_cache *cache)
     return false;
 }
 
+/* Leaves most of the full magazine just loaded to other threads: the pool is
+ * nearly dry, and what is loaded nobody else can reach. */
+static void leave_most(struct cpi_cache *cache)
+{
+    uint32_t rest = cpi_depot_take_empty(cache->depot, &cache->dealings);
+    uintptr_t count = store_count(cache);
+    uintptr_t kept = (count + CPI_DRY_PART - 1) / CPI_DRY_PART;
+    struct cpi_magazine *magazine;
+    uintptr_t i;
+
+    if (rest == 0)
+        return;
+    magazine = magazine_of(cache, rest);
+    for (i = kept; i < count; i++)
+        magazine->rounds[i - kept] = cpi_cache_store(cache)->rounds[i];
+    show_count(cache, kept);
+    cpi_magazine_set_count(magazine, (uint32_t)(count - kept));
+    cpi_depot_gives(&cache->dealings, rest);
+    cpi_depot_taken(&cache->dealings);
+    cpi_depot_give(cache->depot, &cache->dealings, rest);
+}
+
 static bool refill_from_depot(struct cpi_cache *cache)
 {
     uint32_t node = cpi_depot_take_stocked(cache->depot, &cache->dealings);
 
-    if (node != 0) {
-        note_exchange(cache, false);
-        cpi_depot_set_dry(cache->depot, false);
-    } else {
+    if (node == 0) {
         node = cpi_depot_take_remnant(cache->depot, &cache->dealings);
+        if (node != 0)
+            replace_empty(cache, node);
+        return node != 0;
     }
-    if (node == 0)
-        return false;
+    note_exchange(cache, false);
     replace_empty(cache, node);
+    if (cpi_depot_is_dry(cache->depot)) {
+        if (cpi_depot_has_stocked(cache->depot))
+            cpi_depot_set_dry(cache->depot, false);
+        else
+            leave_most(cache);
+    }
     return true;
 }
 
 size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
-                       uintptr_t *first)
+                       uintptr_t limit, uintptr_t *first)
 {
     for (;;) {
         uintptr_t fresh = cpi_slab_fresh(slab);
-        uintptr_t left = slab->capacity - fresh;
+        uintptr_t left = fresh < limit ? limit - fresh : 0;
 
         if (left > n)
             left = n;
-        if (left == 0 || !cpi_depot_provide(depot, fresh + left) ||
-            !cpi_slab_provide(slab, fresh + left))
+        if (left == 0)
             return 0;
+        if (!cpi_depot_provide(depot, fresh + left) || !cpi_slab_provide(slab, fresh + left)) {
+            n = left / 2; /* the system may have memory for fewer */
+            continue;
+        }
         if (cpi_slab_claim(slab, fresh, left)) {
             if (slab->side_size != 0)
                 cpi_watch_claimed(slab, fresh, left);
+            cpi_quiet_note(CPI_NOISE_FRESH, left);
             *first = fresh;
             return left;
         }
     }
 }
 
-static void load_empty(struct cpi_cache *cache)
+static bool load_empty(struct cpi_cache *cache)
 {
     uint32_t node = cpi_depot_take_empty(cache->depot, &cache->dealings);
 
-    load(cache, node);
+    if (node != 0)
+        load(cache, node);
     cpi_depot_taken(&cache->dealings);
+    return node != 0;
+}
+
+/* How many fresh slots to claim: a magazine, but a small part of what is left
+ * near the end, so that no thread gets them all. */
+static uintptr_t fair_run(const struct cpi_cache *cache)
+{
+    uintptr_t fresh = cpi_slab_fresh(cache->slab);
+    uintptr_t capacity = cpi_slab_capacity(cache->slab);
+    uintptr_t part = fresh < capacity ? (capacity - fresh) / CPI_FRESH_PART : 0;
+
+    if (part > cache->depot->limit)
+        return cache->depot->limit;
+    return part > 0 ? part : 1;
 }
 
 /* Slots that were claimed and are not yet shown are lost to the child of a fork
@@ -261,16 +313,18 @@ static void load_empty(struct cpi_cache *cache)
 static bool refill_from_fresh(struct cpi_cache *cache)
 {
     uintptr_t first;
-    size_t n = cpi_cache_claim(cache->slab, cache->depot, cache->depot->limit, &first);
+    size_t n;
     size_t i;
 
+    if (cpi_cache_loaded(cache) == 0 && !load_empty(cache))
+        return false;
+    n = cpi_cache_claim(cache->slab, cache->depot, fair_run(cache),
+                        cpi_slab_capacity(cache->slab), &first);
     if (n == 0)
         return false;
     note_exchange(cache, false);
-    if (cache->loaded == 0)
-        load_empty(cache);
     for (i = 0; i < n; i++)
-        cache->store->rounds[i] = cpi_slab_slot(cache->slab, first + n - 1 - i);
+        cpi_cache_store(cache)->rounds[i] = cpi_slab_slot(cache->slab, first + n - 1 - i);
     show_count(cache, n);
     return true;
 }
@@ -278,7 +332,7 @@ static bool refill_from_fresh(struct cpi_cache *cache)
 /* Frees of slots below the bound take the fast path. */
 static void look_at_bound(struct cpi_cache *cache)
 {
-    cache->store->bound = cpi_slab_fresh(cache->slab);
+    cpi_cache_store(cache)->bound = cpi_slab_fresh(cache->slab);
 }
 
 bool cpi_cache_refill(struct cpi_cache *cache)
@@ -290,23 +344,41 @@ bool cpi_cache_refill(struct cpi_cache *cache)
     return refilled;
 }
 
-/* The full magazine becomes a spare, and an empty spare, or one from the depot,
- * is loaded. */
-static void spill_to_spare(struct cpi_cache *cache, uint32_t stocked)
+/* The full magazine changes places with an empty spare; the empty one is in
+ * dealings.taking then.  0 if there was none, or it was recalled by mistake. */
+static uint32_t swap_with_empty(struct cpi_cache *cache, uint32_t stocked)
 {
     uint32_t node = see_spare(cache, stocked);
     uint32_t full;
 
+    if (node == 0)
+        return 0;
     cpi_depot_takes(&cache->dealings, node);
     full = unload(cache);
-    if (node == 0 || !swap_spare(cache, stocked, node, full)) {
+    if (swap_spare(cache, stocked, node, full))
+        return node;
+    load(cache, full);
+    cpi_depot_taken(&cache->dealings);
+    return 0;
+}
+
+/* The full magazine becomes a spare, and an empty spare, or one from the depot,
+ * is loaded. */
+static bool spill_to_spare(struct cpi_cache *cache, uint32_t stocked)
+{
+    uint32_t node = swap_with_empty(cache, stocked);
+
+    if (node == 0) {
         node = cpi_depot_take_empty(cache->depot, &cache->dealings);
-        put_spare(cache, stocked, full);
+        if (node == 0)
+            return false;
+        put_spare(cache, stocked, unload(cache));
     }
     set_stocked(cache, stocked + 1);
     load(cache, node);
-    cpi_depot_taken(&cache->dealings);
     note_swap(cache);
+    cpi_depot_taken(&cache->dealings);
+    return true;
 }
 
 /* The oldest spare goes to the depot: what was freed last is used again first. */
@@ -318,20 +390,20 @@ static void give_oldest(struct cpi_cache *cache, uint32_t stocked)
     set_stocked(cache, stocked - 1);
 }
 
-void cpi_cache_spill(struct cpi_cache *cache)
+bool cpi_cache_spill(struct cpi_cache *cache)
 {
     uint32_t stocked = stocked_spares(cache);
 
     look_at_bound(cache);
-    if (cache->loaded == 0) {
-        load_empty(cache);
-        return;
-    }
+    if (cpi_cache_loaded(cache) == 0)
+        return load_empty(cache);
     if (stocked >= cache->share)
         give_oldest(cache, stocked--);
-    spill_to_spare(cache, stocked);
+    if (!spill_to_spare(cache, stocked))
+        return false;
     if (cpi_depot_is_dry(cache->depot))
         give_stocked(cache);
+    return true;
 }
 
 void *cpi_cache_alloc(struct cpi_cache *cache)
@@ -344,36 +416,57 @@ void *cpi_cache_alloc(struct cpi_cache *cache)
             return NULL;
         count = store_count(cache);
     }
-    slot = cache->store->rounds[count - 1];
-    cpi_word_store(&cache->store->count, count - 1, relaxed); /* [own] */
+    slot = cpi_cache_store(cache)->rounds[count - 1];
+    cpi_word_store(&cpi_cache_store(cache)->count, count - 1, relaxed); /* [own] */
     return slot;
 }
 
-void cpi_cache_free(struct cpi_cache *cache, void *slot)
+bool cpi_cache_free(struct cpi_cache *cache, void *slot)
 {
     uintptr_t count = store_count(cache);
 
-    if (count == cache->store->limit) {
-        cpi_cache_spill(cache);
+    if (count == cpi_cache_store(cache)->limit) {
+        if (!cpi_cache_spill(cache))
+            return false;
         count = store_count(cache);
     } else {
         look_at_bound(cache);
     }
-    cache->store->rounds[count] = slot;
+    cpi_cache_store(cache)->rounds[count] = slot;
     show_count(cache, count + 1);
+    return true;
+}
+
+uint32_t cpi_cache_seize(struct cpi_cache *cache, struct cpi_dealings *dealings)
+{
+    uint32_t node = cpi_cache_loaded(cache);
+
+    cpi_depot_gives(dealings, node);
+    unload(cache);
+    cpi_store(&cache->loaded, 0, release); /* [show] */
+    return node;
+}
+
+void cpi_cache_mend(struct cpi_cache *cache)
+{
+    struct cpi_magazine *magazine;
+
+    if (cpi_cache_loaded(cache) == 0)
+        return;
+    magazine = magazine_of(cache, cpi_cache_loaded(cache));
+    if (cpi_magazine_count(magazine) < store_count(cache))
+        cpi_magazine_set_count(magazine, (uint32_t)store_count(cache));
+    load(cache, cpi_cache_loaded(cache));
 }
 
 void cpi_cache_flush(struct cpi_cache *cache)
 {
+    uint32_t node;
     uint32_t i;
 
-    cpi_depot_gives(&cache->dealings, cache->loaded);
-    if (unload(cache) != 0) {
-        uint32_t node = cache->loaded;
-
-        cache->loaded = 0;
+    node = cpi_cache_seize(cache, &cache->dealings);
+    if (node != 0)
         cpi_depot_give(cache->depot, &cache->dealings, node);
-    }
     set_stocked(cache, 0);
     for (i = 0; i < cache->places; i++)
         give_spare(cache, i);
@@ -392,8 +485,8 @@ void cpi_cache_discard(struct cpi_cache *cache)
 {
     uint32_t i;
 
-    cache->loaded = 0;
-    cache->store->limit = 0;
+    cpi_store(&cache->loaded, 0, release); /* [show] */
+    cpi_cache_store(cache)->limit = 0;
     show_count(cache, 0);
     set_stocked(cache, 0);
     for (i = 0; i < cache->places; i++)
@@ -406,13 +499,12 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
                     cpool_t *pool)
 {
     cache->entry = entry;
-    cache->store = inline_path ? entry : &cache->hidden;
+    cpi_store(&cache->store, inline_path ? entry : &cache->hidden, relaxed); /* [store] */
     entry->pool = pool;
     entry->home = cache;
     cache->granted = CPI_SHARE_MIN;
     cache->share = CPI_SHARE_MIN;
     cache->bottom = 0;
-    cache->swaps = 0;
     cache->lowest = 0;
     cache->gave = false;
     cache->wants = false;
@@ -441,5 +533,14 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim, struct cpi_dealings *dealings
 
 size_t cpi_cache_rounds(const struct cpi_cache *cache)
 {
-    return (size_t)store_count(cache) + (size_t)stocked_spares(cache) * cache->depot->limit;
+    size_t rounds = (size_t)store_count(cache);
+    uint32_t i;
+
+    for (i = 0; i < cache->places; i++) {
+        uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [see] */
+
+        if (node != 0)
+            rounds += cpi_magazine_count(cpi_depot_magazine(cache->depot, node));
+    }
+    return rounds;
 }

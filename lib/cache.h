@@ -42,6 +42,12 @@
  *
  * All functions are for the owner of the cache alone, but where they say
  * otherwise.  Lock-free.
+ *
+ * ORDERING TABLE
+ *   store | store pointer, loaded and count, load | relaxed | - | -
+ *
+ * The store is one of two entries of a thread or of the cache itself, both in
+ * memory that outlives the pool; a thief only reads the count there.
  */
 #ifndef CPI_CACHE_H
 #define CPI_CACHE_H
@@ -53,6 +59,7 @@
 #include <cpool.h>
 
 #include "compiler.h"
+#include "atomic.h"
 #include "depot.h"
 #include "slab.h"
 
@@ -75,24 +82,27 @@ struct cpi_cache {
 
     /* Constant while the cache is registered. */
     cpool_cache_t *entry; /* the handle: in the owner's table, or `own` */
-    cpool_cache_t *store; /* whose count and rounds are in use: the entry, or
+    _Atomic(cpool_cache_t *) store; /* whose count and rounds are in use: the entry, or
                              `hidden` if the pool has no inline path */
     struct cpi_slab *slab;
     struct cpi_depot *depot;
 
     /* The owner's. */
-    uint32_t loaded; /* magazine whose rounds the store shows; 0: none */
+    _Atomic uint32_t loaded; /* magazine whose rounds the store shows; 0: none */
     uint32_t granted; /* spares it may have at most; raised by the registry on
                          the owner's behalf */
     uint32_t share;  /* of these, spares it uses */
     uint32_t places; /* constant; in the ring, the pool's largest share */
     uint32_t bottom; /* where the ring starts */
-    uint32_t swaps;  /* since the last review */
     uint32_t lowest; /* value of stocked since then */
     bool gave;       /* its last exchange with the depot gave a full magazine */
     bool wants;      /* a larger share would have saved an exchange */
     _Atomic uint32_t stocked; /* see the invariants; read for figures */
     struct cpi_dealings dealings;
+
+    /* recall.h's; used by exact pools only. */
+    _Atomic bool busy;          /* the owner is inside */
+    _Atomic uintptr_t claimed;  /* a thief's token; 0: none */
 
     /* The registry's, guarded by the lock. */
     struct cpi_roster *roster; /* constant */
@@ -103,6 +113,18 @@ struct cpi_cache {
     _Atomic uint32_t spare[]; /* `places` of them */
 };
 
+/* The store; thieves may look while the registry changes it. */
+static inline cpool_cache_t *cpi_cache_store(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->store, relaxed); /* [store] */
+}
+
+/* The loaded magazine, 0 if there is none. */
+static inline uint32_t cpi_cache_loaded(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->loaded, relaxed); /* [store] */
+}
+
 /* A cache without a magazine.  The counters in `dealings` go on: they are the
  * pool's, not the owner's. */
 void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_path,
@@ -112,13 +134,38 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
  * False if there is none to be had. */
 bool cpi_cache_refill(struct cpi_cache *cache);
 
-/* The loaded magazine is full, or there is none: gets one with room in it. */
-void cpi_cache_spill(struct cpi_cache *cache);
+/* The loaded magazine is full, or there is none: gets one with room in it.  False
+ * if there is none to be had: more slots were freed than ever handed out. */
+bool cpi_cache_spill(struct cpi_cache *cache);
+
+/* Whether the next alloc finds a round, and the next free room for one, in the
+ * loaded magazine. */
+static inline bool cpi_cache_has_round(const struct cpi_cache *cache)
+{
+    return cpi_word_load(&cpi_cache_store(cache)->count, relaxed) != 0; /* [store] */
+}
+
+static inline bool cpi_cache_has_room(const struct cpi_cache *cache)
+{
+    const cpool_cache_t *store = cpi_cache_store(cache);
+
+    return cpi_word_load(&store->count, relaxed) < store->limit; /* [store] */
+}
 
 /* One slot, refilling or spilling as needed.  alloc returns NULL if there is
- * none to be had. */
+ * none to be had; free returns false where spill does. */
 void *cpi_cache_alloc(struct cpi_cache *cache);
-void cpi_cache_free(struct cpi_cache *cache, void *slot);
+bool cpi_cache_free(struct cpi_cache *cache, void *slot);
+
+/* In the child of a fork, where a thief vanished who may have been in the middle
+ * of taking the loaded magazine away: as if it had not begun. */
+void cpi_cache_mend(struct cpi_cache *cache);
+
+/*
+ * Takes the loaded magazine away, for the party with these dealings: named by
+ * dealings->giving.  0 if none is loaded.
+ */
+uint32_t cpi_cache_seize(struct cpi_cache *cache, struct cpi_dealings *dealings);
 
 /* Gives all magazines to the depot. */
 void cpi_cache_flush(struct cpi_cache *cache);
@@ -142,7 +189,8 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim, struct cpi_dealings *dealings
 size_t cpi_cache_rounds(const struct cpi_cache *cache);
 
 /*
- * Takes a run of up to n slots that have never been handed out, with the memory
+ * Takes a run of up to n slots that have never been handed out, all of them
+ * below index `limit`, with the memory
  * for the magazines that they can fill, and with their gaps filled if they are
  * watched.  Returns the number, 0 when there are
  * none left or the operating system refuses memory.
@@ -150,6 +198,6 @@ size_t cpi_cache_rounds(const struct cpi_cache *cache);
  * Any thread.  Lock-free; makes a system call when memory must be committed.
  */
 size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
-                       uintptr_t *first);
+                       uintptr_t limit, uintptr_t *first);
 
 #endif /* CPI_CACHE_H */

@@ -14,6 +14,15 @@
 #define CPI_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CPI_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* Tells the processor that this thread waits for another. */
+#if defined(__x86_64__) || defined(__i386__)
+#define CPI_PAUSE() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define CPI_PAUSE() __asm__ volatile("yield")
+#else
+#define CPI_PAUSE() ((void)0)
+#endif
+
 /* Entered seldom: kept out of the way of the code that is entered often. */
 #define CPI_COLD __attribute__((__cold__, __noinline__))
 
@@ -21,6 +30,18 @@
 
 /* The address the current function returns to: who called the library. */
 #define CPI_CALLER() __builtin_return_address(0)
+
+/* Whether this is a build for ThreadSanitizer. */
+#if defined(__SANITIZE_THREAD__)
+#define CPI_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CPI_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef CPI_THREAD_SANITIZER
+#define CPI_THREAD_SANITIZER 0
+#endif
 
 /*
  * Bytes that two words must be apart so that writing one does not slow down

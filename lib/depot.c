@@ -10,6 +10,7 @@
  *   made    | made load, CAS failure  | relaxed | make    | -
  *   ready   | committed load          | acquire | extent.c's publish | the magazine's memory
  *   hint    | dry load, store         | relaxed | - | -
+ *   done    | taking, giving store    | release | recall.c's hands | the magazine's new place
  *   account | dealings load, store    | relaxed | - | -
  *
  * The remnant needs no tag: nobody reads a magazine's link or content before
@@ -19,6 +20,10 @@
 #include "depot.h"
 
 #include "bits.h"
+#include "quiet.h"
+
+/* Looks for an empty magazine before it is believed that there is none. */
+#define CPI_EMPTY_TRIES 10000000u
 
 size_t cpi_depot_stride(size_t limit)
 {
@@ -75,8 +80,10 @@ static uint32_t pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
 
     if (retries != 0)
         account(&dealings->retries, retries);
-    if (node != 0)
+    if (node != 0) {
         account(counter, 1);
+        cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
+    }
     return node;
 }
 
@@ -88,6 +95,7 @@ static void push(struct cpi_depot *depot, struct cpi_tagstack *stack, uint32_t n
     if (retries != 0)
         account(&dealings->retries, retries);
     account(counter, 1);
+    cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
 }
 
 uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_dealings *dealings)
@@ -124,17 +132,24 @@ static uint32_t make_any(struct cpi_depot *depot, struct cpi_dealings *dealings)
     return node;
 }
 
+uint64_t cpi_depot_swapped(struct cpi_dealings *dealings)
+{
+    account(&dealings->swaps, 1);
+    return cpi_load(&dealings->swaps, relaxed); /* [account] */
+}
+
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_dealings *dealings)
 {
-    uint32_t node;
+    uint32_t node = 0;
+    uint32_t tries;
 
     /* By the second invariant a magazine is left for each party; not to find
      * it means that another party took or gave one in between. */
-    do {
+    for (tries = 0; node == 0 && tries < CPI_EMPTY_TRIES; tries++) {
         node = pop(depot, &depot->empty, dealings, &dealings->empty_out);
         if (node == 0)
             node = make_any(depot, dealings);
-    } while (node == 0);
+    }
     return node;
 }
 
@@ -147,6 +162,7 @@ uint32_t cpi_depot_take_remnant(struct cpi_depot *depot, struct cpi_dealings *de
         if (node == 0)
             return 0;
     } while (!cpi_cas_weak(&depot->remnant, &node, 0, acquire, relaxed)); /* [collect] [glance] */
+    account(&dealings->remnants, 1);
     return node;
 }
 
@@ -157,12 +173,12 @@ void cpi_depot_takes(struct cpi_dealings *dealings, uint32_t node)
 
 void cpi_depot_taken(struct cpi_dealings *dealings)
 {
-    cpi_store(&dealings->taking, 0, relaxed); /* [account] */
+    cpi_store(&dealings->taking, 0, release); /* [done] */
 }
 
 void cpi_depot_gives(struct cpi_dealings *dealings, uint32_t node)
 {
-    cpi_store(&dealings->giving, node, relaxed); /* [account] */
+    cpi_store(&dealings->giving, node, release); /* [done] */
 }
 
 /* Puts a magazine on the stack that it belongs to; false if on neither. */
@@ -197,8 +213,10 @@ void cpi_depot_give(struct cpi_depot *depot, struct cpi_dealings *dealings, uint
         uint32_t none = 0;
         uint32_t other;
 
-        if (cpi_cas_strong(&depot->remnant, &none, node, release, relaxed)) /* [leave] [glance] */
+        if (cpi_cas_strong(&depot->remnant, &none, node, release, relaxed)) { /* [leave] [glance] */
+            account(&dealings->remnants, 1);
             break;
+        }
         other = cpi_depot_take_remnant(depot, dealings);
         if (other != 0)
             node = merge(depot, dealings, other, node);
@@ -229,7 +247,7 @@ void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_dealings *dealing
     return slot;
 }
 
-void cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_dealings *dealings, void *slot)
+bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_dealings *dealings, void *slot)
 {
     uint32_t node = cpi_depot_take_remnant(depot, dealings);
     struct cpi_magazine *magazine;
@@ -237,6 +255,8 @@ void cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_dealings *dealings,
 
     if (node == 0)
         node = cpi_depot_take_empty(depot, dealings);
+    if (node == 0)
+        return false;
     magazine = cpi_depot_magazine(depot, node);
     count = cpi_magazine_count(magazine);
     magazine->rounds[count] = slot;
@@ -244,6 +264,7 @@ void cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_dealings *dealings,
     cpi_depot_gives(dealings, node);
     cpi_depot_taken(dealings);
     cpi_depot_give(depot, dealings, node);
+    return true;
 }
 
 void cpi_depot_reset(struct cpi_depot *depot)
@@ -265,6 +286,11 @@ void cpi_depot_set_dry(struct cpi_depot *depot, bool dry)
 bool cpi_depot_is_dry(const struct cpi_depot *depot)
 {
     return cpi_load(&depot->dry, relaxed); /* [hint] */
+}
+
+bool cpi_depot_has_stocked(const struct cpi_depot *depot)
+{
+    return cpi_tagstack_top(&depot->stocked) != 0;
 }
 
 uint32_t cpi_depot_made(const struct cpi_depot *depot)

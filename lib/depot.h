@@ -14,7 +14,8 @@
  *   magazines: whoever finds the remnant taken when it wants to leave another
  *   merges the two.
  *
- *   An empty magazine can always be had.  Memory for the magazines that all
+ *   An empty magazine can always be had, as long as no slot is freed twice.
+ *   Memory for the magazines that all
  *   slots handed out so far can fill is committed before the slots are handed
  *   out, and for those that a cache can hold before the cache is registered.
  *   That is why free never fails and never enters the kernel.
@@ -74,6 +75,8 @@ struct cpi_dealings {
     _Atomic uint64_t stocked_out; /* and popped */
     _Atomic uint64_t empty_in;    /* empty ones pushed */
     _Atomic uint64_t empty_out;   /* and popped */
+    _Atomic uint64_t remnants;    /* remnants left or collected */
+    _Atomic uint64_t swaps;       /* magazines that changed places with spares */
     _Atomic uint64_t retries;     /* compare-and-swaps that had to be repeated */
 };
 
@@ -99,7 +102,8 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines);
 
 /*
  * Takes a magazine: a full one, an empty one, the one in between.  0: there is
- * none; never for an empty one.  `dealings->taking` names it until the caller
+ * none; for an empty one that means that the invariant is broken: more slots
+ * were freed than ever handed out.  `dealings->taking` names it until the caller
  * has put it where it belongs and calls cpi_depot_taken; cpi_depot_takes does
  * the same for a magazine that comes from elsewhere.
  */
@@ -116,9 +120,13 @@ void cpi_depot_taken(struct cpi_dealings *dealings);
 void cpi_depot_gives(struct cpi_dealings *dealings, uint32_t node);
 void cpi_depot_give(struct cpi_depot *depot, struct cpi_dealings *dealings, uint32_t node);
 
-/* One slot, without a cache.  alloc returns NULL if there is none. */
+/* Counts a swap with a spare; returns how many there have been. */
+uint64_t cpi_depot_swapped(struct cpi_dealings *dealings);
+
+/* One slot, without a cache.  alloc returns NULL if there is none; free false
+ * where there is no empty magazine. */
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_dealings *dealings);
-void cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_dealings *dealings, void *slot);
+bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_dealings *dealings, void *slot);
 
 /* Forgets all magazines.  Nobody else may be using the depot. */
 void cpi_depot_reset(struct cpi_depot *depot);
@@ -126,6 +134,9 @@ void cpi_depot_reset(struct cpi_depot *depot);
 /* Whether caches should keep nothing for themselves. */
 void cpi_depot_set_dry(struct cpi_depot *depot, bool dry);
 bool cpi_depot_is_dry(const struct cpi_depot *depot);
+
+/* Whether a full magazine lies there at the moment. */
+bool cpi_depot_has_stocked(const struct cpi_depot *depot);
 
 /* Magazines made so far, an estimate while others work. */
 uint32_t cpi_depot_made(const struct cpi_depot *depot);

@@ -62,6 +62,9 @@ static const struct code_text code_texts[] = {
     {CPOOL_EDOUBLEFREE, "the slot is free already"},
     {CPOOL_EGUARD, "bytes around the slot were overwritten"},
     {CPOOL_EOWNER, "the cache belongs to another thread"},
+    {CPOOL_EMAXCAPACITY, "max_capacity is below capacity or too large"},
+    {CPOOL_EWAITABLE, "the pool was not created with CPOOL_WAITABLE"},
+    {CPOOL_ENOTQUIET, "something happened that a quiet scope traps"},
 };
 
 const char *cpool_strerror(int code)
@@ -112,7 +115,10 @@ static cpool_error_handler_t current_handler(void **context)
 void cpi_write_error(const char *text, size_t length)
 {
     int saved = errno;
+    int cancel;
 
+    /* write is a point of cancellation, which would lose the report. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     while (length > 0) {
         ssize_t written = write(STDERR_FILENO, text, length);
 
@@ -123,6 +129,7 @@ void cpi_write_error(const char *text, size_t length)
             length -= (size_t)written;
         }
     }
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }
 

@@ -9,13 +9,16 @@
 # By floor, lowest first; the floors are explained in HACKING.md.
 libcpool_sources = \
 	lib/atomic.h lib/bits.h lib/compiler.h lib/error.c lib/error.h \
-	lib/extent.c lib/extent.h lib/os.h lib/os_posix.c lib/thread.c lib/thread.h \
+	lib/extent.c lib/extent.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
+	lib/thread.c lib/thread.h \
 	lib/slab.c lib/slab.h lib/tagstack.h \
 	lib/depot.c lib/depot.h lib/magazine.h \
 	lib/watch.c lib/watch.h \
-	lib/cache.c lib/cache.h lib/registry.c lib/registry.h \
+	lib/cache.c lib/cache.h lib/roster.c lib/roster.h lib/recall.c lib/recall.h \
+	lib/adopt.c lib/adopt.h lib/registry.c lib/registry.h \
 	lib/inline.c lib/pool_alloc.c lib/pool_bulk.c lib/pool_config.c \
-	lib/pool_create.c lib/pool_impl.h lib/pool_info.c
+	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_memory.c \
+	lib/pool_report.c lib/pool_ticket.c lib/pool_wait.c
 
 noinst_LTLIBRARIES += lib/libcpool-internal.la
 lib_libcpool_internal_la_SOURCES = $(libcpool_sources)

@@ -31,4 +31,18 @@ void *cpi_os_map(size_t size);
 /* Gives back what reserve or map returned, whole. */
 void cpi_os_release(void *address, size_t size);
 
+/* Whether cpi_os_barrier works in this process; makes it ready. */
+bool cpi_os_barrier_ready(void);
+
+/* Every thread of the process that runs at the moment passes a full memory
+ * barrier before this returns; those that do not run have passed one. */
+void cpi_os_barrier(void);
+
+/* Gives the memory behind whole pages back; they read as zero afterwards.
+ * False if refused. */
+bool cpi_os_purge(void *address, size_t size);
+
+/* Bytes of a committed range that are resident. */
+size_t cpi_os_resident(void *address, size_t size);
+
 #endif /* CPI_OS_H */

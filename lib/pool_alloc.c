@@ -6,82 +6,23 @@
  */
 #include "pool_impl.h"
 
+#include <sched.h>
 #include <string.h>
+#include <time.h>
 
-#include "error.h"
+#include "quiet.h"
+#include "recall.h"
 
-/* --- Reports --- */
-
-static void set_error(cpool_error_t *error, int code, const char *function, const cpool_t *pool)
-{
-    memset(error, 0, sizeof *error);
-    error->code = code;
-    error->function = function;
-    error->pool = (cpool_t *)(uintptr_t)pool;
-    error->name = "";
-}
-
-void cpi_pool_report(int code, const char *function, const cpool_t *pool)
-{
-    cpool_error_t error;
-
-    set_error(&error, code, function, pool);
-    if (code != CPOOL_EPOOL)
-        error.name = pool->name;
-    cpi_report(&error, "%s: %s (pool '%s' %p)", function, cpool_strerror(code), error.name,
-               (const void *)pool);
-}
-
-void cpi_pool_report_slot(int code, const char *function, const cpool_t *pool, uintptr_t index)
-{
-    const void *slot = cpi_slab_slot(&pool->slab, index);
-
-    cpi_pool_report_address(code, function, pool, slot, index);
-}
-
-void cpi_pool_report_address(int code, const char *function, const cpool_t *pool,
-                             const void *address, uintptr_t index)
-{
-    cpool_error_t error;
-
-    set_error(&error, code, function, pool);
-    error.name = pool->name;
-    error.address = address;
-    error.slot = cpi_slab_slot(&pool->slab, index);
-    error.index = index;
-    if (pool->checked && index < cpi_slab_fresh(&pool->slab))
-        error.site = cpi_watch_site(&pool->slab, index);
-    if (error.site != NULL)
-        cpi_report(&error,
-                   "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p, last taken or "
-                   "freed at %p)",
-                   function, cpool_strerror(code), pool->name, (const void *)pool, address,
-                   error.index, error.slot, error.site);
-    else
-        cpi_report(&error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p)", function,
-                   cpool_strerror(code), pool->name, (const void *)pool, address, error.index,
-                   error.slot);
-}
-
-bool cpi_pool_validate(cpool_t *pool, const void *slot, const char *function)
-{
-    static const int codes[] = {
-        [CPI_PLACE_UNUSED] = CPOOL_EUNUSED,
-        [CPI_PLACE_INSIDE] = CPOOL_EMISALIGNED,
-        [CPI_PLACE_OUTSIDE] = CPOOL_EFOREIGN,
-    };
-    uintptr_t index;
-    enum cpi_place place = cpi_slab_place(&pool->slab, slot, &index);
-
-    if (CPI_LIKELY(place == CPI_PLACE_SLOT))
-        return true;
-    cpi_pool_report_address(codes[place], function, pool, slot, index);
-    return false;
-}
+/* How often an alloc looks everywhere before it believes that there is nothing;
+ * and how long an exact pool sleeps before each look after the first ones. */
+#define CPI_HUNTS 32u
+#define CPI_EXACT_HUNTS 128u
+#define CPI_NAP_NANOSECONDS 100000L
 
 /* --- Checked pools --- */
 
-static void watch_alloc(cpool_t *pool, const void *slot, const char *function, const void *site)
+void cpi_pool_watch_alloc(cpool_t *pool, const void *slot, const char *function,
+                          const void *site)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
@@ -109,65 +50,174 @@ static void *alloc_uncached(cpool_t *pool)
     uintptr_t index;
     void *slot;
 
-    memset(&dealings, 0, sizeof dealings);
+    cpi_roster_visit(&pool->roster, &dealings);
     slot = cpi_depot_alloc_slot(&pool->depot, &dealings);
     cpi_roster_account(&pool->roster, &dealings);
-    if (slot == NULL && cpi_cache_claim(&pool->slab, &pool->depot, 1, &index) == 1)
+    if (slot == NULL && cpi_cache_claim(&pool->slab, &pool->depot, 1,
+                                        cpi_slab_capacity(&pool->slab), &index) == 1)
         slot = cpi_slab_slot(&pool->slab, index);
     return slot;
 }
 
-static void free_uncached(cpool_t *pool, void *slot)
+static bool free_uncached(cpool_t *pool, void *slot)
 {
     struct cpi_dealings dealings;
+    bool done;
 
-    memset(&dealings, 0, sizeof dealings);
-    cpi_depot_free_slot(&pool->depot, &dealings, slot);
+    cpi_roster_visit(&pool->roster, &dealings);
+    done = cpi_depot_free_slot(&pool->depot, &dealings, slot);
     cpi_roster_account(&pool->roster, &dealings);
+    return done;
 }
 
-/* --- One slot, in every mode --- */
+/* --- With a cache, marking what is done where the pool asks for it --- */
 
 /* Widening is a matter of the registry's, so the cache only says that it wants
  * it, and whoever drives the cache asks. */
 static void widen_if_wanted(struct cpi_cache *cache)
 {
     if (CPI_UNLIKELY(cache->wants))
-        cpi_roster_widen(cache->roster, cache);
-}
-
-bool cpi_pool_recall(cpool_t *pool)
-{
-    struct cpi_dealings dealings;
-    bool recalled;
-
-    memset(&dealings, 0, sizeof dealings);
-    cpi_depot_set_dry(&pool->depot, true);
-    recalled = cpi_roster_recall(&pool->roster, &dealings);
-    cpi_roster_account(&pool->roster, &dealings);
-    return recalled;
+        cpi_registry_widen(cache->roster, cache);
 }
 
 static void *take_slot(cpool_t *pool, struct cpi_cache *cache)
 {
+    bool exact = pool->roster.exact;
     void *slot;
 
-    if (cache == NULL)
+    if (cache == NULL || (exact && !cpi_recall_enter(cache)))
         return alloc_uncached(pool);
     slot = cpi_cache_alloc(cache);
     widen_if_wanted(cache);
+    if (exact)
+        cpi_recall_leave(cache);
     return slot;
 }
+
+static bool give_slot(cpool_t *pool, struct cpi_cache *cache, void *slot)
+{
+    bool exact = pool->roster.exact;
+    bool done;
+
+    if (cache == NULL || (exact && !cpi_recall_enter(cache)))
+        return free_uncached(pool, slot);
+    done = cpi_cache_free(cache, slot);
+    widen_if_wanted(cache);
+    if (exact)
+        cpi_recall_leave(cache);
+    return done;
+}
+
+/* --- When the pool is dry --- */
+
+/*
+ * A slot beyond the capacity, in place of one that another thread has loaded
+ * and may not be robbed of.  Only while the slots that are really out are fewer
+ * than the capacity.
+ */
+static void *take_slack(cpool_t *pool)
+{
+    uintptr_t slack = pool->slab.slots - pool->slab.most;
+    uintptr_t capacity = cpi_slab_capacity(&pool->slab);
+    uintptr_t fresh = cpi_slab_fresh(&pool->slab);
+    uintptr_t index;
+
+    if (slack == 0 || fresh >= capacity + cpi_recall_out_of_reach(&pool->roster) ||
+        cpi_cache_claim(&pool->slab, &pool->depot, 1, capacity + slack, &index) == 0)
+        return NULL;
+    return cpi_slab_slot(&pool->slab, index);
+}
+
+static bool recall(cpool_t *pool)
+{
+    struct cpi_dealings dealings;
+    bool recalled;
+
+    cpi_roster_visit(&pool->roster, &dealings);
+    cpi_depot_set_dry(&pool->depot, true);
+    recalled = cpi_recall_spare(&pool->roster, &dealings) ||
+               (pool->roster.exact && cpi_recall_loaded(&pool->roster, &dealings));
+    cpi_roster_account(&pool->roster, &dealings);
+    return recalled;
+}
+
+bool cpi_pool_replenish(cpool_t *pool)
+{
+    return cpi_pool_grow_by_itself(pool) || recall(pool);
+}
+
+/* Looks everywhere once; what it finds on the way it does not lose. */
+static void *hunt(cpool_t *pool, struct cpi_cache *cache)
+{
+    uint32_t seen;
+    void *slot;
+
+    do {
+        seen = cpi_pool_collections(pool);
+        slot = take_slot(pool, cache);
+        /* Without a cache it may be a signal handler that asks: no blocking. */
+    } while (slot == NULL && (cpi_pool_replenish(pool) ||
+                              (cache != NULL && cpi_pool_await_collector(pool, seen))));
+    return slot != NULL ? slot : take_slack(pool);
+}
+
+/* Lets an owner that was stopped inside the library run. */
+static void step_aside(unsigned tries)
+{
+    static const struct timespec nap = {0, CPI_NAP_NANOSECONDS};
+
+    if (tries < CPI_HUNTS)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
+}
+
+/*
+ * Between looking into one place and looking into the next a magazine may have
+ * moved from the second to the first; so nothing was found only if nothing moved
+ * meanwhile.  An owner that was stopped in the middle of an exchange is given a
+ * chance to finish it, a bounded number of times.
+ */
+CPI_COLD static void *hunt_again(cpool_t *pool, struct cpi_cache *cache)
+{
+    unsigned most = pool->roster.exact && cache != NULL ? CPI_EXACT_HUNTS : CPI_HUNTS;
+    unsigned tries;
+
+    for (tries = 0; tries < most; tries++) {
+        uint64_t activity = cpi_recall_activity(&pool->roster);
+        void *slot = hunt(pool, cache);
+
+        if (slot != NULL)
+            return slot;
+        if (cpi_recall_in_hands(&pool->roster)) {
+            if (cache != NULL)
+                step_aside(tries);
+        } else if (cpi_recall_activity(&pool->roster) == activity) {
+            break;
+        }
+    }
+    return NULL;
+}
+
+static void *take_any(cpool_t *pool, struct cpi_cache *cache)
+{
+    void *slot = take_slot(pool, cache);
+
+    return CPI_LIKELY(slot != NULL) ? slot : hunt_again(pool, cache);
+}
+
+/* --- One slot, in every mode --- */
 
 void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *function,
                      const void *site)
 {
-    void *slot = take_slot(pool, cache);
+    void *slot = take_any(pool, cache);
 
-    while (CPI_UNLIKELY(slot == NULL) && cpi_pool_recall(pool))
-        slot = take_slot(pool, cache);
+    if (CPI_UNLIKELY(pool->waitable))
+        cpi_pool_serve_waiters(pool, cache);
     if (CPI_UNLIKELY(pool->checked) && slot != NULL)
-        watch_alloc(pool, slot, function, site);
+        cpi_pool_watch_alloc(pool, slot, function, site);
+    cpi_quiet_report();
     return slot;
 }
 
@@ -178,29 +228,78 @@ void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const cha
         return;
     if (CPI_UNLIKELY(pool->checked) && !watch_free(pool, slot, function, site))
         return;
-    if (cache == NULL) {
-        free_uncached(pool, slot);
+    if (CPI_UNLIKELY(pool->waitable) && cpi_pool_hand_over(pool, slot))
+        return;
+    /* No place for it: unchecked pools learn of double frees only in this way. */
+    if (!give_slot(pool, cache, slot)) {
+        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, cpi_slab_index(&pool->slab, slot));
         return;
     }
-    cpi_cache_free(cache, slot);
-    widen_if_wanted(cache);
+    if (CPI_UNLIKELY(pool->waitable))
+        cpi_pool_serve_waiters(pool, cache);
+    if (CPI_UNLIKELY(pool->auto_trim) && cache != NULL)
+        cpi_pool_trim_by_itself(pool);
+    cpi_quiet_report();
+}
+
+void *cpi_pool_take_uncached(cpool_t *pool)
+{
+    return alloc_uncached(pool);
+}
+
+/*
+ * The common case of exact pools, which have no inline path: a round, or room
+ * for one, in the loaded magazine, and nothing else to be done about it.  NULL,
+ * and false: the long way.
+ */
+static void *take_marked(const cpool_t *pool, struct cpi_cache *cache)
+{
+    void *slot = NULL;
+
+    if (!pool->only_marked || cache == NULL || !cpi_recall_enter(cache))
+        return NULL;
+    if (cpi_cache_has_round(cache))
+        slot = cpi_cache_alloc(cache);
+    cpi_recall_leave(cache);
+    return slot;
+}
+
+static bool give_marked(const cpool_t *pool, struct cpi_cache *cache, void *slot)
+{
+    bool given = false;
+
+    if (!pool->only_marked || cache == NULL ||
+        cpi_slab_index(&pool->slab, slot) >= cpi_slab_fresh(&pool->slab) ||
+        !cpi_recall_enter(cache))
+        return false;
+    if (cpi_cache_has_room(cache))
+        given = cpi_cache_free(cache, slot);
+    cpi_recall_leave(cache);
+    return given;
 }
 
 void *cpool_alloc_slow(cpool_t *pool)
 {
-    return cpi_pool_alloc(pool, cpi_roster_own_cache(&pool->roster), "cpool_alloc", CPI_CALLER());
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->roster);
+    void *slot = take_marked(pool, cache);
+
+    return slot != NULL ? slot : cpi_pool_alloc(pool, cache, "cpool_alloc", CPI_CALLER());
 }
 
 void cpool_free_slow(cpool_t *pool, void *slot)
 {
-    cpi_pool_free(pool, cpi_roster_own_cache(&pool->roster), slot, "cpool_free", CPI_CALLER());
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->roster);
+
+    if (!give_marked(pool, cache, slot))
+        cpi_pool_free(pool, cache, slot, "cpool_free", CPI_CALLER());
 }
 
 void *cpool_calloc(cpool_t *pool)
 {
-    void *slot = pool->checked ? cpi_pool_alloc(pool, cpi_roster_own_cache(&pool->roster),
-                                                "cpool_calloc", CPI_CALLER())
-                               : cpool_alloc(pool);
+    void *slot = pool->roster.inline_path
+                     ? cpool_alloc(pool)
+                     : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->roster),
+                                      "cpool_calloc", CPI_CALLER());
 
     if (slot != NULL)
         memset(slot, 0, pool->slab.slot_size);
@@ -249,7 +348,7 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
 
 cpool_cache_t *cpool_cache(cpool_t *pool)
 {
-    struct cpi_cache *cache = cpi_roster_own_cache(&pool->roster);
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->roster);
 
     return cache == NULL ? NULL : cache->entry;
 }
@@ -263,7 +362,7 @@ int cpool_cache_create(cpool_cache_t **handle, cpool_t *pool)
     *handle = NULL;
     if (pool == NULL)
         return CPOOL_ENULL;
-    cache = cpi_roster_add_cache(&pool->roster);
+    cache = cpi_registry_add_cache(&pool->roster);
     if (cache == NULL)
         return CPOOL_ENOMEM;
     *handle = cache->entry;
@@ -280,13 +379,13 @@ void cpool_cache_destroy(cpool_cache_t *entry)
     if (cache->owner != NULL)
         cpi_pool_report(CPOOL_EOWNER, "cpool_cache_destroy", entry->pool);
     else
-        cpi_roster_remove_cache(cache->roster, cache);
+        cpi_registry_remove_cache(cache->roster, cache);
 }
 
 void cpool_flush(cpool_t *pool)
 {
-    struct cpi_cache *cache = cpi_roster_known_cache(&pool->roster);
+    struct cpi_cache *cache = cpi_registry_known_cache(&pool->roster);
 
     if (cache != NULL)
-        cpi_cache_flush(cache);
+        cpi_recall_flush(cache);
 }

@@ -43,19 +43,17 @@ static size_t take_run(cpool_cache_t *entry, void **slots, size_t n)
 static size_t alloc_bulk(cpool_t *pool, void **slots, size_t n, const char *function,
                          const void *site)
 {
-    struct cpi_cache *cache = cpi_roster_own_cache(&pool->roster);
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->roster);
     size_t got = 0;
 
-    if (cache == NULL || pool->checked) {
-        while (got < n && (slots[got] = cpi_pool_alloc(pool, cache, function, site)) != NULL)
-            got++;
-        return got;
-    }
-    while (got < n) {
+    while (cache != NULL && pool->roster.inline_path && got < n) {
         got += take_run(cache->entry, slots + got, n - got);
-        if (got < n && !cpi_cache_refill(cache) && !cpi_pool_recall(pool))
+        if (got < n && !cpi_cache_refill(cache))
             break;
     }
+    /* Dry, or done: one by one, which does all there is to do about it. */
+    while (got < n && (slots[got] = cpi_pool_alloc(pool, cache, function, site)) != NULL)
+        got++;
     return got;
 }
 
@@ -83,9 +81,9 @@ void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
 
     if (array_is_missing(pool, slots, n, function))
         return;
-    cache = cpi_roster_own_cache(&pool->roster);
+    cache = cpi_registry_own_cache(&pool->roster);
     while (given < n) {
-        if (cache != NULL && !pool->checked)
+        if (cache != NULL && pool->roster.inline_path)
             given += give_run(pool, cache->entry, slots + given, n - given);
         /* What stopped the run: no room, NULL, a wrong address, or none of it. */
         if (given < n)
@@ -109,7 +107,7 @@ int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n)
 
     if (array_is_missing(pool, slots, n, function))
         return CPOOL_ENULL;
-    if (n > pool->slab.capacity)
+    if (n > pool->slab.slots)
         return CPOOL_EDRY;
     got = alloc_bulk(pool, slots, n, function, CPI_CALLER());
     if (got == n)

@@ -8,6 +8,8 @@
 
 #include "bits.h"
 
+#define CPI_FLAGS (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_AUTO_TRIM)
+
 /* Caches of one pool, unless configured: in our memory, where they cost address
  * space only, and in the caller's. */
 #define CPI_CACHES_OWN ((sizeof(void *) >= 8) ? (size_t)4096 : (size_t)64)
@@ -16,10 +18,12 @@
 /*
  * Rounds, unless configured.  Sixty-three and a header are eight cache lines.
  * A small pool gets smaller magazines, so that one thread's loaded and spare
- * ones do not hold more than an eighth of it.
+ * ones do not hold more than an eighth of it; and large slots, so that they do
+ * not hold too many bytes.
  */
 #define CPI_ROUNDS_DEFAULT ((size_t)63)
 #define CPI_ROUNDS_SHARE ((size_t)16)
+#define CPI_ROUNDS_BYTES ((size_t)1024 * 1024)
 
 /*
  * Spares, unless the number of rounds is configured, which fixes the cache at a
@@ -44,10 +48,13 @@ static int check_scalars(const cpool_config_t *config)
         return CPOOL_EOFFSET;
     if (config->capacity == 0 || config->capacity > CPOOL_CAPACITY_MAX)
         return CPOOL_ECAPACITY;
+    if (config->max_capacity != 0 && (config->max_capacity < config->capacity ||
+                                      config->max_capacity > CPOOL_CAPACITY_MAX))
+        return CPOOL_EMAXCAPACITY;
     if (config->magazine_rounds > CPOOL_ROUNDS_MAX ||
         config->magazine_rounds > config->capacity)
         return CPOOL_EROUNDS;
-    if ((config->flags & ~CPOOL_CHECKED) != 0)
+    if ((config->flags & ~CPI_FLAGS) != 0)
         return CPOOL_EFLAGS;
     if (config->thread_caches > CPOOL_THREAD_CACHES_MAX)
         return CPOOL_ECACHES;
@@ -61,17 +68,23 @@ static size_t default_align(size_t slot_size)
     return power < _Alignof(max_align_t) ? power : _Alignof(max_align_t);
 }
 
+/* Slots that can ever be in circulation. */
+static size_t most_slots(const struct cpi_layout *layout)
+{
+    return layout->slack ? layout->most + layout->caches * layout->rounds : layout->most;
+}
+
 /* How many magazines a pool could have; saturates nothing: all factors are
  * below 2^32. */
 static uint64_t all_magazines(const struct cpi_layout *layout)
 {
-    return (uint64_t)cpi_depot_magazines(layout->capacity, layout->rounds, layout->uncached) +
+    return (uint64_t)cpi_depot_magazines(most_slots(layout), layout->rounds, layout->uncached) +
            (uint64_t)cpi_roster_magazines(layout->caches, layout->spares);
 }
 
 static void choose_share(struct cpi_layout *layout, bool adaptive)
 {
-    size_t magazines = layout->capacity / layout->rounds;
+    size_t magazines = layout->most / layout->rounds;
     size_t share = magazines / CPI_SHARE_PART;
 
     if (share > CPI_SHARE_MAX)
@@ -97,6 +110,8 @@ static int choose_rounds(struct cpi_layout *layout, size_t configured)
         return all_magazines(layout) > CPI_MAGAZINES_MAX ? CPOOL_EROUNDS : 0;
     }
     layout->rounds = layout->capacity / CPI_ROUNDS_SHARE;
+    if (layout->rounds > CPI_ROUNDS_BYTES / layout->slot_size)
+        layout->rounds = CPI_ROUNDS_BYTES / layout->slot_size;
     if (layout->rounds == 0)
         layout->rounds = 1;
     if (layout->rounds > CPI_ROUNDS_DEFAULT)
@@ -140,7 +155,7 @@ static size_t whole_units(const struct cpi_layout *layout, size_t magazines, siz
 static bool append_magazines(struct cpi_layout *layout)
 {
     size_t stride = cpi_depot_stride(layout->rounds);
-    size_t magazines = cpi_depot_magazines(layout->capacity, layout->rounds, layout->uncached);
+    size_t magazines = cpi_depot_magazines(layout->slots, layout->rounds, layout->uncached);
     size_t bytes;
 
     magazines = whole_units(layout, magazines, stride);
@@ -155,13 +170,13 @@ static bool append_slots(struct cpi_layout *layout, bool checked)
 {
     size_t bytes = 0;
 
-    if (checked && !cpi_multiply(layout->capacity, CPI_WATCH_STATE_SIZE, &bytes))
+    if (checked && !cpi_multiply(layout->slots, CPI_WATCH_STATE_SIZE, &bytes))
         return false;
     if (!append(layout, &layout->states_at, bytes))
         return false;
     return cpi_add(layout->slot_size, layout->gap, &layout->stride) &&
            cpi_align_up_checked(layout->stride, layout->align, &layout->stride) &&
-           cpi_multiply(layout->capacity, layout->stride, &bytes) &&
+           cpi_multiply(layout->slots, layout->stride, &bytes) &&
            cpi_add(bytes, longest_lead(layout), &layout->slab_size) &&
            append(layout, &layout->lead_at, layout->slab_size);
 }
@@ -180,6 +195,8 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->offset = config->slot_offset;
     layout->gap = checked ? CPI_WATCH_GAP : 0;
     layout->capacity = config->capacity;
+    layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
+    layout->slack = page != 0 && (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) == 0;
     layout->uncached = page != 0 ? CPI_UNCACHED_OWN : CPI_UNCACHED_CALLER;
     layout->caches = config->thread_caches;
     if (layout->caches == 0)
@@ -187,6 +204,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     code = choose_rounds(layout, config->magazine_rounds);
     if (code != 0)
         return code;
+    layout->slots = most_slots(layout);
     layout->total = sizeof(struct cpool);
     if (!append(layout, &layout->caches_at, cpi_roster_bytes(layout->caches, layout->share)) ||
         !append_magazines(layout) || !append_slots(layout, checked) ||

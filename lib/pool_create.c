@@ -13,11 +13,17 @@
 #include "error.h"
 #include "os.h"
 
+/* Memory of the caller's is not zero, and committed whole. */
+static bool is_callers(const struct cpi_layout *layout)
+{
+    return layout->unit == CPOOL_MEMORY_ALIGN;
+}
+
 /* A region of the caller's is usable already; one of ours as far as committed. */
 static void part(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
                  size_t at, size_t size)
 {
-    if (layout->unit == CPOOL_MEMORY_ALIGN)
+    if (is_callers(layout))
         cpi_extent_init_committed(extent, region + at, size);
     else
         cpi_extent_init(extent, region + at, cpi_align_up(size, layout->unit), layout->unit);
@@ -34,14 +40,22 @@ static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
 
 static void lay_out_slots(cpool_t *pool, const struct cpi_layout *layout, char *region)
 {
+    struct cpi_slab_shape shape;
     struct cpi_extent extent;
     size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
 
+    shape.slot_size = layout->slot_size;
+    shape.stride = layout->stride;
+    shape.capacity = layout->capacity;
+    shape.most = layout->most;
+    shape.slots = layout->slots;
+
     part(&extent, region, layout, layout->lead_at, layout->slab_size);
-    cpi_slab_init(&pool->slab, &extent, lead, layout->slot_size, layout->stride,
-                  layout->capacity);
+    cpi_slab_init(&pool->slab, &extent, lead, &shape);
     if (layout->gap != 0) {
-        part(&extent, region, layout, layout->states_at, layout->capacity * CPI_WATCH_STATE_SIZE);
+        part(&extent, region, layout, layout->states_at, layout->slots * CPI_WATCH_STATE_SIZE);
+        if (is_callers(layout))
+            memset(extent.base, 0, extent.size);
         cpi_slab_set_side(&pool->slab, &extent, CPI_WATCH_STATE_SIZE);
         pool->checked = true;
     }
@@ -71,6 +85,12 @@ static void copy_name(cpool_t *pool, const char *name)
     pool->name[length] = '\0';
 }
 
+/* Those who waited are gone. */
+static void forked(cpool_t *pool)
+{
+    cpi_waiters_init(&pool->waiters);
+}
+
 /* Builds the pool in a region whose first fixed_bytes are usable. */
 static cpool_t *build(char *region, const struct cpi_layout *layout,
                       const cpool_config_t *config, size_t fixed_bytes)
@@ -82,19 +102,27 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
     memset(pool, 0, sizeof *pool);
     copy_name(pool, config->name);
     pool->flags = config->flags;
+    pool->waitable = (config->flags & CPOOL_WAITABLE) != 0;
+    pool->grows = layout->most > layout->capacity;
+    pool->auto_trim = (config->flags & CPOOL_AUTO_TRIM) != 0;
     pool->region = region;
     pool->region_size = layout->total;
     pool->fixed_bytes = fixed_bytes;
     pool->region_owned = config->memory == NULL;
+    cpi_waiters_init(&pool->waiters);
+    cpi_keeper_init(&pool->keeper);
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
     limits.max = layout->caches;
     limits.share_max = (uint32_t)layout->share;
     limits.spares = (uint32_t)layout->spares;
-    limits.inline_path = !pool->checked;
+    limits.exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
+    limits.forked = forked;
+    pool->only_marked = limits.exact && !pool->checked && !pool->waitable && !pool->auto_trim;
+    limits.inline_path = !pool->checked && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
          cpi_roster_bytes(layout->caches, layout->share));
-    cpi_roster_open(&pool->roster, &caches, pool, &pool->slab, &pool->depot, &limits);
+    cpi_registry_open(&pool->roster, &caches, pool, &pool->slab, &pool->depot, &limits);
     return pool;
 }
 
@@ -141,11 +169,13 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
     *pool = NULL;
     if (config == NULL)
         return CPOOL_ENULL;
+    if (config->size != sizeof *config)
+        return CPOOL_ESTRUCT;
     if (!cpi_registry_startup())
         return CPOOL_ESYSTEM;
     if (config->memory != NULL)
         return create_in_callers_memory(pool, config);
-    if (config->size == sizeof *config && config->memory_size != 0)
+    if (config->memory_size != 0)
         return CPOOL_EMEMORY;
     return create_in_own_memory(pool, config);
 }
@@ -173,11 +203,11 @@ int cpool_destroy(cpool_t *pool)
         return CPOOL_EPOOL;
     }
     live = count_live(pool);
+    cpi_registry_end_caches(&pool->roster);
+    cpi_registry_close(&pool->roster);
+    cpi_unlock();
     if (pool->checked && live > 0)
         cpi_watch_print_live(&pool->slab, pool->name, live);
-    cpi_roster_end_caches(&pool->roster);
-    cpi_roster_close(&pool->roster);
-    cpi_unlock();
     if (pool->region_owned)
         cpi_os_release(pool->region, pool->region_size);
     return live > INT_MAX ? INT_MAX : (int)live;
@@ -189,8 +219,10 @@ static void clear_slots(cpool_t *pool)
     uintptr_t index;
 
     for (index = 0; index < cpi_slab_fresh(&pool->slab); index++) {
-        enum cpi_watch_finding finding = cpi_watch_verify(&pool->slab, index);
+        enum cpi_watch_finding finding = CPI_WATCH_GOOD;
 
+        if (cpi_watch_is_filled(&pool->slab, index))
+            finding = cpi_watch_verify(&pool->slab, index);
         cpi_watch_clear(&pool->slab, index);
         if (finding != CPI_WATCH_GOOD)
             cpi_pool_report_slot(CPOOL_EGUARD, "cpool_reset", pool, index);
@@ -209,7 +241,7 @@ size_t cpool_reset(cpool_t *pool)
         clear_slots(pool);
     cpi_lock();
     live = count_live(pool);
-    cpi_roster_end_caches(&pool->roster);
+    cpi_registry_end_caches(&pool->roster);
     cpi_depot_reset(&pool->depot);
     cpi_roster_recount(&pool->roster);
     cpi_slab_reset(&pool->slab);

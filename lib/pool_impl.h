@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <pthread.h>
 #include <stdint.h>
 
 #include <cpool.h>
@@ -29,6 +30,27 @@
 #include "registry.h"
 #include "slab.h"
 #include "watch.h"
+
+/* Threads that wait for a slot. */
+struct cpi_waiters {
+    _Atomic uint32_t count;      /* in the queue; read before and after each free */
+    _Atomic uint64_t waits;      /* that ever slept */
+    pthread_mutex_t lock;        /* guards the queue */
+    struct cpi_waiter *first;    /* who came first is served first */
+    struct cpi_waiter *last;
+};
+
+/* What growing, trimming and shrinking keep. */
+struct cpi_keeper {
+    _Atomic uint32_t collections; /* begun and ended; odd while the depot's
+                                     magazines are in a collector's hands */
+    _Atomic uint64_t growths;
+    _Atomic uint64_t trims;
+    _Atomic uint32_t frees;   /* slow ones since the last look, in pools that trim
+                                 by themselves */
+    _Atomic uint32_t looks;   /* since the last trim */
+    _Atomic size_t lowest;    /* fewest slots in the depot at any of them */
+};
 
 /* Bytes of a pool's name, with its end. */
 #define CPI_NAME_SIZE 32
@@ -40,6 +62,18 @@ struct cpool {
 
     /* Constant. */
     bool checked;
+    bool waitable;
+    bool auto_trim;
+    bool grows; /* by itself */
+    bool only_marked; /* exact, and nothing else that costs time per operation */
+
+    /* Waiting: see pool_wait.c. */
+    struct cpi_waiters waiters;
+
+    /* Growing and giving back: see pool_memory.c. */
+    struct cpi_keeper keeper;
+
+    /* Constant again. */
     char name[CPI_NAME_SIZE];
     unsigned flags;
     void *region;       /* all of it */
@@ -73,6 +107,9 @@ struct cpi_layout {
     size_t gap; /* guard bytes before and after each slot */
     size_t stride;
     size_t capacity;
+    size_t most;  /* slots that capacity may grow to */
+    bool slack;   /* there may be more in circulation */
+    size_t slots; /* most, and slack */
     size_t rounds;
     size_t uncached; /* threads that may work without a cache at once */
     size_t caches;   /* how many caches */
@@ -104,9 +141,42 @@ void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *functio
 void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const char *function,
                    const void *site);
 
-/* The pool is dry: has some cache's spare brought back to the depot; false if no
- * cache has one to spare. */
-bool cpi_pool_recall(cpool_t *pool);
+/* Does what can be done at once for an alloc that found nothing: grows, or
+ * recalls.  False if nothing helps.  Lock-free. */
+bool cpi_pool_replenish(cpool_t *pool);
+
+/* A slot from the depot or a fresh one, as nobody has marked it yet. */
+void *cpi_pool_take_uncached(cpool_t *pool);
+
+/* Marks a slot of a checked pool live, for a caller at `site`. */
+void cpi_pool_watch_alloc(cpool_t *pool, const void *slot, const char *function,
+                          const void *site);
+
+/* pool_memory.c.  Raises the capacity if every slot has been handed out and it
+ * may grow; whether there is more now.  Lock-free. */
+bool cpi_pool_grow_by_itself(cpool_t *pool);
+
+/*
+ * Whether a trim or shrink has, or had since `seen` was read, the depot's
+ * magazines, so that it is worth looking again; blocks until it has given them
+ * back.
+ */
+bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen);
+uint32_t cpi_pool_collections(const cpool_t *pool);
+
+/* Gives back what has not been needed lately, if it is time to look. */
+void cpi_pool_trim_by_itself(cpool_t *pool);
+
+void cpi_keeper_init(struct cpi_keeper *keeper);
+
+/* pool_wait.c.  Hands a slot that is being freed to who waits; false if nobody
+ * does.  May block. */
+bool cpi_pool_hand_over(cpool_t *pool, void *slot);
+
+/* If somebody waits: gives them what the depot and the caller's cache have. */
+void cpi_pool_serve_waiters(cpool_t *pool, struct cpi_cache *cache);
+
+void cpi_waiters_init(struct cpi_waiters *waiters);
 
 /* Whether `slot` may be freed into the pool; false after it has been reported
  * on behalf of `function`. */

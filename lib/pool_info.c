@@ -5,7 +5,7 @@
  * Floor 6.
  *
  * ORDERING TABLE
- *   extent | committed load | relaxed | - | -
+ *   figure | committed and counter loads | relaxed | - | -
  */
 #include "pool_impl.h"
 
@@ -16,19 +16,24 @@
 
 bool cpool_owns(const cpool_t *pool, const void *p)
 {
-    return cpi_slab_index(&pool->slab, p) < pool->slab.capacity;
+    return cpi_slab_index(&pool->slab, p) < pool->slab.slots;
 }
 
 size_t cpool_index(const cpool_t *pool, const void *slot)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
-    return index < pool->slab.capacity ? (size_t)index : SIZE_MAX;
+    return index < pool->slab.slots ? (size_t)index : SIZE_MAX;
 }
 
 void *cpool_at(const cpool_t *pool, size_t index)
 {
-    return index < pool->slab.capacity ? cpi_slab_slot(&pool->slab, index) : NULL;
+    return index < pool->slab.slots ? cpi_slab_slot(&pool->slab, index) : NULL;
+}
+
+size_t cpool_index_limit(const cpool_t *pool)
+{
+    return pool->slab.slots;
 }
 
 static size_t stocked_rounds(const cpool_t *pool, const struct cpi_roster_figures *figures)
@@ -48,7 +53,7 @@ size_t cpi_pool_live(const cpool_t *pool, const struct cpi_roster_figures *figur
 
 static size_t committed(const struct cpi_extent *extent)
 {
-    return cpi_load(&extent->committed, relaxed); /* [extent] */
+    return cpi_load(&extent->committed, relaxed); /* [figure] */
 }
 
 static size_t committed_bytes(const cpool_t *pool)
@@ -70,9 +75,11 @@ static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
     stats->live = cpi_pool_live(pool, &figures);
     stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_remnant_rounds(&pool->depot);
     cpi_unlock();
-    stats->capacity = pool->slab.capacity;
+    stats->capacity = cpi_slab_capacity(&pool->slab);
+    stats->max_capacity = pool->slab.most;
     stats->in_caches = figures.rounds;
-    stats->fresh = stats->capacity - stats->high_water;
+    stats->fresh = stats->capacity > stats->high_water ? stats->capacity - stats->high_water : 0;
+    stats->slack = stats->capacity < stats->high_water ? stats->high_water - stats->capacity : 0;
     stats->slot_size = pool->slab.slot_size;
     stats->slot_stride = pool->slab.stride;
     stats->magazine_rounds = pool->depot.limit;
@@ -81,6 +88,9 @@ static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
     stats->exchanges = figures.exchanges;
     stats->cas_retries = figures.retries;
     stats->recalls = figures.recalls;
+    stats->growths = cpi_load(&pool->keeper.growths, relaxed); /* [figure] */
+    stats->trims = cpi_load(&pool->keeper.trims, relaxed);     /* [figure] */
+    stats->waits = cpi_load(&pool->waiters.waits, relaxed);    /* [figure] */
     stats->spares = figures.spares;
     stats->reserved_bytes = pool->region_size;
     stats->committed_bytes = committed_bytes(pool);
@@ -114,12 +124,15 @@ void cpool_print(const cpool_t *pool, FILE *out)
     fprintf(out, "pool '%s'%s: %zu slots of %zu bytes, one every %zu\n", pool->name,
             pool->checked ? " (checked)" : "", stats.capacity, stats.slot_size,
             stats.slot_stride);
-    fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, high water %zu\n",
-            stats.live, stats.in_depot, stats.in_caches, stats.fresh, stats.high_water);
+    fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, high water %zu, slack %zu\n",
+            stats.live, stats.in_depot, stats.in_caches, stats.fresh, stats.high_water,
+            stats.slack);
     fprintf(out, "  magazines  %zu of %zu rounds; %zu thread caches with up to %zu spares\n",
             stats.magazines, stats.magazine_rounds, stats.thread_caches, stats.spares);
     fprintf(out, "  depot      exchanges %" PRIu64 ", retries %" PRIu64 ", recalls %" PRIu64 "\n",
             stats.exchanges, stats.cas_retries, stats.recalls);
+    fprintf(out, "  size       at most %zu slots, growths %" PRIu64 ", trims %" PRIu64 ", waits %" PRIu64 "\n",
+            stats.max_capacity, stats.growths, stats.trims, stats.waits);
     fprintf(out, "  memory     reserved %zu bytes, committed %zu bytes\n", stats.reserved_bytes,
             stats.committed_bytes);
 }
@@ -160,6 +173,9 @@ void cpool_print_json(const cpool_t *pool, FILE *out)
             stats.magazines, stats.thread_caches, stats.exchanges);
     fprintf(out, ",\"cas_retries\":%" PRIu64 ",\"recalls\":%" PRIu64 ",\"spares\":%zu",
             stats.cas_retries, stats.recalls, stats.spares);
+    fprintf(out, ",\"max_capacity\":%zu,\"slack\":%zu,\"growths\":%" PRIu64, stats.max_capacity,
+            stats.slack, stats.growths);
+    fprintf(out, ",\"trims\":%" PRIu64 ",\"waits\":%" PRIu64, stats.trims, stats.waits);
     fprintf(out, ",\"reserved_bytes\":%zu,\"committed_bytes\":%zu}\n",
             stats.reserved_bytes, stats.committed_bytes);
 }

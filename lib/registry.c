@@ -3,23 +3,21 @@
  * registry.c - registering caches, and taking them over.
  *
  * ORDERING TABLE
- *   adopt | entry count load            | acquire | cache.c's show, fast.h's free | loaded, rounds
- *   clear | entry count store           | relaxed | - | -
- *   new   | made store                  | release | known | the structure is all zero
- *   known | made load                   | acquire | new   | the structure is all zero
- *   tally | dealings loads              | relaxed | - | -
- *   fold  | dealings fetch-and-add      | relaxed | - | -
+ *   clear | entry count store, store pointer | relaxed | - | -
+ *   new   | made store        | release | roster.c's known | the structure is all zero
+ *   hands | visitors and used, load and store | relaxed | - | -
  *
- * Whoever reads another thread's cache here does so either for an estimate
- * [tally], or when its owner cannot run: it ended, it does not exist in this
- * child of fork, or the caller has promised that nobody uses the pool.
+ * Whoever changes another thread's cache here does so when its owner cannot
+ * run: it does not exist in this child of a fork, or the caller has promised
+ * that nobody uses the pool.
  */
 #include "registry.h"
 
 #include <string.h>
 
+#include "adopt.h"
 #include "atomic.h"
-#include "bits.h"
+#include "recall.h"
 
 /* Entry i of the threads' tables belongs to some pool. */
 static bool entry_taken[CPI_TABLE_ENTRIES];
@@ -30,30 +28,6 @@ static size_t entry_hint = 1; /* entries below are taken */
 #define CPI_BUCKETS 1024u
 static struct cpi_roster *rosters[CPI_BUCKETS];
 static size_t roster_count;
-
-size_t cpi_roster_bytes(size_t max, size_t share_max)
-{
-    size_t size = offsetof(struct cpi_cache, spare) + share_max * sizeof(uint32_t);
-
-    return max * cpi_align_up(size, CPI_LINE);
-}
-
-size_t cpi_roster_magazines(size_t max, size_t spares)
-{
-    return max * (CPI_CACHE_HANDS + CPI_SHARE_MIN) + spares;
-}
-
-static struct cpi_cache *structure(const struct cpi_roster *roster, size_t i)
-{
-    size_t stride = cpi_roster_bytes(1, roster->share_max);
-
-    return (struct cpi_cache *)(void *)(roster->caches.base + i * stride);
-}
-
-static size_t made(const struct cpi_roster *roster)
-{
-    return cpi_load(&roster->made, acquire); /* [known] */
-}
 
 static struct cpi_roster **bucket_of(const cpool_t *pool)
 {
@@ -109,7 +83,7 @@ static bool provide_magazines(struct cpi_roster *roster, size_t caches, uint32_t
 static struct cpi_cache *take_structure(struct cpi_roster *roster)
 {
     struct cpi_cache *cache = roster->unused;
-    size_t number = made(roster);
+    size_t number = cpi_roster_made(roster);
 
     if (cache != NULL) {
         roster->unused = cache->next;
@@ -119,7 +93,7 @@ static struct cpi_cache *take_structure(struct cpi_roster *roster)
         !cpi_extent_reach(&roster->caches, cpi_roster_bytes(number + 1, roster->share_max)) ||
         !provide_magazines(roster, number + 1, roster->spares_max - roster->spares_left))
         return NULL;
-    cache = structure(roster, number);
+    cache = cpi_roster_cache(roster, number);
     memset(cache, 0, cpi_roster_bytes(1, roster->share_max));
     cache->roster = roster;
     cache->slab = roster->slab;
@@ -127,6 +101,14 @@ static struct cpi_cache *take_structure(struct cpi_roster *roster)
     cache->places = roster->share_max;
     cpi_store(&roster->made, number + 1, release); /* [new] */
     return cache;
+}
+
+/* With the lock held. */
+static void set_used(struct cpi_roster *roster, int more)
+{
+    size_t used = cpi_load(&roster->used, relaxed); /* [hands] */
+
+    cpi_store(&roster->used, used + (size_t)more, relaxed); /* [hands] */
 }
 
 /* With the lock held.  An owner's cache lives in its table. */
@@ -139,7 +121,7 @@ static struct cpi_cache *register_cache(struct cpi_roster *roster, struct cpi_th
     cache->used = true;
     cache->owner = owner;
     cache->next = NULL;
-    roster->used++;
+    set_used(roster, +1);
     if (owner != NULL) {
         cache->next = owner->caches;
         owner->caches = cache;
@@ -161,28 +143,29 @@ static void unregister_cache(struct cpi_roster *roster, struct cpi_cache *cache)
     }
     clear_entry(cache->entry);
     cache->entry = &cache->own;
-    cache->store = &cache->hidden;
+    cpi_store(&cache->store, &cache->hidden, relaxed); /* [clear] */
     roster->spares_left += cache->granted - CPI_SHARE_MIN;
     cache->owner = NULL;
     cache->used = false;
     cache->next = roster->unused;
     roster->unused = cache;
-    roster->used--;
+    set_used(roster, -1);
 }
 
-struct cpi_cache *cpi_roster_known_cache(const struct cpi_roster *roster)
+struct cpi_cache *cpi_registry_known_cache(const struct cpi_roster *roster)
 {
     struct cpi_thread *thread = cpi_thread_known();
 
     return thread == NULL ? NULL : entry_of(thread, roster)->home;
 }
 
-struct cpi_cache *cpi_roster_own_cache(struct cpi_roster *roster)
+struct cpi_cache *cpi_registry_own_cache(struct cpi_roster *roster)
 {
-    struct cpi_cache *cache = cpi_roster_known_cache(roster);
+    struct cpi_cache *cache = cpi_registry_known_cache(roster);
     struct cpi_thread *thread;
 
-    if (cache != NULL || roster->table_offset == 0)
+    if (cache != NULL || roster->table_offset == 0 ||
+        cpi_load(&roster->used, relaxed) == roster->max) /* [hands] */
         return cache;
     thread = cpi_thread_self();
     if (thread == NULL)
@@ -193,7 +176,7 @@ struct cpi_cache *cpi_roster_own_cache(struct cpi_roster *roster)
     return cache;
 }
 
-struct cpi_cache *cpi_roster_add_cache(struct cpi_roster *roster)
+struct cpi_cache *cpi_registry_add_cache(struct cpi_roster *roster)
 {
     struct cpi_cache *cache;
 
@@ -203,20 +186,20 @@ struct cpi_cache *cpi_roster_add_cache(struct cpi_roster *roster)
     return cache;
 }
 
-void cpi_roster_remove_cache(struct cpi_roster *roster, struct cpi_cache *cache)
+void cpi_registry_remove_cache(struct cpi_roster *roster, struct cpi_cache *cache)
 {
-    cpi_cache_flush(cache);
+    cpi_recall_flush(cache);
     cpi_lock();
     unregister_cache(roster, cache);
     cpi_unlock();
 }
 
-void cpi_roster_end_caches(struct cpi_roster *roster)
+void cpi_registry_end_caches(struct cpi_roster *roster)
 {
     size_t i;
 
-    for (i = 0; i < made(roster); i++) {
-        struct cpi_cache *cache = structure(roster, i);
+    for (i = 0; i < cpi_roster_made(roster); i++) {
+        struct cpi_cache *cache = cpi_roster_cache(roster, i);
 
         if (!cache->used)
             continue;
@@ -225,90 +208,7 @@ void cpi_roster_end_caches(struct cpi_roster *roster)
     }
 }
 
-/* --- The end of a thread --- */
-
-static void thread_ended(struct cpi_thread *thread)
-{
-    while (thread->caches != NULL) {
-        struct cpi_cache *cache = thread->caches;
-
-        cpi_cache_flush(cache);
-        unregister_cache(cache->roster, cache);
-    }
-}
-
-/* --- Fork: in the child, with one thread and the lock --- */
-
-/* Whether a registered cache has the magazine loaded or spare. */
-static bool any_cache_holds(const struct cpi_roster *roster, uint32_t node)
-{
-    size_t i;
-    uint32_t s;
-
-    for (i = 0; i < made(roster); i++) {
-        const struct cpi_cache *cache = structure(roster, i);
-
-        if (!cache->used)
-            continue;
-        if (cache->loaded == node)
-            return true;
-        for (s = 0; s < cache->places; s++)
-            if (cpi_load(&cache->spare[s], relaxed) == node) /* [tally] */
-                return true;
-    }
-    return false;
-}
-
-/* Gives a magazine that may be in a vanished thread's hands, unless it lies
- * somewhere else after all. */
-static void adopt_from_hands(struct cpi_roster *roster, struct cpi_cache *cache, uint32_t node)
-{
-    if (node != 0 && !cpi_depot_holds(roster->depot, node) && !any_cache_holds(roster, node))
-        cpi_depot_give(roster->depot, &cache->dealings, node);
-}
-
-/* The larger of the two counts of the loaded magazine is the true one. */
-static void settle_loaded_count(struct cpi_roster *roster, struct cpi_cache *cache)
-{
-    struct cpi_magazine *magazine = cpi_depot_magazine(roster->depot, cache->loaded);
-    uintptr_t count = cpi_word_load(&cache->store->count, acquire); /* [adopt] */
-
-    if (count > cpi_magazine_count(magazine))
-        cpi_magazine_set_count(magazine, (uint32_t)count);
-}
-
-/*
- * Gives all that a cache whose owner vanished has in its hands to the depot,
- * wherever in its steps the owner was.  Returns whether it was in the middle of
- * an exchange: then the accounts of the stacks may be off by one.
- */
-static bool adopt(struct cpi_roster *roster, struct cpi_cache *cache)
-{
-    uint32_t taking = cpi_load(&cache->dealings.taking, relaxed); /* [tally] */
-    uint32_t giving = cpi_load(&cache->dealings.giving, relaxed); /* [tally] */
-    uint32_t loaded = cache->loaded;
-    uint32_t i;
-
-    if (loaded != 0)
-        settle_loaded_count(roster, cache);
-    for (i = 0; i < cache->places; i++) {
-        uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [tally] */
-
-        cpi_store(&cache->spare[i], 0, relaxed); /* [clear] */
-        if (node != 0 && node != loaded)
-            cpi_depot_give(roster->depot, &cache->dealings, node);
-    }
-    cpi_cache_discard(cache);
-    if (loaded != 0)
-        cpi_depot_give(roster->depot, &cache->dealings, loaded);
-    adopt_from_hands(roster, cache, giving);
-    adopt_from_hands(roster, cache, taking);
-    return taking != 0 || giving != 0;
-}
-
-/* --- Sharing out what there is --- */
-
-void cpi_roster_widen(struct cpi_roster *roster, struct cpi_cache *cache)
+void cpi_registry_widen(struct cpi_roster *roster, struct cpi_cache *cache)
 {
     uint32_t more = cache->granted;
 
@@ -318,7 +218,7 @@ void cpi_roster_widen(struct cpi_roster *roster, struct cpi_cache *cache)
         more = roster->share_max - cache->granted;
     if (more > roster->spares_left)
         more = roster->spares_left;
-    if (more > 0 && provide_magazines(roster, made(roster),
+    if (more > 0 && provide_magazines(roster, cpi_roster_made(roster),
                                       roster->spares_max - roster->spares_left + more)) {
         roster->spares_left -= more;
         cache->granted += more;
@@ -328,65 +228,55 @@ void cpi_roster_widen(struct cpi_roster *roster, struct cpi_cache *cache)
     cache->wants = false;
 }
 
-bool cpi_roster_recall(struct cpi_roster *roster, struct cpi_dealings *dealings)
+/* --- The end of a thread --- */
+
+static void thread_ended(struct cpi_thread *thread)
 {
-    size_t i;
+    while (thread->caches != NULL) {
+        struct cpi_cache *cache = thread->caches;
 
-    for (i = 0; i < made(roster); i++) {
-        uint32_t node;
-
-        while ((node = cpi_cache_steal(structure(roster, i), dealings)) != 0) {
-            bool stocked = cpi_magazine_count(cpi_depot_magazine(roster->depot, node)) != 0;
-
-            cpi_depot_gives(dealings, node);
-            cpi_depot_taken(dealings);
-            cpi_depot_give(roster->depot, dealings, node);
-            if (stocked) {
-                cpi_fetch_add(&roster->recalls, 1u, relaxed); /* [fold] */
-                return true;
-            }
-        }
+        cpi_recall_flush(cache);
+        unregister_cache(cache->roster, cache);
     }
-    return false;
 }
 
-void cpi_roster_recount(struct cpi_roster *roster)
-{
-    struct cpi_roster_figures figures;
-
-    cpi_roster_figures(roster, &figures);
-    roster->stocked_correction +=
-        (int64_t)cpi_depot_count_stocked(roster->depot) - figures.stocked;
-}
+/* --- Fork: in the child, with one thread and the lock --- */
 
 static void thread_vanished(struct cpi_thread *thread)
 {
     while (thread->caches != NULL) {
         struct cpi_cache *cache = thread->caches;
         struct cpi_roster *roster = cache->roster;
-        bool disturbed = adopt(roster, cache);
 
+        if (cpi_adopt(roster, cache))
+            roster->disturbed = true;
         unregister_cache(roster, cache);
-        if (disturbed)
-            cpi_roster_recount(roster);
     }
 }
 
-/* Caches that no thread owns stay registered, but one in the middle of an
- * exchange was in use by a thread that vanished. */
-static void adopt_unowned(struct cpi_roster *roster)
+/*
+ * Caches that survive.  The forking thread's own is as that thread left it,
+ * unless a thief that vanished had its hands on it.  One that no thread owns may
+ * have been in use by a thread that vanished, anywhere in its steps: what it
+ * holds goes to the depot, and the handle stays good.
+ */
+static void mend_survivors(struct cpi_roster *roster)
 {
     size_t i;
 
-    for (i = 0; i < made(roster); i++) {
-        struct cpi_cache *cache = structure(roster, i);
+    for (i = 0; i < cpi_roster_made(roster); i++) {
+        struct cpi_cache *cache = cpi_roster_cache(roster, i);
 
-        if (cache->used && cache->owner == NULL &&
-            (cpi_load(&cache->dealings.taking, relaxed) != 0 ||  /* [tally] */
-             cpi_load(&cache->dealings.giving, relaxed) != 0) && /* [tally] */
-            adopt(roster, cache))
-            cpi_roster_recount(roster);
+        if (!cache->used)
+            continue;
+        cpi_recall_forked(cache);
+        if (cache->owner == NULL && cpi_adopt(roster, cache))
+            roster->disturbed = true;
     }
+    if (roster->disturbed || cpi_load(&roster->visitors, relaxed) != 0) /* [hands] */
+        cpi_roster_recount(roster);
+    roster->disturbed = false;
+    cpi_store(&roster->visitors, 0u, relaxed); /* [hands] */
 }
 
 static void fork_done(void)
@@ -395,8 +285,10 @@ static void fork_done(void)
     size_t i;
 
     for (i = 0; i < CPI_BUCKETS; i++)
-        for (roster = rosters[i]; roster != NULL; roster = roster->next)
-            adopt_unowned(roster);
+        for (roster = rosters[i]; roster != NULL; roster = roster->next) {
+            mend_survivors(roster);
+            roster->forked(roster->pool);
+        }
 }
 
 /* --- All rosters --- */
@@ -408,13 +300,13 @@ static bool no_pool_alive(void)
 
 bool cpi_registry_startup(void)
 {
-    static const struct cpi_thread_hooks hooks = {thread_ended, thread_vanished, fork_done,
-                                                  no_pool_alive};
+    static const struct cpi_thread_hooks hooks = {cpi_recall_startup, thread_ended, thread_vanished,
+                                                  fork_done, no_pool_alive};
 
     return cpi_thread_startup(&hooks);
 }
 
-void cpi_roster_open(struct cpi_roster *roster, const struct cpi_extent *caches, cpool_t *pool,
+void cpi_registry_open(struct cpi_roster *roster, const struct cpi_extent *caches, cpool_t *pool,
                      struct cpi_slab *slab, struct cpi_depot *depot,
                      const struct cpi_roster_limits *limits)
 {
@@ -425,6 +317,8 @@ void cpi_roster_open(struct cpi_roster *roster, const struct cpi_extent *caches,
     roster->spares_max = limits->spares;
     roster->spares_left = limits->spares;
     roster->inline_path = limits->inline_path;
+    roster->exact = limits->exact;
+    roster->forked = limits->forked;
     roster->pool = pool;
     roster->slab = slab;
     roster->depot = depot;
@@ -437,7 +331,7 @@ void cpi_roster_open(struct cpi_roster *roster, const struct cpi_extent *caches,
     cpi_unlock();
 }
 
-void cpi_roster_close(struct cpi_roster *roster)
+void cpi_registry_close(struct cpi_roster *roster)
 {
     struct cpi_roster **link = bucket_of(roster->pool);
 
@@ -455,54 +349,4 @@ bool cpi_registry_knows(const cpool_t *pool)
     while (roster != NULL && roster->pool != pool)
         roster = roster->next;
     return roster != NULL;
-}
-
-static void tally(const struct cpi_dealings *dealings, struct cpi_roster_figures *figures)
-{
-    uint64_t in = cpi_load(&dealings->stocked_in, relaxed);   /* [tally] */
-    uint64_t out = cpi_load(&dealings->stocked_out, relaxed); /* [tally] */
-
-    figures->stocked += (int64_t)(in - out);
-    figures->exchanges += in + out;
-    figures->exchanges += cpi_load(&dealings->empty_in, relaxed);  /* [tally] */
-    figures->exchanges += cpi_load(&dealings->empty_out, relaxed); /* [tally] */
-    figures->retries += cpi_load(&dealings->retries, relaxed);     /* [tally] */
-}
-
-void cpi_roster_figures(const struct cpi_roster *roster, struct cpi_roster_figures *figures)
-{
-    size_t i;
-
-    memset(figures, 0, sizeof *figures);
-    figures->caches = roster->used;
-    figures->stocked = roster->stocked_correction;
-    figures->recalls = cpi_load(&roster->recalls, relaxed); /* [tally] */
-    tally(&roster->outside, figures);
-    for (i = 0; i < made(roster); i++) {
-        const struct cpi_cache *cache = structure(roster, i);
-
-        tally(&cache->dealings, figures);
-        if (cache->used) {
-            figures->rounds += cpi_cache_rounds(cache);
-            figures->spares += cache->granted;
-        }
-    }
-}
-
-/* Adds one counter of an operation without a cache to those of all of them. */
-static void fold(_Atomic uint64_t *total, const _Atomic uint64_t *counter)
-{
-    uint64_t more = cpi_load(counter, relaxed); /* [tally] */
-
-    if (more != 0)
-        cpi_fetch_add(total, more, relaxed); /* [fold] */
-}
-
-void cpi_roster_account(struct cpi_roster *roster, const struct cpi_dealings *dealings)
-{
-    fold(&roster->outside.stocked_in, &dealings->stocked_in);
-    fold(&roster->outside.stocked_out, &dealings->stocked_out);
-    fold(&roster->outside.empty_in, &dealings->empty_in);
-    fold(&roster->outside.empty_out, &dealings->empty_out);
-    fold(&roster->outside.retries, &dealings->retries);
 }

@@ -3,15 +3,21 @@
  * slab.c - geometry and the fresh watermark.
  *
  * ORDERING TABLE
- *   claim | fresh CAS  | relaxed | claim | -
- *   fresh | fresh load, CAS failure | relaxed | claim | -
+ *   claim | fresh CAS up         | acquire | unclaim | the slots' last contents
+ *   unclaim | fresh CAS down     | release | claim   | the slots' last contents
+ *   fresh | fresh load, CAS failure | relaxed | - | -
+ *   bound | capacity load, CAS | relaxed | bound | -
  *
- * Why relaxed is enough.  A claim makes its slots the claimer's by the
- * modification order of the one word alone, and publishes nothing: the slots'
+ * A claim makes its slots the claimer's by the modification order of the one
+ * word alone.  Slots that were never handed out have nothing to publish: their
  * memory was committed before (extent.c orders that) and nobody has written it.
- * Who validates a slot's address got the slot from somebody who had claimed
- * it, through synchronisation of the caller's, so its load is later than the
- * claim and sees it or a later one.
+ * Slots that a shrinking pool collected and unclaimed carry what their last
+ * owner wrote, so whoever claims them again acquires it from the unclaim.
+ *
+ * Who validates a slot's address got the slot from somebody who had claimed it,
+ * through synchronisation of the caller's, so its load is later than the claim
+ * and sees it or a later one.  The capacity is a number that claims compare
+ * with, no more.
  */
 #include "slab.h"
 
@@ -19,21 +25,23 @@
 #include "bits.h"
 
 void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_t lead,
-                   size_t slot_size, size_t stride, size_t capacity)
+                   const struct cpi_slab_shape *shape)
 {
-    size_t power = cpi_lowest_bit(stride);
+    size_t power = cpi_lowest_bit(shape->stride);
 
     slab->prefix.base = (uintptr_t)extent->base + lead;
-    slab->prefix.inverse = cpi_inverse(stride / power);
+    slab->prefix.inverse = cpi_inverse(shape->stride / power);
     slab->prefix.table_offset = 0;
     slab->prefix.shift = cpi_log2(power);
-    slab->slot_size = slot_size;
-    slab->stride = stride;
-    slab->capacity = capacity;
+    slab->slot_size = shape->slot_size;
+    slab->stride = shape->stride;
+    slab->most = shape->most;
+    slab->slots = shape->slots;
     cpi_extent_copy(&slab->extent, extent);
     slab->lead = lead;
     slab->side_size = 0;
     atomic_init(&slab->fresh, 0);
+    atomic_init(&slab->capacity, shape->capacity);
 }
 
 void cpi_slab_set_side(struct cpi_slab *slab, const struct cpi_extent *side, size_t size)
@@ -51,12 +59,27 @@ bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto)
 
 bool cpi_slab_claim(struct cpi_slab *slab, uintptr_t fresh, uintptr_t n)
 {
-    return cpi_cas_strong(&slab->fresh, &fresh, fresh + n, relaxed, relaxed); /* [claim] [fresh] */
+    return cpi_cas_strong(&slab->fresh, &fresh, fresh + n, acquire, relaxed); /* [claim] [fresh] */
 }
 
 uintptr_t cpi_slab_fresh(const struct cpi_slab *slab)
 {
     return cpi_load(&slab->fresh, relaxed); /* [fresh] */
+}
+
+uintptr_t cpi_slab_capacity(const struct cpi_slab *slab)
+{
+    return cpi_load(&slab->capacity, relaxed); /* [bound] */
+}
+
+bool cpi_slab_set_capacity(struct cpi_slab *slab, uintptr_t from, uintptr_t to)
+{
+    return cpi_cas_strong(&slab->capacity, &from, to, relaxed, relaxed); /* [bound] */
+}
+
+bool cpi_slab_unclaim(struct cpi_slab *slab, uintptr_t fresh, uintptr_t n)
+{
+    return cpi_cas_strong(&slab->fresh, &fresh, fresh - n, release, relaxed); /* [unclaim] [fresh] */
 }
 
 void cpi_slab_reset(struct cpi_slab *slab)
@@ -70,12 +93,12 @@ enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
     uintptr_t offset = (uintptr_t)address - slab->prefix.base;
 
     *index = cpi_slab_index(slab, address);
-    if (*index < slab->capacity)
+    if (*index < slab->slots)
         return *index < cpi_slab_fresh(slab) ? CPI_PLACE_SLOT : CPI_PLACE_UNUSED;
-    if (offset < slab->capacity * slab->stride) {
+    if (offset < slab->slots * slab->stride) {
         *index = offset / slab->stride;
         return CPI_PLACE_INSIDE;
     }
-    *index = (uintptr_t)address < slab->prefix.base ? 0 : slab->capacity - 1;
+    *index = (uintptr_t)address < slab->prefix.base ? 0 : slab->slots - 1;
     return CPI_PLACE_OUTSIDE;
 }

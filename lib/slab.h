@@ -4,12 +4,16 @@
  *
  * Floor 2.  Includes extent.h, and <cpool.h> for the pool's public prefix.
  *
- *   base             base + fresh * stride              base + capacity * stride
- *   | slot 0 | slot 1 | ... used before | never touched ...           |
+ *   base        fresh                capacity          most         slots
+ *   | used before | never touched ... | may be grown to | slack       |
  *
- * Invariants: slot i lies at base + i * stride; fresh only rises (but for a
- * reset) and never above capacity; the memory below it is usable; no byte of a
- * slot is ever read or written here.
+ * Invariants: slot i lies at base + i * stride; fresh <= slots, and beyond
+ * capacity only as far as slack was needed; the memory below fresh is usable; no
+ * byte of a slot is ever read or written here.
+ *
+ * What slack is for.  A thread's loaded magazine cannot be taken from while the
+ * thread allocates from it with plain instructions.  Its rounds are free and yet
+ * out of reach for others, who get as many slots from the slack instead.
  */
 #ifndef CPI_SLAB_H
 #define CPI_SLAB_H
@@ -28,13 +32,24 @@ struct cpi_slab {
     struct cpool_prefix prefix; /* first, for the inline path; constant */
     size_t slot_size;           /* constant; bytes the caller asked for */
     size_t stride;              /* constant; bytes from slot to slot */
-    uintptr_t capacity;         /* constant; slots */
+    uintptr_t most;             /* constant; slots that capacity may grow to */
+    uintptr_t slots;            /* constant; slots that have an address: most + slack */
     struct cpi_extent extent;   /* from base - lead to the last slot's end */
     size_t lead;                /* constant; bytes of the extent before base */
     struct cpi_extent side;     /* side_size bytes for each slot, outside of it */
     size_t side_size;           /* constant; 0: there is no side memory */
     _Alignas(CPI_LINE) _Atomic uintptr_t fresh; /* slots handed out so far */
-    char pad[CPI_LINE_PAIR - sizeof(uintptr_t)];
+    _Atomic uintptr_t capacity;                 /* slots that may be live at once */
+    char pad[CPI_LINE_PAIR - 2 * sizeof(uintptr_t)];
+};
+
+/* What a slab is made for; members as in struct cpi_slab. */
+struct cpi_slab_shape {
+    size_t slot_size;
+    size_t stride;
+    size_t capacity;
+    size_t most;
+    size_t slots;
 };
 
 /* What an address is to a slab. */
@@ -48,11 +63,11 @@ enum cpi_place {
 /*
  * Fills in the prefix (but for table_offset) and all the rest.
  *
- * extent   covers lead bytes, then capacity * stride bytes; copied
+ * extent   covers lead bytes, then slots * stride bytes; copied
  * lead     bytes in it before the first slot
  */
 void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_t lead,
-                   size_t slot_size, size_t stride, size_t capacity);
+                   const struct cpi_slab_shape *shape);
 
 /* Gives each slot `size` bytes of side memory, committed along with the slot. */
 void cpi_slab_set_side(struct cpi_slab *slab, const struct cpi_extent *side, size_t size);
@@ -72,6 +87,17 @@ bool cpi_slab_claim(struct cpi_slab *slab, uintptr_t fresh, uintptr_t n);
  * slot is counted. */
 uintptr_t cpi_slab_fresh(const struct cpi_slab *slab);
 
+/* Slots that may be live at once now. */
+uintptr_t cpi_slab_capacity(const struct cpi_slab *slab);
+
+/* Changes the capacity from one value to another; false if it was not `from`.
+ * Any thread; wait-free. */
+bool cpi_slab_set_capacity(struct cpi_slab *slab, uintptr_t from, uintptr_t to);
+
+/* Takes the last n of the slots handed out so far back: they are fresh again.
+ * False if `fresh` is not the watermark.  The caller has them all. */
+bool cpi_slab_unclaim(struct cpi_slab *slab, uintptr_t fresh, uintptr_t n);
+
 /* All slots are fresh again.  Nobody else may be using the slab. */
 void cpi_slab_reset(struct cpi_slab *slab);
 
@@ -85,7 +111,7 @@ static inline void *cpi_slab_slot(const struct cpi_slab *slab, uintptr_t index)
     return (void *)(slab->prefix.base + index * slab->stride);
 }
 
-/* The index of a slot, or something not below capacity for any other address. */
+/* The index of a slot, or something not below `slots` for any other address. */
 static inline uintptr_t cpi_slab_index(const struct cpi_slab *slab, const void *slot)
 {
     uintptr_t index;

@@ -56,6 +56,9 @@
 /* The largest index a node can have. */
 #define CPI_INDEX_MAX ((uint32_t)CPI_INDEX_MASK)
 
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
+               "the stacks need a lock-free compare-and-swap of 64 bits");
+
 struct cpi_tagstack {
     _Atomic uint64_t head; /* tag above CPI_INDEX_BITS, index of the top node below */
 };

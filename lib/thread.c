@@ -9,11 +9,12 @@
  *   gone    | unloaded load      | acquire | unload  | the key must be left alone
  *
  * The end of a thread.  A pthread key's destructor gives the caches back.  To
- * remember that it has run it leaves GONE as the key's value, which makes the
- * system call it again in the next round of destructors, up to its limit
- * (PTHREAD_DESTRUCTOR_ITERATIONS): each time it only leaves GONE again.  So a
- * destructor that allocates or frees after ours finds GONE and works without a
- * cache, instead of making one that nobody would give back.
+ * remember that it has run it leaves a mark as the key's value, which makes the
+ * system call it again in the next round of destructors, up to its limit: each
+ * time it only leaves the next mark.  So a destructor that allocates or frees
+ * after ours finds a mark and works without a cache, instead of making one that
+ * nobody would give back.  (What remains: a thread that uses a pool for the very
+ * first time in its last round of destructors leaves its cache registered.)
  *
  * Unloading.  The destructor of the shared object deletes the key, so that no
  * thread that ends later jumps into unmapped code; the C library drops the fork
@@ -24,6 +25,7 @@
  */
 #include "thread.h"
 
+#include <limits.h>
 #include <pthread.h>
 
 #include "atomic.h"
@@ -37,8 +39,13 @@ _Thread_local char *cpool_thread_table_abi1 = (char *)empty_table;
 #define CPI_THREAD_SIZE \
     (offsetof(struct cpi_thread, table) + CPI_TABLE_ENTRIES * sizeof(cpool_cache_t))
 
-/* The key's value after the destructor has run. */
-#define GONE ((void *)&key)
+/*
+ * The key's values after the destructor has run, one for each further round.
+ * ThreadSanitizer forgets a thread in the last round, and must not see it again
+ * after that.
+ */
+#define CPI_MARKS (PTHREAD_DESTRUCTOR_ITERATIONS - CPI_THREAD_SANITIZER)
+static char marks[CPI_MARKS + 1];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cpi_thread *used_threads;
@@ -86,21 +93,36 @@ static void retire(struct cpi_thread *thread)
 {
     unlink_used(thread);
     thread->used = false;
+    thread->quiet.on = false;
+    thread->quiet.noted = 0;
     thread->next = spare_threads;
     spare_threads = thread;
 }
 
+static bool is_mark(const void *value)
+{
+    return (uintptr_t)value - (uintptr_t)marks < sizeof marks;
+}
+
+static void give_up(struct cpi_thread *thread)
+{
+    cpi_lock();
+    hooks->ended(thread);
+    cpool_thread_table_abi1 = (char *)empty_table;
+    retire(thread);
+    cpi_unlock();
+}
+
 static void thread_ended(void *value)
 {
-    if (value != GONE) {
-        cpi_lock();
-        hooks->ended(value);
-        cpool_thread_table_abi1 = (char *)empty_table;
-        retire(value);
-        cpi_unlock();
-    }
-    if (!cpi_load(&unloaded, acquire)) /* [gone] */
-        pthread_setspecific(key, GONE);
+    char *mark = marks;
+
+    if (is_mark(value))
+        mark = (char *)value + 1;
+    else
+        give_up(value);
+    if (mark < marks + CPI_MARKS - 1 && !cpi_load(&unloaded, acquire)) /* [gone] */
+        pthread_setspecific(key, mark);
 }
 
 static void before_fork(void)
@@ -146,6 +168,7 @@ bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
     if (!done && pthread_key_create(&key, thread_ended) == 0) {
         if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0) {
             hooks = thread_hooks;
+            hooks->started();
             done = true;
             cpi_store(&startup_done, true, release); /* [started] */
         } else {
@@ -154,6 +177,11 @@ bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
     }
     cpi_unlock();
     return done;
+}
+
+bool cpi_thread_started(void)
+{
+    return cpi_load(&startup_done, acquire); /* [startup] */
 }
 
 /* With the lock held. */
@@ -173,22 +201,31 @@ static struct cpi_thread *take_structure(void)
     return thread;
 }
 
+/* Frees the structure again if the thread's end could not be noticed. */
+static struct cpi_thread *notice_end(struct cpi_thread *thread)
+{
+    /* Without the lock: this may allocate, and who knows with what. */
+    if (pthread_setspecific(key, thread) == 0)
+        return thread;
+    cpi_lock();
+    cpool_thread_table_abi1 = (char *)empty_table;
+    retire(thread);
+    cpi_unlock();
+    return NULL;
+}
+
 CPI_COLD static struct cpi_thread *make_self(void)
 {
-    struct cpi_thread *thread;
+    struct cpi_thread *thread = NULL;
 
-    if (cpi_load(&unloaded, acquire) || pthread_getspecific(key) == GONE) /* [gone] */
-        return NULL;
     cpi_lock();
-    thread = take_structure();
-    if (thread != NULL && pthread_setspecific(key, thread) != 0) {
-        retire(thread);
-        thread = NULL;
-    }
-    cpi_unlock();
+    if (!cpi_load(&unloaded, acquire) && !is_mark(pthread_getspecific(key))) /* [gone] */
+        thread = take_structure();
+    /* Before the unlock: a fork finds either both or none. */
     if (thread != NULL)
         cpool_thread_table_abi1 = (char *)thread->table;
-    return thread;
+    cpi_unlock();
+    return thread != NULL ? notice_end(thread) : NULL;
 }
 
 struct cpi_thread *cpi_thread_self(void)

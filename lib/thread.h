@@ -29,19 +29,30 @@
  */
 #define CPI_TABLE_ENTRIES ((sizeof(void *) >= 8) ? 16384u : 1024u)
 
+/* Counters of a quiet scope. */
+#define CPI_NOISES 4u
+
 struct cpi_cache;
 
-/* All members are guarded by the lock, but for `table`, which is its thread's. */
+/* All members are guarded by the lock, but for `quiet` and `table`, which are its
+ * thread's. */
 struct cpi_thread {
     struct cpi_thread *next;  /* in the list of used or of spare ones */
     struct cpi_cache *caches; /* the caches it owns; the registry's list */
     bool used;                /* belongs to a thread */
+    struct {
+        bool on;
+        unsigned traps; /* CPOOL_TRAP_ flags */
+        unsigned noted; /* the same, of what has happened and was not reported */
+        uint64_t counts[CPI_NOISES];
+    } quiet; /* quiet.h's */
     _Alignas(CPI_LINE) cpool_cache_t table[];
 };
 
 /* What higher floors do when a thread ends and around a fork.  All are called
  * with the lock held. */
 struct cpi_thread_hooks {
+    void (*started)(void); /* once, before the first pool */
     void (*ended)(struct cpi_thread *thread);
     void (*forked)(struct cpi_thread *vanished); /* in the child, once for each
                                                     thread that did not survive */
@@ -55,6 +66,9 @@ struct cpi_thread_hooks {
  * system refuses; a later call tries again.
  */
 bool cpi_thread_startup(const struct cpi_thread_hooks *hooks);
+
+/* Whether that has been done: a pool has been created. */
+bool cpi_thread_started(void);
 
 /*
  * The calling thread's structure, made if need be.  NULL in a thread whose

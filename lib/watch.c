@@ -87,23 +87,28 @@ static bool gap_intact(unsigned char *gap, size_t size)
     return intact(gap + size - reach(size), reach(size)) && start;
 }
 
+bool cpi_watch_is_filled(const struct cpi_slab *slab, uintptr_t index)
+{
+    return cpi_load(&state_of(slab, index)->generation, acquire) != 0; /* [filled] */
+}
+
 void cpi_watch_claimed(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
 {
     unsigned char *gap;
     uintptr_t i;
     size_t size;
 
-    if (first == 0) {
-        gap = gap_before(slab, 0, &size);
-        fill_gap(gap, size);
-    }
     for (i = first; i < first + n; i++) {
-        struct cpi_watch_state *state = state_of(slab, i);
-
+        /* After a reset the gaps are filled already, and others look at them. */
+        if (cpi_watch_is_filled(slab, i))
+            continue;
+        if (i == 0) {
+            gap = gap_before(slab, 0, &size);
+            fill_gap(gap, size);
+        }
         gap = gap_after(slab, i, &size);
         fill_gap(gap, size);
-        if (cpi_load(&state->generation, relaxed) == 0)  /* [state] */
-            cpi_store(&state->generation, 2u, release);  /* [born] */
+        cpi_store(&state_of(slab, i)->generation, 2u, release); /* [born] */
     }
 }
 
@@ -116,8 +121,7 @@ enum cpi_watch_finding cpi_watch_verify(const struct cpi_slab *slab, uintptr_t i
         return CPI_WATCH_DAMAGE_AFTER;
     /* The preceding slot may have been claimed by a thread that is about to
      * fill its gap. */
-    if (index > 0 &&
-        cpi_load(&state_of(slab, index - 1)->generation, acquire) == 0) /* [filled] */
+    if (index > 0 && !cpi_watch_is_filled(slab, index - 1))
         return CPI_WATCH_GOOD;
     gap = gap_before(slab, index, &size);
     return gap_intact(gap, size) ? CPI_WATCH_GOOD : CPI_WATCH_DAMAGE_BEFORE;

@@ -67,6 +67,9 @@ enum cpi_watch_finding cpi_watch_alloc(const struct cpi_slab *slab, uintptr_t in
 enum cpi_watch_finding cpi_watch_free(const struct cpi_slab *slab, uintptr_t index,
                                       const void *site);
 
+/* Whether the gap after the slot has been filled. */
+bool cpi_watch_is_filled(const struct cpi_slab *slab, uintptr_t index);
+
 /* Looks at the gaps beside a slot, and repairs them. */
 enum cpi_watch_finding cpi_watch_verify(const struct cpi_slab *slab, uintptr_t index);
 

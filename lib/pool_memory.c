@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_memory.c - growing, shrinking, and giving memory back.
+ *
+ * Floor 6.
+ *
+ * Trimming and shrinking collect the depot: they take all its magazines, mark
+ * the slots in them in a bitmap, do what they are there for, and fill the
+ * magazines again in order of address.  They hold the library's lock, so that
+ * there is one collector at a time, and none at the moment of a fork.  An alloc
+ * that finds the pool dry meanwhile waits for the lock and looks again.
+ *
+ * ORDERING TABLE
+ *   begin  | collections fetch-and-add | acq_rel | watch | that the depot is being emptied
+ *   end    | collections fetch-and-add | acq_rel | watch | that it is full again
+ *   watch  | collections load          | acquire | begin end | whether to look again
+ *   count  | other keeper counters     | relaxed | - | -
+ */
+#include "pool_impl.h"
+
+#include <string.h>
+
+#include "atomic.h"
+#include "bits.h"
+#include "os.h"
+#include "quiet.h"
+#include "recall.h"
+
+/* A pool that grows by itself grows by half, but not by more slots than this. */
+#define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
+
+/* A pool that trims by itself looks at the depot once in so many slow frees, and
+ * trims what was there at each of so many looks. */
+#define CPI_FREES_A_LOOK 256u
+#define CPI_LOOKS_A_TRIM 16u
+
+#define CPI_WORD_BITS 64u
+
+/* The depot's slots, while they are collected. */
+struct collection {
+    cpool_t *pool;
+    struct cpi_dealings dealings;
+    struct cpi_tagstack magazines; /* emptied ones */
+    uint64_t *bitmap;              /* bit i: slot i is in hand */
+    size_t bitmap_size;            /* bytes */
+    uintptr_t slots;               /* handed out so far: no marked one lies above */
+    uintptr_t marked;
+};
+
+void cpi_keeper_init(struct cpi_keeper *keeper)
+{
+    memset(keeper, 0, sizeof *keeper);
+    atomic_init(&keeper->lowest, SIZE_MAX);
+}
+
+/* --- The collection --- */
+
+static bool is_marked(const struct collection *collection, uintptr_t index)
+{
+    return (collection->bitmap[index / CPI_WORD_BITS] >> index % CPI_WORD_BITS & 1u) != 0;
+}
+
+static void mark(struct collection *collection, uintptr_t index)
+{
+    collection->bitmap[index / CPI_WORD_BITS] |= (uint64_t)1 << index % CPI_WORD_BITS;
+    collection->marked++;
+}
+
+static void unmark(struct collection *collection, uintptr_t index)
+{
+    collection->bitmap[index / CPI_WORD_BITS] &= ~((uint64_t)1 << index % CPI_WORD_BITS);
+    collection->marked--;
+}
+
+static void empty_magazine(struct collection *collection, uint32_t node)
+{
+    cpool_t *pool = collection->pool;
+    struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
+    uint32_t count = cpi_magazine_count(magazine);
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        mark(collection, cpi_slab_index(&pool->slab, magazine->rounds[i]));
+    cpi_magazine_set_count(magazine, 0);
+    cpi_tagstack_push(&collection->magazines, &pool->depot.links, node);
+}
+
+/* With the lock held.  False if there is no memory for the bitmap. */
+static bool collect(struct collection *collection, cpool_t *pool)
+{
+    struct cpi_depot *depot = &pool->depot;
+    uint32_t node;
+
+    memset(collection, 0, sizeof *collection);
+    collection->pool = pool;
+    /* Slots claimed and freed by others meanwhile may turn up, too. */
+    collection->bitmap_size = (pool->slab.slots / CPI_WORD_BITS + 1) * sizeof(uint64_t);
+    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
+    collection->bitmap = cpi_os_map(collection->bitmap_size);
+    if (collection->bitmap == NULL)
+        return false;
+    cpi_roster_visit(&pool->roster, &collection->dealings);
+    cpi_fetch_add(&pool->keeper.collections, 1u, acq_rel); /* [begin] */
+    while ((node = cpi_depot_take_stocked(depot, &collection->dealings)) != 0 ||
+           (node = cpi_depot_take_remnant(depot, &collection->dealings)) != 0)
+        empty_magazine(collection, node);
+    collection->slots = cpi_slab_fresh(&pool->slab);
+    return true;
+}
+
+/* The next emptied magazine, filled with up to `rounds` marked slots from below
+ * *above downwards, so that the lowest comes out first. */
+static uint32_t fill_magazine(struct collection *collection, uintptr_t *above, uint32_t rounds)
+{
+    cpool_t *pool = collection->pool;
+    uint64_t retries = 0;
+    uint32_t node = cpi_tagstack_pop(&collection->magazines, &pool->depot.links,
+                                     &collection->dealings.taking, &retries);
+    struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
+    uint32_t count = 0;
+
+    while (count < rounds) {
+        while (!is_marked(collection, --*above))
+            ;
+        magazine->rounds[count++] = cpi_slab_slot(&pool->slab, *above);
+    }
+    cpi_magazine_set_count(magazine, count);
+    collection->marked -= count;
+    return node;
+}
+
+/* Gives everything back, full magazines with the highest slots first, so that
+ * those with the lowest lie on top. */
+static void redistribute(struct collection *collection)
+{
+    cpool_t *pool = collection->pool;
+    uint32_t limit = pool->depot.limit;
+    uintptr_t above = collection->slots;
+    uint32_t odd = (uint32_t)(collection->marked % limit);
+    uint32_t node;
+
+    if (odd != 0)
+        cpi_depot_give(&pool->depot, &collection->dealings,
+                       fill_magazine(collection, &above, odd));
+    while (collection->marked != 0)
+        cpi_depot_give(&pool->depot, &collection->dealings,
+                       fill_magazine(collection, &above, limit));
+    while ((node = cpi_tagstack_top(&collection->magazines)) != 0)
+        cpi_depot_give(&pool->depot, &collection->dealings,
+                       fill_magazine(collection, &above, 0));
+    cpi_fetch_add(&pool->keeper.collections, 1u, acq_rel); /* [end] */
+    cpi_roster_account(&pool->roster, &collection->dealings);
+    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
+    cpi_os_release(collection->bitmap, collection->bitmap_size);
+}
+
+/* --- Giving back --- */
+
+/* Purges the whole pages among the slots first .. end - 1, which are in hand;
+ * returns the bytes that were resident. */
+static size_t purge(cpool_t *pool, uintptr_t first, uintptr_t end)
+{
+    size_t page = pool->slab.extent.page;
+    uintptr_t from = cpi_align_up((uintptr_t)cpi_slab_slot(&pool->slab, first), page);
+    uintptr_t to = cpi_align_down((uintptr_t)cpi_slab_slot(&pool->slab, end), page);
+    size_t resident;
+
+    if (to <= from)
+        return 0;
+    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 2);
+    resident = cpi_os_resident((void *)from, to - from);
+    if (resident == 0 || !cpi_os_purge((void *)from, to - from))
+        return 0;
+    return resident;
+}
+
+/* Checked pools keep guard bytes between the slots; a caller's memory is his. */
+static bool may_purge(const cpool_t *pool)
+{
+    return pool->region_owned && !pool->checked;
+}
+
+/* Purges up to `most` of the slots in hand, the highest first. */
+static size_t purge_marked(const struct collection *collection, uintptr_t most)
+{
+    uintptr_t end = collection->slots;
+    size_t bytes = 0;
+
+    while (end > 0 && most > 0) {
+        uintptr_t first = end;
+
+        while (first > 0 && most > 0 && is_marked(collection, first - 1)) {
+            first--;
+            most--;
+        }
+        if (first < end)
+            bytes += purge(collection->pool, first, end);
+        end = first;
+        while (end > 0 && !is_marked(collection, end - 1))
+            end--;
+    }
+    return bytes;
+}
+
+static size_t trim(cpool_t *pool, uintptr_t most)
+{
+    struct collection collection;
+    size_t bytes = 0;
+
+    cpi_lock();
+    if (collect(&collection, pool)) {
+        if (may_purge(pool))
+            bytes = purge_marked(&collection, most);
+        redistribute(&collection);
+        cpi_fetch_add(&pool->keeper.trims, 1u, relaxed); /* [count] */
+    }
+    cpi_unlock();
+    return bytes;
+}
+
+size_t cpool_trim(cpool_t *pool)
+{
+    struct cpi_cache *cache;
+    size_t bytes;
+
+    if (pool == NULL) {
+        cpi_pool_report(CPOOL_EPOOL, "cpool_trim", pool);
+        return 0;
+    }
+    cache = cpi_registry_known_cache(&pool->roster);
+    if (cache != NULL)
+        cpi_recall_flush(cache);
+    bytes = trim(pool, UINTPTR_MAX);
+    cpi_quiet_report();
+    return bytes;
+}
+
+/* Takes a look; returns the slots that lay in the depot at every look of the
+ * last interval, once it is over, else 0. */
+static size_t look(cpool_t *pool)
+{
+    struct cpi_keeper *keeper = &pool->keeper;
+    struct cpi_roster_figures figures;
+    size_t slots;
+    size_t lowest = cpi_load(&keeper->lowest, relaxed); /* [count] */
+
+    if (!cpi_try_lock())
+        return 0;
+    cpi_roster_figures(&pool->roster, &figures);
+    slots = figures.stocked > 0 ? (size_t)figures.stocked * pool->depot.limit : 0;
+    if (slots < lowest)
+        lowest = slots;
+    if (cpi_fetch_add(&keeper->looks, 1u, relaxed) + 1 < CPI_LOOKS_A_TRIM) { /* [count] */
+        cpi_store(&keeper->lowest, lowest, relaxed);                         /* [count] */
+        lowest = 0;
+    } else {
+        cpi_store(&keeper->looks, 0u, relaxed);        /* [count] */
+        cpi_store(&keeper->lowest, SIZE_MAX, relaxed); /* [count] */
+    }
+    cpi_unlock();
+    return lowest;
+}
+
+void cpi_pool_trim_by_itself(cpool_t *pool)
+{
+    size_t unneeded;
+
+    if (cpi_fetch_add(&pool->keeper.frees, 1u, relaxed) % CPI_FREES_A_LOOK != 0) /* [count] */
+        return;
+    unneeded = look(pool);
+    if (unneeded > 0)
+        trim(pool, unneeded);
+}
+
+bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen)
+{
+    if (seen % 2 == 0 && cpi_pool_collections(pool) == seen)
+        return false;
+    cpi_lock();
+    cpi_unlock();
+    return true;
+}
+
+uint32_t cpi_pool_collections(const cpool_t *pool)
+{
+    return cpi_load(&pool->keeper.collections, acquire); /* [watch] */
+}
+
+/* --- Growing --- */
+
+static bool raise(cpool_t *pool, uintptr_t from, uintptr_t to)
+{
+    if (!cpi_slab_set_capacity(&pool->slab, from, to))
+        return false;
+    cpi_fetch_add(&pool->keeper.growths, 1u, relaxed); /* [count] */
+    cpi_quiet_note(CPI_NOISE_GROWTH, 1);
+    return true;
+}
+
+bool cpi_pool_grow_by_itself(cpool_t *pool)
+{
+    uintptr_t capacity = cpi_slab_capacity(&pool->slab);
+    uintptr_t more = capacity / 2;
+
+    if (!pool->grows || capacity == pool->slab.most || cpi_slab_fresh(&pool->slab) < capacity)
+        return false;
+    if (more < pool->depot.limit)
+        more = pool->depot.limit;
+    if (more > CPI_GROWTH_MAX)
+        more = CPI_GROWTH_MAX;
+    if (more > pool->slab.most - capacity)
+        more = pool->slab.most - capacity;
+    /* If another thread was faster there is more now all the same. */
+    raise(pool, capacity, capacity + more);
+    return true;
+}
+
+size_t cpool_grow(cpool_t *pool, size_t n)
+{
+    uintptr_t capacity;
+    uintptr_t more;
+
+    if (pool == NULL) {
+        cpi_pool_report(CPOOL_EPOOL, "cpool_grow", pool);
+        return 0;
+    }
+    do {
+        capacity = cpi_slab_capacity(&pool->slab);
+        more = pool->slab.most - capacity;
+        if (more > n)
+            more = n;
+        if (more == 0 || !cpi_depot_provide(&pool->depot, capacity + more) ||
+            !cpi_slab_provide(&pool->slab, capacity + more))
+            return 0;
+    } while (!raise(pool, capacity, capacity + more));
+    cpi_quiet_report();
+    return more;
+}
+
+/* --- Shrinking --- */
+
+/* Lowers the capacity by up to n slots that were never handed out. */
+static size_t drop_fresh(cpool_t *pool, size_t n)
+{
+    for (;;) {
+        uintptr_t capacity = cpi_slab_capacity(&pool->slab);
+        uintptr_t fresh = cpi_slab_fresh(&pool->slab);
+        uintptr_t keep = fresh > 0 ? fresh : 1;
+        uintptr_t less = capacity > keep ? capacity - keep : 0;
+
+        if (less > n)
+            less = n;
+        if (less == 0 || cpi_slab_set_capacity(&pool->slab, capacity, capacity - less))
+            return less;
+    }
+}
+
+/* Slots in hand at the very top, no more than n, one at least staying. */
+static uintptr_t top_run(const struct collection *collection, size_t n)
+{
+    uintptr_t run = 0;
+
+    while (run < n && run + 1 < collection->slots &&
+           is_marked(collection, collection->slots - 1 - run))
+        run++;
+    return run;
+}
+
+/*
+ * Makes the topmost slots in hand fresh again, and lowers the capacity by what
+ * lies within it.  Nothing, if new slots were claimed above them meanwhile.
+ */
+static size_t drop_top(struct collection *collection, size_t n)
+{
+    cpool_t *pool = collection->pool;
+    uintptr_t capacity = cpi_slab_capacity(&pool->slab);
+    uintptr_t slack = collection->slots > capacity ? collection->slots - capacity : 0;
+    uintptr_t run = top_run(collection, n + slack);
+    uintptr_t end = collection->slots;
+
+    if (run <= slack || !cpi_slab_set_capacity(&pool->slab, capacity, end - run))
+        return 0;
+    if (may_purge(pool))
+        purge(pool, end - run, end);
+    if (!cpi_slab_unclaim(&pool->slab, end, run)) {
+        cpi_slab_set_capacity(&pool->slab, end - run, capacity);
+        return 0;
+    }
+    while (collection->slots > end - run)
+        unmark(collection, --collection->slots);
+    return run - slack;
+}
+
+size_t cpool_shrink(cpool_t *pool, size_t n)
+{
+    struct collection collection;
+    size_t removed;
+
+    if (pool == NULL) {
+        cpi_pool_report(CPOOL_EPOOL, "cpool_shrink", pool);
+        return 0;
+    }
+    removed = drop_fresh(pool, n);
+    if (removed < n) {
+        struct cpi_cache *cache = cpi_registry_known_cache(&pool->roster);
+
+        if (cache != NULL)
+            cpi_recall_flush(cache);
+        cpi_lock();
+        if (collect(&collection, pool)) {
+            removed += drop_top(&collection, n - removed);
+            redistribute(&collection);
+        }
+        cpi_unlock();
+    }
+    cpi_quiet_report();
+    return removed;
+}
+
+/* --- Reserving --- */
+
+/* Makes a slot's pages resident, changing nothing in it. */
+static void touch(const cpool_t *pool, void *slot)
+{
+    volatile unsigned char *bytes = slot;
+    size_t page = cpi_os_page_size();
+    size_t i;
+
+    for (i = 0; i < pool->slab.slot_size; i += page)
+        bytes[i] = bytes[i];
+    bytes[pool->slab.slot_size - 1] = bytes[pool->slab.slot_size - 1];
+}
+
+int cpool_reserve(cpool_t *pool, size_t n)
+{
+    size_t bytes;
+    void **slots;
+    size_t got;
+    size_t i;
+
+    if (pool == NULL) {
+        cpi_pool_report(CPOOL_EPOOL, "cpool_reserve", pool);
+        return CPOOL_EPOOL;
+    }
+    if (n == 0)
+        return 0;
+    if (n > pool->slab.slots || !cpi_multiply(n, sizeof *slots, &bytes))
+        return CPOOL_EDRY;
+    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 2);
+    slots = cpi_os_map(bytes);
+    if (slots == NULL)
+        return CPOOL_ENOMEM;
+    got = cpool_alloc_bulk(pool, slots, n);
+    for (i = 0; i < got; i++)
+        touch(pool, slots[i]);
+    cpool_free_bulk(pool, slots, got);
+    cpi_os_release(slots, bytes);
+    return got == n ? 0 : CPOOL_EDRY;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_report.c - telling what a caller did wrong, to which pool, near which slot.
+ *
+ * Floor 6.
+ */
+#include "pool_impl.h"
+
+#include <string.h>
+
+#include "error.h"
+
+static void set_error(cpool_error_t *error, int code, const char *function, const cpool_t *pool)
+{
+    memset(error, 0, sizeof *error);
+    error->code = code;
+    error->function = function;
+    error->pool = (cpool_t *)(uintptr_t)pool;
+    error->name = "";
+}
+
+void cpi_pool_report(int code, const char *function, const cpool_t *pool)
+{
+    cpool_error_t error;
+
+    set_error(&error, code, function, pool);
+    if (code != CPOOL_EPOOL)
+        error.name = pool->name;
+    cpi_report(&error, "%s: %s (pool '%s' %p)", function, cpool_strerror(code), error.name,
+               (const void *)pool);
+}
+
+void cpi_pool_report_slot(int code, const char *function, const cpool_t *pool, uintptr_t index)
+{
+    const void *slot = cpi_slab_slot(&pool->slab, index);
+
+    cpi_pool_report_address(code, function, pool, slot, index);
+}
+
+void cpi_pool_report_address(int code, const char *function, const cpool_t *pool,
+                             const void *address, uintptr_t index)
+{
+    cpool_error_t error;
+
+    set_error(&error, code, function, pool);
+    error.name = pool->name;
+    error.address = address;
+    error.slot = cpi_slab_slot(&pool->slab, index);
+    error.index = index;
+    if (pool->checked && index < cpi_slab_fresh(&pool->slab))
+        error.site = cpi_watch_site(&pool->slab, index);
+    if (error.site != NULL)
+        cpi_report(&error,
+                   "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p, last taken or "
+                   "freed at %p)",
+                   function, cpool_strerror(code), pool->name, (const void *)pool, address,
+                   error.index, error.slot, error.site);
+    else
+        cpi_report(&error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p)", function,
+                   cpool_strerror(code), pool->name, (const void *)pool, address, error.index,
+                   error.slot);
+}
+
+bool cpi_pool_validate(cpool_t *pool, const void *slot, const char *function)
+{
+    static const int codes[] = {
+        [CPI_PLACE_UNUSED] = CPOOL_EUNUSED,
+        [CPI_PLACE_INSIDE] = CPOOL_EMISALIGNED,
+        [CPI_PLACE_OUTSIDE] = CPOOL_EFOREIGN,
+    };
+    uintptr_t index;
+    enum cpi_place place = cpi_slab_place(&pool->slab, slot, &index);
+
+    if (CPI_LIKELY(place == CPI_PLACE_SLOT))
+        return true;
+    cpi_pool_report_address(codes[place], function, pool, slot, index);
+    return false;
+}

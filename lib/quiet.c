@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * quiet.c - quiet scopes.
+ */
+#include "quiet.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "thread.h"
+
+#define CPI_TRAPS \
+    (CPOOL_TRAP_GROWTHS | CPOOL_TRAP_SYSTEM_CALLS | CPOOL_TRAP_FRESH_SLOTS | CPOOL_TRAP_EXCHANGES)
+
+void cpi_quiet_note(enum cpi_noise noise, uint64_t times)
+{
+    struct cpi_thread *thread = cpi_thread_known();
+
+    if (thread == NULL || !thread->quiet.on)
+        return;
+    thread->quiet.counts[noise] += times;
+    thread->quiet.noted |= 1u << noise;
+}
+
+void cpi_quiet_report(void)
+{
+    static const char *const names[CPI_NOISES] = {"growth", "system call", "fresh slot",
+                                                  "exchange"};
+    struct cpi_thread *thread = cpi_thread_known();
+    unsigned noise;
+
+    if (CPI_LIKELY(thread == NULL || (thread->quiet.noted & thread->quiet.traps) == 0))
+        return;
+    for (noise = 0; noise < CPI_NOISES; noise++) {
+        unsigned bit = 1u << noise;
+
+        if ((thread->quiet.noted & thread->quiet.traps & bit) != 0) {
+            cpool_error_t error;
+
+            thread->quiet.noted &= ~bit;
+            memset(&error, 0, sizeof error);
+            error.code = CPOOL_ENOTQUIET;
+            error.function = "cpool_quiet_begin";
+            error.name = "";
+            cpi_report(&error, "%s: %s: %s", error.function, cpool_strerror(error.code),
+                       names[noise]);
+        }
+    }
+    thread->quiet.noted = 0;
+}
+
+int cpool_quiet_begin(unsigned traps)
+{
+    struct cpi_thread *thread;
+
+    if ((traps & ~CPI_TRAPS) != 0)
+        return CPOOL_EFLAGS;
+    if (!cpi_thread_started())
+        return CPOOL_EPOOL;
+    thread = cpi_thread_self();
+    if (thread == NULL)
+        return CPOOL_ENOMEM;
+    memset(&thread->quiet, 0, sizeof thread->quiet);
+    thread->quiet.traps = traps;
+    thread->quiet.on = true;
+    return 0;
+}
+
+int cpool_quiet_end(cpool_quiet_t *counts)
+{
+    struct cpi_thread *thread = cpi_thread_known();
+
+    if (counts == NULL)
+        return CPOOL_ENULL;
+    memset(counts, 0, sizeof *counts);
+    if (thread == NULL)
+        return 0;
+    thread->quiet.on = false;
+    thread->quiet.noted = 0;
+    counts->growths = thread->quiet.counts[CPI_NOISE_GROWTH];
+    counts->system_calls = thread->quiet.counts[CPI_NOISE_SYSTEM_CALL];
+    counts->fresh_slots = thread->quiet.counts[CPI_NOISE_FRESH];
+    counts->exchanges = thread->quiet.counts[CPI_NOISE_EXCHANGE];
+    return 0;
+}

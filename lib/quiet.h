@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * quiet.h - counting what could hold a thread up.
+ *
+ * Floor 1.  Includes thread.h.
+ *
+ * What happens is noted where it happens; what a scope traps is reported later,
+ * by the public function that was under way, when every structure is in a good
+ * state again.
+ */
+#ifndef CPI_QUIET_H
+#define CPI_QUIET_H
+
+#include <stdint.h>
+
+/* Each is the number of a counter; 1 << it is its CPOOL_TRAP_ flag. */
+enum cpi_noise { CPI_NOISE_GROWTH, CPI_NOISE_SYSTEM_CALL, CPI_NOISE_FRESH, CPI_NOISE_EXCHANGE };
+
+/* Counts, if the calling thread is in a quiet scope.  Wait-free. */
+void cpi_quiet_note(enum cpi_noise noise, uint64_t times);
+
+/* Reports what was noted and is trapped. */
+void cpi_quiet_report(void);
+
+#endif /* CPI_QUIET_H */

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * recall.c - thieves, and the protocol of exact pools.
+ *
+ * ORDERING TABLE
+ *   inside | busy store true     | seq_cst | look | that the owner is inside
+ *          |                     | relaxed | barrier | the same, where the kernel has one
+ *   check  | claimed load        | seq_cst | claim free | the magazine was taken, or not
+ *          |                     | acquire | free | the same, where the kernel has a barrier
+ *   left   | busy store false    | release | look | what the owner did inside
+ *   claim  | claimed CAS to token | seq_cst | check | that a thief is at work
+ *   look   | busy load           | seq_cst | inside left | what the owner did inside
+ *   free   | claimed store 0     | release | check claim | what the thief took
+ *   barrier | membarrier(2)      | -       | inside check | each side's first word
+ *   hands  | dealings, visitors loads | acquire | depot.c's done, roster.c's leave | what was in the hands is shown
+ *   hint   | entry count, claimed, busy, counter loads | relaxed | - | -
+ *   fold   | recalls fetch-and-add | relaxed | - | -
+ *
+ * [inside] and [claim] are the two stores of Dekker's rule, [check] and [look]
+ * the two loads.  All four in the single order of seq_cst: if [check] does not
+ * see the claim it precedes it, hence [inside] precedes [look], which sees it.
+ * With membarrier: the owner's pair is kept in order by the compiler, and either
+ * it ran before the barrier reached the owner's processor, and [look] sees
+ * [inside]; or the load ran after it, and [check] sees [claim].
+ */
+#include "recall.h"
+
+#include <sched.h>
+
+#include "atomic.h"
+#include "os.h"
+#include "quiet.h"
+
+/* Looks at an owner that is inside before it is left alone. */
+#define CPI_LOOKS 500u
+
+/* Caches that one recall claims at a time. */
+#define CPI_CLAIMS 64u
+
+static bool asymmetric; /* written before any pool exists */
+
+void cpi_recall_startup(void)
+{
+    asymmetric = cpi_os_barrier_ready();
+}
+
+bool cpi_recall_has_barrier(void)
+{
+    return asymmetric;
+}
+
+void cpi_recall_barrier(void)
+{
+    if (!asymmetric)
+        return;
+    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
+    cpi_os_barrier(); /* [barrier] */
+}
+
+bool cpi_recall_enter(struct cpi_cache *cache)
+{
+    uintptr_t claimed;
+
+    if (asymmetric) {
+        cpi_store(&cache->busy, true, relaxed); /* [inside] */
+        atomic_signal_fence(memory_order_seq_cst);
+        claimed = cpi_load(&cache->claimed, acquire); /* [check] */
+    } else {
+        cpi_store(&cache->busy, true, seq_cst);       /* [inside] */
+        claimed = cpi_load(&cache->claimed, seq_cst); /* [check] */
+    }
+    if (CPI_LIKELY(claimed == 0))
+        return true;
+    cpi_recall_leave(cache);
+    return false;
+}
+
+void cpi_recall_leave(struct cpi_cache *cache)
+{
+    cpi_store(&cache->busy, false, release); /* [left] */
+}
+
+void cpi_recall_flush(struct cpi_cache *cache)
+{
+    if (!cache->roster->exact) {
+        cpi_cache_flush(cache);
+        return;
+    }
+    while (!cpi_recall_enter(cache))
+        sched_yield();
+    cpi_cache_flush(cache);
+    cpi_recall_leave(cache);
+}
+
+/* Gives a magazine that dealings->giving names; whether it had rounds. */
+static bool hand_back(struct cpi_roster *roster, struct cpi_dealings *dealings, uint32_t node)
+{
+    bool rounds = cpi_magazine_count(cpi_depot_magazine(roster->depot, node)) != 0;
+
+    cpi_depot_give(roster->depot, dealings, node);
+    if (rounds)
+        cpi_fetch_add(&roster->recalls, 1u, relaxed); /* [fold] */
+    return rounds;
+}
+
+bool cpi_recall_spare(struct cpi_roster *roster, struct cpi_dealings *dealings)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_roster_made(roster); i++) {
+        uint32_t node;
+
+        while ((node = cpi_cache_steal(cpi_roster_cache(roster, i), dealings)) != 0) {
+            cpi_depot_gives(dealings, node);
+            cpi_depot_taken(dealings);
+            if (hand_back(roster, dealings, node))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Rounds that a cache shows, whoever asks. */
+static uintptr_t shown(const struct cpi_cache *cache)
+{
+    cpool_cache_t *store = cpi_cache_store(cache);
+
+    return store == NULL ? 0 : cpi_word_load(&store->count, relaxed); /* [hint] */
+}
+
+/* Whether the cache's owner has a magazine on its way.  The owner clears its
+ * hands after it has shown what was in them, so looking at the hands first and
+ * at the shown count then misses nothing. */
+static bool hands_full(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->dealings.taking, acquire) != 0 || /* [hands] */
+           cpi_load(&cache->dealings.giving, acquire) != 0;   /* [hands] */
+}
+
+static size_t visitors(const struct cpi_roster *roster)
+{
+    return cpi_load(&roster->visitors, acquire); /* [hands] */
+}
+
+size_t cpi_recall_out_of_reach(const struct cpi_roster *roster)
+{
+    size_t rounds = visitors(roster) * roster->depot->limit;
+    size_t i;
+
+    for (i = 0; i < cpi_roster_made(roster); i++) {
+        const struct cpi_cache *cache = cpi_roster_cache(roster, i);
+
+        if (hands_full(cache))
+            rounds += roster->depot->limit;
+        rounds += shown(cache);
+    }
+    return rounds;
+}
+
+static uint64_t exchanged(const struct cpi_dealings *dealings)
+{
+    return cpi_load(&dealings->stocked_in, relaxed) +  /* [hint] */
+           cpi_load(&dealings->stocked_out, relaxed) + /* [hint] */
+           cpi_load(&dealings->empty_in, relaxed) +    /* [hint] */
+           cpi_load(&dealings->empty_out, relaxed) +   /* [hint] */
+           cpi_load(&dealings->remnants, relaxed) +    /* [hint] */
+           cpi_load(&dealings->swaps, relaxed);        /* [hint] */
+}
+
+uint64_t cpi_recall_activity(const struct cpi_roster *roster)
+{
+    uint64_t sum = exchanged(&roster->outside) + cpi_slab_fresh(roster->slab);
+    size_t i;
+
+    for (i = 0; i < cpi_roster_made(roster); i++)
+        sum += exchanged(&cpi_roster_cache(roster, i)->dealings);
+    return sum;
+}
+
+bool cpi_recall_in_hands(const struct cpi_roster *roster)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_roster_made(roster); i++) {
+        const struct cpi_cache *cache = cpi_roster_cache(roster, i);
+
+        if (hands_full(cache) || cpi_load(&cache->busy, relaxed)) /* [hint] */
+            return true;
+    }
+    return visitors(roster) != 0;
+}
+
+/* Claims a cache that shows rounds. */
+static bool claim(struct cpi_cache *cache, uintptr_t token)
+{
+    uintptr_t none = 0;
+
+    return shown(cache) != 0 &&
+           cpi_cas_strong(&cache->claimed, &none, token, seq_cst, relaxed); /* [claim] [hint] */
+}
+
+static void release(struct cpi_cache *cache)
+{
+    cpi_store(&cache->claimed, 0, release); /* [free] */
+}
+
+/* An owner that is inside when its cache is claimed soon leaves, and does not come
+ * in again; unless it was stopped there. */
+static bool owner_left(const struct cpi_cache *cache)
+{
+    unsigned looks;
+
+    for (looks = 0; looks < CPI_LOOKS; looks++) {
+        if (!cpi_load(&cache->busy, seq_cst)) /* [look] */
+            return true;
+        CPI_PAUSE();
+    }
+    return false;
+}
+
+/* Takes what a claimed cache has loaded, unless its owner stays inside. */
+static bool rob(struct cpi_roster *roster, struct cpi_cache *cache, struct cpi_dealings *dealings)
+{
+    uint32_t node = 0;
+
+    if (owner_left(cache))
+        node = cpi_cache_seize(cache, dealings);
+    release(cache);
+    return node != 0 && hand_back(roster, dealings, node);
+}
+
+bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_dealings *dealings)
+{
+    /* A token that no other thief can have: an address of this very call. */
+    uintptr_t token = (uintptr_t)dealings;
+    struct cpi_cache *claims[CPI_CLAIMS];
+    bool found = false;
+    size_t i = 0;
+
+    while (i < cpi_roster_made(roster) && !found) {
+        unsigned n = 0;
+
+        for (; i < cpi_roster_made(roster) && n < CPI_CLAIMS; i++)
+            if (claim(cpi_roster_cache(roster, i), token))
+                claims[n++] = cpi_roster_cache(roster, i);
+        if (n > 0)
+            cpi_recall_barrier();
+        while (n > 0)
+            if (rob(roster, claims[--n], dealings))
+                found = true;
+    }
+    return found;
+}
+
+void cpi_recall_forked(struct cpi_cache *cache)
+{
+    if (cpi_load(&cache->claimed, relaxed) != 0) /* [hint] */
+        cpi_cache_mend(cache);
+    cpi_store(&cache->busy, false, release); /* [left] */
+    release(cache);
+}

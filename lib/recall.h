@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * recall.h - taking rounds back from other threads' caches when the pool is dry.
+ *
+ * Floor 5.  Includes roster.h.
+ *
+ * Spares lie in atomic places, so anybody takes a whole one with one
+ * compare-and-swap, and its owner, running, asleep or stopped, pays nothing.
+ *
+ * The loaded magazine belongs to an owner that uses it with plain loads and
+ * stores.  In pools that must give out exactly their capacity the owner says
+ * when it is inside, and the thief waits a bounded while for it to leave: an owner
+ * that stays inside is left alone, because what it holds is in the hands of an
+ * operation.
+ *
+ *     owner                            thief
+ *     busy = true                      claimed = token
+ *     --- barrier, almost free ---     --- barrier, expensive ---
+ *     claimed? then go without         busy? then look again, and give up
+ *     ... use the loaded magazine      ... take the loaded magazine
+ *     busy = false                     claimed = 0
+ *
+ * Each side writes its own word, then reads the other's; with a full barrier
+ * between, at least one sees the other (Dekker's rule).  The expensive barrier
+ * is membarrier(2), which makes every running thread of the process pass a full
+ * barrier, so that the owner's own need not be more than an order kept by the
+ * compiler.  Where the kernel has no membarrier, and in builds for
+ * ThreadSanitizer, both sides use sequentially consistent operations.
+ */
+#ifndef CPI_RECALL_H
+#define CPI_RECALL_H
+
+#include <stdbool.h>
+
+#include "roster.h"
+
+/* Chooses the barrier, once per process, before there is a pool. */
+void cpi_recall_startup(void);
+
+/* Whether this process has the expensive barrier, and passing it; nothing, where
+ * it has none. */
+bool cpi_recall_has_barrier(void);
+void cpi_recall_barrier(void);
+
+/*
+ * Brackets what the owner of an exact pool's cache does with it.  enter returns
+ * false while a thief has the cache: do without it then.  Wait-free.
+ */
+bool cpi_recall_enter(struct cpi_cache *cache);
+void cpi_recall_leave(struct cpi_cache *cache);
+
+/* Gives all that the owner's cache holds to the depot, in any pool.  In an exact
+ * one it waits for a thief that has the cache. */
+void cpi_recall_flush(struct cpi_cache *cache);
+
+/*
+ * Gives a full spare of some cache to the depot; false if no cache has any.
+ * Any thread; lock-free.
+ */
+bool cpi_recall_spare(struct cpi_roster *roster, struct cpi_dealings *dealings);
+
+/*
+ * Gives the loaded magazines of all caches whose owners are not inside to the
+ * depot; false if there was no round in them.  Exact pools only.
+ * Any thread; lock-free; makes a system call.
+ */
+bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_dealings *dealings);
+
+/* Rounds that all caches have loaded, or may have in the middle of an exchange:
+ * an estimate, rather too many than too few.  Any thread; wait-free. */
+size_t cpi_recall_out_of_reach(const struct cpi_roster *roster);
+
+/* A number that changes whenever a magazine changes its place.  Any thread;
+ * wait-free. */
+uint64_t cpi_recall_activity(const struct cpi_roster *roster);
+
+/* Whether some owner is in the middle of something, so that it is worth looking
+ * again.  Any thread; wait-free. */
+bool cpi_recall_in_hands(const struct cpi_roster *roster);
+
+/* In the child of a fork: undoes what a vanished thief left in a surviving
+ * cache, and what a vanished owner left in one that nobody owns. */
+void cpi_recall_forked(struct cpi_cache *cache);
+
+#endif /* CPI_RECALL_H */
