@@ -4,6 +4,10 @@
  *
  * Floor 6.
  */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
 #include "pool_impl.h"
 
 #include <sched.h>

@@ -28,6 +28,10 @@
  * waiter pays it after joining, and a [glance] is enough of an answer, as in
  * recall.c: so that the word is not fought over while nobody waits.
  */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
 #include "pool_impl.h"
 
 #include <errno.h>

@@ -23,6 +23,10 @@
  * it ran before the barrier reached the owner's processor, and [look] sees
  * [inside]; or the load ran after it, and [check] sees [claim].
  */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
 #include "recall.h"
 
 #include <sched.h>
