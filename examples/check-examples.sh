@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-examples.sh - the small examples run, and print what they should; the
+# first is the one in README.md.
+#
+# Run by `make check` in the build directory; srcdir is the source directory.
+# By hand: srcdir=. EXAMPLES=folder/of/the/programs sh examples/check-examples.sh
+
+srcdir=${srcdir:-.}
+EXAMPLES=${EXAMPLES:-./examples}
+failed=0
+
+# check NAME: compares the program's output with standard input.
+check() {
+    expected=$(cat)
+    actual=$("$EXAMPLES/$1" 2>&1)
+    status=$?
+    if [ $status -ne 0 ] || [ "$actual" != "$expected" ]; then
+        failed=$((failed + 1))
+        printf 'FAIL: %s exits with %d and prints\n%s\ninstead of\n%s\n' "$1" $status \
+            "$actual" "$expected"
+    fi
+}
+
+# The first prints figures of which only some are promised.
+output=$("$EXAMPLES/first" 2>&1)
+status=$?
+case $status:$output in
+0:*"100000 slots of 4 bytes"*"live 1,"*) ;;
+*)
+    failed=$((failed + 1))
+    printf 'FAIL: first exits with %d and prints\n%s\n' $status "$output"
+    ;;
+esac
+readme=$(sed -n '/^```c$/,/^```$/p' "$srcdir/README.md" | grep -v '^```')
+if [ "$readme" != "$(sed '1,/^ \*\/$/d' "$srcdir/examples/first.c")" ]; then
+    failed=$((failed + 1))
+    echo 'FAIL: the example in README.md is not examples/first.c'
+fi
+
+check frame <<'OUTPUT'
+frame 1: 100 contacts, the first in slot 0, 100 released
+frame 2: 200 contacts, the first in slot 0, 200 released
+frame 3: 250 contacts, the first in slot 0, 250 released
+OUTPUT
+
+check caller_memory <<'OUTPUT'
+16 messages, 16 of them in our own memory
+one more: none left
+OUTPUT
+
+check fiber_cache <<'OUTPUT'
+step 0 on thread 0: 100 nodes allocated
+step 1 on thread 1: 100 nodes allocated
+step 2 on thread 2: 100 nodes allocated
+step 3 on thread 0: 100 nodes freed
+step 4 on thread 1: 100 nodes freed
+step 5 on thread 2: 100 nodes freed
+OUTPUT
+
+if [ $failed -ne 0 ]; then
+    echo "$failed failed"
+    exit 1
+fi
+echo "all passed"

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fiber_cache.c - a cache that travels with a task from thread to thread.
+ *
+ * A fiber runs on whichever thread is free.  A thread's own cache would stay
+ * behind when it moves on; cpool_cache_create makes one that belongs to whoever
+ * holds the handle.  One thread at a time may use it, and handing it over must
+ * synchronise: here by the mutex under which the fiber changes hands.
+ *
+ *     cc fiber_cache.c $(pkg-config --cflags --libs cpool) -pthread
+ */
+#include <cpool.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#define THREADS 3
+#define STEPS 6
+#define NODES_PER_STEP 100
+
+struct node {
+    struct node *next;
+    int step;
+};
+
+/* A task in steps, each of which may run on another thread. */
+struct fiber {
+    cpool_cache_t *cache; /* goes where the fiber goes */
+    struct node *nodes;   /* what it has allocated */
+    int step;             /* the next one */
+};
+
+/* The one fiber, and whose turn it is to run it. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static struct fiber fiber; /* by whoever has the turn */
+static int turn;           /* number of a thread; under the mutex */
+
+/* The first half of the steps allocate, the second half free. */
+static int fiber_step(struct fiber *self)
+{
+    int nodes = 0;
+
+    if (self->step < STEPS / 2) {
+        struct node *node;
+
+        while (nodes < NODES_PER_STEP && (node = cpool_cache_alloc(self->cache)) != NULL) {
+            node->step = self->step;
+            node->next = self->nodes;
+            self->nodes = node;
+            nodes++;
+        }
+    } else {
+        while (nodes < NODES_PER_STEP && self->nodes != NULL) {
+            struct node *node = self->nodes;
+
+            self->nodes = node->next;
+            cpool_cache_free(self->cache, node);
+            nodes++;
+        }
+    }
+    return nodes;
+}
+
+static void *thread_main(void *argument)
+{
+    int self = *(const int *)argument;
+
+    for (int visit = 0; visit < STEPS / THREADS; visit++) {
+        int nodes;
+
+        pthread_mutex_lock(&mutex);
+        while (turn != self)
+            pthread_cond_wait(&moved, &mutex);
+        nodes = fiber_step(&fiber);
+        printf("step %d on thread %d: %d nodes %s\n", fiber.step, self, nodes,
+               fiber.step < STEPS / 2 ? "allocated" : "freed");
+        fiber.step++;
+        turn = (turn + 1) % THREADS;
+        pthread_cond_broadcast(&moved);
+        pthread_mutex_unlock(&mutex);
+    }
+    return NULL;
+}
+
+static int run_threads(void)
+{
+    static int number[THREADS];
+    pthread_t thread[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        number[i] = i;
+        if (pthread_create(&thread[i], NULL, thread_main, &number[i]) != 0)
+            return -1;
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    return 0;
+}
+
+int main(void)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *nodes;
+    int error;
+
+    config.name = "nodes";
+    config.slot_size = sizeof(struct node);
+    config.capacity = 10000;
+    error = cpool_create(&nodes, &config);
+    if (error == 0)
+        error = cpool_cache_create(&fiber.cache, nodes);
+    if (error != 0) {
+        fprintf(stderr, "no pool or no cache: %s\n", cpool_strerror(error));
+        return 1;
+    }
+    if (run_threads() != 0) {
+        fputs("threads cannot be started\n", stderr);
+        return 1;
+    }
+    cpool_cache_destroy(fiber.cache); /* what it holds goes to the depot */
+    return cpool_destroy(nodes);
+}

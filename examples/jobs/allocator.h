@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * allocator.h - where the nodes of the job system come from: a pool, or malloc.
+ *
+ * The one interface through which jobs and result nodes are taken and given
+ * back, so that the same run can be made with both and compared.  An allocator
+ * serves nodes of one size; a program has one for each kind of node.
+ *
+ * Includes <cpool.h> only.
+ */
+#ifndef JOBS_ALLOCATOR_H
+#define JOBS_ALLOCATOR_H
+
+#include <stddef.h>
+
+#include <cpool.h>
+
+struct allocator {
+    /* Takes a node: node_size bytes of any content, or NULL when none can be
+     * had.  Gives one back, from whichever thread.  Both from any thread. */
+    void *(*alloc)(struct allocator *self);
+    void (*free)(struct allocator *self, void *node);
+
+    size_t node_size; /* bytes; constant */
+    cpool_t *pool;    /* NULL when malloc serves; constant */
+};
+
+/* Makes an allocator on a pool of `capacity` nodes.  Returns 0 or a CPOOL_E... */
+int allocator_init_pool(struct allocator *self, const char *name, size_t node_size,
+                        size_t capacity);
+
+/* Makes an allocator on malloc and free. */
+void allocator_init_malloc(struct allocator *self, size_t node_size);
+
+/* Nodes that are in use now; 0 for malloc, which cannot tell. */
+size_t allocator_live(const struct allocator *self);
+
+/* Destroys the pool, if it has one. */
+void allocator_fini(struct allocator *self);
+
+#endif /* JOBS_ALLOCATOR_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tally.h - what was counted in a part of the tree: a piece of a file, a file,
+ * a directory with all below it.
+ *
+ * A tally is a result node, and so are the nodes of its table of identifiers:
+ * both are taken from the results allocator, whose nodes hold either.  Tallies
+ * of parts are consumed in making that of the whole.
+ *
+ * Directories are summed up by many workers at once without a lock: each puts
+ * its tally into the directory's one place, and if another is parked there,
+ * takes it out, adds the two, and tries again with the sum.
+ *
+ *     place [ NULL ]  <- my tally              done
+ *     place [ his  ]  -> mine + his  <- again
+ *
+ * Includes allocator.h, frequency.h and text.h.
+ *
+ * ORDERING TABLE
+ *   park    | place compare-and-swap, success | release | collect | the whole tally
+ *   collect | place exchange                  | acquire | park    | -
+ *   taken   | place compare-and-swap, failure | relaxed | -       | -
+ */
+#ifndef JOBS_TALLY_H
+#define JOBS_TALLY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocator.h"
+#include "frequency.h"
+#include "text.h"
+
+struct tally {
+    struct text_counts counts;
+    uint64_t files;
+    uint64_t directories;
+    struct frequency identifiers;
+};
+
+/* Where tallies of one directory meet. */
+typedef _Atomic(struct tally *) tally_place;
+
+/* Bytes that hold any kind of result node. */
+#define TALLY_NODE_SIZE                                                                  \
+    (sizeof(struct tally) > sizeof(struct frequency_node) ? sizeof(struct tally)         \
+                                                          : sizeof(struct frequency_node))
+
+/* Takes an empty tally, or returns NULL when there is no node. */
+struct tally *tally_create(struct allocator *results);
+
+/* Gives it back, with its table.  NULL is a no-op. */
+void tally_destroy(struct tally *tally, struct allocator *results);
+
+/* Counts a piece of a file; text as in text_piece_init.  False when there is
+ * no node for an identifier. */
+bool tally_count(struct tally *tally, struct allocator *results, struct text_piece *piece);
+
+/* Appends the piece of file that comes directly after; either may be NULL,
+ * and is then left out.  Consumes both, returns the whole. */
+struct tally *tally_join(struct tally *left, struct tally *right, struct allocator *results);
+
+/* Adds a tally to a place.  NULL is a no-op. */
+void tally_deposit(tally_place *place, struct tally *tally, struct allocator *results);
+
+/* Takes what is in a place, when nobody deposits any more; NULL if nothing. */
+struct tally *tally_collect(tally_place *place);
+
+#endif /* JOBS_TALLY_H */

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# examples/local.mk - a program for every use of the library, and `make demo`.
+
+# One small program per use, with its output held against what it should be.
+check_PROGRAMS += \
+	examples/first examples/frame \
+	examples/caller_memory examples/fiber_cache
+
+examples_first_SOURCES = examples/first.c
+examples_first_LDADD = lib/libcpool.la
+
+examples_frame_SOURCES = examples/frame.c
+examples_frame_LDADD = lib/libcpool.la
+
+examples_caller_memory_SOURCES = examples/caller_memory.c
+examples_caller_memory_LDADD = lib/libcpool.la
+
+examples_fiber_cache_SOURCES = examples/fiber_cache.c
+examples_fiber_cache_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+# The job system: from what it stands on to what it does.
+noinst_PROGRAMS += examples/jobs/jobs
+examples_jobs_jobs_SOURCES = \
+	examples/jobs/allocator.c examples/jobs/allocator.h \
+	examples/jobs/deque.c examples/jobs/deque.h \
+	examples/jobs/scheduler.c examples/jobs/scheduler.h \
+	examples/jobs/text.c examples/jobs/text.h \
+	examples/jobs/frequency.c examples/jobs/frequency.h \
+	examples/jobs/tally.c examples/jobs/tally.h \
+	examples/jobs/skipped.c examples/jobs/skipped.h \
+	examples/jobs/tree.h examples/jobs/tree_job.h \
+	examples/jobs/tree.c examples/jobs/file.c \
+	examples/jobs/summary.c examples/jobs/summary.h \
+	examples/jobs/recount.c examples/jobs/recount.h \
+	examples/jobs/options.c examples/jobs/options.h \
+	examples/jobs/report.c examples/jobs/report.h \
+	examples/jobs/main.c
+examples_jobs_jobs_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
+
+TESTS += examples/check-examples.sh examples/check-jobs.sh
+EXTRA_DIST += examples/check-examples.sh examples/check-jobs.sh
+
+# make demo [DEMO_DIR=directory] [DEMO_THREADS=n] [DEMO_FLAGS='--top 20 --check']
+DEMO_DIR = /usr/include
+# 0: as many as there are processors
+DEMO_THREADS = 0
+DEMO_FLAGS =
+
+# Status 1 says that some files could not be read, which the program has
+# reported and which is no failure of the demonstration.
+demo: examples/jobs/jobs$(EXEEXT)
+	@examples/jobs/jobs$(EXEEXT) --threads '$(DEMO_THREADS)' $(DEMO_FLAGS) '$(DEMO_DIR)' \
+		|| { status=$$?; test $$status -eq 1 || exit $$status; }
+
+.PHONY: demo
