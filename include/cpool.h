@@ -29,7 +29,8 @@
  *
  * Empty means empty: an alloc fails only when `capacity` slots are live, however
  * many others lie in other threads' caches, whether those threads run, sleep or
- * are stopped.
+ * are stopped.  (In caller-provided memory, which has no room for slack, this
+ * takes CPOOL_EXACT: else what other threads have loaded is out of reach.)
  *
  * What it is not: it does not serve mixed sizes, it does not call constructors,
  * and it is no garbage collector: a slot freed while somebody still uses it is
@@ -205,8 +206,9 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
  *                 caches are taken back, loaded magazines included, but for
  *                 those of threads that are inside the library at that moment:
  *                 for these an alloc waits some milliseconds at most.
- *                 Without it, more than `capacity` may be live at times: at most
- *                 one magazine's rounds more for each thread that has a cache.
+ *                 Without it, more than `capacity` may be live at times: slack,
+ *                 at most one magazine's rounds for each of thread_caches, of
+ *                 which only as much is used as was out of reach at some time.
  *                 Every alloc and free is then a call, with two more stores.
  */
 #define CPOOL_EXACT 0x2u
@@ -254,7 +256,8 @@ typedef struct cpool_config {
                                or 16 in caller-provided memory */
     void *memory;           /* NULL: taken from the operating system.  Else the
                                pool with all its bookkeeping is laid out here,
-                               and takes no other memory */
+                               and takes no other memory; not even for slack,
+                               see CPOOL_EXACT */
     size_t memory_size;     /* bytes at memory */
 } cpool_config_t;
 

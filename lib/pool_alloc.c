@@ -376,14 +376,18 @@ int cpool_cache_create(cpool_cache_t **handle, cpool_t *pool)
 void cpool_cache_destroy(cpool_cache_t *entry)
 {
     struct cpi_cache *cache;
+    cpool_t *pool;
 
     if (entry == NULL)
         return;
     cache = entry->home;
-    if (cache->owner != NULL)
-        cpi_pool_report(CPOOL_EOWNER, "cpool_cache_destroy", entry->pool);
-    else
-        cpi_registry_remove_cache(cache->roster, cache);
+    pool = entry->pool;
+    if (cache->owner != NULL) {
+        cpi_pool_report(CPOOL_EOWNER, "cpool_cache_destroy", pool);
+        return;
+    }
+    cpi_registry_remove_cache(cache->roster, cache);
+    cpi_pool_settle(pool);
 }
 
 void cpool_flush(cpool_t *pool)
@@ -392,4 +396,5 @@ void cpool_flush(cpool_t *pool)
 
     if (cache != NULL)
         cpi_recall_flush(cache);
+    cpi_pool_settle(pool);
 }

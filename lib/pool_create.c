@@ -118,6 +118,7 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
     limits.spares = (uint32_t)layout->spares;
     limits.exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     limits.forked = forked;
+    limits.returned = cpi_pool_settle;
     pool->only_marked = limits.exact && !pool->checked && !pool->waitable && !pool->auto_trim;
     limits.inline_path = !pool->checked && !limits.exact;
     part(&caches, region, layout, layout->caches_at,

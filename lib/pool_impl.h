@@ -176,6 +176,9 @@ bool cpi_pool_hand_over(cpool_t *pool, void *slot);
 /* If somebody waits: gives them what the depot and the caller's cache have. */
 void cpi_pool_serve_waiters(cpool_t *pool, struct cpi_cache *cache);
 
+/* After slots came back in another way than by a free. */
+void cpi_pool_settle(cpool_t *pool);
+
 void cpi_waiters_init(struct cpi_waiters *waiters);
 
 /* Whether `slot` may be freed into the pool; false after it has been reported

@@ -231,6 +231,7 @@ size_t cpool_trim(cpool_t *pool)
     if (cache != NULL)
         cpi_recall_flush(cache);
     bytes = trim(pool, UINTPTR_MAX);
+    cpi_pool_settle(pool);
     cpi_quiet_report();
     return bytes;
 }
@@ -268,8 +269,10 @@ void cpi_pool_trim_by_itself(cpool_t *pool)
     if (cpi_fetch_add(&pool->keeper.frees, 1u, relaxed) % CPI_FREES_A_LOOK != 0) /* [count] */
         return;
     unneeded = look(pool);
-    if (unneeded > 0)
+    if (unneeded > 0) {
         trim(pool, unneeded);
+        cpi_pool_settle(pool);
+    }
 }
 
 bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen)
@@ -333,6 +336,7 @@ size_t cpool_grow(cpool_t *pool, size_t n)
             !cpi_slab_provide(&pool->slab, capacity + more))
             return 0;
     } while (!raise(pool, capacity, capacity + more));
+    cpi_pool_settle(pool);
     cpi_quiet_report();
     return more;
 }
@@ -413,6 +417,7 @@ size_t cpool_shrink(cpool_t *pool, size_t n)
         }
         cpi_unlock();
     }
+    cpi_pool_settle(pool);
     cpi_quiet_report();
     return removed;
 }

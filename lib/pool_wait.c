@@ -134,6 +134,12 @@ void cpi_pool_serve_waiters(cpool_t *pool, struct cpi_cache *cache)
     pthread_mutex_unlock(&waiters->lock);
 }
 
+void cpi_pool_settle(cpool_t *pool)
+{
+    if (pool->waitable)
+        cpi_pool_serve_waiters(pool, NULL);
+}
+
 /* --- Who waits --- */
 
 static struct timespec deadline_of(const struct timespec *timeout)

@@ -234,9 +234,11 @@ static void thread_ended(struct cpi_thread *thread)
 {
     while (thread->caches != NULL) {
         struct cpi_cache *cache = thread->caches;
+        struct cpi_roster *roster = cache->roster;
 
         cpi_recall_flush(cache);
-        unregister_cache(cache->roster, cache);
+        unregister_cache(roster, cache);
+        roster->returned(roster->pool);
     }
 }
 
@@ -319,6 +321,7 @@ void cpi_registry_open(struct cpi_roster *roster, const struct cpi_extent *cache
     roster->inline_path = limits->inline_path;
     roster->exact = limits->exact;
     roster->forked = limits->forked;
+    roster->returned = limits->returned;
     roster->pool = pool;
     roster->slab = slab;
     roster->depot = depot;

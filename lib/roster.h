@@ -29,6 +29,7 @@ struct cpi_roster {
     bool inline_path;    /* the fast path may show its magazines */
     bool exact;          /* owners mark what they do, for recall.h */
     void (*forked)(cpool_t *pool); /* in the child of a fork, after adoption */
+    void (*returned)(cpool_t *pool); /* after an ended thread's slots came back */
     size_t max;          /* caches that may be registered at once */
     uint32_t share_max;  /* spares that one cache may have */
     uint32_t spares_max; /* spares to be shared out, beyond each cache's first */
@@ -68,6 +69,7 @@ struct cpi_roster_limits {
     bool inline_path;
     bool exact;
     void (*forked)(cpool_t *pool);
+    void (*returned)(cpool_t *pool);
 };
 
 /* Bytes that the structures of `max` caches with up to `share_max` spares take. */

@@ -40,11 +40,12 @@ _Thread_local char *cpool_thread_table_abi1 = (char *)empty_table;
     (offsetof(struct cpi_thread, table) + CPI_TABLE_ENTRIES * sizeof(cpool_cache_t))
 
 /*
- * The key's values after the destructor has run, one for each further round.
- * ThreadSanitizer forgets a thread in the last round, and must not see it again
- * after that.
+ * The key's values after the destructor has run, one for each round.  Leaving a
+ * mark makes the system run the destructor in the next round.  ThreadSanitizer
+ * forgets a thread in the last round, so our destructor must not run in it, and
+ * leaves no mark in the last but one.
  */
-#define CPI_MARKS (PTHREAD_DESTRUCTOR_ITERATIONS - CPI_THREAD_SANITIZER)
+#define CPI_MARKS (PTHREAD_DESTRUCTOR_ITERATIONS - 2 * CPI_THREAD_SANITIZER)
 static char marks[CPI_MARKS + 1];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -121,7 +122,7 @@ static void thread_ended(void *value)
         mark = (char *)value + 1;
     else
         give_up(value);
-    if (mark < marks + CPI_MARKS - 1 && !cpi_load(&unloaded, acquire)) /* [gone] */
+    if (mark < marks + CPI_MARKS && !cpi_load(&unloaded, acquire)) /* [gone] */
         pthread_setspecific(key, mark);
 }
 
