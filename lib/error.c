@@ -3,15 +3,13 @@
  * error.c - codes, their texts, and the reporter.
  *
  * ORDERING TABLE
- *   seq-enter | version, odd  | seq_cst | seq-check | a change is under way
- *   pair      | handler, context store | seq_cst | pair-read | the new pair
- *   seq-leave | version, even | seq_cst | seq-check | the change is complete
- *   seq-check | load version, twice | seq_cst | seq-enter seq-leave | nothing changed between
- *   pair-read | handler, context load | seq_cst | pair | -
+ *   install | current pair store | release | consult | the pair's two members
+ *   consult | current pair load  | acquire | install | the pair's two members
  *
- * The pair is a sequence lock.  It is read on errors only, so the single total
- * order of seq_cst is bought where it costs nothing, instead of an argument
- * with weaker ones.
+ * A handler and its context belong together, and are read by threads that must
+ * not wait.  So each pair, once made, is never changed and never freed; changing
+ * the handler is one store of a pointer.  A pair that was used before is found
+ * again, so there are never more of them than there are different ones.
  */
 #include "error.h"
 
@@ -23,14 +21,20 @@
 
 #include "atomic.h"
 
-/* Reads of the pair before the default serves: a signal handler may have
- * interrupted, in this very thread, the change that it waits for. */
-#define CPI_PAIR_TRIES 1000
+/* Pairs that need no memory. */
+#define CPI_STATIC_PAIRS 16u
 
-static pthread_mutex_t handler_writers = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic unsigned handler_version;
-static _Atomic(cpool_error_handler_t) handler_function;
-static _Atomic(void *) handler_context;
+struct pair {
+    cpool_error_handler_t handler;
+    void *context;
+    struct pair *next; /* of all pairs */
+};
+
+static pthread_mutex_t writers = PTHREAD_MUTEX_INITIALIZER;
+static struct pair static_pairs[CPI_STATIC_PAIRS]; /* guarded by writers, as the two below */
+static unsigned static_used;
+static struct pair *all_pairs;
+static _Atomic(const struct pair *) current_pair; /* NULL: the default handler */
 
 struct code_text {
     int code;
@@ -79,37 +83,41 @@ const char *cpool_strerror(int code)
 
 void cpi_error_lock(void)
 {
-    pthread_mutex_lock(&handler_writers);
+    pthread_mutex_lock(&writers);
 }
 
 void cpi_error_unlock(void)
 {
-    pthread_mutex_unlock(&handler_writers);
+    pthread_mutex_unlock(&writers);
+}
+
+/* The pair of these two; NULL if it would be a new one and there is no memory. */
+static const struct pair *find_pair(cpool_error_handler_t handler, void *context)
+{
+    struct pair *pair;
+
+    for (pair = all_pairs; pair != NULL; pair = pair->next)
+        if (pair->handler == handler && pair->context == context)
+            return pair;
+    pair = static_used < CPI_STATIC_PAIRS ? &static_pairs[static_used++] : malloc(sizeof *pair);
+    if (pair == NULL)
+        return NULL;
+    pair->handler = handler;
+    pair->context = context;
+    pair->next = all_pairs;
+    all_pairs = pair;
+    return pair;
 }
 
 void cpool_set_error_handler(cpool_error_handler_t handler, void *context)
 {
+    const struct pair *pair = NULL;
+
     cpi_error_lock();
-    cpi_fetch_add(&handler_version, 1u, seq_cst);     /* [seq-enter] */
-    cpi_store(&handler_function, handler, seq_cst);   /* [pair] */
-    cpi_store(&handler_context, context, seq_cst);    /* [pair] */
-    cpi_fetch_add(&handler_version, 1u, seq_cst);     /* [seq-leave] */
+    if (handler != NULL)
+        pair = find_pair(handler, context);
+    cpi_store(&current_pair, pair, release); /* [install] */
     cpi_error_unlock();
-}
-
-static cpool_error_handler_t current_handler(void **context)
-{
-    unsigned tries;
-
-    for (tries = 0; tries < CPI_PAIR_TRIES; tries++) {
-        unsigned before = cpi_load(&handler_version, seq_cst); /* [seq-check] */
-        cpool_error_handler_t handler = cpi_load(&handler_function, seq_cst); /* [pair-read] */
-
-        *context = cpi_load(&handler_context, seq_cst); /* [pair-read] */
-        if (before % 2 == 0 && cpi_load(&handler_version, seq_cst) == before) /* [seq-check] */
-            return handler;
-    }
-    return NULL;
 }
 
 void cpi_write_error(const char *text, size_t length)
@@ -145,8 +153,7 @@ static void default_handler(const cpool_error_t *error)
 void cpi_report(cpool_error_t *error, const char *format, ...)
 {
     char text[CPI_REPORT_MAX];
-    cpool_error_handler_t handler;
-    void *context;
+    const struct pair *pair;
     va_list arguments;
 
     va_start(arguments, format);
@@ -154,9 +161,9 @@ void cpi_report(cpool_error_t *error, const char *format, ...)
     va_end(arguments);
     error->size = sizeof *error;
     error->text = text;
-    handler = current_handler(&context);
-    if (handler == NULL)
+    pair = cpi_load(&current_pair, acquire); /* [consult] */
+    if (pair == NULL)
         default_handler(error);
     else
-        handler(error, context);
+        pair->handler(error, pair->context);
 }
