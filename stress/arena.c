@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * arena.c - pools under test and their audit; see arena.h.
+ *
+ * Includes arena.h.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The owner number under which audits stamp; workers have lower ones. */
+#define ARENA_AUDITOR STAMP_OWNERS
+
+/* Magazines that one user can have in its hands: loaded, spare, coming, going,
+ * and the same for a signal handler in it. */
+#define ARENA_USER_MAGAZINES 6
+
+/* Slots that move in one bulk call of an audit. */
+#define ARENA_BULK 97
+
+/* ---- Making and destroying --------------------------------------------------- */
+
+static size_t arena_draw_slot_size(struct random *random)
+{
+    switch (random_below(random, 8)) {
+    case 0:
+    case 1:
+        return random_between(random, 1, 8);
+    case 2:
+        return random_between(random, 65, 300);
+    case 3:
+        return random_between(random, 1, 8) * 8;
+    default:
+        return random_between(random, 9, 64);
+    }
+}
+
+static size_t arena_draw_rounds(struct random *random)
+{
+    switch (random_below(random, 6)) {
+    case 0:
+        return 1;
+    case 1:
+        return random_between(random, 2, 4);
+    case 2:
+        return random_between(random, 5, 32);
+    case 3:
+        return random_between(random, 33, 256);
+    default:
+        return 0;
+    }
+}
+
+/* Caches a pool has room for, unless few: enough for every thread of an episode. */
+#define ARENA_CACHES 256
+
+cpool_config_t arena_draw(struct random *random, enum arena_room room)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+
+    config.name = "stress";
+    config.slot_size = arena_draw_slot_size(random);
+    if (random_once_in(random, 3))
+        config.slot_align = (size_t)1 << random_below(random, 9);
+    if (config.slot_align != 0 && random_once_in(random, 2))
+        config.slot_offset = random_between(random, 0, config.slot_size);
+    config.capacity = room == ARENA_TIGHT ? random_between(random, 1, 200)
+                                          : random_between(random, 200, 20000);
+    config.magazine_rounds = arena_draw_rounds(random);
+    config.thread_caches = random_once_in(random, 6) ? random_between(random, 1, 6)
+                                                     : ARENA_CACHES;
+    if (random_once_in(random, 5))
+        config.flags = CPOOL_EXACT;
+    return config;
+}
+
+/* Exactly as much memory as the library asks for, so that AddressSanitizer sees
+ * the first byte beyond; zeroed, as never used slots are expected to be. */
+static void arena_provide_memory(struct arena *arena, cpool_config_t *config)
+{
+    config->memory_size = cpool_memory_required(config);
+    if (config->memory_size == 0)
+        return; /* the configuration is wrong; cpool_create says how */
+    if (posix_memalign(&arena->memory, CPOOL_MEMORY_ALIGN, config->memory_size) != 0)
+        stress_fail("no memory for a pool of %zu bytes", config->memory_size);
+    memset(arena->memory, 0, config->memory_size);
+    config->memory = arena->memory;
+}
+
+void arena_create(struct arena *arena, const cpool_config_t *wanted, size_t users,
+                  struct random *random)
+{
+    cpool_config_t config = *wanted;
+    int code;
+
+    memset(arena, 0, sizeof *arena);
+    if (random_once_in(random, 5))
+        arena_provide_memory(arena, &config);
+    code = cpool_create(&arena->pool, &config);
+    if (code == CPOOL_EROUNDS) {
+        free(arena->memory);
+        config = *wanted;
+        config.magazine_rounds = 0;
+        arena_create(arena, &config, users, random);
+        return;
+    }
+    if (code != 0)
+        stress_fail("cpool_create: %s (slot_size %zu, slot_align %zu, slot_offset %zu, capacity "
+                    "%zu, magazine_rounds %zu, flags %u, thread_caches %zu, memory_size %zu)",
+                    cpool_strerror(code), config.slot_size, config.slot_align, config.slot_offset,
+                    config.capacity, config.magazine_rounds, config.flags, config.thread_caches,
+                    config.memory_size);
+    arena->capacity = config.capacity;
+    arena->indices = cpool_index_limit(arena->pool);
+    stamp_book_init(&arena->book, arena->pool, arena->indices, config.slot_size);
+    arena->users = users + 1;
+    arena->slot_size = config.slot_size;
+    arena->checked = (config.flags & CPOOL_CHECKED) != 0;
+    arena->exact = (config.flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
+    arena->rounds = arena_stats(arena).magazine_rounds;
+}
+
+/* Frees what others left live. */
+static void arena_free_live(struct arena *arena)
+{
+    struct stamp_owner owner = {.number = ARENA_AUDITOR};
+
+    for (size_t i = 0; i < arena->indices; i++) {
+        void *slot = cpool_at(arena->pool, i);
+
+        if (stamp_is_live(&arena->book, i)) {
+            stamp_adopt(&arena->book, &owner, slot);
+            stamp_give(&arena->book, &owner, slot);
+            cpool_free(arena->pool, slot);
+        }
+    }
+}
+
+void arena_destroy(struct arena *arena)
+{
+    size_t live;
+    int reported;
+
+    if (arena->checked)
+        arena_free_live(arena);
+    live = stamp_count_live(&arena->book);
+    reported = cpool_destroy(arena->pool);
+
+    if (reported < 0 || (size_t)reported != live)
+        stress_fail("cpool_destroy returned %d where %zu slots are live", reported, live);
+    stamp_book_fini(&arena->book);
+    free(arena->memory);
+}
+
+/*
+ * The others are full, but for one that is partly filled; and users that need
+ * more spare ones share as many as half of what the pool fills among them.
+ */
+static void arena_check_magazines(const struct arena *arena, const cpool_stats_t *stats)
+{
+    size_t full = (stats->max_capacity + stats->slack) / stats->magazine_rounds;
+    size_t most = full + full / 2 + 1 + ARENA_USER_MAGAZINES * arena->users;
+
+    if (stats->magazines > most)
+        stress_fail("%zu magazines were made; %zu would do for %zu slots and %zu users at once",
+                    stats->magazines, most, arena->capacity, arena->users);
+}
+
+cpool_stats_t arena_stats(const struct arena *arena)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    int code = cpool_stats(arena->pool, &stats);
+
+    if (code != 0)
+        stress_fail("cpool_stats: %s", cpool_strerror(code));
+    arena_check_magazines(arena, &stats);
+    return stats;
+}
+
+/* ---- The audit ---------------------------------------------------------------- */
+
+struct audit {
+    struct arena *arena;
+    struct random *random;
+    struct stamp_owner owner;
+    void **slots; /* all that could be had */
+    size_t count;
+    bool *seen; /* by index: it came, or is live and cannot come */
+};
+
+/* The figures of a pool at rest must be exact. */
+static void audit_figures(const struct audit *audit, size_t live, const char *moment)
+{
+    cpool_stats_t stats = arena_stats(audit->arena);
+
+    if (stats.live != live || (!audit->arena->moving && stats.capacity != audit->arena->capacity) ||
+        stats.live + stats.in_depot + stats.in_caches + stats.fresh !=
+            stats.capacity + stats.slack)
+        stress_fail("%s: %zu live expected, but the statistics say live %zu + in depot %zu + in "
+                    "caches %zu + fresh %zu = capacity %zu + slack %zu",
+                    moment, live, stats.live, stats.in_depot, stats.in_caches, stats.fresh,
+                    stats.capacity, stats.slack);
+    if (stats.high_water + stats.fresh != stats.capacity + stats.slack)
+        stress_fail("%s: high water %zu, but %zu of %zu slots are fresh", moment, stats.high_water,
+                    stats.fresh, stats.capacity);
+    if (audit->arena->exact && !audit->arena->moving && stats.slack != 0)
+        stress_fail("%s: an exact pool uses slack", moment);
+}
+
+static void audit_begin(struct audit *audit)
+{
+    audit->count = 0;
+    for (size_t i = 0; i < audit->arena->indices; i++)
+        audit->seen[i] = stamp_is_live(&audit->arena->book, i);
+}
+
+static void audit_receive(struct audit *audit, void *slot)
+{
+    size_t index = cpool_index(audit->arena->pool, slot);
+
+    stamp_take(&audit->arena->book, &audit->owner, slot);
+    if (audit->seen[index])
+        stress_fail("audit: slot %zu came twice", index);
+    audit->seen[index] = true;
+    audit->slots[audit->count++] = slot;
+}
+
+/* One attempt to have more, by one of the ways there are; false when the pool is dry. */
+static bool audit_draw(struct audit *audit, unsigned int way)
+{
+    cpool_t *pool = audit->arena->pool;
+    void *slots[ARENA_BULK];
+    size_t n = 0;
+
+    if (way == 0)
+        n = cpool_alloc_bulk(pool, slots, ARENA_BULK);
+    else if (way == 1 && cpool_alloc_bulk_all(pool, slots, 3) == 0)
+        n = 3;
+    else if (way == 2 && (slots[0] = cpool_depot_alloc(pool)) != NULL)
+        n = 1;
+    if (n == 0 && (slots[0] = cpool_alloc(pool)) != NULL)
+        n = 1;
+    for (size_t i = 0; i < n; i++)
+        audit_receive(audit, slots[i]);
+    return n > 0;
+}
+
+static void audit_drain(struct audit *audit, size_t expected)
+{
+    unsigned int way = (unsigned int)random_below(audit->random, 4);
+
+    audit_begin(audit);
+    while (audit_draw(audit, way))
+        ;
+    if (audit->count != expected) {
+        size_t index = 0;
+
+        while (index < audit->arena->indices && audit->seen[index])
+            index++;
+        stress_fail("audit: %zu of %zu slots can be had, but %zu are not live; the first that did "
+                    "not come is %zu, last used by owner %u",
+                    audit->count, audit->arena->capacity, expected, index,
+                    stamp_last_owner(&audit->arena->book, index));
+    }
+    if (cpool_alloc(audit->arena->pool) != NULL || cpool_depot_alloc(audit->arena->pool) != NULL)
+        stress_fail("audit: a slot beyond the capacity of %zu", audit->arena->capacity);
+}
+
+static void audit_give_back(struct audit *audit)
+{
+    cpool_t *pool = audit->arena->pool;
+
+    for (size_t i = 0; i < audit->count; i++)
+        stamp_give(&audit->arena->book, &audit->owner, audit->slots[i]);
+    switch (random_below(audit->random, 3)) {
+    case 0:
+        cpool_free_bulk(pool, audit->slots, audit->count);
+        break;
+    case 1:
+        for (size_t i = 0; i < audit->count; i++)
+            cpool_depot_free(pool, audit->slots[i]);
+        break;
+    default:
+        for (size_t i = 0; i < audit->count; i++)
+            cpool_free(pool, audit->slots[i]);
+    }
+}
+
+/* A reset pool has all of its capacity again, lowest address first. */
+static void audit_reset(struct audit *audit)
+{
+    struct arena *arena = audit->arena;
+    size_t live = stamp_count_live(&arena->book);
+    size_t released = cpool_reset(arena->pool);
+
+    if (released != live)
+        stress_fail("cpool_reset released %zu slots where %zu were live", released, live);
+    stamp_reset(&arena->book);
+    audit_figures(audit, 0, "after a reset");
+    audit_begin(audit);
+    for (size_t i = 0; i < arena_stats(arena).capacity; i++) {
+        void *slot = cpool_alloc(arena->pool);
+
+        if (slot == NULL || slot != cpool_at(arena->pool, i))
+            stress_fail("alloc number %zu after a reset gave %p, not %p", i, slot,
+                        cpool_at(arena->pool, i));
+        audit_receive(audit, slot);
+    }
+    audit_give_back(audit);
+}
+
+/* How many slots can be live once all other threads have ended. */
+static size_t arena_obtainable(const struct arena *arena, const cpool_stats_t *stats)
+{
+    size_t capacity = arena->moving ? stats->max_capacity : arena->capacity;
+
+    return stats->high_water > capacity ? stats->high_water : capacity;
+}
+
+void arena_audit(struct arena *arena, struct random *random, struct tally *tally)
+{
+    struct audit audit = {.arena = arena, .random = random};
+    size_t live = stamp_count_live(&arena->book);
+    cpool_stats_t stats = arena_stats(arena);
+    size_t all = arena_obtainable(arena, &stats);
+
+    tally->exchanges += stats.exchanges;
+    tally->retries += stats.cas_retries;
+    audit.owner.number = ARENA_AUDITOR;
+    audit.slots = calloc(arena->indices, sizeof *audit.slots);
+    audit.seen = calloc(arena->indices, sizeof *audit.seen);
+    if (audit.slots == NULL || audit.seen == NULL)
+        stress_fail("no memory for an audit");
+    cpool_flush(arena->pool);
+    audit_figures(&audit, live, "before the audit");
+    audit_drain(&audit, all - live);
+    audit_figures(&audit, all, "with all slots taken");
+    audit_give_back(&audit);
+    audit_figures(&audit, live, "after giving all back");
+    if (random_once_in(random, 3))
+        audit_reset(&audit);
+    tally->operations += 2 * audit.count;
+    free(audit.slots);
+    free(audit.seen);
+}

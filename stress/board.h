@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * board.h - an array of places, each for one live slot, that threads exchange
+ * slots through.
+ *
+ * Includes worker.h.  A place is only ever exchanged: whoever gets a slot out
+ * of it has it alone.  The exchange is a release and an acquire, so that who
+ * takes a slot also sees what who put it there had written into it.
+ */
+#ifndef STRESS_BOARD_H
+#define STRESS_BOARD_H
+
+#include "worker.h"
+
+#define BOARD_PLACES 64
+
+struct board {
+    _Atomic(void *) places[BOARD_PLACES];
+};
+
+/* Puts a slot, or NULL, into a place at random; returns what was there, or NULL. */
+static inline void *board_swap(struct board *board, struct random *random, void *slot)
+{
+    return atomic_exchange_explicit(&board->places[random_below(random, BOARD_PLACES)], slot,
+                                    memory_order_acq_rel);
+}
+
+/* Frees what lies on the board.  The crew has gone. */
+static inline void board_clear(struct board *board, struct arena *arena)
+{
+    struct stamp_owner owner = {.number = STAMP_OWNERS - 2};
+
+    for (size_t i = 0; i < BOARD_PLACES; i++) {
+        void *slot = atomic_exchange_explicit(&board->places[i], NULL, memory_order_acq_rel);
+
+        if (slot != NULL) {
+            stamp_adopt(&arena->book, &owner, slot);
+            stamp_give(&arena->book, &owner, slot);
+            cpool_free(arena->pool, slot);
+        }
+    }
+}
+
+#endif /* STRESS_BOARD_H */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * disturb.c - signals into running threads; see disturb.h.
+ *
+ * Includes disturb.h.  Invariant: a thread is listed only while it is alive and
+ * between disturb_enter and disturb_leave, and the list is locked while a
+ * signal is sent; so none is sent to a thread that has ended.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "disturb.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#define DISTURB_SIGNAL SIGUSR1
+
+/* Threads that can be listed at once; further ones are left in peace. */
+#define DISTURB_LIST_MAX 256
+
+/* Between two signals, and the longest stall. */
+#define DISTURB_PAUSE_NS 60000
+#define DISTURB_STALL_NS 300000
+
+static struct {
+    pthread_mutex_t lock;             /* for list, threads */
+    pthread_t list[DISTURB_LIST_MAX]; /* who may be disturbed */
+    size_t threads;
+    void (*action)(struct worker *);  /* constant while a disturbance lasts */
+    _Atomic bool stop;                /* relaxed: publishes nothing */
+    struct random random;             /* the disturbing thread's */
+    pthread_t thread;
+} disturb = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Whom the handler finds itself in; NULL: a thread that is in peace. */
+static _Thread_local struct worker *volatile disturb_worker;
+
+/* Stops the thread for a while that depends on when it is. */
+static void disturb_stall(void)
+{
+    struct timespec now;
+    struct timespec stall = {0, 0};
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    stall.tv_nsec = (long)(random_mix((uint64_t)now.tv_nsec) % DISTURB_STALL_NS);
+    nanosleep(&stall, NULL);
+}
+
+static void disturb_handle(int number)
+{
+    int saved = errno;
+    struct worker *worker = disturb_worker;
+
+    (void)number;
+    if (worker != NULL) {
+        if (disturb.action != NULL)
+            disturb.action(worker);
+        else
+            disturb_stall();
+    }
+    errno = saved;
+}
+
+static void disturb_mask(int how)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, DISTURB_SIGNAL);
+    pthread_sigmask(how, &set, NULL);
+}
+
+void disturb_enter(struct worker *worker)
+{
+    disturb_worker = worker;
+    pthread_mutex_lock(&disturb.lock);
+    if (disturb.threads < DISTURB_LIST_MAX)
+        disturb.list[disturb.threads++] = pthread_self();
+    pthread_mutex_unlock(&disturb.lock);
+    disturb_mask(SIG_UNBLOCK);
+}
+
+void disturb_leave(void)
+{
+    disturb_mask(SIG_BLOCK);
+    pthread_mutex_lock(&disturb.lock);
+    for (size_t i = 0; i < disturb.threads; i++) {
+        if (pthread_equal(disturb.list[i], pthread_self())) {
+            disturb.list[i] = disturb.list[--disturb.threads];
+            break;
+        }
+    }
+    pthread_mutex_unlock(&disturb.lock);
+    disturb_worker = NULL;
+}
+
+void disturb_in_child(void)
+{
+    static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+    disturb.lock = unlocked;
+    disturb.threads = 0;
+}
+
+static void *disturb_run(void *argument)
+{
+    const struct timespec rest = {0, DISTURB_PAUSE_NS};
+
+    while (!atomic_load_explicit(&disturb.stop, memory_order_relaxed)) {
+        pthread_mutex_lock(&disturb.lock);
+        if (disturb.threads > 0)
+            pthread_kill(disturb.list[random_below(&disturb.random, disturb.threads)],
+                         DISTURB_SIGNAL);
+        pthread_mutex_unlock(&disturb.lock);
+        nanosleep(&rest, NULL);
+    }
+    return argument;
+}
+
+void disturb_start(uint64_t seed, void (*action)(struct worker *))
+{
+    struct sigaction handler;
+
+    disturb_mask(SIG_BLOCK); /* inherited by every thread made from here on */
+    memset(&handler, 0, sizeof handler);
+    handler.sa_handler = disturb_handle;
+    handler.sa_flags = SA_RESTART;
+    sigemptyset(&handler.sa_mask);
+    sigaction(DISTURB_SIGNAL, &handler, NULL);
+    disturb.action = action;
+    disturb.random.state = seed;
+    atomic_store_explicit(&disturb.stop, false, memory_order_relaxed);
+    if (pthread_create(&disturb.thread, NULL, disturb_run, NULL) != 0)
+        stress_fail("no thread to send signals");
+}
+
+void disturb_stop(void)
+{
+    atomic_store_explicit(&disturb.stop, true, memory_order_relaxed);
+    pthread_join(disturb.thread, NULL);
+}

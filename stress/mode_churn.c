@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mode_churn.c - threads that live short lives and die in every way, leaving
+ * filled caches behind; their successors free their slots.
+ *
+ * Includes board.h and disturb.h.  Hundreds of threads come and go in an
+ * episode; the magazines that they leave must be used again (arena_stats
+ * verifies that), and so must all of their slots (the audit does).
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "board.h"
+#include "disturb.h"
+
+#include <stdlib.h>
+
+/* The longest life, in steps. */
+#define CHURN_STEPS_MAX 300
+
+struct churn {
+    struct arena arena;
+    struct board board;
+};
+
+/* Its destructor works on the pool while the thread dies.  Made before the
+ * first pool, and so before the library's own: that it comes first is not laid
+ * down anywhere, but is what happens. */
+static pthread_key_t churn_key;
+
+/* What a dying thread leaves to a destructor of thread-specific data. */
+struct churn_will {
+    struct worker *worker;
+    struct bag *bag;
+    bool opened; /* the destructor has run once */
+};
+
+/*
+ * The first time it sets the key anew, as POSIX lets it, so that it is called
+ * again, certainly after the library's destructor.
+ */
+static void churn_execute(void *argument)
+{
+    struct churn_will *will = argument;
+    struct worker *worker = will->worker;
+    struct arena *arena = will->bag->arena;
+    size_t kept = will->opened ? 0 : will->bag->count / 2;
+    void *slot = worker_took(worker, arena, cpool_alloc(arena->pool));
+
+    while (will->bag->count > kept)
+        cpool_free(arena->pool,
+                   worker_gives(worker, arena, bag_remove(will->bag, &worker->random)));
+    if (slot != NULL)
+        cpool_free(arena->pool, worker_gives(worker, arena, slot));
+    if (!will->opened) {
+        will->opened = true;
+        pthread_setspecific(churn_key, will);
+        return;
+    }
+    bag_fini(will->bag);
+    free(will->bag);
+    free(will);
+}
+
+static struct churn_will *churn_will_new(struct worker *worker, struct churn *churn)
+{
+    struct churn_will *will = malloc(sizeof *will);
+
+    if (will == NULL || (will->bag = malloc(sizeof *will->bag)) == NULL)
+        stress_fail("no memory for a life");
+    will->worker = worker;
+    will->opened = false;
+    bag_init(will->bag, &churn->arena, &worker->random, worker->episode->threads);
+    pthread_setspecific(churn_key, will);
+    return will;
+}
+
+/* Hands a slot to whoever comes by later, and frees what others had left there. */
+static void churn_bequeath(struct worker *worker, struct churn *churn, struct bag *bag)
+{
+    void *slot = bag->count > 0 ? bag_remove(bag, &worker->random) : NULL;
+
+    slot = board_swap(&churn->board, &worker->random, slot);
+    if (slot != NULL) {
+        worker_adopts(worker, &churn->arena, slot);
+        cpool_free(churn->arena.pool, worker_gives(worker, &churn->arena, slot));
+    }
+}
+
+static void churn_life(struct worker *worker)
+{
+    struct churn *churn = worker->context;
+    struct churn_will *will = churn_will_new(worker, churn);
+    size_t steps = random_between(&worker->random, 1, CHURN_STEPS_MAX);
+
+    for (size_t i = 0; i < steps; i++) {
+        worker_step(worker, will->bag);
+        if (random_once_in(&worker->random, 8))
+            churn_bequeath(worker, churn, will->bag);
+    }
+    switch (random_below(&worker->random, 3)) {
+    case 0:
+        pthread_exit(NULL);
+    case 1:
+        disturb_leave(); /* a stall would be a cancellation point */
+        pthread_cancel(pthread_self());
+        pthread_testcancel();
+        break;
+    default:
+        break;
+    }
+}
+
+static void churn_body(struct worker *worker)
+{
+    while (!episode_over(worker->episode))
+        worker_reborn(worker, churn_life);
+}
+
+static void churn_run(struct episode *episode)
+{
+    struct random *random = &episode->random;
+    cpool_config_t config = arena_draw(random, random_once_in(random, 2) ? ARENA_ROOMY
+                                                                         : ARENA_TIGHT);
+    struct churn churn = {0};
+
+    arena_create(&churn.arena, &config, episode->threads, random);
+    crew_run(episode, churn_body, &churn, NULL);
+    board_clear(&churn.board, &churn.arena);
+    arena_audit(&churn.arena, random, episode->tally);
+    arena_destroy(&churn.arena);
+}
+
+static void churn_prepare(void)
+{
+    if (pthread_key_create(&churn_key, churn_execute) != 0)
+        stress_fail("no key for thread-specific data");
+}
+
+const struct mode mode_churn = {
+    .name = "churn",
+    .purpose = "short-lived threads die with filled caches; others free their slots",
+    .run = churn_run,
+    .prepare = churn_prepare,
+};

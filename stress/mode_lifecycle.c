@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mode_lifecycle.c - pools come, are reset and go while their users, and the
+ * users of other pools, go on.
+ *
+ * Includes worker.h.  There are a few stations, each with a pool behind a
+ * read-write lock.  Threads visit a station under the read lock, and leave
+ * nothing of theirs behind but their caches.  Now and then a visitor takes the
+ * write lock instead, and destroys the pool and makes another in its place, or
+ * resets it: with the caches of everybody who ever came by.  One pool is never
+ * touched this way, and is used on the side all the time.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "worker.h"
+
+#define LIFECYCLE_STATIONS 5
+
+/* The longest visit, in steps, and how many visits there are to each renewal. */
+#define LIFECYCLE_STEPS_MAX 150
+#define LIFECYCLE_VISITS 12
+
+struct station {
+    pthread_rwlock_t lock; /* for arena: written when the pool is renewed */
+    struct arena arena;
+};
+
+struct lifecycle {
+    struct station stations[LIFECYCLE_STATIONS];
+    struct arena constant;
+};
+
+static void station_open(struct station *station, size_t users, struct random *random)
+{
+    cpool_config_t config = arena_draw(random, random_once_in(random, 4) ? ARENA_ROOMY
+                                                                         : ARENA_TIGHT);
+
+    if (random_once_in(random, 6))
+        config.flags = CPOOL_CHECKED;
+    arena_create(&station->arena, &config, users, random);
+}
+
+static void station_visit(struct worker *worker, struct station *station)
+{
+    struct bag bag;
+
+    pthread_rwlock_rdlock(&station->lock);
+    bag_init(&bag, &station->arena, &worker->random, worker->episode->threads);
+    for (size_t steps = random_between(&worker->random, 1, LIFECYCLE_STEPS_MAX); steps > 0; steps--)
+        worker_step(worker, &bag);
+    worker_empty(worker, &bag);
+    bag_fini(&bag);
+    pthread_rwlock_unlock(&station->lock);
+}
+
+/* Ends the pool, or all that is in it, with some slots still live. */
+static void station_renew(struct worker *worker, struct station *station)
+{
+    struct arena *arena = &station->arena;
+
+    pthread_rwlock_wrlock(&station->lock);
+    for (size_t i = random_below(&worker->random, 4); i > 0; i--)
+        worker_took(worker, arena, cpool_alloc(arena->pool));
+    if (random_once_in(&worker->random, 3)) {
+        size_t live = stamp_count_live(&arena->book);
+
+        STRESS_REQUIRE(cpool_reset(arena->pool) == live);
+        stamp_reset(&arena->book);
+    } else {
+        arena_destroy(arena);
+        station_open(station, worker->episode->threads, &worker->random);
+    }
+    pthread_rwlock_unlock(&station->lock);
+}
+
+static void lifecycle_body(struct worker *worker)
+{
+    struct lifecycle *lifecycle = worker->context;
+    struct bag constant;
+
+    bag_init(&constant, &lifecycle->constant, &worker->random, worker->episode->threads);
+    while (!episode_over(worker->episode)) {
+        struct station *station =
+            &lifecycle->stations[random_below(&worker->random, LIFECYCLE_STATIONS)];
+
+        if (random_once_in(&worker->random, LIFECYCLE_VISITS))
+            station_renew(worker, station);
+        else
+            station_visit(worker, station);
+        for (size_t steps = random_below(&worker->random, LIFECYCLE_STEPS_MAX); steps > 0; steps--)
+            worker_step(worker, &constant);
+    }
+    worker_leave(worker, &constant);
+    bag_fini(&constant);
+}
+
+static void lifecycle_run(struct episode *episode)
+{
+    static struct lifecycle lifecycle; /* too large for a stack */
+    struct random *random = &episode->random;
+    cpool_config_t config = arena_draw(random, ARENA_TIGHT);
+
+    arena_create(&lifecycle.constant, &config, episode->threads, random);
+    for (size_t i = 0; i < LIFECYCLE_STATIONS; i++) {
+        if (pthread_rwlock_init(&lifecycle.stations[i].lock, NULL) != 0)
+            stress_fail("no read-write lock");
+        station_open(&lifecycle.stations[i], episode->threads, random);
+    }
+    crew_run(episode, lifecycle_body, &lifecycle, NULL);
+    for (size_t i = 0; i < LIFECYCLE_STATIONS; i++) {
+        arena_audit(&lifecycle.stations[i].arena, random, episode->tally);
+        arena_destroy(&lifecycle.stations[i].arena);
+        pthread_rwlock_destroy(&lifecycle.stations[i].lock);
+    }
+    arena_audit(&lifecycle.constant, random, episode->tally);
+    arena_destroy(&lifecycle.constant);
+}
+
+const struct mode mode_lifecycle = {
+    .name = "lifecycle",
+    .purpose = "pools are destroyed, made and reset under load of others",
+    .run = lifecycle_run,
+};

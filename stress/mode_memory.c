@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mode_memory.c - the pool grows, shrinks, is trimmed and reserved from while
+ * threads allocate and free.
+ *
+ * Includes worker.h.  Trimming takes the bytes of free slots away, so the book
+ * lets a free slot be zero, in part or whole; a live one must keep every byte.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "worker.h"
+
+#include <sched.h>
+
+static void memory_body(struct worker *worker)
+{
+    struct bag bag;
+
+    bag_init(&bag, worker->context, &worker->random, worker->episode->threads);
+    while (!episode_over(worker->episode))
+        worker_step(worker, &bag);
+    worker_leave(worker, &bag);
+    bag_fini(&bag);
+}
+
+/* One of the things that are done to a pool's memory, at random. */
+static void memory_meanwhile(struct episode *episode, void *context)
+{
+    struct arena *arena = context;
+    struct random *random = &episode->random;
+    size_t n = 1 + random_below(random, arena->capacity);
+
+    switch (random_below(random, 5)) {
+    case 0:
+        STRESS_REQUIRE(cpool_grow(arena->pool, n) <= n);
+        break;
+    case 1:
+        STRESS_REQUIRE(cpool_shrink(arena->pool, n) <= n);
+        break;
+    case 2: {
+        int code = cpool_reserve(arena->pool, n / 8);
+
+        STRESS_REQUIRE(code == 0 || code == CPOOL_EDRY);
+        break;
+    }
+    default:
+        cpool_trim(arena->pool);
+    }
+    sched_yield();
+}
+
+static void memory_run(struct episode *episode)
+{
+    struct random *random = &episode->random;
+    cpool_config_t config = arena_draw(random, random_once_in(random, 2) ? ARENA_ROOMY
+                                                                         : ARENA_TIGHT);
+    struct arena arena;
+
+    config.max_capacity = config.capacity * (1 + random_below(random, 6)) + 1;
+    if (random_once_in(random, 3))
+        config.flags |= CPOOL_AUTO_TRIM;
+    arena_create(&arena, &config, episode->threads, random);
+    arena.moving = true;
+    arena.book.purged = true;
+    crew_run(episode, memory_body, &arena, memory_meanwhile);
+    arena_audit(&arena, random, episode->tally);
+    arena_destroy(&arena);
+}
+
+const struct mode mode_memory = {
+    .name = "memory",
+    .purpose = "grow, shrink, trim and reserve under load",
+    .run = memory_run,
+};

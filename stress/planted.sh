@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# planted.sh - shows that the stress finds bugs, by planting some.
+#
+# usage: planted.sh SOURCE_DIR BUILD_DIR SOURCE...
+#
+# Each row of the table below: copies the library, applies planted/BUG.sed to
+# lib/FILE, builds the stress program with it as KIND, and runs MODES with RUNS
+# different seeds until each run fails.  A run that does not fail within
+# PLANTED_SECONDS has missed the bug, and so has this script then.  The same
+# program without the bug is the stress itself.
+#
+# Environment: as for build.sh; PLANTED_SECONDS (60); PLANTED_ROWS, a pattern
+# that selects rows (.).
+#
+# BUG               FILE        KIND    MODES      RUNS
+table='
+no-tag              tagstack.h  native  same       10
+no-tag              tagstack.h  native  transfer   10
+no-tag              tagstack.h  native  all        3
+no-tag              tagstack.h  tsan    all        3
+relaxed-pop         tagstack.h  tsan    all        5
+duplicate-round     magazine.h  native  all        5
+duplicate-round     magazine.h  tsan    all        3
+lost-magazine       depot.c     native  all        5
+lost-magazine       depot.c     tsan    all        3
+'
+
+set -eu
+
+source_dir=$(cd "$1" && pwd)
+build_dir=$2
+shift 2
+
+limit=${PLANTED_SECONDS:-60}
+missed=0
+
+# Copies the sources to DIR with the bug in them.  Fails unless each command of
+# the edit, which was written for a certain text, applies once to the present
+# one: each leaves the word "planted" behind.
+plant() { # DIR BUG FILE
+    rm -rf "$1"
+    mkdir -p "$1"
+    cp -R "$source_dir/lib" "$source_dir/stress" "$source_dir/include" "$1"
+    chmod -R u+w "$1"
+    edit=$source_dir/stress/planted/$2.sed
+    sed -f "$edit" "$source_dir/lib/$3" >"$1/lib/$3"
+    if [ "$(grep -c planted "$1/lib/$3")" -ne "$(grep -c '^s' "$edit")" ]; then
+        echo "planted.sh: planted/$2.sed does not apply to lib/$3 any more" >&2
+        exit 1
+    fi
+}
+
+# Runs the program until it fails; prints how long that took and how it failed.
+hunt() { # PROGRAM MODES SEED LOG
+    start=$(date +%s%N)
+    status=0
+    TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' \
+        timeout -k 10 $((limit + 30)) "$1" --seconds "$limit" --mode "$2" --seed "$3" --quiet \
+        >"$4" 2>&1 || status=$?
+    end=$(date +%s%N)
+    elapsed=$(((end - start) / 10000000))
+    seconds=$((elapsed / 100)).$(printf '%02d' $((elapsed % 100)))
+    how=$(sed -n -e 's/^stress: FAILED: //p' -e 's/^SUMMARY: //p' "$4" | head -n 1)
+    where=$(sed -n 's/^stress: mode \([a-z]*\), .*/\1/p' "$4" | head -n 1)
+    case $status in
+    0)
+        echo "  seed $3: MISSED in $seconds s"
+        return 1
+        ;;
+    124 | 137) echo "  seed $3: hung in mode ${where:-unknown}, ended after $seconds s" ;;
+    *) echo "  seed $3: $seconds s, mode ${where:-unknown}: ${how:-status $status}" ;;
+    esac
+}
+
+row() { # BUG FILE KIND MODES RUNS SOURCE...
+    bug=$1 file=$2 kind=$3 modes=$4 runs=$5
+    shift 5
+    dir=$build_dir/$bug-$kind
+    if [ ! -x "$dir/stress" ]; then
+        plant "$dir/source" "$bug" "$file"
+        # Sources are looked up in the current directory first: so not from a
+        # source tree's own.
+        absolute=$(cd "$dir" && pwd)
+        top=$(pwd)
+        (
+            STRESS_FLAGS="-I$absolute/source/include -I$top -I$top/include ${STRESS_FLAGS-}"
+            export STRESS_FLAGS
+            cd "$absolute"
+            sh source/stress/build.sh "$kind" source . "$@" >build.log 2>&1 || {
+                cat build.log >&2
+                exit 1
+            }
+        )
+    fi
+    echo "$bug ($kind build, mode $modes):"
+    seed=0
+    while [ $seed -lt "$runs" ]; do
+        seed=$((seed + 1))
+        hunt "$dir/stress" "$modes" "$seed" "$dir/log-$modes-$seed" || missed=$((missed + 1))
+    done
+}
+
+mkdir -p "$build_dir"
+rm -rf "${build_dir:?}"/*
+printf '%s\n' "$table" | grep . | grep -e "${PLANTED_ROWS:-.}" >"$build_dir/rows"
+while read -r bug file kind modes runs; do
+    row "$bug" "$file" "$kind" "$modes" "$runs" "$@" </dev/null
+done <"$build_dir/rows"
+
+if [ $missed -ne 0 ]; then
+    echo "planted.sh: $missed runs missed the bug" >&2
+    exit 1
+fi
+echo "planted.sh: every run found its bug"

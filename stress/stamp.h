@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stamp.h - the oracle: what the bytes of every slot must be at every moment.
+ *
+ * Includes stress.h and the public header.
+ *
+ * A book keeps one word per slot, outside the pool: whether the slot is live,
+ * who stamped it last, and that owner's sequence number at the time.  The WHOLE
+ * slot is filled with words derived from that word and from the address, so
+ * that the book says for every byte what it must be:
+ *
+ *      word:  live | owner (15 bits) | sequence (48 bits)      0: never used
+ *      slot:  mix(word, address) mix(word, address + 8) ...    zeroes
+ *
+ *   stamp_take   the slot was not live; its bytes are those its last owner left
+ *                when giving it back (free slots keep their bytes)
+ *   stamp_check  it is live and mine, and its bytes are as I stamped them
+ *   stamp_adopt  it is live, handed over by whoever stamped it; now mine
+ *   stamp_give   as stamp_check; now free
+ *
+ * A slot handed out twice is found when it is taken, and if not, then when
+ * either holder looks at it again; a slot whose hand-over by the pool does not
+ * order the two owners is a data race on its bytes for ThreadSanitizer.
+ *
+ * The book's words are atomic, and relaxed: the oracle must see a second owner,
+ * but must not itself order what the pool fails to order.
+ */
+#ifndef STRESS_STAMP_H
+#define STRESS_STAMP_H
+
+#include "stress.h"
+
+#include <cpool.h>
+
+struct stamp_book {
+    cpool_t *pool;
+    size_t capacity;
+    size_t slot_size;
+    bool purged; /* free slots may have lost their bytes to a trim: zero, in part or whole */
+    _Atomic uint64_t *words; /* one per slot */
+};
+
+/* Somebody who stamps: one thread, or a signal handler in one. */
+struct stamp_owner {
+    unsigned int number; /* 1 to STAMP_OWNERS, unique in the episode */
+    uint64_t sequence;   /* advanced by each stamp */
+};
+
+#define STAMP_OWNERS ((1u << 15) - 1)
+
+/* A book in which no slot has ever been used. */
+void stamp_book_init(struct stamp_book *book, cpool_t *pool, size_t capacity, size_t slot_size);
+void stamp_book_fini(struct stamp_book *book);
+
+/* All of these end the program when a slot is not as it must be. */
+void stamp_take(struct stamp_book *book, struct stamp_owner *owner, void *slot);
+void stamp_take_zeroed(struct stamp_book *book, struct stamp_owner *owner, void *slot);
+void stamp_check(struct stamp_book *book, const struct stamp_owner *owner, const void *slot);
+void stamp_adopt(struct stamp_book *book, struct stamp_owner *owner, void *slot);
+void stamp_give(struct stamp_book *book, struct stamp_owner *owner, void *slot);
+
+/* What the book says: whether slot `index` is live, how many are, who used it last. */
+bool stamp_is_live(const struct stamp_book *book, size_t index);
+size_t stamp_count_live(const struct stamp_book *book);
+unsigned int stamp_last_owner(const struct stamp_book *book, size_t index);
+
+/* After a collective reset of the pool: no slot is live, the bytes are as they were. */
+void stamp_reset(struct stamp_book *book);
+
+#endif /* STRESS_STAMP_H */

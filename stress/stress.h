@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stress.h - what every file of the stress program shares: modes, episodes,
+ * and the one way to fail.
+ *
+ * Includes random.h.  The files build on each other in this order, never
+ * upward:
+ *
+ *   random.h  build.h     numbers; which sanitizer
+ *   sync.h                queue and barrier
+ *   stress.h  report.c    episode, mode, failure
+ *   stamp.h   stamp.c     the oracle: what every slot must contain
+ *   arena.h   arena.c     a pool under test, and its audit
+ *   worker.h  worker.c    threads, and what they do with slots
+ *   disturb.h disturb.c   signals into running threads
+ *   board.h               slots that change hands
+ *   mode_*.c              one file per way of using a pool
+ *   main.c                arguments, schedule, summary
+ *
+ * A mode runs as many episodes as its share of the time allows.  An episode
+ * makes its pools anew from its own seed, lets threads loose on them for some
+ * ten to some hundred milliseconds, waits for them, and audits what is left.
+ * Time bounds only how long threads loop; nothing fails for being slow.
+ */
+#ifndef STRESS_STRESS_H
+#define STRESS_STRESS_H
+
+#include "random.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the episodes of one mode add up to; for the summary. */
+struct tally {
+    uint64_t episodes;
+    uint64_t operations; /* slots taken and slots given back */
+    uint64_t dry;        /* allocations that got nothing */
+    uint64_t exchanges;  /* from the statistics of the pools that were audited */
+    uint64_t retries;
+};
+
+/* One run of one mode.  Written by the main thread alone, but for `stop`. */
+struct episode {
+    const struct mode *mode;
+    uint64_t seed;
+    unsigned int threads;      /* 2 or more */
+    uint64_t nanoseconds;      /* for which the threads are to run */
+    struct random random;      /* the main thread's, for choices of the whole episode */
+    struct tally *tally;
+    _Atomic bool stop;         /* set when the time is up; read by all threads.
+                                  Relaxed: it publishes nothing */
+};
+
+/* A way of using pools. */
+struct mode {
+    const char *name;
+    const char *purpose;
+    void (*run)(struct episode *episode);
+    void (*prepare)(void);   /* NULL, or called once, before any pool is made */
+    bool own_signals;        /* disturbs its threads itself; see disturb.h */
+    const char *unavailable; /* NULL, or why this build cannot run it */
+};
+
+static inline bool episode_over(struct episode *episode)
+{
+    return atomic_load_explicit(&episode->stop, memory_order_relaxed);
+}
+
+extern const struct mode mode_same;
+extern const struct mode mode_pairs;
+extern const struct mode mode_crowd;
+extern const struct mode mode_churn;
+extern const struct mode mode_bulk;
+extern const struct mode mode_mixed;
+extern const struct mode mode_caches;
+extern const struct mode mode_depot;
+extern const struct mode mode_fork;
+extern const struct mode mode_lifecycle;
+extern const struct mode mode_transfer;
+extern const struct mode mode_checked;
+extern const struct mode mode_memory;
+extern const struct mode mode_wait;
+
+/*
+ * ---- Failure (report.c) ----------------------------------------------------
+ */
+
+/* Prepares the reports: how to call this program again, and what to do with
+ * mistakes that the library reports and with crashes. */
+void report_init(const char *program, double seconds);
+
+/* The episode that the reports speak of from now on. */
+void report_episode(const struct episode *episode);
+
+/*
+ * stress_fail - reports what is wrong and how to run it again, and ends the
+ * program with status 1.  Any thread; the first one to fail speaks.
+ */
+_Noreturn void stress_fail(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
+
+/* stress_fail, unless the condition holds; says what was violated, and where. */
+#define STRESS_REQUIRE(condition)                                                             \
+    ((condition) ? (void)0 : stress_fail("%s:%d: violated: %s", __FILE__, __LINE__, #condition))
+
+/*
+ * report_expect - announces that the calling thread is about to make a mistake
+ * on purpose, which the library must report with this code.
+ * report_expected_came - whether it has done so; the announcement ends.
+ */
+void report_expect(int code);
+bool report_expected_came(void);
+
+/* In a child process: failures are prefixed, and end it alone. */
+void report_in_child(void);
+
+#endif /* STRESS_STRESS_H */

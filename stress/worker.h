@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * worker.h - the threads of an episode, and what they do with slots.
+ *
+ * Includes arena.h and sync.h.
+ *
+ * A crew is a set of workers that start together behind a barrier and end when
+ * the episode is over.  A worker may live several lives: each is a thread of
+ * its own (worker_reborn), while the worker's numbers go on.
+ */
+#ifndef STRESS_WORKER_H
+#define STRESS_WORKER_H
+
+#include "arena.h"
+#include "sync.h"
+
+#include <pthread.h>
+
+struct worker {
+    /* Constant. */
+    struct episode *episode;
+    void *context;       /* the mode's, shared by the crew */
+    unsigned int index;  /* 0 to threads - 1 */
+    void (*body)(struct worker *worker);
+    struct barrier *start;
+    pthread_t thread;    /* the main thread's */
+
+    /* The worker's own; the main thread reads them when it has ended. */
+    struct random random;
+    struct stamp_owner owner;
+    uint64_t operations;
+    uint64_t dry;
+    void (*life)(struct worker *worker); /* what its present thread runs */
+    struct barrier_seat seat;
+};
+
+/*
+ * crew_run - lets the episode's threads run `body` until its time is up.
+ *
+ * meanwhile   what the main thread does in the meantime, called again and
+ *             again; NULL: sleep
+ *
+ * Returns when all threads have ended; their counts are in the tally.
+ */
+void crew_run(struct episode *episode, void (*body)(struct worker *worker), void *context,
+              void (*meanwhile)(struct episode *episode, void *context));
+
+/*
+ * worker_reborn - runs `life` in a new thread and waits for its end.
+ *
+ * However that ends: by return, pthread_exit or cancellation.
+ */
+void worker_reborn(struct worker *worker, void (*life)(struct worker *worker));
+
+/*
+ * worker_took - every slot that a worker allocates goes through here: counted,
+ * verified and stamped.  Returns it; NULL counts as a dry pool.
+ * worker_gives - every slot that it frees, before it does: verified, stamped as
+ * free, counted.  Returns it.
+ * worker_adopts - a slot that another worker handed over live.
+ */
+void *worker_took(struct worker *worker, struct arena *arena, void *slot);
+void *worker_gives(struct worker *worker, struct arena *arena, void *slot);
+void *worker_adopts(struct worker *worker, struct arena *arena, void *slot);
+
+/*
+ * ---- Bags: the slots of one arena that a worker holds ----------------------
+ */
+
+struct bag {
+    struct arena *arena;
+    void **slots;
+    size_t count;
+    size_t room;
+    size_t target; /* the count that worker_step is heading for */
+};
+
+/* A bag for the arena that makes `holders` such bags scarce or not, at random. */
+void bag_init(struct bag *bag, struct arena *arena, struct random *random, size_t holders);
+void bag_fini(struct bag *bag);
+
+static inline void bag_add(struct bag *bag, void *slot)
+{
+    bag->slots[bag->count++] = slot;
+}
+
+/* Takes a slot at random out of the bag, which must not be empty. */
+void *bag_remove(struct bag *bag, struct random *random);
+
+/*
+ * worker_step - one allocation or free, such that the bag's count swings
+ * between none and all it has room for; now and then a slot that is held is
+ * verified, and now and then something else is tried: cpool_flush, cpool_stats,
+ * freeing what is no slot.
+ */
+void worker_step(struct worker *worker, struct bag *bag);
+
+/* Frees everything in the bag. */
+void worker_empty(struct worker *worker, struct bag *bag);
+
+/* Frees everything, or leaves it live for the audit to find, once in eight times. */
+void worker_leave(struct worker *worker, struct bag *bag);
+
+#endif /* STRESS_WORKER_H */
