@@ -581,13 +581,13 @@ CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket);
  *
  * pool      created with CPOOL_WAITABLE
  * timeout   the longest to wait, relative, by the monotonic clock; NULL waits
- *           for ever; zero does not wait
+ *           for ever; zero, or what is no positive time, does not wait
  * Those who wait are served in the order in which they came: a slot that is
  * freed while somebody waits is handed to the first, past all caches.
  *
  * Returns the slot, or NULL when the time is up; NULL after CPOOL_EWAITABLE was
  * reported for another kind of pool.
- * Any thread; blocks.
+ * Any thread; blocks.  Not a point of cancellation.
  */
 CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout);
 

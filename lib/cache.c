@@ -261,10 +261,12 @@ static bool refill_from_depot(struct cpi_cache *cache)
 }
 
 size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
-                       uintptr_t limit, uintptr_t *first)
+                       uintptr_t beyond, uintptr_t *first)
 {
     for (;;) {
-        uintptr_t fresh = cpi_slab_fresh(slab);
+        uint64_t bounds = cpi_slab_bounds(slab);
+        uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
+        uintptr_t limit = CPI_BOUNDS_CAPACITY(bounds) + beyond;
         uintptr_t left = fresh < limit ? limit - fresh : 0;
 
         if (left > n)
@@ -275,7 +277,7 @@ size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t
             n = left / 2; /* the system may have memory for fewer */
             continue;
         }
-        if (cpi_slab_claim(slab, fresh, left)) {
+        if (cpi_slab_claim(slab, bounds, left)) {
             if (slab->side_size != 0)
                 cpi_watch_claimed(slab, fresh, left);
             cpi_quiet_note(CPI_NOISE_FRESH, left);
@@ -299,8 +301,9 @@ static bool load_empty(struct cpi_cache *cache)
  * near the end, so that no thread gets them all. */
 static uintptr_t fair_run(const struct cpi_cache *cache)
 {
-    uintptr_t fresh = cpi_slab_fresh(cache->slab);
-    uintptr_t capacity = cpi_slab_capacity(cache->slab);
+    uint64_t bounds = cpi_slab_bounds(cache->slab);
+    uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
+    uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
     uintptr_t part = fresh < capacity ? (capacity - fresh) / CPI_FRESH_PART : 0;
 
     if (part > cache->depot->limit)
@@ -318,8 +321,7 @@ static bool refill_from_fresh(struct cpi_cache *cache)
 
     if (cpi_cache_loaded(cache) == 0 && !load_empty(cache))
         return false;
-    n = cpi_cache_claim(cache->slab, cache->depot, fair_run(cache),
-                        cpi_slab_capacity(cache->slab), &first);
+    n = cpi_cache_claim(cache->slab, cache->depot, fair_run(cache), 0, &first);
     if (n == 0)
         return false;
     note_exchange(cache, false);

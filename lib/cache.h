@@ -101,7 +101,7 @@ struct cpi_cache {
     struct cpi_dealings dealings;
 
     /* recall.h's; used by exact pools only. */
-    _Atomic bool busy;          /* the owner is inside */
+    _Atomic uint32_t busy;      /* odd while the owner is inside; goes on counting */
     _Atomic uintptr_t claimed;  /* a thief's token; 0: none */
 
     /* The registry's, guarded by the lock. */
@@ -189,8 +189,8 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim, struct cpi_dealings *dealings
 size_t cpi_cache_rounds(const struct cpi_cache *cache);
 
 /*
- * Takes a run of up to n slots that have never been handed out, all of them
- * below index `limit`, with the memory
+ * Takes a run of up to n slots that have never been handed out, within the
+ * capacity and `beyond` slots more, with the memory
  * for the magazines that they can fill, and with their gaps filled if they are
  * watched.  Returns the number, 0 when there are
  * none left or the operating system refuses memory.
@@ -198,6 +198,6 @@ size_t cpi_cache_rounds(const struct cpi_cache *cache);
  * Any thread.  Lock-free; makes a system call when memory must be committed.
  */
 size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
-                       uintptr_t limit, uintptr_t *first);
+                       uintptr_t beyond, uintptr_t *first);
 
 #endif /* CPI_CACHE_H */

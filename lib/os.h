@@ -35,8 +35,9 @@ void cpi_os_release(void *address, size_t size);
 bool cpi_os_barrier_ready(void);
 
 /* Every thread of the process that runs at the moment passes a full memory
- * barrier before this returns; those that do not run have passed one. */
-void cpi_os_barrier(void);
+ * barrier before this returns; those that do not run have passed one.  False if
+ * the system refuses, which it did not when this was made ready. */
+bool cpi_os_barrier(void);
 
 /* Gives the memory behind whole pages back; they read as zero afterwards.
  * False if refused. */

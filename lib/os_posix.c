@@ -95,11 +95,11 @@ bool cpi_os_barrier_ready(void)
     return membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED);
 }
 
-void cpi_os_barrier(void)
+bool cpi_os_barrier(void)
 {
     /* The child of a fork may have to register anew. */
-    if (!membarrier(CPI_MEMBARRIER_EXPEDITED) && membarrier(CPI_MEMBARRIER_REGISTER))
-        membarrier(CPI_MEMBARRIER_EXPEDITED);
+    return membarrier(CPI_MEMBARRIER_EXPEDITED) ||
+           (membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED));
 }
 
 #else
@@ -109,8 +109,9 @@ bool cpi_os_barrier_ready(void)
     return false;
 }
 
-void cpi_os_barrier(void)
+bool cpi_os_barrier(void)
 {
+    return false;
 }
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "pool_impl.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -57,8 +58,7 @@ static void *alloc_uncached(cpool_t *pool)
     cpi_roster_visit(&pool->roster, &dealings);
     slot = cpi_depot_alloc_slot(&pool->depot, &dealings);
     cpi_roster_account(&pool->roster, &dealings);
-    if (slot == NULL && cpi_cache_claim(&pool->slab, &pool->depot, 1,
-                                        cpi_slab_capacity(&pool->slab), &index) == 1)
+    if (slot == NULL && cpi_cache_claim(&pool->slab, &pool->depot, 1, 0, &index) == 1)
         slot = cpi_slab_slot(&pool->slab, index);
     return slot;
 }
@@ -122,12 +122,13 @@ static bool give_slot(cpool_t *pool, struct cpi_cache *cache, void *slot)
 static void *take_slack(cpool_t *pool)
 {
     uintptr_t slack = pool->slab.slots - pool->slab.most;
-    uintptr_t capacity = cpi_slab_capacity(&pool->slab);
-    uintptr_t fresh = cpi_slab_fresh(&pool->slab);
+    uint64_t bounds = cpi_slab_bounds(&pool->slab);
     uintptr_t index;
 
-    if (slack == 0 || fresh >= capacity + cpi_recall_out_of_reach(&pool->roster) ||
-        cpi_cache_claim(&pool->slab, &pool->depot, 1, capacity + slack, &index) == 0)
+    if (slack == 0 ||
+        CPI_BOUNDS_FRESH(bounds) >=
+            CPI_BOUNDS_CAPACITY(bounds) + cpi_recall_out_of_reach(&pool->roster) ||
+        cpi_cache_claim(&pool->slab, &pool->depot, 1, slack, &index) == 0)
         return NULL;
     return cpi_slab_slot(&pool->slab, index);
 }
@@ -160,8 +161,8 @@ static void *hunt(cpool_t *pool, struct cpi_cache *cache)
         seen = cpi_pool_collections(pool);
         slot = take_slot(pool, cache);
         /* Without a cache it may be a signal handler that asks: no blocking. */
-    } while (slot == NULL && (cpi_pool_replenish(pool) ||
-                              (cache != NULL && cpi_pool_await_collector(pool, seen))));
+    } while (slot == NULL && ((cache != NULL && cpi_pool_await_collector(pool, seen)) ||
+                              cpi_pool_replenish(pool)));
     return slot != NULL ? slot : take_slack(pool);
 }
 
@@ -169,11 +170,17 @@ static void *hunt(cpool_t *pool, struct cpi_cache *cache)
 static void step_aside(unsigned tries)
 {
     static const struct timespec nap = {0, CPI_NAP_NANOSECONDS};
+    int saved = errno;
+    int cancel;
 
-    if (tries < CPI_HUNTS)
+    if (tries < CPI_HUNTS) {
         sched_yield();
-    else
-        nanosleep(&nap, NULL);
+        return;
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    nanosleep(&nap, NULL);
+    pthread_setcancelstate(cancel, NULL);
+    errno = saved;
 }
 
 /*

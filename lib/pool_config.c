@@ -68,10 +68,14 @@ static size_t default_align(size_t slot_size)
     return power < _Alignof(max_align_t) ? power : _Alignof(max_align_t);
 }
 
-/* Slots that can ever be in circulation. */
+/* Slots that can ever be in circulation; at most what 32 bits can count. */
 static size_t most_slots(const struct cpi_layout *layout)
 {
-    return layout->slack ? layout->most + layout->caches * layout->rounds : layout->most;
+    uint64_t slack = layout->slack ? (uint64_t)layout->caches * layout->rounds : 0;
+
+    if (slack > UINT32_MAX - (uint64_t)layout->most)
+        slack = UINT32_MAX - (uint64_t)layout->most;
+    return layout->most + (size_t)slack;
 }
 
 /* How many magazines a pool could have; saturates nothing: all factors are

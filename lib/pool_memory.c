@@ -40,7 +40,8 @@
 struct collection {
     cpool_t *pool;
     struct cpi_dealings dealings;
-    struct cpi_tagstack magazines; /* emptied ones */
+    struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
+    uintptr_t held;                /* how many those are */
     uint64_t *bitmap;              /* bit i: slot i is in hand */
     size_t bitmap_size;            /* bytes */
     uintptr_t slots;               /* handed out so far: no marked one lies above */
@@ -62,6 +63,9 @@ static bool is_marked(const struct collection *collection, uintptr_t index)
 
 static void mark(struct collection *collection, uintptr_t index)
 {
+    /* What an unchecked pool's caller has freed twice becomes one slot again. */
+    if (is_marked(collection, index))
+        return;
     collection->bitmap[index / CPI_WORD_BITS] |= (uint64_t)1 << index % CPI_WORD_BITS;
     collection->marked++;
 }
@@ -82,7 +86,13 @@ static void empty_magazine(struct collection *collection, uint32_t node)
     for (i = 0; i < count; i++)
         mark(collection, cpi_slab_index(&pool->slab, magazine->rounds[i]));
     cpi_magazine_set_count(magazine, 0);
+    /* No more than are needed: frees meanwhile want empty magazines, too. */
+    if (collection->held * pool->depot.limit >= collection->marked) {
+        cpi_depot_give(&pool->depot, &collection->dealings, node);
+        return;
+    }
     cpi_tagstack_push(&collection->magazines, &pool->depot.links, node);
+    collection->held++;
 }
 
 /* With the lock held.  False if there is no memory for the bitmap. */
@@ -291,9 +301,9 @@ uint32_t cpi_pool_collections(const cpool_t *pool)
 
 /* --- Growing --- */
 
-static bool raise(cpool_t *pool, uintptr_t from, uintptr_t to)
+static bool raise(cpool_t *pool, uint64_t bounds, uintptr_t more)
 {
-    if (!cpi_slab_set_capacity(&pool->slab, from, to))
+    if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
         return false;
     cpi_fetch_add(&pool->keeper.growths, 1u, relaxed); /* [count] */
     cpi_quiet_note(CPI_NOISE_GROWTH, 1);
@@ -302,10 +312,11 @@ static bool raise(cpool_t *pool, uintptr_t from, uintptr_t to)
 
 bool cpi_pool_grow_by_itself(cpool_t *pool)
 {
-    uintptr_t capacity = cpi_slab_capacity(&pool->slab);
+    uint64_t bounds = cpi_slab_bounds(&pool->slab);
+    uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
     uintptr_t more = capacity / 2;
 
-    if (!pool->grows || capacity == pool->slab.most || cpi_slab_fresh(&pool->slab) < capacity)
+    if (!pool->grows || capacity == pool->slab.most || CPI_BOUNDS_FRESH(bounds) < capacity)
         return false;
     if (more < pool->depot.limit)
         more = pool->depot.limit;
@@ -314,12 +325,13 @@ bool cpi_pool_grow_by_itself(cpool_t *pool)
     if (more > pool->slab.most - capacity)
         more = pool->slab.most - capacity;
     /* If another thread was faster there is more now all the same. */
-    raise(pool, capacity, capacity + more);
+    raise(pool, bounds, more);
     return true;
 }
 
 size_t cpool_grow(cpool_t *pool, size_t n)
 {
+    uint64_t bounds;
     uintptr_t capacity;
     uintptr_t more;
 
@@ -328,14 +340,15 @@ size_t cpool_grow(cpool_t *pool, size_t n)
         return 0;
     }
     do {
-        capacity = cpi_slab_capacity(&pool->slab);
+        bounds = cpi_slab_bounds(&pool->slab);
+        capacity = CPI_BOUNDS_CAPACITY(bounds);
         more = pool->slab.most - capacity;
         if (more > n)
             more = n;
         if (more == 0 || !cpi_depot_provide(&pool->depot, capacity + more) ||
             !cpi_slab_provide(&pool->slab, capacity + more))
             return 0;
-    } while (!raise(pool, capacity, capacity + more));
+    } while (!raise(pool, bounds, more));
     cpi_pool_settle(pool);
     cpi_quiet_report();
     return more;
@@ -347,14 +360,16 @@ size_t cpool_grow(cpool_t *pool, size_t n)
 static size_t drop_fresh(cpool_t *pool, size_t n)
 {
     for (;;) {
-        uintptr_t capacity = cpi_slab_capacity(&pool->slab);
-        uintptr_t fresh = cpi_slab_fresh(&pool->slab);
+        uint64_t bounds = cpi_slab_bounds(&pool->slab);
+        uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
+        uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
         uintptr_t keep = fresh > 0 ? fresh : 1;
         uintptr_t less = capacity > keep ? capacity - keep : 0;
 
         if (less > n)
             less = n;
-        if (less == 0 || cpi_slab_set_capacity(&pool->slab, capacity, capacity - less))
+        if (less == 0 ||
+            cpi_slab_set_bounds(&pool->slab, bounds, CPI_BOUNDS(capacity - less, fresh)))
             return less;
     }
 }
@@ -377,20 +392,21 @@ static uintptr_t top_run(const struct collection *collection, size_t n)
 static size_t drop_top(struct collection *collection, size_t n)
 {
     cpool_t *pool = collection->pool;
-    uintptr_t capacity = cpi_slab_capacity(&pool->slab);
-    uintptr_t slack = collection->slots > capacity ? collection->slots - capacity : 0;
-    uintptr_t run = top_run(collection, n + slack);
+    uint64_t bounds = cpi_slab_bounds(&pool->slab);
+    uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
     uintptr_t end = collection->slots;
+    uintptr_t slack = end > capacity ? end - capacity : 0;
+    uintptr_t run = top_run(collection, n + slack);
+    uintptr_t left = end - run;
 
-    if (run <= slack || !cpi_slab_set_capacity(&pool->slab, capacity, end - run))
+    /* With fresh slots left the topmost ones are not in hand. */
+    if (run <= slack || end < capacity || CPI_BOUNDS_FRESH(bounds) != end)
         return 0;
     if (may_purge(pool))
-        purge(pool, end - run, end);
-    if (!cpi_slab_unclaim(&pool->slab, end, run)) {
-        cpi_slab_set_capacity(&pool->slab, end - run, capacity);
+        purge(pool, left, end);
+    if (!cpi_slab_set_bounds(&pool->slab, bounds, CPI_BOUNDS(left, left)))
         return 0;
-    }
-    while (collection->slots > end - run)
+    while (collection->slots > left)
         unmark(collection, --collection->slots);
     return run - slack;
 }

@@ -34,7 +34,6 @@
 
 #include "pool_impl.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "quiet.h"
@@ -142,13 +141,20 @@ void cpi_pool_settle(cpool_t *pool)
 
 /* --- Who waits --- */
 
+/* Zero, negative, and no time at all: no wait. */
+static bool is_positive(const struct timespec *timeout)
+{
+    return timeout->tv_sec >= 0 && timeout->tv_nsec >= 0 && timeout->tv_nsec < 1000000000L &&
+           (timeout->tv_sec > 0 || timeout->tv_nsec > 0);
+}
+
 static struct timespec deadline_of(const struct timespec *timeout)
 {
     struct timespec deadline;
 
     clock_gettime(CLOCK_MONOTONIC, &deadline);
-    if (timeout->tv_sec > INT32_MAX - 1) {
-        deadline.tv_sec += INT32_MAX;
+    if (timeout->tv_sec >= INT32_MAX - deadline.tv_sec) {
+        deadline.tv_sec = INT32_MAX;
         return deadline;
     }
     deadline.tv_sec += timeout->tv_sec;
@@ -166,11 +172,11 @@ static void sleep_until_served(struct cpi_waiters *waiters, struct cpi_waiter *w
 {
     int status = 0;
 
-    while (waiter->slot == NULL && status != ETIMEDOUT) {
+    while (waiter->slot == NULL && status == 0) {
         if (deadline != NULL)
             status = pthread_cond_timedwait(&waiter->served, &waiters->lock, deadline);
         else
-            pthread_cond_wait(&waiter->served, &waiters->lock);
+            status = pthread_cond_wait(&waiter->served, &waiters->lock);
     }
     if (waiter->slot == NULL)
         leave(waiters, waiter);
@@ -215,7 +221,7 @@ static void *wait_in_queue(cpool_t *pool, const struct timespec *deadline)
         seen = cpi_pool_collections(pool);
         cpi_pool_serve_waiters(pool, cache);
     } while (!is_served(waiters, &waiter) &&
-             (cpi_pool_replenish(pool) || cpi_pool_await_collector(pool, seen)));
+             (cpi_pool_await_collector(pool, seen) || cpi_pool_replenish(pool)));
     pthread_mutex_lock(&waiters->lock);
     if (waiter.slot == NULL)
         cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
@@ -230,17 +236,21 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout)
     static const char function[] = "cpool_alloc_wait";
     struct timespec deadline;
     void *slot;
+    int cancel;
 
     if (!pool->waitable) {
         cpi_pool_report(CPOOL_EWAITABLE, function, pool);
         return NULL;
     }
     slot = cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->roster), function, CPI_CALLER());
-    if (slot != NULL || (timeout != NULL && timeout->tv_sec == 0 && timeout->tv_nsec == 0))
+    if (slot != NULL || (timeout != NULL && !is_positive(timeout)))
         return slot;
     if (timeout != NULL)
         deadline = deadline_of(timeout);
+    /* A thread must not be cancelled with its place in the queue on its stack. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     slot = wait_in_queue(pool, timeout != NULL ? &deadline : NULL);
+    pthread_setcancelstate(cancel, NULL);
     if (slot != NULL && pool->checked)
         cpi_pool_watch_alloc(pool, slot, function, CPI_CALLER());
     return slot;

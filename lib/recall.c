@@ -3,11 +3,11 @@
  * recall.c - thieves, and the protocol of exact pools.
  *
  * ORDERING TABLE
- *   inside | busy store true     | seq_cst | look | that the owner is inside
+ *   inside | busy store odd      | seq_cst | look | that the owner is inside
  *          |                     | relaxed | barrier | the same, where the kernel has one
  *   check  | claimed load        | seq_cst | claim free | the magazine was taken, or not
  *          |                     | acquire | free | the same, where the kernel has a barrier
- *   left   | busy store false    | release | look | what the owner did inside
+ *   left   | busy store even     | release | look | what the owner did inside
  *   claim  | claimed CAS to token | seq_cst | check | that a thief is at work
  *   look   | busy load           | seq_cst | inside left | what the owner did inside
  *   free   | claimed store 0     | release | check claim | what the thief took
@@ -53,24 +53,25 @@ bool cpi_recall_has_barrier(void)
     return asymmetric;
 }
 
-void cpi_recall_barrier(void)
+bool cpi_recall_barrier(void)
 {
     if (!asymmetric)
-        return;
+        return true;
     cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
-    cpi_os_barrier(); /* [barrier] */
+    return cpi_os_barrier(); /* [barrier] */
 }
 
 bool cpi_recall_enter(struct cpi_cache *cache)
 {
+    uint32_t busy = cpi_load(&cache->busy, relaxed) + 1; /* [hint] */
     uintptr_t claimed;
 
     if (asymmetric) {
-        cpi_store(&cache->busy, true, relaxed); /* [inside] */
+        cpi_store(&cache->busy, busy, relaxed); /* [inside] */
         atomic_signal_fence(memory_order_seq_cst);
         claimed = cpi_load(&cache->claimed, acquire); /* [check] */
     } else {
-        cpi_store(&cache->busy, true, seq_cst);       /* [inside] */
+        cpi_store(&cache->busy, busy, seq_cst);       /* [inside] */
         claimed = cpi_load(&cache->claimed, seq_cst); /* [check] */
     }
     if (CPI_LIKELY(claimed == 0))
@@ -81,7 +82,9 @@ bool cpi_recall_enter(struct cpi_cache *cache)
 
 void cpi_recall_leave(struct cpi_cache *cache)
 {
-    cpi_store(&cache->busy, false, release); /* [left] */
+    uint32_t busy = cpi_load(&cache->busy, relaxed); /* [hint] */
+
+    cpi_store(&cache->busy, busy + 1, release); /* [left] */
 }
 
 void cpi_recall_flush(struct cpi_cache *cache)
@@ -171,13 +174,24 @@ static uint64_t exchanged(const struct cpi_dealings *dealings)
            cpi_load(&dealings->swaps, relaxed);        /* [hint] */
 }
 
+/* Mixes a number into a sum such that it matters where it stood: one round more
+ * here and one less there must not look like no change. */
+static uint64_t mix(uint64_t sum, uint64_t number)
+{
+    return (sum + number) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 uint64_t cpi_recall_activity(const struct cpi_roster *roster)
 {
-    uint64_t sum = exchanged(&roster->outside) + cpi_slab_fresh(roster->slab);
+    uint64_t sum = mix(exchanged(&roster->outside), cpi_slab_fresh(roster->slab));
     size_t i;
 
-    for (i = 0; i < cpi_roster_made(roster); i++)
-        sum += exchanged(&cpi_roster_cache(roster, i)->dealings);
+    for (i = 0; i < cpi_roster_made(roster); i++) {
+        const struct cpi_cache *cache = cpi_roster_cache(roster, i);
+
+        sum = mix(sum, exchanged(&cache->dealings));
+        sum = mix(sum, shown(cache));
+    }
     return sum;
 }
 
@@ -188,7 +202,7 @@ bool cpi_recall_in_hands(const struct cpi_roster *roster)
     for (i = 0; i < cpi_roster_made(roster); i++) {
         const struct cpi_cache *cache = cpi_roster_cache(roster, i);
 
-        if (hands_full(cache) || cpi_load(&cache->busy, relaxed)) /* [hint] */
+        if (hands_full(cache) || cpi_load(&cache->busy, relaxed) % 2 != 0) /* [hint] */
             return true;
     }
     return visitors(roster) != 0;
@@ -215,7 +229,7 @@ static bool owner_left(const struct cpi_cache *cache)
     unsigned looks;
 
     for (looks = 0; looks < CPI_LOOKS; looks++) {
-        if (!cpi_load(&cache->busy, seq_cst)) /* [look] */
+        if (cpi_load(&cache->busy, seq_cst) % 2 == 0) /* [look] */
             return true;
         CPI_PAUSE();
     }
@@ -247,8 +261,11 @@ bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_dealings *dealings)
         for (; i < cpi_roster_made(roster) && n < CPI_CLAIMS; i++)
             if (claim(cpi_roster_cache(roster, i), token))
                 claims[n++] = cpi_roster_cache(roster, i);
-        if (n > 0)
-            cpi_recall_barrier();
+        if (n > 0 && !cpi_recall_barrier()) {
+            while (n > 0)
+                release(claims[--n]);
+            return false;
+        }
         while (n > 0)
             if (rob(roster, claims[--n], dealings))
                 found = true;
@@ -258,8 +275,8 @@ bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_dealings *dealings)
 
 void cpi_recall_forked(struct cpi_cache *cache)
 {
-    if (cpi_load(&cache->claimed, relaxed) != 0) /* [hint] */
+    if (cache->used && cpi_load(&cache->claimed, relaxed) != 0) /* [hint] */
         cpi_cache_mend(cache);
-    cpi_store(&cache->busy, false, release); /* [left] */
+    cpi_store(&cache->busy, 0u, release); /* [left] */
     release(cache);
 }

@@ -14,11 +14,11 @@
  * operation.
  *
  *     owner                            thief
- *     busy = true                      claimed = token
+ *     busy + 1, odd                    claimed = token
  *     --- barrier, almost free ---     --- barrier, expensive ---
  *     claimed? then go without         busy? then look again, and give up
  *     ... use the loaded magazine      ... take the loaded magazine
- *     busy = false                     claimed = 0
+ *     busy + 1, even                   claimed = 0
  *
  * Each side writes its own word, then reads the other's; with a full barrier
  * between, at least one sees the other (Dekker's rule).  The expensive barrier
@@ -37,10 +37,10 @@
 /* Chooses the barrier, once per process, before there is a pool. */
 void cpi_recall_startup(void);
 
-/* Whether this process has the expensive barrier, and passing it; nothing, where
- * it has none. */
+/* Whether this process has the expensive barrier; and passing it, which does
+ * nothing where there is none, and is false if the system suddenly refuses. */
 bool cpi_recall_has_barrier(void);
-void cpi_recall_barrier(void);
+bool cpi_recall_barrier(void);
 
 /*
  * Brackets what the owner of an exact pool's cache does with it.  enter returns
@@ -70,7 +70,7 @@ bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_dealings *dealings)
  * an estimate, rather too many than too few.  Any thread; wait-free. */
 size_t cpi_recall_out_of_reach(const struct cpi_roster *roster);
 
-/* A number that changes whenever a magazine changes its place.  Any thread;
+/* A number that changes whenever a slot changes its place, as good as always.  Any thread;
  * wait-free. */
 uint64_t cpi_recall_activity(const struct cpi_roster *roster);
 

@@ -269,10 +269,8 @@ static void mend_survivors(struct cpi_roster *roster)
     for (i = 0; i < cpi_roster_made(roster); i++) {
         struct cpi_cache *cache = cpi_roster_cache(roster, i);
 
-        if (!cache->used)
-            continue;
         cpi_recall_forked(cache);
-        if (cache->owner == NULL && cpi_adopt(roster, cache))
+        if (cache->used && cache->owner == NULL && cpi_adopt(roster, cache))
             roster->disturbed = true;
     }
     if (roster->disturbed || cpi_load(&roster->visitors, relaxed) != 0) /* [hands] */

@@ -3,10 +3,9 @@
  * slab.c - geometry and the fresh watermark.
  *
  * ORDERING TABLE
- *   claim | fresh CAS up         | acquire | unclaim | the slots' last contents
- *   unclaim | fresh CAS down     | release | claim   | the slots' last contents
- *   fresh | fresh load, CAS failure | relaxed | - | -
- *   bound | capacity load, CAS | relaxed | bound | -
+ *   claim   | bounds CAS, fresh up | acquire | unclaim | the slots' last contents
+ *   unclaim | bounds CAS, otherwise  | release | claim   | the slots' last contents
+ *   bounds  | bounds load, CAS failure, store while nobody else uses the slab | relaxed | - | -
  *
  * A claim makes its slots the claimer's by the modification order of the one
  * word alone.  Slots that were never handed out have nothing to publish: their
@@ -16,8 +15,7 @@
  *
  * Who validates a slot's address got the slot from somebody who had claimed it,
  * through synchronisation of the caller's, so its load is later than the claim
- * and sees it or a later one.  The capacity is a number that claims compare
- * with, no more.
+ * and sees it or a later one.
  */
 #include "slab.h"
 
@@ -40,8 +38,7 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
     cpi_extent_copy(&slab->extent, extent);
     slab->lead = lead;
     slab->side_size = 0;
-    atomic_init(&slab->fresh, 0);
-    atomic_init(&slab->capacity, shape->capacity);
+    atomic_init(&slab->bounds, CPI_BOUNDS(shape->capacity, 0));
 }
 
 void cpi_slab_set_side(struct cpi_slab *slab, const struct cpi_extent *side, size_t size)
@@ -57,34 +54,24 @@ bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto)
     return cpi_extent_reach(&slab->extent, slab->lead + upto * slab->stride);
 }
 
-bool cpi_slab_claim(struct cpi_slab *slab, uintptr_t fresh, uintptr_t n)
+uint64_t cpi_slab_bounds(const struct cpi_slab *slab)
 {
-    return cpi_cas_strong(&slab->fresh, &fresh, fresh + n, acquire, relaxed); /* [claim] [fresh] */
+    return cpi_load(&slab->bounds, relaxed); /* [bounds] */
 }
 
-uintptr_t cpi_slab_fresh(const struct cpi_slab *slab)
+bool cpi_slab_claim(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
 {
-    return cpi_load(&slab->fresh, relaxed); /* [fresh] */
+    return cpi_cas_strong(&slab->bounds, &bounds, bounds + n, acquire, relaxed); /* [claim] [bounds] */
 }
 
-uintptr_t cpi_slab_capacity(const struct cpi_slab *slab)
+bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)
 {
-    return cpi_load(&slab->capacity, relaxed); /* [bound] */
-}
-
-bool cpi_slab_set_capacity(struct cpi_slab *slab, uintptr_t from, uintptr_t to)
-{
-    return cpi_cas_strong(&slab->capacity, &from, to, relaxed, relaxed); /* [bound] */
-}
-
-bool cpi_slab_unclaim(struct cpi_slab *slab, uintptr_t fresh, uintptr_t n)
-{
-    return cpi_cas_strong(&slab->fresh, &fresh, fresh - n, release, relaxed); /* [unclaim] [fresh] */
+    return cpi_cas_strong(&slab->bounds, &from, to, release, relaxed); /* [unclaim] [bounds] */
 }
 
 void cpi_slab_reset(struct cpi_slab *slab)
 {
-    cpi_store(&slab->fresh, 0, relaxed); /* [fresh] */
+    cpi_store(&slab->bounds, CPI_BOUNDS(cpi_slab_capacity(slab), 0), relaxed); /* [bounds] */
 }
 
 enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,

@@ -38,9 +38,8 @@ struct cpi_slab {
     size_t lead;                /* constant; bytes of the extent before base */
     struct cpi_extent side;     /* side_size bytes for each slot, outside of it */
     size_t side_size;           /* constant; 0: there is no side memory */
-    _Alignas(CPI_LINE) _Atomic uintptr_t fresh; /* slots handed out so far */
-    _Atomic uintptr_t capacity;                 /* slots that may be live at once */
-    char pad[CPI_LINE_PAIR - 2 * sizeof(uintptr_t)];
+    _Alignas(CPI_LINE) _Atomic uint64_t bounds; /* see CPI_BOUNDS */
+    char pad[CPI_LINE_PAIR - sizeof(uint64_t)];
 };
 
 /* What a slab is made for; members as in struct cpi_slab. */
@@ -77,26 +76,40 @@ void cpi_slab_set_side(struct cpi_slab *slab, const struct cpi_extent *side, siz
 bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto);
 
 /*
- * Takes the n slots from `fresh` on, which fit, and whose memory has been
- * provided.  False if `fresh` is not the watermark: then nothing has happened.
- * Wait-free.
+ * Both bounds in one word, so that a claim compares with the very capacity that
+ * a shrinking pool changes: capacity, slots that may be live at once, above;
+ * fresh, slots handed out so far, below.
  */
-bool cpi_slab_claim(struct cpi_slab *slab, uintptr_t fresh, uintptr_t n);
+#define CPI_BOUNDS(capacity, fresh) ((uint64_t)(capacity) << 32 | (uint64_t)(fresh))
+#define CPI_BOUNDS_CAPACITY(bounds) ((uintptr_t)((bounds) >> 32))
+#define CPI_BOUNDS_FRESH(bounds) ((uintptr_t)((bounds) & UINT32_MAX))
 
-/* Slots handed out so far; what was handed out before the caller learnt of a
- * slot is counted. */
-uintptr_t cpi_slab_fresh(const struct cpi_slab *slab);
+/* The bounds now.  What was handed out before the caller learnt of a slot is
+ * counted. */
+uint64_t cpi_slab_bounds(const struct cpi_slab *slab);
 
-/* Slots that may be live at once now. */
-uintptr_t cpi_slab_capacity(const struct cpi_slab *slab);
+static inline uintptr_t cpi_slab_fresh(const struct cpi_slab *slab)
+{
+    return CPI_BOUNDS_FRESH(cpi_slab_bounds(slab));
+}
 
-/* Changes the capacity from one value to another; false if it was not `from`.
- * Any thread; wait-free. */
-bool cpi_slab_set_capacity(struct cpi_slab *slab, uintptr_t from, uintptr_t to);
+static inline uintptr_t cpi_slab_capacity(const struct cpi_slab *slab)
+{
+    return CPI_BOUNDS_CAPACITY(cpi_slab_bounds(slab));
+}
 
-/* Takes the last n of the slots handed out so far back: they are fresh again.
- * False if `fresh` is not the watermark.  The caller has them all. */
-bool cpi_slab_unclaim(struct cpi_slab *slab, uintptr_t fresh, uintptr_t n);
+/*
+ * Takes the n slots that follow the fresh watermark in `bounds`; their memory
+ * has been provided.  False if these are not the bounds any more: then nothing
+ * has happened.  Wait-free.
+ */
+bool cpi_slab_claim(struct cpi_slab *slab, uint64_t bounds, uintptr_t n);
+
+/*
+ * Changes the bounds in any other way; false if they were not `from`.  Slots
+ * that become fresh again by this were the caller's, all of them.  Wait-free.
+ */
+bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to);
 
 /* All slots are fresh again.  Nobody else may be using the slab. */
 void cpi_slab_reset(struct cpi_slab *slab);
