@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_alloc.c - taking and giving back slots, by one thread, of every size,
+ * capacity and alignment.
+ *
+ * Includes the public API only.  Built twice: with the inline path, and with
+ * CPOOL_NO_INLINE, against the symbols that the library emits.
+ */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KIB ((size_t)1024)
+#define MIB (KIB * KIB)
+
+static const size_t slot_sizes[] = { 1, 3, 7, 8, 24, 4 * KIB, 1 * MIB };
+static const size_t capacities[] = { 1, 63, 64, 65, 1 * MIB };
+
+#define SLOT_SIZES (sizeof(slot_sizes) / sizeof(slot_sizes[0]))
+#define CAPACITIES (sizeof(capacities) / sizeof(capacities[0]))
+#define GEOMETRIES (SLOT_SIZES * CAPACITIES)
+
+/* Pools of up to this many bytes are written to the last byte. */
+#define WRITTEN_MAX (64 * MIB)
+
+/* The largest power of two that divides the size, at most max_align_t's. */
+static size_t natural_alignment(size_t size)
+{
+    size_t align = _Alignof(max_align_t);
+
+    while (size % align != 0)
+        align /= 2;
+    return align;
+}
+
+/* The pool of geometry number i; a sanitizer makes a smaller one of the largest. */
+static cpool_t *make_geometry(int i)
+{
+    size_t slot_size = slot_sizes[(size_t)i % SLOT_SIZES];
+    size_t capacity = capacities[(size_t)i / SLOT_SIZES];
+
+    if (capacity == 1 * MIB)
+        capacity = SUPPORT_COUNT(capacity, slot_size < MIB ? 16 * KIB : 1 * KIB);
+    return support_create_plain(slot_size, capacity);
+}
+
+static unsigned char stamp_of(size_t index)
+{
+    return (unsigned char)(index * 31 + index / 256 + 1);
+}
+
+/* Fresh slots come in order of address, all of them, and then none. */
+static void take_fresh(cpool_t *pool, void **slots)
+{
+    cpool_stats_t stats = support_stats(pool);
+    size_t align = natural_alignment(stats.slot_size);
+
+    for (size_t i = 0; i < stats.capacity; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(slots[i] != NULL);
+        REQUIRE(cpool_index(pool, slots[i]) == i);
+        REQUIRE(cpool_at(pool, i) == slots[i]);
+        REQUIRE((uintptr_t)slots[i] % align == 0);
+        REQUIRE(i == 0 || (char *)slots[i] - (char *)slots[i - 1] == (ptrdiff_t)stats.slot_stride);
+    }
+    for (int i = 0; i < 3; i++)
+        REQUIRE(cpool_alloc(pool) == NULL);
+}
+
+static void stamp_all(void **slots, const cpool_stats_t *stats)
+{
+    for (size_t i = 0; i < stats->capacity; i++)
+        memset(slots[i], stamp_of(i), stats->slot_size);
+}
+
+static void require_stamp(const cpool_t *pool, const unsigned char *slot, size_t size)
+{
+    unsigned char stamp = stamp_of(cpool_index(pool, slot));
+
+    for (size_t i = 0; i < size; i++)
+        REQUIRE(slot[i] == stamp);
+}
+
+/* Gives back in an order that is neither that of taking nor its reverse. */
+static void free_shuffled(cpool_t *pool, void **slots, size_t count)
+{
+    uint64_t state = 88172645463325252u;
+
+    for (size_t i = count; i > 1; i--) {
+        size_t other = (size_t)(support_random(&state) % i);
+        void *slot = slots[i - 1];
+
+        slots[i - 1] = slots[other];
+        slots[other] = slot;
+    }
+    for (size_t i = 0; i < count; i++)
+        cpool_free(pool, slots[i]);
+}
+
+START_TEST(alloc_every_geometry_gives_all_in_order_and_keeps_bytes)
+{
+    cpool_t *pool = make_geometry(_i);
+    cpool_stats_t stats = support_stats(pool);
+    void **slots = support_calloc(stats.capacity, sizeof(*slots));
+    bool written = stats.slot_size <= WRITTEN_MAX / stats.capacity;
+
+    REQUIRE_EQUAL(stats.slot_stride, stats.slot_size);
+    take_fresh(pool, slots);
+    support_require_live(pool, stats.capacity);
+    if (written)
+        stamp_all(slots, &stats);
+    free_shuffled(pool, slots, stats.capacity);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(support_take_all(pool, slots), stats.capacity);
+    for (size_t i = 0; written && i < stats.capacity; i++)
+        require_stamp(pool, slots[i], stats.slot_size);
+    for (size_t i = 0; i < stats.capacity; i++)
+        cpool_free(pool, slots[i]);
+    support_destroy_empty(pool);
+    free(slots);
+}
+END_TEST
+
+START_TEST(alloc_dry_pool_gives_each_freed_slot_again)
+{
+    cpool_t *pool = make_geometry(_i);
+    cpool_stats_t stats = support_stats(pool);
+    void **slots = support_calloc(stats.capacity, sizeof(*slots));
+
+    take_fresh(pool, slots);
+    for (size_t i = 0; i < stats.capacity; i++) {
+        cpool_free(pool, slots[i]);
+        REQUIRE(cpool_alloc(pool) == slots[i]);
+    }
+    REQUIRE(cpool_alloc(pool) == NULL);
+    REQUIRE_EQUAL(cpool_destroy(pool), stats.capacity);
+    free(slots);
+}
+END_TEST
+
+static void require_aligned(size_t align, size_t offset, unsigned flags)
+{
+    cpool_config_t config = support_config(40, 20);
+    cpool_stats_t stats;
+    cpool_t *pool;
+
+    config.slot_align = align;
+    config.slot_offset = offset;
+    config.flags = flags;
+    pool = support_create(&config);
+    stats = support_stats(pool);
+    for (size_t i = 0; i < config.capacity; i++) {
+        char *slot = cpool_alloc(pool);
+
+        REQUIRE(slot != NULL);
+        REQUIRE(((uintptr_t)slot + offset) % align == 0);
+        memset(slot, 1, stats.slot_size);
+    }
+    REQUIRE_EQUAL(stats.slot_stride % align, 0);
+    REQUIRE(stats.slot_stride >= stats.slot_size);
+    REQUIRE(flags != 0 || stats.slot_stride < stats.slot_size + align);
+    REQUIRE(cpool_alloc(pool) == NULL);
+    REQUIRE_EQUAL(cpool_reset(pool), config.capacity);
+    support_destroy_empty(pool);
+}
+
+START_TEST(alloc_aligned_holds_for_every_alignment_and_offset)
+{
+    static const size_t offsets[] = { 0, 1, 7, 8, 24, 39, 40 };
+
+    for (size_t align = 1; align <= CPOOL_ALIGN_MAX; align *= 2)
+        for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+            require_aligned(align, offsets[i], 0);
+            require_aligned(align, offsets[i], CPOOL_CHECKED);
+        }
+}
+END_TEST
+
+START_TEST(alloc_default_alignment_is_natural)
+{
+    for (size_t size = 1; size <= 200; size++) {
+        cpool_t *pool = support_create_plain(size, 5);
+
+        for (size_t i = 0; i < 5; i++) {
+            REQUIRE((uintptr_t)cpool_alloc(pool) % natural_alignment(size) == 0);
+            REQUIRE((uintptr_t)cpool_at(pool, i) % natural_alignment(size) == 0);
+        }
+        REQUIRE_EQUAL(support_stats(pool).slot_stride, size);
+        REQUIRE_EQUAL(cpool_destroy(pool), 5);
+    }
+}
+END_TEST
+
+/* The example of B. Kenwright, "Fast Efficient Fixed-Size Memory Pool", 2012. */
+START_TEST(alloc_kenwright_trace_holds)
+{
+    cpool_t *pool = support_create_plain(4, 4);
+    void *slots[3];
+
+    for (size_t i = 0; i < 3; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE_EQUAL(cpool_index(pool, slots[i]), i);
+    }
+    cpool_free(pool, slots[0]);
+    cpool_free(pool, slots[2]);
+    REQUIRE_EQUAL(cpool_index(pool, cpool_alloc(pool)), 2);
+    REQUIRE_EQUAL(cpool_index(pool, cpool_alloc(pool)), 0);
+    REQUIRE_EQUAL(cpool_index(pool, cpool_alloc(pool)), 3);
+    REQUIRE(cpool_alloc(pool) == NULL);
+    REQUIRE_EQUAL(cpool_destroy(pool), 4);
+}
+END_TEST
+
+START_TEST(alloc_after_frees_is_last_in_first_out)
+{
+    cpool_t *pool = support_create_plain(32, 10000);
+    void *slots[2000];
+    size_t count = sizeof(slots) / sizeof(slots[0]);
+
+    for (size_t i = 0; i < count; i++)
+        slots[i] = cpool_alloc(pool);
+    for (size_t i = 0; i < count; i++)
+        cpool_free(pool, slots[i]);
+    for (size_t i = count; i-- > 0;)
+        REQUIRE(cpool_alloc(pool) == slots[i]);
+    REQUIRE_EQUAL(cpool_destroy(pool), count);
+}
+END_TEST
+
+START_TEST(alloc_first_use_gives_zeroes)
+{
+    cpool_t *pool = support_create_plain(333, 100);
+
+    for (int i = 0; i < 100; i++) {
+        const unsigned char *slot = cpool_alloc(pool);
+
+        for (size_t byte = 0; byte < 333; byte++)
+            REQUIRE(slot[byte] == 0);
+    }
+    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+}
+END_TEST
+
+/* Its neighbours are live and adjoin; not a byte of theirs may change. */
+static void require_zeroes_one(size_t size)
+{
+    cpool_t *pool = support_create_plain(size, 3);
+    unsigned char *slots[3];
+
+    for (size_t i = 0; i < 3; i++) {
+        slots[i] = cpool_alloc(pool);
+        memset(slots[i], 0xA5, size);
+    }
+    cpool_free(pool, slots[1]);
+    REQUIRE(cpool_calloc(pool) == (void *)slots[1]);
+    for (size_t byte = 0; byte < size; byte++) {
+        REQUIRE(slots[0][byte] == 0xA5);
+        REQUIRE(slots[1][byte] == 0);
+        REQUIRE(slots[2][byte] == 0xA5);
+    }
+    REQUIRE(cpool_calloc(pool) == NULL);
+    REQUIRE_EQUAL(cpool_destroy(pool), 3);
+}
+
+START_TEST(calloc_used_slot_zeroes_exactly_slot_size)
+{
+    for (size_t i = 0; i < SLOT_SIZES; i++)
+        require_zeroes_one(slot_sizes[i]);
+}
+END_TEST
+
+/* What lies between two slots for the sake of alignment is the user's too. */
+START_TEST(calloc_padded_slot_leaves_padding_alone)
+{
+    cpool_config_t config = support_config(40, 2);
+    unsigned char *slot;
+    cpool_t *pool;
+
+    config.slot_align = 64;
+    pool = support_create(&config);
+    slot = cpool_alloc(pool);
+    memset(slot, 0xA5, 64);
+    cpool_free(pool, slot);
+    REQUIRE(cpool_calloc(pool) == (void *)slot);
+    for (size_t byte = 0; byte < 64; byte++)
+        REQUIRE(slot[byte] == (byte < 40 ? 0 : 0xA5));
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(free_null_does_nothing)
+{
+    cpool_t *pool = support_create_plain(8, 10);
+    void *slot;
+
+    support_capture_reports();
+    cpool_free(pool, NULL);
+    slot = cpool_alloc(pool);
+    cpool_free(pool, NULL);
+    cpool_depot_free(pool, NULL);
+    support_require_live(pool, 1);
+    cpool_free(pool, slot);
+    cpool_free(pool, NULL);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Random replacement of 500 in a pool of 1000, each slot stamped by who has it. */
+START_TEST(alloc_random_replace_never_gives_a_live_slot)
+{
+    enum { HELD = 500 };
+    cpool_t *pool = support_create_plain(sizeof(size_t), 1000);
+    size_t *held[HELD] = { NULL };
+    uint64_t state = 2463534242u;
+    size_t steps = SUPPORT_COUNT(1000000, 100000);
+
+    for (size_t step = 0; step < steps; step++) {
+        size_t i = (size_t)(support_random(&state) % HELD);
+
+        if (held[i] != NULL) {
+            REQUIRE(*held[i] == i);
+            cpool_free(pool, held[i]);
+            held[i] = NULL;
+        } else {
+            held[i] = cpool_alloc(pool);
+            REQUIRE(held[i] != NULL);
+            *held[i] = i;
+        }
+    }
+    for (size_t i = 0; i < HELD; i++)
+        cpool_free(pool, held[i]);
+    support_require_live(pool, 0);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(alloc_any_rounds_gives_all)
+{
+    static const size_t rounds[] = { 1, 2, 3, 16, 64, 100, 999, 1000 };
+
+    for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+        cpool_config_t config = support_config(16, 1000);
+        cpool_t *pool;
+
+        config.magazine_rounds = rounds[i];
+        pool = support_create(&config);
+        REQUIRE_EQUAL(support_stats(pool).magazine_rounds, rounds[i]);
+        for (int round = 0; round < 3; round++)
+            support_require_obtainable(pool, 0);
+        support_destroy_empty(pool);
+    }
+}
+END_TEST
+
+START_TEST(depot_alloc_gives_all_and_mixes_with_the_cached_pair)
+{
+    cpool_t *pool = support_create_plain(24, 300);
+    void *slots[300];
+    size_t count = 0;
+
+    for (size_t i = 0; i < 100; i++) {
+        slots[count++] = cpool_depot_alloc(pool);
+        slots[count++] = cpool_alloc(pool);
+    }
+    while (count < 300 && (slots[count] = cpool_depot_alloc(pool)) != NULL)
+        count++;
+    /* What lies in this thread's cache is made up for, or had from there. */
+    while (count < 300)
+        REQUIRE((slots[count++] = cpool_alloc(pool)) != NULL);
+    support_require_live(pool, 300);
+    for (size_t i = 0; i < 300; i++) {
+        if (i % 3 == 0)
+            cpool_free(pool, slots[i]);
+        else
+            cpool_depot_free(pool, slots[i]);
+    }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(depot_alloc_alone_gives_all_without_a_cache)
+{
+    cpool_t *pool = support_create_plain(24, 1000);
+    void *slots[1000];
+
+    for (size_t i = 0; i < 1000; i++) {
+        slots[i] = cpool_depot_alloc(pool);
+        REQUIRE(cpool_owns(pool, slots[i]));
+    }
+    REQUIRE(cpool_depot_alloc(pool) == NULL);
+    REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
+    for (size_t i = 0; i < 1000; i++)
+        cpool_depot_free(pool, slots[i]);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(alloc_every_geometry_gives_all_in_order_and_keeps_bytes, GEOMETRIES),
+        TIMES(alloc_dry_pool_gives_each_freed_slot_again, GEOMETRIES),
+        ONCE(alloc_aligned_holds_for_every_alignment_and_offset),
+        ONCE(alloc_default_alignment_is_natural),
+        ONCE(alloc_kenwright_trace_holds),
+        ONCE(alloc_after_frees_is_last_in_first_out),
+        ONCE(alloc_first_use_gives_zeroes),
+        ONCE(calloc_used_slot_zeroes_exactly_slot_size),
+        ONCE(calloc_padded_slot_leaves_padding_alone),
+        ONCE(free_null_does_nothing),
+        ONCE(alloc_random_replace_never_gives_a_live_slot),
+        ONCE(alloc_any_rounds_gives_all),
+        ONCE(depot_alloc_gives_all_and_mixes_with_the_cached_pair),
+        ONCE(depot_alloc_alone_gives_all_without_a_cache),
+    };
+
+    return SUPPORT_RUN("alloc", tests);
+}

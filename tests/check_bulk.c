@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_bulk.c - taking and giving back many slots at once.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CAPACITY = 1000 };
+
+static cpool_t *pool;
+static void *slots[CAPACITY + 100];
+
+static void make_pool(size_t rounds)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+
+    config.magazine_rounds = rounds;
+    pool = support_create(&config);
+}
+
+/* The first n entries are slots of the pool, and all are different. */
+static void require_distinct(size_t n)
+{
+    bool taken[CAPACITY] = { false };
+
+    for (size_t i = 0; i < n; i++) {
+        size_t index = cpool_index(pool, slots[i]);
+
+        REQUIRE(index < CAPACITY);
+        REQUIRE(!taken[index]);
+        taken[index] = true;
+    }
+}
+
+START_TEST(alloc_bulk_of_every_number_gives_that_many)
+{
+    static const size_t rounds[] = { 0, 1, 7, 64 };
+
+    make_pool(rounds[_i]);
+    for (size_t n = 0; n <= 300; n++) {
+        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, n), n);
+        require_distinct(n);
+        support_require_live(pool, n);
+        cpool_free_bulk(pool, slots, n);
+        support_require_live(pool, 0);
+    }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(alloc_bulk_of_all_gives_all)
+{
+    make_pool(0);
+    for (int round = 0; round < 5; round++) {
+        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
+        require_distinct(CAPACITY);
+        REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 1), 0);
+        REQUIRE(cpool_alloc(pool) == NULL);
+        for (size_t i = 0; i < CAPACITY; i++)
+            slots[i] = cpool_at(pool, i);
+        cpool_free_bulk(pool, slots, CAPACITY);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(alloc_bulk_of_more_than_there_are_gives_the_rest)
+{
+    void *held[10];
+
+    make_pool(0);
+    for (size_t i = 0; i < 10; i++)
+        held[i] = cpool_alloc(pool);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY + 100), CAPACITY - 10);
+    require_distinct(CAPACITY - 10);
+    for (size_t i = 0; i < 10; i++)
+        slots[CAPACITY - 10 + i] = held[i];
+    require_distinct(CAPACITY);
+    cpool_free_bulk(pool, slots, CAPACITY);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(alloc_bulk_of_none_does_nothing)
+{
+    make_pool(0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, NULL, 0), 0);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, NULL, 0), 0);
+    cpool_free_bulk(pool, slots, 0);
+    REQUIRE_NO_REPORT();
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(alloc_bulk_into_null_reported)
+{
+    struct support_report report;
+
+    make_pool(0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, NULL, 3), 0);
+    report = REQUIRE_REPORT(CPOOL_ENULL);
+    REQUIRE(strcmp(report.function, "cpool_alloc_bulk") == 0);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, NULL, 1), CPOOL_ENULL);
+    report = REQUIRE_REPORT(CPOOL_ENULL);
+    REQUIRE(strcmp(report.function, "cpool_alloc_bulk_all") == 0);
+    REQUIRE(strcmp(report.name, "tested") == 0);
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(alloc_bulk_all_gives_all_or_nothing)
+{
+    make_pool(0);
+    for (size_t held = 0; held <= CAPACITY; held += 50) {
+        size_t free_slots = CAPACITY - held;
+
+        REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, held), 0);
+        support_require_live(pool, held);
+        REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots + held, free_slots + 1), CPOOL_EDRY);
+        support_require_live(pool, held);
+        REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots + held, free_slots), 0);
+        require_distinct(CAPACITY);
+        cpool_free_bulk(pool, slots, CAPACITY);
+    }
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, CAPACITY + 1), CPOOL_EDRY);
+    support_require_live(pool, 0);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(free_bulk_with_null_entries_skips_them)
+{
+    make_pool(0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 100), 100);
+    for (size_t i = 0; i < 100; i += 3) {
+        cpool_free(pool, slots[i]);
+        slots[i] = NULL;
+    }
+    cpool_free_bulk(pool, slots, 100);
+    REQUIRE_NO_REPORT();
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(free_bulk_with_wrong_entries_refuses_those_alone)
+{
+    char foreign;
+
+    make_pool(0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 100), 100);
+    slots[100] = slots[0];
+    slots[101] = slots[50];
+    slots[0] = &foreign;
+    slots[50] = (char *)slots[50] + 1;
+    slots[99] = cpool_at(pool, CAPACITY - 1);
+    slots[102] = cpool_alloc(pool);
+    slots[103] = cpool_alloc(pool);
+    slots[104] = cpool_alloc(pool);
+    cpool_free_bulk(pool, slots, 105);
+    REQUIRE_EQUAL(support_take_reports(NULL), 3);
+    support_require_live(pool, 1); /* what stood at 99 */
+    REQUIRE_EQUAL(cpool_destroy(pool), 1);
+}
+END_TEST
+
+START_TEST(alloc_bulk_mixed_with_single_never_gives_a_live_slot)
+{
+    unsigned owner[CAPACITY] = { 0 };
+    uint64_t state = 362436069u;
+    size_t live = 0;
+
+    make_pool((size_t)_i);
+    for (size_t step = 0; step < SUPPORT_COUNT(20000, 2000); step++) {
+        size_t n = (size_t)(support_random(&state) % 100);
+        size_t got = n == 1 ? 0 : cpool_alloc_bulk(pool, slots, n);
+
+        if (n == 1 && (slots[0] = cpool_alloc(pool)) != NULL)
+            got = 1;
+        REQUIRE_EQUAL(got, n < CAPACITY - live ? n : CAPACITY - live);
+        for (size_t i = 0; i < got; i++)
+            REQUIRE(owner[cpool_index(pool, slots[i])]++ == 0);
+        live += got;
+        /* Gives back some of the live ones, from a random place on. */
+        n = (size_t)(support_random(&state) % 100);
+        got = 0;
+        for (size_t i = (size_t)(support_random(&state) % CAPACITY); got < n && i < CAPACITY; i++)
+            if (owner[i] != 0) {
+                owner[i] = 0;
+                slots[got++] = cpool_at(pool, i);
+            }
+        cpool_free_bulk(pool, slots, got);
+        live -= got;
+    }
+    support_require_live(pool, live);
+    REQUIRE_EQUAL(cpool_destroy(pool), live);
+}
+END_TEST
+
+/* A bulk that empties the cache and then needs the depot and fresh slots too. */
+START_TEST(alloc_bulk_draws_from_cache_depot_and_fresh)
+{
+    make_pool(10);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 205), 205);
+    cpool_free_bulk(pool, slots, 100);
+    cpool_flush(pool);
+    cpool_free_bulk(pool, slots + 100, 7);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY - 98);
+    require_distinct(CAPACITY - 98);
+    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY);
+}
+END_TEST
+
+static void *free_second_half(void *unused)
+{
+    cpool_free_bulk(pool, slots + CAPACITY / 2, CAPACITY / 2);
+    return unused;
+}
+
+START_TEST(free_bulk_by_another_thread_returns_them_all)
+{
+    make_pool(0);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, CAPACITY), 0);
+    support_in_thread(free_second_half, NULL);
+    support_require_live(pool, CAPACITY / 2);
+    cpool_free_bulk(pool, slots, CAPACITY / 2);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(alloc_bulk_of_every_number_gives_that_many, 4),
+        ONCE(alloc_bulk_of_all_gives_all),
+        ONCE(alloc_bulk_of_more_than_there_are_gives_the_rest),
+        ONCE(alloc_bulk_of_none_does_nothing),
+        ONCE(alloc_bulk_into_null_reported),
+        ONCE(alloc_bulk_all_gives_all_or_nothing),
+        ONCE(free_bulk_with_null_entries_skips_them),
+        ONCE(free_bulk_with_wrong_entries_refuses_those_alone),
+        TIMES(alloc_bulk_mixed_with_single_never_gives_a_live_slot, 9),
+        ONCE(alloc_bulk_draws_from_cache_depot_and_fresh),
+        ONCE(free_bulk_by_another_thread_returns_them_all),
+    };
+
+    return SUPPORT_RUN("bulk", tests);
+}

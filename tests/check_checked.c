@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_checked.c - checked pools: double frees, and caches in the wrong hands;
+ * and J. Dunstan's kinds of error, each.  (Guards: check_guard.c; leaks:
+ * check_leaks.c.)
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <string.h>
+
+enum { CAPACITY = 200 };
+
+static cpool_t *make_checked(size_t slot_size)
+{
+    cpool_config_t config = support_config(slot_size, CAPACITY);
+
+    config.flags = CPOOL_CHECKED;
+    support_capture_reports();
+    return support_create(&config);
+}
+
+/*
+ * ---- Double free ---------------------------------------------------------
+ */
+
+/* The ways to take and to free a slot. */
+enum { DOORS = 5 };
+
+/* A cache that no thread owns; made anew by each test that goes through it. */
+static cpool_cache_t *handed;
+
+static void *alloc_through(int door, cpool_t *pool)
+{
+    void *slot = NULL;
+
+    switch (door) {
+    case 0:
+        return cpool_alloc(pool);
+    case 1:
+        return cpool_alloc_bulk(pool, &slot, 1) == 1 ? slot : NULL;
+    case 2:
+        return cpool_depot_alloc(pool);
+    case 3:
+        return cpool_cache_alloc(cpool_cache(pool));
+    default:
+        return cpool_cache_alloc(handed);
+    }
+}
+
+static void free_through(int door, cpool_t *pool, void *slot)
+{
+    switch (door) {
+    case 0:
+        cpool_free(pool, slot);
+        break;
+    case 1:
+        cpool_free_bulk(pool, &slot, 1);
+        break;
+    case 2:
+        cpool_depot_free(pool, slot);
+        break;
+    case 3:
+        cpool_cache_free(cpool_cache(pool), slot);
+        break;
+    default:
+        cpool_cache_free(handed, slot);
+        break;
+    }
+}
+
+/* Taken at one door, freed at another, and freed again at a third. */
+START_TEST(free_twice_reported_and_refused)
+{
+    cpool_t *pool = make_checked(24);
+    int first = _i / DOORS;
+    int second = _i % DOORS;
+
+    REQUIRE_EQUAL(cpool_cache_create(&handed, pool), 0);
+    for (int door = 0; door < DOORS; door++) {
+        void *spare = alloc_through(door, pool);
+        void *slot = alloc_through(door, pool);
+        struct support_report report;
+
+        free_through(first, pool, slot);
+        REQUIRE_NO_REPORT();
+        free_through(second, pool, slot);
+        report = REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+        REQUIRE(report.address == slot && report.slot == slot);
+        REQUIRE_EQUAL(report.index, cpool_index(pool, slot));
+        REQUIRE(report.site != NULL);
+        free_through(second, pool, spare);
+        REQUIRE_NO_REPORT();
+    }
+    support_require_live(pool, 0);
+    cpool_cache_destroy(handed);
+    support_require_obtainable(pool, 0);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(free_twice_after_others_reported)
+{
+    cpool_t *pool = make_checked(7);
+    void *slots[CAPACITY];
+
+    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
+    for (int i = 0; i < CAPACITY; i++)
+        cpool_free(pool, slots[i]);
+    cpool_flush(pool);
+    for (int i = 0; i < CAPACITY; i++) {
+        cpool_free(pool, slots[i]);
+        (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(free_twice_in_one_bulk_reported_once)
+{
+    cpool_t *pool = make_checked(24);
+    void *slots[4];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 3), 0);
+    slots[3] = slots[1];
+    cpool_free_bulk(pool, slots, 4);
+    (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* A slot that was taken by the cache along with others, but never given out. */
+START_TEST(free_of_slot_still_in_cache_reported)
+{
+    cpool_t *pool = make_checked(24);
+
+    REQUIRE_EQUAL(cpool_index(pool, cpool_alloc(pool)), 0);
+    for (size_t i = 1; i < CAPACITY; i++) {
+        struct support_report report;
+
+        cpool_free(pool, cpool_at(pool, i));
+        REQUIRE_EQUAL(support_take_reports(&report), 1);
+        REQUIRE(report.code == CPOOL_EDOUBLEFREE || report.code == CPOOL_EUNUSED);
+    }
+    REQUIRE_EQUAL(cpool_destroy(pool), 1);
+}
+END_TEST
+
+struct race {
+    pthread_barrier_t barrier;
+    cpool_t *pool;
+    void *slot;
+    int rounds;
+};
+
+static void *free_in_race(void *argument)
+{
+    struct race *race = argument;
+
+    for (int i = 0; i < race->rounds; i++) {
+        pthread_barrier_wait(&race->barrier);
+        cpool_free(race->pool, race->slot);
+        pthread_barrier_wait(&race->barrier);
+    }
+    return NULL;
+}
+
+START_TEST(free_by_two_threads_at_once_refuses_one)
+{
+    struct race race;
+    pthread_t threads[2];
+
+    race.pool = make_checked(24);
+    race.rounds = SUPPORT_COUNT(5000, 500);
+    REQUIRE_EQUAL(pthread_barrier_init(&race.barrier, NULL, 3), 0);
+    for (int i = 0; i < 2; i++)
+        threads[i] = support_start(free_in_race, &race);
+    for (int i = 0; i < race.rounds; i++) {
+        race.slot = cpool_alloc(race.pool);
+        pthread_barrier_wait(&race.barrier);
+        pthread_barrier_wait(&race.barrier);
+        (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    }
+    for (int i = 0; i < 2; i++)
+        support_join(threads[i]);
+    support_require_obtainable(race.pool, 0);
+    support_destroy_empty(race.pool);
+}
+END_TEST
+
+/*
+ * ---- Caches in the wrong hands -------------------------------------------
+ */
+
+struct hands {
+    cpool_cache_t *cache;
+    void *slot;
+};
+
+static void *use_anothers_cache(void *argument)
+{
+    struct hands *hands = argument;
+
+    REQUIRE(cpool_cache_alloc(hands->cache) == NULL);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EOWNER).function, "cpool_cache_alloc") == 0);
+    cpool_cache_free(hands->cache, hands->slot);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EOWNER).function, "cpool_cache_free") == 0);
+    return NULL;
+}
+
+START_TEST(cache_used_by_wrong_thread_refused)
+{
+    cpool_t *pool = make_checked(24);
+    struct hands hands;
+
+    hands.cache = cpool_cache(pool);
+    hands.slot = cpool_cache_alloc(hands.cache);
+    support_in_thread(use_anothers_cache, &hands);
+    support_require_live(pool, 1);
+    cpool_cache_free(hands.cache, hands.slot);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void *use_handed_cache(void *argument)
+{
+    struct hands *hands = argument;
+
+    cpool_cache_free(hands->cache, hands->slot);
+    hands->slot = cpool_cache_alloc(hands->cache);
+    return NULL;
+}
+
+START_TEST(cache_created_may_be_used_by_any_thread)
+{
+    cpool_t *pool = make_checked(24);
+    struct hands hands;
+
+    REQUIRE_EQUAL(cpool_cache_create(&hands.cache, pool), 0);
+    hands.slot = cpool_cache_alloc(hands.cache);
+    for (int i = 0; i < 5; i++)
+        support_in_thread(use_handed_cache, &hands);
+    cpool_cache_free(hands.cache, hands.slot);
+    cpool_cache_destroy(hands.cache);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Kinds of error ------------------------------------------------------
+ */
+
+/* Changes one byte; whatever it was before, it is another one after. */
+static void damage(unsigned char *byte)
+{
+    *byte ^= 0x5A;
+}
+
+/* J. Dunstan's list (unmanaged memory pools, 2017), and what stands for each. */
+START_TEST(use_wrong_in_every_known_kind_refused)
+{
+    cpool_config_t config = support_config(16, 0);
+    cpool_t *pool = NULL;
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    char not_a_pool[64] = { 0 };
+    unsigned char *slots[2];
+
+    support_capture_reports();
+    /* null pointer */
+    REQUIRE_EQUAL(cpool_create(NULL, &config), CPOOL_ENULL);
+    /* count not positive */
+    REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ECAPACITY);
+    /* size not positive; there is no other minimum */
+    config = support_config(0, 10);
+    REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ESLOTSIZE);
+    config = support_config(1, 1);
+    config.flags = CPOOL_CHECKED;
+    pool = support_create(&config);
+    /* null pool */
+    REQUIRE_EQUAL(cpool_stats(NULL, &stats), CPOOL_ENULL);
+    /* pool dry */
+    slots[0] = cpool_alloc(pool);
+    REQUIRE(cpool_alloc(pool) == NULL);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, (void **)slots + 1, 1), CPOOL_EDRY);
+    /* pointer that is not a block of this pool */
+    cpool_free(pool, not_a_pool);
+    (void)REQUIRE_REPORT(CPOOL_EFOREIGN);
+    /* guard overwritten */
+    damage(slots[0] + 1);
+    cpool_free(pool, slots[0]);
+    (void)REQUIRE_REPORT(CPOOL_EGUARD);
+    cpool_free(pool, slots[0]);
+    /* and what he leaves unnoticed: a cycle in the list */
+    cpool_free(pool, slots[0]);
+    (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    support_destroy_empty(pool);
+    /* pool uninitialised, pool destroyed */
+    REQUIRE_EQUAL(cpool_destroy((cpool_t *)(void *)not_a_pool), CPOOL_EPOOL);
+    (void)REQUIRE_REPORT(CPOOL_EPOOL);
+    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EPOOL);
+    (void)REQUIRE_REPORT(CPOOL_EPOOL);
+}
+END_TEST
+
+static void *work(void *pool)
+{
+    void *slots[50];
+
+    for (size_t round = 0; round < SUPPORT_COUNT(500, 50); round++) {
+        size_t got = cpool_alloc_bulk(pool, slots, 50);
+
+        for (size_t i = 0; i < got; i++)
+            memset(slots[i], (int)i, 24);
+        cpool_free_bulk(pool, slots, got);
+    }
+    return NULL;
+}
+
+START_TEST(use_right_by_several_threads_reports_nothing)
+{
+    cpool_t *pool = make_checked(24);
+    pthread_t threads[4];
+
+    for (int i = 0; i < 4; i++)
+        threads[i] = support_start(work, pool);
+    for (int i = 0; i < 4; i++)
+        support_join(threads[i]);
+    support_require_obtainable(pool, 0);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(free_twice_reported_and_refused, DOORS * DOORS),
+        ONCE(free_twice_after_others_reported),
+        ONCE(free_twice_in_one_bulk_reported_once),
+        ONCE(free_of_slot_still_in_cache_reported),
+        ONCE(free_by_two_threads_at_once_refuses_one),
+        ONCE(cache_used_by_wrong_thread_refused),
+        ONCE(cache_created_may_be_used_by_any_thread),
+        ONCE(use_wrong_in_every_known_kind_refused),
+        ONCE(use_right_by_several_threads_reports_nothing),
+    };
+
+    return SUPPORT_RUN("checked", tests);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_depot.c - magazines and the depot that holds them (lib/magazine.h,
+ * lib/depot.h), alone: what is given is there, once, and can be taken.
+ */
+#include "support.h"
+
+#include <string.h>
+
+#include "atomic.h"
+#include "depot.h"
+
+enum { CAPACITY = 200, LIMIT = 7, UNCACHED = 4, FOR_CACHES = 12 };
+
+static char slots[CAPACITY];
+static struct cpi_depot *depot;
+static struct cpi_dealings mine; /* this thread's */
+static size_t magazines;         /* that there can be */
+
+static void make_depot(void)
+{
+    size_t stride = cpi_depot_stride(LIMIT);
+    size_t for_slots = cpi_depot_magazines(CAPACITY, LIMIT, UNCACHED);
+    struct cpi_extent first;
+    struct cpi_extent second;
+    char *memory;
+
+    magazines = for_slots + FOR_CACHES;
+    memory = support_lines(magazines * stride);
+    depot = support_lines(sizeof(*depot));
+    cpi_extent_init_committed(&first, memory, for_slots * stride);
+    cpi_extent_init_committed(&second, memory + for_slots * stride, FOR_CACHES * stride);
+    cpi_depot_init(depot, &first, &second, LIMIT, UNCACHED);
+    REQUIRE(cpi_depot_provide(depot, CAPACITY));
+    REQUIRE(cpi_depot_provide_caches(depot, FOR_CACHES));
+}
+
+static uint32_t named(const _Atomic uint32_t *word)
+{
+    return cpi_load(word, relaxed);
+}
+
+/* A magazine with `count` rounds, from `first` on. */
+static uint32_t filled(size_t first, uint32_t count)
+{
+    uint32_t node = cpi_depot_take_empty(depot, &mine);
+    struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);
+
+    REQUIRE_EQUAL(named(&mine.taking), node);
+    REQUIRE_EQUAL(cpi_magazine_count(magazine), 0);
+    for (uint32_t i = 0; i < count; i++)
+        magazine->rounds[i] = &slots[first + i];
+    cpi_magazine_set_count(magazine, count);
+    cpi_depot_taken(&mine);
+    return node;
+}
+
+static void give(uint32_t node)
+{
+    cpi_depot_gives(&mine, node);
+    cpi_depot_give(depot, &mine, node);
+    REQUIRE_EQUAL(named(&mine.giving), 0);
+    REQUIRE_EQUAL(named(&mine.taking), 0);
+}
+
+/* Rounds in the depot, as it says itself. */
+static size_t rounds(void)
+{
+    return cpi_depot_count_stocked(depot) * LIMIT + cpi_depot_remnant_rounds(depot);
+}
+
+/* Takes all slots out, and requires them to be the first `count`, each once. */
+static void require_slots(size_t count)
+{
+    bool seen[CAPACITY] = { false };
+    char *slot;
+
+    REQUIRE_EQUAL(rounds(), count);
+    for (size_t i = 0; i < count; i++) {
+        slot = cpi_depot_alloc_slot(depot, &mine);
+        REQUIRE(slot >= slots && slot < slots + count);
+        REQUIRE(!seen[slot - slots]);
+        seen[slot - slots] = true;
+        REQUIRE_EQUAL(rounds(), count - i - 1);
+    }
+    REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
+    REQUIRE_EQUAL(named(&mine.taking), 0);
+    REQUIRE_EQUAL(named(&mine.giving), 0);
+}
+
+START_TEST(take_from_new_depot_gives_empty_ones_only)
+{
+    bool seen[1000] = { false };
+
+    make_depot();
+    REQUIRE_EQUAL(cpi_depot_take_stocked(depot, &mine), 0);
+    REQUIRE_EQUAL(cpi_depot_take_remnant(depot, &mine), 0);
+    REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
+    REQUIRE_EQUAL(cpi_depot_made(depot), 0);
+    for (size_t i = 0; i < magazines; i++) {
+        uint32_t node = filled(0, 0);
+
+        REQUIRE(node >= 1 && node <= magazines && !seen[node]);
+        seen[node] = true;
+        REQUIRE(!cpi_depot_holds(depot, node));
+    }
+    REQUIRE_EQUAL(cpi_depot_made(depot), magazines);
+    /* More than the invariant provides for. */
+    REQUIRE_EQUAL(cpi_depot_take_empty(depot, &mine), 0);
+    REQUIRE(!cpi_depot_free_slot(depot, &mine, slots));
+}
+END_TEST
+
+START_TEST(give_full_is_stocked)
+{
+    uint32_t nodes[5];
+
+    make_depot();
+    for (size_t i = 0; i < 5; i++) {
+        nodes[i] = filled(i * LIMIT, LIMIT);
+        give(nodes[i]);
+        REQUIRE(cpi_depot_holds(depot, nodes[i]));
+        REQUIRE_EQUAL(cpi_depot_count_stocked(depot), i + 1);
+    }
+    for (size_t i = 5; i-- > 0;) {
+        REQUIRE_EQUAL(cpi_depot_take_stocked(depot, &mine), nodes[i]);
+        REQUIRE_EQUAL(named(&mine.taking), nodes[i]);
+        cpi_depot_taken(&mine);
+        REQUIRE(!cpi_depot_holds(depot, nodes[i]));
+        REQUIRE_EQUAL(cpi_magazine_count(cpi_depot_magazine(depot, nodes[i])), LIMIT);
+    }
+    for (size_t i = 0; i < 5; i++)
+        give(nodes[i]);
+    require_slots(5 * LIMIT);
+}
+END_TEST
+
+START_TEST(give_empty_is_taken_before_one_is_made)
+{
+    uint32_t node;
+
+    make_depot();
+    node = filled(0, 0);
+    give(node);
+    REQUIRE(cpi_depot_holds(depot, node));
+    REQUIRE_EQUAL(cpi_depot_count_stocked(depot), 0);
+    REQUIRE_EQUAL(filled(0, 0), node);
+    REQUIRE_EQUAL(cpi_depot_made(depot), 1);
+}
+END_TEST
+
+START_TEST(give_partial_is_the_remnant)
+{
+    uint32_t node;
+
+    make_depot();
+    node = filled(0, 3);
+    give(node);
+    REQUIRE_EQUAL(cpi_depot_remnant_rounds(depot), 3);
+    REQUIRE(cpi_depot_holds(depot, node));
+    REQUIRE_EQUAL(cpi_depot_take_remnant(depot, &mine), node);
+    REQUIRE_EQUAL(named(&mine.taking), node);
+    cpi_depot_taken(&mine);
+    REQUIRE_EQUAL(cpi_depot_remnant_rounds(depot), 0);
+    give(node);
+    require_slots(3);
+}
+END_TEST
+
+/* Whatever is in the two, what becomes of them is full, empty, or the one
+ * remnant. */
+START_TEST(give_two_partial_merges_them)
+{
+    for (uint32_t a = 1; a < LIMIT; a++)
+        for (uint32_t b = 1; b < LIMIT; b++) {
+            uint32_t first;
+            uint32_t second;
+
+            make_depot();
+            first = filled(0, a);
+            second = filled(a, b);
+            give(first);
+            give(second);
+            REQUIRE_EQUAL(cpi_depot_count_stocked(depot), (a + b) / LIMIT);
+            REQUIRE_EQUAL(cpi_depot_remnant_rounds(depot), (a + b) % LIMIT);
+            REQUIRE(cpi_depot_holds(depot, first) && cpi_depot_holds(depot, second));
+            require_slots(a + b);
+            REQUIRE_EQUAL(cpi_depot_made(depot), 2);
+        }
+}
+END_TEST
+
+START_TEST(free_slot_and_alloc_slot_balance)
+{
+    make_depot();
+    for (size_t count = 0; count <= CAPACITY; count += 19) {
+        for (size_t i = 0; i < count; i++) {
+            REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
+            REQUIRE_EQUAL(rounds(), i + 1);
+        }
+        require_slots(count);
+    }
+    REQUIRE(cpi_depot_made(depot) <= cpi_depot_magazines(CAPACITY, LIMIT, UNCACHED));
+}
+END_TEST
+
+START_TEST(dealings_account_for_the_stocked)
+{
+    uint64_t in;
+    uint64_t out;
+
+    make_depot();
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
+    for (size_t i = 0; i < 50; i++)
+        REQUIRE(cpi_depot_alloc_slot(depot, &mine) != NULL);
+    in = cpi_load(&mine.stocked_in, relaxed);
+    out = cpi_load(&mine.stocked_out, relaxed);
+    REQUIRE_EQUAL(in - out, cpi_depot_count_stocked(depot));
+    REQUIRE_EQUAL(cpi_load(&mine.retries, relaxed), 0);
+}
+END_TEST
+
+START_TEST(reset_forgets_all)
+{
+    make_depot();
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
+    cpi_depot_set_dry(depot, true);
+    cpi_depot_reset(depot);
+    REQUIRE_EQUAL(rounds(), 0);
+    REQUIRE_EQUAL(cpi_depot_made(depot), 0);
+    REQUIRE(!cpi_depot_is_dry(depot));
+    REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
+    for (size_t i = 0; i < magazines; i++)
+        REQUIRE(filled(0, 0) != 0);
+}
+END_TEST
+
+START_TEST(set_dry_is_remembered)
+{
+    make_depot();
+    REQUIRE(!cpi_depot_is_dry(depot));
+    cpi_depot_set_dry(depot, true);
+    REQUIRE(cpi_depot_is_dry(depot));
+    cpi_depot_set_dry(depot, false);
+    REQUIRE(!cpi_depot_is_dry(depot));
+}
+END_TEST
+
+START_TEST(magazine_move_keeps_every_round)
+{
+    for (uint32_t from_count = 0; from_count <= LIMIT; from_count++)
+        for (uint32_t to_count = 0; to_count <= LIMIT; to_count++) {
+            struct cpi_magazine *from;
+            struct cpi_magazine *to;
+            uint32_t sum = from_count + to_count;
+            bool seen[2 * LIMIT] = { false };
+
+            make_depot();
+            from = cpi_depot_magazine(depot, filled(0, from_count));
+            to = cpi_depot_magazine(depot, filled(from_count, to_count));
+            cpi_magazine_move(from, to, LIMIT);
+            REQUIRE_EQUAL(cpi_magazine_count(to), sum < LIMIT ? sum : LIMIT);
+            REQUIRE_EQUAL(cpi_magazine_count(from), sum < LIMIT ? 0 : sum - LIMIT);
+            for (uint32_t i = 0; i < cpi_magazine_count(from); i++)
+                seen[(char *)from->rounds[i] - slots] = true;
+            for (uint32_t i = 0; i < cpi_magazine_count(to); i++)
+                seen[(char *)to->rounds[i] - slots] = true;
+            for (uint32_t i = 0; i < sum; i++)
+                REQUIRE(seen[i]);
+        }
+}
+END_TEST
+
+/*
+ * ---- Several threads -----------------------------------------------------
+ */
+
+enum { THREADS = UNCACHED };
+
+/* One by one: never more than a slot in the hands of each. */
+static void *exchange_slots(void *unused)
+{
+    struct cpi_dealings own;
+
+    memset(&own, 0, sizeof(own));
+    for (size_t round = 0; round < SUPPORT_COUNT(100000, 5000); round++) {
+        char *slot = cpi_depot_alloc_slot(depot, &own);
+
+        /* Another thread may hold, for this moment, all that there is. */
+        if (slot == NULL)
+            continue;
+        REQUIRE(*slot == 0);
+        *slot = 1;
+        *slot = 0;
+        REQUIRE(cpi_depot_free_slot(depot, &own, slot));
+    }
+    return unused;
+}
+
+/* Whole magazines, full, empty and partly filled. */
+static void *exchange_magazines(void *unused)
+{
+    struct cpi_dealings own;
+    uint64_t state = (uintptr_t)&own | 1;
+
+    memset(&own, 0, sizeof(own));
+    for (size_t round = 0; round < SUPPORT_COUNT(100000, 5000); round++) {
+        uint32_t from = round % 2 == 0 ? cpi_depot_take_stocked(depot, &own)
+                                       : cpi_depot_take_remnant(depot, &own);
+        uint32_t to;
+
+        if (from == 0)
+            continue;
+        cpi_depot_taken(&own);
+        to = cpi_depot_take_empty(depot, &own);
+        cpi_depot_taken(&own);
+        cpi_magazine_move(cpi_depot_magazine(depot, from), cpi_depot_magazine(depot, to),
+                          (uint32_t)(support_random(&state) % (LIMIT + 1)));
+        cpi_depot_gives(&own, from);
+        cpi_depot_give(depot, &own, from);
+        cpi_depot_gives(&own, to);
+        cpi_depot_give(depot, &own, to);
+    }
+    return unused;
+}
+
+START_TEST(exchange_by_several_threads_keeps_every_slot)
+{
+    support_thread_t *const bodies[] = { exchange_slots, exchange_magazines };
+    pthread_t threads[THREADS];
+
+    make_depot();
+    memset(slots, 0, sizeof(slots));
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(bodies[_i == 2 ? i % 2 : _i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    require_slots(CAPACITY);
+    REQUIRE(cpi_depot_made(depot) <= magazines);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(take_from_new_depot_gives_empty_ones_only),
+        ONCE(give_full_is_stocked),
+        ONCE(give_empty_is_taken_before_one_is_made),
+        ONCE(give_partial_is_the_remnant),
+        ONCE(give_two_partial_merges_them),
+        ONCE(free_slot_and_alloc_slot_balance),
+        ONCE(dealings_account_for_the_stocked),
+        ONCE(reset_forgets_all),
+        ONCE(set_dry_is_remembered),
+        ONCE(magazine_move_keeps_every_round),
+        TIMES(exchange_by_several_threads_keeps_every_slot, 3),
+    };
+
+    return SUPPORT_RUN("depot", tests);
+}

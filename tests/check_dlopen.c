@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_dlopen.c - plug-ins that use the library: loaded, unloaded while threads
+ * that used them live on, and loaded again.
+ *
+ * Calls nothing of the library itself, so that it goes with the plug-in.
+ * MODULE_SHARED and MODULE_STATIC are the plug-ins' paths, LIBRARY that of the
+ * shared library.
+ */
+#include "support.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "module.h"
+
+enum { THREADS = 4 };
+
+static const char *const paths[] = { MODULE_SHARED, MODULE_STATIC };
+
+/* A plug-in while it is loaded. */
+struct module {
+    void *handle;
+    int (*open)(void);
+    size_t (*work)(size_t count);
+    size_t (*cached)(void);
+    int (*close)(void);
+};
+
+/* A function's address; ISO C knows no conversion from an object's. */
+static void find(void *handle, const char *name, void *function)
+{
+    void *address = dlsym(handle, name);
+
+    REQUIRE(address != NULL);
+    memcpy(function, &address, sizeof(address));
+}
+
+static struct module load(const char *path)
+{
+    struct module module;
+
+    module.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (module.handle == NULL)
+        support_fail(__FILE__, __LINE__, dlerror());
+    find(module.handle, "module_open", &module.open);
+    find(module.handle, "module_work", &module.work);
+    find(module.handle, "module_cached", &module.cached);
+    find(module.handle, "module_close", &module.close);
+    return module;
+}
+
+static void unload(struct module *module)
+{
+    REQUIRE_EQUAL(dlclose(module->handle), 0);
+}
+
+static void *work_and_end(void *module)
+{
+    REQUIRE_EQUAL(((struct module *)module)->work(200), 200);
+    return NULL;
+}
+
+START_TEST(unload_after_use_and_load_again_works)
+{
+    size_t space = 0;
+
+    for (size_t round = 0; round < SUPPORT_COUNT(50, 20); round++) {
+        struct module module = load(paths[_i]);
+
+        REQUIRE_EQUAL(module.open(), 0);
+        (void)work_and_end(&module);
+        support_in_thread(work_and_end, &module);
+        REQUIRE_EQUAL(module.close(), 0);
+        unload(&module);
+        if (round == 10)
+            space = support_address_space();
+    }
+    REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
+}
+END_TEST
+
+START_TEST(end_thread_while_loaded_returns_its_cache)
+{
+    struct module module = load(paths[_i]);
+
+    REQUIRE_EQUAL(module.open(), 0);
+    for (int i = 0; i < THREADS; i++)
+        support_in_thread(work_and_end, &module);
+    REQUIRE_EQUAL(module.cached(), 0);
+    REQUIRE_EQUAL(module.work(1000), 1000);
+    REQUIRE(module.cached() > 0);
+    REQUIRE_EQUAL(module.close(), 0);
+    unload(&module);
+}
+END_TEST
+
+/* Threads with a cache, waiting, while the plug-in goes. */
+struct crew {
+    struct module module;
+    struct support_door loaded;   /* they have used it */
+    struct support_door unloaded; /* it is gone, and perhaps here again */
+    bool again;                   /* they use it once more */
+};
+
+static void *outlive(void *argument)
+{
+    struct crew *crew = argument;
+
+    REQUIRE(crew->module.work(100) == 100);
+    support_door_wait(&crew->loaded);
+    support_door_wait(&crew->unloaded);
+    if (crew->again)
+        REQUIRE(crew->module.work(100) == 100);
+    return NULL;
+}
+
+/* What is done to the plug-in while the threads wait. */
+typedef void change_t(struct crew *crew, const char *path);
+
+static void unload_closed(struct crew *crew, const char *path)
+{
+    (void)path;
+    REQUIRE_EQUAL(crew->module.close(), 0);
+    unload(&crew->module);
+}
+
+static void unload_open(struct crew *crew, const char *path)
+{
+    (void)path;
+    unload(&crew->module);
+}
+
+static void reload(struct crew *crew, const char *path)
+{
+    unload_closed(crew, path);
+    crew->module = load(path);
+    REQUIRE_EQUAL(crew->module.open(), 0);
+    crew->again = true;
+}
+
+static void require_outlived(const char *path, change_t *change)
+{
+    struct crew crew;
+    pthread_t threads[THREADS];
+
+    crew.module = load(path);
+    crew.again = false;
+    support_door_init(&crew.loaded);
+    support_door_init(&crew.unloaded);
+    REQUIRE_EQUAL(crew.module.open(), 0);
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(outlive, &crew);
+    support_door_await(&crew.loaded, THREADS);
+    support_door_open(&crew.loaded);
+    support_door_await(&crew.unloaded, THREADS);
+    change(&crew, path);
+    support_door_open(&crew.unloaded);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    if (crew.again) {
+        REQUIRE_EQUAL(crew.module.cached(), 0);
+        REQUIRE_EQUAL(crew.module.close(), 0);
+        unload(&crew.module);
+    }
+}
+
+START_TEST(end_thread_after_unload_does_no_harm)
+{
+    for (int round = 0; round < 10; round++)
+        require_outlived(paths[_i], unload_closed);
+}
+END_TEST
+
+/* The pool is never destroyed; its memory is lost, as that of any allocator. */
+START_TEST(end_thread_after_unload_with_pool_left_does_no_harm)
+{
+    for (int round = 0; round < 10; round++)
+        require_outlived(paths[_i], unload_open);
+}
+END_TEST
+
+START_TEST(use_by_old_thread_after_load_again_works)
+{
+    for (int round = 0; round < 10; round++)
+        require_outlived(paths[_i], reload);
+}
+END_TEST
+
+static void do_nothing(void *unused)
+{
+    (void)unused;
+}
+
+static void load_in_child(void *path)
+{
+    struct module module = load(path);
+
+    REQUIRE_EQUAL(module.open(), 0);
+    REQUIRE_EQUAL(module.work(1000), 1000);
+    REQUIRE_EQUAL(module.close(), 0);
+    unload(&module);
+}
+
+/* No fork handler of what was unloaded is left. */
+START_TEST(fork_after_unload_does_no_harm)
+{
+    for (int round = 0; round < 5; round++) {
+        load_in_child((void *)(uintptr_t)paths[_i]);
+        support_in_child(do_nothing, NULL);
+        support_in_child(load_in_child, (void *)(uintptr_t)paths[_i]);
+    }
+}
+END_TEST
+
+static void work_in_child(void *argument)
+{
+    struct module *module = argument;
+
+    REQUIRE_EQUAL(module->work(1000), 1000);
+    REQUIRE_EQUAL(module->close(), 0);
+    unload(module);
+}
+
+START_TEST(fork_while_loaded_child_works_and_unloads)
+{
+    struct module module = load(paths[_i]);
+
+    REQUIRE_EQUAL(module.open(), 0);
+    (void)work_and_end(&module);
+    support_in_child(work_in_child, &module);
+    (void)work_and_end(&module);
+    REQUIRE_EQUAL(module.close(), 0);
+    unload(&module);
+}
+END_TEST
+
+static void exit_while_loaded(void *path)
+{
+    struct module module = load(path);
+
+    REQUIRE_EQUAL(module.open(), 0);
+    (void)work_and_end(&module);
+    support_in_thread(work_and_end, &module);
+    exit(EXIT_SUCCESS);
+}
+
+START_TEST(exit_while_loaded_does_no_harm)
+{
+    support_in_child(exit_while_loaded, (void *)(uintptr_t)paths[_i]);
+}
+END_TEST
+
+/* The two plug-ins have a library each, with threads and pools of its own. */
+START_TEST(load_both_at_once_keeps_them_apart)
+{
+    struct module shared = load(MODULE_SHARED);
+    struct module inside = load(MODULE_STATIC);
+
+    for (int round = 0; round < 3; round++) {
+        REQUIRE_EQUAL(shared.open(), 0);
+        REQUIRE_EQUAL(inside.open(), 0);
+        REQUIRE_EQUAL(shared.work(1000), 1000);
+        REQUIRE_EQUAL(inside.cached(), 0);
+        REQUIRE_EQUAL(inside.work(1000), 1000);
+        support_in_thread(work_and_end, &shared);
+        support_in_thread(work_and_end, &inside);
+        REQUIRE_EQUAL(shared.close(), 0);
+        REQUIRE_EQUAL(inside.work(1000), 1000);
+        REQUIRE_EQUAL(inside.close(), 0);
+    }
+    unload(&shared);
+    REQUIRE_EQUAL(inside.open(), 0);
+    REQUIRE_EQUAL(inside.work(1000), 1000);
+    REQUIRE_EQUAL(inside.close(), 0);
+    unload(&inside);
+}
+END_TEST
+
+/* As a program in another language finds it: by name, the inline functions
+ * too. */
+START_TEST(dlsym_finds_functions_to_call)
+{
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    int (*create)(cpool_t **, const cpool_config_t *);
+    int (*destroy)(cpool_t *);
+    void *(*alloc)(cpool_t *);
+    void (*give)(cpool_t *, void *);
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *pool;
+
+    REQUIRE(library != NULL);
+    find(library, "cpool_create", &create);
+    find(library, "cpool_destroy", &destroy);
+    find(library, "cpool_alloc", &alloc);
+    find(library, "cpool_free", &give);
+    config.slot_size = 10;
+    config.capacity = 300;
+    REQUIRE_EQUAL(create(&pool, &config), 0);
+    for (int i = 0; i < 300; i++)
+        REQUIRE(alloc(pool) != NULL);
+    REQUIRE(alloc(pool) == NULL);
+    give(pool, NULL);
+    REQUIRE_EQUAL(destroy(pool), 300);
+    REQUIRE_EQUAL(dlclose(library), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(unload_after_use_and_load_again_works, 2),
+        TIMES(end_thread_while_loaded_returns_its_cache, 2),
+        TIMES(end_thread_after_unload_does_no_harm, 2),
+        TIMES(end_thread_after_unload_with_pool_left_does_no_harm, 2),
+        TIMES(use_by_old_thread_after_load_again_works, 2),
+        TIMES(fork_after_unload_does_no_harm, 2),
+        TIMES(fork_while_loaded_child_works_and_unloads, 2),
+        TIMES(exit_while_loaded_does_no_harm, 2),
+        ONCE(load_both_at_once_keeps_them_apart),
+        ONCE(dlsym_finds_functions_to_call),
+    };
+
+    if (access(MODULE_SHARED, R_OK) != 0 || access(LIBRARY, R_OK) != 0) {
+        puts("left out: without shared libraries there are no plug-ins");
+        return 77;
+    }
+    return SUPPORT_RUN("dlopen", tests);
+}

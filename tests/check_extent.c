@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_extent.c - memory from the system (lib/os.h), and ranges of it that
+ * become usable from their start upwards (lib/extent.h).
+ */
+#include "support.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "extent.h"
+#include "os.h"
+
+#define MIB ((size_t)1024 * 1024)
+
+enum { SIZE_MIB = 256 };
+
+static struct cpi_extent make_extent(void)
+{
+    struct cpi_extent extent;
+    void *base = cpi_os_reserve(SIZE_MIB * MIB);
+
+    REQUIRE(base != NULL);
+    cpi_extent_init(&extent, base, SIZE_MIB * MIB, cpi_os_page_size());
+    return extent;
+}
+
+static size_t committed(const struct cpi_extent *extent)
+{
+    return atomic_load_explicit(&extent->committed, memory_order_acquire);
+}
+
+START_TEST(map_and_reserve_give_zeroed_pages)
+{
+    size_t page = cpi_os_page_size();
+    unsigned char *mapped = cpi_os_map(3 * page);
+    unsigned char *reserved = cpi_os_reserve(3 * page);
+
+    REQUIRE((uintptr_t)mapped % page == 0 && (uintptr_t)reserved % page == 0);
+    REQUIRE(cpi_os_commit(reserved + page, page));
+    REQUIRE(cpi_os_commit(reserved + page, page));
+    for (size_t i = 0; i < page; i++)
+        REQUIRE(mapped[i] == 0 && reserved[page + i] == 0);
+    memset(mapped, 1, 3 * page);
+    memset(reserved + page, 1, page);
+    REQUIRE(cpi_os_commit(reserved, 3 * page));
+    REQUIRE(reserved[page] == 1 && reserved[0] == 0);
+    cpi_os_release(mapped, 3 * page);
+    cpi_os_release(reserved, 3 * page);
+    REQUIRE(cpi_os_reserve(SIZE_MAX / 2 / page * page) == NULL);
+}
+END_TEST
+
+START_TEST(reach_makes_memory_usable_step_by_step)
+{
+    struct cpi_extent extent = make_extent();
+    size_t page = cpi_os_page_size();
+    size_t before = 0;
+    size_t steps = 0;
+
+    REQUIRE_EQUAL(committed(&extent), 0);
+    REQUIRE(cpi_extent_reach(&extent, 0));
+    REQUIRE_EQUAL(committed(&extent), 0);
+    for (size_t bytes = 1; bytes <= extent.size; bytes += page) {
+        REQUIRE(cpi_extent_reach(&extent, bytes));
+        REQUIRE(committed(&extent) >= bytes);
+        REQUIRE(committed(&extent) <= extent.size);
+        REQUIRE_EQUAL(committed(&extent) % page, 0);
+        if (committed(&extent) != before) {
+            steps++;
+            before = committed(&extent);
+            extent.base[before - 1] = 1;
+        }
+        extent.base[bytes - 1] = 1;
+    }
+    REQUIRE(steps < 30);
+    REQUIRE(cpi_extent_reach(&extent, extent.size));
+    REQUIRE_EQUAL(committed(&extent), extent.size);
+    cpi_os_release(extent.base, extent.size);
+}
+END_TEST
+
+START_TEST(reach_far_at_once_is_one_step)
+{
+    struct cpi_extent extent = make_extent();
+
+    REQUIRE(cpi_extent_reach(&extent, 200 * MIB + 1));
+    REQUIRE(committed(&extent) >= 200 * MIB + 1);
+    extent.base[200 * MIB] = 1;
+    cpi_os_release(extent.base, extent.size);
+}
+END_TEST
+
+START_TEST(init_committed_is_usable_at_once)
+{
+    static char memory[1000];
+    struct cpi_extent extent;
+    struct cpi_extent copy;
+
+    cpi_extent_init_committed(&extent, memory, sizeof(memory));
+    REQUIRE(cpi_extent_reach(&extent, sizeof(memory)));
+    REQUIRE_EQUAL(committed(&extent), sizeof(memory));
+    cpi_extent_copy(&copy, &extent);
+    REQUIRE(copy.base == memory);
+    REQUIRE_EQUAL(copy.size, sizeof(memory));
+    REQUIRE_EQUAL(committed(&copy), sizeof(memory));
+}
+END_TEST
+
+static void reach_under_limit(void *unused)
+{
+    struct cpi_extent extent = make_extent();
+    struct rlimit limit;
+    size_t before;
+
+    (void)unused;
+    REQUIRE(cpi_extent_reach(&extent, MIB));
+    REQUIRE_EQUAL(getrlimit(RLIMIT_DATA, &limit), 0);
+    limit.rlim_cur = 100 * MIB;
+    REQUIRE_EQUAL(setrlimit(RLIMIT_DATA, &limit), 0);
+    before = committed(&extent);
+    REQUIRE(!cpi_extent_reach(&extent, 200 * MIB));
+    REQUIRE_EQUAL(committed(&extent), before);
+    /* Less generous steps when the generous one is refused. */
+    for (size_t bytes = MIB; bytes <= 64 * MIB; bytes += MIB)
+        REQUIRE(cpi_extent_reach(&extent, bytes));
+    extent.base[64 * MIB - 1] = 1;
+}
+
+START_TEST(reach_refused_changes_nothing)
+{
+    if (!SUPPORT_SANITIZED)
+        support_in_child(reach_under_limit, NULL);
+}
+END_TEST
+
+enum { THREADS = 4 };
+
+struct climb {
+    struct cpi_extent extent;
+    pthread_barrier_t barrier;
+};
+
+/* All reach the same places at the same time, and write what they reached. */
+static void *climb_together(void *argument)
+{
+    struct climb *climb = argument;
+
+    pthread_barrier_wait(&climb->barrier);
+    for (size_t bytes = 4096; bytes <= 64 * MIB; bytes += 4096 * 13) {
+        REQUIRE(cpi_extent_reach(&climb->extent, bytes));
+        atomic_fetch_add_explicit((_Atomic unsigned char *)(void *)&climb->extent.base[bytes - 1],
+                                  1, memory_order_relaxed);
+    }
+    return NULL;
+}
+
+START_TEST(reach_by_several_threads_never_shrinks)
+{
+    for (size_t round = 0; round < SUPPORT_COUNT(20, 5); round++) {
+        struct climb climb;
+        pthread_t threads[THREADS];
+
+        climb.extent = make_extent();
+        REQUIRE_EQUAL(pthread_barrier_init(&climb.barrier, NULL, THREADS), 0);
+        for (int i = 0; i < THREADS; i++)
+            threads[i] = support_start(climb_together, &climb);
+        for (int i = 0; i < THREADS; i++)
+            support_join(threads[i]);
+        for (size_t bytes = 4096; bytes <= 64 * MIB; bytes += 4096 * 13)
+            REQUIRE(climb.extent.base[bytes - 1] == THREADS);
+        cpi_os_release(climb.extent.base, climb.extent.size);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(map_and_reserve_give_zeroed_pages),
+        ONCE(reach_makes_memory_usable_step_by_step),
+        ONCE(reach_far_at_once_is_one_step),
+        ONCE(init_committed_is_usable_at_once),
+        ONCE(reach_refused_changes_nothing),
+        ONCE(reach_by_several_threads_never_shrinks),
+    };
+
+    return SUPPORT_RUN("extent", tests);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_faults.c - the system refuses: every call in turn, or every call from
+ * some point on, or all memory beyond a limit.  Afterwards the pool is whole.
+ *
+ * Includes growth.h and the system's.  The five calls that the library makes are
+ * defined here, in place of the C library's.
+ */
+#include "growth.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+
+/* Sanitizers have their own in that place already. */
+#if defined(SYS_mmap) && defined(SYS_mincore) && !SUPPORT_SANITIZED
+#define CAN_REFUSE 1
+#else
+#define CAN_REFUSE 0
+#endif
+
+/*
+ * ---- Refusing ------------------------------------------------------------
+ */
+
+/* What a child tells its parent, too. */
+struct refusal {
+    _Atomic size_t calls;   /* since it was armed */
+    _Atomic size_t refused; /* of them */
+    size_t at;              /* the call to refuse, from 1; 0: none */
+    bool lasting;           /* and all that follow */
+};
+
+static struct refusal *refusal; /* shared with children */
+
+static void arm(size_t at, bool lasting)
+{
+    /* relaxed, here and below: each counts by itself. */
+    atomic_store_explicit(&refusal->calls, 0, memory_order_relaxed);
+    atomic_store_explicit(&refusal->refused, 0, memory_order_relaxed);
+    refusal->lasting = lasting;
+    refusal->at = at;
+}
+
+static void disarm(void)
+{
+    refusal->at = 0;
+}
+
+#if CAN_REFUSE
+
+static bool is_refused(void)
+{
+    size_t call;
+
+    if (refusal == NULL || refusal->at == 0)
+        return false;
+    call = atomic_fetch_add_explicit(&refusal->calls, 1, memory_order_relaxed) + 1;
+    if (call != refusal->at && !(refusal->lasting && call > refusal->at))
+        return false;
+    atomic_fetch_add_explicit(&refusal->refused, 1, memory_order_relaxed);
+    errno = ENOMEM;
+    return true;
+}
+
+void *mmap(void *address, size_t size, int protection, int flags, int file, off_t offset)
+{
+    if (is_refused())
+        return MAP_FAILED;
+    return (void *)syscall(SYS_mmap, address, size, protection, flags, file, offset);
+}
+
+int munmap(void *address, size_t size)
+{
+    return is_refused() ? -1 : (int)syscall(SYS_munmap, address, size);
+}
+
+int mprotect(void *address, size_t size, int protection)
+{
+    return is_refused() ? -1 : (int)syscall(SYS_mprotect, address, size, protection);
+}
+
+int madvise(void *address, size_t size, int advice)
+{
+    return is_refused() ? -1 : (int)syscall(SYS_madvise, address, size, advice);
+}
+
+int mincore(void *address, size_t size, unsigned char *states)
+{
+    return is_refused() ? -1 : (int)syscall(SYS_mincore, address, size, states);
+}
+
+#endif
+
+/*
+ * ---- A pool's life -------------------------------------------------------
+ */
+
+enum { SLOT_SIZE = 256, CAPACITY = 3000, MAX_CAPACITY = 9000 };
+
+static const unsigned kinds[] = {
+    0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_CHECKED | CPOOL_EXACT, CPOOL_AUTO_TRIM,
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+struct life {
+    unsigned flags;
+    size_t max_capacity;
+};
+
+static void work_elsewhere(void *argument)
+{
+    struct hold *hold = argument;
+
+    hold_take(hold, 1000);
+    hold_verify(hold);
+    hold_free_all(hold);
+}
+
+static void free_some(struct hold *hold, uint64_t *random, size_t n)
+{
+    while (n-- > 0 && hold->count > 0)
+        hold_free_one(hold, support_random(random) % hold->count);
+}
+
+/* All that makes system calls, and what lies between. */
+static void use(cpool_t *pool, struct hold *hold, struct hold *elsewhere, struct worker *worker)
+{
+    uint64_t random = 3;
+    int code;
+
+    hold_take(hold, 2000);
+    worker_do(worker, work_elsewhere, elsewhere);
+    free_some(hold, &random, hold->count * 9 / 10);
+    cpool_trim(pool);
+    hold_verify(hold);
+    cpool_grow(pool, 500);
+    hold_take(hold, SIZE_MAX);
+    free_some(hold, &random, hold->count / 2);
+    cpool_shrink(pool, 1000);
+    hold_verify(hold);
+    code = cpool_reserve(pool, 100);
+    REQUIRE(code == 0 || code == CPOOL_ENOMEM || code == CPOOL_EDRY);
+    hold_take(hold, 1500);
+    worker_do(worker, work_elsewhere, elsewhere);
+    cpool_flush(pool);
+    hold_verify(hold);
+}
+
+/* With memory again: nothing is lost, and everything can be had. */
+static void require_whole(cpool_t *pool, struct hold *hold, const struct life *life)
+{
+    cpool_stats_t stats = support_stats(pool);
+    size_t most = life->max_capacity != 0 ? life->max_capacity : stats.capacity;
+
+    REQUIRE_EQUAL(stats.live, hold->count);
+    REQUIRE_EQUAL(stats.live + stats.in_depot + stats.in_caches + stats.fresh,
+                  stats.capacity + stats.slack);
+    hold_take(hold, SIZE_MAX);
+    REQUIRE(hold->count >= most);
+    hold_free_all(hold);
+    cpool_grow(pool, SIZE_MAX);
+    REQUIRE_EQUAL(support_stats(pool).capacity, support_stats(pool).max_capacity);
+    REQUIRE_EQUAL(cpool_reserve(pool, support_stats(pool).max_capacity), 0);
+    cpool_trim(pool);
+    support_require_live(pool, 0);
+}
+
+static void live(void *argument)
+{
+    const struct life *life = argument;
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+    struct worker *worker = worker_start();
+    size_t at = refusal->at;
+    struct hold elsewhere;
+    struct hold hold;
+    cpool_t *pool;
+    int code;
+
+    config.flags = life->flags;
+    config.max_capacity = life->max_capacity;
+    arm(at, refusal->lasting);
+    code = cpool_create(&pool, &config);
+    if (code != 0) {
+        REQUIRE_EQUAL(code, CPOOL_ENOMEM);
+        REQUIRE(pool == NULL);
+        disarm();
+        worker_stop(worker);
+        return;
+    }
+    hold_init(&hold, pool);
+    hold_init(&elsewhere, pool);
+    use(pool, &hold, &elsewhere, worker);
+    disarm();
+    require_whole(pool, &hold, life);
+    worker_stop(worker);
+    hold_fini(&elsewhere);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+
+/* Until a life has made fewer calls than it would take to be refused one. */
+static void refuse_each_in_turn(struct life *life, bool lasting)
+{
+    size_t at = 0;
+
+    do {
+        arm(++at, lasting);
+        support_in_child(live, life);
+    } while (atomic_load_explicit(&refusal->refused, memory_order_relaxed) > 0);
+    REQUIRE(at > 10); /* there were calls to refuse */
+    disarm();
+}
+
+static void refusals_init(void)
+{
+    refusal = mmap(NULL, sizeof(*refusal), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                   -1, 0);
+    REQUIRE(refusal != MAP_FAILED);
+}
+
+START_TEST(refusal_of_any_one_call_leaves_pool_whole)
+{
+    struct life life = { kinds[_i % KINDS], _i < KINDS ? 0 : MAX_CAPACITY };
+
+    if (!CAN_REFUSE)
+        return;
+    refusals_init();
+    refuse_each_in_turn(&life, false);
+}
+END_TEST
+
+START_TEST(refusal_of_all_calls_from_any_one_on_leaves_pool_whole)
+{
+    struct life life = { kinds[_i % KINDS], _i < KINDS ? 0 : MAX_CAPACITY };
+
+    if (!CAN_REFUSE)
+        return;
+    refusals_init();
+    refuse_each_in_turn(&life, true);
+}
+END_TEST
+
+/* Nothing can be done about it, and nobody is the worse. */
+static void destroy_refused(void *argument)
+{
+    cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
+
+    (void)argument;
+    support_require_obtainable(pool, 0);
+    arm(1, true);
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+    disarm();
+    pool = support_create_plain(SLOT_SIZE, CAPACITY);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+START_TEST(refusal_to_unmap_on_destroy_is_endured)
+{
+    if (!CAN_REFUSE)
+        return;
+    refusals_init();
+    support_in_child(destroy_refused, NULL);
+    REQUIRE(atomic_load_explicit(&refusal->refused, memory_order_relaxed) > 0);
+}
+END_TEST
+
+/*
+ * ---- Limits --------------------------------------------------------------
+ */
+
+static void set_limit(int resource, rlim_t bytes)
+{
+    struct rlimit limit;
+
+    REQUIRE_EQUAL(getrlimit(resource, &limit), 0);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    REQUIRE_EQUAL(setrlimit(resource, &limit), 0);
+}
+
+/* A pool as large as this reserves more than a small machine has. */
+static cpool_t *create_huge(unsigned flags)
+{
+    cpool_config_t config = support_config(64, (size_t)1 << 20);
+
+    config.flags = flags;
+    config.max_capacity = (size_t)1 << 30;
+    return support_create(&config);
+}
+
+/* No address space is left beside what was reserved: the pool goes on. */
+static void live_without_address_space(void *argument)
+{
+    cpool_t *pool = create_huge(*(const unsigned *)argument);
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, 1000), 1000);
+    support_limit_address_space(0);
+    REQUIRE_EQUAL(hold_take(&hold, 50000), 50000);
+    hold_free(&hold, 25000);
+    REQUIRE_EQUAL(cpool_reserve(pool, 100), CPOOL_ENOMEM);
+    REQUIRE_EQUAL(cpool_trim(pool), 0);
+    hold_verify(&hold);
+    support_require_live(pool, hold.count);
+    REQUIRE_EQUAL(hold_take(&hold, 25000), 25000);
+    set_limit(RLIMIT_AS, RLIM_INFINITY);
+    hold_free_all(&hold);
+    REQUIRE_EQUAL(cpool_reserve(pool, 100), 0);
+    REQUIRE(cpool_trim(pool) > 0 || (*(const unsigned *)argument & CPOOL_CHECKED) != 0);
+    support_require_live(pool, 0);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+
+START_TEST(huge_pool_without_address_space_goes_on)
+{
+    unsigned flags = kinds[_i];
+
+    if (!SUPPORT_SANITIZED)
+        support_in_child(live_without_address_space, &flags);
+}
+END_TEST
+
+/* The system commits no more: NULL, until it does again. */
+static void live_without_memory(void *argument)
+{
+    cpool_t *pool = create_huge(*(const unsigned *)argument);
+    size_t taken = 0;
+    void *first = cpool_alloc(pool);
+    size_t before;
+
+    REQUIRE(first != NULL);
+    set_limit(RLIMIT_DATA, (rlim_t)256 * 1024 * 1024);
+    while (cpool_alloc(pool) != NULL)
+        taken++;
+    REQUIRE(taken > 1000 && taken < 256u * 1024 * 1024 / 64);
+    REQUIRE_EQUAL(support_stats(pool).live, taken + 1);
+    cpool_free(pool, first);
+    REQUIRE(cpool_alloc(pool) == first);
+    before = taken;
+    set_limit(RLIMIT_DATA, RLIM_INFINITY);
+    while (taken < before + 100000 && cpool_alloc(pool) != NULL)
+        taken++;
+    REQUIRE_EQUAL(taken, before + 100000);
+    REQUIRE_EQUAL(cpool_reset(pool), taken + 1);
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+
+START_TEST(huge_pool_without_memory_is_dry_until_there_is_some)
+{
+    unsigned flags = kinds[_i];
+
+    if (!SUPPORT_SANITIZED)
+        support_in_child(live_without_memory, &flags);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(refusal_of_any_one_call_leaves_pool_whole, 2 * KINDS),
+        TIMES(refusal_of_all_calls_from_any_one_on_leaves_pool_whole, 2 * KINDS),
+        ONCE(refusal_to_unmap_on_destroy_is_endured),
+        TIMES(huge_pool_without_address_space_goes_on, KINDS),
+        TIMES(huge_pool_without_memory_is_dry_until_there_is_some, KINDS),
+    };
+
+    return SUPPORT_RUN("faults", tests);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_guard.c - checked pools: bytes overwritten before and after a slot are
+ * found when it or its neighbour is freed or allocated, and when the pool is
+ * reset; the slot itself is the user's.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <string.h>
+
+enum { CAPACITY = 200 };
+
+static cpool_t *make_checked(size_t slot_size, size_t align)
+{
+    cpool_config_t config = support_config(slot_size, CAPACITY);
+
+    config.slot_align = align;
+    config.flags = CPOOL_CHECKED;
+    support_capture_reports();
+    return support_create(&config);
+}
+
+static const struct shape {
+    size_t size;
+    size_t align;
+} shapes[] = { { 1, 0 }, { 3, 0 }, { 7, 0 }, { 8, 0 },   { 24, 0 },  { 24, 16 },
+               { 40, 64 }, { 100, 128 }, { 333, 0 }, { 9, 4096 } };
+
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+
+/* Bytes on each side of a slot where a write must be found. */
+enum { REACH = 8 };
+
+static cpool_t *make_full(int shape, unsigned char **slots)
+{
+    cpool_t *pool = make_checked(shapes[shape].size, shapes[shape].align);
+
+    for (size_t i = 0; i < CAPACITY; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(slots[i] == (unsigned char *)cpool_at(pool, i));
+        memset(slots[i], (int)i, shapes[shape].size);
+    }
+    REQUIRE_NO_REPORT();
+    return pool;
+}
+
+/* Changes one byte; whatever it was before, it is another one after. */
+static void damage(unsigned char *byte)
+{
+    *byte ^= 0x5A;
+}
+
+/* The free is refused and reported; the slot is live, and can be freed then. */
+static void require_found_once(cpool_t *pool, unsigned char *slot)
+{
+    size_t live = support_stats(pool).live;
+    struct support_report report;
+
+    cpool_free(pool, slot);
+    report = REQUIRE_REPORT(CPOOL_EGUARD);
+    REQUIRE(report.address == slot && report.slot == slot);
+    REQUIRE(report.site != NULL);
+    REQUIRE_EQUAL(support_stats(pool).live, live);
+    cpool_free(pool, slot);
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(support_stats(pool).live, live - 1);
+}
+
+START_TEST(free_after_write_past_end_reported)
+{
+    unsigned char *slots[CAPACITY];
+    cpool_t *pool = make_full(_i, slots);
+
+    for (size_t i = 0; i < CAPACITY; i++) {
+        damage(slots[i] + shapes[_i].size + i % REACH);
+        require_found_once(pool, slots[i]);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(free_after_write_before_start_reported)
+{
+    unsigned char *slots[CAPACITY];
+    cpool_t *pool = make_full(_i, slots);
+
+    for (size_t i = 0; i < CAPACITY; i++) {
+        damage(slots[i] - 1 - i % REACH);
+        require_found_once(pool, slots[i]);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(free_of_neighbour_finds_the_damage)
+{
+    unsigned char *slots[CAPACITY];
+    cpool_t *pool = make_full(_i, slots);
+
+    for (size_t i = 0; i + 4 < CAPACITY; i += 4) {
+        damage(slots[i] + shapes[_i].size);
+        require_found_once(pool, slots[i + 1]);
+        damage(slots[i + 3] - 1);
+        require_found_once(pool, slots[i + 2]);
+    }
+    REQUIRE_EQUAL(cpool_reset(pool), CAPACITY / 2 + 2);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(alloc_after_damage_while_free_reported)
+{
+    cpool_t *pool = make_checked(24, 0);
+    unsigned char *slot = cpool_alloc(pool);
+
+    cpool_free(pool, slot);
+    damage(slot + 24);
+    REQUIRE(cpool_alloc(pool) == (void *)slot);
+    (void)REQUIRE_REPORT(CPOOL_EGUARD);
+    cpool_free(pool, slot);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(reset_finds_every_damaged_guard)
+{
+    unsigned char *slots[CAPACITY];
+    cpool_t *pool = make_full(_i, slots);
+
+    damage(slots[0] - 1);
+    for (size_t i = 10; i < CAPACITY; i += 10)
+        damage(slots[i] + shapes[_i].size);
+    REQUIRE_EQUAL(cpool_reset(pool), CAPACITY);
+    REQUIRE_EQUAL(support_take_reports(NULL), 1 + (CAPACITY - 1) / 10);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(cpool_reset(pool), 0);
+    support_require_obtainable(pool, 0);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Every byte of a slot is the user's: writing all of them damages nothing, and
+ * the library writes none of them. */
+START_TEST(free_after_writing_all_of_slot_accepted)
+{
+    unsigned char *slots[CAPACITY];
+    cpool_t *pool = make_full(_i, slots);
+
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < CAPACITY; i++)
+            cpool_free(pool, slots[i]);
+        for (size_t i = 0; i < CAPACITY; i++) {
+            slots[i] = round % 2 == 0 ? cpool_calloc(pool) : cpool_alloc(pool);
+            REQUIRE(slots[i] != NULL);
+            REQUIRE(round % 2 != 0 || slots[i][shapes[_i].size - 1] == 0);
+            memset(slots[i], (int)i, shapes[_i].size);
+        }
+    }
+    for (size_t i = 0; i < CAPACITY; i++)
+        for (size_t byte = 0; byte < shapes[_i].size; byte++)
+            REQUIRE(slots[i][byte] == (unsigned char)i);
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(cpool_reset(pool), CAPACITY);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(free_after_write_past_end_reported, SHAPES),
+        TIMES(free_after_write_before_start_reported, SHAPES),
+        TIMES(free_of_neighbour_finds_the_damage, SHAPES),
+        ONCE(alloc_after_damage_while_free_reported),
+        TIMES(reset_finds_every_damaged_guard, SHAPES),
+        TIMES(free_after_writing_all_of_slot_accepted, SHAPES),
+    };
+
+    return SUPPORT_RUN("guard", tests);
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_handles.c - explicit caches: the thread's own, those that belong to
+ * whoever holds the handle, and flushing.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <string.h>
+
+enum { CAPACITY = 1000 };
+
+static cpool_t *pool;
+
+static void make_pool(size_t thread_caches)
+{
+    cpool_config_t config = support_config(32, CAPACITY);
+
+    config.thread_caches = thread_caches;
+    pool = support_create(&config);
+}
+
+static cpool_cache_t *make_cache(void)
+{
+    cpool_cache_t *cache = NULL;
+
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    REQUIRE(cache != NULL);
+    return cache;
+}
+
+/*
+ * ---- The thread's own ----------------------------------------------------
+ */
+
+START_TEST(cache_asked_twice_is_the_same)
+{
+    cpool_cache_t *cache;
+
+    make_pool(0);
+    cache = cpool_cache(pool);
+    REQUIRE(cache != NULL);
+    REQUIRE(cpool_cache(pool) == cache);
+    cpool_free(pool, cpool_alloc(pool));
+    REQUIRE(cpool_cache(pool) == cache);
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(cache_of_thread_shares_slots_with_implicit_calls)
+{
+    cpool_cache_t *cache;
+    void *a;
+    void *b;
+
+    make_pool(0);
+    cache = cpool_cache(pool);
+    a = cpool_cache_alloc(cache);
+    b = cpool_alloc(pool);
+    REQUIRE(cpool_owns(pool, a) && cpool_owns(pool, b) && a != b);
+    cpool_free(pool, a);
+    REQUIRE(cpool_cache_alloc(cache) == a);
+    cpool_cache_free(cache, b);
+    REQUIRE(cpool_alloc(pool) == b);
+    support_require_live(pool, 2);
+    cpool_cache_free(cache, NULL);
+    support_require_live(pool, 2);
+    REQUIRE_EQUAL(cpool_destroy(pool), 2);
+}
+END_TEST
+
+START_TEST(cache_alloc_gives_all_then_none)
+{
+    cpool_cache_t *cache;
+    void *slots[CAPACITY];
+
+    make_pool(0);
+    cache = _i == 0 ? cpool_cache(pool) : make_cache();
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < CAPACITY; i++) {
+            slots[i] = cpool_cache_alloc(cache);
+            REQUIRE(cpool_owns(pool, slots[i]));
+        }
+        REQUIRE(cpool_cache_alloc(cache) == NULL);
+        REQUIRE(cpool_alloc(pool) == NULL);
+        support_require_live(pool, CAPACITY);
+        for (size_t i = 0; i < CAPACITY; i++)
+            cpool_cache_free(cache, slots[i]);
+        support_require_live(pool, 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void *require_other_cache(void *mine)
+{
+    cpool_cache_t *cache = cpool_cache(pool);
+
+    REQUIRE(cache != NULL);
+    REQUIRE(cache != mine);
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 2);
+    return NULL;
+}
+
+START_TEST(cache_of_another_thread_is_another)
+{
+    make_pool(0);
+    support_in_thread(require_other_cache, cpool_cache(pool));
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void *work_without_cache(void *unused)
+{
+    void *slots[100];
+
+    REQUIRE(cpool_cache(pool) == NULL);
+    for (int i = 0; i < 100; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(cpool_owns(pool, slots[i]));
+    }
+    for (int i = 0; i < 100; i++)
+        cpool_free(pool, slots[i]);
+    REQUIRE(cpool_cache(pool) == NULL);
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
+    return unused;
+}
+
+START_TEST(cache_when_all_taken_is_null_and_alloc_works)
+{
+    cpool_cache_t *cache = (cpool_cache_t *)(void *)&pool;
+    void *slot;
+
+    make_pool(1);
+    slot = cpool_alloc(pool);
+    REQUIRE(cpool_cache(pool) != NULL);
+    support_in_thread(work_without_cache, NULL);
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), CPOOL_ENOMEM);
+    REQUIRE(cache == NULL);
+    cpool_free(pool, slot);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void *require_cache(void *unused)
+{
+    REQUIRE(cpool_cache(pool) != NULL);
+    cpool_free(pool, cpool_alloc(pool));
+    return unused;
+}
+
+START_TEST(cache_of_ended_thread_can_be_had_again)
+{
+    make_pool(1);
+    for (int i = 0; i < 100; i++)
+        support_in_thread(require_cache, NULL);
+    REQUIRE(cpool_cache(pool) != NULL);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Flushing ------------------------------------------------------------
+ */
+
+static void *take_every_slot(void *unused)
+{
+    support_require_obtainable(pool, 0);
+    return unused;
+}
+
+START_TEST(flush_gives_all_to_other_threads)
+{
+    void *slots[300];
+
+    make_pool(0);
+    for (int i = 0; i < 300; i++)
+        slots[i] = cpool_alloc(pool);
+    for (int i = 0; i < 300; i++)
+        cpool_free(pool, slots[i]);
+    REQUIRE(support_stats(pool).in_caches > 0);
+    cpool_flush(pool);
+    REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
+    support_require_live(pool, 0);
+    support_in_thread(take_every_slot, NULL);
+    /* The cache stays usable. */
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(flush_before_first_use_does_nothing)
+{
+    make_pool(0);
+    cpool_flush(pool);
+    cpool_flush(pool);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(support_stats(pool).fresh, CAPACITY);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(flush_after_every_step_loses_nothing)
+{
+    void *held[50] = { NULL };
+    uint64_t state = 521288629u;
+    size_t live = 0;
+
+    make_pool(0);
+    for (size_t step = 0; step < SUPPORT_COUNT(20000, 5000); step++) {
+        size_t i = (size_t)(support_random(&state) % 50);
+
+        if (held[i] == NULL) {
+            held[i] = cpool_alloc(pool);
+            live++;
+        } else {
+            cpool_free(pool, held[i]);
+            held[i] = NULL;
+            live--;
+        }
+        cpool_flush(pool);
+        REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
+    }
+    support_require_live(pool, live);
+    support_require_obtainable(pool, live);
+    REQUIRE_EQUAL(cpool_destroy(pool), live);
+}
+END_TEST
+
+/*
+ * ---- Those of whoever holds the handle -----------------------------------
+ */
+
+START_TEST(cache_create_null_pointers_refused)
+{
+    cpool_cache_t *cache = (cpool_cache_t *)(void *)&pool;
+
+    make_pool(0);
+    REQUIRE_EQUAL(cpool_cache_create(NULL, pool), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_cache_create(&cache, NULL), CPOOL_ENULL);
+    REQUIRE(cache == NULL);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(cache_destroy_returns_slots)
+{
+    cpool_cache_t *cache;
+    void *slots[100];
+
+    make_pool(0);
+    cache = make_cache();
+    REQUIRE(cache != cpool_cache(pool));
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 2);
+    for (int i = 0; i < 100; i++)
+        slots[i] = cpool_cache_alloc(cache);
+    for (int i = 0; i < 90; i++)
+        cpool_cache_free(cache, slots[i]);
+    REQUIRE(support_stats(pool).in_caches > 0);
+    cpool_cache_destroy(cache);
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
+    REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
+    support_require_live(pool, 10);
+    support_require_obtainable(pool, 10);
+    for (int i = 90; i < 100; i++)
+        cpool_free(pool, slots[i]);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(cache_destroy_null_does_nothing)
+{
+    support_capture_reports();
+    cpool_cache_destroy(NULL);
+    REQUIRE_NO_REPORT();
+}
+END_TEST
+
+START_TEST(cache_destroy_of_thread_own_refused)
+{
+    cpool_cache_t *cache;
+    void *slot;
+
+    make_pool(0);
+    support_capture_reports();
+    cache = cpool_cache(pool);
+    slot = cpool_cache_alloc(cache);
+    cpool_cache_destroy(cache);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EOWNER).function, "cpool_cache_destroy") == 0);
+    REQUIRE(cpool_cache(pool) == cache);
+    cpool_cache_free(cache, slot);
+    REQUIRE(cpool_cache_alloc(cache) == slot);
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(cpool_destroy(pool), 1);
+}
+END_TEST
+
+START_TEST(cache_create_and_destroy_often_makes_no_more_magazines)
+{
+    size_t magazines = 0;
+
+    make_pool(4);
+    for (size_t i = 0; i < SUPPORT_COUNT(10000, 1000); i++) {
+        cpool_cache_t *cache = make_cache();
+        void *slots[100];
+
+        for (size_t n = 0; n < 1 + i % 100; n++)
+            slots[n] = cpool_cache_alloc(cache);
+        for (size_t n = 0; n < 1 + i % 100; n++)
+            cpool_cache_free(cache, slots[n]);
+        cpool_cache_destroy(cache);
+        REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
+        if (i == 200)
+            magazines = support_stats(pool).magazines;
+    }
+    REQUIRE_EQUAL(support_stats(pool).magazines, magazines);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(destroy_with_caches_left_ends_them)
+{
+    make_pool(0);
+    for (int i = 0; i < 5; i++) {
+        cpool_cache_t *cache = make_cache();
+
+        cpool_cache_free(cache, cpool_cache_alloc(cache));
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* A fiber's cache that every thread uses in turn: the end of one thread and the
+ * start of the next hand it over. */
+struct fiber {
+    cpool_cache_t *cache;
+    void *held[20];
+};
+
+static void *run_fiber(void *argument)
+{
+    struct fiber *fiber = argument;
+
+    for (int i = 0; i < 20; i++) {
+        if (fiber->held[i] != NULL)
+            cpool_cache_free(fiber->cache, fiber->held[i]);
+        fiber->held[i] = cpool_cache_alloc(fiber->cache);
+        REQUIRE(cpool_owns(pool, fiber->held[i]));
+        memset(fiber->held[i], i, 32);
+    }
+    return NULL;
+}
+
+START_TEST(cache_handed_from_thread_to_thread_keeps_its_slots)
+{
+    struct fiber fiber = { NULL, { NULL } };
+
+    make_pool(1);
+    support_capture_reports();
+    fiber.cache = make_cache();
+    for (int i = 0; i < 100; i++)
+        support_in_thread(run_fiber, &fiber);
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
+    support_require_live(pool, 20);
+    for (int i = 0; i < 20; i++)
+        cpool_cache_free(fiber.cache, fiber.held[i]);
+    cpool_cache_destroy(fiber.cache);
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 0);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(cache_free_wrong_address_reported)
+{
+    cpool_cache_t *cache;
+    char *slot;
+
+    make_pool(0);
+    support_capture_reports();
+    cache = _i == 0 ? cpool_cache(pool) : make_cache();
+    slot = cpool_cache_alloc(cache);
+    cpool_cache_free(cache, &slot);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EFOREIGN).function, "cpool_cache_free") == 0);
+    cpool_cache_free(cache, slot + 5);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EMISALIGNED).function, "cpool_cache_free") == 0);
+    cpool_cache_free(cache, cpool_at(pool, CAPACITY - 1));
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EUNUSED).function, "cpool_cache_free") == 0);
+    cpool_cache_free(cache, slot);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(cache_asked_twice_is_the_same),
+        ONCE(cache_of_thread_shares_slots_with_implicit_calls),
+        TIMES(cache_alloc_gives_all_then_none, 2),
+        ONCE(cache_of_another_thread_is_another),
+        ONCE(cache_when_all_taken_is_null_and_alloc_works),
+        ONCE(cache_of_ended_thread_can_be_had_again),
+        ONCE(flush_gives_all_to_other_threads),
+        ONCE(flush_before_first_use_does_nothing),
+        ONCE(flush_after_every_step_loses_nothing),
+        ONCE(cache_create_null_pointers_refused),
+        ONCE(cache_destroy_returns_slots),
+        ONCE(cache_destroy_null_does_nothing),
+        ONCE(cache_destroy_of_thread_own_refused),
+        ONCE(cache_create_and_destroy_often_makes_no_more_magazines),
+        ONCE(destroy_with_caches_left_ends_them),
+        ONCE(cache_handed_from_thread_to_thread_keeps_its_slots),
+        TIMES(cache_free_wrong_address_reported, 2),
+    };
+
+    return SUPPORT_RUN("handles", tests);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_leaks.c - what checked pools write to standard error: the message of an
+ * abort with the site of the last operation, and the live slots at destruction
+ * by the address that allocated them.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The largest distance of a return address from its function's start, bytes. */
+#define FUNCTION_SIZE ((uintptr_t)4096)
+
+enum { CAPACITY = 200 };
+
+static cpool_t *make_checked(void)
+{
+    cpool_config_t config = support_config(24, CAPACITY);
+
+    config.flags = CPOOL_CHECKED;
+    return support_create(&config);
+}
+
+/* Keeps the calls below from becoming jumps, which return elsewhere. */
+static void *volatile sink;
+
+__attribute__((__noinline__)) static void leak_here(cpool_t *pool, int count)
+{
+    for (int i = 0; i < count; i++)
+        sink = cpool_alloc(pool);
+}
+
+__attribute__((__noinline__)) static void leak_there(cpool_t *pool, int count)
+{
+    for (int i = 0; i < count; i++)
+        sink = cpool_calloc(pool);
+}
+
+typedef void leaker_t(cpool_t *pool, int count);
+
+/* Whether the text has a line saying that `count` were allocated in `leaker`,
+ * one of them at an address that is a slot. */
+static bool names_site(const char *text, const cpool_t *pool, size_t count, leaker_t *leaker)
+{
+    const char *line = text;
+
+    while ((line = strchr(line, '\n')) != NULL) {
+        size_t slots;
+        void *site;
+        void *example;
+
+        line++;
+        if (sscanf(line, "cpool:   %zu allocated at %p, one at %p", &slots, &site, &example) == 3 &&
+            slots == count && (uintptr_t)site - (uintptr_t)leaker < FUNCTION_SIZE &&
+            cpool_owns(pool, example))
+            return true;
+    }
+    return false;
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t lines = 0;
+
+    while ((text = strchr(text, '\n')) != NULL) {
+        lines++;
+        text++;
+    }
+    return lines;
+}
+
+static void destroy_with_leaks(void *argument)
+{
+    cpool_t *pool = argument;
+    void *slots[20];
+
+    leak_here(pool, 30);
+    leak_there(pool, 12);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 20), 0);
+    cpool_free_bulk(pool, slots, 20);
+    cpool_free(pool, cpool_at(pool, 0));
+    REQUIRE_EQUAL(cpool_destroy(pool), 41);
+}
+
+START_TEST(destroy_with_live_slots_lists_them_by_call_site)
+{
+    cpool_t *pool = make_checked();
+    struct support_outcome outcome;
+
+    support_fork(destroy_with_leaks, pool, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE(strstr(outcome.text, "'tested'") != NULL);
+    REQUIRE(strstr(outcome.text, " 41 live") != NULL);
+    REQUIRE(names_site(outcome.text, pool, 29, leak_here));
+    REQUIRE(names_site(outcome.text, pool, 12, leak_there));
+    REQUIRE_EQUAL(count_lines(outcome.text), 3);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void destroy_without_leaks(void *pool)
+{
+    void *slots[CAPACITY];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, CAPACITY), 0);
+    cpool_free_bulk(pool, slots, CAPACITY);
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+}
+
+START_TEST(destroy_with_slots_in_caches_lists_nothing)
+{
+    cpool_t *pool = make_checked();
+    struct support_outcome outcome;
+
+    support_fork(destroy_without_leaks, pool, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE_EQUAL(outcome.length, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* More call sites than the report tells apart. */
+#define LEAK_ONE sink = cpool_alloc(pool);
+#define LEAK_FIVE LEAK_ONE LEAK_ONE LEAK_ONE LEAK_ONE LEAK_ONE
+#define LEAK_TWENTY LEAK_FIVE LEAK_FIVE LEAK_FIVE LEAK_FIVE
+
+static void destroy_with_many_sites(void *argument)
+{
+    cpool_t *pool = argument;
+
+    LEAK_TWENTY
+    LEAK_TWENTY
+    LEAK_TWENTY
+    REQUIRE_EQUAL(cpool_destroy(pool), 60);
+}
+
+START_TEST(destroy_with_many_call_sites_accounts_for_every_slot)
+{
+    cpool_t *pool = make_checked();
+    struct support_outcome outcome;
+    const char *line;
+    size_t total = 0;
+
+    support_fork(destroy_with_many_sites, pool, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    for (line = strchr(outcome.text, '\n'); line != NULL; line = strchr(line + 1, '\n')) {
+        size_t slots;
+
+        if (sscanf(line, "\ncpool:   %zu allocated", &slots) == 1)
+            total += slots;
+    }
+    REQUIRE_EQUAL(total, 60);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void destroy_unchecked_with_leaks(void *argument)
+{
+    cpool_t *pool = argument;
+
+    leak_here(pool, 5);
+    REQUIRE_EQUAL(cpool_destroy(pool), 5);
+}
+
+START_TEST(destroy_of_unchecked_pool_writes_nothing)
+{
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+    struct support_outcome outcome;
+
+    support_fork(destroy_unchecked_with_leaks, pool, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE_EQUAL(outcome.length, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Aborts --------------------------------------------------------------
+ */
+
+__attribute__((__noinline__)) static void free_here(cpool_t *pool, void *slot)
+{
+    cpool_free(pool, slot);
+    sink = slot;
+}
+
+static void free_twice(void *argument)
+{
+    cpool_t *pool = argument;
+    void *slot = cpool_alloc(pool);
+
+    free_here(pool, slot);
+    cpool_depot_free(pool, slot);
+}
+
+START_TEST(free_twice_by_default_aborts_with_the_site_of_the_first)
+{
+    cpool_t *pool = make_checked();
+    struct support_outcome outcome;
+    const char *text;
+    void *site = NULL;
+
+    support_require_abort(free_twice, pool, &outcome);
+    REQUIRE(strstr(outcome.text, "cpool_depot_free") != NULL);
+    REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_EDOUBLEFREE)) != NULL);
+    text = strstr(outcome.text, "last taken or freed at ");
+    REQUIRE(text != NULL);
+    REQUIRE_EQUAL(sscanf(text, "last taken or freed at %p", &site), 1);
+    REQUIRE((uintptr_t)site - (uintptr_t)free_here < FUNCTION_SIZE);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void free_damaged(void *argument)
+{
+    cpool_t *pool = argument;
+    char *slot = cpool_alloc(pool);
+
+    slot[24] = (char)(slot[24] ^ 1);
+    cpool_free(pool, slot);
+}
+
+START_TEST(free_damaged_by_default_aborts)
+{
+    cpool_t *pool = make_checked();
+    struct support_outcome outcome;
+
+    support_require_abort(free_damaged, pool, &outcome);
+    REQUIRE(strstr(outcome.text, "cpool_free") != NULL);
+    REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_EGUARD)) != NULL);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static cpool_cache_t *main_cache;
+
+static void *alloc_from_main_cache(void *unused)
+{
+    sink = cpool_cache_alloc(main_cache);
+    return unused;
+}
+
+static void use_cache_in_thread(void *pool)
+{
+    main_cache = cpool_cache(pool);
+    support_in_thread(alloc_from_main_cache, NULL);
+}
+
+START_TEST(cache_used_by_wrong_thread_by_default_aborts)
+{
+    cpool_t *pool = make_checked();
+    struct support_outcome outcome;
+
+    support_require_abort(use_cache_in_thread, pool, &outcome);
+    REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_EOWNER)) != NULL);
+    REQUIRE(strstr(outcome.text, "cpool_cache_alloc") != NULL);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(destroy_with_live_slots_lists_them_by_call_site),
+        ONCE(destroy_with_slots_in_caches_lists_nothing),
+        ONCE(destroy_with_many_call_sites_accounts_for_every_slot),
+        ONCE(destroy_of_unchecked_pool_writes_nothing),
+        ONCE(free_twice_by_default_aborts_with_the_site_of_the_first),
+        ONCE(free_damaged_by_default_aborts),
+        ONCE(cache_used_by_wrong_thread_by_default_aborts),
+    };
+
+    return SUPPORT_RUN("leaks", tests);
+}

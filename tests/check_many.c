@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_many.c - many pools: one after the other, at once, and destroyed while
+ * threads that used them live on and use new ones in their place.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { THREADS = 4 };
+
+/* Uses up and fills again, so that the thread has slots cached at the end. */
+static void use(cpool_t *pool, size_t count)
+{
+    void *slots[32];
+
+    REQUIRE(count <= 32);
+    for (size_t i = 0; i < count; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(cpool_owns(pool, slots[i]));
+        memset(slots[i], 0x11, 16);
+    }
+    for (size_t i = 0; i < count; i++)
+        cpool_free(pool, slots[i]);
+}
+
+START_TEST(create_and_destroy_often_leaves_nothing_behind)
+{
+    size_t space = 0;
+    size_t files = 0;
+
+    for (size_t i = 0; i < SUPPORT_COUNT(10000, 1000); i++) {
+        cpool_t *pool = support_create_plain(16, 100 + i % 1000);
+
+        use(pool, 20);
+        support_destroy_empty(pool);
+        if (i == 100) {
+            space = support_address_space();
+            files = support_open_files();
+        }
+    }
+    REQUIRE_EQUAL(support_address_space(), space);
+    REQUIRE_EQUAL(support_open_files(), files);
+}
+END_TEST
+
+/*
+ * ---- A thousand at once --------------------------------------------------
+ */
+
+enum { POOLS = 1000 };
+
+static cpool_t *pools[POOLS];
+
+/* Holds one slot of each pool while it goes round through all the others. */
+static void *use_all(void *unused)
+{
+    void **held = support_calloc(POOLS, sizeof(*held));
+
+    for (size_t round = 0; round < 3; round++) {
+        for (size_t i = 0; i < POOLS; i++) {
+            held[i] = cpool_alloc(pools[i]);
+            REQUIRE(cpool_index(pools[i], held[i]) < 100);
+            memset(held[i], (int)i, 16);
+        }
+        for (size_t i = 0; i < POOLS; i++)
+            REQUIRE(((unsigned char *)held[i])[15] == (unsigned char)i);
+        for (size_t i = 0; i < POOLS; i++)
+            cpool_free(pools[i], held[i]);
+    }
+    free(held);
+    return unused;
+}
+
+START_TEST(create_thousand_at_once_all_serve_several_threads)
+{
+    pthread_t threads[THREADS];
+
+    for (size_t i = 0; i < POOLS; i++)
+        pools[i] = support_create_plain(16, 100);
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(use_all, NULL);
+    (void)use_all(NULL);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    for (size_t i = 0; i < POOLS; i++) {
+        REQUIRE_EQUAL(support_stats(pools[i]).thread_caches, 1);
+        support_require_obtainable(pools[i], 0);
+    }
+    /* In an order that is not that of creation. */
+    for (size_t i = 0; i < POOLS; i++)
+        support_destroy_empty(pools[i * 7 % POOLS]);
+}
+END_TEST
+
+/*
+ * ---- In the place of another ---------------------------------------------
+ */
+
+struct relay {
+    pthread_barrier_t barrier;
+    _Atomic(cpool_t *) pool;
+    size_t rounds;
+};
+
+/* Between two barriers the pool is this round's, and then it is gone. */
+static void *use_in_turn(void *argument)
+{
+    struct relay *relay = argument;
+
+    for (size_t round = 0; round < relay->rounds; round++) {
+        cpool_t *pool;
+
+        pthread_barrier_wait(&relay->barrier);
+        pool = atomic_load_explicit(&relay->pool, memory_order_relaxed);
+        use(pool, 1 + round % 20);
+        if (round % 3 == 0)
+            REQUIRE(cpool_cache(pool) != NULL);
+        pthread_barrier_wait(&relay->barrier);
+    }
+    return NULL;
+}
+
+/* Of another shape each round, so that a slot of the old one would be no slot
+ * of the new one. */
+static cpool_t *make_round(size_t round)
+{
+    cpool_config_t config = support_config(16 + round % 5 * 8, 200 + round % 3);
+
+    config.flags = round % 7 == 0 ? CPOOL_CHECKED : 0;
+    return support_create(&config);
+}
+
+START_TEST(destroy_while_users_live_next_pool_sees_no_old_cache)
+{
+    struct relay relay;
+    pthread_t threads[THREADS];
+
+    relay.rounds = SUPPORT_COUNT(3000, 300);
+    REQUIRE_EQUAL(pthread_barrier_init(&relay.barrier, NULL, THREADS + 1), 0);
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(use_in_turn, &relay);
+    for (size_t round = 0; round < relay.rounds; round++) {
+        cpool_t *pool = make_round(round);
+
+        atomic_store_explicit(&relay.pool, pool, memory_order_relaxed);
+        pthread_barrier_wait(&relay.barrier);
+        pthread_barrier_wait(&relay.barrier);
+        /* After the last round the threads end. */
+        if (round + 1 < relay.rounds)
+            REQUIRE_EQUAL(support_stats(pool).thread_caches, THREADS);
+        support_require_live(pool, 0);
+        support_destroy_empty(pool);
+    }
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+}
+END_TEST
+
+/* Threads end after the pool they used is gone, and another stands there. */
+static void *use_and_outlive(void *argument)
+{
+    struct support_door *doors = argument;
+
+    use(pools[0], 20);
+    support_door_wait(&doors[0]);
+    support_door_wait(&doors[1]);
+    return NULL;
+}
+
+START_TEST(destroy_before_users_end_leaves_the_next_pool_alone)
+{
+    for (size_t round = 0; round < SUPPORT_COUNT(200, 20); round++) {
+        struct support_door doors[2];
+        pthread_t threads[THREADS];
+        cpool_stats_t before;
+
+        pools[0] = support_create_plain(16, 200);
+        support_door_init(&doors[0]);
+        support_door_init(&doors[1]);
+        for (int i = 0; i < THREADS; i++)
+            threads[i] = support_start(use_and_outlive, doors);
+        support_door_await(&doors[0], THREADS);
+        support_destroy_empty(pools[0]);
+        pools[0] = support_create_plain(24, 200);
+        use(pools[0], 10);
+        before = support_stats(pools[0]);
+        support_door_open(&doors[0]);
+        support_door_open(&doors[1]);
+        for (int i = 0; i < THREADS; i++)
+            support_join(threads[i]);
+        REQUIRE_EQUAL(support_stats(pools[0]).in_caches, before.in_caches);
+        REQUIRE_EQUAL(support_stats(pools[0]).in_depot, 0);
+        support_require_obtainable(pools[0], 0);
+        support_destroy_empty(pools[0]);
+    }
+}
+END_TEST
+
+/* Threads create and destroy pools of their own while others do the same. */
+static void *create_and_destroy(void *unused)
+{
+    for (size_t i = 0; i < SUPPORT_COUNT(2000, 200); i++) {
+        cpool_t *mine[3];
+
+        for (int n = 0; n < 3; n++) {
+            mine[n] = support_create_plain(16, 100);
+            use(mine[n], 1 + i % 30);
+        }
+        for (int n = 0; n < 3; n++)
+            support_destroy_empty(mine[n]);
+    }
+    return unused;
+}
+
+START_TEST(create_and_destroy_by_several_threads_at_once)
+{
+    pthread_t threads[THREADS];
+    cpool_t *shared = support_create_plain(16, 200);
+
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(create_and_destroy, NULL);
+    for (size_t i = 0; i < SUPPORT_COUNT(100000, 5000); i++)
+        use(shared, 1 + i % 30);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    support_require_obtainable(shared, 0);
+    support_destroy_empty(shared);
+}
+END_TEST
+
+/*
+ * ---- More than have a place in a thread's table --------------------------
+ */
+
+enum { CROWD = 17000 };
+
+static void *use_crowd(void *crowd)
+{
+    for (size_t i = 0; i < CROWD; i++) {
+        use(((cpool_t **)crowd)[i], 3);
+        cpool_flush(((cpool_t **)crowd)[i]);
+    }
+    return NULL;
+}
+
+/* The last ones have no caches, and work at the depot.  In memory of our own,
+ * because the system maps a limited number of ranges. */
+START_TEST(create_more_than_table_entries_all_serve)
+{
+    cpool_config_t config = support_config(16, 3);
+    cpool_t **crowd = support_calloc(CROWD, sizeof(*crowd));
+    size_t without = 0;
+    size_t size;
+    char *memory;
+
+    config.thread_caches = 2;
+    size = (cpool_memory_required(&config) + CPOOL_MEMORY_ALIGN - 1) / CPOOL_MEMORY_ALIGN *
+           CPOOL_MEMORY_ALIGN;
+    memory = mmap(NULL, size * CROWD, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    for (size_t i = 0; i < CROWD; i++) {
+        config.memory = memory + i * size;
+        config.memory_size = size;
+        crowd[i] = support_create(&config);
+    }
+    (void)use_crowd(crowd);
+    support_in_thread(use_crowd, crowd);
+    for (size_t i = CROWD; i-- > 0;) {
+        without += cpool_cache(crowd[i]) == NULL;
+        support_require_live(crowd[i], 0);
+        support_destroy_empty(crowd[i]);
+    }
+    REQUIRE(without > 0 && without < CROWD / 2);
+    REQUIRE_EQUAL(munmap(memory, size * CROWD), 0);
+    free(crowd);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(create_and_destroy_often_leaves_nothing_behind),
+        ONCE(create_thousand_at_once_all_serve_several_threads),
+        ONCE(destroy_while_users_live_next_pool_sees_no_old_cache),
+        ONCE(destroy_before_users_end_leaves_the_next_pool_alone),
+        ONCE(create_and_destroy_by_several_threads_at_once),
+        ONCE(create_more_than_table_entries_all_serve),
+    };
+
+    return SUPPORT_RUN("many", tests);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_memory.c - what a pool costs: creation touches nothing, slots become
+ * resident when their user writes them, free slots are never touched, memory of
+ * the caller's is all that is taken, and a refusal of the system does no harm.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define KIB ((size_t)1024)
+#define MIB (KIB * KIB)
+#define GIB (KIB * MIB)
+
+/* What a sanitizer keeps of the memory it watches counts as ours. */
+#define REQUIRE_BELOW(bytes, limit) REQUIRE(SUPPORT_SANITIZED || (bytes) < (limit))
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* How many pages of this range are resident. */
+static size_t resident_pages(void *address, size_t size)
+{
+    uintptr_t first = (uintptr_t)address / page_size() * page_size();
+    size_t pages = ((uintptr_t)address + size - first + page_size() - 1) / page_size();
+    unsigned char *states = support_calloc(pages, 1);
+    size_t resident = 0;
+
+    REQUIRE_EQUAL(mincore((void *)first, pages * page_size(), (void *)states), 0);
+    for (size_t i = 0; i < pages; i++)
+        resident += states[i] & 1;
+    free(states);
+    return resident;
+}
+
+/*
+ * ---- Creation ------------------------------------------------------------
+ */
+
+static void require_cheap(size_t slot_size, size_t capacity)
+{
+    size_t resident;
+    size_t space;
+    cpool_t *pool;
+
+    support_destroy_empty(support_create_plain(slot_size, capacity));
+    space = support_address_space();
+    resident = support_resident();
+    pool = support_create_plain(slot_size, capacity);
+    REQUIRE_BELOW(support_resident(), resident + 64 * KIB);
+    REQUIRE_EQUAL(resident_pages(cpool_at(pool, 0), 16 * MIB), 0);
+    REQUIRE_EQUAL(resident_pages(cpool_at(pool, capacity - 1), slot_size), 0);
+    REQUIRE(support_stats(pool).reserved_bytes >= slot_size * capacity);
+    REQUIRE(support_stats(pool).committed_bytes < 64 * KIB);
+    support_destroy_empty(pool);
+    REQUIRE_EQUAL(support_address_space(), space);
+    REQUIRE_BELOW(support_resident(), resident + 64 * KIB);
+}
+
+START_TEST(create_huge_touches_nothing)
+{
+    require_cheap(64, MIB);
+    require_cheap(16, GIB);
+    require_cheap(64, SUPPORT_COUNT(GIB, 64 * MIB));
+    require_cheap(1, CPOOL_CAPACITY_MAX);
+}
+END_TEST
+
+START_TEST(create_huge_aligned_touches_nothing)
+{
+    cpool_config_t config = support_config(64, 10000);
+    size_t resident;
+    cpool_t *pool;
+
+    config.slot_align = CPOOL_ALIGN_MAX;
+    support_destroy_empty(support_create(&config));
+    resident = support_resident();
+    pool = support_create(&config);
+    REQUIRE_BELOW(support_resident(), resident + 64 * KIB);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Use -----------------------------------------------------------------
+ */
+
+enum { PAGES = 2000 };
+
+/* Slots of a page each: not a page of them is touched by the library. */
+START_TEST(alloc_and_free_touch_no_slot)
+{
+    cpool_t *pool = support_create_plain(page_size(), PAGES);
+    void *slots[PAGES];
+    void *base = cpool_at(pool, 0);
+
+    for (int round = 0; round < 3; round++) {
+        REQUIRE_EQUAL(support_take_all(pool, slots), PAGES);
+        cpool_free_bulk(pool, slots, PAGES);
+        cpool_flush(pool);
+    }
+    REQUIRE_EQUAL(cpool_reset(pool), 0);
+    REQUIRE_EQUAL(resident_pages(base, PAGES * page_size()), 0);
+    for (int i = 0; i < PAGES; i++) {
+        slots[i] = cpool_alloc(pool);
+        if (i % 10 == 0)
+            *(char *)slots[i] = 1;
+    }
+    REQUIRE_EQUAL(resident_pages(base, PAGES * page_size()), PAGES / 10);
+    REQUIRE_EQUAL(cpool_destroy(pool), PAGES);
+}
+END_TEST
+
+/* The user may give pages of free slots back to the system himself. */
+START_TEST(free_slots_stay_given_back)
+{
+    cpool_t *pool = support_create_plain(page_size(), PAGES);
+    void *slots[PAGES];
+    char *base = cpool_at(pool, 0);
+    size_t size = PAGES * page_size();
+
+    REQUIRE_EQUAL(support_take_all(pool, slots), PAGES);
+    for (int i = 0; i < PAGES; i++)
+        memset(slots[i], 1, page_size());
+    REQUIRE_EQUAL(resident_pages(base, size), PAGES);
+    cpool_free_bulk(pool, slots, PAGES);
+    REQUIRE_EQUAL(madvise(base, size, MADV_DONTNEED), 0);
+    for (int round = 0; round < 3; round++) {
+        REQUIRE_EQUAL(support_take_all(pool, slots), PAGES);
+        for (int i = 0; i < PAGES; i++)
+            cpool_free(pool, slots[i]);
+    }
+    REQUIRE_EQUAL(resident_pages(base, size), 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(alloc_commits_as_it_goes)
+{
+    cpool_t *pool = support_create_plain(64 * KIB, 16 * KIB); /* 1 GiB */
+    size_t reserved = support_stats(pool).reserved_bytes;
+
+    for (size_t taken = 0; taken < 16 * KIB; taken++) {
+        size_t needed = (taken + 1) * 64 * KIB;
+
+        REQUIRE(cpool_alloc(pool) != NULL);
+        if (taken % 64 != 0)
+            continue;
+        /* Never less than is in use, seldom more than twice that, and the
+         * length of a step. */
+        REQUIRE(support_stats(pool).committed_bytes >= needed);
+        REQUIRE(support_stats(pool).committed_bytes <= 2 * needed + 72 * MIB);
+        REQUIRE_EQUAL(support_stats(pool).reserved_bytes, reserved);
+    }
+    REQUIRE(support_stats(pool).committed_bytes <= reserved);
+    REQUIRE_EQUAL(cpool_destroy(pool), 16 * KIB);
+}
+END_TEST
+
+/* Bookkeeping: nothing for a slot that was never freed, 8 bytes for one that
+ * was, and a little for the magazines' heads. */
+START_TEST(free_takes_eight_bytes_a_slot)
+{
+    size_t count = SUPPORT_COUNT(1000000, 20000);
+    cpool_t *pool = support_create_plain(64, count);
+    void **slots = support_calloc(count, sizeof(*slots));
+    size_t resident;
+
+    memset(slots, 1, count * sizeof(*slots));
+    cpool_free(pool, cpool_alloc(pool));
+    resident = support_resident();
+    for (size_t i = 0; i < count; i++)
+        slots[i] = cpool_alloc(pool);
+    REQUIRE_BELOW(support_resident(), resident + 64 * KIB);
+    for (size_t i = 0; i < count; i++)
+        cpool_free(pool, slots[i]);
+    REQUIRE_BELOW(support_resident(), resident + count * 9 + 64 * KIB);
+    support_destroy_empty(pool);
+    free(slots);
+}
+END_TEST
+
+/*
+ * ---- Memory of the caller's ----------------------------------------------
+ */
+
+static cpool_t *create_in(void *memory, size_t size)
+{
+    cpool_config_t config = support_config(32, 5000);
+
+    config.memory = memory;
+    config.memory_size = size;
+    return support_create(&config);
+}
+
+static void *use_all(void *pool)
+{
+    support_require_obtainable(pool, 0);
+    cpool_flush(pool);
+    return NULL;
+}
+
+START_TEST(create_in_callers_memory_takes_no_other)
+{
+    cpool_config_t config = support_config(32, 5000);
+    size_t size = cpool_memory_required(&config);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cpool_t *pool = support_create_plain(8, 5000);
+    size_t space;
+
+    REQUIRE(memory != MAP_FAILED);
+    /* The table of a thread serves all its pools, and is kept for the next
+     * thread; so is the memory of threads and of the heap. */
+    use_all(pool);
+    support_in_thread(use_all, pool);
+    support_destroy_empty(pool);
+    space = support_address_space();
+    pool = create_in(memory, size);
+    use_all(pool);
+    support_in_thread(use_all, pool);
+    REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
+    REQUIRE_EQUAL(support_stats(pool).reserved_bytes, size);
+    support_destroy_empty(pool);
+    REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
+    memset(memory, 0xEE, size); /* it is still there */
+    REQUIRE_EQUAL(munmap(memory, size), 0);
+}
+END_TEST
+
+static _Alignas(64) char static_memory[512 * 1024];
+
+START_TEST(create_in_static_heap_and_stack_memory_serves)
+{
+    cpool_config_t config = support_config(32, 5000);
+    size_t size = cpool_memory_required(&config);
+    _Alignas(64) char on_stack[sizeof(static_memory)];
+    void *on_heap = NULL;
+    void *memories[3];
+
+    REQUIRE(size <= sizeof(static_memory));
+    REQUIRE_EQUAL(posix_memalign(&on_heap, CPOOL_MEMORY_ALIGN, size), 0);
+    memories[0] = static_memory;
+    memories[1] = on_heap;
+    memories[2] = on_stack;
+    for (int i = 0; i < 3; i++) {
+        cpool_t *pool = create_in(memories[i], size);
+
+        use_all(pool);
+        support_in_thread(use_all, pool);
+        support_destroy_empty(pool);
+    }
+    free(on_heap);
+}
+END_TEST
+
+/*
+ * ---- Refusals ------------------------------------------------------------
+ */
+
+static void create_under_limit(void *unused)
+{
+    cpool_config_t config = support_config(64, 16 * MIB); /* 1 GiB */
+    cpool_t *pool = NULL;
+    size_t space;
+
+    (void)unused;
+    support_destroy_empty(support_create_plain(64, 1000));
+    support_limit_address_space(100 * MIB);
+    space = support_address_space();
+    for (int i = 0; i < 100; i++) {
+        REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ENOMEM);
+        REQUIRE(pool == NULL);
+    }
+    REQUIRE_EQUAL(support_address_space(), space);
+    pool = support_create_plain(64, 1000);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+START_TEST(create_without_address_space_refused)
+{
+    support_in_child(create_under_limit, NULL);
+}
+END_TEST
+
+/* Not even a table for the thread can be had: it works at the depot. */
+static void alloc_without_table(void *unused)
+{
+    cpool_t *pool = support_create_plain(64, 1000);
+    void *slots[1000];
+
+    (void)unused;
+    support_limit_address_space(0);
+    REQUIRE(cpool_cache(pool) == NULL);
+    for (int i = 0; i < 1000; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(cpool_owns(pool, slots[i]));
+    }
+    REQUIRE(cpool_alloc(pool) == NULL);
+    for (int i = 0; i < 1000; i++)
+        cpool_free(pool, slots[i]);
+    REQUIRE_EQUAL(support_stats(pool).in_depot, 1000);
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 0);
+    support_destroy_empty(pool);
+}
+
+START_TEST(alloc_without_memory_for_a_cache_works_at_the_depot)
+{
+    if (!SUPPORT_SANITIZED)
+        support_in_child(alloc_without_table, NULL);
+}
+END_TEST
+
+static void set_data_limit(rlim_t bytes)
+{
+    struct rlimit limit;
+
+    REQUIRE_EQUAL(getrlimit(RLIMIT_DATA, &limit), 0);
+    limit.rlim_cur = bytes;
+    REQUIRE_EQUAL(setrlimit(RLIMIT_DATA, &limit), 0);
+}
+
+/* The system refuses to commit: alloc gives NULL, and goes on when there is
+ * memory again. */
+static void alloc_without_memory(void *unused)
+{
+    cpool_t *pool = support_create_plain(MIB, 1000);
+    size_t taken = 0;
+
+    (void)unused;
+    cpool_free(pool, cpool_alloc(pool));
+    set_data_limit(300 * MIB);
+    while (cpool_alloc(pool) != NULL)
+        taken++;
+    REQUIRE(taken >= 1 && taken < 400);
+    support_require_live(pool, taken);
+    set_data_limit(RLIM_INFINITY);
+    while (cpool_alloc(pool) != NULL)
+        taken++;
+    REQUIRE_EQUAL(taken, 1000);
+    REQUIRE_EQUAL(cpool_destroy(pool), 1000);
+}
+
+START_TEST(alloc_without_memory_is_null_until_there_is_some)
+{
+    if (!SUPPORT_SANITIZED)
+        support_in_child(alloc_without_memory, NULL);
+}
+END_TEST
+
+/* All keys for thread-specific data are taken. */
+static void create_without_keys(void *unused)
+{
+    cpool_config_t config = support_config(64, 100);
+    pthread_key_t keys[PTHREAD_KEYS_MAX];
+    cpool_t *pool = NULL;
+    int made = 0;
+
+    (void)unused;
+    while (made < PTHREAD_KEYS_MAX && pthread_key_create(&keys[made], NULL) == 0)
+        made++;
+    REQUIRE(made > 0);
+    for (int i = 0; i < 3; i++) {
+        REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ESYSTEM);
+        REQUIRE(pool == NULL);
+    }
+    REQUIRE_EQUAL(pthread_key_delete(keys[0]), 0);
+    pool = support_create(&config);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+START_TEST(create_without_thread_keys_refused)
+{
+    support_in_child(create_without_keys, NULL);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(create_huge_touches_nothing),
+        ONCE(create_huge_aligned_touches_nothing),
+        ONCE(alloc_and_free_touch_no_slot),
+        ONCE(free_slots_stay_given_back),
+        ONCE(alloc_commits_as_it_goes),
+        ONCE(free_takes_eight_bytes_a_slot),
+        ONCE(create_in_callers_memory_takes_no_other),
+        ONCE(create_in_static_heap_and_stack_memory_serves),
+        ONCE(create_without_address_space_refused),
+        ONCE(alloc_without_memory_for_a_cache_works_at_the_depot),
+        ONCE(alloc_without_memory_is_null_until_there_is_some),
+        ONCE(create_without_thread_keys_refused),
+    };
+
+    return SUPPORT_RUN("memory", tests);
+}

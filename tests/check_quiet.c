@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_quiet.c - what disturbs a quiet scope is counted, and reported where that
+ * was asked for; a frame that was prepared well has nothing to count.
+ *
+ * Includes growth.h.
+ */
+#include "growth.h"
+
+#include <stdlib.h>
+
+enum { SLOT_SIZE = 64, CAPACITY = 10000, FRAME = 20 };
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_AUTO_TRIM };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+enum { ALL_TRAPS = CPOOL_TRAP_GROWTHS | CPOOL_TRAP_SYSTEM_CALLS | CPOOL_TRAP_FRESH_SLOTS |
+                   CPOOL_TRAP_EXCHANGES };
+
+static cpool_t *create(unsigned flags, size_t max_capacity)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+
+    config.flags = flags;
+    config.max_capacity = max_capacity;
+    return support_create(&config);
+}
+
+static cpool_quiet_t end_scope(void)
+{
+    cpool_quiet_t counts;
+
+    REQUIRE_EQUAL(cpool_quiet_end(&counts), 0);
+    return counts;
+}
+
+static void require_silence(cpool_quiet_t counts)
+{
+    REQUIRE_EQUAL(counts.growths, 0);
+    REQUIRE_EQUAL(counts.system_calls, 0);
+    REQUIRE_EQUAL(counts.fresh_slots, 0);
+    REQUIRE_EQUAL(counts.exchanges, 0);
+}
+
+/* In a process that has never made a pool; the first test, if all are run in the
+ * same process. */
+START_TEST(begin_before_any_pool_refused)
+{
+    REQUIRE_EQUAL(cpool_quiet_begin(0), CPOOL_EPOOL);
+    support_destroy_empty(support_create_plain(8, 8));
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    require_silence(end_scope());
+}
+END_TEST
+
+START_TEST(begin_and_end_with_wrong_arguments_refused)
+{
+    cpool_t *pool = create(0, 0);
+
+    REQUIRE_EQUAL(cpool_quiet_begin(0x10u), CPOOL_EFLAGS);
+    REQUIRE_EQUAL(cpool_quiet_begin(~0u), CPOOL_EFLAGS);
+    REQUIRE_EQUAL(cpool_quiet_begin(ALL_TRAPS), 0);
+    REQUIRE_EQUAL(cpool_quiet_end(NULL), CPOOL_ENULL);
+    (void)end_scope();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Each kind of disturbance --------------------------------------------
+ */
+
+START_TEST(growth_is_counted)
+{
+    cpool_t *pool = create(kinds[_i], 3 * CAPACITY);
+    struct hold hold;
+    uint64_t growths;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(cpool_grow(pool, 100), 100);
+    REQUIRE_EQUAL(end_scope().growths, 1);
+    growths = support_stats(pool).growths;
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 3 * CAPACITY);
+    REQUIRE_EQUAL(end_scope().growths, support_stats(pool).growths - growths);
+    REQUIRE(support_stats(pool).growths > growths);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(fresh_slots_are_counted)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    struct hold hold;
+    size_t before;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, 1), 1);
+    before = support_stats(pool).high_water;
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(hold_take(&hold, 5000), 5000);
+    REQUIRE_EQUAL(end_scope().fresh_slots, support_stats(pool).high_water - before);
+    hold_free_all(&hold);
+    /* They have all been in use now. */
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(hold_take(&hold, 5000), 5000);
+    REQUIRE_EQUAL(end_scope().fresh_slots, 0);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(system_calls_are_counted)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(hold_take(&hold, CAPACITY), CAPACITY);
+    REQUIRE(end_scope().system_calls > 0);
+    hold_free_all(&hold);
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    cpool_trim(pool);
+    REQUIRE(end_scope().system_calls > 0);
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(cpool_reserve(pool, 1), 0);
+    REQUIRE(end_scope().system_calls > 0);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(exchanges_are_counted)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    struct hold hold;
+    uint64_t before;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, 5000), 5000);
+    before = support_stats(pool).exchanges;
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    hold_free_all(&hold);
+    REQUIRE(end_scope().exchanges > 0);
+    REQUIRE(support_stats(pool).exchanges > before);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Scopes --------------------------------------------------------------
+ */
+
+START_TEST(begin_starts_at_zero)
+{
+    cpool_t *pool = create(0, 2 * CAPACITY);
+
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(end_scope().growths, 0);
+    /* Outside nothing is counted. */
+    REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(end_scope().growths, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void make_noise(void *argument)
+{
+    cpool_t *pool = argument;
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(cpool_grow(pool, 100), 100);
+    REQUIRE_EQUAL(hold_take(&hold, 1000), 1000);
+    hold_free_all(&hold);
+    cpool_trim(pool);
+    hold_fini(&hold);
+}
+
+START_TEST(noise_of_other_threads_is_not_counted)
+{
+    cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
+    struct worker *worker = worker_start();
+
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_quiet_begin(ALL_TRAPS), 0);
+    worker_do(worker, make_noise, pool);
+    require_silence(end_scope());
+    REQUIRE_NO_REPORT();
+    worker_stop(worker);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Traps ---------------------------------------------------------------
+ */
+
+START_TEST(trap_reports_what_it_was_set_for)
+{
+    cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_GROWTHS), 0);
+    REQUIRE_EQUAL(hold_take(&hold, 5000), 5000); /* fresh, and committed: no matter */
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
+    REQUIRE_REPORT(CPOOL_ENOTQUIET);
+    REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
+    REQUIRE_REPORT(CPOOL_ENOTQUIET);
+    REQUIRE_EQUAL(end_scope().growths, 2);
+    REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
+    REQUIRE_NO_REPORT();
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static size_t reports_of_taking(unsigned traps, struct hold *hold, size_t n)
+{
+    REQUIRE_EQUAL(cpool_quiet_begin(traps), 0);
+    REQUIRE_EQUAL(hold_take(hold, n), n);
+    (void)end_scope();
+    return support_take_reports(NULL);
+}
+
+START_TEST(trap_reports_fresh_slots_exchanges_and_system_calls)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    support_capture_reports();
+    REQUIRE(reports_of_taking(CPOOL_TRAP_FRESH_SLOTS, &hold, 1000) > 0);
+    REQUIRE(reports_of_taking(CPOOL_TRAP_SYSTEM_CALLS, &hold, CAPACITY - 1000) > 0);
+    hold_free_all(&hold);
+    REQUIRE_EQUAL(reports_of_taking(CPOOL_TRAP_FRESH_SLOTS, &hold, CAPACITY), 0);
+    hold_free_all(&hold);
+    REQUIRE(reports_of_taking(CPOOL_TRAP_EXCHANGES, &hold, CAPACITY) > 0);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void grow_in_scope(void *argument)
+{
+    (void)argument;
+    (void)cpool_grow(create(0, 2 * CAPACITY), 1); /* outside: nothing happens */
+    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_GROWTHS), 0);
+    (void)cpool_grow(create(0, 2 * CAPACITY), 1);
+}
+
+START_TEST(trap_without_handler_aborts)
+{
+    struct support_outcome outcome;
+
+    support_require_abort(grow_in_scope, NULL, &outcome);
+    REQUIRE(outcome.length > 0);
+}
+END_TEST
+
+/*
+ * ---- Frames --------------------------------------------------------------
+ */
+
+/* Every trap is set, and each frame takes and frees. */
+START_TEST(frame_after_reserve_is_quiet)
+{
+    cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    support_capture_reports();
+    REQUIRE(support_stats(pool).magazine_rounds > FRAME);
+    REQUIRE_EQUAL(cpool_reserve(pool, 2000), 0);
+    for (int frame = 0; frame < 1000; frame++) {
+        REQUIRE_EQUAL(cpool_quiet_begin(ALL_TRAPS), 0);
+        REQUIRE_EQUAL(hold_take(&hold, FRAME), FRAME);
+        hold_free_all(&hold);
+        require_silence(end_scope());
+    }
+    /* A long frame meets the depot, and nothing worse. */
+    REQUIRE_EQUAL(cpool_quiet_begin(ALL_TRAPS & ~(unsigned)CPOOL_TRAP_EXCHANGES), 0);
+    REQUIRE_EQUAL(hold_take(&hold, 2000), 2000);
+    hold_free_all(&hold);
+    REQUIRE(end_scope().exchanges > 0);
+    REQUIRE_NO_REPORT();
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(begin_before_any_pool_refused),
+        ONCE(begin_and_end_with_wrong_arguments_refused),
+        TIMES(growth_is_counted, KINDS),
+        TIMES(fresh_slots_are_counted, KINDS),
+        TIMES(system_calls_are_counted, KINDS),
+        TIMES(exchanges_are_counted, KINDS),
+        ONCE(begin_starts_at_zero),
+        TIMES(noise_of_other_threads_is_not_counted, KINDS),
+        TIMES(trap_reports_what_it_was_set_for, KINDS),
+        TIMES(trap_reports_fresh_slots_exchanges_and_system_calls, KINDS),
+        ONCE(trap_without_handler_aborts),
+        TIMES(frame_after_reserve_is_quiet, KINDS),
+    };
+
+    return SUPPORT_RUN("quiet", tests);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_registry.c - which caches a pool has, and the threads' tables
+ * (lib/registry.h, lib/roster.h, lib/thread.h), seen inside real pools.
+ */
+#include "support.h"
+
+#include <stdatomic.h>
+
+#include "pool_impl.h"
+#include "recall.h"
+
+enum { CAPACITY = 2000, ROUNDS = 20 };
+
+static cpool_t *pool;
+
+static void make_pool(size_t thread_caches)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+
+    config.thread_caches = thread_caches;
+    config.magazine_rounds = ROUNDS;
+    pool = support_create(&config);
+}
+
+static struct cpi_roster_figures figures(void)
+{
+    struct cpi_roster_figures result;
+
+    cpi_lock();
+    cpi_roster_figures(&pool->roster, &result);
+    cpi_unlock();
+    return result;
+}
+
+static bool known(const cpool_t *candidate)
+{
+    bool result;
+
+    cpi_lock();
+    result = cpi_registry_knows(candidate);
+    cpi_unlock();
+    return result;
+}
+
+/* All but what the frozen layout leaves unused. */
+static bool is_clear(const cpool_cache_t *entry)
+{
+    return entry->count == 0 && entry->limit == 0 && entry->rounds == NULL && entry->bound == 0 &&
+           entry->pool == NULL && entry->home == NULL;
+}
+
+static cpool_cache_t *table_entry(const cpool_t *of)
+{
+    return (cpool_cache_t *)(void *)(cpool_thread_table_abi1 + of->slab.prefix.table_offset);
+}
+
+/*
+ * ---- Threads -------------------------------------------------------------
+ */
+
+static void *use_table(void *threads)
+{
+    struct cpi_thread **seen = threads;
+
+    REQUIRE(cpi_thread_known() == NULL);
+    REQUIRE(is_clear(table_entry(pool)));
+    REQUIRE(cpi_thread_self() != NULL);
+    REQUIRE(cpi_thread_known() == cpi_thread_self());
+    REQUIRE(cpool_thread_table_abi1 == (char *)cpi_thread_self()->table);
+    for (size_t i = 0; i < CPI_TABLE_ENTRIES; i += 97)
+        REQUIRE(is_clear(&cpi_thread_self()->table[i]));
+    *seen = cpi_thread_self();
+    cpool_free(pool, cpool_alloc(pool));
+    REQUIRE(!is_clear(table_entry(pool)));
+    return NULL;
+}
+
+START_TEST(end_thread_hands_its_table_to_the_next)
+{
+    struct cpi_thread *first;
+    struct cpi_thread *next;
+
+    make_pool(0);
+    support_in_thread(use_table, &first);
+    for (int i = 0; i < 20; i++) {
+        support_in_thread(use_table, &next);
+        REQUIRE(next == first);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(destroy_pool_clears_its_entry_in_the_table)
+{
+    uintptr_t offset;
+
+    for (int i = 0; i < 20; i++) {
+        make_pool(0);
+        REQUIRE(is_clear(table_entry(pool)));
+        cpool_free(pool, cpool_alloc(pool));
+        REQUIRE(table_entry(pool)->pool == pool);
+        REQUIRE_EQUAL(table_entry(pool)->count, ROUNDS);
+        offset = pool->slab.prefix.table_offset;
+        support_destroy_empty(pool);
+        REQUIRE(is_clear((cpool_cache_t *)(void *)(cpool_thread_table_abi1 + offset)));
+    }
+}
+END_TEST
+
+START_TEST(create_pools_gives_each_an_entry_of_its_own)
+{
+    cpool_t *pools[50];
+
+    for (int i = 0; i < 50; i++) {
+        pools[i] = support_create_plain(16, 10);
+        REQUIRE(pools[i]->slab.prefix.table_offset != 0);
+        REQUIRE_EQUAL(pools[i]->slab.prefix.table_offset % sizeof(cpool_cache_t), 0);
+        for (int j = 0; j < i; j++)
+            REQUIRE(pools[i]->slab.prefix.table_offset != pools[j]->slab.prefix.table_offset);
+    }
+    for (int i = 0; i < 50; i++)
+        support_destroy_empty(pools[i]);
+}
+END_TEST
+
+/*
+ * ---- Caches --------------------------------------------------------------
+ */
+
+START_TEST(own_cache_is_made_once)
+{
+    struct cpi_cache *cache;
+
+    make_pool(0);
+    REQUIRE(cpi_registry_known_cache(&pool->roster) == NULL);
+    cache = cpi_registry_own_cache(&pool->roster);
+    REQUIRE(cache != NULL);
+    REQUIRE(cpi_registry_own_cache(&pool->roster) == cache);
+    REQUIRE(cpi_registry_known_cache(&pool->roster) == cache);
+    REQUIRE(cache->entry == table_entry(pool));
+    REQUIRE(cache->entry->pool == pool);
+    REQUIRE(cache->owner == cpi_thread_known());
+    REQUIRE_EQUAL(figures().caches, 1);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(remove_cache_frees_its_place)
+{
+    struct cpi_cache *caches[3];
+
+    make_pool(3);
+    for (int round = 0; round < 5; round++) {
+        struct cpi_cache *before = caches[2];
+
+        for (size_t i = 0; i < 3; i++) {
+            caches[i] = cpi_registry_add_cache(&pool->roster);
+            REQUIRE(caches[i] != NULL);
+            REQUIRE(caches[i]->owner == NULL);
+            REQUIRE(caches[i]->entry->home == caches[i]);
+            REQUIRE_EQUAL(figures().caches, i + 1);
+        }
+        REQUIRE(cpi_registry_add_cache(&pool->roster) == NULL);
+        REQUIRE(cpi_registry_own_cache(&pool->roster) == NULL);
+        REQUIRE(round == 0 || caches[0] == before || caches[1] == before || caches[2] == before);
+        for (size_t i = 0; i < 3; i++)
+            cpi_registry_remove_cache(&pool->roster, caches[i]);
+        REQUIRE_EQUAL(figures().caches, 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(end_caches_ends_all)
+{
+    struct cpi_cache *own;
+
+    make_pool(0);
+    own = cpi_registry_own_cache(&pool->roster);
+    for (int i = 0; i < 3; i++)
+        REQUIRE(cpi_registry_add_cache(&pool->roster) != NULL);
+    REQUIRE(cpi_cache_refill(own));
+    cpi_lock();
+    cpi_registry_end_caches(&pool->roster);
+    cpi_unlock();
+    REQUIRE_EQUAL(figures().caches, 0);
+    REQUIRE_EQUAL(figures().rounds, 0);
+    REQUIRE(cpi_registry_known_cache(&pool->roster) == NULL);
+    REQUIRE(is_clear(table_entry(pool)));
+    REQUIRE_EQUAL(cpool_reset(pool), ROUNDS);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(knows_living_pools_only)
+{
+    cpool_t *pools[100];
+
+    for (int i = 0; i < 100; i++)
+        pools[i] = support_create_plain(16, 10);
+    for (int i = 0; i < 100; i++)
+        REQUIRE(known(pools[i]));
+    REQUIRE(!known(NULL));
+    REQUIRE(!known((cpool_t *)(void *)pools));
+    REQUIRE(!known((cpool_t *)((uintptr_t)pools[0] + 1)));
+    for (int i = 0; i < 100; i++) {
+        support_destroy_empty(pools[i]);
+        REQUIRE(!known(pools[i]));
+        REQUIRE(i == 99 || known(pools[99]));
+    }
+}
+END_TEST
+
+START_TEST(figures_count_what_is_where)
+{
+    void *slots[200];
+
+    make_pool(0);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 200), 0);
+    cpool_free_bulk(pool, slots, 150);
+    REQUIRE_EQUAL((size_t)figures().stocked, cpi_depot_count_stocked(&pool->depot));
+    REQUIRE_EQUAL((size_t)figures().stocked * ROUNDS + figures().rounds +
+                      cpi_depot_remnant_rounds(&pool->depot),
+                  cpi_slab_fresh(&pool->slab) - 50);
+    REQUIRE_EQUAL(figures().retries, 0);
+    REQUIRE_EQUAL(cpool_destroy(pool), 50);
+}
+END_TEST
+
+/*
+ * ---- Sharing out and recalling -------------------------------------------
+ */
+
+/* Bursts that make a cache want more spares than it began with. */
+static void burst(size_t n)
+{
+    void *slots[CAPACITY];
+
+    for (int round = 0; round < 10; round++) {
+        REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, n), 0);
+        cpool_free_bulk(pool, slots, n);
+    }
+}
+
+START_TEST(widen_shares_out_no_more_than_there_is)
+{
+    struct cpi_cache *cache;
+    size_t rounds;
+
+    make_pool(0);
+    burst(CAPACITY);
+    rounds = figures().rounds;
+    cache = cpi_registry_known_cache(&pool->roster);
+    REQUIRE(cache->granted >= CPI_SHARE_MIN);
+    for (int i = 0; i < 20; i++) {
+        cpi_registry_widen(&pool->roster, cache);
+        REQUIRE(cache->granted <= pool->roster.share_max);
+        REQUIRE(cache->share <= cache->granted);
+        REQUIRE(pool->roster.spares_left <= pool->roster.spares_max);
+        REQUIRE_EQUAL(pool->roster.spares_left + (cache->granted - CPI_SHARE_MIN),
+                      pool->roster.spares_max);
+    }
+    cpi_lock();
+    cpi_registry_end_caches(&pool->roster);
+    cpi_unlock();
+    REQUIRE_EQUAL(pool->roster.spares_left, pool->roster.spares_max);
+    /* What they held has been forgotten, and counts as live. */
+    REQUIRE_EQUAL(cpool_reset(pool), rounds);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static struct support_door door;
+
+static void *fill_and_wait(void *unused)
+{
+    burst(CAPACITY / 4);
+    support_door_wait(&door);
+    return unused;
+}
+
+START_TEST(recall_gives_spares_of_a_waiting_thread_to_the_depot)
+{
+    struct cpi_dealings dealings;
+    pthread_t thread;
+    size_t cached;
+
+    make_pool(0);
+    cpi_roster_visit(&pool->roster, &dealings);
+    support_door_init(&door);
+    thread = support_start(fill_and_wait, NULL);
+    support_door_await(&door, 1);
+    cached = support_stats(pool).in_caches;
+    REQUIRE(cached > ROUNDS);
+    while (cpi_recall_spare(&pool->roster, &dealings))
+        ;
+    /* What the thread has loaded stays with it. */
+    REQUIRE(figures().caches == 1);
+    support_door_open(&door);
+    support_join(thread);
+    cpi_roster_account(&pool->roster, &dealings);
+    support_require_live(pool, 0);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* As a user sees it: a dry pool takes back what waiting threads have spare. */
+START_TEST(alloc_when_dry_recalls_spares_of_waiting_threads)
+{
+    enum { WAITING = 3 };
+    pthread_t threads[WAITING];
+    void *slots[CAPACITY];
+    size_t got;
+
+    make_pool(0);
+    support_door_init(&door);
+    for (size_t i = 0; i < WAITING; i++) {
+        threads[i] = support_start(fill_and_wait, NULL);
+        support_door_await(&door, i + 1);
+        cpool_flush(pool);
+    }
+    got = _i == 0 ? support_take_all(pool, slots) : cpool_alloc_bulk(pool, slots, CAPACITY);
+    REQUIRE_EQUAL(got, CAPACITY);
+    cpool_free_bulk(pool, slots, got);
+    support_door_open(&door);
+    for (size_t i = 0; i < WAITING; i++)
+        support_join(threads[i]);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(end_thread_hands_its_table_to_the_next),
+        ONCE(destroy_pool_clears_its_entry_in_the_table),
+        ONCE(create_pools_gives_each_an_entry_of_its_own),
+        ONCE(own_cache_is_made_once),
+        ONCE(remove_cache_frees_its_place),
+        ONCE(end_caches_ends_all),
+        ONCE(knows_living_pools_only),
+        ONCE(figures_count_what_is_where),
+        ONCE(widen_shares_out_no_more_than_there_is),
+        ONCE(recall_gives_spares_of_a_waiting_thread_to_the_depot),
+        TIMES(alloc_when_dry_recalls_spares_of_waiting_threads, 2),
+    };
+
+    return SUPPORT_RUN("registry", tests);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_reserve.c - after a reservation, allocs neither enter the kernel nor take
+ * a page fault; and what a ticket has drawn cannot fail.
+ *
+ * Includes growth.h.
+ */
+#include "growth.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+
+enum { SLOT_SIZE = 512, CAPACITY = 5000, COUNT = 2000 };
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_AUTO_TRIM };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static cpool_t *create(unsigned flags, size_t max_capacity)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+
+    config.flags = flags;
+    config.max_capacity = max_capacity;
+    return support_create(&config);
+}
+
+/*
+ * ---- How much can be reserved --------------------------------------------
+ */
+
+START_TEST(reserve_of_more_than_is_free_refused)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(cpool_reserve(pool, 0), 0);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
+    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY + 1), CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_reserve(pool, SIZE_MAX), CPOOL_EDRY);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
+    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY - COUNT), 0);
+    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY - COUNT + 1), CPOOL_EDRY);
+    hold_verify(&hold);
+    support_require_live(pool, COUNT);
+    support_require_obtainable(pool, COUNT);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_reserve(NULL, 1), CPOOL_EPOOL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+}
+END_TEST
+
+START_TEST(reserve_grows_the_pool)
+{
+    cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
+
+    REQUIRE_EQUAL(cpool_reserve(pool, 2 * CAPACITY), 0);
+    REQUIRE_EQUAL(support_stats(pool).capacity, 2 * CAPACITY);
+    REQUIRE_EQUAL(cpool_reserve(pool, 2 * CAPACITY + 1), CPOOL_EDRY);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Reserving touches free slots, and changes nothing in them. */
+START_TEST(reserve_leaves_the_bytes_of_slots)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    void *slots[COUNT];
+
+    for (int i = 0; i < COUNT; i++) {
+        slots[i] = cpool_alloc(pool);
+        for (size_t at = 0; at < SLOT_SIZE; at++)
+            ((unsigned char *)slots[i])[at] = (unsigned char)((size_t)i + at);
+    }
+    cpool_free_bulk(pool, slots, COUNT);
+    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
+    for (int i = 0; i < COUNT; i++)
+        for (size_t at = 0; at < SLOT_SIZE; at++)
+            REQUIRE(((unsigned char *)slots[i])[at] == (unsigned char)((size_t)i + at));
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Page faults ---------------------------------------------------------
+ */
+
+static long faults(void)
+{
+    struct rusage usage;
+
+    REQUIRE_EQUAL(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt + usage.ru_majflt;
+}
+
+/* Faults while so many are taken and written to; afterwards they are free. */
+static long count_faults(cpool_t *pool, size_t reserved)
+{
+    static void *slots[COUNT];
+    long before;
+    long after;
+
+    for (int i = 0; i < COUNT; i++)
+        slots[i] = pool; /* so that the array itself is there */
+    REQUIRE_EQUAL(cpool_reserve(pool, reserved), 0);
+    before = faults();
+    for (int i = 0; i < COUNT; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(slots[i] != NULL);
+        *(volatile char *)slots[i] = 1;
+        ((volatile char *)slots[i])[SLOT_SIZE - 1] = 1;
+    }
+    after = faults();
+    cpool_free_bulk(pool, slots, COUNT);
+    return after - before;
+}
+
+/* The system may make a page inaccessible for purposes of its own, which shows as
+ * a fault: so the least of several tries counts. */
+static long least_faults(unsigned flags, size_t reserved)
+{
+    long least = -1;
+
+    for (int i = 0; i < 10; i++) {
+        cpool_t *pool = create(flags, 0);
+        long count = count_faults(pool, reserved);
+
+        if (least < 0 || count < least)
+            least = count;
+        support_destroy_empty(pool);
+    }
+    return least;
+}
+
+START_TEST(alloc_after_reserve_takes_no_page_fault)
+{
+    REQUIRE(least_faults(kinds[_i], 0) > 0);
+    REQUIRE(SUPPORT_SANITIZED || least_faults(kinds[_i], COUNT) == 0);
+}
+END_TEST
+
+/*
+ * ---- System calls --------------------------------------------------------
+ */
+
+struct silence {
+    unsigned flags;
+    size_t reserved;
+};
+
+/* Nothing is allowed but to end, and to tell of a failure. */
+static void alloc_in_silence(void *argument)
+{
+#if defined(__linux__)
+    static const long allowed[] = { SYS_exit_group, SYS_write };
+    const struct silence *silence = argument;
+    cpool_t *pool = create(silence->flags, 0);
+
+    cpool_free(pool, cpool_alloc(pool));
+    REQUIRE_EQUAL(cpool_reserve(pool, silence->reserved), 0);
+    if (!growth_allow_only(allowed, sizeof(allowed) / sizeof(allowed[0])))
+        return;
+    for (int i = 0; i < COUNT; i++) {
+        void *slot = cpool_alloc(pool);
+
+        REQUIRE(slot != NULL);
+        *(volatile char *)slot = 1;
+    }
+#else
+    (void)argument;
+#endif
+}
+
+/* Sanitizers make calls of their own. */
+START_TEST(alloc_after_reserve_makes_no_system_call)
+{
+    struct silence silence = { kinds[_i], COUNT };
+
+    if (!SUPPORT_SANITIZED)
+        support_in_child(alloc_in_silence, &silence);
+}
+END_TEST
+
+/* The filter would find one. */
+START_TEST(alloc_without_reserve_makes_system_calls)
+{
+    struct silence silence = { kinds[_i], 0 };
+    struct support_outcome outcome;
+
+    if (SUPPORT_SANITIZED)
+        return;
+    support_fork(alloc_in_silence, &silence, &outcome);
+    if (WIFSIGNALED(outcome.status))
+        REQUIRE_EQUAL(WTERMSIG(outcome.status), SIGSYS);
+    else
+        REQUIRE(WIFEXITED(outcome.status) && !growth_has_filters());
+}
+END_TEST
+
+/*
+ * ---- Tickets -------------------------------------------------------------
+ */
+
+START_TEST(ticket_gives_what_it_has_drawn)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    cpool_ticket_t ticket;
+    struct hold hold;
+    void *room[100];
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 100), 0);
+    support_require_live(pool, 100);
+    /* Whatever others take. */
+    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY - 100);
+    for (int i = 0; i < 60; i++)
+        hold_add(&hold, cpool_ticket_alloc(&ticket));
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 40);
+    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
+    hold_verify(&hold);
+    support_require_live(pool, CAPACITY - 40);
+    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 40);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(ticket_used_up_is_empty)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    cpool_ticket_t ticket;
+    struct hold hold;
+    void *room[24];
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 24), 0);
+    for (int i = 0; i < 24; i++)
+        hold_add(&hold, cpool_ticket_alloc(&ticket));
+    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(ticket_for_more_than_is_free_draws_none)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    void **room = support_calloc(CAPACITY + 1, sizeof(*room));
+    cpool_ticket_t ticket;
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, CAPACITY + 1), CPOOL_EDRY);
+    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
+    REQUIRE_EQUAL(hold_take(&hold, CAPACITY - 10), CAPACITY - 10);
+    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 11), CPOOL_EDRY);
+    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
+    support_require_live(pool, CAPACITY - 10);
+    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 10), 0);
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 10);
+    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 0), 0);
+    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    free(room);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(ticket_without_room_reported)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    cpool_ticket_t ticket;
+
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, NULL, 1), CPOOL_ENULL);
+    REQUIRE_REPORT(CPOOL_ENULL);
+    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
+    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, NULL, 0), 0);
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(reserve_of_more_than_is_free_refused, KINDS),
+        TIMES(reserve_grows_the_pool, KINDS),
+        TIMES(reserve_leaves_the_bytes_of_slots, KINDS),
+        TIMES(alloc_after_reserve_takes_no_page_fault, KINDS),
+        TIMES(alloc_after_reserve_makes_no_system_call, KINDS),
+        TIMES(alloc_without_reserve_makes_system_calls, KINDS),
+        TIMES(ticket_gives_what_it_has_drawn, KINDS),
+        TIMES(ticket_used_up_is_empty, KINDS),
+        TIMES(ticket_for_more_than_is_free_draws_none, KINDS),
+        TIMES(ticket_without_room_reported, KINDS),
+    };
+
+    return SUPPORT_RUN("reserve", tests);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_reset.c - taking back every slot at once, and destroying with slots
+ * live.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CAPACITY = 1000 };
+
+static cpool_t *make_pool(unsigned flags)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+
+    config.flags = flags;
+    return support_create(&config);
+}
+
+/* Slots come in order of address again, all of them. */
+static void require_as_new(cpool_t *pool)
+{
+    cpool_stats_t stats = support_stats(pool);
+
+    REQUIRE_EQUAL(stats.live, 0);
+    REQUIRE_EQUAL(stats.in_depot, 0);
+    REQUIRE_EQUAL(stats.in_caches, 0);
+    REQUIRE_EQUAL(stats.fresh, CAPACITY);
+    REQUIRE_EQUAL(stats.thread_caches, 0);
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE_EQUAL(cpool_index(pool, cpool_alloc(pool)), i);
+    REQUIRE(cpool_alloc(pool) == NULL);
+    REQUIRE_EQUAL(cpool_reset(pool), CAPACITY);
+}
+
+static const unsigned modes[] = { 0, CPOOL_CHECKED };
+
+START_TEST(reset_of_new_pool_releases_none)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+
+    REQUIRE_EQUAL(cpool_reset(pool), 0);
+    require_as_new(pool);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(reset_with_live_cached_and_fresh_releases_the_live)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    void *slots[CAPACITY];
+
+    for (size_t round = 0; round < 10; round++) {
+        size_t taken = round * 70;
+        size_t freed = taken / 3;
+
+        for (size_t i = 0; i < taken; i++)
+            slots[i] = cpool_alloc(pool);
+        for (size_t i = 0; i < freed; i++)
+            cpool_free(pool, slots[i]);
+        if (round % 2 == 0)
+            cpool_flush(pool);
+        REQUIRE_EQUAL(cpool_reset(pool), taken - freed);
+        support_require_live(pool, 0);
+    }
+    require_as_new(pool);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(reset_keeps_bytes)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+
+    for (int i = 0; i < CAPACITY; i++)
+        memset(cpool_alloc(pool), i, 16);
+    REQUIRE_EQUAL(cpool_reset(pool), CAPACITY);
+    for (int i = 0; i < CAPACITY; i++) {
+        const unsigned char *slot = cpool_alloc(pool);
+
+        for (int byte = 0; byte < 16; byte++)
+            REQUIRE(slot[byte] == (unsigned char)i);
+    }
+    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY);
+}
+END_TEST
+
+START_TEST(reset_ends_created_caches)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_cache_t *cache;
+
+    for (int round = 0; round < 100; round++) {
+        for (int i = 0; i < 5; i++) {
+            REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+            REQUIRE(cpool_cache_alloc(cache) != NULL);
+            cpool_cache_free(cache, cpool_cache_alloc(cache));
+        }
+        REQUIRE_EQUAL(support_stats(pool).thread_caches, 5);
+        REQUIRE_EQUAL(cpool_reset(pool), 5);
+        REQUIRE_EQUAL(support_stats(pool).thread_caches, 0);
+    }
+    require_as_new(pool);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Threads that live on: each works, waits while the pool is reset, and works
+ * again, as if it had never used the pool. */
+struct crew {
+    pthread_barrier_t barrier;
+    cpool_t *pool;
+    int rounds;
+};
+
+enum { WORKERS = 4 };
+
+static void *work_between_resets(void *argument)
+{
+    struct crew *crew = argument;
+    void *slots[100];
+
+    for (int round = 0; round < crew->rounds; round++) {
+        for (int i = 0; i < 100; i++) {
+            slots[i] = cpool_alloc(crew->pool);
+            REQUIRE(cpool_owns(crew->pool, slots[i]));
+            memset(slots[i], i, 16);
+        }
+        for (int i = 0; i < 70; i++)
+            cpool_free(crew->pool, slots[i]);
+        pthread_barrier_wait(&crew->barrier); /* the reset begins */
+        pthread_barrier_wait(&crew->barrier); /* and is over */
+    }
+    return NULL;
+}
+
+START_TEST(reset_while_threads_pause_lets_them_go_on)
+{
+    struct crew crew;
+    pthread_t threads[WORKERS];
+
+    crew.pool = make_pool(modes[_i]);
+    crew.rounds = SUPPORT_COUNT(500, 300);
+    REQUIRE_EQUAL(pthread_barrier_init(&crew.barrier, NULL, WORKERS + 1), 0);
+    for (int i = 0; i < WORKERS; i++)
+        threads[i] = support_start(work_between_resets, &crew);
+    for (int round = 0; round < crew.rounds; round++) {
+        pthread_barrier_wait(&crew.barrier);
+        REQUIRE_EQUAL(cpool_reset(crew.pool), WORKERS * 30);
+        pthread_barrier_wait(&crew.barrier);
+    }
+    for (int i = 0; i < WORKERS; i++)
+        support_join(threads[i]);
+    require_as_new(crew.pool);
+    support_destroy_empty(crew.pool);
+}
+END_TEST
+
+START_TEST(reset_of_null_reported)
+{
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_reset(NULL), 0);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EPOOL).function, "cpool_reset") == 0);
+}
+END_TEST
+
+START_TEST(reset_often_takes_no_more_memory)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    void **slots = support_calloc(CAPACITY, sizeof(*slots));
+    cpool_stats_t before;
+
+    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
+    REQUIRE_EQUAL(cpool_reset(pool), CAPACITY);
+    before = support_stats(pool);
+    for (int i = 0; i < 100; i++) {
+        REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
+        for (size_t n = 0; n < CAPACITY; n += 2)
+            cpool_free(pool, slots[n]);
+        REQUIRE_EQUAL(cpool_reset(pool), CAPACITY / 2);
+        REQUIRE(support_stats(pool).committed_bytes <= before.reserved_bytes);
+        REQUIRE_EQUAL(support_stats(pool).reserved_bytes, before.reserved_bytes);
+    }
+    support_destroy_empty(pool);
+    free(slots);
+}
+END_TEST
+
+START_TEST(destroy_with_live_slots_returns_their_number)
+{
+    for (int live = 0; live < 300; live += 7) {
+        cpool_t *pool = make_pool(0);
+        void *slots[400];
+
+        for (int i = 0; i < 400; i++)
+            slots[i] = cpool_alloc(pool);
+        for (int i = live; i < 400; i++)
+            cpool_free(pool, slots[i]);
+        REQUIRE_EQUAL(cpool_destroy(pool), live);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(reset_of_new_pool_releases_none, 2),
+        TIMES(reset_with_live_cached_and_fresh_releases_the_live, 2),
+        TIMES(reset_keeps_bytes, 2),
+        TIMES(reset_ends_created_caches, 2),
+        TIMES(reset_while_threads_pause_lets_them_go_on, 2),
+        ONCE(reset_of_null_reported),
+        TIMES(reset_often_takes_no_more_memory, 2),
+        ONCE(destroy_with_live_slots_returns_their_number),
+    };
+
+    return SUPPORT_RUN("reset", tests);
+}

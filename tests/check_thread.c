@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_thread.c - the end of threads: whatever way they end, what they had
+ * cached returns, and destructors of thread-specific data may go on using the
+ * pool.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CAPACITY = 2000 };
+
+static cpool_t *pool;
+
+static void make_pool(void)
+{
+    pool = support_create_plain(32, CAPACITY);
+}
+
+/* Nothing is cached by any thread, and all but `live` slots are to be had. */
+static void require_all_returned(size_t live)
+{
+    cpool_stats_t stats = support_stats(pool);
+
+    REQUIRE_EQUAL(stats.thread_caches, 0);
+    REQUIRE_EQUAL(stats.in_caches, 0);
+    support_require_live(pool, live);
+    support_require_obtainable(pool, live);
+}
+
+/* Leaves the thread's cache partly filled. */
+static void fill_cache(void)
+{
+    void *slots[150];
+
+    for (int i = 0; i < 150; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(slots[i] != NULL);
+        memset(slots[i], i, 32);
+    }
+    for (int i = 0; i < 150; i++)
+        cpool_free(pool, slots[i]);
+    REQUIRE(support_stats(pool).in_caches > 0);
+}
+
+/*
+ * ---- Ways to end ---------------------------------------------------------
+ */
+
+static void *end_by_return(void *unused)
+{
+    fill_cache();
+    return unused;
+}
+
+static void *end_by_exit(void *unused)
+{
+    fill_cache();
+    pthread_exit(unused);
+}
+
+static void *end_by_cancel(void *door)
+{
+    fill_cache();
+    support_door_wait(door);
+    while (pause() != 0)
+        ;
+    return NULL;
+}
+
+static void *end_by_cancelling_itself(void *unused)
+{
+    fill_cache();
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+    return unused;
+}
+
+START_TEST(end_thread_by_return_or_exit_returns_its_cache)
+{
+    static support_thread_t *const ways[] = { end_by_return, end_by_exit,
+                                              end_by_cancelling_itself };
+
+    make_pool();
+    for (int round = 0; round < 10; round++)
+        support_in_thread(ways[_i], NULL);
+    require_all_returned(0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(end_thread_by_cancel_returns_its_cache)
+{
+    struct support_door door;
+    pthread_t thread;
+
+    make_pool();
+    support_door_init(&door);
+    thread = support_start(end_by_cancel, &door);
+    support_door_await(&door, 1);
+    support_door_open(&door);
+    REQUIRE_EQUAL(pthread_cancel(thread), 0);
+    support_join(thread);
+    require_all_returned(0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void *alloc_and_end(void *slots)
+{
+    for (int i = 0; i < 100; i++)
+        ((void **)slots)[i] = cpool_alloc(pool);
+    return NULL;
+}
+
+static void *free_and_end(void *slots)
+{
+    for (int i = 0; i < 100; i++)
+        cpool_free(pool, ((void **)slots)[i]);
+    return NULL;
+}
+
+START_TEST(end_thread_keeps_live_slots_live_for_others)
+{
+    void *slots[100];
+
+    make_pool();
+    for (int round = 0; round < 50; round++) {
+        support_in_thread(alloc_and_end, slots);
+        require_all_returned(100);
+        cpool_flush(pool);
+        /* The calling thread has a cache by now; end it with the pool. */
+        support_in_thread(free_and_end, slots);
+        support_require_live(pool, 0);
+        REQUIRE_EQUAL(cpool_reset(pool), 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Of several pools, with different amounts in each. */
+static void *use_many_pools(void *argument)
+{
+    cpool_t **pools = argument;
+
+    for (int round = 0; round < 20; round++)
+        for (int i = 0; i < 20; i++)
+            for (int n = 0; n <= i; n++)
+                cpool_free(pools[i], cpool_alloc(pools[i]));
+    return NULL;
+}
+
+START_TEST(end_thread_returns_caches_of_all_pools)
+{
+    cpool_t *pools[20];
+
+    for (int i = 0; i < 20; i++)
+        pools[i] = support_create_plain(8 + (size_t)i, 100);
+    support_in_thread(use_many_pools, pools);
+    for (int i = 0; i < 20; i++) {
+        REQUIRE_EQUAL(support_stats(pools[i]).in_caches, 0);
+        support_require_obtainable(pools[i], 0);
+        support_destroy_empty(pools[i]);
+    }
+}
+END_TEST
+
+/*
+ * ---- Destructors of thread-specific data ---------------------------------
+ */
+
+/* The most often that the system calls one destructor of one thread.
+ * ThreadSanitizer forgets the thread in the last of these rounds, and the library
+ * built for it lets go of the thread two rounds earlier (lib/thread.c). */
+enum { TIMES_CALLED = SUPPORT_THREAD_SANITIZED ? 2 : 4 };
+
+static pthread_key_t early; /* made before the library's own */
+static pthread_key_t late;  /* and after */
+
+struct rearming {
+    pthread_key_t *key;
+    int called;
+    void *slots[TIMES_CALLED];
+};
+
+/* Gives back what it took the last time, takes another, and asks to be called
+ * again. */
+static void rearm(void *argument)
+{
+    struct rearming *state = argument;
+    void *slot;
+
+    if (state->called > 0)
+        cpool_free(pool, state->slots[state->called - 1]);
+    slot = cpool_alloc(pool);
+    REQUIRE(slot != NULL);
+    memset(slot, 0x77, 32);
+    cpool_free(pool, cpool_alloc(pool));
+    cpool_flush(pool);
+    state->slots[state->called++] = slot;
+    if (state->called < TIMES_CALLED)
+        REQUIRE_EQUAL(pthread_setspecific(*state->key, state), 0);
+}
+
+/* The keys lie on both sides of the library's, which it makes when the first
+ * pool is created. */
+static void make_keys_around_pool(void)
+{
+    REQUIRE_EQUAL(pthread_key_create(&early, rearm), 0);
+    make_pool();
+    REQUIRE_EQUAL(pthread_key_create(&late, rearm), 0);
+}
+
+static void *end_with_rearming(void *argument)
+{
+    struct rearming *states = argument;
+
+    fill_cache();
+    states[0].key = &early;
+    states[1].key = &late;
+    for (int i = 0; i < 2; i++)
+        REQUIRE_EQUAL(pthread_setspecific(*states[i].key, &states[i]), 0);
+    return NULL;
+}
+
+START_TEST(end_thread_with_rearming_destructors_returns_all)
+{
+    make_keys_around_pool();
+    for (int round = 0; round < 20; round++) {
+        struct rearming states[2] = { { NULL, 0, { NULL } }, { NULL, 0, { NULL } } };
+
+        support_in_thread(end_with_rearming, states);
+        support_require_live(pool, 2);
+        for (int i = 0; i < 2; i++) {
+            REQUIRE_EQUAL(states[i].called, TIMES_CALLED);
+            cpool_free(pool, states[i].slots[states[i].called - 1]);
+        }
+        cpool_flush(pool);
+        REQUIRE_EQUAL(support_stats(pool).in_caches, 0);
+        REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
+    }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* A destructor that is the thread's first use of the pool. */
+static void *end_with_first_use(void *argument)
+{
+    struct rearming *state = argument;
+
+    REQUIRE_EQUAL(pthread_setspecific(*state->key, state), 0);
+    return NULL;
+}
+
+static void use_once(void *argument)
+{
+    struct rearming *state = argument;
+
+    state->called++;
+    fill_cache();
+}
+
+START_TEST(end_thread_with_first_use_in_destructor_returns_all)
+{
+    struct rearming state = { &early, 0, { NULL } };
+
+    REQUIRE_EQUAL(pthread_key_create(&early, use_once), 0);
+    make_pool();
+    REQUIRE_EQUAL(pthread_key_create(&late, use_once), 0);
+    for (int round = 0; round < 20; round++) {
+        state.key = round % 2 == 0 ? &early : &late;
+        support_in_thread(end_with_first_use, &state);
+    }
+    REQUIRE_EQUAL(state.called, 20);
+    require_all_returned(0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* The handle of a cache is asked for after the library's destructor has run. */
+static void use_explicitly(void *argument)
+{
+    struct rearming *state = argument;
+    cpool_cache_t *cache = cpool_cache(pool);
+    void *slot = cache != NULL ? cpool_cache_alloc(cache) : cpool_alloc(pool);
+
+    REQUIRE(slot != NULL);
+    if (cache != NULL)
+        cpool_cache_free(cache, slot);
+    else
+        cpool_free(pool, slot);
+    if (++state->called < TIMES_CALLED)
+        REQUIRE_EQUAL(pthread_setspecific(*state->key, state), 0);
+}
+
+static void *end_with_explicit_use(void *argument)
+{
+    fill_cache();
+    return end_with_first_use(argument);
+}
+
+START_TEST(end_thread_with_explicit_cache_in_destructor_returns_all)
+{
+    struct rearming state = { &late, 0, { NULL } };
+
+    make_pool();
+    REQUIRE_EQUAL(pthread_key_create(&late, use_explicitly), 0);
+    support_in_thread(end_with_explicit_use, &state);
+    REQUIRE_EQUAL(state.called, TIMES_CALLED);
+    require_all_returned(0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- The main thread -----------------------------------------------------
+ */
+
+/* Only sees the main thread's cache go; the main thread itself cannot be
+ * joined everywhere. */
+static void *await_end_of_main(void *unused)
+{
+    while (support_stats(pool).thread_caches != 0)
+        sched_yield();
+    require_all_returned(0);
+    _exit(EXIT_SUCCESS);
+    return unused;
+}
+
+static void end_main_thread(void *unused)
+{
+    (void)unused;
+    make_pool();
+    fill_cache();
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 1);
+    support_start(await_end_of_main, NULL);
+    pthread_exit(NULL);
+}
+
+START_TEST(end_main_thread_returns_its_cache)
+{
+    support_in_child(end_main_thread, NULL);
+}
+END_TEST
+
+static void *work_until_exit(void *door)
+{
+    fill_cache();
+    support_door_wait(door);
+    for (;;)
+        fill_cache();
+    return NULL;
+}
+
+/* The process ends while threads use a pool, and with a pool left. */
+static void exit_with_threads(void *unused)
+{
+    struct support_door door;
+
+    (void)unused;
+    make_pool();
+    support_door_init(&door);
+    for (int i = 0; i < 3; i++)
+        support_start(work_until_exit, &door);
+    support_door_await(&door, 3);
+    support_door_open(&door);
+    fill_cache();
+    exit(EXIT_SUCCESS);
+}
+
+START_TEST(exit_process_while_threads_allocate_does_no_harm)
+{
+    for (size_t round = 0; round < SUPPORT_COUNT(20, 3); round++)
+        support_in_child(exit_with_threads, NULL);
+}
+END_TEST
+
+/*
+ * ---- Many threads --------------------------------------------------------
+ */
+
+/* Leaves a cache that is neither full nor empty, different in each thread. */
+static void *leave_half_filled(void *argument)
+{
+    size_t number = *(const size_t *)argument;
+    size_t count = 1 + number * 7 % 150;
+    void *slots[150];
+
+    for (size_t i = 0; i < count; i++)
+        slots[i] = cpool_alloc(pool);
+    for (size_t i = 0; i < count; i++)
+        cpool_free(pool, slots[i]);
+    return NULL;
+}
+
+START_TEST(end_many_threads_in_turn_makes_no_more_magazines)
+{
+    size_t magazines = 0;
+    size_t space = 0;
+
+    make_pool();
+    for (size_t i = 0; i < SUPPORT_COUNT(100000, 2000); i++) {
+        support_in_thread(leave_half_filled, &i);
+        if (i == 500) {
+            magazines = support_stats(pool).magazines;
+            space = support_address_space();
+        }
+    }
+    REQUIRE_EQUAL(support_stats(pool).magazines, magazines);
+    REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
+    require_all_returned(0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Full magazines are at most capacity / rounds; beside those there is one that
+ * is neither full nor empty, and what the threads had at once. */
+START_TEST(end_many_threads_at_once_bounds_magazines)
+{
+    enum { AT_ONCE = 8 };
+    size_t rounds;
+
+    make_pool();
+    rounds = support_stats(pool).magazine_rounds;
+    for (size_t i = 0; i < SUPPORT_COUNT(20000, 800) / AT_ONCE; i++) {
+        pthread_t threads[AT_ONCE];
+        size_t numbers[AT_ONCE];
+
+        for (size_t n = 0; n < AT_ONCE; n++) {
+            numbers[n] = i * AT_ONCE + n;
+            threads[n] = support_start(leave_half_filled, &numbers[n]);
+        }
+        for (size_t n = 0; n < AT_ONCE; n++)
+            support_join(threads[n]);
+    }
+    REQUIRE(support_stats(pool).magazines <= CAPACITY / rounds + 1 + 4 * AT_ONCE);
+    require_all_returned(0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(end_thread_by_return_or_exit_returns_its_cache, 3),
+        ONCE(end_thread_by_cancel_returns_its_cache),
+        ONCE(end_thread_keeps_live_slots_live_for_others),
+        ONCE(end_thread_returns_caches_of_all_pools),
+        ONCE(end_thread_with_rearming_destructors_returns_all),
+        ONCE(end_thread_with_first_use_in_destructor_returns_all),
+        ONCE(end_thread_with_explicit_cache_in_destructor_returns_all),
+        ONCE(end_main_thread_returns_its_cache),
+        ONCE(exit_process_while_threads_allocate_does_no_harm),
+        ONCE(end_many_threads_in_turn_makes_no_more_magazines),
+        ONCE(end_many_threads_at_once_bounds_magazines),
+    };
+
+    return SUPPORT_RUN("thread", tests);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_trim.c - memory of free slots returns to the system, that of live ones
+ * does not, and slots come in order of address again.
+ *
+ * Includes growth.h.
+ */
+#include "growth.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { SLOT_SIZE = 64, COUNT = 20000 };
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_AUTO_TRIM };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static cpool_t *create(unsigned flags, size_t capacity)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, capacity);
+
+    config.flags = flags;
+    return support_create(&config);
+}
+
+/* Bytes of the slab that are resident. */
+static size_t resident(const cpool_t *pool)
+{
+    cpool_stats_t stats = support_stats(pool);
+
+    return growth_resident(cpool_at(pool, 0), stats.capacity * stats.slot_stride);
+}
+
+/* Frees all, in no order at all. */
+static void free_at_random(struct hold *hold, uint64_t *random, size_t n)
+{
+    while (n-- > 0)
+        hold_free_one(hold, support_random(random) % hold->count);
+}
+
+/* Takes n and requires each to lie above the one before. */
+static void require_in_order(cpool_t *pool, struct hold *hold, size_t n)
+{
+    size_t before = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t index;
+
+        REQUIRE_EQUAL(hold_take(hold, 1), 1);
+        index = cpool_index(pool, hold->slots[hold->count - 1]);
+        REQUIRE(i == 0 || index > before);
+        before = index;
+    }
+}
+
+START_TEST(trim_of_free_pool_gives_all_back)
+{
+    cpool_t *pool = create(kinds[_i], COUNT);
+    size_t page = growth_page_size();
+    uint64_t random = 1;
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    for (uint64_t round = 1; round <= 3; round++) {
+        size_t bytes;
+
+        REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
+        free_at_random(&hold, &random, COUNT);
+        bytes = resident(pool);
+        REQUIRE(bytes >= (COUNT - 1) * (size_t)SLOT_SIZE - 2 * page);
+        REQUIRE_EQUAL(cpool_trim(pool), bytes);
+        REQUIRE_EQUAL(resident(pool), 0);
+        REQUIRE_EQUAL(cpool_trim(pool), 0);
+        REQUIRE_EQUAL(support_stats(pool).trims, 2 * round);
+        support_require_live(pool, 0);
+    }
+    require_in_order(pool, &hold, COUNT);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(trim_of_unused_pool_gives_nothing)
+{
+    cpool_t *pool = create(kinds[_i], COUNT);
+
+    REQUIRE_EQUAL(cpool_trim(pool), 0);
+    support_require_live(pool, 0);
+    cpool_free(pool, cpool_alloc(pool));
+    REQUIRE_EQUAL(cpool_trim(pool), 0);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_trim(NULL), 0);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+}
+END_TEST
+
+/* Slots that are live keep every byte, and so do free ones on their pages. */
+START_TEST(trim_leaves_live_slots_alone)
+{
+    cpool_t *pool = create(kinds[_i], COUNT);
+    size_t live = COUNT / 100;
+    uint64_t random = 7;
+    struct hold hold;
+    size_t before;
+    size_t bytes;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
+    free_at_random(&hold, &random, COUNT - live);
+    before = resident(pool);
+    bytes = cpool_trim(pool);
+    REQUIRE(bytes > 0);
+    REQUIRE_EQUAL(resident(pool), before - bytes);
+    hold_verify(&hold);
+    for (size_t i = 0; i < live; i++)
+        REQUIRE(growth_resident((char *)((uintptr_t)hold.slots[i] & ~(growth_page_size() - 1)),
+                                growth_page_size()) != 0);
+    support_require_live(pool, live);
+    require_in_order(pool, &hold, COUNT - live - 200);
+    hold_free_all(&hold);
+    support_require_obtainable(pool, 0);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* With checks, and in the caller's memory, slots keep their bytes, too. */
+static void require_order_only(cpool_t *pool)
+{
+    uint64_t random = 5;
+    struct hold hold;
+    size_t before;
+
+    hold_init(&hold, pool);
+    support_capture_reports();
+    REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
+    free_at_random(&hold, &random, COUNT);
+    before = resident(pool);
+    REQUIRE_EQUAL(cpool_trim(pool), 0);
+    REQUIRE_EQUAL(resident(pool), before);
+    require_in_order(pool, &hold, COUNT);
+    hold_free_all(&hold);
+    REQUIRE_NO_REPORT();
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+
+START_TEST(trim_of_checked_pool_makes_order)
+{
+    require_order_only(create(CPOOL_CHECKED | (_i == 0 ? 0u : CPOOL_EXACT), COUNT));
+}
+END_TEST
+
+START_TEST(trim_of_callers_memory_makes_order)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, COUNT);
+    void *memory;
+
+    config.flags = kinds[_i];
+    config.memory_size = cpool_memory_required(&config);
+    REQUIRE_EQUAL(posix_memalign(&memory, CPOOL_MEMORY_ALIGN, config.memory_size), 0);
+    config.memory = memory;
+    require_order_only(support_create(&config));
+    free(memory);
+}
+END_TEST
+
+/* What lies in other threads' caches stays there. */
+static void fill_cache(void *argument)
+{
+    struct hold *hold = argument;
+
+    REQUIRE_EQUAL(hold_take(hold, 1000), 1000);
+    hold_free_all(hold);
+}
+
+START_TEST(trim_with_slots_in_other_caches_loses_none)
+{
+    cpool_t *pool = create(kinds[_i], COUNT);
+    struct worker *worker = worker_start();
+    struct hold theirs;
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    hold_init(&theirs, pool);
+    for (int round = 0; round < 10; round++) {
+        worker_do(worker, fill_cache, &theirs);
+        REQUIRE_EQUAL(hold_take(&hold, COUNT / 2), COUNT / 2);
+        hold_free_all(&hold);
+        REQUIRE(cpool_trim(pool) > 0);
+        support_require_live(pool, 0);
+        REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
+        hold_free_all(&hold);
+    }
+    worker_stop(worker);
+    hold_fini(&hold);
+    hold_fini(&theirs);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- While others use the pool -------------------------------------------
+ */
+
+enum { THREADS = 4, SHARE = 2000 };
+
+struct user {
+    cpool_t *pool;
+    uint64_t random;
+    _Atomic bool *over;
+};
+
+static void *use(void *argument)
+{
+    struct user *user = argument;
+    struct hold hold;
+
+    hold_init(&hold, user->pool);
+    while (!atomic_load_explicit(user->over, memory_order_relaxed)) {
+        size_t wanted = support_random(&user->random) % (SHARE - hold.count + 1);
+
+        /* There is enough for all, so every alloc succeeds, whoever trims. */
+        REQUIRE_EQUAL(hold_take(&hold, wanted), wanted);
+        hold_verify(&hold);
+        free_at_random(&hold, &user->random, support_random(&user->random) % (hold.count + 1));
+    }
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    return NULL;
+}
+
+START_TEST(trim_while_threads_allocate_disturbs_none)
+{
+    cpool_t *pool = create(kinds[_i], 2 * THREADS * SHARE);
+    struct user users[THREADS];
+    pthread_t threads[THREADS];
+    _Atomic bool over = false;
+
+    for (size_t i = 0; i < THREADS; i++) {
+        const struct user user = { pool, i + 1, &over };
+
+        users[i] = user;
+        threads[i] = support_start(use, &users[i]);
+    }
+    for (size_t i = 0; i < SUPPORT_COUNT(300u, 40u); i++)
+        cpool_trim(pool);
+    atomic_store_explicit(&over, true, memory_order_relaxed);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    support_require_live(pool, 0);
+    cpool_trim(pool);
+    /* The page on which slots that were never taken begin may stay. */
+    REQUIRE(resident(pool) <= growth_page_size());
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- By itself -----------------------------------------------------------
+ */
+
+/* Light work after a peak; its frees give the memory of the peak back. */
+START_TEST(auto_trim_gives_back_after_a_peak)
+{
+    cpool_t *pool = create(CPOOL_AUTO_TRIM | (_i == 0 ? 0u : CPOOL_EXACT), 5 * COUNT);
+    struct hold hold;
+    struct hold peak;
+    size_t most;
+    size_t turns = 0;
+
+    hold_init(&hold, pool);
+    hold_init(&peak, pool);
+    REQUIRE_EQUAL(hold_take(&hold, 100), 100); /* live all the while */
+    REQUIRE_EQUAL(hold_take(&peak, 4 * COUNT), 4 * COUNT);
+    most = resident(pool);
+    hold_free_all(&peak);
+    while (resident(pool) > most / 4) {
+        REQUIRE_EQUAL(hold_take(&peak, 1000), 1000);
+        hold_free_all(&peak);
+        REQUIRE(++turns < 100000);
+    }
+    REQUIRE(support_stats(pool).trims > 0);
+    hold_verify(&hold);
+    hold_free_all(&hold);
+    hold_fini(&peak);
+    hold_fini(&hold);
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* What is needed again and again stays. */
+START_TEST(auto_trim_leaves_what_is_needed)
+{
+    cpool_t *pool = create(CPOOL_AUTO_TRIM, COUNT);
+    size_t bytes;
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
+    bytes = resident(pool);
+    for (int turn = 0; turn < 50; turn++) {
+        hold_free_all(&hold);
+        REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
+        REQUIRE_EQUAL(resident(pool), bytes);
+    }
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(trim_of_free_pool_gives_all_back, KINDS),
+        TIMES(trim_of_unused_pool_gives_nothing, KINDS),
+        TIMES(trim_leaves_live_slots_alone, KINDS),
+        TIMES(trim_of_checked_pool_makes_order, 2),
+        TIMES(trim_of_callers_memory_makes_order, KINDS),
+        TIMES(trim_with_slots_in_other_caches_loses_none, KINDS),
+        TIMES(trim_while_threads_allocate_disturbs_none, KINDS),
+        TIMES(auto_trim_gives_back_after_a_peak, 2),
+        ONCE(auto_trim_leaves_what_is_needed),
+    };
+
+    return SUPPORT_RUN("trim", tests);
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_validate.c - every free is verified: foreign, misaligned and unused
+ * addresses are refused and reported, through every door, and whatever the
+ * stride.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CAPACITY = 500 };
+
+/* Odd, even, powers of two, one, and some with large odd parts. */
+static const size_t strides[] = { 1, 2, 3, 7, 8, 12, 24, 40, 56, 64, 100, 343, 1000, 4096, 4100,
+                                  65537, 99999 };
+
+#define STRIDES (sizeof(strides) / sizeof(strides[0]))
+
+/* The functions that free. */
+static void free_alone(cpool_t *pool, void *slot)
+{
+    cpool_free(pool, slot);
+}
+
+static void free_in_bulk(cpool_t *pool, void *slot)
+{
+    cpool_free_bulk(pool, &slot, 1);
+}
+
+static void free_to_depot(cpool_t *pool, void *slot)
+{
+    cpool_depot_free(pool, slot);
+}
+
+static void free_to_cache(cpool_t *pool, void *slot)
+{
+    cpool_cache_free(cpool_cache(pool), slot);
+}
+
+static const struct door {
+    const char *name;
+    void (*give)(cpool_t *pool, void *slot);
+} doors[] = {
+    { "cpool_free", free_alone },
+    { "cpool_free_bulk", free_in_bulk },
+    { "cpool_depot_free", free_to_depot },
+    { "cpool_cache_free", free_to_cache },
+};
+
+#define DOORS (sizeof(doors) / sizeof(doors[0]))
+
+/* What the reference division says about an address. */
+static int classify(const cpool_t *pool, uintptr_t address)
+{
+    cpool_stats_t stats = support_stats(pool);
+    uintptr_t base = (uintptr_t)cpool_at(pool, 0);
+    uintptr_t offset = address - base;
+
+    if (address < base || offset / stats.slot_stride >= cpool_index_limit(pool))
+        return CPOOL_EFOREIGN;
+    if (offset % stats.slot_stride != 0)
+        return CPOOL_EMISALIGNED;
+    return offset / stats.slot_stride < stats.high_water ? CPOOL_OK : CPOOL_EUNUSED;
+}
+
+/* The address is refused, by this code, at this door; the pool is as before. */
+static void require_refused(cpool_t *pool, const struct door *door, uintptr_t address)
+{
+    cpool_stats_t before = support_stats(pool);
+    int code = classify(pool, address);
+    struct support_report report;
+    cpool_stats_t after;
+
+    REQUIRE(code != CPOOL_OK);
+    door->give(pool, (void *)address);
+    report = REQUIRE_REPORT(code);
+    REQUIRE(report.pool == pool);
+    REQUIRE_EQUAL(report.size, sizeof(cpool_error_t));
+    REQUIRE(strcmp(report.function, door->name) == 0);
+    REQUIRE(strcmp(report.name, "tested") == 0);
+    REQUIRE((uintptr_t)report.address == address);
+    REQUIRE(report.slot != NULL && report.slot == cpool_at(pool, report.index));
+    after = support_stats(pool);
+    REQUIRE_EQUAL(after.live, before.live);
+    REQUIRE_EQUAL(after.in_caches, before.in_caches);
+    REQUIRE_EQUAL(after.in_depot, before.in_depot);
+}
+
+/* A pool of which the first half or so has been used. */
+static cpool_t *make_half_used(size_t slot_size)
+{
+    cpool_t *pool = support_create_plain(slot_size, CAPACITY);
+
+    support_capture_reports();
+    for (int i = 0; i < CAPACITY / 2; i++)
+        REQUIRE(cpool_alloc(pool) != NULL);
+    REQUIRE(cpool_cache(pool) != NULL);
+    return pool;
+}
+
+START_TEST(free_foreign_address_refused)
+{
+    cpool_t *pool = make_half_used(strides[_i]);
+    cpool_t *other = support_create_plain(strides[_i], CAPACITY);
+    uintptr_t base = (uintptr_t)cpool_at(pool, 0);
+    uintptr_t end = base + cpool_index_limit(pool) * strides[_i];
+    int local;
+    void *from_heap = support_calloc(1, 100);
+    const uintptr_t wrong[] = {
+        1, 2, 16, 4096, (uintptr_t)&local, (uintptr_t)from_heap, (uintptr_t)pool,
+        (uintptr_t)cpool_alloc(other), (uintptr_t)&free_alone, (uintptr_t)"text",
+        base - 1, base - strides[_i], base - 2 * strides[_i], base / 2,
+        end, end + 1, end + strides[_i], end + 1000 * strides[_i],
+        UINTPTR_MAX, UINTPTR_MAX - strides[_i] + 1, UINTPTR_MAX / 2, UINTPTR_MAX / 2 + 1,
+    };
+
+    for (size_t door = 0; door < DOORS; door++)
+        for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+            REQUIRE_EQUAL(classify(pool, wrong[i]), CPOOL_EFOREIGN);
+            require_refused(pool, &doors[door], wrong[i]);
+        }
+    free(from_heap);
+    REQUIRE_EQUAL(cpool_destroy(other), 1);
+    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2);
+}
+END_TEST
+
+/* Every byte of a slot but the first one: of the first slot, of one in the
+ * middle, of a fresh one, and of the last one. */
+START_TEST(free_every_byte_inside_slot_refused)
+{
+    size_t stride = strides[_i];
+    cpool_t *pool = make_half_used(stride);
+    const size_t slots[] = { 0, CAPACITY / 3, CAPACITY - 1, cpool_index_limit(pool) - 1 };
+    size_t step = stride > 5000 ? SUPPORT_COUNT((size_t)13, (size_t)677) : 1;
+
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+        uintptr_t slot = (uintptr_t)cpool_at(pool, slots[i]);
+
+        for (size_t byte = 1; byte < stride; byte += step)
+            require_refused(pool, &doors[byte % DOORS], slot + byte);
+    }
+    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2);
+}
+END_TEST
+
+START_TEST(free_unused_slot_refused)
+{
+    cpool_t *pool = make_half_used(strides[_i]);
+    size_t high_water = support_stats(pool).high_water;
+
+    REQUIRE(high_water < CAPACITY);
+    for (size_t index = high_water; index < cpool_index_limit(pool); index += 1 + index / 1000) {
+        require_refused(pool, &doors[index % DOORS], (uintptr_t)cpool_at(pool, index));
+        REQUIRE_EQUAL(support_stats(pool).high_water, high_water);
+    }
+    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2);
+}
+END_TEST
+
+START_TEST(free_any_slot_of_used_pool_accepted)
+{
+    cpool_t *pool = support_create_plain(strides[_i], CAPACITY);
+
+    support_capture_reports();
+    for (int i = 0; i < CAPACITY; i++)
+        REQUIRE(cpool_alloc(pool) != NULL);
+    REQUIRE(cpool_cache(pool) != NULL);
+    for (size_t i = 0; i < CAPACITY; i++)
+        doors[i % DOORS].give(pool, cpool_at(pool, i));
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Random addresses, near and far, against the reference: those that are slots
+ * in use are asked for by index only, the others are given back and refused. */
+START_TEST(free_random_address_agrees_with_division)
+{
+    cpool_t *pool = make_half_used(strides[_i]);
+    uintptr_t base = (uintptr_t)cpool_at(pool, 0);
+    uint64_t state = 0x9E3779B97F4A7C15u + (uint64_t)_i;
+    size_t range = (_i % 2 == 0 ? CAPACITY : cpool_index_limit(pool)) * strides[_i];
+
+    for (size_t n = 0; n < SUPPORT_COUNT(20000, 2000); n++) {
+        uint64_t random = support_random(&state);
+        uintptr_t address = base + (uintptr_t)((random >> 8) % (range * 2)) - range / 2;
+        int code;
+
+        if (random % 4 == 0)
+            address = (uintptr_t)support_random(&state);
+        if (random % 4 == 1)
+            address = base + (uintptr_t)((random >> 8) % CAPACITY) * strides[_i];
+        code = classify(pool, address);
+        REQUIRE(cpool_owns(pool, (void *)address) == (code == CPOOL_OK || code == CPOOL_EUNUSED));
+        if (cpool_owns(pool, (void *)address))
+            REQUIRE_EQUAL(cpool_index(pool, (void *)address), (address - base) / strides[_i]);
+        else
+            REQUIRE(cpool_index(pool, (void *)address) == SIZE_MAX);
+        if (code != CPOOL_OK && address != 0)
+            require_refused(pool, &doors[random / 4 % DOORS], address);
+    }
+    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2);
+}
+END_TEST
+
+/* In the padding between slots, and in a slab that begins inside its memory. */
+START_TEST(free_address_in_padding_refused)
+{
+    cpool_config_t config = support_config(40, CAPACITY);
+    cpool_t *pool;
+
+    config.slot_align = 256;
+    config.slot_offset = 24;
+    pool = support_create(&config);
+    support_capture_reports();
+    for (int i = 0; i < CAPACITY / 2; i++)
+        REQUIRE(cpool_alloc(pool) != NULL);
+    for (size_t byte = 1; byte < 256; byte++)
+        require_refused(pool, &doors[byte % DOORS], (uintptr_t)cpool_at(pool, 5) + byte);
+    for (size_t byte = 1; byte < 1000; byte++)
+        require_refused(pool, &doors[byte % DOORS], (uintptr_t)cpool_at(pool, 0) - byte);
+    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2);
+}
+END_TEST
+
+/* By a thread that has never used the pool: its cache knows nothing yet. */
+static void *refuse_in_new_thread(void *pool)
+{
+    uintptr_t slot = (uintptr_t)cpool_at(pool, 3);
+
+    require_refused(pool, &doors[0], slot + 1);
+    require_refused(pool, &doors[0], (uintptr_t)&slot);
+    require_refused(pool, &doors[0], (uintptr_t)cpool_at(pool, CAPACITY - 1));
+    cpool_free(pool, (void *)slot);
+    REQUIRE_NO_REPORT();
+    return NULL;
+}
+
+START_TEST(free_in_new_thread_verified)
+{
+    cpool_t *pool = make_half_used(24);
+
+    support_in_thread(refuse_in_new_thread, pool);
+    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2 - 1);
+}
+END_TEST
+
+/*
+ * ---- The default handler -------------------------------------------------
+ */
+
+/* What a child is to do wrong. */
+struct misuse {
+    cpool_t *pool;
+    const struct door *door;
+    void *address;
+};
+
+static void misuse(void *argument)
+{
+    struct misuse *what = argument;
+
+    what->door->give(what->pool, what->address);
+}
+
+/* The message names the pool, the function, the address, and the nearest slot
+ * by index and by address, in one line. */
+static void require_message(const struct misuse *what, int code, size_t nearest)
+{
+    struct support_outcome outcome;
+    char expected[64];
+
+    support_require_abort(misuse, (void *)(uintptr_t)what, &outcome);
+    REQUIRE(strstr(outcome.text, "tested") != NULL);
+    REQUIRE(strstr(outcome.text, what->door->name) != NULL);
+    REQUIRE(strstr(outcome.text, cpool_strerror(code)) != NULL);
+    snprintf(expected, sizeof(expected), "%p", what->address);
+    REQUIRE(strstr(outcome.text, expected) != NULL);
+    snprintf(expected, sizeof(expected), "%p", cpool_at(what->pool, nearest));
+    REQUIRE(strstr(outcome.text, expected) != NULL);
+    snprintf(expected, sizeof(expected), " %zu ", nearest);
+    REQUIRE(strstr(outcome.text, expected) != NULL);
+    REQUIRE(strchr(outcome.text, '\n') == outcome.text + outcome.length - 1);
+}
+
+START_TEST(free_wrong_address_by_default_aborts_with_message)
+{
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+    size_t last = cpool_index_limit(pool) - 1;
+    char *slot = NULL;
+
+    for (int i = 0; i < 100; i++)
+        slot = cpool_alloc(pool);
+    REQUIRE(slot == (char *)cpool_at(pool, 99));
+    for (size_t door = 0; door < DOORS; door++) {
+        struct misuse inside = { pool, &doors[door], slot + 5 };
+        struct misuse below = { pool, &doors[door], (char *)cpool_at(pool, 0) - 1000000 };
+        struct misuse above = { pool, &doors[door], (char *)cpool_at(pool, last) + 1000000 };
+        struct misuse unused = { pool, &doors[door], cpool_at(pool, CAPACITY - 1) };
+
+        require_message(&inside, CPOOL_EMISALIGNED, 99);
+        require_message(&below, CPOOL_EFOREIGN, 0);
+        require_message(&above, CPOOL_EFOREIGN, last);
+        require_message(&unused, CPOOL_EUNUSED, CAPACITY - 1);
+    }
+    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+}
+END_TEST
+
+static void misuse_after_restoring(void *pool)
+{
+    support_capture_reports();
+    cpool_free(pool, pool);
+    (void)REQUIRE_REPORT(CPOOL_EFOREIGN);
+    support_release_reports();
+    cpool_free(pool, pool);
+}
+
+START_TEST(set_error_handler_null_restores_the_default)
+{
+    struct support_outcome outcome;
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+
+    support_require_abort(misuse_after_restoring, pool, &outcome);
+    REQUIRE(strstr(outcome.text, "cpool_free") != NULL);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- What is no pool -----------------------------------------------------
+ */
+
+START_TEST(destroy_of_no_pool_refused)
+{
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+    cpool_t *other = support_create_plain(24, CAPACITY);
+    struct support_report report;
+    long long not_pool[512] = { 0 };
+
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_destroy((cpool_t *)(void *)not_pool), CPOOL_EPOOL);
+    report = REQUIRE_REPORT(CPOOL_EPOOL);
+    REQUIRE(strcmp(report.function, "cpool_destroy") == 0);
+    REQUIRE(report.pool == (cpool_t *)(void *)not_pool);
+    REQUIRE(strcmp(report.name, "") == 0);
+    support_destroy_empty(pool);
+    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EPOOL);
+    (void)REQUIRE_REPORT(CPOOL_EPOOL);
+    REQUIRE_EQUAL(cpool_destroy(NULL), 0);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(other);
+}
+END_TEST
+
+static void destroy_twice(void *pool)
+{
+    (void)cpool_destroy(pool);
+    (void)cpool_destroy(pool);
+}
+
+START_TEST(destroy_twice_by_default_aborts_with_message)
+{
+    struct support_outcome outcome;
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+
+    support_require_abort(destroy_twice, pool, &outcome);
+    REQUIRE(strstr(outcome.text, "cpool_destroy") != NULL);
+    REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_EPOOL)) != NULL);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(free_foreign_address_refused, STRIDES),
+        TIMES(free_every_byte_inside_slot_refused, STRIDES),
+        TIMES(free_unused_slot_refused, STRIDES),
+        TIMES(free_any_slot_of_used_pool_accepted, STRIDES),
+        TIMES(free_random_address_agrees_with_division, STRIDES),
+        ONCE(free_address_in_padding_refused),
+        ONCE(free_in_new_thread_verified),
+        ONCE(free_wrong_address_by_default_aborts_with_message),
+        ONCE(set_error_handler_null_restores_the_default),
+        ONCE(destroy_of_no_pool_refused),
+        ONCE(destroy_twice_by_default_aborts_with_message),
+    };
+
+    return SUPPORT_RUN("validate", tests);
+}

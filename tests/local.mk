@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/local.mk - what `make check` runs here.
+#
+#   check programs   one suite each, of the Check framework; those of the first
+#                    list see the public interface only and link the library as
+#                    a user does, those of the second link the convenience
+#                    library and see the modules inside
+#   scripts          hold the rules of HACKING.md against the sources
+#
+# A test that these lists leave out fails tests/scripts/check-listed.sh.
+
+# What the scripts ask of configure.
+AM_TESTS_ENVIRONMENT = CC='$(CC)'; export CC; NM='$(NM)'; export NM; \
+	SHELL='$(SHELL)'; export SHELL; CXX='$(tests_cxx)'; export CXX;
+if HAVE_CXX
+tests_cxx = $(CXX)
+else
+tests_cxx =
+endif
+
+tests_scripts = \
+	tests/scripts/check-exports.sh \
+	tests/scripts/check-floors.sh \
+	tests/scripts/check-headers.sh \
+	tests/scripts/check-listed.sh \
+	tests/scripts/check-orders.sh \
+	tests/scripts/check-scripts.sh
+
+EXTRA_DIST += $(tests_scripts)
+TESTS += $(tests_scripts)
+
+# The public interface.
+tests_public = \
+	tests/check_alloc \
+	tests/check_alloc_noinline \
+	tests/check_bulk \
+	tests/check_checked \
+	tests/check_config \
+	tests/check_fork \
+	tests/check_guard \
+	tests/check_handles \
+	tests/check_info \
+	tests/check_leaks \
+	tests/check_many \
+	tests/check_memory \
+	tests/check_reset \
+	tests/check_signal \
+	tests/check_thread \
+	tests/check_validate
+
+# The modules, by floor.
+tests_modules = \
+	tests/check_bits \
+	tests/check_error \
+	tests/check_extent \
+	tests/check_slab \
+	tests/check_tagstack \
+	tests/check_depot \
+	tests/check_watch \
+	tests/check_cache \
+	tests/check_registry
+
+if HAVE_CHECK
+check_PROGRAMS += $(tests_public) $(tests_modules) tests/check_dlopen
+TESTS += $(tests_public) $(tests_modules) tests/check_dlopen
+
+check_LTLIBRARIES += tests/libsupport.la tests/module_shared.la tests/module_static.la
+endif
+
+# In C++, and without Check.
+if HAVE_CXX
+check_PROGRAMS += tests/check_cxx
+TESTS += tests/check_cxx
+endif
+
+tests_check_cxx_SOURCES = tests/check_cxx.cpp
+tests_check_cxx_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+tests_libsupport_la_SOURCES = tests/support.c tests/support.h tests/support_pool.c
+tests_libsupport_la_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+
+tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_ldadd_public = tests/libsupport.la lib/libcpool.la $(CHECK_LIBS) $(PTHREAD_LIBS)
+tests_ldadd_module = tests/libsupport.la lib/libcpool-internal.la $(CHECK_LIBS) $(PTHREAD_LIBS)
+tests_cppflags_module = $(tests_cppflags) -I$(top_srcdir)/lib
+
+tests_check_alloc_SOURCES = tests/check_alloc.c
+tests_check_alloc_CPPFLAGS = $(tests_cppflags)
+tests_check_alloc_LDADD = $(tests_ldadd_public)
+
+tests_check_bulk_SOURCES = tests/check_bulk.c
+tests_check_bulk_CPPFLAGS = $(tests_cppflags)
+tests_check_bulk_LDADD = $(tests_ldadd_public)
+
+tests_check_checked_SOURCES = tests/check_checked.c
+tests_check_checked_CPPFLAGS = $(tests_cppflags)
+tests_check_checked_LDADD = $(tests_ldadd_public)
+
+tests_check_config_SOURCES = tests/check_config.c
+tests_check_config_CPPFLAGS = $(tests_cppflags)
+tests_check_config_LDADD = $(tests_ldadd_public)
+
+tests_check_fork_SOURCES = tests/check_fork.c
+tests_check_fork_CPPFLAGS = $(tests_cppflags)
+tests_check_fork_LDADD = $(tests_ldadd_public)
+
+tests_check_guard_SOURCES = tests/check_guard.c
+tests_check_guard_CPPFLAGS = $(tests_cppflags)
+tests_check_guard_LDADD = $(tests_ldadd_public)
+
+tests_check_handles_SOURCES = tests/check_handles.c
+tests_check_handles_CPPFLAGS = $(tests_cppflags)
+tests_check_handles_LDADD = $(tests_ldadd_public)
+
+tests_check_info_SOURCES = tests/check_info.c
+tests_check_info_CPPFLAGS = $(tests_cppflags)
+tests_check_info_LDADD = $(tests_ldadd_public)
+
+tests_check_leaks_SOURCES = tests/check_leaks.c
+tests_check_leaks_CPPFLAGS = $(tests_cppflags)
+tests_check_leaks_LDADD = $(tests_ldadd_public)
+
+tests_check_many_SOURCES = tests/check_many.c
+tests_check_many_CPPFLAGS = $(tests_cppflags)
+tests_check_many_LDADD = $(tests_ldadd_public)
+
+tests_check_memory_SOURCES = tests/check_memory.c
+tests_check_memory_CPPFLAGS = $(tests_cppflags)
+tests_check_memory_LDADD = $(tests_ldadd_public)
+
+tests_check_reset_SOURCES = tests/check_reset.c
+tests_check_reset_CPPFLAGS = $(tests_cppflags)
+tests_check_reset_LDADD = $(tests_ldadd_public)
+
+tests_check_signal_SOURCES = tests/check_signal.c
+tests_check_signal_CPPFLAGS = $(tests_cppflags)
+tests_check_signal_LDADD = $(tests_ldadd_public)
+
+tests_check_thread_SOURCES = tests/check_thread.c
+tests_check_thread_CPPFLAGS = $(tests_cppflags)
+tests_check_thread_LDADD = $(tests_ldadd_public)
+
+tests_check_validate_SOURCES = tests/check_validate.c
+tests_check_validate_CPPFLAGS = $(tests_cppflags)
+tests_check_validate_LDADD = $(tests_ldadd_public)
+
+# The same tests, through the symbols that the library emits.
+tests_check_alloc_noinline_SOURCES = tests/check_alloc.c
+tests_check_alloc_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_check_alloc_noinline_LDADD = $(tests_ldadd_public)
+
+tests_check_bits_SOURCES = tests/check_bits.c
+tests_check_bits_CPPFLAGS = $(tests_cppflags_module)
+tests_check_bits_LDADD = $(tests_ldadd_module)
+
+tests_check_error_SOURCES = tests/check_error.c
+tests_check_error_CPPFLAGS = $(tests_cppflags_module)
+tests_check_error_LDADD = $(tests_ldadd_module)
+
+tests_check_extent_SOURCES = tests/check_extent.c
+tests_check_extent_CPPFLAGS = $(tests_cppflags_module)
+tests_check_extent_LDADD = $(tests_ldadd_module)
+
+tests_check_slab_SOURCES = tests/check_slab.c
+tests_check_slab_CPPFLAGS = $(tests_cppflags_module)
+tests_check_slab_LDADD = $(tests_ldadd_module)
+
+tests_check_tagstack_SOURCES = tests/check_tagstack.c
+tests_check_tagstack_CPPFLAGS = $(tests_cppflags_module)
+tests_check_tagstack_LDADD = $(tests_ldadd_module)
+
+tests_check_depot_SOURCES = tests/check_depot.c
+tests_check_depot_CPPFLAGS = $(tests_cppflags_module)
+tests_check_depot_LDADD = $(tests_ldadd_module)
+
+tests_check_watch_SOURCES = tests/check_watch.c
+tests_check_watch_CPPFLAGS = $(tests_cppflags_module)
+tests_check_watch_LDADD = $(tests_ldadd_module)
+
+tests_check_cache_SOURCES = tests/check_cache.c
+tests_check_cache_CPPFLAGS = $(tests_cppflags_module)
+tests_check_cache_LDADD = $(tests_ldadd_module)
+
+tests_check_registry_SOURCES = tests/check_registry.c
+tests_check_registry_CPPFLAGS = $(tests_cppflags_module)
+tests_check_registry_LDADD = $(tests_ldadd_module)
+
+# Plug-ins, one with the shared library and one with its objects inside.  The
+# -rpath is what makes libtool build them as shared objects; they are never
+# installed.
+tests_module_flags = $(AM_LDFLAGS) -module -avoid-version -rpath $(abs_top_builddir)/tests
+
+tests_module_shared_la_SOURCES = tests/module.c tests/module.h
+tests_module_shared_la_LDFLAGS = $(tests_module_flags) -Wl,-rpath,$(abs_top_builddir)/lib/.libs
+tests_module_shared_la_LIBADD = lib/libcpool.la
+
+tests_module_static_la_SOURCES = tests/module.c tests/module.h
+tests_module_static_la_LDFLAGS = $(tests_module_flags)
+tests_module_static_la_LIBADD = lib/libcpool-internal.la $(PTHREAD_LIBS)
+
+# Without the library, which comes and goes with the plug-ins.
+tests_check_dlopen_SOURCES = tests/check_dlopen.c tests/module.h
+tests_check_dlopen_CPPFLAGS = $(tests_cppflags) \
+	-DMODULE_SHARED='"$(abs_top_builddir)/tests/.libs/module_shared.so"' \
+	-DMODULE_STATIC='"$(abs_top_builddir)/tests/.libs/module_static.so"' \
+	-DLIBRARY='"$(abs_top_builddir)/lib/.libs/libcpool.so"'
+tests_check_dlopen_LDADD = tests/libsupport.la $(CHECK_LIBS) $(DL_LIBS) $(PTHREAD_LIBS)

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * depot_empty.c - three threads each take an empty magazine: one lies on the
+ * stack, two have never been used.
+ *
+ * Holds: each gets one of its own.
+ */
+#define MODEL_LIMIT 2
+#define MODEL_MAGAZINES 3
+#include "store.h"
+
+static uint32_t taken[4];
+
+static void *taker(void *number)
+{
+    struct cpi_magazine *magazine;
+
+    model_begin(number);
+    taken[model_self] = cpi_depot_take_empty(&model_depot, model_own_dealings());
+    magazine = cpi_depot_magazine(&model_depot, taken[model_self]);
+    assert(cpi_magazine_count(magazine) == 0);
+    magazine->rounds[0] = &model_slots[model_self];
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {taker, taker, taker};
+    int i;
+
+    model_open_committed_depot();
+    cpi_depot_give(&model_depot, &model_dealings[0], make_any(&model_depot, &model_dealings[0]));
+    model_run(3, bodies);
+    for (i = 1; i <= 3; i++)
+        cpi_depot_give(&model_depot, &model_dealings[0], taken[i]);
+    assert(cpi_depot_made(&model_depot) == 3);
+    model_audit_depot(0);
+    return 0;
+}

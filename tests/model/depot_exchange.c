@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * depot_exchange.c - full magazines against empty ones, as caches exchange them:
+ * one thread fills an empty magazine and gives it, another takes a full one,
+ * uses its slots, and gives the magazine back empty.
+ *
+ * Holds: the count, the rounds and the slots arrive with the magazine, through
+ * both stacks.
+ */
+#define MODEL_LIMIT 2
+#define MODEL_SLOTS 4
+#define MODEL_MAGAZINES 4
+#include "store.h"
+
+static int *taken[MODEL_LIMIT];
+
+static void *taker(void *number)
+{
+    struct cpi_dealings *dealings;
+    struct cpi_magazine *magazine;
+    uint32_t node;
+    int i;
+
+    model_begin(number);
+    dealings = model_own_dealings();
+    node = cpi_depot_take_stocked(&model_depot, dealings);
+    assert(node != 0);
+    magazine = cpi_depot_magazine(&model_depot, node);
+    assert(cpi_magazine_count(magazine) == MODEL_LIMIT);
+    for (i = 0; i < MODEL_LIMIT; i++) {
+        taken[i] = magazine->rounds[i];
+        model_use_slot(taken[i]);
+    }
+    cpi_magazine_set_count(magazine, 0);
+    cpi_depot_give(&model_depot, dealings, node);
+    return NULL;
+}
+
+static void *giver(void *number)
+{
+    struct cpi_dealings *dealings;
+    struct cpi_magazine *magazine;
+    uint32_t node;
+    int i;
+
+    model_begin(number);
+    dealings = model_own_dealings();
+    node = cpi_depot_take_empty(&model_depot, dealings);
+    magazine = cpi_depot_magazine(&model_depot, node);
+    assert(cpi_magazine_count(magazine) == 0);
+    for (i = 0; i < MODEL_LIMIT; i++) {
+        model_use_slot(&model_slots[MODEL_LIMIT + i]);
+        magazine->rounds[i] = &model_slots[MODEL_LIMIT + i];
+    }
+    cpi_magazine_set_count(magazine, MODEL_LIMIT);
+    cpi_depot_give(&model_depot, dealings, node);
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {taker, giver};
+    int i;
+
+    model_open_committed_depot();
+    model_stock(0, MODEL_LIMIT);
+    model_run(2, bodies);
+    assert(model_slot_uses() == 2 * MODEL_LIMIT);
+    for (i = 0; i < MODEL_LIMIT; i++)
+        cpi_depot_free_slot(&model_depot, &model_dealings[0], taken[i]);
+    model_audit_depot(MODEL_SLOTS);
+    return 0;
+}

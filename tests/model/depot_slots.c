@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * depot_slots.c - uncached operations: one thread takes a slot out of the depot
+ * and puts it back, another takes one and keeps it, and both meet at the
+ * remnant, at the stocked stack and at the empty one.
+ *
+ * Holds: a slot has one owner at a time, who sees what the owner before it
+ * wrote; no slot and no magazine is lost or in two places.
+ */
+#define MODEL_LIMIT 2
+#define MODEL_SLOTS 3
+#define MODEL_MAGAZINES 6
+#include "store.h"
+
+static int *kept;
+
+static void *keeper(void *number)
+{
+    model_begin(number);
+    kept = cpi_depot_alloc_slot(&model_depot, model_own_dealings());
+    if (kept != NULL)
+        model_use_slot(kept);
+    return NULL;
+}
+
+static void *borrower(void *number)
+{
+    int *slot;
+
+    model_begin(number);
+    slot = cpi_depot_alloc_slot(&model_depot, model_own_dealings());
+    if (slot == NULL)
+        return NULL;
+    model_use_slot(slot);
+    cpi_depot_free_slot(&model_depot, model_own_dealings(), slot);
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {keeper, borrower};
+
+    model_open_committed_depot();
+    model_stock(0, 3);
+    model_run(2, bodies);
+    if (kept != NULL)
+        cpi_depot_free_slot(&model_depot, &model_dealings[0], kept);
+    model_audit_depot(3);
+    return 0;
+}

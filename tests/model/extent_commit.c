@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * extent_commit.c - two threads commit memory for magazines at once, one of
+ * them in two steps, and a third one makes a magazine of what it finds
+ * committed.
+ *
+ * Holds: no memory is used before it is committed, by whomever.
+ */
+#define MODEL_LIMIT 2
+#define MODEL_MAGAZINES 4
+#include "store.h"
+
+static void reach(uint32_t magazines)
+{
+    bool reached = cpi_extent_reach(&model_depot.for_slots,
+                                    magazines * sizeof(struct model_magazine));
+
+    assert(reached);
+    model_touch(magazines);
+}
+
+static void *stepper(void *number)
+{
+    model_begin(number);
+    reach(1);
+    reach(2);
+    return NULL;
+}
+
+static void *leaper(void *number)
+{
+    model_begin(number);
+    reach(1);
+    return NULL;
+}
+
+static void *maker(void *number)
+{
+    model_begin(number);
+    model_touch(make(&model_depot, &model_depot.for_slots, &model_depot.made_for_slots));
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {stepper, leaper, maker};
+
+    model_open_depot();
+    model_run(3, bodies);
+    return 0;
+}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/model/local.mk - the library's lock-free sources under a model checker.
+#
+#   make model           the models, on the sources as they are
+#   make model-mutants   shows that the models notice when the sources are wrong
+#
+# Both need GenMC, a program of its own: the one in the path, or GENMC=...; where
+# there is none they say so and check nothing.  What they showed last is in
+# doc/MODEL.md.
+
+GENMC = genmc
+
+model_names = \
+	cache_exchange cache_steal \
+	depot_empty depot_exchange depot_remnant depot_slots \
+	extent_commit recall_loaded slab_claim slab_unclaim \
+	stack_aba stack_handoff stack_own
+
+EXTRA_DIST += doc/MODEL.md \
+	tests/model/caches.h tests/model/cas.h tests/model/model.h \
+	tests/model/stack.h tests/model/store.h \
+	tests/model/cache_exchange.c tests/model/cache_steal.c \
+	tests/model/depot_empty.c tests/model/depot_exchange.c \
+	tests/model/depot_remnant.c tests/model/depot_slots.c \
+	tests/model/extent_commit.c tests/model/recall_loaded.c \
+	tests/model/slab_claim.c tests/model/slab_unclaim.c \
+	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \
+	tests/model/mutants.sh tests/model/mutants.txt tests/model/plant.sh \
+	tests/model/run.sh
+
+# Exit status 77 says that there is no checker: skipped, and no failure.
+model: include/cpool/version.h
+	@GENMC='$(GENMC)' $(SHELL) $(srcdir)/tests/model/run.sh \
+		$(srcdir)/lib include $(model_names) || test $$? -eq 77
+
+model-mutants: include/cpool/version.h
+	@GENMC='$(GENMC)' $(SHELL) $(srcdir)/tests/model/mutants.sh \
+		$(srcdir)/lib include || test $$? -eq 77
+
+.PHONY: model model-mutants

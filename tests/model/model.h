@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * model.h - threads and audits for the models.
+ *
+ * A model is one program of two or three short threads that use the library's
+ * own sources, which it includes.  The checker runs it in every way that the
+ * C11 memory model (RC11) allows.  What a thread owns it writes plainly, so that
+ * a second owner, or a hand-over that does not happen before, is a data race;
+ * what is left in the end is audited by the main thread.
+ *
+ * Included before any file of the library, because MODEL_COINS (cas.h) is the
+ * model's to choose.
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <assert.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define CPI_ATOMIC_HEADER "cas.h"
+#include "tagstack.h"
+
+typedef void *model_thread(void *number);
+
+/* First in every thread. */
+static inline void model_begin(void *number)
+{
+    model_self = (int)(intptr_t)number;
+}
+
+static inline void model_run(int threads, model_thread *const bodies[])
+{
+    static pthread_t thread[MODEL_THREADS_MAX];
+    intptr_t i;
+
+    for (i = 0; i < threads; i++)
+        if (pthread_create(&thread[i], NULL, bodies[i], (void *)(i + 1)) != 0)
+            abort();
+    model_toss(threads);
+    for (i = 0; i < threads; i++)
+        if (pthread_join(thread[i], NULL) != 0)
+            abort();
+}
+
+/*
+ * Counts the nodes of a stack into seen[], zeroes at first, which has an element
+ * for each node from 0 to `nodes`; a node in two places, or a cycle, fails.
+ */
+static inline int model_count(const struct cpi_tagstack *stack, const struct cpi_links *links,
+                              int nodes, int seen[])
+{
+    uint32_t node = cpi_tagstack_top(stack);
+    int found = 0;
+
+    while (node != 0) {
+        assert(node <= (uint32_t)nodes);
+        assert(seen[node] == 0);
+        seen[node] = 1;
+        found++;
+        node = cpi_tagstack_below(links, node);
+    }
+    return found;
+}
+
+#endif /* MODEL_H */

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# mutants.sh - shows that the models notice when the library is wrong.
+#
+#   mutants.sh LIB BUILT [NAME...]     the arguments of run.sh, and which mutants
+#
+# Plants the mutants of mutants.txt one by one in a copy of the library.  Exit
+# status: 0, each is killed, or holds and is known to be sound; 1, one survived,
+# or its edit no longer applies; 77, skipped, there is no checker.
+
+here=$(dirname "$0")
+lib=$1
+built=$2
+shift 2
+
+command -v "${GENMC:-genmc}" >/dev/null || {
+    echo "skipped: no genmc"
+    exit 77
+}
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# The verdict on the mutant planted in $work/lib, from the models in $1.
+judge() {
+    for model in $1; do
+        line=$(MODEL_LINES=0 "$here/run.sh" "$work/lib" "$built" "$model")
+        case $line in
+        *" FAILS: "*)
+            echo "killed by $model: ${line##*FAILS: }"
+            return
+            ;;
+        *" holds") ;;
+        *)
+            echo "not checked: $line"
+            return
+            ;;
+        esac
+    done
+    echo "survives $1"
+}
+
+killed=0
+sound=0
+failed=0
+while IFS='|' read -r name file models edit; do
+    name=$(echo $name)
+    file=$(echo $file)
+    case $name in '' | '#'*) continue ;; esac
+    case $models in ' - ') continue ;; esac
+    if [ $# -gt 0 ]; then
+        case " $* " in *" $name "*) ;; *) continue ;; esac
+    fi
+    rm -rf "$work/lib"
+    if ! "$here/plant.sh" "$lib" "$work/lib" "$name"; then
+        failed=$((failed + 1))
+        continue
+    fi
+    case $models in
+    *sound:*) verdict=$(judge "${models#*sound:}") ;;
+    *) verdict=$(judge "$models") ;;
+    esac
+    case $models:$verdict in
+    *sound:*:survives*)
+        verdict="sound, holds in$(echo "$verdict" | sed 's/^survives *//; s/^/ /')"
+        sound=$((sound + 1))
+        ;;
+    *:killed*) killed=$((killed + 1)) ;;
+    *)
+        verdict="FAILED: $verdict"
+        failed=$((failed + 1))
+        ;;
+    esac
+    printf '%-20s %-10s  %s\n' "$name" "$file" "$verdict"
+done <"$here/mutants.txt"
+echo "$killed killed, $sound sound, $failed failed"
+[ $failed -eq 0 ] && [ $((killed + sound)) -gt 0 ]

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * slab_unclaim.c - a thread that has the last slot gives it back to the slab, as
+ * a shrinking pool does, while two others claim fresh slots.
+ *
+ * Holds: whoever claims the slot again sees what its last owner wrote.
+ */
+#define MODEL_LIMIT 4
+#define MODEL_SLOTS 2
+#define MODEL_MAGAZINES 3
+#include "caches.h"
+
+static bool returned;
+
+static void *returner(void *number)
+{
+    model_begin(number);
+    model_use_slot(&model_slots[0]);
+    returned = cpi_slab_set_bounds(&model_slab, CPI_BOUNDS(MODEL_SLOTS, 1),
+                                   CPI_BOUNDS(MODEL_SLOTS, 0));
+    return NULL;
+}
+
+static void *claimer(void *number)
+{
+    uintptr_t first;
+
+    model_begin(number);
+    if (model_claim(1, &first) == 1)
+        model_use_slot(cpi_slab_slot(&model_slab, first));
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {returner, claimer, claimer};
+    uintptr_t first;
+
+    model_open_committed_depot();
+    model_open_slab();
+    assert(model_claim(1, &first) == 1 && first == 0);
+    model_run(3, bodies);
+    assert(cpi_slab_fresh(&model_slab) == MODEL_SLOTS);
+    assert(model_slot_uses() == 2 + returned);
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * audit.c - walks the depot's stacks and the caches, inside the library.
+ */
+#include "audit.h"
+
+#include <string.h>
+
+#include "pool_impl.h"
+
+#define MAGAZINES_MAX 1024
+
+struct survey {
+    const struct cpi_depot *depot;
+    bool seen[MAGAZINES_MAX];
+    size_t met;
+    const char *wrong;
+};
+
+/* Where a magazine may lie, by how many rounds it must have. */
+enum place { STOCKED, EMPTY, REMNANT, LOADED, SPARE };
+
+static bool rounds_fit(const struct survey *survey, uint32_t node, enum place place)
+{
+    uint32_t count = cpi_magazine_count(cpi_depot_magazine(survey->depot, node));
+    uint32_t limit = survey->depot->limit;
+
+    switch (place) {
+    case STOCKED: return count == limit;
+    case EMPTY: return count == 0;
+    case REMNANT: return count > 0 && count < limit;
+    case LOADED: return count == 0; /* the cache keeps it */
+    case SPARE: return count == 0 || count == limit;
+    }
+    return false;
+}
+
+static void meet(struct survey *survey, uint32_t node, enum place place)
+{
+    if (survey->wrong != NULL || node == 0)
+        return;
+    if (node >= MAGAZINES_MAX)
+        survey->wrong = "a magazine that cannot be";
+    else if (survey->seen[node])
+        survey->wrong = "a magazine is in two places";
+    else if (!rounds_fit(survey, node, place))
+        survey->wrong = "a magazine is where it does not belong";
+    else
+        survey->seen[node] = true;
+    survey->met++;
+}
+
+static void walk(struct survey *survey, const struct cpi_tagstack *stack, enum place place)
+{
+    uint32_t node = cpi_tagstack_top(stack);
+
+    while (node != 0 && survey->wrong == NULL) {
+        meet(survey, node, place);
+        node = cpi_tagstack_below(&survey->depot->links, node);
+    }
+}
+
+static void visit(struct survey *survey, const struct cpi_cache *cache)
+{
+    uint32_t i;
+
+    if (!cache->used)
+        return;
+    meet(survey, cpi_cache_loaded(cache), LOADED);
+    for (i = 0; i < cache->places; i++)
+        meet(survey, cpi_load(&cache->spare[i], relaxed), SPARE);
+}
+
+const char *audit_magazines(const cpool_t *pool, size_t missing)
+{
+    struct survey survey;
+    size_t i;
+
+    memset(&survey, 0, sizeof survey);
+    survey.depot = &pool->depot;
+    meet(&survey, cpi_load(&pool->depot.remnant, relaxed), REMNANT);
+    walk(&survey, &pool->depot.stocked, STOCKED);
+    walk(&survey, &pool->depot.empty, EMPTY);
+    for (i = 0; i < cpi_roster_made(&pool->roster); i++)
+        visit(&survey, cpi_roster_cache(&pool->roster, i));
+    if (survey.wrong == NULL && survey.met + missing < cpi_depot_made(&pool->depot))
+        survey.wrong = "a magazine was lost";
+    return survey.wrong;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * audit.h - where a pool's magazines are.
+ */
+#ifndef AUDIT_H
+#define AUDIT_H
+
+#include <stddef.h>
+
+#include <cpool.h>
+
+/*
+ * While nobody uses the pool: each magazine lies in one place, with as many
+ * rounds as belong there; all but `missing` of them lie in one at all.  NULL, or
+ * what is wrong.
+ */
+const char *audit_magazines(const cpool_t *pool, size_t missing);
+
+#endif /* AUDIT_H */

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_schedules.c - explores schedules of the library's lock-free code.
+ *
+ *   check_schedules [--random N] [--seed S] [--scenario NAME]
+ *                   [--decisions LIST] [--trace]
+ *
+ * Each scenario is run exhaustively up to its bound, then N times in all, over
+ * all scenarios, at random, from seed S on.  A failure prints the arguments that
+ * repeat it: a scenario with a seed or with a list of decisions is run once.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cpool.h>
+
+#include "scenario.h"
+
+#define RANDOM_RUNS 100000
+
+static const struct scenario scenarios[] = {
+    {"stack", &stack_kind, .bound = 3, .capacity = 3, .programs = {"ou", "oouu"}},
+    {"stack-three", &stack_kind, .bound = 1, .capacity = 3, .programs = {"ou", "oouu", "ouou"}},
+    {"exchange", &pool_kind, .bound = 2, .capacity = 6, .rounds = 1, .programs = {"aaff", "aaf"}},
+    {"handoff", &pool_kind, .bound = 2, .capacity = 8, .rounds = 2,
+     .programs = {"aapapap", "gfgfgf"}},
+    {"recall", &pool_kind, .bound = 1, .capacity = 6, .rounds = 1,
+     .programs = {"aaaaffff", "aaaa"}},
+    {"exact", &pool_kind, .bound = 1, .capacity = 5, .rounds = 2, .flags = CPOOL_EXACT,
+     .programs = {"aaff", "aaaa"}},
+    {"slack", &pool_kind, .bound = 1, .capacity = 5, .rounds = 2, .thread_caches = 4,
+     .own_memory = true, .programs = {"aaff", "aaaa"}},
+    {"uncached", &pool_kind, .bound = 2, .capacity = 6, .rounds = 2, .thread_caches = 1,
+     .programs = {"AAF", "AFA"}},
+    {"mixed", &pool_kind, .bound = 1, .capacity = 9, .rounds = 2, .thread_caches = 2,
+     .programs = {"aaff", "AAFF", "aafa"}},
+    {"bulk", &pool_kind, .bound = 1, .capacity = 9, .rounds = 2, .programs = {"bB", "bBb"}},
+    {"exit", &pool_kind, .bound = 2, .capacity = 8, .rounds = 3, .programs = {"aaf", "aal"}},
+    {"fork-roomy", &pool_kind, .bound = 1, .capacity = 16, .rounds = 2, .never_dry = true,
+     .programs = {"aaaafffffaa", "aak"}},
+    {"fork", &pool_kind, .bound = 1, .capacity = 8, .rounds = 1, .programs = {"aaaafff", "aaaaak"}},
+};
+
+#define SCENARIOS (sizeof scenarios / sizeof scenarios[0])
+
+static const struct scenario *running;
+
+static void body(unsigned thread)
+{
+    const char *operation;
+
+    for (operation = running->programs[thread]; *operation != '\0'; operation++)
+        running->kind->step(thread, *operation);
+    running->kind->end(thread);
+}
+
+static void run_once(const struct scenario *scenario)
+{
+    unsigned threads = 0;
+
+    running = scenario;
+    while (threads < EXPLORER_THREADS_MAX && scenario->programs[threads] != NULL)
+        threads++;
+    scenario->kind->open(scenario);
+    explorer_run(threads, body);
+    scenario->kind->close();
+}
+
+/* So that every run finds the same: what the library makes once for ever, for
+ * as many threads. */
+static void warm_up(void)
+{
+    size_t i;
+
+    for (i = 0; i < SCENARIOS; i++) {
+        explorer_exhaustive(scenarios[i].name, 0);
+        run_once(&scenarios[i]);
+    }
+}
+
+static unsigned long explore(const struct scenario *scenario)
+{
+    unsigned long runs = 0;
+
+    do {
+        run_once(scenario);
+        runs++;
+    } while (explorer_next());
+    return runs;
+}
+
+static void check(const struct scenario *scenario, unsigned long random_runs, uint64_t seed)
+{
+    unsigned long i;
+
+    printf("%-12s", scenario->name);
+    fflush(stdout);
+    explorer_exhaustive(scenario->name, scenario->bound);
+    printf("%8lu schedules with up to %u preemptions,", explore(scenario), scenario->bound);
+    fflush(stdout);
+    explorer_random(scenario->name, seed);
+    for (i = 0; i < random_runs; i++) {
+        run_once(scenario);
+        explorer_next();
+    }
+    printf("%8lu at random\n", random_runs);
+    fflush(stdout);
+}
+
+static const struct scenario *find(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < SCENARIOS; i++)
+        if (strcmp(scenarios[i].name, name) == 0)
+            return &scenarios[i];
+    fprintf(stderr, "no scenario is named %s\n", name);
+    exit(2);
+}
+
+static void usage(void)
+{
+    fprintf(stderr, "usage: check_schedules [--random N] [--seed S] [--scenario NAME]\n"
+                    "                       [--decisions LIST] [--trace]\n");
+    exit(2);
+}
+
+struct arguments {
+    unsigned long random_runs;
+    const char *scenario, *seed, *decisions;
+    bool trace;
+};
+
+static void parse(struct arguments *arguments, char **words)
+{
+    for (; *words != NULL; words++) {
+        if (strcmp(*words, "--trace") == 0)
+            arguments->trace = true;
+        else if (words[1] == NULL)
+            usage();
+        else if (strcmp(*words, "--random") == 0)
+            arguments->random_runs = strtoul(*++words, NULL, 10);
+        else if (strcmp(*words, "--seed") == 0)
+            arguments->seed = *++words;
+        else if (strcmp(*words, "--scenario") == 0)
+            arguments->scenario = *++words;
+        else if (strcmp(*words, "--decisions") == 0)
+            arguments->decisions = *++words;
+        else
+            usage();
+    }
+}
+
+int main(int count, char **words)
+{
+    struct arguments arguments = {RANDOM_RUNS, NULL, NULL, NULL, false};
+    uint64_t seed;
+    size_t i;
+
+    (void)count;
+    parse(&arguments, words + 1);
+    seed = arguments.seed == NULL ? 1 : strtoull(arguments.seed, NULL, 10);
+    explorer_startup(words[0]);
+    warm_up();
+    if (arguments.trace)
+        explorer_trace();
+    if (arguments.decisions != NULL && arguments.scenario != NULL) {
+        explorer_repeat(arguments.scenario, arguments.decisions);
+        run_once(find(arguments.scenario));
+    } else if (arguments.seed != NULL && arguments.scenario != NULL) {
+        explorer_random(arguments.scenario, seed);
+        run_once(find(arguments.scenario));
+    } else {
+        for (i = 0; i < SCENARIOS; i++)
+            if (arguments.scenario == NULL || find(arguments.scenario) == &scenarios[i])
+                check(&scenarios[i], arguments.random_runs / SCENARIOS, seed);
+    }
+    return 0;
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * explorer.c - the baton, and the strategies.
+ *
+ * Everything here is guarded by the baton: who has it reads and writes it, and
+ * handing it over by a semaphore orders that.
+ */
+#include "explorer.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Decisions of a run that are remembered; a run that takes more steps than
+ * EXPLORER_STEPS_MAX does not come to its end. */
+#define EXPLORER_DECISIONS_MAX 4096
+#define EXPLORER_STEPS_MAX 100000
+
+/* Steps of one thread in a row after which the others get a turn: it may be
+ * waiting for them. */
+#define EXPLORER_TURN 500
+
+struct decision {
+    unsigned char choice;  /* 0: the cheapest */
+    unsigned char options;
+    bool costly; /* every choice but 0 is */
+};
+
+enum state { WAITING, READY, ENDED }; /* waiting for a mutex */
+
+enum strategy { RANDOM, EXHAUSTIVE, REPEAT };
+
+static struct {
+    pthread_t handle;
+    sem_t baton;
+    enum state state;
+} thread[EXPLORER_THREADS_MAX];
+
+static unsigned threads;
+static unsigned current;
+static unsigned steps, turn;
+static void (*run_body)(unsigned);
+static sem_t all_ended;
+static pthread_key_t ending;
+
+static const char *program_name, *scenario_name;
+static enum strategy strategy;
+static bool tracing;
+static uint64_t seed, generator;
+static unsigned patience; /* a random switch happens once in so many points */
+
+static struct decision path[EXPLORER_DECISIONS_MAX];
+static unsigned decided, planned; /* of path: in this run, given beforehand */
+static unsigned bound;
+
+static _Thread_local bool inside;
+
+/* --- Randomness: splitmix64 --- */
+
+static uint64_t draw(void)
+{
+    uint64_t z = generator += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+unsigned explorer_draw(unsigned n)
+{
+    return (unsigned)(draw() % n);
+}
+
+/* --- Failures --- */
+
+static void print_decisions(void)
+{
+    unsigned i;
+
+    printf(" --decisions 0:%u", path[0].choice);
+    for (i = 1; i < decided; i++)
+        if (path[i].choice != 0)
+            printf(",%u:%u", i, path[i].choice);
+    printf("\n");
+}
+
+void explorer_fail(const char *what)
+{
+    printf("FAILED: %s: %s\nrepeat with: %s --scenario %s", scenario_name, what, program_name,
+           scenario_name);
+    if (strategy == RANDOM)
+        printf(" --seed %llu\n", (unsigned long long)seed);
+    else
+        print_decisions();
+    fflush(stdout);
+    _exit(1);
+}
+
+/* --- Decisions --- */
+
+static unsigned decide_by_plan(unsigned options, bool costly)
+{
+    struct decision *decision;
+
+    if (decided == EXPLORER_DECISIONS_MAX)
+        explorer_fail("more decisions than can be remembered");
+    decision = &path[decided++];
+    if (decided > planned)
+        decision->choice = 0;
+    decision->options = (unsigned char)options;
+    decision->costly = costly;
+    return decision->choice < options ? decision->choice : 0;
+}
+
+/* One of `options`, which are 2 or more. */
+static unsigned decide(unsigned options, bool costly, unsigned odds)
+{
+    if (strategy != RANDOM)
+        return decide_by_plan(options, costly);
+    if (costly && explorer_draw(odds) != 0)
+        return 0;
+    return costly ? 1 + explorer_draw(options - 1) : explorer_draw(options);
+}
+
+/* Changes the last decision that can be changed within the bound, and forgets
+ * what came after it. */
+static bool next_path(void)
+{
+    unsigned cost = 0;
+    unsigned i;
+
+    for (i = 0; i < decided; i++)
+        cost += path[i].costly && path[i].choice != 0;
+    while (decided > 0) {
+        struct decision *last = &path[--decided];
+
+        if (last->costly && last->choice != 0)
+            cost--;
+        if (last->choice + 1u < last->options && cost + last->costly <= bound) {
+            last->choice++;
+            planned = decided + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- The baton --- */
+
+static void wait_for_baton(unsigned self)
+{
+    while (sem_wait(&thread[self].baton) != 0)
+        ;
+}
+
+static void hand_over(unsigned to, const char *function)
+{
+    if (tracing)
+        printf("%5u: thread %u before %s\n", steps, to, function);
+    current = to;
+    turn = 0;
+    sem_post(&thread[to].baton);
+}
+
+/* The i-th thread, beginning after the current one, that can run. */
+static unsigned candidate(unsigned i)
+{
+    unsigned t = current;
+
+    do {
+        do {
+            t = (t + 1) % threads;
+        } while (thread[t].state != READY || t == current);
+    } while (i-- > 0);
+    return t;
+}
+
+static unsigned candidates(void)
+{
+    unsigned t, n = 0;
+
+    for (t = 0; t < threads; t++)
+        n += t != current && thread[t].state == READY;
+    return n;
+}
+
+/* The current thread cannot go on, or has had its turn. */
+static void yield(const char *function)
+{
+    unsigned self = current;
+    unsigned others = candidates();
+
+    if (others == 0) {
+        if (thread[self].state == READY)
+            return;
+        explorer_fail("all threads wait for each other");
+    }
+    hand_over(candidate(others == 1 ? 0 : decide(others, false, 1)), function);
+    if (thread[self].state != ENDED)
+        wait_for_baton(self);
+}
+
+void explorer_point(const char *function)
+{
+    unsigned self = current;
+    unsigned others, choice;
+
+    if (!inside)
+        return;
+    if (++steps > EXPLORER_STEPS_MAX)
+        explorer_fail("a run does not come to its end");
+    others = candidates();
+    if (others == 0)
+        return;
+    if (++turn > EXPLORER_TURN) {
+        yield(function);
+        return;
+    }
+    choice = decide(others + 1, true, patience);
+    if (choice == 0)
+        return;
+    hand_over(candidate(choice - 1), function);
+    wait_for_baton(self);
+}
+
+bool explorer_fails_spuriously(void)
+{
+    return inside && decide(2, true, 16 * patience) != 0;
+}
+
+bool explorer_inside(void)
+{
+    return inside;
+}
+
+/* --- Mutexes: what the library calls in place of pthread's --- */
+
+#undef pthread_mutex_unlock
+
+int explorer_mutex_lock(pthread_mutex_t *mutex)
+{
+    explorer_point(__func__);
+    while (pthread_mutex_trylock(mutex) != 0) {
+        if (!inside)
+            explorer_fail("a mutex is held outside of a run");
+        thread[current].state = WAITING;
+        yield(__func__);
+    }
+    return 0;
+}
+
+int explorer_mutex_unlock(pthread_mutex_t *mutex)
+{
+    int result = pthread_mutex_unlock(mutex);
+    unsigned t;
+
+    for (t = 0; t < threads; t++)
+        if (thread[t].state == WAITING)
+            thread[t].state = READY;
+    return result;
+}
+
+/* --- Stepping aside --- */
+
+int explorer_yield(void)
+{
+    explorer_point(__func__);
+    if (inside)
+        yield(__func__);
+    return 0;
+}
+
+int explorer_nanosleep(const struct timespec *time, struct timespec *rest)
+{
+    (void)time;
+    (void)rest;
+    return explorer_yield();
+}
+
+/* --- Threads --- */
+
+/*
+ * The last thing a thread does.  The key was made before the library's; its
+ * destructor asks for another round of destructors, so that it gives the baton
+ * up after the library's has run.
+ */
+static void ending_destructor(void *rounds)
+{
+    if (rounds == (void *)&ending) {
+        pthread_setspecific(ending, &threads);
+        return;
+    }
+    thread[current].state = ENDED;
+    inside = false;
+    if (candidates() == 0) {
+        unsigned t;
+
+        for (t = 0; t < threads; t++)
+            if (thread[t].state == WAITING)
+                explorer_fail("a thread ended and left another one waiting");
+        sem_post(&all_ended);
+    } else {
+        yield(__func__);
+    }
+}
+
+static void *thread_main(void *number)
+{
+    unsigned self = (unsigned)(uintptr_t)number;
+
+    wait_for_baton(self);
+    inside = true;
+    pthread_setspecific(ending, &ending);
+    run_body(self);
+    return NULL;
+}
+
+void explorer_run(unsigned n, void (*body)(unsigned))
+{
+    unsigned t;
+
+    threads = n;
+    run_body = body;
+    steps = 0;
+    decided = 0;
+    generator = seed;
+    patience = 2u << explorer_draw(5);
+    for (t = 0; t < n; t++) {
+        thread[t].state = READY;
+        if (pthread_create(&thread[t].handle, NULL, thread_main, (void *)(uintptr_t)t) != 0)
+            explorer_fail("no more threads");
+    }
+    hand_over(n == 1 ? 0 : decide(n, false, 1), "start");
+    while (sem_wait(&all_ended) != 0)
+        ;
+    for (t = 0; t < n; t++)
+        pthread_join(thread[t].handle, NULL);
+    threads = 0;
+}
+
+bool explorer_next(void)
+{
+    if (strategy == EXHAUSTIVE)
+        return next_path();
+    seed++;
+    return strategy == RANDOM;
+}
+
+/* --- Choosing --- */
+
+static void choose(const char *scenario, enum strategy chosen)
+{
+    scenario_name = scenario;
+    strategy = chosen;
+    seed = 0;
+    planned = 0;
+}
+
+void explorer_random(const char *scenario, uint64_t first_seed)
+{
+    choose(scenario, RANDOM);
+    seed = first_seed;
+}
+
+void explorer_exhaustive(const char *scenario, unsigned preemptions)
+{
+    choose(scenario, EXHAUSTIVE);
+    bound = preemptions;
+}
+
+void explorer_repeat(const char *scenario, const char *decisions)
+{
+    choose(scenario, REPEAT);
+    memset(path, 0, sizeof path);
+    while (*decisions != '\0') {
+        char *end;
+        unsigned long at = strtoul(decisions, &end, 10);
+
+        if (*end != ':' || at >= EXPLORER_DECISIONS_MAX) {
+            fprintf(stderr, "%s: not a list of decisions\n", program_name);
+            exit(2);
+        }
+        path[at].choice = (unsigned char)strtoul(end + 1, &end, 10);
+        planned = (unsigned)at + 1;
+        decisions = *end == ',' ? end + 1 : end;
+    }
+}
+
+void explorer_trace(void)
+{
+    tracing = true;
+}
+
+/* A child of fork has one thread, which schedules no more. */
+static void forked(void)
+{
+    inside = false;
+}
+
+static void crashed(int signal)
+{
+    explorer_fail(signal == SIGABRT ? "the library aborted" : "the library crashed");
+}
+
+void explorer_startup(const char *program)
+{
+    unsigned t;
+    bool good = sem_init(&all_ended, 0, 0) == 0 && pthread_key_create(&ending, ending_destructor) == 0 &&
+                pthread_atfork(NULL, NULL, forked) == 0;
+
+    program_name = program;
+    signal(SIGSEGV, crashed);
+    signal(SIGBUS, crashed);
+    signal(SIGABRT, crashed);
+    for (t = 0; good && t < EXPLORER_THREADS_MAX; t++)
+        good = sem_init(&thread[t].baton, 0, 0) == 0;
+    if (!good) {
+        perror(program);
+        exit(2);
+    }
+}

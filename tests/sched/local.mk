@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/sched/local.mk - the schedule explorer.
+#
+#   tests/sched/check_schedules   the library's sources, compiled once more with
+#                                 a scheduling point at each atomic operation
+#   tests/sched/planted.sh        shows that it finds planted bugs
+
+check_PROGRAMS += tests/sched/check_schedules
+TESTS += tests/sched/check_schedules tests/sched/planted.sh
+
+tests_sched_check_schedules_SOURCES = \
+	tests/sched/audit.c tests/sched/audit.h tests/sched/check_schedules.c \
+	tests/sched/explorer.c tests/sched/explorer.h tests/sched/points.h \
+	tests/sched/pool.c tests/sched/scenario.h tests/sched/stack.c \
+	$(libcpool_sources)
+tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
+	-I$(top_srcdir)/tests/sched -DCPI_ATOMIC_HEADER='"points.h"'
+tests_sched_check_schedules_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+
+EXTRA_DIST += tests/sched/planted.sh

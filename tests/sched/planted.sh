@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# planted.sh - shows that the schedule explorer finds planted bugs, and that what
+# it prints repeats them.
+#
+# The bugs are mutants of tests/model/mutants.txt.  Each is planted in a copy of
+# the library, compiled with the explorer, and looked for; then the run that
+# failed is repeated alone, and must fail in the same way.
+#
+# srcdir: top of the source tree; CC: the compiler.  Runs in the build folder.
+
+top=${srcdir:-.}
+sched=$top/tests/sched
+bugs='no-tag one-bit-tag lost-full-magazine lost-remnant merged-wrongly slot-twice
+leave-by-store make-by-store claim-by-store steal-by-store swap-by-store
+enter-regardless adopt-loaded-blindly taking-not-named'
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+build() {
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -pthread -DCPI_ATOMIC_HEADER='"points.h"' \
+        -I"$work/lib" -I"$sched" -I"$top/include" -Iinclude \
+        "$sched"/*.c "$work"/lib/*.c -o "$work/explore"
+}
+
+# What a run that failed said.
+failure() {
+    sed -n 's/^.*FAILED: //p' "$1" | head -n 1
+}
+
+failed=0
+for bug in $bugs; do
+    rm -rf "$work/lib"
+    "$top/tests/model/plant.sh" "$top/lib" "$work/lib" "$bug" && build || exit 1
+    "$work/explore" >"$work/first"
+    status=$?
+    arguments=$(sed -n 's/^repeat with: [^ ]* //p' "$work/first" | head -n 1)
+    # shellcheck disable=SC2086 # several words
+    "$work/explore" $arguments >"$work/again"
+    if [ $status -eq 0 ]; then
+        echo "$bug: NOT FOUND"
+        failed=1
+    elif [ -z "$(failure "$work/first")" ] ||
+        [ "$(failure "$work/first")" != "$(failure "$work/again")" ]; then
+        echo "$bug: NOT REPEATED: $(failure "$work/first") ($arguments)"
+        failed=1
+    else
+        echo "$bug: $(failure "$work/first") ($arguments)"
+    fi
+done
+exit $failed

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * points.h - makes every atomic operation of the library a scheduling point.
+ *
+ * Taken by lib/atomic.h (CPI_ATOMIC_HEADER) when the library's sources are
+ * compiled for the schedule explorer.  A weak compare-and-swap may fail
+ * spuriously, which is one of the explorer's decisions; apart from that the
+ * operations are the library's own.  Where the library waits for other threads,
+ * at a mutex or by stepping aside, the explorer lets them run.
+ */
+#ifndef EXPLORER_POINTS_H
+#define EXPLORER_POINTS_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+/* Before an operation: lets another thread run, or not. */
+void explorer_point(const char *function);
+
+/* Whether the next weak compare-and-swap is to fail whatever it finds. */
+bool explorer_fails_spuriously(void);
+
+int explorer_mutex_lock(pthread_mutex_t *mutex);
+int explorer_mutex_unlock(pthread_mutex_t *mutex);
+
+int explorer_yield(void);
+int explorer_nanosleep(const struct timespec *time, struct timespec *rest);
+
+#define pthread_mutex_lock explorer_mutex_lock
+#define pthread_mutex_unlock explorer_mutex_unlock
+#define sched_yield explorer_yield
+#define nanosleep explorer_nanosleep
+
+#undef CPI_ATOMIC_POINT
+#define CPI_ATOMIC_POINT() explorer_point(__func__)
+
+#define cpi_cas_strong(object, expected, desired, success, failure)              \
+    (CPI_ATOMIC_POINT(),                                                         \
+     atomic_compare_exchange_strong_explicit((object), (expected), (desired),    \
+                                             memory_order_##success, memory_order_##failure))
+
+#define cpi_cas_weak(object, expected, desired, success, failure)                \
+    (CPI_ATOMIC_POINT(),                                                         \
+     explorer_fails_spuriously()                                                    \
+         ? (*(expected) = atomic_load_explicit((object), memory_order_##failure), \
+            false)                                                               \
+         : atomic_compare_exchange_strong_explicit((object), (expected), (desired), \
+                                                   memory_order_##success,       \
+                                                   memory_order_##failure))
+
+#endif /* EXPLORER_POINTS_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * scenario.h - what the explorer's threads do.
+ *
+ * A scenario gives each thread a program: a string of operations of one letter,
+ * which mean what its kind says.
+ */
+#ifndef SCENARIO_H
+#define SCENARIO_H
+
+#include <stddef.h>
+
+#include "explorer.h"
+
+struct scenario;
+
+/* What the letters mean. */
+struct kind {
+    void (*open)(const struct scenario *scenario); /* before each run */
+    void (*step)(unsigned thread, char operation);
+    void (*end)(unsigned thread); /* after the thread's last step */
+    void (*close)(void);          /* after each run: the final audit */
+};
+
+struct scenario {
+    const char *name;
+    const struct kind *kind;
+    unsigned bound;  /* costly decisions in the exhaustive exploration */
+    size_t capacity; /* nodes, or slots */
+
+    /* Of a pool. */
+    size_t rounds;
+    size_t thread_caches; /* 0: enough */
+    unsigned flags;
+    bool own_memory; /* from the operating system, so that there is slack */
+    bool never_dry;  /* there are so many slots that none is ever recalled */
+
+    const char *programs[EXPLORER_THREADS_MAX];
+};
+
+/*
+ * A tagged stack alone; all nodes are on it in the beginning.
+ *   o   pop a node and own it
+ *   u   push the node that has been owned longest
+ */
+extern const struct kind stack_kind;
+
+/*
+ * A pool.
+ *   a A   allocate a slot, through the cache, without one
+ *   f F   free the slot that has been held longest, through the cache, without
+ *   b B   allocate three slots at once; free all that are held at once
+ *   l     flush the cache
+ *   p g   put the slot held longest into the mailbox; get one out of it
+ *   k     fork; the child audits what it finds
+ */
+extern const struct kind pool_kind;
+
+#endif /* SCENARIO_H */

@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-floors.sh - holds the floor plan of lib/ against its #include lines.
+#
+# A file includes its own header, headers of lower floors and public headers;
+# of its own floor only what the table lists.  Every file of lib/ stands in the
+# table, and says the same floor in its head comment (a .c file with a header
+# of its own says it there).
+#
+# srcdir: top of the source tree.
+
+set -u
+lib=${srcdir:-.}/lib
+status=0
+
+# file, floor, and what it may include of its own floor beside its own header.
+# The words are in HACKING.md.
+plan='
+compiler.h     0
+atomic.h       0
+bits.h         0
+error.h        0 compiler.h
+error.c        0 atomic.h compiler.h
+os.h           1
+os_posix.c     1 os.h
+thread.h       1
+thread.c       1 os.h
+quiet.h        1
+quiet.c        1 thread.h
+extent.h       1
+extent.c       1 os.h quiet.h
+slab.h         2
+slab.c         2
+tagstack.h     2
+magazine.h     3
+depot.h        3 magazine.h
+depot.c        3
+watch.h        4
+watch.c        4
+cache.h        5
+cache.c        5
+roster.h       5 cache.h
+roster.c       5
+recall.h       5 roster.h
+recall.c       5
+adopt.h        5 roster.h
+adopt.c        5
+registry.h     5 roster.h
+registry.c     5 adopt.h recall.h
+pool_impl.h    6
+inline.c       6
+pool_alloc.c   6 pool_impl.h
+pool_bulk.c    6 pool_impl.h
+pool_config.c  6 pool_impl.h
+pool_create.c  6 pool_impl.h
+pool_info.c    6 pool_impl.h
+pool_memory.c  6 pool_impl.h
+pool_report.c  6 pool_impl.h
+pool_ticket.c  6 pool_impl.h
+pool_wait.c    6 pool_impl.h
+'
+
+complain() {
+    echo "$*"
+    status=1
+}
+
+floor_of() {
+    echo "$plan" | awk -v file="$1" '$1 == file { print $2 }'
+}
+
+neighbours_of() {
+    echo "$plan" | awk -v file="$1" '$1 == file { for (i = 3; i <= NF; i++) print $i }'
+}
+
+# What a file includes of lib/, one a line.
+includes_of() {
+    sed -n 's/^[ \t]*#[ \t]*include[ \t]*"\([^"]*\)".*/\1/p' "$1"
+}
+
+check_include() { # file, its floor, the included header
+    theirs=$(floor_of "$3")
+    if [ -z "$theirs" ]; then
+        complain "$1: includes \"$3\", which is no header of the floor plan"
+    elif [ "$theirs" -gt "$2" ]; then
+        complain "$1 (floor $2): includes $3 of floor $theirs, above it"
+    elif [ "$theirs" -eq "$2" ] && [ "$3" != "${1%.c}.h" ] &&
+        ! neighbours_of "$1" | grep -qxF "$3"; then
+        complain "$1: includes its neighbour $3, which the floor plan does not list"
+    fi
+}
+
+# The floor that a file states; a .c file leaves it to its own header.
+check_statement() { # file, its floor
+    stated=$(sed -n 's/.*[^A-Za-z]Floor \([0-9]\)\..*/\1/p' "$lib/$1" | head -n 1)
+    if [ -z "$stated" ] && [ "${1%.c}" != "$1" ] && [ -e "$lib/${1%.c}.h" ]; then
+        return
+    fi
+    [ "$stated" = "$2" ] || complain "$1: states floor '$stated', the plan says $2"
+}
+
+files=0
+for path in "$lib"/*.c "$lib"/*.h; do
+    file=${path##*/}
+    floor=$(floor_of "$file")
+    files=$((files + 1))
+    if [ -z "$floor" ]; then
+        complain "$file: is not in the floor plan"
+        continue
+    fi
+    check_statement "$file" "$floor"
+    for header in $(includes_of "$path"); do
+        check_include "$file" "$floor" "$header"
+    done
+done
+
+for file in $(echo "$plan" | awk 'NF { print $1 }'); do
+    [ -e "$lib/$file" ] || complain "$file: is in the floor plan, but does not exist"
+done
+# What uses the public interface alone includes no file of lib/.
+for path in "${srcdir:-.}"/include/*.h "${srcdir:-.}"/include/cpool/*.h; do
+    [ -z "$(includes_of "$path")" ] || complain "$path: includes files of lib/"
+done
+[ "$files" -gt 0 ] || complain "no files found in $lib"
+
+[ "$status" -ne 0 ] || echo "$files files on their floors"
+exit "$status"

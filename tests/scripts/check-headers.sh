@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-headers.sh - each public header compiles alone, as the first thing of a
+# file, without a warning: as C11 and later, as C++11 to C++20, with the
+# configured compilers and with those of GNU and LLVM where they are found.
+#
+# srcdir: top of the source tree; CC, CXX: the configured compilers; run in the
+# top of the build tree, where cpool/version.h is made.
+
+set -u
+top=${srcdir:-.}
+compiled=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror'
+
+# What a user does with it, whatever the language.
+use='
+int use(void);
+int use(void)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    cpool_t *pool;
+    cpool_cache_t *cache;
+    void *slot;
+
+    config.slot_size = sizeof(int);
+    config.capacity = 10;
+    config.flags = CPOOL_CHECKED;
+    if (cpool_create(&pool, &config) != CPOOL_OK)
+        return CPOOL_ENOMEM;
+    slot = cpool_alloc(pool);
+    cpool_free(pool, slot);
+    cache = cpool_cache(pool);
+    slot = cpool_cache_alloc(cache);
+    cpool_cache_free(cache, slot);
+    (void)cpool_stats(pool, &stats);
+    return cpool_destroy(pool);
+}'
+
+# knows COMPILER LANGUAGE STANDARD
+knows() {
+    echo 'int x;' > "$work/empty"
+    $1 -x "$2" -std="$3" -fsyntax-only "$work/empty" 2> /dev/null
+}
+
+# compile COMPILER LANGUAGE STANDARD FILE [OPTION...]
+compile() {
+    compiler=$1 language=$2 standard=$3 file=$4
+    shift 4
+    compiled=$((compiled + 1))
+    # shellcheck disable=SC2086 # the compiler may have options of its own
+    $compiler -x "$language" -std="$standard" $warnings -I"$top/include" -Iinclude "$@" \
+        -fsyntax-only "$file"
+}
+
+# headers COMPILER LANGUAGE STANDARD - all of them.
+headers() {
+    knows "$1" "$2" "$3" || return 0
+    for header in cpool.h cpool/version.h; do
+        echo "#include <$header>" > "$work/alone"
+        # Twice: the second time nothing may be left of it.
+        echo "#include <$header>" >> "$work/alone"
+        [ "$header" = cpool/version.h ] || echo "$use" >> "$work/alone"
+        [ "$header" != cpool/version.h ] || echo 'int use = CPOOL_VERSION_MAJOR;' >> "$work/alone"
+        for option in -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -D_GNU_SOURCE; do
+            compile "$1" "$2" "$3" "$work/alone" "$option" && continue
+            echo "<$header> does not compile with $1 -x $2 -std=$3 $option"
+            exit 1
+        done
+    done
+}
+
+# every CONFIGURED NAME... - the compilers to try, each once.
+every() {
+    [ -z "$1" ] || echo "$1"
+    for name; do
+        [ "$name" != "$1" ] && command -v "$name" > /dev/null && echo "$name"
+    done
+}
+
+every "${CC:-cc}" gcc clang > "$work/c"
+every "${CXX:-}" g++ clang++ > "$work/cxx"
+
+# A new public header belongs into this script.
+for path in "$top"/include/*.h "$top"/include/cpool/*; do
+    case ${path#"$top"/include/} in
+    cpool.h | cpool/fast.h | cpool/version.h | cpool/version.h.in) ;;
+    *)
+        echo "$path: is compiled by none of the lines below"
+        exit 1
+        ;;
+    esac
+done
+
+# The inline part says that it is none of the headers to include.
+echo '#include <cpool/fast.h>' > "$work/part"
+compile "$(head -n 1 "$work/c")" c c11 "$work/part" 2> "$work/message"
+grep -q 'include <cpool.h> instead' "$work/message" || {
+    echo '<cpool/fast.h> does not say what to include instead'
+    exit 1
+}
+
+while read -r compiler; do
+    for standard in c11 gnu11 c17 c2x; do
+        headers "$compiler" c "$standard"
+    done
+done < "$work/c"
+while read -r compiler; do
+    for standard in c++11 c++14 c++17 c++20 gnu++17; do
+        headers "$compiler" c++ "$standard"
+    done
+done < "$work/cxx"
+
+[ "$compiled" -gt 10 ] || { echo "only $compiled compilations"; exit 1; }
+echo "$compiled compilations, with $(tr '\n' ' ' < "$work/c")$(tr '\n' ' ' < "$work/cxx")"

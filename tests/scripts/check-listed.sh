@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-listed.sh - a test that no list names would never run: every
+# tests/check_*.c is built and run by tests/local.mk, has a main, and runs each
+# of its tests; every script of tests/scripts is run too.
+#
+# srcdir: top of the source tree.
+
+set -u
+tests=${srcdir:-.}/tests
+status=0
+count=0
+
+complain() {
+    echo "$*"
+    status=1
+}
+
+# The lists, one word a line.
+words=$(sed 's/#.*//' "$tests/local.mk" | tr ' \t\\' '\n\n\n' | sort -u)
+
+named() {
+    echo "$words" | grep -qxF "$1"
+}
+
+for path in "$tests"/check_*.c "$tests"/check_*.cpp; do
+    [ -e "$path" ] || continue
+    file=${path##*/}
+    name=${file%.*}
+    count=$((count + 1))
+    named "tests/$file" || complain "tests/$file: is the source of no program"
+    named "tests/$name" || complain "tests/$name: is in no list of tests"
+    case $file in
+    *.c)
+        for test in $(sed -n 's/^START_TEST(\([a-z0-9_]*\))$/\1/p' "$path"); do
+            grep -q "^        \(ONCE\|TIMES\)(${test}[,)]" "$path" ||
+                complain "tests/$file: does not run $test"
+        done
+        ;;
+    esac
+done
+
+for path in "$tests"/scripts/*.sh; do
+    file=tests/scripts/${path##*/}
+    count=$((count + 1))
+    named "$file" || complain "$file: is in no list of tests"
+done
+
+[ "$count" -gt 1 ] || complain "no tests found in $tests"
+[ "$status" -ne 0 ] || echo "$count files are listed"
+exit "$status"

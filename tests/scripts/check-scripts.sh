@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-scripts.sh - the other scripts find what they are for: each is run on a
+# copy of the sources into which one mistake was planted, and must complain.
+#
+# srcdir: top of the source tree; run in the top of the build tree.
+
+set -u
+top=${srcdir:-.}
+status=0
+planted=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# plant SCRIPT FILE EDIT WORDS - the script complains with these words of the
+# file edited by sed, or of an empty new one if there is no such file.
+plant() {
+    rm -rf "$work/tree"
+    mkdir "$work/tree"
+    cp -R "$top/lib" "$top/include" "$top/tests" "$work/tree/"
+    chmod -R u+w "$work/tree"
+    planted=$((planted + 1))
+    if [ -e "$work/tree/$2" ]; then
+        sed "$3" "$top/$2" > "$work/tree/$2"
+        if cmp -s "$top/$2" "$work/tree/$2"; then
+            echo "planting '$3' did not change $2"
+            status=1
+            return
+        fi
+    else
+        echo "$3" > "$work/tree/$2"
+    fi
+    srcdir=$work/tree ${SHELL:-/bin/sh} "$work/tree/tests/scripts/$1" > "$work/output" 2>&1
+    if [ $? -ne 1 ] || ! grep -qF -- "$4" "$work/output"; then
+        echo "$1 did not say '$4' about '$3' in $2, but:"
+        cat "$work/output"
+        status=1
+    fi
+}
+
+plant check-floors.sh lib/bits.h 's/#include <stdint.h>/#include "slab.h"/' 'above it'
+plant check-floors.sh lib/slab.h 's/#include "compiler.h"/#include "tagstack.h"/' 'does not list'
+plant check-floors.sh lib/new.c '/* new */' 'not in the floor plan'
+plant check-floors.sh lib/os.h 's/Floor 1/Floor 2/' 'states floor'
+
+plant check-orders.sh lib/slab.c 's/\[claim\]//' 'cited by no operation'
+plant check-orders.sh lib/slab.c 's/\[[a-z]*\]//g' 'without a tag'
+plant check-orders.sh lib/slab.c 's/\[claim\]/[clam]/' 'not in the table'
+plant check-orders.sh lib/slab.c 's/\(cpi_load([^)]*\), relaxed/\1, acquire/' 'none of the tags cited'
+plant check-orders.sh lib/slab.c 's/cpi_load(\([^,]*\), relaxed)/atomic_load(\1)/' 'past lib/atomic.h'
+plant check-orders.sh lib/slab.c 's/^ \*   fresh |/ *   other |/' 'not in the table'
+plant check-orders.sh include/cpool/fast.h 's/, __ATOMIC_RELAXED//' 'without an order'
+
+plant check-exports.sh lib/libcpool.map 's/^ *cpool_free;//' 'cpool_free'
+plant check-exports.sh lib/libcpool.map 's/^\( *\)cpool_free;/\1cpool_free; cpool_free_all;/' 'differences'
+plant check-exports.sh include/cpool.h 's/^CPOOL_API void cpool_flush/void cpool_flush/' 'cpool_flush'
+
+plant check-headers.sh include/cpool.h 's/#include <stddef.h>//; s/#include <std.*>//' 'does not compile'
+plant check-headers.sh include/cpool.h 's/^CPOOL_API int cpool_destroy/CPOOL_API int class; int cpool_destroy/' 'does not compile'
+plant check-headers.sh include/cpool/fast.h 's/^#error.*//' 'does not say what to include'
+plant check-headers.sh include/cpool/new.h '/* new */' 'compiled by none'
+
+plant check-listed.sh tests/check_new.c '/* new */' 'is in no list'
+plant check-listed.sh tests/scripts/check-new.sh '# new' 'is in no list'
+plant check-listed.sh tests/check_alloc.c 's/^ *ONCE(free_null_does_nothing),//' 'does not run'
+
+[ "$status" -ne 0 ] || echo "$planted planted mistakes were found"
+exit "$status"

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * support.c - what the check programs share and what needs no library; see
+ * support.h.
+ *
+ * Includes Check and POSIX.  Calls nothing of libcpool: a program that loads the
+ * library with dlopen links this file too.
+ */
+#include "support.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Set in a forked child: there a failure ends the child, and its parent, which
+ * reads the child's standard error, fails the test. */
+static bool in_child;
+
+/*
+ * ---- Requirements --------------------------------------------------------
+ */
+
+void support_fail(const char *file, int line, const char *what)
+{
+    if (in_child) {
+        fprintf(stderr, "%s:%d: %s\n", file, line, what);
+        fflush(stderr);
+        _exit(EXIT_FAILURE);
+    }
+    ck_abort_msg("%s:%d: %s", file, line, what);
+    abort();
+}
+
+void support_require_equal(long long a, long long b, const char *file, int line,
+                           const char *what)
+{
+    char text[256];
+
+    if (a == b)
+        return;
+    snprintf(text, sizeof(text), "%s: %lld, %lld", what, a, b);
+    support_fail(file, line, text);
+}
+
+bool support_is_quick(void)
+{
+    return SUPPORT_SANITIZED || getenv("CPOOL_TEST_QUICK") != NULL;
+}
+
+/*
+ * ---- Suites --------------------------------------------------------------
+ */
+
+int support_run(const char *suite_name, const struct support_test *tests, size_t count)
+{
+    Suite *suite = suite_create(suite_name);
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    for (size_t i = 0; i < count; i++) {
+        TCase *tcase = tcase_create(tests[i].test->name);
+
+        tcase_set_timeout(tcase, 0);
+        tcase_add_loop_test(tcase, tests[i].test, 0, (int)tests[i].times);
+        suite_add_tcase(suite, tcase);
+    }
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 && count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+void *support_calloc(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+
+    REQUIRE(memory != NULL);
+    return memory;
+}
+
+/* Precedes each piece of memory from support_lines: as long as all are in a list
+ * no tool takes them for lost. */
+struct piece {
+    _Alignas(64) struct piece *next;
+};
+
+void *support_lines(size_t size)
+{
+    static struct piece *pieces;
+    struct piece *piece = NULL;
+
+    REQUIRE_EQUAL(posix_memalign((void **)&piece, _Alignof(struct piece), sizeof(*piece) + size), 0);
+    piece->next = pieces;
+    pieces = piece;
+    return memset(piece + 1, 0, size);
+}
+
+/*
+ * ---- Threads -------------------------------------------------------------
+ */
+
+pthread_t support_start(support_thread_t *body, void *argument)
+{
+    pthread_t thread;
+
+    REQUIRE_EQUAL(pthread_create(&thread, NULL, body, argument), 0);
+    return thread;
+}
+
+void support_join(pthread_t thread)
+{
+    REQUIRE_EQUAL(pthread_join(thread, NULL), 0);
+}
+
+void support_in_thread(support_thread_t *body, void *argument)
+{
+    support_join(support_start(body, argument));
+}
+
+void support_door_init(struct support_door *door)
+{
+    REQUIRE_EQUAL(pthread_mutex_init(&door->mutex, NULL), 0);
+    REQUIRE_EQUAL(pthread_cond_init(&door->changed, NULL), 0);
+    door->waiting = 0;
+    door->open = false;
+}
+
+void support_door_wait(struct support_door *door)
+{
+    pthread_mutex_lock(&door->mutex);
+    door->waiting++;
+    pthread_cond_broadcast(&door->changed);
+    while (!door->open)
+        pthread_cond_wait(&door->changed, &door->mutex);
+    pthread_mutex_unlock(&door->mutex);
+}
+
+void support_door_await(struct support_door *door, size_t waiting)
+{
+    pthread_mutex_lock(&door->mutex);
+    while (door->waiting < waiting)
+        pthread_cond_wait(&door->changed, &door->mutex);
+    pthread_mutex_unlock(&door->mutex);
+}
+
+void support_door_open(struct support_door *door)
+{
+    pthread_mutex_lock(&door->mutex);
+    door->open = true;
+    pthread_cond_broadcast(&door->changed);
+    pthread_mutex_unlock(&door->mutex);
+}
+
+/*
+ * ---- Children ------------------------------------------------------------
+ */
+
+_Noreturn static void be_child(int to_parent, void (*body)(void *argument), void *argument)
+{
+    struct rlimit no_core = { 0, 0 };
+
+    in_child = true;
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    if (dup2(to_parent, STDERR_FILENO) < 0)
+        _exit(EXIT_FAILURE);
+    close(to_parent);
+    body(argument);
+    fflush(stderr);
+    _exit(EXIT_SUCCESS);
+}
+
+/* Reads to the end; keeps what fits, and discards the rest. */
+static void read_text(int from_child, struct support_outcome *outcome)
+{
+    char rest[512];
+
+    outcome->length = 0;
+    for (;;) {
+        size_t room = sizeof(outcome->text) - 1 - outcome->length;
+        ssize_t got = room > 0 ? read(from_child, outcome->text + outcome->length, room)
+                               : read(from_child, rest, sizeof(rest));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        if (room > 0)
+            outcome->length += (size_t)got;
+    }
+    outcome->text[outcome->length] = '\0';
+}
+
+void support_fork(void (*body)(void *argument), void *argument,
+                  struct support_outcome *outcome)
+{
+    int ends[2];
+    pid_t child;
+
+    REQUIRE_EQUAL(pipe(ends), 0);
+    child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        close(ends[0]);
+        be_child(ends[1], body, argument);
+    }
+    close(ends[1]);
+    read_text(ends[0], outcome);
+    close(ends[0]);
+    while (waitpid(child, &outcome->status, 0) < 0)
+        REQUIRE(errno == EINTR);
+}
+
+/* Fails with what the child wrote, so that the cause is seen. */
+static void fail_with_outcome(const struct support_outcome *outcome, const char *expected)
+{
+    char what[1024];
+
+    snprintf(what, sizeof(what), "child was to %s, but ended with status 0x%x; it wrote: %.800s",
+             expected, (unsigned)outcome->status, outcome->text);
+    support_fail(__FILE__, __LINE__, what);
+}
+
+void support_in_child(void (*body)(void *argument), void *argument)
+{
+    struct support_outcome outcome;
+
+    support_fork(body, argument, &outcome);
+    if (!WIFEXITED(outcome.status) || WEXITSTATUS(outcome.status) != EXIT_SUCCESS)
+        fail_with_outcome(&outcome, "exit");
+}
+
+void support_require_abort(void (*body)(void *argument), void *argument,
+                           struct support_outcome *outcome)
+{
+    support_fork(body, argument, outcome);
+    if (!WIFSIGNALED(outcome->status) || WTERMSIG(outcome->status) != SIGABRT)
+        fail_with_outcome(outcome, "abort");
+}
+
+/*
+ * ---- What the process holds ----------------------------------------------
+ */
+
+/* Reads the start of a file of the system's, without allocating; false if there
+ * is none. */
+static bool read_start(const char *path, char *text, size_t size)
+{
+    int file = open(path, O_RDONLY);
+    ssize_t length;
+
+    if (file < 0)
+        return false;
+    length = read(file, text, size - 1);
+    close(file);
+    REQUIRE(length > 0);
+    text[length] = '\0';
+    return true;
+}
+
+size_t support_address_space(void)
+{
+    char text[256];
+
+    if (!read_start("/proc/self/statm", text, sizeof(text)))
+        return 0;
+    return (size_t)strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Counted page by page, because the figure in statm lags behind; without pages
+ * of files, which come and go as code is run for the first time. */
+size_t support_resident(void)
+{
+    char text[2048];
+    const char *line;
+
+    if (!read_start("/proc/self/smaps_rollup", text, sizeof(text)))
+        return 0;
+    line = strstr(text, "\nAnonymous:");
+    REQUIRE(line != NULL);
+    return (size_t)strtoull(line + strlen("\nAnonymous:"), NULL, 10) * 1024;
+}
+
+size_t support_open_files(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    if (directory == NULL)
+        return 0;
+    while (readdir(directory) != NULL)
+        count++;
+    closedir(directory);
+    return count;
+}
+
+void support_limit_address_space(size_t more)
+{
+    struct rlimit limit;
+
+    REQUIRE_EQUAL(getrlimit(RLIMIT_AS, &limit), 0);
+    limit.rlim_cur = (rlim_t)(support_address_space() + more);
+    REQUIRE_EQUAL(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+uint64_t support_random(uint64_t *state)
+{
+    uint64_t x = *state;
+
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    *state = x;
+    return x;
+}

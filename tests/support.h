@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * support.h - what the check programs share: requirements that may be tested a
+ * million times and from any thread, capture of error reports, runs in a forked
+ * child, and measures of what the process holds.
+ *
+ * Includes the public API only, so that black-box tests can use all of it.  The
+ * sections "Pools" and "Error reports" are in support_pool.c, which calls the
+ * library; the others are in support.c, which does not.
+ *
+ * Which assertion to use: REQUIRE, everywhere.  Check's own ck_assert_* notes
+ * every assertion that holds in a file; in a loop over all slots of a pool that
+ * is what would be measured.
+ */
+#ifndef CPOOL_TESTS_SUPPORT_H
+#define CPOOL_TESTS_SUPPORT_H
+
+#if defined(HAVE_CONFIG_H)
+#include <config.h>
+#endif
+
+#include <check.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cpool.h>
+
+/*
+ * ---- Requirements --------------------------------------------------------
+ */
+
+/* Ends the test as failed unless the condition holds.  Any thread, and a forked
+ * child of a test as well. */
+#define REQUIRE(condition)                                                     \
+    ((condition) ? (void)0 : support_fail(__FILE__, __LINE__, #condition))
+
+/* As REQUIRE(a == b) for integers, and shows both. */
+#define REQUIRE_EQUAL(a, b)                                                    \
+    support_require_equal((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
+
+_Noreturn void support_fail(const char *file, int line, const char *what);
+void support_require_equal(long long a, long long b, const char *file, int line,
+                           const char *what);
+
+/*
+ * ---- How much ------------------------------------------------------------
+ */
+
+/* Whether a sanitizer was compiled in: it changes what memory a process holds. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SUPPORT_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                \
+    __has_feature(memory_sanitizer)
+#define SUPPORT_SANITIZED 1
+#endif
+#endif
+#if !defined(SUPPORT_SANITIZED)
+#define SUPPORT_SANITIZED 0
+#endif
+
+/* Whether it is ThreadSanitizer, which does not let the child of a process with
+ * several threads start threads of its own. */
+#if defined(__SANITIZE_THREAD__)
+#define SUPPORT_THREAD_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SUPPORT_THREAD_SANITIZED 1
+#endif
+#endif
+#if !defined(SUPPORT_THREAD_SANITIZED)
+#define SUPPORT_THREAD_SANITIZED 0
+#endif
+
+/* How often to do something: `full`, or `reduced` under a sanitizer and when
+ * CPOOL_TEST_QUICK is set in the environment (for Valgrind). */
+#define SUPPORT_COUNT(full, reduced) (support_is_quick() ? (reduced) : (full))
+
+bool support_is_quick(void);
+
+/* Zeroed memory, never NULL. */
+void *support_calloc(size_t count, size_t size);
+
+/* Zeroed memory that starts at a cache line, and is there until the process
+ * ends. */
+void *support_lines(size_t size);
+
+/*
+ * ---- Suites --------------------------------------------------------------
+ */
+
+/* A test, and how many times it runs, with _i from 0. */
+struct support_test {
+    const TTest *test;
+    size_t times;
+};
+
+#define ONCE(test) { (test), 1 }
+#define TIMES(test, times) { (test), (times) }
+
+/* Makes a suite of these tests, without time limits, runs it, and returns the
+ * exit status for main. */
+int support_run(const char *suite, const struct support_test *tests, size_t count);
+
+#define SUPPORT_RUN(suite, tests)                                              \
+    support_run((suite), (tests), sizeof(tests) / sizeof((tests)[0]))
+
+/*
+ * ---- Pools ---------------------------------------------------------------
+ */
+
+/* A valid configuration with the defaults for everything else. */
+cpool_config_t support_config(size_t slot_size, size_t capacity);
+
+/* Creates a pool that must come to be. */
+cpool_t *support_create(const cpool_config_t *config);
+cpool_t *support_create_plain(size_t slot_size, size_t capacity);
+
+/* Destroys a pool in which nothing may be live. */
+void support_destroy_empty(cpool_t *pool);
+
+cpool_stats_t support_stats(const cpool_t *pool);
+
+/* Requires that the counts of slots add up, and that `live` are live. */
+void support_require_live(const cpool_t *pool, size_t live);
+
+/* Takes every slot that can be had into slots, which has room for the capacity;
+ * requires each to be one of the pool's and none to be had twice, and that no
+ * more can be had if no other cache makes up for some.  Returns how many there
+ * were. */
+size_t support_take_all(cpool_t *pool, void **slots);
+
+/* Requires that all but `live` slots can be taken, and gives them back. */
+void support_require_obtainable(cpool_t *pool, size_t live);
+
+/*
+ * ---- Error reports -------------------------------------------------------
+ */
+
+/* What the error handler was told last. */
+struct support_report {
+    size_t size;
+    int code;
+    char text[512];
+    char function[64];
+    char name[64];
+    cpool_t *pool;
+    const void *address;
+    const void *slot;
+    size_t index;
+    const void *site;
+};
+
+/* From now on reports are counted and kept, and do not abort.  Forgets what was
+ * captured before. */
+void support_capture_reports(void);
+
+/* Restores the default handler. */
+void support_release_reports(void);
+
+/* The number of reports since the last call of this or of REQUIRE_REPORT, and
+ * the last one made. */
+size_t support_take_reports(struct support_report *last);
+
+/* Requires exactly one report, of this code, since the last call; and none. */
+#define REQUIRE_REPORT(code) support_require_report((code), __FILE__, __LINE__)
+#define REQUIRE_NO_REPORT() REQUIRE(support_take_reports(NULL) == 0)
+
+struct support_report support_require_report(int code, const char *file, int line);
+
+/*
+ * ---- Threads -------------------------------------------------------------
+ */
+
+typedef void *support_thread_t(void *argument);
+
+pthread_t support_start(support_thread_t *body, void *argument);
+void support_join(pthread_t thread);
+
+/* Runs the body in a thread of its own and waits for its end. */
+void support_in_thread(support_thread_t *body, void *argument);
+
+/* A door that several threads reach and wait at, until it is opened. */
+struct support_door {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t waiting;
+    bool open;
+};
+
+void support_door_init(struct support_door *door);
+void support_door_wait(struct support_door *door);
+void support_door_await(struct support_door *door, size_t waiting);
+void support_door_open(struct support_door *door);
+
+/*
+ * ---- Children ------------------------------------------------------------
+ */
+
+/* How a forked child ended, and what it wrote to standard error. */
+struct support_outcome {
+    int status; /* as from waitpid */
+    size_t length;
+    char text[16384];
+};
+
+/* Runs the body in a forked child, which then ends with status 0. */
+void support_fork(void (*body)(void *argument), void *argument,
+                  struct support_outcome *outcome);
+
+/* As support_fork, and requires that the child reaches its end. */
+void support_in_child(void (*body)(void *argument), void *argument);
+
+/* As support_fork, and requires that the child is ended by abort(). */
+void support_require_abort(void (*body)(void *argument), void *argument,
+                           struct support_outcome *outcome);
+
+/*
+ * ---- What the process holds ----------------------------------------------
+ */
+
+/* Bytes of address space, bytes of anonymous memory that are resident, open
+ * files.  0 where the system does not tell; comparing such figures then shows
+ * nothing, and fails nothing. */
+size_t support_address_space(void);
+size_t support_resident(void);
+size_t support_open_files(void);
+
+/* Puts a limit on the address space this much above what is in use now. */
+void support_limit_address_space(size_t more);
+
+/*
+ * ---- Numbers -------------------------------------------------------------
+ */
+
+/* The next number of a xorshift generator; *state is never 0. */
+uint64_t support_random(uint64_t *state);
+
+#endif /* CPOOL_TESTS_SUPPORT_H */

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * support_pool.c - what the check programs share that calls the library; see
+ * support.h.
+ *
+ * Includes the public API.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/*
+ * ---- Pools ---------------------------------------------------------------
+ */
+
+cpool_config_t support_config(size_t slot_size, size_t capacity)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+
+    config.name = "tested";
+    config.slot_size = slot_size;
+    config.capacity = capacity;
+    return config;
+}
+
+cpool_t *support_create(const cpool_config_t *config)
+{
+    cpool_t *pool = NULL;
+
+    REQUIRE_EQUAL(cpool_create(&pool, config), 0);
+    REQUIRE(pool != NULL);
+    return pool;
+}
+
+cpool_t *support_create_plain(size_t slot_size, size_t capacity)
+{
+    cpool_config_t config = support_config(slot_size, capacity);
+
+    return support_create(&config);
+}
+
+void support_destroy_empty(cpool_t *pool)
+{
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+}
+
+cpool_stats_t support_stats(const cpool_t *pool)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    REQUIRE_EQUAL(cpool_stats(pool, &stats), 0);
+    return stats;
+}
+
+void support_require_live(const cpool_t *pool, size_t live)
+{
+    cpool_stats_t stats = support_stats(pool);
+
+    REQUIRE_EQUAL(stats.live, live);
+    REQUIRE_EQUAL(stats.live + stats.in_depot + stats.in_caches + stats.fresh,
+                  stats.capacity + stats.slack);
+    REQUIRE_EQUAL(stats.high_water, stats.capacity + stats.slack - stats.fresh);
+}
+
+/* Whether the pool gives out its capacity and no more: not if it makes up for
+ * what other caches have, or did so before. */
+static bool is_strict(const cpool_stats_t *stats)
+{
+    return stats->thread_caches <= 1 && stats->slack == 0;
+}
+
+size_t support_take_all(cpool_t *pool, void **slots)
+{
+    cpool_stats_t stats = support_stats(pool);
+    size_t limit = cpool_index_limit(pool);
+    unsigned char *taken = support_calloc(limit, 1);
+    size_t count = 0;
+    void *slot;
+
+    while (count < stats.capacity && (slot = cpool_alloc(pool)) != NULL) {
+        size_t index = cpool_index(pool, slot);
+
+        REQUIRE(index < limit);
+        REQUIRE(!taken[index]);
+        taken[index] = 1;
+        slots[count++] = slot;
+    }
+    REQUIRE(!is_strict(&stats) || cpool_alloc(pool) == NULL);
+    free(taken);
+    return count;
+}
+
+void support_require_obtainable(cpool_t *pool, size_t live)
+{
+    cpool_stats_t stats = support_stats(pool);
+    void **slots = support_calloc(stats.capacity, sizeof(*slots));
+    size_t count = support_take_all(pool, slots);
+
+    REQUIRE(count + live >= stats.capacity);
+    REQUIRE(!is_strict(&stats) || count + live == stats.capacity);
+    for (size_t i = 0; i < count; i++)
+        cpool_free(pool, slots[i]);
+    free(slots);
+}
+
+/*
+ * ---- Error reports -------------------------------------------------------
+ */
+
+static pthread_mutex_t capture_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct support_report captured; /* the last report */
+static size_t captured_count;          /* reports since the last look */
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from != NULL ? from : "(null)");
+}
+
+static void capture(const cpool_error_t *error, void *context)
+{
+    REQUIRE(context == &captured);
+    pthread_mutex_lock(&capture_mutex);
+    captured_count++;
+    captured.size = error->size;
+    captured.code = error->code;
+    copy_text(captured.text, sizeof(captured.text), error->text);
+    copy_text(captured.function, sizeof(captured.function), error->function);
+    copy_text(captured.name, sizeof(captured.name), error->name);
+    captured.pool = error->pool;
+    captured.address = error->address;
+    captured.slot = error->slot;
+    captured.index = error->index;
+    captured.site = error->site;
+    pthread_mutex_unlock(&capture_mutex);
+}
+
+void support_capture_reports(void)
+{
+    cpool_set_error_handler(capture, &captured);
+    (void)support_take_reports(NULL);
+}
+
+void support_release_reports(void)
+{
+    cpool_set_error_handler(NULL, NULL);
+}
+
+size_t support_take_reports(struct support_report *last)
+{
+    size_t count;
+
+    pthread_mutex_lock(&capture_mutex);
+    count = captured_count;
+    captured_count = 0;
+    if (last != NULL)
+        *last = captured;
+    pthread_mutex_unlock(&capture_mutex);
+    return count;
+}
+
+struct support_report support_require_report(int code, const char *file, int line)
+{
+    struct support_report report;
+    size_t count = support_take_reports(&report);
+
+    support_require_equal((long long)count, 1, file, line, "number of reports");
+    support_require_equal(report.code, code, file, line, "code of the report");
+    return report;
+}
