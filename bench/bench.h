@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * bench.h - what rivals, workloads and the measuring engine know of each other.
+ *
+ * Includes nothing of the library and nothing else of this folder.  Valid C11
+ * and C++11, because some rivals are C++ templates.
+ *
+ *   main.c        arguments, the order of things, progress
+ *     plan.c      the matrix: which workloads, with how many threads
+ *     cell.c      one process per measurement: starts it, reads its answer
+ *     report*.c   table, CSV, JSON
+ *   measure.c     inside that process: threads, barrier, clock
+ *     rival_*.c   one file per rival, which includes ...
+ *     workload_*.h   ... every workload, so that both are compiled together
+ *
+ * A cell is one rival under one workload with one number of threads.  It runs
+ * in a process of its own: a rival that replaces malloc (LD_PRELOAD) then
+ * differs from the others in nothing else, and no rival inherits the heap of
+ * the one before.
+ *
+ * Each workload is compiled once per rival, in the rival's own file, so that a
+ * rival is called as its users call it: cpool inline, malloc directly.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes that keep what two threads write out of each other's cache lines. */
+#define BENCH_LINE 128
+
+/* Operations a chunk does before it looks at the clock: enough to hide that. */
+#define BENCH_CHUNK 4096u
+
+/* The order in which a burst's slots are given back. */
+enum bench_order { BENCH_LIFO, BENCH_FIFO, BENCH_RANDOM };
+
+/* What one process measures.  Constant while it does. */
+struct bench_cell {
+    size_t parameter;       /* the workload's: burst length, working set, ... */
+    enum bench_order order; /* of return, in bursts */
+    size_t slot_size;       /* bytes, 8 or more */
+    size_t magazine_rounds; /* of cpool; 0: its own choice */
+    uint64_t seed;          /* of all pseudo-random numbers */
+    unsigned threads;
+    unsigned milliseconds; /* to measure for; 0: one chunk, no warm-up */
+    size_t capacity;       /* slots a pool of fixed size must hold; derived */
+};
+
+struct bench_shared;
+struct bench_rival;
+
+/* One thread of a workload.  Written by that thread alone. */
+struct bench_worker {
+    void *handle;                  /* what the rival gave this thread */
+    void *state;                   /* the workload's */
+    const struct bench_cell *cell; /* constant */
+    struct bench_shared *shared;   /* see below */
+    uint64_t random;               /* state of bench_random */
+    uint64_t stamp;                /* next word to write into a slot */
+    uint64_t sum;                  /* of all words read back */
+    unsigned index;                /* 0 to threads - 1 */
+    char padding[BENCH_LINE];
+};
+
+/* What the threads of a cell share. */
+struct bench_shared {
+    const struct bench_cell *cell;   /* constant while threads run */
+    const struct bench_rival *rival; /* constant */
+    void *pool;                      /* the rival's; constant */
+    void *state;                     /* the workload's, made by its prepare */
+    char padding0[BENCH_LINE];
+    unsigned arrived;    /* atomic: threads waiting at the barrier */
+    unsigned generation; /* atomic: barriers passed */
+    char padding1[BENCH_LINE];
+    bool stop;   /* atomic: a thread has passed its deadline */
+    bool agreed; /* written by thread 0 between two barriers */
+};
+
+/* Traits of a workload. */
+#define BENCH_LOCKSTEP 0x1u /* chunks contain barriers: all threads do as many */
+#define BENCH_ONCE 0x2u     /* one chunk is the whole run, on fresh memory */
+#define BENCH_PAIRED 0x4u   /* two threads make one stream of operations */
+#define BENCH_CREATES 0x8u  /* measures making pools: rivals without are left out */
+#define BENCH_ZEROES 0x10u  /* needs an alloc that clears */
+
+struct bench_workload {
+    const char *name;
+    const char *summary; /* one line: what a thread does */
+    const char *unit;    /* what is counted */
+    unsigned traits;
+    unsigned minimum_threads;
+    size_t (*live)(const struct bench_cell *cell); /* most slots live at once */
+    uint64_t (*chunk)(struct bench_worker *self);  /* returns operations done */
+    /* The others may be NULL, and are called in this order. */
+    void (*prepare)(struct bench_shared *shared);   /* once, before the threads */
+    void (*setup)(struct bench_worker *self);       /* in each thread */
+    void (*begin)(struct bench_worker *self);       /* in each thread, after warm-up */
+    void (*teardown)(struct bench_worker *self);    /* in each: free what is live */
+    void (*report)(const struct bench_worker *all); /* once: further metrics */
+};
+
+/*
+ * What instruments this build, if anything does: allocators cannot be replaced under a
+ * sanitizer, and some rivals do what it (rightly) complains of.
+ */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BENCH_SANITIZER "AddressSanitizer"
+#elif __has_feature(thread_sanitizer)
+#define BENCH_SANITIZER "ThreadSanitizer"
+#elif __has_feature(memory_sanitizer)
+#define BENCH_SANITIZER "MemorySanitizer"
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define BENCH_SANITIZER "AddressSanitizer"
+#elif defined(__SANITIZE_THREAD__)
+#define BENCH_SANITIZER "ThreadSanitizer"
+#endif
+
+/* Traits of a rival. */
+#define BENCH_OURS 0x1u   /* libcpool itself: ratios are of the others to it */
+#define BENCH_LIMIT 0x2u  /* no rival but the limit of the machine */
+#define BENCH_SINGLE 0x4u /* one thread only */
+#define BENCH_POOL 0x8u   /* has pools of fixed capacity that can be created */
+#define BENCH_EAGER 0x10u /* creating a pool writes to every slot */
+
+struct bench_rival {
+    const char *name;
+    const char *summary;
+    unsigned traits;
+    size_t smallest, largest;                       /* slot sizes it can do, bytes */
+    const char *(*absent)(void);                    /* why it cannot run; or NULL */
+    const char *(*version)(void);                   /* what really runs; or NULL */
+    void *(*create)(const struct bench_cell *cell); /* NULL: no memory */
+    void (*destroy)(void *pool);
+    void *(*enter)(void *pool);                     /* in each thread: its handle; or
+                                                       NULL, the handle is the pool */
+    void (*leave)(void *handle);                    /* or NULL */
+    const struct bench_workload *const *workloads;  /* all, ended by NULL */
+};
+
+/* A rival that was left out when this was built, so that it is named all the same. */
+#define BENCH_ABSENT(id, name, summary, reason)                                       \
+    static const char *id##_absent(void)                                              \
+    {                                                                                 \
+        return reason;                                                                \
+    }                                                                                 \
+    const struct bench_rival bench_rival_##id = { name, summary, 0, 8, SIZE_MAX,      \
+        id##_absent, NULL, NULL, NULL, NULL, NULL, NULL };
+
+/* ---- What rivals may use ----------------------------------------------------- */
+
+/* The address of a function in a library that need not be there when this is
+ * built, or NULL.  A call through it costs what a call into any shared library
+ * costs: one indirect jump. */
+typedef void (*bench_function)(void);
+bench_function bench_symbol(const char *library, const char *name);
+
+/* ---- What measure.c offers -------------------------------------------------- */
+
+/* Measures one cell in this process and prints the answer for cell.c. */
+int bench_measure(const struct bench_rival *rival, const struct bench_workload *workload,
+                  struct bench_cell *cell);
+
+/* Ends this process with a reason that the report will show. */
+#if defined(__GNUC__)
+__attribute__((__noreturn__, __cold__, __format__(__printf__, 1, 2)))
+#endif
+void bench_fail(const char *format, ...);
+
+/* The same, for a cell that makes no sense with this rival. */
+#if defined(__GNUC__)
+__attribute__((__noreturn__, __cold__))
+#endif
+void bench_leave_out(const char *reason);
+
+/* Answers the parent: one named number. */
+void bench_metric(const char *name, double value);
+
+/* Memory that is cleared, touched and aligned to BENCH_LINE, or bench_fail. */
+void *bench_memory(size_t count, size_t size);
+
+/* Waits for all threads of the cell. */
+void bench_barrier(struct bench_shared *shared);
+
+/* Puts n numbers into random order. */
+void bench_shuffle(uint32_t *numbers, size_t n, uint64_t *random);
+
+/* Bytes of this process that are resident now. */
+size_t bench_resident(void);
+
+/* Nanoseconds of a monotonic clock. */
+uint64_t bench_now(void);
+
+/* ---- Inline helpers of the workloads ---------------------------------------- */
+
+#define BENCH_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/*
+ * Tells the compiler that `p` may be anything and that anything may have been
+ * written.  It stands for the code a real program has between taking a slot and
+ * giving it back: without it a pair could be removed, and what must be loaded
+ * in every operation (thread-local words, counts) could stay in registers.
+ */
+#define BENCH_HIDE(p) __asm__ __volatile__("" : "+r"(p) : : "memory")
+
+/* Takes possession of a slot as a user would: tests it and writes to it. */
+static inline void *bench_take(void *slot, uint64_t stamp)
+{
+    if (BENCH_UNLIKELY(slot == NULL))
+        bench_fail("the pool ran dry");
+    BENCH_HIDE(slot);
+    *(volatile uint64_t *)slot = stamp;
+    return slot;
+}
+
+/*
+ * Reads back what bench_take wrote.  Sums of all words written and read are
+ * compared at the end, so a slot handed out twice does not go unnoticed.
+ */
+static inline uint64_t bench_read(void *slot)
+{
+    uint64_t word = *(volatile uint64_t *)slot;
+
+    BENCH_HIDE(slot);
+    return word;
+}
+
+/* Clears a slot, for rivals that have no call for that. */
+static inline void *bench_clear(void *slot, size_t size)
+{
+    return slot == NULL ? NULL : memset(slot, 0, size);
+}
+
+/* A pseudo-random word: xorshift (G. Marsaglia, "Xorshift RNGs", 2003), multiplied. */
+static inline uint64_t bench_random(uint64_t *state)
+{
+    uint64_t word = *state;
+
+    word ^= word >> 12;
+    word ^= word << 25;
+    word ^= word >> 27;
+    *state = word;
+    return word * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+/* A number from 0 to bound - 1, for bounds below 2^32, without a division. */
+static inline size_t bench_below(uint64_t *state, size_t bound)
+{
+    return (size_t)(((bench_random(state) >> 32) * (uint64_t)bound) >> 32);
+}
+
+/* The calling thread's handle of the pool, and the end of it. */
+static inline void *bench_enter(const struct bench_shared *shared)
+{
+    return shared->rival->enter == NULL ? shared->pool : shared->rival->enter(shared->pool);
+}
+
+static inline void bench_leave(const struct bench_shared *shared, void *handle)
+{
+    if (shared->rival->leave != NULL)
+        shared->rival->leave(handle);
+}
+
+/* Relaxed: the flag ends loops and publishes nothing. */
+static inline bool bench_stopped(const struct bench_shared *shared)
+{
+    return __atomic_load_n(&shared->stop, __ATOMIC_RELAXED);
+}
+
+/* Waits a little: `spins` counts how often in a row.  Yields when it gets long,
+ * so that more threads than processors still make progress. */
+void bench_yield(void);
+
+static inline void bench_pause(unsigned *spins)
+{
+    if (++*spins > 64u) {
+        *spins = 0;
+        bench_yield();
+        return;
+    }
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BENCH_H */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cell.h - measurements as the parent sees them: contestants, lines, answers.
+ *
+ * Includes bench.h only.  A contestant is a rival as it appears in the table: a
+ * compiled-in rival, or the malloc rival with another allocator before it.  A
+ * line is a workload with its parameters.  Contestant x line x repetition is a
+ * cell, and cell_run gives it a process of its own.
+ */
+#ifndef BENCH_CELL_H
+#define BENCH_CELL_H
+
+#include "bench.h"
+
+/* Metrics that one cell may answer with. */
+#define CELL_METRICS 24
+
+/* Longest text that a cell may answer with. */
+#define CELL_TEXT 160
+
+struct contestant {
+    const char *name;    /* in the table */
+    const char *summary; /* in the legend */
+    unsigned traits;     /* of the rival */
+    const char *rival;   /* which compiled-in rival it is */
+    const char *preload; /* the library to stand before malloc; or NULL */
+    const char *expect;  /* a part of the version that proves it did; or NULL */
+    char version[CELL_TEXT]; /* what really ran; filled in by the probe */
+    char absent[CELL_TEXT];  /* why it does not take part; "" when it does */
+    bool chosen;             /* by the command line */
+};
+
+enum cell_status { CELL_DONE, CELL_ABSENT, CELL_FAILED };
+
+struct cell_metric {
+    char name[24];
+    double value;
+};
+
+struct cell_answer {
+    enum cell_status status;
+    char text[CELL_TEXT];    /* why not, when it is not CELL_DONE */
+    char version[CELL_TEXT]; /* what really ran */
+    unsigned count;
+    struct cell_metric metrics[CELL_METRICS];
+};
+
+/* All contestants, in the order of the table; `count` receives their number. */
+struct contestant *cell_contestants(size_t *count);
+
+/* The compiled-in rival of that name, or NULL. */
+const struct bench_rival *cell_rival(const char *name);
+
+/* All workloads, ended by NULL, and the one of that name, or NULL. */
+const struct bench_workload *const *cell_workloads(void);
+const struct bench_workload *cell_workload(const char *name);
+
+/* Finds out, in a process of its own, whether a contestant can run here. */
+void cell_probe(struct contestant *contestant);
+
+/* Measures one cell in a process of its own. */
+void cell_run(const struct contestant *contestant, const char *workload,
+              const struct bench_cell *cell, struct cell_answer *answer);
+
+/* A metric's value, or a negative number when the answer has none of that name. */
+double cell_metric(const struct cell_answer *answer, const char *name);
+
+/* What such a process does with its arguments; returns its exit status. */
+int cell_main(int count, char **arguments);
+
+#endif /* BENCH_CELL_H */

@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# check_smoke.sh - runs every workload with every rival once, tiny, and looks at
+# the output: all cells there, none failed, what is absent named with a reason.
+#
+# Asserts nothing about time.  Environment: BENCH (bench/bench).
+
+set -u
+
+bench=${BENCH:-bench/bench}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+[ -x "$bench" ] || fail "$bench is not built"
+
+"$bench" --smoke --csv "$work/csv" --json "$work/json" >"$work/table" 2>"$work/progress" || {
+    cat "$work/table" "$work/progress"
+    fail "bench --smoke ended with an error"
+}
+
+# What there is to measure, from the program itself.
+"$bench" --list >"$work/list" || fail "bench --list ended with an error"
+sed -n '/^rivals$/,/^workloads$/s/^  \([^ ]*\) .*/\1/p' "$work/list" >"$work/rivals"
+sed -n '/^workloads$/,$s/^  \([^ ]*\) .*/\1/p' "$work/list" >"$work/workloads"
+[ -s "$work/rivals" ] && [ -s "$work/workloads" ] || fail "bench --list lists nothing"
+
+# CSV: as many fields in every line as in the first, known statuses, a figure
+# above zero wherever one was measured.
+awk -F, '
+    NR == 1 { fields = NF; for (i = 1; i <= NF; i++) column[$i] = i; next }
+    NF != fields { print "FAILED: line " NR " of the CSV has " NF " fields, not " fields; bad = 1 }
+    $column["status"] == "done" && $column["metric"] == "ns" && $column["median"] + 0 <= 0 {
+        print "FAILED: no time in line " NR " of the CSV: " $0; bad = 1 }
+    $column["status"] !~ /^(done|absent)$/ { print "FAILED: " $0; bad = 1 }
+    END { if (NR < 2) { print "FAILED: the CSV is empty"; bad = 1 }; exit bad }' "$work/csv" ||
+    exit 1
+
+# Every workload with every rival, and libcpool and malloc in all of them.
+while read -r workload; do
+    while read -r rival; do
+        grep -q "^$workload,.*,$rival,\(done\|absent\)," "$work/csv" ||
+            fail "there is no cell for $workload with $rival"
+    done <"$work/rivals"
+    grep -q "^$workload,.*,cpool,done," "$work/csv" || fail "cpool did not do $workload"
+    [ "$workload" = create ] || grep -q "^$workload,.*,malloc,done," "$work/csv" ||
+        fail "malloc did not do $workload"
+done <"$work/workloads"
+
+# The table names every rival, and an absent one with its reason.
+while read -r rival; do
+    grep -q "^  $rival " "$work/table" || fail "the table does not name $rival"
+done <"$work/rivals"
+! grep -q 'ABSENT: *$' "$work/table" || fail "a rival is absent without a reason"
+
+# JSON: whatever can read it here must be able to.
+if command -v python3 >/dev/null; then
+    python3 -m json.tool "$work/json" >/dev/null || fail "the JSON is not well-formed"
+elif command -v jq >/dev/null; then
+    jq . "$work/json" >/dev/null || fail "the JSON is not well-formed"
+else
+    echo "neither python3 nor jq is installed: the JSON was not looked at"
+fi
+
+grep 'ABSENT' "$work/table"
+echo "$(grep -c ',done,ns,' "$work/csv") cells ran," \
+    "$(grep -c ',absent,ns,' "$work/csv") were left out."

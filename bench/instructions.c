@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * instructions.c - runs the hot path for callgrind to count.
+ *
+ * Includes instructions.h, and bench.h for BENCH_SANITIZER.  Run by
+ * instructions.sh, which has callgrind collect inside functions named measured_*
+ * only and write out what it has collected before each call of
+ * instructions_mark.  Every part does N operations and then 2N: the difference,
+ * over N, is what one operation takes, whatever happens once.  Parts that are
+ * loops get loops of twice the length the second time, not twice as many, so
+ * that what surrounds a loop cancels out as well.
+ *
+ * Prints what it is doing, a line for each stretch between marks, in order:
+ *
+ *     key ARCHITECTURE COMPILER
+ *     flags CFLAGS
+ *     part PATH OPERATIONS
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "instructions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+/* Operations between a loop's beginning and its end, or twice that. */
+#define LENGTH 16u
+
+/* Rounds in a magazine: enough that no loop ever empties or fills one. */
+#define ROUNDS 128u
+
+#if defined(__x86_64__)
+#define ARCHITECTURE "x86_64"
+#elif defined(__aarch64__)
+#define ARCHITECTURE "aarch64"
+#else
+#define ARCHITECTURE "other"
+#endif
+
+#ifndef BENCH_CFLAGS
+#define BENCH_CFLAGS ""
+#endif
+
+#define STRING(x) STRING_(x)
+#define STRING_(x) #x
+
+#ifdef BENCH_SANITIZER
+#define COMPILER "instrumented"
+#elif defined(__clang__)
+#define COMPILER "clang-" STRING(__clang_major__)
+#elif defined(__GNUC__)
+#define COMPILER "gcc-" STRING(__GNUC__)
+#else
+#define COMPILER "other"
+#endif
+
+/* Never inlined: callgrind knows these by name. */
+#define COUNTED __attribute__((__noinline__))
+
+void instructions_mark(void);
+
+COUNTED void instructions_mark(void)
+{
+    __asm__ __volatile__("" : : : "memory");
+}
+
+/* ---- What is counted ------------------------------------------------------------ */
+
+COUNTED void *measured_inline_alloc(cpool_t *pool)
+{
+    return cpool_alloc(pool);
+}
+
+COUNTED void measured_inline_free(cpool_t *pool, void *slot)
+{
+    cpool_free(pool, slot);
+}
+
+COUNTED void *measured_cache_alloc(cpool_cache_t *cache)
+{
+    return cpool_cache_alloc(cache);
+}
+
+COUNTED void measured_cache_free(cpool_cache_t *cache, void *slot)
+{
+    cpool_cache_free(cache, slot);
+}
+
+/* The loops differ in two expressions: what gives a slot, and what takes it. */
+#define LOOPS(name, type, give, take)                                                  \
+    COUNTED void measured_##name##_loop_alloc(type *owner, void **slots, size_t n)     \
+    {                                                                                  \
+        size_t i;                                                                      \
+                                                                                       \
+        (void)owner;                                                                   \
+        for (i = 0; i < n; i++) {                                                      \
+            void *slot = give;                                                         \
+                                                                                       \
+            INSTRUCTIONS_HIDE(slot);                                                   \
+            slots[i] = slot;                                                           \
+        }                                                                              \
+    }                                                                                  \
+                                                                                       \
+    COUNTED void measured_##name##_loop_free(type *owner, void **slots, size_t n)      \
+    {                                                                                  \
+        size_t i;                                                                      \
+                                                                                       \
+        (void)owner;                                                                   \
+        for (i = 0; i < n; i++) {                                                      \
+            void *slot = slots[i];                                                     \
+                                                                                       \
+            INSTRUCTIONS_HIDE(slot);                                                   \
+            take;                                                                      \
+        }                                                                              \
+    }                                                                                  \
+                                                                                       \
+    COUNTED void measured_##name##_loop_pair(type *owner, void **slots, size_t n)      \
+    {                                                                                  \
+        size_t i;                                                                      \
+                                                                                       \
+        (void)owner, (void)slots;                                                      \
+        for (i = 0; i < n; i++) {                                                      \
+            void *slot = give;                                                         \
+                                                                                       \
+            INSTRUCTIONS_HIDE(slot);                                                   \
+            take;                                                                      \
+        }                                                                              \
+    }
+
+/* A pointer from nowhere, at no cost. */
+static inline void *nothing(void)
+{
+    void *slot;
+
+    __asm__ __volatile__("" : "=r"(slot));
+    return slot;
+}
+
+LOOPS(inline, cpool_t, cpool_alloc(owner), cpool_free(owner, slot))
+LOOPS(cache, cpool_cache_t, cpool_cache_alloc(owner), cpool_cache_free(owner, slot))
+LOOPS(empty, cpool_t, nothing(), (void)slot)
+
+/* ---- The parts: what is not counted is done here -------------------------------- */
+
+struct work {
+    cpool_t *pool;
+    cpool_cache_t *cache;
+    void *slots[2 * LENGTH];
+};
+
+static void take_slots(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        work->slots[i] = cpool_alloc(work->pool);
+}
+
+static void give_slots(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        cpool_free(work->pool, work->slots[i]);
+}
+
+static void inline_alloc(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        cpool_free(work->pool, measured_inline_alloc(work->pool));
+}
+
+static void inline_free(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        measured_inline_free(work->pool, cpool_alloc(work->pool));
+}
+
+static void cache_alloc(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        cpool_free(work->pool, measured_cache_alloc(work->cache));
+}
+
+static void cache_free(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        measured_cache_free(work->cache, cpool_alloc(work->pool));
+}
+
+static void outline_alloc(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        cpool_free(work->pool, measured_outline_alloc(work->pool));
+}
+
+static void outline_free(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        measured_outline_free(work->pool, cpool_alloc(work->pool));
+}
+
+static void inline_loop_alloc(struct work *work, size_t n)
+{
+    measured_inline_loop_alloc(work->pool, work->slots, n);
+    give_slots(work, n);
+}
+
+static void inline_loop_free(struct work *work, size_t n)
+{
+    take_slots(work, n);
+    measured_inline_loop_free(work->pool, work->slots, n);
+}
+
+static void inline_loop_pair(struct work *work, size_t n)
+{
+    measured_inline_loop_pair(work->pool, work->slots, n);
+}
+
+static void cache_loop_alloc(struct work *work, size_t n)
+{
+    measured_cache_loop_alloc(work->cache, work->slots, n);
+    give_slots(work, n);
+}
+
+static void cache_loop_free(struct work *work, size_t n)
+{
+    take_slots(work, n);
+    measured_cache_loop_free(work->cache, work->slots, n);
+}
+
+static void cache_loop_pair(struct work *work, size_t n)
+{
+    measured_cache_loop_pair(work->cache, work->slots, n);
+}
+
+static void empty_loop_alloc(struct work *work, size_t n)
+{
+    measured_empty_loop_alloc(work->pool, work->slots, n);
+}
+
+static void empty_loop_free(struct work *work, size_t n)
+{
+    measured_empty_loop_free(work->pool, work->slots, n);
+}
+
+static void empty_loop_pair(struct work *work, size_t n)
+{
+    measured_empty_loop_pair(work->pool, work->slots, n);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct work *work, size_t n);
+} parts[] = {
+    { "inline-alloc", inline_alloc },           { "inline-free", inline_free },
+    { "cache-alloc", cache_alloc },             { "cache-free", cache_free },
+    { "outline-alloc", outline_alloc },         { "outline-free", outline_free },
+    { "inline-loop-alloc", inline_loop_alloc }, { "inline-loop-free", inline_loop_free },
+    { "inline-loop-pair", inline_loop_pair },   { "cache-loop-alloc", cache_loop_alloc },
+    { "cache-loop-free", cache_loop_free },     { "cache-loop-pair", cache_loop_pair },
+    { "empty-loop-alloc", empty_loop_alloc },   { "empty-loop-free", empty_loop_free },
+    { "empty-loop-pair", empty_loop_pair },
+};
+
+#define PARTS (sizeof parts / sizeof parts[0])
+
+static void run_part(size_t part, struct work *work, unsigned long rounds, size_t length)
+{
+    unsigned long i;
+
+    printf("part %s %lu\n", parts[part].name, rounds * (unsigned long)length);
+    instructions_mark();
+    for (i = 0; i < rounds; i++)
+        parts[part].run(work, length);
+}
+
+static int run_all(unsigned long count)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    static struct work work;
+    size_t part;
+    int code;
+
+    config.name = "instructions";
+    config.slot_size = 64;
+    config.capacity = 16 * (size_t)ROUNDS;
+    config.magazine_rounds = ROUNDS;
+    code = cpool_create(&work.pool, &config);
+    if (code != CPOOL_OK || (work.cache = cpool_cache(work.pool)) == NULL) {
+        fprintf(stderr, "instructions: %s\n", cpool_strerror(code));
+        return EXIT_FAILURE;
+    }
+    for (part = 0; part < PARTS; part++)
+        parts[part].run(&work, 2 * LENGTH); /* binds symbols, fills the cache */
+    for (part = 0; part < PARTS; part++) {
+        run_part(part, &work, count / LENGTH, LENGTH);
+        run_part(part, &work, count / LENGTH, 2 * LENGTH);
+    }
+    instructions_mark();
+    return cpool_destroy(work.pool) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int count, char **arguments)
+{
+    printf("key %s %s\nflags %s\n", ARCHITECTURE, COMPILER, BENCH_CFLAGS);
+    if (count != 2)
+        return EXIT_SUCCESS;
+    return run_all(strtoul(arguments[1], NULL, 10));
+}

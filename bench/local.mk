@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# bench/local.mk - the benchmark, and the instructions of the hot path.
+#
+#   make bench               everything, in under 10 minutes with two processors
+#   make bench-quick         the most important lines, in under 2 minutes
+#   make bench-smoke         every cell once, tiny: does it all work?
+#   make bench-instructions  instructions per operation, counted by callgrind
+#   make bench-plot          pictures of the last `make bench`
+#   make bless-instructions  accepts a change of the counts that make check holds
+#
+# BENCH_FLAGS is handed to the benchmark: make bench BENCH_FLAGS='--rival cpool,malloc'.
+# Everything links the shared library, as users do, where one is built.
+
+# A new rival: a file here, and a line in bench/rivals.h.
+bench_rivals = \
+	bench/rival_array.c bench/rival_ck_stack.c bench/rival_cpool.c \
+	bench/rival_cpool.h bench/rival_cpool_cache.c bench/rival_gslice.c \
+	bench/rival_malloc.c bench/rival_mutex.c bench/rival_tbb.c \
+	bench/rival_tbb_pool.c
+
+# Rivals that are C++ templates: a library of their own, because otherwise the
+# whole program would be linked by the C++ compiler, which need not be there.
+bench_rivals_cxx = bench/rival_boost_freelist.cpp bench/rival_boost_pool.cpp
+
+# A new workload: a file here, and two lines in bench/workloads.h.
+bench_workloads = \
+	bench/workload_allocate.h bench/workload_burst.h bench/workload_create.h \
+	bench/workload_frame.h bench/workload_larson.h bench/workload_latency.h \
+	bench/workload_pipe.h bench/workload_replace.h bench/workload_same_slot.h
+
+check_PROGRAMS += bench/bench bench/instructions bench/check_histogram
+
+bench_bench_SOURCES = \
+	bench/bench.h bench/cell.c bench/cell.h bench/clock.c bench/histogram.c \
+	bench/histogram.h bench/machine.c bench/machine.h bench/main.c \
+	bench/measure.c bench/plan.c bench/plan.h bench/report.h \
+	bench/report_files.c bench/report_table.c bench/results.c bench/results.h \
+	bench/ring.h bench/rivals.h bench/support.c bench/targets.c \
+	bench/workloads.h $(bench_rivals) $(bench_workloads)
+bench_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CK_CFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'
+# A compiler that knows malloc may remove a pair of calls that it finds useless.
+bench_bench_CFLAGS = $(AM_CFLAGS) -fno-builtin-malloc -fno-builtin-calloc \
+	-fno-builtin-free
+# No wrapper script: it runs itself, and valgrind and objdump want the program.
+bench_bench_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_bench_LDADD = lib/libcpool.la $(DL_LIBS) $(PTHREAD_LIBS) $(ATOMIC_LIBS)
+
+if HAVE_CXX
+check_LTLIBRARIES += bench/libbench-cxx.la
+bench_libbench_cxx_la_SOURCES = $(bench_rivals_cxx)
+bench_libbench_cxx_la_CPPFLAGS = $(AM_CPPFLAGS)
+bench_bench_LDADD += bench/libbench-cxx.la -lstdc++
+else
+bench_bench_SOURCES += bench/rival_no_cxx.c
+endif
+
+bench_instructions_SOURCES = \
+	bench/bench.h bench/instructions.c bench/instructions.h \
+	bench/instructions_outline.c
+bench_instructions_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'
+bench_instructions_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_instructions_LDADD = lib/libcpool.la
+
+bench_check_histogram_SOURCES = \
+	bench/bench.h bench/check_histogram.c bench/histogram.c bench/histogram.h
+
+TESTS += bench/check_histogram bench/check_smoke.sh bench/instructions.sh
+
+EXTRA_DIST += bench/check_smoke.sh bench/golden-instructions.txt \
+	bench/instructions.sh bench/plot.gp bench/plot.sh bench/rival_no_cxx.c \
+	$(bench_rivals_cxx)
+
+bench_program = bench/bench$(EXEEXT)
+bench_instructions = $(SHELL) $(srcdir)/bench/instructions.sh
+
+.PHONY: bench bench-quick bench-smoke bench-instructions bench-plot bless-instructions
+
+bench: $(bench_program)
+	$(bench_program) --csv bench/results.csv --json bench/results.json $(BENCH_FLAGS)
+
+bench-quick: $(bench_program)
+	$(bench_program) --quick --csv bench/results.csv --json bench/results.json $(BENCH_FLAGS)
+
+bench-smoke: $(bench_program)
+	BENCH=$(bench_program) $(SHELL) $(srcdir)/bench/check_smoke.sh
+
+bench-instructions: bench/instructions$(EXEEXT)
+	$(bench_instructions) show 10000000
+
+bless-instructions: bench/instructions$(EXEEXT)
+	$(bench_instructions) bless
+
+bench-plot:
+	$(SHELL) $(srcdir)/bench/plot.sh bench/results.csv bench
+
+CLEANFILES += bench/results.csv bench/results.json

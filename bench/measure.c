@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * measure.c - the measuring process: threads, barrier, clock, and the answer.
+ *
+ * Includes bench.h only.  Runs one cell and prints what it found to standard
+ * output, a line each, for cell.c to read:
+ *
+ *     version TEXT          what really ran
+ *     metric NAME NUMBER    ns, throughput, operations, waited, steal, ...
+ *     absent TEXT           this rival cannot do this; no more lines
+ *     failed TEXT           it went wrong; no more lines
+ *     done                  the last line when all went well
+ *
+ * Each thread: enter the rival, set up, warm up for a fifth of the time, wait
+ * for the others, measure, wait, tear down.  Setting up and warming up touch
+ * all memory the workload will use.  A thread's rate is its operations over its
+ * own time, without what other programs took of it; the rates add up.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "machine.h"
+
+/* Warm-up is the measured time divided by this. */
+#define WARM_UP_SHARE 5u
+
+/* Processor time of other programs that may be a matter of rounding, milliseconds. */
+#define OTHERS_UNCERTAIN 20.0
+
+/* Slots that each thread of a pool may keep to itself beyond those live. */
+#define CACHE_ROOM 8192u
+
+/* A thread and what it found out; written by it, read after it was joined. */
+struct runner {
+    struct bench_worker worker;
+    const struct bench_workload *workload;
+    pthread_t thread;
+    uint64_t operations;
+    uint64_t start, end;  /* of the measurement, by the clock */
+    uint64_t elapsed;     /* between them, nanoseconds, without those waited */
+    uint64_t waited;      /* nanoseconds, for a processor that others had */
+    uint64_t first_stamp; /* of the words written to slots */
+};
+
+void bench_fail(const char *format, ...)
+{
+    va_list arguments;
+
+    printf("failed ");
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    printf("\n");
+    fflush(stdout);
+    _exit(EXIT_FAILURE);
+}
+
+void bench_leave_out(const char *reason)
+{
+    printf("absent %s\n", reason);
+    fflush(stdout);
+    _exit(EXIT_SUCCESS);
+}
+
+void bench_metric(const char *name, double value)
+{
+    printf("metric %s %.9g\n", name, value);
+}
+
+/* Stops everybody: a deadline has passed. */
+static void stop(struct bench_shared *shared)
+{
+    __atomic_store_n(&shared->stop, true, __ATOMIC_RELAXED); /* see bench_stopped */
+}
+
+/* In lockstep no thread may leave a chunk more than the others: thread 0 decides. */
+static bool agree(struct bench_worker *self)
+{
+    bench_barrier(self->shared);
+    if (self->index == 0)
+        self->shared->agreed = bench_stopped(self->shared);
+    bench_barrier(self->shared);
+    return self->shared->agreed;
+}
+
+/* Runs chunks until the time is up in some thread; returns the operations done. */
+static uint64_t run_chunks(struct runner *runner, uint64_t nanoseconds)
+{
+    struct bench_worker *self = &runner->worker;
+    unsigned traits = runner->workload->traits;
+    uint64_t deadline = bench_now() + nanoseconds, operations = 0;
+    bool ended;
+
+    do {
+        operations += runner->workload->chunk(self);
+        if ((traits & BENCH_ONCE) != 0)
+            break;
+        if (bench_now() >= deadline)
+            stop(self->shared);
+        ended = (traits & BENCH_LOCKSTEP) != 0 ? agree(self) : bench_stopped(self->shared);
+    } while (!ended);
+    return operations;
+}
+
+static void warm_up(struct runner *runner, uint64_t nanoseconds)
+{
+    struct bench_worker *self = &runner->worker;
+
+    if (nanoseconds != 0 && (runner->workload->traits & BENCH_ONCE) == 0)
+        (void)run_chunks(runner, nanoseconds / WARM_UP_SHARE);
+    if (runner->workload->begin != NULL)
+        runner->workload->begin(self);
+    bench_barrier(self->shared);
+    if (self->index == 0)
+        __atomic_store_n(&self->shared->stop, false, __ATOMIC_RELAXED);
+    bench_barrier(self->shared); /* publishes that */
+}
+
+/*
+ * While other programs had the processor this thread did nothing: that is no
+ * time of the rival's.  With more threads than processors the others are its
+ * own kind, and it is.
+ */
+static void count_waiting(struct runner *runner, uint64_t waited)
+{
+    if (runner->worker.cell->threads > machine_processors() || waited >= runner->elapsed)
+        return;
+    runner->waited = waited;
+    runner->elapsed -= waited;
+}
+
+static void *run_thread(void *argument)
+{
+    struct runner *runner = argument;
+    struct bench_worker *self = &runner->worker;
+    const struct bench_workload *workload = runner->workload;
+    uint64_t nanoseconds = (uint64_t)self->cell->milliseconds * 1000000u, waited;
+
+    machine_pin(self->index, self->cell->threads);
+    self->handle = bench_enter(self->shared);
+    if (workload->setup != NULL)
+        workload->setup(self);
+    bench_barrier(self->shared);
+    warm_up(runner, nanoseconds);
+
+    waited = machine_waited();
+    runner->start = bench_now();
+    runner->operations = run_chunks(runner, nanoseconds);
+    runner->end = bench_now();
+    runner->elapsed = runner->end - runner->start;
+    count_waiting(runner, machine_waited() - waited);
+
+    bench_barrier(self->shared);
+    if (workload->teardown != NULL)
+        workload->teardown(self);
+    bench_barrier(self->shared);
+    bench_leave(self->shared, self->handle);
+    return NULL;
+}
+
+/* first + (first + 1) + ... up to, not including, end; modulo 2^64. */
+static uint64_t sum_of_stamps(uint64_t first, uint64_t end)
+{
+    uint64_t n = end - first, half = n / 2;
+
+    return n * first + (n % 2 == 0 ? half * (n - 1) : n * half);
+}
+
+/* Every word read back must be one that was written. */
+static void check_sums(const struct runner *runners, unsigned threads)
+{
+    uint64_t written = 0, read = 0;
+    unsigned i;
+
+    for (i = 0; i < threads; i++) {
+        written += sum_of_stamps(runners[i].first_stamp, runners[i].worker.stamp);
+        read += runners[i].worker.sum;
+    }
+    if (written != read)
+        bench_fail("slots did not hold what was written to them");
+}
+
+/*
+ * Operations a second.  With a processor for each thread the threads' own rates
+ * add up.  Otherwise they take turns, and begin and end with theirs: then it is
+ * all operations from the first beginning to the last end.
+ */
+static double total_rate(const struct runner *runners, unsigned threads, bool taking_turns)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    double rate = 0.0, operations = 0.0;
+    unsigned i;
+
+    for (i = 0; i < threads; i++) {
+        if (runners[i].elapsed != 0)
+            rate += (double)runners[i].operations * 1e9 / (double)runners[i].elapsed;
+        operations += (double)runners[i].operations;
+        first = runners[i].start < first ? runners[i].start : first;
+        last = runners[i].end > last ? runners[i].end : last;
+    }
+    if (taking_turns)
+        rate = operations * 1e9 / (double)(last - first);
+    if (operations <= 0.0 || rate <= 0.0)
+        bench_fail("no operation was completed");
+    bench_metric("operations", operations);
+    return rate;
+}
+
+/* The share of the threads' time for which other programs had their processors. */
+static double waited_share(const struct runner *runners, unsigned threads)
+{
+    double elapsed = 0.0, waited = 0.0;
+    unsigned i;
+
+    for (i = 0; i < threads; i++) {
+        elapsed += (double)runners[i].elapsed;
+        waited += (double)runners[i].waited;
+    }
+    return waited / (elapsed + waited);
+}
+
+/*
+ * Nanoseconds per operation on one processor: with as many threads as
+ * processors, all of them at work, an operation costs that much of each.
+ */
+static void report_rates(const struct runner *runners, const struct bench_workload *workload,
+                         unsigned threads, unsigned processors)
+{
+    double rate = total_rate(runners, threads, threads > processors);
+    unsigned lanes = threads < processors ? threads : processors;
+
+    if ((workload->traits & BENCH_PAIRED) != 0)
+        lanes = lanes < 2 ? 1 : lanes / 2;
+    bench_metric("ns", (double)lanes * 1e9 / rate);
+    bench_metric("throughput", rate);
+    if (threads <= processors)
+        bench_metric("waited", waited_share(runners, threads));
+}
+
+/*
+ * With more threads than processors nobody can say what a thread waited for;
+ * then what other programs took of the processors' time tells of disturbance.
+ */
+static void report_others(double others, uint64_t elapsed, unsigned threads, unsigned processors)
+{
+    double available = (double)processors * (double)elapsed / 1e6;
+    double share = (others - OTHERS_UNCERTAIN) / available;
+
+    if (threads > processors)
+        bench_metric("waited", share < 0.0 ? 0.0 : share < 1.0 ? share : 1.0);
+}
+
+static void start_threads(struct runner *runners, unsigned threads)
+{
+    unsigned i;
+
+    for (i = 0; i < threads; i++)
+        if (pthread_create(&runners[i].thread, NULL, run_thread, &runners[i]) != 0)
+            bench_fail("no more threads");
+    for (i = 0; i < threads; i++)
+        pthread_join(runners[i].thread, NULL);
+}
+
+static struct runner *make_runners(struct bench_shared *shared,
+                                   const struct bench_workload *workload)
+{
+    struct runner *runners = bench_memory(shared->cell->threads, sizeof *runners);
+    unsigned i;
+
+    for (i = 0; i < shared->cell->threads; i++) {
+        struct bench_worker *worker = &runners[i].worker;
+
+        worker->cell = shared->cell;
+        worker->shared = shared;
+        worker->index = i;
+        worker->random = (shared->cell->seed + i) * UINT64_C(0x9e3779b97f4a7c15) | 1u;
+        worker->stamp = (uint64_t)i << 40;
+        runners[i].first_stamp = worker->stamp;
+        runners[i].workload = workload;
+    }
+    return runners;
+}
+
+int bench_measure(const struct bench_rival *rival, const struct bench_workload *workload,
+                  struct bench_cell *cell)
+{
+    struct bench_shared *shared = bench_memory(1, sizeof *shared);
+    struct bench_worker *workers = bench_memory(cell->threads, sizeof *workers);
+    unsigned processors = machine_processors(), i;
+    struct runner *runners;
+    double steal, others;
+    uint64_t start;
+
+    shared->cell = cell;
+    shared->rival = rival;
+    cell->capacity = 2 * workload->live(cell) + (size_t)cell->threads * CACHE_ROOM;
+    shared->pool = rival->create(cell);
+    if (shared->pool == NULL)
+        bench_fail("no memory for the pool");
+    if (workload->prepare != NULL)
+        workload->prepare(shared);
+    runners = make_runners(shared, workload);
+
+    steal = machine_steal();
+    others = machine_others();
+    start = bench_now();
+    start_threads(runners, cell->threads);
+    report_others(machine_others() - others, bench_now() - start, cell->threads, processors);
+    bench_metric("steal", machine_steal() - steal);
+
+    check_sums(runners, cell->threads);
+    report_rates(runners, workload, cell->threads, processors);
+    for (i = 0; i < cell->threads; i++)
+        workers[i] = runners[i].worker;
+    if (workload->report != NULL)
+        workload->report(workers);
+    rival->destroy(shared->pool);
+    printf("version %s\ndone\n", rival->version != NULL ? rival->version() : "");
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * report.h - the ways in which results are shown.
+ *
+ * Includes results.h only.
+ */
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
+
+#include <stdio.h>
+
+#include "results.h"
+
+/* Metrics of latency lines, in the order they are shown. */
+#define REPORT_LATENCIES 10
+extern const char *const report_latencies[REPORT_LATENCIES];
+
+/* For people: machine, contestants, a table per section, with ratios. */
+void report_head(const struct results *results, FILE *out);
+void report_tables(const struct results *results, FILE *out);
+
+/* What was aimed at, and what came out (targets.c). */
+void report_targets(const struct results *results, FILE *out);
+
+/* For programs. */
+void report_csv(const struct results *results, FILE *out);
+void report_json(const struct results *results, FILE *out);
+
+#endif /* BENCH_REPORT_H */

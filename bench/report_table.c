@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * report_table.c - results for people: aligned tables.
+ *
+ * Includes report.h and machine.h.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include <string.h>
+
+#include "machine.h"
+#include "report.h"
+
+const char *const report_latencies[REPORT_LATENCIES] = {
+    "alloc.p50", "alloc.p99", "alloc.p99.9", "alloc.p99.99", "alloc.max",
+    "free.p50",  "free.p99",  "free.p99.9",  "free.p99.99",  "free.max"
+};
+
+/* Columns of a table that are one contestant each. */
+#define COLUMN 9
+
+/* Whether a contestant takes part at all. */
+static bool takes_part(const struct results *results, size_t contestant)
+{
+    return results->contestants[contestant].chosen &&
+           results->contestants[contestant].absent[0] == '\0';
+}
+
+void report_head(const struct results *results, FILE *out)
+{
+    struct machine_fact facts[MACHINE_FACTS];
+    size_t count = machine_describe(facts), i;
+
+    fprintf(out, "libcpool benchmark: %u repetitions of %u ms, interleaved, medians\n\n",
+            results->plan->repetitions, results->plan->milliseconds);
+    for (i = 0; i < count; i++)
+        fprintf(out, "  %-12s %s\n", facts[i].name, facts[i].text);
+    fprintf(out, "\n");
+    for (i = 0; i < results->contestant_count; i++) {
+        const struct contestant *contestant = &results->contestants[i];
+
+        if (!contestant->chosen)
+            continue;
+        fprintf(out, "  %-12s %s", contestant->name, contestant->summary);
+        if (contestant->absent[0] != '\0')
+            fprintf(out, " -- ABSENT: %s", contestant->absent);
+        else if (contestant->version[0] != '\0')
+            fprintf(out, " (%s)", contestant->version);
+        fprintf(out, "\n");
+    }
+}
+
+/* A number in a column's width, with as many decimals as are worth reading. */
+static void print_number(FILE *out, double value, int width)
+{
+    int decimals = value < 10.0 ? 2 : value < 100.0 ? 1 : 0;
+
+    if (value >= 1e7)
+        fprintf(out, "%*.2e", width, value);
+    else
+        fprintf(out, "%*.*f", width, decimals, value);
+}
+
+static void print_summary(FILE *out, const struct summary *summary)
+{
+    if (summary->status == CELL_ABSENT) {
+        fprintf(out, "%*s", COLUMN, "- ");
+    } else if (summary->status == CELL_FAILED) {
+        fprintf(out, "%*s", COLUMN, "FAILED ");
+    } else {
+        print_number(out, summary->median, COLUMN - 1);
+        fputc(summary->disturbed ? '~' : ' ', out);
+    }
+}
+
+static void print_heading(const struct results *results, FILE *out, bool peers_only)
+{
+    size_t i;
+
+    fprintf(out, "  %-22s %3s", "", "thr");
+    for (i = 0; i < results->contestant_count; i++)
+        if (takes_part(results, i) && (!peers_only || results_is_peer(results, i)))
+            fprintf(out, "%*.*s ", COLUMN - 1, COLUMN - 1,
+                    strcmp(results->contestants[i].name, "cpool-cache") == 0
+                        ? "(cache)"
+                        : results->contestants[i].name);
+}
+
+static void print_label(const struct plan_line *line, FILE *out)
+{
+    fprintf(out, "  %-22s %3u", line->label, line->cell.threads);
+}
+
+/* The best peer, how many times longer it takes than libcpool, and how far the
+ * quartiles of libcpool's own repetitions lie apart. */
+static void print_best(const struct results *results, size_t line, FILE *out)
+{
+    size_t best = results_best_peer(results, line, "ns");
+    size_t cpool = results_find(results, "cpool");
+    struct summary own = results_summary(results, line, cpool, "ns");
+    double ratio = best < results->contestant_count
+                       ? results_ratio(results, line, best, cpool, "ns")
+                       : 0.0;
+
+    if (ratio > 0.0)
+        fprintf(out, "  %-10s %6.2f", results->contestants[best].name, ratio);
+    else
+        fprintf(out, "  %-10s %6s", "-", "-");
+    fprintf(out, " %5.0f %%", own.spread * 100.0);
+}
+
+static void print_times(const struct results *results, enum plan_section section, FILE *out)
+{
+    size_t line, i;
+
+    print_heading(results, out, false);
+    fprintf(out, "  %-10s %6s %7s\n", "best peer", "ratio", "spread");
+    for (line = 0; line < results->plan->count; line++) {
+        if (results->plan->lines[line].section != section)
+            continue;
+        print_label(&results->plan->lines[line], out);
+        for (i = 0; i < results->contestant_count; i++) {
+            struct summary summary;
+
+            if (!takes_part(results, i))
+                continue;
+            summary = results_summary(results, line, i, "ns");
+            print_summary(out, &summary);
+        }
+        print_best(results, line, out);
+        fprintf(out, "\n");
+    }
+}
+
+static void print_ratios(const struct results *results, enum plan_section section, FILE *out)
+{
+    size_t cpool = results_find(results, "cpool"), line, i;
+
+    fprintf(out, "\n  The same as ratios to cpool: how many times longer each takes\n\n");
+    print_heading(results, out, true);
+    fprintf(out, "\n");
+    for (line = 0; line < results->plan->count; line++) {
+        if (results->plan->lines[line].section != section)
+            continue;
+        print_label(&results->plan->lines[line], out);
+        for (i = 0; i < results->contestant_count; i++) {
+            double ratio;
+
+            if (!takes_part(results, i) || !results_is_peer(results, i))
+                continue;
+            ratio = results_ratio(results, line, i, cpool, "ns");
+            if (ratio > 0.0)
+                fprintf(out, "%*.2f ", COLUMN - 1, ratio);
+            else
+                fprintf(out, "%*s", COLUMN, "- ");
+        }
+        fprintf(out, "\n");
+    }
+}
+
+/* Half of the metrics are of alloc, half of free. */
+static void print_latency_heading(const struct plan_line *line, FILE *out)
+{
+    size_t metric;
+
+    fprintf(out, "  %s, %u thread%s\n  %-23s %-*s   %s\n", line->label, line->cell.threads,
+            line->cell.threads == 1 ? "" : "s", "", COLUMN * REPORT_LATENCIES / 2 - 1,
+            "   alloc", "   free");
+    fprintf(out, "  %-23s", "");
+    for (metric = 0; metric < REPORT_LATENCIES; metric++)
+        fprintf(out, "%s%*s ", metric == REPORT_LATENCIES / 2 ? "   " : "", COLUMN - 1,
+                strchr(report_latencies[metric], '.') + 1);
+    fprintf(out, "\n");
+}
+
+static void print_latency(const struct results *results, size_t line, FILE *out)
+{
+    size_t i, metric;
+
+    print_latency_heading(&results->plan->lines[line], out);
+    for (i = 0; i < results->contestant_count; i++) {
+        if (!takes_part(results, i) ||
+            results_summary(results, line, i, "ns").status == CELL_ABSENT)
+            continue;
+        fprintf(out, "  %-23s", results->contestants[i].name);
+        for (metric = 0; metric < REPORT_LATENCIES; metric++) {
+            struct summary summary =
+                results_summary(results, line, i, report_latencies[metric]);
+
+            fprintf(out, "%s", metric == REPORT_LATENCIES / 2 ? "   " : "");
+            print_summary(out, &summary);
+        }
+        fprintf(out, "\n");
+    }
+    fprintf(out, "\n");
+}
+
+static void print_latencies(const struct results *results, FILE *out)
+{
+    size_t cpool = results_find(results, "cpool"), line;
+
+    for (line = 0; line < results->plan->count; line++) {
+        if (results->plan->lines[line].section != PLAN_LATENCY)
+            continue;
+        print_latency(results, line, out);
+        fprintf(out, "  (reading the clock costs %.0f ns, which is subtracted)\n\n",
+                results_summary(results, line, cpool, "clock").median);
+    }
+}
+
+/* What creating a pool left resident, for those that have any. */
+static void print_resident(const struct results *results, FILE *out)
+{
+    size_t line, i;
+
+    fprintf(out, "\n  Resident after creation, bytes\n\n");
+    print_heading(results, out, false);
+    fprintf(out, "\n");
+    for (line = 0; line < results->plan->count; line++) {
+        if (results->plan->lines[line].section != PLAN_CREATE)
+            continue;
+        print_label(&results->plan->lines[line], out);
+        for (i = 0; i < results->contestant_count; i++) {
+            struct summary summary;
+
+            if (!takes_part(results, i))
+                continue;
+            summary = results_summary(results, line, i, "resident");
+            summary.disturbed = false;
+            print_summary(out, &summary);
+        }
+        fprintf(out, "\n");
+    }
+}
+
+/* Cells that went wrong, one by one: a table that hides them would be a lie. */
+static void print_failures(const struct results *results, FILE *out)
+{
+    size_t line, i;
+
+    for (line = 0; line < results->plan->count; line++) {
+        for (i = 0; i < results->contestant_count; i++) {
+            struct summary summary = results_summary(results, line, i, "ns");
+
+            if (takes_part(results, i) && summary.status == CELL_FAILED)
+                fprintf(out, "\nFAILED: %s, %u threads, %s: %s\n",
+                        results->plan->lines[line].label,
+                        results->plan->lines[line].cell.threads, results->contestants[i].name,
+                        summary.text);
+        }
+    }
+}
+
+void report_tables(const struct results *results, FILE *out)
+{
+    enum plan_section section;
+    size_t lines, i;
+
+    for (section = PLAN_THROUGHPUT; section < PLAN_SECTIONS; section++) {
+        for (lines = 0, i = 0; i < results->plan->count; i++)
+            lines += results->plan->lines[i].section == section ? 1u : 0u;
+        if (lines == 0)
+            continue;
+        fprintf(out, "\n%s\n\n", plan_title(section));
+        if (section == PLAN_LATENCY) {
+            print_latencies(results, out);
+            continue;
+        }
+        print_times(results, section, out);
+        print_ratios(results, section, out);
+        if (section == PLAN_CREATE)
+            print_resident(results, out);
+    }
+    fprintf(out, "\n  ~ disturbed: quartiles more than %.0f %% apart, or most repetitions lost\n"
+                 "    time to other programs      - not possible with this rival\n"
+                 "  ratio: of the best peer to cpool      spread: of cpool, between quartiles\n",
+            RESULTS_SPREAD_MAX * 100.0);
+    print_failures(results, out);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rivals.h - the list of rivals, in the order of the table's columns.
+ *
+ * A new rival is a file rival_<name>.c like its neighbours, a line here and a
+ * line in local.mk.  An allocator that replaces malloc is a line in the second
+ * list and nothing else.
+ */
+#ifndef BENCH_RIVALS_H
+#define BENCH_RIVALS_H
+
+#include "bench.h"
+
+/* Rivals that are compiled in. */
+#define BENCH_RIVALS(X) \
+    X(cpool)            \
+    X(cpool_cache)      \
+    X(array)            \
+    X(malloc)           \
+    X(mutex)            \
+    X(ck_stack)         \
+    X(tbb)              \
+    X(tbb_pool)         \
+    X(gslice)           \
+    X(boost_freelist)   \
+    X(boost_pool)
+
+/*
+ * Allocators that stand before malloc (LD_PRELOAD): the name in the table, what
+ * it is, the file to preload, and a part of the name of the file that malloc
+ * must come from then.
+ */
+#define BENCH_PRELOADS(X)                                                             \
+    X("jemalloc", "malloc and free of jemalloc", "libjemalloc.so.2", "libjemalloc")    \
+    X("tcmalloc", "malloc and free of gperftools", "libtcmalloc_minimal.so.4",         \
+      "libtcmalloc")                                                                   \
+    X("mimalloc", "malloc and free of mimalloc", "libmimalloc.so.2", "libmimalloc")
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BENCH_DECLARE(name) extern const struct bench_rival bench_rival_##name;
+BENCH_RIVALS(BENCH_DECLARE)
+#undef BENCH_DECLARE
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BENCH_RIVALS_H */

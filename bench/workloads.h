@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * workloads.h - every workload, compiled for the rival that includes this.
+ *
+ * A template: included once at the end of each rival's file, which has defined
+ *
+ *     void *rival_create(const struct bench_cell *cell)   NULL: no memory
+ *     void rival_destroy(void *pool)
+ *     void *rival_alloc(void *handle)
+ *     void *rival_calloc(void *handle, size_t size)
+ *     void rival_free(void *handle, void *slot)
+ *
+ * as static functions, the last three inline; a handle is the pool, or what the
+ * rival gives a thread for it.  Defines rival_workloads.
+ *
+ * A new workload is a file like its neighbours, and two lines here.
+ */
+#ifndef BENCH_WORKLOADS_H
+#define BENCH_WORKLOADS_H
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "histogram.h"
+#include "ring.h"
+
+#include "workload_same_slot.h"
+#include "workload_burst.h"
+#include "workload_replace.h"
+#include "workload_pipe.h"
+#include "workload_larson.h" /* after replace: it is the life of its threads */
+#include "workload_frame.h"
+#include "workload_allocate.h"
+#include "workload_create.h"
+#include "workload_latency.h"
+
+static const struct bench_workload *const rival_workloads[] = {
+    &same_slot_workload,
+    &burst_workload,
+    &replace_workload,
+    &pipe_workload,
+    &fan_out_workload,
+    &fan_in_workload,
+    &mesh_workload,
+    &larson_workload,
+    &frame_workload,
+    &allocate_workload,
+    &allocate_touch_workload,
+    &zeroed_workload,
+    &zeroed_touch_workload,
+    &create_workload,
+    &latency_workload,
+    NULL
+};
+
+#endif /* BENCH_WORKLOADS_H */
