@@ -21,7 +21,8 @@ stress_sources = \
 	stress/mode_bulk.c stress/mode_caches.c stress/mode_churn.c \
 	stress/mode_depot.c stress/mode_fork.c stress/mode_handoff.c \
 	stress/mode_lifecycle.c stress/mode_memory.c stress/mode_mixed.c \
-	stress/mode_same.c stress/mode_transfer.c stress/mode_wait.c stress/random.h stress/report.c \
+	stress/mode_recall.c stress/mode_same.c stress/mode_transfer.c \
+	stress/mode_wait.c stress/random.h stress/report.c \
 	stress/stamp.c stress/stamp.h stress/stress.h stress/sync.h \
 	stress/worker.c stress/worker.h
 
@@ -40,13 +41,16 @@ stress_environment = CC="$(CC)" STRESS_LIBS="$(LDFLAGS) $(CK_LIBS) $(ATOMIC_LIBS
 stress_build = $(stress_environment) $(SHELL) $(srcdir)/stress/build.sh
 
 stress/build-tsan/stress: $(stress_inputs)
-	$(AM_V_at)$(stress_build) tsan $(srcdir) stress/build-tsan $(libcpool_sources) $(stress_sources)
+	$(AM_V_at)$(stress_build) tsan $(srcdir) stress/build-tsan \
+		$(libcpool_sources) $(stress_sources)
 
 stress/build-asan/stress: $(stress_inputs)
-	$(AM_V_at)$(stress_build) asan $(srcdir) stress/build-asan $(libcpool_sources) $(stress_sources)
+	$(AM_V_at)$(stress_build) asan $(srcdir) stress/build-asan \
+		$(libcpool_sources) $(stress_sources)
 
 stress/build-native/stress: $(stress_inputs)
-	$(AM_V_at)$(stress_build) native $(srcdir) stress/build-native $(libcpool_sources) $(stress_sources)
+	$(AM_V_at)$(stress_build) native $(srcdir) stress/build-native \
+		$(libcpool_sources) $(stress_sources)
 
 # Runs the program in the directory named by $$kind.
 stress_run = \

@@ -32,7 +32,7 @@
 static const struct mode *const modes[] = {
     &mode_same,   &mode_pairs, &mode_crowd, &mode_churn,     &mode_bulk,     &mode_mixed,
     &mode_caches, &mode_depot, &mode_fork,  &mode_lifecycle, &mode_transfer, &mode_checked,
-    &mode_memory, &mode_wait,
+    &mode_memory, &mode_wait,  &mode_recall,
 };
 
 #define MODES (sizeof modes / sizeof modes[0])
@@ -117,8 +117,8 @@ static double parse_seconds(const char *program, const char *text)
     return seconds;
 }
 
-static uint64_t parse_number(const char *program, const char *what, const char *text, uint64_t least,
-                             uint64_t most)
+static uint64_t parse_number(const char *program, const char *what, const char *text,
+                             uint64_t least, uint64_t most)
 {
     char *end;
     unsigned long long number;
@@ -237,8 +237,8 @@ static void print_summary(const struct settings *settings, const struct result *
         sum.episodes += tally->episodes;
         sum.operations += tally->operations;
     }
-    printf("stress: passed: %" PRIu64 " episodes, %" PRIu64 " operations, %u threads, seed 0x%" PRIx64
-           "\n",
+    printf("stress: passed: %" PRIu64 " episodes, %" PRIu64 " operations, %u threads, "
+           "seed 0x%" PRIx64 "\n",
            sum.episodes, sum.operations, settings->threads, settings->seed);
 }
 

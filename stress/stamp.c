@@ -55,6 +55,16 @@ static void stamp_fill(const struct stamp_book *book, void *slot, uint64_t word)
     }
 }
 
+/* Whether each byte is the wanted one or zero: a page's end may lie anywhere in a word. */
+static bool stamp_partly_purged(uint64_t found, uint64_t wanted)
+{
+    while (found != 0 && ((found & 0xff) == 0 || (found & 0xff) == (wanted & 0xff))) {
+        found >>= 8;
+        wanted >>= 8;
+    }
+    return found == 0;
+}
+
 /* The offset of the first word of the slot that is not as `word` wants it, or SIZE_MAX. */
 static size_t stamp_mismatch(const struct stamp_book *book, const void *slot, uint64_t word)
 {
@@ -76,7 +86,7 @@ static size_t stamp_mismatch(const struct stamp_book *book, const void *slot, ui
             wanted = pattern;
         else
             memcpy(&wanted, &pattern, step);
-        if (found != wanted && !(zero_too && found == 0))
+        if (found != wanted && !(zero_too && stamp_partly_purged(found, wanted)))
             return (size_t)(bytes - (const unsigned char *)slot);
         bytes += step;
         left -= step;

@@ -77,6 +77,7 @@ extern const struct mode mode_mixed;
 extern const struct mode mode_caches;
 extern const struct mode mode_depot;
 extern const struct mode mode_fork;
+extern const struct mode mode_recall;
 extern const struct mode mode_lifecycle;
 extern const struct mode mode_transfer;
 extern const struct mode mode_checked;

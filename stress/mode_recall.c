@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mode_recall.c - empty means empty: one thread takes all there is while the
+ * others, alive, keep their caches filled.
+ *
+ * Includes worker.h.  The threads work until each has come to a barrier.  Then
+ * one of them, each in turn, takes slots until there are none, and must have got
+ * the whole capacity but for what is live; it gives them back, and the work goes
+ * on.  So what an alloc recalls from other threads' caches is taken back and
+ * forth while those threads sleep, and used by them when they wake.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "worker.h"
+
+#include <stdlib.h>
+
+/* The most steps between two drains. */
+#define RECALL_STEPS_MAX 2000
+
+struct recall {
+    struct arena arena;
+    struct barrier barrier;
+    void **drained; /* room for all slots; the draining thread's */
+    bool over;      /* likewise; read by all after the next barrier */
+};
+
+/* The rest of the pool is at rest, so nothing but what is live may be missing. */
+static void recall_verify(const struct recall *recall, size_t count)
+{
+    const struct arena *arena = &recall->arena;
+    size_t live = stamp_count_live(&arena->book); /* with what was just taken */
+    size_t loaded = arena->memory != NULL && !arena->exact ? arena->users * arena->rounds : 0;
+
+    if (live + loaded < arena->capacity)
+        stress_fail("dry after %zu slots, with %zu of %zu live and all other threads idle", count,
+                    live, arena->capacity);
+    if (arena->exact && live > arena->capacity)
+        stress_fail("%zu slots of an exact pool of %zu are live", live, arena->capacity);
+}
+
+static void recall_drain(struct worker *worker, struct recall *recall)
+{
+    struct arena *arena = &recall->arena;
+    size_t count = 0;
+    void *slot;
+
+    while ((slot = worker_took(worker, arena, cpool_alloc(arena->pool))) != NULL)
+        recall->drained[count++] = slot;
+    recall_verify(recall, count);
+    while (count > 0)
+        cpool_free(arena->pool, worker_gives(worker, arena, recall->drained[--count]));
+    recall->over = episode_over(worker->episode);
+}
+
+static void recall_body(struct worker *worker)
+{
+    struct recall *recall = worker->context;
+    struct barrier_seat seat = {0};
+    struct bag bag;
+    unsigned int turn = 0; /* the same in all threads */
+    bool over = false;
+
+    bag_init(&bag, &recall->arena, &worker->random, worker->episode->threads);
+    while (!over) {
+        for (size_t steps = random_below(&worker->random, RECALL_STEPS_MAX); steps > 0; steps--)
+            worker_step(worker, &bag);
+        barrier_wait(&recall->barrier, &seat);
+        if (turn == worker->index)
+            recall_drain(worker, recall);
+        turn = (turn + 1) % worker->episode->threads;
+        barrier_wait(&recall->barrier, &seat);
+        over = recall->over;
+    }
+    worker_leave(worker, &bag);
+    bag_fini(&bag);
+}
+
+static void recall_run(struct episode *episode)
+{
+    struct random *random = &episode->random;
+    cpool_config_t config = arena_draw(random, random_once_in(random, 2) ? ARENA_ROOMY
+                                                                         : ARENA_TIGHT);
+    struct recall recall = {0};
+
+    arena_create(&recall.arena, &config, episode->threads, random);
+    recall.drained = calloc(recall.arena.indices, sizeof *recall.drained);
+    if (recall.drained == NULL || !barrier_init(&recall.barrier, episode->threads))
+        stress_fail("no memory for a crew of %u", episode->threads);
+    crew_run(episode, recall_body, &recall, NULL);
+    barrier_fini(&recall.barrier);
+    free(recall.drained);
+    arena_audit(&recall.arena, random, episode->tally);
+    arena_destroy(&recall.arena);
+}
+
+const struct mode mode_recall = {
+    .name = "recall",
+    .purpose = "one thread takes all there is while the others sleep on filled caches",
+    .run = recall_run,
+};
