@@ -167,8 +167,8 @@ bench_function bench_symbol(const char *library, const char *name);
 /* ---- What measure.c offers -------------------------------------------------- */
 
 /* Measures one cell in this process and prints the answer for cell.c. */
-int bench_measure(const struct bench_rival *rival, const struct bench_workload *workload,
-                  struct bench_cell *cell);
+void bench_measure(const struct bench_rival *rival, const struct bench_workload *workload,
+                   struct bench_cell *cell);
 
 /* Ends this process with a reason that the report will show. */
 #if defined(__GNUC__)

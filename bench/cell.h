@@ -45,7 +45,8 @@ struct cell_answer {
     struct cell_metric metrics[CELL_METRICS];
 };
 
-/* All contestants, in the order of the table; `count` receives their number. */
+/* All contestants, in the order of the table, to be freed by the caller; `count`
+ * receives their number. */
 struct contestant *cell_contestants(size_t *count);
 
 /* The compiled-in rival of that name, or NULL. */
@@ -65,7 +66,10 @@ void cell_run(const struct contestant *contestant, const char *workload,
 /* A metric's value, or a negative number when the answer has none of that name. */
 double cell_metric(const struct cell_answer *answer, const char *name);
 
-/* What such a process does with its arguments; returns its exit status. */
-int cell_main(int count, char **arguments);
+/* What such a process does with its arguments.  Ends it. */
+#if defined(__GNUC__)
+__attribute__((__noreturn__))
+#endif
+void cell_main(int count, char **arguments);
 
 #endif /* BENCH_CELL_H */

@@ -69,6 +69,7 @@ static void list(void)
     printf("workloads\n");
     for (; *workload != NULL; workload++)
         printf("  %-15s %s\n", (*workload)->name, (*workload)->summary);
+    free(contestants);
 }
 
 /* ---- Arguments -------------------------------------------------------------------- */
@@ -335,7 +336,7 @@ int main(int count, char **arguments)
 
     if (count > 1 &&
         (strcmp(arguments[1], "--cell") == 0 || strcmp(arguments[1], "--probe") == 0))
-        return cell_main(count, arguments);
+        cell_main(count, arguments);
     parse(&options, count, arguments);
     make_plan(&plan, &options);
     results_init(&results, &plan);
@@ -350,5 +351,7 @@ int main(int count, char **arguments)
     failures = count_failures(&results);
     if (failures != 0)
         fprintf(stderr, "bench: %d cells failed\n", failures);
+    results_fini(&results);
+    plan_fini(&plan);
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -289,8 +289,8 @@ static struct runner *make_runners(struct bench_shared *shared,
     return runners;
 }
 
-int bench_measure(const struct bench_rival *rival, const struct bench_workload *workload,
-                  struct bench_cell *cell)
+void bench_measure(const struct bench_rival *rival, const struct bench_workload *workload,
+                   struct bench_cell *cell)
 {
     struct bench_shared *shared = bench_memory(1, sizeof *shared);
     struct bench_worker *workers = bench_memory(cell->threads, sizeof *workers);
@@ -324,5 +324,4 @@ int bench_measure(const struct bench_rival *rival, const struct bench_workload *
         workload->report(workers);
     rival->destroy(shared->pool);
     printf("version %s\ndone\n", rival->version != NULL ? rival->version() : "");
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

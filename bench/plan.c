@@ -146,6 +146,11 @@ void plan_init(struct plan *plan, enum plan_size size)
     plan->repetitions = size == PLAN_SMOKE ? 1 : size == PLAN_QUICK ? 3 : 5;
 }
 
+void plan_fini(struct plan *plan)
+{
+    free(plan->lines);
+}
+
 static struct plan_line *new_line(struct plan *plan)
 {
     if (plan->count == plan->room) {

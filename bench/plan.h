@@ -40,6 +40,7 @@ struct plan {
 
 /* What a size of plan measures if nothing else is said. */
 void plan_init(struct plan *plan, enum plan_size size);
+void plan_fini(struct plan *plan);
 
 /* Adds the lines of that size. */
 void plan_fill(struct plan *plan, enum plan_size size);

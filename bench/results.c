@@ -25,6 +25,12 @@ void results_init(struct results *results, const struct plan *plan)
                                     sizeof *results->answers);
 }
 
+void results_fini(struct results *results)
+{
+    free(results->answers);
+    free(results->contestants);
+}
+
 struct cell_answer *results_answer(const struct results *results, size_t line, size_t contestant,
                                    unsigned repetition)
 {

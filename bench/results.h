@@ -31,6 +31,7 @@ struct summary {
 };
 
 void results_init(struct results *results, const struct plan *plan);
+void results_fini(struct results *results);
 
 struct cell_answer *results_answer(const struct results *results, size_t line, size_t contestant,
                                    unsigned repetition);

@@ -1,4 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # doc/local.mk - documents and manual pages, by explicit list.
 
-EXTRA_DIST +=
+EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md
+
+dist_man3_MANS = \
+	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 \
+	doc/man/cpool_error.3 doc/man/cpool_info.3 doc/man/cpool_memory.3 \
+	doc/man/cpool_quiet.3 doc/man/cpool_wait.3
+
+dist_man7_MANS = doc/man/cpool.7

@@ -48,6 +48,17 @@ static void adopt_from_hands(struct cpi_roster *roster, struct cpi_cache *cache,
         cpi_depot_give(roster->depot, &cache->dealings, node);
 }
 
+/* The same for a magazine that the thread was about to use for the first time,
+ * and may not have got; in no case has it put anything into it. */
+static void adopt_from_making(struct cpi_roster *roster, struct cpi_cache *cache, uint32_t node)
+{
+    if (!cpi_depot_has_made(roster->depot, node) || cpi_depot_holds(roster->depot, node) ||
+        any_cache_holds(roster, node))
+        return;
+    cpi_magazine_set_count(cpi_depot_magazine(roster->depot, node), 0);
+    cpi_depot_give(roster->depot, &cache->dealings, node);
+}
+
 /* The larger of the two counts of the loaded magazine is the true one. */
 static void settle_loaded_count(struct cpi_roster *roster, struct cpi_cache *cache)
 {
@@ -77,6 +88,9 @@ bool cpi_adopt(struct cpi_roster *roster, struct cpi_cache *cache)
     cpi_cache_discard(cache);
     adopt_from_hands(roster, cache, loaded);
     adopt_from_hands(roster, cache, giving);
-    adopt_from_hands(roster, cache, taking);
+    if ((taking & CPI_MAKING) != 0)
+        adopt_from_making(roster, cache, taking & ~CPI_MAKING);
+    else
+        adopt_from_hands(roster, cache, taking);
     return taking != 0 || giving != 0;
 }

@@ -103,33 +103,48 @@ uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_dealings *de
     return pop(depot, &depot->stocked, dealings, &dealings->stocked_out);
 }
 
-/* A magazine of an extent that has never been used, its number within the
- * extent, from 1; 0 if all that is committed is in use. */
-static uint32_t make(struct cpi_depot *depot, struct cpi_extent *extent, _Atomic uint32_t *made)
+/*
+ * A magazine of an extent that has never been used: those of the extent are
+ * numbered from before + 1.  0 if all that is committed is in use.  It is named
+ * before it is taken, and as one that is being made, because its count is not
+ * valid yet.
+ */
+static uint32_t make(struct cpi_depot *depot, struct cpi_extent *extent, _Atomic uint32_t *made,
+                     uint32_t before, struct cpi_dealings *dealings)
 {
     size_t bytes = cpi_load(&extent->committed, acquire); /* [ready] */
     uint32_t room = (uint32_t)(bytes / depot->links.stride);
     uint32_t number = cpi_load(made, relaxed); /* [made] */
 
-    while (number < room)
-        if (cpi_cas_weak(made, &number, number + 1, relaxed, relaxed)) /* [make] [made] */
-            return number + 1;
+    while (number < room) {
+        uint32_t node = before + number + 1;
+
+        cpi_store(&dealings->taking, node | CPI_MAKING, relaxed); /* [account] */
+        if (cpi_cas_weak(made, &number, number + 1, relaxed, relaxed)) { /* [make] [made] */
+            cpi_magazine_set_count(cpi_depot_magazine(depot, node), 0);
+            cpi_store(&dealings->taking, node, release); /* [done] */
+            return node;
+        }
+    }
+    cpi_depot_taken(dealings);
     return 0;
 }
 
 static uint32_t make_any(struct cpi_depot *depot, struct cpi_dealings *dealings)
 {
-    uint32_t node = make(depot, &depot->for_slots, &depot->made_for_slots);
+    uint32_t node = make(depot, &depot->for_slots, &depot->made_for_slots, 0, dealings);
 
-    if (node == 0) {
-        node = make(depot, &depot->for_caches, &depot->made_for_caches);
-        if (node == 0)
-            return 0;
-        node += depot->for_slots_max;
-    }
-    cpi_store(&dealings->taking, node, relaxed); /* [account] */
-    cpi_magazine_set_count(cpi_depot_magazine(depot, node), 0);
+    if (node == 0)
+        node = make(depot, &depot->for_caches, &depot->made_for_caches, depot->for_slots_max,
+                    dealings);
     return node;
+}
+
+bool cpi_depot_has_made(const struct cpi_depot *depot, uint32_t node)
+{
+    if (node <= depot->for_slots_max)
+        return node <= cpi_load(&depot->made_for_slots, relaxed); /* [made] */
+    return node - depot->for_slots_max <= cpi_load(&depot->made_for_caches, relaxed); /* [made] */
 }
 
 uint64_t cpi_depot_swapped(struct cpi_dealings *dealings)

@@ -63,13 +63,17 @@ struct cpi_depot {
     _Atomic bool dry; /* an alloc failed, and no magazine has been stocked since */
 };
 
+/* Beside a magazine's index: its count means nothing yet. */
+#define CPI_MAKING ((uint32_t)1 << 31)
+
 /*
  * One party's dealings with the depot: a cache's for as long as the pool lives,
  * or a thread's for one uncached operation.  Written by that party alone, read
  * by anybody for figures, and by the child of a fork.
  */
 struct cpi_dealings {
-    _Atomic uint32_t taking;      /* magazine being taken, or 0 */
+    _Atomic uint32_t taking;      /* magazine being taken, or 0; with CPI_MAKING
+                                     if it is about to be used for the first time */
     _Atomic uint32_t giving;      /* magazine being given, or 0 */
     _Atomic uint64_t stocked_in;  /* full magazines pushed */
     _Atomic uint64_t stocked_out; /* and popped */
@@ -143,6 +147,9 @@ uint32_t cpi_depot_made(const struct cpi_depot *depot);
 
 /* Rounds in the remnant, likewise. */
 uint32_t cpi_depot_remnant_rounds(const struct cpi_depot *depot);
+
+/* Whether the magazine has ever been used. */
+bool cpi_depot_has_made(const struct cpi_depot *depot, uint32_t node);
 
 /* Full magazines, counted one by one; whether a magazine lies in the depot.
  * Nobody else may be using the depot. */

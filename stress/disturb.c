@@ -23,7 +23,7 @@
 #define DISTURB_LIST_MAX 256
 
 /* Between two signals, and the longest stall. */
-#define DISTURB_PAUSE_NS 60000
+#define DISTURB_PAUSE_NS 15000
 #define DISTURB_STALL_NS 300000
 
 static struct {

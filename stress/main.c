@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 /* How long the threads of an episode run. */
-#define EPISODE_NS_MIN 20000000
-#define EPISODE_NS_MAX 300000000
+#define EPISODE_NS_MIN 10000000
+#define EPISODE_NS_MAX 120000000
 
 /* The most threads: each needs an owner number of its own, twice. */
 #define THREADS_MAX 1024
@@ -244,10 +244,10 @@ static void print_summary(const struct settings *settings, const struct result *
 
 /* ---- Schedule -------------------------------------------------------------------- */
 
-/* In every other episode the threads are stalled now and then, at any instruction. */
+/* In most episodes the threads are stalled now and then, at any instruction. */
 static void run_episode(struct episode *episode)
 {
-    bool stalls = random_once_in(&episode->random, 2) && !episode->mode->own_signals &&
+    bool stalls = !random_once_in(&episode->random, 4) && !episode->mode->own_signals &&
                   !STRESS_TSAN;
 
     report_episode(episode);

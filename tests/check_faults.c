@@ -278,13 +278,28 @@ END_TEST
  * ---- Limits --------------------------------------------------------------
  */
 
-static void set_limit(int resource, rlim_t bytes)
+static struct rlimit within(struct rlimit limit, rlim_t bytes)
+{
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    return limit;
+}
+
+static void lift_address_space_limit(void)
 {
     struct rlimit limit;
 
-    REQUIRE_EQUAL(getrlimit(resource, &limit), 0);
-    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-    REQUIRE_EQUAL(setrlimit(resource, &limit), 0);
+    REQUIRE_EQUAL(getrlimit(RLIMIT_AS, &limit), 0);
+    limit = within(limit, RLIM_INFINITY);
+    REQUIRE_EQUAL(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+static void set_data_limit(rlim_t bytes)
+{
+    struct rlimit limit;
+
+    REQUIRE_EQUAL(getrlimit(RLIMIT_DATA, &limit), 0);
+    limit = within(limit, bytes);
+    REQUIRE_EQUAL(setrlimit(RLIMIT_DATA, &limit), 0);
 }
 
 /* A pool as large as this reserves more than a small machine has. */
@@ -313,7 +328,7 @@ static void live_without_address_space(void *argument)
     hold_verify(&hold);
     support_require_live(pool, hold.count);
     REQUIRE_EQUAL(hold_take(&hold, 25000), 25000);
-    set_limit(RLIMIT_AS, RLIM_INFINITY);
+    lift_address_space_limit();
     hold_free_all(&hold);
     REQUIRE_EQUAL(cpool_reserve(pool, 100), 0);
     REQUIRE(cpool_trim(pool) > 0 || (*(const unsigned *)argument & CPOOL_CHECKED) != 0);
@@ -340,7 +355,7 @@ static void live_without_memory(void *argument)
     size_t before;
 
     REQUIRE(first != NULL);
-    set_limit(RLIMIT_DATA, (rlim_t)256 * 1024 * 1024);
+    set_data_limit((rlim_t)256 * 1024 * 1024);
     while (cpool_alloc(pool) != NULL)
         taken++;
     REQUIRE(taken > 1000 && taken < 256u * 1024 * 1024 / 64);
@@ -348,7 +363,7 @@ static void live_without_memory(void *argument)
     cpool_free(pool, first);
     REQUIRE(cpool_alloc(pool) == first);
     before = taken;
-    set_limit(RLIMIT_DATA, RLIM_INFINITY);
+    set_data_limit(RLIM_INFINITY);
     while (taken < before + 100000 && cpool_alloc(pool) != NULL)
         taken++;
     REQUIRE_EQUAL(taken, before + 100000);

@@ -172,13 +172,15 @@ static void *claim_all(void *argument)
 
     pthread_barrier_wait(&rush->barrier);
     for (;;) {
-        uintptr_t fresh = cpi_slab_fresh(rush->slab);
+        uint64_t bounds = cpi_slab_bounds(rush->slab);
+        uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
 
+        REQUIRE(CPI_BOUNDS_CAPACITY(bounds) == CAPACITY);
         if (fresh == CAPACITY)
             return NULL;
         if (n > CAPACITY - fresh)
             n = CAPACITY - fresh;
-        if (cpi_slab_claim(rush->slab, fresh, n))
+        if (cpi_slab_claim(rush->slab, bounds, n))
             for (uintptr_t i = fresh; i < fresh + n; i++)
                 ++*(char *)cpi_slab_slot(rush->slab, i);
         n = n % 7 + 1;

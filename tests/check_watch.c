@@ -38,7 +38,7 @@ static void make_slab(int shape)
                               CAPACITY * CPI_WATCH_STATE_SIZE);
     cpi_slab_init(slab, &extent, CPI_WATCH_GAP, &slab_shape);
     cpi_slab_set_side(slab, &side, CPI_WATCH_STATE_SIZE);
-    REQUIRE(cpi_slab_claim(slab, 0, CAPACITY));
+    REQUIRE(cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 0), CAPACITY));
     cpi_watch_claimed(slab, 0, CAPACITY);
 }
 

@@ -22,7 +22,7 @@
 static const struct scenario scenarios[] = {
     {"stack", &stack_kind, .bound = 3, .capacity = 3, .programs = {"ou", "oouu"}},
     {"stack-three", &stack_kind, .bound = 1, .capacity = 3, .programs = {"ou", "oouu", "ouou"}},
-    {"exchange", &pool_kind, .bound = 2, .capacity = 6, .rounds = 1, .programs = {"aaff", "aaf"}},
+    {"exchange", &pool_kind, .bound = 2, .capacity = 6, .rounds = 1, .programs = {"aaf", "aaf"}},
     {"handoff", &pool_kind, .bound = 2, .capacity = 8, .rounds = 2,
      .programs = {"aapapap", "gfgfgf"}},
     {"recall", &pool_kind, .bound = 1, .capacity = 6, .rounds = 1,
@@ -36,7 +36,7 @@ static const struct scenario scenarios[] = {
     {"mixed", &pool_kind, .bound = 1, .capacity = 9, .rounds = 2, .thread_caches = 2,
      .programs = {"aaff", "AAFF", "aafa"}},
     {"bulk", &pool_kind, .bound = 1, .capacity = 9, .rounds = 2, .programs = {"bB", "bBb"}},
-    {"exit", &pool_kind, .bound = 2, .capacity = 8, .rounds = 3, .programs = {"aaf", "aal"}},
+    {"exit", &pool_kind, .bound = 2, .capacity = 8, .rounds = 3, .programs = {"aaf", "al"}},
     {"fork-roomy", &pool_kind, .bound = 1, .capacity = 16, .rounds = 2, .never_dry = true,
      .programs = {"aaaafffffaa", "aak"}},
     {"fork", &pool_kind, .bound = 1, .capacity = 8, .rounds = 1, .programs = {"aaaafff", "aaaaak"}},

@@ -11,15 +11,21 @@
 
 top=${srcdir:-.}
 sched=$top/tests/sched
-bugs='no-tag one-bit-tag lost-full-magazine lost-remnant merged-wrongly slot-twice
-leave-by-store make-by-store claim-by-store steal-by-store swap-by-store
-enter-regardless adopt-loaded-blindly taking-not-named'
+# A bug, and the scenario that finds it soonest.
+bugs='no-tag:stack
+lost-full-magazine:exchange
+slot-twice:uncached
+claim-by-store:exchange
+steal-by-store:recall
+enter-regardless:exact
+adopt-loaded-blindly:fork
+taking-not-named:fork-roomy'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
 build() {
-    ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -pthread -DCPI_ATOMIC_HEADER='"points.h"' \
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread -DCPI_ATOMIC_HEADER='"points.h"' \
         -I"$work/lib" -I"$sched" -I"$top/include" -Iinclude \
         "$sched"/*.c "$work"/lib/*.c -o "$work/explore"
 }
@@ -30,10 +36,11 @@ failure() {
 }
 
 failed=0
-for bug in $bugs; do
+for pair in $bugs; do
+    bug=${pair%:*}
     rm -rf "$work/lib"
     "$top/tests/model/plant.sh" "$top/lib" "$work/lib" "$bug" && build || exit 1
-    "$work/explore" >"$work/first"
+    "$work/explore" --scenario "${pair#*:}" >"$work/first"
     status=$?
     arguments=$(sed -n 's/^repeat with: [^ ]* //p' "$work/first" | head -n 1)
     # shellcheck disable=SC2086 # several words

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # check-listed.sh - a test that no list names would never run: every
-# tests/check_*.c is built and run by tests/local.mk, has a main, and runs each
+# tests/check_*.c is built and run by a fragment tests/*.mk, has a main, and runs each
 # of its tests; every script of tests/scripts is run too.
 #
 # srcdir: top of the source tree.
@@ -18,7 +18,7 @@ complain() {
 }
 
 # The lists, one word a line.
-words=$(sed 's/#.*//' "$tests/local.mk" | tr ' \t\\' '\n\n\n' | sort -u)
+words=$(sed 's/#.*//' "$tests"/*.mk | tr ' \t\\' '\n\n\n' | sort -u)
 
 named() {
     echo "$words" | grep -qxF "$1"

@@ -49,7 +49,7 @@ plant check-orders.sh lib/slab.c 's/\[[a-z]*\]//g' 'without a tag'
 plant check-orders.sh lib/slab.c 's/\[claim\]/[clam]/' 'not in the table'
 plant check-orders.sh lib/slab.c 's/\(cpi_load([^)]*\), relaxed/\1, acquire/' 'none of the tags cited'
 plant check-orders.sh lib/slab.c 's/cpi_load(\([^,]*\), relaxed)/atomic_load(\1)/' 'past lib/atomic.h'
-plant check-orders.sh lib/slab.c 's/^ \*   fresh |/ *   other |/' 'not in the table'
+plant check-orders.sh lib/slab.c 's/^ \*   bounds  |/ *   other   |/' 'not in the table'
 plant check-orders.sh include/cpool/fast.h 's/, __ATOMIC_RELAXED//' 'without an order'
 
 plant check-exports.sh lib/libcpool.map 's/^ *cpool_free;//' 'cpool_free'
