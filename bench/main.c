@@ -34,6 +34,7 @@ struct options {
     size_t thread_count;
     size_t slot_size, magazine_rounds;
     unsigned milliseconds, repetitions;
+    unsigned rest;
     bool timed; /* milliseconds was given */
     const char *csv, *json;
     uint64_t seed;
@@ -51,6 +52,7 @@ static void usage(FILE *out)
           "  --rounds N             magazine_rounds of cpool (0: its own choice)\n"
           "  --milliseconds N       to measure each cell for\n"
           "  --repetitions N        of each cell\n"
+          "  --rest N               milliseconds between cells, for whatever else runs here\n"
           "  --seed N               of the pseudo-random numbers\n"
           "  --csv FILE, --json FILE  write the results there as well\n"
           "  --list                 what can be measured\n",
@@ -129,7 +131,9 @@ static void parse_value(struct options *options, const char *name, const char *v
     else if (strcmp(name, "--milliseconds") == 0) {
         options->milliseconds = (unsigned)parse_number(value, 100000);
         options->timed = true;
-    } else if (strcmp(name, "--repetitions") == 0)
+    } else if (strcmp(name, "--rest") == 0)
+        options->rest = (unsigned)parse_number(value, 10000);
+    else if (strcmp(name, "--repetitions") == 0)
         options->repetitions = (unsigned)parse_number(value, 256);
     else if (strcmp(name, "--seed") == 0)
         options->seed = parse_number(value, UINT64_MAX);
@@ -256,7 +260,7 @@ static void run_once_more(const struct contestant *who, const char *workload,
 }
 
 static void run_cell(const struct results *results, size_t line, size_t contestant,
-                     unsigned repetition, uint64_t seed)
+                     unsigned repetition, const struct options *options)
 {
     const char *workload = results->plan->lines[line].workload->name;
     struct cell_answer *answer = results_answer(results, line, contestant, repetition);
@@ -273,13 +277,14 @@ static void run_cell(const struct results *results, size_t line, size_t contesta
         *answer = *results_answer(results, line, contestant, 0);
         return;
     }
-    cell.seed = seed + repetition;
+    cell.seed = options->seed + repetition;
     cell_run(who, workload, &cell, answer);
     if (cell.milliseconds != 0)
         run_once_more(who, workload, &cell, answer);
+    usleep(options->rest * 1000);
 }
 
-static void run(const struct results *results, uint64_t seed)
+static void run(const struct results *results, const struct options *options)
 {
     uint64_t started = bench_now();
     unsigned repetition;
@@ -290,7 +295,7 @@ static void run(const struct results *results, uint64_t seed)
             show_progress(results, line, repetition, started);
             for (i = 0; i < results->contestant_count; i++)
                 run_cell(results, line, (i + repetition) % results->contestant_count, repetition,
-                         seed);
+                         options);
         }
     }
     fprintf(stderr, isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "");
@@ -343,7 +348,7 @@ int main(int count, char **arguments)
     choose(&results, options.rivals);
     report_head(&results, stdout);
     fflush(stdout);
-    run(&results, options.seed);
+    run(&results, &options);
     report_tables(&results, stdout);
     report_targets(&results, stdout);
     write_file(&results, options.csv, report_csv);

@@ -35,8 +35,13 @@
 /* Processor time of other programs that may be a matter of rounding, milliseconds. */
 #define OTHERS_UNCERTAIN 20.0
 
-/* Slots that each thread of a pool may keep to itself beyond those live. */
-#define CACHE_ROOM 8192u
+/*
+ * Slots that a pool has for each thread beyond twice those live, and the most
+ * bytes they may take: nobody makes a pool that is just large enough, and one
+ * that was would keep threads from keeping anything to themselves.
+ */
+#define ROOM_SLOTS ((size_t)65536)
+#define ROOM_BYTES ((size_t)16 << 20)
 
 /* A thread and what it found out; written by it, read after it was joined. */
 struct runner {
@@ -289,6 +294,13 @@ static struct runner *make_runners(struct bench_shared *shared,
     return runners;
 }
 
+static size_t room(const struct bench_cell *cell)
+{
+    size_t slots = ROOM_BYTES / cell->slot_size;
+
+    return slots < ROOM_SLOTS ? slots : ROOM_SLOTS;
+}
+
 void bench_measure(const struct bench_rival *rival, const struct bench_workload *workload,
                    struct bench_cell *cell)
 {
@@ -301,7 +313,7 @@ void bench_measure(const struct bench_rival *rival, const struct bench_workload 
 
     shared->cell = cell;
     shared->rival = rival;
-    cell->capacity = 2 * workload->live(cell) + (size_t)cell->threads * CACHE_ROOM;
+    cell->capacity = 2 * workload->live(cell) + cell->threads * room(cell);
     shared->pool = rival->create(cell);
     if (shared->pool == NULL)
         bench_fail("no memory for the pool");

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # doc/local.mk - documents and manual pages, by explicit list.
 
-EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md
+EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/PERFORMANCE.md doc/STRESS.md
 
 dist_man3_MANS = \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 \

@@ -54,11 +54,12 @@ plant() { # DIR BUG FILE
 hunt() { # PROGRAM MODES SEED LOG
     start=$(date +%s%N)
     status=0
-    # In a subshell, for the shell's own remark about a crash goes to its stderr.
+    # A shell remarks on a crash: this one, to nowhere.
     (
         TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' \
             timeout -k 10 $((limit + 30)) "$1" --seconds "$limit" --mode "$2" --seed "$3" \
             --quiet >"$4" 2>&1
+        exit $?
     ) 2>/dev/null || status=$?
     end=$(date +%s%N)
     elapsed=$(((end - start) / 10000000))

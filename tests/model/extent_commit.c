@@ -37,7 +37,7 @@ static void *leaper(void *number)
 static void *maker(void *number)
 {
     model_begin(number);
-    model_touch(make(&model_depot, &model_depot.for_slots, &model_depot.made_for_slots));
+    model_touch(make_any(&model_depot, model_own_dealings()));
     return NULL;
 }
 

@@ -6,9 +6,6 @@
  *
  * Holds: thief and owner are never both at the loaded magazine; what each has
  * done to it the other sees; nothing is lost.
- *
- * The thief looks so often whether the owner has left (the loop is cut there):
- * GenMC: --unroll=6
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 2
@@ -18,6 +15,7 @@
 
 #undef CPI_PAUSE
 #define CPI_PAUSE() ((void)0)
+#define CPI_LOOKS 2u
 #include "recall.c"
 
 static struct cpi_roster model_roster;

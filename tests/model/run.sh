@@ -9,8 +9,6 @@
 # MODEL   names of models here, without .c
 # GENMC   the checker; by default what is in the path
 #
-# A model can ask for more options by a line " * GenMC: OPTIONS".
-#
 # Prints a line for each model: how many executions were explored, and how many
 # were dropped because they had chosen a failure that could not be.  Exit status:
 # 0, all hold; 1, one fails; 77, skipped, there is no checker.
@@ -43,8 +41,7 @@ trap 'rm -f "$report"' EXIT
 failed=0
 for model in "$@"; do
     "$genmc" --rc11 --disable-spin-assume --disable-function-inliner \
-        --disable-ipr --disable-mm-detector --disable-estimation \
-        $(sed -n 's/^ \* GenMC: //p' "$here/$model.c") -- \
+        --disable-ipr --disable-mm-detector --disable-estimation -- \
         -std=c11 -I"$lib" -I"$here" -I"$here/../../include" -I"$built" \
         "$here/$model.c" >"$report" 2>&1
     status=$?

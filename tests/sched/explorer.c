@@ -193,24 +193,25 @@ static void yield(const char *function)
 {
     unsigned self = current;
     unsigned others = candidates();
+    enum state state = thread[self].state;
 
     if (others == 0) {
-        if (thread[self].state == READY)
+        if (state == READY)
             return;
         explorer_fail("all threads wait for each other");
     }
     hand_over(candidate(others == 1 ? 0 : decide(others, false, 1)), function);
-    if (thread[self].state != ENDED)
+    if (state != ENDED)
         wait_for_baton(self);
 }
 
 void explorer_point(const char *function)
 {
-    unsigned self = current;
-    unsigned others, choice;
+    unsigned self, others, choice;
 
     if (!inside)
         return;
+    self = current;
     if (++steps > EXPLORER_STEPS_MAX)
         explorer_fail("a run does not come to its end");
     others = candidates();
