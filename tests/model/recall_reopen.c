@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * recall_reopen.c - in an exact pool a thief is about to rob a cache whose owner
+ * ends, and which the registry opens for the next owner.
+ *
+ * Holds: what recall_loaded.c says, and the next owner begins with nothing.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 2
+#define MODEL_SLOTS 2
+#define MODEL_MAGAZINES 8
+#include "thieves.h"
+
+static void *owner(void *number)
+{
+    struct cpi_cache *cache;
+
+    model_begin(number);
+    cache = model_own_cache();
+    cpi_recall_flush(cache);
+    cpi_cache_open(cache, &cache->own, false, NULL);
+    model_use_slot(&model_slots[1]);
+    model_free_marked(&model_slots[1]);
+    return NULL;
+}
+
+static void *thief(void *number)
+{
+    model_begin(number);
+    cpi_recall_loaded(&model_roster, model_own_dealings());
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {owner, thief};
+
+    model_open_exact();
+    model_run(2, bodies);
+    model_audit_caches(2);
+    return 0;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thieves.h - an exact pool, whose owners mark what they do, and its thieves.
+ *
+ * The library's recall.c, compiled here with the files of caches.h, in the
+ * variant without membarrier, whose effect the checker does not know.
+ */
+#ifndef MODEL_THIEVES_H
+#define MODEL_THIEVES_H
+
+#include "caches.h"
+
+#undef CPI_PAUSE
+#define CPI_PAUSE() ((void)0)
+#define CPI_LOOKS 2u
+#include "recall.c"
+
+static struct cpi_roster model_roster;
+
+bool cpi_os_barrier_ready(void)
+{
+    return false;
+}
+
+bool cpi_os_barrier(void)
+{
+    assert(0);
+    return false;
+}
+
+/* An owner that waits for a thief looks again once; executions in which it would
+ * have to look more often are dropped. */
+int sched_yield(void)
+{
+    static _Thread_local int looks;
+
+    __VERIFIER_assume(looks++ == 0);
+    return 0;
+}
+
+size_t cpi_roster_made(const struct cpi_roster *roster)
+{
+    (void)roster;
+    return 1;
+}
+
+struct cpi_cache *cpi_roster_cache(const struct cpi_roster *roster, size_t i)
+{
+    (void)roster;
+    return model_cache(1 + (int)i);
+}
+
+/* As pool_alloc.c does it. */
+static inline void model_free_marked(int *slot)
+{
+    if (!cpi_recall_enter(model_own_cache())) {
+        assert(cpi_depot_free_slot(&model_depot, model_own_dealings(), slot));
+        return;
+    }
+    assert(cpi_cache_free(model_own_cache(), slot));
+    cpi_recall_leave(model_own_cache());
+}
+
+static inline int *model_alloc_marked(void)
+{
+    int *slot;
+
+    if (!cpi_recall_enter(model_own_cache()))
+        return cpi_depot_alloc_slot(&model_depot, model_own_dealings());
+    slot = cpi_cache_alloc(model_own_cache());
+    cpi_recall_leave(model_own_cache());
+    return slot;
+}
+
+/*
+ * All slots are claimed.  Thread 1 owns the one cache that can be robbed, with
+ * slot 0 loaded.
+ */
+static inline void model_open_exact(void)
+{
+    uintptr_t first;
+
+    model_open_committed_depot();
+    model_open_slab();
+    model_open_caches(2);
+    cpi_recall_startup();
+    model_roster.depot = &model_depot;
+    model_roster.slab = &model_slab;
+    model_roster.exact = true;
+    model_cache(1)->roster = &model_roster;
+    assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
+    assert(cpi_cache_free(model_cache(1), &model_slots[0]));
+}
+
+#endif /* MODEL_THIEVES_H */
