@@ -88,6 +88,7 @@ static inline void model_open_exact(void)
     model_roster.slab = &model_slab;
     model_roster.exact = true;
     model_cache(1)->roster = &model_roster;
+    cpi_cache_open(model_cache(1), &model_cache(1)->own, false, NULL);
     assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
     assert(cpi_cache_free(model_cache(1), &model_slots[0]));
 }
