@@ -443,6 +443,10 @@ uint32_t cpi_cache_seize(struct cpi_cache *cache, struct cpi_dealings *dealings)
 {
     uint32_t node = cpi_cache_loaded(cache);
 
+    /* Where nothing is loaded the store shows nothing, and a thief that comes
+     * late, to a cache that is being opened anew, must not write. */
+    if (node == 0)
+        return 0;
     cpi_depot_gives(dealings, node);
     unload(cache);
     cpi_store(&cache->loaded, 0, release); /* [show] */
