@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   own     | entry count load        | relaxed | - | -
- *   show    | entry count, loaded store | release | adopt (registry.c) | which magazine is loaded
+ *   show    | entry count, loaded store | release | adopt (adopt.c) | which magazine is loaded
  *   figures | count and stocked, load | relaxed | - | -
  *   stocked | stocked store           | relaxed | - | -
  *   offer   | spare store, CAS        | release | steal | the magazine's count and rounds
@@ -410,33 +410,20 @@ bool cpi_cache_spill(struct cpi_cache *cache)
 
 void *cpi_cache_alloc(struct cpi_cache *cache)
 {
-    uintptr_t count = store_count(cache);
-    void *slot;
+    void *slot = cpi_cache_pop(cache);
 
-    if (count == 0) {
-        if (!cpi_cache_refill(cache))
-            return NULL;
-        count = store_count(cache);
-    }
-    slot = cpi_cache_store(cache)->rounds[count - 1];
-    cpi_word_store(&cpi_cache_store(cache)->count, count - 1, relaxed); /* [own] */
+    if (slot == NULL && cpi_cache_refill(cache))
+        slot = cpi_cache_pop(cache);
     return slot;
 }
 
 bool cpi_cache_free(struct cpi_cache *cache, void *slot)
 {
-    uintptr_t count = store_count(cache);
-
-    if (count == cpi_cache_store(cache)->limit) {
-        if (!cpi_cache_spill(cache))
-            return false;
-        count = store_count(cache);
-    } else {
-        look_at_bound(cache);
+    if (cpi_cache_push(cache, slot)) {
+        look_at_bound(cache); /* that may be why it came here */
+        return true;
     }
-    cpi_cache_store(cache)->rounds[count] = slot;
-    show_count(cache, count + 1);
-    return true;
+    return cpi_cache_spill(cache) && cpi_cache_push(cache, slot);
 }
 
 uint32_t cpi_cache_seize(struct cpi_cache *cache, struct cpi_dealings *dealings)

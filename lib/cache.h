@@ -38,13 +38,15 @@
  *   visible, every magazine in the cache's hands is named by loaded, by a
  *   spare, or by dealings.taking or giving, and its rounds are told by the
  *   larger of the two counts.  This is for the child of a fork, which finds
- *   other threads' caches as they were at some instant (registry.c).
+ *   other threads' caches as they were at some instant (adopt.c).
  *
  * All functions are for the owner of the cache alone, but where they say
  * otherwise.  Lock-free.
  *
  * ORDERING TABLE
- *   store | store pointer, loaded and count, load | relaxed | - | -
+ *   store | store pointer and loaded, load | relaxed | - | -
+ *   own   | entry count load, store that takes | relaxed | - | -
+ *   show  | entry count store that gives | release | adopt.c's adopt | the round
  *
  * The store is one of two entries of a thread or of the cache itself, both in
  * memory that outlives the pool; a thief only reads the count there.
@@ -138,18 +140,31 @@ bool cpi_cache_refill(struct cpi_cache *cache);
  * if there is none to be had: more slots were freed than ever handed out. */
 bool cpi_cache_spill(struct cpi_cache *cache);
 
-/* Whether the next alloc finds a round, and the next free room for one, in the
- * loaded magazine. */
-static inline bool cpi_cache_has_round(const struct cpi_cache *cache)
+/* The next round of the loaded magazine, NULL if there is none. */
+static inline void *cpi_cache_pop(struct cpi_cache *cache)
 {
-    return cpi_word_load(&cpi_cache_store(cache)->count, relaxed) != 0; /* [store] */
+    cpool_cache_t *store = cpi_cache_store(cache);
+    uintptr_t count = cpi_word_load(&store->count, relaxed); /* [own] */
+    void *slot;
+
+    if (count == 0)
+        return NULL;
+    slot = store->rounds[count - 1];
+    cpi_word_store(&store->count, count - 1, relaxed); /* [own] */
+    return slot;
 }
 
-static inline bool cpi_cache_has_room(const struct cpi_cache *cache)
+/* Puts a round into the loaded magazine; false if there is no room. */
+static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
 {
-    const cpool_cache_t *store = cpi_cache_store(cache);
+    cpool_cache_t *store = cpi_cache_store(cache);
+    uintptr_t count = cpi_word_load(&store->count, relaxed); /* [own] */
 
-    return cpi_word_load(&store->count, relaxed) < store->limit; /* [store] */
+    if (count == store->limit)
+        return false;
+    store->rounds[count] = slot;
+    cpi_word_store(&store->count, count + 1, release); /* [show] */
+    return true;
 }
 
 /* One slot, refilling or spilling as needed.  alloc returns NULL if there is

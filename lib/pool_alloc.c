@@ -263,46 +263,52 @@ void *cpi_pool_take_uncached(cpool_t *pool)
  * for one, in the loaded magazine, and nothing else to be done about it.  NULL,
  * and false: the long way.
  */
-static void *take_marked(const cpool_t *pool, struct cpi_cache *cache)
+static inline void *take_marked(const cpool_t *pool, struct cpi_cache *cache)
 {
-    void *slot = NULL;
+    void *slot;
 
-    if (!pool->only_marked || cache == NULL || !cpi_recall_enter(cache))
+    if (cache == NULL || !pool->only_marked || !cpi_recall_enter(cache))
         return NULL;
-    if (cpi_cache_has_round(cache))
-        slot = cpi_cache_alloc(cache);
+    slot = cpi_cache_pop(cache);
     cpi_recall_leave(cache);
     return slot;
 }
 
-static bool give_marked(const cpool_t *pool, struct cpi_cache *cache, void *slot)
+static inline bool give_marked(const cpool_t *pool, struct cpi_cache *cache, void *slot)
 {
-    bool given = false;
+    bool given;
 
-    if (!pool->only_marked || cache == NULL ||
-        cpi_slab_index(&pool->slab, slot) >= cpi_slab_fresh(&pool->slab) ||
+    if (cache == NULL || !pool->only_marked ||
+        cpi_slab_index(&pool->slab, slot) >= cpi_cache_store(cache)->bound ||
         !cpi_recall_enter(cache))
         return false;
-    if (cpi_cache_has_room(cache))
-        given = cpi_cache_free(cache, slot);
+    given = cpi_cache_push(cache, slot);
     cpi_recall_leave(cache);
     return given;
 }
 
+/* Away from the two functions below, which then save no registers. */
+CPI_COLD static void *alloc_at_length(cpool_t *pool, const void *site)
+{
+    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->roster), "cpool_alloc", site);
+}
+
+CPI_COLD static void free_at_length(cpool_t *pool, void *slot, const void *site)
+{
+    cpi_pool_free(pool, cpi_registry_own_cache(&pool->roster), slot, "cpool_free", site);
+}
+
 void *cpool_alloc_slow(cpool_t *pool)
 {
-    struct cpi_cache *cache = cpi_registry_own_cache(&pool->roster);
-    void *slot = take_marked(pool, cache);
+    void *slot = take_marked(pool, cpi_registry_known_cache(&pool->roster));
 
-    return slot != NULL ? slot : cpi_pool_alloc(pool, cache, "cpool_alloc", CPI_CALLER());
+    return slot != NULL ? slot : alloc_at_length(pool, CPI_CALLER());
 }
 
 void cpool_free_slow(cpool_t *pool, void *slot)
 {
-    struct cpi_cache *cache = cpi_registry_own_cache(&pool->roster);
-
-    if (!give_marked(pool, cache, slot))
-        cpi_pool_free(pool, cache, slot, "cpool_free", CPI_CALLER());
+    if (!give_marked(pool, cpi_registry_known_cache(&pool->roster), slot))
+        free_at_length(pool, slot, CPI_CALLER());
 }
 
 void *cpool_calloc(cpool_t *pool)
@@ -343,7 +349,10 @@ static bool owner_is_right(const struct cpi_cache *cache, const char *function)
 void *cpool_cache_alloc_slow(cpool_cache_t *entry)
 {
     struct cpi_cache *cache = entry->home;
+    void *slot = take_marked(entry->pool, cache);
 
+    if (slot != NULL)
+        return slot;
     if (!owner_is_right(cache, "cpool_cache_alloc"))
         return NULL;
     return cpi_pool_alloc(entry->pool, cache, "cpool_cache_alloc", CPI_CALLER());
@@ -353,6 +362,8 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
 {
     struct cpi_cache *cache = entry->home;
 
+    if (give_marked(entry->pool, cache, slot))
+        return;
     if (owner_is_right(cache, "cpool_cache_free"))
         cpi_pool_free(entry->pool, cache, slot, "cpool_cache_free", CPI_CALLER());
 }

@@ -14,7 +14,7 @@
 /*
  * ORDERING TABLE
  *   own  | entry count load  | relaxed | - | -
- *   show | entry count store | release | registry.c's adopt | the rounds below it
+ *   show | entry count store | release | adopt.c's adopt | the rounds below it
  *   take | entry count store | relaxed | - | -
  */
 

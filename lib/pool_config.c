@@ -20,10 +20,20 @@
  * A small pool gets smaller magazines, so that one thread's loaded and spare
  * ones do not hold more than an eighth of it; and large slots, so that they do
  * not hold too many bytes.
+ *
+ * A large pool gets larger ones, up to half a page: a magazine holds a
+ * sixty-fourth of it then.  An exchange comes less often, and what a thread takes
+ * of fresh memory is one stretch of 16 KiB, and not of 4, where slots have 64
+ * bytes: with two threads whose slots alternate every 4 KiB bursts take twice as
+ * long (doc/PERFORMANCE.md).  Not in the caller's memory, where nobody else gets
+ * at what a thread has loaded.
  */
 #define CPI_ROUNDS_DEFAULT ((size_t)63)
 #define CPI_ROUNDS_SHARE ((size_t)16)
 #define CPI_ROUNDS_BYTES ((size_t)1024 * 1024)
+#define CPI_ROUNDS_LARGE ((size_t)255)
+#define CPI_ROUNDS_LARGE_SHARE ((size_t)64)
+#define CPI_ROUNDS_LARGE_BYTES ((size_t)256 * 1024)
 
 /*
  * Spares, unless the number of rounds is configured, which fixes the cache at a
@@ -32,6 +42,7 @@
  * of slots; all caches together may hold empty magazines for half of the pool.
  */
 #define CPI_SHARE_MAX ((size_t)72)
+#define CPI_SHARE_ROUNDS ((size_t)4608)
 #define CPI_SHARE_PART ((size_t)16)
 #define CPI_SHARE_BYTES ((size_t)16 * 1024 * 1024)
 
@@ -93,6 +104,8 @@ static void choose_share(struct cpi_layout *layout, bool adaptive)
 
     if (share > CPI_SHARE_MAX)
         share = CPI_SHARE_MAX;
+    if (share > CPI_SHARE_ROUNDS / layout->rounds)
+        share = CPI_SHARE_ROUNDS / layout->rounds;
     if (share > CPI_SHARE_BYTES / layout->rounds / layout->slot_size)
         share = CPI_SHARE_BYTES / layout->rounds / layout->slot_size;
     if (!adaptive || share < CPI_SHARE_MIN)
@@ -106,6 +119,25 @@ static void choose_share(struct cpi_layout *layout, bool adaptive)
 /* Leaves room for the magazines that pad the first extent to whole pages. */
 #define CPI_MAGAZINES_MAX ((uint64_t)CPI_INDEX_MAX - 4096)
 
+static size_t lowest_of(size_t a, size_t b, size_t c)
+{
+    size_t lowest = a < b ? a : b;
+
+    return lowest < c ? lowest : c;
+}
+
+static size_t default_rounds(const struct cpi_layout *layout)
+{
+    size_t rounds = lowest_of(CPI_ROUNDS_DEFAULT, layout->capacity / CPI_ROUNDS_SHARE,
+                              CPI_ROUNDS_BYTES / layout->slot_size);
+    size_t large = lowest_of(CPI_ROUNDS_LARGE, layout->capacity / CPI_ROUNDS_LARGE_SHARE,
+                             CPI_ROUNDS_LARGE_BYTES / layout->slot_size);
+
+    if (rounds < large && !layout->callers)
+        rounds = large;
+    return rounds > 0 ? rounds : 1;
+}
+
 static int choose_rounds(struct cpi_layout *layout, size_t configured)
 {
     if (configured != 0) {
@@ -113,13 +145,7 @@ static int choose_rounds(struct cpi_layout *layout, size_t configured)
         choose_share(layout, false);
         return all_magazines(layout) > CPI_MAGAZINES_MAX ? CPOOL_EROUNDS : 0;
     }
-    layout->rounds = layout->capacity / CPI_ROUNDS_SHARE;
-    if (layout->rounds > CPI_ROUNDS_BYTES / layout->slot_size)
-        layout->rounds = CPI_ROUNDS_BYTES / layout->slot_size;
-    if (layout->rounds == 0)
-        layout->rounds = 1;
-    if (layout->rounds > CPI_ROUNDS_DEFAULT)
-        layout->rounds = CPI_ROUNDS_DEFAULT;
+    layout->rounds = default_rounds(layout);
     choose_share(layout, true);
     while (all_magazines(layout) > CPI_MAGAZINES_MAX) {
         layout->rounds = layout->rounds * 2 + 1;
@@ -192,6 +218,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
 
     if (code != 0)
         return code;
+    layout->callers = page == 0;
     layout->unit = page != 0 ? page : CPOOL_MEMORY_ALIGN;
     layout->slot_size = config->slot_size;
     layout->align = config->slot_align != 0 ? config->slot_align

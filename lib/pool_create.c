@@ -13,17 +13,11 @@
 #include "error.h"
 #include "os.h"
 
-/* Memory of the caller's is not zero, and committed whole. */
-static bool is_callers(const struct cpi_layout *layout)
-{
-    return layout->unit == CPOOL_MEMORY_ALIGN;
-}
-
 /* A region of the caller's is usable already; one of ours as far as committed. */
 static void part(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
                  size_t at, size_t size)
 {
-    if (is_callers(layout))
+    if (layout->callers)
         cpi_extent_init_committed(extent, region + at, size);
     else
         cpi_extent_init(extent, region + at, cpi_align_up(size, layout->unit), layout->unit);
@@ -54,7 +48,7 @@ static void lay_out_slots(cpool_t *pool, const struct cpi_layout *layout, char *
     cpi_slab_init(&pool->slab, &extent, lead, &shape);
     if (layout->gap != 0) {
         part(&extent, region, layout, layout->states_at, layout->slots * CPI_WATCH_STATE_SIZE);
-        if (is_callers(layout))
+        if (layout->callers)
             memset(extent.base, 0, extent.size);
         cpi_slab_set_side(&pool->slab, &extent, CPI_WATCH_STATE_SIZE);
         pool->checked = true;

@@ -100,6 +100,7 @@ _Static_assert(sizeof(struct cpool_entry) == 8 * sizeof(uintptr_t), "frozen");
 
 /* Where the parts lie, bytes from the start of the region. */
 struct cpi_layout {
+    bool callers; /* the memory is; it is not zero, and committed whole */
     size_t unit;
     size_t slot_size;
     size_t align;

@@ -3,25 +3,14 @@
  * recall.c - thieves, and the protocol of exact pools.
  *
  * ORDERING TABLE
- *   inside | busy store odd      | seq_cst | look | that the owner is inside
- *          |                     | relaxed | barrier | the same, where the kernel has one
- *   check  | claimed load        | seq_cst | claim free | the magazine was taken, or not
- *          |                     | acquire | free | the same, where the kernel has a barrier
- *   left   | busy store even     | release | look | what the owner did inside
- *   claim  | claimed CAS to token | seq_cst | check | that a thief is at work
- *   look   | busy load           | seq_cst | inside left | what the owner did inside
- *   free   | claimed store 0     | release | check claim | what the thief took
- *   barrier | membarrier(2)      | -       | inside check | each side's first word
+ *   claim  | claimed CAS to token | seq_cst | recall.h's check | that a thief is at work
+ *   look   | busy load           | seq_cst | recall.h's inside left | what the owner did inside
+ *   free   | claimed store 0     | release | recall.h's check, claim | what the thief took
+ *   barrier | membarrier(2)      | -       | recall.h's inside check | each side's first word
+ *   none   | busy store 0 in the child of a fork | relaxed | - | -
  *   hands  | dealings, visitors loads | acquire | depot.c's done, roster.c's leave | what was in the hands is shown
  *   hint   | entry count, claimed, busy, counter loads | relaxed | - | -
  *   fold   | recalls fetch-and-add | relaxed | - | -
- *
- * [inside] and [claim] are the two stores of Dekker's rule, [check] and [look]
- * the two loads.  All four in the single order of seq_cst: if [check] does not
- * see the claim it precedes it, hence [inside] precedes [look], which sees it.
- * With membarrier: the owner's pair is kept in order by the compiler, and either
- * it ran before the barrier reached the owner's processor, and [look] sees
- * [inside]; or the load ran after it, and [check] sees [claim].
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -43,50 +32,19 @@
 /* Caches that one recall claims at a time. */
 #define CPI_CLAIMS 64u
 
-static bool asymmetric; /* written before any pool exists */
+bool cpi_recall_asymmetric;
 
 void cpi_recall_startup(void)
 {
-    asymmetric = cpi_os_barrier_ready();
-}
-
-bool cpi_recall_has_barrier(void)
-{
-    return asymmetric;
+    cpi_recall_asymmetric = cpi_os_barrier_ready();
 }
 
 bool cpi_recall_barrier(void)
 {
-    if (!asymmetric)
+    if (!cpi_recall_has_barrier())
         return true;
     cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
     return cpi_os_barrier(); /* [barrier] */
-}
-
-bool cpi_recall_enter(struct cpi_cache *cache)
-{
-    uint32_t busy = cpi_load(&cache->busy, relaxed) + 1; /* [hint] */
-    uintptr_t claimed;
-
-    if (asymmetric) {
-        cpi_store(&cache->busy, busy, relaxed); /* [inside] */
-        atomic_signal_fence(memory_order_seq_cst);
-        claimed = cpi_load(&cache->claimed, acquire); /* [check] */
-    } else {
-        cpi_store(&cache->busy, busy, seq_cst);       /* [inside] */
-        claimed = cpi_load(&cache->claimed, seq_cst); /* [check] */
-    }
-    if (CPI_LIKELY(claimed == 0))
-        return true;
-    cpi_recall_leave(cache);
-    return false;
-}
-
-void cpi_recall_leave(struct cpi_cache *cache)
-{
-    uint32_t busy = cpi_load(&cache->busy, relaxed); /* [hint] */
-
-    cpi_store(&cache->busy, busy + 1, release); /* [left] */
 }
 
 void cpi_recall_flush(struct cpi_cache *cache)
@@ -279,6 +237,6 @@ void cpi_recall_forked(struct cpi_cache *cache)
 {
     if (cache->used && cpi_load(&cache->claimed, relaxed) != 0) /* [hint] */
         cpi_cache_mend(cache);
-    cpi_store(&cache->busy, 0u, release); /* [left] */
+    cpi_store(&cache->busy, 0u, relaxed); /* [none] */
     release(cache);
 }

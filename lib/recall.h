@@ -26,28 +26,74 @@
  * barrier, so that the owner's own need not be more than an order kept by the
  * compiler.  Where the kernel has no membarrier, and in builds for
  * ThreadSanitizer, both sides use sequentially consistent operations.
+ *
+ * ORDERING TABLE
+ *   inside | busy store odd   | seq_cst | recall.c's look | that the owner is inside
+ *          |                  | relaxed | recall.c's barrier | the same, where the kernel has one
+ *   check  | claimed load     | seq_cst | recall.c's claim free | the magazine was taken, or not
+ *          |                  | acquire | recall.c's free | the same, where the kernel has a barrier
+ *   left   | busy store even  | release | recall.c's look | what the owner did inside
+ *   own    | busy load        | relaxed | - | -
+ *
+ * [inside] and [claim] are the two stores of Dekker's rule, [check] and [look]
+ * the two loads.  All four in the single order of seq_cst: if [check] does not
+ * see the claim it precedes it, hence [inside] precedes [look], which sees it.
+ * With membarrier: the owner's pair is kept in order by the compiler, and either
+ * it ran before the barrier reached the owner's processor, and [look] sees
+ * [inside]; or the load ran after it, and [check] sees [claim].
  */
 #ifndef CPI_RECALL_H
 #define CPI_RECALL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
+#include "atomic.h"
+#include "compiler.h"
 #include "roster.h"
 
 /* Chooses the barrier, once per process, before there is a pool. */
 void cpi_recall_startup(void);
 
-/* Whether this process has the expensive barrier; and passing it, which does
- * nothing where there is none, and is false if the system suddenly refuses. */
-bool cpi_recall_has_barrier(void);
+/* Whether this process has the expensive barrier, written before there is a
+ * pool; and passing it, which does nothing where there is none, and is false if
+ * the system suddenly refuses. */
+extern bool cpi_recall_asymmetric;
+static inline bool cpi_recall_has_barrier(void)
+{
+    return cpi_recall_asymmetric;
+}
 bool cpi_recall_barrier(void);
 
 /*
  * Brackets what the owner of an exact pool's cache does with it.  enter returns
  * false while a thief has the cache: do without it then.  Wait-free.
  */
-bool cpi_recall_enter(struct cpi_cache *cache);
-void cpi_recall_leave(struct cpi_cache *cache);
+static inline void cpi_recall_leave(struct cpi_cache *cache)
+{
+    uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
+
+    cpi_store(&cache->busy, busy + 1, release); /* [left] */
+}
+
+static inline bool cpi_recall_enter(struct cpi_cache *cache)
+{
+    uint32_t busy = cpi_load(&cache->busy, relaxed) + 1; /* [own] */
+    uintptr_t claimed;
+
+    if (CPI_LIKELY(cpi_recall_has_barrier())) {
+        cpi_store(&cache->busy, busy, relaxed); /* [inside] */
+        atomic_signal_fence(memory_order_seq_cst);
+        claimed = cpi_load(&cache->claimed, acquire); /* [check] */
+    } else {
+        cpi_store(&cache->busy, busy, seq_cst);       /* [inside] */
+        claimed = cpi_load(&cache->claimed, seq_cst); /* [check] */
+    }
+    if (CPI_LIKELY(claimed == 0))
+        return true;
+    cpi_recall_leave(cache);
+    return false;
+}
 
 /* Gives all that the owner's cache holds to the depot, in any pool.  In an exact
  * one it waits for a thief that has the cache. */

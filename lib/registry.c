@@ -152,13 +152,6 @@ static void unregister_cache(struct cpi_roster *roster, struct cpi_cache *cache)
     set_used(roster, -1);
 }
 
-struct cpi_cache *cpi_registry_known_cache(const struct cpi_roster *roster)
-{
-    struct cpi_thread *thread = cpi_thread_known();
-
-    return thread == NULL ? NULL : entry_of(thread, roster)->home;
-}
-
 struct cpi_cache *cpi_registry_own_cache(struct cpi_roster *roster)
 {
     struct cpi_cache *cache = cpi_registry_known_cache(roster);

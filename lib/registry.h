@@ -44,7 +44,10 @@ void cpi_registry_end_caches(struct cpi_roster *roster);
 struct cpi_cache *cpi_registry_own_cache(struct cpi_roster *roster);
 
 /* The calling thread's cache, or NULL if it has none yet.  Wait-free. */
-struct cpi_cache *cpi_registry_known_cache(const struct cpi_roster *roster);
+static inline struct cpi_cache *cpi_registry_known_cache(const struct cpi_roster *roster)
+{
+    return (struct cpi_cache *)cpi_thread_entry(roster->table_offset)->home;
+}
 
 /* A cache that no thread owns; NULL if there is none left.  Takes the lock. */
 struct cpi_cache *cpi_registry_add_cache(struct cpi_roster *roster);

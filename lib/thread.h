@@ -80,6 +80,13 @@ struct cpi_thread *cpi_thread_self(void);
 /* The same, but NULL if the thread has none yet.  Wait-free. */
 struct cpi_thread *cpi_thread_known(void);
 
+/* The calling thread's entry at that offset into its table, the one of zeroes if
+ * it has none.  Wait-free. */
+static inline cpool_cache_t *cpi_thread_entry(size_t table_offset)
+{
+    return (cpool_cache_t *)(void *)(cpool_thread_table_abi1 + table_offset);
+}
+
 /* The one lock for creation, destruction, registration, the end of threads,
  * fork, and figures.  Never taken on a path that exchanges magazines. */
 void cpi_lock(void);
