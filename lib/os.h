@@ -15,9 +15,16 @@
 /* Bytes in a page, a power of two. */
 size_t cpi_os_page_size(void);
 
+/* Bytes in a huge page as the system makes them out of small ones by itself; the
+ * size of a small one where it does not. */
+size_t cpi_os_huge_page_size(void);
+
+/* Asks for huge pages in a range, which the system may refuse. */
+void cpi_os_want_huge_pages(void *address, size_t size);
+
 /* Address space without memory behind it; touching it traps.  NULL if refused.
- * Page-aligned. */
-void *cpi_os_reserve(size_t size);
+ * Starts at a multiple of `align`, a power of two no smaller than a page. */
+void *cpi_os_reserve(size_t size, size_t align);
 
 /* Makes part of a reservation readable and writable; it reads as zero until
  * written.  Doing it twice is harmless.  False if refused: nothing has changed
@@ -38,6 +45,11 @@ bool cpi_os_barrier_ready(void);
  * barrier before this returns; those that do not run have passed one.  False if
  * the system refuses, which it did not when this was made ready. */
 bool cpi_os_barrier(void);
+
+/* Lets a thread run that this one waits for, for the `times`-th time in a row: at
+ * first it gives way, later it sleeps for a tenth of a millisecond, so that a
+ * thread of lower priority gets its turn.  No point of cancellation. */
+void cpi_os_step_aside(unsigned times);
 
 /* Gives the memory behind whole pages back; they read as zero afterwards.
  * False if refused. */

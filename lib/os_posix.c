@@ -13,8 +13,12 @@
 #include "compiler.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -36,6 +40,61 @@ size_t cpi_os_page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+
+/* Where the kernel says how large its transparent huge pages are, in decimal. */
+#define CPI_HUGE_PAGE_FILE "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
+
+static size_t read_number(const char *path)
+{
+    char digits[32];
+    size_t number = 0;
+    ssize_t length = -1;
+    ssize_t i;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (file >= 0) {
+        length = read(file, digits, sizeof digits);
+        close(file);
+    }
+    for (i = 0; i < length && digits[i] >= '0' && digits[i] <= '9'; i++)
+        number = number * 10 + (size_t)(digits[i] - '0');
+    return number;
+}
+
+size_t cpi_os_huge_page_size(void)
+{
+    int saved = errno;
+    size_t page = cpi_os_page_size();
+    size_t huge = read_number(CPI_HUGE_PAGE_FILE);
+
+    errno = saved;
+    return huge > page && (huge & (huge - 1)) == 0 ? huge : page;
+}
+
+void cpi_os_want_huge_pages(void *address, size_t size)
+{
+    int saved = errno;
+
+    madvise(address, size, MADV_HUGEPAGE);
+    errno = saved;
+}
+
+#else
+
+size_t cpi_os_huge_page_size(void)
+{
+    return cpi_os_page_size();
+}
+
+void cpi_os_want_huge_pages(void *address, size_t size)
+{
+    (void)address;
+    (void)size;
+}
+
+#endif
+
 static void *map(size_t size, int protection)
 {
     int saved = errno;
@@ -46,9 +105,23 @@ static void *map(size_t size, int protection)
     return address == MAP_FAILED ? NULL : address;
 }
 
-void *cpi_os_reserve(size_t size)
+void *cpi_os_reserve(size_t size, size_t align)
 {
-    return map(size, PROT_NONE);
+    size_t spare = align - cpi_os_page_size();
+    char *address;
+    size_t before;
+
+    if (spare > SIZE_MAX - size)
+        return NULL;
+    address = map(size + spare, PROT_NONE);
+    if (address == NULL || spare == 0)
+        return address;
+    before = (size_t)(-(uintptr_t)address & (align - 1));
+    if (before > 0)
+        cpi_os_release(address, before);
+    if (before < spare)
+        cpi_os_release(address + before + size, spare - before);
+    return address + before;
 }
 
 void *cpi_os_map(size_t size)
@@ -115,6 +188,26 @@ bool cpi_os_barrier(void)
 }
 
 #endif
+
+/* Times that giving way may be enough. */
+#define CPI_GIVE_WAY 32u
+#define CPI_NAP_NANOSECONDS 100000L
+
+void cpi_os_step_aside(unsigned times)
+{
+    static const struct timespec nap = {0, CPI_NAP_NANOSECONDS};
+    int saved = errno;
+    int cancel;
+
+    if (times < CPI_GIVE_WAY) {
+        sched_yield();
+        return;
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    nanosleep(&nap, NULL);
+    pthread_setcancelstate(cancel, NULL);
+    errno = saved;
+}
 
 bool cpi_os_purge(void *address, size_t size)
 {

@@ -10,19 +10,17 @@
 
 #include "pool_impl.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <string.h>
-#include <time.h>
 
+#include "os.h"
 #include "quiet.h"
 #include "recall.h"
 
 /* How often an alloc looks everywhere before it believes that there is nothing;
- * and how long an exact pool sleeps before each look after the first ones. */
+ * an exact pool, in which an owner may be stopped with the last slot in its
+ * hands, sleeps before most of its looks. */
 #define CPI_HUNTS 32u
 #define CPI_EXACT_HUNTS 128u
-#define CPI_NAP_NANOSECONDS 100000L
 
 /* --- Checked pools --- */
 
@@ -166,23 +164,6 @@ static void *hunt(cpool_t *pool, struct cpi_cache *cache)
     return slot != NULL ? slot : take_slack(pool);
 }
 
-/* Lets an owner that was stopped inside the library run. */
-static void step_aside(unsigned tries)
-{
-    static const struct timespec nap = {0, CPI_NAP_NANOSECONDS};
-    int saved = errno;
-    int cancel;
-
-    if (tries < CPI_HUNTS) {
-        sched_yield();
-        return;
-    }
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    nanosleep(&nap, NULL);
-    pthread_setcancelstate(cancel, NULL);
-    errno = saved;
-}
-
 /*
  * Between looking into one place and looking into the next a magazine may have
  * moved from the second to the first; so nothing was found only if nothing moved
@@ -202,7 +183,7 @@ CPI_COLD static void *hunt_again(cpool_t *pool, struct cpi_cache *cache)
             return slot;
         if (cpi_recall_in_hands(&pool->roster)) {
             if (cache != NULL)
-                step_aside(tries);
+                cpi_os_step_aside(tries);
         } else if (cpi_recall_activity(&pool->roster) == activity) {
             break;
         }
@@ -415,4 +396,5 @@ void cpool_flush(cpool_t *pool)
     if (cache != NULL)
         cpi_recall_flush(cache);
     cpi_pool_settle(pool);
+    cpi_quiet_report();
 }

@@ -10,6 +10,7 @@
 #include "pool_impl.h"
 
 #include "atomic.h"
+#include "quiet.h"
 
 /*
  * ORDERING TABLE
@@ -54,6 +55,7 @@ static size_t alloc_bulk(cpool_t *pool, void **slots, size_t n, const char *func
     /* Dry, or done: one by one, which does all there is to do about it. */
     while (got < n && (slots[got] = cpi_pool_alloc(pool, cache, function, site)) != NULL)
         got++;
+    cpi_quiet_report();
     return got;
 }
 
@@ -89,6 +91,7 @@ void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
         if (given < n)
             cpi_pool_free(pool, cache, slots[given++], function, CPI_CALLER());
     }
+    cpi_quiet_report();
 }
 
 size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n)

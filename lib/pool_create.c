@@ -123,21 +123,24 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
 
 static int create_in_own_memory(cpool_t **pool, const cpool_config_t *config)
 {
-    size_t page = cpi_os_page_size();
-    size_t fixed = cpi_align_up(sizeof(struct cpool), page);
+    bool huge = (config->flags & CPOOL_HUGE_PAGES) != 0;
+    size_t page = huge ? cpi_os_huge_page_size() : cpi_os_page_size();
+    size_t fixed = cpi_align_up(sizeof(struct cpool), cpi_os_page_size());
     struct cpi_layout layout;
     int code = cpi_layout_compute(&layout, config, page);
     char *region;
 
     if (code != 0)
         return code;
-    region = cpi_os_reserve(layout.total);
+    region = cpi_os_reserve(layout.total, page);
     if (region == NULL)
         return CPOOL_ENOMEM;
     if (!cpi_os_commit(region, fixed)) {
         cpi_os_release(region, layout.total);
         return CPOOL_ENOMEM;
     }
+    if (huge)
+        cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
     *pool = build(region, &layout, config, fixed);
     return 0;
 }

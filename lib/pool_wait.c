@@ -39,6 +39,10 @@
 #include "quiet.h"
 #include "recall.h"
 
+/* How long a waiter sleeps at a time when the system has taken its barrier away,
+ * so that a free may have overlooked it. */
+static const struct timespec look_again = {0, 10000000};
+
 /* In the queue from joining until it is served or gives up; on the waiter's own
  * stack. */
 struct cpi_waiter {
@@ -166,8 +170,8 @@ static struct timespec deadline_of(const struct timespec *timeout)
     return deadline;
 }
 
-/* With the lock held: sleeps until served, or until the deadline. */
-static void sleep_until_served(struct cpi_waiters *waiters, struct cpi_waiter *waiter,
+/* With the lock held: sleeps until served, true, or until the deadline. */
+static bool sleep_until_served(struct cpi_waiters *waiters, struct cpi_waiter *waiter,
                                const struct timespec *deadline)
 {
     int status = 0;
@@ -178,8 +182,7 @@ static void sleep_until_served(struct cpi_waiters *waiters, struct cpi_waiter *w
         else
             status = pthread_cond_wait(&waiter->served, &waiters->lock);
     }
-    if (waiter->slot == NULL)
-        leave(waiters, waiter);
+    return waiter->slot != NULL;
 }
 
 static void init_waiter(struct cpi_waiter *waiter)
@@ -203,30 +206,67 @@ static bool is_served(struct cpi_waiters *waiters, const struct cpi_waiter *wait
     return served;
 }
 
-/* Joins the queue, sees to it that slots which lie idle reach it, and waits. */
+/* Sees to it that slots which lie idle reach the queue. */
+static void look_for_idle(cpool_t *pool, const struct cpi_waiter *waiter)
+{
+    struct cpi_cache *cache = cpi_registry_known_cache(&pool->roster);
+    uint32_t seen;
+
+    do {
+        seen = cpi_pool_collections(pool);
+        cpi_pool_serve_waiters(pool, cache);
+    } while (!is_served(&pool->waiters, waiter) &&
+             (cpi_pool_await_collector(pool, seen) || cpi_pool_replenish(pool)));
+}
+
+/* Whether a comes before b, which may be NULL: never. */
+static bool is_earlier(const struct timespec *a, const struct timespec *b)
+{
+    return b == NULL || a->tv_sec < b->tv_sec ||
+           (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* Looks for idle slots, then sleeps, and if nobody may know of the waiter looks
+ * again at intervals. */
+static void look_and_sleep(cpool_t *pool, struct cpi_waiter *waiter,
+                           const struct timespec *deadline, bool known)
+{
+    struct cpi_waiters *waiters = &pool->waiters;
+    bool first = true;
+    bool over;
+
+    do {
+        const struct timespec *until = deadline;
+        struct timespec interval;
+
+        if (!known) {
+            interval = deadline_of(&look_again);
+            if (is_earlier(&interval, deadline))
+                until = &interval;
+        }
+        look_for_idle(pool, waiter);
+        pthread_mutex_lock(&waiters->lock);
+        if (first && waiter->slot == NULL)
+            cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
+        first = false;
+        over = sleep_until_served(waiters, waiter, until) || until == deadline;
+        if (over && waiter->slot == NULL)
+            leave(waiters, waiter);
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!over);
+}
+
 static void *wait_in_queue(cpool_t *pool, const struct timespec *deadline)
 {
     struct cpi_waiters *waiters = &pool->waiters;
-    struct cpi_cache *cache = cpi_registry_known_cache(&pool->roster);
     struct cpi_waiter waiter;
-    uint32_t seen;
 
     init_waiter(&waiter);
     pthread_mutex_lock(&waiters->lock);
     append(waiters, &waiter);
     cpi_fetch_add(&waiters->count, 1u, acq_rel); /* [join] */
     pthread_mutex_unlock(&waiters->lock);
-    cpi_recall_barrier();
-    do {
-        seen = cpi_pool_collections(pool);
-        cpi_pool_serve_waiters(pool, cache);
-    } while (!is_served(waiters, &waiter) &&
-             (cpi_pool_await_collector(pool, seen) || cpi_pool_replenish(pool)));
-    pthread_mutex_lock(&waiters->lock);
-    if (waiter.slot == NULL)
-        cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
-    sleep_until_served(waiters, &waiter, deadline);
-    pthread_mutex_unlock(&waiters->lock);
+    look_and_sleep(pool, &waiter, deadline, cpi_recall_barrier());
     pthread_cond_destroy(&waiter.served);
     return waiter.slot;
 }

@@ -18,8 +18,6 @@
 
 #include "recall.h"
 
-#include <sched.h>
-
 #include "atomic.h"
 #include "os.h"
 #include "quiet.h"
@@ -49,12 +47,14 @@ bool cpi_recall_barrier(void)
 
 void cpi_recall_flush(struct cpi_cache *cache)
 {
+    unsigned times = 0;
+
     if (!cache->roster->exact) {
         cpi_cache_flush(cache);
         return;
     }
     while (!cpi_recall_enter(cache))
-        sched_yield();
+        cpi_os_step_aside(times++);
     cpi_cache_flush(cache);
     cpi_recall_leave(cache);
 }

@@ -208,10 +208,7 @@ static struct cpi_thread *notice_end(struct cpi_thread *thread)
     /* Without the lock: this may allocate, and who knows with what. */
     if (pthread_setspecific(key, thread) == 0)
         return thread;
-    cpi_lock();
-    cpool_thread_table_abi1 = (char *)empty_table;
-    retire(thread);
-    cpi_unlock();
+    give_up(thread); /* with the caches that what it allocated with has made */
     return NULL;
 }
 

@@ -27,7 +27,8 @@ static void report(const char *text)
 START_TEST(report_reaches_handler_with_all_members)
 {
     struct support_report last;
-    cpool_error_t error = { 0, CPOOL_EGUARD, NULL, "function", NULL, "name", &last, &error, 17, &last };
+    cpool_error_t error = { 0,      CPOOL_EGUARD, NULL,   "function", NULL,
+                            "name", &last,        &error, 17,         &last };
 
     support_capture_reports();
     cpi_report(&error, "%d and %s", 42, "text");
@@ -152,7 +153,8 @@ START_TEST(set_error_handler_while_others_report_keeps_pairs_together)
         support_join(threads[i]);
     cpool_set_error_handler(NULL, NULL);
     for (int i = 0; i < 2; i++)
-        REQUIRE(atomic_load_explicit(&calls[i], memory_order_relaxed) >= SUPPORT_COUNT(20000, 5000));
+        REQUIRE(atomic_load_explicit(&calls[i], memory_order_relaxed) >=
+                SUPPORT_COUNT(20000, 5000));
 }
 END_TEST
 

@@ -20,7 +20,7 @@ enum { SIZE_MIB = 256 };
 static struct cpi_extent make_extent(void)
 {
     struct cpi_extent extent;
-    void *base = cpi_os_reserve(SIZE_MIB * MIB);
+    void *base = cpi_os_reserve(SIZE_MIB * MIB, cpi_os_page_size());
 
     REQUIRE(base != NULL);
     cpi_extent_init(&extent, base, SIZE_MIB * MIB, cpi_os_page_size());
@@ -36,7 +36,7 @@ START_TEST(map_and_reserve_give_zeroed_pages)
 {
     size_t page = cpi_os_page_size();
     unsigned char *mapped = cpi_os_map(3 * page);
-    unsigned char *reserved = cpi_os_reserve(3 * page);
+    unsigned char *reserved = cpi_os_reserve(3 * page, page);
 
     REQUIRE((uintptr_t)mapped % page == 0 && (uintptr_t)reserved % page == 0);
     REQUIRE(cpi_os_commit(reserved + page, page));
@@ -49,7 +49,7 @@ START_TEST(map_and_reserve_give_zeroed_pages)
     REQUIRE(reserved[page] == 1 && reserved[0] == 0);
     cpi_os_release(mapped, 3 * page);
     cpi_os_release(reserved, 3 * page);
-    REQUIRE(cpi_os_reserve(SIZE_MAX / 2 / page * page) == NULL);
+    REQUIRE(cpi_os_reserve(SIZE_MAX / 2 / page * page, page) == NULL);
 }
 END_TEST
 

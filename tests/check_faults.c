@@ -105,12 +105,6 @@ int mincore(void *address, size_t size, unsigned char *states)
 
 enum { SLOT_SIZE = 256, CAPACITY = 3000, MAX_CAPACITY = 9000 };
 
-static const unsigned kinds[] = {
-    0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_CHECKED | CPOOL_EXACT, CPOOL_AUTO_TRIM,
-};
-
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 struct life {
     unsigned flags;
     size_t max_capacity;
@@ -229,7 +223,7 @@ static void refusals_init(void)
 
 START_TEST(refusal_of_any_one_call_leaves_pool_whole)
 {
-    struct life life = { kinds[_i % KINDS], _i < KINDS ? 0 : MAX_CAPACITY };
+    struct life life = { growth_kinds[_i % GROWTH_KINDS], _i < GROWTH_KINDS ? 0 : MAX_CAPACITY };
 
     if (!CAN_REFUSE)
         return;
@@ -240,7 +234,7 @@ END_TEST
 
 START_TEST(refusal_of_all_calls_from_any_one_on_leaves_pool_whole)
 {
-    struct life life = { kinds[_i % KINDS], _i < KINDS ? 0 : MAX_CAPACITY };
+    struct life life = { growth_kinds[_i % GROWTH_KINDS], _i < GROWTH_KINDS ? 0 : MAX_CAPACITY };
 
     if (!CAN_REFUSE)
         return;
@@ -339,7 +333,7 @@ static void live_without_address_space(void *argument)
 
 START_TEST(huge_pool_without_address_space_goes_on)
 {
-    unsigned flags = kinds[_i];
+    unsigned flags = growth_kinds[_i];
 
     if (!SUPPORT_SANITIZED)
         support_in_child(live_without_address_space, &flags);
@@ -374,7 +368,7 @@ static void live_without_memory(void *argument)
 
 START_TEST(huge_pool_without_memory_is_dry_until_there_is_some)
 {
-    unsigned flags = kinds[_i];
+    unsigned flags = growth_kinds[_i];
 
     if (!SUPPORT_SANITIZED)
         support_in_child(live_without_memory, &flags);
@@ -384,11 +378,11 @@ END_TEST
 int main(void)
 {
     const struct support_test tests[] = {
-        TIMES(refusal_of_any_one_call_leaves_pool_whole, 2 * KINDS),
-        TIMES(refusal_of_all_calls_from_any_one_on_leaves_pool_whole, 2 * KINDS),
+        TIMES(refusal_of_any_one_call_leaves_pool_whole, 2 * GROWTH_KINDS),
+        TIMES(refusal_of_all_calls_from_any_one_on_leaves_pool_whole, 2 * GROWTH_KINDS),
         ONCE(refusal_to_unmap_on_destroy_is_endured),
-        TIMES(huge_pool_without_address_space_goes_on, KINDS),
-        TIMES(huge_pool_without_memory_is_dry_until_there_is_some, KINDS),
+        TIMES(huge_pool_without_address_space_goes_on, GROWTH_KINDS),
+        TIMES(huge_pool_without_memory_is_dry_until_there_is_some, GROWTH_KINDS),
     };
 
     return SUPPORT_RUN("faults", tests);

@@ -7,30 +7,9 @@
  */
 #include "growth.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { SLOT_SIZE = 32, CAPACITY = 200, MAX_CAPACITY = 20000 };
-
-static const unsigned kinds[] = {
-    0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_CHECKED | CPOOL_EXACT, CPOOL_AUTO_TRIM,
-};
-
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
-static cpool_t *create(unsigned flags, size_t capacity, size_t max_capacity)
-{
-    cpool_config_t config = support_config(SLOT_SIZE, capacity);
-
-    config.flags = flags;
-    config.max_capacity = max_capacity;
-    return support_create(&config);
-}
-
-static void require_capacity(const cpool_t *pool, size_t capacity)
-{
-    REQUIRE_EQUAL(support_stats(pool).capacity, capacity);
-}
 
 /*
  * ---- Growing -------------------------------------------------------------
@@ -52,7 +31,7 @@ END_TEST
 /* One by one up to the limit; nothing that was there before moves. */
 START_TEST(alloc_grows_the_pool_up_to_its_maximum)
 {
-    cpool_t *pool = create(kinds[_i], CAPACITY, MAX_CAPACITY);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, MAX_CAPACITY);
     char *base = cpool_at(pool, 0);
     size_t stride = support_stats(pool).slot_stride;
     size_t capacity = CAPACITY;
@@ -72,10 +51,10 @@ START_TEST(alloc_grows_the_pool_up_to_its_maximum)
         REQUIRE(cpool_at(pool, hold.count - 1) == (void *)(base + (hold.count - 1) * stride));
     }
     REQUIRE_EQUAL(hold.count, MAX_CAPACITY);
-    require_capacity(pool, MAX_CAPACITY);
+    growth_require_capacity(pool, MAX_CAPACITY);
     REQUIRE(support_stats(pool).growths > 5);
     hold_free_all(&hold);
-    require_capacity(pool, MAX_CAPACITY);
+    growth_require_capacity(pool, MAX_CAPACITY);
     support_require_obtainable(pool, 0);
     hold_fini(&hold);
     support_destroy_empty(pool);
@@ -85,7 +64,7 @@ END_TEST
 /* It does not grow as long as something is free. */
 START_TEST(alloc_of_what_is_there_does_not_grow_the_pool)
 {
-    cpool_t *pool = create(kinds[_i], CAPACITY, MAX_CAPACITY);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, MAX_CAPACITY);
     struct hold hold;
 
     hold_init(&hold, pool);
@@ -93,7 +72,7 @@ START_TEST(alloc_of_what_is_there_does_not_grow_the_pool)
         REQUIRE_EQUAL(hold_take(&hold, CAPACITY), CAPACITY);
         hold_free_all(&hold);
     }
-    require_capacity(pool, CAPACITY);
+    growth_require_capacity(pool, CAPACITY);
     REQUIRE_EQUAL(support_stats(pool).growths, 0);
     hold_fini(&hold);
     support_destroy_empty(pool);
@@ -102,16 +81,16 @@ END_TEST
 
 START_TEST(grow_returns_what_it_added)
 {
-    cpool_t *pool = create(kinds[_i], CAPACITY, 1000);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 1000);
 
     REQUIRE_EQUAL(cpool_grow(pool, 0), 0);
     REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
-    require_capacity(pool, CAPACITY + 1);
+    growth_require_capacity(pool, CAPACITY + 1);
     REQUIRE_EQUAL(cpool_grow(pool, 299), 299);
-    require_capacity(pool, CAPACITY + 300);
+    growth_require_capacity(pool, CAPACITY + 300);
     REQUIRE_EQUAL(support_stats(pool).growths, 2);
     REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 500);
-    require_capacity(pool, 1000);
+    growth_require_capacity(pool, 1000);
     REQUIRE_EQUAL(cpool_grow(pool, 1), 0);
     REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 0);
     support_require_live(pool, 0);
@@ -122,7 +101,7 @@ END_TEST
 
 START_TEST(grow_of_pool_without_maximum_is_nothing)
 {
-    cpool_t *pool = create(kinds[_i], CAPACITY, _i % 2 == 0 ? 0 : CAPACITY);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, _i % 2 == 0 ? 0 : CAPACITY);
 
     REQUIRE_EQUAL(cpool_grow(pool, 1), 0);
     REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 0);
@@ -149,7 +128,7 @@ START_TEST(pool_in_callers_memory_grows_within_it)
     void *memory;
     cpool_t *pool;
 
-    config.flags = kinds[_i];
+    config.flags = growth_kinds[_i];
     config.max_capacity = 5000;
     config.memory_size = cpool_memory_required(&config);
     REQUIRE_EQUAL(posix_memalign(&memory, CPOOL_MEMORY_ALIGN, config.memory_size), 0);
@@ -170,13 +149,13 @@ END_TEST
 /* A reset takes back what growth has added as well; the capacity stays. */
 START_TEST(reset_after_growth_gives_all)
 {
-    cpool_t *pool = create(kinds[_i], CAPACITY, 3000);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 3000);
     void **slots = support_calloc(3001, sizeof(*slots));
 
     for (int round = 0; round < 5; round++) {
         REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 3001), 3000);
         REQUIRE_EQUAL(cpool_reset(pool), 3000);
-        require_capacity(pool, 3000);
+        growth_require_capacity(pool, 3000);
     }
     free(slots);
     support_require_obtainable(pool, 0);
@@ -190,20 +169,20 @@ END_TEST
 
 START_TEST(shrink_removes_fresh_slots_first)
 {
-    cpool_t *pool = create(kinds[_i], 1000, 0);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
     struct hold hold;
 
     hold_init(&hold, pool);
     REQUIRE_EQUAL(cpool_shrink(pool, 0), 0);
     REQUIRE_EQUAL(cpool_shrink(pool, 300), 300);
-    require_capacity(pool, 700);
+    growth_require_capacity(pool, 700);
     support_require_live(pool, 0);
     REQUIRE_EQUAL(hold_take(&hold, 50), 50);
     REQUIRE_EQUAL(cpool_shrink(pool, 100), 100);
     /* No growth by itself: it has no maximum above its capacity. */
     hold_take(&hold, SIZE_MAX);
     REQUIRE_EQUAL(hold.count, 600);
-    require_capacity(pool, 600);
+    growth_require_capacity(pool, 600);
     REQUIRE_EQUAL(support_stats(pool).growths, 0);
     REQUIRE_EQUAL(cpool_shrink(pool, 10), 0);
     hold_verify(&hold);
@@ -226,7 +205,7 @@ static void keep_below(struct hold *hold, size_t index)
 
 START_TEST(shrink_removes_free_slots_at_the_top)
 {
-    cpool_t *pool = create(kinds[_i], 1000, 0);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
     struct hold hold;
 
     hold_init(&hold, pool);
@@ -234,10 +213,10 @@ START_TEST(shrink_removes_free_slots_at_the_top)
     REQUIRE_EQUAL(cpool_shrink(pool, 1), 0);
     keep_below(&hold, 700);
     REQUIRE_EQUAL(cpool_shrink(pool, 100), 100);
-    require_capacity(pool, 900);
+    growth_require_capacity(pool, 900);
     support_require_live(pool, 700);
     REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 200);
-    require_capacity(pool, 700);
+    growth_require_capacity(pool, 700);
     support_require_live(pool, 700);
     hold_verify(&hold);
     REQUIRE(cpool_alloc(pool) == NULL);
@@ -251,12 +230,12 @@ END_TEST
 
 START_TEST(shrink_leaves_one_slot)
 {
-    cpool_t *pool = create(kinds[_i], 1000, 0);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
     struct hold hold;
 
     hold_init(&hold, pool);
     REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 999);
-    require_capacity(pool, 1);
+    growth_require_capacity(pool, 1);
     REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 0);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 1);
     hold_free_all(&hold);
@@ -265,7 +244,7 @@ START_TEST(shrink_leaves_one_slot)
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 1000);
     hold_free_all(&hold);
     REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 999);
-    require_capacity(pool, 1);
+    growth_require_capacity(pool, 1);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 1);
     hold_free_all(&hold);
     hold_fini(&hold);
@@ -275,7 +254,7 @@ END_TEST
 
 START_TEST(shrunk_pool_with_maximum_grows_again)
 {
-    cpool_t *pool = create(kinds[_i], CAPACITY, 1000);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 1000);
     struct hold hold;
 
     hold_init(&hold, pool);
@@ -283,7 +262,7 @@ START_TEST(shrunk_pool_with_maximum_grows_again)
         REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 1000);
         hold_free_all(&hold);
         REQUIRE_EQUAL(cpool_shrink(pool, 900), 900);
-        require_capacity(pool, 100);
+        growth_require_capacity(pool, 100);
     }
     hold_fini(&hold);
     support_destroy_empty(pool);
@@ -293,169 +272,19 @@ END_TEST
 /* Sanitizers keep memory of their own, but not in the slab. */
 START_TEST(shrink_gives_the_memory_back)
 {
-    cpool_t *pool = create(kinds[_i], 10000, 0);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 10000, 0);
     size_t bytes = 10000 * support_stats(pool).slot_stride;
-    bool keeps = (kinds[_i] & CPOOL_CHECKED) != 0;
+    bool keeps = (growth_kinds[_i] & CPOOL_CHECKED) != 0;
     struct hold hold;
 
     hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 10000);
-    REQUIRE(growth_resident(cpool_at(pool, 0), bytes) > bytes - 2 * growth_page_size());
+    REQUIRE(support_resident_inside(cpool_at(pool, 0), bytes) > bytes - 2 * support_page_size());
     hold_free_all(&hold);
     REQUIRE_EQUAL(cpool_shrink(pool, 9000), 9000);
-    REQUIRE(keeps || growth_resident(cpool_at(pool, 0), bytes) < bytes / 8);
+    REQUIRE(keeps || support_resident_inside(cpool_at(pool, 0), bytes) < bytes / 8);
     support_require_obtainable(pool, 0);
     hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-/*
- * ---- While others use the pool -------------------------------------------
- */
-
-enum { THREADS = 4 };
-
-struct user {
-    cpool_t *pool;
-    size_t most; /* slots at a time */
-    uint64_t random;
-    _Atomic bool *over;
-};
-
-/* Takes and frees at random; every slot taken is this thread's alone. */
-static void *use(void *argument)
-{
-    struct user *user = argument;
-    struct hold hold;
-
-    hold_init(&hold, user->pool);
-    while (!atomic_load_explicit(user->over, memory_order_relaxed)) {
-        hold_take(&hold, support_random(&user->random) % (user->most - hold.count + 1));
-        hold_free(&hold, support_random(&user->random) % (hold.count + 1));
-        if (support_random(&user->random) % 8 == 0)
-            cpool_flush(user->pool);
-    }
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    return NULL;
-}
-
-static void users_start(struct user *users, pthread_t *threads, cpool_t *pool, _Atomic bool *over)
-{
-    for (size_t i = 0; i < THREADS; i++) {
-        const struct user user = { pool, 300, i + 1, over };
-
-        users[i] = user;
-        threads[i] = support_start(use, &users[i]);
-    }
-}
-
-/* The pool cannot grow by itself here, so all that is added and removed is known. */
-START_TEST(grow_and_shrink_while_threads_allocate_add_up)
-{
-    cpool_t *pool = create(kinds[_i], 1500, 0);
-    struct user users[THREADS];
-    pthread_t threads[THREADS];
-    _Atomic bool over = false;
-    uint64_t random = 99;
-    size_t capacity = 1500;
-
-    users_start(users, threads, pool, &over);
-    for (size_t i = 0; i < SUPPORT_COUNT(2000u, 200u); i++) {
-        size_t n = support_random(&random) % 800;
-
-        if (support_random(&random) % 2 == 0)
-            capacity += cpool_grow(pool, n);
-        else
-            capacity -= cpool_shrink(pool, n);
-        require_capacity(pool, capacity);
-        REQUIRE(capacity >= 1 && capacity <= 1500);
-    }
-    atomic_store_explicit(&over, true, memory_order_relaxed);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    require_capacity(pool, capacity);
-    support_require_live(pool, 0);
-    REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 1500 - capacity);
-    support_require_live(pool, 0);
-    REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 1499);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-struct changer {
-    cpool_t *pool;
-    size_t added;
-    size_t removed;
-    uint64_t random;
-    size_t turns;
-};
-
-static void *change(void *argument)
-{
-    struct changer *changer = argument;
-
-    for (size_t i = 0; i < changer->turns; i++) {
-        size_t n = support_random(&changer->random) % 500;
-
-        if (support_random(&changer->random) % 2 == 0)
-            changer->added += cpool_grow(changer->pool, n);
-        else
-            changer->removed += cpool_shrink(changer->pool, n);
-    }
-    return NULL;
-}
-
-START_TEST(grow_and_shrink_by_many_threads_add_up)
-{
-    cpool_t *pool = create(kinds[_i], 3000, 0);
-    struct changer changers[THREADS];
-    pthread_t changing[THREADS];
-    struct user users[THREADS];
-    pthread_t using[THREADS];
-    _Atomic bool over = false;
-    size_t capacity = 3000;
-
-    users_start(users, using, pool, &over);
-    for (size_t i = 0; i < THREADS; i++) {
-        const struct changer changer = { pool, 0, 0, i + 100, SUPPORT_COUNT(500u, 60u) };
-
-        changers[i] = changer;
-        changing[i] = support_start(change, &changers[i]);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        support_join(changing[i]);
-        capacity += changers[i].added;
-        capacity -= changers[i].removed;
-    }
-    atomic_store_explicit(&over, true, memory_order_relaxed);
-    for (int i = 0; i < THREADS; i++)
-        support_join(using[i]);
-    require_capacity(pool, capacity);
-    support_require_live(pool, 0);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-/* All threads at once make the pool grow: nothing is handed out twice, and the
- * limit is kept. */
-START_TEST(growth_under_load_from_all_threads_ends_at_the_maximum)
-{
-    cpool_t *pool = create(kinds[_i], 16, THREADS * 300);
-    struct user users[THREADS];
-    pthread_t threads[THREADS];
-    _Atomic bool over = false;
-
-    users_start(users, threads, pool, &over);
-    for (size_t i = 0; i < SUPPORT_COUNT(300u, 30u); i++) {
-        cpool_shrink(pool, SIZE_MAX);
-        REQUIRE(support_stats(pool).capacity <= THREADS * 300);
-    }
-    atomic_store_explicit(&over, true, memory_order_relaxed);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    support_require_live(pool, 0);
     support_destroy_empty(pool);
 }
 END_TEST
@@ -464,21 +293,18 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(create_with_wrong_max_capacity_refused, 4),
-        TIMES(alloc_grows_the_pool_up_to_its_maximum, KINDS),
-        TIMES(alloc_of_what_is_there_does_not_grow_the_pool, KINDS),
-        TIMES(grow_returns_what_it_added, KINDS),
-        TIMES(grow_of_pool_without_maximum_is_nothing, KINDS),
+        TIMES(alloc_grows_the_pool_up_to_its_maximum, GROWTH_KINDS),
+        TIMES(alloc_of_what_is_there_does_not_grow_the_pool, GROWTH_KINDS),
+        TIMES(grow_returns_what_it_added, GROWTH_KINDS),
+        TIMES(grow_of_pool_without_maximum_is_nothing, GROWTH_KINDS),
         ONCE(grow_and_shrink_without_pool_reported),
-        TIMES(pool_in_callers_memory_grows_within_it, KINDS),
-        TIMES(reset_after_growth_gives_all, KINDS),
-        TIMES(shrink_removes_fresh_slots_first, KINDS),
-        TIMES(shrink_removes_free_slots_at_the_top, KINDS),
-        TIMES(shrink_leaves_one_slot, KINDS),
-        TIMES(shrunk_pool_with_maximum_grows_again, KINDS),
-        TIMES(shrink_gives_the_memory_back, KINDS),
-        TIMES(grow_and_shrink_while_threads_allocate_add_up, KINDS),
-        TIMES(grow_and_shrink_by_many_threads_add_up, KINDS),
-        TIMES(growth_under_load_from_all_threads_ends_at_the_maximum, KINDS),
+        TIMES(pool_in_callers_memory_grows_within_it, GROWTH_KINDS),
+        TIMES(reset_after_growth_gives_all, GROWTH_KINDS),
+        TIMES(shrink_removes_fresh_slots_first, GROWTH_KINDS),
+        TIMES(shrink_removes_free_slots_at_the_top, GROWTH_KINDS),
+        TIMES(shrink_leaves_one_slot, GROWTH_KINDS),
+        TIMES(shrunk_pool_with_maximum_grows_again, GROWTH_KINDS),
+        TIMES(shrink_gives_the_memory_back, GROWTH_KINDS),
     };
 
     return SUPPORT_RUN("grow", tests);

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #define KIB ((size_t)1024)
 #define MIB (KIB * KIB)
@@ -21,26 +20,6 @@
 
 /* What a sanitizer keeps of the memory it watches counts as ours. */
 #define REQUIRE_BELOW(bytes, limit) REQUIRE(SUPPORT_SANITIZED || (bytes) < (limit))
-
-static size_t page_size(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* How many pages of this range are resident. */
-static size_t resident_pages(void *address, size_t size)
-{
-    uintptr_t first = (uintptr_t)address / page_size() * page_size();
-    size_t pages = ((uintptr_t)address + size - first + page_size() - 1) / page_size();
-    unsigned char *states = support_calloc(pages, 1);
-    size_t resident = 0;
-
-    REQUIRE_EQUAL(mincore((void *)first, pages * page_size(), (void *)states), 0);
-    for (size_t i = 0; i < pages; i++)
-        resident += states[i] & 1;
-    free(states);
-    return resident;
-}
 
 /*
  * ---- Creation ------------------------------------------------------------
@@ -57,8 +36,9 @@ static void require_cheap(size_t slot_size, size_t capacity)
     resident = support_resident();
     pool = support_create_plain(slot_size, capacity);
     REQUIRE_BELOW(support_resident(), resident + 64 * KIB);
-    REQUIRE_EQUAL(resident_pages(cpool_at(pool, 0), 16 * MIB), 0);
-    REQUIRE_EQUAL(resident_pages(cpool_at(pool, capacity - 1), slot_size), 0);
+    REQUIRE_EQUAL(support_resident_inside(cpool_at(pool, 0), 16 * MIB), 0);
+    REQUIRE_EQUAL(support_resident_inside(support_page_of(cpool_at(pool, capacity - 1)),
+                                          support_page_size()), 0);
     REQUIRE(support_stats(pool).reserved_bytes >= slot_size * capacity);
     REQUIRE(support_stats(pool).committed_bytes < 64 * KIB);
     support_destroy_empty(pool);
@@ -99,7 +79,7 @@ enum { PAGES = 2000 };
 /* Slots of a page each: not a page of them is touched by the library. */
 START_TEST(alloc_and_free_touch_no_slot)
 {
-    cpool_t *pool = support_create_plain(page_size(), PAGES);
+    cpool_t *pool = support_create_plain(support_page_size(), PAGES);
     void *slots[PAGES];
     void *base = cpool_at(pool, 0);
 
@@ -109,13 +89,14 @@ START_TEST(alloc_and_free_touch_no_slot)
         cpool_flush(pool);
     }
     REQUIRE_EQUAL(cpool_reset(pool), 0);
-    REQUIRE_EQUAL(resident_pages(base, PAGES * page_size()), 0);
+    REQUIRE_EQUAL(support_resident_inside(base, PAGES * support_page_size()), 0);
     for (int i = 0; i < PAGES; i++) {
         slots[i] = cpool_alloc(pool);
         if (i % 10 == 0)
             *(char *)slots[i] = 1;
     }
-    REQUIRE_EQUAL(resident_pages(base, PAGES * page_size()), PAGES / 10);
+    REQUIRE_EQUAL(support_resident_inside(base, PAGES * support_page_size()),
+                  PAGES / 10 * support_page_size());
     REQUIRE_EQUAL(cpool_destroy(pool), PAGES);
 }
 END_TEST
@@ -123,15 +104,15 @@ END_TEST
 /* The user may give pages of free slots back to the system himself. */
 START_TEST(free_slots_stay_given_back)
 {
-    cpool_t *pool = support_create_plain(page_size(), PAGES);
+    cpool_t *pool = support_create_plain(support_page_size(), PAGES);
     void *slots[PAGES];
     char *base = cpool_at(pool, 0);
-    size_t size = PAGES * page_size();
+    size_t size = PAGES * support_page_size();
 
     REQUIRE_EQUAL(support_take_all(pool, slots), PAGES);
     for (int i = 0; i < PAGES; i++)
-        memset(slots[i], 1, page_size());
-    REQUIRE_EQUAL(resident_pages(base, size), PAGES);
+        memset(slots[i], 1, support_page_size());
+    REQUIRE_EQUAL(support_resident_inside(base, size), size);
     cpool_free_bulk(pool, slots, PAGES);
     REQUIRE_EQUAL(madvise(base, size, MADV_DONTNEED), 0);
     for (int round = 0; round < 3; round++) {
@@ -139,7 +120,7 @@ START_TEST(free_slots_stay_given_back)
         for (int i = 0; i < PAGES; i++)
             cpool_free(pool, slots[i]);
     }
-    REQUIRE_EQUAL(resident_pages(base, size), 0);
+    REQUIRE_EQUAL(support_resident_inside(base, size), 0);
     support_destroy_empty(pool);
 }
 END_TEST

@@ -20,11 +20,7 @@ enum { ALL_TRAPS = CPOOL_TRAP_GROWTHS | CPOOL_TRAP_SYSTEM_CALLS | CPOOL_TRAP_FRE
 
 static cpool_t *create(unsigned flags, size_t max_capacity)
 {
-    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
-
-    config.flags = flags;
-    config.max_capacity = max_capacity;
-    return support_create(&config);
+    return growth_pool(SLOT_SIZE, flags, CAPACITY, max_capacity);
 }
 
 static cpool_quiet_t end_scope(void)

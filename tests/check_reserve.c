@@ -24,11 +24,7 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static cpool_t *create(unsigned flags, size_t max_capacity)
 {
-    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
-
-    config.flags = flags;
-    config.max_capacity = max_capacity;
-    return support_create(&config);
+    return growth_pool(SLOT_SIZE, flags, CAPACITY, max_capacity);
 }
 
 /*

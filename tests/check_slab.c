@@ -133,7 +133,7 @@ START_TEST(provide_makes_slots_and_side_memory_usable)
 {
     size_t page = cpi_os_page_size();
     size_t size = 64 * page;
-    char *memory = cpi_os_reserve(2 * size);
+    char *memory = cpi_os_reserve(2 * size, cpi_os_page_size());
     struct cpi_extent extent;
     struct cpi_extent side;
     const struct cpi_slab_shape shape = { page / 4, page / 4, 252, 252, 252 };

@@ -16,20 +16,12 @@ static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_AUTO_TRI
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-static cpool_t *create(unsigned flags, size_t capacity)
-{
-    cpool_config_t config = support_config(SLOT_SIZE, capacity);
-
-    config.flags = flags;
-    return support_create(&config);
-}
-
 /* Bytes of the slab that are resident. */
 static size_t resident(const cpool_t *pool)
 {
     cpool_stats_t stats = support_stats(pool);
 
-    return growth_resident(cpool_at(pool, 0), stats.capacity * stats.slot_stride);
+    return support_resident_inside(cpool_at(pool, 0), stats.capacity * stats.slot_stride);
 }
 
 /* Frees all, in no order at all. */
@@ -56,8 +48,8 @@ static void require_in_order(cpool_t *pool, struct hold *hold, size_t n)
 
 START_TEST(trim_of_free_pool_gives_all_back)
 {
-    cpool_t *pool = create(kinds[_i], COUNT);
-    size_t page = growth_page_size();
+    cpool_t *pool = growth_pool(SLOT_SIZE, kinds[_i], COUNT, 0);
+    size_t page = support_page_size();
     uint64_t random = 1;
     struct hold hold;
 
@@ -84,7 +76,7 @@ END_TEST
 
 START_TEST(trim_of_unused_pool_gives_nothing)
 {
-    cpool_t *pool = create(kinds[_i], COUNT);
+    cpool_t *pool = growth_pool(SLOT_SIZE, kinds[_i], COUNT, 0);
 
     REQUIRE_EQUAL(cpool_trim(pool), 0);
     support_require_live(pool, 0);
@@ -101,7 +93,7 @@ END_TEST
 /* Slots that are live keep every byte, and so do free ones on their pages. */
 START_TEST(trim_leaves_live_slots_alone)
 {
-    cpool_t *pool = create(kinds[_i], COUNT);
+    cpool_t *pool = growth_pool(SLOT_SIZE, kinds[_i], COUNT, 0);
     size_t live = COUNT / 100;
     uint64_t random = 7;
     struct hold hold;
@@ -117,8 +109,7 @@ START_TEST(trim_leaves_live_slots_alone)
     REQUIRE_EQUAL(resident(pool), before - bytes);
     hold_verify(&hold);
     for (size_t i = 0; i < live; i++)
-        REQUIRE(growth_resident((char *)((uintptr_t)hold.slots[i] & ~(growth_page_size() - 1)),
-                                growth_page_size()) != 0);
+        REQUIRE(support_resident_inside(support_page_of(hold.slots[i]), support_page_size()) != 0);
     support_require_live(pool, live);
     require_in_order(pool, &hold, COUNT - live - 200);
     hold_free_all(&hold);
@@ -151,7 +142,9 @@ static void require_order_only(cpool_t *pool)
 
 START_TEST(trim_of_checked_pool_makes_order)
 {
-    require_order_only(create(CPOOL_CHECKED | (_i == 0 ? 0u : CPOOL_EXACT), COUNT));
+    unsigned flags = CPOOL_CHECKED | (_i == 0 ? 0u : CPOOL_EXACT);
+
+    require_order_only(growth_pool(SLOT_SIZE, flags, COUNT, 0));
 }
 END_TEST
 
@@ -180,7 +173,7 @@ static void fill_cache(void *argument)
 
 START_TEST(trim_with_slots_in_other_caches_loses_none)
 {
-    cpool_t *pool = create(kinds[_i], COUNT);
+    cpool_t *pool = growth_pool(SLOT_SIZE, kinds[_i], COUNT, 0);
     struct worker *worker = worker_start();
     struct hold theirs;
     struct hold hold;
@@ -236,7 +229,7 @@ static void *use(void *argument)
 
 START_TEST(trim_while_threads_allocate_disturbs_none)
 {
-    cpool_t *pool = create(kinds[_i], 2 * THREADS * SHARE);
+    cpool_t *pool = growth_pool(SLOT_SIZE, kinds[_i], 2 * THREADS * SHARE, 0);
     struct user users[THREADS];
     pthread_t threads[THREADS];
     _Atomic bool over = false;
@@ -255,7 +248,7 @@ START_TEST(trim_while_threads_allocate_disturbs_none)
     support_require_live(pool, 0);
     cpool_trim(pool);
     /* The page on which slots that were never taken begin may stay. */
-    REQUIRE(resident(pool) <= growth_page_size());
+    REQUIRE(resident(pool) <= support_page_size());
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
@@ -268,7 +261,8 @@ END_TEST
 /* Light work after a peak; its frees give the memory of the peak back. */
 START_TEST(auto_trim_gives_back_after_a_peak)
 {
-    cpool_t *pool = create(CPOOL_AUTO_TRIM | (_i == 0 ? 0u : CPOOL_EXACT), 5 * COUNT);
+    unsigned flags = CPOOL_AUTO_TRIM | (_i == 0 ? 0u : CPOOL_EXACT);
+    cpool_t *pool = growth_pool(SLOT_SIZE, flags, 5 * COUNT, 0);
     struct hold hold;
     struct hold peak;
     size_t most;
@@ -298,7 +292,7 @@ END_TEST
 /* What is needed again and again stays. */
 START_TEST(auto_trim_leaves_what_is_needed)
 {
-    cpool_t *pool = create(CPOOL_AUTO_TRIM, COUNT);
+    cpool_t *pool = growth_pool(SLOT_SIZE, CPOOL_AUTO_TRIM, COUNT, 0);
     size_t bytes;
     struct hold hold;
 

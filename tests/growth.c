@@ -9,15 +9,35 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #if defined(__linux__)
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #endif
+
+/*
+ * ---- Pools ---------------------------------------------------------------
+ */
+
+const unsigned growth_kinds[GROWTH_KINDS] = {
+    0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_CHECKED | CPOOL_EXACT, CPOOL_AUTO_TRIM,
+};
+
+cpool_t *growth_pool(size_t slot_size, unsigned flags, size_t capacity, size_t max_capacity)
+{
+    cpool_config_t config = support_config(slot_size, capacity);
+
+    config.flags = flags;
+    config.max_capacity = max_capacity;
+    return support_create(&config);
+}
+
+void growth_require_capacity(const cpool_t *pool, size_t capacity)
+{
+    REQUIRE_EQUAL(support_stats(pool).capacity, capacity);
+}
 
 /*
  * ---- Workers -------------------------------------------------------------
@@ -182,33 +202,6 @@ void hold_free_one(struct hold *hold, size_t i)
     hold->slots[i] = hold->slots[hold->count - 1];
     hold->slots[hold->count - 1] = slot;
     hold_free(hold, 1);
-}
-
-/*
- * ---- Memory --------------------------------------------------------------
- */
-
-size_t growth_page_size(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-size_t growth_resident(const void *address, size_t size)
-{
-    size_t page = growth_page_size();
-    uintptr_t first = ((uintptr_t)address + page - 1) / page * page;
-    uintptr_t end = ((uintptr_t)address + size) / page * page;
-    size_t resident = 0;
-    unsigned char *states;
-
-    if (end <= first)
-        return 0;
-    states = support_calloc((end - first) / page, 1);
-    REQUIRE_EQUAL(mincore((void *)first, end - first, (void *)states), 0);
-    for (size_t i = 0; i < (end - first) / page; i++)
-        resident += (states[i] & 1) != 0 ? page : 0;
-    free(states);
-    return resident;
 }
 
 /*

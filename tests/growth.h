@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * growth.h - what the tests of recall, growth, trimming and waiting share:
- * threads that work on command and sleep in between, slots held with a stamp in
- * every byte, what is resident of a range, and filters of system calls.
+ * growth.h - what the tests of recall, growth, trimming and waiting share: pools
+ * of every kind, threads that work on command and sleep in between, slots held
+ * with a stamp in every byte, and filters of system calls.
  *
  * Includes support.h.
  */
@@ -10,6 +10,18 @@
 #define CPOOL_TESTS_GROWTH_H
 
 #include "support.h"
+
+/*
+ * ---- Pools ---------------------------------------------------------------
+ */
+
+/* The flags that make a difference here, of one pool each. */
+enum { GROWTH_KINDS = 6 };
+extern const unsigned growth_kinds[GROWTH_KINDS];
+
+cpool_t *growth_pool(size_t slot_size, unsigned flags, size_t capacity, size_t max_capacity);
+
+void growth_require_capacity(const cpool_t *pool, size_t capacity);
 
 /*
  * ---- Workers -------------------------------------------------------------
@@ -68,15 +80,6 @@ void hold_free_all(struct hold *hold);
 
 /* Frees the i-th, and puts the last one in its place. */
 void hold_free_one(struct hold *hold, size_t i);
-
-/*
- * ---- Memory --------------------------------------------------------------
- */
-
-size_t growth_page_size(void);
-
-/* Bytes of the whole pages inside this range that are resident. */
-size_t growth_resident(const void *address, size_t size);
 
 /*
  * ---- Filters of system calls ---------------------------------------------

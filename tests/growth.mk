@@ -5,16 +5,23 @@
 # The public interface.
 tests_growth_public = \
 	tests/check_grow \
+	tests/check_help \
+	tests/check_huge \
 	tests/check_quiet \
 	tests/check_reserve \
-	tests/check_trim
+	tests/check_resize \
+	tests/check_trim \
+	tests/check_wait
 
 # With a look inside: which barrier was chosen, and refusals of the system at
 # every call in turn.
 tests_growth_modules = \
+	tests/check_barrier \
 	tests/check_faults \
 	tests/check_recall \
-	tests/check_wait
+	tests/check_recall_contest \
+	tests/check_recall_stopped \
+	tests/check_wait_crowd
 
 if HAVE_CHECK
 check_PROGRAMS += $(tests_growth_public) $(tests_growth_modules)
@@ -23,15 +30,30 @@ TESTS += $(tests_growth_public) $(tests_growth_modules)
 check_LTLIBRARIES += tests/libgrowth.la
 endif
 
-tests_libgrowth_la_SOURCES = tests/growth.c tests/growth.h
+tests_libgrowth_la_SOURCES = tests/growth.c tests/growth.h tests/waiter.c tests/waiter.h
 tests_libgrowth_la_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 
 tests_ldadd_growth_public = tests/libgrowth.la $(tests_ldadd_public)
 tests_ldadd_growth_module = tests/libgrowth.la $(tests_ldadd_module)
 
+# What calls the modules is compiled for each program that wants it.
+tests_crew = tests/crew.c tests/crew.h
+
+tests_check_barrier_SOURCES = tests/check_barrier.c
+tests_check_barrier_CPPFLAGS = $(tests_cppflags_module)
+tests_check_barrier_LDADD = $(tests_ldadd_growth_module)
+
+tests_check_huge_SOURCES = tests/check_huge.c
+tests_check_huge_CPPFLAGS = $(tests_cppflags)
+tests_check_huge_LDADD = $(tests_ldadd_growth_public)
+
 tests_check_grow_SOURCES = tests/check_grow.c
 tests_check_grow_CPPFLAGS = $(tests_cppflags)
 tests_check_grow_LDADD = $(tests_ldadd_growth_public)
+
+tests_check_help_SOURCES = tests/check_help.c
+tests_check_help_CPPFLAGS = $(tests_cppflags)
+tests_check_help_LDADD = $(tests_ldadd_growth_public)
 
 tests_check_quiet_SOURCES = tests/check_quiet.c
 tests_check_quiet_CPPFLAGS = $(tests_cppflags)
@@ -41,18 +63,34 @@ tests_check_reserve_SOURCES = tests/check_reserve.c
 tests_check_reserve_CPPFLAGS = $(tests_cppflags)
 tests_check_reserve_LDADD = $(tests_ldadd_growth_public)
 
+tests_check_resize_SOURCES = tests/check_resize.c
+tests_check_resize_CPPFLAGS = $(tests_cppflags)
+tests_check_resize_LDADD = $(tests_ldadd_growth_public)
+
 tests_check_trim_SOURCES = tests/check_trim.c
 tests_check_trim_CPPFLAGS = $(tests_cppflags)
 tests_check_trim_LDADD = $(tests_ldadd_growth_public)
+
+tests_check_wait_SOURCES = tests/check_wait.c
+tests_check_wait_CPPFLAGS = $(tests_cppflags)
+tests_check_wait_LDADD = $(tests_ldadd_growth_public)
 
 tests_check_faults_SOURCES = tests/check_faults.c
 tests_check_faults_CPPFLAGS = $(tests_cppflags_module)
 tests_check_faults_LDADD = $(tests_ldadd_growth_module)
 
-tests_check_recall_SOURCES = tests/check_recall.c
+tests_check_recall_SOURCES = tests/check_recall.c $(tests_crew)
 tests_check_recall_CPPFLAGS = $(tests_cppflags_module)
 tests_check_recall_LDADD = $(tests_ldadd_growth_module)
 
-tests_check_wait_SOURCES = tests/check_wait.c
-tests_check_wait_CPPFLAGS = $(tests_cppflags_module)
-tests_check_wait_LDADD = $(tests_ldadd_growth_module)
+tests_check_recall_contest_SOURCES = tests/check_recall_contest.c $(tests_crew)
+tests_check_recall_contest_CPPFLAGS = $(tests_cppflags_module)
+tests_check_recall_contest_LDADD = $(tests_ldadd_growth_module)
+
+tests_check_recall_stopped_SOURCES = tests/check_recall_stopped.c $(tests_crew)
+tests_check_recall_stopped_CPPFLAGS = $(tests_cppflags_module)
+tests_check_recall_stopped_LDADD = $(tests_ldadd_growth_module)
+
+tests_check_wait_crowd_SOURCES = tests/check_wait_crowd.c $(tests_crew)
+tests_check_wait_crowd_CPPFLAGS = $(tests_cppflags_module)
+tests_check_wait_crowd_LDADD = $(tests_ldadd_growth_module)

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,7 +97,8 @@ void *support_lines(size_t size)
     static struct piece *pieces;
     struct piece *piece = NULL;
 
-    REQUIRE_EQUAL(posix_memalign((void **)&piece, _Alignof(struct piece), sizeof(*piece) + size), 0);
+    REQUIRE_EQUAL(posix_memalign((void **)&piece, _Alignof(struct piece), sizeof(*piece) + size),
+                  0);
     piece->next = pieces;
     pieces = piece;
     return memset(piece + 1, 0, size);
@@ -270,7 +272,7 @@ size_t support_address_space(void)
 
     if (!read_start("/proc/self/statm", text, sizeof(text)))
         return 0;
-    return (size_t)strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+    return (size_t)strtoull(text, NULL, 10) * support_page_size();
 }
 
 /* Counted page by page, because the figure in statm lags behind; without pages
@@ -285,6 +287,34 @@ size_t support_resident(void)
     line = strstr(text, "\nAnonymous:");
     REQUIRE(line != NULL);
     return (size_t)strtoull(line + strlen("\nAnonymous:"), NULL, 10) * 1024;
+}
+
+size_t support_page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void *support_page_of(const void *address)
+{
+    return (void *)((uintptr_t)address & ~(uintptr_t)(support_page_size() - 1));
+}
+
+size_t support_resident_inside(const void *address, size_t size)
+{
+    size_t page = support_page_size();
+    uintptr_t first = ((uintptr_t)address + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)address + size) / page * page;
+    size_t resident = 0;
+    unsigned char *states;
+
+    if (end <= first)
+        return 0;
+    states = support_calloc((end - first) / page, 1);
+    REQUIRE_EQUAL(mincore((void *)first, end - first, (void *)states), 0);
+    for (size_t i = 0; i < (end - first) / page; i++)
+        resident += (states[i] & 1) != 0 ? page : 0;
+    free(states);
+    return resident;
 }
 
 size_t support_open_files(void)

@@ -228,6 +228,14 @@ size_t support_address_space(void);
 size_t support_resident(void);
 size_t support_open_files(void);
 
+size_t support_page_size(void);
+
+/* Where the page begins on which this address lies. */
+void *support_page_of(const void *address);
+
+/* Bytes of the whole pages inside this range that are resident. */
+size_t support_resident_inside(const void *address, size_t size);
+
 /* Puts a limit on the address space this much above what is in use now. */
 void support_limit_address_space(size_t more);
 

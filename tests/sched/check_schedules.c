@@ -2,16 +2,17 @@
 /*
  * check_schedules.c - explores schedules of the library's lock-free code.
  *
- *   check_schedules [--random N] [--seed S] [--scenario NAME]
+ *   check_schedules [--random N] [--seed S] [--preemptions P] [--scenario NAME]
  *                   [--decisions LIST] [--trace]
  *
- * Each scenario is run exhaustively up to its bound, then N times in all, over
- * all scenarios, at random, from seed S on.  A failure prints the arguments that
+ * Each scenario is run exhaustively up to its bound, or P, then N times in all,
+ * over all scenarios, at random, from seed S on.  A failure prints the arguments that
  * repeat it: a scenario with a seed or with a list of decisions is run once.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cpool.h>
 
@@ -21,16 +22,18 @@
 
 static const struct scenario scenarios[] = {
     {"stack", &stack_kind, .bound = 3, .capacity = 3, .programs = {"ou", "oouu"}},
-    {"stack-three", &stack_kind, .bound = 1, .capacity = 3, .programs = {"ou", "oouu", "ouou"}},
+    {"stack-three", &stack_kind, .bound = 2, .capacity = 3, .programs = {"ou", "oouu", "ouou"}},
     {"exchange", &pool_kind, .bound = 2, .capacity = 6, .rounds = 1, .programs = {"aaf", "aaf"}},
     {"handoff", &pool_kind, .bound = 2, .capacity = 8, .rounds = 2,
      .programs = {"aapapap", "gfgfgf"}},
     {"recall", &pool_kind, .bound = 1, .capacity = 6, .rounds = 1,
-     .programs = {"aaaaffff", "aaaa"}},
-    {"exact", &pool_kind, .bound = 1, .capacity = 5, .rounds = 2, .flags = CPOOL_EXACT,
+     .programs = {"aaaaffffs", "aaaaaa"}},
+    {"exact", &pool_kind, .bound = 2, .capacity = 5, .rounds = 2, .flags = CPOOL_EXACT,
      .programs = {"aaff", "aaaa"}},
+    {"asleep", &pool_kind, .bound = 1, .capacity = 5, .rounds = 2, .flags = CPOOL_EXACT,
+     .programs = {"aaffs", "aaaaaa"}},
     {"slack", &pool_kind, .bound = 1, .capacity = 5, .rounds = 2, .thread_caches = 4,
-     .own_memory = true, .programs = {"aaff", "aaaa"}},
+     .own_memory = true, .programs = {"aaffs", "aaaaaa"}},
     {"uncached", &pool_kind, .bound = 2, .capacity = 6, .rounds = 2, .thread_caches = 1,
      .programs = {"AAF", "AFA"}},
     {"mixed", &pool_kind, .bound = 1, .capacity = 9, .rounds = 2, .thread_caches = 2,
@@ -90,14 +93,18 @@ static unsigned long explore(const struct scenario *scenario)
     return runs;
 }
 
-static void check(const struct scenario *scenario, unsigned long random_runs, uint64_t seed)
+/* Returns how many schedules it went through. */
+static unsigned long check(const struct scenario *scenario, unsigned bound,
+                           unsigned long random_runs, uint64_t seed)
 {
+    unsigned long runs;
     unsigned long i;
 
     printf("%-12s", scenario->name);
     fflush(stdout);
-    explorer_exhaustive(scenario->name, scenario->bound);
-    printf("%8lu schedules with up to %u preemptions,", explore(scenario), scenario->bound);
+    explorer_exhaustive(scenario->name, bound);
+    runs = explore(scenario);
+    printf("%8lu schedules with up to %u preemptions,", runs, bound);
     fflush(stdout);
     explorer_random(scenario->name, seed);
     for (i = 0; i < random_runs; i++) {
@@ -106,6 +113,7 @@ static void check(const struct scenario *scenario, unsigned long random_runs, ui
     }
     printf("%8lu at random\n", random_runs);
     fflush(stdout);
+    return runs + random_runs;
 }
 
 static const struct scenario *find(const char *name)
@@ -121,14 +129,14 @@ static const struct scenario *find(const char *name)
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: check_schedules [--random N] [--seed S] [--scenario NAME]\n"
-                    "                       [--decisions LIST] [--trace]\n");
+    fprintf(stderr, "usage: check_schedules [--random N] [--seed S] [--preemptions P]\n"
+                    "                       [--scenario NAME] [--decisions LIST] [--trace]\n");
     exit(2);
 }
 
 struct arguments {
     unsigned long random_runs;
-    const char *scenario, *seed, *decisions;
+    const char *scenario, *seed, *decisions, *preemptions;
     bool trace;
 };
 
@@ -145,6 +153,8 @@ static void parse(struct arguments *arguments, char **words)
             arguments->seed = *++words;
         else if (strcmp(*words, "--scenario") == 0)
             arguments->scenario = *++words;
+        else if (strcmp(*words, "--preemptions") == 0)
+            arguments->preemptions = *++words;
         else if (strcmp(*words, "--decisions") == 0)
             arguments->decisions = *++words;
         else
@@ -152,11 +162,31 @@ static void parse(struct arguments *arguments, char **words)
     }
 }
 
+/* All scenarios, or the one that was named. */
+static void check_all(const struct arguments *arguments, uint64_t seed)
+{
+    const struct scenario *only = arguments->scenario == NULL ? NULL : find(arguments->scenario);
+    unsigned long share = arguments->random_runs / SCENARIOS;
+    unsigned long rest = arguments->random_runs % SCENARIOS;
+    unsigned long runs = 0;
+    time_t start = time(NULL);
+    size_t i;
+
+    for (i = 0; i < SCENARIOS; i++) {
+        unsigned bound = arguments->preemptions == NULL
+                             ? scenarios[i].bound
+                             : (unsigned)strtoul(arguments->preemptions, NULL, 10);
+
+        if (only == NULL || only == &scenarios[i])
+            runs += check(&scenarios[i], bound, share + (i < rest), seed);
+    }
+    printf("%lu schedules in %ld s\n", runs, (long)(time(NULL) - start));
+}
+
 int main(int count, char **words)
 {
-    struct arguments arguments = {RANDOM_RUNS, NULL, NULL, NULL, false};
+    struct arguments arguments = {RANDOM_RUNS, NULL, NULL, NULL, NULL, false};
     uint64_t seed;
-    size_t i;
 
     (void)count;
     parse(&arguments, words + 1);
@@ -172,9 +202,7 @@ int main(int count, char **words)
         explorer_random(arguments.scenario, seed);
         run_once(find(arguments.scenario));
     } else {
-        for (i = 0; i < SCENARIOS; i++)
-            if (arguments.scenario == NULL || find(arguments.scenario) == &scenarios[i])
-                check(&scenarios[i], arguments.random_runs / SCENARIOS, seed);
+        check_all(&arguments, seed);
     }
     return 0;
 }

@@ -3,7 +3,7 @@
 # planted.sh - shows that the schedule explorer finds planted bugs, and that what
 # it prints repeats them.
 #
-# The bugs are mutants of tests/model/mutants.txt.  Each is planted in a copy of
+# The bugs are mutants of tests/model/mutants.txt and of tests/linear's.  Each is planted in a copy of
 # the library, compiled with the explorer, and looked for; then the run that
 # failed is repeated alone, and must fail in the same way.
 #
@@ -11,6 +11,7 @@
 
 top=${srcdir:-.}
 sched=$top/tests/sched
+linear=$top/tests/linear
 # A bug, and the scenario that finds it soonest.
 bugs='no-tag:stack
 lost-full-magazine:exchange
@@ -19,15 +20,21 @@ claim-by-store:exchange
 steal-by-store:recall
 enter-regardless:exact
 adopt-loaded-blindly:fork
-taking-not-named:fork-roomy'
+taking-not-named:fork-roomy
+loaded-not-taken:asleep
+spares-not-taken:recall
+slack-not-used:slack'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+# It reads the list beside itself.
+cp "$top/tests/model/plant.sh" "$work" || exit 1
+cat "$top/tests/model/mutants.txt" "$linear/mutants.txt" >"$work/mutants.txt" || exit 1
 
 build() {
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread -DCPI_ATOMIC_HEADER='"points.h"' \
-        -I"$work/lib" -I"$sched" -I"$top/include" -Iinclude \
-        "$sched"/*.c "$work"/lib/*.c -o "$work/explore"
+        -I"$work/lib" -I"$sched" -I"$linear" -I"$top/include" -Iinclude \
+        "$sched"/*.c "$linear/history.c" "$linear/linear.c" "$work"/lib/*.c -o "$work/explore"
 }
 
 # What a run that failed said.
@@ -39,7 +46,7 @@ failed=0
 for pair in $bugs; do
     bug=${pair%:*}
     rm -rf "$work/lib"
-    "$top/tests/model/plant.sh" "$top/lib" "$work/lib" "$bug" && build || exit 1
+    sh "$work/plant.sh" "$top/lib" "$work/lib" "$bug" && build || exit 1
     "$work/explore" --scenario "${pair#*:}" >"$work/first"
     status=$?
     arguments=$(sed -n 's/^repeat with: [^ ]* //p' "$work/first" | head -n 1)

@@ -2,21 +2,10 @@
 /*
  * pool.c - scenarios of a whole pool, and what must hold in each run.
  *
- * A history of allocs and frees is linearizable if each operation can be given
- * one instant between its call and its return so that, in the order of those
- * instants, no slot is handed out that is not free (M. P. Herlihy and J. M.
- * Wing, 1990).  By their theorem of locality each slot can be looked at alone:
- * its allocs and frees must alternate.  They can be made to, exactly when no
- * alloc returns a slot before the free of its former holder was called.  So a
- * slot is taken off its holder's list before the free is called, put on one
- * after the alloc has returned, and must be on none then.
- *
- * An alloc that returns NULL says something of all slots: there was an instant
- * during the call when each of them was held, or out of reach.  Out of reach,
- * by the contract, is what threads inside the library have in their hands, and
- * what other threads have loaded, unless the pool is exact or has slack for it.
- * note_missing adds that up, and each call keeps the largest sum it has lived to
- * see.
+ * Each run's history, with all slots allocated at its end, must be linearizable:
+ * tests/linear decides that, and says what it means.  A slot is also taken off its
+ * holder's list before its free is called, and put on one after an alloc returned
+ * it, and must be on none then: so a run that hands a slot out twice ends there.
  */
 #include "scenario.h"
 
@@ -27,6 +16,7 @@
 #include <unistd.h>
 
 #include "audit.h"
+#include "linear.h"
 
 #define CAPACITY_MAX 64 /* with slack */
 #define MEMORY_MAX (64 * 1024)
@@ -38,9 +28,8 @@
 struct party {
     void *held[CAPACITY_MAX];
     size_t holds;
-    bool used;    /* it has called the library: it may have a magazine loaded */
-    bool inside;  /* it is in the library */
-    size_t worst; /* most slots missing at once during its call */
+    struct operation *inside; /* what it is doing in the library, or NULL */
+    bool awake;               /* it has more to do, and does not sleep */
 };
 
 static struct {
@@ -51,6 +40,8 @@ static struct {
     struct party party[EXPLORER_THREADS_MAX + 1];
 } the;
 
+static struct history history;
+
 static _Alignas(64) char memory[MEMORY_MAX];
 
 static void pool_open(const struct scenario *scenario)
@@ -59,9 +50,12 @@ static void pool_open(const struct scenario *scenario)
     size_t i;
 
     memset(&the, 0, sizeof the);
+    history.count = 0;
     the.scenario = scenario;
     for (i = 0; i < CAPACITY_MAX; i++)
         the.holder[i] = NOBODY;
+    for (i = 0; i < EXPLORER_THREADS_MAX; i++)
+        the.party[i].awake = scenario->programs[i] != NULL;
     config.slot_size = 8;
     config.capacity = scenario->capacity;
     config.magazine_rounds = scenario->rounds;
@@ -102,68 +96,69 @@ static void *drop_oldest(unsigned holder)
     return slot;
 }
 
-/* --- How many are out of reach --- */
+/* --- The history --- */
 
-/* In the hands of a thread inside can be what it has loaded, a spare, a magazine
- * on its way, and the slot that it takes or frees. */
-static size_t out_of_reach(const struct party *party)
+/* What a thread can keep out of others' reach: nothing in a pool that is exact or
+ * has slack for it, else what it has loaded. */
+static size_t loaded_out_of_reach(void)
 {
     bool all_in_reach = the.scenario->own_memory || (the.scenario->flags & CPOOL_EXACT) != 0;
 
-    if (party->inside)
-        return 3 * the.scenario->rounds + 1;
-    return party->used && !all_in_reach ? the.scenario->rounds : 0;
+    return all_in_reach ? 0 : the.scenario->rounds;
 }
 
-static void note_missing(void)
+/* In the hands of a thread inside can be what it has loaded, a spare and a magazine
+ * on its way. */
+static void check_history(void)
 {
-    unsigned t, other;
+    struct linear_specification specification;
 
-    for (t = 0; t < EXPLORER_THREADS_MAX; t++) {
-        size_t missing = the.held;
-
-        for (other = 0; other < EXPLORER_THREADS_MAX; other++)
-            if (other != t)
-                missing += out_of_reach(&the.party[other]);
-        if (missing > the.party[t].worst)
-            the.party[t].worst = missing;
-    }
+    specification.capacity = the.scenario->capacity;
+    specification.slots = cpool_index_limit(the.pool);
+    specification.inside = 3 * the.scenario->rounds;
+    specification.outside = loaded_out_of_reach();
+    if (linear_check(&specification, &history) == NULL)
+        return;
+    history_print(&history, stdout);
+    explorer_fail("the history is not linearizable");
 }
 
-static void enter(unsigned thread)
+static struct operation *enter(unsigned thread, enum history_kind kind, const char *name,
+                               size_t wanted)
 {
-    the.party[thread].used = true;
-    the.party[thread].inside = true;
-    the.party[thread].worst = 0;
-    note_missing();
+    struct operation *operation = history_begin(&history, thread, kind, name, wanted);
+
+    the.party[thread].inside = operation;
+    return operation;
 }
 
 static void leave(unsigned thread)
 {
-    the.party[thread].inside = false;
-    note_missing();
-}
-
-static void check_dry(unsigned thread, size_t wanted)
-{
-    note_missing();
-    if (the.party[thread].worst + wanted <= the.scenario->capacity)
-        explorer_fail("an alloc failed while slots were free within reach");
+    history_end(the.party[thread].inside);
+    the.party[thread].inside = NULL;
 }
 
 /* --- Operations --- */
 
-static void alloc(unsigned thread, void *(*function)(cpool_t *))
+static void add(struct operation *operation, const void *slot)
 {
-    void *slot;
+    history_add(operation, cpool_index(the.pool, slot));
+}
 
-    enter(thread);
-    slot = function(the.pool);
-    if (slot == NULL)
-        check_dry(thread, 1);
-    else
+static bool alloc(unsigned thread, void *(*function)(cpool_t *))
+{
+    bool cached = function != cpool_depot_alloc;
+    struct operation *operation =
+        enter(thread, HISTORY_TAKE, cached ? "alloc" : "depot_alloc", 1);
+    void *slot = function(the.pool);
+
+    operation->beside = cached ? 0 : loaded_out_of_reach();
+    if (slot != NULL) {
         take(thread, slot);
+        add(operation, slot);
+    }
     leave(thread);
+    return slot != NULL;
 }
 
 static void free_oldest(unsigned thread, void (*function)(cpool_t *, void *))
@@ -173,42 +168,64 @@ static void free_oldest(unsigned thread, void (*function)(cpool_t *, void *))
     if (the.party[thread].holds == 0)
         return;
     slot = drop_oldest(thread);
-    enter(thread);
+    add(enter(thread, HISTORY_GIVE, "free", 0), slot);
     function(the.pool, slot);
     leave(thread);
 }
 
 static void alloc_bulk(unsigned thread)
 {
+    struct operation *operation = enter(thread, HISTORY_TAKE, "alloc_bulk", 3);
     void *slots[3];
-    size_t got, i;
+    size_t got = cpool_alloc_bulk(the.pool, slots, 3);
+    size_t i;
 
-    enter(thread);
-    got = cpool_alloc_bulk(the.pool, slots, 3);
-    if (got < 3)
-        check_dry(thread, 1 + got);
-    for (i = 0; i < got; i++)
+    for (i = 0; i < got; i++) {
         take(thread, slots[i]);
+        add(operation, slots[i]);
+    }
     leave(thread);
 }
 
 static void free_bulk(unsigned thread)
 {
+    struct operation *operation;
     void *slots[CAPACITY_MAX];
     size_t n = 0;
+    size_t i;
 
     while (the.party[thread].holds > 0)
         slots[n++] = drop_oldest(thread);
-    enter(thread);
+    operation = enter(thread, HISTORY_GIVE, "free_bulk", 0);
+    for (i = 0; i < n; i++)
+        add(operation, slots[i]);
     cpool_free_bulk(the.pool, slots, n);
     leave(thread);
 }
 
 static void flush(unsigned thread)
 {
-    enter(thread);
+    enter(thread, HISTORY_OTHER, "flush", 0);
     cpool_flush(the.pool);
     leave(thread);
+}
+
+static bool is_awake_beside(unsigned thread)
+{
+    unsigned t;
+
+    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
+        if (t != thread && the.party[t].awake)
+            return true;
+    return false;
+}
+
+static void sleep_while_others_work(unsigned thread)
+{
+    the.party[thread].awake = false;
+    while (is_awake_beside(thread))
+        explorer_yield();
+    the.party[thread].awake = true;
 }
 
 static void move(unsigned from, unsigned to)
@@ -219,7 +236,7 @@ static void move(unsigned from, unsigned to)
 
 /* --- Audits --- */
 
-/* Allocates until the pool is dry, for `holder`; returns how many. */
+/* Allocates until the pool is dry, past the history; returns how many. */
 static size_t drain(unsigned holder)
 {
     size_t n = 0;
@@ -254,7 +271,7 @@ static void audit_child(unsigned thread)
     unsigned t;
 
     for (t = 0; t < EXPLORER_THREADS_MAX; t++)
-        vanished += t != thread && the.party[t].inside;
+        vanished += t != thread && the.party[t].inside != NULL;
     check_magazines(the.scenario->never_dry ? 0 : vanished);
     drain(thread);
     if (the.held + vanished * lost_by_each < the.scenario->capacity)
@@ -294,6 +311,7 @@ static void pool_step(unsigned thread, char operation)
     case 'b': alloc_bulk(thread); break;
     case 'B': free_bulk(thread); break;
     case 'l': flush(thread); break;
+    case 's': sleep_while_others_work(thread); break;
     case 'p': move(thread, MAILBOX); break;
     case 'g': move(MAILBOX, thread); break;
     case 'k': fork_child(thread); break;
@@ -304,14 +322,22 @@ static void pool_step(unsigned thread, char operation)
 /* The thread's end gives its cache back, which is inside the library. */
 static void pool_end(unsigned thread)
 {
-    enter(thread);
+    enter(thread, HISTORY_OTHER, "thread exit", 0);
+    the.party[thread].awake = false;
 }
 
 static void pool_close(void)
 {
+    unsigned t;
+
+    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
+        if (the.party[t].inside != NULL)
+            leave(t);
     check_magazines(0);
-    drain(MAILBOX);
+    while (alloc(MAILBOX, cpool_alloc))
+        ;
     check_magazines(0);
+    check_history();
     if (the.held < the.scenario->capacity)
         explorer_fail("slots were lost");
     if (the.held > the.scenario->capacity && !the.scenario->own_memory)

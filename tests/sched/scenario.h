@@ -51,6 +51,8 @@ extern const struct kind stack_kind;
  *   f F   free the slot that has been held longest, through the cache, without
  *   b B   allocate three slots at once; free all that are held at once
  *   l     flush the cache
+ *   s     sleep, outside the library, until all others sleep or have come to their
+ *         end: what they find then is up to what this thread has cached
  *   p g   put the slot held longest into the mailbox; get one out of it
  *   k     fork; the child audits what it finds
  */

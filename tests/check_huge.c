@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_huge.c - pools whose slots lie in huge pages, where there are any.
+ *
+ * Includes growth.h and the system's.
+ */
+#include "growth.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB ((size_t)1024 * 1024)
+
+enum { SLOT_SIZE = 4096 };
+
+/* Bytes of the mappings that overlap the range and lie in huge pages; 0 also
+ * where the system does not tell. */
+static size_t huge_bytes(const void *start, size_t size)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    bool inside = false;
+    size_t bytes = 0;
+    char line[256];
+
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        uintptr_t from, to;
+        size_t kilobytes;
+
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
+            inside = from < (uintptr_t)start + size && to > (uintptr_t)start;
+        else if (inside && sscanf(line, "AnonHugePages: %zu kB", &kilobytes) == 1)
+            bytes += kilobytes * 1024;
+    }
+    if (file != NULL)
+        fclose(file);
+    return bytes;
+}
+
+/* Whether a program that asks for huge pages gets them here at this moment: it
+ * may be switched off, or memory too fragmented. */
+static bool system_makes_huge_pages(void)
+{
+    char line[128] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+
+    if (file == NULL)
+        return false;
+    if (fgets(line, sizeof line, file) == NULL)
+        line[0] = '\0';
+    fclose(file);
+    return strstr(line, "[never]") == NULL && line[0] != '\0';
+}
+
+static cpool_t *create(size_t capacity, unsigned flags)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, capacity);
+
+    config.flags = flags;
+    return support_create(&config);
+}
+
+START_TEST(slots_lie_in_huge_pages)
+{
+    size_t capacity = 64 * MIB / SLOT_SIZE;
+    cpool_t *pool = create(capacity, CPOOL_HUGE_PAGES);
+    cpool_t *plain = create(capacity, 0);
+    void **slots = support_calloc(capacity, sizeof *slots);
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity), capacity);
+    for (size_t i = 0; i < capacity; i++)
+        memset(slots[i], 1, SLOT_SIZE);
+    /* No sanitizer's shadow, and no other mapping, is between the slots. */
+    if (system_makes_huge_pages())
+        REQUIRE(huge_bytes(cpool_at(pool, 0), capacity * SLOT_SIZE) >= 32 * MIB);
+    REQUIRE_EQUAL(huge_bytes(cpool_at(plain, 0), 1), 0);
+    cpool_free_bulk(pool, slots, capacity);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+    support_destroy_empty(plain);
+    free(slots);
+}
+END_TEST
+
+START_TEST(trim_gives_whole_huge_pages_back)
+{
+    size_t capacity = 16 * MIB / SLOT_SIZE;
+    cpool_t *pool = create(capacity, CPOOL_HUGE_PAGES);
+    void **slots = support_calloc(capacity, sizeof *slots);
+    size_t back;
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity), capacity);
+    for (size_t i = 0; i < capacity; i++)
+        memset(slots[i], 1, SLOT_SIZE);
+    cpool_free_bulk(pool, slots, capacity);
+    back = cpool_trim(pool);
+    REQUIRE(back >= 12 * MIB && back <= 16 * MIB);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity), capacity);
+    for (size_t i = 0; i < capacity; i++)
+        memset(slots[i], 2, SLOT_SIZE);
+    cpool_free_bulk(pool, slots, capacity);
+    support_destroy_empty(pool);
+    free(slots);
+}
+END_TEST
+
+START_TEST(every_kind_serves)
+{
+    size_t capacity = 3000;
+    cpool_t *pool = create(capacity, growth_kinds[_i] | CPOOL_HUGE_PAGES);
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, capacity), capacity);
+    hold_verify(&hold);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(callers_memory_ignores_it)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, 100);
+    cpool_t *pool;
+
+    config.flags = CPOOL_HUGE_PAGES;
+    config.memory_size = cpool_memory_required(&config);
+    config.flags = 0;
+    REQUIRE_EQUAL(config.memory_size, cpool_memory_required(&config));
+    config.flags = CPOOL_HUGE_PAGES;
+    config.memory = support_lines(config.memory_size);
+    pool = support_create(&config);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(slots_lie_in_huge_pages),
+        ONCE(trim_gives_whole_huge_pages_back),
+        TIMES(every_kind_serves, GROWTH_KINDS),
+        ONCE(callers_memory_ignores_it),
+    };
+
+    return SUPPORT_RUN("huge", tests);
+}

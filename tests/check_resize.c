@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_resize.c - pools that are grown and shrunk while other threads allocate
+ * and free, by one thread and by many: what is added and removed adds up.
+ *
+ * Includes growth.h.
+ */
+#include "growth.h"
+
+#include <stdatomic.h>
+
+enum { SLOT_SIZE = 32, THREADS = 4 };
+
+struct user {
+    cpool_t *pool;
+    size_t most; /* slots at a time */
+    uint64_t random;
+    _Atomic bool *over;
+};
+
+/* Takes and frees at random; every slot taken is this thread's alone. */
+static void *use(void *argument)
+{
+    struct user *user = argument;
+    struct hold hold;
+
+    hold_init(&hold, user->pool);
+    while (!atomic_load_explicit(user->over, memory_order_relaxed)) {
+        hold_take(&hold, support_random(&user->random) % (user->most - hold.count + 1));
+        hold_free(&hold, support_random(&user->random) % (hold.count + 1));
+        if (support_random(&user->random) % 8 == 0)
+            cpool_flush(user->pool);
+    }
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    return NULL;
+}
+
+static void users_start(struct user *users, pthread_t *threads, cpool_t *pool, _Atomic bool *over)
+{
+    for (size_t i = 0; i < THREADS; i++) {
+        const struct user user = { pool, 300, i + 1, over };
+
+        users[i] = user;
+        threads[i] = support_start(use, &users[i]);
+    }
+}
+
+/* The pool cannot grow by itself here, so all that is added and removed is known. */
+START_TEST(grow_and_shrink_while_threads_allocate_add_up)
+{
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1500, 0);
+    struct user users[THREADS];
+    pthread_t threads[THREADS];
+    _Atomic bool over = false;
+    uint64_t random = 99;
+    size_t capacity = 1500;
+
+    users_start(users, threads, pool, &over);
+    for (size_t i = 0; i < SUPPORT_COUNT(2000u, 200u); i++) {
+        size_t n = support_random(&random) % 800;
+
+        if (support_random(&random) % 2 == 0)
+            capacity += cpool_grow(pool, n);
+        else
+            capacity -= cpool_shrink(pool, n);
+        growth_require_capacity(pool, capacity);
+        REQUIRE(capacity >= 1 && capacity <= 1500);
+    }
+    atomic_store_explicit(&over, true, memory_order_relaxed);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    growth_require_capacity(pool, capacity);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(cpool_grow(pool, SIZE_MAX), 1500 - capacity);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 1499);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+struct changer {
+    cpool_t *pool;
+    size_t added;
+    size_t removed;
+    uint64_t random;
+    size_t turns;
+};
+
+static void *change(void *argument)
+{
+    struct changer *changer = argument;
+
+    for (size_t i = 0; i < changer->turns; i++) {
+        size_t n = support_random(&changer->random) % 500;
+
+        if (support_random(&changer->random) % 2 == 0)
+            changer->added += cpool_grow(changer->pool, n);
+        else
+            changer->removed += cpool_shrink(changer->pool, n);
+    }
+    return NULL;
+}
+
+START_TEST(grow_and_shrink_by_many_threads_add_up)
+{
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 3000, 0);
+    struct changer changers[THREADS];
+    pthread_t changing[THREADS];
+    struct user users[THREADS];
+    pthread_t using[THREADS];
+    _Atomic bool over = false;
+    size_t capacity = 3000;
+
+    users_start(users, using, pool, &over);
+    for (size_t i = 0; i < THREADS; i++) {
+        const struct changer changer = { pool, 0, 0, i + 100, SUPPORT_COUNT(500u, 60u) };
+
+        changers[i] = changer;
+        changing[i] = support_start(change, &changers[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        support_join(changing[i]);
+        capacity += changers[i].added;
+        capacity -= changers[i].removed;
+    }
+    atomic_store_explicit(&over, true, memory_order_relaxed);
+    for (int i = 0; i < THREADS; i++)
+        support_join(using[i]);
+    growth_require_capacity(pool, capacity);
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* All threads at once make the pool grow: nothing is handed out twice, and the
+ * limit is kept. */
+START_TEST(growth_under_load_from_all_threads_ends_at_the_maximum)
+{
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 16, THREADS * 300);
+    struct user users[THREADS];
+    pthread_t threads[THREADS];
+    _Atomic bool over = false;
+
+    users_start(users, threads, pool, &over);
+    for (size_t i = 0; i < SUPPORT_COUNT(300u, 30u); i++) {
+        cpool_shrink(pool, SIZE_MAX);
+        REQUIRE(support_stats(pool).capacity <= THREADS * 300);
+    }
+    atomic_store_explicit(&over, true, memory_order_relaxed);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(grow_and_shrink_while_threads_allocate_add_up, GROWTH_KINDS),
+        TIMES(grow_and_shrink_by_many_threads_add_up, GROWTH_KINDS),
+        TIMES(growth_under_load_from_all_threads_ends_at_the_maximum, GROWTH_KINDS),
+    };
+
+    return SUPPORT_RUN("resize", tests);
+}

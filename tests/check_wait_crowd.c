@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_wait_crowd.c - more threads than slots: nobody who waits is forgotten,
+ * whatever else the others do with the pool.
+ *
+ * Includes waiter.h, and crew.h, to test without the kernel's barrier too.
+ */
+#include "crew.h"
+#include "waiter.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+enum { CROWD = 8 };
+
+struct guest {
+    cpool_t *pool;
+    _Atomic size_t *live;
+    size_t capacity;
+    size_t turns;
+    uint64_t random;
+    bool restless;
+};
+
+/* What else a thread may do with the pool while others wait. */
+static void do_something_else(struct guest *guest)
+{
+    switch (support_random(&guest->random) % 16) {
+    case 0:
+        cpool_flush(guest->pool);
+        break;
+    case 1:
+        cpool_trim(guest->pool);
+        break;
+    case 2:
+        cpool_depot_free(guest->pool, cpool_depot_alloc(guest->pool));
+        break;
+    case 3:
+        cpool_free(guest->pool, cpool_alloc(guest->pool));
+        break;
+    case 4:
+        cpool_grow(guest->pool, cpool_shrink(guest->pool, 1));
+        break;
+    default:
+        break;
+    }
+}
+
+static void *wait_for_turn(struct guest *guest)
+{
+    const struct timespec instant = { 0, 20000 };
+    void *slot = NULL;
+
+    if (guest->restless && support_random(&guest->random) % 4 == 0)
+        while ((slot = cpool_alloc_wait(guest->pool, &instant)) == NULL)
+            ;
+    else
+        slot = cpool_alloc_wait(guest->pool, NULL);
+    return slot;
+}
+
+static void *visit(void *argument)
+{
+    struct guest *guest = argument;
+    struct hold hold;
+
+    hold_init(&hold, guest->pool);
+    for (size_t turn = 0; turn < guest->turns; turn++) {
+        void *slot = wait_for_turn(guest);
+
+        REQUIRE(slot != NULL);
+        /* relaxed: raised after the alloc and lowered before the free, so it
+         * never tells too many, and no other data goes with it. */
+        REQUIRE(atomic_fetch_add_explicit(guest->live, 1, memory_order_relaxed) <
+                guest->capacity);
+        hold_add(&hold, slot);
+        if (support_random(&guest->random) % 4 == 0)
+            sched_yield();
+        atomic_fetch_sub_explicit(guest->live, 1, memory_order_relaxed);
+        hold_free_all(&hold);
+        if (guest->restless)
+            do_something_else(guest);
+    }
+    hold_fini(&hold);
+    return NULL;
+}
+
+/* Threads come and go, too: as many rounds, each with new threads. */
+static void crowd(unsigned flags, size_t capacity, size_t turns, bool restless)
+{
+    cpool_t *pool = waiter_pool(flags, capacity);
+    struct guest guests[CROWD];
+    pthread_t threads[CROWD];
+    _Atomic size_t live = 0;
+
+    for (size_t round = 0; round < SUPPORT_COUNT(6u, 2u); round++) {
+        for (size_t i = 0; i < CROWD; i++) {
+            guests[i].pool = pool;
+            guests[i].live = &live;
+            guests[i].capacity = capacity;
+            guests[i].turns = turns;
+            guests[i].random = i + 1 + round * CROWD;
+            guests[i].restless = restless;
+            threads[i] = support_start(visit, &guests[i]);
+        }
+        for (size_t i = 0; i < CROWD; i++)
+            support_join(threads[i]);
+    }
+    REQUIRE_EQUAL(support_stats(pool).capacity, capacity);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+static void crowds(void *argument)
+{
+    unsigned flags = *(const unsigned *)argument;
+    size_t turns = SUPPORT_COUNT(200u, 40u);
+
+    crowd(flags, 1, turns, false);
+    crowd(flags, 3, turns, false);
+    crowd(flags, CROWD - 1, turns, false);
+    crowd(flags, 2, turns, true);
+    crowd(flags, CROWD - 1, turns, true);
+}
+
+/* It ends: that is what is tested. */
+START_TEST(wait_by_more_threads_than_slots_ends_for_all)
+{
+    unsigned flags = _i % 2 == 0 ? 0 : CPOOL_CHECKED;
+
+    if (_i < 2)
+        crowds(&flags);
+    else
+        crew_without_barrier(crowds, &flags);
+}
+END_TEST
+
+/* Slots that return in the caches of threads that end reach those who wait. */
+static void *come_and_go(void *argument)
+{
+    struct guest *guest = argument;
+
+    for (size_t turn = 0; turn < guest->turns; turn++) {
+        struct guest once = *guest;
+
+        once.turns = 1 + turn % 3;
+        once.random = turn + 1;
+        support_in_thread(visit, &once);
+    }
+    return NULL;
+}
+
+START_TEST(wait_while_threads_end_ends)
+{
+    cpool_t *pool = waiter_pool(0, 2);
+    struct guest guests[CROWD];
+    pthread_t threads[CROWD];
+    _Atomic size_t live = 0;
+
+    for (size_t i = 0; i < CROWD; i++) {
+        const struct guest guest = { pool, &live, 2, SUPPORT_COUNT(300u, 40u), i + 1, false };
+
+        guests[i] = guest;
+        threads[i] = support_start(come_and_go, &guests[i]);
+    }
+    for (size_t i = 0; i < CROWD; i++)
+        support_join(threads[i]);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(wait_by_more_threads_than_slots_ends_for_all, 4),
+        ONCE(wait_while_threads_end_ends),
+    };
+
+    return SUPPORT_RUN("wait_crowd", tests);
+}

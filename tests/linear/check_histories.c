@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_histories.c - records histories of real threads on real pools, and decides
+ * of each whether it is linearizable.
+ *
+ *   check_histories [HISTORIES [SEED]]      of each shape
+ *
+ * A history: some threads run a burst of operations each, all at once, on a new
+ * pool that has less than they want together.  Then, while they sleep, with what
+ * they hold and with filled caches, the main thread takes all that there is: so at
+ * the end of the history, when nobody is inside the library, the specification of
+ * linear.h says exactly how many that must be.
+ *
+ * Which orders come about is up to the machine, so a seed does not repeat a
+ * history; a failure prints the history itself.  Orders chosen one by one are those
+ * of tests/sched, whose histories the same checker decides.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "burst.h"
+#include "draw.h"
+#include "linear.h"
+
+#define HISTORIES 400
+#define WORKERS 4
+#define OPERATIONS_MAX 24
+
+struct shape {
+    const char *name;
+    const char *letters;
+    size_t capacity, max_capacity, rounds, thread_caches;
+    unsigned flags;
+    bool memory; /* the pool's is the caller's */
+    size_t caches_each; /* that a worker has, at most */
+};
+
+static const struct shape shapes[] = {
+    {"exact", "aazffl", 6, 0, 1, 0, CPOOL_EXACT, false, 1},
+    {"exact, mixed", "aAbBffFdx", 9, 0, 2, 0, CPOOL_EXACT, false, 1},
+    {"exact, explicit caches", "accfCCx", 8, 0, 1, 0, CPOOL_EXACT, false, 2},
+    {"exact, one slot", "aAffF", 1, 0, 0, 0, CPOOL_EXACT, false, 1},
+    {"exact, in the caller's memory", "aAbffdx", 10, 0, 2, 0, CPOOL_EXACT, true, 1},
+    {"exact, more threads than caches", "aaffbx", 8, 0, 1, 2, CPOOL_EXACT, false, 1},
+    {"waitable", "aawfffx", 3, 0, 1, 0, CPOOL_WAITABLE, false, 1},
+    {"depot alone", "AAFF", 5, 0, 1, 1, 0, false, 1},
+    {"plain, with slack", "aabzffdxl", 8, 0, 2, 16, 0, false, 1},
+    {"plain, explicit caches", "accBfCCd", 9, 0, 2, 16, 0, false, 2},
+    {"plain, default magazines", "aabBAffFdx", 12, 0, 0, 16, 0, false, 1},
+    {"plain, in the caller's memory", "aabAffFx", 16, 0, 2, 0, 0, true, 1},
+    {"growing", "aabffdx", 2, 12, 1, 16, 0, false, 1},
+    {"checked", "aabAffFdx", 8, 0, 2, 16, CPOOL_CHECKED, false, 1},
+};
+
+#define SHAPES (sizeof shapes / sizeof shapes[0])
+
+static struct worker workers[WORKERS + 1]; /* and the main thread */
+static _Atomic(void *) mailbox;
+static unsigned operations; /* in a burst; written between bursts */
+static bool over;           /* likewise */
+static pthread_barrier_t begun, ended;
+
+/* Pairs with itself: orders nothing that the barriers do not, so relaxed.  Awake at
+ * last, the workers wait for each other once more, to begin at the same time. */
+static _Atomic unsigned awake;
+
+static _Noreturn void die(const char *what)
+{
+    fprintf(stderr, "check_histories: %s\n", what);
+    exit(2);
+}
+
+static void *worker_main(void *argument)
+{
+    for (;;) {
+        pthread_barrier_wait(&begun);
+        if (over)
+            return argument;
+        atomic_fetch_add_explicit(&awake, 1, memory_order_relaxed);
+        while (atomic_load_explicit(&awake, memory_order_relaxed) < WORKERS)
+            sched_yield();
+        burst_run(argument, operations);
+        pthread_barrier_wait(&ended);
+    }
+}
+
+/* --- One history --- */
+
+static void *memory_for(cpool_config_t *config)
+{
+    void *memory = NULL;
+
+    config->memory_size = cpool_memory_required(config);
+    if (posix_memalign(&memory, CPOOL_MEMORY_ALIGN, config->memory_size) != 0)
+        die("no memory");
+    return config->memory = memory;
+}
+
+static cpool_t *make_pool(const struct shape *shape, void **memory)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *pool;
+    int code;
+
+    config.slot_size = 16;
+    config.capacity = shape->capacity;
+    config.max_capacity = shape->max_capacity;
+    config.magazine_rounds = shape->rounds;
+    config.thread_caches = shape->thread_caches;
+    config.flags = shape->flags;
+    *memory = shape->memory ? memory_for(&config) : NULL;
+    code = cpool_create(&pool, &config);
+    if (code != 0)
+        die(cpool_strerror(code));
+    return pool;
+}
+
+/* What a pool of this shape promises.  Inside, a thread can have in its hands what
+ * is loaded, one spare, as many as configured rounds allow it, and one magazine on
+ * the way. */
+static struct linear_specification promise(const struct shape *shape, const cpool_t *pool)
+{
+    bool all_in_reach = !shape->memory || (shape->flags & CPOOL_EXACT) != 0;
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    struct linear_specification specification;
+
+    if (cpool_stats(pool, &stats) != 0)
+        die("no figures");
+    specification.capacity = stats.max_capacity;
+    specification.slots = cpool_index_limit(pool);
+    specification.outside = all_in_reach ? 0 : shape->caches_each * stats.magazine_rounds;
+    specification.inside = 3 * stats.magazine_rounds + specification.outside;
+    return specification;
+}
+
+static void record(cpool_t *pool, const struct shape *shape, size_t loaded, uint64_t *generator,
+                   struct history *history)
+{
+    unsigned i;
+
+    operations = 1 + draw(generator, OPERATIONS_MAX);
+    atomic_store_explicit(&awake, 0, memory_order_relaxed);
+    atomic_store_explicit(&mailbox, NULL, memory_order_relaxed);
+    for (i = 0; i <= WORKERS; i++)
+        burst_prepare(&workers[i], pool, shape->letters, loaded,
+                      ((uint64_t)draw(generator, ~0u) << 8) + i);
+    pthread_barrier_wait(&begun);
+    pthread_barrier_wait(&ended);
+    burst_drain(&workers[WORKERS]);
+    history->count = 0;
+    for (i = 0; i <= WORKERS; i++)
+        history_append(history, &workers[i].history);
+}
+
+/* --- All histories --- */
+
+/* What they were like; for a reader.  Excused: see decide(). */
+struct tally {
+    unsigned long operations, overlaps, dry, excused;
+};
+
+static void count(struct tally *tally, const struct history *history)
+{
+    size_t i, j;
+
+    for (i = 0; i < history->count; i++) {
+        const struct operation *one = &history->operations[i];
+
+        tally->operations++;
+        tally->dry += one->kind != HISTORY_GIVE && one->count < one->wanted;
+        for (j = 0; j < history->count; j++) {
+            const struct operation *other = &history->operations[j];
+
+            if (i != j && one->begin < other->end && other->begin < one->end) {
+                tally->overlaps++;
+                break;
+            }
+        }
+    }
+}
+
+static _Noreturn void complain(const struct shape *shape,
+                               const struct linear_specification *specification,
+                               const struct history *history, const struct operation *stuck)
+{
+    printf("FAILED: %s: no order of these operations explains what they returned, with a\n"
+           "capacity of %zu, %zu indices, and %zu (outside: %zu) slots out of reach for each\n"
+           "other thread inside the library; stuck at the return of thread %u's, tick %lu:\n",
+           shape->name, specification->capacity, specification->slots, specification->inside,
+           specification->outside, stuck->thread, stuck->end);
+    history_print(history, stdout);
+    exit(1);
+}
+
+/* Whether the history is right only thanks to what threads inside may have in their
+ * hands. */
+static bool decide(const struct shape *shape, const struct linear_specification *specification,
+                   const struct history *history)
+{
+    struct linear_specification strict = *specification;
+    const struct operation *stuck;
+
+    strict.inside = strict.outside;
+    if (linear_check(&strict, history) == NULL)
+        return false;
+    stuck = linear_check(specification, history);
+    if (stuck != NULL)
+        complain(shape, specification, history, stuck);
+    return true;
+}
+
+static void check(const struct shape *shape, unsigned long histories, uint64_t seed)
+{
+    static struct history history;
+    struct tally tally = {0, 0, 0, 0};
+    unsigned long i;
+
+    for (i = 0; i < histories; i++) {
+        void *memory;
+        cpool_t *pool = make_pool(shape, &memory);
+        struct linear_specification specification = promise(shape, pool);
+
+        record(pool, shape, specification.outside, &seed, &history);
+        tally.excused += decide(shape, &specification, &history);
+        count(&tally, &history);
+        if ((shape->flags & CPOOL_CHECKED) != 0)
+            cpool_reset(pool); /* it would list what is live */
+        cpool_destroy(pool);
+        free(memory);
+    }
+    printf("%-32s %lu histories, %lu operations, %lu overlapping, %lu dry; %lu excused\n",
+           shape->name, histories, tally.operations, tally.overlaps, tally.dry, tally.excused);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long histories = argc > 1 ? strtoul(argv[1], NULL, 10) : HISTORIES;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    pthread_t threads[WORKERS];
+    size_t i;
+
+    if (histories == 0)
+        die("usage: check_histories [HISTORIES [SEED]]");
+    if (pthread_barrier_init(&begun, NULL, WORKERS + 1) != 0 ||
+        pthread_barrier_init(&ended, NULL, WORKERS + 1) != 0)
+        die("no barriers");
+    for (i = 0; i <= WORKERS; i++) {
+        workers[i].number = (unsigned)i;
+        workers[i].mailbox = &mailbox;
+        if (i < WORKERS && pthread_create(&threads[i], NULL, worker_main, &workers[i]) != 0)
+            die("no threads");
+    }
+    for (i = 0; i < SHAPES; i++)
+        check(&shapes[i], histories, seed + i);
+    over = true;
+    pthread_barrier_wait(&begun);
+    for (i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/linear/local.mk - linearizability of recorded histories.
+#
+#   tests/linear/check_checker    the checker itself, on histories right and wrong
+#   tests/linear/check_histories  histories of real threads; the library's sources,
+#                                 compiled once more with pauses in them
+#   tests/linear/planted.sh       shows that they find planted bugs
+#
+# The checker is also part of tests/sched, where it decides each schedule's history.
+
+check_PROGRAMS += tests/linear/check_checker tests/linear/check_histories
+TESTS += tests/linear/check_checker tests/linear/check_histories tests/linear/planted.sh
+
+linear_checker = tests/linear/history.c tests/linear/history.h \
+	tests/linear/linear.c tests/linear/linear.h
+
+tests_linear_check_checker_SOURCES = tests/linear/check_checker.c tests/linear/draw.h \
+	$(linear_checker)
+
+tests_linear_check_histories_SOURCES = tests/linear/burst.c tests/linear/burst.h \
+	tests/linear/check_histories.c tests/linear/draw.h tests/linear/pauses.h \
+	$(linear_checker) $(libcpool_sources)
+tests_linear_check_histories_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
+	-I$(top_srcdir)/tests/linear -include $(top_srcdir)/tests/linear/pauses.h
+tests_linear_check_histories_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+
+EXTRA_DIST += tests/linear/planted.sh tests/linear/mutants.txt

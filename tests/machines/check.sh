@@ -1,0 +1,312 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh - builds the library for another machine and runs its unit tests there,
+# or runs those of this build with a feature of the system missing.
+#
+#   check.sh MACHINE SOURCE_DIR WORK
+#
+# MACHINE      aarch64, s390x, armhf, i386, musl or without
+# SOURCE_DIR   top of the source tree
+# WORK         folder for all that is made
+#
+# Runs in the top of a configured tree.  A machine's tree is configured from a
+# copy of what a release archive would hold, so that it does not matter whether
+# the sources were configured in place.
+#
+# Environment: MAKE; MACHINES_SECONDS, for the stress; MACHINES_VARIANTS, to try
+# some only; MUSL_CHECK, the sources of Check; see local.mk.
+#
+# Exit status: 0, all is well; 1, something failed; 77, skipped, a tool lacks.
+
+set -eu
+
+machine=$1
+source_dir=$(cd "$2" && pwd)
+mkdir -p "$3"
+work=$(cd "$3" && pwd)
+here=$source_dir/tests/machines
+make=${MAKE:-make}
+failed=0
+# Emulators are slow: less of what is done thousands of times.
+export CPOOL_TEST_QUICK=1
+# Where the sources are the top of a clone, git is to see nothing of this.
+echo '*' >"$work/.gitignore"
+
+say() { printf '%s: %s\n' "$machine" "$*"; }
+
+skip() {
+    say "skipped: no $*"
+    exit 77
+}
+
+# quietly NAME COMMAND... - its output goes to a file, and is shown if it fails.
+quietly() {
+    log=$work/$1.log
+    shift
+    "$@" >"$log" 2>&1 || {
+        status=$?
+        tail -n 40 "$log"
+        say "failed with status $status: $* (all of its output: $log)"
+        exit 1
+    }
+}
+
+# ---- The machines --------------------------------------------------------------
+
+# An emulator's name, or that of the same without shared libraries.
+emulator() {
+    command -v "$1" || command -v "$1-static" ||
+        { say "skipped: no $1 (Debian: qemu-user)" >&2; return 77; }
+}
+
+# What is there of each machine:
+#   triplet    its name for configure; its compiler is called after it
+#   libraries  its folder of libraries, with Check in it, and its Debian name
+#   launch     what its programs are started with
+#   traits     what known.txt is to look at
+#   variants   ways of compiling for it
+describe() {
+    variants=plain
+    traits=emulated
+    case $machine in
+    aarch64)
+        triplet=aarch64-linux-gnu libraries=aarch64-linux-gnu debian=arm64
+        launch=$(emulator qemu-aarch64)
+        variants='llsc lse outline'
+        ;;
+    s390x)
+        triplet=s390x-linux-gnu libraries=s390x-linux-gnu debian=s390x
+        launch=$(emulator qemu-s390x)
+        ;;
+    armhf)
+        triplet=arm-linux-gnueabihf libraries=arm-linux-gnueabihf debian=armhf
+        launch=$(emulator qemu-arm)
+        traits='emulated 32-bit'
+        ;;
+    i386)
+        triplet=i686-linux-gnu libraries=i386-linux-gnu debian=i386
+        launch='' traits=32-bit
+        ;;
+    musl)
+        triplet='' libraries='' debian=''
+        launch='' traits=musl
+        ;;
+    *)
+        echo "check.sh: no such machine: $machine" >&2
+        exit 2
+        ;;
+    esac
+    variants=${MACHINES_VARIANTS:-$variants}
+}
+
+# Compiler options of a variant.
+variant_flags() {
+    case $1 in
+    plain) echo ;;
+    llsc) echo '-march=armv8-a -mno-outline-atomics' ;; # load-acquire and store-exclusive in a loop
+    lse) echo '-march=armv8.1-a' ;;                     # one instruction
+    outline) echo '-march=armv8-a -moutline-atomics' ;; # whichever the processor has
+    *)
+        echo "check.sh: no such variant: $1" >&2
+        exit 2
+        ;;
+    esac
+}
+
+# A program of the machine's, to see whether it can be run at all.
+runs_here() {
+    echo 'int main(void) { return 0; }' >"$work/probe.c"
+    # shellcheck disable=SC2086 # several words
+    $CC "$work/probe.c" -o "$work/probe" && $launch "$work/probe"
+}
+
+require_tools() {
+    CC=$triplet-gcc
+    [ "$machine" != musl ] || CC=musl-gcc
+    command -v "$CC" >/dev/null || skip "$CC (./bootstrap --install-cross)"
+    if [ "$machine" != musl ]; then
+        PKG_CONFIG_LIBDIR=/usr/lib/$libraries/pkgconfig:/usr/share/pkgconfig
+        export PKG_CONFIG_LIBDIR
+        pkg-config --exists check ||
+            skip "Check for $machine (Debian: check:$debian; ./bootstrap --install-cross)"
+    fi
+    if ! runs_here 2>/dev/null; then
+        [ "$machine" = i386 ] || skip "way to run programs of $machine here"
+        launch=$(emulator qemu-i386) traits='emulated 32-bit'
+        runs_here || skip "way to run programs of $machine here"
+    fi
+    say "$($CC --version | head -n 1)"
+    # shellcheck disable=SC2086
+    [ -z "$launch" ] || say "$($launch --version | head -n 1)"
+}
+
+# ---- Building ------------------------------------------------------------------
+
+# What a release archive would hold.  Times are kept: what was made from it before
+# is made again only as far as it has changed.
+copy_sources() {
+    say "copying the sources"
+    rm -rf "$work/source-$machine"
+    quietly "$machine-copy" $make distdir distdir="$work/source-$machine" \
+        top_distdir="$work/source-$machine"
+    chmod -R u+w "$work/source-$machine"
+}
+
+# Debian has no Check for musl: builds one from its sources, once.
+build_check_for_musl() {
+    # shellcheck disable=SC2086 # a pattern
+    archive=$(ls ${MUSL_CHECK:-} 2>/dev/null | tail -n 1)
+    [ -n "$archive" ] || return 1
+    prefix=$work/musl-check
+    if [ ! -f "$prefix/lib/libcheck.a" ]; then
+        say "building Check from $archive"
+        rm -rf "$prefix"
+        mkdir -p "$prefix/source"
+        tar -xf "$archive" --strip-components=1 -C "$prefix/source"
+        (
+            cd "$prefix/source"
+            quietly musl-check ./configure CC="$CC" --disable-shared --disable-subunit \
+                --disable-timeout-tests --prefix="$prefix"
+            quietly musl-check-lib $make -C lib
+            quietly musl-check-src $make -C src install
+        ) || exit 1
+    fi
+}
+
+# configure_for BUILD FLAGS OPTION...
+configure_for() {
+    build=$1 flags=$2
+    shift 2
+    mkdir -p "$build"
+    if [ "$build/config.status" -nt "$work/source-$machine/configure" ]; then
+        return
+    fi
+    (
+        cd "$build"
+        [ -z "$triplet" ] || set -- --host="$triplet" "$@"
+        # No C++ here: nothing of the library is written in it.
+        quietly "${build##*/}-configure" "$work/source-$machine/configure" CC="$CC" \
+            CFLAGS="-O2 -g $flags" CXX=false --enable-werror --without-ck "$@"
+    )
+}
+
+child() { $make -f "$here/child.mk" "$@"; }
+
+# A 64-bit compare-and-swap that is a call may be a lock: a pool shared with a
+# signal handler would deadlock.
+require_no_calls_for_atomics() {
+    calls=$(nm -uD lib/.libs/libcpool.so | sed -n 's/^ *U \(__atomic_[a-z0-9_]*\).*/\1/p')
+    if [ -n "$calls" ]; then
+        say "FAILED: atomic operations are calls: $calls"
+        failed=1
+    else
+        say "no atomic operation is a call of another library"
+    fi
+}
+
+# ---- Running -------------------------------------------------------------------
+
+# unit_tests RESULTS LAUNCH - in the top of a built tree
+unit_tests() {
+    tests=$(child -s machines-list-tests)
+    if [ -z "$tests" ]; then
+        say "skipped: no unit tests: $3"
+        return
+    fi
+    # shellcheck disable=SC2086 # several words
+    MACHINES_LAUNCH=$2 MACHINES_TRAITS=$traits sh "$here/run.sh" "$1" $tests || failed=1
+}
+
+# Each has to end well; what they print is looked at by make check.
+examples() {
+    for program in $(child -s machines-list-examples); do
+        # shellcheck disable=SC2086
+        if ./libtool --mode=execute $launch "$program" >example.log 2>&1; then
+            say "$program works"
+        else
+            cat example.log
+            say "FAILED: $program"
+            failed=1
+        fi
+    done
+}
+
+stress() {
+    seconds=${MACHINES_SECONDS:-20}
+    [ "$seconds" -gt 0 ] || return 0
+    quietly "$machine-stress" child -s machines-stress
+    say "stress, $seconds s"
+    # shellcheck disable=SC2086
+    if $launch stress/machine-stress --seconds "$seconds" --threads 4 --quiet; then
+        :
+    else
+        say "FAILED: stress"
+        failed=1
+    fi
+}
+
+check_variant() {
+    variant=$1
+    shift
+    build=$work/$machine-$variant
+    say "building, $variant"
+    configure_for "$build" "$(variant_flags "$variant")" "$@"
+    cd "$build"
+    quietly "$machine-$variant-build" child machines-build
+    require_no_calls_for_atomics
+    if [ "$machine" = aarch64 ]; then
+        # The models' tool plants what this must notice.
+        sh "$here/orders.sh" "$variant" "$source_dir" orders || failed=1
+    fi
+    say "unit tests, $variant"
+    unit_tests results "$launch" "Check was not found"
+    examples
+    stress
+    cd "$work"
+}
+
+check_machine() {
+    describe
+    require_tools
+    set --
+    if [ "$machine" = musl ]; then
+        if build_check_for_musl; then
+            set -- CHECK_CFLAGS="-I$work/musl-check/include" \
+                CHECK_LIBS="-L$work/musl-check/lib -lcheck"
+        else
+            say "skipped: no unit tests: no sources of Check at $MUSL_CHECK" \
+                "(./bootstrap --install-cross)"
+            set -- --without-check
+        fi
+    fi
+    copy_sources
+    for one in $variants; do
+        check_variant "$one" "$@"
+    done
+}
+
+# In the tree where this was started, as it is configured.
+check_without() {
+    traits=here
+    launcher=tests/machines/without
+    quietly without-build child machines-build $launcher
+    for feature in membarrier thp noreserve; do
+        if "$launcher" "$feature" true 2>"$work/without.log"; then
+            say "unit tests, no $feature"
+            unit_tests "$work/without-$feature" "$launcher $feature" "Check was not used"
+        else
+            say "no $feature: $(cat "$work/without.log")"
+        fi
+    done
+}
+
+if [ "$machine" = without ]; then
+    check_without
+else
+    check_machine
+fi
+if [ "$failed" -ne 0 ]; then
+    say "FAILED"
+    exit 1
+fi
+say "all is well"

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# child.mk - what check.sh asks of a configured tree; run in that tree's top, as
+#   make -f .../child.mk TARGET
+
+include Makefile
+
+# The unit tests, without the programs of subfolders.
+machines_tests = $(filter tests/check_%,$(check_PROGRAMS))
+machines_examples = $(filter examples/%,$(check_PROGRAMS))
+
+machines-build: all $(check_PROGRAMS) $(check_LTLIBRARIES)
+
+machines-list-tests:
+	@echo $(machines_tests)
+
+machines-list-examples:
+	@echo $(machines_examples)
+
+# As `make stress-native` builds it, but without a trial run on this machine.
+machines_stress_all = $(filter %.c,$(libcpool_sources) $(stress_sources))
+machines-stress: $(machines_stress_all) config.h
+	@mkdir -p stress
+	@$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) -std=c11 $(CFLAGS) -pthread \
+		$(addprefix $(srcdir)/,$(machines_stress_all)) $(LDFLAGS) $(ATOMIC_LIBS) $(LIBS) \
+		-o stress/machine-stress
+
+# One file of the library as it is compiled for it, but each function by itself:
+# MACHINES_LIB/MACHINES_FILE into MACHINES_OBJECT.
+machines-object:
+	@$(CC) $(DEFS) $(DEFAULT_INCLUDES) -I$(MACHINES_LIB) $(AM_CPPFLAGS) $(CPPFLAGS) \
+		$(DIALECT_CFLAGS) $(PTHREAD_CFLAGS) $(VISIBILITY_CFLAGS) $(CFLAGS) \
+		-fno-inline -c $(MACHINES_LIB)/$(MACHINES_FILE) -o $(MACHINES_OBJECT)
+
+.PHONY: machines-build machines-list-tests machines-list-examples machines-stress machines-object

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# run.sh - runs unit tests, by way of an emulator or another launcher.
+#
+#   run.sh RESULTS PROGRAM...
+#
+# RESULTS    folder for each program's log, and its result as automake writes it
+# PROGRAM    of the configured tree in whose top this runs
+#
+# Environment: MACHINES_LAUNCH, what to put before a program's name; and
+# MACHINES_TRAITS, words for what the machine is like.
+#
+# A failure that a line of known.txt explains, for one of the traits, counts as
+# skipped: the test was run, and failed in just that way, for the reason given
+# there.  Any other failure is one.  Prints a line for each program, each skipped
+# test with its reason, and the sums; the exit status is 1 if a test failed.
+
+here=$(dirname "$0")
+results=$1
+shift
+mkdir -p "$results"
+rm -f "$results"/*.log "$results"/*.trs "$results"/skipped "$results"/counts
+
+# judge NAME STATUS < output - holds a program's output against known.txt: prints
+# "SKIP:", "FAIL:" lines, and as its last one the counts: passed failed skipped.
+judge() {
+    awk -F ' *[|] *' -v name="$1" -v status="$2" -v traits=" $MACHINES_TRAITS " '
+        NR == FNR {
+            if (NF == 5 && index(traits, " " $1 " ") && $2 == name) {
+                n++; test[n] = $3; message[n] = $4; reason[n] = $5
+            }
+            next
+        }
+        /^[0-9]+%: Checks: / {
+            counted = 1
+            split($0, word, /[ ,]+/)
+            checks = word[3]; wrong = word[5] + word[7]
+        }
+        /^[^ ]+:[0-9]+:[FE]:/ {
+            split($0, part, ":")
+            told++
+            for (i = 1; i <= n; i++)
+                if (part[4] == test[i] && index($0, message[i]))
+                    break
+            if (i <= n) {
+                skipped++
+                print "SKIP: " name " " part[4] ":" part[6] ": " reason[i]
+            } else {
+                print "FAIL: " $0
+            }
+        }
+        END {
+            failed = told - skipped
+            if (!counted || told != wrong || status > 1 || (status == 1 && told == 0)) {
+                print "FAIL: " name ": status " status ", without a report"
+                failed++
+            }
+            if (status == 0 && !counted) { failed = 0; checks = 1 }
+            passed = checks - told
+            print (passed > 0 ? passed : 0), failed + 0, skipped + 0
+        }' "$here/known.txt" -
+}
+
+failed=0
+for program in "$@"; do
+    name=${program##*/}
+    log=$results/$name.log
+    start=$(date +%s)
+    # shellcheck disable=SC2086 # several words
+    ./libtool --mode=execute $MACHINES_LAUNCH "$program" >"$results/output" 2>&1 </dev/null
+    judge "$name" $? <"$results/output" >"$results/verdict"
+    took=$(($(date +%s) - start))
+    # shellcheck disable=SC2046 # three words
+    set -- $(tail -n 1 "$results/verdict")
+    echo "$name $*" >>"$results/counts"
+    grep '^SKIP:' "$results/verdict" >>"$results/skipped"
+    # The figures in the log are those that count; the program's own go indented.
+    {
+        sed 's/^/  /' "$results/output"
+        sed '$d' "$results/verdict"
+        echo "100%: Checks: $(($1 + $2)), Failures: $2, Errors: 0"
+    } >"$log"
+    verdict=PASS
+    if [ "$2" -ne 0 ]; then
+        verdict=FAIL
+        failed=1
+        grep '^FAIL:' "$results/verdict"
+        grep -q '^FAIL:.*without a report$' "$results/verdict" && tail -n 5 "$results/output"
+    fi
+    echo ":global-test-result: $verdict" >"$results/$name.trs"
+    printf '%s: %-24s %4d passed, %d failed, %d skipped, %4d s\n' "$verdict" "$name" \
+        "$1" "$2" "$3" "$took"
+done
+sort "$results/skipped" | sed 's/:[0-9]*: /: /' | uniq
+awk '{ p += $2; f += $3; s += $4 }
+    END { print "tests: " p + 0 " passed, " f + 0 " failed, " s + 0 " skipped" }' "$results/counts"
+rm -f "$results/output" "$results/verdict"
+exit $failed

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * waiter.c - what the tests of waiting share; see waiter.h.
+ *
+ * Includes POSIX.
+ */
+#include "waiter.h"
+
+#include <sched.h>
+
+cpool_t *waiter_pool(unsigned flags, size_t capacity)
+{
+    cpool_config_t config = support_config(WAITER_SLOT_SIZE, capacity);
+
+    config.flags = CPOOL_WAITABLE | flags;
+    return support_create(&config);
+}
+
+void waiter_await_sleep(const cpool_t *pool, uint64_t waits)
+{
+    while (support_stats(pool).waits < waits)
+        sched_yield();
+}
+
+/*
+ * ---- Who waits -----------------------------------------------------------
+ */
+
+static void wait_for_slot(void *argument)
+{
+    struct waiter *waiter = argument;
+
+    waiter->slot = cpool_alloc_wait(waiter->pool, waiter->timeout);
+    if (waiter->forget)
+        cpool_free(waiter->pool, waiter->slot);
+}
+
+void waiter_start(struct waiter *waiter, cpool_t *pool, const struct timespec *timeout)
+{
+    waiter->worker = worker_start();
+    waiter->pool = pool;
+    waiter->timeout = timeout;
+    waiter->slot = NULL;
+    waiter->forget = false;
+}
+
+void waiter_begin(struct waiter *waiter)
+{
+    worker_begin(waiter->worker, wait_for_slot, waiter);
+}
+
+void *waiter_end(struct waiter *waiter)
+{
+    worker_await(waiter->worker);
+    return waiter->slot;
+}
+
+/*
+ * ---- How the slot comes that ends the waiting ----------------------------
+ */
+
+static void by_free(void *argument)
+{
+    struct release *release = argument;
+
+    cpool_free(release->pool, release->slot);
+}
+
+static void by_depot_free(void *argument)
+{
+    struct release *release = argument;
+
+    cpool_depot_free(release->pool, release->slot);
+}
+
+static void by_bulk(void *argument)
+{
+    struct release *release = argument;
+
+    cpool_free_bulk(release->pool, &release->slot, 1);
+}
+
+static void by_cache(void *argument)
+{
+    struct release *release = argument;
+
+    cpool_cache_free(release->cache, release->slot);
+}
+
+static void by_ticket(void *argument)
+{
+    struct release *release = argument;
+    cpool_ticket_t ticket = { release->pool, &release->slot, 1 };
+
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 1);
+}
+
+void (*const waiter_releases[WAITER_RELEASES])(void *release) = {
+    by_free, by_depot_free, by_bulk, by_cache, by_ticket,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * waiter.h - what the tests of waiting share: threads that wait for a slot, and
+ * the ways in which the slot may come.
+ *
+ * Includes growth.h.
+ */
+#ifndef CPOOL_TESTS_WAITER_H
+#define CPOOL_TESTS_WAITER_H
+
+#include "growth.h" /* first: it says which system interfaces are wanted */
+
+#include <time.h>
+
+enum { WAITER_SLOT_SIZE = 32 };
+
+/* A waitable pool; further flags. */
+cpool_t *waiter_pool(unsigned flags, size_t capacity);
+
+/* Returns when so many allocs have gone to sleep since the pool's creation. */
+void waiter_await_sleep(const cpool_t *pool, uint64_t waits);
+
+/*
+ * ---- Who waits -----------------------------------------------------------
+ */
+
+struct waiter {
+    struct worker *worker;
+    cpool_t *pool;
+    const struct timespec *timeout;
+    void *slot;  /* what it got */
+    bool forget; /* frees the slot at once */
+};
+
+/* Makes the thread, which then does nothing; lets it wait once; and returns what
+ * it got when it is done. */
+void waiter_start(struct waiter *waiter, cpool_t *pool, const struct timespec *timeout);
+void waiter_begin(struct waiter *waiter);
+void *waiter_end(struct waiter *waiter);
+
+/*
+ * ---- How the slot comes that ends the waiting ----------------------------
+ */
+
+struct release {
+    cpool_t *pool;
+    void *slot;
+    cpool_cache_t *cache; /* of whoever has it */
+};
+
+enum { WAITER_RELEASES = 5 };
+
+/* Each frees a release's slot. */
+extern void (*const waiter_releases[WAITER_RELEASES])(void *release);
+
+#endif /* CPOOL_TESTS_WAITER_H */
