@@ -24,6 +24,7 @@ tests_scripts = \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-orders.sh \
+	tests/scripts/check-tables.sh \
 	tests/scripts/check-scripts.sh
 
 EXTRA_DIST += $(tests_scripts)

@@ -93,6 +93,20 @@ CPOOL_API extern _Thread_local char *cpool_thread_table_abi1
 #define CPOOL_UNLIKELY_(x) __builtin_expect(!!(x), 0)
 
 /*
+ * The calling thread's entry for a pool.  The empty statement has its address
+ * added up in one register, at no instruction more: clang would otherwise address
+ * `count` as base + index, and processors that hand a store on to a later load
+ * without delay do so only for simple addresses; on Intel's Golden Cove each alloc
+ * and each free took five cycles more.
+ */
+#define CPOOL_OWN_ENTRY_(cache, prefix)                                                 \
+    do {                                                                               \
+        (cache) = (cpool_cache_t *)(void *)(cpool_thread_table_abi1 +                  \
+                                            (prefix)->table_offset);                   \
+        __asm__("" : "+r"(cache));                                                     \
+    } while (0)
+
+/*
  * C99 inline: these definitions serve the inliner, and the library emits the
  * same functions as ordinary symbols for dlsym and foreign-function users.
  */
@@ -127,11 +141,12 @@ CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
 {
     const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)pool;
-    cpool_cache_t *cache =
-        (cpool_cache_t *)(void *)(cpool_thread_table_abi1 + prefix->table_offset);
-    uintptr_t left = __atomic_load_n(&cache->count, __ATOMIC_RELAXED) - 1u;
+    cpool_cache_t *cache;
+    uintptr_t left;
     void *slot;
 
+    CPOOL_OWN_ENTRY_(cache, prefix);
+    left = __atomic_load_n(&cache->count, __ATOMIC_RELAXED) - 1u;
     if (CPOOL_UNLIKELY_((intptr_t)left < 0))
         return cpool_alloc_slow(pool);
     slot = cache->rounds[left];
@@ -177,11 +192,12 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
 {
     const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)pool;
-    cpool_cache_t *cache =
-        (cpool_cache_t *)(void *)(cpool_thread_table_abi1 + prefix->table_offset);
-    uintptr_t count = __atomic_load_n(&cache->count, __ATOMIC_RELAXED);
+    cpool_cache_t *cache;
+    uintptr_t count;
     uintptr_t index;
 
+    CPOOL_OWN_ENTRY_(cache, prefix);
+    count = __atomic_load_n(&cache->count, __ATOMIC_RELAXED);
     CPOOL_INDEX_(prefix, slot, index);
     if (CPOOL_LIKELY_(index < cache->bound) &&
         CPOOL_LIKELY_(count < cache->limit)) {
