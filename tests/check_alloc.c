@@ -267,6 +267,8 @@ START_TEST(calloc_used_slot_zeroes_exactly_slot_size)
 {
     for (size_t i = 0; i < SLOT_SIZES; i++)
         require_zeroes_one(slot_sizes[i]);
+    for (size_t size = 1; size <= 80; size++)
+        require_zeroes_one(size);
 }
 END_TEST
 
