@@ -262,8 +262,9 @@ typedef struct cpool_config {
                                never move.  0: capacity, it does not grow */
     size_t magazine_rounds; /* slots that move to and from the depot at once,
                                up to CPOOL_ROUNDS_MAX; every cache then holds
-                               two magazines at most.  0: chosen from capacity,
-                               and caches adapt their size to their use */
+                               two magazines at most, unless cache_slots says
+                               otherwise.  0: chosen from capacity, and caches
+                               adapt their size to their use */
     unsigned flags;         /* CPOOL_CHECKED ..., or 0 */
     size_t thread_caches;   /* threads that may hold a cache at the same time;
                                further ones work without, at the depot; 0: 4096,
@@ -273,11 +274,16 @@ typedef struct cpool_config {
                                and takes no other memory; not even for slack,
                                see CPOOL_EXACT */
     size_t memory_size;     /* bytes at memory */
+    size_t cache_slots;     /* slots that one thread's cache may come to hold
+                               once its use has shown that it needs them; no
+                               less than two magazines.  0: two magazines if
+                               magazine_rounds is set, else 4608, or 16 MiB of
+                               them, or a sixteenth of the pool */
 } cpool_config_t;
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
-        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0         \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0      \
     }
 
 /*
@@ -409,7 +415,8 @@ CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
  * Any thread; lock-free, as long as not more than 64 threads (4 in
  * caller-provided memory) are inside these two at once; alloc makes a system
  * call when slots are used for the first time.  Async-signal-safe, except with
- * CPOOL_WAITABLE.
+ * CPOOL_WAITABLE.  In caller-provided memory without CPOOL_EXACT what the calling
+ * thread itself has loaded is out of its reach, too.
  */
 CPOOL_API void *cpool_depot_alloc(cpool_t *pool);
 CPOOL_API void cpool_depot_free(cpool_t *pool, void *slot);

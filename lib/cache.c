@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache.c - refilling and spilling.
+ * cache.c - refilling and spilling, which is the owner's.
  *
  * ORDERING TABLE
  *   own     | entry count load        | relaxed | - | -
  *   show    | entry count, loaded store | release | adopt (adopt.c) | which magazine is loaded
  *   figures | count and stocked, load | relaxed | - | -
  *   stocked | stocked store           | relaxed | - | -
- *   offer   | spare store, CAS        | release | steal | the magazine's count and rounds
- *   steal   | spare CAS to 0          | acquire | offer | the magazine's count and rounds
+ *   offer   | spare store, CAS        | release | cache_shared.c's steal | the magazine's count and rounds
  *   see     | spare load, CAS failure | relaxed | - | -
  *   store   | store pointer store     | relaxed | - | -
  *
@@ -18,15 +17,11 @@
  * a magazine.
  *
  * A spare that its owner takes back needs no acquire: the owner itself put it
- * there.  The compare-and-swap needs no tag: a thief that finds the number it
- * expected has found that magazine, whatever happened in between, and looks at
- * its content only afterwards.
+ * there.
  */
 #include "cache.h"
 
 #include "atomic.h"
-#include "quiet.h"
-#include "watch.h"
 
 /* Near the end a cache takes this part of the fresh slots that are left, and of
  * the last full magazine. */
@@ -190,9 +185,12 @@ static void note_swap(struct cpi_cache *cache)
 /* Before each exchange of a full magazine with the depot. */
 static void note_exchange(struct cpi_cache *cache, bool gives)
 {
-    if (gives != cache->gave)
+    uint64_t retries = cpi_depot_retries(&cache->dealings);
+
+    if (gives != cache->gave || retries != cache->retries)
         cache->wants = true;
     cache->gave = gives;
+    cache->retries = retries;
 }
 
 static bool refill_from_spare(struct cpi_cache *cache)
@@ -258,33 +256,6 @@ static bool refill_from_depot(struct cpi_cache *cache)
             leave_most(cache);
     }
     return true;
-}
-
-size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
-                       uintptr_t beyond, uintptr_t *first)
-{
-    for (;;) {
-        uint64_t bounds = cpi_slab_bounds(slab);
-        uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
-        uintptr_t limit = CPI_BOUNDS_CAPACITY(bounds) + beyond;
-        uintptr_t left = fresh < limit ? limit - fresh : 0;
-
-        if (left > n)
-            left = n;
-        if (left == 0)
-            return 0;
-        if (!cpi_depot_provide(depot, fresh + left) || !cpi_slab_provide(slab, fresh + left)) {
-            n = left / 2; /* the system may have memory for fewer */
-            continue;
-        }
-        if (cpi_slab_claim(slab, bounds, left)) {
-            if (slab->side_size != 0)
-                cpi_watch_claimed(slab, fresh, left);
-            cpi_quiet_note(CPI_NOISE_FRESH, left);
-            *first = fresh;
-            return left;
-        }
-    }
 }
 
 static bool load_empty(struct cpi_cache *cache)
@@ -501,39 +472,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
     cache->lowest = 0;
     cache->gave = false;
     cache->wants = false;
+    cache->retries = cpi_depot_retries(&cache->dealings);
     cpi_cache_discard(cache);
     look_at_bound(cache);
-}
-
-uint32_t cpi_cache_steal(struct cpi_cache *victim, struct cpi_dealings *dealings)
-{
-    uint32_t i;
-
-    if (stocked_spares(victim) == 0)
-        return 0;
-    for (i = 0; i < victim->places; i++) {
-        uint32_t node = cpi_load(&victim->spare[i], relaxed); /* [see] */
-
-        if (node == 0 || cpi_magazine_count(cpi_depot_magazine(victim->depot, node)) == 0)
-            continue;
-        cpi_depot_takes(dealings, node);
-        if (cpi_cas_strong(&victim->spare[i], &node, 0, acquire, relaxed)) /* [steal] [see] */
-            return node;
-        cpi_depot_taken(dealings);
-    }
-    return 0;
-}
-
-size_t cpi_cache_rounds(const struct cpi_cache *cache)
-{
-    size_t rounds = (size_t)store_count(cache);
-    uint32_t i;
-
-    for (i = 0; i < cache->places; i++) {
-        uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [see] */
-
-        if (node != 0)
-            rounds += cpi_magazine_count(cpi_depot_magazine(cache->depot, node));
-    }
-    return rounds;
 }

@@ -2,7 +2,7 @@
 /*
  * cache.h - one owner's free slots of one pool.
  *
- * Floor 5.  Includes slab.h, depot.h; cache.c also watch.h.
+ * Floor 5.  Includes slab.h, depot.h; cache_shared.c also watch.h.
  *
  *   entry (hot, public layout)          cache (here)
  *   +-------+-------+--------+          +--------+------------------+----------+
@@ -21,7 +21,8 @@
  * How many spares a cache may have adapts.  An owner that takes from the depot
  * what it gave before, or gives what it took, would have been served by more of
  * them: it wants its share widened, which the registry does (the rule is that
- * of tcmalloc: overflow followed by underflow).  Spares that stay full for a
+ * of tcmalloc: overflow followed by underflow); so does one that had to repeat a
+ * compare-and-swap there, because others wanted the same word.  Spares that stay full for a
  * while are not needed and return to the depot, half of them at a time, and
  * while the pool is dry everything full goes there.
  *
@@ -97,6 +98,7 @@ struct cpi_cache {
     uint32_t places; /* constant; in the ring, the pool's largest share */
     uint32_t bottom; /* where the ring starts */
     uint32_t lowest; /* value of stocked since then */
+    uint64_t retries; /* at the depot, as of the last exchange */
     bool gave;       /* its last exchange with the depot gave a full magazine */
     bool wants;      /* a larger share would have saved an exchange */
     _Atomic uint32_t stocked; /* see the invariants; read for figures */

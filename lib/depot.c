@@ -153,6 +153,11 @@ uint64_t cpi_depot_swapped(struct cpi_dealings *dealings)
     return cpi_load(&dealings->swaps, relaxed); /* [account] */
 }
 
+uint64_t cpi_depot_retries(const struct cpi_dealings *dealings)
+{
+    return cpi_load(&dealings->retries, relaxed); /* [account] */
+}
+
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_dealings *dealings)
 {
     uint32_t node = 0;

@@ -127,6 +127,9 @@ void cpi_depot_give(struct cpi_depot *depot, struct cpi_dealings *dealings, uint
 /* Counts a swap with a spare; returns how many there have been. */
 uint64_t cpi_depot_swapped(struct cpi_dealings *dealings);
 
+/* Compare-and-swaps of this party that others made it repeat. */
+uint64_t cpi_depot_retries(const struct cpi_dealings *dealings);
+
 /* One slot, without a cache.  alloc returns NULL if there is none; free false
  * where there is no empty magazine. */
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_dealings *dealings);

@@ -37,15 +37,17 @@
 #define CPI_ROUNDS_LARGE_BYTES ((size_t)256 * 1024)
 
 /*
- * Spares, unless the number of rounds is configured, which fixes the cache at a
- * loaded and one spare magazine.  One cache may grow until it holds bursts of
- * 4096 slots, but not beyond a sixteenth of the pool, nor beyond so many bytes
- * of slots; all caches together may hold empty magazines for half of the pool.
+ * Spares, unless cache_slots says how many slots they may hold, or the number of
+ * rounds alone is configured, which fixes the cache at a loaded and one spare
+ * magazine.  One cache may grow until it holds bursts of 4096 slots, but not
+ * beyond a sixteenth of the pool, nor beyond so many bytes of slots; all caches
+ * together may hold empty magazines for half of the pool.
  */
 #define CPI_SHARE_MAX ((size_t)72)
 #define CPI_SHARE_ROUNDS ((size_t)4608)
 #define CPI_SHARE_PART ((size_t)16)
 #define CPI_SHARE_BYTES ((size_t)16 * 1024 * 1024)
+#define CPI_SHARE_CONFIGURED_MAX ((size_t)1024)
 
 static int check_scalars(const cpool_config_t *config)
 {
@@ -98,18 +100,41 @@ static uint64_t all_magazines(const struct cpi_layout *layout)
            (uint64_t)cpi_roster_magazines(layout->caches, layout->spares);
 }
 
+static size_t lowest_of(size_t a, size_t b, size_t c)
+{
+    size_t lowest = a < b ? a : b;
+
+    return lowest < c ? lowest : c;
+}
+
+/* Spares that hold the configured number of slots together with what is loaded. */
+static size_t configured_share(const struct cpi_layout *layout)
+{
+    size_t share = layout->cache_slots / layout->rounds;
+
+    return lowest_of(share > 0 ? share - 1 : 0, layout->most / layout->rounds,
+                     CPI_SHARE_CONFIGURED_MAX);
+}
+
+static size_t default_share(const struct cpi_layout *layout)
+{
+    size_t share = lowest_of(CPI_SHARE_MAX, CPI_SHARE_ROUNDS / layout->rounds,
+                             CPI_SHARE_BYTES / layout->rounds / layout->slot_size);
+    size_t part = layout->most / layout->rounds / CPI_SHARE_PART;
+
+    return part < share ? part : share;
+}
+
 static void choose_share(struct cpi_layout *layout, bool adaptive)
 {
     size_t magazines = layout->most / layout->rounds;
-    size_t share = magazines / CPI_SHARE_PART;
+    size_t share = CPI_SHARE_MIN;
 
-    if (share > CPI_SHARE_MAX)
-        share = CPI_SHARE_MAX;
-    if (share > CPI_SHARE_ROUNDS / layout->rounds)
-        share = CPI_SHARE_ROUNDS / layout->rounds;
-    if (share > CPI_SHARE_BYTES / layout->rounds / layout->slot_size)
-        share = CPI_SHARE_BYTES / layout->rounds / layout->slot_size;
-    if (!adaptive || share < CPI_SHARE_MIN)
+    if (layout->cache_slots != 0)
+        share = configured_share(layout);
+    else if (adaptive)
+        share = default_share(layout);
+    if (share < CPI_SHARE_MIN)
         share = CPI_SHARE_MIN;
     layout->share = share;
     layout->spares = layout->caches * (share - CPI_SHARE_MIN);
@@ -119,13 +144,6 @@ static void choose_share(struct cpi_layout *layout, bool adaptive)
 
 /* Leaves room for the magazines that pad the first extent to whole pages. */
 #define CPI_MAGAZINES_MAX ((uint64_t)CPI_INDEX_MAX - 4096)
-
-static size_t lowest_of(size_t a, size_t b, size_t c)
-{
-    size_t lowest = a < b ? a : b;
-
-    return lowest < c ? lowest : c;
-}
 
 static size_t default_rounds(const struct cpi_layout *layout)
 {
@@ -227,6 +245,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->offset = config->slot_offset;
     layout->gap = checked ? CPI_WATCH_GAP : 0;
     layout->capacity = config->capacity;
+    layout->cache_slots = config->cache_slots;
     layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     layout->slack = page != 0 && (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) == 0;
     layout->uncached = page != 0 ? CPI_UNCACHED_OWN : CPI_UNCACHED_CALLER;

@@ -112,6 +112,7 @@ struct cpi_layout {
     bool slack;   /* there may be more in circulation */
     size_t slots; /* most, and slack */
     size_t rounds;
+    size_t cache_slots; /* as configured */
     size_t uncached; /* threads that may work without a cache at once */
     size_t caches;   /* how many caches */
     size_t share;    /* spares that one cache may have */

@@ -45,6 +45,7 @@ tests_public = \
 	tests/check_many \
 	tests/check_memory \
 	tests/check_reset \
+	tests/check_share \
 	tests/check_signal \
 	tests/check_thread \
 	tests/check_validate
@@ -54,6 +55,7 @@ tests_modules = \
 	tests/check_bits \
 	tests/check_error \
 	tests/check_extent \
+	tests/check_layout \
 	tests/check_slab \
 	tests/check_tagstack \
 	tests/check_depot \
@@ -133,6 +135,10 @@ tests_check_reset_SOURCES = tests/check_reset.c
 tests_check_reset_CPPFLAGS = $(tests_cppflags)
 tests_check_reset_LDADD = $(tests_ldadd_public)
 
+tests_check_share_SOURCES = tests/check_share.c
+tests_check_share_CPPFLAGS = $(tests_cppflags)
+tests_check_share_LDADD = $(tests_ldadd_public)
+
 tests_check_signal_SOURCES = tests/check_signal.c
 tests_check_signal_CPPFLAGS = $(tests_cppflags)
 tests_check_signal_LDADD = $(tests_ldadd_public)
@@ -161,6 +167,10 @@ tests_check_error_LDADD = $(tests_ldadd_module)
 tests_check_extent_SOURCES = tests/check_extent.c
 tests_check_extent_CPPFLAGS = $(tests_cppflags_module)
 tests_check_extent_LDADD = $(tests_ldadd_module)
+
+tests_check_layout_SOURCES = tests/check_layout.c
+tests_check_layout_CPPFLAGS = $(tests_cppflags_module)
+tests_check_layout_LDADD = $(tests_ldadd_module)
 
 tests_check_slab_SOURCES = tests/check_slab.c
 tests_check_slab_CPPFLAGS = $(tests_cppflags_module)

@@ -19,6 +19,7 @@ file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
 edit=$(printf '%s\n' "$line" | cut -d '|' -f 4-)
 
 mkdir -p "$copy" && cp "$lib"/*.[ch] "$copy" || exit 1
+rm -f "$copy/$file" # a copy of a read-only source is one, too
 sed -e "$edit" "$lib/$file" >"$copy/$file" || exit 1
 changed=$(diff "$lib/$file" "$copy/$file" | grep -c '^<')
 if [ "$changed" -ne 1 ]; then

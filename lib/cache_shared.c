@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cache_shared.c - what is not the owner's alone: stealing spares, counting, and
+ * claiming fresh slots.
+ *
+ * ORDERING TABLE
+ *   steal   | spare CAS to 0          | acquire | cache.c's offer | the magazine's count and rounds
+ *   see     | spare load, CAS failure | relaxed | - | -
+ *   figures | count and stocked, load | relaxed | - | -
+ *
+ * The compare-and-swap needs no tag: a thief that finds the number it expected
+ * has found that magazine, whatever happened in between, and looks at its
+ * content only afterwards.
+ */
+#include "cache.h"
+
+#include "atomic.h"
+#include "quiet.h"
+#include "watch.h"
+
+uint32_t cpi_cache_steal(struct cpi_cache *victim, struct cpi_dealings *dealings)
+{
+    uint32_t i;
+
+    if (cpi_load(&victim->stocked, relaxed) == 0) /* [figures] */
+        return 0;
+    for (i = 0; i < victim->places; i++) {
+        uint32_t node = cpi_load(&victim->spare[i], relaxed); /* [see] */
+
+        if (node == 0 || cpi_magazine_count(cpi_depot_magazine(victim->depot, node)) == 0)
+            continue;
+        cpi_depot_takes(dealings, node);
+        if (cpi_cas_strong(&victim->spare[i], &node, 0, acquire, relaxed)) /* [steal] [see] */
+            return node;
+        cpi_depot_taken(dealings);
+    }
+    return 0;
+}
+
+size_t cpi_cache_rounds(const struct cpi_cache *cache)
+{
+    size_t rounds = (size_t)cpi_word_load(&cpi_cache_store(cache)->count, relaxed); /* [figures] */
+    uint32_t i;
+
+    for (i = 0; i < cache->places; i++) {
+        uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [see] */
+
+        if (node != 0)
+            rounds += cpi_magazine_count(cpi_depot_magazine(cache->depot, node));
+    }
+    return rounds;
+}
+
+size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
+                       uintptr_t beyond, uintptr_t *first)
+{
+    for (;;) {
+        uint64_t bounds = cpi_slab_bounds(slab);
+        uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
+        uintptr_t limit = CPI_BOUNDS_CAPACITY(bounds) + beyond;
+        uintptr_t left = fresh < limit ? limit - fresh : 0;
+
+        if (left > n)
+            left = n;
+        if (left == 0)
+            return 0;
+        if (!cpi_depot_provide(depot, fresh + left) || !cpi_slab_provide(slab, fresh + left)) {
+            n = left / 2; /* the system may have memory for fewer */
+            continue;
+        }
+        if (cpi_slab_claim(slab, bounds, left)) {
+            if (slab->side_size != 0)
+                cpi_watch_claimed(slab, fresh, left);
+            cpi_quiet_note(CPI_NOISE_FRESH, left);
+            *first = fresh;
+            return left;
+        }
+    }
+}

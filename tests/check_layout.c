@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_layout.c - from a configuration to a layout (lib/pool_config.c), near the
+ * ends of what can be counted: with slack the slots are still at most what 32 bits
+ * can count, every part has the room it needs, and what does not fit is refused.
+ *
+ * Includes support.h and pool_impl.h.
+ */
+#include "support.h"
+
+#include "pool_impl.h"
+
+enum { PAGE = 4096 };
+
+/* Computes in 64 bits what the layout computes in size_t, which may have fewer. */
+struct part {
+    uint64_t at;
+    uint64_t size;
+};
+
+static uint64_t depot_magazines(const struct cpi_layout *layout)
+{
+    return (uint64_t)layout->slots / layout->rounds + 1 + 2 * (uint64_t)layout->uncached;
+}
+
+/* Each part begins where the one before has ended, or later, and the last one ends
+ * within the whole. */
+static void require_parts(const struct cpi_layout *layout, bool checked)
+{
+    uint64_t stride = cpi_depot_stride(layout->rounds);
+    const struct part parts[] = {
+        { 0, sizeof(struct cpool) },
+        { layout->caches_at, cpi_roster_bytes(layout->caches, layout->share) },
+        { layout->for_slots_at, depot_magazines(layout) * stride },
+        { layout->for_caches_at,
+          (uint64_t)cpi_roster_magazines(layout->caches, layout->spares) * stride },
+        { layout->states_at, checked ? (uint64_t)layout->slots * CPI_WATCH_STATE_SIZE : 0 },
+        { layout->lead_at, (uint64_t)layout->slots * layout->stride },
+        { layout->total, 0 },
+    };
+
+    for (size_t i = 0; i + 1 < sizeof(parts) / sizeof(parts[0]); i++)
+        REQUIRE(parts[i].at + parts[i].size <= parts[i + 1].at);
+}
+
+/* As many slots as were asked for, and slack for all caches, as far as 32 bits can
+ * count them. */
+static void require_slots(const struct cpi_layout *layout, uint64_t most, bool slack)
+{
+    uint64_t slots = most + (slack ? (uint64_t)layout->caches * layout->rounds : 0);
+
+    REQUIRE_EQUAL(layout->most, most);
+    REQUIRE_EQUAL(layout->slots, slots < UINT32_MAX ? slots : UINT32_MAX);
+    /* A watermark at the end does not spill into the capacity beside it. */
+    REQUIRE_EQUAL(CPI_BOUNDS_FRESH(CPI_BOUNDS(layout->most, layout->slots)), layout->slots);
+    REQUIRE_EQUAL(CPI_BOUNDS_CAPACITY(CPI_BOUNDS(layout->most, layout->slots)), layout->most);
+}
+
+static void require_layout(const cpool_config_t *config)
+{
+    bool checked = (config->flags & CPOOL_CHECKED) != 0;
+    bool exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
+    uint64_t most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
+    struct cpi_layout layout;
+    int code = cpi_layout_compute(&layout, config, PAGE);
+
+    if (code != 0) {
+        /* It is refused only where it does not fit. */
+        REQUIRE_EQUAL(code, CPOOL_EOVERFLOW);
+        REQUIRE(sizeof(size_t) < 8 || config->slot_size > SIZE_MAX / UINT32_MAX / 2);
+        return;
+    }
+    REQUIRE(layout.rounds >= 1 && layout.caches >= 1);
+    require_slots(&layout, most, !exact);
+    require_parts(&layout, checked);
+}
+
+static const size_t sizes[] = {
+    1, 8, 64, 4096, (size_t)1 << 20, SIZE_MAX / UINT32_MAX, SIZE_MAX / 2, SIZE_MAX,
+};
+
+static const unsigned flag_sets[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED };
+
+/* Slots that lack to the largest number. */
+static const uint32_t lacking[] = { 0, 1, 2, 63, 4095, 4096, 258047, 258048, 258049, 1u << 24 };
+
+enum {
+    SIZES = sizeof(sizes) / sizeof(sizes[0]),
+    FLAG_SETS = sizeof(flag_sets) / sizeof(flag_sets[0]),
+    LACKING = sizeof(lacking) / sizeof(lacking[0]),
+};
+
+START_TEST(slots_near_the_end_are_counted_or_refused)
+{
+    cpool_config_t config = support_config(sizes[_i % SIZES], 1);
+
+    config.flags = flag_sets[_i / SIZES];
+    for (size_t i = 0; i < LACKING; i++) {
+        static const size_t caches[] = { 0, 1, CPOOL_THREAD_CACHES_MAX };
+
+        for (size_t c = 0; c < sizeof(caches) / sizeof(caches[0]); c++) {
+            config.thread_caches = caches[c];
+            config.capacity = CPOOL_CAPACITY_MAX - lacking[i];
+            config.max_capacity = 0;
+            require_layout(&config);
+            config.capacity = 1000;
+            config.max_capacity = CPOOL_CAPACITY_MAX - lacking[i];
+            require_layout(&config);
+        }
+    }
+}
+END_TEST
+
+/* The slack alone may be more than 32 bits count. */
+START_TEST(slack_of_large_magazines_is_counted)
+{
+    cpool_config_t config = support_config(1, CPOOL_ROUNDS_MAX);
+
+    config.flags = flag_sets[_i];
+    config.magazine_rounds = CPOOL_ROUNDS_MAX;
+    config.thread_caches = CPOOL_THREAD_CACHES_MAX;
+    for (size_t i = 0; i < LACKING; i++) {
+        config.max_capacity = CPOOL_CAPACITY_MAX - lacking[i];
+        require_layout(&config);
+    }
+}
+END_TEST
+
+/* Sizes that overflow are refused, whatever they overflow. */
+START_TEST(sizes_that_do_not_fit_are_refused)
+{
+    struct cpi_layout layout;
+    cpool_config_t config = support_config(SIZE_MAX, 1);
+
+    config.flags = flag_sets[_i];
+    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_EOVERFLOW);
+    config.slot_size = SIZE_MAX - PAGE;
+    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_EOVERFLOW);
+    config.slot_size = SIZE_MAX / 2;
+    config.capacity = 3;
+    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_EOVERFLOW);
+    config.slot_size = SIZE_MAX / UINT32_MAX + 1;
+    config.capacity = CPOOL_CAPACITY_MAX;
+    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), CPOOL_EOVERFLOW);
+    REQUIRE_EQUAL(cpool_memory_required(&config), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(slots_near_the_end_are_counted_or_refused, SIZES * FLAG_SETS),
+        TIMES(slack_of_large_magazines_is_counted, FLAG_SETS),
+        TIMES(sizes_that_do_not_fit_are_refused, FLAG_SETS),
+    };
+
+    return SUPPORT_RUN("layout", tests);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_share.c - how much a thread's cache may hold: what is configured is kept
+ * to, what is not adapts, and the statistics show it.
+ *
+ * Includes support.h.
+ */
+#include "support.h"
+
+#include <stdlib.h>
+
+enum { SLOT_SIZE = 16, CAPACITY = 100000, ROUNDS = 16, WARM_UP = 50, BURSTS = 200 };
+
+static cpool_t *create(size_t rounds, size_t cache_slots)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+
+    config.magazine_rounds = rounds;
+    config.cache_slots = cache_slots;
+    return support_create(&config);
+}
+
+static void run_bursts(cpool_t *pool, size_t length, size_t bursts)
+{
+    void **slots = support_calloc(length, sizeof *slots);
+
+    for (size_t burst = 0; burst < bursts; burst++) {
+        for (size_t i = 0; i < length; i++)
+            REQUIRE((slots[i] = cpool_alloc(pool)) != NULL);
+        for (size_t i = 0; i < length; i++)
+            cpool_free(pool, slots[i]);
+    }
+    free(slots);
+}
+
+/* Exchanges that so many bursts cost once the cache has had time to adapt. */
+static uint64_t exchanges_of_bursts(cpool_t *pool, size_t length)
+{
+    uint64_t before;
+
+    run_bursts(pool, length, WARM_UP);
+    before = support_stats(pool).exchanges;
+    run_bursts(pool, length, BURSTS);
+    return support_stats(pool).exchanges - before;
+}
+
+START_TEST(burst_within_configured_cache_stays_off_the_depot)
+{
+    cpool_t *pool = create(ROUNDS, 1024);
+
+    /* A review may give a spare away now and then, and get it back. */
+    REQUIRE(exchanges_of_bursts(pool, 1000) < BURSTS / 10);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(burst_beyond_configured_cache_meets_the_depot)
+{
+    cpool_t *pool = create(ROUNDS, 512);
+
+    REQUIRE(exchanges_of_bursts(pool, 1000) >= (uint64_t)BURSTS * (1000 - 512 - ROUNDS) / ROUNDS);
+    REQUIRE(support_stats(pool).in_caches <= 512);
+    REQUIRE(support_stats(pool).spares <= 512 / ROUNDS - 1);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(cache_with_configured_rounds_holds_two_magazines)
+{
+    cpool_t *pool = create(ROUNDS, 0);
+
+    REQUIRE(exchanges_of_bursts(pool, 1000) > BURSTS);
+    REQUIRE(support_stats(pool).in_caches <= 2 * ROUNDS);
+    REQUIRE_EQUAL(support_stats(pool).spares, 1);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(cache_smaller_than_two_magazines_holds_two)
+{
+    static const size_t sizes[] = { 1, ROUNDS, 2 * ROUNDS };
+    cpool_t *pool = create(ROUNDS, sizes[_i]);
+
+    run_bursts(pool, 1000, WARM_UP);
+    REQUIRE_EQUAL(support_stats(pool).spares, 1);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(cache_without_bound_holds_no_more_than_the_pool)
+{
+    static const size_t sizes[] = { CAPACITY, 10 * CAPACITY, SIZE_MAX };
+    cpool_t *pool = create(0, sizes[_i]);
+
+    run_bursts(pool, CAPACITY, 3);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(cache_left_to_itself_adapts_to_bursts)
+{
+    cpool_t *pool = create(0, 0);
+
+    REQUIRE(exchanges_of_bursts(pool, 4096) < BURSTS / 10);
+    REQUIRE(support_stats(pool).spares > 1);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(callers_memory_holds_the_configured_cache)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, 2000);
+    cpool_t *pool;
+
+    config.magazine_rounds = ROUNDS;
+    config.cache_slots = 1024;
+    config.thread_caches = 2;
+    config.memory_size = cpool_memory_required(&config);
+    config.memory = support_lines(config.memory_size);
+    pool = support_create(&config);
+    REQUIRE(exchanges_of_bursts(pool, 900) < BURSTS / 10);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(burst_within_configured_cache_stays_off_the_depot),
+        ONCE(burst_beyond_configured_cache_meets_the_depot),
+        ONCE(cache_with_configured_rounds_holds_two_magazines),
+        TIMES(cache_smaller_than_two_magazines_holds_two, 3),
+        TIMES(cache_without_bound_holds_no_more_than_the_pool, 3),
+        ONCE(cache_left_to_itself_adapts_to_bursts),
+        ONCE(callers_memory_holds_the_configured_cache),
+    };
+
+    return SUPPORT_RUN("share", tests);
+}
