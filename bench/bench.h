@@ -6,9 +6,12 @@
  * and C++11, because some rivals are C++ templates.
  *
  *   main.c        arguments, the order of things, progress
+ *     arguments.c the command line
+ *     contestants.c  who takes part
  *     plan.c      the matrix: which workloads, with how many threads
+ *     budget.c    how long that takes, and how it fits the time there is
  *     cell.c      one process per measurement: starts it, reads its answer
- *     report*.c   table, CSV, JSON
+ *     report*.c   table, CSV, JSON, histograms
  *   measure.c     inside that process: threads, barrier, clock
  *     rival_*.c   one file per rival, which includes ...
  *     workload_*.h   ... every workload, so that both are compiled together
@@ -47,7 +50,7 @@ struct bench_cell {
     size_t parameter;       /* the workload's: burst length, working set, ... */
     enum bench_order order; /* of return, in bursts */
     size_t slot_size;       /* bytes, 8 or more */
-    size_t magazine_rounds; /* of cpool; 0: its own choice */
+    const char *config;     /* of libcpool's pools, KEY=VALUE,... or "" */
     uint64_t seed;          /* of all pseudo-random numbers */
     unsigned threads;
     unsigned milliseconds; /* to measure for; 0: one chunk, no warm-up */
@@ -66,6 +69,7 @@ struct bench_worker {
     uint64_t random;               /* state of bench_random */
     uint64_t stamp;                /* next word to write into a slot */
     uint64_t sum;                  /* of all words read back */
+    uint64_t timed;                /* nanoseconds that count: BENCH_SELF_TIMED */
     unsigned index;                /* 0 to threads - 1 */
     char padding[BENCH_LINE];
 };
@@ -74,7 +78,7 @@ struct bench_worker {
 struct bench_shared {
     const struct bench_cell *cell;   /* constant while threads run */
     const struct bench_rival *rival; /* constant */
-    void *pool;                      /* the rival's; constant */
+    void *pool;                      /* the rival's; constant once it is prepared */
     void *state;                     /* the workload's, made by its prepare */
     char padding0[BENCH_LINE];
     unsigned arrived;    /* atomic: threads waiting at the barrier */
@@ -90,6 +94,7 @@ struct bench_shared {
 #define BENCH_PAIRED 0x4u   /* two threads make one stream of operations */
 #define BENCH_CREATES 0x8u  /* measures making pools: rivals without are left out */
 #define BENCH_ZEROES 0x10u  /* needs an alloc that clears */
+#define BENCH_SELF_TIMED 0x20u /* says in `timed` for how long it was what it measures */
 
 struct bench_workload {
     const char *name;
@@ -131,6 +136,7 @@ struct bench_workload {
 #define BENCH_SINGLE 0x4u /* one thread only */
 #define BENCH_POOL 0x8u   /* has pools of fixed capacity that can be created */
 #define BENCH_EAGER 0x10u /* creating a pool writes to every slot */
+#define BENCH_STRANDS 0x20u /* what one thread has cached no other can ever have */
 
 struct bench_rival {
     const char *name;
@@ -182,8 +188,9 @@ __attribute__((__noreturn__, __cold__))
 #endif
 void bench_leave_out(const char *reason);
 
-/* Answers the parent: one named number. */
+/* Answers the parent: one named number; and `count` values in a histogram's bucket. */
 void bench_metric(const char *name, double value);
+void bench_bucket(const char *what, size_t index, uint64_t count);
 
 /* Memory that is cleared, touched and aligned to BENCH_LINE, or bench_fail. */
 void *bench_memory(size_t count, size_t size);

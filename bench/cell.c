@@ -2,14 +2,15 @@
 /*
  * cell.c - one process per measurement: starts it, reads its answer.
  *
- * Includes cell.h and rivals.h.  The process is this very program with other
+ * Includes cell.h.  The process is this very program with other
  * arguments,
  *
  *     bench --cell RIVAL WORKLOAD PARAMETER ORDER SLOT_SIZE THREADS
- *                  MILLISECONDS ROUNDS SEED
+ *                  MILLISECONDS SEED CONFIG
  *     bench --probe RIVAL
  *
- * and answers as measure.c says.  LD_PRELOAD is set in it alone.
+ * and answers as measure.c says.  LD_PRELOAD is set in it alone.  A contestant
+ * with a program of its own is measured by that one, in the same way.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -19,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,77 +28,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rivals.h"
-
 /* This program, whatever the working directory has become. */
-#define CELL_PROGRAM "/proc/self/exe"
+#define CELL_SELF "/proc/self/exe"
+
+/* Words on the command line of a measuring process. */
+#define CELL_ARGUMENTS 11
 
 /* A cell that takes longer hangs, seconds: it is ended and counts as failed. */
 #define CELL_PATIENCE 300u
-
-static const struct bench_rival *const rivals[] = {
-#define CELL_RIVAL(name) &bench_rival_##name,
-    BENCH_RIVALS(CELL_RIVAL)
-#undef CELL_RIVAL
-};
-
-#define RIVALS (sizeof rivals / sizeof rivals[0])
-
-/* ---- Who takes part ------------------------------------------------------------ */
-
-const struct bench_rival *cell_rival(const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < RIVALS; i++)
-        if (strcmp(rivals[i]->name, name) == 0)
-            return rivals[i];
-    return NULL;
-}
-
-/* The first rival has all workloads; they are the same for every rival. */
-const struct bench_workload *const *cell_workloads(void)
-{
-    return rivals[0]->workloads;
-}
-
-const struct bench_workload *cell_workload(const char *name)
-{
-    const struct bench_workload *const *workload = cell_workloads();
-
-    while (*workload != NULL && strcmp((*workload)->name, name) != 0)
-        workload++;
-    return *workload;
-}
-
-struct contestant *cell_contestants(size_t *count)
-{
-    static const struct {
-        const char *name, *summary, *preload, *expect;
-    } preloads[] = {
-#define CELL_PRELOAD(name, summary, preload, expect) { name, summary, preload, expect },
-        BENCH_PRELOADS(CELL_PRELOAD)
-#undef CELL_PRELOAD
-    };
-    size_t extra = sizeof preloads / sizeof preloads[0], n = 0, i, j;
-    struct contestant *all = bench_memory(RIVALS + extra, sizeof *all);
-
-    for (i = 0; i < RIVALS; i++) {
-        all[n].name = all[n].rival = rivals[i]->name;
-        all[n].summary = rivals[i]->summary;
-        all[n++].traits = rivals[i]->traits;
-        for (j = 0; rivals[i] == &bench_rival_malloc && j < extra; j++) {
-            all[n].name = preloads[j].name;
-            all[n].rival = rivals[i]->name;
-            all[n].summary = preloads[j].summary;
-            all[n].preload = preloads[j].preload;
-            all[n].expect = preloads[j].expect;
-            all[n++].traits = rivals[i]->traits;
-        }
-    }
-    *count = n;
-    return all;
-}
 
 double cell_metric(const struct cell_answer *answer, const char *name)
 {
@@ -110,21 +49,41 @@ double cell_metric(const struct cell_answer *answer, const char *name)
 
 /* ---- The parent's side ----------------------------------------------------------- */
 
-/* In the child, after fork: becomes the measuring process. */
-static void become(const char *preload, char *const *arguments, const int ends[2])
+/* Where a contestant's program is: a bare name lies beside this program. */
+static void find_program(const char *program, char *path, size_t size)
 {
+    char self[PATH_MAX / 2];
+    ssize_t length = readlink(CELL_SELF, self, sizeof self - 1);
+    char *name;
+
+    snprintf(path, size, "%s", program == NULL ? CELL_SELF : program);
+    if (program == NULL || strchr(program, '/') != NULL || length < 0)
+        return;
+    self[length] = '\0';
+    name = strrchr(self, '/');
+    if (name != NULL)
+        snprintf(path, size, "%.*s%s", (int)(name + 1 - self), self, program);
+}
+
+/* In the child, after fork: becomes the measuring process. */
+static void become(const struct contestant *contestant, char *const *arguments,
+                   const int ends[2])
+{
+    bool foreign = contestant->preload != NULL || contestant->program != NULL;
     int nowhere = open("/dev/null", O_WRONLY);
+    char path[PATH_MAX];
 
     dup2(ends[1], STDOUT_FILENO);
     close(ends[0]);
     close(ends[1]);
-    if (nowhere >= 0 && preload != NULL)
-        dup2(nowhere, STDERR_FILENO); /* the loader's word on a missing file */
-    if (preload != NULL)
-        setenv("LD_PRELOAD", preload, 1);
+    if (nowhere >= 0 && foreign)
+        dup2(nowhere, STDERR_FILENO); /* the loader's word on a missing file, and the like */
+    if (contestant->preload != NULL)
+        setenv("LD_PRELOAD", contestant->preload, 1);
     alarm(CELL_PATIENCE);
-    execv(CELL_PROGRAM, arguments);
-    printf("failed cannot start a process: %s\n", strerror(errno));
+    find_program(contestant->program, path, sizeof path);
+    execv(path, arguments);
+    printf("failed cannot start %s: %s\n", path, strerror(errno));
     fflush(stdout);
     _exit(EXIT_FAILURE);
 }
@@ -132,6 +91,28 @@ static void become(const char *preload, char *const *arguments, const int ends[2
 static void copy_text(char *to, const char *from)
 {
     snprintf(to, CELL_TEXT, "%.*s", (int)strcspn(from, "\n"), from);
+}
+
+/* Takes in "alloc INDEX COUNT" or "free INDEX COUNT". */
+static void read_bucket(struct cell_answer *answer, const char *text)
+{
+    size_t room = answer->bucket_count == 0 ? 256 : answer->bucket_count * 2;
+    struct cell_bucket bucket;
+    unsigned long long count;
+    char what[8];
+
+    if (sscanf(text, "%7s %zu %llu", what, &bucket.index, &count) != 3)
+        return;
+    bucket.release = strcmp(what, "free") == 0;
+    bucket.count = count;
+    /* Full when the number is a power of two, from 256 on. */
+    if (answer->bucket_count == 0 ||
+        (answer->bucket_count >= 256 && (answer->bucket_count & (answer->bucket_count - 1)) == 0)) {
+        answer->buckets = realloc(answer->buckets, room * sizeof *answer->buckets);
+        if (answer->buckets == NULL)
+            bench_fail("no memory for a histogram");
+    }
+    answer->buckets[answer->bucket_count++] = bucket;
 }
 
 /* Takes in one line of the answer. */
@@ -149,6 +130,8 @@ static void read_answer(struct cell_answer *answer, const char *line, bool *done
         answer->status = CELL_FAILED;
         copy_text(answer->text, line + 7);
         *done = true;
+    } else if (strncmp(line, "bucket ", 7) == 0) {
+        read_bucket(answer, line + 7);
     } else if (strncmp(line, "done", 4) == 0) {
         answer->status = CELL_DONE;
         *done = true;
@@ -171,7 +154,8 @@ static void explain(struct cell_answer *answer, int status)
                  WEXITSTATUS(status));
 }
 
-static void converse(const char *preload, char *const *arguments, struct cell_answer *answer)
+static void converse(const struct contestant *contestant, char *const *arguments,
+                     struct cell_answer *answer)
 {
     int ends[2], status = 0;
     bool done = false;
@@ -187,7 +171,7 @@ static void converse(const char *preload, char *const *arguments, struct cell_an
         return;
     }
     if (child == 0)
-        become(preload, arguments, ends);
+        become(contestant, arguments, ends);
     close(ends[1]);
     output = fdopen(ends[0], "r");
     while (output != NULL && fgets(line, sizeof line, output) != NULL)
@@ -206,7 +190,7 @@ static void check_version(const struct contestant *contestant, struct cell_answe
         strstr(answer->version, contestant->expect) != NULL)
         return;
     answer->status = CELL_ABSENT;
-    snprintf(answer->text, CELL_TEXT, "%s is not installed", contestant->preload);
+    snprintf(answer->text, CELL_TEXT, "%.100s is not installed", contestant->preload);
 }
 
 void cell_probe(struct contestant *contestant)
@@ -215,6 +199,8 @@ void cell_probe(struct contestant *contestant)
     char *arguments[] = { program, what, rival, NULL };
     struct cell_answer answer;
 
+    if (contestant->absent[0] != '\0') /* known without asking */
+        return;
 #ifdef BENCH_SANITIZER
     if (contestant->preload != NULL) {
         copy_text(contestant->absent, "malloc cannot be replaced under " BENCH_SANITIZER);
@@ -222,7 +208,7 @@ void cell_probe(struct contestant *contestant)
     }
 #endif
     snprintf(rival, sizeof rival, "%s", contestant->rival);
-    converse(contestant->preload, arguments, &answer);
+    converse(contestant, arguments, &answer);
     check_version(contestant, &answer);
     copy_text(contestant->version, answer.version);
     copy_text(contestant->absent, answer.status == CELL_DONE ? "" : answer.text);
@@ -231,7 +217,7 @@ void cell_probe(struct contestant *contestant)
 void cell_run(const struct contestant *contestant, const char *workload,
               const struct bench_cell *cell, struct cell_answer *answer)
 {
-    char text[11][64], *arguments[12];
+    char text[CELL_ARGUMENTS][256], *arguments[CELL_ARGUMENTS + 1];
     size_t i;
 
     snprintf(text[0], sizeof text[0], "bench");
@@ -243,12 +229,12 @@ void cell_run(const struct contestant *contestant, const char *workload,
     snprintf(text[6], sizeof text[6], "%zu", cell->slot_size);
     snprintf(text[7], sizeof text[7], "%u", cell->threads);
     snprintf(text[8], sizeof text[8], "%u", cell->milliseconds);
-    snprintf(text[9], sizeof text[9], "%zu", cell->magazine_rounds);
-    snprintf(text[10], sizeof text[10], "%llu", (unsigned long long)cell->seed);
-    for (i = 0; i < 11; i++)
+    snprintf(text[9], sizeof text[9], "%llu", (unsigned long long)cell->seed);
+    snprintf(text[10], sizeof text[10], "%s", contestant->config);
+    for (i = 0; i < CELL_ARGUMENTS; i++)
         arguments[i] = text[i];
-    arguments[11] = NULL;
-    converse(contestant->preload, arguments, answer);
+    arguments[CELL_ARGUMENTS] = NULL;
+    converse(contestant, arguments, answer);
     check_version(contestant, answer);
 }
 
@@ -298,21 +284,21 @@ void cell_main(int count, char **arguments)
 
     if (rival != NULL && strcmp(arguments[1], "--probe") == 0)
         run_probe(rival);
-    if (rival == NULL || count != 11)
+    if (rival == NULL || count != CELL_ARGUMENTS)
         bench_fail("wrong arguments");
     for (i = 0; rival->workloads != NULL && rival->workloads[i] != NULL; i++)
         if (strcmp(rival->workloads[i]->name, arguments[3]) == 0)
             workload = rival->workloads[i];
-    if (workload == NULL)
-        bench_fail("no workload of that name");
+    if (workload == NULL) /* the parent knows the name */
+        bench_leave_out("has no part in this workload");
     memset(&cell, 0, sizeof cell);
     cell.parameter = (size_t)strtoull(arguments[4], NULL, 10);
     cell.order = (enum bench_order)atoi(arguments[5]);
     cell.slot_size = (size_t)strtoull(arguments[6], NULL, 10);
     cell.threads = (unsigned)strtoul(arguments[7], NULL, 10);
     cell.milliseconds = (unsigned)strtoul(arguments[8], NULL, 10);
-    cell.magazine_rounds = (size_t)strtoull(arguments[9], NULL, 10);
-    cell.seed = strtoull(arguments[10], NULL, 10);
+    cell.seed = strtoull(arguments[9], NULL, 10);
+    cell.config = arguments[10];
     check_cell(rival, workload, &cell);
     bench_measure(rival, workload, &cell);
     end(EXIT_SUCCESS);

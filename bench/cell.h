@@ -13,7 +13,7 @@
 #include "bench.h"
 
 /* Metrics that one cell may answer with. */
-#define CELL_METRICS 24
+#define CELL_METRICS 32
 
 /* Longest text that a cell may answer with. */
 #define CELL_TEXT 160
@@ -21,13 +21,17 @@
 struct contestant {
     const char *name;    /* in the table */
     const char *summary; /* in the legend */
-    unsigned traits;     /* of the rival */
     const char *rival;   /* which compiled-in rival it is */
-    const char *preload; /* the library to stand before malloc; or NULL */
+    const char *program; /* which program has it: a path, or a file beside this
+                            one; NULL: this one */
+    const char *preload; /* the library to stand before others; or NULL */
     const char *expect;  /* a part of the version that proves it did; or NULL */
+    const char *config;  /* of libcpool's pools: KEY=VALUE,... or "" */
+    unsigned traits;     /* of the rival */
     char version[CELL_TEXT]; /* what really ran; filled in by the probe */
     char absent[CELL_TEXT];  /* why it does not take part; "" when it does */
     bool chosen;             /* by the command line */
+    bool variant;            /* of libcpool, made up on the command line */
 };
 
 enum cell_status { CELL_DONE, CELL_ABSENT, CELL_FAILED };
@@ -37,17 +41,34 @@ struct cell_metric {
     double value;
 };
 
+/* Values that fell into one bucket of a histogram. */
+struct cell_bucket {
+    bool release;  /* how long frees took; else allocs */
+    size_t index;  /* histogram.h says which values */
+    uint64_t count;
+};
+
 struct cell_answer {
     enum cell_status status;
     char text[CELL_TEXT];    /* why not, when it is not CELL_DONE */
     char version[CELL_TEXT]; /* what really ran */
     unsigned count;
     struct cell_metric metrics[CELL_METRICS];
+    struct cell_bucket *buckets; /* to be freed; NULL when there are none */
+    size_t bucket_count;
 };
 
 /* All contestants, in the order of the table, to be freed by the caller; `count`
  * receives their number. */
 struct contestant *cell_contestants(size_t *count);
+
+/* How libcpool's own pools are made, unless a variant says otherwise: members of
+ * cpool_config_t as KEY=VALUE,... (rival_cpool.h).  Before cell_contestants. */
+void cell_configure(const char *config);
+
+/* Makes up a variant of libcpool, NAME:KEY=VALUE,... with the keys of the above
+ * and rival, program, preload; false when that is none.  Before cell_contestants. */
+bool cell_add_variant(const char *text);
 
 /* The compiled-in rival of that name, or NULL. */
 const struct bench_rival *cell_rival(const char *name);

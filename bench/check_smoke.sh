@@ -19,7 +19,8 @@ fail() {
 
 [ -x "$bench" ] || fail "$bench is not built"
 
-"$bench" --smoke --csv "$work/csv" --json "$work/json" >"$work/table" 2>"$work/progress" || {
+"$bench" --smoke --csv "$work/csv" --json "$work/json" --histograms "$work/histograms" \
+    >"$work/table" 2>"$work/progress" || {
     cat "$work/table" "$work/progress"
     fail "bench --smoke ended with an error"
 }
@@ -48,8 +49,14 @@ while read -r workload; do
             fail "there is no cell for $workload with $rival"
     done <"$work/rivals"
     grep -q "^$workload,.*,cpool,done," "$work/csv" || fail "cpool did not do $workload"
-    [ "$workload" = create ] || grep -q "^$workload,.*,malloc,done," "$work/csv" ||
-        fail "malloc did not do $workload"
+    case $workload in
+    # What malloc has not: pools to create, a capacity, a cache to recall from,
+    # and somebody to wait for.
+    create | occupancy | last-slot | recall | grow | hand-off | waiters) ;;
+    *)
+        grep -q "^$workload,.*,malloc,done," "$work/csv" || fail "malloc did not do $workload"
+        ;;
+    esac
 done <"$work/workloads"
 
 # The table names every rival, and an absent one with its reason.
@@ -57,6 +64,29 @@ while read -r rival; do
     grep -q "^  $rival " "$work/table" || fail "the table does not name $rival"
 done <"$work/rivals"
 ! grep -q 'ABSENT: *$' "$work/table" || fail "a rival is absent without a reason"
+
+# Histograms: the shares of every distribution rise, and reach 1.
+awk -F, '
+    NR == 1 { next }
+    { key = $1 "," $2 "," $4 "," $5 "," $6 }
+    key != last { if (NR > 2 && share < 1) { print "FAILED: " last " ends at " share; bad = 1 }
+                  share = 0; time = -1; last = key; distributions++ }
+    $9 < share || $7 <= time || $8 < 1 { print "FAILED: histogram, line " NR ": " $0; bad = 1 }
+    { share = $9; time = $7 }
+    END { if (share < 1 || !distributions) { print "FAILED: no whole distribution"; bad = 1 }
+          exit bad }' "$work/histograms" || exit 1
+
+# Variants of libcpool take part under their own names, with their own settings.
+"$bench" --smoke --workload burst:16 --rival cpool,small,cached --csv "$work/variants" \
+    --variant small:magazine_rounds=8,flags=exact --variant cached:rival=cpool-cache \
+    --config capacity=5000 >/dev/null 2>&1 || fail "variants cannot be measured"
+for name in cpool small cached; do
+    grep -q "^burst,.*,$name,done," "$work/variants" || fail "there is no variant $name"
+done
+! "$bench" --smoke --workload burst:16 --rival cpool --config capacity=1 >/dev/null 2>&1 ||
+    fail "a pool of 1 slot served a burst of 16: --config changes nothing"
+! "$bench" --smoke --workload burst:16 --rival cpool --config nonsense=1 >/dev/null 2>&1 ||
+    fail "a setting that does not exist was accepted"
 
 # JSON: whatever can read it here must be able to.
 if command -v python3 >/dev/null; then

@@ -64,4 +64,28 @@ void bench_histogram_report(const char *what, const struct bench_histogram *hist
         bench_metric(name, value > cost ? (double)(value - cost) * tick : 0.0);
     }
     bench_metric("clock", (double)cost * tick);
+    bench_metric("tick", tick);
+    for (i = 0; i < BENCH_HISTOGRAM_BUCKETS; i++)
+        if (histogram->buckets[i] != 0)
+            bench_bucket(what, i, histogram->buckets[i]);
+}
+
+void bench_histogram_microseconds(const char *what, const struct bench_histogram *histogram)
+{
+    static const char *const names[] = { "p50", "p99", "max" };
+    static const double shares[] = { 0.5, 0.99, 1.0 };
+    uint64_t cost = clock_cost(), value;
+    double tick = clock_tick() / 1e3;
+    char name[32];
+    size_t i;
+
+    if (histogram->count == 0)
+        return;
+    for (i = 0; i < 3; i++) {
+        value = bench_histogram_percentile(histogram, shares[i]);
+        snprintf(name, sizeof name, "%s.%s", what, names[i]);
+        bench_metric(name, value > cost ? (double)(value - cost) * tick : 0.0);
+    }
+    snprintf(name, sizeof name, "%s.count", what);
+    bench_metric(name, (double)histogram->count);
 }

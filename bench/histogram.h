@@ -57,8 +57,12 @@ void bench_histogram_clear(struct bench_histogram *histogram);
 void bench_histogram_merge(struct bench_histogram *into, const struct bench_histogram *from);
 
 /* Prints metrics `what`.p50 ... `what`.max in nanoseconds, the clock's own cost
- * subtracted, and that cost as clock (clock.c). */
+ * subtracted, that cost as clock, nanoseconds per tick, and every bucket (clock.c). */
 void bench_histogram_report(const char *what, const struct bench_histogram *histogram);
+
+/* Prints metrics `what`.p50, .p99 and .max in microseconds, the clock's own cost
+ * subtracted, and .count, of how many; nothing when it is empty (clock.c). */
+void bench_histogram_microseconds(const char *what, const struct bench_histogram *histogram);
 
 /*
  * The clock: the time-stamp counter where there is one that can be read without

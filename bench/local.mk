@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # bench/local.mk - the benchmark, and the instructions of the hot path.
 #
-#   make bench               everything, in under 10 minutes with two processors
+#   make bench               everything, in under 20 minutes
 #   make bench-quick         the most important lines, in under 2 minutes
 #   make bench-smoke         every cell once, tiny: does it all work?
 #   make bench-instructions  instructions per operation, counted by callgrind
@@ -14,9 +14,10 @@
 # A new rival: a file here, and a line in bench/rivals.h.
 bench_rivals = \
 	bench/rival_array.c bench/rival_ck_stack.c bench/rival_cpool.c \
-	bench/rival_cpool.h bench/rival_cpool_cache.c bench/rival_gslice.c \
-	bench/rival_malloc.c bench/rival_mutex.c bench/rival_tbb.c \
-	bench/rival_tbb_pool.c
+	bench/rival_condvar.c bench/rival_cpool.h bench/rival_cpool_cache.c \
+	bench/rival_cpool_exact.c bench/rival_gslice.c bench/rival_malloc.c \
+	bench/rival_mutex.c bench/rival_semaphore.c bench/rival_tbb.c \
+	bench/rival_tbb_pool.c bench/waitlist.h
 
 # Rivals that are C++ templates: a library of their own, because otherwise the
 # whole program would be linked by the C++ compiler, which need not be there.
@@ -25,18 +26,25 @@ bench_rivals_cxx = bench/rival_boost_freelist.cpp bench/rival_boost_pool.cpp
 # A new workload: a file here, and two lines in bench/workloads.h.
 bench_workloads = \
 	bench/workload_allocate.h bench/workload_burst.h bench/workload_create.h \
-	bench/workload_frame.h bench/workload_larson.h bench/workload_latency.h \
-	bench/workload_pipe.h bench/workload_replace.h bench/workload_same_slot.h
+	bench/workload_frame.h bench/workload_grow.h bench/workload_larson.h \
+	bench/workload_latency.h bench/workload_locality.h bench/workload_occupancy.h \
+	bench/workload_pipe.h bench/workload_recall.h bench/workload_replace.h \
+	bench/workload_same_slot.h bench/workload_wait.h
 
 check_PROGRAMS += bench/bench bench/instructions bench/check_histogram
 
-bench_bench_SOURCES = \
-	bench/bench.h bench/cell.c bench/cell.h bench/clock.c bench/histogram.c \
-	bench/histogram.h bench/machine.c bench/machine.h bench/main.c \
-	bench/measure.c bench/plan.c bench/plan.h bench/report.h \
-	bench/report_files.c bench/report_table.c bench/results.c bench/results.h \
-	bench/ring.h bench/rivals.h bench/support.c bench/targets.c \
-	bench/workloads.h $(bench_rivals) $(bench_workloads)
+# All but the rivals.
+bench_engine = \
+	bench/arguments.c bench/arguments.h bench/bench.h bench/budget.c \
+	bench/budget.h bench/cell.c bench/cell.h bench/clock.c \
+	bench/contestants.c bench/histogram.c bench/histogram.h bench/machine.c \
+	bench/machine.h bench/main.c bench/measure.c bench/plan.c bench/plan.h \
+	bench/report.h bench/report_figures.c bench/report_files.c \
+	bench/report_histograms.c bench/report_table.c bench/results.c \
+	bench/results.h bench/ring.h \
+	bench/rivals.h bench/support.c bench/targets.c bench/workloads.h
+
+bench_bench_SOURCES = $(bench_engine) $(bench_rivals) $(bench_workloads)
 bench_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CK_CFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'
 # A compiler that knows malloc may remove a pair of calls that it finds useless.
 bench_bench_CFLAGS = $(AM_CFLAGS) -fno-builtin-malloc -fno-builtin-calloc \
@@ -52,6 +60,20 @@ bench_libbench_cxx_la_CPPFLAGS = $(AM_CPPFLAGS)
 bench_bench_LDADD += bench/libbench-cxx.la -lstdc++
 else
 bench_bench_SOURCES += bench/rival_no_cxx.c
+endif
+
+bench_program = bench/bench$(EXEEXT)
+bench_programs = $(bench_program)
+
+# A rival with a program of its own: the benchmark starts it for that rival's cells.
+if HAVE_DPDK
+check_PROGRAMS += bench/bench-dpdk
+bench_bench_dpdk_SOURCES = $(bench_engine) $(bench_workloads) bench/rival_dpdk.c
+bench_bench_dpdk_CPPFLAGS = $(AM_CPPFLAGS) $(DPDK_CFLAGS) -DBENCH_PROGRAM_DPDK \
+	-DBENCH_DPDK_DRIVER='"$(DPDK_DRIVER)"' -DBENCH_CFLAGS='"$(CFLAGS)"'
+bench_bench_dpdk_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_bench_dpdk_LDADD = $(DPDK_LIBS) $(DL_LIBS) $(PTHREAD_LIBS) $(ATOMIC_LIBS)
+bench_programs += bench/bench-dpdk$(EXEEXT)
 endif
 
 bench_instructions_SOURCES = \
@@ -70,18 +92,19 @@ EXTRA_DIST += bench/check_smoke.sh bench/golden-instructions.txt \
 	bench/instructions.sh bench/plot.gp bench/plot.sh bench/rival_no_cxx.c \
 	$(bench_rivals_cxx)
 
-bench_program = bench/bench$(EXEEXT)
+bench_results = --csv bench/results.csv --json bench/results.json \
+	--histograms bench/histograms.csv
 bench_instructions = $(SHELL) $(srcdir)/bench/instructions.sh
 
 .PHONY: bench bench-quick bench-smoke bench-instructions bench-plot bless-instructions
 
-bench: $(bench_program)
-	$(bench_program) --csv bench/results.csv --json bench/results.json $(BENCH_FLAGS)
+bench: $(bench_programs)
+	$(bench_program) $(bench_results) $(BENCH_FLAGS)
 
-bench-quick: $(bench_program)
-	$(bench_program) --quick --csv bench/results.csv --json bench/results.json $(BENCH_FLAGS)
+bench-quick: $(bench_programs)
+	$(bench_program) --quick $(bench_results) $(BENCH_FLAGS)
 
-bench-smoke: $(bench_program)
+bench-smoke: $(bench_programs)
 	BENCH=$(bench_program) $(SHELL) $(srcdir)/bench/check_smoke.sh
 
 bench-instructions: bench/instructions$(EXEEXT)
@@ -91,6 +114,9 @@ bless-instructions: bench/instructions$(EXEEXT)
 	$(bench_instructions) bless
 
 bench-plot:
-	$(SHELL) $(srcdir)/bench/plot.sh bench/results.csv bench
+	$(SHELL) $(srcdir)/bench/plot.sh bench bench
 
-CLEANFILES += bench/results.csv bench/results.json
+bench_pictures = throughput handover bursts-one bursts-all latency-one latency-all
+
+CLEANFILES += bench/results.csv bench/results.json bench/histograms.csv \
+	$(bench_pictures:%=bench/%.svg) $(bench_pictures:%=bench/%.png)

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -61,14 +62,21 @@ void machine_pin(unsigned index, unsigned threads)
 uint64_t machine_waited(void)
 {
     FILE *file = fopen("/proc/thread-self/schedstat", "r");
-    unsigned long long ran, waited = 0;
+    unsigned long long ran, waited, turns;
 
     if (file == NULL)
-        return 0;
-    if (fscanf(file, "%llu %llu", &ran, &waited) != 2)
-        waited = 0;
+        return MACHINE_UNKNOWN;
+    if (fscanf(file, "%llu %llu %llu", &ran, &waited, &turns) != 3 || turns == 0)
+        waited = MACHINE_UNKNOWN; /* a kernel without these statistics shows zeroes */
     fclose(file);
     return waited;
+}
+
+uint64_t machine_switches(void)
+{
+    struct rusage own;
+
+    return getrusage(RUSAGE_THREAD, &own) == 0 ? (uint64_t)own.ru_nivcsw : 0;
 }
 
 /* The fields of the first line of /proc/stat, milliseconds: user, nice, system,
@@ -133,6 +141,11 @@ void machine_pin(unsigned index, unsigned threads)
 
 uint64_t machine_waited(void)
 {
+    return MACHINE_UNKNOWN;
+}
+
+uint64_t machine_switches(void)
+{
     return 0;
 }
 
@@ -193,6 +206,36 @@ static void describe_processor(char *text, size_t size)
     snprintf(text, size, "%s, family %s, model %s", model, family, number);
 }
 
+/* First-level data, second-level and third-level cache. */
+static void describe_caches(char *text, size_t size)
+{
+    long bytes[3] = { 0, 0, 0 };
+
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    bytes[0] = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    bytes[1] = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    bytes[2] = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    if (bytes[0] <= 0)
+        snprintf(text, size, "unknown");
+    else
+        snprintf(text, size, "%ld KiB, %ld KiB, %ld KiB", bytes[0] / 1024, bytes[1] / 1024,
+                 bytes[2] / 1024);
+}
+
+/* How many programs wanted to run in the last minute; asked once, before ours do. */
+static void describe_load(char *text, size_t size)
+{
+    static double load = -1.0;
+
+    if (load < 0.0 && getloadavg(&load, 1) != 1)
+        load = -1.0;
+    if (load < 0.0)
+        snprintf(text, size, "unknown");
+    else
+        snprintf(text, size, "%.2f%s", load, load > 0.5 ? ", OTHER PROGRAMS ARE RUNNING" : "");
+}
+
 static void describe_system(char *text, size_t size)
 {
     struct utsname system;
@@ -238,6 +281,8 @@ size_t machine_describe(struct machine_fact facts[MACHINE_FACTS])
     describe_processor(facts[n].text, sizeof facts[n].text);
     facts[++n].name = "processors";
     snprintf(facts[n].text, sizeof facts[n].text, "%u usable", machine_processors());
+    facts[++n].name = "caches";
+    describe_caches(facts[n].text, sizeof facts[n].text);
     facts[++n].name = "memory";
     snprintf(facts[n].text, sizeof facts[n].text, "%.0f GiB",
              (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 0x1p30);
@@ -253,5 +298,7 @@ size_t machine_describe(struct machine_fact facts[MACHINE_FACTS])
     if (!read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", facts[n].text,
                    sizeof facts[n].text))
         snprintf(facts[n].text, sizeof facts[n].text, "unknown");
+    facts[++n].name = "load before";
+    describe_load(facts[n].text, sizeof facts[n].text);
     return n + 1;
 }

@@ -19,8 +19,13 @@ unsigned machine_processors(void);
 void machine_pin(unsigned index, unsigned threads);
 
 /* Nanoseconds that the calling thread was ready to run but did not get a
- * processor, so far; waiting of its own accord (for a lock) does not count. */
+ * processor, so far; waiting of its own accord (for a lock) does not count.
+ * MACHINE_UNKNOWN where the system does not say. */
+#define MACHINE_UNKNOWN UINT64_MAX
 uint64_t machine_waited(void);
+
+/* How often a processor was taken away from the calling thread, so far. */
+uint64_t machine_switches(void);
 
 /* Processor time that other programs took so far, milliseconds, all processors;
  * exact to some ten of them. */
@@ -35,7 +40,7 @@ struct machine_fact {
     char text[192];
 };
 
-#define MACHINE_FACTS 9
+#define MACHINE_FACTS 10
 
 /* Fills in the facts; returns how many there are. */
 size_t machine_describe(struct machine_fact facts[MACHINE_FACTS]);

@@ -7,6 +7,7 @@
  *
  *     version TEXT          what really ran
  *     metric NAME NUMBER    ns, throughput, operations, waited, steal, ...
+ *     bucket WHAT INDEX COUNT  of a histogram of alloc or free
  *     absent TEXT           this rival cannot do this; no more lines
  *     failed TEXT           it went wrong; no more lines
  *     done                  the last line when all went well
@@ -52,6 +53,8 @@ struct runner {
     uint64_t start, end;  /* of the measurement, by the clock */
     uint64_t elapsed;     /* between them, nanoseconds, without those waited */
     uint64_t waited;      /* nanoseconds, for a processor that others had */
+    bool waiting_known;   /* whether the system said so */
+    uint64_t switches;    /* times the processor was taken away meanwhile */
     uint64_t first_stamp; /* of the words written to slots */
 };
 
@@ -78,6 +81,11 @@ void bench_leave_out(const char *reason)
 void bench_metric(const char *name, double value)
 {
     printf("metric %s %.9g\n", name, value);
+}
+
+void bench_bucket(const char *what, size_t index, uint64_t count)
+{
+    printf("bucket %s %zu %llu\n", what, index, (unsigned long long)count);
 }
 
 /* Stops everybody: a deadline has passed. */
@@ -134,12 +142,14 @@ static void warm_up(struct runner *runner, uint64_t nanoseconds)
  * time of the rival's.  With more threads than processors the others are its
  * own kind, and it is.
  */
-static void count_waiting(struct runner *runner, uint64_t waited)
+static void count_waiting(struct runner *runner, uint64_t before, uint64_t after)
 {
-    if (runner->worker.cell->threads > machine_processors() || waited >= runner->elapsed)
+    runner->waiting_known = before != MACHINE_UNKNOWN && after != MACHINE_UNKNOWN;
+    if (!runner->waiting_known || runner->worker.cell->threads > machine_processors() ||
+        after - before >= runner->elapsed)
         return;
-    runner->waited = waited;
-    runner->elapsed -= waited;
+    runner->waited = after - before;
+    runner->elapsed -= runner->waited;
 }
 
 static void *run_thread(void *argument)
@@ -147,7 +157,7 @@ static void *run_thread(void *argument)
     struct runner *runner = argument;
     struct bench_worker *self = &runner->worker;
     const struct bench_workload *workload = runner->workload;
-    uint64_t nanoseconds = (uint64_t)self->cell->milliseconds * 1000000u, waited;
+    uint64_t nanoseconds = (uint64_t)self->cell->milliseconds * 1000000u, waited, switches;
 
     machine_pin(self->index, self->cell->threads);
     self->handle = bench_enter(self->shared);
@@ -157,11 +167,16 @@ static void *run_thread(void *argument)
     warm_up(runner, nanoseconds);
 
     waited = machine_waited();
+    switches = machine_switches();
     runner->start = bench_now();
     runner->operations = run_chunks(runner, nanoseconds);
     runner->end = bench_now();
     runner->elapsed = runner->end - runner->start;
-    count_waiting(runner, machine_waited() - waited);
+    runner->switches = machine_switches() - switches;
+    if ((workload->traits & BENCH_SELF_TIMED) != 0)
+        runner->elapsed = self->timed;
+    else
+        count_waiting(runner, waited, machine_waited());
 
     bench_barrier(self->shared);
     if (workload->teardown != NULL)
@@ -239,14 +254,18 @@ static double waited_share(const struct runner *runners, unsigned threads)
 static void report_rates(const struct runner *runners, const struct bench_workload *workload,
                          unsigned threads, unsigned processors)
 {
-    double rate = total_rate(runners, threads, threads > processors);
-    unsigned lanes = threads < processors ? threads : processors;
+    bool taking_turns = threads > processors && (workload->traits & BENCH_SELF_TIMED) == 0;
+    double rate = total_rate(runners, threads, taking_turns), switches = 0.0;
+    unsigned lanes = threads < processors ? threads : processors, i;
 
     if ((workload->traits & BENCH_PAIRED) != 0)
         lanes = lanes < 2 ? 1 : lanes / 2;
     bench_metric("ns", (double)lanes * 1e9 / rate);
     bench_metric("throughput", rate);
-    if (threads <= processors)
+    for (i = 0; i < threads; i++)
+        switches += (double)runners[i].switches;
+    bench_metric("switches", switches);
+    if (threads <= processors && runners[0].waiting_known)
         bench_metric("waited", waited_share(runners, threads));
 }
 
@@ -313,7 +332,9 @@ void bench_measure(const struct bench_rival *rival, const struct bench_workload 
 
     shared->cell = cell;
     shared->rival = rival;
-    cell->capacity = 2 * workload->live(cell) + cell->threads * room(cell);
+    /* A run of one chunk gives nothing back: no thread keeps what another needs. */
+    cell->capacity = ((workload->traits & BENCH_ONCE) != 0 ? 1 : 2) * workload->live(cell) +
+                     cell->threads * room(cell);
     shared->pool = rival->create(cell);
     if (shared->pool == NULL)
         bench_fail("no memory for the pool");

@@ -6,18 +6,27 @@
  * number of processors:
  *
  *   table       workload                            slot     threads
- *   throughput  same-slot                           64       1 2 4 .. 2P, 8P
- *               burst 1 16 64 256 1024 4096         64       1 2 4 .. 2P (256: 8P)
- *               replace 4096                        64       1 2 4 .. 2P
+ *   throughput  same-slot                           64       1 2 4 .. P, 2P, 4P, 8P
+ *               burst 1 16 64 256 1024 4096         64       the same
+ *               replace 4096                        64       the same
  *               replace 1000000                     64       1 2 4 .. P
- *               pipe                                64       2 4 .. 2P, 8P
- *               fan-out, fan-in, mesh               64       4 .. 2P
- *               larson 1000, frame 10000            64       1 2 4 .. 2P
- *   order       burst 16 256 4096, fifo and random  64       1, P
- *   slot size   same-slot, burst 256                8 - 4096 1
+ *               pipe                                64       2 4 .. P, 2P, 4P, 8P
+ *               fan-out, fan-in, mesh               64       4 8 .. 8P
+ *               larson 1000, frame 10000            64       1 2 4 .. P, 2P, 4P, 8P
+ *   order       burst 16 64 256 1024 4096, fifo and random   1, P
+ *   slot size   same-slot, replace 4096             8 - 4096 1
+ *               burst 256                           8 - 4096 1, P
  *   allocate    allocate(-touch), zeroed(-touch)    8        1, 10,000,000 times
  *   creation    create 2^10 2^15 2^20 2^25 2^30     64       1
  *   latency     latency 256                         64       1, P
+ *   occupancy   occupancy 64, last-slot 64          64       1 2 4 .. 2P, 8P
+ *   waiting     waiters                             64       2 4 8
+ *   figures     recall 1 7 63                       64       1, and 1 7 63 that sleep
+ *               hand-off                            64       2
+ *               locality 1000000, grow 2^20         64       1
+ *
+ * A burst of 1 has one order of return only.  With two threads, fan-out and
+ * fan-in are pipe.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -37,7 +46,14 @@
 #define CORES 0x2u    /* P, when that is more than 1 */
 #define POWERS 0x4u   /* 1, 2, 4 ... P */
 #define TWICE 0x8u    /* 2P */
-#define EIGHTFOLD 0x10u /* 8P */
+#define OVER 0x10u    /* 2P, 4P, 8P */
+#define GROUPS 0x20u  /* 4, 8 .. 8P */
+#define EIGHTFOLD 0x40u /* 8P */
+#define PAIR 0x80u      /* 2, however many processors */
+#define SEVERAL 0x100u  /* 2, 4 and 8, likewise */
+
+/* Most repetitions of a line that runs one long chunk. */
+#define ONCE_MOST 3u
 
 /* The plans an entry belongs to. */
 #define FULL (1u << PLAN_FULL)
@@ -55,35 +71,43 @@ struct entry {
 };
 
 static const struct entry entries[] = {
-    { FULL, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
-    { FULL, PLAN_THROUGHPUT, "burst", 1, BENCH_LIFO, 64, POWERS | TWICE },
-    { FULL, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 64, POWERS | TWICE },
-    { FULL, PLAN_THROUGHPUT, "burst", 64, BENCH_LIFO, 64, POWERS | TWICE },
-    { FULL, PLAN_THROUGHPUT, "burst", 256, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
-    { FULL, PLAN_THROUGHPUT, "burst", 1024, BENCH_LIFO, 64, POWERS | TWICE },
-    { FULL, PLAN_THROUGHPUT, "burst", 4096, BENCH_LIFO, 64, POWERS | TWICE },
-    { FULL, PLAN_THROUGHPUT, "replace", 4096, BENCH_LIFO, 64, POWERS | TWICE },
+    { FULL, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL, PLAN_THROUGHPUT, "burst", 1, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL, PLAN_THROUGHPUT, "burst", 64, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL, PLAN_THROUGHPUT, "burst", 256, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL, PLAN_THROUGHPUT, "burst", 1024, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL, PLAN_THROUGHPUT, "burst", 4096, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL, PLAN_THROUGHPUT, "replace", 4096, BENCH_LIFO, 64, POWERS | OVER },
     { FULL, PLAN_THROUGHPUT, "replace", 1000000, BENCH_LIFO, 64, POWERS },
-    { FULL, PLAN_THROUGHPUT, "pipe", 1024, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
-    { FULL, PLAN_THROUGHPUT, "fan-out", 1024, BENCH_LIFO, 64, TWICE },
-    { FULL, PLAN_THROUGHPUT, "fan-in", 1024, BENCH_LIFO, 64, TWICE },
-    { FULL, PLAN_THROUGHPUT, "mesh", 1024, BENCH_LIFO, 64, TWICE },
-    { FULL, PLAN_THROUGHPUT, "larson", 1000, BENCH_LIFO, 64, POWERS | TWICE },
-    { FULL, PLAN_THROUGHPUT, "frame", 10000, BENCH_LIFO, 64, POWERS | TWICE },
+    { FULL, PLAN_THROUGHPUT, "pipe", 1024, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL, PLAN_THROUGHPUT, "fan-out", 1024, BENCH_LIFO, 64, GROUPS },
+    { FULL, PLAN_THROUGHPUT, "fan-in", 1024, BENCH_LIFO, 64, GROUPS },
+    { FULL, PLAN_THROUGHPUT, "mesh", 1024, BENCH_LIFO, 64, GROUPS },
+    { FULL, PLAN_THROUGHPUT, "larson", 1000, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL, PLAN_THROUGHPUT, "frame", 10000, BENCH_LIFO, 64, POWERS | OVER },
     { FULL, PLAN_ORDER, "burst", 16, BENCH_FIFO, 64, ONE | CORES },
     { FULL, PLAN_ORDER, "burst", 16, BENCH_RANDOM, 64, ONE | CORES },
+    { FULL, PLAN_ORDER, "burst", 64, BENCH_FIFO, 64, ONE | CORES },
+    { FULL, PLAN_ORDER, "burst", 64, BENCH_RANDOM, 64, ONE | CORES },
     { FULL, PLAN_ORDER, "burst", 256, BENCH_FIFO, 64, ONE | CORES },
     { FULL, PLAN_ORDER, "burst", 256, BENCH_RANDOM, 64, ONE | CORES },
+    { FULL, PLAN_ORDER, "burst", 1024, BENCH_FIFO, 64, ONE | CORES },
+    { FULL, PLAN_ORDER, "burst", 1024, BENCH_RANDOM, 64, ONE | CORES },
     { FULL, PLAN_ORDER, "burst", 4096, BENCH_FIFO, 64, ONE | CORES },
     { FULL, PLAN_ORDER, "burst", 4096, BENCH_RANDOM, 64, ONE | CORES },
     { FULL, PLAN_SLOT_SIZE, "same-slot", 0, BENCH_LIFO, 8, ONE },
     { FULL, PLAN_SLOT_SIZE, "same-slot", 0, BENCH_LIFO, 256, ONE },
     { FULL, PLAN_SLOT_SIZE, "same-slot", 0, BENCH_LIFO, 1024, ONE },
     { FULL, PLAN_SLOT_SIZE, "same-slot", 0, BENCH_LIFO, 4096, ONE },
-    { FULL, PLAN_SLOT_SIZE, "burst", 256, BENCH_LIFO, 8, ONE },
-    { FULL, PLAN_SLOT_SIZE, "burst", 256, BENCH_LIFO, 256, ONE },
-    { FULL, PLAN_SLOT_SIZE, "burst", 256, BENCH_LIFO, 1024, ONE },
-    { FULL, PLAN_SLOT_SIZE, "burst", 256, BENCH_LIFO, 4096, ONE },
+    { FULL, PLAN_SLOT_SIZE, "burst", 256, BENCH_LIFO, 8, ONE | CORES },
+    { FULL, PLAN_SLOT_SIZE, "burst", 256, BENCH_LIFO, 256, ONE | CORES },
+    { FULL, PLAN_SLOT_SIZE, "burst", 256, BENCH_LIFO, 1024, ONE | CORES },
+    { FULL, PLAN_SLOT_SIZE, "burst", 256, BENCH_LIFO, 4096, ONE | CORES },
+    { FULL, PLAN_SLOT_SIZE, "replace", 4096, BENCH_LIFO, 8, ONE },
+    { FULL, PLAN_SLOT_SIZE, "replace", 4096, BENCH_LIFO, 256, ONE },
+    { FULL, PLAN_SLOT_SIZE, "replace", 4096, BENCH_LIFO, 1024, ONE },
+    { FULL, PLAN_SLOT_SIZE, "replace", 4096, BENCH_LIFO, 4096, ONE },
     { FULL, PLAN_ALLOCATE, "allocate", 10000000, BENCH_LIFO, 8, ONE },
     { FULL, PLAN_ALLOCATE, "allocate-touch", 10000000, BENCH_LIFO, 8, ONE },
     { FULL, PLAN_ALLOCATE, "zeroed", 10000000, BENCH_LIFO, 8, ONE },
@@ -94,8 +118,17 @@ static const struct entry entries[] = {
     { FULL, PLAN_CREATE, "create", 1u << 25, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_CREATE, "create", 1u << 30, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_LATENCY, "latency", 256, BENCH_LIFO, 64, ONE | CORES },
+    { FULL, PLAN_OCCUPANCY, "occupancy", 64, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
+    { FULL, PLAN_OCCUPANCY, "last-slot", 64, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
+    { FULL, PLAN_WAITERS, "waiters", 0, BENCH_LIFO, 64, SEVERAL },
+    { FULL, PLAN_FIGURES, "recall", 1, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_FIGURES, "recall", 7, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_FIGURES, "recall", 63, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_FIGURES, "hand-off", 0, BENCH_LIFO, 64, PAIR },
+    { FULL, PLAN_FIGURES, "locality", 1000000, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_FIGURES, "grow", 1u << 20, BENCH_LIFO, 64, ONE },
 
-    { QUICK, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | TWICE },
+    { QUICK, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | EIGHTFOLD },
     { QUICK, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 64, POWERS },
     { QUICK, PLAN_THROUGHPUT, "burst", 256, BENCH_LIFO, 64, POWERS },
     { QUICK, PLAN_THROUGHPUT, "burst", 4096, BENCH_LIFO, 64, POWERS },
@@ -104,6 +137,11 @@ static const struct entry entries[] = {
     { QUICK, PLAN_THROUGHPUT, "frame", 10000, BENCH_LIFO, 64, CORES },
     { QUICK, PLAN_CREATE, "create", 1u << 20, BENCH_LIFO, 64, ONE },
     { QUICK, PLAN_LATENCY, "latency", 256, BENCH_LIFO, 64, ONE | CORES },
+    { QUICK, PLAN_OCCUPANCY, "last-slot", 64, BENCH_LIFO, 64, CORES | EIGHTFOLD },
+    { QUICK, PLAN_FIGURES, "recall", 7, BENCH_LIFO, 64, ONE },
+    { QUICK, PLAN_FIGURES, "hand-off", 0, BENCH_LIFO, 64, PAIR },
+    { QUICK, PLAN_FIGURES, "locality", 1000000, BENCH_LIFO, 64, ONE },
+    { QUICK, PLAN_FIGURES, "grow", 1u << 20, BENCH_LIFO, 64, ONE },
 
     { SMOKE, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 8, ONE },
@@ -123,6 +161,13 @@ static const struct entry entries[] = {
     { SMOKE, PLAN_ALLOCATE, "zeroed-touch", 1000, BENCH_LIFO, 8, ONE },
     { SMOKE, PLAN_CREATE, "create", 1u << 10, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_LATENCY, "latency", 64, BENCH_LIFO, 64, ONE },
+    { SMOKE, PLAN_OCCUPANCY, "occupancy", 16, BENCH_LIFO, 64, ONE | TWICE },
+    { SMOKE, PLAN_OCCUPANCY, "last-slot", 16, BENCH_LIFO, 64, ONE | TWICE },
+    { SMOKE, PLAN_WAITERS, "waiters", 0, BENCH_LIFO, 64, SEVERAL },
+    { SMOKE, PLAN_FIGURES, "recall", 3, BENCH_LIFO, 64, ONE },
+    { SMOKE, PLAN_FIGURES, "hand-off", 0, BENCH_LIFO, 64, PAIR },
+    { SMOKE, PLAN_FIGURES, "locality", 1000, BENCH_LIFO, 64, ONE },
+    { SMOKE, PLAN_FIGURES, "grow", 16384, BENCH_LIFO, 64, ONE },
 };
 
 const char *plan_title(enum plan_section section)
@@ -134,6 +179,10 @@ const char *plan_title(enum plan_section section)
         "Allocating only, slots of 8 bytes: nanoseconds per slot",
         "Creating and destroying a pool, slots of 64 bytes: nanoseconds per pool",
         "Latency of single operations: nanoseconds",
+        "A full pool, slots of 64 bytes: nanoseconds per slot obtained and processor",
+        ("Waiting for slots of 64 bytes, twice as many threads as slots (cpool: CPOOL_WAITABLE):\n"
+         "nanoseconds per pair and processor"),
+        "Figures of their own, in the units named (cpool in hand-off: CPOOL_WAITABLE)",
     };
 
     return titles[section];
@@ -180,6 +229,17 @@ static void name_line(struct plan_line *line)
              orders[line->cell.order], bytes);
 }
 
+/* Whether the last line is just that: where P is odd, and pairs are asked for. */
+static bool is_last(const struct plan *plan, const struct entry *entry,
+                    const struct bench_workload *workload, unsigned threads)
+{
+    const struct plan_line *last = plan->count == 0 ? NULL : &plan->lines[plan->count - 1];
+
+    return last != NULL && last->workload == workload && last->cell.threads == threads &&
+           last->cell.parameter == entry->parameter && last->cell.order == entry->order &&
+           last->cell.slot_size == entry->slot_size;
+}
+
 static void add_line(struct plan *plan, const struct entry *entry, unsigned threads)
 {
     const struct bench_workload *workload = cell_workload(entry->workload);
@@ -187,7 +247,9 @@ static void add_line(struct plan *plan, const struct entry *entry, unsigned thre
 
     if (workload == NULL)
         bench_fail("the plan names an unknown workload, %s", entry->workload);
-    if (threads < workload->minimum_threads)
+    if ((workload->traits & BENCH_PAIRED) != 0)
+        threads -= threads % 2;
+    if (threads < workload->minimum_threads || is_last(plan, entry, workload, threads))
         return;
     line = new_line(plan);
     line->section = entry->section;
@@ -196,25 +258,31 @@ static void add_line(struct plan *plan, const struct entry *entry, unsigned thre
     line->cell.order = entry->order;
     line->cell.slot_size = entry->slot_size;
     line->cell.threads = threads;
-    line->cell.milliseconds = plan->milliseconds;
-    line->cell.magazine_rounds = plan->magazine_rounds;
+    line->cell.config = "";
     name_line(line);
 }
 
 static void add_entry(struct plan *plan, const struct entry *entry, unsigned processors)
 {
-    unsigned threads;
+    unsigned set = entry->threads, threads;
 
-    if ((entry->threads & ONE) != 0)
+    if ((set & ONE) != 0)
         add_line(plan, entry, 1);
-    for (threads = 1; (entry->threads & POWERS) != 0 && threads < processors; threads *= 2)
+    for (threads = 1; (set & POWERS) != 0 && threads < processors; threads *= 2)
         add_line(plan, entry, threads);
-    if ((entry->threads & POWERS) != 0 || ((entry->threads & CORES) != 0 && processors > 1))
+    if ((set & POWERS) != 0 || ((set & CORES) != 0 && processors > 1))
         add_line(plan, entry, processors);
-    if ((entry->threads & TWICE) != 0)
+    for (threads = 4; (set & GROUPS) != 0 && threads <= 8 * processors; threads *= 2)
+        add_line(plan, entry, threads);
+    if ((set & (TWICE | OVER)) != 0)
         add_line(plan, entry, 2 * processors);
-    if ((entry->threads & EIGHTFOLD) != 0)
+    if ((set & OVER) != 0)
+        add_line(plan, entry, 4 * processors);
+    if ((set & (OVER | EIGHTFOLD)) != 0)
         add_line(plan, entry, 8 * processors);
+    for (threads = 2; (set & (PAIR | SEVERAL)) != 0 && threads <= 8; threads *= 2)
+        if (threads == 2 || (set & SEVERAL) != 0)
+            add_line(plan, entry, threads);
 }
 
 void plan_fill(struct plan *plan, enum plan_size size)
@@ -244,8 +312,10 @@ bool plan_add(struct plan *plan, const char *text, size_t slot_size, unsigned th
     for (i = 0; entry.parameter == 0 && i < sizeof entries / sizeof entries[0]; i++)
         if (strcmp(entries[i].workload, name) == 0)
             entry.parameter = entries[i].parameter;
-    if (strcmp(name, "latency") == 0)
-        entry.section = PLAN_LATENCY;
+    /* These have columns of their own. */
+    for (i = 0; i < sizeof entries / sizeof entries[0]; i++)
+        if (strcmp(entries[i].workload, name) == 0 && entries[i].section >= PLAN_LATENCY)
+            entry.section = entries[i].section;
     add_line(plan, &entry, threads);
     return true;
 }
@@ -261,4 +331,44 @@ void plan_keep_threads(struct plan *plan, const unsigned *threads, size_t count)
             plan->lines[kept++] = plan->lines[i];
     }
     plan->count = kept;
+}
+
+void plan_settle(struct plan *plan)
+{
+    unsigned processors = machine_processors();
+    size_t i;
+
+    for (i = 0; i < plan->count; i++) {
+        struct bench_cell *cell = &plan->lines[i].cell;
+
+        cell->milliseconds = plan->milliseconds * (cell->threads > processors ? 2 : 1);
+        plan->lines[i].repetitions = plan->repetitions;
+        /* Ten million operations are a sample that is large enough. */
+        if ((plan->lines[i].workload->traits & BENCH_ONCE) != 0 && plan->repetitions > ONCE_MOST)
+            plan->lines[i].repetitions = ONCE_MOST;
+    }
+}
+
+/* Whether a name is among those between commas. */
+static bool is_listed(const char *names, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (strncmp(names, name, length) != 0 || (names[length] != ',' && names[length] != '\0')) {
+        names += strcspn(names, ",");
+        if (*names++ == '\0')
+            return false;
+    }
+    return true;
+}
+
+bool plan_keep_workloads(struct plan *plan, const char *names)
+{
+    size_t kept = 0, i;
+
+    for (i = 0; i < plan->count; i++)
+        if (is_listed(names, plan->lines[i].workload->name))
+            plan->lines[kept++] = plan->lines[i];
+    plan->count = kept;
+    return kept != 0;
 }

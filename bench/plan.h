@@ -20,6 +20,9 @@ enum plan_section {
     PLAN_ALLOCATE,
     PLAN_CREATE,
     PLAN_LATENCY,
+    PLAN_OCCUPANCY,
+    PLAN_WAITERS,
+    PLAN_FIGURES, /* lines whose figures have units of their own */
     PLAN_SECTIONS
 };
 
@@ -27,15 +30,15 @@ struct plan_line {
     enum plan_section section;
     const struct bench_workload *workload;
     struct bench_cell cell; /* its seed differs from one repetition to the next */
+    unsigned repetitions;   /* the plan's, or fewer when time runs short */
     char label[40];
 };
 
 struct plan {
     struct plan_line *lines;
     size_t count, room;
-    unsigned milliseconds; /* per cell; set before lines are added */
-    unsigned repetitions;
-    size_t magazine_rounds; /* of cpool; 0: its own choice */
+    unsigned milliseconds; /* per cell; twice that with more threads than processors */
+    unsigned repetitions;  /* most that a line has */
 };
 
 /* What a size of plan measures if nothing else is said. */
@@ -49,8 +52,14 @@ void plan_fill(struct plan *plan, enum plan_size size);
  * is none of that name. */
 bool plan_add(struct plan *plan, const char *text, size_t slot_size, unsigned threads);
 
+/* Gives every line the plan's milliseconds and repetitions.  Last of all. */
+void plan_settle(struct plan *plan);
+
 /* Drops the lines with other numbers of threads. */
 void plan_keep_threads(struct plan *plan, const unsigned *threads, size_t count);
+
+/* Drops the lines of other workloads; false when the plan has none of that name. */
+bool plan_keep_workloads(struct plan *plan, const char *names);
 
 /* The title of a section's table. */
 const char *plan_title(enum plan_section section);

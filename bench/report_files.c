@@ -135,7 +135,7 @@ static void print_samples(const struct results *results, size_t line, size_t con
     unsigned repetition, i;
 
     fprintf(out, ", \"samples\": [");
-    for (repetition = 0; repetition < results->plan->repetitions; repetition++) {
+    for (repetition = 0; repetition < results_repetitions(results, line); repetition++) {
         const struct cell_answer *answer =
             results_answer(results, line, contestant, repetition);
 

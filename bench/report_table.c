@@ -28,6 +28,25 @@ static bool takes_part(const struct results *results, size_t contestant)
            results->contestants[contestant].absent[0] == '\0';
 }
 
+/* Whether its ratio to libcpool is of interest: that of rivals, and of variants. */
+static bool is_compared(const struct results *results, size_t contestant)
+{
+    return results_is_peer(results, contestant) || results->contestants[contestant].variant;
+}
+
+/* Whether a contestant did, or should have done, anything on a section's lines. */
+static bool has_column(const struct results *results, enum plan_section section,
+                       size_t contestant)
+{
+    size_t i;
+
+    for (i = 0; i < results->plan->count && takes_part(results, contestant); i++)
+        if (results->plan->lines[i].section == section &&
+            results_summary(results, i, contestant, "ns").status != CELL_ABSENT)
+            return true;
+    return false;
+}
+
 void report_head(const struct results *results, FILE *out)
 {
     struct machine_fact facts[MACHINE_FACTS];
@@ -65,7 +84,8 @@ static void print_number(FILE *out, double value, int width)
 
 static void print_summary(FILE *out, const struct summary *summary)
 {
-    if (summary->status == CELL_ABSENT) {
+    /* A metric that an answer lacks is negative. */
+    if (summary->status == CELL_ABSENT || (summary->status == CELL_DONE && summary->median < 0.0)) {
         fprintf(out, "%*s", COLUMN, "- ");
     } else if (summary->status == CELL_FAILED) {
         fprintf(out, "%*s", COLUMN, "FAILED ");
@@ -75,17 +95,18 @@ static void print_summary(FILE *out, const struct summary *summary)
     }
 }
 
-static void print_heading(const struct results *results, FILE *out, bool peers_only)
+static void print_heading(const struct results *results, enum plan_section section, FILE *out,
+                          bool peers_only)
 {
     size_t i;
 
     fprintf(out, "  %-22s %3s", "", "thr");
     for (i = 0; i < results->contestant_count; i++)
-        if (takes_part(results, i) && (!peers_only || results_is_peer(results, i)))
+        if (has_column(results, section, i) && (!peers_only || is_compared(results, i)))
             fprintf(out, "%*.*s ", COLUMN - 1, COLUMN - 1,
-                    strcmp(results->contestants[i].name, "cpool-cache") == 0
-                        ? "(cache)"
-                        : results->contestants[i].name);
+                    strcmp(results->contestants[i].name, "cpool-cache") == 0   ? "(cache)"
+                    : strcmp(results->contestants[i].name, "cpool-exact") == 0 ? "(exact)"
+                                                                : results->contestants[i].name);
 }
 
 static void print_label(const struct plan_line *line, FILE *out)
@@ -115,7 +136,7 @@ static void print_times(const struct results *results, enum plan_section section
 {
     size_t line, i;
 
-    print_heading(results, out, false);
+    print_heading(results, section, out, false);
     fprintf(out, "  %-10s %6s %7s\n", "best peer", "ratio", "spread");
     for (line = 0; line < results->plan->count; line++) {
         if (results->plan->lines[line].section != section)
@@ -124,7 +145,7 @@ static void print_times(const struct results *results, enum plan_section section
         for (i = 0; i < results->contestant_count; i++) {
             struct summary summary;
 
-            if (!takes_part(results, i))
+            if (!has_column(results, section, i))
                 continue;
             summary = results_summary(results, line, i, "ns");
             print_summary(out, &summary);
@@ -139,7 +160,7 @@ static void print_ratios(const struct results *results, enum plan_section sectio
     size_t cpool = results_find(results, "cpool"), line, i;
 
     fprintf(out, "\n  The same as ratios to cpool: how many times longer each takes\n\n");
-    print_heading(results, out, true);
+    print_heading(results, section, out, true);
     fprintf(out, "\n");
     for (line = 0; line < results->plan->count; line++) {
         if (results->plan->lines[line].section != section)
@@ -148,7 +169,7 @@ static void print_ratios(const struct results *results, enum plan_section sectio
         for (i = 0; i < results->contestant_count; i++) {
             double ratio;
 
-            if (!takes_part(results, i) || !results_is_peer(results, i))
+            if (!has_column(results, section, i) || !is_compared(results, i))
                 continue;
             ratio = results_ratio(results, line, i, cpool, "ns");
             if (ratio > 0.0)
@@ -210,24 +231,25 @@ static void print_latencies(const struct results *results, FILE *out)
     }
 }
 
-/* What creating a pool left resident, for those that have any. */
-static void print_resident(const struct results *results, FILE *out)
+/* A second table of a section: another metric of the same cells. */
+static void print_metric(const struct results *results, enum plan_section section,
+                         const char *title, const char *metric, FILE *out)
 {
     size_t line, i;
 
-    fprintf(out, "\n  Resident after creation, bytes\n\n");
-    print_heading(results, out, false);
+    fprintf(out, "\n  %s\n\n", title);
+    print_heading(results, section, out, false);
     fprintf(out, "\n");
     for (line = 0; line < results->plan->count; line++) {
-        if (results->plan->lines[line].section != PLAN_CREATE)
+        if (results->plan->lines[line].section != section)
             continue;
         print_label(&results->plan->lines[line], out);
         for (i = 0; i < results->contestant_count; i++) {
             struct summary summary;
 
-            if (!takes_part(results, i))
+            if (!has_column(results, section, i))
                 continue;
-            summary = results_summary(results, line, i, "resident");
+            summary = results_summary(results, line, i, metric);
             summary.disturbed = false;
             print_summary(out, &summary);
         }
@@ -253,6 +275,43 @@ static void print_failures(const struct results *results, FILE *out)
     }
 }
 
+/* How much of the run was disturbed, and by what. */
+static void print_disturbances(const struct results *results, FILE *out)
+{
+    size_t cells = 0, disturbed = 0, shortened = 0, line, i;
+    double steal = 0.0, switches = 0.0;
+    unsigned repetition;
+
+    for (line = 0; line < results->plan->count; line++) {
+        unsigned repetitions = results_repetitions(results, line);
+
+        shortened += repetitions < results->plan->repetitions &&
+                             (results->plan->lines[line].workload->traits & BENCH_ONCE) == 0
+                         ? 1u
+                         : 0u;
+        for (i = 0; i < results->contestant_count; i++) {
+            for (repetition = 0; repetition < repetitions; repetition++) {
+                const struct cell_answer *answer = results_answer(results, line, i, repetition);
+
+                if (answer->status != CELL_DONE)
+                    continue;
+                cells++;
+                disturbed += results_was_disturbed(answer) ? 1u : 0u;
+                steal += cell_metric(answer, "steal");
+                /* With more threads than processors it is they who interrupt each other. */
+                if (results->plan->lines[line].cell.threads <= machine_processors())
+                    switches += cell_metric(answer, "switches");
+            }
+        }
+    }
+    fprintf(out, "\n  %zu cells ran; %zu of them lost time to other programs or machines (%.0f ms\n"
+                 "  stolen by the hypervisor, %.0f interruptions)%s\n",
+            cells, disturbed, steal, switches,
+            disturbed * 10 > cells ? ": DISTURBED, run it again on a quiet machine" : "");
+    if (shortened != 0)
+        fprintf(out, "  %zu lines had fewer repetitions than planned, to end in time\n", shortened);
+}
+
 void report_tables(const struct results *results, FILE *out)
 {
     enum plan_section section;
@@ -268,14 +327,28 @@ void report_tables(const struct results *results, FILE *out)
             print_latencies(results, out);
             continue;
         }
+        if (section == PLAN_FIGURES) {
+            report_figures(results, out);
+            continue;
+        }
         print_times(results, section, out);
         print_ratios(results, section, out);
         if (section == PLAN_CREATE)
-            print_resident(results, out);
+            print_metric(results, section, "Resident after creation, bytes", "resident", out);
+        if (section == PLAN_OCCUPANCY) {
+            print_metric(results, section, "Attempts that found no slot, percent",
+                         "missed_percent", out);
+            print_metric(results, section,
+                         "Slots that the thread got that got least, percent of the average",
+                         "least_percent", out);
+        }
+        if (section == PLAN_WAITERS)
+            print_metric(results, section, "Times that a thread went to sleep", "waits", out);
     }
     fprintf(out, "\n  ~ disturbed: quartiles more than %.0f %% apart, or most repetitions lost\n"
                  "    time to other programs      - not possible with this rival\n"
                  "  ratio: of the best peer to cpool      spread: of cpool, between quartiles\n",
             RESULTS_SPREAD_MAX * 100.0);
+    print_disturbances(results, out);
     print_failures(results, out);
 }

@@ -14,10 +14,14 @@
 /* A larger share of its time than this a cell may not have lost to others. */
 #define WAITED_MAX 0.05
 
+/* Nor may it have been interrupted this often in a second, where nothing says how
+ * long that took. */
+#define SWITCHES_MAX 100.0
+
 /* Most repetitions that are summarised. */
 #define SAMPLES_MAX 256u
 
-void results_init(struct results *results, const struct plan *plan)
+void results_init(struct results *results, struct plan *plan)
 {
     results->plan = plan;
     results->contestants = cell_contestants(&results->contestant_count);
@@ -27,6 +31,10 @@ void results_init(struct results *results, const struct plan *plan)
 
 void results_fini(struct results *results)
 {
+    size_t all = results->plan->count * results->contestant_count * results->plan->repetitions, i;
+
+    for (i = 0; i < all; i++)
+        free(results->answers[i].buckets);
     free(results->answers);
     free(results->contestants);
 }
@@ -37,6 +45,11 @@ struct cell_answer *results_answer(const struct results *results, size_t line, s
     return &results->answers[(line * results->contestant_count + contestant) *
                                  results->plan->repetitions +
                              repetition];
+}
+
+unsigned results_repetitions(const struct results *results, size_t line)
+{
+    return results->plan->lines[line].repetitions;
 }
 
 static int compare(const void *left, const void *right)
@@ -59,7 +72,12 @@ static double quantile(const double *sorted, unsigned count, double share)
 
 bool results_was_disturbed(const struct cell_answer *answer)
 {
-    return cell_metric(answer, "steal") > 0.0 || cell_metric(answer, "waited") > WAITED_MAX;
+    double waited = cell_metric(answer, "waited"), switches = cell_metric(answer, "switches");
+    double seconds = cell_metric(answer, "operations") / cell_metric(answer, "throughput");
+
+    if (cell_metric(answer, "steal") > 0.0 || waited > WAITED_MAX)
+        return true;
+    return waited < 0.0 && switches > SWITCHES_MAX * seconds;
 }
 
 struct summary results_summary(const struct results *results, size_t line, size_t contestant,
@@ -69,7 +87,7 @@ struct summary results_summary(const struct results *results, size_t line, size_
     unsigned disturbed = 0, i;
     double samples[SAMPLES_MAX];
 
-    for (i = 0; i < results->plan->repetitions && summary.samples < SAMPLES_MAX; i++) {
+    for (i = 0; i < results_repetitions(results, line) && summary.samples < SAMPLES_MAX; i++) {
         const struct cell_answer *answer = results_answer(results, line, contestant, i);
 
         if (answer->status != CELL_DONE) {
@@ -86,8 +104,9 @@ struct summary results_summary(const struct results *results, size_t line, size_
     summary.high = quantile(samples, summary.samples, 0.75);
     if (summary.median > 0.0)
         summary.spread = (summary.high - summary.low) / summary.median;
-    /* A disturbed minority does not move a median. */
-    summary.disturbed = summary.spread > RESULTS_SPREAD_MAX || disturbed * 2 > summary.samples;
+    /* A disturbed minority does not move a median; one sample of several shows no spread. */
+    summary.disturbed = summary.spread > RESULTS_SPREAD_MAX || disturbed * 2 > summary.samples ||
+                        (summary.samples == 1 && results->plan->repetitions > 1);
     return summary;
 }
 
@@ -97,7 +116,7 @@ double results_ratio(const struct results *results, size_t line, size_t contesta
     double ratios[SAMPLES_MAX];
     unsigned count = 0, i;
 
-    for (i = 0; i < results->plan->repetitions && count < SAMPLES_MAX; i++) {
+    for (i = 0; i < results_repetitions(results, line) && count < SAMPLES_MAX; i++) {
         const struct cell_answer *theirs = results_answer(results, line, contestant, i);
         const struct cell_answer *ours = results_answer(results, line, reference, i);
         double base = cell_metric(ours, metric);

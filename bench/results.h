@@ -15,7 +15,7 @@
 #define RESULTS_SPREAD_MAX 0.15
 
 struct results {
-    const struct plan *plan;
+    struct plan *plan; /* a line may lose repetitions while it is run (budget.c) */
     struct contestant *contestants;
     size_t contestant_count;
     struct cell_answer *answers; /* [line][contestant][repetition] */
@@ -30,11 +30,14 @@ struct summary {
     bool disturbed;           /* preempted, robbed of time, or spread too far */
 };
 
-void results_init(struct results *results, const struct plan *plan);
+void results_init(struct results *results, struct plan *plan);
 void results_fini(struct results *results);
 
 struct cell_answer *results_answer(const struct results *results, size_t line, size_t contestant,
                                    unsigned repetition);
+
+/* How many repetitions a line has. */
+unsigned results_repetitions(const struct results *results, size_t line);
 
 /* Whether a cell lost time to other programs, or to other machines. */
 bool results_was_disturbed(const struct cell_answer *answer);

@@ -24,6 +24,36 @@ static inline void rival_free(void *handle, void *slot)
     cpool_free((cpool_t *)handle, slot);
 }
 
+/* What only libcpool can do, or not every rival: see workloads.h. */
+
+#define RIVAL_IS_CPOOL
+#define RIVAL_TRIMS
+#define RIVAL_WAITS
+
+static size_t rival_trim(void *pool)
+{
+    return cpool_trim((cpool_t *)pool);
+}
+
+static void *rival_create_waitable(const struct bench_cell *cell)
+{
+    return rival_create_with(cell, CPOOL_WAITABLE, 0);
+}
+
+static inline void *rival_alloc_wait(void *handle)
+{
+    return cpool_alloc_wait((cpool_t *)handle, NULL);
+}
+
+static uint64_t rival_waits(void *pool)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    if (cpool_stats((const cpool_t *)pool, &stats) != 0)
+        bench_fail("cpool_stats failed");
+    return stats.waits;
+}
+
 #include "workloads.h"
 
 const struct bench_rival bench_rival_cpool = {

@@ -1,17 +1,92 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rival_cpool.h - what both ways of calling libcpool share: making the pool.
+ * rival_cpool.h - what all ways of calling libcpool share: making the pool.
  *
- * Included by rival_cpool.c and rival_cpool_cache.c.
+ * Included by rival_cpool.c, rival_cpool_cache.c and rival_cpool_exact.c, which
+ * may define RIVAL_FLAGS, flags that its pools have in any case.  How a pool is made can be
+ * said on the command line, for experiments: KEY=VALUE,... where a key is a
+ * member of cpool_config_t or `flags`, whose value is a number, or names joined
+ * by plus signs.
  */
 #ifndef BENCH_RIVAL_CPOOL_H
 #define BENCH_RIVAL_CPOOL_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cpool.h>
 
 #include "bench.h"
 
-static void *rival_create(const struct bench_cell *cell)
+static unsigned parse_flags(const char *text)
+{
+    static const struct {
+        const char *name;
+        unsigned flag;
+    } names[] = { { "checked", CPOOL_CHECKED }, { "exact", CPOOL_EXACT },
+                  { "waitable", CPOOL_WAITABLE }, { "auto_trim", CPOOL_AUTO_TRIM } };
+    unsigned flags = 0;
+    size_t length, i;
+
+    for (; *text != '\0'; text += length + (text[length] == '+' ? 1 : 0)) {
+        length = strcspn(text, "+");
+        for (i = 0; i < sizeof names / sizeof names[0]; i++)
+            if (strlen(names[i].name) == length && strncmp(text, names[i].name, length) == 0)
+                break;
+        flags |= i < sizeof names / sizeof names[0] ? names[i].flag
+                                                    : (unsigned)strtoul(text, NULL, 0);
+    }
+    return flags;
+}
+
+static void set_member(cpool_config_t *config, const char *key, const char *value)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } members[] = { { "slot_size", offsetof(cpool_config_t, slot_size) },
+                    { "slot_align", offsetof(cpool_config_t, slot_align) },
+                    { "slot_offset", offsetof(cpool_config_t, slot_offset) },
+                    { "capacity", offsetof(cpool_config_t, capacity) },
+                    { "max_capacity", offsetof(cpool_config_t, max_capacity) },
+                    { "magazine_rounds", offsetof(cpool_config_t, magazine_rounds) },
+                    { "thread_caches", offsetof(cpool_config_t, thread_caches) } };
+    size_t number = (size_t)strtoull(value, NULL, 0), i;
+
+    if (strcmp(key, "flags") == 0) {
+        config->flags = parse_flags(value);
+        return;
+    }
+    for (i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (strcmp(key, members[i].name) == 0) {
+            memcpy((char *)config + members[i].offset, &number, sizeof number);
+            return;
+        }
+    }
+    bench_fail("cpool_config_t has no member %s that could be set", key);
+}
+
+static void configure(cpool_config_t *config, const char *text)
+{
+    char key[32], value[64];
+    size_t length;
+
+    for (; *text != '\0'; text += length + (text[length] == ',' ? 1 : 0)) {
+        length = strcspn(text, ",");
+        if (sscanf(text, "%31[^=,]=%63[^,]", key, value) != 2)
+            bench_fail("not KEY=VALUE: %s", text);
+        set_member(config, key, value);
+    }
+}
+
+#ifndef RIVAL_FLAGS
+#define RIVAL_FLAGS 0u
+#endif
+
+/* A pool with these flags, which grows up to max_capacity; 0: it does not. */
+static void *rival_create_with(const struct bench_cell *cell, unsigned flags,
+                               size_t max_capacity)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
     cpool_t *pool;
@@ -20,11 +95,19 @@ static void *rival_create(const struct bench_cell *cell)
     config.name = "bench";
     config.slot_size = cell->slot_size;
     config.capacity = cell->capacity;
-    config.magazine_rounds = cell->magazine_rounds;
+    configure(&config, cell->config);
+    config.flags |= flags;
+    if (max_capacity != 0)
+        config.max_capacity = max_capacity;
     code = cpool_create(&pool, &config);
     if (code != CPOOL_OK)
         bench_fail("cpool_create: %s", cpool_strerror(code));
     return pool;
+}
+
+static void *rival_create(const struct bench_cell *cell)
+{
+    return rival_create_with(cell, RIVAL_FLAGS, 0);
 }
 
 static void rival_destroy(void *pool)

@@ -21,6 +21,7 @@
 
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
+#include <malloc.h>
 #endif
 
 /* The handle is the size itself: what a program would write as a constant. */
@@ -73,6 +74,21 @@ static const char *rival_version(void)
 #endif
     free(path);
     return text;
+}
+
+/* The C library's own: allocators that stand before it have nothing of the kind. */
+#define RIVAL_TRIMS
+
+static size_t rival_trim(void *pool)
+{
+    (void)pool;
+#if defined(__GLIBC__)
+    if (strncmp(rival_version(), "glibc", 5) == 0) {
+        malloc_trim(0);
+        return 0; /* it does not say how much */
+    }
+#endif
+    bench_leave_out("cannot be told to give memory back");
 }
 
 #include "workloads.h"

@@ -4,7 +4,9 @@
  *
  * A new rival is a file rival_<name>.c like its neighbours, a line here and a
  * line in local.mk.  An allocator that replaces malloc is a line in the second
- * list and nothing else.
+ * list and nothing else.  A rival whose library does things before main, or
+ * brings many others, gets a program of its own: a line in the third list, and
+ * in local.mk the same sources with other rivals.
  */
 #ifndef BENCH_RIVALS_H
 #define BENCH_RIVALS_H
@@ -12,18 +14,25 @@
 #include "bench.h"
 
 /* Rivals that are compiled in. */
+#ifdef BENCH_PROGRAM_DPDK
+#define BENCH_RIVALS(X) X(dpdk)
+#else
 #define BENCH_RIVALS(X) \
     X(cpool)            \
     X(cpool_cache)      \
+    X(cpool_exact)      \
     X(array)            \
     X(malloc)           \
     X(mutex)            \
+    X(condvar)          \
+    X(semaphore)        \
     X(ck_stack)         \
     X(tbb)              \
     X(tbb_pool)         \
     X(gslice)           \
     X(boost_freelist)   \
     X(boost_pool)
+#endif
 
 /*
  * Allocators that stand before malloc (LD_PRELOAD): the name in the table, what
@@ -35,6 +44,19 @@
     X("tcmalloc", "malloc and free of gperftools", "libtcmalloc_minimal.so.4",         \
       "libtcmalloc")                                                                   \
     X("mimalloc", "malloc and free of mimalloc", "libmimalloc.so.2", "libmimalloc")
+
+/*
+ * Rivals with a program of their own beside this one: the name in the table,
+ * what it is, the file, and why it was not built, or "".
+ */
+#if defined(HAVE_DPDK) && HAVE_DPDK
+#define BENCH_NO_DPDK ""
+#else
+#define BENCH_NO_DPDK "configure did not use DPDK"
+#endif
+
+#define BENCH_PROGRAMS(X) \
+    X("dpdk", "DPDK's rte_mempool, a cache of 512 per thread", "bench-dpdk", BENCH_NO_DPDK)
 
 #ifdef __cplusplus
 extern "C" {

@@ -95,10 +95,11 @@ static void judge_ratios(const struct results *results, FILE *out)
     }
 }
 
-/* libcpool's operations a second on the same slot; 0 when it was not measured. */
-static double same_slot_rate(const struct results *results, unsigned threads)
+/* libcpool's operations a second; 0 when it was not measured. */
+static double total_rate(const struct results *results, const char *workload, size_t parameter,
+                         unsigned threads)
 {
-    size_t line = find_line(results, "same-slot", 0, threads);
+    size_t line = find_line(results, workload, parameter, threads);
     size_t cpool = results_find(results, "cpool");
     struct summary summary;
 
@@ -108,21 +109,26 @@ static double same_slot_rate(const struct results *results, unsigned threads)
     return summary.status == CELL_DONE ? summary.median : 0.0;
 }
 
-static void judge_scaling(const struct results *results, FILE *out)
+/* A workload in which threads have nothing to do with each other. */
+static void judge_scaling(const struct results *results, const char *workload, size_t parameter,
+                          FILE *out)
 {
     unsigned processors = machine_processors();
-    double one = same_slot_rate(results, 1), all = same_slot_rate(results, processors);
-    double more = same_slot_rate(results, 8 * processors), share;
+    double one = total_rate(results, workload, parameter, 1);
+    double all = total_rate(results, workload, parameter, processors);
+    double more = total_rate(results, workload, parameter, 8 * processors), share;
+    char name[64];
 
     if (processors > 1 && one > 0.0 && all > 0.0) {
         share = all / one / processors;
-        print_verdict(out, share >= SCALING_SHARE, "scaling, same-slot", processors);
+        snprintf(name, sizeof name, "scaling, %s", workload);
+        print_verdict(out, share >= SCALING_SHARE, name, processors);
         fprintf(out, "%6.2f of processors x one thread (aim: %.2f)\n", share, SCALING_SHARE);
     }
     if (all > 0.0 && more > 0.0) {
         share = more / all;
-        print_verdict(out, share >= OVERSUBSCRIBED_SHARE, "oversubscribed, same-slot",
-                      8 * processors);
+        snprintf(name, sizeof name, "oversubscribed, %s", workload);
+        print_verdict(out, share >= OVERSUBSCRIBED_SHARE, name, 8 * processors);
         fprintf(out, "%6.2f of a thread per processor (aim: %.2f)\n", share,
                 OVERSUBSCRIBED_SHARE);
     }
@@ -227,7 +233,8 @@ void report_targets(const struct results *results, FILE *out)
     }
     fprintf(out, "\nAims\n\n");
     judge_ratios(results, out);
-    judge_scaling(results, out);
+    judge_scaling(results, "same-slot", 0, out);
+    judge_scaling(results, "burst", 256, out);
     judge_creation(results, out);
     judge_latencies(results, out);
     print_headline(results, out);

@@ -61,10 +61,18 @@ static void mesh_prepare(struct bench_shared *shared)
     pipe_make(shared, shared->cell->threads / 2, shared->cell->threads / 2, false);
 }
 
-/* As many as all rings can hold, and one in the hands of every thread. */
+/* As many as all rings can hold, and one in the hands of every thread.  Of rings
+ * there are at most as many as threads, but in a mesh half as many squared. */
 static size_t pipe_live(const struct bench_cell *cell)
 {
-    return cell->parameter * cell->threads * cell->threads + cell->threads;
+    return (cell->parameter + 1) * cell->threads;
+}
+
+static size_t mesh_live(const struct bench_cell *cell)
+{
+    size_t half = cell->threads / 2;
+
+    return cell->parameter * half * half + cell->threads;
 }
 
 /* Neighbouring threads are a pair, so that processors are shared evenly. */
@@ -182,6 +190,6 @@ static const struct bench_workload fan_in_workload = {
 
 static const struct bench_workload mesh_workload = {
     "mesh", "every producer hands slots to every consumer", "pair",
-    BENCH_PAIRED, 2, pipe_live, pipe_chunk,
+    BENCH_PAIRED, 2, mesh_live, pipe_chunk,
     mesh_prepare, pipe_setup, NULL, pipe_teardown, NULL
 };

@@ -11,7 +11,12 @@
  *     void rival_free(void *handle, void *slot)
  *
  * as static functions, the last three inline; a handle is the pool, or what the
- * rival gives a thread for it.  Defines rival_workloads.
+ * rival gives a thread for it.  Defines rival_workloads.  Rivals that can do more
+ * say so by a macro, and take part in more:
+ *
+ *     RIVAL_IS_CPOOL   the pool is a cpool_t; rival_create_with, see rival_cpool.h
+ *     RIVAL_TRIMS      rival_trim, see workload_locality.h
+ *     RIVAL_WAITS      rival_create_waitable ..., see workload_wait.h
  *
  * A new workload is a file like its neighbours, and two lines here.
  */
@@ -34,6 +39,17 @@
 #include "workload_allocate.h"
 #include "workload_create.h"
 #include "workload_latency.h"
+#include "workload_occupancy.h"
+#ifdef RIVAL_IS_CPOOL
+#include "workload_grow.h"
+#include "workload_recall.h"
+#endif
+#ifdef RIVAL_TRIMS
+#include "workload_locality.h"
+#endif
+#ifdef RIVAL_WAITS
+#include "workload_wait.h"
+#endif
 
 static const struct bench_workload *const rival_workloads[] = {
     &same_slot_workload,
@@ -51,6 +67,19 @@ static const struct bench_workload *const rival_workloads[] = {
     &zeroed_touch_workload,
     &create_workload,
     &latency_workload,
+    &occupancy_workload,
+    &last_slot_workload,
+#ifdef RIVAL_IS_CPOOL
+    &recall_workload,
+    &grow_workload,
+#endif
+#ifdef RIVAL_TRIMS
+    &locality_workload,
+#endif
+#ifdef RIVAL_WAITS
+    &hand_off_workload,
+    &waiters_workload,
+#endif
     NULL
 };
 

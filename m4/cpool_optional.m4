@@ -35,3 +35,28 @@ AC_DEFUN([CPOOL_PROG_CXX_WORKS], [
     have_cxx=$cpool_cv_cxx_works
     AM_CONDITIONAL([HAVE_CXX], [test "x$have_cxx" = xyes])
 ])
+
+# CPOOL_DPDK
+# After CPOOL_OPTIONAL_MODULE([dpdk]): its headers become those of the system,
+# so that they are not held to our warnings, and only the libraries of a memory
+# pool are linked, not those of a network.  Substitutes DPDK_DRIVER too: the one
+# driver that a pool needs.
+AC_DEFUN([CPOOL_DPDK], [
+    AS_IF([test "x$have_dpdk" = xyes], [
+        DPDK_CFLAGS=`AS_ECHO(["$DPDK_CFLAGS"]) | $SED 's/-I/-isystem /g'`
+        cpool_saved_LIBS=$LIBS
+        cpool_saved_CPPFLAGS=$CPPFLAGS
+        LIBS="-lrte_mempool -lrte_ring -lrte_eal $LIBS"
+        CPPFLAGS="$CPPFLAGS $DPDK_CFLAGS"
+        AC_MSG_CHECKING([which libraries a DPDK memory pool needs])
+        AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <rte_eal.h>
+                #include <rte_mempool.h>]],
+                [[return rte_mempool_lookup("") != 0 || rte_eal_init(0, 0) != 0;]])],
+            [DPDK_LIBS="-lrte_mempool -lrte_ring -lrte_eal"])
+        AC_MSG_RESULT([$DPDK_LIBS])
+        LIBS=$cpool_saved_LIBS
+        CPPFLAGS=$cpool_saved_CPPFLAGS
+        DPDK_DRIVER=librte_mempool_ring.so
+    ])
+    AC_SUBST([DPDK_DRIVER])
+])

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * report_figures.c - results for people: lines whose figures have units of their
+ * own, a table each, with a row for every contestant that takes part.
+ *
+ * Includes report.h only.  The files for programs need nothing of the kind: there
+ * a metric's name ends in its unit, nanoseconds where it does not.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include <string.h>
+
+#include "report.h"
+
+#define FIGURES_MAX 10
+#define FIGURE_WIDTH 11
+
+struct figure {
+    const char *metric;  /* NULL ends the list */
+    const char *heading; /* above the unit; with the unit, FIGURE_WIDTH - 1 bytes each */
+    const char *unit;
+    double divisor;      /* from the metric's unit to this one */
+};
+
+static const struct {
+    const char *workload;
+    const char *title;
+    struct figure figures[FIGURES_MAX];
+} tables[] = {
+    { "recall",
+      "an alloc that takes a spare magazine of a sleeping thread, a loaded one, or slack",
+      { { "spare_us.p50", "spare p50", "us", 1.0 },
+        { "spare_us.p99", "p99", "us", 1.0 },
+        { "spare_us.max", "max", "us", 1.0 },
+        { "loaded_us.p50", "loaded p50", "us", 1.0 },
+        { "loaded_us.max", "max", "us", 1.0 },
+        { "slack_us.p50", "slack p50", "us", 1.0 },
+        { "slack_us.p99", "p99", "us", 1.0 },
+        { "slack_us.max", "max", "us", 1.0 },
+        { "all_us.p50", "all slots", "us", 1.0 } } },
+    { "hand-off",
+      "from the free to when a thread that slept has the slot",
+      { { "hand_off_us.p50", "p50", "us", 1.0 },
+        { "hand_off_us.p99", "p99", "us", 1.0 },
+        { "hand_off_us.max", "max", "us", 1.0 },
+        { "hand_off_us.count", "hand-offs", "", 1.0 } } },
+    { "locality",
+      "a walk, and the slots that lie behind the one before; trimming",
+      { { "walk_fresh", "new", "ns/slot", 1.0 },
+        { "walk_scattered", "scattered", "ns/slot", 1.0 },
+        { "walk_trimmed", "trimmed", "ns/slot", 1.0 },
+        { "scattered_percent", "scattered", "% in order", 1.0 },
+        { "trimmed_percent", "trimmed", "% in order", 1.0 },
+        { "trim_us", "trim takes", "us", 1.0 },
+        { "before_bytes", "resident", "KiB", 1024.0 },
+        { "after_bytes", "afterwards", "KiB", 1024.0 },
+        { "returned_bytes", "given back", "KiB", 1024.0 } } },
+    { "grow",
+      "allocs of a pool that grows and of one that need not; the calls",
+      { { "growing_ns", "growing", "ns/alloc", 1.0 },
+        { "fixed_ns", "not growing", "ns/alloc", 1.0 },
+        { "growing_us.p99", "growing p99", "us", 1.0 },
+        { "growing_us.max", "max", "us", 1.0 },
+        { "growths", "growths", "", 1.0 },
+        { "grow_us", "cpool_grow", "us", 1.0 },
+        { "reserve_us", "_reserve", "us", 1.0 },
+        { "fresh_touch_ns", "touch fresh", "ns/slot", 1.0 },
+        { "reserved_touch_ns", "reserved", "ns/slot", 1.0 } } },
+};
+
+static void print_headings(const struct figure *figures, FILE *out)
+{
+    const struct figure *figure;
+
+    fprintf(out, "  %-15s", "");
+    for (figure = figures; figure->metric != NULL; figure++)
+        fprintf(out, "%*s ", FIGURE_WIDTH, figure->heading);
+    fprintf(out, "\n  %-15s", "");
+    for (figure = figures; figure->metric != NULL; figure++)
+        fprintf(out, "%*s ", FIGURE_WIDTH, figure->unit);
+    fprintf(out, "\n");
+}
+
+static void print_figure(const struct summary *summary, double divisor, FILE *out)
+{
+    double value = summary->median / divisor;
+
+    if (summary->status == CELL_FAILED)
+        fprintf(out, "%*s ", FIGURE_WIDTH, "FAILED");
+    else if (summary->median < 0.0) /* an answer without this metric */
+        fprintf(out, "%*s ", FIGURE_WIDTH, "-");
+    else
+        fprintf(out, "%*.*f%c", FIGURE_WIDTH, value < 100.0 ? 2 : 0, value,
+                summary->disturbed ? '~' : ' ');
+}
+
+static void print_row(const struct results *results, size_t line, size_t contestant,
+                      const struct figure *figures, FILE *out)
+{
+    const struct figure *figure;
+
+    fprintf(out, "  %-15s", results->contestants[contestant].name);
+    for (figure = figures; figure->metric != NULL; figure++) {
+        struct summary summary = results_summary(results, line, contestant, figure->metric);
+
+        print_figure(&summary, figure->divisor, out);
+    }
+    fprintf(out, "\n");
+}
+
+static void print_line(const struct results *results, size_t line, FILE *out)
+{
+    const char *workload = results->plan->lines[line].workload->name;
+    size_t table = 0, i;
+
+    while (strcmp(tables[table].workload, workload) != 0)
+        if (++table == sizeof tables / sizeof tables[0])
+            return;
+    fprintf(out, "  %s: %s\n", results->plan->lines[line].label, tables[table].title);
+    print_headings(tables[table].figures, out);
+    for (i = 0; i < results->contestant_count; i++)
+        if (results->contestants[i].chosen && results->contestants[i].absent[0] == '\0' &&
+            results_summary(results, line, i, "ns").status != CELL_ABSENT)
+            print_row(results, line, i, tables[table].figures, out);
+    fprintf(out, "\n");
+}
+
+void report_figures(const struct results *results, FILE *out)
+{
+    size_t line;
+
+    for (line = 0; line < results->plan->count; line++)
+        if (results->plan->lines[line].section == PLAN_FIGURES)
+            print_line(results, line, out);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * workload_occupancy.h - a pool that is full, or as good as: every thread hunts
+ * for the last slots.
+ *
+ * Included by workloads.h, once per rival.  The parameter is k, the slots that
+ * each of T threads holds all the time.  The workload makes its own pool, which is
+ * no larger than it says; rivals that hand out more than their capacity are left
+ * out.
+ *
+ *   occupancy   T x k slots.  Give one back, take one: each thread has the right
+ *               to one, so what counts as an operation always comes, if not at once.
+ *   last-slot   T x k + 1 slots.  Take one more if there is one; whoever gets it
+ *               gives another back.  With T threads T - 1 look in vain at a time.
+ *
+ * An operation is a slot obtained; attempts that found nothing are counted apart,
+ * and how much the thread got that got least.
+ * A pool of libcpool's that is not exact may have more than its capacity live for
+ * a while, so fewer of its attempts fail.
+ */
+
+/* Misses of one chunk, each of which may take long, before the clock is looked at. */
+#define OCCUPANCY_MISSES 16u
+
+/* Nanoseconds after which a slot that must be free is out of reach for good. */
+#define OCCUPANCY_PATIENCE UINT64_C(2000000000)
+
+struct occupancy {
+    void **slots;   /* k of them */
+    uint64_t taken; /* since begin */
+    uint64_t missed;
+    char padding[BENCH_LINE];
+};
+
+static size_t occupancy_live(const struct bench_cell *cell)
+{
+    return cell->parameter * cell->threads;
+}
+
+/* Whether the pool hands out as many slots as asked for when made, and no more. */
+static bool occupancy_is_bounded(const struct bench_shared *shared)
+{
+    size_t n = shared->cell->capacity, i;
+    void **slots = (void **)bench_memory(n + 1, sizeof(void *));
+    void *handle = bench_enter(shared);
+    bool bounded;
+
+    for (i = 0; i <= n; i++)
+        slots[i] = rival_alloc(handle);
+    bounded = slots[n] == NULL;
+    for (i = 0; i <= n; i++) {
+        if (i < n && slots[i] == NULL)
+            bench_fail("slot %zu of %zu could not be had", i + 1, n);
+        if (slots[i] != NULL)
+            rival_free(handle, slots[i]);
+    }
+    bench_leave(shared, handle);
+    free(slots);
+    return bounded;
+}
+
+/* Puts a pool of just that many slots in the place of the roomy one. */
+static void occupancy_confine(struct bench_shared *shared, size_t capacity)
+{
+    struct bench_cell cell = *shared->cell;
+    struct bench_shared trial = *shared;
+
+    /* In a pool of no more slots than are needed, threads would wait for them for ever. */
+    if ((shared->rival->traits & BENCH_STRANDS) != 0)
+        bench_leave_out("what one thread has cached others cannot have");
+    cell.capacity = capacity;
+    trial.cell = &cell;
+    trial.pool = rival_create(&cell);
+    if (trial.pool == NULL)
+        bench_fail("no memory for the pool");
+    if (!occupancy_is_bounded(&trial))
+        bench_leave_out("hands out more slots than its capacity");
+    rival_destroy(trial.pool);
+    rival_destroy(shared->pool);
+    shared->pool = rival_create(&cell);
+    if (shared->pool == NULL)
+        bench_fail("no memory for the pool");
+}
+
+static void occupancy_prepare(struct bench_shared *shared)
+{
+    occupancy_confine(shared, occupancy_live(shared->cell));
+}
+
+static void last_slot_prepare(struct bench_shared *shared)
+{
+    occupancy_confine(shared, occupancy_live(shared->cell) + 1);
+}
+
+/* Takes a slot that this thread has a right to: there is one, but another thread
+ * may have it in its hands. */
+static inline void *occupancy_take(struct bench_worker *self, struct occupancy *occupancy)
+{
+    unsigned spins = 0;
+    uint64_t since = 0;
+    void *slot;
+
+    while ((slot = rival_alloc(self->handle)) == NULL) {
+        occupancy->missed++;
+        bench_pause(&spins);
+        if (since == 0)
+            since = bench_now();
+        else if (bench_now() - since > OCCUPANCY_PATIENCE)
+            bench_leave_out("free slots stay in the caches of other threads");
+    }
+    occupancy->taken++;
+    return slot;
+}
+
+static void occupancy_setup(struct bench_worker *self)
+{
+    struct occupancy *occupancy = (struct occupancy *)bench_memory(1, sizeof *occupancy);
+    size_t k = self->cell->parameter, i;
+
+    occupancy->slots = (void **)bench_memory(k, sizeof(void *));
+    for (i = 0; i < k; i++)
+        occupancy->slots[i] = bench_take(occupancy_take(self, occupancy), self->stamp++);
+    self->state = occupancy;
+}
+
+static void occupancy_begin(struct bench_worker *self)
+{
+    struct occupancy *occupancy = (struct occupancy *)self->state;
+
+    occupancy->taken = 0;
+    occupancy->missed = 0;
+}
+
+static uint64_t occupancy_chunk(struct bench_worker *self)
+{
+    struct occupancy *occupancy = (struct occupancy *)self->state;
+    uint64_t enough = occupancy->missed + OCCUPANCY_MISSES;
+    unsigned done = 0;
+
+    while (done < BENCH_CHUNK && occupancy->missed < enough) {
+        size_t at = bench_below(&self->random, self->cell->parameter);
+
+        self->sum += bench_read(occupancy->slots[at]);
+        rival_free(self->handle, occupancy->slots[at]);
+        occupancy->slots[at] = bench_take(occupancy_take(self, occupancy), self->stamp++);
+        done++;
+    }
+    return done;
+}
+
+static uint64_t last_slot_chunk(struct bench_worker *self)
+{
+    struct occupancy *occupancy = (struct occupancy *)self->state;
+    uint64_t enough = occupancy->missed + OCCUPANCY_MISSES;
+    unsigned done = 0;
+
+    while (done < BENCH_CHUNK && occupancy->missed < enough) {
+        size_t at = bench_below(&self->random, self->cell->parameter);
+        void *old = occupancy->slots[at], *slot = rival_alloc(self->handle);
+
+        if (slot == NULL) {
+            occupancy->missed++;
+            continue;
+        }
+        occupancy->slots[at] = bench_take(slot, self->stamp++);
+        self->sum += bench_read(old);
+        rival_free(self->handle, old);
+        occupancy->taken++;
+        done++;
+    }
+    return done;
+}
+
+static void occupancy_teardown(struct bench_worker *self)
+{
+    struct occupancy *occupancy = (struct occupancy *)self->state;
+    size_t i;
+
+    for (i = 0; i < self->cell->parameter; i++) {
+        self->sum += bench_read(occupancy->slots[i]);
+        rival_free(self->handle, occupancy->slots[i]);
+    }
+}
+
+static void occupancy_report(const struct bench_worker *all)
+{
+    double taken = 0.0, missed = 0.0, least = 0.0;
+    unsigned threads = all[0].cell->threads, i;
+
+    for (i = 0; i < threads; i++) {
+        const struct occupancy *occupancy = (const struct occupancy *)all[i].state;
+        double own = (double)occupancy->taken;
+
+        least = i == 0 || own < least ? own : least;
+        taken += own;
+        missed += (double)occupancy->missed;
+    }
+    bench_metric("taken", taken);
+    bench_metric("missed", missed);
+    bench_metric("missed_percent", 100.0 * missed / (taken + missed));
+    bench_metric("least_percent", 100.0 * least * threads / taken);
+}
+
+static const struct bench_workload occupancy_workload = {
+    "occupancy", "all slots out: give one of k back, take one", "slot",
+    0, 1, occupancy_live, occupancy_chunk,
+    occupancy_prepare, occupancy_setup, occupancy_begin, occupancy_teardown, occupancy_report
+};
+
+static const struct bench_workload last_slot_workload = {
+    "last-slot", "all slots out but one: take it if it is there, give another back", "slot",
+    0, 1, occupancy_live, last_slot_chunk,
+    last_slot_prepare, occupancy_setup, occupancy_begin, occupancy_teardown, occupancy_report
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * workload_wait.h - threads that sleep until there is a slot.
+ *
+ * Included by workloads.h and by the rivals that can do nothing else, for rivals
+ * with
+ *
+ *     void *rival_create_waitable(const struct bench_cell *cell)
+ *     void *rival_alloc_wait(void *handle)   never NULL
+ *     uint64_t rival_waits(void *pool)       allocs that went to sleep so far
+ *
+ *   hand-off   one slot, two threads.  One has it; when the other sleeps it gives
+ *              it back, and the time from then until the other has it is measured;
+ *              then the same the other way round.
+ *   waiters    T threads, half as many slots: take one, write, let others run, read,
+ *              give it back.  How often one slept is counted.
+ */
+
+/* Hand-offs in a chunk: even, so that the slot comes back to the first thread. */
+#define WAIT_HAND_OFFS 32u
+
+/* From when a thread says that it will sleep until it does, nanoseconds. */
+#define WAIT_SETTLE 30000u
+
+/* Operations of `waiters` in a chunk. */
+#define WAIT_CHUNK 64u
+
+struct wait_line {
+    uint64_t given;   /* relaxed; when the slot was given back, by the clock */
+    void *slot;       /* of the thread that has it; what hands it over publishes it */
+    uint64_t offered; /* hand-offs that began; the giver's, likewise */
+    uint64_t taken;   /* atomic: hand-offs that came to their end */
+    char padding[BENCH_LINE];
+};
+
+static size_t wait_live(const struct bench_cell *cell)
+{
+    return cell->threads;
+}
+
+static void wait_confine(struct bench_shared *shared, size_t capacity)
+{
+    struct bench_cell cell = *shared->cell;
+
+    cell.capacity = capacity;
+    rival_destroy(shared->pool);
+    shared->pool = rival_create_waitable(&cell);
+    if (shared->pool == NULL)
+        bench_fail("no memory for the pool");
+    shared->state = bench_memory(1, sizeof(struct wait_line));
+}
+
+/* ---- hand-off ----------------------------------------------------------------- */
+
+static void hand_off_prepare(struct bench_shared *shared)
+{
+    wait_confine(shared, 1);
+}
+
+static void hand_off_setup(struct bench_worker *self)
+{
+    struct wait_line *line = (struct wait_line *)self->shared->state;
+
+    self->state = bench_memory(1, sizeof(struct bench_histogram));
+    if (self->index == 0)
+        line->slot = bench_take(rival_alloc_wait(self->handle), self->stamp++);
+}
+
+/* Gives the slot back once the other thread has gone to sleep for it. */
+static void hand_off_give(struct bench_worker *self, struct wait_line *line)
+{
+    void *slot = line->slot;
+    uint64_t asleep, asked = ++line->offered;
+    unsigned spins = 0;
+
+    while (rival_waits(self->shared->pool) < asked)
+        bench_pause(&spins);
+    asleep = bench_now();
+    while (bench_now() - asleep < WAIT_SETTLE)
+        continue;
+    self->sum += bench_read(slot);
+    /* Relaxed: what hands the slot over publishes this as well. */
+    __atomic_store_n(&line->given, bench_now(), __ATOMIC_RELAXED);
+    rival_free(self->handle, slot);
+    /* Else the giver might be faster in taking it again.  Acquire: pairs with the
+     * release in hand_off_take, which publishes the line. */
+    while (__atomic_load_n(&line->taken, __ATOMIC_ACQUIRE) != asked)
+        bench_pause(&spins);
+}
+
+static void hand_off_take(struct bench_worker *self, struct wait_line *line)
+{
+    void *slot = rival_alloc_wait(self->handle);
+    uint64_t time = bench_now() - __atomic_load_n(&line->given, __ATOMIC_RELAXED);
+
+    line->slot = bench_take(slot, self->stamp++);
+    bench_histogram_add((struct bench_histogram *)self->state, time);
+    self->timed += time;
+    /* Release: see hand_off_give. */
+    __atomic_store_n(&line->taken, line->offered, __ATOMIC_RELEASE);
+}
+
+static uint64_t hand_off_chunk(struct bench_worker *self)
+{
+    struct wait_line *line = (struct wait_line *)self->shared->state;
+    unsigned i;
+
+    for (i = 0; i < WAIT_HAND_OFFS; i++) {
+        if (i % 2 == self->index)
+            hand_off_give(self, line);
+        else
+            hand_off_take(self, line);
+    }
+    return WAIT_HAND_OFFS / 2;
+}
+
+static void hand_off_begin(struct bench_worker *self)
+{
+    bench_histogram_clear((struct bench_histogram *)self->state);
+    self->timed = 0;
+}
+
+static void hand_off_teardown(struct bench_worker *self)
+{
+    struct wait_line *line = (struct wait_line *)self->shared->state;
+
+    if (self->index != 0)
+        return;
+    if (rival_waits(self->shared->pool) != line->offered)
+        bench_fail("some hand-offs found nobody asleep");
+    self->sum += bench_read(line->slot);
+    rival_free(self->handle, line->slot);
+}
+
+static void hand_off_report(const struct bench_worker *all)
+{
+    struct bench_histogram *total =
+        (struct bench_histogram *)bench_memory(1, sizeof *total);
+
+    bench_histogram_merge(total, (const struct bench_histogram *)all[0].state);
+    bench_histogram_merge(total, (const struct bench_histogram *)all[1].state);
+    bench_metric("hand_off_us.p50", (double)bench_histogram_percentile(total, 0.5) / 1e3);
+    bench_metric("hand_off_us.p99", (double)bench_histogram_percentile(total, 0.99) / 1e3);
+    bench_metric("hand_off_us.max", (double)total->max / 1e3);
+    bench_metric("hand_off_us.count", (double)total->count);
+}
+
+/* ---- waiters ------------------------------------------------------------------ */
+
+static void waiters_prepare(struct bench_shared *shared)
+{
+    wait_confine(shared, (shared->cell->threads + 1) / 2);
+}
+
+static uint64_t waiters_chunk(struct bench_worker *self)
+{
+    unsigned i;
+
+    for (i = 0; i < WAIT_CHUNK; i++) {
+        void *slot = bench_take(rival_alloc_wait(self->handle), self->stamp++);
+
+        bench_yield(); /* without it nobody would find the slots taken */
+        self->sum += bench_read(slot);
+        rival_free(self->handle, slot);
+    }
+    return WAIT_CHUNK;
+}
+
+static void waiters_teardown(struct bench_worker *self)
+{
+    struct wait_line *line = (struct wait_line *)self->shared->state;
+
+    if (self->index == 0)
+        line->offered = rival_waits(self->shared->pool);
+}
+
+static void waiters_report(const struct bench_worker *all)
+{
+    const struct wait_line *line = (const struct wait_line *)all[0].shared->state;
+
+    bench_metric("waits", (double)line->offered);
+}
+
+static const struct bench_workload hand_off_workload = {
+    "hand-off", "give the only slot back to a thread that sleeps until there is one", "slot",
+    BENCH_LOCKSTEP | BENCH_SELF_TIMED, 2, wait_live, hand_off_chunk,
+    hand_off_prepare, hand_off_setup, hand_off_begin, hand_off_teardown, hand_off_report
+};
+
+static const struct bench_workload waiters_workload = {
+    "waiters", "take a slot, sleeping until there is one; half as many as threads", "pair",
+    0, 2, wait_live, waiters_chunk,
+    waiters_prepare, NULL, NULL, waiters_teardown, waiters_report
+};
