@@ -37,8 +37,17 @@ examples_jobs_jobs_SOURCES = \
 	examples/jobs/main.c
 examples_jobs_jobs_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
-TESTS += examples/check-examples.sh examples/check-jobs.sh
-EXTRA_DIST += examples/check-examples.sh examples/check-jobs.sh
+# The same job system run frame by frame, no frame being held up by its pool.
+check_PROGRAMS += examples/jobs/frames
+examples_jobs_frames_SOURCES = \
+	examples/jobs/allocator.c examples/jobs/allocator.h \
+	examples/jobs/deque.c examples/jobs/deque.h \
+	examples/jobs/scheduler.c examples/jobs/scheduler.h \
+	examples/jobs/frames.c
+examples_jobs_frames_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
+
+TESTS += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh
+EXTRA_DIST += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh
 
 # make demo [DEMO_DIR=directory] [DEMO_THREADS=n] [DEMO_FLAGS='--top 20 --check']
 DEMO_DIR = /usr/include

@@ -31,6 +31,14 @@ static void malloc_give(struct allocator *self, void *node)
     free(node);
 }
 
+int allocator_init_config(struct allocator *self, const cpool_config_t *config)
+{
+    self->alloc = pool_take;
+    self->free = pool_give;
+    self->node_size = config->slot_size;
+    return cpool_create(&self->pool, config);
+}
+
 int allocator_init_pool(struct allocator *self, const char *name, size_t node_size,
                         size_t capacity)
 {
@@ -39,10 +47,7 @@ int allocator_init_pool(struct allocator *self, const char *name, size_t node_si
     config.name = name;
     config.slot_size = node_size;
     config.capacity = capacity;
-    self->alloc = pool_take;
-    self->free = pool_give;
-    self->node_size = node_size;
-    return cpool_create(&self->pool, &config);
+    return allocator_init_config(self, &config);
 }
 
 void allocator_init_malloc(struct allocator *self, size_t node_size)

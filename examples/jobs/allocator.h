@@ -29,6 +29,9 @@ struct allocator {
 int allocator_init_pool(struct allocator *self, const char *name, size_t node_size,
                         size_t capacity);
 
+/* The same on a pool that is configured in all its details. */
+int allocator_init_config(struct allocator *self, const cpool_config_t *config);
+
 /* Makes an allocator on malloc and free. */
 void allocator_init_malloc(struct allocator *self, size_t node_size);
 

@@ -273,6 +273,8 @@ static void *worker_main(void *argument)
     struct worker *worker = argument;
     struct scheduler *scheduler = worker->scheduler;
 
+    if (scheduler->plan->enter != NULL)
+        scheduler->plan->enter(worker, scheduler->plan->context);
     if (worker == scheduler->workers)
         scheduler->plan->start(worker, scheduler->plan->context);
     do {
@@ -281,6 +283,8 @@ static void *worker_main(void *argument)
         while ((job = deque_take(&worker->deque)) != NULL || (job = steal(worker)) != NULL)
             job_execute(worker, job);
     } while (worker_sleep(worker));
+    if (scheduler->plan->leave != NULL)
+        scheduler->plan->leave(worker, scheduler->plan->context);
     return NULL;
 }
 

@@ -65,6 +65,10 @@ struct scheduler_plan {
     /* Called by one worker, once: makes and submits the first job. */
     void (*start)(struct worker *worker, void *context);
 
+    /* Called by every worker when it begins and when it ends; may be NULL. */
+    void (*enter)(struct worker *worker, void *context);
+    void (*leave)(struct worker *worker, void *context);
+
     /* Called by the thread in scheduler_run, every WATCH_MILLISECONDS. */
     void (*watch)(const struct scheduler_figures *figures, void *context);
 
