@@ -59,6 +59,24 @@ static size_t arena_draw_rounds(struct random *random)
 /* Caches a pool has room for, unless few: enough for every thread of an episode. */
 #define ARENA_CACHES 256
 
+static void arena_make_busy(cpool_config_t *config, struct random *random)
+{
+    config->slot_size = random_between(random, 8, 16);
+    config->slot_offset = 0;
+    config->capacity = random_between(random, 64, 192);
+    config->magazine_rounds = random_between(random, 1, 2);
+    config->thread_caches = ARENA_CACHES;
+    config->flags = 0;
+}
+
+enum arena_room arena_draw_room(struct random *random)
+{
+    static const enum arena_room rooms[] = {ARENA_BUSY, ARENA_BUSY, ARENA_BUSY,
+                                            ARENA_BUSY, ARENA_TIGHT, ARENA_ROOMY};
+
+    return rooms[random_below(random, sizeof rooms / sizeof rooms[0])];
+}
+
 cpool_config_t arena_draw(struct random *random, enum arena_room room)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
@@ -76,6 +94,8 @@ cpool_config_t arena_draw(struct random *random, enum arena_room room)
                                                      : ARENA_CACHES;
     if (random_once_in(random, 5))
         config.flags = CPOOL_EXACT;
+    if (room == ARENA_BUSY)
+        arena_make_busy(&config, random);
     return config;
 }
 
@@ -99,7 +119,7 @@ void arena_create(struct arena *arena, const cpool_config_t *wanted, size_t user
     int code;
 
     memset(arena, 0, sizeof *arena);
-    if (random_once_in(random, 5))
+    if (random != NULL && random_once_in(random, 5))
         arena_provide_memory(arena, &config);
     code = cpool_create(&arena->pool, &config);
     if (code == CPOOL_EROUNDS) {

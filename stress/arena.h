@@ -23,6 +23,7 @@ struct arena {
     bool checked;
     bool exact;
     bool moving;       /* the capacity changes while it is used */
+    bool ample;        /* bags take a fair share each, so that it is never dry */
     void *memory;      /* caller-provided memory, or NULL */
 };
 
@@ -32,18 +33,27 @@ struct arena {
  * ARENA_TIGHT   1 to 200 slots: dry and refilled all the time, few magazines,
  *               so that the same ones go around among the threads
  * ARENA_ROOMY   200 to 20,000 slots
+ * ARENA_BUSY    64 to 192 small slots, one or two rounds in a magazine.  What a
+ *               thread takes and gives in one go is several times what its cache
+ *               holds, and with `ample` set there is enough for all: so nearly
+ *               every operation pops from or pushes to the depot's stacks, on
+ *               which the same few magazines come back at once.  The sharpest
+ *               test of their tags
  */
-enum arena_room { ARENA_TIGHT, ARENA_ROOMY };
+enum arena_room { ARENA_TIGHT, ARENA_ROOMY, ARENA_BUSY };
 
 /* A configuration at random: slot sizes from 1 byte, odd strides, alignments
  * and offsets, one round in a magazine and many, few caches and enough. */
 cpool_config_t arena_draw(struct random *random, enum arena_room room);
 
+/* How large a pool of a mode is whose threads are all alike. */
+enum arena_room arena_draw_room(struct random *random);
+
 /*
  * arena_create - makes the pool; ends the program if that fails.
  *
  * users    how many threads and explicit caches there will be at once
- * random   decides whether the memory is the caller's
+ * random   decides whether the memory is the caller's; NULL: it is not
  *
  * Magazine rounds that are out of range for the capacity become 0.
  */

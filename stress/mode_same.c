@@ -27,11 +27,12 @@ static void same_body(struct worker *worker)
 static void same_run(struct episode *episode)
 {
     struct random *random = &episode->random;
-    cpool_config_t config = arena_draw(random, random_once_in(random, 3) ? ARENA_ROOMY
-                                                                         : ARENA_TIGHT);
+    enum arena_room room = arena_draw_room(random);
+    cpool_config_t config = arena_draw(random, room);
     struct arena arena;
 
     arena_create(&arena, &config, episode->threads, random);
+    arena.ample = room == ARENA_BUSY;
     crew_run(episode, same_body, &arena, NULL);
     arena_audit(&arena, random, episode->tally);
     arena_destroy(&arena);

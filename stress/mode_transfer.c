@@ -64,11 +64,12 @@ static void transfer_body(struct worker *worker)
 static void transfer_run(struct episode *episode)
 {
     struct random *random = &episode->random;
-    cpool_config_t config = arena_draw(random, random_once_in(random, 3) ? ARENA_ROOMY
-                                                                         : ARENA_TIGHT);
+    enum arena_room room = arena_draw_room(random);
+    cpool_config_t config = arena_draw(random, room);
     struct transfer transfer = {0};
 
     arena_create(&transfer.arena, &config, episode->threads, random);
+    transfer.arena.ample = room == ARENA_BUSY;
     transfer.bags = calloc(episode->threads, sizeof *transfer.bags);
     if (transfer.bags == NULL)
         stress_fail("no memory for %u bags", episode->threads);

@@ -5,24 +5,24 @@
 # usage: planted.sh SOURCE_DIR BUILD_DIR SOURCE...
 #
 # Each row of the table below: copies the library, applies planted/BUG.sed to
-# lib/FILE, builds the stress program with it as KIND, and runs MODES with RUNS
-# different seeds until each run fails.  A run that does not fail within
-# PLANTED_SECONDS has missed the bug, and so has this script then.  The same
+# lib/FILE, builds the stress program with it as KIND, and runs MODES in THREADS
+# threads with RUNS different seeds until each run fails.  A run that does not fail
+# within PLANTED_SECONDS has missed the bug, and so has this script then.  The same
 # program without the bug is the stress itself.
 #
-# Environment: as for build.sh; PLANTED_SECONDS (120); PLANTED_ROWS, a pattern
-# that selects rows (.).
+# Environment: as for build.sh; STRESS_REPEATS, in place of every RUNS;
+# PLANTED_SECONDS (120); PLANTED_ROWS, a pattern that selects rows (.).
 #
-# BUG               FILE        KIND    MODES      RUNS
+# BUG               FILE        KIND    MODES      THREADS  RUNS
 table='
-no-tag              tagstack.h  native  same       10
-no-tag              tagstack.h  native  transfer   10
-no-tag              tagstack.h  native  all        3
-relaxed-pop         tagstack.h  tsan    all        5
-duplicate-round     magazine.h  native  all        5
-duplicate-round     magazine.h  tsan    all        3
-lost-magazine       depot.c     native  all        5
-lost-magazine       depot.c     tsan    all        3
+no-tag              tagstack.h  native  same       8        10
+no-tag              tagstack.h  native  transfer   8        10
+no-tag              tagstack.h  native  all        8        3
+relaxed-pop         tagstack.h  tsan    all        4        5
+duplicate-round     magazine.h  native  all        4        5
+duplicate-round     magazine.h  tsan    all        4        3
+lost-magazine       depot.c     native  all        4        5
+lost-magazine       depot.c     tsan    all        4        3
 '
 
 set -eu
@@ -51,34 +51,43 @@ plant() { # DIR BUG FILE
 }
 
 # Runs the program until it fails; prints how long that took and how it failed.
-hunt() { # PROGRAM MODES SEED LOG
+hunt() { # PROGRAM MODES THREADS SEED LOG TIMES
     start=$(date +%s%N)
     status=0
     # A shell remarks on a crash: this one, to nowhere.
     (
         TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' \
-            timeout -k 10 $((limit + 30)) "$1" --seconds "$limit" --mode "$2" --seed "$3" \
-            --quiet >"$4" 2>&1
+            timeout -k 10 $((limit + 30)) "$1" --seconds "$limit" --mode "$2" \
+            --threads "$3" --seed "$4" --quiet >"$5" 2>&1
         exit $?
     ) 2>/dev/null || status=$?
     end=$(date +%s%N)
     elapsed=$(((end - start) / 10000000))
     seconds=$((elapsed / 100)).$(printf '%02d' $((elapsed % 100)))
-    how=$(sed -n -e 's/^stress: FAILED: //p' -e 's/^SUMMARY: //p' "$4" | head -n 1)
-    where=$(sed -n 's/^stress: mode \([a-z]*\), .*/\1/p' "$4" | head -n 1)
+    how=$(sed -n -e 's/^stress: FAILED: //p' -e 's/^SUMMARY: //p' "$5" | head -n 1)
+    where=$(sed -n 's/^stress: mode \([a-z]*\), .*/\1/p' "$5" | head -n 1)
     case $status in
     0)
-        echo "  seed $3: MISSED in $seconds s"
+        echo "  seed $4: MISSED in $seconds s"
         return 1
         ;;
-    124 | 137) echo "  seed $3: hung in mode ${where:-unknown}, ended after $seconds s" ;;
-    *) echo "  seed $3: $seconds s, mode ${where:-unknown}: ${how:-status $status}" ;;
+    124 | 137) echo "  seed $4: hung in mode ${where:-unknown}, ended after $seconds s" ;;
+    *) echo "  seed $4: $seconds s, mode ${where:-unknown}: ${how:-status $status}" ;;
     esac
+    echo "$seconds" >>"$6"
 }
 
-row() { # BUG FILE KIND MODES RUNS SOURCE...
-    bug=$1 file=$2 kind=$3 modes=$4 runs=$5
-    shift 5
+# Of how long the runs that found the bug took.
+summary() { # TIMES RUNS
+    sort -n "$1" | awk -v runs="$2" '
+        { time[NR] = $1 }
+        END { if (NR > 0) printf "  found in %d of %d runs; seconds: least %s, median %s, most %s\n",
+                                 NR, runs, time[1], time[int((NR + 1) / 2)], time[NR] }'
+}
+
+row() { # BUG FILE KIND MODES THREADS RUNS SOURCE...
+    bug=$1 file=$2 kind=$3 modes=$4 threads=$5 runs=${STRESS_REPEATS:-$6}
+    shift 6
     dir=$build_dir/$bug-$kind
     if [ ! -x "$dir/stress" ]; then
         plant "$dir/source" "$bug" "$file"
@@ -96,19 +105,23 @@ row() { # BUG FILE KIND MODES RUNS SOURCE...
             }
         )
     fi
-    echo "$bug ($kind build, mode $modes):"
+    echo "$bug ($kind build, mode $modes, $threads threads):"
+    times=$dir/times-$modes
+    : >"$times"
     seed=0
     while [ $seed -lt "$runs" ]; do
         seed=$((seed + 1))
-        hunt "$dir/stress" "$modes" "$seed" "$dir/log-$modes-$seed" || missed=$((missed + 1))
+        hunt "$dir/stress" "$modes" "$threads" "$seed" "$dir/log-$modes-$seed" "$times" ||
+            missed=$((missed + 1))
     done
+    summary "$times" "$runs"
 }
 
 mkdir -p "$build_dir"
 rm -rf "${build_dir:?}"/*
 printf '%s\n' "$table" | grep . | grep -e "${PLANTED_ROWS:-.}" >"$build_dir/rows"
-while read -r bug file kind modes runs; do
-    row "$bug" "$file" "$kind" "$modes" "$runs" "$@" </dev/null
+while read -r bug file kind modes threads runs; do
+    row "$bug" "$file" "$kind" "$modes" "$threads" "$runs" "$@" </dev/null
 done <"$build_dir/rows"
 
 if [ $missed -ne 0 ]; then

@@ -83,6 +83,8 @@ extern const struct mode mode_transfer;
 extern const struct mode mode_checked;
 extern const struct mode mode_memory;
 extern const struct mode mode_wait;
+extern const struct mode mode_full;
+extern const struct mode mode_quiet;
 
 /*
  * ---- Failure (report.c) ----------------------------------------------------

@@ -151,7 +151,7 @@ void bag_init(struct bag *bag, struct arena *arena, struct random *random, size_
     size_t share = arena->capacity / holders;
 
     bag->arena = arena;
-    bag->room = 1 + random_below(random, 2 * share + 2);
+    bag->room = 1 + (arena->ample ? share - (share > 0) : random_below(random, 2 * share + 2));
     if (bag->room > BAG_ROOM_MAX)
         bag->room = BAG_ROOM_MAX;
     bag->count = 0;

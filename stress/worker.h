@@ -75,7 +75,8 @@ struct bag {
     size_t target; /* the count that worker_step is heading for */
 };
 
-/* A bag for the arena that makes `holders` such bags scarce or not, at random. */
+/* A bag for the arena that makes `holders` such bags scarce or not, at random; if the
+ * arena is ample, not. */
 void bag_init(struct bag *bag, struct arena *arena, struct random *random, size_t holders);
 void bag_fini(struct bag *bag);
 

@@ -267,19 +267,12 @@ int explorer_mutex_unlock(pthread_mutex_t *mutex)
 
 /* --- Stepping aside --- */
 
-int explorer_yield(void)
+void explorer_step_aside(unsigned times)
 {
+    (void)times;
     explorer_point(__func__);
     if (inside)
         yield(__func__);
-    return 0;
-}
-
-int explorer_nanosleep(const struct timespec *time, struct timespec *rest)
-{
-    (void)time;
-    (void)rest;
-    return explorer_yield();
 }
 
 /* --- Threads --- */
@@ -410,7 +403,8 @@ static void crashed(int signal)
 void explorer_startup(const char *program)
 {
     unsigned t;
-    bool good = sem_init(&all_ended, 0, 0) == 0 && pthread_key_create(&ending, ending_destructor) == 0 &&
+    bool good = sem_init(&all_ended, 0, 0) == 0 &&
+                pthread_key_create(&ending, ending_destructor) == 0 &&
                 pthread_atfork(NULL, NULL, forked) == 0;
 
     program_name = program;

@@ -12,10 +12,8 @@
 #define EXPLORER_POINTS_H
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <time.h>
 
 /* Before an operation: lets another thread run, or not. */
 void explorer_point(const char *function);
@@ -26,13 +24,12 @@ bool explorer_fails_spuriously(void);
 int explorer_mutex_lock(pthread_mutex_t *mutex);
 int explorer_mutex_unlock(pthread_mutex_t *mutex);
 
-int explorer_yield(void);
-int explorer_nanosleep(const struct timespec *time, struct timespec *rest);
+/* In place of lib/os.h's: the system's own would let no thread of a run go on. */
+void explorer_step_aside(unsigned times);
 
 #define pthread_mutex_lock explorer_mutex_lock
 #define pthread_mutex_unlock explorer_mutex_unlock
-#define sched_yield explorer_yield
-#define nanosleep explorer_nanosleep
+#define cpi_os_step_aside explorer_step_aside
 
 #undef CPI_ATOMIC_POINT
 #define CPI_ATOMIC_POINT() explorer_point(__func__)

@@ -224,7 +224,7 @@ static void sleep_while_others_work(unsigned thread)
 {
     the.party[thread].awake = false;
     while (is_awake_beside(thread))
-        explorer_yield();
+        explorer_step_aside(0);
     the.party[thread].awake = true;
 }
 
