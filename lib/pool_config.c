@@ -119,7 +119,7 @@ static size_t configured_share(const struct cpi_layout *layout)
 static size_t default_share(const struct cpi_layout *layout)
 {
     size_t share = lowest_of(CPI_SHARE_MAX, CPI_SHARE_ROUNDS / layout->rounds,
-                             CPI_SHARE_BYTES / layout->rounds / layout->slot_size);
+                             CPI_SHARE_BYTES / layout->rounds / layout->stride);
     size_t part = layout->most / layout->rounds / CPI_SHARE_PART;
 
     return part < share ? part : share;
@@ -148,9 +148,9 @@ static void choose_share(struct cpi_layout *layout, bool adaptive)
 static size_t default_rounds(const struct cpi_layout *layout)
 {
     size_t rounds = lowest_of(CPI_ROUNDS_DEFAULT, layout->capacity / CPI_ROUNDS_SHARE,
-                              CPI_ROUNDS_BYTES / layout->slot_size);
+                              CPI_ROUNDS_BYTES / layout->stride);
     size_t large = lowest_of(CPI_ROUNDS_LARGE, layout->capacity / CPI_ROUNDS_LARGE_SHARE,
-                             CPI_ROUNDS_LARGE_BYTES / layout->slot_size);
+                             CPI_ROUNDS_LARGE_BYTES / layout->stride);
 
     if (rounds < large && !layout->callers)
         rounds = large;
@@ -223,9 +223,7 @@ static bool append_slots(struct cpi_layout *layout, bool checked)
         return false;
     if (!append(layout, &layout->states_at, bytes))
         return false;
-    return cpi_add(layout->slot_size, layout->gap, &layout->stride) &&
-           cpi_align_up_checked(layout->stride, layout->align, &layout->stride) &&
-           cpi_multiply(layout->slots, layout->stride, &bytes) &&
+    return cpi_multiply(layout->slots, layout->stride, &bytes) &&
            cpi_add(bytes, longest_lead(layout), &layout->slab_size) &&
            append(layout, &layout->lead_at, layout->slab_size);
 }
@@ -252,6 +250,9 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->caches = config->thread_caches;
     if (layout->caches == 0)
         layout->caches = page != 0 ? CPI_CACHES_OWN : CPI_CACHES_CALLER;
+    if (!cpi_add(layout->slot_size, layout->gap, &layout->stride) ||
+        !cpi_align_up_checked(layout->stride, layout->align, &layout->stride))
+        return CPOOL_EOVERFLOW;
     code = choose_rounds(layout, config->magazine_rounds);
     if (code != 0)
         return code;

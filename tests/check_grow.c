@@ -269,6 +269,29 @@ START_TEST(shrunk_pool_with_maximum_grows_again)
 }
 END_TEST
 
+/* A reset leaves the capacity as it was shrunk. */
+START_TEST(reset_after_shrinking_gives_what_was_left)
+{
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 1000, 0);
+    void **slots = support_calloc(1001, sizeof(*slots));
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 1001), 1000);
+    cpool_free_bulk(pool, slots, 1000);
+    REQUIRE_EQUAL(cpool_shrink(pool, 300), 300);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 1001), 700);
+    REQUIRE_EQUAL(cpool_reset(pool), 700);
+    growth_require_capacity(pool, 700);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(cpool_shrink(pool, 300), 300);
+    REQUIRE_EQUAL(cpool_grow(pool, 600), 600);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 1001), 1000);
+    REQUIRE_EQUAL(cpool_reset(pool), 1000);
+    free(slots);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /* Sanitizers keep memory of their own, but not in the slab. */
 START_TEST(shrink_gives_the_memory_back)
 {
@@ -304,6 +327,7 @@ int main(void)
         TIMES(shrink_removes_free_slots_at_the_top, GROWTH_KINDS),
         TIMES(shrink_leaves_one_slot, GROWTH_KINDS),
         TIMES(shrunk_pool_with_maximum_grows_again, GROWTH_KINDS),
+        TIMES(reset_after_shrinking_gives_what_was_left, GROWTH_KINDS),
         TIMES(shrink_gives_the_memory_back, GROWTH_KINDS),
     };
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { SLOT_SIZE = 64, CAPACITY = 10000, FRAME = 20 };
+enum { SLOT_SIZE = 64, CAPACITY = 10000, FRAME = 20, ROOM = 2000 };
 
 static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_AUTO_TRIM };
 
@@ -252,6 +252,105 @@ START_TEST(trap_reports_fresh_slots_exchanges_and_system_calls)
 }
 END_TEST
 
+/* What each function that may exchange magazines does; some slots are live. */
+struct noise {
+    cpool_t *pool;
+    cpool_cache_t *cache;
+    size_t count;
+    void *slots[3 * ROOM];
+};
+
+static void free_by_one(struct noise *noise)
+{
+    while (noise->count > 0)
+        cpool_free(noise->pool, noise->slots[--noise->count]);
+}
+
+static void free_by_cache(struct noise *noise)
+{
+    while (noise->count > 0)
+        cpool_cache_free(noise->cache, noise->slots[--noise->count]);
+}
+
+static void free_in_bulk(struct noise *noise)
+{
+    cpool_free_bulk(noise->pool, noise->slots, noise->count);
+    noise->count = 0;
+}
+
+static void alloc_in_bulk(struct noise *noise)
+{
+    noise->count += cpool_alloc_bulk(noise->pool, noise->slots + noise->count, ROOM);
+}
+
+static void alloc_in_bulk_all(struct noise *noise)
+{
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(noise->pool, noise->slots + noise->count, ROOM), 0);
+    noise->count += ROOM;
+}
+
+static void draw_and_return(struct noise *noise)
+{
+    cpool_ticket_t ticket;
+
+    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, noise->pool, noise->slots + noise->count, ROOM), 0);
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), ROOM);
+}
+
+static void use_depot(struct noise *noise)
+{
+    for (size_t i = 0; i < ROOM; i++)
+        noise->slots[noise->count++] = cpool_depot_alloc(noise->pool);
+    while (noise->count > 0)
+        cpool_depot_free(noise->pool, noise->slots[--noise->count]);
+}
+
+static void flush(struct noise *noise)
+{
+    cpool_flush(noise->pool);
+}
+
+static void trim(struct noise *noise)
+{
+    cpool_trim(noise->pool);
+}
+
+static void reserve(struct noise *noise)
+{
+    REQUIRE_EQUAL(cpool_reserve(noise->pool, ROOM), 0);
+}
+
+static void (*const noises[])(struct noise *noise) = {
+    free_by_one, free_by_cache, free_in_bulk, alloc_in_bulk, alloc_in_bulk_all,
+    draw_and_return, use_depot, flush, trim, reserve,
+};
+
+enum { NOISES = sizeof(noises) / sizeof(noises[0]) };
+
+/* The function itself reports it, not the one that is called next. */
+START_TEST(trap_reports_before_the_function_returns)
+{
+    struct noise noise = { create(kinds[_i % KINDS], 0), NULL, 0, { NULL } };
+
+    REQUIRE_EQUAL(cpool_cache_create(&noise.cache, noise.pool), 0);
+    alloc_in_bulk(&noise);
+    alloc_in_bulk(&noise);
+    cpool_free_bulk(noise.pool, noise.slots + ROOM, ROOM);
+    noise.count -= ROOM;
+    cpool_flush(noise.pool);
+    cpool_free(noise.pool, cpool_alloc(noise.pool)); /* something to flush */
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_EXCHANGES), 0);
+    noises[_i / KINDS](&noise);
+    REQUIRE(support_take_reports(NULL) > 0);
+    REQUIRE(end_scope().exchanges > 0);
+    support_release_reports();
+    free_in_bulk(&noise);
+    cpool_cache_destroy(noise.cache);
+    support_destroy_empty(noise.pool);
+}
+END_TEST
+
 static void grow_in_scope(void *argument)
 {
     (void)argument;
@@ -313,6 +412,7 @@ int main(void)
         TIMES(noise_of_other_threads_is_not_counted, KINDS),
         TIMES(trap_reports_what_it_was_set_for, KINDS),
         TIMES(trap_reports_fresh_slots_exchanges_and_system_calls, KINDS),
+        TIMES(trap_reports_before_the_function_returns, NOISES * KINDS),
         ONCE(trap_without_handler_aborts),
         TIMES(frame_after_reserve_is_quiet, KINDS),
     };

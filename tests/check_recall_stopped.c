@@ -107,6 +107,7 @@ static void *keep_busy(void *argument)
         pthread_mutex_lock(&mutex);
         pthread_mutex_unlock(&mutex);
     }
+    hold_free_all(hold); /* it may have been over before it began */
     return NULL;
 }
 

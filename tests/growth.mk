@@ -11,7 +11,8 @@ tests_growth_public = \
 	tests/check_reserve \
 	tests/check_resize \
 	tests/check_trim \
-	tests/check_wait
+	tests/check_wait \
+	tests/check_wait_ends
 
 # With a look inside: which barrier was chosen, and refusals of the system at
 # every call in turn.
@@ -23,21 +24,39 @@ tests_growth_modules = \
 	tests/check_recall_stopped \
 	tests/check_wait_crowd
 
-if HAVE_CHECK
-check_PROGRAMS += $(tests_growth_public) $(tests_growth_modules)
-TESTS += $(tests_growth_public) $(tests_growth_modules)
+# With the library's sources compiled once more, such that something can be done
+# at each of its steps.
+tests_growth_steps = \
+	tests/check_steps_fork \
+	tests/check_steps_memory \
+	tests/check_steps_recall \
+	tests/check_steps_thief \
+	tests/check_steps_trim \
+	tests/check_steps_wait
 
-check_LTLIBRARIES += tests/libgrowth.la
+if HAVE_CHECK
+check_PROGRAMS += $(tests_growth_public) $(tests_growth_modules) $(tests_growth_steps)
+TESTS += $(tests_growth_public) $(tests_growth_modules) $(tests_growth_steps)
+
+check_LTLIBRARIES += tests/libgrowth.la tests/libsteps.la
 endif
 
 tests_libgrowth_la_SOURCES = tests/growth.c tests/growth.h tests/waiter.c tests/waiter.h
 tests_libgrowth_la_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 
+tests_libsteps_la_SOURCES = tests/steps.c tests/steps.h tests/steps_points.h $(libcpool_sources)
+tests_libsteps_la_CPPFLAGS = $(tests_cppflags_module) -I$(top_srcdir)/tests \
+	-DCPI_ATOMIC_HEADER='"steps_points.h"'
+tests_libsteps_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+
 tests_ldadd_growth_public = tests/libgrowth.la $(tests_ldadd_public)
 tests_ldadd_growth_module = tests/libgrowth.la $(tests_ldadd_module)
+tests_ldadd_growth_steps = tests/libgrowth.la tests/libsupport.la tests/libsteps.la \
+	$(CHECK_LIBS) $(PTHREAD_LIBS)
 
 # What calls the modules is compiled for each program that wants it.
 tests_crew = tests/crew.c tests/crew.h
+tests_script = tests/script.c tests/script.h
 
 tests_check_barrier_SOURCES = tests/check_barrier.c
 tests_check_barrier_CPPFLAGS = $(tests_cppflags_module)
@@ -75,6 +94,10 @@ tests_check_wait_SOURCES = tests/check_wait.c
 tests_check_wait_CPPFLAGS = $(tests_cppflags)
 tests_check_wait_LDADD = $(tests_ldadd_growth_public)
 
+tests_check_wait_ends_SOURCES = tests/check_wait_ends.c
+tests_check_wait_ends_CPPFLAGS = $(tests_cppflags)
+tests_check_wait_ends_LDADD = $(tests_ldadd_growth_public)
+
 tests_check_faults_SOURCES = tests/check_faults.c
 tests_check_faults_CPPFLAGS = $(tests_cppflags_module)
 tests_check_faults_LDADD = $(tests_ldadd_growth_module)
@@ -94,3 +117,27 @@ tests_check_recall_stopped_LDADD = $(tests_ldadd_growth_module)
 tests_check_wait_crowd_SOURCES = tests/check_wait_crowd.c $(tests_crew)
 tests_check_wait_crowd_CPPFLAGS = $(tests_cppflags_module)
 tests_check_wait_crowd_LDADD = $(tests_ldadd_growth_module)
+
+tests_check_steps_fork_SOURCES = tests/check_steps_fork.c $(tests_script)
+tests_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_fork_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_memory_SOURCES = tests/check_steps_memory.c
+tests_check_steps_memory_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_memory_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_recall_SOURCES = tests/check_steps_recall.c
+tests_check_steps_recall_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_recall_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_thief_SOURCES = tests/check_steps_thief.c $(tests_script)
+tests_check_steps_thief_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_thief_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_trim_SOURCES = tests/check_steps_trim.c
+tests_check_steps_trim_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_trim_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_wait_SOURCES = tests/check_steps_wait.c
+tests_check_steps_wait_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_wait_LDADD = $(tests_ldadd_growth_steps)

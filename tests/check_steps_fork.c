@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_fork.c - a fork at every step of what another thread does with a
+ * pool: the child finds every slot but those that were on their way, each once,
+ * and every magazine.
+ *
+ * Includes script.h.  The children start no threads, because ThreadSanitizer does
+ * not let them.
+ */
+#include "script.h"
+
+#include <string.h>
+
+/* Across the edges of magazines in both directions, with spares full and empty,
+ * and with the remnant. */
+static void play(void *argument)
+{
+    struct script *script = argument;
+
+    script_take(script, 2 * SCRIPT_ROUNDS + 1);
+    script_give(script, SCRIPT_ROUNDS + 2);
+    script->door->flush(script);
+    script_take(script, 3 * SCRIPT_ROUNDS);
+    script_give(script, 2 * SCRIPT_ROUNDS + 1);
+    script_take(script, 2);
+    script_give(script, script->count - 1);
+    script->door->flush(script);
+}
+
+/* How many slots may be in none of the places where they are looked for. */
+static size_t most_lost(const struct script *script)
+{
+    size_t lost = script->door->lost;
+
+    if (script->taking)
+        lost += script->fresh ? SCRIPT_ROUNDS : 1; /* a run on its way, or a slot */
+    if (script->freeing != NULL)
+        lost += 1;
+    if (script->flushing)
+        lost += SCRIPT_ROUNDS - 1; /* between two magazines that are merged */
+    return lost;
+}
+
+static void be_child(void *argument)
+{
+    struct script *script = argument;
+
+    REQUIRE(script->count + script->more_count <= SCRIPT_ROOM);
+    memcpy(script->live + script->count, script->more, script->more_count * sizeof(void *));
+    script->count += script->more_count;
+    script->more_count = 0;
+    script_require_whole(script, most_lost(script), script->door->lost > 0 ? 2 : 0);
+    if (script->cache != NULL) {
+        void *slot = cpool_cache_alloc(script->cache);
+
+        REQUIRE(cpool_owns(script->pool, slot));
+        cpool_cache_free(script->cache, slot);
+        cpool_cache_destroy(script->cache);
+    }
+}
+
+/* Hands out all slots once. */
+static void use_up_fresh(struct script *script)
+{
+    void *slots[SCRIPT_CAPACITY];
+
+    REQUIRE_EQUAL(support_take_all(script->pool, slots), SCRIPT_CAPACITY);
+    cpool_free_bulk(script->pool, slots, SCRIPT_CAPACITY);
+    cpool_flush(script->pool);
+}
+
+/* Takes all that can be had while the other thread stands still, its spares too,
+ * so that what it names may lie in this thread's cache; half of it stays live. */
+static void take_what_can_be_had(struct script *script)
+{
+    void *slots[SCRIPT_ROOM];
+    size_t count = script_take_rest(script, slots);
+
+    cpool_free_bulk(script->pool, slots + count / 2, count - count / 2);
+    memcpy(script->more, slots, count / 2 * sizeof(*slots));
+    script->more_count = count / 2;
+}
+
+enum { FRESH, USED_UP, ROBBED, STATES };
+
+/* False if the script has fewer steps. */
+static bool fork_at(unsigned flags, const struct script_door *door, int state,
+                    struct worker *worker, size_t nth)
+{
+    struct script script;
+    struct steps_stop stop;
+    bool stopped;
+
+    script_init(&script, flags, SCRIPT_CAPACITY, door, worker);
+    script.fresh = state == FRESH;
+    if (state != FRESH)
+        use_up_fresh(&script);
+    stopped = steps_run(&stop, worker, NULL, nth, play, &script);
+    if (state == ROBBED)
+        take_what_can_be_had(&script);
+    script_fork(be_child, &script);
+    cpool_free_bulk(script.pool, script.more, script.more_count);
+    cpool_flush(script.pool);
+    steps_go_on(&stop);
+    worker_do(worker, script_begin, &script); /* the parent is none the worse */
+    cpool_free_bulk(script.pool, script.live, script.count);
+    support_require_live(script.pool, 0);
+    support_destroy_empty(script.pool);
+    return stopped;
+}
+
+/* In an exact pool who robs a thread that stands still inside has patience, so
+ * there only some steps are tried. */
+static size_t stride_of(unsigned flags, int state)
+{
+    return state == ROBBED && flags != 0 ? SUPPORT_COUNT(23u, 101u) : SUPPORT_COUNT(1u, 17u);
+}
+
+START_TEST(fork_at_every_step_child_finds_everything)
+{
+    struct worker *worker = worker_start();
+    const struct script_door *door = &script_doors[_i % SCRIPT_DOORS];
+    unsigned flags = script_kinds[_i / SCRIPT_DOORS];
+
+    for (int state = 0; state < STATES; state++) {
+        size_t nth = 1;
+
+        while (fork_at(flags, door, state, worker, nth))
+            nth += stride_of(flags, state);
+        REQUIRE(nth > 100);
+    }
+    worker_stop(worker);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(fork_at_every_step_child_finds_everything, SCRIPT_DOORS * SCRIPT_KINDS),
+    };
+
+    return SUPPORT_RUN("steps_fork", tests);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_thief.c - a fork at every step of a thread that takes from another
+ * one's cache: the child finds no claim, and the cache whole.
+ *
+ * Includes script.h, and pool_impl.h, to see what is loaded.
+ */
+#include "script.h"
+
+#include "pool_impl.h"
+
+static void fill_cache(void *argument)
+{
+    struct script *script = argument;
+
+    script_take(script, script->capacity);
+    script_give(script, script->capacity);
+}
+
+static void rob(void *argument)
+{
+    struct script *script = argument;
+
+    script_take(script, 1);
+}
+
+/* What the thief had on its own stack is lost, a magazine; but not what it has
+ * only claimed. */
+static size_t most_lost_with_thief(const struct script *thief)
+{
+    const struct cpi_cache *own = cpi_registry_known_cache(&thief->pool->roster);
+
+    if (own != NULL && thief->pool->roster.exact && cpi_cache_loaded(own) != 0 &&
+        thief->capacity == SCRIPT_ROUNDS)
+        return 1;
+    return SCRIPT_ROUNDS + 1;
+}
+
+/* Uses the structures of all caches that the vanished threads had. */
+static void use_all_caches(void *argument)
+{
+    struct script *thief = argument;
+    cpool_cache_t *caches[SCRIPT_CACHES];
+    size_t lost = most_lost_with_thief(thief);
+    size_t count = 0;
+
+    script_require_no_hands(thief->pool);
+    while (count < SCRIPT_CACHES && cpool_cache_create(&caches[count], thief->pool) == 0)
+        count++;
+    for (size_t i = 0; i < count; i++)
+        cpool_cache_free(caches[i], cpool_cache_alloc(caches[i]));
+    while (count > 0)
+        cpool_cache_destroy(caches[--count]);
+    script_require_whole(thief, lost, 2);
+}
+
+/* All slots lie in one thread's cache, which is this one, or another; a thief takes
+ * from it, and stops there, and a fork leaves it behind. */
+static bool fork_beside_thief_at(unsigned flags, size_t capacity, bool survives,
+                                 struct worker **workers, size_t nth)
+{
+    struct script owner;
+    struct script thief;
+    struct steps_stop stop;
+    bool stopped;
+
+    script_init(&owner, flags, capacity, &script_doors[0], workers[0]);
+    thief = owner;
+    worker_do(workers[1], script_begin, &thief);
+    if (survives)
+        fill_cache(&owner);
+    else
+        worker_do(workers[0], fill_cache, &owner);
+    stopped = steps_run(&stop, workers[1], NULL, nth, rob, &thief);
+    script_fork(use_all_caches, &thief);
+    steps_go_on(&stop);
+    cpool_free_bulk(thief.pool, thief.live, thief.count);
+    support_require_live(thief.pool, 0);
+    support_destroy_empty(thief.pool);
+    return stopped;
+}
+
+START_TEST(fork_beside_a_thief_at_every_step_leaves_no_claim)
+{
+    struct worker *workers[2] = { worker_start(), worker_start() };
+    unsigned flags = script_kinds[_i % SCRIPT_KINDS];
+    /* Without a spare, and with one. */
+    size_t capacity = _i / SCRIPT_KINDS % 2 == 0 ? SCRIPT_ROUNDS : 2 * SCRIPT_ROUNDS;
+    bool survives = _i / SCRIPT_KINDS / 2 == 1;
+    size_t nth = 1;
+
+    while (fork_beside_thief_at(flags, capacity, survives, workers, nth))
+        nth += SUPPORT_COUNT(1u, 7u);
+    REQUIRE(nth > 20);
+    worker_stop(workers[0]);
+    worker_stop(workers[1]);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(fork_beside_a_thief_at_every_step_leaves_no_claim, 4 * SCRIPT_KINDS),
+    };
+
+    return SUPPORT_RUN("steps_thief", tests);
+}

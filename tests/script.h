@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * script.h - what the tests of forks share: a thread that takes and frees slots by
+ * a script, tells at any time what it has live and what it is in the middle of,
+ * and is left behind by a fork; and what the child must find.
+ *
+ * Includes steps.h.  Its source looks into the pool, so programs that use it link
+ * the modules.
+ */
+#ifndef CPOOL_TESTS_SCRIPT_H
+#define CPOOL_TESTS_SCRIPT_H
+
+#include "steps.h"
+
+enum { SCRIPT_CAPACITY = 24, SCRIPT_ROUNDS = 3 };
+
+/* Slots that there may ever be: with slack for four caches. */
+enum { SCRIPT_CACHES = 4, SCRIPT_ROOM = SCRIPT_CAPACITY + SCRIPT_CACHES * SCRIPT_ROUNDS };
+
+struct script;
+
+/* The ways to take a slot and to give one back. */
+struct script_door {
+    void *(*take)(struct script *script);
+    void (*give)(struct script *script, void *slot);
+    void (*flush)(struct script *script);
+    size_t lost; /* slots that may be lost, beside one on its way to the caller */
+};
+
+struct script {
+    cpool_t *pool;
+    size_t capacity;
+    cpool_cache_t *cache; /* of no thread's */
+    const struct script_door *door;
+    bool fresh;           /* there are slots that were never handed out */
+    void *live[SCRIPT_ROOM];
+    size_t count;
+    void *more[SCRIPT_ROOM]; /* live, too: the forking thread's */
+    size_t more_count;
+    /* What it is in the middle of. */
+    void *freeing; /* live or free, who knows */
+    bool taking;
+    bool flushing;
+};
+
+/* A thread's cache; one of no thread's; the depot. */
+enum { SCRIPT_DOORS = 3 };
+extern const struct script_door script_doors[SCRIPT_DOORS];
+
+/* The kinds of pools that matter here. */
+enum { SCRIPT_KINDS = 3 };
+extern const unsigned script_kinds[SCRIPT_KINDS];
+
+/* Makes a pool, in which the worker has a cache, and so never has to take the
+ * library's lock, for which a fork would wait. */
+void script_init(struct script *script, unsigned flags, size_t capacity,
+                 const struct script_door *door, struct worker *worker);
+
+/* Takes n slots, all of which must be there; frees the n taken last. */
+void script_take(struct script *script, size_t n);
+void script_give(struct script *script, size_t n);
+
+/* Takes a slot, frees it, and flushes the cache; for workers. */
+void script_begin(void *script);
+
+/* Runs the body in a forked child, and fails if it does not come to its end. */
+void script_fork(void (*body)(void *argument), void *argument);
+
+/*
+ * ---- What the child finds ------------------------------------------------
+ */
+
+/* No thread has a hand in any cache, whoever had before. */
+void script_require_no_hands(const cpool_t *pool);
+
+/* Takes all that can be had beside what is live, each slot once; returns how many
+ * those are. */
+size_t script_take_rest(struct script *script, void **slots);
+
+/* Requires that all slots and magazines are found, each once, but for so many;
+ * frees what was live. */
+void script_require_whole(struct script *script, size_t lost_slots, size_t lost_magazines);
+
+#endif /* CPOOL_TESTS_SCRIPT_H */

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * steps.c - doing something at a chosen step; see steps.h.
+ *
+ * Includes steps_points.h, whose functions the library calls.
+ */
+#include "steps.h"
+
+#include <string.h>
+
+#include "steps_points.h"
+
+#undef pthread_mutex_lock /* here it is no step */
+
+cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t rounds)
+{
+    cpool_config_t config = support_config(64, capacity);
+
+    config.flags = flags;
+    config.max_capacity = max_capacity;
+    config.magazine_rounds = rounds;
+    return support_create(&config);
+}
+
+/*
+ * ---- Plans ---------------------------------------------------------------
+ */
+
+/* Each thread's own. */
+static _Thread_local struct {
+    void (*action)(void *argument); /* NULL: nothing is planned */
+    void *argument;
+    const char *function;
+    size_t left; /* steps up to the action's */
+    bool done;
+    size_t allowed; /* 0: any number */
+} plan;
+
+void steps_plan(const char *function, size_t nth, void (*action)(void *argument), void *argument)
+{
+    plan.action = action;
+    plan.argument = argument;
+    plan.function = function;
+    plan.left = nth;
+    plan.done = false;
+}
+
+bool steps_drop(void)
+{
+    plan.action = NULL;
+    return plan.done;
+}
+
+void steps_allow(size_t most)
+{
+    plan.allowed = most;
+}
+
+void steps_reach(const char *function)
+{
+    void (*action)(void *argument) = plan.action;
+
+    REQUIRE(plan.allowed == 0 || --plan.allowed > 0);
+    if (action == NULL || (plan.function != NULL && strcmp(plan.function, function) != 0) ||
+        --plan.left > 0)
+        return;
+    plan.action = NULL;
+    plan.done = true;
+    action(plan.argument);
+}
+
+int steps_mutex_lock(pthread_mutex_t *mutex)
+{
+    steps_reach(STEPS_LOCK);
+    return pthread_mutex_lock(mutex);
+}
+
+/*
+ * ---- Workers that stop ---------------------------------------------------
+ */
+
+static void set_state(struct steps_stop *stop, enum steps_state state)
+{
+    pthread_mutex_lock(&stop->mutex);
+    stop->state = state;
+    pthread_cond_broadcast(&stop->changed);
+    pthread_mutex_unlock(&stop->mutex);
+}
+
+/* Returns the state when it is no longer this one. */
+static enum steps_state await_other_state(struct steps_stop *stop, enum steps_state state)
+{
+    enum steps_state other;
+
+    pthread_mutex_lock(&stop->mutex);
+    while (stop->state == state)
+        pthread_cond_wait(&stop->changed, &stop->mutex);
+    other = stop->state;
+    pthread_mutex_unlock(&stop->mutex);
+    return other;
+}
+
+static void plan_to_stop(struct steps_stop *stop);
+
+static void stand_still(void *argument)
+{
+    set_state(argument, STEPS_STOPPED);
+    (void)await_other_state(argument, STEPS_STOPPED);
+    plan_to_stop(argument);
+}
+
+static void plan_to_stop(struct steps_stop *stop)
+{
+    if (stop->nth > 0)
+        steps_plan(stop->function, stop->nth, stand_still, stop);
+}
+
+static void run_body(void *argument)
+{
+    struct steps_stop *stop = argument;
+
+    plan_to_stop(stop);
+    stop->body(stop->argument);
+    (void)steps_drop();
+    set_state(stop, STEPS_ENDED);
+}
+
+void steps_begin(struct steps_stop *stop, struct worker *worker, const char *function, size_t nth,
+                 void (*body)(void *argument), void *argument)
+{
+    stop->worker = worker;
+    stop->function = function;
+    stop->nth = nth;
+    stop->body = body;
+    stop->argument = argument;
+    REQUIRE_EQUAL(pthread_mutex_init(&stop->mutex, NULL), 0);
+    REQUIRE_EQUAL(pthread_cond_init(&stop->changed, NULL), 0);
+    stop->state = STEPS_RUNS;
+    worker_begin(worker, run_body, stop);
+}
+
+bool steps_run(struct steps_stop *stop, struct worker *worker, const char *function, size_t nth,
+               void (*body)(void *argument), void *argument)
+{
+    steps_begin(stop, worker, function, nth, body, argument);
+    return await_other_state(stop, STEPS_RUNS) == STEPS_STOPPED;
+}
+
+bool steps_has_stopped(struct steps_stop *stop)
+{
+    bool stopped;
+
+    pthread_mutex_lock(&stop->mutex);
+    stopped = stop->state == STEPS_STOPPED;
+    pthread_mutex_unlock(&stop->mutex);
+    return stopped;
+}
+
+/* What it is to do next it reads when it has seen that it may go on. */
+static void let_go_on(struct steps_stop *stop, const char *function, size_t nth)
+{
+    pthread_mutex_lock(&stop->mutex);
+    if (stop->state == STEPS_STOPPED) {
+        stop->function = function;
+        stop->nth = nth;
+        stop->state = STEPS_RUNS;
+        pthread_cond_broadcast(&stop->changed);
+    }
+    pthread_mutex_unlock(&stop->mutex);
+}
+
+bool steps_go_on_to(struct steps_stop *stop, const char *function, size_t nth)
+{
+    let_go_on(stop, function, nth);
+    return await_other_state(stop, STEPS_RUNS) == STEPS_STOPPED;
+}
+
+void steps_resume(struct steps_stop *stop)
+{
+    let_go_on(stop, NULL, 0);
+}
+
+void steps_go_on(struct steps_stop *stop)
+{
+    steps_resume(stop);
+    worker_await(stop->worker);
+    REQUIRE_EQUAL(pthread_cond_destroy(&stop->changed), 0);
+    REQUIRE_EQUAL(pthread_mutex_destroy(&stop->mutex), 0);
+}
