@@ -71,7 +71,7 @@ void bench_histogram_microseconds(const char *what, const struct bench_histogram
  */
 static inline uint64_t bench_ticks_start(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__SSE2__)
     uint64_t ticks;
 
     __builtin_ia32_lfence();
@@ -85,7 +85,7 @@ static inline uint64_t bench_ticks_start(void)
 
 static inline uint64_t bench_ticks_stop(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__SSE2__)
     unsigned processor;
     uint64_t ticks = __builtin_ia32_rdtscp(&processor);
 

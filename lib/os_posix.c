@@ -101,6 +101,9 @@ static void *map(size_t size, int protection)
     void *address =
         mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
+    /* A system that does not know the flag. */
+    if (address == MAP_FAILED && errno == EINVAL)
+        address = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     errno = saved;
     return address == MAP_FAILED ? NULL : address;
 }

@@ -23,6 +23,10 @@
  * cannot tell the two apart: it releases the tables that no thread uses and
  * that of the calling thread, and leaves other threads theirs.
  */
+#ifdef HAVE_CONFIG_H
+#include <config.h> /* musl shows PTHREAD_DESTRUCTOR_ITERATIONS to POSIX programs only */
+#endif
+
 #include "thread.h"
 
 #include <limits.h>

@@ -20,7 +20,7 @@
 #endif
 
 /* Sanitizers have their own in that place already. */
-#if defined(SYS_mmap) && defined(SYS_mincore) && !SUPPORT_SANITIZED
+#if (defined(SYS_mmap) || defined(SYS_mmap2)) && defined(SYS_mincore) && !SUPPORT_SANITIZED
 #define CAN_REFUSE 1
 #else
 #define CAN_REFUSE 0
@@ -70,11 +70,29 @@ static bool is_refused(void)
     return true;
 }
 
+/* The system call's arguments are not everywhere those of the function. */
+static void *map(void *address, size_t size, int protection, int flags, int file, off_t offset)
+{
+#if defined(SYS_mmap2)
+    /* Offsets in units of 4096 bytes: no test has one. */
+    return (void *)syscall(SYS_mmap2, address, size, protection, flags, file,
+                           (unsigned long)offset / 4096);
+#elif defined(__s390x__)
+    unsigned long arguments[6] = { (unsigned long)address, size, (unsigned long)protection,
+                                   (unsigned long)flags, (unsigned long)file,
+                                   (unsigned long)offset };
+
+    return (void *)syscall(SYS_mmap, arguments);
+#else
+    return (void *)syscall(SYS_mmap, address, size, protection, flags, file, offset);
+#endif
+}
+
 void *mmap(void *address, size_t size, int protection, int flags, int file, off_t offset)
 {
     if (is_refused())
         return MAP_FAILED;
-    return (void *)syscall(SYS_mmap, address, size, protection, flags, file, offset);
+    return map(address, size, protection, flags, file, offset);
 }
 
 int munmap(void *address, size_t size)

@@ -13,7 +13,7 @@ machines_examples = $(filter examples/%,$(check_PROGRAMS))
 machines-library:
 	$(MAKE) lib/libcpool.la WARN_CFLAGS='$(WARN_CFLAGS) -Werror'
 
-machines-build: all $(check_PROGRAMS) $(check_LTLIBRARIES)
+machines-build: all $(machines_tests) $(machines_examples) $(check_LTLIBRARIES)
 
 machines-list-tests:
 	@echo $(machines_tests)

@@ -18,12 +18,12 @@
 
 # Of the stress on each machine that has one.
 MACHINES_SECONDS = 20
-# Of the machine's ways of compiling, those to try; empty: all.
+# Of the machine's ways of compiling, or of the features to do without, those to
+# try; empty: all.
 MACHINES_VARIANTS =
 # Check's sources, as released, from which check-musl builds its own.
 MUSL_CHECK = /usr/local/src/libcpool-check/check_*.orig.tar.gz
 
-machines_names = aarch64 s390x armhf i386 musl without
 machines_targets = check-aarch64 check-s390x check-armhf check-i386 check-musl check-without
 
 EXTRA_DIST += doc/PORTING.md \
@@ -33,6 +33,7 @@ EXTRA_DIST += doc/PORTING.md \
 # Built when check-without wants it.
 EXTRA_PROGRAMS += tests/machines/without
 tests_machines_without_SOURCES = tests/machines/without.c
+CLEANFILES += tests/machines/without$(EXEEXT)
 
 # Exit status 77 says that a tool lacks: skipped, and no failure.
 $(machines_targets): config.status

@@ -35,12 +35,12 @@ compile() { # LIB FILE OBJECT
 # What a need looks like in assembly.
 pattern() {
     case $1-$variant in
-    load-acquire-*) echo '[ \t](ldar|ldapr)[bh]?[ \t]' ;;
-    store-release-*) echo '[ \t]stlr[bh]?[ \t]' ;;
-    change-acquire-llsc) echo '[ \t]ldaxr[ \t]' ;;
-    change-release-llsc) echo '[ \t]stlxr[ \t]' ;;
-    change-acquire-lse) echo '[ \t](cas|swp|ldadd)al?[ \t]' ;;
-    change-release-lse) echo '[ \t](cas|swp|ldadd)a?l[ \t]' ;;
+    load-acquire-*) echo '[[:space:]](ldar|ldapr)[bh]?[[:space:]]' ;;
+    store-release-*) echo '[[:space:]]stlr[bh]?[[:space:]]' ;;
+    change-acquire-llsc) echo '[[:space:]]ldaxr[[:space:]]' ;;
+    change-release-llsc) echo '[[:space:]]stlxr[[:space:]]' ;;
+    change-acquire-lse) echo '[[:space:]](cas|swp|ldadd)al?[[:space:]]' ;;
+    change-release-lse) echo '[[:space:]](cas|swp|ldadd)a?l[[:space:]]' ;;
     change-acquire-outline) echo '<__aarch64_(cas|swp|ldadd)[48]_acq(_rel)?>' ;;
     change-release-outline) echo '<__aarch64_(cas|swp|ldadd)[48](_acq)?_rel>' ;;
     *)

@@ -44,7 +44,7 @@ judge() {
             split($0, part, ":")
             told++
             for (i = 1; i <= n; i++)
-                if (part[4] == test[i] && index($0, message[i]))
+                if ((part[4] == test[i] || test[i] == "*") && index($0, message[i]))
                     break
             if (i <= n) {
                 skipped++

@@ -14,6 +14,10 @@
  * feature is tried, and has to be gone; exit status 77 says that this system
  * cannot take it away.
  */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
