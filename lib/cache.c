@@ -187,7 +187,7 @@ static void note_exchange(struct cpi_cache *cache, bool gives)
 {
     uint64_t retries = cpi_depot_retries(&cache->dealings);
 
-    if (gives != cache->gave || retries != cache->retries)
+    if (gives || cache->gave || retries != cache->retries)
         cache->wants = true;
     cache->gave = gives;
     cache->retries = retries;

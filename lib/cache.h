@@ -21,8 +21,11 @@
  * How many spares a cache may have adapts.  An owner that takes from the depot
  * what it gave before, or gives what it took, would have been served by more of
  * them: it wants its share widened, which the registry does (the rule is that
- * of tcmalloc: overflow followed by underflow); so does one that had to repeat a
- * compare-and-swap there, because others wanted the same word.  Spares that stay full for a
+ * of tcmalloc: overflow followed by underflow).  So does one that gives only, as
+ * the consumers of a pipeline do: what it gives is the oldest, and the longer it
+ * keeps it the less its caches and the producers' fight over the lines.  And so
+ * does one that had to repeat a compare-and-swap at the depot, because others
+ * wanted the same word.  Spares that stay full for a
  * while are not needed and return to the depot, half of them at a time, and
  * while the pool is dry everything full goes there.
  *
