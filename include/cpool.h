@@ -243,6 +243,16 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
 #define CPOOL_HUGE_PAGES 0x10u
 
 /*
+ * CPOOL_COLOUR    Slots whose distance would be an even number of cache lines get
+ *                 one line more between them, so that their beginnings fall on
+ *                 all sets of the processor's caches instead of a few: for slots
+ *                 of some hundred bytes and more of which the first lines are
+ *                 used most.  Costs 64 bytes a slot.  Slots that want to be
+ *                 aligned to more than a line stay as they are.
+ */
+#define CPOOL_COLOUR 0x20u
+
+/*
  * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need;
  * new members are appended, and a program built against an older header keeps
  * working with a newer library.

@@ -9,7 +9,7 @@
 #include "bits.h"
 
 #define CPI_FLAGS (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_AUTO_TRIM | \
-                   CPOOL_HUGE_PAGES)
+                   CPOOL_HUGE_PAGES | CPOOL_COLOUR)
 
 /* Caches of one pool, unless configured: in our memory, where they cost address
  * space only, and in the caller's. */
@@ -98,6 +98,21 @@ static uint64_t all_magazines(const struct cpi_layout *layout)
 {
     return (uint64_t)cpi_depot_magazines(most_slots(layout), layout->rounds, layout->uncached) +
            (uint64_t)cpi_roster_magazines(layout->caches, layout->spares);
+}
+
+/*
+ * Colouring: an odd number of lines from slot to slot meets every set of a cache
+ * in turn.  (The idea is that of slab colouring, Bonwick 1994, and of the padding
+ * of DPDK's rte_mempool.)
+ */
+static bool compute_stride(struct cpi_layout *layout, bool colour)
+{
+    if (!cpi_add(layout->slot_size, layout->gap, &layout->stride) ||
+        !cpi_align_up_checked(layout->stride, layout->align, &layout->stride))
+        return false;
+    if (!colour || layout->align > CPI_LINE || layout->stride % (2 * CPI_LINE) != 0)
+        return true;
+    return cpi_add(layout->stride, CPI_LINE, &layout->stride);
 }
 
 static size_t lowest_of(size_t a, size_t b, size_t c)
@@ -250,8 +265,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->caches = config->thread_caches;
     if (layout->caches == 0)
         layout->caches = page != 0 ? CPI_CACHES_OWN : CPI_CACHES_CALLER;
-    if (!cpi_add(layout->slot_size, layout->gap, &layout->stride) ||
-        !cpi_align_up_checked(layout->stride, layout->align, &layout->stride))
+    if (!compute_stride(layout, (config->flags & CPOOL_COLOUR) != 0))
         return CPOOL_EOVERFLOW;
     code = choose_rounds(layout, config->magazine_rounds);
     if (code != 0)

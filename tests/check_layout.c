@@ -146,9 +146,51 @@ START_TEST(sizes_that_do_not_fit_are_refused)
 }
 END_TEST
 
+/* The first lines of as many slots as a cache has sets fall on all of its sets, and
+ * no slot is where its alignment forbids. */
+START_TEST(coloured_slots_meet_every_set)
+{
+    static const size_t aligns[] = { 0, 16, CPI_LINE };
+    enum { SETS = 64 };
+
+    for (size_t size = 1; size <= 8192; size += size < 128 ? 1 : 64) {
+        cpool_config_t config = support_config(size, 1000);
+        struct cpi_layout plain, coloured;
+        bool met[SETS] = { false };
+
+        config.slot_align = aligns[_i];
+        REQUIRE_EQUAL(cpi_layout_compute(&plain, &config, PAGE), 0);
+        config.flags = CPOOL_COLOUR;
+        REQUIRE_EQUAL(cpi_layout_compute(&coloured, &config, PAGE), 0);
+        REQUIRE(coloured.stride == plain.stride || coloured.stride == plain.stride + CPI_LINE);
+        REQUIRE_EQUAL(coloured.stride % plain.align, 0);
+        if (coloured.stride % CPI_LINE != 0)
+            continue;
+        for (size_t slot = 0; slot < SETS; slot++)
+            met[slot * coloured.stride / CPI_LINE % SETS] = true;
+        for (size_t set = 0; set < SETS; set++)
+            REQUIRE(met[set]);
+    }
+}
+END_TEST
+
+START_TEST(colour_gives_way_to_alignment)
+{
+    cpool_config_t config = support_config(4096, 1000);
+    struct cpi_layout layout;
+
+    config.slot_align = 2 * CPI_LINE << _i;
+    config.flags = CPOOL_COLOUR;
+    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), 0);
+    REQUIRE_EQUAL(layout.stride, 4096);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
+        TIMES(coloured_slots_meet_every_set, 3),
+        TIMES(colour_gives_way_to_alignment, 6),
         TIMES(slots_near_the_end_are_counted_or_refused, SIZES * FLAG_SETS),
         TIMES(slack_of_large_magazines_is_counted, FLAG_SETS),
         TIMES(sizes_that_do_not_fit_are_refused, FLAG_SETS),
