@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # doc/local.mk - documents and manual pages, by explicit list.
 
-EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/PERFORMANCE.md doc/STRESS.md
+EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/PERFORMANCE.md doc/STRESS.md \
+	doc/plots/bursts-all.svg doc/plots/bursts-one.svg doc/plots/handover.svg \
+	doc/plots/latency-all.png doc/plots/throughput.svg
 
 dist_man3_MANS = \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 \
