@@ -3,6 +3,8 @@
  * cache_shared.c - what is not the owner's alone: stealing spares, counting, and
  * claiming fresh slots.
  *
+ * Floor 5.  Implements a part of cache.h.
+ *
  * ORDERING TABLE
  *   steal   | spare CAS to 0          | acquire | cache.c's offer | the magazine's count and rounds
  *   see     | spare load, CAS failure | relaxed | - | -

@@ -40,7 +40,7 @@ watch.h        4
 watch.c        4
 cache.h        5
 cache.c        5
-cache_shared.c 5
+cache_shared.c 5 cache.h
 roster.h       5 cache.h
 roster.c       5
 recall.h       5 roster.h
