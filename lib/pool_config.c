@@ -22,17 +22,18 @@
  * ones do not hold more than an eighth of it; and large slots, so that they do
  * not hold too many bytes.
  *
- * A large pool gets larger ones, up to half a page: a magazine holds a
+ * A large pool gets larger ones, up to thirty-four lines: a magazine holds a
  * sixty-fourth of it then.  An exchange comes less often, and what a thread takes
  * of fresh memory is one stretch of 16 KiB, and not of 4, where slots have 64
  * bytes: with two threads whose slots alternate every 4 KiB bursts take twice as
- * long (doc/PERFORMANCE.md).  Not in the caller's memory, where nobody else gets
+ * long (doc/PERFORMANCE.md).  Somewhat more rounds than a power of two, because
+ * bursts are often as long as one, and then never meet the end of a magazine.  Not in the caller's memory, where nobody else gets
  * at what a thread has loaded.
  */
 #define CPI_ROUNDS_DEFAULT ((size_t)63)
 #define CPI_ROUNDS_SHARE ((size_t)16)
 #define CPI_ROUNDS_BYTES ((size_t)1024 * 1024)
-#define CPI_ROUNDS_LARGE ((size_t)255)
+#define CPI_ROUNDS_LARGE ((size_t)271)
 #define CPI_ROUNDS_LARGE_SHARE ((size_t)64)
 #define CPI_ROUNDS_LARGE_BYTES ((size_t)256 * 1024)
 
