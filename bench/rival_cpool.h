@@ -25,7 +25,8 @@ static unsigned parse_flags(const char *text)
         const char *name;
         unsigned flag;
     } names[] = { { "checked", CPOOL_CHECKED }, { "exact", CPOOL_EXACT },
-                  { "waitable", CPOOL_WAITABLE }, { "auto_trim", CPOOL_AUTO_TRIM } };
+                  { "waitable", CPOOL_WAITABLE }, { "auto_trim", CPOOL_AUTO_TRIM },
+                  { "huge_pages", CPOOL_HUGE_PAGES }, { "colour", CPOOL_COLOUR } };
     unsigned flags = 0;
     size_t length, i;
 
@@ -51,6 +52,7 @@ static void set_member(cpool_config_t *config, const char *key, const char *valu
                     { "capacity", offsetof(cpool_config_t, capacity) },
                     { "max_capacity", offsetof(cpool_config_t, max_capacity) },
                     { "magazine_rounds", offsetof(cpool_config_t, magazine_rounds) },
+                    { "cache_slots", offsetof(cpool_config_t, cache_slots) },
                     { "thread_caches", offsetof(cpool_config_t, thread_caches) } };
     size_t number = (size_t)strtoull(value, NULL, 0), i;
 
