@@ -54,6 +54,10 @@ while read -r workload; do
     # and somebody to wait for.
     create | occupancy | last-slot | recall | grow | hand-off | waiters) ;;
     *)
+        # A sanitizer's malloc gives nothing back.
+        if [ "$workload" = locality ] && grep -q INSTRUMENTED "$work/table"; then
+            continue
+        fi
         grep -q "^$workload,.*,malloc,done," "$work/csv" || fail "malloc did not do $workload"
         ;;
     esac

@@ -200,7 +200,7 @@ configure_for() {
     )
 }
 
-child() { $make -f "$here/child.mk" "$@"; }
+child() { $make --no-print-directory -f "$here/child.mk" "$@"; }
 
 # A 64-bit compare-and-swap that is a call may be a lock: a pool shared with a
 # signal handler would deadlock.

@@ -28,7 +28,7 @@ mkdir -p "$work"
 
 # One file of a folder, into an object.
 compile() { # LIB FILE OBJECT
-    $make -s -f "$here/child.mk" machines-object MACHINES_LIB="$1" MACHINES_FILE="$2" \
+    $make -s --no-print-directory -f "$here/child.mk" machines-object MACHINES_LIB="$1" MACHINES_FILE="$2" \
         MACHINES_OBJECT="$3"
 }
 
