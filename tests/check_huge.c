@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define MIB ((size_t)1024 * 1024)
 
@@ -38,19 +39,23 @@ static size_t huge_bytes(const void *start, size_t size)
     return bytes;
 }
 
-/* Whether a program that asks for huge pages gets them here at this moment: it
- * may be switched off, or memory too fragmented. */
+/* Whether a program that asks for huge pages gets them here at this moment: they
+ * may be switched off, memory too fragmented, or this an emulator. */
 static bool system_makes_huge_pages(void)
 {
-    char line[128] = "";
-    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    size_t size = 16 * MIB;
+    size_t bytes = 0;
+#if defined(MADV_HUGEPAGE)
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (file == NULL)
-        return false;
-    if (fgets(line, sizeof line, file) == NULL)
-        line[0] = '\0';
-    fclose(file);
-    return strstr(line, "[never]") == NULL && line[0] != '\0';
+    REQUIRE(memory != MAP_FAILED);
+    if (madvise(memory, size, MADV_HUGEPAGE) == 0) {
+        memset(memory, 1, size);
+        bytes = huge_bytes(memory, size);
+    }
+    REQUIRE(munmap(memory, size) == 0);
+#endif
+    return bytes >= size / 2;
 }
 
 static cpool_t *create(size_t capacity, unsigned flags)
