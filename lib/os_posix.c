@@ -45,6 +45,9 @@ size_t cpi_os_page_size(void)
 /* Where the kernel says how large its transparent huge pages are, in decimal. */
 #define CPI_HUGE_PAGE_FILE "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
 
+/* The largest there are: of kernels with pages of 64 KiB. */
+#define CPI_HUGE_PAGE_MAX ((size_t)512 * 1024 * 1024)
+
 static size_t read_number(const char *path)
 {
     char digits[32];
@@ -69,7 +72,7 @@ size_t cpi_os_huge_page_size(void)
     size_t huge = read_number(CPI_HUGE_PAGE_FILE);
 
     errno = saved;
-    return huge > page && (huge & (huge - 1)) == 0 ? huge : page;
+    return huge > page && huge <= CPI_HUGE_PAGE_MAX && (huge & (huge - 1)) == 0 ? huge : page;
 }
 
 void cpi_os_want_huge_pages(void *address, size_t size)

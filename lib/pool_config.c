@@ -27,8 +27,8 @@
  * of fresh memory is one stretch of 16 KiB, and not of 4, where slots have 64
  * bytes: with two threads whose slots alternate every 4 KiB bursts take twice as
  * long (doc/PERFORMANCE.md).  Somewhat more rounds than a power of two, because
- * bursts are often as long as one, and then never meet the end of a magazine.  Not in the caller's memory, where nobody else gets
- * at what a thread has loaded.
+ * bursts are often as long as one, and then never meet the end of a magazine.
+ * Not in the caller's memory, where nobody else gets at what a thread has loaded.
  */
 #define CPI_ROUNDS_DEFAULT ((size_t)63)
 #define CPI_ROUNDS_SHARE ((size_t)16)
@@ -158,8 +158,16 @@ static void choose_share(struct cpi_layout *layout, bool adaptive)
         layout->spares = magazines / 2;
 }
 
-/* Leaves room for the magazines that pad the first extent to whole pages. */
-#define CPI_MAGAZINES_MAX ((uint64_t)CPI_INDEX_MAX - 4096)
+/* Leaves room for the magazines that pad the first extent to whole units: each is
+ * a whole number of lines, so there are fewer of them than lines in a unit. */
+#define CPI_MAGAZINES_PADDING ((uint64_t)4096)
+
+static uint64_t magazines_max(const struct cpi_layout *layout)
+{
+    uint64_t padding = layout->unit / CPI_LINE;
+
+    return CPI_INDEX_MAX - (padding > CPI_MAGAZINES_PADDING ? padding : CPI_MAGAZINES_PADDING);
+}
 
 static size_t default_rounds(const struct cpi_layout *layout)
 {
@@ -178,11 +186,11 @@ static int choose_rounds(struct cpi_layout *layout, size_t configured)
     if (configured != 0) {
         layout->rounds = configured;
         choose_share(layout, false);
-        return all_magazines(layout) > CPI_MAGAZINES_MAX ? CPOOL_EROUNDS : 0;
+        return all_magazines(layout) > magazines_max(layout) ? CPOOL_EROUNDS : 0;
     }
     layout->rounds = default_rounds(layout);
     choose_share(layout, true);
-    while (all_magazines(layout) > CPI_MAGAZINES_MAX) {
+    while (all_magazines(layout) > magazines_max(layout)) {
         layout->rounds = layout->rounds * 2 + 1;
         choose_share(layout, true);
     }

@@ -146,6 +146,34 @@ START_TEST(sizes_that_do_not_fit_are_refused)
 }
 END_TEST
 
+/* The last magazine of the largest pool that is accepted can be numbered, whatever
+ * the first extent is padded to. */
+START_TEST(last_magazine_has_a_number)
+{
+    static const size_t pages[] = { PAGE, 65536, (size_t)2 << 20, (size_t)512 << 20 };
+    cpool_config_t config = support_config(1, 1);
+    size_t accepted = 0;
+    size_t refused = CPI_INDEX_MAX;
+    struct cpi_layout layout;
+    size_t stride;
+
+    config.magazine_rounds = 1;
+    config.thread_caches = 1;
+    while (refused - accepted > 1) {
+        size_t middle = accepted + (refused - accepted) / 2;
+
+        config.capacity = middle;
+        *(cpi_layout_compute(&layout, &config, pages[_i]) == 0 ? &accepted : &refused) = middle;
+    }
+    config.capacity = accepted;
+    REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, pages[_i]), 0);
+    stride = cpi_depot_stride(1);
+    REQUIRE((layout.for_caches_at - layout.for_slots_at) / stride +
+                cpi_roster_magazines(layout.caches, layout.spares) <=
+            CPI_INDEX_MAX);
+}
+END_TEST
+
 /* The first lines of as many slots as a cache has sets fall on all of its sets, and
  * no slot is where its alignment forbids. */
 START_TEST(coloured_slots_meet_every_set)
@@ -189,6 +217,7 @@ END_TEST
 int main(void)
 {
     const struct support_test tests[] = {
+        TIMES(last_magazine_has_a_number, 4),
         TIMES(coloured_slots_meet_every_set, 3),
         TIMES(colour_gives_way_to_alignment, 6),
         TIMES(slots_near_the_end_are_counted_or_refused, SIZES * FLAG_SETS),
