@@ -613,8 +613,11 @@ CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket);
  * pool      created with CPOOL_WAITABLE
  * timeout   the longest to wait, relative, by the monotonic clock; NULL waits
  *           for ever; zero, or what is no positive time, does not wait
- * Those who wait are served in the order in which they came: a slot that is
- * freed while somebody waits is handed to the first, past all caches.
+ * Who has waited for half a millisecond comes before everybody else: a slot that
+ * is freed then is handed to who came first, past all caches.  Until then threads
+ * that run may take it faster than the sleeper wakes up.  So who came first does
+ * not wait for much longer than that, and for a thread to wake up, while others
+ * are served.
  *
  * Returns the slot, or NULL when the time is up; NULL after CPOOL_EWAITABLE was
  * reported for another kind of pool.

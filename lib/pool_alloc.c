@@ -206,7 +206,7 @@ void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *functio
     void *slot = take_any(pool, cache);
 
     if (CPI_UNLIKELY(pool->waitable))
-        cpi_pool_serve_waiters(pool, cache);
+        cpi_pool_nudge_waiters(pool, cache);
     if (CPI_UNLIKELY(pool->checked) && slot != NULL)
         cpi_pool_watch_alloc(pool, slot, function, site);
     cpi_quiet_report();
@@ -228,7 +228,7 @@ void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const cha
         return;
     }
     if (CPI_UNLIKELY(pool->waitable))
-        cpi_pool_serve_waiters(pool, cache);
+        cpi_pool_nudge_waiters(pool, cache);
     if (CPI_UNLIKELY(pool->auto_trim) && cache != NULL)
         cpi_pool_trim_by_itself(pool);
     cpi_quiet_report();

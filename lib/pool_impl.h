@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cpool.h>
 
@@ -31,13 +32,23 @@
 #include "slab.h"
 #include "watch.h"
 
+/* How long who waits may be overtaken by those who run, nanoseconds. */
+#define CPI_PATIENCE 500000
+
 /* Threads that wait for a slot. */
 struct cpi_waiters {
-    _Atomic uint32_t count;      /* in the queue; read before and after each free */
-    _Atomic uint64_t waits;      /* that ever slept */
-    pthread_mutex_t lock;        /* guards the queue */
-    struct cpi_waiter *first;    /* who came first is served first */
+    _Atomic uint32_t count; /* that must be told when a slot is free: all in the queue, or
+                               none; read before and after each free */
+    _Atomic uint64_t waits; /* that ever slept */
+    pthread_mutex_t lock;   /* guards the queue, which is the rest */
+    struct cpi_waiter *first; /* who came first */
     struct cpi_waiter *last;
+    uint32_t length;
+    uint32_t transit; /* who are served, and have not noticed yet */
+    bool nudged; /* the first: is on its way to look */
+    bool owes;   /* the first: was nudged, and has not looked in vain since */
+    bool direct; /* what is freed is handed over at once */
+    struct timespec patience; /* constant; CPI_PATIENCE, but in tests */
 };
 
 /* What growing, trimming and shrinking keep. */
@@ -171,14 +182,16 @@ void cpi_pool_trim_by_itself(cpool_t *pool);
 
 void cpi_keeper_init(struct cpi_keeper *keeper);
 
-/* pool_wait.c.  Hands a slot that is being freed to who waits; false if nobody
- * does.  May block. */
+/* pool_wait.c.  Hands a slot that is being freed to who has waited for long; false
+ * if nobody has.  May block. */
 bool cpi_pool_hand_over(cpool_t *pool, void *slot);
 
-/* If somebody waits: gives them what the depot and the caller's cache have. */
-void cpi_pool_serve_waiters(cpool_t *pool, struct cpi_cache *cache);
+/* After an operation, with this cache or none: sends somebody who waits to look
+ * for what it left. */
+void cpi_pool_nudge_waiters(cpool_t *pool, const struct cpi_cache *cache);
 
-/* After slots came back in another way than by a free. */
+/* After slots came into the depot, or into being, in another way than by a free:
+ * gives them to those who wait. */
 void cpi_pool_settle(cpool_t *pool);
 
 void cpi_waiters_init(struct cpi_waiters *waiters);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_wait.c - sleeping until a slot is free: who frees one wakes the first who
- * waits, and giving up is nothing special.
+ * waits, who after some time is not overtaken, and giving up is nothing special.
  *
  * Includes waiter.h.
  */
@@ -220,7 +220,8 @@ END_TEST
  * ---- In order ------------------------------------------------------------
  */
 
-/* Those who gave up in the meantime are passed over. */
+/* Of those who have waited for long; those who gave up in the meantime are passed
+ * over. */
 static void require_order(cpool_t *pool, struct waiter *waiters, size_t count, struct hold *hold)
 {
     uint64_t waits = support_stats(pool).waits;
@@ -238,6 +239,7 @@ static void require_order(cpool_t *pool, struct waiter *waiters, size_t count, s
         if (i % 3 == 1)
             continue;
         slot = hold->slots[hold->count - 1];
+        waiter_outlast_patience();
         hold_free(hold, 1);
         REQUIRE(waiter_end(&waiters[i]) == slot);
         hold_add(hold, slot);
@@ -265,7 +267,7 @@ START_TEST(waiting_threads_are_served_in_order)
 }
 END_TEST
 
-/* Who comes later does not get what is freed while somebody waits. */
+/* Who comes later does not get what is freed while somebody has waited for long. */
 START_TEST(waiting_thread_is_not_overtaken)
 {
     cpool_t *pool = waiter_pool(0, CAPACITY);
@@ -278,6 +280,7 @@ START_TEST(waiting_thread_is_not_overtaken)
     for (unsigned i = 1; i <= 100; i++) {
         waiter_begin(&waiter);
         waiter_await_sleep(pool, i);
+        waiter_outlast_patience();
         hold_free(&hold, 1);
         REQUIRE(cpool_alloc(pool) == NULL);
         hold_add(&hold, waiter_end(&waiter));

@@ -29,6 +29,7 @@ tests_growth_modules = \
 tests_growth_steps = \
 	tests/check_steps_fork \
 	tests/check_steps_memory \
+	tests/check_steps_nudge \
 	tests/check_steps_recall \
 	tests/check_steps_thief \
 	tests/check_steps_trim \
@@ -138,6 +139,10 @@ tests_check_steps_trim_SOURCES = tests/check_steps_trim.c
 tests_check_steps_trim_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_trim_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_wait_SOURCES = tests/check_steps_wait.c
+tests_check_steps_nudge_SOURCES = tests/check_steps_nudge.c tests/meeting.c tests/meeting.h
+tests_check_steps_nudge_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_nudge_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_wait_SOURCES = tests/check_steps_wait.c tests/meeting.c tests/meeting.h
 tests_check_steps_wait_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_wait_LDADD = $(tests_ldadd_growth_steps)

@@ -102,17 +102,35 @@ static enum steps_state await_other_state(struct steps_stop *stop, enum steps_st
 
 static void plan_to_stop(struct steps_stop *stop);
 
+/* Not if it has been let go on to its end meanwhile. */
+static bool stop_here(struct steps_stop *stop)
+{
+    bool stops;
+
+    pthread_mutex_lock(&stop->mutex);
+    stops = stop->nth > 0;
+    if (stops) {
+        stop->state = STEPS_STOPPED;
+        pthread_cond_broadcast(&stop->changed);
+    }
+    pthread_mutex_unlock(&stop->mutex);
+    return stops;
+}
+
 static void stand_still(void *argument)
 {
-    set_state(argument, STEPS_STOPPED);
+    if (!stop_here(argument))
+        return;
     (void)await_other_state(argument, STEPS_STOPPED);
     plan_to_stop(argument);
 }
 
 static void plan_to_stop(struct steps_stop *stop)
 {
+    pthread_mutex_lock(&stop->mutex);
     if (stop->nth > 0)
         steps_plan(stop->function, stop->nth, stand_still, stop);
+    pthread_mutex_unlock(&stop->mutex);
 }
 
 static void run_body(void *argument)
@@ -160,9 +178,9 @@ bool steps_has_stopped(struct steps_stop *stop)
 static void let_go_on(struct steps_stop *stop, const char *function, size_t nth)
 {
     pthread_mutex_lock(&stop->mutex);
+    stop->function = function;
+    stop->nth = nth;
     if (stop->state == STEPS_STOPPED) {
-        stop->function = function;
-        stop->nth = nth;
         stop->state = STEPS_RUNS;
         pthread_cond_broadcast(&stop->changed);
     }

@@ -42,7 +42,7 @@ void steps_allow(size_t most);
  * begin    starts the body in it, to stop before its nth step in the function
  * run      the same, and returns when it has stopped, true, or come to its end
  * go_on_to lets one that has stopped go on in the same way, counting from there
- * resume   lets it go on to its end
+ * resume   lets it go on to its end, without a stop if it has not stopped yet
  * go_on    the same, and returns when it is there; each body needs one of these
  */
 enum steps_state { STEPS_RUNS, STEPS_STOPPED, STEPS_ENDED };

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * meeting.c - one waits, one gives; see meeting.h.
+ *
+ * Includes pool_impl.h, to see who holds which lock and who sleeps.
+ */
+#include "meeting.h"
+
+#include <sched.h>
+
+#include "pool_impl.h"
+
+enum { CAPACITY = 4, ROUNDS = 2 };
+
+/* If nobody wakes who waits; those who are woken do not wait for it. */
+static const struct timespec long_enough = { 20, 0 };
+
+/*
+ * ---- How a slot comes ----------------------------------------------------
+ */
+
+static void give_by_free(void *argument)
+{
+    struct giver *giver = argument;
+
+    hold_free(&giver->hold, 1);
+}
+
+static void give_by_depot_free(void *argument)
+{
+    struct giver *giver = argument;
+
+    cpool_depot_free(giver->pool, giver->hold.slots[--giver->hold.count]);
+}
+
+static void give_by_bulk(void *argument)
+{
+    struct giver *giver = argument;
+
+    giver->hold.count--;
+    cpool_free_bulk(giver->pool, &giver->hold.slots[giver->hold.count], 1);
+}
+
+static void give_by_cache(void *argument)
+{
+    struct giver *giver = argument;
+
+    cpool_cache_free(giver->cache, giver->hold.slots[--giver->hold.count]);
+}
+
+/* Of which the second alloc's slot is free in between. */
+static void give_by_free_and_alloc(void *argument)
+{
+    struct giver *giver = argument;
+
+    hold_free(&giver->hold, 2);
+    (void)hold_take(&giver->hold, 1);
+}
+
+static void give_by_flush(void *argument)
+{
+    struct giver *giver = argument;
+
+    hold_free(&giver->hold, 1);
+    cpool_flush(giver->pool);
+}
+
+static void give_by_cache_destroy(void *argument)
+{
+    struct giver *giver = argument;
+
+    cpool_cache_free(giver->cache, giver->hold.slots[--giver->hold.count]);
+    cpool_cache_destroy(giver->cache);
+    giver->cache = NULL;
+}
+
+static void give_by_trim(void *argument)
+{
+    struct giver *giver = argument;
+
+    hold_free(&giver->hold, 1);
+    cpool_trim(giver->pool);
+}
+
+static void give_by_grow(void *argument)
+{
+    struct giver *giver = argument;
+
+    REQUIRE_EQUAL(cpool_grow(giver->pool, 1), 1);
+}
+
+/* The lowest slot, so that it is not removed. */
+static void give_by_shrink(void *argument)
+{
+    struct giver *giver = argument;
+
+    hold_free_one(&giver->hold, 0);
+    REQUIRE_EQUAL(cpool_shrink(giver->pool, 1), 0);
+}
+
+void (*const meeting_gives[GIVES])(void *argument) = {
+    give_by_free,          give_by_depot_free,     give_by_bulk,
+    give_by_cache,         give_by_free_and_alloc, give_by_flush,
+    give_by_cache_destroy, give_by_trim,           give_by_grow,
+    give_by_shrink,
+};
+
+/*
+ * ---- Both ----------------------------------------------------------------
+ */
+
+static void take_all(void *argument)
+{
+    struct giver *giver = argument;
+
+    REQUIRE_EQUAL(hold_take(&giver->hold, SIZE_MAX), CAPACITY);
+}
+
+void meeting_init(struct meeting *meeting, struct worker **workers, enum manner manner)
+{
+    static const struct timespec patience[MANNERS] = { { 1000, 0 }, { 1000, 0 }, { 0, 0 } };
+    struct giver *giver = &meeting->giver;
+
+    giver->pool = steps_pool(CPOOL_WAITABLE, CAPACITY + 1, 0, ROUNDS);
+    giver->pool->waiters.direct = manner == HANDS_OVER;
+    giver->pool->waiters.patience = patience[manner];
+    meeting->timeout = NULL;
+    REQUIRE_EQUAL(cpool_shrink(giver->pool, 1), 1);
+    REQUIRE_EQUAL(cpool_cache_create(&giver->cache, giver->pool), 0);
+    hold_init(&giver->hold, giver->pool);
+    meeting->gives = workers[0];
+    meeting->waits = workers[1];
+    meeting->slot = NULL;
+    atomic_init(&meeting->over, false);
+    worker_do(meeting->gives, take_all, giver);
+}
+
+static void give_all(void *argument)
+{
+    struct giver *giver = argument;
+
+    hold_free_all(&giver->hold);
+}
+
+void meeting_fini(struct meeting *meeting)
+{
+    struct giver *giver = &meeting->giver;
+
+    cpool_free(giver->pool, meeting->slot);
+    worker_do(meeting->gives, give_all, giver);
+    cpool_cache_destroy(giver->cache);
+    hold_fini(&giver->hold);
+    support_require_obtainable(giver->pool, 0);
+    support_destroy_empty(giver->pool);
+}
+
+void *meeting_wait(cpool_t *pool)
+{
+    struct timespec before;
+    struct timespec after;
+    void *slot;
+
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &before), 0);
+    slot = cpool_alloc_wait(pool, &long_enough);
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &after), 0);
+    REQUIRE(after.tv_sec - before.tv_sec < long_enough.tv_sec);
+    return slot;
+}
+
+static void wait_for_slot(void *argument)
+{
+    struct meeting *meeting = argument;
+
+    if (meeting->timeout == NULL)
+        meeting->slot = meeting_wait(meeting->giver.pool);
+    else
+        meeting->slot = cpool_alloc_wait(meeting->giver.pool, meeting->timeout);
+    atomic_store_explicit(&meeting->over, true, memory_order_release);
+}
+
+bool meeting_lock_is_held(struct giver *giver)
+{
+    if (!cpi_try_lock())
+        return true;
+    cpi_unlock();
+    if (pthread_mutex_trylock(&giver->pool->waiters.lock) != 0)
+        return true;
+    pthread_mutex_unlock(&giver->pool->waiters.lock);
+    return false;
+}
+
+bool meeting_is_asleep(const struct meeting *meeting)
+{
+    return atomic_load_explicit(&meeting->giver.pool->waiters.waits, memory_order_relaxed) > 0;
+}
+
+static bool is_over(const struct meeting *meeting)
+{
+    /* acquire: pairs with wait_for_slot's store, for the slot. */
+    return atomic_load_explicit(&meeting->over, memory_order_acquire);
+}
+
+bool meeting_run_waiter(struct meeting *meeting, size_t nth)
+{
+    steps_begin(&meeting->wait, meeting->waits, NULL, nth, wait_for_slot, meeting);
+    while (!steps_has_stopped(&meeting->wait) && !meeting_is_asleep(meeting) && !is_over(meeting))
+        sched_yield();
+    return steps_has_stopped(&meeting->wait);
+}
+
+bool meeting_run_hasty_waiter(struct meeting *meeting, size_t nth)
+{
+    return steps_run(&meeting->wait, meeting->waits, NULL, nth, wait_for_slot, meeting);
+}
+
+void meeting_sweep(meeting_test *at, enum manner manner, void (*give)(void *argument))
+{
+    struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
+    size_t nth = 1;
+
+    while (at(manner, give, workers, nth))
+        nth += SUPPORT_COUNT(1u, 13u);
+    REQUIRE(nth > 1);
+    for (int i = 0; i < 3; i++)
+        worker_stop(workers[i]);
+}

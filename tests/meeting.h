@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * meeting.h - a thread that waits for a slot and one that gives it, of whom one
+ * stops at a step: what the tests of waiting at every step share.
+ *
+ * Includes steps.h.
+ */
+#ifndef CPOOL_TESTS_MEETING_H
+#define CPOOL_TESTS_MEETING_H
+
+#include "steps.h" /* first: it says which system interfaces are wanted */
+
+#include <stdatomic.h>
+#include <time.h>
+
+/* What a pool does with a slot that is freed while somebody waits. */
+enum manner {
+    HANDS_OVER, /* at once */
+    NUDGES,     /* however long that one has waited */
+    IS_FAIR,    /* nudges, but not who has waited: everybody */
+    MANNERS
+};
+
+/*
+ * ---- How a slot comes ----------------------------------------------------
+ */
+
+/* Who gives: has some slots live, or in a cache. */
+struct giver {
+    cpool_t *pool;
+    cpool_cache_t *cache;
+    struct hold hold;
+};
+
+/* Each gives one. */
+extern void (*const meeting_gives[])(void *giver);
+
+/* The first ones free one slot and do nothing else. */
+enum { FREES = 4, GIVE_BY_GROW = 8, GIVES = 10 };
+
+/*
+ * ---- Both ----------------------------------------------------------------
+ */
+
+struct meeting {
+    struct giver giver;
+    struct worker *gives;
+    struct worker *waits;
+    struct steps_stop wait;
+    const struct timespec *timeout; /* NULL: it is woken, and not by its end */
+    void *slot;
+    _Atomic bool over; /* the waiting is */
+};
+
+/* All slots but one that the pool may grow by are live in the giver's hands, and
+ * both threads have caches. */
+void meeting_init(struct meeting *meeting, struct worker **workers, enum manner manner);
+void meeting_fini(struct meeting *meeting);
+
+/* Whether who has stopped holds a lock: then nobody else gets past it anyway. */
+bool meeting_lock_is_held(struct giver *giver);
+
+/* Whether anybody has gone to sleep.  Without a lock, which the other thread might
+ * hold. */
+bool meeting_is_asleep(const struct meeting *meeting);
+
+/* Lets the waiter run until it has stopped at this step, sleeps, or has got a slot;
+ * whether it has stopped. */
+enum { NEVER = 0 };
+
+bool meeting_run_waiter(struct meeting *meeting, size_t nth);
+
+/* Waits for a slot, and requires that somebody wakes it. */
+void *meeting_wait(cpool_t *pool);
+
+/* As meeting_run_waiter for one that has no time to sleep: until it has stopped or is done. */
+bool meeting_run_hasty_waiter(struct meeting *meeting, size_t nth);
+
+/* Does a test at each step in turn, until it tells that there is no such step. */
+typedef bool meeting_test(enum manner manner, void (*give)(void *argument), struct worker **workers,
+                       size_t nth);
+
+void meeting_sweep(meeting_test *at, enum manner manner, void (*give)(void *argument));
+
+#endif /* CPOOL_TESTS_MEETING_H */
