@@ -284,12 +284,13 @@ static inline bool bench_stopped(const struct bench_shared *shared)
 }
 
 /* Waits a little: `spins` counts how often in a row.  Yields when it gets long,
- * so that more threads than processors still make progress. */
+ * so that more threads than processors still make progress; a pause can take as
+ * long as ten allocations. */
 void bench_yield(void);
 
 static inline void bench_pause(unsigned *spins)
 {
-    if (++*spins > 64u) {
+    if (++*spins > 8u) {
         *spins = 0;
         bench_yield();
         return;

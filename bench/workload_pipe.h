@@ -10,7 +10,8 @@
  *   fan-in     p -> c, p -> c      all others produce for one consumer
  *   mesh       every p -> every c  half of the threads each
  *
- * An operation is one slot taken here and given back there; consumers count.
+ * An operation is one slot taken here and given back there; consumers count.  Who
+ * serves several rings waits only when none of them lets it go on.
  */
 
 struct pipe_map {
@@ -109,18 +110,19 @@ static uint64_t pipe_produce(struct bench_worker *self, struct pipe_end *end)
 {
     void *handle = self->handle;
     uint64_t stamp = self->stamp;
-    unsigned done = 0, spins = 0;
+    unsigned done = 0, misses = 0, spins = 0;
 
     while (done < BENCH_CHUNK && !bench_stopped(self->shared)) {
         struct bench_ring *ring = pipe_next(end);
 
         if (!bench_ring_has_room(ring)) {
-            bench_pause(&spins);
+            if (++misses >= end->count)
+                bench_pause(&spins);
             continue;
         }
         bench_ring_put(ring, bench_take(rival_alloc(handle), stamp++));
         done++;
-        spins = 0;
+        misses = spins = 0;
     }
     self->stamp = stamp;
     return 0;
@@ -130,19 +132,20 @@ static uint64_t pipe_consume(struct bench_worker *self, struct pipe_end *end)
 {
     void *handle = self->handle;
     uint64_t sum = self->sum;
-    unsigned done = 0, spins = 0;
+    unsigned done = 0, misses = 0, spins = 0;
 
     while (done < BENCH_CHUNK && !bench_stopped(self->shared)) {
         void *slot = bench_ring_get(pipe_next(end));
 
         if (slot == NULL) {
-            bench_pause(&spins);
+            if (++misses >= end->count)
+                bench_pause(&spins);
             continue;
         }
         sum += bench_read(slot);
         rival_free(handle, slot);
         done++;
-        spins = 0;
+        misses = spins = 0;
     }
     self->sum = sum;
     return done;
@@ -163,6 +166,7 @@ static void pipe_teardown(struct bench_worker *self)
     void *slot;
 
     for (i = 0; !end->produces && i < end->count; i++) {
+        bench_ring_show(end->rings[i]);
         while ((slot = bench_ring_get(end->rings[i])) != NULL) {
             self->sum += bench_read(slot);
             rival_free(self->handle, slot);
