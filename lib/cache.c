@@ -270,12 +270,12 @@ static bool load_empty(struct cpi_cache *cache)
 
 /* How many fresh slots to claim: a magazine, but a small part of what is left
  * near the end, so that no thread gets them all. */
-static uintptr_t fair_run(const struct cpi_cache *cache)
+static uintptr_t fair_run(const struct cpi_cache *cache, uintptr_t beyond)
 {
     uint64_t bounds = cpi_slab_bounds(cache->slab);
     uintptr_t fresh = CPI_BOUNDS_FRESH(bounds);
-    uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
-    uintptr_t part = fresh < capacity ? (capacity - fresh) / CPI_FRESH_PART : 0;
+    uintptr_t limit = CPI_BOUNDS_CAPACITY(bounds) + beyond;
+    uintptr_t part = fresh < limit ? (limit - fresh) / CPI_FRESH_PART : 0;
 
     if (part > cache->depot->limit)
         return cache->depot->limit;
@@ -284,7 +284,7 @@ static uintptr_t fair_run(const struct cpi_cache *cache)
 
 /* Slots that were claimed and are not yet shown are lost to the child of a fork
  * at this instant; <cpool.h> says so. */
-static bool refill_from_fresh(struct cpi_cache *cache)
+bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond)
 {
     uintptr_t first;
     size_t n;
@@ -292,7 +292,7 @@ static bool refill_from_fresh(struct cpi_cache *cache)
 
     if (cpi_cache_loaded(cache) == 0 && !load_empty(cache))
         return false;
-    n = cpi_cache_claim(cache->slab, cache->depot, fair_run(cache), 0, &first);
+    n = cpi_cache_claim(cache->slab, cache->depot, fair_run(cache, beyond), beyond, &first);
     if (n == 0)
         return false;
     note_exchange(cache, false);
@@ -311,7 +311,7 @@ static void look_at_bound(struct cpi_cache *cache)
 bool cpi_cache_refill(struct cpi_cache *cache)
 {
     bool refilled = refill_from_spare(cache) || refill_from_depot(cache) ||
-                    refill_from_fresh(cache);
+                    cpi_cache_refill_fresh(cache, 0);
 
     look_at_bound(cache);
     return refilled;

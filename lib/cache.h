@@ -141,6 +141,10 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
  * False if there is none to be had. */
 bool cpi_cache_refill(struct cpi_cache *cache);
 
+/* Likewise, with slots that have never been handed out, up to `beyond` more of
+ * them than the capacity. */
+bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond);
+
 /* The loaded magazine is full, or there is none: gets one with room in it.  False
  * if there is none to be had: more slots were freed than ever handed out. */
 bool cpi_cache_spill(struct cpi_cache *cache);

@@ -114,19 +114,24 @@ static bool give_slot(cpool_t *pool, struct cpi_cache *cache, void *slot)
 
 /*
  * A slot beyond the capacity, in place of one that another thread has loaded
- * and may not be robbed of.  Only while the slots that are really out are fewer
- * than the capacity.
+ * and may not be robbed of; never so many that those really out could be more
+ * than the capacity.  Several at a time, as to count what is out of reach means
+ * to look at all caches.
  */
-static void *take_slack(cpool_t *pool)
+static void *take_slack(cpool_t *pool, struct cpi_cache *cache)
 {
-    uintptr_t slack = pool->slab.slots - pool->slab.most;
-    uint64_t bounds = cpi_slab_bounds(&pool->slab);
+    uintptr_t beyond = pool->slab.slots - pool->slab.most;
+    uintptr_t missed;
     uintptr_t index;
 
-    if (slack == 0 ||
-        CPI_BOUNDS_FRESH(bounds) >=
-            CPI_BOUNDS_CAPACITY(bounds) + cpi_recall_out_of_reach(&pool->roster) ||
-        cpi_cache_claim(&pool->slab, &pool->depot, 1, slack, &index) == 0)
+    if (beyond == 0)
+        return NULL;
+    missed = cpi_recall_out_of_reach(&pool->roster);
+    if (missed < beyond)
+        beyond = missed;
+    if (cache != NULL)
+        return cpi_cache_refill_fresh(cache, beyond) ? cpi_cache_pop(cache) : NULL;
+    if (cpi_cache_claim(&pool->slab, &pool->depot, 1, beyond, &index) == 0)
         return NULL;
     return cpi_slab_slot(&pool->slab, index);
 }
@@ -161,7 +166,7 @@ static void *hunt(cpool_t *pool, struct cpi_cache *cache)
         /* Without a cache it may be a signal handler that asks: no blocking. */
     } while (slot == NULL && ((cache != NULL && cpi_pool_await_collector(pool, seen)) ||
                               cpi_pool_replenish(pool)));
-    return slot != NULL ? slot : take_slack(pool);
+    return slot != NULL ? slot : take_slack(pool, cache);
 }
 
 /*

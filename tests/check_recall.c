@@ -229,6 +229,66 @@ START_TEST(depot_and_bulk_alloc_with_another_asleep_succeed)
 }
 END_TEST
 
+/*
+ * ---- Slack ---------------------------------------------------------------
+ */
+
+enum { HOARDERS = 5, HOARD = 100 };
+
+/* All slots into the depot, in full magazines, as fresh ones come in smaller runs. */
+static void stock(cpool_t *pool)
+{
+    void *slots[CAPACITY];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
+    cpool_free_bulk(pool, slots, CAPACITY);
+    cpool_flush(pool);
+}
+
+/* Each has a full magazine loaded, and no spare. */
+static void hoard(cpool_t *pool, cpool_cache_t **caches)
+{
+    stock(pool);
+    for (size_t i = 0; i < HOARDERS; i++) {
+        void *slots[HOARD];
+
+        REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
+        for (size_t j = 0; j < HOARD; j++)
+            slots[j] = cpool_cache_alloc(caches[i]);
+        for (size_t j = 0; j < HOARD; j++)
+            cpool_cache_free(caches[i], slots[j]);
+    }
+}
+
+/* To look at all caches for each slot would cost more than the slot. */
+START_TEST(slack_comes_in_runs_and_is_not_more_than_is_out_of_reach)
+{
+    cpool_t *pool = crew_create(0, CAPACITY, HOARD);
+    cpool_cache_t *caches[HOARDERS];
+    size_t steps = 0, slack = 0;
+    void *slots[CAPACITY];
+
+    hoard(pool, caches);
+    for (size_t i = 0; i < CAPACITY; i++) {
+        size_t now;
+
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(slots[i] != NULL);
+        now = support_stats(pool).slack;
+        REQUIRE(now <= HOARDERS * HOARD);
+        steps += now != slack;
+        slack = now;
+    }
+    REQUIRE_EQUAL(slack, HOARDERS * HOARD);
+    REQUIRE(steps < slack / 4);
+    for (size_t i = 0; i < CAPACITY; i++)
+        cpool_free(pool, slots[i]);
+    for (size_t i = 0; i < HOARDERS; i++)
+        cpool_cache_destroy(caches[i]);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -237,6 +297,7 @@ int main(void)
         TIMES(alloc_after_threads_ended_with_full_caches_succeeds, CREW_VARIANTS),
         TIMES(alloc_with_full_explicit_caches_succeeds, CREW_VARIANTS),
         TIMES(depot_and_bulk_alloc_with_another_asleep_succeed, CREW_VARIANTS),
+        ONCE(slack_comes_in_runs_and_is_not_more_than_is_out_of_reach),
     };
 
     return SUPPORT_RUN("recall", tests);
