@@ -47,8 +47,8 @@ bench_engine = \
 bench_bench_SOURCES = $(bench_engine) $(bench_rivals) $(bench_workloads)
 bench_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CK_CFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'
 # A compiler that knows malloc may remove a pair of calls that it finds useless.
-bench_bench_CFLAGS = $(AM_CFLAGS) -fno-builtin-malloc -fno-builtin-calloc \
-	-fno-builtin-free
+bench_bench_CFLAGS = $(AM_CFLAGS) $(LOOP_CFLAGS) -fno-builtin-malloc \
+	-fno-builtin-calloc -fno-builtin-free
 # No wrapper script: it runs itself, and valgrind and objdump want the program.
 bench_bench_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_bench_LDADD = lib/libcpool.la $(DL_LIBS) $(PTHREAD_LIBS) $(ATOMIC_LIBS)
@@ -57,6 +57,7 @@ if HAVE_CXX
 check_LTLIBRARIES += bench/libbench-cxx.la
 bench_libbench_cxx_la_SOURCES = $(bench_rivals_cxx)
 bench_libbench_cxx_la_CPPFLAGS = $(AM_CPPFLAGS)
+bench_libbench_cxx_la_CXXFLAGS = $(AM_CXXFLAGS) $(LOOP_CFLAGS)
 bench_bench_LDADD += bench/libbench-cxx.la -lstdc++
 else
 bench_bench_SOURCES += bench/rival_no_cxx.c
@@ -71,6 +72,7 @@ check_PROGRAMS += bench/bench-dpdk
 bench_bench_dpdk_SOURCES = $(bench_engine) $(bench_workloads) bench/rival_dpdk.c
 bench_bench_dpdk_CPPFLAGS = $(AM_CPPFLAGS) $(DPDK_CFLAGS) -DBENCH_PROGRAM_DPDK \
 	-DBENCH_DPDK_DRIVER='"$(DPDK_DRIVER)"' -DBENCH_CFLAGS='"$(CFLAGS)"'
+bench_bench_dpdk_CFLAGS = $(AM_CFLAGS) $(LOOP_CFLAGS)
 bench_bench_dpdk_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_bench_dpdk_LDADD = $(DPDK_LIBS) $(DL_LIBS) $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 bench_programs += bench/bench-dpdk$(EXEEXT)
