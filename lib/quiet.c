@@ -22,15 +22,12 @@ void cpi_quiet_note(enum cpi_noise noise, uint64_t times)
     thread->quiet.noted |= 1u << noise;
 }
 
-void cpi_quiet_report(void)
+CPI_COLD static void report_noted(struct cpi_thread *thread)
 {
     static const char *const names[CPI_NOISES] = {"growth", "system call", "fresh slot",
                                                   "exchange"};
-    struct cpi_thread *thread = cpi_thread_known();
     unsigned noise;
 
-    if (CPI_LIKELY(thread == NULL || (thread->quiet.noted & thread->quiet.traps) == 0))
-        return;
     for (noise = 0; noise < CPI_NOISES; noise++) {
         unsigned bit = 1u << noise;
 
@@ -47,6 +44,14 @@ void cpi_quiet_report(void)
         }
     }
     thread->quiet.noted = 0;
+}
+
+void cpi_quiet_report(void)
+{
+    struct cpi_thread *thread = cpi_thread_known();
+
+    if (CPI_UNLIKELY(thread != NULL && (thread->quiet.noted & thread->quiet.traps) != 0))
+        report_noted(thread);
 }
 
 int cpool_quiet_begin(unsigned traps)

@@ -152,14 +152,13 @@ static void unregister_cache(struct cpi_roster *roster, struct cpi_cache *cache)
     set_used(roster, -1);
 }
 
-struct cpi_cache *cpi_registry_own_cache(struct cpi_roster *roster)
+CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_roster *roster)
 {
-    struct cpi_cache *cache = cpi_registry_known_cache(roster);
     struct cpi_thread *thread;
+    struct cpi_cache *cache;
 
-    if (cache != NULL || roster->table_offset == 0 ||
-        cpi_load(&roster->used, relaxed) == roster->max) /* [hands] */
-        return cache;
+    if (roster->table_offset == 0 || cpi_load(&roster->used, relaxed) == roster->max) /* [hands] */
+        return NULL;
     thread = cpi_thread_self();
     if (thread == NULL)
         return NULL;
@@ -167,6 +166,13 @@ struct cpi_cache *cpi_registry_own_cache(struct cpi_roster *roster)
     cache = register_cache(roster, thread);
     cpi_unlock();
     return cache;
+}
+
+struct cpi_cache *cpi_registry_own_cache(struct cpi_roster *roster)
+{
+    struct cpi_cache *cache = cpi_registry_known_cache(roster);
+
+    return CPI_LIKELY(cache != NULL) ? cache : make_own_cache(roster);
 }
 
 struct cpi_cache *cpi_registry_add_cache(struct cpi_roster *roster)
