@@ -18,7 +18,7 @@
  *               burst 256                           8 - 4096 1, P
  *   allocate    allocate(-touch), zeroed(-touch)    8        1, 10,000,000 times
  *   creation    create 2^10 2^15 2^20 2^25 2^30     64       1
- *   latency     latency 256                         64       1, P
+ *   latency     latency 256 4096                    64       1, P
  *   occupancy   occupancy 64, last-slot 64          64       1 2 4 .. 2P, 8P
  *   waiting     waiters                             64       2 4 8
  *   figures     recall 1 7 63                       64       1, and 1 7 63 that sleep
@@ -118,6 +118,7 @@ static const struct entry entries[] = {
     { FULL, PLAN_CREATE, "create", 1u << 25, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_CREATE, "create", 1u << 30, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_LATENCY, "latency", 256, BENCH_LIFO, 64, ONE | CORES },
+    { FULL, PLAN_LATENCY, "latency", 4096, BENCH_LIFO, 64, ONE | CORES },
     { FULL, PLAN_OCCUPANCY, "occupancy", 64, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
     { FULL, PLAN_OCCUPANCY, "last-slot", 64, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
     { FULL, PLAN_WAITERS, "waiters", 0, BENCH_LIFO, 64, SEVERAL },

@@ -11,7 +11,8 @@
 #   handover       producers to consumers, over the number of threads
 #   bursts-one     n slots out and back, over n, with one thread
 #   bursts-all     the same with a thread on every processor
-#   latency-one    the distribution of single allocations, one thread
+#   latency-one    the distribution of single allocations, one thread, in bursts of
+#                  every length up to the longest measured
 #   latency-all    the same with a thread on every processor
 #
 # This script selects the figures and finds places for the names at the ends of
@@ -73,12 +74,18 @@ select_rows() {
         "$results/results.csv" | sort -n
 }
 
+longest=0
+if [ -s "$results/histograms.csv" ]; then
+    longest=$(awk -F, '$2 + 0 > most { most = $2 } END { print most + 0 }' \
+        "$results/histograms.csv")
+fi
+
 # select_latencies RIVAL THREADS - one operation in so many takes longer than so
 # long: as far as at least five did, so that chance draws no curve.
 select_latencies() {
     [ -s "$results/histograms.csv" ] || return 0
-    awk -F, -v rival="$1" -v threads="$2" '
-        $5 == rival && $4 == threads && $6 == "alloc" {
+    awk -F, -v rival="$1" -v threads="$2" -v longest="$longest" '
+        $2 == longest && $5 == rival && $4 == threads && $6 == "alloc" {
             time[++n] = $7 < 1 ? 1 : $7; share[n] = $9; total += $8 }
         END { for (i = 1; i <= n; i++)
                   if ((1 - share[i]) * total > 4.5 && share[i] <= 0.999999)

@@ -169,7 +169,7 @@ static void judge_latency(const struct results *results, size_t line, const char
         return;
     i = best;
     peer = results_summary(results, line, i, metric);
-    snprintf(name, sizeof name, "latency, %s", metric);
+    snprintf(name, sizeof name, "%s, %s", results->plan->lines[line].label, metric);
     print_verdict(out, own.median <= peer.median, name,
                   results->plan->lines[line].cell.threads);
     fprintf(out, "%6.0f ns; best peer, %s: %.0f ns\n", own.median,
