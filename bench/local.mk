@@ -13,11 +13,11 @@
 
 # A new rival: a file here, and a line in bench/rivals.h.
 bench_rivals = \
-	bench/rival_array.c bench/rival_ck_stack.c bench/rival_cpool.c \
-	bench/rival_condvar.c bench/rival_cpool.h bench/rival_cpool_cache.c \
-	bench/rival_cpool_exact.c bench/rival_gslice.c bench/rival_malloc.c \
-	bench/rival_mutex.c bench/rival_semaphore.c bench/rival_tbb.c \
-	bench/rival_tbb_pool.c bench/waitlist.h
+	bench/rival_array.c bench/rival_ck_stack.c bench/rival_condvar.c \
+	bench/rival_cpool.c bench/rival_cpool.h bench/rival_cpool_cache.c \
+	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_gslice.c \
+	bench/rival_malloc.c bench/rival_mutex.c bench/rival_semaphore.c \
+	bench/rival_tbb.c bench/rival_tbb_pool.c bench/waitlist.h
 
 # Rivals that are C++ templates: a library of their own, because otherwise the
 # whole program would be linked by the C++ compiler, which need not be there.

@@ -95,6 +95,20 @@ static void print_summary(FILE *out, const struct summary *summary)
     }
 }
 
+/* Ours are named by the way in which they are used: a column has no room for more. */
+static const char *column_name(const char *name)
+{
+    static const char *const ours[][2] = { { "cpool-cache", "(cache)" },
+                                           { "cpool-exact", "(exact)" },
+                                           { "cpool-colour", "(colour)" } };
+    size_t i;
+
+    for (i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        if (strcmp(name, ours[i][0]) == 0)
+            return ours[i][1];
+    return name;
+}
+
 static void print_heading(const struct results *results, enum plan_section section, FILE *out,
                           bool peers_only)
 {
@@ -104,9 +118,7 @@ static void print_heading(const struct results *results, enum plan_section secti
     for (i = 0; i < results->contestant_count; i++)
         if (has_column(results, section, i) && (!peers_only || is_compared(results, i)))
             fprintf(out, "%*.*s ", COLUMN - 1, COLUMN - 1,
-                    strcmp(results->contestants[i].name, "cpool-cache") == 0   ? "(cache)"
-                    : strcmp(results->contestants[i].name, "cpool-exact") == 0 ? "(exact)"
-                                                                : results->contestants[i].name);
+                    column_name(results->contestants[i].name));
 }
 
 static void print_label(const struct plan_line *line, FILE *out)

@@ -2,11 +2,11 @@
 /*
  * rival_cpool.h - what all ways of calling libcpool share: making the pool.
  *
- * Included by rival_cpool.c, rival_cpool_cache.c and rival_cpool_exact.c, which
- * may define RIVAL_FLAGS, flags that its pools have in any case.  How a pool is made can be
- * said on the command line, for experiments: KEY=VALUE,... where a key is a
- * member of cpool_config_t or `flags`, whose value is a number, or names joined
- * by plus signs.
+ * Included by rival_cpool.c, rival_cpool_cache.c and their like, which may define
+ * RIVAL_FLAGS, flags that its pools have in any case.  How a pool is made can be
+ * said on the command line, for experiments: KEY=VALUE,... where a key is a member
+ * of cpool_config_t or `flags`, whose value is a number, or names joined by plus
+ * signs.
  */
 #ifndef BENCH_RIVAL_CPOOL_H
 #define BENCH_RIVAL_CPOOL_H

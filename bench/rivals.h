@@ -21,6 +21,7 @@
     X(cpool)            \
     X(cpool_cache)      \
     X(cpool_exact)      \
+    X(cpool_colour)     \
     X(array)            \
     X(malloc)           \
     X(mutex)            \
