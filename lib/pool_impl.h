@@ -188,7 +188,7 @@ bool cpi_pool_hand_over(cpool_t *pool, void *slot);
 
 /* After an operation, with this cache or none: sends somebody who waits to look
  * for what it left. */
-void cpi_pool_nudge_waiters(cpool_t *pool, const struct cpi_cache *cache);
+void cpi_pool_nudge_waiters(cpool_t *pool, struct cpi_cache *cache);
 
 /* After slots came into the depot, or into being, in another way than by a free:
  * gives them to those who wait. */

@@ -142,12 +142,21 @@ static bool is_past(const struct timespec *deadline)
 
 /* --- The queue: these functions hold its lock --- */
 
-/* While the first is on its way, nobody need be told of anything. */
+/* Whether somebody is to have the next slot, whoever else could use it at once. */
+static bool is_due(const struct cpi_waiters *waiters)
+{
+    return waiters->first != NULL && is_past(&waiters->first->patient);
+}
+
+/* While the first is on its way, nobody need be told of anything; but it may be long
+ * on its way, on a busy machine, and is to be served when its patience has ended. */
 static void publish_count(struct cpi_waiters *waiters)
 {
     uint32_t before = cpi_load(&waiters->count, relaxed); /* [own] */
-    uint32_t now = waiters->nudged ? 0 : waiters->length;
+    uint32_t now = waiters->length;
 
+    if (waiters->nudged && !cpi_recall_is_refused() && !is_due(waiters))
+        now = 0;
     if (now != before)
         cpi_fetch_add(&waiters->count, now - before, acq_rel); /* [join] */
 }
@@ -228,13 +237,15 @@ static bool is_served(struct cpi_waiters *waiters, struct cpi_waiter *waiter)
     return waiter->slot != NULL;
 }
 
-/* Whether somebody is to have the next slot, whoever else could use it at once. */
-static bool is_due(const struct cpi_waiters *waiters)
-{
-    return waiters->first != NULL && is_past(&waiters->first->patient);
-}
-
 /* --- Who gives --- */
+
+/* Whether what is freed is the first's.  Where the barrier is refused, what lies in
+ * another thread's cache is out of the first's reach. */
+static bool is_firsts(const struct cpi_waiters *waiters)
+{
+    return waiters->first != NULL &&
+           (waiters->direct || cpi_recall_is_refused() || is_due(waiters));
+}
 
 bool cpi_pool_hand_over(cpool_t *pool, void *slot)
 {
@@ -244,7 +255,7 @@ bool cpi_pool_hand_over(cpool_t *pool, void *slot)
     if (CPI_LIKELY(cpi_load(&waiters->count, relaxed) == 0)) /* [glance] */
         return false;
     pthread_mutex_lock(&waiters->lock);
-    if (is_due(waiters) || (waiters->direct && waiters->first != NULL)) {
+    if (is_firsts(waiters)) {
         serve_first(waiters, slot);
         served = true;
     }
@@ -261,22 +272,15 @@ static bool somebody_waits(struct cpi_waiters *waiters)
     return cpi_fetch_add(&waiters->count, 0u, acq_rel) != 0; /* [ask] */
 }
 
-/* Whether the caller may have left slots where somebody has looked before. */
+/* Whether there may be slots where somebody has looked in vain before: the caller
+ * may have left them, or have made room for fresh ones. */
 static bool has_left_any(const cpool_t *pool, const struct cpi_cache *cache)
 {
-    return (cache != NULL && cpi_cache_rounds(cache) > 0) ||
+    uint64_t bounds = cpi_slab_bounds(&pool->slab);
+
+    return CPI_BOUNDS_FRESH(bounds) < CPI_BOUNDS_CAPACITY(bounds) ||
+           (cache != NULL && cpi_cache_rounds(cache) > 0) ||
            cpi_depot_has_stocked(&pool->depot) || cpi_depot_remnant_rounds(&pool->depot) > 0;
-}
-
-void cpi_pool_nudge_waiters(cpool_t *pool, const struct cpi_cache *cache)
-{
-    struct cpi_waiters *waiters = &pool->waiters;
-
-    if (CPI_LIKELY(!somebody_waits(waiters)) || !has_left_any(pool, cache))
-        return;
-    pthread_mutex_lock(&waiters->lock);
-    nudge(waiters);
-    pthread_mutex_unlock(&waiters->lock);
 }
 
 void cpi_pool_settle(cpool_t *pool)
@@ -290,6 +294,23 @@ void cpi_pool_settle(cpool_t *pool)
     while (waiters->first != NULL && (slot = cpi_pool_take_uncached(pool)) != NULL)
         serve_first(waiters, slot);
     pthread_mutex_unlock(&waiters->lock);
+}
+
+void cpi_pool_nudge_waiters(cpool_t *pool, struct cpi_cache *cache)
+{
+    struct cpi_waiters *waiters = &pool->waiters;
+
+    if (CPI_LIKELY(!somebody_waits(waiters)))
+        return;
+    if (CPI_UNLIKELY(cpi_recall_is_refused())) {
+        if (cache != NULL)
+            cpi_recall_flush(cache);
+        cpi_pool_settle(pool);
+    } else if (has_left_any(pool, cache)) {
+        pthread_mutex_lock(&waiters->lock);
+        nudge(waiters);
+        pthread_mutex_unlock(&waiters->lock);
+    }
 }
 
 /* --- Who waits --- */
@@ -378,40 +399,52 @@ static void sleep_until(struct cpi_waiters *waiters, struct cpi_waiter *waiter,
     }
 }
 
+/* Whether whoever gives knows of the waiter, and it can reach what they leave. */
+static bool is_known(const struct cpi_waiter *waiter)
+{
+    return waiter->known && !cpi_recall_is_refused();
+}
+
+static void limit(const struct timespec **until, const struct timespec *time)
+{
+    if (is_earlier(time, *until))
+        *until = time;
+}
+
 /* With the lock held: sleeps until there is reason to look; if there is already, for
- * a nap. */
+ * a nap.  Who is behind the first comes back when the patience has ended, to have it
+ * served should it be held up on its way. */
 static void sleep_or_nap(struct cpi_waiters *waiters, struct cpi_waiter *waiter)
 {
     const struct timespec *until = waiter->deadline;
     bool nudges = !is_nudged(waiters, waiter);
     struct timespec interval;
 
-    if (!waiter->known || !nudges) {
+    if (!is_known(waiter) || !nudges) {
         interval = deadline_of(nudges ? &look_again : &nap);
-        if (is_earlier(&interval, until))
-            until = &interval;
+        limit(&until, &interval);
     }
+    if (waiters->first != waiter && !is_past(&waiter->patient))
+        limit(&until, &waiter->patient);
     sleep_until(waiters, waiter, until, nudges);
     waiter->woken = nudges && is_nudged(waiters, waiter);
 }
 
 /* Having looked in vain: sleeps, unless that was the last look.  Whether the
- * waiting is over. */
+ * waiting is over; a time limit that has passed means one look more. */
 static bool rest(struct cpi_waiters *waiters, struct cpi_waiter *waiter)
 {
     bool over;
 
     pthread_mutex_lock(&waiters->lock);
-    if (waiters->first == waiter && waiter->known && !waiters->nudged)
+    if (waiters->first == waiter && is_known(waiter) && !waiters->nudged)
         waiters->owes = false;
-    if (!waiter->slept)
+    if (!waiter->slept && waiter->slot == NULL)
         cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
     waiter->slept = true;
     if (!waiter->last)
         sleep_or_nap(waiters, waiter);
-    /* Who was nudged when its time was up looks once more. */
-    over = is_served(waiters, waiter) || waiter->last ||
-           (!is_nudged(waiters, waiter) && is_past(waiter->deadline));
+    over = is_served(waiters, waiter) || waiter->last;
     if (over && waiter->slot == NULL)
         leave(waiters, waiter);
     pthread_mutex_unlock(&waiters->lock);

@@ -11,6 +11,7 @@
  *   hands  | dealings, visitors loads | acquire | depot.c's done, roster.c's leave | what was in the hands is shown
  *   hint   | entry count, claimed, busy, counter loads | relaxed | - | -
  *   fold   | recalls fetch-and-add | relaxed | - | -
+ *   refused | refused load, store | relaxed | - | -
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -32,6 +33,9 @@
 
 bool cpi_recall_asymmetric;
 
+/* Once, so possibly again. */
+static _Atomic bool refused;
+
 void cpi_recall_startup(void)
 {
     cpi_recall_asymmetric = cpi_os_barrier_ready();
@@ -42,7 +46,15 @@ bool cpi_recall_barrier(void)
     if (!cpi_recall_has_barrier())
         return true;
     cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
-    return cpi_os_barrier(); /* [barrier] */
+    if (cpi_os_barrier()) /* [barrier] */
+        return true;
+    cpi_store(&refused, true, relaxed); /* [refused] */
+    return false;
+}
+
+bool cpi_recall_is_refused(void)
+{
+    return cpi_load(&refused, relaxed); /* [refused] */
 }
 
 void cpi_recall_flush(struct cpi_cache *cache)

@@ -65,6 +65,10 @@ static inline bool cpi_recall_has_barrier(void)
 }
 bool cpi_recall_barrier(void);
 
+/* Whether it has ever refused: then what others have loaded may be out of every
+ * thief's reach.  Wait-free. */
+bool cpi_recall_is_refused(void);
+
 /*
  * Brackets what the owner of an exact pool's cache does with it.  enter returns
  * false while a thief has the cache: do without it then.  Wait-free.
