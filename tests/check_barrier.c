@@ -82,6 +82,28 @@ START_TEST(wait_after_loss_finds_what_was_freed_unasked)
 }
 END_TEST
 
+/* Who waits could not take it out of the other's cache. */
+START_TEST(free_after_loss_hands_over)
+{
+    const struct timespec long_enough = { 20, 0 };
+    cpool_t *pool = waiter_pool(0, 1);
+    void *slot = cpool_alloc(pool);
+    struct waiter waiter = { 0 };
+
+    pool->waiters.direct = false;
+    pool->waiters.patience.tv_sec = 1000;
+    refuse();
+    waiter_start(&waiter, pool, &long_enough);
+    waiter_begin(&waiter);
+    waiter_await_sleep(pool, 1);
+    cpool_free(pool, slot);
+    REQUIRE(waiter_end(&waiter) == slot);
+    REQUIRE(times_refused() > 0);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 START_TEST(wait_after_loss_ends_when_the_time_is_up)
 {
     const struct timespec moment = { 0, 25000000 }; /* a few looks */
@@ -120,6 +142,7 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(wait_after_loss_finds_what_was_freed_unasked, 2),
+        ONCE(free_after_loss_hands_over),
         ONCE(wait_after_loss_ends_when_the_time_is_up),
         ONCE(alloc_after_loss_robs_nobody),
     };

@@ -3,10 +3,10 @@
  * check_faults.c - the system refuses: every call in turn, or every call from
  * some point on, or all memory beyond a limit.  Afterwards the pool is whole.
  *
- * Includes growth.h and the system's.  The five calls that the library makes are
+ * Includes waiter.h and the system's.  The five calls that the library makes are
  * defined here, in place of the C library's.
  */
-#include "growth.h"
+#include "waiter.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -393,6 +393,42 @@ START_TEST(huge_pool_without_memory_is_dry_until_there_is_some)
 }
 END_TEST
 
+static void wait_for_memory(void *argument)
+{
+    cpool_t *pool = argument;
+    void *slot = waiter_wait(pool);
+
+    REQUIRE(slot != NULL);
+    cpool_free(pool, slot);
+}
+
+/* The memory is there again; and whoever takes a slot of it says that there are
+ * more. */
+START_TEST(wait_without_memory_ends_when_there_is_some)
+{
+    struct worker *worker = worker_start();
+    cpool_config_t config = support_config((size_t)1 << 20, 8);
+    void *slots[2];
+    cpool_t *pool;
+
+    refusals_init();
+    config.flags = CPOOL_WAITABLE;
+    pool = support_create(&config);
+    slots[0] = cpool_alloc(pool);
+    arm(1, true);
+    worker_begin(worker, wait_for_memory, pool);
+    if (CAN_REFUSE)
+        waiter_await_sleep(pool, 1);
+    disarm();
+    slots[1] = cpool_alloc(pool);
+    worker_await(worker);
+    for (int i = 0; i < 2; i++)
+        cpool_free(pool, slots[i]);
+    worker_stop(worker);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -401,6 +437,7 @@ int main(void)
         ONCE(refusal_to_unmap_on_destroy_is_endured),
         TIMES(huge_pool_without_address_space_goes_on, GROWTH_KINDS),
         TIMES(huge_pool_without_memory_is_dry_until_there_is_some, GROWTH_KINDS),
+        ONCE(wait_without_memory_ends_when_there_is_some),
     };
 
     return SUPPORT_RUN("faults", tests);

@@ -12,6 +12,9 @@
 
 #include "pool_impl.h"
 
+/* Slots that the giver holds at first. */
+enum { HELD = 4 };
+
 static void give_and_take(void *argument)
 {
     struct giver *giver = argument;
@@ -47,6 +50,7 @@ END_TEST
 
 struct second {
     cpool_t *pool;
+    const struct timespec *timeout; /* of who is not to wait until it is woken */
     void *slot;
 };
 
@@ -54,7 +58,7 @@ static void wait_too(void *argument)
 {
     struct second *second = argument;
 
-    second->slot = meeting_wait(second->pool);
+    second->slot = waiter_wait(second->pool);
 }
 
 static void await_sleeper(const struct meeting *meeting, uint64_t waits)
@@ -138,6 +142,174 @@ START_TEST(nudge_is_passed_on_by_who_finds_a_slot)
 }
 END_TEST
 
+/*
+ * ---- Held up on its way --------------------------------------------------
+ */
+
+/* Only if it is handed over, the giver does not get it back. */
+static void give_and_take_back(void *argument)
+{
+    struct giver *giver = argument;
+
+    hold_free(&giver->hold, 1);
+    (void)hold_take(&giver->hold, 1);
+}
+
+/* The first is asleep, and stops at its next step: the one before it joins again. */
+static void send_to_sleep(struct meeting *meeting, struct worker **workers,
+                          const struct timespec *patience)
+{
+    for (size_t nth = 1;; nth++) {
+        meeting_init(meeting, workers, NUDGES);
+        meeting->giver.pool->waiters.patience = *patience;
+        if (!meeting_run_waiter(meeting, nth))
+            return;
+        steps_resume(&meeting->wait);
+        worker_do(meeting->gives, meeting_gives[GIVE_BY_GROW], &meeting->giver);
+        steps_go_on(&meeting->wait);
+        meeting_fini(meeting);
+    }
+}
+
+static struct timespec twice(struct timespec time)
+{
+    const struct timespec sum = { 2 * time.tv_sec + 2 * time.tv_nsec / 1000000000L,
+                                  2 * time.tv_nsec % 1000000000L };
+
+    return sum;
+}
+
+/* The first has been nudged and has stopped.  With a patience that ends meanwhile
+ * that takes a try or two: it may have ended before. */
+static void hold_up(struct meeting *meeting, struct worker **workers, struct timespec patience)
+{
+    for (;; patience = twice(patience)) {
+        send_to_sleep(meeting, workers, &patience);
+        worker_do(meeting->gives, give_and_take_back, &meeting->giver);
+        if (meeting->giver.hold.count == HELD)
+            break;
+        steps_go_on(&meeting->wait);
+        meeting_fini(meeting);
+    }
+    while (!steps_has_stopped(&meeting->wait))
+        sched_yield();
+}
+
+static void let_go(struct meeting *meeting, struct second *second)
+{
+    steps_go_on(&meeting->wait);
+    REQUIRE(meeting->slot != NULL);
+    cpool_free(second->pool, second->slot);
+    meeting_fini(meeting);
+}
+
+/* However long the first is held up, those behind it are served when their patience
+ * has ended. */
+START_TEST(who_is_held_up_on_its_way_holds_up_nobody)
+{
+    const struct timespec patience = { 0, 50000000 };
+    struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
+    struct meeting meeting;
+    struct second second;
+
+    hold_up(&meeting, workers, patience);
+    second.pool = meeting.giver.pool;
+    worker_begin(workers[2], wait_too, &second);
+    await_sleeper(&meeting, 2);
+    worker_do(meeting.gives, give_two, &meeting.giver);
+    worker_await(workers[2]);
+    REQUIRE(second.slot != NULL);
+    let_go(&meeting, &second);
+    for (int i = 0; i < 3; i++)
+        worker_stop(workers[i]);
+}
+END_TEST
+
+/* Nor is it overtaken for longer: what is freed then is its own. */
+START_TEST(who_is_held_up_is_served_when_its_patience_has_ended)
+{
+    const struct timespec patience = { 0, 50000000 };
+    struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
+    const struct cpi_waiters *waiters;
+    struct meeting meeting;
+    struct second second;
+
+    hold_up(&meeting, workers, patience);
+    second.pool = meeting.giver.pool;
+    waiters = &second.pool->waiters;
+    REQUIRE_EQUAL(nanosleep(&waiters->patience, NULL), 0);
+    worker_begin(workers[2], wait_too, &second);
+    await_sleeper(&meeting, 2);
+    worker_do(meeting.gives, meeting_gives[0], &meeting.giver);
+    REQUIRE_EQUAL(waiters->transit, 1);
+    worker_do(meeting.gives, meeting_gives[0], &meeting.giver);
+    worker_await(workers[2]);
+    REQUIRE(second.slot != NULL);
+    let_go(&meeting, &second);
+    for (int i = 0; i < 3; i++)
+        worker_stop(workers[i]);
+}
+END_TEST
+
+static void wait_for_a_while(void *argument)
+{
+    struct second *second = argument;
+
+    second->slot = cpool_alloc_wait(second->pool, second->timeout);
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* Whether two slots were free before the second waiter's time was up. */
+static bool second_had_time(struct meeting *meeting, struct worker *worker,
+                            struct second *second)
+{
+    struct timespec before;
+    struct timespec freed;
+    struct timespec took;
+
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &before), 0);
+    worker_begin(worker, wait_for_a_while, second);
+    await_sleeper(meeting, 2);
+    worker_do(meeting->gives, give_two, &meeting->giver);
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &freed), 0);
+    worker_await(worker);
+    took.tv_sec = freed.tv_sec - before.tv_sec - (freed.tv_nsec < before.tv_nsec);
+    took.tv_nsec = freed.tv_nsec - before.tv_nsec + (freed.tv_nsec < before.tv_nsec) * 1000000000L;
+    return is_before(&took, second->timeout);
+}
+
+/* Before it gives up it looks once more: nobody need have told it. */
+START_TEST(who_is_behind_looks_again_before_it_gives_up)
+{
+    const struct timespec patience = { 1000, 0 };
+    struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
+    struct timespec timeout = { 0, 50000000 };
+    bool had_time = false;
+
+    for (; !had_time; timeout = twice(timeout)) {
+        struct meeting meeting;
+        struct second second;
+
+        hold_up(&meeting, workers, patience);
+        second.pool = meeting.giver.pool;
+        second.timeout = &timeout;
+        had_time = second_had_time(&meeting, workers[2], &second);
+        REQUIRE(second.slot != NULL || !had_time);
+        let_go(&meeting, &second);
+    }
+    for (int i = 0; i < 3; i++)
+        worker_stop(workers[i]);
+}
+END_TEST
+
+/*
+ * ---- Handing over --------------------------------------------------------
+ */
+
 /* Who was nudged for nothing's sake is handed slots from then on; until somebody
  * waits who could have used one before its owner came for it. */
 START_TEST(slots_are_handed_over_while_that_holds_up_nobody)
@@ -177,6 +349,9 @@ int main(void)
         TIMES(slot_freed_is_for_who_runs_while_who_waits_is_on_its_way, FREES),
         TIMES(nudge_is_passed_on_by_who_gives_up, FREES),
         ONCE(nudge_is_passed_on_by_who_finds_a_slot),
+        ONCE(who_is_held_up_on_its_way_holds_up_nobody),
+        ONCE(who_is_held_up_is_served_when_its_patience_has_ended),
+        ONCE(who_is_behind_looks_again_before_it_gives_up),
         ONCE(slots_are_handed_over_while_that_holds_up_nobody),
     };
 

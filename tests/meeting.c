@@ -12,9 +12,6 @@
 
 enum { CAPACITY = 4, ROUNDS = 2 };
 
-/* If nobody wakes who waits; those who are woken do not wait for it. */
-static const struct timespec long_enough = { 20, 0 };
-
 /*
  * ---- How a slot comes ----------------------------------------------------
  */
@@ -154,25 +151,12 @@ void meeting_fini(struct meeting *meeting)
     support_destroy_empty(giver->pool);
 }
 
-void *meeting_wait(cpool_t *pool)
-{
-    struct timespec before;
-    struct timespec after;
-    void *slot;
-
-    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &before), 0);
-    slot = cpool_alloc_wait(pool, &long_enough);
-    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &after), 0);
-    REQUIRE(after.tv_sec - before.tv_sec < long_enough.tv_sec);
-    return slot;
-}
-
 static void wait_for_slot(void *argument)
 {
     struct meeting *meeting = argument;
 
     if (meeting->timeout == NULL)
-        meeting->slot = meeting_wait(meeting->giver.pool);
+        meeting->slot = waiter_wait(meeting->giver.pool);
     else
         meeting->slot = cpool_alloc_wait(meeting->giver.pool, meeting->timeout);
     atomic_store_explicit(&meeting->over, true, memory_order_release);

@@ -3,7 +3,7 @@
  * meeting.h - a thread that waits for a slot and one that gives it, of whom one
  * stops at a step: what the tests of waiting at every step share.
  *
- * Includes steps.h.
+ * Includes steps.h and waiter.h.
  */
 #ifndef CPOOL_TESTS_MEETING_H
 #define CPOOL_TESTS_MEETING_H
@@ -11,7 +11,8 @@
 #include "steps.h" /* first: it says which system interfaces are wanted */
 
 #include <stdatomic.h>
-#include <time.h>
+
+#include "waiter.h"
 
 /* What a pool does with a slot that is freed while somebody waits. */
 enum manner {
@@ -69,9 +70,6 @@ bool meeting_is_asleep(const struct meeting *meeting);
 enum { NEVER = 0 };
 
 bool meeting_run_waiter(struct meeting *meeting, size_t nth);
-
-/* Waits for a slot, and requires that somebody wakes it. */
-void *meeting_wait(cpool_t *pool);
 
 /* As meeting_run_waiter for one that has no time to sleep: until it has stopped or is done. */
 bool meeting_run_hasty_waiter(struct meeting *meeting, size_t nth);

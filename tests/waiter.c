@@ -33,6 +33,22 @@ void waiter_outlast_patience(void)
  * ---- Who waits -----------------------------------------------------------
  */
 
+/* If nobody wakes who waits; those who are woken do not wait for it. */
+static const struct timespec long_enough = { 20, 0 };
+
+void *waiter_wait(cpool_t *pool)
+{
+    struct timespec before;
+    struct timespec after;
+    void *slot;
+
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &before), 0);
+    slot = cpool_alloc_wait(pool, &long_enough);
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &after), 0);
+    REQUIRE(after.tv_sec - before.tv_sec < long_enough.tv_sec);
+    return slot;
+}
+
 static void wait_for_slot(void *argument)
 {
     struct waiter *waiter = argument;

@@ -27,6 +27,9 @@ void waiter_outlast_patience(void);
  * ---- Who waits -----------------------------------------------------------
  */
 
+/* Waits for a slot, and requires that somebody wakes it. */
+void *waiter_wait(cpool_t *pool);
+
 struct waiter {
     struct worker *worker;
     cpool_t *pool;
