@@ -8,20 +8,10 @@
 
 #include "rival_cpool.h"
 
-static inline void *rival_alloc(void *handle)
-{
-    return cpool_alloc((cpool_t *)handle);
-}
-
 static inline void *rival_calloc(void *handle, size_t size)
 {
     (void)size;
     return cpool_calloc((cpool_t *)handle);
-}
-
-static inline void rival_free(void *handle, void *slot)
-{
-    cpool_free((cpool_t *)handle, slot);
 }
 
 /* What only libcpool can do, or not every rival: see workloads.h. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rival_cpool.h - what all ways of calling libcpool share: making the pool.
+ * rival_cpool.h - what the ways of calling libcpool share: making the pool.
  *
  * Included by rival_cpool.c, rival_cpool_cache.c and their like, which may define
- * RIVAL_FLAGS, flags that its pools have in any case.  How a pool is made can be
- * said on the command line, for experiments: KEY=VALUE,... where a key is a member
- * of cpool_config_t or `flags`, whose value is a number, or names joined by plus
- * signs.
+ * RIVAL_FLAGS, flags that its pools have in any case, and RIVAL_HAS_HANDLES, if it
+ * does not go by the pool itself.  How a pool is made can be said on the command
+ * line, for experiments: KEY=VALUE,... where a key is a member of cpool_config_t or
+ * `flags`, whose value is a number, or names joined by plus signs.
  */
 #ifndef BENCH_RIVAL_CPOOL_H
 #define BENCH_RIVAL_CPOOL_H
@@ -121,5 +121,19 @@ static const char *rival_version(void)
 {
     return "libcpool " CPOOL_VERSION;
 }
+
+#ifndef RIVAL_HAS_HANDLES
+
+static inline void *rival_alloc(void *handle)
+{
+    return cpool_alloc((cpool_t *)handle);
+}
+
+static inline void rival_free(void *handle, void *slot)
+{
+    cpool_free((cpool_t *)handle, slot);
+}
+
+#endif
 
 #endif /* BENCH_RIVAL_CPOOL_H */

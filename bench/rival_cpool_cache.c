@@ -6,6 +6,7 @@
 #include <config.h>
 #endif
 
+#define RIVAL_HAS_HANDLES
 #include "rival_cpool.h"
 
 static void *rival_enter(void *pool)

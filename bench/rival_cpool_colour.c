@@ -13,16 +13,6 @@
 
 #include <stdlib.h>
 
-static inline void *rival_alloc(void *handle)
-{
-    return cpool_alloc((cpool_t *)handle);
-}
-
-static inline void rival_free(void *handle, void *slot)
-{
-    cpool_free((cpool_t *)handle, slot);
-}
-
 #include "workload_burst.h"
 #include "workload_replace.h"
 

@@ -16,16 +16,6 @@
 
 #include "histogram.h"
 
-static inline void *rival_alloc(void *handle)
-{
-    return cpool_alloc((cpool_t *)handle);
-}
-
-static inline void rival_free(void *handle, void *slot)
-{
-    cpool_free((cpool_t *)handle, slot);
-}
-
 #include "workload_same_slot.h"
 #include "workload_burst.h"
 #include "workload_occupancy.h"
