@@ -114,9 +114,9 @@ static bool give_slot(cpool_t *pool, struct cpi_cache *cache, void *slot)
 
 /*
  * A slot beyond the capacity, in place of one that another thread has loaded
- * and may not be robbed of; never so many that those really out could be more
- * than the capacity.  Several at a time, as to count what is out of reach means
- * to look at all caches.
+ * and may not be robbed of; no more of them than seem to be out of reach, which
+ * is rather too many than too few.  Several at a time, as to count those means to
+ * look at all caches.
  */
 static void *take_slack(cpool_t *pool, struct cpi_cache *cache)
 {

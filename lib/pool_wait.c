@@ -17,8 +17,8 @@
  *
  * A slot that is freed goes the ordinary way, so that threads that run can use it
  * while who was nudged wakes up.  At most one, the first in the queue, is on its
- * way; until it is counted again nobody else need be told of anything, because it
- * has yet to look.  A nudge ends with a look that finds nothing: who finds a slot,
+ * way; until it is counted again, or its patience ends, nobody else need be told of
+ * anything, because it has yet to look.  A nudge ends with a look that finds nothing: who finds a slot,
  * is served or gives up before that passes the nudge on.
  *
  * Eventually it is fair.  Whoever frees, or finds a slot by looking, while the first
@@ -26,7 +26,8 @@
  * directly.  Those who free do so at once as long as that holds nobody up, which
  * saves the sleeper the looking: until somebody has to join the queue while a slot is
  * in transit to a sleeper; and again once a sleeper was nudged and found a slot that
- * nobody had used meanwhile.
+ * nobody had used meanwhile.  And always where the system has refused the barrier:
+ * then a sleeper could not take the slot out of a cache.
  *
  * ORDERING TABLE
  *   join  | count fetch-and-add      | acq_rel | ask  | all that was given back before
