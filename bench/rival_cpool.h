@@ -25,8 +25,8 @@ static unsigned parse_flags(const char *text)
         const char *name;
         unsigned flag;
     } names[] = { { "checked", CPOOL_CHECKED }, { "exact", CPOOL_EXACT },
-                  { "waitable", CPOOL_WAITABLE }, { "auto_trim", CPOOL_AUTO_TRIM },
-                  { "huge_pages", CPOOL_HUGE_PAGES }, { "colour", CPOOL_COLOUR } };
+                  { "waitable", CPOOL_WAITABLE }, { "huge_pages", CPOOL_HUGE_PAGES },
+                  { "colour", CPOOL_COLOUR } };
     unsigned flags = 0;
     size_t length, i;
 

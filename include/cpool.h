@@ -223,15 +223,6 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
 #define CPOOL_WAITABLE 0x4u
 
 /*
- * CPOOL_AUTO_TRIM The pool gives back by itself what it has not needed for a
- *                 while: memory of slots that stayed free in the depot through
- *                 the last interval.  There is no thread for it; a free that
- *                 exchanges a magazine does it, at intervals that grow with the
- *                 pool, and takes as long as cpool_trim then.
- */
-#define CPOOL_AUTO_TRIM 0x8u
-
-/*
  * CPOOL_HUGE_PAGES  The slots lie in huge pages where the operating system makes
  *                 them (Linux: transparent huge pages, "always" or "madvise"):
  *                 fewer page faults while fresh slots are touched, and fewer

@@ -234,8 +234,6 @@ void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const cha
     }
     if (CPI_UNLIKELY(pool->waitable))
         cpi_pool_nudge_waiters(pool, cache);
-    if (CPI_UNLIKELY(pool->auto_trim) && cache != NULL)
-        cpi_pool_trim_by_itself(pool);
     cpi_quiet_report();
 }
 

@@ -8,8 +8,8 @@
 
 #include "bits.h"
 
-#define CPI_FLAGS (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_AUTO_TRIM | \
-                   CPOOL_HUGE_PAGES | CPOOL_COLOUR)
+#define CPI_FLAGS \
+    (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | CPOOL_COLOUR)
 
 /* Caches of one pool, unless configured: in our memory, where they cost address
  * space only, and in the caller's. */

@@ -98,7 +98,6 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
     pool->flags = config->flags;
     pool->waitable = (config->flags & CPOOL_WAITABLE) != 0;
     pool->grows = layout->most > layout->capacity;
-    pool->auto_trim = (config->flags & CPOOL_AUTO_TRIM) != 0;
     pool->region = region;
     pool->region_size = layout->total;
     pool->fixed_bytes = fixed_bytes;
@@ -113,7 +112,7 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
     limits.exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     limits.forked = forked;
     limits.returned = cpi_pool_settle;
-    pool->only_marked = limits.exact && !pool->checked && !pool->waitable && !pool->auto_trim;
+    pool->only_marked = limits.exact && !pool->checked && !pool->waitable;
     limits.inline_path = !pool->checked && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
          cpi_roster_bytes(layout->caches, layout->share));

@@ -57,10 +57,6 @@ struct cpi_keeper {
                                      magazines are in a collector's hands */
     _Atomic uint64_t growths;
     _Atomic uint64_t trims;
-    _Atomic uint32_t frees;   /* slow ones since the last look, in pools that trim
-                                 by themselves */
-    _Atomic uint32_t looks;   /* since the last trim */
-    _Atomic size_t lowest;    /* fewest slots in the depot at any of them */
 };
 
 /* Bytes of a pool's name, with its end. */
@@ -74,7 +70,6 @@ struct cpool {
     /* Constant. */
     bool checked;
     bool waitable;
-    bool auto_trim;
     bool grows; /* by itself */
     bool only_marked; /* exact, and nothing else that costs time per operation */
 
@@ -176,9 +171,6 @@ bool cpi_pool_grow_by_itself(cpool_t *pool);
  */
 bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen);
 uint32_t cpi_pool_collections(const cpool_t *pool);
-
-/* Gives back what has not been needed lately, if it is time to look. */
-void cpi_pool_trim_by_itself(cpool_t *pool);
 
 void cpi_keeper_init(struct cpi_keeper *keeper);
 

@@ -29,11 +29,6 @@
 /* A pool that grows by itself grows by half, but not by more slots than this. */
 #define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
 
-/* A pool that trims by itself looks at the depot once in so many slow frees, and
- * trims what was there at each of so many looks. */
-#define CPI_FREES_A_LOOK 256u
-#define CPI_LOOKS_A_TRIM 16u
-
 #define CPI_WORD_BITS 64u
 
 /* The depot's slots, while they are collected. */
@@ -51,7 +46,6 @@ struct collection {
 void cpi_keeper_init(struct cpi_keeper *keeper)
 {
     memset(keeper, 0, sizeof *keeper);
-    atomic_init(&keeper->lowest, SIZE_MAX);
 }
 
 /* --- The collection --- */
@@ -190,19 +184,17 @@ static bool may_purge(const cpool_t *pool)
     return pool->region_owned && !pool->checked;
 }
 
-/* Purges up to `most` of the slots in hand, the highest first. */
-static size_t purge_marked(const struct collection *collection, uintptr_t most)
+/* Purges the slots in hand. */
+static size_t purge_marked(const struct collection *collection)
 {
     uintptr_t end = collection->slots;
     size_t bytes = 0;
 
-    while (end > 0 && most > 0) {
+    while (end > 0) {
         uintptr_t first = end;
 
-        while (first > 0 && most > 0 && is_marked(collection, first - 1)) {
+        while (first > 0 && is_marked(collection, first - 1))
             first--;
-            most--;
-        }
         if (first < end)
             bytes += purge(collection->pool, first, end);
         end = first;
@@ -212,7 +204,7 @@ static size_t purge_marked(const struct collection *collection, uintptr_t most)
     return bytes;
 }
 
-static size_t trim(cpool_t *pool, uintptr_t most)
+static size_t trim(cpool_t *pool)
 {
     struct collection collection;
     size_t bytes = 0;
@@ -220,7 +212,7 @@ static size_t trim(cpool_t *pool, uintptr_t most)
     cpi_lock();
     if (collect(&collection, pool)) {
         if (may_purge(pool))
-            bytes = purge_marked(&collection, most);
+            bytes = purge_marked(&collection);
         redistribute(&collection);
         cpi_fetch_add(&pool->keeper.trims, 1u, relaxed); /* [count] */
     }
@@ -240,49 +232,10 @@ size_t cpool_trim(cpool_t *pool)
     cache = cpi_registry_known_cache(&pool->roster);
     if (cache != NULL)
         cpi_recall_flush(cache);
-    bytes = trim(pool, UINTPTR_MAX);
+    bytes = trim(pool);
     cpi_pool_settle(pool);
     cpi_quiet_report();
     return bytes;
-}
-
-/* Takes a look; returns the slots that lay in the depot at every look of the
- * last interval, once it is over, else 0. */
-static size_t look(cpool_t *pool)
-{
-    struct cpi_keeper *keeper = &pool->keeper;
-    struct cpi_roster_figures figures;
-    size_t slots;
-    size_t lowest = cpi_load(&keeper->lowest, relaxed); /* [count] */
-
-    if (!cpi_try_lock())
-        return 0;
-    cpi_roster_figures(&pool->roster, &figures);
-    slots = figures.stocked > 0 ? (size_t)figures.stocked * pool->depot.limit : 0;
-    if (slots < lowest)
-        lowest = slots;
-    if (cpi_fetch_add(&keeper->looks, 1u, relaxed) + 1 < CPI_LOOKS_A_TRIM) { /* [count] */
-        cpi_store(&keeper->lowest, lowest, relaxed);                         /* [count] */
-        lowest = 0;
-    } else {
-        cpi_store(&keeper->looks, 0u, relaxed);        /* [count] */
-        cpi_store(&keeper->lowest, SIZE_MAX, relaxed); /* [count] */
-    }
-    cpi_unlock();
-    return lowest;
-}
-
-void cpi_pool_trim_by_itself(cpool_t *pool)
-{
-    size_t unneeded;
-
-    if (cpi_fetch_add(&pool->keeper.frees, 1u, relaxed) % CPI_FREES_A_LOOK != 0) /* [count] */
-        return;
-    unneeded = look(pool);
-    if (unneeded > 0) {
-        trim(pool, unneeded);
-        cpi_pool_settle(pool);
-    }
 }
 
 bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen)

@@ -59,8 +59,6 @@ static void memory_run(struct episode *episode)
     struct arena arena;
 
     config.max_capacity = config.capacity * (1 + random_below(random, 6)) + 1;
-    if (random_once_in(random, 3))
-        config.flags |= CPOOL_AUTO_TRIM;
     arena_create(&arena, &config, episode->threads, random);
     arena.moving = true;
     arena.book.purged = true;

@@ -108,8 +108,8 @@ START_TEST(create_null_pointers_refused)
 }
 END_TEST
 
-#define KNOWN_FLAGS (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_AUTO_TRIM | \
-                     CPOOL_HUGE_PAGES | CPOOL_COLOUR)
+#define KNOWN_FLAGS \
+    (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | CPOOL_COLOUR)
 
 START_TEST(create_any_unknown_flag_refused)
 {

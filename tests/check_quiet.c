@@ -11,7 +11,7 @@
 
 enum { SLOT_SIZE = 64, CAPACITY = 10000, FRAME = 20, ROOM = 2000 };
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_AUTO_TRIM };
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

@@ -141,11 +141,10 @@ static void install_stopper(void)
     REQUIRE_EQUAL(sigaction(SIGUSR1, &action, NULL), 0);
 }
 
-/* Stopped after its first use of the pool, when it no longer takes the library's
- * lock: a pool that trims by itself would. */
+/* Stopped after its first use of the pool, when it no longer takes the library's lock. */
 static void stopped_thread(unsigned flags)
 {
-    cpool_t *pool = crew_create(flags & ~CPOOL_AUTO_TRIM, CAPACITY, ROUNDS);
+    cpool_t *pool = crew_create(flags, CAPACITY, ROUNDS);
     size_t most = crew_most_live(pool, flags);
     struct hold busy;
     struct hold hold;

@@ -12,7 +12,7 @@
 
 enum { SLOT_SIZE = 64, COUNT = 20000 };
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_AUTO_TRIM };
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -254,62 +254,6 @@ START_TEST(trim_while_threads_allocate_disturbs_none)
 }
 END_TEST
 
-/*
- * ---- By itself -----------------------------------------------------------
- */
-
-/* Light work after a peak; its frees give the memory of the peak back. */
-START_TEST(auto_trim_gives_back_after_a_peak)
-{
-    unsigned flags = CPOOL_AUTO_TRIM | (_i == 0 ? 0u : CPOOL_EXACT);
-    cpool_t *pool = growth_pool(SLOT_SIZE, flags, 5 * COUNT, 0);
-    struct hold hold;
-    struct hold peak;
-    size_t most;
-    size_t turns = 0;
-
-    hold_init(&hold, pool);
-    hold_init(&peak, pool);
-    REQUIRE_EQUAL(hold_take(&hold, 100), 100); /* live all the while */
-    REQUIRE_EQUAL(hold_take(&peak, 4 * COUNT), 4 * COUNT);
-    most = resident(pool);
-    hold_free_all(&peak);
-    while (resident(pool) > most / 4) {
-        REQUIRE_EQUAL(hold_take(&peak, 1000), 1000);
-        hold_free_all(&peak);
-        REQUIRE(++turns < 100000);
-    }
-    REQUIRE(support_stats(pool).trims > 0);
-    hold_verify(&hold);
-    hold_free_all(&hold);
-    hold_fini(&peak);
-    hold_fini(&hold);
-    support_require_live(pool, 0);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-/* What is needed again and again stays. */
-START_TEST(auto_trim_leaves_what_is_needed)
-{
-    cpool_t *pool = growth_pool(SLOT_SIZE, CPOOL_AUTO_TRIM, COUNT, 0);
-    size_t bytes;
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
-    bytes = resident(pool);
-    for (int turn = 0; turn < 50; turn++) {
-        hold_free_all(&hold);
-        REQUIRE_EQUAL(hold_take(&hold, COUNT), COUNT);
-        REQUIRE_EQUAL(resident(pool), bytes);
-    }
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -320,8 +264,6 @@ int main(void)
         TIMES(trim_of_callers_memory_makes_order, KINDS),
         TIMES(trim_with_slots_in_other_caches_loses_none, KINDS),
         TIMES(trim_while_threads_allocate_disturbs_none, KINDS),
-        TIMES(auto_trim_gives_back_after_a_peak, 2),
-        ONCE(auto_trim_leaves_what_is_needed),
     };
 
     return SUPPORT_RUN("trim", tests);

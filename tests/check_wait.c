@@ -26,7 +26,7 @@ static double seconds_now(void)
 
 START_TEST(wait_on_other_pool_refused)
 {
-    static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_AUTO_TRIM };
+    static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_CHECKED };
     cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
     cpool_t *pool;
 

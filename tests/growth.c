@@ -22,7 +22,7 @@
  */
 
 const unsigned growth_kinds[GROWTH_KINDS] = {
-    0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_CHECKED | CPOOL_EXACT, CPOOL_AUTO_TRIM,
+    0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED, CPOOL_CHECKED | CPOOL_EXACT,
 };
 
 cpool_t *growth_pool(size_t slot_size, unsigned flags, size_t capacity, size_t max_capacity)
