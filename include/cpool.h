@@ -51,8 +51,13 @@
  * use pools.  A pool in caller-provided memory that parent and child share
  * (MAP_SHARED) is not for both.
  *
- * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, and so
- * are cpool_owns, cpool_index, cpool_at and cpool_strerror.  Nothing else is.
+ * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, except in
+ * pools created with CPOOL_WAITABLE, and so are cpool_owns, cpool_index, cpool_at,
+ * cpool_index_limit and cpool_strerror.  No other function is.
+ *
+ * Cancellation: cpool_print and cpool_print_json may be points of cancellation,
+ * as their stream is, and so may the application's own error handler.  No other
+ * function is one.
  *
  * Threads: a thread's caches return to the depot when it ends, whatever way it
  * ends.  Destructors of thread-specific data may allocate and free, before and

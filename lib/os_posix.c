@@ -54,12 +54,17 @@ static size_t read_number(const char *path)
     size_t number = 0;
     ssize_t length = -1;
     ssize_t i;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int cancel;
+    int file;
 
+    /* All three are points of cancellation. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    file = open(path, O_RDONLY | O_CLOEXEC);
     if (file >= 0) {
         length = read(file, digits, sizeof digits);
         close(file);
     }
+    pthread_setcancelstate(cancel, NULL);
     for (i = 0; i < length && digits[i] >= '0' && digits[i] <= '9'; i++)
         number = number * 10 + (size_t)(digits[i] - '0');
     return number;

@@ -35,6 +35,7 @@ tests_public = \
 	tests/check_alloc \
 	tests/check_alloc_noinline \
 	tests/check_bulk \
+	tests/check_cancel \
 	tests/check_checked \
 	tests/check_config \
 	tests/check_fork \
@@ -94,6 +95,10 @@ tests_check_alloc_LDADD = $(tests_ldadd_public)
 tests_check_bulk_SOURCES = tests/check_bulk.c
 tests_check_bulk_CPPFLAGS = $(tests_cppflags)
 tests_check_bulk_LDADD = $(tests_ldadd_public)
+
+tests_check_cancel_SOURCES = tests/check_cancel.c
+tests_check_cancel_CPPFLAGS = $(tests_cppflags)
+tests_check_cancel_LDADD = $(tests_ldadd_public)
 
 tests_check_checked_SOURCES = tests/check_checked.c
 tests_check_checked_CPPFLAGS = $(tests_cppflags)
