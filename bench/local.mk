@@ -106,8 +106,8 @@ bench: $(bench_programs)
 bench-quick: $(bench_programs)
 	$(bench_program) --quick $(bench_results) $(BENCH_FLAGS)
 
-bench-smoke: $(bench_programs)
-	BENCH=$(bench_program) $(SHELL) $(srcdir)/bench/check_smoke.sh
+bench-smoke: $(bench_programs) tests/limit$(EXEEXT)
+	BENCH=$(bench_program) tests/limit$(EXEEXT) $(SHELL) $(srcdir)/bench/check_smoke.sh
 
 bench-instructions: bench/instructions$(EXEEXT)
 	$(bench_instructions) show 10000000

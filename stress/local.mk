@@ -55,22 +55,23 @@ stress/build-native/stress: $(stress_inputs)
 	$(AM_V_at)$(stress_build) native $(srcdir) stress/build-native \
 		$(libcpool_sources) $(stress_sources)
 
-# Runs the program in the directory named by $$kind.
+# Runs the program in the directory named by $$kind, and ends it if it hangs.
 stress_run = \
 	set -- --seconds "$(STRESS_SECONDS)" --mode "$(STRESS_MODE)"; \
 	test -z "$(STRESS_THREADS)" || set -- "$$@" --threads "$(STRESS_THREADS)"; \
 	test -z "$(STRESS_SEED)" || set -- "$$@" --seed "$(STRESS_SEED)"; \
-	$$(cat stress/build-$$kind/launch) stress/build-$$kind/stress "$$@"
+	tests/limit$(EXEEXT) -a "$(STRESS_SECONDS)" \
+		$$(cat stress/build-$$kind/launch) stress/build-$$kind/stress "$$@"
 
-stress: stress/build-tsan/stress
+stress: stress/build-tsan/stress tests/limit$(EXEEXT)
 	@kind=tsan; TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 $$TSAN_OPTIONS"; \
 	export TSAN_OPTIONS; $(stress_run)
 
-stress-asan: stress/build-asan/stress
+stress-asan: stress/build-asan/stress tests/limit$(EXEEXT)
 	@kind=asan; UBSAN_OPTIONS="print_stacktrace=1 $$UBSAN_OPTIONS"; \
 	export UBSAN_OPTIONS; $(stress_run)
 
-stress-native: stress/build-native/stress
+stress-native: stress/build-native/stress tests/limit$(EXEEXT)
 	@kind=native; $(stress_run)
 
 # Which bugs, how they are planted and how they are looked for: stress/planted.sh.

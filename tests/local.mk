@@ -8,6 +8,30 @@
 #   scripts          hold the rules of HACKING.md against the sources
 #
 # A test that these lists leave out fails tests/scripts/check-listed.sh.
+#
+# Every test, script or program, is started by tests/limit, which ends it after
+# CPOOL_TEST_LIMIT seconds and shows where it was.
+#
+#   make check-often         the whole suite OFTEN times, beside OFTEN_LOOPS loops
+#                            that keep the processors busy; TESTS='...' for some
+
+check_PROGRAMS += tests/limit
+tests_limit_SOURCES = tests/limit.c
+LOG_COMPILER = tests/limit$(EXEEXT)
+
+OFTEN = 20
+OFTEN_LOOPS = 4
+
+EXTRA_DIST += tests/often.sh
+
+check-often: all $(check_PROGRAMS) $(check_LTLIBRARIES)
+	@MAKE='$(MAKE)' $(SHELL) $(srcdir)/tests/often.sh '$(OFTEN)' '$(OFTEN_LOOPS)'
+
+# Folders, which CLEANFILES cannot name.
+distclean-local:
+	rm -rf tests/often
+
+.PHONY: check-often
 
 # What the scripts ask of configure.
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; export CC; NM='$(NM)'; export NM; \
@@ -22,6 +46,7 @@ tests_scripts = \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-floors.sh \
 	tests/scripts/check-headers.sh \
+	tests/scripts/check-limit.sh \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-orders.sh \
 	tests/scripts/check-tables.sh \

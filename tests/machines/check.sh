@@ -13,8 +13,8 @@
 # copy of what a release archive would hold, so that it does not matter whether
 # the sources were configured in place.
 #
-# Environment: MAKE; MACHINES_SECONDS, for the stress; MACHINES_VARIANTS, to try
-# some only; MUSL_CHECK, the sources of Check; see local.mk.
+# Environment: MAKE; MACHINES_LIMIT, this machine's tests/limit; MACHINES_SECONDS,
+# for the stress; MACHINES_VARIANTS, to try some only; MUSL_CHECK, the sources of Check; see local.mk.
 #
 # Exit status: 0, all is well; 1, something failed; 77, skipped, a tool lacks.
 
@@ -261,9 +261,9 @@ stress() {
     quietly "$machine-stress" child -s machines-stress
     modes=$(stress_modes)
     say "stress, $seconds s"
-    # shellcheck disable=SC2086
-    if ! $launch stress/machine-stress --seconds "$seconds" --threads 4 --mode "$modes" \
-        --quiet; then
+    # shellcheck disable=SC2086 # several words
+    if ! ${MACHINES_LIMIT:+$MACHINES_LIMIT -a "$seconds"} $launch stress/machine-stress \
+        --seconds "$seconds" --threads 4 --mode "$modes" --quiet; then
         say "FAILED: stress"
         failed=1
     fi

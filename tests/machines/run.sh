@@ -7,8 +7,9 @@
 # RESULTS    folder for each program's log, and its result as automake writes it
 # PROGRAM    of the configured tree in whose top this runs
 #
-# Environment: MACHINES_LAUNCH, what to put before a program's name; and
-# MACHINES_TRAITS, words for what the machine is like.
+# Environment: MACHINES_LAUNCH, what to put before a program's name;
+# MACHINES_LIMIT, this machine's tests/limit; and MACHINES_TRAITS, words for what
+# the machine is like.
 #
 # A failure that a line of known.txt explains, for one of the traits, counts as
 # skipped: the test was run, and failed in just that way, for the reason given
@@ -77,14 +78,14 @@ start() {
     left_out=$(not_run "$1")
     if [ -z "$left_out" ]; then
         # shellcheck disable=SC2086 # several words
-        ./libtool --mode=execute $MACHINES_LAUNCH "$2" </dev/null
+        ./libtool --mode=execute ${MACHINES_LIMIT-} $MACHINES_LAUNCH "$2" </dev/null
         return
     fi
     worst=0
     for case in $(sed -n 's/^START_TEST(\([a-z0-9_]*\))$/\1/p' "$here/../$1.c"); do
         echo "$left_out" | grep -qx "$case" && continue
         # shellcheck disable=SC2086 # several words
-        CK_RUN_CASE=$case ./libtool --mode=execute $MACHINES_LAUNCH "$2" </dev/null || worst=$?
+        CK_RUN_CASE=$case ./libtool --mode=execute ${MACHINES_LIMIT-} $MACHINES_LAUNCH "$2" </dev/null || worst=$?
     done
     return $worst
 }

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# often.sh - runs the suite many times on busy processors: what fails only when a
+# thread is held up at a bad moment has its chances.
+#
+#   often.sh RUNS LOOPS
+#
+# Runs in the top of a build tree in which all programs of the tests are built, as
+# `make check-often` does.  A failed run keeps the logs of what failed in
+# tests/often/RUN, and the others go on.  The exit status is 0 if none failed.
+#
+# Environment: MAKE, and what it takes, such as TESTS in MAKEFLAGS.
+
+set -u
+runs=$1
+loops=$2
+self=$$
+failed=0
+kept=tests/often
+pids=
+
+# Ends with this script, however that ends.
+be_busy() {
+    while kill -0 "$self" 2> /dev/null; do
+        i=0
+        while [ "$i" -lt 100000 ]; do
+            i=$((i + 1))
+        done
+    done
+}
+
+finish() {
+    # shellcheck disable=SC2086 # several numbers
+    [ -z "$pids" ] || kill $pids 2> /dev/null
+    pids=
+}
+trap finish EXIT
+trap 'exit 1' HUP INT TERM
+
+# keep RUN - the logs of this run's failures, and the names of these.
+keep() {
+    mkdir -p "$kept/$1"
+    cp "$kept/output" "$kept/$1/output"
+    sed -n -E 's/^(FAIL|ERROR|XPASS): ([^ ]*).*/\2/p' "$kept/output" | sort -u |
+        while read -r name; do
+            echo "  $name"
+            [ ! -f "$name.log" ] || cp "$name.log" "$kept/$1/"
+        done
+}
+
+rm -rf "$kept"
+mkdir -p "$kept"
+while [ "$loops" -gt 0 ]; do
+    be_busy &
+    pids="$pids $!"
+    loops=$((loops - 1))
+done
+
+run=1
+while [ "$run" -le "$runs" ]; do
+    began=$(date +%s)
+    "${MAKE:-make}" check-TESTS > "$kept/output" 2>&1
+    status=$?
+    took="$(($(date +%s) - began)) s"
+    if [ "$status" -eq 0 ] && grep -q '^# PASS: *[1-9]' "$kept/output"; then
+        echo "run $run of $runs: passed, $took"
+    else
+        failed=$((failed + 1))
+        echo "run $run of $runs: FAILED with status $status, $took; see $kept/$run"
+        keep "$run"
+    fi
+    run=$((run + 1))
+done
+echo "check-often: $((runs - failed)) runs passed, $failed failed"
+rm -f "$kept/output"
+[ "$failed" -eq 0 ]
