@@ -17,6 +17,10 @@
  * how many failures of its compare-and-swaps are explored at most; the next one
  * succeeds, or the execution is dropped.  That also bounds every loop around a
  * compare-and-swap.
+ *
+ * The main thread runs before the others and after them, so it has no rivals and
+ * needs no coin: its compare-and-swap fails exactly where the values differ, as
+ * when the audit leaves a magazine where one lies already.
  */
 #ifndef MODEL_CAS_H
 #define MODEL_CAS_H
@@ -33,13 +37,13 @@
 
 static _Atomic int model_coins[MODEL_THREADS_MAX][MODEL_COINS];
 
-/* Thread number, from 1; 0 is main, which has no rivals and never fails. */
+/* Thread number, from 1; 0 is main. */
 static _Thread_local int model_self;
 static _Thread_local int model_failures;
 
 static inline bool model_fails(void)
 {
-    if (model_self == 0 || model_failures == MODEL_COINS ||
+    if (model_failures == MODEL_COINS ||
         atomic_load_explicit(&model_coins[model_self - 1][model_failures],
                              memory_order_relaxed) == 0)
         return false;
@@ -64,13 +68,19 @@ static inline void model_toss(int threads)
          (object), (expected), (desired), memory_order_##success, memory_order_relaxed)), \
      true)
 
+#define MODEL_ALONE(object, expected, desired, success, failure)                       \
+    atomic_compare_exchange_strong_explicit((object), (expected), (desired),           \
+                                            memory_order_##success, memory_order_##failure)
+
 #define cpi_cas_weak(object, expected, desired, success, failure)                      \
-    (model_fails()                                                                     \
+    (model_self == 0 ? MODEL_ALONE(object, expected, desired, success, failure)        \
+     : model_fails()                                                                   \
          ? (*(expected) = atomic_load_explicit((object), memory_order_##failure), false) \
          : MODEL_SUCCEEDS(object, expected, desired, success))
 
 #define cpi_cas_strong(object, expected, desired, success, failure)                    \
-    (model_fails() ? __extension__({                                                   \
+    (model_self == 0 ? MODEL_ALONE(object, expected, desired, success, failure)        \
+     : model_fails() ? __extension__({                                                 \
         __auto_type model_found = atomic_load_explicit((object), memory_order_##failure); \
         __VERIFIER_assume(model_found != *(expected));                                 \
         *(expected) = model_found;                                                     \
