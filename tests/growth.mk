@@ -31,6 +31,7 @@ tests_growth_steps = \
 	tests/check_steps_memory \
 	tests/check_steps_nudge \
 	tests/check_steps_recall \
+	tests/check_steps_store \
 	tests/check_steps_thief \
 	tests/check_steps_trim \
 	tests/check_steps_wait
@@ -130,6 +131,10 @@ tests_check_steps_memory_LDADD = $(tests_ldadd_growth_steps)
 tests_check_steps_recall_SOURCES = tests/check_steps_recall.c
 tests_check_steps_recall_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_recall_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_store_SOURCES = tests/check_steps_store.c
+tests_check_steps_store_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_store_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_thief_SOURCES = tests/check_steps_thief.c $(tests_script)
 tests_check_steps_thief_CPPFLAGS = $(tests_cppflags_module)
