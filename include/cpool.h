@@ -641,7 +641,9 @@ CPOOL_API void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void
  */
 typedef struct cpool_quiet {
     uint64_t growths;      /* the capacity of a pool was raised */
-    uint64_t system_calls; /* memory was asked for or given back, a barrier paid */
+    uint64_t system_calls; /* memory was asked for or given back, a barrier paid,
+                              the processor given up, a sleep; what a lock may
+                              need of the system is not counted */
     uint64_t fresh_slots;  /* slots taken for the first time: each may cost a
                               page fault when it is touched */
     uint64_t exchanges;    /* magazines exchanged with a depot */
@@ -664,6 +666,13 @@ typedef struct cpool_quiet {
  *
  * Scopes do not nest: a second begin starts over.  Nothing is counted on the
  * fast path, which never does any of this.
+ *
+ * A report's `function` is the public function that was under way.  It is made
+ * as that function ends, once for each kind of event that is trapped.  The scope
+ * is suspended while the error handler runs: what the handler does is neither
+ * counted nor trapped.  A handler that does not return leaves the scope suspended
+ * until the next begin.
+ *
  * begin may block and make a system call; end is wait-free.
  */
 CPOOL_API int cpool_quiet_begin(unsigned traps);

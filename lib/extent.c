@@ -13,7 +13,6 @@
 #include "bits.h"
 #include "compiler.h"
 #include "os.h"
-#include "quiet.h"
 
 /* The first step, and the longest, bytes. */
 #define CPI_STEP_MIN ((size_t)64 * 1024)
@@ -65,7 +64,6 @@ CPI_COLD static bool grow(struct cpi_extent *extent, size_t committed, size_t by
     size_t exact = cpi_align_up(bytes, extent->page);
     size_t end = cpi_align_up(generous_end(extent, committed, bytes), extent->page);
 
-    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
     if (!cpi_os_commit(extent->base + committed, end - committed)) {
         end = exact;
         if (!cpi_os_commit(extent->base + committed, end - committed))

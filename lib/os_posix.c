@@ -2,7 +2,8 @@
 /*
  * os_posix.c - os.h for POSIX systems with anonymous memory maps.
  *
- * Floor 1.  The only file that knows which operating system this is.
+ * Floor 1.  The only file that knows which operating system this is, and the one
+ * in which quiet scopes count system calls.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -11,6 +12,7 @@
 #include "os.h"
 
 #include "compiler.h"
+#include "quiet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +36,11 @@
 #ifndef MAP_NORESERVE
 #define MAP_NORESERVE 0
 #endif
+
+static void note_system_calls(uint64_t calls)
+{
+    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, calls);
+}
 
 size_t cpi_os_page_size(void)
 {
@@ -60,6 +67,7 @@ static size_t read_number(const char *path)
     /* All three are points of cancellation. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     file = open(path, O_RDONLY | O_CLOEXEC);
+    note_system_calls(file >= 0 ? 3 : 1);
     if (file >= 0) {
         length = read(file, digits, sizeof digits);
         close(file);
@@ -84,6 +92,7 @@ void cpi_os_want_huge_pages(void *address, size_t size)
 {
     int saved = errno;
 
+    note_system_calls(1);
     madvise(address, size, MADV_HUGEPAGE);
     errno = saved;
 }
@@ -109,9 +118,12 @@ static void *map(size_t size, int protection)
     void *address =
         mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
+    note_system_calls(1);
     /* A system that does not know the flag. */
-    if (address == MAP_FAILED && errno == EINVAL)
+    if (address == MAP_FAILED && errno == EINVAL) {
+        note_system_calls(1);
         address = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
     errno = saved;
     return address == MAP_FAILED ? NULL : address;
 }
@@ -145,6 +157,7 @@ bool cpi_os_commit(void *address, size_t size)
     int saved = errno;
     bool done = mprotect(address, size, PROT_READ | PROT_WRITE) == 0;
 
+    note_system_calls(1);
     errno = saved;
     return done;
 }
@@ -153,6 +166,7 @@ void cpi_os_release(void *address, size_t size)
 {
     int saved = errno;
 
+    note_system_calls(1);
     munmap(address, size);
     errno = saved;
 }
@@ -170,6 +184,7 @@ static bool membarrier(int command)
     int saved = errno;
     bool done = syscall(SYS_membarrier, command, 0, 0) == 0;
 
+    note_system_calls(1);
     errno = saved;
     return done;
 }
@@ -210,6 +225,7 @@ void cpi_os_step_aside(unsigned times)
     int saved = errno;
     int cancel;
 
+    note_system_calls(1);
     if (times < CPI_GIVE_WAY) {
         sched_yield();
         return;
@@ -225,6 +241,7 @@ bool cpi_os_purge(void *address, size_t size)
     int saved = errno;
     bool done;
 
+    note_system_calls(1);
 #if defined(__linux__)
     done = madvise(address, size, MADV_DONTNEED) == 0;
 #else
@@ -247,6 +264,7 @@ size_t cpi_os_resident(void *address, size_t size)
         size_t part = size < sizeof map * page ? size : sizeof map * page;
         size_t i;
 
+        note_system_calls(1);
         if (mincore(address, part, map) != 0)
             break;
         for (i = 0; i < part / page; i++)

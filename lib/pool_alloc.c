@@ -214,7 +214,7 @@ void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *functio
         cpi_pool_nudge_waiters(pool, cache);
     if (CPI_UNLIKELY(pool->checked) && slot != NULL)
         cpi_pool_watch_alloc(pool, slot, function, site);
-    cpi_quiet_report();
+    cpi_quiet_report(function);
     return slot;
 }
 
@@ -234,7 +234,7 @@ void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const cha
     }
     if (CPI_UNLIKELY(pool->waitable))
         cpi_pool_nudge_waiters(pool, cache);
-    cpi_quiet_report();
+    cpi_quiet_report(function);
 }
 
 void *cpi_pool_take_uncached(cpool_t *pool)
@@ -375,6 +375,7 @@ cpool_cache_t *cpool_cache(cpool_t *pool)
 {
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->roster);
 
+    cpi_quiet_report("cpool_cache");
     return cache == NULL ? NULL : cache->entry;
 }
 
@@ -388,6 +389,7 @@ int cpool_cache_create(cpool_cache_t **handle, cpool_t *pool)
     if (pool == NULL)
         return CPOOL_ENULL;
     cache = cpi_registry_add_cache(&pool->roster);
+    cpi_quiet_report("cpool_cache_create");
     if (cache == NULL)
         return CPOOL_ENOMEM;
     *handle = cache->entry;
@@ -409,6 +411,7 @@ void cpool_cache_destroy(cpool_cache_t *entry)
     }
     cpi_registry_remove_cache(cache->roster, cache);
     cpi_pool_settle(pool);
+    cpi_quiet_report("cpool_cache_destroy");
 }
 
 void cpool_flush(cpool_t *pool)
@@ -418,5 +421,5 @@ void cpool_flush(cpool_t *pool)
     if (cache != NULL)
         cpi_recall_flush(cache);
     cpi_pool_settle(pool);
-    cpi_quiet_report();
+    cpi_quiet_report("cpool_flush");
 }

@@ -55,7 +55,7 @@ static size_t alloc_bulk(cpool_t *pool, void **slots, size_t n, const char *func
     /* Dry, or done: one by one, which does all there is to do about it. */
     while (got < n && (slots[got] = cpi_pool_alloc(pool, cache, function, site)) != NULL)
         got++;
-    cpi_quiet_report();
+    cpi_quiet_report(function);
     return got;
 }
 
@@ -91,7 +91,7 @@ void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
         if (given < n)
             cpi_pool_free(pool, cache, slots[given++], function, CPI_CALLER());
     }
-    cpi_quiet_report();
+    cpi_quiet_report("cpool_free_bulk");
 }
 
 size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n)

@@ -12,6 +12,7 @@
 #include "bits.h"
 #include "error.h"
 #include "os.h"
+#include "quiet.h"
 
 /* A region of the caller's is usable already; one of ours as far as committed. */
 static void part(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
@@ -159,11 +160,8 @@ static int create_in_callers_memory(cpool_t **pool, const cpool_config_t *config
     return 0;
 }
 
-int cpool_create(cpool_t **pool, const cpool_config_t *config)
+static int create(cpool_t **pool, const cpool_config_t *config)
 {
-    if (pool == NULL)
-        return CPOOL_ENULL;
-    *pool = NULL;
     if (config == NULL)
         return CPOOL_ENULL;
     if (config->size != sizeof *config)
@@ -175,6 +173,18 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
     if (config->memory_size != 0)
         return CPOOL_EMEMORY;
     return create_in_own_memory(pool, config);
+}
+
+int cpool_create(cpool_t **pool, const cpool_config_t *config)
+{
+    int code;
+
+    if (pool == NULL)
+        return CPOOL_ENULL;
+    *pool = NULL;
+    code = create(pool, config);
+    cpi_quiet_report("cpool_create");
+    return code;
 }
 
 /* With the lock held; nobody uses the pool. */
@@ -207,6 +217,7 @@ int cpool_destroy(cpool_t *pool)
         cpi_watch_print_live(&pool->slab, pool->name, live);
     if (pool->region_owned)
         cpi_os_release(pool->region, pool->region_size);
+    cpi_quiet_report("cpool_destroy");
     return live > INT_MAX ? INT_MAX : (int)live;
 }
 

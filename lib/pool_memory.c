@@ -99,7 +99,6 @@ static bool collect(struct collection *collection, cpool_t *pool)
     collection->pool = pool;
     /* Slots claimed and freed by others meanwhile may turn up, too. */
     collection->bitmap_size = (pool->slab.slots / CPI_WORD_BITS + 1) * sizeof(uint64_t);
-    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
     collection->bitmap = cpi_os_map(collection->bitmap_size);
     if (collection->bitmap == NULL)
         return false;
@@ -154,7 +153,6 @@ static void redistribute(struct collection *collection)
                        fill_magazine(collection, &above, 0));
     cpi_fetch_add(&pool->keeper.collections, 1u, acq_rel); /* [end] */
     cpi_roster_account(&pool->roster, &collection->dealings);
-    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
     cpi_os_release(collection->bitmap, collection->bitmap_size);
 }
 
@@ -171,7 +169,6 @@ static size_t purge(cpool_t *pool, uintptr_t first, uintptr_t end)
 
     if (to <= from)
         return 0;
-    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 2);
     resident = cpi_os_resident((void *)from, to - from);
     if (resident == 0 || !cpi_os_purge((void *)from, to - from))
         return 0;
@@ -234,7 +231,7 @@ size_t cpool_trim(cpool_t *pool)
         cpi_recall_flush(cache);
     bytes = trim(pool);
     cpi_pool_settle(pool);
-    cpi_quiet_report();
+    cpi_quiet_report("cpool_trim");
     return bytes;
 }
 
@@ -303,7 +300,7 @@ size_t cpool_grow(cpool_t *pool, size_t n)
             return 0;
     } while (!raise(pool, bounds, more));
     cpi_pool_settle(pool);
-    cpi_quiet_report();
+    cpi_quiet_report("cpool_grow");
     return more;
 }
 
@@ -387,7 +384,7 @@ size_t cpool_shrink(cpool_t *pool, size_t n)
         cpi_unlock();
     }
     cpi_pool_settle(pool);
-    cpi_quiet_report();
+    cpi_quiet_report("cpool_shrink");
     return removed;
 }
 
@@ -420,7 +417,6 @@ int cpool_reserve(cpool_t *pool, size_t n)
         return 0;
     if (n > pool->slab.slots || !cpi_multiply(n, sizeof *slots, &bytes))
         return CPOOL_EDRY;
-    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 2);
     slots = cpi_os_map(bytes);
     if (slots == NULL)
         return CPOOL_ENOMEM;

@@ -16,42 +16,46 @@ void cpi_quiet_note(enum cpi_noise noise, uint64_t times)
 {
     struct cpi_thread *thread = cpi_thread_known();
 
-    if (thread == NULL || !thread->quiet.on)
+    if (thread == NULL || !thread->quiet.on || thread->quiet.reporting)
         return;
     thread->quiet.counts[noise] += times;
     thread->quiet.noted |= 1u << noise;
 }
 
-CPI_COLD static void report_noted(struct cpi_thread *thread)
+/*
+ * The scope is suspended while the handler runs: what the handler does is no part
+ * of what the scope watches, and would call the handler again.  A handler that
+ * does not return leaves the scope suspended until the next begin.
+ */
+CPI_COLD static void report_noted(struct cpi_thread *thread, const char *function)
 {
     static const char *const names[CPI_NOISES] = {"growth", "system call", "fresh slot",
                                                   "exchange"};
+    unsigned noted = thread->quiet.noted & thread->quiet.traps;
     unsigned noise;
 
+    thread->quiet.noted = 0;
+    thread->quiet.reporting = true;
     for (noise = 0; noise < CPI_NOISES; noise++) {
-        unsigned bit = 1u << noise;
-
-        if ((thread->quiet.noted & thread->quiet.traps & bit) != 0) {
+        if ((noted & 1u << noise) != 0) {
             cpool_error_t error;
 
-            thread->quiet.noted &= ~bit;
             memset(&error, 0, sizeof error);
             error.code = CPOOL_ENOTQUIET;
-            error.function = "cpool_quiet_begin";
+            error.function = function;
             error.name = "";
-            cpi_report(&error, "%s: %s: %s", error.function, cpool_strerror(error.code),
-                       names[noise]);
+            cpi_report(&error, "%s: %s: %s", function, cpool_strerror(error.code), names[noise]);
         }
     }
-    thread->quiet.noted = 0;
+    thread->quiet.reporting = false;
 }
 
-void cpi_quiet_report(void)
+void cpi_quiet_report(const char *function)
 {
     struct cpi_thread *thread = cpi_thread_known();
 
     if (CPI_UNLIKELY(thread != NULL && (thread->quiet.noted & thread->quiet.traps) != 0))
-        report_noted(thread);
+        report_noted(thread, function);
 }
 
 int cpool_quiet_begin(unsigned traps)

@@ -4,9 +4,9 @@
  *
  * Floor 1.  Includes thread.h.
  *
- * What happens is noted where it happens; what a scope traps is reported later,
- * by the public function that was under way, when every structure is in a good
- * state again.
+ * What happens is noted where it happens, system calls in os_posix.c.  What a
+ * scope traps is reported later, by the public function that was under way, when
+ * every structure is in a good state again.
  */
 #ifndef CPI_QUIET_H
 #define CPI_QUIET_H
@@ -16,10 +16,11 @@
 /* Each is the number of a counter; 1 << it is its CPOOL_TRAP_ flag. */
 enum cpi_noise { CPI_NOISE_GROWTH, CPI_NOISE_SYSTEM_CALL, CPI_NOISE_FRESH, CPI_NOISE_EXCHANGE };
 
-/* Counts, if the calling thread is in a quiet scope.  Wait-free. */
+/* Counts, if the calling thread is in a quiet scope and not in its handler.
+ * Wait-free. */
 void cpi_quiet_note(enum cpi_noise noise, uint64_t times);
 
-/* Reports what was noted and is trapped. */
-void cpi_quiet_report(void);
+/* Reports what was noted and is trapped, on behalf of the public `function`. */
+void cpi_quiet_report(const char *function);
 
 #endif /* CPI_QUIET_H */

@@ -21,7 +21,6 @@
 
 #include "atomic.h"
 #include "os.h"
-#include "quiet.h"
 
 /* Looks at an owner that is inside before it is left alone. */
 #ifndef CPI_LOOKS /* a model checker wants few */
@@ -45,7 +44,6 @@ bool cpi_recall_barrier(void)
 {
     if (!cpi_recall_has_barrier())
         return true;
-    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
     if (cpi_os_barrier()) /* [barrier] */
         return true;
     cpi_store(&refused, true, relaxed); /* [refused] */

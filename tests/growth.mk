@@ -8,6 +8,7 @@ tests_growth_public = \
 	tests/check_help \
 	tests/check_huge \
 	tests/check_quiet \
+	tests/check_quiet_calls \
 	tests/check_reserve \
 	tests/check_resize \
 	tests/check_trim \
@@ -79,6 +80,10 @@ tests_check_help_LDADD = $(tests_ldadd_growth_public)
 tests_check_quiet_SOURCES = tests/check_quiet.c
 tests_check_quiet_CPPFLAGS = $(tests_cppflags)
 tests_check_quiet_LDADD = $(tests_ldadd_growth_public)
+
+tests_check_quiet_calls_SOURCES = tests/check_quiet_calls.c
+tests_check_quiet_calls_CPPFLAGS = $(tests_cppflags)
+tests_check_quiet_calls_LDADD = $(tests_ldadd_growth_public)
 
 tests_check_reserve_SOURCES = tests/check_reserve.c
 tests_check_reserve_CPPFLAGS = $(tests_cppflags)

@@ -23,13 +23,13 @@ bits.h         0
 error.h        0 compiler.h
 error.c        0 atomic.h compiler.h
 os.h           1
-os_posix.c     1 os.h
+os_posix.c     1 os.h quiet.h
 thread.h       1
 thread.c       1 os.h
 quiet.h        1
 quiet.c        1 thread.h
 extent.h       1
-extent.c       1 os.h quiet.h
+extent.c       1 os.h
 slab.h         2
 slab.c         2
 tagstack.h     2

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_quiet_calls.c - the system calls that a quiet scope counts are those that
+ * the thread made: a tracer counts them as well.  What locks need of the system,
+ * the scope does not count, and the tracer leaves out.
+ *
+ * Includes growth.h.
+ */
+#include "growth.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__linux__) && defined(PTRACE_GET_SYSCALL_INFO) && !SUPPORT_SANITIZED
+
+#include <linux/ptrace.h>
+
+enum { SLOT_SIZE = 4096, CAPACITY = 3000, MARK = 0x7ead };
+
+/* What a child does in one scope. */
+struct job {
+    cpool_config_t config;
+    cpool_t *pool;
+    void *slots[2 * CAPACITY];
+    size_t count;
+};
+
+struct step {
+    const char *name;
+    void (*run)(struct job *job);
+};
+
+static void create(struct job *job)
+{
+    job->pool = support_create(&job->config);
+}
+
+static void take_all(struct job *job)
+{
+    job->count = cpool_alloc_bulk(job->pool, job->slots, 2 * CAPACITY);
+    REQUIRE(cpool_alloc(job->pool) == NULL);
+    REQUIRE(cpool_depot_alloc(job->pool) == NULL);
+}
+
+static void free_all(struct job *job)
+{
+    cpool_free_bulk(job->pool, job->slots, job->count);
+    job->count = 0;
+    cpool_flush(job->pool);
+}
+
+static void grow(struct job *job)
+{
+    REQUIRE_EQUAL(cpool_grow(job->pool, CAPACITY / 4), CAPACITY / 4);
+}
+
+static void touch(struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        memset(job->slots[i], 1, SLOT_SIZE);
+}
+
+static void trim(struct job *job)
+{
+    (void)cpool_trim(job->pool);
+}
+
+static void shrink(struct job *job)
+{
+    REQUIRE(cpool_shrink(job->pool, CAPACITY / 3) > 0);
+}
+
+static void reserve(struct job *job)
+{
+    REQUIRE_EQUAL(cpool_reserve(job->pool, CAPACITY / 4), 0);
+}
+
+static void use_cache(struct job *job)
+{
+    cpool_cache_t *cache = NULL;
+
+    REQUIRE_EQUAL(cpool_cache_create(&cache, job->pool), 0);
+    cpool_cache_free(cache, cpool_cache_alloc(cache));
+    cpool_cache_destroy(cache);
+}
+
+static void destroy(struct job *job)
+{
+    support_destroy_empty(job->pool);
+}
+
+static const struct step steps[] = {
+    { "create", create },     { "grow", grow },     { "reserve", reserve },
+    { "take all", take_all }, { "touch", touch },   { "free all", free_all },
+    { "trim", trim },         { "shrink", shrink }, { "take all again", take_all },
+    { "free all", free_all }, { "cache", use_cache }, { "destroy", destroy },
+};
+
+enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+
+/* What the child counted, and the tracer. */
+struct counts {
+    uint64_t scope[STEPS];
+    uint64_t made[STEPS];
+};
+
+static void work_in_scopes(unsigned flags, struct counts *counts)
+{
+    static struct job job;
+
+    job.config = support_config(SLOT_SIZE, CAPACITY);
+    job.config.flags = flags;
+    job.config.max_capacity = 2 * CAPACITY;
+    /* A pool must have been there, before the first scope. */
+    support_destroy_empty(support_create_plain(8, 8));
+    for (size_t i = 0; i < STEPS; i++) {
+        cpool_quiet_t quiet;
+
+        REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+        syscall(SYS_getpgid, MARK);
+        steps[i].run(&job);
+        syscall(SYS_getpgid, MARK);
+        REQUIRE_EQUAL(cpool_quiet_end(&quiet), 0);
+        counts->scope[i] = quiet.system_calls;
+    }
+}
+
+/* Goes on until the child's next system call begins, or ends; false at the
+ * child's own end. */
+static bool go_on(pid_t child, int *status)
+{
+    REQUIRE_EQUAL(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
+    REQUIRE_EQUAL(waitpid(child, status, 0), child);
+    return WIFSTOPPED(*status);
+}
+
+static bool is_of_locks(uint64_t number)
+{
+    return number == SYS_futex || number == SYS_rt_sigprocmask;
+}
+
+static void trace(pid_t child, struct counts *counts, int *status)
+{
+    struct ptrace_syscall_info info;
+    size_t marks = 0;
+
+    while (go_on(child, status)) {
+        long size = ptrace(PTRACE_GET_SYSCALL_INFO, child, (void *)sizeof(info), &info);
+
+        REQUIRE(size > 0);
+        if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+            continue;
+        if (info.entry.nr == SYS_getpgid && info.entry.args[0] == MARK)
+            marks++;
+        else if (marks % 2 == 1 && !is_of_locks(info.entry.nr))
+            counts->made[marks / 2]++;
+    }
+    REQUIRE(WIFSIGNALED(*status) || marks == 2 * STEPS);
+}
+
+static pid_t start_child(unsigned flags, struct counts *counts)
+{
+    pid_t child = fork();
+
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+            _exit(77);
+        raise(SIGSTOP);
+        work_in_scopes(flags, counts);
+        _exit(EXIT_SUCCESS);
+    }
+    return child;
+}
+
+/* False if nobody may trace here. */
+static bool count_in_child(unsigned flags, struct counts *counts)
+{
+    pid_t child = start_child(flags, counts);
+    struct ptrace_syscall_info info;
+    int status;
+
+    REQUIRE_EQUAL(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status))
+        return false;
+    REQUIRE(WIFSTOPPED(status));
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, child, (void *)sizeof(info), &info) <= 0) {
+        REQUIRE_EQUAL(ptrace(PTRACE_KILL, child, NULL, NULL), 0);
+        REQUIRE_EQUAL(waitpid(child, &status, 0), child);
+        return false;
+    }
+    REQUIRE_EQUAL(ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)PTRACE_O_TRACESYSGOOD), 0);
+    trace(child, counts, &status);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+    return true;
+}
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE, CPOOL_HUGE_PAGES };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static struct counts *map_counts(void)
+{
+    struct counts *counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    REQUIRE(counts != MAP_FAILED);
+    return counts;
+}
+
+START_TEST(scope_counts_the_system_calls_that_are_made)
+{
+    struct counts *counts = map_counts();
+
+    REQUIRE(count_in_child(kinds[_i], counts));
+    for (size_t i = 0; i < STEPS; i++) {
+        char what[128];
+
+        if (counts->scope[i] == counts->made[i])
+            continue;
+        snprintf(what, sizeof(what), "%s: the scope counted %llu system calls, the tracer %llu",
+                 steps[i].name, (unsigned long long)counts->scope[i],
+                 (unsigned long long)counts->made[i]);
+        support_fail(__FILE__, __LINE__, what);
+    }
+    REQUIRE(counts->made[0] > 0);
+    REQUIRE(counts->made[STEPS - 1] > 0);
+    REQUIRE_EQUAL(munmap(counts, sizeof(*counts)), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(scope_counts_the_system_calls_that_are_made, KINDS),
+    };
+    struct counts *counts = map_counts();
+
+    if (!count_in_child(0, counts)) {
+        puts("left out: this system lets nobody count a child's system calls");
+        return 77;
+    }
+    return SUPPORT_RUN("quiet_calls", tests);
+}
+
+#else
+
+int main(void)
+{
+    puts("left out: system calls cannot be counted here");
+    return 77;
+}
+
+#endif
