@@ -255,7 +255,8 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
  */
 typedef struct cpool_config {
     size_t size;            /* sizeof(cpool_config_t), set by the initialiser */
-    const char *name;       /* for reports; copied, 31 bytes at most; may be NULL */
+    const char *name;       /* for reports, in UTF-8; copied, whole characters of
+                               31 bytes at most; may be NULL */
     size_t slot_size;       /* bytes, 1 or more */
     size_t slot_align;      /* bytes, a power of two up to CPOOL_ALIGN_MAX;
                                0: the largest power of two that divides
@@ -760,7 +761,7 @@ CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
 
 /*
  * cpool_print - writes the figures for a person, cpool_print_json for a program
- * (one object, one line).
+ * (one object, one line; bytes of the name that are no UTF-8 become U+FFFD).
  *
  * Any thread; may block, and does what the stream does.
  */

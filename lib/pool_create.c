@@ -14,6 +14,9 @@
 #include "os.h"
 #include "quiet.h"
 
+/* Bytes of the longest character. */
+#define CPI_UTF8_MAX 4u
+
 /* A region of the caller's is usable already; one of ours as far as committed. */
 static void part(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
                  size_t at, size_t size)
@@ -69,12 +72,24 @@ static void lay_out_depot(cpool_t *pool, const struct cpi_layout *layout, char *
                    (uint32_t)layout->uncached);
 }
 
+/* Where to cut a name that is too long: before a character of several bytes, not
+ * within.  What is no UTF-8 is cut anywhere. */
+static size_t cut_of(const char *name)
+{
+    size_t cut = CPI_NAME_SIZE - 1;
+    size_t back = 0;
+
+    while (back <= CPI_UTF8_MAX - 1 && ((unsigned char)name[cut - back] & 0xc0) == 0x80)
+        back++;
+    return back < CPI_UTF8_MAX ? cut - back : cut;
+}
+
 static void copy_name(cpool_t *pool, const char *name)
 {
     size_t length = name == NULL ? 0 : strlen(name);
 
     if (length > CPI_NAME_SIZE - 1)
-        length = CPI_NAME_SIZE - 1;
+        length = cut_of(name);
     if (length > 0)
         memcpy(pool->name, name, length);
     pool->name[length] = '\0';

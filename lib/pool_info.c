@@ -137,19 +137,47 @@ void cpool_print(const cpool_t *pool, FILE *out)
             stats.committed_bytes);
 }
 
-/* The name as a JSON string: quotes, backslashes and controls escaped. */
+/*
+ * Bytes of the UTF-8 character that begins here; 0 if none does.  The second byte
+ * tells characters from overlong forms, surrogates, and what lies beyond the last
+ * one (Unicode, table 3-7).
+ */
+static size_t utf8_length(const unsigned char *c)
+{
+    unsigned char low = c[0] == 0xe0 ? 0xa0 : c[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = c[0] == 0xed ? 0x9f : c[0] == 0xf4 ? 0x8f : 0xbf;
+    size_t length = c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
+    size_t i;
+
+    if (c[0] < 0x80)
+        return 1;
+    if (c[0] < 0xc2 || c[0] > 0xf4 || c[1] < low || c[1] > high)
+        return 0;
+    for (i = 2; i < length; i++)
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+    return length;
+}
+
+/* The name as a JSON string: quotes, backslashes and controls escaped, bytes that
+ * are no UTF-8 replaced. */
 static void print_json_name(const char *name, FILE *out)
 {
-    const unsigned char *c;
+    const unsigned char *c = (const unsigned char *)name;
 
     fputc('"', out);
-    for (c = (const unsigned char *)name; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\')
+    while (*c != '\0') {
+        size_t length = utf8_length(c);
+
+        if (length == 0)
+            fputs("\\ufffd", out);
+        else if (*c == '"' || *c == '\\')
             fprintf(out, "\\%c", *c);
         else if (*c < 0x20)
             fprintf(out, "\\u%04x", *c);
         else
-            fputc(*c, out);
+            fwrite(c, 1, length, out);
+        c += length > 0 ? length : 1;
     }
     fputc('"', out);
 }

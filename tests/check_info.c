@@ -335,6 +335,64 @@ START_TEST(print_json_of_any_name_is_valid)
 }
 END_TEST
 
+static void require_json_name(const char *name, const char *expected)
+{
+    cpool_t *pool = make_used(name);
+    char *json = printed(cpool_print_json, pool);
+    char start[256];
+
+    snprintf(start, sizeof(start), "{\"name\":\"%s\",", expected);
+    if (strncmp(json, start, strlen(start)) != 0)
+        support_fail(__FILE__, __LINE__, json);
+    free(json);
+    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+}
+
+START_TEST(print_json_of_name_is_utf8)
+{
+    static const struct {
+        const char *name;
+        const char *expected;
+    } cases[] = {
+        /* Characters of each length, the first and the last of it. */
+        { "\x7f\xc2\x80\xdf\xbf", "\x7f\xc2\x80\xdf\xbf" },
+        { "\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf",
+          "\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf" },
+        { "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf" },
+        /* Bytes that begin nothing, at the start, within, and at the end. */
+        { "\x80" "a\xff" "b\xc3", "\\ufffda\\ufffdb\\ufffd" },
+        { "\xe2\x82" "a", "\\ufffd\\ufffda" },
+        { "\xf0\x9f\x98\"", "\\ufffd\\ufffd\\ufffd\\\"" },
+        /* Overlong, a surrogate, beyond the last one. */
+        { "\xc1\xbf", "\\ufffd\\ufffd" },
+        { "\xe0\x9f\xbf", "\\ufffd\\ufffd\\ufffd" },
+        { "\xf0\x8f\xbf\xbf", "\\ufffd\\ufffd\\ufffd\\ufffd" },
+        { "\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd" },
+        { "\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        require_json_name(cases[i].name, cases[i].expected);
+}
+END_TEST
+
+/* Of a character that lies across the 31st byte nothing is kept, and of a name
+ * that is no UTF-8 all of the 31. */
+START_TEST(create_long_name_is_cut_between_characters)
+{
+#define BYTES_28 "0123456789012345678901234567"
+
+    require_json_name(BYTES_28 "ab\xc3\xa4z", BYTES_28 "ab");
+    require_json_name(BYTES_28 "a\xc3\xa4z", BYTES_28 "a\xc3\xa4");
+    require_json_name(BYTES_28 "ab\xe2\x82\xac", BYTES_28 "ab");
+    require_json_name(BYTES_28 "a\xe2\x82\xac", BYTES_28 "a");
+    require_json_name(BYTES_28 "\xe2\x82\xac", BYTES_28 "\xe2\x82\xac");
+    require_json_name(BYTES_28 "ab\xf0\x9f\x98\x80", BYTES_28 "ab");
+    require_json_name(BYTES_28 "\xf0\x9f\x98\x80", BYTES_28);
+    require_json_name(BYTES_28 "\x80\x80\x80\x80\x80", BYTES_28 "\\ufffd\\ufffd\\ufffd");
+}
+END_TEST
+
 START_TEST(print_names_pool_and_figures)
 {
     cpool_t *pool = make_used("jobs");
@@ -435,6 +493,8 @@ int main(void)
         ONCE(stats_count_exchanges_with_the_depot),
         ONCE(print_json_is_one_object_with_all_figures),
         ONCE(print_json_of_any_name_is_valid),
+        ONCE(print_json_of_name_is_utf8),
+        ONCE(create_long_name_is_cut_between_characters),
         ONCE(print_names_pool_and_figures),
         ONCE(create_long_name_keeps_31_bytes),
         ONCE(create_without_name_reports_empty_name),
