@@ -173,9 +173,8 @@ typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context)
  * context   passed to the handler as it is
  *
  * Any thread, but a report being made at this moment may still reach the old
- * handler.  May block (a mutex of its own), and allocates memory for the 17th
- * different pair of handler and context and for each after it; where that
- * fails, the default is restored.
+ * handler.  Lock-free; allocates memory for the 17th different pair of handler
+ * and context and for each after it; where that fails, the default is restored.
  */
 CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *context);
 

@@ -5,11 +5,19 @@
  * ORDERING TABLE
  *   install | current pair store | release | consult | the pair's two members
  *   consult | current pair load  | acquire | install | the pair's two members
+ *   add     | all pairs CAS      | release | look    | the pair's members
+ *   look    | all pairs load, CAS failure | acquire | add | the pairs' members
+ *   draw    | static pairs used, fetch-and-add | relaxed | - | -
  *
  * A handler and its context belong together, and are read by threads that must
  * not wait.  So each pair, once made, is never changed and never freed; changing
  * the handler is one store of a pointer.  A pair that was used before is found
- * again, so there are never more of them than there are different ones.
+ * again, so their number does not grow while a program goes back and forth
+ * between handlers.  (Threads that add the same pair at the same moment add one
+ * each.)
+ *
+ * There is no lock, because a pair may have to be allocated: malloc may be made
+ * of a pool, and a fork must not find a lock held.
  */
 #include "error.h"
 
@@ -30,10 +38,9 @@ struct pair {
     struct pair *next; /* of all pairs */
 };
 
-static pthread_mutex_t writers = PTHREAD_MUTEX_INITIALIZER;
-static struct pair static_pairs[CPI_STATIC_PAIRS]; /* guarded by writers, as the two below */
-static unsigned static_used;
-static struct pair *all_pairs;
+static struct pair static_pairs[CPI_STATIC_PAIRS];
+static _Atomic unsigned static_used; /* counts on when there are none left */
+static _Atomic(struct pair *) all_pairs;
 static _Atomic(const struct pair *) current_pair; /* NULL: the default handler */
 
 struct code_text {
@@ -81,43 +88,38 @@ const char *cpool_strerror(int code)
     return "unknown error code";
 }
 
-void cpi_error_lock(void)
+static struct pair *make_pair(void)
 {
-    pthread_mutex_lock(&writers);
-}
+    unsigned number = cpi_fetch_add(&static_used, 1u, relaxed); /* [draw] */
 
-void cpi_error_unlock(void)
-{
-    pthread_mutex_unlock(&writers);
+    return number < CPI_STATIC_PAIRS ? &static_pairs[number] : malloc(sizeof(struct pair));
 }
 
 /* The pair of these two; NULL if it would be a new one and there is no memory. */
 static const struct pair *find_pair(cpool_error_handler_t handler, void *context)
 {
+    struct pair *first = cpi_load(&all_pairs, acquire); /* [look] */
     struct pair *pair;
 
-    for (pair = all_pairs; pair != NULL; pair = pair->next)
+    for (pair = first; pair != NULL; pair = pair->next)
         if (pair->handler == handler && pair->context == context)
             return pair;
-    pair = static_used < CPI_STATIC_PAIRS ? &static_pairs[static_used++] : malloc(sizeof *pair);
+    pair = make_pair();
     if (pair == NULL)
         return NULL;
     pair->handler = handler;
     pair->context = context;
-    pair->next = all_pairs;
-    all_pairs = pair;
+    do
+        pair->next = first;
+    while (!cpi_cas_weak(&all_pairs, &first, pair, release, acquire)); /* [add] [look] */
     return pair;
 }
 
 void cpool_set_error_handler(cpool_error_handler_t handler, void *context)
 {
-    const struct pair *pair = NULL;
+    const struct pair *pair = handler != NULL ? find_pair(handler, context) : NULL;
 
-    cpi_error_lock();
-    if (handler != NULL)
-        pair = find_pair(handler, context);
     cpi_store(&current_pair, pair, release); /* [install] */
-    cpi_error_unlock();
 }
 
 void cpi_write_error(const char *text, size_t length)

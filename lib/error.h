@@ -24,10 +24,6 @@
  */
 CPI_COLD CPI_PRINTF(2, 3) void cpi_report(cpool_error_t *error, const char *format, ...);
 
-/* Keeps the handler from being changed, across a fork. */
-void cpi_error_lock(void);
-void cpi_error_unlock(void);
-
 /* Writes to standard error, past stdio.  Async-signal-safe. */
 void cpi_write_error(const char *text, size_t length);
 

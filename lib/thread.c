@@ -33,7 +33,6 @@
 #include <pthread.h>
 
 #include "atomic.h"
-#include "error.h"
 #include "os.h"
 
 static cpool_cache_t empty_table[CPI_TABLE_ENTRIES];
@@ -133,16 +132,14 @@ static void thread_ended(void *value)
 static void before_fork(void)
 {
     cpi_lock();
-    cpi_error_lock();
 }
 
 static void after_fork_in_parent(void)
 {
-    cpi_error_unlock();
     cpi_unlock();
 }
 
-/* This very thread holds both locks, also in the child. */
+/* This very thread holds the lock, also in the child. */
 static void after_fork_in_child(void)
 {
     struct cpi_thread *self = cpi_thread_known();
@@ -158,7 +155,6 @@ static void after_fork_in_child(void)
         thread = next;
     }
     hooks->fork_done();
-    cpi_error_unlock();
     cpi_unlock();
 }
 

@@ -87,7 +87,8 @@ tests_modules = \
 	tests/check_depot \
 	tests/check_watch \
 	tests/check_cache \
-	tests/check_registry
+	tests/check_registry \
+	tests/check_reentry
 
 if HAVE_CHECK
 check_PROGRAMS += $(tests_public) $(tests_modules) tests/check_dlopen
@@ -225,6 +226,12 @@ tests_check_cache_LDADD = $(tests_ldadd_module)
 tests_check_registry_SOURCES = tests/check_registry.c
 tests_check_registry_CPPFLAGS = $(tests_cppflags_module)
 tests_check_registry_LDADD = $(tests_ldadd_module)
+
+# With calls of the C library's sent through the test.
+tests_check_reentry_SOURCES = tests/check_reentry.c
+tests_check_reentry_CPPFLAGS = $(tests_cppflags_module)
+tests_check_reentry_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc
+tests_check_reentry_LDADD = $(tests_ldadd_module)
 
 # Plug-ins, one with the shared library and one with its objects inside.  The
 # -rpath is what makes libtool build them as shared objects; they are never
