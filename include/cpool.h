@@ -53,7 +53,9 @@
  *
  * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, except in
  * pools created with CPOOL_WAITABLE, and so are cpool_owns, cpool_index, cpool_at,
- * cpool_index_limit and cpool_strerror.  No other function is.
+ * cpool_index_limit and cpool_strerror.  No other function is.  The library blocks
+ * signals while it holds its lock, so a handler may fork or exit, whatever
+ * operation of the library's it interrupted.
  *
  * Cancellation: cpool_print and cpool_print_json may be points of cancellation,
  * as their stream is, and so may the application's own error handler.  No other
@@ -754,7 +756,7 @@ typedef struct cpool_figures {
  *
  * Returns 0, CPOOL_ENULL, or CPOOL_ESTRUCT for a stats.size this library does
  * not know.
- * Any thread; may block; makes no system call.
+ * Any thread; may block; makes no system call but those that block signals.
  */
 CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
 

@@ -31,6 +31,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include "atomic.h"
 #include "os.h"
@@ -52,6 +53,7 @@ _Thread_local char *cpool_thread_table_abi1 = (char *)empty_table;
 static char marks[CPI_MARKS + 1];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sigset_t mask_before; /* the holder's, to be restored */
 static struct cpi_thread *used_threads;
 static struct cpi_thread *spare_threads;
 static const struct cpi_thread_hooks *hooks;
@@ -59,19 +61,48 @@ static pthread_key_t key;
 static _Atomic bool startup_done;
 static _Atomic bool unloaded;
 
+/* All signals but those that the thread's own instructions raise, which a thread
+ * that blocks them would not survive. */
+static void block_signals(sigset_t *before)
+{
+    static const int raised[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    sigset_t blocked;
+    size_t i;
+
+    sigfillset(&blocked);
+    for (i = 0; i < sizeof raised / sizeof raised[0]; i++)
+        sigdelset(&blocked, raised[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, before);
+}
+
 void cpi_lock(void)
 {
+    sigset_t before;
+
+    block_signals(&before);
     pthread_mutex_lock(&lock);
+    mask_before = before;
 }
 
 bool cpi_try_lock(void)
 {
-    return pthread_mutex_trylock(&lock) == 0;
+    sigset_t before;
+
+    block_signals(&before);
+    if (pthread_mutex_trylock(&lock) == 0) {
+        mask_before = before;
+        return true;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return false;
 }
 
 void cpi_unlock(void)
 {
+    sigset_t before = mask_before;
+
     pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 struct cpi_thread *cpi_thread_known(void)

@@ -88,8 +88,14 @@ static inline cpool_cache_t *cpi_thread_entry(size_t table_offset)
     return (cpool_cache_t *)(void *)(cpool_thread_table_abi1 + table_offset);
 }
 
-/* The one lock for creation, destruction, registration, the end of threads,
- * fork, and figures.  Never taken on a path that exchanges magazines. */
+/*
+ * The one lock for creation, destruction, registration, the end of threads,
+ * fork, and figures.  Never taken on a path that exchanges magazines.
+ *
+ * Signals are blocked while it is held, so that no handler runs on top of its
+ * holder: a handler may fork, exit or use the depot, and would wait for the lock
+ * for ever, or meet structures that are half changed.
+ */
 void cpi_lock(void);
 bool cpi_try_lock(void);
 void cpi_unlock(void);

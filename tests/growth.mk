@@ -32,6 +32,7 @@ tests_growth_steps = \
 	tests/check_steps_memory \
 	tests/check_steps_nudge \
 	tests/check_steps_recall \
+	tests/check_steps_signal \
 	tests/check_steps_store \
 	tests/check_steps_thief \
 	tests/check_steps_trim \
@@ -136,6 +137,10 @@ tests_check_steps_memory_LDADD = $(tests_ldadd_growth_steps)
 tests_check_steps_recall_SOURCES = tests/check_steps_recall.c
 tests_check_steps_recall_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_recall_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_signal_SOURCES = tests/check_steps_signal.c
+tests_check_steps_signal_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_signal_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_store_SOURCES = tests/check_steps_store.c
 tests_check_steps_store_CPPFLAGS = $(tests_cppflags_module)

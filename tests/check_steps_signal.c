@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_signal.c - a signal at every step of what takes the library's lock,
+ * the child's part of a fork included: no handler runs on top of the lock's
+ * holder, so that it may fork, exit and use the depot.
+ *
+ * Includes steps.h, and pool_impl.h, to try the lock.
+ */
+#include "steps.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pool_impl.h"
+
+enum { CAPACITY = 24, ROUNDS = 3, OTHERS = 2 };
+
+/* How long a child may take, seconds, before it counts as hung. */
+enum { PATIENCE = 60 };
+
+static cpool_t *pool;
+
+/*
+ * ---- What handlers do ----------------------------------------------------
+ */
+
+/* Only abort and _exit are allowed in a handler. */
+static void require_in_handler(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void use_depot(void)
+{
+    /* The lock is free: this thread is the only one. */
+    require_in_handler(cpi_try_lock());
+    cpi_unlock();
+    cpool_depot_free(pool, cpool_depot_alloc(pool));
+}
+
+static void handle_with_depot(int signal)
+{
+    (void)signal;
+    use_depot();
+}
+
+static void handle_with_fork(int signal)
+{
+    pid_t child;
+    int status = -1;
+
+    handle_with_depot(signal);
+    child = fork();
+    if (child == 0) {
+        use_depot();
+        _exit(0);
+    }
+    require_in_handler(child > 0);
+    while (waitpid(child, &status, 0) < 0)
+        require_in_handler(errno == EINTR);
+    require_in_handler(status == 0);
+}
+
+/* Not async-signal-safe in general, but here the C library was not interrupted. */
+static void handle_with_exit(int signal)
+{
+    handle_with_depot(signal);
+    exit(EXIT_SUCCESS);
+}
+
+static void (*const handlers[])(int) = { handle_with_depot, handle_with_fork, handle_with_exit };
+
+static void install(void (*handler)(int))
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = handler;
+    REQUIRE_EQUAL(sigemptyset(&action.sa_mask), 0);
+    REQUIRE_EQUAL(sigaction(SIGUSR1, &action, NULL), 0);
+}
+
+static void raise_signal(void *unused)
+{
+    (void)unused;
+    REQUIRE_EQUAL(raise(SIGUSR1), 0);
+}
+
+/*
+ * ---- Whatever takes the lock ---------------------------------------------
+ */
+
+static void live_and_die(void)
+{
+    cpool_t *other = steps_pool(0, CAPACITY, 0, ROUNDS);
+    cpool_cache_t *cache;
+
+    cpool_free(other, cpool_alloc(other));
+    REQUIRE_EQUAL(cpool_cache_create(&cache, other), 0);
+    cpool_cache_free(cache, cpool_cache_alloc(cache));
+    cpool_cache_destroy(cache);
+    support_require_live(other, 0);
+    cpool_trim(other);
+    REQUIRE_EQUAL(cpool_shrink(other, 1), 1);
+    REQUIRE_EQUAL(cpool_reset(other), 0);
+    support_destroy_empty(other);
+}
+
+struct interruption {
+    void (*handler)(int);
+    size_t nth;
+};
+
+static void interrupt(void *argument)
+{
+    const struct interruption *interruption = argument;
+
+    alarm(PATIENCE);
+    install(interruption->handler);
+    steps_plan(NULL, interruption->nth, raise_signal, NULL);
+    live_and_die();
+    REQUIRE(steps_drop());
+}
+
+static void count_on(void *unused)
+{
+    (void)unused;
+}
+
+static size_t count_steps(void)
+{
+    size_t steps = 0;
+
+    do {
+        steps_plan(NULL, ++steps, count_on, NULL);
+        live_and_die();
+    } while (steps_drop());
+    return steps - 1;
+}
+
+START_TEST(handler_at_every_step_of_a_pools_life_finds_the_lock_free)
+{
+    struct interruption interruption;
+    size_t steps;
+
+    install(handle_with_depot);
+    pool = steps_pool(0, CAPACITY, 0, ROUNDS);
+    steps = count_steps();
+    REQUIRE(steps > 100);
+    interruption.handler = handlers[_i];
+    for (size_t nth = 1; nth <= steps; nth += SUPPORT_COUNT(3u, 29u)) {
+        interruption.nth = nth;
+        support_in_child(interrupt, &interruption);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Forks ---------------------------------------------------------------
+ */
+
+static void fill_cache(void *unused)
+{
+    void *slots[2 * ROUNDS];
+
+    (void)unused;
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 2 * ROUNDS), 0);
+    cpool_free_bulk(pool, slots, 2 * ROUNDS);
+}
+
+/* Forks with a signal at the nth step; whether the child, which may have more
+ * steps than the parent, had that many. */
+static bool fork_with_signal_at(size_t nth)
+{
+    pid_t child;
+    int status = -1;
+
+    steps_plan(NULL, nth, raise_signal, NULL);
+    child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        bool more = steps_drop();
+
+        alarm(PATIENCE);
+        support_require_live(pool, 0);
+        support_require_obtainable(pool, 0);
+        _exit(more ? 1 : 0);
+    }
+    (void)steps_drop();
+    while (waitpid(child, &status, 0) < 0)
+        REQUIRE(errno == EINTR);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status) != 0;
+}
+
+START_TEST(handler_at_every_step_of_a_fork_finds_the_lock_free)
+{
+    struct worker *workers[OTHERS];
+    size_t nth = 1;
+
+    install(handle_with_depot);
+    pool = steps_pool(0, CAPACITY, 0, ROUNDS);
+    for (size_t i = 0; i < OTHERS; i++) {
+        workers[i] = worker_start();
+        worker_do(workers[i], fill_cache, NULL);
+    }
+    while (fork_with_signal_at(nth))
+        nth++;
+    REQUIRE(nth > 10);
+    for (size_t i = 0; i < OTHERS; i++)
+        worker_stop(workers[i]);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(handler_at_every_step_of_a_pools_life_finds_the_lock_free,
+              sizeof(handlers) / sizeof(handlers[0])),
+        ONCE(handler_at_every_step_of_a_fork_finds_the_lock_free),
+    };
+
+    return SUPPORT_RUN("steps_signal", tests);
+}
