@@ -32,7 +32,7 @@ static bool run_past_at(enum manner manner, void (*give)(void *argument),
 
     meeting_init(&meeting, workers, manner);
     stopped = meeting_run_waiter(&meeting, nth);
-    if (stopped && !meeting_lock_is_held(&meeting.giver))
+    if (stopped)
         worker_do(meeting.gives, give_and_take, &meeting.giver);
     steps_resume(&meeting.wait);
     worker_do(meeting.gives, give, &meeting.giver);
@@ -82,12 +82,6 @@ static bool give_up_at(enum manner manner, void (*give)(void *argument), struct 
     meeting.timeout = &no_longer;
     second.pool = meeting.giver.pool;
     stopped = meeting_run_hasty_waiter(&meeting, nth);
-    if (stopped && meeting_lock_is_held(&meeting.giver)) {
-        steps_go_on(&meeting.wait);
-        REQUIRE(meeting.slot == NULL);
-        meeting_fini(&meeting);
-        return true;
-    }
     asleep = support_stats(second.pool).waits;
     worker_begin(workers[2], wait_too, &second);
     await_sleeper(&meeting, asleep + 1);

@@ -22,8 +22,6 @@ static bool wait_at(enum manner manner, void (*give)(void *argument), struct wor
 
     meeting_init(&meeting, workers, manner);
     stopped = meeting_run_waiter(&meeting, nth);
-    if (stopped && meeting_lock_is_held(&meeting.giver))
-        steps_resume(&meeting.wait); /* nobody could give anything */
     worker_do(meeting.gives, give, &meeting.giver);
     steps_go_on(&meeting.wait);
     REQUIRE(meeting.slot != NULL);
@@ -42,8 +40,6 @@ static bool give_at(enum manner manner, void (*give)(void *argument), struct wor
 
     meeting_init(&meeting, workers, manner);
     stopped = steps_run(&stop, meeting.gives, NULL, nth, give, &meeting.giver);
-    if (stopped && meeting_lock_is_held(&meeting.giver))
-        steps_resume(&stop);
     (void)meeting_run_waiter(&meeting, NEVER);
     steps_go_on(&stop);
     steps_go_on(&meeting.wait);

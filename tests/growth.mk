@@ -28,6 +28,7 @@ tests_growth_modules = \
 # With the library's sources compiled once more, such that something can be done
 # at each of its steps.
 tests_growth_steps = \
+	tests/check_steps \
 	tests/check_steps_fork \
 	tests/check_steps_memory \
 	tests/check_steps_nudge \
@@ -125,6 +126,10 @@ tests_check_recall_stopped_LDADD = $(tests_ldadd_growth_module)
 tests_check_wait_crowd_SOURCES = tests/check_wait_crowd.c $(tests_crew)
 tests_check_wait_crowd_CPPFLAGS = $(tests_cppflags_module)
 tests_check_wait_crowd_LDADD = $(tests_ldadd_growth_module)
+
+tests_check_steps_SOURCES = tests/check_steps.c
+tests_check_steps_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_fork_SOURCES = tests/check_steps_fork.c $(tests_script)
 tests_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)

@@ -2,7 +2,7 @@
 /*
  * meeting.c - one waits, one gives; see meeting.h.
  *
- * Includes pool_impl.h, to see who holds which lock and who sleeps.
+ * Includes pool_impl.h, to see who sleeps.
  */
 #include "meeting.h"
 
@@ -160,17 +160,6 @@ static void wait_for_slot(void *argument)
     else
         meeting->slot = cpool_alloc_wait(meeting->giver.pool, meeting->timeout);
     atomic_store_explicit(&meeting->over, true, memory_order_release);
-}
-
-bool meeting_lock_is_held(struct giver *giver)
-{
-    if (!cpi_try_lock())
-        return true;
-    cpi_unlock();
-    if (pthread_mutex_trylock(&giver->pool->waiters.lock) != 0)
-        return true;
-    pthread_mutex_unlock(&giver->pool->waiters.lock);
-    return false;
 }
 
 bool meeting_is_asleep(const struct meeting *meeting)

@@ -58,9 +58,6 @@ struct meeting {
 void meeting_init(struct meeting *meeting, struct worker **workers, enum manner manner);
 void meeting_fini(struct meeting *meeting);
 
-/* Whether who has stopped holds a lock: then nobody else gets past it anyway. */
-bool meeting_lock_is_held(struct giver *giver);
-
 /* Whether anybody has gone to sleep.  Without a lock, which the other thread might
  * hold. */
 bool meeting_is_asleep(const struct meeting *meeting);

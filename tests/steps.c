@@ -11,6 +11,8 @@
 #include "steps_points.h"
 
 #undef pthread_mutex_lock /* here it is no step */
+#undef pthread_mutex_trylock
+#undef pthread_mutex_unlock
 
 cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t rounds)
 {
@@ -32,8 +34,10 @@ static _Thread_local struct {
     void *argument;
     const char *function;
     size_t left; /* steps up to the action's */
+    bool stops;  /* the action holds the thread up: not while it has a lock */
     bool done;
     size_t allowed; /* 0: any number */
+    size_t locks;   /* of the library's, that the thread holds */
 } plan;
 
 void steps_plan(const char *function, size_t nth, void (*action)(void *argument), void *argument)
@@ -42,6 +46,7 @@ void steps_plan(const char *function, size_t nth, void (*action)(void *argument)
     plan.argument = argument;
     plan.function = function;
     plan.left = nth;
+    plan.stops = false;
     plan.done = false;
 }
 
@@ -61,9 +66,12 @@ void steps_reach(const char *function)
     void (*action)(void *argument) = plan.action;
 
     REQUIRE(plan.allowed == 0 || --plan.allowed > 0);
-    if (action == NULL || (plan.function != NULL && strcmp(plan.function, function) != 0) ||
-        --plan.left > 0)
+    if (action == NULL || (plan.function != NULL && strcmp(plan.function, function) != 0))
         return;
+    if (plan.left > 1 || (plan.stops && plan.locks > 0)) {
+        plan.left -= plan.left > 1;
+        return;
+    }
     plan.action = NULL;
     plan.done = true;
     action(plan.argument);
@@ -71,8 +79,26 @@ void steps_reach(const char *function)
 
 int steps_mutex_lock(pthread_mutex_t *mutex)
 {
+    int status;
+
     steps_reach(STEPS_LOCK);
-    return pthread_mutex_lock(mutex);
+    status = pthread_mutex_lock(mutex);
+    plan.locks += status == 0;
+    return status;
+}
+
+int steps_mutex_trylock(pthread_mutex_t *mutex)
+{
+    int status = pthread_mutex_trylock(mutex);
+
+    plan.locks += status == 0;
+    return status;
+}
+
+int steps_mutex_unlock(pthread_mutex_t *mutex)
+{
+    plan.locks--;
+    return pthread_mutex_unlock(mutex);
 }
 
 /*
@@ -128,8 +154,10 @@ static void stand_still(void *argument)
 static void plan_to_stop(struct steps_stop *stop)
 {
     pthread_mutex_lock(&stop->mutex);
-    if (stop->nth > 0)
+    if (stop->nth > 0) {
         steps_plan(stop->function, stop->nth, stand_still, stop);
+        plan.stops = true;
+    }
     pthread_mutex_unlock(&stop->mutex);
 }
 

@@ -37,7 +37,9 @@ bool steps_drop(void);
 void steps_allow(size_t most);
 
 /*
- * A worker that stops at a step.
+ * A worker that stops at a step, or, if it holds a lock of the library's there, at
+ * the next one in the same function at which it holds none: what others do while
+ * it stands still must not wait for it.
  *
  * begin    starts the body in it, to stop before its nth step in the function
  * run      the same, and returns when it has stopped, true, or come to its end

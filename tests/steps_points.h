@@ -15,9 +15,14 @@
 /* The calling thread is about to make a step. */
 void steps_reach(const char *function);
 
+/* A lock is a step before it is taken, and while it is held no thread stops. */
 int steps_mutex_lock(pthread_mutex_t *mutex);
+int steps_mutex_trylock(pthread_mutex_t *mutex);
+int steps_mutex_unlock(pthread_mutex_t *mutex);
 
 #define pthread_mutex_lock steps_mutex_lock
+#define pthread_mutex_trylock steps_mutex_trylock
+#define pthread_mutex_unlock steps_mutex_unlock
 
 #undef CPI_ATOMIC_POINT
 #define CPI_ATOMIC_POINT() steps_reach(__func__)
