@@ -94,6 +94,9 @@ extern "C" {
 /* A pool.  Opaque, but for the prefix that <cpool/fast.h> describes. */
 typedef struct cpool cpool_t;
 
+/* Of <time.h>, which defines it for C11 and for POSIX programs only. */
+struct timespec;
+
 /* One owner's cache of one pool; see cpool_cache. */
 typedef struct cpool_entry cpool_cache_t;
 

@@ -77,13 +77,10 @@ CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot);
 /*
  * Initial-exec: one load from a constant offset to the thread pointer, and no
  * call into the dynamic linker.  It takes eight bytes of the static TLS block,
- * which leaves room for libraries loaded with dlopen as well.
+ * which leaves room for libraries loaded with dlopen as well.  __thread, because
+ * C99 knows no other name for it.
  */
-#if defined(__cplusplus)
 extern CPOOL_API __thread char *cpool_thread_table_abi1
-#else
-CPOOL_API extern _Thread_local char *cpool_thread_table_abi1
-#endif
 #if defined(__ELF__)
     __attribute__((tls_model("initial-exec")))
 #endif

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # check-headers.sh - each public header compiles alone, as the first thing of a
-# file, without a warning: as C11 and later, as C++11 to C++20, with the
-# configured compilers and with those of GNU and LLVM where they are found.
+# file, without a warning: as C99 to C23, as C++11 to C++20, with the configured
+# compilers and with those of GNU and LLVM where they are found.
 #
 # srcdir: top of the source tree; CC, CXX: the configured compilers; run in the
 # top of the build tree, where cpool/version.h is made.
@@ -14,7 +14,8 @@ compiled=0
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror'
+warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror
+-pedantic-errors'
 
 # What a user does with it, whatever the language.
 use='
@@ -105,7 +106,7 @@ grep -q 'include <cpool.h> instead' "$work/message" || {
 }
 
 while read -r compiler; do
-    for standard in c11 gnu11 c17 c2x; do
+    for standard in c99 gnu99 c11 gnu11 c17 c2x gnu2x; do
         headers "$compiler" c "$standard"
     done
 done < "$work/c"
