@@ -360,6 +360,9 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
  * inside the library at this moment, or the operating system refused memory.
  * Any thread.  Wait-free from the thread's magazine; else lock-free; makes a
  * system call when slots are used for the first time; first use may block.
+ * While cpool_trim, cpool_shrink or cpool_reserve has the depot's slots, an alloc
+ * that finds the depot empty waits until some are back, in whatever way it
+ * allocates.
  * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
  *
  * inline void *cpool_alloc(cpool_t *pool);
@@ -535,7 +538,7 @@ CPOOL_API size_t cpool_grow(cpool_t *pool, size_t n);
  *
  * Returns the number of slots removed.  At least one slot stays.
  * Any thread, while others allocate and free; may block, and so do allocs that
- * find the pool dry meanwhile; makes system calls.
+ * find the depot empty meanwhile; makes system calls.
  */
 CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
 
@@ -550,7 +553,7 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  *
  * Returns the bytes given back that were resident.
  * Any thread, while others allocate and free; may block, and so do allocs that
- * find the pool dry meanwhile; makes system calls.
+ * find the depot empty meanwhile, until some slots are back; makes system calls.
  */
 CPOOL_API size_t cpool_trim(cpool_t *pool);
 

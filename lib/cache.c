@@ -308,10 +308,19 @@ static void look_at_bound(struct cpi_cache *cache)
     cpi_cache_store(cache)->bound = cpi_slab_fresh(cache->slab);
 }
 
+/* From the depot, or else fresh; but not where a collector has emptied it: fresh
+ * slots stay in circulation for good. */
+static bool refill_from_pool(struct cpi_cache *cache)
+{
+    uint32_t seen = cpi_depot_collections(cache->depot);
+
+    return refill_from_depot(cache) ||
+           (!cpi_depot_was_collected(cache->depot, seen) && cpi_cache_refill_fresh(cache, 0));
+}
+
 bool cpi_cache_refill(struct cpi_cache *cache)
 {
-    bool refilled = refill_from_spare(cache) || refill_from_depot(cache) ||
-                    cpi_cache_refill_fresh(cache, 0);
+    bool refilled = refill_from_spare(cache) || refill_from_pool(cache);
 
     look_at_bound(cache);
     return refilled;

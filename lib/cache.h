@@ -138,7 +138,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
                     cpool_t *pool);
 
 /* The loaded magazine is empty, or there is none: gets one with rounds in it.
- * False if there is none to be had. */
+ * False if there is none to be had, or a collector has what the depot had. */
 bool cpi_cache_refill(struct cpi_cache *cache);
 
 /* Likewise, with slots that have never been handed out, up to `beyond` more of

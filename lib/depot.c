@@ -12,6 +12,9 @@
  *   hint    | dry load, store         | relaxed | - | -
  *   done    | taking, giving store    | release | recall.c's hands | the magazine's new place
  *   account | dealings load, store    | relaxed | - | -
+ *   begin   | collections fetch-and-add | acq_rel | watch | that the depot is being emptied
+ *   end     | collections fetch-and-add | acq_rel | watch | that it is full again
+ *   watch   | collections load        | acquire | begin end | whether to look again
  *
  * The remnant needs no tag: nobody reads a magazine's link or content before
  * the CAS that makes it his, so it does not matter whether the same magazine
@@ -52,6 +55,7 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
     atomic_init(&depot->made_for_slots, 0);
     atomic_init(&depot->made_for_caches, 0);
     atomic_init(&depot->dry, false);
+    atomic_init(&depot->collections, 0);
 }
 
 bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out)
@@ -306,6 +310,26 @@ void cpi_depot_set_dry(struct cpi_depot *depot, bool dry)
 bool cpi_depot_is_dry(const struct cpi_depot *depot)
 {
     return cpi_load(&depot->dry, relaxed); /* [hint] */
+}
+
+void cpi_depot_begin_collection(struct cpi_depot *depot)
+{
+    cpi_fetch_add(&depot->collections, 1u, acq_rel); /* [begin] */
+}
+
+void cpi_depot_end_collection(struct cpi_depot *depot)
+{
+    cpi_fetch_add(&depot->collections, 1u, acq_rel); /* [end] */
+}
+
+uint32_t cpi_depot_collections(const struct cpi_depot *depot)
+{
+    return cpi_load(&depot->collections, acquire); /* [watch] */
+}
+
+bool cpi_depot_was_collected(const struct cpi_depot *depot, uint32_t seen)
+{
+    return seen % 2 != 0 || cpi_depot_collections(depot) != seen;
 }
 
 bool cpi_depot_has_stocked(const struct cpi_depot *depot)

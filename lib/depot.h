@@ -61,6 +61,8 @@ struct cpi_depot {
     _Atomic uint32_t made_for_slots;  /* magazines ever used of the first extent */
     _Atomic uint32_t made_for_caches; /* and of the second */
     _Atomic bool dry; /* an alloc failed, and no magazine has been stocked since */
+    _Atomic uint32_t collections; /* begun and ended by pool_memory.c; odd while a
+                                     collector has the magazines */
 };
 
 /* Beside a magazine's index: its count means nothing yet. */
@@ -141,6 +143,20 @@ void cpi_depot_reset(struct cpi_depot *depot);
 /* Whether caches should keep nothing for themselves. */
 void cpi_depot_set_dry(struct cpi_depot *depot, bool dry);
 bool cpi_depot_is_dry(const struct cpi_depot *depot);
+
+/*
+ * A collector takes all magazines for a while, and gives them back.  It says so
+ * before it takes the first and after it has given the last; one at a time.
+ */
+void cpi_depot_begin_collection(struct cpi_depot *depot);
+void cpi_depot_end_collection(struct cpi_depot *depot);
+
+/* Collections begun and ended so far. */
+uint32_t cpi_depot_collections(const struct cpi_depot *depot);
+
+/* Whether a collector has, or had since `seen` was read, the magazines: then who
+ * found none has to look again. */
+bool cpi_depot_was_collected(const struct cpi_depot *depot, uint32_t seen);
 
 /* Whether a full magazine lies there at the moment. */
 bool cpi_depot_has_stocked(const struct cpi_depot *depot);

@@ -49,6 +49,7 @@ static bool watch_free(cpool_t *pool, const void *slot, const char *function, co
 
 static void *alloc_uncached(cpool_t *pool)
 {
+    uint32_t seen = cpi_pool_collections(pool);
     struct cpi_dealings dealings;
     uintptr_t index;
     void *slot;
@@ -56,7 +57,8 @@ static void *alloc_uncached(cpool_t *pool)
     cpi_roster_visit(&pool->roster, &dealings);
     slot = cpi_depot_alloc_slot(&pool->depot, &dealings);
     cpi_roster_account(&pool->roster, &dealings);
-    if (slot == NULL && cpi_cache_claim(&pool->slab, &pool->depot, 1, 0, &index) == 1)
+    if (slot == NULL && !cpi_depot_was_collected(&pool->depot, seen) &&
+        cpi_cache_claim(&pool->slab, &pool->depot, 1, 0, &index) == 1)
         slot = cpi_slab_slot(&pool->slab, index);
     return slot;
 }
@@ -163,9 +165,8 @@ static void *hunt(cpool_t *pool, struct cpi_cache *cache)
     do {
         seen = cpi_pool_collections(pool);
         slot = take_slot(pool, cache);
-        /* Without a cache it may be a signal handler that asks: no blocking. */
-    } while (slot == NULL && ((cache != NULL && cpi_pool_await_collector(pool, seen)) ||
-                              cpi_pool_replenish(pool)));
+    } while (slot == NULL &&
+             (cpi_pool_await_collector(pool, seen) || cpi_pool_replenish(pool)));
     return slot != NULL ? slot : take_slack(pool, cache);
 }
 

@@ -53,8 +53,6 @@ struct cpi_waiters {
 
 /* What growing, trimming and shrinking keep. */
 struct cpi_keeper {
-    _Atomic uint32_t collections; /* begun and ended; odd while the depot's
-                                     magazines are in a collector's hands */
     _Atomic uint64_t growths;
     _Atomic uint64_t trims;
 };
@@ -166,8 +164,8 @@ bool cpi_pool_grow_by_itself(cpool_t *pool);
 
 /*
  * Whether a trim or shrink has, or had since `seen` was read, the depot's
- * magazines, so that it is worth looking again; blocks until it has given them
- * back.
+ * magazines, so that it is worth looking again; waits until it has given some
+ * back, without a lock.  Async-signal-safe: no signal interrupts a collector.
  */
 bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen);
 uint32_t cpi_pool_collections(const cpool_t *pool);

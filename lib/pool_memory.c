@@ -8,13 +8,10 @@
  * the slots in them in a bitmap, do what they are there for, and fill the
  * magazines again in order of address.  They hold the library's lock, so that
  * there is one collector at a time, and none at the moment of a fork.  An alloc
- * that finds the pool dry meanwhile waits for the lock and looks again.
+ * that finds the depot empty meanwhile waits until something is there again.
  *
  * ORDERING TABLE
- *   begin  | collections fetch-and-add | acq_rel | watch | that the depot is being emptied
- *   end    | collections fetch-and-add | acq_rel | watch | that it is full again
- *   watch  | collections load          | acquire | begin end | whether to look again
- *   count  | other keeper counters     | relaxed | - | -
+ *   count  | keeper counters           | relaxed | - | -
  */
 #include "pool_impl.h"
 
@@ -103,7 +100,7 @@ static bool collect(struct collection *collection, cpool_t *pool)
     if (collection->bitmap == NULL)
         return false;
     cpi_roster_visit(&pool->roster, &collection->dealings);
-    cpi_fetch_add(&pool->keeper.collections, 1u, acq_rel); /* [begin] */
+    cpi_depot_begin_collection(depot);
     while ((node = cpi_depot_take_stocked(depot, &collection->dealings)) != 0 ||
            (node = cpi_depot_take_remnant(depot, &collection->dealings)) != 0)
         empty_magazine(collection, node);
@@ -151,7 +148,7 @@ static void redistribute(struct collection *collection)
     while ((node = cpi_tagstack_top(&collection->magazines)) != 0)
         cpi_depot_give(&pool->depot, &collection->dealings,
                        fill_magazine(collection, &above, 0));
-    cpi_fetch_add(&pool->keeper.collections, 1u, acq_rel); /* [end] */
+    cpi_depot_end_collection(&pool->depot);
     cpi_roster_account(&pool->roster, &collection->dealings);
     cpi_os_release(collection->bitmap, collection->bitmap_size);
 }
@@ -235,18 +232,27 @@ size_t cpool_trim(cpool_t *pool)
     return bytes;
 }
 
+static bool depot_is_empty(const struct cpi_depot *depot)
+{
+    return !cpi_depot_has_stocked(depot) && cpi_depot_remnant_rounds(depot) == 0;
+}
+
 bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen)
 {
-    if (seen % 2 == 0 && cpi_pool_collections(pool) == seen)
+    const struct cpi_depot *depot = &pool->depot;
+    uint32_t now = cpi_depot_collections(depot);
+    unsigned times = 0;
+
+    if (!cpi_depot_was_collected(depot, seen))
         return false;
-    cpi_lock();
-    cpi_unlock();
+    while (now % 2 != 0 && depot_is_empty(depot) && cpi_depot_collections(depot) == now)
+        cpi_os_step_aside(times++);
     return true;
 }
 
 uint32_t cpi_pool_collections(const cpool_t *pool)
 {
-    return cpi_load(&pool->keeper.collections, acquire); /* [watch] */
+    return cpi_depot_collections(&pool->depot);
 }
 
 /* --- Growing --- */

@@ -7,7 +7,7 @@
  */
 #include "steps.h"
 
-enum { CAPACITY = 100, ROUNDS = 8 };
+enum { CAPACITY = 32, ROUNDS = 4 };
 
 static const unsigned kinds[] = { 0, CPOOL_EXACT };
 
@@ -66,16 +66,67 @@ struct encounter {
     struct steps_stop stop;
 };
 
-static void take_one(void *argument)
+static void take_cached(void *argument)
 {
     REQUIRE_EQUAL(hold_take(argument, 1), 1);
+}
+
+static void take_uncached(void *argument)
+{
+    struct hold *hold = argument;
+    void *slot = cpool_depot_alloc(hold->pool);
+
+    REQUIRE(slot != NULL);
+    hold_add(hold, slot);
+}
+
+static void take_in_bulk(void *argument)
+{
+    struct hold *hold = argument;
+    void *slots[2];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(hold->pool, slots, 2), 2);
+    hold_add(hold, slots[0]);
+    hold_add(hold, slots[1]);
+}
+
+static void (*const takes[])(void *argument) = { take_cached, take_uncached, take_in_bulk };
+
+/* What could be had instead of what is collected: fresh slots, growth, nothing. */
+static const struct room {
+    size_t used; /* slots in circulation */
+    size_t max_capacity;
+} rooms[] = { { CAPACITY / 2, 0 }, { CAPACITY, 100 * CAPACITY }, { CAPACITY, 0 } };
+
+enum {
+    TAKES = sizeof(takes) / sizeof(takes[0]),
+    ROOMS = sizeof(rooms) / sizeof(rooms[0]),
+    VARIANTS = 2 * KINDS * TAKES * ROOMS
+};
+
+struct variant {
+    void (*take)(void *argument);
+    const struct room *room;
+    unsigned flags;
+    bool shrinks;
+};
+
+static struct variant variant_of(int number)
+{
+    struct variant variant;
+
+    variant.take = takes[number % TAKES];
+    variant.room = &rooms[number / TAKES % ROOMS];
+    variant.flags = kinds[number / TAKES / ROOMS % KINDS];
+    variant.shrinks = number / TAKES / ROOMS / KINDS != 0;
+    return variant;
 }
 
 static void take_and_return(void *argument)
 {
     struct hold *hold = argument;
 
-    take_one(hold);
+    take_cached(hold);
     hold_free_all(hold);
     cpool_flush(hold->pool);
 }
@@ -87,27 +138,32 @@ static void go_on_to_lock(void *argument)
     (void)steps_go_on_to(&encounter->stop, STEPS_LOCK, 1);
 }
 
-/* A pool that may grow, all slots in the depot, and a cache for either thread. */
-static void collect_init(struct encounter *encounter, unsigned flags)
+/* A pool whose slots in circulation are all in the depot, and a cache for either
+ * thread. */
+static void collect_init(struct encounter *encounter, const struct variant *variant)
 {
-    encounter->pool = steps_pool(flags, CAPACITY, 100 * CAPACITY, ROUNDS);
+    const struct room *room = variant->room;
+
+    encounter->pool = steps_pool(variant->flags, CAPACITY, room->max_capacity, ROUNDS);
     hold_init(&encounter->here, encounter->pool);
     hold_init(&encounter->there, encounter->pool);
-    hold_take(&encounter->here, CAPACITY);
+    while (encounter->here.count < room->used)
+        take_uncached(&encounter->here);
     hold_free_all(&encounter->here);
     cpool_flush(encounter->pool);
     worker_do(encounter->worker, take_and_return, &encounter->there);
+    REQUIRE_EQUAL(support_stats(encounter->pool).high_water, room->used);
 }
 
 /* Collects; at the nth step an alloc that had been stopped goes on, up to where it
  * has to wait.  False if there were fewer steps. */
-static bool collect(struct encounter *encounter, bool shrinks, size_t nth)
+static bool collect(struct encounter *encounter, const struct variant *variant, size_t nth)
 {
     bool met;
 
     steps_plan(NULL, nth, go_on_to_lock, encounter);
-    if (shrinks)
-        (void)cpool_shrink(encounter->pool, 1);
+    if (variant->shrinks)
+        (void)cpool_shrink(encounter->pool, CAPACITY - variant->room->used + 1);
     else
         cpool_trim(encounter->pool);
     met = steps_drop();
@@ -115,9 +171,11 @@ static bool collect(struct encounter *encounter, bool shrinks, size_t nth)
     return met;
 }
 
-static void collect_fini(struct encounter *encounter)
+/* The pool is no larger than it was. */
+static void collect_fini(struct encounter *encounter, const struct variant *variant)
 {
     REQUIRE_EQUAL(support_stats(encounter->pool).growths, 0);
+    REQUIRE(support_stats(encounter->pool).high_water <= variant->room->used);
     hold_free_all(&encounter->there);
     hold_fini(&encounter->here);
     hold_fini(&encounter->there);
@@ -125,9 +183,10 @@ static void collect_fini(struct encounter *encounter)
 }
 
 /* An alloc begins, stops at its first step, and finds the depot empty because of
- * the collector: it waits, and does not let the pool grow. */
-START_TEST(alloc_while_slots_are_collected_does_not_grow_the_pool)
+ * the collector: it waits for the slots that are there. */
+START_TEST(alloc_while_slots_are_collected_waits_for_them)
 {
+    struct variant variant = variant_of(_i);
     struct encounter encounter;
     size_t stride = SUPPORT_COUNT(1u, 7u);
     size_t nth = 0;
@@ -136,21 +195,22 @@ START_TEST(alloc_while_slots_are_collected_does_not_grow_the_pool)
     encounter.worker = worker_start();
     do {
         nth += stride;
-        collect_init(&encounter, kinds[_i % KINDS]);
-        REQUIRE(steps_run(&encounter.stop, encounter.worker, NULL, 1, take_one,
+        collect_init(&encounter, &variant);
+        REQUIRE(steps_run(&encounter.stop, encounter.worker, NULL, 1, variant.take,
                           &encounter.there));
-        met = collect(&encounter, _i >= KINDS, nth);
-        collect_fini(&encounter);
+        met = collect(&encounter, &variant, nth);
+        collect_fini(&encounter, &variant);
     } while (met);
-    REQUIRE(nth > 10);
+    REQUIRE(nth > 3);
     worker_stop(encounter.worker);
 }
 END_TEST
 
-/* An alloc has found nothing, because all were live, and has begun to look
- * everywhere; now all are free, but in the hands of a collector that came later. */
-START_TEST(alloc_before_slots_are_collected_does_not_grow_the_pool)
+/* An alloc is about to find nothing, because all were live; now all are free, but
+ * in the hands of a collector that came later. */
+START_TEST(alloc_before_slots_are_collected_waits_for_them)
 {
+    struct variant variant = variant_of(_i);
     struct encounter encounter;
     size_t stride = SUPPORT_COUNT(1u, 7u);
     size_t nth = 0;
@@ -159,17 +219,17 @@ START_TEST(alloc_before_slots_are_collected_does_not_grow_the_pool)
     encounter.worker = worker_start();
     do {
         nth += stride;
-        collect_init(&encounter, kinds[_i % KINDS]);
-        REQUIRE_EQUAL(hold_take(&encounter.here, CAPACITY), CAPACITY);
-        REQUIRE(steps_run(&encounter.stop, encounter.worker, "cpi_pool_collections", 1, take_one,
-                          &encounter.there));
+        collect_init(&encounter, &variant);
+        REQUIRE_EQUAL(hold_take(&encounter.here, variant.room->used), variant.room->used);
+        REQUIRE(steps_run(&encounter.stop, encounter.worker, "cpi_depot_collections", 1,
+                          variant.take, &encounter.there));
         REQUIRE(steps_go_on_to(&encounter.stop, NULL, 1)); /* it has read the number */
         hold_free_all(&encounter.here);
         cpool_flush(encounter.pool);
-        met = collect(&encounter, _i >= KINDS, nth);
-        collect_fini(&encounter);
+        met = collect(&encounter, &variant, nth);
+        collect_fini(&encounter, &variant);
     } while (met);
-    REQUIRE(nth > 10);
+    REQUIRE(nth > 3);
     worker_stop(encounter.worker);
 }
 END_TEST
@@ -178,8 +238,8 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(trim_leaves_empty_magazines_for_frees_meanwhile, KINDS),
-        TIMES(alloc_while_slots_are_collected_does_not_grow_the_pool, 2 * KINDS),
-        TIMES(alloc_before_slots_are_collected_does_not_grow_the_pool, 2 * KINDS),
+        TIMES(alloc_while_slots_are_collected_waits_for_them, VARIANTS),
+        TIMES(alloc_before_slots_are_collected_waits_for_them, VARIANTS),
     };
 
     return SUPPORT_RUN("steps_trim", tests);

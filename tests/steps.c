@@ -10,9 +10,12 @@
 
 #include "steps_points.h"
 
-#undef pthread_mutex_lock /* here it is no step */
+#undef pthread_mutex_lock /* here they are no steps */
 #undef pthread_mutex_trylock
 #undef pthread_mutex_unlock
+#undef cpi_os_step_aside
+
+void cpi_os_step_aside(unsigned times);
 
 cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t rounds)
 {
@@ -99,6 +102,12 @@ int steps_mutex_unlock(pthread_mutex_t *mutex)
 {
     plan.locks--;
     return pthread_mutex_unlock(mutex);
+}
+
+void steps_step_aside(unsigned times)
+{
+    steps_reach(STEPS_LOCK);
+    cpi_os_step_aside(times);
 }
 
 /*

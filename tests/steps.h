@@ -18,7 +18,8 @@
 /* Whose slots have 64 bytes; the rest as in cpool_config_t. */
 cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t rounds);
 
-/* In place of a function's name: the taking of any lock of the library's. */
+/* In place of a function's name: the taking of any lock of the library's, and giving
+ * way to another thread: where a thread may have to wait. */
 #define STEPS_LOCK "pthread_mutex_lock"
 
 /*

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * steps_points.h - makes every atomic operation of the library, and every lock,
- * a step that a test is told of beforehand.
+ * steps_points.h - makes every atomic operation of the library, every lock, and
+ * each time that a thread gives way to another, a step that a test is told of
+ * beforehand.
  *
  * Taken by lib/atomic.h (CPI_ATOMIC_HEADER) when the library's sources are
  * compiled for steps.h.  The operations themselves are the library's own.
@@ -19,10 +20,12 @@ void steps_reach(const char *function);
 int steps_mutex_lock(pthread_mutex_t *mutex);
 int steps_mutex_trylock(pthread_mutex_t *mutex);
 int steps_mutex_unlock(pthread_mutex_t *mutex);
+void steps_step_aside(unsigned times);
 
 #define pthread_mutex_lock steps_mutex_lock
 #define pthread_mutex_trylock steps_mutex_trylock
 #define pthread_mutex_unlock steps_mutex_unlock
+#define cpi_os_step_aside steps_step_aside
 
 #undef CPI_ATOMIC_POINT
 #define CPI_ATOMIC_POINT() steps_reach(__func__)
