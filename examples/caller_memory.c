@@ -64,5 +64,5 @@ int main(void)
         return 1;
     }
     take_all(messages);
-    return cpool_destroy(messages); /* the array is ours again */
+    return cpool_destroy(messages) == 0 ? 0 : 1; /* the array is ours again */
 }

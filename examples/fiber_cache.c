@@ -118,5 +118,5 @@ int main(void)
         return 1;
     }
     cpool_cache_destroy(fiber.cache); /* what it holds goes to the depot */
-    return cpool_destroy(nodes);
+    return cpool_destroy(nodes) == 0 ? 0 : 1;
 }

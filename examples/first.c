@@ -23,5 +23,5 @@ int main(void)
         job->number = 1;
     cpool_print(jobs, stdout);
     cpool_free(jobs, job);      /* any thread */
-    return cpool_destroy(jobs); /* the number of slots still live: 0 */
+    return cpool_destroy(jobs) == 0 ? 0 : 1; /* 0: no slot is still live */
 }

@@ -278,12 +278,17 @@ typedef struct cpool_config {
                                adapt their size to their use */
     unsigned flags;         /* CPOOL_CHECKED ..., or 0 */
     size_t thread_caches;   /* threads that may hold a cache at the same time;
-                               further ones work without, at the depot; 0: 4096,
-                               or 16 in caller-provided memory */
+                               further ones work without, at the depot; 0: 4096
+                               (64 on 32-bit systems), or 16 in caller-provided
+                               memory */
     void *memory;           /* NULL: taken from the operating system.  Else the
-                               pool with all its bookkeeping is laid out here,
-                               and takes no other memory; not even for slack,
-                               see CPOOL_EXACT */
+                               pool with all its bookkeeping is laid out here;
+                               there is no slack then, see CPOOL_EXACT.  Beside
+                               it are taken: for each thread a table that serves
+                               all its pools (a MiB of addresses, two pages of
+                               memory or more); by cpool_trim, cpool_shrink and
+                               cpool_reserve, while they run, a bit or a pointer
+                               for each slot */
     size_t memory_size;     /* bytes at memory */
     size_t cache_slots;     /* slots that one thread's cache may come to hold
                                once its use has shown that it needs them; no
@@ -324,8 +329,9 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config);
  * used for the first time.  (Lazy initialisation by watermark: B. Kenwright,
  * "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
  *
- * Returns 0, or a negative code: CPOOL_ENULL to CPOOL_ESYSTEM, each naming the
- * one thing that is wrong; nothing is left behind then.
+ * Returns 0, or a negative code: CPOOL_ENULL to CPOOL_ESYSTEM or
+ * CPOOL_EMAXCAPACITY, each naming the one thing that is wrong.  Nothing is left
+ * behind then.
  * Any thread; may block; makes system calls.
  */
 CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config);
