@@ -4,27 +4,31 @@
 #
 #   mutants.sh LIB BUILT [NAME...]     the arguments of run.sh, and which mutants
 #
-# Plants the mutants of mutants.txt one by one in a copy of the library.  Exit
-# status: 0, each is killed, or holds and is known to be sound; 1, one survived,
-# or its edit no longer applies; 77, skipped, there is no checker.
+# CHECKER is the script that runs models: run.sh here, which uses GenMC, or
+# tests/weak/run.sh.  Plants the mutants of mutants.txt one by one in a copy of
+# the library.  Exit status: 0, each is killed, or holds and is known to be
+# sound; 1, one survived, or its edit no longer applies; 77, skipped, there is no
+# checker.
 
 here=$(dirname "$0")
 lib=$1
 built=$2
 shift 2
 
-command -v "${GENMC:-genmc}" >/dev/null || {
-    echo "skipped: no genmc"
-    exit 77
-}
+checker=${CHECKER:-$here/run.sh}
+"$checker" "$lib" "$built" # no model: says whether there is a checker
+[ $? -ne 77 ] || exit 77
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+# The explorer compiles itself once.
+WEAK_OBJECTS=$work
+export WEAK_OBJECTS
 
 # The verdict on the mutant planted in $work/lib, from the models in $1.
 judge() {
     for model in $1; do
-        line=$(MODEL_LINES=0 "$here/run.sh" "$work/lib" "$built" "$model")
+        line=$(MODEL_LINES=0 "$checker" "$work/lib" "$built" "$model")
         case $line in
         *" FAILS: "*)
             echo "killed by $model: ${line##*FAILS: }"
