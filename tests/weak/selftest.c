@@ -72,6 +72,7 @@ static int run(unsigned outcome(void), body *const bodies[], int n)
 PASS(pass_relaxed, RELAXED, RELAXED)
 PASS(pass_release, RELEASE, ACQUIRE)
 PASS(pass_half, RELEASE, RELAXED)
+PASS(pass_other_half, RELAXED, ACQUIRE)
 
 THREAD(fence_writer, STORE(x, 1, RELAXED); FENCE(RELEASE); STORE(y, 1, RELAXED);)
 THREAD(fence_reader, a = LOAD(y, RELAXED); FENCE(ACQUIRE); b = LOAD(x, RELAXED);)
@@ -89,6 +90,15 @@ BUFFER(buffer_release, RELEASE, (void)0, ACQUIRE)
 BUFFER(buffer_seq_cst, SEQ_CST, (void)0, SEQ_CST)
 BUFFER(buffer_half, SEQ_CST, (void)0, RELAXED)
 BUFFER(buffer_fences, RELAXED, FENCE(SEQ_CST), RELAXED)
+static int swapped(_Atomic int *object)
+{
+    int expected = 0;
+
+    return atomic_compare_exchange_strong_explicit(object, &expected, 2, SEQ_CST, RELAXED);
+}
+THREAD(swap_after_1, STORE(x, 1, SEQ_CST); a = !swapped(&y);)
+THREAD(swap_after_2, STORE(y, 1, SEQ_CST); b = !swapped(&x);)
+TEST(buffer_swap, a + 2 * b, swap_after_1, swap_after_2)
 THREAD(barrier_fast, STORE(x, 1, RELAXED); atomic_signal_fence(SEQ_CST); a = LOAD(y, RELAXED);)
 THREAD(barrier_slow, STORE(y, 1, RELAXED); weak_barrier_all(); b = LOAD(x, RELAXED);)
 TEST(buffer_barrier, a + 2 * b, barrier_fast, barrier_slow)
@@ -167,6 +177,8 @@ THREAD(write_plainly, *(int *)&x = 1;)
 TEST(race_plain, data, count, count)
 TEST(race_locked, data, count_locked, count_locked)
 TEST(race_mixed, x, write_plainly, add_1)
+THREAD(write_later, if (LOAD(x, RELAXED) == 1) *(int *)&x = 2;)
+TEST(race_after_atomic, x, write_1, write_later)
 
 /* What is wrong on purpose. */
 THREAD(lock_both, pthread_mutex_lock(&first); pthread_mutex_lock(&second);
@@ -236,6 +248,7 @@ static const struct test tests[] = {
     SEES(pass_relaxed, ONLY(0) | ONLY(1) | ONLY(2)),
     SEES(pass_release, ONLY(0) | ONLY(1)),
     SEES(pass_half, ONLY(0) | ONLY(1) | ONLY(2)),
+    SEES(pass_other_half, ONLY(0) | ONLY(1) | ONLY(2)),
     SEES(pass_fences, ONLY(0) | ONLY(1)),
     SEES(pass_one_fence, ONLY(0) | ONLY(1) | ONLY(2)),
     SEES(buffer_relaxed, ONLY(0) | ONLY(1) | ONLY(2) | ONLY(3)),
@@ -243,6 +256,7 @@ static const struct test tests[] = {
     SEES(buffer_seq_cst, ONLY(1) | ONLY(2) | ONLY(3)),
     SEES(buffer_half, ONLY(0) | ONLY(1) | ONLY(2) | ONLY(3)),
     SEES(buffer_fences, ONLY(1) | ONLY(2) | ONLY(3)),
+    SEES(buffer_swap, ONLY(1) | ONLY(2) | ONLY(3)),
     SEES(buffer_barrier, ONLY(1) | ONLY(2) | ONLY(3)),
     SEES(iriw_acquire, ONLY(0) | ONLY(1)),
     SEES(iriw_seq_cst, ONLY(0)),
@@ -268,6 +282,7 @@ static const struct test tests[] = {
     FAILS(race_plain, "data race"),
     SEES(race_locked, ONLY(2)),
     FAILS(race_mixed, "data race"),
+    FAILS(race_after_atomic, "data race"),
     FAILS(planted_deadlock, "deadlock"),
     FAILS(planted_crash, "signal"),
     SEES(planted_loop, 0),
