@@ -61,6 +61,15 @@
  * as their stream is, and so may the application's own error handler.  No other
  * function is one.
  *
+ * Copies: a process may hold several copies of the library, as when a plug-in has
+ * it linked statically.  A pool belongs to the copy that made it.  With another
+ * copy's pool every function that is not inline reports CPOOL_EPOOL, but for
+ * cpool_owns, cpool_index, cpool_at and cpool_index_limit, which answer.  The
+ * inline path gets there too, because the copies deal out the entries of their
+ * threads' tables from different starts.  Two copies have the same start by chance
+ * in one process of 256 (of 16 on 32-bit systems), and a copy with thousands of
+ * pools may reach another's.  The inline path then uses a wrong pool, unnoticed.
+ *
  * Threads: a thread's caches return to the depot when it ends, whatever way it
  * ends.  Destructors of thread-specific data may allocate and free, before and
  * after the library's own has run.
@@ -127,7 +136,8 @@ enum {
     CPOOL_ESYSTEM = -15,     /* the operating system refused another resource */
     CPOOL_EDRY = -16,        /* fewer slots are free than were asked for */
 
-    CPOOL_EPOOL = -17,       /* not a pool: NULL, never created, or destroyed */
+    CPOOL_EPOOL = -17,       /* not a pool: NULL, never created, destroyed, or made by
+                                another copy of the library */
     CPOOL_EFOREIGN = -18,    /* the address lies outside the pool's slab */
     CPOOL_EMISALIGNED = -19, /* the address lies inside a slot, not at its start */
     CPOOL_EUNUSED = -20,     /* the slot has never been handed out */

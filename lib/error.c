@@ -66,7 +66,7 @@ static const struct code_text code_texts[] = {
     {CPOOL_ENOMEM, "the operating system refused memory"},
     {CPOOL_ESYSTEM, "the operating system refused a thread key or fork handler"},
     {CPOOL_EDRY, "fewer slots are free than were asked for"},
-    {CPOOL_EPOOL, "not a pool: NULL, never created, or destroyed"},
+    {CPOOL_EPOOL, "not a pool: NULL, never created, destroyed, or made by another copy of the library"},
     {CPOOL_EFOREIGN, "the address lies outside the pool"},
     {CPOOL_EMISALIGNED, "the address lies inside a slot, not at its start"},
     {CPOOL_EUNUSED, "the slot has never been handed out"},

@@ -275,12 +275,19 @@ static inline bool give_marked(const cpool_t *pool, struct cpi_cache *cache, voi
 /* Away from the two functions below, which then save no registers. */
 CPI_COLD static void *alloc_at_length(cpool_t *pool, const void *site)
 {
-    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->roster), "cpool_alloc", site);
+    static const char function[] = "cpool_alloc";
+
+    if (!cpi_pool_is_ours(pool, function))
+        return NULL;
+    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->roster), function, site);
 }
 
 CPI_COLD static void free_at_length(cpool_t *pool, void *slot, const void *site)
 {
-    cpi_pool_free(pool, cpi_registry_own_cache(&pool->roster), slot, "cpool_free", site);
+    static const char function[] = "cpool_free";
+
+    if (cpi_pool_is_ours(pool, function))
+        cpi_pool_free(pool, cpi_registry_own_cache(&pool->roster), slot, function, site);
 }
 
 void *cpool_alloc_slow(cpool_t *pool)
@@ -317,11 +324,15 @@ static void clear(char *slot, size_t size)
 
 void *cpool_calloc(cpool_t *pool)
 {
-    void *slot = pool->roster.inline_path
-                     ? cpool_alloc(pool)
-                     : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->roster),
-                                      "cpool_calloc", CPI_CALLER());
+    static const char function[] = "cpool_calloc";
+    void *slot;
 
+    if (!cpi_pool_is_ours(pool, function))
+        return NULL;
+    slot = pool->roster.inline_path
+               ? cpool_alloc(pool)
+               : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->roster), function,
+                                CPI_CALLER());
     if (slot != NULL)
         clear(slot, pool->slab.slot_size);
     return slot;
@@ -329,21 +340,31 @@ void *cpool_calloc(cpool_t *pool)
 
 void *cpool_depot_alloc(cpool_t *pool)
 {
-    return cpi_pool_alloc(pool, NULL, "cpool_depot_alloc", CPI_CALLER());
+    static const char function[] = "cpool_depot_alloc";
+
+    if (!cpi_pool_is_ours(pool, function))
+        return NULL;
+    return cpi_pool_alloc(pool, NULL, function, CPI_CALLER());
 }
 
 void cpool_depot_free(cpool_t *pool, void *slot)
 {
-    cpi_pool_free(pool, NULL, slot, "cpool_depot_free", CPI_CALLER());
+    static const char function[] = "cpool_depot_free";
+
+    if (cpi_pool_is_ours(pool, function))
+        cpi_pool_free(pool, NULL, slot, function, CPI_CALLER());
 }
 
 /* --- Explicit caches --- */
 
-/* Only checked pools come here often enough to ask whose the cache is. */
+/* Whether the calling thread may use the cache.  Only checked pools come here
+ * often enough to ask whose it is. */
 static bool owner_is_right(const struct cpi_cache *cache, const char *function)
 {
     const cpool_t *pool = cache->entry->pool;
 
+    if (!cpi_pool_is_ours(pool, function))
+        return false;
     if (!pool->checked || cache->owner == NULL || cache->owner == cpi_thread_known())
         return true;
     cpi_pool_report(CPOOL_EOWNER, function, pool);
@@ -374,8 +395,11 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
 
 cpool_cache_t *cpool_cache(cpool_t *pool)
 {
-    struct cpi_cache *cache = cpi_registry_own_cache(&pool->roster);
+    struct cpi_cache *cache;
 
+    if (!cpi_pool_is_ours(pool, "cpool_cache"))
+        return NULL;
+    cache = cpi_registry_own_cache(&pool->roster);
     cpi_quiet_report("cpool_cache");
     return cache == NULL ? NULL : cache->entry;
 }
@@ -389,6 +413,8 @@ int cpool_cache_create(cpool_cache_t **handle, cpool_t *pool)
     *handle = NULL;
     if (pool == NULL)
         return CPOOL_ENULL;
+    if (!cpi_pool_is_ours(pool, "cpool_cache_create"))
+        return CPOOL_EPOOL;
     cache = cpi_registry_add_cache(&pool->roster);
     cpi_quiet_report("cpool_cache_create");
     if (cache == NULL)
@@ -406,6 +432,8 @@ void cpool_cache_destroy(cpool_cache_t *entry)
         return;
     cache = entry->home;
     pool = entry->pool;
+    if (!cpi_pool_is_ours(pool, "cpool_cache_destroy"))
+        return;
     if (cache->owner != NULL) {
         cpi_pool_report(CPOOL_EOWNER, "cpool_cache_destroy", pool);
         return;
@@ -417,8 +445,11 @@ void cpool_cache_destroy(cpool_cache_t *entry)
 
 void cpool_flush(cpool_t *pool)
 {
-    struct cpi_cache *cache = cpi_registry_known_cache(&pool->roster);
+    struct cpi_cache *cache;
 
+    if (!cpi_pool_is_ours(pool, "cpool_flush"))
+        return;
+    cache = cpi_registry_known_cache(&pool->roster);
     if (cache != NULL)
         cpi_recall_flush(cache);
     cpi_pool_settle(pool);

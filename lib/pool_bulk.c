@@ -19,12 +19,15 @@
  *   take | entry count store | relaxed | - | -
  */
 
-static bool array_is_missing(cpool_t *pool, const void *slots, size_t n, const char *function)
+/* 0, or the code that was reported. */
+static int check_arguments(cpool_t *pool, const void *slots, size_t n, const char *function)
 {
+    if (!cpi_pool_is_ours(pool, function))
+        return CPOOL_EPOOL;
     if (slots != NULL || n == 0)
-        return false;
+        return 0;
     cpi_pool_report(CPOOL_ENULL, function, pool);
-    return true;
+    return CPOOL_ENULL;
 }
 
 /* Up to n slots from the loaded magazine, the next one first. */
@@ -81,7 +84,7 @@ void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
     struct cpi_cache *cache;
     size_t given = 0;
 
-    if (array_is_missing(pool, slots, n, function))
+    if (check_arguments(pool, slots, n, function) != 0)
         return;
     cache = cpi_registry_own_cache(&pool->roster);
     while (given < n) {
@@ -98,7 +101,7 @@ size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n)
 {
     static const char function[] = "cpool_alloc_bulk";
 
-    if (array_is_missing(pool, slots, n, function))
+    if (check_arguments(pool, slots, n, function) != 0)
         return 0;
     return alloc_bulk(pool, slots, n, function, CPI_CALLER());
 }
@@ -106,10 +109,11 @@ size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n)
 int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n)
 {
     static const char function[] = "cpool_alloc_bulk_all";
+    int code = check_arguments(pool, slots, n, function);
     size_t got;
 
-    if (array_is_missing(pool, slots, n, function))
-        return CPOOL_ENULL;
+    if (code != 0)
+        return code;
     if (n > pool->slab.slots)
         return CPOOL_EDRY;
     got = alloc_bulk(pool, slots, n, function, CPI_CALLER());

@@ -227,6 +227,7 @@ int cpool_destroy(cpool_t *pool)
     live = count_live(pool);
     cpi_registry_end_caches(&pool->roster);
     cpi_registry_close(&pool->roster);
+    pool->slab.prefix.library = NULL; /* a caller's memory may be asked again */
     cpi_unlock();
     if (pool->checked && live > 0)
         cpi_watch_print_live(&pool->slab, pool->name, live);
@@ -256,10 +257,8 @@ size_t cpool_reset(cpool_t *pool)
 {
     size_t live;
 
-    if (pool == NULL) {
-        cpi_pool_report(CPOOL_EPOOL, "cpool_reset", pool);
+    if (!cpi_pool_is_ours(pool, "cpool_reset"))
         return 0;
-    }
     if (pool->checked)
         clear_slots(pool);
     cpi_lock();

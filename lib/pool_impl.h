@@ -94,6 +94,7 @@ _Static_assert(offsetof(struct cpool_prefix, base) == 0 * sizeof(uintptr_t), "fr
 _Static_assert(offsetof(struct cpool_prefix, inverse) == 1 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(struct cpool_prefix, table_offset) == 2 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(struct cpool_prefix, shift) == 3 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(struct cpool_prefix, library) == 4 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(struct cpool_entry, count) == 0 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(struct cpool_entry, limit) == 1 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(struct cpool_entry, rounds) == 2 * sizeof(uintptr_t), "frozen");
@@ -196,6 +197,16 @@ void cpi_pool_report(int code, const char *function, const cpool_t *pool);
 void cpi_pool_report_slot(int code, const char *function, const cpool_t *pool, uintptr_t index);
 void cpi_pool_report_address(int code, const char *function, const cpool_t *pool,
                              const void *address, uintptr_t index);
+
+/* Whether this is a pool, and this copy of the library's: false after CPOOL_EPOOL
+ * has been reported on behalf of `function`. */
+static inline bool cpi_pool_is_ours(const cpool_t *pool, const char *function)
+{
+    if (CPI_LIKELY(pool != NULL && pool->slab.prefix.library == &cpi_registry_copy))
+        return true;
+    cpi_pool_report(CPOOL_EPOOL, function, pool);
+    return false;
+}
 
 /* Slots that are live.  Exact if nobody uses the pool.  With the lock held. */
 size_t cpi_pool_live(const cpool_t *pool, const struct cpi_roster_figures *figures);

@@ -102,15 +102,19 @@ int cpool_stats(const cpool_t *pool, cpool_stats_t *stats)
         return CPOOL_ENULL;
     if (stats->size != sizeof *stats)
         return CPOOL_ESTRUCT;
+    if (!cpi_pool_is_ours(pool, "cpool_stats"))
+        return CPOOL_EPOOL;
     read_figures(pool, stats);
     return 0;
 }
 
 static bool can_print(const cpool_t *pool, FILE *out, const char *function)
 {
-    if (pool != NULL && out != NULL)
+    if (!cpi_pool_is_ours(pool, function))
+        return false;
+    if (out != NULL)
         return true;
-    cpi_pool_report(pool == NULL ? CPOOL_EPOOL : CPOOL_ENULL, function, pool);
+    cpi_pool_report(CPOOL_ENULL, function, pool);
     return false;
 }
 

@@ -219,10 +219,8 @@ size_t cpool_trim(cpool_t *pool)
     struct cpi_cache *cache;
     size_t bytes;
 
-    if (pool == NULL) {
-        cpi_pool_report(CPOOL_EPOOL, "cpool_trim", pool);
+    if (!cpi_pool_is_ours(pool, "cpool_trim"))
         return 0;
-    }
     cache = cpi_registry_known_cache(&pool->roster);
     if (cache != NULL)
         cpi_recall_flush(cache);
@@ -291,10 +289,8 @@ size_t cpool_grow(cpool_t *pool, size_t n)
     uintptr_t capacity;
     uintptr_t more;
 
-    if (pool == NULL) {
-        cpi_pool_report(CPOOL_EPOOL, "cpool_grow", pool);
+    if (!cpi_pool_is_ours(pool, "cpool_grow"))
         return 0;
-    }
     do {
         bounds = cpi_slab_bounds(&pool->slab);
         capacity = CPI_BOUNDS_CAPACITY(bounds);
@@ -372,10 +368,8 @@ size_t cpool_shrink(cpool_t *pool, size_t n)
     struct collection collection;
     size_t removed;
 
-    if (pool == NULL) {
-        cpi_pool_report(CPOOL_EPOOL, "cpool_shrink", pool);
+    if (!cpi_pool_is_ours(pool, "cpool_shrink"))
         return 0;
-    }
     removed = drop_fresh(pool, n);
     if (removed < n) {
         struct cpi_cache *cache = cpi_registry_known_cache(&pool->roster);
@@ -415,10 +409,8 @@ int cpool_reserve(cpool_t *pool, size_t n)
     size_t got;
     size_t i;
 
-    if (pool == NULL) {
-        cpi_pool_report(CPOOL_EPOOL, "cpool_reserve", pool);
+    if (!cpi_pool_is_ours(pool, "cpool_reserve"))
         return CPOOL_EPOOL;
-    }
     if (n == 0)
         return 0;
     if (n > pool->slab.slots || !cpi_multiply(n, sizeof *slots, &bytes))

@@ -476,6 +476,8 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout)
     void *slot;
     int cancel;
 
+    if (!cpi_pool_is_ours(pool, function))
+        return NULL;
     if (!pool->waitable) {
         cpi_pool_report(CPOOL_EWAITABLE, function, pool);
         return NULL;
@@ -497,9 +499,12 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout)
 void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void *arg)
 {
     static const char function[] = "cpool_alloc_or_help";
-    struct cpi_cache *cache = cpi_registry_own_cache(&pool->roster);
+    struct cpi_cache *cache;
     void *slot;
 
+    if (!cpi_pool_is_ours(pool, function))
+        return NULL;
+    cache = cpi_registry_own_cache(&pool->roster);
     do {
         slot = cpi_pool_alloc(pool, cache, function, CPI_CALLER());
         if (slot != NULL)

@@ -19,9 +19,20 @@
 #include "atomic.h"
 #include "recall.h"
 
-/* Entry i of the threads' tables belongs to some pool. */
-static bool entry_taken[CPI_TABLE_ENTRIES];
-static size_t entry_hint = 1; /* entries below are taken */
+const char cpi_registry_copy = 0;
+
+/*
+ * Entries of the threads' tables are dealt out one after the other, from a start
+ * that depends on where this copy of the library lies: what another copy finds at
+ * the entry of a pool of ours is nearly always an entry of zeroes.  Starts are a
+ * page apart, so that entries lie in their pages as they would without.
+ */
+#define CPI_ENTRIES (CPI_TABLE_ENTRIES - 1) /* but entry 0 */
+#define CPI_START_STEP 64u
+#define CPI_STARTS (CPI_TABLE_ENTRIES / CPI_START_STEP)
+
+static bool entry_taken[CPI_ENTRIES]; /* by number: the first that is dealt out is 0 */
+static size_t entry_hint;             /* those below are taken */
 
 /* All rosters, by the address of their pool: destroying one of many thousand
  * pools must not look at the others. */
@@ -36,23 +47,34 @@ static struct cpi_roster **bucket_of(const cpool_t *pool)
 
 /* --- Entries in the threads' tables --- */
 
+/* Multiplicative hashing (D. Knuth, The Art of Computer Programming 3, 6.4). */
+static size_t first_entry(void)
+{
+    uint32_t hash = (uint32_t)((uintptr_t)&cpi_registry_copy >> 12) * UINT32_C(2654435769);
+
+    return (hash >> 16) % CPI_STARTS * CPI_START_STEP;
+}
+
 static size_t take_entry(void)
 {
-    while (entry_hint < CPI_TABLE_ENTRIES && entry_taken[entry_hint])
+    while (entry_hint < CPI_ENTRIES && entry_taken[entry_hint])
         entry_hint++;
-    if (entry_hint == CPI_TABLE_ENTRIES)
+    if (entry_hint == CPI_ENTRIES)
         return 0;
     entry_taken[entry_hint] = true;
-    return entry_hint * sizeof(cpool_cache_t);
+    return ((first_entry() + entry_hint) % CPI_ENTRIES + 1) * sizeof(cpool_cache_t);
 }
 
 static void return_entry(size_t table_offset)
 {
     size_t entry = table_offset / sizeof(cpool_cache_t);
+    size_t number = (entry + CPI_ENTRIES - 1 - first_entry()) % CPI_ENTRIES;
 
-    entry_taken[entry] = false;
-    if (entry != 0 && entry < entry_hint)
-        entry_hint = entry;
+    if (entry == 0)
+        return;
+    entry_taken[number] = false;
+    if (number < entry_hint)
+        entry_hint = number;
 }
 
 static cpool_cache_t *entry_of(struct cpi_thread *thread, const struct cpi_roster *roster)
@@ -325,6 +347,7 @@ void cpi_registry_open(struct cpi_roster *roster, const struct cpi_extent *cache
     cpi_lock();
     roster->table_offset = take_entry();
     slab->prefix.table_offset = roster->table_offset;
+    slab->prefix.library = &cpi_registry_copy;
     roster->next = *bucket_of(pool);
     *bucket_of(pool) = roster;
     roster_count++;

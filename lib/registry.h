@@ -21,6 +21,9 @@
 #include "roster.h"
 #include "thread.h"
 
+/* Its address identifies this copy of the library. */
+extern const char cpi_registry_copy;
+
 /* Makes ready what the registry needs of threads and fork, once per process. */
 bool cpi_registry_startup(void);
 
@@ -43,10 +46,13 @@ void cpi_registry_end_caches(struct cpi_roster *roster);
  * the lock if it has to be made. */
 struct cpi_cache *cpi_registry_own_cache(struct cpi_roster *roster);
 
-/* The calling thread's cache, or NULL if it has none yet.  Wait-free. */
+/* The calling thread's cache, or NULL if it has none yet.  Wait-free.  The entry
+ * is that of another pool if the roster is another copy's of the library. */
 static inline struct cpi_cache *cpi_registry_known_cache(const struct cpi_roster *roster)
 {
-    return (struct cpi_cache *)cpi_thread_entry(roster->table_offset)->home;
+    const cpool_cache_t *entry = cpi_thread_entry(roster->table_offset);
+
+    return CPI_LIKELY(entry->pool == roster->pool) ? (struct cpi_cache *)entry->home : NULL;
 }
 
 /* A cache that no thread owns; NULL if there is none left.  Takes the lock. */

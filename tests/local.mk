@@ -91,8 +91,8 @@ tests_modules = \
 	tests/check_reentry
 
 if HAVE_CHECK
-check_PROGRAMS += $(tests_public) $(tests_modules) tests/check_dlopen
-TESTS += $(tests_public) $(tests_modules) tests/check_dlopen
+check_PROGRAMS += $(tests_public) $(tests_modules) tests/check_copies tests/check_dlopen
+TESTS += $(tests_public) $(tests_modules) tests/check_copies tests/check_dlopen
 
 check_LTLIBRARIES += tests/libsupport.la tests/module_shared.la tests/module_static.la
 endif
@@ -247,6 +247,10 @@ tests_module_static_la_LDFLAGS = $(tests_module_flags)
 tests_module_static_la_LIBADD = lib/libcpool-internal.la $(PTHREAD_LIBS)
 
 # Without the library, which comes and goes with the plug-ins.
+tests_check_copies_SOURCES = tests/check_copies.c tests/module.h
+tests_check_copies_CPPFLAGS = $(tests_check_dlopen_CPPFLAGS)
+tests_check_copies_LDADD = $(tests_check_dlopen_LDADD)
+
 tests_check_dlopen_SOURCES = tests/check_dlopen.c tests/module.h
 tests_check_dlopen_CPPFLAGS = $(tests_cppflags) \
 	-DMODULE_SHARED='"$(abs_top_builddir)/tests/.libs/module_shared.so"' \

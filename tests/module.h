@@ -2,11 +2,12 @@
 /*
  * module.h - what the plug-in of check_dlopen offers.
  *
- * Includes <stddef.h>.
+ * Includes <stdbool.h>, <stddef.h>.
  */
 #ifndef CPOOL_TESTS_MODULE_H
 #define CPOOL_TESTS_MODULE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #if defined(__GNUC__)
@@ -17,6 +18,20 @@
 
 /* Creates the pool; 0 or cpool_create's code. */
 MODULE_API int module_open(void);
+
+/* The same, with flags, in memory of the plug-in's if `own` is true. */
+MODULE_API int module_open_kind(unsigned flags, bool own);
+
+/* The pool; a live slot of it; and a cache of it that no thread owns. */
+MODULE_API void *module_pool(void);
+MODULE_API void *module_slot(void);
+MODULE_API void *module_cache(void);
+MODULE_API void module_end(void *slot, void *cache);
+
+/* Uses another plug-in's pool, slot and cache by every function there is.  Returns
+ * NULL if each was refused and reported as CPOOL_EPOOL, or else the name of the
+ * first that was not. */
+MODULE_API const char *module_misuse(void *pool, void *slot, void *cache);
 
 /* Takes up to `count` slots and gives them back, some into this thread's cache;
  * returns how many it got. */

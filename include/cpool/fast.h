@@ -48,6 +48,7 @@ struct cpool_prefix {
     uintptr_t inverse;      /* inverse of the stride's odd part, modulo 2^word */
     uintptr_t table_offset; /* of this pool's entry in a thread's table, bytes */
     uintptr_t shift;        /* log2 of the stride's power-of-two part */
+    const void *library;    /* identifies the copy of the library that made the pool */
 };
 
 /*
