@@ -7,7 +7,6 @@
  */
 #include "growth.h"
 
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -362,106 +361,6 @@ START_TEST(trap_reports_before_the_function_returns)
 }
 END_TEST
 
-/*
- * ---- Handlers that use pools ---------------------------------------------
- */
-
-struct helper {
-    cpool_t *pool; /* another one */
-    size_t depth;
-    size_t calls;
-    bool leaves;
-    jmp_buf back;
-};
-
-static void handle_by_pool(const cpool_error_t *error, void *context)
-{
-    struct helper *helper = context;
-    void *slots[ROOM];
-
-    REQUIRE_EQUAL(error->code, CPOOL_ENOTQUIET);
-    REQUIRE_EQUAL(++helper->depth, 1);
-    helper->calls++;
-    /* All four kinds of noise. */
-    REQUIRE_EQUAL(cpool_grow(helper->pool, 1), 1);
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(helper->pool, slots, ROOM), 0);
-    cpool_free_bulk(helper->pool, slots, ROOM);
-    (void)cpool_trim(helper->pool);
-    helper->depth--;
-    if (helper->leaves)
-        longjmp(helper->back, 1);
-}
-
-START_TEST(trap_handler_may_use_another_pool)
-{
-    static struct helper helper;
-    cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
-    cpool_quiet_t counts;
-
-    helper.pool = create(0, 2 * CAPACITY);
-    cpool_set_error_handler(handle_by_pool, &helper);
-    REQUIRE_EQUAL(cpool_quiet_begin(ALL_TRAPS & ~(unsigned)CPOOL_TRAP_SYSTEM_CALLS), 0);
-    REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
-    REQUIRE_EQUAL(helper.calls, 1);
-    /* The scope goes on, and what the handler did is no part of it. */
-    REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
-    REQUIRE_EQUAL(helper.calls, 2);
-    counts = end_scope();
-    REQUIRE_EQUAL(counts.growths, 2);
-    REQUIRE_EQUAL(counts.fresh_slots + counts.exchanges, 0);
-    cpool_set_error_handler(NULL, NULL);
-    support_destroy_empty(helper.pool);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-START_TEST(trap_handler_that_leaves_suspends_the_scope_until_the_next)
-{
-    static struct helper helper;
-    cpool_t *pool = create(0, 2 * CAPACITY);
-
-    helper.pool = create(0, 2 * CAPACITY);
-    helper.leaves = true;
-    cpool_set_error_handler(handle_by_pool, &helper);
-    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_GROWTHS), 0);
-    if (setjmp(helper.back) == 0) {
-        (void)cpool_grow(pool, 1);
-        REQUIRE(false);
-    }
-    REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
-    REQUIRE_EQUAL(helper.calls, 1);
-    REQUIRE_EQUAL(end_scope().growths, 1);
-    helper.leaves = false;
-    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_GROWTHS), 0);
-    REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
-    REQUIRE_EQUAL(helper.calls, 2);
-    REQUIRE_EQUAL(end_scope().growths, 1);
-    cpool_set_error_handler(NULL, NULL);
-    support_destroy_empty(helper.pool);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-/* The pool is made, or gone, by the time of the report. */
-START_TEST(trap_reports_create_and_destroy)
-{
-    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
-    cpool_t *pool = create(0, 0); /* so that there has been one */
-    cpool_t *made;
-
-    config.flags = kinds[_i];
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_SYSTEM_CALLS), 0);
-    made = support_create(&config);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ENOTQUIET).function, "cpool_create") == 0);
-    support_destroy_empty(made);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ENOTQUIET).function, "cpool_destroy") == 0);
-    (void)end_scope();
-    support_release_reports();
-    support_destroy_empty(pool);
-}
-END_TEST
-
 static void grow_in_scope(void *argument)
 {
     (void)argument;
@@ -524,9 +423,6 @@ int main(void)
         TIMES(trap_reports_what_it_was_set_for, KINDS),
         TIMES(trap_reports_fresh_slots_exchanges_and_system_calls, KINDS),
         TIMES(trap_reports_before_the_function_returns, NOISES * KINDS),
-        TIMES(trap_handler_may_use_another_pool, KINDS),
-        ONCE(trap_handler_that_leaves_suspends_the_scope_until_the_next),
-        TIMES(trap_reports_create_and_destroy, KINDS),
         ONCE(trap_without_handler_aborts),
         TIMES(frame_after_reserve_is_quiet, KINDS),
     };

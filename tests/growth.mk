@@ -9,6 +9,7 @@ tests_growth_public = \
 	tests/check_huge \
 	tests/check_quiet \
 	tests/check_quiet_calls \
+	tests/check_quiet_traps \
 	tests/check_reserve \
 	tests/check_resize \
 	tests/check_trim \
@@ -86,6 +87,10 @@ tests_check_quiet_LDADD = $(tests_ldadd_growth_public)
 tests_check_quiet_calls_SOURCES = tests/check_quiet_calls.c
 tests_check_quiet_calls_CPPFLAGS = $(tests_cppflags)
 tests_check_quiet_calls_LDADD = $(tests_ldadd_growth_public)
+
+tests_check_quiet_traps_SOURCES = tests/check_quiet_traps.c
+tests_check_quiet_traps_CPPFLAGS = $(tests_cppflags)
+tests_check_quiet_traps_LDADD = $(tests_ldadd_growth_public)
 
 tests_check_reserve_SOURCES = tests/check_reserve.c
 tests_check_reserve_CPPFLAGS = $(tests_cppflags)

@@ -70,6 +70,7 @@ tests_public = \
 	tests/check_leaks \
 	tests/check_many \
 	tests/check_memory \
+	tests/check_print \
 	tests/check_reset \
 	tests/check_share \
 	tests/check_signal \
@@ -161,6 +162,10 @@ tests_check_many_LDADD = $(tests_ldadd_public)
 tests_check_memory_SOURCES = tests/check_memory.c
 tests_check_memory_CPPFLAGS = $(tests_cppflags)
 tests_check_memory_LDADD = $(tests_ldadd_public)
+
+tests_check_print_SOURCES = tests/check_print.c
+tests_check_print_CPPFLAGS = $(tests_cppflags)
+tests_check_print_LDADD = $(tests_ldadd_public)
 
 tests_check_reset_SOURCES = tests/check_reset.c
 tests_check_reset_CPPFLAGS = $(tests_cppflags)

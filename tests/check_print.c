@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_print.c - how a pool's figures are printed, for a person and as JSON, and
+ * what becomes of its name.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a print function writes, to be freed. */
+static char *printed(void (*print)(const cpool_t *, FILE *), const cpool_t *pool)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+
+    REQUIRE(out != NULL);
+    print(pool, out);
+    REQUIRE_EQUAL(fclose(out), 0);
+    REQUIRE(length == strlen(text));
+    return text;
+}
+
+/* A small reader of JSON: steps over one value, or returns NULL if it is none. */
+static const char *skip_value(const char *json);
+
+static const char *skip_string(const char *json)
+{
+    if (*json++ != '"')
+        return NULL;
+    for (; *json != '"'; json++) {
+        if ((unsigned char)*json < 0x20)
+            return NULL;
+        if (*json == '\\' && strchr("\"\\/bfnrtu", *++json) == NULL)
+            return NULL;
+    }
+    return json + 1;
+}
+
+static const char *skip_object(const char *json)
+{
+    if (*json++ != '{')
+        return NULL;
+    for (;;) {
+        json = skip_string(json);
+        if (json == NULL || *json != ':')
+            return NULL;
+        json = skip_value(json + 1);
+        if (json == NULL)
+            return NULL;
+        if (*json == '}')
+            return json + 1;
+        if (*json++ != ',')
+            return NULL;
+    }
+}
+
+static const char *skip_value(const char *json)
+{
+    static const char *const words[] = { "true", "false", "null" };
+
+    if (*json == '{')
+        return skip_object(json);
+    if (*json == '"')
+        return skip_string(json);
+    for (size_t i = 0; i < 3; i++)
+        if (strncmp(json, words[i], strlen(words[i])) == 0)
+            return json + strlen(words[i]);
+    if (!isdigit((unsigned char)*json))
+        return NULL;
+    while (isdigit((unsigned char)*json))
+        json++;
+    return json;
+}
+
+/* The number that a member has. */
+static unsigned long long member(const char *json, const char *name)
+{
+    char key[64];
+    const char *at;
+
+    snprintf(key, sizeof(key), "\"%s\":", name);
+    at = strstr(json, key);
+    REQUIRE(at != NULL);
+    REQUIRE(isdigit((unsigned char)at[strlen(key)]));
+    return strtoull(at + strlen(key), NULL, 10);
+}
+
+/* A pool with some of its slots everywhere. */
+static cpool_t *make_used(const char *name)
+{
+    cpool_config_t config = support_config(24, 1000);
+    void *slots[300];
+    cpool_t *pool;
+
+    config.name = name;
+    pool = support_create(&config);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 300), 0);
+    cpool_free_bulk(pool, slots, 200);
+    return pool;
+}
+
+START_TEST(print_json_is_one_object_with_all_figures)
+{
+    cpool_t *pool = make_used("jobs");
+    cpool_stats_t stats = support_stats(pool);
+    char *json = printed(cpool_print_json, pool);
+    const char *end = skip_object(json);
+
+    REQUIRE(end != NULL);
+    REQUIRE(strcmp(end, "\n") == 0);
+    REQUIRE(strstr(json, "\"name\":\"jobs\"") != NULL);
+    REQUIRE_EQUAL(member(json, "capacity"), stats.capacity);
+    REQUIRE_EQUAL(member(json, "max_capacity"), stats.max_capacity);
+    REQUIRE_EQUAL(member(json, "slack"), stats.slack);
+    REQUIRE_EQUAL(member(json, "live"), stats.live);
+    REQUIRE_EQUAL(member(json, "in_depot"), stats.in_depot);
+    REQUIRE_EQUAL(member(json, "in_caches"), stats.in_caches);
+    REQUIRE_EQUAL(member(json, "fresh"), stats.fresh);
+    REQUIRE_EQUAL(member(json, "high_water"), stats.high_water);
+    REQUIRE_EQUAL(member(json, "slot_size"), stats.slot_size);
+    REQUIRE_EQUAL(member(json, "slot_stride"), stats.slot_stride);
+    REQUIRE_EQUAL(member(json, "magazine_rounds"), stats.magazine_rounds);
+    REQUIRE_EQUAL(member(json, "magazines"), stats.magazines);
+    REQUIRE_EQUAL(member(json, "thread_caches"), stats.thread_caches);
+    REQUIRE_EQUAL(member(json, "exchanges"), stats.exchanges);
+    REQUIRE_EQUAL(member(json, "cas_retries"), stats.cas_retries);
+    REQUIRE_EQUAL(member(json, "recalls"), stats.recalls);
+    REQUIRE_EQUAL(member(json, "growths"), stats.growths);
+    REQUIRE_EQUAL(member(json, "trims"), stats.trims);
+    REQUIRE_EQUAL(member(json, "waits"), stats.waits);
+    REQUIRE_EQUAL(member(json, "spares"), stats.spares);
+    REQUIRE_EQUAL(member(json, "reserved_bytes"), stats.reserved_bytes);
+    REQUIRE_EQUAL(member(json, "committed_bytes"), stats.committed_bytes);
+    free(json);
+    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+}
+END_TEST
+
+START_TEST(print_json_of_any_name_is_valid)
+{
+    static const char *const names[] = {
+        "", "\"", "\\", "\"\\\"", "line\nbreak\ttab\r", "\x01\x1f\x7f", "{\"a\":1}",
+        "1234567890123456789012345678901234567890", "123456789012345678901234567890\"more",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        cpool_t *pool = make_used(names[i]);
+        char *json = printed(cpool_print_json, pool);
+        const char *end = skip_object(json);
+
+        REQUIRE(end != NULL && strcmp(end, "\n") == 0);
+        REQUIRE(strchr(json, '\n') == end);
+        free(json);
+        REQUIRE_EQUAL(cpool_destroy(pool), 100);
+    }
+}
+END_TEST
+
+static void require_json_name(const char *name, const char *expected)
+{
+    cpool_t *pool = make_used(name);
+    char *json = printed(cpool_print_json, pool);
+    char start[256];
+
+    snprintf(start, sizeof(start), "{\"name\":\"%s\",", expected);
+    if (strncmp(json, start, strlen(start)) != 0)
+        support_fail(__FILE__, __LINE__, json);
+    free(json);
+    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+}
+
+START_TEST(print_json_of_name_is_utf8)
+{
+    static const struct {
+        const char *name;
+        const char *expected;
+    } cases[] = {
+        /* Characters of each length, the first and the last of it. */
+        { "\x7f\xc2\x80\xdf\xbf", "\x7f\xc2\x80\xdf\xbf" },
+        { "\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf",
+          "\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf" },
+        { "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf" },
+        /* Bytes that begin nothing, at the start, within, and at the end. */
+        { "\x80" "a\xff" "b\xc3", "\\ufffda\\ufffdb\\ufffd" },
+        { "\xe2\x82" "a", "\\ufffd\\ufffda" },
+        { "\xf0\x9f\x98\"", "\\ufffd\\ufffd\\ufffd\\\"" },
+        /* Overlong, a surrogate, beyond the last one. */
+        { "\xc1\xbf", "\\ufffd\\ufffd" },
+        { "\xe0\x9f\xbf", "\\ufffd\\ufffd\\ufffd" },
+        { "\xf0\x8f\xbf\xbf", "\\ufffd\\ufffd\\ufffd\\ufffd" },
+        { "\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd" },
+        { "\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        require_json_name(cases[i].name, cases[i].expected);
+}
+END_TEST
+
+/* Of a character that lies across the 31st byte nothing is kept, and of a name
+ * that is no UTF-8 all of the 31. */
+START_TEST(create_long_name_is_cut_between_characters)
+{
+#define BYTES_28 "0123456789012345678901234567"
+
+    require_json_name(BYTES_28 "ab\xc3\xa4z", BYTES_28 "ab");
+    require_json_name(BYTES_28 "a\xc3\xa4z", BYTES_28 "a\xc3\xa4");
+    require_json_name(BYTES_28 "ab\xe2\x82\xac", BYTES_28 "ab");
+    require_json_name(BYTES_28 "a\xe2\x82\xac", BYTES_28 "a");
+    require_json_name(BYTES_28 "\xe2\x82\xac", BYTES_28 "\xe2\x82\xac");
+    require_json_name(BYTES_28 "ab\xf0\x9f\x98\x80", BYTES_28 "ab");
+    require_json_name(BYTES_28 "\xf0\x9f\x98\x80", BYTES_28);
+    require_json_name(BYTES_28 "\x80\x80\x80\x80\x80", BYTES_28 "\\ufffd\\ufffd\\ufffd");
+}
+END_TEST
+
+START_TEST(print_names_pool_and_figures)
+{
+    cpool_t *pool = make_used("jobs");
+    char *text = printed(cpool_print, pool);
+
+    REQUIRE(strstr(text, "jobs") != NULL);
+    REQUIRE(strstr(text, "1000") != NULL);
+    REQUIRE(strstr(text, "live 100") != NULL);
+    REQUIRE(text[strlen(text) - 1] == '\n');
+    free(text);
+    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+}
+END_TEST
+
+START_TEST(create_long_name_keeps_31_bytes)
+{
+    cpool_t *pool = make_used("abcdefghijklmnopqrstuvwxyzABCDEFGHIJ");
+    struct support_report report;
+
+    support_capture_reports();
+    cpool_free(pool, pool);
+    report = REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE(strcmp(report.name, "abcdefghijklmnopqrstuvwxyzABCDE") == 0);
+    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+}
+END_TEST
+
+START_TEST(create_without_name_reports_empty_name)
+{
+    cpool_t *pool = make_used(NULL);
+
+    support_capture_reports();
+    cpool_free(pool, pool);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EFOREIGN).name, "") == 0);
+    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(print_json_is_one_object_with_all_figures),
+        ONCE(print_json_of_any_name_is_valid),
+        ONCE(print_json_of_name_is_utf8),
+        ONCE(create_long_name_is_cut_between_characters),
+        ONCE(print_names_pool_and_figures),
+        ONCE(create_long_name_keeps_31_bytes),
+        ONCE(create_without_name_reports_empty_name),
+    };
+
+    return SUPPORT_RUN("print", tests);
+}
