@@ -552,7 +552,9 @@ CPOOL_API size_t cpool_grow(cpool_t *pool, size_t n);
  * Free slots in caches are not reached; cpool_flush in each thread helps.  A
  * pool with max_capacity above its capacity may grow again.
  *
- * Returns the number of slots removed.  At least one slot stays.
+ * Returns the number of slots removed.  At least one slot stays.  Where it is 0,
+ * the free slots have kept their bytes.
+ * Reports what cpool_trim does.
  * Any thread, while others allocate and free; may block, and so do allocs that
  * find the depot empty meanwhile; makes system calls.
  */
@@ -567,7 +569,18 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * objects stay constructed in free slots.  Slots in caches are not reached.
  * Checked pools, and pools in caller-provided memory, are put in order only.
  *
- * Returns the bytes given back that were resident.
+ * Free slots are looked through on the way.  One that lies there twice was freed
+ * twice: it is reported, once, as CPOOL_EDOUBLEFREE, and is one slot again.  One
+ * that a shrink had removed, and that was freed all the same, is reported as
+ * CPOOL_EUNUSED and left out.
+ *
+ * Takes one bit of memory for each slot from the operating system while it is at
+ * work, also beside caller-provided memory, and so do cpool_shrink and
+ * cpool_reserve; without it, it does nothing.
+ *
+ * Returns the bytes given back that were resident.  Where the operating system does
+ * not tell, all count; so does what lies beyond the first 4 GiB that it is asked
+ * about.  What was swapped out is given back, and does not count.
  * Any thread, while others allocate and free; may block, and so do allocs that
  * find the depot empty meanwhile, until some slots are back; makes system calls.
  */

@@ -55,7 +55,8 @@ void cpi_os_step_aside(unsigned times);
  * False if refused. */
 bool cpi_os_purge(void *address, size_t size);
 
-/* Bytes of a committed range that are resident. */
+/* Bytes of a committed range of whole pages that are resident, not counting those
+ * swapped out; all that the system refuses to tell about counts. */
 size_t cpi_os_resident(void *address, size_t size);
 
 #endif /* CPI_OS_H */

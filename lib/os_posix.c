@@ -256,7 +256,7 @@ size_t cpi_os_resident(void *address, size_t size)
 {
 #if defined(__linux__)
     size_t page = cpi_os_page_size();
-    unsigned char map[256];
+    unsigned char map[1024];
     size_t resident = 0;
     int saved = errno;
 
@@ -265,8 +265,10 @@ size_t cpi_os_resident(void *address, size_t size)
         size_t i;
 
         note_system_calls(1);
-        if (mincore(address, part, map) != 0)
+        if (mincore(address, part, map) != 0) {
+            resident += size;
             break;
+        }
         for (i = 0; i < part / page; i++)
             resident += (map[i] & 1u) != 0 ? page : 0;
         address = (char *)address + part;

@@ -4,16 +4,12 @@
  *
  * Floor 6.
  *
- * Trimming and shrinking collect the depot: they take all its magazines, mark
- * the slots in them in a bitmap, do what they are there for, and fill the
- * magazines again in order of address.  They hold the library's lock, so that
- * there is one collector at a time, and none at the moment of a fork.  An alloc
- * that finds the depot empty meanwhile waits until something is there again.
+ * Trimming and shrinking collect the depot (pool_collect.h).
  *
  * ORDERING TABLE
  *   count  | keeper counters           | relaxed | - | -
  */
-#include "pool_impl.h"
+#include "pool_collect.h"
 
 #include <string.h>
 
@@ -26,150 +22,55 @@
 /* A pool that grows by itself grows by half, but not by more slots than this. */
 #define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
 
-#define CPI_WORD_BITS 64u
-
-/* The depot's slots, while they are collected. */
-struct collection {
-    cpool_t *pool;
-    struct cpi_dealings dealings;
-    struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
-    uintptr_t held;                /* how many those are */
-    uint64_t *bitmap;              /* bit i: slot i is in hand */
-    size_t bitmap_size;            /* bytes */
-    uintptr_t slots;               /* handed out so far: no marked one lies above */
-    uintptr_t marked;
-};
-
 void cpi_keeper_init(struct cpi_keeper *keeper)
 {
     memset(keeper, 0, sizeof *keeper);
 }
 
-/* --- The collection --- */
-
-static bool is_marked(const struct collection *collection, uintptr_t index)
-{
-    return (collection->bitmap[index / CPI_WORD_BITS] >> index % CPI_WORD_BITS & 1u) != 0;
-}
-
-static void mark(struct collection *collection, uintptr_t index)
-{
-    /* What an unchecked pool's caller has freed twice becomes one slot again. */
-    if (is_marked(collection, index))
-        return;
-    collection->bitmap[index / CPI_WORD_BITS] |= (uint64_t)1 << index % CPI_WORD_BITS;
-    collection->marked++;
-}
-
-static void unmark(struct collection *collection, uintptr_t index)
-{
-    collection->bitmap[index / CPI_WORD_BITS] &= ~((uint64_t)1 << index % CPI_WORD_BITS);
-    collection->marked--;
-}
-
-static void empty_magazine(struct collection *collection, uint32_t node)
-{
-    cpool_t *pool = collection->pool;
-    struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
-    uint32_t count = cpi_magazine_count(magazine);
-    uint32_t i;
-
-    for (i = 0; i < count; i++)
-        mark(collection, cpi_slab_index(&pool->slab, magazine->rounds[i]));
-    cpi_magazine_set_count(magazine, 0);
-    /* No more than are needed: frees meanwhile want empty magazines, too. */
-    if (collection->held * pool->depot.limit >= collection->marked) {
-        cpi_depot_give(&pool->depot, &collection->dealings, node);
-        return;
-    }
-    cpi_tagstack_push(&collection->magazines, &pool->depot.links, node);
-    collection->held++;
-}
-
-/* With the lock held.  False if there is no memory for the bitmap. */
-static bool collect(struct collection *collection, cpool_t *pool)
-{
-    struct cpi_depot *depot = &pool->depot;
-    uint32_t node;
-
-    memset(collection, 0, sizeof *collection);
-    collection->pool = pool;
-    /* Slots claimed and freed by others meanwhile may turn up, too. */
-    collection->bitmap_size = (pool->slab.slots / CPI_WORD_BITS + 1) * sizeof(uint64_t);
-    collection->bitmap = cpi_os_map(collection->bitmap_size);
-    if (collection->bitmap == NULL)
-        return false;
-    cpi_roster_visit(&pool->roster, &collection->dealings);
-    cpi_depot_begin_collection(depot);
-    while ((node = cpi_depot_take_stocked(depot, &collection->dealings)) != 0 ||
-           (node = cpi_depot_take_remnant(depot, &collection->dealings)) != 0)
-        empty_magazine(collection, node);
-    collection->slots = cpi_slab_fresh(&pool->slab);
-    return true;
-}
-
-/* The next emptied magazine, filled with up to `rounds` marked slots from below
- * *above downwards, so that the lowest comes out first. */
-static uint32_t fill_magazine(struct collection *collection, uintptr_t *above, uint32_t rounds)
-{
-    cpool_t *pool = collection->pool;
-    uint64_t retries = 0;
-    uint32_t node = cpi_tagstack_pop(&collection->magazines, &pool->depot.links,
-                                     &collection->dealings.taking, &retries);
-    struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
-    uint32_t count = 0;
-
-    while (count < rounds) {
-        while (!is_marked(collection, --*above))
-            ;
-        magazine->rounds[count++] = cpi_slab_slot(&pool->slab, *above);
-    }
-    cpi_magazine_set_count(magazine, count);
-    collection->marked -= count;
-    return node;
-}
-
-/* Gives everything back, full magazines with the highest slots first, so that
- * those with the lowest lie on top. */
-static void redistribute(struct collection *collection)
-{
-    cpool_t *pool = collection->pool;
-    uint32_t limit = pool->depot.limit;
-    uintptr_t above = collection->slots;
-    uint32_t odd = (uint32_t)(collection->marked % limit);
-    uint32_t node;
-
-    if (odd != 0)
-        cpi_depot_give(&pool->depot, &collection->dealings,
-                       fill_magazine(collection, &above, odd));
-    while (collection->marked != 0)
-        cpi_depot_give(&pool->depot, &collection->dealings,
-                       fill_magazine(collection, &above, limit));
-    while ((node = cpi_tagstack_top(&collection->magazines)) != 0)
-        cpi_depot_give(&pool->depot, &collection->dealings,
-                       fill_magazine(collection, &above, 0));
-    cpi_depot_end_collection(&pool->depot);
-    cpi_roster_account(&pool->roster, &collection->dealings);
-    cpi_os_release(collection->bitmap, collection->bitmap_size);
-}
-
 /* --- Giving back --- */
 
-/* Purges the whole pages among the slots first .. end - 1, which are in hand;
- * returns the bytes that were resident. */
-static size_t purge(cpool_t *pool, uintptr_t first, uintptr_t end)
-{
-    size_t page = pool->slab.extent.page;
-    uintptr_t from = cpi_align_up((uintptr_t)cpi_slab_slot(&pool->slab, first), page);
-    uintptr_t to = cpi_align_down((uintptr_t)cpi_slab_slot(&pool->slab, end), page);
-    size_t resident;
+/* Bytes of which it is asked whether they are resident: beyond, the answer takes
+ * longer than it is worth, with the library's lock held. */
+#define CPI_ASKED_MAX ((size_t)1 << (sizeof(size_t) > 4 ? 32 : 28))
 
+struct purge {
+    size_t asked;
+    size_t bytes; /* given back: resident, or perhaps so */
+};
+
+/* Bytes that were resident, as far as it is asked and the system tells. */
+static size_t resident(struct purge *purge, uintptr_t from, size_t size)
+{
+    size_t ask = CPI_ASKED_MAX - purge->asked;
+
+    if (ask > size)
+        ask = size;
+    purge->asked += ask;
+    return cpi_os_resident((void *)from, ask) + (size - ask);
+}
+
+/*
+ * Purges whole pages.  The page that the portion shares with what lies below it in
+ * the run goes along: the slots there are in hand, too.  What is swapped out is
+ * not resident, so the answer does not decide whether there is anything to purge.
+ */
+static void purge_portion(void *context, cpool_t *pool, uintptr_t bottom, uintptr_t first,
+                          uintptr_t end)
+{
+    struct purge *purge = context;
+    size_t page = pool->slab.extent.page;
+    uintptr_t least = cpi_align_up((uintptr_t)cpi_slab_slot(&pool->slab, bottom), page);
+    uintptr_t from = cpi_align_down((uintptr_t)cpi_slab_slot(&pool->slab, first), page);
+    uintptr_t to = cpi_align_down((uintptr_t)cpi_slab_slot(&pool->slab, end), page);
+    size_t bytes;
+
+    if (from < least)
+        from = least;
     if (to <= from)
-        return 0;
-    resident = cpi_os_resident((void *)from, to - from);
-    if (resident == 0 || !cpi_os_purge((void *)from, to - from))
-        return 0;
-    return resident;
+        return;
+    bytes = resident(purge, from, to - from);
+    if (cpi_os_purge((void *)from, to - from))
+        purge->bytes += bytes;
 }
 
 /* Checked pools keep guard bytes between the slots; a caller's memory is his. */
@@ -178,56 +79,31 @@ static bool may_purge(const cpool_t *pool)
     return pool->region_owned && !pool->checked;
 }
 
-/* Purges the slots in hand. */
-static size_t purge_marked(const struct collection *collection)
+static void flush_own_cache(cpool_t *pool)
 {
-    uintptr_t end = collection->slots;
-    size_t bytes = 0;
+    struct cpi_cache *cache = cpi_registry_known_cache(&pool->roster);
 
-    while (end > 0) {
-        uintptr_t first = end;
-
-        while (first > 0 && is_marked(collection, first - 1))
-            first--;
-        if (first < end)
-            bytes += purge(collection->pool, first, end);
-        end = first;
-        while (end > 0 && !is_marked(collection, end - 1))
-            end--;
-    }
-    return bytes;
-}
-
-static size_t trim(cpool_t *pool)
-{
-    struct collection collection;
-    size_t bytes = 0;
-
-    cpi_lock();
-    if (collect(&collection, pool)) {
-        if (may_purge(pool))
-            bytes = purge_marked(&collection);
-        redistribute(&collection);
-        cpi_fetch_add(&pool->keeper.trims, 1u, relaxed); /* [count] */
-    }
-    cpi_unlock();
-    return bytes;
+    if (cache != NULL)
+        cpi_recall_flush(cache);
 }
 
 size_t cpool_trim(cpool_t *pool)
 {
-    struct cpi_cache *cache;
-    size_t bytes;
+    static const char function[] = "cpool_trim";
+    struct cpi_collection collection;
+    struct purge purge = {0, 0};
 
-    if (!cpi_pool_is_ours(pool, "cpool_trim"))
+    if (!cpi_pool_is_ours(pool, function))
         return 0;
-    cache = cpi_registry_known_cache(&pool->roster);
-    if (cache != NULL)
-        cpi_recall_flush(cache);
-    bytes = trim(pool);
+    flush_own_cache(pool);
+    if (cpi_collection_begin(&collection, pool)) {
+        cpi_collection_end(&collection, may_purge(pool) ? purge_portion : NULL, &purge);
+        cpi_fetch_add(&pool->keeper.trims, 1u, relaxed); /* [count] */
+        cpi_collection_close(&collection, function);
+    }
     cpi_pool_settle(pool);
-    cpi_quiet_report("cpool_trim");
-    return bytes;
+    cpi_quiet_report(function);
+    return purge.bytes;
 }
 
 static bool depot_is_empty(const struct cpi_depot *depot)
@@ -326,65 +202,87 @@ static size_t drop_fresh(cpool_t *pool, size_t n)
     }
 }
 
-/* Slots in hand at the very top, no more than n, one at least staying. */
-static uintptr_t top_run(const struct collection *collection, size_t n)
+/*
+ * Lowers the capacity by up to n slots of a run in hand at the very top; returns
+ * by how many.  *left is set to where the run begins.  Nothing, if slots were
+ * claimed above it, or the pool has grown: then it is not the top.
+ */
+static size_t lower_capacity(struct cpi_collection *collection, size_t n, uintptr_t *left)
 {
-    uintptr_t run = 0;
+    struct cpi_slab *slab = &collection->pool->slab;
+    uintptr_t end = collection->slots;
 
-    while (run < n && run + 1 < collection->slots &&
-           is_marked(collection, collection->slots - 1 - run))
-        run++;
-    return run;
+    for (;;) {
+        uint64_t bounds = cpi_slab_bounds(slab);
+        uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
+        uintptr_t slack = end > capacity ? end - capacity : 0;
+        uintptr_t most = n < end - slack ? n + slack : end;
+        uintptr_t run = cpi_collection_top(collection, most);
+
+        /* With fresh slots left the topmost ones are not in hand. */
+        if (run <= slack || end < capacity || CPI_BOUNDS_FRESH(bounds) != end)
+            return 0;
+        *left = end - run;
+        if (cpi_slab_set_bounds(slab, bounds, CPI_BOUNDS(*left, end)))
+            return run - slack;
+    }
+}
+
+/* Makes the slots from `left` upwards fresh; false if others lie above them now. */
+static bool make_fresh(struct cpi_collection *collection, uintptr_t left)
+{
+    struct cpi_slab *slab = &collection->pool->slab;
+    uint64_t bounds;
+
+    do {
+        bounds = cpi_slab_bounds(slab);
+        if (CPI_BOUNDS_FRESH(bounds) != collection->slots)
+            return false;
+    } while (!cpi_slab_set_bounds(slab, bounds, CPI_BOUNDS(CPI_BOUNDS_CAPACITY(bounds), left)));
+    return true;
 }
 
 /*
- * Makes the topmost slots in hand fresh again, and lowers the capacity by what
- * lies within it.  Nothing, if new slots were claimed above them meanwhile.
+ * Removes up to n of the topmost slots in hand.  Their memory goes back after the
+ * capacity has been lowered, which may fail, and before they are fresh, when
+ * anybody may claim them.  Where that cannot be, because slack was claimed above
+ * them meanwhile, they stay in circulation as slack, within the lower capacity's.
  */
-static size_t drop_top(struct collection *collection, size_t n)
+static size_t drop_top(struct cpi_collection *collection, size_t n)
 {
     cpool_t *pool = collection->pool;
-    uint64_t bounds = cpi_slab_bounds(&pool->slab);
-    uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
-    uintptr_t end = collection->slots;
-    uintptr_t slack = end > capacity ? end - capacity : 0;
-    uintptr_t run = top_run(collection, n + slack);
-    uintptr_t left = end - run;
+    struct purge purge = {CPI_ASKED_MAX, 0};
+    uintptr_t left;
+    size_t removed = lower_capacity(collection, n, &left);
 
-    /* With fresh slots left the topmost ones are not in hand. */
-    if (run <= slack || end < capacity || CPI_BOUNDS_FRESH(bounds) != end)
+    if (removed == 0)
         return 0;
     if (may_purge(pool))
-        purge(pool, left, end);
-    if (!cpi_slab_set_bounds(&pool->slab, bounds, CPI_BOUNDS(left, left)))
-        return 0;
-    while (collection->slots > left)
-        unmark(collection, --collection->slots);
-    return run - slack;
+        purge_portion(&purge, pool, left, left, collection->slots);
+    if (make_fresh(collection, left))
+        cpi_collection_keep(collection, left);
+    return removed;
 }
 
 size_t cpool_shrink(cpool_t *pool, size_t n)
 {
-    struct collection collection;
+    static const char function[] = "cpool_shrink";
+    struct cpi_collection collection;
     size_t removed;
 
-    if (!cpi_pool_is_ours(pool, "cpool_shrink"))
+    if (!cpi_pool_is_ours(pool, function))
         return 0;
     removed = drop_fresh(pool, n);
     if (removed < n) {
-        struct cpi_cache *cache = cpi_registry_known_cache(&pool->roster);
-
-        if (cache != NULL)
-            cpi_recall_flush(cache);
-        cpi_lock();
-        if (collect(&collection, pool)) {
+        flush_own_cache(pool);
+        if (cpi_collection_begin(&collection, pool)) {
             removed += drop_top(&collection, n - removed);
-            redistribute(&collection);
+            cpi_collection_end(&collection, NULL, NULL);
+            cpi_collection_close(&collection, function);
         }
-        cpi_unlock();
     }
     cpi_pool_settle(pool);
-    cpi_quiet_report("cpool_shrink");
+    cpi_quiet_report(function);
     return removed;
 }
 

@@ -234,12 +234,161 @@ START_TEST(alloc_before_slots_are_collected_waits_for_them)
 }
 END_TEST
 
+/*
+ * ---- Shrinking meanwhile -------------------------------------------------
+ */
+
+enum { BIG = 512, BIG_ROUNDS = 64 };
+
+static void grow_meanwhile(void *argument)
+{
+    REQUIRE_EQUAL(cpool_grow(argument, 1), 1);
+}
+
+/* Free slots keep their bytes, but for those that are removed. */
+static bool shrink_and_grow_at(unsigned flags, size_t nth)
+{
+    cpool_t *pool = steps_pool(flags, BIG, 2 * BIG, BIG_ROUNDS);
+    struct hold hold;
+    size_t removed;
+    bool met;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, BIG), BIG);
+    hold_free_all(&hold);
+    cpool_flush(pool);
+    steps_plan(NULL, nth, grow_meanwhile, pool);
+    removed = cpool_shrink(pool, BIG / 2);
+    met = steps_drop();
+    for (size_t i = 0; i < BIG - removed; i++)
+        REQUIRE(((uint64_t *)cpool_at(pool, i))[1] == hold.stamp);
+    growth_require_capacity(pool, BIG - removed + (met ? 1 : 0));
+    support_require_live(pool, 0);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+    return met;
+}
+
+START_TEST(shrink_that_removes_nothing_leaves_the_bytes_of_slots)
+{
+    size_t nth = 1;
+
+    while (shrink_and_grow_at(kinds[_i], nth))
+        nth++;
+    REQUIRE(nth > 10);
+}
+END_TEST
+
+/*
+ * A pool that is dry, with slots in a sleeping thread's cache, so that there is
+ * slack, and another thread is about to claim more.  Now the topmost slots come
+ * back, and one of them is removed.
+ */
+struct squeeze {
+    cpool_t *pool;
+    struct hold here;
+    struct hold there;
+    struct hold asleep;
+    struct steps_stop stop;
+};
+
+static void leave_some_loaded(void *argument)
+{
+    struct hold *hold = argument;
+
+    REQUIRE_EQUAL(hold_take(hold, ROUNDS), ROUNDS);
+    hold_free(hold, ROUNDS - 1);
+}
+
+static void free_top(struct hold *hold)
+{
+    size_t top = 0;
+
+    for (size_t i = 1; i < hold->count; i++)
+        if (hold->slots[i] > hold->slots[top])
+            top = i;
+    hold_free_one(hold, top);
+}
+
+static void squeeze_init(struct squeeze *squeeze, struct worker **workers)
+{
+    squeeze->pool = steps_pool(0, CAPACITY, 0, ROUNDS);
+    hold_init(&squeeze->here, squeeze->pool);
+    hold_init(&squeeze->there, squeeze->pool);
+    hold_init(&squeeze->asleep, squeeze->pool);
+    worker_do(workers[0], leave_some_loaded, &squeeze->asleep);
+    worker_do(workers[1], take_and_return, &squeeze->there);
+    while (support_stats(squeeze->pool).slack == 0)
+        take_cached(&squeeze->here);
+    REQUIRE(steps_run(&squeeze->stop, workers[1], "cpi_slab_claim", 1, take_cached,
+                      &squeeze->there));
+    free_top(&squeeze->here);
+    free_top(&squeeze->here);
+    cpool_flush(squeeze->pool);
+}
+
+static void claim_meanwhile(void *argument)
+{
+    struct squeeze *squeeze = argument;
+
+    (void)steps_go_on_to(&squeeze->stop, STEPS_LOCK, 1);
+}
+
+static void require_below_watermark(const struct hold *hold)
+{
+    for (size_t i = 0; i < hold->count; i++)
+        REQUIRE(cpool_index(hold->pool, hold->slots[i]) < support_stats(hold->pool).high_water);
+}
+
+static bool squeeze_at(struct worker **workers, size_t nth)
+{
+    struct squeeze squeeze;
+    size_t removed;
+    bool met;
+
+    squeeze_init(&squeeze, workers);
+    steps_plan(NULL, nth, claim_meanwhile, &squeeze);
+    removed = cpool_shrink(squeeze.pool, 1);
+    met = steps_drop();
+    steps_go_on(&squeeze.stop);
+    growth_require_capacity(squeeze.pool, CAPACITY - removed);
+    require_below_watermark(&squeeze.here);
+    require_below_watermark(&squeeze.there);
+    hold_take(&squeeze.here, SIZE_MAX);
+    hold_verify(&squeeze.there);
+    hold_verify(&squeeze.asleep);
+    hold_free_all(&squeeze.asleep);
+    hold_free_all(&squeeze.there);
+    hold_free_all(&squeeze.here);
+    support_require_live(squeeze.pool, 0);
+    hold_fini(&squeeze.asleep);
+    hold_fini(&squeeze.there);
+    hold_fini(&squeeze.here);
+    support_destroy_empty(squeeze.pool);
+    return met;
+}
+
+START_TEST(shrink_while_slack_is_claimed_leaves_no_slot_above_the_watermark)
+{
+    struct worker *workers[2] = { worker_start(), worker_start() };
+    size_t nth = 1;
+
+    while (squeeze_at(workers, nth))
+        nth++;
+    REQUIRE(nth > 10);
+    worker_stop(workers[0]);
+    worker_stop(workers[1]);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(trim_leaves_empty_magazines_for_frees_meanwhile, KINDS),
         TIMES(alloc_while_slots_are_collected_waits_for_them, VARIANTS),
         TIMES(alloc_before_slots_are_collected_waits_for_them, VARIANTS),
+        TIMES(shrink_that_removes_nothing_leaves_the_bytes_of_slots, KINDS),
+        ONCE(shrink_while_slack_is_claimed_leaves_no_slot_above_the_watermark),
     };
 
     return SUPPORT_RUN("steps_trim", tests);

@@ -20,6 +20,7 @@ tests_growth_public = \
 # every call in turn.
 tests_growth_modules = \
 	tests/check_barrier \
+	tests/check_collect \
 	tests/check_faults \
 	tests/check_recall \
 	tests/check_recall_contest \
@@ -67,6 +68,10 @@ tests_script = tests/script.c tests/script.h
 tests_check_barrier_SOURCES = tests/check_barrier.c
 tests_check_barrier_CPPFLAGS = $(tests_cppflags_module)
 tests_check_barrier_LDADD = $(tests_ldadd_growth_module)
+
+tests_check_collect_SOURCES = tests/check_collect.c
+tests_check_collect_CPPFLAGS = $(tests_cppflags_module)
+tests_check_collect_LDADD = $(tests_ldadd_growth_module)
 
 tests_check_huge_SOURCES = tests/check_huge.c
 tests_check_huge_CPPFLAGS = $(tests_cppflags)

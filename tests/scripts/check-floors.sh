@@ -53,10 +53,12 @@ pool_impl.h    6
 inline.c       6
 pool_alloc.c   6 pool_impl.h
 pool_bulk.c    6 pool_impl.h
+pool_collect.h 6 pool_impl.h
+pool_collect.c 6
 pool_config.c  6 pool_impl.h
 pool_create.c  6 pool_impl.h
 pool_info.c    6 pool_impl.h
-pool_memory.c  6 pool_impl.h
+pool_memory.c  6 pool_collect.h
 pool_report.c  6 pool_impl.h
 pool_ticket.c  6 pool_impl.h
 pool_wait.c    6 pool_impl.h

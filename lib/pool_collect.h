@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_collect.h - taking all of the depot's slots for a while, to do something
+ * about their memory.
+ *
+ * Floor 6.  Includes pool_impl.h.
+ *
+ *     depot                collection               depot
+ *     M  M  M  remnant     1 1 0 1 1 1 0 0 1 ...    M  M  M  remnant
+ *     ---- begin ---->     a bit for each slot      ---- end ---->
+ *
+ * A collector takes all magazines, marks the slots in them in a bitmap, does what
+ * it is there for, and fills the magazines again: portion by portion from the
+ * highest slots downwards, so that those with the lowest come out first later.
+ * What has been given back others may have at once.
+ *
+ * It holds the library's lock, so that there is one collector at a time, and none
+ * at the moment of a fork.  An alloc that finds the depot empty meanwhile waits
+ * until something is there again (cpi_pool_await_collector).
+ *
+ * Invariants
+ *   A marked slot lies below `slots`, and in the collection's hands until it is
+ *   given back.
+ *   The emptied magazines kept have room for all marked slots, and no more than
+ *   they need: frees meanwhile want empty magazines, too.
+ */
+#ifndef CPI_POOL_COLLECT_H
+#define CPI_POOL_COLLECT_H
+
+#include "pool_impl.h"
+
+struct cpi_collection {
+    cpool_t *pool;
+    struct cpi_dealings dealings;
+    struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
+    uintptr_t held;                /* how many those are */
+    uint64_t *marks;               /* bit i: slot i was found in the depot */
+    uint64_t *wrong;               /* bit i: found once more, or above the watermark;
+                                      NULL: nothing was, or no memory to say so */
+    size_t size;                   /* bytes at each of the two */
+    uintptr_t slots;               /* no marked one lies at or above, that is to be
+                                      given back */
+    uintptr_t marked;              /* of them, not given back yet */
+    uint32_t filling;              /* magazine being filled, 0: none */
+    uint32_t rounds;               /* that it is to have */
+    uint32_t count;                /* that it has */
+};
+
+/*
+ * Does something about the slots first .. end - 1, which are in hand and about to
+ * be given back.  They are the next part of a run that goes down to `bottom`, all
+ * in hand.
+ */
+typedef void cpi_prepare(void *context, cpool_t *pool, uintptr_t bottom, uintptr_t first,
+                         uintptr_t end);
+
+/* Takes the lock, and all of the depot's slots.  False if there is no memory for
+ * the bitmap: then nothing has happened. */
+bool cpi_collection_begin(struct cpi_collection *collection, cpool_t *pool);
+
+/* Takes what has come into the depot since. */
+void cpi_collection_go_on(struct cpi_collection *collection);
+
+/* Slots in hand at the very top, no more than `most`, all but one of the pool's at
+ * most. */
+uintptr_t cpi_collection_top(const struct cpi_collection *collection, uintptr_t most);
+
+/* Keeps the slots from `left` upwards, which are all in hand: they are not given
+ * back. */
+void cpi_collection_keep(struct cpi_collection *collection, uintptr_t left);
+
+/* Gives everything back, each portion after prepare, which may be NULL; and
+ * releases the lock. */
+void cpi_collection_end(struct cpi_collection *collection, cpi_prepare *prepare, void *context);
+
+/* Calls prepare for the lowest n of the slots that were in hand, as if for giving
+ * them back.  After the end: they may be anybody's by now. */
+void cpi_collection_lowest(struct cpi_collection *collection, uintptr_t n, cpi_prepare *prepare,
+                           void *context);
+
+/* Reports what was wrong on behalf of `function`, and frees the bitmap.  Without
+ * the lock: a handler may use other pools. */
+void cpi_collection_close(struct cpi_collection *collection, const char *function);
+
+#endif /* CPI_POOL_COLLECT_H */
