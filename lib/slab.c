@@ -3,15 +3,22 @@
  * slab.c - geometry and the fresh watermark.
  *
  * ORDERING TABLE
- *   claim   | bounds CAS, fresh up | acquire | unclaim | the slots' last contents
+ *   claim   | bounds CAS, fresh up | acq_rel | unclaim see | the slots' last contents; the mark
+ *                                                  of the party that claimed
  *   unclaim | bounds CAS, otherwise  | release | claim   | the slots' last contents
- *   bounds  | bounds load, CAS failure, store while nobody else uses the slab | relaxed | - | -
+ *   see     | bounds load          | acquire | claim   | the mark of the party that claimed
+ *   bounds  | CAS failure, store while nobody else uses the slab | relaxed | - | -
  *
  * A claim makes its slots the claimer's by the modification order of the one
  * word alone.  Slots that were never handed out have nothing to publish: their
  * memory was committed before (extent.c orders that) and nobody has written it.
  * Slots that a shrinking pool collected and unclaimed carry what their last
  * owner wrote, so whoever claims them again acquires it from the unclaim.
+ *
+ * A claim releases, and a look at the bounds acquires: a thread that finds no fresh
+ * slots left asks next which parties are inside, and what they show, and it sees
+ * the marks that they set before they claimed.  Claims and unclaims change the word
+ * by read-modify-write, so the last one carries what all before it released.
  *
  * Who validates a slot's address got the slot from somebody who had claimed it,
  * through synchronisation of the caller's, so its load is later than the claim
@@ -56,12 +63,12 @@ bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto)
 
 uint64_t cpi_slab_bounds(const struct cpi_slab *slab)
 {
-    return cpi_load(&slab->bounds, relaxed); /* [bounds] */
+    return cpi_load(&slab->bounds, acquire); /* [see] */
 }
 
 bool cpi_slab_claim(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
 {
-    return cpi_cas_strong(&slab->bounds, &bounds, bounds + n, acquire, relaxed); /* [claim] [bounds] */
+    return cpi_cas_strong(&slab->bounds, &bounds, bounds + n, acq_rel, relaxed); /* [claim] [bounds] */
 }
 
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)
