@@ -354,7 +354,9 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config);
  *
  * Returns the number of slots that were still live (at most INT_MAX), 0 when
  * all had been freed.  A pointer that is not a living pool is reported as
- * CPOOL_EPOOL, and that code returned.  Checked pools print the live slots by
+ * CPOOL_EPOOL, and that code returned.  More slots free than were ever handed out
+ * are reported as CPOOL_EDOUBLEFREE, in any pool; a slot that was lost for each one
+ * freed twice hides that.  Checked pools print the live slots by
  * the address that allocated them to standard error.
  * May block; makes system calls.
  */
@@ -392,8 +394,10 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
  * Always verified: an address outside the slab (CPOOL_EFOREIGN), inside a slot
  * (CPOOL_EMISALIGNED), or of a slot never handed out (CPOOL_EUNUSED) is
  * reported and refused.  Checked pools find CPOOL_EDOUBLEFREE and CPOOL_EGUARD
- * as well; others report CPOOL_EDOUBLEFREE only when more slots have come back
- * than ever went out.  Never fails otherwise; makes a system call only when the
+ * as well.  Other pools serve a slot that was freed twice to two callers.  They
+ * report CPOOL_EDOUBLEFREE when a free finds no room, which is thousands of double
+ * frees later, and cpool_destroy and cpool_reset do when more slots are free than
+ * were ever handed out.  Never fails otherwise; makes a system call only when the
  * thread's cache grows.
  * Any thread.  Wait-free into the thread's magazine; else lock-free; first use
  * may block.

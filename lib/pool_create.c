@@ -203,7 +203,7 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
 }
 
 /* With the lock held; nobody uses the pool. */
-static size_t count_live(const cpool_t *pool)
+static int64_t count_live(const cpool_t *pool)
 {
     struct cpi_roster_figures figures;
 
@@ -212,8 +212,19 @@ static size_t count_live(const cpool_t *pool)
     return cpi_pool_live(pool, &figures);
 }
 
+/* The number of live slots that users are told.  Below zero it is the number of
+ * double frees, less that of the slots still live, and is reported. */
+static size_t judge_live(const cpool_t *pool, int64_t live, const char *function)
+{
+    if (live >= 0)
+        return (size_t)live;
+    cpi_pool_report_surplus(function, pool, 0 - (uint64_t)live);
+    return 0;
+}
+
 int cpool_destroy(cpool_t *pool)
 {
+    int64_t counted;
     size_t live;
 
     if (pool == NULL)
@@ -224,11 +235,12 @@ int cpool_destroy(cpool_t *pool)
         cpi_pool_report(CPOOL_EPOOL, "cpool_destroy", pool);
         return CPOOL_EPOOL;
     }
-    live = count_live(pool);
+    counted = count_live(pool);
     cpi_registry_end_caches(&pool->roster);
     cpi_registry_close(&pool->roster);
     pool->slab.prefix.library = NULL; /* a caller's memory may be asked again */
     cpi_unlock();
+    live = judge_live(pool, counted, "cpool_destroy");
     if (pool->checked && live > 0)
         cpi_watch_print_live(&pool->slab, pool->name, live);
     if (pool->region_owned)
@@ -255,7 +267,7 @@ static void clear_slots(cpool_t *pool)
 
 size_t cpool_reset(cpool_t *pool)
 {
-    size_t live;
+    int64_t live;
 
     if (!cpi_pool_is_ours(pool, "cpool_reset"))
         return 0;
@@ -268,5 +280,5 @@ size_t cpool_reset(cpool_t *pool)
     cpi_roster_recount(&pool->roster);
     cpi_slab_reset(&pool->slab);
     cpi_unlock();
-    return live;
+    return judge_live(pool, live, "cpool_reset");
 }

@@ -191,10 +191,11 @@ void cpi_waiters_init(struct cpi_waiters *waiters);
  * on behalf of `function`. */
 bool cpi_pool_validate(cpool_t *pool, const void *slot, const char *function);
 
-/* Report a mistake: of the pool as a whole, about a slot, about an address near
- * a slot.  With CPOOL_EPOOL the pool is not looked at. */
+/* Report a mistake: of the pool as a whole, about a slot, about slots of which is
+ * known only how many were freed twice, about an address near a slot.  With CPOOL_EPOOL the pool is not looked at. */
 void cpi_pool_report(int code, const char *function, const cpool_t *pool);
 void cpi_pool_report_slot(int code, const char *function, const cpool_t *pool, uintptr_t index);
+void cpi_pool_report_surplus(const char *function, const cpool_t *pool, uint64_t slots);
 void cpi_pool_report_address(int code, const char *function, const cpool_t *pool,
                              const void *address, uintptr_t index);
 
@@ -208,7 +209,8 @@ static inline bool cpi_pool_is_ours(const cpool_t *pool, const char *function)
     return false;
 }
 
-/* Slots that are live.  Exact if nobody uses the pool.  With the lock held. */
-size_t cpi_pool_live(const cpool_t *pool, const struct cpi_roster_figures *figures);
+/* Slots that are live; below zero: slots that came back more often than they went
+ * out.  Exact if nobody uses the pool.  With the lock held. */
+int64_t cpi_pool_live(const cpool_t *pool, const struct cpi_roster_figures *figures);
 
 #endif /* CPI_POOL_IMPL_H */

@@ -42,13 +42,13 @@ static size_t stocked_rounds(const cpool_t *pool, const struct cpi_roster_figure
     return figures->stocked > 0 ? (size_t)figures->stocked * pool->depot.limit : 0;
 }
 
-size_t cpi_pool_live(const cpool_t *pool, const struct cpi_roster_figures *figures)
+int64_t cpi_pool_live(const cpool_t *pool, const struct cpi_roster_figures *figures)
 {
     size_t out = cpi_slab_fresh(&pool->slab);
     size_t idle = stocked_rounds(pool, figures) + cpi_depot_remnant_rounds(&pool->depot) +
                   figures->rounds;
 
-    return idle < out ? out - idle : 0;
+    return (int64_t)out - (int64_t)idle;
 }
 
 static size_t committed(const struct cpi_extent *extent)
@@ -68,11 +68,13 @@ static size_t committed_bytes(const cpool_t *pool)
 static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
 {
     struct cpi_roster_figures figures;
+    int64_t live;
 
     cpi_lock();
     cpi_roster_figures(&pool->roster, &figures);
     stats->high_water = cpi_slab_fresh(&pool->slab);
-    stats->live = cpi_pool_live(pool, &figures);
+    live = cpi_pool_live(pool, &figures);
+    stats->live = live > 0 ? (size_t)live : 0;
     stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_remnant_rounds(&pool->depot);
     cpi_unlock();
     stats->capacity = cpi_slab_capacity(&pool->slab);

@@ -6,6 +6,7 @@
  */
 #include "pool_impl.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "error.h"
@@ -35,6 +36,16 @@ void cpi_pool_report_slot(int code, const char *function, const cpool_t *pool, u
     const void *slot = cpi_slab_slot(&pool->slab, index);
 
     cpi_pool_report_address(code, function, pool, slot, index);
+}
+
+void cpi_pool_report_surplus(const char *function, const cpool_t *pool, uint64_t slots)
+{
+    cpool_error_t error;
+
+    set_error(&error, CPOOL_EDOUBLEFREE, function, pool);
+    error.name = pool->name;
+    cpi_report(&error, "%s: %" PRIu64 " slots were free already when they were freed (pool '%s' %p)",
+               function, slots, pool->name, (const void *)pool);
 }
 
 void cpi_pool_report_address(int code, const char *function, const cpool_t *pool,

@@ -63,6 +63,7 @@ tests_public = \
 	tests/check_cancel \
 	tests/check_checked \
 	tests/check_config \
+	tests/check_double \
 	tests/check_fork \
 	tests/check_guard \
 	tests/check_handles \
@@ -134,6 +135,10 @@ tests_check_checked_LDADD = $(tests_ldadd_public)
 tests_check_config_SOURCES = tests/check_config.c
 tests_check_config_CPPFLAGS = $(tests_cppflags)
 tests_check_config_LDADD = $(tests_ldadd_public)
+
+tests_check_double_SOURCES = tests/check_double.c
+tests_check_double_CPPFLAGS = $(tests_cppflags)
+tests_check_double_LDADD = $(tests_ldadd_public)
 
 tests_check_fork_SOURCES = tests/check_fork.c
 tests_check_fork_CPPFLAGS = $(tests_cppflags)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_double.c - slots freed twice in pools that are not checked: what is found
+ * out, when, and what becomes of the pool.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CAPACITY = 1000 };
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static cpool_t *create(unsigned flags)
+{
+    cpool_config_t config = support_config(64, CAPACITY);
+
+    config.flags = flags;
+    return support_create(&config);
+}
+
+static void give(cpool_t *pool, void *slot, bool to_depot)
+{
+    if (to_depot)
+        cpool_depot_free(pool, slot);
+    else
+        cpool_free(pool, slot);
+}
+
+static void require_surplus(const char *function, const char *count)
+{
+    struct support_report report = REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+
+    REQUIRE(strcmp(report.function, function) == 0);
+    REQUIRE(strstr(report.text, count) != NULL);
+    REQUIRE(strcmp(report.name, "tested") == 0);
+    REQUIRE(report.slot == NULL);
+}
+
+/* Through a cache or past it: three in one pool, and the pool is the same one to
+ * the end. */
+START_TEST(free_twice_is_found_by_destroy)
+{
+    cpool_t *pool = create(kinds[_i % KINDS]);
+    bool to_depot = _i / KINDS != 0;
+    void *slots[3];
+
+    support_capture_reports();
+    for (int i = 0; i < 3; i++)
+        slots[i] = cpool_alloc(pool);
+    for (int i = 0; i < 3; i++)
+        give(pool, slots[i], to_depot);
+    for (int i = 0; i < 3; i++)
+        give(pool, slots[i], to_depot);
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(support_stats(pool).live, 0);
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+    require_surplus("cpool_destroy", " 3 slots ");
+}
+END_TEST
+
+START_TEST(free_twice_is_found_by_reset_and_gone_then)
+{
+    cpool_t *pool = create(kinds[_i % KINDS]);
+    void *slot = cpool_alloc(pool);
+
+    support_capture_reports();
+    give(pool, slot, _i / KINDS != 0);
+    give(pool, slot, _i / KINDS != 0);
+    REQUIRE_EQUAL(cpool_reset(pool), 0);
+    require_surplus("cpool_reset", " 1 slots ");
+    support_require_obtainable(pool, 0);
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+    REQUIRE_NO_REPORT();
+}
+END_TEST
+
+static void free_twice_and_destroy(void *unused)
+{
+    cpool_t *pool = create(0);
+    void *slot = cpool_alloc(pool);
+
+    (void)unused;
+    cpool_free(pool, slot);
+    cpool_free(pool, slot);
+    (void)cpool_destroy(pool);
+}
+
+START_TEST(free_twice_by_default_aborts_in_destroy)
+{
+    struct support_outcome outcome;
+
+    support_require_abort(free_twice_and_destroy, NULL, &outcome);
+    REQUIRE(strstr(outcome.text, "cpool_destroy") != NULL);
+}
+END_TEST
+
+/* What the header says of it: nobody sees it, and two callers have the slot. */
+START_TEST(free_twice_with_a_slot_lost_is_not_found)
+{
+    cpool_t *pool = create(0);
+    void *lost = cpool_alloc(pool);
+    void *slot = cpool_alloc(pool);
+
+    support_capture_reports();
+    cpool_free(pool, slot);
+    cpool_free(pool, slot);
+    REQUIRE(cpool_alloc(pool) == slot && cpool_alloc(pool) == slot);
+    cpool_free(pool, slot);
+    cpool_free(pool, slot);
+    REQUIRE(lost != NULL);
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+    REQUIRE_NO_REPORT();
+}
+END_TEST
+
+/* After use by other threads, growth, shrinking and trimming there is no surplus
+ * where nothing was freed twice. */
+static void *use_and_end(void *argument)
+{
+    cpool_t *pool = argument;
+    void *slots[CAPACITY / 2];
+
+    for (size_t round = 0; round < 20; round++) {
+        size_t got = cpool_alloc_bulk(pool, slots, 50 * (round % 10) + 1);
+
+        cpool_free_bulk(pool, slots, got);
+        if (round % 7 == 0)
+            (void)cpool_shrink(pool, 10);
+        if (round % 5 == 0)
+            (void)cpool_trim(pool);
+    }
+    return NULL;
+}
+
+START_TEST(destroy_after_threads_and_shrinking_reports_nothing)
+{
+    cpool_config_t config = support_config(64, CAPACITY);
+    cpool_t *pool;
+    pthread_t threads[4];
+
+    config.flags = kinds[_i];
+    config.max_capacity = 2 * CAPACITY;
+    support_capture_reports();
+    for (size_t round = 0; round < SUPPORT_COUNT(20u, 3u); round++) {
+        pool = support_create(&config);
+        for (int i = 0; i < 4; i++)
+            threads[i] = support_start(use_and_end, pool);
+        (void)use_and_end(pool);
+        for (int i = 0; i < 4; i++)
+            support_join(threads[i]);
+        support_destroy_empty(pool);
+    }
+    REQUIRE_NO_REPORT();
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(free_twice_is_found_by_destroy, 2 * KINDS),
+        TIMES(free_twice_is_found_by_reset_and_gone_then, 2 * KINDS),
+        ONCE(free_twice_by_default_aborts_in_destroy),
+        ONCE(free_twice_with_a_slot_lost_is_not_found),
+        TIMES(destroy_after_threads_and_shrinking_reports_nothing, KINDS),
+    };
+
+    return SUPPORT_RUN("double", tests);
+}
