@@ -9,11 +9,12 @@
 
 #include <stdatomic.h>
 
-enum { SLOT_SIZE = 32, THREADS = 4 };
+enum { SLOT_SIZE = 32, THREADS = 4, MOST = 300 };
 
 struct user {
     cpool_t *pool;
-    size_t most; /* slots at a time */
+    size_t most;  /* slots at a time */
+    bool entitled; /* to all of them, whatever the others do */
     uint64_t random;
     _Atomic bool *over;
 };
@@ -26,7 +27,10 @@ static void *use(void *argument)
 
     hold_init(&hold, user->pool);
     while (!atomic_load_explicit(user->over, memory_order_relaxed)) {
-        hold_take(&hold, support_random(&user->random) % (user->most - hold.count + 1));
+        size_t n = support_random(&user->random) % (user->most - hold.count + 1);
+        size_t got = hold_take(&hold, n);
+
+        REQUIRE(got == n || !user->entitled);
         hold_free(&hold, support_random(&user->random) % (hold.count + 1));
         if (support_random(&user->random) % 8 == 0)
             cpool_flush(user->pool);
@@ -36,10 +40,11 @@ static void *use(void *argument)
     return NULL;
 }
 
-static void users_start(struct user *users, pthread_t *threads, cpool_t *pool, _Atomic bool *over)
+static void users_start(struct user *users, pthread_t *threads, cpool_t *pool, bool entitled,
+                        _Atomic bool *over)
 {
     for (size_t i = 0; i < THREADS; i++) {
-        const struct user user = { pool, 300, i + 1, over };
+        const struct user user = { pool, MOST, entitled, i + 1, over };
 
         users[i] = user;
         threads[i] = support_start(use, &users[i]);
@@ -56,7 +61,7 @@ START_TEST(grow_and_shrink_while_threads_allocate_add_up)
     uint64_t random = 99;
     size_t capacity = 1500;
 
-    users_start(users, threads, pool, &over);
+    users_start(users, threads, pool, false, &over);
     for (size_t i = 0; i < SUPPORT_COUNT(2000u, 200u); i++) {
         size_t n = support_random(&random) % 800;
 
@@ -112,7 +117,7 @@ START_TEST(grow_and_shrink_by_many_threads_add_up)
     _Atomic bool over = false;
     size_t capacity = 3000;
 
-    users_start(users, using, pool, &over);
+    users_start(users, using, pool, false, &over);
     for (size_t i = 0; i < THREADS; i++) {
         const struct changer changer = { pool, 0, 0, i + 100, SUPPORT_COUNT(500u, 60u) };
 
@@ -133,24 +138,31 @@ START_TEST(grow_and_shrink_by_many_threads_add_up)
 }
 END_TEST
 
-/* All threads at once make the pool grow: nothing is handed out twice, and the
- * limit is kept. */
+/* All threads at once make the pool grow, by what each is entitled to, while it is
+ * shrunk again and again: nothing is handed out twice, and the limit is kept. */
 START_TEST(growth_under_load_from_all_threads_ends_at_the_maximum)
 {
-    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 16, THREADS * 300);
+    cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], 16, THREADS * MOST);
     struct user users[THREADS];
     pthread_t threads[THREADS];
     _Atomic bool over = false;
+    struct hold hold;
 
-    users_start(users, threads, pool, &over);
+    users_start(users, threads, pool, true, &over);
     for (size_t i = 0; i < SUPPORT_COUNT(300u, 30u); i++) {
         cpool_shrink(pool, SIZE_MAX);
-        REQUIRE(support_stats(pool).capacity <= THREADS * 300);
+        REQUIRE(support_stats(pool).capacity <= THREADS * MOST);
     }
     atomic_store_explicit(&over, true, memory_order_relaxed);
     for (int i = 0; i < THREADS; i++)
         support_join(threads[i]);
     support_require_live(pool, 0);
+    hold_init(&hold, pool);
+    REQUIRE(hold_take(&hold, THREADS * MOST) == THREADS * MOST);
+    growth_require_capacity(pool, THREADS * MOST);
+    REQUIRE(support_stats(pool).growths > 0);
+    hold_free_all(&hold);
+    hold_fini(&hold);
     support_destroy_empty(pool);
 }
 END_TEST
