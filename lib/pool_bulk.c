@@ -78,9 +78,9 @@ static size_t give_run(cpool_t *pool, cpool_cache_t *entry, void *const *slots, 
     return i;
 }
 
-void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
+void cpi_pool_free_bulk(cpool_t *pool, void *const *slots, size_t n, const char *function,
+                        const void *site)
 {
-    static const char function[] = "cpool_free_bulk";
     struct cpi_cache *cache;
     size_t given = 0;
 
@@ -92,9 +92,31 @@ void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
             given += give_run(pool, cache->entry, slots + given, n - given);
         /* What stopped the run: no room, NULL, a wrong address, or none of it. */
         if (given < n)
-            cpi_pool_free(pool, cache, slots[given++], function, CPI_CALLER());
+            cpi_pool_free(pool, cache, slots[given++], function, site);
     }
-    cpi_quiet_report("cpool_free_bulk");
+    cpi_quiet_report(function);
+}
+
+int cpi_pool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n, const char *function,
+                            const void *site)
+{
+    int code = check_arguments(pool, slots, n, function);
+    size_t got;
+
+    if (code != 0)
+        return code;
+    if (n > pool->slab.slots)
+        return CPOOL_EDRY;
+    got = alloc_bulk(pool, slots, n, function, site);
+    if (got == n)
+        return 0;
+    cpi_pool_free_bulk(pool, slots, got, function, site);
+    return CPOOL_EDRY;
+}
+
+void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
+{
+    cpi_pool_free_bulk(pool, slots, n, "cpool_free_bulk", CPI_CALLER());
 }
 
 size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n)
@@ -108,17 +130,5 @@ size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n)
 
 int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n)
 {
-    static const char function[] = "cpool_alloc_bulk_all";
-    int code = check_arguments(pool, slots, n, function);
-    size_t got;
-
-    if (code != 0)
-        return code;
-    if (n > pool->slab.slots)
-        return CPOOL_EDRY;
-    got = alloc_bulk(pool, slots, n, function, CPI_CALLER());
-    if (got == n)
-        return 0;
-    cpool_free_bulk(pool, slots, got);
-    return CPOOL_EDRY;
+    return cpi_pool_alloc_bulk_all(pool, slots, n, "cpool_alloc_bulk_all", CPI_CALLER());
 }

@@ -148,6 +148,12 @@ void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *functio
 void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const char *function,
                    const void *site);
 
+/* As cpool_alloc_bulk_all and cpool_free_bulk. */
+int cpi_pool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n, const char *function,
+                            const void *site);
+void cpi_pool_free_bulk(cpool_t *pool, void *const *slots, size_t n, const char *function,
+                        const void *site);
+
 /* Does what can be done at once for an alloc that found nothing: grows, or
  * recalls.  False if nothing helps.  Lock-free. */
 bool cpi_pool_replenish(cpool_t *pool);

@@ -8,7 +8,7 @@
 
 int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_t n)
 {
-    int code = cpool_alloc_bulk_all(pool, slots, n);
+    int code = cpi_pool_alloc_bulk_all(pool, slots, n, "cpool_ticket_draw", CPI_CALLER());
 
     ticket->pool = pool;
     ticket->slots = slots;
@@ -26,6 +26,6 @@ size_t cpool_ticket_return(cpool_ticket_t *ticket)
     size_t left = ticket->left;
 
     ticket->left = 0;
-    cpool_free_bulk(ticket->pool, ticket->slots, left);
+    cpi_pool_free_bulk(ticket->pool, ticket->slots, left, "cpool_ticket_return", CPI_CALLER());
     return left;
 }

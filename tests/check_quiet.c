@@ -326,7 +326,7 @@ static const struct {
     { free_in_bulk, "cpool_free_bulk" },
     { alloc_in_bulk, "cpool_alloc_bulk" },
     { alloc_in_bulk_all, "cpool_alloc_bulk_all" },
-    { draw_and_return, "cpool_free_bulk" },
+    { draw_and_return, "cpool_ticket_return" },
     { use_depot, "cpool_depot_free" },
     { flush, "cpool_flush" },
     { trim, "cpool_trim" },

@@ -69,6 +69,7 @@ tests_public = \
 	tests/check_handles \
 	tests/check_info \
 	tests/check_leaks \
+	tests/check_leaks_noinline \
 	tests/check_many \
 	tests/check_memory \
 	tests/check_print \
@@ -196,6 +197,10 @@ tests_check_validate_LDADD = $(tests_ldadd_public)
 tests_check_alloc_noinline_SOURCES = tests/check_alloc.c
 tests_check_alloc_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_check_alloc_noinline_LDADD = $(tests_ldadd_public)
+
+tests_check_leaks_noinline_SOURCES = tests/check_leaks.c
+tests_check_leaks_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_check_leaks_noinline_LDADD = $(tests_ldadd_public)
 
 tests_check_bits_SOURCES = tests/check_bits.c
 tests_check_bits_CPPFLAGS = $(tests_cppflags_module)
