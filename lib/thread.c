@@ -5,6 +5,7 @@
  * ORDERING TABLE
  *   started | startup_done store | release | startup | the key exists
  *   startup | startup_done load  | acquire | started | the key exists
+ *   register | handlers_registered exchange, store | relaxed | - | -
  *   unload  | unloaded store     | release | gone    | the key is about to go
  *   gone    | unloaded load      | acquire | unload  | the key must be left alone
  *
@@ -15,6 +16,13 @@
  * after ours finds a mark and works without a cache, instead of making one that
  * nobody would give back.  (What remains: a thread that uses a pool for the very
  * first time in its last round of destructors leaves its cache registered.)
+ *
+ * Startup.  The fork handlers are registered when the library is loaded, before
+ * anybody can have taken the lock: a child in which they have not run would find
+ * it held by a thread that does not exist there.  (A malloc made of a pool may
+ * come before that; the first pool then registers them.)  The key is made with
+ * the first pool.  Both are made without the lock, as the C library may allocate
+ * meanwhile.
  *
  * Unloading.  The destructor of the shared object deletes the key, so that no
  * thread that ends later jumps into unmapped code; the C library drops the fork
@@ -56,8 +64,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t mask_before; /* the holder's, to be restored */
 static struct cpi_thread *used_threads;
 static struct cpi_thread *spare_threads;
-static const struct cpi_thread_hooks *hooks;
+static const struct cpi_thread_hooks *hooks; /* NULL before startup */
 static pthread_key_t key;
+static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
 static _Atomic bool unloaded;
 
@@ -185,30 +194,49 @@ static void after_fork_in_child(void)
         }
         thread = next;
     }
-    hooks->fork_done();
+    if (hooks != NULL)
+        hooks->fork_done();
     cpi_unlock();
+}
+
+/* Once, whoever comes first; again if the system refused. */
+static bool register_fork_handlers(void)
+{
+    if (cpi_exchange(&handlers_registered, true, relaxed)) /* [register] */
+        return true;
+    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0)
+        return true;
+    cpi_store(&handlers_registered, false, relaxed); /* [register] */
+    return false;
+}
+
+/* Before the constructors of programs, which have no priority. */
+__attribute__((__constructor__(101))) static void library_loaded(void)
+{
+    register_fork_handlers();
 }
 
 bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
 {
-    bool done = cpi_load(&startup_done, acquire); /* [startup] */
+    pthread_key_t candidate;
+    bool lost;
 
-    if (done)
+    if (cpi_load(&startup_done, acquire)) /* [startup] */
         return true;
+    if (!register_fork_handlers() || pthread_key_create(&candidate, thread_ended) != 0)
+        return false;
     cpi_lock();
-    done = cpi_load(&startup_done, acquire); /* [startup] */
-    if (!done && pthread_key_create(&key, thread_ended) == 0) {
-        if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0) {
-            hooks = thread_hooks;
-            hooks->started();
-            done = true;
-            cpi_store(&startup_done, true, release); /* [started] */
-        } else {
-            pthread_key_delete(key);
-        }
+    lost = cpi_load(&startup_done, acquire); /* [startup] */
+    if (!lost) {
+        key = candidate;
+        hooks = thread_hooks;
+        hooks->started();
+        cpi_store(&startup_done, true, release); /* [started] */
     }
     cpi_unlock();
-    return done;
+    if (lost) /* another thread's is in use */
+        pthread_key_delete(candidate);
+    return true;
 }
 
 bool cpi_thread_started(void)

@@ -62,9 +62,9 @@ struct cpi_thread_hooks {
 };
 
 /*
- * Makes the thread key and the fork handlers, once per process.  Called before
+ * Makes the thread key and calls hooks->started, once per process.  Called before
  * each creation of a pool; later calls cost a test.  False if the operating
- * system refuses; a later call tries again.
+ * system refuses; a later call tries again.  Takes the lock.
  */
 bool cpi_thread_startup(const struct cpi_thread_hooks *hooks);
 

@@ -4,16 +4,21 @@
  * library: they may allocate, with a malloc that is itself made of a pool, and
  * other threads may fork at that moment.
  *
- * The linker sends these calls of the library's through this file (--wrap).
+ * The linker sends these calls of the library's through this file (--wrap).  Also
+ * includes thread.h, to try the lock.
  */
 #include "support.h"
 
-#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "thread.h"
+
 /* How long a child may take, seconds, before it counts as hung. */
-enum { PATIENCE = 20 };
+enum { PATIENCE = 10 };
 
 /*
  * ---- Calls in between ----------------------------------------------------
@@ -40,6 +45,40 @@ void *__wrap_malloc(size_t size)
     return __real_malloc(size);
 }
 
+/* These may allocate, so the lock must not be held. */
+static _Thread_local void (*in_key_create)(void);
+static size_t calls_with_lock_free;
+static size_t calls_with_lock_held;
+
+static void try_lock(void)
+{
+    if (cpi_try_lock()) {
+        calls_with_lock_free++;
+        cpi_unlock();
+    } else {
+        calls_with_lock_held++;
+    }
+}
+
+int __real_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+
+int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+{
+    try_lock();
+    act_once(&in_key_create);
+    return __real_pthread_key_create(key, destructor);
+}
+
+int __real_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    try_lock();
+    return __real_pthread_atfork(prepare, parent, child);
+}
+
 /*
  * ---- Forks of another thread ---------------------------------------------
  */
@@ -47,21 +86,31 @@ void *__wrap_malloc(size_t size)
 /* What the child of the other thread does. */
 static void (*in_child)(void);
 
+/* The child may have every signal blocked, so no alarm ends it. */
+static void require_end_of(pid_t child)
+{
+    static const struct timespec nap = { 0, 10000000 };
+    int status = -1;
+
+    for (int naps = 0; waitpid(child, &status, WNOHANG) == 0; naps++) {
+        if (naps == PATIENCE * 100)
+            kill(child, SIGKILL);
+        nanosleep(&nap, NULL);
+    }
+    REQUIRE_EQUAL(status, 0);
+}
+
 static void *fork_once(void *unused)
 {
     pid_t child = fork();
-    int status = -1;
 
     REQUIRE(child >= 0);
     if (child == 0) {
-        alarm(PATIENCE / 2);
         if (in_child != NULL)
             in_child();
         _exit(0);
     }
-    while (waitpid(child, &status, 0) < 0)
-        REQUIRE(errno == EINTR);
-    REQUIRE_EQUAL(status, 0);
+    require_end_of(child);
     return unused;
 }
 
@@ -108,9 +157,83 @@ START_TEST(fork_while_set_error_handler_allocates_ends)
 }
 END_TEST
 
+/*
+ * ---- The first pool ------------------------------------------------------
+ */
+
+START_TEST(first_create_calls_without_the_lock)
+{
+    cpool_t *pool = support_create_plain(16, 100);
+
+    REQUIRE_EQUAL(calls_with_lock_held, 0);
+    REQUIRE_EQUAL(calls_with_lock_free, 2);
+    support_destroy_empty(pool);
+    pool = support_create_plain(16, 100);
+    REQUIRE_EQUAL(calls_with_lock_free, 2);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Which is the first one, too, in the child of a fork at that moment. */
+static void create_and_use(void)
+{
+    cpool_t *pool = support_create_plain(16, 100);
+
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+static void create_first(void (*in_between)(void))
+{
+    REQUIRE(!cpi_thread_started());
+    in_key_create = in_between;
+    create_and_use();
+    REQUIRE(in_key_create == NULL);
+    create_and_use();
+}
+
+static void create_beside_fork(void *unused)
+{
+    (void)unused;
+    in_child = create_and_use;
+    create_first(fork_in_another_thread);
+}
+
+START_TEST(fork_during_first_create_lets_the_child_create)
+{
+    support_in_child(create_beside_fork, NULL);
+}
+END_TEST
+
+static void *create_too(void *unused)
+{
+    create_and_use();
+    return unused;
+}
+
+static void create_in_another_thread(void)
+{
+    support_in_thread(create_too, NULL);
+}
+
+static void create_beside_create(void *unused)
+{
+    (void)unused;
+    create_first(create_in_another_thread);
+}
+
+START_TEST(first_create_by_two_threads_makes_both_pools)
+{
+    support_in_child(create_beside_create, NULL);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
+        ONCE(first_create_calls_without_the_lock),
+        ONCE(fork_during_first_create_lets_the_child_create),
+        ONCE(first_create_by_two_threads_makes_both_pools),
         ONCE(fork_while_set_error_handler_allocates_ends),
     };
 
