@@ -190,30 +190,86 @@ static void *use_all(void *pool)
     return NULL;
 }
 
-START_TEST(create_in_callers_memory_takes_no_other)
-{
-    cpool_config_t config = support_config(32, 5000);
-    size_t size = cpool_memory_required(&config);
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    cpool_t *pool = support_create_plain(8, 5000);
-    size_t space;
+/* Bytes of addresses that a table may take: a MiB where addresses have 64 bits. */
+#define TABLE_MOST (MIB + 64 * KIB)
 
-    REQUIRE(memory != MAP_FAILED);
-    /* The table of a thread serves all its pools, and is kept for the next
-     * thread; so is the memory of threads and of the heap. */
-    use_all(pool);
-    support_in_thread(use_all, pool);
-    support_destroy_empty(pool);
+enum { IN_MEMORY = 5000 };
+
+static _Alignas(64) char callers_memory[2 * 1024 * 1024];
+
+/* Every function that might want memory; none of the test's own comes from the
+ * heap. */
+static void *use_every_function(void *argument)
+{
+    static void *slots[IN_MEMORY];
+    cpool_t *pool = argument;
+    cpool_cache_t *cache = NULL;
+    cpool_ticket_t ticket;
+    size_t got;
+
+    REQUIRE_EQUAL(cpool_reserve(pool, IN_MEMORY / 2), 0);
+    REQUIRE_EQUAL(cpool_grow(pool, 100), 100);
+    got = cpool_alloc_bulk(pool, slots, IN_MEMORY);
+    REQUIRE(got > IN_MEMORY / 2);
+    cpool_free_bulk(pool, slots, got);
+    cpool_depot_free(pool, cpool_depot_alloc(pool));
+    cpool_free(pool, cpool_calloc(pool));
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    cpool_cache_free(cache, cpool_cache_alloc(cache));
+    cpool_cache_destroy(cache);
+    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, slots, 100), 0);
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 100);
+    cpool_flush(pool);
+    (void)cpool_trim(pool);
+    REQUIRE(cpool_shrink(pool, 100) > 0);
+    (void)support_stats(pool);
+    return NULL;
+}
+
+static cpool_t *create_in_callers(unsigned flags)
+{
+    cpool_config_t config = support_config(32, IN_MEMORY - 1000);
+
+    config.flags = flags;
+    config.max_capacity = IN_MEMORY;
+    config.memory = callers_memory;
+    config.memory_size = sizeof(callers_memory);
+    return support_create(&config);
+}
+
+static void *do_nothing(void *unused)
+{
+    return unused;
+}
+
+/* In a process without any pool before. */
+START_TEST(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other)
+{
+    static const unsigned flags[] = { 0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE };
+    size_t table;
+    size_t space;
+    cpool_t *pool;
+
+    support_in_thread(do_nothing, NULL); /* what threads take themselves */
     space = support_address_space();
-    pool = create_in(memory, size);
-    use_all(pool);
-    support_in_thread(use_all, pool);
+    pool = create_in_callers(0);
     REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
-    REQUIRE_EQUAL(support_stats(pool).reserved_bytes, size);
+    cpool_free(pool, cpool_alloc(pool));
+    table = support_address_space() - space;
+    REQUIRE(SUPPORT_SANITIZED || space == 0 || (table > 0 && table <= TABLE_MOST));
+    support_in_thread(use_every_function, pool);
+    REQUIRE(SUPPORT_SANITIZED || support_address_space() == space + 2 * table);
     support_destroy_empty(pool);
-    REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
-    memset(memory, 0xEE, size); /* it is still there */
-    REQUIRE_EQUAL(munmap(memory, size), 0);
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        pool = create_in_callers(flags[i]);
+        REQUIRE_EQUAL(support_stats(pool).reserved_bytes, support_stats(pool).committed_bytes);
+        (void)use_every_function(pool);
+        support_in_thread(use_every_function, pool);
+        REQUIRE_EQUAL(cpool_reset(pool), 0);
+        support_destroy_empty(pool);
+        REQUIRE(SUPPORT_SANITIZED || support_address_space() == space + 2 * table);
+    }
+    memset(callers_memory, 0xEE, sizeof(callers_memory)); /* it is still there */
 }
 END_TEST
 
@@ -375,7 +431,7 @@ int main(void)
         ONCE(free_slots_stay_given_back),
         ONCE(alloc_commits_as_it_goes),
         ONCE(free_takes_eight_bytes_a_slot),
-        ONCE(create_in_callers_memory_takes_no_other),
+        ONCE(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other),
         ONCE(create_in_static_heap_and_stack_memory_serves),
         ONCE(create_without_address_space_refused),
         ONCE(alloc_without_memory_for_a_cache_works_at_the_depot),
