@@ -72,7 +72,8 @@ CPI_COLD static bool grow(struct cpi_extent *extent, size_t committed, size_t by
     if (end > extent->size)
         end = extent->size;
     while (committed < end)
-        if (cpi_cas_weak(&extent->committed, &committed, end, release, relaxed)) /* [publish] [copy] */
+        /* [publish] [copy] */
+        if (cpi_cas_weak(&extent->committed, &committed, end, release, relaxed))
             break;
     return true;
 }

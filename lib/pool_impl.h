@@ -198,7 +198,8 @@ void cpi_waiters_init(struct cpi_waiters *waiters);
 bool cpi_pool_validate(cpool_t *pool, const void *slot, const char *function);
 
 /* Report a mistake: of the pool as a whole, about a slot, about slots of which is
- * known only how many were freed twice, about an address near a slot.  With CPOOL_EPOOL the pool is not looked at. */
+ * known only how many were freed twice, about an address near a slot.  With
+ * CPOOL_EPOOL the pool is not looked at. */
 void cpi_pool_report(int code, const char *function, const cpool_t *pool);
 void cpi_pool_report_slot(int code, const char *function, const cpool_t *pool, uintptr_t index);
 void cpi_pool_report_surplus(const char *function, const cpool_t *pool, uint64_t slots);

@@ -130,14 +130,16 @@ void cpool_print(const cpool_t *pool, FILE *out)
     fprintf(out, "pool '%s'%s: %zu slots of %zu bytes, one every %zu\n", pool->name,
             pool->checked ? " (checked)" : "", stats.capacity, stats.slot_size,
             stats.slot_stride);
-    fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, high water %zu, slack %zu\n",
+    fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, high water %zu, "
+            "slack %zu\n",
             stats.live, stats.in_depot, stats.in_caches, stats.fresh, stats.high_water,
             stats.slack);
     fprintf(out, "  magazines  %zu of %zu rounds; %zu thread caches with up to %zu spares\n",
             stats.magazines, stats.magazine_rounds, stats.thread_caches, stats.spares);
     fprintf(out, "  depot      exchanges %" PRIu64 ", retries %" PRIu64 ", recalls %" PRIu64 "\n",
             stats.exchanges, stats.cas_retries, stats.recalls);
-    fprintf(out, "  size       at most %zu slots, growths %" PRIu64 ", trims %" PRIu64 ", waits %" PRIu64 "\n",
+    fprintf(out, "  size       at most %zu slots, growths %" PRIu64 ", trims %" PRIu64
+            ", waits %" PRIu64 "\n",
             stats.max_capacity, stats.growths, stats.trims, stats.waits);
     fprintf(out, "  memory     reserved %zu bytes, committed %zu bytes\n", stats.reserved_bytes,
             stats.committed_bytes);

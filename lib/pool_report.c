@@ -44,7 +44,8 @@ void cpi_pool_report_surplus(const char *function, const cpool_t *pool, uint64_t
 
     set_error(&error, CPOOL_EDOUBLEFREE, function, pool);
     error.name = pool->name;
-    cpi_report(&error, "%s: %" PRIu64 " slots were free already when they were freed (pool '%s' %p)",
+    cpi_report(&error,
+               "%s: %" PRIu64 " slots were free already when they were freed (pool '%s' %p)",
                function, slots, pool->name, (const void *)pool);
 }
 

@@ -68,7 +68,8 @@ uint64_t cpi_slab_bounds(const struct cpi_slab *slab)
 
 bool cpi_slab_claim(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
 {
-    return cpi_cas_strong(&slab->bounds, &bounds, bounds + n, acq_rel, relaxed); /* [claim] [bounds] */
+    /* [claim] [bounds] */
+    return cpi_cas_strong(&slab->bounds, &bounds, bounds + n, acq_rel, relaxed);
 }
 
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)

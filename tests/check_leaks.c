@@ -420,7 +420,7 @@ int main(void)
     };
 
     if (!SITES) {
-        puts("left out: only optimised symbols jump to the slow path and keep the caller's address");
+        puts("left out: only optimised symbols keep the caller's address on the slow path");
         return 77;
     }
     return SUPPORT_RUN("leaks", tests);
