@@ -13,16 +13,18 @@ GENMC = genmc
 model_names = \
 	cache_exchange cache_steal \
 	depot_empty depot_exchange depot_remnant depot_slots \
-	extent_commit recall_loaded recall_reopen slab_claim slab_unclaim \
+	extent_commit recall_barrier recall_barrier_reopen recall_loaded recall_reopen \
+	slab_claim slab_unclaim \
 	stack_aba stack_handoff stack_own
 
 EXTRA_DIST += doc/MODEL.md \
-	tests/model/caches.h tests/model/cas.h tests/model/model.h \
+	tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
 	tests/model/stack.h tests/model/store.h tests/model/thieves.h \
 	tests/model/cache_exchange.c tests/model/cache_steal.c \
 	tests/model/depot_empty.c tests/model/depot_exchange.c \
 	tests/model/depot_remnant.c tests/model/depot_slots.c \
 	tests/model/extent_commit.c \
+	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_loaded.c tests/model/recall_reopen.c \
 	tests/model/slab_claim.c tests/model/slab_unclaim.c \
 	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \

@@ -23,6 +23,7 @@ static void *owner(void *number)
     kept = model_alloc_marked();
     if (kept != NULL)
         model_use_slot(kept);
+    model_barrier_end();
     return NULL;
 }
 

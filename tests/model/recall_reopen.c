@@ -21,6 +21,7 @@ static void *owner(void *number)
     cpi_cache_open(cache, &cache->own, false, NULL);
     model_use_slot(&model_slots[1]);
     model_free_marked(&model_slots[1]);
+    model_barrier_end();
     return NULL;
 }
 

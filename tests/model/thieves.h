@@ -2,12 +2,15 @@
 /*
  * thieves.h - an exact pool, whose owners mark what they do, and its thieves.
  *
- * The library's recall.c, compiled here with the files of caches.h, in the
- * variant without membarrier, whose effect the checker does not know.
+ * The library's recall.c, compiled here with the files of caches.h: with
+ * membarrier where MODEL_BARRIER is defined, otherwise in the symmetric variant.
  */
 #ifndef MODEL_THIEVES_H
 #define MODEL_THIEVES_H
 
+#ifdef MODEL_BARRIER
+#include "barrier.h"
+#endif
 #include "caches.h"
 
 #undef CPI_PAUSE
@@ -17,6 +20,18 @@
 
 static struct cpi_roster model_roster;
 
+#ifdef MODEL_BARRIER
+bool cpi_os_barrier_ready(void)
+{
+    return true;
+}
+
+bool cpi_os_barrier(void)
+{
+    model_barrier();
+    return true;
+}
+#else
 bool cpi_os_barrier_ready(void)
 {
     return false;
@@ -27,6 +42,11 @@ bool cpi_os_barrier(void)
     assert(0);
     return false;
 }
+
+static inline void model_barrier_end(void)
+{
+}
+#endif
 
 /* An owner that waits for a thief looks again once; executions in which it would
  * have to look more often are dropped. */

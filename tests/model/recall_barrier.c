@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * recall_barrier.c - recall_loaded.c where the kernel has membarrier: the owner's
+ * mark and its look at the claim are relaxed and acquire, in the order that the
+ * compiler keeps, and the thief makes the owner pass a full barrier at any point.
+ *
+ * Holds: what recall_loaded.c says.
+ */
+#define MODEL_BARRIER
+#include "recall_loaded.c"
