@@ -594,10 +594,16 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * cpool_reserve - sees to it that the next n allocs need no memory from the
  * operating system: commits it and makes it resident.
  *
+ * Slots that were never handed out come into circulation as far as they are needed
+ * for it.  Free slots are neither read nor written where the operating system can
+ * make pages resident by itself (Linux 5.14); elsewhere each page of theirs is, and
+ * keeps its bytes.  Other threads may take slots all the while.
+ *
  * Holds as long as other threads do not take those slots first; where they
  * might, draw a ticket.
  *
- * Returns 0; CPOOL_EDRY if n slots are not free; CPOOL_ENOMEM.
+ * Returns 0; CPOOL_EDRY if n slots are not free; CPOOL_ENOMEM if the operating
+ * system refuses memory.  Reports what cpool_trim does.
  * Any thread; may block; makes system calls.
  */
 CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);

@@ -19,7 +19,7 @@ libcpool_sources = \
 	lib/inline.c lib/pool_alloc.c lib/pool_bulk.c lib/pool_collect.c lib/pool_collect.h \
 	lib/pool_config.c \
 	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_memory.c \
-	lib/pool_report.c lib/pool_ticket.c lib/pool_wait.c
+	lib/pool_report.c lib/pool_reserve.c lib/pool_ticket.c lib/pool_wait.c
 
 noinst_LTLIBRARIES += lib/libcpool-internal.la
 lib_libcpool_internal_la_SOURCES = $(libcpool_sources)

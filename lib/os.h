@@ -55,6 +55,13 @@ void cpi_os_step_aside(unsigned times);
  * False if refused. */
 bool cpi_os_purge(void *address, size_t size);
 
+/* Whether the system has cpi_os_populate. */
+bool cpi_os_can_populate(void);
+
+/* Makes whole pages of usable memory resident, changing no byte in them, whoever
+ * uses them meanwhile.  False if the system refuses memory. */
+bool cpi_os_populate(void *address, size_t size);
+
 /* Bytes of a committed range of whole pages that are resident, not counting those
  * swapped out; all that the system refuses to tell about counts. */
 size_t cpi_os_resident(void *address, size_t size);

@@ -281,3 +281,52 @@ size_t cpi_os_resident(void *address, size_t size)
     return size;
 #endif
 }
+
+#if defined(__linux__)
+
+/* Of <linux/mman.h>, which older systems lack; part of the kernel's interface, from
+ * 5.14 on. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* Of no pages at all, to learn whether the kernel knows it. */
+bool cpi_os_can_populate(void)
+{
+    int saved = errno;
+    bool known;
+
+    note_system_calls(1);
+    known = madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
+    errno = saved;
+    return known;
+}
+
+/* EINVAL: memory that the kernel does not manage, such as a device's, which a caller
+ * may have provided. */
+bool cpi_os_populate(void *address, size_t size)
+{
+    int saved = errno;
+    bool done;
+
+    note_system_calls(1);
+    done = madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
+    errno = saved;
+    return done;
+}
+
+#else
+
+bool cpi_os_can_populate(void)
+{
+    return false;
+}
+
+bool cpi_os_populate(void *address, size_t size)
+{
+    (void)address;
+    (void)size;
+    return false;
+}
+
+#endif

@@ -52,9 +52,9 @@ static unsigned count_bits(uint64_t word)
     return count;
 }
 
-/* The least number below which n slots are marked; there are as many. */
-static uintptr_t above_lowest(const uint64_t *marks, uintptr_t n)
+uintptr_t cpi_collection_lowest(const struct cpi_collection *collection, uintptr_t n)
 {
+    const uint64_t *marks = collection->marks;
     uintptr_t above = 0;
     unsigned count;
 
@@ -223,10 +223,10 @@ void cpi_collection_end(struct cpi_collection *collection, cpi_prepare *prepare,
     cpi_unlock();
 }
 
-void cpi_collection_lowest(struct cpi_collection *collection, uintptr_t n, cpi_prepare *prepare,
-                           void *context)
+void cpi_collection_visit(struct cpi_collection *collection, uintptr_t above,
+                          cpi_prepare *prepare, void *context)
 {
-    do_portions(collection, above_lowest(collection->marks, n), prepare, context, false);
+    do_portions(collection, above, prepare, context, false);
 }
 
 /* --- Afterwards --- */

@@ -73,10 +73,13 @@ void cpi_collection_keep(struct cpi_collection *collection, uintptr_t left);
  * releases the lock. */
 void cpi_collection_end(struct cpi_collection *collection, cpi_prepare *prepare, void *context);
 
-/* Calls prepare for the lowest n of the slots that were in hand, as if for giving
+/* The least number below which n slots are, or were, in hand; there are as many. */
+uintptr_t cpi_collection_lowest(const struct cpi_collection *collection, uintptr_t n);
+
+/* Calls prepare for the slots below `above` that were in hand, as if for giving
  * them back.  After the end: they may be anybody's by now. */
-void cpi_collection_lowest(struct cpi_collection *collection, uintptr_t n, cpi_prepare *prepare,
-                           void *context);
+void cpi_collection_visit(struct cpi_collection *collection, uintptr_t above,
+                          cpi_prepare *prepare, void *context);
 
 /* Reports what was wrong on behalf of `function`, and frees the bitmap.  Without
  * the lock: a handler may use other pools. */

@@ -22,6 +22,7 @@ tests_growth_modules = \
 	tests/check_barrier \
 	tests/check_collect \
 	tests/check_faults \
+	tests/check_populate \
 	tests/check_recall \
 	tests/check_recall_contest \
 	tests/check_recall_stopped \
@@ -120,6 +121,10 @@ tests_check_wait_ends_LDADD = $(tests_ldadd_growth_public)
 tests_check_faults_SOURCES = tests/check_faults.c
 tests_check_faults_CPPFLAGS = $(tests_cppflags_module)
 tests_check_faults_LDADD = $(tests_ldadd_growth_module)
+
+tests_check_populate_SOURCES = tests/check_populate.c
+tests_check_populate_CPPFLAGS = $(tests_cppflags_module)
+tests_check_populate_LDADD = $(tests_ldadd_growth_module)
 
 tests_check_recall_SOURCES = tests/check_recall.c $(tests_crew)
 tests_check_recall_CPPFLAGS = $(tests_cppflags_module)

@@ -60,6 +60,7 @@ pool_create.c  6 pool_impl.h
 pool_info.c    6 pool_impl.h
 pool_memory.c  6 pool_collect.h
 pool_report.c  6 pool_impl.h
+pool_reserve.c 6 pool_collect.h
 pool_ticket.c  6 pool_impl.h
 pool_wait.c    6 pool_impl.h
 '

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_reserve.c - making slots resident before they are needed.
+ *
+ * Floor 6.
+ *
+ * The free slots that come out next are the lowest ones in the depot, once they
+ * have been collected and are in order; where there are too few of them, fresh ones
+ * join them, a magazine at a time.  Nobody is kept waiting for a page fault of
+ * theirs: the system populates a range without changing a byte in it, whoever has
+ * the slots by then.  Where it cannot, pages are touched, of slots in hand only.
+ */
+#include "pool_collect.h"
+
+#include "bits.h"
+#include "os.h"
+#include "quiet.h"
+#include "recall.h"
+
+/* --- Making resident --- */
+
+struct residence {
+    bool by_touch;   /* the system cannot populate */
+    bool refused;    /* there was no memory */
+    uintptr_t above; /* slots from here on need not be */
+};
+
+/* Each page of slots in hand; no byte changes. */
+static void touch(const cpool_t *pool, uintptr_t first, uintptr_t end)
+{
+    size_t last = pool->slab.slot_size - 1;
+    size_t page = cpi_os_page_size();
+
+    for (; first < end; first++) {
+        volatile unsigned char *bytes = cpi_slab_slot(&pool->slab, first);
+        size_t i;
+
+        for (i = 0; i < last; i += page)
+            bytes[i] = bytes[i];
+        bytes[last] = bytes[last];
+    }
+}
+
+/* Slots that are pages apart one by one: what lies between them is not wanted. */
+static bool populate(const cpool_t *pool, uintptr_t first, uintptr_t end)
+{
+    size_t page = cpi_os_page_size();
+    uintptr_t step = pool->slab.stride - pool->slab.slot_size < page ? end - first : 1;
+
+    for (; first < end; first += step) {
+        uintptr_t from = (uintptr_t)cpi_slab_slot(&pool->slab, first);
+        uintptr_t to = (uintptr_t)cpi_slab_slot(&pool->slab, first + step - 1);
+
+        from = cpi_align_down(from, page);
+        to = cpi_align_up(to + pool->slab.slot_size, page);
+        if (!cpi_os_populate((void *)from, to - from))
+            return false;
+    }
+    return true;
+}
+
+static void make_resident(void *context, cpool_t *pool, uintptr_t bottom, uintptr_t first,
+                          uintptr_t end)
+{
+    struct residence *residence = context;
+
+    (void)bottom;
+    if (end > residence->above)
+        end = residence->above;
+    if (first >= end || residence->refused)
+        return;
+    if (residence->by_touch)
+        touch(pool, first, end);
+    else
+        residence->refused = !populate(pool, first, end);
+}
+
+/* --- Slots in the depot --- */
+
+/* Slots that may still be handed out for the first time. */
+static uintptr_t never_used(const cpool_t *pool)
+{
+    uintptr_t fresh = cpi_slab_fresh(&pool->slab);
+
+    return fresh < pool->slab.most ? pool->slab.most - fresh : 0;
+}
+
+/* Up to n of the depot's slots, with those from other caches if it takes them; how
+ * many there were is told by *found. */
+static int reserve_idle(cpool_t *pool, size_t n, size_t *found, struct residence *residence,
+                        const char *function)
+{
+    struct cpi_collection collection;
+
+    if (!cpi_collection_begin(&collection, pool))
+        return CPOOL_ENOMEM;
+    while (collection.marked < n && n - collection.marked > never_used(pool) &&
+           cpi_pool_replenish(pool))
+        cpi_collection_go_on(&collection);
+    *found = collection.marked < n ? collection.marked : n;
+    residence->above = cpi_collection_lowest(&collection, *found);
+    cpi_collection_end(&collection, residence->by_touch ? make_resident : NULL, residence);
+    if (!residence->by_touch)
+        cpi_collection_visit(&collection, residence->above, make_resident, residence);
+    cpi_collection_close(&collection, function);
+    return residence->refused ? CPOOL_ENOMEM : 0;
+}
+
+/* --- Fresh slots --- */
+
+/* Claims up to n, no more than a magazine has room for, and gives them to the depot;
+ * returns how many. */
+static size_t claim_for_depot(cpool_t *pool, size_t n, uintptr_t beyond,
+                              struct residence *residence)
+{
+    struct cpi_depot *depot = &pool->depot;
+    struct cpi_dealings dealings;
+    uintptr_t first;
+    uint32_t node;
+
+    cpi_roster_visit(&pool->roster, &dealings);
+    node = cpi_depot_take_empty(depot, &dealings);
+    n = node == 0 ? 0
+                  : cpi_cache_claim(&pool->slab, depot, n < depot->limit ? n : depot->limit,
+                                    beyond, &first);
+    if (node != 0) {
+        struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);
+        size_t i;
+
+        if (n > 0)
+            make_resident(residence, pool, first, first, first + n);
+        for (i = 0; i < n; i++)
+            magazine->rounds[i] = cpi_slab_slot(&pool->slab, first + n - 1 - i);
+        cpi_magazine_set_count(magazine, (uint32_t)n);
+        cpi_depot_gives(&dealings, node);
+        cpi_depot_taken(&dealings);
+        cpi_depot_give(depot, &dealings, node);
+    }
+    cpi_roster_account(&pool->roster, &dealings);
+    return n;
+}
+
+/* Slack that the next allocs could have, in place of what is out of reach. */
+static uintptr_t slack(const cpool_t *pool)
+{
+    uintptr_t beyond = pool->slab.slots - pool->slab.most;
+    uintptr_t missed = beyond == 0 ? 0 : cpi_recall_out_of_reach(&pool->roster);
+
+    return missed < beyond ? missed : beyond;
+}
+
+static int reserve_fresh(cpool_t *pool, size_t n, struct residence *residence)
+{
+    uintptr_t beyond = 0;
+
+    residence->above = UINTPTR_MAX;
+    while (n > 0) {
+        uint64_t bounds = cpi_slab_bounds(&pool->slab);
+        size_t got = claim_for_depot(pool, n, beyond, residence);
+
+        n -= got;
+        if (residence->refused)
+            return CPOOL_ENOMEM;
+        if (got > 0 || bounds != cpi_slab_bounds(&pool->slab) || cpi_pool_grow_by_itself(pool))
+            continue;
+        if (CPI_BOUNDS_FRESH(bounds) < CPI_BOUNDS_CAPACITY(bounds))
+            return CPOOL_ENOMEM;
+        if (beyond > 0 || (beyond = slack(pool)) == 0)
+            return CPOOL_EDRY;
+    }
+    return 0;
+}
+
+/* --- Both --- */
+
+/* The first alloc is to find a cache that is registered and has a full magazine. */
+static void warm(cpool_t *pool, struct cpi_cache *cache, const char *function, const void *site)
+{
+    void *slot = cpi_pool_alloc(pool, cache, function, site);
+
+    if (slot != NULL)
+        cpi_pool_free(pool, cache, slot, function, site);
+}
+
+int cpool_reserve(cpool_t *pool, size_t n)
+{
+    static const char function[] = "cpool_reserve";
+    struct residence residence = {!cpi_os_can_populate(), false, 0};
+    struct cpi_cache *cache;
+    size_t found;
+    int code;
+
+    if (!cpi_pool_is_ours(pool, function))
+        return CPOOL_EPOOL;
+    if (n == 0)
+        return 0;
+    if (n > pool->slab.slots)
+        return CPOOL_EDRY;
+    cache = cpi_registry_own_cache(&pool->roster);
+    if (cache != NULL)
+        cpi_recall_flush(cache);
+    code = reserve_idle(pool, n, &found, &residence, function);
+    if (code == 0)
+        code = reserve_fresh(pool, n - found, &residence);
+    warm(pool, cache, function, CPI_CALLER());
+    cpi_pool_settle(pool);
+    cpi_quiet_report(function);
+    return code;
+}

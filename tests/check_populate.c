@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_populate.c - how cpool_reserve makes slots resident: by the system, without
+ * touching a byte of theirs; by touching them where the system cannot; and not at
+ * all where it refuses memory.
+ *
+ * Includes growth.h and the system's.  madvise is defined here, in place of the C
+ * library's.
+ */
+#include "growth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { SLOT_SIZE = 512, CAPACITY = 3000, ROUNDS = 50 };
+
+/* Sanitizers have their own madvise in that place already. */
+#if defined(SYS_madvise) && !SUPPORT_SANITIZED
+#define CAN_REFUSE 1
+#else
+#define CAN_REFUSE 0
+#endif
+
+static enum { POPULATES, CANNOT_POPULATE, HAS_NO_MEMORY } system_now;
+
+static size_t populated; /* bytes */
+
+#if CAN_REFUSE
+
+int madvise(void *address, size_t size, int advice)
+{
+    if (advice == MADV_POPULATE_WRITE) {
+        populated += size;
+        if (system_now == CANNOT_POPULATE || (system_now == HAS_NO_MEMORY && size > 0)) {
+            errno = system_now == HAS_NO_MEMORY ? ENOMEM : EINVAL;
+            return -1;
+        }
+    }
+    return (int)syscall(SYS_madvise, address, size, advice);
+}
+
+#endif
+
+static bool kernel_populates(void)
+{
+    return CAN_REFUSE && madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
+}
+
+static cpool_t *create(size_t max_capacity)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+
+    config.magazine_rounds = ROUNDS;
+    config.max_capacity = max_capacity;
+    return support_create(&config);
+}
+
+/* Takes and frees so many, with a stamp in each. */
+static void use(cpool_t *pool, size_t n)
+{
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, n), n);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    cpool_flush(pool);
+}
+
+static size_t resident(const cpool_t *pool)
+{
+    char *first = support_page_of(cpool_at(pool, 0));
+
+    return support_resident_inside(first, SLOT_SIZE * (size_t)CAPACITY);
+}
+
+/* Free slots that nobody may even look at. */
+START_TEST(reserve_touches_no_free_slot)
+{
+    cpool_t *pool = create(0);
+    size_t page = support_page_size();
+    char *base = (char *)support_page_of(cpool_at(pool, 0)) + page;
+    size_t size = (CAPACITY - 200) * (size_t)SLOT_SIZE / page * page;
+
+    if (kernel_populates()) {
+        use(pool, CAPACITY);
+        REQUIRE_EQUAL(mprotect(base, size, PROT_NONE), 0);
+        REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
+        REQUIRE_EQUAL(mprotect(base, size, PROT_READ | PROT_WRITE), 0);
+        support_require_obtainable(pool, 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* As many as are asked for, of free ones and fresh ones, and not many more. */
+START_TEST(reserve_makes_so_many_resident)
+{
+    static const size_t used[] = { 0, 500, 1000, CAPACITY };
+    cpool_t *pool = create(0);
+    size_t wanted = 1000 * (size_t)SLOT_SIZE;
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    use(pool, used[_i]);
+    cpool_trim(pool);
+    REQUIRE(resident(pool) <= support_page_size());
+    REQUIRE_EQUAL(cpool_reserve(pool, 1000), 0);
+    REQUIRE(resident(pool) >= wanted - ROUNDS * (size_t)SLOT_SIZE);
+    REQUIRE(resident(pool) <= wanted + ROUNDS * (size_t)SLOT_SIZE);
+    REQUIRE(support_stats(pool).high_water == (used[_i] > 1000 ? used[_i] : 1000));
+    support_require_live(pool, 0);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* An older kernel: the slots in hand are touched, and keep their bytes. */
+START_TEST(reserve_where_the_system_cannot_touches_what_it_holds)
+{
+    cpool_t *pool = create(0);
+    uint64_t *words;
+
+    use(pool, CAPACITY / 2);
+    for (size_t i = 0; i < CAPACITY / 2; i++) {
+        words = cpool_at(pool, i);
+        words[1] = i + 1;
+    }
+    system_now = CANNOT_POPULATE;
+    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
+    system_now = POPULATES;
+    REQUIRE(resident(pool) >= (CAPACITY - 1) * (size_t)SLOT_SIZE - support_page_size());
+    for (size_t i = 0; i < CAPACITY / 2; i++) {
+        words = cpool_at(pool, i);
+        REQUIRE(words[1] == i + 1);
+    }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(reserve_without_memory_for_pages_is_enomem)
+{
+    cpool_t *pool = create(0);
+
+    if (kernel_populates()) {
+        use(pool, _i == 0 ? 0 : CAPACITY);
+        system_now = HAS_NO_MEMORY;
+        populated = 0;
+        REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), CPOOL_ENOMEM);
+        REQUIRE(populated <= CAPACITY * (size_t)SLOT_SIZE + support_page_size());
+        system_now = POPULATES;
+        support_require_live(pool, 0);
+        REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
+        support_require_obtainable(pool, 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* The system refuses to commit what the pool has room for. */
+static void reserve_without_commit(void *unused)
+{
+    cpool_t *pool = support_create_plain((size_t)1024 * 1024, 1000);
+    struct rlimit limit;
+
+    (void)unused;
+    cpool_free(pool, cpool_alloc(pool));
+    REQUIRE_EQUAL(getrlimit(RLIMIT_DATA, &limit), 0);
+    limit.rlim_cur = (rlim_t)40 * 1024 * 1024;
+    REQUIRE_EQUAL(setrlimit(RLIMIT_DATA, &limit), 0);
+    REQUIRE_EQUAL(cpool_reserve(pool, 1000), CPOOL_ENOMEM);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+}
+
+START_TEST(reserve_without_memory_to_commit_is_enomem)
+{
+    support_in_child(reserve_without_commit, NULL);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(reserve_touches_no_free_slot),
+        TIMES(reserve_makes_so_many_resident, SUPPORT_SANITIZED ? 0 : 4),
+        TIMES(reserve_where_the_system_cannot_touches_what_it_holds, CAN_REFUSE),
+        TIMES(reserve_without_memory_for_pages_is_enomem, 2 * CAN_REFUSE),
+        TIMES(reserve_without_memory_to_commit_is_enomem, CAN_REFUSE),
+    };
+
+    return SUPPORT_RUN("populate", tests);
+}
