@@ -159,14 +159,13 @@ bool cpi_pool_grow_by_itself(cpool_t *pool)
     return true;
 }
 
-size_t cpool_grow(cpool_t *pool, size_t n)
+/* Raises the capacity by up to n slots, whose memory is committed first. */
+static size_t grow(cpool_t *pool, size_t n)
 {
     uint64_t bounds;
     uintptr_t capacity;
     uintptr_t more;
 
-    if (!cpi_pool_is_ours(pool, "cpool_grow"))
-        return 0;
     do {
         bounds = cpi_slab_bounds(&pool->slab);
         capacity = CPI_BOUNDS_CAPACITY(bounds);
@@ -177,7 +176,18 @@ size_t cpool_grow(cpool_t *pool, size_t n)
             !cpi_slab_provide(&pool->slab, capacity + more))
             return 0;
     } while (!raise(pool, bounds, more));
-    cpi_pool_settle(pool);
+    return more;
+}
+
+size_t cpool_grow(cpool_t *pool, size_t n)
+{
+    size_t more;
+
+    if (!cpi_pool_is_ours(pool, "cpool_grow"))
+        return 0;
+    more = grow(pool, n);
+    if (more > 0)
+        cpi_pool_settle(pool);
     cpi_quiet_report("cpool_grow");
     return more;
 }

@@ -7,8 +7,10 @@
  */
 #include "growth.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 enum { SLOT_SIZE = 64, CAPACITY = 10000, ROOM = 2000 };
 
@@ -128,12 +130,36 @@ START_TEST(trap_reports_create_and_destroy)
 }
 END_TEST
 
+static void grow_without_memory(void *unused)
+{
+    cpool_config_t config = support_config(1 << 20, 1);
+    cpool_t *pool;
+
+    (void)unused;
+    config.max_capacity = 1000;
+    pool = support_create(&config);
+    support_capture_reports();
+    REQUIRE(growth_refuse_call(SYS_mprotect, ENOMEM));
+    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_SYSTEM_CALLS), 0);
+    REQUIRE_EQUAL(cpool_grow(pool, 900), 0);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ENOTQUIET).function, "cpool_grow") == 0);
+    REQUIRE(end_scope().system_calls > 0);
+}
+
+START_TEST(trap_reports_system_calls_that_were_refused)
+{
+    if (growth_has_filters())
+        support_in_child(grow_without_memory, NULL);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(trap_handler_may_use_another_pool, KINDS),
         ONCE(trap_handler_that_leaves_suspends_the_scope_until_the_next),
         TIMES(trap_reports_create_and_destroy, KINDS),
+        ONCE(trap_reports_system_calls_that_were_refused),
     };
 
     return SUPPORT_RUN("quiet_traps", tests);
