@@ -316,6 +316,11 @@ static void trim(struct noise *noise)
     cpool_trim(noise->pool);
 }
 
+static void reserve(struct noise *noise)
+{
+    REQUIRE_EQUAL(cpool_reserve(noise->pool, ROOM), 0);
+}
+
 /* And by what name it is reported. */
 static const struct {
     void (*make)(struct noise *noise);
@@ -330,6 +335,7 @@ static const struct {
     { use_depot, "cpool_depot_free" },
     { flush, "cpool_flush" },
     { trim, "cpool_trim" },
+    { reserve, "cpool_reserve" },
 };
 
 enum { NOISES = sizeof(noises) / sizeof(noises[0]) };
