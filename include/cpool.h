@@ -51,6 +51,11 @@
  * use pools.  A pool in caller-provided memory that parent and child share
  * (MAP_SHARED) is not for both.
  *
+ * ThreadSanitizer: a program compiled with -fsanitize=thread announces to it by
+ * which thread each slot was freed before another one got it (<cpool/tsan.h>), for
+ * a library that is not instrumented; every alloc and free is then a call.
+ * -DCPOOL_TSAN=0 turns that off, for a library that is.
+ *
  * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, except in
  * pools created with CPOOL_WAITABLE, and so are cpool_owns, cpool_index, cpool_at,
  * cpool_index_limit and cpool_strerror.  No other function is.  The library blocks

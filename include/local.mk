@@ -4,6 +4,6 @@
 include_HEADERS = include/cpool.h
 
 cpoolincludedir = $(includedir)/cpool
-cpoolinclude_HEADERS = include/cpool/fast.h
+cpoolinclude_HEADERS = include/cpool/fast.h include/cpool/tsan.h
 # Made by configure from version.h.in, which is distributed instead.
 nodist_cpoolinclude_HEADERS = include/cpool/version.h

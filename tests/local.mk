@@ -50,9 +50,10 @@ tests_scripts = \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-orders.sh \
 	tests/scripts/check-tables.sh \
+	tests/scripts/check-tsan.sh \
 	tests/scripts/check-scripts.sh
 
-EXTRA_DIST += $(tests_scripts)
+EXTRA_DIST += $(tests_scripts) tests/tsan/handover.c tests/tsan/stray.c
 TESTS += $(tests_scripts)
 
 # The public interface.

@@ -73,7 +73,25 @@ CPOOL_API void cpool_free_slow(cpool_t *pool, void *slot);
 CPOOL_API void *cpool_cache_alloc_slow(cpool_cache_t *cache);
 CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot);
 
-#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE)
+/*
+ * Whether ThreadSanitizer looks at the program but not at the library: then the
+ * ordinary symbols serve, and <cpool/tsan.h> announces what they do.  A program
+ * may define it as 0.
+ */
+#if !defined(CPOOL_TSAN)
+#if defined(__SANITIZE_THREAD__)
+#define CPOOL_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CPOOL_TSAN 1
+#endif
+#endif
+#endif
+#if !defined(CPOOL_TSAN)
+#define CPOOL_TSAN 0
+#endif
+
+#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE) && !CPOOL_TSAN
 
 /*
  * Initial-exec: one load from a constant offset to the thread pointer, and no
@@ -206,13 +224,17 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
     }
 }
 
-#else /* no GNU extensions: the ordinary symbols serve */
+#else /* without GNU extensions, or asked for: the ordinary symbols serve */
 
 CPOOL_API void *cpool_alloc(cpool_t *pool);
 CPOOL_API void cpool_free(cpool_t *pool, void *slot);
 CPOOL_API void *cpool_cache_alloc(cpool_cache_t *cache);
 CPOOL_API void cpool_cache_free(cpool_cache_t *cache, void *slot);
 
+#endif
+
+#if CPOOL_TSAN
+#include <cpool/tsan.h>
 #endif
 
 #endif /* CPOOL_FAST_H */

@@ -67,7 +67,7 @@ headers() {
         echo "#include <$header>" >> "$work/alone"
         [ "$header" = cpool/version.h ] || echo "$use" >> "$work/alone"
         [ "$header" != cpool/version.h ] || echo 'int use = CPOOL_VERSION_MAJOR;' >> "$work/alone"
-        for option in -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -D_GNU_SOURCE; do
+        for option in -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -DCPOOL_TSAN=1 -D_GNU_SOURCE; do
             compile "$1" "$2" "$3" "$work/alone" "$option" && continue
             echo "<$header> does not compile with $1 -x $2 -std=$3 $option"
             exit 1
@@ -89,7 +89,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/fast.h | cpool/version.h | cpool/version.h.in) ;;
+    cpool.h | cpool/fast.h | cpool/tsan.h | cpool/version.h | cpool/version.h.in) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1
@@ -97,13 +97,15 @@ for path in "$top"/include/*.h "$top"/include/cpool/*; do
     esac
 done
 
-# The inline part says that it is none of the headers to include.
-echo '#include <cpool/fast.h>' > "$work/part"
-compile "$(head -n 1 "$work/c")" c c11 "$work/part" 2> "$work/message"
-grep -q 'include <cpool.h> instead' "$work/message" || {
-    echo '<cpool/fast.h> does not say what to include instead'
-    exit 1
-}
+# The inline parts say that they are none of the headers to include.
+for part in cpool/fast.h cpool/tsan.h; do
+    echo "#include <$part>" > "$work/part"
+    compile "$(head -n 1 "$work/c")" c c11 "$work/part" 2> "$work/message"
+    grep -q 'include <cpool.h> instead' "$work/message" || {
+        echo "<$part> does not say what to include instead"
+        exit 1
+    }
+done
 
 while read -r compiler; do
     for standard in c99 gnu99 c11 gnu11 c17 c2x gnu2x; do

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * handover.c - a correct program in which threads get each other's slots, by every
+ * function that hands slots out or takes them back, in pools of every kind: no
+ * thread touches a slot that is not its own.  ThreadSanitizer is to say nothing.
+ *
+ * Compiled by check-tsan.sh with -fsanitize=thread, as a user would.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cpool.h>
+
+/* More than a function knows how to zero by itself. */
+enum { THREADS = 3, CAPACITY = 48, WORDS = 25, MOST = 5, TAKES = 6 };
+
+/* First in turns, so that slots change hands for certain; then all at once. */
+enum { IN_TURNS = 80, AT_ONCE = 400 };
+
+static atomic_uint turn;
+
+struct party {
+    unsigned number;
+    cpool_t *pool;
+    cpool_cache_t *cache;
+    bool waits;
+    uint64_t stamp;
+};
+
+/*
+ * ---- Every way in and out ------------------------------------------------
+ */
+
+static void *one_slot(cpool_t *pool, void *(*alloc)(cpool_t *pool))
+{
+    return alloc(pool);
+}
+
+static bool help(void *arg)
+{
+    return --*(int *)arg > 0;
+}
+
+static void *by_wait(struct party *party)
+{
+    const struct timespec moment = { 0, 100000 };
+
+    return party->waits ? cpool_alloc_wait(party->pool, &moment) : cpool_alloc(party->pool);
+}
+
+static size_t by_ticket(struct party *party, void **slots)
+{
+    void *room[MOST];
+    cpool_ticket_t ticket;
+    size_t count = 0;
+
+    if (cpool_ticket_draw(&ticket, party->pool, room, MOST) != CPOOL_OK)
+        return 0;
+    while (count < MOST - 1)
+        slots[count++] = cpool_ticket_alloc(&ticket);
+    (void)cpool_ticket_return(&ticket);
+    return count;
+}
+
+enum { WAYS_IN = 10, WAYS_OUT = 4 };
+
+static size_t take(struct party *party, unsigned way, void **slots)
+{
+    int times = 2;
+
+    switch (way) {
+    case 0: slots[0] = cpool_alloc(party->pool); break;
+    case 1: slots[0] = cpool_calloc(party->pool); break;
+    case 2: slots[0] = cpool_depot_alloc(party->pool); break;
+    case 3: slots[0] = cpool_cache_alloc(party->cache); break;
+    case 4: slots[0] = by_wait(party); break;
+    case 5: slots[0] = cpool_alloc_or_help(party->pool, help, &times); break;
+    case 6: slots[0] = one_slot(party->pool, cpool_alloc); break;
+    case 7: return cpool_alloc_bulk(party->pool, slots, MOST);
+    case 8: return cpool_alloc_bulk_all(party->pool, slots, MOST) == CPOOL_OK ? MOST : 0;
+    default: return by_ticket(party, slots);
+    }
+    return slots[0] != NULL;
+}
+
+static void give(struct party *party, unsigned way, void **slots, size_t count)
+{
+    if (way == 3) {
+        cpool_free_bulk(party->pool, slots, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (way == 0)
+            cpool_free(party->pool, slots[i]);
+        else if (way == 1)
+            cpool_depot_free(party->pool, slots[i]);
+        else
+            cpool_cache_free(party->cache, slots[i]);
+    }
+}
+
+/*
+ * ---- The parties ---------------------------------------------------------
+ */
+
+/* Each word once, and by its own value: ThreadSanitizer remembers the last few
+ * accesses to a word only, and does not see all that compilers make of memset. */
+static void use(struct party *party, uint64_t *slot)
+{
+    for (unsigned i = 0; i < WORDS; i++)
+        slot[i] = party->stamp ^ i;
+    for (unsigned i = 0; i < WORDS; i++) {
+        if (slot[i] != (party->stamp ^ i))
+            abort();
+    }
+}
+
+static void take_and_give(struct party *party, unsigned round)
+{
+    void *slots[TAKES][MOST];
+    size_t counts[TAKES];
+
+    for (unsigned n = 0; n < TAKES; n++) {
+        counts[n] = take(party, (round + n) % WAYS_IN, slots[n]);
+        for (size_t i = 0; i < counts[n]; i++)
+            use(party, slots[n][i]);
+    }
+    for (unsigned n = 0; n < TAKES; n++)
+        give(party, (round + n) / 3 % WAYS_OUT, slots[n], counts[n]);
+    if (round % 2 == 0)
+        cpool_flush(party->pool);
+}
+
+/* Relaxed: who comes next is told, but nothing is ordered by it. */
+static void await_turn(unsigned number)
+{
+    while (atomic_load_explicit(&turn, memory_order_relaxed) % THREADS != number)
+        sched_yield();
+}
+
+static void *take_part(void *argument)
+{
+    struct party *party = argument;
+    unsigned round;
+
+    if (cpool_cache_create(&party->cache, party->pool) != CPOOL_OK)
+        abort();
+    for (round = 0; round < IN_TURNS; round++) {
+        await_turn(party->number);
+        take_and_give(party, round);
+        atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
+    }
+    for (; round < IN_TURNS + AT_ONCE; round++)
+        take_and_give(party, round);
+    cpool_cache_destroy(party->cache);
+    return NULL;
+}
+
+static void run(unsigned flags)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    struct party parties[THREADS];
+    pthread_t threads[THREADS];
+    cpool_t *pool;
+
+    config.slot_size = WORDS * sizeof(uint64_t);
+    config.capacity = CAPACITY;
+    config.magazine_rounds = 4;
+    config.flags = flags;
+    if (cpool_create(&pool, &config) != CPOOL_OK)
+        abort();
+    atomic_store_explicit(&turn, 0, memory_order_relaxed);
+    for (unsigned i = 0; i < THREADS; i++) {
+        parties[i].number = i;
+        parties[i].pool = pool;
+        parties[i].waits = (flags & CPOOL_WAITABLE) != 0;
+        parties[i].stamp = (uint64_t)(i + 1) << 32;
+        if (pthread_create(&threads[i], NULL, take_part, &parties[i]) != 0)
+            abort();
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    if (cpool_destroy(pool) != 0)
+        abort();
+}
+
+/* A mistake is refused as ever, wherever the address points. */
+static int reports;
+
+static void count_report(const cpool_error_t *error, void *context)
+{
+    (void)error;
+    (void)context;
+    reports++;
+}
+
+static void misuse(void)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *pool;
+
+    config.slot_size = WORDS * sizeof(uint64_t);
+    config.capacity = CAPACITY;
+    if (cpool_create(&pool, &config) != CPOOL_OK)
+        abort();
+    cpool_set_error_handler(count_report, NULL);
+    cpool_free(pool, (void *)(uintptr_t)8);
+    cpool_free(pool, (void *)~(uintptr_t)7);
+    cpool_free(pool, &config);
+    cpool_free(pool, NULL);
+    cpool_set_error_handler(NULL, NULL);
+    if (reports != 3 || cpool_destroy(pool) != 0)
+        abort();
+}
+
+int main(void)
+{
+    run(0);
+    run(CPOOL_EXACT);
+    run(CPOOL_WAITABLE);
+    run(CPOOL_CHECKED);
+    misuse();
+    puts("handed over");
+    return 0;
+}
