@@ -575,7 +575,10 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * that they are handed out page by page again.
  *
  * The contents of slots on such pages become zero; keep that in mind where
- * objects stay constructed in free slots.  Slots in caches are not reached.
+ * objects stay constructed in free slots.  Of the caches it takes the calling
+ * thread's slots, and the spare magazines of those that exchanged none since the
+ * last trim; what other threads have loaded is not reached.  So a timer that calls
+ * it every few seconds gives back what has not been needed lately.
  * Checked pools, and pools in caller-provided memory, are put in order only.
  *
  * Free slots are looked through on the way.  One that lies there twice was freed
@@ -775,8 +778,9 @@ typedef struct cpool_figures {
     size_t in_depot;        /* free slots every thread can have */
     size_t in_caches;       /* free slots in the caches of threads */
     size_t fresh;           /* slots never handed out */
-    size_t high_water;      /* slots taken from the fresh ones since creation or
-                               reset: an upper bound of the most ever live */
+    size_t high_water;      /* slots in circulation: taken from the fresh ones, and
+                               not removed by a shrink or reset since; no more
+                               have been live since the last of these */
     size_t slot_size;       /* bytes, as configured */
     size_t slot_stride;     /* bytes from one slot to the next */
     size_t magazine_rounds; /* slots in a full magazine */

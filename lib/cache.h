@@ -114,6 +114,7 @@ struct cpi_cache {
     /* The registry's, guarded by the lock. */
     struct cpi_roster *roster; /* constant */
     struct cpi_thread *owner; /* NULL: whoever has the handle */
+    uint64_t exchanges;       /* of its own, when the pool was last trimmed */
     struct cpi_cache *next;   /* of the same owner, or of the unused ones */
     bool used;
 

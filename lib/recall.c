@@ -144,6 +144,32 @@ static uint64_t exchanged(const struct cpi_dealings *dealings)
            cpi_load(&dealings->swaps, relaxed);        /* [hint] */
 }
 
+static void give_spares(struct cpi_roster *roster, struct cpi_cache *cache,
+                        struct cpi_dealings *dealings)
+{
+    uint32_t node;
+
+    while ((node = cpi_cache_steal(cache, dealings)) != 0) {
+        cpi_depot_gives(dealings, node);
+        cpi_depot_taken(dealings);
+        cpi_depot_give(roster->depot, dealings, node);
+    }
+}
+
+void cpi_recall_idle(struct cpi_roster *roster, struct cpi_dealings *dealings)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_roster_made(roster); i++) {
+        struct cpi_cache *cache = cpi_roster_cache(roster, i);
+        uint64_t now = exchanged(&cache->dealings);
+
+        if (now == cache->exchanges)
+            give_spares(roster, cache, dealings);
+        cache->exchanges = now;
+    }
+}
+
 /* Mixes a number into a sum such that it matters where it stood: one round more
  * here and one less there must not look like no change. */
 static uint64_t mix(uint64_t sum, uint64_t number)

@@ -109,6 +109,10 @@ void cpi_recall_flush(struct cpi_cache *cache);
  */
 bool cpi_recall_spare(struct cpi_roster *roster, struct cpi_dealings *dealings);
 
+/* Gives the full spares of caches that have made no exchange since this was last
+ * called to the depot.  With the library's lock held. */
+void cpi_recall_idle(struct cpi_roster *roster, struct cpi_dealings *dealings);
+
 /*
  * Gives the loaded magazines of all caches whose owners are not inside to the
  * depot; false if there was no round in them.  Exact pools only.

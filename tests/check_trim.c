@@ -196,6 +196,32 @@ START_TEST(trim_with_slots_in_other_caches_loses_none)
 }
 END_TEST
 
+/* A thread that is idle keeps what it has loaded; one that works keeps all. */
+START_TEST(trim_takes_the_spares_of_idle_threads)
+{
+    cpool_t *pool = growth_pool(SLOT_SIZE, kinds[_i], COUNT, 0);
+    size_t rounds = support_stats(pool).magazine_rounds;
+    struct worker *worker = worker_start();
+    struct hold theirs;
+
+    hold_init(&theirs, pool);
+    for (int round = 0; round < 5; round++) {
+        worker_do(worker, fill_cache, &theirs);
+        cpool_trim(pool);
+        REQUIRE(support_stats(pool).in_caches > rounds);
+    }
+    REQUIRE(cpool_trim(pool) > 0);
+    REQUIRE(support_stats(pool).in_caches <= rounds);
+    support_require_live(pool, 0);
+    support_require_obtainable(pool, 0);
+    worker_do(worker, fill_cache, &theirs);
+    support_require_live(pool, 0);
+    worker_stop(worker);
+    hold_fini(&theirs);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /*
  * ---- While others use the pool -------------------------------------------
  */
@@ -263,6 +289,7 @@ int main(void)
         TIMES(trim_of_checked_pool_makes_order, 2),
         TIMES(trim_of_callers_memory_makes_order, KINDS),
         TIMES(trim_with_slots_in_other_caches_loses_none, KINDS),
+        TIMES(trim_takes_the_spares_of_idle_threads, KINDS),
         TIMES(trim_while_threads_allocate_disturbs_none, KINDS),
     };
 
