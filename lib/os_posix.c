@@ -12,6 +12,7 @@
 #include "os.h"
 
 #include "compiler.h"
+#include "error.h"
 #include "quiet.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -194,11 +196,22 @@ bool cpi_os_barrier_ready(void)
     return membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED);
 }
 
-bool cpi_os_barrier(void)
+/* Those who rely on the barrier have left out theirs, so nothing can go on. */
+CPI_COLD static void refuse_to_go_on(void)
+{
+    static const char text[] = "cpool: the system refuses membarrier, which it granted when the "
+                               "first pool was made\n";
+
+    cpi_write_error(text, sizeof text - 1);
+    abort();
+}
+
+void cpi_os_barrier(void)
 {
     /* The child of a fork may have to register anew. */
-    return membarrier(CPI_MEMBARRIER_EXPEDITED) ||
-           (membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED));
+    if (!membarrier(CPI_MEMBARRIER_EXPEDITED) &&
+        !(membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED)))
+        refuse_to_go_on();
 }
 
 #else
@@ -208,9 +221,8 @@ bool cpi_os_barrier_ready(void)
     return false;
 }
 
-bool cpi_os_barrier(void)
+void cpi_os_barrier(void)
 {
-    return false;
 }
 
 #endif

@@ -44,10 +44,8 @@ bool cpi_recall_barrier(void)
 {
     if (!cpi_recall_has_barrier())
         return true;
-    if (cpi_os_barrier()) /* [barrier] */
-        return true;
-    cpi_store(&refused, true, relaxed); /* [refused] */
-    return false;
+    cpi_os_barrier(); /* [barrier] */
+    return true;
 }
 
 bool cpi_recall_is_refused(void)

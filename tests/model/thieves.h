@@ -37,10 +37,9 @@ bool cpi_os_barrier_ready(void)
     return false;
 }
 
-bool cpi_os_barrier(void)
+void cpi_os_barrier(void)
 {
     assert(0);
-    return false;
 }
 
 static inline void model_barrier_end(void)
