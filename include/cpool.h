@@ -664,15 +664,17 @@ CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket);
  * pool      created with CPOOL_WAITABLE
  * timeout   the longest to wait, relative, by the monotonic clock; NULL waits
  *           for ever; zero, or what is no positive time, does not wait
- * Who has waited for half a millisecond comes before everybody else: a slot that
- * is freed then is handed to who came first, past all caches.  Until then threads
- * that run may take it faster than the sleeper wakes up.  So who came first does
- * not wait for much longer than that, and for a thread to wake up, while others
- * are served.
+ * A slot that is freed may go to a thread that runs before the one that was woken for
+ * it wakes up.  A thread that has waited for a millisecond is not overtaken any more
+ * while it sleeps: what is freed then is handed to the waiting threads, past all
+ * caches, in the order in which they came.
+ *
+ * When memory is refused, it is tried again a hundred times a second.
  *
  * Returns the slot, or NULL when the time is up; NULL after CPOOL_EWAITABLE was
  * reported for another kind of pool.
- * Any thread; blocks.  Not a point of cancellation.
+ * Any thread; blocks, but beside a trim or shrink for no longer than the timeout.  Not
+ * a point of cancellation.
  */
 CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout);
 

@@ -11,7 +11,7 @@ libcpool_sources = \
 	lib/atomic.h lib/bits.h lib/compiler.h lib/error.c lib/error.h \
 	lib/extent.c lib/extent.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
 	lib/thread.c lib/thread.h \
-	lib/slab.c lib/slab.h lib/tagstack.h \
+	lib/queue.h lib/slab.c lib/slab.h lib/tagstack.h \
 	lib/depot.c lib/depot.h lib/magazine.h \
 	lib/watch.c lib/watch.h \
 	lib/cache.c lib/cache_shared.c lib/cache.h lib/roster.c lib/roster.h lib/recall.c lib/recall.h \

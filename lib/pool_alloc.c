@@ -212,7 +212,7 @@ void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *functio
     void *slot = take_any(pool, cache);
 
     if (CPI_UNLIKELY(pool->waitable))
-        cpi_pool_nudge_waiters(pool, cache);
+        cpi_pool_call_waiter(pool, cache);
     if (CPI_UNLIKELY(pool->checked) && slot != NULL)
         cpi_pool_watch_alloc(pool, slot, function, site);
     cpi_quiet_report(function);
@@ -226,21 +226,25 @@ void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const cha
         return;
     if (CPI_UNLIKELY(pool->checked) && !watch_free(pool, slot, function, site))
         return;
-    if (CPI_UNLIKELY(pool->waitable) && cpi_pool_hand_over(pool, slot))
-        return;
+    if (CPI_UNLIKELY(pool->waitable)) {
+        if (cpi_pool_hand_over(pool, slot))
+            return;
+        if (cpi_pool_has_to_call(pool))
+            cache = NULL;
+    }
     /* No place for it: unchecked pools learn of double frees only in this way. */
     if (!give_slot(pool, cache, slot)) {
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, cpi_slab_index(&pool->slab, slot));
         return;
     }
     if (CPI_UNLIKELY(pool->waitable))
-        cpi_pool_nudge_waiters(pool, cache);
+        cpi_pool_call_waiter(pool, cache);
     cpi_quiet_report(function);
 }
 
-void *cpi_pool_take_uncached(cpool_t *pool)
+void *cpi_pool_take(cpool_t *pool, struct cpi_cache *cache)
 {
-    return alloc_uncached(pool);
+    return take_slot(pool, cache);
 }
 
 /*

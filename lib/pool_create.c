@@ -243,6 +243,7 @@ int cpool_destroy(cpool_t *pool)
     live = judge_live(pool, counted, "cpool_destroy");
     if (pool->checked && live > 0)
         cpi_watch_print_live(&pool->slab, pool->name, live);
+    cpi_waiters_fini(&pool->waiters);
     if (pool->region_owned)
         cpi_os_release(pool->region, pool->region_size);
     cpi_quiet_report("cpool_destroy");

@@ -23,32 +23,24 @@
 #include <stddef.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <cpool.h>
 
 #include "depot.h"
+#include "queue.h"
 #include "registry.h"
 #include "slab.h"
 #include "watch.h"
 
-/* How long who waits may be overtaken by those who run, nanoseconds. */
-#define CPI_PATIENCE 500000
+/* How long a thread that waits may be overtaken by those that run, nanoseconds. */
+#define CPI_PATIENCE 1000000u
 
-/* Threads that wait for a slot. */
+/* Threads that wait for a slot: see pool_wait.c. */
 struct cpi_waiters {
-    _Atomic uint32_t count; /* that must be told when a slot is free: all in the queue, or
-                               none; read before and after each free */
+    struct cpi_queue queue; /* its word is read before and after each free */
     _Atomic uint64_t waits; /* that ever slept */
-    pthread_mutex_t lock;   /* guards the queue, which is the rest */
-    struct cpi_waiter *first; /* who came first */
-    struct cpi_waiter *last;
-    uint32_t length;
-    uint32_t transit; /* who are served, and have not noticed yet */
-    bool nudged; /* the first: is on its way to look */
-    bool owes;   /* the first: was nudged, and has not looked in vain since */
-    bool direct; /* what is freed is handed over at once */
-    struct timespec patience; /* constant; CPI_PATIENCE, but in tests */
+    pthread_mutex_t lock;   /* the queue's */
+    uint64_t patience;      /* constant; CPI_PATIENCE, but in tests */
 };
 
 /* What growing, trimming and shrinking keep. */
@@ -158,8 +150,9 @@ void cpi_pool_free_bulk(cpool_t *pool, void *const *slots, size_t n, const char 
  * recalls.  False if nothing helps.  Lock-free. */
 bool cpi_pool_replenish(cpool_t *pool);
 
-/* A slot from the depot or a fresh one, as nobody has marked it yet. */
-void *cpi_pool_take_uncached(cpool_t *pool);
+/* A slot from this cache, or none; from the depot; or a fresh one; as nobody has marked
+ * it yet.  NULL if there is none in any of these. */
+void *cpi_pool_take(cpool_t *pool, struct cpi_cache *cache);
 
 /* Marks a slot of a checked pool live, for a caller at `site`. */
 void cpi_pool_watch_alloc(cpool_t *pool, const void *slot, const char *function,
@@ -179,19 +172,24 @@ uint32_t cpi_pool_collections(const cpool_t *pool);
 
 void cpi_keeper_init(struct cpi_keeper *keeper);
 
-/* pool_wait.c.  Hands a slot that is being freed to who has waited for long; false
- * if nobody has.  May block. */
+/* pool_wait.c.  Hands a slot that is being freed to a thread that has waited for long.
+ * Returns false if there is none.  May block. */
 bool cpi_pool_hand_over(cpool_t *pool, void *slot);
 
-/* After an operation, with this cache or none: sends somebody who waits to look
- * for what it left. */
-void cpi_pool_nudge_waiters(cpool_t *pool, struct cpi_cache *cache);
+/* Whether, at a glance, a free has to call a waiter, which finds the slot soonest in
+ * the depot.  Wait-free. */
+bool cpi_pool_has_to_call(const cpool_t *pool);
 
-/* After slots came into the depot, or into being, in another way than by a free:
- * gives them to those who wait. */
+/* After an operation, with this cache or none: sends a waiter, if one asks for that, to
+ * look for what the operation left.  May block. */
+void cpi_pool_call_waiter(cpool_t *pool, const struct cpi_cache *cache);
+
+/* After slots came into the depot, or into being, in another way than by a free: the
+ * same. */
 void cpi_pool_settle(cpool_t *pool);
 
 void cpi_waiters_init(struct cpi_waiters *waiters);
+void cpi_waiters_fini(struct cpi_waiters *waiters);
 
 /* Whether `slot` may be freed into the pool; false after it has been reported
  * on behalf of `function`. */

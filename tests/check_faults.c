@@ -3,12 +3,15 @@
  * check_faults.c - the system refuses: every call in turn, or every call from
  * some point on, or all memory beyond a limit.  Afterwards the pool is whole.
  *
- * Includes waiter.h and the system's.  The five calls that the library makes are
- * defined here, in place of the C library's.
+ * Includes waiter.h, pool_impl.h to see which waiters sleep, and the system's.  The
+ * five calls that the library makes are defined here, in place of the C library's.
  */
 #include "waiter.h"
 
+#include "pool_impl.h"
+
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -429,6 +432,44 @@ START_TEST(wait_without_memory_ends_when_there_is_some)
 }
 END_TEST
 
+/* Returns when the waiter has looked again because its patience ended, and sleeps. */
+static void await_hunger(cpool_t *pool)
+{
+    struct cpi_waiters *waiters = &pool->waiters;
+    bool starves;
+
+    do {
+        sched_yield();
+        pthread_mutex_lock(&waiters->lock);
+        starves = cpi_queue_says(&waiters->queue, CPI_QUEUE_STARVES) &&
+                  waiters->queue.first->asleep;
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!starves);
+}
+
+/* Nobody else does anything with the pool, all of whose slots are free. */
+START_TEST(wait_without_memory_tries_again_by_itself)
+{
+    struct worker *worker = worker_start();
+    cpool_config_t config = support_config((size_t)1 << 20, 8);
+    cpool_t *pool;
+
+    if (!CAN_REFUSE)
+        return;
+    refusals_init();
+    config.flags = CPOOL_WAITABLE;
+    config.max_capacity = _i == 0 ? 0 : 16;
+    pool = support_create(&config);
+    arm(1, true);
+    worker_begin(worker, wait_for_memory, pool);
+    await_hunger(pool);
+    disarm();
+    worker_await(worker);
+    worker_stop(worker);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -438,6 +479,7 @@ int main(void)
         TIMES(huge_pool_without_address_space_goes_on, GROWTH_KINDS),
         TIMES(huge_pool_without_memory_is_dry_until_there_is_some, GROWTH_KINDS),
         ONCE(wait_without_memory_ends_when_there_is_some),
+        TIMES(wait_without_memory_tries_again_by_itself, 2),
     };
 
     return SUPPORT_RUN("faults", tests);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_wait.c - sleeping until a slot is free: who frees one wakes the first who
- * waits, who after some time is not overtaken, and giving up is nothing special.
+ * check_wait.c - sleeping until a slot is free: a thread that frees one wakes a
+ * waiter, and giving up is nothing special.
  *
  * Includes waiter.h.
  */
@@ -216,82 +216,6 @@ START_TEST(wait_grows_the_pool_first)
 }
 END_TEST
 
-/*
- * ---- In order ------------------------------------------------------------
- */
-
-/* Of those who have waited for long; those who gave up in the meantime are passed
- * over. */
-static void require_order(cpool_t *pool, struct waiter *waiters, size_t count, struct hold *hold)
-{
-    uint64_t waits = support_stats(pool).waits;
-
-    for (size_t i = 0; i < count; i++) {
-        waiters[i].timeout = i % 3 == 1 ? &a_moment : NULL;
-        waiter_begin(&waiters[i]);
-        waiter_await_sleep(pool, waits + i + 1);
-    }
-    for (size_t i = 1; i < count; i += 3)
-        REQUIRE(waiter_end(&waiters[i]) == NULL);
-    for (size_t i = 0; i < count; i++) {
-        void *slot;
-
-        if (i % 3 == 1)
-            continue;
-        slot = hold->slots[hold->count - 1];
-        waiter_outlast_patience();
-        hold_free(hold, 1);
-        REQUIRE(waiter_end(&waiters[i]) == slot);
-        hold_add(hold, slot);
-    }
-}
-
-START_TEST(waiting_threads_are_served_in_order)
-{
-    cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
-    struct waiter waiters[WAITERS];
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
-    for (int i = 0; i < WAITERS; i++)
-        waiter_start(&waiters[i], pool, NULL);
-    for (size_t round = 0; round < SUPPORT_COUNT(50u, 10u); round++)
-        require_order(pool, waiters, 1 + round % WAITERS, &hold);
-    hold_free_all(&hold);
-    for (int i = 0; i < WAITERS; i++)
-        worker_stop(waiters[i].worker);
-    support_require_obtainable(pool, 0);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-/* Who comes later does not get what is freed while somebody has waited for long. */
-START_TEST(waiting_thread_is_not_overtaken)
-{
-    cpool_t *pool = waiter_pool(0, CAPACITY);
-    struct waiter waiter;
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    waiter_start(&waiter, pool, NULL);
-    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
-    for (unsigned i = 1; i <= 100; i++) {
-        waiter_begin(&waiter);
-        waiter_await_sleep(pool, i);
-        waiter_outlast_patience();
-        hold_free(&hold, 1);
-        REQUIRE(cpool_alloc(pool) == NULL);
-        hold_add(&hold, waiter_end(&waiter));
-    }
-    hold_free_all(&hold);
-    worker_stop(waiter.worker);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -303,8 +227,6 @@ int main(void)
         ONCE(wait_takes_what_lies_in_caches),
         TIMES(wait_ends_when_the_pool_is_grown, 2),
         ONCE(wait_grows_the_pool_first),
-        TIMES(waiting_threads_are_served_in_order, 2),
-        ONCE(waiting_thread_is_not_overtaken),
     };
 
     return SUPPORT_RUN("wait", tests);

@@ -26,7 +26,8 @@ tests_growth_modules = \
 	tests/check_recall \
 	tests/check_recall_contest \
 	tests/check_recall_stopped \
-	tests/check_wait_crowd
+	tests/check_wait_crowd \
+	tests/check_wait_fair
 
 # With the library's sources compiled once more, such that something can be done
 # at each of its steps.
@@ -34,7 +35,7 @@ tests_growth_steps = \
 	tests/check_steps \
 	tests/check_steps_fork \
 	tests/check_steps_memory \
-	tests/check_steps_nudge \
+	tests/check_steps_call \
 	tests/check_steps_recall \
 	tests/check_steps_signal \
 	tests/check_steps_store \
@@ -146,6 +147,10 @@ tests_check_steps_SOURCES = tests/check_steps.c
 tests_check_steps_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_LDADD = $(tests_ldadd_growth_steps)
 
+tests_check_wait_fair_SOURCES = tests/check_wait_fair.c
+tests_check_wait_fair_CPPFLAGS = $(tests_cppflags_module)
+tests_check_wait_fair_LDADD = $(tests_ldadd_growth_module)
+
 tests_check_steps_fork_SOURCES = tests/check_steps_fork.c $(tests_script)
 tests_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_fork_LDADD = $(tests_ldadd_growth_steps)
@@ -174,9 +179,9 @@ tests_check_steps_trim_SOURCES = tests/check_steps_trim.c
 tests_check_steps_trim_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_trim_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_nudge_SOURCES = tests/check_steps_nudge.c tests/meeting.c tests/meeting.h
-tests_check_steps_nudge_CPPFLAGS = $(tests_cppflags_module)
-tests_check_steps_nudge_LDADD = $(tests_ldadd_growth_steps)
+tests_check_steps_call_SOURCES = tests/check_steps_call.c tests/meeting.c tests/meeting.h
+tests_check_steps_call_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_call_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_wait_SOURCES = tests/check_steps_wait.c tests/meeting.c tests/meeting.h
 tests_check_steps_wait_CPPFLAGS = $(tests_cppflags_module)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * meeting.c - one waits, one gives; see meeting.h.
+ * meeting.c - one thread waits, one gives; see meeting.h.
  *
  * Includes pool_impl.h, to see who sleeps.
  */
@@ -115,12 +115,10 @@ static void take_all(void *argument)
 
 void meeting_init(struct meeting *meeting, struct worker **workers, enum manner manner)
 {
-    static const struct timespec patience[MANNERS] = { { 1000, 0 }, { 1000, 0 }, { 0, 0 } };
     struct giver *giver = &meeting->giver;
 
     giver->pool = steps_pool(CPOOL_WAITABLE, CAPACITY + 1, 0, ROUNDS);
-    giver->pool->waiters.direct = manner == HANDS_OVER;
-    giver->pool->waiters.patience = patience[manner];
+    giver->pool->waiters.patience = manner == CALLS ? MEETING_LONG : 0;
     meeting->timeout = NULL;
     REQUIRE_EQUAL(cpool_shrink(giver->pool, 1), 1);
     REQUIRE_EQUAL(cpool_cache_create(&giver->cache, giver->pool), 0);
@@ -162,9 +160,15 @@ static void wait_for_slot(void *argument)
     atomic_store_explicit(&meeting->over, true, memory_order_release);
 }
 
-bool meeting_is_asleep(const struct meeting *meeting)
+bool meeting_is_asleep(struct meeting *meeting)
 {
-    return atomic_load_explicit(&meeting->giver.pool->waiters.waits, memory_order_relaxed) > 0;
+    struct cpi_waiters *waiters = &meeting->giver.pool->waiters;
+    bool asleep;
+
+    pthread_mutex_lock(&waiters->lock);
+    asleep = waiters->queue.first != NULL && waiters->queue.first->asleep;
+    pthread_mutex_unlock(&waiters->lock);
+    return asleep;
 }
 
 static bool is_over(const struct meeting *meeting)

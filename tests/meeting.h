@@ -14,13 +14,15 @@
 
 #include "waiter.h"
 
-/* What a pool does with a slot that is freed while somebody waits. */
+/* What a pool does with a slot that is freed while a thread waits. */
 enum manner {
-    HANDS_OVER, /* at once */
-    NUDGES,     /* however long that one has waited */
-    IS_FAIR,    /* nudges, but not who has waited: everybody */
+    CALLS,   /* calls it to look for the slot, however long it has waited */
+    IS_FAIR, /* hands the slot over, however short it has waited, once it sleeps */
     MANNERS
 };
+
+/* A patience that does not end, nanoseconds. */
+#define MEETING_LONG UINT64_C(1000000000000)
 
 /*
  * ---- How a slot comes ----------------------------------------------------
@@ -58,9 +60,9 @@ struct meeting {
 void meeting_init(struct meeting *meeting, struct worker **workers, enum manner manner);
 void meeting_fini(struct meeting *meeting);
 
-/* Whether anybody has gone to sleep.  Without a lock, which the other thread might
- * hold. */
-bool meeting_is_asleep(const struct meeting *meeting);
+/* Whether the first waiter sleeps: it makes no step until it is woken, or its time or
+ * its patience ends. */
+bool meeting_is_asleep(struct meeting *meeting);
 
 /* Lets the waiter run until it has stopped at this step, sleeps, or has got a slot;
  * whether it has stopped. */

@@ -22,13 +22,6 @@ void waiter_await_sleep(const cpool_t *pool, uint64_t waits)
         sched_yield();
 }
 
-void waiter_outlast_patience(void)
-{
-    const struct timespec longer = { 0, 600000 };
-
-    REQUIRE_EQUAL(nanosleep(&longer, NULL), 0);
-}
-
 /*
  * ---- Who waits -----------------------------------------------------------
  */

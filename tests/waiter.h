@@ -20,9 +20,6 @@ cpool_t *waiter_pool(unsigned flags, size_t capacity);
 /* Returns when so many allocs have gone to sleep since the pool's creation. */
 void waiter_await_sleep(const cpool_t *pool, uint64_t waits);
 
-/* Returns when all who wait now may not be overtaken any more. */
-void waiter_outlast_patience(void);
-
 /*
  * ---- Who waits -----------------------------------------------------------
  */

@@ -30,6 +30,7 @@ quiet.h        1
 quiet.c        1 thread.h
 extent.h       1
 extent.c       1 os.h
+queue.h        2
 slab.h         2
 slab.c         2
 tagstack.h     2

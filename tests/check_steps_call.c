@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_steps_nudge.c - who waits and has been nudged to look for a slot itself:
- * meanwhile the slot is for whoever runs, and the nudge is passed on by who finds
- * one and by who gives up, whatever step it has come to.
+ * check_steps_call.c - a thread that waits and has been called to look for a slot
+ * itself: meanwhile the slot is for threads that run, and the call is passed on by a
+ * waiter that finds a slot and by one that gives up, whatever step it has come to.
  *
- * Includes meeting.h, and pool_impl.h, to see in which way the pool gives.
+ * Includes meeting.h, and pool_impl.h, to choose the pool's patience.
  */
 #include "meeting.h"
 
@@ -23,7 +23,7 @@ static void give_and_take(void *argument)
     REQUIRE_EQUAL(hold_take(&giver->hold, 1), 1);
 }
 
-/* Until who waits has found it, a slot is there for who runs. */
+/* Until the waiter has found it, a slot is there for threads that run. */
 static bool run_past_at(enum manner manner, void (*give)(void *argument),
                         struct worker **workers, size_t nth)
 {
@@ -42,15 +42,15 @@ static bool run_past_at(enum manner manner, void (*give)(void *argument),
     return stopped;
 }
 
-START_TEST(slot_freed_is_for_who_runs_while_who_waits_is_on_its_way)
+START_TEST(slot_freed_is_for_threads_that_run_while_the_waiter_is_on_its_way)
 {
-    meeting_sweep(run_past_at, NUDGES, meeting_gives[_i]);
+    meeting_sweep(run_past_at, CALLS, meeting_gives[_i]);
 }
 END_TEST
 
 struct second {
     cpool_t *pool;
-    const struct timespec *timeout; /* of who is not to wait until it is woken */
+    const struct timespec *timeout; /* if it is not to wait until it is woken */
     void *slot;
 };
 
@@ -68,7 +68,7 @@ static void await_sleeper(const struct meeting *meeting, uint64_t waits)
 }
 
 /* One stops at its nth step of the only look for which it has time; another one
- * waits behind it; then there is a slot.  Who does not take it passes the nudge on. */
+ * waits behind it; then there is a slot.  The one that does not take it passes the call on. */
 static bool give_up_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
                        size_t nth)
 {
@@ -96,9 +96,9 @@ static bool give_up_at(enum manner manner, void (*give)(void *argument), struct 
     return stopped;
 }
 
-START_TEST(nudge_is_passed_on_by_who_gives_up)
+START_TEST(call_is_passed_on_by_a_waiter_that_gives_up)
 {
-    meeting_sweep(give_up_at, NUDGES, meeting_gives[_i]);
+    meeting_sweep(give_up_at, CALLS, meeting_gives[_i]);
 }
 END_TEST
 
@@ -109,9 +109,9 @@ static void give_two(void *argument)
     hold_free(&giver->hold, 2);
 }
 
-/* Of two slots that are freed at once only the first makes anybody wake up: and
- * who does wakes the next one. */
-START_TEST(nudge_is_passed_on_by_who_finds_a_slot)
+/* Of two slots that are freed at once only the first makes anybody wake up, and that
+ * one wakes the next. */
+START_TEST(call_is_passed_on_by_a_waiter_that_finds_a_slot)
 {
     struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
 
@@ -119,7 +119,7 @@ START_TEST(nudge_is_passed_on_by_who_finds_a_slot)
         struct meeting meeting;
         struct second second;
 
-        meeting_init(&meeting, workers, NUDGES);
+        meeting_init(&meeting, workers, CALLS);
         second.pool = meeting.giver.pool;
         (void)meeting_run_waiter(&meeting, NEVER);
         worker_begin(workers[2], wait_too, &second);
@@ -149,13 +149,11 @@ static void give_and_take_back(void *argument)
     (void)hold_take(&giver->hold, 1);
 }
 
-/* The first is asleep, and stops at its next step: the one before it joins again. */
-static void send_to_sleep(struct meeting *meeting, struct worker **workers,
-                          const struct timespec *patience)
+/* The first is asleep, and stops at its next step: the one before it sleeps. */
+static void send_to_sleep(struct meeting *meeting, struct worker **workers)
 {
     for (size_t nth = 1;; nth++) {
-        meeting_init(meeting, workers, NUDGES);
-        meeting->giver.pool->waiters.patience = *patience;
+        meeting_init(meeting, workers, CALLS);
         if (!meeting_run_waiter(meeting, nth))
             return;
         steps_resume(&meeting->wait);
@@ -165,28 +163,16 @@ static void send_to_sleep(struct meeting *meeting, struct worker **workers,
     }
 }
 
-static struct timespec twice(struct timespec time)
+/* The first has been called and has stopped.  From now on waiters have this patience,
+ * nanoseconds. */
+static void hold_up(struct meeting *meeting, struct worker **workers, uint64_t patience)
 {
-    const struct timespec sum = { 2 * time.tv_sec + 2 * time.tv_nsec / 1000000000L,
-                                  2 * time.tv_nsec % 1000000000L };
-
-    return sum;
-}
-
-/* The first has been nudged and has stopped.  With a patience that ends meanwhile
- * that takes a try or two: it may have ended before. */
-static void hold_up(struct meeting *meeting, struct worker **workers, struct timespec patience)
-{
-    for (;; patience = twice(patience)) {
-        send_to_sleep(meeting, workers, &patience);
-        worker_do(meeting->gives, give_and_take_back, &meeting->giver);
-        if (meeting->giver.hold.count == HELD)
-            break;
-        steps_go_on(&meeting->wait);
-        meeting_fini(meeting);
-    }
+    send_to_sleep(meeting, workers);
+    worker_do(meeting->gives, give_and_take_back, &meeting->giver);
+    REQUIRE_EQUAL(meeting->giver.hold.count, HELD);
     while (!steps_has_stopped(&meeting->wait))
         sched_yield();
+    meeting->giver.pool->waiters.patience = patience;
 }
 
 static void let_go(struct meeting *meeting, struct second *second)
@@ -197,46 +183,19 @@ static void let_go(struct meeting *meeting, struct second *second)
     meeting_fini(meeting);
 }
 
-/* However long the first is held up, those behind it are served when their patience
- * has ended. */
-START_TEST(who_is_held_up_on_its_way_holds_up_nobody)
+/* However long the first is held up, those behind it look for themselves when their
+ * patience has ended. */
+START_TEST(waiter_that_is_held_up_holds_up_nobody)
 {
-    const struct timespec patience = { 0, 50000000 };
     struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
     struct meeting meeting;
     struct second second;
 
-    hold_up(&meeting, workers, patience);
+    hold_up(&meeting, workers, 50000000);
     second.pool = meeting.giver.pool;
     worker_begin(workers[2], wait_too, &second);
     await_sleeper(&meeting, 2);
     worker_do(meeting.gives, give_two, &meeting.giver);
-    worker_await(workers[2]);
-    REQUIRE(second.slot != NULL);
-    let_go(&meeting, &second);
-    for (int i = 0; i < 3; i++)
-        worker_stop(workers[i]);
-}
-END_TEST
-
-/* Nor is it overtaken for longer: what is freed then is its own. */
-START_TEST(who_is_held_up_is_served_when_its_patience_has_ended)
-{
-    const struct timespec patience = { 0, 50000000 };
-    struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
-    const struct cpi_waiters *waiters;
-    struct meeting meeting;
-    struct second second;
-
-    hold_up(&meeting, workers, patience);
-    second.pool = meeting.giver.pool;
-    waiters = &second.pool->waiters;
-    REQUIRE_EQUAL(nanosleep(&waiters->patience, NULL), 0);
-    worker_begin(workers[2], wait_too, &second);
-    await_sleeper(&meeting, 2);
-    worker_do(meeting.gives, meeting_gives[0], &meeting.giver);
-    REQUIRE_EQUAL(waiters->transit, 1);
-    worker_do(meeting.gives, meeting_gives[0], &meeting.giver);
     worker_await(workers[2]);
     REQUIRE(second.slot != NULL);
     let_go(&meeting, &second);
@@ -252,18 +211,12 @@ static void wait_for_a_while(void *argument)
     second->slot = cpool_alloc_wait(second->pool, second->timeout);
 }
 
-static bool is_before(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
-}
-
 /* Whether two slots were free before the second waiter's time was up. */
 static bool second_had_time(struct meeting *meeting, struct worker *worker,
                             struct second *second)
 {
     struct timespec before;
     struct timespec freed;
-    struct timespec took;
 
     REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &before), 0);
     worker_begin(worker, wait_for_a_while, second);
@@ -271,24 +224,23 @@ static bool second_had_time(struct meeting *meeting, struct worker *worker,
     worker_do(meeting->gives, give_two, &meeting->giver);
     REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &freed), 0);
     worker_await(worker);
-    took.tv_sec = freed.tv_sec - before.tv_sec - (freed.tv_nsec < before.tv_nsec);
-    took.tv_nsec = freed.tv_nsec - before.tv_nsec + (freed.tv_nsec < before.tv_nsec) * 1000000000L;
-    return is_before(&took, second->timeout);
+    return (freed.tv_sec - before.tv_sec) * 1000000000L + freed.tv_nsec - before.tv_nsec <
+           second->timeout->tv_nsec;
 }
 
 /* Before it gives up it looks once more: nobody need have told it. */
-START_TEST(who_is_behind_looks_again_before_it_gives_up)
+START_TEST(waiter_that_is_behind_looks_again_before_it_gives_up)
 {
-    const struct timespec patience = { 1000, 0 };
     struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
     struct timespec timeout = { 0, 50000000 };
     bool had_time = false;
 
-    for (; !had_time; timeout = twice(timeout)) {
+    for (; !had_time; timeout.tv_nsec *= 2) {
         struct meeting meeting;
         struct second second;
 
-        hold_up(&meeting, workers, patience);
+        REQUIRE(timeout.tv_nsec < 1000000000L);
+        hold_up(&meeting, workers, MEETING_LONG);
         second.pool = meeting.giver.pool;
         second.timeout = &timeout;
         had_time = second_had_time(&meeting, workers[2], &second);
@@ -300,54 +252,15 @@ START_TEST(who_is_behind_looks_again_before_it_gives_up)
 }
 END_TEST
 
-/*
- * ---- Handing over --------------------------------------------------------
- */
-
-/* Who was nudged for nothing's sake is handed slots from then on; until somebody
- * waits who could have used one before its owner came for it. */
-START_TEST(slots_are_handed_over_while_that_holds_up_nobody)
-{
-    struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
-    struct cpi_waiters *waiters;
-    struct meeting meeting;
-
-    meeting_init(&meeting, workers, NUDGES);
-    waiters = &meeting.giver.pool->waiters;
-    (void)meeting_run_waiter(&meeting, NEVER);
-    worker_do(meeting.gives, meeting_gives[0], &meeting.giver);
-    steps_go_on(&meeting.wait);
-    REQUIRE(meeting.slot != NULL);
-    REQUIRE(waiters->direct);
-    REQUIRE_EQUAL(waiters->transit, 0);
-
-    meeting_fini(&meeting);
-    meeting_init(&meeting, workers, HANDS_OVER);
-    waiters = &meeting.giver.pool->waiters;
-    waiters->transit++; /* as if somebody was waking up */
-    (void)meeting_run_waiter(&meeting, NEVER);
-    worker_do(meeting.gives, meeting_gives[GIVE_BY_GROW], &meeting.giver);
-    steps_go_on(&meeting.wait);
-    REQUIRE(!waiters->direct);
-    waiters->transit--;
-    REQUIRE_EQUAL(waiters->transit, 0);
-    meeting_fini(&meeting);
-    for (int i = 0; i < 3; i++)
-        worker_stop(workers[i]);
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
-        TIMES(slot_freed_is_for_who_runs_while_who_waits_is_on_its_way, FREES),
-        TIMES(nudge_is_passed_on_by_who_gives_up, FREES),
-        ONCE(nudge_is_passed_on_by_who_finds_a_slot),
-        ONCE(who_is_held_up_on_its_way_holds_up_nobody),
-        ONCE(who_is_held_up_is_served_when_its_patience_has_ended),
-        ONCE(who_is_behind_looks_again_before_it_gives_up),
-        ONCE(slots_are_handed_over_while_that_holds_up_nobody),
+        TIMES(slot_freed_is_for_threads_that_run_while_the_waiter_is_on_its_way, FREES),
+        TIMES(call_is_passed_on_by_a_waiter_that_gives_up, FREES),
+        ONCE(call_is_passed_on_by_a_waiter_that_finds_a_slot),
+        ONCE(waiter_that_is_held_up_holds_up_nobody),
+        ONCE(waiter_that_is_behind_looks_again_before_it_gives_up),
     };
 
-    return SUPPORT_RUN("steps_nudge", tests);
+    return SUPPORT_RUN("steps_call", tests);
 }

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * queue.h - the threads that wait for a slot, and the word that tells of them.
+ *
+ * Floor 2.  Includes atomic.h only, so that a model checker takes it as it is; the
+ * lock and the sleeping are the caller's (pool_wait.c).
+ *
+ *   a thread that waits                   a thread that gives
+ *   announces itself: ASKS                leaves a slot where the waiter looks
+ *   passes the barrier                    does the word say ASKS?
+ *   looks everywhere                      calls the first waiter: no ASKS any more,
+ *   sleeps, unless its epoch has moved    its epoch moves, it is woken
+ *
+ * The word says ASKS while a thread that gives must call somebody, so it does not
+ * while a call is on its way: from the call until the called waiter announces itself
+ * again, or leaves.  A waiter that leaves after a call passes it on: it announces
+ * itself once more on behalf of the others and calls the next one if there is
+ * anything left.  One that was called and looks in vain need not: its announcement
+ * came before its look, so whoever gives after that look calls.
+ *
+ * The word says STARVES while the first waiter is to get the next slot that is
+ * freed, whoever else could use it: that one is then handed over.
+ *
+ * ORDERING TABLE
+ *   announce | word exchange          | acq_rel | ask      | all that was given back before
+ *   ask      | word fetch-and-add of 0 | acq_rel | announce | what this operation gave back
+ *   glance   | word load              | relaxed | -        | -
+ *   own      | word load, with the lock held | relaxed | - | -
+ *
+ * [ask] and [announce] change the same word, so one of them comes first.  If it is
+ * [ask], the waiter's look comes after it and sees what was given back; if it is
+ * [announce], the answer is ASKS, or a call is on its way to a waiter that has yet to
+ * announce itself.  Where the kernel has a barrier the waiter pays it after its
+ * announcement, and a [glance] is enough of an answer, as in recall.c.
+ */
+#ifndef CPI_QUEUE_H
+#define CPI_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "atomic.h"
+
+/* Bits of the word. */
+#define CPI_QUEUE_ASKS 1u
+#define CPI_QUEUE_STARVES 2u
+
+/* Guarded by the queue's lock; in the queue from joining until it leaves or is
+ * served. */
+struct cpi_waiter {
+    struct cpi_waiter *next;
+    void *slot;     /* handed over; NULL: none */
+    uint32_t epoch; /* calls so far */
+    bool asleep;    /* or about to be, with the lock held until it is */
+    uint64_t due;   /* constant; nanoseconds; from then on it starves */
+};
+
+struct cpi_queue {
+    _Atomic uint32_t word;    /* written with the lock held, read by all */
+    struct cpi_waiter *first; /* guarded by the lock */
+    struct cpi_waiter *last;  /* guarded by the lock */
+};
+
+static inline void cpi_queue_init(struct cpi_queue *queue)
+{
+    atomic_init(&queue->word, 0);
+    queue->first = NULL;
+    queue->last = NULL;
+}
+
+/* --- Without the lock --- */
+
+/* Before a slot is freed: whether it may be somebody's, or is better left where all
+ * can reach it. */
+static inline uint32_t cpi_queue_glance(const struct cpi_queue *queue)
+{
+    return cpi_load(&queue->word, relaxed); /* [glance] */
+}
+
+/* After an operation: whether somebody is to be called.  With the barrier of the
+ * waiters' or without. */
+static inline bool cpi_queue_is_asked(struct cpi_queue *queue, bool barrier)
+{
+    uint32_t word;
+
+    if (barrier) {
+        atomic_signal_fence(memory_order_seq_cst);
+        word = cpi_queue_glance(queue);
+    } else {
+        word = cpi_fetch_add(&queue->word, 0u, acq_rel); /* [ask] */
+    }
+    return (word & CPI_QUEUE_ASKS) != 0;
+}
+
+/* --- With the lock held --- */
+
+static inline bool cpi_queue_says(const struct cpi_queue *queue, uint32_t bit)
+{
+    return (cpi_load(&queue->word, relaxed) & bit) != 0; /* [own] */
+}
+
+static inline void cpi_queue_say(struct cpi_queue *queue, uint32_t bit, bool on)
+{
+    uint32_t word = cpi_load(&queue->word, relaxed); /* [own] */
+
+    if (((word & bit) != 0) != on)
+        cpi_exchange(&queue->word, word ^ bit, acq_rel); /* [announce] */
+}
+
+static inline void cpi_queue_join(struct cpi_queue *queue, struct cpi_waiter *waiter,
+                                  uint64_t due)
+{
+    waiter->next = NULL;
+    waiter->slot = NULL;
+    waiter->epoch = 0;
+    waiter->asleep = false;
+    waiter->due = due;
+    if (queue->last != NULL)
+        queue->last->next = waiter;
+    else
+        queue->first = waiter;
+    queue->last = waiter;
+}
+
+/* Before a look: the waiter may sleep after it if its epoch is still this one. */
+static inline uint32_t cpi_queue_announce(struct cpi_queue *queue,
+                                          const struct cpi_waiter *waiter)
+{
+    cpi_queue_say(queue, CPI_QUEUE_ASKS, true);
+    return waiter->epoch;
+}
+
+/* Sends the first waiter to look, if anybody asks for that; the caller wakes it. */
+static inline struct cpi_waiter *cpi_queue_call(struct cpi_queue *queue)
+{
+    if (!cpi_queue_says(queue, CPI_QUEUE_ASKS))
+        return NULL;
+    cpi_queue_say(queue, CPI_QUEUE_ASKS, false);
+    queue->first->epoch++;
+    return queue->first;
+}
+
+/* The first waiter has waited for so long that it is served next. */
+static inline void cpi_queue_starve(struct cpi_queue *queue, uint64_t now)
+{
+    cpi_queue_say(queue, CPI_QUEUE_STARVES, queue->first != NULL && now >= queue->first->due);
+}
+
+/* Takes out the waiter that *link, of the one before it, points to. */
+static inline void cpi_queue_unlink(struct cpi_queue *queue, struct cpi_waiter **link,
+                                    struct cpi_waiter *before)
+{
+    struct cpi_waiter *waiter = *link;
+
+    *link = waiter->next;
+    if (queue->last == waiter)
+        queue->last = before;
+    if (queue->first == NULL)
+        cpi_queue_say(queue, CPI_QUEUE_ASKS, false);
+}
+
+/* After its last look; a waiter that was served is no longer in the queue.  `vain` is
+ * the epoch of its last look in vain.  Returns true if it was called since, and others
+ * wait: the word then asks on their behalf, and the caller is to look whether there is
+ * anything left. */
+static inline bool cpi_queue_leave(struct cpi_queue *queue, const struct cpi_waiter *waiter,
+                                   uint32_t vain)
+{
+    struct cpi_waiter **link = &queue->first;
+    struct cpi_waiter *before = NULL;
+    bool pass_on;
+
+    while (*link != NULL && *link != waiter) {
+        before = *link;
+        link = &before->next;
+    }
+    if (*link != NULL)
+        cpi_queue_unlink(queue, link, before);
+    pass_on = queue->first != NULL && waiter->epoch != vain;
+    if (pass_on)
+        cpi_queue_say(queue, CPI_QUEUE_ASKS, true);
+    return pass_on;
+}
+
+/* Hands a slot to the first waiter that sleeps: one that is awake finds one itself.
+ * Returns the waiter, for the caller to wake, or NULL if nobody sleeps. */
+static inline struct cpi_waiter *cpi_queue_serve(struct cpi_queue *queue, void *slot)
+{
+    struct cpi_waiter **link = &queue->first;
+    struct cpi_waiter *before = NULL;
+    struct cpi_waiter *waiter;
+
+    while (*link != NULL && !(*link)->asleep) {
+        before = *link;
+        link = &before->next;
+    }
+    waiter = *link;
+    if (waiter != NULL) {
+        cpi_queue_unlink(queue, link, before);
+        waiter->slot = slot;
+    }
+    return waiter;
+}
+
+#endif /* CPI_QUEUE_H */

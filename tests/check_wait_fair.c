@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_wait_fair.c - threads that have waited for long are served in the order in
+ * which they came, and nobody overtakes them.
+ *
+ * Includes waiter.h, and pool_impl.h, to see when the pool has begun to hand over.
+ */
+#include "waiter.h"
+
+#include <sched.h>
+
+#include "pool_impl.h"
+
+enum { CAPACITY = 20, WAITERS = 6 };
+
+static const struct timespec a_moment = { 0, 2000000 };
+
+/* Returns when the first waiter starves, and sleeps. */
+static void await_hunger(cpool_t *pool)
+{
+    struct cpi_waiters *waiters = &pool->waiters;
+    bool starves;
+
+    do {
+        sched_yield();
+        pthread_mutex_lock(&waiters->lock);
+        starves = cpi_queue_says(&waiters->queue, CPI_QUEUE_STARVES) &&
+                  waiters->queue.first->asleep;
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!starves);
+}
+
+/* Those that gave up in the meantime are passed over. */
+static void require_order(cpool_t *pool, struct waiter *waiters, size_t count, struct hold *hold)
+{
+    uint64_t waits = support_stats(pool).waits;
+
+    for (size_t i = 0; i < count; i++) {
+        waiters[i].timeout = i % 3 == 1 ? &a_moment : NULL;
+        waiter_begin(&waiters[i]);
+        waiter_await_sleep(pool, waits + i + 1);
+    }
+    for (size_t i = 1; i < count; i += 3)
+        REQUIRE(waiter_end(&waiters[i]) == NULL);
+    for (size_t i = 0; i < count; i++) {
+        void *slot;
+
+        if (i % 3 == 1)
+            continue;
+        slot = hold->slots[hold->count - 1];
+        await_hunger(pool);
+        hold_free(hold, 1);
+        REQUIRE(waiter_end(&waiters[i]) == slot);
+        hold_add(hold, slot);
+    }
+}
+
+START_TEST(waiting_threads_are_served_in_order)
+{
+    cpool_t *pool = waiter_pool(_i == 0 ? 0 : CPOOL_CHECKED, CAPACITY);
+    struct waiter waiters[WAITERS];
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
+    for (int i = 0; i < WAITERS; i++)
+        waiter_start(&waiters[i], pool, NULL);
+    for (size_t round = 0; round < SUPPORT_COUNT(50u, 10u); round++)
+        require_order(pool, waiters, 1 + round % WAITERS, &hold);
+    hold_free_all(&hold);
+    for (int i = 0; i < WAITERS; i++)
+        worker_stop(waiters[i].worker);
+    support_require_obtainable(pool, 0);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* A thread that comes later does not get what is freed while a waiter starves. */
+START_TEST(waiting_thread_is_not_overtaken)
+{
+    cpool_t *pool = waiter_pool(0, CAPACITY);
+    struct waiter waiter;
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    waiter_start(&waiter, pool, NULL);
+    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
+    for (unsigned i = 1; i <= 100; i++) {
+        waiter_begin(&waiter);
+        waiter_await_sleep(pool, i);
+        await_hunger(pool);
+        hold_free(&hold, 1);
+        REQUIRE(cpool_alloc(pool) == NULL);
+        hold_add(&hold, waiter_end(&waiter));
+    }
+    hold_free_all(&hold);
+    worker_stop(waiter.worker);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* When nobody starves any more, slots go the ordinary way again. */
+START_TEST(slots_go_the_ordinary_way_when_nobody_starves)
+{
+    cpool_t *pool = waiter_pool(0, CAPACITY);
+    struct waiter waiter;
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    waiter_start(&waiter, pool, NULL);
+    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
+    waiter_begin(&waiter);
+    waiter_await_sleep(pool, 1);
+    await_hunger(pool);
+    hold_free(&hold, 1);
+    hold_add(&hold, waiter_end(&waiter));
+    REQUIRE_EQUAL(cpi_queue_glance(&pool->waiters.queue), 0);
+    hold_free_all(&hold);
+    worker_stop(waiter.worker);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(waiting_threads_are_served_in_order, 2),
+        ONCE(waiting_thread_is_not_overtaken),
+        ONCE(slots_go_the_ordinary_way_when_nobody_starves),
+    };
+
+    return SUPPORT_RUN("wait_fair", tests);
+}
