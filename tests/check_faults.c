@@ -29,6 +29,9 @@
 #define CAN_REFUSE 0
 #endif
 
+#define NO_REFUSAL "no way here to refuse system calls"
+#define NO_LIMIT "sanitizers need address space and memory of their own"
+
 /*
  * ---- Refusing ------------------------------------------------------------
  */
@@ -246,8 +249,7 @@ START_TEST(refusal_of_any_one_call_leaves_pool_whole)
 {
     struct life life = { growth_kinds[_i % GROWTH_KINDS], _i < GROWTH_KINDS ? 0 : MAX_CAPACITY };
 
-    if (!CAN_REFUSE)
-        return;
+    SKIP_IF(!CAN_REFUSE, NO_REFUSAL);
     refusals_init();
     refuse_each_in_turn(&life, false);
 }
@@ -257,8 +259,7 @@ START_TEST(refusal_of_all_calls_from_any_one_on_leaves_pool_whole)
 {
     struct life life = { growth_kinds[_i % GROWTH_KINDS], _i < GROWTH_KINDS ? 0 : MAX_CAPACITY };
 
-    if (!CAN_REFUSE)
-        return;
+    SKIP_IF(!CAN_REFUSE, NO_REFUSAL);
     refusals_init();
     refuse_each_in_turn(&life, true);
 }
@@ -281,8 +282,7 @@ static void destroy_refused(void *argument)
 
 START_TEST(refusal_to_unmap_on_destroy_is_endured)
 {
-    if (!CAN_REFUSE)
-        return;
+    SKIP_IF(!CAN_REFUSE, NO_REFUSAL);
     refusals_init();
     support_in_child(destroy_refused, NULL);
     REQUIRE(atomic_load_explicit(&refusal->refused, memory_order_relaxed) > 0);
@@ -356,8 +356,8 @@ START_TEST(huge_pool_without_address_space_goes_on)
 {
     unsigned flags = growth_kinds[_i];
 
-    if (!SUPPORT_SANITIZED)
-        support_in_child(live_without_address_space, &flags);
+    SKIP_IF(SUPPORT_SANITIZED, NO_LIMIT);
+    support_in_child(live_without_address_space, &flags);
 }
 END_TEST
 
@@ -391,8 +391,8 @@ START_TEST(huge_pool_without_memory_is_dry_until_there_is_some)
 {
     unsigned flags = growth_kinds[_i];
 
-    if (!SUPPORT_SANITIZED)
-        support_in_child(live_without_memory, &flags);
+    SKIP_IF(SUPPORT_SANITIZED, NO_LIMIT);
+    support_in_child(live_without_memory, &flags);
 }
 END_TEST
 

@@ -352,8 +352,8 @@ static void alloc_without_table(void *unused)
 
 START_TEST(alloc_without_memory_for_a_cache_works_at_the_depot)
 {
-    if (!SUPPORT_SANITIZED)
-        support_in_child(alloc_without_table, NULL);
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
+    support_in_child(alloc_without_table, NULL);
 }
 END_TEST
 
@@ -389,8 +389,8 @@ static void alloc_without_memory(void *unused)
 
 START_TEST(alloc_without_memory_is_null_until_there_is_some)
 {
-    if (!SUPPORT_SANITIZED)
-        support_in_child(alloc_without_memory, NULL);
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
+    support_in_child(alloc_without_memory, NULL);
 }
 END_TEST
 

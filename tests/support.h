@@ -100,8 +100,24 @@ struct support_test {
 #define ONCE(test) { (test), 1 }
 #define TIMES(test, times) { (test), (times) }
 
-/* Makes a suite of these tests, without time limits, runs it, and returns the
- * exit status for main. */
+/* Ends the test as skipped: what it is about cannot be had here.  Any child of the
+ * test may say so, too, and ends its own part. */
+#define SKIP(why)                                                              \
+    do {                                                                       \
+        support_skip(why);                                                     \
+        return;                                                                \
+    } while (0)
+#define SKIP_IF(condition, why)                                                \
+    do {                                                                       \
+        if (condition)                                                         \
+            SKIP(why);                                                         \
+    } while (0)
+
+void support_skip(const char *why);
+
+/* Makes a suite of these tests, without time limits, for which there is
+ * tests/limit; runs it, and returns the exit status for main: that of a skipped
+ * test if all were skipped.  A test that is to run 0 times counts as skipped. */
 int support_run(const char *suite, const struct support_test *tests, size_t count);
 
 #define SUPPORT_RUN(suite, tests)                                              \
