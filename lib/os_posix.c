@@ -2,8 +2,8 @@
 /*
  * os_posix.c - os.h for POSIX systems with anonymous memory maps.
  *
- * Floor 1.  The only file that knows which operating system this is, and the one
- * in which quiet scopes count system calls.
+ * Floor 1.  The only file that knows which operating system this is.  Quiet scopes
+ * count the system calls that are made here.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

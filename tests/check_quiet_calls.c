@@ -62,6 +62,15 @@ static void take_all(struct job *job)
     REQUIRE(cpool_depot_alloc(job->pool) == NULL);
 }
 
+/* In a waitable pool: sleeps. */
+static void wait_in_vain(struct job *job)
+{
+    const struct timespec time = { 0, 3000000 };
+
+    if ((job->config.flags & CPOOL_WAITABLE) != 0)
+        REQUIRE(cpool_alloc_wait(job->pool, &time) == NULL);
+}
+
 static void free_all(struct job *job)
 {
     cpool_free_bulk(job->pool, job->slots, job->count);
@@ -110,10 +119,19 @@ static void destroy(struct job *job)
 }
 
 static const struct step steps[] = {
-    { "create", create },     { "grow", grow },     { "reserve", reserve },
-    { "take all", take_all }, { "touch", touch },   { "free all", free_all },
-    { "trim", trim },         { "shrink", shrink }, { "take all again", take_all },
-    { "free all", free_all }, { "cache", use_cache }, { "destroy", destroy },
+    { "create", create },
+    { "grow", grow },
+    { "reserve", reserve },
+    { "take all", take_all },
+    { "wait", wait_in_vain },
+    { "touch", touch },
+    { "free all", free_all },
+    { "trim", trim },
+    { "shrink", shrink },
+    { "take all again", take_all },
+    { "free all again", free_all },
+    { "cache", use_cache },
+    { "destroy", destroy },
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
@@ -154,9 +172,11 @@ static bool go_on(pid_t child, int *status)
     return WIFSTOPPED(*status);
 }
 
+/* Nobody contends for a lock here: only its signals are blocked.  A futex is slept
+ * upon. */
 static bool is_of_locks(uint64_t number)
 {
-    return number == SYS_futex || number == SYS_rt_sigprocmask;
+    return number == SYS_rt_sigprocmask;
 }
 
 static void trace(pid_t child, struct counts *counts, int *status)
