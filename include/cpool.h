@@ -43,10 +43,9 @@
  * a stray write to a freed slot cannot damage the pool.
  *
  * Fork: the child may go on using every pool.  Slots that vanished threads had
- * cached return to the depot; slots they had live stay live.  A thread that
- * was exchanging a magazine at the very moment of the fork may take up to one
- * magazine's rounds out of circulation in the child, and one that was merging
- * two in cpool_depot_free up to two's.  The library holds a lock
+ * cached return to the depot; slots they had live stay live.  A thread that was
+ * exchanging a magazine at the very moment of the fork leaves up to three
+ * magazines' rounds behind in the child, where they count as live.  The library holds a lock
  * from its fork handlers' first to its last: handlers of your own should not
  * use pools.  A pool in caller-provided memory that parent and child share
  * (MAP_SHARED) is not for both.
@@ -230,9 +229,10 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
 /*
  * CPOOL_EXACT     Never more than `capacity` slots live, and never fewer to be
  *                 had: before an alloc fails, the slots in all other threads'
- *                 caches are taken back, loaded magazines included, but for
- *                 those of threads that are inside the library at that moment:
- *                 for these an alloc waits some milliseconds at most.
+ *                 caches are taken back, loaded magazines included.  A thread that
+ *                 was stopped inside the library, because it lost its processor,
+ *                 keeps what it has loaded, and up to two magazines more; an alloc
+ *                 that finds nothing else waits for it, stall_limit at most.
  *                 Without it, more than `capacity` may be live at times: slack,
  *                 at most one magazine's rounds for each of thread_caches, of
  *                 which only as much is used as was out of reach at some time.
@@ -310,11 +310,14 @@ typedef struct cpool_config {
                                less than two magazines.  0: two magazines if
                                magazine_rounds is set, else 4608, or 16 MiB of
                                them, or a sixteenth of the pool */
+    size_t stall_limit;     /* milliseconds that an alloc that finds nothing else
+                               waits for threads that were stopped inside the
+                               library with slots in their hands; 0: 1000 */
 } cpool_config_t;
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
-        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0      \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0, 0   \
     }
 
 /*
@@ -379,8 +382,9 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
  *
  * Returns the slot, its bytes as they were last left (on first use zero, or as
  * they were in caller-provided memory), or
- * NULL when none can be had: the capacity is live, or in the hands of threads
- * inside the library at this moment, or the operating system refused memory.
+ * NULL when none can be had: the capacity is live, or a thread stayed stopped
+ * inside the library for stall_limit with slots in its hands (three magazines at
+ * most; stats.stalls counts it), or the operating system refused memory.
  * Any thread.  Wait-free from the thread's magazine; else lock-free; makes a
  * system call when slots are used for the first time; first use may block.
  * While cpool_trim, cpool_shrink or cpool_reserve has the depot's slots, an alloc
@@ -402,8 +406,8 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
  * as well.  Other pools serve a slot that was freed twice to two callers.  They
  * report CPOOL_EDOUBLEFREE when a free finds no room, which is thousands of double
  * frees later, and cpool_destroy and cpool_reset do when more slots are free than
- * were ever handed out.  Never fails otherwise; makes a system call only when the
- * thread's cache grows.
+ * were ever handed out.  Never fails otherwise, and makes no system call but on
+ * first use and in CPOOL_WAITABLE pools.
  * Any thread.  Wait-free into the thread's magazine; else lock-free; first use
  * may block.
  *
@@ -452,8 +456,11 @@ CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
  * For signal handlers, and for threads that allocate too seldom to deserve a
  * cache.  Several times slower than the cached pair.
  * Any thread; lock-free, as long as not more than 64 threads (4 in
- * caller-provided memory) are inside these two at once; alloc makes a system
- * call when slots are used for the first time.  Async-signal-safe, except with
+ * caller-provided memory) are inside these two at once: a further one waits for
+ * one of them to leave.  alloc makes a system call when slots are used for the
+ * first time, and waits as cpool_alloc does when it finds nothing; what its own
+ * thread was doing when a signal interrupted it, it does not wait for.
+ * Async-signal-safe, except with
  * CPOOL_WAITABLE.  In caller-provided memory without CPOOL_EXACT what the calling
  * thread itself has loaded is out of its reach, too.
  */
@@ -795,16 +802,18 @@ typedef struct cpool_figures {
     uint64_t growths;       /* times the capacity was raised */
     uint64_t trims;         /* times memory was looked for to give back */
     uint64_t waits;         /* allocs that went to sleep */
-    size_t spares;          /* spare magazines that caches may hold now, as
-                               their use has made them grow */
+    size_t spares;          /* spare magazines that the registered caches may
+                               hold */
     size_t reserved_bytes;  /* address space taken */
     size_t committed_bytes; /* of it, bytes that may become resident */
+    uint64_t stalls;        /* allocs that returned NULL because a thread stayed
+                               stopped inside the library for stall_limit */
 } cpool_stats_t;
 
 #define CPOOL_STATS_INIT                                                       \
     {                                                                          \
         sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0                                                      \
+            0, 0, 0, 0, 0, 0                                                   \
     }
 
 /*

@@ -4,17 +4,19 @@
  *
  * ORDERING TABLE
  *   own     | entry count load        | relaxed | - | -
- *   show    | entry count, loaded store | release | adopt (adopt.c) | which magazine is loaded
- *   figures | count and stocked, load | relaxed | - | -
- *   stocked | stocked store           | relaxed | - | -
- *   offer   | spare store, CAS        | release | cache_shared.c's steal | the magazine's count and rounds
+ *   show    | entry count, loaded store | release | recall.c's adopt | which magazine is loaded
+ *   spares  | stocked load            | relaxed | - | -
+ *   stocked | stocked store           | release | cache_shared.c's glance | the mark of the owner
+ *                                                             that took the spares out
+ *   offer   | spare store, CAS        | release | cache_shared.c's steal, see | the magazine's
+ *                                                             count and rounds; the owner's mark
  *   see     | spare load, CAS failure | relaxed | - | -
  *   store   | store pointer store     | relaxed | - | -
  *
  * The owner's own accesses need no order.  The release keeps the stores that
- * precede a new count before it, for the child of a fork (see the second
- * invariant in cache.h); it costs nothing on x86, and elsewhere it is paid once
- * a magazine.
+ * precede a new count before it, for the child of a fork, which finds the cache as
+ * it was at some instant.  It costs nothing on x86, and elsewhere it is paid once a
+ * magazine.
  *
  * A spare that its owner takes back needs no acquire: the owner itself put it
  * there.
@@ -35,12 +37,12 @@ static struct cpi_magazine *magazine_of(const struct cpi_cache *cache, uint32_t 
 
 static uint32_t stocked_spares(const struct cpi_cache *cache)
 {
-    return cpi_load(&cache->stocked, relaxed); /* [figures] */
+    return cpi_load(&cache->stocked, relaxed); /* [spares] */
 }
 
 static void set_stocked(struct cpi_cache *cache, uint32_t stocked)
 {
-    cpi_store(&cache->stocked, stocked, relaxed); /* [stocked] */
+    cpi_store(&cache->stocked, stocked, release); /* [stocked] */
 }
 
 static uintptr_t store_count(const struct cpi_cache *cache)
@@ -102,8 +104,7 @@ static bool swap_spare(struct cpi_cache *cache, uint32_t i, uint32_t node, uint3
     return cpi_cas_strong(place(cache, i), &node, replacement, release, relaxed); /* [offer] [see] */
 }
 
-/* Puts an empty magazine, named by dealings.giving, where a spare is missing,
- * or into the depot. */
+/* Puts an empty magazine where a spare is missing, or into the depot. */
 static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
 {
     uint32_t i;
@@ -111,22 +112,19 @@ static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
     for (i = stocked_spares(cache); i < cache->share; i++) {
         if (see_spare(cache, i) == 0) {
             put_spare(cache, i, node);
-            cpi_depot_gives(&cache->dealings, 0);
             return;
         }
     }
-    cpi_depot_give(cache->depot, &cache->dealings, node);
+    cpi_depot_give(cache->depot, &cache->counters, node);
 }
 
-/* Loads `node`, which dealings.taking names, in place of an empty magazine or
- * none; the empty one's own count is 0 already. */
+/* Loads a magazine in place of an empty one or none; the empty one's own count is 0
+ * already. */
 static void replace_empty(struct cpi_cache *cache, uint32_t node)
 {
     uint32_t old = cpi_cache_loaded(cache);
 
-    cpi_depot_gives(&cache->dealings, old);
     load(cache, node);
-    cpi_depot_taken(&cache->dealings);
     if (old != 0)
         keep_or_give_empty(cache, old);
 }
@@ -136,13 +134,8 @@ static void give_spare(struct cpi_cache *cache, uint32_t i)
 {
     uint32_t node = see_spare(cache, i);
 
-    if (node == 0)
-        return;
-    cpi_depot_gives(&cache->dealings, node);
-    if (swap_spare(cache, i, node, 0))
-        cpi_depot_give(cache->depot, &cache->dealings, node);
-    else
-        cpi_depot_gives(&cache->dealings, 0);
+    if (node != 0 && swap_spare(cache, i, node, 0))
+        cpi_depot_give(cache->depot, &cache->counters, node);
 }
 
 /* Gives all full spares to the depot. */
@@ -151,8 +144,8 @@ static void give_stocked(struct cpi_cache *cache)
     uint32_t stocked = stocked_spares(cache);
 
     while (stocked > 0) {
-        set_stocked(cache, --stocked);
-        give_spare(cache, stocked);
+        give_spare(cache, --stocked);
+        set_stocked(cache, stocked);
     }
 }
 
@@ -163,11 +156,11 @@ static void review(struct cpi_cache *cache)
     uint32_t unneeded = (cache->lowest < stocked ? cache->lowest : stocked) / 2;
     uint32_t i;
 
-    set_stocked(cache, stocked - unneeded);
     cache->share -= unneeded;
     for (i = stocked - unneeded; unneeded > 0 && i < cache->places; i++)
         if (i < stocked || i >= cache->share)
             give_spare(cache, i);
+    set_stocked(cache, stocked - unneeded);
     cache->lowest = stocked - unneeded;
 }
 
@@ -178,17 +171,23 @@ static void note_swap(struct cpi_cache *cache)
 
     if (stocked < cache->lowest)
         cache->lowest = stocked;
-    if (cpi_depot_swapped(&cache->dealings) % CPI_REVIEW_SWAPS == 0)
+    if (cpi_depot_swapped(&cache->counters) % CPI_REVIEW_SWAPS == 0)
         review(cache);
+}
+
+/* Uses twice as many spares as before, within the quota. */
+static void widen(struct cpi_cache *cache)
+{
+    cache->share = cache->share < cache->quota - cache->share ? cache->share * 2 : cache->quota;
 }
 
 /* Before each exchange of a full magazine with the depot. */
 static void note_exchange(struct cpi_cache *cache, bool gives)
 {
-    uint64_t retries = cpi_depot_retries(&cache->dealings);
+    uint64_t retries = cpi_depot_retries(&cache->counters);
 
     if (gives || cache->gave || retries != cache->retries)
-        cache->wants = true;
+        widen(cache);
     cache->gave = gives;
     cache->retries = retries;
 }
@@ -199,18 +198,14 @@ static bool refill_from_spare(struct cpi_cache *cache)
 
     while (stocked-- > 0) {
         uint32_t node = see_spare(cache, stocked);
+        bool taken = node != 0 && swap_spare(cache, stocked, node, cpi_cache_loaded(cache));
 
         set_stocked(cache, stocked);
-        if (node == 0)
-            continue;
-        cpi_depot_takes(&cache->dealings, node);
-        if (swap_spare(cache, stocked, node, cpi_cache_loaded(cache))) {
+        if (taken) {
             load(cache, node);
             note_swap(cache);
-            cpi_depot_taken(&cache->dealings);
             return true;
         }
-        cpi_depot_taken(&cache->dealings);
     }
     return false;
 }
@@ -219,7 +214,7 @@ static bool refill_from_spare(struct cpi_cache *cache)
  * nearly dry, and what is loaded nobody else can reach. */
 static void leave_most(struct cpi_cache *cache)
 {
-    uint32_t rest = cpi_depot_take_empty(cache->depot, &cache->dealings);
+    uint32_t rest = cpi_depot_take_empty(cache->depot, &cache->counters);
     uintptr_t count = store_count(cache);
     uintptr_t kept = (count + CPI_DRY_PART - 1) / CPI_DRY_PART;
     struct cpi_magazine *magazine;
@@ -232,17 +227,15 @@ static void leave_most(struct cpi_cache *cache)
         magazine->rounds[i - kept] = cpi_cache_store(cache)->rounds[i];
     show_count(cache, kept);
     cpi_magazine_set_count(magazine, (uint32_t)(count - kept));
-    cpi_depot_gives(&cache->dealings, rest);
-    cpi_depot_taken(&cache->dealings);
-    cpi_depot_give(cache->depot, &cache->dealings, rest);
+    cpi_depot_give(cache->depot, &cache->counters, rest);
 }
 
 static bool refill_from_depot(struct cpi_cache *cache)
 {
-    uint32_t node = cpi_depot_take_stocked(cache->depot, &cache->dealings);
+    uint32_t node = cpi_depot_take_stocked(cache->depot, &cache->counters);
 
     if (node == 0) {
-        node = cpi_depot_take_remnant(cache->depot, &cache->dealings);
+        node = cpi_depot_take_remnant(cache->depot, &cache->counters);
         if (node != 0)
             replace_empty(cache, node);
         return node != 0;
@@ -260,12 +253,17 @@ static bool refill_from_depot(struct cpi_cache *cache)
 
 static bool load_empty(struct cpi_cache *cache)
 {
-    uint32_t node = cpi_depot_take_empty(cache->depot, &cache->dealings);
+    uint32_t node = cpi_depot_take_empty(cache->depot, &cache->counters);
 
     if (node != 0)
         load(cache, node);
-    cpi_depot_taken(&cache->dealings);
     return node != 0;
+}
+
+/* Frees of slots below the bound take the fast path. */
+static void look_at_bound(struct cpi_cache *cache)
+{
+    cpi_cache_store(cache)->bound = cpi_slab_fresh(cache->slab);
 }
 
 /* How many fresh slots to claim: a magazine, but a small part of what is left
@@ -282,8 +280,6 @@ static uintptr_t fair_run(const struct cpi_cache *cache, uintptr_t beyond)
     return part > 0 ? part : 1;
 }
 
-/* Slots that were claimed and are not yet shown are lost to the child of a fork
- * at this instant; <cpool.h> says so. */
 bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond)
 {
     uintptr_t first;
@@ -299,13 +295,8 @@ bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond)
     for (i = 0; i < n; i++)
         cpi_cache_store(cache)->rounds[i] = cpi_slab_slot(cache->slab, first + n - 1 - i);
     show_count(cache, n);
+    look_at_bound(cache);
     return true;
-}
-
-/* Frees of slots below the bound take the fast path. */
-static void look_at_bound(struct cpi_cache *cache)
-{
-    cpi_cache_store(cache)->bound = cpi_slab_fresh(cache->slab);
 }
 
 /* From the depot, or else fresh; but not where a collector has emptied it: fresh
@@ -326,8 +317,8 @@ bool cpi_cache_refill(struct cpi_cache *cache)
     return refilled;
 }
 
-/* The full magazine changes places with an empty spare; the empty one is in
- * dealings.taking then.  0 if there was none, or it was recalled by mistake. */
+/* The full magazine changes places with an empty spare, which is returned.  0 if
+ * there was none, or a thief recalled it by mistake. */
 static uint32_t swap_with_empty(struct cpi_cache *cache, uint32_t stocked)
 {
     uint32_t node = see_spare(cache, stocked);
@@ -335,12 +326,10 @@ static uint32_t swap_with_empty(struct cpi_cache *cache, uint32_t stocked)
 
     if (node == 0)
         return 0;
-    cpi_depot_takes(&cache->dealings, node);
     full = unload(cache);
     if (swap_spare(cache, stocked, node, full))
         return node;
     load(cache, full);
-    cpi_depot_taken(&cache->dealings);
     return 0;
 }
 
@@ -351,7 +340,7 @@ static bool spill_to_spare(struct cpi_cache *cache, uint32_t stocked)
     uint32_t node = swap_with_empty(cache, stocked);
 
     if (node == 0) {
-        node = cpi_depot_take_empty(cache->depot, &cache->dealings);
+        node = cpi_depot_take_empty(cache->depot, &cache->counters);
         if (node == 0)
             return false;
         put_spare(cache, stocked, unload(cache));
@@ -359,7 +348,6 @@ static bool spill_to_spare(struct cpi_cache *cache, uint32_t stocked)
     set_stocked(cache, stocked + 1);
     load(cache, node);
     note_swap(cache);
-    cpi_depot_taken(&cache->dealings);
     return true;
 }
 
@@ -406,7 +394,7 @@ bool cpi_cache_free(struct cpi_cache *cache, void *slot)
     return cpi_cache_spill(cache) && cpi_cache_push(cache, slot);
 }
 
-uint32_t cpi_cache_seize(struct cpi_cache *cache, struct cpi_dealings *dealings)
+uint32_t cpi_cache_seize(struct cpi_cache *cache)
 {
     uint32_t node = cpi_cache_loaded(cache);
 
@@ -414,74 +402,59 @@ uint32_t cpi_cache_seize(struct cpi_cache *cache, struct cpi_dealings *dealings)
      * late, to a cache that is being opened anew, must not write. */
     if (node == 0)
         return 0;
-    cpi_depot_gives(dealings, node);
     unload(cache);
     cpi_store(&cache->loaded, 0, release); /* [show] */
     return node;
 }
 
-void cpi_cache_mend(struct cpi_cache *cache)
+void cpi_cache_flush_spares(struct cpi_cache *cache)
 {
-    struct cpi_magazine *magazine;
+    uint32_t i;
 
-    if (cpi_cache_loaded(cache) == 0)
-        return;
-    magazine = magazine_of(cache, cpi_cache_loaded(cache));
-    if (cpi_magazine_count(magazine) < store_count(cache))
-        cpi_magazine_set_count(magazine, (uint32_t)store_count(cache));
-    load(cache, cpi_cache_loaded(cache));
+    for (i = 0; i < cache->places; i++)
+        give_spare(cache, i);
+    set_stocked(cache, 0);
 }
 
 void cpi_cache_flush(struct cpi_cache *cache)
 {
-    uint32_t node;
-    uint32_t i;
+    uint32_t node = cpi_cache_seize(cache);
 
-    node = cpi_cache_seize(cache, &cache->dealings);
     if (node != 0)
-        cpi_depot_give(cache->depot, &cache->dealings, node);
-    set_stocked(cache, 0);
-    for (i = 0; i < cache->places; i++)
-        give_spare(cache, i);
+        cpi_depot_give(cache->depot, &cache->counters, node);
+    cpi_cache_flush_spares(cache);
 }
 
-bool cpi_cache_widen(struct cpi_cache *cache)
+void cpi_cache_abandon(struct cpi_cache *cache)
 {
-    if (cache->share == cache->granted)
-        return false;
-    cache->share = cache->share * 2 < cache->granted ? cache->share * 2 : cache->granted;
-    cache->wants = false;
-    return true;
+    cpi_store(&cache->loaded, 0, release); /* [show] */
+    cpi_cache_store(cache)->limit = 0;
+    show_count(cache, 0);
 }
 
 void cpi_cache_discard(struct cpi_cache *cache)
 {
     uint32_t i;
 
-    cpi_store(&cache->loaded, 0, release); /* [show] */
-    cpi_cache_store(cache)->limit = 0;
-    show_count(cache, 0);
+    cpi_cache_abandon(cache);
     set_stocked(cache, 0);
     for (i = 0; i < cache->places; i++)
         put_spare(cache, i, 0);
-    cpi_depot_taken(&cache->dealings);
-    cpi_depot_gives(&cache->dealings, 0);
 }
 
 void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_path,
-                    cpool_t *pool)
+                    uint32_t quota, cpool_t *pool)
 {
     cache->entry = entry;
     cpi_store(&cache->store, inline_path ? entry : &cache->hidden, relaxed); /* [store] */
     entry->pool = pool;
     entry->home = cache;
-    cache->granted = CPI_SHARE_MIN;
+    cache->quota = quota;
     cache->share = CPI_SHARE_MIN;
     cache->bottom = 0;
     cache->lowest = 0;
     cache->gave = false;
-    cache->wants = false;
-    cache->retries = cpi_depot_retries(&cache->dealings);
+    cache->retries = cpi_depot_retries(&cache->counters);
     cpi_cache_discard(cache);
     look_at_bound(cache);
 }

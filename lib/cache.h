@@ -6,7 +6,7 @@
  *
  *   entry (hot, public layout)          cache (here)
  *   +-------+-------+--------+          +--------+------------------+----------+
- *   | count | limit | rounds |          | loaded | spare: E S S - - | dealings |
+ *   | count | limit | rounds |          | loaded | spare: E S S - - | counters |
  *   +-------+-------+--------+          +--------+------------------+----------+
  *                       |                   |       bottom = 1, stocked = 2
  *                       v                   v
@@ -18,16 +18,17 @@
  * With at least one spare, an owner that moves back and forth across the edge
  * of a magazine does not touch the depot.
  *
- * How many spares a cache may have adapts.  An owner that takes from the depot
- * what it gave before, or gives what it took, would have been served by more of
- * them: it wants its share widened, which the registry does (the rule is that
- * of tcmalloc: overflow followed by underflow).  So does one that gives only, as
- * the consumers of a pipeline do: what it gives is the oldest, and the longer it
- * keeps it the less its caches and the producers' fight over the lines.  And so
- * does one that had to repeat a compare-and-swap at the depot, because others
- * wanted the same word.  Spares that stay full for a
- * while are not needed and return to the depot, half of them at a time, and
- * while the pool is dry everything full goes there.
+ * How many spares a cache may have is its quota, fixed when it is registered.
+ * How many of these it uses is its share, which adapts.  An owner that takes from
+ * the depot what it gave before, or gives what it took, would have been served by
+ * more spares, and doubles its share (the rule is that of tcmalloc: overflow
+ * followed by underflow).  So does an owner that only gives, as the consumers of a
+ * pipeline do: it gives the oldest magazine, and the longer it keeps one the less
+ * its processor and the producers' fight over the lines.  And so does an owner
+ * that had to repeat a compare-and-swap at the depot, because others wanted the
+ * same word.  Spares that stay full for a while are not needed and return to the
+ * depot, half of them at a time, and while the pool is dry everything full goes
+ * there.
  *
  * Invariants
  *   The spares are a ring that starts at `bottom`.  Its first `stocked` places
@@ -36,13 +37,14 @@
  *   Only the owner puts a magazine there; anybody may take one out, by
  *   compare-and-swap with 0.
  *
+ *   `stocked` counts every full spare from before the spare lies in its place, or
+ *   at the latest when the owner leaves, until after it has been taken out.
+ *
  *   While a magazine is loaded its own count is 0 and the entry's is valid.
  *
- *   At every instant, in the order in which this thread's stores become
- *   visible, every magazine in the cache's hands is named by loaded, by a
- *   spare, or by dealings.taking or giving, and its rounds are told by the
- *   larger of the two counts.  This is for the child of a fork, which finds
- *   other threads' caches as they were at some instant (adopt.c).
+ *   The owner is inside (recall.h) whenever any of this is untrue, and whenever it
+ *   has a magazine in its hands that is neither loaded nor a spare: a thread that
+ *   looks for slots, and the child of a fork, can rely on a cache at rest.
  *
  * All functions are for the owner of the cache alone, but where they say
  * otherwise.  Lock-free.
@@ -50,7 +52,7 @@
  * ORDERING TABLE
  *   store | store pointer and loaded, load | relaxed | - | -
  *   own   | entry count load, store that takes | relaxed | - | -
- *   show  | entry count store that gives | release | adopt.c's adopt | the round
+ *   show  | entry count store that gives | release | recall.c's adopt | the round
  *
  * The store is one of two entries of a thread or of the cache itself, both in
  * memory that outlives the pool; a thief only reads the count there.
@@ -69,11 +71,11 @@
 #include "depot.h"
 #include "slab.h"
 
-/* Magazines that a cache can have in its hands beside its share of spares: the
- * loaded one, and one on its way to or from the depot. */
-#define CPI_CACHE_HANDS 2u
+/* Magazines that a cache can have in its hands beside its quota of spares: the
+ * loaded one, and two that the depot merges (depot.c). */
+#define CPI_CACHE_HANDS 3u
 
-/* The share every cache begins with. */
+/* The least quota, and the share every cache begins with. */
 #define CPI_SHARE_MIN 1u
 
 /* Swaps between two reviews of which spares were needed. */
@@ -95,21 +97,19 @@ struct cpi_cache {
 
     /* The owner's. */
     _Atomic uint32_t loaded; /* magazine whose rounds the store shows; 0: none */
-    uint32_t granted; /* spares it may have at most; raised by the registry on
-                         the owner's behalf */
+    uint32_t quota;  /* constant while registered; spares it may have at most */
     uint32_t share;  /* of these, spares it uses */
-    uint32_t places; /* constant; in the ring, the pool's largest share */
+    uint32_t places; /* constant; in the ring, the pool's largest quota */
     uint32_t bottom; /* where the ring starts */
-    uint32_t lowest; /* value of stocked since then */
+    uint32_t lowest; /* value of stocked since the last review */
     uint64_t retries; /* at the depot, as of the last exchange */
     bool gave;       /* its last exchange with the depot gave a full magazine */
-    bool wants;      /* a larger share would have saved an exchange */
-    _Atomic uint32_t stocked; /* see the invariants; read for figures */
-    struct cpi_dealings dealings;
+    _Atomic uint32_t stocked; /* see the invariants; read by thieves */
+    struct cpi_counters counters;
 
-    /* recall.h's; used by exact pools only. */
+    /* recall.h's. */
     _Atomic uint32_t busy;      /* odd while the owner is inside; goes on counting */
-    _Atomic uintptr_t claimed;  /* a thief's token; 0: none */
+    _Atomic uintptr_t claimed;  /* a thief's token; 0: none.  Exact pools only */
 
     /* The registry's, guarded by the lock. */
     struct cpi_roster *roster; /* constant */
@@ -133,10 +133,10 @@ static inline uint32_t cpi_cache_loaded(const struct cpi_cache *cache)
     return cpi_load(&cache->loaded, relaxed); /* [store] */
 }
 
-/* A cache without a magazine.  The counters in `dealings` go on: they are the
- * pool's, not the owner's. */
+/* A cache without a magazine.  The counters go on: they are the pool's, not the
+ * owner's. */
 void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_path,
-                    cpool_t *pool);
+                    uint32_t quota, cpool_t *pool);
 
 /* The loaded magazine is empty, or there is none: gets one with rounds in it.
  * False if there is none to be had, or a collector has what the depot had. */
@@ -177,38 +177,30 @@ static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
     return true;
 }
 
-/* One slot, refilling or spilling as needed.  alloc returns NULL if there is
- * none to be had; free returns false where spill does. */
+/* One slot, refilling or spilling as needed.  alloc returns NULL if there is none to
+ * be had; free returns false where spill does. */
 void *cpi_cache_alloc(struct cpi_cache *cache);
 bool cpi_cache_free(struct cpi_cache *cache, void *slot);
 
-/* In the child of a fork, where a thief vanished who may have been in the middle
- * of taking the loaded magazine away: as if it had not begun. */
-void cpi_cache_mend(struct cpi_cache *cache);
-
-/*
- * Takes the loaded magazine away, for the party with these dealings: named by
- * dealings->giving.  0 if none is loaded.
- */
-uint32_t cpi_cache_seize(struct cpi_cache *cache, struct cpi_dealings *dealings);
+/* Takes the loaded magazine away.  Returns 0 if none is loaded. */
+uint32_t cpi_cache_seize(struct cpi_cache *cache);
 
 /* Gives all magazines to the depot. */
 void cpi_cache_flush(struct cpi_cache *cache);
 
-/* Uses twice as many spares as before, within what was granted.  False if all
- * of it was in use. */
-bool cpi_cache_widen(struct cpi_cache *cache);
+/* Gives all spares to the depot. */
+void cpi_cache_flush_spares(struct cpi_cache *cache);
 
-/* Forgets all magazines. */
+/* Forgets the loaded magazine; forgets all of them. */
+void cpi_cache_abandon(struct cpi_cache *cache);
 void cpi_cache_discard(struct cpi_cache *cache);
 
 /*
- * Takes a stocked spare out of any cache, its owner running or not, for the
- * party with these dealings: named by dealings->taking, as from the depot.  0 if
+ * Takes a full spare out of any cache, its owner running or not.  Returns 0 if
  * there is none.
  * Any thread.  Wait-free.
  */
-uint32_t cpi_cache_steal(struct cpi_cache *victim, struct cpi_dealings *dealings);
+uint32_t cpi_cache_steal(struct cpi_cache *victim);
 
 /* Free slots in the cache; any thread, an estimate while the owner works. */
 size_t cpi_cache_rounds(const struct cpi_cache *cache);

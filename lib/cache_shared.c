@@ -6,9 +6,15 @@
  * Floor 5.  Implements a part of cache.h.
  *
  * ORDERING TABLE
- *   steal   | spare CAS to 0          | acquire | cache.c's offer | the magazine's count and rounds
- *   see     | spare load, CAS failure | relaxed | - | -
- *   figures | count and stocked, load | relaxed | - | -
+ *   steal   | spare CAS to 0          | acq_rel | cache.c's offer, see | the magazine's count
+ *                                                 and rounds; the thief's mark
+ *   see     | spare load, CAS failure | acquire | cache.c's offer, steal | the mark of the party
+ *                                                 that took the spare away
+ *   glance  | stocked load            | acquire | cache.c's stocked | likewise
+ *   figures | count and spare load for figures | relaxed | - | -
+ *
+ * A thief that finds nothing asks next which parties are inside (recall.h), so
+ * all that it looks at it acquires from whoever took the spare before.
  *
  * The compare-and-swap needs no tag: a thief that finds the number it expected
  * has found that magazine, whatever happened in between, and looks at its
@@ -20,21 +26,19 @@
 #include "quiet.h"
 #include "watch.h"
 
-uint32_t cpi_cache_steal(struct cpi_cache *victim, struct cpi_dealings *dealings)
+uint32_t cpi_cache_steal(struct cpi_cache *victim)
 {
     uint32_t i;
 
-    if (cpi_load(&victim->stocked, relaxed) == 0) /* [figures] */
+    if (cpi_load(&victim->stocked, acquire) == 0) /* [glance] */
         return 0;
     for (i = 0; i < victim->places; i++) {
-        uint32_t node = cpi_load(&victim->spare[i], relaxed); /* [see] */
+        uint32_t node = cpi_load(&victim->spare[i], acquire); /* [see] */
 
         if (node == 0 || cpi_magazine_count(cpi_depot_magazine(victim->depot, node)) == 0)
             continue;
-        cpi_depot_takes(dealings, node);
-        if (cpi_cas_strong(&victim->spare[i], &node, 0, acquire, relaxed)) /* [steal] [see] */
+        if (cpi_cas_strong(&victim->spare[i], &node, 0, acq_rel, acquire)) /* [steal] [see] */
             return node;
-        cpi_depot_taken(dealings);
     }
     return 0;
 }
@@ -45,7 +49,7 @@ size_t cpi_cache_rounds(const struct cpi_cache *cache)
     uint32_t i;
 
     for (i = 0; i < cache->places; i++) {
-        uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [see] */
+        uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [figures] */
 
         if (node != 0)
             rounds += cpi_magazine_count(cpi_depot_magazine(cache->depot, node));

@@ -4,29 +4,38 @@
  *
  * ORDERING TABLE (the stacks' own is in tagstack.h)
  *   leave   | remnant CAS 0 to node   | release | collect | the magazine's count and rounds
- *   collect | remnant CAS node to 0   | acquire | leave   | the magazine's count and rounds
- *   glance  | remnant load, CAS failure | relaxed | -     | -
+ *   collect | remnant CAS node to 0   | acq_rel | leave see | the magazine's count and rounds;
+ *                                                            the collecting party's mark
+ *   see     | remnant load, CAS failure in a collection | acquire | collect | the mark of the
+ *                                                            party that collected it
+ *   glance  | remnant load for figures, CAS failure | relaxed | - | -
  *   make    | made CAS                | relaxed | make    | -
  *   made    | made load, CAS failure  | relaxed | make    | -
  *   ready   | committed load          | acquire | extent.c's publish | the magazine's memory
  *   hint    | dry load, store         | relaxed | - | -
- *   done    | taking, giving store    | release | recall.c's hands | the magazine's new place
- *   account | dealings load, store    | relaxed | - | -
  *   begin   | collections fetch-and-add | acq_rel | watch | that the depot is being emptied
  *   end     | collections fetch-and-add | acq_rel | watch | that it is full again
  *   watch   | collections load        | acquire | begin end | whether to look again
+ *   account | counter store           | release | recall.c's hint | the exchange it counts
+ *   own     | own counter load        | relaxed | - | -
  *
  * The remnant needs no tag: nobody reads a magazine's link or content before
  * the CAS that makes it his, so it does not matter whether the same magazine
  * left and came back in between.
+ *
+ * A collection releases for the same reason as a pop (tagstack.h): a thread that
+ * finds no remnant asks next which parties are inside.  An account releases so
+ * that a thread that looks everywhere twice, and reads the same counters both
+ * times, knows that no exchange between has escaped it (pool_alloc.c).
  */
 #include "depot.h"
 
 #include "bits.h"
+#include "os.h"
 #include "quiet.h"
 
 /* Looks for an empty magazine before it is believed that there is none. */
-#define CPI_EMPTY_TRIES 10000000u
+#define CPI_EMPTY_TRIES 8u
 
 size_t cpi_depot_stride(size_t limit)
 {
@@ -70,20 +79,22 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines)
     return cpi_extent_reach(&depot->for_caches, magazines * depot->links.stride);
 }
 
-/* The counters have one writer each, so adding needs no locked instruction. */
+/* Each counter has one writer, so adding needs no locked instruction. */
 static void account(_Atomic uint64_t *counter, uint64_t more)
 {
-    cpi_store(counter, cpi_load(counter, relaxed) + more, relaxed); /* [account] */
+    uint64_t before = cpi_load(counter, relaxed); /* [own] */
+
+    cpi_store(counter, before + more, release); /* [account] */
 }
 
 static uint32_t pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
-                    struct cpi_dealings *dealings, _Atomic uint64_t *counter)
+                    struct cpi_counters *counters, _Atomic uint64_t *counter)
 {
     uint64_t retries = 0;
-    uint32_t node = cpi_tagstack_pop(stack, &depot->links, &dealings->taking, &retries);
+    uint32_t node = cpi_tagstack_pop(stack, &depot->links, &retries);
 
     if (retries != 0)
-        account(&dealings->retries, retries);
+        account(&counters->retries, retries);
     if (node != 0) {
         account(counter, 1);
         cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
@@ -92,29 +103,25 @@ static uint32_t pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
 }
 
 static void push(struct cpi_depot *depot, struct cpi_tagstack *stack, uint32_t node,
-                 struct cpi_dealings *dealings, _Atomic uint64_t *counter)
+                 struct cpi_counters *counters, _Atomic uint64_t *counter)
 {
     uint32_t retries = cpi_tagstack_push(stack, &depot->links, node);
 
     if (retries != 0)
-        account(&dealings->retries, retries);
+        account(&counters->retries, retries);
     account(counter, 1);
     cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
 }
 
-uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_dealings *dealings)
+uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    return pop(depot, &depot->stocked, dealings, &dealings->stocked_out);
+    return pop(depot, &depot->stocked, counters, &counters->stocked_out);
 }
 
-/*
- * A magazine of an extent that has never been used: those of the extent are
- * numbered from before + 1.  0 if all that is committed is in use.  It is named
- * before it is taken, and as one that is being made, because its count is not
- * valid yet.
- */
-static uint32_t make(struct cpi_depot *depot, struct cpi_extent *extent, _Atomic uint32_t *made,
-                     uint32_t before, struct cpi_dealings *dealings)
+/* A magazine of an extent that has never been used: those of the extent are
+ * numbered from before + 1.  Returns 0 if all that is committed is in use. */
+static uint32_t make(const struct cpi_depot *depot, const struct cpi_extent *extent,
+                     _Atomic uint32_t *made, uint32_t before)
 {
     size_t bytes = cpi_load(&extent->committed, acquire); /* [ready] */
     uint32_t room = (uint32_t)(bytes / depot->links.stride);
@@ -123,97 +130,77 @@ static uint32_t make(struct cpi_depot *depot, struct cpi_extent *extent, _Atomic
     while (number < room) {
         uint32_t node = before + number + 1;
 
-        cpi_store(&dealings->taking, node | CPI_MAKING, relaxed); /* [account] */
         if (cpi_cas_weak(made, &number, number + 1, relaxed, relaxed)) { /* [make] [made] */
             cpi_magazine_set_count(cpi_depot_magazine(depot, node), 0);
-            cpi_store(&dealings->taking, node, release); /* [done] */
             return node;
         }
     }
-    cpi_depot_taken(dealings);
     return 0;
 }
 
-static uint32_t make_any(struct cpi_depot *depot, struct cpi_dealings *dealings)
+static uint32_t make_any(struct cpi_depot *depot)
 {
-    uint32_t node = make(depot, &depot->for_slots, &depot->made_for_slots, 0, dealings);
+    uint32_t node = make(depot, &depot->for_slots, &depot->made_for_slots, 0);
 
     if (node == 0)
-        node = make(depot, &depot->for_caches, &depot->made_for_caches, depot->for_slots_max,
-                    dealings);
+        node = make(depot, &depot->for_caches, &depot->made_for_caches, depot->for_slots_max);
     return node;
 }
 
-bool cpi_depot_has_made(const struct cpi_depot *depot, uint32_t node)
+uint64_t cpi_depot_swapped(struct cpi_counters *counters)
 {
-    if (node <= depot->for_slots_max)
-        return node <= cpi_load(&depot->made_for_slots, relaxed); /* [made] */
-    return node - depot->for_slots_max <= cpi_load(&depot->made_for_caches, relaxed); /* [made] */
+    account(&counters->swaps, 1);
+    return cpi_load(&counters->swaps, relaxed); /* [own] */
 }
 
-uint64_t cpi_depot_swapped(struct cpi_dealings *dealings)
+uint64_t cpi_depot_retries(const struct cpi_counters *counters)
 {
-    account(&dealings->swaps, 1);
-    return cpi_load(&dealings->swaps, relaxed); /* [account] */
+    return cpi_load(&counters->retries, relaxed); /* [own] */
 }
 
-uint64_t cpi_depot_retries(const struct cpi_dealings *dealings)
+/*
+ * By the second invariant there is a magazine for each party at any time.  Once
+ * every magazine is made that stays so, and the magazine lies on the stack: a
+ * look at the stack after the look at what is made finds it.  The repetitions are
+ * for a processor that shows an old head for a moment.
+ */
+uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    return cpi_load(&dealings->retries, relaxed); /* [account] */
-}
+    uint32_t node = pop(depot, &depot->empty, counters, &counters->empty_out);
+    unsigned tries;
 
-uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_dealings *dealings)
-{
-    uint32_t node = 0;
-    uint32_t tries;
-
-    /* By the second invariant a magazine is left for each party; not to find
-     * it means that another party took or gave one in between. */
+    if (CPI_LIKELY(node != 0))
+        return node;
+    node = make_any(depot);
     for (tries = 0; node == 0 && tries < CPI_EMPTY_TRIES; tries++) {
-        node = pop(depot, &depot->empty, dealings, &dealings->empty_out);
-        if (node == 0)
-            node = make_any(depot, dealings);
+        if (tries > 0)
+            cpi_os_step_aside(tries);
+        node = pop(depot, &depot->empty, counters, &counters->empty_out);
     }
     return node;
 }
 
-uint32_t cpi_depot_take_remnant(struct cpi_depot *depot, struct cpi_dealings *dealings)
+uint32_t cpi_depot_take_remnant(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    uint32_t node = cpi_load(&depot->remnant, relaxed); /* [glance] */
+    uint32_t node = cpi_load(&depot->remnant, acquire); /* [see] */
 
     do {
-        cpi_store(&dealings->taking, node, relaxed); /* [account] */
         if (node == 0)
             return 0;
-    } while (!cpi_cas_weak(&depot->remnant, &node, 0, acquire, relaxed)); /* [collect] [glance] */
-    account(&dealings->remnants, 1);
+    } while (!cpi_cas_weak(&depot->remnant, &node, 0, acq_rel, acquire)); /* [collect] [see] */
+    account(&counters->remnants, 1);
     return node;
 }
 
-void cpi_depot_takes(struct cpi_dealings *dealings, uint32_t node)
-{
-    cpi_store(&dealings->taking, node, relaxed); /* [account] */
-}
-
-void cpi_depot_taken(struct cpi_dealings *dealings)
-{
-    cpi_store(&dealings->taking, 0, release); /* [done] */
-}
-
-void cpi_depot_gives(struct cpi_dealings *dealings, uint32_t node)
-{
-    cpi_store(&dealings->giving, node, release); /* [done] */
-}
-
 /* Puts a magazine on the stack that it belongs to; false if on neither. */
-static bool settle(struct cpi_depot *depot, struct cpi_dealings *dealings, uint32_t node)
+static bool settle(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node)
 {
     uint32_t count = cpi_magazine_count(cpi_depot_magazine(depot, node));
 
     if (count == depot->limit)
-        push(depot, &depot->stocked, node, dealings, &dealings->stocked_in);
+        push(depot, &depot->stocked, node, counters, &counters->stocked_in);
     else if (count == 0)
-        push(depot, &depot->empty, node, dealings, &dealings->empty_in);
+        push(depot, &depot->empty, node, counters, &counters->empty_in);
     else
         return false;
     return true;
@@ -221,73 +208,66 @@ static bool settle(struct cpi_depot *depot, struct cpi_dealings *dealings, uint3
 
 /* Merges two magazines, settles one that became full or empty, and returns the
  * other. */
-static uint32_t merge(struct cpi_depot *depot, struct cpi_dealings *dealings, uint32_t a,
+static uint32_t merge(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t a,
                       uint32_t b)
 {
     cpi_magazine_move(cpi_depot_magazine(depot, a), cpi_depot_magazine(depot, b), depot->limit);
-    if (settle(depot, dealings, a))
+    if (settle(depot, counters, a))
         return b;
-    settle(depot, dealings, b);
+    settle(depot, counters, b);
     return a;
 }
 
-void cpi_depot_give(struct cpi_depot *depot, struct cpi_dealings *dealings, uint32_t node)
+void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node)
 {
-    while (!settle(depot, dealings, node)) {
+    while (!settle(depot, counters, node)) {
         uint32_t none = 0;
         uint32_t other;
 
         if (cpi_cas_strong(&depot->remnant, &none, node, release, relaxed)) { /* [leave] [glance] */
-            account(&dealings->remnants, 1);
-            break;
+            account(&counters->remnants, 1);
+            return;
         }
-        other = cpi_depot_take_remnant(depot, dealings);
+        other = cpi_depot_take_remnant(depot, counters);
         if (other != 0)
-            node = merge(depot, dealings, other, node);
-        cpi_depot_gives(dealings, node);
-        cpi_depot_taken(dealings);
+            node = merge(depot, counters, other, node);
     }
-    cpi_depot_gives(dealings, 0);
 }
 
-void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_dealings *dealings)
+void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    uint32_t node = cpi_depot_take_remnant(depot, dealings);
+    uint32_t node = cpi_depot_take_remnant(depot, counters);
     struct cpi_magazine *magazine;
     uint32_t count;
     void *slot;
 
     if (node == 0)
-        node = cpi_depot_take_stocked(depot, dealings);
+        node = cpi_depot_take_stocked(depot, counters);
     if (node == 0)
         return NULL;
     magazine = cpi_depot_magazine(depot, node);
     count = cpi_magazine_count(magazine) - 1;
     slot = magazine->rounds[count];
     cpi_magazine_set_count(magazine, count);
-    cpi_depot_gives(dealings, node);
-    cpi_depot_taken(dealings);
-    cpi_depot_give(depot, dealings, node);
+    cpi_depot_give(depot, counters, node);
     return slot;
 }
 
-bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_dealings *dealings, void *slot)
+bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters, void *slot)
 {
-    uint32_t node = cpi_depot_take_remnant(depot, dealings);
+    uint32_t node = cpi_depot_take_remnant(depot, counters);
     struct cpi_magazine *magazine;
     uint32_t count;
 
     if (node == 0)
-        node = cpi_depot_take_empty(depot, dealings);
+        node = cpi_depot_take_empty(depot, counters);
     if (node == 0)
         return false;
     magazine = cpi_depot_magazine(depot, node);
     count = cpi_magazine_count(magazine);
     magazine->rounds[count] = slot;
     cpi_magazine_set_count(magazine, count + 1);
-    cpi_depot_gives(dealings, node);
-    cpi_depot_taken(dealings);
-    cpi_depot_give(depot, dealings, node);
+    cpi_depot_give(depot, counters, node);
     return true;
 }
 
@@ -350,31 +330,12 @@ uint32_t cpi_depot_remnant_rounds(const struct cpi_depot *depot)
     return node == 0 ? 0 : cpi_magazine_count(cpi_depot_magazine(depot, node));
 }
 
-/* Steps down a stack to `wanted`, or to the end; returns where it stopped, and
- * the steps made. */
-static uint32_t walk(const struct cpi_depot *depot, const struct cpi_tagstack *stack,
-                     uint32_t wanted, size_t *steps)
-{
-    uint32_t node = cpi_tagstack_top(stack);
-
-    for (*steps = 0; node != 0 && node != wanted; ++*steps)
-        node = cpi_tagstack_below(&depot->links, node);
-    return node;
-}
-
 size_t cpi_depot_count_stocked(const struct cpi_depot *depot)
 {
+    uint32_t node = cpi_tagstack_top(&depot->stocked);
     size_t steps;
 
-    walk(depot, &depot->stocked, 0, &steps);
+    for (steps = 0; node != 0; steps++)
+        node = cpi_tagstack_below(&depot->links, node);
     return steps;
-}
-
-bool cpi_depot_holds(const struct cpi_depot *depot, uint32_t node)
-{
-    size_t steps;
-
-    return cpi_load(&depot->remnant, relaxed) == node || /* [glance] */
-           walk(depot, &depot->stocked, node, &steps) == node ||
-           walk(depot, &depot->empty, node, &steps) == node;
 }

@@ -35,9 +35,9 @@
 #include "magazine.h"
 #include "tagstack.h"
 
-/* Threads that may be inside the uncached operations of one pool at once
- * before they start to wait for each other's magazines: in memory of our own,
- * and in the caller's. */
+/* Threads that may be inside the uncached operations of one pool at once; a
+ * further one waits until one of them has left.  In memory of our own, and in
+ * the caller's. */
 #define CPI_UNCACHED_OWN 64u
 #define CPI_UNCACHED_CALLER 4u
 
@@ -65,24 +65,18 @@ struct cpi_depot {
                                      collector has the magazines */
 };
 
-/* Beside a magazine's index: its count means nothing yet. */
-#define CPI_MAKING ((uint32_t)1 << 31)
-
 /*
- * One party's dealings with the depot: a cache's for as long as the pool lives,
- * or a thread's for one uncached operation.  Written by that party alone, read
- * by anybody for figures, and by the child of a fork.
+ * What one party has exchanged with the depot: a cache for as long as the pool
+ * lives, or the holders of one place for uncached operations, one after the
+ * other.  Written by that party alone, read by all.
  */
-struct cpi_dealings {
-    _Atomic uint32_t taking;      /* magazine being taken, or 0; with CPI_MAKING
-                                     if it is about to be used for the first time */
-    _Atomic uint32_t giving;      /* magazine being given, or 0 */
+struct cpi_counters {
     _Atomic uint64_t stocked_in;  /* full magazines pushed */
     _Atomic uint64_t stocked_out; /* and popped */
     _Atomic uint64_t empty_in;    /* empty ones pushed */
     _Atomic uint64_t empty_out;   /* and popped */
     _Atomic uint64_t remnants;    /* remnants left or collected */
-    _Atomic uint64_t swaps;       /* magazines that changed places with spares */
+    _Atomic uint64_t swaps;       /* magazines moved to, from and out of spares */
     _Atomic uint64_t retries;     /* compare-and-swaps that had to be repeated */
 };
 
@@ -107,35 +101,30 @@ bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out);
 bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines);
 
 /*
- * Takes a magazine: a full one, an empty one, the one in between.  0: there is
- * none; for an empty one that means that the invariant is broken: more slots
- * were freed than ever handed out.  `dealings->taking` names it until the caller
- * has put it where it belongs and calls cpi_depot_taken; cpi_depot_takes does
- * the same for a magazine that comes from elsewhere.
+ * Takes a magazine: a full one, an empty one, the one in between.  Returns 0 if
+ * there is none; for an empty one that means that the invariant is broken: more
+ * slots were freed than ever handed out.
+ *
+ * The party that takes or gives is inside (recall.h) from before it takes a
+ * magazine until the magazine has its new place.
  */
-uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_dealings *dealings);
-uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_dealings *dealings);
-uint32_t cpi_depot_take_remnant(struct cpi_depot *depot, struct cpi_dealings *dealings);
-void cpi_depot_takes(struct cpi_dealings *dealings, uint32_t node);
-void cpi_depot_taken(struct cpi_dealings *dealings);
+uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *counters);
+uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters);
+uint32_t cpi_depot_take_remnant(struct cpi_depot *depot, struct cpi_counters *counters);
 
-/*
- * Gives a magazine, however full; it is the caller's until then.  The caller
- * has let `dealings->giving` name it before it let go of it (cpi_depot_gives).
- */
-void cpi_depot_gives(struct cpi_dealings *dealings, uint32_t node);
-void cpi_depot_give(struct cpi_depot *depot, struct cpi_dealings *dealings, uint32_t node);
+/* Gives a magazine, however full; it is the caller's until then. */
+void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node);
 
 /* Counts a swap with a spare; returns how many there have been. */
-uint64_t cpi_depot_swapped(struct cpi_dealings *dealings);
+uint64_t cpi_depot_swapped(struct cpi_counters *counters);
 
 /* Compare-and-swaps of this party that others made it repeat. */
-uint64_t cpi_depot_retries(const struct cpi_dealings *dealings);
+uint64_t cpi_depot_retries(const struct cpi_counters *counters);
 
 /* One slot, without a cache.  alloc returns NULL if there is none; free false
  * where there is no empty magazine. */
-void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_dealings *dealings);
-bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_dealings *dealings, void *slot);
+void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters);
+bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters, void *slot);
 
 /* Forgets all magazines.  Nobody else may be using the depot. */
 void cpi_depot_reset(struct cpi_depot *depot);
@@ -167,13 +156,8 @@ uint32_t cpi_depot_made(const struct cpi_depot *depot);
 /* Rounds in the remnant, likewise. */
 uint32_t cpi_depot_remnant_rounds(const struct cpi_depot *depot);
 
-/* Whether the magazine has ever been used. */
-bool cpi_depot_has_made(const struct cpi_depot *depot, uint32_t node);
-
-/* Full magazines, counted one by one; whether a magazine lies in the depot.
- * Nobody else may be using the depot. */
+/* Full magazines, counted one by one.  Nobody else may be using the depot. */
 size_t cpi_depot_count_stocked(const struct cpi_depot *depot);
-bool cpi_depot_holds(const struct cpi_depot *depot, uint32_t node);
 
 static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *depot,
                                                       uint32_t node)

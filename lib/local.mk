@@ -15,7 +15,7 @@ libcpool_sources = \
 	lib/depot.c lib/depot.h lib/magazine.h \
 	lib/watch.c lib/watch.h \
 	lib/cache.c lib/cache_shared.c lib/cache.h lib/roster.c lib/roster.h lib/recall.c lib/recall.h \
-	lib/adopt.c lib/adopt.h lib/registry.c lib/registry.h \
+	lib/registry.c lib/registry.h \
 	lib/inline.c lib/pool_alloc.c lib/pool_bulk.c lib/pool_collect.c lib/pool_collect.h \
 	lib/pool_config.c \
 	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_memory.c \

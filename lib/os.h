@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Bytes in a page, a power of two. */
 size_t cpi_os_page_size(void);
@@ -46,10 +47,15 @@ bool cpi_os_barrier_ready(void);
  * refuses, which it did not when this was made ready, the process is aborted. */
 void cpi_os_barrier(void);
 
-/* Lets a thread run that this one waits for, for the `times`-th time in a row: at
- * first it gives way, later it sleeps for a tenth of a millisecond, so that a
- * thread of lower priority gets its turn.  No point of cancellation. */
+/* Lets a thread run that this one waits for, for the `times`-th time in a row:
+ * below CPI_GIVE_WAY it gives way, later it sleeps for a tenth of a millisecond, so
+ * that a thread of lower priority gets its turn.  No point of cancellation.
+ * Async-signal-safe. */
+#define CPI_GIVE_WAY 32u
 void cpi_os_step_aside(unsigned times);
+
+/* The monotonic clock, nanoseconds.  Async-signal-safe. */
+uint64_t cpi_os_now(void);
 
 /* Gives the memory behind whole pages back; they read as zero afterwards.
  * False if refused. */

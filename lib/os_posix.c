@@ -227,8 +227,6 @@ void cpi_os_barrier(void)
 
 #endif
 
-/* Times that giving way may be enough. */
-#define CPI_GIVE_WAY 32u
 #define CPI_NAP_NANOSECONDS 100000L
 
 void cpi_os_step_aside(unsigned times)
@@ -246,6 +244,14 @@ void cpi_os_step_aside(unsigned times)
     nanosleep(&nap, NULL);
     pthread_setcancelstate(cancel, NULL);
     errno = saved;
+}
+
+uint64_t cpi_os_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 bool cpi_os_purge(void *address, size_t size)

@@ -3,6 +3,9 @@
  * pool_alloc.c - allocating and freeing, when the fast path cannot.
  *
  * Floor 6.
+ *
+ * ORDERING TABLE
+ *   count | stalls fetch-and-add | relaxed | - | -
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -12,15 +15,9 @@
 
 #include <string.h>
 
-#include "os.h"
+#include "atomic.h"
 #include "quiet.h"
 #include "recall.h"
-
-/* How often an alloc looks everywhere before it believes that there is nothing;
- * an exact pool, in which an owner may be stopped with the last slot in its
- * hands, sleeps before most of its looks. */
-#define CPI_HUNTS 32u
-#define CPI_EXACT_HUNTS 128u
 
 /* --- Checked pools --- */
 
@@ -50,65 +47,47 @@ static bool watch_free(cpool_t *pool, const void *slot, const char *function, co
 static void *alloc_uncached(cpool_t *pool)
 {
     uint32_t seen = cpi_pool_collections(pool);
-    struct cpi_dealings dealings;
+    struct cpi_visitor *visitor = cpi_roster_enter(&pool->roster);
+    void *slot = cpi_depot_alloc_slot(&pool->depot, &visitor->counters);
     uintptr_t index;
-    void *slot;
 
-    cpi_roster_visit(&pool->roster, &dealings);
-    slot = cpi_depot_alloc_slot(&pool->depot, &dealings);
-    cpi_roster_account(&pool->roster, &dealings);
     if (slot == NULL && !cpi_depot_was_collected(&pool->depot, seen) &&
         cpi_cache_claim(&pool->slab, &pool->depot, 1, 0, &index) == 1)
         slot = cpi_slab_slot(&pool->slab, index);
+    cpi_roster_leave(visitor);
     return slot;
 }
 
 static bool free_uncached(cpool_t *pool, void *slot)
 {
-    struct cpi_dealings dealings;
-    bool done;
+    struct cpi_visitor *visitor = cpi_roster_enter(&pool->roster);
+    bool done = cpi_depot_free_slot(&pool->depot, &visitor->counters, slot);
 
-    cpi_roster_visit(&pool->roster, &dealings);
-    done = cpi_depot_free_slot(&pool->depot, &dealings, slot);
-    cpi_roster_account(&pool->roster, &dealings);
+    cpi_roster_leave(visitor);
     return done;
 }
 
-/* --- With a cache, marking what is done where the pool asks for it --- */
-
-/* Widening is a matter of the registry's, so the cache only says that it wants
- * it, and whoever drives the cache asks. */
-static void widen_if_wanted(struct cpi_cache *cache)
-{
-    if (CPI_UNLIKELY(cache->wants))
-        cpi_registry_widen(cache->roster, cache);
-}
+/* --- With a cache --- */
 
 static void *take_slot(cpool_t *pool, struct cpi_cache *cache)
 {
-    bool exact = pool->roster.exact;
     void *slot;
 
-    if (cache == NULL || (exact && !cpi_recall_enter(cache)))
+    if (cache == NULL || !cpi_recall_enter(cache))
         return alloc_uncached(pool);
     slot = cpi_cache_alloc(cache);
-    widen_if_wanted(cache);
-    if (exact)
-        cpi_recall_leave(cache);
+    cpi_recall_leave(cache);
     return slot;
 }
 
 static bool give_slot(cpool_t *pool, struct cpi_cache *cache, void *slot)
 {
-    bool exact = pool->roster.exact;
     bool done;
 
-    if (cache == NULL || (exact && !cpi_recall_enter(cache)))
+    if (cache == NULL || !cpi_recall_enter(cache))
         return free_uncached(pool, slot);
     done = cpi_cache_free(cache, slot);
-    widen_if_wanted(cache);
-    if (exact)
-        cpi_recall_leave(cache);
+    cpi_recall_leave(cache);
     return done;
 }
 
@@ -125,29 +104,33 @@ static void *take_slack(cpool_t *pool, struct cpi_cache *cache)
     uintptr_t beyond = pool->slab.slots - pool->slab.most;
     uintptr_t missed;
     uintptr_t index;
+    void *slot = NULL;
 
     if (beyond == 0)
         return NULL;
     missed = cpi_recall_out_of_reach(&pool->roster);
     if (missed < beyond)
         beyond = missed;
-    if (cache != NULL)
-        return cpi_cache_refill_fresh(cache, beyond) ? cpi_cache_pop(cache) : NULL;
-    if (cpi_cache_claim(&pool->slab, &pool->depot, 1, beyond, &index) == 0)
-        return NULL;
-    return cpi_slab_slot(&pool->slab, index);
+    if (cache == NULL) {
+        if (cpi_cache_claim(&pool->slab, &pool->depot, 1, beyond, &index) == 1)
+            slot = cpi_slab_slot(&pool->slab, index);
+    } else if (cpi_recall_enter(cache)) {
+        if (cpi_cache_refill_fresh(cache, beyond))
+            slot = cpi_cache_pop(cache);
+        cpi_recall_leave(cache);
+    }
+    return slot;
 }
 
 static bool recall(cpool_t *pool)
 {
-    struct cpi_dealings dealings;
+    struct cpi_visitor *visitor = cpi_roster_enter(&pool->roster);
     bool recalled;
 
-    cpi_roster_visit(&pool->roster, &dealings);
     cpi_depot_set_dry(&pool->depot, true);
-    recalled = cpi_recall_spare(&pool->roster, &dealings) ||
-               (pool->roster.exact && cpi_recall_loaded(&pool->roster, &dealings));
-    cpi_roster_account(&pool->roster, &dealings);
+    recalled = cpi_recall_spare(&pool->roster, visitor) ||
+               (pool->roster.exact && cpi_recall_loaded(&pool->roster, visitor));
+    cpi_roster_leave(visitor);
     return recalled;
 }
 
@@ -157,7 +140,7 @@ bool cpi_pool_replenish(cpool_t *pool)
 }
 
 /* Looks everywhere once; what it finds on the way it does not lose. */
-static void *hunt(cpool_t *pool, struct cpi_cache *cache)
+static void *look_everywhere(cpool_t *pool, struct cpi_cache *cache)
 {
     uint32_t seen;
     void *slot;
@@ -170,30 +153,41 @@ static void *hunt(cpool_t *pool, struct cpi_cache *cache)
     return slot != NULL ? slot : take_slack(pool, cache);
 }
 
-/*
- * Between looking into one place and looking into the next a magazine may have
- * moved from the second to the first; so nothing was found only if nothing moved
- * meanwhile.  An owner that was stopped in the middle of an exchange is given a
- * chance to finish it, a bounded number of times.
- */
-CPI_COLD static void *hunt_again(cpool_t *pool, struct cpi_cache *cache)
+/* Whether an exact pool's slots lie where a look did not reach them: loaded by an
+ * owner that was inside then. */
+static bool left_any(const cpool_t *pool, const struct cpi_cache *own)
 {
-    unsigned most = pool->roster.exact && cache != NULL ? CPI_EXACT_HUNTS : CPI_HUNTS;
-    unsigned tries;
+    return pool->roster.exact && cpi_recall_shown(&pool->roster, own) != 0;
+}
 
-    for (tries = 0; tries < most; tries++) {
+/*
+ * Between looking into one place and looking into the next a slot may have moved
+ * from the second to the first.  So nothing was to be had only if nothing moved
+ * from before the look until every operation that was inside after it has left:
+ * at the end of the look each slot was live, or in the hands of one of those, and
+ * what they did with it is counted.
+ *
+ * A thread that was stopped inside is waited for, but not for ever.
+ */
+CPI_COLD static void *look_again(cpool_t *pool, struct cpi_cache *cache)
+{
+    const struct cpi_cache *own = cpi_registry_known_cache(&pool->roster);
+    struct cpi_patience patience = {pool->stall_limit, 0, 0};
+
+    for (;;) {
         uint64_t activity = cpi_recall_activity(&pool->roster);
-        void *slot = hunt(pool, cache);
+        void *slot = look_everywhere(pool, cache);
 
         if (slot != NULL)
             return slot;
-        if (cpi_recall_in_hands(&pool->roster)) {
-            if (cache != NULL)
-                cpi_os_step_aside(tries);
-        } else if (cpi_recall_activity(&pool->roster) == activity) {
+        if (!cpi_recall_await(&pool->roster, own, &patience))
             break;
-        }
+        if (cpi_recall_activity(&pool->roster) == activity && !left_any(pool, own))
+            return NULL;
+        if (!cpi_recall_pause(&patience))
+            break;
     }
+    cpi_fetch_add(&pool->stalls, 1u, relaxed); /* [count] */
     return NULL;
 }
 
@@ -201,7 +195,7 @@ static void *take_any(cpool_t *pool, struct cpi_cache *cache)
 {
     void *slot = take_slot(pool, cache);
 
-    return CPI_LIKELY(slot != NULL) ? slot : hunt_again(pool, cache);
+    return CPI_LIKELY(slot != NULL) ? slot : look_again(pool, cache);
 }
 
 /* --- One slot, in every mode --- */

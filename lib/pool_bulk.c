@@ -11,11 +11,12 @@
 
 #include "atomic.h"
 #include "quiet.h"
+#include "recall.h"
 
 /*
  * ORDERING TABLE
  *   own  | entry count load  | relaxed | - | -
- *   show | entry count store | release | adopt.c's adopt | the rounds below it
+ *   show | entry count store | release | recall.c's adopt | the rounds below it
  *   take | entry count store | relaxed | - | -
  */
 
@@ -44,6 +45,17 @@ static size_t take_run(cpool_cache_t *entry, void **slots, size_t n)
     return n;
 }
 
+/* No thief claims a cache of a pool that has the inline path. */
+static bool refill(struct cpi_cache *cache)
+{
+    bool refilled;
+
+    cpi_recall_enter(cache);
+    refilled = cpi_cache_refill(cache);
+    cpi_recall_leave(cache);
+    return refilled;
+}
+
 static size_t alloc_bulk(cpool_t *pool, void **slots, size_t n, const char *function,
                          const void *site)
 {
@@ -52,7 +64,7 @@ static size_t alloc_bulk(cpool_t *pool, void **slots, size_t n, const char *func
 
     while (cache != NULL && pool->roster.inline_path && got < n) {
         got += take_run(cache->entry, slots + got, n - got);
-        if (got < n && !cpi_cache_refill(cache))
+        if (got < n && !refill(cache))
             break;
     }
     /* Dry, or done: one by one, which does all there is to do about it. */

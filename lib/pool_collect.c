@@ -102,7 +102,7 @@ static void empty_magazine(struct cpi_collection *collection, uint32_t node)
         mark(collection, cpi_slab_index(&pool->slab, magazine->rounds[i]), fresh);
     cpi_magazine_set_count(magazine, 0);
     if (collection->held * pool->depot.limit >= collection->marked) {
-        cpi_depot_give(&pool->depot, &collection->dealings, node);
+        cpi_depot_give(&pool->depot, &collection->visitor->counters, node);
         return;
     }
     cpi_tagstack_push(&collection->magazines, &pool->depot.links, node);
@@ -114,8 +114,8 @@ void cpi_collection_go_on(struct cpi_collection *collection)
     cpool_t *pool = collection->pool;
     uint32_t node;
 
-    while ((node = cpi_depot_take_stocked(&pool->depot, &collection->dealings)) != 0 ||
-           (node = cpi_depot_take_remnant(&pool->depot, &collection->dealings)) != 0)
+    while ((node = cpi_depot_take_stocked(&pool->depot, &collection->visitor->counters)) != 0 ||
+           (node = cpi_depot_take_remnant(&pool->depot, &collection->visitor->counters)) != 0)
         empty_magazine(collection, node);
     collection->slots = cpi_slab_fresh(&pool->slab);
 }
@@ -130,7 +130,7 @@ bool cpi_collection_begin(struct cpi_collection *collection, cpool_t *pool)
     if (collection->marks == NULL)
         return false;
     cpi_lock();
-    cpi_roster_visit(&pool->roster, &collection->dealings);
+    collection->visitor = cpi_roster_enter(&pool->roster);
     cpi_depot_begin_collection(&pool->depot);
     cpi_collection_go_on(collection);
     return true;
@@ -162,8 +162,7 @@ static void begin_filling(struct cpi_collection *collection)
     uint32_t odd = (uint32_t)(collection->marked % depot->limit);
     uint64_t retries = 0;
 
-    collection->filling = cpi_tagstack_pop(&collection->magazines, &depot->links,
-                                           &collection->dealings.taking, &retries);
+    collection->filling = cpi_tagstack_pop(&collection->magazines, &depot->links, &retries);
     collection->rounds = odd != 0 ? odd : depot->limit;
     collection->count = 0;
 }
@@ -180,7 +179,7 @@ static void give(struct cpi_collection *collection, uintptr_t index)
     if (collection->count == collection->rounds) {
         cpi_magazine_set_count(magazine, collection->rounds);
         collection->marked -= collection->rounds;
-        cpi_depot_give(&pool->depot, &collection->dealings, collection->filling);
+        cpi_depot_give(&pool->depot, &collection->visitor->counters, collection->filling);
         collection->filling = 0;
     }
 }
@@ -216,10 +215,10 @@ void cpi_collection_end(struct cpi_collection *collection, cpi_prepare *prepare,
     do_portions(collection, collection->slots, prepare, context, true);
     while (cpi_tagstack_top(&collection->magazines) != 0) {
         begin_filling(collection);
-        cpi_depot_give(&pool->depot, &collection->dealings, collection->filling);
+        cpi_depot_give(&pool->depot, &collection->visitor->counters, collection->filling);
     }
     cpi_depot_end_collection(&pool->depot);
-    cpi_roster_account(&pool->roster, &collection->dealings);
+    cpi_roster_leave(collection->visitor);
     cpi_unlock();
 }
 

@@ -31,7 +31,7 @@
 
 struct cpi_collection {
     cpool_t *pool;
-    struct cpi_dealings dealings;
+    struct cpi_visitor *visitor;
     struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
     uintptr_t held;                /* how many those are */
     uint64_t *marks;               /* bit i: slot i was found in the depot */

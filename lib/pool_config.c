@@ -41,14 +41,20 @@
  * Spares, unless cache_slots says how many slots they may hold, or the number of
  * rounds alone is configured, which fixes the cache at a loaded and one spare
  * magazine.  One cache may grow until it holds bursts of 4096 slots, but not
- * beyond a sixteenth of the pool, nor beyond so many bytes of slots; all caches
- * together may hold empty magazines for half of the pool.
+ * beyond a sixteenth of the pool, nor beyond so many bytes of slots.  All caches
+ * together may hold empty magazines for half of the pool; in our memory so many
+ * caches may have their whole quota in any case.
  */
-#define CPI_SHARE_MAX ((size_t)72)
-#define CPI_SHARE_ROUNDS ((size_t)4608)
-#define CPI_SHARE_PART ((size_t)16)
-#define CPI_SHARE_BYTES ((size_t)16 * 1024 * 1024)
-#define CPI_SHARE_CONFIGURED_MAX ((size_t)1024)
+#define CPI_WHOLE_QUOTAS ((size_t)64)
+#define CPI_QUOTA_MAX ((size_t)72)
+#define CPI_QUOTA_ROUNDS ((size_t)4608)
+#define CPI_QUOTA_PART ((size_t)16)
+#define CPI_QUOTA_BYTES ((size_t)16 * 1024 * 1024)
+#define CPI_QUOTA_CONFIGURED_MAX ((size_t)1024)
+
+/* How long an alloc waits for a thread that was stopped with slots in its hands,
+ * unless configured, milliseconds. */
+#define CPI_STALL_MS ((size_t)1000)
 
 static int check_scalars(const cpool_config_t *config)
 {
@@ -124,38 +130,40 @@ static size_t lowest_of(size_t a, size_t b, size_t c)
 }
 
 /* Spares that hold the configured number of slots together with what is loaded. */
-static size_t configured_share(const struct cpi_layout *layout)
+static size_t configured_quota(const struct cpi_layout *layout)
 {
-    size_t share = layout->cache_slots / layout->rounds;
+    size_t quota = layout->cache_slots / layout->rounds;
 
-    return lowest_of(share > 0 ? share - 1 : 0, layout->most / layout->rounds,
-                     CPI_SHARE_CONFIGURED_MAX);
+    return lowest_of(quota > 0 ? quota - 1 : 0, layout->most / layout->rounds,
+                     CPI_QUOTA_CONFIGURED_MAX);
 }
 
-static size_t default_share(const struct cpi_layout *layout)
+static size_t default_quota(const struct cpi_layout *layout)
 {
-    size_t share = lowest_of(CPI_SHARE_MAX, CPI_SHARE_ROUNDS / layout->rounds,
-                             CPI_SHARE_BYTES / layout->rounds / layout->stride);
-    size_t part = layout->most / layout->rounds / CPI_SHARE_PART;
+    size_t quota = lowest_of(CPI_QUOTA_MAX, CPI_QUOTA_ROUNDS / layout->rounds,
+                             CPI_QUOTA_BYTES / layout->rounds / layout->stride);
+    size_t part = layout->most / layout->rounds / CPI_QUOTA_PART;
 
-    return part < share ? part : share;
+    return part < quota ? part : quota;
 }
 
-static void choose_share(struct cpi_layout *layout, bool adaptive)
+static void choose_quota(struct cpi_layout *layout, bool adaptive)
 {
     size_t magazines = layout->most / layout->rounds;
-    size_t share = CPI_SHARE_MIN;
+    size_t quota = CPI_SHARE_MIN;
 
     if (layout->cache_slots != 0)
-        share = configured_share(layout);
+        quota = configured_quota(layout);
     else if (adaptive)
-        share = default_share(layout);
-    if (share < CPI_SHARE_MIN)
-        share = CPI_SHARE_MIN;
-    layout->share = share;
-    layout->spares = layout->caches * (share - CPI_SHARE_MIN);
-    if (layout->spares > magazines / 2)
-        layout->spares = magazines / 2;
+        quota = default_quota(layout);
+    if (quota < CPI_SHARE_MIN)
+        quota = CPI_SHARE_MIN;
+    layout->quota = quota;
+    layout->spares = magazines / 2;
+    if (!layout->callers && layout->spares < CPI_WHOLE_QUOTAS * (quota - CPI_SHARE_MIN))
+        layout->spares = CPI_WHOLE_QUOTAS * (quota - CPI_SHARE_MIN);
+    if (layout->spares > layout->caches * (quota - CPI_SHARE_MIN))
+        layout->spares = layout->caches * (quota - CPI_SHARE_MIN);
 }
 
 /* Leaves room for the magazines that pad the first extent to whole units: each is
@@ -185,14 +193,14 @@ static int choose_rounds(struct cpi_layout *layout, size_t configured)
 {
     if (configured != 0) {
         layout->rounds = configured;
-        choose_share(layout, false);
+        choose_quota(layout, false);
         return all_magazines(layout) > magazines_max(layout) ? CPOOL_EROUNDS : 0;
     }
     layout->rounds = default_rounds(layout);
-    choose_share(layout, true);
+    choose_quota(layout, true);
     while (all_magazines(layout) > magazines_max(layout)) {
         layout->rounds = layout->rounds * 2 + 1;
-        choose_share(layout, true);
+        choose_quota(layout, true);
     }
     return 0;
 }
@@ -280,8 +288,11 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     if (code != 0)
         return code;
     layout->slots = most_slots(layout);
-    layout->total = sizeof(struct cpool);
-    if (!append(layout, &layout->caches_at, cpi_roster_bytes(layout->caches, layout->share)) ||
+    layout->stall_ms = config->stall_limit != 0 ? config->stall_limit : CPI_STALL_MS;
+    layout->visitors_at = cpi_align_up(sizeof(struct cpool), CPI_LINE);
+    layout->fixed = layout->visitors_at + layout->uncached * sizeof(struct cpi_visitor);
+    layout->total = layout->fixed;
+    if (!append(layout, &layout->caches_at, cpi_roster_bytes(layout->caches, layout->quota)) ||
         !append_magazines(layout) || !append_slots(layout, checked) ||
         !cpi_align_up_checked(layout->total, layout->unit, &layout->total))
         return CPOOL_EOVERFLOW;

@@ -13,6 +13,7 @@
 #include "error.h"
 #include "os.h"
 #include "quiet.h"
+#include "recall.h"
 
 /* Bytes of the longest character. */
 #define CPI_UTF8_MAX 4u
@@ -110,11 +111,14 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
     struct cpi_extent caches;
 
     memset(pool, 0, sizeof *pool);
+    if (layout->callers)
+        memset(region + layout->visitors_at, 0, layout->uncached * sizeof(struct cpi_visitor));
     copy_name(pool, config->name);
     pool->flags = config->flags;
     pool->waitable = (config->flags & CPOOL_WAITABLE) != 0;
     pool->grows = layout->most > layout->capacity;
     pool->region = region;
+    pool->stall_limit = (uint64_t)layout->stall_ms * 1000000u;
     pool->region_size = layout->total;
     pool->fixed_bytes = fixed_bytes;
     pool->region_owned = config->memory == NULL;
@@ -123,15 +127,16 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
     limits.max = layout->caches;
-    limits.share_max = (uint32_t)layout->share;
+    limits.quota_max = (uint32_t)layout->quota;
     limits.spares = (uint32_t)layout->spares;
     limits.exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
+    limits.visitors = (struct cpi_visitor *)(void *)(region + layout->visitors_at);
     limits.forked = forked;
     limits.returned = cpi_pool_settle;
     pool->only_marked = limits.exact && !pool->checked && !pool->waitable;
     limits.inline_path = !pool->checked && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
-         cpi_roster_bytes(layout->caches, layout->share));
+         cpi_roster_bytes(layout->caches, layout->quota));
     cpi_registry_open(&pool->roster, &caches, pool, &pool->slab, &pool->depot, &limits);
     return pool;
 }
@@ -140,13 +145,14 @@ static int create_in_own_memory(cpool_t **pool, const cpool_config_t *config)
 {
     bool huge = (config->flags & CPOOL_HUGE_PAGES) != 0;
     size_t page = huge ? cpi_os_huge_page_size() : cpi_os_page_size();
-    size_t fixed = cpi_align_up(sizeof(struct cpool), cpi_os_page_size());
     struct cpi_layout layout;
     int code = cpi_layout_compute(&layout, config, page);
+    size_t fixed;
     char *region;
 
     if (code != 0)
         return code;
+    fixed = cpi_align_up(layout.fixed, cpi_os_page_size());
     region = cpi_os_reserve(layout.total, page);
     if (region == NULL)
         return CPOOL_ENOMEM;
@@ -222,6 +228,25 @@ static size_t judge_live(const cpool_t *pool, int64_t live, const char *function
     return 0;
 }
 
+static bool is_known(const cpool_t *pool)
+{
+    bool known;
+
+    cpi_lock();
+    known = cpi_registry_knows(pool);
+    cpi_unlock();
+    return known;
+}
+
+/* A thread that has given a slot back may still be about to leave, when another one
+ * has obtained the slot and destroys the pool. */
+static void await_everybody(const cpool_t *pool)
+{
+    struct cpi_patience patience = {UINT64_MAX / 2, 0, 0};
+
+    cpi_recall_await(&pool->roster, NULL, &patience);
+}
+
 int cpool_destroy(cpool_t *pool)
 {
     int64_t counted;
@@ -229,12 +254,12 @@ int cpool_destroy(cpool_t *pool)
 
     if (pool == NULL)
         return 0;
-    cpi_lock();
-    if (!cpi_registry_knows(pool)) {
-        cpi_unlock();
+    if (!is_known(pool)) {
         cpi_pool_report(CPOOL_EPOOL, "cpool_destroy", pool);
         return CPOOL_EPOOL;
     }
+    await_everybody(pool);
+    cpi_lock();
     counted = count_live(pool);
     cpi_registry_end_caches(&pool->roster);
     cpi_registry_close(&pool->roster);

@@ -7,10 +7,10 @@
  *
  * One range of memory, from the operating system or from the caller:
  *
- *   +------+--------+-----------+------------+--------+------+---------------+
- *   | pool | caches | magazines | magazines  | slot   | lead | slot 0, 1 ... |
- *   |      |        | for slots | for caches | states |      |               |
- *   +------+--------+-----------+------------+--------+------+---------------+
+ *   +----------+--------+-----------+------------+--------+------+---------------+
+ *   | pool     | caches | magazines | magazines  | slot   | lead | slot 0, 1 ... |
+ *   | visitors |        | for slots | for caches | states |      |               |
+ *   +----------+--------+-----------+------------+--------+------+---------------+
  *
  * Parts start at multiples of `unit`: the page size, so that each can be
  * committed as it is needed, or CPOOL_MEMORY_ALIGN in a caller's memory.  Slot
@@ -69,9 +69,12 @@ struct cpool {
     /* Growing and giving back: see pool_memory.c. */
     struct cpi_keeper keeper;
 
+    _Atomic uint64_t stalls; /* allocs that gave up waiting for a stopped thread */
+
     /* Constant again. */
     char name[CPI_NAME_SIZE];
     unsigned flags;
+    uint64_t stall_limit; /* nanoseconds that an alloc waits for a stopped thread */
     void *region;       /* all of it */
     size_t region_size; /* bytes */
     size_t fixed_bytes; /* of it, bytes committed at creation */
@@ -112,8 +115,11 @@ struct cpi_layout {
     size_t cache_slots; /* as configured */
     size_t uncached; /* threads that may work without a cache at once */
     size_t caches;   /* how many caches */
-    size_t share;    /* spares that one cache may have */
+    size_t quota;    /* spares that one cache may have */
     size_t spares;   /* and all together, beyond the first of each */
+    size_t stall_ms;  /* as configured, or by default */
+    size_t visitors_at;
+    size_t fixed;     /* bytes from the start to the visitors' end */
     size_t caches_at;
     size_t for_slots_at;
     size_t for_caches_at;

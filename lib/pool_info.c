@@ -94,6 +94,7 @@ static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
     stats->trims = cpi_load(&pool->keeper.trims, relaxed);     /* [figure] */
     stats->waits = cpi_load(&pool->waiters.waits, relaxed);    /* [figure] */
     stats->spares = figures.spares;
+    stats->stalls = cpi_load(&pool->stalls, relaxed); /* [figure] */
     stats->reserved_bytes = pool->region_size;
     stats->committed_bytes = committed_bytes(pool);
 }

@@ -97,7 +97,7 @@ size_t cpool_trim(cpool_t *pool)
         return 0;
     flush_own_cache(pool);
     if (cpi_collection_begin(&collection, pool)) {
-        cpi_recall_idle(&pool->roster, &collection.dealings);
+        cpi_recall_idle(&pool->roster, collection.visitor);
         cpi_collection_go_on(&collection);
         cpi_collection_end(&collection, may_purge(pool) ? purge_portion : NULL, &purge);
         cpi_fetch_add(&pool->keeper.trims, 1u, relaxed); /* [count] */

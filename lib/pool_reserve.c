@@ -114,12 +114,12 @@ static size_t claim_for_depot(cpool_t *pool, size_t n, uintptr_t beyond,
                               struct residence *residence)
 {
     struct cpi_depot *depot = &pool->depot;
-    struct cpi_dealings dealings;
+    struct cpi_visitor *visitor;
     uintptr_t first;
     uint32_t node;
 
-    cpi_roster_visit(&pool->roster, &dealings);
-    node = cpi_depot_take_empty(depot, &dealings);
+    visitor = cpi_roster_enter(&pool->roster);
+    node = cpi_depot_take_empty(depot, &visitor->counters);
     n = node == 0 ? 0
                   : cpi_cache_claim(&pool->slab, depot, n < depot->limit ? n : depot->limit,
                                     beyond, &first);
@@ -132,11 +132,9 @@ static size_t claim_for_depot(cpool_t *pool, size_t n, uintptr_t beyond,
         for (i = 0; i < n; i++)
             magazine->rounds[i] = cpi_slab_slot(&pool->slab, first + n - 1 - i);
         cpi_magazine_set_count(magazine, (uint32_t)n);
-        cpi_depot_gives(&dealings, node);
-        cpi_depot_taken(&dealings);
-        cpi_depot_give(depot, &dealings, node);
+        cpi_depot_give(depot, &visitor->counters, node);
     }
-    cpi_roster_account(&pool->roster, &dealings);
+    cpi_roster_leave(visitor);
     return n;
 }
 

@@ -7,9 +7,13 @@
  *   look   | busy load           | seq_cst | recall.h's inside left | what the owner did inside
  *   free   | claimed store 0     | release | recall.h's check, claim | what the thief took
  *   barrier | membarrier(2)      | -       | recall.h's inside check | each side's first word
- *   none   | busy store 0 in the child of a fork | relaxed | - | -
- *   hands  | dealings, visitors loads | acquire | depot.c's done, roster.c's leave | what was in the hands is shown
- *   hint   | entry count, claimed, busy, counter loads | relaxed | - | -
+ *   inside | busy, turns, holder load | acquire | recall.h's left, roster.c's leave | all that the
+ *                                                       operation did that has left
+ *   adopt  | busy load in the child of a fork | acquire | recall.h's left, cache.c's show | all
+ *                                                       that the owner did
+ *   none   | claimed and busy in the child of a fork | relaxed | - | -
+ *   shown  | entry count load, CAS failure of a claim | relaxed | - | -
+ *   hint   | counter load        | acquire | depot.c's account | the exchange that it counts
  *   fold   | recalls fetch-and-add | relaxed | - | -
  *   refused | refused load, store | relaxed | - | -
  */
@@ -21,6 +25,7 @@
 
 #include "atomic.h"
 #include "os.h"
+#include "thread.h"
 
 /* Looks at an owner that is inside before it is left alone. */
 #ifndef CPI_LOOKS /* a model checker wants few */
@@ -57,40 +62,33 @@ void cpi_recall_flush(struct cpi_cache *cache)
 {
     unsigned times = 0;
 
-    if (!cache->roster->exact) {
-        cpi_cache_flush(cache);
-        return;
-    }
     while (!cpi_recall_enter(cache))
         cpi_os_step_aside(times++);
     cpi_cache_flush(cache);
     cpi_recall_leave(cache);
 }
 
-/* Gives a magazine that dealings->giving names; whether it had rounds. */
-static bool hand_back(struct cpi_roster *roster, struct cpi_dealings *dealings, uint32_t node)
+/* Gives a magazine that the thief has; whether it had rounds. */
+static bool hand_back(struct cpi_roster *roster, struct cpi_visitor *thief, uint32_t node)
 {
     bool rounds = cpi_magazine_count(cpi_depot_magazine(roster->depot, node)) != 0;
 
-    cpi_depot_give(roster->depot, dealings, node);
+    cpi_depot_give(roster->depot, &thief->counters, node);
     if (rounds)
         cpi_fetch_add(&roster->recalls, 1u, relaxed); /* [fold] */
     return rounds;
 }
 
-bool cpi_recall_spare(struct cpi_roster *roster, struct cpi_dealings *dealings)
+bool cpi_recall_spare(struct cpi_roster *roster, struct cpi_visitor *thief)
 {
     size_t i;
 
     for (i = 0; i < cpi_roster_made(roster); i++) {
         uint32_t node;
 
-        while ((node = cpi_cache_steal(cpi_roster_cache(roster, i), dealings)) != 0) {
-            cpi_depot_gives(dealings, node);
-            cpi_depot_taken(dealings);
-            if (hand_back(roster, dealings, node))
+        while ((node = cpi_cache_steal(cpi_roster_cache(roster, i))) != 0)
+            if (hand_back(roster, thief, node))
                 return true;
-        }
     }
     return false;
 }
@@ -100,70 +98,84 @@ static uintptr_t shown(const struct cpi_cache *cache)
 {
     cpool_cache_t *store = cpi_cache_store(cache);
 
-    return store == NULL ? 0 : cpi_word_load(&store->count, relaxed); /* [hint] */
+    return store == NULL ? 0 : cpi_word_load(&store->count, relaxed); /* [shown] */
 }
 
-/* Whether the cache's owner has a magazine on its way.  The owner clears its
- * hands after it has shown what was in them, so looking at the hands first and
- * at the shown count then misses nothing. */
-static bool hands_full(const struct cpi_cache *cache)
+size_t cpi_recall_shown(const struct cpi_roster *roster, const struct cpi_cache *own)
 {
-    return cpi_load(&cache->dealings.taking, acquire) != 0 || /* [hands] */
-           cpi_load(&cache->dealings.giving, acquire) != 0;   /* [hands] */
-}
-
-static size_t visitors(const struct cpi_roster *roster)
-{
-    return cpi_load(&roster->visitors, acquire); /* [hands] */
-}
-
-size_t cpi_recall_out_of_reach(const struct cpi_roster *roster)
-{
-    size_t rounds = visitors(roster) * roster->depot->limit;
+    size_t rounds = 0;
     size_t i;
 
-    for (i = 0; i < cpi_roster_made(roster); i++) {
-        const struct cpi_cache *cache = cpi_roster_cache(roster, i);
-
-        if (hands_full(cache))
-            rounds += roster->depot->limit;
-        rounds += shown(cache);
-    }
+    for (i = 0; i < cpi_roster_made(roster); i++)
+        if (cpi_roster_cache(roster, i) != own)
+            rounds += shown(cpi_roster_cache(roster, i));
     return rounds;
 }
 
-static uint64_t exchanged(const struct cpi_dealings *dealings)
+static uint32_t busy(const struct cpi_cache *cache)
 {
-    return cpi_load(&dealings->stocked_in, relaxed) +  /* [hint] */
-           cpi_load(&dealings->stocked_out, relaxed) + /* [hint] */
-           cpi_load(&dealings->empty_in, relaxed) +    /* [hint] */
-           cpi_load(&dealings->empty_out, relaxed) +   /* [hint] */
-           cpi_load(&dealings->remnants, relaxed) +    /* [hint] */
-           cpi_load(&dealings->swaps, relaxed);        /* [hint] */
+    return cpi_load(&cache->busy, acquire); /* [inside] */
+}
+
+static uint32_t turns(const struct cpi_visitor *visitor)
+{
+    return cpi_load(&visitor->turns, acquire); /* [inside] */
+}
+
+/* Whether another thread than the caller holds the place. */
+static bool is_held(const struct cpi_visitor *visitor)
+{
+    uintptr_t holder = cpi_load(&visitor->holder, acquire); /* [inside] */
+
+    return holder != 0 && holder != cpi_thread_token();
+}
+
+/* An operation has at most two magazines in its hands that nobody else sees: while
+ * the depot merges them. */
+size_t cpi_recall_out_of_reach(const struct cpi_roster *roster)
+{
+    size_t hands = 2 * (size_t)roster->depot->limit;
+    size_t rounds = 0;
+    size_t i;
+
+    for (i = 0; i < cpi_roster_visited(roster); i++)
+        rounds += is_held(&roster->visitors[i]) ? hands : 0;
+    /* The mark first: it goes after what the owner had in its hands is shown. */
+    for (i = 0; i < cpi_roster_made(roster); i++)
+        rounds += busy(cpi_roster_cache(roster, i)) % 2 != 0 ? hands : 0;
+    return rounds + cpi_recall_shown(roster, NULL);
+}
+
+static uint64_t exchanged(const struct cpi_counters *counters)
+{
+    return cpi_load(&counters->stocked_in, acquire) +  /* [hint] */
+           cpi_load(&counters->stocked_out, acquire) + /* [hint] */
+           cpi_load(&counters->empty_in, acquire) +    /* [hint] */
+           cpi_load(&counters->empty_out, acquire) +   /* [hint] */
+           cpi_load(&counters->remnants, acquire) +    /* [hint] */
+           cpi_load(&counters->swaps, acquire);        /* [hint] */
 }
 
 static void give_spares(struct cpi_roster *roster, struct cpi_cache *cache,
-                        struct cpi_dealings *dealings)
+                        struct cpi_visitor *thief)
 {
     uint32_t node;
 
-    while ((node = cpi_cache_steal(cache, dealings)) != 0) {
-        cpi_depot_gives(dealings, node);
-        cpi_depot_taken(dealings);
-        cpi_depot_give(roster->depot, dealings, node);
+    while ((node = cpi_cache_steal(cache)) != 0) {
+        cpi_depot_give(roster->depot, &thief->counters, node);
     }
 }
 
-void cpi_recall_idle(struct cpi_roster *roster, struct cpi_dealings *dealings)
+void cpi_recall_idle(struct cpi_roster *roster, struct cpi_visitor *thief)
 {
     size_t i;
 
     for (i = 0; i < cpi_roster_made(roster); i++) {
         struct cpi_cache *cache = cpi_roster_cache(roster, i);
-        uint64_t now = exchanged(&cache->dealings);
+        uint64_t now = exchanged(&cache->counters);
 
         if (now == cache->exchanges)
-            give_spares(roster, cache, dealings);
+            give_spares(roster, cache, thief);
         cache->exchanges = now;
     }
 }
@@ -177,29 +189,71 @@ static uint64_t mix(uint64_t sum, uint64_t number)
 
 uint64_t cpi_recall_activity(const struct cpi_roster *roster)
 {
-    uint64_t sum = mix(exchanged(&roster->outside), cpi_slab_fresh(roster->slab));
+    uint64_t sum = cpi_slab_fresh(roster->slab);
     size_t i;
 
+    for (i = 0; i < cpi_roster_visited(roster); i++)
+        sum = mix(sum, exchanged(&roster->visitors[i].counters));
     for (i = 0; i < cpi_roster_made(roster); i++) {
         const struct cpi_cache *cache = cpi_roster_cache(roster, i);
 
-        sum = mix(sum, exchanged(&cache->dealings));
+        sum = mix(sum, exchanged(&cache->counters));
         sum = mix(sum, shown(cache));
     }
     return sum;
 }
 
-bool cpi_recall_in_hands(const struct cpi_roster *roster)
+bool cpi_recall_pause(struct cpi_patience *patience)
+{
+    if (patience->times >= CPI_GIVE_WAY) {
+        uint64_t now = cpi_os_now();
+
+        if (patience->deadline == 0)
+            patience->deadline = now + patience->limit;
+        else if (now >= patience->deadline)
+            return false;
+    }
+    cpi_os_step_aside(patience->times++);
+    return true;
+}
+
+/* An operation that follows the one seen needs no waiting: what it has in its hands
+ * it took after the caller had looked, and its exchanges are counted. */
+static bool await_owner(const struct cpi_cache *cache, struct cpi_patience *patience)
+{
+    uint32_t seen = busy(cache);
+
+    while (seen % 2 != 0 && busy(cache) == seen)
+        if (!cpi_recall_pause(patience))
+            return false;
+    return true;
+}
+
+static bool await_visitor(const struct cpi_visitor *visitor, struct cpi_patience *patience)
+{
+    uint32_t seen = turns(visitor);
+
+    while (is_held(visitor) && turns(visitor) == seen)
+        if (!cpi_recall_pause(patience))
+            return false;
+    return true;
+}
+
+bool cpi_recall_await(const struct cpi_roster *roster, const struct cpi_cache *own,
+                      struct cpi_patience *patience)
 {
     size_t i;
 
+    for (i = 0; i < cpi_roster_visited(roster); i++)
+        if (!await_visitor(&roster->visitors[i], patience))
+            return false;
     for (i = 0; i < cpi_roster_made(roster); i++) {
         const struct cpi_cache *cache = cpi_roster_cache(roster, i);
 
-        if (hands_full(cache) || cpi_load(&cache->busy, relaxed) % 2 != 0) /* [hint] */
-            return true;
+        if (cache != own && !await_owner(cache, patience))
+            return false;
     }
-    return visitors(roster) != 0;
+    return true;
 }
 
 /* Claims a cache that shows rounds. */
@@ -208,7 +262,7 @@ static bool claim(struct cpi_cache *cache, uintptr_t token)
     uintptr_t none = 0;
 
     return shown(cache) != 0 &&
-           cpi_cas_strong(&cache->claimed, &none, token, seq_cst, relaxed); /* [claim] [hint] */
+           cpi_cas_strong(&cache->claimed, &none, token, seq_cst, relaxed); /* [claim] [shown] */
 }
 
 static void release(struct cpi_cache *cache)
@@ -231,20 +285,19 @@ static bool owner_left(const struct cpi_cache *cache)
 }
 
 /* Takes what a claimed cache has loaded, unless its owner stays inside. */
-static bool rob(struct cpi_roster *roster, struct cpi_cache *cache, struct cpi_dealings *dealings)
+static bool rob(struct cpi_roster *roster, struct cpi_cache *cache, struct cpi_visitor *thief)
 {
     uint32_t node = 0;
 
     if (owner_left(cache))
-        node = cpi_cache_seize(cache, dealings);
+        node = cpi_cache_seize(cache);
     release(cache);
-    return node != 0 && hand_back(roster, dealings, node);
+    return node != 0 && hand_back(roster, thief, node);
 }
 
-bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_dealings *dealings)
+bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_visitor *thief)
 {
-    /* A token that no other thief can have: an address of this very call. */
-    uintptr_t token = (uintptr_t)dealings;
+    uintptr_t token = (uintptr_t)thief; /* which no other thief has meanwhile */
     struct cpi_cache *claims[CPI_CLAIMS];
     bool found = false;
     size_t i = 0;
@@ -261,16 +314,39 @@ bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_dealings *dealings)
             return false;
         }
         while (n > 0)
-            if (rob(roster, claims[--n], dealings))
+            if (rob(roster, claims[--n], thief))
                 found = true;
     }
     return found;
 }
 
-void cpi_recall_forked(struct cpi_cache *cache)
+bool cpi_recall_forked(struct cpi_cache *cache, bool survives)
 {
-    if (cache->used && cpi_load(&cache->claimed, relaxed) != 0) /* [hint] */
-        cpi_cache_mend(cache);
-    cpi_store(&cache->busy, 0u, relaxed); /* [none] */
-    release(cache);
+    uint32_t mark = cpi_load(&cache->busy, acquire); /* [adopt] */
+    bool inside = mark % 2 != 0;
+    bool claimed = cpi_load(&cache->claimed, relaxed) != 0; /* [none] */
+
+    cpi_store(&cache->claimed, 0, relaxed); /* [none] */
+    if (survives && inside)
+        return false;
+    if (inside || claimed)
+        cpi_cache_abandon(cache);
+    if (inside) {
+        cpi_cache_flush_spares(cache);
+        cpi_store(&cache->busy, mark + 1, relaxed); /* [none] */
+    }
+    return inside || claimed;
+}
+
+bool cpi_recall_visitors_forked(struct cpi_roster *roster)
+{
+    bool any = false;
+    size_t i;
+
+    for (i = 0; i < cpi_roster_visited(roster); i++)
+        if (is_held(&roster->visitors[i])) {
+            cpi_roster_leave(&roster->visitors[i]);
+            any = true;
+        }
+    return any;
 }

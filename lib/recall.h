@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * recall.h - taking rounds back from other threads' caches when the pool is dry.
+ * recall.h - the mark of an owner that is inside, and taking rounds back from
+ * other threads' caches when the pool is dry.
  *
  * Floor 5.  Includes roster.h.
+ *
+ * Every operation that may hold a magazine that is neither loaded, nor a spare,
+ * nor in the depot is marked: a cache's owner makes `busy` odd while it is inside,
+ * and a thread without a cache holds a visitor's place.  Three questions are
+ * answered by the marks.  A thread that finds the pool dry learns which operations
+ * to wait for.  The child of a fork learns which caches were at rest.  And a thief
+ * learns whether it may touch the loaded magazine.
  *
  * Spares lie in atomic places, so anybody takes a whole one with one
  * compare-and-swap, and its owner, running, asleep or stopped, pays nothing.
  *
  * The loaded magazine belongs to an owner that uses it with plain loads and
- * stores.  In pools that must give out exactly their capacity the owner says
- * when it is inside, and the thief waits a bounded while for it to leave: an owner
- * that stays inside is left alone, because what it holds is in the hands of an
- * operation.
+ * stores.  In exact pools the owner is inside whenever it uses it, and the thief
+ * waits a bounded while for it to leave.  An owner that stays inside is left alone,
+ * because what it holds is in the hands of an operation.
  *
  *     owner                            thief
  *     busy + 1, odd                    claimed = token
@@ -32,7 +39,7 @@
  *          |                  | relaxed | recall.c's barrier | the same, where the kernel has one
  *   check  | claimed load     | seq_cst | recall.c's claim free | the magazine was taken, or not
  *          |                  | acquire | recall.c's free | the same, where the kernel has a barrier
- *   left   | busy store even  | release | recall.c's look | what the owner did inside
+ *   left   | busy store even  | release | recall.c's look inside adopt | what the owner did inside
  *   own    | busy load        | relaxed | - | -
  *
  * [inside] and [claim] are the two stores of Dekker's rule, [check] and [look]
@@ -70,19 +77,22 @@ bool cpi_recall_barrier(void);
 bool cpi_recall_is_refused(void);
 
 /*
- * Brackets what the owner of an exact pool's cache does with it.  enter returns
- * false while a thief has the cache: do without it then.  Wait-free.
+ * Brackets what the owner does with its cache out of line.  enter returns false
+ * while a thief has the cache: do without it then.  Wait-free.
+ *
+ * The child of a fork may have reset the mark of a cache inside whose operation
+ * fork was called, hence the rounding.
  */
 static inline void cpi_recall_leave(struct cpi_cache *cache)
 {
     uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
 
-    cpi_store(&cache->busy, busy + 1, release); /* [left] */
+    cpi_store(&cache->busy, (busy | 1u) + 1, release); /* [left] */
 }
 
 static inline bool cpi_recall_enter(struct cpi_cache *cache)
 {
-    uint32_t busy = cpi_load(&cache->busy, relaxed) + 1; /* [own] */
+    uint32_t busy = (cpi_load(&cache->busy, relaxed) + 1) | 1u; /* [own] */
     uintptr_t claimed;
 
     if (CPI_LIKELY(cpi_recall_has_barrier())) {
@@ -107,33 +117,58 @@ void cpi_recall_flush(struct cpi_cache *cache);
  * Gives a full spare of some cache to the depot; false if no cache has any.
  * Any thread; lock-free.
  */
-bool cpi_recall_spare(struct cpi_roster *roster, struct cpi_dealings *dealings);
+bool cpi_recall_spare(struct cpi_roster *roster, struct cpi_visitor *thief);
 
 /* Gives the full spares of caches that have made no exchange since this was last
  * called to the depot.  With the library's lock held. */
-void cpi_recall_idle(struct cpi_roster *roster, struct cpi_dealings *dealings);
+void cpi_recall_idle(struct cpi_roster *roster, struct cpi_visitor *thief);
 
 /*
  * Gives the loaded magazines of all caches whose owners are not inside to the
  * depot; false if there was no round in them.  Exact pools only.
  * Any thread; lock-free; makes a system call.
  */
-bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_dealings *dealings);
+bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_visitor *thief);
 
-/* Rounds that all caches have loaded, or may have in the middle of an exchange:
- * an estimate, rather too many than too few.  Any thread; wait-free. */
+/* Rounds that all caches but `own` show as loaded.  Any thread; wait-free. */
+size_t cpi_recall_shown(const struct cpi_roster *roster, const struct cpi_cache *own);
+
+/* The same for all caches, and what operations may have in their hands: an
+ * estimate, rather too many than too few.  Any thread; wait-free. */
 size_t cpi_recall_out_of_reach(const struct cpi_roster *roster);
 
 /* A number that changes whenever a slot changes its place, as good as always.  Any thread;
  * wait-free. */
 uint64_t cpi_recall_activity(const struct cpi_roster *roster);
 
-/* Whether some owner is in the middle of something, so that it is worth looking
- * again.  Any thread; wait-free. */
-bool cpi_recall_in_hands(const struct cpi_roster *roster);
+/* How long to wait for others: at first by giving way, then by sleeping. */
+struct cpi_patience {
+    uint64_t limit;    /* nanoseconds, from the first sleep on */
+    uint64_t deadline; /* 0: it has not slept yet */
+    unsigned times;
+};
 
-/* In the child of a fork: undoes what a vanished thief left in a surviving
- * cache, and what a vanished owner left in one that nobody owns. */
-void cpi_recall_forked(struct cpi_cache *cache);
+/* Waits a little; false when the patience has ended.  Not a point of cancellation. */
+bool cpi_recall_pause(struct cpi_patience *patience);
+
+/*
+ * Waits until every operation that is inside has left, or has been followed by
+ * another one; false if patience ends before.  Operations of the calling thread,
+ * which it may have interrupted as a signal handler, are not waited for; `own` is
+ * its cache, or NULL.
+ */
+bool cpi_recall_await(const struct cpi_roster *roster, const struct cpi_cache *own,
+                      struct cpi_patience *patience);
+
+/*
+ * In the child of a fork: puts a cache to rest.  `survives`: its owner is the
+ * forking thread, which goes on where it was.  What a vanished thread had loaded
+ * while it was inside, or a vanished thief had its hands on, is left behind.
+ * Returns whether the cache was not at rest.
+ */
+bool cpi_recall_forked(struct cpi_cache *cache, bool survives);
+
+/* Likewise, frees the places of visitors that vanished; whether there were any. */
+bool cpi_recall_visitors_forked(struct cpi_roster *roster);
 
 #endif /* CPI_RECALL_H */

@@ -5,7 +5,7 @@
  * ORDERING TABLE
  *   clear | entry count store, store pointer | relaxed | - | -
  *   new   | made store        | release | roster.c's known | the structure is all zero
- *   hands | visitors and used, load and store | relaxed | - | -
+ *   used  | used load, store  | relaxed | - | -
  *
  * Whoever changes another thread's cache here does so when its owner cannot
  * run: it does not exist in this child of a fork, or the caller has promised
@@ -15,7 +15,6 @@
 
 #include <string.h>
 
-#include "adopt.h"
 #include "atomic.h"
 #include "recall.h"
 
@@ -94,33 +93,58 @@ static void clear_entry(cpool_cache_t *entry)
 
 /* --- Caches --- */
 
-/* With the lock held. */
+/* With the lock held: commits the memory for what all caches can hold. */
 static bool provide_magazines(struct cpi_roster *roster, size_t caches, uint32_t spares)
 {
     return cpi_depot_provide_caches(roster->depot,
                                     (uint32_t)cpi_roster_magazines(caches, spares));
 }
 
+/*
+ * With the lock held: the quota of a cache that is being registered, all that one
+ * may have as long as the pool has it; 0 if the system refuses the memory even for
+ * the least.  Caches that came first keep what they have.
+ */
+static uint32_t take_quota(struct cpi_roster *roster, size_t caches)
+{
+    uint32_t out = roster->spares_max - roster->spares_left;
+    uint32_t more = roster->quota_max - CPI_SHARE_MIN;
+
+    if (more > roster->spares_left)
+        more = roster->spares_left;
+    if (more > 0 && !provide_magazines(roster, caches, out + more))
+        more = 0;
+    if (more == 0 && !provide_magazines(roster, caches, out))
+        return 0;
+    roster->spares_left -= more;
+    return CPI_SHARE_MIN + more;
+}
+
 /* With the lock held. */
-static struct cpi_cache *take_structure(struct cpi_roster *roster)
+static struct cpi_cache *take_structure(struct cpi_roster *roster, uint32_t *quota)
 {
     struct cpi_cache *cache = roster->unused;
     size_t number = cpi_roster_made(roster);
 
     if (cache != NULL) {
+        *quota = take_quota(roster, number);
+        if (*quota == 0)
+            return NULL;
         roster->unused = cache->next;
         return cache;
     }
     if (number == roster->max ||
-        !cpi_extent_reach(&roster->caches, cpi_roster_bytes(number + 1, roster->share_max)) ||
-        !provide_magazines(roster, number + 1, roster->spares_max - roster->spares_left))
+        !cpi_extent_reach(&roster->caches, cpi_roster_bytes(number + 1, roster->quota_max)))
+        return NULL;
+    *quota = take_quota(roster, number + 1);
+    if (*quota == 0)
         return NULL;
     cache = cpi_roster_cache(roster, number);
-    memset(cache, 0, cpi_roster_bytes(1, roster->share_max));
+    memset(cache, 0, cpi_roster_bytes(1, roster->quota_max));
     cache->roster = roster;
     cache->slab = roster->slab;
     cache->depot = roster->depot;
-    cache->places = roster->share_max;
+    cache->places = roster->quota_max;
     cpi_store(&roster->made, number + 1, release); /* [new] */
     return cache;
 }
@@ -128,15 +152,16 @@ static struct cpi_cache *take_structure(struct cpi_roster *roster)
 /* With the lock held. */
 static void set_used(struct cpi_roster *roster, int more)
 {
-    size_t used = cpi_load(&roster->used, relaxed); /* [hands] */
+    size_t used = cpi_load(&roster->used, relaxed); /* [used] */
 
-    cpi_store(&roster->used, used + (size_t)more, relaxed); /* [hands] */
+    cpi_store(&roster->used, used + (size_t)more, relaxed); /* [used] */
 }
 
 /* With the lock held.  An owner's cache lives in its table. */
 static struct cpi_cache *register_cache(struct cpi_roster *roster, struct cpi_thread *owner)
 {
-    struct cpi_cache *cache = take_structure(roster);
+    uint32_t quota;
+    struct cpi_cache *cache = take_structure(roster, &quota);
 
     if (cache == NULL)
         return NULL;
@@ -149,7 +174,7 @@ static struct cpi_cache *register_cache(struct cpi_roster *roster, struct cpi_th
         owner->caches = cache;
     }
     cpi_cache_open(cache, owner != NULL ? entry_of(owner, roster) : &cache->own,
-                   roster->inline_path, roster->pool);
+                   roster->inline_path, quota, roster->pool);
     return cache;
 }
 
@@ -166,7 +191,7 @@ static void unregister_cache(struct cpi_roster *roster, struct cpi_cache *cache)
     clear_entry(cache->entry);
     cache->entry = &cache->own;
     cpi_store(&cache->store, &cache->hidden, relaxed); /* [clear] */
-    roster->spares_left += cache->granted - CPI_SHARE_MIN;
+    roster->spares_left += cache->quota - CPI_SHARE_MIN;
     cache->owner = NULL;
     cache->used = false;
     cache->next = roster->unused;
@@ -179,7 +204,7 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_roster *roster)
     struct cpi_thread *thread;
     struct cpi_cache *cache;
 
-    if (roster->table_offset == 0 || cpi_load(&roster->used, relaxed) == roster->max) /* [hands] */
+    if (roster->table_offset == 0 || cpi_load(&roster->used, relaxed) == roster->max) /* [used] */
         return NULL;
     thread = cpi_thread_self();
     if (thread == NULL)
@@ -229,26 +254,6 @@ void cpi_registry_end_caches(struct cpi_roster *roster)
     }
 }
 
-void cpi_registry_widen(struct cpi_roster *roster, struct cpi_cache *cache)
-{
-    uint32_t more = cache->granted;
-
-    if (cpi_cache_widen(cache) || cache->granted == roster->share_max || !cpi_try_lock())
-        return;
-    if (more > roster->share_max - cache->granted)
-        more = roster->share_max - cache->granted;
-    if (more > roster->spares_left)
-        more = roster->spares_left;
-    if (more > 0 && provide_magazines(roster, cpi_roster_made(roster),
-                                      roster->spares_max - roster->spares_left + more)) {
-        roster->spares_left -= more;
-        cache->granted += more;
-    }
-    cpi_unlock();
-    cpi_cache_widen(cache);
-    cache->wants = false;
-}
-
 /* --- The end of a thread --- */
 
 static void thread_ended(struct cpi_thread *thread)
@@ -271,33 +276,31 @@ static void thread_vanished(struct cpi_thread *thread)
         struct cpi_cache *cache = thread->caches;
         struct cpi_roster *roster = cache->roster;
 
-        if (cpi_adopt(roster, cache))
+        if (cpi_recall_forked(cache, false))
             roster->disturbed = true;
+        cpi_cache_flush(cache);
         unregister_cache(roster, cache);
     }
 }
 
-/*
- * Caches that survive.  The forking thread's own is as that thread left it,
- * unless a thief that vanished had its hands on it.  One that no thread owns may
- * have been in use by a thread that vanished, anywhere in its steps: what it
- * holds goes to the depot, and the handle stays good.
- */
+/* Caches that survive are the forking thread's, and those that no thread owns: one
+ * of these may have been in use by a thread that vanished, and its handle stays
+ * good. */
 static void mend_survivors(struct cpi_roster *roster)
 {
     size_t i;
 
+    if (cpi_recall_visitors_forked(roster))
+        roster->disturbed = true;
     for (i = 0; i < cpi_roster_made(roster); i++) {
         struct cpi_cache *cache = cpi_roster_cache(roster, i);
 
-        cpi_recall_forked(cache);
-        if (cache->used && cache->owner == NULL && cpi_adopt(roster, cache))
+        if (cache->used && cpi_recall_forked(cache, cache->owner != NULL))
             roster->disturbed = true;
     }
-    if (roster->disturbed || cpi_load(&roster->visitors, relaxed) != 0) /* [hands] */
+    if (roster->disturbed)
         cpi_roster_recount(roster);
     roster->disturbed = false;
-    cpi_store(&roster->visitors, 0u, relaxed); /* [hands] */
 }
 
 static void fork_done(void)
@@ -334,11 +337,12 @@ void cpi_registry_open(struct cpi_roster *roster, const struct cpi_extent *cache
     memset(roster, 0, sizeof *roster);
     cpi_extent_copy(&roster->caches, caches);
     roster->max = limits->max;
-    roster->share_max = limits->share_max;
+    roster->quota_max = limits->quota_max;
     roster->spares_max = limits->spares;
     roster->spares_left = limits->spares;
     roster->inline_path = limits->inline_path;
     roster->exact = limits->exact;
+    roster->visitors = limits->visitors;
     roster->forked = limits->forked;
     roster->returned = limits->returned;
     roster->pool = pool;

@@ -3,7 +3,7 @@
  * registry.h - which caches a pool has, and what becomes of them when their
  * thread ends, when the process forks, when the pool is reset or destroyed.
  *
- * Floor 5.  Includes roster.h, thread.h; registry.c also adopt.h, recall.h.
+ * Floor 5.  Includes roster.h, thread.h; registry.c also recall.h.
  *
  *   all rosters --> roster of pool A --> [ cache | cache | cache | unused ...
  *                                             ^                ^
@@ -61,10 +61,6 @@ struct cpi_cache *cpi_registry_add_cache(struct cpi_roster *roster);
 /* Gives what a cache holds to the depot, and its structure back.  Takes the
  * lock. */
 void cpi_registry_remove_cache(struct cpi_roster *roster, struct cpi_cache *cache);
-
-/* Grants a cache that wants more spares twice as many, if the pool has them and
- * the lock is free at the moment.  The owner only.  Never blocks. */
-void cpi_registry_widen(struct cpi_roster *roster, struct cpi_cache *cache);
 
 /* Whether a living pool lies at this address.  With the lock held. */
 bool cpi_registry_knows(const cpool_t *pool);

@@ -20,6 +20,16 @@
 #include "cache.h"
 #include "extent.h"
 
+/*
+ * A place for a thread that uses the depot without a cache.  It has one holder at
+ * a time, and its counters one writer.
+ */
+struct cpi_visitor {
+    _Alignas(CPI_LINE) _Atomic uintptr_t holder; /* the thread's token; 0: free */
+    _Atomic uint32_t turns;                      /* holders that have left */
+    struct cpi_counters counters;
+};
+
 struct cpi_roster {
     /* Constant. */
     cpool_t *pool;
@@ -31,12 +41,12 @@ struct cpi_roster {
     void (*forked)(cpool_t *pool); /* in the child of a fork, after adoption */
     void (*returned)(cpool_t *pool); /* after an ended thread's slots came back */
     size_t max;          /* caches that may be registered at once */
-    uint32_t share_max;  /* spares that one cache may have */
+    uint32_t quota_max;  /* spares that one cache may have */
     uint32_t spares_max; /* spares to be shared out, beyond each cache's first */
+    struct cpi_visitor *visitors; /* depot->uncached of them */
 
-    /* Dealings of operations without a cache; added to by any thread. */
-    struct cpi_dealings outside;
-    _Atomic uint32_t visitors; /* operations without a cache under way now */
+    /* Changed by any thread. */
+    _Atomic uint32_t visited; /* places that ever had a holder: the first so many */
     _Atomic uint64_t recalls; /* spares taken out of caches because the pool was dry */
 
     /* Guarded by the lock. */
@@ -47,7 +57,7 @@ struct cpi_roster {
     uint32_t spares_left;       /* of spares_max */
     struct cpi_roster *next;    /* in the same bucket of all rosters */
     int64_t stocked_correction; /* what forks have hidden from the accounts */
-    bool disturbed;             /* there is something to correct, in a child of fork */
+    bool disturbed;             /* a vanished thread was inside, in a child of fork */
 };
 
 /* What a pool's caches amount to. */
@@ -58,22 +68,23 @@ struct cpi_roster_figures {
     uint64_t exchanges;
     uint64_t retries;
     uint64_t recalls;
-    size_t spares;         /* spares that caches may use now */
+    size_t spares;         /* the quotas of all caches */
 };
 
 /* What a roster is made for. */
 struct cpi_roster_limits {
     size_t max;         /* caches */
-    uint32_t share_max; /* spares of one cache */
+    uint32_t quota_max; /* spares of one cache */
     uint32_t spares;    /* spares of all caches together, beyond the first of each */
+    struct cpi_visitor *visitors; /* all zero */
     bool inline_path;
     bool exact;
     void (*forked)(cpool_t *pool);
     void (*returned)(cpool_t *pool);
 };
 
-/* Bytes that the structures of `max` caches with up to `share_max` spares take. */
-size_t cpi_roster_bytes(size_t max, size_t share_max);
+/* Bytes that the structures of `max` caches with up to `quota_max` spares take. */
+size_t cpi_roster_bytes(size_t max, size_t quota_max);
 
 /* Magazines that the caches can have in their hands at once, if `spares` are
  * shared out among them beyond the first of each. */
@@ -83,6 +94,9 @@ size_t cpi_roster_magazines(size_t max, size_t spares);
 struct cpi_cache *cpi_roster_cache(const struct cpi_roster *roster, size_t i);
 size_t cpi_roster_made(const struct cpi_roster *roster);
 
+/* How many visitors' places have ever been used.  Any thread; wait-free. */
+size_t cpi_roster_visited(const struct cpi_roster *roster);
+
 /* Puts the account of the stocked stack right by counting.  With the lock held;
  * nobody may be using the pool. */
 void cpi_roster_recount(struct cpi_roster *roster);
@@ -91,10 +105,11 @@ void cpi_roster_recount(struct cpi_roster *roster);
 void cpi_roster_figures(const struct cpi_roster *roster, struct cpi_roster_figures *figures);
 
 /*
- * Brackets an operation without a cache, which has dealings of its own: visit
- * clears them, account adds them to the roster's.  Any thread; wait-free.
+ * Brackets an operation without a cache: enter returns a place, which is the
+ * thread's until it leaves.  Waits while all places are taken.
+ * Any thread; a signal handler may do it inside another operation of its thread.
  */
-void cpi_roster_visit(struct cpi_roster *roster, struct cpi_dealings *dealings);
-void cpi_roster_account(struct cpi_roster *roster, const struct cpi_dealings *dealings);
+struct cpi_visitor *cpi_roster_enter(struct cpi_roster *roster);
+void cpi_roster_leave(struct cpi_visitor *visitor);
 
 #endif /* CPI_ROSTER_H */

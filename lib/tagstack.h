@@ -24,10 +24,11 @@
  * the link of a node that somebody else has just removed.
  *
  * ORDERING TABLE
- *   top    | head load         | acquire | push pushed | the node's link
- *   popped | head CAS, success | acquire | push        | the node and all that its
- *                                                        pusher had written into it
- *   again  | head CAS, failure | acquire | push        | the new top node's link
+ *   top    | head load         | acquire | push popped | the node's link; the mark of the
+ *                                                        party that emptied the stack
+ *   popped | head CAS, success | acq_rel | push top again | the node and all that its pusher
+ *                                                        had written into it; the popper's mark
+ *   again  | head CAS, failure | acquire | push popped | as [top]
  *   push   | head CAS, success | release | top popped again | the node's link and content
  *   seen   | head load, and CAS failure in a push | relaxed | - | -
  *   link   | link load, store  | relaxed | - | -
@@ -39,8 +40,12 @@
  * may be read instead, and the tag then makes the CAS fail.  Heads change by
  * read-modify-write alone, so each push heads a release sequence that goes on
  * through all later pushes and pops: whoever takes a node acquires from the
- * push that put it there, whatever happened on top of it in between.  A pop
- * publishes nothing, and needs no release.
+ * push that put it there, whatever happened on top of it in between.
+ *
+ * A pop releases because the stack is not the only place of a node.  A thread
+ * that finds the stack empty goes on to ask which parties are inside, with slots
+ * in their hands.  It acquires the pop that emptied the stack, hence it sees the
+ * mark that the popping party set before (recall.h).
  */
 #ifndef CPI_TAGSTACK_H
 #define CPI_TAGSTACK_H
@@ -95,14 +100,11 @@ static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
 
 /*
  * Pops a node; 0 if the stack is empty.  Adds to *retries how often it had to
- * try again.  Before each attempt *intent is set to the node it is about to
- * take, so that a child of fork can find a node that was taken and not yet put
- * anywhere else; the caller clears it when the node has its new place.
+ * try again.
  * Lock-free.
  */
 static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
-                                        const struct cpi_links *links,
-                                        _Atomic uint32_t *intent, uint64_t *retries)
+                                        const struct cpi_links *links, uint64_t *retries)
 {
     uint64_t old = cpi_load(&stack->head, acquire); /* [top] */
 
@@ -110,13 +112,12 @@ static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
         uint32_t node = (uint32_t)(old & CPI_INDEX_MASK);
         uint64_t next;
 
-        cpi_store(intent, node, relaxed); /* [link] */
         if (node == 0)
             return 0;
         next = cpi_load(cpi_link(links, node), relaxed); /* [link] */
         if (cpi_cas_weak(&stack->head, &old,
                          ((old & ~CPI_INDEX_MASK) + CPI_TAG_ONE) | next, /* [popped] */
-                         acquire, acquire))                              /* [again] */
+                         acq_rel, acquire))                              /* [again] */
             return node;
         ++*retries;
     }

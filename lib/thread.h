@@ -81,6 +81,13 @@ struct cpi_thread *cpi_thread_self(void);
 /* The same, but NULL if the thread has none yet.  Wait-free. */
 struct cpi_thread *cpi_thread_known(void);
 
+/* A number that no other living thread has, never 0; the forking thread keeps its
+ * own in the child.  Wait-free; async-signal-safe. */
+static inline uintptr_t cpi_thread_token(void)
+{
+    return (uintptr_t)&cpool_thread_table_abi1;
+}
+
 /* The calling thread's entry at that offset into its table, the one of zeroes if
  * it has none.  Wait-free. */
 static inline cpool_cache_t *cpi_thread_entry(size_t table_offset)

@@ -11,7 +11,7 @@
 #include "atomic.h"
 #include "cache.h"
 
-enum { CAPACITY = 1000, LIMIT = 10, PLACES = 8, CACHES = 3, FOR_CACHES = CACHES * (PLACES + 2) };
+enum { CAPACITY = 1000, LIMIT = 10, PLACES = 8, CACHES = 3, FOR_CACHES = CACHES * (PLACES + CPI_CACHE_HANDS) };
 
 static struct cpi_slab *slab;
 static struct cpi_depot *depot;
@@ -35,8 +35,8 @@ static void make_store(void)
     cpi_depot_init(depot, &first, &second, LIMIT, CACHES);
 }
 
-/* A cache that may use `share` spares. */
-static struct cpi_cache *make_cache(uint32_t share, bool inline_path)
+/* A cache that uses its whole quota of spares. */
+static struct cpi_cache *make_cache(uint32_t quota, bool inline_path)
 {
     struct cpi_cache *cache =
         support_lines(offsetof(struct cpi_cache, spare) + PLACES * sizeof(cache->spare[0]));
@@ -44,10 +44,8 @@ static struct cpi_cache *make_cache(uint32_t share, bool inline_path)
     cache->slab = slab;
     cache->depot = depot;
     cache->places = PLACES;
-    cpi_cache_open(cache, &cache->own, inline_path, NULL);
-    cache->granted = share;
-    while (cache->share < share)
-        REQUIRE(cpi_cache_widen(cache));
+    cpi_cache_open(cache, &cache->own, inline_path, quota, NULL);
+    cache->share = quota;
     return cache;
 }
 
@@ -73,10 +71,10 @@ static void give(struct cpi_cache *cache, void **slots, size_t n)
 
 static uint64_t exchanges(const struct cpi_cache *cache)
 {
-    return cpi_load(&cache->dealings.stocked_in, relaxed) +
-           cpi_load(&cache->dealings.stocked_out, relaxed) +
-           cpi_load(&cache->dealings.empty_in, relaxed) +
-           cpi_load(&cache->dealings.empty_out, relaxed);
+    return cpi_load(&cache->counters.stocked_in, relaxed) +
+           cpi_load(&cache->counters.stocked_out, relaxed) +
+           cpi_load(&cache->counters.empty_in, relaxed) +
+           cpi_load(&cache->counters.empty_out, relaxed);
 }
 
 START_TEST(open_is_both_empty_and_full)
@@ -201,45 +199,49 @@ START_TEST(flush_gives_all_to_the_depot)
         REQUIRE_EQUAL(in_depot(), cpi_slab_fresh(slab));
         REQUIRE_EQUAL(cache->entry->limit, 0);
         REQUIRE_EQUAL(cpi_cache_loaded(cache), 0);
-        REQUIRE_EQUAL(cpi_load(&cache->dealings.giving, relaxed), 0);
-        REQUIRE_EQUAL(cpi_load(&cache->dealings.taking, relaxed), 0);
+        REQUIRE_EQUAL(cpi_load(&cache->stocked, relaxed), 0);
         for (size_t i = 0; i < PLACES; i++)
             REQUIRE_EQUAL(cpi_load(&cache->spare[i], relaxed), 0);
     }
 }
 END_TEST
 
-START_TEST(widen_stops_at_what_is_granted)
+/* Bursts that a larger share would have kept from the depot widen it, up to the
+ * quota and no further. */
+START_TEST(burst_beyond_the_share_widens_it)
 {
     struct cpi_cache *cache;
+    void *slots[(PLACES + 4) * LIMIT];
 
     make_store();
-    cache = make_cache(1, true);
-    REQUIRE(!cpi_cache_widen(cache));
-    cache->granted = 5;
-    REQUIRE(cpi_cache_widen(cache));
-    REQUIRE_EQUAL(cache->share, 2);
-    REQUIRE(cpi_cache_widen(cache));
-    REQUIRE_EQUAL(cache->share, 4);
-    REQUIRE(cpi_cache_widen(cache));
-    REQUIRE_EQUAL(cache->share, 5);
-    REQUIRE(!cpi_cache_widen(cache));
+    cache = make_cache((uint32_t)_i + 1, true);
+    cache->share = 1;
+    for (int round = 0; round < 10; round++) {
+        take(cache, slots, (PLACES + 4) * LIMIT);
+        give(cache, slots, (PLACES + 4) * LIMIT);
+        REQUIRE(cache->share <= cache->quota);
+    }
+    REQUIRE_EQUAL(cache->share, cache->quota);
 }
 END_TEST
 
-/* Bursts that a larger share would have kept from the depot are noticed. */
-START_TEST(burst_beyond_the_share_wants_more)
+/* Bursts that fit touch no depot and widen nothing. */
+START_TEST(burst_within_the_share_widens_nothing)
 {
     struct cpi_cache *cache;
-    void *slots[5 * LIMIT];
+    void *slots[2 * LIMIT];
 
     make_store();
-    cache = make_cache(1, true);
-    for (int round = 0; round < 3; round++) {
-        take(cache, slots, 5 * LIMIT);
-        give(cache, slots, 5 * LIMIT);
+    cache = make_cache(PLACES, true);
+    cache->share = 2;
+    take(cache, slots, 2 * LIMIT);
+    give(cache, slots, 2 * LIMIT);
+    cache->gave = false;
+    for (int round = 0; round < 10; round++) {
+        take(cache, slots, 2 * LIMIT);
+        give(cache, slots, 2 * LIMIT);
     }
-    REQUIRE(cache->wants);
+    REQUIRE_EQUAL(cache->share, 2);
 }
 END_TEST
 
@@ -301,7 +303,7 @@ END_TEST
 START_TEST(steal_takes_full_spares_until_there_is_none)
 {
     struct cpi_cache *cache;
-    struct cpi_dealings thief;
+    struct cpi_counters thief;
     void *slots[5 * LIMIT];
     size_t stolen = 0;
     uint32_t node;
@@ -309,15 +311,12 @@ START_TEST(steal_takes_full_spares_until_there_is_none)
     make_store();
     memset(&thief, 0, sizeof(thief));
     cache = make_cache(4, true);
-    REQUIRE_EQUAL(cpi_cache_steal(cache, &thief), 0);
+    REQUIRE_EQUAL(cpi_cache_steal(cache), 0);
     take(cache, slots, 5 * LIMIT);
-    REQUIRE_EQUAL(cpi_cache_steal(cache, &thief), 0);
+    REQUIRE_EQUAL(cpi_cache_steal(cache), 0);
     give(cache, slots, 5 * LIMIT);
-    while ((node = cpi_cache_steal(cache, &thief)) != 0) {
-        REQUIRE_EQUAL(cpi_load(&thief.taking, relaxed), node);
+    while ((node = cpi_cache_steal(cache)) != 0) {
         REQUIRE_EQUAL(cpi_magazine_count(cpi_depot_magazine(depot, node)), LIMIT);
-        cpi_depot_gives(&thief, node);
-        cpi_depot_taken(&thief);
         cpi_depot_give(depot, &thief, node);
         stolen++;
     }
@@ -336,16 +335,14 @@ static _Atomic bool stop;
 
 static void *steal_until_stopped(void *unused)
 {
-    struct cpi_dealings thief;
+    struct cpi_counters thief;
 
     memset(&thief, 0, sizeof(thief));
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        uint32_t node = cpi_cache_steal(victim, &thief);
+        uint32_t node = cpi_cache_steal(victim);
 
         if (node == 0)
             continue;
-        cpi_depot_gives(&thief, node);
-        cpi_depot_taken(&thief);
         cpi_depot_give(depot, &thief, node);
     }
     return unused;
@@ -389,8 +386,8 @@ int main(void)
         TIMES(free_then_alloc_is_last_in_first_out, PLACES),
         TIMES(free_keeps_no_more_than_the_share, PLACES),
         ONCE(flush_gives_all_to_the_depot),
-        ONCE(widen_stops_at_what_is_granted),
-        ONCE(burst_beyond_the_share_wants_more),
+        TIMES(burst_beyond_the_share_widens_it, PLACES),
+        ONCE(burst_within_the_share_widens_nothing),
         ONCE(review_gives_up_unneeded_spares),
         ONCE(spill_while_dry_gives_full_spares_away),
         ONCE(discard_forgets_all),

@@ -14,7 +14,7 @@ enum { CAPACITY = 200, LIMIT = 7, UNCACHED = 4, FOR_CACHES = 12 };
 
 static char slots[CAPACITY];
 static struct cpi_depot *depot;
-static struct cpi_dealings mine; /* this thread's */
+static struct cpi_counters mine; /* this thread's */
 static size_t magazines;         /* that there can be */
 
 static void make_depot(void)
@@ -35,9 +35,17 @@ static void make_depot(void)
     REQUIRE(cpi_depot_provide_caches(depot, FOR_CACHES));
 }
 
-static uint32_t named(const _Atomic uint32_t *word)
+/* Whether the magazine lies in the depot. */
+static bool holds(uint32_t wanted)
 {
-    return cpi_load(word, relaxed);
+    const struct cpi_tagstack *stacks[] = { &depot->stocked, &depot->empty };
+
+    for (size_t i = 0; i < 2; i++)
+        for (uint32_t node = cpi_tagstack_top(stacks[i]); node != 0;
+             node = cpi_tagstack_below(&depot->links, node))
+            if (node == wanted)
+                return true;
+    return cpi_load(&depot->remnant, relaxed) == wanted;
 }
 
 /* A magazine with `count` rounds, from `first` on. */
@@ -46,21 +54,16 @@ static uint32_t filled(size_t first, uint32_t count)
     uint32_t node = cpi_depot_take_empty(depot, &mine);
     struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);
 
-    REQUIRE_EQUAL(named(&mine.taking), node);
     REQUIRE_EQUAL(cpi_magazine_count(magazine), 0);
     for (uint32_t i = 0; i < count; i++)
         magazine->rounds[i] = &slots[first + i];
     cpi_magazine_set_count(magazine, count);
-    cpi_depot_taken(&mine);
     return node;
 }
 
 static void give(uint32_t node)
 {
-    cpi_depot_gives(&mine, node);
     cpi_depot_give(depot, &mine, node);
-    REQUIRE_EQUAL(named(&mine.giving), 0);
-    REQUIRE_EQUAL(named(&mine.taking), 0);
 }
 
 /* Rounds in the depot, as it says itself. */
@@ -84,8 +87,6 @@ static void require_slots(size_t count)
         REQUIRE_EQUAL(rounds(), count - i - 1);
     }
     REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
-    REQUIRE_EQUAL(named(&mine.taking), 0);
-    REQUIRE_EQUAL(named(&mine.giving), 0);
 }
 
 START_TEST(take_from_new_depot_gives_empty_ones_only)
@@ -102,7 +103,7 @@ START_TEST(take_from_new_depot_gives_empty_ones_only)
 
         REQUIRE(node >= 1 && node <= magazines && !seen[node]);
         seen[node] = true;
-        REQUIRE(!cpi_depot_holds(depot, node));
+        REQUIRE(!holds(node));
     }
     REQUIRE_EQUAL(cpi_depot_made(depot), magazines);
     /* More than the invariant provides for. */
@@ -119,14 +120,12 @@ START_TEST(give_full_is_stocked)
     for (size_t i = 0; i < 5; i++) {
         nodes[i] = filled(i * LIMIT, LIMIT);
         give(nodes[i]);
-        REQUIRE(cpi_depot_holds(depot, nodes[i]));
+        REQUIRE(holds(nodes[i]));
         REQUIRE_EQUAL(cpi_depot_count_stocked(depot), i + 1);
     }
     for (size_t i = 5; i-- > 0;) {
         REQUIRE_EQUAL(cpi_depot_take_stocked(depot, &mine), nodes[i]);
-        REQUIRE_EQUAL(named(&mine.taking), nodes[i]);
-        cpi_depot_taken(&mine);
-        REQUIRE(!cpi_depot_holds(depot, nodes[i]));
+            REQUIRE(!holds(nodes[i]));
         REQUIRE_EQUAL(cpi_magazine_count(cpi_depot_magazine(depot, nodes[i])), LIMIT);
     }
     for (size_t i = 0; i < 5; i++)
@@ -142,7 +141,7 @@ START_TEST(give_empty_is_taken_before_one_is_made)
     make_depot();
     node = filled(0, 0);
     give(node);
-    REQUIRE(cpi_depot_holds(depot, node));
+    REQUIRE(holds(node));
     REQUIRE_EQUAL(cpi_depot_count_stocked(depot), 0);
     REQUIRE_EQUAL(filled(0, 0), node);
     REQUIRE_EQUAL(cpi_depot_made(depot), 1);
@@ -157,10 +156,8 @@ START_TEST(give_partial_is_the_remnant)
     node = filled(0, 3);
     give(node);
     REQUIRE_EQUAL(cpi_depot_remnant_rounds(depot), 3);
-    REQUIRE(cpi_depot_holds(depot, node));
+    REQUIRE(holds(node));
     REQUIRE_EQUAL(cpi_depot_take_remnant(depot, &mine), node);
-    REQUIRE_EQUAL(named(&mine.taking), node);
-    cpi_depot_taken(&mine);
     REQUIRE_EQUAL(cpi_depot_remnant_rounds(depot), 0);
     give(node);
     require_slots(3);
@@ -183,7 +180,7 @@ START_TEST(give_two_partial_merges_them)
             give(second);
             REQUIRE_EQUAL(cpi_depot_count_stocked(depot), (a + b) / LIMIT);
             REQUIRE_EQUAL(cpi_depot_remnant_rounds(depot), (a + b) % LIMIT);
-            REQUIRE(cpi_depot_holds(depot, first) && cpi_depot_holds(depot, second));
+            REQUIRE(holds(first) && holds(second));
             require_slots(a + b);
             REQUIRE_EQUAL(cpi_depot_made(depot), 2);
         }
@@ -204,7 +201,7 @@ START_TEST(free_slot_and_alloc_slot_balance)
 }
 END_TEST
 
-START_TEST(dealings_account_for_the_stocked)
+START_TEST(counters_account_for_the_stocked)
 {
     uint64_t in;
     uint64_t out;
@@ -282,7 +279,7 @@ enum { THREADS = UNCACHED };
 /* One by one: never more than a slot in the hands of each. */
 static void *exchange_slots(void *unused)
 {
-    struct cpi_dealings own;
+    struct cpi_counters own;
 
     memset(&own, 0, sizeof(own));
     for (size_t round = 0; round < SUPPORT_COUNT(100000, 5000); round++) {
@@ -302,7 +299,7 @@ static void *exchange_slots(void *unused)
 /* Whole magazines, full, empty and partly filled. */
 static void *exchange_magazines(void *unused)
 {
-    struct cpi_dealings own;
+    struct cpi_counters own;
     uint64_t state = (uintptr_t)&own | 1;
 
     memset(&own, 0, sizeof(own));
@@ -313,14 +310,10 @@ static void *exchange_magazines(void *unused)
 
         if (from == 0)
             continue;
-        cpi_depot_taken(&own);
         to = cpi_depot_take_empty(depot, &own);
-        cpi_depot_taken(&own);
         cpi_magazine_move(cpi_depot_magazine(depot, from), cpi_depot_magazine(depot, to),
                           (uint32_t)(support_random(&state) % (LIMIT + 1)));
-        cpi_depot_gives(&own, from);
         cpi_depot_give(depot, &own, from);
-        cpi_depot_gives(&own, to);
         cpi_depot_give(depot, &own, to);
     }
     return unused;
@@ -353,7 +346,7 @@ int main(void)
         ONCE(give_partial_is_the_remnant),
         ONCE(give_two_partial_merges_them),
         ONCE(free_slot_and_alloc_slot_balance),
-        ONCE(dealings_account_for_the_stocked),
+        ONCE(counters_account_for_the_stocked),
         ONCE(reset_forgets_all),
         ONCE(set_dry_is_remembered),
         ONCE(magazine_move_keeps_every_round),

@@ -30,7 +30,8 @@ static void require_parts(const struct cpi_layout *layout, bool checked)
     uint64_t stride = cpi_depot_stride(layout->rounds);
     const struct part parts[] = {
         { 0, sizeof(struct cpool) },
-        { layout->caches_at, cpi_roster_bytes(layout->caches, layout->share) },
+        { layout->visitors_at, (uint64_t)layout->uncached * sizeof(struct cpi_visitor) },
+        { layout->caches_at, cpi_roster_bytes(layout->caches, layout->quota) },
         { layout->for_slots_at, depot_magazines(layout) * stride },
         { layout->for_caches_at,
           (uint64_t)cpi_roster_magazines(layout->caches, layout->spares) * stride },

@@ -243,30 +243,51 @@ static void burst(size_t n)
     }
 }
 
-START_TEST(widen_shares_out_no_more_than_there_is)
+/* Registers explicit caches until the quotas are out, and beyond; returns how many
+ * spares they have beyond the first of each. */
+static size_t register_caches(cpool_cache_t **caches, size_t n)
 {
-    struct cpi_cache *cache;
-    size_t rounds;
+    size_t more = 0;
 
-    make_pool(0);
-    burst(CAPACITY);
-    rounds = figures().rounds;
-    cache = cpi_registry_known_cache(&pool->roster);
-    REQUIRE(cache->granted >= CPI_SHARE_MIN);
-    for (int i = 0; i < 20; i++) {
-        cpi_registry_widen(&pool->roster, cache);
-        REQUIRE(cache->granted <= pool->roster.share_max);
-        REQUIRE(cache->share <= cache->granted);
-        REQUIRE(pool->roster.spares_left <= pool->roster.spares_max);
-        REQUIRE_EQUAL(pool->roster.spares_left + (cache->granted - CPI_SHARE_MIN),
-                      pool->roster.spares_max);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t quota;
+
+        REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
+        quota = ((struct cpi_cache *)caches[i]->home)->quota;
+        REQUIRE(quota >= CPI_SHARE_MIN && quota <= pool->roster.quota_max);
+        more += quota - CPI_SHARE_MIN;
     }
-    cpi_lock();
-    cpi_registry_end_caches(&pool->roster);
-    cpi_unlock();
-    REQUIRE_EQUAL(pool->roster.spares_left, pool->roster.spares_max);
-    /* What they held has been forgotten, and counts as live. */
-    REQUIRE_EQUAL(cpool_reset(pool), rounds);
+    return more;
+}
+
+START_TEST(register_shares_out_no_more_than_there_is)
+{
+    enum { QUOTA = 9, EXTRA = 5 };
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_cache_t *caches[200];
+    size_t whole;
+    size_t n;
+
+    config.slot_size = 16;
+    config.capacity = 1000;
+    config.magazine_rounds = 10;
+    config.cache_slots = (QUOTA + 1) * 10;
+    config.thread_caches = 200;
+    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
+    REQUIRE_EQUAL(pool->roster.quota_max, QUOTA);
+    whole = pool->roster.spares_max / (QUOTA - CPI_SHARE_MIN);
+    n = whole + EXTRA;
+    REQUIRE(whole > 1 && n <= 200);
+    for (int round = 0; round < 2; round++) {
+        REQUIRE_EQUAL(register_caches(caches, n), pool->roster.spares_max);
+        REQUIRE_EQUAL(pool->roster.spares_left, 0);
+        REQUIRE_EQUAL(((struct cpi_cache *)caches[0]->home)->quota, QUOTA);
+        REQUIRE_EQUAL(((struct cpi_cache *)caches[n - 1]->home)->quota, CPI_SHARE_MIN);
+        REQUIRE_EQUAL(figures().spares, n * CPI_SHARE_MIN + pool->roster.spares_max);
+        for (size_t i = 0; i < n; i++)
+            cpool_cache_destroy(caches[i]);
+        REQUIRE_EQUAL(pool->roster.spares_left, pool->roster.spares_max);
+    }
     support_destroy_empty(pool);
 }
 END_TEST
@@ -282,24 +303,24 @@ static void *fill_and_wait(void *unused)
 
 START_TEST(recall_gives_spares_of_a_waiting_thread_to_the_depot)
 {
-    struct cpi_dealings dealings;
+    struct cpi_visitor *visitor;
     pthread_t thread;
     size_t cached;
 
     make_pool(0);
-    cpi_roster_visit(&pool->roster, &dealings);
+    visitor = cpi_roster_enter(&pool->roster);
     support_door_init(&door);
     thread = support_start(fill_and_wait, NULL);
     support_door_await(&door, 1);
     cached = support_stats(pool).in_caches;
     REQUIRE(cached > ROUNDS);
-    while (cpi_recall_spare(&pool->roster, &dealings))
+    while (cpi_recall_spare(&pool->roster, visitor))
         ;
     /* What the thread has loaded stays with it. */
     REQUIRE(figures().caches == 1);
     support_door_open(&door);
     support_join(thread);
-    cpi_roster_account(&pool->roster, &dealings);
+    cpi_roster_leave(visitor);
     support_require_live(pool, 0);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
@@ -343,7 +364,7 @@ int main(void)
         ONCE(end_caches_ends_all),
         ONCE(knows_living_pools_only),
         ONCE(figures_count_what_is_where),
-        ONCE(widen_shares_out_no_more_than_there_is),
+        ONCE(register_shares_out_no_more_than_there_is),
         ONCE(recall_gives_spares_of_a_waiting_thread_to_the_depot),
         TIMES(alloc_when_dry_recalls_spares_of_waiting_threads, 2),
     };

@@ -27,18 +27,16 @@ static void play(void *argument)
     script->door->flush(script);
 }
 
-/* How many slots may be in none of the places where they are looked for. */
+/* Magazines that a thread leaves behind that vanishes inside. */
+enum { LEFT_BEHIND = 3 };
+
+/* How many slots may be in none of the places where they are looked for: what was
+ * left behind, and one on its way to or from the caller. */
 static size_t most_lost(const struct script *script)
 {
-    size_t lost = script->door->lost;
+    size_t lost = script->inside ? LEFT_BEHIND * SCRIPT_ROUNDS : 0;
 
-    if (script->taking)
-        lost += script->fresh ? SCRIPT_ROUNDS : 1; /* a run on its way, or a slot */
-    if (script->freeing != NULL)
-        lost += 1;
-    if (script->flushing)
-        lost += SCRIPT_ROUNDS - 1; /* between two magazines that are merged */
-    return lost;
+    return lost + (script->taking || script->freeing != NULL ? 1 : 0);
 }
 
 static void be_child(void *argument)
@@ -49,7 +47,7 @@ static void be_child(void *argument)
     memcpy(script->live + script->count, script->more, script->more_count * sizeof(void *));
     script->count += script->more_count;
     script->more_count = 0;
-    script_require_whole(script, most_lost(script), script->door->lost > 0 ? 2 : 0);
+    script_require_whole(script, most_lost(script), script->inside ? LEFT_BEHIND : 0);
     if (script->cache != NULL) {
         void *slot = cpool_cache_alloc(script->cache);
 
@@ -92,12 +90,12 @@ static bool fork_at(unsigned flags, const struct script_door *door, int state,
     bool stopped;
 
     script_init(&script, flags, SCRIPT_CAPACITY, door, worker);
-    script.fresh = state == FRESH;
     if (state != FRESH)
         use_up_fresh(&script);
     stopped = steps_run(&stop, worker, NULL, nth, play, &script);
     if (state == ROBBED)
         take_what_can_be_had(&script);
+    script.inside = script_is_inside(script.pool);
     script_fork(be_child, &script);
     cpool_free_bulk(script.pool, script.more, script.more_count);
     cpool_flush(script.pool);

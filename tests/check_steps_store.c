@@ -57,8 +57,7 @@ static void make_cache(uint32_t share)
     cache->slab = slab;
     cache->depot = depot;
     cache->places = PLACES;
-    cpi_cache_open(cache, &cache->own, true, NULL);
-    cache->granted = share;
+    cpi_cache_open(cache, &cache->own, true, share, NULL);
     cache->share = share;
     holds = 0;
 }
@@ -176,16 +175,14 @@ static struct worker *other;
  * a full magazine's count may come back when it lies there empty. */
 static void steal_all(void *argument)
 {
-    struct cpi_dealings dealings;
+    struct cpi_counters counters;
 
-    memset(&dealings, 0, sizeof(dealings));
+    memset(&counters, 0, sizeof(counters));
     for (uint32_t i = 0; i < PLACES; i++) {
         uint32_t node = cpi_load(&cache->spare[i], relaxed);
 
-        if (node != 0 && cpi_cas_strong(&cache->spare[i], &node, 0, acquire, relaxed)) {
-            cpi_depot_gives(&dealings, node);
-            cpi_depot_give(depot, &dealings, node);
-        }
+        if (node != 0 && cpi_cas_strong(&cache->spare[i], &node, 0, acquire, relaxed))
+            cpi_depot_give(depot, &counters, node);
     }
     *(bool *)argument = true;
 }
@@ -247,9 +244,9 @@ END_TEST
  */
 
 /* A magazine with one round. */
-static void take_partial(struct cpi_dealings *dealings, void *slot)
+static void take_partial(struct cpi_counters *counters, void *slot)
 {
-    uint32_t node = cpi_depot_take_empty(depot, dealings);
+    uint32_t node = cpi_depot_take_empty(depot, counters);
     struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);
 
     REQUIRE(node != 0);
@@ -262,15 +259,15 @@ static void take_partial(struct cpi_dealings *dealings, void *slot)
 START_TEST(free_beside_parties_that_hold_two_magazines_succeeds)
 {
     static char slots[CAPACITY];
-    struct cpi_dealings dealings;
+    struct cpi_counters counters;
     size_t given = 0;
 
     make_depot(0);
-    memset(&dealings, 0, sizeof(dealings));
+    memset(&counters, 0, sizeof(counters));
     while (given < 2 * (PARTIES - 1))
-        take_partial(&dealings, &slots[given++]);
+        take_partial(&counters, &slots[given++]);
     while (given < CAPACITY)
-        REQUIRE(cpi_depot_free_slot(depot, &dealings, &slots[given++]));
+        REQUIRE(cpi_depot_free_slot(depot, &counters, &slots[given++]));
     REQUIRE_EQUAL(cpi_depot_count_stocked(depot) * LIMIT + cpi_depot_remnant_rounds(depot),
                   CAPACITY - 2 * (PARTIES - 1));
 }

@@ -49,7 +49,6 @@ tests_scripts = \
 	tests/scripts/check-limit.sh \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-orders.sh \
-	tests/scripts/check-tables.sh \
 	tests/scripts/check-tsan.sh \
 	tests/scripts/check-scripts.sh
 

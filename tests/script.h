@@ -24,7 +24,6 @@ struct script_door {
     void *(*take)(struct script *script);
     void (*give)(struct script *script, void *slot);
     void (*flush)(struct script *script);
-    size_t lost; /* slots that may be lost, beside one on its way to the caller */
 };
 
 struct script {
@@ -32,7 +31,6 @@ struct script {
     size_t capacity;
     cpool_cache_t *cache; /* of no thread's */
     const struct script_door *door;
-    bool fresh;           /* there are slots that were never handed out */
     void *live[SCRIPT_ROOM];
     size_t count;
     void *more[SCRIPT_ROOM]; /* live, too: the forking thread's */
@@ -40,7 +38,7 @@ struct script {
     /* What it is in the middle of. */
     void *freeing; /* live or free, who knows */
     bool taking;
-    bool flushing;
+    bool inside; /* the thread that vanishes has slots in its hands */
 };
 
 /* A thread's cache; one of no thread's; the depot. */
@@ -69,6 +67,9 @@ void script_fork(void (*body)(void *argument), void *argument);
 /*
  * ---- What the child finds ------------------------------------------------
  */
+
+/* Whether some operation on the pool is under way. */
+bool script_is_inside(const cpool_t *pool);
 
 /* No thread has a hand in any cache, whoever had before. */
 void script_require_no_hands(const cpool_t *pool);

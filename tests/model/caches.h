@@ -74,8 +74,7 @@ static inline void model_open_caches(int threads)
         cache->slab = &model_slab;
         cache->depot = &model_depot;
         cache->places = MODEL_SPARES;
-        cpi_cache_open(cache, &cache->own, true, NULL);
-        cache->granted = MODEL_SPARES;
+        cpi_cache_open(cache, &cache->own, true, MODEL_SPARES, NULL);
         cache->share = MODEL_SPARES;
     }
 }

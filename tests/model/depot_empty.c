@@ -16,7 +16,7 @@ static void *taker(void *number)
     struct cpi_magazine *magazine;
 
     model_begin(number);
-    taken[model_self] = cpi_depot_take_empty(&model_depot, model_own_dealings());
+    taken[model_self] = cpi_depot_take_empty(&model_depot, model_own_counters());
     magazine = cpi_depot_magazine(&model_depot, taken[model_self]);
     assert(cpi_magazine_count(magazine) == 0);
     magazine->rounds[0] = &model_slots[model_self];
@@ -29,10 +29,10 @@ int main(void)
     int i;
 
     model_open_committed_depot();
-    cpi_depot_give(&model_depot, &model_dealings[0], make_any(&model_depot, &model_dealings[0]));
+    cpi_depot_give(&model_depot, &model_counters[0], make_any(&model_depot));
     model_run(3, bodies);
     for (i = 1; i <= 3; i++)
-        cpi_depot_give(&model_depot, &model_dealings[0], taken[i]);
+        cpi_depot_give(&model_depot, &model_counters[0], taken[i]);
     assert(cpi_depot_made(&model_depot) == 3);
     model_audit_depot(0);
     return 0;

@@ -16,14 +16,14 @@ static int *taken[MODEL_LIMIT];
 
 static void *taker(void *number)
 {
-    struct cpi_dealings *dealings;
+    struct cpi_counters *counters;
     struct cpi_magazine *magazine;
     uint32_t node;
     int i;
 
     model_begin(number);
-    dealings = model_own_dealings();
-    node = cpi_depot_take_stocked(&model_depot, dealings);
+    counters = model_own_counters();
+    node = cpi_depot_take_stocked(&model_depot, counters);
     assert(node != 0);
     magazine = cpi_depot_magazine(&model_depot, node);
     assert(cpi_magazine_count(magazine) == MODEL_LIMIT);
@@ -32,20 +32,20 @@ static void *taker(void *number)
         model_use_slot(taken[i]);
     }
     cpi_magazine_set_count(magazine, 0);
-    cpi_depot_give(&model_depot, dealings, node);
+    cpi_depot_give(&model_depot, counters, node);
     return NULL;
 }
 
 static void *giver(void *number)
 {
-    struct cpi_dealings *dealings;
+    struct cpi_counters *counters;
     struct cpi_magazine *magazine;
     uint32_t node;
     int i;
 
     model_begin(number);
-    dealings = model_own_dealings();
-    node = cpi_depot_take_empty(&model_depot, dealings);
+    counters = model_own_counters();
+    node = cpi_depot_take_empty(&model_depot, counters);
     magazine = cpi_depot_magazine(&model_depot, node);
     assert(cpi_magazine_count(magazine) == 0);
     for (i = 0; i < MODEL_LIMIT; i++) {
@@ -53,7 +53,7 @@ static void *giver(void *number)
         magazine->rounds[i] = &model_slots[MODEL_LIMIT + i];
     }
     cpi_magazine_set_count(magazine, MODEL_LIMIT);
-    cpi_depot_give(&model_depot, dealings, node);
+    cpi_depot_give(&model_depot, counters, node);
     return NULL;
 }
 
@@ -67,7 +67,7 @@ int main(void)
     model_run(2, bodies);
     assert(model_slot_uses() == 2 * MODEL_LIMIT);
     for (i = 0; i < MODEL_LIMIT; i++)
-        cpi_depot_free_slot(&model_depot, &model_dealings[0], taken[i]);
+        cpi_depot_free_slot(&model_depot, &model_counters[0], taken[i]);
     model_audit_depot(MODEL_SLOTS);
     return 0;
 }

@@ -24,7 +24,7 @@ static void leave(uint32_t node, int first)
         magazine->rounds[i] = &model_slots[first + i];
     }
     cpi_magazine_set_count(magazine, 2);
-    cpi_depot_give(&model_depot, model_own_dealings(), node);
+    cpi_depot_give(&model_depot, model_own_counters(), node);
 }
 
 static void *leave_1(void *number)
@@ -47,7 +47,7 @@ static void *collector(void *number)
     uint32_t i;
 
     model_begin(number);
-    collected = cpi_depot_take_remnant(&model_depot, model_own_dealings());
+    collected = cpi_depot_take_remnant(&model_depot, model_own_counters());
     if (collected == 0)
         return NULL;
     magazine = cpi_depot_magazine(&model_depot, collected);
@@ -63,10 +63,10 @@ int main(void)
 
     model_open_committed_depot();
     for (i = 1; i <= 2; i++)
-        assert(make_any(&model_depot, &model_dealings[0]) == i);
+        assert(make_any(&model_depot) == i);
     model_run(3, bodies);
     if (collected != 0)
-        cpi_depot_give(&model_depot, &model_dealings[0], collected);
+        cpi_depot_give(&model_depot, &model_counters[0], collected);
     model_audit_depot(MODEL_SLOTS);
     return 0;
 }

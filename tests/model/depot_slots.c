@@ -17,7 +17,7 @@ static int *kept;
 static void *keeper(void *number)
 {
     model_begin(number);
-    kept = cpi_depot_alloc_slot(&model_depot, model_own_dealings());
+    kept = cpi_depot_alloc_slot(&model_depot, model_own_counters());
     if (kept != NULL)
         model_use_slot(kept);
     return NULL;
@@ -28,11 +28,11 @@ static void *borrower(void *number)
     int *slot;
 
     model_begin(number);
-    slot = cpi_depot_alloc_slot(&model_depot, model_own_dealings());
+    slot = cpi_depot_alloc_slot(&model_depot, model_own_counters());
     if (slot == NULL)
         return NULL;
     model_use_slot(slot);
-    cpi_depot_free_slot(&model_depot, model_own_dealings(), slot);
+    cpi_depot_free_slot(&model_depot, model_own_counters(), slot);
     return NULL;
 }
 
@@ -44,7 +44,7 @@ int main(void)
     model_stock(0, 3);
     model_run(2, bodies);
     if (kept != NULL)
-        cpi_depot_free_slot(&model_depot, &model_dealings[0], kept);
+        cpi_depot_free_slot(&model_depot, &model_counters[0], kept);
     model_audit_depot(3);
     return 0;
 }

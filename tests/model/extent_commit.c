@@ -41,7 +41,7 @@ static void *leaper(void *number)
 static void *maker(void *number)
 {
     model_begin(number);
-    model_touch(make_any(&model_depot, model_own_dealings()));
+    model_touch(make_any(&model_depot));
     return NULL;
 }
 

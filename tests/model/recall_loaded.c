@@ -30,9 +30,9 @@ static void *owner(void *number)
 static void *thief(void *number)
 {
     model_begin(number);
-    if (!cpi_recall_loaded(&model_roster, model_own_dealings()))
+    if (!cpi_recall_loaded(&model_roster, model_own_visitor()))
         return NULL;
-    robbed = cpi_depot_alloc_slot(&model_depot, model_own_dealings());
+    robbed = cpi_depot_alloc_slot(&model_depot, model_own_counters());
     if (robbed != NULL)
         model_use_slot(robbed);
     return NULL;

@@ -18,7 +18,7 @@ static void *owner(void *number)
     model_begin(number);
     cache = model_own_cache();
     cpi_recall_flush(cache);
-    cpi_cache_open(cache, &cache->own, false, NULL);
+    cpi_cache_open(cache, &cache->own, false, MODEL_SPARES, NULL);
     model_use_slot(&model_slots[1]);
     model_free_marked(&model_slots[1]);
     model_barrier_end();
@@ -28,7 +28,7 @@ static void *owner(void *number)
 static void *thief(void *number)
 {
     model_begin(number);
-    cpi_recall_loaded(&model_roster, model_own_dealings());
+    cpi_recall_loaded(&model_roster, model_own_visitor());
     return NULL;
 }
 

@@ -30,10 +30,9 @@ static inline void model_push(uint32_t node)
 
 static inline uint32_t model_pop(void)
 {
-    _Atomic uint32_t intent;
     uint64_t retries = 0;
 
-    return cpi_tagstack_pop(&model_stack, &model_links, &intent, &retries);
+    return cpi_tagstack_pop(&model_stack, &model_links, &retries);
 }
 
 /* What an owner does to its node. */

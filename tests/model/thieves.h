@@ -19,6 +19,35 @@
 #include "recall.c"
 
 static struct cpi_roster model_roster;
+static struct cpi_visitor model_visitors[MODEL_THREADS_MAX];
+
+/* What a thread is known by. */
+_Thread_local char *cpool_thread_table_abi1;
+
+/* No model waits for long. */
+uint64_t cpi_os_now(void)
+{
+    assert(0);
+    return 0;
+}
+
+/* The calling thread's place. */
+static inline struct cpi_visitor *model_own_visitor(void)
+{
+    return &model_visitors[model_self];
+}
+
+size_t cpi_roster_visited(const struct cpi_roster *roster)
+{
+    (void)roster;
+    return 0;
+}
+
+void cpi_roster_leave(struct cpi_visitor *visitor)
+{
+    (void)visitor;
+    assert(0);
+}
 
 #ifdef MODEL_BARRIER
 bool cpi_os_barrier_ready(void)
@@ -47,13 +76,6 @@ static inline void model_barrier_end(void)
 }
 #endif
 
-/* An owner that waits for a thief looks again once; executions in which it would
- * have to look more often are dropped. */
-void cpi_os_step_aside(unsigned times)
-{
-    __VERIFIER_assume(times == 0);
-}
-
 size_t cpi_roster_made(const struct cpi_roster *roster)
 {
     (void)roster;
@@ -70,7 +92,7 @@ struct cpi_cache *cpi_roster_cache(const struct cpi_roster *roster, size_t i)
 static inline void model_free_marked(int *slot)
 {
     if (!cpi_recall_enter(model_own_cache())) {
-        assert(cpi_depot_free_slot(&model_depot, model_own_dealings(), slot));
+        assert(cpi_depot_free_slot(&model_depot, model_own_counters(), slot));
         return;
     }
     assert(cpi_cache_free(model_own_cache(), slot));
@@ -82,7 +104,7 @@ static inline int *model_alloc_marked(void)
     int *slot;
 
     if (!cpi_recall_enter(model_own_cache()))
-        return cpi_depot_alloc_slot(&model_depot, model_own_dealings());
+        return cpi_depot_alloc_slot(&model_depot, model_own_counters());
     slot = cpi_cache_alloc(model_own_cache());
     cpi_recall_leave(model_own_cache());
     return slot;
@@ -104,7 +126,7 @@ static inline void model_open_exact(void)
     model_roster.slab = &model_slab;
     model_roster.exact = true;
     model_cache(1)->roster = &model_roster;
-    cpi_cache_open(model_cache(1), &model_cache(1)->own, false, NULL);
+    cpi_cache_open(model_cache(1), &model_cache(1)->own, false, MODEL_SPARES, NULL);
     assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
     assert(cpi_cache_free(model_cache(1), &model_slots[0]));
 }

@@ -87,3 +87,24 @@ const char *audit_magazines(const cpool_t *pool, size_t missing)
         survey.wrong = "a magazine was lost";
     return survey.wrong;
 }
+
+/* With operations that are no points of the explorer's: nothing may happen between
+ * the count and the fork. */
+size_t audit_hands(const cpool_t *pool)
+{
+    const struct cpi_roster *roster = &pool->roster;
+    const char *caches = roster->caches.base;
+    size_t made = atomic_load_explicit(&roster->made, memory_order_relaxed);
+    size_t hands = 0;
+    size_t i;
+
+    for (i = 0; i < made; i++) {
+        const struct cpi_cache *cache =
+            (const struct cpi_cache *)(const void *)(caches + i * cpi_roster_bytes(1, roster->quota_max));
+
+        hands += atomic_load_explicit(&cache->busy, memory_order_relaxed) % 2;
+    }
+    for (i = 0; i < pool->depot.uncached; i++)
+        hands += atomic_load_explicit(&roster->visitors[i].holder, memory_order_relaxed) != 0;
+    return hands;
+}

@@ -16,4 +16,7 @@
  */
 const char *audit_magazines(const cpool_t *pool, size_t missing);
 
+/* Operations that may have magazines in their hands at the moment. */
+size_t audit_hands(const cpool_t *pool);
+
 #endif /* AUDIT_H */

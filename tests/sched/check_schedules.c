@@ -40,7 +40,7 @@ static const struct scenario scenarios[] = {
      .programs = {"aaff", "AAFF", "aafa"}},
     {"bulk", &pool_kind, .bound = 1, .capacity = 9, .rounds = 2, .programs = {"bB", "bBb"}},
     {"exit", &pool_kind, .bound = 2, .capacity = 8, .rounds = 3, .programs = {"aaf", "al"}},
-    {"fork-roomy", &pool_kind, .bound = 1, .capacity = 16, .rounds = 1, .never_dry = true,
+    {"fork-roomy", &pool_kind, .bound = 1, .capacity = 16, .rounds = 1,
      .programs = {"aaaafffaaa", "aak"}},
     {"fork", &pool_kind, .bound = 1, .capacity = 8, .rounds = 1, .programs = {"aaaafff", "aaaaak"}},
 };

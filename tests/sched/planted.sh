@@ -19,8 +19,8 @@ slot-twice:uncached
 claim-by-store:exchange
 steal-by-store:recall
 enter-regardless:exact
-adopt-loaded-blindly:fork
-taking-not-named:fork-roomy
+torn-taken-over:fork
+enter-unmarked:fork-roomy
 loaded-not-taken:asleep
 spares-not-taken:recall
 slack-not-used:slack'

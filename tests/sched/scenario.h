@@ -33,7 +33,6 @@ struct scenario {
     size_t thread_caches; /* 0: enough */
     unsigned flags;
     bool own_memory; /* from the operating system, so that there is slack */
-    bool never_dry;  /* there are so many slots that none is ever recalled */
 
     const char *programs[EXPLORER_THREADS_MAX];
 };

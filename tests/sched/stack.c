@@ -38,9 +38,8 @@ static void stack_open(const struct scenario *scenario)
 
 static uint32_t pop(unsigned thread)
 {
-    _Atomic uint32_t intent;
     uint64_t retries = 0;
-    uint32_t node = cpi_tagstack_pop(&the.stack, &links, &intent, &retries);
+    uint32_t node = cpi_tagstack_pop(&the.stack, &links, &retries);
 
     if (node > the.nodes)
         explorer_fail("a node that does not exist was popped");

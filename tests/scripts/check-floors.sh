@@ -46,10 +46,8 @@ roster.h       5 cache.h
 roster.c       5
 recall.h       5 roster.h
 recall.c       5
-adopt.h        5 roster.h
-adopt.c        5
 registry.h     5 roster.h
-registry.c     5 adopt.h recall.h
+registry.c     5 recall.h
 pool_impl.h    6
 inline.c       6
 pool_alloc.c   6 pool_impl.h
