@@ -210,17 +210,20 @@ static bool is_more(cpool_t *pool, uint32_t seen)
 static void *look(cpool_t *pool, struct sleeper *self)
 {
     struct cpi_waiters *waiters = &pool->waiters;
+    uint32_t epoch;
     uint32_t seen;
     void *slot;
 
     pthread_mutex_lock(&waiters->lock);
-    self->vain = cpi_queue_announce(&waiters->queue, &self->waiter);
+    epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     pthread_mutex_unlock(&waiters->lock);
     cpi_recall_barrier();
     do {
         seen = cpi_pool_collections(pool);
         slot = cpi_pool_take(pool, NULL);
     } while (slot == NULL && is_more(pool, seen));
+    if (slot == NULL)
+        self->vain = epoch;
     return slot;
 }
 

@@ -136,6 +136,51 @@ START_TEST(call_is_passed_on_by_a_waiter_that_finds_a_slot)
 }
 END_TEST
 
+/* The thread that came last sleeps. */
+static void await_last(cpool_t *pool, const struct cpi_waiter *before)
+{
+    struct cpi_waiters *waiters = &pool->waiters;
+    bool asleep;
+
+    do {
+        sched_yield();
+        pthread_mutex_lock(&waiters->lock);
+        asleep = waiters->queue.last != NULL && waiters->queue.last != before &&
+                 waiters->queue.last->asleep;
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!asleep);
+}
+
+/* The first stops at its nth step, and the second sleeps; then two slots are freed, for
+ * which there is one call.  However the first comes by its slot, the second hears of the
+ * other. */
+static bool pass_on_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
+                       size_t nth)
+{
+    struct meeting meeting;
+    struct second second;
+    bool stopped;
+
+    meeting_init(&meeting, workers, manner);
+    second.pool = meeting.giver.pool;
+    stopped = meeting_run_waiter(&meeting, nth);
+    worker_begin(workers[2], wait_too, &second);
+    await_last(second.pool, stopped ? NULL : second.pool->waiters.queue.first);
+    worker_do(meeting.gives, give, &meeting.giver);
+    steps_go_on(&meeting.wait);
+    worker_await(workers[2]);
+    REQUIRE(meeting.slot != NULL && second.slot != NULL);
+    cpool_free(second.pool, second.slot);
+    meeting_fini(&meeting);
+    return stopped;
+}
+
+START_TEST(call_is_passed_on_wherever_it_reaches_a_waiter)
+{
+    meeting_sweep(pass_on_at, CALLS, give_two);
+}
+END_TEST
+
 /*
  * ---- Held up on its way --------------------------------------------------
  */
@@ -258,6 +303,7 @@ int main(void)
         TIMES(slot_freed_is_for_threads_that_run_while_the_waiter_is_on_its_way, FREES),
         TIMES(call_is_passed_on_by_a_waiter_that_gives_up, FREES),
         ONCE(call_is_passed_on_by_a_waiter_that_finds_a_slot),
+        ONCE(call_is_passed_on_wherever_it_reaches_a_waiter),
         ONCE(waiter_that_is_held_up_holds_up_nobody),
         ONCE(waiter_that_is_behind_looks_again_before_it_gives_up),
     };
