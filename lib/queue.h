@@ -22,8 +22,8 @@
  * freed, whoever else could use it: that one is then handed over.
  *
  * ORDERING TABLE
- *   announce | word exchange          | acq_rel | ask      | all that was given back before
- *   ask      | word fetch-and-add of 0 | acq_rel | announce | what this operation gave back
+ *   announce | word exchange          | acquire | ask      | -
+ *   ask      | word fetch-and-add of 0 | release | announce | what this operation gave back
  *   glance   | word load              | relaxed | -        | -
  *   own      | word load, with the lock held | relaxed | - | -
  *
@@ -88,7 +88,7 @@ static inline bool cpi_queue_is_asked(struct cpi_queue *queue, bool barrier)
         atomic_signal_fence(memory_order_seq_cst);
         word = cpi_queue_glance(queue);
     } else {
-        word = cpi_fetch_add(&queue->word, 0u, acq_rel); /* [ask] */
+        word = cpi_fetch_add(&queue->word, 0u, release); /* [ask] */
     }
     return (word & CPI_QUEUE_ASKS) != 0;
 }
@@ -105,7 +105,7 @@ static inline void cpi_queue_say(struct cpi_queue *queue, uint32_t bit, bool on)
     uint32_t word = cpi_load(&queue->word, relaxed); /* [own] */
 
     if (((word & bit) != 0) != on)
-        cpi_exchange(&queue->word, word ^ bit, acq_rel); /* [announce] */
+        cpi_exchange(&queue->word, word ^ bit, acquire); /* [announce] */
 }
 
 static inline void cpi_queue_join(struct cpi_queue *queue, struct cpi_waiter *waiter,

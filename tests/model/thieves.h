@@ -55,10 +55,9 @@ bool cpi_os_barrier_ready(void)
     return true;
 }
 
-bool cpi_os_barrier(void)
+void cpi_os_barrier(void)
 {
     model_barrier();
-    return true;
 }
 #else
 bool cpi_os_barrier_ready(void)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wait_sleep.c - two threads come to wait while a third gives two slots.
+ *
+ * Holds: nobody sleeps who can have a slot; what a thread gives after it has looked a
+ * waiter is told of, and what was given before it finds.
+ */
+#include "waiters.h"
+
+static void *waiter(void *number)
+{
+    int i;
+
+    model_begin(number);
+    i = model_self - 1;
+    model_join(i);
+    if (model_look(i))
+        model_leave(i);
+    return NULL;
+}
+
+static void *giver(void *number)
+{
+    model_begin(number);
+    model_give(0);
+    model_give(1);
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {waiter, waiter, giver};
+
+    cpi_queue_init(&model_queue);
+    model_run(3, bodies);
+    model_audit();
+    return 0;
+}
