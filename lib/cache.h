@@ -116,6 +116,7 @@ struct cpi_cache {
     struct cpi_thread *owner; /* NULL: whoever has the handle */
     uint64_t exchanges;       /* of its own, when the pool was last trimmed */
     struct cpi_cache *next;   /* of the same owner, or of the unused ones */
+    struct cpi_cache **link;  /* what leads to it, of the same owner */
     bool used;
 
     _Atomic uint32_t spare[]; /* `places` of them */

@@ -41,7 +41,7 @@ static size_t roster_count;
 
 static struct cpi_roster **bucket_of(const cpool_t *pool)
 {
-    return &rosters[((uintptr_t)pool >> 12) % CPI_BUCKETS];
+    return &rosters[cpi_registry_bucket(pool, CPI_BUCKETS)];
 }
 
 /* --- Entries in the threads' tables --- */
@@ -157,6 +157,23 @@ static void set_used(struct cpi_roster *roster, int more)
     cpi_store(&roster->used, used + (size_t)more, relaxed); /* [used] */
 }
 
+/* With the lock held, as unlink. */
+static void link_cache(struct cpi_cache *cache, struct cpi_cache **first)
+{
+    cache->next = *first;
+    if (cache->next != NULL)
+        cache->next->link = &cache->next;
+    cache->link = first;
+    *first = cache;
+}
+
+static void unlink_cache(struct cpi_cache *cache)
+{
+    *cache->link = cache->next;
+    if (cache->next != NULL)
+        cache->next->link = cache->link;
+}
+
 /* With the lock held.  An owner's cache lives in its table. */
 static struct cpi_cache *register_cache(struct cpi_roster *roster, struct cpi_thread *owner)
 {
@@ -169,10 +186,8 @@ static struct cpi_cache *register_cache(struct cpi_roster *roster, struct cpi_th
     cache->owner = owner;
     cache->next = NULL;
     set_used(roster, +1);
-    if (owner != NULL) {
-        cache->next = owner->caches;
-        owner->caches = cache;
-    }
+    if (owner != NULL)
+        link_cache(cache, &owner->caches);
     cpi_cache_open(cache, owner != NULL ? entry_of(owner, roster) : &cache->own,
                    roster->inline_path, quota, roster->pool);
     return cache;
@@ -181,13 +196,8 @@ static struct cpi_cache *register_cache(struct cpi_roster *roster, struct cpi_th
 /* With the lock held; the cache holds nothing any more. */
 static void unregister_cache(struct cpi_roster *roster, struct cpi_cache *cache)
 {
-    if (cache->owner != NULL) {
-        struct cpi_cache **link = &cache->owner->caches;
-
-        while (*link != cache)
-            link = &(*link)->next;
-        *link = cache->next;
-    }
+    if (cache->owner != NULL)
+        unlink_cache(cache);
     clear_entry(cache->entry);
     cache->entry = &cache->own;
     cpi_store(&cache->store, &cache->hidden, relaxed); /* [clear] */

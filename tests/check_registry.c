@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #include "pool_impl.h"
 #include "recall.h"
@@ -212,6 +213,57 @@ START_TEST(knows_living_pools_only)
 }
 END_TEST
 
+static void forbid(const cpool_t *of, int protection)
+{
+    const struct cpi_extent *caches = &of->roster.caches;
+
+    REQUIRE_EQUAL(mprotect(caches->base, caches->committed, protection), 0);
+}
+
+/* Their caches may not even be read, but for those of the neighbours in the list. */
+START_TEST(destroy_looks_at_no_cache_of_other_pools)
+{
+    enum { POOLS = 7 };
+    cpool_t *pools[POOLS];
+
+    for (int i = 0; i < POOLS; i++) {
+        pools[i] = support_create_plain(16, 10);
+        cpool_free(pools[i], cpool_alloc(pools[i]));
+    }
+    for (int i = 0; i < POOLS; i++)
+        if (i < POOLS / 2 - 1 || i > POOLS / 2 + 1)
+            forbid(pools[i], PROT_NONE);
+    support_destroy_empty(pools[POOLS / 2]);
+    for (int i = 0; i < POOLS; i++)
+        if (i < POOLS / 2 - 1 || i > POOLS / 2 + 1)
+            forbid(pools[i], PROT_READ | PROT_WRITE);
+    for (int i = 0; i < POOLS; i++)
+        if (i != POOLS / 2)
+            support_destroy_empty(pools[i]);
+}
+END_TEST
+
+/* As pools lie behind each other in address space, of small pages and of huge ones. */
+START_TEST(pools_at_any_distance_share_out_the_buckets)
+{
+    enum { BUCKETS = 1024, EACH = 16 };
+    static const uintptr_t starts[] = { 0, (uintptr_t)1 << 30, (uintptr_t)0x7f3a5c000000 };
+    size_t counts[BUCKETS] = { 0 };
+    uintptr_t distance = (uintptr_t)1 << (_i / 3 + 6);
+
+    if (distance > UINTPTR_MAX / BUCKETS / EACH / 2)
+        return;
+    for (uintptr_t n = 1; n <= BUCKETS * EACH; n++) {
+        const void *address = (const void *)(starts[_i % 3] + n * distance);
+
+        REQUIRE(cpi_registry_bucket(address, BUCKETS) < BUCKETS);
+        counts[cpi_registry_bucket(address, BUCKETS)]++;
+    }
+    for (size_t i = 0; i < BUCKETS; i++)
+        REQUIRE(counts[i] <= 4 * EACH);
+}
+END_TEST
+
 START_TEST(figures_count_what_is_where)
 {
     void *slots[200];
@@ -363,6 +415,8 @@ int main(void)
         ONCE(remove_cache_frees_its_place),
         ONCE(end_caches_ends_all),
         ONCE(knows_living_pools_only),
+        ONCE(destroy_looks_at_no_cache_of_other_pools),
+        TIMES(pools_at_any_distance_share_out_the_buckets, 3 * 27),
         ONCE(figures_count_what_is_where),
         ONCE(register_shares_out_no_more_than_there_is),
         ONCE(recall_gives_spares_of_a_waiting_thread_to_the_depot),
