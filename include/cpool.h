@@ -477,7 +477,10 @@ CPOOL_API void cpool_depot_free(cpool_t *pool, void *slot);
  * For workers that carry a context: allocating through it skips the thread
  * lookup.  The handle is valid in this thread only, until the thread ends, the
  * pool is reset or the pool is destroyed.  Checked pools report CPOOL_EOWNER
- * when another thread uses it.
+ * when another thread uses it.  In destructors of thread-specific data use
+ * cpool_alloc and cpool_free: the cache ends when the library's own destructor
+ * runs, and the use of its handle is then reported as CPOOL_EPOOL, until the next
+ * thread has taken over the place.
  *
  * Returns the cache, or NULL when this thread can have none (thread_caches are
  * all taken, or no memory); cpool_alloc and cpool_free work even then.

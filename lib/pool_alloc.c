@@ -357,11 +357,12 @@ void cpool_depot_free(cpool_t *pool, void *slot)
 
 /* Whether the calling thread may use the cache.  Only checked pools come here
  * often enough to ask whose it is. */
-static bool owner_is_right(const struct cpi_cache *cache, const char *function)
+static bool owner_is_right(const cpool_cache_t *entry, const char *function)
 {
-    const cpool_t *pool = cache->entry->pool;
+    const struct cpi_cache *cache = entry->home;
+    const cpool_t *pool = entry->pool;
 
-    if (!cpi_pool_is_ours(pool, function))
+    if (!cpi_pool_is_ours(pool, function)) /* nor is that of a cache that has ended */
         return false;
     if (!pool->checked || cache->owner == NULL || cache->owner == cpi_thread_known())
         return true;
@@ -376,7 +377,7 @@ void *cpool_cache_alloc_slow(cpool_cache_t *entry)
 
     if (slot != NULL)
         return slot;
-    if (!owner_is_right(cache, "cpool_cache_alloc"))
+    if (!owner_is_right(entry, "cpool_cache_alloc"))
         return NULL;
     return cpi_pool_alloc(entry->pool, cache, "cpool_cache_alloc", CPI_CALLER());
 }
@@ -387,7 +388,7 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
 
     if (give_marked(entry->pool, cache, slot))
         return;
-    if (owner_is_right(cache, "cpool_cache_free"))
+    if (owner_is_right(entry, "cpool_cache_free"))
         cpi_pool_free(entry->pool, cache, slot, "cpool_cache_free", CPI_CALLER());
 }
 

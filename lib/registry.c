@@ -81,13 +81,17 @@ static cpool_cache_t *entry_of(struct cpi_thread *thread, const struct cpi_roste
     return &thread->table[roster->table_offset / sizeof(cpool_cache_t)];
 }
 
+/* What a handle finds whose cache has ended: the inline path of a free looks at the
+ * pool's prefix before it sees that the entry's bound is 0. */
+static const struct cpool_prefix no_pool;
+
 static void clear_entry(cpool_cache_t *entry)
 {
     cpi_word_store(&entry->count, 0, relaxed); /* [clear] */
     entry->limit = 0;
     entry->rounds = NULL;
     entry->bound = 0;
-    entry->pool = NULL;
+    entry->pool = (cpool_t *)(uintptr_t)&no_pool;
     entry->home = NULL;
 }
 

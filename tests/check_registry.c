@@ -44,11 +44,14 @@ static bool known(const cpool_t *candidate)
     return result;
 }
 
-/* All but what the frozen layout leaves unused. */
+/* All but what the frozen layout leaves unused, and the prefix of no pool that a
+ * handle finds whose cache has ended. */
 static bool is_clear(const cpool_cache_t *entry)
 {
+    const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)entry->pool;
+
     return entry->count == 0 && entry->limit == 0 && entry->rounds == NULL && entry->bound == 0 &&
-           entry->pool == NULL && entry->home == NULL;
+           entry->home == NULL && (prefix == NULL || prefix->library == NULL);
 }
 
 static cpool_cache_t *table_entry(const cpool_t *of)

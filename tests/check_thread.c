@@ -318,6 +318,53 @@ START_TEST(end_thread_with_explicit_cache_in_destructor_returns_all)
 }
 END_TEST
 
+/* A handle that was asked for before: it is refused once its cache is gone. */
+struct stale {
+    cpool_cache_t *cache;
+    void *slot;
+};
+
+static void use_stale(void *argument)
+{
+    struct stale *stale = argument;
+
+    REQUIRE(cpool_cache_alloc(stale->cache) == NULL);
+    cpool_cache_free(stale->cache, stale->slot);
+    cpool_cache_free(stale->cache, NULL);
+    cpool_cache_destroy(stale->cache);
+    cpool_free(pool, stale->slot);
+}
+
+static void *end_with_stale_handle(void *argument)
+{
+    struct stale *stale = argument;
+
+    stale->cache = cpool_cache(pool);
+    stale->slot = cpool_cache_alloc(stale->cache);
+    REQUIRE(stale->slot != NULL);
+    REQUIRE_EQUAL(pthread_setspecific(late, stale), 0);
+    return NULL;
+}
+
+START_TEST(handle_of_ended_cache_is_reported)
+{
+    static const unsigned flags[] = { 0, CPOOL_CHECKED, CPOOL_EXACT };
+    cpool_config_t config = support_config(32, CAPACITY);
+    struct support_report last;
+    struct stale stale;
+
+    config.flags = flags[_i];
+    pool = support_create(&config);
+    REQUIRE_EQUAL(pthread_key_create(&late, use_stale), 0);
+    support_capture_reports();
+    support_in_thread(end_with_stale_handle, &stale);
+    REQUIRE_EQUAL(support_take_reports(&last), 4);
+    REQUIRE_EQUAL(last.code, CPOOL_EPOOL);
+    require_all_returned(0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /*
  * ---- The main thread -----------------------------------------------------
  */
@@ -455,6 +502,7 @@ int main(void)
         ONCE(end_thread_with_rearming_destructors_returns_all),
         ONCE(end_thread_with_first_use_in_destructor_returns_all),
         ONCE(end_thread_with_explicit_cache_in_destructor_returns_all),
+        TIMES(handle_of_ended_cache_is_reported, 3),
         ONCE(end_main_thread_returns_its_cache),
         ONCE(exit_process_while_threads_allocate_does_no_harm),
         ONCE(end_many_threads_in_turn_makes_no_more_magazines),
