@@ -260,6 +260,7 @@ int cpool_destroy(cpool_t *pool)
     }
     await_everybody(pool);
     cpi_lock();
+    cpi_registry_await_leaving(&pool->roster);
     counted = count_live(pool);
     cpi_registry_end_caches(&pool->roster);
     cpi_registry_close(&pool->roster);
@@ -300,6 +301,7 @@ size_t cpool_reset(cpool_t *pool)
     if (pool->checked)
         clear_slots(pool);
     cpi_lock();
+    cpi_registry_await_leaving(&pool->roster);
     live = count_live(pool);
     cpi_registry_end_caches(&pool->roster);
     cpi_depot_reset(&pool->depot);

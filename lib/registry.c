@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "os.h"
 #include "recall.h"
 
 const char cpi_registry_copy = 0;
@@ -270,15 +271,51 @@ void cpi_registry_end_caches(struct cpi_roster *roster)
 
 /* --- The end of a thread --- */
 
+/* With the lock held.  While a thread leaves a pool, the pool is neither reset nor
+ * destroyed. */
+static void begin_leaving(struct cpi_thread *thread, struct cpi_roster *roster)
+{
+    thread->leaves = roster;
+    roster->leaving++;
+}
+
+static void end_leaving(struct cpi_thread *thread)
+{
+    if (thread->leaves != NULL)
+        thread->leaves->leaving--;
+    thread->leaves = NULL;
+}
+
+/* The lock is free while a cache is flushed, which waits for a thief that has it, and
+ * while those who wait for slots are served. */
 static void thread_ended(struct cpi_thread *thread)
 {
+    cpi_lock();
     while (thread->caches != NULL) {
         struct cpi_cache *cache = thread->caches;
         struct cpi_roster *roster = cache->roster;
 
+        begin_leaving(thread, roster);
+        cpi_unlock();
         cpi_recall_flush(cache);
+        cpi_lock();
         unregister_cache(roster, cache);
+        cpi_unlock();
         roster->returned(roster->pool);
+        cpi_lock();
+        end_leaving(thread);
+    }
+    cpi_unlock();
+}
+
+void cpi_registry_await_leaving(struct cpi_roster *roster)
+{
+    unsigned times = 0;
+
+    while (roster->leaving > 0) {
+        cpi_unlock();
+        cpi_os_step_aside(times++);
+        cpi_lock();
     }
 }
 
@@ -295,6 +332,7 @@ static void thread_vanished(struct cpi_thread *thread)
         cpi_cache_flush(cache);
         unregister_cache(roster, cache);
     }
+    end_leaving(thread);
 }
 
 /* Caches that survive are the forking thread's, and those that no thread owns: one

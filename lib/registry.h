@@ -35,6 +35,10 @@ void cpi_registry_open(struct cpi_roster *roster, const struct cpi_extent *cache
                      struct cpi_slab *slab, struct cpi_depot *depot,
                      const struct cpi_roster_limits *limits);
 
+/* Waits for threads that have ended and are giving caches of this pool back.  With
+ * the lock held, but not all the time. */
+void cpi_registry_await_leaving(struct cpi_roster *roster);
+
 /* The reverse, with the lock held.  The caches must have been ended. */
 void cpi_registry_close(struct cpi_roster *roster);
 

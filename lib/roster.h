@@ -55,6 +55,7 @@ struct cpi_roster {
     _Atomic size_t used;        /* registered now; read without it as a hint */
     struct cpi_cache *unused;   /* made, not registered */
     uint32_t spares_left;       /* of spares_max */
+    uint32_t leaving;           /* ended threads that are giving a cache back */
     struct cpi_roster *next;    /* in the same bucket of all rosters */
     int64_t stocked_correction; /* what forks have hidden from the accounts */
     bool disturbed;             /* a vanished thread was inside, in a child of fork */

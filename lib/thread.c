@@ -6,16 +6,13 @@
  *   started | startup_done store | release | startup | the key exists
  *   startup | startup_done load  | acquire | started | the key exists
  *   register | handlers_registered exchange, store | relaxed | - | -
- *   unload  | unloaded store     | release | gone    | the key is about to go
- *   gone    | unloaded load      | acquire | unload  | the key must be left alone
  *
- * The end of a thread.  A pthread key's destructor gives the caches back.  To
- * remember that it has run it leaves a mark as the key's value, which makes the
- * system call it again in the next round of destructors, up to its limit: each
- * time it only leaves the next mark.  So a destructor that allocates or frees
- * after ours finds a mark and works without a cache, instead of making one that
- * nobody would give back.  (What remains: a thread that uses a pool for the very
- * first time in its last round of destructors leaves its cache registered.)
+ * The end of a thread.  A pthread key's destructor gives the caches back, and has
+ * the thread's word lead to a second table of zeroes: a destructor that allocates
+ * or frees after ours, or the C library after all of them, works without a cache,
+ * instead of making one that nobody would give back.  (What remains: a thread that
+ * uses a pool for the very first time in its last round of destructors, or later,
+ * leaves its cache registered.)
  *
  * Startup.  The fork handlers are registered when the library is loaded, before
  * anybody can have taken the lock: a child in which they have not run would find
@@ -31,34 +28,23 @@
  * cannot tell the two apart: it releases the tables that no thread uses and
  * that of the calling thread, and leaves other threads theirs.
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h> /* musl shows PTHREAD_DESTRUCTOR_ITERATIONS to POSIX programs only */
-#endif
-
 #include "thread.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 
 #include "atomic.h"
 #include "os.h"
 
-static cpool_cache_t empty_table[CPI_TABLE_ENTRIES];
+/* Two tables that overlap, as all of their entries are the same. */
+static cpool_cache_t zeroes[CPI_TABLE_ENTRIES + 1];
+#define CPI_NO_TABLE ((char *)&zeroes[0]) /* no table yet */
+#define CPI_ENDED ((char *)&zeroes[1])    /* and none any more */
 
-_Thread_local char *cpool_thread_table_abi1 = (char *)empty_table;
+_Thread_local char *cpool_thread_table_abi1 = CPI_NO_TABLE;
 
 #define CPI_THREAD_SIZE \
     (offsetof(struct cpi_thread, table) + CPI_TABLE_ENTRIES * sizeof(cpool_cache_t))
-
-/*
- * The key's values after the destructor has run, one for each round.  Leaving a
- * mark makes the system run the destructor in the next round.  ThreadSanitizer
- * forgets a thread in the last round, so our destructor must not run in it, and
- * leaves no mark in the last but one.
- */
-#define CPI_MARKS (PTHREAD_DESTRUCTOR_ITERATIONS - 2 * CPI_THREAD_SANITIZER)
-static char marks[CPI_MARKS + 1];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t mask_before; /* the holder's, to be restored */
@@ -68,7 +54,7 @@ static const struct cpi_thread_hooks *hooks; /* NULL before startup */
 static pthread_key_t key;
 static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
-static _Atomic bool unloaded;
+static bool unloaded; /* guarded by the lock */
 
 /* All signals but those that the thread's own instructions raise, which a thread
  * that blocks them would not survive. */
@@ -118,7 +104,7 @@ struct cpi_thread *cpi_thread_known(void)
 {
     char *table = cpool_thread_table_abi1;
 
-    if (table == (char *)empty_table)
+    if (table == CPI_NO_TABLE || table == CPI_ENDED)
         return NULL;
     return (struct cpi_thread *)(void *)(table - offsetof(struct cpi_thread, table));
 }
@@ -143,30 +129,19 @@ static void retire(struct cpi_thread *thread)
     spare_threads = thread;
 }
 
-static bool is_mark(const void *value)
+/* Gives the caches and the structure back; the thread's word becomes this one. */
+static void give_up(struct cpi_thread *thread, char *word)
 {
-    return (uintptr_t)value - (uintptr_t)marks < sizeof marks;
-}
-
-static void give_up(struct cpi_thread *thread)
-{
-    cpi_lock();
     hooks->ended(thread);
-    cpool_thread_table_abi1 = (char *)empty_table;
+    cpi_lock();
+    cpool_thread_table_abi1 = word;
     retire(thread);
     cpi_unlock();
 }
 
-static void thread_ended(void *value)
+static void thread_ended(void *thread)
 {
-    char *mark = marks;
-
-    if (is_mark(value))
-        mark = (char *)value + 1;
-    else
-        give_up(value);
-    if (mark < marks + CPI_MARKS && !cpi_load(&unloaded, acquire)) /* [gone] */
-        pthread_setspecific(key, mark);
+    give_up(thread, CPI_ENDED);
 }
 
 static void before_fork(void)
@@ -267,7 +242,7 @@ static struct cpi_thread *notice_end(struct cpi_thread *thread)
     /* Without the lock: this may allocate, and who knows with what. */
     if (pthread_setspecific(key, thread) == 0)
         return thread;
-    give_up(thread); /* with the caches that what it allocated with has made */
+    give_up(thread, CPI_NO_TABLE); /* with the caches that what it allocated with has made */
     return NULL;
 }
 
@@ -276,7 +251,7 @@ CPI_COLD static struct cpi_thread *make_self(void)
     struct cpi_thread *thread = NULL;
 
     cpi_lock();
-    if (!cpi_load(&unloaded, acquire) && !is_mark(pthread_getspecific(key))) /* [gone] */
+    if (!unloaded)
         thread = take_structure();
     /* Before the unlock: a fork finds either both or none. */
     if (thread != NULL)
@@ -289,7 +264,9 @@ struct cpi_thread *cpi_thread_self(void)
 {
     struct cpi_thread *thread = cpi_thread_known();
 
-    return thread != NULL ? thread : make_self();
+    if (thread != NULL || cpool_thread_table_abi1 == CPI_ENDED)
+        return thread;
+    return make_self();
 }
 
 static void release_spares(void)
@@ -309,11 +286,11 @@ __attribute__((__destructor__)) static void library_unloaded(void)
     if (!cpi_load(&startup_done, acquire)) /* [startup] */
         return;
     cpi_lock();
-    cpi_store(&unloaded, true, release); /* [unload] */
+    unloaded = true;
     pthread_key_delete(key);
     if (hooks->idle()) {
         if (self != NULL) {
-            cpool_thread_table_abi1 = (char *)empty_table;
+            cpool_thread_table_abi1 = CPI_ENDED;
             retire(self);
         }
         release_spares();

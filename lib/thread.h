@@ -8,9 +8,9 @@
  * A thread that has never entered a slow path owns nothing: its table pointer
  * leads to one static table of zeroes, shared by all such threads and never
  * written.  The first slow path gives it a `struct cpi_thread` with a table of
- * its own.  When the thread ends its caches are given back and the structure
- * is kept for the next thread: there are never more of them than there have
- * been threads at the same time.
+ * its own.  When the thread ends its caches are given back, its word leads to
+ * a second table of zeroes, and the structure is kept for the next thread: there
+ * are never more of them than there have been threads at the same time.
  */
 #ifndef CPI_THREAD_H
 #define CPI_THREAD_H
@@ -33,12 +33,15 @@
 #define CPI_NOISES 4u
 
 struct cpi_cache;
+struct cpi_roster;
 
 /* All members are guarded by the lock, but for `quiet` and `table`, which are its
  * thread's. */
 struct cpi_thread {
     struct cpi_thread *next;  /* in the list of used or of spare ones */
     struct cpi_cache *caches; /* the caches it owns; the registry's list */
+    struct cpi_roster *leaves; /* the pool that a cache of this thread, which has
+                                  ended, is being given back to; NULL: none */
     bool used;                /* belongs to a thread */
     struct {
         bool on;
@@ -50,11 +53,11 @@ struct cpi_thread {
     _Alignas(CPI_LINE) cpool_cache_t table[];
 };
 
-/* What higher floors do when a thread ends and around a fork.  All are called
- * with the lock held. */
+/* What higher floors do when a thread ends and around a fork.  All but `ended` are
+ * called with the lock held. */
 struct cpi_thread_hooks {
     void (*started)(void); /* once, before the first pool */
-    void (*ended)(struct cpi_thread *thread);
+    void (*ended)(struct cpi_thread *thread); /* gives all its caches back */
     void (*forked)(struct cpi_thread *vanished); /* in the child, once for each
                                                     thread that did not survive */
     void (*fork_done)(void); /* in the child, after all those */

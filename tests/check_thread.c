@@ -175,8 +175,7 @@ END_TEST
  */
 
 /* The most often that the system calls one destructor of one thread.
- * ThreadSanitizer forgets the thread in the last of these rounds, and the library
- * built for it lets go of the thread two rounds earlier (lib/thread.c). */
+ * ThreadSanitizer forgets the thread in the last of these rounds. */
 enum { TIMES_CALLED = SUPPORT_THREAD_SANITIZED ? 2 : 4 };
 
 static pthread_key_t early; /* made before the library's own */

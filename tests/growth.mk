@@ -33,6 +33,7 @@ tests_growth_modules = \
 # at each of its steps.
 tests_growth_steps = \
 	tests/check_steps \
+	tests/check_steps_end \
 	tests/check_steps_fork \
 	tests/check_steps_memory \
 	tests/check_steps_call \
@@ -150,6 +151,9 @@ tests_check_steps_LDADD = $(tests_ldadd_growth_steps)
 tests_check_wait_fair_SOURCES = tests/check_wait_fair.c
 tests_check_wait_fair_CPPFLAGS = $(tests_cppflags_module)
 tests_check_wait_fair_LDADD = $(tests_ldadd_growth_module)
+tests_check_steps_end_SOURCES = tests/check_steps_end.c
+tests_check_steps_end_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_end_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_fork_SOURCES = tests/check_steps_fork.c $(tests_script)
 tests_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_end.c - a thread that ends, stopped at every step of what the library
+ * does then: it holds up no other pool, and a fork and the destruction of its pool
+ * find all.
+ *
+ * Includes steps.h, and pool_impl.h, to see who holds the lock and who is inside.
+ */
+#include "steps.h"
+
+#include <unistd.h>
+
+#include "pool_impl.h"
+
+enum { CAPACITY = 24, ROUNDS = 3 };
+
+/* What a thread that vanishes inside may take with it: three magazines. */
+enum { MOST_LOST = 3 * ROUNDS };
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/*
+ * ---- A thread that stops at its end --------------------------------------
+ */
+
+struct end {
+    cpool_t *pool;
+    size_t nth;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool stands; /* at the step */
+    bool goes_on;
+    bool ended;
+};
+
+static pthread_key_t last; /* its destructor runs after the library's */
+
+static void stand_still(void *argument)
+{
+    struct end *end = argument;
+
+    pthread_mutex_lock(&end->mutex);
+    end->stands = true;
+    pthread_cond_broadcast(&end->changed);
+    while (!end->goes_on)
+        pthread_cond_wait(&end->changed, &end->mutex);
+    pthread_mutex_unlock(&end->mutex);
+}
+
+static void note_end(void *argument)
+{
+    struct end *end = argument;
+
+    (void)steps_drop();
+    pthread_mutex_lock(&end->mutex);
+    end->ended = true;
+    pthread_cond_broadcast(&end->changed);
+    pthread_mutex_unlock(&end->mutex);
+}
+
+/* Leaves its cache with several magazines in it, one of them half full. */
+static void *use_and_end(void *argument)
+{
+    struct end *end = argument;
+    void *slots[4 * ROUNDS - 1];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(end->pool, slots, 4 * ROUNDS - 1), 0);
+    cpool_free_bulk(end->pool, slots, 4 * ROUNDS - 1);
+    REQUIRE_EQUAL(pthread_setspecific(last, end), 0);
+    steps_plan(NULL, end->nth, stand_still, end);
+    return NULL;
+}
+
+/* Returns whether it has stopped at its nth step. */
+static bool begin_end(struct end *end, unsigned flags, size_t nth)
+{
+    end->pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    end->nth = nth;
+    end->stands = end->goes_on = end->ended = false;
+    REQUIRE_EQUAL(pthread_mutex_init(&end->mutex, NULL), 0);
+    REQUIRE_EQUAL(pthread_cond_init(&end->changed, NULL), 0);
+    end->thread = support_start(use_and_end, end);
+    pthread_mutex_lock(&end->mutex);
+    while (!end->stands && !end->ended)
+        pthread_cond_wait(&end->changed, &end->mutex);
+    pthread_mutex_unlock(&end->mutex);
+    return end->stands;
+}
+
+static void let_end(struct end *end)
+{
+    pthread_mutex_lock(&end->mutex);
+    end->goes_on = true;
+    pthread_cond_broadcast(&end->changed);
+    pthread_mutex_unlock(&end->mutex);
+    support_join(end->thread);
+    REQUIRE_EQUAL(pthread_cond_destroy(&end->changed), 0);
+    REQUIRE_EQUAL(pthread_mutex_destroy(&end->mutex), 0);
+}
+
+static void require_given_back(cpool_t *pool)
+{
+    REQUIRE_EQUAL(support_stats(pool).thread_caches, 0);
+    support_require_live(pool, 0);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+static bool lock_is_free(void)
+{
+    if (!cpi_try_lock())
+        return false;
+    cpi_unlock();
+    return true;
+}
+
+/*
+ * ---- Others meanwhile ----------------------------------------------------
+ */
+
+static void live_and_die(void)
+{
+    cpool_t *other = steps_pool(0, CAPACITY, 0, ROUNDS);
+
+    cpool_free(other, cpool_alloc(other));
+    support_require_live(other, 0);
+    support_destroy_empty(other);
+}
+
+START_TEST(thread_stopped_at_its_end_holds_up_no_other_pool)
+{
+    size_t with_lock_free = 0;
+    struct end end;
+    bool stopped;
+
+    REQUIRE(cpi_registry_startup());
+    REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
+    for (size_t nth = 1;; nth++) {
+        stopped = begin_end(&end, kinds[_i], nth);
+        if (stopped && lock_is_free()) {
+            with_lock_free++;
+            live_and_die();
+        }
+        let_end(&end);
+        require_given_back(end.pool);
+        if (!stopped)
+            break;
+    }
+    /* The whole of the flush; without the lock it would be the first step only. */
+    REQUIRE(with_lock_free > 10);
+}
+END_TEST
+
+/*
+ * ---- Forks ---------------------------------------------------------------
+ */
+
+static void use_and_destroy(void *argument)
+{
+    cpool_t *pool = argument;
+    void *slots[CAPACITY];
+    size_t count = 0;
+
+    while (count < CAPACITY && (slots[count] = cpool_alloc(pool)) != NULL)
+        count++;
+    REQUIRE(count >= CAPACITY - MOST_LOST);
+    cpool_free_bulk(pool, slots, count);
+    REQUIRE(cpool_destroy(pool) <= MOST_LOST);
+}
+
+START_TEST(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable)
+{
+    struct end end;
+    bool stopped;
+
+    REQUIRE(cpi_registry_startup());
+    REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
+    for (size_t nth = 1;; nth++) {
+        stopped = begin_end(&end, kinds[_i], nth);
+        if (stopped && lock_is_free())
+            support_in_child(use_and_destroy, end.pool);
+        let_end(&end);
+        require_given_back(end.pool);
+        if (!stopped)
+            break;
+    }
+}
+END_TEST
+
+/*
+ * ---- Destroying the pool -------------------------------------------------
+ */
+
+/* The stopped thread is on its way, but inside nothing that destroy awaits anyway. */
+static bool only_leaves(const cpool_t *pool)
+{
+    for (size_t i = 0; i < cpi_roster_made(&pool->roster); i++)
+        if (cpi_roster_cache(&pool->roster, i)->busy % 2 != 0)
+            return false;
+    return pool->roster.leaving > 0;
+}
+
+static void destroy(void *pool)
+{
+    support_destroy_empty(pool);
+}
+
+static void reset(void *pool)
+{
+    REQUIRE_EQUAL(cpool_reset(pool), 0);
+}
+
+START_TEST(destroy_and_reset_wait_for_a_thread_that_leaves)
+{
+    struct worker *worker = worker_start();
+    size_t waited = 0;
+    struct steps_stop stop;
+    struct end end;
+    bool stopped;
+
+    REQUIRE(cpi_registry_startup());
+    REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
+    for (size_t nth = 1;; nth++) {
+        stopped = begin_end(&end, kinds[_i / 2], nth);
+        if (stopped && lock_is_free() && only_leaves(end.pool)) {
+            waited++;
+            /* It looks again and again, each time with the lock. */
+            REQUIRE(steps_run(&stop, worker, STEPS_LOCK, 20, _i % 2 == 0 ? destroy : reset,
+                              end.pool));
+            let_end(&end);
+            steps_go_on(&stop);
+            if (_i % 2 != 0)
+                require_given_back(end.pool);
+        } else {
+            let_end(&end);
+            require_given_back(end.pool);
+        }
+        if (!stopped)
+            break;
+    }
+    REQUIRE(waited > 0);
+    worker_stop(worker);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, KINDS),
+        TIMES(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable, KINDS),
+        TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * KINDS),
+    };
+
+    return SUPPORT_RUN("steps_end", tests);
+}
