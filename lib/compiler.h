@@ -26,6 +26,13 @@
 /* Entered seldom: kept out of the way of the code that is entered often. */
 #define CPI_COLD __attribute__((__cold__, __noinline__))
 
+/* A thread-local variable without a call into the dynamic linker, which allocates. */
+#if defined(__ELF__)
+#define CPI_INITIAL_EXEC __attribute__((__tls_model__("initial-exec")))
+#else
+#define CPI_INITIAL_EXEC
+#endif
+
 #define CPI_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
 
 /* The address the current function returns to: who called the library. */

@@ -398,6 +398,7 @@ cpool_cache_t *cpool_cache(cpool_t *pool)
 
     if (!cpi_pool_is_ours(pool, "cpool_cache"))
         return NULL;
+    cpi_thread_ask_at_once();
     cache = cpi_registry_own_cache(&pool->roster);
     cpi_quiet_report("cpool_cache");
     return cache == NULL ? NULL : cache->entry;

@@ -216,17 +216,24 @@ static void unregister_cache(struct cpi_roster *roster, struct cpi_cache *cache)
 
 CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_roster *roster)
 {
+    struct cpi_cache *cache = NULL;
     struct cpi_thread *thread;
-    struct cpi_cache *cache;
 
-    if (roster->table_offset == 0 || cpi_load(&roster->used, relaxed) == roster->max) /* [used] */
+    if (roster->table_offset == 0 ||
+        cpi_load(&roster->used, relaxed) == roster->max || /* [used] */
+        !cpi_thread_may_ask())
         return NULL;
     thread = cpi_thread_self();
-    if (thread == NULL)
-        return NULL;
-    cpi_lock();
-    cache = register_cache(roster, thread);
-    cpi_unlock();
+    if (thread != NULL) {
+        cpi_lock();
+        /* What made the thread known may have used the pool: malloc may be made of it. */
+        cache = cpi_registry_known_cache(roster);
+        if (cache == NULL)
+            cache = register_cache(roster, thread);
+        cpi_unlock();
+    }
+    if (cache == NULL)
+        cpi_thread_refused();
     return cache;
 }
 

@@ -43,6 +43,9 @@ static cpool_cache_t zeroes[CPI_TABLE_ENTRIES + 1];
 
 _Thread_local char *cpool_thread_table_abi1 = CPI_NO_TABLE;
 
+/* Operations until the thread asks for a cache again. */
+static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
+
 #define CPI_THREAD_SIZE \
     (offsetof(struct cpi_thread, table) + CPI_TABLE_ENTRIES * sizeof(cpool_cache_t))
 
@@ -258,6 +261,24 @@ CPI_COLD static struct cpi_thread *make_self(void)
         cpool_thread_table_abi1 = (char *)thread->table;
     cpi_unlock();
     return thread != NULL ? notice_end(thread) : NULL;
+}
+
+bool cpi_thread_may_ask(void)
+{
+    if (CPI_LIKELY(pause_left == 0))
+        return cpool_thread_table_abi1 != CPI_ENDED;
+    pause_left--;
+    return false;
+}
+
+void cpi_thread_refused(void)
+{
+    pause_left = CPI_PATIENT_ASKS;
+}
+
+void cpi_thread_ask_at_once(void)
+{
+    pause_left = 0;
 }
 
 struct cpi_thread *cpi_thread_self(void)

@@ -81,6 +81,17 @@ bool cpi_thread_started(void);
  */
 struct cpi_thread *cpi_thread_self(void);
 
+/*
+ * Asking for what the system may refuse, on each operation of a thread that has no
+ * cache: after a refusal the thread does not ask for CPI_PATIENT_ASKS operations.
+ * may_ask also is false in a thread that has ended.  ask_at_once ends the pause.
+ * The calling thread's own; wait-free.
+ */
+#define CPI_PATIENT_ASKS 4096u
+bool cpi_thread_may_ask(void);
+void cpi_thread_refused(void);
+void cpi_thread_ask_at_once(void);
+
 /* The same, but NULL if the thread has none yet.  Wait-free. */
 struct cpi_thread *cpi_thread_known(void);
 

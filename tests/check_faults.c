@@ -289,6 +289,51 @@ START_TEST(refusal_to_unmap_on_destroy_is_endured)
 }
 END_TEST
 
+/* Each operation would want a table, or a cache. */
+static void *use_without_table(void *pool)
+{
+    enum { PAIRS = 50000, MOST_CALLS = 100 };
+
+    arm(1, true);
+    for (int i = 0; i < PAIRS; i++) {
+        void *slot = cpool_alloc(pool);
+
+        REQUIRE(slot != NULL);
+        cpool_free(pool, slot);
+    }
+    disarm();
+    REQUIRE(atomic_load_explicit(&refusal->calls, memory_order_relaxed) > 0);
+    REQUIRE(atomic_load_explicit(&refusal->calls, memory_order_relaxed) < MOST_CALLS);
+    /* Who asks for a cache by name gets it; others do after a while. */
+    REQUIRE(cpool_cache(pool) != NULL);
+    return NULL;
+}
+
+static void *use_until_cached(void *pool)
+{
+    arm(1, true);
+    cpool_free(pool, cpool_alloc(pool));
+    disarm();
+    while (support_stats(pool).thread_caches == 1)
+        cpool_free(pool, cpool_alloc(pool));
+    return NULL;
+}
+
+START_TEST(refusal_of_a_table_is_remembered_for_a_while)
+{
+    cpool_t *pool;
+
+    if (!CAN_REFUSE)
+        return;
+    refusals_init();
+    pool = support_create_plain(SLOT_SIZE, CAPACITY);
+    support_require_obtainable(pool, 0);
+    support_in_thread(_i == 0 ? use_without_table : use_until_cached, pool);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /*
  * ---- Limits --------------------------------------------------------------
  */
@@ -476,6 +521,7 @@ int main(void)
         TIMES(refusal_of_any_one_call_leaves_pool_whole, 2 * GROWTH_KINDS),
         TIMES(refusal_of_all_calls_from_any_one_on_leaves_pool_whole, 2 * GROWTH_KINDS),
         ONCE(refusal_to_unmap_on_destroy_is_endured),
+        TIMES(refusal_of_a_table_is_remembered_for_a_while, 2),
         TIMES(huge_pool_without_address_space_goes_on, GROWTH_KINDS),
         TIMES(huge_pool_without_memory_is_dry_until_there_is_some, GROWTH_KINDS),
         ONCE(wait_without_memory_ends_when_there_is_some),

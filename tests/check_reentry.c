@@ -9,6 +9,7 @@
  */
 #include "support.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -77,6 +78,22 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*ch
 {
     try_lock();
     return __real_pthread_atfork(prepare, parent, child);
+}
+
+/* The key of the library's, and what its thread's word is set by. */
+static pthread_key_t library_key;
+static _Thread_local void (*in_setspecific)(void);
+static _Thread_local bool setspecific_fails;
+
+int __real_pthread_setspecific(pthread_key_t key, const void *value);
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
+
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
+{
+    try_lock();
+    library_key = key;
+    act_once(&in_setspecific);
+    return setspecific_fails ? ENOMEM : __real_pthread_setspecific(key, value);
 }
 
 /*
@@ -228,12 +245,116 @@ START_TEST(first_create_by_two_threads_makes_both_pools)
 }
 END_TEST
 
+/*
+ * ---- A malloc made of a pool ---------------------------------------------
+ */
+
+enum { CAPACITY = 10000 };
+
+static cpool_t *heap;
+
+static void alloc_and_free(void)
+{
+    void *slot = cpool_alloc(heap);
+
+    REQUIRE(slot != NULL);
+    cpool_free(heap, slot);
+}
+
+/* The thread's first use makes its end known, for which the C library allocates. */
+static void *use_first(void *unused)
+{
+    in_setspecific = alloc_and_free;
+    alloc_and_free();
+    REQUIRE(in_setspecific == NULL);
+    REQUIRE_EQUAL(support_stats(heap).thread_caches, 1);
+    return unused;
+}
+
+START_TEST(first_use_inside_the_first_use_makes_one_cache)
+{
+    heap = support_create_plain(16, CAPACITY);
+    for (int i = 0; i < 50; i++) {
+        support_in_thread(use_first, NULL);
+        REQUIRE_EQUAL(support_stats(heap).thread_caches, 0);
+        REQUIRE_EQUAL(support_stats(heap).in_caches, 0);
+        support_require_live(heap, 0);
+    }
+    REQUIRE_EQUAL(calls_with_lock_held, 0);
+    support_require_obtainable(heap, 0);
+    support_destroy_empty(heap);
+}
+END_TEST
+
+/* Then it is without a cache, and asks seldom; what it had made meanwhile is gone. */
+static void *use_refused(void *unused)
+{
+    setspecific_fails = true;
+    in_setspecific = alloc_and_free;
+    for (int i = 0; i < 100; i++)
+        alloc_and_free();
+    REQUIRE_EQUAL(support_stats(heap).thread_caches, 0);
+    REQUIRE(cpool_cache(heap) == NULL);
+    setspecific_fails = false;
+    REQUIRE(cpool_cache(heap) != NULL);
+    alloc_and_free();
+    REQUIRE_EQUAL(support_stats(heap).thread_caches, 1);
+    return unused;
+}
+
+START_TEST(first_use_whose_end_cannot_be_noticed_makes_no_cache)
+{
+    heap = support_create_plain(16, CAPACITY);
+    support_in_thread(use_refused, NULL);
+    REQUIRE_EQUAL(support_stats(heap).thread_caches, 0);
+    support_require_obtainable(heap, 0);
+    support_destroy_empty(heap);
+}
+END_TEST
+
+/* A destructor after the library's, in which the C library has forgotten all values,
+ * as it has after the last round of destructors. */
+static void use_after_all(void *unused)
+{
+    (void)unused;
+    REQUIRE_EQUAL(__real_pthread_setspecific(library_key, NULL), 0);
+    for (int i = 0; i < 10; i++)
+        alloc_and_free();
+    REQUIRE(cpool_cache(heap) == NULL);
+    REQUIRE(cpi_thread_self() == NULL);
+}
+
+static pthread_key_t after;
+
+static void *use_to_the_end(void *unused)
+{
+    alloc_and_free();
+    REQUIRE_EQUAL(__real_pthread_setspecific(after, &after), 0);
+    return unused;
+}
+
+START_TEST(use_after_all_destructors_makes_no_cache)
+{
+    heap = support_create_plain(16, CAPACITY);
+    REQUIRE_EQUAL(__real_pthread_key_create(&after, use_after_all), 0);
+    for (int i = 0; i < 20; i++) {
+        support_in_thread(use_to_the_end, NULL);
+        REQUIRE_EQUAL(support_stats(heap).thread_caches, 0);
+    }
+    support_require_obtainable(heap, 0);
+    support_destroy_empty(heap);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         ONCE(first_create_calls_without_the_lock),
         ONCE(fork_during_first_create_lets_the_child_create),
         ONCE(first_create_by_two_threads_makes_both_pools),
+        ONCE(first_use_inside_the_first_use_makes_one_cache),
+        ONCE(first_use_whose_end_cannot_be_noticed_makes_no_cache),
+        ONCE(use_after_all_destructors_makes_no_cache),
         ONCE(fork_while_set_error_handler_allocates_ends),
     };
 
