@@ -32,6 +32,7 @@ tests_growth_modules = \
 # With the library's sources compiled once more, such that something can be done
 # at each of its steps.
 tests_growth_steps = \
+	tests/check_steps_double \
 	tests/check_steps \
 	tests/check_steps_end \
 	tests/check_steps_fork \
@@ -154,6 +155,10 @@ tests_check_wait_fair_LDADD = $(tests_ldadd_growth_module)
 tests_check_steps_end_SOURCES = tests/check_steps_end.c
 tests_check_steps_end_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_end_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_double_SOURCES = tests/check_steps_double.c
+tests_check_steps_double_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_double_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_fork_SOURCES = tests/check_steps_fork.c $(tests_script)
 tests_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_double.c - a pool that is not checked, into which one slot is freed
+ * until there is no room: each further free is refused and reported, after a
+ * bounded number of steps.
+ *
+ * Includes steps.h.
+ */
+#include "steps.h"
+
+#include <string.h>
+
+enum {
+    CAPACITY = 1000,
+    FREES = 100000, /* room for so many is nowhere */
+    FURTHER = 100,
+    STEPS = 5000, /* for one of them; looking at all magazines takes fewer */
+};
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static void give(cpool_t *pool, void *slot, bool to_depot)
+{
+    if (to_depot)
+        cpool_depot_free(pool, slot);
+    else
+        cpool_free(pool, slot);
+}
+
+/* Until the first report. */
+static void fill(cpool_t *pool, void *slot, bool to_depot)
+{
+    size_t frees = 0;
+
+    while (support_take_reports(NULL) == 0) {
+        REQUIRE(++frees < FREES);
+        give(pool, slot, to_depot);
+    }
+}
+
+static void require_refused(cpool_t *pool, void *slot, bool to_depot, const char *function)
+{
+    struct support_report report;
+
+    steps_allow(STEPS);
+    give(pool, slot, to_depot);
+    steps_allow(0);
+    report = REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    REQUIRE(report.address == slot && report.slot == slot);
+    REQUIRE(strcmp(report.function, function) == 0);
+}
+
+START_TEST(free_without_room_is_reported_soon)
+{
+    cpool_t *pool = growth_pool(64, kinds[_i % KINDS], CAPACITY, 0);
+    bool to_depot = _i / KINDS != 0;
+    void *slot = cpool_alloc(pool);
+    size_t in_depot;
+
+    support_capture_reports();
+    fill(pool, slot, to_depot);
+    in_depot = support_stats(pool).in_depot;
+    for (int i = 0; i < FURTHER; i++)
+        require_refused(pool, slot, to_depot, to_depot ? "cpool_depot_free" : "cpool_free");
+    REQUIRE_EQUAL(support_stats(pool).in_depot, in_depot);
+    /* There is room again for what has been taken out. */
+    REQUIRE(cpool_depot_alloc(pool) == slot);
+    cpool_depot_free(pool, slot);
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(cpool_reset(pool), 0);
+    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+    REQUIRE_NO_REPORT();
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(free_without_room_is_reported_soon, 2 * KINDS),
+    };
+
+    return SUPPORT_RUN("steps_double", tests);
+}
