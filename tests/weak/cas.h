@@ -18,7 +18,14 @@
 /* Thread number, from 1; 0 is main. */
 static _Thread_local int model_self;
 
-/* No coins: failures are the explorer's to choose. */
+/* No coins: failures are the explorer's to choose, and as many as it likes.  A
+ * model may set how many it has had. */
+#ifndef MODEL_COINS
+#define MODEL_COINS 2
+#endif
+
+static _Thread_local int model_failures;
+
 static inline void model_toss(int threads)
 {
     (void)threads;
