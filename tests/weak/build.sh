@@ -7,8 +7,10 @@
 # Without optimisation by others' rules: the explorer jumps between stacks.
 weak_flags='-std=c11 -g -fno-pie -U_FORTIFY_SOURCE'
 
-# Calls that the compiler instruments, and those that it does not: redirected.
-model_flags="$weak_flags -O1 -w -fsanitize=thread -UNDEBUG -fno-builtin
+# Calls that the compiler instruments, and those that it does not: redirected.  The
+# sources are those of a build without the sanitizer.
+model_flags="$weak_flags -O1 -w -fsanitize=thread -U__SANITIZE_THREAD__ -DCPOOL_TSAN=0
+    -UNDEBUG -fno-builtin
     -Dmain=weak_model -Dmemset=weak_memset -Dmemcpy=weak_memcpy"
 
 weak_parts='weak_explore weak_memory weak_race weak_threads weak_tsan'
