@@ -541,8 +541,8 @@ CPOOL_API void cpool_flush(cpool_t *pool);
  * caches: handles from cpool_cache and cpool_cache_create are void.
  *
  * Returns the number of slots released: those that were live.
- * May block; cost depends on the number of caches, not on that of slots
- * (checked pools verify every guard).
+ * May block; cost depends on the number of caches and on that of magazines in the
+ * depot, not on that of slots (checked pools verify every guard).
  */
 CPOOL_API size_t cpool_reset(cpool_t *pool);
 

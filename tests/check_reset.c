@@ -167,25 +167,83 @@ START_TEST(reset_of_null_reported)
 }
 END_TEST
 
+static void *take_and_free_some(void *pool)
+{
+    void *slots[50];
+    size_t got = cpool_alloc_bulk(pool, slots, 50);
+
+    cpool_free_bulk(pool, slots, got / 2);
+    return NULL;
+}
+
+/* Uses as much of a pool as can be used, by caches of every kind, and resets it. */
+static void use_up_and_reset(cpool_t *pool, void **slots)
+{
+    cpool_cache_t *cache = NULL;
+    size_t count;
+
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    cpool_cache_free(cache, cpool_cache_alloc(cache));
+    support_in_thread(take_and_free_some, pool);
+    count = support_take_all(pool, slots);
+    for (size_t n = 0; n < count; n += 2)
+        cpool_free(pool, slots[n]);
+    (void)cpool_reset(pool);
+    require_as_new(pool);
+}
+
+/* What is taken by then is all that is ever taken. */
 START_TEST(reset_often_takes_no_more_memory)
 {
     cpool_t *pool = make_pool(modes[_i]);
     void **slots = support_calloc(CAPACITY, sizeof(*slots));
     cpool_stats_t before;
+    cpool_stats_t after;
+    size_t resident;
 
-    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
-    REQUIRE_EQUAL(cpool_reset(pool), CAPACITY);
+    for (int i = 0; i < 5; i++)
+        use_up_and_reset(pool, slots);
     before = support_stats(pool);
-    for (int i = 0; i < 100; i++) {
-        REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
-        for (size_t n = 0; n < CAPACITY; n += 2)
-            cpool_free(pool, slots[n]);
-        REQUIRE_EQUAL(cpool_reset(pool), CAPACITY / 2);
-        REQUIRE(support_stats(pool).committed_bytes <= before.reserved_bytes);
-        REQUIRE_EQUAL(support_stats(pool).reserved_bytes, before.reserved_bytes);
-    }
+    resident = support_resident();
+    for (size_t i = 0; i < SUPPORT_COUNT(200u, 20u); i++)
+        use_up_and_reset(pool, slots);
+    after = support_stats(pool);
+    REQUIRE_EQUAL(after.magazines, before.magazines);
+    REQUIRE_EQUAL(after.committed_bytes, before.committed_bytes);
+    REQUIRE_EQUAL(after.reserved_bytes, before.reserved_bytes);
+    REQUIRE(SUPPORT_SANITIZED || support_resident() <= resident + 16 * support_page_size());
     support_destroy_empty(pool);
     free(slots);
+}
+END_TEST
+
+/* Bytes that become resident, and slots that are touched, by taking a few slots of a
+ * pool and resetting it. */
+static size_t touched_by_reset(size_t capacity)
+{
+    cpool_config_t config = support_config(4096, capacity);
+    cpool_t *pool;
+    size_t before;
+    size_t after;
+
+    config.magazine_rounds = 8;
+    pool = support_create(&config);
+    for (int i = 0; i < 20; i++)
+        REQUIRE(cpool_alloc(pool) != NULL);
+    before = support_resident();
+    REQUIRE_EQUAL(cpool_reset(pool), 20);
+    after = support_resident();
+    support_destroy_empty(pool);
+    return after > before ? after - before : 0;
+}
+
+/* A look at each slot or magazine that there may be would touch megabytes. */
+START_TEST(reset_of_a_large_pool_touches_no_more_than_of_a_small_one)
+{
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
+    SKIP_IF(sizeof(size_t) < 8, "there are not enough addresses");
+    REQUIRE(touched_by_reset(1000) <= 8 * support_page_size());
+    REQUIRE(touched_by_reset((size_t)1 << 24) <= 8 * support_page_size());
 }
 END_TEST
 
@@ -214,6 +272,7 @@ int main(void)
         TIMES(reset_while_threads_pause_lets_them_go_on, 2),
         ONCE(reset_of_null_reported),
         TIMES(reset_often_takes_no_more_memory, 2),
+        ONCE(reset_of_a_large_pool_touches_no_more_than_of_a_small_one),
         ONCE(destroy_with_live_slots_returns_their_number),
     };
 

@@ -25,6 +25,7 @@ static void count_up(void *argument)
 START_TEST(action_is_done_once_and_before_the_step_it_is_planned_for)
 {
     size_t count = 0;
+    size_t made = steps_made();
 
     steps_plan("here", 3, count_up, &count);
     steps_reach("here");
@@ -36,6 +37,7 @@ START_TEST(action_is_done_once_and_before_the_step_it_is_planned_for)
     steps_reach("here");
     REQUIRE_EQUAL(count, 1);
     REQUIRE(steps_drop());
+    REQUIRE_EQUAL(steps_made() - made, 5);
     steps_plan(NULL, 2, count_up, &count);
     steps_reach("anywhere");
     REQUIRE(!steps_drop());

@@ -34,6 +34,7 @@ tests_growth_modules = \
 tests_growth_steps = \
 	tests/check_steps_double \
 	tests/check_steps \
+	tests/check_steps_bulk \
 	tests/check_steps_end \
 	tests/check_steps_fork \
 	tests/check_steps_memory \
@@ -159,6 +160,10 @@ tests_check_steps_end_LDADD = $(tests_ldadd_growth_steps)
 tests_check_steps_double_SOURCES = tests/check_steps_double.c
 tests_check_steps_double_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_double_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_bulk_SOURCES = tests/check_steps_bulk.c
+tests_check_steps_bulk_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_bulk_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_fork_SOURCES = tests/check_steps_fork.c $(tests_script)
 tests_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)

@@ -40,6 +40,7 @@ static _Thread_local struct {
     size_t left; /* steps up to the action's */
     bool stops;  /* the action holds the thread up: not while it has a lock */
     bool done;
+    size_t made;
     size_t allowed; /* 0: any number */
     size_t locks;   /* of the library's, that the thread holds */
 } plan;
@@ -60,6 +61,11 @@ bool steps_drop(void)
     return plan.done;
 }
 
+size_t steps_made(void)
+{
+    return plan.made;
+}
+
 void steps_allow(size_t most)
 {
     plan.allowed = most;
@@ -69,6 +75,7 @@ void steps_reach(const char *function)
 {
     void (*action)(void *argument) = plan.action;
 
+    plan.made++;
     REQUIRE(plan.allowed == 0 || --plan.allowed > 0);
     if (action == NULL || (plan.function != NULL && strcmp(plan.function, function) != 0))
         return;

@@ -32,6 +32,9 @@ void steps_plan(const char *function, size_t nth, void (*action)(void *argument)
 /* Drops the plan; whether it had been carried out. */
 bool steps_drop(void);
 
+/* The steps that the calling thread has made. */
+size_t steps_made(void);
+
 /* From now on the calling thread may make so many steps; more, and the test
  * fails: it does not come to an end.  0: as many as it likes.  The child of a
  * fork inherits what is left. */
