@@ -262,12 +262,70 @@ static void damage(unsigned char *byte)
     *byte ^= 0x5A;
 }
 
+/* Each public function without a pool; the inline ones trap, as they say. */
+static void require_no_pool_is_refused(void)
+{
+    void *slots[1];
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    cpool_ticket_t ticket;
+    cpool_cache_t *cache;
+
+    REQUIRE_EQUAL(cpool_stats(NULL, &stats), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_destroy(NULL), 0);
+    REQUIRE_EQUAL(cpool_cache_create(&cache, NULL), CPOOL_ENULL);
+    REQUIRE_NO_REPORT();
+#define REPORTED(call, by)                                                     \
+    do {                                                                       \
+        call;                                                                  \
+        REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EPOOL).function, by) == 0);        \
+    } while (0)
+    REPORTED(REQUIRE(cpool_calloc(NULL) == NULL), "cpool_calloc");
+    REPORTED(REQUIRE(cpool_depot_alloc(NULL) == NULL), "cpool_depot_alloc");
+    REPORTED(cpool_depot_free(NULL, slots), "cpool_depot_free");
+    REPORTED(REQUIRE_EQUAL(cpool_alloc_bulk(NULL, slots, 1), 0), "cpool_alloc_bulk");
+    REPORTED(REQUIRE(cpool_alloc_bulk_all(NULL, slots, 1) != 0), "cpool_alloc_bulk_all");
+    REPORTED(cpool_free_bulk(NULL, slots, 1), "cpool_free_bulk");
+    REPORTED(REQUIRE(cpool_ticket_draw(&ticket, NULL, slots, 1) != 0), "cpool_ticket_draw");
+    REPORTED(REQUIRE(cpool_alloc_wait(NULL, NULL) == NULL), "cpool_alloc_wait");
+    REPORTED(REQUIRE(cpool_alloc_or_help(NULL, NULL, NULL) == NULL), "cpool_alloc_or_help");
+    REPORTED(REQUIRE(cpool_cache(NULL) == NULL), "cpool_cache");
+    REPORTED(cpool_flush(NULL), "cpool_flush");
+    REPORTED(REQUIRE_EQUAL(cpool_reset(NULL), 0), "cpool_reset");
+    REPORTED(REQUIRE_EQUAL(cpool_grow(NULL, 1), 0), "cpool_grow");
+    REPORTED(REQUIRE_EQUAL(cpool_shrink(NULL, 1), 0), "cpool_shrink");
+    REPORTED(REQUIRE_EQUAL(cpool_trim(NULL), 0), "cpool_trim");
+    REPORTED(REQUIRE(cpool_reserve(NULL, 1) != 0), "cpool_reserve");
+#undef REPORTED
+}
+
+/* The table of caches is full: no further one, and the pool works as before. */
+static void require_full_table_is_refused(void)
+{
+    cpool_config_t config = support_config(16, 10);
+    cpool_cache_t *caches[2];
+    cpool_t *pool;
+
+    config.flags = CPOOL_CHECKED;
+    config.thread_caches = 1;
+    pool = support_create(&config);
+    REQUIRE_EQUAL(cpool_cache_create(&caches[0], pool), 0);
+    REQUIRE_EQUAL(cpool_cache_create(&caches[1], pool), CPOOL_ENOMEM);
+    REQUIRE(caches[1] == NULL);
+    REQUIRE(cpool_cache(pool) == NULL);
+    cpool_free(pool, cpool_alloc(pool));
+    cpool_cache_free(caches[0], cpool_cache_alloc(caches[0]));
+    cpool_cache_destroy(caches[0]);
+    REQUIRE_EQUAL(cpool_cache_create(&caches[1], pool), 0);
+    cpool_cache_destroy(caches[1]);
+    support_destroy_empty(pool);
+    REQUIRE_NO_REPORT();
+}
+
 /* J. Dunstan's list (unmanaged memory pools, 2017), and what stands for each. */
 START_TEST(use_wrong_in_every_known_kind_refused)
 {
     cpool_config_t config = support_config(16, 0);
     cpool_t *pool = NULL;
-    cpool_stats_t stats = CPOOL_STATS_INIT;
     char not_a_pool[64] = { 0 };
     unsigned char *slots[2];
 
@@ -283,7 +341,9 @@ START_TEST(use_wrong_in_every_known_kind_refused)
     config.flags = CPOOL_CHECKED;
     pool = support_create(&config);
     /* null pool */
-    REQUIRE_EQUAL(cpool_stats(NULL, &stats), CPOOL_ENULL);
+    require_no_pool_is_refused();
+    /* table full */
+    require_full_table_is_refused();
     /* pool dry */
     slots[0] = cpool_alloc(pool);
     REQUIRE(cpool_alloc(pool) == NULL);

@@ -149,11 +149,22 @@ static void free_some(struct hold *hold, uint64_t *random, size_t n)
         hold_free_one(hold, support_random(random) % hold->count);
 }
 
+/* More slots are free than that: nothing but a refusal is a reason not to. */
+static void reserve(cpool_t *pool)
+{
+    size_t refused = atomic_load_explicit(&refusal->refused, memory_order_relaxed);
+    int code = cpool_reserve(pool, 100);
+
+    if (refused == atomic_load_explicit(&refusal->refused, memory_order_relaxed))
+        REQUIRE_EQUAL(code, 0);
+    else
+        REQUIRE(code == 0 || code == CPOOL_ENOMEM);
+}
+
 /* All that makes system calls, and what lies between. */
 static void use(cpool_t *pool, struct hold *hold, struct hold *elsewhere, struct worker *worker)
 {
     uint64_t random = 3;
-    int code;
 
     hold_take(hold, 2000);
     worker_do(worker, work_elsewhere, elsewhere);
@@ -165,8 +176,7 @@ static void use(cpool_t *pool, struct hold *hold, struct hold *elsewhere, struct
     free_some(hold, &random, hold->count / 2);
     cpool_shrink(pool, 1000);
     hold_verify(hold);
-    code = cpool_reserve(pool, 100);
-    REQUIRE(code == 0 || code == CPOOL_ENOMEM || code == CPOOL_EDRY);
+    reserve(pool);
     hold_take(hold, 1500);
     worker_do(worker, work_elsewhere, elsewhere);
     cpool_flush(pool);
