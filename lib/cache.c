@@ -74,7 +74,8 @@ static void load(struct cpi_cache *cache, uint32_t node)
 static uint32_t unload(struct cpi_cache *cache)
 {
     if (cpi_cache_loaded(cache) != 0)
-        cpi_magazine_set_count(magazine_of(cache, cpi_cache_loaded(cache)), (uint32_t)store_count(cache));
+        cpi_magazine_set_count(magazine_of(cache, cpi_cache_loaded(cache)),
+                               (uint32_t)store_count(cache));
     cpi_cache_store(cache)->limit = 0;
     show_count(cache, 0);
     return cpi_cache_loaded(cache);
@@ -101,7 +102,8 @@ static void put_spare(struct cpi_cache *cache, uint32_t i, uint32_t node)
 /* Puts `replacement` in the place of a spare; false if the spare was recalled. */
 static bool swap_spare(struct cpi_cache *cache, uint32_t i, uint32_t node, uint32_t replacement)
 {
-    return cpi_cas_strong(place(cache, i), &node, replacement, release, relaxed); /* [offer] [see] */
+    /* [offer] [see] */
+    return cpi_cas_strong(place(cache, i), &node, replacement, release, relaxed);
 }
 
 /* Puts an empty magazine where a spare is missing, or into the depot. */

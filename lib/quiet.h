@@ -5,8 +5,8 @@
  * Floor 1.  Includes thread.h.
  *
  * What happens is noted where it happens, system calls in os_posix.c and a waiter's
- * sleep in pool_wait.c.  What a scope traps is reported later, by the public function that was under way, when
- * every structure is in a good state again.
+ * sleep in pool_wait.c.  What a scope traps is reported later, by the public
+ * function that was under way, when every structure is in a good state again.
  */
 #ifndef CPI_QUIET_H
 #define CPI_QUIET_H

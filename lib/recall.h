@@ -38,7 +38,7 @@
  *   inside | busy store odd   | seq_cst | recall.c's look | that the owner is inside
  *          |                  | relaxed | recall.c's barrier | the same, where the kernel has one
  *   check  | claimed load     | seq_cst | recall.c's claim free | the magazine was taken, or not
- *          |                  | acquire | recall.c's free | the same, where the kernel has a barrier
+ *          |                  | acquire | recall.c's free | the same, where the kernel has one
  *   left   | busy store even  | release | recall.c's look inside adopt | what the owner did inside
  *   own    | busy load        | relaxed | - | -
  *

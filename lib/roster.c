@@ -110,7 +110,8 @@ struct cpi_visitor *cpi_roster_enter(struct cpi_roster *roster)
             if (cpi_load(&visitor->holder, relaxed) != 0) /* [own] */
                 continue;
             note_visited(roster, i + 1);
-            if (cpi_cas_strong(&visitor->holder, &none, token, acquire, relaxed)) /* [enter] [own] */
+            /* [enter] [own] */
+            if (cpi_cas_strong(&visitor->holder, &none, token, acquire, relaxed))
                 return visitor;
         }
         cpi_os_step_aside(times);

@@ -11,7 +11,13 @@
 #include "atomic.h"
 #include "cache.h"
 
-enum { CAPACITY = 1000, LIMIT = 10, PLACES = 8, CACHES = 3, FOR_CACHES = CACHES * (PLACES + CPI_CACHE_HANDS) };
+enum {
+    CAPACITY = 1000,
+    LIMIT = 10,
+    PLACES = 8,
+    CACHES = 3,
+    FOR_CACHES = CACHES * (PLACES + CPI_CACHE_HANDS)
+};
 
 static struct cpi_slab *slab;
 static struct cpi_depot *depot;

@@ -99,8 +99,8 @@ size_t audit_hands(const cpool_t *pool)
     size_t i;
 
     for (i = 0; i < made; i++) {
-        const struct cpi_cache *cache =
-            (const struct cpi_cache *)(const void *)(caches + i * cpi_roster_bytes(1, roster->quota_max));
+        const void *place = caches + i * cpi_roster_bytes(1, roster->quota_max);
+        const struct cpi_cache *cache = place;
 
         hands += atomic_load_explicit(&cache->busy, memory_order_relaxed) % 2;
     }
