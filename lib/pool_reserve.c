@@ -183,7 +183,7 @@ static void warm(cpool_t *pool, struct cpi_cache *cache, const char *function, c
 int cpool_reserve(cpool_t *pool, size_t n)
 {
     static const char function[] = "cpool_reserve";
-    struct residence residence = {!cpi_os_can_populate(), false, 0};
+    struct residence residence = {false, false, 0};
     struct cpi_cache *cache;
     size_t found;
     int code;
@@ -194,6 +194,7 @@ int cpool_reserve(cpool_t *pool, size_t n)
         return 0;
     if (n > pool->slab.slots)
         return CPOOL_EDRY;
+    residence.by_touch = !cpi_os_can_populate();
     cache = cpi_registry_own_cache(&pool->roster);
     if (cache != NULL)
         cpi_recall_flush(cache);
