@@ -61,7 +61,7 @@ struct cpi_depot {
     _Atomic uint32_t made_for_slots;  /* magazines ever used of the first extent */
     _Atomic uint32_t made_for_caches; /* and of the second */
     _Atomic bool dry; /* an alloc failed, and no magazine has been stocked since */
-    _Atomic uint32_t collections; /* begun and ended by pool_memory.c; odd while a
+    _Atomic uint32_t collections; /* begun and ended by pool_collect.c; odd while a
                                      collector has the magazines */
 };
 
