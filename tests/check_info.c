@@ -160,6 +160,59 @@ START_TEST(stats_after_every_step_are_exact)
 }
 END_TEST
 
+/* In an exact pool, so that there is no slack to allow for. */
+static void require_figures(cpool_t *pool, size_t capacity, size_t live, size_t high_water)
+{
+    cpool_stats_t stats = support_stats(pool);
+
+    REQUIRE_EQUAL(stats.capacity, capacity);
+    REQUIRE_EQUAL(stats.live, live);
+    REQUIRE_EQUAL(stats.fresh, capacity - high_water);
+    REQUIRE_EQUAL(stats.high_water, high_water);
+    REQUIRE_EQUAL(stats.in_depot + stats.in_caches, high_water - live);
+    REQUIRE_EQUAL(stats.slack, 0);
+}
+
+/* Fresh slots are removed without a trace, those that were in use with one. */
+START_TEST(stats_after_shrinking_are_exact)
+{
+    cpool_config_t config = support_config(64, 1000);
+    cpool_stats_t before;
+    cpool_stats_t after;
+    void *slots[600];
+    cpool_t *pool;
+
+    config.flags = CPOOL_EXACT;
+    config.max_capacity = 2000;
+    config.magazine_rounds = 8; /* of which all that are taken are whole */
+    pool = support_create(&config);
+    for (size_t i = 0; i < 600; i++)
+        REQUIRE(cpool_index(pool, slots[i] = cpool_alloc(pool)) == i);
+    require_figures(pool, 1000, 600, 600);
+    before = support_stats(pool);
+    REQUIRE_EQUAL(cpool_shrink(pool, 150), 150);
+    require_figures(pool, 850, 600, 600);
+    for (size_t i = 200; i < 600; i++)
+        cpool_free(pool, slots[i]);
+    require_figures(pool, 850, 200, 600);
+    cpool_flush(pool);
+    REQUIRE_EQUAL(cpool_shrink(pool, 350), 350); /* 250 of them fresh */
+    require_figures(pool, 500, 200, 500);
+    REQUIRE_EQUAL(cpool_shrink(pool, SIZE_MAX), 300);
+    require_figures(pool, 200, 200, 200);
+    after = support_stats(pool);
+    REQUIRE_EQUAL(after.in_depot + after.in_caches, 0);
+    REQUIRE_EQUAL(after.max_capacity, 2000);
+    REQUIRE_EQUAL(after.reserved_bytes, before.reserved_bytes);
+    REQUIRE(after.committed_bytes <= before.committed_bytes);
+    REQUIRE_EQUAL(after.growths, 0);
+    REQUIRE_EQUAL(cpool_grow(pool, 100), 100);
+    require_figures(pool, 300, 200, 200);
+    REQUIRE_EQUAL(support_stats(pool).growths, 1);
+    REQUIRE_EQUAL(cpool_destroy(pool), 200);
+}
+END_TEST
+
 START_TEST(stats_count_exchanges_with_the_depot)
 {
     cpool_t *pool = support_create_plain(8, 10000);
@@ -238,6 +291,7 @@ int main(void)
         ONCE(stats_wrong_arguments_refused),
         ONCE(stats_of_new_pool_show_all_fresh),
         ONCE(stats_after_every_step_are_exact),
+        ONCE(stats_after_shrinking_are_exact),
         ONCE(stats_count_exchanges_with_the_depot),
         ONCE(strerror_of_every_code_is_distinct),
         ONCE(strerror_of_unknown_code_is_text),
