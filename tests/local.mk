@@ -49,6 +49,7 @@ tests_scripts = \
 	tests/scripts/check-limit.sh \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-orders.sh \
+	tests/scripts/check-size.sh \
 	tests/scripts/check-tsan.sh \
 	tests/scripts/check-scripts.sh
 

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-size.sh - holds the sizes that HACKING.md sets for C: lines of 100 columns,
+# functions of 60 lines, files of 500 lines in lib/ and of 600 elsewhere.
+#
+# include/cpool.h, which is mostly contracts, may be longer.  A function begins
+# with a brace in the first column and ends with one, as all of ours do.
+#
+# srcdir: top of the source tree.
+
+set -u
+cd "${srcdir:-.}" || exit 1
+list=$(mktemp) || exit 1
+trap 'rm -f "$list"' EXIT
+
+find include lib tests bench stress examples \
+    \( -name build -o -name results \) -prune -o \
+    \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) -print | sort > "$list"
+files=$(wc -l < "$list")
+[ "$files" -gt 50 ] || { echo "only $files files found"; exit 1; }
+
+# shellcheck disable=SC2046 # no file's name has a blank
+awk '
+function complain(what) { print FILENAME ":" FNR ": " what; bad = 1 }
+FNR == 1 { began = 0; most = FILENAME ~ /^lib\// ? 500 : 600 }
+length($0) > 100 { complain(length($0) " columns") }
+FNR == most + 1 && FILENAME != "include/cpool.h" { complain("more than " most " lines") }
+/^\{$/ { began = FNR }
+/^\}$/ && began {
+    if (FNR - began - 1 > 60)
+        complain("a function of " FNR - began - 1 " lines")
+    began = 0
+}
+END { exit bad }
+' $(cat "$list") || exit 1
+echo "$files files within their sizes"
