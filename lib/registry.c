@@ -47,12 +47,9 @@ static struct cpi_roster **bucket_of(const cpool_t *pool)
 
 /* --- Entries in the threads' tables --- */
 
-/* Multiplicative hashing (D. Knuth, The Art of Computer Programming 3, 6.4). */
 static size_t first_entry(void)
 {
-    uint32_t hash = (uint32_t)((uintptr_t)&cpi_registry_copy >> 12) * UINT32_C(2654435769);
-
-    return (hash >> 16) % CPI_STARTS * CPI_START_STEP;
+    return cpi_registry_bucket(&cpi_registry_copy, CPI_STARTS) * CPI_START_STEP;
 }
 
 static size_t take_entry(void)

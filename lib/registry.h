@@ -67,13 +67,13 @@ struct cpi_cache *cpi_registry_add_cache(struct cpi_roster *roster);
 void cpi_registry_remove_cache(struct cpi_roster *roster, struct cpi_cache *cache);
 
 /*
- * The bucket of a pool's address, of a power of two of them.  Pools lie at
- * multiples of a page, or of a huge one, so both halves of the address have to
- * count; the multiplier is the golden section's.
+ * The bucket of an address, of a power of two of them.  Pools lie at multiples of a
+ * page, or of a huge one, so both halves of the address have to count; the
+ * multiplier is the golden section's.
  */
-static inline size_t cpi_registry_bucket(const void *pool, size_t buckets)
+static inline size_t cpi_registry_bucket(const void *where, size_t buckets)
 {
-    uint64_t address = (uintptr_t)pool;
+    uint64_t address = (uintptr_t)where;
 
     address = (address ^ address >> 21) * UINT64_C(0x9e3779b97f4a7c15);
     return (size_t)(address >> 32) & (buckets - 1);
