@@ -131,10 +131,68 @@ START_TEST(fork_at_every_step_child_finds_everything)
 }
 END_TEST
 
+/*
+ * ---- The cost of a fork --------------------------------------------------
+ */
+
+enum { MANY_ROUNDS = 2, MANY_MAGAZINES = 1000, MANY = MANY_ROUNDS * MANY_MAGAZINES, CROWD = 8 };
+
+static void use_many(void *pool)
+{
+    void *slots[4 * MANY_ROUNDS];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 4 * MANY_ROUNDS), 0);
+    cpool_free_bulk(pool, slots, 4 * MANY_ROUNDS);
+}
+
+static void use_more(void *pool)
+{
+    void *slots[20 * MANY_ROUNDS];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 20 * MANY_ROUNDS), 0);
+    cpool_free_bulk(pool, slots, 20 * MANY_ROUNDS);
+}
+
+static void lift_allowance(void *unused)
+{
+    (void)unused;
+    steps_allow(0);
+}
+
+/* Each thread with a cache costs some steps; the depot's magazines cost some once, if
+ * a thread that vanished was inside, not once for each thread. */
+START_TEST(fork_takes_steps_for_threads_and_not_for_magazines)
+{
+    cpool_t *pool = steps_pool(0, MANY, 0, MANY_ROUNDS);
+    struct worker *workers[CROWD];
+    struct steps_stop stop;
+    bool inside = _i == 1;
+
+    support_require_obtainable(pool, 0);
+    cpool_flush(pool);
+    for (size_t i = 0; i < CROWD; i++) {
+        workers[i] = worker_start();
+        worker_do(workers[i], use_many, pool);
+    }
+    if (inside)
+        REQUIRE(steps_run(&stop, workers[0], "cpi_tagstack_pop", 1, use_more, pool));
+    steps_allow(CROWD * 100 + (inside ? 4 * MANY_MAGAZINES : 0));
+    support_in_child(lift_allowance, NULL);
+    steps_allow(0);
+    if (inside)
+        steps_go_on(&stop);
+    for (size_t i = 0; i < CROWD; i++)
+        worker_stop(workers[i]);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(fork_at_every_step_child_finds_everything, SCRIPT_DOORS * SCRIPT_KINDS),
+        TIMES(fork_takes_steps_for_threads_and_not_for_magazines, 2),
     };
 
     return SUPPORT_RUN("steps_fork", tests);
