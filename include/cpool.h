@@ -360,6 +360,10 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config);
  * pool   no thread may be using it, or use it later, but threads that used it
  *        may live on.  NULL is a no-op.
  *
+ * A thread that has obtained every slot, of any kind of pool, may destroy it, although
+ * the threads that freed them may not have returned from their frees yet: they are
+ * waited for.
+ *
  * Returns the number of slots that were still live (at most INT_MAX), 0 when
  * all had been freed.  A pointer that is not a living pool is reported as
  * CPOOL_EPOOL, and that code returned.  More slots free than were ever handed out

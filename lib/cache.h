@@ -110,6 +110,8 @@ struct cpi_cache {
     /* recall.h's. */
     _Atomic uint32_t busy;      /* odd while the owner is inside; goes on counting */
     _Atomic uintptr_t claimed;  /* a thief's token; 0: none.  Exact pools only */
+    _Atomic uint32_t calls;     /* 1 while the owner gives a slot back in a waitable pool,
+                                   until it has called a waiter */
 
     /* The registry's, guarded by the lock. */
     struct cpi_roster *roster; /* constant */

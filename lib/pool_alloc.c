@@ -6,6 +6,10 @@
  *
  * ORDERING TABLE
  *   count | stalls fetch-and-add | relaxed | - | -
+ *   mark  | calls store 1        | relaxed | - | -
+ *   rest  | calls store 0        | release | recall.c's inside | the owner's last access
+ *
+ * [mark] needs no order of its own: the slot that is given afterwards publishes it.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -88,6 +92,38 @@ static bool give_slot(cpool_t *pool, struct cpi_cache *cache, void *slot)
         return free_uncached(pool, slot);
     done = cpi_cache_free(cache, slot);
     cpi_recall_leave(cache);
+    return done;
+}
+
+/*
+ * In waitable pools a thread is not done when another one can have the slot: it looks
+ * whether to call a waiter.  Until then a mark, or the visitor's place, keeps
+ * cpool_destroy waiting, because the other thread may have all slots and destroy the
+ * pool.
+ */
+static bool give_visiting(cpool_t *pool, void *slot)
+{
+    struct cpi_visitor *visitor = cpi_roster_enter(&pool->roster);
+    bool done = cpi_pool_hand_over(pool, slot) ||
+                cpi_depot_free_slot(&pool->depot, &visitor->counters, slot);
+
+    cpi_pool_call_waiter(pool, NULL);
+    cpi_roster_leave(visitor);
+    return done;
+}
+
+/* A waiter that is to be called finds the slot soonest in the depot. */
+static bool give_and_call(cpool_t *pool, struct cpi_cache *cache, void *slot)
+{
+    bool done;
+
+    if (cache == NULL)
+        return give_visiting(pool, slot);
+    cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
+    done = cpi_pool_hand_over(pool, slot) ||
+           give_slot(pool, cpi_pool_has_to_call(pool) ? NULL : cache, slot);
+    cpi_pool_call_waiter(pool, cache);
+    cpi_store(&cache->calls, 0u, release); /* [rest] */
     return done;
 }
 
@@ -216,24 +252,20 @@ void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *functio
 void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const char *function,
                    const void *site)
 {
+    bool given;
+
     if (slot == NULL || !cpi_pool_validate(pool, slot, function))
         return;
     if (CPI_UNLIKELY(pool->checked) && !watch_free(pool, slot, function, site))
         return;
-    if (CPI_UNLIKELY(pool->waitable)) {
-        if (cpi_pool_hand_over(pool, slot))
-            return;
-        if (cpi_pool_has_to_call(pool))
-            cache = NULL;
-    }
-    /* No place for it: unchecked pools learn of double frees only in this way. */
-    if (!give_slot(pool, cache, slot)) {
+    given = CPI_UNLIKELY(pool->waitable) ? give_and_call(pool, cache, slot)
+                                         : give_slot(pool, cache, slot);
+    /* From here on another thread may have destroyed the pool, unless there was no place
+     * for the slot: unchecked pools learn of double frees only in this way. */
+    if (!given)
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, cpi_slab_index(&pool->slab, slot));
-        return;
-    }
-    if (CPI_UNLIKELY(pool->waitable))
-        cpi_pool_call_waiter(pool, cache);
-    cpi_quiet_report(function);
+    else
+        cpi_quiet_report(function);
 }
 
 void *cpi_pool_take(cpool_t *pool, struct cpi_cache *cache)

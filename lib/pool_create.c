@@ -238,15 +238,6 @@ static bool is_known(const cpool_t *pool)
     return known;
 }
 
-/* A thread that has given a slot back may still be about to leave, when another one
- * has obtained the slot and destroys the pool. */
-static void await_everybody(const cpool_t *pool)
-{
-    struct cpi_patience patience = {UINT64_MAX / 2, 0, 0};
-
-    cpi_recall_await(&pool->roster, NULL, &patience);
-}
-
 int cpool_destroy(cpool_t *pool)
 {
     int64_t counted;
@@ -258,7 +249,9 @@ int cpool_destroy(cpool_t *pool)
         cpi_pool_report(CPOOL_EPOOL, "cpool_destroy", pool);
         return CPOOL_EPOOL;
     }
-    await_everybody(pool);
+    /* A thread that has given a slot back may still be about to leave, when another one
+     * has obtained the slot and destroys the pool. */
+    cpi_recall_await_rest(&pool->roster);
     cpi_lock();
     cpi_registry_await_leaving(&pool->roster);
     counted = count_live(pool);

@@ -7,15 +7,15 @@
  *   look   | busy load           | seq_cst | recall.h's inside left | what the owner did inside
  *   free   | claimed store 0     | release | recall.h's check, claim | what the thief took
  *   barrier | membarrier(2)      | -       | recall.h's inside check | each side's first word
- *   inside | busy, turns, holder load | acquire | recall.h's left, roster.c's leave | all that the
+ *   inside | busy, calls, turns, holder load | acquire | recall.h's left, roster.c's leave,
+ *                                                       pool_alloc.c's rest | all that the
  *                                                       operation did that has left
  *   adopt  | busy load in the child of a fork | acquire | recall.h's left, cache.c's show | all
  *                                                       that the owner did
- *   none   | claimed and busy in the child of a fork | relaxed | - | -
+ *   none   | claimed, busy, calls in the child of a fork | relaxed | - | -
  *   shown  | entry count load, CAS failure of a claim | relaxed | - | -
  *   hint   | counter load        | acquire | depot.c's account | the exchange that it counts
  *   fold   | recalls fetch-and-add | relaxed | - | -
- *   refused | refused load, store | relaxed | - | -
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -37,25 +37,15 @@
 
 bool cpi_recall_asymmetric;
 
-/* Once, so possibly again. */
-static _Atomic bool refused;
-
 void cpi_recall_startup(void)
 {
     cpi_recall_asymmetric = cpi_os_barrier_ready();
 }
 
-bool cpi_recall_barrier(void)
+void cpi_recall_barrier(void)
 {
-    if (!cpi_recall_has_barrier())
-        return true;
-    cpi_os_barrier(); /* [barrier] */
-    return true;
-}
-
-bool cpi_recall_is_refused(void)
-{
-    return cpi_load(&refused, relaxed); /* [refused] */
+    if (cpi_recall_has_barrier())
+        cpi_os_barrier(); /* [barrier] */
 }
 
 void cpi_recall_flush(struct cpi_cache *cache)
@@ -256,6 +246,24 @@ bool cpi_recall_await(const struct cpi_roster *roster, const struct cpi_cache *o
     return true;
 }
 
+static bool is_at_rest(const struct cpi_cache *cache)
+{
+    return busy(cache) % 2 == 0 && cpi_load(&cache->calls, acquire) == 0; /* [inside] */
+}
+
+void cpi_recall_await_rest(const struct cpi_roster *roster)
+{
+    unsigned times = 0;
+    size_t i;
+
+    for (i = 0; i < cpi_roster_visited(roster); i++)
+        while (is_held(&roster->visitors[i]))
+            cpi_os_step_aside(times++);
+    for (i = 0; i < cpi_roster_made(roster); i++)
+        while (!is_at_rest(cpi_roster_cache(roster, i)))
+            cpi_os_step_aside(times++);
+}
+
 /* Claims a cache that shows rounds. */
 static bool claim(struct cpi_cache *cache, uintptr_t token)
 {
@@ -308,11 +316,8 @@ bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_visitor *thief)
         for (; i < cpi_roster_made(roster) && n < CPI_CLAIMS; i++)
             if (claim(cpi_roster_cache(roster, i), token))
                 claims[n++] = cpi_roster_cache(roster, i);
-        if (n > 0 && !cpi_recall_barrier()) {
-            while (n > 0)
-                release(claims[--n]);
-            return false;
-        }
+        if (n > 0)
+            cpi_recall_barrier();
         while (n > 0)
             if (rob(roster, claims[--n], thief))
                 found = true;
@@ -327,6 +332,8 @@ bool cpi_recall_forked(struct cpi_cache *cache, bool survives)
     bool claimed = cpi_load(&cache->claimed, relaxed) != 0; /* [none] */
 
     cpi_store(&cache->claimed, 0, relaxed); /* [none] */
+    if (!survives)
+        cpi_store(&cache->calls, 0u, relaxed); /* [none] */
     if (survives && inside)
         return false;
     if (inside || claimed)

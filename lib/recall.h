@@ -63,18 +63,13 @@
 void cpi_recall_startup(void);
 
 /* Whether this process has the expensive barrier, written before there is a
- * pool; and passing it, which does nothing where there is none, and is false if
- * the system suddenly refuses. */
+ * pool; and passing it, which does nothing where there is none. */
 extern bool cpi_recall_asymmetric;
 static inline bool cpi_recall_has_barrier(void)
 {
     return cpi_recall_asymmetric;
 }
-bool cpi_recall_barrier(void);
-
-/* Whether it has ever refused: then what others have loaded may be out of every
- * thief's reach.  Wait-free. */
-bool cpi_recall_is_refused(void);
+void cpi_recall_barrier(void);
 
 /*
  * Brackets what the owner does with its cache out of line.  enter returns false
@@ -159,6 +154,10 @@ bool cpi_recall_pause(struct cpi_patience *patience);
  */
 bool cpi_recall_await(const struct cpi_roster *roster, const struct cpi_cache *own,
                       struct cpi_patience *patience);
+
+/* Waits until no operation is inside, and none that has given a slot back has still to
+ * call a waiter; for as long as it takes.  Not a point of cancellation. */
+void cpi_recall_await_rest(const struct cpi_roster *roster);
 
 /*
  * In the child of a fork: puts a cache to rest.  `survives`: its owner is the

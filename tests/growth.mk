@@ -39,6 +39,7 @@ tests_growth_steps = \
 	tests/check_steps_fork \
 	tests/check_steps_memory \
 	tests/check_steps_call \
+	tests/check_steps_destroy \
 	tests/check_steps_recall \
 	tests/check_steps_signal \
 	tests/check_steps_store \
@@ -196,6 +197,10 @@ tests_check_steps_trim_LDADD = $(tests_ldadd_growth_steps)
 tests_check_steps_call_SOURCES = tests/check_steps_call.c tests/meeting.c tests/meeting.h
 tests_check_steps_call_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_call_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_destroy_SOURCES = tests/check_steps_destroy.c
+tests_check_steps_destroy_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_destroy_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_wait_SOURCES = tests/check_steps_wait.c tests/meeting.c tests/meeting.h
 tests_check_steps_wait_CPPFLAGS = $(tests_cppflags_module)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_destroy.c - drain, then destroy: a thread that gives the last slot back
+ * stops at every step of its free, and another one that has obtained the slot destroys
+ * the pool meanwhile.
+ *
+ * Includes steps.h, and pool_impl.h to make allocs impatient.  What is touched after the
+ * end of the pool is no longer mapped.
+ */
+#include "steps.h" /* first: it says which system interfaces are wanted */
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "pool_impl.h"
+
+enum { CAPACITY = 2, ROUNDS = 2 };
+
+/* How the last slot is given back. */
+struct giver {
+    cpool_t *pool;
+    cpool_cache_t *cache;
+    void *slot;
+};
+
+static void give_by_free(void *argument)
+{
+    struct giver *giver = argument;
+
+    cpool_free(giver->pool, giver->slot);
+}
+
+static void give_by_depot_free(void *argument)
+{
+    struct giver *giver = argument;
+
+    cpool_depot_free(giver->pool, giver->slot);
+}
+
+static void give_by_bulk(void *argument)
+{
+    struct giver *giver = argument;
+
+    cpool_free_bulk(giver->pool, &giver->slot, 1);
+}
+
+static void give_by_cache(void *argument)
+{
+    struct giver *giver = argument;
+
+    cpool_cache_free(giver->cache, giver->slot);
+}
+
+static void (*const gives[])(void *argument) = {
+    give_by_free, give_by_depot_free, give_by_bulk, give_by_cache,
+};
+
+enum { GIVES = sizeof(gives) / sizeof(gives[0]) };
+
+static void take(void *argument)
+{
+    struct giver *giver = argument;
+
+    giver->slot = cpool_alloc(giver->pool);
+    REQUIRE(giver->slot != NULL);
+}
+
+/* How it is obtained.  In a plain pool another slot may be had sooner. */
+struct drain {
+    cpool_t *pool;
+    const void *last;
+    void *(*alloc)(cpool_t *pool);
+    _Atomic bool over;
+};
+
+static void *alloc_wait(cpool_t *pool)
+{
+    return cpool_alloc_wait(pool, NULL);
+}
+
+static void *alloc(cpool_t *pool)
+{
+    return cpool_alloc(pool);
+}
+
+static void drain_and_destroy(void *argument)
+{
+    struct drain *drain = argument;
+
+    while (drain->alloc(drain->pool) != drain->last)
+        sched_yield();
+    REQUIRE(cpool_destroy(drain->pool) >= CAPACITY);
+    atomic_store_explicit(&drain->over, true, memory_order_relaxed); /* a hint, no more */
+}
+
+/* Time for a pool to be destroyed that should not be. */
+static void dally(const struct drain *drain)
+{
+    const struct timespec a_while = { 0, 500000 };
+
+    for (int i = 0; i < 10 && !atomic_load_explicit(&drain->over, memory_order_relaxed); i++)
+        REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
+}
+
+static bool destroy_at(unsigned flags, int give, struct worker **workers, size_t nth)
+{
+    cpool_t *pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    struct giver giver = { pool, NULL, NULL };
+    struct drain drain = { pool, NULL, flags == 0 ? cpool_depot_alloc : alloc, false };
+    struct steps_stop stop;
+    bool stopped;
+
+    pool->stall_limit = 1;
+    if (flags == CPOOL_WAITABLE)
+        drain.alloc = alloc_wait;
+    REQUIRE_EQUAL(cpool_cache_create(&giver.cache, pool), 0);
+    worker_do(workers[0], take, &giver);
+    drain.last = giver.slot;
+    while (support_stats(pool).live < CAPACITY)
+        REQUIRE(cpool_depot_alloc(pool) != NULL);
+    stopped = steps_run(&stop, workers[0], NULL, nth, gives[give], &giver);
+    worker_begin(workers[1], drain_and_destroy, &drain);
+    dally(&drain);
+    steps_go_on(&stop);
+    worker_await(workers[1]);
+    return stopped;
+}
+
+static void sweep(unsigned flags, int give)
+{
+    struct worker *workers[2] = { worker_start(), worker_start() };
+    size_t nth = 1;
+
+    while (destroy_at(flags, give, workers, nth))
+        nth++;
+    REQUIRE(nth > 1);
+    for (int i = 0; i < 2; i++)
+        worker_stop(workers[i]);
+}
+
+START_TEST(destroy_of_waitable_pool_awaits_a_free_that_was_overtaken)
+{
+    sweep(CPOOL_WAITABLE, _i);
+}
+END_TEST
+
+START_TEST(destroy_of_exact_pool_awaits_a_free_that_was_overtaken)
+{
+    sweep(CPOOL_EXACT, _i);
+}
+END_TEST
+
+START_TEST(destroy_of_plain_pool_awaits_a_free_that_was_overtaken)
+{
+    sweep(0, 1);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(destroy_of_waitable_pool_awaits_a_free_that_was_overtaken, GIVES),
+        TIMES(destroy_of_exact_pool_awaits_a_free_that_was_overtaken, GIVES),
+        ONCE(destroy_of_plain_pool_awaits_a_free_that_was_overtaken),
+    };
+
+    return SUPPORT_RUN("steps_destroy", tests);
+}
