@@ -10,6 +10,7 @@
 
 GENMC = genmc
 
+# All but cache_ring, which is too long for GenMC.
 model_names = \
 	cache_exchange cache_steal \
 	depot_empty depot_exchange depot_remnant depot_slots \
@@ -21,7 +22,7 @@ model_names = \
 EXTRA_DIST += doc/MODEL.md \
 	tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
 	tests/model/stack.h tests/model/store.h tests/model/thieves.h \
-	tests/model/cache_exchange.c tests/model/cache_steal.c \
+	tests/model/cache_exchange.c tests/model/cache_ring.c tests/model/cache_steal.c \
 	tests/model/depot_empty.c tests/model/depot_exchange.c \
 	tests/model/depot_remnant.c tests/model/depot_slots.c \
 	tests/model/extent_commit.c \

@@ -118,6 +118,8 @@ struct weak_lock {
 struct weak_style {
     unsigned switches;
     unsigned stale;
+    unsigned lag;  /* if not 0: one in so many locations is always stale, */
+    unsigned salt; /* which of them */
     unsigned inserts;
     unsigned spurious;
     bool priorities; /* the ready thread with the highest runs, until it loses it */

@@ -54,14 +54,17 @@ bool weak_chance(unsigned n)
 static void begin_style(uint64_t seed)
 {
     static const unsigned switches[] = {1, 2, 4, 12};
-    static const unsigned stale[] = {2, 3, 6, 16};
-    static const unsigned inserts[] = {8, 64};
+    static const unsigned stale[] = {2, 3, 6, 24};
+    static const unsigned lag[] = {0, 0, 4, 16};
+    static const unsigned inserts[] = {8, 128};
     static const unsigned spurious[] = {4, 16};
     struct weak_style *style = &weak_world->style;
 
     weak_world->random = mixed(seed) | 1;
     style->switches = switches[weak_random(4)];
     style->stale = stale[weak_random(4)];
+    style->lag = lag[weak_random(4)];
+    style->salt = weak_random(UINT32_MAX);
     style->inserts = inserts[weak_random(2)];
     style->spurious = spurious[weak_random(2)];
     style->priorities = weak_chance(4);

@@ -31,6 +31,10 @@
 
 #include "weak.h"
 
+enum {
+    LAG_STEPS = 1000
+};
+
 static bool acquires(int order)
 {
     return order == __ATOMIC_ACQUIRE || order == __ATOMIC_CONSUME ||
@@ -204,6 +208,17 @@ static bool may_load(const struct wanted *wanted, uint16_t id)
            (!wanted->compare || wanted->weak || store->value != wanted->expected);
 }
 
+/* Whether a load does not simply read the newest store: by chance, or at some of the
+ * locations always, until the execution has become long: a loop may wait for it. */
+static bool is_stale(const struct weak_location *location)
+{
+    const struct weak_style *style = &weak_world->style;
+
+    if (style->lag == 0 || weak_world->steps > LAG_STEPS)
+        return weak_chance(style->stale);
+    return (((unsigned)number_of(location) * 2654435761u ^ style->salt) >> 16) % style->lag == 0;
+}
+
 /* One of them; the newest always is. */
 static uint16_t pick(const struct weak_location *location, const struct wanted *wanted)
 {
@@ -211,14 +226,14 @@ static uint16_t pick(const struct weak_location *location, const struct wanted *
     unsigned n = 0;
     uint16_t id;
 
-    if (!weak_chance(weak_world->style.stale))
+    if (!is_stale(location))
         return location->last;
     if (wanted->update && weak_world->store[wanted->if_updating].rank <
                               weak_world->store[floor].rank)
         floor = wanted->if_updating;
     for (id = floor; id != 0; id = weak_world->store[id].next)
         n += may_update(wanted, id) || may_load(wanted, id);
-    n = weak_random(n);
+    n = weak_world->style.lag == 0 ? weak_random(n) : 0;
     for (id = floor;; id = weak_world->store[id].next)
         if ((may_update(wanted, id) || may_load(wanted, id)) && n-- == 0)
             return id;
