@@ -333,8 +333,7 @@ START_TEST(refusal_of_a_table_is_remembered_for_a_while)
 {
     cpool_t *pool;
 
-    if (!CAN_REFUSE)
-        return;
+    SKIP_IF(!CAN_REFUSE, NO_REFUSAL);
     refusals_init();
     pool = support_create_plain(SLOT_SIZE, CAPACITY);
     support_require_obtainable(pool, 0);
@@ -509,8 +508,7 @@ START_TEST(wait_without_memory_tries_again_by_itself)
     cpool_config_t config = support_config((size_t)1 << 20, 8);
     cpool_t *pool;
 
-    if (!CAN_REFUSE)
-        return;
+    SKIP_IF(!CAN_REFUSE, NO_REFUSAL);
     refusals_init();
     config.flags = CPOOL_WAITABLE;
     config.max_capacity = _i == 0 ? 0 : 16;

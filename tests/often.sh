@@ -18,7 +18,7 @@ loops=$2
 self=$$
 failed=0
 kept=tests/often
-pids=
+pids='' making=''
 
 # Ends with this script, however that ends.
 be_busy() {
@@ -32,8 +32,8 @@ be_busy() {
 
 finish() {
     # shellcheck disable=SC2086 # several numbers
-    [ -z "$pids" ] || kill $pids 2> /dev/null
-    pids=
+    [ -z "$pids$making" ] || kill $pids $making 2> /dev/null
+    pids='' making=''
 }
 trap finish EXIT
 trap 'exit 1' HUP INT TERM
@@ -60,8 +60,12 @@ done
 run=1
 while [ "$run" -le "$runs" ]; do
     began=$(date +%s)
-    "${MAKE:-make}" check-TESTS > "$kept/output" 2>&1
+    # In the background, so that a signal ends the waiting.
+    "${MAKE:-make}" check-TESTS > "$kept/output" 2>&1 &
+    making=$!
+    wait "$making"
     status=$?
+    making=
     took="$(($(date +%s) - began)) s"
     if [ "$status" -eq 0 ] && grep -q '^# PASS: *[1-9]' "$kept/output"; then
         echo "run $run of $runs: passed, $took"

@@ -115,6 +115,9 @@ struct support_test {
 
 void support_skip(const char *why);
 
+/* Says that a suite is left out, and why; returns the exit status for main. */
+int support_skip_all(const char *suite, const char *why);
+
 /* Makes a suite of these tests, without time limits, for which there is
  * tests/limit; runs it, and returns the exit status for main: that of a skipped
  * test if all were skipped.  A test that is to run 0 times counts as skipped. */
