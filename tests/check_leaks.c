@@ -421,6 +421,6 @@ int main(void)
 
     if (!SITES)
         return support_skip_all("leaks",
-                                "only optimised symbols keep the caller's address on the slow path");
+                                "only optimised symbols keep the caller's address on slow paths");
     return SUPPORT_RUN("leaks", tests);
 }

@@ -65,7 +65,10 @@ build() {
 try() {
     tried=$((tried + 1))
     for program in handover stray; do
-        build "$1" "$program" "${2--O2}" || { complain "$program does not compile with $*"; return; }
+        build "$1" "$program" "$2" || {
+            complain "$program does not compile with $*"
+            return
+        }
     done
     $launch "$work/handover" > "$work/output" 2>&1
     code=$?
