@@ -7,8 +7,8 @@
  * A slot that is freed goes the ordinary way, so that threads that run can use it
  * while the waiter that was called wakes up; but past the caches if somebody has to be
  * called, so that the waiter finds it without robbing any.  No lock is held while a
- * waiter looks, and no waiter waits for anybody but in its sleep: who is inside the
- * library while it looks, and has slots in hand that it cannot reach, asks afterwards.
+ * waiter looks, and no waiter waits for anybody but in its sleep: a thread that is inside
+ * the library meanwhile, with slots in hand that the waiter cannot reach, asks afterwards.
  *
  * Eventually it is fair, as Go's mutexes are.  Once the first waiter has waited for
  * the pool's patience, slots that are freed, or found by other waiters, are handed to

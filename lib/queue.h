@@ -16,10 +16,10 @@
  * again, or leaves.  A waiter that leaves after a call passes it on: it announces
  * itself once more on behalf of the others and calls the next one if there is
  * anything left.  One that was called and looks in vain need not: its announcement
- * came before its look, so whoever gives after that look calls.
+ * came before its look, so a thread that gives after that look calls.
  *
  * The word says STARVES while the first waiter is to get the next slot that is
- * freed, whoever else could use it: that one is then handed over.
+ * freed, although others could use it sooner: the slot is then handed over.
  *
  * ORDERING TABLE
  *   announce | word exchange          | acquire | ask      | -
