@@ -40,23 +40,26 @@ struct shape {
     unsigned flags;
     bool memory; /* the pool's is the caller's */
     size_t caches_each; /* that a worker has, at most */
+    size_t cache_slots;
 };
 
 static const struct shape shapes[] = {
-    {"exact", "aazffl", 6, 0, 1, 0, CPOOL_EXACT, false, 1},
-    {"exact, mixed", "aAbBffFdx", 9, 0, 2, 0, CPOOL_EXACT, false, 1},
-    {"exact, explicit caches", "accfCCx", 8, 0, 1, 0, CPOOL_EXACT, false, 2},
-    {"exact, one slot", "aAffF", 1, 0, 0, 0, CPOOL_EXACT, false, 1},
-    {"exact, in the caller's memory", "aAbffdx", 10, 0, 2, 0, CPOOL_EXACT, true, 1},
-    {"exact, more threads than caches", "aaffbx", 8, 0, 1, 2, CPOOL_EXACT, false, 1},
-    {"waitable", "aawfffx", 3, 0, 1, 0, CPOOL_WAITABLE, false, 1},
-    {"depot alone", "AAFF", 5, 0, 1, 1, 0, false, 1},
-    {"plain, with slack", "aabzffdxl", 8, 0, 2, 16, 0, false, 1},
-    {"plain, explicit caches", "accBfCCd", 9, 0, 2, 16, 0, false, 2},
-    {"plain, default magazines", "aabBAffFdx", 12, 0, 0, 16, 0, false, 1},
-    {"plain, in the caller's memory", "aabAffFx", 16, 0, 2, 0, 0, true, 1},
-    {"growing", "aabffdx", 2, 12, 1, 16, 0, false, 1},
-    {"checked", "aabAffFdx", 8, 0, 2, 16, CPOOL_CHECKED, false, 1},
+    {"exact", "aazffl", 6, 0, 1, 0, CPOOL_EXACT, false, 1, 0},
+    {"exact, mixed", "aAbBffFdx", 9, 0, 2, 0, CPOOL_EXACT, false, 1, 0},
+    {"exact, explicit caches", "accfCCx", 8, 0, 1, 0, CPOOL_EXACT, false, 2, 0},
+    {"exact, one slot", "aAffF", 1, 0, 0, 0, CPOOL_EXACT, false, 1, 0},
+    {"exact, in the caller's memory", "aAbffdx", 10, 0, 2, 0, CPOOL_EXACT, true, 1, 0},
+    {"exact, more threads than caches", "aaffbx", 8, 0, 1, 2, CPOOL_EXACT, false, 1, 0},
+    {"waitable", "aawfffx", 3, 0, 1, 0, CPOOL_WAITABLE, false, 1, 0},
+    {"depot alone", "AAFF", 5, 0, 1, 1, 0, false, 1, 0},
+    {"plain, with slack", "aabzffdxl", 8, 0, 2, 16, 0, false, 1, 0},
+    {"plain, explicit caches", "accBfCCd", 9, 0, 2, 16, 0, false, 2, 0},
+    {"plain, default magazines", "aabBAffFdx", 12, 0, 0, 16, 0, false, 1, 0},
+    {"plain, in the caller's memory", "aabAffFx", 16, 0, 2, 0, 0, true, 1, 0},
+    {"growing", "aabffdx", 2, 12, 1, 16, 0, false, 1, 0},
+    {"checked", "aabAffFdx", 8, 0, 2, 16, CPOOL_CHECKED, false, 1, 0},
+    {"exact, three spares", "aaabffdl", 16, 0, 1, 0, CPOOL_EXACT, false, 1, 4},
+    {"plain, three spares", "aaabAffFdx", 24, 0, 2, 16, 0, false, 1, 8},
 };
 
 #define SHAPES (sizeof shapes / sizeof shapes[0])
@@ -113,6 +116,7 @@ static cpool_t *make_pool(const struct shape *shape, void **memory)
     config.capacity = shape->capacity;
     config.max_capacity = shape->max_capacity;
     config.magazine_rounds = shape->rounds;
+    config.cache_slots = shape->cache_slots;
     config.thread_caches = shape->thread_caches;
     config.flags = shape->flags;
     *memory = shape->memory ? memory_for(&config) : NULL;

@@ -15,4 +15,7 @@ void pauses_point(void);
 
 #define CPI_ATOMIC_POINT() pauses_point()
 
+/* A burst is short. */
+#define CPI_REVIEW_SWAPS 4u
+
 #endif /* LINEAR_PAUSES_H */

@@ -31,6 +31,9 @@ void explorer_step_aside(unsigned times);
 #define pthread_mutex_unlock explorer_mutex_unlock
 #define cpi_os_step_aside explorer_step_aside
 
+/* A run is short. */
+#define CPI_REVIEW_SWAPS 3u
+
 #undef CPI_ATOMIC_POINT
 #define CPI_ATOMIC_POINT() explorer_point(__func__)
 

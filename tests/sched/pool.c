@@ -72,6 +72,7 @@ static void pool_open(const struct scenario *scenario)
     config.slot_size = 8;
     config.capacity = scenario->capacity;
     config.magazine_rounds = scenario->rounds;
+    config.cache_slots = scenario->cache_slots;
     config.thread_caches = scenario->thread_caches;
     config.flags = scenario->flags;
     if (!scenario->own_memory) {

@@ -30,6 +30,7 @@ struct scenario {
 
     /* Of a pool. */
     size_t rounds;
+    size_t cache_slots;   /* 0: one spare */
     size_t thread_caches; /* 0: enough */
     unsigned flags;
     bool own_memory; /* from the operating system, so that there is slack */
