@@ -189,19 +189,15 @@ static void *look_everywhere(cpool_t *pool, struct cpi_cache *cache)
     return slot != NULL ? slot : take_slack(pool, cache);
 }
 
-/* Whether an exact pool's slots lie where a look did not reach them: loaded by an
- * owner that was inside then. */
-static bool left_any(const cpool_t *pool, const struct cpi_cache *own)
-{
-    return pool->roster.exact && cpi_recall_shown(&pool->roster, own) != 0;
-}
-
 /*
  * Between looking into one place and looking into the next a slot may have moved
  * from the second to the first.  So nothing was to be had only if nothing moved
  * from before the look until every operation that was inside after it has left:
  * at the end of the look each slot was live, or in the hands of one of those, and
  * what they did with it is counted.
+ *
+ * In an exact pool a look does not reach what an owner had loaded that was inside
+ * then: if that is still so, the alloc looks again.
  *
  * A thread that was stopped inside is waited for, but not for ever.
  */
@@ -211,14 +207,16 @@ CPI_COLD static void *look_again(cpool_t *pool, struct cpi_cache *cache)
     struct cpi_patience patience = {pool->stall_limit, 0, 0};
 
     for (;;) {
-        uint64_t activity = cpi_recall_activity(&pool->roster);
+        size_t left;
+        uint64_t activity = cpi_recall_activity(&pool->roster, own, &left);
         void *slot = look_everywhere(pool, cache);
 
         if (slot != NULL)
             return slot;
         if (!cpi_recall_await(&pool->roster, own, &patience))
             break;
-        if (cpi_recall_activity(&pool->roster) == activity && !left_any(pool, own))
+        if (cpi_recall_activity(&pool->roster, own, &left) == activity &&
+            (!pool->roster.exact || left == 0))
             return NULL;
         if (!cpi_recall_pause(&patience))
             break;

@@ -13,7 +13,8 @@
  *   adopt  | busy load in the child of a fork | acquire | recall.h's left, cache.c's show | all
  *                                                       that the owner did
  *   none   | claimed, busy, calls in the child of a fork | relaxed | - | -
- *   shown  | entry count load, CAS failure of a claim | relaxed | - | -
+ *   shown  | entry count load    | acquire | cache.c's show | the mark of the owner that showed it
+ *   again  | CAS failure of a claim | relaxed | - | -
  *   hint   | counter load        | acquire | depot.c's account | the exchange that it counts
  *   fold   | recalls fetch-and-add | relaxed | - | -
  */
@@ -88,17 +89,16 @@ static uintptr_t shown(const struct cpi_cache *cache)
 {
     cpool_cache_t *store = cpi_cache_store(cache);
 
-    return store == NULL ? 0 : cpi_word_load(&store->count, relaxed); /* [shown] */
+    return store == NULL ? 0 : cpi_word_load(&store->count, acquire); /* [shown] */
 }
 
-size_t cpi_recall_shown(const struct cpi_roster *roster, const struct cpi_cache *own)
+static size_t all_shown(const struct cpi_roster *roster)
 {
     size_t rounds = 0;
     size_t i;
 
     for (i = 0; i < cpi_roster_made(roster); i++)
-        if (cpi_roster_cache(roster, i) != own)
-            rounds += shown(cpi_roster_cache(roster, i));
+        rounds += shown(cpi_roster_cache(roster, i));
     return rounds;
 }
 
@@ -133,7 +133,7 @@ size_t cpi_recall_out_of_reach(const struct cpi_roster *roster)
     /* The mark first: it goes after what the owner had in its hands is shown. */
     for (i = 0; i < cpi_roster_made(roster); i++)
         rounds += busy(cpi_roster_cache(roster, i)) % 2 != 0 ? hands : 0;
-    return rounds + cpi_recall_shown(roster, NULL);
+    return rounds + all_shown(roster);
 }
 
 static uint64_t exchanged(const struct cpi_counters *counters)
@@ -177,18 +177,23 @@ static uint64_t mix(uint64_t sum, uint64_t number)
     return (sum + number) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-uint64_t cpi_recall_activity(const struct cpi_roster *roster)
+uint64_t cpi_recall_activity(const struct cpi_roster *roster, const struct cpi_cache *own,
+                             size_t *left)
 {
     uint64_t sum = cpi_slab_fresh(roster->slab);
     size_t i;
+
+    *left = 0;
 
     for (i = 0; i < cpi_roster_visited(roster); i++)
         sum = mix(sum, exchanged(&roster->visitors[i].counters));
     for (i = 0; i < cpi_roster_made(roster); i++) {
         const struct cpi_cache *cache = cpi_roster_cache(roster, i);
+        uintptr_t rounds = shown(cache);
 
         sum = mix(sum, exchanged(&cache->counters));
-        sum = mix(sum, shown(cache));
+        sum = mix(sum, rounds);
+        *left += cache != own ? rounds : 0;
     }
     return sum;
 }
@@ -270,7 +275,7 @@ static bool claim(struct cpi_cache *cache, uintptr_t token)
     uintptr_t none = 0;
 
     return shown(cache) != 0 &&
-           cpi_cas_strong(&cache->claimed, &none, token, seq_cst, relaxed); /* [claim] [shown] */
+           cpi_cas_strong(&cache->claimed, &none, token, seq_cst, relaxed); /* [claim] [again] */
 }
 
 static void release(struct cpi_cache *cache)

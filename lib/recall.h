@@ -125,16 +125,18 @@ void cpi_recall_idle(struct cpi_roster *roster, struct cpi_visitor *thief);
  */
 bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_visitor *thief);
 
-/* Rounds that all caches but `own` show as loaded.  Any thread; wait-free. */
-size_t cpi_recall_shown(const struct cpi_roster *roster, const struct cpi_cache *own);
-
-/* The same for all caches, and what operations may have in their hands: an
- * estimate, rather too many than too few.  Any thread; wait-free. */
+/* Rounds that all caches show as loaded, and what operations may have in their
+ * hands: an estimate, rather too many than too few.  Any thread; wait-free. */
 size_t cpi_recall_out_of_reach(const struct cpi_roster *roster);
 
-/* A number that changes whenever a slot changes its place, as good as always.  Any thread;
- * wait-free. */
-uint64_t cpi_recall_activity(const struct cpi_roster *roster);
+/*
+ * A number that changes whenever a slot changes its place, as good as always.  *left
+ * becomes the rounds that all caches but `own` showed when they were looked at for
+ * it: a later look would not belong to this number.
+ * Any thread; wait-free.
+ */
+uint64_t cpi_recall_activity(const struct cpi_roster *roster, const struct cpi_cache *own,
+                             size_t *left);
 
 /* How long to wait for others: at first by giving way, then by sleeping. */
 struct cpi_patience {
