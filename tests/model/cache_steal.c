@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache_steal.c - while the owner of a cache frees three slots, so that one
- * magazine is loaded and two are full spares, and allocates and frees them
- * again, and flushes the cache as a thread that ends does, a thief brings spares
+ * cache_steal.c - while the owner of a cache frees two slots, so that one
+ * magazine is loaded and one is a full spare, and allocates and frees them
+ * again, and flushes the cache as a thread that ends does, a thief brings a spare
  * out of the cache into the depot, as recall does.
  *
  * Holds: a spare goes to the thief or to the owner; each sees its count, its
  * rounds and its slots; nothing is lost.
  */
 #define MODEL_LIMIT 1
-#define MODEL_SLOTS 3
-#define MODEL_SPARES 2
-#define MODEL_MAGAZINES 8
+#define MODEL_SLOTS 2
+#define MODEL_MAGAZINES 6
 #include "caches.h"
 
 static int *held[MODEL_SLOTS];
@@ -47,27 +46,19 @@ static void *owner(void *number)
     return NULL;
 }
 
-static void bring(struct cpi_counters *counters)
+static void *thief(void *number)
 {
-    uint32_t node = cpi_cache_steal(model_cache(1));
     struct cpi_magazine *magazine;
+    uint32_t node;
 
+    model_begin(number);
+    node = cpi_cache_steal(model_cache(1));
     if (node == 0)
-        return;
+        return NULL;
     magazine = cpi_depot_magazine(&model_depot, node);
     if (cpi_magazine_count(magazine) != 0)
         model_use_slot(magazine->rounds[0]);
-    cpi_depot_give(&model_depot, counters, node);
-}
-
-/* The second time from the second place of the ring. */
-static void *thief(void *number)
-{
-    int i;
-
-    model_begin(number);
-    for (i = 0; i < MODEL_SPARES; i++)
-        bring(model_own_counters());
+    cpi_depot_give(&model_depot, model_own_counters(), node);
     return NULL;
 }
 

@@ -18,13 +18,21 @@
 #define MODEL_SPARES 1
 #endif
 
+/* Of the slots, those beyond the capacity. */
+#ifndef MODEL_SLACK
+#define MODEL_SLACK 0
+#endif
+
 /* A cache with the ring that follows it. */
 union model_cache {
     struct cpi_cache cache;
-    char room[sizeof(struct cpi_cache) + MODEL_SPARES * sizeof(uint32_t)];
+    char room[(offsetof(struct cpi_cache, spare) + MODEL_SPARES * sizeof(uint32_t) + CPI_LINE - 1) /
+              CPI_LINE * CPI_LINE];
 };
 
+#ifndef model_slab /* a part of something larger */
 static struct cpi_slab model_slab;
+#endif
 static union model_cache model_caches[MODEL_THREADS_MAX];
 
 /* No slab here is watched. */
@@ -39,7 +47,8 @@ void cpi_watch_claimed(const struct cpi_slab *slab, uintptr_t first, uintptr_t n
 static inline void model_open_slab(void)
 {
     static const struct cpi_slab_shape shape = {sizeof model_slots[0], sizeof model_slots[0],
-                                                MODEL_SLOTS, MODEL_SLOTS, MODEL_SLOTS};
+                                                MODEL_SLOTS - MODEL_SLACK,
+                                                MODEL_SLOTS - MODEL_SLACK, MODEL_SLOTS};
     static struct cpi_extent extent;
 
     cpi_extent_init_committed(&extent, model_slots, sizeof model_slots);

@@ -12,8 +12,10 @@ GENMC = genmc
 
 # All but cache_ring, which is too long for GenMC.
 model_names = \
-	cache_exchange cache_steal \
+	cache_exchange cache_review cache_steal \
 	depot_empty depot_exchange depot_remnant depot_slots \
+	empty_collect empty_flush empty_fresh empty_loaded \
+	empty_refill empty_remnant empty_thief \
 	extent_commit recall_barrier recall_barrier_reopen recall_loaded recall_reopen \
 	slab_claim slab_unclaim \
 	stack_aba stack_handoff stack_own \
@@ -22,10 +24,15 @@ model_names = \
 EXTRA_DIST += doc/MODEL.md \
 	tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
 	tests/model/stack.h tests/model/store.h tests/model/thieves.h \
-	tests/model/cache_exchange.c tests/model/cache_ring.c tests/model/cache_steal.c \
+	tests/model/cache_exchange.c tests/model/cache_review.c \
+	tests/model/cache_ring.c tests/model/cache_steal.c \
 	tests/model/depot_empty.c tests/model/depot_exchange.c \
 	tests/model/depot_remnant.c tests/model/depot_slots.c \
-	tests/model/extent_commit.c \
+	tests/model/empty_collect.c tests/model/empty_flush.c \
+	tests/model/empty_fresh.c tests/model/empty_loaded.c \
+	tests/model/empty_refill.c tests/model/empty_remnant.c \
+	tests/model/empty_thief.c \
+	tests/model/extent_commit.c tests/model/pool.h \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_loaded.c tests/model/recall_reopen.c \
 	tests/model/slab_claim.c tests/model/slab_unclaim.c \

@@ -52,6 +52,12 @@ while IFS='|' read -r name file models edit; do
     file=$(echo $file)
     case $name in '' | '#'*) continue ;; esac
     case $models in ' - ') continue ;; esac
+    case $models in
+    *genmc:*)
+        [ "$checker" = "$here/run.sh" ] || continue
+        models=${models#*genmc:}
+        ;;
+    esac
     if [ $# -gt 0 ]; then
         case " $* " in *" $name "*) ;; *) continue ;; esac
     fi

@@ -37,7 +37,9 @@ struct model_magazine {
 };
 
 static struct model_magazine model_magazines[MODEL_MAGAZINES];
+#ifndef model_depot /* a part of something larger */
 static struct cpi_depot model_depot;
+#endif
 static struct cpi_counters model_counters[MODEL_THREADS_MAX];
 
 /* A slot counts its owners' uses of it. */

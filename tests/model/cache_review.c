@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cache_review.c - the owner of a cache with a ring of three spares, all full, takes
+ * two slots and frees them, and reviews its spares at every second swap; meanwhile a
+ * thief brings one of them to the depot.
+ *
+ * Holds: what cache_steal.c says.
+ */
+#define CPI_REVIEW_SWAPS 2u
+#define MODEL_COINS 1
+#define MODEL_LIMIT 1
+#define MODEL_SLOTS 4
+#define MODEL_SPARES 3
+#define MODEL_MAGAZINES 9
+#include "caches.h"
+
+static void *owner(void *number)
+{
+    int *held[2];
+    int i;
+
+    model_begin(number);
+    for (i = 0; i < 2; i++) {
+        held[i] = cpi_cache_alloc(model_own_cache());
+        if (held[i] != NULL)
+            model_use_slot(held[i]);
+    }
+    for (i = 0; i < 2; i++)
+        if (held[i] != NULL)
+            assert(cpi_cache_free(model_own_cache(), held[i]));
+    return NULL;
+}
+
+static void *thief(void *number)
+{
+    struct cpi_magazine *magazine;
+    uint32_t node;
+
+    model_begin(number);
+    node = cpi_cache_steal(model_cache(1));
+    if (node == 0)
+        return NULL;
+    magazine = cpi_depot_magazine(&model_depot, node);
+    if (cpi_magazine_count(magazine) != 0)
+        model_use_slot(magazine->rounds[0]);
+    cpi_depot_give(&model_depot, model_own_counters(), node);
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {owner, thief};
+    uintptr_t first;
+    int i;
+
+    model_open_committed_depot();
+    model_open_slab();
+    model_open_caches(2);
+    assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
+    for (i = 0; i < MODEL_SLOTS; i++)
+        assert(cpi_cache_free(model_cache(1), &model_slots[i]));
+    model_run(2, bodies);
+    model_audit_caches(2);
+    return 0;
+}

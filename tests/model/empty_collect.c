@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * empty_collect.c - a collector takes what lies in the depot and gives it back, as
+ * trimming does; meanwhile a thread without a cache looks for a slot.
+ *
+ * Holds: it finds the one that is collected, and claims none that is fresh.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 1
+#define MODEL_SLOTS 2
+#define MODEL_MAGAZINES 6
+#define MODEL_VISITORS 2u
+#include "pool.h"
+
+static void *collector(void *number)
+{
+    struct cpi_visitor *visitor;
+    uint32_t node;
+
+    model_begin(number);
+    visitor = cpi_roster_enter(&model_pool.roster);
+    cpi_depot_begin_collection(&model_depot);
+    node = cpi_depot_take_stocked(&model_depot, &visitor->counters);
+    if (node != 0)
+        cpi_depot_give(&model_depot, &visitor->counters, node);
+    cpi_depot_end_collection(&model_depot);
+    cpi_roster_leave(visitor);
+    return NULL;
+}
+
+static void *looker(void *number)
+{
+    model_begin(number);
+    assert(take_any(&model_pool, NULL) == &model_slots[0]);
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {collector, looker};
+
+    model_open_pool(false, 1);
+    model_stock(0, 1);
+    model_run(2, bodies);
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * empty_flush.c - an owner flushes its cache, which has one magazine loaded and a
+ * full spare; meanwhile a thread without a cache looks for a slot.
+ *
+ * Holds: the thread finds one, as both slots are free all the time.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 1
+#define MODEL_SLOTS 2
+#define MODEL_MAGAZINES 6
+#include "pool.h"
+
+static void *owner(void *number)
+{
+    model_begin(number);
+    cpi_recall_flush(model_own_cache());
+    model_barrier_end();
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {owner, model_looker};
+    int i;
+
+    model_open_pool(true, 0);
+    for (i = 0; i < MODEL_SLOTS; i++)
+        assert(cpi_cache_free(model_cache(1), &model_slots[i]));
+    model_run(2, bodies);
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * empty_loaded.c - an owner flushes its cache, which has the only slot loaded;
+ * meanwhile a thread without a cache looks for a slot.
+ *
+ * Holds: the thread finds it, and waits while the owner has it in its hands.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 1
+#define MODEL_SLOTS 1
+#define MODEL_MAGAZINES 6
+#include "pool.h"
+
+static void *owner(void *number)
+{
+    model_begin(number);
+    cpi_recall_flush(model_own_cache());
+    model_barrier_end();
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {owner, model_looker};
+
+    model_open_pool(true, 0);
+    assert(cpi_cache_free(model_cache(1), &model_slots[0]));
+    model_run(2, bodies);
+    return 0;
+}

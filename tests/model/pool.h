@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool.h - a pool in which slots move while a thread looks for one.
+ *
+ * The library's pool_alloc.c, roster.c and recall.c, compiled here with the files
+ * of caches.h: a thread that looks runs the shipped look_again().  Nobody grows,
+ * watches, waits or traps here.
+ *
+ * Thread 1 owns the one cache that others know of.  The others have none.
+ */
+#ifndef MODEL_POOL_H
+#define MODEL_POOL_H
+
+#include "barrier.h"
+#include "model.h"
+
+#include <string.h>
+
+#include "pool_impl.h"
+
+static struct cpool model_pool;
+#define model_depot model_pool.depot
+#define model_slab model_pool.slab
+
+/* Inlined, the library's variables are registers: the checker mistakes one on a
+ * stack for an older one that lay there. */
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
+#endif
+
+#include "caches.h"
+
+/* The checker gives every thread's own variable the same address. */
+#define cpi_thread_token() ((uintptr_t)model_self + 1)
+
+#define cpi_registry_known_cache(roster) (model_self == 1 ? model_cache(1) : NULL)
+
+/* What only figures, reports and calloc use the checker does not know. */
+#undef CPI_CALLER
+#define CPI_CALLER() NULL
+#define memset(at, with, size) assert(0)
+
+#undef CPI_PAUSE
+#define CPI_PAUSE() ((void)0)
+#define CPI_LOOKS 1u
+#include "recall.c"
+#include "roster.c"
+#include "pool_alloc.c"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+
+/* Operations without a cache at once. */
+#ifndef MODEL_VISITORS
+#define MODEL_VISITORS 1u
+#endif
+
+const char cpi_registry_copy;
+
+static struct cpi_visitor model_visitors[MODEL_VISITORS];
+
+/* The marks are the weaker ones, those that go with a barrier.  It is called in exact
+ * pools only, by one thread; executions in which it is called again are dropped. */
+bool cpi_os_barrier_ready(void)
+{
+    return true;
+}
+
+void cpi_os_barrier(void)
+{
+    static bool called;
+
+    __VERIFIER_assume(!called);
+    called = true;
+    model_barrier();
+}
+
+uint64_t cpi_os_now(void)
+{
+    return 0;
+}
+
+uint32_t cpi_pool_collections(const cpool_t *pool)
+{
+    return cpi_depot_collections(&pool->depot);
+}
+
+/* As pool_memory.c has it, but that a collector must have come to its end. */
+bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen)
+{
+    if (!cpi_depot_was_collected(&pool->depot, seen))
+        return false;
+    __VERIFIER_assume(cpi_depot_collections(&pool->depot) % 2 == 0);
+    return true;
+}
+
+bool cpi_pool_grow_by_itself(cpool_t *pool)
+{
+    (void)pool;
+    return false;
+}
+
+/* `fresh` slots have not been handed out; the caller has the others. */
+static inline void model_open_pool(bool exact, size_t fresh)
+{
+    uintptr_t first;
+
+    model_open_committed_depot();
+    model_depot.uncached = MODEL_VISITORS;
+    model_open_slab();
+    model_open_caches(1);
+    cpi_recall_startup();
+    model_pool.roster.slab = &model_slab;
+    model_pool.roster.depot = &model_depot;
+    model_pool.roster.visitors = model_visitors;
+    model_pool.roster.quota_max = MODEL_SPARES;
+    model_pool.roster.exact = exact;
+    model_pool.roster.caches.base = (char *)model_cache(1);
+    assert(cpi_roster_bytes(1, MODEL_SPARES) == sizeof(union model_cache));
+    cpi_store(&model_pool.roster.made, 1, relaxed);
+    model_cache(1)->roster = &model_pool.roster;
+    if (fresh < MODEL_SLOTS - MODEL_SLACK)
+        assert(model_claim(MODEL_SLOTS - MODEL_SLACK - fresh, &first) != 0 && first == 0);
+}
+
+/* A thread that takes what there is through its cache. */
+static inline void *model_owner(void *number)
+{
+    model_begin(number);
+    take_slot(&model_pool, model_own_cache());
+    model_barrier_end();
+    return NULL;
+}
+
+/* A thread without a cache, for which there is a slot. */
+static inline void *model_looker(void *number)
+{
+    model_begin(number);
+    assert(take_any(&model_pool, NULL) != NULL);
+    return NULL;
+}
+
+#endif /* MODEL_POOL_H */
