@@ -37,6 +37,7 @@ tests_growth_steps = \
 	tests/check_steps_bulk \
 	tests/check_steps_end \
 	tests/check_steps_fork \
+	tests/check_steps_stall \
 	tests/check_steps_memory \
 	tests/check_steps_call \
 	tests/check_steps_destroy \
@@ -165,6 +166,10 @@ tests_check_steps_double_LDADD = $(tests_ldadd_growth_steps)
 tests_check_steps_bulk_SOURCES = tests/check_steps_bulk.c
 tests_check_steps_bulk_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_bulk_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_stall_SOURCES = tests/check_steps_stall.c
+tests_check_steps_stall_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_stall_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_fork_SOURCES = tests/check_steps_fork.c $(tests_script)
 tests_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)

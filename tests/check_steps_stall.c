@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_stall.c - threads that lose their processor inside the library, with
+ * slots in their hands: others find what they can reach, wait for the rest as long
+ * as they were told to, and are refused nothing that is theirs.  And forks inside an
+ * operation of the forking thread's own.
+ *
+ * Includes steps.h.
+ */
+#include "steps.h"
+
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROUNDS = 2, SPARES = 8, CAPACITY = 60, HANDS = 3 * ROUNDS };
+
+/* Longer than any test runs. */
+enum { FOR_EVER = 600000 };
+
+static cpool_t *make_pool(unsigned flags, size_t capacity, size_t thread_caches, size_t stall)
+{
+    cpool_config_t config = support_config(64, capacity);
+
+    config.flags = flags;
+    config.magazine_rounds = capacity < ROUNDS ? capacity : ROUNDS;
+    config.cache_slots = (SPARES + 1) * ROUNDS;
+    config.thread_caches = thread_caches;
+    config.stall_limit = stall;
+    return support_create(&config);
+}
+
+static void nap(long milliseconds)
+{
+    const struct timespec time = { 0, milliseconds * 1000000 };
+
+    nanosleep(&time, NULL);
+}
+
+/*
+ * ---- Stopped in a flush --------------------------------------------------
+ */
+
+static void fill_cache(void *pool)
+{
+    void *slots[(SPARES + 1) * ROUNDS];
+
+    /* Often enough for the cache to use its whole quota. */
+    for (int round = 0; round < 8; round++) {
+        for (size_t i = 0; i < (SPARES + 1) * ROUNDS; i++)
+            REQUIRE((slots[i] = cpool_alloc(pool)) != NULL);
+        for (size_t i = 0; i < (SPARES + 1) * ROUNDS; i++)
+            cpool_free(pool, slots[i]);
+    }
+}
+
+static void flush(void *pool)
+{
+    cpool_flush(pool);
+}
+
+/* Takes what can be had beside the `count` slots that are there already. */
+static size_t take_rest(cpool_t *pool, void **slots, size_t count)
+{
+    while (count < CAPACITY && (slots[count] = cpool_alloc(pool)) != NULL)
+        count++;
+    return count;
+}
+
+/* False if a flush has fewer steps. */
+static bool flush_stops_at(unsigned flags, struct worker *worker, size_t nth)
+{
+    cpool_t *pool = make_pool(flags, CAPACITY, 0, 1);
+    struct steps_stop stop;
+    void *slots[CAPACITY];
+    size_t count;
+    bool stopped;
+
+    worker_do(worker, fill_cache, pool);
+    REQUIRE(support_stats(pool).in_caches > HANDS + ROUNDS);
+    stopped = steps_run(&stop, worker, NULL, nth, flush, pool);
+    count = take_rest(pool, slots, 0);
+    REQUIRE(count + HANDS >= CAPACITY);
+    steps_go_on(&stop);
+    REQUIRE_EQUAL(take_rest(pool, slots, count), CAPACITY);
+    cpool_free_bulk(pool, slots, CAPACITY);
+    support_destroy_empty(pool);
+    return stopped;
+}
+
+START_TEST(flush_stopped_anywhere_hides_no_spare)
+{
+    const unsigned kinds[] = { CPOOL_EXACT, CPOOL_WAITABLE };
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (flush_stops_at(kinds[_i], worker, nth))
+        nth += SUPPORT_COUNT(1u, 7u);
+    REQUIRE(nth > 50);
+    worker_stop(worker);
+}
+END_TEST
+
+/*
+ * ---- Waiting for a thread that was stopped -------------------------------
+ */
+
+struct slot_user {
+    cpool_t *pool;
+    void *slot;
+    bool uncached;
+    _Atomic bool done;
+};
+
+static void take(void *argument)
+{
+    struct slot_user *user = argument;
+
+    user->slot = user->uncached ? cpool_depot_alloc(user->pool) : cpool_alloc(user->pool);
+}
+
+static void give(void *argument)
+{
+    struct slot_user *user = argument;
+
+    if (user->uncached)
+        cpool_depot_free(user->pool, user->slot);
+    else
+        cpool_free(user->pool, user->slot);
+    atomic_store_explicit(&user->done, true, memory_order_release);
+}
+
+/* The ways of the one that is stopped and of the one that waits. */
+enum { WAYS = 4 };
+
+static void set_ways(struct slot_user *stopped, struct slot_user *waiter, int way)
+{
+    stopped->uncached = way % 2 != 0;
+    waiter->uncached = way / 2 != 0;
+}
+
+/* The only slot is in the hands of a thread that is stopped before its nth step of a
+ * free.  Another thread's alloc returns when that one goes on, and not before. */
+static bool alloc_waits_for(int way, struct worker **workers, size_t nth)
+{
+    cpool_t *pool = make_pool(CPOOL_EXACT, 1, 2, FOR_EVER);
+    struct slot_user stopped = { .pool = pool };
+    struct slot_user waiter = { .pool = pool };
+    struct steps_stop stop;
+    bool did_stop;
+
+    set_ways(&stopped, &waiter, way);
+    worker_do(workers[1], flush, pool);
+    worker_do(workers[0], take, &stopped);
+    did_stop = steps_run(&stop, workers[0], NULL, nth, give, &stopped);
+    worker_begin(workers[1], take, &waiter);
+    if (did_stop && nth % 16 == 0)
+        nap(50); /* an alloc that gives up soon does so now */
+    steps_go_on(&stop);
+    worker_await(workers[1]);
+    /* The free may not have begun when the alloc looked. */
+    if (waiter.slot == NULL) {
+        REQUIRE_EQUAL(support_stats(pool).stalls, 0);
+        REQUIRE(nth < 8);
+    } else {
+        worker_do(workers[1], give, &waiter);
+    }
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+    return did_stop;
+}
+
+START_TEST(alloc_waits_for_a_thread_that_is_stopped_inside)
+{
+    struct worker *workers[2] = { worker_start(), worker_start() };
+    size_t nth = 1;
+
+    while (alloc_waits_for(_i, workers, nth))
+        nth++;
+    REQUIRE(nth > 3);
+    worker_stop(workers[0]);
+    worker_stop(workers[1]);
+}
+END_TEST
+
+/* It does not wait longer than it was told to, says so in the figures, and has
+ * nothing to say where the slot is live. */
+START_TEST(alloc_gives_up_when_the_stall_limit_ends)
+{
+    cpool_t *pool = make_pool(CPOOL_EXACT, 1, 2, 1);
+    struct worker *worker = worker_start();
+    struct slot_user stopped = { .pool = pool };
+    struct steps_stop stop;
+
+    worker_do(worker, take, &stopped);
+    REQUIRE(cpool_alloc(pool) == NULL);
+    REQUIRE_EQUAL(support_stats(pool).stalls, 0);
+    REQUIRE(steps_run(&stop, worker, "cpi_recall_leave", 2, give, &stopped));
+    REQUIRE(cpool_alloc(pool) == NULL);
+    REQUIRE_EQUAL(support_stats(pool).stalls, 1);
+    steps_go_on(&stop);
+    stopped.slot = cpool_alloc(pool);
+    REQUIRE(stopped.slot != NULL);
+    cpool_free(pool, stopped.slot);
+    support_destroy_empty(pool);
+    worker_stop(worker);
+}
+END_TEST
+
+/*
+ * ---- More operations without a cache than there are places ---------------
+ */
+
+enum { PLACES = 4 };
+
+/* In memory of the caller's there are four places.  As many threads are stopped in
+ * them, in a free; the fifth's free waits, and is reported by nobody. */
+START_TEST(free_beyond_the_places_waits_for_one)
+{
+    static _Alignas(64) char memory[1 << 20];
+    cpool_config_t config = support_config(64, CAPACITY);
+    struct slot_user users[PLACES + 1];
+    struct steps_stop stops[PLACES];
+    struct worker *workers[PLACES + 1];
+    void *slots[CAPACITY];
+    cpool_t *pool;
+
+    config.magazine_rounds = ROUNDS;
+    config.memory = memory;
+    config.memory_size = sizeof memory;
+    config.flags = CPOOL_EXACT;
+    config.stall_limit = 1;
+    pool = support_create(&config);
+    REQUIRE_EQUAL(take_rest(pool, slots, 0), CAPACITY);
+    for (int i = 0; i <= PLACES; i++) {
+        users[i].pool = pool;
+        users[i].slot = slots[CAPACITY - 1 - i];
+        users[i].uncached = true;
+        atomic_init(&users[i].done, false);
+        workers[i] = worker_start();
+    }
+    for (int i = 0; i < PLACES; i++)
+        REQUIRE(steps_run(&stops[i], workers[i], "cpi_roster_leave", 1, give, &users[i]));
+    worker_begin(workers[PLACES], give, &users[PLACES]);
+    nap(20); /* one that did not wait would now be done, or reported */
+    REQUIRE(!atomic_load_explicit(&users[PLACES].done, memory_order_acquire));
+    steps_go_on(&stops[0]);
+    worker_await(workers[PLACES]);
+    for (int i = 1; i < PLACES; i++)
+        steps_go_on(&stops[i]);
+    for (int i = 0; i <= PLACES; i++)
+        worker_stop(workers[i]);
+    REQUIRE_EQUAL(take_rest(pool, slots, CAPACITY - 1 - PLACES), CAPACITY);
+    cpool_free_bulk(pool, slots, CAPACITY);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- A handler inside an operation of one's own --------------------------
+ */
+
+static void alloc_from_the_depot(void *pool)
+{
+    void *slot = cpool_depot_alloc(pool);
+
+    if (slot != NULL)
+        cpool_depot_free(pool, slot);
+}
+
+static void work_alone(cpool_t *pool, void **slots);
+
+/* False if the work has fewer steps.  What the interrupted operation has in its hands
+ * it cannot put down before the handler returns. */
+static bool handler_at(unsigned flags, size_t nth)
+{
+    cpool_t *pool = make_pool(flags, CAPACITY, 2, FOR_EVER);
+    void *slots[CAPACITY];
+    bool met;
+
+    steps_plan(NULL, nth, alloc_from_the_depot, pool);
+    work_alone(pool, slots);
+    met = steps_drop();
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+    return met;
+}
+
+START_TEST(handler_does_not_wait_for_what_it_interrupted)
+{
+    const unsigned kinds[] = { 0, CPOOL_EXACT };
+    size_t nth = 1;
+
+    while (handler_at(kinds[_i], nth))
+        nth += SUPPORT_COUNT(7u, 97u);
+    REQUIRE(nth > 500);
+}
+END_TEST
+
+/*
+ * ---- A fork inside an operation of one's own -----------------------------
+ */
+
+static pid_t child;
+
+static void fork_here(void *unused)
+{
+    int status;
+
+    (void)unused;
+    child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+        return;
+    REQUIRE_EQUAL(waitpid(child, &status, 0), child);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Across the edges of magazines, with the pool dry and not. */
+static void work_alone(cpool_t *pool, void **slots)
+{
+    size_t count = take_rest(pool, slots, 0);
+    void *slack = cpool_alloc(pool); /* in place of what was out of a handler's reach */
+
+    REQUIRE_EQUAL(count, CAPACITY);
+    if (slack != NULL)
+        cpool_free(pool, slack);
+    for (; count > CAPACITY - 3 * ROUNDS; count--)
+        cpool_free(pool, slots[count - 1]);
+    for (; count < CAPACITY; count++)
+        REQUIRE((slots[count] = cpool_alloc(pool)) != NULL);
+    for (; count > 0; count--)
+        cpool_depot_free(pool, slots[count - 1]);
+    cpool_flush(pool);
+}
+
+/* False if the work has fewer steps.  The child goes on with the operation, as if
+ * the handler of a signal had forked, and finds every slot. */
+static bool fork_inside_at(unsigned flags, size_t nth)
+{
+    cpool_t *pool = make_pool(flags, CAPACITY, 2, 1);
+    void *slots[CAPACITY];
+    bool forked;
+
+    steps_plan(NULL, nth, fork_here, NULL);
+    work_alone(pool, slots);
+    forked = steps_drop();
+    REQUIRE_EQUAL(take_rest(pool, slots, 0), CAPACITY);
+    cpool_free_bulk(pool, slots, CAPACITY);
+    support_destroy_empty(pool);
+    if (forked && child == 0)
+        _exit(0);
+    return forked;
+}
+
+START_TEST(fork_inside_an_own_operation_child_loses_nothing)
+{
+    const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
+    size_t nth = 1;
+
+    while (fork_inside_at(kinds[_i], nth))
+        nth += SUPPORT_COUNT(97u, 397u);
+    REQUIRE(nth > 500);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(flush_stopped_anywhere_hides_no_spare, 2),
+        TIMES(alloc_waits_for_a_thread_that_is_stopped_inside, WAYS),
+        ONCE(alloc_gives_up_when_the_stall_limit_ends),
+        ONCE(free_beyond_the_places_waits_for_one),
+        TIMES(handler_does_not_wait_for_what_it_interrupted, 2),
+        TIMES(fork_inside_an_own_operation_child_loses_nothing, 3),
+    };
+
+    return SUPPORT_RUN("steps_stall", tests);
+}
