@@ -50,6 +50,8 @@ struct process {
     bool ours;
 };
 
+static sigset_t signals_before; /* what every program that is started here may get */
+
 enum { PROCESSES_MAX = 1 << 15 };
 static struct process processes[PROCESSES_MAX];
 static size_t process_count;
@@ -197,6 +199,7 @@ static void run_gdb(pid_t pid)
     if (gdb == 0) {
         int none = open("/dev/null", O_RDONLY);
 
+        sigprocmask(SIG_SETMASK, &signals_before, NULL);
         (void)dup2(none, STDIN_FILENO);
         (void)dup2(STDOUT_FILENO, STDERR_FILENO);
         (void)unsetenv("DEBUGINFOD_URLS");
@@ -358,7 +361,6 @@ int main(int argc, char **argv)
     char **program = argv + (has_more ? 3 : 1);
     double seconds = limit_from(has_more ? argv[2] : NULL);
     sigset_t signals;
-    sigset_t before;
     pid_t pid;
 
     if (*program == NULL) {
@@ -373,10 +375,10 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
-    sigprocmask(SIG_BLOCK, &signals, &before);
+    sigprocmask(SIG_BLOCK, &signals, &signals_before);
     pid = fork();
     if (pid == 0) {
-        sigprocmask(SIG_SETMASK, &before, NULL);
+        sigprocmask(SIG_SETMASK, &signals_before, NULL);
         execvp(program[0], program);
         fprintf(stderr, "limit: %s: %s\n", program[0], strerror(errno));
         _exit(FAILED);
