@@ -12,7 +12,7 @@ GENMC = genmc
 
 # All but cache_ring, which is too long for GenMC.
 model_names = \
-	cache_exchange cache_review cache_steal \
+	cache_exchange cache_offer cache_review cache_steal \
 	depot_empty depot_exchange depot_remnant depot_slots \
 	empty_collect empty_flush empty_fresh empty_loaded \
 	empty_refill empty_remnant empty_thief \
@@ -24,8 +24,8 @@ model_names = \
 EXTRA_DIST += doc/MODEL.md \
 	tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
 	tests/model/stack.h tests/model/store.h tests/model/thieves.h \
-	tests/model/cache_exchange.c tests/model/cache_review.c \
-	tests/model/cache_ring.c tests/model/cache_steal.c \
+	tests/model/cache_exchange.c tests/model/cache_offer.c \
+	tests/model/cache_review.c tests/model/cache_ring.c tests/model/cache_steal.c \
 	tests/model/depot_empty.c tests/model/depot_exchange.c \
 	tests/model/depot_remnant.c tests/model/depot_slots.c \
 	tests/model/empty_collect.c tests/model/empty_flush.c \

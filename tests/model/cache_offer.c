@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cache_offer.c - an owner frees two slots, so that the second and the third place of
+ * its ring get full spares; meanwhile a thief takes what it finds, in three looks.
+ *
+ * Holds: what cache_steal.c says, also for a thief that looked at an older number of
+ * full spares.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 1
+#define MODEL_SLOTS 4
+#define MODEL_SPARES 3
+#define MODEL_MAGAZINES 9
+#include "caches.h"
+
+static uint32_t stolen[MODEL_SPARES];
+
+static void *owner(void *number)
+{
+    int i;
+
+    model_begin(number);
+    model_be_lucky();
+    for (i = 2; i < MODEL_SLOTS; i++) {
+        model_use_slot(&model_slots[i]);
+        assert(cpi_cache_free(model_own_cache(), &model_slots[i]));
+    }
+    return NULL;
+}
+
+static void *thief(void *number)
+{
+    int i;
+
+    model_begin(number);
+    model_be_lucky();
+    for (i = 0; i < MODEL_SPARES; i++) {
+        stolen[i] = cpi_cache_steal(model_cache(1));
+        if (stolen[i] != 0)
+            model_use_slot(cpi_depot_magazine(&model_depot, stolen[i])->rounds[0]);
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {owner, thief};
+    uintptr_t first;
+    int i;
+
+    model_open_committed_depot();
+    model_open_slab();
+    model_open_caches(2);
+    assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
+    for (i = 0; i < 2; i++)
+        assert(cpi_cache_free(model_cache(1), &model_slots[i]));
+    model_run(2, bodies);
+    for (i = 0; i < MODEL_SPARES; i++)
+        if (stolen[i] != 0)
+            cpi_depot_give(&model_depot, &model_counters[0], stolen[i]);
+    model_audit_caches(2);
+    return 0;
+}
