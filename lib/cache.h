@@ -51,8 +51,9 @@
  *
  * ORDERING TABLE
  *   store | store pointer and loaded, load | relaxed | - | -
- *   own   | entry count load, store that takes | relaxed | - | -
+ *   own   | entry count load, store that takes; frees load | relaxed | - | -
  *   show  | entry count store that gives | release | recall.c's adopt | the round
+ *   frees | frees store | release | recall.c's hint | the round
  *
  * The store is one of two entries of a thread or of the cache itself, both in
  * memory that outlives the pool; a thief only reads the count there.
@@ -107,9 +108,11 @@ struct cpi_cache {
     uint64_t retries; /* at the depot, as of the last exchange */
     bool gave;       /* its last exchange with the depot gave a full magazine */
     _Atomic uint32_t stocked; /* see the invariants; read by thieves */
+    _Atomic uint32_t frees;   /* slots pushed out of line; goes on counting */
     struct cpi_counters counters;
 
     /* recall.h's. */
+    _Atomic uintptr_t user;     /* token of the thread that is inside, or was last */
     _Atomic uint32_t busy;      /* odd while the owner is inside; goes on counting */
     _Atomic uintptr_t claimed;  /* a thief's token; 0: none.  Exact pools only */
     _Atomic uint32_t calls;     /* 1 while the owner gives a slot back in a waitable pool,
@@ -174,11 +177,13 @@ static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
 {
     cpool_cache_t *store = cpi_cache_store(cache);
     uintptr_t count = cpi_word_load(&store->count, relaxed); /* [own] */
+    uint32_t frees = cpi_load(&cache->frees, relaxed);       /* [own] */
 
     if (count == store->limit)
         return false;
     store->rounds[count] = slot;
     cpi_word_store(&store->count, count + 1, release); /* [show] */
+    cpi_store(&cache->frees, frees + 1, release);      /* [frees] */
     return true;
 }
 

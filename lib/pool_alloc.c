@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "os.h"
 #include "quiet.h"
 #include "recall.h"
 
@@ -129,6 +130,8 @@ static bool give_and_call(cpool_t *pool, struct cpi_cache *cache, void *slot)
 
 /* --- When the pool is dry --- */
 
+#define CPI_UNSETTLED CPI_GIVE_WAY /* looks at what others never show twice the same */
+
 /*
  * A slot beyond the capacity, in place of one that another thread has loaded
  * and may not be robbed of; no more of them than seem to be out of reach, which
@@ -197,26 +200,29 @@ static void *look_everywhere(cpool_t *pool, struct cpi_cache *cache)
  * what they did with it is counted.
  *
  * In an exact pool a look does not reach what an owner had loaded that was inside
- * then: if that is still so, the alloc looks again.
+ * then, or the caller itself while a thief had its cache: if that is still so, the
+ * alloc looks again.
  *
- * A thread that was stopped inside is waited for, but not for ever.
+ * A thread that was stopped inside is waited for, but not for ever; and those that go
+ * on using what they have loaded are not, as slack makes up for all that any look saw.
  */
 CPI_COLD static void *look_again(cpool_t *pool, struct cpi_cache *cache)
 {
-    const struct cpi_cache *own = cpi_registry_known_cache(&pool->roster);
     struct cpi_patience patience = {pool->stall_limit, 0, 0};
+    unsigned unsettled = 0;
 
     for (;;) {
-        size_t left;
-        uint64_t activity = cpi_recall_activity(&pool->roster, own, &left);
+        struct cpi_activity before = cpi_recall_activity(&pool->roster);
+        struct cpi_activity after;
         void *slot = look_everywhere(pool, cache);
 
         if (slot != NULL)
             return slot;
-        if (!cpi_recall_await(&pool->roster, own, &patience))
+        if (!cpi_recall_await(&pool->roster, &patience))
             break;
-        if (cpi_recall_activity(&pool->roster, own, &left) == activity &&
-            (!pool->roster.exact || left == 0))
+        after = cpi_recall_activity(&pool->roster);
+        if (after.moves == before.moves && (!pool->roster.exact || after.left == 0) &&
+            (after.loaded == before.loaded || ++unsettled == CPI_UNSETTLED))
             return NULL;
         if (!cpi_recall_pause(&patience))
             break;
@@ -403,8 +409,10 @@ static bool owner_is_right(const cpool_cache_t *entry, const char *function)
 void *cpool_cache_alloc_slow(cpool_cache_t *entry)
 {
     struct cpi_cache *cache = entry->home;
-    void *slot = take_marked(entry->pool, cache);
+    void *slot;
 
+    cpi_recall_use(cache);
+    slot = take_marked(entry->pool, cache);
     if (slot != NULL)
         return slot;
     if (!owner_is_right(entry, "cpool_cache_alloc"))
@@ -416,6 +424,7 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
 {
     struct cpi_cache *cache = entry->home;
 
+    cpi_recall_use(cache);
     if (give_marked(entry->pool, cache, slot))
         return;
     if (owner_is_right(entry, "cpool_cache_free"))
@@ -468,6 +477,7 @@ void cpool_cache_destroy(cpool_cache_t *entry)
         cpi_pool_report(CPOOL_EOWNER, "cpool_cache_destroy", pool);
         return;
     }
+    cpi_recall_use(cache);
     cpi_registry_remove_cache(cache->roster, cache);
     cpi_pool_settle(pool);
     cpi_quiet_report("cpool_cache_destroy");

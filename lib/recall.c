@@ -15,7 +15,8 @@
  *   none   | claimed, busy, calls in the child of a fork | relaxed | - | -
  *   shown  | entry count load    | acquire | cache.c's show | the mark of the owner that showed it
  *   again  | CAS failure of a claim | relaxed | - | -
- *   hint   | counter load        | acquire | depot.c's account | the exchange that it counts
+ *   hint   | counter and frees load | acquire | depot.c's account, cache.h's frees | what it counts
+ *   user   | user load; claimed and holder, for our own token | relaxed | - | -
  *   fold   | recalls fetch-and-add | relaxed | - | -
  */
 #ifdef HAVE_CONFIG_H
@@ -92,6 +93,29 @@ static uintptr_t shown(const struct cpi_cache *cache)
     return store == NULL ? 0 : cpi_word_load(&store->count, acquire); /* [shown] */
 }
 
+static uint32_t busy(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->busy, acquire); /* [inside] */
+}
+
+/* Whether it was the calling thread that went inside last. */
+static bool is_ours(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->user, relaxed) == cpi_thread_token(); /* [user] */
+}
+
+/* Whether an operation of the calling thread that a signal interrupted has the
+ * cache: as its owner, or as a thief. */
+static bool is_interrupted(const struct cpi_cache *cache)
+{
+    uintptr_t claimed = cpi_load(&cache->claimed, relaxed); /* [user] */
+    const struct cpi_visitor *thief = (const struct cpi_visitor *)claimed;
+
+    if (thief != NULL && cpi_load(&thief->holder, relaxed) == cpi_thread_token()) /* [user] */
+        return true;
+    return busy(cache) % 2 != 0 && is_ours(cache);
+}
+
 static size_t all_shown(const struct cpi_roster *roster)
 {
     size_t rounds = 0;
@@ -100,11 +124,6 @@ static size_t all_shown(const struct cpi_roster *roster)
     for (i = 0; i < cpi_roster_made(roster); i++)
         rounds += shown(cpi_roster_cache(roster, i));
     return rounds;
-}
-
-static uint32_t busy(const struct cpi_cache *cache)
-{
-    return cpi_load(&cache->busy, acquire); /* [inside] */
 }
 
 static uint32_t turns(const struct cpi_visitor *visitor)
@@ -177,25 +196,27 @@ static uint64_t mix(uint64_t sum, uint64_t number)
     return (sum + number) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-uint64_t cpi_recall_activity(const struct cpi_roster *roster, const struct cpi_cache *own,
-                             size_t *left)
+struct cpi_activity cpi_recall_activity(const struct cpi_roster *roster)
 {
-    uint64_t sum = cpi_slab_fresh(roster->slab);
+    struct cpi_activity now = {cpi_slab_fresh(roster->slab), 0, 0};
+    bool slack = roster->slab->slots > roster->slab->most;
     size_t i;
 
-    *left = 0;
-
     for (i = 0; i < cpi_roster_visited(roster); i++)
-        sum = mix(sum, exchanged(&roster->visitors[i].counters));
+        now.moves = mix(now.moves, exchanged(&roster->visitors[i].counters));
     for (i = 0; i < cpi_roster_made(roster); i++) {
         const struct cpi_cache *cache = cpi_roster_cache(roster, i);
         uintptr_t rounds = shown(cache);
 
-        sum = mix(sum, exchanged(&cache->counters));
-        sum = mix(sum, rounds);
-        *left += cache != own ? rounds : 0;
+        now.moves = mix(now.moves, exchanged(&cache->counters));
+        now.moves = mix(now.moves, cpi_load(&cache->frees, acquire)); /* [hint] */
+        now.left += is_interrupted(cache) ? 0 : rounds;
+        if (roster->exact)
+            now.moves = mix(now.moves, rounds);
+        else if (slack)
+            now.loaded = mix(now.loaded, rounds);
     }
-    return sum;
+    return now;
 }
 
 bool cpi_recall_pause(struct cpi_patience *patience)
@@ -218,7 +239,7 @@ static bool await_owner(const struct cpi_cache *cache, struct cpi_patience *pati
 {
     uint32_t seen = busy(cache);
 
-    while (seen % 2 != 0 && busy(cache) == seen)
+    while (seen % 2 != 0 && !is_ours(cache) && busy(cache) == seen)
         if (!cpi_recall_pause(patience))
             return false;
     return true;
@@ -234,20 +255,16 @@ static bool await_visitor(const struct cpi_visitor *visitor, struct cpi_patience
     return true;
 }
 
-bool cpi_recall_await(const struct cpi_roster *roster, const struct cpi_cache *own,
-                      struct cpi_patience *patience)
+bool cpi_recall_await(const struct cpi_roster *roster, struct cpi_patience *patience)
 {
     size_t i;
 
     for (i = 0; i < cpi_roster_visited(roster); i++)
         if (!await_visitor(&roster->visitors[i], patience))
             return false;
-    for (i = 0; i < cpi_roster_made(roster); i++) {
-        const struct cpi_cache *cache = cpi_roster_cache(roster, i);
-
-        if (cache != own && !await_owner(cache, patience))
+    for (i = 0; i < cpi_roster_made(roster); i++)
+        if (!await_owner(cpi_roster_cache(roster, i), patience))
             return false;
-    }
     return true;
 }
 
@@ -330,16 +347,16 @@ bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_visitor *thief)
     return found;
 }
 
-bool cpi_recall_forked(struct cpi_cache *cache, bool survives)
+bool cpi_recall_forked(struct cpi_cache *cache)
 {
     uint32_t mark = cpi_load(&cache->busy, acquire); /* [adopt] */
     bool inside = mark % 2 != 0;
     bool claimed = cpi_load(&cache->claimed, relaxed) != 0; /* [none] */
 
     cpi_store(&cache->claimed, 0, relaxed); /* [none] */
-    if (!survives)
+    if (!is_ours(cache))
         cpi_store(&cache->calls, 0u, relaxed); /* [none] */
-    if (survives && inside)
+    else if (inside)
         return false;
     if (inside || claimed)
         cpi_cache_abandon(cache);

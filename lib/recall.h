@@ -41,6 +41,7 @@
  *          |                  | acquire | recall.c's free | the same, where the kernel has one
  *   left   | busy store even  | release | recall.c's look inside adopt | what the owner did inside
  *   own    | busy load        | relaxed | - | -
+ *   user   | user store       | relaxed | - | -
  *
  * [inside] and [claim] are the two stores of Dekker's rule, [check] and [look]
  * the two loads.  All four in the single order of seq_cst: if [check] does not
@@ -58,6 +59,7 @@
 #include "atomic.h"
 #include "compiler.h"
 #include "roster.h"
+#include "thread.h"
 
 /* Chooses the barrier, once per process, before there is a pool. */
 void cpi_recall_startup(void);
@@ -104,6 +106,14 @@ static inline bool cpi_recall_enter(struct cpi_cache *cache)
     return false;
 }
 
+/* Notes who is about to go inside a cache, which another thread may have used before;
+ * NULL: none. */
+static inline void cpi_recall_use(struct cpi_cache *cache)
+{
+    if (cache != NULL)
+        cpi_store(&cache->user, cpi_thread_token(), relaxed); /* [user] */
+}
+
 /* Gives all that the owner's cache holds to the depot, in any pool.  In an exact
  * one it waits for a thief that has the cache. */
 void cpi_recall_flush(struct cpi_cache *cache);
@@ -130,13 +140,21 @@ bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_visitor *thief);
 size_t cpi_recall_out_of_reach(const struct cpi_roster *roster);
 
 /*
- * A number that changes whenever a slot changes its place, as good as always.  *left
- * becomes the rounds that all caches but `own` showed when they were looked at for
- * it: a later look would not belong to this number.
- * Any thread; wait-free.
+ * What tells of changes between two looks.  `moves` differs if a slot was freed, or
+ * changed its place; but for the inline path, of which `loaded` tells: it differs if
+ * caches show other rounds than before, and is 0 where there is no slack, as what
+ * caches have loaded is then out of reach.  `left` is the rounds that caches
+ * showed when they were looked at for it, but for those that the calling thread was
+ * inside, or had claimed, when a signal interrupted it.
  */
-uint64_t cpi_recall_activity(const struct cpi_roster *roster, const struct cpi_cache *own,
-                             size_t *left);
+struct cpi_activity {
+    uint64_t moves;
+    uint64_t loaded;
+    size_t left;
+};
+
+/* Any thread; wait-free. */
+struct cpi_activity cpi_recall_activity(const struct cpi_roster *roster);
 
 /* How long to wait for others: at first by giving way, then by sleeping. */
 struct cpi_patience {
@@ -151,23 +169,21 @@ bool cpi_recall_pause(struct cpi_patience *patience);
 /*
  * Waits until every operation that is inside has left, or has been followed by
  * another one; false if patience ends before.  Operations of the calling thread,
- * which it may have interrupted as a signal handler, are not waited for; `own` is
- * its cache, or NULL.
+ * which it may have interrupted as a signal handler, are not waited for.
  */
-bool cpi_recall_await(const struct cpi_roster *roster, const struct cpi_cache *own,
-                      struct cpi_patience *patience);
+bool cpi_recall_await(const struct cpi_roster *roster, struct cpi_patience *patience);
 
 /* Waits until no operation is inside, and none that has given a slot back has still to
  * call a waiter; for as long as it takes.  Not a point of cancellation. */
 void cpi_recall_await_rest(const struct cpi_roster *roster);
 
 /*
- * In the child of a fork: puts a cache to rest.  `survives`: its owner is the
- * forking thread, which goes on where it was.  What a vanished thread had loaded
- * while it was inside, or a vanished thief had its hands on, is left behind.
+ * In the child of a fork: puts a cache to rest, unless the forking thread is inside,
+ * which goes on where it was.  What a vanished thread had loaded while it was inside,
+ * or a vanished thief had its hands on, is left behind.
  * Returns whether the cache was not at rest.
  */
-bool cpi_recall_forked(struct cpi_cache *cache, bool survives);
+bool cpi_recall_forked(struct cpi_cache *cache);
 
 /* Likewise, frees the places of visitors that vanished; whether there were any. */
 bool cpi_recall_visitors_forked(struct cpi_roster *roster);

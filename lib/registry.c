@@ -6,6 +6,7 @@
  *   clear | entry count store, store pointer | relaxed | - | -
  *   new   | made store        | release | roster.c's known | the structure is all zero
  *   used  | used load, store  | relaxed | - | -
+ *   user  | user store        | relaxed | - | -
  *
  * Whoever changes another thread's cache here does so when its owner cannot
  * run: it does not exist in this child of a fork, or the caller has promised
@@ -190,6 +191,7 @@ static struct cpi_cache *register_cache(struct cpi_roster *roster, struct cpi_th
     set_used(roster, +1);
     if (owner != NULL)
         link_cache(cache, &owner->caches);
+    cpi_store(&cache->user, owner != NULL ? cpi_thread_token() : 0, relaxed); /* [user] */
     cpi_cache_open(cache, owner != NULL ? entry_of(owner, roster) : &cache->own,
                    roster->inline_path, quota, roster->pool);
     return cache;
@@ -331,7 +333,7 @@ static void thread_vanished(struct cpi_thread *thread)
         struct cpi_cache *cache = thread->caches;
         struct cpi_roster *roster = cache->roster;
 
-        if (cpi_recall_forked(cache, false))
+        if (cpi_recall_forked(cache))
             roster->disturbed = true;
         cpi_cache_flush(cache);
         unregister_cache(roster, cache);
@@ -351,7 +353,7 @@ static void mend_survivors(struct cpi_roster *roster)
     for (i = 0; i < cpi_roster_made(roster); i++) {
         struct cpi_cache *cache = cpi_roster_cache(roster, i);
 
-        if (cache->used && cpi_recall_forked(cache, cache->owner != NULL))
+        if (cache->used && cpi_recall_forked(cache))
             roster->disturbed = true;
     }
     if (roster->disturbed)

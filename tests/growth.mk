@@ -36,6 +36,7 @@ tests_growth_steps = \
 	tests/check_steps \
 	tests/check_steps_bulk \
 	tests/check_steps_end \
+	tests/check_steps_empty \
 	tests/check_steps_fork \
 	tests/check_steps_stall \
 	tests/check_steps_memory \
@@ -170,6 +171,10 @@ tests_check_steps_bulk_LDADD = $(tests_ldadd_growth_steps)
 tests_check_steps_stall_SOURCES = tests/check_steps_stall.c
 tests_check_steps_stall_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_stall_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_empty_SOURCES = tests/check_steps_empty.c
+tests_check_steps_empty_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_empty_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_fork_SOURCES = tests/check_steps_fork.c $(tests_script)
 tests_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_empty.c - what an alloc that finds nothing concludes from what it
+ * has seen, while others take and free at just the steps at which it looks.
+ *
+ * Includes steps.h.
+ */
+#include "steps.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * ---- Round after round ---------------------------------------------------
+ */
+
+enum { ROUND_TRIPS = 13 }; /* reads of a count in one look, and one more */
+
+/* Of two slots never more than one is live.  The other lies in one of two caches,
+ * and goes into the other one before each read of a count for which a bit is set. */
+struct rounds {
+    cpool_cache_t *caches[2];
+    void *slot; /* live */
+    int holder; /* whose it is */
+    unsigned turns;
+};
+
+static void change_over(struct rounds *rounds)
+{
+    cpool_cache_free(rounds->caches[rounds->holder], rounds->slot);
+    rounds->holder = 1 - rounds->holder;
+    rounds->slot = cpool_cache_alloc(rounds->caches[rounds->holder]);
+    REQUIRE(rounds->slot != NULL);
+}
+
+static void before_count(void *argument)
+{
+    struct rounds *rounds = argument;
+    bool now = rounds->turns % 2 != 0;
+
+    rounds->turns /= 2;
+    if (now)
+        change_over(rounds);
+    if (rounds->turns != 0)
+        steps_plan("shown", 1, before_count, rounds);
+}
+
+static void look_at_rounds(unsigned flags, unsigned turns, int holder)
+{
+    cpool_t *pool = steps_pool(flags, 2, 0, 2);
+    struct rounds rounds = { { NULL, NULL }, NULL, holder, turns };
+    void *slot;
+
+    cpool_depot_free(pool, cpool_depot_alloc(pool)); /* the first visit counts as a move */
+    for (int i = 0; i < 2; i++)
+        REQUIRE_EQUAL(cpool_cache_create(&rounds.caches[i], pool), 0);
+    rounds.slot = cpool_cache_alloc(rounds.caches[holder]);
+    slot = cpool_cache_alloc(rounds.caches[1 - holder]);
+    cpool_cache_free(rounds.caches[1 - holder], slot);
+    cpool_cache(pool);
+    steps_plan("shown", 1, before_count, &rounds);
+    slot = cpool_alloc(pool);
+    steps_drop();
+    REQUIRE(slot != NULL);
+    cpool_free(pool, slot);
+    cpool_cache_free(rounds.caches[rounds.holder], rounds.slot);
+    support_destroy_empty(pool);
+}
+
+START_TEST(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot)
+{
+    static const unsigned flags[] = { CPOOL_EXACT, CPOOL_CHECKED | CPOOL_EXACT };
+
+    for (unsigned turns = 0; turns < 1u << ROUND_TRIPS; turns++)
+        look_at_rounds(flags[_i], turns, _i);
+}
+END_TEST
+
+/*
+ * ---- A thief that finds the owner at home --------------------------------
+ */
+
+static void take_one(void *argument)
+{
+    REQUIRE_EQUAL(hold_take(argument, 1), 1);
+}
+
+static void free_one(void *argument)
+{
+    hold_free(argument, 1);
+}
+
+/* The slot lies in the owner's own cache.  A thief claims the cache, gives up because
+ * the owner is inside, and lets go of it only after the owner has looked without it. */
+START_TEST(alloc_beside_thief_that_gives_up_finds_its_own_slot)
+{
+    cpool_config_t config = support_config(64, 1);
+    struct worker *owner = worker_start();
+    struct worker *thief = worker_start();
+    struct steps_stop owners;
+    struct steps_stop thiefs;
+    struct hold theirs;
+    struct hold hold;
+    cpool_t *pool;
+
+    config.flags = CPOOL_EXACT;
+    pool = support_create(&config);
+    hold_init(&hold, pool);
+    hold_init(&theirs, pool);
+    worker_do(owner, take_one, &hold);
+    worker_do(owner, free_one, &hold);
+    REQUIRE(steps_run(&thiefs, thief, "owner_left", 1, take_one, &theirs));
+    REQUIRE(steps_run(&owners, owner, "cpi_recall_enter", 3, take_one, &hold));
+    REQUIRE(steps_go_on_to(&thiefs, "release", 1));
+    REQUIRE(steps_go_on_to(&owners, STEPS_LOCK, 1)); /* it waits for the thief to leave */
+    REQUIRE(steps_go_on_to(&thiefs, "turns", 1));
+    steps_go_on(&owners);
+    REQUIRE_EQUAL(hold.count, 1);
+    worker_do(owner, free_one, &hold);
+    steps_go_on(&thiefs);
+    worker_do(thief, free_one, &theirs);
+    worker_stop(owner);
+    worker_stop(thief);
+    hold_fini(&hold);
+    hold_fini(&theirs);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Handlers ------------------------------------------------------------
+ */
+
+enum { OWN_CAPACITY = 8, OWN_ROUNDS = 2 };
+
+/* What a thread does with a cache that it has made for itself. */
+struct own {
+    cpool_t *pool;
+    cpool_cache_t *cache;
+    void *live[OWN_CAPACITY];
+    pid_t child; /* 0: this is one, -1: there was no fork */
+};
+
+static void own_init(struct own *own, size_t capacity)
+{
+    own->pool = steps_pool(CPOOL_EXACT, capacity, 0, capacity == 1 ? 1 : OWN_ROUNDS);
+    own->child = -1;
+    REQUIRE_EQUAL(cpool_cache_create(&own->cache, own->pool), 0);
+}
+
+static void take_and_free(struct own *own, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        own->live[i] = cpool_cache_alloc(own->cache);
+    for (size_t i = 0; i < n; i++)
+        cpool_cache_free(own->cache, own->live[i]);
+}
+
+static void look_in_vain(void *argument)
+{
+    struct own *own = argument;
+
+    REQUIRE(cpool_depot_alloc(own->pool) == NULL);
+    REQUIRE_EQUAL(support_stats(own->pool).stalls, 0);
+}
+
+/* The one slot is live when the handler looks: in vain, but it does not wait. */
+START_TEST(alloc_does_not_wait_for_the_cache_that_it_interrupts)
+{
+    struct own own;
+
+    own_init(&own, 1);
+    own.live[0] = cpool_cache_alloc(own.cache);
+    steps_plan("cpi_cache_push", 1, look_in_vain, &own);
+    cpool_cache_free(own.cache, own.live[0]);
+    REQUIRE(steps_drop());
+    support_destroy_empty(own.pool);
+}
+END_TEST
+
+/* The one slot lies in a cache that the interrupted alloc has claimed. */
+START_TEST(alloc_does_not_wait_for_the_thief_that_it_interrupts)
+{
+    struct own own;
+    void *slot;
+
+    own_init(&own, 1);
+    take_and_free(&own, 1);
+    steps_plan("owner_left", 1, look_in_vain, &own);
+    slot = cpool_alloc(own.pool);
+    REQUIRE(steps_drop());
+    REQUIRE(slot != NULL);
+    cpool_free(own.pool, slot);
+    support_destroy_empty(own.pool);
+}
+END_TEST
+
+static void do_fork(void *argument)
+{
+    struct own *own = argument;
+
+    own->child = fork();
+}
+
+/* Parent and child go on where the fork was, and lose nothing. */
+static bool fork_at(size_t nth)
+{
+    struct own own;
+    int status;
+    bool met;
+
+    own_init(&own, OWN_CAPACITY);
+    steps_plan(NULL, nth, do_fork, &own);
+    take_and_free(&own, OWN_CAPACITY);
+    take_and_free(&own, OWN_CAPACITY);
+    met = steps_drop();
+    support_require_obtainable(own.pool, 0);
+    if (own.child == 0)
+        _exit(0);
+    if (own.child > 0) {
+        REQUIRE_EQUAL(waitpid(own.child, &status, 0), own.child);
+        REQUIRE_EQUAL(status, 0);
+    }
+    support_destroy_empty(own.pool);
+    return met;
+}
+
+START_TEST(fork_inside_an_explicit_cache_loses_nothing)
+{
+    size_t nth = 1;
+
+    while (fork_at(nth))
+        nth += SUPPORT_COUNT(1, 7);
+    REQUIRE(nth > 100);
+}
+END_TEST
+
+/*
+ * ---- Others that never pause ---------------------------------------------
+ */
+
+enum { CROWD_ROUNDS = 2, CROWD_LOOKS = 4096 };
+
+/* A thread takes and frees what it has loaded, as long as another one looks. */
+struct churn {
+    cpool_cache_t *cache;
+    void *live[CROWD_ROUNDS];
+    size_t count;
+    size_t left;
+};
+
+static void churn(void *argument)
+{
+    struct churn *churn_ = argument;
+    size_t target = churn_->left-- % (CROWD_ROUNDS + 1);
+
+    while (churn_->count < target)
+        churn_->live[churn_->count++] = cpool_cache_alloc(churn_->cache);
+    while (churn_->count > target)
+        cpool_cache_free(churn_->cache, churn_->live[--churn_->count]);
+    REQUIRE(churn_->left > 0); /* the alloc does not come to an end */
+    steps_plan("shown", 1, churn, churn_);
+}
+
+static void require_soon_empty(cpool_t *pool)
+{
+    struct churn churn_ = { NULL, { NULL }, 0, CROWD_LOOKS };
+    struct hold hold;
+
+    REQUIRE_EQUAL(cpool_cache_create(&churn_.cache, pool), 0);
+    for (size_t i = 0; i < CROWD_ROUNDS; i++)
+        churn_.live[churn_.count++] = cpool_cache_alloc(churn_.cache);
+    while (churn_.count > 0)
+        cpool_cache_free(churn_.cache, churn_.live[--churn_.count]);
+    hold_init(&hold, pool);
+    hold_take(&hold, SIZE_MAX);
+    steps_plan("shown", 1, churn, &churn_);
+    REQUIRE_EQUAL(hold_take(&hold, 1), 0);
+    steps_drop();
+    REQUIRE_EQUAL(support_stats(pool).stalls, 0);
+    while (churn_.count > 0)
+        cpool_cache_free(churn_.cache, churn_.live[--churn_.count]);
+    hold_free_all(&hold);
+    hold_fini(&hold);
+}
+
+START_TEST(alloc_beside_threads_that_never_pause_soon_finds_the_pool_empty)
+{
+    cpool_t *pool = steps_pool(0, 4, 0, CROWD_ROUNDS);
+
+    require_soon_empty(pool);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(alloc_in_callers_memory_soon_finds_the_pool_empty)
+{
+    cpool_config_t config = support_config(64, 4);
+    cpool_t *pool;
+
+    config.magazine_rounds = CROWD_ROUNDS;
+    config.memory_size = cpool_memory_required(&config);
+    config.memory = support_lines(config.memory_size);
+    pool = support_create(&config);
+    require_soon_empty(pool);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot, 2),
+        ONCE(alloc_beside_thief_that_gives_up_finds_its_own_slot),
+        ONCE(alloc_does_not_wait_for_the_cache_that_it_interrupts),
+        ONCE(alloc_does_not_wait_for_the_thief_that_it_interrupts),
+        ONCE(fork_inside_an_explicit_cache_loses_nothing),
+        ONCE(alloc_beside_threads_that_never_pause_soon_finds_the_pool_empty),
+        ONCE(alloc_in_callers_memory_soon_finds_the_pool_empty),
+    };
+
+    return SUPPORT_RUN("steps_empty", tests);
+}
