@@ -137,7 +137,7 @@ extern CPOOL_API __thread char *cpool_thread_table_abi1
  * relaxed loads and stores keep it whole for those who read it from outside.
  * The one exception is the store that follows a round into the magazine on
  * free: it is a release, so that whoever acquires the new count (a child of
- * fork that adopts the cache of a thread that did not survive) also sees the
+ * fork that takes over the cache of a thread that did not survive) also sees the
  * round.  On x86 the two are the same instruction.
  */
 
