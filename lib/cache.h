@@ -179,7 +179,7 @@ static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
     uintptr_t count = cpi_word_load(&store->count, relaxed); /* [own] */
     uint32_t frees = cpi_load(&cache->frees, relaxed);       /* [own] */
 
-    if (count == store->limit)
+    if (count >= store->limit) /* more, where a thief vanished halfway in the fork */
         return false;
     store->rounds[count] = slot;
     cpi_word_store(&store->count, count + 1, release); /* [show] */
