@@ -343,7 +343,7 @@ static void thread_vanished(struct cpi_thread *thread)
 
 /* Caches that survive are the forking thread's, and those that no thread owns: one
  * of these may have been in use by a thread that vanished, and its handle stays
- * good. */
+ * good.  Any may be claimed by a thief that vanished, unused ones, too. */
 static void mend_survivors(struct cpi_roster *roster)
 {
     size_t i;
@@ -353,7 +353,7 @@ static void mend_survivors(struct cpi_roster *roster)
     for (i = 0; i < cpi_roster_made(roster); i++) {
         struct cpi_cache *cache = cpi_roster_cache(roster, i);
 
-        if (cache->used && cpi_recall_forked(cache))
+        if (cpi_recall_forked(cache))
             roster->disturbed = true;
     }
     if (roster->disturbed)

@@ -185,11 +185,62 @@ START_TEST(fork_on_the_way_inside_beside_a_thief_overfills_nothing)
 }
 END_TEST
 
+/*
+ * ---- A thief that comes late ---------------------------------------------
+ */
+
+static void take_and_free_one(void *argument)
+{
+    take_one(argument);
+    free_all(argument);
+}
+
+/* Uses the structure that the thread had, which has ended. */
+static void use_the_structure_again(void *argument)
+{
+    cpool_t *pool = argument;
+    cpool_cache_t *cache;
+
+    script_require_no_hands(pool);
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    cpool_cache_free(cache, cpool_cache_alloc(cache));
+    steps_allow(100000); /* or it waits for the thief for ever */
+    cpool_cache_destroy(cache);
+    steps_allow(0);
+}
+
+/* The thief has seen rounds in a cache, and claims it when its thread has ended. */
+START_TEST(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim)
+{
+    cpool_t *pool = steps_pool(CPOOL_EXACT, 1, 0, 1);
+    struct worker *owner = worker_start();
+    struct worker *thief = worker_start();
+    struct steps_stop stop;
+    struct hold owners;
+    struct hold thiefs;
+
+    hold_init(&owners, pool);
+    hold_init(&thiefs, pool);
+    worker_do(owner, take_and_free_one, &owners);
+    REQUIRE(steps_run(&stop, thief, "claim", 1, take_one, &thiefs));
+    worker_stop(owner);
+    REQUIRE(steps_go_on_to(&stop, "owner_left", 1));
+    script_fork(use_the_structure_again, pool);
+    steps_go_on(&stop);
+    worker_do(thief, free_all, &thiefs);
+    worker_stop(thief);
+    hold_fini(&owners);
+    hold_fini(&thiefs);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(fork_beside_a_thief_at_every_step_leaves_no_claim, 4 * SCRIPT_KINDS),
         ONCE(fork_on_the_way_inside_beside_a_thief_overfills_nothing),
+        ONCE(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim),
     };
 
     return SUPPORT_RUN("steps_thief", tests);
