@@ -212,15 +212,17 @@ CPI_COLD static void *look_again(cpool_t *pool, struct cpi_cache *cache)
     unsigned unsettled = 0;
 
     for (;;) {
-        struct cpi_activity before = cpi_recall_activity(&pool->roster);
+        struct cpi_activity before;
         struct cpi_activity after;
-        void *slot = look_everywhere(pool, cache);
+        void *slot;
 
+        cpi_recall_activity(&pool->roster, &before);
+        slot = look_everywhere(pool, cache);
         if (slot != NULL)
             return slot;
         if (!cpi_recall_await(&pool->roster, &patience))
             break;
-        after = cpi_recall_activity(&pool->roster);
+        cpi_recall_activity(&pool->roster, &after);
         if (after.moves == before.moves && (!pool->roster.exact || after.left == 0) &&
             (after.loaded == before.loaded || ++unsettled == CPI_UNSETTLED))
             return NULL;

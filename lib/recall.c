@@ -196,27 +196,28 @@ static uint64_t mix(uint64_t sum, uint64_t number)
     return (sum + number) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-struct cpi_activity cpi_recall_activity(const struct cpi_roster *roster)
+void cpi_recall_activity(const struct cpi_roster *roster, struct cpi_activity *now)
 {
-    struct cpi_activity now = {cpi_slab_fresh(roster->slab), 0, 0};
     bool slack = roster->slab->slots > roster->slab->most;
     size_t i;
 
+    now->moves = cpi_slab_fresh(roster->slab);
+    now->loaded = 0;
+    now->left = 0;
     for (i = 0; i < cpi_roster_visited(roster); i++)
-        now.moves = mix(now.moves, exchanged(&roster->visitors[i].counters));
+        now->moves = mix(now->moves, exchanged(&roster->visitors[i].counters));
     for (i = 0; i < cpi_roster_made(roster); i++) {
         const struct cpi_cache *cache = cpi_roster_cache(roster, i);
         uintptr_t rounds = shown(cache);
 
-        now.moves = mix(now.moves, exchanged(&cache->counters));
-        now.moves = mix(now.moves, cpi_load(&cache->frees, acquire)); /* [hint] */
-        now.left += is_interrupted(cache) ? 0 : rounds;
+        now->moves = mix(now->moves, exchanged(&cache->counters));
+        now->moves = mix(now->moves, cpi_load(&cache->frees, acquire)); /* [hint] */
+        now->left += is_interrupted(cache) ? 0 : rounds;
         if (roster->exact)
-            now.moves = mix(now.moves, rounds);
+            now->moves = mix(now->moves, rounds);
         else if (slack)
-            now.loaded = mix(now.loaded, rounds);
+            now->loaded = mix(now->loaded, rounds);
     }
-    return now;
 }
 
 bool cpi_recall_pause(struct cpi_patience *patience)

@@ -154,7 +154,7 @@ struct cpi_activity {
 };
 
 /* Any thread; wait-free. */
-struct cpi_activity cpi_recall_activity(const struct cpi_roster *roster);
+void cpi_recall_activity(const struct cpi_roster *roster, struct cpi_activity *now);
 
 /* How long to wait for others: at first by giving way, then by sleeping. */
 struct cpi_patience {
