@@ -141,10 +141,22 @@ static void install_stopper(void)
     REQUIRE_EQUAL(sigaction(SIGUSR1, &action, NULL), 0);
 }
 
+/* No alloc waits for long for a thread that does not go on meanwhile. */
+static cpool_t *create_impatient(unsigned flags)
+{
+    cpool_config_t config = support_config(CREW_SLOT_SIZE, CAPACITY);
+
+    config.flags = flags;
+    config.magazine_rounds = ROUNDS;
+    config.thread_caches = 2 * CREW_MAX;
+    config.stall_limit = 1;
+    return support_create(&config);
+}
+
 /* Stopped after its first use of the pool, when it no longer takes the library's lock. */
 static void stopped_thread(unsigned flags)
 {
-    cpool_t *pool = crew_create(flags, CAPACITY, ROUNDS);
+    cpool_t *pool = create_impatient(flags);
     size_t most = crew_most_live(pool, flags);
     struct hold busy;
     struct hold hold;
