@@ -389,10 +389,39 @@ void explorer_trace(void)
     tracing = true;
 }
 
+/* --- Forks --- */
+
+static void (*fork_hook)(void);
+static bool fork_is_handled;
+
+static void before_fork(void)
+{
+    if (fork_hook != NULL)
+        fork_hook();
+}
+
 /* A child of fork has one thread, which schedules no more. */
 static void forked(void)
 {
     inside = false;
+}
+
+/*
+ * Before the library's handlers are registered, which its constructor does: so that in
+ * the parent ours runs last, when the library's have let other threads run, and in the
+ * child first.
+ */
+static void handle_forks(void)
+{
+    fork_is_handled = pthread_atfork(before_fork, NULL, forked) == 0;
+}
+
+__attribute__((__section__(".preinit_array"), __used__)) static void (*const first)(void) =
+    handle_forks;
+
+void explorer_before_fork(void (*hook)(void))
+{
+    fork_hook = hook;
 }
 
 static void crashed(int signal)
@@ -404,8 +433,7 @@ void explorer_startup(const char *program)
 {
     unsigned t;
     bool good = sem_init(&all_ended, 0, 0) == 0 &&
-                pthread_key_create(&ending, ending_destructor) == 0 &&
-                pthread_atfork(NULL, NULL, forked) == 0;
+                pthread_key_create(&ending, ending_destructor) == 0 && fork_is_handled;
 
     program_name = program;
     signal(SIGSEGV, crashed);

@@ -52,6 +52,10 @@ void explorer_trace(void);
  * exhaustive exploration.  Not a decision. */
 unsigned explorer_draw(unsigned n);
 
+/* What is called last before a fork, when no other thread runs any more until it is
+ * done. */
+void explorer_before_fork(void (*hook)(void));
+
 /* The calling thread of the run; not in a child of fork. */
 bool explorer_inside(void);
 

@@ -44,8 +44,7 @@ static struct history history;
 
 static _Alignas(64) char memory[MEMORY_MAX];
 
-/* Operations with slots in their hands at the last fork.  Counted by the handler
- * that runs last before it, because the library's own handlers let threads run. */
+/* Operations with slots in their hands at the last fork. */
 static size_t hands;
 
 static void count_hands(void)
@@ -55,13 +54,10 @@ static void count_hands(void)
 
 static void pool_open(const struct scenario *scenario)
 {
-    static bool counts;
     cpool_config_t config = CPOOL_CONFIG_INIT;
     size_t i;
 
-    if (!counts && pthread_atfork(count_hands, NULL, NULL) != 0)
-        explorer_fail("fork cannot be handled");
-    counts = true;
+    explorer_before_fork(count_hands);
     memset(&the, 0, sizeof the);
     history.count = 0;
     the.scenario = scenario;
