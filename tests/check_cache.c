@@ -271,6 +271,169 @@ START_TEST(review_gives_up_unneeded_spares)
 }
 END_TEST
 
+/* Half at a time, and never more than stayed full: one that was used in between, and
+ * left few of them for a moment, is kept. */
+START_TEST(review_keeps_half_and_what_was_used)
+{
+    const size_t used = _i == 0 ? 2 * LIMIT : PLACES * LIMIT;
+    struct cpi_cache *cache;
+    void *slots[(PLACES + 1) * LIMIT];
+    uint64_t before;
+
+    make_store();
+    cache = make_cache(PLACES, true);
+    take(cache, slots, (PLACES + 1) * LIMIT);
+    give(cache, slots, (PLACES + 1) * LIMIT);
+    /* The first review knows of the time when there were none. */
+    while (cache->counters.swaps < CPI_REVIEW_SWAPS) {
+        take(cache, slots, 2 * LIMIT);
+        give(cache, slots, 2 * LIMIT);
+    }
+    REQUIRE_EQUAL(cache->share, PLACES);
+    take(cache, slots, used);
+    give(cache, slots, used);
+    before = cache->counters.swaps;
+    while (cache->counters.swaps / CPI_REVIEW_SWAPS == before / CPI_REVIEW_SWAPS) {
+        take(cache, slots, 2 * LIMIT);
+        give(cache, slots, 2 * LIMIT);
+    }
+    if (_i == 0)
+        REQUIRE(cache->share < PLACES && cache->share >= PLACES / 2);
+    else
+        REQUIRE_EQUAL(cache->share, PLACES);
+}
+END_TEST
+
+/* Wherever the ring of spares is when the review comes, and whatever places are free:
+ * a spare that is no longer counted must be gone. */
+START_TEST(review_beside_free_places_refuses_and_loses_nothing)
+{
+    struct cpi_cache *cache;
+    void *slots[(PLACES + 1) * LIMIT];
+    size_t kept = (size_t)(_i + 2) * LIMIT;
+
+    make_store();
+    cache = make_cache(PLACES, true);
+    take(cache, slots, (PLACES + 1) * LIMIT);
+    give(cache, slots, kept);
+    for (size_t swaps = 0; swaps < 2 * CPI_REVIEW_SWAPS + (size_t)_i; swaps++) {
+        take(cache, slots, LIMIT + 1);
+        give(cache, slots, LIMIT + 1);
+    }
+    give(cache, slots + kept, (PLACES + 1) * LIMIT - kept);
+    REQUIRE_EQUAL(cpi_cache_rounds(cache) + in_depot(), cpi_slab_fresh(slab));
+    REQUIRE(cpi_load(&cache->stocked, relaxed) <= cache->share);
+    cpi_cache_flush(cache);
+    REQUIRE_EQUAL(in_depot(), cpi_slab_fresh(slab));
+}
+END_TEST
+
+/* The last full magazine of a dry pool: a part is loaded, the rest is for all. */
+START_TEST(refill_while_dry_leaves_most_to_others)
+{
+    struct cpi_cache *cache;
+    void *slots[LIMIT];
+
+    make_store();
+    cache = make_cache(1, true);
+    take(cache, slots, LIMIT);
+    give(cache, slots, LIMIT);
+    cpi_cache_flush(cache);
+    REQUIRE_EQUAL(in_depot(), LIMIT);
+    cpi_depot_set_dry(depot, true);
+    REQUIRE(cpi_cache_refill(cache));
+    REQUIRE_EQUAL(cpi_cache_rounds(cache), (LIMIT + 3) / 4);
+    REQUIRE_EQUAL(in_depot(), LIMIT - (LIMIT + 3) / 4);
+    take(cache, slots, LIMIT);
+    for (size_t i = 0; i < LIMIT; i++)
+        for (size_t j = 0; j < i; j++)
+            REQUIRE(slots[i] != slots[j]);
+    REQUIRE_EQUAL(cpi_slab_fresh(slab), LIMIT);
+    give(cache, slots, LIMIT);
+}
+END_TEST
+
+/* With magazines to spare in the depot again nobody goes on dividing them. */
+START_TEST(refill_beside_full_magazines_ends_the_dryness)
+{
+    struct cpi_cache *cache;
+    void *slots[3 * LIMIT];
+
+    make_store();
+    cache = make_cache(1, true);
+    take(cache, slots, 3 * LIMIT);
+    give(cache, slots, 3 * LIMIT);
+    cpi_cache_flush(cache);
+    cpi_depot_set_dry(depot, true);
+    REQUIRE(cpi_cache_refill(cache));
+    REQUIRE(!cpi_depot_is_dry(depot));
+    REQUIRE_EQUAL(cpi_cache_rounds(cache), LIMIT);
+}
+END_TEST
+
+/* Frees of what was just claimed, and of what others have claimed meanwhile, need not
+ * come out of line twice. */
+START_TEST(bound_follows_the_watermark)
+{
+    struct cpi_cache *cache;
+    struct cpi_cache *other;
+    void *slots[2];
+    void *others[LIMIT];
+
+    make_store();
+    cache = make_cache(1, true);
+    other = make_cache(1, true);
+    REQUIRE(cpi_cache_refill_fresh(cache, 0));
+    REQUIRE_EQUAL(cache->entry->bound, cpi_slab_fresh(slab));
+    take(cache, slots, 2);
+    take(other, others, LIMIT);
+    REQUIRE(cache->entry->bound < cpi_slab_fresh(slab));
+    give(cache, slots, 1);
+    REQUIRE_EQUAL(cache->entry->bound, cpi_slab_fresh(slab));
+}
+END_TEST
+
+/* Near the end a claim takes a part of what is left, so that others get some. */
+START_TEST(refill_from_fresh_leaves_some_to_others)
+{
+    struct cpi_cache *cache;
+    void *slots[CAPACITY];
+
+    make_store();
+    cache = make_cache(1, true);
+    take(cache, slots, CAPACITY - 2 * LIMIT);
+    while (cpi_cache_rounds(cache) > 0)
+        take(cache, slots, 1);
+    if (cpi_slab_fresh(slab) < CAPACITY) {
+        size_t left = CAPACITY - cpi_slab_fresh(slab);
+
+        REQUIRE(cpi_cache_refill(cache));
+        REQUIRE(cpi_cache_rounds(cache) <= left / 16 + 1);
+    }
+}
+END_TEST
+
+/* A thief finds an empty spare of no use, and leaves it to the owner. */
+START_TEST(steal_leaves_empty_spares)
+{
+    struct cpi_cache *cache;
+    void *slots[5 * LIMIT];
+    size_t empty = 0;
+
+    make_store();
+    cache = make_cache(4, true);
+    take(cache, slots, 5 * LIMIT);
+    give(cache, slots, 5 * LIMIT);
+    take(cache, slots, 3 * LIMIT);
+    REQUIRE(cpi_load(&cache->stocked, relaxed) > 0);
+    while (cpi_cache_steal(cache) != 0)
+        ;
+    for (size_t i = 0; i < PLACES; i++)
+        empty += cpi_load(&cache->spare[i], relaxed) != 0;
+    REQUIRE(empty >= 2);
+}
+END_TEST
+
 START_TEST(spill_while_dry_gives_full_spares_away)
 {
     struct cpi_cache *cache;
@@ -395,6 +558,13 @@ int main(void)
         TIMES(burst_beyond_the_share_widens_it, PLACES),
         ONCE(burst_within_the_share_widens_nothing),
         ONCE(review_gives_up_unneeded_spares),
+        TIMES(review_keeps_half_and_what_was_used, 2),
+        TIMES(review_beside_free_places_refuses_and_loses_nothing, PLACES - 2),
+        ONCE(refill_while_dry_leaves_most_to_others),
+        ONCE(refill_beside_full_magazines_ends_the_dryness),
+        ONCE(bound_follows_the_watermark),
+        ONCE(refill_from_fresh_leaves_some_to_others),
+        ONCE(steal_leaves_empty_spares),
         ONCE(spill_while_dry_gives_full_spares_away),
         ONCE(discard_forgets_all),
         ONCE(steal_takes_full_spares_until_there_is_none),

@@ -337,6 +337,22 @@ START_TEST(exchange_by_several_threads_keeps_every_slot)
 }
 END_TEST
 
+/* The second invariant: every visitor may have two magazines in its hands, neither
+ * full nor empty, beside a remnant and all others full. */
+START_TEST(every_visitor_gets_two_magazines)
+{
+    size_t full = CAPACITY / LIMIT - 1;
+
+    make_depot();
+    cpi_store(&depot->made_for_caches, FOR_CACHES, relaxed); /* the caches have theirs */
+    for (size_t i = 0; i < full; i++)
+        give(filled(i * LIMIT, LIMIT));
+    give(filled(full * LIMIT, 1));
+    for (size_t i = 0; i < 2 * UNCACHED; i++)
+        REQUIRE(cpi_depot_take_empty(depot, &mine) != 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -351,6 +367,7 @@ int main(void)
         ONCE(set_dry_is_remembered),
         ONCE(magazine_move_keeps_every_round),
         TIMES(exchange_by_several_threads_keeps_every_slot, 3),
+        ONCE(every_visitor_gets_two_magazines),
     };
 
     return SUPPORT_RUN("depot", tests);

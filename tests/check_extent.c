@@ -176,6 +176,23 @@ START_TEST(reach_by_several_threads_never_shrinks)
 }
 END_TEST
 
+/* An end within a page is an end: what is committed only grows, and not beyond. */
+START_TEST(reach_stays_within_the_extent)
+{
+    struct cpi_extent extent;
+    size_t page = cpi_os_page_size();
+    char *base = cpi_os_reserve(4 * page, page);
+
+    REQUIRE(base != NULL);
+    cpi_extent_init(&extent, base, 3 * page + 1, page);
+    REQUIRE(cpi_extent_reach(&extent, 1));
+    REQUIRE(committed(&extent) <= extent.size);
+    REQUIRE(cpi_extent_reach(&extent, extent.size));
+    REQUIRE_EQUAL(committed(&extent), extent.size);
+    cpi_os_release(base, 4 * page);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -185,6 +202,7 @@ int main(void)
         ONCE(init_committed_is_usable_at_once),
         ONCE(reach_refused_changes_nothing),
         ONCE(reach_by_several_threads_never_shrinks),
+        ONCE(reach_stays_within_the_extent),
     };
 
     return SUPPORT_RUN("extent", tests);
