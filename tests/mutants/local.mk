@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/mutants/local.mk - whether the tests notice a small mistake, wherever it is.
+#
+#   make mutants    plants each of list.txt in a copy of the library, and runs tests
+#                   until one fails; MUTANTS='...' for some, and `original' for the
+#                   library as it is.  Takes long, and is no part of make check;
+#                   doc/MUTANTS.md has what it said last.
+
+EXTRA_DIST += doc/MUTANTS.md tests/mutants/list.txt tests/mutants/run.sh
+
+MUTANTS =
+
+mutants: include/cpool/version.h
+	@CC='$(CC)' CHECK_CFLAGS='$(CHECK_CFLAGS)' CHECK_LIBS='$(CHECK_LIBS)' \
+		LIBS='$(ATOMIC_LIBS) $(PTHREAD_LIBS) $(LIBS)' srcdir='$(srcdir)' \
+		PLAIN='$(tests_public) $(tests_modules) $(tests_growth_public) $(tests_growth_modules)' \
+		STEPS='$(tests_growth_steps)' $(SHELL) $(srcdir)/tests/mutants/run.sh $(MUTANTS)
+
+.PHONY: mutants

@@ -1,0 +1,210 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# run.sh - plants one mutant after the other in a copy of the library, and runs the
+# tests until one fails.
+#
+#   run.sh [NAME...]         these mutants, or all of list.txt
+#   run.sh original          the library as it is: every test must pass
+#
+# srcdir: top of the source tree.  PLAIN, STEPS: the test programs, as the lists of
+# tests/local.mk and growth.mk have them.  CC, CHECK_CFLAGS, CHECK_LIBS, LIBS: how they
+# are compiled.  MUTANTS_LIMIT: seconds that one test may take; longer is a failure.
+# MUTANTS_OTHERS: the tests that are run after those that the list names; all, if unset.
+# MUTANTS_WORK: a folder in which what is compiled for all mutants stays.
+# Runs in the build folder.
+#
+# Prints for each mutant its name, its file and what killed it: a program and the test in
+# it, the explorer and its scenario, or the histories.  The tests that the list names come
+# first, then all others; a mutant that is said to be sound, or not to be looked at by a
+# test, must survive those that it names.  "same code" is compared.
+
+top=$(cd "${srcdir:-.}" && pwd)
+limit=${MUTANTS_LIMIT:-60}
+work=${MUTANTS_WORK:-}
+if [ -z "$work" ]; then
+    work=$(mktemp -d) || exit 1
+    trap 'rm -rf "$work"' EXIT
+fi
+mkdir -p "$work/original" || exit 1
+mutant=$work/mutant.$$
+trap 'rm -rf "$mutant"; [ -n "${MUTANTS_WORK:-}" ] || rm -rf "$work"' EXIT
+flags="-std=c11 -D_GNU_SOURCE -pthread -DCPOOL_TSAN=0 $CHECK_CFLAGS"
+includes="-I$top/include -I$PWD/include -Iinclude"
+# It reads the list beside itself.
+mkdir -p "$mutant/list"
+cp "$top/tests/model/plant.sh" "$mutant/list" && cp "$top/tests/mutants/list.txt" \
+    "$mutant/list/mutants.txt" || exit 1
+
+helpers='support support_pool growth waiter crew script meeting'
+histories='check_histories burst history linear'
+explorer='audit check_schedules explorer pool stack'
+
+# flags_of KIND - what a source is compiled with: as it is, with steps, for the
+# explorer, or with pauses.
+flags_of() {
+    case $1 in
+    plain) echo "" ;;
+    steps) echo "-I$top/tests -DCPI_ATOMIC_HEADER=\"steps_points.h\"" ;;
+    sched) echo "-I$top/tests/sched -I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\"" ;;
+    linear) echo "-I$top/tests/linear -include $top/tests/linear/pauses.h" ;;
+    esac
+}
+
+# compile KIND SOURCE LIB OBJECT
+compile() {
+    # shellcheck disable=SC2046,SC2086 # several words
+    ${CC:-cc} $flags -O1 -g -MMD -MF "$4.d.$$" $(flags_of "$1") -I"$3" $includes \
+        -c "$2" -o "$4.$$" && mv "$4.d.$$" "$4.d" && mv "$4.$$" "$4"
+}
+
+# object KIND SOURCE - compiles a source, if that has not been done, and prints the object:
+# the original's, unless the mutant's file is the source or included by it.
+object() {
+    kind=$1
+    name=$(basename "$2" .c)
+    object=$work/original/$kind-$name.o
+    [ -e "$object" ] || compile "$kind" "$2" "$top/lib" "$object" || return 1
+    if [ -n "$file" ] && grep -q "/lib/$file\( \|\$\)" "$object.d"; then
+        object=$mutant/$kind-$name.o
+        source=$2
+        [ "${2%/*}" != "$top/lib" ] || source=$mutant/lib/${2##*/}
+        [ -e "$object" ] || compile "$kind" "$source" "$mutant/lib" "$object" || return 1
+    fi
+    echo "$object"
+}
+
+# objects KIND SOURCE...
+objects() {
+    of=$1
+    shift
+    for path; do
+        object "$of" "$path" || exit 1
+    done
+}
+
+# link PROGRAM - builds it, and prints the command that runs it.
+link() {
+    program=$mutant/${1%%:*}
+    [ -e "$program" ] || case $1 in
+    explorer*)
+        set -- $(objects sched "$top"/lib/*.c) \
+            $(for i in $explorer; do objects sched "$top/tests/sched/$i.c"; done) \
+            $(for i in history linear; do objects sched "$top/tests/linear/$i.c"; done)
+        ;;
+    histories)
+        set -- $(objects linear "$top"/lib/*.c) \
+            $(for i in $histories; do objects linear "$top/tests/linear/$i.c"; done)
+        ;;
+    *)
+        kind=plain
+        more=
+        case " $STEPS " in *"/$1 "*) kind=steps more=$(object steps "$top/tests/steps.c") ;; esac
+        [ "$1" != check_reentry ] ||
+            more=-Wl,--wrap=malloc,--wrap=pthread_atfork,--wrap=pthread_key_create,--wrap=pthread_setspecific
+        rm -f "$mutant/help.a"
+        ar rc "$mutant/help.a" $(for i in $helpers; do objects plain "$top/tests/$i.c"; done)
+        set -- $(objects plain "$top/tests/$1.c") $more "$mutant/help.a" \
+            $(objects $kind "$top"/lib/*.c)
+        ;;
+    esac
+    # shellcheck disable=SC2086
+    [ -e "$program" ] || ${CC:-cc} -pthread "$@" $CHECK_LIBS $LIBS -o "$program"
+}
+
+# fails PROGRAM - runs it; whether it failed.  `how` says where.
+fails() {
+    if ! link "$1" >"$mutant/output" 2>&1; then
+        how="does not compile"
+        cat "$mutant/output" >&2
+        return 1
+    fi
+    scenario=
+    case $1 in *:*) scenario="--scenario ${1#*:}" ;; esac
+    # shellcheck disable=SC2086
+    (cd "$mutant" && CK_DEFAULT_TIMEOUT=0 CPOOL_TEST_LIMIT=$limit timeout -k 1 "$limit" \
+        "./${1%%:*}" $scenario) >"$mutant/output" 2>&1
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 77 ] || return 1
+    how=$(sed -n 's/^[^ ]*:[0-9]*:[FE]:[^:]*:\([a-z0-9_]*\):.*/\1/p' "$mutant/output" | head -n 1)
+    [ -n "$how" ] || how=$(sed -n 's/^.*FAILED: //p' "$mutant/output" | head -n 1)
+    [ $status -ne 124 ] || how="does not end"
+    [ -n "$how" ] || how="exit status $status"
+    return 0
+}
+
+# same - whether the edited file makes the same code, as users compile it.
+same() {
+    for lib in "$top/lib" "$mutant/lib"; do
+        for path in "$top"/lib/*.c; do
+            object=$work/original/plain-$(basename "$path" .c).o
+            [ -e "$object" ] || compile plain "$path" "$top/lib" "$object" || return 1
+            grep -q "/lib/$file\( \|\$\)" "$object.d" || continue
+            # shellcheck disable=SC2086
+            (cd "$lib" && ${CC:-cc} $flags -O2 -g0 $includes -c "$(basename "$path")" -o "$mutant/o.o") &&
+                objcopy -O binary -j '.text*' -j '.rodata*' -j '.data*' "$mutant/o.o" "$mutant/o.bin" &&
+                cksum <"$mutant/o.bin"
+        done >"$mutant/code.$(basename "$(dirname "$lib")")"
+    done
+    set -- "$mutant"/code.*
+    cmp -s "$1" "$2"
+}
+
+# Those without the inline path have their sources of others.
+all=$(for i in $PLAIN $STEPS; do basename "$i"; done | grep -v _noinline)
+all="$all explorer histories"
+failed=0
+
+# try NAME - one mutant.
+try() {
+    rm -rf "$mutant"/check_* "$mutant"/*.o "$mutant"/*.d "$mutant/explorer" "$mutant/histories" \
+        "$mutant/lib"
+    file=
+    named=
+    verdict=
+    if [ "$1" != original ]; then
+        line=$(grep "^$1 *|" "$mutant/list/mutants.txt")
+        file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
+        named=$(printf '%s\n' "$line" | cut -d '|' -f 3)
+        sh "$mutant/list/plant.sh" "$top/lib" "$mutant/lib" "$1" || { failed=1; return; }
+    fi
+    case $named in
+    *"same code"*)
+        verdict="NOT THE SAME CODE"
+        if same; then verdict="same code"; else failed=1; fi
+        ;;
+    *sound:*)
+        verdict=sound
+        for i in $(echo "${named%%sound:*}"); do
+            if fails "$i"; then
+                verdict="NOT SOUND: $i: $how"
+                failed=1
+                break
+            fi
+        done
+        ;;
+    *)
+        others=$(for i in ${MUTANTS_OTHERS-$all}; do
+            case " $named " in *" $i "*) ;; *) echo "$i" ;; esac
+        done)
+        for i in $named $others; do
+            if fails "$i"; then
+                verdict="$i: $how"
+                [ "$1" = original ] || break
+                echo "$1: $verdict"
+                failed=1
+            fi
+        done
+        if [ -z "$verdict" ]; then
+            verdict=SURVIVED
+            [ "$1" = original ] || failed=1
+        fi
+        ;;
+    esac
+    printf '%-24s | %-15s | %s\n' "$1" "$file" "$verdict"
+}
+
+[ $# -gt 0 ] || set -- $(sed -n 's/^\([a-z0-9-]*\) *|.*/\1/p' "$top/tests/mutants/list.txt")
+for name; do
+    try "$name"
+done
+exit $failed
