@@ -251,6 +251,30 @@ START_TEST(burst_within_the_share_widens_nothing)
 }
 END_TEST
 
+/* A magazine that was given and one that comes back soon after: both would have been
+ * kept by a larger share. */
+START_TEST(exchange_after_a_gift_widens_the_share)
+{
+    struct cpi_cache *cache;
+    void *slots[8 * LIMIT];
+    uint32_t share;
+    size_t n;
+
+    make_store();
+    cache = make_cache(PLACES, true);
+    cache->share = 1;
+    cache->gave = false;
+    take(cache, slots, 8 * LIMIT);
+    for (n = 0; cpi_load(&cache->counters.stocked_in, relaxed) == 0; n++)
+        give(cache, slots + n, 1);
+    share = cache->share;
+    REQUIRE_EQUAL(share, 2);
+    while (cpi_load(&cache->counters.stocked_out, relaxed) == 0)
+        take(cache, slots + --n, 1);
+    REQUIRE_EQUAL(cache->share, 2 * share);
+}
+END_TEST
+
 /* A spare that stays full is not needed; half of those go at each review. */
 START_TEST(review_gives_up_unneeded_spares)
 {
@@ -557,6 +581,7 @@ int main(void)
         ONCE(flush_gives_all_to_the_depot),
         TIMES(burst_beyond_the_share_widens_it, PLACES),
         ONCE(burst_within_the_share_widens_nothing),
+        ONCE(exchange_after_a_gift_widens_the_share),
         ONCE(review_gives_up_unneeded_spares),
         TIMES(review_keeps_half_and_what_was_used, 2),
         TIMES(review_beside_free_places_refuses_and_loses_nothing, PLACES - 2),

@@ -223,6 +223,8 @@ START_TEST(reset_forgets_all)
     make_depot();
     for (size_t i = 0; i < CAPACITY; i++)
         REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
+    while (cpi_depot_made(depot) < magazines)
+        REQUIRE(cpi_depot_take_empty(depot, &mine) != 0);
     cpi_depot_set_dry(depot, true);
     cpi_depot_reset(depot);
     REQUIRE_EQUAL(rounds(), 0);

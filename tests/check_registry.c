@@ -132,6 +132,23 @@ END_TEST
  * ---- Caches --------------------------------------------------------------
  */
 
+/* Entries come back: there are fewer than a process may make pools in its life. */
+START_TEST(destroy_pool_gives_its_entry_back)
+{
+    size_t offset;
+
+    make_pool(0);
+    offset = pool->slab.prefix.table_offset;
+    REQUIRE(offset != 0);
+    for (int round = 0; round < 3; round++) {
+        support_destroy_empty(pool);
+        make_pool(0);
+        REQUIRE_EQUAL(pool->slab.prefix.table_offset, offset);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
 START_TEST(own_cache_is_made_once)
 {
     struct cpi_cache *cache;
@@ -341,6 +358,7 @@ START_TEST(register_shares_out_no_more_than_there_is)
         for (size_t i = 0; i < n; i++)
             cpool_cache_destroy(caches[i]);
         REQUIRE_EQUAL(pool->roster.spares_left, pool->roster.spares_max);
+        REQUIRE_EQUAL(figures().spares, 0);
     }
     support_destroy_empty(pool);
 }
@@ -381,6 +399,52 @@ START_TEST(recall_gives_spares_of_a_waiting_thread_to_the_depot)
 }
 END_TEST
 
+/* Spares taken out of caches are counted, one by one. */
+START_TEST(recall_is_counted)
+{
+    struct cpi_visitor *visitor;
+    void *slots[6 * ROUNDS];
+    uint64_t recalls = 0;
+
+    make_pool(0);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 6 * ROUNDS), 0);
+    cpool_free_bulk(pool, slots, 6 * ROUNDS);
+    visitor = cpi_roster_enter(&pool->roster);
+    while (cpi_recall_spare(&pool->roster, visitor))
+        REQUIRE_EQUAL(figures().recalls, ++recalls);
+    REQUIRE(recalls > 0);
+    cpi_roster_leave(visitor);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Another thread's operation may have two magazines in its hands, whether it has a
+ * cache or a visitor's place. */
+START_TEST(hands_of_others_are_out_of_reach)
+{
+    const size_t hands = 2 * (size_t)ROUNDS;
+    struct cpi_cache *cache;
+    struct cpi_visitor *visitor;
+    uintptr_t token;
+    size_t before;
+
+    make_pool(0);
+    cache = cpi_registry_own_cache(&pool->roster);
+    visitor = cpi_roster_enter(&pool->roster);
+    token = cpi_load(&visitor->holder, relaxed);
+    before = cpi_recall_out_of_reach(&pool->roster);
+    cpi_store(&visitor->holder, token + 1, relaxed); /* as if it were another's */
+    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->roster), before + hands);
+    cpi_store(&visitor->holder, token, relaxed);
+    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->roster), before);
+    REQUIRE(cpi_recall_enter(cache));
+    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->roster), before + hands);
+    cpi_recall_leave(cache);
+    cpi_roster_leave(visitor);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /* As a user sees it: a dry pool takes back what waiting threads have spare. */
 START_TEST(alloc_when_dry_recalls_spares_of_waiting_threads)
 {
@@ -413,6 +477,9 @@ int main(void)
         ONCE(end_thread_hands_its_table_to_the_next),
         ONCE(destroy_pool_clears_its_entry_in_the_table),
         ONCE(create_pools_gives_each_an_entry_of_its_own),
+        ONCE(destroy_pool_gives_its_entry_back),
+        ONCE(recall_is_counted),
+        ONCE(hands_of_others_are_out_of_reach),
         ONCE(own_cache_is_made_once),
         ONCE(remove_cache_frees_its_place),
         ONCE(end_caches_ends_all),
