@@ -14,7 +14,7 @@ GENMC = genmc
 model_names = \
 	cache_exchange cache_offer cache_review cache_steal \
 	depot_empty depot_exchange depot_remnant depot_slots \
-	empty_collect empty_flush empty_fresh empty_loaded \
+	empty_collect empty_flush empty_fresh empty_loaded empty_spare \
 	empty_refill empty_remnant empty_thief \
 	extent_commit recall_barrier recall_barrier_reopen recall_loaded recall_reopen \
 	slab_claim slab_unclaim \
@@ -28,7 +28,7 @@ EXTRA_DIST += doc/MODEL.md \
 	tests/model/cache_review.c tests/model/cache_ring.c tests/model/cache_steal.c \
 	tests/model/depot_empty.c tests/model/depot_exchange.c \
 	tests/model/depot_remnant.c tests/model/depot_slots.c \
-	tests/model/empty_collect.c tests/model/empty_flush.c \
+	tests/model/empty_collect.c tests/model/empty_flush.c tests/model/empty_spare.c \
 	tests/model/empty_fresh.c tests/model/empty_loaded.c \
 	tests/model/empty_refill.c tests/model/empty_remnant.c \
 	tests/model/empty_thief.c \

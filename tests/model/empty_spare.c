@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * empty_spare.c - an owner flushes its cache, which shows no round and has one full
+ * spare; meanwhile a thread without a cache looks for a slot.
+ *
+ * Holds: the thread finds it, as the slot is free all the time.  What the cache shows
+ * tells nothing here, before the flush and after it: the place of the spare alone,
+ * and the number of spares, say that the owner is inside.
+ */
+#define MODEL_COINS 1
+#define MODEL_LIMIT 1
+#define MODEL_SLOTS 2
+#define MODEL_MAGAZINES 6
+#include "pool.h"
+
+static void *owner(void *number)
+{
+    model_begin(number);
+    cpi_recall_flush(model_own_cache());
+    model_barrier_end();
+    return NULL;
+}
+
+int main(void)
+{
+    static model_thread *const bodies[] = {owner, model_looker};
+    int i;
+
+    model_open_pool(false, 0);
+    for (i = 0; i < MODEL_SLOTS; i++)
+        assert(cpi_cache_free(model_cache(1), &model_slots[i]));
+    assert(cpi_cache_pop(model_cache(1)) == &model_slots[1]);
+    model_run(2, bodies);
+    return 0;
+}
