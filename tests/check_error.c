@@ -5,11 +5,13 @@
  */
 #include "support.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "error.h"
 
@@ -178,6 +180,34 @@ START_TEST(write_error_writes_all_of_it)
 }
 END_TEST
 
+static void note_context(const cpool_error_t *error, void *context)
+{
+    (void)error;
+    ++*(int *)context;
+}
+
+/* A handler with another context is another pair, also when it was used before. */
+START_TEST(handler_gets_the_context_it_was_installed_with)
+{
+    int counts[2] = { 0, 0 };
+
+    for (int i = 0; i < 20; i++) {
+        cpool_set_error_handler(note_context, &counts[i % 2]);
+        report("counted");
+        REQUIRE(counts[0] == i / 2 + 1 && counts[1] == (i + 1) / 2);
+    }
+}
+END_TEST
+
+START_TEST(write_that_fails_leaves_errno)
+{
+    REQUIRE_EQUAL(close(STDERR_FILENO), 0);
+    errno = ENOSPC;
+    cpi_write_error("lost", 4);
+    REQUIRE_EQUAL(errno, ENOSPC);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -187,6 +217,8 @@ int main(void)
         ONCE(handler_leaving_by_longjmp_leaves_pool_usable),
         ONCE(set_error_handler_while_others_report_keeps_pairs_together),
         ONCE(write_error_writes_all_of_it),
+        ONCE(handler_gets_the_context_it_was_installed_with),
+        ONCE(write_that_fails_leaves_errno),
     };
 
     return SUPPORT_RUN("error", tests);

@@ -422,6 +422,35 @@ START_TEST(create_without_thread_keys_refused)
 }
 END_TEST
 
+/* Memory of the caller's may hold anything, and is not given back by a trim. */
+START_TEST(create_in_memory_that_was_used_starts_anew)
+{
+    static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE };
+    enum { CAPACITY = 5000 };
+    cpool_config_t config = support_config(64, CAPACITY);
+    cpool_t *pool;
+    void *slot;
+
+    config.flags = flags[_i];
+    config.memory_size = cpool_memory_required(&config);
+    REQUIRE(config.memory_size != 0);
+    REQUIRE_EQUAL(posix_memalign(&config.memory, CPOOL_MEMORY_ALIGN, config.memory_size), 0);
+    memset(config.memory, 0xa5, config.memory_size);
+    pool = support_create(&config);
+    slot = cpool_depot_alloc(pool);
+    REQUIRE(slot != NULL);
+    cpool_depot_free(pool, slot);
+    support_require_obtainable(pool, 0);
+    support_require_live(pool, 0);
+    REQUIRE_EQUAL(cpool_trim(pool), 0);
+    support_destroy_empty(pool);
+    support_capture_reports();
+    REQUIRE(cpool_alloc(pool) == NULL); /* asked of memory that is still there */
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    free(config.memory);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -437,6 +466,7 @@ int main(void)
         ONCE(alloc_without_memory_for_a_cache_works_at_the_depot),
         ONCE(alloc_without_memory_is_null_until_there_is_some),
         ONCE(create_without_thread_keys_refused),
+        TIMES(create_in_memory_that_was_used_starts_anew, 4),
     };
 
     return SUPPORT_RUN("memory", tests);

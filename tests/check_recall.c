@@ -10,9 +10,6 @@
 
 #include <stdlib.h>
 
-#include "pool_impl.h"
-#include "recall.h"
-
 enum { K_MAX = 200 };
 
 /*
@@ -292,45 +289,6 @@ START_TEST(slack_comes_in_runs_and_is_not_more_than_is_out_of_reach)
 }
 END_TEST
 
-/*
- * ---- What tells of changes ------------------------------------------------
- */
-
-static uint64_t moves(const cpool_t *pool)
-{
-    struct cpi_activity activity;
-
-    cpi_recall_activity(&pool->roster, &activity);
-    return activity.moves;
-}
-
-/* Each kind of step alone: a fresh slot moves the watermark and nothing else, and
- * visitors are counted by what they exchange. */
-START_TEST(activity_tells_of_fresh_slots_and_visitors)
-{
-    cpool_t *pool = crew_create(_i == 0 ? 0 : CPOOL_EXACT, 100, 0);
-    uint64_t before = moves(pool);
-    void *slot;
-
-    REQUIRE_EQUAL(moves(pool), before);
-    slot = cpool_depot_alloc(pool);
-    REQUIRE(slot != NULL);
-    REQUIRE(moves(pool) != before);
-    before = moves(pool);
-    cpool_depot_free(pool, slot);
-    REQUIRE(moves(pool) != before);
-    before = moves(pool);
-    REQUIRE(cpool_depot_alloc(pool) == slot);
-    REQUIRE(moves(pool) != before);
-    /* What an owner gives to the depot. */
-    cpool_free(pool, slot);
-    before = moves(pool);
-    cpool_flush(pool);
-    REQUIRE(moves(pool) != before);
-    REQUIRE_EQUAL(cpool_destroy(pool), 0);
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -340,7 +298,6 @@ int main(void)
         TIMES(alloc_with_full_explicit_caches_succeeds, CREW_VARIANTS),
         TIMES(depot_and_bulk_alloc_with_another_asleep_succeed, CREW_VARIANTS),
         ONCE(slack_comes_in_runs_and_is_not_more_than_is_out_of_reach),
-        TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
     };
 
     return SUPPORT_RUN("recall", tests);

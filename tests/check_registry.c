@@ -471,6 +471,78 @@ START_TEST(alloc_when_dry_recalls_spares_of_waiting_threads)
 }
 END_TEST
 
+/*
+ * ---- What tells of changes ------------------------------------------------
+ */
+
+static uint64_t moves(void)
+{
+    struct cpi_activity activity;
+
+    cpi_recall_activity(&pool->roster, &activity);
+    return activity.moves;
+}
+
+/* Each kind of step alone: a fresh slot moves the watermark and nothing else, and
+ * visitors are counted by what they exchange. */
+START_TEST(activity_tells_of_fresh_slots_and_visitors)
+{
+    cpool_config_t config = support_config(16, 100);
+    uint64_t before;
+    void *slot;
+
+    config.flags = _i == 0 ? 0 : CPOOL_EXACT;
+    pool = support_create(&config);
+    before = moves();
+    REQUIRE_EQUAL(moves(), before);
+    slot = cpool_depot_alloc(pool);
+    REQUIRE(slot != NULL);
+    REQUIRE(moves() != before);
+    before = moves();
+    cpool_depot_free(pool, slot);
+    REQUIRE(moves() != before);
+    before = moves();
+    REQUIRE(cpool_depot_alloc(pool) == slot);
+    REQUIRE(moves() != before);
+    /* What an owner gives to the depot. */
+    cpool_free(pool, slot);
+    before = moves();
+    cpool_flush(pool);
+    REQUIRE(moves() != before);
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+}
+END_TEST
+
+/* More caches than a thief claims at a time. */
+START_TEST(alloc_with_a_hundred_loaded_caches_succeeds)
+{
+    enum { CACHES = 100, SLOTS = 400 };
+    cpool_config_t config = support_config(16, SLOTS);
+    cpool_cache_t *caches[CACHES];
+    void *slots[SLOTS];
+
+    config.flags = CPOOL_EXACT;
+    config.thread_caches = CACHES + 1;
+    config.magazine_rounds = 4;
+    pool = support_create(&config);
+    for (size_t i = 0; i < CACHES; i++) {
+        REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
+        slots[i] = cpool_cache_alloc(caches[i]);
+        REQUIRE(slots[i] != NULL);
+    }
+    for (size_t i = 0; i < CACHES; i++)
+        cpool_cache_free(caches[i], slots[i]);
+    for (size_t i = 0; i < SLOTS; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(slots[i] != NULL);
+    }
+    REQUIRE(cpool_alloc(pool) == NULL);
+    for (size_t i = 0; i < SLOTS; i++)
+        cpool_free(pool, slots[i]);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -490,6 +562,8 @@ int main(void)
         ONCE(register_shares_out_no_more_than_there_is),
         ONCE(recall_gives_spares_of_a_waiting_thread_to_the_depot),
         TIMES(alloc_when_dry_recalls_spares_of_waiting_threads, 2),
+        TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
+        ONCE(alloc_with_a_hundred_loaded_caches_succeeds),
     };
 
     return SUPPORT_RUN("registry", tests);

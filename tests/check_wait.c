@@ -216,6 +216,20 @@ START_TEST(wait_grows_the_pool_first)
 }
 END_TEST
 
+/* A time long past is past, however long. */
+START_TEST(wait_for_a_negative_time_ends_at_once)
+{
+    const struct timespec past = { _i == 0 ? -1 : (time_t)-17000000000, 0 };
+    cpool_t *pool = waiter_pool(0, 1);
+    void *slot = cpool_alloc(pool);
+
+    REQUIRE(cpool_alloc_wait(pool, &past) == NULL);
+    REQUIRE_EQUAL(support_stats(pool).waits, 0);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -227,6 +241,7 @@ int main(void)
         ONCE(wait_takes_what_lies_in_caches),
         TIMES(wait_ends_when_the_pool_is_grown, 2),
         ONCE(wait_grows_the_pool_first),
+        TIMES(wait_for_a_negative_time_ends_at_once, sizeof(time_t) > 4 ? 2 : 1),
     };
 
     return SUPPORT_RUN("wait", tests);
