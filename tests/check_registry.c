@@ -135,17 +135,24 @@ END_TEST
 /* Entries come back: there are fewer than a process may make pools in its life. */
 START_TEST(destroy_pool_gives_its_entry_back)
 {
+    cpool_t *first;
+    cpool_t *second;
     size_t offset;
 
     make_pool(0);
-    offset = pool->slab.prefix.table_offset;
+    first = pool;
+    offset = first->slab.prefix.table_offset;
     REQUIRE(offset != 0);
+    make_pool(0);
+    second = pool;
     for (int round = 0; round < 3; round++) {
-        support_destroy_empty(pool);
+        support_destroy_empty(first);
         make_pool(0);
-        REQUIRE_EQUAL(pool->slab.prefix.table_offset, offset);
+        first = pool;
+        REQUIRE_EQUAL(first->slab.prefix.table_offset, offset);
     }
-    support_destroy_empty(pool);
+    support_destroy_empty(first);
+    support_destroy_empty(second);
 }
 END_TEST
 
@@ -509,7 +516,36 @@ START_TEST(activity_tells_of_fresh_slots_and_visitors)
     before = moves();
     cpool_flush(pool);
     REQUIRE(moves() != before);
-    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+    /* And what it takes: the remnant. */
+    before = moves();
+    REQUIRE(cpool_alloc(pool) == slot);
+    REQUIRE(moves() != before);
+    REQUIRE_EQUAL(cpool_destroy(pool), 1);
+}
+END_TEST
+
+/* As a signal handler does inside an operation of its own thread: that one ends after
+ * the handler only, and is not waited for. */
+START_TEST(alloc_inside_an_operation_of_the_thread_does_not_wait)
+{
+    void *slots[CAPACITY + 1];
+    struct cpi_cache *cache;
+    size_t n;
+
+    make_pool(0);
+    for (n = 0; n < CAPACITY; n++)
+        slots[n] = cpool_alloc(pool);
+    while (n > 0 && cpool_depot_alloc(pool) != NULL)
+        ; /* the slack */
+    cache = cpi_registry_own_cache(&pool->roster);
+    REQUIRE(cache != NULL && cpi_depot_is_dry(&pool->depot));
+    REQUIRE(cpi_recall_enter(cache));
+    REQUIRE(cpool_depot_alloc(pool) == NULL || support_stats(pool).slack > 0);
+    cpi_recall_leave(cache);
+    REQUIRE_EQUAL(support_stats(pool).stalls, 0);
+    for (n = 0; n < CAPACITY; n++)
+        cpool_free(pool, slots[n]);
+    cpool_destroy(pool);
 }
 END_TEST
 
@@ -563,6 +599,7 @@ int main(void)
         ONCE(recall_gives_spares_of_a_waiting_thread_to_the_depot),
         TIMES(alloc_when_dry_recalls_spares_of_waiting_threads, 2),
         TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
+        ONCE(alloc_inside_an_operation_of_the_thread_does_not_wait),
         ONCE(alloc_with_a_hundred_loaded_caches_succeeds),
     };
 

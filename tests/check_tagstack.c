@@ -338,6 +338,14 @@ START_TEST(exchange_by_several_threads_keeps_every_node)
 }
 END_TEST
 
+/* The links lie where the user of the stack has room for them: the first at the start. */
+START_TEST(links_begin_at_their_start)
+{
+    for (uint32_t node = 1; node < 4; node++)
+        REQUIRE((char *)cpi_link(&links, node) == links.links + (node - 1) * links.stride);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -349,6 +357,7 @@ int main(void)
         TIMES(pop_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES),
         TIMES(push_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES),
         TIMES(exchange_by_several_threads_keeps_every_node, 3),
+        ONCE(links_begin_at_their_start),
     };
 
     return SUPPORT_RUN("tagstack", tests);
