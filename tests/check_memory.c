@@ -426,11 +426,12 @@ END_TEST
 START_TEST(create_in_memory_that_was_used_starts_anew)
 {
     static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE };
-    enum { CAPACITY = 5000 };
-    cpool_config_t config = support_config(64, CAPACITY);
+    enum { CAPACITY = 500, PAGE = 4096 };
+    cpool_config_t config = support_config(PAGE, CAPACITY);
     cpool_t *pool;
     void *slot;
 
+    config.slot_align = PAGE; /* so that whole pages are free */
     config.flags = flags[_i];
     config.memory_size = cpool_memory_required(&config);
     REQUIRE(config.memory_size != 0);
