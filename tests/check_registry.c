@@ -549,36 +549,6 @@ START_TEST(alloc_inside_an_operation_of_the_thread_does_not_wait)
 }
 END_TEST
 
-/* More caches than a thief claims at a time. */
-START_TEST(alloc_with_a_hundred_loaded_caches_succeeds)
-{
-    enum { CACHES = 100, SLOTS = 400 };
-    cpool_config_t config = support_config(16, SLOTS);
-    cpool_cache_t *caches[CACHES];
-    void *slots[SLOTS];
-
-    config.flags = CPOOL_EXACT;
-    config.thread_caches = CACHES + 1;
-    config.magazine_rounds = 4;
-    pool = support_create(&config);
-    for (size_t i = 0; i < CACHES; i++) {
-        REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
-        slots[i] = cpool_cache_alloc(caches[i]);
-        REQUIRE(slots[i] != NULL);
-    }
-    for (size_t i = 0; i < CACHES; i++)
-        cpool_cache_free(caches[i], slots[i]);
-    for (size_t i = 0; i < SLOTS; i++) {
-        slots[i] = cpool_alloc(pool);
-        REQUIRE(slots[i] != NULL);
-    }
-    REQUIRE(cpool_alloc(pool) == NULL);
-    for (size_t i = 0; i < SLOTS; i++)
-        cpool_free(pool, slots[i]);
-    support_destroy_empty(pool);
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -600,7 +570,6 @@ int main(void)
         TIMES(alloc_when_dry_recalls_spares_of_waiting_threads, 2),
         TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
         ONCE(alloc_inside_an_operation_of_the_thread_does_not_wait),
-        ONCE(alloc_with_a_hundred_loaded_caches_succeeds),
     };
 
     return SUPPORT_RUN("registry", tests);

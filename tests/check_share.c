@@ -125,6 +125,37 @@ START_TEST(callers_memory_holds_the_configured_cache)
 }
 END_TEST
 
+/* More caches than a thief claims at a time. */
+START_TEST(alloc_with_a_hundred_loaded_caches_succeeds)
+{
+    enum { CACHES = 100, SLOTS = 400 };
+    cpool_config_t config = support_config(16, SLOTS);
+    cpool_cache_t *caches[CACHES];
+    void *slots[SLOTS];
+    cpool_t *pool;
+
+    config.flags = CPOOL_EXACT;
+    config.thread_caches = CACHES + 1;
+    config.magazine_rounds = 4;
+    pool = support_create(&config);
+    for (size_t i = 0; i < CACHES; i++) {
+        REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
+        slots[i] = cpool_cache_alloc(caches[i]);
+        REQUIRE(slots[i] != NULL);
+    }
+    for (size_t i = 0; i < CACHES; i++)
+        cpool_cache_free(caches[i], slots[i]);
+    for (size_t i = 0; i < SLOTS; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(slots[i] != NULL);
+    }
+    REQUIRE(cpool_alloc(pool) == NULL);
+    for (size_t i = 0; i < SLOTS; i++)
+        cpool_free(pool, slots[i]);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -135,6 +166,7 @@ int main(void)
         TIMES(cache_without_bound_holds_no_more_than_the_pool, 3),
         ONCE(cache_left_to_itself_adapts_to_bursts),
         ONCE(callers_memory_holds_the_configured_cache),
+        ONCE(alloc_with_a_hundred_loaded_caches_succeeds),
     };
 
     return SUPPORT_RUN("share", tests);
