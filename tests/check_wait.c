@@ -233,7 +233,7 @@ END_TEST
 int main(void)
 {
     const struct support_test tests[] = {
-        TIMES(wait_on_other_pool_refused, 4),
+        TIMES(wait_on_other_pool_refused, 3),
         TIMES(wait_while_slots_are_free_is_alloc, 2),
         ONCE(wait_without_time_does_not_sleep),
         TIMES(wait_until_time_is_up_is_null, 2),
