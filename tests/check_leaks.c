@@ -17,8 +17,10 @@
 
 enum { CAPACITY = 200 };
 
-/* Whether call sites are known, also those of calls that are not inlined. */
-#if defined(CPOOL_NO_INLINE) && (!defined(__OPTIMIZE__) || SUPPORT_SANITIZED)
+/* Whether call sites are known, also those of calls that are not inlined: the library's
+ * own calls have to be jumps, which they are not where arguments lie on the stack. */
+#if defined(CPOOL_NO_INLINE) &&                                                \
+    (!defined(__OPTIMIZE__) || SUPPORT_SANITIZED || defined(__i386__))
 #define SITES false
 #else
 #define SITES true
