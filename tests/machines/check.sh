@@ -114,11 +114,13 @@ variant_flags() {
     esac
 }
 
-# A program of the machine's, to see whether it can be run at all.
+# A program of the machine's, to see whether it can be run at all.  Machines may be
+# checked at the same time in one folder, so each has its own.
 runs_here() {
-    echo 'int main(void) { return 0; }' >"$work/probe.c"
+    probe=$work/probe-$machine
+    echo 'int main(void) { return 0; }' >"$probe.c"
     # shellcheck disable=SC2086 # several words
-    $CC "$work/probe.c" -o "$work/probe" && $launch "$work/probe"
+    $CC "$probe.c" -o "$probe" && $launch "$probe"
 }
 
 require_tools() {
