@@ -2,6 +2,7 @@
 # doc/local.mk - documents and manual pages, by explicit list.
 
 EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/PERFORMANCE.md doc/STRESS.md \
+	doc/performance/intel-emerald-rapids.md doc/performance/trials.md \
 	doc/plots/bursts-all.svg doc/plots/bursts-one.svg doc/plots/handover.svg \
 	doc/plots/latency-all.png doc/plots/throughput.svg
 
