@@ -114,6 +114,26 @@ struct timespec;
 typedef struct cpool_entry cpool_cache_t;
 
 /*
+ * ---- Structures ----------------------------------------------------------
+ *
+ * Every structure that is passed between program and library begins with its size
+ * in bytes, as the program's header knows it; CPOOL_CONFIG_INIT and its like set
+ * it, and so does `{ .size = sizeof(cpool_config_t), .capacity = 100 }`.  Structures
+ * grow at their end only.  A program may therefore meet a library that is older or
+ * newer than its header:
+ *
+ *   what the program passes      members that only the library knows are zero, which
+ *                                means "default"; members that only the program
+ *                                knows must be zero, else CPOOL_ETAIL is returned
+ *   what the library fills in    members that only the library knows are not
+ *                                written; members that only the program knows
+ *                                become zero
+ *
+ * A size that is below that of `size` itself, or above 4096, is refused with
+ * CPOOL_ESTRUCT.
+ */
+
+/*
  * ---- Error codes ---------------------------------------------------------
  *
  * Functions that can fail return 0 or one of these, all negative.  Codes in
@@ -124,7 +144,7 @@ enum {
     CPOOL_OK = 0,
 
     CPOOL_ENULL = -1,        /* a required pointer is NULL */
-    CPOOL_ESTRUCT = -2,      /* config.size or stats.size is not one this library knows */
+    CPOOL_ESTRUCT = -2,      /* the size in a structure is no structure's */
     CPOOL_ESLOTSIZE = -3,    /* slot_size is zero */
     CPOOL_EALIGN = -4,       /* slot_align is no power of two, or above CPOOL_ALIGN_MAX */
     CPOOL_EOFFSET = -5,      /* slot_offset is larger than slot_size */
@@ -151,7 +171,8 @@ enum {
 
     CPOOL_EMAXCAPACITY = -24, /* max_capacity is below capacity, or above CPOOL_CAPACITY_MAX */
     CPOOL_EWAITABLE = -25,    /* the pool was not created with CPOOL_WAITABLE */
-    CPOOL_ENOTQUIET = -26     /* something happened that a quiet scope traps */
+    CPOOL_ENOTQUIET = -26,    /* something happened that a quiet scope traps */
+    CPOOL_ETAIL = -27         /* a structure has a setting that this library lacks */
 };
 
 /*
@@ -164,7 +185,8 @@ CPOOL_API const char *cpool_strerror(int code);
 
 /* What the error handler is told. */
 typedef struct cpool_error {
-    size_t size;          /* bytes in this structure */
+    size_t size;          /* bytes that the library has filled in; a handler built
+                             against a newer header looks at it first */
     int code;             /* CPOOL_EPOOL ... */
     const char *text;     /* one line: what, which pool, which address, nearest slot */
     const char *function; /* the public function that found it */
@@ -268,9 +290,7 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
 #define CPOOL_COLOUR 0x20u
 
 /*
- * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need;
- * new members are appended, and a program built against an older header keeps
- * working with a newer library.
+ * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need.
  */
 typedef struct cpool_config {
     size_t size;            /* sizeof(cpool_config_t), set by the initialiser */
@@ -634,7 +654,7 @@ CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);
  * A ticket: slots drawn beforehand, so that taking them later cannot fail.
  *
  *     void *room[24];
- *     cpool_ticket_t ticket;
+ *     cpool_ticket_t ticket = CPOOL_TICKET_INIT;
  *
  *     if (cpool_ticket_draw(&ticket, pool, room, 24) != 0)
  *         ... not enough; try the whole graph later
@@ -644,18 +664,27 @@ CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);
  * One thread at a time uses a ticket.  Slots taken from it are freed as any.
  */
 typedef struct cpool_ticket {
-    cpool_t *pool;
-    void **slots;
-    size_t left;
+    size_t size;   /* sizeof(cpool_ticket_t), set by the initialiser */
+    cpool_t *pool; /* where the slots were drawn */
+    void **slots;  /* the slots drawn */
+    size_t left;   /* how many of them were not taken yet */
 } cpool_ticket_t;
+
+#define CPOOL_TICKET_INIT                                                      \
+    {                                                                          \
+        sizeof(cpool_ticket_t), NULL, NULL, 0                                  \
+    }
 
 /*
  * cpool_ticket_draw - takes n slots into a ticket, or none.
  *
+ * ticket  from CPOOL_TICKET_INIT, or returned
  * slots   room for n pointers, in use until the ticket is returned
  *
  * Returns 0, CPOOL_EDRY when fewer can be had, or CPOOL_ENULL, reported, for
- * NULL slots with n > 0.  After a failure the ticket is empty.
+ * NULL slots with n > 0.  After these failures the ticket is empty.  CPOOL_ESTRUCT
+ * and CPOOL_ETAIL leave the ticket as it is; a ticket that is smaller than
+ * cpool_ticket_t was in the first release is CPOOL_ESTRUCT, too.
  * Progress as cpool_alloc_bulk_all.
  */
 CPOOL_API int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_t n);
@@ -711,6 +740,7 @@ CPOOL_API void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void
  * What the library did on behalf of one thread that could make it late.
  */
 typedef struct cpool_quiet {
+    size_t size;           /* sizeof(cpool_quiet_t), set by the initialiser */
     uint64_t growths;      /* the capacity of a pool was raised */
     uint64_t system_calls; /* memory was asked for or given back, a barrier paid,
                               the processor given up, a sleep; what a lock may
@@ -719,6 +749,11 @@ typedef struct cpool_quiet {
                               page fault when it is touched */
     uint64_t exchanges;    /* magazines exchanged with a depot */
 } cpool_quiet_t;
+
+#define CPOOL_QUIET_INIT                                                       \
+    {                                                                          \
+        sizeof(cpool_quiet_t), 0, 0, 0, 0                                      \
+    }
 
 /* cpool_quiet_begin's flags: which of these are reported, as CPOOL_ENOTQUIET,
  * when they happen, beside being counted. */
@@ -733,7 +768,8 @@ typedef struct cpool_quiet {
  *
  * begin   starts counting at zero; returns 0, CPOOL_EFLAGS for unknown traps,
  *         CPOOL_EPOOL when no pool has ever been created, or CPOOL_ENOMEM
- * end     stops, and fills in the counts; returns 0, or CPOOL_ENULL
+ * end     stops, and fills in the counts, which start from CPOOL_QUIET_INIT; returns
+ *         0, or CPOOL_ENULL or CPOOL_ESTRUCT, after which the scope goes on
  *
  * Scopes do not nest: a second begin starts over.  Nothing is counted on the
  * fast path, which never does any of this.
@@ -782,7 +818,7 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  *
  *     live + in_depot + in_caches + fresh = capacity + slack
  *
- * Start from CPOOL_STATS_INIT; new members are appended.
+ * Start from CPOOL_STATS_INIT.
  */
 typedef struct cpool_figures {
     size_t size;            /* sizeof(cpool_stats_t), set by the initialiser */
@@ -826,8 +862,7 @@ typedef struct cpool_figures {
 /*
  * cpool_stats - reads the figures.
  *
- * Returns 0, CPOOL_ENULL, or CPOOL_ESTRUCT for a stats.size this library does
- * not know.
+ * Returns 0, CPOOL_ENULL or CPOOL_ESTRUCT.
  * Any thread; may block; makes no system call but those that block signals.
  */
 CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);

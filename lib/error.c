@@ -51,7 +51,8 @@ struct code_text {
 static const struct code_text code_texts[] = {
     {CPOOL_OK, "success"},
     {CPOOL_ENULL, "a required pointer is NULL"},
-    {CPOOL_ESTRUCT, "the structure's size is not one this library knows"},
+    {CPOOL_ESTRUCT, "the size in the structure is no structure's"},
+    {CPOOL_ETAIL, "the structure has a setting that this library lacks"},
     {CPOOL_ESLOTSIZE, "slot_size is zero"},
     {CPOOL_EALIGN, "slot_align is no power of two, or too large"},
     {CPOOL_EOFFSET, "slot_offset is larger than slot_size"},

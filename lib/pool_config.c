@@ -7,6 +7,7 @@
 #include "pool_impl.h"
 
 #include "bits.h"
+#include "structs.h"
 
 #define CPI_FLAGS \
     (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | CPOOL_COLOUR)
@@ -58,8 +59,6 @@
 
 static int check_scalars(const cpool_config_t *config)
 {
-    if (config->size != sizeof *config)
-        return CPOOL_ESTRUCT;
     if (config->slot_size == 0)
         return CPOOL_ESLOTSIZE;
     if (config->slot_align != 0 &&
@@ -302,8 +301,10 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
 size_t cpool_memory_required(const cpool_config_t *config)
 {
     struct cpi_layout layout;
+    cpool_config_t known;
 
-    if (config == NULL || cpi_layout_compute(&layout, config, 0) != 0)
+    if (config == NULL || cpi_struct_read(&known, sizeof known, config) != 0 ||
+        cpi_layout_compute(&layout, &known, 0) != 0)
         return 0;
     return layout.total;
 }

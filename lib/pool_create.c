@@ -14,6 +14,7 @@
 #include "os.h"
 #include "quiet.h"
 #include "recall.h"
+#include "structs.h"
 
 /* Bytes of the longest character. */
 #define CPI_UTF8_MAX 4u
@@ -181,19 +182,23 @@ static int create_in_callers_memory(cpool_t **pool, const cpool_config_t *config
     return 0;
 }
 
-static int create(cpool_t **pool, const cpool_config_t *config)
+static int create(cpool_t **pool, const cpool_config_t *given)
 {
-    if (config == NULL)
+    cpool_config_t config;
+    int code;
+
+    if (given == NULL)
         return CPOOL_ENULL;
-    if (config->size != sizeof *config)
-        return CPOOL_ESTRUCT;
+    code = cpi_struct_read(&config, sizeof config, given);
+    if (code != 0)
+        return code;
     if (!cpi_registry_startup())
         return CPOOL_ESYSTEM;
-    if (config->memory != NULL)
-        return create_in_callers_memory(pool, config);
-    if (config->memory_size != 0)
+    if (config.memory != NULL)
+        return create_in_callers_memory(pool, &config);
+    if (config.memory_size != 0)
         return CPOOL_EMEMORY;
-    return create_in_own_memory(pool, config);
+    return create_in_own_memory(pool, &config);
 }
 
 int cpool_create(cpool_t **pool, const cpool_config_t *config)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "structs.h"
 
 bool cpool_owns(const cpool_t *pool, const void *p)
 {
@@ -101,13 +102,16 @@ static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
 
 int cpool_stats(const cpool_t *pool, cpool_stats_t *stats)
 {
+    cpool_stats_t known;
+
     if (pool == NULL || stats == NULL)
         return CPOOL_ENULL;
-    if (stats->size != sizeof *stats)
+    if (cpi_struct_check(stats) != 0)
         return CPOOL_ESTRUCT;
     if (!cpi_pool_is_ours(pool, "cpool_stats"))
         return CPOOL_EPOOL;
-    read_figures(pool, stats);
+    read_figures(pool, &known);
+    cpi_struct_write(stats, &known, sizeof known);
     return 0;
 }
 

@@ -6,13 +6,28 @@
  */
 #include "pool_impl.h"
 
+#include "structs.h"
+
+/* A ticket without room for what is drawn would lose it. */
+static int read_ticket(cpool_ticket_t *known, const cpool_ticket_t *ticket)
+{
+    int code = cpi_struct_read(known, sizeof *known, ticket);
+
+    return code == 0 && ticket->size < sizeof *ticket ? CPOOL_ESTRUCT : code;
+}
+
 int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_t n)
 {
-    int code = cpi_pool_alloc_bulk_all(pool, slots, n, "cpool_ticket_draw", CPI_CALLER());
+    cpool_ticket_t drawn;
+    int code = read_ticket(&drawn, ticket);
 
-    ticket->pool = pool;
-    ticket->slots = slots;
-    ticket->left = code == 0 ? n : 0;
+    if (code != 0)
+        return code;
+    code = cpi_pool_alloc_bulk_all(pool, slots, n, "cpool_ticket_draw", CPI_CALLER());
+    drawn.pool = pool;
+    drawn.slots = slots;
+    drawn.left = code == 0 ? n : 0;
+    cpi_struct_write(ticket, &drawn, sizeof drawn);
     return code;
 }
 

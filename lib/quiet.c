@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "structs.h"
 #include "thread.h"
 
 #define CPI_TRAPS \
@@ -78,17 +79,20 @@ int cpool_quiet_begin(unsigned traps)
 int cpool_quiet_end(cpool_quiet_t *counts)
 {
     struct cpi_thread *thread = cpi_thread_known();
+    cpool_quiet_t known = CPOOL_QUIET_INIT;
 
     if (counts == NULL)
         return CPOOL_ENULL;
-    memset(counts, 0, sizeof *counts);
-    if (thread == NULL)
-        return 0;
-    thread->quiet.on = false;
-    thread->quiet.noted = 0;
-    counts->growths = thread->quiet.counts[CPI_NOISE_GROWTH];
-    counts->system_calls = thread->quiet.counts[CPI_NOISE_SYSTEM_CALL];
-    counts->fresh_slots = thread->quiet.counts[CPI_NOISE_FRESH];
-    counts->exchanges = thread->quiet.counts[CPI_NOISE_EXCHANGE];
+    if (cpi_struct_check(counts) != 0)
+        return CPOOL_ESTRUCT;
+    if (thread != NULL) {
+        thread->quiet.on = false;
+        thread->quiet.noted = 0;
+        known.growths = thread->quiet.counts[CPI_NOISE_GROWTH];
+        known.system_calls = thread->quiet.counts[CPI_NOISE_SYSTEM_CALL];
+        known.fresh_slots = thread->quiet.counts[CPI_NOISE_FRESH];
+        known.exchanges = thread->quiet.counts[CPI_NOISE_EXCHANGE];
+    }
+    cpi_struct_write(counts, &known, sizeof known);
     return 0;
 }

@@ -43,7 +43,7 @@ static void quiet_begin(unsigned int traps)
 
 static cpool_quiet_t quiet_end(void)
 {
-    cpool_quiet_t counts;
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
     int code = cpool_quiet_end(&counts);
 
     if (code != 0)
@@ -91,7 +91,7 @@ static void quiet_ticket(struct worker *worker, struct quiet *quiet)
     void *slots[QUIET_TICKET_MAX];
     size_t drawn = random_between(&worker->random, 1, QUIET_TICKET_MAX);
     size_t used = random_below(&worker->random, drawn + 1);
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
 
     quiet_begin(0);
     if (cpool_ticket_draw(&ticket, quiet->arena.pool, room, drawn) != 0)

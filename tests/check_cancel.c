@@ -60,7 +60,7 @@ static void use_memory(cpool_t *pool)
 static void wait_in_vain(cpool_t *pool)
 {
     const struct timespec timeout = { 0, 2000000 };
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     void *slots[2 * CAPACITY];
     size_t count = cpool_alloc_bulk(pool, slots, 2 * CAPACITY);
 
@@ -74,7 +74,7 @@ static void wait_in_vain(cpool_t *pool)
 __attribute__((__noinline__)) static void use_all(unsigned flags)
 {
     cpool_config_t config = support_config(4096, CAPACITY);
-    cpool_quiet_t counts;
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
     cpool_t *pool;
 
     config.flags = flags;

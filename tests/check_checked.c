@@ -267,7 +267,7 @@ static void require_no_pool_is_refused(void)
 {
     void *slots[1];
     cpool_stats_t stats = CPOOL_STATS_INIT;
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     cpool_cache_t *cache;
 
     REQUIRE_EQUAL(cpool_stats(NULL, &stats), CPOOL_ENULL);

@@ -30,8 +30,8 @@ struct mistake {
 static const struct mistake mistakes[] = {
     MISTAKE(size, 0, CPOOL_ESTRUCT),
     MISTAKE(size, 1, CPOOL_ESTRUCT),
-    MISTAKE(size, sizeof(cpool_config_t) - 1, CPOOL_ESTRUCT),
-    MISTAKE(size, sizeof(cpool_config_t) + 8, CPOOL_ESTRUCT),
+    MISTAKE(size, sizeof(size_t) - 1, CPOOL_ESTRUCT),
+    MISTAKE(size, 4097, CPOOL_ESTRUCT),
     MISTAKE(size, SIZE_MAX, CPOOL_ESTRUCT),
     MISTAKE(slot_size, 0, CPOOL_ESLOTSIZE),
     MISTAKE(slot_align, 3, CPOOL_EALIGN),

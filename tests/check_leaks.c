@@ -187,7 +187,7 @@ LEAKER(leak_bulk_all)
 
 LEAKER(leak_ticket)
 {
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
 
     REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, taken, (size_t)count), 0);
     sink = cpool_ticket_alloc(&ticket);

@@ -204,7 +204,7 @@ static void *use_every_function(void *argument)
     static void *slots[IN_MEMORY];
     cpool_t *pool = argument;
     cpool_cache_t *cache = NULL;
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     size_t got;
 
     REQUIRE_EQUAL(cpool_reserve(pool, IN_MEMORY / 2), 0);

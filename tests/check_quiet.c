@@ -26,7 +26,7 @@ static cpool_t *create(unsigned flags, size_t max_capacity)
 
 static cpool_quiet_t end_scope(void)
 {
-    cpool_quiet_t counts;
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
 
     REQUIRE_EQUAL(cpool_quiet_end(&counts), 0);
     return counts;
@@ -297,7 +297,7 @@ static void alloc_in_bulk_all(struct noise *noise)
 
 static void draw_and_return(struct noise *noise)
 {
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
 
     REQUIRE_EQUAL(cpool_ticket_draw(&ticket, noise->pool, noise->slots + noise->count, ROOM), 0);
     REQUIRE_EQUAL(cpool_ticket_return(&ticket), ROOM);

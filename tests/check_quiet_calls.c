@@ -152,7 +152,7 @@ static void work_in_scopes(unsigned flags, struct counts *counts)
     /* A pool must have been there, before the first scope. */
     support_destroy_empty(support_create_plain(8, 8));
     for (size_t i = 0; i < STEPS; i++) {
-        cpool_quiet_t quiet;
+        cpool_quiet_t quiet = CPOOL_QUIET_INIT;
 
         REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
         syscall(SYS_getpgid, MARK);

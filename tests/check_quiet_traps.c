@@ -28,7 +28,7 @@ static cpool_t *create(unsigned flags, size_t max_capacity)
 
 static cpool_quiet_t end_scope(void)
 {
-    cpool_quiet_t counts;
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
 
     REQUIRE_EQUAL(cpool_quiet_end(&counts), 0);
     return counts;
@@ -64,7 +64,7 @@ START_TEST(trap_handler_may_use_another_pool)
 {
     static struct helper helper;
     cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
-    cpool_quiet_t counts;
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
 
     helper.pool = create(0, 2 * CAPACITY);
     cpool_set_error_handler(handle_by_pool, &helper);

@@ -212,7 +212,7 @@ END_TEST
 START_TEST(ticket_gives_what_it_has_drawn)
 {
     cpool_t *pool = create(kinds[_i], 0);
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     struct hold hold;
     void *room[100];
 
@@ -238,7 +238,7 @@ END_TEST
 START_TEST(ticket_used_up_is_empty)
 {
     cpool_t *pool = create(kinds[_i], 0);
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     struct hold hold;
     void *room[24];
 
@@ -258,7 +258,7 @@ START_TEST(ticket_for_more_than_is_free_draws_none)
 {
     cpool_t *pool = create(kinds[_i], 0);
     void **room = support_calloc(CAPACITY + 1, sizeof(*room));
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     struct hold hold;
 
     hold_init(&hold, pool);
@@ -284,7 +284,7 @@ END_TEST
 START_TEST(ticket_without_room_reported)
 {
     cpool_t *pool = create(kinds[_i], 0);
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
 
     support_capture_reports();
     REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, NULL, 1), CPOOL_ENULL);

@@ -77,6 +77,7 @@ tests_public = \
 	tests/check_reset \
 	tests/check_share \
 	tests/check_signal \
+	tests/check_structs \
 	tests/check_support \
 	tests/check_thread \
 	tests/check_validate
@@ -186,6 +187,10 @@ tests_check_share_LDADD = $(tests_ldadd_public)
 tests_check_signal_SOURCES = tests/check_signal.c
 tests_check_signal_CPPFLAGS = $(tests_cppflags)
 tests_check_signal_LDADD = $(tests_ldadd_public)
+
+tests_check_structs_SOURCES = tests/check_structs.c
+tests_check_structs_CPPFLAGS = $(tests_cppflags)
+tests_check_structs_LDADD = $(tests_ldadd_public)
 
 tests_check_support_SOURCES = tests/check_support.c
 tests_check_support_CPPFLAGS = $(tests_cppflags)

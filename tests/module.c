@@ -160,7 +160,7 @@ static bool free_bulk(struct misuse *m)
 
 static bool draw(struct misuse *m)
 {
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     void *slots[10];
 
     return cpool_ticket_draw(&ticket, m->pool, slots, 10) == CPOOL_EPOOL && ticket.left == 0;

@@ -106,7 +106,7 @@ static void by_cache(void *argument)
 static void by_ticket(void *argument)
 {
     struct release *release = argument;
-    cpool_ticket_t ticket = { release->pool, &release->slot, 1 };
+    cpool_ticket_t ticket = { sizeof(cpool_ticket_t), release->pool, &release->slot, 1 };
 
     REQUIRE_EQUAL(cpool_ticket_return(&ticket), 1);
 }

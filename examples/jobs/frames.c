@@ -106,7 +106,7 @@ static uint64_t read_count(_Atomic uint64_t *counter)
 static void scope_close(struct session *session)
 {
     struct frame_counts *counts;
-    cpool_quiet_t seen;
+    cpool_quiet_t seen = CPOOL_QUIET_INIT;
 
     if (open_frame == 0)
         return;
@@ -245,7 +245,7 @@ static bool make_pool(struct session *session)
 static void enter(struct worker *worker, void *context)
 {
     struct session *session = context;
-    cpool_quiet_t seen;
+    cpool_quiet_t seen = CPOOL_QUIET_INIT;
 
     (void)worker;
     if (session->cold)

@@ -55,7 +55,7 @@ static void *by_wait(struct party *party)
 static size_t by_ticket(struct party *party, void **slots)
 {
     void *room[MOST];
-    cpool_ticket_t ticket;
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     size_t count = 0;
 
     if (cpool_ticket_draw(&ticket, party->pool, room, MOST) != CPOOL_OK)

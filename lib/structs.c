@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * structs.c - public structures of other sizes.
+ */
+#include "structs.h"
+
+#include <string.h>
+
+static size_t size_of(const void *given)
+{
+    size_t size;
+
+    memcpy(&size, given, sizeof size);
+    return size;
+}
+
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+int cpi_struct_check(const void *given)
+{
+    size_t size = size_of(given);
+
+    return size < sizeof size || size > CPI_STRUCT_MAX ? CPOOL_ESTRUCT : 0;
+}
+
+int cpi_struct_read(void *known, size_t size, const void *given)
+{
+    const unsigned char *bytes = given;
+    size_t given_size = size_of(given);
+    size_t i;
+
+    if (cpi_struct_check(given) != 0)
+        return CPOOL_ESTRUCT;
+    for (i = size; i < given_size; i++)
+        if (bytes[i] != 0)
+            return CPOOL_ETAIL;
+    memset(known, 0, size);
+    memcpy(known, given, lesser(size, given_size));
+    memcpy(known, &size, sizeof size);
+    return 0;
+}
+
+void cpi_struct_write(void *given, const void *known, size_t size)
+{
+    unsigned char *to = given;
+    const unsigned char *from = known;
+    size_t given_size = size_of(given);
+    size_t common = lesser(size, given_size);
+
+    memcpy(to + sizeof size, from + sizeof size, common - sizeof size);
+    memset(to + common, 0, given_size - common);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_structs.c - programs built against a header of the past, whose structures
+ * are shorter than the library's, and of the future, whose structures are longer.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <string.h>
+
+/* What lies beyond a structure, and must be neither read nor written. */
+#define BEYOND 0xa5
+
+/* The last member reaches to the structure's end: a member that is added later does
+ * not fall into padding that an old program never set. */
+#define REACHES_END(type, last) \
+    _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), #type)
+
+REACHES_END(cpool_config_t, stall_limit);
+REACHES_END(cpool_stats_t, stalls);
+REACHES_END(cpool_quiet_t, exchanges);
+REACHES_END(cpool_ticket_t, left);
+REACHES_END(cpool_error_t, site);
+
+#define SIZE_FIRST(type) \
+    _Static_assert(offsetof(type, size) == 0 && sizeof(((type *)0)->size) == sizeof(size_t), #type)
+
+SIZE_FIRST(cpool_config_t);
+SIZE_FIRST(cpool_stats_t);
+SIZE_FIRST(cpool_quiet_t);
+SIZE_FIRST(cpool_ticket_t);
+SIZE_FIRST(cpool_error_t);
+
+/* The configuration as it may have been, and as it may become. */
+struct past_config {
+    size_t size;
+    const char *name;
+    size_t slot_size;
+    size_t slot_align;
+    size_t slot_offset;
+    size_t capacity;
+};
+
+struct future_config {
+    cpool_config_t now;
+    void (*hook)(void *slot);
+    unsigned char more[24];
+};
+
+struct past_stats {
+    size_t size;
+    size_t capacity;
+    size_t max_capacity;
+    size_t slack;
+    size_t live;
+};
+
+struct future_stats {
+    cpool_stats_t now;
+    uint64_t more[5];
+};
+
+struct past_quiet {
+    size_t size;
+    uint64_t growths;
+    uint64_t system_calls;
+};
+
+struct future_quiet {
+    cpool_quiet_t now;
+    uint64_t more[3];
+};
+
+struct future_ticket {
+    cpool_ticket_t now;
+    void *more[3];
+};
+
+#define CAPACITY 100
+
+/*
+ * ---- What the program passes ---------------------------------------------
+ */
+
+START_TEST(create_from_header_of_the_past_uses_defaults)
+{
+    struct past_config past = { sizeof(past), "past", 24, 0, 0, CAPACITY };
+    unsigned char room[sizeof(cpool_config_t)];
+    cpool_t *pool = NULL;
+
+    memset(room, BEYOND, sizeof(room));
+    memcpy(room, &past, sizeof(past));
+    REQUIRE(cpool_memory_required((const cpool_config_t *)(const void *)room) > 0);
+    REQUIRE_EQUAL(cpool_create(&pool, (const cpool_config_t *)(const void *)room), 0);
+    REQUIRE_EQUAL(support_stats(pool).capacity, CAPACITY);
+    REQUIRE_EQUAL(support_stats(pool).max_capacity, CAPACITY);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Wherever the structure ends, what lies beyond is not looked at. */
+START_TEST(create_from_any_prefix_uses_defaults)
+{
+    cpool_config_t whole = support_config(24, CAPACITY);
+
+    for (size_t size = sizeof(struct past_config); size <= sizeof(whole);
+         size += sizeof(size_t)) {
+        cpool_config_t config;
+        cpool_t *pool;
+
+        memset(&config, BEYOND, sizeof(config));
+        memcpy(&config, &whole, size);
+        config.size = size;
+        pool = support_create(&config);
+        REQUIRE_EQUAL(cpool_memory_required(&config), cpool_memory_required(&whole));
+        support_destroy_empty(pool);
+    }
+}
+END_TEST
+
+START_TEST(create_from_header_of_the_future_needs_unknown_members_zero)
+{
+    struct future_config future;
+    unsigned char *tail = (unsigned char *)&future + sizeof(future.now);
+
+    memset(&future, 0, sizeof(future));
+    future.now = support_config(24, CAPACITY);
+    future.now.size = sizeof(future);
+    support_destroy_empty(support_create(&future.now));
+    for (size_t i = 0; i < sizeof(future) - sizeof(future.now); i++) {
+        cpool_t *pool;
+
+        tail[i] = 1;
+        REQUIRE_EQUAL(cpool_create(&pool, &future.now), CPOOL_ETAIL);
+        REQUIRE(pool == NULL);
+        REQUIRE_EQUAL(cpool_memory_required(&future.now), 0);
+        tail[i] = 0;
+    }
+}
+END_TEST
+
+START_TEST(create_from_largest_structure_serves)
+{
+    static union {
+        cpool_config_t config;
+        unsigned char bytes[4096];
+    } largest;
+
+    largest.config = support_config(24, CAPACITY);
+    largest.config.size = sizeof(largest);
+    support_destroy_empty(support_create(&largest.config));
+}
+END_TEST
+
+/*
+ * ---- What the library fills in -------------------------------------------
+ */
+
+static void require_bytes(const unsigned char *bytes, size_t count, unsigned char value)
+{
+    for (size_t i = 0; i < count; i++)
+        REQUIRE_EQUAL(bytes[i], value);
+}
+
+START_TEST(stats_for_header_of_the_past_end_where_it_ends)
+{
+    union {
+        struct past_stats past;
+        cpool_stats_t stats;
+        unsigned char bytes[sizeof(cpool_stats_t)];
+    } given;
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+    void *slot = cpool_alloc(pool);
+
+    memset(given.bytes, BEYOND, sizeof(given));
+    given.past.size = sizeof(given.past);
+    REQUIRE_EQUAL(cpool_stats(pool, &given.stats), 0);
+    REQUIRE_EQUAL(given.past.size, sizeof(given.past));
+    REQUIRE_EQUAL(given.past.capacity, CAPACITY);
+    REQUIRE_EQUAL(given.past.live, 1);
+    require_bytes(given.bytes + sizeof(given.past), sizeof(given) - sizeof(given.past), BEYOND);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(stats_for_header_of_the_future_end_with_zeros)
+{
+    struct future_stats future;
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+
+    memset(&future, BEYOND, sizeof(future));
+    future.now.size = sizeof(future);
+    REQUIRE_EQUAL(cpool_stats(pool, &future.now), 0);
+    REQUIRE_EQUAL(future.now.size, sizeof(future));
+    REQUIRE_EQUAL(future.now.capacity, CAPACITY);
+    REQUIRE_EQUAL(future.now.stalls, 0);
+    require_bytes((const unsigned char *)future.more, sizeof(future.more), 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* One magazine is fetched, and so one exchange made, in a scope of its own. */
+static void make_noise(cpool_t *pool)
+{
+    void *slot;
+
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    slot = cpool_alloc(pool);
+    cpool_free(pool, slot);
+    cpool_flush(pool);
+}
+
+START_TEST(quiet_counts_for_header_of_the_past_end_where_it_ends)
+{
+    union {
+        struct past_quiet past;
+        cpool_quiet_t counts;
+        unsigned char bytes[sizeof(cpool_quiet_t)];
+    } given;
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+
+    make_noise(pool);
+    memset(given.bytes, BEYOND, sizeof(given));
+    given.past.size = sizeof(given.past);
+    REQUIRE_EQUAL(cpool_quiet_end(&given.counts), 0);
+    REQUIRE_EQUAL(given.past.size, sizeof(given.past));
+    REQUIRE_EQUAL(given.past.growths, 0);
+    require_bytes(given.bytes + sizeof(given.past), sizeof(given) - sizeof(given.past), BEYOND);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(quiet_counts_for_header_of_the_future_end_with_zeros)
+{
+    struct future_quiet future;
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+
+    make_noise(pool);
+    memset(&future, BEYOND, sizeof(future));
+    future.now.size = sizeof(future);
+    REQUIRE_EQUAL(cpool_quiet_end(&future.now), 0);
+    REQUIRE_EQUAL(future.now.size, sizeof(future));
+    REQUIRE(future.now.fresh_slots > 0);
+    REQUIRE(future.now.exchanges > 0);
+    require_bytes((const unsigned char *)future.more, sizeof(future.more), 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* The scope goes on, and can be ended better. */
+START_TEST(quiet_counts_of_no_structure_refused)
+{
+    static const size_t sizes[] = { 0, sizeof(size_t) - 1, 4097, SIZE_MAX };
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
+
+    make_noise(pool);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        counts.size = sizes[i];
+        REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_ESTRUCT);
+        REQUIRE_EQUAL(counts.exchanges, 0);
+    }
+    counts.size = sizeof(counts);
+    REQUIRE_EQUAL(cpool_quiet_end(&counts), 0);
+    REQUIRE(counts.exchanges > 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Both ----------------------------------------------------------------
+ */
+
+START_TEST(ticket_without_room_for_its_slots_draws_none)
+{
+    static const size_t sizes[] = { 0, sizeof(size_t), sizeof(cpool_ticket_t) - sizeof(size_t),
+                                    4097 };
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
+    void *slots[10];
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        ticket.size = sizes[i];
+        REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, slots, 10), CPOOL_ESTRUCT);
+        REQUIRE(ticket.pool == NULL && ticket.slots == NULL);
+        REQUIRE_EQUAL(ticket.left, 0);
+        support_require_live(pool, 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(ticket_of_the_future_needs_unknown_members_zero)
+{
+    cpool_t *pool = support_create_plain(24, CAPACITY);
+    struct future_ticket future = { { sizeof(future), NULL, NULL, 0 }, { NULL, NULL, NULL } };
+    void *slots[10];
+
+    REQUIRE_EQUAL(cpool_ticket_draw(&future.now, pool, slots, 10), 0);
+    REQUIRE_EQUAL(future.now.size, sizeof(future));
+    REQUIRE(future.more[0] == NULL && future.more[2] == NULL);
+    REQUIRE(cpool_ticket_alloc(&future.now) == slots[9]);
+    cpool_free(pool, slots[9]);
+    REQUIRE_EQUAL(cpool_ticket_return(&future.now), 9);
+    future.more[2] = slots;
+    REQUIRE_EQUAL(cpool_ticket_draw(&future.now, pool, slots, 10), CPOOL_ETAIL);
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(create_from_header_of_the_past_uses_defaults),
+        ONCE(create_from_any_prefix_uses_defaults),
+        ONCE(create_from_header_of_the_future_needs_unknown_members_zero),
+        ONCE(create_from_largest_structure_serves),
+        ONCE(stats_for_header_of_the_past_end_where_it_ends),
+        ONCE(stats_for_header_of_the_future_end_with_zeros),
+        ONCE(quiet_counts_for_header_of_the_past_end_where_it_ends),
+        ONCE(quiet_counts_for_header_of_the_future_end_with_zeros),
+        ONCE(quiet_counts_of_no_structure_refused),
+        ONCE(ticket_without_room_for_its_slots_draws_none),
+        ONCE(ticket_of_the_future_needs_unknown_members_zero),
+    };
+
+    return SUPPORT_RUN("structs", tests);
+}
