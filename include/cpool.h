@@ -136,43 +136,50 @@ typedef struct cpool_entry cpool_cache_t;
 /*
  * ---- Error codes ---------------------------------------------------------
  *
- * Functions that can fail return 0 or one of these, all negative.  Codes in
- * the second group are mistakes of the caller that are found while a pool is
- * in use; they reach the error handler (cpool_set_error_handler).
+ * Functions that can fail return 0 or one of these, all negative.  The hundreds tell
+ * what has to be done about a code:
+ *
+ *      -1 ...  -99   configuration: a structure or an argument is wrong; correct the
+ *                    program, or the user's settings
+ *    -101 ... -199   use: a mistake of the caller that is found while a pool is in
+ *                    use; most of these reach the error handler
+ *                    (cpool_set_error_handler)
+ *    -201 ... -299   resources: the program is right; try with less, or later
  */
 enum {
     CPOOL_OK = 0,
 
-    CPOOL_ENULL = -1,        /* a required pointer is NULL */
-    CPOOL_ESTRUCT = -2,      /* the size in a structure is no structure's */
+    CPOOL_ESTRUCT = -1,      /* the size in a structure is no structure's */
+    CPOOL_ETAIL = -2,        /* a structure has a setting that this library lacks */
     CPOOL_ESLOTSIZE = -3,    /* slot_size is zero */
     CPOOL_EALIGN = -4,       /* slot_align is no power of two, or above CPOOL_ALIGN_MAX */
     CPOOL_EOFFSET = -5,      /* slot_offset is larger than slot_size */
     CPOOL_ECAPACITY = -6,    /* capacity is zero or above CPOOL_CAPACITY_MAX */
-    CPOOL_EOVERFLOW = -7,    /* the pool would not fit into the address space */
-    CPOOL_EROUNDS = -8,      /* magazine_rounds is out of range for this capacity */
-    CPOOL_EFLAGS = -9,       /* unknown bits in flags */
+    CPOOL_EMAXCAPACITY = -7, /* max_capacity is below capacity, or above CPOOL_CAPACITY_MAX */
+    CPOOL_EOVERFLOW = -8,    /* the pool would not fit into the address space */
+    CPOOL_EROUNDS = -9,      /* magazine_rounds is out of range for this capacity */
     CPOOL_ECACHES = -10,     /* thread_caches is above CPOOL_THREAD_CACHES_MAX */
-    CPOOL_EMEMSIZE = -11,    /* memory_size is below cpool_memory_required */
-    CPOOL_EMEMALIGN = -12,   /* memory is not aligned to CPOOL_MEMORY_ALIGN */
-    CPOOL_EMEMORY = -13,     /* memory_size is given without memory */
-    CPOOL_ENOMEM = -14,      /* the operating system refused memory */
-    CPOOL_ESYSTEM = -15,     /* the operating system refused another resource */
-    CPOOL_EDRY = -16,        /* fewer slots are free than were asked for */
+    CPOOL_EFLAGS = -11,      /* unknown bits in flags */
+    CPOOL_EMEMORY = -12,     /* memory_size is given without memory */
+    CPOOL_EMEMSIZE = -13,    /* memory_size is below cpool_memory_required */
+    CPOOL_EMEMALIGN = -14,   /* memory is not aligned to CPOOL_MEMORY_ALIGN */
 
-    CPOOL_EPOOL = -17,       /* not a pool: NULL, never created, destroyed, or made by
-                                another copy of the library */
-    CPOOL_EFOREIGN = -18,    /* the address lies outside the pool's slab */
-    CPOOL_EMISALIGNED = -19, /* the address lies inside a slot, not at its start */
-    CPOOL_EUNUSED = -20,     /* the slot has never been handed out */
-    CPOOL_EDOUBLEFREE = -21, /* the slot is free already (checked pools) */
-    CPOOL_EGUARD = -22,      /* bytes around the slot were overwritten (checked pools) */
-    CPOOL_EOWNER = -23,      /* the cache belongs to another thread (checked pools) */
+    CPOOL_ENULL = -101,       /* a required pointer is NULL */
+    CPOOL_EPOOL = -102,       /* not a pool: NULL, never created, destroyed, or made by
+                                 another copy of the library */
+    CPOOL_EFOREIGN = -103,    /* the address lies outside the pool's slab */
+    CPOOL_EMISALIGNED = -104, /* the address lies inside a slot, not at its start */
+    CPOOL_EUNUSED = -105,     /* the slot has never been handed out */
+    CPOOL_EDOUBLEFREE = -106, /* the slot is free already; see cpool_free */
+    CPOOL_EGUARD = -107,      /* bytes around the slot were overwritten (checked pools) */
+    CPOOL_EOWNER = -108,      /* the cache belongs to another thread (checked pools) */
+    CPOOL_EWAITABLE = -109,   /* the pool was not created with CPOOL_WAITABLE */
+    CPOOL_ENOTQUIET = -110,   /* something happened that a quiet scope traps */
 
-    CPOOL_EMAXCAPACITY = -24, /* max_capacity is below capacity, or above CPOOL_CAPACITY_MAX */
-    CPOOL_EWAITABLE = -25,    /* the pool was not created with CPOOL_WAITABLE */
-    CPOOL_ENOTQUIET = -26,    /* something happened that a quiet scope traps */
-    CPOOL_ETAIL = -27         /* a structure has a setting that this library lacks */
+    CPOOL_ENOMEM = -201,  /* the operating system refused memory */
+    CPOOL_ESYSTEM = -202, /* the operating system refused another resource */
+    CPOOL_EPOOLS = -203,  /* as many pools exist as the library can have at once */
+    CPOOL_EDRY = -204     /* fewer slots are free than were asked for */
 };
 
 /*
@@ -367,9 +374,8 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config);
  * used for the first time.  (Lazy initialisation by watermark: B. Kenwright,
  * "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
  *
- * Returns 0, or a negative code: CPOOL_ENULL to CPOOL_ESYSTEM or
- * CPOOL_EMAXCAPACITY, each naming the one thing that is wrong.  Nothing is left
- * behind then.
+ * Returns 0, CPOOL_ENULL, or a code of the configuration or of the resources, which
+ * names the one thing that is wrong.  Nothing is left behind then.
  * Any thread; may block; makes system calls.
  */
 CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config);
@@ -521,7 +527,8 @@ CPOOL_API cpool_cache_t *cpool_cache(cpool_t *pool);
  *
  * cache   receives the cache; set to NULL on failure
  *
- * Returns 0, CPOOL_ENULL, or CPOOL_ENOMEM when thread_caches are all taken.
+ * Returns 0, CPOOL_ENULL, or CPOOL_ENOMEM when thread_caches are all taken or
+ * the operating system refuses memory.
  * It counts as one of the pool's thread_caches until destroyed.
  * May block; may make system calls.
  */

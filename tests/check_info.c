@@ -235,30 +235,57 @@ END_TEST
  * ---- Codes ---------------------------------------------------------------
  */
 
+/* Each range of codes, from the first to the last: the codes have no gaps. */
+static const struct {
+    int first;
+    int last;
+} ranges[] = {
+    { CPOOL_OK, CPOOL_OK },
+    { CPOOL_ESTRUCT, CPOOL_EMEMALIGN },
+    { CPOOL_ENULL, CPOOL_ENOTQUIET },
+    { CPOOL_ENOMEM, CPOOL_EDRY },
+};
+
+#define RANGES (sizeof(ranges) / sizeof(ranges[0]))
+#define UNKNOWN_CODE (-1000)
+
+START_TEST(codes_lie_in_their_ranges)
+{
+    REQUIRE(ranges[1].first == -1 && ranges[1].last > -100);
+    REQUIRE(ranges[2].first == -101 && ranges[2].last > -200);
+    REQUIRE(ranges[3].first == -201 && ranges[3].last > -300);
+}
+END_TEST
+
 START_TEST(strerror_of_every_code_is_distinct)
 {
-    for (int a = CPOOL_ENOTQUIET; a <= CPOOL_OK; a++) {
-        const char *text = cpool_strerror(a);
+    const char *unknown = cpool_strerror(UNKNOWN_CODE);
+    const char *texts[400];
+    size_t count = 0;
 
-        REQUIRE(text != NULL && text[0] != '\0');
-        REQUIRE(strchr(text, '\n') == NULL);
-        for (int b = CPOOL_ENOTQUIET; b < a; b++)
-            REQUIRE(strcmp(cpool_strerror(b), text) != 0);
-        REQUIRE(strcmp(cpool_strerror(CPOOL_ENOTQUIET - 1), text) != 0);
+    for (size_t range = 0; range < RANGES; range++)
+        for (int code = ranges[range].first; code >= ranges[range].last; code--)
+            texts[count++] = cpool_strerror(code);
+    for (size_t a = 0; a < count; a++) {
+        REQUIRE(texts[a] != NULL && texts[a][0] != '\0');
+        REQUIRE(strchr(texts[a], '\n') == NULL);
+        REQUIRE(strcmp(texts[a], unknown) != 0);
+        for (size_t b = 0; b < a; b++)
+            REQUIRE(strcmp(texts[a], texts[b]) != 0);
     }
 }
 END_TEST
 
 START_TEST(strerror_of_unknown_code_is_text)
 {
-    static const int codes[] = { 1, 1000, CPOOL_ENOTQUIET - 1, -1000, INT32_MAX, INT32_MIN };
+    static const int codes[] = { 1, 1000, CPOOL_EMEMALIGN - 1, -100, CPOOL_ENOTQUIET - 1, -200,
+                                 CPOOL_EDRY - 1, UNKNOWN_CODE, INT32_MAX, INT32_MIN };
 
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
-        const char *text = cpool_strerror(codes[i]);
-
-        REQUIRE(text != NULL && text[0] != '\0');
-        REQUIRE(strcmp(text, cpool_strerror(CPOOL_OK)) != 0);
+        REQUIRE(cpool_strerror(codes[i]) != NULL);
+        REQUIRE(strcmp(cpool_strerror(codes[i]), cpool_strerror(UNKNOWN_CODE)) == 0);
     }
+    REQUIRE(strcmp(cpool_strerror(UNKNOWN_CODE), cpool_strerror(CPOOL_OK)) != 0);
 }
 END_TEST
 
@@ -292,6 +319,7 @@ int main(void)
         ONCE(stats_after_every_step_are_exact),
         ONCE(stats_after_shrinking_are_exact),
         ONCE(stats_count_exchanges_with_the_depot),
+        ONCE(codes_lie_in_their_ranges),
         ONCE(strerror_of_every_code_is_distinct),
         ONCE(strerror_of_unknown_code_is_text),
         ONCE(use_leaves_errno_alone),
