@@ -95,6 +95,7 @@ struct bench_shared {
 #define BENCH_CREATES 0x8u  /* measures making pools: rivals without are left out */
 #define BENCH_ZEROES 0x10u  /* needs an alloc that clears */
 #define BENCH_SELF_TIMED 0x20u /* says in `timed` for how long it was what it measures */
+#define BENCH_TWO 0x40u /* the roles of two threads: neither fewer nor more */
 
 struct bench_workload {
     const char *name;

@@ -260,11 +260,22 @@ static void run_probe(const struct bench_rival *rival)
     end(EXIT_SUCCESS);
 }
 
+const char *cell_unfit(const struct bench_workload *workload, unsigned threads)
+{
+    if (threads < workload->minimum_threads)
+        return "needs more threads";
+    if ((workload->traits & BENCH_TWO) != 0 && threads != 2)
+        return "a workload for two threads";
+    return NULL;
+}
+
 static void check_cell(const struct bench_rival *rival, const struct bench_workload *workload,
                        const struct bench_cell *cell)
 {
-    if (cell->threads < workload->minimum_threads)
-        bench_leave_out("needs more threads");
+    const char *unfit = cell_unfit(workload, cell->threads);
+
+    if (unfit != NULL)
+        bench_leave_out(unfit);
     if (cell->threads > 1 && (rival->traits & BENCH_SINGLE) != 0)
         bench_leave_out("one thread only");
     if (cell->slot_size < rival->smallest || cell->slot_size > rival->largest)

@@ -77,6 +77,9 @@ const struct bench_rival *cell_rival(const char *name);
 const struct bench_workload *const *cell_workloads(void);
 const struct bench_workload *cell_workload(const char *name);
 
+/* Why a workload cannot be run with that many threads, or NULL. */
+const char *cell_unfit(const struct bench_workload *workload, unsigned threads);
+
 /* Finds out, in a process of its own, whether a contestant can run here. */
 void cell_probe(struct contestant *contestant);
 

@@ -92,6 +92,16 @@ done
 ! "$bench" --smoke --workload burst:16 --rival cpool --config nonsense=1 >/dev/null 2>&1 ||
     fail "a setting that does not exist was accepted"
 
+# A workload whose threads have roles of their own is refused with other numbers of
+# threads, by the parent and by a measuring process.
+"$bench" --smoke --workload hand-off --threads 4 >/dev/null 2>"$work/refused" &&
+    fail "hand-off was measured with 4 threads"
+grep -q 'two threads.*hand-off' "$work/refused" || fail "hand-off is refused without a reason"
+"$bench" --cell cpool hand-off 0 0 64 4 0 1 '' | grep -q '^absent .*two threads' ||
+    fail "a process measured hand-off with 4 threads"
+"$bench" --smoke --workload pipe --threads 1 >/dev/null 2>&1 &&
+    fail "pipe was measured with 1 thread"
+
 # JSON: whatever can read it here must be able to.
 if command -v python3 >/dev/null; then
     python3 -m json.tool "$work/json" >/dev/null || fail "the JSON is not well-formed"

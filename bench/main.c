@@ -30,8 +30,8 @@ static void make_plan(struct plan *plan, const struct arguments *options)
     static const unsigned one = 1;
     const unsigned *threads = options->thread_count == 0 ? &one : options->threads;
     size_t count = options->thread_count == 0 ? 1 : options->thread_count, i;
-    const char *workloads = options->workloads;
-    char name[64];
+    const char *workloads = options->workloads, *reason;
+    char name[64], refusal[96];
 
     plan_init(plan, options->size);
     if (options->timed)
@@ -46,9 +46,13 @@ static void make_plan(struct plan *plan, const struct arguments *options)
             plan_keep_threads(plan, options->threads, options->thread_count);
     }
     while (workloads != NULL && arguments_next(&workloads, name, sizeof name))
-        for (i = 0; i < count; i++)
-            if (!plan_add(plan, name, options->slot_size, threads[i]))
-                arguments_refuse("no such workload:", name);
+        for (i = 0; i < count; i++) {
+            reason = plan_add(plan, name, options->slot_size, threads[i]);
+            if (reason == NULL)
+                continue;
+            snprintf(refusal, sizeof refusal, "%s, with %u threads:", reason, threads[i]);
+            arguments_refuse(refusal, name);
+        }
     plan_settle(plan);
 }
 

@@ -296,15 +296,20 @@ void plan_fill(struct plan *plan, enum plan_size size)
             add_entry(plan, &entries[i], processors);
 }
 
-bool plan_add(struct plan *plan, const char *text, size_t slot_size, unsigned threads)
+const char *plan_add(struct plan *plan, const char *text, size_t slot_size, unsigned threads)
 {
     struct entry entry = { 0, PLAN_THROUGHPUT, NULL, 0, BENCH_LIFO, 64, 0 };
+    const struct bench_workload *workload;
     char name[32], order[16] = "";
+    const char *reason;
     size_t i;
 
     if (sscanf(text, "%31[^:]:%zu:%15s", name, &entry.parameter, order) < 1 ||
-        cell_workload(name) == NULL)
-        return false;
+        (workload = cell_workload(name)) == NULL)
+        return "no such workload";
+    reason = cell_unfit(workload, threads);
+    if (reason != NULL)
+        return reason;
     entry.workload = name;
     entry.slot_size = slot_size;
     entry.order = strcmp(order, "fifo") == 0     ? BENCH_FIFO
@@ -318,7 +323,7 @@ bool plan_add(struct plan *plan, const char *text, size_t slot_size, unsigned th
         if (strcmp(entries[i].workload, name) == 0 && entries[i].section >= PLAN_LATENCY)
             entry.section = entries[i].section;
     add_line(plan, &entry, threads);
-    return true;
+    return NULL;
 }
 
 void plan_keep_threads(struct plan *plan, const unsigned *threads, size_t count)

@@ -48,9 +48,9 @@ void plan_fini(struct plan *plan);
 /* Adds the lines of that size. */
 void plan_fill(struct plan *plan, enum plan_size size);
 
-/* Adds lines for one workload, NAME[:PARAMETER[:fifo|random]]; false when there
- * is none of that name. */
-bool plan_add(struct plan *plan, const char *text, size_t slot_size, unsigned threads);
+/* Adds a line for one workload, NAME[:PARAMETER[:fifo|random]].  Returns NULL, or
+ * why there is no such line. */
+const char *plan_add(struct plan *plan, const char *text, size_t slot_size, unsigned threads);
 
 /* Gives every line the plan's milliseconds and repetitions.  Last of all. */
 void plan_settle(struct plan *plan);

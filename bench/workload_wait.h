@@ -183,7 +183,7 @@ static void waiters_report(const struct bench_worker *all)
 
 static const struct bench_workload hand_off_workload = {
     "hand-off", "give the only slot back to a thread that sleeps until there is one", "slot",
-    BENCH_LOCKSTEP | BENCH_SELF_TIMED, 2, wait_live, hand_off_chunk,
+    BENCH_LOCKSTEP | BENCH_SELF_TIMED | BENCH_TWO, 2, wait_live, hand_off_chunk,
     hand_off_prepare, hand_off_setup, hand_off_begin, hand_off_teardown, hand_off_report
 };
 
