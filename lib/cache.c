@@ -4,14 +4,14 @@
  *
  * ORDERING TABLE
  *   own     | entry count load        | relaxed | - | -
- *   show    | entry count, loaded store | release | recall.c's adopt | which magazine is loaded
+ *   show    | entry count, loaded store | release | recall.c's forked | which magazine is loaded
  *   spares  | stocked load            | relaxed | - | -
  *   stocked | stocked store           | release | cache_shared.c's glance | the mark of the owner
  *                                                             that took the spares out
  *   offer   | spare store, CAS        | release | cache_shared.c's steal, see | the magazine's
  *                                                             count and rounds; the owner's mark
  *   see     | spare load, CAS failure | relaxed | - | -
- *   store   | store pointer store     | relaxed | - | -
+ *   active  | active pointer store    | relaxed | - | -
  *
  * The owner's own accesses need no order.  The release keeps the stores that
  * precede a new count before it, for the child of a fork, which finds the cache as
@@ -45,14 +45,14 @@ static void set_stocked(struct cpi_cache *cache, uint32_t stocked)
     cpi_store(&cache->stocked, stocked, release); /* [stocked] */
 }
 
-static uintptr_t store_count(const struct cpi_cache *cache)
+static uintptr_t active_count(const struct cpi_cache *cache)
 {
-    return cpi_word_load(&cpi_cache_store(cache)->count, relaxed); /* [own] */
+    return cpi_word_load(&cpi_cache_active(cache)->count, relaxed); /* [own] */
 }
 
 static void show_count(struct cpi_cache *cache, uintptr_t count)
 {
-    cpi_word_store(&cpi_cache_store(cache)->count, count, release); /* [show] */
+    cpi_word_store(&cpi_cache_active(cache)->count, count, release); /* [show] */
 }
 
 /* Shows the fast path a magazine that is in the cache's hands, in place of the
@@ -62,8 +62,8 @@ static void load(struct cpi_cache *cache, uint32_t node)
     struct cpi_magazine *magazine = magazine_of(cache, node);
 
     cpi_store(&cache->loaded, node, release); /* [show] */
-    cpi_cache_store(cache)->rounds = magazine->rounds;
-    cpi_cache_store(cache)->limit = cache->depot->limit;
+    cpi_cache_active(cache)->rounds = magazine->rounds;
+    cpi_cache_active(cache)->limit = cache->depot->limit;
     show_count(cache, cpi_magazine_count(magazine));
     cpi_magazine_set_count(magazine, 0);
 }
@@ -75,8 +75,8 @@ static uint32_t unload(struct cpi_cache *cache)
 {
     if (cpi_cache_loaded(cache) != 0)
         cpi_magazine_set_count(magazine_of(cache, cpi_cache_loaded(cache)),
-                               (uint32_t)store_count(cache));
-    cpi_cache_store(cache)->limit = 0;
+                               (uint32_t)active_count(cache));
+    cpi_cache_active(cache)->limit = 0;
     show_count(cache, 0);
     return cpi_cache_loaded(cache);
 }
@@ -86,7 +86,7 @@ static _Atomic uint32_t *place(struct cpi_cache *cache, uint32_t i)
 {
     uint32_t at = cache->bottom + i;
 
-    return &cache->spare[at < cache->places ? at : at - cache->places];
+    return &cache->spare[at < cache->ring_size ? at : at - cache->ring_size];
 }
 
 static uint32_t see_spare(struct cpi_cache *cache, uint32_t i)
@@ -111,7 +111,7 @@ static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
 {
     uint32_t i;
 
-    for (i = stocked_spares(cache); i < cache->share; i++) {
+    for (i = stocked_spares(cache); i < cache->target; i++) {
         if (see_spare(cache, i) == 0) {
             put_spare(cache, i, node);
             return;
@@ -158,9 +158,9 @@ static void review(struct cpi_cache *cache)
     uint32_t unneeded = (cache->lowest < stocked ? cache->lowest : stocked) / 2;
     uint32_t i;
 
-    cache->share -= unneeded;
-    for (i = stocked - unneeded; unneeded > 0 && i < cache->places; i++)
-        if (i < stocked || i >= cache->share)
+    cache->target -= unneeded;
+    for (i = stocked - unneeded; unneeded > 0 && i < cache->ring_size; i++)
+        if (i < stocked || i >= cache->target)
             give_spare(cache, i);
     set_stocked(cache, stocked - unneeded);
     cache->lowest = stocked - unneeded;
@@ -180,7 +180,7 @@ static void note_swap(struct cpi_cache *cache)
 /* Uses twice as many spares as before, within the quota. */
 static void widen(struct cpi_cache *cache)
 {
-    cache->share = cache->share < cache->quota - cache->share ? cache->share * 2 : cache->quota;
+    cache->target = cache->target < cache->quota - cache->target ? cache->target * 2 : cache->quota;
 }
 
 /* Before each exchange of a full magazine with the depot. */
@@ -217,7 +217,7 @@ static bool refill_from_spare(struct cpi_cache *cache)
 static void leave_most(struct cpi_cache *cache)
 {
     uint32_t rest = cpi_depot_take_empty(cache->depot, &cache->counters);
-    uintptr_t count = store_count(cache);
+    uintptr_t count = active_count(cache);
     uintptr_t kept = (count + CPI_DRY_PART - 1) / CPI_DRY_PART;
     struct cpi_magazine *magazine;
     uintptr_t i;
@@ -226,7 +226,7 @@ static void leave_most(struct cpi_cache *cache)
         return;
     magazine = magazine_of(cache, rest);
     for (i = kept; i < count; i++)
-        magazine->rounds[i - kept] = cpi_cache_store(cache)->rounds[i];
+        magazine->rounds[i - kept] = cpi_cache_active(cache)->rounds[i];
     show_count(cache, kept);
     cpi_magazine_set_count(magazine, (uint32_t)(count - kept));
     cpi_depot_give(cache->depot, &cache->counters, rest);
@@ -237,7 +237,7 @@ static bool refill_from_depot(struct cpi_cache *cache)
     uint32_t node = cpi_depot_take_stocked(cache->depot, &cache->counters);
 
     if (node == 0) {
-        node = cpi_depot_take_remnant(cache->depot, &cache->counters);
+        node = cpi_depot_take_partial(cache->depot, &cache->counters);
         if (node != 0)
             replace_empty(cache, node);
         return node != 0;
@@ -265,10 +265,10 @@ static bool load_empty(struct cpi_cache *cache)
 /* Frees of slots below the bound take the fast path. */
 static void look_at_bound(struct cpi_cache *cache)
 {
-    cpi_cache_store(cache)->bound = cpi_slab_fresh(cache->slab);
+    cpi_cache_active(cache)->bound = cpi_slab_fresh(cache->slab);
 }
 
-/* How many fresh slots to claim: a magazine, but a small part of what is left
+/* How many fresh slots to take: a magazine, but a small part of what is left
  * near the end, so that no thread gets them all. */
 static uintptr_t fair_run(const struct cpi_cache *cache, uintptr_t beyond)
 {
@@ -290,25 +290,25 @@ bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond)
 
     if (cpi_cache_loaded(cache) == 0 && !load_empty(cache))
         return false;
-    n = cpi_cache_claim(cache->slab, cache->depot, fair_run(cache, beyond), beyond, &first);
+    n = cpi_cache_bump(cache->slab, cache->depot, fair_run(cache, beyond), beyond, &first);
     if (n == 0)
         return false;
     note_exchange(cache, false);
     for (i = 0; i < n; i++)
-        cpi_cache_store(cache)->rounds[i] = cpi_slab_slot(cache->slab, first + n - 1 - i);
+        cpi_cache_active(cache)->rounds[i] = cpi_slab_slot(cache->slab, first + n - 1 - i);
     show_count(cache, n);
     look_at_bound(cache);
     return true;
 }
 
-/* From the depot, or else fresh; but not where a collector has emptied it: fresh
+/* From the depot, or else fresh; but not where a draining thread has emptied it: fresh
  * slots stay in circulation for good. */
 static bool refill_from_pool(struct cpi_cache *cache)
 {
-    uint32_t seen = cpi_depot_collections(cache->depot);
+    uint32_t seen = cpi_depot_drains(cache->depot);
 
     return refill_from_depot(cache) ||
-           (!cpi_depot_was_collected(cache->depot, seen) && cpi_cache_refill_fresh(cache, 0));
+           (!cpi_depot_was_drained(cache->depot, seen) && cpi_cache_refill_fresh(cache, 0));
 }
 
 bool cpi_cache_refill(struct cpi_cache *cache)
@@ -320,7 +320,7 @@ bool cpi_cache_refill(struct cpi_cache *cache)
 }
 
 /* The full magazine changes places with an empty spare, which is returned.  0 if
- * there was none, or a thief recalled it by mistake. */
+ * there was none, or a stealing thread recalled it by mistake. */
 static uint32_t swap_with_empty(struct cpi_cache *cache, uint32_t stocked)
 {
     uint32_t node = see_spare(cache, stocked);
@@ -358,7 +358,7 @@ static void give_oldest(struct cpi_cache *cache, uint32_t stocked)
 {
     note_exchange(cache, true);
     give_spare(cache, 0);
-    cache->bottom = cache->bottom + 1 < cache->places ? cache->bottom + 1 : 0;
+    cache->bottom = cache->bottom + 1 < cache->ring_size ? cache->bottom + 1 : 0;
     set_stocked(cache, stocked - 1);
 }
 
@@ -369,7 +369,7 @@ bool cpi_cache_spill(struct cpi_cache *cache)
     look_at_bound(cache);
     if (cpi_cache_loaded(cache) == 0)
         return load_empty(cache);
-    if (stocked >= cache->share)
+    if (stocked >= cache->target)
         give_oldest(cache, stocked--);
     if (!spill_to_spare(cache, stocked))
         return false;
@@ -396,11 +396,11 @@ bool cpi_cache_free(struct cpi_cache *cache, void *slot)
     return cpi_cache_spill(cache) && cpi_cache_push(cache, slot);
 }
 
-uint32_t cpi_cache_seize(struct cpi_cache *cache)
+uint32_t cpi_cache_detach(struct cpi_cache *cache)
 {
     uint32_t node = cpi_cache_loaded(cache);
 
-    /* Where nothing is loaded the store shows nothing, and a thief that comes
+    /* Where nothing is loaded the active entry shows nothing, and a stealing thread that comes
      * late, to a cache that is being opened anew, must not write. */
     if (node == 0)
         return 0;
@@ -413,14 +413,14 @@ void cpi_cache_flush_spares(struct cpi_cache *cache)
 {
     uint32_t i;
 
-    for (i = 0; i < cache->places; i++)
+    for (i = 0; i < cache->ring_size; i++)
         give_spare(cache, i);
     set_stocked(cache, 0);
 }
 
 void cpi_cache_flush(struct cpi_cache *cache)
 {
-    uint32_t node = cpi_cache_seize(cache);
+    uint32_t node = cpi_cache_detach(cache);
 
     if (node != 0)
         cpi_depot_give(cache->depot, &cache->counters, node);
@@ -430,7 +430,7 @@ void cpi_cache_flush(struct cpi_cache *cache)
 void cpi_cache_abandon(struct cpi_cache *cache)
 {
     cpi_store(&cache->loaded, 0, release); /* [show] */
-    cpi_cache_store(cache)->limit = 0;
+    cpi_cache_active(cache)->limit = 0;
     show_count(cache, 0);
 }
 
@@ -440,7 +440,7 @@ void cpi_cache_discard(struct cpi_cache *cache)
 
     cpi_cache_abandon(cache);
     set_stocked(cache, 0);
-    for (i = 0; i < cache->places; i++)
+    for (i = 0; i < cache->ring_size; i++)
         put_spare(cache, i, 0);
 }
 
@@ -448,11 +448,11 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
                     uint32_t quota, cpool_t *pool)
 {
     cache->entry = entry;
-    cpi_store(&cache->store, inline_path ? entry : &cache->hidden, relaxed); /* [store] */
+    cpi_store(&cache->active, inline_path ? entry : &cache->hidden, relaxed); /* [active] */
     entry->pool = pool;
     entry->home = cache;
     cache->quota = quota;
-    cache->share = CPI_SHARE_MIN;
+    cache->target = CPI_QUOTA_MIN;
     cache->bottom = 0;
     cache->lowest = 0;
     cache->gave = false;

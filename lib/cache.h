@@ -2,7 +2,7 @@
 /*
  * cache.h - one owner's free slots of one pool.
  *
- * Floor 5.  Includes slab.h, depot.h; cache_shared.c also watch.h.
+ * Floor 5.  Includes slab.h, depot.h; cache_shared.c also guard.h.
  *
  *   entry (hot, public layout)          cache (here)
  *   +-------+-------+--------+          +--------+------------------+----------+
@@ -19,9 +19,9 @@
  * of a magazine does not touch the depot.
  *
  * How many spares a cache may have is its quota, fixed when it is registered.
- * How many of these it uses is its share, which adapts.  An owner that takes from
+ * How many of these it uses is its target, which adapts.  An owner that takes from
  * the depot what it gave before, or gives what it took, would have been served by
- * more spares, and doubles its share (the rule is that of tcmalloc: overflow
+ * more spares, and doubles its target (the rule is that of tcmalloc: overflow
  * followed by underflow).  So does an owner that only gives, as the consumers of a
  * pipeline do: it gives the oldest magazine, and the longer it keeps one the less
  * its processor and the producers' fight over the lines.  And so does an owner
@@ -33,7 +33,7 @@
  * Invariants
  *   The spares are a ring that starts at `bottom`.  Its first `stocked` places
  *   hold full magazines, the newest last, or 0 where one was recalled; the
- *   others hold empty magazines or 0, and 0 beyond the first `share` places.
+ *   others hold empty magazines or 0, and 0 beyond the first `target` places.
  *   Only the owner puts a magazine there; anybody may take one out, by
  *   compare-and-swap with 0.
  *
@@ -50,13 +50,13 @@
  * otherwise.  Lock-free.
  *
  * ORDERING TABLE
- *   store | store pointer and loaded, load | relaxed | - | -
+ *   active | active pointer and loaded, load | relaxed | - | -
  *   own   | entry count load, store that takes; frees load | relaxed | - | -
- *   show  | entry count store that gives | release | recall.c's adopt | the round
+ *   show  | entry count store that gives | release | recall.c's forked | the round
  *   frees | frees store | release | recall.c's hint | the round
  *
- * The store is one of two entries of a thread or of the cache itself, both in
- * memory that outlives the pool; a thief only reads the count there.
+ * The active entry is one of two, that of a thread or of the cache itself, both in
+ * memory that outlives the pool; a stealing thread only reads the count there.
  */
 #ifndef CPI_CACHE_H
 #define CPI_CACHE_H
@@ -76,69 +76,69 @@
  * loaded one, and two that the depot merges (depot.c). */
 #define CPI_CACHE_HANDS 3u
 
-/* The least quota, and the share every cache begins with. */
-#define CPI_SHARE_MIN 1u
+/* The least quota, and the target every cache begins with. */
+#define CPI_QUOTA_MIN 1u
 
 /* Swaps between two reviews of which spares were needed. */
 #ifndef CPI_REVIEW_SWAPS /* tests want reviews sooner */
 #define CPI_REVIEW_SWAPS 256u
 #endif
 
-struct cpi_roster;
+struct cpi_registry;
 struct cpi_thread;
 
 struct cpi_cache {
     _Alignas(CPI_LINE) cpool_cache_t own; /* the entry, unless it is in a table */
-    cpool_cache_t hidden;                 /* the store, if the entry must not be */
+    cpool_cache_t hidden;                 /* the active entry, if the entry must not be */
 
     /* Constant while the cache is registered. */
     cpool_cache_t *entry; /* the handle: in the owner's table, or `own` */
-    _Atomic(cpool_cache_t *) store; /* whose count and rounds are in use: the entry, or
+    _Atomic(cpool_cache_t *) active; /* whose count and rounds are in use: the entry, or
                              `hidden` if the pool has no inline path */
     struct cpi_slab *slab;
     struct cpi_depot *depot;
 
     /* The owner's. */
-    _Atomic uint32_t loaded; /* magazine whose rounds the store shows; 0: none */
+    _Atomic uint32_t loaded; /* magazine whose rounds the active entry shows; 0: none */
     uint32_t quota;  /* constant while registered; spares it may have at most */
-    uint32_t share;  /* of these, spares it uses */
-    uint32_t places; /* constant; in the ring, the pool's largest quota */
+    uint32_t target;/* of these, spares it uses */
+    uint32_t ring_size; /* constant; places in the ring, the pool's largest quota */
     uint32_t bottom; /* where the ring starts */
     uint32_t lowest; /* value of stocked since the last review */
     uint64_t retries; /* at the depot, as of the last exchange */
     bool gave;       /* its last exchange with the depot gave a full magazine */
-    _Atomic uint32_t stocked; /* see the invariants; read by thieves */
+    _Atomic uint32_t stocked; /* see the invariants; read by stealing threads */
     _Atomic uint32_t frees;   /* slots pushed out of line; goes on counting */
     struct cpi_counters counters;
 
     /* recall.h's. */
     _Atomic uintptr_t user;     /* token of the thread that is inside, or was last */
     _Atomic uint32_t busy;      /* odd while the owner is inside; goes on counting */
-    _Atomic uintptr_t claimed;  /* a thief's token; 0: none.  Exact pools only */
+    _Atomic uintptr_t locked_by;/* a stealing thread's token; 0: none.  Exact pools only */
     _Atomic uint32_t calls;     /* 1 while the owner gives a slot back in a waitable pool,
                                    until it has called a waiter */
 
     /* The registry's, guarded by the lock. */
-    struct cpi_roster *roster; /* constant */
+    struct cpi_registry *registry; /* constant */
     struct cpi_thread *owner; /* NULL: whoever has the handle */
     uint64_t exchanges;       /* of its own, when the pool was last trimmed */
     struct cpi_cache *next;   /* of the same owner, or of the unused ones */
     struct cpi_cache **link;  /* what leads to it, of the same owner */
     bool used;
 
-    _Atomic uint32_t spare[]; /* `places` of them */
+    _Atomic uint32_t spare[]; /* `ring_size` of them */
 };
 
-/* The store; thieves may look while the registry changes it. */
-static inline cpool_cache_t *cpi_cache_store(const struct cpi_cache *cache)
+/* The active entry; stealing threads may look while the registry changes it. */
+static inline cpool_cache_t *cpi_cache_active(const struct cpi_cache *cache)
 {
-    return cpi_load(&cache->store, relaxed); /* [store] */
+    return cpi_load(&cache->active, relaxed); /* [active] */
 }
 
 /* The loaded magazine, 0 if there is none. */
 static inline uint32_t cpi_cache_loaded(const struct cpi_cache *cache)
 {
-    return cpi_load(&cache->loaded, relaxed); /* [store] */
+    return cpi_load(&cache->loaded, relaxed); /* [active] */
 }
 
 /* A cache without a magazine.  The counters go on: they are the pool's, not the
@@ -147,7 +147,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
                     uint32_t quota, cpool_t *pool);
 
 /* The loaded magazine is empty, or there is none: gets one with rounds in it.
- * False if there is none to be had, or a collector has what the depot had. */
+ * False if there is none to be had, or a draining thread has what the depot had. */
 bool cpi_cache_refill(struct cpi_cache *cache);
 
 /* Likewise, with slots that have never been handed out, up to `beyond` more of
@@ -161,28 +161,28 @@ bool cpi_cache_spill(struct cpi_cache *cache);
 /* The next round of the loaded magazine, NULL if there is none. */
 static inline void *cpi_cache_pop(struct cpi_cache *cache)
 {
-    cpool_cache_t *store = cpi_cache_store(cache);
-    uintptr_t count = cpi_word_load(&store->count, relaxed); /* [own] */
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uintptr_t count = cpi_word_load(&active->count, relaxed); /* [own] */
     void *slot;
 
     if (count == 0)
         return NULL;
-    slot = store->rounds[count - 1];
-    cpi_word_store(&store->count, count - 1, relaxed); /* [own] */
+    slot = active->rounds[count - 1];
+    cpi_word_store(&active->count, count - 1, relaxed); /* [own] */
     return slot;
 }
 
 /* Puts a round into the loaded magazine; false if there is no room. */
 static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
 {
-    cpool_cache_t *store = cpi_cache_store(cache);
-    uintptr_t count = cpi_word_load(&store->count, relaxed); /* [own] */
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uintptr_t count = cpi_word_load(&active->count, relaxed); /* [own] */
     uint32_t frees = cpi_load(&cache->frees, relaxed);       /* [own] */
 
-    if (count >= store->limit) /* more, where a thief vanished halfway in the fork */
+    if (count >= active->limit) /* more, where a stealing thread vanished halfway in the fork */
         return false;
-    store->rounds[count] = slot;
-    cpi_word_store(&store->count, count + 1, release); /* [show] */
+    active->rounds[count] = slot;
+    cpi_word_store(&active->count, count + 1, release); /* [show] */
     cpi_store(&cache->frees, frees + 1, release);      /* [frees] */
     return true;
 }
@@ -193,7 +193,7 @@ void *cpi_cache_alloc(struct cpi_cache *cache);
 bool cpi_cache_free(struct cpi_cache *cache, void *slot);
 
 /* Takes the loaded magazine away.  Returns 0 if none is loaded. */
-uint32_t cpi_cache_seize(struct cpi_cache *cache);
+uint32_t cpi_cache_detach(struct cpi_cache *cache);
 
 /* Gives all magazines to the depot. */
 void cpi_cache_flush(struct cpi_cache *cache);
@@ -224,7 +224,7 @@ size_t cpi_cache_rounds(const struct cpi_cache *cache);
  *
  * Any thread.  Lock-free; makes a system call when memory must be committed.
  */
-size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
+size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
                        uintptr_t beyond, uintptr_t *first);
 
 #endif /* CPI_CACHE_H */

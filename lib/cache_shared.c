@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cache_shared.c - what is not the owner's alone: stealing spares, counting, and
- * claiming fresh slots.
+ * bumping the watermark of fresh slots.
  *
  * Floor 5.  Implements a part of cache.h.
  *
  * ORDERING TABLE
  *   steal   | spare CAS to 0          | acq_rel | cache.c's offer, see | the magazine's count
- *                                                 and rounds; the thief's mark
+ *                                                 and rounds; the stealing thread's mark
  *   see     | spare load, CAS failure | acquire | cache.c's offer, steal | the mark of the party
  *                                                 that took the spare away
  *   glance  | stocked load            | acquire | cache.c's stocked | likewise
  *   figures | count and spare load for figures | relaxed | - | -
  *
- * A thief that finds nothing asks next which parties are inside (recall.h), so
+ * A stealing thread that finds nothing asks next which parties are inside (recall.h), so
  * all that it looks at it acquires from whoever took the spare before.
  *
- * The compare-and-swap needs no tag: a thief that finds the number it expected
+ * The compare-and-swap needs no tag: a stealing thread that finds the number it expected
  * has found that magazine, whatever happened in between, and looks at its
  * content only afterwards.
  */
@@ -24,7 +24,7 @@
 
 #include "atomic.h"
 #include "quiet.h"
-#include "watch.h"
+#include "guard.h"
 
 uint32_t cpi_cache_steal(struct cpi_cache *victim)
 {
@@ -32,7 +32,7 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim)
 
     if (cpi_load(&victim->stocked, acquire) == 0) /* [glance] */
         return 0;
-    for (i = 0; i < victim->places; i++) {
+    for (i = 0; i < victim->ring_size; i++) {
         uint32_t node = cpi_load(&victim->spare[i], acquire); /* [see] */
 
         if (node == 0 || cpi_magazine_count(cpi_depot_magazine(victim->depot, node)) == 0)
@@ -45,10 +45,10 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim)
 
 size_t cpi_cache_rounds(const struct cpi_cache *cache)
 {
-    size_t rounds = (size_t)cpi_word_load(&cpi_cache_store(cache)->count, relaxed); /* [figures] */
+    size_t rounds = (size_t)cpi_word_load(&cpi_cache_active(cache)->count, relaxed); /* [figures] */
     uint32_t i;
 
-    for (i = 0; i < cache->places; i++) {
+    for (i = 0; i < cache->ring_size; i++) {
         uint32_t node = cpi_load(&cache->spare[i], relaxed); /* [figures] */
 
         if (node != 0)
@@ -57,7 +57,7 @@ size_t cpi_cache_rounds(const struct cpi_cache *cache)
     return rounds;
 }
 
-size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
+size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
                        uintptr_t beyond, uintptr_t *first)
 {
     for (;;) {
@@ -74,9 +74,9 @@ size_t cpi_cache_claim(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t
             n = left / 2; /* the system may have memory for fewer */
             continue;
         }
-        if (cpi_slab_claim(slab, bounds, left)) {
+        if (cpi_slab_bump(slab, bounds, left)) {
             if (slab->side_size != 0)
-                cpi_watch_claimed(slab, fresh, left);
+                cpi_guard_bumped(slab, fresh, left);
             cpi_quiet_note(CPI_NOISE_FRESH, left);
             *first = fresh;
             return left;

@@ -3,28 +3,28 @@
  * depot.c - exchange of magazines.
  *
  * ORDERING TABLE (the stacks' own is in tagstack.h)
- *   leave   | remnant CAS 0 to node   | release | collect | the magazine's count and rounds
- *   collect | remnant CAS node to 0   | acq_rel | leave see | the magazine's count and rounds;
- *                                                            the collecting party's mark
- *   see     | remnant load, CAS failure in a collection | acquire | collect | the mark of the
- *                                                            party that collected it
- *   glance  | remnant load for figures, CAS failure | relaxed | - | -
+ *   leave   | partial CAS 0 to node   | release | take | the magazine's count and rounds
+ *   take    | partial CAS node to 0   | acq_rel | leave see | the magazine's count and rounds;
+ *                                                            the taking party's mark
+ *   see     | partial load, CAS failure in a drain | acquire | take | the mark of the
+ *                                                            party that took it
+ *   glance  | partial magazine load for figures, CAS failure | relaxed | - | -
  *   make    | made CAS                | relaxed | make    | -
  *   made    | made load, CAS failure  | relaxed | make    | -
  *   ready   | committed load          | acquire | extent.c's publish | the magazine's memory
  *   hint    | dry load, store         | relaxed | - | -
- *   begin   | collections fetch-and-add | acq_rel | watch | that the depot is being emptied
- *   end     | collections fetch-and-add | acq_rel | watch | that it is full again
- *   watch   | collections load        | acquire | begin end | whether to look again
+ *   begin   | drains fetch-and-add | acq_rel | drains | that the depot is being emptied
+ *   end     | drains fetch-and-add | acq_rel | drains | that it is full again
+ *   drains  | drains load        | acquire | begin end | whether to look again
  *   account | counter store           | release | recall.c's hint | the exchange it counts
  *   own     | own counter load        | relaxed | - | -
  *
- * The remnant needs no tag: nobody reads a magazine's link or content before
+ * The partial magazine needs no tag: nobody reads a magazine's link or content before
  * the CAS that makes it his, so it does not matter whether the same magazine
  * left and came back in between.
  *
- * A collection releases for the same reason as a pop (tagstack.h): a thread that
- * finds no remnant asks next which parties are inside.  An account releases so
+ * A drain releases for the same reason as a pop (tagstack.h): a thread that
+ * finds no partial magazine asks next which parties are inside.  An account releases so
  * that a thread that looks everywhere twice, and reads the same counters both
  * times, knows that no exchange between has escaped it (pool_alloc.c).
  */
@@ -44,7 +44,7 @@ size_t cpi_depot_stride(size_t limit)
 
 size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached)
 {
-    /* Full ones, the remnant, and two in the hands of each uncached thread. */
+    /* Full ones, the partial magazine, and two in the hands of each uncached thread. */
     return capacity / limit + 1 + 2 * uncached;
 }
 
@@ -60,11 +60,11 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
     cpi_extent_copy(&depot->for_caches, for_caches);
     atomic_init(&depot->stocked.head, 0);
     atomic_init(&depot->empty.head, 0);
-    atomic_init(&depot->remnant, 0);
+    atomic_init(&depot->partial, 0);
     atomic_init(&depot->made_for_slots, 0);
     atomic_init(&depot->made_for_caches, 0);
     atomic_init(&depot->dry, false);
-    atomic_init(&depot->collections, 0);
+    atomic_init(&depot->drains, 0);
 }
 
 bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out)
@@ -174,26 +174,26 @@ uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *coun
     node = make_any(depot);
     for (tries = 0; node == 0 && tries < CPI_EMPTY_TRIES; tries++) {
         if (tries > 0)
-            cpi_os_step_aside(tries);
+            cpi_os_back_off(tries);
         node = pop(depot, &depot->empty, counters, &counters->empty_out);
     }
     return node;
 }
 
-uint32_t cpi_depot_take_remnant(struct cpi_depot *depot, struct cpi_counters *counters)
+uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    uint32_t node = cpi_load(&depot->remnant, acquire); /* [see] */
+    uint32_t node = cpi_load(&depot->partial, acquire); /* [see] */
 
     do {
         if (node == 0)
             return 0;
-    } while (!cpi_cas_weak(&depot->remnant, &node, 0, acq_rel, acquire)); /* [collect] [see] */
-    account(&counters->remnants, 1);
+    } while (!cpi_cas_weak(&depot->partial, &node, 0, acq_rel, acquire)); /* [take] [see] */
+    account(&counters->partials, 1);
     return node;
 }
 
 /* Puts a magazine on the stack that it belongs to; false if on neither. */
-static bool settle(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node)
+static bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node)
 {
     uint32_t count = cpi_magazine_count(cpi_depot_magazine(depot, node));
 
@@ -206,29 +206,29 @@ static bool settle(struct cpi_depot *depot, struct cpi_counters *counters, uint3
     return true;
 }
 
-/* Merges two magazines, settles one that became full or empty, and returns the
+/* Merges two magazines, pushes one that became full or empty, and returns the
  * other. */
 static uint32_t merge(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t a,
                       uint32_t b)
 {
     cpi_magazine_move(cpi_depot_magazine(depot, a), cpi_depot_magazine(depot, b), depot->limit);
-    if (settle(depot, counters, a))
+    if (push_by_fill(depot, counters, a))
         return b;
-    settle(depot, counters, b);
+    push_by_fill(depot, counters, b);
     return a;
 }
 
 void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node)
 {
-    while (!settle(depot, counters, node)) {
+    while (!push_by_fill(depot, counters, node)) {
         uint32_t none = 0;
         uint32_t other;
 
-        if (cpi_cas_strong(&depot->remnant, &none, node, release, relaxed)) { /* [leave] [glance] */
-            account(&counters->remnants, 1);
+        if (cpi_cas_strong(&depot->partial, &none, node, release, relaxed)) { /* [leave] [glance] */
+            account(&counters->partials, 1);
             return;
         }
-        other = cpi_depot_take_remnant(depot, counters);
+        other = cpi_depot_take_partial(depot, counters);
         if (other != 0)
             node = merge(depot, counters, other, node);
     }
@@ -236,7 +236,7 @@ void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint
 
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    uint32_t node = cpi_depot_take_remnant(depot, counters);
+    uint32_t node = cpi_depot_take_partial(depot, counters);
     struct cpi_magazine *magazine;
     uint32_t count;
     void *slot;
@@ -255,7 +255,7 @@ void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counter
 
 bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters, void *slot)
 {
-    uint32_t node = cpi_depot_take_remnant(depot, counters);
+    uint32_t node = cpi_depot_take_partial(depot, counters);
     struct cpi_magazine *magazine;
     uint32_t count;
 
@@ -275,7 +275,7 @@ void cpi_depot_reset(struct cpi_depot *depot)
 {
     cpi_tagstack_clear(&depot->stocked);
     cpi_tagstack_clear(&depot->empty);
-    cpi_store(&depot->remnant, 0, relaxed);         /* [glance] */
+    cpi_store(&depot->partial, 0, relaxed);         /* [glance] */
     cpi_store(&depot->made_for_slots, 0, relaxed);  /* [made] */
     cpi_store(&depot->made_for_caches, 0, relaxed); /* [made] */
     cpi_depot_set_dry(depot, false);
@@ -292,24 +292,24 @@ bool cpi_depot_is_dry(const struct cpi_depot *depot)
     return cpi_load(&depot->dry, relaxed); /* [hint] */
 }
 
-void cpi_depot_begin_collection(struct cpi_depot *depot)
+void cpi_depot_begin_drain(struct cpi_depot *depot)
 {
-    cpi_fetch_add(&depot->collections, 1u, acq_rel); /* [begin] */
+    cpi_fetch_add(&depot->drains, 1u, acq_rel); /* [begin] */
 }
 
-void cpi_depot_end_collection(struct cpi_depot *depot)
+void cpi_depot_end_drain(struct cpi_depot *depot)
 {
-    cpi_fetch_add(&depot->collections, 1u, acq_rel); /* [end] */
+    cpi_fetch_add(&depot->drains, 1u, acq_rel); /* [end] */
 }
 
-uint32_t cpi_depot_collections(const struct cpi_depot *depot)
+uint32_t cpi_depot_drains(const struct cpi_depot *depot)
 {
-    return cpi_load(&depot->collections, acquire); /* [watch] */
+    return cpi_load(&depot->drains, acquire); /* [drains] */
 }
 
-bool cpi_depot_was_collected(const struct cpi_depot *depot, uint32_t seen)
+bool cpi_depot_was_drained(const struct cpi_depot *depot, uint32_t seen)
 {
-    return seen % 2 != 0 || cpi_depot_collections(depot) != seen;
+    return seen % 2 != 0 || cpi_depot_drains(depot) != seen;
 }
 
 bool cpi_depot_has_stocked(const struct cpi_depot *depot)
@@ -323,9 +323,9 @@ uint32_t cpi_depot_made(const struct cpi_depot *depot)
            cpi_load(&depot->made_for_caches, relaxed);  /* [made] */
 }
 
-uint32_t cpi_depot_remnant_rounds(const struct cpi_depot *depot)
+uint32_t cpi_depot_partial_rounds(const struct cpi_depot *depot)
 {
-    uint32_t node = cpi_load(&depot->remnant, relaxed); /* [glance] */
+    uint32_t node = cpi_load(&depot->partial, relaxed); /* [glance] */
 
     return node == 0 ? 0 : cpi_magazine_count(cpi_depot_magazine(depot, node));
 }

@@ -6,12 +6,12 @@
  *
  *   stocked: tag|i -> M -> M -> M    full magazines
  *   empty:   tag|i -> M -> M         magazines without a round
- *   remnant: i                       the one magazine that is neither
+ *   partial magazine: i                       the one magazine that is neither
  *
  * Invariants
  *   A stocked magazine is full.  So there are at most fresh / limit of them,
  *   and threads that come and go with partly filled caches cannot multiply
- *   magazines: whoever finds the remnant taken when it wants to leave another
+ *   magazines: whoever finds the partial magazine taken when it wants to leave another
  *   merges the two.
  *
  *   An empty magazine can always be had, as long as no slot is freed twice.
@@ -54,15 +54,15 @@ struct cpi_depot {
     char pad_stocked[CPI_LINE_PAIR - sizeof(struct cpi_tagstack)];
     struct cpi_tagstack empty;
     char pad_empty[CPI_LINE_PAIR - sizeof(struct cpi_tagstack)];
-    _Atomic uint32_t remnant; /* 0: none */
-    char pad_remnant[CPI_LINE_PAIR - sizeof(uint32_t)];
+    _Atomic uint32_t partial; /* 0: none */
+    char pad_partial[CPI_LINE_PAIR - sizeof(uint32_t)];
 
     /* Seldom written. */
     _Atomic uint32_t made_for_slots;  /* magazines ever used of the first extent */
     _Atomic uint32_t made_for_caches; /* and of the second */
     _Atomic bool dry; /* an alloc failed, and no magazine has been stocked since */
-    _Atomic uint32_t collections; /* begun and ended by pool_collect.c; odd while a
-                                     collector has the magazines */
+    _Atomic uint32_t drains; /* begun and ended by pool_drain.c; odd while a
+                                     draining thread has the magazines */
 };
 
 /*
@@ -75,7 +75,7 @@ struct cpi_counters {
     _Atomic uint64_t stocked_out; /* and popped */
     _Atomic uint64_t empty_in;    /* empty ones pushed */
     _Atomic uint64_t empty_out;   /* and popped */
-    _Atomic uint64_t remnants;    /* remnants left or collected */
+    _Atomic uint64_t partials;    /* partial magazines left or taken */
     _Atomic uint64_t swaps;       /* magazines moved to, from and out of spares */
     _Atomic uint64_t retries;     /* compare-and-swaps that had to be repeated */
 };
@@ -110,7 +110,7 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines);
  */
 uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *counters);
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters);
-uint32_t cpi_depot_take_remnant(struct cpi_depot *depot, struct cpi_counters *counters);
+uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *counters);
 
 /* Gives a magazine, however full; it is the caller's until then. */
 void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node);
@@ -134,18 +134,18 @@ void cpi_depot_set_dry(struct cpi_depot *depot, bool dry);
 bool cpi_depot_is_dry(const struct cpi_depot *depot);
 
 /*
- * A collector takes all magazines for a while, and gives them back.  It says so
+ * A draining thread takes all magazines for a while, and gives them back.  It says so
  * before it takes the first and after it has given the last; one at a time.
  */
-void cpi_depot_begin_collection(struct cpi_depot *depot);
-void cpi_depot_end_collection(struct cpi_depot *depot);
+void cpi_depot_begin_drain(struct cpi_depot *depot);
+void cpi_depot_end_drain(struct cpi_depot *depot);
 
 /* Collections begun and ended so far. */
-uint32_t cpi_depot_collections(const struct cpi_depot *depot);
+uint32_t cpi_depot_drains(const struct cpi_depot *depot);
 
-/* Whether a collector has, or had since `seen` was read, the magazines: then who
+/* Whether a draining thread has, or had since `seen` was read, the magazines: then who
  * found none has to look again. */
-bool cpi_depot_was_collected(const struct cpi_depot *depot, uint32_t seen);
+bool cpi_depot_was_drained(const struct cpi_depot *depot, uint32_t seen);
 
 /* Whether a full magazine lies there at the moment. */
 bool cpi_depot_has_stocked(const struct cpi_depot *depot);
@@ -153,8 +153,8 @@ bool cpi_depot_has_stocked(const struct cpi_depot *depot);
 /* Magazines made so far, an estimate while others work. */
 uint32_t cpi_depot_made(const struct cpi_depot *depot);
 
-/* Rounds in the remnant, likewise. */
-uint32_t cpi_depot_remnant_rounds(const struct cpi_depot *depot);
+/* Rounds in the partial magazine, likewise. */
+uint32_t cpi_depot_partial_rounds(const struct cpi_depot *depot);
 
 /* Full magazines, counted one by one.  Nobody else may be using the depot. */
 size_t cpi_depot_count_stocked(const struct cpi_depot *depot);

@@ -10,7 +10,7 @@
  *
  * Magazines lie outside the slab, in memory that lasts as long as the pool, and
  * are known by their index, 1 and up.  At any time a magazine is in exactly one
- * place: a stack of the depot, the depot's remnant, or the hands of one cache
+ * place: a stack of the depot, the depot's partial magazine, or the hands of one cache
  * or thread; who has it alone may touch count and rounds.
  *
  * ORDERING TABLE

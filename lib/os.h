@@ -52,7 +52,7 @@ void cpi_os_barrier(void);
  * that a thread of lower priority gets its turn.  No point of cancellation.
  * Async-signal-safe. */
 #define CPI_GIVE_WAY 32u
-void cpi_os_step_aside(unsigned times);
+void cpi_os_back_off(unsigned times);
 
 /* The monotonic clock, nanoseconds.  Async-signal-safe. */
 uint64_t cpi_os_now(void);

@@ -230,7 +230,7 @@ void cpi_os_barrier(void)
 
 #define CPI_NAP_NANOSECONDS 100000L
 
-void cpi_os_step_aside(unsigned times)
+void cpi_os_back_off(unsigned times)
 {
     static const struct timespec nap = {0, CPI_NAP_NANOSECONDS};
     int saved = errno;

@@ -26,23 +26,23 @@
 
 /* --- Checked pools --- */
 
-void cpi_pool_watch_alloc(cpool_t *pool, const void *slot, const char *function,
+void cpi_pool_guard_alloc(cpool_t *pool, const void *slot, const char *function,
                           const void *site)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
-    if (cpi_watch_alloc(&pool->slab, index, site) != CPI_WATCH_GOOD)
+    if (cpi_guard_alloc(&pool->slab, index, site) != CPI_GUARD_GOOD)
         cpi_pool_report_slot(CPOOL_EGUARD, function, pool, index);
 }
 
-static bool watch_free(cpool_t *pool, const void *slot, const char *function, const void *site)
+static bool guard_free(cpool_t *pool, const void *slot, const char *function, const void *site)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
-    enum cpi_watch_finding finding = cpi_watch_free(&pool->slab, index, site);
+    enum cpi_guard_finding finding = cpi_guard_free(&pool->slab, index, site);
 
-    if (finding == CPI_WATCH_GOOD)
+    if (finding == CPI_GUARD_GOOD)
         return true;
-    cpi_pool_report_slot(finding == CPI_WATCH_FREE ? CPOOL_EDOUBLEFREE : CPOOL_EGUARD, function,
+    cpi_pool_report_slot(finding == CPI_GUARD_FREE ? CPOOL_EDOUBLEFREE : CPOOL_EGUARD, function,
                          pool, index);
     return false;
 }
@@ -51,24 +51,24 @@ static bool watch_free(cpool_t *pool, const void *slot, const char *function, co
 
 static void *alloc_uncached(cpool_t *pool)
 {
-    uint32_t seen = cpi_pool_collections(pool);
-    struct cpi_visitor *visitor = cpi_roster_enter(&pool->roster);
-    void *slot = cpi_depot_alloc_slot(&pool->depot, &visitor->counters);
+    uint32_t seen = cpi_pool_drains(pool);
+    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    void *slot = cpi_depot_alloc_slot(&pool->depot, &uncached->counters);
     uintptr_t index;
 
-    if (slot == NULL && !cpi_depot_was_collected(&pool->depot, seen) &&
-        cpi_cache_claim(&pool->slab, &pool->depot, 1, 0, &index) == 1)
+    if (slot == NULL && !cpi_depot_was_drained(&pool->depot, seen) &&
+        cpi_cache_bump(&pool->slab, &pool->depot, 1, 0, &index) == 1)
         slot = cpi_slab_slot(&pool->slab, index);
-    cpi_roster_leave(visitor);
+    cpi_registry_leave(uncached);
     return slot;
 }
 
 static bool free_uncached(cpool_t *pool, void *slot)
 {
-    struct cpi_visitor *visitor = cpi_roster_enter(&pool->roster);
-    bool done = cpi_depot_free_slot(&pool->depot, &visitor->counters, slot);
+    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    bool done = cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
 
-    cpi_roster_leave(visitor);
+    cpi_registry_leave(uncached);
     return done;
 }
 
@@ -98,18 +98,18 @@ static bool give_slot(cpool_t *pool, struct cpi_cache *cache, void *slot)
 
 /*
  * In waitable pools a thread is not done when another one can have the slot: it looks
- * whether to call a waiter.  Until then a mark, or the visitor's place, keeps
+ * whether to call a waiter.  Until then a mark, or the uncached operation's place, keeps
  * cpool_destroy waiting, because the other thread may have all slots and destroy the
  * pool.
  */
-static bool give_visiting(cpool_t *pool, void *slot)
+static bool give_uncached(cpool_t *pool, void *slot)
 {
-    struct cpi_visitor *visitor = cpi_roster_enter(&pool->roster);
+    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
     bool done = cpi_pool_hand_over(pool, slot) ||
-                cpi_depot_free_slot(&pool->depot, &visitor->counters, slot);
+                cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
 
     cpi_pool_call_waiter(pool, NULL);
-    cpi_roster_leave(visitor);
+    cpi_registry_leave(uncached);
     return done;
 }
 
@@ -119,7 +119,7 @@ static bool give_and_call(cpool_t *pool, struct cpi_cache *cache, void *slot)
     bool done;
 
     if (cache == NULL)
-        return give_visiting(pool, slot);
+        return give_uncached(pool, slot);
     cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
     done = cpi_pool_hand_over(pool, slot) ||
            give_slot(pool, cpi_pool_has_to_call(pool) ? NULL : cache, slot);
@@ -134,7 +134,7 @@ static bool give_and_call(cpool_t *pool, struct cpi_cache *cache, void *slot)
 
 /*
  * A slot beyond the capacity, in place of one that another thread has loaded
- * and may not be robbed of; no more of them than seem to be out of reach, which
+ * and may not be revoked of; no more of them than seem to be out of reach, which
  * is rather too many than too few.  Several at a time, as to count those means to
  * look at all caches.
  */
@@ -147,11 +147,11 @@ static void *take_slack(cpool_t *pool, struct cpi_cache *cache)
 
     if (beyond == 0)
         return NULL;
-    missed = cpi_recall_out_of_reach(&pool->roster);
+    missed = cpi_recall_out_of_reach(&pool->registry);
     if (missed < beyond)
         beyond = missed;
     if (cache == NULL) {
-        if (cpi_cache_claim(&pool->slab, &pool->depot, 1, beyond, &index) == 1)
+        if (cpi_cache_bump(&pool->slab, &pool->depot, 1, beyond, &index) == 1)
             slot = cpi_slab_slot(&pool->slab, index);
     } else if (cpi_recall_enter(cache)) {
         if (cpi_cache_refill_fresh(cache, beyond))
@@ -163,13 +163,13 @@ static void *take_slack(cpool_t *pool, struct cpi_cache *cache)
 
 static bool recall(cpool_t *pool)
 {
-    struct cpi_visitor *visitor = cpi_roster_enter(&pool->roster);
+    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
     bool recalled;
 
     cpi_depot_set_dry(&pool->depot, true);
-    recalled = cpi_recall_spare(&pool->roster, visitor) ||
-               (pool->roster.exact && cpi_recall_loaded(&pool->roster, visitor));
-    cpi_roster_leave(visitor);
+    recalled = cpi_recall_spare(&pool->registry, uncached) ||
+               (pool->registry.exact && cpi_recall_loaded(&pool->registry, uncached));
+    cpi_registry_leave(uncached);
     return recalled;
 }
 
@@ -185,10 +185,10 @@ static void *look_everywhere(cpool_t *pool, struct cpi_cache *cache)
     void *slot;
 
     do {
-        seen = cpi_pool_collections(pool);
+        seen = cpi_pool_drains(pool);
         slot = take_slot(pool, cache);
     } while (slot == NULL &&
-             (cpi_pool_await_collector(pool, seen) || cpi_pool_replenish(pool)));
+             (cpi_pool_await_drain(pool, seen) || cpi_pool_replenish(pool)));
     return slot != NULL ? slot : take_slack(pool, cache);
 }
 
@@ -200,7 +200,7 @@ static void *look_everywhere(cpool_t *pool, struct cpi_cache *cache)
  * what they did with it is counted.
  *
  * In an exact pool a look does not reach what an owner had loaded that was inside
- * then, or the caller itself while a thief had its cache: if that is still so, the
+ * then, or the caller itself while a stealing thread had its cache: if that is still so, the
  * alloc looks again.
  *
  * A thread that was stopped inside is waited for, but not for ever; and those that go
@@ -208,7 +208,7 @@ static void *look_everywhere(cpool_t *pool, struct cpi_cache *cache)
  */
 CPI_COLD static void *look_again(cpool_t *pool, struct cpi_cache *cache)
 {
-    struct cpi_patience patience = {pool->stall_limit, 0, 0};
+    struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
     unsigned unsettled = 0;
 
     for (;;) {
@@ -216,17 +216,17 @@ CPI_COLD static void *look_again(cpool_t *pool, struct cpi_cache *cache)
         struct cpi_activity after;
         void *slot;
 
-        cpi_recall_activity(&pool->roster, &before);
+        cpi_recall_activity(&pool->registry, &before);
         slot = look_everywhere(pool, cache);
         if (slot != NULL)
             return slot;
-        if (!cpi_recall_await(&pool->roster, &patience))
+        if (!cpi_recall_await(&pool->registry, &backoff))
             break;
-        cpi_recall_activity(&pool->roster, &after);
-        if (after.moves == before.moves && (!pool->roster.exact || after.left == 0) &&
+        cpi_recall_activity(&pool->registry, &after);
+        if (after.moves == before.moves && (!pool->registry.exact || after.left == 0) &&
             (after.loaded == before.loaded || ++unsettled == CPI_UNSETTLED))
             return NULL;
-        if (!cpi_recall_pause(&patience))
+        if (!cpi_recall_pause(&backoff))
             break;
     }
     cpi_fetch_add(&pool->stalls, 1u, relaxed); /* [count] */
@@ -250,7 +250,7 @@ void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *functio
     if (CPI_UNLIKELY(pool->waitable))
         cpi_pool_call_waiter(pool, cache);
     if (CPI_UNLIKELY(pool->checked) && slot != NULL)
-        cpi_pool_watch_alloc(pool, slot, function, site);
+        cpi_pool_guard_alloc(pool, slot, function, site);
     cpi_quiet_report(function);
     return slot;
 }
@@ -262,7 +262,7 @@ void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const cha
 
     if (slot == NULL || !cpi_pool_validate(pool, slot, function))
         return;
-    if (CPI_UNLIKELY(pool->checked) && !watch_free(pool, slot, function, site))
+    if (CPI_UNLIKELY(pool->checked) && !guard_free(pool, slot, function, site))
         return;
     given = CPI_UNLIKELY(pool->waitable) ? give_and_call(pool, cache, slot)
                                          : give_slot(pool, cache, slot);
@@ -300,7 +300,7 @@ static inline bool give_marked(const cpool_t *pool, struct cpi_cache *cache, voi
     bool given;
 
     if (cache == NULL || !pool->only_marked ||
-        cpi_slab_index(&pool->slab, slot) >= cpi_cache_store(cache)->bound ||
+        cpi_slab_index(&pool->slab, slot) >= cpi_cache_active(cache)->bound ||
         !cpi_recall_enter(cache))
         return false;
     given = cpi_cache_push(cache, slot);
@@ -315,7 +315,7 @@ CPI_COLD static void *alloc_at_length(cpool_t *pool, const void *site)
 
     if (!cpi_pool_is_ours(pool, function))
         return NULL;
-    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->roster), function, site);
+    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function, site);
 }
 
 CPI_COLD static void free_at_length(cpool_t *pool, void *slot, const void *site)
@@ -323,19 +323,19 @@ CPI_COLD static void free_at_length(cpool_t *pool, void *slot, const void *site)
     static const char function[] = "cpool_free";
 
     if (cpi_pool_is_ours(pool, function))
-        cpi_pool_free(pool, cpi_registry_own_cache(&pool->roster), slot, function, site);
+        cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, function, site);
 }
 
 void *cpool_alloc_slow(cpool_t *pool)
 {
-    void *slot = take_marked(pool, cpi_registry_known_cache(&pool->roster));
+    void *slot = take_marked(pool, cpi_registry_known_cache(&pool->registry));
 
     return slot != NULL ? slot : alloc_at_length(pool, CPI_CALLER());
 }
 
 void cpool_free_slow(cpool_t *pool, void *slot)
 {
-    if (!give_marked(pool, cpi_registry_known_cache(&pool->roster), slot))
+    if (!give_marked(pool, cpi_registry_known_cache(&pool->registry), slot))
         free_at_length(pool, slot, CPI_CALLER());
 }
 
@@ -365,9 +365,9 @@ void *cpool_calloc(cpool_t *pool)
 
     if (!cpi_pool_is_ours(pool, function))
         return NULL;
-    slot = pool->roster.inline_path
+    slot = pool->registry.inline_path
                ? cpool_alloc(pool)
-               : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->roster), function,
+               : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function,
                                 CPI_CALLER());
     if (slot != NULL)
         clear(slot, pool->slab.slot_size);
@@ -440,7 +440,7 @@ cpool_cache_t *cpool_cache(cpool_t *pool)
     if (!cpi_pool_is_ours(pool, "cpool_cache"))
         return NULL;
     cpi_thread_ask_at_once();
-    cache = cpi_registry_own_cache(&pool->roster);
+    cache = cpi_registry_own_cache(&pool->registry);
     cpi_quiet_report("cpool_cache");
     return cache == NULL ? NULL : cache->entry;
 }
@@ -456,7 +456,7 @@ int cpool_cache_create(cpool_cache_t **handle, cpool_t *pool)
         return CPOOL_ENULL;
     if (!cpi_pool_is_ours(pool, "cpool_cache_create"))
         return CPOOL_EPOOL;
-    cache = cpi_registry_add_cache(&pool->roster);
+    cache = cpi_registry_add_cache(&pool->registry);
     cpi_quiet_report("cpool_cache_create");
     if (cache == NULL)
         return CPOOL_ENOMEM;
@@ -480,8 +480,8 @@ void cpool_cache_destroy(cpool_cache_t *entry)
         return;
     }
     cpi_recall_use(cache);
-    cpi_registry_remove_cache(cache->roster, cache);
-    cpi_pool_settle(pool);
+    cpi_registry_remove_cache(cache->registry, cache);
+    cpi_pool_wake_waiters(pool);
     cpi_quiet_report("cpool_cache_destroy");
 }
 
@@ -491,9 +491,9 @@ void cpool_flush(cpool_t *pool)
 
     if (!cpi_pool_is_ours(pool, "cpool_flush"))
         return;
-    cache = cpi_registry_known_cache(&pool->roster);
+    cache = cpi_registry_known_cache(&pool->registry);
     if (cache != NULL)
         cpi_recall_flush(cache);
-    cpi_pool_settle(pool);
+    cpi_pool_wake_waiters(pool);
     cpi_quiet_report("cpool_flush");
 }

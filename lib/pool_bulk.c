@@ -16,7 +16,7 @@
 /*
  * ORDERING TABLE
  *   own  | entry count load  | relaxed | - | -
- *   show | entry count store | release | recall.c's adopt | the rounds below it
+ *   show | entry count store | release | recall.c's forked | the rounds below it
  *   take | entry count store | relaxed | - | -
  */
 
@@ -45,7 +45,7 @@ static size_t take_run(cpool_cache_t *entry, void **slots, size_t n)
     return n;
 }
 
-/* No thief claims a cache of a pool that has the inline path. */
+/* No stealing thread locks a cache of a pool that has the inline path. */
 static bool refill(struct cpi_cache *cache)
 {
     bool refilled;
@@ -59,10 +59,10 @@ static bool refill(struct cpi_cache *cache)
 static size_t alloc_bulk(cpool_t *pool, void **slots, size_t n, const char *function,
                          const void *site)
 {
-    struct cpi_cache *cache = cpi_registry_own_cache(&pool->roster);
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
     size_t got = 0;
 
-    while (cache != NULL && pool->roster.inline_path && got < n) {
+    while (cache != NULL && pool->registry.inline_path && got < n) {
         got += take_run(cache->entry, slots + got, n - got);
         if (got < n && !refill(cache))
             break;
@@ -98,9 +98,9 @@ void cpi_pool_free_bulk(cpool_t *pool, void *const *slots, size_t n, const char 
 
     if (check_arguments(pool, slots, n, function) != 0)
         return;
-    cache = cpi_registry_own_cache(&pool->roster);
+    cache = cpi_registry_own_cache(&pool->registry);
     while (given < n) {
-        if (cache != NULL && pool->roster.inline_path)
+        if (cache != NULL && pool->registry.inline_path)
             given += give_run(pool, cache->entry, slots + given, n - given);
         /* What stopped the run: no room, NULL, a wrong address, or none of it. */
         if (given < n)

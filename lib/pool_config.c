@@ -103,7 +103,7 @@ static size_t most_slots(const struct cpi_layout *layout)
 static uint64_t all_magazines(const struct cpi_layout *layout)
 {
     return (uint64_t)cpi_depot_magazines(most_slots(layout), layout->rounds, layout->uncached) +
-           (uint64_t)cpi_roster_magazines(layout->caches, layout->spares);
+           (uint64_t)cpi_registry_magazines(layout->caches, layout->spares);
 }
 
 /*
@@ -149,20 +149,20 @@ static size_t default_quota(const struct cpi_layout *layout)
 static void choose_quota(struct cpi_layout *layout, bool adaptive)
 {
     size_t magazines = layout->most / layout->rounds;
-    size_t quota = CPI_SHARE_MIN;
+    size_t quota = CPI_QUOTA_MIN;
 
     if (layout->cache_slots != 0)
         quota = configured_quota(layout);
     else if (adaptive)
         quota = default_quota(layout);
-    if (quota < CPI_SHARE_MIN)
-        quota = CPI_SHARE_MIN;
+    if (quota < CPI_QUOTA_MIN)
+        quota = CPI_QUOTA_MIN;
     layout->quota = quota;
     layout->spares = magazines / 2;
-    if (!layout->callers && layout->spares < CPI_WHOLE_QUOTAS * (quota - CPI_SHARE_MIN))
-        layout->spares = CPI_WHOLE_QUOTAS * (quota - CPI_SHARE_MIN);
-    if (layout->spares > layout->caches * (quota - CPI_SHARE_MIN))
-        layout->spares = layout->caches * (quota - CPI_SHARE_MIN);
+    if (!layout->callers && layout->spares < CPI_WHOLE_QUOTAS * (quota - CPI_QUOTA_MIN))
+        layout->spares = CPI_WHOLE_QUOTAS * (quota - CPI_QUOTA_MIN);
+    if (layout->spares > layout->caches * (quota - CPI_QUOTA_MIN))
+        layout->spares = layout->caches * (quota - CPI_QUOTA_MIN);
 }
 
 /* Leaves room for the magazines that pad the first extent to whole units: each is
@@ -241,7 +241,7 @@ static bool append_magazines(struct cpi_layout *layout)
     magazines = whole_units(layout, magazines, stride);
     if (!cpi_multiply(magazines, stride, &bytes) ||
         !append(layout, &layout->for_slots_at, bytes) ||
-        !cpi_multiply(cpi_roster_magazines(layout->caches, layout->spares), stride, &bytes))
+        !cpi_multiply(cpi_registry_magazines(layout->caches, layout->spares), stride, &bytes))
         return false;
     return append(layout, &layout->for_caches_at, bytes);
 }
@@ -250,7 +250,7 @@ static bool append_slots(struct cpi_layout *layout, bool checked)
 {
     size_t bytes = 0;
 
-    if (checked && !cpi_multiply(layout->slots, CPI_WATCH_STATE_SIZE, &bytes))
+    if (checked && !cpi_multiply(layout->slots, CPI_GUARD_STATE_SIZE, &bytes))
         return false;
     if (!append(layout, &layout->states_at, bytes))
         return false;
@@ -272,7 +272,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->align = config->slot_align != 0 ? config->slot_align
                                             : default_align(config->slot_size);
     layout->offset = config->slot_offset;
-    layout->gap = checked ? CPI_WATCH_GAP : 0;
+    layout->gap = checked ? CPI_GUARD_GAP : 0;
     layout->capacity = config->capacity;
     layout->cache_slots = config->cache_slots;
     layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
@@ -288,10 +288,10 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
         return code;
     layout->slots = most_slots(layout);
     layout->stall_ms = config->stall_limit != 0 ? config->stall_limit : CPI_STALL_MS;
-    layout->visitors_at = cpi_align_up(sizeof(struct cpool), CPI_LINE);
-    layout->fixed = layout->visitors_at + layout->uncached * sizeof(struct cpi_visitor);
+    layout->uncached_at = cpi_align_up(sizeof(struct cpool), CPI_LINE);
+    layout->fixed = layout->uncached_at + layout->uncached * sizeof(struct cpi_uncached);
     layout->total = layout->fixed;
-    if (!append(layout, &layout->caches_at, cpi_roster_bytes(layout->caches, layout->quota)) ||
+    if (!append(layout, &layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota)) ||
         !append_magazines(layout) || !append_slots(layout, checked) ||
         !cpi_align_up_checked(layout->total, layout->unit, &layout->total))
         return CPOOL_EOVERFLOW;

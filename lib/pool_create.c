@@ -53,10 +53,10 @@ static void lay_out_slots(cpool_t *pool, const struct cpi_layout *layout, char *
     part(&extent, region, layout, layout->lead_at, layout->slab_size);
     cpi_slab_init(&pool->slab, &extent, lead, &shape);
     if (layout->gap != 0) {
-        part(&extent, region, layout, layout->states_at, layout->slots * CPI_WATCH_STATE_SIZE);
+        part(&extent, region, layout, layout->states_at, layout->slots * CPI_GUARD_STATE_SIZE);
         if (layout->callers)
             memset(extent.base, 0, extent.size);
-        cpi_slab_set_side(&pool->slab, &extent, CPI_WATCH_STATE_SIZE);
+        cpi_slab_set_side(&pool->slab, &extent, CPI_GUARD_STATE_SIZE);
         pool->checked = true;
     }
 }
@@ -108,12 +108,12 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
                       const cpool_config_t *config, size_t fixed_bytes)
 {
     cpool_t *pool = (cpool_t *)(void *)region;
-    struct cpi_roster_limits limits;
+    struct cpi_registry_limits limits;
     struct cpi_extent caches;
 
     memset(pool, 0, sizeof *pool);
     if (layout->callers)
-        memset(region + layout->visitors_at, 0, layout->uncached * sizeof(struct cpi_visitor));
+        memset(region + layout->uncached_at, 0, layout->uncached * sizeof(struct cpi_uncached));
     copy_name(pool, config->name);
     pool->flags = config->flags;
     pool->waitable = (config->flags & CPOOL_WAITABLE) != 0;
@@ -124,21 +124,21 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
     pool->fixed_bytes = fixed_bytes;
     pool->region_owned = config->memory == NULL;
     cpi_waiters_init(&pool->waiters);
-    cpi_keeper_init(&pool->keeper);
+    cpi_maintenance_init(&pool->maintenance);
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
     limits.max = layout->caches;
     limits.quota_max = (uint32_t)layout->quota;
     limits.spares = (uint32_t)layout->spares;
     limits.exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
-    limits.visitors = (struct cpi_visitor *)(void *)(region + layout->visitors_at);
+    limits.uncached = (struct cpi_uncached *)(void *)(region + layout->uncached_at);
     limits.forked = forked;
-    limits.returned = cpi_pool_settle;
+    limits.returned = cpi_pool_wake_waiters;
     pool->only_marked = limits.exact && !pool->checked && !pool->waitable;
     limits.inline_path = !pool->checked && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
-         cpi_roster_bytes(layout->caches, layout->quota));
-    cpi_registry_open(&pool->roster, &caches, pool, &pool->slab, &pool->depot, &limits);
+         cpi_registry_bytes(layout->caches, layout->quota));
+    cpi_registry_open(&pool->registry, &caches, pool, &pool->slab, &pool->depot, &limits);
     return pool;
 }
 
@@ -216,9 +216,9 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
 /* With the lock held; nobody uses the pool. */
 static int64_t count_live(const cpool_t *pool)
 {
-    struct cpi_roster_figures figures;
+    struct cpi_registry_figures figures;
 
-    cpi_roster_figures(&pool->roster, &figures);
+    cpi_registry_figures(&pool->registry, &figures);
     figures.stocked = (int64_t)cpi_depot_count_stocked(&pool->depot);
     return cpi_pool_live(pool, &figures);
 }
@@ -256,17 +256,17 @@ int cpool_destroy(cpool_t *pool)
     }
     /* A thread that has given a slot back may still be about to leave, when another one
      * has obtained the slot and destroys the pool. */
-    cpi_recall_await_rest(&pool->roster);
+    cpi_recall_await_rest(&pool->registry);
     cpi_lock();
-    cpi_registry_await_leaving(&pool->roster);
+    cpi_registry_await_leaving(&pool->registry);
     counted = count_live(pool);
-    cpi_registry_end_caches(&pool->roster);
-    cpi_registry_close(&pool->roster);
+    cpi_registry_end_caches(&pool->registry);
+    cpi_registry_close(&pool->registry);
     pool->slab.prefix.library = NULL; /* a caller's memory may be asked again */
     cpi_unlock();
     live = judge_live(pool, counted, "cpool_destroy");
     if (pool->checked && live > 0)
-        cpi_watch_print_live(&pool->slab, pool->name, live);
+        cpi_guard_print_live(&pool->slab, pool->name, live);
     cpi_waiters_fini(&pool->waiters);
     if (pool->region_owned)
         cpi_os_release(pool->region, pool->region_size);
@@ -280,12 +280,12 @@ static void clear_slots(cpool_t *pool)
     uintptr_t index;
 
     for (index = 0; index < cpi_slab_fresh(&pool->slab); index++) {
-        enum cpi_watch_finding finding = CPI_WATCH_GOOD;
+        enum cpi_guard_finding finding = CPI_GUARD_GOOD;
 
-        if (cpi_watch_is_filled(&pool->slab, index))
-            finding = cpi_watch_verify(&pool->slab, index);
-        cpi_watch_clear(&pool->slab, index);
-        if (finding != CPI_WATCH_GOOD)
+        if (cpi_guard_is_filled(&pool->slab, index))
+            finding = cpi_guard_verify(&pool->slab, index);
+        cpi_guard_clear(&pool->slab, index);
+        if (finding != CPI_GUARD_GOOD)
             cpi_pool_report_slot(CPOOL_EGUARD, "cpool_reset", pool, index);
     }
 }
@@ -299,11 +299,11 @@ size_t cpool_reset(cpool_t *pool)
     if (pool->checked)
         clear_slots(pool);
     cpi_lock();
-    cpi_registry_await_leaving(&pool->roster);
+    cpi_registry_await_leaving(&pool->registry);
     live = count_live(pool);
-    cpi_registry_end_caches(&pool->roster);
+    cpi_registry_end_caches(&pool->registry);
     cpi_depot_reset(&pool->depot);
-    cpi_roster_recount(&pool->roster);
+    cpi_registry_recount(&pool->registry);
     cpi_slab_reset(&pool->slab);
     cpi_unlock();
     return judge_live(pool, live, "cpool_reset");

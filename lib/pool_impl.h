@@ -9,7 +9,7 @@
  *
  *   +----------+--------+-----------+------------+--------+------+---------------+
  *   | pool     | caches | magazines | magazines  | slot   | lead | slot 0, 1 ... |
- *   | visitors |        | for slots | for caches | states |      |               |
+ *   | uncached operations |        | for slots | for caches | states |      |               |
  *   +----------+--------+-----------+------------+--------+------+---------------+
  *
  * Parts start at multiples of `unit`: the page size, so that each can be
@@ -30,21 +30,21 @@
 #include "queue.h"
 #include "registry.h"
 #include "slab.h"
-#include "watch.h"
+#include "guard.h"
 
 /* How long a thread that waits may be overtaken by those that run, nanoseconds. */
-#define CPI_PATIENCE 1000000u
+#define CPI_STARVING_AFTER 1000000u
 
 /* Threads that wait for a slot: see pool_wait.c. */
 struct cpi_waiters {
     struct cpi_queue queue; /* its word is read before and after each free */
     _Atomic uint64_t waits; /* that ever slept */
     pthread_mutex_t lock;   /* the queue's */
-    uint64_t patience;      /* constant; CPI_PATIENCE, but in tests */
+    uint64_t starving_after; /* constant; CPI_STARVING_AFTER, but in tests */
 };
 
 /* What growing, trimming and shrinking keep. */
-struct cpi_keeper {
+struct cpi_maintenance {
     _Atomic uint64_t growths;
     _Atomic uint64_t trims;
 };
@@ -55,7 +55,7 @@ struct cpi_keeper {
 struct cpool {
     struct cpi_slab slab; /* first: it begins with the public prefix */
     struct cpi_depot depot;
-    struct cpi_roster roster;
+    struct cpi_registry registry;
 
     /* Constant. */
     bool checked;
@@ -67,7 +67,7 @@ struct cpool {
     struct cpi_waiters waiters;
 
     /* Growing and giving back: see pool_memory.c. */
-    struct cpi_keeper keeper;
+    struct cpi_maintenance maintenance;
 
     _Atomic uint64_t stalls; /* allocs that gave up waiting for a stopped thread */
 
@@ -118,8 +118,8 @@ struct cpi_layout {
     size_t quota;    /* spares that one cache may have */
     size_t spares;   /* and all together, beyond the first of each */
     size_t stall_ms;  /* as configured, or by default */
-    size_t visitors_at;
-    size_t fixed;     /* bytes from the start to the visitors' end */
+    size_t uncached_at;
+    size_t fixed;     /* bytes from the start to the uncached operations' end */
     size_t caches_at;
     size_t for_slots_at;
     size_t for_caches_at;
@@ -161,7 +161,7 @@ bool cpi_pool_replenish(cpool_t *pool);
 void *cpi_pool_take(cpool_t *pool, struct cpi_cache *cache);
 
 /* Marks a slot of a checked pool live, for a caller at `site`. */
-void cpi_pool_watch_alloc(cpool_t *pool, const void *slot, const char *function,
+void cpi_pool_guard_alloc(cpool_t *pool, const void *slot, const char *function,
                           const void *site);
 
 /* pool_memory.c.  Raises the capacity if every slot has been handed out and it
@@ -171,12 +171,12 @@ bool cpi_pool_grow_by_itself(cpool_t *pool);
 /*
  * Whether a trim or shrink has, or had since `seen` was read, the depot's
  * magazines, so that it is worth looking again; waits until it has given some
- * back, without a lock.  Async-signal-safe: no signal interrupts a collector.
+ * back, without a lock.  Async-signal-safe: no signal interrupts a draining thread.
  */
-bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen);
-uint32_t cpi_pool_collections(const cpool_t *pool);
+bool cpi_pool_await_drain(cpool_t *pool, uint32_t seen);
+uint32_t cpi_pool_drains(const cpool_t *pool);
 
-void cpi_keeper_init(struct cpi_keeper *keeper);
+void cpi_maintenance_init(struct cpi_maintenance *maintenance);
 
 /* pool_wait.c.  Hands a slot that is being freed to a thread that has waited for long.
  * Returns false if there is none.  May block. */
@@ -192,7 +192,7 @@ void cpi_pool_call_waiter(cpool_t *pool, const struct cpi_cache *cache);
 
 /* After slots came into the depot, or into being, in another way than by a free: the
  * same. */
-void cpi_pool_settle(cpool_t *pool);
+void cpi_pool_wake_waiters(cpool_t *pool);
 
 void cpi_waiters_init(struct cpi_waiters *waiters);
 void cpi_waiters_fini(struct cpi_waiters *waiters);
@@ -222,6 +222,6 @@ static inline bool cpi_pool_is_ours(const cpool_t *pool, const char *function)
 
 /* Slots that are live; below zero: slots that came back more often than they went
  * out.  Exact if nobody uses the pool.  With the lock held. */
-int64_t cpi_pool_live(const cpool_t *pool, const struct cpi_roster_figures *figures);
+int64_t cpi_pool_live(const cpool_t *pool, const struct cpi_registry_figures *figures);
 
 #endif /* CPI_POOL_IMPL_H */

@@ -37,16 +37,16 @@ size_t cpool_index_limit(const cpool_t *pool)
     return pool->slab.slots;
 }
 
-static size_t stocked_rounds(const cpool_t *pool, const struct cpi_roster_figures *figures)
+static size_t stocked_rounds(const cpool_t *pool, const struct cpi_registry_figures *figures)
 {
     /* While others work the account may lag behind and go below zero. */
     return figures->stocked > 0 ? (size_t)figures->stocked * pool->depot.limit : 0;
 }
 
-int64_t cpi_pool_live(const cpool_t *pool, const struct cpi_roster_figures *figures)
+int64_t cpi_pool_live(const cpool_t *pool, const struct cpi_registry_figures *figures)
 {
     size_t out = cpi_slab_fresh(&pool->slab);
-    size_t idle = stocked_rounds(pool, figures) + cpi_depot_remnant_rounds(&pool->depot) +
+    size_t idle = stocked_rounds(pool, figures) + cpi_depot_partial_rounds(&pool->depot) +
                   figures->rounds;
 
     return (int64_t)out - (int64_t)idle;
@@ -61,22 +61,22 @@ static size_t committed_bytes(const cpool_t *pool)
 {
     if (!pool->region_owned)
         return pool->region_size;
-    return pool->fixed_bytes + committed(&pool->roster.caches) +
+    return pool->fixed_bytes + committed(&pool->registry.caches) +
            committed(&pool->depot.for_slots) + committed(&pool->depot.for_caches) +
            (pool->checked ? committed(&pool->slab.side) : 0) + committed(&pool->slab.extent);
 }
 
 static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
 {
-    struct cpi_roster_figures figures;
+    struct cpi_registry_figures figures;
     int64_t live;
 
     cpi_lock();
-    cpi_roster_figures(&pool->roster, &figures);
+    cpi_registry_figures(&pool->registry, &figures);
     stats->high_water = cpi_slab_fresh(&pool->slab);
     live = cpi_pool_live(pool, &figures);
     stats->live = live > 0 ? (size_t)live : 0;
-    stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_remnant_rounds(&pool->depot);
+    stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_partial_rounds(&pool->depot);
     cpi_unlock();
     stats->capacity = cpi_slab_capacity(&pool->slab);
     stats->max_capacity = pool->slab.most;
@@ -91,8 +91,8 @@ static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
     stats->exchanges = figures.exchanges;
     stats->cas_retries = figures.retries;
     stats->recalls = figures.recalls;
-    stats->growths = cpi_load(&pool->keeper.growths, relaxed); /* [figure] */
-    stats->trims = cpi_load(&pool->keeper.trims, relaxed);     /* [figure] */
+    stats->growths = cpi_load(&pool->maintenance.growths, relaxed); /* [figure] */
+    stats->trims = cpi_load(&pool->maintenance.trims, relaxed);     /* [figure] */
     stats->waits = cpi_load(&pool->waiters.waits, relaxed);    /* [figure] */
     stats->spares = figures.spares;
     stats->stalls = cpi_load(&pool->stalls, relaxed); /* [figure] */

@@ -4,12 +4,12 @@
  *
  * Floor 6.
  *
- * Trimming and shrinking collect the depot (pool_collect.h).
+ * Trimming and shrinking drain the depot (pool_drain.h).
  *
  * ORDERING TABLE
- *   count  | keeper counters           | relaxed | - | -
+ *   count  | maintenance counters           | relaxed | - | -
  */
-#include "pool_collect.h"
+#include "pool_drain.h"
 
 #include <string.h>
 
@@ -22,9 +22,9 @@
 /* A pool that grows by itself grows by half, but not by more slots than this. */
 #define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
 
-void cpi_keeper_init(struct cpi_keeper *keeper)
+void cpi_maintenance_init(struct cpi_maintenance *maintenance)
 {
-    memset(keeper, 0, sizeof *keeper);
+    memset(maintenance, 0, sizeof *maintenance);
 }
 
 /* --- Giving back --- */
@@ -81,7 +81,7 @@ static bool may_purge(const cpool_t *pool)
 
 static void flush_own_cache(cpool_t *pool)
 {
-    struct cpi_cache *cache = cpi_registry_known_cache(&pool->roster);
+    struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
 
     if (cache != NULL)
         cpi_recall_flush(cache);
@@ -90,45 +90,45 @@ static void flush_own_cache(cpool_t *pool)
 size_t cpool_trim(cpool_t *pool)
 {
     static const char function[] = "cpool_trim";
-    struct cpi_collection collection;
+    struct cpi_drain drain;
     struct purge purge = {0, 0};
 
     if (!cpi_pool_is_ours(pool, function))
         return 0;
     flush_own_cache(pool);
-    if (cpi_collection_begin(&collection, pool)) {
-        cpi_recall_idle(&pool->roster, collection.visitor);
-        cpi_collection_go_on(&collection);
-        cpi_collection_end(&collection, may_purge(pool) ? purge_portion : NULL, &purge);
-        cpi_fetch_add(&pool->keeper.trims, 1u, relaxed); /* [count] */
-        cpi_collection_close(&collection, function);
+    if (cpi_drain_begin(&drain, pool)) {
+        cpi_recall_idle(&pool->registry, drain.uncached);
+        cpi_drain_go_on(&drain);
+        cpi_drain_end(&drain, may_purge(pool) ? purge_portion : NULL, &purge);
+        cpi_fetch_add(&pool->maintenance.trims, 1u, relaxed); /* [count] */
+        cpi_drain_close(&drain, function);
     }
-    cpi_pool_settle(pool);
+    cpi_pool_wake_waiters(pool);
     cpi_quiet_report(function);
     return purge.bytes;
 }
 
 static bool depot_is_empty(const struct cpi_depot *depot)
 {
-    return !cpi_depot_has_stocked(depot) && cpi_depot_remnant_rounds(depot) == 0;
+    return !cpi_depot_has_stocked(depot) && cpi_depot_partial_rounds(depot) == 0;
 }
 
-bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen)
+bool cpi_pool_await_drain(cpool_t *pool, uint32_t seen)
 {
     const struct cpi_depot *depot = &pool->depot;
-    uint32_t now = cpi_depot_collections(depot);
+    uint32_t now = cpi_depot_drains(depot);
     unsigned times = 0;
 
-    if (!cpi_depot_was_collected(depot, seen))
+    if (!cpi_depot_was_drained(depot, seen))
         return false;
-    while (now % 2 != 0 && depot_is_empty(depot) && cpi_depot_collections(depot) == now)
-        cpi_os_step_aside(times++);
+    while (now % 2 != 0 && depot_is_empty(depot) && cpi_depot_drains(depot) == now)
+        cpi_os_back_off(times++);
     return true;
 }
 
-uint32_t cpi_pool_collections(const cpool_t *pool)
+uint32_t cpi_pool_drains(const cpool_t *pool)
 {
-    return cpi_depot_collections(&pool->depot);
+    return cpi_depot_drains(&pool->depot);
 }
 
 /* --- Growing --- */
@@ -137,7 +137,7 @@ static bool raise(cpool_t *pool, uint64_t bounds, uintptr_t more)
 {
     if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
         return false;
-    cpi_fetch_add(&pool->keeper.growths, 1u, relaxed); /* [count] */
+    cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
     cpi_quiet_note(CPI_NOISE_GROWTH, 1);
     return true;
 }
@@ -189,7 +189,7 @@ size_t cpool_grow(cpool_t *pool, size_t n)
         return 0;
     more = grow(pool, n);
     if (more > 0)
-        cpi_pool_settle(pool);
+        cpi_pool_wake_waiters(pool);
     cpi_quiet_report("cpool_grow");
     return more;
 }
@@ -217,19 +217,19 @@ static size_t drop_fresh(cpool_t *pool, size_t n)
 /*
  * Lowers the capacity by up to n slots of a run in hand at the very top; returns
  * by how many.  *left is set to where the run begins.  Nothing, if slots were
- * claimed above it, or the pool has grown: then it is not the top.
+ * bumped above it, or the pool has grown: then it is not the top.
  */
-static size_t lower_capacity(struct cpi_collection *collection, size_t n, uintptr_t *left)
+static size_t lower_capacity(struct cpi_drain *drain, size_t n, uintptr_t *left)
 {
-    struct cpi_slab *slab = &collection->pool->slab;
-    uintptr_t end = collection->slots;
+    struct cpi_slab *slab = &drain->pool->slab;
+    uintptr_t end = drain->slots;
 
     for (;;) {
         uint64_t bounds = cpi_slab_bounds(slab);
         uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
         uintptr_t slack = end > capacity ? end - capacity : 0;
         uintptr_t most = n < end - slack ? n + slack : end;
-        uintptr_t run = cpi_collection_top(collection, most);
+        uintptr_t run = cpi_drain_top(drain, most);
 
         /* With fresh slots left the topmost ones are not in hand. */
         if (run <= slack || end < capacity || CPI_BOUNDS_FRESH(bounds) != end)
@@ -241,14 +241,14 @@ static size_t lower_capacity(struct cpi_collection *collection, size_t n, uintpt
 }
 
 /* Makes the slots from `left` upwards fresh; false if others lie above them now. */
-static bool make_fresh(struct cpi_collection *collection, uintptr_t left)
+static bool make_fresh(struct cpi_drain *drain, uintptr_t left)
 {
-    struct cpi_slab *slab = &collection->pool->slab;
+    struct cpi_slab *slab = &drain->pool->slab;
     uint64_t bounds;
 
     do {
         bounds = cpi_slab_bounds(slab);
-        if (CPI_BOUNDS_FRESH(bounds) != collection->slots)
+        if (CPI_BOUNDS_FRESH(bounds) != drain->slots)
             return false;
     } while (!cpi_slab_set_bounds(slab, bounds, CPI_BOUNDS(CPI_BOUNDS_CAPACITY(bounds), left)));
     return true;
@@ -257,29 +257,29 @@ static bool make_fresh(struct cpi_collection *collection, uintptr_t left)
 /*
  * Removes up to n of the topmost slots in hand.  Their memory goes back after the
  * capacity has been lowered, which may fail, and before they are fresh, when
- * anybody may claim them.  Where that cannot be, because slack was claimed above
+ * any thread may bump past them.  Where that cannot be, because slack was handed out above
  * them meanwhile, they stay in circulation as slack, within the lower capacity's.
  */
-static size_t drop_top(struct cpi_collection *collection, size_t n)
+static size_t drop_top(struct cpi_drain *drain, size_t n)
 {
-    cpool_t *pool = collection->pool;
+    cpool_t *pool = drain->pool;
     struct purge purge = {CPI_ASKED_MAX, 0};
     uintptr_t left;
-    size_t removed = lower_capacity(collection, n, &left);
+    size_t removed = lower_capacity(drain, n, &left);
 
     if (removed == 0)
         return 0;
     if (may_purge(pool))
-        purge_portion(&purge, pool, left, left, collection->slots);
-    if (make_fresh(collection, left))
-        cpi_collection_keep(collection, left);
+        purge_portion(&purge, pool, left, left, drain->slots);
+    if (make_fresh(drain, left))
+        cpi_drain_keep(drain, left);
     return removed;
 }
 
 size_t cpool_shrink(cpool_t *pool, size_t n)
 {
     static const char function[] = "cpool_shrink";
-    struct cpi_collection collection;
+    struct cpi_drain drain;
     size_t removed;
 
     if (!cpi_pool_is_ours(pool, function))
@@ -287,13 +287,13 @@ size_t cpool_shrink(cpool_t *pool, size_t n)
     removed = drop_fresh(pool, n);
     if (removed < n) {
         flush_own_cache(pool);
-        if (cpi_collection_begin(&collection, pool)) {
-            removed += drop_top(&collection, n - removed);
-            cpi_collection_end(&collection, NULL, NULL);
-            cpi_collection_close(&collection, function);
+        if (cpi_drain_begin(&drain, pool)) {
+            removed += drop_top(&drain, n - removed);
+            cpi_drain_end(&drain, NULL, NULL);
+            cpi_drain_close(&drain, function);
         }
     }
-    cpi_pool_settle(pool);
+    cpi_pool_wake_waiters(pool);
     cpi_quiet_report(function);
     return removed;
 }

@@ -60,7 +60,7 @@ void cpi_pool_report_address(int code, const char *function, const cpool_t *pool
     error.slot = cpi_slab_slot(&pool->slab, index);
     error.index = index;
     if (pool->checked && index < cpi_slab_fresh(&pool->slab))
-        error.site = cpi_watch_site(&pool->slab, index);
+        error.site = cpi_guard_site(&pool->slab, index);
     if (error.site != NULL)
         cpi_report(&error,
                    "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p, last taken or "

@@ -5,12 +5,12 @@
  * Floor 6.
  *
  * The free slots that come out next are the lowest ones in the depot, once they
- * have been collected and are in order; where there are too few of them, fresh ones
+ * have been drained and are in order; where there are too few of them, fresh ones
  * join them, a magazine at a time.  Nobody is kept waiting for a page fault of
  * theirs: the system populates a range without changing a byte in it, whoever has
  * the slots by then.  Where it cannot, pages are touched, of slots in hand only.
  */
-#include "pool_collect.h"
+#include "pool_drain.h"
 
 #include "bits.h"
 #include "os.h"
@@ -90,19 +90,19 @@ static uintptr_t never_used(const cpool_t *pool)
 static int reserve_idle(cpool_t *pool, size_t n, size_t *found, struct residence *residence,
                         const char *function)
 {
-    struct cpi_collection collection;
+    struct cpi_drain drain;
 
-    if (!cpi_collection_begin(&collection, pool))
+    if (!cpi_drain_begin(&drain, pool))
         return CPOOL_ENOMEM;
-    while (collection.marked < n && n - collection.marked > never_used(pool) &&
+    while (drain.marked < n && n - drain.marked > never_used(pool) &&
            cpi_pool_replenish(pool))
-        cpi_collection_go_on(&collection);
-    *found = collection.marked < n ? collection.marked : n;
-    residence->above = cpi_collection_lowest(&collection, *found);
-    cpi_collection_end(&collection, residence->by_touch ? make_resident : NULL, residence);
+        cpi_drain_go_on(&drain);
+    *found = drain.marked < n ? drain.marked : n;
+    residence->above = cpi_drain_lowest(&drain, *found);
+    cpi_drain_end(&drain, residence->by_touch ? make_resident : NULL, residence);
     if (!residence->by_touch)
-        cpi_collection_visit(&collection, residence->above, make_resident, residence);
-    cpi_collection_close(&collection, function);
+        cpi_drain_each(&drain, residence->above, make_resident, residence);
+    cpi_drain_close(&drain, function);
     return residence->refused ? CPOOL_ENOMEM : 0;
 }
 
@@ -110,18 +110,18 @@ static int reserve_idle(cpool_t *pool, size_t n, size_t *found, struct residence
 
 /* Claims up to n, no more than a magazine has room for, and gives them to the depot;
  * returns how many. */
-static size_t claim_for_depot(cpool_t *pool, size_t n, uintptr_t beyond,
+static size_t bump_for_depot(cpool_t *pool, size_t n, uintptr_t beyond,
                               struct residence *residence)
 {
     struct cpi_depot *depot = &pool->depot;
-    struct cpi_visitor *visitor;
+    struct cpi_uncached *uncached;
     uintptr_t first;
     uint32_t node;
 
-    visitor = cpi_roster_enter(&pool->roster);
-    node = cpi_depot_take_empty(depot, &visitor->counters);
+    uncached = cpi_registry_enter(&pool->registry);
+    node = cpi_depot_take_empty(depot, &uncached->counters);
     n = node == 0 ? 0
-                  : cpi_cache_claim(&pool->slab, depot, n < depot->limit ? n : depot->limit,
+                  : cpi_cache_bump(&pool->slab, depot, n < depot->limit ? n : depot->limit,
                                     beyond, &first);
     if (node != 0) {
         struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);
@@ -132,9 +132,9 @@ static size_t claim_for_depot(cpool_t *pool, size_t n, uintptr_t beyond,
         for (i = 0; i < n; i++)
             magazine->rounds[i] = cpi_slab_slot(&pool->slab, first + n - 1 - i);
         cpi_magazine_set_count(magazine, (uint32_t)n);
-        cpi_depot_give(depot, &visitor->counters, node);
+        cpi_depot_give(depot, &uncached->counters, node);
     }
-    cpi_roster_leave(visitor);
+    cpi_registry_leave(uncached);
     return n;
 }
 
@@ -142,7 +142,7 @@ static size_t claim_for_depot(cpool_t *pool, size_t n, uintptr_t beyond,
 static uintptr_t slack(const cpool_t *pool)
 {
     uintptr_t beyond = pool->slab.slots - pool->slab.most;
-    uintptr_t missed = beyond == 0 ? 0 : cpi_recall_out_of_reach(&pool->roster);
+    uintptr_t missed = beyond == 0 ? 0 : cpi_recall_out_of_reach(&pool->registry);
 
     return missed < beyond ? missed : beyond;
 }
@@ -154,7 +154,7 @@ static int reserve_fresh(cpool_t *pool, size_t n, struct residence *residence)
     residence->above = UINTPTR_MAX;
     while (n > 0) {
         uint64_t bounds = cpi_slab_bounds(&pool->slab);
-        size_t got = claim_for_depot(pool, n, beyond, residence);
+        size_t got = bump_for_depot(pool, n, beyond, residence);
 
         n -= got;
         if (residence->refused)
@@ -195,14 +195,14 @@ int cpool_reserve(cpool_t *pool, size_t n)
     if (n > pool->slab.slots)
         return CPOOL_EDRY;
     residence.by_touch = !cpi_os_can_populate();
-    cache = cpi_registry_own_cache(&pool->roster);
+    cache = cpi_registry_own_cache(&pool->registry);
     if (cache != NULL)
         cpi_recall_flush(cache);
     code = reserve_idle(pool, n, &found, &residence, function);
     if (code == 0)
         code = reserve_fresh(pool, n - found, &residence);
     warm(pool, cache, function, CPI_CALLER());
-    cpi_pool_settle(pool);
+    cpi_pool_wake_waiters(pool);
     cpi_quiet_report(function);
     return code;
 }

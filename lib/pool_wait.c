@@ -6,7 +6,7 @@
  *
  * A slot that is freed goes the ordinary way, so that threads that run can use it
  * while the waiter that was called wakes up; but past the caches if somebody has to be
- * called, so that the waiter finds it without robbing any.  No lock is held while a
+ * called, so that the waiter finds it without revoking any.  No lock is held while a
  * waiter looks, and no waiter waits for anybody but in its sleep: a thread that is inside
  * the library meanwhile, with slots in hand that the waiter cannot reach, asks afterwards.
  *
@@ -58,7 +58,7 @@ void cpi_waiters_init(struct cpi_waiters *waiters)
     cpi_queue_init(&waiters->queue);
     atomic_init(&waiters->waits, 0);
     pthread_mutex_init(&waiters->lock, NULL);
-    waiters->patience = CPI_PATIENCE;
+    waiters->starving_after = CPI_STARVING_AFTER;
 }
 
 void cpi_waiters_fini(struct cpi_waiters *waiters)
@@ -154,7 +154,7 @@ static bool may_have_more(const cpool_t *pool)
 static bool has_left_any(const cpool_t *pool, const struct cpi_cache *cache)
 {
     return (cache != NULL && cpi_cache_rounds(cache) > 0) ||
-           cpi_depot_has_stocked(&pool->depot) || cpi_depot_remnant_rounds(&pool->depot) > 0 ||
+           cpi_depot_has_stocked(&pool->depot) || cpi_depot_partial_rounds(&pool->depot) > 0 ||
            may_have_more(pool);
 }
 
@@ -172,7 +172,7 @@ void cpi_pool_call_waiter(cpool_t *pool, const struct cpi_cache *cache)
         call(&pool->waiters);
 }
 
-void cpi_pool_settle(cpool_t *pool)
+void cpi_pool_wake_waiters(cpool_t *pool)
 {
     if (pool->waitable)
         cpi_pool_call_waiter(pool, NULL);
@@ -193,16 +193,16 @@ static void join(struct cpi_waiters *waiters, struct sleeper *self)
     self->slept = false;
     self->starves = false;
     pthread_mutex_lock(&waiters->lock);
-    cpi_queue_join(&waiters->queue, &self->waiter, now() + waiters->patience);
+    cpi_queue_join(&waiters->queue, &self->waiter, now() + waiters->starving_after);
     pthread_mutex_unlock(&waiters->lock);
 }
 
 /* Whether it is worth looking again, having found nothing: something was made or found
- * now.  A collector that is at work calls when it is done. */
+ * now.  A draining thread that is at work calls when it is done. */
 static bool is_more(cpool_t *pool, uint32_t seen)
 {
-    if (cpi_depot_was_collected(&pool->depot, seen))
-        return cpi_pool_collections(pool) % 2 == 0;
+    if (cpi_depot_was_drained(&pool->depot, seen))
+        return cpi_pool_drains(pool) % 2 == 0;
     return cpi_pool_replenish(pool);
 }
 
@@ -219,7 +219,7 @@ static void *look(cpool_t *pool, struct sleeper *self)
     pthread_mutex_unlock(&waiters->lock);
     cpi_recall_barrier();
     do {
-        seen = cpi_pool_collections(pool);
+        seen = cpi_pool_drains(pool);
         slot = cpi_pool_take(pool, NULL);
     } while (slot == NULL && is_more(pool, seen));
     if (slot == NULL)
@@ -322,8 +322,8 @@ static bool is_anything_left(const cpool_t *pool)
 {
     size_t i;
 
-    for (i = 0; i < cpi_roster_made(&pool->roster); i++)
-        if (cpi_cache_rounds(cpi_roster_cache(&pool->roster, i)) > 0)
+    for (i = 0; i < cpi_registry_made(&pool->registry); i++)
+        if (cpi_cache_rounds(cpi_registry_cache(&pool->registry, i)) > 0)
             return true;
     return has_left_any(pool, NULL);
 }
@@ -366,7 +366,7 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout)
         cpi_pool_report(CPOOL_EWAITABLE, function, pool);
         return NULL;
     }
-    cache = cpi_registry_own_cache(&pool->roster);
+    cache = cpi_registry_own_cache(&pool->registry);
     if (timeout != NULL && !is_positive(timeout))
         return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
     slot = cpi_pool_take(pool, cache);
@@ -379,7 +379,7 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout)
         pthread_setcancelstate(cancel, NULL);
     }
     if (slot != NULL && pool->checked)
-        cpi_pool_watch_alloc(pool, slot, function, CPI_CALLER());
+        cpi_pool_guard_alloc(pool, slot, function, CPI_CALLER());
     cpi_quiet_report(function);
     return slot;
 }
@@ -392,7 +392,7 @@ void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void *arg)
 
     if (!cpi_pool_is_ours(pool, function))
         return NULL;
-    cache = cpi_registry_own_cache(&pool->roster);
+    cache = cpi_registry_own_cache(&pool->registry);
     do {
         slot = cpi_pool_alloc(pool, cache, function, CPI_CALLER());
         if (slot != NULL)

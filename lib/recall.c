@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * recall.c - thieves, and the protocol of exact pools.
+ * recall.c - stealing threads, and the protocol of exact pools.
  *
  * ORDERING TABLE
- *   claim  | claimed CAS to token | seq_cst | recall.h's check | that a thief is at work
+ *   lock   | locked_by CAS to token | seq_cst | recall.h's check | that a thread is stealing
  *   look   | busy load           | seq_cst | recall.h's inside left | what the owner did inside
- *   free   | claimed store 0     | release | recall.h's check, claim | what the thief took
+ *   unlock | locked_by store 0     | release | recall.h's check, lock | what was stolen
  *   barrier | membarrier(2)      | -       | recall.h's inside check | each side's first word
  *   inside | busy, calls, turns, holder load | acquire | recall.h's left, roster.c's leave,
  *                                                       pool_alloc.c's rest | all that the
  *                                                       operation did that has left
- *   adopt  | busy load in the child of a fork | acquire | recall.h's left, cache.c's show | all
+ *   forked | busy load in the child of a fork | acquire | recall.h's left, cache.c's show | all
  *                                                       that the owner did
- *   none   | claimed, busy, calls in the child of a fork | relaxed | - | -
+ *   none   | locked_by, busy, calls in the child of a fork | relaxed | - | -
  *   shown  | entry count load    | acquire | cache.c's show | the mark of the owner that showed it
- *   again  | CAS failure of a claim | relaxed | - | -
+ *   again  | CAS failure of a lock | relaxed | - | -
  *   hint   | counter and frees load | acquire | depot.c's account, cache.h's frees | what it counts
- *   user   | user load; claimed and holder, for our own token | relaxed | - | -
+ *   user   | user load; locked_by and holder, for our own token | relaxed | - | -
  *   fold   | recalls fetch-and-add | relaxed | - | -
  */
 #ifdef HAVE_CONFIG_H
@@ -34,8 +34,8 @@
 #define CPI_LOOKS 500u
 #endif
 
-/* Caches that one recall claims at a time. */
-#define CPI_CLAIMS 64u
+/* Caches that one recall locks at a time. */
+#define CPI_LOCKS 64u
 
 bool cpi_recall_asymmetric;
 
@@ -55,31 +55,31 @@ void cpi_recall_flush(struct cpi_cache *cache)
     unsigned times = 0;
 
     while (!cpi_recall_enter(cache))
-        cpi_os_step_aside(times++);
+        cpi_os_back_off(times++);
     cpi_cache_flush(cache);
     cpi_recall_leave(cache);
 }
 
-/* Gives a magazine that the thief has; whether it had rounds. */
-static bool hand_back(struct cpi_roster *roster, struct cpi_visitor *thief, uint32_t node)
+/* Gives a magazine that the stealing thread has; whether it had rounds. */
+static bool hand_back(struct cpi_registry *registry, struct cpi_uncached *stealer, uint32_t node)
 {
-    bool rounds = cpi_magazine_count(cpi_depot_magazine(roster->depot, node)) != 0;
+    bool rounds = cpi_magazine_count(cpi_depot_magazine(registry->depot, node)) != 0;
 
-    cpi_depot_give(roster->depot, &thief->counters, node);
+    cpi_depot_give(registry->depot, &stealer->counters, node);
     if (rounds)
-        cpi_fetch_add(&roster->recalls, 1u, relaxed); /* [fold] */
+        cpi_fetch_add(&registry->recalls, 1u, relaxed); /* [fold] */
     return rounds;
 }
 
-bool cpi_recall_spare(struct cpi_roster *roster, struct cpi_visitor *thief)
+bool cpi_recall_spare(struct cpi_registry *registry, struct cpi_uncached *stealer)
 {
     size_t i;
 
-    for (i = 0; i < cpi_roster_made(roster); i++) {
+    for (i = 0; i < cpi_registry_made(registry); i++) {
         uint32_t node;
 
-        while ((node = cpi_cache_steal(cpi_roster_cache(roster, i))) != 0)
-            if (hand_back(roster, thief, node))
+        while ((node = cpi_cache_steal(cpi_registry_cache(registry, i))) != 0)
+            if (hand_back(registry, stealer, node))
                 return true;
     }
     return false;
@@ -88,9 +88,9 @@ bool cpi_recall_spare(struct cpi_roster *roster, struct cpi_visitor *thief)
 /* Rounds that a cache shows, whoever asks. */
 static uintptr_t shown(const struct cpi_cache *cache)
 {
-    cpool_cache_t *store = cpi_cache_store(cache);
+    cpool_cache_t *active = cpi_cache_active(cache);
 
-    return store == NULL ? 0 : cpi_word_load(&store->count, acquire); /* [shown] */
+    return active == NULL ? 0 : cpi_word_load(&active->count, acquire); /* [shown] */
 }
 
 static uint32_t busy(const struct cpi_cache *cache)
@@ -105,54 +105,54 @@ static bool is_ours(const struct cpi_cache *cache)
 }
 
 /* Whether an operation of the calling thread that a signal interrupted has the
- * cache: as its owner, or as a thief. */
+ * cache: as its owner, or as a stealing thread. */
 static bool is_interrupted(const struct cpi_cache *cache)
 {
-    uintptr_t claimed = cpi_load(&cache->claimed, relaxed); /* [user] */
-    const struct cpi_visitor *thief = (const struct cpi_visitor *)claimed;
+    uintptr_t locked_by = cpi_load(&cache->locked_by, relaxed); /* [user] */
+    const struct cpi_uncached *stealer = (const struct cpi_uncached *)locked_by;
 
-    if (thief != NULL && cpi_load(&thief->holder, relaxed) == cpi_thread_token()) /* [user] */
+    if (stealer != NULL && cpi_load(&stealer->holder, relaxed) == cpi_thread_token()) /* [user] */
         return true;
     return busy(cache) % 2 != 0 && is_ours(cache);
 }
 
-static size_t all_shown(const struct cpi_roster *roster)
+static size_t all_shown(const struct cpi_registry *registry)
 {
     size_t rounds = 0;
     size_t i;
 
-    for (i = 0; i < cpi_roster_made(roster); i++)
-        rounds += shown(cpi_roster_cache(roster, i));
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        rounds += shown(cpi_registry_cache(registry, i));
     return rounds;
 }
 
-static uint32_t turns(const struct cpi_visitor *visitor)
+static uint32_t turns(const struct cpi_uncached *uncached)
 {
-    return cpi_load(&visitor->turns, acquire); /* [inside] */
+    return cpi_load(&uncached->turns, acquire); /* [inside] */
 }
 
 /* Whether another thread than the caller holds the place. */
-static bool is_held(const struct cpi_visitor *visitor)
+static bool is_held(const struct cpi_uncached *uncached)
 {
-    uintptr_t holder = cpi_load(&visitor->holder, acquire); /* [inside] */
+    uintptr_t holder = cpi_load(&uncached->holder, acquire); /* [inside] */
 
     return holder != 0 && holder != cpi_thread_token();
 }
 
 /* An operation has at most two magazines in its hands that nobody else sees: while
  * the depot merges them. */
-size_t cpi_recall_out_of_reach(const struct cpi_roster *roster)
+size_t cpi_recall_out_of_reach(const struct cpi_registry *registry)
 {
-    size_t hands = 2 * (size_t)roster->depot->limit;
+    size_t hands = 2 * (size_t)registry->depot->limit;
     size_t rounds = 0;
     size_t i;
 
-    for (i = 0; i < cpi_roster_visited(roster); i++)
-        rounds += is_held(&roster->visitors[i]) ? hands : 0;
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        rounds += is_held(&registry->uncached[i]) ? hands : 0;
     /* The mark first: it goes after what the owner had in its hands is shown. */
-    for (i = 0; i < cpi_roster_made(roster); i++)
-        rounds += busy(cpi_roster_cache(roster, i)) % 2 != 0 ? hands : 0;
-    return rounds + all_shown(roster);
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        rounds += busy(cpi_registry_cache(registry, i)) % 2 != 0 ? hands : 0;
+    return rounds + all_shown(registry);
 }
 
 static uint64_t exchanged(const struct cpi_counters *counters)
@@ -161,30 +161,30 @@ static uint64_t exchanged(const struct cpi_counters *counters)
            cpi_load(&counters->stocked_out, acquire) + /* [hint] */
            cpi_load(&counters->empty_in, acquire) +    /* [hint] */
            cpi_load(&counters->empty_out, acquire) +   /* [hint] */
-           cpi_load(&counters->remnants, acquire) +    /* [hint] */
+           cpi_load(&counters->partials, acquire) +    /* [hint] */
            cpi_load(&counters->swaps, acquire);        /* [hint] */
 }
 
-static void give_spares(struct cpi_roster *roster, struct cpi_cache *cache,
-                        struct cpi_visitor *thief)
+static void give_spares(struct cpi_registry *registry, struct cpi_cache *cache,
+                        struct cpi_uncached *stealer)
 {
     uint32_t node;
 
     while ((node = cpi_cache_steal(cache)) != 0) {
-        cpi_depot_give(roster->depot, &thief->counters, node);
+        cpi_depot_give(registry->depot, &stealer->counters, node);
     }
 }
 
-void cpi_recall_idle(struct cpi_roster *roster, struct cpi_visitor *thief)
+void cpi_recall_idle(struct cpi_registry *registry, struct cpi_uncached *stealer)
 {
     size_t i;
 
-    for (i = 0; i < cpi_roster_made(roster); i++) {
-        struct cpi_cache *cache = cpi_roster_cache(roster, i);
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        struct cpi_cache *cache = cpi_registry_cache(registry, i);
         uint64_t now = exchanged(&cache->counters);
 
         if (now == cache->exchanges)
-            give_spares(roster, cache, thief);
+            give_spares(registry, cache, stealer);
         cache->exchanges = now;
     }
 }
@@ -196,75 +196,75 @@ static uint64_t mix(uint64_t sum, uint64_t number)
     return (sum + number) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-void cpi_recall_activity(const struct cpi_roster *roster, struct cpi_activity *now)
+void cpi_recall_activity(const struct cpi_registry *registry, struct cpi_activity *now)
 {
-    bool slack = roster->slab->slots > roster->slab->most;
+    bool slack = registry->slab->slots > registry->slab->most;
     size_t i;
 
-    now->moves = cpi_slab_fresh(roster->slab);
+    now->moves = cpi_slab_fresh(registry->slab);
     now->loaded = 0;
     now->left = 0;
-    for (i = 0; i < cpi_roster_visited(roster); i++)
-        now->moves = mix(now->moves, exchanged(&roster->visitors[i].counters));
-    for (i = 0; i < cpi_roster_made(roster); i++) {
-        const struct cpi_cache *cache = cpi_roster_cache(roster, i);
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        now->moves = mix(now->moves, exchanged(&registry->uncached[i].counters));
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(registry, i);
         uintptr_t rounds = shown(cache);
 
         now->moves = mix(now->moves, exchanged(&cache->counters));
         now->moves = mix(now->moves, cpi_load(&cache->frees, acquire)); /* [hint] */
         now->left += is_interrupted(cache) ? 0 : rounds;
-        if (roster->exact)
+        if (registry->exact)
             now->moves = mix(now->moves, rounds);
         else if (slack)
             now->loaded = mix(now->loaded, rounds);
     }
 }
 
-bool cpi_recall_pause(struct cpi_patience *patience)
+bool cpi_recall_pause(struct cpi_backoff *backoff)
 {
-    if (patience->times >= CPI_GIVE_WAY) {
+    if (backoff->times >= CPI_GIVE_WAY) {
         uint64_t now = cpi_os_now();
 
-        if (patience->deadline == 0)
-            patience->deadline = now + patience->limit;
-        else if (now >= patience->deadline)
+        if (backoff->deadline == 0)
+            backoff->deadline = now + backoff->limit;
+        else if (now >= backoff->deadline)
             return false;
     }
-    cpi_os_step_aside(patience->times++);
+    cpi_os_back_off(backoff->times++);
     return true;
 }
 
 /* An operation that follows the one seen needs no waiting: what it has in its hands
  * it took after the caller had looked, and its exchanges are counted. */
-static bool await_owner(const struct cpi_cache *cache, struct cpi_patience *patience)
+static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backoff)
 {
     uint32_t seen = busy(cache);
 
     while (seen % 2 != 0 && !is_ours(cache) && busy(cache) == seen)
-        if (!cpi_recall_pause(patience))
+        if (!cpi_recall_pause(backoff))
             return false;
     return true;
 }
 
-static bool await_visitor(const struct cpi_visitor *visitor, struct cpi_patience *patience)
+static bool await_uncached(const struct cpi_uncached *uncached, struct cpi_backoff *backoff)
 {
-    uint32_t seen = turns(visitor);
+    uint32_t seen = turns(uncached);
 
-    while (is_held(visitor) && turns(visitor) == seen)
-        if (!cpi_recall_pause(patience))
+    while (is_held(uncached) && turns(uncached) == seen)
+        if (!cpi_recall_pause(backoff))
             return false;
     return true;
 }
 
-bool cpi_recall_await(const struct cpi_roster *roster, struct cpi_patience *patience)
+bool cpi_recall_await(const struct cpi_registry *registry, struct cpi_backoff *backoff)
 {
     size_t i;
 
-    for (i = 0; i < cpi_roster_visited(roster); i++)
-        if (!await_visitor(&roster->visitors[i], patience))
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        if (!await_uncached(&registry->uncached[i], backoff))
             return false;
-    for (i = 0; i < cpi_roster_made(roster); i++)
-        if (!await_owner(cpi_roster_cache(roster, i), patience))
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        if (!await_owner(cpi_registry_cache(registry, i), backoff))
             return false;
     return true;
 }
@@ -274,34 +274,34 @@ static bool is_at_rest(const struct cpi_cache *cache)
     return busy(cache) % 2 == 0 && cpi_load(&cache->calls, acquire) == 0; /* [inside] */
 }
 
-void cpi_recall_await_rest(const struct cpi_roster *roster)
+void cpi_recall_await_rest(const struct cpi_registry *registry)
 {
     unsigned times = 0;
     size_t i;
 
-    for (i = 0; i < cpi_roster_visited(roster); i++)
-        while (is_held(&roster->visitors[i]))
-            cpi_os_step_aside(times++);
-    for (i = 0; i < cpi_roster_made(roster); i++)
-        while (!is_at_rest(cpi_roster_cache(roster, i)))
-            cpi_os_step_aside(times++);
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        while (is_held(&registry->uncached[i]))
+            cpi_os_back_off(times++);
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        while (!is_at_rest(cpi_registry_cache(registry, i)))
+            cpi_os_back_off(times++);
 }
 
-/* Claims a cache that shows rounds. */
-static bool claim(struct cpi_cache *cache, uintptr_t token)
+/* Locks a cache that shows rounds. */
+static bool try_lock(struct cpi_cache *cache, uintptr_t token)
 {
     uintptr_t none = 0;
 
     return shown(cache) != 0 &&
-           cpi_cas_strong(&cache->claimed, &none, token, seq_cst, relaxed); /* [claim] [again] */
+           cpi_cas_strong(&cache->locked_by, &none, token, seq_cst, relaxed); /* [lock] [again] */
 }
 
-static void release(struct cpi_cache *cache)
+static void unlock(struct cpi_cache *cache)
 {
-    cpi_store(&cache->claimed, 0, release); /* [free] */
+    cpi_store(&cache->locked_by, 0, release); /* [unlock] */
 }
 
-/* An owner that is inside when its cache is claimed soon leaves, and does not come
+/* An owner that is inside when its cache is locked soon leaves, and does not come
  * in again; unless it was stopped there. */
 static bool owner_left(const struct cpi_cache *cache)
 {
@@ -315,34 +315,35 @@ static bool owner_left(const struct cpi_cache *cache)
     return false;
 }
 
-/* Takes what a claimed cache has loaded, unless its owner stays inside. */
-static bool rob(struct cpi_roster *roster, struct cpi_cache *cache, struct cpi_visitor *thief)
+/* Takes what a locked cache has loaded, unless its owner stays inside. */
+static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
+                   struct cpi_uncached *stealer)
 {
     uint32_t node = 0;
 
     if (owner_left(cache))
-        node = cpi_cache_seize(cache);
-    release(cache);
-    return node != 0 && hand_back(roster, thief, node);
+        node = cpi_cache_detach(cache);
+    unlock(cache);
+    return node != 0 && hand_back(registry, stealer, node);
 }
 
-bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_visitor *thief)
+bool cpi_recall_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer)
 {
-    uintptr_t token = (uintptr_t)thief; /* which no other thief has meanwhile */
-    struct cpi_cache *claims[CPI_CLAIMS];
+    uintptr_t token = (uintptr_t)stealer; /* which no other stealing thread has meanwhile */
+    struct cpi_cache *locked[CPI_LOCKS];
     bool found = false;
     size_t i = 0;
 
-    while (i < cpi_roster_made(roster) && !found) {
+    while (i < cpi_registry_made(registry) && !found) {
         unsigned n = 0;
 
-        for (; i < cpi_roster_made(roster) && n < CPI_CLAIMS; i++)
-            if (claim(cpi_roster_cache(roster, i), token))
-                claims[n++] = cpi_roster_cache(roster, i);
+        for (; i < cpi_registry_made(registry) && n < CPI_LOCKS; i++)
+            if (try_lock(cpi_registry_cache(registry, i), token))
+                locked[n++] = cpi_registry_cache(registry, i);
         if (n > 0)
             cpi_recall_barrier();
         while (n > 0)
-            if (rob(roster, claims[--n], thief))
+            if (revoke(registry, locked[--n], stealer))
                 found = true;
     }
     return found;
@@ -350,32 +351,32 @@ bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_visitor *thief)
 
 bool cpi_recall_forked(struct cpi_cache *cache)
 {
-    uint32_t mark = cpi_load(&cache->busy, acquire); /* [adopt] */
+    uint32_t mark = cpi_load(&cache->busy, acquire); /* [forked] */
     bool inside = mark % 2 != 0;
-    bool claimed = cpi_load(&cache->claimed, relaxed) != 0; /* [none] */
+    bool locked = cpi_load(&cache->locked_by, relaxed) != 0; /* [none] */
 
-    cpi_store(&cache->claimed, 0, relaxed); /* [none] */
+    cpi_store(&cache->locked_by, 0, relaxed); /* [none] */
     if (!is_ours(cache))
         cpi_store(&cache->calls, 0u, relaxed); /* [none] */
     else if (inside)
         return false;
-    if (inside || claimed)
+    if (inside || locked)
         cpi_cache_abandon(cache);
     if (inside) {
         cpi_cache_flush_spares(cache);
         cpi_store(&cache->busy, mark + 1, relaxed); /* [none] */
     }
-    return inside || claimed;
+    return inside || locked;
 }
 
-bool cpi_recall_visitors_forked(struct cpi_roster *roster)
+bool cpi_recall_uncached_forked(struct cpi_registry *registry)
 {
     bool any = false;
     size_t i;
 
-    for (i = 0; i < cpi_roster_visited(roster); i++)
-        if (is_held(&roster->visitors[i])) {
-            cpi_roster_leave(&roster->visitors[i]);
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        if (is_held(&registry->uncached[i])) {
+            cpi_registry_leave(&registry->uncached[i]);
             any = true;
         }
     return any;

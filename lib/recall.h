@@ -7,25 +7,25 @@
  *
  * Every operation that may hold a magazine that is neither loaded, nor a spare,
  * nor in the depot is marked: a cache's owner makes `busy` odd while it is inside,
- * and a thread without a cache holds a visitor's place.  Three questions are
+ * and a thread without a cache holds an uncached operation's place.  Three questions are
  * answered by the marks.  A thread that finds the pool dry learns which operations
- * to wait for.  The child of a fork learns which caches were at rest.  And a thief
+ * to wait for.  The child of a fork learns which caches were at rest.  And a stealing thread
  * learns whether it may touch the loaded magazine.
  *
  * Spares lie in atomic places, so anybody takes a whole one with one
  * compare-and-swap, and its owner, running, asleep or stopped, pays nothing.
  *
  * The loaded magazine belongs to an owner that uses it with plain loads and
- * stores.  In exact pools the owner is inside whenever it uses it, and the thief
+ * stores.  In exact pools the owner is inside whenever it uses it, and the stealing thread
  * waits a bounded while for it to leave.  An owner that stays inside is left alone,
  * because what it holds is in the hands of an operation.
  *
- *     owner                            thief
- *     busy + 1, odd                    claimed = token
+ *     owner                            stealing thread
+ *     busy + 1, odd                    locked_by = token
  *     --- barrier, almost free ---     --- barrier, expensive ---
- *     claimed? then go without         busy? then look again, and give up
+ *     locked_by? then go without       busy? then look again, and give up
  *     ... use the loaded magazine      ... take the loaded magazine
- *     busy + 1, even                   claimed = 0
+ *     busy + 1, even                   locked_by = 0
  *
  * Each side writes its own word, then reads the other's; with a full barrier
  * between, at least one sees the other (Dekker's rule).  The expensive barrier
@@ -37,18 +37,18 @@
  * ORDERING TABLE
  *   inside | busy store odd   | seq_cst | recall.c's look | that the owner is inside
  *          |                  | relaxed | recall.c's barrier | the same, where the kernel has one
- *   check  | claimed load     | seq_cst | recall.c's claim free | the magazine was taken, or not
- *          |                  | acquire | recall.c's free | the same, where the kernel has one
- *   left   | busy store even  | release | recall.c's look inside adopt | what the owner did inside
+ *   check  | locked_by load   | seq_cst | recall.c's lock unlock | the magazine was taken, or not
+ *          |                  | acquire | recall.c's unlock | the same, where the kernel has one
+ *   left   | busy store even  | release | recall.c's look inside forked | what the owner did inside
  *   own    | busy load        | relaxed | - | -
  *   user   | user store       | relaxed | - | -
  *
- * [inside] and [claim] are the two stores of Dekker's rule, [check] and [look]
+ * [inside] and [lock] are the two stores of Dekker's rule, [check] and [look]
  * the two loads.  All four in the single order of seq_cst: if [check] does not
- * see the claim it precedes it, hence [inside] precedes [look], which sees it.
+ * see the lock it precedes it, hence [inside] precedes [look], which sees it.
  * With membarrier: the owner's pair is kept in order by the compiler, and either
  * it ran before the barrier reached the owner's processor, and [look] sees
- * [inside]; or the load ran after it, and [check] sees [claim].
+ * [inside]; or the load ran after it, and [check] sees [lock].
  */
 #ifndef CPI_RECALL_H
 #define CPI_RECALL_H
@@ -75,7 +75,7 @@ void cpi_recall_barrier(void);
 
 /*
  * Brackets what the owner does with its cache out of line.  enter returns false
- * while a thief has the cache: do without it then.  Wait-free.
+ * while a stealing thread has the cache: do without it then.  Wait-free.
  *
  * The child of a fork may have reset the mark of a cache inside whose operation
  * fork was called, hence the rounding.
@@ -90,17 +90,17 @@ static inline void cpi_recall_leave(struct cpi_cache *cache)
 static inline bool cpi_recall_enter(struct cpi_cache *cache)
 {
     uint32_t busy = (cpi_load(&cache->busy, relaxed) + 1) | 1u; /* [own] */
-    uintptr_t claimed;
+    uintptr_t locked_by;
 
     if (CPI_LIKELY(cpi_recall_has_barrier())) {
         cpi_store(&cache->busy, busy, relaxed); /* [inside] */
         atomic_signal_fence(memory_order_seq_cst);
-        claimed = cpi_load(&cache->claimed, acquire); /* [check] */
+        locked_by = cpi_load(&cache->locked_by, acquire); /* [check] */
     } else {
         cpi_store(&cache->busy, busy, seq_cst);       /* [inside] */
-        claimed = cpi_load(&cache->claimed, seq_cst); /* [check] */
+        locked_by = cpi_load(&cache->locked_by, seq_cst); /* [check] */
     }
-    if (CPI_LIKELY(claimed == 0))
+    if (CPI_LIKELY(locked_by == 0))
         return true;
     cpi_recall_leave(cache);
     return false;
@@ -115,29 +115,29 @@ static inline void cpi_recall_use(struct cpi_cache *cache)
 }
 
 /* Gives all that the owner's cache holds to the depot, in any pool.  In an exact
- * one it waits for a thief that has the cache. */
+ * one it waits for a stealing thread that has the cache. */
 void cpi_recall_flush(struct cpi_cache *cache);
 
 /*
  * Gives a full spare of some cache to the depot; false if no cache has any.
  * Any thread; lock-free.
  */
-bool cpi_recall_spare(struct cpi_roster *roster, struct cpi_visitor *thief);
+bool cpi_recall_spare(struct cpi_registry *registry, struct cpi_uncached *stealer);
 
 /* Gives the full spares of caches that have made no exchange since this was last
  * called to the depot.  With the library's lock held. */
-void cpi_recall_idle(struct cpi_roster *roster, struct cpi_visitor *thief);
+void cpi_recall_idle(struct cpi_registry *registry, struct cpi_uncached *stealer);
 
 /*
  * Gives the loaded magazines of all caches whose owners are not inside to the
  * depot; false if there was no round in them.  Exact pools only.
  * Any thread; lock-free; makes a system call.
  */
-bool cpi_recall_loaded(struct cpi_roster *roster, struct cpi_visitor *thief);
+bool cpi_recall_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer);
 
 /* Rounds that all caches show as loaded, and what operations may have in their
  * hands: an estimate, rather too many than too few.  Any thread; wait-free. */
-size_t cpi_recall_out_of_reach(const struct cpi_roster *roster);
+size_t cpi_recall_out_of_reach(const struct cpi_registry *registry);
 
 /*
  * What tells of changes between two looks.  `moves` differs if a slot was freed, or
@@ -145,7 +145,7 @@ size_t cpi_recall_out_of_reach(const struct cpi_roster *roster);
  * caches show other rounds than before, and is 0 where there is no slack, as what
  * caches have loaded is then out of reach.  `left` is the rounds that caches
  * showed when they were looked at for it, but for those that the calling thread was
- * inside, or had claimed, when a signal interrupted it.
+ * inside, or had locked, when a signal interrupted it.
  */
 struct cpi_activity {
     uint64_t moves;
@@ -154,38 +154,38 @@ struct cpi_activity {
 };
 
 /* Any thread; wait-free. */
-void cpi_recall_activity(const struct cpi_roster *roster, struct cpi_activity *now);
+void cpi_recall_activity(const struct cpi_registry *registry, struct cpi_activity *now);
 
 /* How long to wait for others: at first by giving way, then by sleeping. */
-struct cpi_patience {
+struct cpi_backoff {
     uint64_t limit;    /* nanoseconds, from the first sleep on */
     uint64_t deadline; /* 0: it has not slept yet */
     unsigned times;
 };
 
 /* Waits a little; false when the patience has ended.  Not a point of cancellation. */
-bool cpi_recall_pause(struct cpi_patience *patience);
+bool cpi_recall_pause(struct cpi_backoff *backoff);
 
 /*
  * Waits until every operation that is inside has left, or has been followed by
  * another one; false if patience ends before.  Operations of the calling thread,
  * which it may have interrupted as a signal handler, are not waited for.
  */
-bool cpi_recall_await(const struct cpi_roster *roster, struct cpi_patience *patience);
+bool cpi_recall_await(const struct cpi_registry *registry, struct cpi_backoff *backoff);
 
 /* Waits until no operation is inside, and none that has given a slot back has still to
  * call a waiter; for as long as it takes.  Not a point of cancellation. */
-void cpi_recall_await_rest(const struct cpi_roster *roster);
+void cpi_recall_await_rest(const struct cpi_registry *registry);
 
 /*
  * In the child of a fork: puts a cache to rest, unless the forking thread is inside,
  * which goes on where it was.  What a vanished thread had loaded while it was inside,
- * or a vanished thief had its hands on, is left behind.
+ * or a vanished stealing thread had its hands on, is left behind.
  * Returns whether the cache was not at rest.
  */
 bool cpi_recall_forked(struct cpi_cache *cache);
 
-/* Likewise, frees the places of visitors that vanished; whether there were any. */
-bool cpi_recall_visitors_forked(struct cpi_roster *roster);
+/* Likewise, frees the places of uncached operations that vanished; whether there were any. */
+bool cpi_recall_uncached_forked(struct cpi_registry *registry);
 
 #endif /* CPI_RECALL_H */

@@ -35,15 +35,15 @@ const char cpi_registry_copy = 0;
 static bool entry_taken[CPI_ENTRIES]; /* by number: the first that is dealt out is 0 */
 static size_t entry_hint;             /* those below are taken */
 
-/* All rosters, by the address of their pool: destroying one of many thousand
+/* All registries, by the address of their pool: destroying one of many thousand
  * pools must not look at the others. */
 #define CPI_BUCKETS 1024u
-static struct cpi_roster *rosters[CPI_BUCKETS];
+static struct cpi_registry *registries[CPI_BUCKETS];
 static size_t roster_count;
 
-static struct cpi_roster **bucket_of(const cpool_t *pool)
+static struct cpi_registry **bucket_of(const cpool_t *pool)
 {
-    return &rosters[cpi_registry_bucket(pool, CPI_BUCKETS)];
+    return &registries[cpi_registry_bucket(pool, CPI_BUCKETS)];
 }
 
 /* --- Entries in the threads' tables --- */
@@ -75,9 +75,9 @@ static void return_entry(size_t table_offset)
         entry_hint = number;
 }
 
-static cpool_cache_t *entry_of(struct cpi_thread *thread, const struct cpi_roster *roster)
+static cpool_cache_t *entry_of(struct cpi_thread *thread, const struct cpi_registry *registry)
 {
-    return &thread->table[roster->table_offset / sizeof(cpool_cache_t)];
+    return &thread->table[registry->table_offset / sizeof(cpool_cache_t)];
 }
 
 /* What a handle finds whose cache has ended: the inline path of a free looks at the
@@ -97,10 +97,10 @@ static void clear_entry(cpool_cache_t *entry)
 /* --- Caches --- */
 
 /* With the lock held: commits the memory for what all caches can hold. */
-static bool provide_magazines(struct cpi_roster *roster, size_t caches, uint32_t spares)
+static bool provide_magazines(struct cpi_registry *registry, size_t caches, uint32_t spares)
 {
-    return cpi_depot_provide_caches(roster->depot,
-                                    (uint32_t)cpi_roster_magazines(caches, spares));
+    return cpi_depot_provide_caches(registry->depot,
+                                    (uint32_t)cpi_registry_magazines(caches, spares));
 }
 
 /*
@@ -108,56 +108,56 @@ static bool provide_magazines(struct cpi_roster *roster, size_t caches, uint32_t
  * may have as long as the pool has it; 0 if the system refuses the memory even for
  * the least.  Caches that came first keep what they have.
  */
-static uint32_t take_quota(struct cpi_roster *roster, size_t caches)
+static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
 {
-    uint32_t out = roster->spares_max - roster->spares_left;
-    uint32_t more = roster->quota_max - CPI_SHARE_MIN;
+    uint32_t out = registry->spares_max - registry->spares_left;
+    uint32_t more = registry->quota_max - CPI_QUOTA_MIN;
 
-    if (more > roster->spares_left)
-        more = roster->spares_left;
-    if (more > 0 && !provide_magazines(roster, caches, out + more))
+    if (more > registry->spares_left)
+        more = registry->spares_left;
+    if (more > 0 && !provide_magazines(registry, caches, out + more))
         more = 0;
-    if (more == 0 && !provide_magazines(roster, caches, out))
+    if (more == 0 && !provide_magazines(registry, caches, out))
         return 0;
-    roster->spares_left -= more;
-    return CPI_SHARE_MIN + more;
+    registry->spares_left -= more;
+    return CPI_QUOTA_MIN + more;
 }
 
 /* With the lock held. */
-static struct cpi_cache *take_structure(struct cpi_roster *roster, uint32_t *quota)
+static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t *quota)
 {
-    struct cpi_cache *cache = roster->unused;
-    size_t number = cpi_roster_made(roster);
+    struct cpi_cache *cache = registry->unused;
+    size_t number = cpi_registry_made(registry);
 
     if (cache != NULL) {
-        *quota = take_quota(roster, number);
+        *quota = take_quota(registry, number);
         if (*quota == 0)
             return NULL;
-        roster->unused = cache->next;
+        registry->unused = cache->next;
         return cache;
     }
-    if (number == roster->max ||
-        !cpi_extent_reach(&roster->caches, cpi_roster_bytes(number + 1, roster->quota_max)))
+    if (number == registry->max ||
+        !cpi_extent_reach(&registry->caches, cpi_registry_bytes(number + 1, registry->quota_max)))
         return NULL;
-    *quota = take_quota(roster, number + 1);
+    *quota = take_quota(registry, number + 1);
     if (*quota == 0)
         return NULL;
-    cache = cpi_roster_cache(roster, number);
-    memset(cache, 0, cpi_roster_bytes(1, roster->quota_max));
-    cache->roster = roster;
-    cache->slab = roster->slab;
-    cache->depot = roster->depot;
-    cache->places = roster->quota_max;
-    cpi_store(&roster->made, number + 1, release); /* [new] */
+    cache = cpi_registry_cache(registry, number);
+    memset(cache, 0, cpi_registry_bytes(1, registry->quota_max));
+    cache->registry = registry;
+    cache->slab = registry->slab;
+    cache->depot = registry->depot;
+    cache->ring_size = registry->quota_max;
+    cpi_store(&registry->made, number + 1, release); /* [new] */
     return cache;
 }
 
 /* With the lock held. */
-static void set_used(struct cpi_roster *roster, int more)
+static void set_used(struct cpi_registry *registry, int more)
 {
-    size_t used = cpi_load(&roster->used, relaxed); /* [used] */
+    size_t used = cpi_load(&registry->used, relaxed); /* [used] */
 
-    cpi_store(&roster->used, used + (size_t)more, relaxed); /* [used] */
+    cpi_store(&registry->used, used + (size_t)more, relaxed); /* [used] */
 }
 
 /* With the lock held, as unlink. */
@@ -178,57 +178,57 @@ static void unlink_cache(struct cpi_cache *cache)
 }
 
 /* With the lock held.  An owner's cache lives in its table. */
-static struct cpi_cache *register_cache(struct cpi_roster *roster, struct cpi_thread *owner)
+static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cpi_thread *owner)
 {
     uint32_t quota;
-    struct cpi_cache *cache = take_structure(roster, &quota);
+    struct cpi_cache *cache = take_structure(registry, &quota);
 
     if (cache == NULL)
         return NULL;
     cache->used = true;
     cache->owner = owner;
     cache->next = NULL;
-    set_used(roster, +1);
+    set_used(registry, +1);
     if (owner != NULL)
         link_cache(cache, &owner->caches);
     cpi_store(&cache->user, owner != NULL ? cpi_thread_token() : 0, relaxed); /* [user] */
-    cpi_cache_open(cache, owner != NULL ? entry_of(owner, roster) : &cache->own,
-                   roster->inline_path, quota, roster->pool);
+    cpi_cache_open(cache, owner != NULL ? entry_of(owner, registry) : &cache->own,
+                   registry->inline_path, quota, registry->pool);
     return cache;
 }
 
 /* With the lock held; the cache holds nothing any more. */
-static void unregister_cache(struct cpi_roster *roster, struct cpi_cache *cache)
+static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *cache)
 {
     if (cache->owner != NULL)
         unlink_cache(cache);
     clear_entry(cache->entry);
     cache->entry = &cache->own;
-    cpi_store(&cache->store, &cache->hidden, relaxed); /* [clear] */
-    roster->spares_left += cache->quota - CPI_SHARE_MIN;
+    cpi_store(&cache->active, &cache->hidden, relaxed); /* [clear] */
+    registry->spares_left += cache->quota - CPI_QUOTA_MIN;
     cache->owner = NULL;
     cache->used = false;
-    cache->next = roster->unused;
-    roster->unused = cache;
-    set_used(roster, -1);
+    cache->next = registry->unused;
+    registry->unused = cache;
+    set_used(registry, -1);
 }
 
-CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_roster *roster)
+CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
 {
     struct cpi_cache *cache = NULL;
     struct cpi_thread *thread;
 
-    if (roster->table_offset == 0 ||
-        cpi_load(&roster->used, relaxed) == roster->max || /* [used] */
+    if (registry->table_offset == 0 ||
+        cpi_load(&registry->used, relaxed) == registry->max || /* [used] */
         !cpi_thread_may_ask())
         return NULL;
     thread = cpi_thread_self();
     if (thread != NULL) {
         cpi_lock();
         /* What made the thread known may have used the pool: malloc may be made of it. */
-        cache = cpi_registry_known_cache(roster);
+        cache = cpi_registry_known_cache(registry);
         if (cache == NULL)
-            cache = register_cache(roster, thread);
+            cache = register_cache(registry, thread);
         cpi_unlock();
     }
     if (cache == NULL)
@@ -236,42 +236,42 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_roster *roster)
     return cache;
 }
 
-struct cpi_cache *cpi_registry_own_cache(struct cpi_roster *roster)
+struct cpi_cache *cpi_registry_own_cache(struct cpi_registry *registry)
 {
-    struct cpi_cache *cache = cpi_registry_known_cache(roster);
+    struct cpi_cache *cache = cpi_registry_known_cache(registry);
 
-    return CPI_LIKELY(cache != NULL) ? cache : make_own_cache(roster);
+    return CPI_LIKELY(cache != NULL) ? cache : make_own_cache(registry);
 }
 
-struct cpi_cache *cpi_registry_add_cache(struct cpi_roster *roster)
+struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry)
 {
     struct cpi_cache *cache;
 
     cpi_lock();
-    cache = register_cache(roster, NULL);
+    cache = register_cache(registry, NULL);
     cpi_unlock();
     return cache;
 }
 
-void cpi_registry_remove_cache(struct cpi_roster *roster, struct cpi_cache *cache)
+void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache)
 {
     cpi_recall_flush(cache);
     cpi_lock();
-    unregister_cache(roster, cache);
+    unregister_cache(registry, cache);
     cpi_unlock();
 }
 
-void cpi_registry_end_caches(struct cpi_roster *roster)
+void cpi_registry_end_caches(struct cpi_registry *registry)
 {
     size_t i;
 
-    for (i = 0; i < cpi_roster_made(roster); i++) {
-        struct cpi_cache *cache = cpi_roster_cache(roster, i);
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         if (!cache->used)
             continue;
         cpi_cache_discard(cache);
-        unregister_cache(roster, cache);
+        unregister_cache(registry, cache);
     }
 }
 
@@ -279,10 +279,10 @@ void cpi_registry_end_caches(struct cpi_roster *roster)
 
 /* With the lock held.  While a thread leaves a pool, the pool is neither reset nor
  * destroyed. */
-static void begin_leaving(struct cpi_thread *thread, struct cpi_roster *roster)
+static void begin_leaving(struct cpi_thread *thread, struct cpi_registry *registry)
 {
-    thread->leaves = roster;
-    roster->leaving++;
+    thread->leaves = registry;
+    registry->leaving++;
 }
 
 static void end_leaving(struct cpi_thread *thread)
@@ -292,35 +292,35 @@ static void end_leaving(struct cpi_thread *thread)
     thread->leaves = NULL;
 }
 
-/* The lock is free while a cache is flushed, which waits for a thief that has it, and
+/* The lock is free while a cache is flushed, which waits for a stealing thread that has it, and
  * while those who wait for slots are served. */
 static void thread_ended(struct cpi_thread *thread)
 {
     cpi_lock();
     while (thread->caches != NULL) {
         struct cpi_cache *cache = thread->caches;
-        struct cpi_roster *roster = cache->roster;
+        struct cpi_registry *registry = cache->registry;
 
-        begin_leaving(thread, roster);
+        begin_leaving(thread, registry);
         cpi_unlock();
         cpi_recall_flush(cache);
         cpi_lock();
-        unregister_cache(roster, cache);
+        unregister_cache(registry, cache);
         cpi_unlock();
-        roster->returned(roster->pool);
+        registry->returned(registry->pool);
         cpi_lock();
         end_leaving(thread);
     }
     cpi_unlock();
 }
 
-void cpi_registry_await_leaving(struct cpi_roster *roster)
+void cpi_registry_await_leaving(struct cpi_registry *registry)
 {
     unsigned times = 0;
 
-    while (roster->leaving > 0) {
+    while (registry->leaving > 0) {
         cpi_unlock();
-        cpi_os_step_aside(times++);
+        cpi_os_back_off(times++);
         cpi_lock();
     }
 }
@@ -331,49 +331,49 @@ static void thread_vanished(struct cpi_thread *thread)
 {
     while (thread->caches != NULL) {
         struct cpi_cache *cache = thread->caches;
-        struct cpi_roster *roster = cache->roster;
+        struct cpi_registry *registry = cache->registry;
 
         if (cpi_recall_forked(cache))
-            roster->disturbed = true;
+            registry->disturbed = true;
         cpi_cache_flush(cache);
-        unregister_cache(roster, cache);
+        unregister_cache(registry, cache);
     }
     end_leaving(thread);
 }
 
 /* Caches that survive are the forking thread's, and those that no thread owns: one
  * of these may have been in use by a thread that vanished, and its handle stays
- * good.  Any may be claimed by a thief that vanished, unused ones, too. */
-static void mend_survivors(struct cpi_roster *roster)
+ * good.  Any may be locked by a stealing thread that vanished, unused ones, too. */
+static void mend_survivors(struct cpi_registry *registry)
 {
     size_t i;
 
-    if (cpi_recall_visitors_forked(roster))
-        roster->disturbed = true;
-    for (i = 0; i < cpi_roster_made(roster); i++) {
-        struct cpi_cache *cache = cpi_roster_cache(roster, i);
+    if (cpi_recall_uncached_forked(registry))
+        registry->disturbed = true;
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         if (cpi_recall_forked(cache))
-            roster->disturbed = true;
+            registry->disturbed = true;
     }
-    if (roster->disturbed)
-        cpi_roster_recount(roster);
-    roster->disturbed = false;
+    if (registry->disturbed)
+        cpi_registry_recount(registry);
+    registry->disturbed = false;
 }
 
 static void fork_done(void)
 {
-    struct cpi_roster *roster;
+    struct cpi_registry *registry;
     size_t i;
 
     for (i = 0; i < CPI_BUCKETS; i++)
-        for (roster = rosters[i]; roster != NULL; roster = roster->next) {
-            mend_survivors(roster);
-            roster->forked(roster->pool);
+        for (registry = registries[i]; registry != NULL; registry = registry->next) {
+            mend_survivors(registry);
+            registry->forked(registry->pool);
         }
 }
 
-/* --- All rosters --- */
+/* --- All registries --- */
 
 static bool no_pool_alive(void)
 {
@@ -388,50 +388,50 @@ bool cpi_registry_startup(void)
     return cpi_thread_startup(&hooks);
 }
 
-void cpi_registry_open(struct cpi_roster *roster, const struct cpi_extent *caches, cpool_t *pool,
-                     struct cpi_slab *slab, struct cpi_depot *depot,
-                     const struct cpi_roster_limits *limits)
+void cpi_registry_open(struct cpi_registry *registry, const struct cpi_extent *caches,
+                       cpool_t *pool, struct cpi_slab *slab, struct cpi_depot *depot,
+                       const struct cpi_registry_limits *limits)
 {
-    memset(roster, 0, sizeof *roster);
-    cpi_extent_copy(&roster->caches, caches);
-    roster->max = limits->max;
-    roster->quota_max = limits->quota_max;
-    roster->spares_max = limits->spares;
-    roster->spares_left = limits->spares;
-    roster->inline_path = limits->inline_path;
-    roster->exact = limits->exact;
-    roster->visitors = limits->visitors;
-    roster->forked = limits->forked;
-    roster->returned = limits->returned;
-    roster->pool = pool;
-    roster->slab = slab;
-    roster->depot = depot;
+    memset(registry, 0, sizeof *registry);
+    cpi_extent_copy(&registry->caches, caches);
+    registry->max = limits->max;
+    registry->quota_max = limits->quota_max;
+    registry->spares_max = limits->spares;
+    registry->spares_left = limits->spares;
+    registry->inline_path = limits->inline_path;
+    registry->exact = limits->exact;
+    registry->uncached = limits->uncached;
+    registry->forked = limits->forked;
+    registry->returned = limits->returned;
+    registry->pool = pool;
+    registry->slab = slab;
+    registry->depot = depot;
     cpi_lock();
-    roster->table_offset = take_entry();
-    slab->prefix.table_offset = roster->table_offset;
+    registry->table_offset = take_entry();
+    slab->prefix.table_offset = registry->table_offset;
     slab->prefix.library = &cpi_registry_copy;
-    roster->next = *bucket_of(pool);
-    *bucket_of(pool) = roster;
+    registry->next = *bucket_of(pool);
+    *bucket_of(pool) = registry;
     roster_count++;
     cpi_unlock();
 }
 
-void cpi_registry_close(struct cpi_roster *roster)
+void cpi_registry_close(struct cpi_registry *registry)
 {
-    struct cpi_roster **link = bucket_of(roster->pool);
+    struct cpi_registry **link = bucket_of(registry->pool);
 
-    while (*link != roster)
+    while (*link != registry)
         link = &(*link)->next;
-    *link = roster->next;
+    *link = registry->next;
     roster_count--;
-    return_entry(roster->table_offset);
+    return_entry(registry->table_offset);
 }
 
 bool cpi_registry_knows(const cpool_t *pool)
 {
-    const struct cpi_roster *roster = *bucket_of(pool);
+    const struct cpi_registry *registry = *bucket_of(pool);
 
-    while (roster != NULL && roster->pool != pool)
-        roster = roster->next;
-    return roster != NULL;
+    while (registry != NULL && registry->pool != pool)
+        registry = registry->next;
+    return registry != NULL;
 }

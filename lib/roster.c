@@ -3,16 +3,16 @@
  * roster.c - a pool's caches as a list, and their accounts.
  *
  * ORDERING TABLE
- *   known | made and visited load  | acquire | registry.c's new, visit | the structure is all zero
+ *   known | made, uncached_used load  | acquire | registry.c's new, places | zeroed structure
  *   tally | counter loads          | relaxed | - | -
  *   enter | holder CAS             | acquire | leave  | the counters
  *   leave | turns store, holder store | release | enter, recall.c's inside | all that the
- *                                                  visitor did
- *   visit | visited CAS            | release | known  | nothing but the number
- *   own   | turns, holder, visited load, CAS failure | relaxed | - | -
+ *                                                  uncached operation did
+ *   places | uncached_used CAS            | release | known  | nothing but the number
+ *   own   | turns, holder, uncached_used load, CAS failure | relaxed | - | -
  *
- * A visitor's mark is its holder.  A thread that looks for slots sees the mark
- * because it acquires an exchange of the visitor's, which comes later.
+ * A uncached operation's mark is its holder.  A thread that looks for slots sees the mark
+ * because it acquires an exchange of the uncached operation's, which comes later.
  */
 #include "roster.h"
 
@@ -23,31 +23,31 @@
 #include "os.h"
 #include "thread.h"
 
-size_t cpi_roster_bytes(size_t max, size_t quota_max)
+size_t cpi_registry_bytes(size_t max, size_t quota_max)
 {
     size_t size = offsetof(struct cpi_cache, spare) + quota_max * sizeof(uint32_t);
 
     return max * cpi_align_up(size, CPI_LINE);
 }
 
-size_t cpi_roster_magazines(size_t max, size_t spares)
+size_t cpi_registry_magazines(size_t max, size_t spares)
 {
-    return max * (CPI_CACHE_HANDS + CPI_SHARE_MIN) + spares;
+    return max * (CPI_CACHE_HANDS + CPI_QUOTA_MIN) + spares;
 }
 
-struct cpi_cache *cpi_roster_cache(const struct cpi_roster *roster, size_t i)
+struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i)
 {
-    size_t stride = cpi_roster_bytes(1, roster->quota_max);
+    size_t stride = cpi_registry_bytes(1, registry->quota_max);
 
-    return (struct cpi_cache *)(void *)(roster->caches.base + i * stride);
+    return (struct cpi_cache *)(void *)(registry->caches.base + i * stride);
 }
 
-size_t cpi_roster_made(const struct cpi_roster *roster)
+size_t cpi_registry_made(const struct cpi_registry *registry)
 {
-    return cpi_load(&roster->made, acquire); /* [known] */
+    return cpi_load(&registry->made, acquire); /* [known] */
 }
 
-static void tally(const struct cpi_counters *counters, struct cpi_roster_figures *figures)
+static void tally(const struct cpi_counters *counters, struct cpi_registry_figures *figures)
 {
     uint64_t in = cpi_load(&counters->stocked_in, relaxed);   /* [tally] */
     uint64_t out = cpi_load(&counters->stocked_out, relaxed); /* [tally] */
@@ -59,18 +59,18 @@ static void tally(const struct cpi_counters *counters, struct cpi_roster_figures
     figures->retries += cpi_load(&counters->retries, relaxed);     /* [tally] */
 }
 
-void cpi_roster_figures(const struct cpi_roster *roster, struct cpi_roster_figures *figures)
+void cpi_registry_figures(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
 {
     size_t i;
 
     memset(figures, 0, sizeof *figures);
-    figures->caches = cpi_load(&roster->used, relaxed); /* [tally] */
-    figures->stocked = roster->stocked_correction;
-    figures->recalls = cpi_load(&roster->recalls, relaxed); /* [tally] */
-    for (i = 0; i < cpi_roster_visited(roster); i++)
-        tally(&roster->visitors[i].counters, figures);
-    for (i = 0; i < cpi_roster_made(roster); i++) {
-        const struct cpi_cache *cache = cpi_roster_cache(roster, i);
+    figures->caches = cpi_load(&registry->used, relaxed); /* [tally] */
+    figures->stocked = registry->stocked_correction;
+    figures->recalls = cpi_load(&registry->recalls, relaxed); /* [tally] */
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        tally(&registry->uncached[i].counters, figures);
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         tally(&cache->counters, figures);
         if (cache->used) {
@@ -80,59 +80,60 @@ void cpi_roster_figures(const struct cpi_roster *roster, struct cpi_roster_figur
     }
 }
 
-size_t cpi_roster_visited(const struct cpi_roster *roster)
+size_t cpi_registry_uncached_used(const struct cpi_registry *registry)
 {
-    return cpi_load(&roster->visited, acquire); /* [known] */
+    return cpi_load(&registry->uncached_used, acquire); /* [known] */
 }
 
-/* Before the place has its holder: a thread that sees what a visitor did also looks
+/* Before the place has its holder: a thread that sees what an uncached operation did also looks
  * at its place. */
-static void note_visited(struct cpi_roster *roster, uint32_t places)
+static void note_uncached(struct cpi_registry *registry, uint32_t places)
 {
-    uint32_t visited = cpi_load(&roster->visited, relaxed); /* [own] */
+    uint32_t used = cpi_load(&registry->uncached_used, relaxed); /* [own] */
 
-    while (visited < places)
-        if (cpi_cas_weak(&roster->visited, &visited, places, release, relaxed)) /* [visit] [own] */
+    while (used < places)
+        /* [places] [own] */
+        if (cpi_cas_weak(&registry->uncached_used, &used, places, release, relaxed))
             return;
 }
 
-struct cpi_visitor *cpi_roster_enter(struct cpi_roster *roster)
+struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry)
 {
     uintptr_t token = cpi_thread_token();
     unsigned times;
     uint32_t i;
 
     for (times = 0;; times++) {
-        for (i = 0; i < roster->depot->uncached; i++) {
-            struct cpi_visitor *visitor = &roster->visitors[i];
+        for (i = 0; i < registry->depot->uncached; i++) {
+            struct cpi_uncached *uncached = &registry->uncached[i];
             uintptr_t none = 0;
 
-            if (cpi_load(&visitor->holder, relaxed) != 0) /* [own] */
+            if (cpi_load(&uncached->holder, relaxed) != 0) /* [own] */
                 continue;
-            note_visited(roster, i + 1);
+            note_uncached(registry, i + 1);
             /* [enter] [own] */
-            if (cpi_cas_strong(&visitor->holder, &none, token, acquire, relaxed))
-                return visitor;
+            if (cpi_cas_strong(&uncached->holder, &none, token, acquire, relaxed))
+                return uncached;
         }
-        cpi_os_step_aside(times);
+        cpi_os_back_off(times);
     }
 }
 
-void cpi_roster_leave(struct cpi_visitor *visitor)
+void cpi_registry_leave(struct cpi_uncached *uncached)
 {
-    uint32_t turns = cpi_load(&visitor->turns, relaxed); /* [own] */
+    uint32_t turns = cpi_load(&uncached->turns, relaxed); /* [own] */
 
     /* In this order: a thread that reads `turns` and then finds a holder, and later
      * other turns, knows that the holder it found has left. */
-    cpi_store(&visitor->turns, turns + 1, release); /* [leave] */
-    cpi_store(&visitor->holder, 0, release);        /* [leave] */
+    cpi_store(&uncached->turns, turns + 1, release); /* [leave] */
+    cpi_store(&uncached->holder, 0, release);        /* [leave] */
 }
 
-void cpi_roster_recount(struct cpi_roster *roster)
+void cpi_registry_recount(struct cpi_registry *registry)
 {
-    struct cpi_roster_figures figures;
+    struct cpi_registry_figures figures;
 
-    cpi_roster_figures(roster, &figures);
-    roster->stocked_correction +=
-        (int64_t)cpi_depot_count_stocked(roster->depot) - figures.stocked;
+    cpi_registry_figures(registry, &figures);
+    registry->stocked_correction +=
+        (int64_t)cpi_depot_count_stocked(registry->depot) - figures.stocked;
 }

@@ -7,7 +7,7 @@
  *   | cache 0 | cache 1 | ... | cache made - 1 | not yet used ...      | max
  *
  * A cache structure, once made, stays where it is for the life of the pool and
- * is used again; its counters go on.  So a thief or a statistician may look at
+ * is used again; its counters go on.  So a stealing thread or a statistician may look at
  * structure i < made at any time, registered or not.
  */
 #ifndef CPI_ROSTER_H
@@ -24,13 +24,13 @@
  * A place for a thread that uses the depot without a cache.  It has one holder at
  * a time, and its counters one writer.
  */
-struct cpi_visitor {
+struct cpi_uncached {
     _Alignas(CPI_LINE) _Atomic uintptr_t holder; /* the thread's token; 0: free */
     _Atomic uint32_t turns;                      /* holders that have left */
     struct cpi_counters counters;
 };
 
-struct cpi_roster {
+struct cpi_registry {
     /* Constant. */
     cpool_t *pool;
     struct cpi_slab *slab;
@@ -38,31 +38,31 @@ struct cpi_roster {
     size_t table_offset; /* of the pool's entry in each thread's table; 0: none */
     bool inline_path;    /* the fast path may show its magazines */
     bool exact;          /* owners mark what they do, for recall.h */
-    void (*forked)(cpool_t *pool); /* in the child of a fork, after adoption */
+    void (*forked)(cpool_t *pool); /* in the child of a fork, after its caches were reclaimed */
     void (*returned)(cpool_t *pool); /* after an ended thread's slots came back */
     size_t max;          /* caches that may be registered at once */
     uint32_t quota_max;  /* spares that one cache may have */
     uint32_t spares_max; /* spares to be shared out, beyond each cache's first */
-    struct cpi_visitor *visitors; /* depot->uncached of them */
+    struct cpi_uncached *uncached; /* depot->uncached of them */
 
     /* Changed by any thread. */
-    _Atomic uint32_t visited; /* places that ever had a holder: the first so many */
+    _Atomic uint32_t uncached_used; /* places that ever had a holder: the first so many */
     _Atomic uint64_t recalls; /* spares taken out of caches because the pool was dry */
 
     /* Guarded by the lock. */
     struct cpi_extent caches;   /* the structures */
-    _Atomic size_t made;        /* structures ever used; read by thieves too */
+    _Atomic size_t made;        /* structures ever used; read by stealing threads too */
     _Atomic size_t used;        /* registered now; read without it as a hint */
     struct cpi_cache *unused;   /* made, not registered */
     uint32_t spares_left;       /* of spares_max */
     uint32_t leaving;           /* ended threads that are giving a cache back */
-    struct cpi_roster *next;    /* in the same bucket of all rosters */
+    struct cpi_registry *next;    /* in the same bucket of all registries */
     int64_t stocked_correction; /* what forks have hidden from the accounts */
     bool disturbed;             /* a vanished thread was inside, in a child of fork */
 };
 
 /* What a pool's caches amount to. */
-struct cpi_roster_figures {
+struct cpi_registry_figures {
     size_t caches;         /* registered now */
     size_t rounds;         /* free slots in them */
     int64_t stocked;       /* magazines on the depot's stocked stack */
@@ -72,12 +72,12 @@ struct cpi_roster_figures {
     size_t spares;         /* the quotas of all caches */
 };
 
-/* What a roster is made for. */
-struct cpi_roster_limits {
+/* What a registry is made for. */
+struct cpi_registry_limits {
     size_t max;         /* caches */
     uint32_t quota_max; /* spares of one cache */
     uint32_t spares;    /* spares of all caches together, beyond the first of each */
-    struct cpi_visitor *visitors; /* all zero */
+    struct cpi_uncached *uncached; /* all zero */
     bool inline_path;
     bool exact;
     void (*forked)(cpool_t *pool);
@@ -85,32 +85,33 @@ struct cpi_roster_limits {
 };
 
 /* Bytes that the structures of `max` caches with up to `quota_max` spares take. */
-size_t cpi_roster_bytes(size_t max, size_t quota_max);
+size_t cpi_registry_bytes(size_t max, size_t quota_max);
 
 /* Magazines that the caches can have in their hands at once, if `spares` are
  * shared out among them beyond the first of each. */
-size_t cpi_roster_magazines(size_t max, size_t spares);
+size_t cpi_registry_magazines(size_t max, size_t spares);
 
 /* The i-th structure, and how many there are.  Any thread; wait-free. */
-struct cpi_cache *cpi_roster_cache(const struct cpi_roster *roster, size_t i);
-size_t cpi_roster_made(const struct cpi_roster *roster);
+struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i);
+size_t cpi_registry_made(const struct cpi_registry *registry);
 
-/* How many visitors' places have ever been used.  Any thread; wait-free. */
-size_t cpi_roster_visited(const struct cpi_roster *roster);
+/* How many uncached operations' places have ever been used.  Any thread; wait-free. */
+size_t cpi_registry_uncached_used(const struct cpi_registry *registry);
 
 /* Puts the account of the stocked stack right by counting.  With the lock held;
  * nobody may be using the pool. */
-void cpi_roster_recount(struct cpi_roster *roster);
+void cpi_registry_recount(struct cpi_registry *registry);
 
 /* With the lock held. */
-void cpi_roster_figures(const struct cpi_roster *roster, struct cpi_roster_figures *figures);
+void cpi_registry_figures(const struct cpi_registry *registry,
+                          struct cpi_registry_figures *figures);
 
 /*
  * Brackets an operation without a cache: enter returns a place, which is the
  * thread's until it leaves.  Waits while all places are taken.
  * Any thread; a signal handler may do it inside another operation of its thread.
  */
-struct cpi_visitor *cpi_roster_enter(struct cpi_roster *roster);
-void cpi_roster_leave(struct cpi_visitor *visitor);
+struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry);
+void cpi_registry_leave(struct cpi_uncached *uncached);
 
 #endif /* CPI_ROSTER_H */

@@ -3,25 +3,25 @@
  * slab.c - geometry and the fresh watermark.
  *
  * ORDERING TABLE
- *   claim   | bounds CAS, fresh up | acq_rel | unclaim see | the slots' last contents; the mark
- *                                                  of the party that claimed
- *   unclaim | bounds CAS, otherwise  | release | claim   | the slots' last contents
- *   see     | bounds load          | acquire | claim   | the mark of the party that claimed
+ *   bump   | bounds CAS, fresh up | acq_rel | lower see | the slots' last contents; the mark
+ *                                                  of the party that bumped
+ *   lower  | bounds CAS, otherwise  | release | bump  | the slots' last contents
+ *   see    | bounds load          | acquire | bump  | the mark of the party that bumped
  *   bounds  | CAS failure, store while nobody else uses the slab | relaxed | - | -
  *
- * A claim makes its slots the claimer's by the modification order of the one
+ * A bump makes its slots the caller's by the modification order of the one
  * word alone.  Slots that were never handed out have nothing to publish: their
  * memory was committed before (extent.c orders that) and nobody has written it.
- * Slots that a shrinking pool collected and unclaimed carry what their last
- * owner wrote, so whoever claims them again acquires it from the unclaim.
+ * Slots that a shrinking pool drained and lowered under carry what their last
+ * owner wrote, so the next bump acquires it from the lowering.
  *
- * A claim releases, and a look at the bounds acquires: a thread that finds no fresh
+ * A bump releases, and a look at the bounds acquires: a thread that finds no fresh
  * slots left asks next which parties are inside, and what they show, and it sees
- * the marks that they set before they claimed.  Claims and unclaims change the word
+ * the marks that they set before they bumped.  Bumps and lowerings change the word
  * by read-modify-write, so the last one carries what all before it released.
  *
- * Who validates a slot's address got the slot from somebody who had claimed it,
- * through synchronisation of the caller's, so its load is later than the claim
+ * Who validates a slot's address got the slot from a thread that had bumped past it,
+ * through synchronisation of the caller's, so its load is later than the bump
  * and sees it or a later one.
  */
 #include "slab.h"
@@ -66,15 +66,15 @@ uint64_t cpi_slab_bounds(const struct cpi_slab *slab)
     return cpi_load(&slab->bounds, acquire); /* [see] */
 }
 
-bool cpi_slab_claim(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
+bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
 {
-    /* [claim] [bounds] */
+    /* [bump] [bounds] */
     return cpi_cas_strong(&slab->bounds, &bounds, bounds + n, acq_rel, relaxed);
 }
 
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)
 {
-    return cpi_cas_strong(&slab->bounds, &from, to, release, relaxed); /* [unclaim] [bounds] */
+    return cpi_cas_strong(&slab->bounds, &from, to, release, relaxed); /* [lower] [bounds] */
 }
 
 void cpi_slab_reset(struct cpi_slab *slab)

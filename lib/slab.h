@@ -76,7 +76,7 @@ void cpi_slab_set_side(struct cpi_slab *slab, const struct cpi_extent *side, siz
 bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto);
 
 /*
- * Both bounds in one word, so that a claim compares with the very capacity that
+ * Both bounds in one word, so that a bump compares with the very capacity that
  * a shrinking pool changes: capacity, slots that may be live at once, above;
  * fresh, slots handed out so far, below.
  */
@@ -103,7 +103,7 @@ static inline uintptr_t cpi_slab_capacity(const struct cpi_slab *slab)
  * has been provided.  False if these are not the bounds any more: then nothing
  * has happened.  Wait-free.
  */
-bool cpi_slab_claim(struct cpi_slab *slab, uint64_t bounds, uintptr_t n);
+bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n);
 
 /*
  * Changes the bounds in any other way; false if they were not `from`.  Slots

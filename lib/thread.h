@@ -33,14 +33,14 @@
 #define CPI_NOISES 4u
 
 struct cpi_cache;
-struct cpi_roster;
+struct cpi_registry;
 
 /* All members are guarded by the lock, but for `quiet` and `table`, which are its
  * thread's. */
 struct cpi_thread {
     struct cpi_thread *next;  /* in the list of used or of spare ones */
     struct cpi_cache *caches; /* the caches it owns; the registry's list */
-    struct cpi_roster *leaves; /* the pool that a cache of this thread, which has
+    struct cpi_registry *leaves; /* the pool that a cache of this thread, which has
                                   ended, is being given back to; NULL: none */
     bool used;                /* belongs to a thread */
     struct {

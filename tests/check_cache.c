@@ -49,15 +49,15 @@ static struct cpi_cache *make_cache(uint32_t quota, bool inline_path)
 
     cache->slab = slab;
     cache->depot = depot;
-    cache->places = PLACES;
+    cache->ring_size = PLACES;
     cpi_cache_open(cache, &cache->own, inline_path, quota, NULL);
-    cache->share = quota;
+    cache->target = quota;
     return cache;
 }
 
 static size_t in_depot(void)
 {
-    return cpi_depot_count_stocked(depot) * LIMIT + cpi_depot_remnant_rounds(depot);
+    return cpi_depot_count_stocked(depot) * LIMIT + cpi_depot_partial_rounds(depot);
 }
 
 /* Takes n slots, all different. */
@@ -221,13 +221,13 @@ START_TEST(burst_beyond_the_share_widens_it)
 
     make_store();
     cache = make_cache((uint32_t)_i + 1, true);
-    cache->share = 1;
+    cache->target = 1;
     for (int round = 0; round < 10; round++) {
         take(cache, slots, (PLACES + 4) * LIMIT);
         give(cache, slots, (PLACES + 4) * LIMIT);
-        REQUIRE(cache->share <= cache->quota);
+        REQUIRE(cache->target <= cache->quota);
     }
-    REQUIRE_EQUAL(cache->share, cache->quota);
+    REQUIRE_EQUAL(cache->target, cache->quota);
 }
 END_TEST
 
@@ -239,7 +239,7 @@ START_TEST(burst_within_the_share_widens_nothing)
 
     make_store();
     cache = make_cache(PLACES, true);
-    cache->share = 2;
+    cache->target = 2;
     take(cache, slots, 2 * LIMIT);
     give(cache, slots, 2 * LIMIT);
     cache->gave = false;
@@ -247,7 +247,7 @@ START_TEST(burst_within_the_share_widens_nothing)
         take(cache, slots, 2 * LIMIT);
         give(cache, slots, 2 * LIMIT);
     }
-    REQUIRE_EQUAL(cache->share, 2);
+    REQUIRE_EQUAL(cache->target, 2);
 }
 END_TEST
 
@@ -262,16 +262,16 @@ START_TEST(exchange_after_a_gift_widens_the_share)
 
     make_store();
     cache = make_cache(PLACES, true);
-    cache->share = 1;
+    cache->target = 1;
     cache->gave = false;
     take(cache, slots, 8 * LIMIT);
     for (n = 0; cpi_load(&cache->counters.stocked_in, relaxed) == 0; n++)
         give(cache, slots + n, 1);
-    share = cache->share;
+    share = cache->target;
     REQUIRE_EQUAL(share, 2);
     while (cpi_load(&cache->counters.stocked_out, relaxed) == 0)
         take(cache, slots + --n, 1);
-    REQUIRE_EQUAL(cache->share, 2 * share);
+    REQUIRE_EQUAL(cache->target, 2 * share);
 }
 END_TEST
 
@@ -313,7 +313,7 @@ START_TEST(review_keeps_half_and_what_was_used)
         take(cache, slots, 2 * LIMIT);
         give(cache, slots, 2 * LIMIT);
     }
-    REQUIRE_EQUAL(cache->share, PLACES);
+    REQUIRE_EQUAL(cache->target, PLACES);
     take(cache, slots, used);
     give(cache, slots, used);
     before = cache->counters.swaps;
@@ -322,9 +322,9 @@ START_TEST(review_keeps_half_and_what_was_used)
         give(cache, slots, 2 * LIMIT);
     }
     if (_i == 0)
-        REQUIRE(cache->share < PLACES && cache->share >= PLACES / 2);
+        REQUIRE(cache->target < PLACES && cache->target >= PLACES / 2);
     else
-        REQUIRE_EQUAL(cache->share, PLACES);
+        REQUIRE_EQUAL(cache->target, PLACES);
 }
 END_TEST
 
@@ -346,7 +346,7 @@ START_TEST(review_beside_free_places_refuses_and_loses_nothing)
     }
     give(cache, slots + kept, (PLACES + 1) * LIMIT - kept);
     REQUIRE_EQUAL(cpi_cache_rounds(cache) + in_depot(), cpi_slab_fresh(slab));
-    REQUIRE(cpi_load(&cache->stocked, relaxed) <= cache->share);
+    REQUIRE(cpi_load(&cache->stocked, relaxed) <= cache->target);
     cpi_cache_flush(cache);
     REQUIRE_EQUAL(in_depot(), cpi_slab_fresh(slab));
 }
@@ -437,7 +437,7 @@ START_TEST(refill_from_fresh_leaves_some_to_others)
 }
 END_TEST
 
-/* A thief finds an empty spare of no use, and leaves it to the owner. */
+/* A stealing thread finds an empty spare of no use, and leaves it to the owner. */
 START_TEST(steal_leaves_empty_spares)
 {
     struct cpi_cache *cache;
@@ -496,13 +496,13 @@ END_TEST
 START_TEST(steal_takes_full_spares_until_there_is_none)
 {
     struct cpi_cache *cache;
-    struct cpi_counters thief;
+    struct cpi_counters stealer;
     void *slots[5 * LIMIT];
     size_t stolen = 0;
     uint32_t node;
 
     make_store();
-    memset(&thief, 0, sizeof(thief));
+    memset(&stealer, 0, sizeof(stealer));
     cache = make_cache(4, true);
     REQUIRE_EQUAL(cpi_cache_steal(cache), 0);
     take(cache, slots, 5 * LIMIT);
@@ -510,7 +510,7 @@ START_TEST(steal_takes_full_spares_until_there_is_none)
     give(cache, slots, 5 * LIMIT);
     while ((node = cpi_cache_steal(cache)) != 0) {
         REQUIRE_EQUAL(cpi_magazine_count(cpi_depot_magazine(depot, node)), LIMIT);
-        cpi_depot_give(depot, &thief, node);
+        cpi_depot_give(depot, &stealer, node);
         stolen++;
     }
     REQUIRE_EQUAL(stolen, 4);
@@ -528,29 +528,29 @@ static _Atomic bool stop;
 
 static void *steal_until_stopped(void *unused)
 {
-    struct cpi_counters thief;
+    struct cpi_counters stealer;
 
-    memset(&thief, 0, sizeof(thief));
+    memset(&stealer, 0, sizeof(stealer));
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         uint32_t node = cpi_cache_steal(victim);
 
         if (node == 0)
             continue;
-        cpi_depot_give(depot, &thief, node);
+        cpi_depot_give(depot, &stealer, node);
     }
     return unused;
 }
 
-/* The owner stamps what it holds, while two thieves empty its cache. */
+/* The owner stamps what it holds, while two stealing threads empty its cache. */
 START_TEST(steal_from_working_owner_loses_and_doubles_nothing)
 {
-    pthread_t thieves[2];
+    pthread_t stealers[2];
     void *slots[60];
 
     make_store();
     victim = make_cache(PLACES, true);
     for (int i = 0; i < 2; i++)
-        thieves[i] = support_start(steal_until_stopped, NULL);
+        stealers[i] = support_start(steal_until_stopped, NULL);
     for (size_t round = 0; round < SUPPORT_COUNT(20000, 1000); round++) {
         size_t n = round % 61;
 
@@ -563,7 +563,7 @@ START_TEST(steal_from_working_owner_loses_and_doubles_nothing)
     }
     atomic_store_explicit(&stop, true, memory_order_relaxed);
     for (int i = 0; i < 2; i++)
-        support_join(thieves[i]);
+        support_join(stealers[i]);
     cpi_cache_flush(victim);
     REQUIRE_EQUAL(in_depot(), cpi_slab_fresh(slab));
 }

@@ -45,7 +45,7 @@ static bool holds(uint32_t wanted)
              node = cpi_tagstack_below(&depot->links, node))
             if (node == wanted)
                 return true;
-    return cpi_load(&depot->remnant, relaxed) == wanted;
+    return cpi_load(&depot->partial, relaxed) == wanted;
 }
 
 /* A magazine with `count` rounds, from `first` on. */
@@ -69,7 +69,7 @@ static void give(uint32_t node)
 /* Rounds in the depot, as it says itself. */
 static size_t rounds(void)
 {
-    return cpi_depot_count_stocked(depot) * LIMIT + cpi_depot_remnant_rounds(depot);
+    return cpi_depot_count_stocked(depot) * LIMIT + cpi_depot_partial_rounds(depot);
 }
 
 /* Takes all slots out, and requires them to be the first `count`, each once. */
@@ -95,7 +95,7 @@ START_TEST(take_from_new_depot_gives_empty_ones_only)
 
     make_depot();
     REQUIRE_EQUAL(cpi_depot_take_stocked(depot, &mine), 0);
-    REQUIRE_EQUAL(cpi_depot_take_remnant(depot, &mine), 0);
+    REQUIRE_EQUAL(cpi_depot_take_partial(depot, &mine), 0);
     REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
     REQUIRE_EQUAL(cpi_depot_made(depot), 0);
     for (size_t i = 0; i < magazines; i++) {
@@ -155,17 +155,17 @@ START_TEST(give_partial_is_the_remnant)
     make_depot();
     node = filled(0, 3);
     give(node);
-    REQUIRE_EQUAL(cpi_depot_remnant_rounds(depot), 3);
+    REQUIRE_EQUAL(cpi_depot_partial_rounds(depot), 3);
     REQUIRE(holds(node));
-    REQUIRE_EQUAL(cpi_depot_take_remnant(depot, &mine), node);
-    REQUIRE_EQUAL(cpi_depot_remnant_rounds(depot), 0);
+    REQUIRE_EQUAL(cpi_depot_take_partial(depot, &mine), node);
+    REQUIRE_EQUAL(cpi_depot_partial_rounds(depot), 0);
     give(node);
     require_slots(3);
 }
 END_TEST
 
 /* Whatever is in the two, what becomes of them is full, empty, or the one
- * remnant. */
+ * partial magazine. */
 START_TEST(give_two_partial_merges_them)
 {
     for (uint32_t a = 1; a < LIMIT; a++)
@@ -179,7 +179,7 @@ START_TEST(give_two_partial_merges_them)
             give(first);
             give(second);
             REQUIRE_EQUAL(cpi_depot_count_stocked(depot), (a + b) / LIMIT);
-            REQUIRE_EQUAL(cpi_depot_remnant_rounds(depot), (a + b) % LIMIT);
+            REQUIRE_EQUAL(cpi_depot_partial_rounds(depot), (a + b) % LIMIT);
             REQUIRE(holds(first) && holds(second));
             require_slots(a + b);
             REQUIRE_EQUAL(cpi_depot_made(depot), 2);
@@ -307,7 +307,7 @@ static void *exchange_magazines(void *unused)
     memset(&own, 0, sizeof(own));
     for (size_t round = 0; round < SUPPORT_COUNT(100000, 5000); round++) {
         uint32_t from = round % 2 == 0 ? cpi_depot_take_stocked(depot, &own)
-                                       : cpi_depot_take_remnant(depot, &own);
+                                       : cpi_depot_take_partial(depot, &own);
         uint32_t to;
 
         if (from == 0)
@@ -339,8 +339,8 @@ START_TEST(exchange_by_several_threads_keeps_every_slot)
 }
 END_TEST
 
-/* The second invariant: every visitor may have two magazines in its hands, neither
- * full nor empty, beside a remnant and all others full. */
+/* The second invariant: every uncached operation may have two magazines in its hands, neither
+ * full nor empty, beside a partial magazine and all others full. */
 START_TEST(every_visitor_gets_two_magazines)
 {
     size_t full = CAPACITY / LIMIT - 1;

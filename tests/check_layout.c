@@ -30,12 +30,12 @@ static void require_parts(const struct cpi_layout *layout, bool checked)
     uint64_t stride = cpi_depot_stride(layout->rounds);
     const struct part parts[] = {
         { 0, sizeof(struct cpool) },
-        { layout->visitors_at, (uint64_t)layout->uncached * sizeof(struct cpi_visitor) },
-        { layout->caches_at, cpi_roster_bytes(layout->caches, layout->quota) },
+        { layout->uncached_at, (uint64_t)layout->uncached * sizeof(struct cpi_uncached) },
+        { layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota) },
         { layout->for_slots_at, depot_magazines(layout) * stride },
         { layout->for_caches_at,
-          (uint64_t)cpi_roster_magazines(layout->caches, layout->spares) * stride },
-        { layout->states_at, checked ? (uint64_t)layout->slots * CPI_WATCH_STATE_SIZE : 0 },
+          (uint64_t)cpi_registry_magazines(layout->caches, layout->spares) * stride },
+        { layout->states_at, checked ? (uint64_t)layout->slots * CPI_GUARD_STATE_SIZE : 0 },
         { layout->lead_at, (uint64_t)layout->slots * layout->stride },
         { layout->total, 0 },
     };
@@ -170,7 +170,7 @@ START_TEST(last_magazine_has_a_number)
     REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, pages[_i]), 0);
     stride = cpi_depot_stride(1);
     REQUIRE((layout.for_caches_at - layout.for_slots_at) / stride +
-                cpi_roster_magazines(layout.caches, layout.spares) <=
+                cpi_registry_magazines(layout.caches, layout.spares) <=
             CPI_INDEX_MAX);
 }
 END_TEST

@@ -117,7 +117,7 @@ END_TEST
 
 /* Leaves slots in the caches of a thread that lives on, of one that ends, of one
  * that nobody owns, and in the own one. */
-struct keeper {
+struct maintenance {
     cpool_t *pool;
     struct support_door door;
     bool stays;
@@ -125,34 +125,34 @@ struct keeper {
 
 static void *keep(void *argument)
 {
-    struct keeper *keeper = argument;
+    struct maintenance *maintenance = argument;
     void *slots[20];
 
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(keeper->pool, slots, 20), 0);
-    cpool_free_bulk(keeper->pool, slots, 20);
-    if (keeper->stays)
-        support_door_wait(&keeper->door);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(maintenance->pool, slots, 20), 0);
+    cpool_free_bulk(maintenance->pool, slots, 20);
+    if (maintenance->stays)
+        support_door_wait(&maintenance->door);
     return NULL;
 }
 
 static void destroy_without_leaks(void *argument)
 {
-    struct keeper keeper = { .pool = argument };
+    struct maintenance maintenance = { .pool = argument };
     cpool_cache_t *cache = NULL;
     pthread_t thread;
 
-    support_door_init(&keeper.door);
-    (void)keep(&keeper);
-    support_in_thread(keep, &keeper);
-    REQUIRE_EQUAL(cpool_cache_create(&cache, keeper.pool), 0);
+    support_door_init(&maintenance.door);
+    (void)keep(&maintenance);
+    support_in_thread(keep, &maintenance);
+    REQUIRE_EQUAL(cpool_cache_create(&cache, maintenance.pool), 0);
     cpool_cache_free(cache, cpool_cache_alloc(cache));
-    keeper.stays = true;
-    thread = support_start(keep, &keeper);
-    support_door_await(&keeper.door, 1);
-    REQUIRE_EQUAL(support_stats(keeper.pool).thread_caches, 3);
-    REQUIRE(support_stats(keeper.pool).in_depot > 0);
-    REQUIRE_EQUAL(cpool_destroy(keeper.pool), 0);
-    support_door_open(&keeper.door);
+    maintenance.stays = true;
+    thread = support_start(keep, &maintenance);
+    support_door_await(&maintenance.door, 1);
+    REQUIRE_EQUAL(support_stats(maintenance.pool).thread_caches, 3);
+    REQUIRE(support_stats(maintenance.pool).in_depot > 0);
+    REQUIRE_EQUAL(cpool_destroy(maintenance.pool), 0);
+    support_door_open(&maintenance.door);
     support_join(thread);
 }
 

@@ -24,12 +24,12 @@ static void make_pool(size_t thread_caches)
     pool = support_create(&config);
 }
 
-static struct cpi_roster_figures figures(void)
+static struct cpi_registry_figures figures(void)
 {
-    struct cpi_roster_figures result;
+    struct cpi_registry_figures result;
 
     cpi_lock();
-    cpi_roster_figures(&pool->roster, &result);
+    cpi_registry_figures(&pool->registry, &result);
     cpi_unlock();
     return result;
 }
@@ -161,11 +161,11 @@ START_TEST(own_cache_is_made_once)
     struct cpi_cache *cache;
 
     make_pool(0);
-    REQUIRE(cpi_registry_known_cache(&pool->roster) == NULL);
-    cache = cpi_registry_own_cache(&pool->roster);
+    REQUIRE(cpi_registry_known_cache(&pool->registry) == NULL);
+    cache = cpi_registry_own_cache(&pool->registry);
     REQUIRE(cache != NULL);
-    REQUIRE(cpi_registry_own_cache(&pool->roster) == cache);
-    REQUIRE(cpi_registry_known_cache(&pool->roster) == cache);
+    REQUIRE(cpi_registry_own_cache(&pool->registry) == cache);
+    REQUIRE(cpi_registry_known_cache(&pool->registry) == cache);
     REQUIRE(cache->entry == table_entry(pool));
     REQUIRE(cache->entry->pool == pool);
     REQUIRE(cache->owner == cpi_thread_known());
@@ -183,17 +183,17 @@ START_TEST(remove_cache_frees_its_place)
         struct cpi_cache *before = caches[2];
 
         for (size_t i = 0; i < 3; i++) {
-            caches[i] = cpi_registry_add_cache(&pool->roster);
+            caches[i] = cpi_registry_add_cache(&pool->registry);
             REQUIRE(caches[i] != NULL);
             REQUIRE(caches[i]->owner == NULL);
             REQUIRE(caches[i]->entry->home == caches[i]);
             REQUIRE_EQUAL(figures().caches, i + 1);
         }
-        REQUIRE(cpi_registry_add_cache(&pool->roster) == NULL);
-        REQUIRE(cpi_registry_own_cache(&pool->roster) == NULL);
+        REQUIRE(cpi_registry_add_cache(&pool->registry) == NULL);
+        REQUIRE(cpi_registry_own_cache(&pool->registry) == NULL);
         REQUIRE(round == 0 || caches[0] == before || caches[1] == before || caches[2] == before);
         for (size_t i = 0; i < 3; i++)
-            cpi_registry_remove_cache(&pool->roster, caches[i]);
+            cpi_registry_remove_cache(&pool->registry, caches[i]);
         REQUIRE_EQUAL(figures().caches, 0);
     }
     support_destroy_empty(pool);
@@ -205,16 +205,16 @@ START_TEST(end_caches_ends_all)
     struct cpi_cache *own;
 
     make_pool(0);
-    own = cpi_registry_own_cache(&pool->roster);
+    own = cpi_registry_own_cache(&pool->registry);
     for (int i = 0; i < 3; i++)
-        REQUIRE(cpi_registry_add_cache(&pool->roster) != NULL);
+        REQUIRE(cpi_registry_add_cache(&pool->registry) != NULL);
     REQUIRE(cpi_cache_refill(own));
     cpi_lock();
-    cpi_registry_end_caches(&pool->roster);
+    cpi_registry_end_caches(&pool->registry);
     cpi_unlock();
     REQUIRE_EQUAL(figures().caches, 0);
     REQUIRE_EQUAL(figures().rounds, 0);
-    REQUIRE(cpi_registry_known_cache(&pool->roster) == NULL);
+    REQUIRE(cpi_registry_known_cache(&pool->registry) == NULL);
     REQUIRE(is_clear(table_entry(pool)));
     REQUIRE_EQUAL(cpool_reset(pool), ROUNDS);
     support_destroy_empty(pool);
@@ -242,7 +242,7 @@ END_TEST
 
 static void forbid(const cpool_t *of, int protection)
 {
-    const struct cpi_extent *caches = &of->roster.caches;
+    const struct cpi_extent *caches = &of->registry.caches;
 
     REQUIRE_EQUAL(mprotect(caches->base, caches->committed, protection), 0);
 }
@@ -299,7 +299,7 @@ START_TEST(figures_count_what_is_where)
     cpool_free_bulk(pool, slots, 150);
     REQUIRE_EQUAL((size_t)figures().stocked, cpi_depot_count_stocked(&pool->depot));
     REQUIRE_EQUAL((size_t)figures().stocked * ROUNDS + figures().rounds +
-                      cpi_depot_remnant_rounds(&pool->depot),
+                      cpi_depot_partial_rounds(&pool->depot),
                   cpi_slab_fresh(&pool->slab) - 50);
     REQUIRE_EQUAL(figures().retries, 0);
     REQUIRE_EQUAL(cpool_destroy(pool), 50);
@@ -332,8 +332,8 @@ static size_t register_caches(cpool_cache_t **caches, size_t n)
 
         REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
         quota = ((struct cpi_cache *)caches[i]->home)->quota;
-        REQUIRE(quota >= CPI_SHARE_MIN && quota <= pool->roster.quota_max);
-        more += quota - CPI_SHARE_MIN;
+        REQUIRE(quota >= CPI_QUOTA_MIN && quota <= pool->registry.quota_max);
+        more += quota - CPI_QUOTA_MIN;
     }
     return more;
 }
@@ -352,19 +352,19 @@ START_TEST(register_shares_out_no_more_than_there_is)
     config.cache_slots = (QUOTA + 1) * 10;
     config.thread_caches = 200;
     REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
-    REQUIRE_EQUAL(pool->roster.quota_max, QUOTA);
-    whole = pool->roster.spares_max / (QUOTA - CPI_SHARE_MIN);
+    REQUIRE_EQUAL(pool->registry.quota_max, QUOTA);
+    whole = pool->registry.spares_max / (QUOTA - CPI_QUOTA_MIN);
     n = whole + EXTRA;
     REQUIRE(whole > 1 && n <= 200);
     for (int round = 0; round < 2; round++) {
-        REQUIRE_EQUAL(register_caches(caches, n), pool->roster.spares_max);
-        REQUIRE_EQUAL(pool->roster.spares_left, 0);
+        REQUIRE_EQUAL(register_caches(caches, n), pool->registry.spares_max);
+        REQUIRE_EQUAL(pool->registry.spares_left, 0);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[0]->home)->quota, QUOTA);
-        REQUIRE_EQUAL(((struct cpi_cache *)caches[n - 1]->home)->quota, CPI_SHARE_MIN);
-        REQUIRE_EQUAL(figures().spares, n * CPI_SHARE_MIN + pool->roster.spares_max);
+        REQUIRE_EQUAL(((struct cpi_cache *)caches[n - 1]->home)->quota, CPI_QUOTA_MIN);
+        REQUIRE_EQUAL(figures().spares, n * CPI_QUOTA_MIN + pool->registry.spares_max);
         for (size_t i = 0; i < n; i++)
             cpool_cache_destroy(caches[i]);
-        REQUIRE_EQUAL(pool->roster.spares_left, pool->roster.spares_max);
+        REQUIRE_EQUAL(pool->registry.spares_left, pool->registry.spares_max);
         REQUIRE_EQUAL(figures().spares, 0);
     }
     support_destroy_empty(pool);
@@ -382,24 +382,24 @@ static void *fill_and_wait(void *unused)
 
 START_TEST(recall_gives_spares_of_a_waiting_thread_to_the_depot)
 {
-    struct cpi_visitor *visitor;
+    struct cpi_uncached *uncached;
     pthread_t thread;
     size_t cached;
 
     make_pool(0);
-    visitor = cpi_roster_enter(&pool->roster);
+    uncached = cpi_registry_enter(&pool->registry);
     support_door_init(&door);
     thread = support_start(fill_and_wait, NULL);
     support_door_await(&door, 1);
     cached = support_stats(pool).in_caches;
     REQUIRE(cached > ROUNDS);
-    while (cpi_recall_spare(&pool->roster, visitor))
+    while (cpi_recall_spare(&pool->registry, uncached))
         ;
     /* What the thread has loaded stays with it. */
     REQUIRE(figures().caches == 1);
     support_door_open(&door);
     support_join(thread);
-    cpi_roster_leave(visitor);
+    cpi_registry_leave(uncached);
     support_require_live(pool, 0);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
@@ -409,45 +409,45 @@ END_TEST
 /* Spares taken out of caches are counted, one by one. */
 START_TEST(recall_is_counted)
 {
-    struct cpi_visitor *visitor;
+    struct cpi_uncached *uncached;
     void *slots[6 * ROUNDS];
     uint64_t recalls = 0;
 
     make_pool(0);
     REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 6 * ROUNDS), 0);
     cpool_free_bulk(pool, slots, 6 * ROUNDS);
-    visitor = cpi_roster_enter(&pool->roster);
-    while (cpi_recall_spare(&pool->roster, visitor))
+    uncached = cpi_registry_enter(&pool->registry);
+    while (cpi_recall_spare(&pool->registry, uncached))
         REQUIRE_EQUAL(figures().recalls, ++recalls);
     REQUIRE(recalls > 0);
-    cpi_roster_leave(visitor);
+    cpi_registry_leave(uncached);
     support_destroy_empty(pool);
 }
 END_TEST
 
 /* Another thread's operation may have two magazines in its hands, whether it has a
- * cache or a visitor's place. */
+ * cache or an uncached operation's place. */
 START_TEST(hands_of_others_are_out_of_reach)
 {
     const size_t hands = 2 * (size_t)ROUNDS;
     struct cpi_cache *cache;
-    struct cpi_visitor *visitor;
+    struct cpi_uncached *uncached;
     uintptr_t token;
     size_t before;
 
     make_pool(0);
-    cache = cpi_registry_own_cache(&pool->roster);
-    visitor = cpi_roster_enter(&pool->roster);
-    token = cpi_load(&visitor->holder, relaxed);
-    before = cpi_recall_out_of_reach(&pool->roster);
-    cpi_store(&visitor->holder, token + 1, relaxed); /* as if it were another's */
-    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->roster), before + hands);
-    cpi_store(&visitor->holder, token, relaxed);
-    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->roster), before);
+    cache = cpi_registry_own_cache(&pool->registry);
+    uncached = cpi_registry_enter(&pool->registry);
+    token = cpi_load(&uncached->holder, relaxed);
+    before = cpi_recall_out_of_reach(&pool->registry);
+    cpi_store(&uncached->holder, token + 1, relaxed); /* as if it were another's */
+    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->registry), before + hands);
+    cpi_store(&uncached->holder, token, relaxed);
+    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->registry), before);
     REQUIRE(cpi_recall_enter(cache));
-    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->roster), before + hands);
+    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->registry), before + hands);
     cpi_recall_leave(cache);
-    cpi_roster_leave(visitor);
+    cpi_registry_leave(uncached);
     support_destroy_empty(pool);
 }
 END_TEST
@@ -486,12 +486,12 @@ static uint64_t moves(void)
 {
     struct cpi_activity activity;
 
-    cpi_recall_activity(&pool->roster, &activity);
+    cpi_recall_activity(&pool->registry, &activity);
     return activity.moves;
 }
 
 /* Each kind of step alone: a fresh slot moves the watermark and nothing else, and
- * visitors are counted by what they exchange. */
+ * uncached operations are counted by what they exchange. */
 START_TEST(activity_tells_of_fresh_slots_and_visitors)
 {
     cpool_config_t config = support_config(16, 100);
@@ -516,7 +516,7 @@ START_TEST(activity_tells_of_fresh_slots_and_visitors)
     before = moves();
     cpool_flush(pool);
     REQUIRE(moves() != before);
-    /* And what it takes: the remnant. */
+    /* And what it takes: the partial magazine. */
     before = moves();
     REQUIRE(cpool_alloc(pool) == slot);
     REQUIRE(moves() != before);
@@ -537,7 +537,7 @@ START_TEST(alloc_inside_an_operation_of_the_thread_does_not_wait)
         slots[n] = cpool_alloc(pool);
     while (n > 0 && cpool_depot_alloc(pool) != NULL)
         ; /* the slack */
-    cache = cpi_registry_own_cache(&pool->roster);
+    cache = cpi_registry_own_cache(&pool->registry);
     REQUIRE(cache != NULL && cpi_depot_is_dry(&pool->depot));
     REQUIRE(cpi_recall_enter(cache));
     REQUIRE(cpool_depot_alloc(pool) == NULL || support_stats(pool).slack > 0);

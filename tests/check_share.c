@@ -125,7 +125,7 @@ START_TEST(callers_memory_holds_the_configured_cache)
 }
 END_TEST
 
-/* More caches than a thief claims at a time. */
+/* More caches than a stealing thread claims at a time. */
 START_TEST(alloc_with_a_hundred_loaded_caches_succeeds)
 {
     enum { CACHES = 100, SLOTS = 400 };

@@ -53,16 +53,16 @@ START_TEST(claim_at_watermark_only)
     struct cpi_slab *slab = make_slab(24);
 
     REQUIRE_EQUAL(cpi_slab_fresh(slab), 0);
-    REQUIRE(!cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 1), 5));
-    REQUIRE(cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 0), 5));
+    REQUIRE(!cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 1), 5));
+    REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 0), 5));
     REQUIRE_EQUAL(cpi_slab_fresh(slab), 5);
-    REQUIRE(!cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 0), 5));
-    REQUIRE(!cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 4), 1));
-    REQUIRE(cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 5), CAPACITY - 5));
+    REQUIRE(!cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 0), 5));
+    REQUIRE(!cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 4), 1));
+    REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 5), CAPACITY - 5));
     REQUIRE_EQUAL(cpi_slab_fresh(slab), CAPACITY);
     cpi_slab_reset(slab);
     REQUIRE_EQUAL(cpi_slab_fresh(slab), 0);
-    REQUIRE(cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 0), 1));
+    REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 0), 1));
 }
 END_TEST
 
@@ -70,12 +70,12 @@ START_TEST(set_bounds_down_makes_slots_fresh)
 {
     struct cpi_slab *slab = make_slab(24);
 
-    REQUIRE(cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 0), 10));
+    REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 0), 10));
     REQUIRE(!cpi_slab_set_bounds(slab, CPI_BOUNDS(CAPACITY, 9), CPI_BOUNDS(CAPACITY, 7)));
     REQUIRE(cpi_slab_set_bounds(slab, CPI_BOUNDS(CAPACITY, 10), CPI_BOUNDS(CAPACITY, 6)));
     REQUIRE_EQUAL(cpi_slab_fresh(slab), 6);
-    REQUIRE(!cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 10), 1));
-    REQUIRE(cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 6), 1));
+    REQUIRE(!cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 10), 1));
+    REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 6), 1));
 }
 END_TEST
 
@@ -88,7 +88,7 @@ START_TEST(claim_after_the_capacity_changed_fails)
     REQUIRE(!cpi_slab_set_bounds(slab, CPI_BOUNDS(CAPACITY - 1, 0), CPI_BOUNDS(7, 0)));
     REQUIRE(cpi_slab_set_bounds(slab, seen, CPI_BOUNDS(7, 0)));
     REQUIRE_EQUAL(cpi_slab_capacity(slab), 7);
-    REQUIRE(!cpi_slab_claim(slab, seen, 1));
+    REQUIRE(!cpi_slab_bump(slab, seen, 1));
     cpi_slab_reset(slab);
     REQUIRE_EQUAL(cpi_slab_capacity(slab), 7);
 }
@@ -111,7 +111,7 @@ START_TEST(place_agrees_with_division)
     uintptr_t size = CAPACITY * strides[_i];
     uintptr_t step = size > 100000 ? 97 : 1;
 
-    REQUIRE(cpi_slab_claim(slab, CPI_BOUNDS(CAPACITY, 0), CAPACITY / 3));
+    REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 0), CAPACITY / 3));
     for (uintptr_t offset = 0; offset < size + 1000; offset += step) {
         uintptr_t index = SIZE_MAX;
         enum cpi_place place = cpi_slab_place(slab, (void *)((uintptr_t)base + offset), &index);
@@ -180,7 +180,7 @@ static void *claim_all(void *argument)
             return NULL;
         if (n > CAPACITY - fresh)
             n = CAPACITY - fresh;
-        if (cpi_slab_claim(rush->slab, bounds, n))
+        if (cpi_slab_bump(rush->slab, bounds, n))
             for (uintptr_t i = fresh; i < fresh + n; i++)
                 ++*(char *)cpi_slab_slot(rush->slab, i);
         n = n % 7 + 1;

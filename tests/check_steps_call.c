@@ -210,14 +210,14 @@ static void send_to_sleep(struct meeting *meeting, struct worker **workers)
 
 /* The first has been called and has stopped.  From now on waiters have this patience,
  * nanoseconds. */
-static void hold_up(struct meeting *meeting, struct worker **workers, uint64_t patience)
+static void hold_up(struct meeting *meeting, struct worker **workers, uint64_t backoff)
 {
     send_to_sleep(meeting, workers);
     worker_do(meeting->gives, give_and_take_back, &meeting->giver);
     REQUIRE_EQUAL(meeting->giver.hold.count, HELD);
     while (!steps_has_stopped(&meeting->wait))
         sched_yield();
-    meeting->giver.pool->waiters.patience = patience;
+    meeting->giver.pool->waiters.starving_after = backoff;
 }
 
 static void let_go(struct meeting *meeting, struct second *second)

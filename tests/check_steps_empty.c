@@ -77,7 +77,7 @@ START_TEST(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot)
 END_TEST
 
 /*
- * ---- A thief that finds the owner at home --------------------------------
+ * ---- A stealing thread that finds the owner at home --------------------------------
  */
 
 static void take_one(void *argument)
@@ -90,13 +90,13 @@ static void free_one(void *argument)
     hold_free(argument, 1);
 }
 
-/* The slot lies in the owner's own cache.  A thief claims the cache, gives up because
+/* The slot lies in the owner's own cache.  A stealing thread claims the cache, gives up because
  * the owner is inside, and lets go of it only after the owner has looked without it. */
 START_TEST(alloc_beside_thief_that_gives_up_finds_its_own_slot)
 {
     cpool_config_t config = support_config(64, 1);
     struct worker *owner = worker_start();
-    struct worker *thief = worker_start();
+    struct worker *stealer = worker_start();
     struct steps_stop owners;
     struct steps_stop thiefs;
     struct hold theirs;
@@ -109,18 +109,18 @@ START_TEST(alloc_beside_thief_that_gives_up_finds_its_own_slot)
     hold_init(&theirs, pool);
     worker_do(owner, take_one, &hold);
     worker_do(owner, free_one, &hold);
-    REQUIRE(steps_run(&thiefs, thief, "owner_left", 1, take_one, &theirs));
+    REQUIRE(steps_run(&thiefs, stealer, "owner_left", 1, take_one, &theirs));
     REQUIRE(steps_run(&owners, owner, "cpi_recall_enter", 3, take_one, &hold));
-    REQUIRE(steps_go_on_to(&thiefs, "release", 1));
-    REQUIRE(steps_go_on_to(&owners, STEPS_LOCK, 1)); /* it waits for the thief to leave */
+    REQUIRE(steps_go_on_to(&thiefs, "unlock", 1));
+    REQUIRE(steps_go_on_to(&owners, STEPS_LOCK, 1)); /* it waits for the stealing thread to leave */
     REQUIRE(steps_go_on_to(&thiefs, "turns", 1));
     steps_go_on(&owners);
     REQUIRE_EQUAL(hold.count, 1);
     worker_do(owner, free_one, &hold);
     steps_go_on(&thiefs);
-    worker_do(thief, free_one, &theirs);
+    worker_do(stealer, free_one, &theirs);
     worker_stop(owner);
-    worker_stop(thief);
+    worker_stop(stealer);
     hold_fini(&hold);
     hold_fini(&theirs);
     support_destroy_empty(pool);

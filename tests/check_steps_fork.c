@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Across the edges of magazines in both directions, with spares full and empty,
- * and with the remnant. */
+ * and with the partial magazine. */
 static void play(void *argument)
 {
     struct script *script = argument;
@@ -107,7 +107,7 @@ static bool fork_at(unsigned flags, const struct script_door *door, int state,
     return stopped;
 }
 
-/* In an exact pool who robs a thread that stands still inside has patience, so
+/* In an exact pool who revokes a thread that stands still inside has patience, so
  * there only some steps are tried. */
 static size_t stride_of(unsigned flags, int state)
 {

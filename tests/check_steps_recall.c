@@ -162,7 +162,7 @@ START_TEST(alloc_that_naps_is_no_point_of_cancellation)
     hold_init(&theirs, pool);
     worker_do(worker, take_one, &theirs);
     worker_do(worker, free_one, &theirs);
-    REQUIRE(steps_run(&stop, worker, "cpi_cache_seize", 1, flush, pool));
+    REQUIRE(steps_run(&stop, worker, "cpi_cache_detach", 1, flush, pool));
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY - 1);
     thread = support_start(look_in_vain, &doomed);
     REQUIRE_EQUAL(pthread_join(thread, &result), 0);

@@ -241,7 +241,7 @@ START_TEST(free_beyond_the_places_waits_for_one)
         workers[i] = worker_start();
     }
     for (int i = 0; i < PLACES; i++)
-        REQUIRE(steps_run(&stops[i], workers[i], "cpi_roster_leave", 1, give, &users[i]));
+        REQUIRE(steps_run(&stops[i], workers[i], "cpi_registry_leave", 1, give, &users[i]));
     worker_begin(workers[PLACES], give, &users[PLACES]);
     nap(20); /* one that did not wait would now be done, or reported */
     REQUIRE(!atomic_load_explicit(&users[PLACES].done, memory_order_acquire));

@@ -22,7 +22,7 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 enum { MANY = 5000 };
 
-/* Each time the collector is about to take the remnant, a free has left another
+/* Each time the draining thread is about to take the partial magazine, a free has left another
  * one there. */
 static void free_meanwhile(void *argument)
 {
@@ -31,7 +31,7 @@ static void free_meanwhile(void *argument)
 
     cpool_depot_free(hold->pool, slot);
     if (hold->count > 0)
-        steps_plan("cpi_depot_take_remnant", 1, free_meanwhile, hold);
+        steps_plan("cpi_depot_take_partial", 1, free_meanwhile, hold);
 }
 
 START_TEST(trim_leaves_empty_magazines_for_frees_meanwhile)
@@ -43,7 +43,7 @@ START_TEST(trim_leaves_empty_magazines_for_frees_meanwhile)
     while (hold.count < MANY)
         hold_add(&hold, cpool_depot_alloc(pool));
     support_capture_reports();
-    steps_plan("cpi_depot_take_remnant", 1, free_meanwhile, &hold);
+    steps_plan("cpi_depot_take_partial", 1, free_meanwhile, &hold);
     cpool_trim(pool);
     (void)steps_drop();
     REQUIRE_NO_REPORT();
@@ -111,7 +111,7 @@ struct variant {
     void (*take)(void *argument);
     const struct room *room;
     unsigned flags;
-    enum { TRIMS, SHRINKS, RESERVES, COLLECTORS } collector;
+    enum { TRIMS, SHRINKS, RESERVES, COLLECTORS } drainer;
 };
 
 static struct variant variant_of(int number)
@@ -121,7 +121,7 @@ static struct variant variant_of(int number)
     variant.take = takes[number % TAKES];
     variant.room = &rooms[number / TAKES % ROOMS];
     variant.flags = kinds[number / TAKES / ROOMS % KINDS];
-    variant.collector = (unsigned)number / VARIANTS;
+    variant.drainer = (unsigned)number / VARIANTS;
     return variant;
 }
 
@@ -171,9 +171,9 @@ static bool collect(struct encounter *encounter, const struct variant *variant, 
     bool met;
 
     steps_plan(NULL, nth, go_on_to_lock, encounter);
-    if (variant->collector == SHRINKS)
+    if (variant->drainer == SHRINKS)
         (void)cpool_shrink(encounter->pool, CAPACITY - variant->room->used + 1);
-    else if (variant->collector == RESERVES)
+    else if (variant->drainer == RESERVES)
         (void)cpool_reserve(encounter->pool, how_many(variant->room));
     else
         cpool_trim(encounter->pool);
@@ -188,7 +188,7 @@ static void collect_fini(struct encounter *encounter, const struct variant *vari
 {
     REQUIRE_EQUAL(support_stats(encounter->pool).growths, 0);
     REQUIRE(support_stats(encounter->pool).high_water <= variant->room->used ||
-            (variant->collector == RESERVES && variant->flags == 0));
+            (variant->drainer == RESERVES && variant->flags == 0));
     hold_free_all(&encounter->there);
     hold_fini(&encounter->here);
     hold_fini(&encounter->there);
@@ -196,7 +196,7 @@ static void collect_fini(struct encounter *encounter, const struct variant *vari
 }
 
 /* An alloc begins, stops at its first step, and finds the depot empty because of
- * the collector: it waits for the slots that are there. */
+ * the draining thread: it waits for the slots that are there. */
 START_TEST(alloc_while_slots_are_collected_waits_for_them)
 {
     struct variant variant = variant_of(_i);
@@ -220,7 +220,7 @@ START_TEST(alloc_while_slots_are_collected_waits_for_them)
 END_TEST
 
 /* An alloc is about to find nothing, because all were live; now all are free, but
- * in the hands of a collector that came later. */
+ * in the hands of a draining thread that came later. */
 START_TEST(alloc_before_slots_are_collected_waits_for_them)
 {
     struct variant variant = variant_of(_i);
@@ -234,7 +234,7 @@ START_TEST(alloc_before_slots_are_collected_waits_for_them)
         nth += stride;
         collect_init(&encounter, &variant);
         REQUIRE_EQUAL(hold_take(&encounter.here, variant.room->used), variant.room->used);
-        REQUIRE(steps_run(&encounter.stop, encounter.worker, "cpi_depot_collections", 1,
+        REQUIRE(steps_run(&encounter.stop, encounter.worker, "cpi_depot_drains", 1,
                           variant.take, &encounter.there));
         REQUIRE(steps_go_on_to(&encounter.stop, NULL, 1)); /* it has read the number */
         hold_free_all(&encounter.here);
@@ -402,7 +402,7 @@ static void squeeze_init(struct squeeze *squeeze, struct worker **workers)
     worker_do(workers[1], take_and_return, &squeeze->there);
     while (support_stats(squeeze->pool).slack == 0)
         take_cached(&squeeze->here);
-    REQUIRE(steps_run(&squeeze->stop, workers[1], "cpi_slab_claim", 1, take_cached,
+    REQUIRE(steps_run(&squeeze->stop, workers[1], "cpi_slab_bump", 1, take_cached,
                       &squeeze->there));
     free_top(&squeeze->here);
     free_top(&squeeze->here);

@@ -148,7 +148,7 @@ struct visit {
 struct beside {
     struct visit visits[2];
     struct worker *workers[2];
-    bool in_time; /* the first was over before the collector went on */
+    bool in_time; /* the first was over before the draining thread went on */
 };
 
 static void use_once(void *pool)
@@ -170,7 +170,7 @@ static bool is_visit_over(const struct visit *visit)
     return atomic_load_explicit(&visit->over, memory_order_acquire); /* see wait_for_visit */
 }
 
-/* The collector goes on when the first is over, or after some seconds. */
+/* The draining thread goes on when the first is over, or after some seconds. */
 static void wait_meanwhile(void *argument)
 {
     const struct timespec a_while = { 0, 1000000 };
@@ -183,8 +183,8 @@ static void wait_meanwhile(void *argument)
     beside->in_time = is_visit_over(&beside->visits[0]);
 }
 
-/* All free slots are in the hands of a collector, which stands still.  A waiter gives
- * up when its time is up, and one that has time is served when the collector is done. */
+/* All free slots are in the hands of a draining thread, which stands still.  A waiter gives
+ * up when its time is up, and one that has time is served when the draining thread is done. */
 START_TEST(wait_beside_a_trim_keeps_its_time)
 {
     static const struct timespec moment = { 0, 1000000 };
@@ -201,7 +201,7 @@ START_TEST(wait_beside_a_trim_keeps_its_time)
         hold_add(&hold, cpool_depot_alloc(pool));
     for (int i = 0; i < 2; i++)
         cpool_depot_free(pool, hold.slots[--hold.count]);
-    steps_plan("cpi_depot_take_remnant", 1, wait_meanwhile, &beside);
+    steps_plan("cpi_depot_take_partial", 1, wait_meanwhile, &beside);
     (void)cpool_trim(pool);
     REQUIRE(steps_drop());
     for (int i = 0; i < 2; i++)

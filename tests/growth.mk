@@ -20,7 +20,7 @@ tests_growth_public = \
 # every call in turn.
 tests_growth_modules = \
 	tests/check_barrier \
-	tests/check_collect \
+	tests/check_drain \
 	tests/check_faults \
 	tests/check_populate \
 	tests/check_recall \
@@ -44,8 +44,8 @@ tests_growth_steps = \
 	tests/check_steps_destroy \
 	tests/check_steps_recall \
 	tests/check_steps_signal \
-	tests/check_steps_store \
-	tests/check_steps_thief \
+	tests/check_steps_active \
+	tests/check_steps_steal \
 	tests/check_steps_trim \
 	tests/check_steps_wait
 
@@ -77,9 +77,9 @@ tests_check_barrier_SOURCES = tests/check_barrier.c
 tests_check_barrier_CPPFLAGS = $(tests_cppflags_module)
 tests_check_barrier_LDADD = $(tests_ldadd_growth_module)
 
-tests_check_collect_SOURCES = tests/check_collect.c
-tests_check_collect_CPPFLAGS = $(tests_cppflags_module)
-tests_check_collect_LDADD = $(tests_ldadd_growth_module)
+tests_check_drain_SOURCES = tests/check_drain.c
+tests_check_drain_CPPFLAGS = $(tests_cppflags_module)
+tests_check_drain_LDADD = $(tests_ldadd_growth_module)
 
 tests_check_huge_SOURCES = tests/check_huge.c
 tests_check_huge_CPPFLAGS = $(tests_cppflags)
@@ -192,13 +192,13 @@ tests_check_steps_signal_SOURCES = tests/check_steps_signal.c
 tests_check_steps_signal_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_signal_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_store_SOURCES = tests/check_steps_store.c
-tests_check_steps_store_CPPFLAGS = $(tests_cppflags_module)
-tests_check_steps_store_LDADD = $(tests_ldadd_growth_steps)
+tests_check_steps_active_SOURCES = tests/check_steps_active.c
+tests_check_steps_active_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_active_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_thief_SOURCES = tests/check_steps_thief.c $(tests_script)
-tests_check_steps_thief_CPPFLAGS = $(tests_cppflags_module)
-tests_check_steps_thief_LDADD = $(tests_ldadd_growth_steps)
+tests_check_steps_steal_SOURCES = tests/check_steps_steal.c $(tests_script)
+tests_check_steps_steal_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_steal_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_trim_SOURCES = tests/check_steps_trim.c
 tests_check_steps_trim_CPPFLAGS = $(tests_cppflags_module)

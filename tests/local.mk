@@ -91,7 +91,7 @@ tests_modules = \
 	tests/check_slab \
 	tests/check_tagstack \
 	tests/check_depot \
-	tests/check_watch \
+	tests/check_guard_unit \
 	tests/check_cache \
 	tests/check_registry \
 	tests/check_reentry
@@ -241,9 +241,9 @@ tests_check_depot_SOURCES = tests/check_depot.c
 tests_check_depot_CPPFLAGS = $(tests_cppflags_module)
 tests_check_depot_LDADD = $(tests_ldadd_module)
 
-tests_check_watch_SOURCES = tests/check_watch.c
-tests_check_watch_CPPFLAGS = $(tests_cppflags_module)
-tests_check_watch_LDADD = $(tests_ldadd_module)
+tests_check_guard_unit_SOURCES = tests/check_guard_unit.c
+tests_check_guard_unit_CPPFLAGS = $(tests_cppflags_module)
+tests_check_guard_unit_LDADD = $(tests_ldadd_module)
 
 tests_check_cache_SOURCES = tests/check_cache.c
 tests_check_cache_CPPFLAGS = $(tests_cppflags_module)

@@ -118,7 +118,7 @@ void meeting_init(struct meeting *meeting, struct worker **workers, enum manner 
     struct giver *giver = &meeting->giver;
 
     giver->pool = steps_pool(CPOOL_WAITABLE, CAPACITY + 1, 0, ROUNDS);
-    giver->pool->waiters.patience = manner == CALLS ? MEETING_LONG : 0;
+    giver->pool->waiters.starving_after = manner == CALLS ? MEETING_LONG : 0;
     meeting->timeout = NULL;
     REQUIRE_EQUAL(cpool_shrink(giver->pool, 1), 1);
     REQUIRE_EQUAL(cpool_cache_create(&giver->cache, giver->pool), 0);

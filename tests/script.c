@@ -165,14 +165,14 @@ static void require_magazines(const cpool_t *pool, size_t lost)
 
     see_stack(depot, seen, &depot->stocked);
     see_stack(depot, seen, &depot->empty);
-    see(depot, seen, atomic_load_explicit(&depot->remnant, memory_order_relaxed));
-    for (size_t i = 0; i < cpi_roster_made(&pool->roster); i++) {
-        const struct cpi_cache *cache = cpi_roster_cache(&pool->roster, i);
+    see(depot, seen, atomic_load_explicit(&depot->partial, memory_order_relaxed));
+    for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(&pool->registry, i);
 
         if (!cache->used)
             continue;
         see(depot, seen, cpi_cache_loaded(cache));
-        for (uint32_t s = 0; s < cache->places; s++)
+        for (uint32_t s = 0; s < cache->ring_size; s++)
             see(depot, seen, atomic_load_explicit(&cache->spare[s], memory_order_relaxed));
     }
     for (size_t i = 0; i < room; i++)
@@ -183,13 +183,14 @@ static void require_magazines(const cpool_t *pool, size_t lost)
 
 bool script_is_inside(const cpool_t *pool)
 {
-    const struct cpi_roster *roster = &pool->roster;
+    const struct cpi_registry *registry = &pool->registry;
 
-    for (size_t i = 0; i < cpi_roster_made(roster); i++)
-        if (atomic_load_explicit(&cpi_roster_cache(roster, i)->busy, memory_order_relaxed) % 2 != 0)
+    for (size_t i = 0; i < cpi_registry_made(registry); i++)
+        if (atomic_load_explicit(&cpi_registry_cache(registry, i)->busy,
+                                 memory_order_relaxed) % 2 != 0)
             return true;
     for (size_t i = 0; i < pool->depot.uncached; i++)
-        if (atomic_load_explicit(&roster->visitors[i].holder, memory_order_relaxed) != 0)
+        if (atomic_load_explicit(&registry->uncached[i].holder, memory_order_relaxed) != 0)
             return true;
     return false;
 }
@@ -197,10 +198,10 @@ bool script_is_inside(const cpool_t *pool)
 /* No thread has a hand in any cache, whoever had before. */
 void script_require_no_hands(const cpool_t *pool)
 {
-    for (size_t i = 0; i < cpi_roster_made(&pool->roster); i++) {
-        const struct cpi_cache *cache = cpi_roster_cache(&pool->roster, i);
+    for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(&pool->registry, i);
 
-        REQUIRE_EQUAL(atomic_load_explicit(&cache->claimed, memory_order_relaxed), 0);
+        REQUIRE_EQUAL(atomic_load_explicit(&cache->locked_by, memory_order_relaxed), 0);
     }
     REQUIRE(!script_is_inside(pool));
 }

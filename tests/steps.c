@@ -13,9 +13,9 @@
 #undef pthread_mutex_lock /* here they are no steps */
 #undef pthread_mutex_trylock
 #undef pthread_mutex_unlock
-#undef cpi_os_step_aside
+#undef cpi_os_back_off
 
-void cpi_os_step_aside(unsigned times);
+void cpi_os_back_off(unsigned times);
 
 cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t rounds)
 {
@@ -112,10 +112,10 @@ int steps_mutex_unlock(pthread_mutex_t *mutex)
     return pthread_mutex_unlock(mutex);
 }
 
-void steps_step_aside(unsigned times)
+void steps_back_off(unsigned times)
 {
     steps_reach(STEPS_LOCK);
-    cpi_os_step_aside(times);
+    cpi_os_back_off(times);
 }
 
 /*

@@ -20,12 +20,12 @@ void steps_reach(const char *function);
 int steps_mutex_lock(pthread_mutex_t *mutex);
 int steps_mutex_trylock(pthread_mutex_t *mutex);
 int steps_mutex_unlock(pthread_mutex_t *mutex);
-void steps_step_aside(unsigned times);
+void steps_back_off(unsigned times);
 
 #define pthread_mutex_lock steps_mutex_lock
 #define pthread_mutex_trylock steps_mutex_trylock
 #define pthread_mutex_unlock steps_mutex_unlock
-#define cpi_os_step_aside steps_step_aside
+#define cpi_os_back_off steps_back_off
 
 #undef CPI_ATOMIC_POINT
 #define CPI_ATOMIC_POINT() steps_reach(__func__)

@@ -17,7 +17,7 @@ top=${srcdir:-.}
 linear=$top/tests/linear
 # Slots given to two; lost; NULL although there are some.
 bugs='slot-twice free-forgotten
-lost-full-magazine lost-remnant
+lost-full-magazine lost-partial
 loaded-not-taken spares-not-taken slack-not-used growth-forgotten'
 
 work=$(mktemp -d) || exit 1

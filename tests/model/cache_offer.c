@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cache_offer.c - an owner frees two slots, so that the second and the third place of
- * its ring get full spares; meanwhile a thief takes what it finds, in three looks.
+ * its ring get full spares; meanwhile a stealing thread takes what it finds, in three looks.
  *
- * Holds: what cache_steal.c says, also for a thief that looked at an older number of
+ * Holds: what cache_steal.c says, also for a stealing thread that looked at an older number of
  * full spares.
  */
 #define MODEL_COINS 1
@@ -28,7 +28,7 @@ static void *owner(void *number)
     return NULL;
 }
 
-static void *thief(void *number)
+static void *stealer(void *number)
 {
     int i;
 
@@ -44,7 +44,7 @@ static void *thief(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, thief};
+    static model_thread *const bodies[] = {owner, stealer};
     uintptr_t first;
     int i;
 

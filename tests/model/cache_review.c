@@ -2,7 +2,7 @@
 /*
  * cache_review.c - the owner of a cache with a ring of three spares, all full, takes
  * two slots and frees them, and reviews its spares at every second swap; meanwhile a
- * thief brings one of them to the depot.
+ * stealing thread brings one of them to the depot.
  *
  * Holds: what cache_steal.c says.
  */
@@ -31,7 +31,7 @@ static void *owner(void *number)
     return NULL;
 }
 
-static void *thief(void *number)
+static void *stealer(void *number)
 {
     struct cpi_magazine *magazine;
     uint32_t node;
@@ -49,7 +49,7 @@ static void *thief(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, thief};
+    static model_thread *const bodies[] = {owner, stealer};
     uintptr_t first;
     int i;
 

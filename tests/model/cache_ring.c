@@ -2,7 +2,7 @@
 /*
  * cache_ring.c - the owner of a ring of three spares fills it until the oldest one
  * goes to the depot, takes some out and puts them back, and reviews after every
- * second swap how many it needs; meanwhile a thief takes a spare out.
+ * second swap how many it needs; meanwhile a stealing thread takes a spare out.
  *
  * Holds: after each step the first `stocked` places hold full magazines, the others
  * empty ones and those beyond the share none, but for what was recalled; no free
@@ -35,13 +35,13 @@ static void check_ring(struct cpi_cache *cache)
 {
     uint32_t i;
 
-    assert(cache->share <= cache->quota && stocked_spares(cache) <= cache->share);
-    for (i = 0; i < cache->places; i++) {
+    assert(cache->target <= cache->quota && stocked_spares(cache) <= cache->target);
+    for (i = 0; i < cache->ring_size; i++) {
         uint32_t node = see_spare(cache, i);
         uint32_t count = i < stocked_spares(cache) ? MODEL_LIMIT : 0;
 
         assert(node == 0 || cpi_magazine_count(magazine_of(cache, node)) == count);
-        assert(node == 0 || i < cache->share);
+        assert(node == 0 || i < cache->target);
     }
 }
 
@@ -52,7 +52,7 @@ static void free_one(struct cpi_cache *cache)
     assert(cpi_cache_free(cache, held[have]));
 }
 
-/* What the thief has is not to be had. */
+/* What the stealing thread has is not to be had. */
 static void alloc_one(struct cpi_cache *cache)
 {
     int *slot = cpi_cache_alloc(cache);
@@ -81,7 +81,7 @@ static void *owner(void *number)
     return NULL;
 }
 
-static void *thief(void *number)
+static void *stealer(void *number)
 {
     const struct cpi_magazine *magazine;
     uint32_t node;
@@ -99,7 +99,7 @@ static void *thief(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, thief};
+    static model_thread *const bodies[] = {owner, stealer};
     uintptr_t first;
 
     model_open_committed_depot();

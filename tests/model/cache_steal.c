@@ -2,10 +2,10 @@
 /*
  * cache_steal.c - while the owner of a cache frees two slots, so that one
  * magazine is loaded and one is a full spare, and allocates and frees them
- * again, and flushes the cache as a thread that ends does, a thief brings a spare
+ * again, and flushes the cache as a thread that ends does, a stealing thread brings a spare
  * out of the cache into the depot, as recall does.
  *
- * Holds: a spare goes to the thief or to the owner; each sees its count, its
+ * Holds: a spare goes to the stealing thread or to the owner; each sees its count, its
  * rounds and its slots; nothing is lost.
  */
 #define MODEL_LIMIT 1
@@ -46,7 +46,7 @@ static void *owner(void *number)
     return NULL;
 }
 
-static void *thief(void *number)
+static void *stealer(void *number)
 {
     struct cpi_magazine *magazine;
     uint32_t node;
@@ -64,7 +64,7 @@ static void *thief(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, thief};
+    static model_thread *const bodies[] = {owner, stealer};
     uintptr_t first;
     int i;
 

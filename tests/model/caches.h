@@ -36,7 +36,7 @@ static struct cpi_slab model_slab;
 static union model_cache model_caches[MODEL_THREADS_MAX];
 
 /* No slab here is watched. */
-void cpi_watch_claimed(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
+void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
 {
     (void)slab;
     (void)first;
@@ -58,7 +58,7 @@ static inline void model_open_slab(void)
 /* Claims fresh slots; returns how many, from *first on. */
 static inline size_t model_claim(size_t n, uintptr_t *first)
 {
-    return cpi_cache_claim(&model_slab, &model_depot, n, 0, first);
+    return cpi_cache_bump(&model_slab, &model_depot, n, 0, first);
 }
 
 static inline struct cpi_cache *model_cache(int number)
@@ -82,9 +82,9 @@ static inline void model_open_caches(int threads)
 
         cache->slab = &model_slab;
         cache->depot = &model_depot;
-        cache->places = MODEL_SPARES;
+        cache->ring_size = MODEL_SPARES;
         cpi_cache_open(cache, &cache->own, true, MODEL_SPARES, NULL);
-        cache->share = MODEL_SPARES;
+        cache->target = MODEL_SPARES;
     }
 }
 

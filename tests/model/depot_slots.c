@@ -2,7 +2,7 @@
 /*
  * depot_slots.c - uncached operations: one thread takes a slot out of the depot
  * and puts it back, another takes one and keeps it, and both meet at the
- * remnant, at the stocked stack and at the empty one.
+ * partial magazine, at the stocked stack and at the empty one.
  *
  * Holds: a slot has one owner at a time, who sees what the owner before it
  * wrote; no slot and no magazine is lost or in two places.
@@ -14,7 +14,7 @@
 
 static int *kept;
 
-static void *keeper(void *number)
+static void *maintenance(void *number)
 {
     model_begin(number);
     kept = cpi_depot_alloc_slot(&model_depot, model_own_counters());
@@ -38,7 +38,7 @@ static void *borrower(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {keeper, borrower};
+    static model_thread *const bodies[] = {maintenance, borrower};
 
     model_open_committed_depot();
     model_stock(0, 3);

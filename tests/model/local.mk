@@ -13,29 +13,29 @@ GENMC = genmc
 # All but cache_ring, which is too long for GenMC.
 model_names = \
 	cache_exchange cache_offer cache_review cache_steal \
-	depot_empty depot_exchange depot_remnant depot_slots \
-	empty_collect empty_flush empty_fresh empty_loaded empty_spare \
-	empty_refill empty_remnant empty_thief \
+	depot_empty depot_exchange depot_partial depot_slots \
+	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
+	empty_refill empty_partial empty_steal \
 	extent_commit recall_barrier recall_barrier_reopen recall_loaded recall_reopen \
-	slab_claim slab_unclaim \
+	slab_bump slab_lower \
 	stack_aba stack_handoff stack_own \
 	wait_barrier wait_pass wait_sleep
 
 EXTRA_DIST += doc/MODEL.md \
 	tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
-	tests/model/stack.h tests/model/store.h tests/model/thieves.h \
+	tests/model/stack.h tests/model/store.h tests/model/stealers.h \
 	tests/model/cache_exchange.c tests/model/cache_offer.c \
 	tests/model/cache_review.c tests/model/cache_ring.c tests/model/cache_steal.c \
 	tests/model/depot_empty.c tests/model/depot_exchange.c \
-	tests/model/depot_remnant.c tests/model/depot_slots.c \
-	tests/model/empty_collect.c tests/model/empty_flush.c tests/model/empty_spare.c \
+	tests/model/depot_partial.c tests/model/depot_slots.c \
+	tests/model/empty_drain.c tests/model/empty_flush.c tests/model/empty_spare.c \
 	tests/model/empty_fresh.c tests/model/empty_loaded.c \
-	tests/model/empty_refill.c tests/model/empty_remnant.c \
-	tests/model/empty_thief.c \
+	tests/model/empty_refill.c tests/model/empty_partial.c \
+	tests/model/empty_steal.c \
 	tests/model/extent_commit.c tests/model/pool.h \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_loaded.c tests/model/recall_reopen.c \
-	tests/model/slab_claim.c tests/model/slab_unclaim.c \
+	tests/model/slab_bump.c tests/model/slab_lower.c \
 	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \
 	tests/model/wait_barrier.c tests/model/wait_pass.c tests/model/wait_sleep.c \
 	tests/model/waiters.h \

@@ -33,7 +33,7 @@ static struct cpool model_pool;
 /* The checker gives every thread's own variable the same address. */
 #define cpi_thread_token() ((uintptr_t)model_self + 1)
 
-#define cpi_registry_known_cache(roster) (model_self == 1 ? model_cache(1) : NULL)
+#define cpi_registry_known_cache(registry) (model_self == 1 ? model_cache(1) : NULL)
 
 /* What only figures, reports and calloc use the checker does not know. */
 #undef CPI_CALLER
@@ -58,7 +58,7 @@ static struct cpool model_pool;
 
 const char cpi_registry_copy;
 
-static struct cpi_visitor model_visitors[MODEL_VISITORS];
+static struct cpi_uncached model_visitors[MODEL_VISITORS];
 
 /* The marks are the weaker ones, those that go with a barrier.  It is called in exact
  * pools only, by one thread; executions in which it is called again are dropped. */
@@ -81,17 +81,17 @@ uint64_t cpi_os_now(void)
     return 0;
 }
 
-uint32_t cpi_pool_collections(const cpool_t *pool)
+uint32_t cpi_pool_drains(const cpool_t *pool)
 {
-    return cpi_depot_collections(&pool->depot);
+    return cpi_depot_drains(&pool->depot);
 }
 
-/* As pool_memory.c has it, but that a collector must have come to its end. */
-bool cpi_pool_await_collector(cpool_t *pool, uint32_t seen)
+/* As pool_memory.c has it, but that a draining thread must have come to its end. */
+bool cpi_pool_await_drain(cpool_t *pool, uint32_t seen)
 {
-    if (!cpi_depot_was_collected(&pool->depot, seen))
+    if (!cpi_depot_was_drained(&pool->depot, seen))
         return false;
-    __VERIFIER_assume(cpi_depot_collections(&pool->depot) % 2 == 0);
+    __VERIFIER_assume(cpi_depot_drains(&pool->depot) % 2 == 0);
     return true;
 }
 
@@ -111,15 +111,15 @@ static inline void model_open_pool(bool exact, size_t fresh)
     model_open_slab();
     model_open_caches(1);
     cpi_recall_startup();
-    model_pool.roster.slab = &model_slab;
-    model_pool.roster.depot = &model_depot;
-    model_pool.roster.visitors = model_visitors;
-    model_pool.roster.quota_max = MODEL_SPARES;
-    model_pool.roster.exact = exact;
-    model_pool.roster.caches.base = (char *)model_cache(1);
-    assert(cpi_roster_bytes(1, MODEL_SPARES) == sizeof(union model_cache));
-    cpi_store(&model_pool.roster.made, 1, relaxed);
-    model_cache(1)->roster = &model_pool.roster;
+    model_pool.registry.slab = &model_slab;
+    model_pool.registry.depot = &model_depot;
+    model_pool.registry.uncached = model_visitors;
+    model_pool.registry.quota_max = MODEL_SPARES;
+    model_pool.registry.exact = exact;
+    model_pool.registry.caches.base = (char *)model_cache(1);
+    assert(cpi_registry_bytes(1, MODEL_SPARES) == sizeof(union model_cache));
+    cpi_store(&model_pool.registry.made, 1, relaxed);
+    model_cache(1)->registry = &model_pool.registry;
     if (fresh < MODEL_SLOTS - MODEL_SLACK)
         assert(model_claim(MODEL_SLOTS - MODEL_SLACK - fresh, &first) != 0 && first == 0);
 }

@@ -2,7 +2,7 @@
 /*
  * recall_barrier_reopen.c - recall_reopen.c where the kernel has membarrier: the owner's
  * mark and its look at the claim are relaxed and acquire, in the order that the
- * compiler keeps, and the thief makes the owner pass a full barrier at any point.
+ * compiler keeps, and the stealing thread makes the owner pass a full barrier at any point.
  *
  * Holds: what recall_reopen.c says.
  */

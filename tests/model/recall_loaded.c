@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * recall_loaded.c - in an exact pool a thief takes the magazine that an owner has
+ * recall_loaded.c - in an exact pool a stealing thread takes the magazine that an owner has
  * loaded, while the owner frees a slot and allocates one.
  *
- * Holds: thief and owner are never both at the loaded magazine; what each has
+ * Holds: stealing thread and owner are never both at the loaded magazine; what each has
  * done to it the other sees; nothing is lost.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 2
 #define MODEL_SLOTS 2
 #define MODEL_MAGAZINES 8
-#include "thieves.h"
+#include "stealers.h"
 
 static int *kept;
 static int *robbed;
@@ -27,7 +27,7 @@ static void *owner(void *number)
     return NULL;
 }
 
-static void *thief(void *number)
+static void *stealer(void *number)
 {
     model_begin(number);
     if (!cpi_recall_loaded(&model_roster, model_own_visitor()))
@@ -40,7 +40,7 @@ static void *thief(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, thief};
+    static model_thread *const bodies[] = {owner, stealer};
 
     model_open_exact();
     model_run(2, bodies);

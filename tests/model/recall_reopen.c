@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * recall_reopen.c - in an exact pool a thief is about to rob a cache whose owner
+ * recall_reopen.c - in an exact pool a stealing thread is about to revoke a cache whose owner
  * ends, and which the registry opens for the next owner.
  *
  * Holds: what recall_loaded.c says, and the next owner begins with nothing.
@@ -9,7 +9,7 @@
 #define MODEL_LIMIT 2
 #define MODEL_SLOTS 2
 #define MODEL_MAGAZINES 8
-#include "thieves.h"
+#include "stealers.h"
 
 static void *owner(void *number)
 {
@@ -25,7 +25,7 @@ static void *owner(void *number)
     return NULL;
 }
 
-static void *thief(void *number)
+static void *stealer(void *number)
 {
     model_begin(number);
     cpi_recall_loaded(&model_roster, model_own_visitor());
@@ -34,7 +34,7 @@ static void *thief(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, thief};
+    static model_thread *const bodies[] = {owner, stealer};
 
     model_open_exact();
     model_run(2, bodies);

@@ -53,7 +53,7 @@ void cpi_quiet_note(enum cpi_noise noise, uint64_t times)
 }
 
 /* Executions in which a thread would have to wait more than once are dropped. */
-void cpi_os_step_aside(unsigned times)
+void cpi_os_back_off(unsigned times)
 {
     __VERIFIER_assume(times == 0);
 }
@@ -160,7 +160,7 @@ static inline void model_audit_depot(uint32_t slots)
 {
     static int seen[MODEL_MAGAZINES + 1];
     static int seen_slot[MODEL_SLOTS];
-    uint32_t node = cpi_load(&model_depot.remnant, relaxed);
+    uint32_t node = cpi_load(&model_depot.partial, relaxed);
     uint32_t found = 0;
     int i;
 

@@ -67,7 +67,7 @@ static void visit(struct survey *survey, const struct cpi_cache *cache)
     if (!cache->used)
         return;
     meet(survey, cpi_cache_loaded(cache), LOADED);
-    for (i = 0; i < cache->places; i++)
+    for (i = 0; i < cache->ring_size; i++)
         meet(survey, cpi_load(&cache->spare[i], relaxed), SPARE);
 }
 
@@ -78,11 +78,11 @@ const char *audit_magazines(const cpool_t *pool, size_t missing)
 
     memset(&survey, 0, sizeof survey);
     survey.depot = &pool->depot;
-    meet(&survey, cpi_load(&pool->depot.remnant, relaxed), REMNANT);
+    meet(&survey, cpi_load(&pool->depot.partial, relaxed), REMNANT);
     walk(&survey, &pool->depot.stocked, STOCKED);
     walk(&survey, &pool->depot.empty, EMPTY);
-    for (i = 0; i < cpi_roster_made(&pool->roster); i++)
-        visit(&survey, cpi_roster_cache(&pool->roster, i));
+    for (i = 0; i < cpi_registry_made(&pool->registry); i++)
+        visit(&survey, cpi_registry_cache(&pool->registry, i));
     if (survey.wrong == NULL && survey.met + missing < cpi_depot_made(&pool->depot))
         survey.wrong = "a magazine was lost";
     return survey.wrong;
@@ -92,19 +92,19 @@ const char *audit_magazines(const cpool_t *pool, size_t missing)
  * the count and the fork. */
 size_t audit_hands(const cpool_t *pool)
 {
-    const struct cpi_roster *roster = &pool->roster;
-    const char *caches = roster->caches.base;
-    size_t made = atomic_load_explicit(&roster->made, memory_order_relaxed);
+    const struct cpi_registry *registry = &pool->registry;
+    const char *caches = registry->caches.base;
+    size_t made = atomic_load_explicit(&registry->made, memory_order_relaxed);
     size_t hands = 0;
     size_t i;
 
     for (i = 0; i < made; i++) {
-        const void *place = caches + i * cpi_roster_bytes(1, roster->quota_max);
+        const void *place = caches + i * cpi_registry_bytes(1, registry->quota_max);
         const struct cpi_cache *cache = place;
 
         hands += atomic_load_explicit(&cache->busy, memory_order_relaxed) % 2;
     }
     for (i = 0; i < pool->depot.uncached; i++)
-        hands += atomic_load_explicit(&roster->visitors[i].holder, memory_order_relaxed) != 0;
+        hands += atomic_load_explicit(&registry->uncached[i].holder, memory_order_relaxed) != 0;
     return hands;
 }

@@ -51,7 +51,7 @@ static const char *program_name, *scenario_name;
 static enum strategy strategy;
 static bool tracing;
 static uint64_t seed, generator;
-static unsigned patience; /* a random switch happens once in so many points */
+static unsigned backoff; /* a random switch happens once in so many points */
 
 static struct decision path[EXPLORER_DECISIONS_MAX];
 static unsigned decided, planned; /* of path: in this run, given beforehand */
@@ -221,7 +221,7 @@ void explorer_point(const char *function)
         yield(function);
         return;
     }
-    choice = decide(others + 1, true, patience);
+    choice = decide(others + 1, true, backoff);
     if (choice == 0)
         return;
     hand_over(candidate(choice - 1), function);
@@ -230,7 +230,7 @@ void explorer_point(const char *function)
 
 bool explorer_fails_spuriously(void)
 {
-    return inside && decide(2, true, 16 * patience) != 0;
+    return inside && decide(2, true, 16 * backoff) != 0;
 }
 
 bool explorer_inside(void)
@@ -267,7 +267,7 @@ int explorer_mutex_unlock(pthread_mutex_t *mutex)
 
 /* --- Stepping aside --- */
 
-void explorer_step_aside(unsigned times)
+void explorer_back_off(unsigned times)
 {
     (void)times;
     explorer_point(__func__);
@@ -322,7 +322,7 @@ void explorer_run(unsigned n, void (*body)(unsigned))
     steps = 0;
     decided = 0;
     generator = seed;
-    patience = 2u << explorer_draw(5);
+    backoff = 2u << explorer_draw(5);
     for (t = 0; t < n; t++) {
         thread[t].state = READY;
         if (pthread_create(&thread[t].handle, NULL, thread_main, (void *)(uintptr_t)t) != 0)

@@ -25,11 +25,11 @@ int explorer_mutex_lock(pthread_mutex_t *mutex);
 int explorer_mutex_unlock(pthread_mutex_t *mutex);
 
 /* In place of lib/os.h's: the system's own would let no thread of a run go on. */
-void explorer_step_aside(unsigned times);
+void explorer_back_off(unsigned times);
 
 #define pthread_mutex_lock explorer_mutex_lock
 #define pthread_mutex_unlock explorer_mutex_unlock
-#define cpi_os_step_aside explorer_step_aside
+#define cpi_os_back_off explorer_back_off
 
 /* A run is short. */
 #define CPI_REVIEW_SWAPS 3u

@@ -234,7 +234,7 @@ static void sleep_while_others_work(unsigned thread)
 {
     the.party[thread].awake = false;
     while (is_awake_beside(thread))
-        explorer_step_aside(0);
+        explorer_back_off(0);
     the.party[thread].awake = true;
 }
 

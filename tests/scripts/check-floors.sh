@@ -39,8 +39,8 @@ tagstack.h     2
 magazine.h     3
 depot.h        3 magazine.h
 depot.c        3
-watch.h        4
-watch.c        4
+guard.h        4
+guard.c        4
 cache.h        5
 cache.c        5
 cache_shared.c 5 cache.h
@@ -54,14 +54,14 @@ pool_impl.h    6
 inline.c       6
 pool_alloc.c   6 pool_impl.h
 pool_bulk.c    6 pool_impl.h
-pool_collect.h 6 pool_impl.h
-pool_collect.c 6
+pool_drain.h 6 pool_impl.h
+pool_drain.c 6
 pool_config.c  6 pool_impl.h
 pool_create.c  6 pool_impl.h
 pool_info.c    6 pool_impl.h
-pool_memory.c  6 pool_collect.h
+pool_memory.c  6 pool_drain.h
 pool_report.c  6 pool_impl.h
-pool_reserve.c 6 pool_collect.h
+pool_reserve.c 6 pool_drain.h
 pool_ticket.c  6 pool_impl.h
 pool_wait.c    6 pool_impl.h
 '

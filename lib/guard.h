@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * watch.h - what checked pools know of every slot: whether it is live, who took
+ * guard.h - what checked pools know of every slot: whether it is live, who took
  * or freed it last, and whether the bytes around it are intact.
  *
  * Floor 4.  Includes slab.h.
@@ -11,12 +11,12 @@
  *
  * The gap after a slot is at the same time the gap before the next one, so each
  * free verifies the slot's own and the preceding slot's.  A gap is filled when
- * the slot before it is claimed from the fresh ones, never at creation.
+ * the slot before it is taken from the fresh ones, never at creation.
  *
  * Nothing here is used by pools that are not checked.
  */
-#ifndef CPI_WATCH_H
-#define CPI_WATCH_H
+#ifndef CPI_GUARD_H
+#define CPI_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,38 +25,38 @@
 #include "slab.h"
 
 /* Least bytes in a gap. */
-#define CPI_WATCH_GAP ((size_t)8)
+#define CPI_GUARD_GAP ((size_t)8)
 
 /* Most bytes that are filled and verified at each end of a gap. */
-#define CPI_WATCH_REACH ((size_t)64)
+#define CPI_GUARD_REACH ((size_t)64)
 
 /* One slot's, in the slab's side memory. */
-struct cpi_watch_state {
+struct cpi_guard_state {
     _Atomic uint32_t generation; /* 0 until the gap after the slot is filled; odd
                                     while live; advanced by alloc and free */
     _Atomic uintptr_t site;      /* return address of the last alloc or free */
 };
 
-#define CPI_WATCH_STATE_SIZE (sizeof(struct cpi_watch_state))
+#define CPI_GUARD_STATE_SIZE (sizeof(struct cpi_guard_state))
 
 /* What was found about a slot. */
-enum cpi_watch_finding {
-    CPI_WATCH_GOOD,
-    CPI_WATCH_FREE,          /* it is free already */
-    CPI_WATCH_DAMAGE_BEFORE, /* bytes before it were overwritten */
-    CPI_WATCH_DAMAGE_AFTER
+enum cpi_guard_finding {
+    CPI_GUARD_GOOD,
+    CPI_GUARD_FREE,          /* it is free already */
+    CPI_GUARD_DAMAGE_BEFORE, /* bytes before it were overwritten */
+    CPI_GUARD_DAMAGE_AFTER
 };
 
-/* Fills the gaps of n slots just claimed; only for the claimer, before it shows
+/* Fills the gaps of n slots just handed out; only for the thread that took them, before it shows
  * them to anybody. */
-void cpi_watch_claimed(const struct cpi_slab *slab, uintptr_t first, uintptr_t n);
+void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n);
 
 /*
  * The slot goes to a caller at `site`.  Damage is a finding, and is repaired, so
  * that it is found once; the slot is live all the same.
  * Only for who has the slot.  Wait-free.
  */
-enum cpi_watch_finding cpi_watch_alloc(const struct cpi_slab *slab, uintptr_t index,
+enum cpi_guard_finding cpi_guard_alloc(const struct cpi_slab *slab, uintptr_t index,
                                        const void *site);
 
 /*
@@ -64,23 +64,23 @@ enum cpi_watch_finding cpi_watch_alloc(const struct cpi_slab *slab, uintptr_t in
  * stays as it is; damage is repaired, so that a second attempt succeeds.
  * Any thread: of several that free the same slot at once one gets GOOD.
  */
-enum cpi_watch_finding cpi_watch_free(const struct cpi_slab *slab, uintptr_t index,
+enum cpi_guard_finding cpi_guard_free(const struct cpi_slab *slab, uintptr_t index,
                                       const void *site);
 
 /* Whether the gap after the slot has been filled. */
-bool cpi_watch_is_filled(const struct cpi_slab *slab, uintptr_t index);
+bool cpi_guard_is_filled(const struct cpi_slab *slab, uintptr_t index);
 
 /* Looks at the gaps beside a slot, and repairs them. */
-enum cpi_watch_finding cpi_watch_verify(const struct cpi_slab *slab, uintptr_t index);
+enum cpi_guard_finding cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index);
 
 /* Makes the slot free whatever it was.  Nobody else may be using the slab. */
-void cpi_watch_clear(const struct cpi_slab *slab, uintptr_t index);
+void cpi_guard_clear(const struct cpi_slab *slab, uintptr_t index);
 
 /* Where the slot was last taken or freed; NULL if never. */
-const void *cpi_watch_site(const struct cpi_slab *slab, uintptr_t index);
+const void *cpi_guard_site(const struct cpi_slab *slab, uintptr_t index);
 
 /* Prints the live slots to standard error, by call site.  Nobody else may be
  * using the slab.  Allocates nothing. */
-void cpi_watch_print_live(const struct cpi_slab *slab, const char *name, size_t live);
+void cpi_guard_print_live(const struct cpi_slab *slab, const char *name, size_t live);
 
-#endif /* CPI_WATCH_H */
+#endif /* CPI_GUARD_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * slab_unclaim.c - a thread that has the last slot gives it back to the slab, as
+ * slab_lower.c - a thread that has the last slot gives it back to the slab, as
  * a shrinking pool does, while two others claim fresh slots.
  *
  * Holds: whoever claims the slot again sees what its last owner wrote.

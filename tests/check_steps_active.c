@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_steps_store.c - what lies below a pool, without one: the ring of a cache's
+ * check_steps_active.c - what lies below a pool, without one: the ring of a cache's
  * spares (lib/cache.h), the depot's bound, and extents.  What they promise holds at
  * every phase of a review, and when somebody else comes in between at any step.
  *
@@ -56,9 +56,9 @@ static void make_cache(uint32_t share)
     cache = support_lines(offsetof(struct cpi_cache, spare) + PLACES * sizeof(cache->spare[0]));
     cache->slab = slab;
     cache->depot = depot;
-    cache->places = PLACES;
+    cache->ring_size = PLACES;
     cpi_cache_open(cache, &cache->own, true, share, NULL);
-    cache->share = share;
+    cache->target = share;
     holds = 0;
 }
 
@@ -88,14 +88,14 @@ static void require_ring(void)
 {
     uint32_t stocked = cpi_load(&cache->stocked, relaxed);
 
-    REQUIRE(stocked <= cache->share);
+    REQUIRE(stocked <= cache->target);
     for (uint32_t i = 0; i < PLACES; i++) {
         uint32_t node = spare(i);
         uint32_t rounds = i < stocked ? LIMIT : 0;
 
         if (node != 0)
             REQUIRE_EQUAL(cpi_magazine_count(cpi_depot_magazine(depot, node)), rounds);
-        if (i >= cache->share)
+        if (i >= cache->target)
             REQUIRE_EQUAL(node, 0);
     }
 }
@@ -171,7 +171,7 @@ END_TEST
 /* A thread that comes in between. */
 static struct worker *other;
 
-/* Takes whatever lies in the places, full or empty, as thieves may: one that read
+/* Takes whatever lies in the places, full or empty, as stealing threads may: one that read
  * a full magazine's count may come back when it lies there empty. */
 static void steal_all(void *argument)
 {
@@ -187,12 +187,12 @@ static void steal_all(void *argument)
     *(bool *)argument = true;
 }
 
-static void rob(void *argument)
+static void revoke(void *argument)
 {
     worker_do(other, steal_all, argument);
 }
 
-/* What the owner does when it is robbed: takes, gives, flushes. */
+/* What the owner does when it is revoked: takes, gives, flushes. */
 static void do_owners_work(int kind)
 {
     switch (kind) {
@@ -217,7 +217,7 @@ static bool rob_at(int kind, size_t nth)
 
     half_fill();
     require_ring();
-    steps_plan(NULL, nth, rob, &robbed);
+    steps_plan(NULL, nth, revoke, &robbed);
     do_owners_work(kind);
     (void)steps_drop();
     require_ring();
@@ -268,7 +268,7 @@ START_TEST(free_beside_parties_that_hold_two_magazines_succeeds)
         take_partial(&counters, &slots[given++]);
     while (given < CAPACITY)
         REQUIRE(cpi_depot_free_slot(depot, &counters, &slots[given++]));
-    REQUIRE_EQUAL(cpi_depot_count_stocked(depot) * LIMIT + cpi_depot_remnant_rounds(depot),
+    REQUIRE_EQUAL(cpi_depot_count_stocked(depot) * LIMIT + cpi_depot_partial_rounds(depot),
                   CAPACITY - 2 * (PARTIES - 1));
 }
 END_TEST
@@ -321,5 +321,5 @@ int main(void)
         ONCE(commit_at_every_step_of_another_is_kept),
     };
 
-    return SUPPORT_RUN("steps_store", tests);
+    return SUPPORT_RUN("steps_active", tests);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thieves.h - an exact pool, whose owners mark what they do, and its thieves.
+ * stealers.h - an exact pool, whose owners mark what they do, and its stealing threads.
  *
  * The library's recall.c, compiled here with the files of caches.h: with
  * membarrier where MODEL_BARRIER is defined, otherwise in the symmetric variant.
@@ -18,8 +18,8 @@
 #define CPI_LOOKS 2u
 #include "recall.c"
 
-static struct cpi_roster model_roster;
-static struct cpi_visitor model_visitors[MODEL_THREADS_MAX];
+static struct cpi_registry model_roster;
+static struct cpi_uncached model_visitors[MODEL_THREADS_MAX];
 
 /* What a thread is known by. */
 _Thread_local char *cpool_thread_table_abi1;
@@ -32,20 +32,20 @@ uint64_t cpi_os_now(void)
 }
 
 /* The calling thread's place. */
-static inline struct cpi_visitor *model_own_visitor(void)
+static inline struct cpi_uncached *model_own_visitor(void)
 {
     return &model_visitors[model_self];
 }
 
-size_t cpi_roster_visited(const struct cpi_roster *roster)
+size_t cpi_registry_uncached_used(const struct cpi_registry *registry)
 {
-    (void)roster;
+    (void)registry;
     return 0;
 }
 
-void cpi_roster_leave(struct cpi_visitor *visitor)
+void cpi_registry_leave(struct cpi_uncached *uncached)
 {
-    (void)visitor;
+    (void)uncached;
     assert(0);
 }
 
@@ -75,15 +75,15 @@ static inline void model_barrier_end(void)
 }
 #endif
 
-size_t cpi_roster_made(const struct cpi_roster *roster)
+size_t cpi_registry_made(const struct cpi_registry *registry)
 {
-    (void)roster;
+    (void)registry;
     return 1;
 }
 
-struct cpi_cache *cpi_roster_cache(const struct cpi_roster *roster, size_t i)
+struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i)
 {
-    (void)roster;
+    (void)registry;
     return model_cache(1 + (int)i);
 }
 
@@ -110,7 +110,7 @@ static inline int *model_alloc_marked(void)
 }
 
 /*
- * All slots are claimed.  Thread 1 owns the one cache that can be robbed, with
+ * All slots are claimed.  Thread 1 owns the one cache that can be revoked, with
  * slot 0 loaded.
  */
 static inline void model_open_exact(void)
@@ -124,7 +124,7 @@ static inline void model_open_exact(void)
     model_roster.depot = &model_depot;
     model_roster.slab = &model_slab;
     model_roster.exact = true;
-    model_cache(1)->roster = &model_roster;
+    model_cache(1)->registry = &model_roster;
     cpi_cache_open(model_cache(1), &model_cache(1)->own, false, MODEL_SPARES, NULL);
     assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
     assert(cpi_cache_free(model_cache(1), &model_slots[0]));

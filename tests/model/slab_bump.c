@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * slab_claim.c - three threads take runs of two slots from a slab of five.
+ * slab_bump.c - three threads take runs of two slots from a slab of five.
  *
  * Holds: the runs do not overlap, they cover the slab, and there is memory for
  * the magazines that list them.

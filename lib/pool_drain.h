@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_collect.h - taking all of the depot's slots for a while, to do something
+ * pool_drain.h - taking all of the depot's slots for a while, to do something
  * about their memory.
  *
  * Floor 6.  Includes pool_impl.h.
  *
- *     depot                collection               depot
- *     M  M  M  remnant     1 1 0 1 1 1 0 0 1 ...    M  M  M  remnant
+ *     depot                drain               depot
+ *     M  M  M  partial magazine     1 1 0 1 1 1 0 0 1 ...    M  M  M  partial magazine
  *     ---- begin ---->     a bit for each slot      ---- end ---->
  *
- * A collector takes all magazines, marks the slots in them in a bitmap, does what
+ * A draining thread takes all magazines, marks the slots in them in a bitmap, does what
  * it is there for, and fills the magazines again: portion by portion from the
  * highest slots downwards, so that those with the lowest come out first later.
  * What has been given back others may have at once.
  *
- * It holds the library's lock, so that there is one collector at a time, and none
+ * It holds the library's lock, so that there is one draining thread at a time, and none
  * at the moment of a fork.  An alloc that finds the depot empty meanwhile waits
- * until something is there again (cpi_pool_await_collector).
+ * until something is there again (cpi_pool_await_drain).
  *
  * Invariants
- *   A marked slot lies below `slots`, and in the collection's hands until it is
+ *   A marked slot lies below `slots`, and in the drain's hands until it is
  *   given back.
  *   The emptied magazines kept have room for all marked slots, and no more than
  *   they need: frees meanwhile want empty magazines, too.
  */
-#ifndef CPI_POOL_COLLECT_H
-#define CPI_POOL_COLLECT_H
+#ifndef CPI_POOL_DRAIN_H
+#define CPI_POOL_DRAIN_H
 
 #include "pool_impl.h"
 
-struct cpi_collection {
+struct cpi_drain {
     cpool_t *pool;
-    struct cpi_visitor *visitor;
+    struct cpi_uncached *uncached;
     struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
     uintptr_t held;                /* how many those are */
     uint64_t *marks;               /* bit i: slot i was found in the depot */
@@ -56,33 +56,33 @@ typedef void cpi_prepare(void *context, cpool_t *pool, uintptr_t bottom, uintptr
 
 /* Takes the lock, and all of the depot's slots.  False if there is no memory for
  * the bitmap: then nothing has happened. */
-bool cpi_collection_begin(struct cpi_collection *collection, cpool_t *pool);
+bool cpi_drain_begin(struct cpi_drain *drain, cpool_t *pool);
 
 /* Takes what has come into the depot since. */
-void cpi_collection_go_on(struct cpi_collection *collection);
+void cpi_drain_go_on(struct cpi_drain *drain);
 
 /* Slots in hand at the very top, no more than `most`, all but one of the pool's at
  * most. */
-uintptr_t cpi_collection_top(const struct cpi_collection *collection, uintptr_t most);
+uintptr_t cpi_drain_top(const struct cpi_drain *drain, uintptr_t most);
 
 /* Keeps the slots from `left` upwards, which are all in hand: they are not given
  * back. */
-void cpi_collection_keep(struct cpi_collection *collection, uintptr_t left);
+void cpi_drain_keep(struct cpi_drain *drain, uintptr_t left);
 
 /* Gives everything back, each portion after prepare, which may be NULL; and
  * releases the lock. */
-void cpi_collection_end(struct cpi_collection *collection, cpi_prepare *prepare, void *context);
+void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context);
 
 /* The least number below which n slots are, or were, in hand; there are as many. */
-uintptr_t cpi_collection_lowest(const struct cpi_collection *collection, uintptr_t n);
+uintptr_t cpi_drain_lowest(const struct cpi_drain *drain, uintptr_t n);
 
 /* Calls prepare for the slots below `above` that were in hand, as if for giving
  * them back.  After the end: they may be anybody's by now. */
-void cpi_collection_visit(struct cpi_collection *collection, uintptr_t above,
+void cpi_drain_each(struct cpi_drain *drain, uintptr_t above,
                           cpi_prepare *prepare, void *context);
 
 /* Reports what was wrong on behalf of `function`, and frees the bitmap.  Without
  * the lock: a handler may use other pools. */
-void cpi_collection_close(struct cpi_collection *collection, const char *function);
+void cpi_drain_close(struct cpi_drain *drain, const char *function);
 
-#endif /* CPI_POOL_COLLECT_H */
+#endif /* CPI_POOL_DRAIN_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_collect.c - a collector takes what lies in the depot and gives it back, as
+ * empty_drain.c - a draining thread takes what lies in the depot and gives it back, as
  * trimming does; meanwhile a thread without a cache looks for a slot.
  *
  * Holds: it finds the one that is collected, and claims none that is fresh.
@@ -12,19 +12,19 @@
 #define MODEL_VISITORS 2u
 #include "pool.h"
 
-static void *collector(void *number)
+static void *drainer(void *number)
 {
-    struct cpi_visitor *visitor;
+    struct cpi_uncached *uncached;
     uint32_t node;
 
     model_begin(number);
-    visitor = cpi_roster_enter(&model_pool.roster);
-    cpi_depot_begin_collection(&model_depot);
-    node = cpi_depot_take_stocked(&model_depot, &visitor->counters);
+    uncached = cpi_registry_enter(&model_pool.registry);
+    cpi_depot_begin_drain(&model_depot);
+    node = cpi_depot_take_stocked(&model_depot, &uncached->counters);
     if (node != 0)
-        cpi_depot_give(&model_depot, &visitor->counters, node);
-    cpi_depot_end_collection(&model_depot);
-    cpi_roster_leave(visitor);
+        cpi_depot_give(&model_depot, &uncached->counters, node);
+    cpi_depot_end_drain(&model_depot);
+    cpi_registry_leave(uncached);
     return NULL;
 }
 
@@ -37,7 +37,7 @@ static void *looker(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {collector, looker};
+    static model_thread *const bodies[] = {drainer, looker};
 
     model_open_pool(false, 1);
     model_stock(0, 1);

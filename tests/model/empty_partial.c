@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_remnant.c - as empty_refill.c, but what lies in the depot is a partly
+ * empty_partial.c - as empty_refill.c, but what lies in the depot is a partly
  * filled magazine.
  */
 #define MODEL_COINS 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_steps_thief.c - a fork at every step of a thread that takes from another
+ * check_steps_steal.c - a fork at every step of a thread that takes from another
  * one's cache: the child finds no claim, and the cache whole, or at least not
  * overfilled where the owner was on its way in.
  *
@@ -21,21 +21,21 @@ static void fill_cache(void *argument)
     script_give(script, script->capacity);
 }
 
-static void rob(void *argument)
+static void steal(void *argument)
 {
     struct script *script = argument;
 
     script_take(script, 1);
 }
 
-/* What the thief had on its own stack is lost, a magazine; but not what it has
+/* What the stealing thread had on its own stack is lost, a magazine; but not what it has
  * only claimed. */
-static size_t most_lost_with_thief(const struct script *thief)
+static size_t most_lost_with_thief(const struct script *stealer)
 {
-    const struct cpi_cache *own = cpi_registry_known_cache(&thief->pool->roster);
+    const struct cpi_cache *own = cpi_registry_known_cache(&stealer->pool->registry);
 
-    if (own != NULL && thief->pool->roster.exact && cpi_cache_loaded(own) != 0 &&
-        thief->capacity == SCRIPT_ROUNDS)
+    if (own != NULL && stealer->pool->registry.exact && cpi_cache_loaded(own) != 0 &&
+        stealer->capacity == SCRIPT_ROUNDS)
         return 1;
     return SCRIPT_ROUNDS + 1;
 }
@@ -43,44 +43,44 @@ static size_t most_lost_with_thief(const struct script *thief)
 /* Uses the structures of all caches that the vanished threads had. */
 static void use_all_caches(void *argument)
 {
-    struct script *thief = argument;
+    struct script *stealer = argument;
     cpool_cache_t *caches[SCRIPT_CACHES];
-    size_t lost = most_lost_with_thief(thief);
+    size_t lost = most_lost_with_thief(stealer);
     size_t count = 0;
 
-    script_require_no_hands(thief->pool);
-    while (count < SCRIPT_CACHES && cpool_cache_create(&caches[count], thief->pool) == 0)
+    script_require_no_hands(stealer->pool);
+    while (count < SCRIPT_CACHES && cpool_cache_create(&caches[count], stealer->pool) == 0)
         count++;
     for (size_t i = 0; i < count; i++)
         cpool_cache_free(caches[i], cpool_cache_alloc(caches[i]));
     while (count > 0)
         cpool_cache_destroy(caches[--count]);
-    script_require_whole(thief, lost, 2);
+    script_require_whole(stealer, lost, 2);
 }
 
-/* All slots lie in one thread's cache, which is this one, or another; a thief takes
+/* All slots lie in one thread's cache, which is this one, or another; a stealing thread takes
  * from it, and stops there, and a fork leaves it behind. */
 static bool fork_beside_thief_at(unsigned flags, size_t capacity, bool survives,
                                  struct worker **workers, size_t nth)
 {
     struct script owner;
-    struct script thief;
+    struct script stealer;
     struct steps_stop stop;
     bool stopped;
 
     script_init(&owner, flags, capacity, &script_doors[0], workers[0]);
-    thief = owner;
-    worker_do(workers[1], script_begin, &thief);
+    stealer = owner;
+    worker_do(workers[1], script_begin, &stealer);
     if (survives)
         fill_cache(&owner);
     else
         worker_do(workers[0], fill_cache, &owner);
-    stopped = steps_run(&stop, workers[1], NULL, nth, rob, &thief);
-    script_fork(use_all_caches, &thief);
+    stopped = steps_run(&stop, workers[1], NULL, nth, steal, &stealer);
+    script_fork(use_all_caches, &stealer);
     steps_go_on(&stop);
-    cpool_free_bulk(thief.pool, thief.live, thief.count);
-    support_require_live(thief.pool, 0);
-    support_destroy_empty(thief.pool);
+    cpool_free_bulk(stealer.pool, stealer.live, stealer.count);
+    support_require_live(stealer.pool, 0);
+    support_destroy_empty(stealer.pool);
     return stopped;
 }
 
@@ -108,7 +108,7 @@ END_TEST
 enum { INWARDS_CAPACITY = 4 * SCRIPT_ROUNDS, INWARDS_CHECK = 3 };
 
 /* A thread that frees, and forks when it has said that it is inside and has not yet
- * looked whether a thief is. */
+ * looked whether a stealing thread is. */
 struct inwards {
     struct hold mine;
     struct hold theirs;
@@ -135,15 +135,15 @@ static void free_all(void *argument)
 /* Never more rounds than the magazine has room for. */
 static void free_one_by_one(struct hold *hold)
 {
-    const struct cpi_cache *own = cpi_registry_known_cache(&hold->pool->roster);
+    const struct cpi_cache *own = cpi_registry_known_cache(&hold->pool->registry);
 
     while (hold->count > 0) {
         hold_free(hold, 1);
-        REQUIRE(cpi_word_load(&cpi_cache_store(own)->count, relaxed) <= SCRIPT_ROUNDS);
+        REQUIRE(cpi_word_load(&cpi_cache_active(own)->count, relaxed) <= SCRIPT_ROUNDS);
     }
 }
 
-/* The thief, at its nth step, takes what this thread has loaded. */
+/* The stealing thread, at its nth step, takes what this thread has loaded. */
 static bool fork_inwards_at(struct worker *worker, size_t nth)
 {
     cpool_t *pool = steps_pool(CPOOL_EXACT, INWARDS_CAPACITY, 0, SCRIPT_ROUNDS);
@@ -186,7 +186,7 @@ START_TEST(fork_on_the_way_inside_beside_a_thief_overfills_nothing)
 END_TEST
 
 /*
- * ---- A thief that comes late ---------------------------------------------
+ * ---- A stealing thread that comes late ---------------------------------------------
  */
 
 static void take_and_free_one(void *argument)
@@ -204,17 +204,17 @@ static void use_the_structure_again(void *argument)
     script_require_no_hands(pool);
     REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
     cpool_cache_free(cache, cpool_cache_alloc(cache));
-    steps_allow(100000); /* or it waits for the thief for ever */
+    steps_allow(100000); /* or it waits for the stealing thread for ever */
     cpool_cache_destroy(cache);
     steps_allow(0);
 }
 
-/* The thief has seen rounds in a cache, and claims it when its thread has ended. */
+/* The stealing thread has seen rounds in a cache, and claims it when its thread has ended. */
 START_TEST(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim)
 {
     cpool_t *pool = steps_pool(CPOOL_EXACT, 1, 0, 1);
     struct worker *owner = worker_start();
-    struct worker *thief = worker_start();
+    struct worker *stealer = worker_start();
     struct steps_stop stop;
     struct hold owners;
     struct hold thiefs;
@@ -222,13 +222,13 @@ START_TEST(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim)
     hold_init(&owners, pool);
     hold_init(&thiefs, pool);
     worker_do(owner, take_and_free_one, &owners);
-    REQUIRE(steps_run(&stop, thief, "claim", 1, take_one, &thiefs));
+    REQUIRE(steps_run(&stop, stealer, "try_lock", 1, take_one, &thiefs));
     worker_stop(owner);
     REQUIRE(steps_go_on_to(&stop, "owner_left", 1));
     script_fork(use_the_structure_again, pool);
     steps_go_on(&stop);
-    worker_do(thief, free_all, &thiefs);
-    worker_stop(thief);
+    worker_do(stealer, free_all, &thiefs);
+    worker_stop(stealer);
     hold_fini(&owners);
     hold_fini(&thiefs);
     support_destroy_empty(pool);
@@ -243,5 +243,5 @@ int main(void)
         ONCE(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim),
     };
 
-    return SUPPORT_RUN("steps_thief", tests);
+    return SUPPORT_RUN("steps_steal", tests);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_collect.c - what a trim or shrink does where the system does not tell what
+ * check_drain.c - what a trim or shrink does where the system does not tell what
  * is resident, how much it asks, and what it finds that its caller did wrong.
  *
  * Includes growth.h and the system's.  mincore is defined here, in place of the C

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * watch.c - states, gaps, and the report of what was left live.
+ * guard.c - states, gaps, and the report of what was left live.
  *
  * ORDERING TABLE
  *   born   | generation store        | release | filled | the gap after the slot is filled
@@ -12,7 +12,7 @@
  * double free makes two threads change one state at once, and the CAS lets one
  * of them win.
  */
-#include "watch.h"
+#include "guard.h"
 
 #include <stdio.h>
 
@@ -22,9 +22,9 @@
 /* Call sites told apart in a report of live slots. */
 #define CPI_SITES 16
 
-static struct cpi_watch_state *state_of(const struct cpi_slab *slab, uintptr_t index)
+static struct cpi_guard_state *state_of(const struct cpi_slab *slab, uintptr_t index)
 {
-    return (struct cpi_watch_state *)(void *)slab->side.base + index;
+    return (struct cpi_guard_state *)(void *)slab->side.base + index;
 }
 
 static unsigned char pattern(const unsigned char *at)
@@ -56,7 +56,7 @@ static bool intact(unsigned char *from, size_t n)
 /* Bytes looked at on each side of a slot. */
 static size_t reach(size_t gap)
 {
-    return gap < CPI_WATCH_REACH ? gap : CPI_WATCH_REACH;
+    return gap < CPI_GUARD_REACH ? gap : CPI_GUARD_REACH;
 }
 
 /* The gap after a slot; before slot 0 lies what the lead has of one. */
@@ -70,8 +70,8 @@ static unsigned char *gap_before(const struct cpi_slab *slab, uintptr_t index, s
 {
     if (index > 0)
         return gap_after(slab, index - 1, size);
-    *size = CPI_WATCH_GAP;
-    return (unsigned char *)cpi_slab_slot(slab, 0) - CPI_WATCH_GAP;
+    *size = CPI_GUARD_GAP;
+    return (unsigned char *)cpi_slab_slot(slab, 0) - CPI_GUARD_GAP;
 }
 
 static void fill_gap(unsigned char *gap, size_t size)
@@ -87,12 +87,12 @@ static bool gap_intact(unsigned char *gap, size_t size)
     return intact(gap + size - reach(size), reach(size)) && start;
 }
 
-bool cpi_watch_is_filled(const struct cpi_slab *slab, uintptr_t index)
+bool cpi_guard_is_filled(const struct cpi_slab *slab, uintptr_t index)
 {
     return cpi_load(&state_of(slab, index)->generation, acquire) != 0; /* [filled] */
 }
 
-void cpi_watch_claimed(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
+void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
 {
     unsigned char *gap;
     uintptr_t i;
@@ -100,7 +100,7 @@ void cpi_watch_claimed(const struct cpi_slab *slab, uintptr_t first, uintptr_t n
 
     for (i = first; i < first + n; i++) {
         /* After a reset the gaps are filled already, and others look at them. */
-        if (cpi_watch_is_filled(slab, i))
+        if (cpi_guard_is_filled(slab, i))
             continue;
         if (i == 0) {
             gap = gap_before(slab, 0, &size);
@@ -112,32 +112,32 @@ void cpi_watch_claimed(const struct cpi_slab *slab, uintptr_t first, uintptr_t n
     }
 }
 
-enum cpi_watch_finding cpi_watch_verify(const struct cpi_slab *slab, uintptr_t index)
+enum cpi_guard_finding cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index)
 {
     size_t size;
     unsigned char *gap = gap_after(slab, index, &size);
 
     if (!gap_intact(gap, size))
-        return CPI_WATCH_DAMAGE_AFTER;
-    /* The preceding slot may have been claimed by a thread that is about to
+        return CPI_GUARD_DAMAGE_AFTER;
+    /* The preceding slot may have been handed to a thread that is about to
      * fill its gap. */
-    if (index > 0 && !cpi_watch_is_filled(slab, index - 1))
-        return CPI_WATCH_GOOD;
+    if (index > 0 && !cpi_guard_is_filled(slab, index - 1))
+        return CPI_GUARD_GOOD;
     gap = gap_before(slab, index, &size);
-    return gap_intact(gap, size) ? CPI_WATCH_GOOD : CPI_WATCH_DAMAGE_BEFORE;
+    return gap_intact(gap, size) ? CPI_GUARD_GOOD : CPI_GUARD_DAMAGE_BEFORE;
 }
 
-static void set_site(struct cpi_watch_state *state, const void *site)
+static void set_site(struct cpi_guard_state *state, const void *site)
 {
     cpi_store(&state->site, (uintptr_t)site, relaxed); /* [state] */
 }
 
-enum cpi_watch_finding cpi_watch_alloc(const struct cpi_slab *slab, uintptr_t index,
+enum cpi_guard_finding cpi_guard_alloc(const struct cpi_slab *slab, uintptr_t index,
                                        const void *site)
 {
-    struct cpi_watch_state *state = state_of(slab, index);
+    struct cpi_guard_state *state = state_of(slab, index);
     uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
-    enum cpi_watch_finding finding = cpi_watch_verify(slab, index);
+    enum cpi_guard_finding finding = cpi_guard_verify(slab, index);
 
     set_site(state, site);
     cpi_store(&state->generation, generation + 1, relaxed); /* [state] */
@@ -150,35 +150,35 @@ static uint32_t next_free(uint32_t generation)
     return generation == UINT32_MAX ? 2u : generation + 1;
 }
 
-enum cpi_watch_finding cpi_watch_free(const struct cpi_slab *slab, uintptr_t index,
+enum cpi_guard_finding cpi_guard_free(const struct cpi_slab *slab, uintptr_t index,
                                       const void *site)
 {
-    struct cpi_watch_state *state = state_of(slab, index);
+    struct cpi_guard_state *state = state_of(slab, index);
     uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
-    enum cpi_watch_finding finding;
+    enum cpi_guard_finding finding;
 
     if (generation % 2 == 0)
-        return CPI_WATCH_FREE;
-    finding = cpi_watch_verify(slab, index);
-    if (finding != CPI_WATCH_GOOD)
+        return CPI_GUARD_FREE;
+    finding = cpi_guard_verify(slab, index);
+    if (finding != CPI_GUARD_GOOD)
         return finding;
     if (!cpi_cas_strong(&state->generation, &generation, next_free(generation), /* [state] */
                         relaxed, relaxed))                                     /* [state] */
-        return CPI_WATCH_FREE;
+        return CPI_GUARD_FREE;
     set_site(state, site);
-    return CPI_WATCH_GOOD;
+    return CPI_GUARD_GOOD;
 }
 
-void cpi_watch_clear(const struct cpi_slab *slab, uintptr_t index)
+void cpi_guard_clear(const struct cpi_slab *slab, uintptr_t index)
 {
-    struct cpi_watch_state *state = state_of(slab, index);
+    struct cpi_guard_state *state = state_of(slab, index);
     uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
 
     if (generation % 2 == 1)
         cpi_store(&state->generation, next_free(generation), relaxed); /* [state] */
 }
 
-const void *cpi_watch_site(const struct cpi_slab *slab, uintptr_t index)
+const void *cpi_guard_site(const struct cpi_slab *slab, uintptr_t index)
 {
     return (const void *)cpi_load(&state_of(slab, index)->site, relaxed); /* [state] */
 }
@@ -197,7 +197,7 @@ static size_t count_sites(const struct cpi_slab *slab, struct site_count *sites)
     size_t used = 0;
 
     for (index = 0; index < cpi_slab_fresh(slab); index++) {
-        const void *site = cpi_watch_site(slab, index);
+        const void *site = cpi_guard_site(slab, index);
         size_t i = 0;
 
         if (cpi_load(&state_of(slab, index)->generation, relaxed) % 2 == 0) /* [state] */
@@ -215,7 +215,7 @@ static size_t count_sites(const struct cpi_slab *slab, struct site_count *sites)
     return used;
 }
 
-void cpi_watch_print_live(const struct cpi_slab *slab, const char *name, size_t live)
+void cpi_guard_print_live(const struct cpi_slab *slab, const char *name, size_t live)
 {
     struct site_count sites[CPI_SITES];
     size_t used = count_sites(slab, sites);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_thief.c - a thread brings the full spare of an owner that sleeps to the
+ * empty_steal.c - a thread brings the full spare of an owner that sleeps to the
  * depot, as recall does; meanwhile another thread without a cache looks for a slot.
  *
  * Holds: it finds the one that is being moved.
@@ -12,7 +12,7 @@
 #define MODEL_VISITORS 2u
 #include "pool.h"
 
-static void *thief(void *number)
+static void *stealer(void *number)
 {
     model_begin(number);
     model_be_lucky();
@@ -22,7 +22,7 @@ static void *thief(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {thief, model_looker};
+    static model_thread *const bodies[] = {stealer, model_looker};
     int i;
 
     model_open_pool(false, 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * depot_remnant.c - two threads leave partly filled magazines, as caches that
- * are flushed do, and a third collects the remnant.
+ * depot_partial.c - two threads leave partly filled magazines, as caches that
+ * are flushed do, and a third collects the partial magazine.
  *
- * Holds: whoever collects a remnant sees its count, rounds and slots; two
- * remnants are merged; no round is lost or listed twice.
+ * Holds: whoever collects a partial magazine sees its count, rounds and slots; two
+ * partial magazines are merged; no round is lost or listed twice.
  */
 #define MODEL_LIMIT 3
 #define MODEL_SLOTS 4
@@ -41,13 +41,13 @@ static void *leave_2(void *number)
     return NULL;
 }
 
-static void *collector(void *number)
+static void *drainer(void *number)
 {
     struct cpi_magazine *magazine;
     uint32_t i;
 
     model_begin(number);
-    collected = cpi_depot_take_remnant(&model_depot, model_own_counters());
+    collected = cpi_depot_take_partial(&model_depot, model_own_counters());
     if (collected == 0)
         return NULL;
     magazine = cpi_depot_magazine(&model_depot, collected);
@@ -58,7 +58,7 @@ static void *collector(void *number)
 
 int main(void)
 {
-    static model_thread *const bodies[] = {leave_1, leave_2, collector};
+    static model_thread *const bodies[] = {leave_1, leave_2, drainer};
     uint32_t i;
 
     model_open_committed_depot();

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_drain.c - taking all of the depot's slots for a while.
+ */
+#include "pool_drain.h"
+
+#include <string.h>
+
+#include "os.h"
+
+/* Bytes of slots that are prepared and given back at a time: others wait for one
+ * portion, not for all. */
+#define CPI_PORTION ((size_t)4 * 1024 * 1024)
+
+#define CPI_WORD_BITS 64u
+
+/* --- The bitmap --- */
+
+static bool is_set(const uint64_t *bitmap, uintptr_t index)
+{
+    return (bitmap[index / CPI_WORD_BITS] >> index % CPI_WORD_BITS & 1u) != 0;
+}
+
+static void set(uint64_t *bitmap, uintptr_t index)
+{
+    bitmap[index / CPI_WORD_BITS] |= (uint64_t)1 << index % CPI_WORD_BITS;
+}
+
+/* The largest number not above this one such that the slot below it is marked, or
+ * is not; 0 if there is none. */
+static uintptr_t find_down(const uint64_t *marks, uintptr_t above, bool marked)
+{
+    const uint64_t other = marked ? 0 : UINT64_MAX;
+
+    while (above > 0) {
+        if (above % CPI_WORD_BITS == 0 && marks[above / CPI_WORD_BITS - 1] == other)
+            above -= CPI_WORD_BITS;
+        else if (is_set(marks, above - 1) == marked)
+            break;
+        else
+            above--;
+    }
+    return above;
+}
+
+static unsigned count_bits(uint64_t word)
+{
+    unsigned count = 0;
+
+    for (; word != 0; word &= word - 1)
+        count++;
+    return count;
+}
+
+uintptr_t cpi_drain_lowest(const struct cpi_drain *drain, uintptr_t n)
+{
+    const uint64_t *marks = drain->marks;
+    uintptr_t above = 0;
+    unsigned count;
+
+    while ((count = count_bits(marks[above / CPI_WORD_BITS])) < n) {
+        n -= count;
+        above += CPI_WORD_BITS;
+    }
+    while (n > 0)
+        n -= is_set(marks, above++) ? 1 : 0;
+    return above;
+}
+
+/* --- Taking --- */
+
+/* A slot that turned up twice was freed twice; one above the watermark was removed
+ * by a shrink, and freed by a thread that had not noticed.  Either was for the
+ * caller not to do, and is no slot more. */
+CPI_COLD static void note_wrong(struct cpi_drain *drain, uintptr_t index)
+{
+    if (drain->wrong == NULL)
+        drain->wrong = cpi_os_map(drain->size);
+    if (drain->wrong != NULL)
+        set(drain->wrong, index);
+}
+
+static void mark(struct cpi_drain *drain, uintptr_t index, uintptr_t fresh)
+{
+    if (CPI_UNLIKELY(index >= fresh || is_set(drain->marks, index))) {
+        note_wrong(drain, index);
+        return;
+    }
+    set(drain->marks, index);
+    drain->marked++;
+}
+
+static void empty_magazine(struct cpi_drain *drain, uint32_t node)
+{
+    cpool_t *pool = drain->pool;
+    struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
+    uint32_t count = cpi_magazine_count(magazine);
+    uintptr_t fresh = cpi_slab_fresh(&pool->slab);
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        mark(drain, cpi_slab_index(&pool->slab, magazine->rounds[i]), fresh);
+    cpi_magazine_set_count(magazine, 0);
+    if (drain->held * pool->depot.limit >= drain->marked) {
+        cpi_depot_give(&pool->depot, &drain->uncached->counters, node);
+        return;
+    }
+    cpi_tagstack_push(&drain->magazines, &pool->depot.links, node);
+    drain->held++;
+}
+
+void cpi_drain_go_on(struct cpi_drain *drain)
+{
+    cpool_t *pool = drain->pool;
+    uint32_t node;
+
+    while ((node = cpi_depot_take_stocked(&pool->depot, &drain->uncached->counters)) != 0 ||
+           (node = cpi_depot_take_partial(&pool->depot, &drain->uncached->counters)) != 0)
+        empty_magazine(drain, node);
+    drain->slots = cpi_slab_fresh(&pool->slab);
+}
+
+bool cpi_drain_begin(struct cpi_drain *drain, cpool_t *pool)
+{
+    memset(drain, 0, sizeof *drain);
+    drain->pool = pool;
+    /* Slots taken and freed by others meanwhile may turn up, too. */
+    drain->size = (pool->slab.slots / CPI_WORD_BITS + 1) * sizeof(uint64_t);
+    drain->marks = cpi_os_map(drain->size);
+    if (drain->marks == NULL)
+        return false;
+    cpi_lock();
+    drain->uncached = cpi_registry_enter(&pool->registry);
+    cpi_depot_begin_drain(&pool->depot);
+    cpi_drain_go_on(drain);
+    return true;
+}
+
+uintptr_t cpi_drain_top(const struct cpi_drain *drain, uintptr_t most)
+{
+    uintptr_t end = drain->slots;
+    uintptr_t run = end - find_down(drain->marks, end, false);
+
+    if (run == end && run > 0)
+        run--;
+    return run < most ? run : most;
+}
+
+void cpi_drain_keep(struct cpi_drain *drain, uintptr_t left)
+{
+    drain->marked -= drain->slots - left;
+    drain->slots = left;
+}
+
+/* --- Giving back --- */
+
+/* Starts to fill the next of the emptied magazines.  Only the first, which then has
+ * the highest slots, may be less than full. */
+static void begin_filling(struct cpi_drain *drain)
+{
+    struct cpi_depot *depot = &drain->pool->depot;
+    uint32_t odd = (uint32_t)(drain->marked % depot->limit);
+    uint64_t retries = 0;
+
+    drain->filling = cpi_tagstack_pop(&drain->magazines, &depot->links, &retries);
+    drain->rounds = odd != 0 ? odd : depot->limit;
+    drain->count = 0;
+}
+
+static void give(struct cpi_drain *drain, uintptr_t index)
+{
+    cpool_t *pool = drain->pool;
+    struct cpi_magazine *magazine;
+
+    if (drain->filling == 0)
+        begin_filling(drain);
+    magazine = cpi_depot_magazine(&pool->depot, drain->filling);
+    magazine->rounds[drain->count++] = cpi_slab_slot(&pool->slab, index);
+    if (drain->count == drain->rounds) {
+        cpi_magazine_set_count(magazine, drain->rounds);
+        drain->marked -= drain->rounds;
+        cpi_depot_give(&pool->depot, &drain->uncached->counters, drain->filling);
+        drain->filling = 0;
+    }
+}
+
+/* Does the marked slots below `above`, portion by portion from the top. */
+static void do_portions(struct cpi_drain *drain, uintptr_t above, cpi_prepare *prepare,
+                        void *context, bool gives)
+{
+    cpool_t *pool = drain->pool;
+    uintptr_t portion = CPI_PORTION / pool->slab.stride + 1;
+    uintptr_t end;
+
+    while ((end = find_down(drain->marks, above, true)) > 0) {
+        uintptr_t bottom = find_down(drain->marks, end, false);
+
+        while (end > bottom) {
+            uintptr_t first = end - bottom > portion ? end - portion : bottom;
+
+            if (prepare != NULL)
+                prepare(context, pool, bottom, first, end);
+            for (; gives && end > first; end--)
+                give(drain, end - 1);
+            end = first;
+        }
+        above = bottom;
+    }
+}
+
+void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
+{
+    cpool_t *pool = drain->pool;
+
+    do_portions(drain, drain->slots, prepare, context, true);
+    while (cpi_tagstack_top(&drain->magazines) != 0) {
+        begin_filling(drain);
+        cpi_depot_give(&pool->depot, &drain->uncached->counters, drain->filling);
+    }
+    cpi_depot_end_drain(&pool->depot);
+    cpi_registry_leave(drain->uncached);
+    cpi_unlock();
+}
+
+void cpi_drain_each(struct cpi_drain *drain, uintptr_t above,
+                          cpi_prepare *prepare, void *context)
+{
+    do_portions(drain, above, prepare, context, false);
+}
+
+/* --- Afterwards --- */
+
+CPI_COLD static void report_wrong(const struct cpi_drain *drain, const char *function)
+{
+    uintptr_t above = drain->pool->slab.slots;
+
+    while ((above = find_down(drain->wrong, above, true)) > 0) {
+        above--;
+        cpi_pool_report_slot(is_set(drain->marks, above) ? CPOOL_EDOUBLEFREE : CPOOL_EUNUSED,
+                             function, drain->pool, above);
+    }
+}
+
+void cpi_drain_close(struct cpi_drain *drain, const char *function)
+{
+    if (CPI_UNLIKELY(drain->wrong != NULL)) {
+        report_wrong(drain, function);
+        cpi_os_release(drain->wrong, drain->size);
+    }
+    cpi_os_release(drain->marks, drain->size);
+}
