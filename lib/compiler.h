@@ -26,6 +26,23 @@
 /* Entered seldom: kept out of the way of the code that is entered often. */
 #define CPI_COLD __attribute__((__cold__, __noinline__))
 
+/*
+ * An invariant that a comment states, asserted where CPI_DEBUG is defined (configure
+ * --enable-debug, `make check`, the stress programs).  The claim has no effect: it is
+ * compiled always and evaluated only there.
+ */
+#ifdef CPI_DEBUG
+#define CPI_ASSERT(claim) \
+    (CPI_LIKELY(claim) ? (void)0 : cpi_assert_failed(#claim, __FILE__, __LINE__))
+
+/* Prints the claim that does not hold, and aborts; in error.c.  A test may leave the
+ * first one by a jump. */
+extern void (*cpi_assert_catch)(const char *claim);
+void cpi_assert_failed(const char *claim, const char *file, int line);
+#else
+#define CPI_ASSERT(claim) ((void)(0 && (claim)))
+#endif
+
 /* A thread-local variable without a call into the dynamic linker, which allocates. */
 #if defined(__ELF__)
 #define CPI_INITIAL_EXEC __attribute__((__tls_model__("initial-exec")))

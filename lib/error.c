@@ -172,3 +172,19 @@ void cpi_report(cpool_error_t *error, const char *format, ...)
     else
         pair->handler(error, pair->context);
 }
+
+#ifdef CPI_DEBUG
+void (*cpi_assert_catch)(const char *claim);
+
+CPI_COLD void cpi_assert_failed(const char *claim, const char *file, int line)
+{
+    char text[CPI_REPORT_MAX];
+    int length;
+
+    if (cpi_assert_catch != NULL)
+        cpi_assert_catch(claim);
+    length = snprintf(text, sizeof text, "cpool: %s:%d: untrue: %s\n", file, line, claim);
+    cpi_write_error(text, length < CPI_REPORT_MAX ? (size_t)length : CPI_REPORT_MAX - 1);
+    abort();
+}
+#endif

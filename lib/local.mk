@@ -2,9 +2,8 @@
 # lib/local.mk - the library.
 #
 # Everything is compiled once, into a convenience library that is not
-# installed: the white-box tests link that, because in it they can reach the
-# functions between the modules.  The installed library is the same objects
-# with only the public symbols left visible.
+# installed.  The installed library is the same objects with only the public
+# symbols left visible.
 
 # By floor, lowest first; the floors are explained in HACKING.md.
 libcpool_sources = \
@@ -26,6 +25,13 @@ noinst_LTLIBRARIES += lib/libcpool-internal.la
 lib_libcpool_internal_la_SOURCES = $(libcpool_sources)
 lib_libcpool_internal_la_CFLAGS = $(AM_CFLAGS) $(VISIBILITY_CFLAGS)
 lib_libcpool_internal_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+
+# The same with assertions, for the white-box tests.
+check_LTLIBRARIES += lib/libcpool-asserted.la
+lib_libcpool_asserted_la_SOURCES = $(libcpool_sources)
+lib_libcpool_asserted_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPI_DEBUG=1
+lib_libcpool_asserted_la_CFLAGS = $(lib_libcpool_internal_la_CFLAGS)
+lib_libcpool_asserted_la_LIBADD = $(lib_libcpool_internal_la_LIBADD)
 
 lib_LTLIBRARIES += lib/libcpool.la
 lib_libcpool_la_SOURCES =

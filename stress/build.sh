@@ -14,7 +14,7 @@
 #
 # Environment: CC; STRESS_FLAGS, for the compiler; STRESS_LIBS, for the linker.
 #
-# Everything is compiled together, with the same flags: a sanitizer sees only
+# The library's invariants are asserted.  Everything is compiled together, with the same flags: a sanitizer sees only
 # what it has instrumented.
 
 set -eu
@@ -81,4 +81,4 @@ for source do
 done
 
 echo "stress: building with $name"
-$CC ${STRESS_FLAGS-} -std=c11 $flags -pthread "$@" ${STRESS_LIBS-} -o "$build_dir/stress"
+$CC ${STRESS_FLAGS-} -DCPI_DEBUG=1 -std=c11 $flags -pthread "$@" ${STRESS_LIBS-} -o "$build_dir/stress"

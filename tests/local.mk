@@ -3,8 +3,8 @@
 #
 #   check programs   one suite each, of the Check framework; those of the first
 #                    list see the public interface only and link the library as
-#                    a user does, those of the second link the convenience
-#                    library and see the modules inside
+#                    a user does, those of the second see the modules inside and
+#                    link a copy in which invariants are asserted
 #   scripts          hold the rules of HACKING.md against the sources
 #
 # A test that these lists leave out fails tests/scripts/check-listed.sh.
@@ -117,7 +117,7 @@ tests_libsupport_la_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 
 tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_ldadd_public = tests/libsupport.la lib/libcpool.la $(CHECK_LIBS) $(PTHREAD_LIBS)
-tests_ldadd_module = tests/libsupport.la lib/libcpool-internal.la $(CHECK_LIBS) $(PTHREAD_LIBS)
+tests_ldadd_module = tests/libsupport.la lib/libcpool-asserted.la $(CHECK_LIBS) $(PTHREAD_LIBS)
 tests_cppflags_module = $(tests_cppflags) -I$(top_srcdir)/lib
 
 tests_check_alloc_SOURCES = tests/check_alloc.c
