@@ -65,5 +65,8 @@ plant check-listed.sh tests/check_new.c '/* new */' 'is in no list'
 plant check-listed.sh tests/scripts/check-new.sh '# new' 'is in no list'
 plant check-listed.sh tests/check_alloc.c 's/^ *ONCE(free_null_does_nothing),//' 'does not run'
 
+many=$(awk 'BEGIN { for (i = 0; i < 200; i++) printf "Who takes; what comes; " }')
+plant check-english.sh lib/new.c "/* $many */" 'too many'
+
 [ "$status" -ne 0 ] || echo "$planted planted mistakes were found"
 exit "$status"
