@@ -90,7 +90,7 @@ __attribute__((__noinline__)) static void use_all(unsigned flags)
     REQUIRE_EQUAL(cpool_reset(pool), 0);
     REQUIRE(cpool_alloc(pool) != NULL);
     /* That one is live: a checked pool says so, to standard error. */
-    REQUIRE_EQUAL(cpool_destroy(pool), 1);
+    REQUIRE_EQUAL(support_destroy(pool), 1);
 }
 
 /* Without variables of its own, which AddressSanitizer would watch for good. */

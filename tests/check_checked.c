@@ -146,7 +146,7 @@ START_TEST(free_of_slot_still_in_cache_reported)
         REQUIRE_EQUAL(support_take_reports(&report), 1);
         REQUIRE(report.code == CPOOL_EDOUBLEFREE || report.code == CPOOL_EUNUSED);
     }
-    REQUIRE_EQUAL(cpool_destroy(pool), 1);
+    REQUIRE_EQUAL(support_destroy(pool), 1);
 }
 END_TEST
 

@@ -41,7 +41,7 @@ static void use_and_destroy(void *argument)
     support_require_obtainable(pool, 1);
     cpool_flush(pool);
     REQUIRE(cpool_cache(pool) != NULL);
-    REQUIRE_EQUAL(cpool_destroy(pool), 1);
+    REQUIRE_EQUAL(support_destroy(pool), 1);
     /* And makes new ones. */
     pool = make_pool(0);
     support_require_obtainable(pool, 0);
@@ -235,7 +235,7 @@ static void destroy_in_child(void *argument)
 {
     struct crew *crew = argument;
 
-    REQUIRE_EQUAL(cpool_destroy(crew->pool), THREADS * HELD);
+    REQUIRE_EQUAL(support_destroy(crew->pool), THREADS * HELD);
 }
 
 static void reset_in_child(void *argument)
@@ -288,7 +288,7 @@ START_TEST(fork_created_cache_works_in_child)
         handed.slots[i] = cpool_cache_alloc(handed.cache);
     support_in_child(use_handed_cache, &handed);
     use_handed_cache(&handed);
-    REQUIRE_EQUAL(cpool_destroy(handed.pool), 100);
+    REQUIRE_EQUAL(support_destroy(handed.pool), 100);
 }
 END_TEST
 

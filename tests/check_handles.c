@@ -67,7 +67,7 @@ START_TEST(cache_of_thread_shares_slots_with_implicit_calls)
     support_require_live(pool, 2);
     cpool_cache_free(cache, NULL);
     support_require_live(pool, 2);
-    REQUIRE_EQUAL(cpool_destroy(pool), 2);
+    REQUIRE_EQUAL(support_destroy(pool), 2);
 }
 END_TEST
 
@@ -228,7 +228,7 @@ START_TEST(flush_after_every_step_loses_nothing)
     }
     support_require_live(pool, live);
     support_require_obtainable(pool, live);
-    REQUIRE_EQUAL(cpool_destroy(pool), live);
+    REQUIRE_EQUAL(support_destroy(pool), live);
 }
 END_TEST
 
@@ -296,7 +296,7 @@ START_TEST(cache_destroy_of_thread_own_refused)
     cpool_cache_free(cache, slot);
     REQUIRE(cpool_cache_alloc(cache) == slot);
     REQUIRE_NO_REPORT();
-    REQUIRE_EQUAL(cpool_destroy(pool), 1);
+    REQUIRE_EQUAL(support_destroy(pool), 1);
 }
 END_TEST
 

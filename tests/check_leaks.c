@@ -96,7 +96,7 @@ static void destroy_with_leaks(void *argument)
     REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 20), 0);
     cpool_free_bulk(pool, slots, 20);
     cpool_free(pool, cpool_at(pool, 0));
-    REQUIRE_EQUAL(cpool_destroy(pool), 41);
+    REQUIRE_EQUAL(support_destroy(pool), 41);
 }
 
 START_TEST(destroy_with_live_slots_lists_them_by_call_site)
@@ -248,7 +248,7 @@ static void leak_by_all(void *argument)
         leakers[i](argument, i + 3);
         total += i + 3;
     }
-    REQUIRE_EQUAL(cpool_destroy(argument), total);
+    REQUIRE_EQUAL(support_destroy(argument), total);
 }
 
 START_TEST(destroy_names_the_site_of_every_function_that_takes)
@@ -281,7 +281,7 @@ static void destroy_with_many_sites(void *argument)
     LEAK_TWENTY
     LEAK_TWENTY
     LEAK_TWENTY
-    REQUIRE_EQUAL(cpool_destroy(pool), 60);
+    REQUIRE_EQUAL(support_destroy(pool), 60);
 }
 
 START_TEST(destroy_with_many_call_sites_accounts_for_every_slot)
@@ -309,7 +309,7 @@ static void destroy_unchecked_with_leaks(void *argument)
     cpool_t *pool = argument;
 
     leak_here(pool, 5);
-    REQUIRE_EQUAL(cpool_destroy(pool), 5);
+    REQUIRE_EQUAL(support_destroy(pool), 5);
 }
 
 START_TEST(destroy_of_unchecked_pool_writes_nothing)

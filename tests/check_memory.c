@@ -97,7 +97,7 @@ START_TEST(alloc_and_free_touch_no_slot)
     }
     REQUIRE_EQUAL(support_resident_inside(base, PAGES * support_page_size()),
                   PAGES / 10 * support_page_size());
-    REQUIRE_EQUAL(cpool_destroy(pool), PAGES);
+    REQUIRE_EQUAL(support_destroy(pool), PAGES);
 }
 END_TEST
 
@@ -143,7 +143,7 @@ START_TEST(alloc_commits_as_it_goes)
         REQUIRE_EQUAL(support_stats(pool).reserved_bytes, reserved);
     }
     REQUIRE(support_stats(pool).committed_bytes <= reserved);
-    REQUIRE_EQUAL(cpool_destroy(pool), 16 * KIB);
+    REQUIRE_EQUAL(support_destroy(pool), 16 * KIB);
 }
 END_TEST
 
@@ -384,7 +384,7 @@ static void alloc_without_memory(void *unused)
     while (cpool_alloc(pool) != NULL)
         taken++;
     REQUIRE_EQUAL(taken, 1000);
-    REQUIRE_EQUAL(cpool_destroy(pool), 1000);
+    REQUIRE_EQUAL(support_destroy(pool), 1000);
 }
 
 START_TEST(alloc_without_memory_is_null_until_there_is_some)

@@ -138,7 +138,7 @@ START_TEST(print_json_is_one_object_with_all_figures)
     REQUIRE_EQUAL(member(json, "reserved_bytes"), stats.reserved_bytes);
     REQUIRE_EQUAL(member(json, "committed_bytes"), stats.committed_bytes);
     free(json);
-    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+    REQUIRE_EQUAL(support_destroy(pool), 100);
 }
 END_TEST
 
@@ -157,7 +157,7 @@ START_TEST(print_json_of_any_name_is_valid)
         REQUIRE(end != NULL && strcmp(end, "\n") == 0);
         REQUIRE(strchr(json, '\n') == end);
         free(json);
-        REQUIRE_EQUAL(cpool_destroy(pool), 100);
+        REQUIRE_EQUAL(support_destroy(pool), 100);
     }
 }
 END_TEST
@@ -172,7 +172,7 @@ static void require_json_name(const char *name, const char *expected)
     if (strncmp(json, start, strlen(start)) != 0)
         support_fail(__FILE__, __LINE__, json);
     free(json);
-    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+    REQUIRE_EQUAL(support_destroy(pool), 100);
 }
 
 START_TEST(print_json_of_name_is_utf8)
@@ -230,7 +230,7 @@ START_TEST(print_names_pool_and_figures)
     REQUIRE(strstr(text, "live 100") != NULL);
     REQUIRE(text[strlen(text) - 1] == '\n');
     free(text);
-    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+    REQUIRE_EQUAL(support_destroy(pool), 100);
 }
 END_TEST
 
@@ -243,7 +243,7 @@ START_TEST(create_long_name_keeps_31_bytes)
     cpool_free(pool, pool);
     report = REQUIRE_REPORT(CPOOL_EFOREIGN);
     REQUIRE(strcmp(report.name, "abcdefghijklmnopqrstuvwxyzABCDE") == 0);
-    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+    REQUIRE_EQUAL(support_destroy(pool), 100);
 }
 END_TEST
 
@@ -254,7 +254,7 @@ START_TEST(create_without_name_reports_empty_name)
     support_capture_reports();
     cpool_free(pool, pool);
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EFOREIGN).name, "") == 0);
-    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+    REQUIRE_EQUAL(support_destroy(pool), 100);
 }
 END_TEST
 

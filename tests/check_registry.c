@@ -302,7 +302,7 @@ START_TEST(figures_count_what_is_where)
                       cpi_depot_partial_rounds(&pool->depot),
                   cpi_slab_fresh(&pool->slab) - 50);
     REQUIRE_EQUAL(figures().retries, 0);
-    REQUIRE_EQUAL(cpool_destroy(pool), 50);
+    REQUIRE_EQUAL(support_destroy(pool), 50);
 }
 END_TEST
 
@@ -520,7 +520,7 @@ START_TEST(activity_tells_of_fresh_slots_and_visitors)
     before = moves();
     REQUIRE(cpool_alloc(pool) == slot);
     REQUIRE(moves() != before);
-    REQUIRE_EQUAL(cpool_destroy(pool), 1);
+    REQUIRE_EQUAL(support_destroy(pool), 1);
 }
 END_TEST
 

@@ -167,7 +167,7 @@ static void use_and_destroy(void *argument)
         count++;
     REQUIRE(count >= CAPACITY - MOST_LOST);
     cpool_free_bulk(pool, slots, count);
-    REQUIRE(cpool_destroy(pool) <= MOST_LOST);
+    REQUIRE(support_destroy(pool) <= MOST_LOST);
 }
 
 START_TEST(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable)

@@ -125,8 +125,8 @@ START_TEST(free_foreign_address_refused)
             require_refused(pool, &doors[door], wrong[i]);
         }
     free(from_heap);
-    REQUIRE_EQUAL(cpool_destroy(other), 1);
-    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2);
+    REQUIRE_EQUAL(support_destroy(other), 1);
+    REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
 END_TEST
 
@@ -145,7 +145,7 @@ START_TEST(free_every_byte_inside_slot_refused)
         for (size_t byte = 1; byte < stride; byte += step)
             require_refused(pool, &doors[byte % DOORS], slot + byte);
     }
-    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2);
+    REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
 END_TEST
 
@@ -159,7 +159,7 @@ START_TEST(free_unused_slot_refused)
         require_refused(pool, &doors[index % DOORS], (uintptr_t)cpool_at(pool, index));
         REQUIRE_EQUAL(support_stats(pool).high_water, high_water);
     }
-    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2);
+    REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
 END_TEST
 
@@ -205,7 +205,7 @@ START_TEST(free_random_address_agrees_with_division)
         if (code != CPOOL_OK && address != 0)
             require_refused(pool, &doors[random / 4 % DOORS], address);
     }
-    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2);
+    REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
 END_TEST
 
@@ -225,7 +225,7 @@ START_TEST(free_address_in_padding_refused)
         require_refused(pool, &doors[byte % DOORS], (uintptr_t)cpool_at(pool, 5) + byte);
     for (size_t byte = 1; byte < 1000; byte++)
         require_refused(pool, &doors[byte % DOORS], (uintptr_t)cpool_at(pool, 0) - byte);
-    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2);
+    REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
 END_TEST
 
@@ -247,7 +247,7 @@ START_TEST(free_in_new_thread_verified)
     cpool_t *pool = make_half_used(24);
 
     support_in_thread(refuse_in_new_thread, pool);
-    REQUIRE_EQUAL(cpool_destroy(pool), CAPACITY / 2 - 1);
+    REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2 - 1);
 }
 END_TEST
 
@@ -309,7 +309,7 @@ START_TEST(free_wrong_address_by_default_aborts_with_message)
         require_message(&above, CPOOL_EFOREIGN, last);
         require_message(&unused, CPOOL_EUNUSED, CAPACITY - 1);
     }
-    REQUIRE_EQUAL(cpool_destroy(pool), 100);
+    REQUIRE_EQUAL(support_destroy(pool), 100);
 }
 END_TEST
 

@@ -140,6 +140,9 @@ cpool_t *support_create_plain(size_t slot_size, size_t capacity);
 /* Destroys a pool in which nothing may be live. */
 void support_destroy_empty(cpool_t *pool);
 
+/* Destroys a pool; returns how many slots were live. */
+size_t support_destroy(cpool_t *pool);
+
 cpool_stats_t support_stats(const cpool_t *pool);
 
 /* Requires that the counts of slots add up, and that `live` are live. */

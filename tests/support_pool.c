@@ -45,6 +45,14 @@ void support_destroy_empty(cpool_t *pool)
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
 }
 
+size_t support_destroy(cpool_t *pool)
+{
+    int live = cpool_destroy(pool);
+
+    REQUIRE(live >= 0);
+    return (size_t)live;
+}
+
 cpool_stats_t support_stats(const cpool_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
