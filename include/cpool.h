@@ -175,6 +175,7 @@ enum {
     CPOOL_EOWNER = -108,      /* the cache belongs to another thread (checked pools) */
     CPOOL_EWAITABLE = -109,   /* the pool was not created with CPOOL_WAITABLE */
     CPOOL_ENOTQUIET = -110,   /* something happened that a quiet scope traps */
+    CPOOL_ELIVE = -111,       /* the pool was destroyed, with slots still live */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */
@@ -390,12 +391,18 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config);
  * the threads that freed them may not have returned from their frees yet: they are
  * waited for.
  *
- * Returns the number of slots that were still live (at most INT_MAX), 0 when
- * all had been freed.  A pointer that is not a living pool is reported as
- * CPOOL_EPOOL, and that code returned.  More slots free than were ever handed out
- * are reported as CPOOL_EDOUBLEFREE, in any pool; a slot that was lost for each one
- * freed twice hides that.  Checked pools print the live slots by
- * the address that allocated them to standard error.
+ * Returns 0 when all slots had been freed, else a code.  The pool is gone with every
+ * code but CPOOL_EPOOL:
+ *
+ *   CPOOL_ELIVE         slots were still live; how many, cpool_stats says before.
+ *                       Not reported, because a pool may be meant to end so.  Checked
+ *                       pools print the live slots, by the address that allocated
+ *                       them, to standard error
+ *   CPOOL_EDOUBLEFREE   more slots are free than were ever handed out; reported, in
+ *                       any pool.  A slot that was lost for each one freed twice
+ *                       hides that
+ *   CPOOL_EPOOL         the pointer is not a living pool; reported
+ *
  * May block; makes system calls.
  */
 CPOOL_API int cpool_destroy(cpool_t *pool);

@@ -75,6 +75,7 @@ static const struct code_text code_texts[] = {
     {CPOOL_EOWNER, "the cache belongs to another thread"},
     {CPOOL_EWAITABLE, "the pool was not created with CPOOL_WAITABLE"},
     {CPOOL_ENOTQUIET, "something happened that a quiet scope traps"},
+    {CPOOL_ELIVE, "slots were still live"},
     {CPOOL_ENOMEM, "the operating system refused memory"},
     {CPOOL_ESYSTEM, "the operating system refused a thread key or fork handler"},
     {CPOOL_EPOOLS, "as many pools exist as the library can have at once"},

@@ -6,7 +6,6 @@
  */
 #include "pool_impl.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "bits.h"
@@ -271,7 +270,9 @@ int cpool_destroy(cpool_t *pool)
     if (pool->region_owned)
         cpi_os_release(pool->region, pool->region_size);
     cpi_quiet_report("cpool_destroy");
-    return live > INT_MAX ? INT_MAX : (int)live;
+    if (counted < 0)
+        return CPOOL_EDOUBLEFREE;
+    return live > 0 ? CPOOL_ELIVE : 0;
 }
 
 /* Every slot of a checked pool becomes free, after its guards were looked at. */

@@ -164,15 +164,18 @@ static void arena_free_live(struct arena *arena)
 void arena_destroy(struct arena *arena)
 {
     size_t live;
-    int reported;
+    size_t counted;
+    int code;
 
     if (arena->checked)
         arena_free_live(arena);
     live = stamp_count_live(&arena->book);
-    reported = cpool_destroy(arena->pool);
+    counted = arena_stats(arena).live;
+    code = cpool_destroy(arena->pool);
 
-    if (reported < 0 || (size_t)reported != live)
-        stress_fail("cpool_destroy returned %d where %zu slots are live", reported, live);
+    if (counted != live || code != (live > 0 ? CPOOL_ELIVE : 0))
+        stress_fail("%zu slots are live; the pool counted %zu, cpool_destroy returned %d", live,
+                    counted, code);
     stamp_book_fini(&arena->book);
     free(arena->memory);
 }

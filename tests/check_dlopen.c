@@ -304,7 +304,7 @@ START_TEST(dlsym_finds_functions_to_call)
         REQUIRE(alloc(pool) != NULL);
     REQUIRE(alloc(pool) == NULL);
     give(pool, NULL);
-    REQUIRE_EQUAL(destroy(pool), 300);
+    REQUIRE_EQUAL(destroy(pool), CPOOL_ELIVE);
     REQUIRE_EQUAL(dlclose(library), 0);
 }
 END_TEST

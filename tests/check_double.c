@@ -59,7 +59,7 @@ START_TEST(free_twice_is_found_by_destroy)
         give(pool, slots[i], to_depot);
     REQUIRE_NO_REPORT();
     REQUIRE_EQUAL(support_stats(pool).live, 0);
-    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EDOUBLEFREE);
     require_surplus("cpool_destroy", " 3 slots ");
 }
 END_TEST

@@ -90,7 +90,7 @@ static void drain_and_destroy(void *argument)
 
     while (drain->alloc(drain->pool) != drain->last)
         sched_yield();
-    REQUIRE(cpool_destroy(drain->pool) >= CAPACITY);
+    REQUIRE_EQUAL(cpool_destroy(drain->pool), CPOOL_ELIVE);
     atomic_store_explicit(&drain->over, true, memory_order_relaxed); /* a hint, no more */
 }
 

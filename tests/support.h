@@ -140,7 +140,8 @@ cpool_t *support_create_plain(size_t slot_size, size_t capacity);
 /* Destroys a pool in which nothing may be live. */
 void support_destroy_empty(cpool_t *pool);
 
-/* Destroys a pool; returns how many slots were live. */
+/* Destroys a pool; requires that the code says whether slots were live, and returns
+ * how many were. */
 size_t support_destroy(cpool_t *pool);
 
 cpool_stats_t support_stats(const cpool_t *pool);

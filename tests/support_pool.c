@@ -47,10 +47,10 @@ void support_destroy_empty(cpool_t *pool)
 
 size_t support_destroy(cpool_t *pool)
 {
-    int live = cpool_destroy(pool);
+    size_t live = support_stats(pool).live;
 
-    REQUIRE(live >= 0);
-    return (size_t)live;
+    REQUIRE_EQUAL(cpool_destroy(pool), live > 0 ? CPOOL_ELIVE : 0);
+    return live;
 }
 
 cpool_stats_t support_stats(const cpool_t *pool)

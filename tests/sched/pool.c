@@ -340,6 +340,7 @@ static void pool_end(unsigned thread)
 
 static void pool_close(void)
 {
+    cpool_stats_t stats = CPOOL_STATS_INIT;
     unsigned t;
 
     for (t = 0; t < EXPLORER_THREADS_MAX; t++)
@@ -354,7 +355,8 @@ static void pool_close(void)
         explorer_fail("slots were lost");
     if (the.held > the.scenario->capacity && !the.scenario->own_memory)
         explorer_fail("there are more slots than the capacity");
-    if ((size_t)cpool_destroy(the.pool) != the.held)
+    if (cpool_stats(the.pool, &stats) != 0 || stats.live != the.held ||
+        cpool_destroy(the.pool) != (the.held > 0 ? CPOOL_ELIVE : 0))
         explorer_fail("the pool counts its live slots wrongly");
 }
 
