@@ -35,7 +35,7 @@
 #define CELL_ARGUMENTS 11
 
 /* A cell that takes longer hangs, seconds: it is ended and counts as failed. */
-#define CELL_PATIENCE 300u
+#define CELL_PATIENCE 60u
 
 double cell_metric(const struct cell_answer *answer, const char *name)
 {

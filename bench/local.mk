@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # bench/local.mk - the benchmark, and the instructions of the hot path.
 #
-#   make bench               everything, in under 20 minutes
+#   make bench               everything, in under 12 minutes
 #   make bench-quick         the most important lines, in under 2 minutes
 #   make bench-smoke         every cell once, tiny: does it all work?
 #   make bench-instructions  instructions per operation, counted by callgrind
@@ -35,14 +35,14 @@ check_PROGRAMS += bench/bench bench/instructions bench/check_histogram
 
 # All but the rivals.
 bench_engine = \
-	bench/arguments.c bench/arguments.h bench/bench.h bench/budget.c \
-	bench/budget.h bench/cell.c bench/cell.h bench/clock.c \
+	bench/arguments.c bench/arguments.h bench/bench.h \
+	bench/cell.c bench/cell.h bench/clock.c \
 	bench/contestants.c bench/histogram.c bench/histogram.h bench/machine.c \
 	bench/machine.h bench/main.c bench/measure.c bench/plan.c bench/plan.h \
 	bench/report.h bench/report_figures.c bench/report_files.c \
 	bench/report_histograms.c bench/report_table.c bench/results.c \
 	bench/results.h bench/ring.h \
-	bench/rivals.h bench/support.c bench/targets.c bench/workloads.h
+	bench/rivals.h bench/support.c bench/workloads.h
 
 bench_bench_SOURCES = $(bench_engine) $(bench_rivals) $(bench_workloads)
 bench_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CK_CFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'

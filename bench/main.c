@@ -2,7 +2,7 @@
 /*
  * main.c - the benchmark: libcpool against other pools and allocators.
  *
- * Includes arguments.h, budget.h, cell.h, plan.h, report.h.  Measures every line of the
+ * Includes arguments.h, cell.h, plan.h, report.h.  Measures every line of the
  * plan (plan.c shows the matrix) for every contestant, each time in a process
  * of its own, and interleaved: repetition by repetition, and within a
  * repetition contestant by contestant, starting with another one each time.  So
@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "arguments.h"
-#include "budget.h"
 #include "cell.h"
 #include "plan.h"
 #include "report.h"
@@ -38,6 +37,8 @@ static void make_plan(struct plan *plan, const struct arguments *options)
         plan->milliseconds = options->milliseconds;
     if (options->repetitions != 0)
         plan->repetitions = options->repetitions;
+    if (options->timed || options->repetitions != 0)
+        plan->seconds = 0.0; /* as long as that takes */
     if (workloads == NULL) {
         plan_fill(plan, options->size);
         if (options->lines != NULL && !plan_keep_workloads(plan, options->lines))
@@ -76,21 +77,6 @@ static void choose(struct results *results, const char *names)
 
 /* ---- Running it ---------------------------------------------------------------------- */
 
-/* Seconds that are left, from what was planned and how fast it went so far. */
-static double seconds_left(const struct results *results, size_t line, unsigned repetition,
-                           double elapsed)
-{
-    double done = 0.0, left = 0.0, now = budget_line_seconds(results, line);
-    size_t i;
-
-    for (i = 0; i < results->plan->count; i++)
-        *(i < line ? &done : &left) += budget_line_seconds(results, i);
-    now *= (double)repetition / results_repetitions(results, line);
-    done += now;
-    left -= now;
-    return done < 1.0 ? left : left * elapsed / done;
-}
-
 static void show_progress(const struct results *results, size_t line, unsigned repetition,
                           double elapsed)
 {
@@ -99,10 +85,10 @@ static void show_progress(const struct results *results, size_t line, unsigned r
 
     if (!terminal && repetition != 0)
         return;
-    fprintf(stderr, "%s[%zu/%zu] %s, %u thread%s, %.0f s, about %.0f s to go%s",
+    fprintf(stderr, "%s[%zu/%zu] %s, %u thread%s, %.0f s%s",
             terminal ? "\r\033[K" : "", line + 1, results->plan->count, what->label,
             what->cell.threads, what->cell.threads == 1 ? "" : "s", elapsed,
-            seconds_left(results, line, repetition, elapsed), terminal ? "" : "\n");
+            terminal ? "" : "\n");
     fflush(stderr);
 }
 
@@ -163,14 +149,30 @@ static double seconds_since(uint64_t started)
     return (double)(bench_now() - started) / 1e9;
 }
 
-static void run(struct results *results, const struct arguments *options, double limit)
+/*
+ * A line loses repetitions when the lines before it took more than their share of
+ * the time that the plan may take.
+ */
+static void keep_time(struct plan *plan, size_t line, double elapsed)
+{
+    unsigned *repetitions = &plan->lines[line].repetitions;
+    double rest = plan->seconds * (double)(plan->count - line) / (double)plan->count;
+    double share = (plan->seconds - elapsed) / rest;
+
+    if (plan->seconds > 0.0 && share < 1.0)
+        *repetitions = share <= 0.0 ? 0 : (unsigned)(share * *repetitions);
+    if (*repetitions == 0)
+        *repetitions = 1;
+}
+
+static void run(struct results *results, const struct arguments *options)
 {
     uint64_t started = bench_now();
     unsigned repetition;
     size_t line, i;
 
     for (line = 0; line < results->plan->count; line++) {
-        budget_keep(results, line, seconds_since(started), limit);
+        keep_time(results->plan, line, seconds_since(started));
         for (repetition = 0; repetition < results_repetitions(results, line); repetition++) {
             show_progress(results, line, repetition, seconds_since(started));
             for (i = 0; i < results->contestant_count; i++)
@@ -182,17 +184,17 @@ static void run(struct results *results, const struct arguments *options, double
     printf("\nMeasured in %.1f minutes.\n", seconds_since(started) / 60.0);
 }
 
-/* What is going to be measured, and how long it should take. */
-static void print_plan(const struct results *results, bool lines)
+/* What is going to be measured. */
+static void print_plan(const struct plan *plan, bool lines)
 {
-    const struct plan *plan = results->plan;
     size_t i;
 
-    printf("\nPlanned: %zu lines, about %.1f minutes.\n", plan->count,
-           budget_seconds(results) / 60.0);
+    printf("\nPlanned: %zu lines", plan->count);
+    if (plan->seconds > 0.0)
+        printf(", in at most about %.1f minutes", plan->seconds / 60.0);
+    printf(".\n");
     for (i = 0; lines && i < plan->count; i++)
-        printf("  %-26s %3u thr %7.1f s\n", plan->lines[i].label, plan->lines[i].cell.threads,
-               budget_line_seconds(results, i));
+        printf("  %-26s %3u thr\n", plan->lines[i].label, plan->lines[i].cell.threads);
     fflush(stdout);
 }
 
@@ -240,7 +242,6 @@ int main(int count, char **arguments)
     struct arguments options;
     struct plan plan;
     int failures = 0;
-    double limit;
 
     if (count > 1 &&
         (strcmp(arguments[1], "--cell") == 0 || strcmp(arguments[1], "--probe") == 0))
@@ -249,15 +250,11 @@ int main(int count, char **arguments)
     make_plan(&plan, &options);
     results_init(&results, &plan);
     choose(&results, options.rivals);
-    /* Who says how long takes the time that takes. */
-    limit = options.timed || options.repetitions != 0 ? 0.0 : budget_limit(options.size);
-    budget_fit(&results, limit);
     report_head(&results, stdout);
-    print_plan(&results, options.dry);
+    print_plan(&plan, options.dry);
     if (!options.dry) {
-        run(&results, &options, limit);
+        run(&results, &options);
         report_tables(&results, stdout);
-        report_targets(&results, stdout);
         write_files(&results, &options);
         failures = count_failures(&results);
     }

@@ -6,13 +6,13 @@
  * number of processors:
  *
  *   table       workload                            slot     threads
- *   throughput  same-slot                           64       1 2 4 .. P, 2P, 4P, 8P
+ *   throughput  same-slot                           64       1 2 4 .. P, 2P, 8P
  *               burst 1 16 64 256 1024 4096         64       the same
  *               replace 4096                        64       the same
  *               replace 1000000                     64       1 2 4 .. P
- *               pipe                                64       2 4 .. P, 2P, 4P, 8P
- *               fan-out, fan-in, mesh               64       4 8 .. 8P
- *               larson 1000, frame 10000            64       1 2 4 .. P, 2P, 4P, 8P
+ *               pipe                                64       2 4 .. P, 2P, 8P
+ *               fan-out, fan-in, mesh               64       4 8 .. P, 2P, 8P
+ *               larson 1000, frame 10000            64       1 2 4 .. P, 2P, 8P
  *   order       burst 16 64 256 1024 4096, fifo and random   1, P
  *   slot size   same-slot, replace 4096             8 - 4096 1
  *               burst 256                           8 - 4096 1, P
@@ -46,8 +46,8 @@
 #define CORES 0x2u    /* P, when that is more than 1 */
 #define POWERS 0x4u   /* 1, 2, 4 ... P */
 #define TWICE 0x8u    /* 2P */
-#define OVER 0x10u    /* 2P, 4P, 8P */
-#define GROUPS 0x20u  /* 4, 8 .. 8P */
+#define OVER 0x10u    /* 2P, 8P */
+#define GROUPS 0x20u  /* 4 8 .. P, 2P, 8P */
 #define EIGHTFOLD 0x40u /* 8P */
 #define PAIR 0x80u      /* 2, however many processors */
 #define SEVERAL 0x100u  /* 2, 4 and 8, likewise */
@@ -192,8 +192,9 @@ const char *plan_title(enum plan_section section)
 void plan_init(struct plan *plan, enum plan_size size)
 {
     memset(plan, 0, sizeof *plan);
-    plan->milliseconds = size == PLAN_SMOKE ? 0 : size == PLAN_QUICK ? 20 : 50;
-    plan->repetitions = size == PLAN_SMOKE ? 1 : size == PLAN_QUICK ? 3 : 5;
+    plan->milliseconds = size == PLAN_SMOKE ? 0 : size == PLAN_QUICK ? 20 : 30;
+    plan->repetitions = size == PLAN_SMOKE ? 1 : size == PLAN_QUICK ? 3 : 4;
+    plan->seconds = size == PLAN_SMOKE ? 0.0 : size == PLAN_QUICK ? 105.0 : 660.0;
 }
 
 void plan_fini(struct plan *plan)
@@ -273,13 +274,11 @@ static void add_entry(struct plan *plan, const struct entry *entry, unsigned pro
         add_line(plan, entry, threads);
     if ((set & POWERS) != 0 || ((set & CORES) != 0 && processors > 1))
         add_line(plan, entry, processors);
-    for (threads = 4; (set & GROUPS) != 0 && threads <= 8 * processors; threads *= 2)
+    for (threads = 4; (set & GROUPS) != 0 && threads <= processors; threads *= 2)
         add_line(plan, entry, threads);
-    if ((set & (TWICE | OVER)) != 0)
+    if ((set & (TWICE | OVER | GROUPS)) != 0)
         add_line(plan, entry, 2 * processors);
-    if ((set & OVER) != 0)
-        add_line(plan, entry, 4 * processors);
-    if ((set & (OVER | EIGHTFOLD)) != 0)
+    if ((set & (OVER | GROUPS | EIGHTFOLD)) != 0)
         add_line(plan, entry, 8 * processors);
     for (threads = 2; (set & (PAIR | SEVERAL)) != 0 && threads <= 8; threads *= 2)
         if (threads == 2 || (set & SEVERAL) != 0)

@@ -39,6 +39,7 @@ struct plan {
     size_t count, room;
     unsigned milliseconds; /* per cell; twice that with more threads than processors */
     unsigned repetitions;  /* most that a line has */
+    double seconds;        /* the run may take; 0: any time */
 };
 
 /* What a size of plan measures if nothing else is said. */

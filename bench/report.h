@@ -22,9 +22,6 @@ void report_tables(const struct results *results, FILE *out);
 /* The lines of PLAN_FIGURES (report_figures.c), for report_tables. */
 void report_figures(const struct results *results, FILE *out);
 
-/* What was aimed at, and what came out (targets.c). */
-void report_targets(const struct results *results, FILE *out);
-
 /* For programs. */
 void report_csv(const struct results *results, FILE *out);
 void report_json(const struct results *results, FILE *out);

@@ -361,6 +361,8 @@ void report_tables(const struct results *results, FILE *out)
                  "    time to other programs      - not possible with this rival\n"
                  "  ratio: of the best peer to cpool      spread: of cpool, between quartiles\n",
             RESULTS_SPREAD_MAX * 100.0);
+    if (results->plan->milliseconds == 0)
+        fprintf(out, "\n  Every cell ran one chunk, cold: these figures mean nothing.\n");
     print_disturbances(results, out);
     print_failures(results, out);
 }

@@ -15,7 +15,7 @@
 #define RESULTS_SPREAD_MAX 0.15
 
 struct results {
-    struct plan *plan; /* a line may lose repetitions while it is run (budget.c) */
+    struct plan *plan; /* a line may lose repetitions while it is run */
     struct contestant *contestants;
     size_t contestant_count;
     struct cell_answer *answers; /* [line][contestant][repetition] */
