@@ -9,7 +9,6 @@
  *     arguments.c the command line
  *     contestants.c  who takes part
  *     plan.c      the matrix: which workloads, with how many threads
- *     budget.c    how long that takes, and how it fits the time there is
  *     cell.c      one process per measurement: starts it, reads its answer
  *     report*.c   table, CSV, JSON, histograms
  *   measure.c     inside that process: threads, barrier, clock
@@ -22,7 +21,11 @@
  * the one before.
  *
  * Each workload is compiled once per rival, in the rival's own file, so that a
- * rival is called as its users call it: cpool inline, malloc directly.
+ * rival is called as its users call it: cpool inline, malloc directly, and with the
+ * pool in a global variable, as programs have it.  Every operation loads that
+ * variable again, because the code between two operations may change it.  What is
+ * called with something else defines RIVAL_HAS_HANDLES and keeps it in a local
+ * variable: the size for malloc and its like, an explicit cache.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -78,7 +81,6 @@ struct bench_worker {
 struct bench_shared {
     const struct bench_cell *cell;   /* constant while threads run */
     const struct bench_rival *rival; /* constant */
-    void *pool;                      /* the rival's; constant once it is prepared */
     void *state;                     /* the workload's, made by its prepare */
     char padding0[BENCH_LINE];
     unsigned arrived;    /* atomic: threads waiting at the barrier */
@@ -248,6 +250,22 @@ static inline void *bench_clear(void *slot, size_t size)
     return slot == NULL ? NULL : memset(slot, 0, size);
 }
 
+/*
+ * The pool that the threads of the cell share.  Hidden, so that it is loaded by one
+ * instruction, as a variable of the program's own.  Constant while threads run.
+ */
+#if defined(__GNUC__)
+__attribute__((__visibility__("hidden")))
+#endif
+extern void *bench_pool;
+
+/* What to call a rival with: evaluated for every operation, see the head. */
+#ifdef RIVAL_HAS_HANDLES
+#define BENCH_HANDLE(handle) (handle)
+#else
+#define BENCH_HANDLE(handle) ((void)(handle), bench_pool)
+#endif
+
 /* A pseudo-random word: xorshift (G. Marsaglia, "Xorshift RNGs", 2003), multiplied. */
 static inline uint64_t bench_random(uint64_t *state)
 {
@@ -269,7 +287,7 @@ static inline size_t bench_below(uint64_t *state, size_t bound)
 /* The calling thread's handle of the pool, and the end of it. */
 static inline void *bench_enter(const struct bench_shared *shared)
 {
-    return shared->rival->enter == NULL ? shared->pool : shared->rival->enter(shared->pool);
+    return shared->rival->enter == NULL ? bench_pool : shared->rival->enter(bench_pool);
 }
 
 static inline void bench_leave(const struct bench_shared *shared, void *handle)

@@ -335,8 +335,8 @@ void bench_measure(const struct bench_rival *rival, const struct bench_workload 
     /* A run of one chunk gives nothing back: no thread keeps what another needs. */
     cell->capacity = ((workload->traits & BENCH_ONCE) != 0 ? 1 : 2) * workload->live(cell) +
                      cell->threads * room(cell);
-    shared->pool = rival->create(cell);
-    if (shared->pool == NULL)
+    bench_pool = rival->create(cell);
+    if (bench_pool == NULL)
         bench_fail("no memory for the pool");
     if (workload->prepare != NULL)
         workload->prepare(shared);
@@ -355,6 +355,6 @@ void bench_measure(const struct bench_rival *rival, const struct bench_workload 
         workers[i] = runners[i].worker;
     if (workload->report != NULL)
         workload->report(workers);
-    rival->destroy(shared->pool);
+    rival->destroy(bench_pool);
     printf("version %s\ndone\n", rival->version != NULL ? rival->version() : "");
 }

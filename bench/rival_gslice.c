@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define RIVAL_HAS_HANDLES
 #include "bench.h"
 
 #define LIBRARY "libglib-2.0.so.0"

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RIVAL_HAS_HANDLES
 #include "bench.h"
 
 #if defined(__GLIBC__)

@@ -8,6 +8,7 @@
 #include <config.h>
 #endif
 
+#define RIVAL_HAS_HANDLES
 #include "bench.h"
 
 #define LIBRARY "libtbbmalloc.so.2"

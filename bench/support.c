@@ -17,6 +17,8 @@
 
 #include "bench.h"
 
+void *bench_pool;
+
 uint64_t bench_now(void)
 {
     struct timespec now;

@@ -23,7 +23,7 @@ static uint64_t allocate_chunk(struct bench_worker *self)
     size_t n = self->cell->parameter, i;
 
     for (i = 0; i < n; i++) {
-        void *slot = rival_alloc(handle);
+        void *slot = rival_alloc(BENCH_HANDLE(handle));
 
         if (BENCH_UNLIKELY(slot == NULL))
             bench_fail("the pool ran dry");
@@ -39,7 +39,7 @@ static uint64_t allocate_touch_chunk(struct bench_worker *self)
     size_t n = self->cell->parameter, i;
 
     for (i = 0; i < n; i++)
-        sum += bench_read(bench_take(rival_alloc(handle), stamp++));
+        sum += bench_read(bench_take(rival_alloc(BENCH_HANDLE(handle)), stamp++));
     self->stamp = stamp;
     self->sum = sum;
     return n;
@@ -51,7 +51,7 @@ static uint64_t zeroed_chunk(struct bench_worker *self)
     size_t n = self->cell->parameter, size = self->cell->slot_size, i;
 
     for (i = 0; i < n; i++) {
-        void *slot = rival_calloc(handle, size);
+        void *slot = rival_calloc(BENCH_HANDLE(handle), size);
 
         if (BENCH_UNLIKELY(slot == NULL))
             bench_fail("the pool ran dry");
@@ -68,7 +68,7 @@ static uint64_t zeroed_touch_chunk(struct bench_worker *self)
     size_t n = self->cell->parameter, size = self->cell->slot_size, i;
 
     for (i = 0; i < n; i++) {
-        void *slot = rival_calloc(handle, size);
+        void *slot = rival_calloc(BENCH_HANDLE(handle), size);
 
         if (BENCH_UNLIKELY(slot == NULL))
             bench_fail("the pool ran dry");

@@ -40,12 +40,12 @@ static uint64_t burst_chunk(struct bench_worker *self)
 
     for (done = 0; done < BENCH_CHUNK; done += n) {
         for (i = 0; i < n; i++)
-            slots[i] = bench_take(rival_alloc(handle), stamp++);
+            slots[i] = bench_take(rival_alloc(BENCH_HANDLE(handle)), stamp++);
         for (i = 0; i < n; i++) {
             void *slot = slots[order[i]];
 
             sum += bench_read(slot);
-            rival_free(handle, slot);
+            rival_free(BENCH_HANDLE(handle), slot);
         }
     }
     self->stamp = stamp;

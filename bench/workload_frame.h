@@ -50,7 +50,7 @@ static void frame_finish(struct bench_worker *self, struct frame *frame)
     while ((at = __atomic_fetch_add(&frame->cursor, FRAME_BATCH, __ATOMIC_RELAXED)) < n) {
         for (end = at + FRAME_BATCH < n ? at + FRAME_BATCH : n; at < end; at++) {
             sum += bench_read(frame->jobs[at]);
-            rival_free(self->handle, frame->jobs[at]);
+            rival_free(BENCH_HANDLE(self->handle), frame->jobs[at]);
         }
     }
     self->sum = sum;
@@ -64,7 +64,7 @@ static uint64_t frame_chunk(struct bench_worker *self)
     uint64_t stamp = self->stamp;
 
     for (i = first; i < end; i++)
-        frame->jobs[i] = bench_take(rival_alloc(self->handle), stamp++);
+        frame->jobs[i] = bench_take(rival_alloc(BENCH_HANDLE(self->handle)), stamp++);
     self->stamp = stamp;
     bench_barrier(self->shared);
     frame_finish(self, frame);

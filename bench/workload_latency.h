@@ -34,14 +34,14 @@ static uint64_t latency_chunk(struct bench_worker *self)
 
     for (i = 0; i < n; i++) {
         start = bench_ticks_start();
-        slots[i] = rival_alloc(handle);
+        slots[i] = rival_alloc(BENCH_HANDLE(handle));
         bench_histogram_add(&latency->alloc, bench_ticks_stop() - start);
         slots[i] = bench_take(slots[i], stamp++);
     }
     for (i = n; i-- > 0;) {
         self->sum += bench_read(slots[i]);
         start = bench_ticks_start();
-        rival_free(handle, slots[i]);
+        rival_free(BENCH_HANDLE(handle), slots[i]);
         bench_histogram_add(&latency->release, bench_ticks_stop() - start);
     }
     self->stamp = stamp;

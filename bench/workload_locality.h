@@ -72,7 +72,7 @@ static void locality_take(struct bench_worker *self, struct locality *locality, 
     uint64_t start;
 
     for (i = 0; i < n; i++)
-        locality->slots[i] = bench_take(rival_alloc(self->handle), self->stamp++);
+        locality->slots[i] = bench_take(rival_alloc(BENCH_HANDLE(self->handle)), self->stamp++);
     for (i = 0; i < n; i++)
         self->sum += bench_read(locality->slots[i]);
     locality_touch(locality, n);
@@ -88,16 +88,16 @@ static void locality_free(struct bench_worker *self, struct locality *locality)
 
     bench_shuffle(locality->order, n, &self->random);
     for (i = 0; i < n; i++)
-        rival_free(self->handle, locality->slots[locality->order[i]]);
+        rival_free(BENCH_HANDLE(self->handle), locality->slots[locality->order[i]]);
 }
 
-static void locality_trim(struct bench_worker *self, struct locality *locality)
+static void locality_trim(struct locality *locality)
 {
     uint64_t start;
 
     locality->before = (double)bench_resident();
     start = bench_now();
-    locality->returned = (double)rival_trim(self->shared->pool);
+    locality->returned = (double)rival_trim(bench_pool);
     locality->microseconds = (double)(bench_now() - start) / 1e3;
     locality->after = (double)bench_resident();
 }
@@ -111,7 +111,7 @@ static uint64_t locality_chunk(struct bench_worker *self)
     locality_free(self, locality);
     locality_take(self, locality, 1);
     locality_free(self, locality);
-    locality_trim(self, locality);
+    locality_trim(locality);
     locality_take(self, locality, 2);
     locality_free(self, locality);
     self->timed = (uint64_t)(locality->walks[2] * (double)n) + 1;

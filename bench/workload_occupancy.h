@@ -46,21 +46,29 @@ static bool occupancy_is_bounded(const struct bench_shared *shared)
     bool bounded;
 
     for (i = 0; i <= n; i++)
-        slots[i] = rival_alloc(handle);
+        slots[i] = rival_alloc(BENCH_HANDLE(handle));
     bounded = slots[n] == NULL;
     for (i = 0; i <= n; i++) {
         if (i < n && slots[i] == NULL)
             bench_fail("slot %zu of %zu could not be had", i + 1, n);
         if (slots[i] != NULL)
-            rival_free(handle, slots[i]);
+            rival_free(BENCH_HANDLE(handle), slots[i]);
     }
     bench_leave(shared, handle);
     free(slots);
     return bounded;
 }
 
+static void occupancy_make(const struct bench_cell *cell)
+{
+    rival_destroy(bench_pool);
+    bench_pool = rival_create(cell);
+    if (bench_pool == NULL)
+        bench_fail("no memory for the pool");
+}
+
 /* Puts a pool of just that many slots in the place of the roomy one. */
-static void occupancy_confine(struct bench_shared *shared, size_t capacity)
+static void occupancy_confine(const struct bench_shared *shared, size_t capacity)
 {
     struct bench_cell cell = *shared->cell;
     struct bench_shared trial = *shared;
@@ -70,16 +78,10 @@ static void occupancy_confine(struct bench_shared *shared, size_t capacity)
         bench_leave_out("what one thread has cached others cannot have");
     cell.capacity = capacity;
     trial.cell = &cell;
-    trial.pool = rival_create(&cell);
-    if (trial.pool == NULL)
-        bench_fail("no memory for the pool");
+    occupancy_make(&cell);
     if (!occupancy_is_bounded(&trial))
         bench_leave_out("hands out more slots than its capacity");
-    rival_destroy(trial.pool);
-    rival_destroy(shared->pool);
-    shared->pool = rival_create(&cell);
-    if (shared->pool == NULL)
-        bench_fail("no memory for the pool");
+    occupancy_make(&cell); /* as new */
 }
 
 static void occupancy_prepare(struct bench_shared *shared)
@@ -100,7 +102,7 @@ static inline void *occupancy_take(struct bench_worker *self, struct occupancy *
     uint64_t since = 0;
     void *slot;
 
-    while ((slot = rival_alloc(self->handle)) == NULL) {
+    while ((slot = rival_alloc(BENCH_HANDLE(self->handle))) == NULL) {
         occupancy->missed++;
         bench_pause(&spins);
         if (since == 0)
@@ -141,7 +143,7 @@ static uint64_t occupancy_chunk(struct bench_worker *self)
         size_t at = bench_below(&self->random, self->cell->parameter);
 
         self->sum += bench_read(occupancy->slots[at]);
-        rival_free(self->handle, occupancy->slots[at]);
+        rival_free(BENCH_HANDLE(self->handle), occupancy->slots[at]);
         occupancy->slots[at] = bench_take(occupancy_take(self, occupancy), self->stamp++);
         done++;
     }
@@ -156,7 +158,7 @@ static uint64_t last_slot_chunk(struct bench_worker *self)
 
     while (done < BENCH_CHUNK && occupancy->missed < enough) {
         size_t at = bench_below(&self->random, self->cell->parameter);
-        void *old = occupancy->slots[at], *slot = rival_alloc(self->handle);
+        void *old = occupancy->slots[at], *slot = rival_alloc(BENCH_HANDLE(self->handle));
 
         if (slot == NULL) {
             occupancy->missed++;
@@ -164,7 +166,7 @@ static uint64_t last_slot_chunk(struct bench_worker *self)
         }
         occupancy->slots[at] = bench_take(slot, self->stamp++);
         self->sum += bench_read(old);
-        rival_free(self->handle, old);
+        rival_free(BENCH_HANDLE(self->handle), old);
         occupancy->taken++;
         done++;
     }
@@ -178,7 +180,7 @@ static void occupancy_teardown(struct bench_worker *self)
 
     for (i = 0; i < self->cell->parameter; i++) {
         self->sum += bench_read(occupancy->slots[i]);
-        rival_free(self->handle, occupancy->slots[i]);
+        rival_free(BENCH_HANDLE(self->handle), occupancy->slots[i]);
     }
 }
 

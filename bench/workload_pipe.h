@@ -120,7 +120,7 @@ static uint64_t pipe_produce(struct bench_worker *self, struct pipe_end *end)
                 bench_pause(&spins);
             continue;
         }
-        bench_ring_put(ring, bench_take(rival_alloc(handle), stamp++));
+        bench_ring_put(ring, bench_take(rival_alloc(BENCH_HANDLE(handle)), stamp++));
         done++;
         misses = spins = 0;
     }
@@ -143,7 +143,7 @@ static uint64_t pipe_consume(struct bench_worker *self, struct pipe_end *end)
             continue;
         }
         sum += bench_read(slot);
-        rival_free(handle, slot);
+        rival_free(BENCH_HANDLE(handle), slot);
         done++;
         misses = spins = 0;
     }
@@ -169,7 +169,7 @@ static void pipe_teardown(struct bench_worker *self)
         bench_ring_show(end->rings[i]);
         while ((slot = bench_ring_get(end->rings[i])) != NULL) {
             self->sum += bench_read(slot);
-            rival_free(self->handle, slot);
+            rival_free(BENCH_HANDLE(self->handle), slot);
         }
     }
 }

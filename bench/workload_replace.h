@@ -19,7 +19,7 @@ static void replace_setup(struct bench_worker *self)
     void **slots = (void **)bench_memory(n, sizeof(void *));
 
     for (i = 0; i < n; i++)
-        slots[i] = bench_take(rival_alloc(self->handle), self->stamp++);
+        slots[i] = bench_take(rival_alloc(BENCH_HANDLE(self->handle)), self->stamp++);
     self->state = slots;
 }
 
@@ -34,9 +34,9 @@ static uint64_t replace_chunk(struct bench_worker *self)
         size_t at = bench_below(&random, n);
         void *old = slots[at];
 
-        slots[at] = bench_take(rival_alloc(handle), stamp++);
+        slots[at] = bench_take(rival_alloc(BENCH_HANDLE(handle)), stamp++);
         sum += bench_read(old);
-        rival_free(handle, old);
+        rival_free(BENCH_HANDLE(handle), old);
     }
     self->stamp = stamp;
     self->sum = sum;
@@ -51,7 +51,7 @@ static void replace_teardown(struct bench_worker *self)
 
     for (i = 0; i < self->cell->parameter; i++) {
         self->sum += bench_read(slots[i]);
-        rival_free(self->handle, slots[i]);
+        rival_free(BENCH_HANDLE(self->handle), slots[i]);
     }
 }
 

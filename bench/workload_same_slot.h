@@ -18,10 +18,10 @@ static uint64_t same_slot_chunk(struct bench_worker *self)
     unsigned i;
 
     for (i = 0; i < BENCH_CHUNK; i++) {
-        void *slot = bench_take(rival_alloc(handle), stamp++);
+        void *slot = bench_take(rival_alloc(BENCH_HANDLE(handle)), stamp++);
 
         sum += bench_read(slot);
-        rival_free(handle, slot);
+        rival_free(BENCH_HANDLE(handle), slot);
     }
     self->stamp = stamp;
     self->sum = sum;

@@ -43,9 +43,9 @@ static void wait_confine(struct bench_shared *shared, size_t capacity)
     struct bench_cell cell = *shared->cell;
 
     cell.capacity = capacity;
-    rival_destroy(shared->pool);
-    shared->pool = rival_create_waitable(&cell);
-    if (shared->pool == NULL)
+    rival_destroy(bench_pool);
+    bench_pool = rival_create_waitable(&cell);
+    if (bench_pool == NULL)
         bench_fail("no memory for the pool");
     shared->state = bench_memory(1, sizeof(struct wait_line));
 }
@@ -63,7 +63,7 @@ static void hand_off_setup(struct bench_worker *self)
 
     self->state = bench_memory(1, sizeof(struct bench_histogram));
     if (self->index == 0)
-        line->slot = bench_take(rival_alloc_wait(self->handle), self->stamp++);
+        line->slot = bench_take(rival_alloc_wait(BENCH_HANDLE(self->handle)), self->stamp++);
 }
 
 /* Gives the slot back once the other thread has gone to sleep for it. */
@@ -73,7 +73,7 @@ static void hand_off_give(struct bench_worker *self, struct wait_line *line)
     uint64_t asleep, asked = ++line->offered;
     unsigned spins = 0;
 
-    while (rival_waits(self->shared->pool) < asked)
+    while (rival_waits(bench_pool) < asked)
         bench_pause(&spins);
     asleep = bench_now();
     while (bench_now() - asleep < WAIT_SETTLE)
@@ -81,7 +81,7 @@ static void hand_off_give(struct bench_worker *self, struct wait_line *line)
     self->sum += bench_read(slot);
     /* Relaxed: what hands the slot over publishes this as well. */
     __atomic_store_n(&line->given, bench_now(), __ATOMIC_RELAXED);
-    rival_free(self->handle, slot);
+    rival_free(BENCH_HANDLE(self->handle), slot);
     /* Else the giver might be faster in taking it again.  Acquire: pairs with the
      * release in hand_off_take, which publishes the line. */
     while (__atomic_load_n(&line->taken, __ATOMIC_ACQUIRE) != asked)
@@ -90,7 +90,7 @@ static void hand_off_give(struct bench_worker *self, struct wait_line *line)
 
 static void hand_off_take(struct bench_worker *self, struct wait_line *line)
 {
-    void *slot = rival_alloc_wait(self->handle);
+    void *slot = rival_alloc_wait(BENCH_HANDLE(self->handle));
     uint64_t time = bench_now() - __atomic_load_n(&line->given, __ATOMIC_RELAXED);
 
     line->slot = bench_take(slot, self->stamp++);
@@ -126,10 +126,10 @@ static void hand_off_teardown(struct bench_worker *self)
 
     if (self->index != 0)
         return;
-    if (rival_waits(self->shared->pool) != line->offered)
+    if (rival_waits(bench_pool) != line->offered)
         bench_fail("some hand-offs found nobody asleep");
     self->sum += bench_read(line->slot);
-    rival_free(self->handle, line->slot);
+    rival_free(BENCH_HANDLE(self->handle), line->slot);
 }
 
 static void hand_off_report(const struct bench_worker *all)
@@ -157,11 +157,11 @@ static uint64_t waiters_chunk(struct bench_worker *self)
     unsigned i;
 
     for (i = 0; i < WAIT_CHUNK; i++) {
-        void *slot = bench_take(rival_alloc_wait(self->handle), self->stamp++);
+        void *slot = bench_take(rival_alloc_wait(BENCH_HANDLE(self->handle)), self->stamp++);
 
         bench_yield(); /* without it nobody would find the slots taken */
         self->sum += bench_read(slot);
-        rival_free(self->handle, slot);
+        rival_free(BENCH_HANDLE(self->handle), slot);
     }
     return WAIT_CHUNK;
 }
@@ -171,7 +171,7 @@ static void waiters_teardown(struct bench_worker *self)
     struct wait_line *line = (struct wait_line *)self->shared->state;
 
     if (self->index == 0)
-        line->offered = rival_waits(self->shared->pool);
+        line->offered = rival_waits(bench_pool);
 }
 
 static void waiters_report(const struct bench_worker *all)
