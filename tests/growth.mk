@@ -69,7 +69,7 @@ tests_ldadd_growth_module = tests/libgrowth.la $(tests_ldadd_module)
 tests_ldadd_growth_steps = tests/libgrowth.la tests/libsupport.la tests/libsteps.la \
 	$(CHECK_LIBS) $(PTHREAD_LIBS)
 
-# What calls the modules is compiled for each program that wants it.
+# As tests_fixture.
 tests_crew = tests/crew.c tests/crew.h
 tests_script = tests/script.c tests/script.h
 

@@ -94,7 +94,9 @@ tests_modules = \
 	tests/check_depot \
 	tests/check_guard_unit \
 	tests/check_cache \
+	tests/check_cache_target \
 	tests/check_registry \
+	tests/check_registry_recall \
 	tests/check_reentry
 
 if HAVE_CHECK
@@ -120,6 +122,9 @@ tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_ldadd_public = tests/libsupport.la lib/libcpool.la $(CHECK_LIBS) $(PTHREAD_LIBS)
 tests_ldadd_module = tests/libsupport.la lib/libcpool-asserted.la $(CHECK_LIBS) $(PTHREAD_LIBS)
 tests_cppflags_module = $(tests_cppflags) -I$(top_srcdir)/lib
+
+# What calls the modules is compiled for each program that wants it.
+tests_fixture = tests/fixture.c tests/fixture.h
 
 tests_check_alloc_SOURCES = tests/check_alloc.c
 tests_check_alloc_CPPFLAGS = $(tests_cppflags)
@@ -246,13 +251,21 @@ tests_check_guard_unit_SOURCES = tests/check_guard_unit.c
 tests_check_guard_unit_CPPFLAGS = $(tests_cppflags_module)
 tests_check_guard_unit_LDADD = $(tests_ldadd_module)
 
-tests_check_cache_SOURCES = tests/check_cache.c
+tests_check_cache_SOURCES = tests/check_cache.c $(tests_fixture)
 tests_check_cache_CPPFLAGS = $(tests_cppflags_module)
 tests_check_cache_LDADD = $(tests_ldadd_module)
+
+tests_check_cache_target_SOURCES = tests/check_cache_target.c $(tests_fixture)
+tests_check_cache_target_CPPFLAGS = $(tests_cppflags_module)
+tests_check_cache_target_LDADD = $(tests_ldadd_module)
 
 tests_check_registry_SOURCES = tests/check_registry.c
 tests_check_registry_CPPFLAGS = $(tests_cppflags_module)
 tests_check_registry_LDADD = $(tests_ldadd_module)
+
+tests_check_registry_recall_SOURCES = tests/check_registry_recall.c
+tests_check_registry_recall_CPPFLAGS = $(tests_cppflags_module)
+tests_check_registry_recall_LDADD = $(tests_ldadd_module)
 
 # With calls of the C library's sent through the test.
 tests_check_reentry_SOURCES = tests/check_reentry.c

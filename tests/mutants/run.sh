@@ -36,7 +36,7 @@ mkdir -p "$mutant/list"
 cp "$top/tests/model/plant.sh" "$mutant/list" && cp "$top/tests/mutants/list.txt" \
     "$mutant/list/mutants.txt" || exit 1
 
-helpers='support support_pool growth waiter crew script meeting'
+helpers='support support_pool growth waiter crew script meeting fixture'
 histories='check_histories burst history linear'
 explorer='audit check_schedules explorer pool stack'
 

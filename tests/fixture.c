@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fixture.c - caches without a pool; see fixture.h.
+ *
+ * Includes atomic.h, to read counters.
+ */
+#include "fixture.h"
+
+#include "atomic.h"
+
+enum { CACHES = 3, FOR_CACHES = CACHES * (FIXTURE_PLACES + CPI_CACHE_HANDS) };
+
+struct cpi_slab *fixture_slab;
+struct cpi_depot *fixture_depot;
+
+void fixture_init(void)
+{
+    size_t stride = cpi_depot_stride(FIXTURE_LIMIT);
+    size_t for_slots = cpi_depot_magazines(FIXTURE_CAPACITY, FIXTURE_LIMIT, CACHES);
+    char *memory = support_lines((for_slots + FOR_CACHES) * stride);
+    struct cpi_extent first;
+    struct cpi_extent second;
+    struct cpi_extent extent;
+    const struct cpi_slab_shape shape = { 16, 16, FIXTURE_CAPACITY, FIXTURE_CAPACITY,
+                                          FIXTURE_CAPACITY };
+
+    fixture_slab = support_lines(sizeof(*fixture_slab));
+    fixture_depot = support_lines(sizeof(*fixture_depot));
+    cpi_extent_init_committed(&extent, support_lines((size_t)FIXTURE_CAPACITY * 16),
+                              (size_t)FIXTURE_CAPACITY * 16);
+    cpi_slab_init(fixture_slab, &extent, 0, &shape);
+    cpi_extent_init_committed(&first, memory, for_slots * stride);
+    cpi_extent_init_committed(&second, memory + for_slots * stride, FOR_CACHES * stride);
+    cpi_depot_init(fixture_depot, &first, &second, FIXTURE_LIMIT, CACHES);
+}
+
+struct cpi_cache *fixture_cache(uint32_t quota, bool inline_path)
+{
+    struct cpi_cache *cache =
+        support_lines(offsetof(struct cpi_cache, spare) + FIXTURE_PLACES * sizeof(cache->spare[0]));
+
+    cache->slab = fixture_slab;
+    cache->depot = fixture_depot;
+    cache->ring_size = FIXTURE_PLACES;
+    cpi_cache_open(cache, &cache->own, inline_path, quota, NULL);
+    cache->target = quota;
+    return cache;
+}
+
+size_t fixture_in_depot(void)
+{
+    return cpi_depot_count_stocked(fixture_depot) * FIXTURE_LIMIT +
+           cpi_depot_partial_rounds(fixture_depot);
+}
+
+void fixture_take(struct cpi_cache *cache, void **slots, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        slots[i] = cpi_cache_alloc(cache);
+        REQUIRE(cpi_slab_index(fixture_slab, slots[i]) < FIXTURE_CAPACITY);
+    }
+}
+
+void fixture_give(struct cpi_cache *cache, void **slots, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        REQUIRE(cpi_cache_free(cache, slots[i]));
+}
+
+uint64_t fixture_exchanges(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->counters.stocked_in, relaxed) +
+           cpi_load(&cache->counters.stocked_out, relaxed) +
+           cpi_load(&cache->counters.empty_in, relaxed) +
+           cpi_load(&cache->counters.empty_out, relaxed);
+}
