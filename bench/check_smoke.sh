@@ -69,6 +69,19 @@ while read -r rival; do
 done <"$work/rivals"
 ! grep -q 'ABSENT: *$' "$work/table" || fail "a rival is absent without a reason"
 
+# Every table is headed by the processor.  Cycles and instructions are there for every
+# time that libcpool took, or the table says why they are not.
+[ "$(grep -c '^(.*processors)$' "$work/table")" -ge 9 ] || fail "a table names no processor"
+if grep -q '^  without cycles and instructions: ..*' "$work/table"; then
+    ! grep -q ',\(cycles\|instructions\),' "$work/csv" || fail "cycles without counters"
+else
+    grep -q '^  Cycles per operation' "$work/table" || fail "the table has no cycles"
+    for metric in cycles instructions; do
+        awk -F, -v metric=$metric '$7 == "done" && $8 == metric && $10 + 0 > 0 { n++ }
+            END { exit n == 0 }' "$work/csv" || fail "the CSV has no $metric"
+    done
+fi
+
 # Histograms: the shares of every distribution rise, and reach 1.
 awk -F, '
     NR == 1 { next }

@@ -31,13 +31,15 @@ bench_workloads = \
 	bench/workload_pipe.h bench/workload_recall.h bench/workload_replace.h \
 	bench/workload_same_slot.h bench/workload_wait.h
 
-check_PROGRAMS += bench/bench bench/instructions bench/check_histogram
+check_PROGRAMS += bench/bench bench/instructions bench/check_family \
+	bench/check_histogram
 
 # All but the rivals.
 bench_engine = \
 	bench/arguments.c bench/arguments.h bench/bench.h \
 	bench/cell.c bench/cell.h bench/clock.c \
-	bench/contestants.c bench/histogram.c bench/histogram.h bench/machine.c \
+	bench/contestants.c bench/counters.c bench/counters.h bench/family.c \
+	bench/family.h bench/histogram.c bench/histogram.h bench/machine.c \
 	bench/machine.h bench/main.c bench/measure.c bench/plan.c bench/plan.h \
 	bench/report.h bench/report_figures.c bench/report_files.c \
 	bench/report_histograms.c bench/report_table.c bench/results.c \
@@ -85,10 +87,12 @@ bench_instructions_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'
 bench_instructions_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_instructions_LDADD = lib/libcpool.la
 
+bench_check_family_SOURCES = bench/check_family.c bench/family.c bench/family.h
+
 bench_check_histogram_SOURCES = \
 	bench/bench.h bench/check_histogram.c bench/histogram.c bench/histogram.h
 
-TESTS += bench/check_histogram bench/check_smoke.sh bench/instructions.sh
+TESTS += bench/check_family bench/check_histogram bench/check_smoke.sh bench/instructions.sh
 
 EXTRA_DIST += bench/check_smoke.sh bench/golden-instructions.txt \
 	bench/instructions.sh bench/plot.gp bench/plot.sh bench/rival_no_cxx.c \

@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "counters.h"
+#include "family.h"
 
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
@@ -279,6 +281,8 @@ size_t machine_describe(struct machine_fact facts[MACHINE_FACTS])
 
     facts[n].name = "processor";
     describe_processor(facts[n].text, sizeof facts[n].text);
+    facts[++n].name = "family";
+    family_here(facts[n].text, sizeof facts[n].text);
     facts[++n].name = "processors";
     snprintf(facts[n].text, sizeof facts[n].text, "%u usable", machine_processors());
     facts[++n].name = "caches";
@@ -290,6 +294,10 @@ size_t machine_describe(struct machine_fact facts[MACHINE_FACTS])
     describe_system(facts[n].text, sizeof facts[n].text);
     facts[++n].name = "build";
     describe_build(facts[n].text, sizeof facts[n].text);
+    facts[++n].name = "counters";
+    snprintf(facts[n].text, sizeof facts[n].text, "%s%s",
+             counters_absent() == NULL ? "cycles and instructions in user mode" : "none: ",
+             counters_absent() == NULL ? "" : counters_absent());
     facts[++n].name = "huge pages";
     if (!read_line("/sys/kernel/mm/transparent_hugepage/enabled", facts[n].text,
                    sizeof facts[n].text))

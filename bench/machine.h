@@ -2,7 +2,8 @@
 /*
  * machine.h - the machine: what it is, pinning threads, what disturbed them.
  *
- * Includes nothing of this folder.  Everything that depends on the operating
+ * Includes nothing of this folder (machine.c: bench.h, counters.h and family.h).
+ * Everything that depends on the operating
  * system lies in machine.c; where it cannot tell, it says nothing was disturbed
  * and "unknown".
  */
@@ -40,7 +41,7 @@ struct machine_fact {
     char text[192];
 };
 
-#define MACHINE_FACTS 10
+#define MACHINE_FACTS 12
 
 /* Fills in the facts; returns how many there are. */
 size_t machine_describe(struct machine_fact facts[MACHINE_FACTS]);

@@ -2,11 +2,11 @@
 /*
  * measure.c - the measuring process: threads, barrier, clock, and the answer.
  *
- * Includes bench.h only.  Runs one cell and prints what it found to standard
+ * Includes bench.h, counters.h and machine.h.  Runs one cell and prints what it found to standard
  * output, a line each, for cell.c to read:
  *
  *     version TEXT          what really ran
- *     metric NAME NUMBER    ns, throughput, operations, waited, steal, ...
+ *     metric NAME NUMBER    ns, throughput, operations, waited, steal, cycles, ...
  *     bucket WHAT INDEX COUNT  of a histogram of alloc or free
  *     absent TEXT           this rival cannot do this; no more lines
  *     failed TEXT           it went wrong; no more lines
@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "counters.h"
 #include "machine.h"
 
 /* Warm-up is the measured time divided by this. */
@@ -55,6 +56,8 @@ struct runner {
     uint64_t waited;      /* nanoseconds, for a processor that others had */
     bool waiting_known;   /* whether the system said so */
     uint64_t switches;    /* times the processor was taken away meanwhile */
+    struct counters_reading spent; /* cycles and instructions meanwhile */
+    bool counted;         /* whether the machine counts them */
     uint64_t first_stamp; /* of the words written to slots */
 };
 
@@ -152,12 +155,39 @@ static void count_waiting(struct runner *runner, uint64_t before, uint64_t after
     runner->elapsed -= runner->waited;
 }
 
+/* Runs the chunks that are measured. */
+static void run_measured(struct runner *runner, uint64_t nanoseconds)
+{
+    uint64_t waited = machine_waited(), switches = machine_switches();
+    struct counters_reading before, after;
+    struct counters counters;
+    bool counted;
+
+    counters_open(&counters);
+    counted = counters_read(&counters, &before);
+    runner->start = bench_now();
+    runner->operations = run_chunks(runner, nanoseconds);
+    runner->end = bench_now();
+    runner->counted = counted && counters_read(&counters, &after);
+    counters_close(&counters);
+    if (runner->counted) {
+        runner->spent.cycles = after.cycles - before.cycles;
+        runner->spent.instructions = after.instructions - before.instructions;
+    }
+    runner->elapsed = runner->end - runner->start;
+    runner->switches = machine_switches() - switches;
+    if ((runner->workload->traits & BENCH_SELF_TIMED) != 0)
+        runner->elapsed = runner->worker.timed;
+    else
+        count_waiting(runner, waited, machine_waited());
+}
+
 static void *run_thread(void *argument)
 {
     struct runner *runner = argument;
     struct bench_worker *self = &runner->worker;
     const struct bench_workload *workload = runner->workload;
-    uint64_t nanoseconds = (uint64_t)self->cell->milliseconds * 1000000u, waited, switches;
+    uint64_t nanoseconds = (uint64_t)self->cell->milliseconds * 1000000u;
 
     machine_pin(self->index, self->cell->threads);
     self->handle = bench_enter(self->shared);
@@ -166,18 +196,7 @@ static void *run_thread(void *argument)
     bench_barrier(self->shared);
     warm_up(runner, nanoseconds);
 
-    waited = machine_waited();
-    switches = machine_switches();
-    runner->start = bench_now();
-    runner->operations = run_chunks(runner, nanoseconds);
-    runner->end = bench_now();
-    runner->elapsed = runner->end - runner->start;
-    runner->switches = machine_switches() - switches;
-    if ((workload->traits & BENCH_SELF_TIMED) != 0)
-        runner->elapsed = self->timed;
-    else
-        count_waiting(runner, waited, machine_waited());
-
+    run_measured(runner, nanoseconds);
     bench_barrier(self->shared);
     if (workload->teardown != NULL)
         workload->teardown(self);
@@ -282,6 +301,28 @@ static void report_others(double others, uint64_t elapsed, unsigned threads, uns
         bench_metric("waited", share < 0.0 ? 0.0 : share < 1.0 ? share : 1.0);
 }
 
+/* Cycles and instructions per operation, of all threads together; nothing of threads
+ * that were told by a clock of their own when they were at work. */
+static void report_counters(const struct runner *runners, const struct bench_workload *workload,
+                            unsigned threads)
+{
+    struct counters_reading spent = { 0.0, 0.0 };
+    double operations = 0.0;
+    unsigned i;
+
+    if ((workload->traits & BENCH_SELF_TIMED) != 0)
+        return;
+    for (i = 0; i < threads; i++) {
+        if (!runners[i].counted)
+            return;
+        operations += (double)runners[i].operations;
+        spent.cycles += runners[i].spent.cycles;
+        spent.instructions += runners[i].spent.instructions;
+    }
+    bench_metric("cycles", spent.cycles / operations);
+    bench_metric("instructions", spent.instructions / operations);
+}
+
 static void start_threads(struct runner *runners, unsigned threads)
 {
     unsigned i;
@@ -351,6 +392,7 @@ void bench_measure(const struct bench_rival *rival, const struct bench_workload 
 
     check_sums(runners, cell->threads);
     report_rates(runners, workload, cell->threads, processors);
+    report_counters(runners, workload, cell->threads);
     for (i = 0; i < cell->threads; i++)
         workers[i] = runners[i].worker;
     if (workload->report != NULL)

@@ -2,7 +2,7 @@
 /*
  * report_table.c - results for people: aligned tables.
  *
- * Includes report.h and machine.h.
+ * Includes report.h, counters.h and machine.h.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "counters.h"
 #include "machine.h"
 #include "report.h"
 
@@ -269,6 +270,40 @@ static void print_metric(const struct results *results, enum plan_section sectio
     }
 }
 
+/* Whether any contestant has a metric on a section's lines. */
+static bool has_metric(const struct results *results, enum plan_section section,
+                       const char *metric)
+{
+    size_t line, i;
+
+    for (line = 0; line < results->plan->count; line++)
+        for (i = 0; i < results->contestant_count; i++)
+            if (results->plan->lines[line].section == section && takes_part(results, i) &&
+                results_summary(results, line, i, metric).median > 0.0)
+                return true;
+    return false;
+}
+
+/* Cycles and instructions, where the machine counts them. */
+static void print_counters(const struct results *results, enum plan_section section, FILE *out)
+{
+    if (has_metric(results, section, "cycles"))
+        print_metric(results, section, "Cycles per operation, in user mode", "cycles", out);
+    if (has_metric(results, section, "instructions"))
+        print_metric(results, section, "Instructions per operation, in user mode",
+                     "instructions", out);
+}
+
+/* A table says of which processor it is. */
+static void print_title(enum plan_section section, FILE *out)
+{
+    struct machine_fact facts[MACHINE_FACTS];
+
+    machine_describe(facts); /* the processor is the first, its family the second */
+    fprintf(out, "\n%s\n(%s: %s; %u processors)\n\n", plan_title(section), facts[1].text,
+            facts[0].text, machine_processors());
+}
+
 /* Cells that went wrong, one by one: a table that hides them would be a lie. */
 static void print_failures(const struct results *results, FILE *out)
 {
@@ -334,7 +369,7 @@ void report_tables(const struct results *results, FILE *out)
             lines += results->plan->lines[i].section == section ? 1u : 0u;
         if (lines == 0)
             continue;
-        fprintf(out, "\n%s\n\n", plan_title(section));
+        print_title(section, out);
         if (section == PLAN_LATENCY) {
             print_latencies(results, out);
             continue;
@@ -345,6 +380,7 @@ void report_tables(const struct results *results, FILE *out)
         }
         print_times(results, section, out);
         print_ratios(results, section, out);
+        print_counters(results, section, out);
         if (section == PLAN_CREATE)
             print_metric(results, section, "Resident after creation, bytes", "resident", out);
         if (section == PLAN_OCCUPANCY) {
@@ -361,6 +397,8 @@ void report_tables(const struct results *results, FILE *out)
                  "    time to other programs      - not possible with this rival\n"
                  "  ratio: of the best peer to cpool      spread: of cpool, between quartiles\n",
             RESULTS_SPREAD_MAX * 100.0);
+    if (counters_absent() != NULL)
+        fprintf(out, "  without cycles and instructions: no counters, %s\n", counters_absent());
     if (results->plan->milliseconds == 0)
         fprintf(out, "\n  Every cell ran one chunk, cold: these figures mean nothing.\n");
     print_disturbances(results, out);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * counters.h - cycles and instructions of a thread, where the machine counts them.
+ *
+ * Includes nothing of this folder.  Only what runs in user mode counts.  Virtual
+ * machines often have no counters, and the system may refuse them.
+ */
+#ifndef BENCH_COUNTERS_H
+#define BENCH_COUNTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a thread has spent so far. */
+struct counters_reading {
+    double cycles, instructions;
+};
+
+/* The counters of one thread; it alone uses them. */
+struct counters {
+    int cycles, instructions; /* file descriptors, or -1 */
+};
+
+/* Starts counting for the calling thread; counters_read fails if that cannot be. */
+void counters_open(struct counters *counters);
+
+/* Returns false if there are no counters. */
+bool counters_read(const struct counters *counters, struct counters_reading *reading);
+
+void counters_close(struct counters *counters);
+
+/* Why there are none on this machine, or NULL.  Asked once. */
+const char *counters_absent(void);
+
+#endif /* BENCH_COUNTERS_H */

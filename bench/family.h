@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * family.h - which family of processors this one is of: figures are kept by family.
+ *
+ * Includes nothing of this folder.
+ */
+#ifndef BENCH_FAMILY_H
+#define BENCH_FAMILY_H
+
+#include <stddef.h>
+
+/* What a processor says of itself. */
+struct family_numbers {
+    const char *vendor; /* "GenuineIntel", "AuthenticAMD", or ARM's implementer, "0x41" */
+    long family;        /* of x86; ARM's has none: -1 */
+    long model;         /* of x86; ARM's part number */
+    const char *flags;  /* names between spaces */
+};
+
+/*
+ * A name that can be a file's, as intel-sapphire-rapids or amd-zen3.  A model that
+ * is not known goes by its numbers.
+ */
+void family_name(const struct family_numbers *numbers, char *name, size_t size);
+
+/* The same for this machine, "unknown" if it says nothing. */
+void family_here(char *name, size_t size);
+
+#endif /* BENCH_FAMILY_H */
