@@ -105,7 +105,7 @@ static bool give_slot(cpool_t *pool, struct cpi_cache *cache, void *slot)
 static bool give_uncached(cpool_t *pool, void *slot)
 {
     struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
-    bool done = cpi_pool_hand_over(pool, slot) ||
+    bool done = cpi_pool_hand_over(pool, slot, NULL) ||
                 cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
 
     cpi_pool_call_waiter(pool, NULL);
@@ -121,7 +121,7 @@ static bool give_and_call(cpool_t *pool, struct cpi_cache *cache, void *slot)
     if (cache == NULL)
         return give_uncached(pool, slot);
     cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
-    done = cpi_pool_hand_over(pool, slot) ||
+    done = cpi_pool_hand_over(pool, slot, NULL) ||
            give_slot(pool, cpi_pool_has_to_call(pool) ? NULL : cache, slot);
     cpi_pool_call_waiter(pool, cache);
     cpi_store(&cache->calls, 0u, release); /* [rest] */
@@ -178,8 +178,16 @@ bool cpi_pool_replenish(cpool_t *pool)
     return cpi_pool_grow_by_itself(pool) || recall(pool);
 }
 
-/* Looks everywhere once; what it finds on the way it does not lose. */
-static void *look_everywhere(cpool_t *pool, struct cpi_cache *cache)
+/* Whether it is worth looking again, having found nothing: something was made or found
+ * now.  A thread that drains the depot is awaited, or calls waiters when it is done. */
+static bool is_more(cpool_t *pool, uint32_t seen, bool awaits)
+{
+    if (!awaits && cpi_depot_was_drained(&pool->depot, seen))
+        return cpi_pool_drains(pool) % 2 == 0;
+    return cpi_pool_await_drain(pool, seen) || cpi_pool_replenish(pool);
+}
+
+void *cpi_pool_look(cpool_t *pool, struct cpi_cache *cache, bool awaits)
 {
     uint32_t seen;
     void *slot;
@@ -187,9 +195,33 @@ static void *look_everywhere(cpool_t *pool, struct cpi_cache *cache)
     do {
         seen = cpi_pool_drains(pool);
         slot = take_slot(pool, cache);
-    } while (slot == NULL &&
-             (cpi_pool_await_drain(pool, seen) || cpi_pool_replenish(pool)));
-    return slot != NULL ? slot : take_slack(pool, cache);
+    } while (slot == NULL && is_more(pool, seen, awaits));
+    return slot;
+}
+
+bool cpi_pool_may_have_more(const cpool_t *pool)
+{
+    uint64_t bounds = cpi_slab_bounds(&pool->slab);
+
+    return CPI_BOUNDS_FRESH(bounds) < CPI_BOUNDS_CAPACITY(bounds) ||
+           (pool->grows && CPI_BOUNDS_CAPACITY(bounds) < pool->slab.most);
+}
+
+bool cpi_pool_has_left_any(const cpool_t *pool, const struct cpi_cache *cache)
+{
+    return (cache != NULL && cpi_cache_rounds(cache) > 0) ||
+           cpi_depot_has_stocked(&pool->depot) || cpi_depot_partial_rounds(&pool->depot) > 0 ||
+           cpi_pool_may_have_more(pool);
+}
+
+bool cpi_pool_has_any(const cpool_t *pool)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_registry_made(&pool->registry); i++)
+        if (cpi_cache_rounds(cpi_registry_cache(&pool->registry, i)) > 0)
+            return true;
+    return cpi_pool_has_left_any(pool, NULL);
 }
 
 /*
@@ -217,7 +249,9 @@ CPI_COLD static void *look_again(cpool_t *pool, struct cpi_cache *cache)
         void *slot;
 
         cpi_recall_activity(&pool->registry, &before);
-        slot = look_everywhere(pool, cache);
+        slot = cpi_pool_look(pool, cache, true);
+        if (slot == NULL)
+            slot = take_slack(pool, cache);
         if (slot != NULL)
             return slot;
         if (!cpi_recall_await(&pool->registry, &backoff))
@@ -374,6 +408,23 @@ void *cpool_calloc(cpool_t *pool)
     return slot;
 }
 
+void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void *arg)
+{
+    static const char function[] = "cpool_alloc_or_help";
+    struct cpi_cache *cache;
+    void *slot;
+
+    if (!cpi_pool_is_ours(pool, function))
+        return NULL;
+    cache = cpi_registry_own_cache(&pool->registry);
+    do {
+        slot = cpi_pool_alloc(pool, cache, function, CPI_CALLER());
+        if (slot != NULL)
+            return slot;
+    } while (help(arg));
+    return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
+}
+
 void *cpool_depot_alloc(cpool_t *pool)
 {
     static const char function[] = "cpool_depot_alloc";
@@ -431,69 +482,4 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
         return;
     if (owner_is_right(entry, "cpool_cache_free"))
         cpi_pool_free(entry->pool, cache, slot, "cpool_cache_free", CPI_CALLER());
-}
-
-cpool_cache_t *cpool_cache(cpool_t *pool)
-{
-    struct cpi_cache *cache;
-
-    if (!cpi_pool_is_ours(pool, "cpool_cache"))
-        return NULL;
-    cpi_thread_ask_at_once();
-    cache = cpi_registry_own_cache(&pool->registry);
-    cpi_quiet_report("cpool_cache");
-    return cache == NULL ? NULL : cache->entry;
-}
-
-int cpool_cache_create(cpool_cache_t **handle, cpool_t *pool)
-{
-    struct cpi_cache *cache;
-
-    if (handle == NULL)
-        return CPOOL_ENULL;
-    *handle = NULL;
-    if (pool == NULL)
-        return CPOOL_ENULL;
-    if (!cpi_pool_is_ours(pool, "cpool_cache_create"))
-        return CPOOL_EPOOL;
-    cache = cpi_registry_add_cache(&pool->registry);
-    cpi_quiet_report("cpool_cache_create");
-    if (cache == NULL)
-        return CPOOL_ENOMEM;
-    *handle = cache->entry;
-    return 0;
-}
-
-void cpool_cache_destroy(cpool_cache_t *entry)
-{
-    struct cpi_cache *cache;
-    cpool_t *pool;
-
-    if (entry == NULL)
-        return;
-    cache = entry->home;
-    pool = entry->pool;
-    if (!cpi_pool_is_ours(pool, "cpool_cache_destroy"))
-        return;
-    if (cache->owner != NULL) {
-        cpi_pool_report(CPOOL_EOWNER, "cpool_cache_destroy", pool);
-        return;
-    }
-    cpi_recall_use(cache);
-    cpi_registry_remove_cache(cache->registry, cache);
-    cpi_pool_wake_waiters(pool);
-    cpi_quiet_report("cpool_cache_destroy");
-}
-
-void cpool_flush(cpool_t *pool)
-{
-    struct cpi_cache *cache;
-
-    if (!cpi_pool_is_ours(pool, "cpool_flush"))
-        return;
-    cache = cpi_registry_known_cache(&pool->registry);
-    if (cache != NULL)
-        cpi_recall_flush(cache);
-    cpi_pool_wake_waiters(pool);
-    cpi_quiet_report("cpool_flush");
 }

@@ -160,6 +160,21 @@ bool cpi_pool_replenish(cpool_t *pool);
  * it yet.  NULL if there is none in any of these. */
 void *cpi_pool_take(cpool_t *pool, struct cpi_cache *cache);
 
+/* Looks everywhere, for the owner of this cache or for a thread without one; what it
+ * finds on the way it does not lose.  `awaits`: while a trim or shrink has the depot's
+ * magazines it waits until some are back; otherwise the caller waits to be called. */
+void *cpi_pool_look(cpool_t *pool, struct cpi_cache *cache, bool awaits);
+
+/* At a glance: whether there may be more slots than were handed out so far. */
+bool cpi_pool_may_have_more(const cpool_t *pool);
+
+/* Whether there may be slots where somebody has looked in vain before: the caller, with
+ * this cache or none, may have left them, or made room for them. */
+bool cpi_pool_has_left_any(const cpool_t *pool, const struct cpi_cache *cache);
+
+/* The same, or in any cache. */
+bool cpi_pool_has_any(const cpool_t *pool);
+
 /* Marks a slot of a checked pool live, for a caller at `site`. */
 void cpi_pool_guard_alloc(cpool_t *pool, const void *slot, const char *function,
                           const void *site);
@@ -178,9 +193,10 @@ uint32_t cpi_pool_drains(const cpool_t *pool);
 
 void cpi_maintenance_init(struct cpi_maintenance *maintenance);
 
-/* pool_wait.c.  Hands a slot that is being freed to a thread that has waited for long.
- * Returns false if there is none.  May block. */
-bool cpi_pool_hand_over(cpool_t *pool, void *slot);
+/* pool_wait.c.  Hands a slot that is being freed, or that a waiter found, to a waiter
+ * that sleeps, if the first one starves and is not the finder.  Returns true if it has.
+ * May block. */
+bool cpi_pool_hand_over(cpool_t *pool, void *slot, const struct cpi_waiter *finder);
 
 /* Whether, at a glance, a free has to call a waiter, which finds the slot soonest in
  * the depot.  Wait-free. */

@@ -50,7 +50,8 @@
  * served. */
 struct cpi_waiter {
     struct cpi_waiter *next;
-    void *slot;     /* handed over; NULL: none */
+    struct cpi_waiter *previous;
+    void *slot;     /* handed over: then it has left the queue; NULL: none */
     uint32_t epoch; /* calls so far */
     bool asleep;    /* or about to be, with the lock held until it is */
     uint64_t due;   /* constant; nanoseconds; from then on it starves */
@@ -112,15 +113,21 @@ static inline void cpi_queue_join(struct cpi_queue *queue, struct cpi_waiter *wa
                                   uint64_t due)
 {
     waiter->next = NULL;
+    waiter->previous = queue->last;
     waiter->slot = NULL;
     waiter->epoch = 0;
     waiter->asleep = false;
     waiter->due = due;
-    if (queue->last != NULL)
-        queue->last->next = waiter;
-    else
-        queue->first = waiter;
+    *(queue->last != NULL ? &queue->last->next : &queue->first) = waiter;
     queue->last = waiter;
+}
+
+static inline void cpi_queue_unlink(struct cpi_queue *queue, const struct cpi_waiter *waiter)
+{
+    *(waiter->previous != NULL ? &waiter->previous->next : &queue->first) = waiter->next;
+    *(waiter->next != NULL ? &waiter->next->previous : &queue->last) = waiter->previous;
+    if (queue->first == NULL)
+        cpi_queue_say(queue, CPI_QUEUE_ASKS, false);
 }
 
 /* Before a look: the waiter may sleep after it if its epoch is still this one. */
@@ -147,36 +154,16 @@ static inline void cpi_queue_starve(struct cpi_queue *queue, uint64_t now)
     cpi_queue_say(queue, CPI_QUEUE_STARVES, queue->first != NULL && now >= queue->first->due);
 }
 
-/* Takes out the waiter that *link, of the one before it, points to. */
-static inline void cpi_queue_unlink(struct cpi_queue *queue, struct cpi_waiter **link,
-                                    struct cpi_waiter *before)
-{
-    struct cpi_waiter *waiter = *link;
-
-    *link = waiter->next;
-    if (queue->last == waiter)
-        queue->last = before;
-    if (queue->first == NULL)
-        cpi_queue_say(queue, CPI_QUEUE_ASKS, false);
-}
-
-/* After its last look; a waiter that was served is no longer in the queue.  `vain` is
- * the epoch of its last look in vain.  Returns true if it was called since, and others
- * wait: the word then asks on their behalf, and the caller is to look whether there is
- * anything left. */
+/* After its last look.  `vain` is the epoch of its last look in vain.  Returns true if
+ * the waiter was called since, and others wait: the word then asks on their behalf, and
+ * the caller is to look whether there is anything left. */
 static inline bool cpi_queue_leave(struct cpi_queue *queue, const struct cpi_waiter *waiter,
                                    uint32_t vain)
 {
-    struct cpi_waiter **link = &queue->first;
-    struct cpi_waiter *before = NULL;
     bool pass_on;
 
-    while (*link != NULL && *link != waiter) {
-        before = *link;
-        link = &before->next;
-    }
-    if (*link != NULL)
-        cpi_queue_unlink(queue, link, before);
+    if (waiter->slot == NULL)
+        cpi_queue_unlink(queue, waiter);
     pass_on = queue->first != NULL && waiter->epoch != vain;
     if (pass_on)
         cpi_queue_say(queue, CPI_QUEUE_ASKS, true);
@@ -187,17 +174,12 @@ static inline bool cpi_queue_leave(struct cpi_queue *queue, const struct cpi_wai
  * Returns the waiter, for the caller to wake, or NULL if nobody sleeps. */
 static inline struct cpi_waiter *cpi_queue_serve(struct cpi_queue *queue, void *slot)
 {
-    struct cpi_waiter **link = &queue->first;
-    struct cpi_waiter *before = NULL;
-    struct cpi_waiter *waiter;
+    struct cpi_waiter *waiter = queue->first;
 
-    while (*link != NULL && !(*link)->asleep) {
-        before = *link;
-        link = &before->next;
-    }
-    waiter = *link;
+    while (waiter != NULL && !waiter->asleep)
+        waiter = waiter->next;
     if (waiter != NULL) {
-        cpi_queue_unlink(queue, link, before);
+        cpi_queue_unlink(queue, waiter);
         waiter->slot = slot;
     }
     return waiter;

@@ -54,6 +54,7 @@ pool_impl.h    6
 inline.c       6
 pool_alloc.c   6 pool_impl.h
 pool_bulk.c    6 pool_impl.h
+pool_cache.c   6 pool_impl.h
 pool_drain.h 6 pool_impl.h
 pool_drain.c 6
 pool_config.c  6 pool_impl.h
