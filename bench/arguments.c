@@ -33,6 +33,8 @@ static void usage(FILE *out)
           "  --seed N               of the pseudo-random numbers\n"
           "  --csv FILE, --json FILE  write the results there as well\n"
           "  --histograms FILE      write whole latency distributions there, as CSV\n"
+          "  --record FOLDER        write the tables to FOLDER/FAMILY.md, by this processor's family\n"
+          "  --sources NAME         which sources that was built from, for --record\n"
           "  --list                 what can be measured\n"
           "experiments with libcpool\n"
           "  --config KEY=VALUE,... members of cpool_config_t for its pools, flags by number\n"
@@ -143,6 +145,10 @@ static void parse_value(struct arguments *arguments, const char *name, const cha
         arguments->csv = value;
     else if (strcmp(name, "--json") == 0)
         arguments->json = value;
+    else if (strcmp(name, "--record") == 0)
+        arguments->record = value;
+    else if (strcmp(name, "--sources") == 0)
+        arguments->sources = value;
     else if (strcmp(name, "--variant") == 0)
         add_variant(value);
     else
@@ -156,6 +162,7 @@ void arguments_parse(struct arguments *arguments, int count, char **words)
     memset(arguments, 0, sizeof *arguments);
     arguments->slot_size = 64;
     arguments->seed = 1;
+    arguments->sources = PACKAGE_STRING;
     for (i = 1; i < count; i++) {
         if (strcmp(words[i], "--quick") == 0) {
             arguments->size = PLAN_QUICK;

@@ -25,6 +25,8 @@ struct arguments {
     bool timed;    /* milliseconds was given */
     bool dry;      /* print the plan only */
     const char *csv, *json, *histograms;
+    const char *record;  /* folder of the families' files, or NULL */
+    const char *sources; /* what was built, for that file */
     uint64_t seed;
 };
 

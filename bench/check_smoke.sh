@@ -115,6 +115,20 @@ grep -q 'two threads.*hand-off' "$work/refused" || fail "hand-off is refused wit
 "$bench" --smoke --workload pipe --threads 1 >/dev/null 2>&1 &&
     fail "pipe was measured with 1 thread"
 
+# A run that is recorded makes the file of its own family, and replaces no other.
+family=$(sed -n 's/^  family  *//p' "$work/table")
+threads=$(sed -n 's/^  processors  *\([0-9]*\) usable$/\1/p' "$work/table")
+mkdir "$work/record"
+for name in another "$family"; do echo "figures of old" >"$work/record/$name.md"; done
+"$bench" --smoke --workload same-slot,burst:64 --threads "$threads" --record "$work/record" \
+    --sources 'these sources' >/dev/null 2>&1 || fail "bench --record ended with an error"
+[ "$(cat "$work/record/another.md")" = "figures of old" ] || fail "another family was replaced"
+[ "$(ls "$work/record" | wc -l)" -eq 2 ] || fail "bench --record leaves more than a file"
+for text in "# $family" '<!-- rows -->' "| $family | $threads | same slot | " \
+    "| $family | $threads | 64 out, 64 back | " 'these sources' '^Throughput, ' '^```$'; do
+    grep -q -- "$text" "$work/record/$family.md" || fail "the record lacks: $text"
+done
+
 # JSON: whatever can read it here must be able to.
 if command -v python3 >/dev/null; then
     python3 -m json.tool "$work/json" >/dev/null || fail "the JSON is not well-formed"

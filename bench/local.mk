@@ -42,7 +42,7 @@ bench_engine = \
 	bench/family.h bench/histogram.c bench/histogram.h bench/machine.c \
 	bench/machine.h bench/main.c bench/measure.c bench/plan.c bench/plan.h \
 	bench/report.h bench/report_figures.c bench/report_files.c \
-	bench/report_histograms.c bench/report_table.c bench/results.c \
+	bench/report_histograms.c bench/report_record.c bench/report_table.c bench/results.c \
 	bench/results.h bench/ring.h \
 	bench/rivals.h bench/support.c bench/workloads.h
 
@@ -92,10 +92,11 @@ bench_check_family_SOURCES = bench/check_family.c bench/family.c bench/family.h
 bench_check_histogram_SOURCES = \
 	bench/bench.h bench/check_histogram.c bench/histogram.c bench/histogram.h
 
-TESTS += bench/check_family bench/check_histogram bench/check_smoke.sh bench/instructions.sh
+TESTS += bench/check_family bench/check_histogram bench/check_smoke.sh bench/instructions.sh \
+	bench/readme.sh
 
 EXTRA_DIST += bench/check_smoke.sh bench/golden-instructions.txt \
-	bench/instructions.sh bench/plot.gp bench/plot.sh bench/rival_no_cxx.c \
+	bench/instructions.sh bench/plot.gp bench/plot.sh bench/readme.sh bench/rival_no_cxx.c \
 	$(bench_rivals_cxx)
 
 bench_results = --csv bench/results.csv --json bench/results.json \
@@ -104,8 +105,19 @@ bench_instructions = $(SHELL) $(srcdir)/bench/instructions.sh
 
 .PHONY: bench bench-quick bench-smoke bench-instructions bench-plot bless-instructions
 
+# A whole run is kept as the file of this processor's family, and shown in README.md,
+# in the source tree where that can be written to.
 bench: $(bench_programs)
-	$(bench_program) $(bench_results) $(BENCH_FLAGS)
+	@set -- $(BENCH_FLAGS); \
+	folder=$(srcdir)/doc/performance; \
+	test -w $$folder || folder=doc/performance; \
+	sources='$(PACKAGE_STRING)'; \
+	test ! -e $(srcdir)/.git || sources=`git -C $(srcdir) describe --always --dirty`; \
+	$(MKDIR_P) $$folder && \
+	test $$# -gt 0 || set -- --record $$folder --sources "$$sources"; \
+	$(bench_program) $(bench_results) "$$@" && \
+	{ test $$folder = doc/performance || \
+	  srcdir=$(srcdir) $(SHELL) $(srcdir)/bench/readme.sh write; }
 
 bench-quick: $(bench_programs)
 	$(bench_program) --quick $(bench_results) $(BENCH_FLAGS)

@@ -2,7 +2,7 @@
 /*
  * main.c - the benchmark: libcpool against other pools and allocators.
  *
- * Includes arguments.h, cell.h, plan.h, report.h.  Measures every line of the
+ * Includes arguments.h, cell.h, family.h, plan.h, report.h.  Measures every line of the
  * plan (plan.c shows the matrix) for every contestant, each time in a process
  * of its own, and interleaved: repetition by repetition, and within a
  * repetition contestant by contestant, starting with another one each time.  So
@@ -12,6 +12,7 @@
 #include <config.h>
 #endif
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 
 #include "arguments.h"
 #include "cell.h"
+#include "family.h"
 #include "plan.h"
 #include "report.h"
 
@@ -217,6 +219,29 @@ static void write_file(const struct results *results, const char *path,
     }
 }
 
+/* The file of this family alone is replaced, and only by a whole one. */
+static void write_record(const struct results *results, const struct arguments *options)
+{
+    char family[64], path[PATH_MAX], unfinished[PATH_MAX + 8];
+    FILE *file;
+
+    if (options->record == NULL)
+        return;
+    family_here(family, sizeof family);
+    snprintf(path, sizeof path, "%s/%s.md", options->record, family);
+    snprintf(unfinished, sizeof unfinished, "%s.new", path);
+    file = fopen(unfinished, "w");
+    if (file != NULL) {
+        report_record(results, options->sources, file);
+        if (fclose(file) == 0 && rename(unfinished, path) == 0) {
+            printf("\nRecorded in %s.\n", path);
+            return;
+        }
+    }
+    perror(path);
+    exit(EXIT_FAILURE);
+}
+
 /* A failed cell fails the run: a benchmark of something broken is none. */
 static int count_failures(const struct results *results)
 {
@@ -234,6 +259,7 @@ static void write_files(const struct results *results, const struct arguments *o
     write_file(results, options->csv, report_csv);
     write_file(results, options->json, report_json);
     write_file(results, options->histograms, report_histograms);
+    write_record(results, options);
 }
 
 int main(int count, char **arguments)
