@@ -35,6 +35,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../tests/random.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -69,7 +71,7 @@ struct bench_worker {
     void *state;                   /* the workload's */
     const struct bench_cell *cell; /* constant */
     struct bench_shared *shared;   /* see below */
-    uint64_t random;               /* state of bench_random */
+    uint64_t random;               /* a generator */
     uint64_t stamp;                /* next word to write into a slot */
     uint64_t sum;                  /* of all words read back */
     uint64_t timed;                /* nanoseconds that count: BENCH_SELF_TIMED */
@@ -265,24 +267,6 @@ extern void *bench_pool;
 #else
 #define BENCH_HANDLE(handle) ((void)(handle), bench_pool)
 #endif
-
-/* A pseudo-random word: xorshift (G. Marsaglia, "Xorshift RNGs", 2003), multiplied. */
-static inline uint64_t bench_random(uint64_t *state)
-{
-    uint64_t word = *state;
-
-    word ^= word >> 12;
-    word ^= word << 25;
-    word ^= word >> 27;
-    *state = word;
-    return word * UINT64_C(0x2545f4914f6cdd1d);
-}
-
-/* A number from 0 to bound - 1, for bounds below 2^32, without a division. */
-static inline size_t bench_below(uint64_t *state, size_t bound)
-{
-    return (size_t)(((bench_random(state) >> 32) * (uint64_t)bound) >> 32);
-}
 
 /* The calling thread's handle of the pool, and the end of it. */
 static inline void *bench_enter(const struct bench_shared *shared)

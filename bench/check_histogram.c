@@ -56,7 +56,7 @@ static void check_values(void)
         check_value(value);
         check_value(value + 1);
         for (i = 0; i < 1000; i++)
-            check_value(value + bench_random(&random) % value);
+            check_value(value + random_next(&random) % value);
     }
     check_value(UINT64_MAX);
 }

@@ -346,7 +346,7 @@ static struct runner *make_runners(struct bench_shared *shared,
         worker->cell = shared->cell;
         worker->shared = shared;
         worker->index = i;
-        worker->random = (shared->cell->seed + i) * UINT64_C(0x9e3779b97f4a7c15) | 1u;
+        worker->random = random_derive(shared->cell->seed, i);
         worker->stamp = (uint64_t)i << 40;
         runners[i].first_stamp = worker->stamp;
         runners[i].workload = workload;

@@ -78,7 +78,7 @@ void bench_shuffle(uint32_t *numbers, size_t n, uint64_t *random)
     size_t i;
 
     for (i = n; i > 1; i--) {
-        size_t other = bench_below(random, i);
+        size_t other = random_below(random, i);
         uint32_t number = numbers[i - 1];
 
         numbers[i - 1] = numbers[other];

@@ -30,7 +30,7 @@ static uint64_t latency_chunk(struct bench_worker *self)
     struct latency *latency = (struct latency *)self->state;
     void *handle = self->handle, **slots = latency->slots;
     uint64_t start, stamp = self->stamp;
-    size_t n = 1 + bench_below(&self->random, self->cell->parameter), i;
+    size_t n = 1 + random_below(&self->random, self->cell->parameter), i;
 
     for (i = 0; i < n; i++) {
         start = bench_ticks_start();

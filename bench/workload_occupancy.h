@@ -140,7 +140,7 @@ static uint64_t occupancy_chunk(struct bench_worker *self)
     unsigned done = 0;
 
     while (done < BENCH_CHUNK && occupancy->missed < enough) {
-        size_t at = bench_below(&self->random, self->cell->parameter);
+        size_t at = random_below(&self->random, self->cell->parameter);
 
         self->sum += bench_read(occupancy->slots[at]);
         rival_free(BENCH_HANDLE(self->handle), occupancy->slots[at]);
@@ -157,7 +157,7 @@ static uint64_t last_slot_chunk(struct bench_worker *self)
     unsigned done = 0;
 
     while (done < BENCH_CHUNK && occupancy->missed < enough) {
-        size_t at = bench_below(&self->random, self->cell->parameter);
+        size_t at = random_below(&self->random, self->cell->parameter);
         void *old = occupancy->slots[at], *slot = rival_alloc(BENCH_HANDLE(self->handle));
 
         if (slot == NULL) {

@@ -31,7 +31,7 @@ static uint64_t replace_chunk(struct bench_worker *self)
     unsigned i;
 
     for (i = 0; i < BENCH_CHUNK; i++) {
-        size_t at = bench_below(&random, n);
+        size_t at = random_below(&random, n);
         void *old = slots[at];
 
         slots[at] = bench_take(rival_alloc(BENCH_HANDLE(handle)), stamp++);

@@ -25,7 +25,7 @@
 
 /* ---- Making and destroying --------------------------------------------------- */
 
-static size_t arena_draw_slot_size(struct random *random)
+static size_t arena_draw_slot_size(uint64_t *random)
 {
     switch (random_below(random, 8)) {
     case 0:
@@ -40,7 +40,7 @@ static size_t arena_draw_slot_size(struct random *random)
     }
 }
 
-static size_t arena_draw_rounds(struct random *random)
+static size_t arena_draw_rounds(uint64_t *random)
 {
     switch (random_below(random, 6)) {
     case 0:
@@ -59,7 +59,7 @@ static size_t arena_draw_rounds(struct random *random)
 /* Caches a pool has room for, unless few: enough for every thread of an episode. */
 #define ARENA_CACHES 256
 
-static void arena_make_busy(cpool_config_t *config, struct random *random)
+static void arena_make_busy(cpool_config_t *config, uint64_t *random)
 {
     config->slot_size = random_between(random, 8, 16);
     config->slot_offset = 0;
@@ -69,7 +69,7 @@ static void arena_make_busy(cpool_config_t *config, struct random *random)
     config->flags = 0;
 }
 
-enum arena_room arena_draw_room(struct random *random)
+enum arena_room arena_draw_room(uint64_t *random)
 {
     static const enum arena_room rooms[] = {ARENA_BUSY, ARENA_BUSY, ARENA_BUSY,
                                             ARENA_BUSY, ARENA_TIGHT, ARENA_ROOMY};
@@ -77,7 +77,7 @@ enum arena_room arena_draw_room(struct random *random)
     return rooms[random_below(random, sizeof rooms / sizeof rooms[0])];
 }
 
-cpool_config_t arena_draw(struct random *random, enum arena_room room)
+cpool_config_t arena_draw(uint64_t *random, enum arena_room room)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
 
@@ -113,7 +113,7 @@ static void arena_provide_memory(struct arena *arena, cpool_config_t *config)
 }
 
 void arena_create(struct arena *arena, const cpool_config_t *wanted, size_t users,
-                  struct random *random)
+                  uint64_t *random)
 {
     cpool_config_t config = *wanted;
     int code;
@@ -209,7 +209,7 @@ cpool_stats_t arena_stats(const struct arena *arena)
 
 struct audit {
     struct arena *arena;
-    struct random *random;
+    uint64_t *random;
     struct stamp_owner owner;
     void **slots; /* all that could be had */
     size_t count;
@@ -345,7 +345,7 @@ static size_t arena_obtainable(const struct arena *arena, const cpool_stats_t *s
     return stats->high_water > capacity ? stats->high_water : capacity;
 }
 
-void arena_audit(struct arena *arena, struct random *random, struct tally *tally)
+void arena_audit(struct arena *arena, uint64_t *random, struct tally *tally)
 {
     struct audit audit = {.arena = arena, .random = random};
     size_t live = stamp_count_live(&arena->book);

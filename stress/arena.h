@@ -44,10 +44,10 @@ enum arena_room { ARENA_TIGHT, ARENA_ROOMY, ARENA_BUSY };
 
 /* A configuration at random: slot sizes from 1 byte, odd strides, alignments
  * and offsets, one round in a magazine and many, few caches and enough. */
-cpool_config_t arena_draw(struct random *random, enum arena_room room);
+cpool_config_t arena_draw(uint64_t *random, enum arena_room room);
 
 /* How large a pool of a mode is whose threads are all alike. */
-enum arena_room arena_draw_room(struct random *random);
+enum arena_room arena_draw_room(uint64_t *random);
 
 /*
  * arena_create - makes the pool; ends the program if that fails.
@@ -58,7 +58,7 @@ enum arena_room arena_draw_room(struct random *random);
  * Magazine rounds that are out of range for the capacity become 0.
  */
 void arena_create(struct arena *arena, const cpool_config_t *config, size_t users,
-                  struct random *random);
+                  uint64_t *random);
 
 /*
  * arena_audit - the calling thread alone holds everybody to account.
@@ -70,7 +70,7 @@ void arena_create(struct arena *arena, const cpool_config_t *config, size_t user
  * Or, one time in three, the pool is reset, and comes out in order of address.
  * The audited pool's exchanges are added to the tally.
  */
-void arena_audit(struct arena *arena, struct random *random, struct tally *tally);
+void arena_audit(struct arena *arena, uint64_t *random, struct tally *tally);
 
 /* Destroys the pool, which must report as many live slots as the book has.  (Of
  * a checked pool, which would list them, the live slots are freed before.) */

@@ -19,7 +19,7 @@ struct board {
 };
 
 /* Puts a slot, or NULL, into a place at random; returns what was there, or NULL. */
-static inline void *board_swap(struct board *board, struct random *random, void *slot)
+static inline void *board_swap(struct board *board, uint64_t *random, void *slot)
 {
     return atomic_exchange_explicit(&board->places[random_below(random, BOARD_PLACES)], slot,
                                     memory_order_acq_rel);

@@ -32,7 +32,7 @@ static struct {
     size_t threads;
     void (*action)(struct worker *);  /* constant while a disturbance lasts */
     _Atomic bool stop;                /* relaxed: publishes nothing */
-    struct random random;             /* the disturbing thread's */
+    uint64_t random;                  /* the disturbing thread's */
     pthread_t thread;
 } disturb = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -132,7 +132,7 @@ void disturb_start(uint64_t seed, void (*action)(struct worker *))
     sigemptyset(&handler.sa_mask);
     sigaction(DISTURB_SIGNAL, &handler, NULL);
     disturb.action = action;
-    disturb.random.state = seed;
+    disturb.random = seed;
     atomic_store_explicit(&disturb.stop, false, memory_order_relaxed);
     if (pthread_create(&disturb.thread, NULL, disturb_run, NULL) != 0)
         stress_fail("no thread to send signals");

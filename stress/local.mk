@@ -25,9 +25,9 @@ stress_sources = \
 	stress/mode_handoff.c stress/mode_lifecycle.c stress/mode_memory.c \
 	stress/mode_mixed.c stress/mode_quiet.c stress/mode_recall.c \
 	stress/mode_same.c stress/mode_transfer.c \
-	stress/mode_wait.c stress/random.h stress/report.c \
+	stress/mode_wait.c stress/report.c \
 	stress/stamp.c stress/stamp.h stress/stress.h stress/sync.h \
-	stress/worker.c stress/worker.h
+	stress/worker.c stress/worker.h tests/random.h
 
 stress_planted = \
 	stress/planted/duplicate-round.sed stress/planted/lost-magazine.sed \

@@ -131,7 +131,7 @@ static void churn_body(struct worker *worker)
 
 static void churn_run(struct episode *episode)
 {
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     cpool_config_t config = arena_draw(random, random_once_in(random, 2) ? ARENA_ROOMY
                                                                          : ARENA_TIGHT);
     struct churn churn = {0};

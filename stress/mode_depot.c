@@ -25,7 +25,7 @@
 /* What the handler in one worker's thread owns.  While the worker may be
  * disturbed only the handler touches it, and it does not interrupt itself. */
 struct depot_handler {
-    struct random random;
+    uint64_t random;
     struct stamp_owner owner;
     void *slots[DEPOT_HANDLER_ROOM];
     uint64_t operations;
@@ -109,7 +109,7 @@ static void depot_clear(struct depot *depot, struct episode *episode)
 
 static void depot_run(struct episode *episode)
 {
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     cpool_config_t config = arena_draw(random, random_once_in(random, 3) ? ARENA_ROOMY
                                                                          : ARENA_TIGHT);
     struct depot depot;
@@ -119,7 +119,7 @@ static void depot_run(struct episode *episode)
     if (depot.handlers == NULL)
         stress_fail("no memory for %u handlers", episode->threads);
     for (unsigned int i = 0; i < episode->threads; i++) {
-        depot.handlers[i].random.state = random_next(random);
+        depot.handlers[i].random = random_next(random);
         depot.handlers[i].owner.number = DEPOT_HANDLER_OWNERS + i;
     }
     disturb_start(random_next(random), depot_signalled);

@@ -174,7 +174,7 @@ static void fork_await(pid_t child)
 static void fork_meanwhile(struct episode *episode, void *context)
 {
     struct forking *forking = context;
-    struct random *random = &forking->forker.random;
+    uint64_t *random = &forking->forker.random;
     const struct timespec pause = {0, (long)random_below(random, FORK_PAUSE_NS_MAX)};
     pid_t child;
 
@@ -192,7 +192,7 @@ static void fork_meanwhile(struct episode *episode, void *context)
 
 static void fork_run(struct episode *episode)
 {
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     cpool_config_t config = arena_draw(random, random_once_in(random, 3) ? ARENA_TIGHT
                                                                          : ARENA_ROOMY);
     struct forking forking = {0};
@@ -200,7 +200,7 @@ static void fork_run(struct episode *episode)
     arena_create(&forking.arena, &config, episode->threads, random);
     forking.forker.episode = episode;
     forking.forker.context = &forking;
-    forking.forker.random.state = random_next(random);
+    forking.forker.random = random_next(random);
     forking.forker.owner.number = episode->threads + 1;
     bag_init(&forking.bag, &forking.arena, random, episode->threads);
     forking.drained = calloc(forking.arena.indices, sizeof *forking.drained);

@@ -32,7 +32,7 @@
 
 struct full {
     struct arena arena;
-    struct random *random; /* the leader's, between barriers */
+    uint64_t *random; /* the leader's, between barriers */
     size_t share;          /* k */
     unsigned int sleeper;  /* a worker's index; as many as there are: nobody's */
     bool over;
@@ -55,7 +55,7 @@ static void full_meet(struct full *full)
 /* Pools without slack in the caller's memory promise less, unless they are exact. */
 static void full_open(struct episode *episode, struct full *full)
 {
-    struct random *random = full->random;
+    uint64_t *random = full->random;
     cpool_config_t config = arena_draw(random, ARENA_TIGHT);
 
     config.flags = random_once_in(random, 2) ? CPOOL_EXACT : 0;

@@ -77,7 +77,7 @@ static void handoff_body(struct worker *worker)
 
 /* The threads have gone; what is still in the queues stays live half of the
  * time, and is freed by the main thread otherwise. */
-static void handoff_clear(struct handoff *handoff, struct random *random)
+static void handoff_clear(struct handoff *handoff, uint64_t *random)
 {
     struct stamp_owner owner = {.number = STAMP_OWNERS - 1};
     bool freed = random_once_in(random, 2);
@@ -97,7 +97,7 @@ static void handoff_clear(struct handoff *handoff, struct random *random)
 
 static void handoff_run(struct episode *episode, unsigned int producers, unsigned int lanes)
 {
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     cpool_config_t config = arena_draw(random, random_once_in(random, 3) ? ARENA_ROOMY
                                                                          : ARENA_TIGHT);
     struct handoff handoff = {.producers = producers, .lanes = lanes};

@@ -32,7 +32,7 @@ struct lifecycle {
     struct arena constant;
 };
 
-static void station_open(struct station *station, size_t users, struct random *random)
+static void station_open(struct station *station, size_t users, uint64_t *random)
 {
     cpool_config_t config = arena_draw(random, random_once_in(random, 4) ? ARENA_ROOMY
                                                                          : ARENA_TIGHT);
@@ -99,7 +99,7 @@ static void lifecycle_body(struct worker *worker)
 static void lifecycle_run(struct episode *episode)
 {
     static struct lifecycle lifecycle; /* too large for a stack */
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     cpool_config_t config = arena_draw(random, ARENA_TIGHT);
 
     arena_create(&lifecycle.constant, &config, episode->threads, random);

@@ -29,7 +29,7 @@ static void memory_body(struct worker *worker)
 static void memory_meanwhile(struct episode *episode, void *context)
 {
     struct arena *arena = context;
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     size_t n = 1 + random_below(random, arena->capacity);
 
     switch (random_below(random, 5)) {
@@ -53,7 +53,7 @@ static void memory_meanwhile(struct episode *episode, void *context)
 
 static void memory_run(struct episode *episode)
 {
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     cpool_config_t config = arena_draw(random, random_once_in(random, 2) ? ARENA_ROOMY
                                                                          : ARENA_TIGHT);
     struct arena arena;

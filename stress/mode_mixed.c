@@ -44,7 +44,7 @@ static void mixed_body(struct worker *worker)
 
 static void mixed_run_with(struct episode *episode, unsigned int flags)
 {
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     struct mixed *mixed = calloc(1, sizeof *mixed);
 
     if (mixed == NULL)

@@ -169,7 +169,7 @@ static void quiet_verify(struct quiet *quiet)
 
 static void quiet_run(struct episode *episode)
 {
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     cpool_config_t config = arena_draw(random, arena_draw_room(random));
     struct quiet quiet;
 

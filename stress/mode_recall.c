@@ -80,7 +80,7 @@ static void recall_body(struct worker *worker)
 
 static void recall_run(struct episode *episode)
 {
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     cpool_config_t config = arena_draw(random, random_once_in(random, 2) ? ARENA_ROOMY
                                                                          : ARENA_TIGHT);
     struct recall recall = {0};

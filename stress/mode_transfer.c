@@ -63,7 +63,7 @@ static void transfer_body(struct worker *worker)
 
 static void transfer_run(struct episode *episode)
 {
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     enum arena_room room = arena_draw_room(random);
     cpool_config_t config = arena_draw(random, room);
     struct transfer transfer = {0};

@@ -63,7 +63,7 @@ static void wait_body(struct worker *worker)
 
 static void wait_run(struct episode *episode)
 {
-    struct random *random = &episode->random;
+    uint64_t *random = &episode->random;
     cpool_config_t config = arena_draw(random, ARENA_TIGHT);
     struct arena arena;
 

@@ -3,10 +3,10 @@
  * stress.h - what every file of the stress program shares: modes, episodes,
  * and the one way to fail.
  *
- * Includes random.h.  The files build on each other in this order, never
+ * Includes tests/random.h.  The files build on each other in this order, never
  * upward:
  *
- *   random.h  build.h     numbers; which sanitizer
+ *   build.h               which sanitizer
  *   sync.h                queue and barrier
  *   stress.h  report.c    episode, mode, failure
  *   stamp.h   stamp.c     the oracle: what every slot must contain
@@ -25,7 +25,7 @@
 #ifndef STRESS_STRESS_H
 #define STRESS_STRESS_H
 
-#include "random.h"
+#include "../tests/random.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -47,7 +47,7 @@ struct episode {
     uint64_t seed;
     unsigned int threads;      /* 2 or more */
     uint64_t nanoseconds;      /* for which the threads are to run */
-    struct random random;      /* the main thread's, for choices of the whole episode */
+    uint64_t random;           /* the main thread's, for choices of the whole episode */
     struct tally *tally;
     _Atomic bool stop;         /* set when the time is up; read by all threads.
                                   Relaxed: it publishes nothing */

@@ -104,7 +104,7 @@ void crew_run(struct episode *episode, void (*body)(struct worker *), void *cont
         crew[i].episode = episode;
         crew[i].context = context;
         crew[i].index = i;
-        crew[i].random.state = random_derive(episode->seed, i);
+        crew[i].random = random_derive(episode->seed, i);
         crew[i].owner.number = i + 1;
         crew[i].body = body;
         crew[i].start = &start;
@@ -146,7 +146,7 @@ void *worker_adopts(struct worker *worker, struct arena *arena, void *slot)
     return slot;
 }
 
-void bag_init(struct bag *bag, struct arena *arena, struct random *random, size_t holders)
+void bag_init(struct bag *bag, struct arena *arena, uint64_t *random, size_t holders)
 {
     size_t share = arena->capacity / holders;
 
@@ -166,7 +166,7 @@ void bag_fini(struct bag *bag)
     free(bag->slots);
 }
 
-void *bag_remove(struct bag *bag, struct random *random)
+void *bag_remove(struct bag *bag, uint64_t *random)
 {
     size_t i = random_below(random, bag->count);
     void *slot = bag->slots[i];

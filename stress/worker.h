@@ -26,7 +26,7 @@ struct worker {
     pthread_t thread;    /* the main thread's */
 
     /* The worker's own; the main thread reads them when it has ended. */
-    struct random random;
+    uint64_t random;
     struct stamp_owner owner;
     uint64_t operations;
     uint64_t dry;
@@ -77,7 +77,7 @@ struct bag {
 
 /* A bag for the arena that makes `holders` such bags scarce or not, at random; if the
  * arena is ample, not. */
-void bag_init(struct bag *bag, struct arena *arena, struct random *random, size_t holders);
+void bag_init(struct bag *bag, struct arena *arena, uint64_t *random, size_t holders);
 void bag_fini(struct bag *bag);
 
 static inline void bag_add(struct bag *bag, void *slot)
@@ -86,7 +86,7 @@ static inline void bag_add(struct bag *bag, void *slot)
 }
 
 /* Takes a slot at random out of the bag, which must not be empty. */
-void *bag_remove(struct bag *bag, struct random *random);
+void *bag_remove(struct bag *bag, uint64_t *random);
 
 /*
  * worker_step - one allocation or free, such that the bag's count swings

@@ -88,7 +88,7 @@ static void free_shuffled(cpool_t *pool, void **slots, size_t count)
     uint64_t state = 88172645463325252u;
 
     for (size_t i = count; i > 1; i--) {
-        size_t other = (size_t)(support_random(&state) % i);
+        size_t other = random_below(&state, i);
         void *slot = slots[i - 1];
 
         slots[i - 1] = slots[other];
@@ -320,7 +320,7 @@ START_TEST(alloc_random_replace_never_gives_a_live_slot)
     size_t steps = SUPPORT_COUNT(1000000, 100000);
 
     for (size_t step = 0; step < steps; step++) {
-        size_t i = (size_t)(support_random(&state) % HELD);
+        size_t i = random_below(&state, HELD);
 
         if (held[i] != NULL) {
             REQUIRE(*held[i] == i);

@@ -104,7 +104,7 @@ START_TEST(inverse_of_every_odd_number_multiplies_to_one)
     for (uintptr_t odd = 1; odd < 1000000; odd += 2)
         REQUIRE(odd * cpi_inverse(odd) == 1);
     for (int i = 0; i < 1000000; i++) {
-        uintptr_t odd = (uintptr_t)support_random(&state) | 1;
+        uintptr_t odd = (uintptr_t)random_next(&state) | 1;
 
         REQUIRE(odd * cpi_inverse(odd) == 1);
     }

@@ -184,7 +184,7 @@ START_TEST(alloc_bulk_mixed_with_single_never_gives_a_live_slot)
 
     make_pool((size_t)_i);
     for (size_t step = 0; step < SUPPORT_COUNT(20000, 2000); step++) {
-        size_t n = (size_t)(support_random(&state) % 100);
+        size_t n = random_below(&state, 100);
         size_t got = n == 1 ? 0 : cpool_alloc_bulk(pool, slots, n);
 
         if (n == 1 && (slots[0] = cpool_alloc(pool)) != NULL)
@@ -194,9 +194,9 @@ START_TEST(alloc_bulk_mixed_with_single_never_gives_a_live_slot)
             REQUIRE(owner[cpool_index(pool, slots[i])]++ == 0);
         live += got;
         /* Gives back some of the live ones, from a random place on. */
-        n = (size_t)(support_random(&state) % 100);
+        n = random_below(&state, 100);
         got = 0;
-        for (size_t i = (size_t)(support_random(&state) % CAPACITY); got < n && i < CAPACITY; i++)
+        for (size_t i = random_below(&state, CAPACITY); got < n && i < CAPACITY; i++)
             if (owner[i] != 0) {
                 owner[i] = 0;
                 slots[got++] = cpool_at(pool, i);

@@ -314,7 +314,7 @@ static void *exchange_magazines(void *unused)
             continue;
         to = cpi_depot_take_empty(depot, &own);
         cpi_magazine_move(cpi_depot_magazine(depot, from), cpi_depot_magazine(depot, to),
-                          (uint32_t)(support_random(&state) % (LIMIT + 1)));
+                          (uint32_t)(random_below(&state, LIMIT + 1)));
         cpi_depot_give(depot, &own, from);
         cpi_depot_give(depot, &own, to);
     }

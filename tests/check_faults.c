@@ -146,7 +146,7 @@ static void work_elsewhere(void *argument)
 static void free_some(struct hold *hold, uint64_t *random, size_t n)
 {
     while (n-- > 0 && hold->count > 0)
-        hold_free_one(hold, support_random(random) % hold->count);
+        hold_free_one(hold, random_below(random, hold->count));
 }
 
 /* More slots are free than that: nothing but a refusal is a reason not to. */

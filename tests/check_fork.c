@@ -310,7 +310,7 @@ static void *work(void *argument)
 
     atomic_fetch_add_explicit(&load->started, 1, memory_order_relaxed);
     while (!atomic_load_explicit(&load->stop, memory_order_relaxed)) {
-        size_t n = 1 + (size_t)(support_random(&state) % 200);
+        size_t n = 1 + random_below(&state, 200);
         size_t got = cpool_alloc_bulk(load->pool, slots, n);
 
         cpool_free_bulk(load->pool, slots, got);

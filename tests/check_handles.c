@@ -213,7 +213,7 @@ START_TEST(flush_after_every_step_loses_nothing)
 
     make_pool(0);
     for (size_t step = 0; step < SUPPORT_COUNT(20000, 5000); step++) {
-        size_t i = (size_t)(support_random(&state) % 50);
+        size_t i = random_below(&state, 50);
 
         if (held[i] == NULL) {
             held[i] = cpool_alloc(pool);

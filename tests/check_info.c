@@ -138,7 +138,7 @@ START_TEST(stats_after_every_step_are_exact)
     uint64_t state = 123456789u;
 
     for (size_t step = 0; step < SUPPORT_COUNT(20000, 3000); step++) {
-        uint64_t random = support_random(&state);
+        uint64_t random = random_next(&state);
 
         if (random % 2 == 0 && live < 500) {
             held[live] = random % 3 == 0 ? cpool_depot_alloc(pool) : cpool_alloc(pool);

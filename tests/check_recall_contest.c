@@ -118,7 +118,7 @@ static void *be_greedy(void *argument)
     struct greed *greed = argument;
 
     for (size_t turn = 0; turn < greed->turns; turn++) {
-        size_t wanted = support_random(&greed->random) % (greed->capacity + 1);
+        size_t wanted = random_below(&greed->random, greed->capacity + 1);
         size_t given;
 
         for (size_t i = 0; i < wanted && hold_take(&greed->hold, 1) == 1; i++) {
@@ -128,7 +128,7 @@ static void *be_greedy(void *argument)
             REQUIRE(atomic_fetch_add_explicit(greed->live, 1, memory_order_relaxed) <
                     greed->capacity);
         }
-        given = support_random(&greed->random) % (greed->hold.count + 1);
+        given = random_below(&greed->random, greed->hold.count + 1);
         atomic_fetch_sub_explicit(greed->live, given, memory_order_relaxed);
         hold_free(&greed->hold, given);
     }

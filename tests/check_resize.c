@@ -27,12 +27,12 @@ static void *use(void *argument)
 
     hold_init(&hold, user->pool);
     while (!atomic_load_explicit(user->over, memory_order_relaxed)) {
-        size_t n = support_random(&user->random) % (user->most - hold.count + 1);
+        size_t n = random_below(&user->random, user->most - hold.count + 1);
         size_t got = hold_take(&hold, n);
 
         REQUIRE(got == n || !user->entitled);
-        hold_free(&hold, support_random(&user->random) % (hold.count + 1));
-        if (support_random(&user->random) % 8 == 0)
+        hold_free(&hold, random_below(&user->random, hold.count + 1));
+        if (random_below(&user->random, 8) == 0)
             cpool_flush(user->pool);
     }
     hold_free_all(&hold);
@@ -63,9 +63,9 @@ START_TEST(grow_and_shrink_while_threads_allocate_add_up)
 
     users_start(users, threads, pool, false, &over);
     for (size_t i = 0; i < SUPPORT_COUNT(2000u, 200u); i++) {
-        size_t n = support_random(&random) % 800;
+        size_t n = random_below(&random, 800);
 
-        if (support_random(&random) % 2 == 0)
+        if (random_below(&random, 2) == 0)
             capacity += cpool_grow(pool, n);
         else
             capacity -= cpool_shrink(pool, n);
@@ -97,9 +97,9 @@ static void *change(void *argument)
     struct changer *changer = argument;
 
     for (size_t i = 0; i < changer->turns; i++) {
-        size_t n = support_random(&changer->random) % 500;
+        size_t n = random_below(&changer->random, 500);
 
-        if (support_random(&changer->random) % 2 == 0)
+        if (random_below(&changer->random, 2) == 0)
             changer->added += cpool_grow(changer->pool, n);
         else
             changer->removed += cpool_shrink(changer->pool, n);

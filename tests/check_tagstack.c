@@ -296,7 +296,7 @@ static void *exchange(void *argument)
 
     pthread_barrier_wait(&crowd->barrier);
     for (size_t round = 0; round < crowd->rounds; round++) {
-        size_t wanted = 1 + (size_t)(support_random(&state) % 3);
+        size_t wanted = 1 + random_below(&state, 3);
         uint32_t mine[3];
         size_t got = 0;
 

@@ -28,7 +28,7 @@ static size_t resident(const cpool_t *pool)
 static void free_at_random(struct hold *hold, uint64_t *random, size_t n)
 {
     while (n-- > 0)
-        hold_free_one(hold, support_random(random) % hold->count);
+        hold_free_one(hold, random_below(random, hold->count));
 }
 
 /* Takes n and requires each to lie above the one before. */
@@ -241,12 +241,12 @@ static void *use(void *argument)
 
     hold_init(&hold, user->pool);
     while (!atomic_load_explicit(user->over, memory_order_relaxed)) {
-        size_t wanted = support_random(&user->random) % (SHARE - hold.count + 1);
+        size_t wanted = random_below(&user->random, SHARE - hold.count + 1);
 
         /* There is enough for all, so every alloc succeeds, whoever trims. */
         REQUIRE_EQUAL(hold_take(&hold, wanted), wanted);
         hold_verify(&hold);
-        free_at_random(&hold, &user->random, support_random(&user->random) % (hold.count + 1));
+        free_at_random(&hold, &user->random, random_below(&user->random, hold.count + 1));
     }
     hold_free_all(&hold);
     hold_fini(&hold);

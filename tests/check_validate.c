@@ -188,12 +188,12 @@ START_TEST(free_random_address_agrees_with_division)
     size_t range = (_i % 2 == 0 ? CAPACITY : cpool_index_limit(pool)) * strides[_i];
 
     for (size_t n = 0; n < SUPPORT_COUNT(20000, 2000); n++) {
-        uint64_t random = support_random(&state);
+        uint64_t random = random_next(&state);
         uintptr_t address = base + (uintptr_t)((random >> 8) % (range * 2)) - range / 2;
         int code;
 
         if (random % 4 == 0)
-            address = (uintptr_t)support_random(&state);
+            address = (uintptr_t)random_next(&state);
         if (random % 4 == 1)
             address = base + (uintptr_t)((random >> 8) % CAPACITY) * strides[_i];
         code = classify(pool, address);

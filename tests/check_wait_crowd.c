@@ -25,7 +25,7 @@ struct guest {
 /* What else a thread may do with the pool while others wait. */
 static void do_something_else(struct guest *guest)
 {
-    switch (support_random(&guest->random) % 16) {
+    switch (random_below(&guest->random, 16)) {
     case 0:
         cpool_flush(guest->pool);
         break;
@@ -51,7 +51,7 @@ static void *wait_for_turn(struct guest *guest)
     const struct timespec instant = { 0, 20000 };
     void *slot = NULL;
 
-    if (guest->restless && support_random(&guest->random) % 4 == 0)
+    if (guest->restless && random_below(&guest->random, 4) == 0)
         while ((slot = cpool_alloc_wait(guest->pool, &instant)) == NULL)
             ;
     else
@@ -74,7 +74,7 @@ static void *visit(void *argument)
         REQUIRE(atomic_fetch_add_explicit(guest->live, 1, memory_order_relaxed) <
                 guest->capacity);
         hold_add(&hold, slot);
-        if (support_random(&guest->random) % 4 == 0)
+        if (random_below(&guest->random, 4) == 0)
             sched_yield();
         atomic_fetch_sub_explicit(guest->live, 1, memory_order_relaxed);
         hold_free_all(&hold);

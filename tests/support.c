@@ -393,14 +393,3 @@ void support_limit_address_space(size_t more)
     limit.rlim_cur = (rlim_t)(support_address_space() + more);
     REQUIRE_EQUAL(setrlimit(RLIMIT_AS, &limit), 0);
 }
-
-uint64_t support_random(uint64_t *state)
-{
-    uint64_t x = *state;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    *state = x;
-    return x;
-}

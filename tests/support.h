@@ -27,6 +27,8 @@
 
 #include <cpool.h>
 
+#include "random.h"
+
 /*
  * ---- Requirements --------------------------------------------------------
  */
@@ -261,12 +263,5 @@ size_t support_resident_inside(const void *address, size_t size);
 
 /* Puts a limit on the address space this much above what is in use now. */
 void support_limit_address_space(size_t more);
-
-/*
- * ---- Numbers -------------------------------------------------------------
- */
-
-/* The next number of a xorshift generator; *state is never 0. */
-uint64_t support_random(uint64_t *state);
 
 #endif /* CPOOL_TESTS_SUPPORT_H */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "draw.h"
+#include "../random.h"
 #include "pauses.h"
 
 #define BULK_MAX 3u
@@ -32,7 +32,7 @@ static _Thread_local uint64_t *pauses;
 
 void pauses_point(void)
 {
-    if (pauses != NULL && draw(pauses, PAUSE_ODDS) == 0)
+    if (pauses != NULL && random_once_in(pauses, PAUSE_ODDS))
         sched_yield();
 }
 
@@ -93,7 +93,7 @@ static void *alloc_by(struct worker *worker, char letter)
     case 'c': return cpool_cache_alloc(worker->cache);
     case 'A': return cpool_depot_alloc(worker->pool);
     case 'w':
-        timeout.tv_nsec = (long)draw(&worker->generator, WAIT_NANOSECONDS);
+        timeout.tv_nsec = (long)random_below(&worker->generator, WAIT_NANOSECONDS);
         return cpool_alloc_wait(worker->pool, &timeout);
     default: return cpool_alloc(worker->pool);
     }
@@ -112,7 +112,7 @@ static void take_one(struct worker *worker, char letter)
 
 static void take_many(struct worker *worker, bool all)
 {
-    size_t wanted = 1 + draw(&worker->generator, BULK_MAX);
+    size_t wanted = 1 + random_below(&worker->generator, BULK_MAX);
     struct operation *operation;
     void *slots[BULK_MAX];
     size_t count, i;
@@ -144,7 +144,7 @@ unsigned burst_drain(struct worker *worker)
 
 static void *let_go(struct worker *worker)
 {
-    unsigned i = draw(&worker->generator, worker->holds);
+    unsigned i = (unsigned)random_below(&worker->generator, worker->holds);
     void *slot = worker->held[i];
 
     worker->held[i] = worker->held[--worker->holds];
@@ -170,7 +170,7 @@ static void give_one(struct worker *worker, char letter)
 
 static void give_many(struct worker *worker)
 {
-    size_t count = 1 + draw(&worker->generator, BULK_MAX);
+    size_t count = 1 + random_below(&worker->generator, BULK_MAX);
     struct operation *operation = begin(worker, 'd', HISTORY_GIVE, 0);
     void *slots[BULK_MAX];
     size_t i;
@@ -259,9 +259,9 @@ void burst_run(struct worker *worker, unsigned operations)
 
     pauses = &generator;
     while (operations > 0) {
-        char letter = worker->letters[draw(&worker->generator, letters)];
+        char letter = worker->letters[random_below(&worker->generator, letters)];
 
-        if (draw(&worker->generator, 8) == 0)
+        if (random_once_in(&worker->generator, 8))
             sched_yield();
         if (!fits(worker, letter))
             continue;

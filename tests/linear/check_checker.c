@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draw.h"
+#include "../random.h"
 #include "linear.h"
 
 struct sample {
@@ -180,21 +180,21 @@ static void take_effect(struct operation *operation, unsigned *live)
         slot++;
     if (slot < RANDOM_CAPACITY)
         *live |= 1u << slot;
-    if (draw(&generator, 6) == 0)
-        slot = draw(&generator, RANDOM_CAPACITY + 1);
+    if (random_once_in(&generator, 6))
+        slot = (unsigned)random_below(&generator, RANDOM_CAPACITY + 1);
     if (slot < RANDOM_CAPACITY)
         history_add(operation, slot);
 }
 
 static struct operation *random_call(struct history *history, unsigned thread)
 {
-    bool gives = draw(&generator, 2) == 0;
+    bool gives = random_once_in(&generator, 2);
     struct operation *operation =
         history_begin(history, thread, gives ? HISTORY_GIVE : HISTORY_TAKE,
                       gives ? "free" : "alloc", gives ? 0 : 1);
 
     if (gives)
-        history_add(operation, draw(&generator, RANDOM_CAPACITY));
+        history_add(operation, random_below(&generator, RANDOM_CAPACITY));
     return operation;
 }
 
@@ -207,7 +207,7 @@ static void random_history(struct history *history)
 
     history->count = 0;
     for (i = 0; i < RANDOM_EVENTS; i++) {
-        unsigned t = draw(&generator, RANDOM_THREADS);
+        unsigned t = (unsigned)random_below(&generator, RANDOM_THREADS);
 
         if (pending[t] == NULL) {
             pending[t] = random_call(history, t);

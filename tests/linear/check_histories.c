@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "burst.h"
-#include "draw.h"
+#include "../random.h"
 #include "linear.h"
 
 #define HISTORIES 400
@@ -149,12 +149,12 @@ static void record(cpool_t *pool, const struct shape *shape, size_t loaded, uint
 {
     unsigned i;
 
-    operations = 1 + draw(generator, OPERATIONS_MAX);
+    operations = 1 + (unsigned)random_below(generator, OPERATIONS_MAX);
     atomic_store_explicit(&awake, 0, memory_order_relaxed);
     atomic_store_explicit(&mailbox, NULL, memory_order_relaxed);
     for (i = 0; i <= WORKERS; i++)
         burst_prepare(&workers[i], pool, shape->letters, loaded,
-                      ((uint64_t)draw(generator, ~0u) << 8) + i);
+                      ((uint64_t)random_below(generator, ~0u) << 8) + i);
     pthread_barrier_wait(&begun);
     pthread_barrier_wait(&ended);
     burst_drain(&workers[WORKERS]);

@@ -14,11 +14,11 @@ TESTS += tests/linear/check_checker tests/linear/check_histories tests/linear/pl
 linear_checker = tests/linear/history.c tests/linear/history.h \
 	tests/linear/linear.c tests/linear/linear.h
 
-tests_linear_check_checker_SOURCES = tests/linear/check_checker.c tests/linear/draw.h \
+tests_linear_check_checker_SOURCES = tests/linear/check_checker.c tests/random.h \
 	$(linear_checker)
 
 tests_linear_check_histories_SOURCES = tests/linear/burst.c tests/linear/burst.h \
-	tests/linear/check_histories.c tests/linear/draw.h tests/linear/pauses.h \
+	tests/linear/check_histories.c tests/linear/pauses.h tests/random.h \
 	$(linear_checker) $(libcpool_sources)
 tests_linear_check_histories_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
 	-I$(top_srcdir)/tests/linear -include $(top_srcdir)/tests/linear/pauses.h

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../random.h"
+
 /* Decisions of a run that are remembered; a run that takes more steps than
  * EXPLORER_STEPS_MAX does not come to its end. */
 #define EXPLORER_DECISIONS_MAX 4096
@@ -59,20 +61,9 @@ static unsigned bound;
 
 static _Thread_local bool inside;
 
-/* --- Randomness: splitmix64 --- */
-
-static uint64_t draw(void)
-{
-    uint64_t z = generator += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 unsigned explorer_draw(unsigned n)
 {
-    return (unsigned)(draw() % n);
+    return (unsigned)random_below(&generator, n);
 }
 
 /* --- Failures --- */

@@ -11,7 +11,7 @@ TESTS += tests/sched/check_schedules tests/sched/planted.sh
 tests_sched_check_schedules_SOURCES = \
 	tests/sched/audit.c tests/sched/audit.h tests/sched/check_schedules.c \
 	tests/sched/explorer.c tests/sched/explorer.h tests/sched/points.h \
-	tests/sched/pool.c tests/sched/scenario.h tests/sched/stack.c \
+	tests/sched/pool.c tests/sched/scenario.h tests/sched/stack.c tests/random.h \
 	$(linear_checker) $(libcpool_sources)
 tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
 	-I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear \

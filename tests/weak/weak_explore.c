@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 
+#include "../random.h"
 #include "weak.h"
 
 enum {
@@ -26,24 +27,9 @@ extern char __data_start[], _end[];
 
 struct weak_world *weak_world;
 
-/* SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014). */
-static uint64_t mixed(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 unsigned weak_random(unsigned n)
 {
-    uint64_t x = weak_world->random;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    weak_world->random = x;
-    return (unsigned)((x >> 32) * n >> 32);
+    return (unsigned)random_below(&weak_world->random, n);
 }
 
 bool weak_chance(unsigned n)
@@ -60,7 +46,7 @@ static void begin_style(uint64_t seed)
     static const unsigned spurious[] = {4, 16};
     struct weak_style *style = &weak_world->style;
 
-    weak_world->random = mixed(seed) | 1;
+    weak_world->random = random_mix(seed);
     style->switches = switches[weak_random(4)];
     style->stale = stale[weak_random(4)];
     style->lag = lag[weak_random(4)];
@@ -226,7 +212,7 @@ static void explore(const char *data)
     uint64_t i;
 
     for (i = 0; i < (options->replay ? 1 : options->executions) && !result->failed; i++) {
-        result->seed = options->replay ? options->only : mixed(options->seed + i);
+        result->seed = options->replay ? options->only : random_derive(options->seed, i);
         if (i % 1024 == 0)
             setitimer(ITIMER_VIRTUAL, &limit, NULL);
         switch (execute(data, result->seed)) {
