@@ -48,25 +48,6 @@ START_TEST(slot_freed_is_for_threads_that_run_while_the_waiter_is_on_its_way)
 }
 END_TEST
 
-struct second {
-    cpool_t *pool;
-    const struct timespec *timeout; /* if it is not to wait until it is woken */
-    void *slot;
-};
-
-static void wait_too(void *argument)
-{
-    struct second *second = argument;
-
-    second->slot = waiter_wait(second->pool);
-}
-
-static void await_sleeper(const struct meeting *meeting, uint64_t waits)
-{
-    while (support_stats(meeting->giver.pool).waits < waits)
-        sched_yield();
-}
-
 /* One stops at its nth step of the only look for which it has time; another one
  * waits behind it; then there is a slot.  The one that does not take it passes the call on. */
 static bool give_up_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
@@ -74,7 +55,7 @@ static bool give_up_at(enum manner manner, void (*give)(void *argument), struct 
 {
     static const struct timespec no_longer = { 0, 1 };
     struct meeting meeting;
-    struct second second;
+    struct meeting_second second;
     uint64_t asleep;
     bool stopped;
 
@@ -83,8 +64,8 @@ static bool give_up_at(enum manner manner, void (*give)(void *argument), struct 
     second.pool = meeting.giver.pool;
     stopped = meeting_run_hasty_waiter(&meeting, nth);
     asleep = support_stats(second.pool).waits;
-    worker_begin(workers[2], wait_too, &second);
-    await_sleeper(&meeting, asleep + 1);
+    worker_begin(workers[2], meeting_wait_too, &second);
+    meeting_await_waits(&meeting, asleep + 1);
     worker_do(meeting.gives, give, &meeting.giver);
     steps_go_on(&meeting.wait);
     if (meeting.slot != NULL)
@@ -117,13 +98,13 @@ START_TEST(call_is_passed_on_by_a_waiter_that_finds_a_slot)
 
     for (int round = 0; round < 100; round++) {
         struct meeting meeting;
-        struct second second;
+        struct meeting_second second;
 
         meeting_init(&meeting, workers, CALLS);
         second.pool = meeting.giver.pool;
         (void)meeting_run_waiter(&meeting, NEVER);
-        worker_begin(workers[2], wait_too, &second);
-        await_sleeper(&meeting, 2);
+        worker_begin(workers[2], meeting_wait_too, &second);
+        meeting_await_waits(&meeting, 2);
         worker_do(meeting.gives, give_two, &meeting.giver);
         steps_go_on(&meeting.wait);
         worker_await(workers[2]);
@@ -158,13 +139,13 @@ static bool pass_on_at(enum manner manner, void (*give)(void *argument), struct 
                        size_t nth)
 {
     struct meeting meeting;
-    struct second second;
+    struct meeting_second second;
     bool stopped;
 
     meeting_init(&meeting, workers, manner);
     second.pool = meeting.giver.pool;
     stopped = meeting_run_waiter(&meeting, nth);
-    worker_begin(workers[2], wait_too, &second);
+    worker_begin(workers[2], meeting_wait_too, &second);
     await_last(second.pool, stopped ? NULL : second.pool->waiters.queue.first);
     worker_do(meeting.gives, give, &meeting.giver);
     steps_go_on(&meeting.wait);
@@ -194,25 +175,11 @@ static void give_and_take_back(void *argument)
     (void)hold_take(&giver->hold, 1);
 }
 
-/* The first is asleep, and stops at its next step: the one before it sleeps. */
-static void send_to_sleep(struct meeting *meeting, struct worker **workers)
-{
-    for (size_t nth = 1;; nth++) {
-        meeting_init(meeting, workers, CALLS);
-        if (!meeting_run_waiter(meeting, nth))
-            return;
-        steps_resume(&meeting->wait);
-        worker_do(meeting->gives, meeting_gives[GIVE_BY_GROW], &meeting->giver);
-        steps_go_on(&meeting->wait);
-        meeting_fini(meeting);
-    }
-}
-
 /* The first has been called and has stopped.  From now on waiters have this patience,
  * nanoseconds. */
 static void hold_up(struct meeting *meeting, struct worker **workers, uint64_t backoff)
 {
-    send_to_sleep(meeting, workers);
+    meeting_send_to_sleep(meeting, workers, CALLS);
     worker_do(meeting->gives, give_and_take_back, &meeting->giver);
     REQUIRE_EQUAL(meeting->giver.hold.count, HELD);
     while (!steps_has_stopped(&meeting->wait))
@@ -220,7 +187,7 @@ static void hold_up(struct meeting *meeting, struct worker **workers, uint64_t b
     meeting->giver.pool->waiters.starving_after = backoff;
 }
 
-static void let_go(struct meeting *meeting, struct second *second)
+static void let_go(struct meeting *meeting, struct meeting_second *second)
 {
     steps_go_on(&meeting->wait);
     REQUIRE(meeting->slot != NULL);
@@ -234,12 +201,12 @@ START_TEST(waiter_that_is_held_up_holds_up_nobody)
 {
     struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
     struct meeting meeting;
-    struct second second;
+    struct meeting_second second;
 
     hold_up(&meeting, workers, 50000000);
     second.pool = meeting.giver.pool;
-    worker_begin(workers[2], wait_too, &second);
-    await_sleeper(&meeting, 2);
+    worker_begin(workers[2], meeting_wait_too, &second);
+    meeting_await_waits(&meeting, 2);
     worker_do(meeting.gives, give_two, &meeting.giver);
     worker_await(workers[2]);
     REQUIRE(second.slot != NULL);
@@ -251,21 +218,21 @@ END_TEST
 
 static void wait_for_a_while(void *argument)
 {
-    struct second *second = argument;
+    struct meeting_second *second = argument;
 
     second->slot = cpool_alloc_wait(second->pool, second->timeout);
 }
 
 /* Whether two slots were free before the second waiter's time was up. */
 static bool second_had_time(struct meeting *meeting, struct worker *worker,
-                            struct second *second)
+                            struct meeting_second *second)
 {
     struct timespec before;
     struct timespec freed;
 
     REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &before), 0);
     worker_begin(worker, wait_for_a_while, second);
-    await_sleeper(meeting, 2);
+    meeting_await_waits(meeting, 2);
     worker_do(meeting->gives, give_two, &meeting->giver);
     REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &freed), 0);
     worker_await(worker);
@@ -282,7 +249,7 @@ START_TEST(waiter_that_is_behind_looks_again_before_it_gives_up)
 
     for (; !had_time; timeout.tv_nsec *= 2) {
         struct meeting meeting;
-        struct second second;
+        struct meeting_second second;
 
         REQUIRE(timeout.tv_nsec < 1000000000L);
         hold_up(&meeting, workers, MEETING_LONG);

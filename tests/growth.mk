@@ -42,6 +42,7 @@ tests_growth_steps = \
 	tests/check_steps_memory \
 	tests/check_steps_call \
 	tests/check_steps_destroy \
+	tests/check_steps_queue \
 	tests/check_steps_recall \
 	tests/check_steps_signal \
 	tests/check_steps_active \
@@ -211,6 +212,11 @@ tests_check_steps_call_LDADD = $(tests_ldadd_growth_steps)
 tests_check_steps_destroy_SOURCES = tests/check_steps_destroy.c
 tests_check_steps_destroy_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_destroy_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_queue_SOURCES = tests/check_steps_queue.c tests/meeting.c tests/meeting.h
+tests_check_steps_queue_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_queue_LDADD = $(tests_ldadd_growth_steps)
+
 
 tests_check_steps_wait_SOURCES = tests/check_steps_wait.c tests/meeting.c tests/meeting.h
 tests_check_steps_wait_CPPFLAGS = $(tests_cppflags_module)

@@ -190,6 +190,34 @@ bool meeting_run_hasty_waiter(struct meeting *meeting, size_t nth)
     return steps_run(&meeting->wait, meeting->waits, NULL, nth, wait_for_slot, meeting);
 }
 
+void meeting_send_to_sleep(struct meeting *meeting, struct worker **workers, enum manner manner)
+{
+    for (size_t nth = 1;; nth++) {
+        meeting_init(meeting, workers, manner);
+        if (!meeting_run_waiter(meeting, nth))
+            return;
+        steps_resume(&meeting->wait);
+        worker_do(meeting->gives, meeting_gives[GIVE_BY_GROW], &meeting->giver);
+        steps_go_on(&meeting->wait);
+        meeting_fini(meeting);
+    }
+}
+
+void meeting_wait_too(void *argument)
+{
+    struct meeting_second *second = argument;
+
+    second->slot = waiter_wait(second->pool);
+    /* release: for the slot. */
+    atomic_store_explicit(&second->over, true, memory_order_release);
+}
+
+void meeting_await_waits(const struct meeting *meeting, uint64_t waits)
+{
+    while (support_stats(meeting->giver.pool).waits < waits)
+        sched_yield();
+}
+
 void meeting_sweep(meeting_test *at, enum manner manner, void (*give)(void *argument))
 {
     struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };

@@ -73,6 +73,30 @@ bool meeting_run_waiter(struct meeting *meeting, size_t nth);
 /* As meeting_run_waiter for one that has no time to sleep: until it has stopped or is done. */
 bool meeting_run_hasty_waiter(struct meeting *meeting, size_t nth);
 
+/* The first waiter is asleep, and stops at its next step, when it has been woken. */
+void meeting_send_to_sleep(struct meeting *meeting, struct worker **workers, enum manner manner);
+
+/*
+ * ---- Another one that waits ----------------------------------------------
+ */
+
+struct meeting_second {
+    cpool_t *pool;
+    const struct timespec *timeout; /* if it is not to wait until it is woken */
+    void *slot;
+    _Atomic bool over; /* the waiting is */
+};
+
+/* For workers: waits until it is woken. */
+void meeting_wait_too(void *second);
+
+/* Returns when so many allocs have gone to sleep since the pool's creation. */
+void meeting_await_waits(const struct meeting *meeting, uint64_t waits);
+
+/*
+ * ---- Sweeps --------------------------------------------------------------
+ */
+
 /* Does a test at each step in turn, until it tells that there is no such step. */
 typedef bool meeting_test(enum manner manner, void (*give)(void *argument), struct worker **workers,
                        size_t nth);

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_queue.c - several threads that wait: which of them gets what is given,
+ * what the word of the queue says meanwhile, and that none sleeps beside a free slot.
+ *
+ * Includes meeting.h, and pool_impl.h, to choose the pool's patience and see its queue.
+ */
+#include "meeting.h"
+
+#include <sched.h>
+
+#include "pool_impl.h"
+
+static void start_workers(struct worker **workers)
+{
+    for (int i = 0; i < 3; i++)
+        workers[i] = worker_start();
+}
+
+static void stop_workers(struct worker **workers)
+{
+    for (int i = 0; i < 3; i++)
+        worker_stop(workers[i]);
+}
+
+static bool says(const struct meeting *meeting, uint32_t bit)
+{
+    return (cpi_queue_glance(&meeting->giver.pool->waiters.queue) & bit) != 0;
+}
+
+/*
+ * ---- Who is served -------------------------------------------------------
+ */
+
+/* A slot that is not handed over, because the pool has grown: the first waiter is called
+ * and finds it, and keeps it, however long the second one has waited. */
+START_TEST(first_that_starves_keeps_what_it_finds)
+{
+    struct worker *workers[3];
+    struct meeting meeting;
+    struct meeting_second second;
+
+    start_workers(workers);
+    meeting_init(&meeting, workers, IS_FAIR);
+    second.pool = meeting.giver.pool;
+    (void)meeting_run_waiter(&meeting, NEVER);
+    worker_begin(workers[2], meeting_wait_too, &second);
+    meeting_await_waits(&meeting, 2);
+    worker_do(meeting.gives, meeting_gives[GIVE_BY_GROW], &meeting.giver);
+    steps_go_on(&meeting.wait);
+    REQUIRE(meeting.slot != NULL);
+    worker_do(meeting.gives, meeting_gives[0], &meeting.giver);
+    worker_await(workers[2]);
+    REQUIRE(second.slot != NULL);
+    cpool_free(second.pool, second.slot);
+    meeting_fini(&meeting);
+    stop_workers(workers);
+}
+END_TEST
+
+/* Nobody starves any more when the only one that did gives up. */
+START_TEST(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up)
+{
+    static const struct timespec moment = { 0, 2000000 };
+    struct worker *workers[3];
+    struct meeting meeting;
+
+    start_workers(workers);
+    meeting_init(&meeting, workers, IS_FAIR);
+    meeting.timeout = &moment;
+    (void)meeting_run_hasty_waiter(&meeting, NEVER);
+    steps_go_on(&meeting.wait);
+    REQUIRE(meeting.slot == NULL);
+    REQUIRE_EQUAL(cpi_queue_glance(&meeting.giver.pool->waiters.queue), 0);
+    meeting_fini(&meeting);
+    stop_workers(workers);
+}
+END_TEST
+
+/*
+ * ---- Calls ---------------------------------------------------------------
+ */
+
+/* The waiter is on its way: the slot lies in the depot, where it looks first, and nobody
+ * else need call. */
+START_TEST(slot_for_a_waiter_that_is_called_lies_in_the_depot)
+{
+    struct worker *workers[3];
+    struct meeting meeting;
+    cpool_stats_t stats;
+
+    start_workers(workers);
+    meeting_send_to_sleep(&meeting, workers, CALLS);
+    REQUIRE(says(&meeting, CPI_QUEUE_ASKS));
+    worker_do(meeting.gives, meeting_gives[_i], &meeting.giver);
+    stats = support_stats(meeting.giver.pool);
+    REQUIRE_EQUAL(stats.in_caches, 0);
+    REQUIRE_EQUAL(stats.in_depot, 1);
+    REQUIRE(!says(&meeting, CPI_QUEUE_ASKS));
+    steps_go_on(&meeting.wait);
+    REQUIRE(meeting.slot != NULL);
+    meeting_fini(&meeting);
+    stop_workers(workers);
+}
+END_TEST
+
+/* Frees one slot, and takes it back at once. */
+static void give_and_take_back(void *argument)
+{
+    struct giver *giver = argument;
+
+    hold_free(&giver->hold, 1);
+    (void)hold_take(&giver->hold, 1);
+}
+
+/* Steps that a waiter may need which is called once in vain, and once for a slot. */
+enum { FEW_STEPS = 3000 };
+
+static void wait_with_few_steps(void *argument)
+{
+    steps_allow(FEW_STEPS);
+    meeting_wait_too(argument);
+    steps_allow(0);
+}
+
+/* One that has been called in vain sleeps on: it does not look again and again. */
+START_TEST(waiter_called_in_vain_goes_to_sleep_again)
+{
+    const struct timespec a_while = { 0, 300000000 };
+    struct worker *workers[3];
+    struct meeting meeting;
+    struct meeting_second second;
+
+    start_workers(workers);
+    meeting_init(&meeting, workers, CALLS);
+    second.pool = meeting.giver.pool;
+    worker_begin(workers[2], wait_with_few_steps, &second);
+    meeting_await_waits(&meeting, 1);
+    worker_do(meeting.gives, give_and_take_back, &meeting.giver);
+    REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
+    if (meeting.giver.hold.count > 0)
+        worker_do(meeting.gives, meeting_gives[0], &meeting.giver);
+    worker_await(workers[2]);
+    REQUIRE(second.slot != NULL);
+    cpool_free(second.pool, second.slot);
+    meeting.slot = NULL;
+    meeting_fini(&meeting);
+    stop_workers(workers);
+}
+END_TEST
+
+/*
+ * ---- Nobody sleeps beside a free slot ------------------------------------
+ */
+
+/* Nobody waits yet: the slots stay in the giver's cache. */
+static void give_two(void *argument)
+{
+    struct giver *giver = argument;
+
+    hold_free(&giver->hold, 2);
+}
+
+/* The second waiter is asleep, or done. */
+static void await_second(const struct meeting_second *second)
+{
+    struct cpi_waiters *waiters = &second->pool->waiters;
+    bool settled;
+
+    do {
+        sched_yield();
+        pthread_mutex_lock(&waiters->lock);
+        settled = waiters->queue.last != NULL && waiters->queue.last->asleep;
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!settled && !atomic_load_explicit(&second->over, memory_order_acquire));
+}
+
+/* Two slots lie in a cache.  The first waiter stops at its nth step, and may have both in
+ * its hands; the second one looks, perhaps in vain; then the first one goes on. */
+static bool share_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
+                     size_t nth)
+{
+    struct meeting meeting;
+    struct meeting_second second;
+    bool stopped;
+
+    meeting_init(&meeting, workers, manner);
+    worker_do(meeting.gives, give, &meeting.giver);
+    second.pool = meeting.giver.pool;
+    atomic_init(&second.over, false);
+    stopped = meeting_run_waiter(&meeting, nth);
+    worker_begin(workers[2], meeting_wait_too, &second);
+    await_second(&second);
+    steps_go_on(&meeting.wait);
+    worker_await(workers[2]);
+    REQUIRE(meeting.slot != NULL && second.slot != NULL);
+    cpool_free(second.pool, second.slot);
+    meeting_fini(&meeting);
+    return stopped;
+}
+
+START_TEST(two_that_wait_share_what_one_of_them_moves)
+{
+    meeting_sweep(share_at, (enum manner)_i, give_two);
+}
+END_TEST
+
+/*
+ * ---- A pool that shrinks and may grow again ------------------------------
+ */
+
+enum { SMALL = 4, LARGE = 6 };
+
+static void take_all(void *hold)
+{
+    REQUIRE_EQUAL(hold_take(hold, SIZE_MAX), LARGE);
+}
+
+/* Frees the topmost slot and removes it. */
+static void shrink(void *argument)
+{
+    struct hold *hold = argument;
+    size_t top = 0;
+
+    while (cpool_index(hold->pool, hold->slots[top]) != LARGE - 1)
+        top++;
+    hold_free_one(hold, top);
+    (void)cpool_shrink(hold->pool, 1);
+}
+
+static void free_all(void *hold)
+{
+    hold_free_all(hold);
+}
+
+/* The thread that shrinks stops at its nth step, perhaps with the only free slot in its
+ * hands, and another one waits.  When the slot is gone there is room for growth. */
+static bool shrink_at(struct worker **workers, size_t nth)
+{
+    cpool_t *pool = steps_pool(CPOOL_WAITABLE, SMALL, LARGE, 2);
+    struct meeting_second second = { pool, NULL, NULL, false };
+    struct steps_stop stop;
+    struct hold hold;
+    bool stopped;
+
+    hold_init(&hold, pool);
+    worker_do(workers[0], take_all, &hold);
+    stopped = steps_run(&stop, workers[0], NULL, nth, shrink, &hold);
+    worker_begin(workers[1], meeting_wait_too, &second);
+    await_second(&second);
+    steps_go_on(&stop);
+    worker_await(workers[1]);
+    REQUIRE(second.slot != NULL);
+    cpool_free(pool, second.slot);
+    worker_do(workers[0], free_all, &hold);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+    return stopped;
+}
+
+START_TEST(shrink_leaves_nobody_asleep_beside_room_for_growth)
+{
+    struct worker *workers[3];
+    size_t nth = 1;
+
+    start_workers(workers);
+    while (shrink_at(workers, nth))
+        nth += SUPPORT_COUNT(1u, 13u);
+    REQUIRE(nth > 13);
+    stop_workers(workers);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(first_that_starves_keeps_what_it_finds),
+        ONCE(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up),
+        TIMES(slot_for_a_waiter_that_is_called_lies_in_the_depot, FREES),
+        ONCE(waiter_called_in_vain_goes_to_sleep_again),
+        TIMES(two_that_wait_share_what_one_of_them_moves, MANNERS),
+        ONCE(shrink_leaves_nobody_asleep_beside_room_for_growth),
+    };
+
+    return SUPPORT_RUN("steps_queue", tests);
+}
