@@ -50,6 +50,11 @@
  * use pools.  A pool in caller-provided memory that parent and child share
  * (MAP_SHARED) is not for both.
  *
+ * Inlining: cpool_alloc, cpool_free, cpool_cache_alloc and cpool_cache_free are
+ * inlined where the compiler knows GNU extensions.  -DCPOOL_NO_INLINE makes them calls
+ * into the library, which do the same: for breakpoints, for small code, and for a
+ * program that has to run with a later library whose inline path changed.
+ *
  * ThreadSanitizer: a program compiled with -fsanitize=thread announces to it by
  * which thread each slot was freed before another one got it (<cpool/tsan.h>), for
  * a library that is not instrumented; every alloc and free is then a call.
@@ -92,13 +97,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include <cpool/attributes.h>
 #include <cpool/version.h>
-
-#if defined(__GNUC__)
-#define CPOOL_API __attribute__((__visibility__("default")))
-#else
-#define CPOOL_API
-#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -112,6 +112,23 @@ struct timespec;
 
 /* One owner's cache of one pool; see cpool_cache. */
 typedef struct cpool_entry cpool_cache_t;
+
+/*
+ * ---- Version -------------------------------------------------------------
+ *
+ * <cpool/version.h> says which version the program was compiled with:
+ * CPOOL_VERSION, as "1.2.3", and CPOOL_VERSION_NUMBER, as 1002003, with its parts
+ * CPOOL_VERSION_MAJOR, CPOOL_VERSION_MINOR and CPOOL_VERSION_PATCH.
+ */
+
+/*
+ * cpool_version - the version of the library that the program runs with, as
+ * CPOOL_VERSION.   cpool_version_number - the same, as CPOOL_VERSION_NUMBER.
+ *
+ * Any thread; wait-free; async-signal-safe.
+ */
+CPOOL_API const char *cpool_version(void) CPOOL_RETURNS_NONNULL_;
+CPOOL_API unsigned cpool_version_number(void);
 
 /*
  * ---- Structures ----------------------------------------------------------
@@ -189,7 +206,7 @@ enum {
  * Returns a static string, never NULL, for unknown codes too.
  * Any thread; wait-free; async-signal-safe.
  */
-CPOOL_API const char *cpool_strerror(int code);
+CPOOL_API const char *cpool_strerror(int code) CPOOL_RETURNS_NONNULL_;
 
 /* What the error handler is told. */
 typedef struct cpool_error {
@@ -358,7 +375,7 @@ typedef struct cpool_config {
  * cpool_create then says in what way.
  * Any thread; wait-free.
  */
-CPOOL_API size_t cpool_memory_required(const cpool_config_t *config);
+CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_USE_;
 
 /*
  * ---- Creation and destruction --------------------------------------------
@@ -379,7 +396,7 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config);
  * names the one thing that is wrong.  Nothing is left behind then.
  * Any thread; may block; makes system calls.
  */
-CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config);
+CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_MUST_USE_;
 
 /*
  * cpool_destroy - returns everything to the operating system, live slots too.
@@ -428,9 +445,8 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
  * that finds the depot empty waits until some are back, in whatever way it
  * allocates.
  * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
- *
- * inline void *cpool_alloc(cpool_t *pool);
  */
+CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
  * cpool_free - gives a slot back, from whichever thread.
@@ -447,44 +463,8 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
  * first use and in CPOOL_WAITABLE pools.
  * Any thread.  Wait-free into the thread's magazine; else lock-free; first use
  * may block.
- *
- * inline void cpool_free(cpool_t *pool, void *slot);
  */
-
-/*
- * cpool_calloc - cpool_alloc, with the slot_size bytes set to zero.
- */
-CPOOL_API void *cpool_calloc(cpool_t *pool);
-
-/*
- * cpool_alloc_bulk - takes up to n slots.
- *
- * slots   receives them; room for n
- *
- * Returns the number obtained, less than n only when the pool ran dry.  A NULL
- * slots with n > 0 is reported as CPOOL_ENULL, and 0 returned.
- * Any thread; progress as cpool_alloc.
- */
-CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n);
-
-/*
- * cpool_alloc_bulk_all - takes n slots, or none.
- *
- * Returns 0, or CPOOL_EDRY when fewer could be had (slots is then undefined),
- * or CPOOL_ENULL, reported, for NULL slots with n > 0.
- * Any thread; progress as cpool_alloc.
- */
-CPOOL_API int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n);
-
-/*
- * cpool_free_bulk - gives n slots back.
- *
- * slots   each entry as for cpool_free, NULL included.  One that is refused is
- *         reported; the others are freed all the same.
- *
- * Any thread; progress as cpool_free.
- */
-CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
+CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
 
 /*
  * cpool_depot_alloc, cpool_depot_free - as cpool_alloc and cpool_free, but past
@@ -501,8 +481,44 @@ CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
  * CPOOL_WAITABLE.  In caller-provided memory without CPOOL_EXACT what the calling
  * thread itself has loaded is out of its reach, too.
  */
-CPOOL_API void *cpool_depot_alloc(cpool_t *pool);
 CPOOL_API void cpool_depot_free(cpool_t *pool, void *slot);
+CPOOL_API void *cpool_depot_alloc(cpool_t *pool) CPOOL_MUST_USE_
+    CPOOL_FREED_BY_(cpool_depot_free);
+
+/*
+ * cpool_calloc - cpool_alloc, with the slot_size bytes set to zero.
+ */
+CPOOL_API void *cpool_calloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_FREED_BY_(cpool_depot_free);
+
+/*
+ * cpool_alloc_bulk - takes up to n slots.
+ *
+ * slots   receives them; room for n
+ *
+ * Returns the number obtained, less than n only when the pool ran dry.  A NULL
+ * slots with n > 0 is reported as CPOOL_ENULL, and 0 returned.
+ * Any thread; progress as cpool_alloc.
+ */
+CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
+
+/*
+ * cpool_alloc_bulk_all - takes n slots, or none.
+ *
+ * Returns 0, or CPOOL_EDRY when fewer could be had (slots is then undefined),
+ * or CPOOL_ENULL, reported, for NULL slots with n > 0.
+ * Any thread; progress as cpool_alloc.
+ */
+CPOOL_API int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
+
+/*
+ * cpool_free_bulk - gives n slots back.
+ *
+ * slots   each entry as for cpool_free, NULL included.  One that is refused is
+ *         reported; the others are freed all the same.
+ *
+ * Any thread; progress as cpool_free.
+ */
+CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
 
 /*
  * ---- Explicit caches -----------------------------------------------------
@@ -539,7 +555,7 @@ CPOOL_API cpool_cache_t *cpool_cache(cpool_t *pool);
  * It counts as one of the pool's thread_caches until destroyed.
  * May block; may make system calls.
  */
-CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool);
+CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUST_USE_;
 
 /*
  * cpool_cache_destroy - returns its slots to the depot and gives it up.
@@ -555,10 +571,11 @@ CPOOL_API void cpool_cache_destroy(cpool_cache_t *cache);
 /*
  * cpool_cache_alloc, cpool_cache_free - as cpool_alloc and cpool_free, through
  * an explicit cache.  The owner only; progress as there.
- *
- * inline void *cpool_cache_alloc(cpool_cache_t *cache);
- * inline void cpool_cache_free(cpool_cache_t *cache, void *slot);
  */
+CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache) CPOOL_MUST_USE_
+    CPOOL_NONNULL_(1);
+CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
+    CPOOL_NONNULL_(1);
 
 /*
  * cpool_flush - gives all slots in the calling thread's cache to the depot.
@@ -701,15 +718,16 @@ typedef struct cpool_ticket {
  * cpool_ticket_t was in the first release is CPOOL_ESTRUCT, too.
  * Progress as cpool_alloc_bulk_all.
  */
-CPOOL_API int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_t n);
+CPOOL_API int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_t n)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /* cpool_ticket_alloc - a slot of the ticket's; NULL only when all are taken.
  * Wait-free. */
-CPOOL_API void *cpool_ticket_alloc(cpool_ticket_t *ticket);
+CPOOL_API void *cpool_ticket_alloc(cpool_ticket_t *ticket) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /* cpool_ticket_return - frees what was not taken; returns how many those were.
  * Progress as cpool_free_bulk. */
-CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket);
+CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket) CPOOL_NONNULL_(1);
 
 /*
  * ---- Waiting -------------------------------------------------------------
@@ -733,7 +751,8 @@ CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket);
  * Any thread; blocks, but beside a trim or shrink for no longer than the timeout.  Not
  * a point of cancellation.
  */
-CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout);
+CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_MUST_USE_
+    CPOOL_FREED_BY_(cpool_depot_free);
 
 /*
  * cpool_alloc_or_help - cpool_alloc that does other work while none is free.
@@ -744,7 +763,8 @@ CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout);
  * Returns the slot, or NULL once help has returned false and still none is free.
  * Any thread, any pool; as long as help takes.
  */
-CPOOL_API void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void *arg);
+CPOOL_API void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void *arg)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(2) CPOOL_FREED_BY_(cpool_depot_free);
 
 /*
  * ---- Quiet scopes --------------------------------------------------------

@@ -10,7 +10,7 @@ libcpool_sources = \
 	lib/atomic.h lib/bits.h lib/compiler.h lib/error.c lib/error.h \
 	lib/extent.c lib/extent.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
 	lib/structs.c lib/structs.h \
-	lib/thread.c lib/thread.h \
+	lib/thread.c lib/thread.h lib/version.c \
 	lib/queue.h lib/slab.c lib/slab.h lib/tagstack.h \
 	lib/depot.c lib/depot.h lib/magazine.h \
 	lib/guard.c lib/guard.h \

@@ -47,7 +47,7 @@ static const struct timespec a_moment = { 0, 1000000 };
 static void wait_in_vain(void *pool)
 {
     refuse();
-    (void)cpool_alloc_wait(pool, &a_moment);
+    cpool_free(pool, cpool_alloc_wait(pool, &a_moment));
 }
 
 static void require_message(void (*body)(void *argument), void *argument)
@@ -79,7 +79,7 @@ static void recall_after_loss(void *pool)
 {
     worker_do(worker_start(), take_one_and_give_it_back, pool);
     refuse();
-    (void)cpool_alloc(pool);
+    cpool_free(pool, cpool_alloc(pool));
 }
 
 START_TEST(recall_after_loss_is_fatal)

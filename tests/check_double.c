@@ -24,12 +24,15 @@ static cpool_t *create(unsigned flags)
     return support_create(&config);
 }
 
+/* Volatile, because compilers see a slot that is freed twice. */
 static void give(cpool_t *pool, void *slot, bool to_depot)
 {
+    void *volatile given = slot;
+
     if (to_depot)
-        cpool_depot_free(pool, slot);
+        cpool_depot_free(pool, given);
     else
-        cpool_free(pool, slot);
+        cpool_free(pool, given);
 }
 
 static void require_surplus(const char *function, const char *count)

@@ -8,6 +8,7 @@
 #include "support.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,6 +290,24 @@ START_TEST(strerror_of_unknown_code_is_text)
 }
 END_TEST
 
+/* The library and its header are of one build here. */
+START_TEST(version_at_run_time_is_the_headers)
+{
+    unsigned major = cpool_version_number() / 1000000u;
+    unsigned minor = cpool_version_number() / 1000u % 1000u;
+    unsigned patch = cpool_version_number() % 1000u;
+    char text[64];
+
+    REQUIRE(strcmp(cpool_version(), CPOOL_VERSION) == 0);
+    REQUIRE_EQUAL(cpool_version_number(), CPOOL_VERSION_NUMBER);
+    snprintf(text, sizeof(text), "%u.%u.%u", major, minor, patch);
+    REQUIRE(strncmp(cpool_version(), text, strlen(text)) == 0);
+    REQUIRE_EQUAL(major, CPOOL_VERSION_MAJOR);
+    REQUIRE_EQUAL(minor, CPOOL_VERSION_MINOR);
+    REQUIRE_EQUAL(patch, CPOOL_VERSION_PATCH);
+}
+END_TEST
+
 /* What works leaves errno alone, and so does what fails. */
 START_TEST(use_leaves_errno_alone)
 {
@@ -322,6 +341,7 @@ int main(void)
         ONCE(codes_lie_in_their_ranges),
         ONCE(strerror_of_every_code_is_distinct),
         ONCE(strerror_of_unknown_code_is_text),
+        ONCE(version_at_run_time_is_the_headers),
         ONCE(use_leaves_errno_alone),
     };
 

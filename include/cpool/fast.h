@@ -73,25 +73,7 @@ CPOOL_API void cpool_free_slow(cpool_t *pool, void *slot);
 CPOOL_API void *cpool_cache_alloc_slow(cpool_cache_t *cache);
 CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot);
 
-/*
- * Whether ThreadSanitizer looks at the program but not at the library: then the
- * ordinary symbols serve, and <cpool/tsan.h> announces what they do.  A program
- * may define it as 0.
- */
-#if !defined(CPOOL_TSAN)
-#if defined(__SANITIZE_THREAD__)
-#define CPOOL_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CPOOL_TSAN 1
-#endif
-#endif
-#endif
-#if !defined(CPOOL_TSAN)
-#define CPOOL_TSAN 0
-#endif
-
-#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE) && !CPOOL_TSAN
+#if CPOOL_IS_INLINE_
 
 /*
  * Initial-exec: one load from a constant offset to the thread pointer, and no
@@ -123,16 +105,6 @@ extern CPOOL_API __thread char *cpool_thread_table_abi1
     } while (0)
 
 /*
- * C99 inline: these definitions serve the inliner, and the library emits the
- * same functions as ordinary symbols for dlsym and foreign-function users.
- */
-#if defined(__cplusplus) || defined(__GNUC_STDC_INLINE__)
-#define CPOOL_INLINE_ inline
-#else
-#define CPOOL_INLINE_ extern __inline__ __attribute__((__gnu_inline__))
-#endif
-
-/*
  * Orders.  `count` has one writer, so its own thread needs no order at all:
  * relaxed loads and stores keep it whole for those who read it from outside.
  * The one exception is the store that follows a round into the magazine on
@@ -141,7 +113,7 @@ extern CPOOL_API __thread char *cpool_thread_table_abi1
  * round.  On x86 the two are the same instruction.
  */
 
-/* What it does, its contract and its errors: see cpool_alloc in <cpool.h>. */
+/* The contracts stand at the declarations in <cpool.h>. */
 CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 {
     uintptr_t left = __atomic_load_n(&cache->count, __ATOMIC_RELAXED) - 1u;
@@ -224,14 +196,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
     }
 }
 
-#else /* without GNU extensions, or asked for: the ordinary symbols serve */
-
-CPOOL_API void *cpool_alloc(cpool_t *pool);
-CPOOL_API void cpool_free(cpool_t *pool, void *slot);
-CPOOL_API void *cpool_cache_alloc(cpool_cache_t *cache);
-CPOOL_API void cpool_cache_free(cpool_cache_t *cache, void *slot);
-
-#endif
+#endif /* CPOOL_IS_INLINE_ */
 
 #if CPOOL_TSAN
 #include <cpool/tsan.h>

@@ -24,6 +24,7 @@ error.h        0 compiler.h
 error.c        0 atomic.h compiler.h
 structs.h      0
 structs.c      0
+version.c      0
 os.h           1
 os_posix.c     1 os.h quiet.h
 thread.h       1

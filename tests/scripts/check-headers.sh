@@ -89,7 +89,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/fast.h | cpool/tsan.h | cpool/version.h | cpool/version.h.in) ;;
+    cpool.h | cpool/attributes.h | cpool/fast.h | cpool/tsan.h | cpool/version.h | cpool/version.h.in) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1
@@ -98,7 +98,7 @@ for path in "$top"/include/*.h "$top"/include/cpool/*; do
 done
 
 # The inline parts say that they are none of the headers to include.
-for part in cpool/fast.h cpool/tsan.h; do
+for part in cpool/attributes.h cpool/fast.h cpool/tsan.h; do
     echo "#include <$part>" > "$work/part"
     compile "$(head -n 1 "$work/c")" c c11 "$work/part" 2> "$work/message"
     grep -q 'include <cpool.h> instead' "$work/message" || {
@@ -106,6 +106,33 @@ for part in cpool/fast.h cpool/tsan.h; do
         exit 1
     }
 done
+
+# misuse COMPILER STATEMENT - which the compiler has to warn of.
+misuse() {
+    {
+        echo '#include <cpool.h>'
+        echo '#include <stdlib.h>'
+        echo 'void use(cpool_t *pool, void *slot);'
+        echo "void use(cpool_t *pool, void *slot) { (void)pool; (void)slot; $2; }"
+    } > "$work/misuse"
+    "$1" -x c -std=c11 -Wall -Werror -O1 -I"$top/include" -Iinclude -c "$work/misuse" \
+        -o "$work/object" 2> "$work/message" && {
+        echo "$1 does not warn of: $2"
+        exit 1
+    }
+    grep -q 'Werror' "$work/message" || { cat "$work/message"; exit 1; }
+}
+
+for compiler in gcc clang; do
+    command -v "$compiler" > /dev/null || continue
+    misuse "$compiler" 'cpool_alloc(pool)'
+    misuse "$compiler" 'cpool_create(&pool, NULL)'
+    misuse "$compiler" 'cpool_alloc_bulk(pool, &slot, 1)'
+    misuse "$compiler" 'cpool_free(NULL, slot)'
+done
+if command -v gcc > /dev/null && [ "$(gcc -dumpversion | cut -d. -f1)" -ge 11 ]; then
+    misuse gcc 'free(cpool_calloc(pool))'
+fi
 
 while read -r compiler; do
     for standard in c99 gnu99 c11 gnu11 c17 c2x gnu2x; do

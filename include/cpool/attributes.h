@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/attributes.h - what compilers are told of the declarations in <cpool.h>.
+ *
+ * Included by <cpool.h>; never include it yourself.
+ *
+ * All of it is empty where the compiler knows none of it.  Names that end in an
+ * underscore are not for use outside the library's headers.
+ */
+#ifndef CPOOL_ATTRIBUTES_H
+#define CPOOL_ATTRIBUTES_H
+
+#ifndef CPOOL_H
+#error "include <cpool.h> instead of <cpool/attributes.h>"
+#endif
+
+/* An exported symbol. */
+#if defined(__GNUC__)
+#define CPOOL_API __attribute__((__visibility__("default")))
+#else
+#define CPOOL_API
+#endif
+
+#if defined(__GNUC__)
+/* A result that is not looked at is a slot, a pool or a failure lost. */
+#define CPOOL_MUST_USE_ __attribute__((__warn_unused_result__))
+
+/* The result is never NULL. */
+#define CPOOL_RETURNS_NONNULL_ __attribute__((__returns_nonnull__))
+
+/* This argument must not be NULL, and the library does not look: compilers may
+ * take it that it is not.  Stands only where no function of the library tests the
+ * argument, because a test would be deleted. */
+#define CPOOL_NONNULL_(argument) __attribute__((__nonnull__(argument)))
+#else
+#define CPOOL_MUST_USE_
+#define CPOOL_RETURNS_NONNULL_
+#define CPOOL_NONNULL_(argument)
+#endif
+
+/*
+ * The result goes back by this function's second argument: a slot that is given to
+ * free(), or used after it was given back, is warned of.  GCC makes both functions
+ * ordinary calls for it, so that it stands at no function that is inlined.
+ *
+ * The attribute `malloc` without a deallocator stands nowhere.  It promises that no
+ * pointer to a living object lies in the memory, but slots keep what lay in them.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#if __GNUC__ >= 11
+#define CPOOL_FREED_BY_(function) __attribute__((__malloc__(function, 2)))
+#endif
+#endif
+#if !defined(CPOOL_FREED_BY_)
+#define CPOOL_FREED_BY_(function)
+#endif
+
+/*
+ * Whether ThreadSanitizer looks at the program but not at the library: then the
+ * ordinary symbols serve, and <cpool/tsan.h> announces what they do.  A program
+ * may define it as 0.
+ */
+#if !defined(CPOOL_TSAN)
+#if defined(__SANITIZE_THREAD__)
+#define CPOOL_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CPOOL_TSAN 1
+#endif
+#endif
+#endif
+#if !defined(CPOOL_TSAN)
+#define CPOOL_TSAN 0
+#endif
+
+/*
+ * Whether the inline path is there, and how its functions are declared.  C99 inline:
+ * the definitions in <cpool/fast.h> serve the inliner, and the library emits the same
+ * functions as ordinary symbols, for dlsym and for foreign-function users.
+ */
+#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE) && !CPOOL_TSAN
+#define CPOOL_IS_INLINE_ 1
+#if defined(__cplusplus) || defined(__GNUC_STDC_INLINE__)
+#define CPOOL_INLINE_ inline
+#else
+#define CPOOL_INLINE_ extern __inline__ __attribute__((__gnu_inline__))
+#endif
+#else
+#define CPOOL_IS_INLINE_ 0
+#define CPOOL_INLINE_
+#endif
+
+#endif /* CPOOL_ATTRIBUTES_H */
