@@ -2,7 +2,8 @@
 # doc/local.mk - documents and manual pages, by explicit list; of doc/performance all,
 # because the benchmark adds to it.
 
-EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/PERFORMANCE.md doc/STRESS.md \
+EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/EVIDENCE.md \
+	doc/PERFORMANCE.md doc/STRESS.md \
 	doc/performance \
 	doc/plots/bursts-all.svg doc/plots/bursts-one.svg doc/plots/handover.svg \
 	doc/plots/latency-all.png doc/plots/throughput.svg

@@ -43,6 +43,7 @@ tests_cxx =
 endif
 
 tests_scripts = \
+	tests/scripts/check-docs.sh \
 	tests/scripts/check-english.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-floors.sh \

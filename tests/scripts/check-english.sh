@@ -241,6 +241,6 @@ group include '5 22 6' include
 group lib '7 15 2.5' lib
 group tests '11 13 3' tests
 group stress '10 18 3' stress
-group bench '10 12 2' bench
+group bench '10.5 12 2' bench
 group examples '9 17 2' examples
 exit "$status"

@@ -18,7 +18,10 @@ trap 'rm -rf "$work"' EXIT
 plant() {
     rm -rf "$work/tree"
     mkdir "$work/tree"
-    cp -R "$top/lib" "$top/include" "$top/tests" "$work/tree/"
+    for part in lib include tests stress bench examples doc .ci; do
+        cp -R "$top/$part" "$work/tree/"
+    done
+    cp "$top"/*.md "$top"/*.a[cm] "$top/NEWS" "$top/LICENSE" "$work/tree/"
     chmod -R u+w "$work/tree"
     planted=$((planted + 1))
     if [ -e "$work/tree/$2" ]; then
@@ -44,9 +47,9 @@ plant check-floors.sh lib/slab.h 's/#include "compiler.h"/#include "tagstack.h"/
 plant check-floors.sh lib/new.c '/* new */' 'not in the floor plan'
 plant check-floors.sh lib/os.h 's/Floor 1/Floor 2/' 'states floor'
 
-plant check-orders.sh lib/slab.c 's/\[claim\]//' 'cited by no operation'
+plant check-orders.sh lib/slab.c 's/\[bump\]//' 'cited by no operation'
 plant check-orders.sh lib/slab.c 's/\[[a-z]*\]//g' 'without a tag'
-plant check-orders.sh lib/slab.c 's/\[claim\]/[clam]/' 'not in the table'
+plant check-orders.sh lib/slab.c 's/\[bump\]/[bupm]/' 'not in the table'
 plant check-orders.sh lib/slab.c 's/\(cpi_load([^)]*\), acquire/\1, relaxed/' 'none of the tags cited'
 plant check-orders.sh lib/slab.c 's/cpi_load(\([^,]*\), acquire)/atomic_load(\1)/' 'past lib/atomic.h'
 plant check-orders.sh lib/slab.c 's/^ \*   bounds  |/ *   other   |/' 'not in the table'
@@ -64,6 +67,10 @@ plant check-headers.sh include/cpool/new.h '/* new */' 'compiled by none'
 plant check-listed.sh tests/check_new.c '/* new */' 'is in no list'
 plant check-listed.sh tests/scripts/check-new.sh '# new' 'is in no list'
 plant check-listed.sh tests/check_alloc.c 's/^ *ONCE(free_null_does_nothing),//' 'does not run'
+
+plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provides`/' 'cpi_depot_provides'
+plant check-docs.sh doc/ARCHITECTURE.md 's/`pool_ticket.c`/`pool_tickets.c`/' 'no file pool_tickets.c'
+plant check-docs.sh doc/EVIDENCE.md 's/`check_barrier`/`check_barriers`/' 'check_barriers'
 
 many=$(awk 'BEGIN { for (i = 0; i < 200; i++) printf "Who takes; what comes; " }')
 plant check-english.sh lib/new.c "/* $many */" 'too many'

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-docs.sh - holds names in documents against the sources.
+#
+#   files       every `path/file.c` (.h .sh .mk .txt .md) and every target of a link
+#               exists, below the top or below lib/, include/, tests/ or doc/
+#   functions   every `cpool_...`, `cpi_...` and `CPOOL_...` stands in the sources
+#   evidence    every name in the table of doc/EVIDENCE.md stands in a test, a model,
+#               a scenario or a stress mode; "..." in a name stands for a part left out
+#
+# doc/performance/trials.md, which is dated, may name things that are gone.
+#
+# srcdir: top of the source tree.
+
+set -u
+cd "${srcdir:-.}" || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+status=0
+complain() { echo "$1"; status=1; }
+
+documents='README.md HACKING.md'
+for document in doc/*.md; do
+    documents="$documents $document"
+done
+
+find lib include tests stress bench examples doc .ci ./*.md ./*.a[cm] -type f > "$work/files"
+# shellcheck disable=SC2046 # no file's name has a blank
+cat $(grep -E '\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc)$' "$work/files" | grep -v '/scripts/') \
+    configure.ac Makefile.am > "$work/sources"
+
+# Names in backquotes, one a line.
+# shellcheck disable=SC2016 # the backquotes are meant
+names_of() {
+    awk '/^```/ { fenced = !fenced } !fenced' "$1" | grep -o '`[^`]*`' | tr -d '`'
+}
+
+for document in $documents; do
+    names_of "$document" | grep -E '^[A-Za-z0-9_./-]+\.(c|h|sh|mk|txt|md|py|map)$' | sort -u |
+        while read -r name; do
+            grep -qE "(^|/)$(echo "$name" | sed 's/\./\\./g')\$" "$work/files" ||
+                echo "$document: no file $name"
+        done
+    grep -oE '\]\([^)#]+' "$document" | sed 's/^](//' | grep -v '^http' | sort -u |
+        while read -r name; do
+            [ -e "$(dirname "$document")/$name" ] || echo "$document: no target $name"
+        done
+    names_of "$document" | grep -oE '\<(cpool|cpi|CPOOL|CPI)_[A-Za-z0-9_]*[A-Za-z0-9]' | sort -u |
+        while read -r name; do
+            grep -qF "$name" "$work/sources" || echo "$document: nothing is named $name"
+        done
+done > "$work/missing"
+
+grep '^|' doc/EVIDENCE.md > "$work/table.md" || complain "doc/EVIDENCE.md has no table"
+names_of "$work/table.md" | awk '{ gsub(/\.\.\./, "\n"); print }' | grep -E '[a-z]' | sort -u |
+    while read -r name; do
+        grep -qF -- "$name" "$work/files" || grep -qF -- "$name" "$work/sources" ||
+            echo "doc/EVIDENCE.md: no test is named $name"
+    done >> "$work/missing"
+
+if [ -s "$work/missing" ]; then
+    cat "$work/missing"
+    status=1
+fi
+[ "$(wc -l < "$work/sources")" -gt 10000 ] || complain 'the sources were not found'
+[ "$status" -ne 0 ] || echo 'files, functions and tests that documents name exist'
+exit "$status"
