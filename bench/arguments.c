@@ -20,6 +20,7 @@ static void usage(FILE *out)
 {
     fputs("usage: bench [OPTION]...\n"
           "  --quick                fewer lines, shorter\n"
+          "  --scale                over the number of threads: how far does it scale?\n"
           "  --smoke                every workload once, tiny: does it all work?\n"
           "  --dry                  prints what would be measured, and how long that takes\n"
           "  --rival NAME,...       only these\n"
@@ -33,7 +34,7 @@ static void usage(FILE *out)
           "  --seed N               of the pseudo-random numbers\n"
           "  --csv FILE, --json FILE  write the results there as well\n"
           "  --histograms FILE      write whole latency distributions there, as CSV\n"
-          "  --record FOLDER        write the tables to FOLDER/FAMILY.md, by this processor's family\n"
+          "  --record FOLDER        write the tables to FOLDER/<processor family>.md\n"
           "  --sources NAME         which sources that was built from, for --record\n"
           "  --list                 what can be measured\n"
           "experiments with libcpool\n"
@@ -166,6 +167,8 @@ void arguments_parse(struct arguments *arguments, int count, char **words)
     for (i = 1; i < count; i++) {
         if (strcmp(words[i], "--quick") == 0) {
             arguments->size = PLAN_QUICK;
+        } else if (strcmp(words[i], "--scale") == 0) {
+            arguments->size = PLAN_SCALE;
         } else if (strcmp(words[i], "--smoke") == 0) {
             arguments->size = PLAN_SMOKE;
         } else if (strcmp(words[i], "--dry") == 0) {

@@ -143,6 +143,12 @@ struct bench_workload {
 #define BENCH_EAGER 0x10u /* creating a pool writes to every slot */
 #define BENCH_STRANDS 0x20u /* what one thread has cached no other can ever have */
 
+/* Figures of a pool of libcpool, since it was made. */
+struct bench_exchanges {
+    double exchanges; /* magazines that caches exchanged with the depot */
+    double retries;   /* compare-and-swaps there that had to be repeated */
+};
+
 struct bench_rival {
     const char *name;
     const char *summary;
@@ -156,6 +162,7 @@ struct bench_rival {
                                                        NULL, the handle is the pool */
     void (*leave)(void *handle);                    /* or NULL */
     const struct bench_workload *const *workloads;  /* all, ended by NULL */
+    void (*exchanges)(void *pool, struct bench_exchanges *so_far); /* or NULL */
 };
 
 /* A rival that was left out when this was built, so that it is named all the same. */
@@ -165,7 +172,7 @@ struct bench_rival {
         return reason;                                                                \
     }                                                                                 \
     const struct bench_rival bench_rival_##id = { name, summary, 0, 8, SIZE_MAX,      \
-        id##_absent, NULL, NULL, NULL, NULL, NULL, NULL };
+        id##_absent, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 
 /* ---- What rivals may use ----------------------------------------------------- */
 

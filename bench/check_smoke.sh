@@ -3,7 +3,7 @@
 # check_smoke.sh - runs every workload with every rival once, tiny, and looks at
 # the output: all cells there, none failed, what is absent named with a reason.
 #
-# Asserts nothing about time.  Environment: BENCH (bench/bench).
+# Asserts nothing about time.  Environment: BENCH (bench/bench), srcdir.
 
 set -u
 
@@ -114,6 +114,25 @@ grep -q 'two threads.*hand-off' "$work/refused" || fail "hand-off is refused wit
     fail "a process measured hand-off with 4 threads"
 "$bench" --smoke --workload pipe --threads 1 >/dev/null 2>&1 &&
     fail "pipe was measured with 1 thread"
+
+# Over the number of threads: shares and exchanges in a table, and a picture that can
+# be read.
+"$bench" --scale --rival cpool,malloc --threads 1,2 --lines same-slot,burst,pipe \
+    --milliseconds 0 --repetitions 1 --csv "$work/scale.csv" >"$work/scale" 2>&1 || {
+    cat "$work/scale"
+    fail "bench --scale ended with an error"
+}
+for text in '^  No rival is installed' '^  burst 4096: .*million pairs a second' \
+    'as a share of the first row' 'exchanges with the depot' 'compare-and-swaps repeated'; do
+    grep -q "$text" "$work/scale" || fail "bench --scale does not say: $text"
+done
+grep -q '^burst,4096,.*,cpool,done,exchanges_per_s,1,' "$work/scale.csv" ||
+    fail "bench --scale counts no exchanges"
+awk -F, -v machine='<&>' -f "${srcdir:-.}/bench/plot_scale.awk" "$work/scale.csv" >"$work/svg" ||
+    fail "bench --scale cannot be drawn"
+[ "$(grep -c '<polyline' "$work/svg")" -eq 8 ] || fail "the picture lacks curves"
+grep -q '&lt;&amp;>' "$work/svg" && grep -q '^</svg>$' "$work/svg" ||
+    fail "the picture is not well-formed"
 
 # A run that is recorded makes the file of its own family, and replaces no other.
 family=$(sed -n 's/^  family  *//p' "$work/table")

@@ -3,6 +3,7 @@
 #
 #   make bench               everything, in under 12 minutes
 #   make bench-quick         the most important lines, in under 2 minutes
+#   make bench-scale         over the number of threads, in under 5 minutes
 #   make bench-smoke         every cell once, tiny: does it all work?
 #   make bench-instructions  instructions per operation, counted by callgrind
 #   make bench-plot          pictures of the last `make bench`
@@ -15,7 +16,8 @@
 bench_rivals = \
 	bench/rival_array.c bench/rival_ck_stack.c bench/rival_condvar.c \
 	bench/rival_cpool.c bench/rival_cpool.h bench/rival_cpool_cache.c \
-	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_gslice.c \
+	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_cpool_typed.c \
+	bench/rival_gslice.c \
 	bench/rival_malloc.c bench/rival_mutex.c bench/rival_semaphore.c \
 	bench/rival_tbb.c bench/rival_tbb_pool.c bench/waitlist.h
 
@@ -42,7 +44,8 @@ bench_engine = \
 	bench/family.h bench/histogram.c bench/histogram.h bench/machine.c \
 	bench/machine.h bench/main.c bench/measure.c bench/plan.c bench/plan.h \
 	bench/report.h bench/report_figures.c bench/report_files.c \
-	bench/report_histograms.c bench/report_record.c bench/report_table.c bench/results.c \
+	bench/report_histograms.c bench/report_record.c bench/report_scale.c \
+	bench/report_table.c bench/results.c \
 	bench/results.h bench/ring.h \
 	bench/rivals.h bench/support.c bench/workloads.h
 
@@ -96,14 +99,14 @@ TESTS += bench/check_family bench/check_histogram bench/check_smoke.sh bench/ins
 	bench/readme.sh
 
 EXTRA_DIST += bench/check_smoke.sh bench/golden-instructions.txt \
-	bench/instructions.sh bench/plot.gp bench/plot.sh bench/readme.sh bench/rival_no_cxx.c \
+	bench/instructions.sh bench/plot.gp bench/plot.sh bench/plot_scale.awk bench/readme.sh bench/rival_no_cxx.c \
 	$(bench_rivals_cxx)
 
 bench_results = --csv bench/results.csv --json bench/results.json \
 	--histograms bench/histograms.csv
 bench_instructions = $(SHELL) $(srcdir)/bench/instructions.sh
 
-.PHONY: bench bench-quick bench-smoke bench-instructions bench-plot bless-instructions
+.PHONY: bench bench-quick bench-scale bench-smoke bench-instructions bench-plot bless-instructions
 
 # A whole run is kept as the file of this processor's family, and shown in README.md,
 # in the source tree where that can be written to.
@@ -122,8 +125,17 @@ bench: $(bench_programs)
 bench-quick: $(bench_programs)
 	$(bench_program) --quick $(bench_results) $(BENCH_FLAGS)
 
+bench-scale: $(bench_programs)
+	$(bench_program) --scale --csv bench/scale.csv $(BENCH_FLAGS) >bench/scale.txt
+	@cat bench/scale.txt
+	@machine=`sed -n 's/^  processor  *//p' bench/scale.txt`; \
+	system=`sed -n 's/^  system  *//p' bench/scale.txt`; \
+	$(AWK) -F, -v machine="$$machine; $$system" -f $(srcdir)/bench/plot_scale.awk \
+	    bench/scale.csv >bench/scale.svg
+	@echo "written: bench/scale.txt, bench/scale.csv and bench/scale.svg"
+
 bench-smoke: $(bench_programs) tests/limit$(EXEEXT)
-	BENCH=$(bench_program) tests/limit$(EXEEXT) $(SHELL) $(srcdir)/bench/check_smoke.sh
+	srcdir=$(srcdir) BENCH=$(bench_program) tests/limit$(EXEEXT) $(SHELL) $(srcdir)/bench/check_smoke.sh
 
 bench-instructions: bench/instructions$(EXEEXT)
 	$(bench_instructions) show 10000000
@@ -137,4 +149,5 @@ bench-plot:
 bench_pictures = throughput handover bursts-one bursts-all latency-one latency-all
 
 CLEANFILES += bench/results.csv bench/results.json bench/histograms.csv \
+	bench/scale.csv bench/scale.svg bench/scale.txt \
 	$(bench_pictures:%=bench/%.svg) $(bench_pictures:%=bench/%.png)

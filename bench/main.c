@@ -59,6 +59,9 @@ static void make_plan(struct plan *plan, const struct arguments *options)
     plan_settle(plan);
 }
 
+/* Over the number of threads few can be compared, in the time there is. */
+#define SCALE_RIVALS "cpool-typed,cpool,malloc,jemalloc,tcmalloc,mimalloc,dpdk"
+
 static void choose(struct results *results, const char *names)
 {
     char name[64];
@@ -275,7 +278,8 @@ int main(int count, char **arguments)
     arguments_parse(&options, count, arguments);
     make_plan(&plan, &options);
     results_init(&results, &plan);
-    choose(&results, options.rivals);
+    choose(&results, options.rivals == NULL && options.size == PLAN_SCALE ? SCALE_RIVALS
+                                                                          : options.rivals);
     report_head(&results, stdout);
     print_plan(&plan, options.dry);
     if (!options.dry) {

@@ -58,6 +58,7 @@ struct runner {
     uint64_t switches;    /* times the processor was taken away meanwhile */
     struct counters_reading spent; /* cycles and instructions meanwhile */
     bool counted;         /* whether the machine counts them */
+    struct bench_exchanges exchanged; /* by all meanwhile; thread 0's alone */
     uint64_t first_stamp; /* of the words written to slots */
 };
 
@@ -126,6 +127,20 @@ static uint64_t run_chunks(struct runner *runner, uint64_t nanoseconds)
     return operations;
 }
 
+/* Adds the exchanges of the pool so far: `sign` is -1 before and 1 after.  One thread
+ * does, while the others wait at a barrier. */
+static void add_exchanges(struct runner *runner, double sign)
+{
+    const struct bench_rival *rival = runner->worker.shared->rival;
+    struct bench_exchanges so_far;
+
+    if (runner->worker.index != 0 || rival->exchanges == NULL)
+        return;
+    rival->exchanges(bench_pool, &so_far);
+    runner->exchanged.exchanges += sign * so_far.exchanges;
+    runner->exchanged.retries += sign * so_far.retries;
+}
+
 static void warm_up(struct runner *runner, uint64_t nanoseconds)
 {
     struct bench_worker *self = &runner->worker;
@@ -137,6 +152,7 @@ static void warm_up(struct runner *runner, uint64_t nanoseconds)
     bench_barrier(self->shared);
     if (self->index == 0)
         __atomic_store_n(&self->shared->stop, false, __ATOMIC_RELAXED);
+    add_exchanges(runner, -1.0);
     bench_barrier(self->shared); /* publishes that */
 }
 
@@ -197,6 +213,8 @@ static void *run_thread(void *argument)
     warm_up(runner, nanoseconds);
 
     run_measured(runner, nanoseconds);
+    bench_barrier(self->shared);
+    add_exchanges(runner, 1.0);
     bench_barrier(self->shared);
     if (workload->teardown != NULL)
         workload->teardown(self);
@@ -323,6 +341,17 @@ static void report_counters(const struct runner *runners, const struct bench_wor
     bench_metric("instructions", spent.instructions / operations);
 }
 
+/* Exchanges a second, and how many compare-and-swaps had to be repeated. */
+static void report_exchanges(const struct runner *runners, const struct bench_rival *rival)
+{
+    double seconds = (double)(runners[0].end - runners[0].start) / 1e9;
+
+    if (rival->exchanges == NULL || seconds <= 0.0)
+        return;
+    bench_metric("exchanges_per_s", runners[0].exchanged.exchanges / seconds);
+    bench_metric("retries_per_s", runners[0].exchanged.retries / seconds);
+}
+
 static void start_threads(struct runner *runners, unsigned threads)
 {
     unsigned i;
@@ -393,6 +422,7 @@ void bench_measure(const struct bench_rival *rival, const struct bench_workload 
     check_sums(runners, cell->threads);
     report_rates(runners, workload, cell->threads, processors);
     report_counters(runners, workload, cell->threads);
+    report_exchanges(runners, rival);
     for (i = 0; i < cell->threads; i++)
         workers[i] = runners[i].worker;
     if (workload->report != NULL)

@@ -25,6 +25,10 @@
  *               hand-off                            64       2
  *               locality 1000000, grow 2^20         64       1
  *
+ * `--scale` has a plan of its own: same-slot, burst 256 and 4096, pipe and frame with
+ * 1 2 4 .. P, 2P and 8P threads, and mesh from 4 on, whose rings have little room, for
+ * there are half as many squared as threads.
+ *
  * A burst of 1 has one order of return only.  With two threads, fan-out and
  * fan-in are pipe.
  */
@@ -59,6 +63,7 @@
 #define FULL (1u << PLAN_FULL)
 #define QUICK (1u << PLAN_QUICK)
 #define SMOKE (1u << PLAN_SMOKE)
+#define SCALE (1u << PLAN_SCALE)
 
 struct entry {
     unsigned plans;
@@ -144,6 +149,13 @@ static const struct entry entries[] = {
     { QUICK, PLAN_FIGURES, "locality", 1000000, BENCH_LIFO, 64, ONE },
     { QUICK, PLAN_FIGURES, "grow", 1u << 20, BENCH_LIFO, 64, ONE },
 
+    { SCALE, PLAN_SCALING, "same-slot", 0, BENCH_LIFO, 64, POWERS | OVER },
+    { SCALE, PLAN_SCALING, "burst", 256, BENCH_LIFO, 64, POWERS | OVER },
+    { SCALE, PLAN_SCALING, "burst", 4096, BENCH_LIFO, 64, POWERS | OVER },
+    { SCALE, PLAN_SCALING, "pipe", 1024, BENCH_LIFO, 64, POWERS | OVER },
+    { SCALE, PLAN_SCALING, "mesh", 32, BENCH_LIFO, 64, GROUPS },
+    { SCALE, PLAN_SCALING, "frame", 10000, BENCH_LIFO, 64, POWERS | OVER },
+
     { SMOKE, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 8, ONE },
     { SMOKE, PLAN_THROUGHPUT, "replace", 1024, BENCH_LIFO, 64, ONE },
@@ -183,6 +195,7 @@ const char *plan_title(enum plan_section section)
         "A full pool, slots of 64 bytes: nanoseconds per slot obtained and processor",
         ("Waiting for slots of 64 bytes, twice as many threads as slots (cpool: CPOOL_WAITABLE):\n"
          "nanoseconds per pair and processor"),
+        "Scaling, slots of 64 bytes",
         "Figures of their own, in the units named (cpool in hand-off: CPOOL_WAITABLE)",
     };
 
@@ -191,10 +204,20 @@ const char *plan_title(enum plan_section section)
 
 void plan_init(struct plan *plan, enum plan_size size)
 {
+    static const unsigned milliseconds[] = {
+        [PLAN_FULL] = 30, [PLAN_QUICK] = 20, [PLAN_SMOKE] = 0, [PLAN_SCALE] = 50
+    };
+    static const unsigned repetitions[] = {
+        [PLAN_FULL] = 4, [PLAN_QUICK] = 3, [PLAN_SMOKE] = 1, [PLAN_SCALE] = 3
+    };
+    static const double seconds[] = {
+        [PLAN_FULL] = 660.0, [PLAN_QUICK] = 105.0, [PLAN_SMOKE] = 0.0, [PLAN_SCALE] = 270.0
+    };
+
     memset(plan, 0, sizeof *plan);
-    plan->milliseconds = size == PLAN_SMOKE ? 0 : size == PLAN_QUICK ? 20 : 30;
-    plan->repetitions = size == PLAN_SMOKE ? 1 : size == PLAN_QUICK ? 3 : 4;
-    plan->seconds = size == PLAN_SMOKE ? 0.0 : size == PLAN_QUICK ? 105.0 : 660.0;
+    plan->milliseconds = milliseconds[size];
+    plan->repetitions = repetitions[size];
+    plan->seconds = seconds[size];
 }
 
 void plan_fini(struct plan *plan)
@@ -319,7 +342,8 @@ const char *plan_add(struct plan *plan, const char *text, size_t slot_size, unsi
             entry.parameter = entries[i].parameter;
     /* These have columns of their own. */
     for (i = 0; i < sizeof entries / sizeof entries[0]; i++)
-        if (strcmp(entries[i].workload, name) == 0 && entries[i].section >= PLAN_LATENCY)
+        if (strcmp(entries[i].workload, name) == 0 && entries[i].section >= PLAN_LATENCY &&
+            entries[i].section != PLAN_SCALING)
             entry.section = entries[i].section;
     add_line(plan, &entry, threads);
     return NULL;

@@ -10,7 +10,7 @@
 
 #include "bench.h"
 
-enum plan_size { PLAN_FULL, PLAN_QUICK, PLAN_SMOKE };
+enum plan_size { PLAN_FULL, PLAN_QUICK, PLAN_SMOKE, PLAN_SCALE };
 
 /* Tables that lines are printed in. */
 enum plan_section {
@@ -22,6 +22,7 @@ enum plan_section {
     PLAN_LATENCY,
     PLAN_OCCUPANCY,
     PLAN_WAITERS,
+    PLAN_SCALING, /* over the number of threads */
     PLAN_FIGURES, /* lines whose figures have units of their own */
     PLAN_SECTIONS
 };

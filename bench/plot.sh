@@ -38,6 +38,7 @@ trap 'rm -rf "$work"' EXIT
 cat >"$work/styles" <<'END'
 cpool libcpool #d55e00 4.5 1
 cpool-cache libcpool,_explicit #e69f00 2.5 1
+cpool-typed libcpool,_typed #000000 3.5 1
 tcmalloc tcmalloc #0072b2 1.8 1
 jemalloc jemalloc #009e73 1.8 1
 mimalloc mimalloc #cc79a7 1.8 1

@@ -22,6 +22,9 @@ void report_tables(const struct results *results, FILE *out);
 /* The lines of PLAN_FIGURES (report_figures.c), for report_tables. */
 void report_figures(const struct results *results, FILE *out);
 
+/* The lines of PLAN_SCALING (report_scale.c), likewise. */
+void report_scale(const struct results *results, FILE *out);
+
 /* To be kept: the file of this processor's family (report_record.c).  `sources` says
  * from which sources the programs were built. */
 void report_record(const struct results *results, const char *sources, FILE *out);

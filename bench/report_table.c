@@ -99,7 +99,8 @@ static void print_summary(FILE *out, const struct summary *summary)
 /* Ours are named by the way in which they are used: a column has no room for more. */
 static const char *column_name(const char *name)
 {
-    static const char *const ours[][2] = { { "cpool-cache", "(cache)" },
+    static const char *const ours[][2] = { { "cpool-typed", "(typed)" },
+                                           { "cpool-cache", "(cache)" },
                                            { "cpool-exact", "(exact)" },
                                            { "cpool-colour", "(colour)" } };
     size_t i;
@@ -372,6 +373,11 @@ void report_tables(const struct results *results, FILE *out)
         print_title(section, out);
         if (section == PLAN_LATENCY) {
             print_latencies(results, out);
+            continue;
+        }
+        if (section == PLAN_SCALING) {
+            report_scale(results, out);
+            print_counters(results, section, out);
             continue;
         }
         if (section == PLAN_FIGURES) {

@@ -71,5 +71,5 @@ static inline void rival_free(void *handle, void *slot)
 const struct bench_rival bench_rival_array = {
     "array", "an unsynchronised array of addresses: the limit of the machine, one thread",
     BENCH_LIMIT | BENCH_SINGLE | BENCH_POOL | BENCH_EAGER, 8, SIZE_MAX,
-    NULL, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    NULL, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
 };

@@ -86,7 +86,7 @@ static inline void rival_free(void *handle, void *memory)
 const struct bench_rival bench_rival_boost_freelist = {
     "boost-list", "Boost.Lockfree's freelist_stack, slots of 64 bytes only",
     BENCH_POOL | BENCH_EAGER, SLOT_SIZE, SLOT_SIZE,
-    rival_absent, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    rival_absent, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
 };
 
 #else

@@ -78,7 +78,7 @@ static inline void rival_free(void *handle, void *memory)
 const struct bench_rival bench_rival_boost_pool = {
     "boost-pool", "Boost.Pool's fast_pool_allocator with a mutex, slots of 64 bytes only",
     0, SLOT_SIZE, SLOT_SIZE,
-    NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
 };
 
 #else

@@ -94,7 +94,7 @@ static inline void rival_free(void *handle, void *slot)
 const struct bench_rival bench_rival_ck_stack = {
     "ck_stack", "Concurrency Kit's stack, mpmc, a slot per entry",
     BENCH_POOL | BENCH_EAGER, sizeof(ck_stack_entry_t), SIZE_MAX,
-    rival_absent, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    rival_absent, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
 };
 
 #else

@@ -49,5 +49,5 @@ static uint64_t rival_waits(void *pool)
 const struct bench_rival bench_rival_cpool = {
     "cpool", "libcpool, inline, the calling thread's cache found by itself",
     BENCH_OURS | BENCH_POOL, 8, SIZE_MAX,
-    NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads, rival_exchanges
 };

@@ -117,6 +117,16 @@ static void rival_destroy(void *pool)
     cpool_destroy((cpool_t *)pool);
 }
 
+static void rival_exchanges(void *pool, struct bench_exchanges *so_far)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    if (cpool_stats((const cpool_t *)pool, &stats) != 0)
+        bench_fail("cpool_stats failed");
+    so_far->exchanges = (double)stats.exchanges;
+    so_far->retries = (double)stats.cas_retries;
+}
+
 static const char *rival_version(void)
 {
     return "libcpool " CPOOL_VERSION;

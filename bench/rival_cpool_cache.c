@@ -39,5 +39,6 @@ static inline void rival_free(void *handle, void *slot)
 const struct bench_rival bench_rival_cpool_cache = {
     "cpool-cache", "libcpool, inline, through an explicit cache handle",
     BENCH_OURS, 8, SIZE_MAX,
-    NULL, rival_version, rival_create, rival_destroy, rival_enter, NULL, rival_workloads
+    NULL, rival_version, rival_create, rival_destroy, rival_enter, NULL,
+    rival_workloads, rival_exchanges
 };

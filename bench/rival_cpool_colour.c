@@ -23,5 +23,5 @@ static const struct bench_workload *const rival_workloads[] = {
 const struct bench_rival bench_rival_cpool_colour = {
     "cpool-colour", "libcpool with CPOOL_COLOUR, slots of 256 bytes and more",
     BENCH_OURS | BENCH_POOL, 256, SIZE_MAX,
-    NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads, rival_exchanges
 };

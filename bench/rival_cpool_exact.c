@@ -29,5 +29,5 @@ static const struct bench_workload *const rival_workloads[] = {
 const struct bench_rival bench_rival_cpool_exact = {
     "cpool-exact", "libcpool with CPOOL_EXACT",
     BENCH_OURS | BENCH_POOL, 8, SIZE_MAX,
-    NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads, rival_exchanges
 };

@@ -150,6 +150,6 @@ const struct bench_rival bench_rival_dpdk = {
     "dpdk", "DPDK's rte_mempool, a cache of 512 per thread",
     BENCH_POOL | BENCH_EAGER | BENCH_STRANDS, 8, SIZE_MAX,
     rival_absent, rival_version, rival_create, rival_destroy, rival_enter, rival_leave,
-    rival_workloads
+    rival_workloads, NULL
 };
 #pragma GCC diagnostic pop

@@ -80,5 +80,5 @@ const struct bench_rival bench_rival_gslice = {
     "gslice", "GLib's g_slice_alloc and g_slice_free1",
     0, 8, SIZE_MAX,
     rival_absent, rival_version, rival_create, rival_destroy, NULL, NULL,
-    rival_workloads
+    rival_workloads, NULL
 };

@@ -97,5 +97,5 @@ static size_t rival_trim(void *pool)
 const struct bench_rival bench_rival_malloc = {
     "malloc", "malloc and free of the C library",
     0, 8, SIZE_MAX,
-    NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
 };

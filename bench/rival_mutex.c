@@ -85,5 +85,5 @@ static inline void rival_free(void *handle, void *slot)
 const struct bench_rival bench_rival_mutex = {
     "mutex", "a free list behind a pthread mutex",
     BENCH_POOL | BENCH_EAGER, sizeof(struct link), SIZE_MAX,
-    NULL, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    NULL, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
 };

@@ -83,5 +83,5 @@ static const struct bench_workload *const rival_workloads[] = { &hand_off_worklo
 const struct bench_rival bench_rival_semaphore = {
     "semaphore", "a free list behind a mutex, with a POSIX semaphore",
     BENCH_POOL | BENCH_EAGER, sizeof(struct waitlist_link), SIZE_MAX,
-    NULL, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    NULL, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
 };

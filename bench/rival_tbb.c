@@ -66,5 +66,5 @@ const struct bench_rival bench_rival_tbb = {
     "tbb", "oneTBB's scalable_malloc and scalable_free",
     0, 8, SIZE_MAX,
     rival_absent, rival_version, rival_create, rival_destroy, NULL, NULL,
-    rival_workloads
+    rival_workloads, NULL
 };

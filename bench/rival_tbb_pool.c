@@ -131,5 +131,5 @@ static inline void rival_free(void *handle, void *slot)
 const struct bench_rival bench_rival_tbb_pool = {
     "tbb-pool", "oneTBB's memory pool over a fixed buffer (fixed_pool)",
     BENCH_POOL, 8, SIZE_MAX,
-    rival_absent, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads
+    rival_absent, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
 };

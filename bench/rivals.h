@@ -19,6 +19,7 @@
 #else
 #define BENCH_RIVALS(X) \
     X(cpool)            \
+    X(cpool_typed)      \
     X(cpool_cache)      \
     X(cpool_exact)      \
     X(cpool_colour)     \
