@@ -11,8 +11,8 @@
  * so that an operation without a stated order does not compile.  Files that
  * use these head with an ordering table; each site cites its row in brackets.
  *
- * A schedule explorer or a model checker that wants to see each operation
- * defines CPI_ATOMIC_POINT(); it runs before each of them.
+ * A test or a model checker names a header of its own, CPI_ATOMIC_HEADER.  It may define
+ * CPI_ATOMIC_POINT(), which runs before each operation, and other compare-and-swaps.
  *
  * The second group works on plain words, which have to be plain because they
  * stand in the public header, where C++ must be able to read them as well.
@@ -21,6 +21,10 @@
 #define CPI_ATOMIC_H
 
 #include <stdatomic.h>
+
+#ifdef CPI_ATOMIC_HEADER
+#include CPI_ATOMIC_HEADER
+#endif
 
 #ifndef CPI_ATOMIC_POINT
 #define CPI_ATOMIC_POINT() ((void)0)
@@ -35,14 +39,15 @@
 #define cpi_fetch_add(object, value, order) \
     (CPI_ATOMIC_POINT(), atomic_fetch_add_explicit((object), (value), memory_order_##order))
 
-#ifdef CPI_ATOMIC_HEADER
-#include CPI_ATOMIC_HEADER /* tests/: compare-and-swap whose failures are explored */
-#else
 /* May fail spuriously; for loops. */
+#ifndef cpi_cas_weak
 #define cpi_cas_weak(object, expected, desired, success, failure)               \
     (CPI_ATOMIC_POINT(),                                                        \
      atomic_compare_exchange_weak_explicit((object), (expected), (desired),     \
                                            memory_order_##success, memory_order_##failure))
+#endif
+
+#ifndef cpi_cas_strong
 #define cpi_cas_strong(object, expected, desired, success, failure)             \
     (CPI_ATOMIC_POINT(),                                                        \
      atomic_compare_exchange_strong_explicit((object), (expected), (desired),   \

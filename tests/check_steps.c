@@ -3,11 +3,12 @@
  * check_steps.c - the harness itself: actions come at the step they are planned for,
  * and a thread that is stopped holds no lock that others would wait for.
  *
- * Includes steps.h, and steps_points.h, to make steps as the library does.
+ * Includes steps.h, and points.h, to make steps as the library does.
  */
 #include "steps.h"
 
-#include "steps_points.h"
+#define POINTS_OF_LOCKS
+#include "points.h"
 
 #undef pthread_mutex_lock
 #undef pthread_mutex_trylock
@@ -28,20 +29,20 @@ START_TEST(action_is_done_once_and_before_the_step_it_is_planned_for)
     size_t made = steps_made();
 
     steps_plan("here", 3, count_up, &count);
-    steps_reach("here");
-    steps_reach("elsewhere");
-    steps_reach("here");
+    point_reach("here");
+    point_reach("elsewhere");
+    point_reach("here");
     REQUIRE_EQUAL(count, 0);
-    steps_reach("here");
+    point_reach("here");
     REQUIRE_EQUAL(count, 1);
-    steps_reach("here");
+    point_reach("here");
     REQUIRE_EQUAL(count, 1);
     REQUIRE(steps_drop());
     REQUIRE_EQUAL(steps_made() - made, 5);
     steps_plan(NULL, 2, count_up, &count);
-    steps_reach("anywhere");
+    point_reach("anywhere");
     REQUIRE(!steps_drop());
-    steps_reach("anywhere");
+    point_reach("anywhere");
     REQUIRE_EQUAL(count, 1);
 }
 END_TEST
@@ -62,7 +63,7 @@ static void make_steps(struct locker *locker, size_t n)
 {
     for (; n > 0; n--) {
         locker->at++;
-        steps_reach(__func__);
+        point_reach(__func__);
     }
 }
 
@@ -73,13 +74,13 @@ static void lock_and_unlock(void *argument)
 
     make_steps(locker, BEFORE);
     locker->at++;
-    steps_mutex_lock(&locker->mutex);
+    point_mutex_lock(&locker->mutex);
     make_steps(locker, INSIDE);
-    REQUIRE_EQUAL(steps_mutex_trylock(&locker->inner), 0);
+    REQUIRE_EQUAL(point_mutex_trylock(&locker->inner), 0);
     make_steps(locker, INSIDE);
-    steps_mutex_unlock(&locker->inner);
+    point_mutex_unlock(&locker->inner);
     make_steps(locker, INSIDE);
-    steps_mutex_unlock(&locker->mutex);
+    point_mutex_unlock(&locker->mutex);
     make_steps(locker, AFTER);
 }
 

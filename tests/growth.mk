@@ -60,9 +60,9 @@ endif
 tests_libgrowth_la_SOURCES = tests/growth.c tests/growth.h tests/waiter.c tests/waiter.h
 tests_libgrowth_la_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 
-tests_libsteps_la_SOURCES = tests/steps.c tests/steps.h tests/steps_points.h $(libcpool_sources)
+tests_libsteps_la_SOURCES = tests/steps.c tests/steps.h tests/points.h $(libcpool_sources)
 tests_libsteps_la_CPPFLAGS = $(tests_cppflags_module) -I$(top_srcdir)/tests \
-	-DCPI_ATOMIC_HEADER='"steps_points.h"'
+	-DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS
 tests_libsteps_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
 
 tests_ldadd_growth_public = tests/libgrowth.la $(tests_ldadd_public)

@@ -2,13 +2,13 @@
 /*
  * steps.c - doing something at a chosen step; see steps.h.
  *
- * Includes steps_points.h, whose functions the library calls.
+ * Includes points.h, whose functions the library calls.
  */
 #include "steps.h"
 
 #include <string.h>
 
-#include "steps_points.h"
+#include "points.h"
 
 #undef pthread_mutex_lock /* here they are no steps */
 #undef pthread_mutex_trylock
@@ -71,7 +71,7 @@ void steps_allow(size_t most)
     plan.allowed = most;
 }
 
-void steps_reach(const char *function)
+void point_reach(const char *function)
 {
     void (*action)(void *argument) = plan.action;
 
@@ -88,17 +88,22 @@ void steps_reach(const char *function)
     action(plan.argument);
 }
 
-int steps_mutex_lock(pthread_mutex_t *mutex)
+bool point_fails(void)
+{
+    return false;
+}
+
+int point_mutex_lock(pthread_mutex_t *mutex)
 {
     int status;
 
-    steps_reach(STEPS_LOCK);
+    point_reach(STEPS_LOCK);
     status = pthread_mutex_lock(mutex);
     plan.locks += status == 0;
     return status;
 }
 
-int steps_mutex_trylock(pthread_mutex_t *mutex)
+int point_mutex_trylock(pthread_mutex_t *mutex)
 {
     int status = pthread_mutex_trylock(mutex);
 
@@ -106,15 +111,15 @@ int steps_mutex_trylock(pthread_mutex_t *mutex)
     return status;
 }
 
-int steps_mutex_unlock(pthread_mutex_t *mutex)
+int point_mutex_unlock(pthread_mutex_t *mutex)
 {
     plan.locks--;
     return pthread_mutex_unlock(mutex);
 }
 
-void steps_back_off(unsigned times)
+void point_back_off(unsigned times)
 {
-    steps_reach(STEPS_LOCK);
+    point_reach(STEPS_LOCK);
     cpi_os_back_off(times);
 }
 

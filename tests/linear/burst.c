@@ -14,8 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "../random.h"
-#include "pauses.h"
+#include "points.h"
+#include "random.h"
 
 #define BULK_MAX 3u
 
@@ -25,15 +25,26 @@
 /* The longest a cpool_alloc_wait waits. */
 #define WAIT_NANOSECONDS 200000u
 
-/* --- Pauses --- */
+/*
+ * --- Pauses ---
+ *
+ * Without them operations of some dozen nanoseconds would hardly ever overlap, least of all
+ * where there are few processors.
+ */
 
 /* The generator of whoever is in a burst; NULL: no pauses. */
 static _Thread_local uint64_t *pauses;
 
-void pauses_point(void)
+void point_reach(const char *function)
 {
+    (void)function;
     if (pauses != NULL && random_once_in(pauses, PAUSE_ODDS))
         sched_yield();
+}
+
+bool point_fails(void)
+{
+    return pauses != NULL && random_once_in(pauses, PAUSE_ODDS);
 }
 
 /* --- Workers --- */

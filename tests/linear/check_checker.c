@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../random.h"
+#include "random.h"
 #include "linear.h"
 
 struct sample {

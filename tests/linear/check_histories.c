@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "burst.h"
-#include "../random.h"
+#include "random.h"
 #include "linear.h"
 
 #define HISTORIES 400

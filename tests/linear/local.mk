@@ -3,7 +3,7 @@
 #
 #   tests/linear/check_checker    the checker itself, on histories right and wrong
 #   tests/linear/check_histories  histories of real threads; the library's sources,
-#                                 compiled once more with pauses in them
+#                                 compiled once more with pauses in them (points.h)
 #   tests/linear/planted.sh       shows that they find planted bugs
 #
 # The checker is also part of tests/sched, where it decides each schedule's history.
@@ -16,12 +16,14 @@ linear_checker = tests/linear/history.c tests/linear/history.h \
 
 tests_linear_check_checker_SOURCES = tests/linear/check_checker.c tests/random.h \
 	$(linear_checker)
+tests_linear_check_checker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 
 tests_linear_check_histories_SOURCES = tests/linear/burst.c tests/linear/burst.h \
-	tests/linear/check_histories.c tests/linear/pauses.h tests/random.h \
+	tests/linear/check_histories.c tests/points.h tests/random.h \
 	$(linear_checker) $(libcpool_sources)
 tests_linear_check_histories_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
-	-I$(top_srcdir)/tests/linear -include $(top_srcdir)/tests/linear/pauses.h
+	-I$(top_srcdir)/tests -I$(top_srcdir)/tests/linear \
+	-DCPI_ATOMIC_HEADER='"points.h"' -DCPI_REVIEW_SWAPS=4u
 tests_linear_check_histories_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
 
 EXTRA_DIST += tests/linear/planted.sh tests/linear/mutants.txt

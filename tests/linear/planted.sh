@@ -27,8 +27,8 @@ cp "$top/tests/model/plant.sh" "$work" || exit 1
 cat "$top/tests/model/mutants.txt" "$linear/mutants.txt" >"$work/mutants.txt" || exit 1
 
 build() {
-    ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread -include "$linear/pauses.h" \
-        -I"$work/lib" -I"$linear" -I"$top/include" -Iinclude \
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread -DCPI_ATOMIC_HEADER='"points.h"' \
+        -DCPI_REVIEW_SWAPS=4u -I"$work/lib" -I"$top/tests" -I"$linear" -I"$top/include" -Iinclude \
         "$linear/history.c" "$linear/linear.c" "$linear/burst.c" \
         "$linear/check_histories.c" "$work"/lib/*.c -o "$work/check"
 }

@@ -13,9 +13,9 @@
 #ifndef MODEL_BARRIER_H
 #define MODEL_BARRIER_H
 
-#include <cas.h> /* the checker's, or the explorer's */
+#include "cas.h"
 
-#ifdef WEAK_CAS_H
+#ifdef WEAK_GENMC_H
 
 static inline void model_barrier(void)
 {

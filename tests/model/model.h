@@ -35,9 +35,7 @@ static inline void model_begin(void *number)
  * thread whose failures are not the point. */
 static inline void model_be_lucky(void)
 {
-#ifdef MODEL_CAS_H
     model_failures = MODEL_COINS;
-#endif
 }
 
 static inline void model_run(int threads, model_thread *const bodies[])

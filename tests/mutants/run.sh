@@ -40,14 +40,16 @@ helpers='support support_pool growth waiter crew script meeting fixture'
 histories='check_histories burst history linear'
 explorer='audit check_schedules explorer pool stack'
 
+points="-I$top/tests -I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\""
+
 # flags_of KIND - what a source is compiled with: as it is, with steps, for the
 # explorer, or with pauses.
 flags_of() {
     case $1 in
     plain) echo "" ;;
-    steps) echo "-I$top/tests -DCPI_ATOMIC_HEADER=\"steps_points.h\"" ;;
-    sched) echo "-I$top/tests/sched -I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\"" ;;
-    linear) echo "-I$top/tests/linear -include $top/tests/linear/pauses.h" ;;
+    steps) echo "$points -DPOINTS_OF_LOCKS" ;;
+    sched) echo "$points -I$top/tests/sched -DPOINTS_OF_LOCKS -DCPI_REVIEW_SWAPS=3u" ;;
+    linear) echo "$points -DCPI_REVIEW_SWAPS=4u" ;;
     esac
 }
 

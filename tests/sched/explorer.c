@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../random.h"
+#include "points.h"
+#include "random.h"
 
 /* Decisions of a run that are remembered; a run that takes more steps than
  * EXPLORER_STEPS_MAX does not come to its end. */
@@ -196,7 +197,7 @@ static void yield(const char *function)
         wait_for_baton(self);
 }
 
-void explorer_point(const char *function)
+void point_reach(const char *function)
 {
     unsigned self, others, choice;
 
@@ -219,7 +220,7 @@ void explorer_point(const char *function)
     wait_for_baton(self);
 }
 
-bool explorer_fails_spuriously(void)
+bool point_fails(void)
 {
     return inside && decide(2, true, 16 * backoff) != 0;
 }
@@ -231,11 +232,13 @@ bool explorer_inside(void)
 
 /* --- Mutexes: what the library calls in place of pthread's --- */
 
+#undef pthread_mutex_lock
+#undef pthread_mutex_trylock
 #undef pthread_mutex_unlock
 
-int explorer_mutex_lock(pthread_mutex_t *mutex)
+int point_mutex_lock(pthread_mutex_t *mutex)
 {
-    explorer_point(__func__);
+    point_reach(__func__);
     while (pthread_mutex_trylock(mutex) != 0) {
         if (!inside)
             explorer_fail("a mutex is held outside of a run");
@@ -245,7 +248,13 @@ int explorer_mutex_lock(pthread_mutex_t *mutex)
     return 0;
 }
 
-int explorer_mutex_unlock(pthread_mutex_t *mutex)
+int point_mutex_trylock(pthread_mutex_t *mutex)
+{
+    point_reach(__func__);
+    return pthread_mutex_trylock(mutex);
+}
+
+int point_mutex_unlock(pthread_mutex_t *mutex)
 {
     int result = pthread_mutex_unlock(mutex);
     unsigned t;
@@ -258,10 +267,10 @@ int explorer_mutex_unlock(pthread_mutex_t *mutex)
 
 /* --- Stepping aside --- */
 
-void explorer_back_off(unsigned times)
+void point_back_off(unsigned times)
 {
     (void)times;
-    explorer_point(__func__);
+    point_reach(__func__);
     if (inside)
         yield(__func__);
 }

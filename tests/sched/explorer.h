@@ -25,7 +25,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "points.h"
 
 #define EXPLORER_THREADS_MAX 4
 

@@ -10,12 +10,12 @@ TESTS += tests/sched/check_schedules tests/sched/planted.sh
 
 tests_sched_check_schedules_SOURCES = \
 	tests/sched/audit.c tests/sched/audit.h tests/sched/check_schedules.c \
-	tests/sched/explorer.c tests/sched/explorer.h tests/sched/points.h \
+	tests/sched/explorer.c tests/sched/explorer.h tests/points.h \
 	tests/sched/pool.c tests/sched/scenario.h tests/sched/stack.c tests/random.h \
 	$(linear_checker) $(libcpool_sources)
 tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
-	-I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear \
-	-DCPI_ATOMIC_HEADER='"points.h"'
+	-I$(top_srcdir)/tests -I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear \
+	-DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS -DCPI_REVIEW_SWAPS=3u
 tests_sched_check_schedules_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
 
 EXTRA_DIST += tests/sched/planted.sh

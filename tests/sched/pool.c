@@ -17,6 +17,7 @@
 
 #include "audit.h"
 #include "linear.h"
+#include "points.h"
 
 #define CAPACITY_MAX 64 /* with slack */
 #define MEMORY_MAX (64 * 1024)
@@ -234,7 +235,7 @@ static void sleep_while_others_work(unsigned thread)
 {
     the.party[thread].awake = false;
     while (is_awake_beside(thread))
-        explorer_back_off(0);
+        point_back_off(0);
     the.party[thread].awake = true;
 }
 

@@ -21,7 +21,7 @@ WEAK_REPLAY =
 TESTS += tests/weak/selftest.sh tests/weak/models.sh tests/weak/mutants.sh
 
 EXTRA_DIST += \
-	tests/weak/build.sh tests/weak/cas.h tests/weak/genmc.h tests/weak/models.sh \
+	tests/weak/build.sh tests/weak/genmc.h tests/weak/models.sh \
 	tests/weak/mutants.sh tests/weak/run.sh tests/weak/selftest.c tests/weak/selftest.sh \
 	tests/weak/weak.h tests/weak/weak_explore.c tests/weak/weak_main.c \
 	tests/weak/weak_memory.c tests/weak/weak_race.c tests/weak/weak_threads.c \
