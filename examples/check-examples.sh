@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-examples.sh - the small examples run, and print what they should; the
+# check-examples.sh - the small examples run and print the expected lines.  The
 # first is the one in README.md.
 #
-# Run by `make check` in the build directory; srcdir is the source directory.
+# Run by `make check` in the build directory.  srcdir is the source directory.
 # By hand: srcdir=. EXAMPLES=folder/of/the/programs sh examples/check-examples.sh
 
 srcdir=${srcdir:-.}

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-frames.sh - no frame of jobs is held up by its pool after warming up; and
-# without warming up the same program finds that some are.
+# check-frames.sh - no frame of jobs is held up by its pool after warming up.  Without
+# warming up the same program finds that some are.
 #
 # Run by `make check` in the build directory.
 # By hand: FRAMES=path/to/frames sh examples/check-frames.sh
@@ -29,7 +29,7 @@ for threads in 1 2 4 16; do
     expect 0 ' 0 held up, 0 traps, [0-9]* exchanges' $threads 100
 done
 
-# What warming up spares is seen, and trapped.
+# Each cost that warming up avoids is seen, and trapped.
 for threads in 1 2 4; do
     expect 1 '[1-9][0-9]* held up, [1-9][0-9]* traps' --cold $threads 100
 done

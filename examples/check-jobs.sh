@@ -4,7 +4,7 @@
 # check-jobs.sh - the job system's counts against find and wc, and its answers
 # to trees that are not as they should be.
 #
-# Run by `make check` in the build directory; srcdir is the source directory.
+# Run by `make check` in the build directory.  srcdir is the source directory.
 # By hand: srcdir=. JOBS=path/to/jobs sh examples/check-jobs.sh
 
 JOBS=${JOBS:-./examples/jobs/jobs}
@@ -22,7 +22,7 @@ fail() {
     sed 's/^/      | /' "$work/out" "$work/err"
 }
 
-# run ARGUMENT...: runs the program; output in $work/out, errors in $work/err.
+# run ARGUMENT... - runs the program, with output in $work/out and errors in $work/err.
 run() {
     "$JOBS" "$@" >"$work/out" 2>"$work/err"
     status=$?
@@ -57,7 +57,7 @@ blank() {
 }
 
 make_borders() {
-    # What goes across the border between two pieces, which is at 65536.
+    # Words and identifiers across the border between two pieces, which is at 65536.
     for before in 0 1 2 3 7 8 70 71 72 90; do
         { fill $((65536 - before)); printf ' '; fill 200; } >"border-$before-words"
         { blank $((65536 - before)) ' '; printf 'across_the_border(1)'; } >"border-$before-name"
@@ -175,7 +175,7 @@ for threads in 1 2 4 16; do
     grep -q 'the totals of all runs are equal' "$work/out" || fail "--threads $threads: not equal"
 done
 
-# Too few job nodes: what does not get one runs in place.
+# Too few job nodes: a job that does not get one runs in place.
 for jobs in 1 2 7 64; do
     run --allocator cpool --jobs $jobs --repeat 1 --top 50 --threads 4 "$work/tree"
     [ "$status" -eq 0 ] || fail "--jobs $jobs exits with $status"

@@ -3,9 +3,9 @@
  * fiber_cache.c - a cache that travels with a task from thread to thread.
  *
  * A fiber runs on whichever thread is free.  A thread's own cache would stay
- * behind when it moves on; cpool_cache_create makes one that belongs to whoever
- * holds the handle.  One thread at a time may use it, and handing it over must
- * synchronise: here by the mutex under which the fiber changes hands.
+ * behind when the fiber moves on.  cpool_cache_create makes one that belongs to
+ * the holder of the handle.  One thread at a time may use it, and handing it
+ * over must synchronise: here by the mutex under which the fiber changes hands.
  *
  *     cc fiber_cache.c $(pkg-config --cflags --libs cpool) -pthread
  */
@@ -25,14 +25,14 @@ struct node {
 /* A task in steps, each of which may run on another thread. */
 struct fiber {
     cpool_cache_t *cache; /* goes where the fiber goes */
-    struct node *nodes;   /* what it has allocated */
+    struct node *nodes;   /* the slots it has allocated */
     int step;             /* the next one */
 };
 
-/* The one fiber, and whose turn it is to run it. */
+/* The one fiber, and the thread that is to run it next. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-static struct fiber fiber; /* by whoever has the turn */
+static struct fiber fiber; /* by the thread that has the turn */
 static int turn;           /* number of a thread; under the mutex */
 
 /* The first half of the steps allocate, the second half free. */
@@ -117,6 +117,6 @@ int main(void)
         fputs("threads cannot be started\n", stderr);
         return 1;
     }
-    cpool_cache_destroy(fiber.cache); /* what it holds goes to the depot */
+    cpool_cache_destroy(fiber.cache); /* its rounds go to the depot */
     return cpool_destroy(nodes) == 0 ? 0 : 1;
 }

@@ -21,7 +21,7 @@ struct contact {
     float depth;
 };
 
-/* Finds the contacts of one frame; returns how many. */
+/* Finds the contacts of one frame and returns their number. */
 static int find_contacts(cpool_t *contacts, int frame, struct contact **first)
 {
     int found = 0;

@@ -4,7 +4,7 @@
  *
  * The one interface through which jobs and result nodes are taken and given
  * back, so that the same run can be made with both and compared.  An allocator
- * serves nodes of one size; a program has one for each kind of node.
+ * serves nodes of one size.  A program has one for each kind of node.
  *
  * Includes <cpool.h> only.
  */
@@ -35,7 +35,7 @@ int allocator_init_config(struct allocator *self, const cpool_config_t *config);
 /* Makes an allocator on malloc and free. */
 void allocator_init_malloc(struct allocator *self, size_t node_size);
 
-/* Nodes that are in use now; 0 for malloc, which cannot tell. */
+/* Nodes that are in use now.  For malloc, which cannot tell, 0. */
 size_t allocator_live(const struct allocator *self);
 
 /* Destroys the pool, if it has one. */

@@ -96,7 +96,7 @@ bool deque_push(struct deque *deque, void *item)
     return true;
 }
 
-/* Claims the item that top points to, against everybody else who may want it. */
+/* Claims the item that top points to, against all other threads. */
 static bool deque_win(struct deque *deque, int64_t top)
 {
     return atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1,

@@ -12,11 +12,11 @@
  *      ----+-----+-----+-----+-----+-----+---------
  *          oldest                   newest
  *
- * D. Chase and Y. Lev, "Dynamic circular work-stealing deque", SPAA 2005, after
- * its C11 formulation by N. M. Le, A. Pop, A. Cohen and F. Zappa Nardelli,
- * "Correct and efficient work-stealing for weak memory models", PPoPP 2013.
- * That uses stand-alone fences, which ThreadSanitizer does not model; here the
- * accesses themselves carry the order.
+ * D.  Chase and Y.  Lev, "Dynamic circular work-stealing deque", SPAA 2005,
+ * after its C11 formulation by N.  M.  Le, A.  Pop, A.  Cohen and F.  Zappa
+ * Nardelli, "Correct and efficient work-stealing for weak memory models", PPoPP
+ * 2013.  That uses stand-alone fences, which ThreadSanitizer does not model.
+ * Here the accesses themselves carry the order.
  *
  * Includes <stdatomic.h> only.
  *
@@ -38,11 +38,11 @@
  * when it sees top < b after having stored bottom = b [claim].  A thief takes
  * that same item when it sees top = b and then bottom > b.  If the owner's load
  * of top did not see b, it precedes, in the one order of all seq_cst
- * operations, the [race] that made top b, hence also the thief's loads; and so
- * the owner's [claim], which precedes its load, precedes the thief's load of
- * bottom, which cannot then see the older, larger bottom.  With acquire and
- * release alone both could miss each other's store.  [push] is seq_cst for the
- * scheduler's sake: see scheduler.c, on going to sleep.
+ * operations, the [race] that made top b.  Hence it also precedes the thief's
+ * loads.  So the owner's [claim], which precedes its load, precedes the thief's
+ * load of bottom, which cannot then see the older, larger bottom.  With acquire
+ * and release alone both could miss each other's store.  [push] is seq_cst for
+ * the scheduler's sake: see scheduler.c, on going to sleep.
  *
  * Rings that were outgrown are kept until the end: a thief may still be reading
  * one.  They double in size, so they are at most as large as the last.
@@ -61,18 +61,18 @@
 struct deque_ring;
 
 struct deque {
-    /* Index of the oldest item; moved by thieves, and by the owner for the last. */
+    /* Index of the oldest item.  Thieves move it, and the owner does for the last item. */
     _Alignas(DEQUE_LINE) _Atomic int64_t top;
-    /* One above the newest item's index; written by the owner. */
+    /* One above the newest item's index, written by the owner. */
     _Alignas(DEQUE_LINE) _Atomic int64_t bottom;
     _Atomic(struct deque_ring *) ring; /* written by the owner */
 };
 
-/* What became of an attempt to steal. */
+/* The outcome of an attempt to steal. */
 enum deque_theft {
     DEQUE_STOLEN, /* *item is the caller's */
     DEQUE_EMPTY,  /* there was nothing to steal */
-    DEQUE_LOST    /* somebody else was faster; there may be more */
+    DEQUE_LOST    /* another thread was faster, and there may be more */
 };
 
 /* Makes an empty deque.  Returns false when there is no memory. */
@@ -90,8 +90,8 @@ void *deque_take(struct deque *deque);
 /* Any thread: the oldest item. */
 enum deque_theft deque_steal(struct deque *deque, void **item);
 
-/* Any thread: whether there was anything to steal; seq_cst, for those who must
- * not miss a push (scheduler.c). */
+/* Returns true if there was anything to steal.  Any thread may call it.  It is
+ * seq_cst, for callers that must not miss a push (scheduler.c). */
 bool deque_has_items(struct deque *deque);
 
 #endif /* JOBS_DEQUE_H */

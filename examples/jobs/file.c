@@ -70,7 +70,7 @@ static struct tally *count_piece(struct worker *worker, struct tree_job *file, o
 static void submit_range(struct worker *worker, struct tree_job *parent, struct tree_job *file,
                          off_t begin, off_t end, struct tally **whole);
 
-/* Halves a range until it is one piece; pieces start at multiples of TREE_CHUNK. */
+/* Halves a range until it is one piece.  Pieces start at multiples of TREE_CHUNK. */
 static void range_body(struct worker *worker, struct job *job)
 {
     struct tree_job *self = tree_job_of(job);

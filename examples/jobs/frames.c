@@ -7,15 +7,15 @@
  *             +-- group   +-- piece        which makes PIECES.  When all are done
  *             ...         ...              its continuation makes the next frame.
  *
- * Every worker brackets what it does in a frame by a quiet scope: the scope ends
- * when the worker comes to a job of another frame.  After warming up, no scope may
- * have seen the pool grow, call the operating system or hand out a slot for the
- * first time; exchanges with the depot are counted and allowed.
+ * Every worker brackets what it does in a frame by a quiet scope: the scope ends when
+ * the worker comes to a job of another frame.  After warming up, no scope may have seen
+ * the pool grow, call the operating system or hand out a slot for the first time.
+ * Exchanges with the depot are counted and allowed.
  *
- * Warming up is three things: the pool is grown and reserved to all the nodes
- * that a frame and the workers' caches can hold; each worker gets its cache when
- * it begins; and some frames are run that are not judged.  With --cold none of it
- * is done, and the program must find out.
+ * Warming up is three things.  The pool is grown and reserved to all the nodes that a
+ * frame and the workers' caches can hold.  Each worker gets its cache when it begins.
+ * Some frames are run that are not judged.  With --cold none of it is done, and the
+ * program must find out.
  *
  * usage: frames [--cold] [THREADS [FRAMES]]
  * Exit status: 0 quiet, 1 held up, 2 wrong usage, 3 jobs were lost, or no memory.
@@ -67,7 +67,7 @@ struct session {
     struct allocator nodes;
     bool cold;
     unsigned threads;
-    unsigned warm_up;            /* frames that are not judged; the first ones */
+    unsigned warm_up;            /* the first frames, which are not judged */
     unsigned frames;             /* in all */
     struct frame_counts *counts; /* of each frame */
     _Atomic uint64_t pieces;     /* run */
@@ -76,7 +76,7 @@ struct session {
 struct frame_job {
     struct job job;
     struct session *session;
-    unsigned frame; /* whose job it is */
+    unsigned frame; /* the frame that it belongs to */
     unsigned char work[WORK_SIZE];
 };
 
@@ -90,7 +90,7 @@ static struct frame_job *frame_job_of(struct job *job)
 
 /* ---- Scopes --------------------------------------------------------------------- */
 
-/* The frame that the worker's scope is open for, plus one; 0: it is not. */
+/* The frame that the worker's scope is open for, plus one, or 0 if it is not open. */
 static _Thread_local unsigned open_frame;
 
 static void add(_Atomic uint64_t *counter, uint64_t more)
@@ -265,7 +265,7 @@ static void leave(struct worker *worker, void *context)
 
 /* ---- Verdict --------------------------------------------------------------------- */
 
-/* Shows the frames that were held up; returns how many. */
+/* Shows the frames that were held up and returns their number. */
 static unsigned show_spikes(const struct session *session)
 {
     unsigned spikes = 0;

@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* One step of the hash: any odd constant whose bits look random will do; this
- * one is 2^64 divided by the golden ratio. */
+/* One step of the hash.  Any odd constant with bits that look random will do.
+ * This one is 2^64 divided by the golden ratio. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);

@@ -9,8 +9,8 @@
  *             00 /    01 |  10 \    11 \
  *         [ int : 9 ]   NULL  [ x : 1 ]  NULL
  *
- * There is no array that would have to grow: a table is as many nodes as it
- * has different identifiers, each taken from the allocator; and two tables are
+ * There is no array that would have to grow.  A table is as many nodes as it
+ * has different identifiers, each taken from the allocator.  Two tables are
  * merged by relinking the nodes of the smaller one.
  *
  * A table belongs to one thread at a time.  Includes allocator.h and text.h.
@@ -44,7 +44,7 @@ struct frequency {
 /* Makes an empty table. */
 void frequency_init(struct frequency *table);
 
-/* Counts one occurrence; length is 1 to IDENTIFIER_LENGTH.  False when the
+/* Counts one occurrence.  length is 1 to IDENTIFIER_LENGTH.  False when the
  * allocator has no node for it. */
 bool frequency_count(struct frequency *table, struct allocator *nodes, const void *text,
                      size_t length);
@@ -55,8 +55,8 @@ void frequency_merge(struct frequency *table, struct allocator *nodes, struct fr
 /* Gives all nodes back. */
 void frequency_clear(struct frequency *table, struct allocator *nodes);
 
-/* Calls visit for every identifier, in no particular order; it may not change
- * the table. */
+/* Calls visit for every identifier, in no particular order.  visit may not
+ * change the table. */
 void frequency_visit(const struct frequency *table,
                      void (*visit)(const struct frequency_node *node, void *context),
                      void *context);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * main.c - counts a directory tree with a job system whose nodes come from
- * libcpool, and again with malloc, and shows both.
+ * main.c - counts a directory tree with a job system.  Its nodes come from
+ * libcpool, and then from malloc, and both results are shown.
  *
  *   options   what to do            tree, file   the jobs that count
  *   tally     what was counted      scheduler    workers that run jobs
  *   report    what is shown         deque        where jobs wait to be run
  *   recount   the simple count      allocator    where all nodes come from
  *
- * A warm-up run with each allocator fills the page cache and gives the totals;
- * the measured runs follow, in turns.  The totals of all must be equal, and
+ * A warm-up run with each allocator fills the page cache and gives the totals.
+ * The measured runs follow, in turns.  The totals of all must be equal, and
  * after each run every node must have been given back.
  */
 #ifdef HAVE_CONFIG_H
@@ -38,7 +38,7 @@ struct session {
     struct allocator jobs[ALLOCATOR_KINDS];
     struct allocator results[ALLOCATOR_KINDS];
     struct run_table table;
-    struct summary first; /* of the first run; all others must equal it */
+    struct summary first; /* of the first run, which all others must equal */
     bool counted;         /* there has been one */
     bool unreadable;      /* something could not be read */
     char label[64];       /* of the run in progress */
@@ -51,7 +51,7 @@ static bool takes_part(const struct session *session, int kind)
 
 /* ---- Before and after ----------------------------------------------------------- */
 
-/* Whether the path is a directory that can be read; says so if not. */
+/* Returns true if the path is a directory that can be read, and complains if not. */
 static bool check_directory(const char *path)
 {
     int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -121,7 +121,7 @@ static void show_progress(const struct scheduler_figures *figures, uint64_t byte
     report_progress(session->label, figures, bytes);
 }
 
-/* However short the run was, there is one line of progress: what it came to. */
+/* However short the run was, there is one line of progress with its total. */
 static void end_progress(const struct session *session, const struct tree_outcome *outcome)
 {
     report_progress(session->label, &outcome->figures,
@@ -129,7 +129,7 @@ static void end_progress(const struct session *session, const struct tree_outcom
     report_progress_end();
 }
 
-/* What is wrong with a run that came to an end, if anything. */
+/* The fault of a run that came to an end, if any. */
 static enum status judge(const struct session *session, int kind,
                          const struct tree_outcome *outcome)
 {
@@ -145,7 +145,7 @@ static enum status judge(const struct session *session, int kind,
     return STATUS_OK;
 }
 
-/* Compares a summary with the first; the first itself is kept. */
+/* Compares a summary with the first, which is kept. */
 static enum status compare(struct session *session, const struct summary *summary)
 {
     if (!session->counted) {
@@ -159,7 +159,7 @@ static enum status compare(struct session *session, const struct summary *summar
     return STATUS_OK;
 }
 
-/* Whether every node is back where it came from; says so if not. */
+/* Returns true if every node is back at its origin, and complains if not. */
 static enum status check_live(const struct session *session, int kind)
 {
     size_t jobs = allocator_live(&session->jobs[kind]);
@@ -183,7 +183,7 @@ static enum status show_first(struct session *session, const struct tree_outcome
     return session->unreadable ? STATUS_UNREADABLE : STATUS_EMPTY;
 }
 
-/* Makes one run; *run gets what was measured, if it is wanted. */
+/* Makes one run.  *run gets the measurements, unless run is NULL. */
 static enum status run_once(struct session *session, int kind, struct run *run)
 {
     struct tree_plan plan = {.path = session->options.path,
@@ -224,7 +224,7 @@ static enum status run_all(struct session *session)
 
     for (unsigned i = 0; status == STATUS_OK && i <= session->options.repeat; i++) {
         for (int turn = 0; status == STATUS_OK && turn < ALLOCATOR_KINDS; turn++) {
-            /* Who goes first changes from run to run. */
+            /* The allocator that goes first changes from run to run. */
             int kind = (turn + (int)i) % ALLOCATOR_KINDS;
 
             if (!takes_part(session, kind))

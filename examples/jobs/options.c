@@ -25,7 +25,7 @@
 #define DEFAULT_TOP 10u
 
 /* Jobs that wait at a time are as many as a directory has entries, or a file
- * pieces; more than this many run at once where they are made. */
+ * pieces.  More than this many run at once in place. */
 #define DEFAULT_JOB_NODES ((size_t)65536)
 
 /* A slot that is never used costs nothing, so there may be plenty. */
@@ -80,7 +80,7 @@ static unsigned processors(void)
     return online < (long)SCHEDULER_THREADS_MAX ? (unsigned)online : SCHEDULER_THREADS_MAX;
 }
 
-/* Reads a number from `low` to `high`; complains and returns false otherwise. */
+/* Reads a number from `low` to `high`.  It complains and returns false otherwise. */
 static bool parse_number(const char *option, const char *text, size_t low, size_t high,
                          size_t *number)
 {

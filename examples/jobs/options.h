@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the program's exit status means. */
+/* The meaning of the program's exit status. */
 enum status {
     STATUS_OK = 0,         /* everything was counted */
     STATUS_UNREADABLE = 1, /* some files or directories could not be read */
@@ -18,7 +18,7 @@ enum status {
     STATUS_MEMORY = 5      /* out of memory, threads or result nodes */
 };
 
-/* Whose turn it is, and a bit for each in options.allocators. */
+/* The allocators in turn, and a bit for each in options.allocators. */
 enum allocator_kind { WITH_CPOOL, WITH_MALLOC, ALLOCATOR_KINDS };
 
 struct options {
@@ -34,8 +34,8 @@ struct options {
 };
 
 /*
- * Reads the command line.  Returns true when the program is to go on; else it
- * has said what there was to say, and *status is what to exit with.
+ * Reads the command line.  Returns true when the program is to go on.
+ * Otherwise everything has been said, and *status is the exit status.
  */
 bool options_parse(struct options *options, int argc, char **argv, enum status *status);
 

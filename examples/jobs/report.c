@@ -75,7 +75,7 @@ void report_totals(FILE *out, const char *path, const struct summary *summary,
 
 /* ---- Runs ------------------------------------------------------------------------- */
 
-/* What a line of the table shows of a run. */
+/* The figures of a run in a line of the table. */
 typedef double run_value(const struct run *run);
 
 static double jobs_per_second(const struct run *run)
@@ -121,7 +121,7 @@ static int by_size(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The median of a value over all runs; `sorted` has room for all. */
+/* The median of a value over all runs.  `sorted` has room for all. */
 static double median(const struct run *runs, unsigned count, run_value *value, double *sorted)
 {
     for (unsigned i = 0; i < count; i++)

@@ -38,7 +38,7 @@ void report_progress(const char *what, const struct scheduler_figures *figures, 
 /* Removes the line of progress. */
 void report_progress_end(void);
 
-/* What was counted in a directory, and what was left out. */
+/* Counts of a directory, and the entries that were left out. */
 void report_totals(FILE *out, const char *path, const struct summary *summary,
                    const struct skipped *skipped);
 

@@ -15,7 +15,7 @@
  * its own, so the count cannot reach zero before the body's own [join].
  *
  * Going to sleep without missing a push.  The pusher stores the deque's bottom
- * and then loads `sleeping` [awake]; the sleeper adds to `sleeping` [asleep]
+ * and then loads `sleeping` [awake].  The sleeper adds to `sleeping` [asleep]
  * and then loads every deque's bottom.  All four are seq_cst, hence in one
  * order: whichever store comes second in it, the load after it sees the other
  * store.  So the sleeper finds the job, or the pusher finds the sleeper, and
@@ -37,7 +37,7 @@
 /* Times that a worker looks through all deques before it goes to sleep. */
 #define STEAL_SWEEPS 4
 
-/* Bytes of stack a worker has, whatever the system's default: jobs on the
+/* Bytes of stack a worker has, for any default of the system.  Jobs on the
  * stack nest as deep as the caller's tree of jobs. */
 #define WORKER_STACK ((size_t)8 << 20)
 
@@ -69,7 +69,7 @@ struct scheduler {
     unsigned permits;         /* sleepers that may go on; under the mutex */
     bool over;                /* the first job is done; under the mutex */
 
-    /* Sleepers without a permit; changed under the mutex, read without it. */
+    /* Sleepers without a permit, changed under the mutex and read without it. */
     _Alignas(DEQUE_LINE) atomic_uint sleeping;
 };
 
@@ -124,7 +124,7 @@ static bool worker_sleep(struct worker *worker)
         while (scheduler->permits == 0 && !scheduler->over)
             pthread_cond_wait(&scheduler->permitted, &scheduler->mutex);
         if (scheduler->permits > 0)
-            scheduler->permits--; /* whoever gave it has left for us */
+            scheduler->permits--; /* the thread that gave it has left for us */
     }
     go_on = !scheduler->over;
     pthread_mutex_unlock(&scheduler->mutex);
@@ -314,7 +314,7 @@ static void scheduler_fini(struct scheduler *scheduler, unsigned workers)
     pthread_mutex_destroy(&scheduler->mutex);
 }
 
-/* Returns 0 or ENOMEM; nothing is left behind then. */
+/* Returns 0 or ENOMEM.  Nothing is left behind then. */
 static int scheduler_init(struct scheduler *scheduler, const struct scheduler_plan *plan)
 {
     scheduler->plan = plan;

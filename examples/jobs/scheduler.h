@@ -4,7 +4,7 @@
  *
  * A job has a body, a continuation and a parent.  The body may make further
  * jobs, its children.  When the body has returned and all children are done,
- * the continuation runs, once, on whichever worker finished last; then the job
+ * the continuation runs, once, on the worker that finished last.  Then the job
  * is done, its node is given back, and its parent has one less to wait for.
  *
  *        parent   pending = 1 (its own body) + number of children not yet done
@@ -14,10 +14,10 @@
  * No worker ever waits for a job: it takes another one.  A worker that finds
  * none sleeps until there is one.
  *
- * Nodes come from the allocator of the plan.  Whoever makes a job declares
- * room for one on the stack, too; when the allocator is dry the job is laid
- * out there and runs at once inside job_submit, with everything below it
- * likewise, so that there is always progress.
+ * Nodes come from the allocator of the plan.  The maker of a job declares room
+ * for one on the stack, too.  When the allocator is dry the job is laid out
+ * there and runs at once inside job_submit, with everything below it likewise.
+ * So there is always progress.
  *
  * Includes allocator.h and deque.h.
  */
@@ -39,16 +39,16 @@ struct worker;
 
 typedef void job_function(struct worker *worker, struct job *job);
 
-/* The head of every job; what the user adds comes after it. */
+/* The head of every job.  The user's part comes after it. */
 struct job {
     job_function *body;
     job_function *continuation;
     struct job *parent;  /* NULL for the first job of all */
     atomic_uint pending; /* parts not yet done: the body and the children */
-    bool on_stack;       /* runs inside job_submit; so do its children */
+    bool on_stack;       /* runs inside job_submit, and its children do */
 };
 
-/* What the workers did; while they run, a little behind. */
+/* Counts of the workers' actions.  While they run, the counts lag a little. */
 struct scheduler_figures {
     unsigned threads;  /* workers that were started */
     uint64_t jobs;     /* bodies run */
@@ -59,13 +59,13 @@ struct scheduler_figures {
 
 struct scheduler_plan {
     unsigned threads;       /* workers wanted, 1 to SCHEDULER_THREADS_MAX */
-    struct allocator *jobs; /* whose node_size holds the largest job */
-    size_t scratch_size;    /* bytes each worker gets to work with; see worker_scratch */
+    struct allocator *jobs; /* its node_size holds the largest job */
+    size_t scratch_size;    /* bytes of scratch for each worker, see worker_scratch */
 
     /* Called by one worker, once: makes and submits the first job. */
     void (*start)(struct worker *worker, void *context);
 
-    /* Called by every worker when it begins and when it ends; may be NULL. */
+    /* Every worker calls it when it begins and when it ends.  It may be NULL. */
     void (*enter)(struct worker *worker, void *context);
     void (*leave)(struct worker *worker, void *context);
 
@@ -79,15 +79,15 @@ struct scheduler_plan {
 
 /*
  * Runs the first job and all that come from it, and returns when the last is
- * done.  0, or an errno value when no worker could be started; with fewer
- * workers than wanted it carries on.
+ * done.  Returns 0, or an errno value when no worker could be started.  With
+ * fewer workers than wanted it carries on.
  */
 int scheduler_run(const struct scheduler_plan *plan, struct scheduler_figures *figures);
 
 /*
- * Begins a job, for whose user part the caller then fills in what it needs.
+ * Begins a job.  The caller then fills in the user part.
  *
- * parent   NULL for the first job; else the job whose body is running
+ * parent   NULL for the first job, else the job that has its body running
  * spare    plan->jobs->node_size bytes on the caller's stack that live until
  *          job_submit returns
  *
@@ -101,7 +101,7 @@ void job_submit(struct worker *worker, struct job *job);
 
 /*
  * This worker's scratch memory, scratch_size bytes.  A body may use it between
- * two calls of job_submit; what is in it does not survive one.
+ * two calls of job_submit.  Its content does not survive one.
  */
 void *worker_scratch(struct worker *worker);
 

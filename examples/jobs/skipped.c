@@ -38,7 +38,7 @@ void skipped_add(struct skipped *skipped, enum skip_kind kind)
     pthread_mutex_unlock(&skipped->mutex);
 }
 
-/* File names may hold anything; a terminal should not get it. */
+/* File names may hold any bytes, and a terminal should not get them. */
 static void replace_controls(char *text)
 {
     for (; *text != '\0'; text++)

@@ -3,7 +3,7 @@
  * skipped.h - what a walk through a tree left out, counted by kind, and the
  * first few that a person should know of by name.
  *
- * Any thread may add; a mutex orders them, for it is rare.
+ * Any thread may add.  A mutex orders them, as adding is rare.
  */
 #ifndef JOBS_SKIPPED_H
 #define JOBS_SKIPPED_H
@@ -38,13 +38,13 @@ void skipped_fini(struct skipped *skipped);
 /* Adds one of a kind that is not named. */
 void skipped_add(struct skipped *skipped, enum skip_kind kind);
 
-/* Adds one of a kind that is named; error is the errno value that says why. */
+/* Adds one of a kind that is named.  error is the errno value that says why. */
 void skipped_add_named(struct skipped *skipped, enum skip_kind kind, const char *path, int error);
 
 /* How many files and directories could not be read. */
 uint64_t skipped_unreadable(const struct skipped *skipped);
 
-/* Prints what was left out and why; nothing if that is nothing. */
+/* Prints the entries that were left out, with the reasons, if there are any. */
 void skipped_print(const struct skipped *skipped, FILE *out);
 
 #endif /* JOBS_SKIPPED_H */

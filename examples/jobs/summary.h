@@ -44,7 +44,7 @@ void summary_init(struct summary *summary, unsigned wanted);
 /* Adds an identifier, which has not been added before, with all its count. */
 void summary_offer(struct summary *summary, const char *text, size_t length, uint64_t count);
 
-/* The summary of a tally; of NULL, an empty one. */
+/* The summary of a tally.  That of NULL is empty. */
 void summary_of_tally(struct summary *summary, unsigned wanted, const struct tally *tally);
 
 /* Whether two counts agree in everything. */

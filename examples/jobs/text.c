@@ -8,7 +8,7 @@
 
 #include "text.h"
 
-/* What a byte is in the C locale. */
+/* The class of a byte in the C locale. */
 enum {
     BEGINS_ANY = 1 << WORDS_ANY,             /* not white space */
     BEGINS_PRINTABLE = 1 << WORDS_PRINTABLE, /* a graphic character */
@@ -50,7 +50,7 @@ static unsigned within_word(unsigned class)
     return 0u - (class & BEGINS_ANY);
 }
 
-/* Sets leading and separated: what there is before the first white space. */
+/* Sets leading and separated, which describe the text before the first white space. */
 static void count_head(struct text_counts *counts, const unsigned char *text, size_t length)
 {
     unsigned begins = 0;

@@ -6,7 +6,7 @@
  * order by anybody: the counts of neighbours are then joined, and give exactly
  * what the whole gives.  Bytes are classed as in the C locale.
  *
- * Words.  What a word is has changed in GNU wc, so two rules are kept:
+ * Words.  GNU wc has changed its definition of a word, so two rules are kept:
  *
  *   WORDS_ANY         any byte but white space is part of a word: POSIX, the
  *                     BSDs, and GNU coreutils from 9.5 on
@@ -76,7 +76,7 @@ void text_piece_init(struct text_piece *piece, const unsigned char *text, size_t
 
 /*
  * The next identifier's length, at most IDENTIFIER_LENGTH, and its start in
- * *identifier; 0 when there is no more.
+ * *identifier.  Returns 0 when there is no more.
  */
 size_t text_next_identifier(struct text_piece *piece, const unsigned char **identifier);
 

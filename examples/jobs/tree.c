@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tree.c - the walk: jobs for directories, and the run as a whole; see tree.h.
+ * tree.c - the walk: jobs for directories, and the run as a whole (tree.h).
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Files that may be open.  A tree as deep as this, all of whose jobs run in
- * place, still fits onto a worker's stack: see WORKER_STACK in scheduler.c. */
+/* Files that may be open.  A tree of this depth, with all its jobs run in
+ * place, still fits onto a worker's stack (WORKER_STACK in scheduler.c). */
 #define DESCRIPTORS ((rlim_t)4096)
 
-/* Bytes of a path that messages show; of longer ones, the end. */
+/* Bytes of a path that messages show.  Of longer ones they show the end. */
 #define PATH_ROOM 480
 
 size_t tree_job_size(void)
@@ -50,7 +50,7 @@ static bool ends_in_slash(const char *path)
     return length > 0 && path[length - 1] == '/';
 }
 
-/* The path of `name` in a directory; PATH_ROOM bytes at buffer. */
+/* The path of `name` in a directory.  buffer has PATH_ROOM bytes. */
 static const char *path_of(struct tree_job *directory, const char *name, char *buffer)
 {
     char *start = buffer + PATH_ROOM - 1;
@@ -105,7 +105,7 @@ struct tally *tree_new_tally(struct tree *tree)
 
 /* ---- Directories ------------------------------------------------------------------------ */
 
-/* Opens a directory and sets all of its job; the stream is NULL when it cannot. */
+/* Opens a directory and sets all of its job.  The stream is NULL when it cannot. */
 static void directory_open(struct tree_job *self)
 {
     struct directory_job *directory = &self->directory;
@@ -153,7 +153,7 @@ static void skip_link(struct tree_job *directory, const char *name)
         skipped_add(directory->tree->skipped, SKIP_LINK);
 }
 
-/* The type bits of an entry's mode; 0 with errno when they cannot be had. */
+/* The type bits of an entry's mode.  Returns 0 with errno when they cannot be had. */
 static mode_t entry_type(struct tree_job *directory, const struct dirent *entry)
 {
     struct stat status;
@@ -242,7 +242,7 @@ static void directory_continuation(struct worker *worker, struct job *job)
     tally_deposit(place, tally_collect(&self->directory.sum), self->tree->plan->results);
 }
 
-/* Makes a job of a directory; name is shorter than NAME_ROOM. */
+/* Makes a job of a directory.  name is shorter than NAME_ROOM. */
 static void directory_submit(struct worker *worker, struct tree *tree, struct tree_job *parent,
                              const char *name)
 {
@@ -316,6 +316,6 @@ void tree_set_descriptor_limit(void)
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
-        setrlimit(RLIMIT_NOFILE, &limit); /* if refused, what there is must do */
+        setrlimit(RLIMIT_NOFILE, &limit); /* if refused, the present limit must do */
     }
 }

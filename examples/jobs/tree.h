@@ -8,9 +8,10 @@
  *                 |                   +-- range ...
  *                 +-- directory ...
  *
- * Every box is a job.  Its continuation puts the tally of what is below it into
- * its parent: ranges are joined in the order of the text, so that no word and
- * no identifier is cut at a border; directories are summed up in any order.
+ * Every box is a job.  Its continuation puts the tally of everything below it
+ * into its parent.  Ranges are joined in the order of the text, so that no word
+ * and no identifier is cut at a border.  Directories are summed up in any
+ * order.
  *
  * Symbolic links are not followed (except the path itself), and only regular
  * files are read, as by `find PATH/ -type f`.  A file is taken to be as long
@@ -39,7 +40,7 @@ struct tree_plan {
     struct allocator *jobs;    /* nodes of tree_job_size() bytes */
     struct allocator *results; /* nodes of TALLY_NODE_SIZE bytes */
 
-    /* Called now and then while it runs, with what has been done; may be NULL. */
+    /* Called now and then while it runs, with the progress so far.  It may be NULL. */
     void (*watch)(const struct scheduler_figures *figures, uint64_t bytes, void *context);
     void *context;
 };
@@ -59,12 +60,13 @@ size_t tree_job_size(void);
 /*
  * Sets how many files the process may have open.  Each directory is open from
  * when it is read until all below it is done: about as many at once as the tree
- * is deep, for each worker.  What cannot be opened is left out, and named.
+ * is deep, for each worker.  Files that cannot be opened are left out, and
+ * named.
  */
 void tree_set_descriptor_limit(void);
 
 /*
- * Counts.  Returns 0, or an errno value when no worker could be started; the
+ * Counts.  Returns 0, or an errno value when no worker could be started.  The
  * outcome is then empty.  To be ended by tree_outcome_fini in either case.
  */
 int tree_count(const struct tree_plan *plan, struct tree_outcome *outcome);

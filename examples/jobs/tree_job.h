@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tree_job.h - the node of every job that counts a tree, and what tree.c
- * (directories) and file.c (files and pieces of them) need of each other.
+ * tree_job.h - the node of every job that counts a tree, and the functions that
+ * tree.c (directories) and file.c (files and pieces of them) share.
  *
- * What a job's parts write into its node is published to its continuation by
- * the scheduler (join, in scheduler.c), so the nodes need no atomics of their
- * own, save where children of one job meet.
+ * The scheduler publishes the writes of a job's parts into its node to its
+ * continuation (join, in scheduler.c).  So the nodes need no atomics of their
+ * own, except where children of one job meet.
  *
  * Includes tree.h.
  *
@@ -24,14 +24,14 @@
 
 #include "tree.h"
 
-/* Room for a file name with its end; longer ones are left out, and named. */
+/* Room for a file name with its end.  Longer ones are left out, and named. */
 #define NAME_ROOM 256
 
-/* Bytes of scratch memory: the byte before a piece, the piece, and what an
- * identifier that starts in it may go on into. */
+/* Bytes of scratch memory: the byte before a piece, the piece, and the bytes
+ * that an identifier that starts in it may go on into. */
 #define SCRATCH_SIZE (1 + TREE_CHUNK + IDENTIFIER_LENGTH)
 
-/* What all jobs of one run share. */
+/* Data that all jobs of one run share. */
 struct tree {
     const struct tree_plan *plan;
     struct skipped *skipped;
@@ -90,12 +90,12 @@ void tree_skip(struct tree_job *job, enum skip_kind kind, int error);
 bool tree_is_dry(struct tree *tree);
 void tree_set_dry(struct tree *tree);
 
-/* Takes a tally; NULL, and the tree is dry, when there is none. */
+/* Takes a tally.  Returns NULL, and the tree is dry, when there is none. */
 struct tally *tree_new_tally(struct tree *tree);
 
 /* ---- file.c ---- */
 
-/* Makes a job of a regular file in a directory; name is shorter than NAME_ROOM. */
+/* Makes a job of a regular file in a directory.  name is shorter than NAME_ROOM. */
 void file_submit(struct worker *worker, struct tree_job *directory, const char *name);
 
 #endif /* JOBS_TREE_JOB_H */

@@ -235,12 +235,12 @@ group() {
         awk -v group="$name" -v bounds="$bounds" -f "$work/count.awk" || status=1
 }
 
-group top '4 12 2.5' README.md HACKING.md NEWS
-group doc '4.6 11 2.5' doc
+group top '2 5 1' README.md HACKING.md NEWS
+group doc '1.2 5 1' doc
 group include '5 22 6' include
 group lib '7 15 2.5' lib
 group tests '11 13 3' tests
 group stress '10 18 3' stress
 group bench '10.5 12 2' bench
-group examples '9 17 2' examples
+group examples '0.2 5 1' examples
 exit "$status"
