@@ -285,11 +285,11 @@ static double waited_share(const struct runner *runners, unsigned threads)
 }
 
 /*
- * Nanoseconds per operation on one processor: with as many threads as
+ * Returns operations a second.  Nanoseconds per operation on one processor: with as many threads as
  * processors, all of them at work, an operation costs that much of each.
  */
-static void report_rates(const struct runner *runners, const struct bench_workload *workload,
-                         unsigned threads, unsigned processors)
+static double report_rates(const struct runner *runners, const struct bench_workload *workload,
+                           unsigned threads, unsigned processors)
 {
     bool taking_turns = threads > processors && (workload->traits & BENCH_SELF_TIMED) == 0;
     double rate = total_rate(runners, threads, taking_turns), switches = 0.0;
@@ -304,6 +304,7 @@ static void report_rates(const struct runner *runners, const struct bench_worklo
     bench_metric("switches", switches);
     if (threads <= processors && runners[0].waiting_known)
         bench_metric("waited", waited_share(runners, threads));
+    return rate;
 }
 
 /*
@@ -341,15 +342,20 @@ static void report_counters(const struct runner *runners, const struct bench_wor
     bench_metric("instructions", spent.instructions / operations);
 }
 
-/* Exchanges a second, and how many compare-and-swaps had to be repeated. */
-static void report_exchanges(const struct runner *runners, const struct bench_rival *rival)
+/* Exchanges a second, and how many compare-and-swaps had to be repeated: in the time
+ * that operations a second are reckoned by. */
+static void report_exchanges(const struct runner *runners, const struct bench_rival *rival,
+                             unsigned threads, double rate)
 {
-    double seconds = (double)(runners[0].end - runners[0].start) / 1e9;
+    double operations = 0.0;
+    unsigned i;
 
-    if (rival->exchanges == NULL || seconds <= 0.0)
+    if (rival->exchanges == NULL)
         return;
-    bench_metric("exchanges_per_s", runners[0].exchanged.exchanges / seconds);
-    bench_metric("retries_per_s", runners[0].exchanged.retries / seconds);
+    for (i = 0; i < threads; i++)
+        operations += (double)runners[i].operations;
+    bench_metric("exchanges_per_s", runners[0].exchanged.exchanges / operations * rate);
+    bench_metric("retries_per_s", runners[0].exchanged.retries / operations * rate);
 }
 
 static void start_threads(struct runner *runners, unsigned threads)
@@ -397,7 +403,7 @@ void bench_measure(const struct bench_rival *rival, const struct bench_workload 
     struct bench_worker *workers = bench_memory(cell->threads, sizeof *workers);
     unsigned processors = machine_processors(), i;
     struct runner *runners;
-    double steal, others;
+    double steal, others, rate;
     uint64_t start;
 
     shared->cell = cell;
@@ -420,9 +426,9 @@ void bench_measure(const struct bench_rival *rival, const struct bench_workload 
     bench_metric("steal", machine_steal() - steal);
 
     check_sums(runners, cell->threads);
-    report_rates(runners, workload, cell->threads, processors);
+    rate = report_rates(runners, workload, cell->threads, processors);
     report_counters(runners, workload, cell->threads);
-    report_exchanges(runners, rival);
+    report_exchanges(runners, rival, cell->threads, rate);
     for (i = 0; i < cell->threads; i++)
         workers[i] = runners[i].worker;
     if (workload->report != NULL)
