@@ -26,11 +26,12 @@ struct arguments {
     bool dry;      /* print the plan only */
     const char *csv, *json, *histograms;
     const char *record;  /* folder of the families' files, or NULL */
-    const char *sources; /* what was built, for that file */
+    const char *sources; /* the configuration of the build, for that file */
     uint64_t seed;
 };
 
-/* Takes in the command line; ends the program when it is wrong, or asks for help. */
+/* Takes in the command line.  It ends the program when the line is wrong, or asks for
+ * help. */
 void arguments_parse(struct arguments *arguments, int count, char **words);
 
 /* Ends the program with a complaint about the command line. */
@@ -39,7 +40,7 @@ __attribute__((__noreturn__))
 #endif
 void arguments_refuse(const char *what, const char *value);
 
-/* Copies the next of the values between commas; false at the end. */
+/* Copies the next of the values between commas.  Returns false at the end. */
 bool arguments_next(const char **values, char *value, size_t size);
 
 #endif /* BENCH_ARGUMENTS_H */

@@ -20,12 +20,12 @@
  * differs from the others in nothing else, and no rival inherits the heap of
  * the one before.
  *
- * Each workload is compiled once per rival, in the rival's own file, so that a
- * rival is called as its users call it: cpool inline, malloc directly, and with the
- * pool in a global variable, as programs have it.  Every operation loads that
- * variable again, because the code between two operations may change it.  What is
- * called with something else defines RIVAL_HAS_HANDLES and keeps it in a local
- * variable: the size for malloc and its like, an explicit cache.
+ * Each workload is compiled once per rival, in the rival's own file, so that a rival is
+ * called as its users call it: cpool inline, malloc directly, and with the pool in a
+ * global variable, as programs have it.  Every operation loads that variable again,
+ * because the code between two operations may change it.  A rival that is called with
+ * something else (the size for malloc and its like, an explicit cache) defines
+ * RIVAL_HAS_HANDLES and keeps it in a local variable.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -50,7 +50,7 @@ extern "C" {
 /* The order in which a burst's slots are given back. */
 enum bench_order { BENCH_LIFO, BENCH_FIFO, BENCH_RANDOM };
 
-/* What one process measures.  Constant while it does. */
+/* The measurements of one process.  Constant while it does. */
 struct bench_cell {
     size_t parameter;       /* the workload's: burst length, working set, ... */
     enum bench_order order; /* of return, in bursts */
@@ -67,7 +67,7 @@ struct bench_rival;
 
 /* One thread of a workload.  Written by that thread alone. */
 struct bench_worker {
-    void *handle;                  /* what the rival gave this thread */
+    void *handle;                  /* the handle that the rival gave this thread */
     void *state;                   /* the workload's */
     const struct bench_cell *cell; /* constant */
     struct bench_shared *shared;   /* see below */
@@ -79,7 +79,7 @@ struct bench_worker {
     char padding[BENCH_LINE];
 };
 
-/* What the threads of a cell share. */
+/* Data that the threads of a cell share. */
 struct bench_shared {
     const struct bench_cell *cell;   /* constant while threads run */
     const struct bench_rival *rival; /* constant */
@@ -103,8 +103,8 @@ struct bench_shared {
 
 struct bench_workload {
     const char *name;
-    const char *summary; /* one line: what a thread does */
-    const char *unit;    /* what is counted */
+    const char *summary; /* one line: the work of a thread */
+    const char *unit;    /* the thing that is counted */
     unsigned traits;
     unsigned minimum_threads;
     size_t (*live)(const struct bench_cell *cell); /* most slots live at once */
@@ -118,8 +118,8 @@ struct bench_workload {
 };
 
 /*
- * What instruments this build, if anything does: allocators cannot be replaced under a
- * sanitizer, and some rivals do what it (rightly) complains of.
+ * The instrument of this build, if any.  Allocators cannot be replaced under a
+ * sanitizer, and some rivals do things of which it (rightly) complains.
  */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -141,7 +141,8 @@ struct bench_workload {
 #define BENCH_SINGLE 0x4u /* one thread only */
 #define BENCH_POOL 0x8u   /* has pools of fixed capacity that can be created */
 #define BENCH_EAGER 0x10u /* creating a pool writes to every slot */
-#define BENCH_STRANDS 0x20u /* what one thread has cached no other can ever have */
+#define BENCH_STRANDS 0x20u /* no other thread can ever have the slots that one thread has
+                               cached */
 
 /* Figures of a pool of libcpool, since it was made. */
 struct bench_exchanges {
@@ -154,12 +155,14 @@ struct bench_rival {
     const char *summary;
     unsigned traits;
     size_t smallest, largest;                       /* slot sizes it can do, bytes */
-    const char *(*absent)(void);                    /* why it cannot run; or NULL */
-    const char *(*version)(void);                   /* what really runs; or NULL */
+    const char *(*absent)(void);                    /* why it cannot run, or NULL */
+    const char *(*version)(void);                   /* the version that really runs, or
+                                                       NULL */
     void *(*create)(const struct bench_cell *cell); /* NULL: no memory */
     void (*destroy)(void *pool);
-    void *(*enter)(void *pool);                     /* in each thread: its handle; or
-                                                       NULL, the handle is the pool */
+    void *(*enter)(void *pool);                     /* in each thread: its handle, or
+                                                       NULL when the handle is the
+                                                       pool */
     void (*leave)(void *handle);                    /* or NULL */
     const struct bench_workload *const *workloads;  /* all, ended by NULL */
     void (*exchanges)(void *pool, struct bench_exchanges *so_far); /* or NULL */
@@ -200,7 +203,7 @@ __attribute__((__noreturn__, __cold__))
 #endif
 void bench_leave_out(const char *reason);
 
-/* Answers the parent: one named number; and `count` values in a histogram's bucket. */
+/* Answers the parent: one named number, or `count` values in a histogram's bucket. */
 void bench_metric(const char *name, double value);
 void bench_bucket(const char *what, size_t index, uint64_t count);
 
@@ -225,9 +228,10 @@ uint64_t bench_now(void);
 
 /*
  * Tells the compiler that `p` may be anything and that anything may have been
- * written.  It stands for the code a real program has between taking a slot and
- * giving it back: without it a pair could be removed, and what must be loaded
- * in every operation (thread-local words, counts) could stay in registers.
+ * written.  It stands for the code that a real program has between taking a
+ * slot and giving it back.  Without it a pair could be removed, and words that
+ * must be loaded in every operation (thread-local words, counts) could stay in
+ * registers.
  */
 #define BENCH_HIDE(p) __asm__ __volatile__("" : "+r"(p) : : "memory")
 
@@ -268,7 +272,7 @@ __attribute__((__visibility__("hidden")))
 #endif
 extern void *bench_pool;
 
-/* What to call a rival with: evaluated for every operation, see the head. */
+/* The argument for a rival's calls.  It is evaluated for every operation (see the head). */
 #ifdef RIVAL_HAS_HANDLES
 #define BENCH_HANDLE(handle) (handle)
 #else
@@ -294,8 +298,8 @@ static inline bool bench_stopped(const struct bench_shared *shared)
 }
 
 /* Waits a little: `spins` counts how often in a row.  Yields when it gets long,
- * so that more threads than processors still make progress; a pause can take as
- * long as ten allocations. */
+ * so that more threads than processors still make progress.  A pause can take
+ * as long as ten allocations. */
 void bench_yield(void);
 
 static inline void bench_pause(unsigned *spins)

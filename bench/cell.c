@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* This program, whatever the working directory has become. */
+/* This program, for any working directory. */
 #define CELL_SELF "/proc/self/exe"
 
 /* Words on the command line of a measuring process. */
@@ -183,7 +183,8 @@ static void converse(const struct contestant *contestant, char *const *arguments
         explain(answer, status);
 }
 
-/* What ran must be what the table will say: a library that was not found is not. */
+/* The library that ran must be the one in the table.  A library that was not found is
+ * not. */
 static void check_version(const struct contestant *contestant, struct cell_answer *answer)
 {
     if (answer->status != CELL_DONE || contestant->expect == NULL ||

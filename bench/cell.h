@@ -22,14 +22,14 @@ struct contestant {
     const char *name;    /* in the table */
     const char *summary; /* in the legend */
     const char *rival;   /* which compiled-in rival it is */
-    const char *program; /* which program has it: a path, or a file beside this
-                            one; NULL: this one */
-    const char *preload; /* the library to stand before others; or NULL */
-    const char *expect;  /* a part of the version that proves it did; or NULL */
+    const char *program; /* the program that has it: a path, a file beside this
+                            one, or NULL for this one */
+    const char *preload; /* the library to stand before others, or NULL */
+    const char *expect;  /* a part of the version that proves it did, or NULL */
     const char *config;  /* of libcpool's pools: KEY=VALUE,... or "" */
     unsigned traits;     /* of the rival */
-    char version[CELL_TEXT]; /* what really ran; filled in by the probe */
-    char absent[CELL_TEXT];  /* why it does not take part; "" when it does */
+    char version[CELL_TEXT]; /* the version that really ran, filled in by the probe */
+    char absent[CELL_TEXT];  /* why it does not take part, or "" */
     bool chosen;             /* by the command line */
     bool variant;            /* of libcpool, made up on the command line */
 };
@@ -43,7 +43,7 @@ struct cell_metric {
 
 /* Values that fell into one bucket of a histogram. */
 struct cell_bucket {
-    bool release;  /* how long frees took; else allocs */
+    bool release;  /* how long frees took, else allocs */
     size_t index;  /* histogram.h says which values */
     uint64_t count;
 };
@@ -51,14 +51,14 @@ struct cell_bucket {
 struct cell_answer {
     enum cell_status status;
     char text[CELL_TEXT];    /* why not, when it is not CELL_DONE */
-    char version[CELL_TEXT]; /* what really ran */
+    char version[CELL_TEXT]; /* the version that really ran */
     unsigned count;
     struct cell_metric metrics[CELL_METRICS];
-    struct cell_bucket *buckets; /* to be freed; NULL when there are none */
+    struct cell_bucket *buckets; /* to be freed, or NULL when there are none */
     size_t bucket_count;
 };
 
-/* All contestants, in the order of the table, to be freed by the caller; `count`
+/* All contestants, in the order of the table, to be freed by the caller.  `count`
  * receives their number. */
 struct contestant *cell_contestants(size_t *count);
 
@@ -66,8 +66,9 @@ struct contestant *cell_contestants(size_t *count);
  * cpool_config_t as KEY=VALUE,... (rival_cpool.h).  Before cell_contestants. */
 void cell_configure(const char *config);
 
-/* Makes up a variant of libcpool, NAME:KEY=VALUE,... with the keys of the above
- * and rival, program, preload; false when that is none.  Before cell_contestants. */
+/* Makes up a variant of libcpool, NAME:KEY=VALUE,... with the keys of the above and
+ * rival, program, preload.  Returns false for any other key.  Before
+ * cell_contestants. */
 bool cell_add_variant(const char *text);
 
 /* The compiled-in rival of that name, or NULL. */
@@ -90,7 +91,7 @@ void cell_run(const struct contestant *contestant, const char *workload,
 /* A metric's value, or a negative number when the answer has none of that name. */
 double cell_metric(const struct cell_answer *answer, const char *name);
 
-/* What such a process does with its arguments.  Ends it. */
+/* Runs such a process with its arguments.  Ends it. */
 #if defined(__GNUC__)
 __attribute__((__noreturn__))
 #endif

@@ -41,7 +41,7 @@ int main(void)
     expect("GenuineIntel", 6, 167, "fpu amx_bf16 amx_tile", "intel-sapphire-rapids");
     expect("GenuineIntel", 6, 167, "amx_fp16 amx_tile", "intel-granite-rapids");
     expect("GenuineIntel", 6, 167, "fpu amx_tilex", "intel-rocket-lake");
-    /* What is not known goes by its numbers, and makes a file's name. */
+    /* Unknown ones go by their numbers, and make a file's name. */
     expect("GenuineIntel", 6, 255, "fpu", "genuineintel-6-255");
     expect("Some Vendor/..", 7, 1, "", "somevendor-7-1");
     expect("0x41", -1, 0xd0c, "", "arm-neoverse-n1");

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # check_smoke.sh - runs every workload with every rival once, tiny, and looks at
-# the output: all cells there, none failed, what is absent named with a reason.
+# the output: all cells are there, none failed, and absent ones are named with a
+# reason.
 #
 # Asserts nothing about time.  Environment: BENCH (bench/bench), srcdir.
 
@@ -25,7 +26,7 @@ fail() {
     fail "bench --smoke ended with an error"
 }
 
-# What there is to measure, from the program itself.
+# All workloads, from the program itself.
 "$bench" --list >"$work/list" || fail "bench --list ended with an error"
 sed -n '/^rivals$/,/^workloads$/s/^  \([^ ]*\) .*/\1/p' "$work/list" >"$work/rivals"
 sed -n '/^workloads$/,$s/^  \([^ ]*\) .*/\1/p' "$work/list" >"$work/workloads"
@@ -50,8 +51,8 @@ while read -r workload; do
     done <"$work/rivals"
     grep -q "^$workload,.*,cpool,done," "$work/csv" || fail "cpool did not do $workload"
     case $workload in
-    # What malloc has not: pools to create, a capacity, a cache to recall from,
-    # and somebody to wait for.
+    # Workloads that malloc lacks: pools to create, a capacity, a cache to
+    # recall from, and a thread to wait for.
     create | occupancy | last-slot | recall | grow | hand-off | waiters) ;;
     *)
         # A sanitizer's malloc gives nothing back.
@@ -105,8 +106,8 @@ done
 ! "$bench" --smoke --workload burst:16 --rival cpool --config nonsense=1 >/dev/null 2>&1 ||
     fail "a setting that does not exist was accepted"
 
-# A workload whose threads have roles of their own is refused with other numbers of
-# threads, by the parent and by a measuring process.
+# A workload with roles for its threads is refused with other numbers of threads, by the
+# parent and by a measuring process.
 "$bench" --smoke --workload hand-off --threads 4 >/dev/null 2>"$work/refused" &&
     fail "hand-off was measured with 4 threads"
 grep -q 'two threads.*hand-off' "$work/refused" || fail "hand-off is refused without a reason"
@@ -148,7 +149,7 @@ for text in "# $family" '<!-- rows -->' "| $family | $threads | same slot | " \
     grep -q -- "$text" "$work/record/$family.md" || fail "the record lacks: $text"
 done
 
-# JSON: whatever can read it here must be able to.
+# JSON: any reader that is here must be able to read it.
 if command -v python3 >/dev/null; then
     python3 -m json.tool "$work/json" >/dev/null || fail "the JSON is not well-formed"
 elif command -v jq >/dev/null; then

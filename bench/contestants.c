@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * contestants.c - who takes part: the compiled-in rivals, those with a program
- * or a preloaded library of their own, and variants of libcpool that are made
- * up on the command line.
+ * contestants.c - the parties of a run: the compiled-in rivals, those with a
+ * program or a preloaded library of their own, and variants of libcpool that
+ * are made up on the command line.
  *
  * Includes cell.h and rivals.h.
  */
@@ -59,7 +59,7 @@ const struct bench_rival *cell_rival(const char *name)
     return NULL;
 }
 
-/* The first rival has all workloads; others leave out what they have no part in. */
+/* The first rival has all workloads.  Others leave some out. */
 const struct bench_workload *const *cell_workloads(void)
 {
     return rivals[0]->workloads;
@@ -90,7 +90,8 @@ static char *keep(const char *text, size_t length)
     return copy;
 }
 
-/* Takes KEY=VALUE for itself when the parent needs it; false when the cell does. */
+/* Takes KEY=VALUE for itself when the parent needs it.  Returns false when the cell
+ * does. */
 static bool take_setting(struct contestant *variant, const char *setting, size_t length)
 {
     static const char *const keys[] = { "rival=", "program=", "preload=" };

@@ -3,9 +3,9 @@
  * counters.c - cycles and instructions, by Linux's perf_event_open.
  *
  * Includes counters.h only.  The two counters of a thread are one group, which the
- * kernel puts on the processor together, so that their ratio holds.  If others
- * use the processor's counters too, the group counts a part of the time only;
- * the kernel says which part, and the counts are scaled up.
+ * kernel puts on the processor together, so that their ratio holds.  If others use the
+ * processor's counters too, the group counts a part of the time only.  The kernel says
+ * which part, and the counts are scaled up.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -29,7 +29,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What the kernel answers for a group of two with the times. */
+/* The kernel's answer for a group of two with the times. */
 struct counters_group {
     uint64_t members;
     uint64_t enabled, running; /* nanoseconds */

@@ -11,17 +11,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a thread has spent so far. */
+/* The counts of a thread so far. */
 struct counters_reading {
     double cycles, instructions;
 };
 
-/* The counters of one thread; it alone uses them. */
+/* The counters of one thread, which uses them alone. */
 struct counters {
     int cycles, instructions; /* file descriptors, or -1 */
 };
 
-/* Starts counting for the calling thread; counters_read fails if that cannot be. */
+/* Starts counting for the calling thread.  counters_read fails if that cannot be. */
 void counters_open(struct counters *counters);
 
 /* Returns false if there are no counters. */

@@ -114,7 +114,7 @@ static bool is_matrix_family(const char *name)
     return name != NULL && strstr(name, "-rapids") != NULL;
 }
 
-/* What is left of a vendor when only small letters and digits can stay. */
+/* The letters and digits of a vendor's name, in lower case. */
 static void simplify(const char *vendor, char *name, size_t size)
 {
     size_t used = 0;

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* What a processor says of itself. */
+/* A processor's description of itself. */
 struct family_numbers {
     const char *vendor; /* "GenuineIntel", "AuthenticAMD", or ARM's implementer, "0x41" */
     long family;        /* of x86; ARM's has none: -1 */

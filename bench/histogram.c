@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * histogram.c - the log-linear histogram; see histogram.h.
+ * histogram.c - the log-linear histogram (histogram.h).
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

@@ -3,8 +3,8 @@
  * histogram.h - a log-linear histogram of clock ticks, and the clock.
  *
  * Includes bench.h only.  Each power of two is divided into 2^BENCH_HISTOGRAM_BITS
- * equal buckets, so a value is known to within one part in as many, whatever
- * its size; below 2^(BENCH_HISTOGRAM_BITS + 1) it is exact:
+ * equal buckets, so a value of any size is known to within one part in as many.  Below
+ * 2^(BENCH_HISTOGRAM_BITS + 1) it is exact:
  *
  *     0 1 2 ... 127 | 128-129 130-131 ... | 256-259 260-263 ... | ...
  *
@@ -50,7 +50,7 @@ static inline void bench_histogram_add(struct bench_histogram *histogram, uint64
 /* The largest value that falls into a bucket. */
 uint64_t bench_histogram_largest(size_t bucket);
 
-/* The value that `share` of all values (0 to 1) do not exceed; 0 when empty. */
+/* The value that `share` of all values (0 to 1) do not exceed.  0 when empty. */
 uint64_t bench_histogram_percentile(const struct bench_histogram *histogram, double share);
 
 void bench_histogram_clear(struct bench_histogram *histogram);
@@ -61,12 +61,13 @@ void bench_histogram_merge(struct bench_histogram *into, const struct bench_hist
 void bench_histogram_report(const char *what, const struct bench_histogram *histogram);
 
 /* Prints metrics `what`.p50, .p99 and .max in microseconds, the clock's own cost
- * subtracted, and .count, of how many; nothing when it is empty (clock.c). */
+ * subtracted, and the number of values as .count.  Prints nothing when it is empty
+ * (clock.c). */
 void bench_histogram_microseconds(const char *what, const struct bench_histogram *histogram);
 
 /*
- * The clock: the time-stamp counter where there is one that can be read without
- * a system call, held in place between its neighbours by fences; elsewhere the
+ * The clock is the time-stamp counter where one can be read without a system
+ * call, held in place between its neighbours by fences.  Elsewhere it is the
  * monotonic clock.
  */
 static inline uint64_t bench_ticks_start(void)

@@ -2,13 +2,12 @@
 /*
  * instructions.c - runs the hot path for callgrind to count.
  *
- * Includes instructions.h, and bench.h for BENCH_SANITIZER.  Run by
- * instructions.sh, which has callgrind collect inside functions named measured_*
- * only and write out what it has collected before each call of
- * instructions_mark.  Every part does N operations and then 2N: the difference,
- * over N, is what one operation takes, whatever happens once.  Parts that are
- * loops get loops of twice the length the second time, not twice as many, so
- * that what surrounds a loop cancels out as well.
+ * Includes instructions.h, and bench.h for BENCH_SANITIZER.  Run by instructions.sh,
+ * which has callgrind collect inside functions named measured_* only and write out what
+ * it has collected before each call of instructions_mark.  Every part does N operations
+ * and then 2N.  The difference, over N, is the cost of one operation, without one-time
+ * costs.  Parts that are loops get loops of twice the length the second time, not twice
+ * as many, so that what surrounds a loop cancels out as well.
  *
  * Prints what it is doing, a line for each stretch between marks, in order:
  *
@@ -90,7 +89,7 @@ COUNTED void measured_cache_free(cpool_cache_t *cache, void *slot)
     cpool_cache_free(cache, slot);
 }
 
-/* The loops differ in two expressions: what gives a slot, and what takes it. */
+/* The loops differ in two expressions, one that gives a slot and one that takes it. */
 #define LOOPS(name, type, give, take)                                                  \
     COUNTED void measured_##name##_loop_alloc(type *owner, void **slots, size_t n)     \
     {                                                                                  \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * instructions.h - the functions whose instructions are counted.
+ * instructions.h - the functions that are counted.
  *
- * Each does one thing and nothing else, once or in a loop; instructions.sh counts
- * what is executed between their first instruction and their return, and looks
- * at their code.  A loop's own instructions are those of the loop around nothing.
+ * Each does one thing and nothing else, once or in a loop.  instructions.sh counts the
+ * instructions executed between their first instruction and their return, and looks at
+ * their code.  A loop's own instructions are those of the loop around nothing.
  */
 #ifndef BENCH_INSTRUCTIONS_H
 #define BENCH_INSTRUCTIONS_H

@@ -7,9 +7,10 @@
 #                                        inline path holds what it must not
 #   instructions.sh bless [OPERATIONS]   and make these counts the golden ones
 #
-# Needs valgrind, and objdump for the code; without them `check` ends with
+# Needs valgrind, and objdump for the code.  Without them `check` ends with
 # status 77, which make check shows as skipped.  The golden counts hold for one
-# architecture, compiler and optimisation each; for another one, skipped too.
+# architecture, compiler and optimisation each.  For another one it is skipped
+# too.
 #
 # Environment: PROGRAM (bench/instructions), GOLDEN (golden-instructions.txt
 # beside this script), VALGRIND, OBJDUMP, STRIP, AWK.
@@ -115,7 +116,7 @@ while read -r path count; do
 done <"$work/parts" >"$work/counts"
 
 # From N and 2N operations to one: the difference over N.  A loop is compared
-# with the same loop around nothing; the return from a function is not counted.
+# with the same loop around nothing.  The return from a function is not counted.
 "$awk" '
     !($1 in first) { first[$1] = $3; operations[$1] = $2; order[++n] = $1; next }
     { each[$1] = ($3 - first[$1]) / operations[$1]; calls[$1] = $4 }
@@ -175,7 +176,7 @@ if command -v "$objdump" >/dev/null; then
         instruction ~ /^lock|^[mls]fence|^xchg .*\(|^cmpxchg|^cpuid/ ||
         instruction ~ /^d[ms]b|^isb|^ld[a]?xr|^st[l]?xr|^cas|^swp|^ld(add|clr|set|eor)/ {
             print "FAILED: " name " has a locked instruction or a fence: " instruction; bad = 1 }
-        # A call may only lead to the slow half; jumps within the function stay.
+        # A call may only lead to the slow half.  Jumps within the function stay.
         instruction ~ /^(call|bl |bl\t)/ && instruction !~ /_slow/ {
             print "FAILED: " name " has a call: " instruction; bad = 1 }
         END { if (functions < 10) { print "FAILED: the functions were not found"; bad = 1 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * machine.c - the machine: what it is, pinning threads, what disturbed them.
+ * machine.c - the machine: its description, pinning threads, and disturbances.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -163,7 +163,7 @@ double machine_others(void)
 
 #endif
 
-/* The first line of a file, without its end; false when there is none. */
+/* The first line of a file, without its end.  Returns false when there is none. */
 static bool read_line(const char *path, char *text, size_t size)
 {
     FILE *file = fopen(path, "r");
@@ -178,7 +178,7 @@ static bool read_line(const char *path, char *text, size_t size)
     return read;
 }
 
-/* What /proc/cpuinfo says after "key :" for the first processor. */
+/* The value of "key :" in /proc/cpuinfo for the first processor. */
 static void read_cpuinfo(const char *key, char *text, size_t size)
 {
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -225,7 +225,7 @@ static void describe_caches(char *text, size_t size)
                  bytes[2] / 1024);
 }
 
-/* How many programs wanted to run in the last minute; asked once, before ours do. */
+/* How many programs wanted to run in the last minute, asked once, before ours do. */
 static void describe_load(char *text, size_t size)
 {
     static double load = -1.0;

@@ -99,8 +99,8 @@ static void show_progress(const struct results *results, size_t line, unsigned r
 
 /*
  * A cell that was disturbed is measured once more, and the lesser disturbance
- * counts; but no more often than one cell in five, for on a machine that has
- * other things to do it would be every one.
+ * counts.  That happens to no more than one cell in five, because on a busy
+ * machine it would be every one.
  */
 static void run_once_more(const struct contestant *who, const char *workload,
                           const struct bench_cell *cell, struct cell_answer *answer)
@@ -135,7 +135,7 @@ static void run_cell(const struct results *results, size_t line, size_t contesta
         snprintf(answer->text, CELL_TEXT, "%s", who->absent);
         return;
     }
-    /* What cannot be done, or failed, is not tried again. */
+    /* Cells that cannot be run, or failed, are not tried again. */
     if (repetition != 0 && results_answer(results, line, contestant, 0)->status != CELL_DONE) {
         *answer = *results_answer(results, line, contestant, 0);
         answer->buckets = NULL;
@@ -189,7 +189,7 @@ static void run(struct results *results, const struct arguments *options)
     printf("\nMeasured in %.1f minutes.\n", seconds_since(started) / 60.0);
 }
 
-/* What is going to be measured. */
+/* The plan of measurements. */
 static void print_plan(const struct plan *plan, bool lines)
 {
     size_t i;

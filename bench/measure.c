@@ -15,7 +15,7 @@
  * Each thread: enter the rival, set up, warm up for a fifth of the time, wait
  * for the others, measure, wait, tear down.  Setting up and warming up touch
  * all memory the workload will use.  A thread's rate is its operations over its
- * own time, without what other programs took of it; the rates add up.
+ * own time, without the time that other programs took of it.  The rates add up.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -45,7 +45,7 @@
 #define ROOM_SLOTS ((size_t)65536)
 #define ROOM_BYTES ((size_t)16 << 20)
 
-/* A thread and what it found out; written by it, read after it was joined. */
+/* A thread and its findings, written by it and read after it was joined. */
 struct runner {
     struct bench_worker worker;
     const struct bench_workload *workload;
@@ -58,7 +58,7 @@ struct runner {
     uint64_t switches;    /* times the processor was taken away meanwhile */
     struct counters_reading spent; /* cycles and instructions meanwhile */
     bool counted;         /* whether the machine counts them */
-    struct bench_exchanges exchanged; /* by all meanwhile; thread 0's alone */
+    struct bench_exchanges exchanged; /* by all meanwhile, or thread 0's alone */
     uint64_t first_stamp; /* of the words written to slots */
 };
 
@@ -108,7 +108,7 @@ static bool agree(struct bench_worker *self)
     return self->shared->agreed;
 }
 
-/* Runs chunks until the time is up in some thread; returns the operations done. */
+/* Runs chunks until the time is up in some thread.  Returns the operations done. */
 static uint64_t run_chunks(struct runner *runner, uint64_t nanoseconds)
 {
     struct bench_worker *self = &runner->worker;
@@ -223,7 +223,7 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
-/* first + (first + 1) + ... up to, not including, end; modulo 2^64. */
+/* first + (first + 1) + ... up to, not including, end, modulo 2^64. */
 static uint64_t sum_of_stamps(uint64_t first, uint64_t end)
 {
     uint64_t n = end - first, half = n / 2;
@@ -308,8 +308,9 @@ static double report_rates(const struct runner *runners, const struct bench_work
 }
 
 /*
- * With more threads than processors nobody can say what a thread waited for;
- * then what other programs took of the processors' time tells of disturbance.
+ * With more threads than processors no figure tells why a thread waited.  Then
+ * the share of the processors' time that other programs took tells of
+ * disturbance.
  */
 static void report_others(double others, uint64_t elapsed, unsigned threads, unsigned processors)
 {
@@ -320,8 +321,8 @@ static void report_others(double others, uint64_t elapsed, unsigned threads, uns
         bench_metric("waited", share < 0.0 ? 0.0 : share < 1.0 ? share : 1.0);
 }
 
-/* Cycles and instructions per operation, of all threads together; nothing of threads
- * that were told by a clock of their own when they were at work. */
+/* Cycles and instructions per operation, of all threads together.  Threads with a clock
+ * of their own are left out. */
 static void report_counters(const struct runner *runners, const struct bench_workload *workload,
                             unsigned threads)
 {

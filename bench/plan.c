@@ -25,9 +25,9 @@
  *               hand-off                            64       2
  *               locality 1000000, grow 2^20         64       1
  *
- * `--scale` has a plan of its own: same-slot, burst 256 and 4096, pipe and frame with
- * 1 2 4 .. P, 2P and 8P threads, and mesh from 4 on, whose rings have little room, for
- * there are half as many squared as threads.
+ * `--scale` has a plan of its own: same-slot, burst 256 and 4096, pipe and frame with 1
+ * 2 4 ..  P, 2P and 8P threads, and mesh from 4 on.  Its rings have little room,
+ * because there are half as many squared as threads.
  *
  * A burst of 1 has one order of return only.  With two threads, fan-out and
  * fan-in are pipe.

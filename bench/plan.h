@@ -2,7 +2,7 @@
 /*
  * plan.h - the matrix: which workloads are measured, with how many threads.
  *
- * Includes bench.h only.  A plan is a list of lines; a line with every
+ * Includes bench.h only.  A plan is a list of lines.  A line with every
  * contestant and repetition becomes the cells that cell.c runs.
  */
 #ifndef BENCH_PLAN_H
@@ -23,7 +23,7 @@ enum plan_section {
     PLAN_OCCUPANCY,
     PLAN_WAITERS,
     PLAN_SCALING, /* over the number of threads */
-    PLAN_FIGURES, /* lines whose figures have units of their own */
+    PLAN_FIGURES, /* lines with figures in units of their own */
     PLAN_SECTIONS
 };
 
@@ -38,12 +38,12 @@ struct plan_line {
 struct plan {
     struct plan_line *lines;
     size_t count, room;
-    unsigned milliseconds; /* per cell; twice that with more threads than processors */
+    unsigned milliseconds; /* per cell, and twice that with more threads than processors */
     unsigned repetitions;  /* most that a line has */
     double seconds;        /* the run may take; 0: any time */
 };
 
-/* What a size of plan measures if nothing else is said. */
+/* The measurements of a size of plan by default. */
 void plan_init(struct plan *plan, enum plan_size size);
 void plan_fini(struct plan *plan);
 
@@ -60,7 +60,8 @@ void plan_settle(struct plan *plan);
 /* Drops the lines with other numbers of threads. */
 void plan_keep_threads(struct plan *plan, const unsigned *threads, size_t count);
 
-/* Drops the lines of other workloads; false when the plan has none of that name. */
+/* Drops the lines of other workloads.  Returns false when the plan has none of that
+ * name. */
 bool plan_keep_workloads(struct plan *plan, const char *names);
 
 /* The title of a section's table. */

@@ -16,7 +16,7 @@
 #   latency-all    the same with a thread on every processor
 #
 # This script selects the figures and finds places for the names at the ends of
-# the curves, so that none lies on another; plot.gp draws.
+# the curves, so that none lies on another.  plot.gp draws.
 
 set -eu
 
@@ -32,9 +32,9 @@ command -v "$gnuplot" >/dev/null || { echo "gnuplot is not installed"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Who is drawn: name in the results, name in the picture, colour, width, dashes.
-# Colours are those of M. Okabe and K. Ito, which the colour-blind can tell apart;
-# what is left over is grey, and told apart by dashes.
+# The curves: name in the results, name in the picture, colour, width, dashes.  Colours
+# are those of M.  Okabe and K.  Ito, which the colour-blind can tell apart.  The others
+# are grey, and told apart by dashes.
 cat >"$work/styles" <<'END'
 cpool libcpool #d55e00 4.5 1
 cpool-cache libcpool,_explicit #e69f00 2.5 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# plot_scale.awk - draws scale.csv, what `bench --scale` wrote, as SVG: a panel for
+# plot_scale.awk - draws scale.csv, the output of `bench --scale`, as SVG: a panel for
 # each workload, throughput over the number of threads, both logarithmic.
 #
 #   awk -F, -v machine='...' -f plot_scale.awk scale.csv >scale.svg

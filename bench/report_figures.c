@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report_figures.c - results for people: lines whose figures have units of their
- * own, a table each, with a row for every contestant that takes part.
+ * report_figures.c - results for people: lines with figures in units of their own, a
+ * table each, with a row for every contestant that takes part.
  *
  * Includes report.h only.  The files for programs need nothing of the kind: there
  * a metric's name ends in its unit, nanoseconds where it does not.
@@ -19,7 +19,7 @@
 
 struct figure {
     const char *metric;  /* NULL ends the list */
-    const char *heading; /* above the unit; with the unit, FIGURE_WIDTH - 1 bytes each */
+    const char *heading; /* above the unit, with the unit FIGURE_WIDTH - 1 bytes each */
     const char *unit;
     double divisor;      /* from the metric's unit to this one */
 };

@@ -3,8 +3,8 @@
  * report_files.c - results for programs: CSV and JSON.
  *
  * Includes report.h and machine.h.  Both hold every line with every contestant
- * and metric; JSON also the reasons of absence, the single samples, the machine
- * and what really ran under each name.
+ * and metric.  JSON also has the reasons of absence, the single samples, the
+ * machine and the version that really ran under each name.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -38,7 +38,7 @@ static void print_csv_key(const struct results *results, size_t line, size_t con
             results->contestants[contestant].name, statuses[status]);
 }
 
-/* A row for every metric; one without figures for what did not run. */
+/* A row for every metric, and one without figures for contestants that did not run. */
 static void print_csv_rows(const struct results *results, size_t line, size_t contestant,
                            FILE *out)
 {

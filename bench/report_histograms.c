@@ -4,8 +4,8 @@
  *
  * Includes report.h and histogram.h.  A row for each bucket that is not empty,
  * all repetitions together: the largest value it holds in nanoseconds, the
- * clock's own cost subtracted, how many there were, and what share of all
- * operations took no longer.
+ * clock's own cost subtracted, the number of values, and the share of all
+ * operations that took no longer.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -17,7 +17,7 @@
 #include "histogram.h"
 #include "report.h"
 
-/* Adds the buckets of all repetitions; returns how many values there are. */
+/* Adds the buckets of all repetitions and returns the number of values. */
 static uint64_t add_up(const struct results *results, size_t line, size_t contestant, bool release,
                        uint64_t *counts)
 {
@@ -65,7 +65,7 @@ static void print_histogram(const struct results *results, size_t line, size_t c
 
         seen += counts[i];
         pending += counts[i];
-        /* What took no longer than reading the clock is one row, of 0 ns. */
+        /* Operations no longer than reading the clock are one row, of 0 ns. */
         if (pending == 0 || (nanoseconds <= 0.0 && seen < total &&
                              (double)bench_histogram_largest(i + 1) * tick <= cost))
             continue;

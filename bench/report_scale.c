@@ -4,7 +4,7 @@
  * threads.
  *
  * Includes report.h and machine.h.  A workload has a table, with a row for each number
- * of threads: what all threads do together in a second, which share that is of one
+ * of threads: the operations of all threads together in a second, their share of one
  * thread times the processors at work, and how often libcpool's threads met at the
  * depot.
  */
@@ -36,7 +36,7 @@ static bool takes_part(const struct results *results, size_t contestant)
            results->contestants[contestant].absent[0] == '\0';
 }
 
-/* A metric's median; negative where there is none. */
+/* A metric's median, or a negative number where there is none. */
 static double median(const struct results *results, size_t line, size_t contestant,
                      const char *metric)
 {
@@ -87,8 +87,8 @@ static void print_heading(const struct results *results, const char *suffix, uns
     }
 }
 
-/* A table of one workload, whose first line is `first`, of contestants with these traits;
- * without a metric, of shares. */
+/* A table of one workload from its first line `first` on, of contestants with these
+ * traits.  Without a metric it shows shares. */
 static void print_table(const struct results *results, size_t first, const char *metric,
                         double unit, unsigned traits, FILE *out)
 {

@@ -346,7 +346,7 @@ static void print_disturbances(const struct results *results, FILE *out)
                 cells++;
                 disturbed += results_was_disturbed(answer) ? 1u : 0u;
                 steal += cell_metric(answer, "steal");
-                /* With more threads than processors it is they who interrupt each other. */
+                /* With more threads than processors the threads interrupt each other. */
                 if (results->plan->lines[line].cell.threads <= machine_processors())
                     switches += cell_metric(answer, "switches");
             }

@@ -104,7 +104,8 @@ struct summary results_summary(const struct results *results, size_t line, size_
     summary.high = quantile(samples, summary.samples, 0.75);
     if (summary.median > 0.0)
         summary.spread = (summary.high - summary.low) / summary.median;
-    /* A disturbed minority does not move a median; one sample of several shows no spread. */
+    /* A disturbed minority does not move a median.  One sample of several shows no
+     * spread. */
     summary.disturbed = summary.spread > RESULTS_SPREAD_MAX || disturbed * 2 > summary.samples ||
                         (summary.samples == 1 && results->plan->repetitions > 1);
     return summary;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * results.h - all answers of a run, and what they come to.
+ * results.h - all answers of a run, and the figures made of them.
  *
- * Includes cell.h and plan.h.  Answers are kept one by one; medians, spreads
+ * Includes cell.h and plan.h.  Answers are kept one by one.  Medians, spreads
  * and ratios are worked out when a report asks for them.
  */
 #ifndef BENCH_RESULTS_H
@@ -42,7 +42,7 @@ unsigned results_repetitions(const struct results *results, size_t line);
 /* Whether a cell lost time to other programs, or to other machines. */
 bool results_was_disturbed(const struct cell_answer *answer);
 
-/* What a metric comes to on a line for a contestant. */
+/* A metric's figure on a line for a contestant. */
 struct summary results_summary(const struct results *results, size_t line, size_t contestant,
                                const char *metric);
 

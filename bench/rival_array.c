@@ -12,7 +12,7 @@
 #include "bench.h"
 
 struct array_pool {
-    void **top; /* the next free entry; below it lie the free slots */
+    void **top; /* the next free entry, with the free slots below it */
     void **stack;
     char *slots;
 };

@@ -32,7 +32,7 @@
 
 namespace {
 
-/* Made and unmade at no cost, whatever its bytes. */
+/* Made and unmade at no cost, for any bytes. */
 struct slot {
     slot() {}
     char bytes[SLOT_SIZE];

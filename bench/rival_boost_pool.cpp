@@ -42,7 +42,7 @@ static const char *rival_version(void)
     return "Boost " BOOST_LIB_VERSION;
 }
 
-/* There is one pool, which makes itself; this address stands for it. */
+/* There is one pool, which makes itself.  This address stands for it. */
 static void *rival_create(const struct bench_cell *cell)
 {
     static char pool;

@@ -8,12 +8,12 @@
  * does just that.  Tried here, two threads taking and giving back 16 slots each
  * corrupted the stack and crashed within 3 milliseconds in 3 runs of 20 (ABA).
  *
- * The _mpmc pair compares and swaps 128 bits, generation included.  It still
- * reads the link of the top entry, which lies in the slot, while another thread
- * may already own that slot and be writing to it: what is read is not used then,
- * but by C11 it is a data race, and the slots must never be unmapped while any
- * thread may be popping.  So no pool made this way can give memory back.  Left
- * out under sanitizers, which do not see Concurrency Kit's inline assembly.
+ * The _mpmc pair compares and swaps 128 bits, generation included.  It still reads the
+ * link of the top entry, which lies in the slot, while another thread may already own
+ * that slot and be writing to it.  The value is not used then.  By C11 it is a data
+ * race, and the slots must never be unmapped while any thread may be popping.  So no
+ * pool made this way can give memory back.  Left out under sanitizers, which do not see
+ * Concurrency Kit's inline assembly.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rival_condvar.c - a free list behind a mutex, and a condition variable for those
- * who find it empty: the pool that everybody writes who must wait for slots.
+ * rival_condvar.c - a free list behind a mutex, and a condition variable for threads
+ * that find it empty: the usual pool of a program that must wait for slots.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

@@ -14,7 +14,7 @@ static inline void *rival_calloc(void *handle, size_t size)
     return cpool_calloc((cpool_t *)handle);
 }
 
-/* What only libcpool can do, or not every rival: see workloads.h. */
+/* Workloads that only libcpool has, or not every rival (workloads.h). */
 
 #define RIVAL_IS_CPOOL
 #define RIVAL_TRIMS

@@ -3,10 +3,10 @@
  * rival_cpool.h - what the ways of calling libcpool share: making the pool.
  *
  * Included by rival_cpool.c, rival_cpool_cache.c and their like, which may define
- * RIVAL_FLAGS, flags that its pools have in any case, and RIVAL_HAS_HANDLES, if it
- * does not go by the pool itself.  How a pool is made can be said on the command
- * line, for experiments: KEY=VALUE,... where a key is a member of cpool_config_t or
- * `flags`, whose value is a number, or names joined by plus signs.
+ * RIVAL_FLAGS, flags that its pools have in any case, and RIVAL_HAS_HANDLES, if it does
+ * not go by the pool itself.  How a pool is made can be said on the command line, for
+ * experiments: KEY=VALUE,... where a key is a member of cpool_config_t or `flags`, and
+ * its value is a number, or names joined by plus signs.
  */
 #ifndef BENCH_RIVAL_CPOOL_H
 #define BENCH_RIVAL_CPOOL_H
@@ -86,7 +86,8 @@ static void configure(cpool_config_t *config, const char *text)
 #define RIVAL_FLAGS 0u
 #endif
 
-/* A pool with these flags, which grows up to max_capacity; 0: it does not. */
+/* A pool with these flags, which grows up to max_capacity, or does not grow if that is
+ * 0. */
 static void *rival_create_with(const struct bench_cell *cell, unsigned flags,
                                size_t max_capacity)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rival_cpool_exact.c - libcpool with CPOOL_EXACT: never more than the capacity
- * live.  Takes part where that makes a difference: what it costs per operation,
- * and what happens when the pool runs dry.
+ * live.  Takes part where that makes a difference: the cost per operation, and
+ * a pool that runs dry.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

@@ -3,11 +3,11 @@
  * rival_dpdk.c - DPDK's rte_mempool: a ring of slots that all threads share,
  * and a cache of up to 512 of them for each thread.
  *
- * In a program of its own (bench-dpdk), because DPDK does things before main
- * and brings some libraries.  It is called inline, as its users do.  It runs
- * without huge pages, devices or shared files, so it needs no rights.  (--no-huge
- * and --in-memory cannot be had together since DPDK refuses legacy memory, which
- * the first implies, with the second; --no-shconf is the part of it that remains.)
+ * In a program of its own (bench-dpdk), because DPDK does things before main and brings
+ * some libraries.  It is called inline, as its users do.  It runs without huge pages,
+ * devices or shared files, so it needs no rights.  (--no-huge and --in-memory cannot be
+ * had together since DPDK refuses legacy memory, which the first implies, with the
+ * second.  --no-shconf is the part of it that remains.)
  *
  * Slots smaller than a cache line are not given one each, as they are by default:
  * ten million of 8 bytes would take more than a gigabyte.
@@ -37,7 +37,7 @@
 
 #include "bench.h"
 
-/* What a slot takes beside its own bytes, at most: a head, and rounding up. */
+/* Bytes of a slot beside its own, at most: a head, and rounding up. */
 #define OVERHEAD ((size_t)192)
 
 /* Memory beyond the slots: the ring's entries are counted, this is for the rest. */
@@ -54,7 +54,7 @@ static size_t pool_bytes(size_t n, size_t slot_size)
     return n * (slot_size + OVERHEAD + 4 * sizeof(void *)) + ROOM;
 }
 
-/* Starts DPDK once; what it is given as memory is address space until it is used. */
+/* Starts DPDK once.  Its memory is address space until it is used. */
 static bool start(size_t bytes)
 {
     char megabytes[24];
@@ -67,8 +67,8 @@ static bool start(size_t bytes)
     int code;
 
     snprintf(megabytes, sizeof megabytes, "%zu", (bytes >> 20) + 1);
-    /* It ties the thread that starts it to one processor; and with it all that
-     * this thread will start. */
+    /* It ties the thread that starts it to one processor, and with it all
+     * threads that this one will start. */
     (void)pthread_getaffinity_np(pthread_self(), sizeof processors, &processors);
     code = rte_eal_init((int)(sizeof arguments / sizeof arguments[0]) - 1, arguments);
     (void)pthread_setaffinity_np(pthread_self(), sizeof processors, &processors);

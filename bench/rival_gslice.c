@@ -3,7 +3,7 @@
  * rival_gslice.c - GLib's slice allocator: g_slice_alloc and g_slice_free1.
  *
  * Looked up when the program runs, so nothing is needed to build it.  Since
- * GLib 2.76 slices are malloc under another name; the version tells.
+ * GLib 2.76 slices are malloc under another name.  The version tells.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

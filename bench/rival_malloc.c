@@ -25,7 +25,7 @@
 #include <malloc.h>
 #endif
 
-/* The handle is the size itself: what a program would write as a constant. */
+/* The handle is the size itself, a constant in a program. */
 static void *rival_create(const struct bench_cell *cell)
 {
     return (void *)(uintptr_t)cell->slot_size;

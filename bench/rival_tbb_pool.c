@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rival_tbb_pool.c - oneTBB's memory pool over a buffer of fixed size: what its
- * C++ class fixed_pool does.
+ * rival_tbb_pool.c - oneTBB's memory pool over a buffer of fixed size, as its
+ * C++ class fixed_pool uses it.
  *
  * Looked up when the program runs, so nothing is needed to build it.  The
  * functions are those of namespace rml that fixed_pool calls, by their linker
@@ -31,7 +31,7 @@ struct policy {
 /* rml::MemPoolPolicy::TBBMALLOC_POOL_VERSION. */
 #define POLICY_VERSION 1
 
-/* Room beyond the slots: what the library keeps per thread and per block. */
+/* Room beyond the slots, for the library's data per thread and per block. */
 #define ROOM ((size_t)64 << 20)
 
 struct tbb_pool {

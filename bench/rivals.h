@@ -4,9 +4,9 @@
  *
  * A new rival is a file rival_<name>.c like its neighbours, a line here and a
  * line in local.mk.  An allocator that replaces malloc is a line in the second
- * list and nothing else.  A rival whose library does things before main, or
- * brings many others, gets a program of its own: a line in the third list, and
- * in local.mk the same sources with other rivals.
+ * list and nothing else.  A rival that does things before main, or brings many
+ * other libraries, gets a program of its own: a line in the third list, and in
+ * local.mk the same sources with other rivals.
  */
 #ifndef BENCH_RIVALS_H
 #define BENCH_RIVALS_H
@@ -37,9 +37,9 @@
 #endif
 
 /*
- * Allocators that stand before malloc (LD_PRELOAD): the name in the table, what
- * it is, the file to preload, and a part of the name of the file that malloc
- * must come from then.
+ * Allocators that stand before malloc (LD_PRELOAD): the name in the table, a
+ * description, the file to preload, and a part of the name of the file that
+ * malloc must come from then.
  */
 #define BENCH_PRELOADS(X)                                                             \
     X("jemalloc", "malloc and free of jemalloc", "libjemalloc.so.2", "libjemalloc")    \
@@ -48,8 +48,8 @@
     X("mimalloc", "malloc and free of mimalloc", "libmimalloc.so.2", "libmimalloc")
 
 /*
- * Rivals with a program of their own beside this one: the name in the table,
- * what it is, the file, and why it was not built, or "".
+ * Rivals with a program of their own beside this one: the name in the table, a
+ * description, the file, and why it was not built, or "".
  */
 #if defined(HAVE_DPDK) && HAVE_DPDK
 #define BENCH_NO_DPDK ""

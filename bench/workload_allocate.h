@@ -60,7 +60,7 @@ static uint64_t zeroed_chunk(struct bench_worker *self)
     return n;
 }
 
-/* What is read is added to the sum: a slot that is not clear is found out. */
+/* The bytes read are added to the sum, so a slot that is not clear is found out. */
 static uint64_t zeroed_touch_chunk(struct bench_worker *self)
 {
     void *handle = self->handle;

@@ -8,7 +8,7 @@
 
 struct burst {
     void **slots;
-    uint32_t *order; /* a permutation: whose turn it is to be freed */
+    uint32_t *order; /* a permutation: the order in which they are freed */
 };
 
 static size_t burst_live(const struct bench_cell *cell)

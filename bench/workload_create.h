@@ -2,7 +2,7 @@
 /*
  * workload_create.h - make a pool of n slots and destroy it again.
  *
- * Included by workloads.h, once per rival; for rivals that have such pools.
+ * Included by workloads.h, once per rival, for rivals that have such pools.
  * The parameter is n.  Reports the memory that is resident after creation too.
  */
 
@@ -35,7 +35,7 @@ static void create_setup(struct bench_worker *self)
     if ((self->shared->rival->traits & BENCH_EAGER) != 0 &&
         self->cell->parameter > CREATE_EAGER_MAX / self->cell->slot_size)
         bench_leave_out("it would touch all of the memory");
-    rival_destroy(create_pool(self)); /* what the first one needs, once and for all */
+    rival_destroy(create_pool(self)); /* the one-time costs of the first */
     before = bench_resident();
     pool = create_pool(self);
     *resident = bench_resident() - before;

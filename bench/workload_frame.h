@@ -4,8 +4,8 @@
  * then the next frame.
  *
  * Included by workloads.h, once per rival.  The parameter is n, the jobs of all
- * threads together.  Each thread spawns its share; whoever has time takes the
- * next batch, whoever spawned it.
+ * threads together.  Each thread spawns its share.  A thread that has time
+ * takes the next batch of any thread.
  */
 
 #define FRAME_BATCH 32u
@@ -46,7 +46,7 @@ static void frame_finish(struct bench_worker *self, struct frame *frame)
     size_t n = self->cell->parameter, at, end;
     uint64_t sum = self->sum;
 
-    /* Relaxed: the barriers order the jobs; the cursor only divides them. */
+    /* Relaxed: the barriers order the jobs, and the cursor only divides them. */
     while ((at = __atomic_fetch_add(&frame->cursor, FRAME_BATCH, __ATOMIC_RELAXED)) < n) {
         for (end = at + FRAME_BATCH < n ? at + FRAME_BATCH : n; at < end; at++) {
             sum += bench_read(frame->jobs[at]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_grow.h - what growing costs, and what reserving saves.
+ * workload_grow.h - the cost of growing, and the gain of reserving.
  *
  * Included by workloads.h for pools of libcpool only.  The parameter is n, 2 * GROW_PART
  * slots or more.  Each chunk makes four pools and destroys them again:
@@ -43,7 +43,7 @@ static cpool_t *grow_pool(const struct bench_worker *self, size_t capacity, size
     return (cpool_t *)rival_create_with(&cell, 0, max_capacity);
 }
 
-/* Takes n slots; returns the nanoseconds that each took. */
+/* Takes n slots and returns the nanoseconds of each. */
 static double grow_take(cpool_t *pool, size_t n)
 {
     uint64_t start = bench_now();

@@ -3,8 +3,8 @@
  * workload_latency.h - how long single operations take: the distribution.
  *
  * Included by workloads.h, once per rival.  Bursts of random length, from 1 to
- * the parameter; every alloc and every free is timed on its own, and what
- * reading the clock costs is subtracted.  The touching is not timed.
+ * the parameter.  Every alloc and every free is timed on its own, and the cost
+ * of reading the clock is subtracted.  The touching is not timed.
  */
 
 struct latency {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_locality.h - what a walk through n slots costs when they lie about at
- * random, and what giving memory back does about it.
+ * workload_locality.h - the cost of a walk through n slots that lie about at random,
+ * and the effect of giving memory back.
  *
  * Included by workloads.h for rivals that can give memory back: rival_trim(pool)
  * returns the bytes it says it gave.  The parameter is n.
@@ -126,7 +126,7 @@ static void locality_report(const struct bench_worker *all)
     const struct locality *locality = (const struct locality *)all[0].state;
     unsigned i;
 
-    /* What a rival says it gave back must have gone. */
+    /* The memory that a rival claims to have given back must have gone. */
     if (locality->returned > 0.0 && locality->before - locality->after < locality->returned / 2)
         bench_fail("it says %.0f bytes went back, and %.0f did", locality->returned,
                    locality->before - locality->after);

@@ -3,20 +3,19 @@
  * workload_occupancy.h - a pool that is full, or as good as: every thread hunts
  * for the last slots.
  *
- * Included by workloads.h, once per rival.  The parameter is k, the slots that
- * each of T threads holds all the time.  The workload makes its own pool, which is
- * no larger than it says; rivals that hand out more than their capacity are left
- * out.
+ * Included by workloads.h, once per rival.  The parameter is k, the slots that each of
+ * T threads holds all the time.  The workload makes its own pool of exactly that
+ * capacity.  Rivals that hand out more than their capacity are left out.
  *
  *   occupancy   T x k slots.  Give one back, take one: each thread has the right
  *               to one, so what counts as an operation always comes, if not at once.
- *   last-slot   T x k + 1 slots.  Take one more if there is one; whoever gets it
- *               gives another back.  With T threads T - 1 look in vain at a time.
+ *   last-slot   T x k + 1 slots.  Take one more if there is one.  The thread that gets
+ *               it gives another back.  With T threads T - 1 look in vain at a time.
  *
- * An operation is a slot obtained; attempts that found nothing are counted apart,
- * and how much the thread got that got least.
- * A pool of libcpool's that is not exact may have more than its capacity live for
- * a while, so fewer of its attempts fail.
+ * An operation is a slot obtained.  Attempts that found nothing are counted apart, and
+ * so are the slots of the thread that got least.  A pool of libcpool's that is not
+ * exact may have more than its capacity live for a while, so fewer of its attempts
+ * fail.
  */
 
 /* Misses of one chunk, each of which may take long, before the clock is looked at. */

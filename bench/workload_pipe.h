@@ -2,16 +2,16 @@
 /*
  * workload_pipe.h - slots taken by producers are given back by consumers.
  *
- * Included by workloads.h, once per rival.  Four shapes, one ring for every
- * arrow; the parameter is the room in each ring:
+ * Included by workloads.h, once per rival.  Four shapes, with one ring for
+ * every arrow.  The parameter is the room in each ring:
  *
  *   pipe       p -> c  p -> c      pairs, each on its own
  *   fan-out    p -> c, p -> c      one producer, all others consume
  *   fan-in     p -> c, p -> c      all others produce for one consumer
  *   mesh       every p -> every c  half of the threads each
  *
- * An operation is one slot taken here and given back there; consumers count.  Who
- * serves several rings waits only when none of them lets it go on.
+ * An operation is one slot taken here and given back there.  Consumers count.  A thread
+ * that serves several rings waits only when none of them lets it go on.
  */
 
 struct pipe_map {
@@ -23,7 +23,7 @@ struct pipe_map {
 struct pipe_end {
     struct bench_ring **rings; /* those that end at this thread */
     unsigned count;
-    unsigned next; /* whose turn it is */
+    unsigned next; /* the next ring */
     bool produces;
 };
 
@@ -158,7 +158,7 @@ static uint64_t pipe_chunk(struct bench_worker *self)
     return end->produces ? pipe_produce(self, end) : pipe_consume(self, end);
 }
 
-/* All threads have stopped: what is in the rings belongs to their consumers. */
+/* All threads have stopped.  The slots in the rings belong to their consumers. */
 static void pipe_teardown(struct bench_worker *self)
 {
     struct pipe_end *end = (struct pipe_end *)self->state;

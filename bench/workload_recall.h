@@ -2,18 +2,18 @@
 /*
  * workload_recall.h - one thread needs what all others have cached and do not use.
  *
- * Included by workloads.h for pools of libcpool only.  The parameter is n, the
- * number of other threads.  Each has filled its cache to the brim, two magazines,
- * and sleeps; nothing is left in the depot, nothing is fresh.  Then the measured
- * thread takes the whole capacity:
+ * Included by workloads.h for pools of libcpool only.  The parameter is n, the number
+ * of other threads.  Each has filled its cache to the brim, two magazines, and sleeps.
+ * Nothing is left in the depot, nothing is fresh.  Then the measured thread takes the
+ * whole capacity:
  *
  *     n x 1 magazine   spare ones, by an atomic exchange            spare
  *     n x 1 magazine   loaded ones: of an exact pool, by a barrier  loaded
  *                      else as many slots from the slack, in runs   slack
  *
  * One round times every alloc on its own and asks the pool's statistics after
- * each where the slot came from; the next times all of them together.  A round
- * in which slots came from elsewhere fails the cell.
+ * each about the origin of the slot.  The next times all of them together.  A
+ * round in which slots came from elsewhere fails the cell.
  */
 
 #include <semaphore.h>
@@ -155,7 +155,7 @@ static enum recall_source recall_source(const struct recall *recall, size_t take
     return taken < recall->idle_count * RECALL_ROUNDS ? RECALL_SPARE : RECALL_LOADED;
 }
 
-/* Every cache had one spare to give; the rest is loaded, and reached in one way. */
+/* Every cache had one spare to give.  The rest is loaded, and reached in one way. */
 static void recall_check(const struct recall *recall, const size_t counts[RECALL_SOURCES],
                          size_t slack)
 {

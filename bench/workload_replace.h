@@ -4,8 +4,8 @@
  *
  * Included by workloads.h, once per rival.  The parameter is the size of each
  * thread's working set.  The new slot is taken before the old one is given
- * back, as in a program that builds an object before it drops its forerunner;
- * so addresses wander through the set instead of staying where they were.
+ * back, as in a program that builds an object before it drops its forerunner.
+ * So addresses wander through the set instead of staying the same.
  */
 
 static size_t replace_live(const struct bench_cell *cell)

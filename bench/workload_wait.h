@@ -9,9 +9,9 @@
  *     void *rival_alloc_wait(void *handle)   never NULL
  *     uint64_t rival_waits(void *pool)       allocs that went to sleep so far
  *
- *   hand-off   one slot, two threads.  One has it; when the other sleeps it gives
- *              it back, and the time from then until the other has it is measured;
- *              then the same the other way round.
+ *   hand-off   one slot, two threads.  One has it.  When the other sleeps it gives it
+ *              back, and the time until the other has it is measured.  Then the same
+ *              the other way round.
  *   waiters    T threads, half as many slots: take one, write, let others run, read,
  *              give it back.  How often one slept is counted.
  */
@@ -26,9 +26,9 @@
 #define WAIT_CHUNK 64u
 
 struct wait_line {
-    uint64_t given;   /* relaxed; when the slot was given back, by the clock */
-    void *slot;       /* of the thread that has it; what hands it over publishes it */
-    uint64_t offered; /* hand-offs that began; the giver's, likewise */
+    uint64_t given;   /* relaxed: when the slot was given back, by the clock */
+    void *slot;       /* of the thread that has it, published by the hand-over */
+    uint64_t offered; /* hand-offs that began, the giver's, likewise */
     uint64_t taken;   /* atomic: hand-offs that came to their end */
     char padding[BENCH_LINE];
 };
@@ -79,7 +79,7 @@ static void hand_off_give(struct bench_worker *self, struct wait_line *line)
     while (bench_now() - asleep < WAIT_SETTLE)
         continue;
     self->sum += bench_read(slot);
-    /* Relaxed: what hands the slot over publishes this as well. */
+    /* Relaxed: the hand-over of the slot publishes this as well. */
     __atomic_store_n(&line->given, bench_now(), __ATOMIC_RELAXED);
     rival_free(BENCH_HANDLE(self->handle), slot);
     /* Else the giver might be faster in taking it again.  Acquire: pairs with the

@@ -10,9 +10,9 @@
  *     void *rival_calloc(void *handle, size_t size)
  *     void rival_free(void *handle, void *slot)
  *
- * as static functions, the last three inline; a handle is the pool, or what the
- * rival gives a thread for it.  Defines rival_workloads.  Rivals that can do more
- * say so by a macro, and take part in more:
+ * as static functions, the last three inline.  A handle is the pool, or the rival's
+ * handle for a thread.  Defines rival_workloads.  Rivals that can do more say so by a
+ * macro, and take part in more:
  *
  *     RIVAL_IS_CPOOL   the pool is a cpool_t; rival_create_with, see rival_cpool.h
  *     RIVAL_TRIMS      rival_trim, see workload_locality.h

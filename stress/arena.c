@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arena.c - pools under test and their audit; see arena.h.
+ * arena.c - pools under test and their audit (arena.h).
  *
  * Includes arena.h.
  */
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The owner number under which audits stamp; workers have lower ones. */
+/* The owner number under which audits stamp.  Workers have lower ones. */
 #define ARENA_AUDITOR STAMP_OWNERS
 
 /* Magazines that one user can have in its hands: loaded, spare, coming, going,
@@ -100,12 +100,13 @@ cpool_config_t arena_draw(uint64_t *random, enum arena_room room)
 }
 
 /* Exactly as much memory as the library asks for, so that AddressSanitizer sees
- * the first byte beyond; zeroed, as never used slots are expected to be. */
+ * the first byte beyond.  It is zeroed, as never used slots are expected to
+ * be. */
 static void arena_provide_memory(struct arena *arena, cpool_config_t *config)
 {
     config->memory_size = cpool_memory_required(config);
     if (config->memory_size == 0)
-        return; /* the configuration is wrong; cpool_create says how */
+        return; /* the configuration is wrong, as cpool_create says */
     if (posix_memalign(&arena->memory, CPOOL_MEMORY_ALIGN, config->memory_size) != 0)
         stress_fail("no memory for a pool of %zu bytes", config->memory_size);
     memset(arena->memory, 0, config->memory_size);
@@ -181,8 +182,9 @@ void arena_destroy(struct arena *arena)
 }
 
 /*
- * The others are full, but for one that is partly filled; and users that need
- * more spare ones share as many as half of what the pool fills among them.
+ * The others are full, except one that is partly filled.  Users that need more
+ * spare ones share as many as half of the magazines that the pool fills among
+ * them.
  */
 static void arena_check_magazines(const struct arena *arena, const cpool_stats_t *stats)
 {
@@ -253,7 +255,8 @@ static void audit_receive(struct audit *audit, void *slot)
     audit->slots[audit->count++] = slot;
 }
 
-/* One attempt to have more, by one of the ways there are; false when the pool is dry. */
+/* One attempt to have more, by one of the possible ways.  Returns false when the pool is
+ * dry. */
 static bool audit_draw(struct audit *audit, unsigned int way)
 {
     cpool_t *pool = audit->arena->pool;

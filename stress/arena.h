@@ -33,12 +33,11 @@ struct arena {
  * ARENA_TIGHT   1 to 200 slots: dry and refilled all the time, few magazines,
  *               so that the same ones go around among the threads
  * ARENA_ROOMY   200 to 20,000 slots
- * ARENA_BUSY    64 to 192 small slots, one or two rounds in a magazine.  What a
- *               thread takes and gives in one go is several times what its cache
- *               holds, and with `ample` set there is enough for all: so nearly
- *               every operation pops from or pushes to the depot's stacks, on
- *               which the same few magazines come back at once.  The sharpest
- *               test of their tags
+ * ARENA_BUSY    64 to 192 small slots, one or two rounds in a magazine.  A thread takes
+ *               and gives several times its cache in one go, and with `ample` set there
+ *               is enough for all.  So nearly every operation pops from or pushes to
+ *               the depot's stacks, on which the same few magazines come back at once.
+ *               The sharpest test of their tags
  */
 enum arena_room { ARENA_TIGHT, ARENA_ROOMY, ARENA_BUSY };
 
@@ -46,11 +45,11 @@ enum arena_room { ARENA_TIGHT, ARENA_ROOMY, ARENA_BUSY };
  * and offsets, one round in a magazine and many, few caches and enough. */
 cpool_config_t arena_draw(uint64_t *random, enum arena_room room);
 
-/* How large a pool of a mode is whose threads are all alike. */
+/* The size of a pool for a mode with threads that are all alike. */
 enum arena_room arena_draw_room(uint64_t *random);
 
 /*
- * arena_create - makes the pool; ends the program if that fails.
+ * arena_create - makes the pool.  It ends the program if that fails.
  *
  * users    how many threads and explicit caches there will be at once
  * random   decides whether the memory is the caller's; NULL: it is not
@@ -63,12 +62,13 @@ void arena_create(struct arena *arena, const cpool_config_t *config, size_t user
 /*
  * arena_audit - the calling thread alone holds everybody to account.
  *
- * No other thread is using the pool, and all that did have ended; slots that
- * they left live are live in the book.  Verified: the statistics add up; the
- * rest of the capacity can be had, every slot once, with its bytes as they were
- * left; then nothing more can be had; after giving all back, the same again.
- * Or, one time in three, the pool is reset, and comes out in order of address.
- * The audited pool's exchanges are added to the tally.
+ * No other thread is using the pool, and all that did have ended.  Slots that
+ * they left live are live in the book.  It verifies that the statistics add up,
+ * and that the rest of the capacity can be had, every slot once, with its bytes
+ * as they were left.  Then nothing more can be had.  After giving all back, it
+ * verifies the same again.  Or, one time in three, the pool is reset, and comes
+ * out in order of address.  The audited pool's exchanges are added to the
+ * tally.
  */
 void arena_audit(struct arena *arena, uint64_t *random, struct tally *tally);
 

@@ -3,9 +3,10 @@
  * board.h - an array of places, each for one live slot, that threads exchange
  * slots through.
  *
- * Includes worker.h.  A place is only ever exchanged: whoever gets a slot out
- * of it has it alone.  The exchange is a release and an acquire, so that who
- * takes a slot also sees what who put it there had written into it.
+ * Includes worker.h.  A place is only ever exchanged, so the thread that gets a
+ * slot out of it has it alone.  The exchange is a release and an acquire, so
+ * that the taker of a slot also sees the writes of the thread that put it
+ * there.
  */
 #ifndef STRESS_BOARD_H
 #define STRESS_BOARD_H
@@ -18,7 +19,7 @@ struct board {
     _Atomic(void *) places[BOARD_PLACES];
 };
 
-/* Puts a slot, or NULL, into a place at random; returns what was there, or NULL. */
+/* Puts a slot, or NULL, into a place at random.  Returns the former content, or NULL. */
 static inline void *board_swap(struct board *board, uint64_t *random, void *slot)
 {
     return atomic_exchange_explicit(&board->places[random_below(random, BOARD_PLACES)], slot,

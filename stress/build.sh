@@ -9,10 +9,10 @@
 #                asan     AddressSanitizer and UndefinedBehaviorSanitizer
 #                native   none, optimised
 #   SOURCE_DIR   where SOURCEs lie that are not below the current directory
-#   BUILD_DIR    receives `stress`, and `launch`: what to put before its name
+#   BUILD_DIR    receives `stress`, and `launch`, the words to put before its name
 #   SOURCE       of the library and of the program; headers are skipped
 #
-# Environment: CC; STRESS_FLAGS, for the compiler; STRESS_LIBS, for the linker.
+# Environment: CC, STRESS_FLAGS for the compiler, STRESS_LIBS for the linker.
 #
 # The library's invariants are asserted.  Everything is compiled together, with the same flags: a sanitizer sees only
 # what it has instrumented.

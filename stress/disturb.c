@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * disturb.c - signals into running threads; see disturb.h.
+ * disturb.c - signals into running threads (disturb.h).
  *
  * Includes disturb.h.  Invariant: a thread is listed only while it is alive and
  * between disturb_enter and disturb_leave, and the list is locked while a
- * signal is sent; so none is sent to a thread that has ended.
+ * signal is sent.  So none is sent to a thread that has ended.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -19,7 +19,7 @@
 
 #define DISTURB_SIGNAL SIGUSR1
 
-/* Threads that can be listed at once; further ones are left in peace. */
+/* Threads that can be listed at once.  Further ones are left in peace. */
 #define DISTURB_LIST_MAX 256
 
 /* Between two signals, and the longest stall. */
@@ -28,7 +28,7 @@
 
 static struct {
     pthread_mutex_t lock;             /* for list, threads */
-    pthread_t list[DISTURB_LIST_MAX]; /* who may be disturbed */
+    pthread_t list[DISTURB_LIST_MAX]; /* the threads that may be disturbed */
     size_t threads;
     void (*action)(struct worker *);  /* constant while a disturbance lasts */
     _Atomic bool stop;                /* relaxed: publishes nothing */
@@ -36,7 +36,7 @@ static struct {
     pthread_t thread;
 } disturb = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Whom the handler finds itself in; NULL: a thread that is in peace. */
+/* The thread that the handler finds itself in.  NULL: a thread that is in peace. */
 static _Thread_local struct worker *volatile disturb_worker;
 
 /* Stops the thread for a while that depends on when it is. */

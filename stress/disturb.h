@@ -25,8 +25,8 @@
 void disturb_start(uint64_t seed, void (*action)(struct worker *worker));
 void disturb_stop(void);
 
-/* The calling thread may be disturbed from now on; no more from now on.  No
- * signal arrives outside of these two; to leave twice is to leave once. */
+/* The calling thread may be disturbed from now on, and no more from now on.  No
+ * signal arrives outside of these two.  To leave twice is to leave once. */
 void disturb_enter(struct worker *worker);
 void disturb_leave(void);
 

@@ -10,7 +10,7 @@
 # configured tree, so that nothing has to be configured anew.
 
 STRESS_SECONDS = 60
-# Empty: twice the processors; from the clock.
+# Empty: twice the processors, and from the clock.
 STRESS_THREADS =
 STRESS_SEED =
 STRESS_MODE = all
@@ -82,7 +82,7 @@ stress-planted:
 
 .PHONY: stress stress-asan stress-native stress-planted
 
-# Folders, which CLEANFILES cannot name.  Part of `make clean`, too, whose own hook
-# can be written once only, and is in tests/machines.
+# Folders, which CLEANFILES cannot name.  Part of `make clean`, too.  Its own hook can
+# be written once only, and is in tests/machines.
 mostlyclean-local:
 	rm -rf stress/build-tsan stress/build-asan stress/build-native stress/build-planted

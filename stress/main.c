@@ -2,7 +2,7 @@
 /*
  * main.c - arguments, schedule, progress and summary of the stress program.
  *
- * Includes disturb.h.  The time given is divided among the modes chosen; each
+ * Includes disturb.h.  The time given is divided among the modes chosen.  Each
  * runs episodes until its share is used up, at least one.  The first episode of
  * each mode has the seed that was given, each further one a seed derived from
  * the one before: so the seed of an episode that failed repeats it at once.
@@ -45,7 +45,7 @@ struct settings {
     bool quiet;
 };
 
-/* What a mode came to. */
+/* The result of a mode. */
 struct result {
     struct tally tally;
     double seconds;
@@ -84,7 +84,7 @@ static _Noreturn void usage_error(const char *program, const char *what, const c
     exit(2);
 }
 
-/* Marks the modes of a list separated by commas; false if one is unknown. */
+/* Marks the modes of a list separated by commas.  Returns false if one is unknown. */
 static bool choose_modes(struct settings *settings, const char *list)
 {
     memset(settings->chosen, 0, sizeof settings->chosen);

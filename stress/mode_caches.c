@@ -47,7 +47,7 @@ static void caches_step(struct worker *worker, struct caches *caches, struct bag
     }
 }
 
-/* A cache off the rack, or a new one; NULL when all that the pool can have are in use. */
+/* A cache off the rack, or a new one.  NULL when all that the pool can have are in use. */
 static cpool_cache_t *caches_obtain(struct worker *worker, struct caches *caches)
 {
     cpool_cache_t *cache = caches_swap(worker, caches, NULL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * mode_churn.c - threads that live short lives and die in every way, leaving
- * filled caches behind; their successors free their slots.
+ * filled caches behind.  Their successors free their slots.
  *
  * Includes board.h and disturb.h.  Hundreds of threads come and go in an
- * episode; the magazines that they leave must be used again (arena_stats
+ * episode.  The magazines that they leave must be used again (arena_stats
  * verifies that), and so must all of their slots (the audit does).
  */
 #ifdef HAVE_CONFIG_H
@@ -29,7 +29,7 @@ struct churn {
  * down anywhere, but is what happens. */
 static pthread_key_t churn_key;
 
-/* What a dying thread leaves to a destructor of thread-specific data. */
+/* The slots that a dying thread leaves to a destructor of thread-specific data. */
 struct churn_will {
     struct worker *worker;
     struct bag *bag;
@@ -37,9 +37,9 @@ struct churn_will {
 };
 
 /*
- * Clang's ThreadSanitizer forgets a thread before the last round of destructors,
- * and crashes when one of the library's runs after that; this happens when the
- * thread's first use of a pool that gives it a cache comes in the second round.
+ * Clang's ThreadSanitizer forgets a thread before the last round of destructors, and
+ * crashes when one of the library's runs after that.  This happens when the thread's
+ * first use of a pool that gives it a cache comes in the second round.
  */
 #if STRESS_TSAN && defined(__clang__)
 #define CHURN_ROUNDS 1
@@ -87,7 +87,8 @@ static struct churn_will *churn_will_new(struct worker *worker, struct churn *ch
     return will;
 }
 
-/* Hands a slot to whoever comes by later, and frees what others had left there. */
+/* Leaves a slot for any thread that comes by later, and frees the slots that others had
+ * left there. */
 static void churn_bequeath(struct worker *worker, struct churn *churn, struct bag *bag)
 {
     void *slot = bag->count > 0 ? bag_remove(bag, &worker->random) : NULL;

@@ -22,7 +22,7 @@
 /* Handlers stamp under numbers of their own. */
 #define DEPOT_HANDLER_OWNERS (STAMP_OWNERS / 2)
 
-/* What the handler in one worker's thread owns.  While the worker may be
+/* The slots of the handler in one worker's thread.  While the worker may be
  * disturbed only the handler touches it, and it does not interrupt itself. */
 struct depot_handler {
     uint64_t random;
@@ -90,7 +90,7 @@ static void depot_body(struct worker *worker)
     bag_fini(&bag);
 }
 
-/* The crew has gone: what the handlers hold is freed by the main thread. */
+/* The crew has gone.  The main thread frees the slots of the handlers. */
 static void depot_clear(struct depot *depot, struct episode *episode)
 {
     for (unsigned int i = 0; i < episode->threads; i++) {

@@ -2,11 +2,11 @@
 /*
  * mode_fork.c - the process forks while its threads use the pool, come and go.
  *
- * Includes disturb.h.  Each child verifies that its pool works: its own slots
- * are as it stamped them; everything that can be had is free in the book and as
- * its last owner left it, each slot once; what cannot be had, beside what was
- * live, is no more than the threads had in their hands at that moment.  Then it
- * destroys the pool and makes another.
+ * Includes disturb.h.  Each child verifies that its pool works.  Its own slots
+ * are as it stamped them.  Everything that can be had is free in the book and
+ * as its last owner left it, each slot once.  The slots that cannot be had,
+ * beside the live ones, are no more than the threads had in their hands at that
+ * moment.  Then it destroys the pool and makes another.
  *
  * ThreadSanitizer does not follow a forked process with several threads, and
  * AddressSanitizer may not create threads in one.
@@ -34,7 +34,7 @@
 struct forking {
     struct arena arena;
     struct worker forker; /* the main thread, as a worker */
-    struct bag bag;       /* what it holds */
+    struct bag bag;       /* its slots */
     void **drained;       /* room for all slots */
     uint64_t forks;
 };
@@ -81,7 +81,7 @@ static void child_steps(struct worker *worker)
         worker_step(worker, &forking->bag);
 }
 
-/* Takes all that can be had; returns how many. */
+/* Takes all that can be had and returns their number. */
 static size_t child_drain(struct forking *forking)
 {
     struct arena *arena = &forking->arena;

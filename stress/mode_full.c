@@ -6,10 +6,10 @@
  * Includes worker.h.  A crew goes through many pools, one after the other:
  *
  *   warm     each thread fills its cache: takes its share, gives it all back
- *   hunt     each takes slots until it has its quota; the quotas add up to the
- *            capacity.  In half of the pools one thread sleeps meanwhile, on a
- *            full cache, and its share is the next one's.
- *   full     all hold their quotas; an exact pool has not one slot more
+ *   hunt     each takes slots until it has its quota, and the quotas add up to
+ *            the capacity.  In half of the pools one thread sleeps meanwhile,
+ *            on a full cache, and its share is the next one's.
+ *   full     all hold their quotas, and an exact pool has not one slot more
  *
  * No alloc may fail while all others are outside the library, asleep or not: as
  * long as somebody hunts there is a slot left for him.  So a slot that was lost, or
@@ -34,14 +34,14 @@ struct full {
     struct arena arena;
     uint64_t *random; /* the leader's, between barriers */
     size_t share;          /* k */
-    unsigned int sleeper;  /* a worker's index; as many as there are: nobody's */
+    unsigned int sleeper;  /* a worker's index, or their number for none */
     bool over;
     pthread_barrier_t barrier; /* at which threads really sleep */
 
     /* Calls of the library begun and ended while somebody hunts.  Sequentially
-     * consistent: a call was alone if as many had ended as begun before it, and
-     * none began before it ended; both counters have to be seen in one order with
-     * those of the other threads. */
+     * consistent: a call was alone if as many had ended as begun before it, and none
+     * began before it ended.  Both counters have to be seen in one order with those of
+     * the other threads. */
     _Atomic uint64_t begun, ended;
 };
 
@@ -77,7 +77,7 @@ static void full_next(struct episode *episode, struct full *full)
     full_open(episode, full);
 }
 
-/* What is the worker's of the capacity. */
+/* The worker's part of the capacity. */
 static size_t full_quota(const struct worker *worker, const struct full *full)
 {
     unsigned int threads = worker->episode->threads;

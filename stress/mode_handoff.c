@@ -23,7 +23,8 @@ struct handoff {
     struct arena arena;
     struct queue *queues;
     unsigned int producers; /* workers below this index produce */
-    unsigned int lanes;     /* queues; producer i and consumer i use queue i mod lanes */
+    unsigned int lanes;     /* queues, with queue i mod lanes for producer i and consumer
+                               i */
 };
 
 static struct queue *handoff_queue(struct worker *worker)
@@ -75,8 +76,8 @@ static void handoff_body(struct worker *worker)
     }
 }
 
-/* The threads have gone; what is still in the queues stays live half of the
- * time, and is freed by the main thread otherwise. */
+/* The threads have gone.  The slots in the queues stay live half of the time,
+ * and are freed by the main thread otherwise. */
 static void handoff_clear(struct handoff *handoff, uint64_t *random)
 {
     struct stamp_owner owner = {.number = STAMP_OWNERS - 1};

@@ -5,9 +5,9 @@
  *
  * Includes worker.h.  There are a few stations, each with a pool behind a
  * read-write lock.  Threads visit a station under the read lock, and leave
- * nothing of theirs behind but their caches.  Now and then a visitor takes the
- * write lock instead, and destroys the pool and makes another in its place, or
- * resets it: with the caches of everybody who ever came by.  One pool is never
+ * nothing of theirs behind but their caches.  Now and then one takes the write
+ * lock instead, and destroys the pool and makes another in its place, or resets
+ * it, with the caches of every thread that ever came by.  One pool is never
  * touched this way, and is used on the side all the time.
  */
 #ifdef HAVE_CONFIG_H

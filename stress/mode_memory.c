@@ -4,7 +4,7 @@
  * threads allocate and free.
  *
  * Includes worker.h.  Trimming takes the bytes of free slots away, so the book
- * lets a free slot be zero, in part or whole; a live one must keep every byte.
+ * lets a free slot be zero, in part or whole.  A live one must keep every byte.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

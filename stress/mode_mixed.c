@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_mixed.c - many pools at once, of all shapes, used by all threads; and
+ * mode_mixed.c - many pools at once, of all shapes, used by all threads.  Also
  * the same with checked pools.
  *
  * Includes worker.h.  Most of the pools have 1 to 200 slots, fewer than the

@@ -5,9 +5,8 @@
  *
  * Includes worker.h.  Each worker does by turns
  *
- *   work     anything, counted: what all threads were told adds up to no more than
- *            what the pool says was done, and of slots taken for the first time to
- *            exactly that
+ *   work     anything, counted: the counts of all threads add up to no more than the
+ *            pool's own, and for slots taken for the first time to exactly that
  *   ticket   draws some slots and takes them in a scope that traps everything
  *   frame    likewise: gives a slot, takes one and gives it, which has its cache
  *            loaded, so that nothing is left to do for the library
@@ -28,8 +27,8 @@
 
 struct quiet {
     struct arena arena;
-    /* Sums of what the workers were told; added up at their ends, relaxed: read
-     * when all have been joined. */
+    /* Sums of the workers' counts, added up at their ends.  Relaxed: they are
+     * read when all have been joined. */
     _Atomic uint64_t fresh, exchanges, growths;
 };
 
@@ -174,7 +173,7 @@ static void quiet_run(struct episode *episode)
     struct quiet quiet;
 
     memset(&quiet, 0, sizeof quiet);
-    config.thread_caches = episode->threads + 1; /* who has no cache has no quiet */
+    config.thread_caches = episode->threads + 1; /* a thread without a cache has no quiet */
     if (random_once_in(random, 2))
         config.max_capacity = config.capacity * random_between(random, 1, 4);
     arena_create(&quiet.arena, &config, episode->threads, random);

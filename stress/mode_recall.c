@@ -3,11 +3,11 @@
  * mode_recall.c - empty means empty: one thread takes all there is while the
  * others, alive, keep their caches filled.
  *
- * Includes worker.h.  The threads work until each has come to a barrier.  Then
- * one of them, each in turn, takes slots until there are none, and must have got
- * the whole capacity but for what is live; it gives them back, and the work goes
- * on.  So what an alloc recalls from other threads' caches is taken back and
- * forth while those threads sleep, and used by them when they wake.
+ * Includes worker.h.  The threads work until each has come to a barrier.  Then one of
+ * them, each in turn, takes slots until there are none, and must have got the whole
+ * capacity except the live slots.  It gives them back, and the work goes on.  So what
+ * an alloc recalls from other threads' caches is taken back and forth while those
+ * threads sleep, and used by them when they wake.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -23,11 +23,11 @@
 struct recall {
     struct arena arena;
     struct barrier barrier;
-    void **drained; /* room for all slots; the draining thread's */
-    bool over;      /* likewise; read by all after the next barrier */
+    void **drained; /* room for all slots, the draining thread's */
+    bool over;      /* likewise, read by all after the next barrier */
 };
 
-/* The rest of the pool is at rest, so nothing but what is live may be missing. */
+/* The rest of the pool is at rest, so only the live slots may be missing. */
 static void recall_verify(const struct recall *recall, size_t count)
 {
     const struct arena *arena = &recall->arena;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_transfer.c - the transfer oracle: arrays of slots, whose entries change
- * hands through a shared board all the time, held by threads that die and are
- * reborn.
+ * mode_transfer.c - the transfer oracle: arrays of slots with entries that
+ * change hands through a shared board all the time, held by threads that die
+ * and are reborn.
  *
- * Includes board.h.  A slot's life goes through many hands here, none of which
- * knows where it came from; each verifies what the one before wrote.  A pool
- * that hands a slot out twice puts it into two of these arrays, and the next
- * look at either tells.
+ * Includes board.h.  A slot's life goes through many hands here, and none of
+ * them knows its origin.  Each verifies the bytes that the one before wrote.  A
+ * pool that hands a slot out twice puts it into two of these arrays, and the
+ * next look at either tells.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -23,7 +23,7 @@
 struct transfer {
     struct arena arena;
     struct board board;
-    struct bag *bags; /* one per worker; they outlive the worker's threads */
+    struct bag *bags; /* one per worker, outliving the worker's threads */
 };
 
 /* An entry of the array against whatever lies on a place of the board. */
@@ -78,7 +78,7 @@ static void transfer_run(struct episode *episode)
     crew_run(episode, transfer_body, &transfer, NULL);
     board_clear(&transfer.board, &transfer.arena);
     for (unsigned int i = 0; i < episode->threads; i++)
-        bag_fini(&transfer.bags[i]); /* what is in it stays live, for the audit */
+        bag_fini(&transfer.bags[i]); /* its content stays live, for the audit */
     free(transfer.bags);
     arena_audit(&transfer.arena, random, episode->tally);
     arena_destroy(&transfer.arena);

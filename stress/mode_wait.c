@@ -2,9 +2,9 @@
 /*
  * mode_wait.c - threads sleep until there is a slot for them.
  *
- * Includes worker.h.  A worker waits only while it holds nothing, so somebody
- * always has a slot to give back; a lost wake-up therefore shows as an episode
- * that never ends.
+ * Includes worker.h.  A worker waits only while it holds nothing, so some
+ * thread always has a slot to give back.  A lost wake-up therefore shows as an
+ * episode that never ends.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -27,7 +27,7 @@ static bool wait_help(void *argument)
     return !episode_over(worker->episode);
 }
 
-/* Waits for one, for ever or not, or helps; NULL after a time-out. */
+/* Waits for one, for ever or not, or helps.  Returns NULL after a time-out. */
 static void *wait_for_one(struct worker *worker, struct arena *arena)
 {
     struct timespec timeout = {0, (long)random_below(&worker->random, 2000000)};

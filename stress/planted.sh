@@ -10,8 +10,8 @@
 # within PLANTED_SECONDS has missed the bug, and so has this script then.  The same
 # program without the bug is the stress itself.
 #
-# Environment: as for build.sh; STRESS_REPEATS, in place of every RUNS;
-# PLANTED_SECONDS (120); PLANTED_ROWS, a pattern that selects rows (.).
+# Environment: as for build.sh, STRESS_REPEATS in place of every RUNS,
+# PLANTED_SECONDS (120), PLANTED_ROWS, a pattern that selects rows (.).
 #
 # BUG               FILE        KIND    MODES      THREADS  RUNS
 table='
@@ -51,7 +51,7 @@ plant() { # DIR BUG FILE
     fi
 }
 
-# Runs the program until it fails; prints how long that took and how it failed.
+# Runs the program until it fails.  Prints how long that took and how it failed.
 hunt() { # PROGRAM MODES THREADS SEED LOG TIMES
     start=$(date +%s%N)
     status=0

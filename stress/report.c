@@ -3,7 +3,7 @@
  * report.c - how the stress program fails: one message, and the exact command
  * that repeats the failing episode first.
  *
- * Includes stress.h, build.h and the public header.  What ends a run, each with the
+ * Includes stress.h, build.h and the public header.  Ends of a run, each with the
  * command to repeat it:
  *   a violated expectation      stress_fail
  *   a mistake that the library reports though nobody made it
@@ -39,10 +39,10 @@ static const char *report_program;
 static double report_seconds;
 static char report_replay[REPORT_TEXT_MAX];
 
-/* The first thread to fail sets it; the others wait for the end in silence. */
+/* The first thread to fail sets it.  The others wait for the end in silence. */
 static atomic_flag report_spoken = ATOMIC_FLAG_INIT;
 
-/* A mistake that this thread makes on purpose; 0: none. */
+/* A mistake that this thread makes on purpose, or 0. */
 static _Thread_local int report_expected;
 static _Thread_local bool report_came;
 
@@ -102,7 +102,7 @@ static void report_crash(int number)
 }
 #endif
 
-/* What has hung can be interrupted, and repeated. */
+/* A run that hangs can be interrupted, and repeated. */
 static void report_interrupted(int number)
 {
     report_write("\nstress: interrupted\n");
@@ -134,7 +134,7 @@ static void report_catch_all(void)
     report_catch(SIGTERM, report_interrupted);
 }
 
-/* What the library believes to be a mistake of its caller. */
+/* The library reports a mistake of its caller. */
 static void report_mistake(const cpool_error_t *error, void *context)
 {
     (void)context;

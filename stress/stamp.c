@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stamp.c - the oracle; see stamp.h.
+ * stamp.c - the oracle (stamp.h).
  *
- * Includes stamp.h.  Slots are read and written with plain accesses: they are
- * the payload whose hand-over is under test.  Everything here but init and fini
- * is async-signal-safe as long as nothing is wrong.
+ * Includes stamp.h.  Slots are read and written with plain accesses.  Their
+ * hand-over is under test.  Everything here but init and fini is
+ * async-signal-safe as long as nothing is wrong.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -29,7 +29,7 @@ static uint64_t stamp_sequence_of(uint64_t word)
     return word & STAMP_SEQUENCE_MASK;
 }
 
-/* What the eight bytes at an address must be. */
+/* The right eight bytes at an address. */
 static uint64_t stamp_pattern(uint64_t word, const unsigned char *address)
 {
     if (word == 0)
@@ -111,7 +111,7 @@ static void stamp_verify_bytes(const struct stamp_book *book, const void *slot, 
                 (unsigned long long)stamp_sequence_of(now), now & STAMP_LIVE ? "live" : "free");
 }
 
-/* The slot's word in the book; checks the pool's own arithmetic on the way. */
+/* The slot's word in the book.  It checks the pool's own arithmetic on the way. */
 static _Atomic uint64_t *stamp_word_of(const struct stamp_book *book, const void *slot)
 {
     size_t index = cpool_index(book->pool, slot);
@@ -129,7 +129,7 @@ static uint64_t stamp_next(struct stamp_owner *owner, uint64_t live)
            (owner->sequence & STAMP_SEQUENCE_MASK);
 }
 
-/* Marks the slot live and owned in the book; returns the word it had as a free slot. */
+/* Marks the slot live and owned in the book.  Returns the word it had as a free slot. */
 static uint64_t stamp_claim(struct stamp_book *book, struct stamp_owner *owner, const void *slot,
                             uint64_t *mine)
 {

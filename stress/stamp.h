@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stamp.h - the oracle: what the bytes of every slot must be at every moment.
+ * stamp.h - the oracle, which knows the bytes of every slot at every moment.
  *
  * Includes stress.h and the public header.
  *
  * A book keeps one word per slot, outside the pool: whether the slot is live,
- * who stamped it last, and that owner's sequence number at the time.  The WHOLE
- * slot is filled with words derived from that word and from the address, so
- * that the book says for every byte what it must be:
+ * its last owner, and that owner's sequence number at the time.  The WHOLE slot
+ * is filled with words derived from that word and from the address, so that the
+ * book says for every byte what it must be:
  *
  *      word:  live | owner (15 bits) | sequence (48 bits)      0: never used
  *      slot:  mix(word, address) mix(word, address + 8) ...    zeroes
  *
- *   stamp_take   the slot was not live; its bytes are those its last owner left
- *                when giving it back (free slots keep their bytes)
+ *   stamp_take   the slot was not live, and its bytes are those its last owner
+ *                left when giving it back (free slots keep their bytes)
  *   stamp_check  it is live and mine, and its bytes are as I stamped them
- *   stamp_adopt  it is live, handed over by whoever stamped it; now mine
- *   stamp_give   as stamp_check; now free
+ *   stamp_adopt  it is live, handed over by its owner, and now mine
+ *   stamp_give   as stamp_check, and now free
  *
  * A slot handed out twice is found when it is taken, and if not, then when
- * either holder looks at it again; a slot whose hand-over by the pool does not
- * order the two owners is a data race on its bytes for ThreadSanitizer.
+ * either holder looks at it again.  A slot that the pool hands over without
+ * ordering the two owners is a data race on its bytes for ThreadSanitizer.
  *
  * The book's words are atomic, and relaxed: the oracle must see a second owner,
  * but must not itself order what the pool fails to order.
@@ -40,7 +40,7 @@ struct stamp_book {
     _Atomic uint64_t *words; /* one per slot */
 };
 
-/* Somebody who stamps: one thread, or a signal handler in one. */
+/* An owner: one thread, or a signal handler in one. */
 struct stamp_owner {
     unsigned int number; /* 1 to STAMP_OWNERS, unique in the episode */
     uint64_t sequence;   /* advanced by each stamp */
@@ -59,7 +59,7 @@ void stamp_check(struct stamp_book *book, const struct stamp_owner *owner, const
 void stamp_adopt(struct stamp_book *book, struct stamp_owner *owner, void *slot);
 void stamp_give(struct stamp_book *book, struct stamp_owner *owner, void *slot);
 
-/* What the book says: whether slot `index` is live, how many are, who used it last. */
+/* The book's answers: whether slot `index` is live, how many are, and its last user. */
 bool stamp_is_live(const struct stamp_book *book, size_t index);
 size_t stamp_count_live(const struct stamp_book *book);
 unsigned int stamp_last_owner(const struct stamp_book *book, size_t index);

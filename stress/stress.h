@@ -20,7 +20,7 @@
  * A mode runs as many episodes as its share of the time allows.  An episode
  * makes its pools anew from its own seed, lets threads loose on them for some
  * ten to some hundred milliseconds, waits for them, and audits what is left.
- * Time bounds only how long threads loop; nothing fails for being slow.
+ * Time bounds only how long threads loop.  Nothing fails for being slow.
  */
 #ifndef STRESS_STRESS_H
 #define STRESS_STRESS_H
@@ -32,7 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the episodes of one mode add up to; for the summary. */
+/* The sums of the episodes of one mode, for the summary. */
 struct tally {
     uint64_t episodes;
     uint64_t operations; /* slots taken and slots given back */
@@ -49,8 +49,8 @@ struct episode {
     uint64_t nanoseconds;      /* for which the threads are to run */
     uint64_t random;           /* the main thread's, for choices of the whole episode */
     struct tally *tally;
-    _Atomic bool stop;         /* set when the time is up; read by all threads.
-                                  Relaxed: it publishes nothing */
+    _Atomic bool stop;         /* set when the time is up, and read by all
+                                  threads.  Relaxed: it publishes nothing */
 };
 
 /* A way of using pools. */
@@ -59,7 +59,7 @@ struct mode {
     const char *purpose;
     void (*run)(struct episode *episode);
     void (*prepare)(void);   /* NULL, or called once, before any pool is made */
-    bool own_signals;        /* disturbs its threads itself; see disturb.h */
+    bool own_signals;        /* disturbs its threads itself (disturb.h) */
     const char *unavailable; /* NULL, or why this build cannot run it */
 };
 
@@ -90,8 +90,8 @@ extern const struct mode mode_quiet;
  * ---- Failure (report.c) ----------------------------------------------------
  */
 
-/* Prepares the reports: how to call this program again, and what to do with
- * mistakes that the library reports and with crashes. */
+/* Prepares the reports: how to call this program again, and the reactions to
+ * mistakes that the library reports and to crashes. */
 void report_init(const char *program, double seconds);
 
 /* The episode that the reports speak of from now on. */
@@ -99,18 +99,18 @@ void report_episode(const struct episode *episode);
 
 /*
  * stress_fail - reports what is wrong and how to run it again, and ends the
- * program with status 1.  Any thread; the first one to fail speaks.
+ * program with status 1.  Any thread.  The first one to fail speaks.
  */
 _Noreturn void stress_fail(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 
-/* stress_fail, unless the condition holds; says what was violated, and where. */
+/* stress_fail, unless the condition holds.  It names the violation and its place. */
 #define STRESS_REQUIRE(condition)                                                             \
     ((condition) ? (void)0 : stress_fail("%s:%d: violated: %s", __FILE__, __LINE__, #condition))
 
 /*
  * report_expect - announces that the calling thread is about to make a mistake
  * on purpose, which the library must report with this code.
- * report_expected_came - whether it has done so; the announcement ends.
+ * report_expected_came - whether it has done so.  The announcement ends.
  */
 void report_expect(int code);
 bool report_expected_came(void);

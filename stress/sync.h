@@ -8,12 +8,12 @@
  *   otherwise       C11 atomics and pthread_barrier_t
  *
  * Concurrency Kit synchronises with inline assembly, which ThreadSanitizer does
- * not see; under it the second is used even where Concurrency Kit is there.
+ * not see.  Under it the second is used even where Concurrency Kit is there.
  *
  * Invariants: a value taken from a queue happens after it was put there, and
- * nothing else is ordered by the queue (no lock around it whose unintended
- * ordering would hide a missing one in the library from ThreadSanitizer).
- * Includes build.h.  Include <config.h> first, for HAVE_CK.
+ * nothing else is ordered by the queue.  A lock around it would hide a missing
+ * order in the library from ThreadSanitizer.  Includes build.h.  Include
+ * <config.h> first, for HAVE_CK.
  */
 #ifndef STRESS_SYNC_H
 #define STRESS_SYNC_H
@@ -55,13 +55,15 @@ static inline void queue_fini(struct queue *queue)
     free(queue->cells);
 }
 
-/* Appends a value; false when the queue is full.  Any thread; does not wait. */
+/* Appends a value.  Returns false when the queue is full.  Any thread.  It does not
+ * wait. */
 static inline bool queue_try_put(struct queue *queue, void *value)
 {
     return ck_ring_enqueue_mpmc(&queue->ring, queue->cells, value);
 }
 
-/* Takes the oldest value; false when the queue is empty.  Any thread; does not wait. */
+/* Takes the oldest value.  Returns false when the queue is empty.  Any thread.  It does not
+ * wait. */
 static inline bool queue_try_take(struct queue *queue, void **value)
 {
     return ck_ring_dequeue_mpmc(&queue->ring, queue->cells, value);
@@ -72,7 +74,7 @@ struct barrier {
     unsigned int threads;
 };
 
-/* What each thread keeps of one barrier; starts as zeroes. */
+/* The data that each thread keeps of one barrier.  It starts as zeroes. */
 struct barrier_seat {
     ck_barrier_centralized_state_t state;
 };
@@ -110,7 +112,7 @@ static inline void barrier_wait(struct barrier *barrier, struct barrier_seat *se
  */
 struct queue_cell {
     _Atomic size_t turn;
-    void *value; /* plain: belongs to the thread whose turn it is */
+    void *value; /* plain: belongs to the thread that has the turn */
 };
 
 struct queue {
@@ -169,7 +171,8 @@ static inline struct queue_cell *queue_claim(struct queue *queue, _Atomic size_t
     }
 }
 
-/* Appends a value; false when the queue is full.  Any thread; does not wait. */
+/* Appends a value.  Returns false when the queue is full.  Any thread.  It does not
+ * wait. */
 static inline bool queue_try_put(struct queue *queue, void *value)
 {
     size_t position;
@@ -182,7 +185,8 @@ static inline bool queue_try_put(struct queue *queue, void *value)
     return true;
 }
 
-/* Takes the oldest value; false when the queue is empty.  Any thread; does not wait. */
+/* Takes the oldest value.  Returns false when the queue is empty.  Any thread.  It does not
+ * wait. */
 static inline bool queue_try_take(struct queue *queue, void **value)
 {
     size_t position;
@@ -199,7 +203,7 @@ struct barrier {
     pthread_barrier_t pthread;
 };
 
-/* What each thread keeps of one barrier; starts as zeroes. */
+/* The data that each thread keeps of one barrier.  It starts as zeroes. */
 struct barrier_seat {
     char unused;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * worker.c - crews and bags; see worker.h.
+ * worker.c - crews and bags (worker.h).
  *
  * Includes worker.h and disturb.h.
  */
@@ -175,7 +175,7 @@ void *bag_remove(struct bag *bag, uint64_t *random)
     return slot;
 }
 
-/* Frees that the library must refuse, whatever else is going on. */
+/* Frees that the library must refuse at any time. */
 static void worker_misuse(struct worker *worker, struct bag *bag)
 {
     cpool_t *pool = bag->arena->pool;
@@ -195,7 +195,7 @@ static void worker_misuse(struct worker *worker, struct bag *bag)
     STRESS_REQUIRE(report_expected_came());
 }
 
-/* What threads do besides allocating and freeing. */
+/* Other actions of threads than allocating and freeing. */
 static void worker_aside(struct worker *worker, struct bag *bag)
 {
     struct arena *arena = bag->arena;
@@ -219,7 +219,7 @@ static void worker_aside(struct worker *worker, struct bag *bag)
     }
 }
 
-/* Mostly none or all, so that magazines fill and empty; else anything between. */
+/* Mostly none or all, so that magazines fill and empty, else anything between. */
 static size_t worker_next_target(struct worker *worker, const struct bag *bag)
 {
     size_t choice = random_below(&worker->random, 4);

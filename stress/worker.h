@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * worker.h - the threads of an episode, and what they do with slots.
+ * worker.h - the threads of an episode, and their use of slots.
  *
  * Includes arena.h and sync.h.
  *
@@ -25,22 +25,22 @@ struct worker {
     struct barrier *start;
     pthread_t thread;    /* the main thread's */
 
-    /* The worker's own; the main thread reads them when it has ended. */
+    /* The worker's own.  The main thread reads them when it has ended. */
     uint64_t random;
     struct stamp_owner owner;
     uint64_t operations;
     uint64_t dry;
-    void (*life)(struct worker *worker); /* what its present thread runs */
+    void (*life)(struct worker *worker); /* the routine of its present thread */
     struct barrier_seat seat;
 };
 
 /*
  * crew_run - lets the episode's threads run `body` until its time is up.
  *
- * meanwhile   what the main thread does in the meantime, called again and
- *             again; NULL: sleep
+ * meanwhile   the main thread's work in the meantime, called again and again,
+ *             or NULL to sleep
  *
- * Returns when all threads have ended; their counts are in the tally.
+ * Returns when all threads have ended.  Their counts are in the tally.
  */
 void crew_run(struct episode *episode, void (*body)(struct worker *worker), void *context,
               void (*meanwhile)(struct episode *episode, void *context));
@@ -54,10 +54,10 @@ void worker_reborn(struct worker *worker, void (*life)(struct worker *worker));
 
 /*
  * worker_took - every slot that a worker allocates goes through here: counted,
- * verified and stamped.  Returns it; NULL counts as a dry pool.
- * worker_gives - every slot that it frees, before it does: verified, stamped as
- * free, counted.  Returns it.
- * worker_adopts - a slot that another worker handed over live.
+ * verified and stamped.  Returns it.  NULL counts as a dry pool.  worker_gives
+ * - every slot that it frees, before it does: verified, stamped as free,
+ * counted.  Returns it.  worker_adopts - a slot that another worker handed over
+ * live.
  */
 void *worker_took(struct worker *worker, struct arena *arena, void *slot);
 void *worker_gives(struct worker *worker, struct arena *arena, void *slot);
@@ -75,8 +75,8 @@ struct bag {
     size_t target; /* the count that worker_step is heading for */
 };
 
-/* A bag for the arena that makes `holders` such bags scarce or not, at random; if the
- * arena is ample, not. */
+/* A bag for the arena that makes `holders` such bags scarce or not, at random.  In an
+ * ample arena they are not scarce. */
 void bag_init(struct bag *bag, struct arena *arena, uint64_t *random, size_t holders);
 void bag_fini(struct bag *bag);
 
@@ -90,9 +90,9 @@ void *bag_remove(struct bag *bag, uint64_t *random);
 
 /*
  * worker_step - one allocation or free, such that the bag's count swings
- * between none and all it has room for; now and then a slot that is held is
+ * between none and all it has room for.  Now and then a slot that is held is
  * verified, and now and then something else is tried: cpool_flush, cpool_stats,
- * freeing what is no slot.
+ * freeing an address that is no slot.
  */
 void worker_step(struct worker *worker, struct bag *bag);
 

@@ -240,7 +240,7 @@ group doc '1.2 5 1' doc
 group include '5 22 6' include
 group lib '7 15 2.5' lib
 group tests '11 13 3' tests
-group stress '10 18 3' stress
-group bench '10.5 12 2' bench
+group stress '0.2 5 1' stress
+group bench '0.2 5 1' bench
 group examples '0.2 5 1' examples
 exit "$status"
