@@ -156,8 +156,6 @@ echo
         }
     }' "$work/table"
 echo
-echo "  (aims, inlined with the implicit cache: alloc 8, free 16)"
-echo
 
 # ---- What the inline path must not hold -------------------------------------------
 
