@@ -8,9 +8,40 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/EVIDENCE.md \
 	doc/plots/bursts-all.svg doc/plots/bursts-one.svg doc/plots/handover.svg \
 	doc/plots/latency-all.png doc/plots/throughput.svg
 
+# The manual pages are made from the public headers, one by topic and one for each
+# function, which refers to its topic.  They are shipped, too.
+man_headers = include/cpool.h
+man_date = 2026-11-22
+
 dist_man3_MANS = \
-	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 \
-	doc/man/cpool_error.3 doc/man/cpool_info.3 doc/man/cpool_memory.3 \
-	doc/man/cpool_quiet.3 doc/man/cpool_wait.3
+	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
+	doc/man/cpool_info.3 doc/man/cpool_memory.3 doc/man/cpool_quiet.3 \
+	doc/man/cpool_version.3 doc/man/cpool_wait.3 \
+	doc/man/cpool_alloc_bulk.3 doc/man/cpool_alloc_bulk_all.3 doc/man/cpool_alloc_or_help.3 \
+	doc/man/cpool_alloc_wait.3 doc/man/cpool_at.3 doc/man/cpool_cache_alloc.3 \
+	doc/man/cpool_cache_create.3 doc/man/cpool_cache_destroy.3 doc/man/cpool_cache_free.3 \
+	doc/man/cpool_calloc.3 doc/man/cpool_depot_alloc.3 doc/man/cpool_depot_free.3 \
+	doc/man/cpool_destroy.3 doc/man/cpool_flush.3 doc/man/cpool_free.3 \
+	doc/man/cpool_free_bulk.3 doc/man/cpool_grow.3 doc/man/cpool_index.3 \
+	doc/man/cpool_index_limit.3 doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
+	doc/man/cpool_print.3 doc/man/cpool_print_json.3 doc/man/cpool_quiet_begin.3 \
+	doc/man/cpool_quiet_end.3 doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
+	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 \
+	doc/man/cpool_strerror.3 doc/man/cpool_ticket_alloc.3 doc/man/cpool_ticket_draw.3 \
+	doc/man/cpool_ticket_return.3 doc/man/cpool_trim.3 doc/man/cpool_version_number.3
 
 dist_man7_MANS = doc/man/cpool.7
+
+EXTRA_DIST += doc/man/make-pages.awk doc/man/pages.stamp
+
+# The stamp is made first, so that no page is older.
+doc/man/pages.stamp: $(man_headers) doc/man/make-pages.awk configure.ac
+	$(AM_V_GEN)$(MKDIR_P) doc/man && : > doc/man/pages.tmp
+	$(AM_V_at)cd $(srcdir) && $(AWK) -v out='$(abs_builddir)/doc/man' \
+		-v version='$(PACKAGE_VERSION)' -v date='$(man_date)' \
+		-f doc/man/make-pages.awk $(man_headers)
+	$(AM_V_at)mv doc/man/pages.tmp $@
+
+$(dist_man3_MANS) $(dist_man7_MANS): doc/man/pages.stamp ;
+
+MAINTAINERCLEANFILES += $(dist_man3_MANS) $(dist_man7_MANS) doc/man/pages.stamp

@@ -38,9 +38,12 @@
  *
  * NOTES
  *
- * Free slots are never read or written by the library.  A slot keeps its bytes
- * from free to the next alloc; objects constructed in it stay constructed, and
- * a stray write to a freed slot cannot damage the pool.
+ * Slots: the library neither reads nor writes free slots.  A slot keeps its bytes from
+ * free to the next alloc; objects constructed in it stay constructed, and a stray
+ * write to a freed slot cannot damage the pool.  There are three exceptions.  Checked
+ * pools fill free slots.  cpool_trim and cpool_shrink give pages back, whose bytes are
+ * zero afterwards.  cpool_reserve touches pages where the operating system cannot make
+ * them resident by itself.
  *
  * Fork: the child may go on using every pool.  Slots that vanished threads had
  * cached return to the depot; slots they had live stay live.  A thread that was
@@ -62,7 +65,8 @@
  *
  * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, except in
  * pools created with CPOOL_WAITABLE, and so are cpool_owns, cpool_index, cpool_at,
- * cpool_index_limit and cpool_strerror.  No other function is.  The library blocks
+ * cpool_index_limit, cpool_strerror, cpool_version and cpool_version_number.  No other
+ * function is.  The library blocks
  * signals while it holds its lock, so a handler may fork or exit, whatever
  * operation of the library's it interrupted.
  *
@@ -81,12 +85,20 @@
  *
  * Threads: a thread's caches return to the depot when it ends, whatever way it
  * ends.  Destructors of thread-specific data may allocate and free, before and
- * after the library's own has run.
+ * after the library's own has run.  A thread that uses a pool for the very first time
+ * in the last round of destructors, or after it, leaves its cache registered; the
+ * slots in it can still be recalled.
  *
- * Progress is stated for every function in these terms: wait-free (a bounded
- * number of own steps), lock-free (some thread always completes), may block (a
- * mutex), and whether it may make a system call.  "First use" is a thread's
- * first alloc or free on a pool: it registers a cache under a mutex.
+ * Progress: it is stated for every function in these terms.
+ *
+ *   wait-free    done in a bounded number of own steps
+ *   lock-free    some thread always completes
+ *   may block    takes a mutex
+ *   first use    a thread's first alloc or free on a pool: it registers a cache,
+ *                under a mutex
+ *
+ * An alloc that finds the pool dry may yield the processor.  In an exact pool it may
+ * sleep some milliseconds, and make the system call membarrier.
  */
 #ifndef CPOOL_H
 #define CPOOL_H
@@ -114,7 +126,7 @@ struct timespec;
 typedef struct cpool_entry cpool_cache_t;
 
 /*
- * ---- Version -------------------------------------------------------------
+ * ---- Version (cpool_version.3) ---------------------------------------------
  *
  * <cpool/version.h> says which version the program was compiled with:
  * CPOOL_VERSION, as "1.2.3", and CPOOL_VERSION_NUMBER, as 1002003, with its parts
@@ -122,8 +134,8 @@ typedef struct cpool_entry cpool_cache_t;
  */
 
 /*
- * cpool_version - the version of the library that the program runs with, as
- * CPOOL_VERSION.   cpool_version_number - the same, as CPOOL_VERSION_NUMBER.
+ * cpool_version, cpool_version_number - the version of the library that the program
+ * runs with, as CPOOL_VERSION and as CPOOL_VERSION_NUMBER have it.
  *
  * Any thread; wait-free; async-signal-safe.
  */
@@ -131,7 +143,7 @@ CPOOL_API const char *cpool_version(void) CPOOL_RETURNS_NONNULL_;
 CPOOL_API unsigned cpool_version_number(void);
 
 /*
- * ---- Structures ----------------------------------------------------------
+ * ---- Structures (cpool.7) --------------------------------------------------
  *
  * Every structure that is passed between program and library begins with its size
  * in bytes, as the program's header knows it; CPOOL_CONFIG_INIT and its like set
@@ -151,17 +163,17 @@ CPOOL_API unsigned cpool_version_number(void);
  */
 
 /*
- * ---- Error codes ---------------------------------------------------------
+ * ---- Errors and their codes (cpool_error.3) ------------------------------
  *
  * Functions that can fail return 0 or one of these, all negative.  The hundreds tell
  * what has to be done about a code:
  *
- *      -1 ...  -99   configuration: a structure or an argument is wrong; correct the
- *                    program, or the user's settings
- *    -101 ... -199   use: a mistake of the caller that is found while a pool is in
- *                    use; most of these reach the error handler
- *                    (cpool_set_error_handler)
- *    -201 ... -299   resources: the program is right; try with less, or later
+ *   -1 to -99      configuration: a structure or an argument is wrong; correct the
+ *                  program, or the user's settings
+ *   -101 to -199   use: a mistake of the caller that is found while a pool is in
+ *                  use; most of these reach the error handler
+ *                  (cpool_set_error_handler)
+ *   -201 to -299   resources: the program is right; try with less, or later
  */
 enum {
     CPOOL_OK = 0,
@@ -245,7 +257,7 @@ typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context)
 CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *context);
 
 /*
- * ---- Configuration -------------------------------------------------------
+ * ---- Configuration (cpool_create.3) ----------------------------------------
  */
 
 /* The strictest slot alignment that can be asked for, bytes. */
@@ -378,7 +390,7 @@ typedef struct cpool_config {
 CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_USE_;
 
 /*
- * ---- Creation and destruction --------------------------------------------
+ * ---- Creation and destruction (cpool_create.3) -----------------------------
  */
 
 /*
@@ -386,6 +398,16 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  *
  * pool     receives the pool; set to NULL on every failure
  * config   copied; need not outlive the call
+ *
+ * A pool in a static array:
+ *
+ *     static _Alignas(CPOOL_MEMORY_ALIGN) unsigned char memory[1 << 20];
+ *     ...
+ *     config.thread_caches = 4;
+ *     config.memory = memory;
+ *     config.memory_size = sizeof memory;
+ *     if (cpool_create(&pool, &config) == CPOOL_EMEMSIZE)
+ *         printf("%zu bytes are needed", cpool_memory_required(&config));
  *
  * Reserves address space for the whole pool and touches next to none of it:
  * the cost does not depend on the capacity.  Slots become resident as they are
@@ -425,7 +447,7 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
 CPOOL_API int cpool_destroy(cpool_t *pool);
 
 /*
- * ---- Allocating and freeing ----------------------------------------------
+ * ---- Allocating and freeing (cpool_alloc.3) --------------------------------
  *
  * In this group `pool` must be a living pool: for the sake of speed the inline
  * path does not test it, and NULL traps at the first access.
@@ -435,10 +457,11 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
  * cpool_alloc - takes a slot.
  *
  * Returns the slot, its bytes as they were last left (on first use zero, or as
- * they were in caller-provided memory), or
- * NULL when none can be had: the capacity is live, or a thread stayed stopped
- * inside the library for stall_limit with slots in its hands (three magazines at
- * most; stats.stalls counts it), or the operating system refused memory.
+ * they were in caller-provided memory), or NULL when none can be had: the capacity is
+ * live, or a thread stayed stopped inside the library for stall_limit with slots in
+ * its hands (three magazines at most; stats.stalls counts it), or the operating system
+ * refused memory.  A checked pool that finds CPOOL_EGUARD on the way reports it and
+ * returns the slot all the same.
  * Any thread.  Wait-free from the thread's magazine; else lock-free; makes a
  * system call when slots are used for the first time; first use may block.
  * While cpool_trim, cpool_shrink or cpool_reserve has the depot's slots, an alloc
@@ -456,7 +479,8 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_N
  * Always verified: an address outside the slab (CPOOL_EFOREIGN), inside a slot
  * (CPOOL_EMISALIGNED), or of a slot never handed out (CPOOL_EUNUSED) is
  * reported and refused.  Checked pools find CPOOL_EDOUBLEFREE and CPOOL_EGUARD
- * as well.  Other pools serve a slot that was freed twice to two callers.  They
+ * as well; after CPOOL_EGUARD the slot stays live, and the next free succeeds.  Other
+ * pools serve a slot that was freed twice to two callers.  They
  * report CPOOL_EDOUBLEFREE when a free finds no room, which is thousands of double
  * frees later, and cpool_destroy and cpool_reset do when more slots are free than
  * were ever handed out.  Never fails otherwise, and makes no system call but on
@@ -521,7 +545,7 @@ CPOOL_API int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n) CPOOL_
 CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
 
 /*
- * ---- Explicit caches -----------------------------------------------------
+ * ---- Explicit caches (cpool_cache.3) ---------------------------------------
  */
 
 /*
@@ -552,7 +576,8 @@ CPOOL_API cpool_cache_t *cpool_cache(cpool_t *pool);
  *
  * Returns 0, CPOOL_ENULL, or CPOOL_ENOMEM when thread_caches are all taken or
  * the operating system refuses memory.
- * It counts as one of the pool's thread_caches until destroyed.
+ * It counts as one of the pool's thread_caches until destroyed.  A child of fork finds
+ * it empty; the handle stays good.
  * May block; may make system calls.
  */
 CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUST_USE_;
@@ -570,7 +595,10 @@ CPOOL_API void cpool_cache_destroy(cpool_cache_t *cache);
 
 /*
  * cpool_cache_alloc, cpool_cache_free - as cpool_alloc and cpool_free, through
- * an explicit cache.  The owner only; progress as there.
+ * an explicit cache.
+ *
+ * A slot may be freed through another cache than it was taken from, or through none.
+ * The owner only; progress as there.
  */
 CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache) CPOOL_MUST_USE_
     CPOOL_NONNULL_(1);
@@ -592,17 +620,19 @@ CPOOL_API void cpool_flush(cpool_t *pool);
  *
  * The caller guarantees that no thread is using the pool meanwhile, and that
  * none touches an old slot afterwards.  Afterwards the pool is as new: slots
- * come in order of address again; their bytes are as they were left.  Ends all
- * caches: handles from cpool_cache and cpool_cache_create are void.
+ * come in order of address again; their bytes are as they were left, and the capacity
+ * is what it has grown or shrunk to.  Ends all caches: handles from cpool_cache and
+ * cpool_cache_create are void.
  *
- * Returns the number of slots released: those that were live.
+ * Returns the number of slots released: those that were live.  Reports
+ * CPOOL_EDOUBLEFREE as cpool_destroy does, and CPOOL_EGUARD in checked pools.
  * May block; cost depends on the number of caches and on that of magazines in the
  * depot, not on that of slots (checked pools verify every guard).
  */
 CPOOL_API size_t cpool_reset(cpool_t *pool);
 
 /*
- * ---- Growing and giving back ---------------------------------------------
+ * ---- Growing and giving back (cpool_memory.3) ------------------------------
  */
 
 /*
@@ -610,7 +640,7 @@ CPOOL_API size_t cpool_reset(cpool_t *pool);
  * commits memory for them.
  *
  * A pool also grows by itself, by half or at least a magazine, when an alloc
- * finds nothing free.
+ * finds nothing free.  Addresses never move.
  *
  * Returns the number of slots added: fewer than n at the limit, 0 when there is
  * nothing to add or the operating system refuses memory.
@@ -620,11 +650,12 @@ CPOOL_API size_t cpool_grow(cpool_t *pool, size_t n);
 
 /*
  * cpool_shrink - lowers the capacity by up to n slots: first those never handed
- * out, then the topmost ones as far as they are free in the depot.  Their
- * memory goes back to the operating system.
+ * out, then the topmost ones as far as they are free in the depot.  Their memory goes
+ * back to the operating system, unless the pool is checked or lies in caller-provided
+ * memory.
  *
- * Free slots in caches are not reached; cpool_flush in each thread helps.  A
- * pool with max_capacity above its capacity may grow again.
+ * Free slots in the caches of other threads are not reached; cpool_flush in each
+ * thread helps.  A pool with max_capacity above its capacity may grow again.
  *
  * Returns the number of slots removed.  At least one slot stays.  Where it is 0,
  * the free slots have kept their bytes.
@@ -730,7 +761,7 @@ CPOOL_API void *cpool_ticket_alloc(cpool_ticket_t *ticket) CPOOL_MUST_USE_ CPOOL
 CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket) CPOOL_NONNULL_(1);
 
 /*
- * ---- Waiting -------------------------------------------------------------
+ * ---- Waiting (cpool_wait.3) ------------------------------------------------
  */
 
 /*
@@ -744,7 +775,8 @@ CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket) CPOOL_NONNULL_(1);
  * while it sleeps: what is freed then is handed to the waiting threads, past all
  * caches, in the order in which they came.
  *
- * When memory is refused, it is tried again a hundred times a second.
+ * When memory is refused, it is tried again a hundred times a second.  A thread that
+ * waits for slots which it holds itself waits for ever.
  *
  * Returns the slot, or NULL when the time is up; NULL after CPOOL_EWAITABLE was
  * reported for another kind of pool.
@@ -760,6 +792,19 @@ CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) 
  * help      called with arg whenever no slot is to be had; does a piece of work,
  *           which may free slots, and returns true; false: there is no work
  *
+ * A worker that runs other jobs until it has room for its own:
+ *
+ *     static bool run_one_job(void *arg)
+ *     {
+ *         struct job *job = next_job(arg);
+ *
+ *         if (job != NULL)
+ *             run(arg, job);               frees it
+ *         return job != NULL;
+ *     }
+ *     ...
+ *     job = cpool_alloc_or_help(jobs, run_one_job, worker);
+ *
  * Returns the slot, or NULL once help has returned false and still none is free.
  * Any thread, any pool; as long as help takes.
  */
@@ -767,11 +812,12 @@ CPOOL_API void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void
     CPOOL_MUST_USE_ CPOOL_NONNULL_(2) CPOOL_FREED_BY_(cpool_depot_free);
 
 /*
- * ---- Quiet scopes --------------------------------------------------------
+ * ---- Quiet scopes (cpool_quiet.3) ------------------------------------------
  */
 
 /*
- * What the library did on behalf of one thread that could make it late.
+ * What the library did on behalf of one thread, with any pool, that could make it
+ * late.
  */
 typedef struct cpool_quiet {
     size_t size;           /* sizeof(cpool_quiet_t), set by the initialiser */
@@ -805,6 +851,13 @@ typedef struct cpool_quiet {
  * end     stops, and fills in the counts, which start from CPOOL_QUIET_INIT; returns
  *         0, or CPOOL_ENULL or CPOOL_ESTRUCT, after which the scope goes on
  *
+ *     cpool_quiet_t counts = CPOOL_QUIET_INIT;
+ *
+ *     cpool_quiet_begin(0);
+ *     run_frame();
+ *     cpool_quiet_end(&counts);
+ *     assert(counts.system_calls == 0 && counts.fresh_slots == 0);
+ *
  * Scopes do not nest: a second begin starts over.  Nothing is counted on the
  * fast path, which never does any of this.
  *
@@ -820,7 +873,7 @@ CPOOL_API int cpool_quiet_begin(unsigned traps);
 CPOOL_API int cpool_quiet_end(cpool_quiet_t *counts);
 
 /*
- * ---- Asking --------------------------------------------------------------
+ * ---- Slots, indices and figures (cpool_info.3) ------------------------------
  */
 
 /*
@@ -833,13 +886,14 @@ CPOOL_API int cpool_quiet_end(cpool_quiet_t *counts);
 CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
 
 /*
- * cpool_index - a slot's index.   cpool_at - the reverse.
- * cpool_index_limit - one more than the largest index a slot can ever have.
+ * cpool_index, cpool_at, cpool_index_limit - from a slot to its index, and back.
  *
- * An address that is not a slot gives SIZE_MAX, an index not below the limit
- * gives NULL.  Indices are dense and start at 0; the limit is at least
- * max_capacity, and that of an exact pool or one in caller-provided memory is
- * max_capacity.  Tables beside the pool are dimensioned by it.
+ * Indices are dense and start at 0.  The limit is one more than the largest index
+ * that a slot can ever have: at least max_capacity, and just that in an exact pool
+ * or in caller-provided memory.  Tables beside the pool are dimensioned by it.
+ *
+ * Returns SIZE_MAX for an address that is not a slot, NULL for an index that is not
+ * below the limit.
  * Any thread; wait-free; async-signal-safe.
  */
 CPOOL_API size_t cpool_index(const cpool_t *pool, const void *slot);
@@ -902,8 +956,10 @@ typedef struct cpool_figures {
 CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
 
 /*
- * cpool_print - writes the figures for a person, cpool_print_json for a program
- * (one object, one line; bytes of the name that are no UTF-8 become U+FFFD).
+ * cpool_print, cpool_print_json - write the figures, for a person or for a program.
+ *
+ * JSON is one object in one line; bytes of the name that are no UTF-8 become U+FFFD.
+ * A NULL stream is reported as CPOOL_ENULL.
  *
  * Any thread; may block, and does what the stream does.
  */

@@ -50,6 +50,7 @@ tests_scripts = \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-limit.sh \
 	tests/scripts/check-listed.sh \
+	tests/scripts/check-man.sh \
 	tests/scripts/check-orders.sh \
 	tests/scripts/check-size.sh \
 	tests/scripts/check-tsan.sh \

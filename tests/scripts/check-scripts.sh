@@ -64,6 +64,10 @@ plant check-headers.sh include/cpool.h 's/^CPOOL_API int cpool_destroy/CPOOL_API
 plant check-headers.sh include/cpool/fast.h 's/^#error.*//' 'does not say what to include'
 plant check-headers.sh include/cpool/new.h '/* new */' 'compiled by none'
 
+plant check-man.sh include/cpool.h 's/^ \* cpool_flush - / * flush - /' 'cpool_flush'
+plant check-man.sh include/cpool.h 's/^CPOOL_API size_t cpool_trim.*//' 'cpool_trim'
+plant check-man.sh doc/local.mk 's, doc/man/cpool_free.3,,' 'cpool_free.3'
+
 plant check-listed.sh tests/check_new.c '/* new */' 'is in no list'
 plant check-listed.sh tests/scripts/check-new.sh '# new' 'is in no list'
 plant check-listed.sh tests/check_alloc.c 's/^ *ONCE(free_null_does_nothing),//' 'does not run'

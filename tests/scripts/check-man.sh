@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-man.sh - every exported function has a manual page, by which it is found:
+# its own or one that refers to the page of its topic, which names it.  The pages
+# that doc/local.mk lists are those that the headers give.  No formatter that is
+# found complains.
+#
+# srcdir: top of the source tree.
+
+set -u
+top=${srcdir:-.}
+status=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/man3"
+
+complain() {
+    echo "$*"
+    status=1
+}
+
+headers=$(sed -n 's/^man_headers = //p' "$top/doc/local.mk")
+# shellcheck disable=SC2086 # several headers
+(cd "$top" && ${AWK:-awk} -v out="$work/man3" -v version=1.2.3 -v date=2000-01-01 \
+    -f doc/man/make-pages.awk $headers) || complain 'the pages cannot be made'
+
+# What the inline path alone calls needs none.
+functions=$(sed -n 's/^ *\(cpool_[a-z_]*\);.*/\1/p' "$top/lib/libcpool.map" |
+    grep -v -e '_slow$' -e '_table_abi')
+count=0
+for function in $functions; do
+    page=$work/man3/$function.3
+    count=$((count + 1))
+    [ -e "$page" ] || { complain "$function: has no manual page"; continue; }
+    target=$(sed -n 's/^\.so //p' "$page")
+    [ -z "$target" ] || page=$work/$target
+    [ -e "$page" ] || { complain "$function: its page refers to $target, which is none"; continue; }
+    sed -n '/^\.SH NAME/,/^\.SH LIBRARY/p' "$page" | tr ' ,' '\n\n' | grep -qx "$function" ||
+        complain "$function: is not in the NAME section of ${page##*/}"
+    grep -q "^\\\\fB.*[ *]$function(" "$page" || complain "$function: ${page##*/} does not declare it"
+done
+[ "$count" -gt 10 ] || complain "only $count functions found in lib/libcpool.map"
+
+(cd "$work/man3" && ls) | sort > "$work/made"
+sed 's/#.*//' "$top/doc/local.mk" | tr ' \t' '\n\n' |
+    sed -n 's,^doc/man/\(cpool[a-z_]*\.[0-9]\)$,\1,p' | sort -u > "$work/listed"
+diff "$work/listed" "$work/made" > "$work/difference" ||
+    complain "doc/local.mk (<) lists other pages than are made (>): $(grep '^[<>]' "$work/difference")"
+
+formatters=
+for formatter in mandoc groff; do
+    command -v "$formatter" > /dev/null || continue
+    formatters="$formatters $formatter"
+    for page in $(grep -L '^\.so ' "$work"/man3/*); do
+        case $formatter in
+        mandoc) mandoc -T lint -W style "$page" ;;
+        groff) groff -man -T utf8 -ww -z "$page" ;;
+        esac > "$work/lint" 2>&1
+        [ ! -s "$work/lint" ] || complain "$formatter, ${page##*/}: $(cat "$work/lint")"
+    done
+done
+
+[ "$status" -ne 0 ] || echo "$count functions have pages; formatters:${formatters:- none}"
+exit "$status"
