@@ -243,6 +243,7 @@ static bool shrink_at(struct worker **workers, size_t nth)
     struct hold hold;
     bool stopped;
 
+    pool->waiters.starving_after = MEETING_LONG; /* until when it would look again */
     hold_init(&hold, pool);
     worker_do(workers[0], take_all, &hold);
     stopped = steps_run(&stop, workers[0], NULL, nth, shrink, &hold);
