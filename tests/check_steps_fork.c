@@ -4,12 +4,14 @@
  * pool: the child finds every slot but those that were on their way, each once,
  * and every magazine.
  *
- * Includes script.h.  The children start no threads, because ThreadSanitizer does
- * not let them.
+ * Includes script.h, and pool_impl.h, to see what is loaded.  The children start no
+ * threads, because ThreadSanitizer does not let them.
  */
 #include "script.h"
 
 #include <string.h>
+
+#include "pool_impl.h"
 
 /* Across the edges of magazines in both directions, with spares full and empty,
  * and with the partial magazine. */
@@ -132,6 +134,156 @@ START_TEST(fork_at_every_step_child_finds_everything)
 END_TEST
 
 /*
+ * ---- What a vanished thread had begun ------------------------------------
+ */
+
+static void give_all(void *argument)
+{
+    struct script *script = argument;
+
+    script_give(script, script->count);
+}
+
+struct spill {
+    struct script script;
+    size_t loaded; /* what the cache showed: a thread that vanishes inside leaves it behind */
+};
+
+/* Spares are found wherever the thread stopped that was about to count them. */
+static void find_all(void *argument)
+{
+    struct spill *spill = argument;
+    struct script *script = &spill->script;
+    void *slots[SCRIPT_ROOM];
+    size_t lost = spill->loaded + (script->freeing != NULL);
+
+    REQUIRE(script_take_rest(script, slots) + script->count + lost >= SCRIPT_CAPACITY);
+}
+
+/* A thread vanishes while it gives slots to a cache that stays. */
+static bool fork_in_spill(struct worker *worker, size_t nth)
+{
+    struct spill spill;
+    struct script *script = &spill.script;
+    struct steps_stop stop;
+    bool stopped;
+
+    script_init(script, CPOOL_EXACT, SCRIPT_CAPACITY, &script_doors[1], worker);
+    script_take(script, 4 * SCRIPT_ROUNDS);
+    stopped = steps_run(&stop, worker, "set_stocked", nth, give_all, script);
+    spill.loaded = cpi_word_load(&cpi_cache_active(script->cache->home)->count, relaxed);
+    script_fork(find_all, &spill);
+    steps_go_on(&stop);
+    cpool_cache_destroy(script->cache);
+    support_destroy_empty(script->pool);
+    return stopped;
+}
+
+START_TEST(fork_in_a_spill_child_finds_all_spares)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (fork_in_spill(worker, nth))
+        nth++;
+    REQUIRE(nth > 3);
+    worker_stop(worker);
+}
+END_TEST
+
+static void take_one(void *argument)
+{
+    script_take(argument, 1);
+}
+
+/* Free slots, all of them loaded in the cache of the thread that forks. */
+enum { LOADED = SCRIPT_ROUNDS - 1 };
+
+static void use_own_cache(void *argument)
+{
+    struct script *script = argument;
+
+    script_require_no_hands(script->pool);
+    cpool_free_bulk(script->pool, script->more, script->more_count);
+    REQUIRE(support_stats(script->pool).in_caches > 0);
+}
+
+/* A thread vanishes that finds the pool dry and takes slots from another one's cache. */
+static bool fork_in_theft(struct worker *worker, size_t nth)
+{
+    struct script script;
+    struct steps_stop stop;
+    bool stopped;
+
+    script_init(&script, CPOOL_EXACT, SCRIPT_CAPACITY, &script_doors[0], worker);
+    REQUIRE_EQUAL(support_take_all(script.pool, script.more), SCRIPT_CAPACITY);
+    script.more_count = SCRIPT_CAPACITY - LOADED;
+    cpool_free_bulk(script.pool, script.more + script.more_count, LOADED);
+    stopped = steps_run(&stop, worker, NULL, nth, take_one, &script);
+    script.inside = script_is_inside(script.pool);
+    script_fork(use_own_cache, &script);
+    steps_go_on(&stop);
+    script_give(&script, 1);
+    cpool_free_bulk(script.pool, script.more, script.more_count);
+    support_destroy_empty(script.pool);
+    return stopped;
+}
+
+START_TEST(fork_in_a_theft_child_uses_its_cache)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (fork_in_theft(worker, nth))
+        nth += SUPPORT_COUNT(1u, 17u);
+    REQUIRE(nth > 30);
+    worker_stop(worker);
+}
+END_TEST
+
+static void give_one(void *argument)
+{
+    script_give(argument, 1);
+}
+
+static void destroy(void *argument)
+{
+    struct script *script = argument;
+
+    (void)support_destroy(script->pool);
+}
+
+/* A thread vanishes while it gives a slot to a cache that stays, in a pool that is waited
+ * on: the child destroys the pool, for which that thread would have had to be done. */
+static bool fork_in_free(struct worker *worker, size_t nth)
+{
+    struct script script;
+    struct steps_stop stop;
+    bool stopped;
+
+    script_init(&script, CPOOL_WAITABLE, SCRIPT_CAPACITY, &script_doors[1], worker);
+    script_take(&script, 1);
+    stopped = steps_run(&stop, worker, NULL, nth, give_one, &script);
+    script_fork(destroy, &script);
+    steps_go_on(&stop);
+    cpool_cache_destroy(script.cache);
+    support_destroy_empty(script.pool);
+    return stopped;
+}
+
+START_TEST(fork_in_a_free_child_destroys_the_pool)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (fork_in_free(worker, nth))
+        nth++;
+    REQUIRE(nth > 3);
+    worker_stop(worker);
+}
+END_TEST
+
+/*
  * ---- The cost of a fork --------------------------------------------------
  */
 
@@ -192,6 +344,9 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(fork_at_every_step_child_finds_everything, SCRIPT_DOORS * SCRIPT_KINDS),
+        ONCE(fork_in_a_spill_child_finds_all_spares),
+        ONCE(fork_in_a_theft_child_uses_its_cache),
+        ONCE(fork_in_a_free_child_destroys_the_pool),
         TIMES(fork_takes_steps_for_threads_and_not_for_magazines, 2),
     };
 
