@@ -129,7 +129,9 @@ done <"$work/parts" >"$work/counts"
                 value -= each["empty" substr(path, RSTART)]
             else
                 value -= 1
-            printf "%s %.6g %d\n", path, value, calls[path]
+            # A review every so many swaps makes a fraction: rounded up.
+            whole = int(value + 0.999)
+            printf "%s %d %d\n", path, whole, calls[path]
         }
     }' "$work/counts" >"$work/table"
 
@@ -139,7 +141,8 @@ echo "Instructions per operation ($key, $operations operations)"
 echo
 "$awk" '
     BEGIN { text["inline"] = "inline, implicit cache"; text["cache"] = "inline, explicit cache"
-            text["outline"] = "through the symbols" }
+            text["outline"] = "through the symbols"
+            text["swap"] = "swap with a spare"; text["depot"] = "exchange with the depot" }
     { split($1, word, "-"); looped = word[2] == "loop"
       row = word[1] (looped ? "-loop" : ""); what = word[looped ? 3 : 2]
       value[row, what] = $2; calls[row] += $3
@@ -161,7 +164,7 @@ echo
 
 verdict=0
 
-"$awk" '$1 !~ /^outline/ && $3 > 0 { print "FAILED: " $1 " made " $3 " calls"; bad = 1 }
+"$awk" '$1 ~ /^(inline|cache)/ && $3 > 0 { print "FAILED: " $1 " made " $3 " calls"; bad = 1 }
         END { exit bad }' "$work/table" || verdict=1
 
 if command -v "$objdump" >/dev/null; then

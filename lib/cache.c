@@ -2,26 +2,13 @@
 /*
  * cache.c - refilling and spilling, which is the owner's.
  *
- * ORDERING TABLE
- *   own     | entry count load        | relaxed | - | -
- *   show    | entry count, loaded store | release | recall.c's forked | which magazine is loaded
- *   spares  | stocked load            | relaxed | - | -
- *   stocked | stocked store           | release | cache_shared.c's glance | the mark of the owner
- *                                                             that took the spares out
- *   offer   | spare store, CAS        | release | cache_shared.c's steal, see | the magazine's
- *                                                             count and rounds; the owner's mark
- *   see     | spare load, CAS failure | relaxed | - | -
+ * ORDERING TABLE (that of the spares is in cache_swap.h)
+ *   show    | loaded store            | release | recall.c's forked | which magazine is loaded
+ *   own     | retries load            | relaxed | - | -
  *   active  | active pointer store    | relaxed | - | -
- *
- * The owner's own accesses need no order.  The release keeps the stores that
- * precede a new count before it, for the child of a fork, which finds the cache as
- * it was at some instant.  It costs nothing on x86, and elsewhere it is paid once a
- * magazine.
- *
- * A spare that its owner takes back needs no acquire: the owner itself put it
- * there.
  */
 #include "cache.h"
+#include "cache_swap.h"
 
 #include "atomic.h"
 
@@ -29,82 +16,6 @@
  * the last full magazine. */
 #define CPI_FRESH_PART 16u
 #define CPI_DRY_PART 4u
-
-static struct cpi_magazine *magazine_of(const struct cpi_cache *cache, uint32_t node)
-{
-    return cpi_depot_magazine(cache->depot, node);
-}
-
-static uint32_t stocked_spares(const struct cpi_cache *cache)
-{
-    return cpi_load(&cache->stocked, relaxed); /* [spares] */
-}
-
-static void set_stocked(struct cpi_cache *cache, uint32_t stocked)
-{
-    cpi_store(&cache->stocked, stocked, release); /* [stocked] */
-}
-
-static uintptr_t active_count(const struct cpi_cache *cache)
-{
-    return cpi_word_load(&cpi_cache_active(cache)->count, relaxed); /* [own] */
-}
-
-static void show_count(struct cpi_cache *cache, uintptr_t count)
-{
-    cpi_word_store(&cpi_cache_active(cache)->count, count, release); /* [show] */
-}
-
-/* Shows the fast path a magazine that is in the cache's hands, in place of the
- * one it showed, which has been put elsewhere and whose count is shown as 0. */
-static void load(struct cpi_cache *cache, uint32_t node)
-{
-    struct cpi_magazine *magazine = magazine_of(cache, node);
-
-    cpi_store(&cache->loaded, node, release); /* [show] */
-    cpi_cache_active(cache)->rounds = magazine->rounds;
-    cpi_cache_active(cache)->limit = cache->depot->limit;
-    show_count(cache, cpi_magazine_count(magazine));
-    cpi_magazine_set_count(magazine, 0);
-}
-
-/* Writes the loaded magazine's count down in it, and shows the fast path none:
- * another must be loaded, or `loaded` cleared.  An empty one need not be
- * unloaded.  Returns the magazine, 0 if none was loaded. */
-static uint32_t unload(struct cpi_cache *cache)
-{
-    if (cpi_cache_loaded(cache) != 0)
-        cpi_magazine_set_count(magazine_of(cache, cpi_cache_loaded(cache)),
-                               (uint32_t)active_count(cache));
-    cpi_cache_active(cache)->limit = 0;
-    show_count(cache, 0);
-    return cpi_cache_loaded(cache);
-}
-
-/* The i-th place of the ring. */
-static _Atomic uint32_t *place(struct cpi_cache *cache, uint32_t i)
-{
-    uint32_t at = cache->bottom + i;
-
-    return &cache->spare[at < cache->ring_size ? at : at - cache->ring_size];
-}
-
-static uint32_t see_spare(struct cpi_cache *cache, uint32_t i)
-{
-    return cpi_load(place(cache, i), relaxed); /* [see] */
-}
-
-static void put_spare(struct cpi_cache *cache, uint32_t i, uint32_t node)
-{
-    cpi_store(place(cache, i), node, release); /* [offer] */
-}
-
-/* Puts `replacement` in the place of a spare; false if the spare was recalled. */
-static bool swap_spare(struct cpi_cache *cache, uint32_t i, uint32_t node, uint32_t replacement)
-{
-    /* [offer] [see] */
-    return cpi_cas_strong(place(cache, i), &node, replacement, release, relaxed);
-}
 
 /* Puts an empty magazine where a spare is missing, or into the depot. */
 static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
@@ -136,7 +47,7 @@ static void give_spare(struct cpi_cache *cache, uint32_t i)
 {
     uint32_t node = see_spare(cache, i);
 
-    if (node != 0 && swap_spare(cache, i, node, 0))
+    if (node != 0 && swap_at(place(cache, i), node, 0))
         cpi_depot_give(cache->depot, &cache->counters, node);
 }
 
@@ -151,8 +62,7 @@ static void give_stocked(struct cpi_cache *cache)
     }
 }
 
-/* Does without half of the spares that stayed full since the last review. */
-static void review(struct cpi_cache *cache)
+CPI_COLD void cpi_cache_review(struct cpi_cache *cache)
 {
     uint32_t stocked = stocked_spares(cache);
     uint32_t unneeded = (cache->lowest < stocked ? cache->lowest : stocked) / 2;
@@ -166,17 +76,6 @@ static void review(struct cpi_cache *cache)
     cache->lowest = stocked - unneeded;
 }
 
-/* After each swap with a spare. */
-static void note_swap(struct cpi_cache *cache)
-{
-    uint32_t stocked = stocked_spares(cache);
-
-    if (stocked < cache->lowest)
-        cache->lowest = stocked;
-    if (cpi_depot_swapped(&cache->counters) % CPI_REVIEW_SWAPS == 0)
-        review(cache);
-}
-
 /* Uses twice as many spares as before, within the quota. */
 static void widen(struct cpi_cache *cache)
 {
@@ -186,7 +85,7 @@ static void widen(struct cpi_cache *cache)
 /* Before each exchange of a full magazine with the depot. */
 static void note_exchange(struct cpi_cache *cache, bool gives)
 {
-    uint64_t retries = cpi_depot_retries(&cache->counters);
+    uint64_t retries = cpi_load(&cache->counters.retries, relaxed); /* [own] */
 
     if (gives || cache->gave || retries != cache->retries)
         widen(cache);
@@ -196,25 +95,15 @@ static void note_exchange(struct cpi_cache *cache, bool gives)
 
 static bool refill_from_spare(struct cpi_cache *cache)
 {
-    uint32_t stocked = stocked_spares(cache);
-
-    while (stocked-- > 0) {
-        uint32_t node = see_spare(cache, stocked);
-        bool taken = node != 0 && swap_spare(cache, stocked, node, cpi_cache_loaded(cache));
-
-        set_stocked(cache, stocked);
-        if (taken) {
-            load(cache, node);
-            note_swap(cache);
+    while (stocked_spares(cache) > 0)
+        if (cpi_cache_take_spare(cache, stocked_spares(cache) - 1))
             return true;
-        }
-    }
     return false;
 }
 
 /* Leaves most of the full magazine just loaded to other threads: the pool is
  * nearly dry, and what is loaded nobody else can reach. */
-static void leave_most(struct cpi_cache *cache)
+CPI_COLD static void leave_most(struct cpi_cache *cache)
 {
     uint32_t rest = cpi_depot_take_empty(cache->depot, &cache->counters);
     uintptr_t count = active_count(cache);
@@ -319,37 +208,20 @@ bool cpi_cache_refill(struct cpi_cache *cache)
     return refilled;
 }
 
-/* The full magazine changes places with an empty spare, which is returned.  0 if
- * there was none, or a stealing thread recalled it by mistake. */
-static uint32_t swap_with_empty(struct cpi_cache *cache, uint32_t stocked)
-{
-    uint32_t node = see_spare(cache, stocked);
-    uint32_t full;
-
-    if (node == 0)
-        return 0;
-    full = unload(cache);
-    if (swap_spare(cache, stocked, node, full))
-        return node;
-    load(cache, full);
-    return 0;
-}
-
 /* The full magazine becomes a spare, and an empty spare, or one from the depot,
  * is loaded. */
 static bool spill_to_spare(struct cpi_cache *cache, uint32_t stocked)
 {
-    uint32_t node = swap_with_empty(cache, stocked);
+    uint32_t node;
 
-    if (node == 0) {
-        node = cpi_depot_take_empty(cache->depot, &cache->counters);
-        if (node == 0)
-            return false;
-        put_spare(cache, stocked, unload(cache));
-    }
-    set_stocked(cache, stocked + 1);
+    if (cpi_cache_put_spare(cache, stocked))
+        return true;
+    node = cpi_depot_take_empty(cache->depot, &cache->counters);
+    if (node == 0)
+        return false;
+    put_spare(cache, stocked, unload(cache));
     load(cache, node);
-    note_swap(cache);
+    note_swap(cache, stocked + 1);
     return true;
 }
 
@@ -456,7 +328,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
     cache->bottom = 0;
     cache->lowest = 0;
     cache->gave = false;
-    cache->retries = cpi_depot_retries(&cache->counters);
+    cache->retries = cpi_load(&cache->counters.retries, relaxed); /* [own] */
     cpi_cache_discard(cache);
     look_at_bound(cache);
 }

@@ -26,6 +26,9 @@
 /* Entered seldom: kept out of the way of the code that is entered often. */
 #define CPI_COLD __attribute__((__cold__, __noinline__))
 
+/* Not inlined: its caller saves no registers for it. */
+#define CPI_APART __attribute__((__noinline__))
+
 /*
  * An invariant that a comment states, asserted where CPI_DEBUG is defined (configure
  * --enable-debug, `make check`, the stress programs).  The claim has no effect: it is

@@ -16,8 +16,6 @@
  *   begin   | drains fetch-and-add | acq_rel | drains | that the depot is being emptied
  *   end     | drains fetch-and-add | acq_rel | drains | that it is full again
  *   drains  | drains load        | acquire | begin end | whether to look again
- *   account | counter store           | release | recall.c's hint | the exchange it counts
- *   own     | own counter load        | relaxed | - | -
  *
  * The partial magazine needs no tag: nobody reads a magazine's link or content before
  * the CAS that makes it his, so it does not matter whether the same magazine
@@ -79,37 +77,29 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines)
     return cpi_extent_reach(&depot->for_caches, magazines * depot->links.stride);
 }
 
-/* Each counter has one writer, so adding needs no locked instruction. */
-static void account(_Atomic uint64_t *counter, uint64_t more)
-{
-    uint64_t before = cpi_load(counter, relaxed); /* [own] */
-
-    cpi_store(counter, before + more, release); /* [account] */
-}
-
-static uint32_t pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
+static inline uint32_t pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
                     struct cpi_counters *counters, _Atomic uint64_t *counter)
 {
     uint64_t retries = 0;
     uint32_t node = cpi_tagstack_pop(stack, &depot->links, &retries);
 
     if (retries != 0)
-        account(&counters->retries, retries);
+        cpi_depot_account(&counters->retries, retries);
     if (node != 0) {
-        account(counter, 1);
+        cpi_depot_account(counter, 1);
         cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
     }
     return node;
 }
 
-static void push(struct cpi_depot *depot, struct cpi_tagstack *stack, uint32_t node,
+static inline void push(struct cpi_depot *depot, struct cpi_tagstack *stack, uint32_t node,
                  struct cpi_counters *counters, _Atomic uint64_t *counter)
 {
     uint32_t retries = cpi_tagstack_push(stack, &depot->links, node);
 
     if (retries != 0)
-        account(&counters->retries, retries);
-    account(counter, 1);
+        cpi_depot_account(&counters->retries, retries);
+    cpi_depot_account(counter, 1);
     cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
 }
 
@@ -147,17 +137,6 @@ static uint32_t make_any(struct cpi_depot *depot)
     return node;
 }
 
-uint64_t cpi_depot_swapped(struct cpi_counters *counters)
-{
-    account(&counters->swaps, 1);
-    return cpi_load(&counters->swaps, relaxed); /* [own] */
-}
-
-uint64_t cpi_depot_retries(const struct cpi_counters *counters)
-{
-    return cpi_load(&counters->retries, relaxed); /* [own] */
-}
-
 /*
  * By the second invariant there is a magazine for each party at any time.  Once
  * every magazine is made that stays so, and the magazine lies on the stack: a
@@ -188,26 +167,26 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
         if (node == 0)
             return 0;
     } while (!cpi_cas_weak(&depot->partial, &node, 0, acq_rel, acquire)); /* [take] [see] */
-    account(&counters->partials, 1);
+    cpi_depot_account(&counters->partials, 1);
     return node;
 }
 
 /* Puts a magazine on the stack that it belongs to; false if on neither. */
-static bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node)
+static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *counters,
+                                uint32_t node)
 {
     uint32_t count = cpi_magazine_count(cpi_depot_magazine(depot, node));
 
-    if (count == depot->limit)
-        push(depot, &depot->stocked, node, counters, &counters->stocked_in);
-    else if (count == 0)
+    if (count == 0)
         push(depot, &depot->empty, node, counters, &counters->empty_in);
+    else if (count == depot->limit)
+        push(depot, &depot->stocked, node, counters, &counters->stocked_in);
     else
         return false;
     return true;
 }
 
-/* Merges two magazines, pushes one that became full or empty, and returns the
- * other. */
+/* Merges two magazines, gives one that became full or empty, and returns the other. */
 static uint32_t merge(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t a,
                       uint32_t b)
 {
@@ -218,20 +197,27 @@ static uint32_t merge(struct cpi_depot *depot, struct cpi_counters *counters, ui
     return a;
 }
 
-void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node)
+CPI_APART static void give_partial(struct cpi_depot *depot, struct cpi_counters *counters,
+                                   uint32_t node)
 {
-    while (!push_by_fill(depot, counters, node)) {
+    do {
         uint32_t none = 0;
         uint32_t other;
 
         if (cpi_cas_strong(&depot->partial, &none, node, release, relaxed)) { /* [leave] [glance] */
-            account(&counters->partials, 1);
+            cpi_depot_account(&counters->partials, 1);
             return;
         }
         other = cpi_depot_take_partial(depot, counters);
         if (other != 0)
             node = merge(depot, counters, other, node);
-    }
+    } while (!push_by_fill(depot, counters, node));
+}
+
+void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node)
+{
+    if (CPI_UNLIKELY(!push_by_fill(depot, counters, node)))
+        give_partial(depot, counters, node);
 }
 
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters)
@@ -285,11 +271,6 @@ void cpi_depot_set_dry(struct cpi_depot *depot, bool dry)
 {
     if (cpi_depot_is_dry(depot) != dry)
         cpi_store(&depot->dry, dry, relaxed); /* [hint] */
-}
-
-bool cpi_depot_is_dry(const struct cpi_depot *depot)
-{
-    return cpi_load(&depot->dry, relaxed); /* [hint] */
 }
 
 void cpi_depot_begin_drain(struct cpi_depot *depot)

@@ -22,6 +22,11 @@
  *
  * Progress: everything here is lock-free, but for `provide`, which may make a
  * system call.
+ *
+ * ORDERING TABLE
+ *   account | counter store    | release | recall.c's hint | the exchange it counts
+ *   own     | own counter load | relaxed | - | -
+ *   hint    | dry load         | relaxed | - | -
  */
 #ifndef CPI_DEPOT_H
 #define CPI_DEPOT_H
@@ -115,12 +120,6 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
 /* Gives a magazine, however full; it is the caller's until then. */
 void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node);
 
-/* Counts a swap with a spare; returns how many there have been. */
-uint64_t cpi_depot_swapped(struct cpi_counters *counters);
-
-/* Compare-and-swaps of this party that others made it repeat. */
-uint64_t cpi_depot_retries(const struct cpi_counters *counters);
-
 /* One slot, without a cache.  alloc returns NULL if there is none; free false
  * where there is no empty magazine. */
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters);
@@ -131,7 +130,10 @@ void cpi_depot_reset(struct cpi_depot *depot);
 
 /* Whether caches should keep nothing for themselves. */
 void cpi_depot_set_dry(struct cpi_depot *depot, bool dry);
-bool cpi_depot_is_dry(const struct cpi_depot *depot);
+static inline bool cpi_depot_is_dry(const struct cpi_depot *depot)
+{
+    return cpi_load(&depot->dry, relaxed); /* [hint] */
+}
 
 /*
  * A draining thread takes all magazines for a while, and gives them back.  It says so
@@ -158,6 +160,15 @@ uint32_t cpi_depot_partial_rounds(const struct cpi_depot *depot);
 
 /* Full magazines, counted one by one.  Nobody else may be using the depot. */
 size_t cpi_depot_count_stocked(const struct cpi_depot *depot);
+
+/* Each counter has one writer, so adding needs no locked instruction. */
+static inline uint64_t cpi_depot_account(_Atomic uint64_t *counter, uint64_t more)
+{
+    uint64_t now = cpi_load(counter, relaxed) + more; /* [own] */
+
+    cpi_store(counter, now, release); /* [account] */
+    return now;
+}
 
 static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *depot,
                                                       uint32_t node)

@@ -14,13 +14,14 @@ libcpool_sources = \
 	lib/queue.h lib/slab.c lib/slab.h lib/tagstack.h \
 	lib/depot.c lib/depot.h lib/magazine.h \
 	lib/guard.c lib/guard.h \
-	lib/cache.c lib/cache_shared.c lib/cache.h lib/roster.c lib/roster.h lib/recall.c lib/recall.h \
+	lib/cache.c lib/cache_shared.c lib/cache.h lib/cache_swap.h \
+	lib/roster.c lib/roster.h lib/recall.c lib/recall.h \
 	lib/registry.c lib/registry.h \
 	lib/inline.c lib/pool_alloc.c lib/pool_bulk.c lib/pool_cache.c \
-	lib/pool_drain.c lib/pool_drain.h \
+	lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c \
 	lib/pool_config.c \
 	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_memory.c \
-	lib/pool_report.c lib/pool_reserve.c lib/pool_ticket.c lib/pool_wait.c
+	lib/pool_report.c lib/pool_reserve.c lib/pool_slow.c lib/pool_ticket.c lib/pool_wait.c
 
 noinst_LTLIBRARIES += lib/libcpool-internal.la
 lib_libcpool_internal_la_SOURCES = $(libcpool_sources)

@@ -13,11 +13,13 @@
 #define CPI_TRAPS \
     (CPOOL_TRAP_GROWTHS | CPOOL_TRAP_SYSTEM_CALLS | CPOOL_TRAP_FRESH_SLOTS | CPOOL_TRAP_EXCHANGES)
 
-void cpi_quiet_note(enum cpi_noise noise, uint64_t times)
+CPI_INITIAL_EXEC _Thread_local bool cpi_quiet_on;
+
+CPI_COLD void cpi_quiet_count(enum cpi_noise noise, uint64_t times)
 {
     struct cpi_thread *thread = cpi_thread_known();
 
-    if (thread == NULL || !thread->quiet.on || thread->quiet.reporting)
+    if (thread == NULL) /* it is about to end */
         return;
     thread->quiet.counts[noise] += times;
     thread->quiet.noted |= 1u << noise;
@@ -28,7 +30,7 @@ void cpi_quiet_note(enum cpi_noise noise, uint64_t times)
  * of what the scope watches, and would call the handler again.  A handler that
  * does not return leaves the scope suspended until the next begin.
  */
-CPI_COLD static void report_noted(struct cpi_thread *thread, const char *function)
+static void report_noted(struct cpi_thread *thread, const char *function)
 {
     static const char *const names[CPI_NOISES] = {"growth", "system call", "fresh slot",
                                                   "exchange"};
@@ -36,7 +38,7 @@ CPI_COLD static void report_noted(struct cpi_thread *thread, const char *functio
     unsigned noise;
 
     thread->quiet.noted = 0;
-    thread->quiet.reporting = true;
+    cpi_quiet_on = false;
     for (noise = 0; noise < CPI_NOISES; noise++) {
         if ((noted & 1u << noise) != 0) {
             cpool_error_t error;
@@ -48,14 +50,15 @@ CPI_COLD static void report_noted(struct cpi_thread *thread, const char *functio
             cpi_report(&error, "%s: %s: %s", function, cpool_strerror(error.code), names[noise]);
         }
     }
-    thread->quiet.reporting = false;
+    if (thread->quiet.traps != 0) /* the handler has not ended the scope */
+        cpi_quiet_on = true;
 }
 
-void cpi_quiet_report(const char *function)
+CPI_COLD void cpi_quiet_trap(const char *function)
 {
     struct cpi_thread *thread = cpi_thread_known();
 
-    if (CPI_UNLIKELY(thread != NULL && (thread->quiet.noted & thread->quiet.traps) != 0))
+    if (thread != NULL && (thread->quiet.noted & thread->quiet.traps) != 0)
         report_noted(thread, function);
 }
 
@@ -72,7 +75,7 @@ int cpool_quiet_begin(unsigned traps)
         return CPOOL_ENOMEM;
     memset(&thread->quiet, 0, sizeof thread->quiet);
     thread->quiet.traps = traps;
-    thread->quiet.on = true;
+    cpi_quiet_on = true;
     return 0;
 }
 
@@ -86,8 +89,8 @@ int cpool_quiet_end(cpool_quiet_t *counts)
     if (cpi_struct_check(counts) != 0)
         return CPOOL_ESTRUCT;
     if (thread != NULL) {
-        thread->quiet.on = false;
-        thread->quiet.noted = 0;
+        cpi_quiet_on = false;
+        thread->quiet.traps = 0;
         known.growths = thread->quiet.counts[CPI_NOISE_GROWTH];
         known.system_calls = thread->quiet.counts[CPI_NOISE_SYSTEM_CALL];
         known.fresh_slots = thread->quiet.counts[CPI_NOISE_FRESH];

@@ -87,6 +87,14 @@ static inline void cpi_recall_leave(struct cpi_cache *cache)
     cpi_store(&cache->busy, (busy | 1u) + 1, release); /* [left] */
 }
 
+/* The mark alone, in pools whose caches are never locked: those with the inline path. */
+static inline void cpi_recall_mark(struct cpi_cache *cache)
+{
+    uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
+
+    cpi_store(&cache->busy, busy + 1, relaxed); /* [inside] */
+}
+
 static inline bool cpi_recall_enter(struct cpi_cache *cache)
 {
     uint32_t busy = (cpi_load(&cache->busy, relaxed) + 1) | 1u; /* [own] */

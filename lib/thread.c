@@ -130,8 +130,6 @@ static void retire(struct cpi_thread *thread)
 {
     unlink_used(thread);
     thread->used = false;
-    thread->quiet.on = false;
-    thread->quiet.noted = 0;
     thread->next = spare_threads;
     spare_threads = thread;
 }

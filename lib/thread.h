@@ -44,8 +44,6 @@ struct cpi_thread {
                                   ended, is being given back to; NULL: none */
     bool used;                /* belongs to a thread */
     struct {
-        bool on;
-        bool reporting; /* in the error handler, on behalf of the scope */
         unsigned traps; /* CPOOL_TRAP_ flags */
         unsigned noted; /* the same, of what has happened and was not reported */
         uint64_t counts[CPI_NOISES];

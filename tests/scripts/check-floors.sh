@@ -43,7 +43,8 @@ depot.c        3
 guard.h        4
 guard.c        4
 cache.h        5
-cache.c        5
+cache.c        5 cache_swap.h
+cache_swap.h   5 cache.h
 cache_shared.c 5 cache.h
 roster.h       5 cache.h
 roster.c       5
@@ -51,6 +52,7 @@ recall.h       5 roster.h
 recall.c       5
 registry.h     5 roster.h
 registry.c     5 recall.h
+pool_forms.c   6 pool_impl.h
 pool_impl.h    6
 inline.c       6
 pool_alloc.c   6 pool_impl.h
@@ -64,6 +66,7 @@ pool_info.c    6 pool_impl.h
 pool_memory.c  6 pool_drain.h
 pool_report.c  6 pool_impl.h
 pool_reserve.c 6 pool_drain.h
+pool_slow.c    6 pool_impl.h
 pool_ticket.c  6 pool_impl.h
 pool_wait.c    6 pool_impl.h
 '

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cache_swap.h - the loaded magazine changes places with a spare.
+ *
+ * Floor 5.  Includes cache.h.  Inline, because it is what most operations do that
+ * leave the inline path; for the owner, which is inside (recall.h).
+ *
+ * ORDERING TABLE
+ *   own     | entry count load        | relaxed | - | -
+ *   show    | entry count, loaded store | release | recall.c's forked | which magazine is loaded
+ *   spares  | stocked load            | relaxed | - | -
+ *   stocked | stocked store           | release | cache_shared.c's glance | the mark of the owner
+ *                                                             that took the spares out
+ *   offer   | spare store, CAS        | release | cache_shared.c's steal, see | the magazine's
+ *                                                             count and rounds; the owner's mark
+ *   see     | spare load, CAS failure | relaxed | - | -
+ *
+ * The owner's own accesses need no order.  The release keeps the stores that
+ * precede a new count before it, for the child of a fork, which finds the cache as
+ * it was at some instant.  It costs nothing on x86, and elsewhere it is paid once a
+ * magazine.
+ *
+ * A spare that its owner takes back needs no acquire: the owner itself put it
+ * there.
+ */
+#ifndef CPI_CACHE_SWAP_H
+#define CPI_CACHE_SWAP_H
+
+#include "cache.h"
+
+/* Does without half of the spares that stayed full since the last review. */
+void cpi_cache_review(struct cpi_cache *cache);
+
+static inline struct cpi_magazine *magazine_of(const struct cpi_cache *cache, uint32_t node)
+{
+    return cpi_depot_magazine(cache->depot, node);
+}
+
+static inline uint32_t stocked_spares(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->stocked, relaxed); /* [spares] */
+}
+
+static inline void set_stocked(struct cpi_cache *cache, uint32_t stocked)
+{
+    cpi_store(&cache->stocked, stocked, release); /* [stocked] */
+}
+
+static inline uintptr_t active_count(const struct cpi_cache *cache)
+{
+    return cpi_word_load(&cpi_cache_active(cache)->count, relaxed); /* [own] */
+}
+
+static inline void show_count(struct cpi_cache *cache, uintptr_t count)
+{
+    cpi_word_store(&cpi_cache_active(cache)->count, count, release); /* [show] */
+}
+
+/* Shows the fast path so many rounds of a magazine that is in the cache's hands, in
+ * place of the one it showed, which is empty or has been put elsewhere. */
+static inline void show(struct cpi_cache *cache, uint32_t node, struct cpi_magazine *magazine,
+                        uint32_t count)
+{
+    cpool_cache_t *active = cpi_cache_active(cache);
+
+    cpi_store(&cache->loaded, node, release); /* [show] */
+    active->rounds = magazine->rounds;
+    cpi_word_store(&active->count, count, release); /* [show] */
+}
+
+/* The same, all rounds, in place of any or none; from then on they are counted there. */
+static inline void load(struct cpi_cache *cache, uint32_t node)
+{
+    struct cpi_magazine *magazine = magazine_of(cache, node);
+
+    cpi_cache_active(cache)->limit = cache->depot->limit;
+    show(cache, node, magazine, cpi_magazine_count(magazine));
+    cpi_magazine_set_count(magazine, 0);
+}
+
+/* Writes the loaded magazine's count down in it, and shows the fast path none:
+ * another must be loaded, or `loaded` cleared.  An empty one need not be
+ * unloaded.  Returns the magazine, 0 if none was loaded. */
+static inline uint32_t unload(struct cpi_cache *cache)
+{
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uint32_t node = cpi_cache_loaded(cache);
+
+    if (node != 0)
+        cpi_magazine_set_count(magazine_of(cache, node), (uint32_t)active_count(cache));
+    active->limit = 0;
+    cpi_word_store(&active->count, 0, release); /* [show] */
+    return node;
+}
+
+/* The i-th place of the ring. */
+static inline _Atomic uint32_t *place(struct cpi_cache *cache, uint32_t i)
+{
+    uint32_t at = cache->bottom + i;
+
+    return &cache->spare[at < cache->ring_size ? at : at - cache->ring_size];
+}
+
+static inline uint32_t see_spare(struct cpi_cache *cache, uint32_t i)
+{
+    return cpi_load(place(cache, i), relaxed); /* [see] */
+}
+
+static inline void put_spare(struct cpi_cache *cache, uint32_t i, uint32_t node)
+{
+    cpi_store(place(cache, i), node, release); /* [offer] */
+}
+
+/* Puts another magazine, or 0, in the place of a spare; false if the spare was recalled. */
+static inline bool swap_at(_Atomic uint32_t *at, uint32_t node, uint32_t other)
+{
+    return cpi_cas_strong(at, &node, other, release, relaxed); /* [offer] [see] */
+}
+
+/* With the owner's new number of full spares. */
+static inline void note_swap(struct cpi_cache *cache, uint32_t stocked)
+{
+    set_stocked(cache, stocked);
+    if (stocked < cache->lowest)
+        cache->lowest = stocked;
+    if (CPI_UNLIKELY(cpi_depot_account(&cache->counters.swaps, 1) % CPI_REVIEW_SWAPS == 0))
+        cpi_cache_review(cache);
+}
+
+/* The empty magazine takes the place of the i-th spare, which is the newest full one and
+ * is returned; 0 if it was recalled. */
+static inline uint32_t swap_newest(struct cpi_cache *cache, uint32_t i)
+{
+    _Atomic uint32_t *at = place(cache, i);
+    uint32_t node = cpi_load(at, relaxed); /* [see] */
+
+    return CPI_LIKELY(node != 0 && swap_at(at, node, cpi_cache_loaded(cache))) ? node : 0;
+}
+
+/* Loads the i-th spare, which is the newest full one, in place of the empty magazine.
+ * Returns false if the spare was recalled; then there is one place less. */
+static inline bool cpi_cache_take_spare(struct cpi_cache *cache, uint32_t i)
+{
+    uint32_t node = swap_newest(cache, i);
+
+    if (CPI_UNLIKELY(node == 0)) {
+        set_stocked(cache, i);
+        return false;
+    }
+    load(cache, node);
+    note_swap(cache, i);
+    return true;
+}
+
+/* Loads the i-th spare, which is the first empty one, in place of the full magazine.
+ * Returns false if there is none, or a stealing thread has recalled it by mistake. */
+static inline bool cpi_cache_put_spare(struct cpi_cache *cache, uint32_t i)
+{
+    _Atomic uint32_t *at = place(cache, i);
+    uint32_t node = cpi_load(at, relaxed); /* [see] */
+    uint32_t full;
+
+    if (CPI_UNLIKELY(node == 0))
+        return false;
+    full = unload(cache);
+    if (CPI_UNLIKELY(!swap_at(at, node, full))) {
+        load(cache, full);
+        return false;
+    }
+    load(cache, node);
+    note_swap(cache, i + 1);
+    return true;
+}
+
+#endif /* CPI_CACHE_SWAP_H */

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_slow.c - where the inline path ends: the loaded magazine is empty or full, or the
+ * pool has no inline path.
+ *
+ * Floor 6.
+ *
+ * ORDERING TABLE
+ *   own     | swaps and count load | relaxed | - | -
+ */
+#include "pool_impl.h"
+
+#include "atomic.h"
+#include "cache_swap.h"
+#include "quiet.h"
+#include "recall.h"
+
+/*
+ * The common case of exact pools, which have no inline path: a round, or room
+ * for one, in the loaded magazine, and nothing else to be done about it.  NULL,
+ * and false: the long way.
+ */
+static inline void *take_marked(const cpool_t *pool, struct cpi_cache *cache)
+{
+    void *slot;
+
+    if (cache == NULL || !pool->only_marked || !cpi_recall_enter(cache))
+        return NULL;
+    slot = cpi_cache_pop(cache);
+    cpi_recall_leave(cache);
+    return slot;
+}
+
+static inline bool give_marked(const cpool_t *pool, struct cpi_cache *cache, void *slot)
+{
+    bool given;
+
+    if (cache == NULL || !pool->only_marked ||
+        cpi_slab_index(&pool->slab, slot) >= cpi_cache_active(cache)->bound ||
+        !cpi_recall_enter(cache))
+        return false;
+    given = cpi_cache_push(cache, slot);
+    cpi_recall_leave(cache);
+    return given;
+}
+
+/* Away from the two functions below, which then save no registers. */
+CPI_COLD static void *alloc_at_length(cpool_t *pool, const void *site)
+{
+    static const char function[] = "cpool_alloc";
+
+    if (!cpi_pool_is_ours(pool, function))
+        return NULL;
+    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function, site);
+}
+
+CPI_COLD static void free_at_length(cpool_t *pool, void *slot, const void *site)
+{
+    static const char function[] = "cpool_free";
+
+    if (cpi_pool_is_ours(pool, function))
+        cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, function, site);
+}
+
+/*
+ * Where the inline path shows the loaded magazine, the shortest way is a swap with a
+ * spare, the next one an exchange with the depot.  No thread locks such a cache, so the
+ * mark is all that it takes to go inside.  The two swaps do what cpi_cache_take_spare and
+ * cpi_cache_put_spare do, and the first alloc or free of the other magazine with it; all
+ * that is unusual they leave to the long way, before anything has changed.
+ */
+static inline bool is_review_due(const struct cpi_cache *cache)
+{
+    uint64_t swaps = cpi_load(&cache->counters.swaps, relaxed) + 1; /* [own] */
+
+    return swaps % CPI_REVIEW_SWAPS == 0;
+}
+
+static inline bool swap_and_take(struct cpi_cache *cache, void **slot)
+{
+    uint32_t stocked = stocked_spares(cache) - 1;
+    struct cpi_magazine *magazine;
+    uint32_t node;
+    uint32_t left;
+
+    if (CPI_UNLIKELY(stocked == UINT32_MAX || active_count(cache) != 0 || is_review_due(cache)))
+        return false;
+    cpi_recall_mark(cache);
+    node = swap_newest(cache, stocked);
+    if (CPI_LIKELY(node != 0)) {
+        magazine = magazine_of(cache, node);
+        left = cpi_magazine_count(magazine) - 1;
+        *slot = magazine->rounds[left];
+        show(cache, node, magazine, left);
+        cpi_magazine_set_count(magazine, 0);
+        set_stocked(cache, stocked);
+        if (stocked < cache->lowest)
+            cache->lowest = stocked;
+        cpi_depot_account(&cache->counters.swaps, 1);
+    }
+    cpi_recall_leave(cache);
+    return node != 0;
+}
+
+CPI_APART static void *take_shown(cpool_t *pool, struct cpi_cache *cache, const void *site)
+{
+    void *slot;
+
+    cpi_recall_mark(cache);
+    slot = cpi_cache_alloc(cache);
+    cpi_recall_leave(cache);
+    if (CPI_UNLIKELY(slot == NULL))
+        return alloc_at_length(pool, site);
+    cpi_quiet_report("cpool_alloc");
+    return slot;
+}
+
+CPI_APART static void *take_unshown(cpool_t *pool, struct cpi_cache *cache, const void *site)
+{
+    void *slot = take_marked(pool, cache);
+
+    return CPI_LIKELY(slot != NULL) ? slot : alloc_at_length(pool, site);
+}
+
+static inline bool swap_and_give(const cpool_t *pool, struct cpi_cache *cache, void *slot)
+{
+    const cpool_cache_t *active = cpi_cache_active(cache);
+    uintptr_t count = cpi_word_load(&active->count, relaxed); /* [own] */
+    uint32_t stocked = stocked_spares(cache);
+    struct cpi_magazine *full;
+    uint32_t node;
+
+    if (CPI_UNLIKELY(cpi_slab_index(&pool->slab, slot) >= active->bound || count == 0 ||
+                     count < active->limit || stocked >= cache->target ||
+                     is_review_due(cache) || cpi_depot_is_dry(&pool->depot)))
+        return false;
+    cpi_recall_mark(cache);
+    full = magazine_of(cache, cpi_cache_loaded(cache));
+    cpi_magazine_set_count(full, (uint32_t)count);
+    node = swap_newest(cache, stocked);
+    if (CPI_LIKELY(node != 0)) {
+        struct cpi_magazine *magazine = magazine_of(cache, node);
+
+        magazine->rounds[0] = slot;
+        show(cache, node, magazine, 1);
+        set_stocked(cache, stocked + 1);
+        cpi_depot_account(&cache->counters.swaps, 1);
+    } else {
+        cpi_magazine_set_count(full, 0);
+    }
+    cpi_recall_leave(cache);
+    return node != 0;
+}
+
+CPI_APART static void give_shown(cpool_t *pool, struct cpi_cache *cache, void *slot,
+                                 const void *site)
+{
+    bool given;
+
+    if (CPI_UNLIKELY(cpi_slab_index(&pool->slab, slot) >= cpi_cache_active(cache)->bound)) {
+        free_at_length(pool, slot, site);
+        return;
+    }
+    cpi_recall_mark(cache);
+    given = cpi_cache_free(cache, slot);
+    cpi_recall_leave(cache);
+    if (CPI_UNLIKELY(!given))
+        free_at_length(pool, slot, site); /* which reports it */
+    else
+        cpi_quiet_report("cpool_free");
+}
+
+CPI_APART static void give_unshown(cpool_t *pool, struct cpi_cache *cache, void *slot,
+                                   const void *site)
+{
+    if (!give_marked(pool, cache, slot))
+        free_at_length(pool, slot, site);
+}
+
+void *cpool_alloc_slow(cpool_t *pool)
+{
+    struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
+    void *slot;
+
+    if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
+        return take_unshown(pool, cache, CPI_CALLER());
+    if (CPI_LIKELY(swap_and_take(cache, &slot)))
+        return slot;
+    return take_shown(pool, cache, CPI_CALLER());
+}
+
+void cpool_free_slow(cpool_t *pool, void *slot)
+{
+    struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
+
+    if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
+        give_unshown(pool, cache, slot, CPI_CALLER());
+    else if (CPI_UNLIKELY(!swap_and_give(pool, cache, slot)))
+        give_shown(pool, cache, slot, CPI_CALLER());
+}
+
+/* --- Explicit caches --- */
+
+/* Whether the calling thread may use the cache.  Only checked pools come here
+ * often enough to ask whose it is. */
+static bool owner_is_right(const cpool_cache_t *entry, const char *function)
+{
+    const struct cpi_cache *cache = entry->home;
+    const cpool_t *pool = entry->pool;
+
+    if (!cpi_pool_is_ours(pool, function)) /* nor is that of a cache that has ended */
+        return false;
+    if (!pool->checked || cache->owner == NULL || cache->owner == cpi_thread_known())
+        return true;
+    cpi_pool_report(CPOOL_EOWNER, function, pool);
+    return false;
+}
+
+void *cpool_cache_alloc_slow(cpool_cache_t *entry)
+{
+    struct cpi_cache *cache = entry->home;
+    void *slot;
+
+    cpi_recall_use(cache);
+    slot = take_marked(entry->pool, cache);
+    if (slot != NULL)
+        return slot;
+    if (!owner_is_right(entry, "cpool_cache_alloc"))
+        return NULL;
+    return cpi_pool_alloc(entry->pool, cache, "cpool_cache_alloc", CPI_CALLER());
+}
+
+void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
+{
+    struct cpi_cache *cache = entry->home;
+
+    cpi_recall_use(cache);
+    if (give_marked(entry->pool, cache, slot))
+        return;
+    if (owner_is_right(entry, "cpool_cache_free"))
+        cpi_pool_free(entry->pool, cache, slot, "cpool_cache_free", CPI_CALLER());
+}
