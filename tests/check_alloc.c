@@ -34,7 +34,7 @@ static size_t natural_alignment(size_t size)
     return align;
 }
 
-/* The pool of geometry number i; a sanitizer makes a smaller one of the largest. */
+/* The pool of geometry number i.  A sanitizer makes a smaller one of the largest. */
 static cpool_t *make_geometry(int i)
 {
     size_t slot_size = slot_sizes[(size_t)i % SLOT_SIZES];
@@ -242,7 +242,7 @@ START_TEST(alloc_first_use_gives_zeroes)
 }
 END_TEST
 
-/* Its neighbours are live and adjoin; not a byte of theirs may change. */
+/* Its neighbours are live and adjoin.  Not a byte of theirs may change. */
 static void require_zeroes_one(size_t size)
 {
     cpool_t *pool = support_create_plain(size, 3);
@@ -272,7 +272,7 @@ START_TEST(calloc_used_slot_zeroes_exactly_slot_size)
 }
 END_TEST
 
-/* What lies between two slots for the sake of alignment is the user's too. */
+/* The gap between two slots for the sake of alignment is the user's too. */
 START_TEST(calloc_padded_slot_leaves_padding_alone)
 {
     cpool_config_t config = support_config(40, 2);
@@ -310,7 +310,7 @@ START_TEST(free_null_does_nothing)
 }
 END_TEST
 
-/* Random replacement of 500 in a pool of 1000, each slot stamped by who has it. */
+/* Random replacement of 500 in a pool of 1000, each slot stamped by its owner. */
 START_TEST(alloc_random_replace_never_gives_a_live_slot)
 {
     enum { HELD = 500 };
@@ -370,7 +370,7 @@ START_TEST(depot_alloc_gives_all_and_mixes_with_the_cached_pair)
     }
     while (count < 300 && (slots[count] = cpool_depot_alloc(pool)) != NULL)
         count++;
-    /* What lies in this thread's cache is made up for, or had from there. */
+    /* The slots in this thread's cache are made up for, or had from there. */
     while (count < 300)
         REQUIRE((slots[count++] = cpool_alloc(pool)) != NULL);
     support_require_live(pool, 300);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_barrier.c - the system takes its barrier away after the first pool was made:
- * whoever needs it says so and ends the process, since others rely on it already.
+ * check_barrier.c - the system takes its barrier away after the first pool was made.  A
+ * thread that needs it says so and ends the process, since others rely on it already.
  *
  * Includes waiter.h.  The C library's syscall is defined here.
  */
@@ -91,7 +91,7 @@ START_TEST(recall_after_loss_is_fatal)
 }
 END_TEST
 
-/* What needs no barrier goes on. */
+/* Operations that need no barrier go on. */
 START_TEST(use_after_loss_without_need_goes_on)
 {
     cpool_t *pool = waiter_pool(0, 10);

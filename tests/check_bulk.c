@@ -171,7 +171,7 @@ START_TEST(free_bulk_with_wrong_entries_refuses_those_alone)
     slots[104] = cpool_alloc(pool);
     cpool_free_bulk(pool, slots, 105);
     REQUIRE_EQUAL(support_take_reports(NULL), 3);
-    support_require_live(pool, 1); /* what stood at 99 */
+    support_require_live(pool, 1); /* the slot that stood at 99 */
     REQUIRE_EQUAL(support_destroy(pool), 1);
 }
 END_TEST

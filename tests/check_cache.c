@@ -306,7 +306,7 @@ START_TEST(steal_takes_full_spares_until_there_is_none)
         stolen++;
     }
     REQUIRE_EQUAL(stolen, 4);
-    /* What is loaded stays, and the owner finds the rest in the depot. */
+    /* The loaded magazine stays, and the owner finds the rest in the depot. */
     fixture_take(cache, slots, 5 * LIMIT);
     REQUIRE_EQUAL(fixture_in_depot() + cpi_cache_rounds(cache) + 5 * LIMIT,
                   cpi_slab_fresh(fixture_slab));

@@ -74,7 +74,7 @@ START_TEST(exchange_after_a_gift_widens_the_share)
 }
 END_TEST
 
-/* A spare that stays full is not needed; half of those go at each review. */
+/* A spare that stays full is not needed.  Half of those go at each review. */
 START_TEST(review_gives_up_unneeded_spares)
 {
     struct cpi_cache *cache;
@@ -127,8 +127,8 @@ START_TEST(review_keeps_half_and_what_was_used)
 }
 END_TEST
 
-/* Wherever the ring of spares is when the review comes, and whatever places are free:
- * a spare that is no longer counted must be gone. */
+/* For every position of the ring of spares at the review, and any free places: a spare
+ * that is no longer counted must be gone. */
 START_TEST(review_beside_free_places_refuses_and_loses_nothing)
 {
     struct cpi_cache *cache;

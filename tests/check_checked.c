@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_checked.c - checked pools: double frees, and caches in the wrong hands;
- * and J. Dunstan's kinds of error, each.  (Guards: check_guard.c; leaks:
+ * check_checked.c - checked pools: double frees, and caches in the wrong hands.
+ * J.  Dunstan's kinds of error, each.  (Guards: check_guard.c; leaks:
  * check_leaks.c.)
  *
  * Includes the public API only.
@@ -28,7 +28,7 @@ static cpool_t *make_checked(size_t slot_size)
 /* The ways to take and to free a slot. */
 enum { DOORS = 5 };
 
-/* A cache that no thread owns; made anew by each test that goes through it. */
+/* A cache that no thread owns, made anew by each test that goes through it. */
 static cpool_cache_t *handed;
 
 static void *alloc_through(int door, cpool_t *pool)
@@ -256,7 +256,7 @@ END_TEST
  * ---- Kinds of error ------------------------------------------------------
  */
 
-/* Changes one byte; whatever it was before, it is another one after. */
+/* Changes one byte to any other value. */
 static void damage(unsigned char *byte)
 {
     *byte ^= 0x5A;
@@ -268,7 +268,7 @@ static bool help_no_more(void *unused)
     return false;
 }
 
-/* Each public function without a pool; the inline ones trap, as they say. */
+/* Each public function without a pool.  The inline ones trap, as they say. */
 static void require_no_pool_is_refused(void)
 {
     void *slots[1];
@@ -328,7 +328,7 @@ static void require_full_table_is_refused(void)
     REQUIRE_NO_REPORT();
 }
 
-/* J. Dunstan's list (unmanaged memory pools, 2017), and what stands for each. */
+/* J.  Dunstan's list (unmanaged memory pools, 2017), and the code for each. */
 START_TEST(use_wrong_in_every_known_kind_refused)
 {
     cpool_config_t config = support_config(16, 0);
@@ -341,7 +341,7 @@ START_TEST(use_wrong_in_every_known_kind_refused)
     REQUIRE_EQUAL(cpool_create(NULL, &config), CPOOL_ENULL);
     /* count not positive */
     REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ECAPACITY);
-    /* size not positive; there is no other minimum */
+    /* size not positive, as there is no other minimum */
     config = support_config(0, 10);
     REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ESLOTSIZE);
     config = support_config(1, 1);
@@ -363,7 +363,7 @@ START_TEST(use_wrong_in_every_known_kind_refused)
     cpool_free(pool, slots[0]);
     (void)REQUIRE_REPORT(CPOOL_EGUARD);
     cpool_free(pool, slots[0]);
-    /* and what he leaves unnoticed: a cycle in the list */
+    /* and one that he leaves unnoticed: a cycle in the list */
     cpool_free(pool, slots[0]);
     (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
     support_destroy_empty(pool);

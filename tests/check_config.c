@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_config.c - configurations: each mistake gives its own code and leaves
- * nothing behind; caller-provided memory of exactly the size required serves.
+ * nothing behind.  Caller-provided memory of exactly the size required serves.
  *
  * Includes the public API only.
  */
@@ -279,7 +279,7 @@ static void *use_all_in_thread(void *pool)
     return NULL;
 }
 
-/* Exactly the memory required is enough at this address; a byte less is not. */
+/* Exactly the memory required is enough at this address.  A byte less is not. */
 static void require_exact(cpool_config_t config, size_t shift)
 {
     size_t required = cpool_memory_required(&config);

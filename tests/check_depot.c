@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_depot.c - magazines and the depot that holds them (lib/magazine.h,
- * lib/depot.h), alone: what is given is there, once, and can be taken.
+ * lib/depot.h), alone: a magazine that is given is there, once, and can be
+ * taken.
  */
 #include "support.h"
 
@@ -164,8 +165,8 @@ START_TEST(give_partial_is_the_remnant)
 }
 END_TEST
 
-/* Whatever is in the two, what becomes of them is full, empty, or the one
- * partial magazine. */
+/* For any content of the two, each becomes full, empty, or the one partial
+ * magazine. */
 START_TEST(give_two_partial_merges_them)
 {
     for (uint32_t a = 1; a < LIMIT; a++)

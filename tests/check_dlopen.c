@@ -30,7 +30,7 @@ struct module {
     int (*close)(void);
 };
 
-/* A function's address; ISO C knows no conversion from an object's. */
+/* A function's address, as ISO C knows no conversion from an object's. */
 static void find(void *handle, const char *name, void *function)
 {
     void *address = dlsym(handle, name);
@@ -118,7 +118,7 @@ static void *outlive(void *argument)
     return NULL;
 }
 
-/* What is done to the plug-in while the threads wait. */
+/* The actions on the plug-in while the threads wait. */
 typedef void change_t(struct crew *crew, const char *path);
 
 static void unload_closed(struct crew *crew, const char *path)
@@ -175,7 +175,7 @@ START_TEST(end_thread_after_unload_does_no_harm)
 }
 END_TEST
 
-/* The pool is never destroyed; its memory is lost, as that of any allocator. */
+/* The pool is never destroyed.  Its memory is lost, as that of any allocator. */
 START_TEST(end_thread_after_unload_with_pool_left_does_no_harm)
 {
     for (int round = 0; round < 10; round++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_double.c - slots freed twice in pools that are not checked: what is found
- * out, when, and what becomes of the pool.
+ * check_double.c - slots freed twice in pools that are not checked: which of them are
+ * found, when, and the state of the pool afterwards.
  *
  * Includes the public API only.
  */
@@ -103,7 +103,7 @@ START_TEST(free_twice_by_default_aborts_in_destroy)
 }
 END_TEST
 
-/* What the header says of it: nobody sees it, and two callers have the slot. */
+/* As the header says, no check sees it, and two callers have the slot. */
 START_TEST(free_twice_with_a_slot_lost_is_not_found)
 {
     cpool_t *pool = create(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_drain.c - what a trim or shrink does where the system does not tell what
- * is resident, how much it asks, and what it finds that its caller did wrong.
+ * check_drain.c - a trim or shrink where the system does not tell which pages are
+ * resident, how much it asks, and the mistakes of its caller that it finds.
  *
  * Includes growth.h and the system's.  mincore is defined here, in place of the C
  * library's.
@@ -54,7 +54,7 @@ int mincore(void *address, size_t size, unsigned char *states)
 
 #endif
 
-/* Writes to all slots and frees them; nothing of them is left in the cache. */
+/* Writes to all slots and frees them.  None of them is left in the cache. */
 static void write_and_free_all(cpool_t *pool)
 {
     struct hold hold;
@@ -66,7 +66,7 @@ static void write_and_free_all(cpool_t *pool)
     cpool_flush(pool);
 }
 
-/* Pages that were given back read as zero; all the others were written to. */
+/* Pages that were given back read as zero.  All the others were written to. */
 static size_t count_given_back(const cpool_t *pool)
 {
     size_t page = support_page_size();

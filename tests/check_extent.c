@@ -176,7 +176,7 @@ START_TEST(reach_by_several_threads_never_shrinks)
 }
 END_TEST
 
-/* An end within a page is an end: what is committed only grows, and not beyond. */
+/* An end within a page is an end: committed memory only grows, and not beyond. */
 START_TEST(reach_stays_within_the_extent)
 {
     struct cpi_extent extent;

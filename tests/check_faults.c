@@ -36,11 +36,11 @@
  * ---- Refusing ------------------------------------------------------------
  */
 
-/* What a child tells its parent, too. */
+/* A child's message to its parent, too. */
 struct refusal {
     _Atomic size_t calls;   /* since it was armed */
     _Atomic size_t refused; /* of them */
-    size_t at;              /* the call to refuse, from 1; 0: none */
+    size_t at;              /* the call to refuse, from 1, or 0 for none */
     bool lasting;           /* and all that follow */
 };
 
@@ -161,7 +161,7 @@ static void reserve(cpool_t *pool)
         REQUIRE(code == 0 || code == CPOOL_ENOMEM);
 }
 
-/* All that makes system calls, and what lies between. */
+/* All functions that make system calls, and the steps between. */
 static void use(cpool_t *pool, struct hold *hold, struct hold *elsewhere, struct worker *worker)
 {
     uint64_t random = 3;
@@ -314,7 +314,7 @@ static void *use_without_table(void *pool)
     disarm();
     REQUIRE(atomic_load_explicit(&refusal->calls, memory_order_relaxed) > 0);
     REQUIRE(atomic_load_explicit(&refusal->calls, memory_order_relaxed) < MOST_CALLS);
-    /* Who asks for a cache by name gets it; others do after a while. */
+    /* A thread that asks for a cache by name gets it.  Others do after a while. */
     REQUIRE(cpool_cache(pool) != NULL);
     return NULL;
 }
@@ -459,8 +459,8 @@ static void wait_for_memory(void *argument)
     cpool_free(pool, slot);
 }
 
-/* The memory is there again; and whoever takes a slot of it says that there are
- * more. */
+/* The memory is there again, and the thread that takes a slot of it says that
+ * there are more. */
 START_TEST(wait_without_memory_ends_when_there_is_some)
 {
     struct worker *worker = worker_start();
@@ -501,7 +501,7 @@ static void await_hunger(cpool_t *pool)
     } while (!starves);
 }
 
-/* Nobody else does anything with the pool, all of whose slots are free. */
+/* No other thread does anything with the pool, and all its slots are free. */
 START_TEST(wait_without_memory_tries_again_by_itself)
 {
     struct worker *worker = worker_start();

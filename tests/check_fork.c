@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_fork.c - the child of a fork goes on using every pool: what other
- * threads had cached returns, what they had live stays live.
+ * check_fork.c - the child of a fork goes on using every pool: slots that other
+ * threads had cached return, and slots that they had live stay live.
  *
  * Includes the public API only.  Children of a process with several threads
  * start none themselves, because ThreadSanitizer does not let them.
@@ -190,7 +190,7 @@ static void adopt(void *argument)
     require_held_untouched(crew);
     for (size_t i = 0; i < count; i++)
         cpool_free(crew->pool, slots[i]);
-    /* They may be freed by who is left. */
+    /* They may be freed by the thread that is left. */
     for (size_t i = 0; i < THREADS * HELD; i++)
         cpool_free(crew->pool, crew->held[i / HELD][i % HELD]);
     support_require_obtainable(crew->pool, 0);
@@ -320,8 +320,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* At most what the threads had live, and a magazine in the hands of each, are
- * not to be had; none is had twice, which support_take_all sees to. */
+/* At most the live slots of the threads, and a magazine in the hands of each,
+ * are not to be had.  None is had twice, which support_take_all sees to. */
 static void take_what_is_left(void *argument)
 {
     struct load *load = argument;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_grow.c - pools that grow by themselves, that are grown and that are
- * shrunk: addresses stay, and what is added and removed adds up.
+ * shrunk: addresses stay, and the slots added and removed add up.
  *
  * Includes growth.h.
  */
@@ -28,7 +28,7 @@ START_TEST(create_with_wrong_max_capacity_refused)
 }
 END_TEST
 
-/* One by one up to the limit; nothing that was there before moves. */
+/* One by one up to the limit.  No slot that was there before moves. */
 START_TEST(alloc_grows_the_pool_up_to_its_maximum)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, MAX_CAPACITY);
@@ -146,7 +146,7 @@ START_TEST(pool_in_callers_memory_grows_within_it)
 }
 END_TEST
 
-/* A reset takes back what growth has added as well; the capacity stays. */
+/* A reset takes back the slots that growth has added as well.  The capacity stays. */
 START_TEST(reset_after_growth_gives_all)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, growth_kinds[_i], CAPACITY, 3000);
@@ -267,8 +267,8 @@ static void flush(void *argument)
     cpool_flush(hold->pool);
 }
 
-/* What a sleeping thread has loaded is out of reach, so there is slack in its
- * place, which goes with the slots that are removed. */
+/* The loaded magazine of a sleeping thread is out of reach, so there is slack
+ * in its place, which goes with the slots that are removed. */
 START_TEST(shrink_with_slack_in_circulation_removes_all_but_one)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, 0, CAPACITY, 0);

@@ -2,7 +2,7 @@
 /*
  * check_guard.c - checked pools: bytes overwritten before and after a slot are
  * found when it or its neighbour is freed or allocated, and when the pool is
- * reset; the slot itself is the user's.
+ * reset.  The slot itself is the user's.
  *
  * Includes the public API only.
  */
@@ -46,13 +46,13 @@ static cpool_t *make_full(int shape, unsigned char **slots)
     return pool;
 }
 
-/* Changes one byte; whatever it was before, it is another one after. */
+/* Changes one byte to any other value. */
 static void damage(unsigned char *byte)
 {
     *byte ^= 0x5A;
 }
 
-/* The free is refused and reported; the slot is live, and can be freed then. */
+/* The free is refused and reported.  The slot is live, and can be freed then. */
 static void require_found_once(cpool_t *pool, unsigned char *slot)
 {
     size_t live = support_stats(pool).live;

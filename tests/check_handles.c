@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_handles.c - explicit caches: the thread's own, those that belong to
- * whoever holds the handle, and flushing.
+ * check_handles.c - explicit caches: the thread's own, those that belong to the
+ * holder of the handle, and flushing.
  *
  * Includes the public API only.
  */

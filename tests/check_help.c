@@ -11,7 +11,7 @@ enum { SLOT_SIZE = 32, CAPACITY = 20 };
 struct helper {
     struct hold *hold;
     size_t calls;
-    size_t frees_at; /* the call that frees a slot; 0: none does */
+    size_t frees_at; /* the call that frees a slot, or 0 for none */
     size_t ends_at;  /* the call that finds no work */
 };
 
@@ -71,7 +71,7 @@ START_TEST(alloc_or_help_without_work_is_null)
     frees_last.hold = &hold;
     REQUIRE(cpool_alloc_or_help(pool, help, &gives_up) == NULL);
     REQUIRE_EQUAL(gives_up.calls, 4);
-    /* What the last piece of work freed is still found. */
+    /* The slot that the last piece of work freed is still found. */
     hold_add(&hold, cpool_alloc_or_help(pool, help, &frees_last));
     REQUIRE_EQUAL(frees_last.calls, 3);
     REQUIRE_EQUAL(hold.count, CAPACITY);

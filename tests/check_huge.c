@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_huge.c - pools whose slots lie in huge pages, where there are any.
+ * check_huge.c - pools with slots in huge pages, where there are any.
  *
  * Includes growth.h and the system's.
  */
@@ -16,7 +16,7 @@
 
 enum { SLOT_SIZE = 4096 };
 
-/* Bytes of the mappings that overlap the range and lie in huge pages; 0 also
+/* Bytes of the mappings that overlap the range and lie in huge pages.  0 also
  * where the system does not tell. */
 static size_t huge_bytes(const void *start, size_t size)
 {

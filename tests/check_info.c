@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_info.c - questions: which address is a slot, what the figures are, and
- * what the codes mean.
+ * check_info.c - questions: which address is a slot, the figures, and the
+ * meaning of the codes.
  *
  * Includes the public API only.
  */
@@ -308,7 +308,7 @@ START_TEST(version_at_run_time_is_the_headers)
 }
 END_TEST
 
-/* What works leaves errno alone, and so does what fails. */
+/* Functions that succeed leave errno alone, and so do those that fail. */
 START_TEST(use_leaves_errno_alone)
 {
     cpool_config_t config = support_config(1 << 20, CPOOL_CAPACITY_MAX);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_layout.c - from a configuration to a layout (lib/pool_config.c), near the
- * ends of what can be counted: with slack the slots are still at most what 32 bits
- * can count, every part has the room it needs, and what does not fit is refused.
+ * limits of 32 bits.  With slack the slots are still at most as many as 32 bits can
+ * count, every part has the room it needs, and a layout that does not fit is refused.
  *
  * Includes support.h and pool_impl.h.
  */
@@ -127,7 +127,7 @@ START_TEST(slack_of_large_magazines_is_counted)
 }
 END_TEST
 
-/* Sizes that overflow are refused, whatever they overflow. */
+/* Sizes that overflow anywhere are refused. */
 START_TEST(sizes_that_do_not_fit_are_refused)
 {
     struct cpi_layout layout;
@@ -147,8 +147,8 @@ START_TEST(sizes_that_do_not_fit_are_refused)
 }
 END_TEST
 
-/* The last magazine of the largest pool that is accepted can be numbered, whatever
- * the first extent is padded to. */
+/* The last magazine of the largest pool that is accepted can be numbered, for any
+ * padding of the first extent. */
 START_TEST(last_magazine_has_a_number)
 {
     static const size_t pages[] = { PAGE, 65536, (size_t)2 << 20, (size_t)512 << 20 };

@@ -18,7 +18,7 @@
 #define MIB (KIB * KIB)
 #define GIB (KIB * MIB)
 
-/* What a sanitizer keeps of the memory it watches counts as ours. */
+/* The sanitizer's own memory for the memory it watches counts as ours. */
 #define REQUIRE_BELOW(bytes, limit) REQUIRE(SUPPORT_SANITIZED || (bytes) < (limit))
 
 /*
@@ -197,7 +197,7 @@ enum { IN_MEMORY = 5000 };
 
 static _Alignas(64) char callers_memory[2 * 1024 * 1024];
 
-/* Every function that might want memory; none of the test's own comes from the
+/* Every function that might want memory.  None of the test's own comes from the
  * heap. */
 static void *use_every_function(void *argument)
 {
@@ -250,7 +250,7 @@ START_TEST(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other)
     size_t space;
     cpool_t *pool;
 
-    support_in_thread(do_nothing, NULL); /* what threads take themselves */
+    support_in_thread(do_nothing, NULL); /* memory that threads take themselves */
     space = support_address_space();
     pool = create_in_callers(0);
     REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_populate.c - how cpool_reserve makes slots resident: by the system, without
- * touching a byte of theirs; by touching them where the system cannot; and not at
- * all where it refuses memory.
+ * touching a byte of theirs, by touching them where the system cannot, and not at all
+ * where it refuses memory.
  *
  * Includes growth.h and the system's.  madvise is defined here, in place of the C
  * library's.

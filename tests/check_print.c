@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_print.c - how a pool's figures are printed, for a person and as JSON, and
- * what becomes of its name.
+ * check_print.c - how a pool's figures are printed, for a person and as JSON, with any
+ * bytes in its name.
  *
  * Includes the public API only.
  */
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a print function writes, to be freed. */
+/* The output of a print function, to be freed. */
 static char *printed(void (*print)(const cpool_t *, FILE *), const cpool_t *pool)
 {
     char *text = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_quiet.c - what disturbs a quiet scope is counted, and reported where that
- * was asked for; a frame that was prepared well has nothing to count.
+ * check_quiet.c - disturbances of a quiet scope are counted, and reported on request.
+ * A frame that was prepared well has none.
  *
  * Includes growth.h.
  */
@@ -40,7 +40,7 @@ static void require_silence(cpool_quiet_t counts)
     REQUIRE_EQUAL(counts.exchanges, 0);
 }
 
-/* In a process that has never made a pool; the first test, if all are run in the
+/* In a process that has never made a pool, or the first test, if all are run in the
  * same process. */
 START_TEST(begin_before_any_pool_refused)
 {
@@ -122,7 +122,8 @@ START_TEST(system_calls_are_counted)
     REQUIRE_EQUAL(hold_take(&hold, CAPACITY), CAPACITY);
     REQUIRE(end_scope().system_calls > 0);
     hold_free_all(&hold);
-    /* None where none is made; how many else check_quiet_calls asks the kernel. */
+    /* None where none is made.  check_quiet_calls asks the kernel for the number
+     * elsewhere. */
     REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
     REQUIRE_EQUAL(hold_take(&hold, CAPACITY / 2), CAPACITY / 2);
     hold_free_all(&hold);
@@ -258,7 +259,7 @@ START_TEST(trap_reports_fresh_slots_exchanges_and_system_calls)
 }
 END_TEST
 
-/* What each function that may exchange magazines does; some slots are live. */
+/* Each function that may exchange magazines, with some slots live. */
 struct noise {
     cpool_t *pool;
     cpool_cache_t *cache;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_quiet_calls.c - the system calls that a quiet scope counts are those that
- * the thread made: a tracer counts them as well.  What locks need of the system,
- * the scope does not count, and the tracer leaves out.
+ * check_quiet_calls.c - the system calls that a quiet scope counts are those that the
+ * thread made: a tracer counts them as well.  The scope does not count the system calls
+ * of locks, and the tracer leaves them out.
  *
  * Includes growth.h.
  */
@@ -22,8 +22,7 @@
 
 enum { SLOT_SIZE = 4096, CAPACITY = 3000, MARK = 0x7ead };
 
-/* As the kernel fills it in when a call begins; the C libraries differ in what they
- * call it. */
+/* As the kernel fills it in when a call begins.  The C libraries differ in its name. */
 enum { CALL_BEGINS = 1 };
 
 struct call {
@@ -37,7 +36,7 @@ struct call {
     uint64_t more[2];
 };
 
-/* What a child does in one scope. */
+/* The child's actions in one scope. */
 struct job {
     cpool_config_t config;
     cpool_t *pool;
@@ -136,7 +135,7 @@ static const struct step steps[] = {
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
 
-/* What the child counted, and the tracer. */
+/* The child's count, and the tracer's. */
 struct counts {
     uint64_t scope[STEPS];
     uint64_t made[STEPS];
@@ -163,8 +162,8 @@ static void work_in_scopes(unsigned flags, struct counts *counts)
     }
 }
 
-/* Goes on until the child's next system call begins, or ends; false at the
- * child's own end. */
+/* Goes on until the child's next system call begins, or ends.  Returns false at
+ * the child's own end. */
 static bool go_on(pid_t child, int *status)
 {
     REQUIRE_EQUAL(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);

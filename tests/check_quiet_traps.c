@@ -71,7 +71,7 @@ START_TEST(trap_handler_may_use_another_pool)
     REQUIRE_EQUAL(cpool_quiet_begin(ALL_TRAPS & ~(unsigned)CPOOL_TRAP_SYSTEM_CALLS), 0);
     REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
     REQUIRE_EQUAL(helper.calls, 1);
-    /* The scope goes on, and what the handler did is no part of it. */
+    /* The scope goes on, and the handler's actions are no part of it. */
     REQUIRE_EQUAL(cpool_grow(pool, 1), 1);
     REQUIRE_EQUAL(helper.calls, 2);
     counts = end_scope();

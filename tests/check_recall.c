@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_recall.c - empty means empty: the capacity can be had by any mix of
- * threads, whatever those that sleep or are gone have in their caches.
+ * threads, for any content of the caches of threads that sleep or are gone.
  *
  * Includes crew.h.  Every test runs with the kernel's barrier, where there is
  * one, and in a child that the kernel refuses it.
@@ -16,8 +16,8 @@ enum { K_MAX = 200 };
  * ---- Threads that sleep --------------------------------------------------
  */
 
-/* Each takes k while the caches of all the others are as full as they get;
- * then nothing is left, but for the slack of a plain pool. */
+/* Each takes k while the caches of all the others are as full as they get.
+ * Then nothing is left, except the slack of a plain pool. */
 static void require_everyone_gets(struct crew *crew, unsigned flags, size_t k, size_t first)
 {
     size_t live = crew->count * k;
@@ -81,7 +81,7 @@ START_TEST(alloc_with_all_others_asleep_on_full_caches_succeeds)
 }
 END_TEST
 
-/* Without slack, what the others have loaded is all that is out of reach. */
+/* Without slack, only the loaded magazines of the others are out of reach. */
 static void require_most_in_reach(struct crew *crew, size_t capacity)
 {
     size_t rounds = support_stats(crew->pool).magazine_rounds;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_recall_contest.c - empty means empty, with all threads after the last
- * slots at once; and in exact pools never more than the capacity.
+ * slots at once.  In exact pools never more than the capacity.
  *
  * Includes crew.h.  Every test runs with the kernel's barrier, where there is
  * one, and in a child that the kernel refuses it.
@@ -23,7 +23,7 @@ struct contest {
     struct support_door *door;
 };
 
-/* Takes one more, however often it takes; at any moment the shares of all fit. */
+/* Takes one more, however often it takes.  At any moment the shares of all fit. */
 static void take_one(struct contest *contest)
 {
     while (hold_take(&contest->hold, 1) == 0)

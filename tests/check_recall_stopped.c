@@ -118,8 +118,8 @@ static void stop_thread(pthread_t thread)
         REQUIRE(errno == EINTR);
 }
 
-/* All can be had but what the stopped thread has live and what was in its hands:
- * the magazine it had loaded, and one on either way. */
+/* All can be had except the stopped thread's live slots and the slots in its hands: the
+ * magazine it had loaded, and one on either way. */
 static void require_most_obtainable(struct hold *hold, size_t most)
 {
     hold_take(hold, SIZE_MAX);

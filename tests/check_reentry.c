@@ -25,7 +25,7 @@ enum { PATIENCE = 10 };
  * ---- Calls in between ----------------------------------------------------
  */
 
-/* What the calling thread does inside its next such call, once. */
+/* The action of the calling thread inside its next such call, once. */
 static _Thread_local void (*in_malloc)(void);
 
 void *__real_malloc(size_t size);
@@ -80,7 +80,7 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*ch
     return __real_pthread_atfork(prepare, parent, child);
 }
 
-/* The key of the library's, and what its thread's word is set by. */
+/* The library's key, and the function that sets its thread's word. */
 static pthread_key_t library_key;
 static _Thread_local void (*in_setspecific)(void);
 static _Thread_local bool setspecific_fails;
@@ -100,7 +100,7 @@ int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
  * ---- Forks of another thread ---------------------------------------------
  */
 
-/* What the child of the other thread does. */
+/* The actions of the other thread's child. */
 static void (*in_child)(void);
 
 /* The child may have every signal blocked, so no alarm ends it. */
@@ -286,7 +286,7 @@ START_TEST(first_use_inside_the_first_use_makes_one_cache)
 }
 END_TEST
 
-/* Then it is without a cache, and asks seldom; what it had made meanwhile is gone. */
+/* Then it is without a cache, and asks seldom.  The cache it had made meanwhile is gone. */
 static void *use_refused(void *unused)
 {
     setspecific_fails = true;

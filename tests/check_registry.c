@@ -42,8 +42,8 @@ static bool known(const cpool_t *candidate)
     return result;
 }
 
-/* All but what the frozen layout leaves unused, and the prefix of no pool that a
- * handle finds whose cache has ended. */
+/* All members except the unused ones of the frozen layout, and the prefix of no pool
+ * that a handle finds after its cache has ended. */
 static bool is_clear(const cpool_cache_t *entry)
 {
     const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)entry->pool;

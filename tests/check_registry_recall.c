@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_registry_recall.c - what the caches of a pool share out, what is taken back
- * from them, and what tells of changes (lib/registry.h, lib/recall.h), inside real pools.
+ * check_registry_recall.c - how the caches of a pool share out spares, rounds taken back
+ * from them, and counts that tell of changes (lib/registry.h, lib/recall.h), inside real
+ * pools.
  */
 #include "support.h"
 
@@ -45,8 +46,8 @@ static void burst(size_t n)
     }
 }
 
-/* Registers explicit caches until the quotas are out, and beyond; returns how many
- * spares they have beyond the first of each. */
+/* Registers explicit caches until the quotas are out, and beyond.  Returns the number
+ * of spares they have beyond the first of each. */
 static size_t register_caches(cpool_cache_t **caches, size_t n)
 {
     size_t more = 0;
@@ -119,7 +120,7 @@ START_TEST(recall_gives_spares_of_a_waiting_thread_to_the_depot)
     REQUIRE(cached > ROUNDS);
     while (cpi_recall_spare(&pool->registry, uncached))
         ;
-    /* What the thread has loaded stays with it. */
+    /* The loaded magazine stays with the thread. */
     REQUIRE(figures().caches == 1);
     support_door_open(&door);
     support_join(thread);
@@ -236,12 +237,12 @@ START_TEST(activity_tells_of_fresh_slots_and_visitors)
     slot = cpool_depot_alloc(pool);
     REQUIRE(slot != NULL);
     REQUIRE(moves() != before);
-    /* What an owner gives to the depot. */
+    /* The magazines that an owner gives to the depot. */
     cpool_free(pool, slot);
     before = moves();
     cpool_flush(pool);
     REQUIRE(moves() != before);
-    /* And what it takes: the partial magazine. */
+    /* And the one it takes: the partial magazine. */
     before = moves();
     REQUIRE(cpool_alloc(pool) == slot);
     REQUIRE(moves() != before);

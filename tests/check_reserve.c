@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_reserve.c - after a reservation, allocs neither enter the kernel nor take
- * a page fault; and what a ticket has drawn cannot fail.
+ * check_reserve.c - after a reservation, allocs neither enter the kernel nor take a
+ * page fault, and slots that a ticket has drawn cannot fail.
  *
  * Includes growth.h.
  */
@@ -102,7 +102,7 @@ static long faults(void)
     return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* Faults while so many are taken and written to; afterwards they are free. */
+/* Faults while so many are taken and written to.  Afterwards they are free. */
 static long count_faults(cpool_t *pool, size_t reserved)
 {
     static void *slots[COUNT];
@@ -219,7 +219,7 @@ START_TEST(ticket_gives_what_it_has_drawn)
     hold_init(&hold, pool);
     REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 100), 0);
     support_require_live(pool, 100);
-    /* Whatever others take. */
+    /* For any allocs of others. */
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY - 100);
     for (int i = 0; i < 60; i++)
         hold_add(&hold, cpool_ticket_alloc(&ticket));

@@ -192,7 +192,7 @@ static void use_up_and_reset(cpool_t *pool, void **slots)
     require_as_new(pool);
 }
 
-/* What is taken by then is all that is ever taken. */
+/* The memory taken by then is all that is ever taken. */
 START_TEST(reset_often_takes_no_more_memory)
 {
     cpool_t *pool = make_pool(modes[_i]);

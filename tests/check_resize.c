@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_resize.c - pools that are grown and shrunk while other threads allocate
- * and free, by one thread and by many: what is added and removed adds up.
+ * and free, by one thread and by many: the slots added and removed add up.
  *
  * Includes growth.h.
  */
@@ -14,12 +14,12 @@ enum { SLOT_SIZE = 32, THREADS = 4, MOST = 300 };
 struct user {
     cpool_t *pool;
     size_t most;  /* slots at a time */
-    bool entitled; /* to all of them, whatever the others do */
+    bool entitled; /* to all of them, for any actions of the others */
     uint64_t random;
     _Atomic bool *over;
 };
 
-/* Takes and frees at random; every slot taken is this thread's alone. */
+/* Takes and frees at random.  Every slot taken is this thread's alone. */
 static void *use(void *argument)
 {
     struct user *user = argument;

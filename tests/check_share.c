@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_share.c - how much a thread's cache may hold: what is configured is kept
- * to, what is not adapts, and the statistics show it.
+ * check_share.c - how much a thread's cache may hold: a configured size is kept, other
+ * caches adapt, and the statistics show it.
  *
  * Includes support.h.
  */

@@ -42,7 +42,7 @@ static void handle(int signal)
         require_in_handler(cpool_owns(pool, slot));
         require_in_handler(cpool_at(pool, index) == (void *)slot);
         *slot = index;
-        /* acq_rel: the slot's content goes to whoever frees it. */
+        /* acq_rel: the slot's content goes to the thread that frees it. */
         slot = atomic_exchange_explicit(&kept, slot, memory_order_acq_rel);
         require_in_handler(slot == NULL || *slot == cpool_index(pool, slot));
         cpool_depot_free(pool, slot);

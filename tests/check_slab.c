@@ -15,7 +15,7 @@ static const size_t strides[] = { 1, 2, 3, 7, 24, 64, 100, 1000, 4096, 12345 };
 
 #define STRIDES (sizeof(strides) / sizeof(strides[0]))
 
-/* A slab whose slots are a byte smaller than their stride, if they can be. */
+/* A slab with slots a byte smaller than their stride, if they can be. */
 static struct cpi_slab *make_slab(size_t stride)
 {
     size_t size = LEAD + CAPACITY * stride;
@@ -94,7 +94,7 @@ START_TEST(claim_after_the_capacity_changed_fails)
 }
 END_TEST
 
-/* What an address is, by division. */
+/* The kind of an address, by division. */
 static enum cpi_place place_of(const struct cpi_slab *slab, uintptr_t offset, uintptr_t fresh)
 {
     if (offset >= CAPACITY * slab->stride)
@@ -164,7 +164,7 @@ struct rush {
     pthread_barrier_t barrier;
 };
 
-/* Marks what it claims; a slot claimed twice would be marked twice. */
+/* Marks the slots it claims.  A slot claimed twice would be marked twice. */
 static void *claim_all(void *argument)
 {
     struct rush *rush = argument;

@@ -113,8 +113,7 @@ START_TEST(worker_stops_at_no_step_at_which_it_holds_a_lock)
 }
 END_TEST
 
-/* Nor does one that goes on from there; and one with fewer steps left comes to its
- * end. */
+/* Nor does one that goes on from there.  One with fewer steps left comes to its end. */
 START_TEST(worker_that_goes_on_stops_at_no_step_at_which_it_holds_a_lock)
 {
     struct worker *worker = worker_start();
@@ -133,7 +132,7 @@ START_TEST(worker_that_goes_on_stops_at_no_step_at_which_it_holds_a_lock)
 }
 END_TEST
 
-/* What the thread does itself at a step has no such limits: it waits for nobody. */
+/* The thread's own action at a step has no such limits, because it waits for no thread. */
 START_TEST(action_is_done_with_a_lock_held)
 {
     struct locker locker = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, 0 };

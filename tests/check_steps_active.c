@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_active.c - what lies below a pool, without one: the ring of a cache's
- * spares (lib/cache.h), the depot's bound, and extents.  What they promise holds at
- * every phase of a review, and when somebody else comes in between at any step.
+ * spares (lib/cache.h), the depot's bound, and extents.  Their promises hold at every
+ * phase of a review, and when another thread comes in between at any step.
  *
  * Includes steps.h.
  */
@@ -118,8 +118,8 @@ static void require_all(void)
     }
 }
 
-/* All slots have been handed out, and all but what the ring and the loaded
- * magazine take come back: both are full then, and the depot has the rest. */
+/* All slots have been handed out, and all but those of the ring and the loaded
+ * magazine come back.  Both are full then, and the depot has the rest. */
 static void fill(void)
 {
     take(CAPACITY);
@@ -192,7 +192,7 @@ static void revoke(void *argument)
     worker_do(other, steal_all, argument);
 }
 
-/* What the owner does when it is revoked: takes, gives, flushes. */
+/* The actions of an owner that is revoked: takes, gives, flushes. */
 static void do_owners_work(int kind)
 {
     switch (kind) {

@@ -56,8 +56,8 @@ static void use_before(struct taker *taker, struct worker *worker, enum place pl
         cpool_free_bulk(taker->pool, taker->slots, WANTED);
 }
 
-/* One stops at its nth step, and the other one does all of its own; false if there
- * is no such step. */
+/* One stops at its nth step, and the other one does all of its own.  Returns false if
+ * there is no such step. */
 static bool take_both_at(unsigned flags, enum place place, struct worker **workers, size_t nth)
 {
     struct taker takers[2];
@@ -69,8 +69,8 @@ static bool take_both_at(unsigned flags, enum place place, struct worker **worke
     stopped = steps_run(&stop, workers[0], NULL, nth, take_all_or_none, &takers[0]);
     worker_do(workers[1], take_all_or_none, &takers[1]);
     steps_go_on(&stop);
-    /* Never both; and not neither, for who comes last finds what the other one gave
-     * back. */
+    /* Never both, and not neither, as the one that comes last finds the slots that the
+     * other gave back. */
     REQUIRE((takers[0].code == 0) != (takers[1].code == 0));
     support_require_live(takers[0].pool, WANTED);
     for (int i = 0; i < 2; i++) {
@@ -105,7 +105,7 @@ struct effort {
     size_t magazines; /* in the depot */
 };
 
-/* Of a reset of a pool all of whose slots are live, but for some that were freed. */
+/* Of a reset of a pool with all slots live, except some that were freed. */
 static struct effort reset_of(unsigned flags, size_t capacity, size_t freed)
 {
     cpool_t *pool = steps_pool(flags, capacity, 0, ROUNDS);

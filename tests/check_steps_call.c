@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_call.c - a thread that waits and has been called to look for a slot
- * itself: meanwhile the slot is for threads that run, and the call is passed on by a
- * waiter that finds a slot and by one that gives up, whatever step it has come to.
+ * itself.  Meanwhile the slot is for threads that run, and the call is passed on by a
+ * waiter that finds a slot and by one that gives up, at any of its steps.
  *
  * Includes meeting.h, and pool_impl.h, to choose the pool's patience.
  */
@@ -48,8 +48,8 @@ START_TEST(slot_freed_is_for_threads_that_run_while_the_waiter_is_on_its_way)
 }
 END_TEST
 
-/* One stops at its nth step of the only look for which it has time; another one
- * waits behind it; then there is a slot.  The one that does not take it passes the call on. */
+/* One stops at its nth step of the only look for which it has time.  Another one waits behind
+ * it.  Then there is a slot.  The one that does not take it passes the call on. */
 static bool give_up_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
                        size_t nth)
 {
@@ -132,7 +132,7 @@ static void await_last(cpool_t *pool, const struct cpi_waiter *before)
     } while (!asleep);
 }
 
-/* The first stops at its nth step, and the second sleeps; then two slots are freed, for
+/* The first stops at its nth step, and the second sleeps.  Then two slots are freed, for
  * which there is one call.  However the first comes by its slot, the second hears of the
  * other. */
 static bool pass_on_at(enum manner manner, void (*give)(void *argument), struct worker **workers,

@@ -4,8 +4,8 @@
  * stops at every step of its free, and another one that has obtained the slot destroys
  * the pool meanwhile.
  *
- * Includes steps.h, and pool_impl.h to make allocs impatient.  What is touched after the
- * end of the pool is no longer mapped.
+ * Includes steps.h, and pool_impl.h to make allocs impatient.  Memory that is touched
+ * after the end of the pool is no longer mapped.
  */
 #include "steps.h" /* first: it says which system interfaces are wanted */
 

@@ -14,7 +14,7 @@ enum {
     CAPACITY = 1000,
     FREES = 100000, /* room for so many is nowhere */
     FURTHER = 100,
-    STEPS = 5000, /* for one of them; looking at all magazines takes fewer */
+    STEPS = 5000, /* for one of them, as looking at all magazines takes fewer */
 };
 
 static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };

@@ -21,7 +21,7 @@ enum { ROUND_TRIPS = 13 }; /* reads of a count in one look, and one more */
 struct rounds {
     cpool_cache_t *caches[2];
     void *slot; /* live */
-    int holder; /* whose it is */
+    int holder; /* its owner */
     unsigned turns;
 };
 
@@ -133,7 +133,7 @@ END_TEST
 
 enum { OWN_CAPACITY = 8, OWN_ROUNDS = 2 };
 
-/* What a thread does with a cache that it has made for itself. */
+/* The actions of a thread with a cache that it has made for itself. */
 struct own {
     cpool_t *pool;
     cpool_cache_t *cache;

@@ -4,7 +4,7 @@
  * does then: it holds up no other pool, and a fork and the destruction of its pool
  * find all.
  *
- * Includes steps.h, and pool_impl.h, to see who holds the lock and who is inside.
+ * Includes steps.h, and pool_impl.h, to see the holder of the lock and the threads inside.
  */
 #include "steps.h"
 
@@ -14,7 +14,7 @@
 
 enum { CAPACITY = 24, ROUNDS = 3 };
 
-/* What a thread that vanishes inside may take with it: three magazines. */
+/* The most that a thread that vanishes inside may take with it: three magazines. */
 enum { MOST_LOST = 3 * ROUNDS };
 
 static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
@@ -148,7 +148,7 @@ START_TEST(thread_stopped_at_its_end_holds_up_no_other_pool)
         if (!stopped)
             break;
     }
-    /* The whole of the flush; without the lock it would be the first step only. */
+    /* The whole of the flush.  Without the lock it would be the first step only. */
     REQUIRE(with_lock_free > 10);
 }
 END_TEST

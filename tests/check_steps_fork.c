@@ -32,8 +32,8 @@ static void play(void *argument)
 /* Magazines that a thread leaves behind that vanishes inside. */
 enum { LEFT_BEHIND = 3 };
 
-/* How many slots may be in none of the places where they are looked for: what was
- * left behind, and one on its way to or from the caller. */
+/* How many slots may be in none of the places where they are looked for: those left
+ * behind, and one on its way to or from the caller. */
 static size_t most_lost(const struct script *script)
 {
     size_t lost = script->inside ? LEFT_BEHIND * SCRIPT_ROUNDS : 0;
@@ -69,8 +69,9 @@ static void use_up_fresh(struct script *script)
     cpool_flush(script->pool);
 }
 
-/* Takes all that can be had while the other thread stands still, its spares too,
- * so that what it names may lie in this thread's cache; half of it stays live. */
+/* Takes all that can be had while the other thread stands still, its spares too, so
+ * that the magazines that it names may lie in this thread's cache.  Half of it stays
+ * live. */
 static void take_what_can_be_had(struct script *script)
 {
     void *slots[SCRIPT_ROOM];
@@ -109,8 +110,8 @@ static bool fork_at(unsigned flags, const struct script_door *door, int state,
     return stopped;
 }
 
-/* In an exact pool who revokes a thread that stands still inside has patience, so
- * there only some steps are tried. */
+/* In an exact pool a thread that revokes one that stands still inside has patience, so
+ * only some steps are tried there. */
 static size_t stride_of(unsigned flags, int state)
 {
     return state == ROBBED && flags != 0 ? SUPPORT_COUNT(23u, 101u) : SUPPORT_COUNT(1u, 17u);
@@ -146,7 +147,7 @@ static void give_all(void *argument)
 
 struct spill {
     struct script script;
-    size_t loaded; /* what the cache showed: a thread that vanishes inside leaves it behind */
+    size_t loaded; /* the count shown, which a thread that vanishes inside leaves behind */
 };
 
 /* Spares are found wherever the thread stopped that was about to count them. */
@@ -311,7 +312,7 @@ static void lift_allowance(void *unused)
     steps_allow(0);
 }
 
-/* Each thread with a cache costs some steps; the depot's magazines cost some once, if
+/* Each thread with a cache costs some steps.  The depot's magazines cost some once, if
  * a thread that vanished was inside, not once for each thread. */
 START_TEST(fork_takes_steps_for_threads_and_not_for_magazines)
 {

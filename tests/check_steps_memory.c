@@ -94,7 +94,7 @@ static void meet(void *argument)
                     &encounter->there);
 }
 
-/* Some slots live, some cached, some in the depot; the topmost ones were never
+/* Some slots live, some cached, some in the depot.  The topmost ones were never
  * handed out, or are free in the depot. */
 static void prepare(struct encounter *encounter, bool fresh)
 {
@@ -110,8 +110,9 @@ static void prepare(struct encounter *encounter, bool fresh)
     worker_do(encounter->worker, op_free, &encounter->there);
 }
 
-/* What was added and removed is what the capacity has changed by, and that many
- * slots can be had; in an exact pool no more, and all within the capacity. */
+/* The slots added and removed are the change of the capacity, and that many
+ * slots can be had.  In an exact pool there are no more, and all lie within the
+ * capacity. */
 static void require_sums(struct encounter *encounter, size_t before, bool exact)
 {
     size_t capacity = before + encounter->here.added + encounter->there.added -
@@ -131,8 +132,8 @@ static void require_sums(struct encounter *encounter, size_t before, bool exact)
     support_require_live(encounter->pool, 0);
 }
 
-/* Does one operation, and another thread's in the middle; false if the first one
- * has fewer steps than that. */
+/* Does one operation, and another thread's in the middle.  Returns false if the first
+ * one has fewer steps than that. */
 static bool meet_at(struct encounter *encounter, void (*ours)(void *argument), unsigned flags,
                     bool fresh, size_t nth)
 {

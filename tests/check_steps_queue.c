@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_steps_queue.c - several threads that wait: which of them gets what is given,
- * what the word of the queue says meanwhile, and that none sleeps beside a free slot.
+ * check_steps_queue.c - several threads that wait: which of them gets a given slot, the
+ * queue's word meanwhile, and that none sleeps beside a free slot.
  *
  * Includes meeting.h, and pool_impl.h, to choose the pool's patience and see its queue.
  */
@@ -176,7 +176,7 @@ static void await_second(const struct meeting_second *second)
 }
 
 /* Two slots lie in a cache.  The first waiter stops at its nth step, and may have both in
- * its hands; the second one looks, perhaps in vain; then the first one goes on. */
+ * its hands.  The second one looks, perhaps in vain.  Then the first one goes on. */
 static bool share_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
                      size_t nth)
 {

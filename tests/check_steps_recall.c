@@ -18,12 +18,12 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
  */
 
 /* Of two slots never more than one is live, in one thread's hands or in the
- * other's; the other slot lies in the cache of who has none. */
+ * other's.  The other slot lies in the cache of the thread that has none. */
 struct exchange {
     cpool_t *pool;
     struct worker *workers[2];
     struct hold holds[2];
-    int holder; /* whose slot is live */
+    int holder; /* the thread with the live slot */
 };
 
 static void take_one(void *argument)
@@ -36,7 +36,7 @@ static void free_one(void *argument)
     hold_free(argument, 1);
 }
 
-/* Whoever has a slot frees it, and the other takes the one in its own cache. */
+/* The thread that has a slot frees it, and the other takes the one in its own cache. */
 static void change_over(struct exchange *exchange)
 {
     int to = 1 - exchange->holder;
@@ -73,8 +73,8 @@ static void exchange_fini(struct exchange *exchange)
     support_destroy_empty(exchange->pool);
 }
 
-/* This thread's alloc, with the change-over at its nth step; false if it has
- * fewer. */
+/* This thread's alloc, with the change-over at its nth step.  Returns false if
+ * it has fewer. */
 static bool hunt_at(unsigned flags, int holder, struct worker **workers, size_t nth)
 {
     struct exchange exchange;

@@ -175,8 +175,8 @@ static void fill_cache(void *unused)
     cpool_free_bulk(pool, slots, 2 * ROUNDS);
 }
 
-/* At an atomic operation ThreadSanitizer delivers what it held back, whatever is
- * blocked there. */
+/* At an atomic operation ThreadSanitizer delivers the signals it held back, even
+ * blocked ones. */
 static void let_signals_in(void)
 {
     static _Atomic int any;
@@ -184,8 +184,8 @@ static void let_signals_in(void)
     (void)atomic_load_explicit(&any, memory_order_relaxed);
 }
 
-/* Forks with a signal at the nth step; whether the child, which may have more
- * steps than the parent, had that many. */
+/* Forks with a signal at the nth step.  Returns whether the child, which may
+ * have more steps than the parent, had that many. */
 static bool fork_with_signal_at(size_t nth)
 {
     pid_t child;

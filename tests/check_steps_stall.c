@@ -215,7 +215,7 @@ END_TEST
 enum { PLACES = 4 };
 
 /* In memory of the caller's there are four places.  As many threads are stopped in
- * them, in a free; the fifth's free waits, and is reported by nobody. */
+ * them, in a free.  The fifth's free waits, and is not reported. */
 START_TEST(free_beyond_the_places_waits_for_one)
 {
     static _Alignas(64) char memory[1 << 20];
@@ -271,8 +271,8 @@ static void alloc_from_the_depot(void *pool)
 
 static void work_alone(cpool_t *pool, void **slots);
 
-/* False if the work has fewer steps.  What the interrupted operation has in its hands
- * it cannot put down before the handler returns. */
+/* False if the work has fewer steps.  The interrupted operation cannot put down the
+ * magazines in its hands before the handler returns. */
 static bool handler_at(unsigned flags, size_t nth)
 {
     cpool_t *pool = make_pool(flags, CAPACITY, 2, FOR_EVER);

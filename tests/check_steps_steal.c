@@ -28,8 +28,8 @@ static void steal(void *argument)
     script_take(script, 1);
 }
 
-/* What the stealing thread had on its own stack is lost, a magazine; but not what it has
- * only claimed. */
+/* The magazine on the stealing thread's own stack is lost, but not one that it has only
+ * claimed. */
 static size_t most_lost_with_thief(const struct script *stealer)
 {
     const struct cpi_cache *own = cpi_registry_known_cache(&stealer->pool->registry);
@@ -58,8 +58,8 @@ static void use_all_caches(void *argument)
     script_require_whole(stealer, lost, 2);
 }
 
-/* All slots lie in one thread's cache, which is this one, or another; a stealing thread takes
- * from it, and stops there, and a fork leaves it behind. */
+/* All slots lie in one thread's cache, which is this one, or another.  A stealing thread
+ * takes from it, and stops there, and a fork leaves it behind. */
 static bool fork_beside_thief_at(unsigned flags, size_t capacity, bool survives,
                                  struct worker **workers, size_t nth)
 {

@@ -95,7 +95,7 @@ static void take_in_bulk(void *argument)
 
 static void (*const takes[])(void *argument) = { take_cached, take_uncached, take_in_bulk };
 
-/* What could be had instead of what is collected: fresh slots, growth, nothing. */
+/* The slots that could be had instead of the drained ones: fresh slots, growth, nothing. */
 static const struct room {
     size_t used; /* slots in circulation */
     size_t max_capacity;
@@ -141,8 +141,7 @@ static void go_on_to_lock(void *argument)
     (void)steps_go_on_to(&encounter->stop, STEPS_LOCK, 1);
 }
 
-/* A pool whose slots in circulation are all in the depot, and a cache for either
- * thread. */
+/* A pool with all slots in circulation in the depot, and a cache for either thread. */
 static void collect_init(struct encounter *encounter, const struct variant *variant)
 {
     const struct room *room = variant->room;
@@ -164,8 +163,8 @@ static size_t how_many(const struct room *room)
     return room->used == CAPACITY && room->max_capacity == 0 ? room->used : room->used / 2;
 }
 
-/* Collects; at the nth step an alloc that had been stopped goes on, up to where it
- * has to wait.  False if there were fewer steps. */
+/* Drains.  At the nth step an alloc that had been stopped goes on, up to the point
+ * where it has to wait.  False if there were fewer steps. */
 static bool collect(struct encounter *encounter, const struct variant *variant, size_t nth)
 {
     bool met;
@@ -219,8 +218,8 @@ START_TEST(alloc_while_slots_are_collected_waits_for_them)
 }
 END_TEST
 
-/* An alloc is about to find nothing, because all were live; now all are free, but
- * in the hands of a draining thread that came later. */
+/* An alloc is about to find nothing, because all were live.  Now all are free, but in
+ * the hands of a draining thread that came later. */
 START_TEST(alloc_before_slots_are_collected_waits_for_them)
 {
     struct variant variant = variant_of(_i);

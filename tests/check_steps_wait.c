@@ -12,8 +12,8 @@
  * ---- No wake-up is lost --------------------------------------------------
  */
 
-/* The waiter stops at its nth step, and a slot is given; false if the waiter sleeps
- * before that step. */
+/* The waiter stops at its nth step, and a slot is given.  Returns false if the waiter
+ * sleeps before that step. */
 static bool wait_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
                     size_t nth)
 {
@@ -29,8 +29,8 @@ static bool wait_at(enum manner manner, void (*give)(void *argument), struct wor
     return stopped;
 }
 
-/* The giver stops at its nth step, and the waiter goes as far as it gets; false if
- * the giver comes to its end before that step. */
+/* The giver stops at its nth step, and the waiter goes as far as it gets.  Returns
+ * false if the giver comes to its end before that step. */
 static bool give_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
                     size_t nth)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_structs.c - programs built against a header of the past, whose structures
- * are shorter than the library's, and of the future, whose structures are longer.
+ * check_structs.c - programs built against a header of the past with structures shorter
+ * than the library's, and of the future with longer ones.
  *
  * Includes the public API only.
  */
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* What lies beyond a structure, and must be neither read nor written. */
+/* The bytes beyond a structure, which must be neither read nor written. */
 #define BEYOND 0xa5
 
 /* The last member reaches to the structure's end: a member that is added later does
@@ -99,7 +99,7 @@ START_TEST(create_from_header_of_the_past_uses_defaults)
 }
 END_TEST
 
-/* Wherever the structure ends, what lies beyond is not looked at. */
+/* For every end of the structure, the bytes beyond are not looked at. */
 START_TEST(create_from_any_prefix_uses_defaults)
 {
     cpool_config_t whole = support_config(24, CAPACITY);

@@ -81,7 +81,7 @@ static int run_skipped(void)
     return SUPPORT_RUN("skipped", tests);
 }
 
-/* Runs a suite in a child; requires its exit status, and words that it is to write. */
+/* Runs a suite in a child.  Requires its exit status, and words that it is to write. */
 static bool ends(int (*run)(void), int status, const char *const *words)
 {
     char text[8192];

@@ -3,8 +3,8 @@
  * check_tagstack.c - the tagged stack (lib/tagstack.h), alone.
  *
  * The header is included with a point between its atomic operations at which a
- * test may interfere: what another thread might do there is done by the same
- * one, at every place in turn.
+ * test may interfere: the same thread does there the actions of another one, at
+ * every place in turn.
  */
 #include "support.h"
 
@@ -29,7 +29,7 @@ static struct node nodes[NODES + 1]; /* number 0 does not exist */
 static const struct cpi_links links = { (char *)&nodes[1], sizeof(struct node) };
 static struct cpi_tagstack stack;
 
-/* The interference, and after how many operations it happens; 0: never. */
+/* The interference, and after how many operations it happens (0: never). */
 static void (*interfere)(void);
 static _Thread_local int operations_left;
 
@@ -148,7 +148,7 @@ END_TEST
  * ---- Interference --------------------------------------------------------
  */
 
-/* What another thread does to a stack of 1 on 2 on 3, while this one pops. */
+/* Another thread's actions on a stack of 1 on 2 on 3, while this one pops. */
 
 /* The ABA case: 1 comes back, but 2 is not below it any more. */
 static void pop_two_and_push_the_first(void)
@@ -286,8 +286,8 @@ struct crowd {
     size_t rounds;
 };
 
-/* Takes up to three nodes, marks them as its own, and puts them back; whoever
- * else has one of them breaks the mark. */
+/* Takes up to three nodes, marks them as its own, and puts them back.  Another
+ * owner of one of them breaks the mark. */
 static void *exchange(void *argument)
 {
     struct crowd *crowd = argument;

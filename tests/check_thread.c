@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_thread.c - the end of threads: whatever way they end, what they had
- * cached returns, and destructors of thread-specific data may go on using the
- * pool.
+ * check_thread.c - the end of threads: however they end, their cached slots
+ * return, and destructors of thread-specific data may go on using the pool.
  *
  * Includes the public API only.
  */
@@ -134,7 +133,7 @@ START_TEST(end_thread_keeps_live_slots_live_for_others)
         support_in_thread(alloc_and_end, slots);
         require_all_returned(100);
         cpool_flush(pool);
-        /* The calling thread has a cache by now; end it with the pool. */
+        /* The calling thread has a cache by now, and ends it with the pool. */
         support_in_thread(free_and_end, slots);
         support_require_live(pool, 0);
         REQUIRE_EQUAL(cpool_reset(pool), 0);
@@ -368,8 +367,8 @@ END_TEST
  * ---- The main thread -----------------------------------------------------
  */
 
-/* Only sees the main thread's cache go; the main thread itself cannot be
- * joined everywhere. */
+/* Only sees the main thread's cache go, because the main thread itself cannot
+ * be joined everywhere. */
 static void *await_end_of_main(void *unused)
 {
     while (support_stats(pool).thread_caches != 0)
@@ -465,8 +464,8 @@ START_TEST(end_many_threads_in_turn_makes_no_more_magazines)
 }
 END_TEST
 
-/* Full magazines are at most capacity / rounds; beside those there is one that
- * is neither full nor empty, and what the threads had at once. */
+/* Full magazines are at most capacity / rounds.  Beside those there is one that
+ * is neither full nor empty, and those that the threads had at once. */
 START_TEST(end_many_threads_at_once_bounds_magazines)
 {
     enum { AT_ONCE = 8 };

@@ -162,7 +162,7 @@ START_TEST(trim_of_callers_memory_makes_order)
 }
 END_TEST
 
-/* What lies in other threads' caches stays there. */
+/* Slots in other threads' caches stay there. */
 static void fill_cache(void *argument)
 {
     struct hold *hold = argument;
@@ -196,7 +196,7 @@ START_TEST(trim_with_slots_in_other_caches_loses_none)
 }
 END_TEST
 
-/* A thread that is idle keeps what it has loaded; one that works keeps all. */
+/* A thread that is idle keeps its loaded magazine.  One that works keeps all. */
 START_TEST(trim_takes_the_spares_of_idle_threads)
 {
     cpool_t *pool = growth_pool(SLOT_SIZE, kinds[_i], COUNT, 0);
@@ -243,7 +243,7 @@ static void *use(void *argument)
     while (!atomic_load_explicit(user->over, memory_order_relaxed)) {
         size_t wanted = random_below(&user->random, SHARE - hold.count + 1);
 
-        /* There is enough for all, so every alloc succeeds, whoever trims. */
+        /* There is enough for all, so every alloc succeeds beside any trim. */
         REQUIRE_EQUAL(hold_take(&hold, wanted), wanted);
         hold_verify(&hold);
         free_at_random(&hold, &user->random, random_below(&user->random, hold.count + 1));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_validate.c - every free is verified: foreign, misaligned and unused
- * addresses are refused and reported, through every door, and whatever the
- * stride.
+ * addresses are refused and reported, through every door, and for any stride.
  *
  * Includes the public API only.
  */
@@ -54,7 +53,7 @@ static const struct door {
 
 #define DOORS (sizeof(doors) / sizeof(doors[0]))
 
-/* What the reference division says about an address. */
+/* The reference division's answer about an address. */
 static int classify(const cpool_t *pool, uintptr_t address)
 {
     cpool_stats_t stats = support_stats(pool);
@@ -68,7 +67,7 @@ static int classify(const cpool_t *pool, uintptr_t address)
     return offset / stats.slot_stride < stats.high_water ? CPOOL_OK : CPOOL_EUNUSED;
 }
 
-/* The address is refused, by this code, at this door; the pool is as before. */
+/* The address is refused, by this code, at this door.  The pool is as before. */
 static void require_refused(cpool_t *pool, const struct door *door, uintptr_t address)
 {
     cpool_stats_t before = support_stats(pool);
@@ -255,7 +254,7 @@ END_TEST
  * ---- The default handler -------------------------------------------------
  */
 
-/* What a child is to do wrong. */
+/* The mistake of a child. */
 struct misuse {
     cpool_t *pool;
     const struct door *door;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_wait_crowd.c - more threads than slots: nobody who waits is forgotten,
- * whatever else the others do with the pool.
+ * check_wait_crowd.c - more threads than slots: no waiter is forgotten, for any
+ * actions of the others on the pool.
  *
  * Includes waiter.h, and crew.h, to test without the kernel's barrier too.
  */
@@ -22,7 +22,7 @@ struct guest {
     bool restless;
 };
 
-/* What else a thread may do with the pool while others wait. */
+/* Other actions of a thread on the pool while others wait. */
 static void do_something_else(struct guest *guest)
 {
     switch (random_below(&guest->random, 16)) {
@@ -135,7 +135,7 @@ START_TEST(wait_by_more_threads_than_slots_ends_for_all)
 }
 END_TEST
 
-/* Slots that return in the caches of threads that end reach those who wait. */
+/* Slots that return in the caches of threads that end reach the waiters. */
 static void *come_and_go(void *argument)
 {
     struct guest *guest = argument;

@@ -96,7 +96,7 @@ struct doomed {
     void *slot;
 };
 
-/* Cancelled, but not in the middle of it; a slot it was given is not lost. */
+/* Cancelled, but not in the middle of it.  A slot it was given is not lost. */
 static void give_back(void *argument)
 {
     struct doomed *doomed = argument;
@@ -148,7 +148,7 @@ END_TEST
 
 static const struct timespec a_moment = { 0, 2000000 };
 
-/* In the child nobody waits any more: nothing is handed to who vanished. */
+/* In the child no thread waits any more, so no slot is handed to a vanished thread. */
 static void free_in_child(void *argument)
 {
     struct hold *hold = argument;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * crew.c - what the tests of recall share; see crew.h.
+ * crew.c - shared by the tests of recall (crew.h).
  *
  * Includes recall.h.
  */

@@ -23,8 +23,8 @@ enum { CREW_VARIANTS = 2 * GROWTH_KINDS };
 
 bool crew_is_exact(unsigned flags);
 
-/* A pool in which all threads of a crew, and as many others, may have caches;
- * rounds as in cpool_config_t. */
+/* A pool in which all threads of a crew, and as many others, may have caches.
+ * rounds is as in cpool_config_t. */
 cpool_t *crew_create(unsigned flags, size_t capacity, size_t rounds);
 
 /* The most slots that may be live at once: one magazine beyond the capacity for
@@ -32,11 +32,11 @@ cpool_t *crew_create(unsigned flags, size_t capacity, size_t rounds);
 size_t crew_most_live(const cpool_t *pool, unsigned flags);
 
 /* Requires that this thread, alone, can have the capacity and not more than may
- * be live; gives it back. */
+ * be live.  Gives it back. */
 void crew_require_obtainable_here(cpool_t *pool, unsigned flags);
 
-/* Runs the body in a child in which the kernel refuses its barrier; not at all
- * where nothing can be refused. */
+/* Runs the body in a child in which the kernel refuses its barrier.  Does not
+ * run it where nothing can be refused. */
 void crew_without_barrier(void (*body)(void *argument), void *argument);
 
 /* Runs the body with the flags of one of CREW_VARIANTS: of each kind with one
@@ -64,7 +64,7 @@ struct crew {
 void crew_init(struct crew *crew, struct worker **workers, size_t count, cpool_t *pool);
 void crew_fini(struct crew *crew);
 
-/* Lets a member take up to so many slots, and returns how many it got; lets it
+/* Lets a member take up to so many slots, and returns how many it got.  Lets it
  * give all back. */
 size_t crew_take(struct member *member, size_t wanted);
 void crew_give(struct member *member);

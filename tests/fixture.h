@@ -26,7 +26,7 @@ struct cpi_cache *fixture_cache(uint32_t quota, bool inline_path);
 /* Free slots in the depot. */
 size_t fixture_in_depot(void);
 
-/* Takes n slots, all there; gives n back. */
+/* Takes n slots, all there.  Gives n back. */
 void fixture_take(struct cpi_cache *cache, void **slots, size_t n);
 void fixture_give(struct cpi_cache *cache, void **slots, size_t n);
 

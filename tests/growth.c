@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * growth.c - what the tests of recall, growth, trimming and waiting share; see
- * growth.h.
+ * growth.c - shared by the tests of recall, growth, trimming and waiting
+ * (growth.h).
  *
  * Includes POSIX, and the kernel's filter interface on Linux.
  */
@@ -47,7 +47,7 @@ struct worker {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    void (*body)(void *argument); /* what to do; NULL: sleep */
+    void (*body)(void *argument); /* the task, or NULL to sleep */
     void *argument;
     bool ended;
 };

@@ -34,7 +34,7 @@ struct worker;
 
 struct worker *worker_start(void);
 
-/* Runs the body in the worker; returns when it is done. */
+/* Runs the body in the worker and returns when it is done. */
 void worker_do(struct worker *worker, void (*body)(void *argument), void *argument);
 
 /* The same in two halves. */
@@ -48,8 +48,8 @@ void worker_stop(struct worker *worker);
  * ---- Holds ---------------------------------------------------------------
  *
  * Slots in one party's hands.  Each is filled with the party's stamp for as
- * long as it is held, and looked at before it is freed: whoever else is given
- * the same slot, or purges it, is found.  The slots must have whole 8 bytes.
+ * long as it is held, and looked at before it is freed.  A second holder of the
+ * same slot, or a purge of it, is found.  The slots must have whole 8 bytes.
  */
 
 struct hold {
@@ -65,7 +65,7 @@ struct hold {
 void hold_init(struct hold *hold, cpool_t *pool);
 void hold_fini(struct hold *hold);
 
-/* Takes up to n more slots; returns how many there were. */
+/* Takes up to n more slots and returns how many there were. */
 size_t hold_take(struct hold *hold, size_t n);
 
 /* Adds a slot that was taken otherwise. */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/growth.mk - the tests of recall, growth, trimming, waiting and quiet
-# scopes; included after local.mk, whose variables it uses.
+# scopes.  Included after local.mk, because it uses variables from there.
 
 # The public interface.
 tests_growth_public = \

@@ -4,15 +4,15 @@
  *
  *   limit [-a SECONDS] PROGRAM [ARGUMENT...]
  *
- * The program may take CPOOL_TEST_LIMIT seconds (600; 0: for ever), and SECONDS
- * more.  After that the stacks of all threads of the program and of all processes
- * that it has started are written to standard output, by gdb where there is one
- * that may look, and by what the kernel tells of them; all of them are killed, and
- * the exit status is 124.  Otherwise it is the program's own, and 128 and the
- * signal's number when a signal ended the program.
+ * The program may take CPOOL_TEST_LIMIT seconds (600; 0: for ever), and SECONDS more.
+ * After that the stacks of all threads of the program and of all processes that it has
+ * started are written to standard output, by gdb where there is one that may look, and
+ * from the kernel's files.  All of them are killed, and the exit status is 124.
+ * Otherwise it is the program's own, and 128 and the signal's number when a signal
+ * ended the program.
  *
- * What the program has left running at its end is killed too.  On a system without
- * Linux' /proc only the program itself is known.
+ * Processes that the program has left running at its end are killed too.  On a system
+ * without Linux' /proc only the program itself is known.
  *
  * Includes POSIX, and calls nothing of libcpool.
  */
@@ -50,13 +50,13 @@ struct process {
     bool ours;
 };
 
-static sigset_t signals_before; /* what every program that is started here may get */
+static sigset_t signals_before; /* for every program that is started here */
 
 enum { PROCESSES_MAX = 1 << 15 };
 static struct process processes[PROCESSES_MAX];
 static size_t process_count;
 
-/* The start of a file, as text; false if it cannot be read. */
+/* The start of a file, as text.  Returns false if it cannot be read. */
 static bool read_text(const char *path, char *text, size_t size)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -257,7 +257,8 @@ static void kill_all(pid_t program)
     }
 }
 
-/* Takes note of all who have ended; true if the program is among them. */
+/* Takes note of all processes that have ended.  Returns true if the program is among
+ * them. */
 static bool has_ended(pid_t program, int *status)
 {
     bool ended = false;
@@ -285,7 +286,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* The next signal that comes before the time; 0 if none does. */
+/* The next signal that comes before the time, or 0 if none does. */
 static int await_signal(const sigset_t *signals, bool endless, double until)
 {
     double left = until - now();

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/local.mk - what `make check` runs here.
 #
-#   check programs   one suite each, of the Check framework; those of the first
+#   check programs   one suite each, of the Check framework.  Those of the first
 #                    list see the public interface only and link the library as
-#                    a user does, those of the second see the modules inside and
-#                    link a copy in which invariants are asserted
+#                    a user does.  Those of the second see the modules inside
+#                    and link a copy in which invariants are asserted
 #   scripts          hold the rules of HACKING.md against the sources
 #
 # A test that these lists leave out fails tests/scripts/check-listed.sh.
@@ -12,8 +12,8 @@
 # Every test, script or program, is started by tests/limit, which ends it after
 # CPOOL_TEST_LIMIT seconds and shows where it was.
 #
-#   make check-often         the whole suite OFTEN times, beside OFTEN_LOOPS loops
-#                            that keep the processors busy; TESTS='...' for some
+#   make check-often         the whole suite OFTEN times, beside OFTEN_LOOPS loops that
+#                            keep the processors busy.  TESTS='...' for some
 
 check_PROGRAMS += tests/limit
 tests_limit_SOURCES = tests/limit.c
@@ -33,7 +33,7 @@ distclean-local:
 
 .PHONY: check-often
 
-# What the scripts ask of configure.
+# The variables of configure for the scripts.
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; export CC; NM='$(NM)'; export NM; \
 	SHELL='$(SHELL)'; export SHELL; CXX='$(tests_cxx)'; export CXX;
 if HAVE_CXX
@@ -125,7 +125,7 @@ tests_ldadd_public = tests/libsupport.la lib/libcpool.la $(CHECK_LIBS) $(PTHREAD
 tests_ldadd_module = tests/libsupport.la lib/libcpool-asserted.la $(CHECK_LIBS) $(PTHREAD_LIBS)
 tests_cppflags_module = $(tests_cppflags) -I$(top_srcdir)/lib
 
-# What calls the modules is compiled for each program that wants it.
+# Files that call the modules are compiled for each program that wants them.
 tests_fixture = tests/fixture.c tests/fixture.h
 
 tests_check_alloc_SOURCES = tests/check_alloc.c
@@ -278,7 +278,7 @@ tests_check_reentry_LDFLAGS = $(AM_LDFLAGS) \
 tests_check_reentry_LDADD = $(tests_ldadd_module)
 
 # Plug-ins, one with the shared library and one with its objects inside.  The
-# -rpath is what makes libtool build them as shared objects; they are never
+# -rpath is what makes libtool build them as shared objects.  They are never
 # installed.
 tests_module_flags = $(AM_LDFLAGS) -module -avoid-version -rpath $(abs_top_builddir)/tests
 

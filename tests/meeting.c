@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * meeting.c - one thread waits, one gives; see meeting.h.
+ * meeting.c - one thread waits, one gives (meeting.h).
  *
- * Includes pool_impl.h, to see who sleeps.
+ * Includes pool_impl.h, to see which threads sleep.
  */
 #include "meeting.h"
 

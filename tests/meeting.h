@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * meeting.h - a thread that waits for a slot and one that gives it, of whom one
- * stops at a step: what the tests of waiting at every step share.
+ * meeting.h - a thread that waits for a slot and one that gives it, of which
+ * one stops at a step.  Shared by the tests of waiting at every step.
  *
  * Includes steps.h and waiter.h.
  */
@@ -14,7 +14,7 @@
 
 #include "waiter.h"
 
-/* What a pool does with a slot that is freed while a thread waits. */
+/* The ways of a pool with a slot that is freed while a thread waits. */
 enum manner {
     CALLS,   /* calls it to look for the slot, however long it has waited */
     IS_FAIR, /* hands the slot over, however short it has waited, once it sleeps */
@@ -28,7 +28,7 @@ enum manner {
  * ---- How a slot comes ----------------------------------------------------
  */
 
-/* Who gives: has some slots live, or in a cache. */
+/* The giver, which has some slots live, or in a cache. */
 struct giver {
     cpool_t *pool;
     cpool_cache_t *cache;
@@ -64,8 +64,8 @@ void meeting_fini(struct meeting *meeting);
  * its patience ends. */
 bool meeting_is_asleep(struct meeting *meeting);
 
-/* Lets the waiter run until it has stopped at this step, sleeps, or has got a slot;
- * whether it has stopped. */
+/* Lets the waiter run until it has stopped at this step, sleeps, or has got a slot.
+ * Returns true if it has stopped. */
 enum { NEVER = 0 };
 
 bool meeting_run_waiter(struct meeting *meeting, size_t nth);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * module.c - a plug-in that uses a pool of its own; loaded and unloaded by
- * check_dlopen.
+ * module.c - a plug-in that uses a pool of its own.  check_dlopen loads and
+ * unloads it.
  *
  * Includes the public API.  Built twice: linked with the shared library, and
  * with the library's objects inside.

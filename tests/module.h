@@ -16,13 +16,13 @@
 #define MODULE_API
 #endif
 
-/* Creates the pool; 0 or cpool_create's code. */
+/* Creates the pool.  Returns 0 or cpool_create's code. */
 MODULE_API int module_open(void);
 
 /* The same, with flags, in memory of the plug-in's if `own` is true. */
 MODULE_API int module_open_kind(unsigned flags, bool own);
 
-/* The pool; a live slot of it; and a cache of it that no thread owns. */
+/* The pool, a live slot of it, and a cache of it that no thread owns. */
 MODULE_API void *module_pool(void);
 MODULE_API void *module_slot(void);
 MODULE_API void *module_cache(void);
@@ -33,14 +33,14 @@ MODULE_API void module_end(void *slot, void *cache);
  * first that was not. */
 MODULE_API const char *module_misuse(void *pool, void *slot, void *cache);
 
-/* Takes up to `count` slots and gives them back, some into this thread's cache;
- * returns how many it got. */
+/* Takes up to `count` slots and gives them back, some into this thread's cache.
+ * Returns how many it got. */
 MODULE_API size_t module_work(size_t count);
 
 /* Slots in caches. */
 MODULE_API size_t module_cached(void);
 
-/* Destroys the pool; cpool_destroy's result. */
+/* Destroys the pool.  Returns cpool_destroy's result. */
 MODULE_API int module_close(void);
 
 #endif /* CPOOL_TESTS_MODULE_H */

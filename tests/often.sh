@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# often.sh - runs the suite many times on busy processors: what fails only when a
-# thread is held up at a bad moment has its chances.
+# often.sh - runs the suite many times on busy processors.  A test that fails only when
+# a thread is held up at a bad moment has its chances.
 #
 #   often.sh RUNS LOOPS
 #
@@ -10,7 +10,7 @@
 # `make check-often` does.  A failed run keeps the logs of what failed in
 # tests/often/RUN, and the others go on.  The exit status is 0 if none failed.
 #
-# Environment: MAKE, and what it takes, such as TESTS in MAKEFLAGS.
+# Environment: MAKE, and its own variables, such as TESTS in MAKEFLAGS.
 
 set -u
 runs=$1

@@ -29,7 +29,7 @@ static inline uint64_t random_next(uint64_t *generator)
     return random_mix(*generator);
 }
 
-/* A number from 0 to bound - 1, without a division; bound is below 2^32 and not 0. */
+/* A number from 0 to bound - 1, without a division.  bound is below 2^32 and not 0. */
 static inline size_t random_below(uint64_t *generator, size_t bound)
 {
     return (size_t)(((random_next(generator) >> 32) * (uint64_t)bound) >> 32);

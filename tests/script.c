@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * script.c - what the tests of forks share; see script.h.
+ * script.c - shared by the tests of forks (script.h).
  *
  * Includes pool_impl.h, to count magazines.
  */
@@ -195,7 +195,7 @@ bool script_is_inside(const cpool_t *pool)
     return false;
 }
 
-/* No thread has a hand in any cache, whoever had before. */
+/* No thread has a hand in any cache any more. */
 void script_require_no_hands(const cpool_t *pool)
 {
     for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * script.h - what the tests of forks share: a thread that takes and frees slots by
- * a script, tells at any time what it has live and what it is in the middle of,
- * and is left behind by a fork; and what the child must find.
+ * script.h - shared by the tests of forks: a thread that takes and frees slots by a
+ * script, tells at any time its live slots and its present operation, and is left
+ * behind by a fork, and the audit in the child.
  *
  * Includes steps.h.  Its source looks into the pool, so programs that use it link
  * the modules.
@@ -35,13 +35,13 @@ struct script {
     size_t count;
     void *more[SCRIPT_ROOM]; /* live, too: the forking thread's */
     size_t more_count;
-    /* What it is in the middle of. */
-    void *freeing; /* live or free, who knows */
+    /* Its present operation. */
+    void *freeing; /* live or free, unknown */
     bool taking;
     bool inside; /* the thread that vanishes has slots in its hands */
 };
 
-/* A thread's cache; one of no thread's; the depot. */
+/* A thread's cache, one of no thread's, the depot. */
 enum { SCRIPT_DOORS = 3 };
 extern const struct script_door script_doors[SCRIPT_DOORS];
 
@@ -54,11 +54,11 @@ extern const unsigned script_kinds[SCRIPT_KINDS];
 void script_init(struct script *script, unsigned flags, size_t capacity,
                  const struct script_door *door, struct worker *worker);
 
-/* Takes n slots, all of which must be there; frees the n taken last. */
+/* Takes n slots, all of which must be there.  Frees the n taken last. */
 void script_take(struct script *script, size_t n);
 void script_give(struct script *script, size_t n);
 
-/* Takes a slot, frees it, and flushes the cache; for workers. */
+/* Takes a slot, frees it, and flushes the cache, for workers. */
 void script_begin(void *script);
 
 /* Runs the body in a forked child, and fails if it does not come to its end. */
@@ -71,15 +71,15 @@ void script_fork(void (*body)(void *argument), void *argument);
 /* Whether some operation on the pool is under way. */
 bool script_is_inside(const cpool_t *pool);
 
-/* No thread has a hand in any cache, whoever had before. */
+/* No thread has a hand in any cache any more. */
 void script_require_no_hands(const cpool_t *pool);
 
-/* Takes all that can be had beside what is live, each slot once; returns how many
+/* Takes all that can be had beside the live slots, each slot once.  Returns how many
  * those are. */
 size_t script_take_rest(struct script *script, void **slots);
 
-/* Requires that all slots and magazines are found, each once, but for so many;
- * frees what was live. */
+/* Requires that all slots and magazines are found, each once, except for so
+ * many.  Frees the live slots. */
 void script_require_whole(struct script *script, size_t lost_slots, size_t lost_magazines);
 
 #endif /* CPOOL_TESTS_SCRIPT_H */

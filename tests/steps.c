@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * steps.c - doing something at a chosen step; see steps.h.
+ * steps.c - doing something at a chosen step (steps.h).
  *
- * Includes points.h, whose functions the library calls.
+ * Includes points.h, with functions that the library calls.
  */
 #include "steps.h"
 
@@ -224,7 +224,7 @@ bool steps_has_stopped(struct steps_stop *stop)
     return stopped;
 }
 
-/* What it is to do next it reads when it has seen that it may go on. */
+/* It reads its next task when it has seen that it may go on. */
 static void let_go_on(struct steps_stop *stop, const char *function, size_t nth)
 {
     pthread_mutex_lock(&stop->mutex);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support.c - what the check programs share and what needs no library; see
- * support.h.
+ * support.c - shared by the check programs, without the library (support.h).
  *
  * Includes Check and POSIX.  Calls nothing of libcpool: a program that loads the
  * library with dlopen links this file too.
@@ -62,7 +61,7 @@ bool support_is_quick(void)
  * ---- Suites --------------------------------------------------------------
  */
 
-/* Each test runs in a process of its own: what it says of itself is shared. */
+/* Each test runs in a process of its own, so the result it reports is shared. */
 struct skips {
     int count;    /* tests that were skipped, in part or wholly */
     bool skipped; /* the one that runs was */
@@ -233,7 +232,7 @@ _Noreturn static void be_child(int to_parent, void (*body)(void *argument), void
     _exit(EXIT_SUCCESS);
 }
 
-/* Reads to the end; keeps what fits, and discards the rest. */
+/* Reads to the end, keeps the part that fits, and discards the rest. */
 static void read_text(int from_child, struct support_outcome *outcome)
 {
     char rest[512];
@@ -305,8 +304,8 @@ void support_require_abort(void (*body)(void *argument), void *argument,
  * ---- What the process holds ----------------------------------------------
  */
 
-/* Reads the start of a file of the system's, without allocating; false if there
- * is none. */
+/* Reads the start of a file of the system's, without allocating.  Returns false
+ * if there is none. */
 static bool read_start(const char *path, char *text, size_t size)
 {
     int file = open(path, O_RDONLY);
@@ -330,8 +329,8 @@ size_t support_address_space(void)
     return (size_t)strtoull(text, NULL, 10) * support_page_size();
 }
 
-/* Counted page by page, because the figure in statm lags behind; without pages
- * of files, which come and go as code is run for the first time. */
+/* Counted page by page, because the figure in statm lags behind.  Pages of
+ * files, which come and go as code is run for the first time, do not count. */
 size_t support_resident(void)
 {
     char text[2048];

@@ -6,11 +6,11 @@
  *
  * Includes the public API only, so that black-box tests can use all of it.  The
  * sections "Pools" and "Error reports" are in support_pool.c, which calls the
- * library; the others are in support.c, which does not.
+ * library.  The others are in support.c, which does not.
  *
  * Which assertion to use: REQUIRE, everywhere.  Check's own ck_assert_* notes
- * every assertion that holds in a file; in a loop over all slots of a pool that
- * is what would be measured.
+ * every assertion that holds in a file.  In a loop over all slots of a pool the
+ * test would measure that.
  */
 #ifndef CPOOL_TESTS_SUPPORT_H
 #define CPOOL_TESTS_SUPPORT_H
@@ -102,7 +102,7 @@ struct support_test {
 #define ONCE(test) { (test), 1 }
 #define TIMES(test, times) { (test), (times) }
 
-/* Ends the test as skipped: what it is about cannot be had here.  Any child of the
+/* Ends the test as skipped, because its subject cannot be had here.  Any child of the
  * test may say so, too, and ends its own part. */
 #define SKIP(why)                                                              \
     do {                                                                       \
@@ -117,12 +117,12 @@ struct support_test {
 
 void support_skip(const char *why);
 
-/* Says that a suite is left out, and why; returns the exit status for main. */
+/* Says that a suite is left out, and why.  Returns the exit status for main. */
 int support_skip_all(const char *suite, const char *why);
 
-/* Makes a suite of these tests, without time limits, for which there is
- * tests/limit; runs it, and returns the exit status for main: that of a skipped
- * test if all were skipped.  A test that is to run 0 times counts as skipped. */
+/* Makes a suite of these tests, without time limits, for which there is tests/limit.
+ * Runs it, and returns the exit status for main, that of a skipped test if all were
+ * skipped.  A test that is to run 0 times counts as skipped. */
 int support_run(const char *suite, const struct support_test *tests, size_t count);
 
 #define SUPPORT_RUN(suite, tests)                                              \
@@ -142,7 +142,7 @@ cpool_t *support_create_plain(size_t slot_size, size_t capacity);
 /* Destroys a pool in which nothing may be live. */
 void support_destroy_empty(cpool_t *pool);
 
-/* Destroys a pool; requires that the code says whether slots were live, and returns
+/* Destroys a pool.  Requires that the code says whether slots were live, and returns
  * how many were. */
 size_t support_destroy(cpool_t *pool);
 
@@ -151,8 +151,8 @@ cpool_stats_t support_stats(const cpool_t *pool);
 /* Requires that the counts of slots add up, and that `live` are live. */
 void support_require_live(const cpool_t *pool, size_t live);
 
-/* Takes every slot that can be had into slots, which has room for the capacity;
- * requires each to be one of the pool's and none to be had twice, and that no
+/* Takes every slot that can be had into slots, which has room for the capacity.
+ * Requires each to be one of the pool's and none to be had twice, and that no
  * more can be had if no other cache makes up for some.  Returns how many there
  * were. */
 size_t support_take_all(cpool_t *pool, void **slots);
@@ -164,7 +164,7 @@ void support_require_obtainable(cpool_t *pool, size_t live);
  * ---- Error reports -------------------------------------------------------
  */
 
-/* What the error handler was told last. */
+/* The last report to the error handler. */
 struct support_report {
     size_t size;
     int code;
@@ -189,7 +189,7 @@ void support_release_reports(void);
  * the last one made. */
 size_t support_take_reports(struct support_report *last);
 
-/* Requires exactly one report, of this code, since the last call; and none. */
+/* Requires exactly one report, of this code, since the last call, or none. */
 #define REQUIRE_REPORT(code) support_require_report((code), __FILE__, __LINE__)
 #define REQUIRE_NO_REPORT() REQUIRE(support_take_reports(NULL) == 0)
 
@@ -224,7 +224,7 @@ void support_door_open(struct support_door *door);
  * ---- Children ------------------------------------------------------------
  */
 
-/* How a forked child ended, and what it wrote to standard error. */
+/* How a forked child ended, and its output on standard error. */
 struct support_outcome {
     int status; /* as from waitpid */
     size_t length;
@@ -247,7 +247,7 @@ void support_require_abort(void (*body)(void *argument), void *argument,
  */
 
 /* Bytes of address space, bytes of anonymous memory that are resident, open
- * files.  0 where the system does not tell; comparing such figures then shows
+ * files.  0 where the system does not tell.  Comparing such figures then shows
  * nothing, and fails nothing. */
 size_t support_address_space(void);
 size_t support_resident(void);

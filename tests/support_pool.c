@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_pool.c - what the check programs share that calls the library; see
- * support.h.
+ * support_pool.c - shared by the check programs, with the library (support.h).
  *
  * Includes the public API.
  */

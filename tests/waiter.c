@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * waiter.c - what the tests of waiting share; see waiter.h.
+ * waiter.c - shared by the tests of waiting (waiter.h).
  *
  * Includes POSIX.
  */
@@ -26,7 +26,7 @@ void waiter_await_sleep(const cpool_t *pool, uint64_t waits)
  * ---- Who waits -----------------------------------------------------------
  */
 
-/* If nobody wakes who waits; those who are woken do not wait for it. */
+/* For a waiter that is never woken.  Woken ones do not wait for it. */
 static const struct timespec long_enough = { 20, 0 };
 
 void *waiter_wait(cpool_t *pool)

@@ -14,7 +14,7 @@
 
 enum { WAITER_SLOT_SIZE = 32 };
 
-/* A waitable pool; further flags. */
+/* A waitable pool, with further flags. */
 cpool_t *waiter_pool(unsigned flags, size_t capacity);
 
 /* Returns when so many allocs have gone to sleep since the pool's creation. */
@@ -31,12 +31,12 @@ struct waiter {
     struct worker *worker;
     cpool_t *pool;
     const struct timespec *timeout;
-    void *slot;  /* what it got */
+    void *slot;  /* its slot */
     bool forget; /* frees the slot at once */
 };
 
-/* Makes the thread, which then does nothing; lets it wait once; and returns what
- * it got when it is done. */
+/* Makes the thread, which then does nothing.  Lets it wait once, and returns its slot
+ * when it is done. */
 void waiter_start(struct waiter *waiter, cpool_t *pool, const struct timespec *timeout);
 void waiter_begin(struct waiter *waiter);
 void *waiter_end(struct waiter *waiter);
@@ -48,7 +48,7 @@ void *waiter_end(struct waiter *waiter);
 struct release {
     cpool_t *pool;
     void *slot;
-    cpool_cache_t *cache; /* of whoever has it */
+    cpool_cache_t *cache; /* of its holder */
 };
 
 enum { WAITER_RELEASES = 5 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * burst.c - calls, and writes down; see burst.h.
+ * burst.c - calls, and writes down (burst.h).
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -32,7 +32,7 @@
  * where there are few processors.
  */
 
-/* The generator of whoever is in a burst; NULL: no pauses. */
+/* The generator of the thread in a burst.  NULL: no pauses. */
 static _Thread_local uint64_t *pauses;
 
 void point_reach(const char *function)

@@ -22,7 +22,7 @@
 
 #include "history.h"
 
-/* The most slots that a worker holds; above half of it, it rather frees. */
+/* The most slots that a worker holds.  Above half of it, it rather frees. */
 #define BURST_HOLD_MAX 12
 
 struct worker {
@@ -44,7 +44,7 @@ void burst_prepare(struct worker *worker, cpool_t *pool, const char *letters, si
 
 void burst_run(struct worker *worker, unsigned operations);
 
-/* Allocates until there is nothing more; returns how many. */
+/* Allocates until there is nothing more and returns how many. */
 unsigned burst_drain(struct worker *worker);
 
 #endif /* LINEAR_BURST_H */

@@ -166,8 +166,8 @@ static bool check_sample(const struct sample *sample)
 
 static uint64_t generator = 1;
 
-/* What an operation on a real set would have come to, or now and then something
- * else. */
+/* The result that an operation on a real set would have had, or now and then
+ * something else. */
 static void take_effect(struct operation *operation, unsigned *live)
 {
     unsigned slot = 0;

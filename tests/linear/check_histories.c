@@ -11,9 +11,9 @@
  * the end of the history, when nobody is inside the library, the specification of
  * linear.h says exactly how many that must be.
  *
- * Which orders come about is up to the machine, so a seed does not repeat a
- * history; a failure prints the history itself.  Orders chosen one by one are those
- * of tests/sched, whose histories the same checker decides.
+ * The machine decides the orders, so a seed does not repeat a history.  A failure
+ * prints the history itself.  Orders chosen one by one are those of tests/sched, and
+ * the same checker decides their histories.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -126,9 +126,9 @@ static cpool_t *make_pool(const struct shape *shape, void **memory)
     return pool;
 }
 
-/* What a pool of this shape promises.  Inside, a thread can have in its hands what
- * is loaded, one spare, as many as configured rounds allow it, and one magazine on
- * the way. */
+/* The promises of a pool of this shape.  Inside, a thread can have in its hands what is
+ * loaded, one spare, as many as configured rounds allow it, and one magazine on the
+ * way. */
 static struct linear_specification promise(const struct shape *shape, const cpool_t *pool)
 {
     bool all_in_reach = !shape->memory || (shape->flags & CPOOL_EXACT) != 0;
@@ -165,7 +165,7 @@ static void record(cpool_t *pool, const struct shape *shape, size_t loaded, uint
 
 /* --- All histories --- */
 
-/* What they were like; for a reader.  Excused: see decide(). */
+/* Their kinds, for a reader.  Excused: see decide(). */
 struct tally {
     unsigned long operations, overlaps, dry, excused;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * history.c - the clock, the lists and their printing; see history.h.
+ * history.c - the clock, the lists and their printing (history.h).
  */
 #include "history.h"
 
@@ -8,14 +8,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* All histories' clock; 0 is no tick. */
+/* All histories' clock.  0 is no tick. */
 static _Atomic unsigned long ticks = 1;
 
 /*
- * Pairs with itself: what a thread did before it drew a tick is done for whoever
- * draws a later one.  So the order of ticks is one that the operations cannot
- * contradict, on any machine.  (It orders the library's own accesses as well; what
- * the library fails to order itself is for models and sanitizers to find.)
+ * Pairs with itself: the actions of a thread before it drew a tick are done for any
+ * thread that draws a later one.  So the order of ticks is one that the operations
+ * cannot contradict, on any machine.  (It orders the library's own accesses as well.
+ * Orders that the library itself lacks are for models and sanitizers to find.)
  */
 static unsigned long tick(void)
 {

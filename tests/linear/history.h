@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * history.h - what was called when, and what came of it.
+ * history.h - calls, their times, and their results.
  *
  * Includes nothing of the library: a slot is its index here.
  *
- * A history is a list of operations, each with the tick of its call and that of
- * its return, drawn from one counter for all threads.  An operation that returned
- * before another was called has both of its ticks below that one's; of two that
- * overlap nothing is known.  That is all that linearizability needs.
+ * A history is a list of operations, each with the tick of its call and that of its
+ * return, drawn from one counter for all threads.  An operation that returned before
+ * another was called has both of its ticks below that one's.  Of two that overlap
+ * nothing is known.  That is all that linearizability needs.
  *
  *                 tick 0    1    2    3    4    5    6    7
  *     thread 0       |--- alloc: 3 ---|         |- free 3 -|
  *     thread 1            |--- alloc: NULL ---|
  *                         1    2    3    4
  *
- * Each thread writes a history of its own; they are put together afterwards.
+ * Each thread writes a history of its own.  They are put together afterwards.
  */
 #ifndef LINEAR_HISTORY_H
 #define LINEAR_HISTORY_H
@@ -27,7 +27,7 @@
 #define HISTORY_OPERATIONS_MAX 1024
 
 enum history_kind {
-    HISTORY_TAKE,     /* `wanted` slots were asked for; `count` came, fewer if dry */
+    HISTORY_TAKE,     /* `wanted` slots were asked for, `count` came, fewer if dry */
     HISTORY_TAKE_ALL, /* the same, all of them or none */
     HISTORY_GIVE,     /* `count` slots were freed */
     HISTORY_OTHER     /* something in the library that takes and gives nothing */
@@ -41,7 +41,7 @@ struct operation {
     unsigned slots[HISTORY_SLOTS_MAX]; /* indices */
     size_t beside; /* free slots in the thread's own caches that it looks past */
     const char *name; /* for a reader */
-    unsigned long begin, end;          /* ticks; end 0: it has not returned */
+    unsigned long begin, end;          /* ticks, with end 0 for one that has not returned */
 };
 
 struct history {
@@ -76,8 +76,8 @@ struct event {
 };
 
 /*
- * The events of a history, by their ticks; what has not returned does so at the
- * end.  Room for two for each operation; returns how many.
+ * The events of a history, by their ticks.  Operations that have not returned
+ * do so at the end.  Room for two for each operation.  Returns how many.
  */
 size_t history_events(const struct history *history, struct event *events);
 

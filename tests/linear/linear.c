@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * linear.c - the search; see linear.h for what is decided.
+ * linear.c - the search (linear.h says for what).
  *
- * The search of J. M. Wing and C. Gong (1993), with G. Lowe's memory (2017) of the
- * configurations that have been reached.  It goes through the events of the history
- * in order, with all the configurations that are possible at that point.  Of the
+ * The search of J.  M.  Wing and C.  Gong (1993), with G.  Lowe's memory (2017) of the
+ * configurations that have been reached.  It goes through the events of the history in
+ * order, with all the configurations that are possible at that point.  Of the
  * operations that have returned all steps have been taken, of those not yet called
- * none; so a configuration is the set of steps taken by the operations in between,
- * the pending ones, and this set determines what is live: each slot's takes and
- * gives counted.  With a bit for each pending step the configurations are numbers,
- * and `reached` has one place for each: no two paths to the same one are followed.
+ * none.  So a configuration is the set of steps taken by the operations in between, the
+ * pending ones.  This set determines the live slots, with each slot's takes and gives
+ * counted.  With a bit for each pending step the configurations are numbers, and
+ * `reached` has one place for each: no two paths to the same one are followed.
  *
  *   call     its steps get bits.  Then whatever can be reached by taking pending
  *            steps one after the other is reached.  A step only ever adds a bit: so
  *            going through the numbers upwards finds all in one pass.
  *   return   configurations in which a step of the operation's is missing are
- *            impossible; of the others its bits are dropped.
+ *            impossible, and of the others its bits are dropped.
  *
  * That steps are taken after calls only loses no order: a return takes slots out of
  * the others' way to `dry` (outside <= inside) and changes nothing else about what
@@ -34,7 +34,7 @@
 /* A set of pending steps. */
 typedef uint32_t steps_t;
 
-/* What one bit stands for. */
+/* The meaning of one bit. */
 struct step {
     enum { TAKE, GIVE, DRY } kind;
     const struct operation *operation;
@@ -50,9 +50,9 @@ struct search {
     steps_t used, takes, gives;
     steps_t takes_of[LINEAR_SLOTS_MAX], gives_of[LINEAR_SLOTS_MAX];
 
-    /* Takes less gives of the operations that have returned, of each slot and of
-     * all.  With the pending steps that must have come before or between, a slot's
-     * sum is 0 or 1; without them it may be 2 or -1. */
+    /* Takes less gives of the operations that have returned, of each slot and of all.
+     * With the pending steps that must have come before or between, a slot's sum is 0
+     * or 1.  Without them it may be 2 or -1. */
     int held[LINEAR_SLOTS_MAX];
     int live;
 
@@ -61,7 +61,7 @@ struct search {
     bool has_called[LINEAR_THREADS_MAX];
 };
 
-/* Which configurations are possible; cleared between histories. */
+/* Which configurations are possible, cleared between histories. */
 static bool reached[(size_t)1 << LINEAR_STEPS_MAX];
 
 static _Noreturn void too_wide(const char *what)
@@ -91,7 +91,7 @@ static steps_t configurations(const struct search *search)
 
 /* --- What is allowed --- */
 
-/* What it may have taken without having taken it for good. */
+/* The slots it may have taken without having taken them for good. */
 static size_t in_hands(const struct operation *operation)
 {
     bool failed = operation->kind == HISTORY_TAKE_ALL && operation->count < operation->wanted;

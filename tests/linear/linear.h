@@ -6,11 +6,11 @@
  *
  * THE SPECIFICATION
  *
- * A pool is a set of free slots; in the beginning all are.  Its atomic steps:
+ * A pool is a set of free slots, and in the beginning all are free.  Its atomic steps:
  *
- *   take s    s is free; from now on it is live
- *   give s    s is live; from now on it is free
- *   dry       there is none to be had (below); nothing changes
+ *   take s    s is free, and from now on it is live
+ *   give s    s is live, and from now on it is free
+ *   dry       there is none to be had (below), and nothing changes
  *
  * An operation is made of steps, which it takes at instants of its own choice
  * between its call and its return, in any order but for the last:
@@ -31,7 +31,7 @@
  *
  *       live + what the other threads keep out of reach >= capacity
  *
- * and what another thread keeps out of reach is
+ * and the slots that another thread keeps out of reach are
  *   - inside the library: `inside` slots, the magazines that an exchange can have
  *     in hand at once.  (The slots that its operation itself takes or gives need
  *     no allowance: its steps may come as early, or late, as suits.)  One that
@@ -66,13 +66,13 @@ struct linear_specification {
     size_t capacity; /* slots that can be had by any mix of threads */
     size_t slots;    /* valid indices are below */
     size_t inside;   /* slots out of reach because of one thread inside the library */
-    size_t outside;  /* and of one outside that has used the pool; at most `inside` */
+    size_t outside;  /* and of one outside that has used the pool, at most `inside` */
 };
 
 /*
- * Returns NULL if the history is linearizable; otherwise the first operation, by
- * returns, before whose return no order can be found for all steps that must have
- * been taken by then.  (It is not always the one to blame.)
+ * Returns NULL if the history is linearizable.  Otherwise returns the first operation,
+ * by returns, for which no order can be found for all steps that must have been taken
+ * by its return.  (It is not always the one to blame.)
  */
 const struct operation *linear_check(const struct linear_specification *specification,
                                      const struct history *history);

@@ -2,7 +2,7 @@
 # tests/linear/local.mk - linearizability of recorded histories.
 #
 #   tests/linear/check_checker    the checker itself, on histories right and wrong
-#   tests/linear/check_histories  histories of real threads; the library's sources,
+#   tests/linear/check_histories  histories of real threads.  The library's sources,
 #                                 compiled once more with pauses in them (points.h)
 #   tests/linear/planted.sh       shows that they find planted bugs
 #

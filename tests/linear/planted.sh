@@ -6,7 +6,7 @@
 # copy of the library, compiled with the check, and must make it fail with a history
 # that has no order.
 #
-# srcdir: top of the source tree; CC: the compiler.  Runs in the build folder.
+# srcdir: top of the source tree, CC: the compiler.  Runs in the build folder.
 
 if [ "${CHECK_MUTANTS:-yes}" = no ]; then
     echo "skipped: CHECK_MUTANTS=no, another build checks them"
@@ -15,7 +15,7 @@ fi
 
 top=${srcdir:-.}
 linear=$top/tests/linear
-# Slots given to two; lost; NULL although there are some.
+# Slots given to two, slots lost, NULL although there are some.
 bugs='slot-twice free-forgotten
 lost-full-magazine lost-partial
 loaded-not-taken spares-not-taken slack-not-used growth-forgotten'

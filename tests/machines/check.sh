@@ -13,10 +13,14 @@
 # copy of what a release archive would hold, so that it does not matter whether
 # the sources were configured in place.
 #
-# Environment: MAKE; MACHINES_LIMIT, this machine's tests/limit; MACHINES_SECONDS,
-# for the stress; MACHINES_VARIANTS, to try some only; MUSL_CHECK, the sources of Check; see local.mk.
+# Environment (local.mk):
+#   MAKE
+#   MACHINES_LIMIT      this machine's tests/limit
+#   MACHINES_SECONDS    of stress
+#   MACHINES_VARIANTS   to try some only
+#   MUSL_CHECK          the sources of Check
 #
-# Exit status: 0, all is well; 1, something failed; 77, skipped, a tool lacks.
+# Exit status: 0, all is well; 1, something failed; 77, skipped for lack of a tool.
 
 set -eu
 
@@ -59,11 +63,11 @@ emulator() {
         { say "skipped: no $1 (Debian: qemu-user)" >&2; return 77; }
 }
 
-# What is there of each machine:
-#   triplet    its name for configure; its compiler is called after it
+# The parts of each machine:
+#   triplet    its name for configure, with its compiler called after it
 #   libraries  its folder of libraries, with Check in it, and its Debian name
-#   launch     what its programs are started with
-#   traits     what known.txt is to look at
+#   launch     the command that starts its programs
+#   traits     the words for known.txt
 #   variants   ways of compiling for it
 describe() {
     variants=plain
@@ -145,8 +149,8 @@ require_tools() {
 
 # ---- Building ------------------------------------------------------------------
 
-# What a release archive would hold.  Times are kept: what was made from it before
-# is made again only as far as it has changed.
+# The files of a release archive.  Times are kept, so files made from it before are made
+# again only as far as it has changed.
 copy_sources() {
     say "copying the sources"
     rm -rf "$work/source-$machine"
@@ -229,7 +233,7 @@ unit_tests() {
     MACHINES_LAUNCH=$2 MACHINES_TRAITS=$traits sh "$here/run.sh" "$1" $tests || failed=1
 }
 
-# Each has to end well; what they print is looked at by make check.
+# Each has to end well.  make check looks at their output.
 examples() {
     for program in $(child -s machines-list-examples); do
         # shellcheck disable=SC2086

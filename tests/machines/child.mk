@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# child.mk - what check.sh asks of a configured tree; run in that tree's top, as
+# child.mk - the questions of check.sh to a configured tree, run in that tree's top, as
 #   make -f .../child.mk TARGET
 
 include Makefile

@@ -2,24 +2,24 @@
 # tests/machines/local.mk - the unit tests on other machines, and on this one
 # with something missing.
 #
-#   make check-aarch64    64-bit ARM, emulated: each way of compiling atomics;
-#                         the instructions of each order; stress
+#   make check-aarch64    64-bit ARM, emulated: each way of compiling atomics,
+#                         the instructions of each order, stress
 #   make check-s390x      big-endian, emulated
 #   make check-armhf      32-bit ARM, emulated
-#   make check-i386       32-bit x86; emulated where the kernel does not run it
+#   make check-i386       32-bit x86, emulated where the kernel does not run it
 #   make check-musl       the musl C library
-#   make check-without    no membarrier; no transparent huge pages; no mmap with
+#   make check-without    no membarrier, no transparent huge pages, no mmap with
 #                         MAP_NORESERVE
 #   make check-machines   all of these
 #
-# Each needs tools that `./bootstrap --install-cross` installs; where one lacks
-# the target says "skipped: no ..." and checks nothing.  What they showed last is
-# in doc/PORTING.md.  Everything lies below tests/machines/build.
+# Each needs tools that `./bootstrap --install-cross` installs.  Where one lacks the
+# target says "skipped: no ..."  and checks nothing.  Their last results are in
+# doc/PORTING.md.  Everything lies below tests/machines/build.
 
 # Of the stress on each machine that has one.
 MACHINES_SECONDS = 20
 # Of the machine's ways of compiling, or of the features to do without, those to
-# try; empty: all.
+# try.  Empty: all.
 MACHINES_VARIANTS =
 # Check's sources, as released, from which check-musl builds its own.
 MUSL_CHECK = /usr/local/src/libcpool-check/check_*.orig.tar.gz

@@ -5,14 +5,14 @@
 #
 #   orders.sh VARIANT SOURCE_DIR WORK
 #
-# VARIANT      how atomics were compiled: llsc, lse or outline; see check.sh
+# VARIANT      how atomics were compiled: llsc, lse or outline (check.sh)
 # SOURCE_DIR   top of the source tree
 # WORK         folder for what is made
 #
-# Runs in the top of a tree configured for the machine, whose compiler and options
-# it takes; but each function is compiled by itself, not into its callers, so that
-# it can be found by name.  Which function needs what is in orders.txt; there each
-# order that has a mutant is then weakened, and the instruction must be gone.
+# Runs in the top of a tree configured for the machine, with its compiler and options.
+# Each function is compiled by itself, not into its callers, so that it can be found by
+# name.  orders.txt says which function needs which instruction.  Each order that has a
+# mutant is then weakened, and the instruction must be gone.
 #
 # An emulator on x86 reorders nothing that x86 does not: it is this that speaks for
 # the orders as compiled, as the models do for the orders as written.
@@ -32,7 +32,7 @@ compile() { # LIB FILE OBJECT
         MACHINES_OBJECT="$3"
 }
 
-# What a need looks like in assembly.
+# The form of a need in assembly.
 pattern() {
     case $1-$variant in
     load-acquire-*) echo '[[:space:]](ldar|ldapr)[bh]?[[:space:]]' ;;
@@ -50,7 +50,7 @@ pattern() {
     esac
 }
 
-# holds OBJECT FUNCTION NEED - each copy of the function has the instruction; the
+# holds OBJECT FUNCTION NEED - each copy of the function has the instruction.  The
 # compiler may have made several, with a suffix to the name.
 holds() {
     "$objdump" -dr --no-show-raw-insn "$1" | awk -v name="$2" -v want="$(pattern "$3")" '

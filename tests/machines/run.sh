@@ -5,17 +5,18 @@
 #   run.sh RESULTS PROGRAM...
 #
 # RESULTS    folder for each program's log, and its result as automake writes it
-# PROGRAM    of the configured tree in whose top this runs
+# PROGRAM    of the configured tree that is the working directory
 #
-# Environment: MACHINES_LAUNCH, what to put before a program's name;
-# MACHINES_LIMIT, this machine's tests/limit; and MACHINES_TRAITS, words for what
-# the machine is like.
+# Environment:
+#   MACHINES_LAUNCH   the words to put before a program's name
+#   MACHINES_LIMIT    this machine's tests/limit
+#   MACHINES_TRAITS   words that describe the machine
 #
-# A failure that a line of known.txt explains, for one of the traits, counts as
-# skipped: the test was run, and failed in just that way, for the reason given
-# there.  Any other failure is one.  A program with tests that are not to be run at
-# all runs the others one by one.  Prints a line for each program, each skipped
-# test with its reason, and the sums; the exit status is 1 if a test failed.
+# A failure that a line of known.txt explains, for one of the traits, counts as skipped:
+# the test was run, and failed in just that way, for the reason given there.  Any other
+# failure is one.  A program with tests that are not to be run at all runs the others
+# one by one.  Prints a line for each program, each skipped test with its reason, and
+# the sums.  The exit status is 1 if a test failed.
 
 here=$(dirname "$0")
 results=$1
@@ -23,7 +24,7 @@ shift
 mkdir -p "$results"
 rm -f "$results"/*.log "$results"/*.trs "$results"/skipped "$results"/counts
 
-# judge NAME STATUS < output - holds a program's output against known.txt: prints
+# judge NAME STATUS < output - holds a program's output against known.txt.  Prints
 # "SKIP:", "FAIL:" lines, and as its last one the counts: passed failed skipped.
 judge() {
     awk -F ' *[|] *' -v name="$1" -v status="$2" -v traits=" $MACHINES_TRAITS " '
@@ -107,7 +108,7 @@ for program in "$@"; do
     set -- $(tail -n 1 "$results/verdict")
     echo "$name $*" >>"$results/counts"
     grep '^SKIP:' "$results/verdict" >>"$results/skipped"
-    # The figures in the log are those that count; the program's own go indented.
+    # The figures in the log are those that count.  The program's own go indented.
     {
         sed 's/^/  /' "$results/output"
         sed '$d' "$results/verdict"

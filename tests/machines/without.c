@@ -8,11 +8,10 @@
  *   thp          no transparent huge pages for this process
  *   noreserve    mmap(2) with MAP_NORESERVE says EINVAL
  *
- * Includes the system's headers only, and nothing of the library.  What is taken
- * away stays away from the program and all its children: system calls by a
- * filter, which can not be removed again.  Before the program is started the
- * feature is tried, and has to be gone; exit status 77 says that this system
- * cannot take it away.
+ * Includes the system's headers only, and nothing of the library.  A feature that is
+ * taken away stays away from the program and all its children: system calls by a
+ * filter, which can not be removed again.  Before the program is started the feature is
+ * tried, and has to be gone.  Exit status 77 says that this system cannot take it away.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>

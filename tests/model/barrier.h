@@ -3,10 +3,10 @@
  * barrier.h - membarrier(2), for a model in which one thread passes it.
  *
  * The system makes every running thread pass a full barrier, wherever it is.  The
- * explorer of tests/weak has that as an operation of its own.  For GenMC thread 1
- * looks before each of its atomic operations whether the barrier was asked for, and
- * passes it at one of these points, as the checker chooses; the thread that asks
- * goes on when it has.  A thread that has ended has nothing left to order.
+ * explorer of tests/weak has that as an operation of its own.  For GenMC thread 1 looks
+ * before each of its atomic operations whether the barrier was asked for, and passes it
+ * at one of these points, as the checker chooses.  The thread that asks goes on when it
+ * has.  A thread that has ended has nothing left to order.
  *
  * Included before any other header of the models.
  */
@@ -44,8 +44,8 @@ static inline void model_barrier_pass(void)
 
 #define CPI_ATOMIC_POINT() model_barrier_pass()
 
-/* The checker takes it for a fence of the processor's.  What it asks of the
- * compiler no model of memory needs. */
+/* The checker takes it for a fence of the processor's.  No model of memory
+ * needs its effect on the compiler. */
 #undef atomic_signal_fence
 #define atomic_signal_fence(order) ((void)0)
 

@@ -4,8 +4,8 @@
  * spills what it freed into the depot, the other refills from there or from
  * fresh slots.
  *
- * Holds: a slot has one owner at a time, who sees what the owner before it
- * wrote; nothing is lost.
+ * Holds: a slot has one owner at a time, which sees the last owner's writes.
+ * Nothing is lost.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 1

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache_offer.c - an owner frees two slots, so that the second and the third place of
- * its ring get full spares; meanwhile a stealing thread takes what it finds, in three looks.
+ * cache_offer.c - an owner frees two slots, so that the second and the third place of its
+ * ring get full spares.  Meanwhile a stealing thread takes the spares it finds, in three
+ * looks.
  *
- * Holds: what cache_steal.c says, also for a stealing thread that looked at an older number of
- * full spares.
+ * Holds: the claims of cache_steal.c, also for a stealing thread that looked at an older
+ * number of full spares.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 1

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cache_review.c - the owner of a cache with a ring of three spares, all full, takes
- * two slots and frees them, and reviews its spares at every second swap; meanwhile a
+ * two slots and frees them, and reviews its spares at every second swap.  Meanwhile a
  * stealing thread brings one of them to the depot.
  *
- * Holds: what cache_steal.c says.
+ * Holds: the claims of cache_steal.c.
  */
 #define CPI_REVIEW_SWAPS 2u
 #define MODEL_COINS 1

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache_ring.c - the owner of a ring of three spares fills it until the oldest one
- * goes to the depot, takes some out and puts them back, and reviews after every
- * second swap how many it needs; meanwhile a stealing thread takes a spare out.
+ * cache_ring.c - the owner of a ring of three spares fills it until the oldest one goes
+ * to the depot, takes some out and puts them back, and reviews after every second swap
+ * how many it needs.  Meanwhile a stealing thread takes a spare out.
  *
  * Holds: after each step the first `stocked` places hold full magazines, the others
- * empty ones and those beyond the share none, but for what was recalled; no free
- * is refused, and nothing is lost.
+ * empty ones and those beyond the target none, except recalled ones.  No free is
+ * refused, and nothing is lost.
  *
  * Too long for GenMC: for the explorer (tests/weak) alone.
  */
@@ -52,7 +52,7 @@ static void free_one(struct cpi_cache *cache)
     assert(cpi_cache_free(cache, held[have]));
 }
 
-/* What the stealing thread has is not to be had. */
+/* The slots of the stealing thread are not to be had. */
 static void alloc_one(struct cpi_cache *cache)
 {
     int *slot = cpi_cache_alloc(cache);

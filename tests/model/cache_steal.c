@@ -5,8 +5,8 @@
  * again, and flushes the cache as a thread that ends does, a stealing thread brings a spare
  * out of the cache into the depot, as recall does.
  *
- * Holds: a spare goes to the stealing thread or to the owner; each sees its count, its
- * rounds and its slots; nothing is lost.
+ * Holds: a spare goes to the stealing thread or to the owner.  Each sees its count, its
+ * rounds and its slots.  Nothing is lost.
  */
 #define MODEL_LIMIT 1
 #define MODEL_SLOTS 2

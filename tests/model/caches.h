@@ -55,7 +55,7 @@ static inline void model_open_slab(void)
     cpi_slab_init(&model_slab, &extent, 0, &shape);
 }
 
-/* Claims fresh slots; returns how many, from *first on. */
+/* Bumps fresh slots.  Returns how many, from *first on. */
 static inline size_t model_claim(size_t n, uintptr_t *first)
 {
     return cpi_cache_bump(&model_slab, &model_depot, n, 0, first);

@@ -7,17 +7,17 @@
  * failures itself, and needs nothing of what follows.
  *
  * GenMC 0.11 gives a failing compare-and-swap the order of a successful one,
- * and lets a weak one fail only if the values differ; so it would pass a
+ * and lets a weak one fail only if the values differ.  So it would pass a
  * failure order that is too weak.  Here both ends of every compare-and-swap are
  * explored: a coin says whether it succeeds or fails, and executions in which
- * it cannot do so are dropped.  A failing one is a load with the failure order;
- * a weak one may find the expected value and fail all the same.
+ * it cannot do so are dropped.  A failing one is a load with the failure order.
+ * A weak one may find the expected value and fail all the same.
  *
  * A coin is a word that the main thread sets while the thread may read it: the
  * checker explores both values.  Each thread has MODEL_COINS of them, which is
- * how many failures of its compare-and-swaps are explored at most; the next one
- * succeeds, or the execution is dropped.  That also bounds every loop around a
- * compare-and-swap.
+ * how many failures of its compare-and-swaps are explored at most.  The next
+ * one succeeds, or the execution is dropped.  That also bounds every loop
+ * around a compare-and-swap.
  *
  * The main thread runs before the others and after them, so it has no rivals and
  * needs no coin: its compare-and-swap fails exactly where the values differ, as
@@ -36,10 +36,10 @@
 
 #define MODEL_THREADS_MAX 4
 
-/* Thread number, from 1; 0 is main. */
+/* Thread number, from 1.  0 is main. */
 static _Thread_local int model_self;
 
-/* That the thread has had; a model may set it. */
+/* That the thread has had.  A model may set it. */
 static _Thread_local int model_failures;
 
 #ifdef WEAK_GENMC_H
@@ -73,7 +73,7 @@ static inline void model_toss(int threads)
             atomic_store_explicit(&model_coins[thread][coin], 1, memory_order_relaxed);
 }
 
-/* The failure order that stands here is ignored by the checker; an execution in
+/* The checker ignores the failure order that stands here.  An execution in
  * which it would matter is dropped. */
 #define MODEL_SUCCEEDS(object, expected, desired, success)                             \
     (__VERIFIER_assume(atomic_compare_exchange_strong_explicit(                        \

@@ -3,8 +3,8 @@
  * depot_partial.c - two threads leave partly filled magazines, as caches that
  * are flushed do, and a third collects the partial magazine.
  *
- * Holds: whoever collects a partial magazine sees its count, rounds and slots; two
- * partial magazines are merged; no round is lost or listed twice.
+ * Holds: the thread that takes a partial magazine sees its count, rounds and slots.
+ * Two partial magazines are merged.  No round is lost or listed twice.
  */
 #define MODEL_LIMIT 3
 #define MODEL_SLOTS 4

@@ -4,8 +4,8 @@
  * and puts it back, another takes one and keeps it, and both meet at the
  * partial magazine, at the stocked stack and at the empty one.
  *
- * Holds: a slot has one owner at a time, who sees what the owner before it
- * wrote; no slot and no magazine is lost or in two places.
+ * Holds: a slot has one owner at a time, which sees the last owner's writes.
+ * No slot and no magazine is lost or in two places.
  */
 #define MODEL_LIMIT 2
 #define MODEL_SLOTS 3

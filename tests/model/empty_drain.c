@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_drain.c - a draining thread takes what lies in the depot and gives it back, as
- * trimming does; meanwhile a thread without a cache looks for a slot.
+ * empty_drain.c - a draining thread takes the magazines in the depot and gives them
+ * back, as trimming does.  Meanwhile a thread without a cache looks for a slot.
  *
  * Holds: it finds the one that is collected, and claims none that is fresh.
  */

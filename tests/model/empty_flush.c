@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_flush.c - an owner flushes its cache, which has one magazine loaded and a
- * full spare; meanwhile a thread without a cache looks for a slot.
+ * empty_flush.c - an owner flushes its cache, which has one magazine loaded and a full
+ * spare.  Meanwhile a thread without a cache looks for a slot.
  *
  * Holds: the thread finds one, as both slots are free all the time.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_loaded.c - an owner flushes its cache, which has the only slot loaded;
- * meanwhile a thread without a cache looks for a slot.
+ * empty_loaded.c - an owner flushes its cache, which has the only slot loaded.
+ * Meanwhile a thread without a cache looks for a slot.
  *
  * Holds: the thread finds it, and waits while the owner has it in its hands.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_partial.c - as empty_refill.c, but what lies in the depot is a partly
- * filled magazine.
+ * empty_partial.c - as empty_refill.c, but the depot has a partly filled
+ * magazine.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 3

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * empty_refill.c - an owner takes a magazine of two slots out of the depot and
- * allocates one; meanwhile a thread without a cache looks for a slot.
+ * allocates one.  Meanwhile a thread without a cache looks for a slot.
  *
- * Holds: it finds the other one, or, as it may not touch what an owner has loaded,
- * one from the slack: the estimate of what is out of its reach is not too low.
+ * Holds: it finds the other one, or one from the slack, as it may not touch an owner's
+ * loaded magazine.  The estimate of the rounds out of its reach is not too low.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 2

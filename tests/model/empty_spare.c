@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * empty_spare.c - an owner flushes its cache, which shows no round and has one full
- * spare; meanwhile a thread without a cache looks for a slot.
+ * spare.  Meanwhile a thread without a cache looks for a slot.
  *
- * Holds: the thread finds it, as the slot is free all the time.  What the cache shows
- * tells nothing here, before the flush and after it: the place of the spare alone,
- * and the number of spares, say that the owner is inside.
+ * Holds: the thread finds it, as the slot is free all the time.  The count that the
+ * cache shows tells nothing here, before the flush and after it.  Only the place of the
+ * spare, and the number of spares, say that the owner is inside.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * empty_steal.c - a thread brings the full spare of an owner that sleeps to the
- * depot, as recall does; meanwhile another thread without a cache looks for a slot.
+ * empty_steal.c - a thread brings the full spare of an owner that sleeps to the depot,
+ * as recall does.  Meanwhile another thread without a cache looks for a slot.
  *
  * Holds: it finds the one that is being moved.
  */

@@ -4,8 +4,8 @@
  * them in two steps, and a third one makes a magazine of what it finds
  * committed.
  *
- * Holds: no memory is used before it is committed, by whomever, and what has been
- * committed is never forgotten.
+ * Holds: no thread uses memory before it is committed, and committed memory is never
+ * forgotten.
  */
 #define MODEL_LIMIT 2
 #define MODEL_MAGAZINES 4

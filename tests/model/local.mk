@@ -4,9 +4,8 @@
 #   make model           the models, on the sources as they are
 #   make model-mutants   shows that the models notice when the sources are wrong
 #
-# Both need GenMC, a program of its own: the one in the path, or GENMC=...; where
-# there is none they say so and check nothing.  What they showed last is in
-# doc/MODEL.md.
+# Both need GenMC, a program of its own: the one in the path, or GENMC=... .  Where
+# there is none they say so and check nothing.  Their last results are in doc/MODEL.md.
 
 GENMC = genmc
 

@@ -2,11 +2,11 @@
 /*
  * model.h - threads and audits for the models.
  *
- * A model is one program of two or three short threads that use the library's
- * own sources, which it includes.  The checker runs it in every way that the
- * C11 memory model (RC11) allows.  What a thread owns it writes plainly, so that
- * a second owner, or a hand-over that does not happen before, is a data race;
- * what is left in the end is audited by the main thread.
+ * A model is one program of two or three short threads that use the library's own
+ * sources, which it includes.  The checker runs it in every way that the C11 memory
+ * model (RC11) allows.  A thread writes plainly to the slots and magazines that it
+ * owns, so that a second owner, or a hand-over that does not happen before, is a data
+ * race.  The main thread audits the state at the end.
  *
  * Included before any file of the library, because MODEL_COINS (cas.h) is the
  * model's to choose.
@@ -31,8 +31,8 @@ static inline void model_begin(void *number)
     model_self = (int)(intptr_t)number;
 }
 
-/* From now on the calling thread's compare-and-swaps succeed where they can: for a
- * thread whose failures are not the point. */
+/* From now on the calling thread's compare-and-swaps succeed where they can, for a
+ * thread with failures that are not the point. */
 static inline void model_be_lucky(void)
 {
     model_failures = MODEL_COINS;
@@ -53,8 +53,8 @@ static inline void model_run(int threads, model_thread *const bodies[])
 }
 
 /*
- * Counts the nodes of a stack into seen[], zeroes at first, which has an element
- * for each node from 0 to `nodes`; a node in two places, or a cycle, fails.
+ * Counts the nodes of a stack into seen[], zeroes at first, which has an element for
+ * each node from 0 to `nodes`.  A node in two places, or a cycle, fails.
  */
 static inline int model_count(const struct cpi_tagstack *stack, const struct cpi_links *links,
                               int nodes, int seen[])

@@ -35,7 +35,7 @@ static struct cpool model_pool;
 
 #define cpi_registry_known_cache(registry) (model_self == 1 ? model_cache(1) : NULL)
 
-/* What only figures, reports and calloc use the checker does not know. */
+/* The checker does not know the functions that only figures, reports and calloc use. */
 #undef CPI_CALLER
 #define CPI_CALLER() NULL
 #define memset(at, with, size) assert(0)
@@ -61,7 +61,7 @@ const char cpi_registry_copy;
 static struct cpi_uncached model_visitors[MODEL_VISITORS];
 
 /* The marks are the weaker ones, those that go with a barrier.  It is called in exact
- * pools only, by one thread; executions in which it is called again are dropped. */
+ * pools only, by one thread.  Executions in which it is called again are dropped. */
 bool cpi_os_barrier_ready(void)
 {
     return true;
@@ -101,7 +101,7 @@ bool cpi_pool_grow_by_itself(cpool_t *pool)
     return false;
 }
 
-/* `fresh` slots have not been handed out; the caller has the others. */
+/* `fresh` slots have not been handed out, and the caller has the others. */
 static inline void model_open_pool(bool exact, size_t fresh)
 {
     uintptr_t first;

@@ -4,7 +4,7 @@
  * mark and its look at the claim are relaxed and acquire, in the order that the
  * compiler keeps, and the stealing thread makes the owner pass a full barrier at any point.
  *
- * Holds: what recall_loaded.c says.
+ * Holds: the claims of recall_loaded.c.
  */
 #define MODEL_BARRIER
 #include "recall_loaded.c"

@@ -4,7 +4,7 @@
  * mark and its look at the claim are relaxed and acquire, in the order that the
  * compiler keeps, and the stealing thread makes the owner pass a full barrier at any point.
  *
- * Holds: what recall_reopen.c says.
+ * Holds: the claims of recall_reopen.c.
  */
 #define MODEL_BARRIER
 #include "recall_reopen.c"

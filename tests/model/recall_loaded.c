@@ -3,8 +3,8 @@
  * recall_loaded.c - in an exact pool a stealing thread takes the magazine that an owner has
  * loaded, while the owner frees a slot and allocates one.
  *
- * Holds: stealing thread and owner are never both at the loaded magazine; what each has
- * done to it the other sees; nothing is lost.
+ * Holds: stealing thread and owner are never both at the loaded magazine.  Each sees
+ * the other's changes to it.  Nothing is lost.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 2

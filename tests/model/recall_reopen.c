@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * recall_reopen.c - in an exact pool a stealing thread is about to revoke a cache whose owner
- * ends, and which the registry opens for the next owner.
+ * recall_reopen.c - in an exact pool a stealing thread is about to revoke a cache.  Its owner
+ * ends, and the registry opens it for the next owner.
  *
- * Holds: what recall_loaded.c says, and the next owner begins with nothing.
+ * Holds: the claims of recall_loaded.c, and the next owner begins with nothing.
  */
 #define MODEL_COINS 1
 #define MODEL_LIMIT 2

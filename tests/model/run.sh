@@ -7,7 +7,7 @@
 # LIB     folder of the library's sources that are checked
 # BUILT   folder with the generated <cpool/version.h>
 # MODEL   names of models here, without .c
-# GENMC   the checker; by default what is in the path
+# GENMC   the checker, by default the one in the path
 #
 # Prints a line for each model: how many executions were explored, and how many
 # were dropped because they had chosen a failure that could not be.  Exit status:
@@ -30,7 +30,7 @@ genmc=$(command -v "${GENMC:-genmc}") || {
     exit 77
 }
 
-# The value of a line of the checker's report; 0 if it is not there.
+# The value of a line of the checker's report, or 0 if it is not there.
 figure() {
     sed -n "s/^$1: *//p" "$report" | grep . || echo 0
 }
@@ -58,7 +58,7 @@ for model in "$@"; do
         "$(figure 'Total wall-clock time')" "$verdict"
     if [ "$verdict" != holds ]; then
         failed=1
-        # What the report says beside the events of the execution.
+        # The lines of the report beside the events of the execution.
         grep -v '^[[:space:]]*([0-9]' "$report" | head -n "${MODEL_LINES:-20}"
     fi
 done

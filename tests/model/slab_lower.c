@@ -3,7 +3,7 @@
  * slab_lower.c - a thread that has the last slot gives it back to the slab, as
  * a shrinking pool does, while two others claim fresh slots.
  *
- * Holds: whoever claims the slot again sees what its last owner wrote.
+ * Holds: the thread that bumps over the slot again sees its last owner's writes.
  */
 #define MODEL_LIMIT 4
 #define MODEL_SLOTS 2

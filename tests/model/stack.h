@@ -35,7 +35,7 @@ static inline uint32_t model_pop(void)
     return cpi_tagstack_pop(&model_stack, &model_links, &retries);
 }
 
-/* What an owner does to its node. */
+/* An owner's actions on its node. */
 static inline void model_use(uint32_t node)
 {
     model_nodes[node - 1].payload++;
@@ -50,7 +50,7 @@ static inline void model_fill(void)
         model_push(node);
 }
 
-/* In the end and once; the nodes that threads kept have been pushed. */
+/* In the end and once.  The nodes that threads kept have been pushed. */
 static inline void model_audit_full(void)
 {
     static int seen[MODEL_NODES + 1];

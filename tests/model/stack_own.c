@@ -2,8 +2,8 @@
 /*
  * stack_own.c - two threads pop a node, own it, and push it back, twice and once.
  *
- * Holds: whoever has popped a node is its only owner and sees what the owner
- * before it wrote; a pop fails only if all nodes are out; none is lost.
+ * Holds: the thread that has popped a node is its only owner and sees the last
+ * owner's writes.  A pop fails only if all nodes are out.  None is lost.
  */
 #define MODEL_NODES 2
 #include "stack.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stealers.h - an exact pool, whose owners mark what they do, and its stealing threads.
+ * stealers.h - an exact pool with owners that mark their operations, and its stealing
+ * threads.
  *
  * The library's recall.c, compiled here with the files of caches.h: with
  * membarrier where MODEL_BARRIER is defined, otherwise in the symmetric variant.
@@ -21,7 +22,7 @@
 static struct cpi_registry model_roster;
 static struct cpi_uncached model_visitors[MODEL_THREADS_MAX];
 
-/* What a thread is known by. */
+/* The identity of a thread. */
 _Thread_local char *cpool_thread_table_abi1;
 
 /* No model waits for long. */

@@ -60,10 +60,10 @@ void cpi_os_back_off(unsigned times)
     __VERIFIER_assume(times == 0);
 }
 
-/* Stands for the operating system: what has been committed. */
+/* Stands for the operating system: the memory that has been committed. */
 static _Atomic int model_usable[MODEL_MAGAZINES];
 
-/* Only the second thread is granted all there is; so the others' commits have
+/* Only the second thread is granted all there is.  So the others' commits have
  * to be made in steps, and no model needs the last magazine. */
 bool cpi_os_commit(void *address, size_t size)
 {

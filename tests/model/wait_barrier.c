@@ -4,7 +4,7 @@
  * has membarrier: the giver only glances at the word, and the waiter makes it pass a
  * full barrier at any point.
  *
- * Holds: what wait_sleep.c says.
+ * Holds: the claims of wait_sleep.c.
  */
 #define MODEL_BARRIER
 #include "waiters.h"

@@ -3,8 +3,8 @@
  * wait_pass.c - two waiters sleep, and two threads give a slot each.  The first waiter
  * wakes up when it is called, at any time, or later.
  *
- * Holds: one call is on its way at a time, and whoever was called tells the other of
- * the slot that was given without a call.
+ * Holds: one call is on its way at a time, and the called waiter tells the other of the
+ * slot that was given without a call.
  */
 #include "waiters.h"
 

@@ -2,8 +2,8 @@
 /*
  * wait_sleep.c - two threads come to wait while a third gives two slots.
  *
- * Holds: nobody sleeps who can have a slot; what a thread gives after it has looked a
- * waiter is told of, and what was given before it finds.
+ * Holds: no waiter sleeps that can have a slot.  A waiter is told of a slot given after
+ * its look, and finds a slot given before.
  */
 #include "waiters.h"
 

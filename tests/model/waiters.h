@@ -2,13 +2,13 @@
 /*
  * waiters.h - threads that wait for slots, and places where slots are given.
  *
- * The library's queue.h, with a lock, and what pool_wait.c does with it: with membarrier
- * where MODEL_BARRIER is defined, otherwise in the symmetric variant.  A place is
- * looked at with relaxed loads, so that nothing but the protocol makes a slot seen.
+ * The library's queue.h, with a lock, and the steps of pool_wait.c: with membarrier
+ * where MODEL_BARRIER is defined, otherwise in the symmetric variant.  A place is looked
+ * at with relaxed loads, so that nothing but the protocol makes a slot seen.
  *
- * A waiter that sleeps ends its thread.  The main thread goes on with those that were
- * called when all others are done; a waiter that sleeps then, uncalled, although there
- * is a slot in a place, was forgotten.
+ * A waiter that sleeps ends its thread.  The main thread goes on with the called ones
+ * when all others are done.  A waiter that sleeps then, uncalled, although there is a
+ * slot in a place, was forgotten.
  */
 #ifndef MODEL_WAITERS_H
 #define MODEL_WAITERS_H

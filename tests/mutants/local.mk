@@ -2,9 +2,9 @@
 # tests/mutants/local.mk - whether the tests notice a small mistake, wherever it is.
 #
 #   make mutants    plants each of list.txt in a copy of the library, and runs tests
-#                   until one fails; MUTANTS='...' for some, and `original' for the
-#                   library as it is.  Takes long, and is no part of make check;
-#                   doc/MUTANTS.md has what it said last.
+#                   until one fails.  MUTANTS='...' for some, and `original' for the
+#                   library as it is.  Takes long, and is no part of make check.
+#                   doc/MUTANTS.md has the last output.
 
 EXTRA_DIST += doc/MUTANTS.md tests/mutants/list.txt tests/mutants/run.sh
 

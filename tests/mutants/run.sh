@@ -8,14 +8,14 @@
 #
 # srcdir: top of the source tree.  PLAIN, STEPS: the test programs, as the lists of
 # tests/local.mk and growth.mk have them.  CC, CHECK_CFLAGS, CHECK_LIBS, LIBS: how they
-# are compiled.  MUTANTS_LIMIT: seconds that one test may take; longer is a failure.
-# MUTANTS_OTHERS: the tests that are run after those that the list names; all, if unset.
-# MUTANTS_WORK: a folder in which what is compiled for all mutants stays.
-# Runs in the build folder.
+# are compiled.  MUTANTS_LIMIT: seconds that one test may take.  Longer is a failure.
+# MUTANTS_OTHERS: the tests that are run after those that the list names, all if unset.
+# MUTANTS_WORK: a folder in which what is compiled for all mutants stays.  Runs in the
+# build folder.
 #
-# Prints for each mutant its name, its file and what killed it: a program and the test in
-# it, the explorer and its scenario, or the histories.  The tests that the list names come
-# first, then all others; a mutant that is said to be sound, or not to be looked at by a
+# Prints for each mutant its name, its file and its killer: a program and the test in it,
+# the explorer and its scenario, or the histories.  The tests that the list names come
+# first, then all others.  A mutant that is said to be sound, or not to be looked at by a
 # test, must survive those that it names.  "same code" is compared.
 
 top=$(cd "${srcdir:-.}" && pwd)
@@ -141,7 +141,7 @@ original_ends() {
     [ "$(cat "$known")" -ne 124 ]
 }
 
-# fails PROGRAM - runs it; whether it failed.  `how` says where.
+# fails PROGRAM - runs it and returns true if it failed.  `how` says where.
 fails() {
     if ! link "$1" >"$mutant/output" 2>&1; then
         how="does not compile"

@@ -74,8 +74,8 @@ static void run_once(const struct scenario *scenario)
     scenario->kind->close();
 }
 
-/* So that every run finds the same: what the library makes once for ever, for
- * as many threads. */
+/* So that every run finds the same: the objects that the library makes once for
+ * ever, for as many threads. */
 static void warm_up(void)
 {
     size_t i;

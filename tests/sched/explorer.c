@@ -2,8 +2,8 @@
 /*
  * explorer.c - the baton, and the strategies.
  *
- * Everything here is guarded by the baton: who has it reads and writes it, and
- * handing it over by a semaphore orders that.
+ * Everything here is guarded by the baton.  The thread that has it reads and
+ * writes it, and handing it over by a semaphore orders that.
  */
 #include "explorer.h"
 
@@ -18,7 +18,7 @@
 #include "points.h"
 #include "random.h"
 
-/* Decisions of a run that are remembered; a run that takes more steps than
+/* Decisions of a run that are remembered.  A run that takes more steps than
  * EXPLORER_STEPS_MAX does not come to its end. */
 #define EXPLORER_DECISIONS_MAX 4096
 #define EXPLORER_STEPS_MAX 100000
@@ -230,7 +230,7 @@ bool explorer_inside(void)
     return inside;
 }
 
-/* --- Mutexes: what the library calls in place of pthread's --- */
+/* --- Mutexes: called by the library in place of pthread's --- */
 
 #undef pthread_mutex_lock
 #undef pthread_mutex_trylock
@@ -278,7 +278,7 @@ void point_back_off(unsigned times)
 /* --- Threads --- */
 
 /*
- * The last thing a thread does.  The key was made before the library's; its
+ * The last thing a thread does.  The key was made before the library's.  Its
  * destructor asks for another round of destructors, so that it gives the baton
  * up after the library's has run.
  */

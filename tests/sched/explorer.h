@@ -2,11 +2,11 @@
 /*
  * explorer.h - a deterministic scheduler of real threads.
  *
- * Of the threads of a run one runs at a time: the one that has the baton.  At
- * each scheduling point it goes on, or hands the baton to another thread,
- * whichever the strategy decides; so a run is determined by its decisions, and
- * can be repeated.  What is explored is the order of the atomic operations
- * (sequential consistency); the effects of their memory orders are tests/model's.
+ * Of the threads of a run one runs at a time: the one that has the baton.  At each
+ * scheduling point it goes on, or hands the baton to another thread, as the strategy
+ * decides.  So a run is determined by its decisions, and can be repeated.  The order of
+ * the atomic operations is explored (sequential consistency).  The effects of their
+ * memory orders are tests/model's.
  *
  *   random       each decision is drawn from a generator with a seed, with a
  *                probability of switching that differs from seed to seed
@@ -31,7 +31,7 @@
 /* Once per process, before the library is used.  `program` is told in failures. */
 void explorer_startup(const char *program);
 
-/* What the next runs are called in failures, and how they are decided. */
+/* The name of the next runs in failures, and how they are decided. */
 void explorer_random(const char *scenario, uint64_t seed);
 void explorer_exhaustive(const char *scenario, unsigned bound);
 /* Repeats one run of an exhaustive exploration, as told by its failure. */
@@ -47,15 +47,14 @@ bool explorer_next(void);
 /* Prints each hand-over of the baton. */
 void explorer_trace(void);
 
-/* A number below `n`, from the run's seed; the same in each run of an
+/* A number below `n`, from the run's seed.  It is the same in each run of an
  * exhaustive exploration.  Not a decision. */
 unsigned explorer_draw(unsigned n);
 
-/* What is called last before a fork, when no other thread runs any more until it is
- * done. */
+/* Called last before a fork, when no other thread runs any more until it is done. */
 void explorer_before_fork(void (*hook)(void));
 
-/* The calling thread of the run; not in a child of fork. */
+/* The calling thread of the run, but not in a child of fork. */
 bool explorer_inside(void);
 
 /* Ends the process with a message and how to repeat the run. */

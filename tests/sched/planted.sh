@@ -3,11 +3,11 @@
 # planted.sh - shows that the schedule explorer finds planted bugs, and that what
 # it prints repeats them.
 #
-# The bugs are mutants of tests/model/mutants.txt and of tests/linear's.  Each is planted in a copy of
-# the library, compiled with the explorer, and looked for; then the run that
-# failed is repeated alone, and must fail in the same way.
+# The bugs are mutants of tests/model/mutants.txt and of tests/linear's.  Each is planted in a copy
+# of the library, compiled with the explorer, and looked for.  Then the run that failed is repeated
+# alone, and must fail in the same way.
 #
-# srcdir: top of the source tree; CC: the compiler.  Runs in the build folder.
+# srcdir: top of the source tree, CC: the compiler.  Runs in the build folder.
 
 if [ "${CHECK_MUTANTS:-yes}" = no ]; then
     echo "skipped: CHECK_MUTANTS=no, another build checks them"
@@ -42,7 +42,7 @@ build() {
         "$sched"/*.c "$linear/history.c" "$linear/linear.c" "$work"/lib/*.c -o "$work/explore"
 }
 
-# What a run that failed said.
+# The output of a run that failed.
 failure() {
     sed -n 's/^.*FAILED: //p' "$1" | head -n 1
 }

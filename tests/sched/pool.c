@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool.c - scenarios of a whole pool, and what must hold in each run.
+ * pool.c - scenarios of a whole pool, and the claims that must hold in each run.
  *
  * Each run's history, with all slots allocated at its end, must be linearizable:
  * tests/linear decides that, and says what it means.  A slot is also taken off its
@@ -29,7 +29,7 @@
 struct party {
     void *held[CAPACITY_MAX];
     size_t holds;
-    struct operation *inside; /* what it is doing in the library, or NULL */
+    struct operation *inside; /* its present operation in the library, or NULL */
     bool awake;               /* it has more to do, and does not sleep */
 };
 
@@ -80,7 +80,7 @@ static void pool_open(const struct scenario *scenario)
         explorer_fail("the pool cannot be created");
 }
 
-/* --- Who holds what --- */
+/* --- Owners --- */
 
 static void take(unsigned holder, void *slot)
 {
@@ -109,8 +109,8 @@ static void *drop_oldest(unsigned holder)
 
 /* --- The history --- */
 
-/* What a thread can keep out of others' reach: nothing in a pool that is exact or
- * has slack for it, else what it has loaded. */
+/* The slots that a thread can keep out of others' reach: none in a pool that is exact
+ * or has slack for it, else its loaded ones. */
 static size_t loaded_out_of_reach(void)
 {
     bool all_in_reach = the.scenario->own_memory || (the.scenario->flags & CPOOL_EXACT) != 0;
@@ -247,7 +247,7 @@ static void move(unsigned from, unsigned to)
 
 /* --- Audits --- */
 
-/* Allocates until the pool is dry, past the history; returns how many. */
+/* Allocates until the pool is dry, past the history.  Returns how many. */
 static size_t drain(unsigned holder)
 {
     size_t n = 0;

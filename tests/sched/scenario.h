@@ -14,7 +14,7 @@
 
 struct scenario;
 
-/* What the letters mean. */
+/* The meaning of the letters. */
 struct kind {
     void (*open)(const struct scenario *scenario); /* before each run */
     void (*step)(unsigned thread, char operation);
@@ -39,7 +39,7 @@ struct scenario {
 };
 
 /*
- * A tagged stack alone; all nodes are on it in the beginning.
+ * A tagged stack alone.  All nodes are on it in the beginning.
  *   o   pop a node and own it
  *   u   push the node that has been owned longest
  */
@@ -49,12 +49,12 @@ extern const struct kind stack_kind;
  * A pool.
  *   a A   allocate a slot, through the cache, without one
  *   f F   free the slot that has been held longest, through the cache, without
- *   b B   allocate three slots at once; free all that are held at once
+ *   b B   allocate three slots at once, or free all that are held at once
  *   l     flush the cache
- *   s     sleep, outside the library, until all others sleep or have come to their
- *         end: what they find then is up to what this thread has cached
- *   p g   put the slot held longest into the mailbox; get one out of it
- *   k     fork; the child audits what it finds
+ *   s     sleep, outside the library, until all others sleep or have come to their end.
+ *         Their findings then depend on this thread's cache
+ *   p g   put the slot held longest into the mailbox, or get one out of it
+ *   k     fork, with an audit in the child
  */
 extern const struct kind pool_kind;
 

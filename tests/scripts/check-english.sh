@@ -4,8 +4,8 @@
 # check-english.sh - counts two habits that make prose hard to read, and fails
 # where a group of files has more of them than its bound (HACKING.md, English).
 #
-#   who      the words who, whose, whom, whoever; and "what" at the start of a
-#            clause, as in "What is freed is lost."; in 1,000 words
+#   who      the words `who`, `whose`, `whom`, `whoever`, and `what` at the
+#            start of a clause, as in `What is freed is lost`, in 1,000 words
 #   semi     semicolons in 1,000 words
 #   chains   sentences with more than one colon or semicolon, in 1,000 words
 #
@@ -106,7 +106,7 @@ kind == "c" {
     next
 }
 
-# One comment is one paragraph; another one in the same column continues it.
+# One comment is one paragraph.  Another one in the same column continues it.
 kind == "hash" {
     if ($0 ~ /^[ \t]*#( |$)/) {
         sub(/^[ \t]*#/, "")
@@ -119,8 +119,8 @@ kind == "hash" {
         stop()
 }
 
-# A line of a comment: prose unless it is empty, indented like code, or in columns.
-# A term, a gap and a text begin an item, whose further lines stand below the text.
+# A line of a comment: prose unless it is empty, indented like code, or in columns.  A
+# term, a gap and a text begin an item.  Its further lines stand below the text.
 function comment(text) {
     match(text, /^ */)
     if (text ~ /^ *$/ || text ~ / \| |----|====|\+--/) {
@@ -145,7 +145,7 @@ function comment(text) {
 }
 AWK
 
-# Counts; with list=1 it prints the hits.
+# Counts.  With list=1 it prints the hits.
 cat > "$work/count.awk" << 'AWK'
 function hit(kind, word) {
     n[kind]++
@@ -225,7 +225,7 @@ cd "${srcdir:-.}" || exit 1
 status=0
 printf '%-9s %6s  %14s %15s %15s\n' group words who semi chains
 
-# group NAME BOUNDS PATH... - who, semi and chains in 1,000 words at most
+# group NAME BOUNDS PATH... - at most so many of the three in 1,000 words
 group() {
     name=$1
     bounds=$2
@@ -239,7 +239,7 @@ group top '2 5 1' README.md HACKING.md NEWS
 group doc '1.2 5 1' doc
 group include '5 22 6' include
 group lib '7 15 2.5' lib
-group tests '11 13 3' tests
+group tests '0.2 5 1' tests
 group stress '0.2 5 1' stress
 group bench '0.2 5 1' bench
 group examples '0.2 5 1' examples

@@ -5,7 +5,7 @@
 # the public headers mark with CPOOL_API, those that lib/libcpool.map lists, and
 # those that the shared library shows.
 #
-# srcdir: top of the source tree; NM: the configured nm; run in the top of the
+# srcdir: top of the source tree.  NM: the configured nm.  Run in the top of the
 # build tree.
 
 set -u

@@ -3,10 +3,10 @@
 #
 # check-floors.sh - holds the floor plan of lib/ against its #include lines.
 #
-# A file includes its own header, headers of lower floors and public headers;
-# of its own floor only what the table lists.  Every file of lib/ stands in the
-# table, and says the same floor in its head comment (a .c file with a header
-# of its own says it there).
+# A file includes its own header, headers of lower floors and public headers.
+# Of its own floor it includes only the files that the table lists.  Every file
+# of lib/ stands in the table, and says the same floor in its head comment (a .c
+# file with a header of its own says it there).
 #
 # srcdir: top of the source tree.
 
@@ -14,8 +14,8 @@ set -u
 lib=${srcdir:-.}/lib
 status=0
 
-# file, floor, and what it may include of its own floor beside its own header.
-# The words are in HACKING.md.
+# file, floor, and the files it may include of its own floor beside its own
+# header.  The words are in HACKING.md.
 plan='
 compiler.h     0
 atomic.h       0
@@ -84,7 +84,7 @@ neighbours_of() {
     echo "$plan" | awk -v file="$1" '$1 == file { for (i = 3; i <= NF; i++) print $i }'
 }
 
-# What a file includes of lib/, one a line.
+# The files of lib/ that a file includes, one a line.
 includes_of() {
     sed -n 's/^[ \t]*#[ \t]*include[ \t]*"\([^"]*\)".*/\1/p' "$1"
 }
@@ -101,7 +101,7 @@ check_include() { # file, its floor, the included header
     fi
 }
 
-# The floor that a file states; a .c file leaves it to its own header.
+# The floor that a file states.  A .c file leaves it to its own header.
 check_statement() { # file, its floor
     stated=$(sed -n 's/.*[^A-Za-z]Floor \([0-9]\)\..*/\1/p' "$lib/$1" | head -n 1)
     if [ -z "$stated" ] && [ "${1%.c}" != "$1" ] && [ -e "$lib/${1%.c}.h" ]; then
@@ -128,7 +128,7 @@ done
 for file in $(echo "$plan" | awk 'NF { print $1 }'); do
     [ -e "$lib/$file" ] || complain "$file: is in the floor plan, but does not exist"
 done
-# What uses the public interface alone includes no file of lib/.
+# Files that use the public interface alone include no file of lib/.
 for path in "${srcdir:-.}"/include/*.h "${srcdir:-.}"/include/cpool/*.h; do
     [ -z "$(includes_of "$path")" ] || complain "$path: includes files of lib/"
 done

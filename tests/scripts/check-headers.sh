@@ -5,8 +5,8 @@
 # file, without a warning: as C99 to C23, as C++11 to C++20, with the configured
 # compilers and with those of GNU and LLVM where they are found.
 #
-# srcdir: top of the source tree; CC, CXX: the configured compilers; run in the
-# top of the build tree, where cpool/version.h is made.
+# srcdir: top of the source tree.  CC, CXX: the configured compilers.  Run in
+# the top of the build tree, where cpool/version.h is made.
 
 set -u
 top=${srcdir:-.}
@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror
 -pedantic-errors'
 
-# What a user does with it, whatever the language.
+# A user's actions, in any language.
 use='
 int use(void);
 int use(void)

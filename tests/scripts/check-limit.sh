@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-limit.sh - tests/limit hands on how a program ended; ends one that hangs,
-# with all that it has started, and shows where its threads were; and make's tests
-# are started by it.
+# check-limit.sh - tests/limit hands on how a program ended.  It ends one that hangs,
+# with all that it has started, and shows where its threads were.  make's tests are
+# started by it.
 #
-# srcdir: top of the source tree; CC: the configured compiler; run in the top of
-# the build tree.
+# srcdir: top of the source tree.  CC: the configured compiler.  Run in the top
+# of the build tree.
 
 set -u
 limit=$(pwd)/tests/limit
@@ -36,7 +36,7 @@ grep -q 'signal 15' "$work/output" || complain 'the signal is not named'
 "$limit" > "$work/output" 2>&1 && complain 'no program passes'
 [ "$("$limit" echo 'one  word' two)" = 'one  word two' ] || complain 'arguments are not handed on'
 
-# gone FILE - the process whose number it holds has ended, or is about to.
+# gone FILE - the process with the number that FILE holds has ended, or is about to.
 gone() {
     pid=$(cat "$1")
     for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -100,7 +100,7 @@ for file in parent child; do
     [ ! -d /proc/self ] || grep -q "^limit: process $(cat "$work/$file") hang" "$work/output" ||
         complain "the $file is not named"
 done
-# Of three threads; with their functions where a debugger is there and may look.
+# Of three threads, with their functions where a debugger is there and may look.
 if [ -d /proc/self ]; then
     [ "$(grep -c '^  thread ' "$work/output")" -eq 3 ] || complain 'not three threads are shown'
     [ "$(grep -c 'State:' "$work/output")" -eq 3 ] || complain 'not three states are shown'
@@ -110,11 +110,11 @@ if grep -q '^#0 ' "$work/output"; then
 fi
 [ "$status" -eq 0 ] || cat "$work/output"
 
-# Time that is granted beside the limit; and no limit.
+# Time that is granted beside the limit, and no limit.
 CPOOL_TEST_LIMIT=1 "$limit" -a 60 sleep 2 || complain 'further seconds are not granted'
 CPOOL_TEST_LIMIT=0 "$limit" sleep 1 || complain 'a limit of 0 is one'
 
-# What is left behind is ended.
+# Processes left behind are ended.
 "$limit" sh -c "sleep 1000 & echo \$! > '$work/left'; exit 3"
 [ $? -eq 3 ] || complain 'the status of a program that leaves another is lost'
 gone "$work/left" || complain 'what a program left is still there'

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-listed.sh - a test that no list names would never run: every
-# tests/check_*.c is built and run by a fragment tests/*.mk, has a main, and runs each
-# of its tests; every script of tests/scripts is run too.
+# check-listed.sh - a test that no list names would never run.  Every tests/check_*.c is
+# built and run by a fragment tests/*.mk, has a main, and runs each of its tests.  Every
+# script of tests/scripts is run too.
 #
 # srcdir: top of the source tree.
 

@@ -25,7 +25,7 @@ headers=$(sed -n 's/^man_headers = //p' "$top/doc/local.mk")
 (cd "$top" && ${AWK:-awk} -v out="$work/man3" -v version=1.2.3 -v date=2000-01-01 \
     -f doc/man/make-pages.awk $headers) || complain 'the pages cannot be made'
 
-# What the inline path alone calls needs none.
+# Functions that only the inline path calls need none.
 functions=$(sed -n 's/^ *\(cpool_[a-z_]*\);.*/\1/p' "$top/lib/libcpool.map" |
     grep -v -e '_slow$' -e '_table_abi')
 count=0

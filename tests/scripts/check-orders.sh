@@ -13,12 +13,11 @@
 #
 # Each atomic operation, which is a call of a macro of lib/atomic.h, cites in a
 # comment on its lines, or directly above, the tags of its rows: ` [tag] `.  So
-# does the barrier of the operating system, whose order is "-".  Fences for the
-# compiler alone need no tag.
-# Complains of: a site without a tag; a tag cited and not in the table; a row
-# cited nowhere; a row of another order than the sites that cite it; a site with
-# an order that none of its tags has; an operation past lib/atomic.h; in
-# include/ an operation without an order.
+# does the barrier of the operating system, with the order "-".  Fences for the
+# compiler alone need no tag.  Complains of: a site without a tag, a tag cited
+# and not in the table, a row cited nowhere, a row of another order than the
+# sites that cite it, a site with an order that none of its tags has, an
+# operation past lib/atomic.h, and in include/ an operation without an order.
 #
 # srcdir: top of the source tree.
 
@@ -38,8 +37,8 @@ function complain(line, what) {
     bad = 1
 }
 
-# Splits a line into code[n] and note[n], what is outside and inside comments;
-# the contents of strings go.
+# Splits a line into code[n] and note[n], outside and inside comments.  The
+# contents of strings go.
 function split_line(text, n,    at, rest) {
     code[n] = ""
     note[n] = ""
@@ -85,8 +84,8 @@ function take_row(text, n,    cell, count, tag, order) {
     orders[tag] = orders[tag] " " order " "
 }
 
-# The number of lines that the call starting at position `at` of line n takes;
-# leaves its text in `call`.
+# The number of lines that the call starting at position `at` of line n takes.
+# Leaves its text in `call`.
 function read_call(n, at,    text, depth, i, lines, c) {
     text = substr(code[n], at)
     call = ""
@@ -125,7 +124,7 @@ function read_orders(    argument, count, i, word) {
     return i < count
 }
 
-# Uses the tags in a comment for the site at line n; how many there were.
+# Uses the tags in a comment for the site at line n.  Returns how many there were.
 function use_tags(text, n,    tag, count, order, here) {
     count = 0
     while (match(text, /\[[a-z][a-z0-9-]*\]/)) {
@@ -242,8 +241,8 @@ for path in "$top"/include/*.h "$top"/include/cpool/*.h; do
         END { exit bad }' "$path" || status=1
 done
 
-# What looks like an assignment is an operation too, if its object is atomic;
-# one compiler tells.
+# An apparent assignment is an operation too, if its object is atomic.  One
+# compiler tells.
 if command -v clang > /dev/null; then
     for path in "$top"/lib/*.c; do
         clang -std=c11 -D_GNU_SOURCE -fsyntax-only -Werror=atomic-implicit-seq-cst \

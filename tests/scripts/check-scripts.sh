@@ -4,7 +4,7 @@
 # check-scripts.sh - the other scripts find what they are for: each is run on a
 # copy of the sources into which one mistake was planted, and must complain.
 #
-# srcdir: top of the source tree; run in the top of the build tree.
+# srcdir: top of the source tree.  Run in the top of the build tree.
 
 set -u
 top=${srcdir:-.}

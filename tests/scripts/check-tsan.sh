@@ -6,7 +6,7 @@
 # that is correct, and finds the race of one that uses a slot after its free.  With
 # the configured compiler and with those of GNU and LLVM where they are found.
 #
-# srcdir: top of the source tree; CC: the configured compiler; run in the top of the
+# srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
 # build tree.
 
 set -u

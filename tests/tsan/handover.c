@@ -18,7 +18,7 @@
 /* More than a function knows how to zero by itself. */
 enum { THREADS = 3, CAPACITY = 48, WORDS = 25, MOST = 5, TAKES = 6 };
 
-/* First in turns, so that slots change hands for certain; then all at once. */
+/* First in turns, so that slots change hands for certain.  Then all at once. */
 enum { IN_TURNS = 80, AT_ONCE = 400 };
 
 static atomic_uint turn;
@@ -135,7 +135,7 @@ static void take_and_give(struct party *party, unsigned round)
         cpool_flush(party->pool);
 }
 
-/* Relaxed: who comes next is told, but nothing is ordered by it. */
+/* Relaxed: it tells the next thread, but orders nothing. */
 static void await_turn(unsigned number)
 {
     while (atomic_load_explicit(&turn, memory_order_relaxed) % THREADS != number)

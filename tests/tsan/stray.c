@@ -34,7 +34,7 @@ static void pass_to(int next)
     atomic_store_explicit(&turn, next, memory_order_relaxed);
 }
 
-/* Registers a cache under a lock, whose order could hide what comes later. */
+/* Registers a cache under a lock.  Its order could hide later ones. */
 static void warm_up(void)
 {
     void *slot = cpool_alloc(pool);

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# build.sh - compiles the explorer and models; read by the scripts here.
+# build.sh - compiles the explorer and models.  The scripts here read it.
 #
-# They set: here, models, lib, built, work, objects, log; and skip(), which is called
-# with a reason where the compiler or the system lacks what the explorer needs.
+# They set here, models, lib, built, work, objects, log, and skip(), which is called
+# with a reason where the compiler or the system lacks a feature that the explorer
+# needs.
 
 # Without optimisation by others' rules: the explorer jumps between stacks.
 weak_flags='-std=c11 -g -fno-pie -U_FORTIFY_SOURCE'

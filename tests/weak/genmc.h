@@ -10,7 +10,7 @@
 /* Drops the execution if the condition is 0. */
 void __VERIFIER_assume(int condition);
 
-/* Any number; callers reduce it. */
+/* Any number.  Callers reduce it. */
 int __VERIFIER_nondet_int(void);
 
 /*

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # models.sh - all models of tests/model hold in the explorer of weak memory.
 #
-# WEAK_MODELS: names of those to run instead of all.
-# srcdir: top of the source tree; the rest of the environment is run.sh's.  Runs in
-# the build folder.
+# WEAK_MODELS: names of those to run instead of all.  srcdir: top of the source tree.
+# The rest of the environment is run.sh's.  Runs in the build folder.
 
 tests=${srcdir:-.}/tests
 # shellcheck disable=SC2046 # several words

@@ -3,8 +3,8 @@
 # mutants.sh - the models notice in the explorer of weak memory, too, when the
 # library is wrong: the mutants of tests/model/mutants.txt.
 #
-# srcdir: top of the source tree; the rest of the environment is run.sh's.  Runs in
-# the build folder.
+# srcdir: top of the source tree.  The rest of the environment is run.sh's.  Runs in the
+# build folder.
 
 if [ "${CHECK_MUTANTS:-yes}" = no ]; then
     echo "skipped: CHECK_MUTANTS=no, another build checks them"

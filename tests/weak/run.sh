@@ -8,8 +8,8 @@
 # BUILT            folder with the generated <cpool/version.h>
 # MODEL            names of models in tests/model, without .c
 # CC               the compiler, which has to know -fsanitize=thread
-# WEAK_EXECUTIONS  how many executions of each model; 20000
-# WEAK_SEED        where their random choices come from; 1
+# WEAK_EXECUTIONS  how many executions of each model, 20000 by default
+# WEAK_SEED        the origin of their random choices, 1 by default
 # WEAK_REPLAY      a seed that a failure printed: that execution alone, each step
 # WEAK_OBJECTS     folder in which the explorer's objects are kept from one call to
 #                  the next

@@ -2,10 +2,10 @@
 /*
  * selftest.c - does the explorer allow what C11 allows, and find what is wrong?
  *
- * Litmus tests: a few operations of each thread, and an outcome that the model
- * of memory allows or forbids.  A test states the set of its outcomes; seen must
- * be exactly these, so that an explorer that is too strong fails as well as one
- * that is too weak.  Those that are wrong on purpose state the failure instead.
+ * Litmus tests: a few operations of each thread, and an outcome that the model of
+ * memory allows or forbids.  A test states the set of its outcomes.  seen must be
+ * exactly these, so that an explorer that is too strong fails as well as one that is
+ * too weak.  Those that are wrong on purpose state the failure instead.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,9 +27,9 @@
 
 static _Atomic int x, y;
 static int data;
-static int a, b, c, d; /* what the loads have read */
+static int a, b, c, d; /* the values that the loads have read */
 
-/* A thread, and a test of up to four of them, whose outcome is a number. */
+/* A thread, and a test of up to four of them, with a number as its outcome. */
 #define THREAD(name, ...)                \
     static void *name(void *unused)      \
     {                                    \
@@ -180,7 +180,7 @@ TEST(race_mixed, x, write_plainly, add_1)
 THREAD(write_later, if (LOAD(x, RELAXED) == 1) *(int *)&x = 2;)
 TEST(race_after_atomic, x, write_1, write_later)
 
-/* What is wrong on purpose. */
+/* The planted mistakes. */
 THREAD(lock_both, pthread_mutex_lock(&first); pthread_mutex_lock(&second);
        pthread_mutex_unlock(&second); pthread_mutex_unlock(&first);)
 THREAD(lock_backwards, pthread_mutex_lock(&second); pthread_mutex_lock(&first);
@@ -192,9 +192,9 @@ THREAD(turn, while (LOAD(x, RELAXED) != 3) ;)
 TEST(planted_loop, 0, turn)
 
 /*
- * A stack of three nodes: while one thread pops, another pops two and pushes the
- * first of them back.  With a tag above the node's number each has nodes of its
- * own; without one the first thread takes a node that the second has kept.
+ * A stack of three nodes: while one thread pops, another pops two and pushes the first
+ * of them back.  With a tag above the node's number each has nodes of its own.  Without
+ * one the first thread takes a node that the second has kept.
  */
 static _Atomic int below[4] = {0, 2, 3, 0};
 static _Atomic int top = 1;

@@ -3,7 +3,7 @@
 # selftest.sh - the explorer of weak memory sees what C11 allows, nothing else,
 # and finds what is wrong: builds selftest.c and runs it.
 #
-# srcdir: top of the source tree; CC: the compiler.  Runs in the build folder.
+# srcdir: top of the source tree, CC: the compiler.  Runs in the build folder.
 
 here=${srcdir:-.}/tests/weak
 work=$(mktemp -d) || exit 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * weak.h - an explorer of C11's weak memory: what its files share.
+ * weak.h - an explorer of C11's weak memory: the parts that its files share.
  *
  * A model is compiled with -fsanitize=thread, which turns each atomic operation
  * and each plain access into a call, and is linked with this run-time instead of
@@ -13,11 +13,10 @@
  *   weak_explore.c  one execution after another         weak_race.c   data races
  *   weak_threads.c  threads as coroutines               weak_memory.c atomics
  *
- * The idea is that of C11Tester (W. Luo, B. Demsky, "C11Tester: a race detector
- * for C/C++ atomics", ASPLOS 2021); the memory is that of the view machines of
- * J. Kang et al., "A promising semantics for relaxed-memory concurrency", POPL
- * 2017, without promises: RC11, in which a load reads from a store that has been
- * executed.
+ * The idea is that of C11Tester (W.  Luo, B.  Demsky, "C11Tester: a race detector for
+ * C/C++ atomics", ASPLOS 2021).  The memory is that of the view machines of J.  Kang et
+ * al., "A promising semantics for relaxed-memory concurrency", POPL 2017, without
+ * promises: RC11, in which a load reads from a store that has been executed.
  *
  *   location   newest last, in modification order
  *     |
@@ -45,7 +44,7 @@
 enum {
     WEAK_THREADS = 8,       /* the main thread is 0 */
     WEAK_LOCATIONS = 256,   /* atomic words */
-    WEAK_STORES = 16384,    /* of one execution; 0 is none */
+    WEAK_STORES = 16384,    /* of one execution, where 0 is none */
     WEAK_VIEWS = 4096,      /* that stores carry */
     WEAK_CELLS = 8192,      /* of eight bytes each, a power of two */
     WEAK_PLACES = 1024,     /* of the table that finds locations, a power of two */
@@ -62,9 +61,9 @@ struct weak_view {
 
 struct weak_store {
     uint64_t value;
-    const struct weak_view *view; /* what an acquire takes over; NULL: nothing */
+    const struct weak_view *view; /* the view that an acquire takes over, or NULL */
     uint32_t rank;                /* place in modification order, from 1 */
-    uint16_t next;                /* the newer neighbour; 0: the newest */
+    uint16_t next;                /* the newer neighbour, or 0 for the newest */
     bool taken;                   /* read by the read-modify-write that is `next` */
 };
 
@@ -78,9 +77,9 @@ struct weak_location {
 enum weak_state { WEAK_UNUSED, WEAK_READY, WEAK_BLOCKED, WEAK_ENDED };
 
 struct weak_thread {
-    struct weak_view now;      /* what it has seen */
+    struct weak_view now;      /* its view */
     struct weak_view acquired; /* and will have after an acquire fence */
-    struct weak_view released; /* what it had seen at its last release fence */
+    struct weak_view released; /* its view at its last release fence */
     bool has_released;
     enum weak_state state;
     const void *waits_for; /* a thread, or a mutex, if blocked */
@@ -166,7 +165,8 @@ struct weak_world {
     char *tls; /* the thread-local block that coroutines share */
     size_t tls_size;
     char tls_image[WEAK_TLS];
-    struct weak_view sequential; /* what the next sequentially consistent one must have seen */
+    struct weak_view sequential; /* the view that the next sequentially consistent one must
+                                    have */
     struct weak_thread thread[WEAK_THREADS];
     struct weak_location location[WEAK_LOCATIONS];
     uint16_t place[WEAK_PLACES]; /* location + 1, or 0 */
@@ -203,13 +203,13 @@ void weak_trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* weak_threads.c: a thread that makes a step may have to let others go first. */
 void weak_step(void);
 
-/* Finds the thread-local block; false if it is too large to be shared. */
+/* Finds the thread-local block.  Returns false if it is too large to be shared. */
 bool weak_threads_init(void);
 
 /* Begins an execution with its main thread. */
 _Noreturn void weak_threads_start(void);
 
-/* weak_memory.c: atomic operations; the orders are those of __ATOMIC_*. */
+/* weak_memory.c: atomic operations.  The orders are those of __ATOMIC_*. */
 typedef uint64_t weak_operation(uint64_t old, uint64_t operand);
 
 uint64_t weak_load(uintptr_t address, unsigned size, int order);

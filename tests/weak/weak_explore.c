@@ -2,9 +2,9 @@
 /*
  * weak_explore.c - one execution after another, each from a seed of its own.
  *
- * The program's data are as they were at first in each of them: what lies between
- * __data_start and _end, where the linker puts what is written, is kept and put
- * back.  A model that crashes, or does not end, has failed as well.
+ * The program's data are as they were at first in each of them: the linker puts all
+ * written data between __data_start and _end, and that range is kept and put back.  A
+ * model that crashes, or does not end, has failed as well.
  */
 #define _GNU_SOURCE
 #include <signal.h>

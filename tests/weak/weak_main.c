@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * weak_main.c - explores the model whose main is weak_model.
+ * weak_main.c - explores the model that has weak_model as its main.
  *
  *   model [--seed N] [--executions N] [--replay SEED]
  *
  * Prints one line: how many executions were explored, how many were dropped, and
- * "holds" or "FAILS: " with the reason and the seed of that execution.  --replay
- * runs one execution from its seed and prints each step.  Exit status: 0, holds;
- * 1, fails; 2, nothing was explored, or the arguments are wrong.
+ * "holds" or "FAILS: " with the reason and the seed of that execution.  --replay runs
+ * one execution from its seed and prints each step.  Exit status: 0, holds; 1, fails;
+ * 2, nothing was explored, or the arguments are wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>

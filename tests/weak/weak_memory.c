@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * weak_memory.c - atomic operations: what a load may read, and where a store goes.
+ * weak_memory.c - atomic operations: the stores that a load may read, and the place of a
+ * store.
  *
  * The rules, for a thread with its view `now`:
  *
- *   load      reads its place in the location's modification order, or a newer
- *             store; the place moves there.  An acquire load takes over the
- *             view that the store carries; a relaxed one keeps that view for the
- *             next acquire fence.
+ *   load      reads its place in the location's modification order, or a newer store,
+ *             and the place moves there.  An acquire load takes over the view that the
+ *             store carries.  A relaxed one keeps that view for the next acquire fence.
  *   store     goes anywhere after the thread's place, but not between a
  *             read-modify-write and the store it has read.  A release store
  *             carries the thread's view, a relaxed one the view of the thread's
@@ -16,15 +16,15 @@
  *             next to it.  It carries on what that store carries: the release
  *             sequence.  Plain stores of the same thread do not, as in C++20,
  *             which allows more than C11 does.
- *   seq_cst   operations take effect in the order in which they are executed: a
- *             store goes after, and a load reads no store older than, the
- *             newest sequentially consistent store of the location and what
- *             threads had seen at sequentially consistent fences.  Each edge of
- *             RC11's `psc` then leads from an operation to a later one, so that
- *             no execution is explored that C11 forbids.
+ *   seq_cst   operations take effect in the order in which they are executed.
+ *             A store goes after, and a load reads no store older than, two
+ *             things: the newest sequentially consistent store of the location,
+ *             and the views of threads at sequentially consistent fences.  Each
+ *             edge of RC11's `psc` then leads from an operation to a later one,
+ *             so that no execution is explored that C11 forbids.
  *
  * Memory itself holds the newest store of each location.  If it holds anything
- * else, the program has written it without telling; that write is taken as the
+ * else, the program has written it without telling.  That write is taken as the
  * location's first store.
  */
 #include <string.h>
@@ -209,7 +209,8 @@ static bool may_load(const struct wanted *wanted, uint16_t id)
 }
 
 /* Whether a load does not simply read the newest store: by chance, or at some of the
- * locations always, until the execution has become long: a loop may wait for it. */
+ * locations always, until the execution has become long, because a loop may wait for
+ * it. */
 static bool is_stale(const struct weak_location *location)
 {
     const struct weak_style *style = &weak_world->style;
@@ -219,7 +220,7 @@ static bool is_stale(const struct weak_location *location)
     return (((unsigned)number_of(location) * 2654435761u ^ style->salt) >> 16) % style->lag == 0;
 }
 
-/* One of them; the newest always is. */
+/* One of them.  The newest always is. */
 static uint16_t pick(const struct weak_location *location, const struct wanted *wanted)
 {
     uint16_t floor = wanted->if_loading;
@@ -263,7 +264,7 @@ static struct weak_view *new_view(const struct weak_view *from)
     return view;
 }
 
-/* What the thread's new store carries, which continues the sequence of `before`. */
+/* The view of the thread's new store, which continues the sequence of `before`. */
 static void carry(struct weak_thread *self, const struct weak_location *location, uint16_t id,
                   const struct weak_view *before, int order)
 {

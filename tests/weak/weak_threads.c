@@ -2,10 +2,10 @@
 /*
  * weak_threads.c - a model's threads, as coroutines of one thread of the system.
  *
- * Threads change at steps only: before an atomic operation, and where one begins,
- * ends, or waits.  Between them nothing can be seen, unless there is a data race,
- * which is found by clocks.  All coroutines have the program's one thread-local
- * block, whose content is changed with them.
+ * Threads change at steps only: before an atomic operation, and where one begins, ends,
+ * or waits.  Between them nothing can be seen, unless there is a data race, which is
+ * found by clocks.  All coroutines have the program's one thread-local block.  Its
+ * content is changed with them.
  *
  * Defines the functions of pthread.h that models use, and those of genmc.h.
  */

@@ -3,8 +3,8 @@
  * weak_tsan.c - the calls that -fsanitize=thread compiles into a model.
  *
  * The names and the meaning of their arguments are those of ThreadSanitizer's
- * run-time; a caller gives the order of an atomic operation as an int, whose
- * upper bits are hints.
+ * run-time.  A caller gives the order of an atomic operation as an int with
+ * hints in the upper bits.
  */
 #include <string.h>
 
