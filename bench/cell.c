@@ -298,6 +298,7 @@ void cell_main(int count, char **arguments)
         run_probe(rival);
     if (rival == NULL || count != CELL_ARGUMENTS)
         bench_fail("wrong arguments");
+    rival = cell_rival_for(arguments[2], (size_t)strtoull(arguments[6], NULL, 10));
     for (i = 0; rival->workloads != NULL && rival->workloads[i] != NULL; i++)
         if (strcmp(rival->workloads[i]->name, arguments[3]) == 0)
             workload = rival->workloads[i];

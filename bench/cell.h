@@ -71,8 +71,10 @@ void cell_configure(const char *config);
  * cell_contestants. */
 bool cell_add_variant(const char *text);
 
-/* The compiled-in rival of that name, or NULL. */
+/* The compiled-in rival of that name, or NULL; and the one of that name for slots of
+ * some size, or the former when none is. */
 const struct bench_rival *cell_rival(const char *name);
+const struct bench_rival *cell_rival_for(const char *name, size_t slot_size);
 
 /* All workloads, ended by NULL, and the one of that name, or NULL. */
 const struct bench_workload *const *cell_workloads(void);

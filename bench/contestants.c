@@ -29,6 +29,14 @@ static const struct bench_rival *const rivals[] = {
 
 #define RIVALS (sizeof rivals / sizeof rivals[0])
 
+/* Ended by NULL. */
+static const struct bench_rival *const stand_ins[] = {
+#define CELL_RIVAL(name) &bench_rival_##name,
+    BENCH_STAND_INS(CELL_RIVAL)
+#undef CELL_RIVAL
+    NULL
+};
+
 /* Allocators that stand before malloc. */
 static const struct contestant preloads[] = {
 #define CELL_PRELOAD(name, summary, preload, expect) \
@@ -57,6 +65,17 @@ const struct bench_rival *cell_rival(const char *name)
         if (strcmp(rivals[i]->name, name) == 0)
             return rivals[i];
     return NULL;
+}
+
+const struct bench_rival *cell_rival_for(const char *name, size_t slot_size)
+{
+    const struct bench_rival *const *rival;
+
+    for (rival = stand_ins; *rival != NULL; rival++)
+        if (strcmp((*rival)->name, name) == 0 && (*rival)->smallest <= slot_size &&
+            slot_size <= (*rival)->largest)
+            return *rival;
+    return cell_rival(name);
 }
 
 /* The first rival has all workloads.  Others leave some out. */

@@ -3,9 +3,9 @@
  * rival_cpool.h - what the ways of calling libcpool share: making the pool.
  *
  * Included by rival_cpool.c, rival_cpool_cache.c and their like, which may define
- * RIVAL_FLAGS, flags that its pools have in any case, and RIVAL_HAS_HANDLES, if it does
- * not go by the pool itself.  How a pool is made can be said on the command line, for
- * experiments: KEY=VALUE,... where a key is a member of cpool_config_t or `flags`, and
+ * RIVAL_FLAGS, flags that its pools have in any case, RIVAL_HAS_HANDLES, if it does not
+ * go by the pool itself, and RIVAL_MAKES_POOLS, if it makes them in its own way.  How a
+ * pool is made can be said on the command line, for experiments: KEY=VALUE,... where a key is a member of cpool_config_t or `flags`, and
  * its value is a number, or names joined by plus signs.
  */
 #ifndef BENCH_RIVAL_CPOOL_H
@@ -82,6 +82,8 @@ static void configure(cpool_config_t *config, const char *text)
     }
 }
 
+#ifndef RIVAL_MAKES_POOLS
+
 #ifndef RIVAL_FLAGS
 #define RIVAL_FLAGS 0u
 #endif
@@ -117,6 +119,8 @@ static void rival_destroy(void *pool)
 {
     cpool_destroy((cpool_t *)pool);
 }
+
+#endif
 
 static void rival_exchanges(void *pool, struct bench_exchanges *so_far)
 {

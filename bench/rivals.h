@@ -36,6 +36,17 @@
     X(boost_pool)
 #endif
 
+/* Rivals that stand in for one above of the same name, with other sizes of slots. */
+#ifdef BENCH_PROGRAM_DPDK
+#define BENCH_STAND_INS(X)
+#else
+#define BENCH_STAND_INS(X) \
+    X(cpool_typed_8)       \
+    X(cpool_typed_256)     \
+    X(cpool_typed_1024)    \
+    X(cpool_typed_4096)
+#endif
+
 /*
  * Allocators that stand before malloc (LD_PRELOAD): the name in the table, a
  * description, the file to preload, and a part of the name of the file that
@@ -66,6 +77,7 @@ extern "C" {
 
 #define BENCH_DECLARE(name) extern const struct bench_rival bench_rival_##name;
 BENCH_RIVALS(BENCH_DECLARE)
+BENCH_STAND_INS(BENCH_DECLARE)
 #undef BENCH_DECLARE
 
 #ifdef __cplusplus
