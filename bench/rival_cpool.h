@@ -5,8 +5,9 @@
  * Included by rival_cpool.c, rival_cpool_cache.c and their like, which may define
  * RIVAL_FLAGS, flags that its pools have in any case, RIVAL_HAS_HANDLES, if it does not
  * go by the pool itself, and RIVAL_MAKES_POOLS, if it makes them in its own way.  How a
- * pool is made can be said on the command line, for experiments: KEY=VALUE,... where a key is a member of cpool_config_t or `flags`, and
- * its value is a number, or names joined by plus signs.
+ * pool is made can be said on the command line, for experiments: KEY=VALUE,... where
+ * a key is a member of cpool_config_t or `flags`, and its value is a number, or names
+ * joined by plus signs.
  */
 #ifndef BENCH_RIVAL_CPOOL_H
 #define BENCH_RIVAL_CPOOL_H
