@@ -74,14 +74,16 @@
  * as their stream is, and so may the application's own error handler.  No other
  * function is one.
  *
+ * Handles: a pool's handle is refused after the pool has been destroyed, until 1,023
+ * other pools (255 on 32-bit systems) have been destroyed after it.  Every function
+ * then reports CPOOL_EPOOL and does nothing else.  Functions that are not inline
+ * refuse any other pointer as well that is no living pool's handle.
+ *
  * Copies: a process may hold several copies of the library, as when a plug-in has
  * it linked statically.  A pool belongs to the copy that made it.  With another
- * copy's pool every function that is not inline reports CPOOL_EPOOL, but for
- * cpool_owns, cpool_index, cpool_at and cpool_index_limit, which answer.  The
- * inline path gets there too, because the copies deal out the entries of their
- * threads' tables from different starts.  Two copies have the same start by chance
- * in one process of 256 (of 16 on 32-bit systems), and a copy with thousands of
- * pools may reach another's.  The inline path then uses a wrong pool, unnoticed.
+ * copy's pool every function that is not inline reports CPOOL_EPOOL.  The inline
+ * functions do not look: cpool_alloc and cpool_free must not be called with another
+ * copy's pool, and most likely trap.
  *
  * Threads: a thread's caches return to the depot when it ends, whatever way it
  * ends.  Destructors of thread-specific data may allocate and free, before and
@@ -116,7 +118,7 @@
 extern "C" {
 #endif
 
-/* A pool.  Opaque, but for the prefix that <cpool/fast.h> describes. */
+/* A pool's handle, the address of a descriptor that <cpool/fast.h> describes. */
 typedef struct cpool cpool_t;
 
 /* Of <time.h>, which defines it for C11 and for POSIX programs only. */

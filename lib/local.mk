@@ -8,15 +8,15 @@
 # By floor, lowest first; the floors are explained in HACKING.md.
 libcpool_sources = \
 	lib/atomic.h lib/bits.h lib/compiler.h lib/error.c lib/error.h \
-	lib/extent.c lib/extent.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
+	lib/extent.c lib/extent.h lib/handle.c lib/handle.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
 	lib/structs.c lib/structs.h \
 	lib/thread.c lib/thread.h lib/version.c \
 	lib/queue.h lib/slab.c lib/slab.h lib/tagstack.h \
 	lib/depot.c lib/depot.h lib/magazine.h \
 	lib/guard.c lib/guard.h \
 	lib/cache.c lib/cache_shared.c lib/cache.h lib/cache_swap.h \
-	lib/roster.c lib/roster.h lib/recall.c lib/recall.h \
-	lib/registry.c lib/registry.h \
+	lib/recall.c lib/recall.h \
+	lib/registry.c lib/registry_list.c lib/registry.h \
 	lib/inline.c lib/pool_alloc.c lib/pool_bulk.c lib/pool_cache.c \
 	lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c \
 	lib/pool_config.c \

@@ -24,7 +24,7 @@
 
 /* --- Checked pools --- */
 
-void cpi_pool_guard_alloc(cpool_t *pool, const void *slot, const char *function,
+void cpi_pool_guard_alloc(struct cpi_pool *pool, const void *slot, const char *function,
                           const void *site)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
@@ -33,7 +33,8 @@ void cpi_pool_guard_alloc(cpool_t *pool, const void *slot, const char *function,
         cpi_pool_report_slot(CPOOL_EGUARD, function, pool, index);
 }
 
-static bool guard_free(cpool_t *pool, const void *slot, const char *function, const void *site)
+static bool guard_free(struct cpi_pool *pool, const void *slot, const char *function,
+                       const void *site)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
     enum cpi_guard_finding finding = cpi_guard_free(&pool->slab, index, site);
@@ -47,7 +48,7 @@ static bool guard_free(cpool_t *pool, const void *slot, const char *function, co
 
 /* --- Without a cache --- */
 
-static void *alloc_uncached(cpool_t *pool)
+static void *alloc_uncached(struct cpi_pool *pool)
 {
     uint32_t seen = cpi_pool_drains(pool);
     struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
@@ -61,7 +62,7 @@ static void *alloc_uncached(cpool_t *pool)
     return slot;
 }
 
-static bool free_uncached(cpool_t *pool, void *slot)
+static bool free_uncached(struct cpi_pool *pool, void *slot)
 {
     struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
     bool done = cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
@@ -72,7 +73,7 @@ static bool free_uncached(cpool_t *pool, void *slot)
 
 /* --- With a cache --- */
 
-static void *take_slot(cpool_t *pool, struct cpi_cache *cache)
+static void *take_slot(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot;
 
@@ -83,7 +84,7 @@ static void *take_slot(cpool_t *pool, struct cpi_cache *cache)
     return slot;
 }
 
-static bool give_slot(cpool_t *pool, struct cpi_cache *cache, void *slot)
+static bool give_slot(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 {
     bool done;
 
@@ -100,7 +101,7 @@ static bool give_slot(cpool_t *pool, struct cpi_cache *cache, void *slot)
  * cpool_destroy waiting, because the other thread may have all slots and destroy the
  * pool.
  */
-static bool give_uncached(cpool_t *pool, void *slot)
+static bool give_uncached(struct cpi_pool *pool, void *slot)
 {
     struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
     bool done = cpi_pool_hand_over(pool, slot, NULL) ||
@@ -112,7 +113,7 @@ static bool give_uncached(cpool_t *pool, void *slot)
 }
 
 /* A waiter that is to be called finds the slot soonest in the depot. */
-static bool give_and_call(cpool_t *pool, struct cpi_cache *cache, void *slot)
+static bool give_and_call(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 {
     bool done;
 
@@ -136,7 +137,7 @@ static bool give_and_call(cpool_t *pool, struct cpi_cache *cache, void *slot)
  * is rather too many than too few.  Several at a time, as to count those means to
  * look at all caches.
  */
-static void *take_slack(cpool_t *pool, struct cpi_cache *cache)
+static void *take_slack(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     uintptr_t beyond = pool->slab.slots - pool->slab.most;
     uintptr_t missed;
@@ -159,7 +160,7 @@ static void *take_slack(cpool_t *pool, struct cpi_cache *cache)
     return slot;
 }
 
-static bool recall(cpool_t *pool)
+static bool recall(struct cpi_pool *pool)
 {
     struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
     bool recalled;
@@ -171,21 +172,21 @@ static bool recall(cpool_t *pool)
     return recalled;
 }
 
-bool cpi_pool_replenish(cpool_t *pool)
+bool cpi_pool_replenish(struct cpi_pool *pool)
 {
     return cpi_pool_grow_by_itself(pool) || recall(pool);
 }
 
 /* Whether it is worth looking again, having found nothing: something was made or found
  * now.  A thread that drains the depot is awaited, or calls waiters when it is done. */
-static bool is_more(cpool_t *pool, uint32_t seen, bool awaits)
+static bool is_more(struct cpi_pool *pool, uint32_t seen, bool awaits)
 {
     if (!awaits && cpi_depot_was_drained(&pool->depot, seen))
         return cpi_pool_drains(pool) % 2 == 0;
     return cpi_pool_await_drain(pool, seen) || cpi_pool_replenish(pool);
 }
 
-void *cpi_pool_look(cpool_t *pool, struct cpi_cache *cache, bool awaits)
+void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)
 {
     uint32_t seen;
     void *slot;
@@ -197,7 +198,7 @@ void *cpi_pool_look(cpool_t *pool, struct cpi_cache *cache, bool awaits)
     return slot;
 }
 
-bool cpi_pool_may_have_more(const cpool_t *pool)
+bool cpi_pool_may_have_more(const struct cpi_pool *pool)
 {
     uint64_t bounds = cpi_slab_bounds(&pool->slab);
 
@@ -205,14 +206,14 @@ bool cpi_pool_may_have_more(const cpool_t *pool)
            (pool->grows && CPI_BOUNDS_CAPACITY(bounds) < pool->slab.most);
 }
 
-bool cpi_pool_has_left_any(const cpool_t *pool, const struct cpi_cache *cache)
+bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *cache)
 {
     return (cache != NULL && cpi_cache_rounds(cache) > 0) ||
            cpi_depot_has_stocked(&pool->depot) || cpi_depot_partial_rounds(&pool->depot) > 0 ||
            cpi_pool_may_have_more(pool);
 }
 
-bool cpi_pool_has_any(const cpool_t *pool)
+bool cpi_pool_has_any(const struct cpi_pool *pool)
 {
     size_t i;
 
@@ -236,7 +237,7 @@ bool cpi_pool_has_any(const cpool_t *pool)
  * A thread that was stopped inside is waited for, but not for ever; and those that go
  * on using what they have loaded are not, as slack makes up for all that any look saw.
  */
-CPI_COLD static void *look_again(cpool_t *pool, struct cpi_cache *cache)
+CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
     unsigned unsettled = 0;
@@ -265,7 +266,7 @@ CPI_COLD static void *look_again(cpool_t *pool, struct cpi_cache *cache)
     return NULL;
 }
 
-static void *take_any(cpool_t *pool, struct cpi_cache *cache)
+static void *take_any(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot = take_slot(pool, cache);
 
@@ -274,7 +275,7 @@ static void *take_any(cpool_t *pool, struct cpi_cache *cache)
 
 /* --- One slot, in every mode --- */
 
-void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *function,
+void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
                      const void *site)
 {
     void *slot = take_any(pool, cache);
@@ -287,7 +288,7 @@ void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *functio
     return slot;
 }
 
-void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const char *function,
+void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
                    const void *site)
 {
     bool given;
@@ -306,7 +307,7 @@ void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const cha
         cpi_quiet_report(function);
 }
 
-void *cpi_pool_take(cpool_t *pool, struct cpi_cache *cache)
+void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     return take_slot(pool, cache);
 }

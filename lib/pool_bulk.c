@@ -20,14 +20,16 @@
  *   take | entry count store | relaxed | - | -
  */
 
-/* 0, or the code that was reported. */
-static int check_arguments(cpool_t *pool, const void *slots, size_t n, const char *function)
+/* 0 and the pool, or the code that was reported. */
+static int check_arguments(struct cpi_pool **pool, cpool_t *handle, const void *slots, size_t n,
+                           const char *function)
 {
-    if (!cpi_pool_is_ours(pool, function))
+    *pool = cpi_pool_of(handle, function);
+    if (*pool == NULL)
         return CPOOL_EPOOL;
     if (slots != NULL || n == 0)
         return 0;
-    cpi_pool_report(CPOOL_ENULL, function, pool);
+    cpi_pool_report(CPOOL_ENULL, function, *pool);
     return CPOOL_ENULL;
 }
 
@@ -56,7 +58,7 @@ static bool refill(struct cpi_cache *cache)
     return refilled;
 }
 
-static size_t alloc_bulk(cpool_t *pool, void **slots, size_t n, const char *function,
+static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, const char *function,
                          const void *site)
 {
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
@@ -76,7 +78,7 @@ static size_t alloc_bulk(cpool_t *pool, void **slots, size_t n, const char *func
 
 /* Gives slots to the loaded magazine until it is full, one is wrong, or none is
  * left; returns how many. */
-static size_t give_run(cpool_t *pool, cpool_cache_t *entry, void *const *slots, size_t n)
+static size_t give_run(struct cpi_pool *pool, cpool_cache_t *entry, void *const *slots, size_t n)
 {
     uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
     size_t room = entry->limit - count;
@@ -90,13 +92,14 @@ static size_t give_run(cpool_t *pool, cpool_cache_t *entry, void *const *slots, 
     return i;
 }
 
-void cpi_pool_free_bulk(cpool_t *pool, void *const *slots, size_t n, const char *function,
+void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const char *function,
                         const void *site)
 {
     struct cpi_cache *cache;
+    struct cpi_pool *pool;
     size_t given = 0;
 
-    if (check_arguments(pool, slots, n, function) != 0)
+    if (check_arguments(&pool, handle, slots, n, function) != 0)
         return;
     cache = cpi_registry_own_cache(&pool->registry);
     while (given < n) {
@@ -109,10 +112,11 @@ void cpi_pool_free_bulk(cpool_t *pool, void *const *slots, size_t n, const char 
     cpi_quiet_report(function);
 }
 
-int cpi_pool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n, const char *function,
+int cpi_pool_alloc_bulk_all(cpool_t *handle, void **slots, size_t n, const char *function,
                             const void *site)
 {
-    int code = check_arguments(pool, slots, n, function);
+    struct cpi_pool *pool;
+    int code = check_arguments(&pool, handle, slots, n, function);
     size_t got;
 
     if (code != 0)
@@ -122,7 +126,7 @@ int cpi_pool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n, const char *f
     got = alloc_bulk(pool, slots, n, function, site);
     if (got == n)
         return 0;
-    cpi_pool_free_bulk(pool, slots, got, function, site);
+    cpi_pool_free_bulk(handle, slots, got, function, site);
     return CPOOL_EDRY;
 }
 
@@ -131,11 +135,12 @@ void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
     cpi_pool_free_bulk(pool, slots, n, "cpool_free_bulk", CPI_CALLER());
 }
 
-size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n)
+size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n)
 {
     static const char function[] = "cpool_alloc_bulk";
+    struct cpi_pool *pool;
 
-    if (check_arguments(pool, slots, n, function) != 0)
+    if (check_arguments(&pool, handle, slots, n, function) != 0)
         return 0;
     return alloc_bulk(pool, slots, n, function, CPI_CALLER());
 }

@@ -9,11 +9,12 @@
 #include "quiet.h"
 #include "recall.h"
 
-cpool_cache_t *cpool_cache(cpool_t *pool)
+cpool_cache_t *cpool_cache(cpool_t *handle)
 {
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_cache");
     struct cpi_cache *cache;
 
-    if (!cpi_pool_is_ours(pool, "cpool_cache"))
+    if (pool == NULL)
         return NULL;
     cpi_thread_ask_at_once();
     cache = cpi_registry_own_cache(&pool->registry);
@@ -21,51 +22,56 @@ cpool_cache_t *cpool_cache(cpool_t *pool)
     return cache == NULL ? NULL : cache->entry;
 }
 
-int cpool_cache_create(cpool_cache_t **handle, cpool_t *pool)
+int cpool_cache_create(cpool_cache_t **cache, cpool_t *handle)
 {
-    struct cpi_cache *cache;
+    static const char function[] = "cpool_cache_create";
+    struct cpi_cache *added;
+    struct cpi_pool *pool;
 
+    if (cache == NULL)
+        return CPOOL_ENULL;
+    *cache = NULL;
     if (handle == NULL)
         return CPOOL_ENULL;
-    *handle = NULL;
+    pool = cpi_pool_of(handle, function);
     if (pool == NULL)
-        return CPOOL_ENULL;
-    if (!cpi_pool_is_ours(pool, "cpool_cache_create"))
         return CPOOL_EPOOL;
-    cache = cpi_registry_add_cache(&pool->registry);
-    cpi_quiet_report("cpool_cache_create");
-    if (cache == NULL)
+    added = cpi_registry_add_cache(&pool->registry);
+    cpi_quiet_report(function);
+    if (added == NULL)
         return CPOOL_ENOMEM;
-    *handle = cache->entry;
+    *cache = added->entry;
     return 0;
 }
 
 void cpool_cache_destroy(cpool_cache_t *entry)
 {
+    static const char function[] = "cpool_cache_destroy";
     struct cpi_cache *cache;
-    cpool_t *pool;
+    struct cpi_pool *pool;
 
     if (entry == NULL)
         return;
-    cache = entry->home;
-    pool = entry->pool;
-    if (!cpi_pool_is_ours(pool, "cpool_cache_destroy"))
+    pool = cpi_pool_of(entry->pool, function);
+    if (pool == NULL)
         return;
+    cache = entry->home;
     if (cache->owner != NULL) {
-        cpi_pool_report(CPOOL_EOWNER, "cpool_cache_destroy", pool);
+        cpi_pool_report(CPOOL_EOWNER, function, pool);
         return;
     }
     cpi_recall_use(cache);
-    cpi_registry_remove_cache(cache->registry, cache);
+    cpi_registry_remove_cache(&pool->registry, cache);
     cpi_pool_wake_waiters(pool);
-    cpi_quiet_report("cpool_cache_destroy");
+    cpi_quiet_report(function);
 }
 
-void cpool_flush(cpool_t *pool)
+void cpool_flush(cpool_t *handle)
 {
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_flush");
     struct cpi_cache *cache;
 
-    if (!cpi_pool_is_ours(pool, "cpool_flush"))
+    if (pool == NULL)
         return;
     cache = cpi_registry_known_cache(&pool->registry);
     if (cache != NULL)

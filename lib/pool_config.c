@@ -288,7 +288,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
         return code;
     layout->slots = most_slots(layout);
     layout->stall_ms = config->stall_limit != 0 ? config->stall_limit : CPI_STALL_MS;
-    layout->uncached_at = cpi_align_up(sizeof(struct cpool), CPI_LINE);
+    layout->uncached_at = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
     layout->fixed = layout->uncached_at + layout->uncached * sizeof(struct cpi_uncached);
     layout->total = layout->fixed;
     if (!append(layout, &layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota)) ||

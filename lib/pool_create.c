@@ -37,7 +37,7 @@ static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
     return aligned - layout->offset - start;
 }
 
-static void lay_out_slots(cpool_t *pool, const struct cpi_layout *layout, char *region)
+static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
 {
     struct cpi_slab_shape shape;
     struct cpi_extent extent;
@@ -60,7 +60,7 @@ static void lay_out_slots(cpool_t *pool, const struct cpi_layout *layout, char *
     }
 }
 
-static void lay_out_depot(cpool_t *pool, const struct cpi_layout *layout, char *region)
+static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
 {
     struct cpi_extent for_slots;
     struct cpi_extent for_caches;
@@ -85,7 +85,7 @@ static size_t cut_of(const char *name)
     return back < CPI_UTF8_MAX ? cut - back : cut;
 }
 
-static void copy_name(cpool_t *pool, const char *name)
+static void copy_name(struct cpi_pool *pool, const char *name)
 {
     size_t length = name == NULL ? 0 : strlen(name);
 
@@ -97,16 +97,16 @@ static void copy_name(cpool_t *pool, const char *name)
 }
 
 /* Those who waited are gone. */
-static void forked(cpool_t *pool)
+static void forked(struct cpi_pool *pool)
 {
     cpi_waiters_init(&pool->waiters);
 }
 
 /* Builds the pool in a region whose first fixed_bytes are usable. */
-static cpool_t *build(char *region, const struct cpi_layout *layout,
+static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
                       const cpool_config_t *config, size_t fixed_bytes)
 {
-    cpool_t *pool = (cpool_t *)(void *)region;
+    struct cpi_pool *pool = (struct cpi_pool *)(void *)region;
     struct cpi_registry_limits limits;
     struct cpi_extent caches;
 
@@ -137,11 +137,11 @@ static cpool_t *build(char *region, const struct cpi_layout *layout,
     limits.inline_path = !pool->checked && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
          cpi_registry_bytes(layout->caches, layout->quota));
-    cpi_registry_open(&pool->registry, &caches, pool, &pool->slab, &pool->depot, &limits);
+    cpi_registry_init(&pool->registry, &caches, pool, &pool->slab, &pool->depot, &limits);
     return pool;
 }
 
-static int create_in_own_memory(cpool_t **pool, const cpool_config_t *config)
+static int build_in_own_memory(struct cpi_pool **pool, const cpool_config_t *config)
 {
     bool huge = (config->flags & CPOOL_HUGE_PAGES) != 0;
     size_t page = huge ? cpi_os_huge_page_size() : cpi_os_page_size();
@@ -166,7 +166,7 @@ static int create_in_own_memory(cpool_t **pool, const cpool_config_t *config)
     return 0;
 }
 
-static int create_in_callers_memory(cpool_t **pool, const cpool_config_t *config)
+static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t *config)
 {
     struct cpi_layout layout;
     int code = cpi_layout_compute(&layout, config, 0);
@@ -181,9 +181,50 @@ static int create_in_callers_memory(cpool_t **pool, const cpool_config_t *config
     return 0;
 }
 
-static int create(cpool_t **pool, const cpool_config_t *given)
+static int build_anywhere(struct cpi_pool **pool, const cpool_config_t *config)
 {
+    if (config->memory != NULL)
+        return build_in_callers_memory(pool, config);
+    if (config->memory_size != 0)
+        return CPOOL_EMEMORY;
+    return build_in_own_memory(pool, config);
+}
+
+static void release_region(struct cpi_pool *pool)
+{
+    cpi_waiters_fini(&pool->waiters);
+    if (pool->region_owned)
+        cpi_os_release(pool->region, pool->region_size);
+}
+
+/* With the lock held: gives the pool a handle, by which it can be used. */
+static bool publish(struct cpi_pool *pool)
+{
+    cpool_t *handle = cpi_handle_take();
+
+    if (handle == NULL)
+        return false;
+    handle->base = pool->slab.base;
+    handle->inverse = pool->slab.inverse;
+    handle->shift = pool->slab.shift;
+    handle->state = pool;
+    pool->handle = handle;
+    cpi_registry_add(&pool->registry, handle);
+    return true;
+}
+
+/* With the lock held; the caches have been ended. */
+static void withdraw(struct cpi_pool *pool)
+{
+    cpi_registry_remove(&pool->registry);
+    cpi_handle_give(pool->handle);
+}
+
+static int create(cpool_t **handle, const cpool_config_t *given)
+{
+    struct cpi_pool *pool = NULL;
     cpool_config_t config;
+    bool published;
     int code;
 
     if (given == NULL)
@@ -193,11 +234,18 @@ static int create(cpool_t **pool, const cpool_config_t *given)
         return code;
     if (!cpi_registry_startup())
         return CPOOL_ESYSTEM;
-    if (config.memory != NULL)
-        return create_in_callers_memory(pool, &config);
-    if (config.memory_size != 0)
-        return CPOOL_EMEMORY;
-    return create_in_own_memory(pool, &config);
+    code = build_anywhere(&pool, &config);
+    if (code != 0)
+        return code;
+    cpi_lock();
+    published = publish(pool);
+    cpi_unlock();
+    if (!published) {
+        release_region(pool);
+        return CPOOL_EPOOLS;
+    }
+    *handle = pool->handle;
+    return 0;
 }
 
 int cpool_create(cpool_t **pool, const cpool_config_t *config)
@@ -213,7 +261,7 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
 }
 
 /* With the lock held; nobody uses the pool. */
-static int64_t count_live(const cpool_t *pool)
+static int64_t count_live(const struct cpi_pool *pool)
 {
     struct cpi_registry_figures figures;
 
@@ -224,7 +272,7 @@ static int64_t count_live(const cpool_t *pool)
 
 /* The number of live slots that users are told.  Below zero it is the number of
  * double frees, less that of the slots still live, and is reported. */
-static size_t judge_live(const cpool_t *pool, int64_t live, const char *function)
+static size_t judge_live(const struct cpi_pool *pool, int64_t live, const char *function)
 {
     if (live >= 0)
         return (size_t)live;
@@ -232,27 +280,18 @@ static size_t judge_live(const cpool_t *pool, int64_t live, const char *function
     return 0;
 }
 
-static bool is_known(const cpool_t *pool)
+int cpool_destroy(cpool_t *handle)
 {
-    bool known;
-
-    cpi_lock();
-    known = cpi_registry_knows(pool);
-    cpi_unlock();
-    return known;
-}
-
-int cpool_destroy(cpool_t *pool)
-{
+    static const char function[] = "cpool_destroy";
+    struct cpi_pool *pool;
     int64_t counted;
     size_t live;
 
-    if (pool == NULL)
+    if (handle == NULL)
         return 0;
-    if (!is_known(pool)) {
-        cpi_pool_report(CPOOL_EPOOL, "cpool_destroy", pool);
+    pool = cpi_pool_of(handle, function);
+    if (pool == NULL)
         return CPOOL_EPOOL;
-    }
     /* A thread that has given a slot back may still be about to leave, when another one
      * has obtained the slot and destroys the pool. */
     cpi_recall_await_rest(&pool->registry);
@@ -260,23 +299,20 @@ int cpool_destroy(cpool_t *pool)
     cpi_registry_await_leaving(&pool->registry);
     counted = count_live(pool);
     cpi_registry_end_caches(&pool->registry);
-    cpi_registry_close(&pool->registry);
-    pool->slab.prefix.library = NULL; /* a caller's memory may be asked again */
+    withdraw(pool);
     cpi_unlock();
-    live = judge_live(pool, counted, "cpool_destroy");
+    live = judge_live(pool, counted, function);
     if (pool->checked && live > 0)
         cpi_guard_print_live(&pool->slab, pool->name, live);
-    cpi_waiters_fini(&pool->waiters);
-    if (pool->region_owned)
-        cpi_os_release(pool->region, pool->region_size);
-    cpi_quiet_report("cpool_destroy");
+    release_region(pool);
+    cpi_quiet_report(function);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;
     return live > 0 ? CPOOL_ELIVE : 0;
 }
 
 /* Every slot of a checked pool becomes free, after its guards were looked at. */
-static void clear_slots(cpool_t *pool)
+static void clear_slots(struct cpi_pool *pool)
 {
     uintptr_t index;
 
@@ -291,11 +327,12 @@ static void clear_slots(cpool_t *pool)
     }
 }
 
-size_t cpool_reset(cpool_t *pool)
+size_t cpool_reset(cpool_t *handle)
 {
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_reset");
     int64_t live;
 
-    if (!cpi_pool_is_ours(pool, "cpool_reset"))
+    if (pool == NULL)
         return 0;
     if (pool->checked)
         clear_slots(pool);

@@ -92,7 +92,7 @@ static void mark(struct cpi_drain *drain, uintptr_t index, uintptr_t fresh)
 
 static void empty_magazine(struct cpi_drain *drain, uint32_t node)
 {
-    cpool_t *pool = drain->pool;
+    struct cpi_pool *pool = drain->pool;
     struct cpi_magazine *magazine = cpi_depot_magazine(&pool->depot, node);
     uint32_t count = cpi_magazine_count(magazine);
     uintptr_t fresh = cpi_slab_fresh(&pool->slab);
@@ -111,7 +111,7 @@ static void empty_magazine(struct cpi_drain *drain, uint32_t node)
 
 void cpi_drain_go_on(struct cpi_drain *drain)
 {
-    cpool_t *pool = drain->pool;
+    struct cpi_pool *pool = drain->pool;
     uint32_t node;
 
     while ((node = cpi_depot_take_stocked(&pool->depot, &drain->uncached->counters)) != 0 ||
@@ -120,7 +120,7 @@ void cpi_drain_go_on(struct cpi_drain *drain)
     drain->slots = cpi_slab_fresh(&pool->slab);
 }
 
-bool cpi_drain_begin(struct cpi_drain *drain, cpool_t *pool)
+bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
 {
     memset(drain, 0, sizeof *drain);
     drain->pool = pool;
@@ -169,7 +169,7 @@ static void begin_filling(struct cpi_drain *drain)
 
 static void give(struct cpi_drain *drain, uintptr_t index)
 {
-    cpool_t *pool = drain->pool;
+    struct cpi_pool *pool = drain->pool;
     struct cpi_magazine *magazine;
 
     if (drain->filling == 0)
@@ -188,7 +188,7 @@ static void give(struct cpi_drain *drain, uintptr_t index)
 static void do_portions(struct cpi_drain *drain, uintptr_t above, cpi_prepare *prepare,
                         void *context, bool gives)
 {
-    cpool_t *pool = drain->pool;
+    struct cpi_pool *pool = drain->pool;
     uintptr_t portion = CPI_PORTION / pool->slab.stride + 1;
     uintptr_t end;
 
@@ -210,7 +210,7 @@ static void do_portions(struct cpi_drain *drain, uintptr_t above, cpi_prepare *p
 
 void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
 {
-    cpool_t *pool = drain->pool;
+    struct cpi_pool *pool = drain->pool;
 
     do_portions(drain, drain->slots, prepare, context, true);
     while (cpi_tagstack_top(&drain->magazines) != 0) {

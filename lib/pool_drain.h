@@ -30,7 +30,7 @@
 #include "pool_impl.h"
 
 struct cpi_drain {
-    cpool_t *pool;
+    struct cpi_pool *pool;
     struct cpi_uncached *uncached;
     struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
     uintptr_t held;                /* how many those are */
@@ -51,12 +51,12 @@ struct cpi_drain {
  * be given back.  They are the next part of a run that goes down to `bottom`, all
  * in hand.
  */
-typedef void cpi_prepare(void *context, cpool_t *pool, uintptr_t bottom, uintptr_t first,
+typedef void cpi_prepare(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
                          uintptr_t end);
 
 /* Takes the lock, and all of the depot's slots.  False if there is no memory for
  * the bitmap: then nothing has happened. */
-bool cpi_drain_begin(struct cpi_drain *drain, cpool_t *pool);
+bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool);
 
 /* Takes what has come into the depot since. */
 void cpi_drain_go_on(struct cpi_drain *drain);

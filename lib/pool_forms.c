@@ -27,15 +27,16 @@ static void clear(char *slot, size_t size)
     }
 }
 
-void *cpool_calloc(cpool_t *pool)
+void *cpool_calloc(cpool_t *handle)
 {
     static const char function[] = "cpool_calloc";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
     void *slot;
 
-    if (!cpi_pool_is_ours(pool, function))
+    if (pool == NULL)
         return NULL;
     slot = pool->registry.inline_path
-               ? cpool_alloc(pool)
+               ? cpool_alloc(handle)
                : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function,
                                 CPI_CALLER());
     if (slot != NULL)
@@ -43,13 +44,14 @@ void *cpool_calloc(cpool_t *pool)
     return slot;
 }
 
-void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void *arg)
+void *cpool_alloc_or_help(cpool_t *handle, bool (*help)(void *arg), void *arg)
 {
     static const char function[] = "cpool_alloc_or_help";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct cpi_cache *cache;
     void *slot;
 
-    if (!cpi_pool_is_ours(pool, function))
+    if (pool == NULL)
         return NULL;
     cache = cpi_registry_own_cache(&pool->registry);
     do {
@@ -60,19 +62,21 @@ void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void *arg)
     return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
 }
 
-void *cpool_depot_alloc(cpool_t *pool)
+void *cpool_depot_alloc(cpool_t *handle)
 {
     static const char function[] = "cpool_depot_alloc";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
 
-    if (!cpi_pool_is_ours(pool, function))
+    if (pool == NULL)
         return NULL;
     return cpi_pool_alloc(pool, NULL, function, CPI_CALLER());
 }
 
-void cpool_depot_free(cpool_t *pool, void *slot)
+void cpool_depot_free(cpool_t *handle, void *slot)
 {
     static const char function[] = "cpool_depot_free";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
 
-    if (cpi_pool_is_ours(pool, function))
+    if (pool != NULL)
         cpi_pool_free(pool, NULL, slot, function, CPI_CALLER());
 }

@@ -3,7 +3,7 @@
  * pool_impl.h - what a pool is made of.
  *
  * Floor 6.  Includes all lower floors; nothing below this floor knows
- * `struct cpool`.
+ * `struct cpi_pool`.
  *
  * One range of memory, from the operating system or from the caller:
  *
@@ -27,6 +27,7 @@
 #include <cpool.h>
 
 #include "depot.h"
+#include "handle.h"
 #include "queue.h"
 #include "registry.h"
 #include "slab.h"
@@ -52,8 +53,9 @@ struct cpi_maintenance {
 /* Bytes of a pool's name, with its end. */
 #define CPI_NAME_SIZE 32
 
-struct cpool {
-    struct cpi_slab slab; /* first: it begins with the public prefix */
+struct cpi_pool {
+    cpool_t *handle; /* constant */
+    struct cpi_slab slab;
     struct cpi_depot depot;
     struct cpi_registry registry;
 
@@ -80,23 +82,6 @@ struct cpool {
     size_t fixed_bytes; /* of it, bytes committed at creation */
     bool region_owned;  /* from the operating system */
 };
-
-/* What programs built earlier rely on; a change here changes the number in
- * cpool_thread_table_abi1's name. */
-_Static_assert(offsetof(struct cpool, slab) == 0, "the pool begins with its slab");
-_Static_assert(offsetof(struct cpi_slab, prefix) == 0, "the slab begins with the prefix");
-_Static_assert(offsetof(struct cpool_prefix, base) == 0 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(struct cpool_prefix, inverse) == 1 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(struct cpool_prefix, table_offset) == 2 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(struct cpool_prefix, shift) == 3 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(struct cpool_prefix, library) == 4 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(struct cpool_entry, count) == 0 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(struct cpool_entry, limit) == 1 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(struct cpool_entry, rounds) == 2 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(struct cpool_entry, bound) == 3 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(struct cpool_entry, pool) == 4 * sizeof(uintptr_t), "frozen");
-_Static_assert(offsetof(struct cpool_entry, home) == 5 * sizeof(uintptr_t), "frozen");
-_Static_assert(sizeof(struct cpool_entry) == 8 * sizeof(uintptr_t), "frozen");
 
 /* Where the parts lie, bytes from the start of the region. */
 struct cpi_layout {
@@ -141,103 +126,108 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
  * called from `site`.  cache is the calling thread's, or NULL for none.  free
  * takes any address: NULL is a no-op, a wrong one is reported.
  */
-void *cpi_pool_alloc(cpool_t *pool, struct cpi_cache *cache, const char *function,
+void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
                      const void *site);
-void cpi_pool_free(cpool_t *pool, struct cpi_cache *cache, void *slot, const char *function,
+void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
                    const void *site);
 
 /* As cpool_alloc_bulk_all and cpool_free_bulk. */
-int cpi_pool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n, const char *function,
+int cpi_pool_alloc_bulk_all(cpool_t *handle, void **slots, size_t n, const char *function,
                             const void *site);
-void cpi_pool_free_bulk(cpool_t *pool, void *const *slots, size_t n, const char *function,
+void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const char *function,
                         const void *site);
 
 /* Does what can be done at once for an alloc that found nothing: grows, or
  * recalls.  False if nothing helps.  Lock-free. */
-bool cpi_pool_replenish(cpool_t *pool);
+bool cpi_pool_replenish(struct cpi_pool *pool);
 
 /* A slot from this cache, or none; from the depot; or a fresh one; as nobody has marked
  * it yet.  NULL if there is none in any of these. */
-void *cpi_pool_take(cpool_t *pool, struct cpi_cache *cache);
+void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache);
 
 /* Looks everywhere, for the owner of this cache or for a thread without one; what it
  * finds on the way it does not lose.  `awaits`: while a trim or shrink has the depot's
  * magazines it waits until some are back; otherwise the caller waits to be called. */
-void *cpi_pool_look(cpool_t *pool, struct cpi_cache *cache, bool awaits);
+void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits);
 
 /* At a glance: whether there may be more slots than were handed out so far. */
-bool cpi_pool_may_have_more(const cpool_t *pool);
+bool cpi_pool_may_have_more(const struct cpi_pool *pool);
 
 /* Whether there may be slots where somebody has looked in vain before: the caller, with
  * this cache or none, may have left them, or made room for them. */
-bool cpi_pool_has_left_any(const cpool_t *pool, const struct cpi_cache *cache);
+bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *cache);
 
 /* The same, or in any cache. */
-bool cpi_pool_has_any(const cpool_t *pool);
+bool cpi_pool_has_any(const struct cpi_pool *pool);
 
 /* Marks a slot of a checked pool live, for a caller at `site`. */
-void cpi_pool_guard_alloc(cpool_t *pool, const void *slot, const char *function,
+void cpi_pool_guard_alloc(struct cpi_pool *pool, const void *slot, const char *function,
                           const void *site);
 
 /* pool_memory.c.  Raises the capacity if every slot has been handed out and it
  * may grow; whether there is more now.  Lock-free. */
-bool cpi_pool_grow_by_itself(cpool_t *pool);
+bool cpi_pool_grow_by_itself(struct cpi_pool *pool);
 
 /*
  * Whether a trim or shrink has, or had since `seen` was read, the depot's
  * magazines, so that it is worth looking again; waits until it has given some
  * back, without a lock.  Async-signal-safe: no signal interrupts a draining thread.
  */
-bool cpi_pool_await_drain(cpool_t *pool, uint32_t seen);
-uint32_t cpi_pool_drains(const cpool_t *pool);
+bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen);
+uint32_t cpi_pool_drains(const struct cpi_pool *pool);
 
 void cpi_maintenance_init(struct cpi_maintenance *maintenance);
 
 /* pool_wait.c.  Hands a slot that is being freed, or that a waiter found, to a waiter
  * that sleeps, if the first one starves and is not the finder.  Returns true if it has.
  * May block. */
-bool cpi_pool_hand_over(cpool_t *pool, void *slot, const struct cpi_waiter *finder);
+bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder);
 
 /* Whether, at a glance, a free has to call a waiter, which finds the slot soonest in
  * the depot.  Wait-free. */
-bool cpi_pool_has_to_call(const cpool_t *pool);
+bool cpi_pool_has_to_call(const struct cpi_pool *pool);
 
 /* After an operation, with this cache or none: sends a waiter, if one asks for that, to
  * look for what the operation left.  May block. */
-void cpi_pool_call_waiter(cpool_t *pool, const struct cpi_cache *cache);
+void cpi_pool_call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache);
 
 /* After slots came into the depot, or into being, in another way than by a free: the
  * same. */
-void cpi_pool_wake_waiters(cpool_t *pool);
+void cpi_pool_wake_waiters(struct cpi_pool *pool);
 
 void cpi_waiters_init(struct cpi_waiters *waiters);
 void cpi_waiters_fini(struct cpi_waiters *waiters);
 
 /* Whether `slot` may be freed into the pool; false after it has been reported
  * on behalf of `function`. */
-bool cpi_pool_validate(cpool_t *pool, const void *slot, const char *function);
+bool cpi_pool_validate(struct cpi_pool *pool, const void *slot, const char *function);
 
 /* Report a mistake: of the pool as a whole, about a slot, about slots of which is
- * known only how many were freed twice, about an address near a slot.  With
- * CPOOL_EPOOL the pool is not looked at. */
-void cpi_pool_report(int code, const char *function, const cpool_t *pool);
-void cpi_pool_report_slot(int code, const char *function, const cpool_t *pool, uintptr_t index);
-void cpi_pool_report_surplus(const char *function, const cpool_t *pool, uint64_t slots);
-void cpi_pool_report_address(int code, const char *function, const cpool_t *pool,
+ * known only how many were freed twice, about an address near a slot, about a handle
+ * that leads to no pool. */
+void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool);
+void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
+                          uintptr_t index);
+void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, uint64_t slots);
+void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
                              const void *address, uintptr_t index);
+CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
 
-/* Whether this is a pool, and this copy of the library's: false after CPOOL_EPOOL
- * has been reported on behalf of `function`. */
-static inline bool cpi_pool_is_ours(const cpool_t *pool, const char *function)
+/*
+ * The pool of a handle; NULL after CPOOL_EPOOL has been reported on behalf of
+ * `function`: the handle is NULL, or no descriptor of this copy of the library, or
+ * its pool has been destroyed.
+ */
+static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *function)
 {
-    if (CPI_LIKELY(pool != NULL && pool->slab.prefix.library == &cpi_registry_copy))
-        return true;
-    cpi_pool_report(CPOOL_EPOOL, function, pool);
-    return false;
+    if (CPI_LIKELY(cpi_handle_is_one(handle) && handle->state != NULL))
+        return handle->state;
+    cpi_pool_report_handle(function, handle);
+    return NULL;
 }
 
 /* Slots that are live; below zero: slots that came back more often than they went
  * out.  Exact if nobody uses the pool.  With the lock held. */
-int64_t cpi_pool_live(const cpool_t *pool, const struct cpi_registry_figures *figures);
+int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_figures *figures);
 
 #endif /* CPI_POOL_IMPL_H */

@@ -15,35 +15,48 @@
 #include "atomic.h"
 #include "structs.h"
 
-bool cpool_owns(const cpool_t *pool, const void *p)
+bool cpool_owns(const cpool_t *handle, const void *p)
 {
-    return cpi_slab_index(&pool->slab, p) < pool->slab.slots;
+    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_owns");
+
+    return pool != NULL && cpi_slab_index(&pool->slab, p) < pool->slab.slots;
 }
 
-size_t cpool_index(const cpool_t *pool, const void *slot)
+size_t cpool_index(const cpool_t *handle, const void *slot)
 {
-    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_index");
+    uintptr_t index;
 
+    if (pool == NULL)
+        return SIZE_MAX;
+    index = cpi_slab_index(&pool->slab, slot);
     return index < pool->slab.slots ? (size_t)index : SIZE_MAX;
 }
 
-void *cpool_at(const cpool_t *pool, size_t index)
+void *cpool_at(const cpool_t *handle, size_t index)
 {
-    return index < pool->slab.slots ? cpi_slab_slot(&pool->slab, index) : NULL;
+    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_at");
+
+    if (pool == NULL || index >= pool->slab.slots)
+        return NULL;
+    return cpi_slab_slot(&pool->slab, index);
 }
 
-size_t cpool_index_limit(const cpool_t *pool)
+size_t cpool_index_limit(const cpool_t *handle)
 {
-    return pool->slab.slots;
+    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_index_limit");
+
+    return pool != NULL ? pool->slab.slots : 0;
 }
 
-static size_t stocked_rounds(const cpool_t *pool, const struct cpi_registry_figures *figures)
+static size_t stocked_rounds(const struct cpi_pool *pool,
+                             const struct cpi_registry_figures *figures)
 {
     /* While others work the account may lag behind and go below zero. */
     return figures->stocked > 0 ? (size_t)figures->stocked * pool->depot.limit : 0;
 }
 
-int64_t cpi_pool_live(const cpool_t *pool, const struct cpi_registry_figures *figures)
+int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_figures *figures)
 {
     size_t out = cpi_slab_fresh(&pool->slab);
     size_t idle = stocked_rounds(pool, figures) + cpi_depot_partial_rounds(&pool->depot) +
@@ -57,7 +70,7 @@ static size_t committed(const struct cpi_extent *extent)
     return cpi_load(&extent->committed, relaxed); /* [figure] */
 }
 
-static size_t committed_bytes(const cpool_t *pool)
+static size_t committed_bytes(const struct cpi_pool *pool)
 {
     if (!pool->region_owned)
         return pool->region_size;
@@ -66,7 +79,7 @@ static size_t committed_bytes(const cpool_t *pool)
            (pool->checked ? committed(&pool->slab.side) : 0) + committed(&pool->slab.extent);
 }
 
-static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
+static void read_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 {
     struct cpi_registry_figures figures;
     int64_t live;
@@ -100,36 +113,41 @@ static void read_figures(const cpool_t *pool, cpool_stats_t *stats)
     stats->committed_bytes = committed_bytes(pool);
 }
 
-int cpool_stats(const cpool_t *pool, cpool_stats_t *stats)
+int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
 {
+    const struct cpi_pool *pool;
     cpool_stats_t known;
 
-    if (pool == NULL || stats == NULL)
+    if (handle == NULL || stats == NULL)
         return CPOOL_ENULL;
     if (cpi_struct_check(stats) != 0)
         return CPOOL_ESTRUCT;
-    if (!cpi_pool_is_ours(pool, "cpool_stats"))
+    pool = cpi_pool_of(handle, "cpool_stats");
+    if (pool == NULL)
         return CPOOL_EPOOL;
     read_figures(pool, &known);
     cpi_struct_write(stats, &known, sizeof known);
     return 0;
 }
 
-static bool can_print(const cpool_t *pool, FILE *out, const char *function)
+/* The pool, or NULL after what is wrong has been reported. */
+static const struct cpi_pool *printed_pool(const cpool_t *handle, FILE *out,
+                                           const char *function)
 {
-    if (!cpi_pool_is_ours(pool, function))
-        return false;
-    if (out != NULL)
-        return true;
+    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool == NULL || out != NULL)
+        return pool;
     cpi_pool_report(CPOOL_ENULL, function, pool);
-    return false;
+    return NULL;
 }
 
-void cpool_print(const cpool_t *pool, FILE *out)
+void cpool_print(const cpool_t *handle, FILE *out)
 {
+    const struct cpi_pool *pool = printed_pool(handle, out, "cpool_print");
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (!can_print(pool, out, "cpool_print"))
+    if (pool == NULL)
         return;
     read_figures(pool, &stats);
     fprintf(out, "pool '%s'%s: %zu slots of %zu bytes, one every %zu\n", pool->name,
@@ -195,11 +213,12 @@ static void print_json_name(const char *name, FILE *out)
     fputc('"', out);
 }
 
-void cpool_print_json(const cpool_t *pool, FILE *out)
+void cpool_print_json(const cpool_t *handle, FILE *out)
 {
+    const struct cpi_pool *pool = printed_pool(handle, out, "cpool_print_json");
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (!can_print(pool, out, "cpool_print_json"))
+    if (pool == NULL)
         return;
     read_figures(pool, &stats);
     fputs("{\"name\":", out);

@@ -54,7 +54,7 @@ static size_t resident(struct purge *purge, uintptr_t from, size_t size)
  * the run goes along: the slots there are in hand, too.  What is swapped out is
  * not resident, so the answer does not decide whether there is anything to purge.
  */
-static void purge_portion(void *context, cpool_t *pool, uintptr_t bottom, uintptr_t first,
+static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
                           uintptr_t end)
 {
     struct purge *purge = context;
@@ -74,12 +74,12 @@ static void purge_portion(void *context, cpool_t *pool, uintptr_t bottom, uintpt
 }
 
 /* Checked pools keep guard bytes between the slots; a caller's memory is his. */
-static bool may_purge(const cpool_t *pool)
+static bool may_purge(const struct cpi_pool *pool)
 {
     return pool->region_owned && !pool->checked;
 }
 
-static void flush_own_cache(cpool_t *pool)
+static void flush_own_cache(struct cpi_pool *pool)
 {
     struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
 
@@ -87,13 +87,14 @@ static void flush_own_cache(cpool_t *pool)
         cpi_recall_flush(cache);
 }
 
-size_t cpool_trim(cpool_t *pool)
+size_t cpool_trim(cpool_t *handle)
 {
     static const char function[] = "cpool_trim";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct cpi_drain drain;
     struct purge purge = {0, 0};
 
-    if (!cpi_pool_is_ours(pool, function))
+    if (pool == NULL)
         return 0;
     flush_own_cache(pool);
     if (cpi_drain_begin(&drain, pool)) {
@@ -113,7 +114,7 @@ static bool depot_is_empty(const struct cpi_depot *depot)
     return !cpi_depot_has_stocked(depot) && cpi_depot_partial_rounds(depot) == 0;
 }
 
-bool cpi_pool_await_drain(cpool_t *pool, uint32_t seen)
+bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen)
 {
     const struct cpi_depot *depot = &pool->depot;
     uint32_t now = cpi_depot_drains(depot);
@@ -126,14 +127,14 @@ bool cpi_pool_await_drain(cpool_t *pool, uint32_t seen)
     return true;
 }
 
-uint32_t cpi_pool_drains(const cpool_t *pool)
+uint32_t cpi_pool_drains(const struct cpi_pool *pool)
 {
     return cpi_depot_drains(&pool->depot);
 }
 
 /* --- Growing --- */
 
-static bool raise(cpool_t *pool, uint64_t bounds, uintptr_t more)
+static bool raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
 {
     if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
         return false;
@@ -142,7 +143,7 @@ static bool raise(cpool_t *pool, uint64_t bounds, uintptr_t more)
     return true;
 }
 
-bool cpi_pool_grow_by_itself(cpool_t *pool)
+bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
 {
     uint64_t bounds = cpi_slab_bounds(&pool->slab);
     uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
@@ -162,7 +163,7 @@ bool cpi_pool_grow_by_itself(cpool_t *pool)
 }
 
 /* Raises the capacity by up to n slots, whose memory is committed first. */
-static size_t grow(cpool_t *pool, size_t n)
+static size_t grow(struct cpi_pool *pool, size_t n)
 {
     uint64_t bounds;
     uintptr_t capacity;
@@ -181,11 +182,12 @@ static size_t grow(cpool_t *pool, size_t n)
     return more;
 }
 
-size_t cpool_grow(cpool_t *pool, size_t n)
+size_t cpool_grow(cpool_t *handle, size_t n)
 {
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_grow");
     size_t more;
 
-    if (!cpi_pool_is_ours(pool, "cpool_grow"))
+    if (pool == NULL)
         return 0;
     more = grow(pool, n);
     if (more > 0)
@@ -197,7 +199,7 @@ size_t cpool_grow(cpool_t *pool, size_t n)
 /* --- Shrinking --- */
 
 /* Lowers the capacity by up to n slots that were never handed out. */
-static size_t drop_fresh(cpool_t *pool, size_t n)
+static size_t drop_fresh(struct cpi_pool *pool, size_t n)
 {
     for (;;) {
         uint64_t bounds = cpi_slab_bounds(&pool->slab);
@@ -262,7 +264,7 @@ static bool make_fresh(struct cpi_drain *drain, uintptr_t left)
  */
 static size_t drop_top(struct cpi_drain *drain, size_t n)
 {
-    cpool_t *pool = drain->pool;
+    struct cpi_pool *pool = drain->pool;
     struct purge purge = {CPI_ASKED_MAX, 0};
     uintptr_t left;
     size_t removed = lower_capacity(drain, n, &left);
@@ -276,13 +278,14 @@ static size_t drop_top(struct cpi_drain *drain, size_t n)
     return removed;
 }
 
-size_t cpool_shrink(cpool_t *pool, size_t n)
+size_t cpool_shrink(cpool_t *handle, size_t n)
 {
     static const char function[] = "cpool_shrink";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct cpi_drain drain;
     size_t removed;
 
-    if (!cpi_pool_is_ours(pool, function))
+    if (pool == NULL)
         return 0;
     removed = drop_fresh(pool, n);
     if (removed < n) {

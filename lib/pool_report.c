@@ -11,51 +11,62 @@
 
 #include "error.h"
 
-static void set_error(cpool_error_t *error, int code, const char *function, const cpool_t *pool)
+static void set_error(cpool_error_t *error, int code, const char *function,
+                      const struct cpi_pool *pool)
 {
     memset(error, 0, sizeof *error);
     error->code = code;
     error->function = function;
-    error->pool = (cpool_t *)(uintptr_t)pool;
-    error->name = "";
+    error->pool = pool->handle;
+    error->name = pool->name;
 }
 
-void cpi_pool_report(int code, const char *function, const cpool_t *pool)
+void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool)
 {
     cpool_error_t error;
 
     set_error(&error, code, function, pool);
-    if (code != CPOOL_EPOOL)
-        error.name = pool->name;
     cpi_report(&error, "%s: %s (pool '%s' %p)", function, cpool_strerror(code), error.name,
-               (const void *)pool);
+               (const void *)pool->handle);
 }
 
-void cpi_pool_report_slot(int code, const char *function, const cpool_t *pool, uintptr_t index)
+void cpi_pool_report_handle(const char *function, const cpool_t *handle)
+{
+    cpool_error_t error;
+
+    memset(&error, 0, sizeof error);
+    error.code = CPOOL_EPOOL;
+    error.function = function;
+    error.pool = (cpool_t *)(uintptr_t)handle;
+    error.name = "";
+    cpi_report(&error, "%s: %s (%p)", function, cpool_strerror(CPOOL_EPOOL),
+               (const void *)handle);
+}
+
+void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
+                          uintptr_t index)
 {
     const void *slot = cpi_slab_slot(&pool->slab, index);
 
     cpi_pool_report_address(code, function, pool, slot, index);
 }
 
-void cpi_pool_report_surplus(const char *function, const cpool_t *pool, uint64_t slots)
+void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, uint64_t slots)
 {
     cpool_error_t error;
 
     set_error(&error, CPOOL_EDOUBLEFREE, function, pool);
-    error.name = pool->name;
     cpi_report(&error,
                "%s: %" PRIu64 " slots were free already when they were freed (pool '%s' %p)",
-               function, slots, pool->name, (const void *)pool);
+               function, slots, pool->name, (const void *)pool->handle);
 }
 
-void cpi_pool_report_address(int code, const char *function, const cpool_t *pool,
+void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
                              const void *address, uintptr_t index)
 {
     cpool_error_t error;
 
     set_error(&error, code, function, pool);
-    error.name = pool->name;
     error.address = address;
     error.slot = cpi_slab_slot(&pool->slab, index);
     error.index = index;
@@ -73,7 +84,7 @@ void cpi_pool_report_address(int code, const char *function, const cpool_t *pool
                    error.slot);
 }
 
-bool cpi_pool_validate(cpool_t *pool, const void *slot, const char *function)
+bool cpi_pool_validate(struct cpi_pool *pool, const void *slot, const char *function)
 {
     static const int codes[] = {
         [CPI_PLACE_UNUSED] = CPOOL_EUNUSED,

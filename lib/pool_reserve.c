@@ -26,7 +26,7 @@ struct residence {
 };
 
 /* Each page of slots in hand; no byte changes. */
-static void touch(const cpool_t *pool, uintptr_t first, uintptr_t end)
+static void touch(const struct cpi_pool *pool, uintptr_t first, uintptr_t end)
 {
     size_t last = pool->slab.slot_size - 1;
     size_t page = cpi_os_page_size();
@@ -42,7 +42,7 @@ static void touch(const cpool_t *pool, uintptr_t first, uintptr_t end)
 }
 
 /* Slots that are pages apart one by one: what lies between them is not wanted. */
-static bool populate(const cpool_t *pool, uintptr_t first, uintptr_t end)
+static bool populate(const struct cpi_pool *pool, uintptr_t first, uintptr_t end)
 {
     size_t page = cpi_os_page_size();
     uintptr_t step = pool->slab.stride - pool->slab.slot_size < page ? end - first : 1;
@@ -59,7 +59,7 @@ static bool populate(const cpool_t *pool, uintptr_t first, uintptr_t end)
     return true;
 }
 
-static void make_resident(void *context, cpool_t *pool, uintptr_t bottom, uintptr_t first,
+static void make_resident(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
                           uintptr_t end)
 {
     struct residence *residence = context;
@@ -78,7 +78,7 @@ static void make_resident(void *context, cpool_t *pool, uintptr_t bottom, uintpt
 /* --- Slots in the depot --- */
 
 /* Slots that may still be handed out for the first time. */
-static uintptr_t never_used(const cpool_t *pool)
+static uintptr_t never_used(const struct cpi_pool *pool)
 {
     uintptr_t fresh = cpi_slab_fresh(&pool->slab);
 
@@ -87,7 +87,7 @@ static uintptr_t never_used(const cpool_t *pool)
 
 /* Up to n of the depot's slots, with those from other caches if it takes them; how
  * many there were is told by *found. */
-static int reserve_idle(cpool_t *pool, size_t n, size_t *found, struct residence *residence,
+static int reserve_idle(struct cpi_pool *pool, size_t n, size_t *found, struct residence *residence,
                         const char *function)
 {
     struct cpi_drain drain;
@@ -110,7 +110,7 @@ static int reserve_idle(cpool_t *pool, size_t n, size_t *found, struct residence
 
 /* Claims up to n, no more than a magazine has room for, and gives them to the depot;
  * returns how many. */
-static size_t bump_for_depot(cpool_t *pool, size_t n, uintptr_t beyond,
+static size_t bump_for_depot(struct cpi_pool *pool, size_t n, uintptr_t beyond,
                               struct residence *residence)
 {
     struct cpi_depot *depot = &pool->depot;
@@ -139,7 +139,7 @@ static size_t bump_for_depot(cpool_t *pool, size_t n, uintptr_t beyond,
 }
 
 /* Slack that the next allocs could have, in place of what is out of reach. */
-static uintptr_t slack(const cpool_t *pool)
+static uintptr_t slack(const struct cpi_pool *pool)
 {
     uintptr_t beyond = pool->slab.slots - pool->slab.most;
     uintptr_t missed = beyond == 0 ? 0 : cpi_recall_out_of_reach(&pool->registry);
@@ -147,7 +147,7 @@ static uintptr_t slack(const cpool_t *pool)
     return missed < beyond ? missed : beyond;
 }
 
-static int reserve_fresh(cpool_t *pool, size_t n, struct residence *residence)
+static int reserve_fresh(struct cpi_pool *pool, size_t n, struct residence *residence)
 {
     uintptr_t beyond = 0;
 
@@ -172,7 +172,8 @@ static int reserve_fresh(cpool_t *pool, size_t n, struct residence *residence)
 /* --- Both --- */
 
 /* The first alloc is to find a cache that is registered and has a full magazine. */
-static void warm(cpool_t *pool, struct cpi_cache *cache, const char *function, const void *site)
+static void warm(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
+                 const void *site)
 {
     void *slot = cpi_pool_alloc(pool, cache, function, site);
 
@@ -180,15 +181,16 @@ static void warm(cpool_t *pool, struct cpi_cache *cache, const char *function, c
         cpi_pool_free(pool, cache, slot, function, site);
 }
 
-int cpool_reserve(cpool_t *pool, size_t n)
+int cpool_reserve(cpool_t *handle, size_t n)
 {
     static const char function[] = "cpool_reserve";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct residence residence = {false, false, 0};
     struct cpi_cache *cache;
     size_t found;
     int code;
 
-    if (!cpi_pool_is_ours(pool, function))
+    if (pool == NULL)
         return CPOOL_EPOOL;
     if (n == 0)
         return 0;

@@ -20,7 +20,7 @@
  * for one, in the loaded magazine, and nothing else to be done about it.  NULL,
  * and false: the long way.
  */
-static inline void *take_marked(const cpool_t *pool, struct cpi_cache *cache)
+static inline void *take_marked(const struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot;
 
@@ -31,7 +31,7 @@ static inline void *take_marked(const cpool_t *pool, struct cpi_cache *cache)
     return slot;
 }
 
-static inline bool give_marked(const cpool_t *pool, struct cpi_cache *cache, void *slot)
+static inline bool give_marked(const struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 {
     bool given;
 
@@ -45,21 +45,14 @@ static inline bool give_marked(const cpool_t *pool, struct cpi_cache *cache, voi
 }
 
 /* Away from the two functions below, which then save no registers. */
-CPI_COLD static void *alloc_at_length(cpool_t *pool, const void *site)
+CPI_COLD static void *alloc_at_length(struct cpi_pool *pool, const void *site)
 {
-    static const char function[] = "cpool_alloc";
-
-    if (!cpi_pool_is_ours(pool, function))
-        return NULL;
-    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function, site);
+    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), "cpool_alloc", site);
 }
 
-CPI_COLD static void free_at_length(cpool_t *pool, void *slot, const void *site)
+CPI_COLD static void free_at_length(struct cpi_pool *pool, void *slot, const void *site)
 {
-    static const char function[] = "cpool_free";
-
-    if (cpi_pool_is_ours(pool, function))
-        cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, function, site);
+    cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, "cpool_free", site);
 }
 
 /*
@@ -102,7 +95,8 @@ static inline bool swap_and_take(struct cpi_cache *cache, void **slot)
     return node != 0;
 }
 
-CPI_APART static void *take_shown(cpool_t *pool, struct cpi_cache *cache, const void *site)
+CPI_APART static void *take_shown(struct cpi_pool *pool, struct cpi_cache *cache,
+                                  const void *site)
 {
     void *slot;
 
@@ -115,14 +109,15 @@ CPI_APART static void *take_shown(cpool_t *pool, struct cpi_cache *cache, const 
     return slot;
 }
 
-CPI_APART static void *take_unshown(cpool_t *pool, struct cpi_cache *cache, const void *site)
+CPI_APART static void *take_unshown(struct cpi_pool *pool, struct cpi_cache *cache,
+                                    const void *site)
 {
     void *slot = take_marked(pool, cache);
 
     return CPI_LIKELY(slot != NULL) ? slot : alloc_at_length(pool, site);
 }
 
-static inline bool swap_and_give(const cpool_t *pool, struct cpi_cache *cache, void *slot)
+static inline bool swap_and_give(const struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 {
     const cpool_cache_t *active = cpi_cache_active(cache);
     uintptr_t count = cpi_word_load(&active->count, relaxed); /* [own] */
@@ -152,7 +147,7 @@ static inline bool swap_and_give(const cpool_t *pool, struct cpi_cache *cache, v
     return node != 0;
 }
 
-CPI_APART static void give_shown(cpool_t *pool, struct cpi_cache *cache, void *slot,
+CPI_APART static void give_shown(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
                                  const void *site)
 {
     bool given;
@@ -170,18 +165,22 @@ CPI_APART static void give_shown(cpool_t *pool, struct cpi_cache *cache, void *s
         cpi_quiet_report("cpool_free");
 }
 
-CPI_APART static void give_unshown(cpool_t *pool, struct cpi_cache *cache, void *slot,
+CPI_APART static void give_unshown(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
                                    const void *site)
 {
     if (!give_marked(pool, cache, slot))
         free_at_length(pool, slot, site);
 }
 
-void *cpool_alloc_slow(cpool_t *pool)
+void *cpool_alloc_slow(cpool_t *handle)
 {
-    struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_alloc");
+    struct cpi_cache *cache;
     void *slot;
 
+    if (pool == NULL)
+        return NULL;
+    cache = cpi_registry_known_cache(&pool->registry);
     if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
         return take_unshown(pool, cache, CPI_CALLER());
     if (CPI_LIKELY(swap_and_take(cache, &slot)))
@@ -189,10 +188,14 @@ void *cpool_alloc_slow(cpool_t *pool)
     return take_shown(pool, cache, CPI_CALLER());
 }
 
-void cpool_free_slow(cpool_t *pool, void *slot)
+void cpool_free_slow(cpool_t *handle, void *slot)
 {
-    struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_free");
+    struct cpi_cache *cache;
 
+    if (pool == NULL)
+        return;
+    cache = cpi_registry_known_cache(&pool->registry);
     if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
         give_unshown(pool, cache, slot, CPI_CALLER());
     else if (CPI_UNLIKELY(!swap_and_give(pool, cache, slot)))
@@ -203,40 +206,43 @@ void cpool_free_slow(cpool_t *pool, void *slot)
 
 /* Whether the calling thread may use the cache.  Only checked pools come here
  * often enough to ask whose it is. */
-static bool owner_is_right(const cpool_cache_t *entry, const char *function)
+static bool owner_is_right(const struct cpi_pool *pool, const struct cpi_cache *cache,
+                           const char *function)
 {
-    const struct cpi_cache *cache = entry->home;
-    const cpool_t *pool = entry->pool;
-
-    if (!cpi_pool_is_ours(pool, function)) /* nor is that of a cache that has ended */
-        return false;
     if (!pool->checked || cache->owner == NULL || cache->owner == cpi_thread_known())
         return true;
     cpi_pool_report(CPOOL_EOWNER, function, pool);
     return false;
 }
 
+/* That of a cache that has ended is none. */
 void *cpool_cache_alloc_slow(cpool_cache_t *entry)
 {
-    struct cpi_cache *cache = entry->home;
+    static const char function[] = "cpool_cache_alloc";
+    struct cpi_pool *pool = cpi_pool_of(entry->pool, function);
+    struct cpi_cache *cache;
     void *slot;
 
-    cpi_recall_use(cache);
-    slot = take_marked(entry->pool, cache);
-    if (slot != NULL)
-        return slot;
-    if (!owner_is_right(entry, "cpool_cache_alloc"))
+    if (pool == NULL)
         return NULL;
-    return cpi_pool_alloc(entry->pool, cache, "cpool_cache_alloc", CPI_CALLER());
+    cache = entry->home;
+    cpi_recall_use(cache);
+    slot = take_marked(pool, cache);
+    if (slot == NULL && owner_is_right(pool, cache, function))
+        slot = cpi_pool_alloc(pool, cache, function, CPI_CALLER());
+    return slot;
 }
 
 void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
 {
-    struct cpi_cache *cache = entry->home;
+    static const char function[] = "cpool_cache_free";
+    struct cpi_pool *pool = cpi_pool_of(entry->pool, function);
+    struct cpi_cache *cache;
 
-    cpi_recall_use(cache);
-    if (give_marked(entry->pool, cache, slot))
+    if (pool == NULL)
         return;
-    if (owner_is_right(entry, "cpool_cache_free"))
-        cpi_pool_free(entry->pool, cache, slot, "cpool_cache_free", CPI_CALLER());
+    cache = entry->home;
+    cpi_recall_use(cache);
+    if (!give_marked(pool, cache, slot) && owner_is_right(pool, cache, function))
+        cpi_pool_free(pool, cache, slot, function, CPI_CALLER());
 }

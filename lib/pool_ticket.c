@@ -33,6 +33,8 @@ int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_
 
 void *cpool_ticket_alloc(cpool_ticket_t *ticket)
 {
+    if (cpi_pool_of(ticket->pool, "cpool_ticket_alloc") == NULL)
+        return NULL;
     return ticket->left > 0 ? ticket->slots[--ticket->left] : NULL;
 }
 

@@ -99,7 +99,7 @@ static void call(struct cpi_waiters *waiters)
     pthread_mutex_unlock(&waiters->lock);
 }
 
-bool cpi_pool_hand_over(cpool_t *pool, void *slot, const struct cpi_waiter *finder)
+bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder)
 {
     struct cpi_waiters *waiters = &pool->waiters;
     struct cpi_queue *queue = &waiters->queue;
@@ -117,19 +117,19 @@ bool cpi_pool_hand_over(cpool_t *pool, void *slot, const struct cpi_waiter *find
     return waiter != NULL;
 }
 
-bool cpi_pool_has_to_call(const cpool_t *pool)
+bool cpi_pool_has_to_call(const struct cpi_pool *pool)
 {
     return (cpi_queue_glance(&pool->waiters.queue) & CPI_QUEUE_ASKS) != 0;
 }
 
-void cpi_pool_call_waiter(cpool_t *pool, const struct cpi_cache *cache)
+void cpi_pool_call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
 {
     if (CPI_UNLIKELY(cpi_queue_is_asked(&pool->waiters.queue, cpi_recall_has_barrier())) &&
         cpi_pool_has_left_any(pool, cache))
         call(&pool->waiters);
 }
 
-void cpi_pool_wake_waiters(cpool_t *pool)
+void cpi_pool_wake_waiters(struct cpi_pool *pool)
 {
     if (pool->waitable)
         cpi_pool_call_waiter(pool, NULL);
@@ -138,13 +138,13 @@ void cpi_pool_wake_waiters(cpool_t *pool)
 /* --- Threads that wait --- */
 
 /* A waiter that starves hands a slot that it found to one that came earlier. */
-static void *keep(cpool_t *pool, const struct sleeper *self, void *slot)
+static void *keep(struct cpi_pool *pool, const struct sleeper *self, void *slot)
 {
     return slot != NULL && cpi_pool_hand_over(pool, slot, &self->waiter) ? NULL : slot;
 }
 
 /* Looks everywhere; of what is freed from now on the waiter is told. */
-static void *look(cpool_t *pool, struct sleeper *self)
+static void *look(struct cpi_pool *pool, struct sleeper *self)
 {
     struct cpi_waiters *waiters = &pool->waiters;
     uint32_t epoch;
@@ -178,7 +178,7 @@ static void sleep_until(struct cpi_waiters *waiters, struct sleeper *self, uint6
 /* Sleeps until the waiter is served, or called, unless it naps, or the time has come, or
  * it starves: the waiter that was called may be held up.  Then returns a slot that was
  * handed over, or lies where a thread that calls leaves it. */
-static void *rest(cpool_t *pool, struct sleeper *self, uint64_t end, bool naps)
+static void *rest(struct cpi_pool *pool, struct sleeper *self, uint64_t end, bool naps)
 {
     struct cpi_waiters *waiters = &pool->waiters;
     const struct cpi_waiter *waiter = &self->waiter;
@@ -201,7 +201,7 @@ static void *rest(cpool_t *pool, struct sleeper *self, uint64_t end, bool naps)
 
 /* After a look in vain: until there is reason to look again.  After a call in vain the
  * slot went to a running thread, which will do so again, and the waiter naps. */
-static void *sleep_for_long(cpool_t *pool, struct sleeper *self)
+static void *sleep_for_long(struct cpi_pool *pool, struct sleeper *self)
 {
     uint64_t end = self->deadline;
     void *slot;
@@ -235,7 +235,7 @@ static void join(struct cpi_waiters *waiters, struct sleeper *self)
     pthread_mutex_unlock(&waiters->lock);
 }
 
-static void *wait_in_queue(cpool_t *pool, uint64_t deadline)
+static void *wait_in_queue(struct cpi_pool *pool, uint64_t deadline)
 {
     struct cpi_waiters *waiters = &pool->waiters;
     struct sleeper self;
@@ -265,14 +265,15 @@ static void *wait_in_queue(cpool_t *pool, uint64_t deadline)
     return slot;
 }
 
-void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout)
+void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
 {
     static const char function[] = "cpool_alloc_wait";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct cpi_cache *cache;
     void *slot;
     int cancel;
 
-    if (!cpi_pool_is_ours(pool, function))
+    if (pool == NULL)
         return NULL;
     if (!pool->waitable) {
         cpi_pool_report(CPOOL_EWAITABLE, function, pool);

@@ -7,7 +7,7 @@
  *   look   | busy load           | seq_cst | recall.h's inside left | what the owner did inside
  *   unlock | locked_by store 0     | release | recall.h's check, lock | what was stolen
  *   barrier | membarrier(2)      | -       | recall.h's inside check | each side's first word
- *   inside | busy, calls, turns, holder load | acquire | recall.h's left, roster.c's leave,
+ *   inside | busy, calls, turns, holder load | acquire | recall.h's left, registry_list.c's leave,
  *                                                       pool_alloc.c's rest | all that the
  *                                                       operation did that has left
  *   forked | busy load in the child of a fork | acquire | recall.h's left, cache.c's show | all

@@ -3,7 +3,7 @@
  * recall.h - the mark of an owner that is inside, and taking rounds back from
  * other threads' caches when the pool is dry.
  *
- * Floor 5.  Includes roster.h.
+ * Floor 5.  Includes registry.h.
  *
  * Every operation that may hold a magazine that is neither loaded, nor a spare,
  * nor in the depot is marked: a cache's owner makes `busy` odd while it is inside,
@@ -58,7 +58,7 @@
 
 #include "atomic.h"
 #include "compiler.h"
-#include "roster.h"
+#include "registry.h"
 #include "thread.h"
 
 /* Chooses the barrier, once per process, before there is a pool. */

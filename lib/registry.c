@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   clear | entry count store, store pointer | relaxed | - | -
- *   new   | made store        | release | roster.c's known | the structure is all zero
+ *   new   | made store        | release | registry_list.c's known | the structure is all zero
  *   used  | used load, store  | relaxed | - | -
  *   user  | user store        | relaxed | - | -
  *
@@ -20,69 +20,9 @@
 #include "os.h"
 #include "recall.h"
 
-const char cpi_registry_copy = 0;
+static struct cpi_registry *registries; /* of all pools */
 
-/*
- * Entries of the threads' tables are dealt out one after the other, from a start
- * that depends on where this copy of the library lies: what another copy finds at
- * the entry of a pool of ours is nearly always an entry of zeroes.  Starts are a
- * page apart, so that entries lie in their pages as they would without.
- */
-#define CPI_ENTRIES (CPI_TABLE_ENTRIES - 1) /* but entry 0 */
-#define CPI_START_STEP 64u
-#define CPI_STARTS (CPI_TABLE_ENTRIES / CPI_START_STEP)
-
-static bool entry_taken[CPI_ENTRIES]; /* by number: the first that is dealt out is 0 */
-static size_t entry_hint;             /* those below are taken */
-
-/* All registries, by the address of their pool: destroying one of many thousand
- * pools must not look at the others. */
-#define CPI_BUCKETS 1024u
-static struct cpi_registry *registries[CPI_BUCKETS];
-static size_t roster_count;
-
-static struct cpi_registry **bucket_of(const cpool_t *pool)
-{
-    return &registries[cpi_registry_bucket(pool, CPI_BUCKETS)];
-}
-
-/* --- Entries in the threads' tables --- */
-
-static size_t first_entry(void)
-{
-    return cpi_registry_bucket(&cpi_registry_copy, CPI_STARTS) * CPI_START_STEP;
-}
-
-static size_t take_entry(void)
-{
-    while (entry_hint < CPI_ENTRIES && entry_taken[entry_hint])
-        entry_hint++;
-    if (entry_hint == CPI_ENTRIES)
-        return 0;
-    entry_taken[entry_hint] = true;
-    return ((first_entry() + entry_hint) % CPI_ENTRIES + 1) * sizeof(cpool_cache_t);
-}
-
-static void return_entry(size_t table_offset)
-{
-    size_t entry = table_offset / sizeof(cpool_cache_t);
-    size_t number = (entry + CPI_ENTRIES - 1 - first_entry()) % CPI_ENTRIES;
-
-    if (entry == 0)
-        return;
-    entry_taken[number] = false;
-    if (number < entry_hint)
-        entry_hint = number;
-}
-
-static cpool_cache_t *entry_of(struct cpi_thread *thread, const struct cpi_registry *registry)
-{
-    return &thread->table[registry->table_offset / sizeof(cpool_cache_t)];
-}
-
-/* What a handle finds whose cache has ended: the inline path of a free looks at the
- * pool's prefix before it sees that the entry's bound is 0. */
-static const struct cpool_prefix no_pool;
+/* --- Caches --- */
 
 static void clear_entry(cpool_cache_t *entry)
 {
@@ -90,11 +30,9 @@ static void clear_entry(cpool_cache_t *entry)
     entry->limit = 0;
     entry->rounds = NULL;
     entry->bound = 0;
-    entry->pool = (cpool_t *)(uintptr_t)&no_pool;
+    entry->pool = CPI_HANDLE_NONE; /* where the inline path looks before it sees the bound */
     entry->home = NULL;
 }
-
-/* --- Caches --- */
 
 /* With the lock held: commits the memory for what all caches can hold. */
 static bool provide_magazines(struct cpi_registry *registry, size_t caches, uint32_t spares)
@@ -192,8 +130,9 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
     if (owner != NULL)
         link_cache(cache, &owner->caches);
     cpi_store(&cache->user, owner != NULL ? cpi_thread_token() : 0, relaxed); /* [user] */
-    cpi_cache_open(cache, owner != NULL ? entry_of(owner, registry) : &cache->own,
-                   registry->inline_path, quota, registry->pool);
+    cpi_cache_open(cache,
+                   owner != NULL ? cpi_thread_entry_of(owner, registry->handle) : &cache->own,
+                   registry->inline_path, quota, registry->handle);
     return cache;
 }
 
@@ -218,8 +157,7 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
     struct cpi_cache *cache = NULL;
     struct cpi_thread *thread;
 
-    if (registry->table_offset == 0 ||
-        cpi_load(&registry->used, relaxed) == registry->max || /* [used] */
+    if (cpi_load(&registry->used, relaxed) == registry->max || /* [used] */
         !cpi_thread_may_ask())
         return NULL;
     thread = cpi_thread_self();
@@ -364,20 +302,18 @@ static void mend_survivors(struct cpi_registry *registry)
 static void fork_done(void)
 {
     struct cpi_registry *registry;
-    size_t i;
 
-    for (i = 0; i < CPI_BUCKETS; i++)
-        for (registry = registries[i]; registry != NULL; registry = registry->next) {
-            mend_survivors(registry);
-            registry->forked(registry->pool);
-        }
+    for (registry = registries; registry != NULL; registry = registry->next) {
+        mend_survivors(registry);
+        registry->forked(registry->pool);
+    }
 }
 
 /* --- All registries --- */
 
 static bool no_pool_alive(void)
 {
-    return roster_count == 0;
+    return registries == NULL;
 }
 
 bool cpi_registry_startup(void)
@@ -388,8 +324,8 @@ bool cpi_registry_startup(void)
     return cpi_thread_startup(&hooks);
 }
 
-void cpi_registry_open(struct cpi_registry *registry, const struct cpi_extent *caches,
-                       cpool_t *pool, struct cpi_slab *slab, struct cpi_depot *depot,
+void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
+                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
                        const struct cpi_registry_limits *limits)
 {
     memset(registry, 0, sizeof *registry);
@@ -406,32 +342,21 @@ void cpi_registry_open(struct cpi_registry *registry, const struct cpi_extent *c
     registry->pool = pool;
     registry->slab = slab;
     registry->depot = depot;
-    cpi_lock();
-    registry->table_offset = take_entry();
-    slab->prefix.table_offset = registry->table_offset;
-    slab->prefix.library = &cpi_registry_copy;
-    registry->next = *bucket_of(pool);
-    *bucket_of(pool) = registry;
-    roster_count++;
-    cpi_unlock();
 }
 
-void cpi_registry_close(struct cpi_registry *registry)
+void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle)
 {
-    struct cpi_registry **link = bucket_of(registry->pool);
-
-    while (*link != registry)
-        link = &(*link)->next;
-    *link = registry->next;
-    roster_count--;
-    return_entry(registry->table_offset);
+    registry->handle = handle;
+    registry->next = registries;
+    if (registry->next != NULL)
+        registry->next->link = &registry->next;
+    registry->link = &registries;
+    registries = registry;
 }
 
-bool cpi_registry_knows(const cpool_t *pool)
+void cpi_registry_remove(struct cpi_registry *registry)
 {
-    const struct cpi_registry *registry = *bucket_of(pool);
-
-    while (registry != NULL && registry->pool != pool)
-        registry = registry->next;
-    return registry != NULL;
+    *registry->link = registry->next;
+    if (registry->next != NULL)
+        registry->next->link = registry->link;
 }

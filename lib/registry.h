@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * registry.h - which caches a pool has, and what becomes of them when their
- * thread ends, when the process forks, when the pool is reset or destroyed.
+ * registry.h - which caches a pool has, as a list that any thread may walk, and what
+ * becomes of them when their thread ends, when the process forks, when the pool is
+ * reset or destroyed.
  *
- * Floor 5.  Includes roster.h, thread.h; registry.c also recall.h.
+ * Floor 5.  Includes cache.h, extent.h, thread.h; registry.c also recall.h.
  *
- *   all registries --> registry of pool A --> [ cache | cache | cache | unused ...
- *                                             ^                ^
- *                         thread 1: caches ---+    thread 2: --+
+ *   all registries --> registry of pool A
+ *                        | cache 0 | cache 1 | ... | cache made - 1 | not yet used ... | max
+ *                             ^         ^
+ *        thread 1: caches ----+         |
+ *        thread 2: caches --------------+
  *
- * Everything is guarded by the one lock of thread.h.
+ * A cache structure, once made, stays where it is for the life of the pool and
+ * is used again; its counters go on.  So a stealing thread or a statistician may look at
+ * structure i < made at any time, registered or not.  Who has which structure is
+ * guarded by the one lock of thread.h.
  */
 #ifndef CPI_REGISTRY_H
 #define CPI_REGISTRY_H
@@ -18,29 +24,126 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "roster.h"
+#include "cache.h"
+#include "extent.h"
 #include "thread.h"
 
-/* Its address identifies this copy of the library. */
-extern const char cpi_registry_copy;
+struct cpi_pool;
+
+/*
+ * A place for a thread that uses the depot without a cache.  It has one holder at
+ * a time, and its counters one writer.
+ */
+struct cpi_uncached {
+    _Alignas(CPI_LINE) _Atomic uintptr_t holder; /* the thread's token; 0: free */
+    _Atomic uint32_t turns;                      /* holders that have left */
+    struct cpi_counters counters;
+};
+
+struct cpi_registry {
+    /* Constant. */
+    cpool_t *handle;
+    struct cpi_slab *slab;
+    struct cpi_depot *depot;
+    bool inline_path;    /* the fast path may show its magazines */
+    bool exact;          /* owners mark what they do, for recall.h */
+    struct cpi_pool *pool;
+    void (*forked)(struct cpi_pool *pool); /* in the child of a fork, after its caches were
+                                              reclaimed */
+    void (*returned)(struct cpi_pool *pool); /* after an ended thread's slots came back */
+    size_t max;          /* caches that may be registered at once */
+    uint32_t quota_max;  /* spares that one cache may have */
+    uint32_t spares_max; /* spares to be shared out, beyond each cache's first */
+    struct cpi_uncached *uncached; /* depot->uncached of them */
+
+    /* Changed by any thread. */
+    _Atomic uint32_t uncached_used; /* places that ever had a holder: the first so many */
+    _Atomic uint64_t recalls; /* spares taken out of caches because the pool was dry */
+
+    /* Guarded by the lock. */
+    struct cpi_extent caches;   /* the structures */
+    _Atomic size_t made;        /* structures ever used; read by stealing threads too */
+    _Atomic size_t used;        /* registered now; read without it as a hint */
+    struct cpi_cache *unused;   /* made, not registered */
+    uint32_t spares_left;       /* of spares_max */
+    uint32_t leaving;           /* ended threads that are giving a cache back */
+    struct cpi_registry *next;  /* of all registries */
+    struct cpi_registry **link; /* what leads to this one */
+    int64_t stocked_correction; /* what forks have hidden from the accounts */
+    bool disturbed;             /* a vanished thread was inside, in a child of fork */
+};
+
+/* What a pool's caches amount to. */
+struct cpi_registry_figures {
+    size_t caches;         /* registered now */
+    size_t rounds;         /* free slots in them */
+    int64_t stocked;       /* magazines on the depot's stocked stack */
+    uint64_t exchanges;
+    uint64_t retries;
+    uint64_t recalls;
+    size_t spares;         /* the quotas of all caches */
+};
+
+/* What a registry is made for. */
+struct cpi_registry_limits {
+    size_t max;         /* caches */
+    uint32_t quota_max; /* spares of one cache */
+    uint32_t spares;    /* spares of all caches together, beyond the first of each */
+    struct cpi_uncached *uncached; /* all zero */
+    bool inline_path;
+    bool exact;
+    void (*forked)(struct cpi_pool *pool);
+    void (*returned)(struct cpi_pool *pool);
+};
+
+/* Bytes that the structures of `max` caches with up to `quota_max` spares take. */
+size_t cpi_registry_bytes(size_t max, size_t quota_max);
+
+/* Magazines that the caches can have in their hands at once, if `spares` are
+ * shared out among them beyond the first of each. */
+size_t cpi_registry_magazines(size_t max, size_t spares);
+
+/* The i-th structure, and how many there are.  Any thread; wait-free. */
+struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i);
+size_t cpi_registry_made(const struct cpi_registry *registry);
+
+/* How many uncached operations' places have ever been used.  Any thread; wait-free. */
+size_t cpi_registry_uncached_used(const struct cpi_registry *registry);
+
+/* Puts the account of the stocked stack right by counting.  With the lock held;
+ * nobody may be using the pool. */
+void cpi_registry_recount(struct cpi_registry *registry);
+
+/* With the lock held. */
+void cpi_registry_figures(const struct cpi_registry *registry,
+                          struct cpi_registry_figures *figures);
+
+/*
+ * Brackets an operation without a cache: enter returns a place, which is the
+ * thread's until it leaves.  Waits while all places are taken.
+ * Any thread; a signal handler may do it inside another operation of its thread.
+ */
+struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry);
+void cpi_registry_leave(struct cpi_uncached *uncached);
 
 /* Makes ready what the registry needs of threads and fork, once per process. */
 bool cpi_registry_startup(void);
 
 /*
- * Fills in what is constant, gives the pool an entry in the threads' tables if
- * one is left, and adds the registry to the list of all.  Takes the lock.
+ * Fills in a registry; add gives it its pool's handle, and adds it to the list of
+ * all, with the lock held.
  */
-void cpi_registry_open(struct cpi_registry *registry, const struct cpi_extent *caches,
-                       cpool_t *pool, struct cpi_slab *slab, struct cpi_depot *depot,
+void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
+                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
                        const struct cpi_registry_limits *limits);
+void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
 /* Waits for threads that have ended and are giving caches of this pool back.  With
  * the lock held, but not all the time. */
 void cpi_registry_await_leaving(struct cpi_registry *registry);
 
-/* The reverse, with the lock held.  The caches must have been ended. */
-void cpi_registry_close(struct cpi_registry *registry);
+/* The reverse of add, with the lock held.  The caches must have been ended. */
+void cpi_registry_remove(struct cpi_registry *registry);
 
 /* Ends all caches, and forgets what they hold.  With the lock held; no thread
  * may be using the pool. */
@@ -50,13 +153,10 @@ void cpi_registry_end_caches(struct cpi_registry *registry);
  * the lock if it has to be made. */
 struct cpi_cache *cpi_registry_own_cache(struct cpi_registry *registry);
 
-/* The calling thread's cache, or NULL if it has none yet.  Wait-free.  The entry
- * is that of another pool if the registry is another copy's of the library. */
+/* The calling thread's cache, or NULL if it has none yet.  Wait-free. */
 static inline struct cpi_cache *cpi_registry_known_cache(const struct cpi_registry *registry)
 {
-    const cpool_cache_t *entry = cpi_thread_entry(registry->table_offset);
-
-    return CPI_LIKELY(entry->pool == registry->pool) ? (struct cpi_cache *)entry->home : NULL;
+    return cpi_thread_entry(registry->handle)->home;
 }
 
 /* A cache that no thread owns; NULL if there is none left.  Takes the lock. */
@@ -65,21 +165,5 @@ struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry);
 /* Gives what a cache holds to the depot, and its structure back.  Takes the
  * lock. */
 void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache);
-
-/*
- * The bucket of an address, of a power of two of them.  Pools lie at multiples of a
- * page, or of a huge one, so both halves of the address have to count; the
- * multiplier is the golden section's.
- */
-static inline size_t cpi_registry_bucket(const void *where, size_t buckets)
-{
-    uint64_t address = (uintptr_t)where;
-
-    address = (address ^ address >> 21) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(address >> 32) & (buckets - 1);
-}
-
-/* Whether a living pool lies at this address.  With the lock held. */
-bool cpi_registry_knows(const cpool_t *pool);
 
 #endif /* CPI_REGISTRY_H */

@@ -34,10 +34,9 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
 {
     size_t power = cpi_lowest_bit(shape->stride);
 
-    slab->prefix.base = (uintptr_t)extent->base + lead;
-    slab->prefix.inverse = cpi_inverse(shape->stride / power);
-    slab->prefix.table_offset = 0;
-    slab->prefix.shift = cpi_log2(power);
+    slab->base = (uintptr_t)extent->base + lead;
+    slab->inverse = cpi_inverse(shape->stride / power);
+    slab->shift = cpi_log2(power);
     slab->slot_size = shape->slot_size;
     slab->stride = shape->stride;
     slab->most = shape->most;
@@ -85,7 +84,7 @@ void cpi_slab_reset(struct cpi_slab *slab)
 enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
                               uintptr_t *index)
 {
-    uintptr_t offset = (uintptr_t)address - slab->prefix.base;
+    uintptr_t offset = (uintptr_t)address - slab->base;
 
     *index = cpi_slab_index(slab, address);
     if (*index < slab->slots)
@@ -94,6 +93,6 @@ enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
         *index = offset / slab->stride;
         return CPI_PLACE_INSIDE;
     }
-    *index = (uintptr_t)address < slab->prefix.base ? 0 : slab->slots - 1;
+    *index = (uintptr_t)address < slab->base ? 0 : slab->slots - 1;
     return CPI_PLACE_OUTSIDE;
 }

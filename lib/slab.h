@@ -2,7 +2,7 @@
 /*
  * slab.h - where the slots lie, and which of them have ever been handed out.
  *
- * Floor 2.  Includes extent.h, and <cpool.h> for the pool's public prefix.
+ * Floor 2.  Includes extent.h, and <cpool.h> for the arithmetic of the inline path.
  *
  *   base        fresh                capacity          most         slots
  *   | used before | never touched ... | may be grown to | slack       |
@@ -29,7 +29,9 @@
 #include "extent.h"
 
 struct cpi_slab {
-    struct cpool_prefix prefix; /* first, for the inline path; constant */
+    uintptr_t base;             /* constant; address of slot 0 */
+    uintptr_t inverse;          /* constant, as in the pool's descriptor */
+    uintptr_t shift;            /* likewise */
     size_t slot_size;           /* constant; bytes the caller asked for */
     size_t stride;              /* constant; bytes from slot to slot */
     uintptr_t most;             /* constant; slots that capacity may grow to */
@@ -60,7 +62,7 @@ enum cpi_place {
 };
 
 /*
- * Fills in the prefix (but for table_offset) and all the rest.
+ * Fills in a slab.
  *
  * extent   covers lead bytes, then slots * stride bytes; copied
  * lead     bytes in it before the first slot
@@ -121,7 +123,7 @@ enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
 
 static inline void *cpi_slab_slot(const struct cpi_slab *slab, uintptr_t index)
 {
-    return (void *)(slab->prefix.base + index * slab->stride);
+    return (void *)(slab->base + index * slab->stride);
 }
 
 /* The index of a slot, or something not below `slots` for any other address. */
@@ -129,7 +131,7 @@ static inline uintptr_t cpi_slab_index(const struct cpi_slab *slab, const void *
 {
     uintptr_t index;
 
-    CPOOL_INDEX_(&slab->prefix, slot, index);
+    CPOOL_INDEX_(slab, slot, index);
     return index;
 }
 

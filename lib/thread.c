@@ -40,18 +40,18 @@
 #include "atomic.h"
 #include "os.h"
 
-/* Two tables that overlap, as all of their entries are the same. */
-static cpool_cache_t zeroes[CPI_TABLE_ENTRIES + 1];
-#define CPI_NO_TABLE ((char *)&zeroes[0]) /* no table yet */
-#define CPI_ENDED ((char *)&zeroes[1])    /* and none any more */
+/* Words that lead to two tables of zeroes, which overlap, as all of their entries are
+ * the same. */
+#define CPI_NO_TABLE offsetof(struct cpi_handles, zeroes[0]) /* no table yet */
+#define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* and none any more */
 
-_Thread_local char *cpool_thread_table_abi1 = CPI_NO_TABLE;
+_Thread_local uintptr_t cpool_thread_word_abi2 = CPI_NO_TABLE;
 
 /* Operations until the thread asks for a cache again. */
 static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 
 #define CPI_THREAD_SIZE \
-    (offsetof(struct cpi_thread, table) + CPI_TABLE_ENTRIES * sizeof(cpool_cache_t))
+    (offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t mask_before; /* the holder's, to be restored */
@@ -109,11 +109,12 @@ void cpi_unlock(void)
 
 struct cpi_thread *cpi_thread_known(void)
 {
-    char *table = cpool_thread_table_abi1;
+    uintptr_t word = cpool_thread_word_abi2;
 
-    if (table == CPI_NO_TABLE || table == CPI_ENDED)
+    if (word == CPI_NO_TABLE || word == CPI_ENDED)
         return NULL;
-    return (struct cpi_thread *)(void *)(table - offsetof(struct cpi_thread, table));
+    return (struct cpi_thread *)((uintptr_t)cpi_handles.handles + word -
+                                 offsetof(struct cpi_thread, table));
 }
 
 static void unlink_used(struct cpi_thread *thread)
@@ -135,11 +136,11 @@ static void retire(struct cpi_thread *thread)
 }
 
 /* Gives the caches and the structure back; the thread's word becomes this one. */
-static void give_up(struct cpi_thread *thread, char *word)
+static void give_up(struct cpi_thread *thread, uintptr_t word)
 {
     hooks->ended(thread);
     cpi_lock();
-    cpool_thread_table_abi1 = word;
+    cpool_thread_word_abi2 = word;
     retire(thread);
     cpi_unlock();
 }
@@ -260,7 +261,7 @@ CPI_COLD static struct cpi_thread *make_self(void)
         thread = take_structure();
     /* Before the unlock: a fork finds either both or none. */
     if (thread != NULL)
-        cpool_thread_table_abi1 = (char *)thread->table;
+        cpool_thread_word_abi2 = (uintptr_t)thread->table - (uintptr_t)cpi_handles.handles;
     cpi_unlock();
     return thread != NULL ? notice_end(thread) : NULL;
 }
@@ -268,7 +269,7 @@ CPI_COLD static struct cpi_thread *make_self(void)
 bool cpi_thread_may_ask(void)
 {
     if (CPI_LIKELY(pause_left == 0))
-        return cpool_thread_table_abi1 != CPI_ENDED;
+        return cpool_thread_word_abi2 != CPI_ENDED;
     pause_left--;
     return false;
 }
@@ -287,7 +288,7 @@ struct cpi_thread *cpi_thread_self(void)
 {
     struct cpi_thread *thread = cpi_thread_known();
 
-    if (thread != NULL || cpool_thread_table_abi1 == CPI_ENDED)
+    if (thread != NULL || cpool_thread_word_abi2 == CPI_ENDED)
         return thread;
     return make_self();
 }
@@ -313,7 +314,7 @@ __attribute__((__destructor__)) static void library_unloaded(void)
     pthread_key_delete(key);
     if (hooks->idle()) {
         if (self != NULL) {
-            cpool_thread_table_abi1 = CPI_ENDED;
+            cpool_thread_word_abi2 = CPI_ENDED;
             retire(self);
         }
         release_spares();

@@ -3,9 +3,9 @@
  * thread.h - what the library keeps per thread, the end of threads, fork, and
  * the lock for everything rare.
  *
- * Floor 1.  Includes <cpool.h> for the layout of a table's entries.
+ * Floor 1.  Includes handle.h.
  *
- * A thread that has never entered a slow path owns nothing: its table pointer
+ * A thread that has never entered a slow path owns nothing: its word
  * leads to one static table of zeroes, shared by all such threads and never
  * written.  The first slow path gives it a `struct cpi_thread` with a table of
  * its own.  When the thread ends its caches are given back, its word leads to
@@ -18,16 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <cpool.h>
-
 #include "compiler.h"
-
-/*
- * Entries in a table, one for each pool alive at the same time; entry 0 belongs
- * to no pool and stays zero.  Pools beyond that number have no caches.  Only
- * address space is taken for entries that are never used.
- */
-#define CPI_TABLE_ENTRIES ((sizeof(void *) >= 8) ? 16384u : 1024u)
+#include "handle.h"
 
 /* Counters of a quiet scope. */
 #define CPI_NOISES 4u
@@ -97,14 +89,19 @@ struct cpi_thread *cpi_thread_known(void);
  * own in the child.  Wait-free; async-signal-safe. */
 static inline uintptr_t cpi_thread_token(void)
 {
-    return (uintptr_t)&cpool_thread_table_abi1;
+    return (uintptr_t)&cpool_thread_word_abi2;
 }
 
-/* The calling thread's entry at that offset into its table, the one of zeroes if
- * it has none.  Wait-free. */
-static inline cpool_cache_t *cpi_thread_entry(size_t table_offset)
+/* The calling thread's entry of a pool, one of zeroes if it has none.  Wait-free. */
+static inline cpool_cache_t *cpi_thread_entry(const cpool_t *handle)
 {
-    return (cpool_cache_t *)(void *)(cpool_thread_table_abi1 + table_offset);
+    return (cpool_cache_t *)((uintptr_t)handle + cpool_thread_word_abi2);
+}
+
+/* Any thread's.  With the lock held. */
+static inline cpool_cache_t *cpi_thread_entry_of(struct cpi_thread *thread, const cpool_t *handle)
+{
+    return &thread->table[handle - cpi_handles.handles];
 }
 
 /*

@@ -9,15 +9,10 @@
 #include "support.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "module.h"
-
-enum { COPIES = 5 };
 
 struct copy {
     void *handle;
@@ -102,60 +97,10 @@ START_TEST(pool_of_another_copy_refused)
 }
 END_TEST
 
-/* A copy of the file is a library of its own to the dynamic linker. */
-static struct copy load_duplicate(const char *path)
-{
-    char duplicate[] = "./check_copies.XXXXXX";
-    int to = mkstemp(duplicate);
-    int from = open(path, O_RDONLY);
-    char bytes[65536];
-    struct copy copy;
-    ssize_t length;
-
-    REQUIRE(to >= 0 && from >= 0);
-    while ((length = read(from, bytes, sizeof(bytes))) > 0)
-        REQUIRE_EQUAL(write(to, bytes, (size_t)length), length);
-    REQUIRE_EQUAL(length, 0);
-    REQUIRE_EQUAL(close(from) + close(to), 0);
-    copy = load(duplicate);
-    REQUIRE_EQUAL(unlink(duplicate), 0);
-    return copy;
-}
-
-static size_t offset_of(const struct copy *copy)
-{
-    return ((const struct cpool_prefix *)copy->pool())->table_offset;
-}
-
-/* Where a copy starts is a matter of chance, so of many copies not all start at
- * the same place. */
-START_TEST(copies_start_at_different_entries)
-{
-    struct copy copies[COPIES];
-    size_t differ = 0;
-
-    for (int i = 0; i < COPIES; i++) {
-        copies[i] = load_duplicate(MODULE_STATIC);
-        REQUIRE_EQUAL(copies[i].open(0, false), 0);
-        differ += offset_of(&copies[i]) != offset_of(&copies[0]);
-    }
-    REQUIRE(differ > 0);
-    for (int i = 0; i < COPIES; i++)
-        for (int j = 0; j < COPIES; j++)
-            if (i != j)
-                require_refused(&copies[i], &copies[j]);
-    for (int i = 0; i < COPIES; i++) {
-        REQUIRE_EQUAL(copies[i].close(), 0);
-        REQUIRE_EQUAL(dlclose(copies[i].handle), 0);
-    }
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(pool_of_another_copy_refused, 2 * KINDS),
-        ONCE(copies_start_at_different_entries),
     };
 
     if (access(MODULE_SHARED, R_OK) != 0)

@@ -8,7 +8,7 @@
  */
 #include "waiter.h"
 
-#include "pool_impl.h"
+#include "inside.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -489,7 +489,7 @@ END_TEST
 /* Returns when the waiter has looked again because its patience ended, and sleeps. */
 static void await_hunger(cpool_t *pool)
 {
-    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_waiters *waiters = &inside(pool)->waiters;
     bool starves;
 
     do {

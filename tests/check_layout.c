@@ -29,7 +29,7 @@ static void require_parts(const struct cpi_layout *layout, bool checked)
 {
     uint64_t stride = cpi_depot_stride(layout->rounds);
     const struct part parts[] = {
-        { 0, sizeof(struct cpool) },
+        { 0, sizeof(struct cpi_pool) },
         { layout->uncached_at, (uint64_t)layout->uncached * sizeof(struct cpi_uncached) },
         { layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota) },
         { layout->for_slots_at, depot_magazines(layout) * stride },

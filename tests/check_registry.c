@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_registry.c - which caches a pool has, and the threads' tables
- * (lib/registry.h, lib/roster.h, lib/thread.h), seen inside real pools.
+ * (lib/registry.h, lib/handle.h, lib/thread.h), seen inside real pools.
  */
 #include "support.h"
 
 #include <sys/mman.h>
 
-#include "pool_impl.h"
+#include "inside.h"
 
 enum { CAPACITY = 2000, ROUNDS = 20 };
 
@@ -27,34 +27,17 @@ static struct cpi_registry_figures figures(void)
     struct cpi_registry_figures result;
 
     cpi_lock();
-    cpi_registry_figures(&pool->registry, &result);
+    cpi_registry_figures(&inside(pool)->registry, &result);
     cpi_unlock();
     return result;
 }
 
-static bool known(const cpool_t *candidate)
-{
-    bool result;
-
-    cpi_lock();
-    result = cpi_registry_knows(candidate);
-    cpi_unlock();
-    return result;
-}
-
-/* All members except the unused ones of the frozen layout, and the prefix of no pool
- * that a handle finds after its cache has ended. */
+/* All but what the frozen layout leaves unused, and the handle of no pool that the
+ * inline path finds where a cache has ended. */
 static bool is_clear(const cpool_cache_t *entry)
 {
-    const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)entry->pool;
-
     return entry->count == 0 && entry->limit == 0 && entry->rounds == NULL && entry->bound == 0 &&
-           entry->home == NULL && (prefix == NULL || prefix->library == NULL);
-}
-
-static cpool_cache_t *table_entry(const cpool_t *of)
-{
-    return (cpool_cache_t *)(void *)(cpool_thread_table_abi1 + of->slab.prefix.table_offset);
+           entry->home == NULL && (entry->pool == NULL || entry->pool == CPI_HANDLE_NONE);
 }
 
 /*
@@ -66,15 +49,15 @@ static void *use_table(void *threads)
     struct cpi_thread **seen = threads;
 
     REQUIRE(cpi_thread_known() == NULL);
-    REQUIRE(is_clear(table_entry(pool)));
+    REQUIRE(is_clear(cpi_thread_entry(pool)));
     REQUIRE(cpi_thread_self() != NULL);
     REQUIRE(cpi_thread_known() == cpi_thread_self());
-    REQUIRE(cpool_thread_table_abi1 == (char *)cpi_thread_self()->table);
-    for (size_t i = 0; i < CPI_TABLE_ENTRIES; i += 97)
+    REQUIRE(cpi_thread_entry(CPI_HANDLE_NONE) == cpi_thread_self()->table);
+    for (size_t i = 0; i < CPI_HANDLES; i += 97)
         REQUIRE(is_clear(&cpi_thread_self()->table[i]));
     *seen = cpi_thread_self();
     cpool_free(pool, cpool_alloc(pool));
-    REQUIRE(!is_clear(table_entry(pool)));
+    REQUIRE(!is_clear(cpi_thread_entry(pool)));
     return NULL;
 }
 
@@ -95,34 +78,65 @@ END_TEST
 
 START_TEST(destroy_pool_clears_its_entry_in_the_table)
 {
-    uintptr_t offset;
-
     for (int i = 0; i < 20; i++) {
         make_pool(0);
-        REQUIRE(is_clear(table_entry(pool)));
+        REQUIRE(is_clear(cpi_thread_entry(pool)));
         cpool_free(pool, cpool_alloc(pool));
-        REQUIRE(table_entry(pool)->pool == pool);
-        REQUIRE_EQUAL(table_entry(pool)->count, ROUNDS);
-        offset = pool->slab.prefix.table_offset;
+        REQUIRE(cpi_thread_entry(pool)->pool == pool);
+        REQUIRE_EQUAL(cpi_thread_entry(pool)->count, ROUNDS);
         support_destroy_empty(pool);
-        REQUIRE(is_clear((cpool_cache_t *)(void *)(cpool_thread_table_abi1 + offset)));
+        REQUIRE(is_clear(cpi_thread_entry(pool)));
     }
 }
 END_TEST
 
-START_TEST(create_pools_gives_each_an_entry_of_its_own)
+START_TEST(create_pools_gives_each_a_handle_of_its_own)
 {
     cpool_t *pools[50];
 
     for (int i = 0; i < 50; i++) {
         pools[i] = support_create_plain(16, 10);
-        REQUIRE(pools[i]->slab.prefix.table_offset != 0);
-        REQUIRE_EQUAL(pools[i]->slab.prefix.table_offset % sizeof(cpool_cache_t), 0);
+        REQUIRE(cpi_handle_is_one(pools[i]) && pools[i] != CPI_HANDLE_NONE);
+        REQUIRE(inside(pools[i])->handle == pools[i]);
         for (int j = 0; j < i; j++)
-            REQUIRE(pools[i]->slab.prefix.table_offset != pools[j]->slab.prefix.table_offset);
+            REQUIRE(pools[i] != pools[j]);
     }
     for (int i = 0; i < 50; i++)
         support_destroy_empty(pools[i]);
+}
+END_TEST
+
+/* Makes and destroys a pool; whether it had this handle. */
+static bool comes_back(const cpool_t *handle)
+{
+    bool same;
+
+    make_pool(0);
+    same = pool == handle;
+    support_destroy_empty(pool);
+    return same;
+}
+
+/* Handles come back in the order in which their pools were destroyed, but not before
+ * CPI_HANDLES_KEPT others. */
+START_TEST(destroy_pool_gives_its_handle_back_late)
+{
+    cpool_t *first;
+    cpool_t *second;
+    size_t others = 1;
+
+    make_pool(0);
+    first = pool;
+    make_pool(0);
+    second = pool;
+    support_destroy_empty(first);
+    support_destroy_empty(second);
+    while (!comes_back(first)) {
+        others++;
+        REQUIRE(others < CPI_HANDLES);
+    }
+    REQUIRE(others >= CPI_HANDLES_KEPT);
+    REQUIRE(comes_back(second));
 }
 END_TEST
 
@@ -130,41 +144,17 @@ END_TEST
  * ---- Caches --------------------------------------------------------------
  */
 
-/* Entries come back: there are fewer than a process may make pools in its life. */
-START_TEST(destroy_pool_gives_its_entry_back)
-{
-    cpool_t *first;
-    cpool_t *second;
-    size_t offset;
-
-    make_pool(0);
-    first = pool;
-    offset = first->slab.prefix.table_offset;
-    REQUIRE(offset != 0);
-    make_pool(0);
-    second = pool;
-    for (int round = 0; round < 3; round++) {
-        support_destroy_empty(first);
-        make_pool(0);
-        first = pool;
-        REQUIRE_EQUAL(first->slab.prefix.table_offset, offset);
-    }
-    support_destroy_empty(first);
-    support_destroy_empty(second);
-}
-END_TEST
-
 START_TEST(own_cache_is_made_once)
 {
     struct cpi_cache *cache;
 
     make_pool(0);
-    REQUIRE(cpi_registry_known_cache(&pool->registry) == NULL);
-    cache = cpi_registry_own_cache(&pool->registry);
+    REQUIRE(cpi_registry_known_cache(&inside(pool)->registry) == NULL);
+    cache = cpi_registry_own_cache(&inside(pool)->registry);
     REQUIRE(cache != NULL);
-    REQUIRE(cpi_registry_own_cache(&pool->registry) == cache);
-    REQUIRE(cpi_registry_known_cache(&pool->registry) == cache);
-    REQUIRE(cache->entry == table_entry(pool));
+    REQUIRE(cpi_registry_own_cache(&inside(pool)->registry) == cache);
+    REQUIRE(cpi_registry_known_cache(&inside(pool)->registry) == cache);
+    REQUIRE(cache->entry == cpi_thread_entry(pool));
     REQUIRE(cache->entry->pool == pool);
     REQUIRE(cache->owner == cpi_thread_known());
     REQUIRE_EQUAL(figures().caches, 1);
@@ -181,17 +171,17 @@ START_TEST(remove_cache_frees_its_place)
         struct cpi_cache *before = caches[2];
 
         for (size_t i = 0; i < 3; i++) {
-            caches[i] = cpi_registry_add_cache(&pool->registry);
+            caches[i] = cpi_registry_add_cache(&inside(pool)->registry);
             REQUIRE(caches[i] != NULL);
             REQUIRE(caches[i]->owner == NULL);
             REQUIRE(caches[i]->entry->home == caches[i]);
             REQUIRE_EQUAL(figures().caches, i + 1);
         }
-        REQUIRE(cpi_registry_add_cache(&pool->registry) == NULL);
-        REQUIRE(cpi_registry_own_cache(&pool->registry) == NULL);
+        REQUIRE(cpi_registry_add_cache(&inside(pool)->registry) == NULL);
+        REQUIRE(cpi_registry_own_cache(&inside(pool)->registry) == NULL);
         REQUIRE(round == 0 || caches[0] == before || caches[1] == before || caches[2] == before);
         for (size_t i = 0; i < 3; i++)
-            cpi_registry_remove_cache(&pool->registry, caches[i]);
+            cpi_registry_remove_cache(&inside(pool)->registry, caches[i]);
         REQUIRE_EQUAL(figures().caches, 0);
     }
     support_destroy_empty(pool);
@@ -203,44 +193,25 @@ START_TEST(end_caches_ends_all)
     struct cpi_cache *own;
 
     make_pool(0);
-    own = cpi_registry_own_cache(&pool->registry);
+    own = cpi_registry_own_cache(&inside(pool)->registry);
     for (int i = 0; i < 3; i++)
-        REQUIRE(cpi_registry_add_cache(&pool->registry) != NULL);
+        REQUIRE(cpi_registry_add_cache(&inside(pool)->registry) != NULL);
     REQUIRE(cpi_cache_refill(own));
     cpi_lock();
-    cpi_registry_end_caches(&pool->registry);
+    cpi_registry_end_caches(&inside(pool)->registry);
     cpi_unlock();
     REQUIRE_EQUAL(figures().caches, 0);
     REQUIRE_EQUAL(figures().rounds, 0);
-    REQUIRE(cpi_registry_known_cache(&pool->registry) == NULL);
-    REQUIRE(is_clear(table_entry(pool)));
+    REQUIRE(cpi_registry_known_cache(&inside(pool)->registry) == NULL);
+    REQUIRE(is_clear(cpi_thread_entry(pool)));
     REQUIRE_EQUAL(cpool_reset(pool), ROUNDS);
     support_destroy_empty(pool);
 }
 END_TEST
 
-START_TEST(knows_living_pools_only)
-{
-    cpool_t *pools[100];
-
-    for (int i = 0; i < 100; i++)
-        pools[i] = support_create_plain(16, 10);
-    for (int i = 0; i < 100; i++)
-        REQUIRE(known(pools[i]));
-    REQUIRE(!known(NULL));
-    REQUIRE(!known((cpool_t *)(void *)pools));
-    REQUIRE(!known((cpool_t *)((uintptr_t)pools[0] + 1)));
-    for (int i = 0; i < 100; i++) {
-        support_destroy_empty(pools[i]);
-        REQUIRE(!known(pools[i]));
-        REQUIRE(i == 99 || known(pools[99]));
-    }
-}
-END_TEST
-
 static void forbid(const cpool_t *of, int protection)
 {
-    const struct cpi_extent *caches = &of->registry.caches;
+    const struct cpi_extent *caches = &inside(of)->registry.caches;
 
     REQUIRE_EQUAL(mprotect(caches->base, caches->committed, protection), 0);
 }
@@ -268,26 +239,6 @@ START_TEST(destroy_looks_at_no_cache_of_other_pools)
 }
 END_TEST
 
-/* As pools lie behind each other in address space, of small pages and of huge ones. */
-START_TEST(pools_at_any_distance_share_out_the_buckets)
-{
-    enum { BUCKETS = 1024, EACH = 16 };
-    static const uintptr_t starts[] = { 0, (uintptr_t)1 << 30, (uintptr_t)0x7f3a5c000000 };
-    size_t counts[BUCKETS] = { 0 };
-    uintptr_t distance = (uintptr_t)1 << (_i / 3 + 6);
-
-    SKIP_IF(distance > UINTPTR_MAX / BUCKETS / EACH / 2, "there are not enough addresses");
-    for (uintptr_t n = 1; n <= BUCKETS * EACH; n++) {
-        const void *address = (const void *)(starts[_i % 3] + n * distance);
-
-        REQUIRE(cpi_registry_bucket(address, BUCKETS) < BUCKETS);
-        counts[cpi_registry_bucket(address, BUCKETS)]++;
-    }
-    for (size_t i = 0; i < BUCKETS; i++)
-        REQUIRE(counts[i] <= 4 * EACH);
-}
-END_TEST
-
 START_TEST(figures_count_what_is_where)
 {
     void *slots[200];
@@ -295,10 +246,10 @@ START_TEST(figures_count_what_is_where)
     make_pool(0);
     REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 200), 0);
     cpool_free_bulk(pool, slots, 150);
-    REQUIRE_EQUAL((size_t)figures().stocked, cpi_depot_count_stocked(&pool->depot));
+    REQUIRE_EQUAL((size_t)figures().stocked, cpi_depot_count_stocked(&inside(pool)->depot));
     REQUIRE_EQUAL((size_t)figures().stocked * ROUNDS + figures().rounds +
-                      cpi_depot_partial_rounds(&pool->depot),
-                  cpi_slab_fresh(&pool->slab) - 50);
+                      cpi_depot_partial_rounds(&inside(pool)->depot),
+                  cpi_slab_fresh(&inside(pool)->slab) - 50);
     REQUIRE_EQUAL(figures().retries, 0);
     REQUIRE_EQUAL(support_destroy(pool), 50);
 }
@@ -309,14 +260,12 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(end_thread_hands_its_table_to_the_next),
         ONCE(destroy_pool_clears_its_entry_in_the_table),
-        ONCE(create_pools_gives_each_an_entry_of_its_own),
-        ONCE(destroy_pool_gives_its_entry_back),
+        ONCE(create_pools_gives_each_a_handle_of_its_own),
+        ONCE(destroy_pool_gives_its_handle_back_late),
         ONCE(own_cache_is_made_once),
         ONCE(remove_cache_frees_its_place),
         ONCE(end_caches_ends_all),
-        ONCE(knows_living_pools_only),
         ONCE(destroy_looks_at_no_cache_of_other_pools),
-        TIMES(pools_at_any_distance_share_out_the_buckets, 3 * 27),
         ONCE(figures_count_what_is_where),
     };
 

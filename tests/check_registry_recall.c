@@ -6,7 +6,7 @@
  */
 #include "support.h"
 
-#include "pool_impl.h"
+#include "inside.h"
 #include "recall.h"
 
 enum { CAPACITY = 2000, ROUNDS = 20 };
@@ -26,7 +26,7 @@ static struct cpi_registry_figures figures(void)
     struct cpi_registry_figures result;
 
     cpi_lock();
-    cpi_registry_figures(&pool->registry, &result);
+    cpi_registry_figures(&inside(pool)->registry, &result);
     cpi_unlock();
     return result;
 }
@@ -57,7 +57,7 @@ static size_t register_caches(cpool_cache_t **caches, size_t n)
 
         REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
         quota = ((struct cpi_cache *)caches[i]->home)->quota;
-        REQUIRE(quota >= CPI_QUOTA_MIN && quota <= pool->registry.quota_max);
+        REQUIRE(quota >= CPI_QUOTA_MIN && quota <= inside(pool)->registry.quota_max);
         more += quota - CPI_QUOTA_MIN;
     }
     return more;
@@ -77,19 +77,19 @@ START_TEST(register_shares_out_no_more_than_there_is)
     config.cache_slots = (QUOTA + 1) * 10;
     config.thread_caches = 200;
     REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
-    REQUIRE_EQUAL(pool->registry.quota_max, QUOTA);
-    whole = pool->registry.spares_max / (QUOTA - CPI_QUOTA_MIN);
+    REQUIRE_EQUAL(inside(pool)->registry.quota_max, QUOTA);
+    whole = inside(pool)->registry.spares_max / (QUOTA - CPI_QUOTA_MIN);
     n = whole + EXTRA;
     REQUIRE(whole > 1 && n <= 200);
     for (int round = 0; round < 2; round++) {
-        REQUIRE_EQUAL(register_caches(caches, n), pool->registry.spares_max);
-        REQUIRE_EQUAL(pool->registry.spares_left, 0);
+        REQUIRE_EQUAL(register_caches(caches, n), inside(pool)->registry.spares_max);
+        REQUIRE_EQUAL(inside(pool)->registry.spares_left, 0);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[0]->home)->quota, QUOTA);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[n - 1]->home)->quota, CPI_QUOTA_MIN);
-        REQUIRE_EQUAL(figures().spares, n * CPI_QUOTA_MIN + pool->registry.spares_max);
+        REQUIRE_EQUAL(figures().spares, n * CPI_QUOTA_MIN + inside(pool)->registry.spares_max);
         for (size_t i = 0; i < n; i++)
             cpool_cache_destroy(caches[i]);
-        REQUIRE_EQUAL(pool->registry.spares_left, pool->registry.spares_max);
+        REQUIRE_EQUAL(inside(pool)->registry.spares_left, inside(pool)->registry.spares_max);
         REQUIRE_EQUAL(figures().spares, 0);
     }
     support_destroy_empty(pool);
@@ -112,13 +112,13 @@ START_TEST(recall_gives_spares_of_a_waiting_thread_to_the_depot)
     size_t cached;
 
     make_pool();
-    uncached = cpi_registry_enter(&pool->registry);
+    uncached = cpi_registry_enter(&inside(pool)->registry);
     support_door_init(&door);
     thread = support_start(fill_and_wait, NULL);
     support_door_await(&door, 1);
     cached = support_stats(pool).in_caches;
     REQUIRE(cached > ROUNDS);
-    while (cpi_recall_spare(&pool->registry, uncached))
+    while (cpi_recall_spare(&inside(pool)->registry, uncached))
         ;
     /* The loaded magazine stays with the thread. */
     REQUIRE(figures().caches == 1);
@@ -141,8 +141,8 @@ START_TEST(recall_is_counted)
     make_pool();
     REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 6 * ROUNDS), 0);
     cpool_free_bulk(pool, slots, 6 * ROUNDS);
-    uncached = cpi_registry_enter(&pool->registry);
-    while (cpi_recall_spare(&pool->registry, uncached))
+    uncached = cpi_registry_enter(&inside(pool)->registry);
+    while (cpi_recall_spare(&inside(pool)->registry, uncached))
         REQUIRE_EQUAL(figures().recalls, ++recalls);
     REQUIRE(recalls > 0);
     cpi_registry_leave(uncached);
@@ -161,16 +161,16 @@ START_TEST(hands_of_others_are_out_of_reach)
     size_t before;
 
     make_pool();
-    cache = cpi_registry_own_cache(&pool->registry);
-    uncached = cpi_registry_enter(&pool->registry);
+    cache = cpi_registry_own_cache(&inside(pool)->registry);
+    uncached = cpi_registry_enter(&inside(pool)->registry);
     token = cpi_load(&uncached->holder, relaxed);
-    before = cpi_recall_out_of_reach(&pool->registry);
+    before = cpi_recall_out_of_reach(&inside(pool)->registry);
     cpi_store(&uncached->holder, token + 1, relaxed); /* as if it were another's */
-    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->registry), before + hands);
+    REQUIRE_EQUAL(cpi_recall_out_of_reach(&inside(pool)->registry), before + hands);
     cpi_store(&uncached->holder, token, relaxed);
-    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->registry), before);
+    REQUIRE_EQUAL(cpi_recall_out_of_reach(&inside(pool)->registry), before);
     REQUIRE(cpi_recall_enter(cache));
-    REQUIRE_EQUAL(cpi_recall_out_of_reach(&pool->registry), before + hands);
+    REQUIRE_EQUAL(cpi_recall_out_of_reach(&inside(pool)->registry), before + hands);
     cpi_recall_leave(cache);
     cpi_registry_leave(uncached);
     support_destroy_empty(pool);
@@ -211,7 +211,7 @@ static uint64_t moves(void)
 {
     struct cpi_activity activity;
 
-    cpi_recall_activity(&pool->registry, &activity);
+    cpi_recall_activity(&inside(pool)->registry, &activity);
     return activity.moves;
 }
 
@@ -263,8 +263,8 @@ START_TEST(alloc_inside_an_operation_of_the_thread_does_not_wait)
         slots[n] = cpool_alloc(pool);
     while (n > 0 && cpool_depot_alloc(pool) != NULL)
         ; /* the slack */
-    cache = cpi_registry_own_cache(&pool->registry);
-    REQUIRE(cache != NULL && cpi_depot_is_dry(&pool->depot));
+    cache = cpi_registry_own_cache(&inside(pool)->registry);
+    REQUIRE(cache != NULL && cpi_depot_is_dry(&inside(pool)->depot));
     REQUIRE(cpi_recall_enter(cache));
     REQUIRE(cpool_depot_alloc(pool) == NULL || support_stats(pool).slack > 0);
     cpi_recall_leave(cache);

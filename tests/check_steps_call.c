@@ -10,7 +10,7 @@
 
 #include <sched.h>
 
-#include "pool_impl.h"
+#include "inside.h"
 
 /* Slots that the giver holds at first. */
 enum { HELD = 4 };
@@ -120,7 +120,7 @@ END_TEST
 /* The thread that came last sleeps. */
 static void await_last(cpool_t *pool, const struct cpi_waiter *before)
 {
-    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_waiters *waiters = &inside(pool)->waiters;
     bool asleep;
 
     do {
@@ -146,7 +146,7 @@ static bool pass_on_at(enum manner manner, void (*give)(void *argument), struct 
     second.pool = meeting.giver.pool;
     stopped = meeting_run_waiter(&meeting, nth);
     worker_begin(workers[2], meeting_wait_too, &second);
-    await_last(second.pool, stopped ? NULL : second.pool->waiters.queue.first);
+    await_last(second.pool, stopped ? NULL : inside(second.pool)->waiters.queue.first);
     worker_do(meeting.gives, give, &meeting.giver);
     steps_go_on(&meeting.wait);
     worker_await(workers[2]);
@@ -184,7 +184,7 @@ static void hold_up(struct meeting *meeting, struct worker **workers, uint64_t b
     REQUIRE_EQUAL(meeting->giver.hold.count, HELD);
     while (!steps_has_stopped(&meeting->wait))
         sched_yield();
-    meeting->giver.pool->waiters.starving_after = backoff;
+    inside(meeting->giver.pool)->waiters.starving_after = backoff;
 }
 
 static void let_go(struct meeting *meeting, struct meeting_second *second)

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "pool_impl.h"
+#include "inside.h"
 
 enum { CAPACITY = 2, ROUNDS = 2 };
 
@@ -111,7 +111,7 @@ static bool destroy_at(unsigned flags, int give, struct worker **workers, size_t
     struct steps_stop stop;
     bool stopped;
 
-    pool->stall_limit = 1;
+    inside(pool)->stall_limit = 1;
     if (flags == CPOOL_WAITABLE)
         drain.alloc = alloc_wait;
     REQUIRE_EQUAL(cpool_cache_create(&giver.cache, pool), 0);

@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include "pool_impl.h"
+#include "inside.h"
 
 enum { CAPACITY = 24, ROUNDS = 3 };
 
@@ -196,10 +196,10 @@ END_TEST
 /* The stopped thread is on its way, but inside nothing that destroy awaits anyway. */
 static bool only_leaves(const cpool_t *pool)
 {
-    for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++)
-        if (cpi_registry_cache(&pool->registry, i)->busy % 2 != 0)
+    for (size_t i = 0; i < cpi_registry_made(&inside(pool)->registry); i++)
+        if (cpi_registry_cache(&inside(pool)->registry, i)->busy % 2 != 0)
             return false;
-    return pool->registry.leaving > 0;
+    return inside(pool)->registry.leaving > 0;
 }
 
 static void destroy(void *pool)

@@ -8,7 +8,7 @@
  */
 #include "script.h"
 
-#include "pool_impl.h"
+#include "inside.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,9 +32,9 @@ static void steal(void *argument)
  * claimed. */
 static size_t most_lost_with_thief(const struct script *stealer)
 {
-    const struct cpi_cache *own = cpi_registry_known_cache(&stealer->pool->registry);
+    const struct cpi_cache *own = cpi_registry_known_cache(&inside(stealer->pool)->registry);
 
-    if (own != NULL && stealer->pool->registry.exact && cpi_cache_loaded(own) != 0 &&
+    if (own != NULL && inside(stealer->pool)->registry.exact && cpi_cache_loaded(own) != 0 &&
         stealer->capacity == SCRIPT_ROUNDS)
         return 1;
     return SCRIPT_ROUNDS + 1;
@@ -135,7 +135,7 @@ static void free_all(void *argument)
 /* Never more rounds than the magazine has room for. */
 static void free_one_by_one(struct hold *hold)
 {
-    const struct cpi_cache *own = cpi_registry_known_cache(&hold->pool->registry);
+    const struct cpi_cache *own = cpi_registry_known_cache(&inside(hold->pool)->registry);
 
     while (hold->count > 0) {
         hold_free(hold, 1);

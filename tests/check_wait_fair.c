@@ -9,7 +9,7 @@
 
 #include <sched.h>
 
-#include "pool_impl.h"
+#include "inside.h"
 
 enum { CAPACITY = 20, WAITERS = 6 };
 
@@ -18,7 +18,7 @@ static const struct timespec a_moment = { 0, 2000000 };
 /* Returns when the first waiter starves, and sleeps. */
 static void await_hunger(cpool_t *pool)
 {
-    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_waiters *waiters = &inside(pool)->waiters;
     bool starves;
 
     do {
@@ -116,7 +116,7 @@ START_TEST(slots_go_the_ordinary_way_when_nobody_starves)
     await_hunger(pool);
     hold_free(&hold, 1);
     hold_add(&hold, waiter_end(&waiter));
-    REQUIRE_EQUAL(cpi_queue_glance(&pool->waiters.queue), 0);
+    REQUIRE_EQUAL(cpi_queue_glance(&inside(pool)->waiters.queue), 0);
     hold_free_all(&hold);
     worker_stop(waiter.worker);
     hold_fini(&hold);

@@ -67,6 +67,7 @@ tests_public = \
 	tests/check_cancel \
 	tests/check_checked \
 	tests/check_config \
+	tests/check_destroyed \
 	tests/check_double \
 	tests/check_fork \
 	tests/check_guard \
@@ -143,6 +144,10 @@ tests_check_cancel_LDADD = $(tests_ldadd_public)
 tests_check_checked_SOURCES = tests/check_checked.c
 tests_check_checked_CPPFLAGS = $(tests_cppflags)
 tests_check_checked_LDADD = $(tests_ldadd_public)
+
+tests_check_destroyed_SOURCES = tests/check_destroyed.c tests/misuse.c tests/misuse.h
+tests_check_destroyed_CPPFLAGS = $(tests_cppflags)
+tests_check_destroyed_LDADD = $(tests_ldadd_public)
 
 tests_check_config_SOURCES = tests/check_config.c
 tests_check_config_CPPFLAGS = $(tests_cppflags)
@@ -261,7 +266,7 @@ tests_check_cache_target_SOURCES = tests/check_cache_target.c $(tests_fixture)
 tests_check_cache_target_CPPFLAGS = $(tests_cppflags_module)
 tests_check_cache_target_LDADD = $(tests_ldadd_module)
 
-tests_check_registry_SOURCES = tests/check_registry.c
+tests_check_registry_SOURCES = tests/check_registry.c tests/inside.h
 tests_check_registry_CPPFLAGS = $(tests_cppflags_module)
 tests_check_registry_LDADD = $(tests_ldadd_module)
 
@@ -282,11 +287,11 @@ tests_check_reentry_LDADD = $(tests_ldadd_module)
 # installed.
 tests_module_flags = $(AM_LDFLAGS) -module -avoid-version -rpath $(abs_top_builddir)/tests
 
-tests_module_shared_la_SOURCES = tests/module.c tests/module.h
+tests_module_shared_la_SOURCES = tests/misuse.c tests/misuse.h tests/module.c tests/module.h
 tests_module_shared_la_LDFLAGS = $(tests_module_flags) -Wl,-rpath,$(abs_top_builddir)/lib/.libs
 tests_module_shared_la_LIBADD = lib/libcpool.la
 
-tests_module_static_la_SOURCES = tests/module.c tests/module.h
+tests_module_static_la_SOURCES = tests/misuse.c tests/misuse.h tests/module.c tests/module.h
 tests_module_static_la_LDFLAGS = $(tests_module_flags)
 tests_module_static_la_LIBADD = lib/libcpool-internal.la $(PTHREAD_LIBS)
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pool_impl.h"
+#include "inside.h"
 
 /* More steps than any child needs: one that makes more goes round in circles. */
 enum { ENDLESS = 1000000 };
@@ -158,7 +158,7 @@ static void see_stack(const struct cpi_depot *depot, unsigned char *seen,
  * that are in none. */
 static void require_magazines(const cpool_t *pool, size_t lost)
 {
-    const struct cpi_depot *depot = &pool->depot;
+    const struct cpi_depot *depot = &inside(pool)->depot;
     size_t room = depot->for_slots_max + cpi_depot_made(depot) + 1;
     unsigned char *seen = support_calloc(room, 1);
     size_t count = 0;
@@ -166,8 +166,8 @@ static void require_magazines(const cpool_t *pool, size_t lost)
     see_stack(depot, seen, &depot->stocked);
     see_stack(depot, seen, &depot->empty);
     see(depot, seen, atomic_load_explicit(&depot->partial, memory_order_relaxed));
-    for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++) {
-        const struct cpi_cache *cache = cpi_registry_cache(&pool->registry, i);
+    for (size_t i = 0; i < cpi_registry_made(&inside(pool)->registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(&inside(pool)->registry, i);
 
         if (!cache->used)
             continue;
@@ -183,13 +183,13 @@ static void require_magazines(const cpool_t *pool, size_t lost)
 
 bool script_is_inside(const cpool_t *pool)
 {
-    const struct cpi_registry *registry = &pool->registry;
+    const struct cpi_registry *registry = &inside(pool)->registry;
 
     for (size_t i = 0; i < cpi_registry_made(registry); i++)
         if (atomic_load_explicit(&cpi_registry_cache(registry, i)->busy,
                                  memory_order_relaxed) % 2 != 0)
             return true;
-    for (size_t i = 0; i < pool->depot.uncached; i++)
+    for (size_t i = 0; i < inside(pool)->depot.uncached; i++)
         if (atomic_load_explicit(&registry->uncached[i].holder, memory_order_relaxed) != 0)
             return true;
     return false;
@@ -198,8 +198,8 @@ bool script_is_inside(const cpool_t *pool)
 /* No thread has a hand in any cache any more. */
 void script_require_no_hands(const cpool_t *pool)
 {
-    for (size_t i = 0; i < cpi_registry_made(&pool->registry); i++) {
-        const struct cpi_cache *cache = cpi_registry_cache(&pool->registry, i);
+    for (size_t i = 0; i < cpi_registry_made(&inside(pool)->registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(&inside(pool)->registry, i);
 
         REQUIRE_EQUAL(atomic_load_explicit(&cache->locked_by, memory_order_relaxed), 0);
     }

@@ -8,29 +8,29 @@
  * the calling thread writes.  To be inlined into the caller they need to know
  * the layout of three things, and those three only are frozen:
  *
- *   the pool's prefix        where the slab lies, and how to divide by the
- *                            stride without dividing
+ *   a pool's descriptor      where the slab lies, and how to divide by the
+ *                            stride without dividing; its address is the handle
  *   a thread's cache entry   how many rounds its loaded magazine holds
- *   the thread's table       one word of thread-local storage: the address of
- *                            an array of cache entries
+ *   the thread's word        thread-local storage: the distance from the array of
+ *                            descriptors to the thread's array of cache entries
  *
- *   cpool_thread_table_abi1 --> +--------+--------+--------+---
- *                               | unused | pool A | pool B | ...   entries
- *                               +--------+--------+--------+---
- *                                            | rounds
- *                                            v
- *                                 [ slot | slot | slot |   |   ]   magazine
- *                                    0      1      2 = count - 1
+ *   descriptors                        table of a thread
+ *   | none | pool A | pool B | ...     | zero | entry | entry | ...
+ *          ^ handle                           ^   | rounds
+ *          |                                  |   v
+ *          +------ + thread's word -----------+ [ slot | slot | slot |   |   ]
+ *                                                  0      1      2 = count - 1
  *
- * A pool knows its entry's byte offset in every thread's table.  A thread that
- * has never used the pool finds zeroes there: an entry that is both empty
- * (count 0) and full (limit 0), so that the first alloc or free falls into the
- * slow path without any test for "no cache yet".  Pools whose mode needs more
- * work per operation keep their entries that way for ever.
+ * Descriptors and entries have the same size, so the entry lies at the handle plus
+ * the word: no load is needed to find it.  A thread that has never used the pool
+ * finds zeroes there: an entry that is both empty (count 0) and full (limit 0), so
+ * that the first alloc or free falls into the slow path without any test for "no
+ * cache yet".  Pools whose mode needs more work per operation keep their entries
+ * that way for ever, and so do the entries of a pool that has been destroyed.
  *
  * The names ending in an underscore are not for use outside this file.  A
- * change to any of this changes the number in the thread table's name, so that
- * a program built against another layout fails to link instead of running.
+ * change to any of this changes the number in the name of the thread's word, so
+ * that a program built against another layout fails to link instead of running.
  */
 #ifndef CPOOL_FAST_H
 #define CPOOL_FAST_H
@@ -40,15 +40,15 @@
 #endif
 
 /*
- * The first bytes of every pool: constant from creation to destruction, so that
- * the cache line they lie in is never taken away from anybody.
+ * A pool's descriptor: constant from creation to destruction, so that the cache
+ * line it is in is never taken away from anybody.
  */
-struct cpool_prefix {
-    uintptr_t base;         /* address of slot 0 */
-    uintptr_t inverse;      /* inverse of the stride's odd part, modulo 2^word */
-    uintptr_t table_offset; /* of this pool's entry in a thread's table, bytes */
-    uintptr_t shift;        /* log2 of the stride's power-of-two part */
-    const void *library;    /* identifies the copy of the library that made the pool */
+struct cpool {
+    uintptr_t base;    /* address of slot 0 */
+    uintptr_t inverse; /* inverse of the stride's odd part, modulo 2^word */
+    uintptr_t shift;   /* log2 of the stride's power-of-two part */
+    void *state;       /* the library's own part of the pool; NULL: no pool */
+    uintptr_t reserved[8 - 4];
 };
 
 /*
@@ -81,7 +81,7 @@ CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot);
  * which leaves room for libraries loaded with dlopen as well.  __thread, because
  * C99 knows no other name for it.
  */
-extern CPOOL_API __thread char *cpool_thread_table_abi1
+extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
 #if defined(__ELF__)
     __attribute__((tls_model("initial-exec")))
 #endif
@@ -92,16 +92,21 @@ extern CPOOL_API __thread char *cpool_thread_table_abi1
 
 /*
  * The calling thread's entry for a pool.  The empty statement has its address
- * added up in one register, at no instruction more: clang would otherwise address
+ * added up in one register, at no instruction more.  Otherwise clang addresses
  * `count` as base + index, and processors that hand a store on to a later load
- * without delay do so only for simple addresses; on Intel's Golden Cove each alloc
- * and each free took five cycles more.
+ * without delay do so only for simple addresses: on Intel's Golden Cove each alloc
+ * and each free took five cycles more.  GCC adds them up by itself.
  */
-#define CPOOL_OWN_ENTRY_(cache, prefix)                                                 \
+#if defined(__clang__)
+#define CPOOL_ADD_UP_(cache) __asm__("" : "+r"(cache))
+#else
+#define CPOOL_ADD_UP_(cache) ((void)0)
+#endif
+
+#define CPOOL_OWN_ENTRY_(cache, pool)                                                   \
     do {                                                                               \
-        (cache) = (cpool_cache_t *)(void *)(cpool_thread_table_abi1 +                  \
-                                            (prefix)->table_offset);                   \
-        __asm__("" : "+r"(cache));                                                     \
+        (cache) = (cpool_cache_t *)((uintptr_t)(pool) + cpool_thread_word_abi2);       \
+        CPOOL_ADD_UP_(cache);                                                          \
     } while (0)
 
 /*
@@ -128,12 +133,11 @@ CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 
 CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
 {
-    const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)pool;
     cpool_cache_t *cache;
     uintptr_t left;
     void *slot;
 
-    CPOOL_OWN_ENTRY_(cache, prefix);
+    CPOOL_OWN_ENTRY_(cache, pool);
     left = __atomic_load_n(&cache->count, __ATOMIC_RELAXED) - 1u;
     if (CPOOL_UNLIKELY_((intptr_t)left < 0))
         return cpool_alloc_slow(pool);
@@ -152,22 +156,20 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
  * 1994, section 9).  One comparison therefore refuses pointers below the slab,
  * above it, between two slots, and to slots never handed out; NULL too.
  */
-#define CPOOL_INDEX_(prefix, slot, index)                                              \
+#define CPOOL_INDEX_(pool, slot, index)                                                \
     do {                                                                               \
-        uintptr_t cpool_scaled_ = ((uintptr_t)(slot) - (prefix)->base) * (prefix)->inverse; \
+        uintptr_t cpool_scaled_ = ((uintptr_t)(slot) - (pool)->base) * (pool)->inverse; \
         uintptr_t cpool_word_ = sizeof(uintptr_t) * 8u;                                \
-        (index) = (cpool_scaled_ >> (prefix)->shift) |                                 \
-                  (cpool_scaled_ << ((cpool_word_ - (prefix)->shift) & (cpool_word_ - 1u))); \
+        (index) = (cpool_scaled_ >> (pool)->shift) |                                   \
+                  (cpool_scaled_ << ((cpool_word_ - (pool)->shift) & (cpool_word_ - 1u))); \
     } while (0)
 
 CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
 {
-    const struct cpool_prefix *prefix =
-        (const struct cpool_prefix *)(const void *)cache->pool;
     uintptr_t count = __atomic_load_n(&cache->count, __ATOMIC_RELAXED);
     uintptr_t index;
 
-    CPOOL_INDEX_(prefix, slot, index);
+    CPOOL_INDEX_(cache->pool, slot, index);
     if (CPOOL_LIKELY_(index < cache->bound) &&
         CPOOL_LIKELY_(count < cache->limit)) {
         cache->rounds[count] = slot;
@@ -179,14 +181,13 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
 
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
 {
-    const struct cpool_prefix *prefix = (const struct cpool_prefix *)(const void *)pool;
     cpool_cache_t *cache;
     uintptr_t count;
     uintptr_t index;
 
-    CPOOL_OWN_ENTRY_(cache, prefix);
+    CPOOL_OWN_ENTRY_(cache, pool);
     count = __atomic_load_n(&cache->count, __ATOMIC_RELAXED);
-    CPOOL_INDEX_(prefix, slot, index);
+    CPOOL_INDEX_(pool, slot, index);
     if (CPOOL_LIKELY_(index < cache->bound) &&
         CPOOL_LIKELY_(count < cache->limit)) {
         cache->rounds[count] = slot;

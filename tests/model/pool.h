@@ -2,7 +2,7 @@
 /*
  * pool.h - a pool in which slots move while a thread looks for one.
  *
- * The library's pool_alloc.c, roster.c and recall.c, compiled here with the files
+ * The library's pool_alloc.c, registry_list.c and recall.c, compiled here with the files
  * of caches.h: a thread that looks runs the shipped look_again().  Nobody grows,
  * watches, waits or traps here.
  *
@@ -18,7 +18,7 @@
 
 #include "pool_impl.h"
 
-static struct cpool model_pool;
+static struct cpi_pool model_pool;
 #define model_depot model_pool.depot
 #define model_slab model_pool.slab
 
@@ -44,7 +44,7 @@ static struct cpool model_pool;
 #define CPI_PAUSE() ((void)0)
 #define CPI_LOOKS 1u
 #include "recall.c"
-#include "roster.c"
+#include "registry_list.c"
 #include "pool_alloc.c"
 
 #if defined(__clang__)
@@ -55,8 +55,6 @@ static struct cpool model_pool;
 #ifndef MODEL_VISITORS
 #define MODEL_VISITORS 1u
 #endif
-
-const char cpi_registry_copy;
 
 static struct cpi_uncached model_visitors[MODEL_VISITORS];
 

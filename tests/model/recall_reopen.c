@@ -28,7 +28,7 @@ static void *owner(void *number)
 static void *stealer(void *number)
 {
     model_begin(number);
-    cpi_recall_loaded(&model_roster, model_own_visitor());
+    cpi_recall_loaded(&model_registry, model_own_visitor());
     return NULL;
 }
 

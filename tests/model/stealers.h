@@ -19,11 +19,11 @@
 #define CPI_LOOKS 2u
 #include "recall.c"
 
-static struct cpi_registry model_roster;
+static struct cpi_registry model_registry;
 static struct cpi_uncached model_visitors[MODEL_THREADS_MAX];
 
 /* The identity of a thread. */
-_Thread_local char *cpool_thread_table_abi1;
+_Thread_local uintptr_t cpool_thread_word_abi2;
 
 /* No model waits for long. */
 uint64_t cpi_os_now(void)
@@ -122,10 +122,10 @@ static inline void model_open_exact(void)
     model_open_slab();
     model_open_caches(2);
     cpi_recall_startup();
-    model_roster.depot = &model_depot;
-    model_roster.slab = &model_slab;
-    model_roster.exact = true;
-    model_cache(1)->registry = &model_roster;
+    model_registry.depot = &model_depot;
+    model_registry.slab = &model_slab;
+    model_registry.exact = true;
+    model_cache(1)->registry = &model_registry;
     cpi_cache_open(model_cache(1), &model_cache(1)->own, false, MODEL_SPARES, NULL);
     assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
     assert(cpi_cache_free(model_cache(1), &model_slots[0]));

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "pool_impl.h"
+#include "../inside.h"
 
 #define MAGAZINES_MAX 1024
 
@@ -77,13 +77,13 @@ const char *audit_magazines(const cpool_t *pool, size_t missing)
     size_t i;
 
     memset(&survey, 0, sizeof survey);
-    survey.depot = &pool->depot;
-    meet(&survey, cpi_load(&pool->depot.partial, relaxed), REMNANT);
-    walk(&survey, &pool->depot.stocked, STOCKED);
-    walk(&survey, &pool->depot.empty, EMPTY);
-    for (i = 0; i < cpi_registry_made(&pool->registry); i++)
-        visit(&survey, cpi_registry_cache(&pool->registry, i));
-    if (survey.wrong == NULL && survey.met + missing < cpi_depot_made(&pool->depot))
+    survey.depot = &inside(pool)->depot;
+    meet(&survey, cpi_load(&inside(pool)->depot.partial, relaxed), REMNANT);
+    walk(&survey, &inside(pool)->depot.stocked, STOCKED);
+    walk(&survey, &inside(pool)->depot.empty, EMPTY);
+    for (i = 0; i < cpi_registry_made(&inside(pool)->registry); i++)
+        visit(&survey, cpi_registry_cache(&inside(pool)->registry, i));
+    if (survey.wrong == NULL && survey.met + missing < cpi_depot_made(&inside(pool)->depot))
         survey.wrong = "a magazine was lost";
     return survey.wrong;
 }
@@ -92,7 +92,7 @@ const char *audit_magazines(const cpool_t *pool, size_t missing)
  * the count and the fork. */
 size_t audit_hands(const cpool_t *pool)
 {
-    const struct cpi_registry *registry = &pool->registry;
+    const struct cpi_registry *registry = &inside(pool)->registry;
     const char *caches = registry->caches.base;
     size_t made = atomic_load_explicit(&registry->made, memory_order_relaxed);
     size_t hands = 0;
@@ -104,7 +104,7 @@ size_t audit_hands(const cpool_t *pool)
 
         hands += atomic_load_explicit(&cache->busy, memory_order_relaxed) % 2;
     }
-    for (i = 0; i < pool->depot.uncached; i++)
+    for (i = 0; i < inside(pool)->depot.uncached; i++)
         hands += atomic_load_explicit(&registry->uncached[i].holder, memory_order_relaxed) != 0;
     return hands;
 }

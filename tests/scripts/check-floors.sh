@@ -27,7 +27,9 @@ structs.c      0
 version.c      0
 os.h           1
 os_posix.c     1 os.h quiet.h
-thread.h       1
+handle.h       1
+handle.c       1
+thread.h       1 handle.h
 thread.c       1 os.h
 quiet.h        1
 quiet.c        1 thread.h
@@ -46,12 +48,11 @@ cache.h        5
 cache.c        5 cache_swap.h
 cache_swap.h   5 cache.h
 cache_shared.c 5 cache.h
-roster.h       5 cache.h
-roster.c       5
-recall.h       5 roster.h
-recall.c       5
-registry.h     5 roster.h
+registry.h     5 cache.h
 registry.c     5 recall.h
+registry_list.c 5 registry.h
+recall.h       5 registry.h
+recall.c       5
 pool_forms.c   6 pool_impl.h
 pool_impl.h    6
 inline.c       6

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * roster.c - a pool's caches as a list, and their accounts.
+ * registry_list.c - a pool's caches as a list, and their accounts.
+ *
+ * Floor 5.  Implements a part of registry.h.
  *
  * ORDERING TABLE
  *   known | made, uncached_used load  | acquire | registry.c's new, places | zeroed structure
@@ -14,7 +16,7 @@
  * A uncached operation's mark is its holder.  A thread that looks for slots sees the mark
  * because it acquires an exchange of the uncached operation's, which comes later.
  */
-#include "roster.h"
+#include "registry.h"
 
 #include <string.h>
 

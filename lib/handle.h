@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * handle.h - the descriptors of pools, which are their handles.
+ *
+ * Floor 1.  Includes <cpool.h> for the layout of descriptors and entries.
+ *
+ *   descriptors   | none | pool A | pool B | ...      one array of the library
+ *                 :             :
+ *   table         | zero | entry  | entry  | ...      one of each thread
+ *
+ * A descriptor and a thread's entry of the same pool lie at the same distance from
+ * the starts of their arrays.  So the thread's word, which is the distance between
+ * the two arrays, leads from any handle to the thread's entry.
+ *
+ * A descriptor is never unmapped.  Without a pool its `state` is NULL, and the
+ * entries of all threads are zero.  Descriptors are used again in the order in which
+ * they were given up, and late: a handle of a destroyed pool is recognised until
+ * CPI_HANDLES_KEPT other pools have been destroyed.
+ */
+#ifndef CPI_HANDLE_H
+#define CPI_HANDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cpool.h>
+
+#include "compiler.h"
+
+/* Descriptors, and entries in a table.  The first ones belong to no pool. */
+#define CPI_HANDLES ((sizeof(void *) >= 8) ? 16384u : 1024u)
+
+/* Descriptors of destroyed pools that are kept before one of them is used again,
+ * while others have never been used.  More would make threads' tables grow. */
+#define CPI_HANDLES_KEPT ((sizeof(void *) >= 8) ? 1023u : 255u)
+
+/* The array of descriptors, and beside it the entries of threads without a table. */
+struct cpi_handles {
+    _Alignas(CPI_LINE) cpool_t handles[CPI_HANDLES];
+    cpool_cache_t zeroes[CPI_HANDLES + 1]; /* never written */
+};
+
+extern struct cpi_handles cpi_handles;
+
+/* What the inline path of a free may look at on behalf of no pool. */
+#define CPI_HANDLE_NONE (&cpi_handles.handles[0])
+
+/* Whether there is a descriptor at this address, of a pool or of none.  Wait-free. */
+static inline bool cpi_handle_is_one(const cpool_t *handle)
+{
+    uintptr_t offset = (uintptr_t)handle - (uintptr_t)cpi_handles.handles;
+
+    return offset < sizeof cpi_handles.handles && offset % sizeof(cpool_t) == 0;
+}
+
+/* A descriptor without a pool; NULL if none is left.  With the lock held. */
+cpool_t *cpi_handle_take(void);
+
+/* The reverse, after the entries of all threads have become zero.  With the lock
+ * held. */
+void cpi_handle_give(cpool_t *handle);
+
+#endif /* CPI_HANDLE_H */
