@@ -4,7 +4,7 @@
 #
 #   awk -v out=FOLDER -v version=1.2.3 -v date=2026-01-31 -f make-pages.awk HEADER...
 #
-# What it understands is the shape that the headers have:
+# It understands the shape that the headers have:
 #
 #   the head comment       becomes cpool.7: "OVERVIEW" and "NOTES" are headings, and
 #                          in the notes so is what stands before a colon
@@ -285,7 +285,7 @@ function finish_defines(    i, joined)
         add(marked(D[i]) "\n")
 }
 
-# What has been gathered is complete.
+# The gathered text is complete.
 function finish()
 {
     if (page != "") {
