@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# readme.sh - README.md shows the rows of every processor family that was measured:
+# readme.sh - README.md shows the rows of every processor family that was measured,
 # those that doc/performance/*.md have between `<!-- rows -->` and
 # `<!-- end of rows -->`.
 #
