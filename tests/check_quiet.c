@@ -421,6 +421,32 @@ START_TEST(frame_after_reserve_is_quiet)
 }
 END_TEST
 
+static void *begin_and_end(void *unused)
+{
+    REQUIRE_EQUAL(cpool_quiet_begin(ALL_TRAPS), 0);
+    return unused;
+}
+
+static void *use_beside_no_scope(void *pool)
+{
+    cpool_free(pool, cpool_alloc(pool));
+    return NULL;
+}
+
+/* A scope ends with its thread: the next one, which may get what the first one had, is in
+ * none. */
+START_TEST(scope_ends_with_its_thread)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+
+    support_capture_reports();
+    support_in_thread(begin_and_end, NULL);
+    support_in_thread(use_beside_no_scope, pool);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -436,6 +462,7 @@ int main(void)
         TIMES(trap_reports_fresh_slots_exchanges_and_system_calls, KINDS),
         TIMES(trap_reports_before_the_function_returns, NOISES * KINDS),
         ONCE(trap_without_handler_aborts),
+        TIMES(scope_ends_with_its_thread, KINDS),
         TIMES(frame_after_reserve_is_quiet, KINDS),
     };
 

@@ -50,6 +50,7 @@ void *__wrap_malloc(size_t size)
 static _Thread_local void (*in_key_create)(void);
 static size_t calls_with_lock_free;
 static size_t calls_with_lock_held;
+static size_t keys; /* made and not deleted */
 
 static void try_lock(void)
 {
@@ -67,15 +68,30 @@ int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
     try_lock();
+    keys++;
     act_once(&in_key_create);
     return __real_pthread_key_create(key, destructor);
+}
+
+int __real_pthread_key_delete(pthread_key_t key);
+int __wrap_pthread_key_delete(pthread_key_t key);
+
+int __wrap_pthread_key_delete(pthread_key_t key)
+{
+    keys--;
+    return __real_pthread_key_delete(key);
 }
 
 int __real_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 
+/* The system refuses the first call, which the library makes when it is loaded. */
+static size_t atfork_calls;
+
 int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
+    if (atfork_calls++ == 0)
+        return ENOMEM;
     try_lock();
     return __real_pthread_atfork(prepare, parent, child);
 }
@@ -182,6 +198,7 @@ START_TEST(first_create_calls_without_the_lock)
 {
     cpool_t *pool = support_create_plain(16, 100);
 
+    REQUIRE_EQUAL(atfork_calls, 2);
     REQUIRE_EQUAL(calls_with_lock_held, 0);
     REQUIRE_EQUAL(calls_with_lock_free, 2);
     support_destroy_empty(pool);
@@ -237,6 +254,7 @@ static void create_beside_create(void *unused)
 {
     (void)unused;
     create_first(create_in_another_thread);
+    REQUIRE_EQUAL(keys, 1);
 }
 
 START_TEST(first_create_by_two_threads_makes_both_pools)

@@ -167,11 +167,33 @@ START_TEST(growth_under_load_from_all_threads_ends_at_the_maximum)
 }
 END_TEST
 
+/* The magazines that held what is removed come back: in the end there is room for all. */
+START_TEST(shrink_and_grow_often_loses_no_magazine)
+{
+    enum { WHOLE = 1000, ROUNDS = 10 };
+    cpool_config_t config = support_config(SLOT_SIZE, WHOLE);
+    cpool_t *pool;
+
+    config.flags = growth_kinds[_i];
+    config.magazine_rounds = ROUNDS;
+    pool = support_create(&config);
+    for (int round = 0; round < 20; round++) {
+        support_require_obtainable(pool, 0);
+        cpool_flush(pool);
+        REQUIRE_EQUAL(cpool_shrink(pool, WHOLE / 2), WHOLE / 2);
+        REQUIRE_EQUAL(cpool_grow(pool, WHOLE / 2), WHOLE / 2);
+    }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(grow_and_shrink_while_threads_allocate_add_up, GROWTH_KINDS),
         TIMES(grow_and_shrink_by_many_threads_add_up, GROWTH_KINDS),
+        TIMES(shrink_and_grow_often_loses_no_magazine, GROWTH_KINDS),
         TIMES(growth_under_load_from_all_threads_ends_at_the_maximum, GROWTH_KINDS),
     };
 

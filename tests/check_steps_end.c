@@ -4,15 +4,19 @@
  * does then: it holds up no other pool, and a fork and the destruction of its pool
  * find all.
  *
- * Includes steps.h, and pool_impl.h, to see the holder of the lock and the threads inside.
+ * Includes steps.h, waiter.h, and pool_impl.h, to see the holder of the lock and the
+ * threads inside.
  */
 #include "steps.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "inside.h"
+#include "waiter.h"
 
-enum { CAPACITY = 24, ROUNDS = 3 };
+enum { CAPACITY = 24, ROUNDS = 3, USED = 4 * ROUNDS - 1 };
 
 /* The most that a thread that vanishes inside may take with it: three magazines. */
 enum { MOST_LOST = 3 * ROUNDS };
@@ -26,6 +30,7 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 struct end {
     cpool_t *pool;
+    size_t used; /* slots, which it leaves in its cache */
     size_t nth;
     pthread_t thread;
     pthread_mutex_t mutex;
@@ -64,19 +69,20 @@ static void note_end(void *argument)
 static void *use_and_end(void *argument)
 {
     struct end *end = argument;
-    void *slots[4 * ROUNDS - 1];
+    void *slots[USED];
 
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(end->pool, slots, 4 * ROUNDS - 1), 0);
-    cpool_free_bulk(end->pool, slots, 4 * ROUNDS - 1);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(end->pool, slots, end->used), 0);
+    cpool_free_bulk(end->pool, slots, end->used);
     REQUIRE_EQUAL(pthread_setspecific(last, end), 0);
     steps_plan(NULL, end->nth, stand_still, end);
     return NULL;
 }
 
 /* Returns whether it has stopped at its nth step. */
-static bool begin_end(struct end *end, unsigned flags, size_t nth)
+static bool begin_end_in(struct end *end, cpool_t *pool, size_t used, size_t nth)
 {
-    end->pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    end->pool = pool;
+    end->used = used;
     end->nth = nth;
     end->stands = end->goes_on = end->ended = false;
     REQUIRE_EQUAL(pthread_mutex_init(&end->mutex, NULL), 0);
@@ -87,6 +93,11 @@ static bool begin_end(struct end *end, unsigned flags, size_t nth)
         pthread_cond_wait(&end->changed, &end->mutex);
     pthread_mutex_unlock(&end->mutex);
     return end->stands;
+}
+
+static bool begin_end(struct end *end, unsigned flags, size_t nth)
+{
+    return begin_end_in(end, steps_pool(flags, CAPACITY, 0, ROUNDS), USED, nth);
 }
 
 static void let_end(struct end *end)
@@ -245,12 +256,78 @@ START_TEST(destroy_and_reset_wait_for_a_thread_that_leaves)
 }
 END_TEST
 
+/*
+ * ---- Those who wait ------------------------------------------------------
+ */
+
+/* A thread that waits, while all slots are loaded in the cache of the thread that ends. */
+struct heir {
+    cpool_t *pool;
+    void *slot;
+    _Atomic bool over;
+};
+
+static void inherit(void *argument)
+{
+    struct heir *heir = argument;
+
+    heir->slot = waiter_wait(heir->pool);
+    /* release: for the slot. */
+    atomic_store_explicit(&heir->over, true, memory_order_release);
+}
+
+static void await_heir(const struct heir *heir)
+{
+    struct cpi_waiters *waiters = &inside(heir->pool)->waiters;
+    bool asleep;
+
+    do {
+        sched_yield();
+        pthread_mutex_lock(&waiters->lock);
+        asleep = waiters->queue.first != NULL && waiters->queue.first->asleep;
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!asleep && !atomic_load_explicit(&heir->over, memory_order_acquire));
+}
+
+START_TEST(thread_stopped_at_its_end_wakes_who_waits)
+{
+    struct worker *worker = worker_start();
+    bool stopped = true;
+
+    REQUIRE(cpi_registry_startup());
+    REQUIRE_EQUAL(pthread_key_create(&last, note_end), 0);
+    for (size_t nth = 1; stopped; nth++) {
+        struct heir heir = { NULL, NULL, false };
+        struct end end;
+
+        stopped = begin_end_in(&end, steps_pool(CPOOL_WAITABLE, ROUNDS, 0, ROUNDS), ROUNDS, nth);
+        heir.pool = end.pool;
+        inside(end.pool)->waiters.starving_after = UINT64_MAX / 4; /* until when it would look again */
+        if (!stopped || lock_is_free()) {
+            worker_begin(worker, inherit, &heir);
+            await_heir(&heir);
+            let_end(&end);
+            worker_await(worker);
+            REQUIRE(heir.slot != NULL);
+            cpool_free(heir.pool, heir.slot);
+            cpool_flush(heir.pool);
+        } else {
+            let_end(&end);
+        }
+        support_require_live(end.pool, 0);
+        support_destroy_empty(end.pool);
+    }
+    worker_stop(worker);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(thread_stopped_at_its_end_holds_up_no_other_pool, KINDS),
         TIMES(fork_at_every_step_of_a_threads_end_leaves_the_pool_usable, KINDS),
         TIMES(destroy_and_reset_wait_for_a_thread_that_leaves, 2 * KINDS),
+        ONCE(thread_stopped_at_its_end_wakes_who_waits),
     };
 
     return SUPPORT_RUN("steps_end", tests);

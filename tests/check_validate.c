@@ -162,6 +162,26 @@ START_TEST(free_unused_slot_refused)
 }
 END_TEST
 
+/* The first slot that was never handed out, in a pool whose frees all come out of line,
+ * with room for it in the cache. */
+START_TEST(free_first_unused_slot_of_exact_pool_refused)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+    cpool_t *pool;
+
+    config.flags = CPOOL_EXACT;
+    pool = support_create(&config);
+    support_capture_reports();
+    for (int i = 0; i < CAPACITY / 2; i++)
+        REQUIRE(cpool_alloc(pool) != NULL);
+    cpool_free(pool, cpool_at(pool, 0));
+    require_refused(pool, &doors[_i],
+                    (uintptr_t)cpool_at(pool, 0) +
+                        support_stats(pool).high_water * support_stats(pool).slot_stride);
+    REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2 - 1);
+}
+END_TEST
+
 START_TEST(free_any_slot_of_used_pool_accepted)
 {
     cpool_t *pool = support_create_plain(strides[_i], CAPACITY);
@@ -382,6 +402,7 @@ int main(void)
         TIMES(free_foreign_address_refused, STRIDES),
         TIMES(free_every_byte_inside_slot_refused, STRIDES),
         TIMES(free_unused_slot_refused, STRIDES),
+        TIMES(free_first_unused_slot_of_exact_pool_refused, DOORS),
         TIMES(free_any_slot_of_used_pool_accepted, STRIDES),
         TIMES(free_random_address_agrees_with_division, STRIDES),
         ONCE(free_address_in_padding_refused),

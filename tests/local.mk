@@ -279,7 +279,7 @@ tests_check_reentry_SOURCES = tests/check_reentry.c
 tests_check_reentry_CPPFLAGS = $(tests_cppflags_module)
 tests_check_reentry_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc,--wrap=pthread_atfork \
-	-Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific
+	-Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete
 tests_check_reentry_LDADD = $(tests_ldadd_module)
 
 # Plug-ins, one with the shared library and one with its objects inside.  The

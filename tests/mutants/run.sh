@@ -104,7 +104,7 @@ link() {
         case " $STEPS " in *"/$1 "*) kind=steps more=$(object steps "$top/tests/steps.c") ;; esac
         [ "$1" != check_reentry ] ||
             more="-Wl,--wrap=malloc,--wrap=pthread_atfork \
-                -Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific"
+                -Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete"
         rm -f "$mutant/help.a"
         ar rc "$mutant/help.a" $(for i in $helpers; do objects plain "$top/tests/$i.c"; done)
         set -- $(objects plain "$top/tests/$1.c") $more "$mutant/help.a" \
