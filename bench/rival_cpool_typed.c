@@ -7,5 +7,6 @@
 #endif
 
 #define RIVAL_SLOT 64
+#define RIVAL_POOL slots_64
 #define RIVAL_ID bench_rival_cpool_typed
 #include "rival_cpool_typed.h"

@@ -3,23 +3,17 @@
  * rival_cpool_typed.h - libcpool by a typed pool: slots_alloc(), slots_free(), inline.
  *
  * A template: slots have the size of the type, so each size is compiled on its own, by
- * a file that defines RIVAL_SLOT, bytes, and RIVAL_ID, the name of the rival's variable.
- * All have one name in the table.
+ * a file that defines RIVAL_SLOT, bytes, RIVAL_POOL, the name of the pool, and RIVAL_ID,
+ * the name of the rival's variable.  All have one name in the table.
  */
-#include "bench.h"
+#include <cpool.h>
 
-#if defined(__has_include)
-#if __has_include(<cpool/typed.h>)
-#define RIVAL_TYPED
-#endif
-#endif
+#include "bench.h"
 
 #define RIVAL_NAME "cpool-typed"
 #define RIVAL_SUMMARY "libcpool, inline, by a typed pool: slots_alloc()"
 
-#ifdef RIVAL_TYPED
-
-#include <cpool/typed.h>
+#ifdef CPOOL_DEFINE
 
 #define RIVAL_HAS_HANDLES
 #define RIVAL_MAKES_POOLS
@@ -29,8 +23,15 @@ struct slot {
     uint64_t words[RIVAL_SLOT / sizeof(uint64_t)];
 };
 
-CPOOL_DECLARE(slots, struct slot);
-CPOOL_DEFINE(slots, struct slot, .capacity = 1);
+/* The name of the pool is a macro, to be replaced before it becomes a part of names. */
+#define RIVAL_DECLARE(name) CPOOL_DECLARE(name, struct slot)
+#define RIVAL_DEFINE(name) CPOOL_DEFINE(name, struct slot, .capacity = 1)
+#define RIVAL_JOIN(name, what) name##what
+#define RIVAL_NAMED(name, what) RIVAL_JOIN(name, what)
+#define RIVAL_CALL(what) RIVAL_NAMED(RIVAL_POOL, what)
+
+RIVAL_DECLARE(RIVAL_POOL);
+RIVAL_DEFINE(RIVAL_POOL);
 
 /* The one pool of the type, opened as the cell says. */
 static void *rival_create(const struct bench_cell *cell)
@@ -42,35 +43,35 @@ static void *rival_create(const struct bench_cell *cell)
     config.slot_size = sizeof(struct slot);
     config.capacity = cell->capacity;
     configure(&config, cell->config);
-    code = slots_open(&config);
+    code = RIVAL_CALL(_open)(&config);
     if (code != CPOOL_OK)
-        bench_fail("slots_open: %s", cpool_strerror(code));
-    return slots_pool();
+        bench_fail("cannot open a typed pool: %s", cpool_strerror(code));
+    return RIVAL_CALL(_pool)();
 }
 
 static void rival_destroy(void *pool)
 {
     (void)pool;
-    slots_close();
+    RIVAL_CALL(_close)();
 }
 
 static inline void *rival_alloc(void *handle)
 {
     (void)handle;
-    return slots_alloc();
+    return RIVAL_CALL(_alloc)();
 }
 
 static inline void *rival_calloc(void *handle, size_t size)
 {
     (void)handle;
     (void)size;
-    return slots_calloc();
+    return RIVAL_CALL(_calloc)();
 }
 
 static inline void rival_free(void *handle, void *slot)
 {
     (void)handle;
-    slots_free((struct slot *)slot);
+    RIVAL_CALL(_free)((struct slot *)slot);
 }
 
 #include "workloads.h"

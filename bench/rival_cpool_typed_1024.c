@@ -7,5 +7,6 @@
 #endif
 
 #define RIVAL_SLOT 1024
+#define RIVAL_POOL slots_1024
 #define RIVAL_ID bench_rival_cpool_typed_1024
 #include "rival_cpool_typed.h"

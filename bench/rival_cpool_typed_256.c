@@ -7,5 +7,6 @@
 #endif
 
 #define RIVAL_SLOT 256
+#define RIVAL_POOL slots_256
 #define RIVAL_ID bench_rival_cpool_typed_256
 #include "rival_cpool_typed.h"

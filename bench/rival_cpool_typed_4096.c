@@ -7,5 +7,6 @@
 #endif
 
 #define RIVAL_SLOT 4096
+#define RIVAL_POOL slots_4096
 #define RIVAL_ID bench_rival_cpool_typed_4096
 #include "rival_cpool_typed.h"

@@ -7,5 +7,6 @@
 #endif
 
 #define RIVAL_SLOT 8
+#define RIVAL_POOL slots_8
 #define RIVAL_ID bench_rival_cpool_typed_8
 #include "rival_cpool_typed.h"
