@@ -22,53 +22,51 @@
  *     ...
  *     cpool_destroy(jobs);
  *
- * What it is: each thread keeps a magazine of free slots of each pool it uses.
- * Allocating pops it, freeing pushes it, without a locked instruction, a fence
- * or a call.  When it runs empty or full it is exchanged, whole, with a global
- * depot: one compare-and-swap for dozens of slots.
+ * Each thread keeps a magazine of free slots of each pool it uses.  Allocating
+ * pops it, freeing pushes it, without a locked instruction, a fence or a call.
+ * When it runs empty or full it is exchanged, whole, with a global depot: one
+ * compare-and-swap for dozens of slots.
  *
  * Empty means empty: an alloc fails only when `capacity` slots are live, however
  * many others lie in other threads' caches, whether those threads run, sleep or
  * are stopped.  (In caller-provided memory, which has no room for slack, this
  * takes CPOOL_EXACT: else what other threads have loaded is out of reach.)
  *
- * What it is not: it does not serve mixed sizes, it does not call constructors,
- * and it is no garbage collector: a slot freed while somebody still uses it is
- * a bug here as everywhere.
+ * The library does not serve mixed sizes, does not call constructors, and is no
+ * garbage collector.  A slot freed while another thread still uses it is a bug
+ * here as everywhere.
  *
  * NOTES
  *
  * Slots: the library neither reads nor writes free slots.  A slot keeps its bytes from
- * free to the next alloc; objects constructed in it stay constructed, and a stray
+ * free to the next alloc.  Objects constructed in it stay constructed, and a stray
  * write to a freed slot cannot damage the pool.  There are three exceptions.  Checked
- * pools fill free slots.  cpool_trim and cpool_shrink give pages back, whose bytes are
- * zero afterwards.  cpool_reserve touches pages where the operating system cannot make
- * them resident by itself.
+ * pools fill free slots.  cpool_trim and cpool_shrink give pages back, and the bytes of
+ * these are zero afterwards.  cpool_reserve touches pages where the operating system
+ * cannot make them resident by itself.
  *
- * Fork: the child may go on using every pool.  Slots that vanished threads had
- * cached return to the depot; slots they had live stay live.  A thread that was
- * exchanging a magazine at the very moment of the fork leaves up to three
- * magazines' rounds behind in the child, where they count as live.  The library holds a lock
- * from its fork handlers' first to its last: handlers of your own should not
- * use pools.  A pool in caller-provided memory that parent and child share
- * (MAP_SHARED) is not for both.
+ * Fork: the child may go on using every pool.  Slots that vanished threads had cached
+ * return to the depot.  Slots they had live stay live.  A thread that was exchanging a
+ * magazine at the very moment of the fork leaves up to three magazines' rounds behind in
+ * the child, where they count as live.  The library holds a lock from its fork handlers'
+ * first to its last: handlers of your own should not use pools.  A pool in
+ * caller-provided memory that parent and child share (MAP_SHARED) is not for both.
  *
- * Inlining: cpool_alloc, cpool_free, cpool_cache_alloc and cpool_cache_free are
- * inlined where the compiler knows GNU extensions.  -DCPOOL_NO_INLINE makes them calls
- * into the library, which do the same: for breakpoints, for small code, and for a
- * program that has to run with a later library whose inline path changed.
+ * Inlining: cpool_alloc, cpool_free, cpool_cache_alloc and cpool_cache_free are inlined
+ * where the compiler knows GNU extensions.  -DCPOOL_NO_INLINE makes them calls into the
+ * library with the same effect, for breakpoints, for small code, and for a program that
+ * has to run with a later library that has another inline path.
  *
- * ThreadSanitizer: a program compiled with -fsanitize=thread announces to it by
- * which thread each slot was freed before another one got it (<cpool/tsan.h>), for
- * a library that is not instrumented; every alloc and free is then a call.
- * -DCPOOL_TSAN=0 turns that off, for a library that is.
+ * ThreadSanitizer: a program compiled with -fsanitize=thread announces to it which
+ * thread freed each slot before another one got it (<cpool/tsan.h>), for a library that
+ * is not instrumented.  Every alloc and free is then a call.  -DCPOOL_TSAN=0 turns that
+ * off, for a library that is.
  *
  * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, except in
  * pools created with CPOOL_WAITABLE, and so are cpool_owns, cpool_index, cpool_at,
  * cpool_index_limit, cpool_strerror, cpool_version and cpool_version_number.  No other
- * function is.  The library blocks
- * signals while it holds its lock, so a handler may fork or exit, whatever
- * operation of the library's it interrupted.
+ * function is.  The library blocks signals while it holds its lock, so a handler may
+ * fork or exit, at any point of the library's operations.
  *
  * Cancellation: cpool_print and cpool_print_json may be points of cancellation,
  * as their stream is, and so may the application's own error handler.  No other
@@ -85,11 +83,11 @@
  * functions do not look: cpool_alloc and cpool_free must not be called with another
  * copy's pool, and most likely trap.
  *
- * Threads: a thread's caches return to the depot when it ends, whatever way it
- * ends.  Destructors of thread-specific data may allocate and free, before and
- * after the library's own has run.  A thread that uses a pool for the very first time
- * in the last round of destructors, or after it, leaves its cache registered; the
- * slots in it can still be recalled.
+ * Threads: a thread's caches return to the depot when it ends in any way.  Destructors
+ * of thread-specific data may allocate and free, before and after the library's own has
+ * run.  A thread that uses a pool for the very first time in the last round of
+ * destructors, or after it, leaves its cache registered.  The slots in it can still be
+ * recalled.
  *
  * Progress: it is stated for every function in these terms.
  *
@@ -124,7 +122,7 @@ typedef struct cpool cpool_t;
 /* Of <time.h>, which defines it for C11 and for POSIX programs only. */
 struct timespec;
 
-/* One owner's cache of one pool; see cpool_cache. */
+/* One owner's cache of one pool (see cpool_cache). */
 typedef struct cpool_entry cpool_cache_t;
 
 /*
@@ -139,7 +137,7 @@ typedef struct cpool_entry cpool_cache_t;
  * cpool_version, cpool_version_number - the version of the library that the program
  * runs with, as CPOOL_VERSION and as CPOOL_VERSION_NUMBER have it.
  *
- * Any thread; wait-free; async-signal-safe.
+ * Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API const char *cpool_version(void) CPOOL_RETURNS_NONNULL_;
 CPOOL_API unsigned cpool_version_number(void);
@@ -147,18 +145,18 @@ CPOOL_API unsigned cpool_version_number(void);
 /*
  * ---- Structures (cpool.7) --------------------------------------------------
  *
- * Every structure that is passed between program and library begins with its size
- * in bytes, as the program's header knows it; CPOOL_CONFIG_INIT and its like set
- * it, and so does `{ .size = sizeof(cpool_config_t), .capacity = 100 }`.  Structures
- * grow at their end only.  A program may therefore meet a library that is older or
- * newer than its header:
+ * Every structure that is passed between program and library begins with its size in
+ * bytes, as the program's header knows it.  CPOOL_CONFIG_INIT and its like set it, and
+ * so does `{ .size = sizeof(cpool_config_t), .capacity = 100 }`.  Structures grow at
+ * their end only.  A program may therefore meet a library that is older or newer than
+ * its header:
  *
  *   what the program passes      members that only the library knows are zero, which
- *                                means "default"; members that only the program
- *                                knows must be zero, else CPOOL_ETAIL is returned
+ *                                means "default".  Members that only the program knows
+ *                                must be zero, else CPOOL_ETAIL is returned
  *   what the library fills in    members that only the library knows are not
- *                                written; members that only the program knows
- *                                become zero
+ *                                written, and members that only the program
+ *                                knows become zero
  *
  * A size that is below that of `size` itself, or above 4096, is refused with
  * CPOOL_ESTRUCT.
@@ -170,12 +168,11 @@ CPOOL_API unsigned cpool_version_number(void);
  * Functions that can fail return 0 or one of these, all negative.  The hundreds tell
  * what has to be done about a code:
  *
- *   -1 to -99      configuration: a structure or an argument is wrong; correct the
+ *   -1 to -99      configuration: a structure or an argument is wrong.  Correct the
  *                  program, or the user's settings
- *   -101 to -199   use: a mistake of the caller that is found while a pool is in
- *                  use; most of these reach the error handler
- *                  (cpool_set_error_handler)
- *   -201 to -299   resources: the program is right; try with less, or later
+ *   -101 to -199   use: a mistake of the caller that is found while a pool is in use.
+ *                  Most of these reach the error handler (cpool_set_error_handler)
+ *   -201 to -299   resources: the program is right.  Try with less, or later
  */
 enum {
     CPOOL_OK = 0,
@@ -201,7 +198,7 @@ enum {
     CPOOL_EFOREIGN = -103,    /* the address lies outside the pool's slab */
     CPOOL_EMISALIGNED = -104, /* the address lies inside a slot, not at its start */
     CPOOL_EUNUSED = -105,     /* the slot has never been handed out */
-    CPOOL_EDOUBLEFREE = -106, /* the slot is free already; see cpool_free */
+    CPOOL_EDOUBLEFREE = -106, /* the slot is free already (see cpool_free) */
     CPOOL_EGUARD = -107,      /* bytes around the slot were overwritten (checked pools) */
     CPOOL_EOWNER = -108,      /* the cache belongs to another thread (checked pools) */
     CPOOL_EWAITABLE = -109,   /* the pool was not created with CPOOL_WAITABLE */
@@ -218,19 +215,20 @@ enum {
  * cpool_strerror - a short English sentence for an error code.
  *
  * Returns a static string, never NULL, for unknown codes too.
- * Any thread; wait-free; async-signal-safe.
+ * Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API const char *cpool_strerror(int code) CPOOL_RETURNS_NONNULL_;
 
-/* What the error handler is told. */
+/* The report to the error handler. */
 typedef struct cpool_error {
-    size_t size;          /* bytes that the library has filled in; a handler built
+    size_t size;          /* bytes that the library has filled in.  A handler built
                              against a newer header looks at it first */
     int code;             /* CPOOL_EPOOL ... */
-    const char *text;     /* one line: what, which pool, which address, nearest slot */
+    const char *text;     /* one line: the mistake, the pool, the address, the nearest
+                             slot */
     const char *function; /* the public function that found it */
-    cpool_t *pool;        /* as passed by the caller; may be no pool at all */
-    const char *name;     /* the pool's name; "" when it is not known */
+    cpool_t *pool;        /* as passed by the caller, possibly no pool at all */
+    const char *name;     /* the pool's name, or "" when it is not known */
     const void *address;  /* the offending address, or NULL */
     const void *slot;     /* the nearest slot, or NULL when there is none */
     size_t index;         /* that slot's index, or 0 */
@@ -248,13 +246,14 @@ typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context)
 /*
  * cpool_set_error_handler - replaces what happens on a caller's mistake.
  *
- * handler   called with each report; NULL restores the default, which writes
+ * handler   called with each report.  NULL restores the default, which writes
  *           the text to standard error without allocating and then aborts
  * context   passed to the handler as it is
  *
  * Any thread, but a report being made at this moment may still reach the old
- * handler.  Lock-free; allocates memory for the 17th different pair of handler
- * and context and for each after it; where that fails, the default is restored.
+ * handler.  Lock-free.  It allocates memory for the 17th different pair of
+ * handler and context and for each after it.  Where that fails, the default is
+ * restored.
  */
 CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *context);
 
@@ -281,29 +280,29 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
  * Flags.
  *
  * CPOOL_CHECKED   Every operation is verified: double free, bytes before and
- *                 after each slot, use of a cache by the wrong thread; leaks
+ *                 after each slot, use of a cache by the wrong thread.  Leaks
  *                 are reported by the address that allocated them.  Costs time
  *                 in this pool only, and 24 bytes or more of memory a slot.
  */
 #define CPOOL_CHECKED 0x1u
 
 /*
- * CPOOL_EXACT     Never more than `capacity` slots live, and never fewer to be
- *                 had: before an alloc fails, the slots in all other threads'
- *                 caches are taken back, loaded magazines included.  A thread that
- *                 was stopped inside the library, because it lost its processor,
- *                 keeps what it has loaded, and up to two magazines more; an alloc
- *                 that finds nothing else waits for it, stall_limit at most.
- *                 Without it, more than `capacity` may be live at times: slack,
- *                 at most one magazine's rounds for each of thread_caches, of
- *                 which only as much is used as was out of reach at some time.
- *                 Every alloc and free is then a call, with two more stores.
+ * CPOOL_EXACT     Never more than `capacity` slots live, and never fewer to be had:
+ *                 before an alloc fails, the slots in all other threads' caches are
+ *                 taken back, loaded magazines included.  A thread that was stopped
+ *                 inside the library, because it lost its processor, keeps its loaded
+ *                 magazine, and up to two magazines more.  An alloc that finds nothing
+ *                 else waits for it, stall_limit at most.  Without it, more than
+ *                 `capacity` may be live at times: slack, at most one magazine's rounds
+ *                 for each of thread_caches, of which only as much is used as was out
+ *                 of reach at some time.  Every alloc and free is then a call, with two
+ *                 more stores.
  */
 #define CPOOL_EXACT 0x2u
 
 /*
  * CPOOL_WAITABLE  Threads may wait for a slot: cpool_alloc_wait.  Implies
- *                 CPOOL_EXACT; a free then also looks whether somebody waits.
+ *                 CPOOL_EXACT.  A free then also looks whether a thread waits.
  */
 #define CPOOL_WAITABLE 0x4u
 
@@ -319,12 +318,12 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
 #define CPOOL_HUGE_PAGES 0x10u
 
 /*
- * CPOOL_COLOUR    Slots whose distance would be an even number of cache lines get
- *                 one line more between them, so that their beginnings fall on
- *                 all sets of the processor's caches instead of a few: for slots
- *                 of some hundred bytes and more of which the first lines are
- *                 used most.  Costs 64 bytes a slot.  Slots that want to be
- *                 aligned to more than a line stay as they are.
+ * CPOOL_COLOUR    Slots at a distance of an even number of cache lines get one line
+ *                 more between them, so that their beginnings fall on all sets of the
+ *                 processor's caches instead of a few.  This is for slots of some
+ *                 hundred bytes and more with the first lines used most.  Costs 64
+ *                 bytes a slot.  Slots that want to be aligned to more than a line stay
+ *                 as they are.
  */
 #define CPOOL_COLOUR 0x20u
 
@@ -333,45 +332,45 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
  */
 typedef struct cpool_config {
     size_t size;            /* sizeof(cpool_config_t), set by the initialiser */
-    const char *name;       /* for reports, in UTF-8; copied, whole characters of
-                               31 bytes at most; may be NULL */
+    const char *name;       /* for reports, in UTF-8, copied, whole characters of 31
+                               bytes at most, may be NULL */
     size_t slot_size;       /* bytes, 1 or more */
-    size_t slot_align;      /* bytes, a power of two up to CPOOL_ALIGN_MAX;
-                               0: the largest power of two that divides
-                               slot_size, at most that of max_align_t */
+    size_t slot_align;      /* bytes, a power of two up to CPOOL_ALIGN_MAX.  0:
+                               the largest power of two that divides slot_size,
+                               at most that of max_align_t */
     size_t slot_offset;     /* bytes, up to slot_size: it is slot + offset that
                                is aligned */
     size_t capacity;        /* slots, 1 to CPOOL_CAPACITY_MAX */
     size_t max_capacity;    /* slots the pool may grow to by itself or by
-                               cpool_grow, up to CPOOL_CAPACITY_MAX; addresses
+                               cpool_grow, up to CPOOL_CAPACITY_MAX.  Addresses
                                never move.  0: capacity, it does not grow */
-    size_t magazine_rounds; /* slots that move to and from the depot at once,
-                               up to CPOOL_ROUNDS_MAX; every cache then holds
-                               two magazines at most, unless cache_slots says
+    size_t magazine_rounds; /* slots that move to and from the depot at once, up
+                               to CPOOL_ROUNDS_MAX.  Every cache then holds two
+                               magazines at most, unless cache_slots says
                                otherwise.  0: chosen from capacity, and caches
                                adapt their size to their use */
     unsigned flags;         /* CPOOL_CHECKED ..., or 0 */
-    size_t thread_caches;   /* threads that may hold a cache at the same time;
-                               further ones work without, at the depot; 0: 4096
+    size_t thread_caches;   /* threads that may hold a cache at the same time.
+                               Further ones work without, at the depot.  0: 4096
                                (64 on 32-bit systems), or 16 in caller-provided
                                memory */
     void *memory;           /* NULL: taken from the operating system.  Else the
-                               pool with all its bookkeeping is laid out here;
-                               there is no slack then, see CPOOL_EXACT.  Beside
-                               it are taken: for each thread a table that serves
-                               all its pools (a MiB of addresses, two pages of
-                               memory or more); by cpool_trim, cpool_shrink and
-                               cpool_reserve, while they run, a bit or a pointer
-                               for each slot */
+                               pool with all its bookkeeping is laid out here.
+                               There is no slack then, see CPOOL_EXACT.  Beside
+                               it the library takes a table for each thread that
+                               serves all its pools (a MiB of addresses, two
+                               pages of memory or more).  cpool_trim,
+                               cpool_shrink and cpool_reserve take a bit or a
+                               pointer for each slot while they run */
     size_t memory_size;     /* bytes at memory */
     size_t cache_slots;     /* slots that one thread's cache may come to hold
-                               once its use has shown that it needs them; no
+                               once its use has shown that it needs them, no
                                less than two magazines.  0: two magazines if
                                magazine_rounds is set, else 4608, or 16 MiB of
                                them, or a sixteenth of the pool */
-    size_t stall_limit;     /* milliseconds that an alloc that finds nothing else
-                               waits for threads that were stopped inside the
-                               library with slots in their hands; 0: 1000 */
+    size_t stall_limit;     /* milliseconds that an alloc that finds nothing else waits
+                               for threads that were stopped inside the library with
+                               slots in their hands.  0: 1000 */
 } cpool_config_t;
 
 #define CPOOL_CONFIG_INIT                                                      \
@@ -382,12 +381,12 @@ typedef struct cpool_config {
 /*
  * cpool_memory_required - how much caller-provided memory a configuration needs.
  *
- * config   as for cpool_create; memory and memory_size are ignored
+ * config   as for cpool_create, but memory and memory_size are ignored
  *
  * Returns the bytes needed at an address aligned to CPOOL_MEMORY_ALIGN: exactly
- * that many are enough, wherever they lie.  0 when the configuration is wrong;
+ * that many are enough, wherever they lie.  0 when the configuration is wrong.
  * cpool_create then says in what way.
- * Any thread; wait-free.
+ * Any thread, wait-free.
  */
 CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_USE_;
 
@@ -398,8 +397,8 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
 /*
  * cpool_create - makes a pool.
  *
- * pool     receives the pool; set to NULL on every failure
- * config   copied; need not outlive the call
+ * pool     receives the pool, set to NULL on every failure
+ * config   copied, need not outlive the call
  *
  * A pool in a static array:
  *
@@ -418,7 +417,7 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  *
  * Returns 0, CPOOL_ENULL, or a code of the configuration or of the resources, which
  * names the one thing that is wrong.  Nothing is left behind then.
- * Any thread; may block; makes system calls.
+ * Any thread.  It may block and makes system calls.
  */
 CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_MUST_USE_;
 
@@ -435,16 +434,16 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
  * Returns 0 when all slots had been freed, else a code.  The pool is gone with every
  * code but CPOOL_EPOOL:
  *
- *   CPOOL_ELIVE         slots were still live; how many, cpool_stats says before.
- *                       Not reported, because a pool may be meant to end so.  Checked
- *                       pools print the live slots, by the address that allocated
- *                       them, to standard error
- *   CPOOL_EDOUBLEFREE   more slots are free than were ever handed out; reported, in
- *                       any pool.  A slot that was lost for each one freed twice
- *                       hides that
- *   CPOOL_EPOOL         the pointer is not a living pool; reported
+ *   CPOOL_ELIVE         slots were still live.  cpool_stats says before how many.  Not
+ *                       reported, because a pool may be meant to end so.  Checked pools
+ *                       print the live slots, by the address that allocated them, to
+ *                       standard error
+ *   CPOOL_EDOUBLEFREE   more slots are free than were ever handed out.  Reported, in
+ *                       any pool.  A slot that was lost for each one freed twice hides
+ *                       that
+ *   CPOOL_EPOOL         the pointer is not a living pool.  Reported
  *
- * May block; makes system calls.
+ * It may block and makes system calls.
  */
 CPOOL_API int cpool_destroy(cpool_t *pool);
 
@@ -458,17 +457,16 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
 /*
  * cpool_alloc - takes a slot.
  *
- * Returns the slot, its bytes as they were last left (on first use zero, or as
- * they were in caller-provided memory), or NULL when none can be had: the capacity is
- * live, or a thread stayed stopped inside the library for stall_limit with slots in
- * its hands (three magazines at most; stats.stalls counts it), or the operating system
+ * Returns the slot, its bytes as they were last left (on first use zero, or as they
+ * were in caller-provided memory), or NULL when none can be had.  Then the capacity is
+ * live, or a thread stayed stopped inside the library for stall_limit with slots in its
+ * hands (three magazines at most, counted in stats.stalls), or the operating system
  * refused memory.  A checked pool that finds CPOOL_EGUARD on the way reports it and
  * returns the slot all the same.
- * Any thread.  Wait-free from the thread's magazine; else lock-free; makes a
- * system call when slots are used for the first time; first use may block.
- * While cpool_trim, cpool_shrink or cpool_reserve has the depot's slots, an alloc
- * that finds the depot empty waits until some are back, in whatever way it
- * allocates.
+ * Any thread.  Wait-free from the thread's magazine, else lock-free.  It makes a system
+ * call when slots are used for the first time, and first use may block.  While
+ * cpool_trim, cpool_shrink or cpool_reserve has the depot's slots, an alloc that finds
+ * the depot empty waits until some are back, in whatever way it allocates.
  * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
  */
 CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
@@ -479,15 +477,14 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_N
  * slot   from an alloc on the same pool, not freed since.  NULL is a no-op.
  *
  * Always verified: an address outside the slab (CPOOL_EFOREIGN), inside a slot
- * (CPOOL_EMISALIGNED), or of a slot never handed out (CPOOL_EUNUSED) is
- * reported and refused.  Checked pools find CPOOL_EDOUBLEFREE and CPOOL_EGUARD
- * as well; after CPOOL_EGUARD the slot stays live, and the next free succeeds.  Other
- * pools serve a slot that was freed twice to two callers.  They
- * report CPOOL_EDOUBLEFREE when a free finds no room, which is thousands of double
- * frees later, and cpool_destroy and cpool_reset do when more slots are free than
- * were ever handed out.  Never fails otherwise, and makes no system call but on
- * first use and in CPOOL_WAITABLE pools.
- * Any thread.  Wait-free into the thread's magazine; else lock-free; first use
+ * (CPOOL_EMISALIGNED), or of a slot never handed out (CPOOL_EUNUSED) is reported and
+ * refused.  Checked pools find CPOOL_EDOUBLEFREE and CPOOL_EGUARD as well.  After
+ * CPOOL_EGUARD the slot stays live, and the next free succeeds.  Other pools serve a
+ * slot that was freed twice to two callers.  They report CPOOL_EDOUBLEFREE when a free
+ * finds no room, which is thousands of double frees later, and cpool_destroy and
+ * cpool_reset do when more slots are free than were ever handed out.  Never fails
+ * otherwise, and makes no system call but on first use and in CPOOL_WAITABLE pools.
+ * Any thread.  Wait-free into the thread's magazine, else lock-free.  First use
  * may block.
  */
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
@@ -498,14 +495,13 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL
  *
  * For signal handlers, and for threads that allocate too seldom to deserve a
  * cache.  Several times slower than the cached pair.
- * Any thread; lock-free, as long as not more than 64 threads (4 in
- * caller-provided memory) are inside these two at once: a further one waits for
- * one of them to leave.  alloc makes a system call when slots are used for the
- * first time, and waits as cpool_alloc does when it finds nothing; what its own
- * thread was doing when a signal interrupted it, it does not wait for.
- * Async-signal-safe, except with
- * CPOOL_WAITABLE.  In caller-provided memory without CPOOL_EXACT what the calling
- * thread itself has loaded is out of its reach, too.
+ * Any thread, lock-free, as long as not more than 64 threads (4 in caller-provided
+ * memory) are inside these two at once.  A further one waits for one of them to leave.
+ * alloc makes a system call when slots are used for the first time, and waits as
+ * cpool_alloc does when it finds nothing.  It does not wait for the operation of its
+ * own thread that a signal interrupted.  Async-signal-safe, except with CPOOL_WAITABLE.
+ * In caller-provided memory without CPOOL_EXACT what the calling thread itself has
+ * loaded is out of its reach, too.
  */
 CPOOL_API void cpool_depot_free(cpool_t *pool, void *slot);
 CPOOL_API void *cpool_depot_alloc(cpool_t *pool) CPOOL_MUST_USE_
@@ -519,11 +515,11 @@ CPOOL_API void *cpool_calloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_FREED_BY_(cpoo
 /*
  * cpool_alloc_bulk - takes up to n slots.
  *
- * slots   receives them; room for n
+ * slots   receives them, with room for n
  *
  * Returns the number obtained, less than n only when the pool ran dry.  A NULL
  * slots with n > 0 is reported as CPOOL_ENULL, and 0 returned.
- * Any thread; progress as cpool_alloc.
+ * Any thread, progress as cpool_alloc.
  */
 CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
 
@@ -532,7 +528,7 @@ CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n) CPOOL_M
  *
  * Returns 0, or CPOOL_EDRY when fewer could be had (slots is then undefined),
  * or CPOOL_ENULL, reported, for NULL slots with n > 0.
- * Any thread; progress as cpool_alloc.
+ * Any thread, progress as cpool_alloc.
  */
 CPOOL_API int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
 
@@ -540,9 +536,9 @@ CPOOL_API int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n) CPOOL_
  * cpool_free_bulk - gives n slots back.
  *
  * slots   each entry as for cpool_free, NULL included.  One that is refused is
- *         reported; the others are freed all the same.
+ *         reported, and the others are freed all the same.
  *
- * Any thread; progress as cpool_free.
+ * Any thread, progress as cpool_free.
  */
 CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
 
@@ -562,32 +558,31 @@ CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
  * thread has taken over the place.
  *
  * Returns the cache, or NULL when this thread can have none (thread_caches are
- * all taken, or no memory); cpool_alloc and cpool_free work even then.
- * May block; may make system calls.
+ * all taken, or no memory).  cpool_alloc and cpool_free work even then.
+ * It may block and make system calls.
  */
 CPOOL_API cpool_cache_t *cpool_cache(cpool_t *pool);
 
 /*
- * cpool_cache_create - a cache that belongs to whoever holds the handle.
+ * cpool_cache_create - a cache that belongs to the holder of the handle.
  *
  * For fibers and tasks that migrate between threads.  At any moment one thread
  * at most may be using it, and handing it over must synchronise (as handing
  * over the fiber does anyway).
  *
- * cache   receives the cache; set to NULL on failure
+ * cache   receives the cache, set to NULL on failure
  *
- * Returns 0, CPOOL_ENULL, or CPOOL_ENOMEM when thread_caches are all taken or
- * the operating system refuses memory.
- * It counts as one of the pool's thread_caches until destroyed.  A child of fork finds
- * it empty; the handle stays good.
- * May block; may make system calls.
+ * Returns 0, CPOOL_ENULL, or CPOOL_ENOMEM when thread_caches are all taken or the
+ * operating system refuses memory.  It counts as one of the pool's thread_caches until
+ * destroyed.  A child of fork finds it empty, and the handle stays good.
+ * It may block and make system calls.
  */
 CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUST_USE_;
 
 /*
  * cpool_cache_destroy - returns its slots to the depot and gives it up.
  *
- * cache   from cpool_cache_create; NULL is a no-op.  Before the pool's end or
+ * cache   from cpool_cache_create.  NULL is a no-op.  Before the pool's end or
  *         reset, which end the pool's caches by themselves.  A thread's own
  *         cache is reported as CPOOL_EOWNER and left alone.
  *
@@ -600,7 +595,7 @@ CPOOL_API void cpool_cache_destroy(cpool_cache_t *cache);
  * an explicit cache.
  *
  * A slot may be freed through another cache than it was taken from, or through none.
- * The owner only; progress as there.
+ * The owner only, progress as there.
  */
 CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache) CPOOL_MUST_USE_
     CPOOL_NONNULL_(1);
@@ -611,25 +606,25 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
  * cpool_flush - gives all slots in the calling thread's cache to the depot.
  *
  * Before a thread goes to sleep for long.  The cache stays usable.
- * Lock-free, and makes no system call; but in a CPOOL_EXACT pool it waits for a
- * thread that is just taking slots from the cache, and in a CPOOL_WAITABLE one it
- * may block to serve those who wait.
+ * Lock-free, and makes no system call.  In a CPOOL_EXACT pool it waits for a thread
+ * that is just taking slots from the cache, and in a CPOOL_WAITABLE one it may block to
+ * serve waiting threads.
  */
 CPOOL_API void cpool_flush(cpool_t *pool);
 
 /*
  * cpool_reset - takes back every slot at once, live ones included.
  *
- * The caller guarantees that no thread is using the pool meanwhile, and that
- * none touches an old slot afterwards.  Afterwards the pool is as new: slots
- * come in order of address again; their bytes are as they were left, and the capacity
- * is what it has grown or shrunk to.  Ends all caches: handles from cpool_cache and
- * cpool_cache_create are void.
+ * The caller guarantees that no thread is using the pool meanwhile, and that none
+ * touches an old slot afterwards.  Afterwards the pool is as new: slots come in order
+ * of address again.  Their bytes are as they were left, and the capacity is what it has
+ * grown or shrunk to.  Ends all caches: handles from cpool_cache and cpool_cache_create
+ * are void.
  *
  * Returns the number of slots released: those that were live.  Reports
  * CPOOL_EDOUBLEFREE as cpool_destroy does, and CPOOL_EGUARD in checked pools.
- * May block; cost depends on the number of caches and on that of magazines in the
- * depot, not on that of slots (checked pools verify every guard).
+ * It may block.  Its cost depends on the number of caches and on that of magazines in
+ * the depot, not on that of slots (checked pools verify every guard).
  */
 CPOOL_API size_t cpool_reset(cpool_t *pool);
 
@@ -646,7 +641,7 @@ CPOOL_API size_t cpool_reset(cpool_t *pool);
  *
  * Returns the number of slots added: fewer than n at the limit, 0 when there is
  * nothing to add or the operating system refuses memory.
- * Any thread; lock-free; makes system calls.
+ * Any thread, lock-free, makes system calls.
  */
 CPOOL_API size_t cpool_grow(cpool_t *pool, size_t n);
 
@@ -656,14 +651,14 @@ CPOOL_API size_t cpool_grow(cpool_t *pool, size_t n);
  * back to the operating system, unless the pool is checked or lies in caller-provided
  * memory.
  *
- * Free slots in the caches of other threads are not reached; cpool_flush in each
+ * Free slots in the caches of other threads are not reached.  cpool_flush in each
  * thread helps.  A pool with max_capacity above its capacity may grow again.
  *
  * Returns the number of slots removed.  At least one slot stays.  Where it is 0,
  * the free slots have kept their bytes.
  * Reports what cpool_trim does.
- * Any thread, while others allocate and free; may block, and so do allocs that
- * find the depot empty meanwhile; makes system calls.
+ * Any thread, while others allocate and free.  It may block, and so do allocs
+ * that find the depot empty meanwhile.  It makes system calls.
  */
 CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
 
@@ -672,27 +667,27 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * operating system, and puts the depot's free slots into order of address, so
  * that they are handed out page by page again.
  *
- * The contents of slots on such pages become zero; keep that in mind where
- * objects stay constructed in free slots.  Of the caches it takes the calling
- * thread's slots, and the spare magazines of those that exchanged none since the
- * last trim; what other threads have loaded is not reached.  So a timer that calls
- * it every few seconds gives back what has not been needed lately.
- * Checked pools, and pools in caller-provided memory, are put in order only.
+ * The contents of slots on such pages become zero.  Keep that in mind where objects
+ * stay constructed in free slots.  Of the caches it takes the calling thread's slots,
+ * and the spare magazines of those that exchanged none since the last trim.  The loaded
+ * magazines of other threads are not reached.  So a timer that calls it every few
+ * seconds gives back what has not been needed lately.  Checked pools, and pools in
+ * caller-provided memory, are put in order only.
  *
  * Free slots are looked through on the way.  One that lies there twice was freed
  * twice: it is reported, once, as CPOOL_EDOUBLEFREE, and is one slot again.  One
  * that a shrink had removed, and that was freed all the same, is reported as
  * CPOOL_EUNUSED and left out.
  *
- * Takes one bit of memory for each slot from the operating system while it is at
- * work, also beside caller-provided memory, and so do cpool_shrink and
- * cpool_reserve; without it, it does nothing.
+ * Takes one bit of memory for each slot from the operating system while it is at work,
+ * also beside caller-provided memory, and so do cpool_shrink and cpool_reserve.
+ * Without it, it does nothing.
  *
- * Returns the bytes given back that were resident.  Where the operating system does
- * not tell, all count; so does what lies beyond the first 4 GiB that it is asked
- * about.  What was swapped out is given back, and does not count.
- * Any thread, while others allocate and free; may block, and so do allocs that
- * find the depot empty meanwhile, until some slots are back; makes system calls.
+ * Returns the bytes given back that were resident.  Where the operating system does not
+ * tell, all count, and so do those beyond the first 4 GiB that it is asked about.
+ * Pages that were swapped out are given back, and do not count.
+ * Any thread, while others allocate and free.  It may block, and so do allocs that find
+ * the depot empty meanwhile, until some slots are back.  It makes system calls.
  */
 CPOOL_API size_t cpool_trim(cpool_t *pool);
 
@@ -700,17 +695,17 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * cpool_reserve - sees to it that the next n allocs need no memory from the
  * operating system: commits it and makes it resident.
  *
- * Slots that were never handed out come into circulation as far as they are needed
- * for it.  Free slots are neither read nor written where the operating system can
- * make pages resident by itself (Linux 5.14); elsewhere each page of theirs is, and
+ * Slots that were never handed out come into circulation as far as they are needed for
+ * it.  Free slots are neither read nor written where the operating system can make
+ * pages resident by itself (Linux 5.14).  Elsewhere each of their pages is touched, and
  * keeps its bytes.  Other threads may take slots all the while.
  *
- * Holds as long as other threads do not take those slots first; where they
+ * Holds as long as other threads do not take those slots first.  Where they
  * might, draw a ticket.
  *
- * Returns 0; CPOOL_EDRY if n slots are not free; CPOOL_ENOMEM if the operating
- * system refuses memory.  Reports what cpool_trim does.
- * Any thread; may block; makes system calls.
+ * Returns 0, CPOOL_EDRY if n slots are not free, or CPOOL_ENOMEM if the
+ * operating system refuses memory.  Reports what cpool_trim does.
+ * Any thread.  It may block and makes system calls.
  */
 CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);
 
@@ -745,21 +740,20 @@ typedef struct cpool_ticket {
  * ticket  from CPOOL_TICKET_INIT, or returned
  * slots   room for n pointers, in use until the ticket is returned
  *
- * Returns 0, CPOOL_EDRY when fewer can be had, or CPOOL_ENULL, reported, for
- * NULL slots with n > 0.  After these failures the ticket is empty.  CPOOL_ESTRUCT
- * and CPOOL_ETAIL leave the ticket as it is; a ticket that is smaller than
- * cpool_ticket_t was in the first release is CPOOL_ESTRUCT, too.
- * Progress as cpool_alloc_bulk_all.
+ * Returns 0, CPOOL_EDRY when fewer can be had, or CPOOL_ENULL, reported, for NULL slots
+ * with n > 0.  After these failures the ticket is empty.  CPOOL_ESTRUCT and CPOOL_ETAIL
+ * leave the ticket as it is.  A ticket that is smaller than cpool_ticket_t was in the
+ * first release is CPOOL_ESTRUCT, too.  Progress as cpool_alloc_bulk_all.
  */
 CPOOL_API int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_t n)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
-/* cpool_ticket_alloc - a slot of the ticket's; NULL only when all are taken.
+/* cpool_ticket_alloc - a slot of the ticket's, or NULL when all are taken.
  * Wait-free. */
 CPOOL_API void *cpool_ticket_alloc(cpool_ticket_t *ticket) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
-/* cpool_ticket_return - frees what was not taken; returns how many those were.
- * Progress as cpool_free_bulk. */
+/* cpool_ticket_return - frees the slots that were not taken and returns how
+ * many those were.  Progress as cpool_free_bulk. */
 CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket) CPOOL_NONNULL_(1);
 
 /*
@@ -770,20 +764,21 @@ CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket) CPOOL_NONNULL_(1);
  * cpool_alloc_wait - cpool_alloc that sleeps until a slot is free.
  *
  * pool      created with CPOOL_WAITABLE
- * timeout   the longest to wait, relative, by the monotonic clock; NULL waits
- *           for ever; zero, or what is no positive time, does not wait
+ * timeout   the longest to wait, relative, by the monotonic clock.  NULL waits
+ *           for ever.  Zero, or any value that is no positive time, does not
+ *           wait
  * A slot that is freed may go to a thread that runs before the one that was woken for
  * it wakes up.  A thread that has waited for a millisecond is not overtaken any more
- * while it sleeps: what is freed then is handed to the waiting threads, past all
- * caches, in the order in which they came.
+ * while it sleeps.  Slots that are freed then are handed to the waiting threads, past
+ * all caches, in the order in which they came.
  *
  * When memory is refused, it is tried again a hundred times a second.  A thread that
  * waits for slots which it holds itself waits for ever.
  *
- * Returns the slot, or NULL when the time is up; NULL after CPOOL_EWAITABLE was
- * reported for another kind of pool.
- * Any thread; blocks, but beside a trim or shrink for no longer than the timeout.  Not
- * a point of cancellation.
+ * Returns the slot, or NULL when the time is up.  NULL after CPOOL_EWAITABLE
+ * was reported for another kind of pool.
+ * Any thread.  It blocks, but beside a trim or shrink for no longer than the timeout.
+ * Not a point of cancellation.
  */
 CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_MUST_USE_
     CPOOL_FREED_BY_(cpool_depot_free);
@@ -791,8 +786,8 @@ CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) 
 /*
  * cpool_alloc_or_help - cpool_alloc that does other work while none is free.
  *
- * help      called with arg whenever no slot is to be had; does a piece of work,
- *           which may free slots, and returns true; false: there is no work
+ * help      called with arg whenever no slot is to be had.  It does a piece of work,
+ *           which may free slots, and returns true, or false if there is no work
  *
  * A worker that runs other jobs until it has room for its own:
  *
@@ -808,7 +803,7 @@ CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) 
  *     job = cpool_alloc_or_help(jobs, run_one_job, worker);
  *
  * Returns the slot, or NULL once help has returned false and still none is free.
- * Any thread, any pool; as long as help takes.
+ * Any thread, any pool.  It takes as long as help takes.
  */
 CPOOL_API void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void *arg)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(2) CPOOL_FREED_BY_(cpool_depot_free);
@@ -818,15 +813,14 @@ CPOOL_API void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void
  */
 
 /*
- * What the library did on behalf of one thread, with any pool, that could make it
- * late.
+ * The library's work on behalf of one thread, with any pool, that could make it late.
  */
 typedef struct cpool_quiet {
     size_t size;           /* sizeof(cpool_quiet_t), set by the initialiser */
     uint64_t growths;      /* the capacity of a pool was raised */
-    uint64_t system_calls; /* memory was asked for or given back, a barrier paid,
-                              the processor given up, a sleep; what a lock may
-                              need of the system is not counted */
+    uint64_t system_calls; /* memory was asked for or given back, a barrier paid, the
+                              processor given up, a sleep.  The system calls of locks
+                              are not counted */
     uint64_t fresh_slots;  /* slots taken for the first time: each may cost a
                               page fault when it is touched */
     uint64_t exchanges;    /* magazines exchanged with a depot */
@@ -848,10 +842,11 @@ typedef struct cpool_quiet {
  * cpool_quiet_begin, cpool_quiet_end - bracket a stretch of the calling thread's
  * work, a frame say, that should not be held up by any of the above.
  *
- * begin   starts counting at zero; returns 0, CPOOL_EFLAGS for unknown traps,
- *         CPOOL_EPOOL when no pool has ever been created, or CPOOL_ENOMEM
- * end     stops, and fills in the counts, which start from CPOOL_QUIET_INIT; returns
- *         0, or CPOOL_ENULL or CPOOL_ESTRUCT, after which the scope goes on
+ * begin   starts counting at zero.  It returns 0, CPOOL_EFLAGS for unknown
+ *         traps, CPOOL_EPOOL when no pool has ever been created, or
+ *         CPOOL_ENOMEM
+ * end     stops, and fills in the counts, which start from CPOOL_QUIET_INIT.  It
+ *         returns 0, or CPOOL_ENULL or CPOOL_ESTRUCT, after which the scope goes on
  *
  *     cpool_quiet_t counts = CPOOL_QUIET_INIT;
  *
@@ -863,13 +858,12 @@ typedef struct cpool_quiet {
  * Scopes do not nest: a second begin starts over.  Nothing is counted on the
  * fast path, which never does any of this.
  *
- * A report's `function` is the public function that was under way.  It is made
- * as that function ends, once for each kind of event that is trapped.  The scope
- * is suspended while the error handler runs: what the handler does is neither
- * counted nor trapped.  A handler that does not return leaves the scope suspended
- * until the next begin.
+ * A report's `function` is the public function that was under way.  It is made as that
+ * function ends, once for each kind of event that is trapped.  The scope is suspended
+ * while the error handler runs.  The handler's actions are neither counted nor trapped.
+ * A handler that does not return leaves the scope suspended until the next begin.
  *
- * begin may block and make a system call; end is wait-free.
+ * begin may block and make a system call.  end is wait-free.
  */
 CPOOL_API int cpool_quiet_begin(unsigned traps);
 CPOOL_API int cpool_quiet_end(cpool_quiet_t *counts);
@@ -882,8 +876,8 @@ CPOOL_API int cpool_quiet_end(cpool_quiet_t *counts);
  * cpool_owns - whether p is the address of one of the pool's slots.
  *
  * True for every slot, live, free or never used, those that the pool may grow to
- * included; false for any other address.
- * Any thread; wait-free; async-signal-safe.
+ * included.  False for any other address.
+ * Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
 
@@ -896,7 +890,7 @@ CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
  *
  * Returns SIZE_MAX for an address that is not a slot, NULL for an index that is not
  * below the limit.
- * Any thread; wait-free; async-signal-safe.
+ * Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API size_t cpool_index(const cpool_t *pool, const void *slot);
 CPOOL_API void *cpool_at(const cpool_t *pool, size_t index);
@@ -904,7 +898,7 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
 
 /*
  * A pool's figures.  While other threads use the pool the counts of slots are
- * an estimate; when they pause, exact, and then
+ * an estimate.  When they pause, exact, and then
  *
  *     live + in_depot + in_caches + fresh = capacity + slack
  *
@@ -920,9 +914,9 @@ typedef struct cpool_figures {
     size_t in_depot;        /* free slots every thread can have */
     size_t in_caches;       /* free slots in the caches of threads */
     size_t fresh;           /* slots never handed out */
-    size_t high_water;      /* slots in circulation: taken from the fresh ones, and
-                               not removed by a shrink or reset since; no more
-                               have been live since the last of these */
+    size_t high_water;      /* slots in circulation: taken from the fresh ones, and not
+                               removed by a shrink or reset since.  No more have been
+                               live since the last of these */
     size_t slot_size;       /* bytes, as configured */
     size_t slot_stride;     /* bytes from one slot to the next */
     size_t magazine_rounds; /* slots in a full magazine */
@@ -953,17 +947,17 @@ typedef struct cpool_figures {
  * cpool_stats - reads the figures.
  *
  * Returns 0, CPOOL_ENULL or CPOOL_ESTRUCT.
- * Any thread; may block; makes no system call but those that block signals.
+ * Any thread.  It may block, and makes no system call but those that block signals.
  */
 CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
 
 /*
  * cpool_print, cpool_print_json - write the figures, for a person or for a program.
  *
- * JSON is one object in one line; bytes of the name that are no UTF-8 become U+FFFD.
+ * JSON is one object in one line.  Bytes of the name that are no UTF-8 become U+FFFD.
  * A NULL stream is reported as CPOOL_ENULL.
  *
- * Any thread; may block, and does what the stream does.
+ * Any thread.  It may block, and does what the stream does.
  */
 CPOOL_API void cpool_print(const cpool_t *pool, FILE *out);
 CPOOL_API void cpool_print_json(const cpool_t *pool, FILE *out);

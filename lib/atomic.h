@@ -8,8 +8,8 @@
  *
  *     cpi_load(&head, acquire)
  *
- * so that an operation without a stated order does not compile.  Files that
- * use these head with an ordering table; each site cites its row in brackets.
+ * so that an operation without a stated order does not compile.  Files that use
+ * these head with an ordering table.  Each site cites its row in brackets.
  *
  * A test or a model checker names a header of its own, CPI_ATOMIC_HEADER.  It may define
  * CPI_ATOMIC_POINT(), which runs before each operation, and other compare-and-swaps.

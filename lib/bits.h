@@ -22,7 +22,7 @@ static inline size_t cpi_align_down(size_t n, size_t align)
     return n & ~(align - 1);
 }
 
-/* n rounded up to a multiple of `align`, a power of two; the caller knows that
+/* n rounded up to a multiple of `align`, a power of two.  The caller knows that
  * it does not overflow. */
 static inline size_t cpi_align_up(size_t n, size_t align)
 {

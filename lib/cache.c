@@ -31,7 +31,7 @@ static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
     cpi_depot_give(cache->depot, &cache->counters, node);
 }
 
-/* Loads a magazine in place of an empty one or none; the empty one's own count is 0
+/* Loads a magazine in place of an empty one or none.  The empty one's own count is 0
  * already. */
 static void replace_empty(struct cpi_cache *cache, uint32_t node)
 {
@@ -101,8 +101,8 @@ static bool refill_from_spare(struct cpi_cache *cache)
     return false;
 }
 
-/* Leaves most of the full magazine just loaded to other threads: the pool is
- * nearly dry, and what is loaded nobody else can reach. */
+/* Leaves most of the full magazine just loaded to other threads, because the
+ * pool is nearly dry, and no other thread can reach a loaded magazine. */
 CPI_COLD static void leave_most(struct cpi_cache *cache)
 {
     uint32_t rest = cpi_depot_take_empty(cache->depot, &cache->counters);
@@ -190,8 +190,8 @@ bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond)
     return true;
 }
 
-/* From the depot, or else fresh; but not where a draining thread has emptied it: fresh
- * slots stay in circulation for good. */
+/* From the depot, or else fresh, but not where a draining thread has emptied it,
+ * because fresh slots stay in circulation for good. */
 static bool refill_from_pool(struct cpi_cache *cache)
 {
     uint32_t seen = cpi_depot_drains(cache->depot);
@@ -225,7 +225,7 @@ static bool spill_to_spare(struct cpi_cache *cache, uint32_t stocked)
     return true;
 }
 
-/* The oldest spare goes to the depot: what was freed last is used again first. */
+/* The oldest spare goes to the depot, so that the slots freed last are used again first. */
 static void give_oldest(struct cpi_cache *cache, uint32_t stocked)
 {
     note_exchange(cache, true);

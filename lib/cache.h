@@ -2,7 +2,7 @@
 /*
  * cache.h - one owner's free slots of one pool.
  *
- * Floor 5.  Includes slab.h, depot.h; cache_shared.c also guard.h.
+ * Floor 5.  Includes slab.h, depot.h (cache_shared.c: also guard.h).
  *
  *   entry (hot, public layout)          cache (here)
  *   +-------+-------+--------+          +--------+------------------+----------+
@@ -12,11 +12,11 @@
  *                       v                   v
  *                  [ r r r r . . ]  magazine "loaded"
  *
- * Allocating pops from the loaded magazine and freeing pushes to it; that is the
- * inline path, in <cpool/fast.h>.  Here is what happens when it is empty or
- * full: it is swapped with a spare, and when no spare helps, with the depot.
- * With at least one spare, an owner that moves back and forth across the edge
- * of a magazine does not touch the depot.
+ * Allocating pops from the loaded magazine and freeing pushes to it.  That is the
+ * inline path, in <cpool/fast.h>.  Here is what happens when it is empty or full: it is
+ * swapped with a spare, and when no spare helps, with the depot.  With at least one
+ * spare, an owner that moves back and forth across the edge of a magazine does not
+ * touch the depot.
  *
  * How many spares a cache may have is its quota, fixed when it is registered.
  * How many of these it uses is its target, which adapts.  An owner that takes from
@@ -32,9 +32,9 @@
  *
  * Invariants
  *   The spares are a ring that starts at `bottom`.  Its first `stocked` places
- *   hold full magazines, the newest last, or 0 where one was recalled; the
+ *   hold full magazines, the newest last, or 0 where one was recalled.  The
  *   others hold empty magazines or 0, and 0 beyond the first `target` places.
- *   Only the owner puts a magazine there; anybody may take one out, by
+ *   Only the owner puts a magazine there.  Any thread may take one out, by
  *   compare-and-swap with 0.
  *
  *   `stocked` counts every full spare from before the spare lies in its place, or
@@ -56,7 +56,7 @@
  *   frees | frees store | release | recall.c's hint | the round
  *
  * The active entry is one of two, that of a thread or of the cache itself, both in
- * memory that outlives the pool; a stealing thread only reads the count there.
+ * memory that outlives the pool.  A stealing thread only reads the count there.
  */
 #ifndef CPI_CACHE_H
 #define CPI_CACHE_H
@@ -93,43 +93,45 @@ struct cpi_cache {
 
     /* Constant while the cache is registered. */
     cpool_cache_t *entry; /* the handle: in the owner's table, or `own` */
-    _Atomic(cpool_cache_t *) active; /* whose count and rounds are in use: the entry, or
-                             `hidden` if the pool has no inline path */
+    _Atomic(cpool_cache_t *) active; /* the entry in use, or `hidden` if the pool has no
+                             inline path */
     struct cpi_slab *slab;
     struct cpi_depot *depot;
 
     /* The owner's. */
-    _Atomic uint32_t loaded; /* magazine whose rounds the active entry shows; 0: none */
-    uint32_t quota;  /* constant while registered; spares it may have at most */
+    _Atomic uint32_t loaded; /* magazine with the rounds that the active entry shows, or
+                                0 */
+    uint32_t quota;  /* constant while registered: spares it may have at most */
     uint32_t target;/* of these, spares it uses */
-    uint32_t ring_size; /* constant; places in the ring, the pool's largest quota */
+    uint32_t ring_size; /* constant: places in the ring, the pool's largest quota */
     uint32_t bottom; /* where the ring starts */
     uint32_t lowest; /* value of stocked since the last review */
     uint64_t retries; /* at the depot, as of the last exchange */
     bool gave;       /* its last exchange with the depot gave a full magazine */
-    _Atomic uint32_t stocked; /* see the invariants; read by stealing threads */
-    _Atomic uint32_t frees;   /* slots pushed out of line; goes on counting */
+    _Atomic uint32_t stocked; /* see the invariants, read by stealing threads */
+    _Atomic uint32_t frees;   /* slots pushed out of line, counts on */
     struct cpi_counters counters;
 
     /* recall.h's. */
     _Atomic uintptr_t user;     /* token of the thread that is inside, or was last */
-    _Atomic uint32_t busy;      /* odd while the owner is inside; goes on counting */
-    _Atomic uintptr_t locked_by;/* a stealing thread's token; 0: none.  Exact pools only */
+    _Atomic uint32_t busy;      /* odd while the owner is inside, counts on */
+    _Atomic uintptr_t locked_by;/* a stealing thread's token, or 0 for none.  Exact pools
+                                   only */
     _Atomic uint32_t calls;     /* 1 while the owner gives a slot back in a waitable pool,
                                    until it has called a waiter */
 
     /* The registry's, guarded by the lock. */
     struct cpi_registry *registry; /* constant */
-    struct cpi_thread *owner; /* NULL: whoever has the handle */
+    struct cpi_thread *owner; /* NULL: the holder of the handle */
     uint64_t exchanges;       /* of its own, when the pool was last trimmed */
     struct cpi_cache *next;   /* of the same owner, or of the unused ones */
-    struct cpi_cache **link;  /* what leads to it, of the same owner */
+    struct cpi_cache **link;  /* the pointer to it, in a list of the same owner */
     bool used;
 
     _Atomic uint32_t spare[]; /* `ring_size` of them */
 };
 
-/* The active entry; stealing threads may look while the registry changes it. */
+/* The active entry.  Stealing threads may look while the registry changes it. */
 static inline cpool_cache_t *cpi_cache_active(const struct cpi_cache *cache)
 {
     return cpi_load(&cache->active, relaxed); /* [active] */
@@ -172,7 +174,7 @@ static inline void *cpi_cache_pop(struct cpi_cache *cache)
     return slot;
 }
 
-/* Puts a round into the loaded magazine; false if there is no room. */
+/* Puts a round into the loaded magazine.  Returns false if there is no room. */
 static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
@@ -187,8 +189,8 @@ static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
     return true;
 }
 
-/* One slot, refilling or spilling as needed.  alloc returns NULL if there is none to
- * be had; free returns false where spill does. */
+/* One slot, refilling or spilling as needed.  alloc returns NULL if there is none to be
+ * had.  free returns false where spill does. */
 void *cpi_cache_alloc(struct cpi_cache *cache);
 bool cpi_cache_free(struct cpi_cache *cache, void *slot);
 
@@ -201,7 +203,7 @@ void cpi_cache_flush(struct cpi_cache *cache);
 /* Gives all spares to the depot. */
 void cpi_cache_flush_spares(struct cpi_cache *cache);
 
-/* Forgets the loaded magazine; forgets all of them. */
+/* Forgets the loaded magazine, or all of them. */
 void cpi_cache_abandon(struct cpi_cache *cache);
 void cpi_cache_discard(struct cpi_cache *cache);
 
@@ -212,7 +214,7 @@ void cpi_cache_discard(struct cpi_cache *cache);
  */
 uint32_t cpi_cache_steal(struct cpi_cache *victim);
 
-/* Free slots in the cache; any thread, an estimate while the owner works. */
+/* Free slots in the cache.  Any thread, an estimate while the owner works. */
 size_t cpi_cache_rounds(const struct cpi_cache *cache);
 
 /*
@@ -222,7 +224,7 @@ size_t cpi_cache_rounds(const struct cpi_cache *cache);
  * watched.  Returns the number, 0 when there are
  * none left or the operating system refuses memory.
  *
- * Any thread.  Lock-free; makes a system call when memory must be committed.
+ * Any thread.  Lock-free, makes a system call when memory must be committed.
  */
 size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
                        uintptr_t beyond, uintptr_t *first);

@@ -14,11 +14,10 @@
  *   figures | count and spare load for figures | relaxed | - | -
  *
  * A stealing thread that finds nothing asks next which parties are inside (recall.h), so
- * all that it looks at it acquires from whoever took the spare before.
+ * everything that it looks at it acquires from the thread that took the spare before.
  *
- * The compare-and-swap needs no tag: a stealing thread that finds the number it expected
- * has found that magazine, whatever happened in between, and looks at its
- * content only afterwards.
+ * The compare-and-swap needs no tag.  A stealing thread that finds the number it
+ * expected has found that magazine, and looks at its content only afterwards.
  */
 #include "cache.h"
 

@@ -2,8 +2,8 @@
 /*
  * cache_swap.h - the loaded magazine changes places with a spare.
  *
- * Floor 5.  Includes cache.h.  Inline, because it is what most operations do that
- * leave the inline path; for the owner, which is inside (recall.h).
+ * Floor 5.  Includes cache.h.  Inline, because most operations that leave the inline
+ * path do it.  For the owner, which is inside (recall.h).
  *
  * ORDERING TABLE
  *   own     | entry count load        | relaxed | - | -
@@ -68,7 +68,7 @@ static inline void show(struct cpi_cache *cache, uint32_t node, struct cpi_magaz
     cpi_word_store(&active->count, count, release); /* [show] */
 }
 
-/* The same, all rounds, in place of any or none; from then on they are counted there. */
+/* The same, all rounds, in place of any or none.  From then on they are counted there. */
 static inline void load(struct cpi_cache *cache, uint32_t node)
 {
     struct cpi_magazine *magazine = magazine_of(cache, node);
@@ -111,7 +111,8 @@ static inline void put_spare(struct cpi_cache *cache, uint32_t i, uint32_t node)
     cpi_store(place(cache, i), node, release); /* [offer] */
 }
 
-/* Puts another magazine, or 0, in the place of a spare; false if the spare was recalled. */
+/* Puts another magazine, or 0, in the place of a spare.  Returns false if the spare was
+ * recalled. */
 static inline bool swap_at(_Atomic uint32_t *at, uint32_t node, uint32_t other)
 {
     return cpi_cas_strong(at, &node, other, release, relaxed); /* [offer] [see] */
@@ -128,7 +129,7 @@ static inline void note_swap(struct cpi_cache *cache, uint32_t stocked)
 }
 
 /* The empty magazine takes the place of the i-th spare, which is the newest full one and
- * is returned; 0 if it was recalled. */
+ * is returned, or 0 if it was recalled. */
 static inline uint32_t swap_newest(struct cpi_cache *cache, uint32_t i)
 {
     _Atomic uint32_t *at = place(cache, i);
@@ -138,7 +139,7 @@ static inline uint32_t swap_newest(struct cpi_cache *cache, uint32_t i)
 }
 
 /* Loads the i-th spare, which is the newest full one, in place of the empty magazine.
- * Returns false if the spare was recalled; then there is one place less. */
+ * Returns false if the spare was recalled, and then there is one place less. */
 static inline bool cpi_cache_take_spare(struct cpi_cache *cache, uint32_t i)
 {
     uint32_t node = swap_newest(cache, i);

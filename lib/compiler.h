@@ -38,7 +38,7 @@
 #define CPI_ASSERT(claim) \
     (CPI_LIKELY(claim) ? (void)0 : cpi_assert_failed(#claim, __FILE__, __LINE__))
 
-/* Prints the claim that does not hold, and aborts; in error.c.  A test may leave the
+/* Prints the claim that does not hold, and aborts (error.c).  A test may leave the
  * first one by a jump. */
 extern void (*cpi_assert_catch)(const char *claim);
 void cpi_assert_failed(const char *claim, const char *file, int line);
@@ -55,7 +55,7 @@ void cpi_assert_failed(const char *claim, const char *file, int line);
 
 #define CPI_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
 
-/* The address the current function returns to: who called the library. */
+/* The address the current function returns to, in the library's caller. */
 #define CPI_CALLER() __builtin_return_address(0)
 
 /* Whether this is a build for ThreadSanitizer. */

@@ -171,7 +171,7 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
     return node;
 }
 
-/* Puts a magazine on the stack that it belongs to; false if on neither. */
+/* Puts a magazine on the stack that it belongs to.  Returns false if on neither. */
 static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *counters,
                                 uint32_t node)
 {

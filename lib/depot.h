@@ -9,10 +9,10 @@
  *   partial magazine: i                       the one magazine that is neither
  *
  * Invariants
- *   A stocked magazine is full.  So there are at most fresh / limit of them,
- *   and threads that come and go with partly filled caches cannot multiply
- *   magazines: whoever finds the partial magazine taken when it wants to leave another
- *   merges the two.
+ *   A stocked magazine is full.  So there are at most fresh / limit of them, and
+ *   threads that come and go with partly filled caches cannot multiply magazines: a
+ *   thread that finds the partial magazine taken when it wants to leave another merges
+ *   the two.
  *
  *   An empty magazine can always be had, as long as no slot is freed twice.
  *   Memory for the magazines that all
@@ -40,17 +40,17 @@
 #include "magazine.h"
 #include "tagstack.h"
 
-/* Threads that may be inside the uncached operations of one pool at once; a
+/* Threads that may be inside the uncached operations of one pool at once.  A
  * further one waits until one of them has left.  In memory of our own, and in
  * the caller's. */
 #define CPI_UNCACHED_OWN 64u
 #define CPI_UNCACHED_CALLER 4u
 
 struct cpi_depot {
-    struct cpi_links links;      /* constant; the magazines' addresses */
-    uint32_t limit;              /* constant; rounds in a full magazine */
-    uint32_t for_slots_max;      /* constant; magazines in the first extent */
-    uint32_t uncached;           /* constant; CPI_UNCACHED_… */
+    struct cpi_links links;      /* constant: the magazines' addresses */
+    uint32_t limit;              /* constant: rounds in a full magazine */
+    uint32_t for_slots_max;      /* constant: magazines in the first extent */
+    uint32_t uncached;           /* constant: CPI_UNCACHED_… */
     struct cpi_extent for_slots; /* magazines for what has been handed out */
     struct cpi_extent for_caches; /* magazines for what caches hold */
 
@@ -66,12 +66,12 @@ struct cpi_depot {
     _Atomic uint32_t made_for_slots;  /* magazines ever used of the first extent */
     _Atomic uint32_t made_for_caches; /* and of the second */
     _Atomic bool dry; /* an alloc failed, and no magazine has been stocked since */
-    _Atomic uint32_t drains; /* begun and ended by pool_drain.c; odd while a
+    _Atomic uint32_t drains; /* begun and ended by pool_drain.c, odd while a
                                      draining thread has the magazines */
 };
 
 /*
- * What one party has exchanged with the depot: a cache for as long as the pool
+ * The exchanges of one party with the depot: a cache for as long as the pool
  * lives, or the holders of one place for uncached operations, one after the
  * other.  Written by that party alone, read by all.
  */
@@ -92,7 +92,7 @@ size_t cpi_depot_stride(size_t limit);
 size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached);
 
 /*
- * for_slots and for_caches adjoin; their sizes are multiples of the stride, or
+ * for_slots and for_caches adjoin.  Their sizes are multiples of the stride, or
  * the first one is followed by unused bytes that make it so.
  */
 void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
@@ -107,8 +107,8 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines);
 
 /*
  * Takes a magazine: a full one, an empty one, the one in between.  Returns 0 if
- * there is none; for an empty one that means that the invariant is broken: more
- * slots were freed than ever handed out.
+ * there is none.  For an empty one that means that the invariant is broken:
+ * more slots were freed than ever handed out.
  *
  * The party that takes or gives is inside (recall.h) from before it takes a
  * magazine until the magazine has its new place.
@@ -117,11 +117,11 @@ uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *co
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters);
 uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *counters);
 
-/* Gives a magazine, however full; it is the caller's until then. */
+/* Gives a magazine, however full.  It is the caller's until then. */
 void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node);
 
-/* One slot, without a cache.  alloc returns NULL if there is none; free false
- * where there is no empty magazine. */
+/* One slot, without a cache.  alloc returns NULL if there is none, free returns
+ * false where there is no empty magazine. */
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters);
 bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters, void *slot);
 
@@ -137,7 +137,7 @@ static inline bool cpi_depot_is_dry(const struct cpi_depot *depot)
 
 /*
  * A draining thread takes all magazines for a while, and gives them back.  It says so
- * before it takes the first and after it has given the last; one at a time.
+ * before it takes the first and after it has given the last.  There is one at a time.
  */
 void cpi_depot_begin_drain(struct cpi_depot *depot);
 void cpi_depot_end_drain(struct cpi_depot *depot);
@@ -145,8 +145,8 @@ void cpi_depot_end_drain(struct cpi_depot *depot);
 /* Collections begun and ended so far. */
 uint32_t cpi_depot_drains(const struct cpi_depot *depot);
 
-/* Whether a draining thread has, or had since `seen` was read, the magazines: then who
- * found none has to look again. */
+/* Returns true if a draining thread has, or had since `seen` was read, the magazines.
+ * Then a thread that found none has to look again. */
 bool cpi_depot_was_drained(const struct cpi_depot *depot, uint32_t seen);
 
 /* Whether a full magazine lies there at the moment. */

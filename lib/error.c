@@ -9,12 +9,11 @@
  *   look    | all pairs load, CAS failure | acquire | add | the pairs' members
  *   draw    | static pairs used, fetch-and-add | relaxed | - | -
  *
- * A handler and its context belong together, and are read by threads that must
- * not wait.  So each pair, once made, is never changed and never freed; changing
- * the handler is one store of a pointer.  A pair that was used before is found
- * again, so their number does not grow while a program goes back and forth
- * between handlers.  (Threads that add the same pair at the same moment add one
- * each.)
+ * A handler and its context belong together, and are read by threads that must not
+ * wait.  So each pair, once made, is never changed and never freed, and changing the
+ * handler is one store of a pointer.  A pair that was used before is found again, so
+ * their number does not grow while a program goes back and forth between handlers.
+ * (Threads that add the same pair at the same moment add one each.)
  *
  * There is no lock, because a pair may have to be allocated: malloc may be made
  * of a pool, and a fork must not find a lock held.
@@ -99,7 +98,7 @@ static struct pair *make_pair(void)
     return number < CPI_STATIC_PAIRS ? &static_pairs[number] : malloc(sizeof(struct pair));
 }
 
-/* The pair of these two; NULL if it would be a new one and there is no memory. */
+/* The pair of these two, or NULL if it would be a new one and there is no memory. */
 static const struct pair *find_pair(cpool_error_handler_t handler, void *context)
 {
     struct pair *first = cpi_load(&all_pairs, acquire); /* [look] */

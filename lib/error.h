@@ -11,13 +11,13 @@
 
 #include "compiler.h"
 
-/* Longest report, bytes with its end; longer ones are cut. */
+/* Longest report, bytes with its end.  Longer ones are cut. */
 #define CPI_REPORT_MAX 512
 
 /*
  * Fills in error->text from the format, hands the report to the handler, and
  * returns if the handler does.  The caller has set the other members that it
- * knows; it must have left every structure in a good state, because a handler
+ * knows.  It must have left every structure in a good state, because a handler
  * may leave by longjmp or by an exception.
  *
  * Allocates nothing.  Async-signal-safe as far as the handler is.

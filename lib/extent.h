@@ -8,7 +8,7 @@
  *   | readable and writable | reserved, nothing behind it  |
  *
  * Memory is asked for in growing steps, so that the number of system calls is
- * logarithmic in what is used, and what is never used is never asked for.
+ * logarithmic in the use, and unused memory is never asked for.
  */
 #ifndef CPI_EXTENT_H
 #define CPI_EXTENT_H
@@ -18,10 +18,10 @@
 #include <stddef.h>
 
 struct cpi_extent {
-    char *base;               /* constant; page-aligned unless all is committed */
-    size_t size;              /* constant; bytes */
-    size_t page;              /* constant; bytes; steps are multiples of it */
-    _Atomic size_t committed; /* bytes from base; only grows */
+    char *base;               /* constant: page-aligned unless all is committed */
+    size_t size;              /* constant: bytes */
+    size_t page;              /* constant: bytes, steps are multiples of it */
+    _Atomic size_t committed; /* bytes from base, only grows */
 };
 
 /* An extent over reserved, untouched address space. */
@@ -30,14 +30,14 @@ void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t 
 /* An extent over memory that is usable already. */
 void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t size);
 
-/* A copy of an extent that nobody uses yet; from then on the copy is the one. */
+/* A copy of an extent that no thread uses yet.  From then on the copy is the one. */
 void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from);
 
 /*
- * Makes the first `bytes` bytes usable; bytes <= size.  False if the operating
+ * Makes the first `bytes` bytes usable.  bytes <= size.  False if the operating
  * system refuses: nothing has changed then.
  *
- * Lock-free; makes a system call only when it has to grow.  Several threads may
+ * Lock-free, makes a system call only when it has to grow.  Several threads may
  * grow it at once: committing twice is harmless.
  */
 bool cpi_extent_reach(struct cpi_extent *extent, size_t bytes);

@@ -59,7 +59,7 @@ static size_t reach(size_t gap)
     return gap < CPI_GUARD_REACH ? gap : CPI_GUARD_REACH;
 }
 
-/* The gap after a slot; before slot 0 lies what the lead has of one. */
+/* The gap after a slot.  Before slot 0 lies the lead's part of one. */
 static unsigned char *gap_after(const struct cpi_slab *slab, uintptr_t index, size_t *size)
 {
     *size = slab->stride - slab->slot_size;
@@ -144,7 +144,7 @@ enum cpi_guard_finding cpi_guard_alloc(const struct cpi_slab *slab, uintptr_t in
     return finding;
 }
 
-/* The generation of a slot that becomes free; never 0, which has its meaning. */
+/* The generation of a slot that becomes free.  It is never 0, which has its meaning. */
 static uint32_t next_free(uint32_t generation)
 {
     return generation == UINT32_MAX ? 2u : generation + 1;
@@ -189,8 +189,8 @@ struct site_count {
     size_t slots;
 };
 
-/* Sorts the live slots by call site; sites beyond the table share its last row,
- * whose site is then NULL. */
+/* Sorts the live slots by call site.  Sites beyond the table share its last
+ * row, with NULL as its site. */
 static size_t count_sites(const struct cpi_slab *slab, struct site_count *sites)
 {
     uintptr_t index;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * guard.h - what checked pools know of every slot: whether it is live, who took
- * or freed it last, and whether the bytes around it are intact.
+ * guard.h - the state of every slot of checked pools: whether it is live, its
+ * last site, and whether the bytes around it are intact.
  *
  * Floor 4.  Includes slab.h.
  *
@@ -32,14 +32,14 @@
 
 /* One slot's, in the slab's side memory. */
 struct cpi_guard_state {
-    _Atomic uint32_t generation; /* 0 until the gap after the slot is filled; odd
-                                    while live; advanced by alloc and free */
+    _Atomic uint32_t generation; /* 0 until the gap after the slot is filled, odd while
+                                    live, advanced by alloc and free */
     _Atomic uintptr_t site;      /* return address of the last alloc or free */
 };
 
 #define CPI_GUARD_STATE_SIZE (sizeof(struct cpi_guard_state))
 
-/* What was found about a slot. */
+/* A finding about a slot. */
 enum cpi_guard_finding {
     CPI_GUARD_GOOD,
     CPI_GUARD_FREE,          /* it is free already */
@@ -47,21 +47,21 @@ enum cpi_guard_finding {
     CPI_GUARD_DAMAGE_AFTER
 };
 
-/* Fills the gaps of n slots just handed out; only for the thread that took them, before it shows
- * them to anybody. */
+/* Fills the gaps of n slots just handed out.  Only for the thread that took them, before
+ * it shows them to other threads. */
 void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n);
 
 /*
- * The slot goes to a caller at `site`.  Damage is a finding, and is repaired, so
- * that it is found once; the slot is live all the same.
- * Only for who has the slot.  Wait-free.
+ * The slot goes to a caller at `site`.  Damage is a finding, and is repaired, so that
+ * it is found once.  The slot is live all the same.  Only for the slot's owner.
+ * Wait-free.
  */
 enum cpi_guard_finding cpi_guard_alloc(const struct cpi_slab *slab, uintptr_t index,
                                        const void *site);
 
 /*
  * The slot comes back from a caller at `site`.  With any finding but GOOD it
- * stays as it is; damage is repaired, so that a second attempt succeeds.
+ * stays as it is.  Damage is repaired, so that a second attempt succeeds.
  * Any thread: of several that free the same slot at once one gets GOOD.
  */
 enum cpi_guard_finding cpi_guard_free(const struct cpi_slab *slab, uintptr_t index,
@@ -76,7 +76,7 @@ enum cpi_guard_finding cpi_guard_verify(const struct cpi_slab *slab, uintptr_t i
 /* Makes the slot free whatever it was.  Nobody else may be using the slab. */
 void cpi_guard_clear(const struct cpi_slab *slab, uintptr_t index);
 
-/* Where the slot was last taken or freed; NULL if never. */
+/* Where the slot was last taken or freed, or NULL if never. */
 const void *cpi_guard_site(const struct cpi_slab *slab, uintptr_t index);
 
 /* Prints the live slots to standard error, by call site.  Nobody else may be

@@ -9,7 +9,7 @@
 
 struct cpi_handles cpi_handles;
 
-/* What programs built earlier rely on; a change here changes the number in
+/* Programs built earlier rely on these.  A change here changes the number in
  * cpool_thread_word_abi2's name. */
 _Static_assert(offsetof(cpool_t, base) == 0 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, inverse) == 1 * sizeof(uintptr_t), "frozen");

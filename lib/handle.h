@@ -43,7 +43,7 @@ struct cpi_handles {
 
 extern struct cpi_handles cpi_handles;
 
-/* What the inline path of a free may look at on behalf of no pool. */
+/* The words that the inline path of a free may read on behalf of no pool. */
 #define CPI_HANDLE_NONE (&cpi_handles.handles[0])
 
 /* Whether there is a descriptor at this address, of a pool or of none.  Wait-free. */
@@ -54,7 +54,7 @@ static inline bool cpi_handle_is_one(const cpool_t *handle)
     return offset < sizeof cpi_handles.handles && offset % sizeof(cpool_t) == 0;
 }
 
-/* A descriptor without a pool; NULL if none is left.  With the lock held. */
+/* A descriptor without a pool, or NULL if none is left.  With the lock held. */
 cpool_t *cpi_handle_take(void);
 
 /* The reverse, after the entries of all threads have become zero.  With the lock

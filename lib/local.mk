@@ -5,7 +5,7 @@
 # installed.  The installed library is the same objects with only the public
 # symbols left visible.
 
-# By floor, lowest first; the floors are explained in HACKING.md.
+# By floor, lowest first.  HACKING.md explains the floors.
 libcpool_sources = \
 	lib/atomic.h lib/bits.h lib/compiler.h lib/error.c lib/error.h \
 	lib/extent.c lib/extent.h lib/handle.c lib/handle.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \

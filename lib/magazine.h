@@ -8,17 +8,17 @@
  *   | link | count | round 0 | round 1 | ... | round limit - 1  |
  *   +------+-------+---------+---------+-----+------------------+
  *
- * Magazines lie outside the slab, in memory that lasts as long as the pool, and
- * are known by their index, 1 and up.  At any time a magazine is in exactly one
- * place: a stack of the depot, the depot's partial magazine, or the hands of one cache
- * or thread; who has it alone may touch count and rounds.
+ * Magazines lie outside the slab, in memory that lasts as long as the pool, and are
+ * known by their index, 1 and up.  At any time a magazine is in exactly one place: a
+ * stack of the depot, the depot's partial magazine, or the hands of one cache or
+ * thread.  Only its owner may touch count and rounds.
  *
  * ORDERING TABLE
  *   count | count load, store | relaxed | - | -
  *
- * The count is atomic only because figures are taken while others work; what
- * orders it between owners is the depot's exchange.  While a magazine is loaded
- * in a cache the cache keeps the count, and this one is 0.
+ * The count is atomic only because figures are taken while others work.  The
+ * depot's exchange orders it between owners.  While a magazine is loaded in a
+ * cache the cache keeps the count, and this one is 0.
  */
 #ifndef CPI_MAGAZINE_H
 #define CPI_MAGAZINE_H

@@ -2,9 +2,9 @@
 /*
  * os.h - all that the library wants from the operating system.
  *
- * Floor 1.  Every #ifdef about operating systems stands in os_posix.c.
- * Sizes are in bytes; addresses and sizes handed to commit and release are
- * multiples of the page size.
+ * Floor 1.  Every #ifdef about operating systems stands in os_posix.c.  Sizes
+ * are in bytes.  Addresses and sizes handed to commit and release are multiples
+ * of the page size.
  */
 #ifndef CPI_OS_H
 #define CPI_OS_H
@@ -16,18 +16,18 @@
 /* Bytes in a page, a power of two. */
 size_t cpi_os_page_size(void);
 
-/* Bytes in a huge page as the system makes them out of small ones by itself; the
+/* Bytes in a huge page as the system makes them out of small ones by itself, or the
  * size of a small one where it does not. */
 size_t cpi_os_huge_page_size(void);
 
 /* Asks for huge pages in a range, which the system may refuse. */
 void cpi_os_want_huge_pages(void *address, size_t size);
 
-/* Address space without memory behind it; touching it traps.  NULL if refused.
+/* Address space without memory behind it.  Touching it traps.  NULL if refused.
  * Starts at a multiple of `align`, a power of two no smaller than a page. */
 void *cpi_os_reserve(size_t size, size_t align);
 
-/* Makes part of a reservation readable and writable; it reads as zero until
+/* Makes part of a reservation readable and writable.  It reads as zero until
  * written.  Doing it twice is harmless.  False if refused: nothing has changed
  * then.  Async-signal-safe. */
 bool cpi_os_commit(void *address, size_t size);
@@ -39,12 +39,12 @@ void *cpi_os_map(size_t size);
 /* Gives back what reserve or map returned, whole. */
 void cpi_os_release(void *address, size_t size);
 
-/* Whether cpi_os_barrier works in this process; makes it ready. */
+/* Returns true if cpi_os_barrier works in this process, and makes it ready. */
 bool cpi_os_barrier_ready(void);
 
-/* Every thread of the process that runs at the moment passes a full memory
- * barrier before this returns; those that do not run have passed one.  If the system
- * refuses, which it did not when this was made ready, the process is aborted. */
+/* Every thread of the process that runs at the moment passes a full memory barrier
+ * before this returns.  Those that do not run have passed one.  If the system refuses,
+ * which it did not when this was made ready, the process is aborted. */
 void cpi_os_barrier(void);
 
 /* Lets a thread run that this one waits for, for the `times`-th time in a row:
@@ -57,19 +57,19 @@ void cpi_os_back_off(unsigned times);
 /* The monotonic clock, nanoseconds.  Async-signal-safe. */
 uint64_t cpi_os_now(void);
 
-/* Gives the memory behind whole pages back; they read as zero afterwards.
+/* Gives the memory behind whole pages back.  They read as zero afterwards.
  * False if refused. */
 bool cpi_os_purge(void *address, size_t size);
 
 /* Whether the system has cpi_os_populate. */
 bool cpi_os_can_populate(void);
 
-/* Makes whole pages of usable memory resident, changing no byte in them, whoever
- * uses them meanwhile.  False if the system refuses memory. */
+/* Makes whole pages of usable memory resident, changing no byte in them, while any
+ * thread uses them.  False if the system refuses memory. */
 bool cpi_os_populate(void *address, size_t size);
 
 /* Bytes of a committed range of whole pages that are resident, not counting those
- * swapped out; all that the system refuses to tell about counts. */
+ * swapped out.  Pages that the system refuses to tell about count. */
 size_t cpi_os_resident(void *address, size_t size);
 
 #endif /* CPI_OS_H */

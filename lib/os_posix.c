@@ -33,8 +33,8 @@
 #define MAP_ANONYMOUS MAP_ANON
 #endif
 
-/* Where swap space is accounted at map time, do not account what may never be
- * touched; commit accounts for it. */
+/* Where swap space is accounted at map time, do not account memory that may
+ * never be touched.  commit accounts for it. */
 #ifndef MAP_NORESERVE
 #define MAP_NORESERVE 0
 #endif
@@ -177,8 +177,8 @@ void cpi_os_release(void *address, size_t size)
 /* ThreadSanitizer does not see what membarrier orders. */
 #if defined(__linux__) && defined(SYS_membarrier) && !CPI_THREAD_SANITIZER
 
-/* The commands of <linux/membarrier.h>, which older systems lack; part of the
- * kernel's interface. */
+/* The commands of <linux/membarrier.h>, which older systems lack.  They are
+ * part of the kernel's interface. */
 #define CPI_MEMBARRIER_EXPEDITED (1 << 3)
 #define CPI_MEMBARRIER_REGISTER (1 << 4)
 
@@ -197,7 +197,7 @@ bool cpi_os_barrier_ready(void)
     return membarrier(CPI_MEMBARRIER_REGISTER) && membarrier(CPI_MEMBARRIER_EXPEDITED);
 }
 
-/* Those who rely on the barrier have left out theirs, so nothing can go on. */
+/* The threads that rely on the barrier have left out theirs, so nothing can go on. */
 CPI_COLD static void refuse_to_go_on(void)
 {
     static const char text[] = "cpool: the system refuses membarrier, which it granted when the "
@@ -303,13 +303,13 @@ size_t cpi_os_resident(void *address, size_t size)
 
 #if defined(__linux__)
 
-/* Of <linux/mman.h>, which older systems lack; part of the kernel's interface, from
- * 5.14 on. */
+/* Of <linux/mman.h>, which older systems lack.  It is part of the kernel's interface,
+ * from 5.14 on. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* What no kernel knows: an emulator that takes all advice for hints accepts it. */
+/* Advice that no kernel knows.  An emulator that takes all advice for hints accepts it. */
 #define CPI_NO_ADVICE 0x7fff
 
 /* Of no pages at all, to learn whether the kernel knows it. */

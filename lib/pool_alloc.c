@@ -132,10 +132,10 @@ static bool give_and_call(struct cpi_pool *pool, struct cpi_cache *cache, void *
 #define CPI_UNSETTLED CPI_GIVE_WAY /* looks at what others never show twice the same */
 
 /*
- * A slot beyond the capacity, in place of one that another thread has loaded
- * and may not be revoked of; no more of them than seem to be out of reach, which
- * is rather too many than too few.  Several at a time, as to count those means to
- * look at all caches.
+ * A slot beyond the capacity, in place of one that another thread has loaded and may
+ * not be revoked of.  There are no more of them than seem to be out of reach, which is
+ * rather too many than too few.  Several at a time, as to count those means to look at
+ * all caches.
  */
 static void *take_slack(struct cpi_pool *pool, struct cpi_cache *cache)
 {
@@ -224,18 +224,19 @@ bool cpi_pool_has_any(const struct cpi_pool *pool)
 }
 
 /*
- * Between looking into one place and looking into the next a slot may have moved
- * from the second to the first.  So nothing was to be had only if nothing moved
- * from before the look until every operation that was inside after it has left:
- * at the end of the look each slot was live, or in the hands of one of those, and
- * what they did with it is counted.
+ * Between looking into one place and looking into the next a slot may have moved from
+ * the second to the first.  So nothing was to be had only if nothing moved from before
+ * the look until every operation that was inside after it has left.  At the end of the
+ * look each slot was live, or in the hands of one of those, and their exchanges are
+ * counted.
  *
  * In an exact pool a look does not reach what an owner had loaded that was inside
  * then, or the caller itself while a stealing thread had its cache: if that is still so, the
  * alloc looks again.
  *
- * A thread that was stopped inside is waited for, but not for ever; and those that go
- * on using what they have loaded are not, as slack makes up for all that any look saw.
+ * A thread that was stopped inside is waited for, but not for ever.  Threads that go on
+ * using their loaded magazines are not waited for, as slack makes up for all that any
+ * look saw.
  */
 CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
 {

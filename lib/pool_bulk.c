@@ -4,8 +4,8 @@
  *
  * Floor 6.
  *
- * Whole runs are copied between the caller's array and the loaded magazine;
- * what a pool without the inline path needs per slot it gets one by one.
+ * Whole runs are copied between the caller's array and the loaded magazine.  A
+ * pool without the inline path handles slots one by one.
  */
 #include "pool_impl.h"
 
@@ -77,7 +77,7 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, const ch
 }
 
 /* Gives slots to the loaded magazine until it is full, one is wrong, or none is
- * left; returns how many. */
+ * left.  Returns how many. */
 static size_t give_run(struct cpi_pool *pool, cpool_cache_t *entry, void *const *slots, size_t n)
 {
     uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
@@ -105,7 +105,7 @@ void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const cha
     while (given < n) {
         if (cache != NULL && pool->registry.inline_path)
             given += give_run(pool, cache->entry, slots + given, n - given);
-        /* What stopped the run: no room, NULL, a wrong address, or none of it. */
+        /* The end of the run: no room, NULL, a wrong address, or none of it. */
         if (given < n)
             cpi_pool_free(pool, cache, slots[given++], function, site);
     }

@@ -20,16 +20,16 @@
 /*
  * Rounds, unless configured.  Sixty-three and a header are eight cache lines.
  * A small pool gets smaller magazines, so that one thread's loaded and spare
- * ones do not hold more than an eighth of it; and large slots, so that they do
- * not hold too many bytes.
+ * ones do not hold more than an eighth of it.  So does a pool of large slots,
+ * so that they do not hold too many bytes.
  *
  * A large pool gets larger ones, up to thirty-four lines: a magazine holds a
- * sixty-fourth of it then.  An exchange comes less often, and what a thread takes
- * of fresh memory is one stretch of 16 KiB, and not of 4, where slots have 64
- * bytes: with two threads whose slots alternate every 4 KiB bursts take twice as
- * long (doc/PERFORMANCE.md).  Somewhat more rounds than a power of two, because
- * bursts are often as long as one, and then never meet the end of a magazine.
- * Not in the caller's memory, where nobody else gets at what a thread has loaded.
+ * sixty-fourth of it then.  An exchange comes less often, and a thread takes fresh
+ * memory in stretches of 16 KiB, and not of 4, where slots have 64 bytes.  With slots
+ * of two threads that alternate every 4 KiB, bursts take twice as long
+ * (doc/performance/trials.md).  Somewhat more rounds than a power of two, because
+ * bursts are often as long as one, and then never meet the end of a magazine.  Not in
+ * the caller's memory, where nobody else gets at what a thread has loaded.
  */
 #define CPI_ROUNDS_DEFAULT ((size_t)63)
 #define CPI_ROUNDS_SHARE ((size_t)16)
@@ -39,12 +39,12 @@
 #define CPI_ROUNDS_LARGE_BYTES ((size_t)256 * 1024)
 
 /*
- * Spares, unless cache_slots says how many slots they may hold, or the number of
- * rounds alone is configured, which fixes the cache at a loaded and one spare
- * magazine.  One cache may grow until it holds bursts of 4096 slots, but not
- * beyond a sixteenth of the pool, nor beyond so many bytes of slots.  All caches
- * together may hold empty magazines for half of the pool; in our memory so many
- * caches may have their whole quota in any case.
+ * Spares, unless cache_slots says how many slots they may hold, or the number of rounds
+ * alone is configured, which fixes the cache at a loaded and one spare magazine.  One
+ * cache may grow until it holds bursts of 4096 slots, but not beyond a sixteenth of the
+ * pool, nor beyond so many bytes of slots.  All caches together may hold empty
+ * magazines for half of the pool.  In our memory so many caches may have their whole
+ * quota in any case.
  */
 #define CPI_WHOLE_QUOTAS ((size_t)64)
 #define CPI_QUOTA_MAX ((size_t)72)
@@ -88,7 +88,7 @@ static size_t default_align(size_t slot_size)
     return power < _Alignof(max_align_t) ? power : _Alignof(max_align_t);
 }
 
-/* Slots that can ever be in circulation; at most what 32 bits can count. */
+/* Slots that can ever be in circulation, at most as many as 32 bits can count. */
 static size_t most_slots(const struct cpi_layout *layout)
 {
     uint64_t slack = layout->slack ? (uint64_t)layout->caches * layout->rounds : 0;
@@ -98,8 +98,8 @@ static size_t most_slots(const struct cpi_layout *layout)
     return layout->most + (size_t)slack;
 }
 
-/* How many magazines a pool could have; saturates nothing: all factors are
- * below 2^32. */
+/* How many magazines a pool could have.  Nothing overflows, because all factors
+ * are below 2^32. */
 static uint64_t all_magazines(const struct cpi_layout *layout)
 {
     return (uint64_t)cpi_depot_magazines(most_slots(layout), layout->rounds, layout->uncached) +
@@ -223,7 +223,7 @@ static bool append(struct cpi_layout *layout, size_t *at, size_t bytes)
            cpi_add(*at, bytes, &layout->total);
 }
 
-/* Magazines whose size is a whole number of units. */
+/* Magazines of a whole number of units. */
 static size_t whole_units(const struct cpi_layout *layout, size_t magazines, size_t stride)
 {
     size_t divisor = cpi_lowest_bit(stride);

@@ -18,7 +18,7 @@
 /* Bytes of the longest character. */
 #define CPI_UTF8_MAX 4u
 
-/* A region of the caller's is usable already; one of ours as far as committed. */
+/* A region of the caller's is usable already, one of ours as far as committed. */
 static void part(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
                  size_t at, size_t size)
 {
@@ -74,7 +74,7 @@ static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout
 }
 
 /* Where to cut a name that is too long: before a character of several bytes, not
- * within.  What is no UTF-8 is cut anywhere. */
+ * within.  A name that is no UTF-8 is cut anywhere. */
 static size_t cut_of(const char *name)
 {
     size_t cut = CPI_NAME_SIZE - 1;
@@ -96,13 +96,13 @@ static void copy_name(struct cpi_pool *pool, const char *name)
     pool->name[length] = '\0';
 }
 
-/* Those who waited are gone. */
+/* The waiters are gone. */
 static void forked(struct cpi_pool *pool)
 {
     cpi_waiters_init(&pool->waiters);
 }
 
-/* Builds the pool in a region whose first fixed_bytes are usable. */
+/* Builds the pool in a region with its first fixed_bytes usable. */
 static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
                       const cpool_config_t *config, size_t fixed_bytes)
 {
@@ -213,7 +213,7 @@ static bool publish(struct cpi_pool *pool)
     return true;
 }
 
-/* With the lock held; the caches have been ended. */
+/* With the lock held, and the caches ended. */
 static void withdraw(struct cpi_pool *pool)
 {
     cpi_registry_remove(&pool->registry);
@@ -260,7 +260,7 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
     return code;
 }
 
-/* With the lock held; nobody uses the pool. */
+/* With the lock held, while no thread uses the pool. */
 static int64_t count_live(const struct cpi_pool *pool)
 {
     struct cpi_registry_figures figures;

@@ -26,8 +26,8 @@ static void set(uint64_t *bitmap, uintptr_t index)
     bitmap[index / CPI_WORD_BITS] |= (uint64_t)1 << index % CPI_WORD_BITS;
 }
 
-/* The largest number not above this one such that the slot below it is marked, or
- * is not; 0 if there is none. */
+/* The largest number not above this one such that the slot below it is marked, or is
+ * not, or 0 if there is none. */
 static uintptr_t find_down(const uint64_t *marks, uintptr_t above, bool marked)
 {
     const uint64_t other = marked ? 0 : UINT64_MAX;
@@ -69,9 +69,9 @@ uintptr_t cpi_drain_lowest(const struct cpi_drain *drain, uintptr_t n)
 
 /* --- Taking --- */
 
-/* A slot that turned up twice was freed twice; one above the watermark was removed
- * by a shrink, and freed by a thread that had not noticed.  Either was for the
- * caller not to do, and is no slot more. */
+/* A slot that turned up twice was freed twice.  One above the watermark was removed by
+ * a shrink, and freed by a thread that had not noticed.  Either was for the caller not
+ * to do, and is no slot more. */
 CPI_COLD static void note_wrong(struct cpi_drain *drain, uintptr_t index)
 {
     if (drain->wrong == NULL)

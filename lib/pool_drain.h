@@ -10,9 +10,9 @@
  *     ---- begin ---->     a bit for each slot      ---- end ---->
  *
  * A draining thread takes all magazines, marks the slots in them in a bitmap, does what
- * it is there for, and fills the magazines again: portion by portion from the
- * highest slots downwards, so that those with the lowest come out first later.
- * What has been given back others may have at once.
+ * it is there for, and fills the magazines again: portion by portion from the highest
+ * slots downwards, so that those with the lowest come out first later.  Other threads
+ * may have slots as soon as they have been given back.
  *
  * It holds the library's lock, so that there is one draining thread at a time, and none
  * at the moment of a fork.  An alloc that finds the depot empty meanwhile waits
@@ -35,8 +35,8 @@ struct cpi_drain {
     struct cpi_tagstack magazines; /* emptied ones, as many as the slots will fill */
     uintptr_t held;                /* how many those are */
     uint64_t *marks;               /* bit i: slot i was found in the depot */
-    uint64_t *wrong;               /* bit i: found once more, or above the watermark;
-                                      NULL: nothing was, or no memory to say so */
+    uint64_t *wrong;               /* bit i: found once more, or above the watermark.
+                                      NULL: no such slot, or no memory to say so */
     size_t size;                   /* bytes at each of the two */
     uintptr_t slots;               /* no marked one lies at or above, that is to be
                                       given back */
@@ -69,11 +69,11 @@ uintptr_t cpi_drain_top(const struct cpi_drain *drain, uintptr_t most);
  * back. */
 void cpi_drain_keep(struct cpi_drain *drain, uintptr_t left);
 
-/* Gives everything back, each portion after prepare, which may be NULL; and
+/* Gives everything back, each portion after prepare, which may be NULL, and
  * releases the lock. */
 void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context);
 
-/* The least number below which n slots are, or were, in hand; there are as many. */
+/* The least number below which n slots are, or were, in hand.  There are as many. */
 uintptr_t cpi_drain_lowest(const struct cpi_drain *drain, uintptr_t n);
 
 /* Calls prepare for the slots below `above` that were in hand, as if for giving

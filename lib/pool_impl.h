@@ -2,8 +2,8 @@
 /*
  * pool_impl.h - what a pool is made of.
  *
- * Floor 6.  Includes all lower floors; nothing below this floor knows
- * `struct cpi_pool`.
+ * Floor 6.  Includes all lower floors.  No file below this floor knows `struct
+ * cpi_pool`.
  *
  * One range of memory, from the operating system or from the caller:
  *
@@ -41,10 +41,10 @@ struct cpi_waiters {
     struct cpi_queue queue; /* its word is read before and after each free */
     _Atomic uint64_t waits; /* that ever slept */
     pthread_mutex_t lock;   /* the queue's */
-    uint64_t starving_after; /* constant; CPI_STARVING_AFTER, but in tests */
+    uint64_t starving_after; /* constant: CPI_STARVING_AFTER, but in tests */
 };
 
-/* What growing, trimming and shrinking keep. */
+/* The counts of growing, trimming and shrinking. */
 struct cpi_maintenance {
     _Atomic uint64_t growths;
     _Atomic uint64_t trims;
@@ -85,7 +85,7 @@ struct cpi_pool {
 
 /* Where the parts lie, bytes from the start of the region. */
 struct cpi_layout {
-    bool callers; /* the memory is; it is not zero, and committed whole */
+    bool callers; /* the memory is, and it is not zero, and committed whole */
     size_t unit;
     size_t slot_size;
     size_t align;
@@ -141,13 +141,14 @@ void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const cha
  * recalls.  False if nothing helps.  Lock-free. */
 bool cpi_pool_replenish(struct cpi_pool *pool);
 
-/* A slot from this cache, or none; from the depot; or a fresh one; as nobody has marked
- * it yet.  NULL if there is none in any of these. */
+/* A slot from this cache, or none, from the depot, or a fresh one, not yet marked.
+ * NULL if there is none in any of these. */
 void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache);
 
-/* Looks everywhere, for the owner of this cache or for a thread without one; what it
- * finds on the way it does not lose.  `awaits`: while a trim or shrink has the depot's
- * magazines it waits until some are back; otherwise the caller waits to be called. */
+/* Looks everywhere, for the owner of this cache or for a thread without one.  It does
+ * not lose slots that it finds on the way.  `awaits`: while a trim or shrink has the
+ * depot's magazines it waits until some are back.  Otherwise the caller waits to be
+ * called. */
 void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits);
 
 /* At a glance: whether there may be more slots than were handed out so far. */
@@ -165,13 +166,13 @@ void cpi_pool_guard_alloc(struct cpi_pool *pool, const void *slot, const char *f
                           const void *site);
 
 /* pool_memory.c.  Raises the capacity if every slot has been handed out and it
- * may grow; whether there is more now.  Lock-free. */
+ * may grow.  Returns true if there is more now.  Lock-free. */
 bool cpi_pool_grow_by_itself(struct cpi_pool *pool);
 
 /*
- * Whether a trim or shrink has, or had since `seen` was read, the depot's
- * magazines, so that it is worth looking again; waits until it has given some
- * back, without a lock.  Async-signal-safe: no signal interrupts a draining thread.
+ * Returns true if a trim or shrink has, or had since `seen` was read, the depot's
+ * magazines, so that it is worth looking again.  Waits until it has given some back,
+ * without a lock.  Async-signal-safe: no signal interrupts a draining thread.
  */
 bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen);
 uint32_t cpi_pool_drains(const struct cpi_pool *pool);
@@ -198,8 +199,8 @@ void cpi_pool_wake_waiters(struct cpi_pool *pool);
 void cpi_waiters_init(struct cpi_waiters *waiters);
 void cpi_waiters_fini(struct cpi_waiters *waiters);
 
-/* Whether `slot` may be freed into the pool; false after it has been reported
- * on behalf of `function`. */
+/* Returns true if `slot` may be freed into the pool, and false after it has
+ * been reported on behalf of `function`. */
 bool cpi_pool_validate(struct cpi_pool *pool, const void *slot, const char *function);
 
 /* Report a mistake: of the pool as a whole, about a slot, about slots of which is
@@ -214,9 +215,9 @@ void cpi_pool_report_address(int code, const char *function, const struct cpi_po
 CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
 
 /*
- * The pool of a handle; NULL after CPOOL_EPOOL has been reported on behalf of
- * `function`: the handle is NULL, or no descriptor of this copy of the library, or
- * its pool has been destroyed.
+ * The pool of a handle.  NULL after CPOOL_EPOOL has been reported on behalf of
+ * `function`: the handle is NULL, or no descriptor of this copy of the library, or its
+ * pool has been destroyed.
  */
 static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *function)
 {
@@ -226,8 +227,8 @@ static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *fu
     return NULL;
 }
 
-/* Slots that are live; below zero: slots that came back more often than they went
- * out.  Exact if nobody uses the pool.  With the lock held. */
+/* Slots that are live.  Below zero, slots came back more often than they went out.
+ * Exact if nobody uses the pool.  With the lock held. */
 int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_figures *figures);
 
 #endif /* CPI_POOL_IMPL_H */

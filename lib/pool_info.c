@@ -169,9 +169,9 @@ void cpool_print(const cpool_t *handle, FILE *out)
 }
 
 /*
- * Bytes of the UTF-8 character that begins here; 0 if none does.  The second byte
- * tells characters from overlong forms, surrogates, and what lies beyond the last
- * one (Unicode, table 3-7).
+ * Bytes of the UTF-8 character that begins here, or 0 if none does.  The second byte
+ * tells characters from overlong forms, surrogates, and values beyond the last one
+ * (Unicode, table 3-7).
  */
 static size_t utf8_length(const unsigned char *c)
 {

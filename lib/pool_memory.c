@@ -50,9 +50,9 @@ static size_t resident(struct purge *purge, uintptr_t from, size_t size)
 }
 
 /*
- * Purges whole pages.  The page that the portion shares with what lies below it in
- * the run goes along: the slots there are in hand, too.  What is swapped out is
- * not resident, so the answer does not decide whether there is anything to purge.
+ * Purges whole pages.  The page that the portion shares with what lies below it in the
+ * run goes along: the slots there are in hand, too.  Pages that are swapped out are not
+ * resident, so the answer does not decide whether there is anything to purge.
  */
 static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
                           uintptr_t end)
@@ -73,7 +73,7 @@ static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom
         purge->bytes += bytes;
 }
 
-/* Checked pools keep guard bytes between the slots; a caller's memory is his. */
+/* Checked pools keep guard bytes between the slots, and a caller's memory is his. */
 static bool may_purge(const struct cpi_pool *pool)
 {
     return pool->region_owned && !pool->checked;
@@ -162,7 +162,7 @@ bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
     return true;
 }
 
-/* Raises the capacity by up to n slots, whose memory is committed first. */
+/* Raises the capacity by up to n slots, and commits their memory first. */
 static size_t grow(struct cpi_pool *pool, size_t n)
 {
     uint64_t bounds;
@@ -217,9 +217,9 @@ static size_t drop_fresh(struct cpi_pool *pool, size_t n)
 }
 
 /*
- * Lowers the capacity by up to n slots of a run in hand at the very top; returns
- * by how many.  *left is set to where the run begins.  Nothing, if slots were
- * bumped above it, or the pool has grown: then it is not the top.
+ * Lowers the capacity by up to n slots of a run in hand at the very top.  Returns by
+ * how many.  *left is set to where the run begins.  Nothing, if slots were bumped above
+ * it, or the pool has grown: then it is not the top.
  */
 static size_t lower_capacity(struct cpi_drain *drain, size_t n, uintptr_t *left)
 {
@@ -242,7 +242,8 @@ static size_t lower_capacity(struct cpi_drain *drain, size_t n, uintptr_t *left)
     }
 }
 
-/* Makes the slots from `left` upwards fresh; false if others lie above them now. */
+/* Makes the slots from `left` upwards fresh.  Returns false if others lie above them
+ * now. */
 static bool make_fresh(struct cpi_drain *drain, uintptr_t left)
 {
     struct cpi_slab *slab = &drain->pool->slab;

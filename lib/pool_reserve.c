@@ -4,11 +4,11 @@
  *
  * Floor 6.
  *
- * The free slots that come out next are the lowest ones in the depot, once they
- * have been drained and are in order; where there are too few of them, fresh ones
- * join them, a magazine at a time.  Nobody is kept waiting for a page fault of
- * theirs: the system populates a range without changing a byte in it, whoever has
- * the slots by then.  Where it cannot, pages are touched, of slots in hand only.
+ * The free slots that come out next are the lowest ones in the depot, once they have
+ * been drained and are in order.  Where there are too few of them, fresh ones join
+ * them, a magazine at a time.  No thread is kept waiting for a page fault of another:
+ * the system populates a range without changing a byte in it, for any owner of the
+ * slots by then.  Where it cannot, pages are touched, of slots in hand only.
  */
 #include "pool_drain.h"
 
@@ -25,7 +25,7 @@ struct residence {
     uintptr_t above; /* slots from here on need not be */
 };
 
-/* Each page of slots in hand; no byte changes. */
+/* Each page of slots in hand.  No byte changes. */
 static void touch(const struct cpi_pool *pool, uintptr_t first, uintptr_t end)
 {
     size_t last = pool->slab.slot_size - 1;
@@ -41,7 +41,7 @@ static void touch(const struct cpi_pool *pool, uintptr_t first, uintptr_t end)
     }
 }
 
-/* Slots that are pages apart one by one: what lies between them is not wanted. */
+/* Slots that are pages apart one by one, because the pages between are not wanted. */
 static bool populate(const struct cpi_pool *pool, uintptr_t first, uintptr_t end)
 {
     size_t page = cpi_os_page_size();
@@ -85,8 +85,8 @@ static uintptr_t never_used(const struct cpi_pool *pool)
     return fresh < pool->slab.most ? pool->slab.most - fresh : 0;
 }
 
-/* Up to n of the depot's slots, with those from other caches if it takes them; how
- * many there were is told by *found. */
+/* Up to n of the depot's slots, with those from other caches if it takes them.  *found
+ * tells how many there were. */
 static int reserve_idle(struct cpi_pool *pool, size_t n, size_t *found, struct residence *residence,
                         const char *function)
 {
@@ -108,8 +108,8 @@ static int reserve_idle(struct cpi_pool *pool, size_t n, size_t *found, struct r
 
 /* --- Fresh slots --- */
 
-/* Claims up to n, no more than a magazine has room for, and gives them to the depot;
- * returns how many. */
+/* Bumps up to n, no more than a magazine has room for, and gives them to the depot.
+ * Returns how many. */
 static size_t bump_for_depot(struct cpi_pool *pool, size_t n, uintptr_t beyond,
                               struct residence *residence)
 {

@@ -58,9 +58,10 @@ CPI_COLD static void free_at_length(struct cpi_pool *pool, void *slot, const voi
 /*
  * Where the inline path shows the loaded magazine, the shortest way is a swap with a
  * spare, the next one an exchange with the depot.  No thread locks such a cache, so the
- * mark is all that it takes to go inside.  The two swaps do what cpi_cache_take_spare and
- * cpi_cache_put_spare do, and the first alloc or free of the other magazine with it; all
- * that is unusual they leave to the long way, before anything has changed.
+ * mark is all that it takes to go inside.  The two swaps do the work of
+ * cpi_cache_take_spare and cpi_cache_put_spare, and the first alloc or free of the other
+ * magazine with it.  They leave every unusual case to the long way, before anything has
+ * changed.
  */
 static inline bool is_review_due(const struct cpi_cache *cache)
 {
@@ -205,7 +206,7 @@ void cpool_free_slow(cpool_t *handle, void *slot)
 /* --- Explicit caches --- */
 
 /* Whether the calling thread may use the cache.  Only checked pools come here
- * often enough to ask whose it is. */
+ * often enough to ask for its owner. */
 static bool owner_is_right(const struct cpi_pool *pool, const struct cpi_cache *cache,
                            const char *function)
 {

@@ -2,7 +2,7 @@
 /*
  * pool_wait.c - sleeping until a slot is free.
  *
- * Floor 6.  The protocol is in queue.h; here are its lock, its sleep and its looks.
+ * Floor 6.  The protocol is in queue.h.  Here are its lock, its sleep and its looks.
  *
  * A slot that is freed goes the ordinary way, so that running threads can use it
  * while the called waiter wakes up.  It goes past the caches if a waiter has to be
@@ -43,10 +43,10 @@
 
 /* On the waiter's own stack. */
 struct sleeper {
-    struct cpi_waiter waiter; /* first: what the queue knows */
+    struct cpi_waiter waiter; /* first: the queue's part */
     pthread_cond_t woken;     /* with the queue's lock */
     uint64_t deadline;        /* CPI_NEVER: none */
-    uint64_t nap;             /* length of its next nap; 0: it has not slept yet */
+    uint64_t nap;             /* length of its next nap, or 0 if it has not slept yet */
     uint32_t vain;            /* the epoch of its last look in vain */
     uint32_t epoch;           /* its epoch when it last woke up */
 };
@@ -143,7 +143,7 @@ static void *keep(struct cpi_pool *pool, const struct sleeper *self, void *slot)
     return slot != NULL && cpi_pool_hand_over(pool, slot, &self->waiter) ? NULL : slot;
 }
 
-/* Looks everywhere; of what is freed from now on the waiter is told. */
+/* Looks everywhere.  Of slots that are freed from now on the waiter is told. */
 static void *look(struct cpi_pool *pool, struct sleeper *self)
 {
     struct cpi_waiters *waiters = &pool->waiters;
@@ -261,7 +261,8 @@ static void *wait_in_queue(struct cpi_pool *pool, uint64_t deadline)
     if (pass_on && cpi_pool_has_any(pool))
         call(waiters);
     else if (!pass_on)
-        cpi_pool_call_waiter(pool, NULL); /* what its looks moved others may have missed */
+        cpi_pool_call_waiter(pool, NULL); /* others may have missed the slots that its looks
+                                             moved */
     return slot;
 }
 

@@ -2,7 +2,7 @@
 /*
  * queue.h - the threads that wait for a slot, and the word that tells of them.
  *
- * Floor 2.  Includes atomic.h only, so that a model checker takes it as it is; the
+ * Floor 2.  Includes atomic.h only, so that a model checker takes it as it is.  The
  * lock and the sleeping are the caller's (pool_wait.c).
  *
  *   a thread that waits                   a thread that gives
@@ -28,7 +28,7 @@
  *   own      | word load, with the lock held | relaxed | - | -
  *
  * [ask] and [announce] change the same word, so one of them comes first.  If it is
- * [ask], the waiter's look comes after it and sees what was given back; if it is
+ * [ask], the waiter's look comes after it and sees the slots given back.  If it is
  * [announce], the answer is ASKS, or a call is on its way to a waiter that has yet to
  * announce itself.  Where the kernel has a barrier the waiter pays it after its
  * announcement, and a [glance] is enough of an answer, as in recall.c.
@@ -46,15 +46,15 @@
 #define CPI_QUEUE_ASKS 1u
 #define CPI_QUEUE_STARVES 2u
 
-/* Guarded by the queue's lock; in the queue from joining until it leaves or is
+/* Guarded by the queue's lock, in the queue from joining until it leaves or is
  * served. */
 struct cpi_waiter {
     struct cpi_waiter *next;
     struct cpi_waiter *previous;
-    void *slot;     /* handed over: then it has left the queue; NULL: none */
+    void *slot;     /* handed over, when it has left the queue, or NULL */
     uint32_t epoch; /* calls so far */
     bool asleep;    /* or about to be, with the lock held until it is */
-    uint64_t due;   /* constant; nanoseconds; from then on it starves */
+    uint64_t due;   /* constant: nanoseconds, from then on it starves */
 };
 
 struct cpi_queue {
@@ -138,7 +138,7 @@ static inline uint32_t cpi_queue_announce(struct cpi_queue *queue,
     return waiter->epoch;
 }
 
-/* Sends the first waiter to look, if anybody asks for that; the caller wakes it. */
+/* Sends the first waiter to look, if a waiter asks for that.  The caller wakes it. */
 static inline struct cpi_waiter *cpi_queue_call(struct cpi_queue *queue)
 {
     if (!cpi_queue_says(queue, CPI_QUEUE_ASKS))

@@ -26,9 +26,9 @@ CPI_COLD void cpi_quiet_count(enum cpi_noise noise, uint64_t times)
 }
 
 /*
- * The scope is suspended while the handler runs: what the handler does is no part
- * of what the scope watches, and would call the handler again.  A handler that
- * does not return leaves the scope suspended until the next begin.
+ * The scope is suspended while the handler runs, because the handler's actions are no
+ * part of the scope's, and would call the handler again.  A handler that does not
+ * return leaves the scope suspended until the next begin.
  */
 static void report_noted(struct cpi_thread *thread, const char *function)
 {

@@ -4,9 +4,9 @@
  *
  * Floor 1.  Includes compiler.h.
  *
- * What happens is noted where it happens, system calls in os_posix.c and a waiter's
- * sleep in pool_wait.c.  What a scope traps is reported later, by the public
- * function that was under way, when every structure is in a good state again.
+ * Events are noted in their place, system calls in os_posix.c and a waiter's sleep in
+ * pool_wait.c.  The public function that was under way reports the traps of a scope
+ * later, when every structure is in a good state again.
  */
 #ifndef CPI_QUIET_H
 #define CPI_QUIET_H
@@ -16,7 +16,7 @@
 
 #include "compiler.h"
 
-/* Each is the number of a counter; 1 << it is its CPOOL_TRAP_ flag. */
+/* Each is the number of a counter.  1 << it is its CPOOL_TRAP_ flag. */
 enum cpi_noise { CPI_NOISE_GROWTH, CPI_NOISE_SYSTEM_CALL, CPI_NOISE_FRESH, CPI_NOISE_EXCHANGE };
 
 /* Whether the calling thread is in a quiet scope, and not in its handler. */

@@ -60,7 +60,7 @@ void cpi_recall_flush(struct cpi_cache *cache)
     cpi_recall_leave(cache);
 }
 
-/* Gives a magazine that the stealing thread has; whether it had rounds. */
+/* Gives a magazine that the stealing thread has.  Returns true if it had rounds. */
 static bool hand_back(struct cpi_registry *registry, struct cpi_uncached *stealer, uint32_t node)
 {
     bool rounds = cpi_magazine_count(cpi_depot_magazine(registry->depot, node)) != 0;
@@ -85,7 +85,7 @@ bool cpi_recall_spare(struct cpi_registry *registry, struct cpi_uncached *steale
     return false;
 }
 
-/* Rounds that a cache shows, whoever asks. */
+/* Rounds that a cache shows, to any thread. */
 static uintptr_t shown(const struct cpi_cache *cache)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
@@ -234,8 +234,8 @@ bool cpi_recall_pause(struct cpi_backoff *backoff)
     return true;
 }
 
-/* An operation that follows the one seen needs no waiting: what it has in its hands
- * it took after the caller had looked, and its exchanges are counted. */
+/* An operation that follows the one seen needs no waiting.  It took the slots in its
+ * hands after the caller had looked, and its exchanges are counted. */
 static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backoff)
 {
     uint32_t seen = busy(cache);
@@ -301,8 +301,8 @@ static void unlock(struct cpi_cache *cache)
     cpi_store(&cache->locked_by, 0, release); /* [unlock] */
 }
 
-/* An owner that is inside when its cache is locked soon leaves, and does not come
- * in again; unless it was stopped there. */
+/* An owner that is inside when its cache is locked soon leaves, and does not come in
+ * again, unless it was stopped there. */
 static bool owner_left(const struct cpi_cache *cache)
 {
     unsigned looks;

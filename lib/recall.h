@@ -27,7 +27,7 @@
  *     ... use the loaded magazine      ... take the loaded magazine
  *     busy + 1, even                   locked_by = 0
  *
- * Each side writes its own word, then reads the other's; with a full barrier
+ * Each side writes its own word, then reads the other's.  With a full barrier
  * between, at least one sees the other (Dekker's rule).  The expensive barrier
  * is membarrier(2), which makes every running thread of the process pass a full
  * barrier, so that the owner's own need not be more than an order kept by the
@@ -43,12 +43,12 @@
  *   own    | busy load        | relaxed | - | -
  *   user   | user store       | relaxed | - | -
  *
- * [inside] and [lock] are the two stores of Dekker's rule, [check] and [look]
- * the two loads.  All four in the single order of seq_cst: if [check] does not
- * see the lock it precedes it, hence [inside] precedes [look], which sees it.
- * With membarrier: the owner's pair is kept in order by the compiler, and either
- * it ran before the barrier reached the owner's processor, and [look] sees
- * [inside]; or the load ran after it, and [check] sees [lock].
+ * [inside] and [lock] are the two stores of Dekker's rule, [check] and [look] the two
+ * loads.  All four in the single order of seq_cst: if [check] does not see the lock it
+ * precedes it, hence [inside] precedes [look], which sees it.  With membarrier the
+ * compiler keeps the owner's pair in order.  Either it ran before the barrier reached
+ * the owner's processor, and [look] sees [inside], or the load ran after it, and
+ * [check] sees [lock].
  */
 #ifndef CPI_RECALL_H
 #define CPI_RECALL_H
@@ -65,7 +65,7 @@
 void cpi_recall_startup(void);
 
 /* Whether this process has the expensive barrier, written before there is a
- * pool; and passing it, which does nothing where there is none. */
+ * pool, and passing it, which does nothing where there is none. */
 extern bool cpi_recall_asymmetric;
 static inline bool cpi_recall_has_barrier(void)
 {
@@ -77,8 +77,8 @@ void cpi_recall_barrier(void);
  * Brackets what the owner does with its cache out of line.  enter returns false
  * while a stealing thread has the cache: do without it then.  Wait-free.
  *
- * The child of a fork may have reset the mark of a cache inside whose operation
- * fork was called, hence the rounding.
+ * The child of a fork may have reset the mark of a cache inside an operation
+ * that called fork, hence the rounding.
  */
 static inline void cpi_recall_leave(struct cpi_cache *cache)
 {
@@ -87,7 +87,8 @@ static inline void cpi_recall_leave(struct cpi_cache *cache)
     cpi_store(&cache->busy, (busy | 1u) + 1, release); /* [left] */
 }
 
-/* The mark alone, in pools whose caches are never locked: those with the inline path. */
+/* The mark alone, in pools with caches that are never locked: those with the inline
+ * path. */
 static inline void cpi_recall_mark(struct cpi_cache *cache)
 {
     uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
@@ -114,8 +115,8 @@ static inline bool cpi_recall_enter(struct cpi_cache *cache)
     return false;
 }
 
-/* Notes who is about to go inside a cache, which another thread may have used before;
- * NULL: none. */
+/* Notes the thread that is about to go inside a cache, which another thread may have
+ * used before, or NULL. */
 static inline void cpi_recall_use(struct cpi_cache *cache)
 {
     if (cache != NULL)
@@ -127,8 +128,8 @@ static inline void cpi_recall_use(struct cpi_cache *cache)
 void cpi_recall_flush(struct cpi_cache *cache);
 
 /*
- * Gives a full spare of some cache to the depot; false if no cache has any.
- * Any thread; lock-free.
+ * Gives a full spare of some cache to the depot.  Returns false if no cache has any.
+ * Any thread, lock-free.
  */
 bool cpi_recall_spare(struct cpi_registry *registry, struct cpi_uncached *stealer);
 
@@ -137,23 +138,25 @@ bool cpi_recall_spare(struct cpi_registry *registry, struct cpi_uncached *steale
 void cpi_recall_idle(struct cpi_registry *registry, struct cpi_uncached *stealer);
 
 /*
- * Gives the loaded magazines of all caches whose owners are not inside to the
- * depot; false if there was no round in them.  Exact pools only.
- * Any thread; lock-free; makes a system call.
+ * Gives the loaded magazines of all caches to the depot, except those with an
+ * owner inside.  Returns false if there was no round in them.  Exact pools
+ * only.
+ * Any thread, lock-free, makes a system call.
  */
 bool cpi_recall_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer);
 
-/* Rounds that all caches show as loaded, and what operations may have in their
- * hands: an estimate, rather too many than too few.  Any thread; wait-free. */
+/* Rounds that all caches show as loaded, and those that operations may have in
+ * their hands: an estimate, rather too many than too few.  Any thread,
+ * wait-free. */
 size_t cpi_recall_out_of_reach(const struct cpi_registry *registry);
 
 /*
- * What tells of changes between two looks.  `moves` differs if a slot was freed, or
- * changed its place; but for the inline path, of which `loaded` tells: it differs if
- * caches show other rounds than before, and is 0 where there is no slack, as what
- * caches have loaded is then out of reach.  `left` is the rounds that caches
- * showed when they were looked at for it, but for those that the calling thread was
- * inside, or had locked, when a signal interrupted it.
+ * The figures that tell of changes between two looks.  `moves` differs if a slot was
+ * freed, or changed its place.  `loaded` tells of the inline path: it differs if caches
+ * show other rounds than before, and is 0 where there is no slack, as loaded magazines
+ * are then out of reach.  `left` is the rounds that caches showed when they were looked
+ * at for it, but for those that the calling thread was inside, or had locked, when a
+ * signal interrupted it.
  */
 struct cpi_activity {
     uint64_t moves;
@@ -161,7 +164,7 @@ struct cpi_activity {
     size_t left;
 };
 
-/* Any thread; wait-free. */
+/* Any thread, wait-free. */
 void cpi_recall_activity(const struct cpi_registry *registry, struct cpi_activity *now);
 
 /* How long to wait for others: at first by giving way, then by sleeping. */
@@ -171,29 +174,31 @@ struct cpi_backoff {
     unsigned times;
 };
 
-/* Waits a little; false when the patience has ended.  Not a point of cancellation. */
+/* Waits a little.  Returns false when the patience has ended.  Not a point of
+ * cancellation. */
 bool cpi_recall_pause(struct cpi_backoff *backoff);
 
 /*
- * Waits until every operation that is inside has left, or has been followed by
- * another one; false if patience ends before.  Operations of the calling thread,
- * which it may have interrupted as a signal handler, are not waited for.
+ * Waits until every operation that is inside has left, or has been followed by another
+ * one.  Returns false if patience ends before.  Operations of the calling thread, which
+ * it may have interrupted as a signal handler, are not waited for.
  */
 bool cpi_recall_await(const struct cpi_registry *registry, struct cpi_backoff *backoff);
 
 /* Waits until no operation is inside, and none that has given a slot back has still to
- * call a waiter; for as long as it takes.  Not a point of cancellation. */
+ * call a waiter, for as long as it takes.  Not a point of cancellation. */
 void cpi_recall_await_rest(const struct cpi_registry *registry);
 
 /*
  * In the child of a fork: puts a cache to rest, unless the forking thread is inside,
- * which goes on where it was.  What a vanished thread had loaded while it was inside,
- * or a vanished stealing thread had its hands on, is left behind.
- * Returns whether the cache was not at rest.
+ * which goes on where it was.  The magazines that a vanished thread had loaded while it
+ * was inside, or that a vanished stealing thread had in hand, are left behind.  Returns
+ * whether the cache was not at rest.
  */
 bool cpi_recall_forked(struct cpi_cache *cache);
 
-/* Likewise, frees the places of uncached operations that vanished; whether there were any. */
+/* Likewise, frees the places of uncached operations that vanished.  Returns true if there
+ * were any. */
 bool cpi_recall_uncached_forked(struct cpi_registry *registry);
 
 #endif /* CPI_RECALL_H */

@@ -8,9 +8,9 @@
  *   used  | used load, store  | relaxed | - | -
  *   user  | user store        | relaxed | - | -
  *
- * Whoever changes another thread's cache here does so when its owner cannot
- * run: it does not exist in this child of a fork, or the caller has promised
- * that nobody uses the pool.
+ * A thread changes another thread's cache here only when its owner cannot run:
+ * it does not exist in this child of a fork, or the caller has promised that no
+ * thread uses the pool.
  */
 #include "registry.h"
 
@@ -42,9 +42,9 @@ static bool provide_magazines(struct cpi_registry *registry, size_t caches, uint
 }
 
 /*
- * With the lock held: the quota of a cache that is being registered, all that one
- * may have as long as the pool has it; 0 if the system refuses the memory even for
- * the least.  Caches that came first keep what they have.
+ * With the lock held: the quota of a cache that is being registered, all that one may
+ * have as long as the pool has it, or 0 if the system refuses the memory even for the
+ * least.  Caches that came first keep what they have.
  */
 static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
 {
@@ -136,7 +136,7 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
     return cache;
 }
 
-/* With the lock held; the cache holds nothing any more. */
+/* With the lock held.  The cache holds nothing any more. */
 static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *cache)
 {
     if (cache->owner != NULL)
@@ -163,7 +163,8 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
     thread = cpi_thread_self();
     if (thread != NULL) {
         cpi_lock();
-        /* What made the thread known may have used the pool: malloc may be made of it. */
+        /* Making the thread known may have used the pool, because malloc may be made of
+         * it. */
         cache = cpi_registry_known_cache(registry);
         if (cache == NULL)
             cache = register_cache(registry, thread);
@@ -230,8 +231,8 @@ static void end_leaving(struct cpi_thread *thread)
     thread->leaves = NULL;
 }
 
-/* The lock is free while a cache is flushed, which waits for a stealing thread that has it, and
- * while those who wait for slots are served. */
+/* The lock is free while a cache is flushed, which waits for a stealing thread that has
+ * it, and while waiters are served. */
 static void thread_ended(struct cpi_thread *thread)
 {
     cpi_lock();

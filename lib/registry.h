@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * registry.h - which caches a pool has, as a list that any thread may walk, and what
- * becomes of them when their thread ends, when the process forks, when the pool is
- * reset or destroyed.
+ * registry.h - the caches of a pool, as a list that any thread may walk, and their fate
+ * when their thread ends, when the process forks, when the pool is reset or destroyed.
  *
- * Floor 5.  Includes cache.h, extent.h, thread.h; registry.c also recall.h.
+ * Floor 5.  Includes cache.h, extent.h, thread.h (registry.c: also recall.h).
  *
  *   all registries --> registry of pool A
  *                        | cache 0 | cache 1 | ... | cache made - 1 | not yet used ... | max
@@ -12,10 +11,10 @@
  *        thread 1: caches ----+         |
  *        thread 2: caches --------------+
  *
- * A cache structure, once made, stays where it is for the life of the pool and
- * is used again; its counters go on.  So a stealing thread or a statistician may look at
- * structure i < made at any time, registered or not.  Who has which structure is
- * guarded by the one lock of thread.h.
+ * A cache structure, once made, stays in its place for the life of the pool and is used
+ * again.  Its counters go on.  So a stealing thread or a statistician may look at
+ * structure i < made at any time, registered or not.  The one lock of thread.h guards
+ * the owners of structures.
  */
 #ifndef CPI_REGISTRY_H
 #define CPI_REGISTRY_H
@@ -35,7 +34,7 @@ struct cpi_pool;
  * a time, and its counters one writer.
  */
 struct cpi_uncached {
-    _Alignas(CPI_LINE) _Atomic uintptr_t holder; /* the thread's token; 0: free */
+    _Alignas(CPI_LINE) _Atomic uintptr_t holder; /* the thread's token, or 0 if free */
     _Atomic uint32_t turns;                      /* holders that have left */
     struct cpi_counters counters;
 };
@@ -62,18 +61,18 @@ struct cpi_registry {
 
     /* Guarded by the lock. */
     struct cpi_extent caches;   /* the structures */
-    _Atomic size_t made;        /* structures ever used; read by stealing threads too */
-    _Atomic size_t used;        /* registered now; read without it as a hint */
+    _Atomic size_t made;        /* structures ever used, read by stealing threads too */
+    _Atomic size_t used;        /* registered now, read without it as a hint */
     struct cpi_cache *unused;   /* made, not registered */
     uint32_t spares_left;       /* of spares_max */
     uint32_t leaving;           /* ended threads that are giving a cache back */
     struct cpi_registry *next;  /* of all registries */
-    struct cpi_registry **link; /* what leads to this one */
-    int64_t stocked_correction; /* what forks have hidden from the accounts */
+    struct cpi_registry **link; /* the pointer to this one */
+    int64_t stocked_correction; /* counts that forks have hidden from the accounts */
     bool disturbed;             /* a vanished thread was inside, in a child of fork */
 };
 
-/* What a pool's caches amount to. */
+/* The sums of a pool's caches. */
 struct cpi_registry_figures {
     size_t caches;         /* registered now */
     size_t rounds;         /* free slots in them */
@@ -84,7 +83,7 @@ struct cpi_registry_figures {
     size_t spares;         /* the quotas of all caches */
 };
 
-/* What a registry is made for. */
+/* The limits that a registry is made for. */
 struct cpi_registry_limits {
     size_t max;         /* caches */
     uint32_t quota_max; /* spares of one cache */
@@ -103,15 +102,15 @@ size_t cpi_registry_bytes(size_t max, size_t quota_max);
  * shared out among them beyond the first of each. */
 size_t cpi_registry_magazines(size_t max, size_t spares);
 
-/* The i-th structure, and how many there are.  Any thread; wait-free. */
+/* The i-th structure, and how many there are.  Any thread, wait-free. */
 struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i);
 size_t cpi_registry_made(const struct cpi_registry *registry);
 
-/* How many uncached operations' places have ever been used.  Any thread; wait-free. */
+/* How many uncached operations' places have ever been used.  Any thread, wait-free. */
 size_t cpi_registry_uncached_used(const struct cpi_registry *registry);
 
-/* Puts the account of the stocked stack right by counting.  With the lock held;
- * nobody may be using the pool. */
+/* Puts the account of the stocked stack right by counting.  With the lock held,
+ * while no thread uses the pool. */
 void cpi_registry_recount(struct cpi_registry *registry);
 
 /* With the lock held. */
@@ -121,7 +120,7 @@ void cpi_registry_figures(const struct cpi_registry *registry,
 /*
  * Brackets an operation without a cache: enter returns a place, which is the
  * thread's until it leaves.  Waits while all places are taken.
- * Any thread; a signal handler may do it inside another operation of its thread.
+ * Any thread.  A signal handler may do it inside another operation of its thread.
  */
 struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry);
 void cpi_registry_leave(struct cpi_uncached *uncached);
@@ -130,8 +129,8 @@ void cpi_registry_leave(struct cpi_uncached *uncached);
 bool cpi_registry_startup(void);
 
 /*
- * Fills in a registry; add gives it its pool's handle, and adds it to the list of
- * all, with the lock held.
+ * Fills in a registry.  add gives it its pool's handle, and adds it to the list of all,
+ * with the lock held.
  */
 void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
                        struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
@@ -145,12 +144,12 @@ void cpi_registry_await_leaving(struct cpi_registry *registry);
 /* The reverse of add, with the lock held.  The caches must have been ended. */
 void cpi_registry_remove(struct cpi_registry *registry);
 
-/* Ends all caches, and forgets what they hold.  With the lock held; no thread
- * may be using the pool. */
+/* Ends all caches, and forgets what they hold.  With the lock held, while no
+ * thread uses the pool. */
 void cpi_registry_end_caches(struct cpi_registry *registry);
 
-/* The calling thread's cache, made if need be; NULL if it can have none.  Takes
- * the lock if it has to be made. */
+/* The calling thread's cache, made if need be, or NULL if it can have none.
+ * Takes the lock if it has to be made. */
 struct cpi_cache *cpi_registry_own_cache(struct cpi_registry *registry);
 
 /* The calling thread's cache, or NULL if it has none yet.  Wait-free. */
@@ -159,7 +158,7 @@ static inline struct cpi_cache *cpi_registry_known_cache(const struct cpi_regist
     return cpi_thread_entry(registry->handle)->home;
 }
 
-/* A cache that no thread owns; NULL if there is none left.  Takes the lock. */
+/* A cache that no thread owns, or NULL if there is none left.  Takes the lock. */
 struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry);
 
 /* Gives what a cache holds to the depot, and its structure back.  Takes the

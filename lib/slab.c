@@ -15,13 +15,13 @@
  * Slots that a shrinking pool drained and lowered under carry what their last
  * owner wrote, so the next bump acquires it from the lowering.
  *
- * A bump releases, and a look at the bounds acquires: a thread that finds no fresh
- * slots left asks next which parties are inside, and what they show, and it sees
- * the marks that they set before they bumped.  Bumps and lowerings change the word
+ * A bump releases, and a look at the bounds acquires.  A thread that finds no fresh
+ * slots left asks next which parties are inside, and which rounds they show, and it
+ * sees the marks that they set before they bumped.  Bumps and lowerings change the word
  * by read-modify-write, so the last one carries what all before it released.
  *
- * Who validates a slot's address got the slot from a thread that had bumped past it,
- * through synchronisation of the caller's, so its load is later than the bump
+ * A thread that validates a slot's address got the slot from a thread that had bumped
+ * past it, through synchronisation of the caller's.  So its load is later than the bump
  * and sees it or a later one.
  */
 #include "slab.h"

@@ -7,13 +7,13 @@
  *   base        fresh                capacity          most         slots
  *   | used before | never touched ... | may be grown to | slack       |
  *
- * Invariants: slot i lies at base + i * stride; fresh <= slots, and beyond
- * capacity only as far as slack was needed; the memory below fresh is usable; no
- * byte of a slot is ever read or written here.
+ * Invariants: slot i lies at base + i * stride.  fresh <= slots, and beyond capacity
+ * only as far as slack was needed.  The memory below fresh is usable.  No byte of a
+ * slot is ever read or written here.
  *
- * What slack is for.  A thread's loaded magazine cannot be taken from while the
- * thread allocates from it with plain instructions.  Its rounds are free and yet
- * out of reach for others, who get as many slots from the slack instead.
+ * The purpose of slack.  A thread's loaded magazine cannot be taken from while the
+ * thread allocates from it with plain instructions.  Its rounds are free and yet out of
+ * reach for other threads, which get as many slots from the slack instead.
  */
 #ifndef CPI_SLAB_H
 #define CPI_SLAB_H
@@ -29,22 +29,22 @@
 #include "extent.h"
 
 struct cpi_slab {
-    uintptr_t base;             /* constant; address of slot 0 */
+    uintptr_t base;             /* constant: address of slot 0 */
     uintptr_t inverse;          /* constant, as in the pool's descriptor */
     uintptr_t shift;            /* likewise */
-    size_t slot_size;           /* constant; bytes the caller asked for */
-    size_t stride;              /* constant; bytes from slot to slot */
-    uintptr_t most;             /* constant; slots that capacity may grow to */
-    uintptr_t slots;            /* constant; slots that have an address: most + slack */
+    size_t slot_size;           /* constant: bytes the caller asked for */
+    size_t stride;              /* constant: bytes from slot to slot */
+    uintptr_t most;             /* constant: slots that capacity may grow to */
+    uintptr_t slots;            /* constant: slots that have an address, most + slack */
     struct cpi_extent extent;   /* from base - lead to the last slot's end */
-    size_t lead;                /* constant; bytes of the extent before base */
+    size_t lead;                /* constant: bytes of the extent before base */
     struct cpi_extent side;     /* side_size bytes for each slot, outside of it */
-    size_t side_size;           /* constant; 0: there is no side memory */
+    size_t side_size;           /* constant: 0 without side memory */
     _Alignas(CPI_LINE) _Atomic uint64_t bounds; /* see CPI_BOUNDS */
     char pad[CPI_LINE_PAIR - sizeof(uint64_t)];
 };
 
-/* What a slab is made for; members as in struct cpi_slab. */
+/* The limits that a slab is made for, members as in struct cpi_slab. */
 struct cpi_slab_shape {
     size_t slot_size;
     size_t stride;
@@ -53,7 +53,7 @@ struct cpi_slab_shape {
     size_t slots;
 };
 
-/* What an address is to a slab. */
+/* The kinds of an address for a slab. */
 enum cpi_place {
     CPI_PLACE_SLOT,    /* the start of a slot that has been handed out */
     CPI_PLACE_UNUSED,  /* the start of one that has not */
@@ -64,7 +64,7 @@ enum cpi_place {
 /*
  * Fills in a slab.
  *
- * extent   covers lead bytes, then slots * stride bytes; copied
+ * extent   covers lead bytes, then slots * stride bytes, copied
  * lead     bytes in it before the first slot
  */
 void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_t lead,
@@ -79,14 +79,14 @@ bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto);
 
 /*
  * Both bounds in one word, so that a bump compares with the very capacity that
- * a shrinking pool changes: capacity, slots that may be live at once, above;
- * fresh, slots handed out so far, below.
+ * a shrinking pool changes.  Above is capacity, slots that may be live at once.
+ * Below is fresh, slots handed out so far.
  */
 #define CPI_BOUNDS(capacity, fresh) ((uint64_t)(capacity) << 32 | (uint64_t)(fresh))
 #define CPI_BOUNDS_CAPACITY(bounds) ((uintptr_t)((bounds) >> 32))
 #define CPI_BOUNDS_FRESH(bounds) ((uintptr_t)((bounds) & UINT32_MAX))
 
-/* The bounds now.  What was handed out before the caller learnt of a slot is
+/* The bounds now.  Every slot handed out before the caller learnt of it is
  * counted. */
 uint64_t cpi_slab_bounds(const struct cpi_slab *slab);
 
@@ -101,22 +101,23 @@ static inline uintptr_t cpi_slab_capacity(const struct cpi_slab *slab)
 }
 
 /*
- * Takes the n slots that follow the fresh watermark in `bounds`; their memory
+ * Takes the n slots that follow the fresh watermark in `bounds`.  Their memory
  * has been provided.  False if these are not the bounds any more: then nothing
  * has happened.  Wait-free.
  */
 bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n);
 
 /*
- * Changes the bounds in any other way; false if they were not `from`.  Slots
- * that become fresh again by this were the caller's, all of them.  Wait-free.
+ * Changes the bounds in any other way.  Returns false if they were not `from`.
+ * Slots that become fresh again by this were the caller's, all of them.
+ * Wait-free.
  */
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to);
 
 /* All slots are fresh again.  Nobody else may be using the slab. */
 void cpi_slab_reset(struct cpi_slab *slab);
 
-/* Where an address lies; *index is set to the slot's, or to the nearest one's,
+/* Where an address lies.  *index is set to the slot's, or to the nearest one's,
  * inside the slab. */
 enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
                               uintptr_t *index);

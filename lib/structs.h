@@ -22,7 +22,7 @@
  * Copies the program's structure at `given` to `known`, a structure of `size`
  * bytes.  Members that the program's header lacks become zero.
  *
- * Returns 0; CPOOL_ESTRUCT if the given size is no structure's; CPOOL_ETAIL if a
+ * Returns 0, CPOOL_ESTRUCT if the given size is no structure's, or CPOOL_ETAIL if a
  * byte beyond the library's structure is set.  Wait-free.
  */
 int cpi_struct_read(void *known, size_t size, const void *given);

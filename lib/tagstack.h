@@ -11,13 +11,13 @@
  *   +-----------+----------+      +---+                 +---+
  *
  * A Treiber stack (R. K. Treiber, "Systems programming: coping with
- * parallelism", IBM 1986) of indices instead of pointers, so that a version
- * tag fits beside the index into one 64-bit word.  Every removal advances the
- * tag and no insertion needs to: a pop that read a node's link can only be
- * deceived if that node was removed meanwhile, and then the tag differs
- * (the ABA problem).  At ten million removals a second a tag of 40 bits comes
- * round after 30 hours; a pop would have to be suspended for exactly one
- * multiple of that, between two adjacent instructions of its own.
+ * parallelism", IBM 1986) of indices instead of pointers, so that a version tag
+ * fits beside the index into one 64-bit word.  Every removal advances the tag
+ * and no insertion needs to: a pop that read a node's link can only be deceived
+ * if that node was removed meanwhile, and then the tag differs (the ABA
+ * problem).  At ten million removals a second a tag of 40 bits comes round
+ * after 30 hours.  A pop would have to be suspended for exactly one multiple of
+ * that, between two adjacent instructions of its own.
  *
  * Node 0 does not exist: it ends the stack.  Links are atomic words that only
  * this file touches, in memory that outlives the stack, because a pop may read
@@ -36,11 +36,11 @@
  *
  * Why it is enough.  A link is read after an acquire of the head that names the
  * node ([top], [again]), so the read happens after the link's store before
- * [push]; a later store to that link, by a push after the node was removed,
+ * [push].  A later store to that link, by a push after the node was removed,
  * may be read instead, and the tag then makes the CAS fail.  Heads change by
  * read-modify-write alone, so each push heads a release sequence that goes on
- * through all later pushes and pops: whoever takes a node acquires from the
- * push that put it there, whatever happened on top of it in between.
+ * through all later pushes and pops.  The thread that takes a node acquires
+ * from the push that put it there, after any number of changes on top of it.
  *
  * A pop releases because the stack is not the only place of a node.  A thread
  * that finds the stack empty goes on to ask which parties are inside, with slots
@@ -99,8 +99,8 @@ static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
 }
 
 /*
- * Pops a node; 0 if the stack is empty.  Adds to *retries how often it had to
- * try again.
+ * Pops a node, or returns 0 if the stack is empty.  Adds to *retries how often
+ * it had to try again.
  * Lock-free.
  */
 static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
@@ -123,7 +123,8 @@ static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
     }
 }
 
-/* The top node, for an estimate or while nobody else uses the stack; 0: empty. */
+/* The top node, for an estimate or while no other thread uses the stack, or 0 if it is
+ * empty. */
 static inline uint32_t cpi_tagstack_top(const struct cpi_tagstack *stack)
 {
     return (uint32_t)(cpi_load(&stack->head, relaxed) & CPI_INDEX_MASK); /* [peek] */

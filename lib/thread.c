@@ -7,12 +7,12 @@
  *   startup | startup_done load  | acquire | started | the key exists
  *   register | handlers_registered exchange, store | relaxed | - | -
  *
- * The end of a thread.  A pthread key's destructor gives the caches back, and has
- * the thread's word lead to a second table of zeroes: a destructor that allocates
- * or frees after ours, or the C library after all of them, works without a cache,
- * instead of making one that nobody would give back.  (What remains: a thread that
- * uses a pool for the very first time in its last round of destructors, or later,
- * leaves its cache registered.)
+ * The end of a thread.  A pthread key's destructor gives the caches back, and has the
+ * thread's word lead to a second table of zeroes: a destructor that allocates or frees
+ * after ours, or the C library after all of them, works without a cache, instead of
+ * making one that nobody would give back.  (One case remains.  A thread that uses a
+ * pool for the very first time in its last round of destructors, or later, leaves its
+ * cache registered.)
  *
  * Startup.  The fork handlers are registered when the library is loaded, before
  * anybody can have taken the lock: a child in which they have not run would find
@@ -22,11 +22,11 @@
  * meanwhile.
  *
  * Unloading.  The destructor of the shared object deletes the key, so that no
- * thread that ends later jumps into unmapped code; the C library drops the fork
- * handlers of an object that it unloads.  The same destructor runs when the
- * process exits, possibly with threads that go on using pools meanwhile, and it
- * cannot tell the two apart: it releases the tables that no thread uses and
- * that of the calling thread, and leaves other threads theirs.
+ * thread that ends later jumps into unmapped code.  The C library drops the
+ * fork handlers of an object that it unloads.  The same destructor runs when
+ * the process exits, possibly with threads that go on using pools meanwhile,
+ * and it cannot tell the two apart: it releases the tables that no thread uses
+ * and that of the calling thread, and leaves other threads theirs.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h> /* musl shows signal masks to POSIX programs only */
@@ -135,7 +135,7 @@ static void retire(struct cpi_thread *thread)
     spare_threads = thread;
 }
 
-/* Gives the caches and the structure back; the thread's word becomes this one. */
+/* Gives the caches and the structure back.  The thread's word becomes this one. */
 static void give_up(struct cpi_thread *thread, uintptr_t word)
 {
     hooks->ended(thread);
@@ -180,7 +180,7 @@ static void after_fork_in_child(void)
     cpi_unlock();
 }
 
-/* Once, whoever comes first; again if the system refused. */
+/* Once, by the first thread, and again if the system refused. */
 static bool register_fork_handlers(void)
 {
     if (cpi_exchange(&handlers_registered, true, relaxed)) /* [register] */
@@ -245,7 +245,8 @@ static struct cpi_thread *take_structure(void)
 /* Frees the structure again if the thread's end could not be noticed. */
 static struct cpi_thread *notice_end(struct cpi_thread *thread)
 {
-    /* Without the lock: this may allocate, and who knows with what. */
+    /* Without the lock, because this may allocate, possibly with an allocator made of a
+     * pool. */
     if (pthread_setspecific(key, thread) == 0)
         return thread;
     give_up(thread, CPI_NO_TABLE); /* with the caches that what it allocated with has made */

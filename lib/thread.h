@@ -31,9 +31,9 @@ struct cpi_registry;
  * thread's. */
 struct cpi_thread {
     struct cpi_thread *next;  /* in the list of used or of spare ones */
-    struct cpi_cache *caches; /* the caches it owns; the registry's list */
+    struct cpi_cache *caches; /* the caches it owns, the registry's list */
     struct cpi_registry *leaves; /* the pool that a cache of this thread, which has
-                                  ended, is being given back to; NULL: none */
+                                  ended, is being given back to, or NULL */
     bool used;                /* belongs to a thread */
     struct {
         unsigned traps; /* CPOOL_TRAP_ flags */
@@ -43,8 +43,8 @@ struct cpi_thread {
     _Alignas(CPI_LINE) cpool_cache_t table[];
 };
 
-/* What higher floors do when a thread ends and around a fork.  All but `ended` are
- * called with the lock held. */
+/* Hooks of higher floors for the end of a thread and around a fork.  All but `ended`
+ * are called with the lock held. */
 struct cpi_thread_hooks {
     void (*started)(void); /* once, before the first pool */
     void (*ended)(struct cpi_thread *thread); /* gives all its caches back */
@@ -55,9 +55,9 @@ struct cpi_thread_hooks {
 };
 
 /*
- * Makes the thread key and calls hooks->started, once per process.  Called before
- * each creation of a pool; later calls cost a test.  False if the operating
- * system refuses; a later call tries again.  Takes the lock.
+ * Makes the thread key and calls hooks->started, once per process.  Called before each
+ * creation of a pool.  Later calls cost a test.  False if the operating system refuses.
+ * A later call tries again.  Takes the lock.
  */
 bool cpi_thread_startup(const struct cpi_thread_hooks *hooks);
 
@@ -65,8 +65,8 @@ bool cpi_thread_startup(const struct cpi_thread_hooks *hooks);
 bool cpi_thread_started(void);
 
 /*
- * The calling thread's structure, made if need be.  NULL in a thread whose
- * destructors have run already, or if there is no memory.  Takes the lock: not
+ * The calling thread's structure, made if need be.  NULL in a thread that has
+ * run its destructors already, or if there is no memory.  Takes the lock: not
  * to be called with it held.
  */
 struct cpi_thread *cpi_thread_self(void);
@@ -74,8 +74,8 @@ struct cpi_thread *cpi_thread_self(void);
 /*
  * Asking for what the system may refuse, on each operation of a thread that has no
  * cache: after a refusal the thread does not ask for CPI_PATIENT_ASKS operations.
- * may_ask also is false in a thread that has ended.  ask_at_once ends the pause.
- * The calling thread's own; wait-free.
+ * may_ask also is false in a thread that has ended.  ask_at_once ends the pause.  The
+ * calling thread's own, wait-free.
  */
 #define CPI_PATIENT_ASKS 4096u
 bool cpi_thread_may_ask(void);
@@ -85,8 +85,8 @@ void cpi_thread_ask_at_once(void);
 /* The same, but NULL if the thread has none yet.  Wait-free. */
 struct cpi_thread *cpi_thread_known(void);
 
-/* A number that no other living thread has, never 0; the forking thread keeps its
- * own in the child.  Wait-free; async-signal-safe. */
+/* A number that no other living thread has, never 0.  The forking thread keeps its own
+ * in the child.  Wait-free, async-signal-safe. */
 static inline uintptr_t cpi_thread_token(void)
 {
     return (uintptr_t)&cpool_thread_word_abi2;

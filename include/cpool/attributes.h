@@ -2,7 +2,7 @@
 /*
  * cpool/attributes.h - what compilers are told of the declarations in <cpool.h>.
  *
- * Included by <cpool.h>; never include it yourself.
+ * Included by <cpool.h>.  Never include it yourself.
  *
  * All of it is empty where the compiler knows none of it.  Names that end in an
  * underscore are not for use outside the library's headers.

@@ -2,14 +2,15 @@
 /*
  * cpool/fast.h - the inline path of libcpool, and the little it may know.
  *
- * Included by <cpool.h>; never include it yourself.
+ * Included by <cpool.h>.  Never include it yourself.
  *
  * Allocating and freeing a slot are a dozen instructions on memory that only
  * the calling thread writes.  To be inlined into the caller they need to know
  * the layout of three things, and those three only are frozen:
  *
  *   a pool's descriptor      where the slab lies, and how to divide by the
- *                            stride without dividing; its address is the handle
+ *                            stride without dividing.  Its address is the
+ *                            handle
  *   a thread's cache entry   how many rounds its loaded magazine holds
  *   the thread's word        thread-local storage: the distance from the array of
  *                            descriptors to the thread's array of cache entries
@@ -21,12 +22,12 @@
  *          +------ + thread's word -----------+ [ slot | slot | slot |   |   ]
  *                                                  0      1      2 = count - 1
  *
- * Descriptors and entries have the same size, so the entry lies at the handle plus
- * the word: no load is needed to find it.  A thread that has never used the pool
- * finds zeroes there: an entry that is both empty (count 0) and full (limit 0), so
- * that the first alloc or free falls into the slow path without any test for "no
- * cache yet".  Pools whose mode needs more work per operation keep their entries
- * that way for ever, and so do the entries of a pool that has been destroyed.
+ * Descriptors and entries have the same size, so the entry lies at the handle plus the
+ * word: no load is needed to find it.  A thread that has never used the pool finds
+ * zeroes there: an entry that is both empty (count 0) and full (limit 0), so that the
+ * first alloc or free falls into the slow path without any test for "no cache yet".
+ * Pools of a mode that needs more work per operation keep their entries that way for
+ * ever, and so do the entries of a pool that has been destroyed.
  *
  * The names ending in an underscore are not for use outside this file.  A
  * change to any of this changes the number in the name of the thread's word, so
@@ -47,20 +48,20 @@ struct cpool {
     uintptr_t base;    /* address of slot 0 */
     uintptr_t inverse; /* inverse of the stride's odd part, modulo 2^word */
     uintptr_t shift;   /* log2 of the stride's power-of-two part */
-    void *state;       /* the library's own part of the pool; NULL: no pool */
+    void *state;       /* the library's own part of the pool, or NULL for no pool */
     uintptr_t reserved[8 - 4];
 };
 
 /*
  * One owner's cache of one pool, a cache line of its own.  Written by its owner
- * alone; `count` is read by others for statistics, hence atomic.
+ * alone.  `count` is read by others for statistics, hence atomic.
  */
 struct cpool_entry {
     uintptr_t count; /* atomic: rounds in the loaded magazine */
-    uintptr_t limit; /* rounds the loaded magazine can hold; 0: none loaded */
+    uintptr_t limit; /* rounds the loaded magazine can hold, or 0 if none is loaded */
     void **rounds;   /* the loaded magazine's rounds, the next one on top */
     uintptr_t bound; /* slots below this index have been handed out, as far as
-                        the owner has looked; the slow path looks again */
+                        the owner has looked.  The slow path looks again */
     cpool_t *pool;   /* the pool it caches, or NULL while unused */
     void *home;      /* the library's own part of this cache */
     uintptr_t reserved[8 - 6];
@@ -110,12 +111,12 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
     } while (0)
 
 /*
- * Orders.  `count` has one writer, so its own thread needs no order at all:
- * relaxed loads and stores keep it whole for those who read it from outside.
- * The one exception is the store that follows a round into the magazine on
- * free: it is a release, so that whoever acquires the new count (a child of
- * fork that takes over the cache of a thread that did not survive) also sees the
- * round.  On x86 the two are the same instruction.
+ * Orders.  `count` has one writer, so its own thread needs no order at all.  Relaxed
+ * loads and stores keep it whole for threads that read it from outside.  The one
+ * exception is the store that follows a round into the magazine on free.  It is a
+ * release, so that a thread that acquires the new count (the child of a fork that takes
+ * over the cache of a thread that did not survive) also sees the round.  On x86 the two
+ * are the same instruction.
  */
 
 /* The contracts stand at the declarations in <cpool.h>. */
@@ -150,11 +151,12 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
  * Validation of a freed pointer, for any stride, without a division.  With
  * stride = odd * 2^shift, multiplying the byte offset by the inverse of `odd`
  * modulo 2^word divides it exactly when it is divisible by `odd`, and the
- * rotation then moves any bit below 2^shift to the top: what is not a multiple
- * of the stride becomes a number larger than every possible index (Granlund
- * and Montgomery, "Division by invariant integers using multiplication", PLDI
- * 1994, section 9).  One comparison therefore refuses pointers below the slab,
- * above it, between two slots, and to slots never handed out; NULL too.
+ * rotation then moves any bit below 2^shift to the top.  An offset that is not
+ * a multiple of the stride becomes a number larger than every possible index
+ * (Granlund and Montgomery, "Division by invariant integers using
+ * multiplication", PLDI 1994, section 9).  One comparison therefore refuses
+ * pointers below the slab, above it, between two slots, and to slots never
+ * handed out, and NULL too.
  */
 #define CPOOL_INDEX_(pool, slot, index)                                                \
     do {                                                                               \

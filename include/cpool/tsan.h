@@ -2,7 +2,7 @@
 /*
  * cpool/tsan.h - what ThreadSanitizer has to be told of slots.
  *
- * Included by <cpool.h> where CPOOL_TSAN is not 0; never include it yourself.
+ * Included by <cpool.h> where CPOOL_TSAN is not 0.  Never include it yourself.
  *
  * A program that is compiled with -fsanitize=thread links the library as it was
  * installed, without instrumentation.  ThreadSanitizer then does not see by what
@@ -10,16 +10,16 @@
  * would take every slot that changes hands for a race.  So in such programs the
  * functions below stand in place of those that hand slots out or take them back:
  *
- *   before a free    the slot is released: what the thread did to it is over
- *   after an alloc   the slot is acquired: what was released comes before
+ *   before a free    the slot is released: the thread's use of it is over
+ *   after an alloc   the slot is acquired: all uses before the release come before
  *
- * What a thread does to a slot after its free is ordered by nothing, and is found
- * as soon as another thread uses the slot.
+ * A thread's accesses to a slot after its free are not ordered, and are found as soon
+ * as another thread uses the slot.
  *
- * The names of the functions are macros without parameters: a pointer to one of
- * them is announced, too.  Where the library is instrumented itself nothing has to
- * be announced, and -DCPOOL_TSAN=0 finds more.  An error handler should not leave
- * cpool_calloc by longjmp in such a program: what the thread does after that would
+ * The names of the functions are macros without parameters: a pointer to one of them is
+ * announced, too.  Where the library is instrumented itself nothing has to be
+ * announced, and -DCPOOL_TSAN=0 finds more.  An error handler should not leave
+ * cpool_calloc by longjmp in such a program, because the thread's later accesses would
  * not be looked at.
  */
 #ifndef CPOOL_TSAN_H

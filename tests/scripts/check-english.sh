@@ -236,9 +236,9 @@ group() {
 }
 
 group top '2 5 1' README.md HACKING.md NEWS
-group doc '1.2 5 1' doc
-group include '5 22 6' include
-group lib '7 15 2.5' lib
+group doc '0.2 5 1' doc
+group include '0.2 5 1' include
+group lib '0.2 5 1' lib
 group tests '0.2 5 1' tests
 group stress '0.2 5 1' stress
 group bench '0.2 5 1' bench
