@@ -129,13 +129,15 @@ bench-quick: $(bench_programs)
 	$(bench_program) --quick $(bench_results) $(BENCH_FLAGS)
 
 bench-scale: $(bench_programs)
-	$(bench_program) --scale --csv bench/scale.csv $(BENCH_FLAGS) >bench/scale.txt
-	@cat bench/scale.txt
-	@machine=`sed -n 's/^  processor  *//p' bench/scale.txt`; \
+	@status=0; \
+	$(bench_program) --scale --csv bench/scale.csv $(BENCH_FLAGS) >bench/scale.txt || status=1; \
+	cat bench/scale.txt; \
+	machine=`sed -n 's/^  processor  *//p' bench/scale.txt`; \
 	system=`sed -n 's/^  system  *//p' bench/scale.txt`; \
 	$(AWK) -F, -v machine="$$machine; $$system" -f $(srcdir)/bench/plot_scale.awk \
-	    bench/scale.csv >bench/scale.svg
-	@echo "written: bench/scale.txt, bench/scale.csv and bench/scale.svg"
+	    bench/scale.csv >bench/scale.svg || status=1; \
+	echo "written: bench/scale.txt, bench/scale.csv and bench/scale.svg"; \
+	exit $$status
 
 bench-smoke: $(bench_programs) tests/limit$(EXEEXT)
 	srcdir=$(srcdir) BENCH=$(bench_program) tests/limit$(EXEEXT) $(SHELL) $(srcdir)/bench/check_smoke.sh

@@ -222,7 +222,7 @@ static void write_file(const struct results *results, const char *path,
     }
 }
 
-/* The file of this family alone is replaced, and only by a whole one. */
+/* The file of this family alone is replaced, and only by a whole one without failures. */
 static void write_record(const struct results *results, const struct arguments *options)
 {
     char family[64], path[PATH_MAX], unfinished[PATH_MAX + 8];
@@ -262,7 +262,6 @@ static void write_files(const struct results *results, const struct arguments *o
     write_file(results, options->csv, report_csv);
     write_file(results, options->json, report_json);
     write_file(results, options->histograms, report_histograms);
-    write_record(results, options);
 }
 
 int main(int count, char **arguments)
@@ -287,6 +286,8 @@ int main(int count, char **arguments)
         report_tables(&results, stdout);
         write_files(&results, &options);
         failures = count_failures(&results);
+        if (failures == 0)
+            write_record(&results, &options);
     }
     if (failures != 0)
         fprintf(stderr, "bench: %d cells failed\n", failures);
