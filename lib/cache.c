@@ -17,6 +17,18 @@
 #define CPI_FRESH_PART 16u
 #define CPI_DRY_PART 4u
 
+bool cpi_cache_is_valid(const struct cpi_cache *cache)
+{
+    return cache->quota >= CPI_QUOTA_MIN && cache->quota <= cache->ring_size &&
+           cache->target >= CPI_QUOTA_MIN && cache->target <= cache->quota &&
+           cache->bottom < cache->ring_size && cache->lowest <= cache->ring_size &&
+           stocked_spares(cache) <= cache->target &&
+           (cpi_cache_loaded(cache) != 0 || active_count(cache) == 0) &&
+           active_count(cache) <= cpi_cache_active(cache)->limit &&
+           (cpi_cache_loaded(cache) == 0 ||
+            cpi_magazine_count(magazine_of(cache, cpi_cache_loaded(cache))) == 0);
+}
+
 /* Puts an empty magazine where a spare is missing, or into the depot. */
 static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
 {
@@ -37,6 +49,7 @@ static void replace_empty(struct cpi_cache *cache, uint32_t node)
 {
     uint32_t old = cpi_cache_loaded(cache);
 
+    CPI_ASSERT(old != node && active_count(cache) == 0);
     load(cache, node);
     if (old != 0)
         keep_or_give_empty(cache, old);
@@ -68,12 +81,14 @@ CPI_COLD void cpi_cache_review(struct cpi_cache *cache)
     uint32_t unneeded = (cache->lowest < stocked ? cache->lowest : stocked) / 2;
     uint32_t i;
 
+    CPI_ASSERT(unneeded < cache->target);
     cache->target -= unneeded;
     for (i = stocked - unneeded; unneeded > 0 && i < cache->ring_size; i++)
         if (i < stocked || i >= cache->target)
             give_spare(cache, i);
     set_stocked(cache, stocked - unneeded);
     cache->lowest = stocked - unneeded;
+    CPI_ASSERT(cpi_cache_is_valid(cache));
 }
 
 /* Uses twice as many spares as before, within the quota. */
@@ -113,6 +128,7 @@ CPI_COLD static void leave_most(struct cpi_cache *cache)
 
     if (rest == 0)
         return;
+    CPI_ASSERT(kept > 0 && kept <= count);
     magazine = magazine_of(cache, rest);
     for (i = kept; i < count; i++)
         magazine->rounds[i - kept] = cpi_cache_active(cache)->rounds[i];
@@ -182,6 +198,7 @@ bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond)
     n = cpi_cache_bump(cache->slab, cache->depot, fair_run(cache, beyond), beyond, &first);
     if (n == 0)
         return false;
+    CPI_ASSERT(n <= cache->depot->limit && active_count(cache) == 0);
     note_exchange(cache, false);
     for (i = 0; i < n; i++)
         cpi_cache_active(cache)->rounds[i] = cpi_slab_slot(cache->slab, first + n - 1 - i);
@@ -205,6 +222,7 @@ bool cpi_cache_refill(struct cpi_cache *cache)
     bool refilled = refill_from_spare(cache) || refill_from_pool(cache);
 
     look_at_bound(cache);
+    CPI_ASSERT(cpi_cache_is_valid(cache) && refilled == (active_count(cache) > 0));
     return refilled;
 }
 
@@ -247,6 +265,7 @@ bool cpi_cache_spill(struct cpi_cache *cache)
         return false;
     if (cpi_depot_is_dry(cache->depot))
         give_stocked(cache);
+    CPI_ASSERT(cpi_cache_is_valid(cache) && active_count(cache) < cache->depot->limit);
     return true;
 }
 
@@ -297,6 +316,7 @@ void cpi_cache_flush(struct cpi_cache *cache)
     if (node != 0)
         cpi_depot_give(cache->depot, &cache->counters, node);
     cpi_cache_flush_spares(cache);
+    CPI_ASSERT(cpi_cache_loaded(cache) == 0 && stocked_spares(cache) == 0);
 }
 
 void cpi_cache_abandon(struct cpi_cache *cache)
@@ -319,6 +339,7 @@ void cpi_cache_discard(struct cpi_cache *cache)
 void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_path,
                     uint32_t quota, cpool_t *pool)
 {
+    CPI_ASSERT(entry != NULL && quota >= CPI_QUOTA_MIN && quota <= cache->ring_size);
     cache->entry = entry;
     cpi_store(&cache->active, inline_path ? entry : &cache->hidden, relaxed); /* [active] */
     entry->pool = pool;

@@ -143,6 +143,10 @@ static inline uint32_t cpi_cache_loaded(const struct cpi_cache *cache)
     return cpi_load(&cache->loaded, relaxed); /* [active] */
 }
 
+/* Whether what only the owner writes is as the invariants have it.  For the owner, or
+ * where it cannot run. */
+bool cpi_cache_is_valid(const struct cpi_cache *cache);
+
 /* A cache without a magazine.  The counters go on: they are the pool's, not the
  * owner's. */
 void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_path,
@@ -169,6 +173,7 @@ static inline void *cpi_cache_pop(struct cpi_cache *cache)
 
     if (count == 0)
         return NULL;
+    CPI_ASSERT(count <= active->limit);
     slot = active->rounds[count - 1];
     cpi_word_store(&active->count, count - 1, relaxed); /* [own] */
     return slot;
@@ -183,6 +188,7 @@ static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
 
     if (count >= active->limit) /* more, where a stealing thread vanished halfway in the fork */
         return false;
+    CPI_ASSERT(slot != NULL && cpi_cache_loaded(cache) != 0);
     active->rounds[count] = slot;
     cpi_word_store(&active->count, count + 1, release); /* [show] */
     cpi_store(&cache->frees, frees + 1, release);      /* [frees] */

@@ -77,6 +77,7 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
             if (slab->side_size != 0)
                 cpi_guard_bumped(slab, fresh, left);
             cpi_quiet_note(CPI_NOISE_FRESH, left);
+            CPI_ASSERT(left <= n && fresh + left <= slab->slots);
             *first = fresh;
             return left;
         }

@@ -43,6 +43,7 @@ static inline uint32_t stocked_spares(const struct cpi_cache *cache)
 
 static inline void set_stocked(struct cpi_cache *cache, uint32_t stocked)
 {
+    CPI_ASSERT(stocked <= cache->ring_size);
     cpi_store(&cache->stocked, stocked, release); /* [stocked] */
 }
 
@@ -63,6 +64,7 @@ static inline void show(struct cpi_cache *cache, uint32_t node, struct cpi_magaz
 {
     cpool_cache_t *active = cpi_cache_active(cache);
 
+    CPI_ASSERT(active->limit == cache->depot->limit && count <= active->limit);
     cpi_store(&cache->loaded, node, release); /* [show] */
     active->rounds = magazine->rounds;
     cpi_word_store(&active->count, count, release); /* [show] */
@@ -86,6 +88,8 @@ static inline uint32_t unload(struct cpi_cache *cache)
     cpool_cache_t *active = cpi_cache_active(cache);
     uint32_t node = cpi_cache_loaded(cache);
 
+    CPI_ASSERT(active_count(cache) <= active->limit);
+    CPI_ASSERT(node == 0 || cpi_magazine_count(magazine_of(cache, node)) == 0);
     if (node != 0)
         cpi_magazine_set_count(magazine_of(cache, node), (uint32_t)active_count(cache));
     active->limit = 0;
@@ -98,6 +102,7 @@ static inline _Atomic uint32_t *place(struct cpi_cache *cache, uint32_t i)
 {
     uint32_t at = cache->bottom + i;
 
+    CPI_ASSERT(i < cache->ring_size && cache->bottom < cache->ring_size);
     return &cache->spare[at < cache->ring_size ? at : at - cache->ring_size];
 }
 
@@ -148,6 +153,7 @@ static inline bool cpi_cache_take_spare(struct cpi_cache *cache, uint32_t i)
         set_stocked(cache, i);
         return false;
     }
+    CPI_ASSERT(cpi_magazine_count(magazine_of(cache, node)) == cache->depot->limit);
     load(cache, node);
     note_swap(cache, i);
     return true;
@@ -164,10 +170,12 @@ static inline bool cpi_cache_put_spare(struct cpi_cache *cache, uint32_t i)
     if (CPI_UNLIKELY(node == 0))
         return false;
     full = unload(cache);
+    CPI_ASSERT(cpi_magazine_count(magazine_of(cache, full)) == cache->depot->limit);
     if (CPI_UNLIKELY(!swap_at(at, node, full))) {
         load(cache, full);
         return false;
     }
+    CPI_ASSERT(cpi_magazine_count(magazine_of(cache, node)) == 0);
     load(cache, node);
     note_swap(cache, i + 1);
     return true;

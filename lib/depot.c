@@ -49,6 +49,7 @@ size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached)
 void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
                     const struct cpi_extent *for_caches, uint32_t limit, uint32_t uncached)
 {
+    CPI_ASSERT(limit > 0 && uncached > 0);
     depot->links.links = for_slots->base;
     depot->links.stride = cpi_depot_stride(limit);
     depot->limit = limit;
@@ -103,9 +104,18 @@ static inline void push(struct cpi_depot *depot, struct cpi_tagstack *stack, uin
     cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
 }
 
+/* Rounds in a magazine. */
+static uint32_t count_of(const struct cpi_depot *depot, uint32_t node)
+{
+    return cpi_magazine_count(cpi_depot_magazine(depot, node));
+}
+
 uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    return pop(depot, &depot->stocked, counters, &counters->stocked_out);
+    uint32_t node = pop(depot, &depot->stocked, counters, &counters->stocked_out);
+
+    CPI_ASSERT(node == 0 || count_of(depot, node) == depot->limit);
+    return node;
 }
 
 /* A magazine of an extent that has never been used: those of the extent are
@@ -148,6 +158,7 @@ uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *coun
     uint32_t node = pop(depot, &depot->empty, counters, &counters->empty_out);
     unsigned tries;
 
+    CPI_ASSERT(node == 0 || count_of(depot, node) == 0);
     if (CPI_LIKELY(node != 0))
         return node;
     node = make_any(depot);
@@ -156,6 +167,7 @@ uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *coun
             cpi_os_back_off(tries);
         node = pop(depot, &depot->empty, counters, &counters->empty_out);
     }
+    CPI_ASSERT(node == 0 || count_of(depot, node) == 0);
     return node;
 }
 
@@ -168,6 +180,7 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
             return 0;
     } while (!cpi_cas_weak(&depot->partial, &node, 0, acq_rel, acquire)); /* [take] [see] */
     cpi_depot_account(&counters->partials, 1);
+    CPI_ASSERT(count_of(depot, node) > 0 && count_of(depot, node) < depot->limit);
     return node;
 }
 
@@ -175,8 +188,9 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
 static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *counters,
                                 uint32_t node)
 {
-    uint32_t count = cpi_magazine_count(cpi_depot_magazine(depot, node));
+    uint32_t count = count_of(depot, node);
 
+    CPI_ASSERT(count <= depot->limit);
     if (count == 0)
         push(depot, &depot->empty, node, counters, &counters->empty_in);
     else if (count == depot->limit)
@@ -190,10 +204,12 @@ static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *co
 static uint32_t merge(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t a,
                       uint32_t b)
 {
+    CPI_ASSERT(a != b);
     cpi_magazine_move(cpi_depot_magazine(depot, a), cpi_depot_magazine(depot, b), depot->limit);
     if (push_by_fill(depot, counters, a))
         return b;
     push_by_fill(depot, counters, b);
+    CPI_ASSERT(count_of(depot, a) > 0 && count_of(depot, a) < depot->limit);
     return a;
 }
 
@@ -232,6 +248,7 @@ void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counter
     if (node == 0)
         return NULL;
     magazine = cpi_depot_magazine(depot, node);
+    CPI_ASSERT(cpi_magazine_count(magazine) > 0);
     count = cpi_magazine_count(magazine) - 1;
     slot = magazine->rounds[count];
     cpi_magazine_set_count(magazine, count);
@@ -251,6 +268,7 @@ bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters,
         return false;
     magazine = cpi_depot_magazine(depot, node);
     count = cpi_magazine_count(magazine);
+    CPI_ASSERT(slot != NULL && count < depot->limit);
     magazine->rounds[count] = slot;
     cpi_magazine_set_count(magazine, count + 1);
     cpi_depot_give(depot, counters, node);
@@ -275,11 +293,13 @@ void cpi_depot_set_dry(struct cpi_depot *depot, bool dry)
 
 void cpi_depot_begin_drain(struct cpi_depot *depot)
 {
+    CPI_ASSERT(cpi_depot_drains(depot) % 2 == 0); /* one at a time */
     cpi_fetch_add(&depot->drains, 1u, acq_rel); /* [begin] */
 }
 
 void cpi_depot_end_drain(struct cpi_depot *depot)
 {
+    CPI_ASSERT(cpi_depot_drains(depot) % 2 != 0);
     cpi_fetch_add(&depot->drains, 1u, acq_rel); /* [end] */
 }
 

@@ -2,7 +2,7 @@
 /*
  * magazine.h - an array of free slots that moves between caches and the depot.
  *
- * Floor 3.  Includes atomic.h.
+ * Floor 3.  Includes atomic.h, compiler.h.
  *
  *   +------+-------+---------+---------+-----+------------------+
  *   | link | count | round 0 | round 1 | ... | round limit - 1  |
@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "atomic.h"
+#include "compiler.h"
 
 struct cpi_magazine {
     _Atomic uint32_t link;  /* tagstack.h's */
@@ -55,6 +56,8 @@ static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magaz
     uint32_t moved = have < limit - held ? have : limit - held;
     uint32_t i;
 
+    CPI_ASSERT(from != to);
+    CPI_ASSERT(have <= limit && held <= limit);
     for (i = 0; i < moved; i++)
         to->rounds[held + i] = from->rounds[have - moved + i];
     cpi_magazine_set_count(from, have - moved);

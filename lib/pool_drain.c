@@ -58,6 +58,7 @@ uintptr_t cpi_drain_lowest(const struct cpi_drain *drain, uintptr_t n)
     uintptr_t above = 0;
     unsigned count;
 
+    CPI_ASSERT(n <= drain->marked);
     while ((count = count_bits(marks[above / CPI_WORD_BITS])) < n) {
         n -= count;
         above += CPI_WORD_BITS;
@@ -114,6 +115,7 @@ void cpi_drain_go_on(struct cpi_drain *drain)
     struct cpi_pool *pool = drain->pool;
     uint32_t node;
 
+    CPI_ASSERT(cpi_lock_is_held() && cpi_pool_drains(pool) % 2 != 0);
     while ((node = cpi_depot_take_stocked(&pool->depot, &drain->uncached->counters)) != 0 ||
            (node = cpi_depot_take_partial(&pool->depot, &drain->uncached->counters)) != 0)
         empty_magazine(drain, node);
@@ -148,6 +150,7 @@ uintptr_t cpi_drain_top(const struct cpi_drain *drain, uintptr_t most)
 
 void cpi_drain_keep(struct cpi_drain *drain, uintptr_t left)
 {
+    CPI_ASSERT(left <= drain->slots && drain->slots - left <= drain->marked);
     drain->marked -= drain->slots - left;
     drain->slots = left;
 }
@@ -175,6 +178,7 @@ static void give(struct cpi_drain *drain, uintptr_t index)
     if (drain->filling == 0)
         begin_filling(drain);
     magazine = cpi_depot_magazine(&pool->depot, drain->filling);
+    CPI_ASSERT(drain->filling != 0 && drain->count < drain->rounds);
     magazine->rounds[drain->count++] = cpi_slab_slot(&pool->slab, index);
     if (drain->count == drain->rounds) {
         cpi_magazine_set_count(magazine, drain->rounds);
@@ -213,10 +217,12 @@ void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
     struct cpi_pool *pool = drain->pool;
 
     do_portions(drain, drain->slots, prepare, context, true);
+    CPI_ASSERT(drain->marked == 0 && drain->filling == 0);
     while (cpi_tagstack_top(&drain->magazines) != 0) {
         begin_filling(drain);
         cpi_depot_give(&pool->depot, &drain->uncached->counters, drain->filling);
     }
+    CPI_ASSERT(cpi_lock_is_held());
     cpi_depot_end_drain(&pool->depot);
     cpi_registry_leave(drain->uncached);
     cpi_unlock();

@@ -157,6 +157,7 @@ bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
         more = CPI_GROWTH_MAX;
     if (more > pool->slab.most - capacity)
         more = pool->slab.most - capacity;
+    CPI_ASSERT(more > 0);
     /* If another thread was faster there is more now all the same. */
     raise(pool, bounds, more);
     return true;
@@ -178,6 +179,7 @@ static size_t grow(struct cpi_pool *pool, size_t n)
         if (more == 0 || !cpi_depot_provide(&pool->depot, capacity + more) ||
             !cpi_slab_provide(&pool->slab, capacity + more))
             return 0;
+        CPI_ASSERT(capacity + more <= pool->slab.most);
     } while (!raise(pool, bounds, more));
     return more;
 }
@@ -236,6 +238,7 @@ static size_t lower_capacity(struct cpi_drain *drain, size_t n, uintptr_t *left)
         /* With fresh slots left the topmost ones are not in hand. */
         if (run <= slack || end < capacity || CPI_BOUNDS_FRESH(bounds) != end)
             return 0;
+        CPI_ASSERT(run < end && run <= most);
         *left = end - run;
         if (cpi_slab_set_bounds(slab, bounds, CPI_BOUNDS(*left, end)))
             return run - slack;

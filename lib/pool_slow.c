@@ -83,6 +83,7 @@ static inline bool swap_and_take(struct cpi_cache *cache, void **slot)
     node = swap_newest(cache, stocked);
     if (CPI_LIKELY(node != 0)) {
         magazine = magazine_of(cache, node);
+        CPI_ASSERT(cpi_magazine_count(magazine) == cache->depot->limit);
         left = cpi_magazine_count(magazine) - 1;
         *slot = magazine->rounds[left];
         show(cache, node, magazine, left);
@@ -91,6 +92,7 @@ static inline bool swap_and_take(struct cpi_cache *cache, void **slot)
         if (stocked < cache->lowest)
             cache->lowest = stocked;
         cpi_depot_account(&cache->counters.swaps, 1);
+        CPI_ASSERT(cpi_cache_is_valid(cache));
     }
     cpi_recall_leave(cache);
     return node != 0;
@@ -137,6 +139,7 @@ static inline bool swap_and_give(const struct cpi_pool *pool, struct cpi_cache *
     if (CPI_LIKELY(node != 0)) {
         struct cpi_magazine *magazine = magazine_of(cache, node);
 
+        CPI_ASSERT(cpi_magazine_count(magazine) == 0);
         magazine->rounds[0] = slot;
         show(cache, node, magazine, 1);
         set_stocked(cache, stocked + 1);

@@ -166,6 +166,7 @@ static void sleep_until(struct cpi_waiters *waiters, struct sleeper *self, uint6
 {
     struct timespec until = {(time_t)(time / CPI_SECOND), (long)(time % CPI_SECOND)};
 
+    CPI_ASSERT(self->waiter.slot == NULL && !self->waiter.asleep);
     cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
     self->waiter.asleep = true;
     if (time == CPI_NEVER)

@@ -2,7 +2,7 @@
 /*
  * queue.h - the threads that wait for a slot, and the word that tells of them.
  *
- * Floor 2.  Includes atomic.h only, so that a model checker takes it as it is.  The
+ * Floor 2.  Includes atomic.h and compiler.h only: a model checker takes it as it is.  The
  * lock and the sleeping are the caller's (pool_wait.c).
  *
  *   a thread that waits                   a thread that gives
@@ -41,6 +41,7 @@
 #include <stdint.h>
 
 #include "atomic.h"
+#include "compiler.h"
 
 /* Bits of the word. */
 #define CPI_QUEUE_ASKS 1u
@@ -112,6 +113,8 @@ static inline void cpi_queue_say(struct cpi_queue *queue, uint32_t bit, bool on)
 static inline void cpi_queue_join(struct cpi_queue *queue, struct cpi_waiter *waiter,
                                   uint64_t due)
 {
+    CPI_ASSERT((queue->first == NULL) == (queue->last == NULL));
+    CPI_ASSERT(queue->last == NULL || queue->last->next == NULL);
     waiter->next = NULL;
     waiter->previous = queue->last;
     waiter->slot = NULL;
@@ -124,6 +127,8 @@ static inline void cpi_queue_join(struct cpi_queue *queue, struct cpi_waiter *wa
 
 static inline void cpi_queue_unlink(struct cpi_queue *queue, const struct cpi_waiter *waiter)
 {
+    CPI_ASSERT((waiter->previous != NULL ? waiter->previous->next : queue->first) == waiter);
+    CPI_ASSERT((waiter->next != NULL ? waiter->next->previous : queue->last) == waiter);
     *(waiter->previous != NULL ? &waiter->previous->next : &queue->first) = waiter->next;
     *(waiter->next != NULL ? &waiter->next->previous : &queue->last) = waiter->previous;
     if (queue->first == NULL)
@@ -134,6 +139,7 @@ static inline void cpi_queue_unlink(struct cpi_queue *queue, const struct cpi_wa
 static inline uint32_t cpi_queue_announce(struct cpi_queue *queue,
                                           const struct cpi_waiter *waiter)
 {
+    CPI_ASSERT(queue->first != NULL && waiter->slot == NULL && !waiter->asleep);
     cpi_queue_say(queue, CPI_QUEUE_ASKS, true);
     return waiter->epoch;
 }
@@ -143,6 +149,7 @@ static inline struct cpi_waiter *cpi_queue_call(struct cpi_queue *queue)
 {
     if (!cpi_queue_says(queue, CPI_QUEUE_ASKS))
         return NULL;
+    CPI_ASSERT(queue->first != NULL); /* nobody asks in an empty queue */
     cpi_queue_say(queue, CPI_QUEUE_ASKS, false);
     queue->first->epoch++;
     return queue->first;
@@ -162,6 +169,7 @@ static inline bool cpi_queue_leave(struct cpi_queue *queue, const struct cpi_wai
 {
     bool pass_on;
 
+    CPI_ASSERT(!waiter->asleep);
     if (waiter->slot == NULL)
         cpi_queue_unlink(queue, waiter);
     pass_on = queue->first != NULL && waiter->epoch != vain;
@@ -179,6 +187,7 @@ static inline struct cpi_waiter *cpi_queue_serve(struct cpi_queue *queue, void *
     while (waiter != NULL && !waiter->asleep)
         waiter = waiter->next;
     if (waiter != NULL) {
+        CPI_ASSERT(slot != NULL && waiter->slot == NULL);
         cpi_queue_unlink(queue, waiter);
         waiter->slot = slot;
     }

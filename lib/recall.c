@@ -179,6 +179,7 @@ void cpi_recall_idle(struct cpi_registry *registry, struct cpi_uncached *stealer
 {
     size_t i;
 
+    CPI_ASSERT(cpi_lock_is_held());
     for (i = 0; i < cpi_registry_made(registry); i++) {
         struct cpi_cache *cache = cpi_registry_cache(registry, i);
         uint64_t now = exchanged(&cache->counters);

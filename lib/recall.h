@@ -93,6 +93,7 @@ static inline void cpi_recall_mark(struct cpi_cache *cache)
 {
     uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
 
+    CPI_ASSERT(busy % 2 == 0);
     cpi_store(&cache->busy, busy + 1, relaxed); /* [inside] */
 }
 

@@ -51,6 +51,7 @@ static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
     uint32_t out = registry->spares_max - registry->spares_left;
     uint32_t more = registry->quota_max - CPI_QUOTA_MIN;
 
+    CPI_ASSERT(cpi_lock_is_held() && registry->spares_left <= registry->spares_max);
     if (more > registry->spares_left)
         more = registry->spares_left;
     if (more > 0 && !provide_magazines(registry, caches, out + more))
@@ -110,6 +111,7 @@ static void link_cache(struct cpi_cache *cache, struct cpi_cache **first)
 
 static void unlink_cache(struct cpi_cache *cache)
 {
+    CPI_ASSERT(*cache->link == cache && (cache->next == NULL || cache->next->link == &cache->next));
     *cache->link = cache->next;
     if (cache->next != NULL)
         cache->next->link = cache->link;
@@ -121,8 +123,10 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
     uint32_t quota;
     struct cpi_cache *cache = take_structure(registry, &quota);
 
+    CPI_ASSERT(cpi_lock_is_held());
     if (cache == NULL)
         return NULL;
+    CPI_ASSERT(!cache->used && cache->owner == NULL);
     cache->used = true;
     cache->owner = owner;
     cache->next = NULL;
@@ -139,6 +143,7 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
 /* With the lock held.  The cache holds nothing any more. */
 static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *cache)
 {
+    CPI_ASSERT(cpi_lock_is_held() && cache->used && cpi_cache_loaded(cache) == 0);
     if (cache->owner != NULL)
         unlink_cache(cache);
     clear_entry(cache->entry);
@@ -220,6 +225,7 @@ void cpi_registry_end_caches(struct cpi_registry *registry)
  * destroyed. */
 static void begin_leaving(struct cpi_thread *thread, struct cpi_registry *registry)
 {
+    CPI_ASSERT(cpi_lock_is_held() && thread->leaves == NULL);
     thread->leaves = registry;
     registry->leaving++;
 }
@@ -257,6 +263,7 @@ void cpi_registry_await_leaving(struct cpi_registry *registry)
 {
     unsigned times = 0;
 
+    CPI_ASSERT(cpi_lock_is_held());
     while (registry->leaving > 0) {
         cpi_unlock();
         cpi_os_back_off(times++);

@@ -41,6 +41,7 @@ struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t
 {
     size_t stride = cpi_registry_bytes(1, registry->quota_max);
 
+    CPI_ASSERT(i < registry->max);
     return (struct cpi_cache *)(void *)(registry->caches.base + i * stride);
 }
 
@@ -65,6 +66,7 @@ void cpi_registry_figures(const struct cpi_registry *registry, struct cpi_regist
 {
     size_t i;
 
+    CPI_ASSERT(cpi_lock_is_held());
     memset(figures, 0, sizeof *figures);
     figures->caches = cpi_load(&registry->used, relaxed); /* [tally] */
     figures->stocked = registry->stocked_correction;
@@ -125,6 +127,7 @@ void cpi_registry_leave(struct cpi_uncached *uncached)
 {
     uint32_t turns = cpi_load(&uncached->turns, relaxed); /* [own] */
 
+    CPI_ASSERT(cpi_load(&uncached->holder, relaxed) != 0); /* [own] */
     /* In this order: a thread that reads `turns` and then finds a holder, and later
      * other turns, knows that the holder it found has left. */
     cpi_store(&uncached->turns, turns + 1, release); /* [leave] */

@@ -34,6 +34,8 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
 {
     size_t power = cpi_lowest_bit(shape->stride);
 
+    CPI_ASSERT(shape->capacity <= shape->most && shape->most <= shape->slots);
+    CPI_ASSERT(shape->slot_size <= shape->stride);
     slab->base = (uintptr_t)extent->base + lead;
     slab->inverse = cpi_inverse(shape->stride / power);
     slab->shift = cpi_log2(power);
@@ -67,12 +69,14 @@ uint64_t cpi_slab_bounds(const struct cpi_slab *slab)
 
 bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
 {
+    CPI_ASSERT(n > 0 && CPI_BOUNDS_FRESH(bounds) + n <= slab->slots);
     /* [bump] [bounds] */
     return cpi_cas_strong(&slab->bounds, &bounds, bounds + n, acq_rel, relaxed);
 }
 
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)
 {
+    CPI_ASSERT(CPI_BOUNDS_CAPACITY(to) <= slab->most && CPI_BOUNDS_FRESH(to) <= slab->slots);
     return cpi_cas_strong(&slab->bounds, &from, to, release, relaxed); /* [lower] [bounds] */
 }
 

@@ -124,6 +124,7 @@ enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
 
 static inline void *cpi_slab_slot(const struct cpi_slab *slab, uintptr_t index)
 {
+    CPI_ASSERT(index <= slab->slots); /* the end of the last slot, too */
     return (void *)(slab->base + index * slab->stride);
 }
 

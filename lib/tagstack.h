@@ -2,7 +2,7 @@
 /*
  * tagstack.h - a lock-free stack of numbered nodes, safe against recycling.
  *
- * Floor 2.  Includes atomic.h and <stdint.h> only, calls nothing: a model
+ * Floor 2.  Includes atomic.h, compiler.h and <stdint.h> only, calls nothing: a model
  * checker takes this file as it is.
  *
  *   head                          link of node 7        link of node 2
@@ -53,6 +53,7 @@
 #include <stdint.h>
 
 #include "atomic.h"
+#include "compiler.h"
 
 #define CPI_INDEX_BITS 24
 #define CPI_INDEX_MASK (((uint64_t)1 << CPI_INDEX_BITS) - 1)
@@ -76,6 +77,7 @@ struct cpi_links {
 
 static inline _Atomic uint32_t *cpi_link(const struct cpi_links *links, uint32_t node)
 {
+    CPI_ASSERT(node != 0 && node <= CPI_INDEX_MAX);
     return (_Atomic uint32_t *)(void *)(links->links + (size_t)(node - 1) * links->stride);
 }
 
@@ -90,6 +92,7 @@ static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
     uint32_t retries = 0;
 
     for (;;) {
+        CPI_ASSERT((old & CPI_INDEX_MASK) != node); /* it is in no stack */
         cpi_store(cpi_link(links, node), (uint32_t)(old & CPI_INDEX_MASK), relaxed); /* [link] */
         if (cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | node, /* [push] */
                          release, relaxed))                                  /* [seen] */
@@ -115,6 +118,7 @@ static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
         if (node == 0)
             return 0;
         next = cpi_load(cpi_link(links, node), relaxed); /* [link] */
+        CPI_ASSERT(next != node && next <= CPI_INDEX_MAX);
         if (cpi_cas_weak(&stack->head, &old,
                          ((old & ~CPI_INDEX_MASK) + CPI_TAG_ONE) | next, /* [popped] */
                          acq_rel, acquire))                              /* [again] */

@@ -5,6 +5,7 @@
  * ORDERING TABLE
  *   started | startup_done store | release | startup | the key exists
  *   startup | startup_done load  | acquire | started | the key exists
+ *   holder  | holder load, store | relaxed | - | -
  *   register | handlers_registered exchange, store | relaxed | - | -
  *
  * The end of a thread.  A pthread key's destructor gives the caches back, and has the
@@ -54,6 +55,7 @@ static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
     (offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uintptr_t holder; /* the token of the thread that has it; 0: nobody */
 static sigset_t mask_before; /* the holder's, to be restored */
 static struct cpi_thread *used_threads;
 static struct cpi_thread *spare_threads;
@@ -82,7 +84,9 @@ void cpi_lock(void)
     sigset_t before;
 
     block_signals(&before);
+    CPI_ASSERT(!cpi_lock_is_held());
     pthread_mutex_lock(&lock);
+    cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
     mask_before = before;
 }
 
@@ -92,6 +96,7 @@ bool cpi_try_lock(void)
 
     block_signals(&before);
     if (pthread_mutex_trylock(&lock) == 0) {
+        cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
         mask_before = before;
         return true;
     }
@@ -103,8 +108,15 @@ void cpi_unlock(void)
 {
     sigset_t before = mask_before;
 
+    CPI_ASSERT(cpi_lock_is_held());
+    cpi_store(&holder, 0, relaxed); /* [holder] */
     pthread_mutex_unlock(&lock);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+bool cpi_lock_is_held(void)
+{
+    return cpi_load(&holder, relaxed) == cpi_thread_token(); /* [holder] */
 }
 
 struct cpi_thread *cpi_thread_known(void)
@@ -121,6 +133,7 @@ static void unlink_used(struct cpi_thread *thread)
 {
     struct cpi_thread **link = &used_threads;
 
+    CPI_ASSERT(cpi_lock_is_held() && thread->used);
     while (*link != thread)
         link = &(*link)->next;
     *link = thread->next;

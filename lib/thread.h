@@ -116,4 +116,7 @@ void cpi_lock(void);
 bool cpi_try_lock(void);
 void cpi_unlock(void);
 
+/* Whether the calling thread holds it, for assertions. */
+bool cpi_lock_is_held(void);
+
 #endif /* CPI_THREAD_H */

@@ -88,6 +88,7 @@ tests_public = \
 
 # The modules, by floor.
 tests_modules = \
+	tests/check_assert \
 	tests/check_bits \
 	tests/check_error \
 	tests/check_extent \
@@ -225,6 +226,11 @@ tests_check_alloc_noinline_LDADD = $(tests_ldadd_public)
 tests_check_leaks_noinline_SOURCES = tests/check_leaks.c
 tests_check_leaks_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_check_leaks_noinline_LDADD = $(tests_ldadd_public)
+
+# Inline functions of the modules assert here, too.
+tests_check_assert_SOURCES = tests/check_assert.c
+tests_check_assert_CPPFLAGS = $(tests_cppflags_module) -DCPI_DEBUG=1
+tests_check_assert_LDADD = $(tests_ldadd_module)
 
 tests_check_bits_SOURCES = tests/check_bits.c
 tests_check_bits_CPPFLAGS = $(tests_cppflags_module)
