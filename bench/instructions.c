@@ -29,7 +29,7 @@
 /* Operations between a loop's beginning and its end, or twice that. */
 #define LENGTH 16u
 
-/* Rounds in a magazine of the pool whose edges are counted, and slots taken from it:
+/* Rounds in a magazine of the pool with counted edges, and slots taken from it:
  * a magazine for each operation, the loaded one, and the spare. */
 #define EDGE_ROUNDS 16u
 #define HELD ((2 * LENGTH + 2) * EDGE_ROUNDS)

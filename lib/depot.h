@@ -6,7 +6,7 @@
  *
  *   stocked: tag|i -> M -> M -> M    full magazines
  *   empty:   tag|i -> M -> M         magazines without a round
- *   partial magazine: i                       the one magazine that is neither
+ *   partial: i                       the one magazine that is neither
  *
  * Invariants
  *   A stocked magazine is full.  So there are at most fresh / limit of them, and

@@ -5,8 +5,8 @@
  *
  * Floor 6.  Includes pool_impl.h.
  *
- *     depot                drain               depot
- *     M  M  M  partial magazine     1 1 0 1 1 1 0 0 1 ...    M  M  M  partial magazine
+ *     depot                drain                    depot
+ *     M  M  M  partial     1 1 0 1 1 1 0 0 1 ...    M  M  M  partial
  *     ---- begin ---->     a bit for each slot      ---- end ---->
  *
  * A draining thread takes all magazines, marks the slots in them in a bitmap, does what

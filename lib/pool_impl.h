@@ -8,9 +8,11 @@
  * One range of memory, from the operating system or from the caller:
  *
  *   +----------+--------+-----------+------------+--------+------+---------------+
- *   | pool     | caches | magazines | magazines  | slot   | lead | slot 0, 1 ... |
- *   | uncached operations |        | for slots | for caches | states |      |               |
+ *   | pool,    | caches | magazines | magazines  | slot   | lead | slot 0, 1 ... |
+ *   | places   |        | for slots | for caches | states |      |               |
  *   +----------+--------+-----------+------------+--------+------+---------------+
+ *
+ * The places are those of uncached operations.
  *
  * Parts start at multiples of `unit`: the page size, so that each can be
  * committed as it is needed, or CPOOL_MEMORY_ALIGN in a caller's memory.  Slot

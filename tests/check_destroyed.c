@@ -48,7 +48,7 @@ static struct misuse use_and_destroy(unsigned flags)
     return misuse;
 }
 
-/* By the thread that used it, whose cache has ended, and by one that never did. */
+/* By the thread that used it and had a cache of it, and by one that never did. */
 START_TEST(destroyed_pool_refused_by_every_function)
 {
     struct misuse misuse = use_and_destroy(kinds[_i]);

@@ -33,8 +33,8 @@ static struct cpi_registry_figures figures(void)
     return result;
 }
 
-/* All but what the frozen layout leaves unused, and the handle of no pool that the
- * inline path finds where a cache has ended. */
+/* All members except the unused ones of the frozen layout, and the handle of no pool that
+ * the inline path finds where a cache has ended. */
 static bool is_clear(const cpool_cache_t *entry)
 {
     return entry->count == 0 && entry->limit == 0 && entry->rounds == NULL && entry->bound == 0 &&
@@ -155,7 +155,7 @@ static void *try_lock(void *unused)
     return unused;
 }
 
-/* Who holds the lock blocks signals; who does not get it goes on as before. */
+/* The holder of the lock blocks signals.  A thread that does not get it goes on as before. */
 START_TEST(try_lock_in_vain_leaves_the_signals)
 {
     cpi_lock();

@@ -302,7 +302,7 @@ START_TEST(thread_stopped_at_its_end_wakes_who_waits)
 
         stopped = begin_end_in(&end, steps_pool(CPOOL_WAITABLE, ROUNDS, 0, ROUNDS), ROUNDS, nth);
         heir.pool = end.pool;
-        inside(end.pool)->waiters.starving_after = UINT64_MAX / 4; /* until when it would look again */
+        inside(end.pool)->waiters.starving_after = UINT64_MAX / 4; /* no look before */
         if (!stopped || lock_is_free()) {
             worker_begin(worker, inherit, &heir);
             await_heir(&heir);

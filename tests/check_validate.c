@@ -162,7 +162,7 @@ START_TEST(free_unused_slot_refused)
 }
 END_TEST
 
-/* The first slot that was never handed out, in a pool whose frees all come out of line,
+/* The first slot that was never handed out, in a pool with all frees out of line,
  * with room for it in the cache. */
 START_TEST(free_first_unused_slot_of_exact_pool_refused)
 {

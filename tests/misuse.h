@@ -12,7 +12,7 @@
 
 struct misuse {
     cpool_t *pool;
-    void *slot;           /* its slot, or what used to be one */
+    void *slot;           /* its slot, or a former one */
     cpool_cache_t *cache; /* a cache of it, for misuse_cache */
 };
 

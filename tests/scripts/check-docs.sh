@@ -5,6 +5,7 @@
 #
 #   files       every `path/file.c` (.h .sh .mk .txt .md) and every target of a link
 #               exists, below the top or below lib/, include/, tests/ or doc/
+#   places      in "`path/file.c`, `name`" the file has the function
 #   functions   every `cpool_...`, `cpi_...` and `CPOOL_...` stands in the sources
 #   evidence    every name in the table of doc/EVIDENCE.md stands in a test, a model,
 #               a scenario or a stress mode; "..." in a name stands for a part left out
@@ -41,6 +42,10 @@ for document in $documents; do
         while read -r name; do
             grep -qE "(^|/)$(echo "$name" | sed 's/\./\\./g')\$" "$work/files" ||
                 echo "$document: no file $name"
+        done
+    grep -oE '`[a-z_/]+\.[ch]`, `[a-z_]+`' "$document" | tr -d '`,' |
+        while read -r name function; do
+            grep -qE "\<$function\(" "$name" || echo "$document: $name has no $function"
         done
     grep -oE '\]\([^)#]+' "$document" | sed 's/^](//' | grep -v '^http' | sort -u |
         while read -r name; do

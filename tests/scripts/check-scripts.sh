@@ -74,6 +74,7 @@ plant check-listed.sh tests/check_alloc.c 's/^ *ONCE(free_null_does_nothing),//'
 
 plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provides`/' 'cpi_depot_provides'
 plant check-docs.sh doc/ARCHITECTURE.md 's/`pool_ticket.c`/`pool_tickets.c`/' 'no file pool_tickets.c'
+plant check-docs.sh doc/ARCHITECTURE.md 's/`give_and_call`/`give_or_call`/' 'has no give_or_call'
 plant check-docs.sh doc/EVIDENCE.md 's/`check_barrier`/`check_barriers`/' 'check_barriers'
 
 many=$(awk 'BEGIN { for (i = 0; i < 200; i++) printf "Who takes; what comes; " }')
