@@ -8,7 +8,8 @@
  * operations themselves are the library's own.
  *
  * With POINTS_OF_LOCKS the test also has the places where the library waits for other
- * threads: its locks, and the calls by which it gives way.
+ * threads: its locks, and the calls by which it gives way.  With POINTS_OF_SLEEP it has
+ * condition variables and the clock as well.
  */
 #ifndef CPOOL_TESTS_POINTS_H
 #define CPOOL_TESTS_POINTS_H
@@ -49,5 +50,26 @@ void point_back_off(unsigned times);
 #define cpi_os_back_off point_back_off
 
 #endif /* POINTS_OF_LOCKS */
+
+#ifdef POINTS_OF_SLEEP
+
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+
+int point_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+int point_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                         const struct timespec *until);
+int point_cond_signal(pthread_cond_t *cond);
+
+/* In place of lib/os.h's. */
+uint64_t point_now(void);
+
+#define pthread_cond_wait point_cond_wait
+#define pthread_cond_timedwait point_cond_timedwait
+#define pthread_cond_signal point_cond_signal
+#define cpi_os_now point_now
+
+#endif /* POINTS_OF_SLEEP */
 
 #endif /* CPOOL_TESTS_POINTS_H */

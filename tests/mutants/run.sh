@@ -48,7 +48,7 @@ flags_of() {
     case $1 in
     plain) echo "" ;;
     steps) echo "$points -DPOINTS_OF_LOCKS" ;;
-    sched) echo "$points -I$top/tests/sched -DPOINTS_OF_LOCKS -DCPI_REVIEW_SWAPS=3u" ;;
+    sched) echo "$points -I$top/tests/sched -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u" ;;
     linear) echo "$points -DCPI_REVIEW_SWAPS=4u" ;;
     esac
 }

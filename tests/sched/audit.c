@@ -88,6 +88,11 @@ const char *audit_magazines(const cpool_t *pool, size_t missing)
     return survey.wrong;
 }
 
+void audit_starve_after(cpool_t *pool, uint64_t nanoseconds)
+{
+    inside(pool)->waiters.starving_after = nanoseconds;
+}
+
 /* With operations that are no points of the explorer's: nothing may happen between
  * the count and the fork. */
 size_t audit_hands(const cpool_t *pool)

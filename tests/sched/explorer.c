@@ -7,6 +7,7 @@
  */
 #include "explorer.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -27,13 +28,18 @@
  * waiting for them. */
 #define EXPLORER_TURN 500
 
+/* A deadline that is further away than this, in nanoseconds, is none. */
+#define EXPLORER_FAR UINT64_C(100000000000)
+#define NEVER UINT64_MAX
+
 struct decision {
     unsigned char choice;  /* 0: the cheapest */
     unsigned char options;
     bool costly; /* every choice but 0 is */
 };
 
-enum state { WAITING, READY, ENDED }; /* waiting for a mutex */
+/* Waiting is for a mutex, awaiting for a condition. */
+enum state { WAITING, AWAITING, ASLEEP, READY, ENDED };
 
 enum strategy { RANDOM, EXHAUSTIVE, REPEAT };
 
@@ -41,11 +47,16 @@ static struct {
     pthread_t handle;
     sem_t baton;
     enum state state;
+    const pthread_cond_t *sleeps_at; /* while it is asleep */
+    uint64_t deadline;               /* likewise; NEVER: none */
+    bool (*condition)(void);         /* while it awaits it */
+    bool aside;                      /* it has given way, and not run since */
 } thread[EXPLORER_THREADS_MAX];
 
 static unsigned threads;
 static unsigned current;
 static unsigned steps, turn;
+static uint64_t now; /* nanoseconds; goes on only when a deadline is reached */
 static void (*run_body)(unsigned);
 static sem_t all_ended;
 static pthread_key_t ending;
@@ -149,50 +160,89 @@ static void wait_for_baton(unsigned self)
         ;
 }
 
+/* A thread that is asleep gets the baton when its deadline has come. */
 static void hand_over(unsigned to, const char *function)
 {
+    if (thread[to].state == ASLEEP) {
+        thread[to].state = READY;
+        now = now > thread[to].deadline ? now : thread[to].deadline;
+    }
     if (tracing)
         printf("%5u: thread %u before %s\n", steps, to, function);
     current = to;
     turn = 0;
+    thread[to].aside = false;
+    if (thread[to].state == AWAITING)
+        thread[to].state = READY;
     sem_post(&thread[to].baton);
 }
 
+/* Which threads can run: those that have not stepped aside, those that are ready, or those
+ * as well that sleep up to a deadline. */
+enum choice { EAGER, ABLE, LATE };
+
+static bool can_run(unsigned t, enum choice choice)
+{
+    if (t == current)
+        return false;
+    if (thread[t].state == AWAITING)
+        return thread[t].condition();
+    if (thread[t].state == ASLEEP)
+        return choice == LATE && thread[t].deadline != NEVER;
+    return thread[t].state == READY && (choice != EAGER || !thread[t].aside);
+}
+
 /* The i-th thread, beginning after the current one, that can run. */
-static unsigned candidate(unsigned i)
+static unsigned candidate(unsigned i, enum choice choice)
 {
     unsigned t = current;
 
     do {
         do {
             t = (t + 1) % threads;
-        } while (thread[t].state != READY || t == current);
+        } while (!can_run(t, choice));
     } while (i-- > 0);
     return t;
 }
 
-static unsigned candidates(void)
+static unsigned candidates(enum choice choice)
 {
     unsigned t, n = 0;
 
     for (t = 0; t < threads; t++)
-        n += t != current && thread[t].state == READY;
+        n += can_run(t, choice);
     return n;
+}
+
+/* The thread that sleeps whose deadline is the next one, perhaps the current one. */
+static unsigned next_to_wake(void)
+{
+    unsigned next = 0;
+    unsigned t;
+
+    for (t = 1; t < threads; t++)
+        if (thread[next].state != ASLEEP ||
+            (thread[t].state == ASLEEP && thread[t].deadline < thread[next].deadline))
+            next = t;
+    if (thread[next].state != ASLEEP || thread[next].deadline == NEVER)
+        explorer_fail("all threads wait for each other");
+    return next;
 }
 
 /* The current thread cannot go on, or has had its turn. */
 static void yield(const char *function)
 {
     unsigned self = current;
-    unsigned others = candidates();
+    enum choice choice = candidates(EAGER) > 0 ? EAGER : ABLE;
+    unsigned others = candidates(choice);
     enum state state = thread[self].state;
 
-    if (others == 0) {
-        if (state == READY)
-            return;
-        explorer_fail("all threads wait for each other");
-    }
-    hand_over(candidate(others == 1 ? 0 : decide(others, false, 1)), function);
+    if (others == 0 && state == READY)
+        return;
+    if (others == 0)
+        hand_over(next_to_wake(), function);
+    else
+        hand_over(candidate(others == 1 ? 0 : decide(others, false, 1), choice), function);
     if (state != ENDED)
         wait_for_baton(self);
 }
@@ -206,7 +256,7 @@ void point_reach(const char *function)
     self = current;
     if (++steps > EXPLORER_STEPS_MAX)
         explorer_fail("a run does not come to its end");
-    others = candidates();
+    others = candidates(LATE);
     if (others == 0)
         return;
     if (++turn > EXPLORER_TURN) {
@@ -216,7 +266,7 @@ void point_reach(const char *function)
     choice = decide(others + 1, true, backoff);
     if (choice == 0)
         return;
-    hand_over(candidate(choice - 1), function);
+    hand_over(candidate(choice - 1, LATE), function);
     wait_for_baton(self);
 }
 
@@ -235,6 +285,9 @@ bool explorer_inside(void)
 #undef pthread_mutex_lock
 #undef pthread_mutex_trylock
 #undef pthread_mutex_unlock
+#undef pthread_cond_wait
+#undef pthread_cond_timedwait
+#undef pthread_cond_signal
 
 int point_mutex_lock(pthread_mutex_t *mutex)
 {
@@ -265,17 +318,95 @@ int point_mutex_unlock(pthread_mutex_t *mutex)
     return result;
 }
 
+void explorer_await(bool (*condition)(void))
+{
+    if (condition())
+        return;
+    thread[current].condition = condition;
+    thread[current].state = AWAITING;
+    yield(__func__);
+}
+
+bool explorer_choose(void)
+{
+    return decide(2, false, 1) != 0;
+}
+
+/* --- Sleep, and the clock --- */
+
+uint64_t point_now(void)
+{
+    return now;
+}
+
+static int sleep_until(const pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline)
+{
+    unsigned self = current;
+
+    if (!inside)
+        explorer_fail("a thread sleeps outside of a run");
+    thread[self].sleeps_at = cond;
+    thread[self].deadline = deadline > now && deadline - now > EXPLORER_FAR ? NEVER : deadline;
+    thread[self].state = ASLEEP;
+    point_mutex_unlock(mutex);
+    yield(__func__);
+    point_mutex_lock(mutex);
+    return thread[self].sleeps_at == NULL ? 0 : ETIMEDOUT;
+}
+
+int point_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+    return sleep_until(cond, mutex, NEVER);
+}
+
+int point_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                         const struct timespec *until)
+{
+    return sleep_until(cond, mutex,
+                       (uint64_t)until->tv_sec * 1000000000u + (uint64_t)until->tv_nsec);
+}
+
+/* One thread sleeps at each condition variable of the library. */
+int point_cond_signal(pthread_cond_t *cond)
+{
+    unsigned t;
+
+    for (t = 0; t < threads; t++)
+        if (thread[t].state == ASLEEP && thread[t].sleeps_at == cond) {
+            thread[t].sleeps_at = NULL;
+            thread[t].state = READY;
+        }
+    return 0;
+}
+
+bool explorer_is_asleep(unsigned number)
+{
+    return thread[number].state == ASLEEP;
+}
+
 /* --- Stepping aside --- */
 
 void point_back_off(unsigned times)
 {
     (void)times;
     point_reach(__func__);
-    if (inside)
-        yield(__func__);
+    if (!inside)
+        return;
+    thread[current].aside = true;
+    yield(__func__);
 }
 
 /* --- Threads --- */
+
+static bool has_all_ended(void)
+{
+    unsigned t;
+
+    for (t = 0; t < threads; t++)
+        if (thread[t].state != ENDED)
+            return false;
+    return true;
+}
 
 /*
  * The last thing a thread does.  The key was made before the library's.  Its
@@ -290,16 +421,10 @@ static void ending_destructor(void *rounds)
     }
     thread[current].state = ENDED;
     inside = false;
-    if (candidates() == 0) {
-        unsigned t;
-
-        for (t = 0; t < threads; t++)
-            if (thread[t].state == WAITING)
-                explorer_fail("a thread ended and left another one waiting");
+    if (has_all_ended())
         sem_post(&all_ended);
-    } else {
+    else
         yield(__func__);
-    }
 }
 
 static void *thread_main(void *number)
@@ -320,6 +445,7 @@ void explorer_run(unsigned n, void (*body)(unsigned))
     threads = n;
     run_body = body;
     steps = 0;
+    now = 0;
     decided = 0;
     generator = seed;
     backoff = 2u << explorer_draw(5);

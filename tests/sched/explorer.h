@@ -15,6 +15,10 @@
  *                could go on (a preemption), or makes a compare-and-swap fail
  *                spuriously
  *
+ * Time is the run's own.  It stands still while any thread can go on, and then moves to
+ * the next deadline at which a thread sleeps.  A sleep that ends by its deadline before that
+ * is a preemption.  Where all threads sleep without a deadline, or wait, a wake-up was lost.
+ *
  * Threads are created anew for each run and end in it, thread-specific
  * destructors included.  A failure ends the process, after it has been told and
  * how to repeat it.
@@ -53,6 +57,15 @@ unsigned explorer_draw(unsigned n);
 
 /* Called last before a fork, when no other thread runs any more until it is done. */
 void explorer_before_fork(void (*hook)(void));
+
+/* Lets the other threads run until the condition holds. */
+void explorer_await(bool (*condition)(void));
+
+/* A decision of the caller's: both ways are explored. */
+bool explorer_choose(void);
+
+/* Whether this thread of the run sleeps at a condition variable. */
+bool explorer_is_asleep(unsigned thread);
 
 /* The calling thread of the run, but not in a child of fork. */
 bool explorer_inside(void);

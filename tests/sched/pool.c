@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "audit.h"
@@ -26,6 +27,9 @@
 #define MAILBOX EXPLORER_THREADS_MAX
 #define NOBODY (EXPLORER_THREADS_MAX + 1)
 
+/* Nanoseconds after which no waiter of a run starves. */
+#define NO_STARVING UINT64_C(1000000000000)
+
 struct party {
     void *held[CAPACITY_MAX];
     size_t holds;
@@ -36,8 +40,11 @@ struct party {
 static struct {
     const struct scenario *scenario;
     cpool_t *pool;
+    cpool_cache_t *cache; /* an explicit one, or NULL */
     unsigned holder[CAPACITY_MAX];
-    size_t held; /* by all */
+    size_t held;  /* by all */
+    size_t waits; /* that the programs still have */
+    size_t capacity;
     struct party party[EXPLORER_THREADS_MAX + 1];
 } the;
 
@@ -53,6 +60,19 @@ static void count_hands(void)
     hands = audit_hands(the.pool);
 }
 
+/* How often one of these operations is in the programs. */
+static size_t count_operations(const struct scenario *scenario, const char *letters)
+{
+    const char *operation;
+    size_t count = 0;
+    unsigned t;
+
+    for (t = 0; t < EXPLORER_THREADS_MAX && scenario->programs[t] != NULL; t++)
+        for (operation = scenario->programs[t]; *operation != '\0'; operation++)
+            count += strchr(letters, *operation) != NULL;
+    return count;
+}
+
 static void pool_open(const struct scenario *scenario)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
@@ -62,6 +82,8 @@ static void pool_open(const struct scenario *scenario)
     memset(&the, 0, sizeof the);
     history.count = 0;
     the.scenario = scenario;
+    the.waits = count_operations(scenario, "wW");
+    the.capacity = scenario->capacity;
     for (i = 0; i < CAPACITY_MAX; i++)
         the.holder[i] = NOBODY;
     for (i = 0; i < EXPLORER_THREADS_MAX; i++)
@@ -78,6 +100,13 @@ static void pool_open(const struct scenario *scenario)
     }
     if (cpool_create(&the.pool, &config) != 0)
         explorer_fail("the pool cannot be created");
+    if ((config.flags & CPOOL_WAITABLE) != 0)
+        audit_starve_after(the.pool, scenario->fair ? 0 : NO_STARVING);
+    if (scenario->later > 0 && cpool_shrink(the.pool, scenario->later) != scenario->later)
+        explorer_fail("the pool cannot be shrunk");
+    if (count_operations(scenario, "C") > 0 &&
+        cpool_cache_create(&the.cache, the.pool) != 0)
+        explorer_fail("the cache cannot be created");
 }
 
 /* --- Owners --- */
@@ -113,7 +142,8 @@ static void *drop_oldest(unsigned holder)
  * or has slack for it, else its loaded ones. */
 static size_t loaded_out_of_reach(void)
 {
-    bool all_in_reach = the.scenario->own_memory || (the.scenario->flags & CPOOL_EXACT) != 0;
+    bool all_in_reach = the.scenario->own_memory ||
+                        (the.scenario->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
 
     return all_in_reach ? 0 : the.scenario->rounds;
 }
@@ -124,7 +154,7 @@ static void check_history(void)
 {
     struct linear_specification specification;
 
-    specification.capacity = the.scenario->capacity;
+    specification.capacity = the.capacity;
     specification.slots = cpool_index_limit(the.pool);
     specification.inside = 3 * the.scenario->rounds;
     specification.outside = loaded_out_of_reach();
@@ -214,11 +244,121 @@ static void free_bulk(unsigned thread)
     leave(thread);
 }
 
-static void flush(unsigned thread)
+static void do_other(unsigned thread, const char *name, void (*function)(void))
 {
-    enter(thread, HISTORY_OTHER, "flush", 0);
-    cpool_flush(the.pool);
+    enter(thread, HISTORY_OTHER, name, 0);
+    function();
     leave(thread);
+}
+
+static void flush(void)
+{
+    cpool_flush(the.pool);
+}
+
+static void trim(void)
+{
+    (void)cpool_trim(the.pool);
+}
+
+static void grow(void)
+{
+    if (cpool_grow(the.pool, the.scenario->later) != the.scenario->later)
+        explorer_fail("the pool does not grow");
+}
+
+static void shrink(void)
+{
+    the.capacity -= cpool_shrink(the.pool, 1);
+}
+
+/* Puts the slot with the lowest index where the one held longest stands: no capacity can be
+ * removed with it while one above it is live. */
+static void put_lowest_first(struct party *party)
+{
+    size_t i;
+
+    for (i = 1; i < party->holds; i++)
+        if ((char *)party->held[i] < (char *)party->held[0]) {
+            void *slot = party->held[i];
+
+            party->held[i] = party->held[0];
+            party->held[0] = slot;
+        }
+}
+
+static void free_lowest_and_shrink(unsigned thread)
+{
+    put_lowest_first(&the.party[thread]);
+    free_oldest(thread, cpool_free);
+    do_other(thread, "shrink", shrink);
+}
+
+static void destroy_cache(void)
+{
+    cpool_cache_destroy(the.cache);
+    the.cache = NULL;
+}
+
+/* --- Waiting --- */
+
+static void *wait_for_slot(cpool_t *pool)
+{
+    void *slot = cpool_alloc_wait(pool, NULL);
+
+    if (slot == NULL)
+        explorer_fail("a wait without end ended in vain");
+    return slot;
+}
+
+static void *wait_some_time(cpool_t *pool)
+{
+    static const struct timespec some_time = {0, 1000000};
+
+    return cpool_alloc_wait(pool, &some_time);
+}
+
+static void alloc_wait(unsigned thread, void *(*function)(cpool_t *))
+{
+    alloc(thread, function);
+    the.waits--;
+}
+
+static bool does_a_waiter_sleep(void)
+{
+    unsigned t;
+
+    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
+        if (explorer_is_asleep(t))
+            return true;
+    return false;
+}
+
+static bool sleeps_or_is_over(void)
+{
+    return the.waits == 0 || does_a_waiter_sleep();
+}
+
+static void step_aside_perhaps(void)
+{
+    if (explorer_choose())
+        point_back_off(0);
+}
+
+static void *alloc_beside_waiter(cpool_t *pool)
+{
+    bool in_vain = does_a_waiter_sleep();
+    void *slot = cpool_depot_alloc(pool);
+
+    if (in_vain && slot != NULL)
+        explorer_fail("a slot passed a waiter that starves");
+    return slot;
+}
+
+static void free_cached(cpool_t *pool, void *slot)
+{
+    (void)pool;
+    cpool_cache_free(the.cache, slot);
 }
 
 static bool is_awake_beside(unsigned thread)
@@ -323,7 +463,17 @@ static void pool_step(unsigned thread, char operation)
     case 'F': free_oldest(thread, cpool_depot_free); break;
     case 'b': alloc_bulk(thread); break;
     case 'B': free_bulk(thread); break;
-    case 'l': flush(thread); break;
+    case 'l': do_other(thread, "flush", flush); break;
+    case 't': do_other(thread, "trim", trim); break;
+    case 'G': do_other(thread, "grow", grow); break;
+    case 'H': free_lowest_and_shrink(thread); break;
+    case 'X': do_other(thread, "cache_destroy", destroy_cache); break;
+    case 'C': free_oldest(thread, free_cached); break;
+    case 'w': alloc_wait(thread, wait_for_slot); break;
+    case 'W': alloc_wait(thread, wait_some_time); break;
+    case 'N': alloc(thread, alloc_beside_waiter); break;
+    case 'z': explorer_await(sleeps_or_is_over); break;
+    case 'y': step_aside_perhaps(); break;
     case 's': sleep_while_others_work(thread); break;
     case 'p': move(thread, MAILBOX); break;
     case 'g': move(MAILBOX, thread); break;
@@ -332,9 +482,16 @@ static void pool_step(unsigned thread, char operation)
     }
 }
 
-/* The thread's end gives its cache back, which is inside the library. */
+static bool is_no_wait_left(void)
+{
+    return the.waits == 0;
+}
+
+/* The thread's end gives its cache back, which is inside the library, and calls waiters: so
+ * not before the last wait is over. */
 static void pool_end(unsigned thread)
 {
+    explorer_await(is_no_wait_left);
     enter(thread, HISTORY_OTHER, "thread exit", 0);
     the.party[thread].awake = false;
 }
@@ -352,9 +509,9 @@ static void pool_close(void)
         ;
     check_magazines(0);
     check_history();
-    if (the.held < the.scenario->capacity)
+    if (the.held < the.capacity)
         explorer_fail("slots were lost");
-    if (the.held > the.scenario->capacity && !the.scenario->own_memory)
+    if (the.held > the.capacity && !the.scenario->own_memory)
         explorer_fail("there are more slots than the capacity");
     if (cpool_stats(the.pool, &stats) != 0 || stats.live != the.held ||
         cpool_destroy(the.pool) != (the.held > 0 ? CPOOL_ELIVE : 0))

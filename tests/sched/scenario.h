@@ -34,6 +34,8 @@ struct scenario {
     size_t thread_caches; /* 0: enough */
     unsigned flags;
     bool own_memory; /* from the operating system, so that there is slack */
+    bool fair;       /* a waiter starves at once; else it never does */
+    size_t later;    /* slots of the capacity that are there only after a 'G' */
 
     const char *programs[EXPLORER_THREADS_MAX];
 };
@@ -55,6 +57,12 @@ extern const struct kind stack_kind;
  *         Their findings then depend on this thread's cache
  *   p g   put the slot held longest into the mailbox, or get one out of it
  *   k     fork, with an audit in the child
+ *   w W   wait for a slot, without end, or for some time
+ *   z y   step aside until a waiter sleeps, or once at most
+ *   N     allocate without the cache: in vain if a waiter sleeps, whose slot it is
+ *   C X   free the slot held longest into an explicit cache, or destroy that cache
+ *   t G   trim, or grow by what the scenario left for later
+ *   H     free the lowest slot that is held, and shrink by one
  */
 extern const struct kind pool_kind;
 
