@@ -76,12 +76,12 @@ void cpi_pool_report_address(int code, const char *function, const struct cpi_po
         cpi_report(&error,
                    "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p, last taken or "
                    "freed at %p)",
-                   function, cpool_strerror(code), pool->name, (const void *)pool, address,
+                   function, cpool_strerror(code), pool->name, (const void *)pool->handle, address,
                    error.index, error.slot, error.site);
     else
         cpi_report(&error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p)", function,
-                   cpool_strerror(code), pool->name, (const void *)pool, address, error.index,
-                   error.slot);
+                   cpool_strerror(code), pool->name, (const void *)pool->handle, address,
+                   error.index, error.slot);
 }
 
 bool cpi_pool_validate(struct cpi_pool *pool, const void *slot, const char *function)

@@ -296,7 +296,8 @@ static void require_message(const struct misuse *what, int code, size_t nearest)
     char expected[64];
 
     support_require_abort(misuse, (void *)(uintptr_t)what, &outcome);
-    REQUIRE(strstr(outcome.text, "tested") != NULL);
+    snprintf(expected, sizeof(expected), "(pool 'tested' %p,", (void *)what->pool);
+    REQUIRE(strstr(outcome.text, expected) != NULL);
     REQUIRE(strstr(outcome.text, what->door->name) != NULL);
     REQUIRE(strstr(outcome.text, cpool_strerror(code)) != NULL);
     snprintf(expected, sizeof(expected), "%p", what->address);
