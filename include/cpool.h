@@ -40,10 +40,10 @@
  *
  * Slots: the library neither reads nor writes free slots.  A slot keeps its bytes from
  * free to the next alloc.  Objects constructed in it stay constructed, and a stray
- * write to a freed slot cannot damage the pool.  There are three exceptions.  Checked
- * pools fill free slots.  cpool_trim and cpool_shrink give pages back, and the bytes of
- * these are zero afterwards.  cpool_reserve touches pages where the operating system
- * cannot make them resident by itself.
+ * write to a freed slot cannot damage the pool.  There are two exceptions.  cpool_trim
+ * and cpool_shrink give pages back, and the bytes of these are zero afterwards.
+ * cpool_reserve touches pages where the operating system cannot make them resident by
+ * itself, and keeps their bytes.
  *
  * Fork: the child may go on using every pool.  Slots that vanished threads had cached
  * return to the depot.  Slots they had live stay live.  A thread that was exchanging a
