@@ -224,11 +224,10 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim);
 size_t cpi_cache_rounds(const struct cpi_cache *cache);
 
 /*
- * Takes a run of up to n slots that have never been handed out, within the
- * capacity and `beyond` slots more, with the memory
- * for the magazines that they can fill, and with their gaps filled if they are
- * watched.  Returns the number, 0 when there are
- * none left or the operating system refuses memory.
+ * Takes a run of up to n slots that have never been handed out, within the capacity and
+ * `beyond` slots more, with the memory for the magazines that they can fill, and with
+ * their gaps filled in a checked pool.  Returns the number, 0 when there are none left or
+ * the operating system refuses memory.
  *
  * Any thread.  Lock-free, makes a system call when memory must be committed.
  */

@@ -15,10 +15,10 @@
  *   the two.
  *
  *   An empty magazine can always be had, as long as no slot is freed twice.
- *   Memory for the magazines that all
- *   slots handed out so far can fill is committed before the slots are handed
- *   out, and for those that a cache can hold before the cache is registered.
- *   That is why free never fails and never enters the kernel.
+ *   Memory for the magazines that all slots handed out so far can fill is
+ *   committed before the slots are handed out, and for those that a cache can
+ *   hold before the cache is registered.  That is why free never fails and
+ *   never enters the kernel.
  *
  * Progress: everything here is lock-free, but for `provide`, which may make a
  * system call.
