@@ -128,21 +128,34 @@ static void print_label(const struct plan_line *line, FILE *out)
     fprintf(out, "  %-22s %3u", line->label, line->cell.threads);
 }
 
-/* The best peer, how many times longer it takes than libcpool, and how far the
- * quartiles of libcpool's own repetitions lie apart. */
+/* How many times longer a peer takes than one of ours; "-" where either is missing. */
+static void print_ratio(const struct results *results, size_t line, size_t peer,
+                        const char *ours, FILE *out)
+{
+    size_t own = results_find(results, ours);
+    double ratio = 0.0;
+
+    if (peer < results->contestant_count && own < results->contestant_count &&
+        takes_part(results, own))
+        ratio = results_ratio(results, line, peer, own, "ns");
+    if (ratio > 0.0)
+        fprintf(out, " %6.2f", ratio);
+    else
+        fprintf(out, " %6s", "-");
+}
+
+/* The best peer, how many times longer it takes than libcpool, by the handle and by a
+ * typed pool, and how far the quartiles of libcpool's own repetitions lie apart. */
 static void print_best(const struct results *results, size_t line, FILE *out)
 {
     size_t best = results_best_peer(results, line, "ns");
     size_t cpool = results_find(results, "cpool");
     struct summary own = results_summary(results, line, cpool, "ns");
-    double ratio = best < results->contestant_count
-                       ? results_ratio(results, line, best, cpool, "ns")
-                       : 0.0;
 
-    if (ratio > 0.0)
-        fprintf(out, "  %-10s %6.2f", results->contestants[best].name, ratio);
-    else
-        fprintf(out, "  %-10s %6s", "-", "-");
+    fprintf(out, "  %-10s",
+            best < results->contestant_count ? results->contestants[best].name : "-");
+    print_ratio(results, line, best, "cpool", out);
+    print_ratio(results, line, best, "cpool-typed", out);
     fprintf(out, " %5.0f %%", own.spread * 100.0);
 }
 
@@ -151,7 +164,7 @@ static void print_times(const struct results *results, enum plan_section section
     size_t line, i;
 
     print_heading(results, section, out, false);
-    fprintf(out, "  %-10s %6s %7s\n", "best peer", "ratio", "spread");
+    fprintf(out, "  %-10s %6s %6s %7s\n", "best peer", "ratio", "typed", "spread");
     for (line = 0; line < results->plan->count; line++) {
         if (results->plan->lines[line].section != section)
             continue;
@@ -401,7 +414,8 @@ void report_tables(const struct results *results, FILE *out)
     }
     fprintf(out, "\n  ~ disturbed: quartiles more than %.0f %% apart, or most repetitions lost\n"
                  "    time to other programs      - not possible with this rival\n"
-                 "  ratio: of the best peer to cpool      spread: of cpool, between quartiles\n",
+                 "  ratio, typed: of the best peer to cpool and to a typed pool\n"
+                 "  spread: of cpool, between quartiles\n",
             RESULTS_SPREAD_MAX * 100.0);
     if (counters_absent() != NULL)
         fprintf(out, "  without cycles and instructions: no counters, %s\n", counters_absent());
