@@ -136,6 +136,25 @@ START_TEST(reach_refused_changes_nothing)
 }
 END_TEST
 
+/* A step would double what there is. */
+static void reach_with_a_little_left(void *unused)
+{
+    struct cpi_extent extent = make_extent();
+
+    (void)unused;
+    REQUIRE(cpi_extent_reach(&extent, 16 * MIB));
+    support_limit_writable(2 * MIB);
+    REQUIRE(cpi_extent_reach(&extent, 17 * MIB));
+    extent.base[17 * MIB - 1] = 1;
+}
+
+START_TEST(reach_takes_less_when_a_step_is_refused)
+{
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
+    support_in_child(reach_with_a_little_left, NULL);
+}
+END_TEST
+
 enum { THREADS = 4 };
 
 struct climb {
@@ -201,6 +220,7 @@ int main(void)
         ONCE(reach_far_at_once_is_one_step),
         ONCE(init_committed_is_usable_at_once),
         ONCE(reach_refused_changes_nothing),
+        ONCE(reach_takes_less_when_a_step_is_refused),
         ONCE(reach_by_several_threads_never_shrinks),
         ONCE(reach_stays_within_the_extent),
     };

@@ -394,6 +394,32 @@ START_TEST(alloc_without_memory_is_null_until_there_is_some)
 }
 END_TEST
 
+/* Where there is no memory for a magazine of slots, there is for fewer. */
+static void alloc_with_a_little_left(void *unused)
+{
+    cpool_config_t config = support_config(MIB, 1000);
+    cpool_t *pool;
+    size_t limit;
+
+    (void)unused;
+    config.magazine_rounds = 32;
+    pool = support_create(&config);
+    cpool_free(pool, cpool_alloc(pool));
+    limit = support_writable() + 8 * MIB;
+    support_limit_writable(8 * MIB);
+    while (cpool_alloc(pool) != NULL)
+        ;
+    REQUIRE(support_writable() + 2 * MIB > limit);
+    cpool_destroy(pool);
+}
+
+START_TEST(alloc_uses_what_memory_there_is)
+{
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
+    support_in_child(alloc_with_a_little_left, NULL);
+}
+END_TEST
+
 /* All keys for thread-specific data are taken. */
 static void create_without_keys(void *unused)
 {
@@ -466,6 +492,7 @@ int main(void)
         ONCE(create_without_address_space_refused),
         ONCE(alloc_without_memory_for_a_cache_works_at_the_depot),
         ONCE(alloc_without_memory_is_null_until_there_is_some),
+        ONCE(alloc_uses_what_memory_there_is),
         ONCE(create_without_thread_keys_refused),
         TIMES(create_in_memory_that_was_used_starts_anew, 4),
     };

@@ -164,6 +164,27 @@ START_TEST(reserve_without_memory_for_pages_is_enomem)
 }
 END_TEST
 
+/* Slots that begin anywhere on a page: the page on which the last of them ends, too. */
+START_TEST(reserve_reaches_the_last_byte)
+{
+    enum { ODD_SIZE = 5000, MOST = 64 };
+    size_t page = support_page_size();
+
+    if (_i == 0)
+        SKIP_UNLESS_IT_POPULATES;
+    for (size_t n = 1; n <= MOST; n++) {
+        cpool_t *pool = support_create_plain(ODD_SIZE, CAPACITY);
+        char *last = (char *)cpool_at(pool, 0) + (n - 1) * support_stats(pool).slot_stride;
+
+        system_now = _i == 0 ? POPULATES : CANNOT_POPULATE;
+        REQUIRE_EQUAL(cpool_reserve(pool, n), 0);
+        system_now = POPULATES;
+        REQUIRE_EQUAL(support_resident_inside(support_page_of(last + ODD_SIZE - 1), page), page);
+        support_destroy_empty(pool);
+    }
+}
+END_TEST
+
 /* The system refuses to commit what the pool has room for. */
 static void reserve_without_commit(void *unused)
 {
@@ -192,6 +213,7 @@ int main(void)
         ONCE(reserve_touches_no_free_slot),
         TIMES(reserve_makes_so_many_resident, SUPPORT_SANITIZED ? 0 : 4),
         TIMES(reserve_where_the_system_cannot_touches_what_it_holds, 2 * CAN_REFUSE),
+        TIMES(reserve_reaches_the_last_byte, 2 * CAN_REFUSE),
         TIMES(reserve_without_memory_for_pages_is_enomem, 2),
         TIMES(reserve_without_memory_to_commit_is_enomem, CAN_REFUSE),
     };

@@ -58,6 +58,30 @@ START_TEST(reserve_of_more_than_is_free_refused)
 }
 END_TEST
 
+static void take_and_free_all(void *hold)
+{
+    REQUIRE_EQUAL(hold_take(hold, SIZE_MAX), CAPACITY);
+    hold_free_all(hold);
+}
+
+/* Another thread's cache holds many of the free slots. */
+START_TEST(reserve_takes_from_other_caches)
+{
+    cpool_t *pool = create(kinds[_i], 0);
+    struct worker *worker = worker_start();
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    worker_do(worker, take_and_free_all, &hold);
+    REQUIRE(support_stats(pool).in_caches > 0);
+    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
+    worker_stop(worker);
+    hold_fini(&hold);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 START_TEST(reserve_grows_the_pool)
 {
     cpool_t *pool = create(kinds[_i], 2 * CAPACITY);
@@ -302,6 +326,7 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(reserve_of_more_than_is_free_refused, KINDS),
+        TIMES(reserve_takes_from_other_caches, KINDS),
         TIMES(reserve_grows_the_pool, KINDS),
         TIMES(reserve_leaves_the_bytes_of_slots, KINDS),
         TIMES(alloc_after_reserve_takes_no_page_fault, KINDS),

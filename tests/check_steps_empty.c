@@ -76,6 +76,15 @@ START_TEST(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot)
 }
 END_TEST
 
+/* As above, in a pool with slack, whose inline path counts nothing: one change is seen,
+ * wherever it falls. */
+START_TEST(alloc_that_sees_two_caches_change_over_finds_the_slot)
+{
+    for (unsigned turn = 0; turn < ROUND_TRIPS; turn++)
+        look_at_rounds(0, 1u << turn, _i);
+}
+END_TEST
+
 /*
  * ---- A stealing thread that finds the owner at home --------------------------------
  */
@@ -311,6 +320,7 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot, 2),
+        TIMES(alloc_that_sees_two_caches_change_over_finds_the_slot, 2),
         ONCE(alloc_beside_thief_that_gives_up_finds_its_own_slot),
         ONCE(alloc_does_not_wait_for_the_cache_that_it_interrupts),
         ONCE(alloc_does_not_wait_for_the_thief_that_it_interrupts),

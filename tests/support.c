@@ -384,6 +384,27 @@ size_t support_open_files(void)
     return count;
 }
 
+size_t support_writable(void)
+{
+    char text[4096];
+    const char *line;
+
+    if (!read_start("/proc/self/status", text, sizeof(text)))
+        return 0;
+    line = strstr(text, "\nVmData:");
+    REQUIRE(line != NULL);
+    return (size_t)strtoull(line + strlen("\nVmData:"), NULL, 10) * 1024;
+}
+
+void support_limit_writable(size_t more)
+{
+    struct rlimit limit;
+
+    REQUIRE_EQUAL(getrlimit(RLIMIT_DATA, &limit), 0);
+    limit.rlim_cur = more == SIZE_MAX ? limit.rlim_max : (rlim_t)(support_writable() + more);
+    REQUIRE_EQUAL(setrlimit(RLIMIT_DATA, &limit), 0);
+}
+
 void support_limit_address_space(size_t more)
 {
     struct rlimit limit;
