@@ -17,7 +17,7 @@ libcpool_sources = \
 	lib/cache.c lib/cache_shared.c lib/cache.h lib/cache_swap.h \
 	lib/recall.c lib/recall.h \
 	lib/registry.c lib/registry_list.c lib/registry.h \
-	lib/inline.c lib/pool_alloc.c lib/pool_bulk.c lib/pool_cache.c \
+	lib/inline.c lib/pool_alloc.c lib/pool_audit.c lib/pool_bulk.c lib/pool_cache.c \
 	lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c \
 	lib/pool_config.c \
 	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_memory.c \

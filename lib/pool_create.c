@@ -298,6 +298,7 @@ int cpool_destroy(cpool_t *handle)
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
     counted = count_live(pool);
+    CPI_ASSERT(cpi_pool_audit(pool));
     cpi_registry_end_caches(&pool->registry);
     withdraw(pool);
     cpi_unlock();

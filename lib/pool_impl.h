@@ -163,6 +163,10 @@ bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *
 /* The same, or in any cache. */
 bool cpi_pool_has_any(const struct cpi_pool *pool);
 
+/* Whether every magazine is in at most one place, and as full as it must be there; for an
+ * assertion, at the end of a pool.  Nobody may be using the pool, and nobody may after. */
+bool cpi_pool_audit(const struct cpi_pool *pool);
+
 /* Marks a slot of a checked pool live, for a caller at `site`. */
 void cpi_pool_guard_alloc(struct cpi_pool *pool, const void *slot, const char *function,
                           const void *site);

@@ -90,6 +90,17 @@ START_TEST(magazine_given_twice_caught)
 }
 END_TEST
 
+START_TEST(magazine_in_two_places_caught_at_the_end)
+{
+    cpool_cache_t *handle;
+    struct cpi_pool *pool = make_pool(&handle);
+    struct cpi_cache *cache = handle->home;
+
+    cpi_store(&cache->spare[cache->ring_size - 1], cpi_cache_loaded(cache), relaxed);
+    REQUIRE(!cpi_pool_audit(pool));
+}
+END_TEST
+
 START_TEST(more_full_spares_than_places_caught)
 {
     cpool_cache_t *handle;
@@ -178,6 +189,7 @@ int main(void)
         ONCE(magazine_with_too_many_rounds_caught),
         ONCE(stocked_magazine_that_is_not_full_caught),
         ONCE(magazine_given_twice_caught),
+        ONCE(magazine_in_two_places_caught_at_the_end),
         ONCE(more_full_spares_than_places_caught),
         ONCE(loaded_magazine_that_counts_itself_caught),
         ONCE(owner_that_is_inside_twice_caught),

@@ -57,6 +57,7 @@ pool_forms.c   6 pool_impl.h
 pool_impl.h    6
 inline.c       6
 pool_alloc.c   6 pool_impl.h
+pool_audit.c   6 pool_impl.h
 pool_bulk.c    6 pool_impl.h
 pool_cache.c   6 pool_impl.h
 pool_drain.h 6 pool_impl.h
