@@ -26,7 +26,8 @@ for document in doc/*.md; do
     documents="$documents $document"
 done
 
-find lib include tests stress bench examples doc .ci ./*.md ./*.a[cm] -type f > "$work/files"
+find lib include tests stress bench examples doc .ci ./*.md ./*.a[cm] \
+    \( -name build -o -name results -o -name .libs \) -prune -o -type f -print > "$work/files"
 # shellcheck disable=SC2046 # no file's name has a blank
 cat $(grep -E '\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc)$' "$work/files" | grep -v '/scripts/') \
     configure.ac Makefile.am > "$work/sources"
