@@ -2,8 +2,8 @@
 /*
  * check_assert.c - an invariant that is broken is caught where it is next relied on.
  *
- * Includes the modules whose structures it breaks.  Each claim that fails leaves by a
- * jump, so that the test goes on.
+ * Includes the modules with the structures that it breaks.  Each claim that fails
+ * leaves by a jump, so that the test goes on.
  */
 #include "support.h"
 
@@ -30,7 +30,7 @@ static void catch(const char *claim)
      setjmp(broken) == 0 ? ((statement), cpi_assert_catch = NULL, false)          \
                          : (cpi_assert_catch = NULL, strstr(claimed, words) != NULL))
 
-/* A pool whose cache has a full magazine loaded; its first slots are live. */
+/* A pool with a cache that has a full magazine loaded.  Its first slots are live. */
 static struct cpi_pool *make_pool(cpool_cache_t **handle)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;

@@ -76,8 +76,8 @@ START_TEST(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot)
 }
 END_TEST
 
-/* As above, in a pool with slack, whose inline path counts nothing: one change is seen,
- * wherever it falls. */
+/* As above, in a pool with slack.  Its inline path counts nothing, and one change is
+ * seen at any point. */
 START_TEST(alloc_that_sees_two_caches_change_over_finds_the_slot)
 {
     for (unsigned turn = 0; turn < ROUND_TRIPS; turn++)

@@ -264,8 +264,8 @@ size_t support_resident_inside(const void *address, size_t size);
 /* Puts a limit on the address space this much above what is in use now. */
 void support_limit_address_space(size_t more);
 
-/* Bytes of private memory that may be written; and a limit on them this much above what
- * there is now, or, for SIZE_MAX, none. */
+/* Bytes of private memory that may be written, and a limit on them this much above the
+ * present, or, for SIZE_MAX, none. */
 size_t support_writable(void);
 void support_limit_writable(size_t more);
 

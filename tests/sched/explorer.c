@@ -214,7 +214,7 @@ static unsigned candidates(enum choice choice)
     return n;
 }
 
-/* The thread that sleeps whose deadline is the next one, perhaps the current one. */
+/* The sleeping thread with the next deadline, perhaps the current one. */
 static unsigned next_to_wake(void)
 {
     unsigned next = 0;

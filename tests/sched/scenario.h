@@ -59,7 +59,7 @@ extern const struct kind stack_kind;
  *   k     fork, with an audit in the child
  *   w W   wait for a slot, without end, or for some time
  *   z y   step aside until a waiter sleeps, or once at most
- *   N     allocate without the cache: in vain if a waiter sleeps, whose slot it is
+ *   N     allocate without the cache, in vain if a waiter sleeps that the slot belongs to
  *   C X   free the slot held longest into an explicit cache, or destroy that cache
  *   t G   trim, or grow by what the scenario left for later
  *   H     free the lowest slot that is held, and shrink by one
