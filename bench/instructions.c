@@ -94,6 +94,40 @@ COUNTED void measured_cache_free(cpool_cache_t *cache, void *slot)
     cpool_cache_free(cache, slot);
 }
 
+/* A typed pool of a stride that is a power of two, and of one that is none. */
+struct even {
+    char bytes[64];
+};
+
+struct uneven {
+    char bytes[48];
+};
+
+CPOOL_DECLARE(even, struct even);
+CPOOL_DEFINE(even, struct even, .capacity = 16 * (size_t)ROUNDS, .magazine_rounds = ROUNDS);
+CPOOL_DECLARE(uneven, struct uneven);
+CPOOL_DEFINE(uneven, struct uneven, .capacity = 16 * (size_t)ROUNDS, .magazine_rounds = ROUNDS);
+
+COUNTED void *measured_typed_alloc(void)
+{
+    return even_alloc();
+}
+
+COUNTED void measured_typed_free(void *slot)
+{
+    even_free((struct even *)slot);
+}
+
+COUNTED void *measured_uneven_alloc(void)
+{
+    return uneven_alloc();
+}
+
+COUNTED void measured_uneven_free(void *slot)
+{
+    uneven_free((struct uneven *)slot);
+}
+
 /* The loops differ in two expressions, one that gives a slot and one that takes it. */
 #define LOOPS(name, type, give, take)                                                  \
     COUNTED void measured_##name##_loop_alloc(type *owner, void **slots, size_t n)     \
@@ -146,6 +180,7 @@ static inline void *nothing(void)
 
 LOOPS(inline, cpool_t, cpool_alloc(owner), cpool_free(owner, slot))
 LOOPS(cache, cpool_cache_t, cpool_cache_alloc(owner), cpool_cache_free(owner, slot))
+LOOPS(typed, cpool_t, even_alloc(), even_free((struct even *)slot))
 LOOPS(empty, cpool_t, nothing(), (void)slot)
 
 /* ---- The parts: what is not counted is done here -------------------------------- */
@@ -220,6 +255,65 @@ static void outline_free(struct work *work, size_t n)
 
     for (i = 0; i < n; i++)
         measured_outline_free(work->pool, cpool_alloc(work->pool));
+}
+
+static void typed_alloc(struct work *work, size_t n)
+{
+    size_t i;
+
+    (void)work;
+    for (i = 0; i < n; i++)
+        even_free((struct even *)measured_typed_alloc());
+}
+
+static void typed_free(struct work *work, size_t n)
+{
+    size_t i;
+
+    (void)work;
+    for (i = 0; i < n; i++)
+        measured_typed_free(even_alloc());
+}
+
+static void uneven_alloc_part(struct work *work, size_t n)
+{
+    size_t i;
+
+    (void)work;
+    for (i = 0; i < n; i++)
+        uneven_free((struct uneven *)measured_uneven_alloc());
+}
+
+static void uneven_free_part(struct work *work, size_t n)
+{
+    size_t i;
+
+    (void)work;
+    for (i = 0; i < n; i++)
+        measured_uneven_free(uneven_alloc());
+}
+
+static void typed_loop_alloc(struct work *work, size_t n)
+{
+    size_t i;
+
+    measured_typed_loop_alloc(work->pool, work->slots, n);
+    for (i = 0; i < n; i++)
+        even_free((struct even *)work->slots[i]);
+}
+
+static void typed_loop_free(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        work->slots[i] = even_alloc();
+    measured_typed_loop_free(work->pool, work->slots, n);
+}
+
+static void typed_loop_pair(struct work *work, size_t n)
+{
+    measured_typed_loop_pair(work->pool, work->slots, n);
 }
 
 static void inline_loop_alloc(struct work *work, size_t n)
@@ -344,11 +438,15 @@ static const struct {
 } parts[] = {
     { "inline-alloc", inline_alloc },           { "inline-free", inline_free },
     { "cache-alloc", cache_alloc },             { "cache-free", cache_free },
+    { "typed-alloc", typed_alloc },             { "typed-free", typed_free },
+    { "uneven-alloc", uneven_alloc_part },      { "uneven-free", uneven_free_part },
     { "outline-alloc", outline_alloc },         { "outline-free", outline_free },
     { "inline-loop-alloc", inline_loop_alloc }, { "inline-loop-free", inline_loop_free },
     { "inline-loop-pair", inline_loop_pair },   { "cache-loop-alloc", cache_loop_alloc },
     { "cache-loop-free", cache_loop_free },     { "cache-loop-pair", cache_loop_pair },
-    { "empty-loop-alloc", empty_loop_alloc },   { "empty-loop-free", empty_loop_free },
+    { "typed-loop-alloc", typed_loop_alloc },   { "typed-loop-free", typed_loop_free },
+    { "typed-loop-pair", typed_loop_pair },     { "empty-loop-alloc", empty_loop_alloc },
+    { "empty-loop-free", empty_loop_free },
     { "empty-loop-pair", empty_loop_pair },     { "swap-alloc", edge_swap_alloc },
     { "swap-free", edge_swap_free },            { "depot-alloc", edge_depot_alloc },
     { "depot-free", edge_depot_free },

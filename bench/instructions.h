@@ -25,6 +25,15 @@ void measured_cache_loop_alloc(cpool_cache_t *cache, void **slots, size_t n);
 void measured_cache_loop_free(cpool_cache_t *cache, void **slots, size_t n);
 void measured_cache_loop_pair(cpool_cache_t *cache, void **slots, size_t n);
 
+/* Inline, typed pools: 64 bytes, and 48. */
+void *measured_typed_alloc(void);
+void measured_typed_free(void *slot);
+void *measured_uneven_alloc(void);
+void measured_uneven_free(void *slot);
+void measured_typed_loop_alloc(cpool_t *pool, void **slots, size_t n);
+void measured_typed_loop_free(cpool_t *pool, void **slots, size_t n);
+void measured_typed_loop_pair(cpool_t *pool, void **slots, size_t n);
+
 /* The same loops around nothing. */
 void measured_empty_loop_alloc(cpool_t *pool, void **slots, size_t n);
 void measured_empty_loop_free(cpool_t *pool, void **slots, size_t n);

@@ -141,6 +141,7 @@ echo "Instructions per operation ($key, $operations operations)"
 echo
 "$awk" '
     BEGIN { text["inline"] = "inline, implicit cache"; text["cache"] = "inline, explicit cache"
+            text["typed"] = "typed, 64 bytes"; text["uneven"] = "typed, 48 bytes"
             text["outline"] = "through the symbols"
             text["swap"] = "swap with a spare"; text["depot"] = "exchange with the depot" }
     { split($1, word, "-"); looped = word[2] == "loop"
@@ -170,7 +171,7 @@ verdict=0
 if command -v "$objdump" >/dev/null; then
     "$objdump" -d --no-show-raw-insn "$program" | "$awk" '
         # Functions that hold the inline path, to their end.
-        /^[0-9a-f]+ <measured_(inline|cache)_/ { name = $2; functions++ }
+        /^[0-9a-f]+ <measured_(inline|cache|typed|uneven)_/ { name = $2; functions++ }
         /^$/ { name = "" }
         name == "" || !/^ *[0-9a-f]+:/ { next }
         { instruction = $0; sub(/^ *[0-9a-f]+:[ \t]*/, "", instruction) }

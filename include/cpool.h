@@ -107,6 +107,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include <cpool/attributes.h>
@@ -204,6 +205,7 @@ enum {
     CPOOL_EWAITABLE = -109,   /* the pool was not created with CPOOL_WAITABLE */
     CPOOL_ENOTQUIET = -110,   /* something happened that a quiet scope traps */
     CPOOL_ELIVE = -111,       /* the pool was destroyed, with slots still live */
+    CPOOL_EOPEN = -112,       /* the typed pool exists already */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */
@@ -963,6 +965,7 @@ CPOOL_API void cpool_print(const cpool_t *pool, FILE *out);
 CPOOL_API void cpool_print_json(const cpool_t *pool, FILE *out);
 
 #include <cpool/fast.h>
+#include <cpool/typed.h>
 
 #ifdef __cplusplus
 }

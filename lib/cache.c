@@ -5,7 +5,7 @@
  * ORDERING TABLE (that of the spares is in cache_swap.h)
  *   show    | loaded store            | release | recall.c's forked | which magazine is loaded
  *   own     | retries load            | relaxed | - | -
- *   active  | active pointer store    | relaxed | - | -
+ *   active  | active and visible pointer store | relaxed | - | -
  */
 #include "cache.h"
 #include "cache_swap.h"
@@ -342,6 +342,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
     CPI_ASSERT(entry != NULL && quota >= CPI_QUOTA_MIN && quota <= cache->ring_size);
     cache->entry = entry;
     cpi_store(&cache->active, inline_path ? entry : &cache->hidden, relaxed); /* [active] */
+    cpi_store(&cache->visible, cpi_cache_active(cache), relaxed);            /* [active] */
     entry->pool = pool;
     entry->home = cache;
     cache->quota = quota;
@@ -351,5 +352,13 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
     cache->gave = false;
     cache->retries = cpi_load(&cache->counters.retries, relaxed); /* [own] */
     cpi_cache_discard(cache);
+    look_at_bound(cache);
+}
+
+void cpi_cache_show_typed(struct cpi_cache *cache, cpool_cache_t *entry)
+{
+    cpi_cache_flush(cache);
+    cpi_store(&cache->visible, NULL, relaxed); /* [active] */
+    cpi_store(&cache->active, entry, relaxed); /* [active] */
     look_at_bound(cache);
 }

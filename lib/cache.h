@@ -55,8 +55,13 @@
  *   show  | entry count store that gives | release | recall.c's forked | the round
  *   frees | frees store | release | recall.c's hint | the round
  *
- * The active entry is one of two, that of a thread or of the cache itself, both in
- * memory that outlives the pool.  A stealing thread only reads the count there.
+ * The active entry is that of a thread's table, one of the cache itself, or a typed
+ * pool's, which lies in the thread-local storage of a program or module.  The first two
+ * are in memory that outlives the pool, and a stealing thread reads the count there.  It
+ * does not read the third, whose memory goes when the thread ends or the module is
+ * unloaded: `visible` is NULL then, and a loaded magazine counts as full.  With the lock
+ * held all three may be read and cleared, because the end of a thread takes the cache off
+ * the list with the lock held, before its memory goes.
  */
 #ifndef CPI_CACHE_H
 #define CPI_CACHE_H
@@ -93,8 +98,10 @@ struct cpi_cache {
 
     /* Constant while the cache is registered. */
     cpool_cache_t *entry; /* the handle: in the owner's table, or `own` */
-    _Atomic(cpool_cache_t *) active; /* the entry in use, or `hidden` if the pool has no
-                             inline path */
+    _Atomic(cpool_cache_t *) visible; /* the active entry, if its memory outlives the pool;
+                             NULL: a typed pool's, which other threads must not read */
+    _Atomic(cpool_cache_t *) active; /* whose count and rounds are in use: the entry, or
+                             `hidden` if the pool has no inline path */
     struct cpi_slab *slab;
     struct cpi_depot *depot;
 
@@ -208,6 +215,10 @@ void cpi_cache_flush(struct cpi_cache *cache);
 
 /* Gives all spares to the depot. */
 void cpi_cache_flush_spares(struct cpi_cache *cache);
+
+/* The owner, inside: gives the loaded magazine and the spares to the depot, and shows the
+ * next one in the thread's entry of a typed pool. */
+void cpi_cache_show_typed(struct cpi_cache *cache, cpool_cache_t *entry);
 
 /* Forgets the loaded magazine, or all of them. */
 void cpi_cache_abandon(struct cpi_cache *cache);

@@ -73,6 +73,7 @@ static const struct code_text code_texts[] = {
     {CPOOL_EGUARD, "bytes around the slot were overwritten"},
     {CPOOL_EOWNER, "the cache belongs to another thread"},
     {CPOOL_EWAITABLE, "the pool was not created with CPOOL_WAITABLE"},
+    {CPOOL_EOPEN, "the typed pool exists already"},
     {CPOOL_ENOTQUIET, "something happened that a quiet scope traps"},
     {CPOOL_ELIVE, "slots were still live"},
     {CPOOL_ENOMEM, "the operating system refused memory"},

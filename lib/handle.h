@@ -54,6 +54,12 @@ static inline bool cpi_handle_is_one(const cpool_t *handle)
     return offset < sizeof cpi_handles.handles && offset % sizeof(cpool_t) == 0;
 }
 
+/* Whether it is the handle of a pool.  Wait-free. */
+static inline bool cpi_handle_is_alive(const cpool_t *handle)
+{
+    return cpi_handle_is_one(handle) && handle->state != NULL;
+}
+
 /* A descriptor without a pool, or NULL if none is left.  With the lock held. */
 cpool_t *cpi_handle_take(void);
 

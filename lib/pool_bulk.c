@@ -65,7 +65,7 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, const ch
     size_t got = 0;
 
     while (cache != NULL && pool->registry.inline_path && got < n) {
-        got += take_run(cache->entry, slots + got, n - got);
+        got += take_run(cpi_cache_active(cache), slots + got, n - got);
         if (got < n && !refill(cache))
             break;
     }
@@ -104,7 +104,7 @@ void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const cha
     cache = cpi_registry_own_cache(&pool->registry);
     while (given < n) {
         if (cache != NULL && pool->registry.inline_path)
-            given += give_run(pool, cache->entry, slots + given, n - given);
+            given += give_run(pool, cpi_cache_active(cache), slots + given, n - given);
         /* The end of the run: no room, NULL, a wrong address, or none of it. */
         if (given < n)
             cpi_pool_free(pool, cache, slots[given++], function, site);

@@ -181,7 +181,7 @@ static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t 
     return 0;
 }
 
-static int build_anywhere(struct cpi_pool **pool, const cpool_config_t *config)
+int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 {
     if (config->memory != NULL)
         return build_in_callers_memory(pool, config);
@@ -190,15 +190,14 @@ static int build_anywhere(struct cpi_pool **pool, const cpool_config_t *config)
     return build_in_own_memory(pool, config);
 }
 
-static void release_region(struct cpi_pool *pool)
+void cpi_pool_release(struct cpi_pool *pool)
 {
     cpi_waiters_fini(&pool->waiters);
     if (pool->region_owned)
         cpi_os_release(pool->region, pool->region_size);
 }
 
-/* With the lock held: gives the pool a handle, by which it can be used. */
-static bool publish(struct cpi_pool *pool)
+bool cpi_pool_publish(struct cpi_pool *pool)
 {
     cpool_t *handle = cpi_handle_take();
 
@@ -216,6 +215,8 @@ static bool publish(struct cpi_pool *pool)
 /* With the lock held, and the caches ended. */
 static void withdraw(struct cpi_pool *pool)
 {
+    if (pool->typed != NULL)
+        cpi_typed_set(pool->typed, NULL);
     cpi_registry_remove(&pool->registry);
     cpi_handle_give(pool->handle);
 }
@@ -234,14 +235,14 @@ static int create(cpool_t **handle, const cpool_config_t *given)
         return code;
     if (!cpi_registry_startup())
         return CPOOL_ESYSTEM;
-    code = build_anywhere(&pool, &config);
+    code = cpi_pool_build(&pool, &config);
     if (code != 0)
         return code;
     cpi_lock();
-    published = publish(pool);
+    published = cpi_pool_publish(pool);
     cpi_unlock();
     if (!published) {
-        release_region(pool);
+        cpi_pool_release(pool);
         return CPOOL_EPOOLS;
     }
     *handle = pool->handle;
@@ -305,7 +306,7 @@ int cpool_destroy(cpool_t *handle)
     live = judge_live(pool, counted, function);
     if (pool->checked && live > 0)
         cpi_guard_print_live(&pool->slab, pool->name, live);
-    release_region(pool);
+    cpi_pool_release(pool);
     cpi_quiet_report(function);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;

@@ -57,12 +57,14 @@ struct cpi_maintenance {
 
 struct cpi_pool {
     cpool_t *handle; /* constant */
+    struct cpool_typed *typed; /* constant; NULL: the pool is no typed one */
     struct cpi_slab slab;
     struct cpi_depot depot;
     struct cpi_registry registry;
 
     /* Constant. */
     bool checked;
+    bool shows_typed; /* in the threads' entries of `typed` */
     bool waitable;
     bool grows; /* by itself */
     bool only_marked; /* exact, and nothing else that costs time per operation */
@@ -122,6 +124,18 @@ struct cpi_layout {
  * return.
  */
 int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
+
+/*
+ * pool_create.c.  Builds a pool in memory of its own or of the caller's; returns 0 or a
+ * code.  publish gives it a handle, by which it can be used, with the lock held; false if
+ * none is left.  release gives the memory of a pool without a handle back.
+ */
+int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
+bool cpi_pool_publish(struct cpi_pool *pool);
+void cpi_pool_release(struct cpi_pool *pool);
+
+/* pool_typed.c.  The typed pool has this pool now, or none: NULL.  With the lock held. */
+void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
 
 /*
  * The two that all public functions come down to, on behalf of `function`,
@@ -227,7 +241,7 @@ CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle
  */
 static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *function)
 {
-    if (CPI_LIKELY(cpi_handle_is_one(handle) && handle->state != NULL))
+    if (CPI_LIKELY(cpi_handle_is_alive(handle)))
         return handle->state;
     cpi_pool_report_handle(function, handle);
     return NULL;

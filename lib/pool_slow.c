@@ -176,34 +176,88 @@ CPI_APART static void give_unshown(struct cpi_pool *pool, struct cpi_cache *cach
         free_at_length(pool, slot, site);
 }
 
-void *cpool_alloc_slow(cpool_t *handle)
+static inline void *alloc_slow(struct cpi_pool *pool, struct cpi_cache *cache,
+                               const void *site)
 {
-    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_alloc");
-    struct cpi_cache *cache;
     void *slot;
 
-    if (pool == NULL)
-        return NULL;
-    cache = cpi_registry_known_cache(&pool->registry);
     if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
-        return take_unshown(pool, cache, CPI_CALLER());
+        return take_unshown(pool, cache, site);
     if (CPI_LIKELY(swap_and_take(cache, &slot)))
         return slot;
-    return take_shown(pool, cache, CPI_CALLER());
+    return take_shown(pool, cache, site);
+}
+
+static inline void free_slow(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                             const void *site)
+{
+    if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
+        give_unshown(pool, cache, slot, site);
+    else if (CPI_UNLIKELY(!swap_and_give(pool, cache, slot)))
+        give_shown(pool, cache, slot, site);
+}
+
+/* At the end of the two functions below, which then save no registers. */
+CPI_COLD static void *refuse(const cpool_t *handle, const char *function)
+{
+    cpi_pool_report_handle(function, handle);
+    return NULL;
+}
+
+void *cpool_alloc_slow(cpool_t *handle)
+{
+    if (CPI_UNLIKELY(!cpi_handle_is_alive(handle)))
+        return refuse(handle, "cpool_alloc");
+    return alloc_slow(handle->state, cpi_thread_entry(handle)->home, CPI_CALLER());
 }
 
 void cpool_free_slow(cpool_t *handle, void *slot)
 {
-    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_free");
-    struct cpi_cache *cache;
+    if (CPI_UNLIKELY(!cpi_handle_is_alive(handle)))
+        refuse(handle, "cpool_free");
+    else
+        free_slow(handle->state, cpi_thread_entry(handle)->home, slot, CPI_CALLER());
+}
 
-    if (pool == NULL)
-        return;
-    cache = cpi_registry_known_cache(&pool->registry);
-    if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
-        give_unshown(pool, cache, slot, CPI_CALLER());
-    else if (CPI_UNLIKELY(!swap_and_give(pool, cache, slot)))
-        give_shown(pool, cache, slot, CPI_CALLER());
+/* --- Typed pools --- */
+
+/* The calling thread's cache shows its loaded magazine in this entry from now on. */
+CPI_COLD static struct cpi_cache *adopt_entry(struct cpi_pool *pool, cpool_cache_t *entry)
+{
+    struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
+
+    if (cache != NULL && pool->shows_typed && cpi_cache_active(cache) != entry) {
+        cpi_recall_mark(cache);
+        cpi_cache_show_typed(cache, entry);
+        cpi_recall_leave(cache);
+    }
+    return cache;
+}
+
+static inline struct cpi_cache *typed_cache(struct cpi_pool *pool, cpool_cache_t *entry)
+{
+    struct cpi_cache *cache = cpi_thread_entry(pool->handle)->home;
+
+    if (CPI_LIKELY(cache != NULL && cpi_cache_active(cache) == entry))
+        return cache;
+    return adopt_entry(pool, entry);
+}
+
+void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
+{
+    cpool_t *handle = cpool_typed_pool(typed);
+
+    if (handle == NULL)
+        return NULL;
+    return alloc_slow(handle->state, typed_cache(handle->state, entry), CPI_CALLER());
+}
+
+void cpool_typed_free_slow(struct cpool_typed *typed, cpool_cache_t *entry, void *slot)
+{
+    cpool_t *handle = slot != NULL ? cpool_typed_pool(typed) : NULL;
+
+    if (handle != NULL)
+        free_slow(handle->state, typed_cache(handle->state, entry), slot, CPI_CALLER());
 }
 
 /* --- Explicit caches --- */

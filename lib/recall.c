@@ -13,10 +13,10 @@
  *   forked | busy load in the child of a fork | acquire | recall.h's left, cache.c's show | all
  *                                                       that the owner did
  *   none   | locked_by, busy, calls in the child of a fork | relaxed | - | -
- *   shown  | entry count load    | acquire | cache.c's show | the mark of the owner that showed it
+ *   shown  | entry count, loaded load | acquire | cache.c's show | the mark of the owner
  *   again  | CAS failure of a lock | relaxed | - | -
  *   hint   | counter and frees load | acquire | depot.c's account, cache.h's frees | what it counts
- *   user   | user load; locked_by and holder, for our own token | relaxed | - | -
+ *   user   | user, visible load; locked_by and holder, for our own token | relaxed | - | -
  *   fold   | recalls fetch-and-add | relaxed | - | -
  */
 #ifdef HAVE_CONFIG_H
@@ -85,14 +85,6 @@ bool cpi_recall_spare(struct cpi_registry *registry, struct cpi_uncached *steale
     return false;
 }
 
-/* Rounds that a cache shows, to any thread. */
-static uintptr_t shown(const struct cpi_cache *cache)
-{
-    cpool_cache_t *active = cpi_cache_active(cache);
-
-    return active == NULL ? 0 : cpi_word_load(&active->count, acquire); /* [shown] */
-}
-
 static uint32_t busy(const struct cpi_cache *cache)
 {
     return cpi_load(&cache->busy, acquire); /* [inside] */
@@ -102,6 +94,18 @@ static uint32_t busy(const struct cpi_cache *cache)
 static bool is_ours(const struct cpi_cache *cache)
 {
     return cpi_load(&cache->user, relaxed) == cpi_thread_token(); /* [user] */
+}
+
+/* Rounds that a cache shows, or might show in a typed pool's entry. */
+static uintptr_t shown(const struct cpi_cache *cache)
+{
+    const cpool_cache_t *entry = cpi_load(&cache->visible, relaxed); /* [user] */
+
+    if (entry == NULL && is_ours(cache))
+        entry = cpi_cache_active(cache);
+    if (entry != NULL)
+        return cpi_word_load(&entry->count, acquire); /* [shown] */
+    return cpi_load(&cache->loaded, acquire) != 0 ? cache->depot->limit : 0; /* [shown] */
 }
 
 /* Whether an operation of the calling thread that a signal interrupted has the

@@ -146,9 +146,11 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
     CPI_ASSERT(cpi_lock_is_held() && cache->used && cpi_cache_loaded(cache) == 0);
     if (cache->owner != NULL)
         unlink_cache(cache);
+    clear_entry(cpi_cache_active(cache));
     clear_entry(cache->entry);
     cache->entry = &cache->own;
-    cpi_store(&cache->active, &cache->hidden, relaxed); /* [clear] */
+    cpi_store(&cache->active, &cache->hidden, relaxed);  /* [clear] */
+    cpi_store(&cache->visible, &cache->hidden, relaxed); /* [clear] */
     registry->spares_left += cache->quota - CPI_QUOTA_MIN;
     cache->owner = NULL;
     cache->used = false;

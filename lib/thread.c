@@ -6,6 +6,7 @@
  *   started | startup_done store | release | startup | the key exists
  *   startup | startup_done load  | acquire | started | the key exists
  *   holder  | holder load, store | relaxed | - | -
+ *   end     | process_ends store, load | relaxed | - | -
  *   register | handlers_registered exchange, store | relaxed | - | -
  *
  * The end of a thread.  A pthread key's destructor gives the caches back, and has the
@@ -37,6 +38,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include "atomic.h"
 #include "os.h"
@@ -63,6 +65,7 @@ static const struct cpi_thread_hooks *hooks; /* NULL before startup */
 static pthread_key_t key;
 static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
+static _Atomic bool process_ends;
 static bool unloaded; /* guarded by the lock */
 
 /* All signals but those that the thread's own instructions raise, which a thread
@@ -210,6 +213,17 @@ __attribute__((__constructor__(101))) static void library_loaded(void)
     register_fork_handlers();
 }
 
+/* Before the destructors of all modules. */
+static void note_end(void)
+{
+    cpi_store(&process_ends, true, relaxed); /* [end] */
+}
+
+bool cpi_thread_process_ends(void)
+{
+    return cpi_load(&process_ends, relaxed); /* [end] */
+}
+
 bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
 {
     pthread_key_t candidate;
@@ -217,7 +231,8 @@ bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
 
     if (cpi_load(&startup_done, acquire)) /* [startup] */
         return true;
-    if (!register_fork_handlers() || pthread_key_create(&candidate, thread_ended) != 0)
+    if (!register_fork_handlers() || atexit(note_end) != 0 ||
+        pthread_key_create(&candidate, thread_ended) != 0)
         return false;
     cpi_lock();
     lost = cpi_load(&startup_done, acquire); /* [startup] */
@@ -317,7 +332,8 @@ static void release_spares(void)
     }
 }
 
-__attribute__((__destructor__)) static void library_unloaded(void)
+/* After the destructors of typed pools, which have no priority. */
+__attribute__((__destructor__(101))) static void library_unloaded(void)
 {
     struct cpi_thread *self = cpi_thread_known();
 

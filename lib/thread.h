@@ -64,6 +64,10 @@ bool cpi_thread_startup(const struct cpi_thread_hooks *hooks);
 /* Whether that has been done: a pool has been created. */
 bool cpi_thread_started(void);
 
+/* Whether exit() has been called: other threads may be running, and destructors of
+ * modules leave their pools to them.  Wait-free. */
+bool cpi_thread_process_ends(void);
+
 /*
  * The calling thread's structure, made if need be.  NULL in a thread that has
  * run its destructors already, or if there is no memory.  Takes the lock: not

@@ -84,6 +84,8 @@ tests_public = \
 	tests/check_structs \
 	tests/check_support \
 	tests/check_thread \
+	tests/check_typed \
+	tests/check_typed_noinline \
 	tests/check_validate
 
 # The modules, by floor.
@@ -213,6 +215,14 @@ tests_check_support_LDADD = $(tests_ldadd_public)
 tests_check_thread_SOURCES = tests/check_thread.c
 tests_check_thread_CPPFLAGS = $(tests_cppflags)
 tests_check_thread_LDADD = $(tests_ldadd_public)
+
+tests_check_typed_SOURCES = tests/check_typed.c
+tests_check_typed_CPPFLAGS = $(tests_cppflags)
+tests_check_typed_LDADD = $(tests_ldadd_public)
+
+tests_check_typed_noinline_SOURCES = tests/check_typed.c
+tests_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_check_typed_noinline_LDADD = $(tests_ldadd_public)
 
 tests_check_validate_SOURCES = tests/check_validate.c
 tests_check_validate_CPPFLAGS = $(tests_cppflags)

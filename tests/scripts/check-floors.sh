@@ -70,6 +70,7 @@ pool_report.c  6 pool_impl.h
 pool_reserve.c 6 pool_drain.h
 pool_slow.c    6 pool_impl.h
 pool_ticket.c  6 pool_impl.h
+pool_typed.c   6 pool_impl.h
 pool_wait.c    6 pool_impl.h
 '
 

@@ -89,7 +89,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/attributes.h | cpool/fast.h | cpool/tsan.h | cpool/version.h | cpool/version.h.in) ;;
+    cpool.h | cpool/attributes.h | cpool/fast.h | cpool/tsan.h | cpool/typed.h | cpool/version.h | cpool/version.h.in) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1
@@ -98,7 +98,7 @@ for path in "$top"/include/*.h "$top"/include/cpool/*; do
 done
 
 # The inline parts say that they are none of the headers to include.
-for part in cpool/attributes.h cpool/fast.h cpool/tsan.h; do
+for part in cpool/attributes.h cpool/fast.h cpool/tsan.h cpool/typed.h; do
     echo "#include <$part>" > "$work/part"
     compile "$(head -n 1 "$work/c")" c c11 "$work/part" 2> "$work/message"
     grep -q 'include <cpool.h> instead' "$work/message" || {

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/typed.h - pools of one type, declared once.
+ *
+ * Included by <cpool.h>; never include it yourself.
+ *
+ * OVERVIEW
+ *
+ *     CPOOL_DECLARE(jobs, struct job);                     in a header
+ *     CPOOL_DEFINE(jobs, struct job, .capacity = 100000);  in one source file
+ *
+ *     struct job *job = jobs_alloc();                      NULL when all are out
+ *     jobs_free(job);
+ *
+ * There is nothing to create and no handle to pass around, and the compiler checks the
+ * type.  The thread's cache entry is a thread-local variable of the program, the size
+ * of a slot is a constant, and the address of the first slot lies in a variable of the
+ * program: an alloc takes six instructions and a free a dozen, validation included.
+ *
+ * The pool is created on first use, by any thread, with the settings that the
+ * definition names.  jobs_pool() is its handle, which serves every other function, from
+ * any thread, mixed with the functions of the type.
+ *
+ * NOTES
+ *
+ * A pool whose mode has no inline path (CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE), or
+ * whose slots are not spaced by the size of the type (CPOOL_COLOUR), works too, with a
+ * call for each operation.  Where a thread has a magazine loaded in a typed pool, other
+ * threads take it for full when they reckon how much slack is needed.
+ *
+ * The type must be complete, and its alignment at most CPOOL_ALIGN_MAX.  In C++ slots
+ * are memory: no constructor is called.
+ *
+ * The names <name>_entry_ and <name>_typed_ are visible inside the program or shared
+ * library that defines the pool, so two of them may have pools of the same name.  With
+ * -DCPOOL_TYPED_VISIBILITY='"default"' other modules can use them.
+ *
+ * The thread-local variable takes 64 bytes of static TLS, of which a module that is
+ * loaded with dlopen finds room for a few dozen.  With
+ * -DCPOOL_TYPED_TLS='"global-dynamic"' such a module takes none, and each operation
+ * makes a call.
+ *
+ * When a module is unloaded with dlclose its pools are closed, as by <name>_close.  The
+ * end of the process closes none.
+ */
+#ifndef CPOOL_TYPED_H
+#define CPOOL_TYPED_H
+
+#ifndef CPOOL_H
+#error "include <cpool.h> instead of <cpool/typed.h>"
+#endif
+
+/*
+ * A typed pool, as the program and the library share it.  Frozen, as what
+ * <cpool/fast.h> describes.
+ */
+struct cpool_typed {
+    uintptr_t base;                 /* address of slot 0, while there is a pool */
+    cpool_t *pool;                  /* atomic; NULL: there is none */
+    const cpool_config_t *settings; /* for its creation on first use */
+    const char *name;               /* unless the settings have one */
+    size_t slot_size;               /* bytes of the type */
+    size_t slot_align;              /* its alignment */
+    uintptr_t reserved[8 - 6];
+};
+
+/* The out-of-line halves of what the macros below define. */
+CPOOL_API void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry);
+CPOOL_API void cpool_typed_free_slow(struct cpool_typed *typed, cpool_cache_t *entry, void *slot);
+CPOOL_API cpool_t *cpool_typed_pool(struct cpool_typed *typed);
+CPOOL_API int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config);
+CPOOL_API int cpool_typed_close(struct cpool_typed *typed);
+CPOOL_API void cpool_typed_unload(struct cpool_typed *typed);
+
+#if defined(__cplusplus)
+#define CPOOL_TYPED_ASSERT_(condition, text) static_assert(condition, text)
+#define CPOOL_TYPED_ALIGN_(type) alignof(type)
+#else
+#define CPOOL_TYPED_ASSERT_(condition, text) _Static_assert(condition, text)
+#define CPOOL_TYPED_ALIGN_(type) _Alignof(type)
+#endif
+
+#if !defined(CPOOL_TYPED_VISIBILITY)
+#define CPOOL_TYPED_VISIBILITY "hidden"
+#endif
+
+#if defined(__GNUC__)
+#define CPOOL_TYPED_VISIBLE_ __attribute__((__visibility__(CPOOL_TYPED_VISIBILITY)))
+#define CPOOL_TYPED_INLINE_ static __inline__ __attribute__((__unused__))
+#define CPOOL_TYPED_LAST_ static __attribute__((__destructor__))
+#else
+#define CPOOL_TYPED_VISIBLE_
+#define CPOOL_TYPED_INLINE_ static inline
+#endif
+
+/* Settings with designators, which C++ before C++20 has as an extension. */
+#if defined(__cplusplus)
+#define CPOOL_TYPED_SETTINGS_BEGIN_                                                    \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wpedantic\"")    \
+    _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
+#define CPOOL_TYPED_SETTINGS_END_ _Pragma("GCC diagnostic pop")
+#else
+#define CPOOL_TYPED_SETTINGS_BEGIN_
+#define CPOOL_TYPED_SETTINGS_END_
+#endif
+
+#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE) && !CPOOL_TSAN
+
+/*
+ * The model of thread-local storage.  A program needs none to be named: its own
+ * variables lie at constant distances from the thread pointer.
+ */
+#if defined(CPOOL_TYPED_TLS)
+#define CPOOL_TYPED_TLS_ __attribute__((__tls_model__(CPOOL_TYPED_TLS)))
+#elif defined(__ELF__) && defined(__PIC__) && !defined(__PIE__)
+#define CPOOL_TYPED_TLS_ __attribute__((__tls_model__("initial-exec")))
+#else
+#define CPOOL_TYPED_TLS_
+#endif
+
+/* The inverse of an odd number modulo 2^word, by Newton's method: five bits are right
+ * at first, and each step doubles them.  A constant where the number is one. */
+__attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inverse_(uintptr_t odd)
+{
+    uintptr_t x = (3u * odd) ^ 2u;
+
+    x *= 2u - odd * x;
+    x *= 2u - odd * x;
+    x *= 2u - odd * x;
+    x *= 2u - odd * x;
+    return x;
+}
+
+/* See CPOOL_INDEX_ in <cpool/fast.h>: here the numbers are constants. */
+#define CPOOL_TYPED_INDEX_(where, size, slot, index)                                   \
+    do {                                                                               \
+        const uintptr_t cpool_shift_ = (uintptr_t)__builtin_ctzll(size);               \
+        const uintptr_t cpool_word_ = sizeof(uintptr_t) * 8u;                          \
+        uintptr_t cpool_scaled_ = ((uintptr_t)(slot) - (where)) *                      \
+                                  cpool_typed_inverse_((uintptr_t)(size) >> cpool_shift_); \
+        (index) = (cpool_scaled_ >> cpool_shift_) |                                    \
+                  (cpool_scaled_ << ((cpool_word_ - cpool_shift_) & (cpool_word_ - 1u))); \
+    } while (0)
+
+#define CPOOL_TYPED_PATH_(name, type)                                                  \
+    extern __thread cpool_cache_t name##_entry_ CPOOL_TYPED_VISIBLE_ CPOOL_TYPED_TLS_; \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
+    {                                                                                  \
+        uintptr_t left = __atomic_load_n(&name##_entry_.count, __ATOMIC_RELAXED) - 1u; \
+        void *slot;                                                                    \
+                                                                                       \
+        if (CPOOL_UNLIKELY_((intptr_t)left < 0))                                       \
+            return (type *)cpool_typed_alloc_slow(&name##_typed_, &name##_entry_);     \
+        slot = name##_entry_.rounds[left];                                             \
+        __atomic_store_n(&name##_entry_.count, left, __ATOMIC_RELAXED);                \
+        return (type *)slot;                                                           \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ void name##_free(type *slot)                                   \
+    {                                                                                  \
+        uintptr_t count = __atomic_load_n(&name##_entry_.count, __ATOMIC_RELAXED);     \
+        uintptr_t index;                                                               \
+                                                                                       \
+        CPOOL_TYPED_INDEX_(name##_typed_.base, sizeof(type), slot, index);             \
+        if (CPOOL_LIKELY_(index < name##_entry_.bound) &&                              \
+            CPOOL_LIKELY_(count < name##_entry_.limit)) {                              \
+            name##_entry_.rounds[count] = slot;                                        \
+            __atomic_store_n(&name##_entry_.count, count + 1u, __ATOMIC_RELEASE);      \
+        } else {                                                                       \
+            cpool_typed_free_slow(&name##_typed_, &name##_entry_, slot);               \
+        }                                                                              \
+    }
+
+#define CPOOL_TYPED_STORAGE_(name)                                                     \
+    __thread cpool_cache_t name##_entry_ __attribute__((__aligned__(64)));
+
+#else /* without the inline path: the pool's handle serves */
+
+#define CPOOL_TYPED_PATH_(name, type)                                                  \
+    CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
+    {                                                                                  \
+        cpool_t *pool = cpool_typed_pool(&name##_typed_);                              \
+                                                                                       \
+        return pool != NULL ? (type *)cpool_alloc(pool) : NULL;                        \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ void name##_free(type *slot)                                   \
+    {                                                                                  \
+        cpool_t *pool = slot != NULL ? cpool_typed_pool(&name##_typed_) : NULL;        \
+                                                                                       \
+        if (pool != NULL)                                                              \
+            cpool_free(pool, slot);                                                    \
+    }
+
+#define CPOOL_TYPED_STORAGE_(name)
+
+#endif
+
+/*
+ * CPOOL_DECLARE - declares a typed pool and defines its functions, which are inline.
+ *
+ * At file scope, in a header or before CPOOL_DEFINE:
+ *
+ *     type *<name>_alloc(void);          as cpool_alloc
+ *     type *<name>_calloc(void);         as cpool_calloc
+ *     void <name>_free(type *slot);      as cpool_free
+ *     size_t <name>_alloc_bulk(type **slots, size_t n);        as cpool_alloc_bulk
+ *     void <name>_free_bulk(type *const *slots, size_t n);     as cpool_free_bulk
+ *     cpool_t *<name>_pool(void);        the handle; creates the pool if there is none;
+ *                                        NULL if that fails
+ *     int <name>_open(const cpool_config_t *config);
+ *     int <name>_close(void);
+ *
+ * Where the pool has to be created for an alloc and cannot be, the alloc returns NULL,
+ * and the next one tries again.
+ *
+ * <name>_open creates the pool now.  NULL stands for the settings of the definition;
+ * of a configuration, slot_size and slot_align may be 0, which is what the type says,
+ * and name may be NULL.  Returns 0, or cpool_create's code, CPOOL_ESLOTSIZE if slot_size
+ * is not that of the type, CPOOL_EALIGN if slot_align is below it; or CPOOL_EOPEN if
+ * there is a pool already and a configuration was given.  With NULL it then returns 0.
+ *
+ * <name>_close destroys the pool, under cpool_destroy's conditions and with its result;
+ * 0 if there is none.  The next use creates it anew.  cpool_destroy on the handle does
+ * the same.
+ */
+#define CPOOL_DECLARE(name, type)                                                      \
+    extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
+                                                                                       \
+    CPOOL_TYPED_PATH_(name, type)                                                      \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ type *name##_calloc(void)                                      \
+    {                                                                                  \
+        type *slot = name##_alloc();                                                   \
+                                                                                       \
+        if (slot != NULL)                                                              \
+            memset((void *)slot, 0, sizeof(type));                                     \
+        return slot;                                                                   \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ cpool_t *name##_pool(void)                                     \
+    {                                                                                  \
+        return cpool_typed_pool(&name##_typed_);                                       \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ size_t name##_alloc_bulk(type **slots, size_t n)               \
+    {                                                                                  \
+        cpool_t *pool = name##_pool();                                                 \
+                                                                                       \
+        return pool != NULL ? cpool_alloc_bulk(pool, (void **)slots, n) : 0;           \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ void name##_free_bulk(type *const *slots, size_t n)            \
+    {                                                                                  \
+        cpool_t *pool = n > 0 ? name##_pool() : NULL;                                  \
+                                                                                       \
+        if (pool != NULL)                                                              \
+            cpool_free_bulk(pool, (void *const *)slots, n);                            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_open(const cpool_config_t *config)                  \
+    {                                                                                  \
+        return cpool_typed_open(&name##_typed_, config);                               \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
+    {                                                                                  \
+        return cpool_typed_close(&name##_typed_);                                      \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_ASSERT_(sizeof(type) > 0 && CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX, \
+                        "cpool: " #type " is empty, or aligned to more than CPOOL_ALIGN_MAX")
+
+/*
+ * CPOOL_DEFINE - defines a typed pool that CPOOL_DECLARE has declared.
+ *
+ * At file scope, in one source file of the program or module.  The settings are
+ * designated initialisers of cpool_config_t, `.capacity` at least.
+ */
+#define CPOOL_DEFINE(name, type, ...)                                                  \
+    CPOOL_TYPED_STORAGE_(name)                                                         \
+                                                                                       \
+    CPOOL_TYPED_SETTINGS_BEGIN_                                                        \
+    static const cpool_config_t name##_settings_ = { .size = sizeof(cpool_config_t),   \
+                                                     __VA_ARGS__ };                    \
+    CPOOL_TYPED_SETTINGS_END_                                                          \
+                                                                                       \
+    struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type), \
+                                         CPOOL_TYPED_ALIGN_(type), { 0, 0 } };         \
+                                                                                       \
+    CPOOL_TYPED_LAST_ void name##_unload_(void)                                        \
+    {                                                                                  \
+        cpool_typed_unload(&name##_typed_);                                            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_ASSERT_(sizeof(type) > 0, "cpool: " #type " is empty")
+
+#endif /* CPOOL_TYPED_H */

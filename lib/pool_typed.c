@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_typed.c - creating and closing typed pools.
+ *
+ * Floor 6.
+ *
+ * ORDERING TABLE
+ *   open   | pool pointer store | release | opened | base, and all of the pool
+ *   opened | pool pointer load  | acquire | open   | likewise
+ *
+ * A typed pool is created with the lock held, which a fork waits for: its child finds
+ * a pool or none.
+ */
+#include "pool_impl.h"
+
+#include "atomic.h"
+#include "error.h"
+#include "quiet.h"
+#include "structs.h"
+
+static cpool_t *opened(struct cpool_typed *typed)
+{
+    return (cpool_t *)cpi_word_load((uintptr_t *)(void *)&typed->pool, acquire); /* [opened] */
+}
+
+void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
+{
+    cpool_t *handle = NULL;
+
+    if (pool != NULL) {
+        handle = pool->handle;
+        typed->base = pool->slab.base;
+    }
+    cpi_word_store((uintptr_t *)(void *)&typed->pool, (uintptr_t)handle, release); /* [open] */
+}
+
+/* What the settings leave open the type says. */
+static int complete(cpool_config_t *config, const struct cpool_typed *typed)
+{
+    if (config->name == NULL)
+        config->name = typed->name;
+    if (config->slot_size == 0)
+        config->slot_size = typed->slot_size;
+    if (config->slot_align == 0)
+        config->slot_align = typed->slot_align;
+    if (config->slot_size != typed->slot_size)
+        return CPOOL_ESLOTSIZE;
+    return config->slot_align < typed->slot_align ? CPOOL_EALIGN : 0;
+}
+
+/* With the lock held. */
+static int create(struct cpool_typed *typed, const cpool_config_t *config)
+{
+    struct cpi_pool *pool = NULL;
+    int code = cpi_pool_build(&pool, config);
+
+    if (code != 0)
+        return code;
+    if (!cpi_pool_publish(pool)) {
+        cpi_pool_release(pool);
+        return CPOOL_EPOOLS;
+    }
+    pool->typed = typed;
+    pool->shows_typed = pool->registry.inline_path && pool->slab.stride == typed->slot_size;
+    cpi_typed_set(typed, pool);
+    return 0;
+}
+
+static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
+{
+    cpool_config_t config;
+    int code;
+
+    code = cpi_struct_read(&config, sizeof config, given != NULL ? given : typed->settings);
+    if (code == 0)
+        code = complete(&config, typed);
+    if (code != 0)
+        return code;
+    if (!cpi_registry_startup())
+        return CPOOL_ESYSTEM;
+    cpi_lock();
+    if (opened(typed) == NULL)
+        code = create(typed, &config);
+    else if (given != NULL)
+        code = CPOOL_EOPEN;
+    cpi_unlock();
+    return code;
+}
+
+int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config)
+{
+    int code = open_pool(typed, config);
+
+    cpi_quiet_report("cpool_typed_open");
+    return code;
+}
+
+cpool_t *cpool_typed_pool(struct cpool_typed *typed)
+{
+    cpool_t *handle = opened(typed);
+
+    if (CPI_UNLIKELY(handle == NULL) && cpool_typed_open(typed, NULL) == 0)
+        handle = opened(typed);
+    return handle;
+}
+
+int cpool_typed_close(struct cpool_typed *typed)
+{
+    return cpool_destroy(opened(typed));
+}
+
+void cpool_typed_unload(struct cpool_typed *typed)
+{
+    if (!cpi_thread_process_ends())
+        cpool_typed_close(typed);
+}

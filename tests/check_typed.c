@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_typed.c - typed pools: their functions, their creation on first use, and the
+ * ends of threads, processes and pools.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CAPACITY = 1000, THREADS = 64 };
+
+struct job {
+    long number;
+    char text[56];
+};
+
+struct odd {
+    char bytes[100];
+};
+
+CPOOL_DECLARE(jobs, struct job);
+CPOOL_DEFINE(jobs, struct job, .capacity = CAPACITY);
+
+CPOOL_DECLARE(odds, struct odd);
+CPOOL_DEFINE(odds, struct odd, .capacity = CAPACITY);
+
+CPOOL_DECLARE(bytes, char);
+CPOOL_DEFINE(bytes, char, .capacity = CAPACITY, .name = "bytes of tests");
+
+/* There can be no such pool. */
+CPOOL_DECLARE(wrong, struct job);
+CPOOL_DEFINE(wrong, struct job, .capacity = 0);
+
+static cpool_config_t job_config(size_t capacity, unsigned flags)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+
+    config.capacity = capacity;
+    config.flags = flags;
+    return config;
+}
+
+static void use_jobs(size_t count)
+{
+    struct job *held[CAPACITY];
+
+    REQUIRE(count <= CAPACITY);
+    for (size_t i = 0; i < count; i++) {
+        held[i] = jobs_alloc();
+        REQUIRE(held[i] != NULL && (uintptr_t)held[i] % alignof(struct job) == 0);
+        held[i]->number = (long)i;
+    }
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE_EQUAL(held[i]->number, i);
+        jobs_free(held[i]);
+    }
+}
+
+static void close_empty(void)
+{
+    support_require_live(jobs_pool(), 0);
+    REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
+}
+
+START_TEST(alloc_and_free_serve_the_capacity)
+{
+    struct job *held[CAPACITY];
+
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < CAPACITY; i++) {
+            held[i] = round == 1 ? jobs_calloc() : jobs_alloc();
+            REQUIRE(held[i] != NULL);
+            REQUIRE(round != 1 || (held[i]->number == 0 && held[i]->text[55] == 0));
+            memset(held[i], 0x5a, sizeof(*held[i]));
+        }
+        REQUIRE(jobs_alloc() == NULL && jobs_calloc() == NULL);
+        support_require_live(jobs_pool(), CAPACITY);
+        for (size_t i = 0; i < CAPACITY; i++)
+            jobs_free(held[i]);
+        jobs_free(NULL);
+    }
+    close_empty();
+}
+END_TEST
+
+START_TEST(bulk_mixes_with_single_slots)
+{
+    struct job *held[CAPACITY];
+    struct job *none;
+
+    REQUIRE_EQUAL(jobs_alloc_bulk(held, 300), 300);
+    for (size_t i = 300; i < CAPACITY; i++)
+        REQUIRE((held[i] = jobs_alloc()) != NULL);
+    REQUIRE_EQUAL(jobs_alloc_bulk(&none, 1), 0);
+    jobs_free_bulk(held + 100, CAPACITY - 100);
+    for (size_t i = 0; i < 100; i++)
+        jobs_free(held[i]);
+    support_require_obtainable(jobs_pool(), 0);
+    close_empty();
+}
+END_TEST
+
+/* Any function of the handle, before and after the thread's typed entry is in use. */
+START_TEST(handle_mixes_with_the_functions_of_the_type)
+{
+    cpool_t *pool = jobs_pool();
+    cpool_cache_t *cache = cpool_cache(pool);
+    struct job *job = cpool_alloc(pool);
+    void *held[CAPACITY];
+
+    REQUIRE_EQUAL(cpool_index(pool, job), 0);
+    jobs_free(job);
+    for (int round = 0; round < 1000; round++) {
+        struct job *typed = jobs_alloc();
+        struct job *plain = cpool_alloc(pool);
+        struct job *cached = cpool_cache_alloc(cache);
+        struct job *deep = cpool_depot_alloc(pool);
+
+        REQUIRE(typed != NULL && plain != NULL && cached != NULL && deep != NULL);
+        support_require_live(pool, 4);
+        cpool_free(pool, typed);
+        cpool_cache_free(cache, plain);
+        cpool_depot_free(pool, cached);
+        jobs_free(deep);
+        if (round % 100 == 50)
+            cpool_flush(pool);
+        if (round % 100 == 70)
+            cpool_trim(pool);
+    }
+    REQUIRE_EQUAL(support_take_all(pool, held), CAPACITY);
+    for (size_t i = 0; i < CAPACITY; i++)
+        jobs_free(held[i]);
+    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), CPOOL_OK);
+    close_empty();
+}
+END_TEST
+
+/* Frees at any distance, of a size that is a power of two, one that is none, and 1. */
+START_TEST(free_validates_every_address)
+{
+    struct job *job;
+    struct odd *odd;
+    char *byte;
+
+    support_capture_reports();
+    for (int round = 0; round < 2; round++) {
+        job = jobs_alloc();
+        odd = odds_alloc();
+        byte = bytes_alloc();
+        for (size_t i = 1; i < sizeof(*job); i++) {
+            jobs_free((struct job *)(void *)((char *)job + i));
+            REQUIRE_REPORT(CPOOL_EMISALIGNED);
+        }
+        for (size_t i = 1; i < sizeof(*odd); i++) {
+            odds_free((struct odd *)(void *)((char *)odd + i));
+            REQUIRE_REPORT(CPOOL_EMISALIGNED);
+        }
+        jobs_free((struct job *)cpool_at(jobs_pool(), CAPACITY - 1));
+        REQUIRE_REPORT(CPOOL_EUNUSED);
+        jobs_free((struct job *)(void *)odd);
+        REQUIRE_REPORT(CPOOL_EFOREIGN);
+        bytes_free(byte - 1);
+        REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EFOREIGN).name, "bytes of tests") == 0);
+        jobs_free(job);
+        odds_free(odd);
+        bytes_free(byte);
+    }
+    support_release_reports();
+    REQUIRE_EQUAL(odds_close() + bytes_close(), 0);
+    close_empty();
+}
+END_TEST
+
+/*
+ * ---- Threads -------------------------------------------------------------
+ */
+
+static pthread_barrier_t barrier;
+static _Atomic(cpool_t *) seen;
+
+static void *use_at_once(void *unused)
+{
+    cpool_t *none = NULL;
+    struct job *job;
+
+    pthread_barrier_wait(&barrier);
+    job = jobs_alloc();
+    REQUIRE(job != NULL);
+    if (!atomic_compare_exchange_strong(&seen, &none, jobs_pool()))
+        REQUIRE(none == jobs_pool());
+    pthread_barrier_wait(&barrier);
+    jobs_free(job);
+    return unused;
+}
+
+START_TEST(first_use_by_many_threads_makes_one_pool)
+{
+    for (size_t round = 0; round < SUPPORT_COUNT(20, 3); round++) {
+        pthread_t threads[THREADS];
+
+        atomic_store(&seen, NULL);
+        pthread_barrier_init(&barrier, NULL, THREADS);
+        for (int i = 0; i < THREADS; i++)
+            threads[i] = support_start(use_at_once, NULL);
+        for (int i = 0; i < THREADS; i++)
+            support_join(threads[i]);
+        pthread_barrier_destroy(&barrier);
+        support_require_obtainable(jobs_pool(), 0);
+        close_empty();
+    }
+}
+END_TEST
+
+static void *use_and_end(void *count)
+{
+    use_jobs(*(size_t *)count);
+    return NULL;
+}
+
+START_TEST(end_of_thread_returns_its_slots)
+{
+    for (size_t count = 1; count < CAPACITY; count += 333) {
+        support_in_thread(use_and_end, &count);
+        REQUIRE_EQUAL(support_stats(jobs_pool()).thread_caches, count > 1);
+        REQUIRE_EQUAL(support_stats(jobs_pool()).in_caches, 0);
+        support_require_obtainable(jobs_pool(), 0);
+        cpool_flush(jobs_pool());
+    }
+    close_empty();
+}
+END_TEST
+
+static void use_in_destructor(void *unused)
+{
+    (void)unused;
+    use_jobs(50);
+}
+
+static void *use_with_keys(void *keys)
+{
+    REQUIRE_EQUAL(pthread_setspecific(((pthread_key_t *)keys)[0], keys), 0);
+    REQUIRE_EQUAL(pthread_setspecific(((pthread_key_t *)keys)[1], keys), 0);
+    use_jobs(20);
+    return NULL;
+}
+
+/* The library's key is made between these two, so that one destructor comes before its
+ * own and one after. */
+START_TEST(destructors_before_and_after_ours_use_the_pool)
+{
+    pthread_key_t keys[2];
+
+    REQUIRE_EQUAL(pthread_key_create(&keys[0], use_in_destructor), 0);
+    use_jobs(1);
+    REQUIRE_EQUAL(pthread_key_create(&keys[1], use_in_destructor), 0);
+    for (int i = 0; i < 5; i++)
+        support_in_thread(use_with_keys, keys);
+    REQUIRE_EQUAL(support_stats(jobs_pool()).thread_caches, 1);
+    support_require_obtainable(jobs_pool(), 0);
+    REQUIRE_EQUAL(pthread_key_delete(keys[0]) + pthread_key_delete(keys[1]), 0);
+    close_empty();
+}
+END_TEST
+
+/* What other threads have loaded does not keep an alloc from the capacity. */
+static void *hold_some(void *argument)
+{
+    struct support_door *door = argument;
+
+    use_jobs(30);
+    support_door_wait(door);
+    use_jobs(30);
+    return NULL;
+}
+
+START_TEST(slots_loaded_by_waiting_threads_are_made_up_for)
+{
+    enum { HOLDERS = 8 };
+    struct job *held[CAPACITY];
+    pthread_t threads[HOLDERS];
+    struct support_door door;
+    cpool_stats_t stats;
+
+    support_door_init(&door);
+    for (int i = 0; i < HOLDERS; i++)
+        threads[i] = support_start(hold_some, &door);
+    support_door_await(&door, HOLDERS);
+    stats = support_stats(jobs_pool());
+    REQUIRE(stats.in_caches > 0 && stats.live == 0);
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE((held[i] = jobs_alloc()) != NULL);
+    for (size_t i = 0; i < CAPACITY; i++)
+        jobs_free(held[i]);
+    support_door_open(&door);
+    for (int i = 0; i < HOLDERS; i++)
+        support_join(threads[i]);
+    close_empty();
+}
+END_TEST
+
+/*
+ * ---- Opening and closing -------------------------------------------------
+ */
+
+START_TEST(open_refuses_each_mistake_and_later_succeeds)
+{
+    cpool_config_t config = job_config(CAPACITY, 0);
+    struct job *job;
+
+    REQUIRE(wrong_alloc() == NULL && wrong_calloc() == NULL && wrong_pool() == NULL);
+    REQUIRE_EQUAL(wrong_open(NULL), CPOOL_ECAPACITY);
+    REQUIRE_EQUAL(wrong_alloc_bulk(&job, 1), 0);
+    wrong_free(NULL);
+    REQUIRE_EQUAL(wrong_close(), CPOOL_OK);
+    config.slot_size = sizeof(struct job) + 1;
+    REQUIRE_EQUAL(wrong_open(&config), CPOOL_ESLOTSIZE);
+    config.slot_size = 0;
+    config.slot_align = alignof(struct job) / 2;
+    REQUIRE_EQUAL(wrong_open(&config), CPOOL_EALIGN);
+    config.slot_align = 3 * alignof(struct job);
+    REQUIRE_EQUAL(wrong_open(&config), CPOOL_EALIGN);
+    config.slot_align = 0;
+    config.flags = ~0u;
+    REQUIRE_EQUAL(wrong_open(&config), CPOOL_EFLAGS);
+    config.flags = 0;
+    config.size = 1;
+    REQUIRE_EQUAL(wrong_open(&config), CPOOL_ESTRUCT);
+    config.size = sizeof(config);
+    REQUIRE_EQUAL(wrong_open(&config), CPOOL_OK);
+    REQUIRE_EQUAL(wrong_open(&config), CPOOL_EOPEN);
+    REQUIRE_EQUAL(wrong_open(NULL), CPOOL_OK);
+    job = wrong_alloc();
+    REQUIRE(job != NULL);
+    wrong_free(job);
+    REQUIRE_EQUAL(wrong_close(), CPOOL_OK);
+}
+END_TEST
+
+static void refused_memory(void *unused)
+{
+    cpool_config_t config = job_config(CAPACITY, 0);
+
+    (void)unused;
+    config.max_capacity = (size_t)1 << 30;
+    support_limit_address_space((size_t)256 << 20);
+    REQUIRE_EQUAL(jobs_open(&config), CPOOL_ENOMEM);
+    use_jobs(10);
+    close_empty();
+}
+
+START_TEST(open_without_memory_fails_and_first_use_succeeds)
+{
+    SKIP_IF(SUPPORT_SANITIZED || sizeof(size_t) < 8, "addresses cannot be limited");
+    support_in_child(refused_memory, NULL);
+}
+END_TEST
+
+struct across {
+    pthread_barrier_t barrier;
+    int rounds;
+};
+
+static void *use_across(void *argument)
+{
+    struct across *across = argument;
+
+    for (int i = 0; i < across->rounds; i++) {
+        pthread_barrier_wait(&across->barrier);
+        use_jobs(40);
+        pthread_barrier_wait(&across->barrier);
+    }
+    return NULL;
+}
+
+/* A thread's entry of the closed pool is not that of the next one. */
+START_TEST(close_and_open_while_threads_that_used_it_live)
+{
+    struct across across = { .rounds = 20 };
+    pthread_t threads[2];
+
+    pthread_barrier_init(&across.barrier, NULL, 3);
+    for (int i = 0; i < 2; i++)
+        threads[i] = support_start(use_across, &across);
+    for (int i = 0; i < across.rounds; i++) {
+        struct job *live;
+
+        pthread_barrier_wait(&across.barrier);
+        use_jobs(40);
+        pthread_barrier_wait(&across.barrier);
+        live = i % 2 == 0 ? jobs_alloc() : NULL;
+        REQUIRE_EQUAL(i % 3 == 0 ? cpool_destroy(jobs_pool()) : jobs_close(),
+                      live != NULL ? CPOOL_ELIVE : CPOOL_OK);
+        if (i % 4 == 0) {
+            cpool_config_t config = job_config(CAPACITY, i % 8 == 0 ? 0 : CPOOL_EXACT);
+
+            REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        support_join(threads[i]);
+    pthread_barrier_destroy(&across.barrier);
+    close_empty();
+}
+END_TEST
+
+START_TEST(reset_takes_back_live_slots)
+{
+    for (int i = 0; i < 3; i++) {
+        for (size_t n = 0; n < CAPACITY; n++)
+            REQUIRE(jobs_alloc() != NULL);
+        REQUIRE_EQUAL(cpool_reset(jobs_pool()), CAPACITY);
+    }
+    use_jobs(CAPACITY);
+    close_empty();
+}
+END_TEST
+
+static const unsigned kinds[] = { 0,           CPOOL_CHECKED,  CPOOL_EXACT, CPOOL_WAITABLE,
+                                  CPOOL_COLOUR };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+START_TEST(every_kind_of_pool_can_be_typed)
+{
+    cpool_config_t config = job_config(CAPACITY, kinds[_i]);
+    size_t count = CAPACITY / 2;
+
+    config.slot_align = _i % 2 == 0 ? 0 : 128;
+    REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
+    for (int round = 0; round < 10; round++) {
+        use_jobs(CAPACITY);
+        support_in_thread(use_and_end, &count);
+        support_require_obtainable(jobs_pool(), 0);
+    }
+    close_empty();
+}
+END_TEST
+
+START_TEST(checked_typed_pool_finds_a_double_free)
+{
+    cpool_config_t config = job_config(CAPACITY, CPOOL_CHECKED);
+    struct job *job;
+
+    REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
+    support_capture_reports();
+    job = jobs_alloc();
+    jobs_free(job);
+    jobs_free(job);
+    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    support_release_reports();
+    close_empty();
+}
+END_TEST
+
+/*
+ * ---- Fork ----------------------------------------------------------------
+ */
+
+static void use_in_child(void *live)
+{
+    support_require_live(jobs_pool(), live != NULL);
+    use_jobs(CAPACITY / 2);
+    if (live != NULL)
+        jobs_free(live);
+    close_empty();
+    use_jobs(10);
+    close_empty();
+}
+
+static void *fork_beside(void *argument)
+{
+    struct support_door *door = argument;
+
+    use_jobs(100);
+    support_door_wait(door);
+    use_jobs(100);
+    return NULL;
+}
+
+START_TEST(fork_before_and_after_first_use)
+{
+    struct support_door door;
+    pthread_t thread;
+    struct job *live;
+
+    support_in_child(use_in_child, NULL);
+    support_door_init(&door);
+    thread = support_start(fork_beside, &door);
+    support_door_await(&door, 1);
+    live = jobs_alloc();
+    support_in_child(use_in_child, live);
+    jobs_free(live);
+    support_in_child(use_in_child, NULL);
+    support_door_open(&door);
+    support_join(thread);
+    close_empty();
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(alloc_and_free_serve_the_capacity),
+        ONCE(bulk_mixes_with_single_slots),
+        ONCE(handle_mixes_with_the_functions_of_the_type),
+        ONCE(free_validates_every_address),
+        ONCE(first_use_by_many_threads_makes_one_pool),
+        ONCE(end_of_thread_returns_its_slots),
+        ONCE(destructors_before_and_after_ours_use_the_pool),
+        ONCE(slots_loaded_by_waiting_threads_are_made_up_for),
+        ONCE(open_refuses_each_mistake_and_later_succeeds),
+        ONCE(open_without_memory_fails_and_first_use_succeeds),
+        ONCE(close_and_open_while_threads_that_used_it_live),
+        ONCE(reset_takes_back_live_slots),
+        TIMES(every_kind_of_pool_can_be_typed, KINDS),
+        ONCE(checked_typed_pool_finds_a_double_free),
+        ONCE(fork_before_and_after_first_use),
+    };
+
+    return SUPPORT_RUN("typed", tests);
+}
