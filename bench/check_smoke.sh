@@ -64,6 +64,12 @@ while read -r workload; do
     esac
 done <"$work/workloads"
 
+# Typed pools of every size that the plan has.
+for size in 8 64 4096; do
+    grep -q "^[a-z-]*,[0-9]*,lifo,$size,1,cpool-typed,done," "$work/csv" ||
+        fail "there is no typed pool of slots of $size bytes"
+done
+
 # The table names every rival, and an absent one with its reason.
 while read -r rival; do
     grep -q "^  $rival " "$work/table" || fail "the table does not name $rival"

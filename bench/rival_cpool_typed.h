@@ -6,15 +6,6 @@
  * a file that defines RIVAL_SLOT, bytes, RIVAL_POOL, the name of the pool, and RIVAL_ID,
  * the name of the rival's variable.  All have one name in the table.
  */
-#include <cpool.h>
-
-#include "bench.h"
-
-#define RIVAL_NAME "cpool-typed"
-#define RIVAL_SUMMARY "libcpool, inline, by a typed pool: slots_alloc()"
-
-#ifdef CPOOL_DEFINE
-
 #define RIVAL_HAS_HANDLES
 #define RIVAL_MAKES_POOLS
 #include "rival_cpool.h"
@@ -77,23 +68,8 @@ static inline void rival_free(void *handle, void *slot)
 #include "workloads.h"
 
 const struct bench_rival RIVAL_ID = {
-    RIVAL_NAME, RIVAL_SUMMARY,
+    "cpool-typed", "libcpool, inline, by a typed pool: slots_alloc()",
     BENCH_OURS, sizeof(struct slot), sizeof(struct slot),
     NULL, rival_version, rival_create, rival_destroy, NULL, NULL, rival_workloads,
     rival_exchanges
 };
-
-#else
-
-static const char *rival_absent(void)
-{
-    return "this libcpool has no typed pools";
-}
-
-const struct bench_rival RIVAL_ID = {
-    RIVAL_NAME, RIVAL_SUMMARY,
-    BENCH_OURS, RIVAL_SLOT, RIVAL_SLOT,
-    rival_absent, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-};
-
-#endif
