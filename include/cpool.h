@@ -73,9 +73,10 @@
  * function is one.
  *
  * Handles: a pool's handle is refused after the pool has been destroyed, until 1,023
- * other pools (255 on 32-bit systems) have been destroyed after it.  Every function
- * then reports CPOOL_EPOOL and does nothing else.  Functions that are not inline
- * refuse any other pointer as well that is no living pool's handle.
+ * other pools (255 on 32-bit systems) have been destroyed after it; fewer where more
+ * than 15,000 pools (700) exist.  Every function then reports CPOOL_EPOOL and does
+ * nothing else.  Functions that are not inline refuse any other pointer as well that is
+ * no living pool's handle.
  *
  * Copies: a process may hold several copies of the library, as when a plug-in has
  * it linked statically.  A pool belongs to the copy that made it.  With another
@@ -453,7 +454,8 @@ CPOOL_API int cpool_destroy(cpool_t *pool);
  * ---- Allocating and freeing (cpool_alloc.3) --------------------------------
  *
  * In this group `pool` must be a living pool: for the sake of speed the inline
- * path does not test it, and NULL traps at the first access.
+ * path does not test it, and NULL traps at the first access (on 32-bit systems most
+ * likely).
  */
 
 /*

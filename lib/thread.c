@@ -41,6 +41,7 @@
 #include <stdlib.h>
 
 #include "atomic.h"
+#include "bits.h"
 #include "os.h"
 
 /* Words that lead to two tables of zeroes, which overlap, as all of their entries are
@@ -55,6 +56,9 @@ static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 
 #define CPI_THREAD_SIZE \
     (offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t))
+
+/* Addresses of descriptors below which lead() spends address space. */
+#define CPI_NEAR ((uintptr_t)64 * 1024 * 1024)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uintptr_t holder; /* the token of the thread that has it; 0: nobody */
@@ -253,6 +257,41 @@ bool cpi_thread_started(void)
     return cpi_load(&startup_done, acquire); /* [startup] */
 }
 
+/*
+ * Bytes of address space below a thread's structure.  An alloc of the handle NULL looks
+ * for an entry as far below the thread's table as the descriptors' address says, and traps
+ * if nothing lies there.  In a program of fixed addresses that is so near that anything
+ * might.  Elsewhere it is far away from all memory, or no address at all.
+ */
+static size_t lead(void)
+{
+    uintptr_t far = (uintptr_t)cpi_handles.handles;
+
+    return far < CPI_NEAR ? cpi_align_up(far, cpi_os_page_size()) : 0;
+}
+
+static struct cpi_thread *map_structure(void)
+{
+    size_t below = lead();
+    size_t size = below + cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size());
+    char *start = cpi_os_reserve(size, cpi_os_page_size());
+
+    if (start == NULL)
+        return NULL;
+    if (cpi_os_commit(start + below, size - below))
+        return (struct cpi_thread *)(void *)(start + below);
+    cpi_os_release(start, size);
+    return NULL;
+}
+
+static void release_structure(struct cpi_thread *thread)
+{
+    size_t below = lead();
+
+    cpi_os_release((char *)thread - below,
+                   below + cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size()));
+}
+
 /* With the lock held. */
 static struct cpi_thread *take_structure(void)
 {
@@ -261,7 +300,7 @@ static struct cpi_thread *take_structure(void)
     if (thread != NULL)
         spare_threads = thread->next;
     else
-        thread = cpi_os_map(CPI_THREAD_SIZE);
+        thread = map_structure();
     if (thread != NULL) {
         thread->used = true;
         thread->next = used_threads;
@@ -327,7 +366,7 @@ static void release_spares(void)
     while (spare_threads != NULL) {
         struct cpi_thread *next = spare_threads->next;
 
-        cpi_os_release(spare_threads, CPI_THREAD_SIZE);
+        release_structure(spare_threads);
         spare_threads = next;
     }
 }

@@ -77,6 +77,7 @@ tests_public = \
 	tests/check_leaks_noinline \
 	tests/check_many \
 	tests/check_memory \
+	tests/check_null \
 	tests/check_print \
 	tests/check_reset \
 	tests/check_share \
@@ -187,6 +188,13 @@ tests_check_many_LDADD = $(tests_ldadd_public)
 tests_check_memory_SOURCES = tests/check_memory.c
 tests_check_memory_CPPFLAGS = $(tests_cppflags)
 tests_check_memory_LDADD = $(tests_ldadd_public)
+
+# Addresses are fixed in it, where the compiler does that.
+tests_check_null_SOURCES = tests/check_null.c
+tests_check_null_CPPFLAGS = $(tests_cppflags)
+tests_check_null_CFLAGS = $(AM_CFLAGS) -fno-pie
+tests_check_null_LDFLAGS = $(AM_LDFLAGS) -static -no-pie
+tests_check_null_LDADD = $(tests_ldadd_public)
 
 tests_check_print_SOURCES = tests/check_print.c
 tests_check_print_CPPFLAGS = $(tests_cppflags)
