@@ -37,14 +37,14 @@
 #ifdef CPI_DEBUG
 #define CPI_ASSERT(claim) \
     (CPI_LIKELY(claim) ? (void)0 : cpi_assert_failed(#claim, __FILE__, __LINE__))
+#else
+#define CPI_ASSERT(claim) ((void)(0 && (claim)))
+#endif
 
 /* Prints the claim that does not hold, and aborts (error.c).  A test may leave the
  * first one by a jump. */
 extern void (*cpi_assert_catch)(const char *claim);
 void cpi_assert_failed(const char *claim, const char *file, int line);
-#else
-#define CPI_ASSERT(claim) ((void)(0 && (claim)))
-#endif
 
 /* A thread-local variable without a call into the dynamic linker, which allocates. */
 #if defined(__ELF__)

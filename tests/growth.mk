@@ -62,7 +62,7 @@ tests_libgrowth_la_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 
 tests_libsteps_la_SOURCES = tests/steps.c tests/steps.h tests/points.h $(libcpool_sources)
 tests_libsteps_la_CPPFLAGS = $(tests_cppflags_module) -I$(top_srcdir)/tests \
-	-DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS
+	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS
 tests_libsteps_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
 
 tests_ldadd_growth_public = tests/libgrowth.la $(tests_ldadd_public)

@@ -42,11 +42,11 @@ explorer='audit check_schedules explorer pool stack'
 
 points="-I$top/tests -I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\""
 
-# flags_of KIND - what a source is compiled with: as it is, with steps, for the
+# flags_of KIND - what a source is compiled with: with assertions, with steps, for the
 # explorer, or with pauses.
 flags_of() {
     case $1 in
-    plain) echo "" ;;
+    plain) echo "-DCPI_DEBUG=1" ;;
     steps) echo "$points -DPOINTS_OF_LOCKS" ;;
     sched) echo "$points -I$top/tests/sched -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u" ;;
     linear) echo "$points -DCPI_REVIEW_SWAPS=4u" ;;

@@ -15,7 +15,7 @@ tests_sched_check_schedules_SOURCES = \
 	$(linear_checker) $(libcpool_sources)
 tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
 	-I$(top_srcdir)/tests -I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear \
-	-DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u
+	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u
 tests_sched_check_schedules_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
 
 EXTRA_DIST += tests/sched/planted.sh
