@@ -64,8 +64,8 @@ bool cpi_os_purge(void *address, size_t size);
 /* Whether the system has cpi_os_populate. */
 bool cpi_os_can_populate(void);
 
-/* Makes whole pages of usable memory resident, changing no byte in them, while any
- * thread uses them.  False if the system refuses memory. */
+/* Makes whole pages of usable memory resident, changing no byte in them, also while
+ * other threads use them.  False if the system refuses memory. */
 bool cpi_os_populate(void *address, size_t size);
 
 /* Bytes of a committed range of whole pages that are resident, not counting those
