@@ -40,6 +40,10 @@
  * -DCPOOL_TYPED_TLS='"global-dynamic"' such a module takes none, and each operation
  * makes a call.
  *
+ * A thread must not use a typed pool for the very first time in the last round of its
+ * destructors of thread-specific data, or after it.  Its cache would stay registered,
+ * with an entry in memory that goes with the thread.  The pool's handle may be used then.
+ *
  * When a module is unloaded with dlclose its pools are closed, as by <name>_close.  The
  * end of the process closes none.
  */
