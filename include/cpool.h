@@ -73,10 +73,10 @@
  * function is one.
  *
  * Handles: a pool's handle is refused after the pool has been destroyed, until 1,023
- * other pools (255 on 32-bit systems) have been destroyed after it; fewer where more
- * than 15,000 pools (700) exist.  Every function then reports CPOOL_EPOOL and does
- * nothing else.  Functions that are not inline refuse any other pointer as well that is
- * no living pool's handle.
+ * other pools (255 on 32-bit systems) have been destroyed after it.  The number is
+ * smaller where more than 15,000 pools (700) exist.  Every function then reports
+ * CPOOL_EPOOL and does nothing else.  Functions that are not inline refuse any other
+ * pointer as well that is no living pool's handle.
  *
  * Copies: a process may hold several copies of the library, as when a plug-in has
  * it linked statically.  A pool belongs to the copy that made it.  With another

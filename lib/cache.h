@@ -58,8 +58,8 @@
  * The active entry is that of a thread's table, one of the cache itself, or a typed
  * pool's, which lies in the thread-local storage of a program or module.  The first two
  * are in memory that outlives the pool, and a stealing thread reads the count there.  It
- * does not read the third, whose memory goes when the thread ends or the module is
- * unloaded: `visible` is NULL then, and a loaded magazine counts as full.  With the lock
+ * does not read the third, because its memory goes when the thread ends or the module is
+ * unloaded.  `visible` is NULL then, and a loaded magazine counts as full.  With the lock
  * held all three may be read and cleared, because the end of a thread takes the cache off
  * the list with the lock held, before its memory goes.
  */
@@ -98,10 +98,11 @@ struct cpi_cache {
 
     /* Constant while the cache is registered. */
     cpool_cache_t *entry; /* the handle: in the owner's table, or `own` */
-    _Atomic(cpool_cache_t *) visible; /* the active entry, if its memory outlives the pool;
-                             NULL: a typed pool's, which other threads must not read */
-    _Atomic(cpool_cache_t *) active; /* whose count and rounds are in use: the entry, or
-                             `hidden` if the pool has no inline path */
+    _Atomic(cpool_cache_t *) visible; /* the active entry, if its memory outlives the
+                             pool, or NULL for a typed pool's, which other threads must
+                             not read */
+    _Atomic(cpool_cache_t *) active; /* the entry in use, or `hidden` if the pool has no
+                             inline path */
     struct cpi_slab *slab;
     struct cpi_depot *depot;
 

@@ -19,7 +19,7 @@
 
 #define CPI_MET (1u << 31)
 
-/* Marks a magazine; false if it was met before, or has not so many rounds. */
+/* Marks a magazine.  Returns false if it was met before, or has not so many rounds. */
 static bool meet(const struct cpi_depot *depot, uint32_t node, uint32_t least, uint32_t most)
 {
     struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);

@@ -57,7 +57,7 @@ struct cpi_maintenance {
 
 struct cpi_pool {
     cpool_t *handle; /* constant */
-    struct cpool_typed *typed; /* constant; NULL: the pool is no typed one */
+    struct cpool_typed *typed; /* constant: NULL unless the pool is a typed one */
     struct cpi_slab slab;
     struct cpi_depot depot;
     struct cpi_registry registry;
@@ -126,9 +126,9 @@ struct cpi_layout {
 int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
 
 /*
- * pool_create.c.  Builds a pool in memory of its own or of the caller's; returns 0 or a
- * code.  publish gives it a handle, by which it can be used, with the lock held; false if
- * none is left.  release gives the memory of a pool without a handle back.
+ * pool_create.c.  Builds a pool in memory of its own or of the caller's.  Returns 0 or a
+ * code.  publish gives it a handle, by which it can be used, with the lock held.  Returns
+ * false if none is left.  release gives the memory of a pool without a handle back.
  */
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
 bool cpi_pool_publish(struct cpi_pool *pool);
@@ -177,8 +177,9 @@ bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *
 /* The same, or in any cache. */
 bool cpi_pool_has_any(const struct cpi_pool *pool);
 
-/* Whether every magazine is in at most one place, and as full as it must be there; for an
- * assertion, at the end of a pool.  Nobody may be using the pool, and nobody may after. */
+/* Returns true if every magazine is in at most one place, and as full as it must be
+ * there.  For an assertion, at the end of a pool.  Nobody may be using the pool, and
+ * nobody may after. */
 bool cpi_pool_audit(const struct cpi_pool *pool);
 
 /* Marks a slot of a checked pool live, for a caller at `site`. */

@@ -34,7 +34,7 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
     cpi_word_store((uintptr_t *)(void *)&typed->pool, (uintptr_t)handle, release); /* [open] */
 }
 
-/* What the settings leave open the type says. */
+/* The type says the settings that are left open. */
 static int complete(cpool_config_t *config, const struct cpool_typed *typed)
 {
     if (config->name == NULL)

@@ -19,7 +19,8 @@ enum { SLOT_SIZE = 48, CAPACITY = 200 };
 /* Descriptors above have addresses that are not fixed. */
 #define FIXED_BELOW ((uintptr_t)64 * 1024 * 1024)
 
-/* What a program may keep anywhere, and an entry with rounds in it to a thread that mistakes it. */
+/* Bytes that a program may keep anywhere, and an entry with rounds in it to a thread that
+ * mistakes it. */
 struct list {
     size_t count;
     size_t room;

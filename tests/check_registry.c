@@ -107,7 +107,7 @@ START_TEST(create_pools_gives_each_a_handle_of_its_own)
 }
 END_TEST
 
-/* Makes and destroys a pool; whether it had this handle. */
+/* Makes and destroys a pool.  Returns true if it had this handle. */
 static bool comes_back(const cpool_t *handle)
 {
     bool same;

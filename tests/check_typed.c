@@ -268,7 +268,7 @@ START_TEST(destructors_before_and_after_ours_use_the_pool)
 }
 END_TEST
 
-/* What other threads have loaded does not keep an alloc from the capacity. */
+/* Slots that other threads have loaded do not keep an alloc from the capacity. */
 static void *hold_some(void *argument)
 {
     struct support_door *door = argument;

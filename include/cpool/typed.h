@@ -2,7 +2,7 @@
 /*
  * cpool/typed.h - pools of one type, declared once.
  *
- * Included by <cpool.h>; never include it yourself.
+ * Included by <cpool.h>.  Never include it yourself.
  *
  * OVERVIEW
  *
@@ -23,10 +23,10 @@
  *
  * NOTES
  *
- * A pool whose mode has no inline path (CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE), or
- * whose slots are not spaced by the size of the type (CPOOL_COLOUR), works too, with a
- * call for each operation.  Where a thread has a magazine loaded in a typed pool, other
- * threads take it for full when they reckon how much slack is needed.
+ * A pool of a mode without inline path (CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE), or
+ * with slots that are not spaced by the size of the type (CPOOL_COLOUR), works too,
+ * with a call for each operation.  Where a thread has a magazine loaded in a typed
+ * pool, other threads take it for full when they reckon how much slack is needed.
  *
  * The type must be complete, and its alignment at most CPOOL_ALIGN_MAX.  In C++ slots
  * are memory: no constructor is called.
@@ -219,15 +219,15 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
  * Where the pool has to be created for an alloc and cannot be, the alloc returns NULL,
  * and the next one tries again.
  *
- * <name>_open creates the pool now.  NULL stands for the settings of the definition;
- * of a configuration, slot_size and slot_align may be 0, which is what the type says,
- * and name may be NULL.  Returns 0, or cpool_create's code, CPOOL_ESLOTSIZE if slot_size
- * is not that of the type, CPOOL_EALIGN if slot_align is below it; or CPOOL_EOPEN if
- * there is a pool already and a configuration was given.  With NULL it then returns 0.
+ * <name>_open creates the pool now.  NULL stands for the settings of the definition.  Of
+ * a configuration, slot_size and slot_align may be 0, which stands for the type's, and
+ * name may be NULL.  Returns 0, or cpool_create's code, CPOOL_ESLOTSIZE if slot_size is
+ * not that of the type, CPOOL_EALIGN if slot_align is below it, or CPOOL_EOPEN if there
+ * is a pool already and a configuration was given.  With NULL it then returns 0.
  *
- * <name>_close destroys the pool, under cpool_destroy's conditions and with its result;
- * 0 if there is none.  The next use creates it anew.  cpool_destroy on the handle does
- * the same.
+ * <name>_close destroys the pool, under cpool_destroy's conditions and with its result.
+ * It returns 0 if there is none.  The next use creates it anew.  cpool_destroy on the
+ * handle does the same.
  */
 #define CPOOL_DECLARE(name, type)                                                      \
     extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
