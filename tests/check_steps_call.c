@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_call.c - a thread that waits and has been called to look for a slot
- * itself.  Meanwhile the slot is for threads that run, and the call is passed on by a
- * waiter that finds a slot and by one that gives up, at any of its steps.
+ * itself.  Meanwhile the slot is for threads that run, and a waiter that is held up, as a
+ * trim that is, holds up no other waiter.
  *
  * Includes meeting.h, and pool_impl.h, to choose the pool's patience.
  */
@@ -48,119 +48,12 @@ START_TEST(slot_freed_is_for_threads_that_run_while_the_waiter_is_on_its_way)
 }
 END_TEST
 
-/* One stops at its nth step of the only look for which it has time.  Another one waits behind
- * it.  Then there is a slot.  The one that does not take it passes the call on. */
-static bool give_up_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
-                       size_t nth)
-{
-    static const struct timespec no_longer = { 0, 1 };
-    struct meeting meeting;
-    struct meeting_second second;
-    uint64_t asleep;
-    bool stopped;
-
-    meeting_init(&meeting, workers, manner);
-    meeting.timeout = &no_longer;
-    second.pool = meeting.giver.pool;
-    stopped = meeting_run_hasty_waiter(&meeting, nth);
-    asleep = support_stats(second.pool).waits;
-    worker_begin(workers[2], meeting_wait_too, &second);
-    meeting_await_waits(&meeting, asleep + 1);
-    worker_do(meeting.gives, give, &meeting.giver);
-    steps_go_on(&meeting.wait);
-    if (meeting.slot != NULL)
-        worker_do(meeting.gives, give, &meeting.giver);
-    worker_await(workers[2]);
-    REQUIRE(second.slot != NULL);
-    cpool_free(second.pool, second.slot);
-    meeting_fini(&meeting);
-    return stopped;
-}
-
-START_TEST(call_is_passed_on_by_a_waiter_that_gives_up)
-{
-    meeting_sweep(give_up_at, CALLS, meeting_gives[_i]);
-}
-END_TEST
-
 static void give_two(void *argument)
 {
     struct giver *giver = argument;
 
     hold_free(&giver->hold, 2);
 }
-
-/* Of two slots that are freed at once only the first makes anybody wake up, and that
- * one wakes the next. */
-START_TEST(call_is_passed_on_by_a_waiter_that_finds_a_slot)
-{
-    struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
-
-    for (int round = 0; round < 100; round++) {
-        struct meeting meeting;
-        struct meeting_second second;
-
-        meeting_init(&meeting, workers, CALLS);
-        second.pool = meeting.giver.pool;
-        (void)meeting_run_waiter(&meeting, NEVER);
-        worker_begin(workers[2], meeting_wait_too, &second);
-        meeting_await_waits(&meeting, 2);
-        worker_do(meeting.gives, give_two, &meeting.giver);
-        steps_go_on(&meeting.wait);
-        worker_await(workers[2]);
-        REQUIRE(meeting.slot != NULL && second.slot != NULL);
-        cpool_free(second.pool, second.slot);
-        meeting_fini(&meeting);
-    }
-    for (int i = 0; i < 3; i++)
-        worker_stop(workers[i]);
-}
-END_TEST
-
-/* The thread that came last sleeps. */
-static void await_last(cpool_t *pool, const struct cpi_waiter *before)
-{
-    struct cpi_waiters *waiters = &inside(pool)->waiters;
-    bool asleep;
-
-    do {
-        sched_yield();
-        pthread_mutex_lock(&waiters->lock);
-        asleep = waiters->queue.last != NULL && waiters->queue.last != before &&
-                 waiters->queue.last->asleep;
-        pthread_mutex_unlock(&waiters->lock);
-    } while (!asleep);
-}
-
-/* The first stops at its nth step, and the second sleeps.  Then two slots are freed, for
- * which there is one call.  However the first comes by its slot, the second hears of the
- * other. */
-static bool pass_on_at(enum manner manner, void (*give)(void *argument), struct worker **workers,
-                       size_t nth)
-{
-    struct meeting meeting;
-    struct meeting_second second;
-    bool stopped;
-
-    meeting_init(&meeting, workers, manner);
-    second.pool = meeting.giver.pool;
-    stopped = meeting_run_waiter(&meeting, nth);
-    worker_begin(workers[2], meeting_wait_too, &second);
-    await_last(second.pool, stopped ? NULL : inside(second.pool)->waiters.queue.first);
-    worker_do(meeting.gives, give, &meeting.giver);
-    steps_go_on(&meeting.wait);
-    worker_await(workers[2]);
-    REQUIRE(meeting.slot != NULL && second.slot != NULL);
-    cpool_free(second.pool, second.slot);
-    meeting_fini(&meeting);
-    return stopped;
-}
-
-START_TEST(call_is_passed_on_wherever_it_reaches_a_waiter)
-{
-    meeting_sweep(pass_on_at, CALLS, give_two);
-}
-END_TEST
 
 /*
  * ---- Held up on its way --------------------------------------------------
@@ -264,15 +157,97 @@ START_TEST(waiter_that_is_behind_looks_again_before_it_gives_up)
 }
 END_TEST
 
+/*
+ * ---- A look waits for nobody ---------------------------------------------
+ */
+
+struct visit {
+    cpool_t *pool;
+    const struct timespec *timeout;
+    void *slot;
+    _Atomic bool over;
+};
+
+struct beside {
+    struct visit visits[2];
+    struct worker *workers[2];
+    bool in_time; /* the first was over before the draining thread went on */
+};
+
+static void use_once(void *pool)
+{
+    cpool_free(pool, cpool_alloc(pool));
+}
+
+static void wait_for_visit(void *argument)
+{
+    struct visit *visit = argument;
+
+    visit->slot = cpool_alloc_wait(visit->pool, visit->timeout);
+    /* release: for the slot; pairs with is_visit_over's load. */
+    atomic_store_explicit(&visit->over, true, memory_order_release);
+}
+
+static bool is_visit_over(const struct visit *visit)
+{
+    return atomic_load_explicit(&visit->over, memory_order_acquire); /* see wait_for_visit */
+}
+
+/* The draining thread goes on when the first is over, or after some seconds. */
+static void wait_meanwhile(void *argument)
+{
+    const struct timespec a_while = { 0, 1000000 };
+    struct beside *beside = argument;
+
+    for (int i = 0; i < 2; i++)
+        worker_begin(beside->workers[i], wait_for_visit, &beside->visits[i]);
+    for (int i = 0; i < 5000 && !is_visit_over(&beside->visits[0]); i++)
+        REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
+    beside->in_time = is_visit_over(&beside->visits[0]);
+}
+
+/* All free slots are in the hands of a draining thread, which stands still.  A waiter gives
+ * up when its time is up, and one that has time is served when the draining thread is done. */
+START_TEST(wait_beside_a_trim_keeps_its_time)
+{
+    static const struct timespec moment = { 0, 1000000 };
+    static const struct timespec long_time = { 20, 0 };
+    cpool_t *pool = steps_pool(CPOOL_WAITABLE, 4, 0, 2);
+    struct beside beside = { { { pool, &moment, NULL, false }, { pool, &long_time, NULL, false } },
+                             { worker_start(), worker_start() }, false };
+    struct hold hold;
+
+    hold_init(&hold, pool);
+    for (int i = 0; i < 2; i++)
+        worker_do(beside.workers[i], use_once, pool);
+    while (hold.count < 4)
+        hold_add(&hold, cpool_depot_alloc(pool));
+    for (int i = 0; i < 2; i++)
+        cpool_depot_free(pool, hold.slots[--hold.count]);
+    steps_plan("cpi_depot_take_partial", 1, wait_meanwhile, &beside);
+    (void)cpool_trim(pool);
+    REQUIRE(steps_drop());
+    for (int i = 0; i < 2; i++)
+        worker_await(beside.workers[i]);
+    REQUIRE(beside.in_time);
+    REQUIRE(beside.visits[0].slot == NULL);
+    REQUIRE(beside.visits[1].slot != NULL);
+    hold_add(&hold, beside.visits[1].slot);
+    hold_free_all(&hold);
+    for (int i = 0; i < 2; i++)
+        worker_stop(beside.workers[i]);
+    hold_fini(&hold);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(slot_freed_is_for_threads_that_run_while_the_waiter_is_on_its_way, FREES),
-        TIMES(call_is_passed_on_by_a_waiter_that_gives_up, FREES),
-        ONCE(call_is_passed_on_by_a_waiter_that_finds_a_slot),
-        ONCE(call_is_passed_on_wherever_it_reaches_a_waiter),
         ONCE(waiter_that_is_held_up_holds_up_nobody),
         ONCE(waiter_that_is_behind_looks_again_before_it_gives_up),
+        ONCE(wait_beside_a_trim_keeps_its_time),
     };
 
     return SUPPORT_RUN("steps_call", tests);

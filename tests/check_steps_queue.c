@@ -32,6 +32,29 @@ static bool says(const struct meeting *meeting, uint32_t bit)
  * ---- Who is served -------------------------------------------------------
  */
 
+/* A slot that is freed while somebody starves does not pass through a magazine. */
+START_TEST(slot_freed_while_somebody_starves_is_handed_over_directly)
+{
+    struct worker *workers[3];
+    struct meeting meeting;
+    uint64_t exchanges;
+    cpool_stats_t stats;
+
+    start_workers(workers);
+    meeting_init(&meeting, workers, IS_FAIR);
+    (void)meeting_run_waiter(&meeting, NEVER);
+    stats = support_stats(meeting.giver.pool);
+    exchanges = stats.exchanges;
+    worker_do(meeting.gives, meeting_gives[_i], &meeting.giver);
+    steps_go_on(&meeting.wait);
+    stats = support_stats(meeting.giver.pool);
+    REQUIRE_EQUAL(stats.exchanges, exchanges);
+    REQUIRE_EQUAL(stats.in_depot + stats.in_caches, 0);
+    meeting_fini(&meeting);
+    stop_workers(workers);
+}
+END_TEST
+
 /* A slot that is not handed over, because the pool has grown: the first waiter is called
  * and finds it, and keeps it, however long the second one has waited. */
 START_TEST(first_that_starves_keeps_what_it_finds)
@@ -275,6 +298,7 @@ END_TEST
 int main(void)
 {
     const struct support_test tests[] = {
+        TIMES(slot_freed_while_somebody_starves_is_handed_over_directly, FREES),
         ONCE(first_that_starves_keeps_what_it_finds),
         ONCE(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up),
         TIMES(slot_for_a_waiter_that_is_called_lies_in_the_depot, FREES),

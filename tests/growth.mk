@@ -47,8 +47,7 @@ tests_growth_steps = \
 	tests/check_steps_signal \
 	tests/check_steps_active \
 	tests/check_steps_steal \
-	tests/check_steps_trim \
-	tests/check_steps_wait
+	tests/check_steps_trim
 
 if HAVE_CHECK
 check_PROGRAMS += $(tests_growth_public) $(tests_growth_modules) $(tests_growth_steps)
@@ -216,8 +215,3 @@ tests_check_steps_destroy_LDADD = $(tests_ldadd_growth_steps)
 tests_check_steps_queue_SOURCES = tests/check_steps_queue.c tests/meeting.c tests/meeting.h
 tests_check_steps_queue_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_queue_LDADD = $(tests_ldadd_growth_steps)
-
-
-tests_check_steps_wait_SOURCES = tests/check_steps_wait.c tests/meeting.c tests/meeting.h
-tests_check_steps_wait_CPPFLAGS = $(tests_cppflags_module)
-tests_check_steps_wait_LDADD = $(tests_ldadd_growth_steps)

@@ -45,40 +45,6 @@ static void give_by_cache(void *argument)
     cpool_cache_free(giver->cache, giver->hold.slots[--giver->hold.count]);
 }
 
-/* Of which the second alloc's slot is free in between. */
-static void give_by_free_and_alloc(void *argument)
-{
-    struct giver *giver = argument;
-
-    hold_free(&giver->hold, 2);
-    (void)hold_take(&giver->hold, 1);
-}
-
-static void give_by_flush(void *argument)
-{
-    struct giver *giver = argument;
-
-    hold_free(&giver->hold, 1);
-    cpool_flush(giver->pool);
-}
-
-static void give_by_cache_destroy(void *argument)
-{
-    struct giver *giver = argument;
-
-    cpool_cache_free(giver->cache, giver->hold.slots[--giver->hold.count]);
-    cpool_cache_destroy(giver->cache);
-    giver->cache = NULL;
-}
-
-static void give_by_trim(void *argument)
-{
-    struct giver *giver = argument;
-
-    hold_free(&giver->hold, 1);
-    cpool_trim(giver->pool);
-}
-
 static void give_by_grow(void *argument)
 {
     struct giver *giver = argument;
@@ -86,20 +52,8 @@ static void give_by_grow(void *argument)
     REQUIRE_EQUAL(cpool_grow(giver->pool, 1), 1);
 }
 
-/* The lowest slot, so that it is not removed. */
-static void give_by_shrink(void *argument)
-{
-    struct giver *giver = argument;
-
-    hold_free_one(&giver->hold, 0);
-    REQUIRE_EQUAL(cpool_shrink(giver->pool, 1), 0);
-}
-
 void (*const meeting_gives[GIVES])(void *argument) = {
-    give_by_free,          give_by_depot_free,     give_by_bulk,
-    give_by_cache,         give_by_free_and_alloc, give_by_flush,
-    give_by_cache_destroy, give_by_trim,           give_by_grow,
-    give_by_shrink,
+    give_by_free, give_by_depot_free, give_by_bulk, give_by_cache, give_by_grow,
 };
 
 /*

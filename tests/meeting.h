@@ -39,7 +39,7 @@ struct giver {
 extern void (*const meeting_gives[])(void *giver);
 
 /* The first ones free one slot and do nothing else. */
-enum { FREES = 4, GIVE_BY_GROW = 8, GIVES = 10 };
+enum { FREES = 4, GIVE_BY_GROW = FREES, GIVES };
 
 /*
  * ---- Both ----------------------------------------------------------------
