@@ -25,9 +25,9 @@ headers=$(sed -n 's/^man_headers = //p' "$top/doc/local.mk")
 (cd "$top" && ${AWK:-awk} -v out="$work/man3" -v version=1.2.3 -v date=2000-01-01 \
     -f doc/man/make-pages.awk $headers) || complain 'the pages cannot be made'
 
-# Functions that only the inline path calls need none.
+# Functions that only the inline path and the macros of typed pools call need none.
 functions=$(sed -n 's/^ *\(cpool_[a-z_]*\);.*/\1/p' "$top/lib/libcpool.map" |
-    grep -v -e '_slow$' -e '_table_abi')
+    grep -v -e '_slow$' -e '_table_abi' -e '^cpool_typed_')
 count=0
 for function in $functions; do
     page=$work/man3/$function.3
