@@ -26,7 +26,7 @@ dist_man3_MANS = \
 	doc/man/cpool_index_limit.3 doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
 	doc/man/cpool_print.3 doc/man/cpool_print_json.3 doc/man/cpool_quiet_begin.3 \
 	doc/man/cpool_quiet_end.3 doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
-	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 \
+	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 doc/man/cpool_stats_restart.3 \
 	doc/man/cpool_strerror.3 doc/man/cpool_ticket_alloc.3 doc/man/cpool_ticket_draw.3 \
 	doc/man/cpool_ticket_return.3 doc/man/cpool_trim.3 doc/man/cpool_version_number.3
 

@@ -906,6 +906,10 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  *
  *     live + in_depot + in_caches + fresh = capacity + slack
  *
+ * live_peak and live_average are estimates in any case.  `live` is sampled by cpool_stats,
+ * and ten thousand times a second at most by threads that take magazines from the depot.
+ * No more than high_water were ever live.
+ *
  * Start from CPOOL_STATS_INIT.
  */
 typedef struct cpool_figures {
@@ -939,12 +943,14 @@ typedef struct cpool_figures {
     size_t committed_bytes; /* of it, bytes that may become resident */
     uint64_t stalls;        /* allocs that returned NULL because a thread stayed
                                stopped inside the library for stall_limit */
+    size_t live_peak;       /* the largest `live` that was sampled */
+    size_t live_average;    /* `live`, averaged over time */
 } cpool_stats_t;
 
 #define CPOOL_STATS_INIT                                                       \
     {                                                                          \
         sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0                                                   \
+            0, 0, 0, 0, 0, 0, 0, 0                                             \
     }
 
 /*
@@ -954,6 +960,13 @@ typedef struct cpool_figures {
  * Any thread.  It may block, and makes no system call but those that block signals.
  */
 CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
+
+/*
+ * cpool_stats_restart - begins live_peak and live_average anew, with what is live now.
+ *
+ * Any thread; may block; makes no system call but those that block signals.
+ */
+CPOOL_API void cpool_stats_restart(cpool_t *pool);
 
 /*
  * cpool_print, cpool_print_json - write the figures, for a person or for a program.

@@ -116,6 +116,7 @@ struct cpi_cache {
     uint32_t lowest; /* value of stocked since the last review */
     uint64_t retries; /* at the depot, as of the last exchange */
     bool gave;       /* its last exchange with the depot gave a full magazine */
+    uint32_t looks;  /* allocs out of line, since the clock was read for a sample */
     _Atomic uint32_t stocked; /* see the invariants, read by stealing threads */
     _Atomic uint32_t frees;   /* slots pushed out of line, counts on */
     struct cpi_counters counters;

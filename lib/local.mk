@@ -11,7 +11,7 @@ libcpool_sources = \
 	lib/extent.c lib/extent.h lib/handle.c lib/handle.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
 	lib/structs.c lib/structs.h \
 	lib/thread.c lib/thread.h lib/version.c \
-	lib/queue.h lib/slab.c lib/slab.h lib/tagstack.h \
+	lib/queue.h lib/slab.c lib/slab.h lib/tagstack.h lib/usage.c lib/usage.h \
 	lib/depot.c lib/depot.h lib/magazine.h \
 	lib/guard.c lib/guard.h \
 	lib/cache.c lib/cache_shared.c lib/cache.h lib/cache_swap.h \

@@ -279,8 +279,11 @@ static void *take_any(struct cpi_pool *pool, struct cpi_cache *cache)
 void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
                      const void *site)
 {
-    void *slot = take_any(pool, cache);
+    void *slot;
 
+    if (CPI_LIKELY(cache != NULL))
+        cpi_pool_sample(pool, cache);
+    slot = take_any(pool, cache);
     if (CPI_UNLIKELY(pool->waitable))
         cpi_pool_call_waiter(pool, cache);
     if (CPI_UNLIKELY(pool->checked) && slot != NULL)

@@ -66,7 +66,10 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, const ch
 
     while (cache != NULL && pool->registry.inline_path && got < n) {
         got += take_run(cpi_cache_active(cache), slots + got, n - got);
-        if (got < n && !refill(cache))
+        if (got == n)
+            break;
+        cpi_pool_sample(pool, cache);
+        if (!refill(cache))
             break;
     }
     /* Dry, or done: one by one, which does all there is to do about it. */

@@ -100,6 +100,7 @@ static void copy_name(struct cpi_pool *pool, const char *name)
 static void forked(struct cpi_pool *pool)
 {
     cpi_waiters_init(&pool->waiters);
+    cpi_usage_forked(&pool->usage);
 }
 
 /* Builds the pool in a region with its first fixed_bytes usable. */
@@ -124,6 +125,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     pool->region_owned = config->memory == NULL;
     cpi_waiters_init(&pool->waiters);
     cpi_maintenance_init(&pool->maintenance);
+    cpi_usage_init(&pool->usage, cpi_os_now());
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
     limits.max = layout->caches;

@@ -33,6 +33,7 @@
 #include "queue.h"
 #include "registry.h"
 #include "slab.h"
+#include "usage.h"
 #include "guard.h"
 
 /* How long a thread that waits may be overtaken by those that run, nanoseconds. */
@@ -74,6 +75,8 @@ struct cpi_pool {
 
     /* Growing and giving back: see pool_memory.c. */
     struct cpi_maintenance maintenance;
+
+    struct cpi_usage usage; /* live slots over time: see pool_info.c */
 
     _Atomic uint64_t stalls; /* allocs that gave up waiting for a stopped thread */
 
@@ -246,6 +249,20 @@ static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *fu
         return handle->state;
     cpi_pool_report_handle(function, handle);
     return NULL;
+}
+
+/* Allocs out of line through one cache, after which the clock is read. */
+#define CPI_SAMPLE_LOOKS 32u
+
+/* Samples the number of live slots, if the clock says so.  Wait-free. */
+void cpi_pool_sample_by_clock(struct cpi_pool *pool, struct cpi_cache *cache);
+
+/* Before an alloc that leaves the inline path, most of all for an exchange with the
+ * depot: the same, once in a while. */
+static inline void cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    if (CPI_UNLIKELY(++cache->looks >= CPI_SAMPLE_LOOKS))
+        cpi_pool_sample_by_clock(pool, cache);
 }
 
 /* Slots that are live.  Below zero, slots came back more often than they went out.

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "os.h"
+#include "recall.h"
 #include "structs.h"
 
 bool cpool_owns(const cpool_t *handle, const void *p)
@@ -65,6 +67,46 @@ int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_fig
     return (int64_t)out - (int64_t)idle;
 }
 
+static int64_t stocked_by(const struct cpi_counters *counters)
+{
+    uint64_t in = cpi_load(&counters->stocked_in, relaxed);   /* [figure] */
+    uint64_t out = cpi_load(&counters->stocked_out, relaxed); /* [figure] */
+
+    return (int64_t)(in - out);
+}
+
+/* As cpi_pool_live, without the lock: caches may come and go meanwhile. */
+static uint64_t estimate_live(const struct cpi_pool *pool)
+{
+    const struct cpi_registry *registry = &pool->registry;
+    struct cpi_registry_figures figures = {.stocked = registry->stocked_correction};
+    int64_t live;
+    size_t i;
+
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        figures.stocked += stocked_by(&registry->uncached[i].counters);
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(registry, i);
+
+        figures.stocked += stocked_by(&cache->counters);
+        figures.rounds += cpi_cache_rounds(cache);
+    }
+    live = cpi_pool_live(pool, &figures);
+    return live > 0 ? (uint64_t)live : 0;
+}
+
+/* A mark, because other threads' caches are looked at. */
+CPI_COLD void cpi_pool_sample_by_clock(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    uint64_t now = cpi_os_now();
+
+    cache->looks = 0;
+    if (!cpi_usage_is_due(&pool->usage, now) || !cpi_recall_enter(cache))
+        return;
+    cpi_usage_note(&pool->usage, estimate_live(pool), now);
+    cpi_recall_leave(cache);
+}
+
 static size_t committed(const struct cpi_extent *extent)
 {
     return cpi_load(&extent->committed, relaxed); /* [figure] */
@@ -79,7 +121,17 @@ static size_t committed_bytes(const struct cpi_pool *pool)
            (pool->checked ? committed(&pool->slab.side) : 0) + committed(&pool->slab.extent);
 }
 
-static void read_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
+static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)
+{
+    uint64_t peak;
+    uint64_t average;
+
+    cpi_usage_read(&pool->usage, stats->live, cpi_os_now(), &peak, &average);
+    stats->live_peak = (size_t)peak;
+    stats->live_average = (size_t)average;
+}
+
+static void read_figures(struct cpi_pool *pool, cpool_stats_t *stats)
 {
     struct cpi_registry_figures figures;
     int64_t live;
@@ -111,11 +163,12 @@ static void read_figures(const struct cpi_pool *pool, cpool_stats_t *stats)
     stats->stalls = cpi_load(&pool->stalls, relaxed); /* [figure] */
     stats->reserved_bytes = pool->region_size;
     stats->committed_bytes = committed_bytes(pool);
+    read_usage(pool, stats);
 }
 
 int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
 {
-    const struct cpi_pool *pool;
+    struct cpi_pool *pool;
     cpool_stats_t known;
 
     if (handle == NULL || stats == NULL)
@@ -130,11 +183,21 @@ int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
     return 0;
 }
 
-/* The pool, or NULL after what is wrong has been reported. */
-static const struct cpi_pool *printed_pool(const cpool_t *handle, FILE *out,
-                                           const char *function)
+void cpool_stats_restart(cpool_t *handle)
 {
-    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_stats_restart");
+    cpool_stats_t stats;
+
+    if (pool == NULL)
+        return;
+    read_figures(pool, &stats);
+    cpi_usage_restart(&pool->usage, stats.live, cpi_os_now());
+}
+
+/* The pool, or NULL after what is wrong has been reported. */
+static struct cpi_pool *printed_pool(const cpool_t *handle, FILE *out, const char *function)
+{
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
 
     if (pool == NULL || out != NULL)
         return pool;
@@ -144,7 +207,7 @@ static const struct cpi_pool *printed_pool(const cpool_t *handle, FILE *out,
 
 void cpool_print(const cpool_t *handle, FILE *out)
 {
-    const struct cpi_pool *pool = printed_pool(handle, out, "cpool_print");
+    struct cpi_pool *pool = printed_pool(handle, out, "cpool_print");
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
     if (pool == NULL)
@@ -157,6 +220,8 @@ void cpool_print(const cpool_t *handle, FILE *out)
             "slack %zu\n",
             stats.live, stats.in_depot, stats.in_caches, stats.fresh, stats.high_water,
             stats.slack);
+    fprintf(out, "  usage      live at most %zu, on average %zu\n", stats.live_peak,
+            stats.live_average);
     fprintf(out, "  magazines  %zu of %zu rounds; %zu thread caches with up to %zu spares\n",
             stats.magazines, stats.magazine_rounds, stats.thread_caches, stats.spares);
     fprintf(out, "  depot      exchanges %" PRIu64 ", retries %" PRIu64 ", recalls %" PRIu64 "\n",
@@ -215,7 +280,7 @@ static void print_json_name(const char *name, FILE *out)
 
 void cpool_print_json(const cpool_t *handle, FILE *out)
 {
-    const struct cpi_pool *pool = printed_pool(handle, out, "cpool_print_json");
+    struct cpi_pool *pool = printed_pool(handle, out, "cpool_print_json");
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
     if (pool == NULL)
@@ -236,6 +301,8 @@ void cpool_print_json(const cpool_t *handle, FILE *out)
     fprintf(out, ",\"max_capacity\":%zu,\"slack\":%zu,\"growths\":%" PRIu64, stats.max_capacity,
             stats.slack, stats.growths);
     fprintf(out, ",\"trims\":%" PRIu64 ",\"waits\":%" PRIu64, stats.trims, stats.waits);
+    fprintf(out, ",\"live_peak\":%zu,\"live_average\":%zu", stats.live_peak,
+            stats.live_average);
     fprintf(out, ",\"reserved_bytes\":%zu,\"committed_bytes\":%zu}\n",
             stats.reserved_bytes, stats.committed_bytes);
 }

@@ -103,6 +103,7 @@ CPI_APART static void *take_shown(struct cpi_pool *pool, struct cpi_cache *cache
 {
     void *slot;
 
+    cpi_pool_sample(pool, cache);
     cpi_recall_mark(cache);
     slot = cpi_cache_alloc(cache);
     cpi_recall_leave(cache);

@@ -18,7 +18,7 @@
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), #type)
 
 REACHES_END(cpool_config_t, stall_limit);
-REACHES_END(cpool_stats_t, stalls);
+REACHES_END(cpool_stats_t, live_average);
 REACHES_END(cpool_quiet_t, exchanges);
 REACHES_END(cpool_ticket_t, left);
 REACHES_END(cpool_error_t, site);

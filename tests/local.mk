@@ -98,6 +98,7 @@ tests_modules = \
 	tests/check_layout \
 	tests/check_slab \
 	tests/check_tagstack \
+	tests/check_usage \
 	tests/check_depot \
 	tests/check_guard_unit \
 	tests/check_cache \
@@ -273,6 +274,10 @@ tests_check_slab_LDADD = $(tests_ldadd_module)
 tests_check_tagstack_SOURCES = tests/check_tagstack.c
 tests_check_tagstack_CPPFLAGS = $(tests_cppflags_module)
 tests_check_tagstack_LDADD = $(tests_ldadd_module)
+
+tests_check_usage_SOURCES = tests/check_usage.c
+tests_check_usage_CPPFLAGS = $(tests_cppflags_module)
+tests_check_usage_LDADD = $(tests_ldadd_module)
 
 tests_check_depot_SOURCES = tests/check_depot.c
 tests_check_depot_CPPFLAGS = $(tests_cppflags_module)

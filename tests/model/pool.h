@@ -79,13 +79,13 @@ uint64_t cpi_os_now(void)
     return 0;
 }
 
-uint32_t cpi_pool_drains(const cpool_t *pool)
+uint32_t cpi_pool_drains(const struct cpi_pool *pool)
 {
     return cpi_depot_drains(&pool->depot);
 }
 
 /* As pool_memory.c has it, but that a draining thread must have come to its end. */
-bool cpi_pool_await_drain(cpool_t *pool, uint32_t seen)
+bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen)
 {
     if (!cpi_depot_was_drained(&pool->depot, seen))
         return false;
@@ -93,7 +93,7 @@ bool cpi_pool_await_drain(cpool_t *pool, uint32_t seen)
     return true;
 }
 
-bool cpi_pool_grow_by_itself(cpool_t *pool)
+bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
 {
     (void)pool;
     return false;

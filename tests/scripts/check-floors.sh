@@ -39,6 +39,8 @@ queue.h        2
 slab.h         2
 slab.c         2
 tagstack.h     2
+usage.h        2
+usage.c        2
 magazine.h     3
 depot.h        3 magazine.h
 depot.c        3

@@ -107,6 +107,17 @@ for part in cpool/attributes.h cpool/fast.h cpool/tsan.h cpool/typed.h; do
     }
 done
 
+while read -r compiler; do
+    for standard in c99 gnu99 c11 gnu11 c17 c2x gnu2x; do
+        headers "$compiler" c "$standard"
+    done
+done < "$work/c"
+while read -r compiler; do
+    for standard in c++11 c++14 c++17 c++20 gnu++17; do
+        headers "$compiler" c++ "$standard"
+    done
+done < "$work/cxx"
+
 # misuse COMPILER STATEMENT - which the compiler has to warn of.
 misuse() {
     {
@@ -133,17 +144,6 @@ done
 if command -v gcc > /dev/null && [ "$(gcc -dumpversion | cut -d. -f1)" -ge 11 ]; then
     misuse gcc 'free(cpool_calloc(pool))'
 fi
-
-while read -r compiler; do
-    for standard in c99 gnu99 c11 gnu11 c17 c2x gnu2x; do
-        headers "$compiler" c "$standard"
-    done
-done < "$work/c"
-while read -r compiler; do
-    for standard in c++11 c++14 c++17 c++20 gnu++17; do
-        headers "$compiler" c++ "$standard"
-    done
-done < "$work/cxx"
 
 [ "$compiled" -gt 10 ] || { echo "only $compiled compilations"; exit 1; }
 echo "$compiled compilations, with $(tr '\n' ' ' < "$work/c")$(tr '\n' ' ' < "$work/cxx")"
