@@ -6,8 +6,9 @@
 #
 # It understands the shape that the headers have:
 #
-#   the head comment       becomes cpool.7: "OVERVIEW" and "NOTES" are headings, and
-#                          in the notes so is what stands before a colon
+#   the head comment       becomes cpool.7, or cpool_name.3 for cpool/name.h: "OVERVIEW"
+#                          and "NOTES" are headings, and in the notes of cpool.h so is
+#                          what stands before a colon
 #   ---- Title (page) ---- as the first line of a comment begins a section, whose
 #                          text and declarations go to that page
 #   name, name - text      begins the contract of the declarations that follow
@@ -220,7 +221,6 @@ function begin_section(line,    title)
         pages[++page_count] = page
         body[page] = names[page] = synopsis[page] = titles[page] = ""
     }
-    header_of[page] = header
     titles[page] = titles[page] (titles[page] == "" ? "" : "; ") tolower(title)
     if (page == "cpool.7")
         add(".SS " title "\n")
@@ -241,6 +241,8 @@ function contract_names(    list_of)
 function finish_functions(    list_of, part, i, count)
 {
     list_of = contract_names()
+    if (list_of == "" && F[1] ~ / \*?cpool_typed_/)
+        return # called by macros
     if (list_of == "") {
         print FILENAME ": no contract begins with the name of: " F[1] > "/dev/stderr"
         failed = 1
@@ -305,13 +307,22 @@ function finish()
 function head_comment(    i, line, notes, colon)
 {
     page = "cpool.7"
+    if (header != "cpool.h") {
+        page = header
+        gsub(/\//, "_", page)
+        sub(/\.h$/, ".3", page)
+    }
     pages[++page_count] = page
-    titles[page] = "thread-safe pools of fixed-size slots with per-thread caches"
-    header_of[page] = header
+    titles[page] = D[1]
+    for (i = 2; i <= nd && D[i] != ""; i++)
+        titles[page] = titles[page] " " D[i]
+    sub(/^[^ ]* - (a )?/, "", titles[page])
+    sub(/\.$/, "", titles[page])
     names[page] = synopsis[page] = body[page] = ""
     for (i = 1; i <= nd && D[i] != "OVERVIEW"; i++)
         ;
     # The parts are given to paragraphs() one by one, under headings of their own.
+    whole_count = 0
     for (i++; i <= nd; i++)
         whole[++whole_count] = D[i]
     notes = 0
@@ -322,7 +333,7 @@ function head_comment(    i, line, notes, colon)
             add(paragraphs(1))
             nd = 0
             notes = 1
-        } else if (notes && nd > 0 && D[nd] == "" && match(line, /^[A-Z][A-Za-z]+: /)) {
+        } else if (notes && page == "cpool.7" && nd > 0 && D[nd] == "" && match(line, /^[A-Z][A-Za-z]+: /)) {
             colon = index(line, ":")
             add(paragraphs(1))
             add(".SS " substr(line, 1, colon - 1) "\n")
@@ -333,7 +344,8 @@ function head_comment(    i, line, notes, colon)
     }
     add(paragraphs(1))
     nd = 0
-    page = ""
+    if (page == "cpool.7")
+        page = ""
 }
 
 # ---- Reading ---------------------------------------------------------------------
@@ -367,8 +379,7 @@ function comment_done()
         comments--
         nd = 0
     } else if (comments == 1) {
-        if (header == "cpool.h")
-            head_comment()
+        head_comment()
         nd = 0
     } else if (D[1] ~ /^---- /) {
         begin_section(D[1])
@@ -441,9 +452,11 @@ in_declaration {
 
 /^#define / {
     name = $2
+    in_define = $0 ~ /\\$/
+    if (name ~ /_(\(.*)?$/)
+        next # not for use outside
     if (nf == 0 && nm == 0)
         defined[++nx] = name
-    in_define = $0 ~ /\\$/
     if (nd > 0 && D[1] ~ /^(CPOOL|NAME)_[A-Z_]+(, (CPOOL|NAME)_[A-Z_]+)* - / && name ~ /\(/) {
         line = $0
         sub(/^#define /, "", line)
@@ -535,7 +548,7 @@ function write_page(self,    name, number, file, described)
     print ".SH NAME" > file
     write_text(file, described " \\- " titles[self] "\n")
     print ".SH LIBRARY\nlibcpool (\\-lcpool)\n.SH SYNOPSIS\n.nf" > file
-    print ".B #include <" header_of[self] ">\n.PP" > file
+    print ".B #include <cpool.h>\n.PP" > file
     printf "%s.fi\n.SH DESCRIPTION\n", synopsis[self] > file
     write_text(file, body[self])
     see_also(file, self)

@@ -44,7 +44,7 @@ done
 
 (cd "$work/man3" && ls) | sort > "$work/made"
 sed 's/#.*//' "$top/doc/local.mk" | tr ' \t' '\n\n' |
-    sed -n 's,^doc/man/\(cpool[a-z_]*\.[0-9]\)$,\1,p' | sort -u > "$work/listed"
+    sed -n 's,^doc/man/\([cC][a-zA-Z_]*\.[0-9]\)$,\1,p' | sort -u > "$work/listed"
 diff "$work/listed" "$work/made" > "$work/difference" ||
     complain "doc/local.mk (<) lists other pages than are made (>): $(grep '^[<>]' "$work/difference")"
 
