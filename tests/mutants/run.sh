@@ -36,7 +36,7 @@ mkdir -p "$mutant/list"
 cp "$top/tests/model/plant.sh" "$mutant/list" && cp "$top/tests/mutants/list.txt" \
     "$mutant/list/mutants.txt" || exit 1
 
-helpers='support support_pool growth waiter crew script meeting fixture'
+helpers='support support_pool growth waiter crew script meeting fixture misuse'
 histories='check_histories burst history linear'
 explorer='audit check_schedules explorer pool stack'
 
@@ -144,8 +144,9 @@ original_ends() {
 # fails PROGRAM - runs it and returns true if it failed.  `how` says where.
 fails() {
     if ! link "$1" >"$mutant/output" 2>&1; then
-        how="does not compile"
+        echo "$name: $1 does not compile" >&2
         cat "$mutant/output" >&2
+        failed=1
         return 1
     fi
     run "$1"
