@@ -354,7 +354,8 @@ typedef struct cpool_config {
                                adapt their size to their use */
     unsigned flags;         /* CPOOL_CHECKED ..., or 0 */
     size_t thread_caches;   /* threads that may hold a cache at the same time.
-                               Further ones work without, at the depot.  0: 4096
+                               Further ones work without, at the depot.  0: one
+                               for each 16 slots, at least 256 and at most 4096
                                (64 on 32-bit systems), or 16 in caller-provided
                                memory */
     void *memory;           /* NULL: taken from the operating system.  Else the

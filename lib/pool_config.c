@@ -12,9 +12,14 @@
 #define CPI_FLAGS \
     (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | CPOOL_COLOUR)
 
-/* Caches of one pool, unless configured: in our memory, where they cost address
- * space only, and in the caller's. */
+/*
+ * Caches of one pool, unless configured.  In our memory they cost address space only,
+ * most of it for slack.  A small pool has room for fewer: where there are less than
+ * sixteen slots for each thread, its caches serve nobody.
+ */
 #define CPI_CACHES_OWN ((sizeof(void *) >= 8) ? (size_t)4096 : (size_t)64)
+#define CPI_CACHES_OWN_SMALL ((sizeof(void *) >= 8) ? (size_t)256 : (size_t)64)
+#define CPI_CACHES_SHARE ((size_t)16)
 #define CPI_CACHES_CALLER ((size_t)16)
 
 /*
@@ -79,6 +84,15 @@ static int check_scalars(const cpool_config_t *config)
     if (config->thread_caches > CPOOL_THREAD_CACHES_MAX)
         return CPOOL_ECACHES;
     return 0;
+}
+
+static size_t default_caches(const struct cpi_layout *layout)
+{
+    size_t caches = layout->most / CPI_CACHES_SHARE;
+
+    if (caches < CPI_CACHES_OWN_SMALL)
+        return CPI_CACHES_OWN_SMALL;
+    return caches < CPI_CACHES_OWN ? caches : CPI_CACHES_OWN;
 }
 
 static size_t default_align(size_t slot_size)
@@ -280,7 +294,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->uncached = page != 0 ? CPI_UNCACHED_OWN : CPI_UNCACHED_CALLER;
     layout->caches = config->thread_caches;
     if (layout->caches == 0)
-        layout->caches = page != 0 ? CPI_CACHES_OWN : CPI_CACHES_CALLER;
+        layout->caches = page != 0 ? default_caches(layout) : CPI_CACHES_CALLER;
     if (!compute_stride(layout, (config->flags & CPOOL_COLOUR) != 0))
         return CPOOL_EOVERFLOW;
     code = choose_rounds(layout, config->magazine_rounds);

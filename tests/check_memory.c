@@ -478,9 +478,21 @@ START_TEST(create_in_memory_that_was_used_starts_anew)
 }
 END_TEST
 
+/* Most of it is room for caches, which a small pool has few of. */
+START_TEST(small_pool_reserves_few_addresses)
+{
+    cpool_t *pool = support_create_plain(64, 1000);
+
+    REQUIRE(support_stats(pool).reserved_bytes < (size_t)2 << 20);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
+        ONCE(small_pool_reserves_few_addresses),
         ONCE(create_huge_touches_nothing),
         ONCE(create_huge_aligned_touches_nothing),
         ONCE(alloc_and_free_touch_no_slot),
