@@ -31,6 +31,35 @@ struct job {
     double half;
 };
 
+struct token {
+    int number;
+    char text[44];
+};
+
+} // namespace
+
+CPOOL_DECLARE(tokens, token);
+CPOOL_DEFINE(tokens, token, .capacity = 500, .magazine_rounds = 20);
+
+namespace {
+
+void work_typed()
+{
+    std::vector<token *> held;
+
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 100; i++) {
+            held.push_back(i % 2 == 0 ? tokens_alloc() : tokens_calloc());
+            REQUIRE(held.back() != nullptr);
+            held.back()->number = i;
+        }
+        for (int i = 100; i-- > 0; held.pop_back()) {
+            REQUIRE(held.back()->number == i);
+            tokens_free(held.back());
+        }
+    }
+}
+
 const std::size_t capacity = 1000;
 
 // Constructs in slots, keeps them for a while, and destroys them.
@@ -82,5 +111,10 @@ int main()
     REQUIRE(stats.thread_caches == 0);
     REQUIRE(std::strcmp(cpool_strerror(CPOOL_EDRY), cpool_strerror(CPOOL_OK)) != 0);
     REQUIRE(cpool_destroy(pool) == 0);
+    work_typed();
+    std::thread(work_typed).join();
+    REQUIRE(cpool_stats(tokens_pool(), &stats) == CPOOL_OK);
+    REQUIRE(stats.live == 0 && stats.slot_size == sizeof(token));
+    REQUIRE(tokens_close() == 0);
     return EXIT_SUCCESS;
 }

@@ -86,6 +86,7 @@ CPOOL_API void cpool_typed_unload(struct cpool_typed *typed);
 
 #if !defined(CPOOL_TYPED_VISIBILITY)
 #define CPOOL_TYPED_VISIBILITY "hidden"
+#define CPOOL_TYPED_HIDDEN_
 #endif
 
 #if defined(__GNUC__)
@@ -100,7 +101,11 @@ CPOOL_API void cpool_typed_unload(struct cpool_typed *typed);
 /* Settings with designators, which C++ before C++20 has as an extension. */
 #if defined(__cplusplus)
 #define CPOOL_TYPED_SETTINGS_BEGIN_                                                    \
-    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wpedantic\"")    \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wpragmas\"")     \
+    _Pragma("GCC diagnostic ignored \"-Wunknown-warning-option\"")                     \
+    _Pragma("GCC diagnostic ignored \"-Wpedantic\"")                                   \
+    _Pragma("GCC diagnostic ignored \"-Wc++20-extensions\"")                           \
+    _Pragma("GCC diagnostic ignored \"-Wc++20-designator\"")                           \
     _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
 #define CPOOL_TYPED_SETTINGS_END_ _Pragma("GCC diagnostic pop")
 #else
@@ -111,13 +116,18 @@ CPOOL_API void cpool_typed_unload(struct cpool_typed *typed);
 #if defined(__GNUC__) && !defined(CPOOL_NO_INLINE) && !CPOOL_TSAN
 
 /*
- * The model of thread-local storage.  A program needs none to be named: its own
- * variables lie at constant distances from the thread pointer.
+ * The model of thread-local storage.  A program's own variables lie at constant
+ * distances from the thread pointer, and a shared library's at one that it loads.
  */
-#if defined(CPOOL_TYPED_TLS)
+#if !defined(CPOOL_TYPED_TLS) && defined(CPOOL_TYPED_HIDDEN_) && \
+    (!defined(__PIC__) || defined(__PIE__))
+#define CPOOL_TYPED_TLS "local-exec"
+#elif !defined(CPOOL_TYPED_TLS)
+#define CPOOL_TYPED_TLS "initial-exec"
+#endif
+
+#if defined(__ELF__)
 #define CPOOL_TYPED_TLS_ __attribute__((__tls_model__(CPOOL_TYPED_TLS)))
-#elif defined(__ELF__) && defined(__PIC__) && !defined(__PIE__)
-#define CPOOL_TYPED_TLS_ __attribute__((__tls_model__("initial-exec")))
 #else
 #define CPOOL_TYPED_TLS_
 #endif
@@ -152,13 +162,13 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
     CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
     {                                                                                  \
         uintptr_t left = __atomic_load_n(&name##_entry_.count, __ATOMIC_RELAXED) - 1u; \
-        void *slot;                                                                    \
+        void **rounds;                                                                 \
                                                                                        \
         if (CPOOL_UNLIKELY_((intptr_t)left < 0))                                       \
             return (type *)cpool_typed_alloc_slow(&name##_typed_, &name##_entry_);     \
-        slot = name##_entry_.rounds[left];                                             \
+        rounds = name##_entry_.rounds;                                                 \
         __atomic_store_n(&name##_entry_.count, left, __ATOMIC_RELAXED);                \
-        return (type *)slot;                                                           \
+        return (type *)rounds[left];                                                   \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_free(type *slot)                                   \
