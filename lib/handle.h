@@ -46,12 +46,16 @@ extern struct cpi_handles cpi_handles;
 /* The words that the inline path of a free may read on behalf of no pool. */
 #define CPI_HANDLE_NONE (&cpi_handles.handles[0])
 
-/* Whether there is a descriptor at this address, of a pool or of none.  Wait-free. */
+/* Whether there is a descriptor at this address, of a pool or of none.  Wait-free.  One
+ * comparison does: the rotation moves the bits of an address inside a descriptor to the
+ * top. */
 static inline bool cpi_handle_is_one(const cpool_t *handle)
 {
+    const unsigned shift = sizeof(void *) >= 8 ? 6 : 5; /* log2 of a descriptor's size */
+    const unsigned word = sizeof(uintptr_t) * 8u;
     uintptr_t offset = (uintptr_t)handle - (uintptr_t)cpi_handles.handles;
 
-    return offset < sizeof cpi_handles.handles && offset % sizeof(cpool_t) == 0;
+    return (offset >> shift | offset << (word - shift)) < CPI_HANDLES;
 }
 
 /* Whether it is the handle of a pool.  Wait-free. */
