@@ -236,6 +236,10 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim);
 /* Free slots in the cache.  Any thread, an estimate while the owner works. */
 size_t cpi_cache_rounds(const struct cpi_cache *cache);
 
+/* The same without the lock, when other threads may end: a magazine that a typed pool's
+ * entry shows counts as half full. */
+size_t cpi_cache_estimate(const struct cpi_cache *cache);
+
 /*
  * Takes a run of up to n slots that have never been handed out, within the capacity and
  * `beyond` slots more, with the memory for the magazines that they can fill, and with

@@ -11,7 +11,7 @@
  *   see     | spare load, CAS failure | acquire | cache.c's offer, steal | the mark of the party
  *                                                 that took the spare away
  *   glance  | stocked load            | acquire | cache.c's stocked | likewise
- *   figures | count and spare load for figures | relaxed | - | -
+ *   figures | count, spare, visible and loaded load for figures | relaxed | - | -
  *
  * A stealing thread that finds nothing asks next which parties are inside (recall.h), so
  * everything that it looks at it acquires from the thread that took the spare before.
@@ -42,9 +42,9 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim)
     return 0;
 }
 
-size_t cpi_cache_rounds(const struct cpi_cache *cache)
+static size_t spare_rounds(const struct cpi_cache *cache)
 {
-    size_t rounds = (size_t)cpi_word_load(&cpi_cache_active(cache)->count, relaxed); /* [figures] */
+    size_t rounds = 0;
     uint32_t i;
 
     for (i = 0; i < cache->ring_size; i++) {
@@ -54,6 +54,24 @@ size_t cpi_cache_rounds(const struct cpi_cache *cache)
             rounds += cpi_magazine_count(cpi_depot_magazine(cache->depot, node));
     }
     return rounds;
+}
+
+size_t cpi_cache_rounds(const struct cpi_cache *cache)
+{
+    /* [figures] */
+    return (size_t)cpi_word_load(&cpi_cache_active(cache)->count, relaxed) + spare_rounds(cache);
+}
+
+size_t cpi_cache_estimate(const struct cpi_cache *cache)
+{
+    const cpool_cache_t *entry = cpi_load(&cache->visible, relaxed); /* [figures] */
+    size_t rounds = 0;
+
+    if (entry != NULL)
+        rounds = (size_t)cpi_word_load(&entry->count, relaxed); /* [figures] */
+    else if (cpi_load(&cache->loaded, relaxed) != 0)            /* [figures] */
+        rounds = cache->depot->limit / 2;
+    return rounds + spare_rounds(cache);
 }
 
 size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,

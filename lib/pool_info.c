@@ -89,7 +89,7 @@ static uint64_t estimate_live(const struct cpi_pool *pool)
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         figures.stocked += stocked_by(&cache->counters);
-        figures.rounds += cpi_cache_rounds(cache);
+        figures.rounds += cpi_cache_estimate(cache);
     }
     live = cpi_pool_live(pool, &figures);
     return live > 0 ? (uint64_t)live : 0;
