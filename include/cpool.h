@@ -48,9 +48,10 @@
  * Fork: the child may go on using every pool.  Slots that vanished threads had cached
  * return to the depot.  Slots they had live stay live.  A thread that was exchanging a
  * magazine at the very moment of the fork leaves up to three magazines' rounds behind in
- * the child, where they count as live.  The library holds a lock from its fork handlers'
- * first to its last: handlers of your own should not use pools.  A pool in
- * caller-provided memory that parent and child share (MAP_SHARED) is not for both.
+ * the child, where they count as live.  In a chain of forks these add up.  The library
+ * holds a lock from its fork handlers' first to its last: handlers of your own should not
+ * use pools.  A pool in caller-provided memory that parent and child share (MAP_SHARED) is
+ * not for both.
  *
  * Inlining: cpool_alloc, cpool_free, cpool_cache_alloc and cpool_cache_free are inlined
  * where the compiler knows GNU extensions.  -DCPOOL_NO_INLINE makes them calls into the
@@ -502,6 +503,8 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL
  * cache.  Several times slower than the cached pair.
  * Any thread, lock-free, as long as not more than 64 threads (4 in caller-provided
  * memory) are inside these two at once.  A further one waits for one of them to leave.
+ * A handler that interrupts such an operation needs a place of its own, so none leaves
+ * if all are taken by threads whose handlers wait for another one.
  * alloc makes a system call when slots are used for the first time, and waits as
  * cpool_alloc does when it finds nothing.  It does not wait for the operation of its
  * own thread that a signal interrupted.  Async-signal-safe, except with CPOOL_WAITABLE.
