@@ -26,6 +26,7 @@ struct module {
     void *handle;
     int (*open)(void);
     size_t (*work)(size_t count);
+    size_t (*typed)(size_t count);
     size_t (*cached)(void);
     int (*close)(void);
 };
@@ -48,6 +49,7 @@ static struct module load(const char *path)
         support_fail(__FILE__, __LINE__, dlerror());
     find(module.handle, "module_open", &module.open);
     find(module.handle, "module_work", &module.work);
+    find(module.handle, "module_typed", &module.typed);
     find(module.handle, "module_cached", &module.cached);
     find(module.handle, "module_close", &module.close);
     return module;
@@ -190,6 +192,64 @@ START_TEST(use_by_old_thread_after_load_again_works)
 }
 END_TEST
 
+/*
+ * ---- Typed pools ---------------------------------------------------------
+ */
+
+static void *outlive_typed(void *argument)
+{
+    struct crew *crew = argument;
+
+    REQUIRE_EQUAL(crew->module.typed(100), 100);
+    support_door_wait(&crew->loaded);
+    support_door_wait(&crew->unloaded);
+    REQUIRE_EQUAL(crew->module.typed(100), 100);
+    return NULL;
+}
+
+/* Unloading closes the typed pool, while threads with caches of it wait, one of which
+ * uses the plug-in when it is here again.  Their ends look at nothing that is gone. */
+START_TEST(unload_closes_typed_pool_of_living_threads)
+{
+    for (int round = 0; round < 10; round++) {
+        struct crew crew = { .module = load(paths[_i]) };
+        pthread_t threads[THREADS];
+
+        support_door_init(&crew.loaded);
+        support_door_init(&crew.unloaded);
+        for (int i = 0; i < THREADS; i++)
+            threads[i] = support_start(outlive_typed, &crew);
+        support_door_await(&crew.loaded, THREADS);
+        support_door_open(&crew.loaded);
+        support_door_await(&crew.unloaded, THREADS);
+        REQUIRE_EQUAL(crew.module.typed(1000), 1000);
+        unload(&crew.module);
+        crew.module = load(paths[_i]);
+        support_door_open(&crew.unloaded);
+        for (int i = 0; i < THREADS; i++)
+            support_join(threads[i]);
+        REQUIRE_EQUAL(crew.module.typed(1000), 1000);
+        unload(&crew.module);
+    }
+}
+END_TEST
+
+/* Two plug-ins with a pool of the same name have two pools. */
+START_TEST(typed_pools_of_one_name_are_two)
+{
+    struct module one = load(paths[0]);
+    struct module two = load(paths[1]);
+
+    for (int round = 0; round < 10; round++) {
+        REQUIRE_EQUAL(one.typed(1000), 1000);
+        REQUIRE_EQUAL(two.typed(1000), 1000);
+    }
+    unload(&one);
+    REQUIRE_EQUAL(two.typed(1000), 1000);
+    unload(&two);
+}
+END_TEST
+
 static void do_nothing(void *unused)
 {
     (void)unused;
@@ -317,6 +377,8 @@ int main(void)
         TIMES(end_thread_after_unload_does_no_harm, 2),
         TIMES(end_thread_after_unload_with_pool_left_does_no_harm, 2),
         TIMES(use_by_old_thread_after_load_again_works, 2),
+        TIMES(unload_closes_typed_pool_of_living_threads, 2),
+        ONCE(typed_pools_of_one_name_are_two),
         TIMES(fork_after_unload_does_no_harm, 2),
         TIMES(fork_while_loaded_child_works_and_unloads, 2),
         TIMES(exit_while_loaded_does_no_harm, 2),

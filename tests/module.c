@@ -19,6 +19,32 @@ enum { SLOT_SIZE = 48, CAPACITY = 1000, MEMORY = 1 << 20 };
 
 static cpool_t *pool;
 
+struct item {
+    size_t number;
+    char rest[40];
+};
+
+/* Of each plug-in its own, although the names are the same. */
+CPOOL_DECLARE(items, struct item);
+CPOOL_DEFINE(items, struct item, .capacity = CAPACITY);
+
+size_t module_typed(size_t count)
+{
+    struct item *held[CAPACITY];
+    size_t got = 0;
+    size_t sum = 0;
+
+    while (got < count && (held[got] = items_alloc()) != NULL) {
+        held[got]->number = got;
+        got++;
+    }
+    for (size_t i = 0; i < got; i++) {
+        sum += held[i]->number == i;
+        items_free(held[i]);
+    }
+    return sum;
+}
+
 int module_open_kind(unsigned flags, bool own)
 {
     static _Alignas(CPOOL_MEMORY_ALIGN) char memory[MEMORY];

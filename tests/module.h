@@ -37,6 +37,9 @@ MODULE_API const char *module_misuse(void *pool, void *slot, void *cache);
  * Returns how many it got. */
 MODULE_API size_t module_work(size_t count);
 
+/* The same with a typed pool, which nobody closes. */
+MODULE_API size_t module_typed(size_t count);
+
 /* Slots in caches. */
 MODULE_API size_t module_cached(void);
 

@@ -161,28 +161,28 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
     {                                                                                  \
-        uintptr_t left = __atomic_load_n(&name##_entry_.count, __ATOMIC_RELAXED) - 1u; \
-        void **rounds;                                                                 \
+        uintptr_t cpool_left_ = __atomic_load_n(&name##_entry_.count, __ATOMIC_RELAXED) - 1u;\
+        void **cpool_rounds_;                                                          \
                                                                                        \
-        if (CPOOL_UNLIKELY_((intptr_t)left < 0))                                       \
+        if (CPOOL_UNLIKELY_((intptr_t)cpool_left_ < 0))                                \
             return (type *)cpool_typed_alloc_slow(&name##_typed_, &name##_entry_);     \
-        rounds = name##_entry_.rounds;                                                 \
-        __atomic_store_n(&name##_entry_.count, left, __ATOMIC_RELAXED);                \
-        return (type *)rounds[left];                                                   \
+        cpool_rounds_ = name##_entry_.rounds;                                          \
+        __atomic_store_n(&name##_entry_.count, cpool_left_, __ATOMIC_RELAXED);         \
+        return (type *)cpool_rounds_[cpool_left_];                                     \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ void name##_free(type *slot)                                   \
+    CPOOL_TYPED_INLINE_ void name##_free(type *cpool_slot_)                            \
     {                                                                                  \
-        uintptr_t count = __atomic_load_n(&name##_entry_.count, __ATOMIC_RELAXED);     \
-        uintptr_t index;                                                               \
+        uintptr_t cpool_count_ = __atomic_load_n(&name##_entry_.count, __ATOMIC_RELAXED);\
+        uintptr_t cpool_index_;                                                        \
                                                                                        \
-        CPOOL_TYPED_INDEX_(name##_typed_.base, sizeof(type), slot, index);             \
-        if (CPOOL_LIKELY_(index < name##_entry_.bound) &&                              \
-            CPOOL_LIKELY_(count < name##_entry_.limit)) {                              \
-            name##_entry_.rounds[count] = slot;                                        \
-            __atomic_store_n(&name##_entry_.count, count + 1u, __ATOMIC_RELEASE);      \
+        CPOOL_TYPED_INDEX_(name##_typed_.base, sizeof(type), cpool_slot_, cpool_index_);\
+        if (CPOOL_LIKELY_(cpool_index_ < name##_entry_.bound) &&                       \
+            CPOOL_LIKELY_(cpool_count_ < name##_entry_.limit)) {                       \
+            name##_entry_.rounds[cpool_count_] = cpool_slot_;                          \
+            __atomic_store_n(&name##_entry_.count, cpool_count_ + 1u, __ATOMIC_RELEASE);\
         } else {                                                                       \
-            cpool_typed_free_slow(&name##_typed_, &name##_entry_, slot);               \
+            cpool_typed_free_slow(&name##_typed_, &name##_entry_, cpool_slot_);        \
         }                                                                              \
     }
 
@@ -194,17 +194,17 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
 #define CPOOL_TYPED_PATH_(name, type)                                                  \
     CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
     {                                                                                  \
-        cpool_t *pool = cpool_typed_pool(&name##_typed_);                              \
+        cpool_t *cpool_pool_ = cpool_typed_pool(&name##_typed_);                       \
                                                                                        \
-        return pool != NULL ? (type *)cpool_alloc(pool) : NULL;                        \
+        return cpool_pool_ != NULL ? (type *)cpool_alloc(cpool_pool_) : NULL;          \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ void name##_free(type *slot)                                   \
+    CPOOL_TYPED_INLINE_ void name##_free(type *cpool_slot_)                            \
     {                                                                                  \
-        cpool_t *pool = slot != NULL ? cpool_typed_pool(&name##_typed_) : NULL;        \
+        cpool_t *cpool_pool_ = cpool_slot_ != NULL ? cpool_typed_pool(&name##_typed_) : NULL;\
                                                                                        \
-        if (pool != NULL)                                                              \
-            cpool_free(pool, slot);                                                    \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_free(cpool_pool_, cpool_slot_);                                      \
     }
 
 #define CPOOL_TYPED_STORAGE_(name)
@@ -246,11 +246,11 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_calloc(void)                                      \
     {                                                                                  \
-        type *slot = name##_alloc();                                                   \
+        type *cpool_slot_ = name##_alloc();                                            \
                                                                                        \
-        if (slot != NULL)                                                              \
-            memset((void *)slot, 0, sizeof(type));                                     \
-        return slot;                                                                   \
+        if (cpool_slot_ != NULL)                                                       \
+            memset((void *)cpool_slot_, 0, sizeof(type));                              \
+        return cpool_slot_;                                                            \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ cpool_t *name##_pool(void)                                     \
@@ -258,24 +258,26 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         return cpool_typed_pool(&name##_typed_);                                       \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ size_t name##_alloc_bulk(type **slots, size_t n)               \
+    CPOOL_TYPED_INLINE_ size_t name##_alloc_bulk(type **cpool_slots_, size_t cpool_n_) \
     {                                                                                  \
-        cpool_t *pool = name##_pool();                                                 \
+        cpool_t *cpool_pool_ = name##_pool();                                          \
                                                                                        \
-        return pool != NULL ? cpool_alloc_bulk(pool, (void **)slots, n) : 0;           \
+        if (cpool_pool_ == NULL)                                                       \
+            return 0;                                                                  \
+        return cpool_alloc_bulk(cpool_pool_, (void **)cpool_slots_, cpool_n_);         \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ void name##_free_bulk(type *const *slots, size_t n)            \
+    CPOOL_TYPED_INLINE_ void name##_free_bulk(type *const *cpool_slots_, size_t cpool_n_)\
     {                                                                                  \
-        cpool_t *pool = n > 0 ? name##_pool() : NULL;                                  \
+        cpool_t *cpool_pool_ = cpool_n_ > 0 ? name##_pool() : NULL;                    \
                                                                                        \
-        if (pool != NULL)                                                              \
-            cpool_free_bulk(pool, (void *const *)slots, n);                            \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_free_bulk(cpool_pool_, (void *const *)cpool_slots_, cpool_n_);       \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ int name##_open(const cpool_config_t *config)                  \
+    CPOOL_TYPED_INLINE_ int name##_open(const cpool_config_t *cpool_config_)           \
     {                                                                                  \
-        return cpool_typed_open(&name##_typed_, config);                               \
+        return cpool_typed_open(&name##_typed_, cpool_config_);                        \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
@@ -283,7 +285,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         return cpool_typed_close(&name##_typed_);                                      \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_ASSERT_(sizeof(type) > 0 && CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX, \
+    CPOOL_TYPED_ASSERT_(sizeof(type) > 0 && CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX,\
                         "cpool: " #type " is empty, or aligned to more than CPOOL_ALIGN_MAX")
 
 /*
@@ -300,7 +302,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                                                      __VA_ARGS__ };                    \
     CPOOL_TYPED_SETTINGS_END_                                                          \
                                                                                        \
-    struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type), \
+    struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type),\
                                          CPOOL_TYPED_ALIGN_(type), { 0, 0 } };         \
                                                                                        \
     CPOOL_TYPED_LAST_ void name##_unload_(void)                                        \
