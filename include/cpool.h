@@ -30,7 +30,11 @@
  * Empty means empty: an alloc fails only when `capacity` slots are live, however
  * many others lie in other threads' caches, whether those threads run, sleep or
  * are stopped.  (In caller-provided memory, which has no room for slack, this
- * takes CPOOL_EXACT: else what other threads have loaded is out of reach.)
+ * takes CPOOL_EXACT: else what other threads have loaded is out of reach.)  There is
+ * one limit without CPOOL_EXACT, because the inline path counts nothing.  If threads
+ * that run take the last free slots from one loaded magazine and fill another, twice or
+ * more within one search and each time just before that search comes by, it may find
+ * every magazine empty.
  *
  * The library does not serve mixed sizes, does not call constructors, and is no
  * garbage collector.  A slot freed while another thread still uses it is a bug
