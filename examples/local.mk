@@ -30,6 +30,7 @@ examples_jobs_jobs_SOURCES = \
 	examples/jobs/skipped.c examples/jobs/skipped.h \
 	examples/jobs/tree.h examples/jobs/tree_job.h \
 	examples/jobs/tree.c examples/jobs/file.c \
+	examples/jobs/pools.c examples/jobs/pools.h \
 	examples/jobs/summary.c examples/jobs/summary.h \
 	examples/jobs/recount.c examples/jobs/recount.h \
 	examples/jobs/options.c examples/jobs/options.h \

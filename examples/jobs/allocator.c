@@ -39,15 +39,14 @@ int allocator_init_config(struct allocator *self, const cpool_config_t *config)
     return cpool_create(&self->pool, config);
 }
 
-int allocator_init_pool(struct allocator *self, const char *name, size_t node_size,
-                        size_t capacity)
+void allocator_init_typed(struct allocator *self, size_t node_size, cpool_t *pool,
+                          void *(*alloc)(struct allocator *self),
+                          void (*free)(struct allocator *self, void *node))
 {
-    cpool_config_t config = CPOOL_CONFIG_INIT;
-
-    config.name = name;
-    config.slot_size = node_size;
-    config.capacity = capacity;
-    return allocator_init_config(self, &config);
+    self->alloc = alloc;
+    self->free = free;
+    self->node_size = node_size;
+    self->pool = pool;
 }
 
 void allocator_init_malloc(struct allocator *self, size_t node_size)

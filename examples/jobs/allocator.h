@@ -6,7 +6,7 @@
  * back, so that the same run can be made with both and compared.  An allocator
  * serves nodes of one size.  A program has one for each kind of node.
  *
- * Includes <cpool.h> only.
+ * Includes <cpool.h>.
  */
 #ifndef JOBS_ALLOCATOR_H
 #define JOBS_ALLOCATOR_H
@@ -25,12 +25,14 @@ struct allocator {
     cpool_t *pool;    /* NULL when malloc serves; constant */
 };
 
-/* Makes an allocator on a pool of `capacity` nodes.  Returns 0 or a CPOOL_E... */
-int allocator_init_pool(struct allocator *self, const char *name, size_t node_size,
-                        size_t capacity);
-
-/* The same on a pool that is configured in all its details. */
+/* Makes an allocator on a pool that is configured in all its details.  Returns 0 or a
+ * CPOOL_E... */
 int allocator_init_config(struct allocator *self, const cpool_config_t *config);
+
+/* Makes an allocator on a typed pool: see pools.c. */
+void allocator_init_typed(struct allocator *self, size_t node_size, cpool_t *pool,
+                          void *(*alloc)(struct allocator *self),
+                          void (*free)(struct allocator *self, void *node));
 
 /* Makes an allocator on malloc and free. */
 void allocator_init_malloc(struct allocator *self, size_t node_size);

@@ -27,6 +27,7 @@
 
 #include "allocator.h"
 #include "options.h"
+#include "pools.h"
 #include "recount.h"
 #include "report.h"
 #include "summary.h"
@@ -71,11 +72,8 @@ static bool check_directory(const char *path)
     return false;
 }
 
-static bool init_pool(struct allocator *allocator, const char *name, size_t node_size,
-                      size_t capacity)
+static bool opened(const char *name, size_t capacity, int error)
 {
-    int error = allocator_init_pool(allocator, name, node_size, capacity);
-
     if (error != 0)
         fprintf(stderr, "jobs: no pool for %zu %s: %s\n", capacity, name, cpool_strerror(error));
     return error == 0;
@@ -88,7 +86,7 @@ static bool session_init(struct session *session)
     session->table.repeat = options->repeat;
     for (int kind = 0; kind < ALLOCATOR_KINDS; kind++) {
         allocator_init_malloc(&session->jobs[kind], tree_job_size());
-        allocator_init_malloc(&session->results[kind], TALLY_NODE_SIZE);
+        allocator_init_malloc(&session->results[kind], sizeof(union tally_node));
         if (takes_part(session, kind)) {
             session->table.runs[kind] = calloc(options->repeat, sizeof(struct run));
             if (session->table.runs[kind] == NULL) {
@@ -98,9 +96,10 @@ static bool session_init(struct session *session)
         }
     }
     return !takes_part(session, WITH_CPOOL) ||
-           (init_pool(&session->jobs[WITH_CPOOL], "jobs", tree_job_size(), options->job_nodes) &&
-            init_pool(&session->results[WITH_CPOOL], "results", TALLY_NODE_SIZE,
-                      options->result_nodes));
+           (opened("jobs", options->job_nodes,
+                   pools_open_jobs(&session->jobs[WITH_CPOOL], options->job_nodes)) &&
+            opened("results", options->result_nodes,
+                   pools_open_results(&session->results[WITH_CPOOL], options->result_nodes)));
 }
 
 static void session_fini(struct session *session)

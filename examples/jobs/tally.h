@@ -42,10 +42,11 @@ struct tally {
 /* Where tallies of one directory meet. */
 typedef _Atomic(struct tally *) tally_place;
 
-/* Bytes that hold any kind of result node. */
-#define TALLY_NODE_SIZE                                                                  \
-    (sizeof(struct tally) > sizeof(struct frequency_node) ? sizeof(struct tally)         \
-                                                          : sizeof(struct frequency_node))
+/* Any kind of result node. */
+union tally_node {
+    struct tally tally;
+    struct frequency_node identifier;
+};
 
 /* Takes an empty tally, or returns NULL when there is no node. */
 struct tally *tally_create(struct allocator *results);

@@ -38,7 +38,7 @@ struct tree_plan {
     const char *path;          /* a directory */
     unsigned threads;          /* workers, 1 to SCHEDULER_THREADS_MAX */
     struct allocator *jobs;    /* nodes of tree_job_size() bytes */
-    struct allocator *results; /* nodes of TALLY_NODE_SIZE bytes */
+    struct allocator *results; /* nodes as union tally_node */
 
     /* Called now and then while it runs, with the progress so far.  It may be NULL. */
     void (*watch)(const struct scheduler_figures *figures, uint64_t bytes, void *context);
