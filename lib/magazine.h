@@ -57,7 +57,7 @@ static inline void cpi_magazine_move(struct cpi_magazine *from, struct cpi_magaz
     uint32_t i;
 
     CPI_ASSERT(from != to);
-    CPI_ASSERT(have <= limit && held <= limit);
+    CPI_ASSERT(held <= limit);
     for (i = 0; i < moved; i++)
         to->rounds[held + i] = from->rounds[have - moved + i];
     cpi_magazine_set_count(from, have - moved);
