@@ -233,11 +233,12 @@ void cpi_cache_discard(struct cpi_cache *cache);
  */
 uint32_t cpi_cache_steal(struct cpi_cache *victim);
 
-/* Free slots in the cache.  Any thread, an estimate while the owner works. */
+/* Free slots in the cache.  For the owner, or with the lock held while the cache is
+ * registered.  An estimate while the owner works. */
 size_t cpi_cache_rounds(const struct cpi_cache *cache);
 
-/* The same without the lock, when other threads may end: a magazine that a typed pool's
- * entry shows counts as half full. */
+/* The same for any thread at any time: a cache that is being made has none, and a
+ * magazine that a typed pool's entry shows counts as half full. */
 size_t cpi_cache_estimate(const struct cpi_cache *cache);
 
 /*

@@ -218,7 +218,7 @@ bool cpi_pool_has_any(const struct cpi_pool *pool)
     size_t i;
 
     for (i = 0; i < cpi_registry_made(&pool->registry); i++)
-        if (cpi_cache_rounds(cpi_registry_cache(&pool->registry, i)) > 0)
+        if (cpi_cache_estimate(cpi_registry_cache(&pool->registry, i)) > 0)
             return true;
     return cpi_pool_has_left_any(pool, NULL);
 }

@@ -241,6 +241,27 @@ START_TEST(wait_beside_a_trim_keeps_its_time)
 }
 END_TEST
 
+/*
+ * A thread is about to open a cache that it has just made, which is all zero until then.
+ * It holds the library's lock, so no thread can be stopped there.
+ */
+START_TEST(search_of_a_waiter_passes_a_cache_that_is_being_made)
+{
+    cpool_t *pool = steps_pool(CPOOL_WAITABLE, 2, 0, 2);
+    void *slot = cpool_alloc(pool);
+    struct cpi_cache *cache = cpi_registry_cache(&inside(pool)->registry, 0);
+    cpool_cache_t *active = cpi_cache_active(cache);
+
+    cpool_free(pool, slot);
+    atomic_store(&cache->active, NULL);
+    atomic_store(&cache->visible, NULL);
+    REQUIRE(cpi_pool_has_any(inside(pool)));
+    atomic_store(&cache->active, active);
+    atomic_store(&cache->visible, active);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -248,6 +269,7 @@ int main(void)
         ONCE(waiter_that_is_held_up_holds_up_nobody),
         ONCE(waiter_that_is_behind_looks_again_before_it_gives_up),
         ONCE(wait_beside_a_trim_keeps_its_time),
+        ONCE(search_of_a_waiter_passes_a_cache_that_is_being_made),
     };
 
     return SUPPORT_RUN("steps_call", tests);
