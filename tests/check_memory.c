@@ -397,12 +397,13 @@ END_TEST
 /* Where there is no memory for a magazine of slots, there is for fewer. */
 static void alloc_with_a_little_left(void *unused)
 {
-    cpool_config_t config = support_config(MIB, 1000);
+    cpool_config_t config = support_config(MIB, 200);
     cpool_t *pool;
     size_t limit;
 
     (void)unused;
     config.magazine_rounds = 32;
+    config.thread_caches = 1; /* few addresses, for machines of 32 bits */
     pool = support_create(&config);
     cpool_free(pool, cpool_alloc(pool));
     limit = support_writable() + 8 * MIB;
