@@ -38,7 +38,8 @@
  * The thread-local variable takes 64 bytes of static TLS, of which a module that is
  * loaded with dlopen finds room for a few dozen.  With
  * -DCPOOL_TYPED_TLS='"global-dynamic"' such a module takes none, and each operation
- * makes a call.
+ * makes a call.  Choose this for a module that is loaded and unloaded again and again: the
+ * C library does not always get the room back.
  *
  * A thread must not use a typed pool for the very first time in the last round of its
  * destructors of thread-specific data, or after it.  Its cache would stay registered,
