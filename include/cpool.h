@@ -394,8 +394,9 @@ typedef struct cpool_config {
  *
  * Returns the bytes needed at an address aligned to CPOOL_MEMORY_ALIGN: exactly
  * that many are enough, wherever they lie.  0 when the configuration is wrong.
- * cpool_create then says in what way.
- * Any thread, wait-free.
+ * cpool_create then says in what way.  The checks that CPOOL_OPTIONS asks for are
+ * included (cpool_debug.3).
+ * Any thread.  The first call may block.
  */
 CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_USE_;
 

@@ -147,12 +147,28 @@ void cpi_write_error(const char *text, size_t length)
     errno = saved;
 }
 
-static void default_handler(const cpool_error_t *error)
+static void write_line(const char *text)
 {
     char line[CPI_REPORT_MAX + 16];
-    int length = snprintf(line, sizeof line, "cpool: %s\n", error->text);
+    int length = snprintf(line, sizeof line, "cpool: %s\n", text);
 
     cpi_write_error(line, (size_t)length);
+}
+
+void cpi_tell(const char *format, ...)
+{
+    char text[CPI_REPORT_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    write_line(text);
+}
+
+static void default_handler(const cpool_error_t *error)
+{
+    write_line(error->text);
     abort();
 }
 

@@ -24,6 +24,10 @@
  */
 CPI_COLD CPI_PRINTF(2, 3) void cpi_report(cpool_error_t *error, const char *format, ...);
 
+/* Writes one line to standard error, after "cpool: ", cut to CPI_REPORT_MAX.  Allocates
+ * nothing.  Async-signal-safe as far as vsnprintf is. */
+CPI_COLD CPI_PRINTF(1, 2) void cpi_tell(const char *format, ...);
+
 /* Writes to standard error, past stdio.  Async-signal-safe. */
 void cpi_write_error(const char *text, size_t length);
 

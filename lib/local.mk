@@ -8,7 +8,7 @@
 # By floor, lowest first.  HACKING.md explains the floors.
 libcpool_sources = \
 	lib/atomic.h lib/bits.h lib/compiler.h lib/error.c lib/error.h \
-	lib/extent.c lib/extent.h lib/handle.c lib/handle.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
+	lib/extent.c lib/extent.h lib/handle.c lib/handle.h lib/options.c lib/options.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
 	lib/structs.c lib/structs.h \
 	lib/thread.c lib/thread.h lib/version.c \
 	lib/queue.h lib/slab.c lib/slab.h lib/tagstack.h lib/usage.c lib/usage.h \
@@ -18,7 +18,7 @@ libcpool_sources = \
 	lib/recall.c lib/recall.h \
 	lib/registry.c lib/registry_list.c lib/registry.h \
 	lib/inline.c lib/pool_alloc.c lib/pool_audit.c lib/pool_bulk.c lib/pool_cache.c \
-	lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c \
+	lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c lib/pool_options.c \
 	lib/pool_config.c \
 	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_memory.c \
 	lib/pool_report.c lib/pool_reserve.c lib/pool_slow.c lib/pool_ticket.c lib/pool_typed.c lib/pool_wait.c

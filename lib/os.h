@@ -13,6 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A variable of the environment.  NULL without it, and in a program with more
+ * rights than the user that started it. */
+const char *cpi_os_environment(const char *name);
+
 /* Bytes in a page, a power of two. */
 size_t cpi_os_page_size(void);
 

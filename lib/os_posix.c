@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #if defined(__linux__)
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #endif
 
@@ -42,6 +43,17 @@
 static void note_system_calls(uint64_t calls)
 {
     cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, calls);
+}
+
+const char *cpi_os_environment(const char *name)
+{
+#if defined(__linux__)
+    bool privileged = getauxval(AT_SECURE) != 0; /* capabilities included */
+#else
+    bool privileged = getuid() != geteuid() || getgid() != getegid();
+#endif
+
+    return privileged ? NULL : getenv(name);
 }
 
 size_t cpi_os_page_size(void)

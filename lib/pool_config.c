@@ -2,7 +2,7 @@
 /*
  * pool_config.c - from a configuration to a layout.
  *
- * Floor 6.  Pure: looks at nothing but its arguments.
+ * Floor 6.  Pure: cpi_layout_compute looks at nothing but its arguments.
  */
 #include "pool_impl.h"
 
@@ -316,9 +316,12 @@ size_t cpool_memory_required(const cpool_config_t *config)
 {
     struct cpi_layout layout;
     cpool_config_t known;
+    cpool_config_t with_options;
 
-    if (config == NULL || cpi_struct_read(&known, sizeof known, config) != 0 ||
-        cpi_layout_compute(&layout, &known, 0) != 0)
+    if (config == NULL || cpi_struct_read(&known, sizeof known, config) != 0)
         return 0;
-    return layout.total;
+    with_options = known;
+    if (cpi_pool_add_options(&with_options) && cpi_layout_compute(&layout, &with_options, 0) == 0)
+        return layout.total;
+    return cpi_layout_compute(&layout, &known, 0) == 0 ? layout.total : 0;
 }

@@ -183,13 +183,31 @@ static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t 
     return 0;
 }
 
-int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
+static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
 {
     if (config->memory != NULL)
         return build_in_callers_memory(pool, config);
     if (config->memory_size != 0)
         return CPOOL_EMEMORY;
     return build_in_own_memory(pool, config);
+}
+
+/* The environment makes no pool fail that its program could have. */
+int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
+{
+    cpool_config_t with_options = *config;
+    int wanted;
+    int code;
+
+    if (CPI_LIKELY(!cpi_pool_add_options(&with_options)))
+        return build_as_asked(pool, config);
+    wanted = build_as_asked(pool, &with_options);
+    if (wanted == 0)
+        return 0;
+    code = build_as_asked(pool, config);
+    if (code == 0)
+        cpi_pool_tell_unchecked(config, wanted);
+    return code;
 }
 
 void cpi_pool_release(struct cpi_pool *pool)

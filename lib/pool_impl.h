@@ -129,6 +129,14 @@ struct cpi_layout {
 int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
 
 /*
+ * pool_options.c.  Adds what CPOOL_OPTIONS asks for to a configuration.  Returns true if
+ * that is more than it had.  tell_unchecked says on standard error that a pool goes
+ * without, because of this code.
+ */
+bool cpi_pool_add_options(cpool_config_t *config);
+void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);
+
+/*
  * pool_create.c.  Builds a pool in memory of its own or of the caller's.  Returns 0 or a
  * code.  publish gives it a handle, by which it can be used, with the lock held.  Returns
  * false if none is left.  release gives the memory of a pool without a handle back.

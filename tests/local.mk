@@ -96,6 +96,7 @@ tests_modules = \
 	tests/check_error \
 	tests/check_extent \
 	tests/check_layout \
+	tests/check_options \
 	tests/check_slab \
 	tests/check_tagstack \
 	tests/check_usage \
@@ -266,6 +267,10 @@ tests_check_extent_LDADD = $(tests_ldadd_module)
 tests_check_layout_SOURCES = tests/check_layout.c
 tests_check_layout_CPPFLAGS = $(tests_cppflags_module)
 tests_check_layout_LDADD = $(tests_ldadd_module)
+
+tests_check_options_SOURCES = tests/check_options.c
+tests_check_options_CPPFLAGS = $(tests_cppflags_module)
+tests_check_options_LDADD = $(tests_ldadd_module)
 
 tests_check_slab_SOURCES = tests/check_slab.c
 tests_check_slab_CPPFLAGS = $(tests_cppflags_module)

@@ -25,6 +25,8 @@ error.c        0 atomic.h compiler.h
 structs.h      0
 structs.c      0
 version.c      0
+options.h      1
+options.c      1 os.h
 os.h           1
 os_posix.c     1 os.h quiet.h
 handle.h       1
@@ -65,6 +67,7 @@ pool_cache.c   6 pool_impl.h
 pool_drain.h 6 pool_impl.h
 pool_drain.c 6
 pool_config.c  6 pool_impl.h
+pool_options.c 6 pool_impl.h
 pool_create.c  6 pool_impl.h
 pool_info.c    6 pool_impl.h
 pool_memory.c  6 pool_drain.h

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * options.c - the words of CPOOL_OPTIONS.
+ */
+#include "options.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "error.h"
+#include "os.h"
+
+/* The words that stand between two commas. */
+#define CPI_OPTIONS_SEPARATORS ", \t\n"
+
+/* A word without a most does not take a number.  It adds `value` to its member. */
+static const struct word {
+    const char *name;
+    size_t member; /* its offset in struct cpi_options */
+    size_t value;  /* that of the word alone */
+    size_t most;   /* the largest number that may follow "=", or 0 */
+} words[] = {
+    {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED, 0},
+    {"fake", offsetof(struct cpi_options, fake), 1, 0},
+};
+
+#define CPI_WORDS (sizeof words / sizeof words[0])
+
+static struct cpi_options options;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Reads a number from 1 to `most` that takes all of the text.  Returns 0 for another
+ * text. */
+static size_t number_of(const char *digits, size_t length, size_t most)
+{
+    size_t number = 0;
+    size_t i;
+
+    for (i = 0; i < length; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
+            return 0;
+        number = number * 10 + (size_t)(digits[i] - '0');
+        if (number > most)
+            return 0;
+    }
+    return number;
+}
+
+static bool take(struct cpi_options *into, const struct word *word, const char *text,
+                 size_t length)
+{
+    size_t *member = (size_t *)(void *)((char *)into + word->member);
+    size_t name = strlen(word->name);
+    size_t number = word->value;
+
+    if (length < name || memcmp(text, word->name, name) != 0)
+        return false;
+    if (length > name) {
+        number = text[name] == '=' ? number_of(text + name + 1, length - name - 1, word->most) : 0;
+        if (number == 0)
+            return false;
+    }
+    *member = word->most == 0 ? *member | number : number;
+    return true;
+}
+
+void cpi_options_parse(struct cpi_options *into, const char *text,
+                       void (*refused)(const char *word, size_t length))
+{
+    memset(into, 0, sizeof *into);
+    for (;;) {
+        size_t length;
+        size_t i;
+
+        text += strspn(text, CPI_OPTIONS_SEPARATORS);
+        length = strcspn(text, CPI_OPTIONS_SEPARATORS);
+        if (length == 0)
+            return;
+        for (i = 0; i < CPI_WORDS && !take(into, &words[i], text, length); i++)
+            ;
+        if (i == CPI_WORDS)
+            refused(text, length);
+        text += length;
+    }
+}
+
+/* A long word is cut. */
+static void name_refused(const char *word, size_t length)
+{
+    cpi_tell("CPOOL_OPTIONS: '%.*s' is not understood", length < 64 ? (int)length : 64, word);
+}
+
+static void read_options(void)
+{
+    const char *text = cpi_os_environment("CPOOL_OPTIONS");
+
+    if (text != NULL)
+        cpi_options_parse(&options, text, name_refused);
+}
+
+const struct cpi_options *cpi_options(void)
+{
+    pthread_once(&once, read_options);
+    return &options;
+}

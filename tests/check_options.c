@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_options.c - CPOOL_OPTIONS: its words (lib/options.h), and its effect on pools of
+ * a program that knows nothing of it.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+static char refused[256];
+
+static void note_refused(const char *word, size_t length)
+{
+    size_t used = strlen(refused);
+
+    REQUIRE(used + length + 2 < sizeof(refused));
+    memcpy(refused + used, word, length);
+    strcpy(refused + used + length, ";");
+}
+
+static struct cpi_options parse(const char *text)
+{
+    struct cpi_options options;
+
+    refused[0] = '\0';
+    cpi_options_parse(&options, text, note_refused);
+    return options;
+}
+
+START_TEST(parse_of_nothing_gives_nothing)
+{
+    static const char *const texts[] = { "", ",", " , ,", "\t\n" };
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct cpi_options options = parse(texts[i]);
+
+        REQUIRE(options.flags == 0 && options.fake == 0);
+        REQUIRE(refused[0] == '\0');
+    }
+}
+END_TEST
+
+START_TEST(parse_takes_every_word_wherever_it_stands)
+{
+    static const char *const texts[] = { "checked,fake", "fake checked", ",,fake,\tchecked,",
+                                         "checked,fake,checked" };
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct cpi_options options = parse(texts[i]);
+
+        REQUIRE_EQUAL(options.flags, CPOOL_CHECKED);
+        REQUIRE_EQUAL(options.fake, 1);
+        REQUIRE(refused[0] == '\0');
+    }
+}
+END_TEST
+
+/* Neither a beginning of a word nor a longer one, nor a number where there is none. */
+START_TEST(parse_names_what_it_does_not_understand)
+{
+    struct cpi_options options = parse("chec,checkedd,CHECKED,checked=1,=,=1,x,checked=,fake");
+
+    REQUIRE_EQUAL(options.flags, 0);
+    REQUIRE_EQUAL(options.fake, 1);
+    REQUIRE(strcmp(refused, "chec;checkedd;CHECKED;checked=1;=;=1;x;checked=;") == 0);
+}
+END_TEST
+
+/*
+ * ---- In a program ---------------------------------------------------------
+ */
+
+/* Whether the pool is checked, found out by a double free. */
+static bool finds_double_free(cpool_t *pool)
+{
+    void *slot = cpool_alloc(pool);
+
+    cpool_free(pool, slot);
+    support_capture_reports();
+    cpool_free(pool, slot);
+    return support_take_reports(NULL) == 1;
+}
+
+static void use_plain_pool(void *text)
+{
+    cpool_t *pool;
+
+    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", text, 1), 0);
+    pool = support_create_plain(24, 100);
+    fprintf(stderr, finds_double_free(pool) ? "found\n" : "not found\n");
+}
+
+CPOOL_DECLARE(numbers, long);
+CPOOL_DEFINE(numbers, long, .capacity = 100);
+
+static void use_typed_pool(void *text)
+{
+    long *number;
+
+    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", text, 1), 0);
+    number = numbers_alloc();
+    numbers_free(number);
+    support_capture_reports();
+    numbers_free(number);
+    fprintf(stderr, support_take_reports(NULL) == 1 ? "found\n" : "not found\n");
+}
+
+static const struct kind {
+    void (*body)(void *text);
+} kinds[] = { { use_plain_pool }, { use_typed_pool } };
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static char checked[] = "checked";
+static char none[] = "";
+static char unknown[] = "check,checked,quick";
+
+START_TEST(environment_makes_unmodified_pools_checked)
+{
+    struct support_outcome outcome;
+
+    support_fork(kinds[_i].body, checked, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE(strcmp(outcome.text, "found\n") == 0);
+    support_fork(kinds[_i].body, none, &outcome);
+    REQUIRE(strcmp(outcome.text, "not found\n") == 0);
+}
+END_TEST
+
+START_TEST(environment_with_unknown_words_names_them_once)
+{
+    struct support_outcome outcome;
+
+    support_fork(kinds[_i].body, unknown, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE(strcmp(outcome.text, "cpool: CPOOL_OPTIONS: 'check' is not understood\n"
+                                 "cpool: CPOOL_OPTIONS: 'quick' is not understood\n"
+                                 "found\n") == 0);
+}
+END_TEST
+
+static cpool_config_t small_config(void)
+{
+    cpool_config_t config = support_config(24, 100);
+
+    config.thread_caches = 4;
+    config.name = "mine";
+    return config;
+}
+
+/* With so much memory, or as much as is required. */
+static void use_callers_memory(void *size)
+{
+    cpool_config_t config = small_config();
+
+    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", checked, 1), 0);
+    config.memory_size = size != NULL ? *(const size_t *)size : cpool_memory_required(&config);
+    config.memory = support_lines(config.memory_size);
+    fprintf(stderr, finds_double_free(support_create(&config)) ? "found\n" : "not found\n");
+}
+
+START_TEST(memory_required_includes_the_checks)
+{
+    struct support_outcome outcome;
+
+    support_fork(use_callers_memory, NULL, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE(strcmp(outcome.text, "found\n") == 0);
+}
+END_TEST
+
+static void print_required(void *unused)
+{
+    cpool_config_t config = small_config();
+
+    (void)unused;
+    fprintf(stderr, "%zu", cpool_memory_required(&config));
+}
+
+/* A program may know the size of its array from elsewhere. */
+START_TEST(memory_too_small_for_the_checks_is_left_unchecked)
+{
+    struct support_outcome outcome;
+    size_t required;
+
+    support_fork(print_required, NULL, &outcome);
+    REQUIRE(sscanf(outcome.text, "%zu", &required) == 1);
+    support_fork(use_callers_memory, &required, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE(strcmp(outcome.text,
+                   "cpool: CPOOL_OPTIONS: pool 'mine' stays as its program made it, because with "
+                   "them memory_size is less than the pool requires\nnot found\n") == 0);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(parse_of_nothing_gives_nothing),
+        ONCE(parse_takes_every_word_wherever_it_stands),
+        ONCE(parse_names_what_it_does_not_understand),
+        TIMES(environment_makes_unmodified_pools_checked, KINDS),
+        TIMES(environment_with_unknown_words_names_them_once, KINDS),
+        ONCE(memory_required_includes_the_checks),
+        ONCE(memory_too_small_for_the_checks_is_left_unchecked),
+    };
+
+    return SUPPORT_RUN("options", tests);
+}
