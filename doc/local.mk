@@ -10,7 +10,7 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/EVIDENCE.md \
 
 # The manual pages are made from the public headers, one by topic and one for each
 # function, which refers to its topic.  They are shipped, too.
-man_headers = include/cpool.h include/cpool/typed.h
+man_headers = include/cpool.h include/cpool/typed.h include/cpool/sized.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \
@@ -27,6 +27,10 @@ dist_man3_MANS = \
 	doc/man/cpool_index_limit.3 doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
 	doc/man/cpool_print.3 doc/man/cpool_print_json.3 doc/man/cpool_quiet_begin.3 \
 	doc/man/cpool_quiet_end.3 doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
+	doc/man/cpool_sized.3 doc/man/cpool_sized_alloc.3 doc/man/cpool_sized_alloc_aligned.3 doc/man/cpool_sized_calloc.3 \
+	doc/man/cpool_sized_class.3 doc/man/cpool_sized_class_of.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 \
+	doc/man/cpool_sized_free.3 doc/man/cpool_sized_owns.3 doc/man/cpool_sized_print.3 doc/man/cpool_sized_realloc.3 \
+	doc/man/cpool_sized_stats.3 doc/man/cpool_sized_trim.3 doc/man/cpool_sized_usable_size.3 \
 	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 doc/man/cpool_stats_restart.3 \
 	doc/man/cpool_strerror.3 doc/man/cpool_ticket_alloc.3 doc/man/cpool_ticket_draw.3 \
 	doc/man/cpool_ticket_return.3 doc/man/cpool_trim.3 doc/man/cpool_version_number.3

@@ -195,9 +195,12 @@ enum {
     CPOOL_EROUNDS = -9,      /* magazine_rounds is out of range for this capacity */
     CPOOL_ECACHES = -10,     /* thread_caches is above CPOOL_THREAD_CACHES_MAX */
     CPOOL_EFLAGS = -11,      /* unknown bits in flags */
-    CPOOL_EMEMORY = -12,     /* memory_size is given without memory */
+    CPOOL_EMEMORY = -12,     /* memory_size or CPOOL_RESERVED is given without memory */
     CPOOL_EMEMSIZE = -13,    /* memory_size is below cpool_memory_required */
-    CPOOL_EMEMALIGN = -14,   /* memory is not aligned to CPOOL_MEMORY_ALIGN */
+    CPOOL_EMEMALIGN = -14,   /* memory is not aligned to CPOOL_MEMORY_ALIGN, or with
+                                CPOOL_RESERVED to a page */
+    CPOOL_ECLASSES = -15,    /* no sizes of classes, or no class of this number
+                                (cpool_sized) */
 
     CPOOL_ENULL = -101,       /* a required pointer is NULL */
     CPOOL_EPOOL = -102,       /* not a pool: NULL, never created, destroyed, or made by
@@ -336,6 +339,17 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
 #define CPOOL_COLOUR 0x20u
 
 /*
+ * CPOOL_RESERVED  `memory` is address space that the caller has reserved, in whole
+ *                 pages, and that reads as zero once it is readable and writable.  The
+ *                 pool lies in it as in memory of its own.  It commits the parts that it
+ *                 needs, which makes them readable and writable, and gives their memory
+ *                 back when it is trimmed and destroyed.  The addresses stay the
+ *                 caller's.  So several pools lie in one range, and an address tells
+ *                 its pool.
+ */
+#define CPOOL_RESERVED 0x100u
+
+/*
  * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need.
  */
 typedef struct cpool_config {
@@ -392,10 +406,10 @@ typedef struct cpool_config {
  *
  * config   as for cpool_create, but memory and memory_size are ignored
  *
- * Returns the bytes needed at an address aligned to CPOOL_MEMORY_ALIGN: exactly
- * that many are enough, wherever they lie.  0 when the configuration is wrong.
- * cpool_create then says in what way.  The checks that CPOOL_OPTIONS asks for are
- * included (cpool_debug.3).
+ * Returns the bytes needed at an address aligned to CPOOL_MEMORY_ALIGN (with
+ * CPOOL_RESERVED to a page, with CPOOL_HUGE_PAGES too to a huge one): exactly that many
+ * are enough, wherever they lie.  0 when the configuration is wrong.  cpool_create then
+ * says in what way.  The checks that CPOOL_OPTIONS asks for are included (cpool_debug.3).
  * Any thread.  The first call may block.
  */
 CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_USE_;

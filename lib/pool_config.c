@@ -7,10 +7,12 @@
 #include "pool_impl.h"
 
 #include "bits.h"
+#include "os.h"
 #include "structs.h"
 
 #define CPI_FLAGS \
-    (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | CPOOL_COLOUR)
+    (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | CPOOL_COLOUR | \
+     CPOOL_RESERVED)
 
 /*
  * Caches of one pool, unless configured.  In our memory they cost address space only,
@@ -312,16 +314,25 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     return 0;
 }
 
+size_t cpi_layout_page(const cpool_config_t *config)
+{
+    return (config->flags & CPOOL_HUGE_PAGES) != 0 ? cpi_os_huge_page_size()
+                                                   : cpi_os_page_size();
+}
+
 size_t cpool_memory_required(const cpool_config_t *config)
 {
     struct cpi_layout layout;
     cpool_config_t known;
     cpool_config_t with_options;
+    size_t page;
 
     if (config == NULL || cpi_struct_read(&known, sizeof known, config) != 0)
         return 0;
+    page = (known.flags & CPOOL_RESERVED) != 0 ? cpi_layout_page(&known) : 0;
     with_options = known;
-    if (cpi_pool_add_options(&with_options) && cpi_layout_compute(&layout, &with_options, 0) == 0)
+    if (cpi_pool_add_options(&with_options) &&
+        cpi_layout_compute(&layout, &with_options, page) == 0)
         return layout.total;
-    return cpi_layout_compute(&layout, &known, 0) == 0 ? layout.total : 0;
+    return cpi_layout_compute(&layout, &known, page) == 0 ? layout.total : 0;
 }

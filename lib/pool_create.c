@@ -122,7 +122,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     pool->stall_limit = (uint64_t)layout->stall_ms * 1000000u;
     pool->region_size = layout->total;
     pool->fixed_bytes = fixed_bytes;
-    pool->region_owned = config->memory == NULL;
+    pool->region_owned = !layout->callers;
     cpi_waiters_init(&pool->waiters);
     cpi_maintenance_init(&pool->maintenance);
     cpi_usage_init(&pool->usage, cpi_os_now());
@@ -143,26 +143,54 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     return pool;
 }
 
-static int build_in_own_memory(struct cpi_pool **pool, const cpool_config_t *config)
+/* Whether the addresses of a pool's region are the caller's, but not their memory. */
+static bool is_reserved_by_caller(unsigned flags)
 {
-    bool huge = (config->flags & CPOOL_HUGE_PAGES) != 0;
-    size_t page = huge ? cpi_os_huge_page_size() : cpi_os_page_size();
+    return (flags & CPOOL_RESERVED) != 0;
+}
+
+/* What the caller gives must have this alignment and this size, bytes. */
+static int check_memory(const cpool_config_t *config, size_t align, size_t size)
+{
+    if ((uintptr_t)config->memory % align != 0)
+        return CPOOL_EMEMALIGN;
+    return config->memory_size < size ? CPOOL_EMEMSIZE : 0;
+}
+
+static int reserve(char **region, const struct cpi_layout *layout, const cpool_config_t *config)
+{
+    *region = config->memory;
+    if (is_reserved_by_caller(config->flags))
+        return check_memory(config, layout->unit, layout->total);
+    *region = cpi_os_reserve(layout->total, layout->unit);
+    return *region != NULL ? 0 : CPOOL_ENOMEM;
+}
+
+static void release(char *region, size_t size, unsigned flags)
+{
+    if (is_reserved_by_caller(flags))
+        cpi_os_purge(region, size);
+    else
+        cpi_os_release(region, size);
+}
+
+static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
+{
     struct cpi_layout layout;
-    int code = cpi_layout_compute(&layout, config, page);
+    int code = cpi_layout_compute(&layout, config, cpi_layout_page(config));
     size_t fixed;
     char *region;
 
+    if (code == 0)
+        code = reserve(&region, &layout, config);
     if (code != 0)
         return code;
     fixed = cpi_align_up(layout.fixed, cpi_os_page_size());
-    region = cpi_os_reserve(layout.total, page);
-    if (region == NULL)
-        return CPOOL_ENOMEM;
     if (!cpi_os_commit(region, fixed)) {
-        cpi_os_release(region, layout.total);
+        release(region, layout.total, config->flags);
         return CPOOL_ENOMEM;
     }
-    if (huge)
+    if ((config->flags & CPOOL_HUGE_PAGES) != 0)
         cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
     *pool = build(region, &layout, config, fixed);
     return 0;
@@ -175,21 +203,22 @@ static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t 
 
     if (code != 0)
         return code;
-    if ((uintptr_t)config->memory % CPOOL_MEMORY_ALIGN != 0)
-        return CPOOL_EMEMALIGN;
-    if (config->memory_size < layout.total)
-        return CPOOL_EMEMSIZE;
+    code = check_memory(config, CPOOL_MEMORY_ALIGN, layout.total);
+    if (code != 0)
+        return code;
     *pool = build(config->memory, &layout, config, layout.total);
     return 0;
 }
 
 static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
 {
-    if (config->memory != NULL)
-        return build_in_callers_memory(pool, config);
-    if (config->memory_size != 0)
+    bool reserved = is_reserved_by_caller(config->flags);
+
+    if (config->memory == NULL && (reserved || config->memory_size != 0))
         return CPOOL_EMEMORY;
-    return build_in_own_memory(pool, config);
+    if (config->memory != NULL && !reserved)
+        return build_in_callers_memory(pool, config);
+    return build_in_pages(pool, config);
 }
 
 /* The environment makes no pool fail that its program could have. */
@@ -214,7 +243,7 @@ void cpi_pool_release(struct cpi_pool *pool)
 {
     cpi_waiters_fini(&pool->waiters);
     if (pool->region_owned)
-        cpi_os_release(pool->region, pool->region_size);
+        release(pool->region, pool->region_size, pool->flags);
 }
 
 bool cpi_pool_publish(struct cpi_pool *pool)

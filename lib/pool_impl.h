@@ -87,7 +87,7 @@ struct cpi_pool {
     void *region;       /* all of it */
     size_t region_size; /* bytes */
     size_t fixed_bytes; /* of it, bytes committed at creation */
-    bool region_owned;  /* from the operating system */
+    bool region_owned;  /* committed, and given back, by the library */
 };
 
 /* Where the parts lie, bytes from the start of the region. */
@@ -127,6 +127,9 @@ struct cpi_layout {
  * return.
  */
 int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
+
+/* The size of the pages by which a pool in uncommitted memory is laid out. */
+size_t cpi_layout_page(const cpool_config_t *config);
 
 /*
  * pool_options.c.  Adds what CPOOL_OPTIONS asks for to a configuration.  Returns true if

@@ -79,9 +79,11 @@ tests_public = \
 	tests/check_memory \
 	tests/check_null \
 	tests/check_print \
+	tests/check_reserved \
 	tests/check_reset \
 	tests/check_share \
 	tests/check_signal \
+	tests/check_sized \
 	tests/check_structs \
 	tests/check_support \
 	tests/check_thread \
@@ -202,6 +204,10 @@ tests_check_print_SOURCES = tests/check_print.c
 tests_check_print_CPPFLAGS = $(tests_cppflags)
 tests_check_print_LDADD = $(tests_ldadd_public)
 
+tests_check_reserved_SOURCES = tests/check_reserved.c
+tests_check_reserved_CPPFLAGS = $(tests_cppflags)
+tests_check_reserved_LDADD = $(tests_ldadd_public)
+
 tests_check_reset_SOURCES = tests/check_reset.c
 tests_check_reset_CPPFLAGS = $(tests_cppflags)
 tests_check_reset_LDADD = $(tests_ldadd_public)
@@ -213,6 +219,10 @@ tests_check_share_LDADD = $(tests_ldadd_public)
 tests_check_signal_SOURCES = tests/check_signal.c
 tests_check_signal_CPPFLAGS = $(tests_cppflags)
 tests_check_signal_LDADD = $(tests_ldadd_public)
+
+tests_check_sized_SOURCES = tests/check_sized.c
+tests_check_sized_CPPFLAGS = $(tests_cppflags)
+tests_check_sized_LDADD = $(tests_ldadd_public)
 
 tests_check_structs_SOURCES = tests/check_structs.c
 tests_check_structs_CPPFLAGS = $(tests_cppflags)

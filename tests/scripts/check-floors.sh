@@ -77,6 +77,11 @@ pool_slow.c    6 pool_impl.h
 pool_ticket.c  6 pool_impl.h
 pool_typed.c   6 pool_impl.h
 pool_wait.c    6 pool_impl.h
+sized_impl.h   8
+sized.c        8 sized_impl.h
+sized_create.c 8 sized_impl.h
+sized_fallback.c 8 sized_impl.h
+sized_info.c   8 sized_impl.h
 '
 
 complain() {

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/sized.h - blocks of many sizes, from one pool for each class of sizes.
+ *
+ * OVERVIEW
+ *
+ *     cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+ *     cpool_sized_t *blocks;
+ *
+ *     config.name = "documents";
+ *     if (cpool_sized_create(&blocks, &config) != 0)
+ *         ...
+ *     char *text = cpool_sized_alloc(blocks, length + 1);
+ *     ...
+ *     cpool_sized_free(blocks, text);
+ *     ...
+ *     cpool_sized_destroy(blocks);
+ *
+ * A request is served by the pool of the smallest class that holds it.  All pools lie
+ * in one range of reserved addresses, in parts of equal length, a power of two.  So the
+ * address of a block tells its class by a subtraction and a shift, and a free needs no
+ * size.  A request that is larger than every class goes to a fallback, which is malloc
+ * unless the program names another, and the block goes back there by itself.
+ *
+ * NOTES
+ *
+ * The pools are plain ones.  They hand out slots as cpool_alloc does, from the calling
+ * thread's cache, without a lock.  Memory of a class is committed as its slots are used for
+ * the first time, and stays with the class until cpool_sized_trim.
+ *
+ * A block is aligned to the largest power of two that divides its class's size, in any
+ * case to CPOOL_SIZED_GRAIN.  Classes that are chosen by default are aligned to
+ * max_align_t and more.
+ *
+ * A child of fork may go on using all blocks, and free those of its parent.
+ *
+ * (Size classes over fixed-size pools: B. Kenwright, "Fast Efficient Fixed-Size Memory
+ * Pool", COMPUTATION TOOLS 2012, and S. Reinalter, "Memory allocation strategies", 2012.
+ * Four classes in each doubling: J. Evans, jemalloc.)
+ */
+#ifndef CPOOL_SIZED_H
+#define CPOOL_SIZED_H
+
+#include <cpool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * ---- Configuration (cpool_sized.3) ------------------------------------------
+ */
+
+/* An allocator of blocks of many sizes, which the library knows. */
+typedef struct cpool_sized cpool_sized_t;
+
+/* Bytes of which each class's size is a multiple. */
+#define CPOOL_SIZED_GRAIN ((size_t)8)
+
+/* The largest size of a class, bytes. */
+#define CPOOL_SIZED_MAX ((size_t)1024 * 1024)
+
+/* The largest number of classes. */
+#define CPOOL_SIZED_CLASSES_MAX ((size_t)128)
+
+/*
+ * Flags.
+ *
+ * CPOOL_SIZED_LARGER   While a class is dry, its requests are served by the next
+ *                      larger class that is not.  Without it they go to the fallback at
+ *                      once, and no class holds blocks of a smaller one's size
+ */
+#define CPOOL_SIZED_LARGER 0x1u
+
+/*
+ * CPOOL_SIZED_BOUNDED  There is no fallback: an alloc that no class can serve returns NULL.
+ */
+#define CPOOL_SIZED_BOUNDED 0x2u
+
+/*
+ * The source of blocks that no class can serve.  Any thread may call each of these at any
+ * time.  `bytes` and `align` are the same at a block's end as at its beginning.
+ */
+typedef struct cpool_sized_fallback {
+    size_t size;   /* sizeof(cpool_sized_fallback_t) */
+    void *context; /* handed to the functions */
+    void *(*alloc)(size_t bytes, size_t align, void *context); /* returns bytes aligned to
+                      align, a power of two, or NULL */
+    void (*free)(void *block, size_t bytes, size_t align, void *context); /* takes
+                      them back */
+    void *(*resize)(void *block, size_t bytes, size_t align, size_t wanted, void *context); /*
+                      returns the block, with `wanted` bytes, in its place or in another,
+                      or NULL, after which it is as it was.  NULL: there is no such
+                      function, and contents are copied */
+} cpool_sized_fallback_t;
+
+/*
+ * The configuration.  Start from CPOOL_SIZED_CONFIG_INIT.
+ */
+typedef struct cpool_sized_config {
+    size_t size;            /* sizeof(cpool_sized_config_t), set by the initialiser */
+    const char *name;       /* for reports and figures, as in cpool_config_t, may be NULL */
+    const size_t *classes;  /* the classes' sizes, bytes, ascending, each a multiple of
+                               CPOOL_SIZED_GRAIN up to CPOOL_SIZED_MAX.  NULL: 16 to 128
+                               by sixteens, then four in each doubling */
+    size_t class_count;     /* of them, up to CPOOL_SIZED_CLASSES_MAX */
+    size_t max_size;        /* bytes, up to CPOOL_SIZED_MAX: where the classes end that are
+                               chosen by default.  0: 32 KiB */
+    size_t class_bytes;     /* bytes of blocks that each class may hold at once.  They are
+                               address space until they are used.  0: 1 GiB (2 MiB on
+                               32-bit systems) */
+    size_t thread_caches;   /* as in cpool_config_t, for each class.  0: as there, or 16 on
+                               32-bit systems */
+    unsigned flags;         /* CPOOL_SIZED_LARGER ..., or 0 */
+    unsigned pool_flags;    /* of the pools: CPOOL_CHECKED ..., or 0 */
+    const cpool_sized_fallback_t *fallback; /* copied.  NULL: malloc */
+} cpool_sized_config_t;
+
+#define CPOOL_SIZED_CONFIG_INIT                                                \
+    {                                                                          \
+        sizeof(cpool_sized_config_t), NULL, NULL, 0, 0, 0, 0, 0u, 0u, NULL     \
+    }
+
+/*
+ * ---- Creation and destruction (cpool_sized.3) --------------------------------
+ */
+
+/*
+ * cpool_sized_create - makes an allocator, with a pool for each class.
+ *
+ * blocks   receives the allocator, set to NULL on every failure
+ * config   copied, need not outlive the call
+ *
+ * Reserves address space for all classes, and touches a page of each.
+ *
+ * Returns 0, CPOOL_ENULL, CPOOL_ECLASSES for sizes of classes that are none, or a code
+ * that cpool_create returns.  Nothing is left behind then.
+ * Any thread.  It may block and makes system calls.
+ */
+CPOOL_API int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *config)
+    CPOOL_MUST_USE_;
+
+/*
+ * cpool_sized_destroy - returns all classes to the operating system, live blocks too.
+ *
+ * blocks   no thread may be using it, or use it later.  NULL is a no-op.
+ *
+ * Blocks of the fallback that are live stay live, and cannot be freed any more.
+ *
+ * Returns 0, or CPOOL_ELIVE when blocks were still live, or another code of
+ * cpool_destroy's.  The allocator is gone in any case.
+ * It may block and makes system calls.
+ */
+CPOOL_API int cpool_sized_destroy(cpool_sized_t *blocks);
+
+/*
+ * ---- Allocating and freeing (cpool_sized.3) -----------------------------------
+ *
+ * In this group `blocks` must be living.  Progress is that of cpool_alloc and cpool_free
+ * where a class serves, and the fallback's where that does.
+ */
+
+/*
+ * cpool_sized_free - gives a block back, from whichever thread.
+ *
+ * block   from an alloc of the same allocator, not freed since.  NULL is a no-op.
+ *
+ * Verified as by cpool_free.  An address outside the classes that no fallback has handed
+ * out is reported as CPOOL_EFOREIGN, as far as the bytes before it tell.
+ * Any thread.
+ */
+CPOOL_API void cpool_sized_free(cpool_sized_t *blocks, void *block) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_sized_alloc - takes a block of at least `size` bytes.
+ *
+ * size   bytes.  0 counts as 1
+ *
+ * Returns the block, its bytes as they were last left, or NULL when none can be had.
+ * Any thread.
+ */
+CPOOL_API void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size) CPOOL_MUST_USE_
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_sized_alloc_aligned - the same, at a multiple of `align` bytes.
+ *
+ * align   a power of two.  Another number is reported as CPOOL_EALIGN, and NULL returned
+ *
+ * The block comes from the smallest class that is aligned so, or from the fallback.
+ * Any thread.
+ */
+CPOOL_API void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/*
+ * cpool_sized_calloc - a block for `count` objects of `size` bytes, all set to zero.
+ *
+ * Returns NULL also where the product is too large for a size_t.
+ * Any thread.
+ */
+CPOOL_API void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/*
+ * cpool_sized_realloc - gives a block another size, and keeps its contents.
+ *
+ * block   as for cpool_sized_free.  NULL: this is an alloc
+ * size    bytes.  0 counts as 1
+ *
+ * The block stays in its place while its class holds the size and is not more than
+ * twice as large as needed.  Otherwise the contents move, and an alignment above the
+ * class's own is lost.
+ *
+ * Returns the block, or NULL when none can be had.  The old one then is as it was.
+ * Any thread.
+ */
+CPOOL_API void *cpool_sized_realloc(cpool_sized_t *blocks, void *block, size_t size)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/*
+ * cpool_sized_usable_size - the bytes that a block really has, all of which may be used.
+ *
+ * Returns 0 for NULL, and after CPOOL_EFOREIGN was reported for an address that is no
+ * block's.
+ * Any thread, wait-free.
+ */
+CPOOL_API size_t cpool_sized_usable_size(const cpool_sized_t *blocks, const void *block)
+    CPOOL_NONNULL_(1);
+
+/*
+ * ---- Classes and figures (cpool_sized.3) ---------------------------------------
+ */
+
+/*
+ * cpool_sized_owns - whether a class holds the address of this block.
+ *
+ * False for blocks of the fallback and for any other address.
+ * Any thread, wait-free.
+ */
+CPOOL_API bool cpool_sized_owns(const cpool_sized_t *blocks, const void *block)
+    CPOOL_NONNULL_(1);
+
+/* One class. */
+typedef struct cpool_sized_description {
+    size_t size;       /* sizeof(cpool_sized_class_t), set by the initialiser */
+    size_t block_size; /* bytes of its blocks */
+    cpool_t *pool;     /* for cpool_stats and other questions, and for allocs and frees
+                          of blocks of this class */
+    uint64_t dry;      /* requests for this class that found it dry */
+    uint64_t lent;     /* requests of smaller classes that it served */
+} cpool_sized_class_t;
+
+#define CPOOL_SIZED_CLASS_INIT                                                 \
+    {                                                                          \
+        sizeof(cpool_sized_class_t), 0, NULL, 0, 0                             \
+    }
+
+/*
+ * cpool_sized_class - describes the class with this number, counted from 0, by size.
+ *
+ * number   below the number of classes, which cpool_sized_stats tells
+ *
+ * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_ECLASSES if there is no such class.
+ * Any thread, wait-free.
+ */
+CPOOL_API int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
+                                cpool_sized_class_t *description) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_sized_class_of - the number of the class that serves requests of this size.
+ *
+ * Returns the number of classes if the fallback serves them.
+ * Any thread, wait-free.
+ */
+CPOOL_API size_t cpool_sized_class_of(const cpool_sized_t *blocks, size_t size)
+    CPOOL_NONNULL_(1);
+
+/* The figures of all classes and of the fallback. */
+typedef struct cpool_sized_figures {
+    size_t size;             /* sizeof(cpool_sized_stats_t), set by the initialiser */
+    size_t classes;          /* how many there are */
+    size_t live;             /* blocks of all classes in the hands of callers */
+    size_t live_bytes;       /* of their classes' sizes */
+    size_t reserved_bytes;   /* address space taken */
+    size_t committed_bytes;  /* of it, bytes that may become resident */
+    size_t fallback_live;    /* blocks of the fallback in the hands of callers */
+    size_t fallback_bytes;   /* that were asked of it for them */
+    uint64_t fallback_total; /* blocks that were ever asked of it */
+    uint64_t dry;            /* requests that found their class dry */
+} cpool_sized_stats_t;
+
+#define CPOOL_SIZED_STATS_INIT                                                 \
+    {                                                                          \
+        sizeof(cpool_sized_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0                 \
+    }
+
+/*
+ * cpool_sized_stats - reads the figures, which are exact while no thread uses the blocks.
+ *
+ * Returns 0, CPOOL_ENULL or CPOOL_ESTRUCT.
+ * Any thread.  It may block.
+ */
+CPOOL_API int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_sized_print - writes the figures of every class that was ever used, for a person.
+ *
+ * Any thread.  It may block, and does what the stream does.
+ */
+CPOOL_API void cpool_sized_print(const cpool_sized_t *blocks, FILE *out) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_sized_trim - cpool_trim for each class.
+ *
+ * Returns the bytes given back.
+ * Any thread.  It may block and makes system calls.
+ */
+CPOOL_API size_t cpool_sized_trim(cpool_sized_t *blocks) CPOOL_NONNULL_(1);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPOOL_SIZED_H */

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sized_create.c - choosing the classes, and making and ending their pools.
+ *
+ * Floor 8.
+ *
+ * ORDERING TABLE
+ *   count | fallback_live load | relaxed | - | -
+ */
+#include "sized_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "atomic.h"
+#include "bits.h"
+#include "os.h"
+#include "structs.h"
+
+/* Classes by default: so many steps in each doubling, above so many bytes of the
+ * same steps. */
+#define CPI_SIZED_STEPS ((size_t)4)
+#define CPI_SIZED_STEP_MIN ((size_t)16)
+#define CPI_SIZED_LARGEST ((size_t)32 * 1024)
+
+#define CPI_SIZED_WIDE (sizeof(void *) >= 8)
+#define CPI_SIZED_CLASS_BYTES (CPI_SIZED_WIDE ? (size_t)1 << 30 : (size_t)2 * 1024 * 1024)
+#define CPI_SIZED_CACHES ((size_t)(CPI_SIZED_WIDE ? 0 : 16))
+
+/* Bytes of a pool's name, with its end. */
+#define CPI_SIZED_NAME 64
+
+/* The classes before there is a range. */
+struct plan {
+    const cpool_sized_config_t *config;
+    size_t sizes[CPOOL_SIZED_CLASSES_MAX];
+    size_t classes;
+};
+
+/* --- Classes --- */
+
+static int take_sizes(struct plan *plan)
+{
+    const cpool_sized_config_t *config = plan->config;
+    size_t before = 0;
+    size_t i;
+
+    if (config->class_count == 0 || config->class_count > CPOOL_SIZED_CLASSES_MAX)
+        return CPOOL_ECLASSES;
+    for (i = 0; i < config->class_count; i++) {
+        size_t size = config->classes[i];
+
+        if (size <= before || size > CPOOL_SIZED_MAX || size % CPOOL_SIZED_GRAIN != 0)
+            return CPOOL_ECLASSES;
+        plan->sizes[i] = before = size;
+    }
+    plan->classes = config->class_count;
+    return 0;
+}
+
+static int choose_sizes(struct plan *plan)
+{
+    size_t most = plan->config->max_size != 0 ? plan->config->max_size : CPI_SIZED_LARGEST;
+    size_t step = CPI_SIZED_STEP_MIN;
+    size_t size = 0;
+
+    if (plan->config->class_count != 0 || most > CPOOL_SIZED_MAX)
+        return CPOOL_ECLASSES;
+    while (size < most) {
+        if (size >= 2 * CPI_SIZED_STEPS * step)
+            step *= 2;
+        size += step;
+        plan->sizes[plan->classes++] = size;
+    }
+    return 0;
+}
+
+static void pool_config(const struct plan *plan, size_t number, cpool_config_t *config)
+{
+    static const cpool_config_t initial = CPOOL_CONFIG_INIT;
+    const cpool_sized_config_t *given = plan->config;
+    size_t bytes = given->class_bytes != 0 ? given->class_bytes : CPI_SIZED_CLASS_BYTES;
+
+    *config = initial;
+    config->slot_size = plan->sizes[number];
+    config->slot_align = cpi_lowest_bit(plan->sizes[number]);
+    config->capacity = bytes / plan->sizes[number];
+    if (config->capacity == 0)
+        config->capacity = 1;
+    if (config->capacity > CPOOL_CAPACITY_MAX)
+        config->capacity = CPOOL_CAPACITY_MAX;
+    config->flags = given->pool_flags | CPOOL_RESERVED;
+    config->thread_caches = given->thread_caches != 0 ? given->thread_caches : CPI_SIZED_CACHES;
+}
+
+/* The bytes of the largest pool.  Returns 0, or the code with which it is refused. */
+static int largest_pool(const struct plan *plan, size_t *largest)
+{
+    size_t number;
+
+    *largest = 0;
+    for (number = 0; number < plan->classes; number++) {
+        cpool_config_t config;
+        cpool_t *pool;
+        size_t bytes;
+
+        pool_config(plan, number, &config);
+        bytes = cpool_memory_required(&config);
+        if (bytes == 0) {
+            config.memory = &config; /* not looked at before the settings are */
+            return cpool_create(&pool, &config);
+        }
+        if (bytes > *largest)
+            *largest = bytes;
+    }
+    return 0;
+}
+
+/* --- The range --- */
+
+static void fill_table(struct cpool_sized *blocks)
+{
+    size_t number = 0;
+    size_t i;
+
+    for (i = 0; i <= blocks->largest / CPOOL_SIZED_GRAIN; i++) {
+        if (i * CPOOL_SIZED_GRAIN > blocks->sizes[number])
+            number++;
+        blocks->table[i] = (uint8_t)number;
+    }
+}
+
+/* Reserves the range, and commits the header, which reads as zero. */
+static int reserve(struct cpool_sized **blocks, const struct plan *plan, size_t largest)
+{
+    bool huge = (plan->config->pool_flags & CPOOL_HUGE_PAGES) != 0;
+    size_t align = huge ? cpi_os_huge_page_size() : cpi_os_page_size();
+    size_t entries = plan->sizes[plan->classes - 1] / CPOOL_SIZED_GRAIN + 1;
+    size_t header = cpi_align_up(sizeof(struct cpool_sized) + entries, align);
+    unsigned shift = 0;
+    size_t range;
+
+    while (shift < sizeof(size_t) * 8 - 1 && (size_t)1 << shift < largest)
+        shift++;
+    if ((size_t)1 << shift < largest ||
+        !cpi_multiply(plan->classes, (size_t)1 << shift, &range) ||
+        !cpi_add(range, header, &range))
+        return CPOOL_EOVERFLOW;
+    *blocks = cpi_os_reserve(range, align);
+    if (*blocks == NULL)
+        return CPOOL_ENOMEM;
+    if (!cpi_os_commit(*blocks, header)) {
+        cpi_os_release(*blocks, range);
+        return CPOOL_ENOMEM;
+    }
+    (*blocks)->header = header;
+    (*blocks)->range = range;
+    (*blocks)->shift = shift;
+    (*blocks)->base = (uintptr_t)*blocks + header;
+    return 0;
+}
+
+/* Destroys the pools made so far, last first.  Returns the first code that is not 0. */
+static int end(struct cpool_sized *blocks)
+{
+    int result = 0;
+
+    while (blocks->classes > 0) {
+        int code = cpool_destroy(blocks->pools[--blocks->classes]);
+
+        if (result == 0)
+            result = code;
+    }
+    cpi_os_release(blocks, blocks->range);
+    return result;
+}
+
+static int make_pools(struct cpool_sized *blocks, const struct plan *plan)
+{
+    size_t part = (size_t)1 << blocks->shift;
+    char name[CPI_SIZED_NAME];
+    size_t number;
+
+    for (number = 0; number < plan->classes; number++) {
+        cpool_config_t config;
+        int code;
+
+        pool_config(plan, number, &config);
+        snprintf(name, sizeof name, "%zu%s%s", config.slot_size,
+                 plan->config->name != NULL ? " " : "",
+                 plan->config->name != NULL ? plan->config->name : "");
+        config.name = name;
+        config.memory = (void *)(blocks->base + number * part);
+        config.memory_size = part;
+        code = cpool_create(&blocks->pools[number], &config);
+        if (code != 0)
+            return code;
+        blocks->sizes[number] = config.slot_size;
+        blocks->classes++;
+    }
+    return 0;
+}
+
+static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config)
+{
+    struct plan plan;
+    size_t largest;
+    int code;
+
+    memset(&plan, 0, sizeof plan);
+    plan.config = config;
+    if ((config->flags & ~(CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED)) != 0)
+        return CPOOL_EFLAGS;
+    code = config->classes != NULL ? take_sizes(&plan) : choose_sizes(&plan);
+    if (code == 0)
+        code = largest_pool(&plan, &largest);
+    if (code == 0)
+        code = reserve(blocks, &plan, largest);
+    if (code != 0)
+        return code;
+    code = make_pools(*blocks, &plan);
+    if (code != 0) {
+        end(*blocks);
+        return code;
+    }
+    (*blocks)->largest = plan.sizes[plan.classes - 1];
+    (*blocks)->flags = config->flags;
+    (*blocks)->fallback = *config->fallback;
+    fill_table(*blocks);
+    return 0;
+}
+
+static int create(cpool_sized_t **blocks, const cpool_sized_config_t *given)
+{
+    cpool_sized_fallback_t fallback = cpi_sized_malloc;
+    struct cpool_sized *made = NULL;
+    cpool_sized_config_t config;
+    int code;
+
+    if (given == NULL)
+        return CPOOL_ENULL;
+    code = cpi_struct_read(&config, sizeof config, given);
+    if (code == 0 && config.fallback != NULL)
+        code = cpi_struct_read(&fallback, sizeof fallback, config.fallback);
+    if (code == 0 && (fallback.alloc == NULL || fallback.free == NULL))
+        code = CPOOL_ENULL;
+    if (code != 0)
+        return code;
+    config.fallback = &fallback;
+    code = make(&made, &config);
+    if (code == 0)
+        *blocks = made;
+    return code;
+}
+
+int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *config)
+{
+    if (blocks == NULL)
+        return CPOOL_ENULL;
+    *blocks = NULL;
+    return create(blocks, config);
+}
+
+int cpool_sized_destroy(cpool_sized_t *blocks)
+{
+    bool live;
+    int code;
+
+    if (blocks == NULL)
+        return 0;
+    live = cpi_load(&blocks->fallback_live, relaxed) > 0; /* [count] */
+    code = end(blocks);
+    return code == 0 && live ? CPOOL_ELIVE : code;
+}

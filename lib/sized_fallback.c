@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sized_fallback.c - blocks that no class can serve.
+ *
+ * Floor 8.
+ *
+ * The fallback's block begins with a lead.  The header at the lead's end says all that has
+ * to be known of the block:
+ *
+ *   | lead ...   | header | the caller's block ...
+ *   ^ what the fallback   ^ aligned as asked
+ *     has returned
+ *
+ * ORDERING TABLE
+ *   count | counters of the fallback | relaxed | - | -
+ */
+#include "sized_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "atomic.h"
+#include "bits.h"
+#include "compiler.h"
+#include "error.h"
+
+struct header {
+    size_t bytes;   /* asked of the fallback, the lead included */
+    size_t align;   /* likewise */
+    size_t lead;    /* bytes from there to the caller's block */
+    uintptr_t mark; /* of a living block: mark_of */
+};
+
+/* --- malloc --- */
+
+static void *malloc_alloc(size_t bytes, size_t align, void *context)
+{
+    (void)context;
+    if (align <= CPI_SIZED_ALIGN)
+        return malloc(bytes);
+    if (bytes > SIZE_MAX - align)
+        return NULL;
+    return aligned_alloc(align, cpi_align_up(bytes, align));
+}
+
+static void malloc_free(void *block, size_t bytes, size_t align, void *context)
+{
+    (void)bytes;
+    (void)align;
+    (void)context;
+    free(block);
+}
+
+/* realloc keeps no alignment but malloc's. */
+static void *malloc_resize(void *block, size_t bytes, size_t align, size_t wanted, void *context)
+{
+    void *moved;
+
+    if (align <= CPI_SIZED_ALIGN)
+        return realloc(block, wanted);
+    moved = malloc_alloc(wanted, align, context);
+    if (moved != NULL) {
+        memcpy(moved, block, bytes < wanted ? bytes : wanted);
+        free(block);
+    }
+    return moved;
+}
+
+const cpool_sized_fallback_t cpi_sized_malloc = {
+    sizeof(cpool_sized_fallback_t), NULL, malloc_alloc, malloc_free, malloc_resize,
+};
+
+/* --- Headers --- */
+
+void cpi_sized_report(int code, const char *function, const void *address)
+{
+    cpool_error_t error;
+
+    memset(&error, 0, sizeof error);
+    error.code = code;
+    error.function = function;
+    error.name = "";
+    error.address = address;
+    cpi_report(&error, "%s: %s (address %p)", function, cpool_strerror(code), address);
+}
+
+static uintptr_t mark_of(const struct cpool_sized *blocks, const void *block)
+{
+    return (uintptr_t)block ^ ~(uintptr_t)blocks;
+}
+
+/* The header of a block that the fallback handed out, or NULL after a report. */
+static struct header *header_of(const struct cpool_sized *blocks, const void *block,
+                                const char *function)
+{
+    struct header *header = (struct header *)((uintptr_t)block - sizeof(struct header));
+
+    if ((blocks->flags & CPOOL_SIZED_BOUNDED) == 0 && (uintptr_t)block % CPI_SIZED_ALIGN == 0 &&
+        header->mark == mark_of(blocks, block))
+        return header;
+    cpi_sized_report(CPOOL_EFOREIGN, function, block);
+    return NULL;
+}
+
+static void count(struct cpool_sized *blocks, size_t live, size_t bytes)
+{
+    cpi_fetch_add(&blocks->fallback_live, live, relaxed);   /* [count] */
+    cpi_fetch_add(&blocks->fallback_bytes, bytes, relaxed); /* [count] */
+}
+
+/* --- Blocks --- */
+
+void *cpi_sized_fallback_alloc(struct cpool_sized *blocks, size_t size, size_t align)
+{
+    struct header header;
+    char *start;
+
+    if ((blocks->flags & CPOOL_SIZED_BOUNDED) != 0)
+        return NULL;
+    header.align = align < CPI_SIZED_ALIGN ? CPI_SIZED_ALIGN : align;
+    header.lead = cpi_align_up(sizeof header, header.align);
+    if (!cpi_add(size > 0 ? size : 1, header.lead, &header.bytes))
+        return NULL;
+    start = blocks->fallback.alloc(header.bytes, header.align, blocks->fallback.context);
+    if (start == NULL)
+        return NULL;
+    header.mark = mark_of(blocks, start + header.lead);
+    memcpy(start + header.lead - sizeof header, &header, sizeof header);
+    count(blocks, 1, header.bytes);
+    cpi_fetch_add(&blocks->fallback_total, 1u, relaxed); /* [count] */
+    return start + header.lead;
+}
+
+void cpi_sized_fallback_free(struct cpool_sized *blocks, void *block, const char *function)
+{
+    struct header *found = header_of(blocks, block, function);
+    struct header header;
+
+    if (found == NULL)
+        return;
+    found->mark = 0;
+    header = *found;
+    count(blocks, (size_t)-1, 0 - header.bytes);
+    blocks->fallback.free((char *)block - header.lead, header.bytes, header.align,
+                          blocks->fallback.context);
+}
+
+size_t cpi_sized_fallback_size(const struct cpool_sized *blocks, const void *block,
+                               const char *function)
+{
+    const struct header *header = header_of(blocks, block, function);
+
+    return header != NULL ? header->bytes - header->lead : 0;
+}
+
+/* Without a function of the fallback's. */
+static void *copy(struct cpool_sized *blocks, void *block, const struct header *header,
+                  size_t size)
+{
+    size_t held = header->bytes - header->lead;
+    void *moved = cpi_sized_fallback_alloc(blocks, size, header->align);
+
+    if (moved == NULL)
+        return NULL;
+    memcpy(moved, block, held < size ? held : size);
+    cpi_sized_fallback_free(blocks, block, "cpool_sized_realloc");
+    return moved;
+}
+
+void *cpi_sized_fallback_resize(struct cpool_sized *blocks, void *block, size_t size,
+                                const char *function)
+{
+    const struct header *found = header_of(blocks, block, function);
+    struct header header;
+    size_t bytes;
+    char *start;
+
+    if (found == NULL || !cpi_add(size, found->lead, &bytes))
+        return NULL;
+    if (blocks->fallback.resize == NULL)
+        return copy(blocks, block, found, size);
+    header = *found;
+    start = blocks->fallback.resize((char *)block - header.lead, header.bytes, header.align,
+                                    bytes, blocks->fallback.context);
+    if (start == NULL)
+        return NULL;
+    count(blocks, 0, bytes - header.bytes);
+    header.bytes = bytes;
+    header.mark = mark_of(blocks, start + header.lead);
+    memcpy(start + header.lead - sizeof header, &header, sizeof header);
+    return start + header.lead;
+}

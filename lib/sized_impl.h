@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sized_impl.h - what an allocator of blocks of many sizes is made of.
+ *
+ * Floor 8.  Pools are made and used by the public functions alone.  Includes os.h for the
+ * range of addresses.
+ *
+ * One range, of which only the header is committed here:
+ *
+ *   | header, table | class 0           | class 1           | ...
+ *                   ^ base              ^ base + 2^shift
+ *
+ * Each class is a pool in reserved addresses (CPOOL_RESERVED) at the start of its part.
+ *
+ * Invariants: classes ascend by size.  table[i] is the first class of at least
+ * i * CPOOL_SIZED_GRAIN bytes.
+ */
+#ifndef CPI_SIZED_IMPL_H
+#define CPI_SIZED_IMPL_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cpool.h>
+#include <cpool/sized.h>
+
+struct cpool_sized {
+    /* Constant. */
+    uintptr_t base;   /* address of the first class's part */
+    unsigned shift;   /* log2 of the bytes of a part */
+    unsigned classes; /* how many there are */
+    size_t largest;   /* bytes of the last class's blocks */
+    unsigned flags;   /* CPOOL_SIZED_LARGER ... */
+    size_t range;     /* bytes from the header's start to the last class's end */
+    size_t header;    /* bytes of it before base */
+    cpool_sized_fallback_t fallback;
+    cpool_t *pools[CPOOL_SIZED_CLASSES_MAX];
+    size_t sizes[CPOOL_SIZED_CLASSES_MAX];
+
+    /* Written by any thread, when the class of a request cannot serve it. */
+    _Atomic uint64_t dry[CPOOL_SIZED_CLASSES_MAX];
+    _Atomic uint64_t lent[CPOOL_SIZED_CLASSES_MAX];
+    _Atomic size_t fallback_live;
+    _Atomic size_t fallback_bytes;
+    _Atomic uint64_t fallback_total;
+
+    uint8_t table[]; /* constant: largest / CPOOL_SIZED_GRAIN + 1 */
+};
+
+/* Alignment that any block without a class has at least. */
+#define CPI_SIZED_ALIGN _Alignof(max_align_t)
+
+/* The fallback that malloc is. */
+extern const cpool_sized_fallback_t cpi_sized_malloc;
+
+/* The class with the part that holds an address, or a number not below `classes`. */
+static inline size_t cpi_sized_number(const struct cpool_sized *blocks, const void *address)
+{
+    return ((uintptr_t)address - blocks->base) >> blocks->shift;
+}
+
+/* The first class of at least this size, which is not above `largest`. */
+static inline size_t cpi_sized_first(const struct cpool_sized *blocks, size_t size)
+{
+    return blocks->table[(size + CPOOL_SIZED_GRAIN - 1) / CPOOL_SIZED_GRAIN];
+}
+
+/* sized_fallback.c.  A block of the fallback's, with a header before it. */
+void *cpi_sized_fallback_alloc(struct cpool_sized *blocks, size_t size, size_t align);
+
+/* Each returns after a report on behalf of `function` if the address is none of these.
+ * size then is 0, and resize NULL.  resize keeps the alignment. */
+void cpi_sized_fallback_free(struct cpool_sized *blocks, void *block, const char *function);
+size_t cpi_sized_fallback_size(const struct cpool_sized *blocks, const void *block,
+                               const char *function);
+void *cpi_sized_fallback_resize(struct cpool_sized *blocks, void *block, size_t size,
+                                const char *function);
+
+/* Reports a mistake about an address. */
+void cpi_sized_report(int code, const char *function, const void *address);
+
+#endif /* CPI_SIZED_IMPL_H */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sized_info.c - classes and figures of an allocator of blocks of many sizes.
+ *
+ * Floor 8.
+ *
+ * ORDERING TABLE
+ *   figure | counters' loads | relaxed | - | -
+ */
+#include "sized_impl.h"
+
+#include <inttypes.h>
+
+#include "atomic.h"
+#include "structs.h"
+
+size_t cpool_sized_class_of(const cpool_sized_t *blocks, size_t size)
+{
+    return size <= blocks->largest ? cpi_sized_first(blocks, size) : blocks->classes;
+}
+
+int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
+                      cpool_sized_class_t *description)
+{
+    cpool_sized_class_t known = CPOOL_SIZED_CLASS_INIT;
+
+    if (description == NULL)
+        return CPOOL_ENULL;
+    if (cpi_struct_check(description) != 0)
+        return CPOOL_ESTRUCT;
+    if (number >= blocks->classes)
+        return CPOOL_ECLASSES;
+    known.block_size = blocks->sizes[number];
+    known.pool = blocks->pools[number];
+    known.dry = cpi_load(&blocks->dry[number], relaxed);   /* [figure] */
+    known.lent = cpi_load(&blocks->lent[number], relaxed); /* [figure] */
+    cpi_struct_write(description, &known, sizeof known);
+    return 0;
+}
+
+static void add_class(const cpool_sized_t *blocks, size_t number, cpool_sized_stats_t *sum)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    if (cpool_stats(blocks->pools[number], &stats) != 0)
+        return;
+    sum->live += stats.live;
+    sum->live_bytes += stats.live * blocks->sizes[number];
+    sum->committed_bytes += stats.committed_bytes;
+    sum->dry += cpi_load(&blocks->dry[number], relaxed); /* [figure] */
+}
+
+int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
+{
+    cpool_sized_stats_t known = CPOOL_SIZED_STATS_INIT;
+    size_t number;
+
+    if (stats == NULL)
+        return CPOOL_ENULL;
+    if (cpi_struct_check(stats) != 0)
+        return CPOOL_ESTRUCT;
+    known.classes = blocks->classes;
+    known.reserved_bytes = blocks->range;
+    known.committed_bytes = blocks->header;
+    for (number = 0; number < blocks->classes; number++)
+        add_class(blocks, number, &known);
+    known.fallback_live = cpi_load(&blocks->fallback_live, relaxed);   /* [figure] */
+    known.fallback_bytes = cpi_load(&blocks->fallback_bytes, relaxed); /* [figure] */
+    known.fallback_total = cpi_load(&blocks->fallback_total, relaxed); /* [figure] */
+    cpi_struct_write(stats, &known, sizeof known);
+    return 0;
+}
+
+static void print_class(const cpool_sized_t *blocks, size_t number, FILE *out)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    if (cpool_stats(blocks->pools[number], &stats) != 0 || stats.high_water == 0)
+        return;
+    fprintf(out, "%10zu %12zu %12zu %14zu %10" PRIu64 " %10" PRIu64 "\n",
+            blocks->sizes[number], stats.live, stats.high_water, stats.committed_bytes,
+            cpi_load(&blocks->dry[number], relaxed),   /* [figure] */
+            cpi_load(&blocks->lent[number], relaxed)); /* [figure] */
+}
+
+void cpool_sized_print(const cpool_sized_t *blocks, FILE *out)
+{
+    size_t number;
+
+    if (out == NULL) {
+        cpi_sized_report(CPOOL_ENULL, "cpool_sized_print", NULL);
+        return;
+    }
+    fprintf(out, "%10s %12s %12s %14s %10s %10s\n", "bytes", "live", "high water", "committed",
+            "dry", "lent");
+    for (number = 0; number < blocks->classes; number++)
+        print_class(blocks, number, out);
+    fprintf(out, "%10s %12zu %12s %14zu\n", "fallback",
+            cpi_load(&blocks->fallback_live, relaxed), "",    /* [figure] */
+            cpi_load(&blocks->fallback_bytes, relaxed)); /* [figure] */
+}
+
+size_t cpool_sized_trim(cpool_sized_t *blocks)
+{
+    size_t bytes = 0;
+    size_t number;
+
+    for (number = 0; number < blocks->classes; number++)
+        bytes += cpool_trim(blocks->pools[number]);
+    return bytes;
+}

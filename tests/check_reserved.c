@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_reserved.c - pools in address space that the caller has reserved: the memory that
+ * they commit, and that they give back.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define KIB ((size_t)1024)
+#define MIB (KIB * KIB)
+
+enum { SLOT = 256, CAPACITY = 100000 };
+
+/* Address space without memory, and two pages beside it. */
+static char *reserve(size_t size)
+{
+    void *range = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    REQUIRE(range != MAP_FAILED);
+    return range;
+}
+
+static cpool_config_t reserved_config(void)
+{
+    cpool_config_t config = support_config(SLOT, CAPACITY);
+
+    config.flags = CPOOL_RESERVED;
+    return config;
+}
+
+/* A pool in a range of exactly the size that it requires. */
+static cpool_t *create_in_range(cpool_config_t *config)
+{
+    config->memory_size = cpool_memory_required(config);
+    REQUIRE(config->memory_size > 0);
+    config->memory = reserve(config->memory_size);
+    return support_create(config);
+}
+
+static void unmap(const cpool_config_t *config)
+{
+    REQUIRE_EQUAL(munmap(config->memory, config->memory_size), 0);
+}
+
+START_TEST(create_commits_as_slots_are_used)
+{
+    cpool_config_t config = reserved_config();
+    cpool_t *pool = create_in_range(&config);
+    const char *start = config.memory;
+    char *slot;
+
+    REQUIRE_EQUAL(support_stats(pool).reserved_bytes, config.memory_size);
+    REQUIRE(support_stats(pool).committed_bytes < 64 * KIB);
+    REQUIRE(SUPPORT_SANITIZED || support_resident_inside(start, config.memory_size) < 64 * KIB);
+    slot = cpool_alloc(pool);
+    REQUIRE(slot > start && slot + SLOT <= start + config.memory_size);
+    for (int i = 0; i < SLOT; i++)
+        REQUIRE_EQUAL(slot[i], 0);
+    memset(slot, 1, SLOT);
+    REQUIRE(support_stats(pool).committed_bytes < MIB);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+    unmap(&config);
+}
+END_TEST
+
+static void *take_and_stay(void *argument)
+{
+    void **both = argument;
+
+    both[1] = cpool_alloc(both[0]);
+    support_door_wait(both[2]);
+    cpool_free(both[0], both[1]);
+    return NULL;
+}
+
+/* As in memory of its own, slots that another thread has loaded are replaced. */
+START_TEST(alloc_all_beside_a_loaded_cache_finds_slack)
+{
+    cpool_config_t config = reserved_config();
+    cpool_t *pool = create_in_range(&config);
+    void **slots = support_calloc(CAPACITY, sizeof *slots);
+    struct support_door door;
+    void *both[3] = { pool, NULL, &door };
+    pthread_t thread;
+
+    support_door_init(&door);
+    thread = support_start(take_and_stay, both);
+    support_door_await(&door, 1);
+    for (size_t i = 0; i < CAPACITY - 1; i++) {
+        slots[i] = cpool_alloc(pool);
+        REQUIRE(slots[i] != NULL);
+    }
+    for (size_t i = 0; i < CAPACITY - 1; i++)
+        cpool_free(pool, slots[i]);
+    support_door_open(&door);
+    support_join(thread);
+    support_destroy_empty(pool);
+    unmap(&config);
+}
+END_TEST
+
+START_TEST(trim_and_destroy_give_memory_back)
+{
+    cpool_config_t config = reserved_config();
+    cpool_t *pool = create_in_range(&config);
+    void *slots[4000];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 4000), 0);
+    for (size_t i = 0; i < 4000; i++)
+        memset(slots[i], 1, SLOT);
+    cpool_free_bulk(pool, slots, 4000);
+    REQUIRE(cpool_trim(pool) >= 4000 * SLOT / 2);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 4000), 0);
+    for (size_t i = 0; i < 4000; i++)
+        memset(slots[i], 1, SLOT);
+    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_ELIVE);
+    REQUIRE_EQUAL(support_resident_inside(config.memory, config.memory_size), 0);
+
+    /* The addresses are still the caller's, and serve again. */
+    config.flags |= CPOOL_CHECKED;
+    config.capacity /= 2;
+    pool = support_create(&config);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 4000), 0);
+    for (size_t i = 0; i < 4000; i++) {
+        static const char zeroes[SLOT];
+
+        REQUIRE(memcmp(slots[i], zeroes, SLOT) == 0);
+    }
+    cpool_free_bulk(pool, slots, 4000);
+    support_destroy_empty(pool);
+    unmap(&config);
+}
+END_TEST
+
+static void require_refused(const cpool_config_t *config, int code)
+{
+    cpool_t *pool;
+
+    REQUIRE_EQUAL(cpool_create(&pool, config), code);
+    REQUIRE(pool == NULL);
+}
+
+START_TEST(create_in_wrong_range_refused)
+{
+    cpool_config_t config = reserved_config();
+    size_t page = support_page_size();
+    size_t required = cpool_memory_required(&config);
+    char *range = reserve(required + page);
+
+    require_refused(&config, CPOOL_EMEMORY);
+    config.memory_size = required;
+    require_refused(&config, CPOOL_EMEMORY);
+    config.memory = range + CPOOL_MEMORY_ALIGN;
+    require_refused(&config, CPOOL_EMEMALIGN);
+    config.memory = range + page;
+    config.memory_size = required - 1;
+    require_refused(&config, CPOOL_EMEMSIZE);
+    config.memory_size = required;
+    support_destroy_empty(support_create(&config));
+    /* Nothing is mapped there. */
+    REQUIRE_EQUAL(munmap(range, required + page), 0);
+    require_refused(&config, CPOOL_ENOMEM);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(create_commits_as_slots_are_used),
+        ONCE(alloc_all_beside_a_loaded_cache_finds_slack),
+        ONCE(trim_and_destroy_give_memory_back),
+        ONCE(create_in_wrong_range_refused),
+    };
+
+    return SUPPORT_RUN("reserved", tests);
+}

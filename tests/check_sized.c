@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_sized.c - blocks of many sizes: which class serves a size and an alignment, the
+ * way back by the address alone, dry classes, the fallback, and mistakes.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <cpool/sized.h>
+
+#define MIB ((size_t)1024 * 1024)
+
+static cpool_sized_config_t small_config(void)
+{
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+
+    config.name = "blocks";
+    config.class_bytes = MIB;
+    config.thread_caches = 16;
+    return config;
+}
+
+static cpool_sized_t *create(const cpool_sized_config_t *config)
+{
+    cpool_sized_t *blocks;
+
+    REQUIRE_EQUAL(cpool_sized_create(&blocks, config), 0);
+    return blocks;
+}
+
+static cpool_sized_stats_t stats_of(const cpool_sized_t *blocks)
+{
+    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
+
+    REQUIRE_EQUAL(cpool_sized_stats(blocks, &stats), 0);
+    return stats;
+}
+
+static cpool_sized_class_t class_at(const cpool_sized_t *blocks, size_t number)
+{
+    cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
+
+    REQUIRE_EQUAL(cpool_sized_class(blocks, number, &description), 0);
+    return description;
+}
+
+static void destroy_empty(cpool_sized_t *blocks)
+{
+    REQUIRE_EQUAL(stats_of(blocks).live, 0);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_live, 0);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_bytes, 0);
+    REQUIRE_EQUAL(cpool_sized_destroy(blocks), 0);
+}
+
+/*
+ * ---- Classes ---------------------------------------------------------------
+ */
+
+/* The class of a size, found in the plainest way. */
+static size_t class_by_search(const cpool_sized_t *blocks, size_t size)
+{
+    size_t classes = stats_of(blocks).classes;
+    size_t number = 0;
+
+    while (number < classes && class_at(blocks, number).block_size < size)
+        number++;
+    return number;
+}
+
+START_TEST(class_of_any_size_is_the_smallest_that_holds_it)
+{
+    static const size_t uneven[] = { 8, 24, 40, 1000, 4096, 4104, CPOOL_SIZED_MAX };
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks;
+    size_t expected;
+    size_t most;
+
+    if (_i == 1) {
+        config.classes = uneven;
+        config.class_count = sizeof uneven / sizeof uneven[0];
+    }
+    blocks = create(&config);
+    most = class_at(blocks, stats_of(blocks).classes - 1).block_size;
+    REQUIRE_EQUAL(most, _i == 1 ? CPOOL_SIZED_MAX : 32 * 1024);
+    expected = class_by_search(blocks, 0);
+    for (size_t size = 0; size <= most; size++) {
+        if (size > class_at(blocks, expected).block_size)
+            expected = class_by_search(blocks, size);
+        REQUIRE_EQUAL(cpool_sized_class_of(blocks, size), expected);
+    }
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, most + 1), stats_of(blocks).classes);
+    REQUIRE_EQUAL(cpool_sized_class_of(blocks, SIZE_MAX), stats_of(blocks).classes);
+    destroy_empty(blocks);
+}
+END_TEST
+
+/* No block is more than a quarter larger than it has to be, or by fifteen bytes. */
+START_TEST(default_classes_waste_little)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks;
+
+    config.max_size = 20000;
+    blocks = create(&config);
+    REQUIRE_EQUAL(class_at(blocks, stats_of(blocks).classes - 1).block_size, 20480);
+    for (size_t size = 1; size <= config.max_size; size++) {
+        size_t held = class_at(blocks, cpool_sized_class_of(blocks, size)).block_size;
+
+        REQUIRE(held >= size && (held - size < 16 || held - size <= size / 4));
+    }
+    destroy_empty(blocks);
+}
+END_TEST
+
+START_TEST(alloc_every_size_goes_and_comes_back_by_address)
+{
+    cpool_sized_config_t config = small_config();
+    enum { MOST = 40000, STEP = 37 };
+    static unsigned char *held[MOST / STEP + 1];
+    cpool_sized_t *blocks;
+
+    config.class_bytes = 8 * MIB;
+    blocks = create(&config);
+    for (size_t i = 0; i <= MOST / STEP; i++) {
+        size_t size = i * STEP;
+        bool in_class = cpool_sized_class_of(blocks, size) < stats_of(blocks).classes;
+
+        held[i] = cpool_sized_alloc(blocks, size);
+        REQUIRE(held[i] != NULL && (uintptr_t)held[i] % _Alignof(max_align_t) == 0);
+        REQUIRE_EQUAL(cpool_sized_owns(blocks, held[i]), in_class);
+        REQUIRE(cpool_sized_usable_size(blocks, held[i]) >= (size > 0 ? size : 1));
+        memset(held[i], (int)(i % 251), cpool_sized_usable_size(blocks, held[i]));
+    }
+    for (size_t i = 0; i <= MOST / STEP; i++)
+        for (size_t byte = 0; byte < cpool_sized_usable_size(blocks, held[i]); byte++)
+            REQUIRE(held[i][byte] == i % 251);
+    REQUIRE_EQUAL(stats_of(blocks).live + stats_of(blocks).fallback_live, MOST / STEP + 1);
+    REQUIRE(stats_of(blocks).fallback_live > 0);
+    for (size_t i = 0; i <= MOST / STEP; i++)
+        cpool_sized_free(blocks, held[i]);
+    cpool_sized_free(blocks, NULL);
+    destroy_empty(blocks);
+}
+END_TEST
+
+START_TEST(alloc_aligned_to_any_power_of_two)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks = create(&config);
+
+    for (size_t align = 1; align <= 4 * MIB; align *= 2)
+        for (size_t size = 1; size <= 100000; size = size * 3 + 1) {
+            char *block = cpool_sized_alloc_aligned(blocks, size, align);
+
+            REQUIRE(block != NULL && (uintptr_t)block % align == 0);
+            REQUIRE(cpool_sized_usable_size(blocks, block) >= size);
+            REQUIRE_EQUAL(cpool_sized_owns(blocks, block), size <= 32768 && align <= 32768);
+            memset(block, 1, size);
+            cpool_sized_free(blocks, block);
+        }
+    destroy_empty(blocks);
+}
+END_TEST
+
+START_TEST(calloc_clears_and_refuses_overflow)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks = create(&config);
+
+    for (size_t size = 100; size <= 100000; size *= 10) {
+        char *block = cpool_sized_alloc(blocks, 3 * size);
+
+        memset(block, 1, 3 * size);
+        cpool_sized_free(blocks, block);
+        block = cpool_sized_calloc(blocks, 3, size);
+        for (size_t i = 0; i < 3 * size; i++)
+            REQUIRE(block[i] == 0);
+        cpool_sized_free(blocks, block);
+    }
+    REQUIRE(cpool_sized_calloc(blocks, SIZE_MAX / 2, 3) == NULL);
+    REQUIRE(cpool_sized_alloc(blocks, SIZE_MAX) == NULL);
+    destroy_empty(blocks);
+}
+END_TEST
+
+/*
+ * ---- Other sizes -------------------------------------------------------------
+ */
+
+static void require_bytes(const unsigned char *block, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        REQUIRE(block[i] == i % 253);
+}
+
+START_TEST(realloc_keeps_contents_between_all_sizes)
+{
+    static const size_t sizes[] = { 1, 100, 130, 5000, 4000, 32768, 32769, 200000, 90000,
+                                    300, 500000, 7, 0, 64 };
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks = create(&config);
+    unsigned char *block = NULL;
+    size_t before = 0;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        block = cpool_sized_realloc(blocks, block, sizes[i]);
+        REQUIRE(block != NULL && cpool_sized_usable_size(blocks, block) >= sizes[i]);
+        require_bytes(block, before < sizes[i] ? before : sizes[i]);
+        for (size_t at = 0; at < sizes[i]; at++)
+            block[at] = (unsigned char)(at % 253);
+        before = sizes[i];
+    }
+    cpool_sized_free(blocks, block);
+    destroy_empty(blocks);
+}
+END_TEST
+
+START_TEST(realloc_within_its_class_stays)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks = create(&config);
+    char *block = cpool_sized_alloc(blocks, 600);
+
+    REQUIRE(cpool_sized_realloc(blocks, block, 640) == block);
+    REQUIRE(cpool_sized_realloc(blocks, block, 320) == block);
+    block = cpool_sized_realloc(blocks, block, 319);
+    REQUIRE_EQUAL(cpool_sized_usable_size(blocks, block), 320);
+    REQUIRE(cpool_sized_realloc(blocks, block, SIZE_MAX - 8) == NULL);
+    REQUIRE_EQUAL(cpool_sized_usable_size(blocks, block), 320);
+    cpool_sized_free(blocks, block);
+    destroy_empty(blocks);
+}
+END_TEST
+
+/*
+ * ---- Dry classes and the fallback --------------------------------------------
+ */
+
+/* A fallback that counts, and fails when told to. */
+struct counting {
+    size_t live;
+    size_t bytes;
+    bool fails;
+    void *last; /* that it handed out */
+};
+
+static void *counting_alloc(size_t bytes, size_t align, void *context)
+{
+    struct counting *counting = context;
+    void *block;
+
+    if (counting->fails || posix_memalign(&block, align, bytes) != 0)
+        return NULL;
+    counting->live++;
+    counting->bytes += bytes;
+    counting->last = block;
+    return block;
+}
+
+static void counting_free(void *block, size_t bytes, size_t align, void *context)
+{
+    struct counting *counting = context;
+
+    REQUIRE(align >= _Alignof(max_align_t) && (uintptr_t)block % align == 0);
+    counting->live--;
+    counting->bytes -= bytes;
+    free(block);
+}
+
+static cpool_sized_t *create_counting(struct counting *counting, unsigned flags)
+{
+    static const size_t sizes[] = { 64, 128, 192, 256 };
+    cpool_sized_fallback_t fallback = { sizeof fallback, counting, counting_alloc,
+                                        counting_free, NULL };
+    cpool_sized_config_t config = small_config();
+
+    memset(counting, 0, sizeof *counting);
+    config.classes = sizes;
+    config.class_count = 4;
+    config.class_bytes = 6400;
+    config.flags = flags;
+    config.pool_flags = CPOOL_EXACT;
+    config.fallback = &fallback;
+    return create(&config);
+}
+
+/* Takes all blocks that can be had, up to `most`. */
+static size_t take(cpool_sized_t *blocks, size_t size, void **held, size_t most)
+{
+    size_t count = 0;
+
+    while (count < most && (held[count] = cpool_sized_alloc(blocks, size)) != NULL)
+        count++;
+    return count;
+}
+
+enum { FIRST = 6400 / 64, SECOND = 6400 / 128, THIRD = 6400 / 192, FOURTH = 6400 / 256 };
+
+START_TEST(alloc_from_dry_class_goes_where_creation_said)
+{
+    static const unsigned flags[] = { 0, CPOOL_SIZED_LARGER, CPOOL_SIZED_BOUNDED,
+                                      CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED };
+    bool larger = (flags[_i] & CPOOL_SIZED_LARGER) != 0;
+    bool bounded = (flags[_i] & CPOOL_SIZED_BOUNDED) != 0;
+    size_t in_classes = FIRST + (larger ? SECOND + THIRD + FOURTH : 0);
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, flags[_i]);
+    void *held[1000];
+    size_t count = take(blocks, 60, held, 1000);
+
+    REQUIRE_EQUAL(count, bounded ? in_classes : 1000);
+    REQUIRE_EQUAL(stats_of(blocks).live, in_classes);
+    REQUIRE_EQUAL(counting.live, count - in_classes);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_live, counting.live);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_bytes, counting.bytes);
+    REQUIRE_EQUAL(class_at(blocks, 0).dry, count - FIRST + (bounded ? 1 : 0));
+    REQUIRE_EQUAL(class_at(blocks, 1).lent, larger ? SECOND : 0);
+    REQUIRE_EQUAL(class_at(blocks, 3).lent, larger ? FOURTH : 0);
+    for (size_t i = 0; i < count; i++)
+        cpool_sized_free(blocks, held[i]);
+    REQUIRE_EQUAL(counting.live, 0);
+    REQUIRE_EQUAL(counting.bytes, 0);
+    destroy_empty(blocks);
+}
+END_TEST
+
+/* Of the larger classes only those with the alignment. */
+START_TEST(alloc_aligned_from_dry_class_stays_aligned)
+{
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, CPOOL_SIZED_LARGER);
+    void *held[SECOND + FOURTH + 1];
+
+    for (size_t i = 0; i <= SECOND + FOURTH; i++) {
+        held[i] = cpool_sized_alloc_aligned(blocks, 100, 128);
+        REQUIRE((uintptr_t)held[i] % 128 == 0);
+    }
+    REQUIRE_EQUAL(class_at(blocks, 2).lent, 0);
+    REQUIRE_EQUAL(class_at(blocks, 3).lent, FOURTH);
+    REQUIRE_EQUAL(counting.live, 1);
+    for (size_t i = 0; i <= SECOND + FOURTH; i++)
+        cpool_sized_free(blocks, held[i]);
+    destroy_empty(blocks);
+}
+END_TEST
+
+START_TEST(fallback_that_fails_changes_nothing)
+{
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, 0);
+    unsigned char *block = cpool_sized_alloc(blocks, 1000);
+
+    for (size_t at = 0; at < 1000; at++)
+        block[at] = (unsigned char)(at % 253);
+    counting.fails = true;
+    REQUIRE(cpool_sized_alloc(blocks, 1000) == NULL);
+    REQUIRE(cpool_sized_realloc(blocks, block, 2000) == NULL);
+    require_bytes(block, 1000);
+    counting.fails = false;
+    block = cpool_sized_realloc(blocks, block, 2000);
+    require_bytes(block, 1000);
+    REQUIRE_EQUAL(counting.live, 1);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_total, 2);
+    REQUIRE_EQUAL(cpool_sized_destroy(blocks), CPOOL_ELIVE);
+    free(counting.last);
+}
+END_TEST
+
+/*
+ * ---- Mistakes, and the rest ---------------------------------------------------
+ */
+
+START_TEST(free_of_no_block_reported)
+{
+    static union { max_align_t aligned; char bytes[256]; } stray;
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks;
+    char *block;
+
+    config.flags = _i == 0 ? 0 : CPOOL_SIZED_BOUNDED;
+    blocks = create(&config);
+    block = cpool_sized_alloc(blocks, 100);
+    support_capture_reports();
+    cpool_sized_free(blocks, stray.bytes + 128);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    cpool_sized_free(blocks, stray.bytes + 129);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    cpool_sized_free(blocks, block + 8);
+    REQUIRE_REPORT(CPOOL_EMISALIGNED);
+    REQUIRE_EQUAL(cpool_sized_usable_size(blocks, block + 8), 0);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE(cpool_sized_realloc(blocks, block + 8, 10) == NULL);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE(cpool_sized_alloc_aligned(blocks, 8, 24) == NULL);
+    REQUIRE_REPORT(CPOOL_EALIGN);
+    REQUIRE_EQUAL(cpool_sized_usable_size(blocks, NULL), 0);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    cpool_sized_free(blocks, block);
+    destroy_empty(blocks);
+}
+END_TEST
+
+static void require_refused(const cpool_sized_config_t *config, int code)
+{
+    cpool_sized_t *blocks = (cpool_sized_t *)(uintptr_t)1;
+
+    REQUIRE_EQUAL(cpool_sized_create(&blocks, config), code);
+    REQUIRE(blocks == NULL);
+}
+
+START_TEST(create_with_mistakes_refused)
+{
+    static const size_t wrong[][2] = { { 16, 16 }, { 32, 16 }, { 0, 16 }, { 16, 20 },
+                                       { 16, CPOOL_SIZED_MAX + 8 } };
+    cpool_sized_config_t config = small_config();
+    size_t space = support_address_space();
+
+    REQUIRE_EQUAL(cpool_sized_create(NULL, &config), CPOOL_ENULL);
+    require_refused(NULL, CPOOL_ENULL);
+    config.class_count = 2;
+    require_refused(&config, CPOOL_ECLASSES);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        config.classes = wrong[i];
+        require_refused(&config, CPOOL_ECLASSES);
+    }
+    config = small_config();
+    config.max_size = CPOOL_SIZED_MAX + 1;
+    require_refused(&config, CPOOL_ECLASSES);
+    config = small_config();
+    config.flags = 4;
+    require_refused(&config, CPOOL_EFLAGS);
+    config = small_config();
+    config.pool_flags = 1u << 31;
+    require_refused(&config, CPOOL_EFLAGS);
+    config = small_config();
+    config.class_bytes = SIZE_MAX;
+    require_refused(&config, sizeof(void *) > 4 ? CPOOL_ENOMEM : CPOOL_EOVERFLOW);
+    config = small_config();
+    config.size = 4;
+    require_refused(&config, CPOOL_ESTRUCT);
+    REQUIRE_EQUAL(support_address_space(), space);
+}
+END_TEST
+
+START_TEST(figures_and_trim_of_all_classes)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks = create(&config);
+    size_t resident = stats_of(blocks).committed_bytes;
+    void *held[300];
+
+    for (size_t i = 0; i < 300; i++)
+        memset(held[i] = cpool_sized_alloc(blocks, 2000), 1, 2000);
+    REQUIRE_EQUAL(stats_of(blocks).live, 300);
+    REQUIRE_EQUAL(stats_of(blocks).live_bytes, 300 * 2048);
+    REQUIRE(stats_of(blocks).committed_bytes >= resident + 300 * 2048);
+    REQUIRE(stats_of(blocks).reserved_bytes > stats_of(blocks).classes * MIB);
+    for (size_t i = 0; i < 300; i++)
+        cpool_sized_free(blocks, held[i]);
+    REQUIRE(cpool_sized_trim(blocks) >= 200 * 2048);
+    destroy_empty(blocks);
+}
+END_TEST
+
+static void *churn(void *argument)
+{
+    cpool_sized_t *blocks = argument;
+    uint64_t random = (uintptr_t)&argument;
+    unsigned char *held[64] = { NULL };
+    size_t sizes[64];
+
+    for (size_t i = 0; i < SUPPORT_COUNT(60000u, 6000u); i++) {
+        size_t at = i * 7 % 64;
+
+        if (held[at] != NULL) {
+            REQUIRE(held[at][0] == at && held[at][sizes[at] - 1] == at);
+            cpool_sized_free(blocks, held[at]);
+        }
+        sizes[at] = 1 + random_below(&random, i % 16 == 0 ? 50000 : 500);
+        held[at] = cpool_sized_alloc(blocks, sizes[at]);
+        REQUIRE(held[at] != NULL);
+        held[at][0] = held[at][sizes[at] - 1] = (unsigned char)at;
+    }
+    for (size_t at = 0; at < 64; at++)
+        cpool_sized_free(blocks, held[at]);
+    return NULL;
+}
+
+START_TEST(churn_of_several_threads_loses_nothing)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks;
+    pthread_t threads[4];
+
+    config.pool_flags = _i == 0 ? 0 : CPOOL_CHECKED;
+    config.flags = CPOOL_SIZED_LARGER;
+    blocks = create(&config);
+    for (size_t i = 0; i < 4; i++)
+        threads[i] = support_start(churn, blocks);
+    for (size_t i = 0; i < 4; i++)
+        support_join(threads[i]);
+    destroy_empty(blocks);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(class_of_any_size_is_the_smallest_that_holds_it, 2),
+        ONCE(default_classes_waste_little),
+        ONCE(alloc_every_size_goes_and_comes_back_by_address),
+        ONCE(alloc_aligned_to_any_power_of_two),
+        ONCE(calloc_clears_and_refuses_overflow),
+        ONCE(realloc_keeps_contents_between_all_sizes),
+        ONCE(realloc_within_its_class_stays),
+        TIMES(alloc_from_dry_class_goes_where_creation_said, 4),
+        ONCE(alloc_aligned_from_dry_class_stays_aligned),
+        ONCE(fallback_that_fails_changes_nothing),
+        TIMES(free_of_no_block_reported, 2),
+        ONCE(create_with_mistakes_refused),
+        ONCE(figures_and_trim_of_all_classes),
+        TIMES(churn_of_several_threads_loses_nothing, 2),
+    };
+
+    return SUPPORT_RUN("sized", tests);
+}
