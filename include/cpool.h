@@ -294,8 +294,16 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
  *                 after each slot, use of a cache by the wrong thread.  Leaks
  *                 are reported by the address that allocated them.  Costs time
  *                 in this pool only, and 24 bytes or more of memory a slot.
+ *                 Implies CPOOL_TRACKED.
  */
 #define CPOOL_CHECKED 0x1u
+
+/*
+ * CPOOL_TRACKED   The pool knows which slots are live.  Each free of a slot that is free
+ *                 already, or was never taken, is reported and refused.  Every alloc and
+ *                 free is then a call, and a slot takes 8 bytes more.
+ */
+#define CPOOL_TRACKED 0x40u
 
 /*
  * CPOOL_EXACT     Never more than `capacity` slots live, and never fewer to be had:

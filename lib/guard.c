@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * guard.c - states, gaps, and the report of what was left live.
+ * guard.c - sites, gaps, and the report of what was left live.
  *
  * ORDERING TABLE
- *   born   | generation store        | release | filled | the gap after the slot is filled
- *   filled | neighbour's generation  | acquire | born   | the gap before the slot is filled
- *   state  | generation load, CAS; site load, store | relaxed | - | -
+ *   born   | site store | release | filled | the gap after the slot is filled
+ *   filled | site load of a neighbour  | acquire | born | the gap before the slot is filled
+ *   site   | site load | relaxed | - | -
  *
  * A slot passes from one owner to the next through the depot or through the
- * caller's own synchronisation, which order its state along with it.  Only a
- * double free makes two threads change one state at once, and the CAS lets one
- * of them win.
+ * caller's own synchronisation, which order its site along with it.
  */
 #include "guard.h"
 
@@ -22,9 +20,9 @@
 /* Call sites told apart in a report of live slots. */
 #define CPI_SITES 16
 
-static struct cpi_guard_state *state_of(const struct cpi_slab *slab, uintptr_t index)
+static struct cpi_guard *guard_of(const struct cpi_slab *slab, uintptr_t index)
 {
-    return (struct cpi_guard_state *)(void *)slab->side.base + index;
+    return (struct cpi_guard *)(void *)slab->sides[CPI_SIDE_GUARDS].extent.base + index;
 }
 
 static unsigned char pattern(const unsigned char *at)
@@ -89,7 +87,7 @@ static bool gap_intact(unsigned char *gap, size_t size)
 
 bool cpi_guard_is_filled(const struct cpi_slab *slab, uintptr_t index)
 {
-    return cpi_load(&state_of(slab, index)->generation, acquire) != 0; /* [filled] */
+    return cpi_load(&guard_of(slab, index)->site, acquire) != 0; /* [filled] */
 }
 
 void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
@@ -108,7 +106,7 @@ void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
         }
         gap = gap_after(slab, i, &size);
         fill_gap(gap, size);
-        cpi_store(&state_of(slab, i)->generation, 2u, release); /* [born] */
+        cpi_store(&guard_of(slab, i)->site, CPI_GUARD_FILLED, release); /* [born] */
     }
 }
 
@@ -127,60 +125,16 @@ enum cpi_guard_finding cpi_guard_verify(const struct cpi_slab *slab, uintptr_t i
     return gap_intact(gap, size) ? CPI_GUARD_GOOD : CPI_GUARD_DAMAGE_BEFORE;
 }
 
-static void set_site(struct cpi_guard_state *state, const void *site)
+void cpi_guard_set_site(const struct cpi_slab *slab, uintptr_t index, const void *site)
 {
-    cpi_store(&state->site, (uintptr_t)site, relaxed); /* [state] */
-}
-
-enum cpi_guard_finding cpi_guard_alloc(const struct cpi_slab *slab, uintptr_t index,
-                                       const void *site)
-{
-    struct cpi_guard_state *state = state_of(slab, index);
-    uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
-    enum cpi_guard_finding finding = cpi_guard_verify(slab, index);
-
-    set_site(state, site);
-    cpi_store(&state->generation, generation + 1, relaxed); /* [state] */
-    return finding;
-}
-
-/* The generation of a slot that becomes free.  It is never 0, which has its meaning. */
-static uint32_t next_free(uint32_t generation)
-{
-    return generation == UINT32_MAX ? 2u : generation + 1;
-}
-
-enum cpi_guard_finding cpi_guard_free(const struct cpi_slab *slab, uintptr_t index,
-                                      const void *site)
-{
-    struct cpi_guard_state *state = state_of(slab, index);
-    uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
-    enum cpi_guard_finding finding;
-
-    if (generation % 2 == 0)
-        return CPI_GUARD_FREE;
-    finding = cpi_guard_verify(slab, index);
-    if (finding != CPI_GUARD_GOOD)
-        return finding;
-    if (!cpi_cas_strong(&state->generation, &generation, next_free(generation), /* [state] */
-                        relaxed, relaxed))                                     /* [state] */
-        return CPI_GUARD_FREE;
-    set_site(state, site);
-    return CPI_GUARD_GOOD;
-}
-
-void cpi_guard_clear(const struct cpi_slab *slab, uintptr_t index)
-{
-    struct cpi_guard_state *state = state_of(slab, index);
-    uint32_t generation = cpi_load(&state->generation, relaxed); /* [state] */
-
-    if (generation % 2 == 1)
-        cpi_store(&state->generation, next_free(generation), relaxed); /* [state] */
+    cpi_store(&guard_of(slab, index)->site, (uintptr_t)site, release); /* [born] */
 }
 
 const void *cpi_guard_site(const struct cpi_slab *slab, uintptr_t index)
 {
-    return (const void *)cpi_load(&state_of(slab, index)->site, relaxed); /* [state] */
+    uintptr_t site = cpi_load(&guard_of(slab, index)->site, relaxed); /* [site] */
+
+    return site != CPI_GUARD_FILLED ? (const void *)site : NULL;
 }
 
 struct site_count {
@@ -191,7 +145,8 @@ struct site_count {
 
 /* Sorts the live slots by call site.  Sites beyond the table share its last
  * row, with NULL as its site. */
-static size_t count_sites(const struct cpi_slab *slab, struct site_count *sites)
+static size_t count_sites(const struct cpi_slab *slab, const struct cpi_slotmap *map,
+                          struct site_count *sites)
 {
     uintptr_t index;
     size_t used = 0;
@@ -200,7 +155,7 @@ static size_t count_sites(const struct cpi_slab *slab, struct site_count *sites)
         const void *site = cpi_guard_site(slab, index);
         size_t i = 0;
 
-        if (cpi_load(&state_of(slab, index)->generation, relaxed) % 2 == 0) /* [state] */
+        if (cpi_slotmap_state(map, index) != CPI_SLOTMAP_LIVE_ONE)
             continue;
         while (i < used && i < CPI_SITES - 1 && sites[i].site != site)
             i++;
@@ -215,10 +170,11 @@ static size_t count_sites(const struct cpi_slab *slab, struct site_count *sites)
     return used;
 }
 
-void cpi_guard_print_live(const struct cpi_slab *slab, const char *name, size_t live)
+void cpi_guard_print_live(const struct cpi_slab *slab, const struct cpi_slotmap *map,
+                          const char *name, size_t live)
 {
     struct site_count sites[CPI_SITES];
-    size_t used = count_sites(slab, sites);
+    size_t used = count_sites(slab, map, sites);
     char line[CPI_REPORT_MAX];
     int length;
     size_t i;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * guard.h - the state of every slot of checked pools: whether it is live, its
- * last site, and whether the bytes around it are intact.
+ * guard.h - beside every slot of checked pools: its last site, and whether the bytes
+ * around it are intact.  slotmap.h knows which slots are live.
  *
- * Floor 4.  Includes slab.h.
+ * Floor 4.  Includes slotmap.h.
  *
- *   side memory   | state 0 | state 1 | state 2 | ...
+ *   side memory   | guard 0 | guard 1 | guard 2 | ...
  *
  *   slab     lead | slot 0 | gap 0 | slot 1 | gap 1 | ...
  *
@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "slab.h"
+#include "slotmap.h"
 
 /* Least bytes in a gap. */
 #define CPI_GUARD_GAP ((size_t)8)
@@ -31,18 +31,17 @@
 #define CPI_GUARD_REACH ((size_t)64)
 
 /* One slot's, in the slab's side memory. */
-struct cpi_guard_state {
-    _Atomic uint32_t generation; /* 0 until the gap after the slot is filled, odd while
-                                    live, advanced by alloc and free */
-    _Atomic uintptr_t site;      /* return address of the last alloc or free */
+struct cpi_guard {
+    _Atomic uintptr_t site; /* return address of the last alloc or free, or 0 until the gap
+                               after the slot is filled, then CPI_GUARD_FILLED */
 };
 
-#define CPI_GUARD_STATE_SIZE (sizeof(struct cpi_guard_state))
+#define CPI_GUARD_SIZE (sizeof(struct cpi_guard))
+#define CPI_GUARD_FILLED ((uintptr_t)1)
 
 /* A finding about a slot. */
 enum cpi_guard_finding {
     CPI_GUARD_GOOD,
-    CPI_GUARD_FREE,          /* it is free already */
     CPI_GUARD_DAMAGE_BEFORE, /* bytes before it were overwritten */
     CPI_GUARD_DAMAGE_AFTER
 };
@@ -51,36 +50,22 @@ enum cpi_guard_finding {
  * it shows them to other threads. */
 void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n);
 
-/*
- * The slot goes to a caller at `site`.  Damage is a finding, and is repaired, so that
- * it is found once.  The slot is live all the same.  Only for the slot's owner.
- * Wait-free.
- */
-enum cpi_guard_finding cpi_guard_alloc(const struct cpi_slab *slab, uintptr_t index,
-                                       const void *site);
-
-/*
- * The slot comes back from a caller at `site`.  With any finding but GOOD it
- * stays as it is.  Damage is repaired, so that a second attempt succeeds.
- * Any thread: of several that free the same slot at once one gets GOOD.
- */
-enum cpi_guard_finding cpi_guard_free(const struct cpi_slab *slab, uintptr_t index,
-                                      const void *site);
-
 /* Whether the gap after the slot has been filled. */
 bool cpi_guard_is_filled(const struct cpi_slab *slab, uintptr_t index);
 
-/* Looks at the gaps beside a slot, and repairs them. */
+/* Looks at the gaps beside a slot, and repairs them, so that damage is found once.
+ * Wait-free. */
 enum cpi_guard_finding cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index);
 
-/* Makes the slot free whatever it was.  Nobody else may be using the slab. */
-void cpi_guard_clear(const struct cpi_slab *slab, uintptr_t index);
+/* Notes where the slot is taken or freed.  Only for the slot's owner.  Wait-free. */
+void cpi_guard_set_site(const struct cpi_slab *slab, uintptr_t index, const void *site);
 
 /* Where the slot was last taken or freed, or NULL if never. */
 const void *cpi_guard_site(const struct cpi_slab *slab, uintptr_t index);
 
 /* Prints the live slots to standard error, by call site.  Nobody else may be
  * using the slab.  Allocates nothing. */
-void cpi_guard_print_live(const struct cpi_slab *slab, const char *name, size_t live);
+void cpi_guard_print_live(const struct cpi_slab *slab, const struct cpi_slotmap *map,
+                          const char *name, size_t live);
 
 #endif /* CPI_GUARD_H */

@@ -13,6 +13,7 @@ libcpool_sources = \
 	lib/thread.c lib/thread.h lib/version.c \
 	lib/queue.h lib/slab.c lib/slab.h lib/tagstack.h lib/usage.c lib/usage.h \
 	lib/depot.c lib/depot.h lib/magazine.h \
+	lib/slotmap.c lib/slotmap.h \
 	lib/guard.c lib/guard.h \
 	lib/cache.c lib/cache_shared.c lib/cache.h lib/cache_swap.h \
 	lib/recall.c lib/recall.h \
@@ -20,7 +21,7 @@ libcpool_sources = \
 	lib/inline.c lib/pool_alloc.c lib/pool_audit.c lib/pool_bulk.c lib/pool_cache.c \
 	lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c lib/pool_options.c \
 	lib/pool_config.c \
-	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_memory.c \
+	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_mark.c lib/pool_memory.c \
 	lib/pool_report.c lib/pool_reserve.c lib/pool_slow.c lib/pool_ticket.c lib/pool_typed.c lib/pool_wait.c \
 	lib/sized.c lib/sized_create.c lib/sized_fallback.c lib/sized_impl.h lib/sized_info.c
 

@@ -22,30 +22,6 @@
 #include "quiet.h"
 #include "recall.h"
 
-/* --- Checked pools --- */
-
-void cpi_pool_guard_alloc(struct cpi_pool *pool, const void *slot, const char *function,
-                          const void *site)
-{
-    uintptr_t index = cpi_slab_index(&pool->slab, slot);
-
-    if (cpi_guard_alloc(&pool->slab, index, site) != CPI_GUARD_GOOD)
-        cpi_pool_report_slot(CPOOL_EGUARD, function, pool, index);
-}
-
-static bool guard_free(struct cpi_pool *pool, const void *slot, const char *function,
-                       const void *site)
-{
-    uintptr_t index = cpi_slab_index(&pool->slab, slot);
-    enum cpi_guard_finding finding = cpi_guard_free(&pool->slab, index, site);
-
-    if (finding == CPI_GUARD_GOOD)
-        return true;
-    cpi_pool_report_slot(finding == CPI_GUARD_FREE ? CPOOL_EDOUBLEFREE : CPOOL_EGUARD, function,
-                         pool, index);
-    return false;
-}
-
 /* --- Without a cache --- */
 
 static void *alloc_uncached(struct cpi_pool *pool)
@@ -283,11 +259,12 @@ void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char 
 
     if (CPI_LIKELY(cache != NULL))
         cpi_pool_sample(pool, cache);
-    slot = take_any(pool, cache);
-    if (CPI_UNLIKELY(pool->waitable))
-        cpi_pool_call_waiter(pool, cache);
-    if (CPI_UNLIKELY(pool->checked) && slot != NULL)
-        cpi_pool_guard_alloc(pool, slot, function, site);
+    do {
+        slot = take_any(pool, cache);
+        if (CPI_UNLIKELY(pool->waitable))
+            cpi_pool_call_waiter(pool, cache);
+    } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
+             !cpi_pool_mark_taken(pool, slot, function, site));
     cpi_quiet_report(function);
     return slot;
 }
@@ -299,12 +276,12 @@ void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, c
 
     if (slot == NULL || !cpi_pool_validate(pool, slot, function))
         return;
-    if (CPI_UNLIKELY(pool->checked) && !guard_free(pool, slot, function, site))
+    if (CPI_UNLIKELY(pool->marks) && !cpi_pool_mark_given(pool, slot, function, site))
         return;
     given = CPI_UNLIKELY(pool->waitable) ? give_and_call(pool, cache, slot)
                                          : give_slot(pool, cache, slot);
     /* From here on another thread may have destroyed the pool, unless there was no place
-     * for the slot: unchecked pools learn of double frees only in this way. */
+     * for the slot: plain pools learn of double frees only in this way. */
     if (!given)
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, cpi_slab_index(&pool->slab, slot));
     else

@@ -11,8 +11,8 @@
 #include "structs.h"
 
 #define CPI_FLAGS \
-    (CPOOL_CHECKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | CPOOL_COLOUR | \
-     CPOOL_RESERVED)
+    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | \
+     CPOOL_COLOUR | CPOOL_RESERVED)
 
 /*
  * Caches of one pool, unless configured.  In our memory they cost address space only,
@@ -262,13 +262,20 @@ static bool append_magazines(struct cpi_layout *layout)
     return append(layout, &layout->for_caches_at, bytes);
 }
 
-static bool append_slots(struct cpi_layout *layout, bool checked)
+/* `size` bytes for each slot, beside the slots. */
+static bool append_side(struct cpi_layout *layout, size_t *at, size_t size)
 {
-    size_t bytes = 0;
+    size_t bytes;
 
-    if (checked && !cpi_multiply(layout->slots, CPI_GUARD_STATE_SIZE, &bytes))
-        return false;
-    if (!append(layout, &layout->states_at, bytes))
+    return cpi_multiply(layout->slots, size, &bytes) && append(layout, at, bytes);
+}
+
+static bool append_slots(struct cpi_layout *layout)
+{
+    size_t bytes;
+
+    if (!append_side(layout, &layout->words_at, layout->tracked ? CPI_SLOTMAP_SIZE : 0) ||
+        !append_side(layout, &layout->guards_at, layout->gap != 0 ? CPI_GUARD_SIZE : 0))
         return false;
     return cpi_multiply(layout->slots, layout->stride, &bytes) &&
            cpi_add(bytes, longest_lead(layout), &layout->slab_size) &&
@@ -289,6 +296,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
                                             : default_align(config->slot_size);
     layout->offset = config->slot_offset;
     layout->gap = checked ? CPI_GUARD_GAP : 0;
+    layout->tracked = checked || (config->flags & CPOOL_TRACKED) != 0;
     layout->capacity = config->capacity;
     layout->cache_slots = config->cache_slots;
     layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
@@ -308,7 +316,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->fixed = layout->uncached_at + layout->uncached * sizeof(struct cpi_uncached);
     layout->total = layout->fixed;
     if (!append(layout, &layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota)) ||
-        !append_magazines(layout) || !append_slots(layout, checked) ||
+        !append_magazines(layout) || !append_slots(layout) ||
         !cpi_align_up_checked(layout->total, layout->unit, &layout->total))
         return CPOOL_EOVERFLOW;
     return 0;

@@ -28,6 +28,18 @@ static void part(struct cpi_extent *extent, char *region, const struct cpi_layou
         cpi_extent_init(extent, region + at, cpi_align_up(size, layout->unit), layout->unit);
 }
 
+/* `size` bytes of zeroes for each slot. */
+static void lay_out_side(struct cpi_pool *pool, const struct cpi_layout *layout, unsigned side,
+                         char *at, size_t size)
+{
+    struct cpi_extent extent;
+
+    part(&extent, at, layout, 0, layout->slots * size);
+    if (layout->callers)
+        memset(extent.base, 0, extent.size);
+    cpi_slab_set_side(&pool->slab, side, &extent, size);
+}
+
 /* The lead that this region's address asks for. */
 static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
 {
@@ -51,13 +63,14 @@ static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout
 
     part(&extent, region, layout, layout->lead_at, layout->slab_size);
     cpi_slab_init(&pool->slab, &extent, lead, &shape);
-    if (layout->gap != 0) {
-        part(&extent, region, layout, layout->states_at, layout->slots * CPI_GUARD_STATE_SIZE);
-        if (layout->callers)
-            memset(extent.base, 0, extent.size);
-        cpi_slab_set_side(&pool->slab, &extent, CPI_GUARD_STATE_SIZE);
-        pool->checked = true;
+    if (layout->tracked) {
+        lay_out_side(pool, layout, CPI_SIDE_WORDS, region + layout->words_at, CPI_SLOTMAP_SIZE);
+        cpi_slotmap_init(&pool->slotmap, &pool->slab);
     }
+    if (layout->gap != 0)
+        lay_out_side(pool, layout, CPI_SIDE_GUARDS, region + layout->guards_at, CPI_GUARD_SIZE);
+    pool->checked = layout->gap != 0;
+    pool->marks = layout->tracked;
 }
 
 static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
@@ -68,7 +81,7 @@ static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout
     part(&for_slots, region, layout, layout->for_slots_at,
          layout->for_caches_at - layout->for_slots_at);
     part(&for_caches, region, layout, layout->for_caches_at,
-         layout->states_at - layout->for_caches_at);
+         layout->words_at - layout->for_caches_at);
     cpi_depot_init(&pool->depot, &for_slots, &for_caches, (uint32_t)layout->rounds,
                    (uint32_t)layout->uncached);
 }
@@ -135,8 +148,8 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     limits.uncached = (struct cpi_uncached *)(void *)(region + layout->uncached_at);
     limits.forked = forked;
     limits.returned = cpi_pool_wake_waiters;
-    pool->only_marked = limits.exact && !pool->checked && !pool->waitable;
-    limits.inline_path = !pool->checked && !limits.exact;
+    pool->only_marked = limits.exact && !pool->marks && !pool->waitable;
+    limits.inline_path = !pool->marks && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
          cpi_registry_bytes(layout->caches, layout->quota));
     cpi_registry_init(&pool->registry, &caches, pool, &pool->slab, &pool->depot, &limits);
@@ -354,28 +367,12 @@ int cpool_destroy(cpool_t *handle)
     cpi_unlock();
     live = judge_live(pool, counted, function);
     if (pool->checked && live > 0)
-        cpi_guard_print_live(&pool->slab, pool->name, live);
+        cpi_guard_print_live(&pool->slab, &pool->slotmap, pool->name, live);
     cpi_pool_release(pool);
     cpi_quiet_report(function);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;
     return live > 0 ? CPOOL_ELIVE : 0;
-}
-
-/* Every slot of a checked pool becomes free, after its guards were looked at. */
-static void clear_slots(struct cpi_pool *pool)
-{
-    uintptr_t index;
-
-    for (index = 0; index < cpi_slab_fresh(&pool->slab); index++) {
-        enum cpi_guard_finding finding = CPI_GUARD_GOOD;
-
-        if (cpi_guard_is_filled(&pool->slab, index))
-            finding = cpi_guard_verify(&pool->slab, index);
-        cpi_guard_clear(&pool->slab, index);
-        if (finding != CPI_GUARD_GOOD)
-            cpi_pool_report_slot(CPOOL_EGUARD, "cpool_reset", pool, index);
-    }
 }
 
 size_t cpool_reset(cpool_t *handle)
@@ -385,8 +382,8 @@ size_t cpool_reset(cpool_t *handle)
 
     if (pool == NULL)
         return 0;
-    if (pool->checked)
-        clear_slots(pool);
+    if (pool->marks)
+        cpi_pool_mark_all_free(pool, "cpool_reset");
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
     live = count_live(pool);

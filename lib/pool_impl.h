@@ -8,15 +8,15 @@
  * One range of memory, from the operating system or from the caller:
  *
  *   +----------+--------+-----------+------------+--------+------+---------------+
- *   | pool,    | caches | magazines | magazines  | slot   | lead | slot 0, 1 ... |
- *   | places   |        | for slots | for caches | states |      |               |
+ *   | pool,    | caches | magazines | magazines  | words, | lead | slot 0, 1 ... |
+ *   | places   |        | for slots | for caches | guards |      |               |
  *   +----------+--------+-----------+------------+--------+------+---------------+
  *
  * The places are those of uncached operations.
  *
  * Parts start at multiples of `unit`: the page size, so that each can be
- * committed as it is needed, or CPOOL_MEMORY_ALIGN in a caller's memory.  Slot
- * states exist in checked pools only.
+ * committed as it is needed, or CPOOL_MEMORY_ALIGN in a caller's memory.  Words of
+ * slots exist in tracked and checked pools, guards of slots in checked ones.
  */
 #ifndef CPI_POOL_IMPL_H
 #define CPI_POOL_IMPL_H
@@ -33,6 +33,7 @@
 #include "queue.h"
 #include "registry.h"
 #include "slab.h"
+#include "slotmap.h"
 #include "usage.h"
 #include "guard.h"
 
@@ -60,10 +61,12 @@ struct cpi_pool {
     cpool_t *handle; /* constant */
     struct cpool_typed *typed; /* constant: NULL unless the pool is a typed one */
     struct cpi_slab slab;
+    struct cpi_slotmap slotmap; /* of tracked pools */
     struct cpi_depot depot;
     struct cpi_registry registry;
 
     /* Constant. */
+    bool marks;   /* something is done whenever a slot changes hands: see pool_mark.c */
     bool checked;
     bool shows_typed; /* in the threads' entries of `typed` */
     bool waitable;
@@ -98,6 +101,7 @@ struct cpi_layout {
     size_t align;
     size_t offset;
     size_t gap; /* guard bytes before and after each slot */
+    bool tracked; /* there is a word for each slot */
     size_t stride;
     size_t capacity;
     size_t most;  /* slots that capacity may grow to */
@@ -115,7 +119,8 @@ struct cpi_layout {
     size_t caches_at;
     size_t for_slots_at;
     size_t for_caches_at;
-    size_t states_at;
+    size_t words_at;
+    size_t guards_at;
     size_t lead_at;   /* where the slab's extent begins */
     size_t slab_size; /* its size, the longest lead included */
     size_t total;
@@ -196,9 +201,19 @@ bool cpi_pool_has_any(const struct cpi_pool *pool);
  * nobody may after. */
 bool cpi_pool_audit(const struct cpi_pool *pool);
 
-/* Marks a slot of a checked pool live, for a caller at `site`. */
-void cpi_pool_guard_alloc(struct cpi_pool *pool, const void *slot, const char *function,
-                          const void *site);
+/*
+ * pool_mark.c, for pools with `marks`.  taken is called when a slot was obtained, before
+ * the caller at `site` has it.  It returns false after it has reported that the slot was
+ * live already: another one has to be obtained.  given is called before a slot goes back.
+ * It returns false after it has reported why the slot does not.
+ */
+bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function,
+                         const void *site);
+bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, const char *function,
+                         const void *site);
+
+/* Every slot of such a pool becomes free.  Nobody else may be using the pool. */
+void cpi_pool_mark_all_free(struct cpi_pool *pool, const char *function);
 
 /* pool_memory.c.  Raises the capacity if every slot has been handed out and it
  * may grow.  Returns true if there is more now.  Lock-free. */

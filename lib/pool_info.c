@@ -114,11 +114,14 @@ static size_t committed(const struct cpi_extent *extent)
 
 static size_t committed_bytes(const struct cpi_pool *pool)
 {
-    if (!pool->region_owned)
-        return pool->region_size;
-    return pool->fixed_bytes + committed(&pool->registry.caches) +
-           committed(&pool->depot.for_slots) + committed(&pool->depot.for_caches) +
-           (pool->checked ? committed(&pool->slab.side) : 0) + committed(&pool->slab.extent);
+    size_t bytes = pool->fixed_bytes + committed(&pool->registry.caches) +
+                   committed(&pool->depot.for_slots) + committed(&pool->depot.for_caches) +
+                   committed(&pool->slab.extent);
+    unsigned i;
+
+    for (i = 0; i < CPI_SIDES; i++)
+        bytes += pool->slab.sides[i].size != 0 ? committed(&pool->slab.sides[i].extent) : 0;
+    return pool->region_owned ? bytes : pool->region_size;
 }
 
 static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)

@@ -267,13 +267,30 @@ static void *wait_in_queue(struct cpi_pool *pool, uint64_t deadline)
     return slot;
 }
 
+/* A slot that is not marked yet. */
+static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache,
+                    const struct timespec *timeout)
+{
+    void *slot = cpi_pool_take(pool, cache);
+    int cancel;
+
+    if (slot != NULL) {
+        cpi_pool_call_waiter(pool, cache);
+    } else {
+        /* A thread must not be cancelled with its place in the queue on its stack. */
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+        slot = wait_in_queue(pool, deadline_of(timeout));
+        pthread_setcancelstate(cancel, NULL);
+    }
+    return slot;
+}
+
 void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
 {
     static const char function[] = "cpool_alloc_wait";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct cpi_cache *cache;
     void *slot;
-    int cancel;
 
     if (pool == NULL)
         return NULL;
@@ -284,17 +301,10 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     cache = cpi_registry_own_cache(&pool->registry);
     if (timeout != NULL && !is_positive(timeout))
         return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
-    slot = cpi_pool_take(pool, cache);
-    if (slot != NULL) {
-        cpi_pool_call_waiter(pool, cache);
-    } else {
-        /* A thread must not be cancelled with its place in the queue on its stack. */
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-        slot = wait_in_queue(pool, deadline_of(timeout));
-        pthread_setcancelstate(cancel, NULL);
-    }
-    if (slot != NULL && pool->checked)
-        cpi_pool_guard_alloc(pool, slot, function, CPI_CALLER());
+    do {
+        slot = obtain(pool, cache, timeout);
+    } while (slot != NULL && pool->marks &&
+             !cpi_pool_mark_taken(pool, slot, function, CPI_CALLER()));
     cpi_quiet_report(function);
     return slot;
 }

@@ -33,6 +33,7 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
                    const struct cpi_slab_shape *shape)
 {
     size_t power = cpi_lowest_bit(shape->stride);
+    unsigned i;
 
     CPI_ASSERT(shape->capacity <= shape->most && shape->most <= shape->slots);
     CPI_ASSERT(shape->slot_size <= shape->stride);
@@ -45,20 +46,26 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
     slab->slots = shape->slots;
     cpi_extent_copy(&slab->extent, extent);
     slab->lead = lead;
-    slab->side_size = 0;
+    for (i = 0; i < CPI_SIDES; i++)
+        slab->sides[i].size = 0;
     atomic_init(&slab->bounds, CPI_BOUNDS(shape->capacity, 0));
 }
 
-void cpi_slab_set_side(struct cpi_slab *slab, const struct cpi_extent *side, size_t size)
+void cpi_slab_set_side(struct cpi_slab *slab, unsigned side, const struct cpi_extent *extent,
+                       size_t size)
 {
-    cpi_extent_copy(&slab->side, side);
-    slab->side_size = size;
+    cpi_extent_copy(&slab->sides[side].extent, extent);
+    slab->sides[side].size = size;
 }
 
 bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto)
 {
-    if (slab->side_size != 0 && !cpi_extent_reach(&slab->side, upto * slab->side_size))
-        return false;
+    unsigned i;
+
+    for (i = 0; i < CPI_SIDES; i++)
+        if (slab->sides[i].size != 0 &&
+            !cpi_extent_reach(&slab->sides[i].extent, upto * slab->sides[i].size))
+            return false;
     return cpi_extent_reach(&slab->extent, slab->lead + upto * slab->stride);
 }
 

@@ -28,6 +28,18 @@
 #include "compiler.h"
 #include "extent.h"
 
+/* Memory beside the slots, so many bytes for each. */
+struct cpi_side {
+    struct cpi_extent extent;
+    size_t size; /* constant: bytes a slot, or 0 without this memory */
+};
+
+enum {
+    CPI_SIDE_WORDS,  /* slotmap.h's */
+    CPI_SIDE_GUARDS, /* guard.h's */
+    CPI_SIDES
+};
+
 struct cpi_slab {
     uintptr_t base;             /* constant: address of slot 0 */
     uintptr_t inverse;          /* constant, as in the pool's descriptor */
@@ -38,8 +50,7 @@ struct cpi_slab {
     uintptr_t slots;            /* constant: slots that have an address, most + slack */
     struct cpi_extent extent;   /* from base - lead to the last slot's end */
     size_t lead;                /* constant: bytes of the extent before base */
-    struct cpi_extent side;     /* side_size bytes for each slot, outside of it */
-    size_t side_size;           /* constant: 0 without side memory */
+    struct cpi_side sides[CPI_SIDES];
     _Alignas(CPI_LINE) _Atomic uint64_t bounds; /* see CPI_BOUNDS */
     char pad[CPI_LINE_PAIR - sizeof(uint64_t)];
 };
@@ -71,7 +82,8 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
                    const struct cpi_slab_shape *shape);
 
 /* Gives each slot `size` bytes of side memory, committed along with the slot. */
-void cpi_slab_set_side(struct cpi_slab *slab, const struct cpi_extent *side, size_t size);
+void cpi_slab_set_side(struct cpi_slab *slab, unsigned side, const struct cpi_extent *extent,
+                       size_t size);
 
 /* Makes the memory of the first `upto` slots usable.  False if the operating
  * system refuses.  Before those slots are handed out. */

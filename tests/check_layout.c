@@ -25,8 +25,10 @@ static uint64_t depot_magazines(const struct cpi_layout *layout)
 
 /* Each part begins where the one before has ended, or later, and the last one ends
  * within the whole. */
-static void require_parts(const struct cpi_layout *layout, bool checked)
+static void require_parts(const struct cpi_layout *layout, unsigned flags)
 {
+    bool checked = (flags & CPOOL_CHECKED) != 0;
+    bool tracked = checked || (flags & CPOOL_TRACKED) != 0;
     uint64_t stride = cpi_depot_stride(layout->rounds);
     const struct part parts[] = {
         { 0, sizeof(struct cpi_pool) },
@@ -35,7 +37,8 @@ static void require_parts(const struct cpi_layout *layout, bool checked)
         { layout->for_slots_at, depot_magazines(layout) * stride },
         { layout->for_caches_at,
           (uint64_t)cpi_registry_magazines(layout->caches, layout->spares) * stride },
-        { layout->states_at, checked ? (uint64_t)layout->slots * CPI_GUARD_STATE_SIZE : 0 },
+        { layout->words_at, tracked ? (uint64_t)layout->slots * CPI_SLOTMAP_SIZE : 0 },
+        { layout->guards_at, checked ? (uint64_t)layout->slots * CPI_GUARD_SIZE : 0 },
         { layout->lead_at, (uint64_t)layout->slots * layout->stride },
         { layout->total, 0 },
     };
@@ -59,7 +62,6 @@ static void require_slots(const struct cpi_layout *layout, uint64_t most, bool s
 
 static void require_layout(const cpool_config_t *config)
 {
-    bool checked = (config->flags & CPOOL_CHECKED) != 0;
     bool exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     uint64_t most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     struct cpi_layout layout;
@@ -73,14 +75,15 @@ static void require_layout(const cpool_config_t *config)
     }
     REQUIRE(layout.rounds >= 1 && layout.caches >= 1);
     require_slots(&layout, most, !exact);
-    require_parts(&layout, checked);
+    require_parts(&layout, config->flags);
 }
 
 static const size_t sizes[] = {
     1, 8, 64, 4096, (size_t)1 << 20, SIZE_MAX / UINT32_MAX, SIZE_MAX / 2, SIZE_MAX,
 };
 
-static const unsigned flag_sets[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED };
+static const unsigned flag_sets[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED,
+                                      CPOOL_TRACKED };
 
 /* Slots that lack to the largest number. */
 static const uint32_t lacking[] = { 0, 1, 2, 63, 4095, 4096, 258047, 258048, 258049, 1u << 24 };

@@ -133,23 +133,25 @@ START_TEST(provide_makes_slots_and_side_memory_usable)
 {
     size_t page = cpi_os_page_size();
     size_t size = 64 * page;
-    char *memory = cpi_os_reserve(2 * size, cpi_os_page_size());
+    char *memory = cpi_os_reserve((1 + CPI_SIDES) * size, cpi_os_page_size());
     struct cpi_extent extent;
-    struct cpi_extent side;
     const struct cpi_slab_shape shape = { page / 4, page / 4, 252, 252, 252 };
     struct cpi_slab *slab = support_lines(sizeof(*slab));
 
     REQUIRE(memory != NULL);
     cpi_extent_init(&extent, memory, size, page);
-    cpi_extent_init(&side, memory + size, size, page);
     cpi_slab_init(slab, &extent, 16, &shape);
-    cpi_slab_set_side(slab, &side, 16);
+    for (unsigned side = 0; side < CPI_SIDES; side++) {
+        cpi_extent_init(&extent, memory + (1 + side) * size, size, page);
+        cpi_slab_set_side(slab, side, &extent, 16);
+    }
     for (uintptr_t i = 0; i < 252; i++) {
         REQUIRE(cpi_slab_provide(slab, i + 1));
         memset(cpi_slab_slot(slab, i), 1, page / 4);
-        memset(slab->side.base + i * 16, 1, 16);
+        for (unsigned side = 0; side < CPI_SIDES; side++)
+            memset(slab->sides[side].extent.base + i * 16, 1, 16);
     }
-    cpi_os_release(memory, 2 * size);
+    cpi_os_release(memory, (1 + CPI_SIDES) * size);
 }
 END_TEST
 

@@ -104,6 +104,8 @@ tests_modules = \
 	tests/check_usage \
 	tests/check_depot \
 	tests/check_guard_unit \
+	tests/check_slotmap \
+	tests/check_slotmap_narrow \
 	tests/check_cache \
 	tests/check_cache_target \
 	tests/check_registry \
@@ -301,6 +303,15 @@ tests_check_depot_LDADD = $(tests_ldadd_module)
 tests_check_guard_unit_SOURCES = tests/check_guard_unit.c
 tests_check_guard_unit_CPPFLAGS = $(tests_cppflags_module)
 tests_check_guard_unit_LDADD = $(tests_ldadd_module)
+
+tests_check_slotmap_SOURCES = tests/check_slotmap.c
+tests_check_slotmap_CPPFLAGS = $(tests_cppflags_module)
+tests_check_slotmap_LDADD = $(tests_ldadd_module)
+
+# Generations of two bits, which come round at once.
+tests_check_slotmap_narrow_SOURCES = tests/check_slotmap.c lib/slotmap.c lib/slotmap.h
+tests_check_slotmap_narrow_CPPFLAGS = $(tests_cppflags_module) -DCPI_GENERATION_BITS=2u
+tests_check_slotmap_narrow_LDADD = $(tests_ldadd_module)
 
 tests_check_cache_SOURCES = tests/check_cache.c $(tests_fixture)
 tests_check_cache_CPPFLAGS = $(tests_cppflags_module)

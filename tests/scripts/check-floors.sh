@@ -46,6 +46,8 @@ usage.c        2
 magazine.h     3
 depot.h        3 magazine.h
 depot.c        3
+slotmap.h      3
+slotmap.c      3
 guard.h        4
 guard.c        4
 cache.h        5
@@ -70,6 +72,7 @@ pool_config.c  6 pool_impl.h
 pool_options.c 6 pool_impl.h
 pool_create.c  6 pool_impl.h
 pool_info.c    6 pool_impl.h
+pool_mark.c    6 pool_impl.h
 pool_memory.c  6 pool_drain.h
 pool_report.c  6 pool_impl.h
 pool_reserve.c 6 pool_drain.h

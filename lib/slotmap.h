@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * slotmap.h - one word for each slot: whether it is live, and how often it was freed.
+ *
+ * Floor 3.  Includes slab.h.
+ *
+ *   side memory   | word 0 | word 1 | word 2 | ...
+ *
+ *   a word        | generation | index of the slot | live |
+ *                 63            shift               1      0
+ *
+ * A free advances the generation, and an alloc sets the lowest bit.  So the word of a
+ * live slot is its handle: it says where the slot is, and no two owners of one slot get
+ * the same, until the generation comes round.  The word is 0 until the slot is taken for
+ * the first time, and never again.
+ *
+ * The generation has the bits that the index leaves: 31 in a pool of 2^32 slots, 43 in
+ * one of 2^20, 63 in a pool of one slot.
+ *
+ * Nothing here is used by pools that are neither tracked nor checked.
+ *
+ * ORDERING TABLE
+ *   own   | word load  | relaxed | - | -
+ *   taken | word store | release | slotmap.c's see | what the slot held when it was taken
+ *
+ * [own] needs no order.  A slot passes from one owner to the next through the depot, a
+ * cache, or the caller's own synchronisation, which order its word along with it.
+ */
+#ifndef CPI_SLOTMAP_H
+#define CPI_SLOTMAP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "atomic.h"
+#include "compiler.h"
+#include "slab.h"
+
+/* Bits of a generation, where a test wants fewer than fit. */
+#ifndef CPI_GENERATION_BITS
+#define CPI_GENERATION_BITS 63u
+#endif
+
+#define CPI_SLOTMAP_SIZE (sizeof(uint64_t))
+#define CPI_SLOTMAP_LIVE UINT64_C(1)
+
+struct cpi_slotmap {
+    _Atomic uint64_t *words; /* constant: in the slab's side memory, or NULL */
+    uint64_t step;           /* constant: one generation */
+};
+
+/* The state of a slot that somebody wants to free. */
+enum cpi_slotmap_state {
+    CPI_SLOTMAP_LIVE_ONE,
+    CPI_SLOTMAP_FREE,
+    CPI_SLOTMAP_NEVER_TAKEN
+};
+
+/* The words of the slab's slots lie in its side memory, where they are zero. */
+void cpi_slotmap_init(struct cpi_slotmap *map, const struct cpi_slab *slab);
+
+/* Marks a slot live that its owner has just obtained.  Returns false, and changes
+ * nothing, if it is live already: it was freed twice.  Wait-free. */
+static inline bool cpi_slotmap_take(const struct cpi_slotmap *map, uintptr_t index)
+{
+    _Atomic uint64_t *at = &map->words[index];
+    uint64_t word = cpi_load(at, relaxed); /* [own] */
+
+    if (CPI_UNLIKELY((word & CPI_SLOTMAP_LIVE) != 0))
+        return false;
+    cpi_store(at, word | (uint64_t)index << 1 | CPI_SLOTMAP_LIVE, release); /* [taken] */
+    return true;
+}
+
+/* Whether the slot may be freed.  Wait-free. */
+enum cpi_slotmap_state cpi_slotmap_state(const struct cpi_slotmap *map, uintptr_t index);
+
+/* Marks a live slot free.  Of several threads that free one slot at once, one gets
+ * LIVE_ONE.  For the others nothing has changed.  Wait-free. */
+enum cpi_slotmap_state cpi_slotmap_give(const struct cpi_slotmap *map, uintptr_t index);
+
+/* Makes the slot free whatever it was.  Nobody else may be using the slab. */
+void cpi_slotmap_clear(const struct cpi_slotmap *map, uintptr_t index);
+
+#endif /* CPI_SLOTMAP_H */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_slotmap.c - the words of slots (lib/slotmap.h), alone.
+ *
+ * Compiled a second time with generations of two bits, which come round.
+ */
+#include "support.h"
+
+#include "slotmap.h"
+
+enum { SLOTS = 100 };
+
+static struct cpi_slab slab;
+static struct cpi_slotmap map;
+
+static void make_map(uintptr_t slots)
+{
+    struct cpi_extent side;
+
+    slab.slots = slots;
+    cpi_extent_init_committed(&side, support_lines(SLOTS * CPI_SLOTMAP_SIZE),
+                              SLOTS * CPI_SLOTMAP_SIZE);
+    cpi_slab_set_side(&slab, CPI_SIDE_WORDS, &side, CPI_SLOTMAP_SIZE);
+    cpi_slotmap_init(&map, &slab);
+}
+
+static uint64_t word_of(uintptr_t index)
+{
+    return atomic_load_explicit(&map.words[index], memory_order_relaxed);
+}
+
+START_TEST(take_and_give_alternate)
+{
+    make_map(SLOTS);
+    for (uintptr_t i = 0; i < SLOTS; i++) {
+        REQUIRE(cpi_slotmap_state(&map, i) == CPI_SLOTMAP_NEVER_TAKEN);
+        REQUIRE(cpi_slotmap_give(&map, i) == CPI_SLOTMAP_NEVER_TAKEN);
+        REQUIRE(word_of(i) == 0);
+        for (int round = 0; round < 10; round++) {
+            REQUIRE(cpi_slotmap_take(&map, i));
+            REQUIRE(!cpi_slotmap_take(&map, i));
+            REQUIRE(cpi_slotmap_state(&map, i) == CPI_SLOTMAP_LIVE_ONE);
+            REQUIRE(cpi_slotmap_give(&map, i) == CPI_SLOTMAP_LIVE_ONE);
+            REQUIRE(cpi_slotmap_state(&map, i) == CPI_SLOTMAP_FREE);
+            REQUIRE(cpi_slotmap_give(&map, i) == CPI_SLOTMAP_FREE);
+        }
+    }
+}
+END_TEST
+
+START_TEST(clear_makes_free)
+{
+    uint64_t before;
+
+    make_map(SLOTS);
+    REQUIRE(cpi_slotmap_take(&map, 3));
+    before = word_of(3);
+    cpi_slotmap_clear(&map, 3);
+    cpi_slotmap_clear(&map, 3);
+    cpi_slotmap_clear(&map, 4);
+    REQUIRE(cpi_slotmap_state(&map, 3) == CPI_SLOTMAP_FREE);
+    REQUIRE(cpi_slotmap_state(&map, 4) == CPI_SLOTMAP_NEVER_TAKEN);
+    REQUIRE(cpi_slotmap_take(&map, 3));
+    REQUIRE(word_of(3) != before);
+}
+END_TEST
+
+/* The words of one slot differ from those of all others, and from its own of before,
+ * until the generation comes round. */
+START_TEST(words_of_live_slots_are_unique)
+{
+    static const uintptr_t sizes[] = { 1, 2, 3, 64, 65, UINT32_MAX };
+    uintptr_t slots = sizes[_i];
+
+    make_map(slots);
+    for (uintptr_t i = 0; i < slots && i < SLOTS; i++) {
+        uint64_t words[3];
+
+        for (int round = 0; round < 3; round++) {
+            REQUIRE(cpi_slotmap_take(&map, i));
+            words[round] = word_of(i);
+            REQUIRE(((words[round] & (map.step - 1)) >> 1) == i);
+            REQUIRE(cpi_slotmap_give(&map, i) == CPI_SLOTMAP_LIVE_ONE);
+        }
+        REQUIRE(words[0] != words[1] && words[1] != words[2] && words[0] != words[2]);
+    }
+}
+END_TEST
+
+START_TEST(index_has_the_bits_it_needs)
+{
+    static const struct {
+        uintptr_t slots;
+        unsigned shift;
+    } sizes[] = {
+        { 1, 1 }, { 2, 2 }, { 3, 3 }, { 4, 3 }, { 5, 4 }, { 1u << 20, 21 },
+        { (1u << 20) + 1, 22 }, { UINT32_MAX, 33 },
+    };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        unsigned least = 64 - CPI_GENERATION_BITS;
+
+        make_map(sizes[i].slots);
+        REQUIRE(map.step == (uint64_t)1 << (sizes[i].shift > least ? sizes[i].shift : least));
+    }
+}
+END_TEST
+
+/* The last generation is followed by the second one: a word is never 0 again. */
+START_TEST(generations_come_round)
+{
+    uint64_t generations = UINT64_MAX / ((uint64_t)1 << (64 - CPI_GENERATION_BITS)) + 1;
+    uint64_t second;
+
+    make_map(SLOTS);
+    REQUIRE(cpi_slotmap_take(&map, 0));
+    REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_LIVE_ONE);
+    second = word_of(0);
+    if (generations > 4) /* too many to see them all */
+        atomic_store_explicit(&map.words[0], 0 - map.step, memory_order_relaxed);
+    else
+        for (uint64_t i = 2; i < generations; i++) {
+            REQUIRE(cpi_slotmap_take(&map, 0));
+            REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_LIVE_ONE);
+            REQUIRE(word_of(0) != second);
+        }
+    REQUIRE(cpi_slotmap_take(&map, 0));
+    REQUIRE(word_of(0) == ((0 - map.step) | CPI_SLOTMAP_LIVE));
+    REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_LIVE_ONE);
+    REQUIRE(word_of(0) == second);
+    REQUIRE(cpi_slotmap_give(&map, 0) == CPI_SLOTMAP_FREE);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(take_and_give_alternate),
+        ONCE(clear_makes_free),
+        TIMES(words_of_live_slots_are_unique, 6),
+        ONCE(index_has_the_bits_it_needs),
+        ONCE(generations_come_round),
+    };
+
+    return SUPPORT_RUN("slotmap", tests);
+}
