@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# often.sh - runs the suite many times on busy processors.  A test that fails only when
+# often.sh - runs tests many times on busy processors.  A test that fails only when
 # a thread is held up at a bad moment has its chances.
 #
 #   often.sh RUNS LOOPS
@@ -10,7 +10,7 @@
 # `make check-often` does.  A failed run keeps the logs of what failed in
 # tests/often/RUN, and the others go on.  The exit status is 0 if none failed.
 #
-# Environment: MAKE, and its own variables, such as TESTS in MAKEFLAGS.
+# Environment: MAKE, and the names of the tests in OFTEN_TESTS.
 
 set -u
 runs=$1
@@ -61,7 +61,7 @@ run=1
 while [ "$run" -le "$runs" ]; do
     began=$(date +%s)
     # In the background, so that a signal ends the waiting.
-    "${MAKE:-make}" check-TESTS > "$kept/output" 2>&1 &
+    "${MAKE:-make}" check-TESTS TESTS="$OFTEN_TESTS" > "$kept/output" 2>&1 &
     making=$!
     wait "$making"
     status=$?
