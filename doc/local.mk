@@ -40,7 +40,7 @@ dist_man7_MANS = doc/man/cpool.7
 EXTRA_DIST += doc/man/make-pages.awk doc/man/pages.stamp
 
 # The stamp is made first, so that no page is older.
-doc/man/pages.stamp: $(man_headers) doc/man/make-pages.awk configure.ac
+doc/man/pages.stamp: $(man_headers) doc/man/make-pages.awk include/cpool/version.h
 	$(AM_V_GEN)$(MKDIR_P) doc/man && : > doc/man/pages.tmp
 	$(AM_V_at)cd $(srcdir) && $(AWK) -v out='$(abs_builddir)/doc/man' \
 		-v version='$(PACKAGE_VERSION)' -v date='$(man_date)' \

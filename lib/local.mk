@@ -49,3 +49,22 @@ lib_libcpool_la_DEPENDENCIES = lib/libcpool-internal.la lib/libcpool.map
 endif
 
 EXTRA_DIST += lib/libcpool.map
+
+# The library as two files, cpool.c and cpool.h, which compile by themselves.
+amalgamation_headers = $(include_HEADERS) $(filter %.h,$(cpoolinclude_HEADERS))
+amalgamate = $(AWK) -v top='$(srcdir)' -f $(srcdir)/lib/amalgamate.awk
+
+amalgamation: amalgamation/cpool.c amalgamation/cpool.h
+
+amalgamation/cpool.c: $(libcpool_sources) lib/amalgamate.awk
+	$(AM_V_GEN)$(MKDIR_P) amalgamation
+	$(AM_V_at)$(amalgamate) -v part=source $(libcpool_sources) > $@.tmp && mv $@.tmp $@
+
+amalgamation/cpool.h: $(amalgamation_headers) lib/amalgamate.awk
+	$(AM_V_GEN)$(MKDIR_P) amalgamation
+	$(AM_V_at)$(amalgamate) -v part=header $(amalgamation_headers) > $@.tmp && mv $@.tmp $@
+
+EXTRA_DIST += lib/amalgamate.awk
+CLEANFILES += amalgamation/cpool.c amalgamation/cpool.h
+
+.PHONY: amalgamation

@@ -5,8 +5,8 @@
  * Floor 1.  The only file that knows which operating system this is.  Quiet scopes
  * count the system calls that are made here.
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 
 #include "os.h"

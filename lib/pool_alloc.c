@@ -11,8 +11,8 @@
  *
  * [mark] needs no order of its own: the slot that is given afterwards publishes it.
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 
 #include "pool_impl.h"

@@ -16,8 +16,8 @@
  * ORDERING TABLE
  *   tally | waits fetch-and-add | relaxed | - | -
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 
 #include "pool_impl.h"

@@ -19,8 +19,8 @@
  *   user   | user, visible load; locked_by and holder, for our own token | relaxed | - | -
  *   fold   | recalls fetch-and-add | relaxed | - | -
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 
 #include "recall.h"

@@ -30,8 +30,8 @@
  * and it cannot tell the two apart: it releases the tables that no thread uses
  * and that of the calling thread, and leaves other threads theirs.
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h> /* musl shows signal masks to POSIX programs only */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* musl shows signal masks to POSIX programs only */
 #endif
 
 #include "thread.h"

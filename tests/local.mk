@@ -42,7 +42,10 @@ distclean-local:
 
 # The variables of configure for the scripts.
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; export CC; NM='$(NM)'; export NM; \
-	SHELL='$(SHELL)'; export SHELL; CXX='$(tests_cxx)'; export CXX;
+	SHELL='$(SHELL)'; export SHELL; CXX='$(tests_cxx)'; export CXX; \
+	CHECK_CFLAGS='$(CHECK_CFLAGS)'; export CHECK_CFLAGS; \
+	CHECK_LIBS='$(CHECK_LIBS)'; export CHECK_LIBS; \
+	ATOMIC_LIBS='$(ATOMIC_LIBS)'; export ATOMIC_LIBS;
 if HAVE_CXX
 tests_cxx = $(CXX)
 else
@@ -50,6 +53,7 @@ tests_cxx =
 endif
 
 tests_scripts = \
+	tests/scripts/check-builds.sh \
 	tests/scripts/check-docs.sh \
 	tests/scripts/check-english.sh \
 	tests/scripts/check-exports.sh \

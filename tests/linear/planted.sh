@@ -28,7 +28,7 @@ cat "$top/tests/model/mutants.txt" "$linear/mutants.txt" >"$work/mutants.txt" ||
 
 build() {
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread -DCPI_ATOMIC_HEADER='"points.h"' \
-        -DCPI_REVIEW_SWAPS=4u -I"$work/lib" -I"$top/tests" -I"$linear" -I"$top/include" -Iinclude \
+        -DCPI_REVIEW_SWAPS=4u -I"$work/lib" -I"$top/tests" -I"$linear" -I"$top/include" \
         "$linear/history.c" "$linear/linear.c" "$linear/burst.c" \
         "$linear/check_histories.c" "$work"/lib/*.c -o "$work/check"
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # mutants.sh - shows that the models notice when the library is wrong.
 #
-#   mutants.sh LIB BUILT [NAME...]     the arguments of run.sh, and which mutants
+#   mutants.sh LIB [NAME...]     the arguments of run.sh, and which mutants
 #
 # CHECKER is the script that runs models: run.sh here, which uses GenMC, or
 # tests/weak/run.sh.  Plants the mutants of mutants.txt one by one in a copy of
@@ -12,11 +12,10 @@
 
 here=$(dirname "$0")
 lib=$1
-built=$2
-shift 2
+shift
 
 checker=${CHECKER:-$here/run.sh}
-"$checker" "$lib" "$built" # no model: says whether there is a checker
+"$checker" "$lib" # no model: says whether there is a checker
 [ $? -ne 77 ] || exit 77
 
 work=$(mktemp -d) || exit 1
@@ -28,7 +27,7 @@ export WEAK_OBJECTS
 # The verdict on the mutant planted in $work/lib, from the models in $1.
 judge() {
     for model in $1; do
-        line=$(MODEL_LINES=0 "$checker" "$work/lib" "$built" "$model")
+        line=$(MODEL_LINES=0 "$checker" "$work/lib" "$model")
         case $line in
         *" FAILS: "*)
             echo "killed by $model: ${line##*FAILS: }"

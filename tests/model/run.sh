@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # run.sh - runs models under GenMC, a model checker for C11 programs.
 #
-#   run.sh LIB BUILT MODEL...
+#   run.sh LIB MODEL...
 #
 # LIB     folder of the library's sources that are checked
-# BUILT   folder with the generated <cpool/version.h>
 # MODEL   names of models here, without .c
 # GENMC   the checker, by default the one in the path
 #
@@ -22,8 +21,7 @@
 
 here=$(dirname "$0")
 lib=$1
-built=$2
-shift 2
+shift
 
 genmc=$(command -v "${GENMC:-genmc}") || {
     echo "skipped: no genmc"
@@ -42,7 +40,7 @@ failed=0
 for model in "$@"; do
     "$genmc" --rc11 --disable-spin-assume --disable-function-inliner \
         --disable-ipr --disable-mm-detector --disable-estimation -- \
-        -std=c11 -I"$lib" -I"$here" -I"$here/../../include" -I"$built" \
+        -std=c11 -I"$lib" -I"$here" -I"$here/../../include" \
         "$here/$model.c" >"$report" 2>&1
     status=$?
     complete=$(figure 'Number of complete executions explored')

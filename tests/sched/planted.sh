@@ -38,7 +38,7 @@ cat "$top/tests/model/mutants.txt" "$linear/mutants.txt" >"$work/mutants.txt" ||
 
 build() {
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread -DCPI_ATOMIC_HEADER='"points.h"' \
-        -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u -I"$work/lib" -I"$top/tests" -I"$sched" -I"$linear" -I"$top/include" -Iinclude \
+        -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u -I"$work/lib" -I"$top/tests" -I"$sched" -I"$linear" -I"$top/include" \
         "$sched"/*.c "$linear/history.c" "$linear/linear.c" "$work"/lib/*.c -o "$work/explore"
 }
 

@@ -6,7 +6,7 @@
 # compilers and with those of GNU and LLVM where they are found.
 #
 # srcdir: top of the source tree.  CC, CXX: the configured compilers.  Run in
-# the top of the build tree, where cpool/version.h is made.
+# the top of the build tree.
 
 set -u
 top=${srcdir:-.}
@@ -54,7 +54,7 @@ compile() {
     shift 4
     compiled=$((compiled + 1))
     # shellcheck disable=SC2086 # the compiler may have options of its own
-    $compiler -x "$language" -std="$standard" $warnings -I"$top/include" -Iinclude "$@" \
+    $compiler -x "$language" -std="$standard" $warnings -I"$top/include" "$@" \
         -fsyntax-only "$file"
 }
 
@@ -89,7 +89,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/attributes.h | cpool/fast.h | cpool/sized.h | cpool/tsan.h | cpool/typed.h | cpool/version.h | cpool/version.h.in) ;;
+    cpool.h | cpool/attributes.h | cpool/fast.h | cpool/sized.h | cpool/tsan.h | cpool/typed.h | cpool/version.h) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1
@@ -126,7 +126,7 @@ misuse() {
         echo 'void use(cpool_t *pool, void *slot);'
         echo "void use(cpool_t *pool, void *slot) { (void)pool; (void)slot; $2; }"
     } > "$work/misuse"
-    "$1" -x c -std=c11 -Wall -Werror -O1 -I"$top/include" -Iinclude -c "$work/misuse" \
+    "$1" -x c -std=c11 -Wall -Werror -O1 -I"$top/include" -c "$work/misuse" \
         -o "$work/object" 2> "$work/message" && {
         echo "$1 does not warn of: $2"
         exit 1

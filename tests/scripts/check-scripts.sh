@@ -18,10 +18,11 @@ trap 'rm -rf "$work"' EXIT
 plant() {
     rm -rf "$work/tree"
     mkdir "$work/tree"
-    for part in lib include tests stress bench examples doc .ci; do
+    for part in lib include tests stress bench examples doc cmake .ci; do
         cp -R "$top/$part" "$work/tree/"
     done
-    cp "$top"/*.md "$top"/*.a[cm] "$top/NEWS" "$top/LICENSE" "$work/tree/"
+    cp "$top"/*.md "$top"/*.a[cm] "$top/NEWS" "$top/LICENSE" "$top/CMakeLists.txt" \
+        "$top/meson.build" "$top/cpool.pc.in" "$work/tree/"
     chmod -R u+w "$work/tree"
     planted=$((planted + 1))
     if [ -e "$work/tree/$2" ]; then
@@ -63,6 +64,11 @@ plant check-headers.sh include/cpool.h 's/#include <stddef.h>//; s/#include <std
 plant check-headers.sh include/cpool.h 's/^CPOOL_API int cpool_destroy/CPOOL_API int class; int cpool_destroy/' 'does not compile'
 plant check-headers.sh include/cpool/fast.h 's/^#error.*//' 'does not say what to include'
 plant check-headers.sh include/cpool/new.h '/* new */' 'compiled by none'
+
+plant check-builds.sh CMakeLists.txt 's,lib/slab.c,,' 'lacks lib/slab.c'
+plant check-builds.sh meson.build "s,'lib/slab.c',&\, 'lib/slob.c'," 'names lib/slob.c'
+plant check-builds.sh cpool.pc.in 's/@libdir@/@libdirs@/' 'sets no libdirs'
+plant check-builds.sh lib/os_posix.c 's/^#define _GNU_SOURCE.*//' 'does not compile'
 
 plant check-man.sh include/cpool.h 's/^ \* cpool_flush - / * flush - /' 'cpool_flush'
 plant check-man.sh include/cpool.h 's/^CPOOL_API size_t cpool_trim.*//' 'cpool_trim'

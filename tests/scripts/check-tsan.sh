@@ -57,7 +57,7 @@ build() {
     shift 2
     # shellcheck disable=SC2086
     $compiler -std=c11 -g -Wall -Wextra -Werror -fsanitize=thread -pthread "$@" \
-        -I"$top/include" -Iinclude "$top/tests/tsan/$program.c" "$library" \
+        -I"$top/include" "$top/tests/tsan/$program.c" "$library" \
         -o "$work/$program" > "$work/output" 2>&1
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # build.sh - compiles the explorer and models.  The scripts here read it.
 #
-# They set here, models, lib, built, work, objects, log, and skip(), which is called
+# They set here, models, lib, work, objects, log, and skip(), which is called
 # with a reason where the compiler or the system lacks a feature that the explorer
 # needs.
 
@@ -28,7 +28,7 @@ build_object() {
 # not called: it lies at address 0.
 build_model() {
     ${CC:-cc} $model_flags -I"$here" -I"$lib" -I"$models" -I"$here/../../include" \
-        -I"$built" -c "$1" -o "$2.o" 2>"$log" || return
+        -c "$1" -o "$2.o" 2>"$log" || return
     ${CC:-cc} -no-pie -Wl,--unresolved-symbols=ignore-all "$2.o" $(printf "$objects/%s.o " $weak_parts ${3-weak_main}) \
         -o "$2" 2>"$log"
 }

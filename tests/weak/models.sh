@@ -7,5 +7,5 @@
 
 tests=${srcdir:-.}/tests
 # shellcheck disable=SC2046 # several words
-exec "$tests/weak/run.sh" "$tests/../lib" include \
+exec "$tests/weak/run.sh" "$tests/../lib" \
     ${WEAK_MODELS:-$(cd "$tests/model" && ls *.c | sed 's/\.c$//')}

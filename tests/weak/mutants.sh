@@ -14,4 +14,4 @@ fi
 tests=${srcdir:-.}/tests
 CHECKER=$tests/weak/run.sh
 export CHECKER
-exec "$tests/model/mutants.sh" "$tests/../lib" include "$@"
+exec "$tests/model/mutants.sh" "$tests/../lib" "$@"

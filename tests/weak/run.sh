@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # run.sh - runs models under the explorer of weak memory.
 #
-#   run.sh LIB BUILT MODEL...
+#   run.sh LIB MODEL...
 #
 # LIB              folder of the library's sources that are checked
-# BUILT            folder with the generated <cpool/version.h>
 # MODEL            names of models in tests/model, without .c
 # CC               the compiler, which has to know -fsanitize=thread
 # WEAK_EXECUTIONS  how many executions of each model, 20000 by default
@@ -20,8 +19,7 @@
 here=$(dirname "$0")
 models=$here/../model
 lib=$1
-built=$2
-shift 2
+shift
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

@@ -10,7 +10,6 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 models=$here/../model
 lib=$here/../../lib
-built=include
 objects=$work
 log=$work/log
 

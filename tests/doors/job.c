@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* job.c - a program outside the tree, valid C and C++: jobs that make jobs. */
+/* job.c - a program of a user of the library, valid C and C++: jobs that make jobs. */
 #include <stdio.h>
 #include <cpool.h>
 

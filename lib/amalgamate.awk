@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# amalgamate.awk - the library as two files, cpool.h and cpool.c.
+#
+#   awk -v top=DIRECTORY -v part=header -f amalgamate.awk include/cpool.h ...  > cpool.h
+#   awk -v top=DIRECTORY -v part=source -f amalgamate.awk lib/atomic.h ...     > cpool.c
+#
+# top: top of the source tree, in which the files lie.
+#
+# Each header of ours takes the place of the first line that includes it.  In one file
+# all static names meet, and those of the system's headers.  So static functions have the
+# name of their source added, and so has any other static name that several sources use.
+# Macros of a source end with it.
+
+function fail(text) {
+    print "amalgamate.awk: " text > "/dev/stderr"
+    failed = 1
+    exit 1
+}
+
+# The words of a line that are `from` become `to`, except in strings, as members, and where
+# a memory order is meant instead of the function of that name.
+function rename(text, from, to,    out, word, before, quoted, order) {
+    out = ""
+    order = from ~ /^(relaxed|acquire|release|acq_rel|seq_cst)$/
+    while (match(text, /[A-Za-z_][A-Za-z0-9_]*/)) {
+        before = substr(text, 1, RSTART - 1)
+        word = substr(text, RSTART, RLENGTH)
+        text = substr(text, RSTART + RLENGTH)
+        out = out before
+        gsub(/\\.|'"'/, "", before)
+        quoted = (quoted + gsub(/"/, "", before)) % 2
+        if (word == from && !quoted && out !~ /(\.|->)$/ && (!order || text ~ /^\(/))
+            word = to
+        out = out word
+    }
+    return out text
+}
+
+# The name that a line of a source makes known in the whole file, or "".  Sets is_function.
+function static_name(text) {
+    is_function = 0
+    if (match(text, /^(struct|enum|union) [a-z_0-9]+ \{/)) {
+        sub(/ \{.*/, "", text)
+        sub(/.* /, "", text)
+        return text
+    }
+    if (text !~ /^([A-Z_]+ )*static /)
+        return ""
+    gsub(/(_Atomic|CPI_[A-Z_]+|__attribute__) *\([^()]*\)/, "", text)
+    is_function = text ~ /^[^[=;]*\(/
+    sub(/ *[[(=;].*/, "", text)
+    sub(/.*[ *]/, "", text)
+    return text
+}
+
+# The static names of a source, and how many sources use each.
+function find_static_names(path,    line, name) {
+    while ((getline line < (top "/" path)) > 0) {
+        name = static_name(line)
+        if (name != "" && !((path, name) in used)) {
+            used[path, name] = 1
+            users[name]++
+            names[path] = names[path] " " name
+            if (is_function)
+                functions[path, name] = 1
+        }
+    }
+    close(top "/" path)
+}
+
+# The name of the file that a line includes, or "".
+function included(line) {
+    if (line !~ /^[ \t]*#[ \t]*include[ \t]*[<"]/)
+        return ""
+    sub(/^[^<"]*[<"]/, "", line)
+    sub(/[>"].*/, "", line)
+    return line
+}
+
+# Where a file of ours lies, or "" for a header of the system.
+function place(name) {
+    if (name ~ /^cpool(\.h|\/)/)
+        return "include/" name
+    if (part == "source" && name ~ /^[a-z_]+\.h$/ && ("lib/" name) in ours)
+        return "lib/" name
+    return ""
+}
+
+function put_file(path,    line, name, count, words, macros, i, base) {
+    if (path in done)
+        return
+    done[path] = 1
+    printf "\n/* ---- %s ---- */\n", path
+    base = path
+    gsub(/^.*\/|\.[ch]$/, "", base)
+    count = 0
+    split(names[path], words, " ")
+    while ((getline line < (top "/" path)) > 0) {
+        name = included(line)
+        if (name != "" && place(name) ~ /^include/ && part == "source")
+            continue
+        if (name != "" && place(name) != "") {
+            put_file(place(name))
+            continue
+        }
+        if (path ~ /\.c$/) {
+            if (line ~ /^# *define [A-Z]/) {
+                name = line
+                sub(/^# *define /, "", name)
+                sub(/[^A-Za-z0-9_].*/, "", name)
+                macros[++count] = name
+            }
+            for (i in words)
+                if (users[words[i]] > 1 || (path, words[i]) in functions)
+                    line = rename(line, words[i], words[i] "_of_" base)
+        }
+        if (line !~ /SPDX-License-Identifier/)
+            print line
+    }
+    close(top "/" path)
+    for (i = 1; i <= count; i++)
+        print "#undef " macros[i]
+}
+
+function put_licence(    line) {
+    while ((getline line < (top "/LICENSE")) > 0)
+        print line == "" ? " *" : " * " line
+    close(top "/LICENSE")
+}
+
+BEGIN {
+    if (part != "header" && part != "source")
+        fail("no such part: " part)
+    for (i = 1; i < ARGC; i++) {
+        if ((getline line < (top "/" ARGV[i])) <= 0)
+            fail("no file " top "/" ARGV[i])
+        close(top "/" ARGV[i])
+        ours[ARGV[i]] = 1
+        if (ARGV[i] ~ /\.c$/)
+            find_static_names(ARGV[i])
+    }
+    print "/*"
+    print " * libcpool in two files, cpool.h and cpool.c, made by `make amalgamation`.  Edit the"
+    print " * sources that they are made from, not these."
+    print " *"
+    put_licence()
+    print " */"
+    if (part == "source") {
+        print "#ifndef _GNU_SOURCE"
+        print "#define _GNU_SOURCE 1"
+        print "#endif"
+        print "#ifndef CPOOL_TSAN"
+        print "#define CPOOL_TSAN 0"
+        print "#endif"
+        print "#include \"cpool.h\""
+    }
+    for (i = 1; i < ARGC; i++)
+        if (part == "header" || ARGV[i] ~ /\.c$/)
+            put_file(ARGV[i])
+    exit
+}
+
+END {
+    exit failed
+}

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/doors/local.mk - every way in which a program gets at the library.
+#
+#   make check-doors     tries each in an empty folder: copied sources, two files,
+#                        pkg-config, CMake and Meson.  DOORS='...' for some
+#   make check-amalgamation   all tests of the public interface with the library as two
+#                        files.  `make check` runs a few
+
+DOORS =
+
+EXTRA_DIST += tests/doors/amalgamated.sh tests/doors/job.c tests/doors/run.sh
+
+check_DATA = amalgamation/cpool.c amalgamation/cpool.h
+TESTS += tests/doors/amalgamated.sh
+
+check-doors: all amalgamation
+	@srcdir='$(srcdir)' CC='$(CC)' CXX='$(tests_cxx)' MAKE='$(MAKE)' \
+		$(SHELL) $(srcdir)/tests/doors/run.sh $(DOORS) || test $$? -eq 77
+
+check-amalgamation: amalgamation
+	@srcdir='$(srcdir)' CC='$(CC)' CHECK_CFLAGS='$(CHECK_CFLAGS)' CHECK_LIBS='$(CHECK_LIBS)' \
+		ATOMIC_LIBS='$(ATOMIC_LIBS)' $(SHELL) $(srcdir)/tests/doors/amalgamated.sh \
+		$(tests_public) $(tests_growth_public) || test $$? -eq 77
+
+.PHONY: check-doors check-amalgamation

@@ -1,0 +1,319 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# run.sh - tries every way in which a program gets at the library.
+#
+# Each door is opened in an empty folder outside both trees, with nothing in the
+# environment but PATH and HOME: a program of a user's is compiled, linked and run, and its
+# output is compared.  A door whose tool is missing is left out, said aloud.
+#
+#   run.sh [DOOR...]     these, or all
+#
+# srcdir: top of the source tree.  CC, CXX: compilers, CXX empty for none.  MAKE.  Runs in
+# the top of a tree in which everything is built.  Exit status: 0, no door failed; 1, one
+# did; 77, every door was left out.
+
+set -u
+top=$(cd "${srcdir:-.}" && pwd)
+built=$(pwd)
+job=$top/tests/doors/job.c
+doors='vendored amalgamation pkg_config find_package subdirectory fetch_content
+    cmake_install meson_subproject meson_install'
+[ $# -eq 0 ] || doors=$*
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+echo '1023 jobs done' > "$work/expected"
+
+clean() { env -i PATH="$PATH" HOME="$work" LC_ALL=C "$@"; }
+
+# Compilers have options of their own at times.
+# shellcheck disable=SC2086
+cc() { clean ${CC:-cc} "$@"; }
+# shellcheck disable=SC2086
+cxx() { clean $CXX "$@"; }
+
+needs() {
+    for tool; do
+        command -v "$tool" > /dev/null || { echo "no $tool"; exit 77; }
+    done
+}
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+# runs PROGRAM [VARIABLE=VALUE...] - it has to print the expected line.
+runs() {
+    program=$1
+    shift
+    clean "$@" "$program" > output || fail "$program ends with $?"
+    diff "$work/expected" output || fail "$program prints something else"
+}
+
+# copy FILE... - of the sources, as a program's repository would have them.
+copy() {
+    mkdir -p cpool
+    for file; do
+        cp -R "$top/$file" cpool/
+    done
+    chmod -R u+w cpool
+}
+all_of_it='lib include cmake CMakeLists.txt meson.build configure.ac cpool.pc.in'
+
+# ---- Without a build system ----------------------------------------------------
+
+# A copy of two folders.
+vendored() {
+    copy lib include
+    cc -O2 -c cpool/lib/*.c -Icpool/include || fail 'the library does not compile'
+    cc -O2 -Icpool/include "$job" ./*.o -pthread -o program || fail 'no program'
+    runs ./program
+    [ -n "${CXX:-}" ] || return 0
+    cxx -O2 -Icpool/include -x c++ "$job" -x none ./*.o -pthread -o program ||
+        fail 'no C++ program'
+    runs ./program
+}
+
+# Two files.
+amalgamation() {
+    cp "$built/amalgamation/cpool.c" "$built/amalgamation/cpool.h" . || exit 1
+    for options in '' '-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror' '-O3 -flto'; do
+        # shellcheck disable=SC2086 # several words
+        cc $options -c cpool.c || fail "cpool.c does not compile with: $options"
+        # shellcheck disable=SC2086
+        cc $options -I. "$job" cpool.o -pthread -o program || fail "no program with: $options"
+        runs ./program
+    done
+}
+
+# ---- The installed library -----------------------------------------------------
+
+# Installed by configure's build, once, in `stage`, which stands for the root.
+installed() {
+    stage=$work/stage
+    prefix=$(sed -n 's/^prefix=//p' "$built/cpool.pc")
+    if [ ! -d "$stage" ]; then
+        (cd "$built" && ${MAKE:-make} install DESTDIR="$stage") > "$work/install.log" 2>&1 || {
+            tail -n 20 "$work/install.log"
+            rm -rf "$stage"
+            exit 1
+        }
+    fi
+    pc=$(find "$stage" -name cpool.pc)
+    [ -n "$pc" ] || fail 'no cpool.pc was installed'
+    libraries=${pc%/pkgconfig/cpool.pc}
+}
+
+flags() {
+    clean PKG_CONFIG_LIBDIR="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$stage" pkg-config "$@" cpool
+}
+
+pkg_config() {
+    needs pkg-config
+    installed
+    case " $(flags --cflags) " in *' -pthread '*) ;; *) fail 'cpool.pc lacks -pthread' ;; esac
+    if [ -e "$libraries/libcpool.so" ]; then
+        # shellcheck disable=SC2046 # flags are words
+        cc "$job" $(flags --cflags --libs) -o program || fail 'no program'
+        runs ./program LD_LIBRARY_PATH="$libraries"
+        clean LD_LIBRARY_PATH="$libraries" ldd ./program | grep -q "$libraries/libcpool.so.0" ||
+            fail 'it is not linked with the shared library'
+    fi
+    if [ -e "$libraries/libcpool.a" ]; then
+        # shellcheck disable=SC2046
+        cc -static "$job" $(flags --static --cflags --libs) -o program ||
+            fail 'no static program'
+        runs ./program
+        [ -n "${CXX:-}" ] || return 0
+        # shellcheck disable=SC2046
+        cxx -static -x c++ "$job" -x none $(flags --static --cflags --libs) -o program ||
+            fail 'no C++ program'
+        runs ./program
+    fi
+}
+
+# ---- CMake ---------------------------------------------------------------------
+
+# cmake_project - CMakeLists.txt, from the lines that differ.
+cmake_project() {
+    cp "$job" .
+    {
+        echo 'cmake_minimum_required(VERSION 3.14)'
+        echo 'project(outside C)'
+        cat
+    } > CMakeLists.txt
+}
+
+# cmake_build [OPTION...] - in the folder build.
+cmake_build() {
+    rm -rf build
+    clean CC="${CC:-cc}" cmake -S . -B build "$@" > log 2>&1 &&
+        clean cmake --build build >> log 2>&1 || { tail -n 30 log; exit 1; }
+}
+
+find_package() {
+    needs cmake
+    installed
+    for kind in shared static; do
+        [ "$kind" = shared ] && library=libcpool.so || library=libcpool.a
+        [ -e "$libraries/$library" ] || continue
+        cmake_project << EOF
+find_package(cpool 0.1 REQUIRED COMPONENTS $kind)
+add_executable(program job.c)
+target_link_libraries(program PRIVATE cpool::cpool_$kind)
+add_executable(either job.c)
+target_link_libraries(either PRIVATE cpool::cpool)
+EOF
+        cmake_build -DCMAKE_PREFIX_PATH="$stage$prefix"
+        runs build/program
+        runs build/either
+    done
+    cmake_project << 'EOF'
+foreach(version 0.0 0.2 1.0 0.2...0.9 0.0...<0.1)
+    find_package(cpool ${version} QUIET)
+    if(cpool_FOUND)
+        message(FATAL_ERROR "another version was taken for ${version}")
+    endif()
+endforeach()
+find_package(cpool 0.1 QUIET COMPONENTS gold)
+if(cpool_FOUND)
+    message(FATAL_ERROR "a component that is not there was found")
+endif()
+EOF
+    cmake_build -DCMAKE_PREFIX_PATH="$stage$prefix"
+}
+
+subdirectory() {
+    needs cmake
+    # shellcheck disable=SC2086 # several words
+    copy $all_of_it
+    cmake_project << 'EOF'
+add_subdirectory(cpool)
+add_executable(program job.c)
+target_link_libraries(program PRIVATE cpool::cpool)
+EOF
+    for shared in OFF ON; do
+        cmake_build -DBUILD_SHARED_LIBS="$shared"
+        runs build/program
+    done
+}
+
+fetch_content() {
+    needs cmake
+    # shellcheck disable=SC2086
+    copy $all_of_it
+    tar -czf cpool.tar.gz cpool
+    rm -rf cpool
+    cmake_project << EOF
+include(FetchContent)
+FetchContent_Declare(cpool URL "$(pwd)/cpool.tar.gz")
+FetchContent_MakeAvailable(cpool)
+add_executable(program job.c)
+target_link_libraries(program PRIVATE cpool::cpool)
+EOF
+    cmake_build
+    runs build/program
+}
+
+# The library is installed by CMake, and found by what that leaves.
+cmake_install() {
+    needs cmake pkg-config
+    # shellcheck disable=SC2086
+    copy $all_of_it
+    for shared in OFF ON; do
+        (cd cpool && cmake_build -DBUILD_SHARED_LIBS="$shared" \
+            -DCMAKE_INSTALL_PREFIX="$work/cmake" && clean cmake --install build > log) || exit 1
+    done
+    headers_in "$work/cmake"
+    cmake_project << 'EOF'
+find_package(cpool 0.1...<0.2 REQUIRED COMPONENTS shared static)
+add_executable(program job.c)
+target_link_libraries(program PRIVATE cpool::cpool)
+EOF
+    cmake_build -DCMAKE_PREFIX_PATH="$work/cmake"
+    runs build/program
+    found_by_pkg_config "$work/cmake"
+}
+
+# headers_in PREFIX - the public headers, and nothing else.
+headers_in() {
+    (cd "$top/include" && find . -name '*.h*' -type f | sort) > ours
+    (cd "$1/include" && find . -type f | sort) > theirs
+    diff ours theirs || fail 'other headers are installed'
+}
+
+# found_by_pkg_config PREFIX
+found_by_pkg_config() {
+    pc=$(find "$1" -name cpool.pc)
+    # shellcheck disable=SC2046
+    cc "$job" $(clean PKG_CONFIG_LIBDIR="${pc%/*}" pkg-config --cflags --libs cpool) -o program ||
+        fail 'no program by pkg-config'
+    runs ./program LD_LIBRARY_PATH="${pc%/pkgconfig/*}"
+}
+
+# ---- Meson ---------------------------------------------------------------------
+
+meson_build() {
+    clean CC="${CC:-cc}" meson setup build "$@" > log 2>&1 &&
+        clean meson compile -C build >> log 2>&1 || { tail -n 30 log; exit 1; }
+}
+
+meson_subproject() {
+    needs meson ninja
+    mkdir subprojects
+    # shellcheck disable=SC2086
+    (cd subprojects && copy $all_of_it)
+    cp "$job" .
+    cat > meson.build << 'EOF'
+project('outside', 'c')
+cpool_dep = dependency('cpool', version: '>= 0.1', fallback: ['cpool', 'cpool_dep'])
+executable('program', 'job.c', dependencies: cpool_dep)
+EOF
+    meson_build --wrap-mode=forcefallback
+    runs build/program
+}
+
+# Installed by Meson, and found by what that leaves.
+meson_install() {
+    needs meson ninja pkg-config
+    # shellcheck disable=SC2086
+    copy $all_of_it
+    (cd cpool && meson_build --prefix="$work/meson" && clean meson install -C build > log) ||
+        exit 1
+    headers_in "$work/meson"
+    found_by_pkg_config "$work/meson"
+    command -v cmake > /dev/null || return 0
+    cmake_project << 'EOF'
+find_package(cpool 0.1 REQUIRED COMPONENTS shared static)
+add_executable(program job.c)
+target_link_libraries(program PRIVATE cpool::cpool_static)
+EOF
+    cmake_build -DCMAKE_PREFIX_PATH="$work/meson"
+    runs build/program
+}
+
+# ---- All of them ---------------------------------------------------------------
+
+opened=0
+failed=0
+for door in $doors; do
+    mkdir "$work/$door" || exit 1
+    (cd "$work/$door" && "$door") > "$work/$door.log" 2>&1
+    status=$?
+    case $status in
+    0)
+        echo "opens: $door"
+        opened=$((opened + 1))
+        ;;
+    77) echo "SKIP: $door: $(tail -n 1 "$work/$door.log")" ;;
+    *)
+        echo "FAILED: $door"
+        sed 's/^/  | /' "$work/$door.log"
+        failed=$((failed + 1))
+        ;;
+    esac
+done
+echo "$opened doors open, $failed failed"
+[ "$failed" -eq 0 ] || exit 1
+[ "$opened" -gt 0 ] || exit 77
