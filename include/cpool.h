@@ -124,7 +124,7 @@ extern "C" {
 #endif
 
 /* A pool's handle, the address of a descriptor that <cpool/fast.h> describes. */
-typedef struct cpool cpool_t;
+typedef struct cpool_descriptor cpool_t;
 
 /* Of <time.h>, which defines it for C11 and for POSIX programs only. */
 struct timespec;

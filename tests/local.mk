@@ -54,6 +54,7 @@ endif
 
 tests_scripts = \
 	tests/scripts/check-builds.sh \
+	tests/scripts/check-cxx.sh \
 	tests/scripts/check-docs.sh \
 	tests/scripts/check-english.sh \
 	tests/scripts/check-exports.sh \
@@ -132,12 +133,21 @@ endif
 
 # In C++, and without Check.
 if HAVE_CXX
-check_PROGRAMS += tests/check_cxx
-TESTS += tests/check_cxx
+check_PROGRAMS += tests/check_cxx tests/check_hpp
+TESTS += tests/check_cxx tests/check_hpp
 endif
 
 tests_check_cxx_SOURCES = tests/check_cxx.cpp
 tests_check_cxx_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+tests_check_hpp_SOURCES = tests/check_hpp.cpp
+tests_check_hpp_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+# <cpool/cpool.hpp> in every C++, with every compiler and library that is found.
+check-cxx: lib/libcpool.la
+	CXX_ALL=yes CXX='$(tests_cxx)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/scripts/check-cxx.sh
+
+.PHONY: check-cxx
 
 tests_libsupport_la_SOURCES = tests/support.c tests/support.h tests/support_pool.c
 tests_libsupport_la_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

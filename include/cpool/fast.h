@@ -44,7 +44,7 @@
  * A pool's descriptor: constant from creation to destruction, so that the cache
  * line it is in is never taken away from anybody.
  */
-struct cpool {
+struct cpool_descriptor {
     uintptr_t base;    /* address of slot 0 */
     uintptr_t inverse; /* inverse of the stride's odd part, modulo 2^word */
     uintptr_t shift;   /* log2 of the stride's power-of-two part */

@@ -75,6 +75,20 @@ headers() {
     done
 }
 
+# cxx_header COMPILER STANDARD - the one for C++ alone, twice.
+cxx_header() {
+    knows "$1" c++ "$2" || return 0
+    echo '#include <cpool/cpool.hpp>' > "$work/alone"
+    cat "$work/alone" "$work/alone" > "$work/twice"
+    echo 'int use(cpool_t *pool); int use(cpool_t *pool) { return cpool_destroy(pool); }' >> "$work/twice"
+    for option in -fexceptions '-fno-exceptions -fno-rtti'; do
+        # shellcheck disable=SC2086 # several options
+        compile "$1" c++ "$2" "$work/twice" $option && continue
+        echo "<cpool/cpool.hpp> does not compile with $1 -std=$2 $option"
+        exit 1
+    done
+}
+
 # every CONFIGURED NAME... - the compilers to try, each once.
 every() {
     [ -z "$1" ] || echo "$1"
@@ -89,7 +103,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/attributes.h | cpool/fast.h | cpool/sized.h | cpool/tsan.h | cpool/typed.h | cpool/version.h) ;;
+    cpool.h | cpool/attributes.h | cpool/cpool.hpp | cpool/fast.h | cpool/sized.h | cpool/tsan.h | cpool/typed.h | cpool/version.h) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1
@@ -115,6 +129,7 @@ done < "$work/c"
 while read -r compiler; do
     for standard in c++11 c++14 c++17 c++20 gnu++17; do
         headers "$compiler" c++ "$standard"
+        cxx_header "$compiler" "$standard"
     done
 done < "$work/cxx"
 

@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * check_hpp.cpp - <cpool/cpool.hpp>: pools with owners, exceptions of constructors,
+ * allocators in containers, memory resources, operators new and coroutines.
+ *
+ * Includes the public API only, and does without Check.  Builds as C++11 to C++20, with
+ * and without exceptions and type information (tests/scripts/check-cxx.sh).
+ */
+#include <cpool/cpool.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <list>
+#include <map>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#if defined(__cpp_impl_coroutine) && defined(__has_include)
+#if __has_include(<coroutine>)
+#include <coroutine>
+#define HAS_COROUTINES 1
+#endif
+#endif
+
+#define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
+
+#if defined(__cpp_exceptions)
+#define THROWS 1
+#else
+#define THROWS 0
+#endif
+
+namespace {
+
+void fail(int line, const char *what)
+{
+    std::fprintf(stderr, "check_hpp.cpp:%d: %s\n", line, what);
+    std::abort();
+}
+
+int living;
+
+// Counts itself, and refuses to be made from a negative number.
+struct job {
+    explicit job(int a, const std::string &b = std::string(40, 'x')) : number(a), text(b)
+    {
+#if THROWS
+        if (a < 0)
+            throw a;
+#endif
+        living++;
+    }
+    job(const job &) = delete;
+    ~job() { living--; }
+
+    int number;
+    std::string text;
+};
+
+std::size_t live(cpool_t *pool)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    REQUIRE(cpool_stats(pool, &stats) == 0);
+    return stats.live;
+}
+
+std::size_t live(const cpool_sized_t *blocks)
+{
+    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
+
+    REQUIRE(cpool_sized_stats(blocks, &stats) == 0);
+    return stats.live + stats.fallback_live;
+}
+
+} // namespace
+
+CPOOL_STATIC_POOL(jobs, job);
+CPOOL_DEFINE(jobs, job, .capacity = 1000);
+
+namespace {
+
+/*
+ * ---- pool and static_pool ------------------------------------------------------
+ */
+
+void pools_own_their_objects()
+{
+    cpool::pool<job> pool(100);
+    cpool::pool<job>::pointer one = pool.make(7);
+    cpool::pool<job>::pointer two;
+
+    REQUIRE(one && one->number == 7 && one->text.size() == 40 && living == 1);
+    REQUIRE(pool.stats().live == 1 && pool.stats().slot_size == sizeof(job));
+    two = std::move(one);
+    REQUIRE(!one && two->number == 7 && living == 1);
+    two = pool.make(8, "eight");
+    REQUIRE(two->text == "eight" && living == 1 && live(pool.native_handle()) == 1);
+    two.reset();
+    REQUIRE(living == 0 && pool.stats().live == 0);
+
+    job *plain = pool.create(9);
+    REQUIRE(plain != nullptr && cpool_owns(pool.native_handle(), plain));
+    pool.destroy(plain);
+    pool.destroy(nullptr);
+    REQUIRE(living == 0 && pool.close() == 0);
+    REQUIRE(!pool.is_open() && pool.close() == 0);
+}
+
+void dry_pools_make_nothing()
+{
+    cpool_config_t config = cpool::pool<job>::configuration(3);
+    cpool::pool<job> pool;
+    std::vector<cpool::pool<job>::pointer> held;
+
+    config.flags = CPOOL_EXACT;
+    REQUIRE(pool.open(config) == 0 && pool.open(config) == CPOOL_EOPEN);
+    for (int i = 0; i < 3; i++)
+        held.push_back(pool.make(i));
+    REQUIRE(held.back() && living == 3);
+    REQUIRE(!pool.make(4) && pool.create(4) == nullptr && living == 3);
+    held.clear();
+    REQUIRE(living == 0 && pool.make(5));
+}
+
+void pools_move()
+{
+    cpool::pool<job> from(10);
+    cpool_t *handle = from.native_handle();
+    cpool::pool<job> to(std::move(from));
+    cpool::pool<job> other(10);
+    cpool_t *others = other.native_handle();
+
+    REQUIRE(to.native_handle() == handle && !from.is_open());
+    other = std::move(to);
+    REQUIRE(other.native_handle() == handle && (!to.is_open() || to.native_handle() == others));
+    REQUIRE(other.make(1));
+}
+
+void wrong_settings_are_refused()
+{
+    struct alignas(64) wide {
+        char bytes[64];
+    };
+    cpool::pool<job> pool;
+    cpool::pool<wide> aligned;
+    cpool_config_t config = cpool::pool<job>::configuration(10);
+
+    config.slot_size = sizeof(job) - 1;
+    REQUIRE(pool.open(config) == CPOOL_ESLOTSIZE);
+    config = cpool::pool<wide>::configuration(10);
+    config.slot_align = 32;
+    REQUIRE(aligned.open(config) == CPOOL_EALIGN);
+    config.slot_align = 64;
+    config.slot_offset = 8;
+    REQUIRE(aligned.open(config) == CPOOL_EALIGN);
+    config.slot_offset = 0;
+    REQUIRE(aligned.open(config) == 0);
+    REQUIRE(reinterpret_cast<std::uintptr_t>(aligned.make().get()) % 64 == 0);
+#if THROWS
+    try {
+        cpool::pool<job> none(0);
+        REQUIRE(false);
+    } catch (const cpool::error &error) {
+        REQUIRE(error.code() == CPOOL_ECAPACITY);
+        REQUIRE(std::string(error.what()) == cpool_strerror(CPOOL_ECAPACITY));
+    }
+#endif
+}
+
+using all_jobs = cpool::static_pool<job, jobs_tag>;
+
+static_assert(sizeof(all_jobs::pointer) == sizeof(job *), "the deleter takes room");
+static_assert(!std::is_copy_constructible<cpool::pool<job>>::value, "a pool has one owner");
+static_assert(std::is_nothrow_move_constructible<cpool::pool<job>>::value, "moves may fail");
+
+void work_statically()
+{
+    std::vector<all_jobs::pointer> held;
+
+    for (int i = 0; i < 100; i++)
+        held.push_back(all_jobs::make(i));
+    for (int i = 0; i < 100; i++)
+        REQUIRE(held[static_cast<std::size_t>(i)]->number == i);
+}
+
+void static_pools_own_their_objects()
+{
+    work_statically();
+    std::thread(work_statically).join();
+    job *plain = all_jobs::create(1);
+    REQUIRE(cpool_owns(all_jobs::native_handle(), plain));
+    all_jobs::destroy(plain);
+    all_jobs::destroy(nullptr);
+    REQUIRE(living == 0 && live(all_jobs::native_handle()) == 0);
+    REQUIRE(all_jobs::close() == 0);
+}
+
+// Whether making an object that refuses to be made throws its number, and keeps no slot.
+template <class Pool> void require_slot_back(Pool &pool)
+{
+#if THROWS
+    for (int i = 0; i < 5; i++) {
+        try {
+            pool.make(-1);
+            REQUIRE(false);
+        } catch (int number) {
+            REQUIRE(number == -1);
+        }
+    }
+    REQUIRE(living == 0 && live(pool.native_handle()) == 0);
+#else
+    (void)pool;
+#endif
+}
+
+void constructors_that_throw_keep_no_slot()
+{
+    cpool::pool<job> pool(3);
+    all_jobs statically;
+
+    require_slot_back(pool);
+    require_slot_back(statically);
+}
+
+/*
+ * ---- Allocators ------------------------------------------------------------------
+ */
+
+cpool_sized_config_t small_blocks()
+{
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+
+    config.class_bytes = 4 * 1024 * 1024;
+    config.thread_caches = 16;
+    return config;
+}
+
+template <class T> using allocator = cpool::allocator<T>;
+using list = std::list<int, allocator<int>>;
+using map = std::map<int, std::string, std::less<int>,
+                     allocator<std::pair<const int, std::string>>>;
+using hashed = std::unordered_map<int, int, std::hash<int>, std::equal_to<int>,
+                                  allocator<std::pair<const int, int>>>;
+
+void containers_take_nodes_from_classes()
+{
+    cpool::sized blocks(small_blocks());
+
+    {
+        list numbers{allocator<int>(blocks)};
+        map names{allocator<int>(blocks)};
+        hashed table{allocator<int>(blocks)};
+
+        for (int i = 0; i < 1000; i++) {
+            numbers.push_back(i);
+            names[i] = std::to_string(i);
+            table[i] = i;
+        }
+        REQUIRE(live(blocks.native_handle()) >= 3000);
+        for (int i = 0; i < 1000; i += 2) {
+            names.erase(i);
+            table.erase(i);
+            numbers.remove(i);
+        }
+        REQUIRE(names.size() == 500 && names[501] == "501" && table[501] == 501);
+    }
+    REQUIRE(live(blocks.native_handle()) == 0 && blocks.close() == 0);
+}
+
+void allocators_propagate_as_they_say()
+{
+    cpool::sized one(small_blocks());
+    cpool::sized two(small_blocks());
+
+    {
+        list a{allocator<int>(one)};
+        list b{allocator<int>(two)};
+
+        REQUIRE(a.get_allocator() != b.get_allocator());
+        REQUIRE(allocator<char>(a.get_allocator()) == a.get_allocator());
+        a.assign(10, 1);
+        b.assign(10, 2);
+        const int *first = &a.front();
+        b = std::move(a);
+        REQUIRE(&b.front() == first && b.get_allocator() == allocator<int>(one));
+        REQUIRE(live(two.native_handle()) <= 1); // a library's list may keep a node of its own
+        list c(b);
+        REQUIRE(c.get_allocator() == b.get_allocator() && &c.front() != first);
+        list d{allocator<int>(two)};
+        d = b;
+        REQUIRE(d.get_allocator() == allocator<int>(two) && d.front() == 1);
+        swap(b, d);
+        REQUIRE(&d.front() == first && b.get_allocator() == allocator<int>(two));
+    }
+    REQUIRE(live(one.native_handle()) == 0 && live(two.native_handle()) == 0);
+}
+
+void allocators_serve_any_type()
+{
+    struct alignas(256) wide {
+        char bytes[300];
+    };
+    cpool::sized blocks(small_blocks());
+
+    {
+        std::vector<wide, allocator<wide>> several{allocator<wide>(blocks)};
+        std::list<wide, allocator<wide>> nodes{allocator<wide>(blocks)};
+
+        for (int i = 0; i < 200; i++) {
+            several.emplace_back();
+            nodes.emplace_back();
+            REQUIRE(reinterpret_cast<std::uintptr_t>(&several[0]) % 256 == 0);
+            REQUIRE(reinterpret_cast<std::uintptr_t>(&nodes.back()) % 256 == 0);
+        }
+    }
+    REQUIRE(live(blocks.native_handle()) == 0);
+#if THROWS
+    bool refused = false;
+    try {
+        (void)allocator<wide>(blocks).allocate(static_cast<std::size_t>(-1) / 2);
+    } catch (const std::bad_alloc &) {
+        refused = true;
+    }
+    REQUIRE(refused);
+#endif
+}
+
+void default_allocators_share_blocks()
+{
+    std::size_t before = live(cpool::shared_blocks());
+    std::list<int, allocator<int>> numbers(10, 1);
+
+    REQUIRE(numbers.get_allocator() == allocator<int>());
+    REQUIRE(live(cpool::shared_blocks()) >= before + 10);
+    std::thread([&numbers]() { numbers.clear(); }).join();
+    REQUIRE(live(cpool::shared_blocks()) <= before + 1);
+}
+
+} // namespace
+
+/*
+ * ---- new and delete --------------------------------------------------------------
+ */
+
+struct tasks_tag;
+
+namespace {
+
+struct task : cpool::pooled<tasks_tag> {
+    explicit task(int a = 0) : number(a)
+    {
+#if THROWS
+        if (a < 0)
+            throw a;
+#endif
+    }
+    virtual ~task() {}
+
+    int number;
+};
+
+struct large_task : task {
+    char more[100] = {};
+};
+
+struct free_task : cpool::pooled<> {
+    int number = 5;
+};
+
+#if defined(__cpp_aligned_new)
+struct alignas(128) wide_task : cpool::pooled<> {
+    char bytes[128] = {};
+};
+#endif
+
+} // namespace
+
+CPOOL_STATIC_POOL(tasks, task);
+CPOOL_DEFINE(tasks, task, .capacity = 100);
+
+namespace {
+
+void classes_take_from_their_pool()
+{
+    std::size_t before = live(cpool::shared_blocks());
+    task *small = new task(3);
+    task *large = new large_task;
+    free_task *any = new free_task;
+    alignas(task) char room[sizeof(task)];
+
+    REQUIRE(small->number == 3 && cpool_owns(tasks_pool(), small));
+    REQUIRE(!cpool_owns(tasks_pool(), large));
+    REQUIRE(live(tasks_pool()) == 1 && live(cpool::shared_blocks()) == before + 2);
+    delete small;
+    delete large;
+    delete any;
+    delete static_cast<task *>(nullptr);
+    task *there = new (room) task(4);
+    REQUIRE(static_cast<void *>(there) == room);
+    there->~task();
+    task *careful = new (std::nothrow) task(5);
+    REQUIRE(cpool_owns(tasks_pool(), careful));
+    delete careful;
+#if defined(__cpp_aligned_new)
+    wide_task *wide = new wide_task;
+    REQUIRE(reinterpret_cast<std::uintptr_t>(wide) % 128 == 0);
+    delete wide;
+#endif
+#if THROWS
+    try {
+        delete new task(-1);
+        REQUIRE(false);
+    } catch (int) {
+    }
+    try {
+        delete new (std::nothrow) task(-1);
+        REQUIRE(false);
+    } catch (int) {
+    }
+#endif
+    REQUIRE(live(tasks_pool()) == 0 && live(cpool::shared_blocks()) == before);
+    REQUIRE(tasks_close() == 0);
+}
+
+#if defined(HAS_COROUTINES)
+
+// A coroutine that adds up what it is resumed for.
+struct adder {
+    struct promise_type : cpool::pooled<> {
+        adder get_return_object()
+        {
+            return adder{std::coroutine_handle<promise_type>::from_promise(*this)};
+        }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        std::suspend_always yield_value(int value) noexcept
+        {
+            sum = value;
+            return {};
+        }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept {}
+
+        int sum = 0;
+    };
+
+    std::coroutine_handle<promise_type> handle;
+};
+
+adder add(int step)
+{
+    int sum = 0;
+
+    for (int i = 0; i < 3; i++)
+        co_yield sum += step;
+}
+
+void coroutines_have_their_frames_in_blocks()
+{
+    std::size_t before = live(cpool::shared_blocks());
+    adder two = add(2);
+    adder five = add(5);
+
+    REQUIRE(live(cpool::shared_blocks()) == before + 2);
+    REQUIRE(cpool_sized_owns(cpool::shared_blocks(), two.handle.address()));
+    two.handle.resume();
+    five.handle.resume();
+    REQUIRE(two.handle.promise().sum == 4 && five.handle.promise().sum == 10);
+    two.handle.destroy();
+    five.handle.destroy();
+    REQUIRE(live(cpool::shared_blocks()) == before);
+}
+
+#endif
+
+/*
+ * ---- Memory resources --------------------------------------------------------------
+ */
+
+#if CPOOL_HAS_PMR_
+
+// Counts its blocks, and refuses when told to.
+struct counting_resource : std::pmr::memory_resource {
+    std::size_t live = 0;
+    bool refuses = false;
+
+    void *do_allocate(std::size_t bytes, std::size_t align) override
+    {
+#if THROWS
+        if (refuses)
+            throw std::bad_alloc();
+#endif
+        live++;
+        return std::pmr::new_delete_resource()->allocate(bytes, align);
+    }
+    void do_deallocate(void *block, std::size_t bytes, std::size_t align) override
+    {
+        live--;
+        std::pmr::new_delete_resource()->deallocate(block, bytes, align);
+    }
+    bool do_is_equal(const memory_resource &other) const noexcept override
+    {
+        return this == &other;
+    }
+};
+
+void pool_resources_hand_the_rest_upstream()
+{
+    counting_resource upstream;
+    cpool::pool_resource resource(64, 16, 10, &upstream);
+    std::vector<void *> held;
+
+    REQUIRE(resource.upstream_resource() == &upstream);
+    for (int i = 0; i < 10; i++)
+        held.push_back(resource.allocate(48, 8));
+    REQUIRE(upstream.live == 0 && live(resource.native_handle()) == 10);
+    void *large = resource.allocate(65, 8);
+    void *aligned = resource.allocate(64, 32);
+    REQUIRE(upstream.live == 2);
+    resource.deallocate(large, 65, 8);
+    resource.deallocate(aligned, 64, 32);
+    while (upstream.live == 0)
+        held.push_back(resource.allocate(48, 8));
+    REQUIRE(live(resource.native_handle()) >= 10 && held.size() < 100000);
+    for (void *block : held)
+        resource.deallocate(block, 48, 8);
+    REQUIRE(upstream.live == 0 && live(resource.native_handle()) == 0);
+    REQUIRE(resource.is_equal(resource) && !resource.is_equal(upstream));
+}
+
+void sized_resources_serve_all_sizes()
+{
+    counting_resource upstream;
+    cpool::sized_resource resource(small_blocks(), &upstream);
+
+    {
+        std::pmr::map<int, std::pmr::string> names(&resource);
+
+        for (int i = 0; i < 1000; i++)
+            names[i] = std::pmr::string(static_cast<std::size_t>(i), 'x', &resource);
+        REQUIRE(upstream.live == 0 && live(resource.native_handle()) >= 1900);
+        void *large = resource.allocate(100000, 64);
+        REQUIRE(upstream.live == 1 && reinterpret_cast<std::uintptr_t>(large) % 64 == 0);
+        resource.deallocate(large, 100000, 64);
+    }
+    REQUIRE(upstream.live == 0 && live(resource.native_handle()) == 0);
+#if THROWS
+    bool refused = false;
+    upstream.refuses = true;
+    try {
+        (void)resource.allocate(100000);
+    } catch (const std::bad_alloc &) {
+        refused = true;
+    }
+    REQUIRE(refused);
+#endif
+    cpool::sized_resource plain;
+    plain.deallocate(plain.allocate(10), 10);
+}
+
+#endif
+
+} // namespace
+
+int main()
+{
+    pools_own_their_objects();
+    dry_pools_make_nothing();
+    pools_move();
+    wrong_settings_are_refused();
+    static_pools_own_their_objects();
+    constructors_that_throw_keep_no_slot();
+    containers_take_nodes_from_classes();
+    allocators_propagate_as_they_say();
+    allocators_serve_any_type();
+    default_allocators_share_blocks();
+    classes_take_from_their_pool();
+#if defined(HAS_COROUTINES)
+    coroutines_have_their_frames_in_blocks();
+#endif
+#if CPOOL_HAS_PMR_
+    pool_resources_hand_the_rest_upstream();
+    sized_resources_serve_all_sizes();
+#endif
+    return EXIT_SUCCESS;
+}

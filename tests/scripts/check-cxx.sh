@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-cxx.sh - <cpool/cpool.hpp> in each C++, with each compiler and standard library
+# that is found, with and without exceptions and type information: tests/check_hpp.cpp is
+# compiled and run, and README's example compiles as C++.
+#
+# CXX_ALL: if it is not empty, all combinations (make check-cxx), else those that differ most.
+# srcdir: top of the source tree.  CXX: the configured C++ compiler.  Run in the top of
+# the build tree.
+
+set -u
+top=${srcdir:-.}
+status=0
+built=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror'
+library=lib/.libs/libcpool.so
+[ -e "$library" ] || library=lib/.libs/libcpool.a
+
+if [ -z "${CXX:-}" ]; then
+    echo 'SKIP: C++ without a C++ compiler'
+    exit 77
+fi
+
+# try COMPILER... - with these options the program compiles and passes
+try() {
+    built=$((built + 1))
+    # shellcheck disable=SC2086 # several words
+    if ! "$@" $warnings -I"$top/include" -Iinclude "$top/tests/check_hpp.cpp" "$library" \
+        -pthread -Wl,-rpath,"$(pwd)/lib/.libs" -o "$work/program" > "$work/output" 2>&1; then
+        echo "does not compile: $*"
+        head -n 20 "$work/output"
+        status=1
+    elif ! "$work/program" > "$work/output" 2>&1; then
+        echo "does not pass: $*"
+        cat "$work/output"
+        status=1
+    fi
+}
+
+# knows COMPILER... - whether these options make a program at all
+knows() {
+    echo '#include <vector>
+    int main() { return static_cast<int>(std::vector<int>(0).size()); }' > "$work/empty.cpp"
+    "$@" "$work/empty.cpp" -o "$work/empty" > "$work/output" 2>&1
+}
+
+# some COMPILER... - the combinations that differ most
+some() {
+    knows "$@" || { left="$left $*;"; return; }
+    try "$@" -std=c++11
+    try "$@" -std=c++20 -fno-exceptions -fno-rtti
+}
+
+# all COMPILER...
+all() {
+    knows "$@" || { left="$left $*;"; return; }
+    for standard in c++11 c++14 c++17 c++20; do
+        try "$@" -std="$standard"
+        try "$@" -std="$standard" -fno-exceptions -fno-rtti -O2
+    done
+    try "$@" -std=c++17 -DCPOOL_NO_INLINE
+    try "$@" -std=c++17 -O2
+}
+
+left=
+if [ -n "${CXX_ALL:-}" ]; then
+    # shellcheck disable=SC2086 # the compiler may have options of its own
+    all $CXX
+    all g++
+    all clang++
+    all clang++ -stdlib=libc++
+else
+    # shellcheck disable=SC2086
+    some $CXX
+    some clang++ -stdlib=libc++
+fi
+[ -z "$left" ] || echo "left out, not found:$left"
+
+# README's first example.
+awk '/^```c$/ && !n { n = 1; next } n == 1 && /^```/ { exit } n == 1' "$top/README.md" > "$work/readme.cpp"
+if [ -s "$work/readme.cpp" ]; then
+    built=$((built + 1))
+    # shellcheck disable=SC2086
+    $CXX -std=c++11 -I"$top/include" -Iinclude -x c++ -fsyntax-only "$work/readme.cpp" \
+        > "$work/output" 2>&1 || {
+        echo "README's example is no C++:"
+        cat "$work/output"
+        status=1
+    }
+else
+    echo 'README has no example'
+    status=1
+fi
+
+[ "$status" -ne 0 ] || echo "$built programs"
+exit "$status"
