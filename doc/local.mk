@@ -10,16 +10,16 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/EVIDENCE.md \
 
 # The manual pages are made from the public headers, one by topic and one for each
 # function, which refers to its topic.  They are shipped, too.
-man_headers = include/cpool.h include/cpool/typed.h include/cpool/sized.h
+man_headers = include/cpool.h include/cpool/pools.h include/cpool/typed.h include/cpool/sized.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
 	doc/man/cpool_info.3 doc/man/cpool_memory.3 doc/man/cpool_quiet.3 \
 	doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \
-	doc/man/CPOOL_DEFINE.3 doc/man/cpool_wait.3 \
+	doc/man/CPOOL_DEFINE.3 doc/man/cpool_wait.3 doc/man/cpool_of.3 doc/man/cpool_pools.3 \
 	doc/man/cpool_alloc_bulk.3 doc/man/cpool_alloc_bulk_all.3 doc/man/cpool_alloc_or_help.3 \
-	doc/man/cpool_alloc_wait.3 doc/man/cpool_at.3 doc/man/cpool_cache_alloc.3 \
+	doc/man/cpool_alloc_wait.3 doc/man/cpool_around.3 doc/man/cpool_at.3 doc/man/cpool_cache_alloc.3 \
 	doc/man/cpool_cache_create.3 doc/man/cpool_cache_destroy.3 doc/man/cpool_cache_free.3 \
 	doc/man/cpool_calloc.3 doc/man/cpool_depot_alloc.3 doc/man/cpool_depot_free.3 \
 	doc/man/cpool_destroy.3 doc/man/cpool_flush.3 doc/man/cpool_free.3 \
@@ -31,6 +31,7 @@ dist_man3_MANS = \
 	doc/man/cpool_sized_class.3 doc/man/cpool_sized_class_of.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 \
 	doc/man/cpool_sized_free.3 doc/man/cpool_sized_owns.3 doc/man/cpool_sized_print.3 doc/man/cpool_sized_realloc.3 \
 	doc/man/cpool_sized_stats.3 doc/man/cpool_sized_trim.3 doc/man/cpool_sized_usable_size.3 \
+	doc/man/cpool_release.3 \
 	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 doc/man/cpool_stats_restart.3 \
 	doc/man/cpool_strerror.3 doc/man/cpool_ticket_alloc.3 doc/man/cpool_ticket_draw.3 \
 	doc/man/cpool_ticket_return.3 doc/man/cpool_trim.3 doc/man/cpool_version_number.3

@@ -4,6 +4,12 @@
 include_HEADERS = include/cpool.h
 
 cpoolincludedir = $(includedir)/cpool
-cpoolinclude_HEADERS = include/cpool/attributes.h include/cpool/cpool.hpp \
-	include/cpool/fast.h include/cpool/sized.h \
-	include/cpool/tsan.h include/cpool/typed.h include/cpool/version.h
+cpoolinclude_HEADERS = \
+	include/cpool/attributes.h \
+	include/cpool/cpool.hpp \
+	include/cpool/fast.h \
+	include/cpool/pools.h \
+	include/cpool/sized.h \
+	include/cpool/tsan.h \
+	include/cpool/typed.h \
+	include/cpool/version.h

@@ -4,8 +4,22 @@
  *
  * A descriptor that waits for its next pool leads to the one that waits behind it,
  * by its `base`.
+ *
+ * ORDERING TABLE
+ *   turn  | turn store         | release | again | the members of another pool come after it
+ *   write | member stores      | release | read  | turn; of `slots`, the members before it
+ *   read  | turn, member loads | acquire | write | likewise
+ *   again | turn load          | relaxed | turn  | -
+ *   count | made load, store   | relaxed | -     | -
+ *
+ * A thread that looks for the pool of an address may read a descriptor while its pool is
+ * destroyed and another one gets it.  It believes what it read only if the turn has not
+ * changed meanwhile.  All other threads know that the pool lives.
  */
 #include "handle.h"
+
+#include "atomic.h"
+#include "bits.h"
 
 struct cpi_handles cpi_handles;
 
@@ -15,6 +29,8 @@ _Static_assert(offsetof(cpool_t, base) == 0 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, inverse) == 1 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, shift) == 2 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, state) == 3 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_t, slots) == 4 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_t, turn) == 5 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_cache_t, count) == 0 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_cache_t, limit) == 1 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_cache_t, rounds) == 2 * sizeof(uintptr_t), "frozen");
@@ -24,7 +40,7 @@ _Static_assert(offsetof(cpool_cache_t, home) == 5 * sizeof(uintptr_t), "frozen")
 _Static_assert(sizeof(cpool_cache_t) == 8 * sizeof(uintptr_t), "frozen");
 _Static_assert(sizeof(cpool_t) == sizeof(cpool_cache_t), "one word leads from all to all");
 
-static size_t made = 1; /* descriptors that have ever been used, and the one of none */
+static _Atomic size_t made = 1; /* descriptors that have ever been used, and none's */
 
 /* Descriptors of destroyed pools, the one that has waited longest first. */
 static struct {
@@ -32,6 +48,11 @@ static struct {
     cpool_t *last;
     size_t count;
 } waiting;
+
+size_t cpi_handle_count(void)
+{
+    return cpi_load(&made, relaxed); /* [count] */
+}
 
 static cpool_t *take_waiting(void)
 {
@@ -46,18 +67,79 @@ static cpool_t *take_waiting(void)
 
 cpool_t *cpi_handle_take(void)
 {
-    if (waiting.count <= CPI_HANDLES_KEPT && made < CPI_HANDLES)
-        return &cpi_handles.handles[made++];
-    return take_waiting();
+    size_t next = cpi_handle_count();
+
+    if (waiting.count > CPI_HANDLES_KEPT || next == CPI_HANDLES)
+        return take_waiting();
+    cpi_store(&made, next + 1, relaxed); /* [count] */
+    return &cpi_handles.handles[next];
+}
+
+void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
+{
+    cpi_word_store(&handle->base, shape->base, release);       /* [write] */
+    cpi_word_store(&handle->inverse, shape->inverse, release); /* [write] */
+    cpi_word_store(&handle->shift, shape->shift, release);     /* [write] */
+    handle->state = shape->state;
+    cpi_word_store(&handle->slots, shape->slots, release); /* [write] */
+}
+
+void cpi_handle_close(cpool_t *handle)
+{
+    cpi_word_store(&handle->turn, handle->turn + 1, release); /* [turn] */
+    cpi_word_store(&handle->slots, 0, release);               /* [write] */
+    handle->state = NULL;
 }
 
 void cpi_handle_give(cpool_t *handle)
 {
-    handle->state = NULL;
-    handle->base = 0;
+    cpi_word_store(&handle->base, 0, release); /* [write] */
     if (waiting.count++ == 0)
         waiting.first = handle;
     else
-        waiting.last->base = (uintptr_t)handle;
+        cpi_word_store(&waiting.last->base, (uintptr_t)handle, release); /* [write] */
     waiting.last = handle;
+}
+
+/* The members that tell where slots lie.  Returns false if there is no pool, or if there
+ * is another one by now. */
+static bool read_shape(const cpool_t *handle, cpool_t *shape)
+{
+    uintptr_t turn;
+
+    if (!cpi_handle_is_one(handle))
+        return false;
+    turn = cpi_word_load(&handle->turn, acquire);             /* [read] */
+    shape->slots = cpi_word_load(&handle->slots, acquire);     /* [read] */
+    shape->base = cpi_word_load(&handle->base, acquire);       /* [read] */
+    shape->inverse = cpi_word_load(&handle->inverse, acquire); /* [read] */
+    shape->shift = cpi_word_load(&handle->shift, acquire);     /* [read] */
+    return shape->slots != 0 && cpi_word_load(&handle->turn, relaxed) == turn; /* [again] */
+}
+
+uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address)
+{
+    uintptr_t index;
+    cpool_t shape;
+
+    if (!read_shape(handle, &shape))
+        return UINTPTR_MAX;
+    CPOOL_INDEX_(&shape, address, index);
+    return index < shape.slots ? index : UINTPTR_MAX;
+}
+
+uintptr_t cpi_handle_slot_around(const cpool_t *handle, uintptr_t address, uintptr_t *slot)
+{
+    uintptr_t stride;
+    uintptr_t index;
+    cpool_t shape;
+
+    if (!read_shape(handle, &shape) || address < shape.base)
+        return UINTPTR_MAX;
+    stride = cpi_inverse(shape.inverse) << shape.shift;
+    index = (address - shape.base) / stride;
+    if (index >= shape.slots)
+        return UINTPTR_MAX;
+    *slot = shape.base + index * stride;
+    return index;
 }

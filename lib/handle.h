@@ -67,8 +67,25 @@ static inline bool cpi_handle_is_alive(const cpool_t *handle)
 /* A descriptor without a pool, or NULL if none is left.  With the lock held. */
 cpool_t *cpi_handle_take(void);
 
-/* The reverse, after the entries of all threads have become zero.  With the lock
- * held. */
+/* Makes it a pool's: `shape` has the base, the inverse, the shift, the number of slots
+ * and the state.  With the lock held. */
+void cpi_handle_open(cpool_t *handle, const cpool_t *shape);
+
+/* The reverse of these two, after the entries of all threads have become zero.  With the
+ * lock held. */
+void cpi_handle_close(cpool_t *handle);
 void cpi_handle_give(cpool_t *handle);
+
+/*
+ * A slot of a handle's pool: the one that begins at the address, or the one that the
+ * address lies in, or in the gap behind.  Both return the slot's index, or UINTPTR_MAX if
+ * there is none, or no pool any more.  `handle` is any address at all.
+ * Any thread, also while the pool is destroyed.  Wait-free, async-signal-safe.
+ */
+uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address);
+uintptr_t cpi_handle_slot_around(const cpool_t *handle, uintptr_t address, uintptr_t *slot);
+
+/* The descriptors that have ever been used are those below this number.  Wait-free. */
+size_t cpi_handle_count(void);
 
 #endif /* CPI_HANDLE_H */

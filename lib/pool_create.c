@@ -12,6 +12,7 @@
 #include "error.h"
 #include "os.h"
 #include "quiet.h"
+#include "ranges.h"
 #include "recall.h"
 #include "structs.h"
 
@@ -259,27 +260,50 @@ void cpi_pool_release(struct cpi_pool *pool)
         release(pool->region, pool->region_size, pool->flags);
 }
 
-bool cpi_pool_publish(struct cpi_pool *pool)
+/* The range of a pool's slots, rounded to pages of its own, or to the lines of the caller's
+ * memory that the pool has. */
+static void slots_range(const struct cpi_pool *pool, uintptr_t *from, uintptr_t *to)
 {
+    size_t unit = pool->region_owned ? cpi_os_page_size() : CPI_RANGES_UNIT;
+
+    *from = cpi_align_down(pool->slab.base, unit);
+    *to = cpi_align_up(pool->slab.base + pool->slab.slots * pool->slab.stride, unit);
+}
+
+int cpi_pool_publish(struct cpi_pool *pool)
+{
+    cpool_t shape = {pool->slab.base, pool->slab.inverse, pool->slab.shift, pool,
+                     pool->slab.slots, 0, {0}};
     cpool_t *handle = cpi_handle_take();
+    uintptr_t from;
+    uintptr_t to;
 
     if (handle == NULL)
-        return false;
-    handle->base = pool->slab.base;
-    handle->inverse = pool->slab.inverse;
-    handle->shift = pool->slab.shift;
-    handle->state = pool;
+        return CPOOL_EPOOLS;
+    slots_range(pool, &from, &to);
+    pool->nested = cpi_ranges_find(from) != NULL;
+    if (!cpi_ranges_add(handle, from, to)) {
+        cpi_handle_give(handle);
+        return CPOOL_ENOMEM;
+    }
+    cpi_handle_open(handle, &shape);
     pool->handle = handle;
     cpi_registry_add(&pool->registry, handle);
-    return true;
+    return 0;
 }
 
 /* With the lock held, and the caches ended. */
 static void withdraw(struct cpi_pool *pool)
 {
+    uintptr_t from;
+    uintptr_t to;
+
     if (pool->typed != NULL)
         cpi_typed_set(pool->typed, NULL);
     cpi_registry_remove(&pool->registry);
+    slots_range(pool, &from, &to);
+    cpi_handle_close(pool->handle);
+    cpi_ranges_remove(pool->handle, from, to, pool->nested);
     cpi_handle_give(pool->handle);
 }
 
@@ -287,7 +311,6 @@ static int create(cpool_t **handle, const cpool_config_t *given)
 {
     struct cpi_pool *pool = NULL;
     cpool_config_t config;
-    bool published;
     int code;
 
     if (given == NULL)
@@ -301,14 +324,13 @@ static int create(cpool_t **handle, const cpool_config_t *given)
     if (code != 0)
         return code;
     cpi_lock();
-    published = cpi_pool_publish(pool);
+    code = cpi_pool_publish(pool);
     cpi_unlock();
-    if (!published) {
+    if (code == 0)
+        *handle = pool->handle;
+    else
         cpi_pool_release(pool);
-        return CPOOL_EPOOLS;
-    }
-    *handle = pool->handle;
-    return 0;
+    return code;
 }
 
 int cpool_create(cpool_t **pool, const cpool_config_t *config)

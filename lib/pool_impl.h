@@ -91,6 +91,7 @@ struct cpi_pool {
     size_t region_size; /* bytes */
     size_t fixed_bytes; /* of it, bytes committed at creation */
     bool region_owned;  /* committed, and given back, by the library */
+    bool nested;        /* it lies in a slot of another pool */
 };
 
 /* Where the parts lie, bytes from the start of the region. */
@@ -146,11 +147,12 @@ void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);
 
 /*
  * pool_create.c.  Builds a pool in memory of its own or of the caller's.  Returns 0 or a
- * code.  publish gives it a handle, by which it can be used, with the lock held.  Returns
- * false if none is left.  release gives the memory of a pool without a handle back.
+ * code.  publish gives it a handle, by which it can be used, with the lock held.  Returns 0,
+ * CPOOL_EPOOLS if none is left, or CPOOL_ENOMEM.  release gives the memory of a pool
+ * without a handle back.
  */
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
-bool cpi_pool_publish(struct cpi_pool *pool);
+int cpi_pool_publish(struct cpi_pool *pool);
 void cpi_pool_release(struct cpi_pool *pool);
 
 /* pool_typed.c.  The typed pool has this pool now, or none: NULL.  With the lock held. */
@@ -263,6 +265,9 @@ void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, 
 void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
                              const void *address, uintptr_t index);
 CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
+
+/* Reports an address at which no slot of any pool begins. */
+CPI_COLD void cpi_pool_report_stray(const char *function, const void *address);
 
 /*
  * The pool of a handle.  NULL after CPOOL_EPOOL has been reported on behalf of

@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <cpool/pools.h>
+
 #include "error.h"
 
 static void set_error(cpool_error_t *error, int code, const char *function,
@@ -41,6 +43,27 @@ void cpi_pool_report_handle(const char *function, const cpool_t *handle)
     error.name = "";
     cpi_report(&error, "%s: %s (%p)", function, cpool_strerror(CPOOL_EPOOL),
                (const void *)handle);
+}
+
+void cpi_pool_report_stray(const char *function, const void *address)
+{
+    cpool_t *handle = cpool_around(address, NULL);
+    uintptr_t index;
+    cpool_error_t error;
+
+    if (handle != NULL) {
+        struct cpi_pool *pool = handle->state;
+
+        cpi_slab_place(&pool->slab, address, &index);
+        cpi_pool_report_address(CPOOL_EMISALIGNED, function, pool, address, index);
+        return;
+    }
+    memset(&error, 0, sizeof error);
+    error.code = CPOOL_EFOREIGN;
+    error.function = function;
+    error.name = "";
+    error.address = address;
+    cpi_report(&error, "%s: the address lies outside all pools (address %p)", function, address);
 }
 
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,

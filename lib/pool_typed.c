@@ -56,9 +56,10 @@ static int create(struct cpool_typed *typed, const cpool_config_t *config)
 
     if (code != 0)
         return code;
-    if (!cpi_pool_publish(pool)) {
+    code = cpi_pool_publish(pool);
+    if (code != 0) {
         cpi_pool_release(pool);
-        return CPOOL_EPOOLS;
+        return code;
     }
     pool->typed = typed;
     pool->shows_typed = pool->registry.inline_path && pool->slab.stride == typed->slot_size;

@@ -43,6 +43,7 @@
 #include "atomic.h"
 #include "bits.h"
 #include "os.h"
+#include "ranges.h"
 
 /* Words that lead to two tables of zeroes, which overlap, as all of their entries are
  * the same. */
@@ -387,6 +388,7 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
             retire(self);
         }
         release_spares();
+        cpi_ranges_release();
     }
     cpi_unlock();
 }

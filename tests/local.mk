@@ -90,6 +90,7 @@ tests_public = \
 	tests/check_many \
 	tests/check_memory \
 	tests/check_null \
+	tests/check_pools \
 	tests/check_print \
 	tests/check_reserved \
 	tests/check_reset \
@@ -109,6 +110,7 @@ tests_modules = \
 	tests/check_bits \
 	tests/check_error \
 	tests/check_extent \
+	tests/check_ranges \
 	tests/check_layout \
 	tests/check_options \
 	tests/check_slab \
@@ -284,6 +286,14 @@ tests_check_leaks_noinline_LDADD = $(tests_ldadd_public)
 tests_check_assert_SOURCES = tests/check_assert.c
 tests_check_assert_CPPFLAGS = $(tests_cppflags_module) -DCPI_DEBUG=1
 tests_check_assert_LDADD = $(tests_ldadd_module)
+
+tests_check_pools_SOURCES = tests/check_pools.c
+tests_check_pools_CPPFLAGS = $(tests_cppflags)
+tests_check_pools_LDADD = $(tests_ldadd_public)
+
+tests_check_ranges_SOURCES = tests/check_ranges.c
+tests_check_ranges_CPPFLAGS = $(tests_cppflags_module)
+tests_check_ranges_LDADD = $(tests_ldadd_module)
 
 tests_check_bits_SOURCES = tests/check_bits.c
 tests_check_bits_CPPFLAGS = $(tests_cppflags_module)

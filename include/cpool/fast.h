@@ -49,7 +49,9 @@ struct cpool_descriptor {
     uintptr_t inverse; /* inverse of the stride's odd part, modulo 2^word */
     uintptr_t shift;   /* log2 of the stride's power-of-two part */
     void *state;       /* the library's own part of the pool, or NULL for no pool */
-    uintptr_t reserved[8 - 4];
+    uintptr_t slots;   /* slots that have an address, 0 for no pool */
+    uintptr_t turn;    /* advanced when a pool is destroyed */
+    uintptr_t reserved[8 - 6];
 };
 
 /*

@@ -32,11 +32,13 @@ os_posix.c     1 os.h quiet.h
 handle.h       1
 handle.c       1
 thread.h       1 handle.h
-thread.c       1 os.h
+thread.c       1 os.h ranges.h
 quiet.h        1
 quiet.c        1 thread.h
 extent.h       1
 extent.c       1 os.h
+ranges.h       1 handle.h
+ranges.c       1 os.h
 queue.h        2
 slab.h         2
 slab.c         2
@@ -80,6 +82,7 @@ pool_slow.c    6 pool_impl.h
 pool_ticket.c  6 pool_impl.h
 pool_typed.c   6 pool_impl.h
 pool_wait.c    6 pool_impl.h
+pools.c        6 pool_impl.h
 sized_impl.h   8
 sized.c        8 sized_impl.h
 sized_create.c 8 sized_impl.h

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ranges.c - the radix tree.
+ *
+ * ORDERING TABLE
+ *   show | entry store | release | look | the node's entries; the pool's descriptor
+ *   look | entry load  | acquire | show | likewise
+ *   own  | entry load, and store into a node that no entry leads to | relaxed | - | -
+ *
+ * Entries are written with the lock held.
+ */
+#include "ranges.h"
+
+#include "atomic.h"
+#include "os.h"
+
+#define CPI_NODE_BITS 6u
+#define CPI_NODE_ENTRIES ((size_t)1 << CPI_NODE_BITS)
+
+/* In an entry that leads to a node. */
+#define CPI_IS_NODE ((uintptr_t)1)
+
+/* Levels, the root included, and bits of an address below an entry of the root.  The
+ * last level's entries cover CPI_RANGES_UNIT bytes each. */
+#define CPI_LEVELS (sizeof(void *) >= 8 ? 5u : 4u)
+#define CPI_ROOT_SHIFT (sizeof(void *) >= 8 ? 30u : 24u)
+#define CPI_ROOT_ENTRIES ((size_t)1 << (sizeof(void *) >= 8 ? 18 : 8))
+
+/* Nodes that are asked for at once: with the link, less than 64 KiB.  The first ones are
+ * the library's own, so that a few pools in memory of the caller's take no other. */
+#define CPI_CHUNK_NODES 127u
+
+typedef _Atomic uintptr_t entry_t;
+
+struct node {
+    entry_t entries[CPI_NODE_ENTRIES];
+};
+
+struct chunk {
+    struct node nodes[CPI_CHUNK_NODES];
+    struct chunk *next;
+};
+
+static entry_t root[CPI_ROOT_ENTRIES];
+
+/* Guarded by the lock. */
+static struct chunk own;
+static struct chunk *chunks = &own;
+static size_t carved; /* nodes of the latest chunk that were ever used */
+static struct node *spare_nodes; /* linked by their first entries, else all 0 */
+static size_t used_nodes;
+
+/* Bits of an address below an entry of this level. */
+static unsigned shift_of(unsigned level)
+{
+    return CPI_ROOT_SHIFT - CPI_NODE_BITS * level;
+}
+
+static size_t index_of(uintptr_t address, unsigned level)
+{
+    size_t index = (size_t)(address >> shift_of(level));
+
+    return level == 0 ? index : index % CPI_NODE_ENTRIES;
+}
+
+/* Whether the tree has a place for it. */
+static bool is_covered(uintptr_t address)
+{
+    return index_of(address, 0) < CPI_ROOT_ENTRIES;
+}
+
+static bool is_node(uintptr_t word)
+{
+    return (word & CPI_IS_NODE) != 0;
+}
+
+static struct node *node_of(uintptr_t word)
+{
+    return (struct node *)(word - CPI_IS_NODE);
+}
+
+static struct node *carve_node(void)
+{
+    struct chunk *chunk;
+
+    if (carved == CPI_CHUNK_NODES) {
+        chunk = cpi_os_map(sizeof *chunk);
+        if (chunk == NULL)
+            return NULL;
+        chunk->next = chunks;
+        chunks = chunk;
+        carved = 0;
+    }
+    return &chunks->nodes[carved++];
+}
+
+/* A node with all entries 0, or NULL. */
+static struct node *take_node(void)
+{
+    struct node *node = spare_nodes;
+
+    if (node == NULL) {
+        node = carve_node();
+    } else {
+        spare_nodes = (struct node *)cpi_load(&node->entries[0], relaxed); /* [own] */
+        cpi_store(&node->entries[0], 0, relaxed);                          /* [own] */
+    }
+    if (node != NULL)
+        used_nodes++;
+    return node;
+}
+
+/* A thread that stands on it may take the link for a handle, which is none. */
+static void give_node(struct node *node)
+{
+    cpi_store(&node->entries[0], (uintptr_t)spare_nodes, relaxed); /* [own] */
+    spare_nodes = node;
+    used_nodes--;
+}
+
+static bool is_empty(const struct node *node)
+{
+    size_t i;
+
+    for (i = 0; i < CPI_NODE_ENTRIES; i++)
+        if (cpi_load(&node->entries[i], relaxed) != 0) /* [own] */
+            return false;
+    return true;
+}
+
+/* The node below an entry, made if need be: all of it is what the entry was. */
+static struct node *node_below(entry_t *entry)
+{
+    uintptr_t word = cpi_load(entry, relaxed); /* [own] */
+    struct node *node;
+    size_t i;
+
+    if (is_node(word))
+        return node_of(word);
+    node = take_node();
+    if (node == NULL)
+        return NULL;
+    for (i = 0; word != 0 && i < CPI_NODE_ENTRIES; i++)
+        cpi_store(&node->entries[i], word, relaxed);      /* [own] */
+    cpi_store(entry, (uintptr_t)node + CPI_IS_NODE, release); /* [show] */
+    return node;
+}
+
+/* A walk through [from, last], which gives `word` to what it finds. */
+struct change {
+    uintptr_t from;
+    uintptr_t last; /* the last byte, because there may be none after it */
+    uintptr_t word;
+    uintptr_t only; /* but to entries of this handle alone, unless it is 0 */
+};
+
+/* The entries of one node that the change concerns. */
+struct span {
+    size_t first;
+    size_t last;
+};
+
+static struct span span_of(const struct change *change, unsigned level)
+{
+    struct span span = {index_of(change->from, level), index_of(change->last, level)};
+
+    return span;
+}
+
+/* The part of a change that lies below the i-th entry of a span. */
+static struct change part_of(const struct change *change, const struct span *span, size_t i,
+                             unsigned level)
+{
+    uintptr_t below = ((uintptr_t)1 << shift_of(level)) - 1;
+    struct change part = *change;
+
+    if (i > span->first)
+        part.from = (change->from & ~below) + ((uintptr_t)(i - span->first) << shift_of(level));
+    if (i < span->last)
+        part.last = part.from | below;
+    return part;
+}
+
+/* Whether the change concerns all that lies below the i-th entry of a span. */
+static bool is_whole(const struct change *change, const struct span *span, size_t i,
+                     unsigned level)
+{
+    uintptr_t below = ((uintptr_t)1 << shift_of(level)) - 1;
+
+    return (i > span->first || (change->from & below) == 0) &&
+           (i < span->last || (change->last & below) == below);
+}
+
+static bool set_range(entry_t *entries, unsigned level, const struct change *change)
+{
+    struct span span = span_of(change, level);
+    size_t i;
+
+    for (i = span.first; i <= span.last; i++) {
+        uintptr_t word = cpi_load(&entries[i], relaxed); /* [own] */
+        struct change part;
+        struct node *node;
+
+        if (!is_node(word) && is_whole(change, &span, i, level)) {
+            cpi_store(&entries[i], change->word, release); /* [show] */
+            continue;
+        }
+        part = part_of(change, &span, i, level);
+        node = node_below(&entries[i]);
+        if (node == NULL || !set_range(node->entries, level + 1, &part))
+            return false;
+    }
+    return true;
+}
+
+static void clear_range(entry_t *entries, unsigned level, const struct change *change)
+{
+    struct span span = span_of(change, level);
+    size_t i;
+
+    for (i = span.first; i <= span.last; i++) {
+        uintptr_t word = cpi_load(&entries[i], relaxed); /* [own] */
+
+        if (is_node(word)) {
+            struct change part = part_of(change, &span, i, level);
+
+            clear_range(node_of(word)->entries, level + 1, &part);
+            if (is_empty(node_of(word))) {
+                cpi_store(&entries[i], 0, release); /* [show] */
+                give_node(node_of(word));
+            }
+        } else if (word == change->only) {
+            cpi_store(&entries[i], change->word, release); /* [show] */
+        }
+    }
+}
+
+/* The pool with the innermost slot around an address, by looking at all of them. */
+CPI_COLD static cpool_t *search(uintptr_t address)
+{
+    cpool_t *found = NULL;
+    uintptr_t innermost = 0;
+    uintptr_t slot;
+    size_t i;
+
+    for (i = 1; i < cpi_handle_count(); i++) {
+        cpool_t *handle = &cpi_handles.handles[i];
+
+        if (cpi_handle_slot_around(handle, address, &slot) != UINTPTR_MAX && slot > innermost) {
+            found = handle;
+            innermost = slot;
+        }
+    }
+    return found;
+}
+
+
+
+bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to)
+{
+    struct change change = {from, to - 1, (uintptr_t)handle, 0};
+
+    bool nested = cpi_ranges_find(from) != NULL;
+
+    CPI_ASSERT(from < to && from % CPI_RANGES_UNIT == 0 && to % CPI_RANGES_UNIT == 0);
+    if (!is_covered(to - 1) || set_range(root, 0, &change))
+        return true;
+    cpi_ranges_remove(handle, from, to, nested);
+    return false;
+}
+
+void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to, bool nested)
+{
+    cpool_t *around = nested ? search(from) : NULL;
+    struct change change = {from, to - 1, (uintptr_t)around, (uintptr_t)handle};
+
+    if (is_covered(to - 1))
+        clear_range(root, 0, &change);
+}
+
+cpool_t *cpi_ranges_find(uintptr_t address)
+{
+    entry_t *entries = root;
+    unsigned level;
+
+    if (CPI_UNLIKELY(!is_covered(address)))
+        return search(address);
+    for (level = 0; level < CPI_LEVELS; level++) {
+        uintptr_t word = cpi_load(&entries[index_of(address, level)], acquire); /* [look] */
+
+        if (!is_node(word))
+            return (cpool_t *)word;
+        entries = node_of(word)->entries;
+    }
+    return NULL; /* the nodes were used again meanwhile */
+}
+
+size_t cpi_ranges_nodes(void)
+{
+    return used_nodes;
+}
+
+void cpi_ranges_release(void)
+{
+    size_t i;
+
+    CPI_ASSERT(used_nodes == 0);
+    while (chunks != &own) {
+        struct chunk *next = chunks->next;
+
+        cpi_os_release(chunks, sizeof *chunks);
+        chunks = next;
+    }
+    for (i = 0; i < CPI_CHUNK_NODES; i++)
+        cpi_store(&own.nodes[i].entries[0], 0, relaxed); /* [own] */
+    carved = 0;
+    spare_nodes = NULL;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ranges.h - which pool's slots lie at an address.
+ *
+ * Floor 1.  Includes handle.h (ranges.c: also os.h).
+ *
+ *   address  | 0 | 18 bits | 6 bits | 6 bits | 6 bits | 6 bits | 6 bits |
+ *                     |        |        |        |        |
+ *                   root --> node --> node --> node --> node
+ *                     :
+ *                     +--> handle, of a pool that covers all of the entry
+ *
+ * A radix tree, as page tables are.  An entry of any node is 0, a handle, or leads to
+ * the node below.  A large pool needs few entries, as it covers whole entries of the
+ * upper nodes but for its two ends, where there are not more than 63 on each level.  The
+ * root's entries cover a GiB each (16 MiB on 32-bit systems).  Looking an address up takes
+ * one load on each level: four where a pool has its pages to itself, else five.
+ *
+ * Addresses beyond 48 bits, which Linux gives to programs that ask for them only, are in
+ * no tree.  All descriptors are looked through for these.
+ *
+ * Invariants
+ *   An entry names the pool with the innermost slots there.  They are other than those
+ *   of the pool around them where a pool lies in a slot of another one.
+ *
+ *   A node is never unmapped while a thread can look.  A node that becomes all 0 is taken
+ *   out and used again.  A thread that stands on it then finds nothing, or some other
+ *   pool's handle, and the caller compares the address with that pool's slots
+ *   (cpi_handle_slot).  A thread that looks for a slot of a living pool stands on nodes
+ *   with entries of that pool alone, which stay.
+ */
+#ifndef CPI_RANGES_H
+#define CPI_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "handle.h"
+
+/* Ranges begin and end at multiples of it, bytes. */
+#define CPI_RANGES_UNIT 64u
+
+/*
+ * From now on, [from, to) is the handle's.  All of it was nobody's, or lies in one slot of
+ * another pool.  Returns false if the operating system refuses memory.  Nothing has
+ * changed then.  With the lock held.
+ */
+bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to);
+
+/* The reverse, after the handle has become no pool's.  The range becomes nobody's or, if
+ * it was another pool's before, that of the pool around it.  With the lock held. */
+void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to, bool nested);
+
+/* The handle at this address, or NULL.  It may be that of a pool that has been destroyed
+ * meanwhile.  Any thread, wait-free, async-signal-safe. */
+cpool_t *cpi_ranges_find(uintptr_t address);
+
+/* Nodes in use, for tests.  With the lock held. */
+size_t cpi_ranges_nodes(void);
+
+/* Gives all memory back.  No range is left, and no thread looks.  With the lock held. */
+void cpi_ranges_release(void);
+
+#endif /* CPI_RANGES_H */

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_pools.c - the pool of an address: of slots in every kind of pool, of addresses
+ * between and beside them, beside pools that come and go.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cpool/pools.h>
+
+enum { SLOTS = 300, THREADS = 2 };
+
+struct kind {
+    size_t slot_size;
+    size_t slot_align;
+    size_t capacity;
+    size_t max_capacity;
+    unsigned flags;
+};
+
+static const struct kind kinds[] = {
+    {1, 0, SLOTS, 0, 0},
+    {3, 1, SLOTS, 0, 0},
+    {24, 0, SLOTS, SLOTS * 100, 0},
+    {40, 0, SLOTS, 0, CPOOL_CHECKED},
+    {40, 64, SLOTS, 0, CPOOL_EXACT},
+    {128, 0, SLOTS, 0, CPOOL_WAITABLE},
+    {256, 0, SLOTS, 0, CPOOL_COLOUR},
+    {5000, 0, SLOTS, 0, CPOOL_HUGE_PAGES},
+    {64, 4096, SLOTS, 0, CPOOL_CHECKED},
+    {64, 0, (size_t)1 << 20, 0, 0},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static cpool_config_t config_of(const struct kind *kind)
+{
+    cpool_config_t config = support_config(kind->slot_size, kind->capacity);
+
+    config.slot_align = kind->slot_align;
+    config.max_capacity = kind->max_capacity;
+    config.flags = kind->flags;
+    return config;
+}
+
+/* Every slot, its inside, and the bytes beside the slab. */
+static void require_found(cpool_t *pool)
+{
+    cpool_stats_t stats = support_stats(pool);
+    size_t limit = cpool_index_limit(pool);
+    size_t step = limit < 10000 ? 1 : limit / 1000 - 1;
+    void *slot = NULL;
+
+    for (size_t i = 0; i < limit; i += step) {
+        char *at = cpool_at(pool, i);
+
+        REQUIRE(cpool_of(at) == pool);
+        REQUIRE(cpool_around(at, &slot) == pool && slot == at);
+        REQUIRE(cpool_around(at + stats.slot_size - 1, NULL) == pool);
+        REQUIRE(cpool_around(at + stats.slot_stride - 1, &slot) == pool && slot == at);
+        REQUIRE(stats.slot_stride == 1 || cpool_of(at + 1) == NULL);
+    }
+    slot = pool;
+    REQUIRE(cpool_of((char *)cpool_at(pool, 0) - 1) == NULL);
+    REQUIRE(cpool_around((char *)cpool_at(pool, 0) - 1, &slot) == NULL && slot == NULL);
+    slot = (char *)cpool_at(pool, limit - 1) + stats.slot_stride;
+    REQUIRE(cpool_of(slot) == NULL);
+    REQUIRE(cpool_around(slot, NULL) == NULL);
+}
+
+START_TEST(of_slots_of_every_kind_is_their_pool)
+{
+    cpool_config_t config = config_of(&kinds[_i]);
+    cpool_t *pool = support_create(&config);
+    char *slot = cpool_alloc(pool);
+
+    REQUIRE(cpool_of(slot) == pool);
+    require_found(pool);
+    cpool_free(pool, slot);
+    REQUIRE(cpool_of(slot) == pool);
+    support_destroy_empty(pool);
+    REQUIRE(cpool_of(slot) == NULL);
+    REQUIRE(cpool_around(slot, NULL) == NULL);
+}
+END_TEST
+
+START_TEST(of_any_other_address_is_none)
+{
+    int local = 0;
+    char *block = support_calloc(1, 100);
+
+    REQUIRE(cpool_of(NULL) == NULL);
+    REQUIRE(cpool_of((void *)UINTPTR_MAX) == NULL);
+    REQUIRE(cpool_around((void *)UINTPTR_MAX, NULL) == NULL);
+    REQUIRE(cpool_of(&local) == NULL);
+    REQUIRE(cpool_of(block) == NULL);
+    REQUIRE(cpool_of((void *)(uintptr_t)of_any_other_address_is_none) == NULL);
+    free(block);
+}
+END_TEST
+
+/*
+ * ---- In the caller's memory ----------------------------------------------
+ */
+
+static cpool_config_t small_config(size_t slots)
+{
+    cpool_config_t config = support_config(24, slots);
+
+    config.thread_caches = 1;
+    config.magazine_rounds = 1;
+    return config;
+}
+
+/* Close together, so that several lie in one page.  In any order they go. */
+START_TEST(of_slots_in_neighbouring_memory_is_the_right_pool)
+{
+    enum { POOLS = 12 };
+    cpool_config_t config = small_config(4);
+    size_t size = cpool_memory_required(&config);
+    char *memory = support_lines(POOLS * size);
+    cpool_t *pools[POOLS];
+    char *slots[POOLS];
+
+    REQUIRE(size > 0 && size % CPOOL_MEMORY_ALIGN == 0);
+    for (size_t i = 0; i < POOLS; i++) {
+        config.memory = memory + i * size;
+        config.memory_size = size;
+        pools[i] = support_create(&config);
+        slots[i] = cpool_at(pools[i], 0);
+    }
+    for (size_t gone = 0; gone < POOLS; gone++) {
+        size_t next = gone * 5 % POOLS;
+
+        for (size_t i = 0; i < POOLS; i++)
+            if (pools[i] != NULL)
+                require_found(pools[i]);
+            else
+                REQUIRE(cpool_of(slots[i]) == NULL);
+        support_destroy_empty(pools[next]);
+        pools[next] = NULL;
+    }
+}
+END_TEST
+
+/* A pool in a slot of a pool in a slot of a pool. */
+START_TEST(of_slots_of_nested_pools_is_the_innermost)
+{
+    cpool_config_t config = small_config(4);
+    size_t size = cpool_memory_required(&config);
+    cpool_t *pools[3];
+    char *slots[3];
+
+    for (size_t i = 0; i < 3; i++) {
+        config = i == 2 ? small_config(4) : support_config(i == 0 ? 1 << 20 : size, 8);
+        config.slot_align = CPOOL_MEMORY_ALIGN;
+        if (i == 1)
+            config.thread_caches = config.magazine_rounds = 1;
+        if (i > 0) {
+            config.memory = slots[i - 1];
+            config.memory_size = i == 1 ? 1 << 20 : size;
+        }
+        if (i == 2)
+            config.slot_align = 0;
+        pools[i] = support_create(&config);
+        slots[i] = cpool_depot_alloc(pools[i]);
+    }
+    for (size_t i = 0; i < 3; i++)
+        REQUIRE(cpool_of(slots[i]) == pools[i]);
+    for (size_t i = 0; i < 4; i++)
+        REQUIRE(cpool_of(cpool_at(pools[2], i)) == pools[2]);
+    REQUIRE(cpool_around(slots[2] + 1, NULL) == pools[2]);
+    REQUIRE(cpool_around(slots[1] + 1, NULL) == pools[1]);
+    REQUIRE(cpool_around(slots[0] + 1, NULL) == pools[0]);
+
+    /* The middle one first, or the inner one. */
+    (void)support_destroy(pools[_i == 0 ? 1 : 2]);
+    REQUIRE(cpool_of(slots[_i == 0 ? 1 : 2]) == NULL);
+    REQUIRE(cpool_of(slots[0]) == pools[0]);
+    REQUIRE(cpool_of(slots[_i == 0 ? 2 : 1]) == pools[_i == 0 ? 2 : 1]);
+    REQUIRE(cpool_around(slots[_i == 0 ? 1 : 2], NULL) == pools[_i == 0 ? 0 : 1]);
+    (void)support_destroy(pools[_i == 0 ? 2 : 1]);
+    REQUIRE(cpool_around(slots[2], NULL) == pools[0]);
+    require_found(pools[0]);
+    (void)support_destroy(pools[0]);
+    REQUIRE(cpool_around(slots[0], NULL) == NULL);
+}
+END_TEST
+
+/*
+ * ---- Beside others -------------------------------------------------------
+ */
+
+static _Atomic bool over;
+
+/* Pools come and go: large and small, so that nodes of the tree do. */
+static void *churn(void *number)
+{
+    uint64_t random = (uintptr_t)number;
+
+    while (!over) {
+        cpool_config_t config = config_of(&kinds[random_below(&random, KINDS)]);
+        cpool_t *pool = support_create(&config);
+        void *slot = cpool_alloc(pool);
+
+        REQUIRE(cpool_of(slot) == pool);
+        cpool_free(pool, slot);
+        support_destroy_empty(pool);
+    }
+    return NULL;
+}
+
+START_TEST(of_slots_beside_create_and_destroy_is_right)
+{
+    cpool_config_t config = config_of(&kinds[2]);
+    cpool_t *pool = support_create(&config);
+    size_t limit = cpool_index_limit(pool);
+    pthread_t threads[THREADS];
+    uint64_t random = 7;
+
+    over = false;
+    for (size_t i = 0; i < THREADS; i++)
+        threads[i] = support_start(churn, (void *)(uintptr_t)(i + 1));
+    for (size_t i = 0; i < SUPPORT_COUNT(300000, 20000); i++) {
+        char *slot = cpool_at(pool, random_below(&random, limit));
+
+        REQUIRE(cpool_of(slot) == pool);
+        REQUIRE(cpool_around(slot + 5, NULL) == pool);
+        REQUIRE(cpool_of(slot + 1) == NULL);
+        /* Wherever the others have theirs: no trap. */
+        (void)cpool_around((void *)((uintptr_t)slot + random_next(&random) % (1u << 30)), NULL);
+    }
+    over = true;
+    for (size_t i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void *release_all(void *slots)
+{
+    for (size_t i = 0; i < SLOTS; i++)
+        cpool_release(((void **)slots)[i]);
+    return NULL;
+}
+
+START_TEST(release_gives_slots_back_to_their_pools)
+{
+    cpool_t *pools[KINDS];
+    void *slots[SLOTS];
+
+    for (size_t i = 0; i < KINDS; i++) {
+        cpool_config_t config = config_of(&kinds[i]);
+
+        pools[i] = support_create(&config);
+    }
+    for (size_t i = 0; i < SLOTS; i++)
+        slots[i] = cpool_alloc(pools[i % KINDS]);
+    support_in_thread(release_all, slots);
+    for (size_t i = 0; i < KINDS; i++)
+        support_destroy_empty(pools[i]);
+}
+END_TEST
+
+START_TEST(release_wrong_address_reported)
+{
+    cpool_t *pool = support_create_plain(32, SLOTS);
+    char *slot = cpool_alloc(pool);
+    struct support_report report;
+    int local = 0;
+
+    support_capture_reports();
+    cpool_release(NULL);
+    REQUIRE_NO_REPORT();
+    cpool_release(&local);
+    report = REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE(report.address == &local && report.pool == NULL);
+    REQUIRE(strcmp(report.function, "cpool_release") == 0);
+    cpool_release(slot + 8);
+    report = REQUIRE_REPORT(CPOOL_EMISALIGNED);
+    REQUIRE(report.pool == pool && report.slot == slot);
+    cpool_release(cpool_at(pool, SLOTS - 1));
+    REQUIRE_REPORT(CPOOL_EUNUSED);
+    cpool_release(slot);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(of_slots_of_every_kind_is_their_pool, KINDS),
+        ONCE(of_any_other_address_is_none),
+        ONCE(of_slots_in_neighbouring_memory_is_the_right_pool),
+        TIMES(of_slots_of_nested_pools_is_the_innermost, 2),
+        ONCE(of_slots_beside_create_and_destroy_is_right),
+        ONCE(release_gives_slots_back_to_their_pools),
+        ONCE(release_wrong_address_reported),
+    };
+
+    return SUPPORT_RUN("pools", tests);
+}

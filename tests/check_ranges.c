@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_ranges.c - the tree of addresses, against a list of ranges.
+ *
+ * Includes ranges.h, handle.h, thread.h.  Ranges are made up: nothing lies there.
+ */
+#include "support.h"
+
+#include "handle.h"
+#include "ranges.h"
+#include "thread.h"
+
+enum { RANGES = 40, STEPS = 3000, LOOKS = 40, HANDLES = 8 };
+
+static const uintptr_t start = sizeof(void *) >= 8 ? (uintptr_t)0x7f0000000000u % UINTPTR_MAX
+                                                   : 0x40000000u;
+
+struct range {
+    cpool_t *handle; /* NULL: none */
+    uintptr_t from;
+    uintptr_t to;
+};
+
+static struct range ranges[RANGES];
+
+/* Handles that no pool has: the tree does not look at what they lead to. */
+static cpool_t *handle_of(size_t i)
+{
+    return &cpi_handles.handles[i + 1];
+}
+
+static bool overlaps(uintptr_t from, uintptr_t to)
+{
+    for (size_t i = 0; i < RANGES; i++)
+        if (ranges[i].handle != NULL && ranges[i].from < to && from < ranges[i].to)
+            return true;
+    return false;
+}
+
+static cpool_t *expected(uintptr_t address)
+{
+    for (size_t i = 0; i < RANGES; i++)
+        if (ranges[i].handle != NULL && ranges[i].from <= address && address < ranges[i].to)
+            return ranges[i].handle;
+    return NULL;
+}
+
+static void require_right(uintptr_t address)
+{
+    REQUIRE(cpi_ranges_find(address) == expected(address));
+}
+
+static void require_edges_right(const struct range *range)
+{
+    require_right(range->from - 1);
+    require_right(range->from);
+    require_right(range->to - 1);
+    require_right(range->to);
+}
+
+static void draw(struct range *range, size_t i, uint64_t *random)
+{
+    unsigned bits = 6 + (unsigned)random_below(random, sizeof(void *) >= 8 ? 30 : 20);
+    uintptr_t size = ((uintptr_t)random_below(random, (size_t)1 << (bits - 6)) + 1) * 64;
+    uintptr_t from = start + ((uintptr_t)random_below(random, (size_t)1 << 24) & ~(uintptr_t)63);
+
+    if (random_below(random, 3) == 0)
+        from &= ~(((uintptr_t)1 << bits) - 1);
+    if (from < start || overlaps(from, from + size))
+        return;
+    range->from = from;
+    range->to = from + size;
+    REQUIRE(cpi_ranges_add(handle_of(i), range->from, range->to));
+    range->handle = handle_of(i);
+}
+
+START_TEST(add_and_remove_at_random_finds_what_a_list_finds)
+{
+    uint64_t random = (uint64_t)_i + 1;
+
+    cpi_lock();
+    for (size_t step = 0; step < SUPPORT_COUNT(STEPS, STEPS / 10); step++) {
+        size_t i = random_below(&random, RANGES);
+        struct range was = ranges[i];
+
+        if (was.handle == NULL) {
+            draw(&ranges[i], i, &random);
+            was = ranges[i];
+        } else {
+            ranges[i].handle = NULL;
+            cpi_ranges_remove(was.handle, was.from, was.to, false);
+        }
+        if (was.to != 0)
+            require_edges_right(&was);
+        for (size_t look = 0; look < LOOKS; look++)
+            require_right(start + random_below(&random, (size_t)1 << 25));
+    }
+    for (size_t i = 0; i < RANGES; i++)
+        if (ranges[i].handle != NULL)
+            cpi_ranges_remove(ranges[i].handle, ranges[i].from, ranges[i].to, false);
+    REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
+    cpi_ranges_release();
+    cpi_unlock();
+}
+END_TEST
+
+/* The largest pool there can be, at a bad place: few nodes, and no look goes wrong. */
+START_TEST(add_huge_range_takes_few_nodes)
+{
+    uintptr_t size = sizeof(void *) >= 8 ? (uintptr_t)1 << 21 << 21 : (uintptr_t)1 << 29;
+    struct range *range = &ranges[0];
+
+    cpi_lock();
+    range->from = start - size - 64;
+    range->to = start - 128 - 4096;
+    REQUIRE(cpi_ranges_add(handle_of(0), range->from, range->to));
+    range->handle = handle_of(0);
+    REQUIRE(cpi_ranges_nodes() <= 8);
+    require_edges_right(range);
+    for (unsigned bit = 6; bit < 8 * sizeof(void *); bit++)
+        require_right(range->from + ((uintptr_t)1 << bit));
+    range->handle = NULL;
+    cpi_ranges_remove(handle_of(0), range->from, range->to, false);
+    require_edges_right(range);
+    REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
+    cpi_unlock();
+}
+END_TEST
+
+/* Neighbours in one page, down to a line each. */
+START_TEST(ranges_of_lines_in_one_page_are_told_apart)
+{
+    cpi_lock();
+    for (size_t i = 0; i < HANDLES; i++) {
+        ranges[i].from = start + 4096 + i * 64;
+        ranges[i].to = ranges[i].from + 64;
+        REQUIRE(cpi_ranges_add(handle_of(i), ranges[i].from, ranges[i].to));
+        ranges[i].handle = handle_of(i);
+    }
+    for (size_t i = 0; i < HANDLES; i++) {
+        require_edges_right(&ranges[i]);
+        ranges[i].handle = NULL;
+        cpi_ranges_remove(handle_of(i), ranges[i].from, ranges[i].to, false);
+        require_edges_right(&ranges[i]);
+    }
+    REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
+    cpi_unlock();
+}
+END_TEST
+
+/* A thread looks up addresses of a range that stays, while its neighbours, which share
+ * nodes with it, come and go. */
+static struct range constant;
+static _Atomic bool over;
+
+static void *look(void *unused)
+{
+    uint64_t random = 1;
+
+    while (!over) {
+        uintptr_t offset = random_below(&random, constant.to - constant.from);
+
+        REQUIRE(cpi_ranges_find(constant.from + offset) == constant.handle);
+        REQUIRE(cpi_ranges_find(constant.to) != constant.handle);
+        REQUIRE(cpi_ranges_find(constant.from - 1) != constant.handle);
+    }
+    return unused;
+}
+
+START_TEST(find_beside_add_and_remove_finds_what_stays)
+{
+    pthread_t thread;
+
+    constant = (struct range){handle_of(0), start + 64 * 65, start + 64 * 65 * 3};
+    cpi_lock();
+    REQUIRE(cpi_ranges_add(constant.handle, constant.from, constant.to));
+    cpi_unlock();
+    thread = support_start(look, NULL);
+    for (size_t round = 0; round < SUPPORT_COUNT(20000, 2000); round++) {
+        uintptr_t size = (uintptr_t)64 << round % 13;
+
+        cpi_lock();
+        REQUIRE(cpi_ranges_add(handle_of(1), constant.to, constant.to + size));
+        REQUIRE(cpi_ranges_add(handle_of(2), constant.from - size, constant.from));
+        cpi_ranges_remove(handle_of(1), constant.to, constant.to + size, false);
+        cpi_ranges_remove(handle_of(2), constant.from - size, constant.from, false);
+        cpi_unlock();
+    }
+    over = true;
+    support_join(thread);
+    cpi_lock();
+    cpi_ranges_remove(constant.handle, constant.from, constant.to, false);
+    REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
+    cpi_unlock();
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(add_and_remove_at_random_finds_what_a_list_finds, 3),
+        ONCE(add_huge_range_takes_few_nodes),
+        ONCE(ranges_of_lines_in_one_page_are_told_apart),
+        ONCE(find_beside_add_and_remove_finds_what_stays),
+    };
+
+    return SUPPORT_RUN("ranges", tests);
+}
