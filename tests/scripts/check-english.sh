@@ -235,7 +235,7 @@ group() {
         awk -v group="$name" -v bounds="$bounds" -f "$work/count.awk" || status=1
 }
 
-group top '0.2 5 1' README.md HACKING.md
+group top '0.2 5 1' README.md HACKING.md CONTRIBUTING.md SECURITY.md
 group news '6 8 3' NEWS
 group doc '0.2 5 1' doc
 group include '0.2 5 1' include

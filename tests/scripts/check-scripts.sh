@@ -18,11 +18,11 @@ trap 'rm -rf "$work"' EXIT
 plant() {
     rm -rf "$work/tree"
     mkdir "$work/tree"
-    for part in lib include tests stress bench examples doc cmake .ci; do
+    for part in lib include tests stress bench examples doc cmake debian .ci; do
         cp -R "$top/$part" "$work/tree/"
     done
     cp "$top"/*.md "$top"/*.a[cm] "$top/NEWS" "$top/LICENSE" "$top/CMakeLists.txt" \
-        "$top/meson.build" "$top/cpool.pc.in" "$work/tree/"
+        "$top/meson.build" "$top/cpool.pc.in" "$top/.clang-format" "$work/tree/"
     chmod -R u+w "$work/tree"
     planted=$((planted + 1))
     if [ -e "$work/tree/$2" ]; then
@@ -69,6 +69,10 @@ plant check-builds.sh CMakeLists.txt 's,lib/slab.c,,' 'lacks lib/slab.c'
 plant check-builds.sh meson.build "s,'lib/slab.c',&\, 'lib/slob.c'," 'names lib/slob.c'
 plant check-builds.sh cpool.pc.in 's/@libdir@/@libdirs@/' 'sets no libdirs'
 plant check-builds.sh lib/os_posix.c 's/^#define _GNU_SOURCE.*//' 'does not compile'
+
+if command -v clang-format > /dev/null; then
+    plant check-format.sh lib/slab.c 's/^    /  /' 'are formatted otherwise'
+fi
 
 plant check-man.sh include/cpool.h 's/^ \* cpool_flush - / * flush - /' 'cpool_flush'
 plant check-man.sh include/cpool.h 's/^CPOOL_API size_t cpool_trim.*//' 'cpool_trim'
