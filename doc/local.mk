@@ -50,4 +50,13 @@ doc/man/pages.stamp: $(man_headers) doc/man/make-pages.awk include/cpool/version
 
 $(dist_man3_MANS) $(dist_man7_MANS): doc/man/pages.stamp ;
 
+# As HTML, where there is a mandoc.
+html-local: $(dist_man3_MANS) $(dist_man7_MANS) doc/man/make-html.sh
+	@test '$(MANDOC)' != no || { echo 'make html needs mandoc'; exit 1; }
+	$(AM_V_GEN)pages=; for page in $(dist_man7_MANS) $(dist_man3_MANS); do \
+		test -e $$page || page=$(srcdir)/$$page; pages="$$pages $$page"; done; \
+	MANDOC='$(MANDOC)' $(SHELL) $(srcdir)/doc/man/make-html.sh doc/html $$pages
+
+EXTRA_DIST += doc/man/make-html.sh
+
 MAINTAINERCLEANFILES += $(dist_man3_MANS) $(dist_man7_MANS) doc/man/pages.stamp

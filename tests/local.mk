@@ -36,7 +36,7 @@ check-often: all $(check_PROGRAMS) $(check_LTLIBRARIES)
 
 # Folders, which CLEANFILES cannot name.
 distclean-local:
-	rm -rf tests/often
+	rm -rf tests/often doc/html
 
 .PHONY: check-often
 
@@ -59,6 +59,7 @@ tests_scripts = \
 	tests/scripts/check-english.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-floors.sh \
+	tests/scripts/check-format.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-limit.sh \
 	tests/scripts/check-listed.sh \

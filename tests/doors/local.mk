@@ -5,10 +5,19 @@
 #                        pkg-config, CMake and Meson.  DOORS='...' for some
 #   make check-amalgamation   all tests of the public interface with the library as two
 #                        files.  `make check` runs a few
+#   make check-debian    builds Debian's packages, and holds them against lintian
+#   make check-abi       compares the binary interface with that of the last tag
 
 DOORS =
 
-EXTRA_DIST += tests/doors/amalgamated.sh tests/doors/job.c tests/doors/run.sh
+# Of Debian's packages.
+EXTRA_DIST += debian/changelog debian/control debian/copyright debian/rules \
+	debian/libcpool-dev.install debian/libcpool-doc.doc-base debian/libcpool-doc.docs \
+	debian/libcpool-doc.examples debian/libcpool0.install debian/libcpool0.symbols \
+	debian/source/format
+
+EXTRA_DIST += tests/doors/abi.sh tests/doors/amalgamated.sh tests/doors/debian.sh \
+	tests/doors/job.c tests/doors/run.sh
 
 check_DATA = amalgamation/cpool.c amalgamation/cpool.h
 TESTS += tests/doors/amalgamated.sh
@@ -22,4 +31,10 @@ check-amalgamation: amalgamation
 		ATOMIC_LIBS='$(ATOMIC_LIBS)' $(SHELL) $(srcdir)/tests/doors/amalgamated.sh \
 		$(tests_public) $(tests_growth_public) || test $$? -eq 77
 
-.PHONY: check-doors check-amalgamation
+check-debian: dist
+	@$(SHELL) $(srcdir)/tests/doors/debian.sh $(DIST_ARCHIVES) || test $$? -eq 77
+
+check-abi: all
+	@srcdir='$(srcdir)' MAKE='$(MAKE)' $(SHELL) $(srcdir)/tests/doors/abi.sh || test $$? -eq 77
+
+.PHONY: check-doors check-amalgamation check-debian check-abi

@@ -61,5 +61,18 @@ for formatter in mandoc groff; do
     done
 done
 
+# The same as HTML: every page is in the index, and every link has a target.
+if command -v mandoc > /dev/null; then
+    "$top/doc/man/make-html.sh" "$work/html" "$work"/man3/* || complain 'no HTML can be made'
+    for name in $(cat "$work/made"); do
+        grep -q "href=\"$name.html\"" "$work/html/index.html" || complain "$name: not in index.html"
+    done
+    for name in $(cat "$work"/html/*.html | grep -o 'href="[^"#]*"' | cut -d '"' -f 2 | sort -u); do
+        [ -s "$work/html/$name" ] || complain "$name: a link without a page"
+    done
+    [ "$(cat "$work"/html/cpool_wait.3.html | grep -c '<a href="cpool')" -gt 0 ] ||
+        complain 'cpool_wait.3.html: no links'
+fi
+
 [ "$status" -ne 0 ] || echo "$count functions have pages; formatters:${formatters:- none}"
 exit "$status"

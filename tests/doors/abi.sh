@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# abi.sh - compares the binary interface with that of the last release, by abidiff.
+#
+# A change that breaks programs needs another library version (HACKING.md, Release).
+# Where current - age has moved since the tag, any change is allowed.
+#
+# srcdir: top of the source tree, a clone.  MAKE.  Runs in the top of a tree in which the
+# library is built, with debugging information.  Exit status: 0, old programs work; 1,
+# they do not; 77, skipped: there is no tag, or no abidiff.
+
+set -u
+top=$(cd "${srcdir:-.}" && pwd)
+built=$(pwd)
+skip() { echo "skipped: $*"; exit 77; }
+command -v abidiff > /dev/null || skip 'no abidiff (Debian: abigail-tools)'
+tag=$(git -C "$top" describe --tags --abbrev=0 --match 'v[0-9]*' 2> /dev/null) ||
+    skip 'there is no tag of a release yet'
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# The number in the library's name: current - age.
+number() {
+    sed -n 's/^m4_define(.cpool_library_version., .\([0-9:]*\).)$/\1/p' "$1/configure.ac" |
+        awk -F: '{ print $1 - $3 }'
+}
+
+mkdir "$work/old" && git -C "$top" archive "$tag" | tar -x -C "$work/old" || exit 1
+if [ "$(number "$work/old")" != "$(number "$top")" ]; then
+    echo "another library than at $tag: nothing to compare"
+    exit 0
+fi
+(cd "$work/old" && ./bootstrap && ./configure --without-check --without-ck --without-dpdk &&
+    ${MAKE:-make} lib/libcpool.la) > "$work/log" 2>&1 || {
+    tail -n 20 "$work/log"
+    echo "$tag cannot be built"
+    exit 1
+}
+abidiff --headers-dir1 "$work/old/include" --headers-dir2 "$top/include" --drop-private-types \
+    "$work/old/lib/.libs/libcpool.so" "$built/lib/.libs/libcpool.so"
+status=$?
+# Bit 3 says that the change is incompatible, bits 0 and 1 that the tool failed.
+[ $((status & 11)) -eq 0 ] || { echo "programs made for $tag may not work"; exit 1; }
+echo "programs made for $tag work"
