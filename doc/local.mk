@@ -10,13 +10,13 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/EVIDENCE.md \
 
 # The manual pages are made from the public headers, one by topic and one for each
 # function, which refers to its topic.  They are shipped, too.
-man_headers = include/cpool.h include/cpool/pools.h include/cpool/typed.h include/cpool/sized.h
+man_headers = include/cpool.h include/cpool/pools.h include/cpool/typed.h include/cpool/sized.h include/cpool/tools.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
 	doc/man/cpool_info.3 doc/man/cpool_memory.3 doc/man/cpool_quiet.3 \
-	doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \
+	doc/man/cpool_tools.3 doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \
 	doc/man/CPOOL_DEFINE.3 doc/man/cpool_wait.3 doc/man/cpool_of.3 doc/man/cpool_pools.3 \
 	doc/man/cpool_alloc_bulk.3 doc/man/cpool_alloc_bulk_all.3 doc/man/cpool_alloc_or_help.3 \
 	doc/man/cpool_alloc_wait.3 doc/man/cpool_around.3 doc/man/cpool_at.3 doc/man/cpool_cache_alloc.3 \

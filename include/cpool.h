@@ -62,10 +62,9 @@
  * library with the same effect, for breakpoints, for small code, and for a program that
  * has to run with a later library that has another inline path.
  *
- * ThreadSanitizer: a program compiled with -fsanitize=thread announces to it which
- * thread freed each slot before another one got it (<cpool/tsan.h>), for a library that
- * is not instrumented.  Every alloc and free is then a call.  -DCPOOL_TSAN=0 turns that
- * off, for a library that is.
+ * Tools: AddressSanitizer, MemorySanitizer, ThreadSanitizer and Valgrind see slots as they
+ * see malloc's blocks, in programs that are not compiled again for it, too
+ * (<cpool/tools.h>).  Every alloc and free is then a call.
  *
  * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, except in
  * pools created with CPOOL_WAITABLE, and so are cpool_owns, cpool_index, cpool_at,
@@ -356,6 +355,14 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
  *                 its pool.
  */
 #define CPOOL_RESERVED 0x100u
+
+/*
+ * CPOOL_NO_POISON  Sanitizers and Memcheck take the slots for ordinary memory, free or
+ *                 not.  For pools whose free slots are read on purpose, or whose objects
+ *                 stay constructed in them.  Means nothing where none of these tools runs
+ *                 (<cpool/tools.h>).
+ */
+#define CPOOL_NO_POISON 0x1000u
 
 /*
  * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need.

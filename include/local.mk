@@ -10,6 +10,6 @@ cpoolinclude_HEADERS = \
 	include/cpool/fast.h \
 	include/cpool/pools.h \
 	include/cpool/sized.h \
-	include/cpool/tsan.h \
+	include/cpool/tools.h \
 	include/cpool/typed.h \
 	include/cpool/version.h

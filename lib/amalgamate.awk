@@ -149,9 +149,6 @@ BEGIN {
         print "#ifndef _GNU_SOURCE"
         print "#define _GNU_SOURCE 1"
         print "#endif"
-        print "#ifndef CPOOL_TSAN"
-        print "#define CPOOL_TSAN 0"
-        print "#endif"
         print "#include \"cpool.h\""
     }
     for (i = 1; i < ARGC; i++)

@@ -53,6 +53,14 @@ void cpi_assert_failed(const char *claim, const char *file, int line);
 #define CPI_INITIAL_EXEC
 #endif
 
+/* Not looked at by AddressSanitizer and MemorySanitizer, where the library is compiled for
+ * one of these. */
+#if defined(__clang__)
+#define CPI_UNINSTRUMENTED __attribute__((__no_sanitize__("address", "memory")))
+#else
+#define CPI_UNINSTRUMENTED __attribute__((__no_sanitize_address__))
+#endif
+
 #define CPI_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
 
 /* The address the current function returns to, in the library's caller. */

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "atomic.h"
+#include "tools.h"
 
 /* Pairs that need no memory. */
 #define CPI_STATIC_PAIRS 16u
@@ -170,6 +171,7 @@ void cpi_tell(const char *format, ...)
 static void default_handler(const cpool_error_t *error)
 {
     write_line(error->text);
+    cpi_tools_print_stack();
     abort();
 }
 
@@ -185,10 +187,14 @@ void cpi_report(cpool_error_t *error, const char *format, ...)
     error->size = sizeof *error;
     error->text = text;
     pair = cpi_load(&current_pair, acquire); /* [consult] */
-    if (pair == NULL)
+    if (pair == NULL) {
         default_handler(error);
-    else
-        pair->handler(error, pair->context);
+        return;
+    }
+    cpi_tools_wrote(error, sizeof *error);
+    cpi_tools_wrote(text, sizeof text);
+    cpi_tools_call(2);
+    pair->handler(error, pair->context);
 }
 
 #if defined(CPI_DEBUG) || defined(CPI_ATOMIC_HEADER) /* for tests that link explored sources */

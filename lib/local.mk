@@ -10,7 +10,7 @@ libcpool_sources = \
 	lib/atomic.h lib/bits.h lib/compiler.h lib/error.c lib/error.h \
 	lib/extent.c lib/extent.h lib/handle.c lib/handle.h lib/options.c lib/options.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
 	lib/ranges.c lib/ranges.h \
-	lib/structs.c lib/structs.h \
+	lib/structs.c lib/structs.h lib/tools.c lib/tools.h \
 	lib/thread.c lib/thread.h lib/version.c \
 	lib/queue.h lib/slab.c lib/slab.h lib/tagstack.h lib/usage.c lib/usage.h \
 	lib/depot.c lib/depot.h lib/magazine.h \
@@ -23,7 +23,7 @@ libcpool_sources = \
 	lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c lib/pool_options.c \
 	lib/pool_config.c \
 	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_mark.c lib/pool_memory.c \
-	lib/pool_report.c lib/pool_reserve.c lib/pool_slow.c lib/pool_ticket.c lib/pool_typed.c lib/pool_wait.c \
+	lib/pool_report.c lib/pool_reserve.c lib/pool_slow.c lib/pool_ticket.c lib/pool_tools.c lib/pool_typed.c lib/pool_wait.c \
 	lib/pools.c \
 	lib/sized.c lib/sized_create.c lib/sized_fallback.c lib/sized_impl.h lib/sized_info.c
 

@@ -21,6 +21,7 @@ static const struct word {
     size_t most;   /* the largest number that may follow "=", or 0 */
 } words[] = {
     {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED, 0},
+    {"no_poison", offsetof(struct cpi_options, flags), CPOOL_NO_POISON, 0},
     {"fake", offsetof(struct cpi_options, fake), 1, 0},
 };
 

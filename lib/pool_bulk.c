@@ -12,6 +12,7 @@
 #include "atomic.h"
 #include "quiet.h"
 #include "recall.h"
+#include "tools.h"
 
 /*
  * ORDERING TABLE
@@ -75,6 +76,7 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, const ch
     /* Dry, or done: one by one, which does all there is to do about it. */
     while (got < n && (slots[got] = cpi_pool_alloc(pool, cache, function, site)) != NULL)
         got++;
+    cpi_tools_wrote(slots, got * sizeof *slots);
     cpi_quiet_report(function);
     return got;
 }

@@ -8,6 +8,7 @@
 
 #include "quiet.h"
 #include "recall.h"
+#include "tools.h"
 
 cpool_cache_t *cpool_cache(cpool_t *handle)
 {
@@ -31,6 +32,7 @@ int cpool_cache_create(cpool_cache_t **cache, cpool_t *handle)
     if (cache == NULL)
         return CPOOL_ENULL;
     *cache = NULL;
+    cpi_tools_wrote(cache, sizeof *cache);
     if (handle == NULL)
         return CPOOL_ENULL;
     pool = cpi_pool_of(handle, function);

@@ -12,7 +12,7 @@
 
 #define CPI_FLAGS \
     (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | \
-     CPOOL_COLOUR | CPOOL_RESERVED)
+     CPOOL_COLOUR | CPOOL_RESERVED | CPOOL_NO_POISON)
 
 /*
  * Caches of one pool, unless configured.  In our memory they cost address space only,
@@ -275,16 +275,16 @@ static bool append_slots(struct cpi_layout *layout)
     size_t bytes;
 
     if (!append_side(layout, &layout->words_at, layout->tracked ? CPI_SLOTMAP_SIZE : 0) ||
-        !append_side(layout, &layout->guards_at, layout->gap != 0 ? CPI_GUARD_SIZE : 0))
+        !append_side(layout, &layout->guards_at, layout->checked ? CPI_GUARD_SIZE : 0))
         return false;
     return cpi_multiply(layout->slots, layout->stride, &bytes) &&
            cpi_add(bytes, longest_lead(layout), &layout->slab_size) &&
            append(layout, &layout->lead_at, layout->slab_size);
 }
 
-int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page)
+static int compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page,
+                   bool watched)
 {
-    bool checked = (config->flags & CPOOL_CHECKED) != 0;
     int code = check_scalars(config);
 
     if (code != 0)
@@ -295,8 +295,9 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->align = config->slot_align != 0 ? config->slot_align
                                             : default_align(config->slot_size);
     layout->offset = config->slot_offset;
-    layout->gap = checked ? CPI_GUARD_GAP : 0;
-    layout->tracked = checked || (config->flags & CPOOL_TRACKED) != 0;
+    layout->checked = (config->flags & CPOOL_CHECKED) != 0;
+    layout->gap = layout->checked || watched ? CPI_GUARD_GAP : 0;
+    layout->tracked = layout->checked || watched || (config->flags & CPOOL_TRACKED) != 0;
     layout->capacity = config->capacity;
     layout->cache_slots = config->cache_slots;
     layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
@@ -320,6 +321,17 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
         !cpi_align_up_checked(layout->total, layout->unit, &layout->total))
         return CPOOL_EOVERFLOW;
     return 0;
+}
+
+int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page)
+{
+    return compute(layout, config, page, false);
+}
+
+int cpi_layout_compute_watched(struct cpi_layout *layout, const cpool_config_t *config,
+                               size_t page)
+{
+    return compute(layout, config, page, true);
 }
 
 size_t cpi_layout_page(const cpool_config_t *config)

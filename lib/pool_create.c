@@ -15,6 +15,7 @@
 #include "ranges.h"
 #include "recall.h"
 #include "structs.h"
+#include "tools.h"
 
 /* Bytes of the longest character. */
 #define CPI_UTF8_MAX 4u
@@ -68,10 +69,11 @@ static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout
         lay_out_side(pool, layout, CPI_SIDE_WORDS, region + layout->words_at, CPI_SLOTMAP_SIZE);
         cpi_slotmap_init(&pool->slotmap, &pool->slab);
     }
-    if (layout->gap != 0)
+    if (layout->checked)
         lay_out_side(pool, layout, CPI_SIDE_GUARDS, region + layout->guards_at, CPI_GUARD_SIZE);
-    pool->checked = layout->gap != 0;
-    pool->marks = layout->tracked;
+    pool->checked = layout->checked;
+    cpi_pool_tools_begin(pool);
+    pool->marks = layout->tracked || pool->tools != 0;
 }
 
 static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
@@ -191,7 +193,9 @@ static void release(char *region, size_t size, unsigned flags)
 static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
 {
     struct cpi_layout layout;
-    int code = cpi_layout_compute(&layout, config, cpi_layout_page(config));
+    size_t page = cpi_layout_page(config);
+    int code = cpi_pool_is_watched(config) ? cpi_layout_compute_watched(&layout, config, page)
+                                           : cpi_layout_compute(&layout, config, page);
     size_t fixed;
     char *region;
 
@@ -256,6 +260,7 @@ int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 void cpi_pool_release(struct cpi_pool *pool)
 {
     cpi_waiters_fini(&pool->waiters);
+    cpi_pool_tools_end(pool);
     if (pool->region_owned)
         release(pool->region, pool->region_size, pool->flags);
 }
@@ -340,6 +345,7 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
     if (pool == NULL)
         return CPOOL_ENULL;
     *pool = NULL;
+    cpi_tools_wrote(pool, sizeof *pool);
     code = create(pool, config);
     cpi_quiet_report("cpool_create");
     return code;
@@ -390,6 +396,8 @@ int cpool_destroy(cpool_t *handle)
     live = judge_live(pool, counted, function);
     if (pool->checked && live > 0)
         cpi_guard_print_live(&pool->slab, &pool->slotmap, pool->name, live);
+    if (pool->tools != 0 && live > 0)
+        cpi_pool_tools_find_leaks(pool);
     cpi_pool_release(pool);
     cpi_quiet_report(function);
     if (counted < 0)
@@ -413,6 +421,7 @@ size_t cpool_reset(cpool_t *handle)
     cpi_depot_reset(&pool->depot);
     cpi_registry_recount(&pool->registry);
     cpi_slab_reset(&pool->slab);
+    cpi_pool_tools_reset(pool);
     cpi_unlock();
     return judge_live(pool, live, "cpool_reset");
 }

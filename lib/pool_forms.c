@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "tools.h"
+
 /* memset with what it costs to call it saved for small slots: by stores of fixed
  * size from both ends, which overlap in the middle. */
 static void clear(char *slot, size_t size)
@@ -39,8 +41,10 @@ void *cpool_calloc(cpool_t *handle)
                ? cpool_alloc(handle)
                : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function,
                                 CPI_CALLER());
-    if (slot != NULL)
+    if (slot != NULL) {
         clear(slot, pool->slab.slot_size);
+        cpi_tools_wrote(slot, pool->slab.slot_size);
+    }
     return slot;
 }
 
@@ -58,6 +62,7 @@ void *cpool_alloc_or_help(cpool_t *handle, bool (*help)(void *arg), void *arg)
         slot = cpi_pool_alloc(pool, cache, function, CPI_CALLER());
         if (slot != NULL)
             return slot;
+        cpi_tools_call(1);
     } while (help(arg));
     return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
 }

@@ -68,6 +68,7 @@ struct cpi_pool {
     /* Constant. */
     bool marks;   /* something is done whenever a slot changes hands: see pool_mark.c */
     bool checked;
+    unsigned tools; /* that it is announced to: see pool_tools.c */
     bool shows_typed; /* in the threads' entries of `typed` */
     bool waitable;
     bool grows; /* by itself */
@@ -101,6 +102,7 @@ struct cpi_layout {
     size_t slot_size;
     size_t align;
     size_t offset;
+    bool checked;
     size_t gap; /* guard bytes before and after each slot */
     bool tracked; /* there is a word for each slot */
     size_t stride;
@@ -136,6 +138,24 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
 
 /* The size of the pages by which a pool in uncommitted memory is laid out. */
 size_t cpi_layout_page(const cpool_config_t *config);
+
+/* The same for a pool that a tool watches: there are bytes between slots, and a word for
+ * each. */
+int cpi_layout_compute_watched(struct cpi_layout *layout, const cpool_config_t *config,
+                               size_t page);
+
+/*
+ * pool_tools.c.  Whether a tool would watch the bytes of a pool in memory of its own.
+ * begin decides which tools a pool is announced to, before it has slots out.  reset and
+ * end tell that all slots are free, or are nobody's.  While nobody else uses the pool.
+ */
+bool cpi_pool_is_watched(const cpool_config_t *config);
+void cpi_pool_tools_begin(struct cpi_pool *pool);
+void cpi_pool_tools_reset(const struct cpi_pool *pool);
+void cpi_pool_tools_end(const struct cpi_pool *pool);
+
+/* Has a tool that can look for slots that are live and that nothing points to. */
+void cpi_pool_tools_find_leaks(struct cpi_pool *pool);
 
 /*
  * pool_options.c.  Adds what CPOOL_OPTIONS asks for to a configuration.  Returns true if

@@ -16,6 +16,7 @@
 #include "os.h"
 #include "quiet.h"
 #include "recall.h"
+#include "tools.h"
 
 /* --- Making resident --- */
 
@@ -26,11 +27,12 @@ struct residence {
 };
 
 /* Each page of slots in hand.  No byte changes. */
-static void touch(const struct cpi_pool *pool, uintptr_t first, uintptr_t end)
+CPI_UNINSTRUMENTED static void touch(const struct cpi_pool *pool, uintptr_t first, uintptr_t end)
 {
     size_t last = pool->slab.slot_size - 1;
     size_t page = cpi_os_page_size();
 
+    cpi_tools_pause();
     for (; first < end; first++) {
         volatile unsigned char *bytes = cpi_slab_slot(&pool->slab, first);
         size_t i;
@@ -39,6 +41,7 @@ static void touch(const struct cpi_pool *pool, uintptr_t first, uintptr_t end)
             bytes[i] = bytes[i];
         bytes[last] = bytes[last];
     }
+    cpi_tools_resume();
 }
 
 /* Slots that are pages apart one by one, because the pages between are not wanted. */

@@ -25,12 +25,9 @@ static cpool_t *opened(struct cpool_typed *typed)
 
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
 {
-    cpool_t *handle = NULL;
+    cpool_t *handle = pool != NULL ? pool->handle : NULL;
 
-    if (pool != NULL) {
-        handle = pool->handle;
-        typed->base = pool->slab.base;
-    }
+    typed->base = pool != NULL ? pool->slab.base : 0;
     cpi_word_store((uintptr_t *)(void *)&typed->pool, (uintptr_t)handle, release); /* [open] */
 }
 

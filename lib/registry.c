@@ -354,6 +354,15 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
     registry->depot = depot;
 }
 
+void cpi_registry_each(void (*visit)(struct cpi_pool *pool))
+{
+    struct cpi_registry *registry;
+
+    CPI_ASSERT(cpi_lock_is_held());
+    for (registry = registries; registry != NULL; registry = registry->next)
+        visit(registry->pool);
+}
+
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle)
 {
     registry->handle = handle;

@@ -128,6 +128,9 @@ void cpi_registry_leave(struct cpi_uncached *uncached);
 /* Makes ready what the registry needs of threads and fork, once per process. */
 bool cpi_registry_startup(void);
 
+/* Calls a function with each pool.  With the lock held. */
+void cpi_registry_each(void (*visit)(struct cpi_pool *pool));
+
 /*
  * Fills in a registry.  add gives it its pool's handle, and adds it to the list of all,
  * with the lock held.

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "tools.h"
+
 static size_t size_of(const void *given)
 {
     size_t size;
@@ -52,4 +54,5 @@ void cpi_struct_write(void *given, const void *known, size_t size)
 
     memcpy(to + sizeof size, from + sizeof size, common - sizeof size);
     memset(to + common, 0, given_size - common);
+    cpi_tools_wrote(given, given_size);
 }

@@ -44,6 +44,7 @@
 #include "bits.h"
 #include "os.h"
 #include "ranges.h"
+#include "tools.h"
 
 /* Words that lead to two tables of zeroes, which overlap, as all of their entries are
  * the same. */
@@ -119,6 +120,7 @@ void cpi_unlock(void)
     CPI_ASSERT(cpi_lock_is_held());
     cpi_store(&holder, 0, relaxed); /* [holder] */
     pthread_mutex_unlock(&lock);
+    cpi_tools_wrote(&before, sizeof before);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -135,6 +137,13 @@ struct cpi_thread *cpi_thread_known(void)
         return NULL;
     return (struct cpi_thread *)((uintptr_t)cpi_handles.handles + word -
                                  offsetof(struct cpi_thread, table));
+}
+
+bool cpi_thread_is_alone(void)
+{
+    CPI_ASSERT(cpi_lock_is_held());
+    return used_threads == NULL ||
+           (used_threads == cpi_thread_known() && used_threads->next == NULL);
 }
 
 static void unlink_used(struct cpi_thread *thread)

@@ -68,6 +68,9 @@ bool cpi_thread_started(void);
  * modules leave their pools to them.  Wait-free. */
 bool cpi_thread_process_ends(void);
 
+/* Whether no other thread has a structure.  With the lock held. */
+bool cpi_thread_is_alone(void);
+
 /*
  * The calling thread's structure, made if need be.  NULL in a thread that has
  * run its destructors already, or if there is no memory.  Takes the lock: not

@@ -41,7 +41,8 @@ AC_DEFUN([CPOOL_VERSION_SCRIPT], [
 ])
 
 # CPOOL_SANITIZER(LIST)
-# Substitutes SANITIZER_CFLAGS, which both compiling and linking need.  Stops
+# Substitutes SANITIZER_CFLAGS, which both compiling and linking need, and
+# SANITIZER_CPPFLAGS.  Stops
 # when LIST is no known one, or when the compiler cannot link it.
 AC_DEFUN([CPOOL_SANITIZER], [
     AS_CASE([$1],
@@ -63,6 +64,9 @@ AC_DEFUN([CPOOL_SANITIZER], [
              AC_MSG_ERROR([$CC has no $1 sanitizer here (memory needs clang: CC=clang)])])
         CFLAGS=$cpool_saved_CFLAGS
     ])
+    # What is built and tested here sees its pools as they are.
+    AS_IF([test -n "$SANITIZER_CFLAGS"], [SANITIZER_CPPFLAGS=-DCPI_TOOLS=0], [SANITIZER_CPPFLAGS=])
     AC_SUBST([SANITIZER_CFLAGS])
+    AC_SUBST([SANITIZER_CPPFLAGS])
     AM_CONDITIONAL([SANITIZED], [test -n "$SANITIZER_CFLAGS"])
 ])

@@ -30,7 +30,7 @@ tsan)
     name=ThreadSanitizer
     ;;
 asan)
-    flags='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1'
+    flags='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1 -DCPI_TOOLS=0'
     name='AddressSanitizer and UndefinedBehaviorSanitizer'
     ;;
 native)

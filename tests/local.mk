@@ -66,10 +66,14 @@ tests_scripts = \
 	tests/scripts/check-man.sh \
 	tests/scripts/check-orders.sh \
 	tests/scripts/check-size.sh \
+	tests/scripts/check-asan.sh \
+	tests/scripts/check-memcheck.sh \
+	tests/scripts/check-msan.sh \
 	tests/scripts/check-tsan.sh \
 	tests/scripts/check-scripts.sh
 
-EXTRA_DIST += $(tests_scripts) tests/tsan/handover.c tests/tsan/stray.c
+EXTRA_DIST += $(tests_scripts) tests/tools/correct.c tests/tools/handover.c \
+	tests/tools/mistakes.c tests/tools/programs.sh tests/tools/stray.c
 TESTS += $(tests_scripts)
 
 # The public interface.

@@ -56,29 +56,11 @@
 #endif
 
 /*
- * Whether ThreadSanitizer looks at the program but not at the library: then the
- * ordinary symbols serve, and <cpool/tsan.h> announces what they do.  A program
- * may define it as 0.
- */
-#if !defined(CPOOL_TSAN)
-#if defined(__SANITIZE_THREAD__)
-#define CPOOL_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CPOOL_TSAN 1
-#endif
-#endif
-#endif
-#if !defined(CPOOL_TSAN)
-#define CPOOL_TSAN 0
-#endif
-
-/*
  * Whether the inline path is there, and how its functions are declared.  C99 inline:
  * the definitions in <cpool/fast.h> serve the inliner, and the library emits the same
  * functions as ordinary symbols, for dlsym and for foreign-function users.
  */
-#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE) && !CPOOL_TSAN
+#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE)
 #define CPOOL_IS_INLINE_ 1
 #if defined(__cplusplus) || defined(__GNUC_STDC_INLINE__)
 #define CPOOL_INLINE_ inline

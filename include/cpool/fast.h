@@ -203,8 +203,4 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
 
 #endif /* CPOOL_IS_INLINE_ */
 
-#if CPOOL_TSAN
-#include <cpool/tsan.h>
-#endif
-
 #endif /* CPOOL_FAST_H */

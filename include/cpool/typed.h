@@ -114,7 +114,7 @@ CPOOL_API void cpool_typed_unload(struct cpool_typed *typed);
 #define CPOOL_TYPED_SETTINGS_END_
 #endif
 
-#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE) && !CPOOL_TSAN
+#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE)
 
 /*
  * The model of thread-local storage.  A program's own variables lie at constant

@@ -29,7 +29,7 @@ fi
 mkdir -p "$work/original" || exit 1
 mutant=$work/mutant.$$
 trap 'rm -rf "$mutant"; [ -n "${MUTANTS_WORK:-}" ] || rm -rf "$work"' EXIT
-flags="-std=c11 -D_GNU_SOURCE -pthread -DCPOOL_TSAN=0 $CHECK_CFLAGS"
+flags="-std=c11 -D_GNU_SOURCE -pthread $CHECK_CFLAGS"
 includes="-I$top/include"
 # It reads the list beside itself.
 mkdir -p "$mutant/list"

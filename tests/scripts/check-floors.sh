@@ -21,9 +21,11 @@ compiler.h     0
 atomic.h       0
 bits.h         0
 error.h        0 compiler.h
-error.c        0 atomic.h compiler.h
+error.c        0 atomic.h compiler.h tools.h
 structs.h      0
-structs.c      0
+structs.c      0 tools.h
+tools.h        0 compiler.h
+tools.c        0
 version.c      0
 options.h      1
 options.c      1 os.h
@@ -80,6 +82,7 @@ pool_report.c  6 pool_impl.h
 pool_reserve.c 6 pool_drain.h
 pool_slow.c    6 pool_impl.h
 pool_ticket.c  6 pool_impl.h
+pool_tools.c   6 pool_impl.h
 pool_typed.c   6 pool_impl.h
 pool_wait.c    6 pool_impl.h
 pools.c        6 pool_impl.h

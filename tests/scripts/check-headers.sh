@@ -67,7 +67,7 @@ headers() {
         echo "#include <$header>" >> "$work/alone"
         [ "$header" = cpool/version.h ] || echo "$use" >> "$work/alone"
         [ "$header" != cpool/version.h ] || echo 'int use = CPOOL_VERSION_MAJOR;' >> "$work/alone"
-        for option in -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -DCPOOL_TSAN=1 -D_GNU_SOURCE; do
+        for option in -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -D_GNU_SOURCE; do
             compile "$1" "$2" "$3" "$work/alone" "$option" && continue
             echo "<$header> does not compile with $1 -x $2 -std=$3 $option"
             exit 1
@@ -103,7 +103,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/attributes.h | cpool/cpool.hpp | cpool/fast.h | cpool/pools.h | cpool/sized.h | cpool/tsan.h | cpool/typed.h | cpool/version.h) ;;
+    cpool.h | cpool/attributes.h | cpool/cpool.hpp | cpool/fast.h | cpool/pools.h | cpool/sized.h | cpool/tools.h | cpool/typed.h | cpool/version.h) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1
@@ -112,7 +112,7 @@ for path in "$top"/include/*.h "$top"/include/cpool/*; do
 done
 
 # The inline parts say that they are none of the headers to include.
-for part in cpool/attributes.h cpool/fast.h cpool/tsan.h cpool/typed.h; do
+for part in cpool/attributes.h cpool/fast.h cpool/typed.h; do
     echo "#include <$part>" > "$work/part"
     compile "$(head -n 1 "$work/c")" c c11 "$work/part" 2> "$work/message"
     grep -q 'include <cpool.h> instead' "$work/message" || {

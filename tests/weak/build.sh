@@ -10,7 +10,7 @@ weak_flags='-std=c11 -g -fno-pie -U_FORTIFY_SOURCE'
 
 # Calls that the compiler instruments, and those that it does not: redirected.  The
 # sources are those of a build without the sanitizer.
-model_flags="$weak_flags -O1 -w -fsanitize=thread -U__SANITIZE_THREAD__ -DCPOOL_TSAN=0
+model_flags="$weak_flags -O1 -w -fsanitize=thread -U__SANITIZE_THREAD__
     -UNDEBUG -fno-builtin
     -Dmain=weak_model -Dmemset=weak_memset -Dmemcpy=weak_memcpy"
 

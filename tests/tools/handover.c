@@ -23,11 +23,19 @@ enum { IN_TURNS = 80, AT_ONCE = 400 };
 
 static atomic_uint turn;
 
+struct item {
+    uint64_t words[WORDS];
+};
+
+CPOOL_DECLARE(items, struct item);
+CPOOL_DEFINE(items, struct item, .capacity = CAPACITY, .magazine_rounds = 4);
+
 struct party {
     unsigned number;
     cpool_t *pool;
     cpool_cache_t *cache;
     bool waits;
+    bool is_typed;
     uint64_t stamp;
 };
 
@@ -66,7 +74,12 @@ static size_t by_ticket(struct party *party, void **slots)
     return count;
 }
 
-enum { WAYS_IN = 10, WAYS_OUT = 4 };
+static void *by_type(struct party *party)
+{
+    return party->is_typed ? (void *)items_alloc() : cpool_alloc(party->pool);
+}
+
+enum { WAYS_IN = 11, WAYS_OUT = 5 };
 
 static size_t take(struct party *party, unsigned way, void **slots)
 {
@@ -82,6 +95,7 @@ static size_t take(struct party *party, unsigned way, void **slots)
     case 6: slots[0] = one_slot(party->pool, cpool_alloc); break;
     case 7: return cpool_alloc_bulk(party->pool, slots, MOST);
     case 8: return cpool_alloc_bulk_all(party->pool, slots, MOST) == CPOOL_OK ? MOST : 0;
+    case 9: slots[0] = by_type(party); break;
     default: return by_ticket(party, slots);
     }
     return slots[0] != NULL;
@@ -94,7 +108,9 @@ static void give(struct party *party, unsigned way, void **slots, size_t count)
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        if (way == 0)
+        if (way == 4 && party->is_typed)
+            items_free(slots[i]);
+        else if (way == 0)
             cpool_free(party->pool, slots[i]);
         else if (way == 1)
             cpool_depot_free(party->pool, slots[i]);
@@ -160,24 +176,17 @@ static void *take_part(void *argument)
     return NULL;
 }
 
-static void run(unsigned flags)
+static void run_on(cpool_t *pool, unsigned flags, bool is_typed)
 {
-    cpool_config_t config = CPOOL_CONFIG_INIT;
     struct party parties[THREADS];
     pthread_t threads[THREADS];
-    cpool_t *pool;
 
-    config.slot_size = WORDS * sizeof(uint64_t);
-    config.capacity = CAPACITY;
-    config.magazine_rounds = 4;
-    config.flags = flags;
-    if (cpool_create(&pool, &config) != CPOOL_OK)
-        abort();
     atomic_store_explicit(&turn, 0, memory_order_relaxed);
     for (unsigned i = 0; i < THREADS; i++) {
         parties[i].number = i;
         parties[i].pool = pool;
         parties[i].waits = (flags & CPOOL_WAITABLE) != 0;
+        parties[i].is_typed = is_typed;
         parties[i].stamp = (uint64_t)(i + 1) << 32;
         if (pthread_create(&threads[i], NULL, take_part, &parties[i]) != 0)
             abort();
@@ -186,6 +195,20 @@ static void run(unsigned flags)
         pthread_join(threads[i], NULL);
     if (cpool_destroy(pool) != 0)
         abort();
+}
+
+static void run(unsigned flags)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *pool;
+
+    config.slot_size = WORDS * sizeof(uint64_t);
+    config.capacity = CAPACITY;
+    config.magazine_rounds = 4;
+    config.flags = flags;
+    if (cpool_create(&pool, &config) != CPOOL_OK)
+        abort();
+    run_on(pool, flags, false);
 }
 
 /* A mistake is refused as ever, wherever the address points. */
@@ -223,6 +246,8 @@ int main(void)
     run(CPOOL_EXACT);
     run(CPOOL_WAITABLE);
     run(CPOOL_CHECKED);
+    run(CPOOL_NO_POISON);
+    run_on(items_pool(), 0, true);
     misuse();
     puts("handed over");
     return 0;

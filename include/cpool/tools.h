@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/tools.h - a pool's slots, as sanitizers and Valgrind see them.
+ *
+ * OVERVIEW
+ *
+ * The library finds out by itself, whenever a pool is created, which of these tools
+ * the process runs under, and then announces each slot as malloc would a block.  Neither
+ * the program nor the library is compiled in a special way: a program that is compiled
+ * with -fsanitize=address, or started by valgrind, meets the installed library.
+ *
+ *     gcc -g -fsanitize=address prog.c -lcpool && ./a.out
+ *     valgrind --leak-check=full ./a.out
+ *
+ *   AddressSanitizer      free slots, slots never handed out and the bytes between slots
+ *                         are poisoned: "use-after-poison".  Blocks of malloc's that
+ *                         only live slots point to are no leaks
+ *   MemorySanitizer       slots are uninitialised when they are handed out and when they
+ *                         are free.  Results of the library's functions are not
+ *   ThreadSanitizer       the use of a slot before its free comes before the use after
+ *                         the next alloc.  A use after the free is a race
+ *   Memcheck              slots are blocks of a memory pool: leaks, uses after free, frees
+ *                         of free slots, uses beyond a slot's end and uses of uninitialised
+ *                         bytes are reported, with the stacks of alloc and free
+ *   Helgrind and DRD      as ThreadSanitizer
+ *
+ * NOTES
+ *
+ * A pool that is created under one of these tools has no inline path: each alloc and free
+ * is a call, also in a program that was compiled to inline it.  Under a tool that watches bytes, a
+ * pool in memory of its own keeps some bytes free between slots, so its stride is larger.
+ * A pool in caller-provided memory has such bytes with CPOOL_CHECKED only.
+ *
+ * Slots keep their bytes from free to alloc under every tool.  Memcheck and MemorySanitizer
+ * call these bytes uninitialised all the same.  A program that keeps objects constructed in
+ * free slots, or reads these on purpose, creates its pool with CPOOL_NO_POISON.  Then the
+ * tools that watch bytes know nothing of its slots.
+ *
+ * Slots above the first 256 MiB of a pool are announced when they have been handed out for
+ * the first time.  A ticket's slots are live from cpool_ticket_draw on.
+ *
+ * No tool names a slot that is live when its pool is destroyed, except Memcheck, which
+ * then looks for leaks in the whole process.  CPOOL_CHECKED lists such slots.
+ *
+ * The other tools of Valgrind, such as Callgrind and Massif, see a pool as it is.  A
+ * library that was itself compiled with -fsanitize=thread announces nothing to
+ * ThreadSanitizer, which sees its synchronisation.
+ */
+#ifndef CPOOL_TOOLS_H
+#define CPOOL_TOOLS_H
+
+#include <cpool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * ---- Tools (cpool_tools.3) ---------------------------------------------------
+ */
+
+/* The tools that the library knows. */
+#define CPOOL_TOOL_ASAN 0x1u
+#define CPOOL_TOOL_MSAN 0x2u
+#define CPOOL_TOOL_TSAN 0x4u
+#define CPOOL_TOOL_MEMCHECK 0x8u
+#define CPOOL_TOOL_HELGRIND 0x10u
+#define CPOOL_TOOL_DRD 0x20u
+
+/*
+ * cpool_tools - the tools that pools created now are announced to.
+ *
+ * For programs and tests that do less, or wait longer, under a tool.
+ *
+ * Returns a combination of CPOOL_TOOL_ASAN and its like, or 0 for none.
+ * Any thread, wait-free.
+ */
+CPOOL_API unsigned cpool_tools(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPOOL_TOOLS_H */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_tools.c - which tools a pool is announced to, and its memory as they see it.
+ *
+ * Floor 6.
+ *
+ * ORDERING TABLE
+ *   shown | committed load | relaxed | - | -
+ */
+#include "pool_impl.h"
+
+#include "atomic.h"
+#include "thread.h"
+#include "tools.h"
+
+/* Memory of slots that is committed and hidden at creation, bytes.  To hide it later
+ * would be too late for a thread that was given a slot in it meanwhile. */
+#define CPI_HIDDEN_AHEAD ((size_t)64 * 1024 * 1024)
+
+/* AddressSanitizer knows for units of eight bytes only whether they may be used. */
+#define CPI_GRANULE ((uintptr_t)8)
+
+static bool share_granules(const struct cpi_slab *slab)
+{
+    return slab->stride - slab->slot_size < CPI_GRANULE &&
+           (slab->base % CPI_GRANULE != 0 || slab->stride % CPI_GRANULE != 0);
+}
+
+bool cpi_pool_is_watched(const cpool_config_t *config)
+{
+    return config->memory == NULL && (config->flags & CPOOL_NO_POISON) == 0 &&
+           (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
+}
+
+/* The slots' memory with the lead, as far as it is usable. */
+static size_t usable(const struct cpi_pool *pool)
+{
+    return cpi_load(&pool->slab.extent.committed, relaxed); /* [shown] */
+}
+
+static void open_slots(const struct cpi_pool *pool)
+{
+    const struct cpi_slab *slab = &pool->slab;
+
+    cpi_tools_open(pool->tools, pool, slab->extent.base, slab->extent.size,
+                   slab->stride - slab->slot_size);
+    cpi_tools_hide(pool->tools, slab->extent.base, usable(pool));
+}
+
+void cpi_pool_tools_end(const struct cpi_pool *pool)
+{
+    const struct cpi_slab *slab = &pool->slab;
+
+    cpi_tools_show(pool->tools, slab->extent.base, usable(pool));
+    cpi_tools_close(pool->tools, pool, slab->extent.base, slab->extent.size);
+}
+
+void cpi_pool_tools_begin(struct cpi_pool *pool)
+{
+    struct cpi_slab *slab = &pool->slab;
+    uintptr_t ahead = CPI_HIDDEN_AHEAD / slab->stride;
+
+    pool->tools = cpi_tools_found();
+    if ((pool->flags & CPOOL_NO_POISON) != 0)
+        pool->tools &= ~CPI_TOOLS_BYTES;
+    if (share_granules(slab))
+        pool->tools &= ~CPOOL_TOOL_ASAN;
+    /* Where it is refused, less is hidden. */
+    if ((pool->tools & CPI_TOOLS_BYTES) != 0)
+        (void)cpi_slab_provide(slab, ahead < slab->slots ? ahead : slab->slots);
+    open_slots(pool);
+}
+
+void cpi_pool_tools_reset(const struct cpi_pool *pool)
+{
+    cpi_pool_tools_end(pool);
+    open_slots(pool);
+}
+
+/* --- Leaks --- */
+
+static void ignore_extent(const struct cpi_pool *pool, const struct cpi_extent *extent,
+                          bool ignored)
+{
+    size_t size = cpi_load(&extent->committed, relaxed); /* [shown] */
+
+    cpi_tools_ignore(pool->tools, extent->base, size, ignored);
+}
+
+/* Where the library knows addresses of slots that may be live: rounds that were taken
+ * out of magazines stay behind there, and slot 0 is where the slab begins. */
+static void ignore_own(struct cpi_pool *pool, bool ignored)
+{
+    ignore_extent(pool, &pool->depot.for_slots, ignored);
+    ignore_extent(pool, &pool->depot.for_caches, ignored);
+    cpi_tools_ignore(pool->tools, &pool->slab.base, sizeof pool->slab.base, ignored);
+}
+
+void cpi_pool_tools_find_leaks(struct cpi_pool *pool)
+{
+    ignore_own(pool, true);
+    cpi_tools_find_leaks(pool->tools);
+    ignore_own(pool, false);
+}
+
+static void ignore_for_good(struct cpi_pool *pool)
+{
+    ignore_own(pool, true);
+    cpi_tools_ignore(pool->tools, &pool->handle->base, sizeof pool->handle->base, true);
+    if (pool->typed != NULL)
+        cpi_tools_ignore(pool->tools, &pool->typed->base, sizeof pool->typed->base, true);
+}
+
+/* After the destructors of programs, which have no priority, and before a tool looks for
+ * leaks at the end of the process.  Other threads may still use pools.  Then what the
+ * library knows stays as it is, and some leaks are not found. */
+__attribute__((__destructor__(101))) static void process_ended(void)
+{
+    if (cpi_tools_found() == 0 || !cpi_try_lock())
+        return;
+    if (cpi_thread_is_alone())
+        cpi_registry_each(ignore_for_good);
+    cpi_unlock();
+}

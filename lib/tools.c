@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tools.c - requests to sanitizers and to Valgrind.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "tools.h"
+
+#include <stdint.h>
+
+#if !defined(NVALGRIND) && defined(__has_include)
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#endif
+#endif
+#if !defined(RUNNING_ON_VALGRIND) /* as in a process that does not run under it */
+#define RUNNING_ON_VALGRIND 0
+#define VALGRIND_CREATE_MEMPOOL(pool, gap, zeroed) ((void)0)
+#define VALGRIND_DESTROY_MEMPOOL(pool) ((void)0)
+#define VALGRIND_MEMPOOL_ALLOC(pool, slot, size) ((void)0)
+#define VALGRIND_MEMPOOL_FREE(pool, slot) ((void)0)
+#define VALGRIND_MAKE_MEM_NOACCESS(from, size) ((void)0)
+#define VALGRIND_MAKE_MEM_UNDEFINED(from, size) ((void)0)
+#define VALGRIND_MAKE_MEM_DEFINED(from, size) 0
+#define VALGRIND_MALLOCLIKE_BLOCK(block, size, gap, zeroed) ((void)0)
+#define VALGRIND_FREELIKE_BLOCK(block, gap) ((void)0)
+#define VALGRIND_DO_ADDED_LEAK_CHECK ((void)0)
+#define VALGRIND_DISABLE_ERROR_REPORTING ((void)0)
+#define VALGRIND_ENABLE_ERROR_REPORTING ((void)0)
+#define VALGRIND_PRINTF_BACKTRACE(...) ((void)0)
+#endif
+
+/* The interfaces of compiler-rt, of which GCC has a copy. */
+#if defined(__ELF__)
+#define CPI_WEAK __attribute__((__weak__))
+void __asan_poison_memory_region(const volatile void *from, size_t size) CPI_WEAK;
+void __asan_unpoison_memory_region(const volatile void *from, size_t size) CPI_WEAK;
+void __lsan_register_root_region(const void *from, size_t size) CPI_WEAK;
+void __lsan_unregister_root_region(const void *from, size_t size) CPI_WEAK;
+void __msan_allocated_memory(const volatile void *from, size_t size) CPI_WEAK;
+void __msan_unpoison(const volatile void *from, size_t size) CPI_WEAK;
+void __msan_unpoison_param(size_t arguments) CPI_WEAK;
+void __tsan_acquire(void *address) CPI_WEAK;
+void __tsan_release(void *address) CPI_WEAK;
+void __sanitizer_print_stack_trace(void) CPI_WEAK;
+#else
+typedef void (*of_range)(const volatile void *, size_t);
+typedef void (*of_address)(void *);
+#define __asan_poison_memory_region ((of_range)NULL)
+#define __asan_unpoison_memory_region ((of_range)NULL)
+#define __lsan_register_root_region ((of_range)NULL)
+#define __lsan_unregister_root_region ((of_range)NULL)
+#define __msan_allocated_memory ((of_range)NULL)
+#define __msan_unpoison ((of_range)NULL)
+#define __msan_unpoison_param ((void (*)(size_t))NULL)
+#define __tsan_acquire ((of_address)NULL)
+#define __tsan_release ((of_address)NULL)
+#define __sanitizer_print_stack_trace ((void (*)(void))NULL)
+#endif
+
+static bool is_memcheck(void)
+{
+    char probe = 0;
+
+    /* Other tools do not know the request, and answer as no tool does. */
+    return RUNNING_ON_VALGRIND && VALGRIND_MAKE_MEM_DEFINED(&probe, 1) != 0;
+}
+
+unsigned cpi_tools_found(void)
+{
+    unsigned found = 0;
+
+    if (!CPI_TOOLS)
+        return 0;
+    if (__asan_poison_memory_region != NULL && __asan_unpoison_memory_region != NULL)
+        found |= CPOOL_TOOL_ASAN;
+    if (__msan_allocated_memory != NULL && __msan_unpoison != NULL)
+        found |= CPOOL_TOOL_MSAN;
+    if (!CPI_THREAD_SANITIZER && __tsan_acquire != NULL && __tsan_release != NULL)
+        found |= CPOOL_TOOL_TSAN;
+    if (is_memcheck())
+        found |= CPOOL_TOOL_MEMCHECK;
+    return found;
+}
+
+unsigned cpool_tools(void)
+{
+    return cpi_tools_found();
+}
+
+/* --- Pools --- */
+
+void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, size_t gap)
+{
+    /* A block that only slots point to is no leak, in pools that are not announced either. */
+    if (__lsan_register_root_region != NULL)
+        __lsan_register_root_region(slots, size);
+    if ((tools & CPOOL_TOOL_MEMCHECK) != 0) {
+        VALGRIND_CREATE_MEMPOOL(pool, gap, false);
+        /* Without any block of malloc's it does not look for leaks in memory pools. */
+        VALGRIND_MALLOCLIKE_BLOCK(pool, 1, 0, true);
+    }
+    (void)pool;
+    (void)gap;
+}
+
+void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size)
+{
+    if (__lsan_unregister_root_region != NULL)
+        __lsan_unregister_root_region(slots, size);
+    if ((tools & CPOOL_TOOL_MEMCHECK) != 0) {
+        VALGRIND_DESTROY_MEMPOOL(pool);
+        VALGRIND_FREELIKE_BLOCK(pool, 0);
+        (void)VALGRIND_MAKE_MEM_DEFINED(pool, 1);
+    }
+    (void)pool;
+}
+
+void cpi_tools_hide(unsigned tools, void *from, size_t size)
+{
+    if ((tools & CPOOL_TOOL_ASAN) != 0)
+        __asan_poison_memory_region(from, size);
+    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+        (void)VALGRIND_MAKE_MEM_NOACCESS(from, size);
+}
+
+void cpi_tools_show(unsigned tools, void *from, size_t size)
+{
+    if ((tools & CPOOL_TOOL_ASAN) != 0)
+        __asan_unpoison_memory_region(from, size);
+    if ((tools & CPOOL_TOOL_MSAN) != 0)
+        __msan_unpoison(from, size);
+    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+        (void)VALGRIND_MAKE_MEM_DEFINED(from, size);
+}
+
+void cpi_tools_find_leaks(unsigned tools)
+{
+    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+        VALGRIND_DO_ADDED_LEAK_CHECK;
+}
+
+/* It passes undefined memory over. */
+void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored)
+{
+    if ((tools & CPOOL_TOOL_MEMCHECK) == 0)
+        return;
+    if (ignored)
+        (void)VALGRIND_MAKE_MEM_UNDEFINED(from, size);
+    else
+        (void)VALGRIND_MAKE_MEM_DEFINED(from, size);
+    (void)from;
+    (void)size;
+}
+
+/* --- Slots --- */
+
+void cpi_tools_taken(unsigned tools, const void *pool, void *slot, size_t size)
+{
+    if ((tools & CPOOL_TOOL_TSAN) != 0)
+        __tsan_acquire(slot);
+    if ((tools & CPOOL_TOOL_ASAN) != 0)
+        __asan_unpoison_memory_region(slot, size);
+    if ((tools & CPOOL_TOOL_MSAN) != 0)
+        __msan_allocated_memory(slot, size);
+    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+        VALGRIND_MEMPOOL_ALLOC(pool, slot, size);
+    (void)pool;
+}
+
+void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size)
+{
+    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+        VALGRIND_MEMPOOL_FREE(pool, slot);
+    if ((tools & CPOOL_TOOL_MSAN) != 0)
+        __msan_allocated_memory(slot, size);
+    if ((tools & CPOOL_TOOL_ASAN) != 0)
+        __asan_poison_memory_region(slot, size);
+    if ((tools & CPOOL_TOOL_TSAN) != 0)
+        __tsan_release(slot);
+    (void)pool;
+}
+
+void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot)
+{
+    /* Memcheck finds no such block, and tells where the last one there began and ended. */
+    if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
+        VALGRIND_MEMPOOL_FREE(pool, slot);
+    (void)pool;
+    (void)slot;
+}
+
+/* --- The library's own accesses --- */
+
+void cpi_tools_wrote(const void *from, size_t size)
+{
+    if (CPI_UNLIKELY(__msan_unpoison != NULL))
+        __msan_unpoison(from, size);
+}
+
+void cpi_tools_call(size_t arguments)
+{
+    if (CPI_UNLIKELY(__msan_unpoison_param != NULL))
+        __msan_unpoison_param(arguments);
+}
+
+void cpi_tools_pause(void)
+{
+    VALGRIND_DISABLE_ERROR_REPORTING;
+}
+
+void cpi_tools_resume(void)
+{
+    VALGRIND_ENABLE_ERROR_REPORTING;
+}
+
+void cpi_tools_print_stack(void)
+{
+    if (__sanitizer_print_stack_trace != NULL)
+        __sanitizer_print_stack_trace();
+    VALGRIND_PRINTF_BACKTRACE("%s", "");
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tools.h - requests to sanitizers and to Valgrind.
+ *
+ * Floor 0.  Includes compiler.h, and <cpool/tools.h> for the tools' numbers.
+ *
+ * `tools` is always those that one pool is announced to, found when it was created.  Each
+ * function does nothing about others.  With -DCPI_TOOLS=0 there are none: so the library's
+ * own tests see the pools as they are, although they run under tools, too.
+ *
+ * A sanitizer's functions are weak references.  The program brings them along, or else
+ * they are NULL.  Valgrind is asked by instructions that do nothing elsewhere.
+ */
+#ifndef CPI_TOOLS_H
+#define CPI_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cpool/tools.h>
+
+#include "compiler.h"
+
+#ifndef CPI_TOOLS
+#define CPI_TOOLS 1
+#endif
+
+/* Those to which bytes matter, those of Valgrind, and those to which order matters. */
+#define CPI_TOOLS_BYTES (CPOOL_TOOL_ASAN | CPOOL_TOOL_MSAN | CPOOL_TOOL_MEMCHECK)
+#define CPI_TOOLS_ORDER (CPOOL_TOOL_TSAN | CPOOL_TOOL_HELGRIND | CPOOL_TOOL_DRD)
+
+/* The tools that this process runs under. */
+unsigned cpi_tools_found(void);
+
+/* A pool of slots with `gap` bytes between them begins and ends.  `pool` is any address
+ * of its own.  Before it ends, its memory is to be shown. */
+void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, size_t gap);
+void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size);
+
+/* Nobody is to touch this memory, or it is ordinary memory again. */
+void cpi_tools_hide(unsigned tools, void *from, size_t size);
+void cpi_tools_show(unsigned tools, void *from, size_t size);
+
+/* Looks for blocks that nothing points to.  Pointers in memory that is ignored do not
+ * count.  The library itself must not look at it meanwhile. */
+void cpi_tools_find_leaks(unsigned tools);
+void cpi_tools_ignore(unsigned tools, void *from, size_t size, bool ignored);
+
+/* A slot goes to a caller, and comes back from one.  Order and bytes. */
+void cpi_tools_taken(unsigned tools, const void *pool, void *slot, size_t size);
+void cpi_tools_given(unsigned tools, const void *pool, void *slot, size_t size);
+
+/* A slot that is free is freed.  The library reports and refuses it. */
+void cpi_tools_freed_again(unsigned tools, const void *pool, void *slot);
+
+/* The library has written this, or is about to call a function of the program's with so
+ * many arguments: all of it is initialised.  In any process. */
+void cpi_tools_wrote(const void *from, size_t size);
+void cpi_tools_call(size_t arguments);
+
+/* Between these two the calling thread's accesses to slots and gaps are the library's
+ * own, and no mistakes. */
+void cpi_tools_pause(void);
+void cpi_tools_resume(void);
+
+/* Prints the calling thread's stack to standard error, if a tool can. */
+void cpi_tools_print_stack(void);
+
+#endif /* CPI_TOOLS_H */

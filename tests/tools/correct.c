@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * correct.c - a program without mistakes, which calls every function that hands slots
+ * out, takes them back, or moves their memory, in pools of every kind.  No tool is to say
+ * anything about it.
+ *
+ * Compiled by check-tools.sh as a user would, for a sanitizer or for none.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cpool.h>
+#include <cpool/tools.h>
+
+enum { SIZE = 45, CAPACITY = 300, MOST = 40, TURNS = 3 };
+
+struct item {
+    char bytes[SIZE];
+    void *owned;
+};
+
+CPOOL_DECLARE(items, struct item);
+CPOOL_DEFINE(items, struct item, .capacity = CAPACITY);
+
+static _Alignas(CPOOL_MEMORY_ALIGN) unsigned char memory[1 << 17];
+static unsigned sum;
+
+static void fail(const char *what)
+{
+    printf("failed: %s\n", what);
+    exit(1);
+}
+
+/* Decides by each byte. */
+static void expect(const char *slot, char value)
+{
+    int i;
+
+    for (i = 0; i < SIZE; i++)
+        if (slot[i] != value)
+            fail("a slot's bytes");
+}
+
+static void use(void *slot)
+{
+    if (slot == NULL)
+        fail("no slot");
+    memset(slot, 1, SIZE);
+    expect(slot, 1);
+}
+
+static void single_slots(cpool_t *pool)
+{
+    cpool_cache_t *cache = cpool_cache(pool);
+    char *slot = cpool_alloc(pool);
+
+    use(slot);
+    cpool_free(pool, slot);
+    slot = cpool_calloc(pool);
+    expect(slot, 0);
+    use(slot);
+    cpool_free(pool, slot);
+    slot = cpool_depot_alloc(pool);
+    use(slot);
+    cpool_depot_free(pool, slot);
+    if (cache == NULL)
+        fail("no cache");
+    slot = cpool_cache_alloc(cache);
+    use(slot);
+    cpool_cache_free(cache, slot);
+}
+
+static void many_slots(cpool_t *pool)
+{
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
+    void *slots[MOST];
+    size_t count = cpool_alloc_bulk(pool, slots, MOST);
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        use(slots[i]);
+    cpool_free_bulk(pool, slots, count);
+    if (cpool_alloc_bulk_all(pool, slots, MOST) != CPOOL_OK)
+        fail("bulk");
+    for (i = 0; i < MOST; i++)
+        use(slots[i]);
+    cpool_free_bulk(pool, slots, MOST);
+    if (cpool_ticket_draw(&ticket, pool, slots, MOST) != CPOOL_OK || ticket.left != MOST)
+        fail("ticket");
+    for (i = 0; i < MOST / 2; i++) {
+        void *slot = cpool_ticket_alloc(&ticket);
+
+        use(slot);
+        cpool_free(pool, slot);
+    }
+    if (cpool_ticket_return(&ticket) != MOST / 2)
+        fail("ticket's rest");
+}
+
+static bool help(void *arg)
+{
+    return --*(int *)arg > 0;
+}
+
+static void waiting(cpool_t *pool, unsigned flags)
+{
+    const struct timespec moment = { 0, 100000 };
+    int times = 2;
+    void *slot = cpool_alloc_or_help(pool, help, &times);
+
+    use(slot);
+    cpool_free(pool, slot);
+    if ((flags & CPOOL_WAITABLE) == 0)
+        return;
+    slot = cpool_alloc_wait(pool, &moment);
+    use(slot);
+    cpool_free(pool, slot);
+}
+
+/* All slots, so that the pool grows, finds itself dry, and has memory to give back. */
+static void memory_of_slots(cpool_t *pool)
+{
+    size_t most = cpool_index_limit(pool);
+    void **slots = calloc(most, sizeof *slots);
+    size_t count = 0;
+    int times = 2;
+    size_t i;
+
+    if (slots == NULL)
+        fail("no memory");
+    while (count < most && (slots[count] = cpool_alloc(pool)) != NULL)
+        use(slots[count++]);
+    if (cpool_alloc_or_help(pool, help, &times) != NULL)
+        fail("more slots than there are");
+    for (i = 0; i < count; i++)
+        cpool_free(pool, slots[i]);
+    free(slots);
+    cpool_flush(pool);
+    (void)cpool_trim(pool);
+    (void)cpool_reserve(pool, CAPACITY / 2);
+    single_slots(pool);
+    (void)cpool_shrink(pool, CAPACITY / 4);
+    (void)cpool_grow(pool, CAPACITY / 4);
+    single_slots(pool);
+}
+
+static void figures(cpool_t *pool)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
+    FILE *nowhere = fopen("/dev/null", "w");
+    void *slot;
+
+    if (nowhere == NULL || cpool_stats(pool, &stats) != CPOOL_OK || stats.live != 0)
+        fail("figures");
+    cpool_print(pool, nowhere);
+    cpool_print_json(pool, nowhere);
+    fclose(nowhere);
+    (void)cpool_quiet_begin(0);
+    slot = cpool_alloc(pool);
+    cpool_free(pool, slot);
+    if (cpool_quiet_end(&counts) != CPOOL_OK || counts.growths != 0)
+        fail("quiet");
+}
+
+/* What the error handler is told may be looked at. */
+static void note_report(const cpool_error_t *error, void *context)
+{
+    if (error->code == CPOOL_EFOREIGN && strstr(error->text, "outside") != NULL &&
+        error->size == sizeof *error && error->address != NULL)
+        ++*(unsigned *)context;
+}
+
+static void refused(cpool_t *pool)
+{
+    unsigned reports = 0;
+    int elsewhere = 0;
+
+    cpool_set_error_handler(note_report, &reports);
+    cpool_free(pool, &elsewhere);
+    cpool_set_error_handler(NULL, NULL);
+    if (reports != 1)
+        fail("report");
+}
+
+/* Slots that are live at a reset are anybody's after it, and no leaks. */
+static void reset(cpool_t *pool)
+{
+    use(cpool_alloc(pool));
+    use(cpool_alloc(pool));
+    if (cpool_reset(pool) != 2)
+        fail("reset");
+    single_slots(pool);
+}
+
+static void *in_a_thread(void *arg)
+{
+    cpool_t *pool = arg;
+    cpool_cache_t *cache;
+    void *slot;
+
+    single_slots(pool);
+    many_slots(pool);
+    if (cpool_cache_create(&cache, pool) != CPOOL_OK)
+        fail("cache");
+    slot = cpool_cache_alloc(cache);
+    use(slot);
+    cpool_cache_free(cache, slot);
+    cpool_cache_destroy(cache);
+    return NULL;
+}
+
+static void everything(cpool_t *pool, unsigned flags)
+{
+    pthread_t thread;
+    int turn;
+
+    for (turn = 0; turn < TURNS; turn++) {
+        single_slots(pool);
+        many_slots(pool);
+        waiting(pool, flags);
+    }
+    memory_of_slots(pool);
+    if (pthread_create(&thread, NULL, in_a_thread, pool) != 0 || pthread_join(thread, NULL) != 0)
+        fail("thread");
+    figures(pool);
+    refused(pool);
+    reset(pool);
+    if (cpool_destroy(pool) != CPOOL_OK)
+        fail("destroy");
+}
+
+static void run(unsigned flags, size_t max_capacity, bool in_place)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *pool;
+
+    config.name = "correct";
+    config.slot_size = SIZE;
+    config.capacity = CAPACITY;
+    config.max_capacity = max_capacity;
+    config.flags = flags;
+    if (in_place) {
+        config.thread_caches = 4;
+        config.memory = memory;
+        config.memory_size = sizeof memory;
+    }
+    if (cpool_create(&pool, &config) != CPOOL_OK)
+        fail("create");
+    everything(pool, flags);
+}
+
+static void typed(void)
+{
+    struct item *some[MOST];
+    struct item *item = items_alloc();
+    size_t count;
+    size_t i;
+
+    use(item);
+    items_free(item);
+    item = items_calloc();
+    expect(item->bytes, 0);
+    items_free(item);
+    count = items_alloc_bulk(some, MOST);
+    for (i = 0; i < count; i++)
+        use(some[i]);
+    items_free_bulk(some, count);
+    everything(items_pool(), 0);
+}
+
+/* Slots stay constructed, and free ones are looked at. */
+static void constructed(void)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *pool;
+    char *slot;
+
+    config.slot_size = SIZE;
+    config.capacity = 1;
+    config.flags = CPOOL_NO_POISON;
+    if (cpool_create(&pool, &config) != CPOOL_OK)
+        fail("create");
+    slot = cpool_alloc(pool);
+    use(slot);
+    cpool_free(pool, slot);
+    expect(slot, 1);
+    slot = cpool_alloc(pool);
+    expect(slot, 1);
+    cpool_free(pool, slot);
+    if (cpool_destroy(pool) != CPOOL_OK)
+        fail("destroy");
+}
+
+/* To the end of the process: what a live slot points to is no leak of malloc's. */
+static void kept(void)
+{
+    static struct item *volatile item;
+
+    item = items_alloc();
+    use(item);
+    item->owned = malloc(100);
+}
+
+/* Memory of a pool is ordinary memory after its end. */
+static void afterwards(void)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof memory; i++)
+        sum += memory[i];
+    memset(memory, 0, sizeof memory);
+}
+
+int main(void)
+{
+    static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_TRACKED,
+                                      CPOOL_CHECKED, CPOOL_COLOUR, CPOOL_NO_POISON };
+    size_t i;
+
+    for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        run(kinds[i], 0, false);
+        run(kinds[i], 2 * CAPACITY, false);
+        run(kinds[i], 0, true);
+        afterwards();
+    }
+    typed();
+    constructed();
+    kept();
+    printf("done under %x\n", cpool_tools());
+    return sum == 1;
+}
