@@ -26,7 +26,7 @@ for document in doc/*.md; do
     documents="$documents $document"
 done
 
-find lib include tests stress bench examples doc cmake debian .ci ./*.md ./*.a[cm] CMakeLists.txt \
+find lib include tests stress bench examples preload doc cmake debian .ci ./*.md ./*.a[cm] CMakeLists.txt \
     \( -name build -o -name results -o -name .libs \) -prune -o -type f -print > "$work/files"
 # shellcheck disable=SC2046 # no file's name has a blank
 cat $(grep -E '\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc)$' "$work/files" | grep -v '/scripts/') \

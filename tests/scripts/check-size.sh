@@ -14,7 +14,7 @@ cd "${srcdir:-.}" || exit 1
 list=$(mktemp) || exit 1
 trap 'rm -f "$list"' EXIT
 
-find include lib tests bench stress examples \
+find include lib tests bench stress examples preload \
     \( -name build -o -name results \) -prune -o \
     \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) -print | sort > "$list"
 files=$(wc -l < "$list")

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * exercise.c - calls every function of malloc's family, from several threads that come,
+ * go and fork, with keys of more than the C library's first block of them.
+ *
+ *   exercise [ROUNDS]
+ *
+ * It knows nothing of pools and passes with any malloc.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
+
+enum { THREADS = 4, HELD = 256, KEYS = 60, SIZE_MOST = 3000000 };
+
+static unsigned long rounds = 20000;
+static pthread_key_t keys[KEYS];
+static void *shared[THREADS]; /* blocks that another thread frees */
+
+static void fail(int line, const char *what)
+{
+    fprintf(stderr, "exercise.c:%d: %s\n", line, what);
+    abort();
+}
+
+static unsigned next(unsigned *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static size_t some_size(unsigned *state)
+{
+    unsigned kind = next(state) % 1000;
+
+    if (kind < 900)
+        return next(state) % 600;
+    return kind < 998 ? next(state) % 40000 : next(state) % SIZE_MOST;
+}
+
+static void fill(unsigned char *block, size_t size, unsigned char value)
+{
+    if (size > 0) {
+        block[0] = value;
+        block[size / 2] = value;
+        block[size - 1] = value;
+    }
+}
+
+static void require_filled(const unsigned char *block, size_t size, unsigned char value)
+{
+    if (size > 0)
+        REQUIRE(block[0] == value && block[size / 2] == value && block[size - 1] == value);
+}
+
+/* A block of this size, by any function. */
+static unsigned char *some_block(unsigned *state, size_t size)
+{
+    size_t align = (size_t)16 << next(state) % 9;
+    void *block = NULL;
+
+    switch (next(state) % 8) {
+    case 0:
+        block = calloc(1, size);
+        for (size_t i = 0; i < size; i++)
+            REQUIRE(((unsigned char *)block)[i] == 0);
+        break;
+    case 1:
+        REQUIRE(posix_memalign(&block, align, size) == 0);
+        REQUIRE((uintptr_t)block % align == 0);
+        break;
+    case 2:
+        block = aligned_alloc(align, size);
+        REQUIRE((uintptr_t)block % align == 0);
+        break;
+    case 3:
+        block = memalign(align, size);
+        REQUIRE((uintptr_t)block % align == 0);
+        break;
+    case 4:
+        block = realloc(NULL, size);
+        break;
+    default:
+        block = malloc(size);
+    }
+    REQUIRE(block != NULL && (uintptr_t)block % 16 == 0);
+    REQUIRE(malloc_usable_size(block) >= size);
+    return block;
+}
+
+/* Allocates and frees in the last round of a thread's destructors, too. */
+static void end_key(void *value)
+{
+    free(value);
+    free(malloc(100));
+}
+
+static void churn(unsigned seed)
+{
+    unsigned char *held[HELD] = { NULL };
+    size_t sizes[HELD] = { 0 };
+    unsigned state = seed;
+
+    for (unsigned long i = 0; i < rounds; i++) {
+        unsigned at = next(&state) % HELD;
+        size_t size = some_size(&state);
+
+        if (held[at] != NULL) {
+            require_filled(held[at], sizes[at], (unsigned char)at);
+            if (next(&state) % 4 == 0 && size > 0) {
+                size_t kept = size < sizes[at] ? size : sizes[at];
+
+                held[at] = realloc(held[at], size);
+                REQUIRE(held[at] != NULL && (kept == 0 || held[at][0] == (unsigned char)at));
+                fill(held[at], sizes[at] = size, (unsigned char)at);
+                continue;
+            }
+            free(held[at]);
+        }
+        held[at] = some_block(&state, size);
+        fill(held[at], sizes[at] = size, (unsigned char)at);
+    }
+    for (unsigned at = 0; at < HELD; at++)
+        free(held[at]);
+}
+
+static void fork_once(unsigned seed)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        churn(seed);
+        _exit(0);
+    }
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void *work(void *number)
+{
+    unsigned seed = (unsigned)(uintptr_t)number;
+
+    for (unsigned i = 0; i < KEYS; i++)
+        REQUIRE(pthread_setspecific(keys[i], malloc(i)) == 0);
+    churn(seed);
+    shared[seed % THREADS] = strdup("from a thread that has ended");
+    return NULL;
+}
+
+static void check_limits(void)
+{
+    volatile size_t huge = SIZE_MAX / 2 + 1;
+    void *block = NULL;
+
+    errno = 0;
+    REQUIRE(malloc(huge) == NULL && errno == ENOMEM);
+    REQUIRE(calloc(huge, 2) == NULL);
+    REQUIRE(posix_memalign(&block, 24, 10) == EINVAL);
+    REQUIRE(realloc(malloc(1), 0) == NULL);
+    REQUIRE(malloc_usable_size(NULL) == 0);
+    block = valloc(1);
+    REQUIRE((uintptr_t)block % (uintptr_t)sysconf(_SC_PAGESIZE) == 0);
+    errno = 7;
+    free(block);
+    free(NULL);
+    REQUIRE(errno == 7);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        rounds = strtoul(argv[1], NULL, 10);
+    check_limits();
+    for (int i = 0; i < KEYS; i++)
+        REQUIRE(pthread_key_create(&keys[i], end_key) == 0);
+    for (unsigned turn = 0; turn < 3; turn++) {
+        pthread_t threads[THREADS];
+
+        for (uintptr_t i = 0; i < THREADS; i++)
+            REQUIRE(pthread_create(&threads[i], NULL, work, (void *)(turn * THREADS + i)) == 0);
+        fork_once(turn);
+        for (int i = 0; i < THREADS; i++)
+            REQUIRE(pthread_join(threads[i], NULL) == 0);
+        for (int i = 0; i < THREADS; i++)
+            free(shared[i]);
+    }
+    puts("exercised");
+    return 0;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * malloc.c - malloc and its family over <cpool/sized.h>, for LD_PRELOAD.
+ *
+ * Its purpose is proof: whole programs run on pools.  It includes the public interface
+ * and has the library inside.  Blocks above the largest class are memory maps.
+ *
+ * Start.  The classes are made by the first call of all.  Making them may call malloc
+ * again, because the C library allocates for handlers of fork and of exit.  Another
+ * thread may call it meanwhile.  Such calls are served from a small array, and blocks from
+ * there are never used again.
+ *
+ * ORDERING TABLE
+ *   begin  | state CAS   | relaxed | - | one thread makes the classes
+ *   ready  | blocks store | release | serve | all of the allocator
+ *   serve  | blocks load  | acquire | ready | likewise
+ *   bump   | first_used fetch-and-add | relaxed | - | -
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cpool/sized.h>
+
+#define EXPORT __attribute__((__visibility__("default")))
+
+/* What malloc's callers expect of any block. */
+#define ALIGN _Alignof(max_align_t)
+
+/* Bytes of each class, and, where address space is short, so many at most, and further
+ * settings that need less of it.  A quarter of a limited address space is taken. */
+#define CLASS_BYTES ((size_t)1 << (sizeof(size_t) > 4 ? 34 : 22))
+#define CLASS_BYTES_SHORT ((size_t)1 << 30)
+#define CLASS_BYTES_LEAST ((size_t)1 << 18)
+#define CACHES_SHORT 64
+#define LIMIT_PART 4
+
+/* Bytes of the array that serves calls until the classes are made. */
+#define FIRST_BYTES ((size_t)256 * 1024)
+
+static _Atomic(cpool_sized_t *) made;
+static atomic_bool begun;
+
+static _Alignas(max_align_t) unsigned char first[FIRST_BYTES];
+static _Atomic size_t first_used;
+
+/*
+ * ---- Until the classes are made ------------------------------------------------
+ */
+
+/* A block's size stands before it. */
+static void *first_alloc(size_t size)
+{
+    size_t bytes = ALIGN + (size + ALIGN - 1) / ALIGN * ALIGN;
+    size_t at;
+
+    if (size > FIRST_BYTES)
+        return NULL;
+    at = atomic_fetch_add_explicit(&first_used, bytes, memory_order_relaxed); /* [bump] */
+    if (at > FIRST_BYTES || bytes > FIRST_BYTES - at)
+        return NULL;
+    memcpy(first + at, &bytes, sizeof bytes);
+    return first + at + ALIGN;
+}
+
+static bool is_first(const void *block)
+{
+    return (uintptr_t)block - (uintptr_t)first < FIRST_BYTES;
+}
+
+static size_t first_size(const void *block)
+{
+    size_t bytes;
+
+    memcpy(&bytes, (const unsigned char *)block - ALIGN, sizeof bytes);
+    return bytes - ALIGN;
+}
+
+/*
+ * ---- Blocks above the largest class ----------------------------------------------
+ */
+
+static size_t whole_pages(size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    return (bytes + page - 1) & ~(page - 1);
+}
+
+static void *map(size_t bytes)
+{
+    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return block != MAP_FAILED ? block : NULL;
+}
+
+static void *map_alloc(size_t bytes, size_t align, void *context)
+{
+    size_t size = whole_pages(bytes);
+    size_t spare = align > whole_pages(1) ? align - whole_pages(1) : 0;
+    size_t before;
+    char *block;
+
+    (void)context;
+    if (size < bytes || spare > SIZE_MAX - size)
+        return NULL;
+    block = map(size + spare);
+    if (block == NULL || spare == 0)
+        return block;
+    before = (size_t)(-(uintptr_t)block & (align - 1));
+    if (before > 0)
+        munmap(block, before);
+    if (before < spare)
+        munmap(block + before + size, spare - before);
+    return block + before;
+}
+
+static void map_free(void *block, size_t bytes, size_t align, void *context)
+{
+    (void)align;
+    (void)context;
+    munmap(block, whole_pages(bytes));
+}
+
+static void *map_resize(void *block, size_t bytes, size_t align, size_t wanted, void *context)
+{
+    void *moved;
+
+    if (whole_pages(wanted) < wanted)
+        return NULL;
+#ifdef MREMAP_MAYMOVE
+    if (align <= whole_pages(1)) {
+        moved = mremap(block, whole_pages(bytes), whole_pages(wanted), MREMAP_MAYMOVE);
+        return moved != MAP_FAILED ? moved : NULL;
+    }
+#endif
+    moved = map_alloc(wanted, align, context);
+    if (moved != NULL) {
+        memcpy(moved, block, bytes < wanted ? bytes : wanted);
+        map_free(block, bytes, align, context);
+    }
+    return moved;
+}
+
+/*
+ * ---- Start and end -----------------------------------------------------------------
+ */
+
+/* Whether the rest of a limited address space is left to others. */
+static bool leaves_enough(const cpool_sized_t *blocks)
+{
+    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           (cpool_sized_stats(blocks, &stats) == 0 &&
+            stats.reserved_bytes <= limit.rlim_cur / LIMIT_PART);
+}
+
+static cpool_sized_t *try_to_make(const cpool_sized_config_t *config)
+{
+    cpool_sized_t *blocks;
+
+    if (cpool_sized_create(&blocks, config) != 0)
+        return NULL;
+    if (leaves_enough(blocks))
+        return blocks;
+    cpool_sized_destroy(blocks);
+    return NULL;
+}
+
+static cpool_sized_t *make(void)
+{
+    cpool_sized_fallback_t maps = { sizeof maps, NULL, map_alloc, map_free, map_resize };
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+    cpool_sized_t *blocks;
+
+    config.name = "malloc";
+    config.max_size = CPOOL_SIZED_MAX;
+    config.class_bytes = CLASS_BYTES;
+    config.fallback = &maps;
+    blocks = try_to_make(&config);
+    config.max_size = 0;
+    config.thread_caches = CACHES_SHORT;
+    if (config.class_bytes > CLASS_BYTES_SHORT)
+        config.class_bytes = CLASS_BYTES_SHORT;
+    for (; blocks == NULL && config.class_bytes >= CLASS_BYTES_LEAST; config.class_bytes /= 4)
+        blocks = try_to_make(&config);
+    return blocks;
+}
+
+/* NULL while another call makes them, and where there is no room for them. */
+static cpool_sized_t *start(void)
+{
+    int saved = errno;
+    cpool_sized_t *blocks;
+    bool expected = false;
+
+    if (!atomic_compare_exchange_strong_explicit(&begun, &expected, true, memory_order_relaxed,
+                                                 memory_order_relaxed)) /* [begin] */
+        return NULL;
+    blocks = make();
+    atomic_store_explicit(&made, blocks, memory_order_release); /* [ready] */
+    errno = saved;
+    return blocks;
+}
+
+static inline cpool_sized_t *get(void)
+{
+    cpool_sized_t *blocks = atomic_load_explicit(&made, memory_order_acquire); /* [serve] */
+
+    return blocks != NULL ? blocks : start();
+}
+
+/* With CPOOL_MALLOC_PRINT in the environment the program's figures are printed. */
+__attribute__((__destructor__)) static void print_figures(void)
+{
+    if (getenv("CPOOL_MALLOC_PRINT") != NULL && get() != NULL)
+        cpool_sized_print(get(), stderr);
+}
+
+/*
+ * ---- The family ----------------------------------------------------------------------
+ */
+
+/* C's functions, some of which <stdlib.h> does not declare. */
+EXPORT void *malloc(size_t size);
+EXPORT void free(void *block);
+EXPORT void *calloc(size_t count, size_t size);
+EXPORT void *realloc(void *block, size_t size);
+EXPORT void *reallocarray(void *block, size_t count, size_t size);
+EXPORT void *memalign(size_t align, size_t size);
+EXPORT void *aligned_alloc(size_t align, size_t size);
+EXPORT int posix_memalign(void **block, size_t align, size_t size);
+EXPORT void *valloc(size_t size);
+EXPORT void *pvalloc(size_t size);
+EXPORT size_t malloc_usable_size(void *block);
+
+/* NULL sets errno. */
+static inline void *result(void *block)
+{
+    if (block == NULL)
+        errno = ENOMEM;
+    return block;
+}
+
+static bool is_power_of_two(size_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+static void *aligned(size_t align, size_t size)
+{
+    cpool_sized_t *blocks = get();
+
+    if (blocks == NULL)
+        return align <= ALIGN ? first_alloc(size) : NULL;
+    return cpool_sized_alloc_aligned(blocks, size, align < ALIGN ? ALIGN : align);
+}
+
+void *malloc(size_t size)
+{
+    cpool_sized_t *blocks = get();
+
+    return result(blocks != NULL ? cpool_sized_alloc(blocks, size) : first_alloc(size));
+}
+
+void free(void *block)
+{
+    int saved = errno;
+
+    if (block == NULL || is_first(block))
+        return;
+    cpool_sized_free(get(), block);
+    errno = saved;
+}
+
+/* Memory maps are zero, and so is the first array. */
+void *calloc(size_t count, size_t size)
+{
+    cpool_sized_t *blocks = get();
+    void *block = NULL;
+    size_t bytes;
+
+    if (!__builtin_mul_overflow(count, size, &bytes))
+        block = blocks != NULL ? cpool_sized_alloc(blocks, bytes) : first_alloc(bytes);
+    if (block != NULL && blocks != NULL && cpool_sized_owns(blocks, block))
+        memset(block, 0, bytes);
+    return result(block);
+}
+
+void *realloc(void *block, size_t size)
+{
+    void *moved;
+
+    if (block != NULL && size == 0) {
+        free(block);
+        return NULL;
+    }
+    if (block == NULL)
+        return malloc(size);
+    if (!is_first(block))
+        return result(cpool_sized_realloc(get(), block, size));
+    moved = malloc(size);
+    if (moved != NULL)
+        memcpy(moved, block, size < first_size(block) ? size : first_size(block));
+    return moved;
+}
+
+void *reallocarray(void *block, size_t count, size_t size)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return result(NULL);
+    return realloc(block, bytes);
+}
+
+void *memalign(size_t align, size_t size)
+{
+    size_t power = ALIGN;
+
+    while (power < align && power <= SIZE_MAX / 4)
+        power *= 2;
+    return result(aligned(power, size));
+}
+
+void *aligned_alloc(size_t align, size_t size)
+{
+    if (!is_power_of_two(align)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    return result(aligned(align, size));
+}
+
+int posix_memalign(void **block, size_t align, size_t size)
+{
+    int saved = errno;
+    void *found;
+
+    if (!is_power_of_two(align) || align % sizeof(void *) != 0)
+        return EINVAL;
+    found = aligned(align, size);
+    errno = saved;
+    if (found == NULL)
+        return ENOMEM;
+    *block = found;
+    return 0;
+}
+
+void *valloc(size_t size)
+{
+    return result(aligned(whole_pages(1), size));
+}
+
+void *pvalloc(size_t size)
+{
+    size_t bytes = whole_pages(size > 0 ? size : 1);
+
+    return result(bytes >= size ? aligned(whole_pages(1), bytes) : NULL);
+}
+
+size_t malloc_usable_size(void *block)
+{
+    if (block == NULL)
+        return 0;
+    return is_first(block) ? first_size(block) : cpool_sized_usable_size(get(), block);
+}
