@@ -214,6 +214,8 @@ enum {
     CPOOL_ENOTQUIET = -110,   /* something happened that a quiet scope traps */
     CPOOL_ELIVE = -111,       /* the pool was destroyed, with slots still live */
     CPOOL_EOPEN = -112,       /* the typed pool exists already */
+    CPOOL_EINACTIVE = -113,   /* the object is not active (cpool/object.h) */
+    CPOOL_EHOOK = -114,       /* a hook of an object pool was left without returning */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */

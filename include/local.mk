@@ -8,6 +8,8 @@ cpoolinclude_HEADERS = \
 	include/cpool/attributes.h \
 	include/cpool/cpool.hpp \
 	include/cpool/fast.h \
+	include/cpool/layer.h \
+	include/cpool/object.h \
 	include/cpool/pools.h \
 	include/cpool/sized.h \
 	include/cpool/tools.h \

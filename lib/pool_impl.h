@@ -54,6 +54,12 @@ struct cpi_maintenance {
     _Atomic uint64_t trims;
 };
 
+/* The data of a layer above the pool, and the key by which that layer finds them. */
+struct cpi_layer {
+    _Atomic(const void *) key;
+    _Atomic(void *) data;
+};
+
 /* Bytes of a pool's name, with its end. */
 #define CPI_NAME_SIZE 32
 
@@ -81,6 +87,8 @@ struct cpi_pool {
     struct cpi_maintenance maintenance;
 
     struct cpi_usage usage; /* live slots over time: see pool_info.c */
+
+    struct cpi_layer layer; /* see pool_layer.c */
 
     _Atomic uint64_t stalls; /* allocs that gave up waiting for a stopped thread */
 

@@ -7,6 +7,8 @@
  */
 #include "support.h"
 
+#include <cpool/object.h>
+
 #include <string.h>
 
 /* The bytes beyond a structure, which must be neither read nor written. */
@@ -19,6 +21,10 @@
 
 REACHES_END(cpool_config_t, stall_limit);
 REACHES_END(cpool_stats_t, live_average);
+REACHES_END(cpool_object_type_t, arg);
+REACHES_END(cpool_object_config_t, pool_flags);
+REACHES_END(cpool_object_stats_t, failures);
+REACHES_END(cpool_object_info_t, site);
 REACHES_END(cpool_quiet_t, exchanges);
 REACHES_END(cpool_ticket_t, left);
 REACHES_END(cpool_error_t, site);
@@ -28,6 +34,10 @@ REACHES_END(cpool_error_t, site);
 
 SIZE_FIRST(cpool_config_t);
 SIZE_FIRST(cpool_stats_t);
+SIZE_FIRST(cpool_object_type_t);
+SIZE_FIRST(cpool_object_config_t);
+SIZE_FIRST(cpool_object_stats_t);
+SIZE_FIRST(cpool_object_info_t);
 SIZE_FIRST(cpool_quiet_t);
 SIZE_FIRST(cpool_ticket_t);
 SIZE_FIRST(cpool_error_t);

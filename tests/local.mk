@@ -96,6 +96,9 @@ tests_public = \
 	tests/check_memory \
 	tests/check_null \
 	tests/check_pools \
+	tests/check_object \
+	tests/check_object_room \
+	tests/check_object_threads \
 	tests/check_print \
 	tests/check_reserved \
 	tests/check_reset \
@@ -229,6 +232,19 @@ tests_check_null_CPPFLAGS = $(tests_cppflags)
 tests_check_null_CFLAGS = $(AM_CFLAGS) -fno-pie
 tests_check_null_LDFLAGS = $(AM_LDFLAGS) -static -no-pie
 tests_check_null_LDADD = $(tests_ldadd_public)
+
+# With assertions.
+tests_check_object_SOURCES = tests/check_object.c tests/object.h
+tests_check_object_CPPFLAGS = $(tests_cppflags)
+tests_check_object_LDADD = $(tests_ldadd_module)
+
+tests_check_object_room_SOURCES = tests/check_object_room.c tests/object.h
+tests_check_object_room_CPPFLAGS = $(tests_cppflags)
+tests_check_object_room_LDADD = $(tests_ldadd_module)
+
+tests_check_object_threads_SOURCES = tests/check_object_threads.c tests/object.h
+tests_check_object_threads_CPPFLAGS = $(tests_cppflags)
+tests_check_object_threads_LDADD = $(tests_ldadd_module)
 
 tests_check_print_SOURCES = tests/check_print.c
 tests_check_print_CPPFLAGS = $(tests_cppflags)

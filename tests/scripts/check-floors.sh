@@ -15,7 +15,8 @@ lib=${srcdir:-.}/lib
 status=0
 
 # file, floor, and the files it may include of its own floor beside its own
-# header.  The words are in HACKING.md.
+# header.  The words are in HACKING.md.  Layers above the pool, from floor 7 on, use pools by
+# the public interface: they include nothing of floors 2 to 6.
 plan='
 compiler.h     0
 atomic.h       0
@@ -77,6 +78,7 @@ pool_options.c 6 pool_impl.h
 pool_create.c  6 pool_impl.h
 pool_info.c    6 pool_impl.h
 pool_mark.c    6 pool_impl.h
+pool_layer.c   6 pool_impl.h
 pool_memory.c  6 pool_drain.h
 pool_report.c  6 pool_impl.h
 pool_reserve.c 6 pool_drain.h
@@ -91,6 +93,13 @@ sized.c        8 sized_impl.h
 sized_create.c 8 sized_impl.h
 sized_fallback.c 8 sized_impl.h
 sized_info.c   8 sized_impl.h
+object.h       7
+object.c       7
+object_create.c 7 object.h
+object_fake.c  7 object.h
+object_list.c  7 object.h
+object_room.c  7 object.h
+object_wait.c  7 object.h
 '
 
 complain() {
@@ -115,6 +124,8 @@ check_include() { # file, its floor, the included header
     theirs=$(floor_of "$3")
     if [ -z "$theirs" ]; then
         complain "$1: includes \"$3\", which is no header of the floor plan"
+    elif [ "$2" -ge 7 ] && [ "$theirs" -ge 2 ] && [ "$theirs" -lt 7 ]; then
+        complain "$1 (floor $2): includes $3 of floor $theirs, past the public interface"
     elif [ "$theirs" -gt "$2" ]; then
         complain "$1 (floor $2): includes $3 of floor $theirs, above it"
     elif [ "$theirs" -eq "$2" ] && [ "$3" != "${1%.c}.h" ] &&

@@ -20,7 +20,7 @@ complain() {
     status=1
 }
 
-headers=$(sed -n 's/^man_headers = //p' "$top/doc/local.mk")
+headers=$(sed -n -e ':a' -e '/\\$/{ N; s/\\\n//; ta' -e '}' -e 's/^man_headers = //p' "$top/doc/local.mk")
 # shellcheck disable=SC2086 # several headers
 (cd "$top" && ${AWK:-awk} -v out="$work/man3" -v version=1.2.3 -v date=2000-01-01 \
     -f doc/man/make-pages.awk $headers) || complain 'the pages cannot be made'

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/object.h - pools of objects that are constructed once and used again.
+ *
+ * OVERVIEW
+ *
+ * An object pool has slots with constructed objects in them.  A type says how objects are
+ * created, activated, deactivated, reset and destroyed.  An object stays constructed when it
+ * is put back, so the next get finds an open connection, an initialised mutex or a
+ * buffer that has grown:
+ *
+ *     static int open_it(void *object, void *arg)
+ *     {
+ *         struct connection *connection = object;
+ *
+ *         connection->socket = connect_to(arg);
+ *         return connection->socket >= 0 ? 0 : errno;
+ *     }
+ *     ...
+ *     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+ *     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+ *     cpool_objects_t *connections;
+ *
+ *     type.object_size = sizeof(struct connection);
+ *     type.create = open_it;
+ *     type.destroy = close_it;
+ *     config.type = &type;
+ *     config.growth = 1;
+ *     config.max_capacity = 8;
+ *     if (cpool_objects_create(&connections, &config) != 0)
+ *         ...
+ *     struct connection *connection = cpool_object_get(connections);
+ *     ...
+ *     cpool_object_put(connections, connection);
+ *
+ * An object is inactive while it lies in the pool, and active while a caller has it.
+ * Objects that are active are known one by one: the pool refuses to take back an object that
+ * is not active, lists the active ones, and takes them back together.
+ *
+ * NOTES
+ *
+ * Capacity: the number of objects that there may be.  An object is created when a get
+ * finds no inactive one anywhere, in other threads' caches either, and the capacity is
+ * not reached.  When it is, the pool raises it by itself, as `growth` and
+ * `growth_percent` say, up to max_capacity.
+ *
+ * Order: the first get of an object calls create, then activate.  A put calls deactivate.
+ * A get of a recycled object calls activate.  Reset stands between two uses of one object:
+ * before activate, or after deactivate with CPOOL_OBJECT_EAGER, the type's first and then
+ * the pool's.  Objects that are new are not reset.
+ *
+ * Hooks: no lock is held while a hook runs, and the object belongs to the thread that runs
+ * it.  So hooks may use this pool and others, block, and take as long as they need.  A hook
+ * has to return.  If longjmp, an exception or the end of the thread leaves a hook, its object
+ * stays out of use, as one that a caller keeps, and cpool_objects_destroy reports it as
+ * CPOOL_EHOOK.  <cpool/cpool.hpp> catches exceptions in hooks and throws them again
+ * in the caller.
+ *
+ * Memory: create finds any bytes in its object, those of a destroyed one for example.
+ * Slots of destroyed objects are used again first.  cpool_objects_trim gives their pages
+ * back.  Beside the pool of slots there are five bytes for each object that max_capacity
+ * allows, and 16 more with CPOOL_OBJECT_TRACED, of which only those in use are resident.
+ *
+ * Fork: the child may go on using every pool.  An object stays out of use there if another
+ * thread was running a hook for it.
+ *
+ * Fake pools: with CPOOL_OBJECT_FAKE each get creates an object in memory from malloc, and each
+ * put destroys and frees it, at the same capacity.  That shows what pooling is worth, and lets
+ * tools that know malloc look at objects.  The interface is the same.  There is no pool of slots,
+ * and addresses that are no object of the pool must not be passed, as with free.
+ */
+#ifndef CPOOL_OBJECT_H
+#define CPOOL_OBJECT_H
+
+#include <cpool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A pool of objects. */
+typedef struct cpool_objects cpool_objects_t;
+
+/*
+ * ---- Object pools (cpool_object.3) -----------------------------------------
+ */
+
+/*
+ * Flags of a configuration.
+ *
+ * CPOOL_OBJECT_EAGER    Objects are reset when they are put back.  Otherwise they are
+ *                       reset when they are handed out again, which spares those that
+ *                       never are.
+ */
+#define CPOOL_OBJECT_EAGER 0x1u
+
+/*
+ * CPOOL_OBJECT_COUNTED  The numbers of active objects, now and at most, are exact.  Each
+ *                       get and put then changes one word that all threads share.
+ */
+#define CPOOL_OBJECT_COUNTED 0x2u
+
+/*
+ * CPOOL_OBJECT_TRACED   Time and caller of each get are kept, for cpool_object_each.
+ *                       Each get then reads the clock.
+ */
+#define CPOOL_OBJECT_TRACED 0x4u
+
+/*
+ * CPOOL_OBJECT_FAKE     The pool keeps no objects (see the notes on fake pools).
+ */
+#define CPOOL_OBJECT_FAKE 0x8u
+
+/*
+ * The type of a pool's objects.  Start from CPOOL_OBJECT_TYPE_INIT.  Several pools may
+ * have the same type.  Any hook may be NULL.  `arg` is passed to all of them.
+ */
+typedef struct cpool_object_type {
+    size_t size;                               /* sizeof(cpool_object_type_t) */
+    size_t object_size;                        /* bytes, 1 or more */
+    size_t object_align;                       /* as slot_align of cpool_config_t */
+    int (*create)(void *object, void *arg);    /* constructs it, once.  0, or a code of its
+                                                  own, which the caller of the get receives:
+                                                  there is no object then */
+    int (*activate)(void *object, void *arg);  /* readies it for a caller.  0, or a code: the
+                                                  object is unfit, and destroyed.  A recycled
+                                                  one is replaced by a new one */
+    void (*deactivate)(void *object, void *arg); /* the caller is done with it */
+    void (*reset)(void *object, void *arg);    /* makes it as good as new */
+    void (*destroy)(void *object, void *arg);  /* the reverse of create */
+    void *arg;                                 /* the user's */
+} cpool_object_type_t;
+
+#define CPOOL_OBJECT_TYPE_INIT                                                 \
+    {                                                                          \
+        sizeof(cpool_object_type_t), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL  \
+    }
+
+/*
+ * A pool's configuration.  Start from CPOOL_OBJECT_CONFIG_INIT and set what you need.
+ */
+typedef struct cpool_object_config {
+    size_t size;                            /* sizeof(cpool_object_config_t) */
+    const char *name;                       /* as of cpool_config_t */
+    const cpool_object_type_t *type;        /* copied */
+    void (*reset)(void *object, void *arg); /* the pool's own, after the type's, or NULL */
+    void *reset_arg;                        /* the user's */
+    size_t capacity;         /* objects that there may be at first, 0 or more */
+    size_t max_capacity;     /* objects that there may ever be.  0: capacity, or for a
+                                pool that grows by itself 16 million, fewer if the
+                                address space has no room for them */
+    size_t growth;           /* objects by which a dry pool raises its capacity, and that
+                                it creates at once.  0: it does not grow by itself */
+    size_t growth_percent;   /* the same in hundredths of the capacity.  The larger of
+                                the two counts */
+    size_t populate;         /* objects created with the pool, up to the capacity */
+    size_t max_inactive;     /* a put that finds so many inactive objects destroys its
+                                own.  0: all are kept */
+    size_t thread_caches;    /* as of cpool_config_t */
+    unsigned flags;          /* CPOOL_OBJECT_EAGER ..., or 0 */
+    unsigned pool_flags;     /* the flags of cpool_config_t for the pool of slots.
+                                CPOOL_EXACT and CPOOL_NO_POISON are always set */
+} cpool_object_config_t;
+
+#define CPOOL_OBJECT_CONFIG_INIT                                               \
+    {                                                                          \
+        sizeof(cpool_object_config_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0u, 0u \
+    }
+
+/*
+ * cpool_objects_create - makes an object pool.
+ *
+ * pool     receives the pool, set to NULL on failure
+ * config   copied, with its type
+ *
+ * Returns 0, CPOOL_ENULL (no type either), CPOOL_ECAPACITY when no object could ever be,
+ * CPOOL_EFLAGS, or the code of cpool_create or of the create hook that failed while the pool
+ * was populated.  Nothing is left behind then.
+ * Any thread.  It may block, makes system calls and calls the hook create.
+ * (Hooks, growth and the fake pool: H. Tulleken, "Design and implementation of object
+ * pools", 2024.)
+ */
+CPOOL_API int cpool_objects_create(cpool_objects_t **pool, const cpool_object_config_t *config)
+    CPOOL_MUST_USE_;
+
+/*
+ * cpool_objects_destroy - destroys all objects, and the pool.
+ *
+ * pool   no thread may be using it, or use it later.  NULL is a no-op
+ *
+ * Active objects are deactivated and destroyed, too.
+ *
+ * Returns 0, CPOOL_ELIVE when objects were active, or CPOOL_EHOOK, which is reported, when
+ * a hook was left without returning.  Else what cpool_destroy returns.  The pool is gone with
+ * every code.
+ * It may block, makes system calls and calls the hooks deactivate and destroy.
+ */
+CPOOL_API int cpool_objects_destroy(cpool_objects_t *pool);
+
+/*
+ * cpool_object_get - an object, recycled or new.
+ *
+ * Returns the object, or NULL when none can be had.  cpool_object_obtain tells why.
+ * Any thread.  Without hooks as cpool_alloc on an exact pool, and one store more.  Else as
+ * long as the hooks activate, reset, create and destroy take.
+ */
+CPOOL_API void *cpool_object_get(cpool_objects_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/*
+ * cpool_object_obtain - cpool_object_get, with the reason of a failure.
+ *
+ * object   receives the object, or NULL
+ * is_new   receives whether it has been handed out for the first time.  May be NULL
+ *
+ * Returns 0, CPOOL_EDRY when max_capacity is active or the pool may not grow, CPOOL_ENOMEM,
+ * or the code of the hook that failed, create or activate.  No object is lost by that.
+ * Any thread, progress as cpool_object_get.
+ */
+CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is_new)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1) CPOOL_NONNULL_(2);
+
+/*
+ * cpool_object_wait - cpool_object_obtain that sleeps until an object can be had.
+ *
+ * pool      created with CPOOL_WAITABLE in pool_flags.  A fake pool looks again every
+ *           millisecond
+ * timeout   as cpool_alloc_wait has it
+ *
+ * Returns what cpool_object_obtain does, CPOOL_EDRY when the time is up, or CPOOL_EWAITABLE,
+ * which is reported.
+ * Any thread.  It blocks.
+ */
+CPOOL_API int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
+                                const struct timespec *timeout) CPOOL_MUST_USE_ CPOOL_NONNULL_(1)
+    CPOOL_NONNULL_(2);
+
+/*
+ * cpool_object_put - gives an object back, from whichever thread.
+ *
+ * object   from a get on the same pool.  NULL is a no-op
+ *
+ * Returns 0, or a code that has been reported: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an
+ * address that is none of the pool's objects, CPOOL_EINACTIVE for one that is not active.  Of
+ * several threads that put an object back at once one gets 0.
+ * Any thread.  Without hooks as cpool_free on an exact pool, and a compare-and-swap more.
+ * Else as long as the hooks deactivate, reset and destroy take.
+ */
+CPOOL_API int cpool_object_put(cpool_objects_t *pool, void *object) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_object_is_active - whether an address is that of an active object of the pool.
+ *
+ * Any thread, wait-free.  False for any other address, in fake pools for NULL only.
+ */
+CPOOL_API bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
+    CPOOL_NONNULL_(1);
+
+/*
+ * ---- Number of objects (cpool_object_size.3) -------------------------------
+ */
+
+/*
+ * cpool_object_grow - raises the capacity by up to n objects, within max_capacity.
+ *
+ * Creates none: objects are created when they are needed, or by cpool_object_populate.
+ *
+ * Returns by how many it was raised.
+ * Any thread, lock-free.  In a pool with CPOOL_WAITABLE it may block.
+ */
+CPOOL_API size_t cpool_object_grow(cpool_objects_t *pool, size_t n) CPOOL_NONNULL_(1);
+
+/* cpool_object_shrink's flag: active objects may be deactivated and destroyed, too, after
+ * all inactive ones.  Callers that have them must not use them any more. */
+#define CPOOL_OBJECT_ACTIVE_TOO 0x1u
+
+/*
+ * cpool_object_shrink - lowers the capacity by up to n objects.
+ *
+ * flags   0, or CPOOL_OBJECT_ACTIVE_TOO
+ *
+ * Objects that do not exist yet go first, then inactive ones, which are destroyed.  A pool
+ * that grows by itself may grow again.
+ *
+ * Returns by how many it was lowered.
+ * Any thread.  As long as the hooks deactivate and destroy take.
+ */
+CPOOL_API size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_object_populate - creates up to n inactive objects, within the capacity.
+ *
+ * code   receives 0, or why it were fewer: CPOOL_EDRY at the capacity or at max_inactive,
+ *        CPOOL_ENOMEM, or the code of the create hook.  May be NULL
+ *
+ * Returns how many were created.  A fake pool creates none.
+ * Any thread.  As long as the hook create takes.
+ */
+CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_objects_trim - gives the pages that only destroyed objects had back to the operating
+ * system.
+ *
+ * Inactive objects keep their memory.  Destroy them before, with cpool_object_shrink.
+ *
+ * Returns the bytes given back that were resident.
+ * Any thread.  It makes system calls.
+ */
+CPOOL_API size_t cpool_objects_trim(cpool_objects_t *pool) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_object_available - whether a get would find an object or might create one.
+ *
+ * An estimate, because other threads get and put objects meanwhile.  It cannot know what
+ * the hooks will say.
+ * Any thread, wait-free.
+ */
+CPOOL_API bool cpool_object_available(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
+
+/*
+ * A pool's figures.  While other threads use the pool, `active` and `inactive` are
+ * estimates unless the pool is counted.  Start from CPOOL_OBJECT_STATS_INIT.
+ */
+typedef struct cpool_object_figures {
+    size_t size;           /* sizeof(cpool_object_stats_t), set by the initialiser */
+    size_t capacity;       /* objects that there may be, now */
+    size_t max_capacity;   /* and ever */
+    size_t objects;        /* objects that there are: active, inactive, or in a hook */
+    size_t active;         /* objects that callers have */
+    size_t inactive;       /* objects that lie in the pool */
+    size_t peak;           /* the most that were ever active at once, with
+                              CPOOL_OBJECT_COUNTED or in a fake pool.  Otherwise the most that
+                              ever existed, of which no fewer were needed at once where
+                              objects are created one by one, when they are needed */
+    uint64_t creations;    /* objects created so far */
+    uint64_t destructions; /* objects destroyed so far */
+    uint64_t failures;     /* create or activate failed */
+} cpool_object_stats_t;
+
+#define CPOOL_OBJECT_STATS_INIT                                                \
+    {                                                                          \
+        sizeof(cpool_object_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0                \
+    }
+
+/*
+ * cpool_object_stats - reads the figures.
+ *
+ * Returns 0, CPOOL_ENULL or CPOOL_ESTRUCT.
+ * Any thread.  It may block.
+ */
+CPOOL_API int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *stats);
+
+/*
+ * cpool_object_capacity, cpool_object_active, cpool_object_inactive - these figures alone.
+ *
+ * Any thread.  capacity is wait-free.  The others are in counted and in fake pools, and may
+ * block elsewhere.
+ */
+CPOOL_API size_t cpool_object_capacity(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
+CPOOL_API size_t cpool_object_active(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
+CPOOL_API size_t cpool_object_inactive(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
+
+/*
+ * ---- Active objects (cpool_object_each.3) ----------------------------------
+ */
+
+/* An active object, and the pool's knowledge of it. */
+typedef struct cpool_object_info {
+    size_t size;      /* bytes that the library has filled in */
+    void *object;
+    size_t index;     /* below max_capacity.  No other object of the pool has it now */
+    size_t uses;      /* how often it has been handed out since it was created, modulo
+                         2^29 */
+    uint64_t age;     /* nanoseconds since it was handed out (CPOOL_OBJECT_TRACED), or 0 */
+    const void *site; /* the caller that got it (CPOOL_OBJECT_TRACED), or NULL */
+} cpool_object_info_t;
+
+/*
+ * cpool_object_each - calls a function for each active object.
+ *
+ * visit   called with each object and arg.  It may use the pool.  False ends the walk
+ *
+ * Objects that are active throughout are visited exactly once, and those that become or
+ * cease to be active meanwhile once at most.  Nothing keeps an object active while it is
+ * visited: the caller sees to it that nobody puts back what the visitor touches.
+ *
+ * Returns the number of visits.
+ * Any thread, wait-free but for the visits.  The cost depends on the number of objects that
+ * ever existed at once.
+ */
+CPOOL_API size_t cpool_object_each(const cpool_objects_t *pool,
+                                   bool (*visit)(const cpool_object_info_t *info, void *arg),
+                                   void *arg) CPOOL_NONNULL_(1) CPOOL_NONNULL_(2);
+
+/*
+ * cpool_objects_release - puts all active objects back, in the name of their callers.
+ *
+ * The callers that have them must not use them any more.  A put that comes too late is
+ * refused as CPOOL_EINACTIVE, unless the object has been handed out again.
+ *
+ * Returns how many were put back.
+ * Any thread, progress as that many puts.
+ */
+CPOOL_API size_t cpool_objects_release(cpool_objects_t *pool) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_objects_pool - the pool that the objects' slots are from, or NULL for a fake pool.
+ *
+ * It serves cpool_index, cpool_at, cpool_owns, cpool_print and the like.  Its slots are
+ * allocated and freed by the object pool alone, and cpool_grow, cpool_shrink, cpool_trim,
+ * cpool_reset and cpool_destroy are not for it.
+ * Any thread, wait-free.
+ */
+CPOOL_API cpool_t *cpool_objects_pool(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPOOL_OBJECT_H */

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object.h - what an object pool is made of.
+ *
+ * Floor 7.  Includes headers of floors 0 and 1, and public headers.  The slots come from
+ * the public interface of pools alone.
+ *
+ *   records    | state 0 | state 1 | ...        one word for each object
+ *   vacancy    | 0 1 1 0 ...                    one bit: a slot in hand, without an object
+ *
+ *              create            get
+ *   VACANT -> BUSY -> INACTIVE -> (BUSY) -> ACTIVE
+ *                        ^  put: (BUSY)        |
+ *                        +---------------------+
+ *
+ * A slot is in one of four places.  It is free in the pool of slots, and has an inactive
+ * object.  Or it is vacant, has its bit, and is live in the pool of slots.  Or the record says
+ * ACTIVE, and the slot is a caller's.  Or it is in the hands of one thread, as BUSY while
+ * hooks run.  In waitable pools a vacant slot may also be free, so that a thread that waits
+ * finds it and creates an object in it.
+ *
+ * Invariant: objects <= capacity <= max.  A thread counts an object before it takes a vacant
+ * slot for it, and gives the slot up before it counts the object out.  So a thread that has
+ * counted an object finds a slot, though another one may have it in hand for a moment.
+ */
+#ifndef CPI_OBJECT_H
+#define CPI_OBJECT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cpool.h>
+#include <cpool/object.h>
+
+#include "compiler.h"
+
+/* The states of an object, in the low bits of its record.  Above them its uses are counted.
+ * Zero is VACANT, so that records need no initialisation. */
+#define CPI_OBJECT_VACANT 0u
+#define CPI_OBJECT_NEW 1u /* inactive, and never handed out */
+#define CPI_OBJECT_INACTIVE 2u
+#define CPI_OBJECT_ACTIVE 3u
+#define CPI_OBJECT_BUSY 4u
+#define CPI_OBJECT_STATES 7u /* mask */
+#define CPI_OBJECT_USE 8u    /* one use */
+
+/* An index that is none. */
+#define CPI_OBJECT_NONE UINTPTR_MAX
+
+/* Time and caller of an object's last get. */
+struct cpi_object_trace {
+    _Atomic uint64_t since; /* nanoseconds */
+    _Atomic uintptr_t site;
+};
+
+/*
+ * The duties of a policy above the pool (priority pools).  All are called with the object
+ * in the hands of the calling thread.
+ */
+struct cpi_object_policy {
+    void (*taken)(cpool_objects_t *pool, uintptr_t index); /* before it becomes active */
+    void (*given)(cpool_objects_t *pool, uintptr_t index); /* after it ceased to be */
+    /* The pool is dry: an active object that the calling thread has made BUSY by
+     * cpi_object_seize, or CPI_OBJECT_NONE. */
+    uintptr_t (*reclaim)(cpool_objects_t *pool);
+};
+
+struct cpool_objects {
+    /* Constant. */
+    cpool_t *pool;                 /* of slots, or NULL for a fake pool */
+    _Atomic uint32_t *records;     /* one for each object */
+    bool brief_get;                /* nothing to do but to change the record */
+    bool brief_put;
+    bool lazy;                     /* something to reset, on get */
+    bool eager;                    /* something to reset, on put */
+    bool counted;
+    bool fake;
+    bool waitable;
+    uintptr_t max;                 /* objects */
+    size_t growth;                 /* objects, or 0 */
+    size_t percent;
+    size_t max_inactive;           /* or 0 */
+    size_t align;                  /* bytes: of a fake pool's objects */
+    cpool_object_type_t type;
+    void (*reset)(void *object, void *arg); /* or NULL */
+    void *reset_arg;
+    struct cpi_object_trace *traces; /* one for each object, or NULL */
+    _Atomic(void *) *blocks;         /* a fake pool's objects by index, or NULL */
+    const struct cpi_object_policy *policy; /* or NULL */
+    void *policy_data;
+    char name[32];
+
+    /* Which slots are vacant: see object_room.c. */
+    _Atomic uint64_t *vacancy;  /* bits */
+    _Atomic uintptr_t reached;  /* indices below it may have been used */
+    _Atomic uintptr_t vacant;   /* bits set, or more for a moment */
+    _Atomic uintptr_t cursor;   /* a word where a set bit was last seen */
+    _Atomic uint64_t room;      /* see CPI_ROOM */
+
+    /* Figures. */
+    _Alignas(CPI_LINE) _Atomic uint64_t active; /* counted pools' */
+    _Atomic uint64_t peak;      /* of active, or of objects */
+    _Atomic uint64_t inactive;  /* places taken, where max_inactive is set */
+    _Atomic uint64_t offered;   /* vacant slots that lie free */
+    _Atomic uint64_t creations;
+    _Atomic uint64_t destructions;
+    _Atomic uint64_t failures;
+};
+
+/* Capacity and objects in one word, so that both are compared at once. */
+#define CPI_ROOM(capacity, objects) ((uint64_t)(capacity) << 32 | (uint64_t)(objects))
+#define CPI_ROOM_CAPACITY(room) ((uintptr_t)((room) >> 32))
+#define CPI_ROOM_OBJECTS(room) ((uintptr_t)((room) & UINT32_MAX))
+
+/* The key by which an object pool is found by its pool of slots. */
+extern const char cpi_object_key;
+
+/* --- object.c --- */
+
+/* The address of an object, and its index, or CPI_OBJECT_NONE for any other address. */
+void *cpi_object_at(const cpool_objects_t *pool, uintptr_t index);
+uintptr_t cpi_object_index(const cpool_objects_t *pool, const void *object);
+
+/* An object, from this slot or, if it is NULL, from anywhere, on behalf of `site`.  As
+ * cpool_object_obtain otherwise. */
+int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
+                      const void *site);
+
+/* Makes an active object BUSY.  False if it is not active: of several threads one gets true. */
+bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index);
+
+/* Ends the use of a BUSY object: deactivates and resets it, and gives it back or destroys
+ * it. */
+void cpi_object_give(cpool_objects_t *pool, uintptr_t index);
+
+/* Ends the use of a BUSY object and destroys it.  The slot is in the caller's hands. */
+void cpi_object_end(cpool_objects_t *pool, uintptr_t index);
+
+/* Constructs an object in a slot in hand.  It is BUSY then.  Returns 0 or the hook's code. */
+int cpi_object_make(cpool_objects_t *pool, uintptr_t index);
+
+/* The reverse.  The slot is VACANT then, and still in hand. */
+void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index);
+
+/* Calls the type's hook for the end of a use. */
+void cpi_object_deactivate(cpool_objects_t *pool, uintptr_t index);
+
+/* Puts an object in hand among the inactive ones. */
+void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state);
+
+/* Counts one more inactive object.  False if there are as many as the pool keeps. */
+bool cpi_object_take_place(cpool_objects_t *pool);
+void cpi_object_leave_place(cpool_objects_t *pool);
+
+/* Reports a mistake about an address, or about the pool if that is NULL. */
+void cpi_object_report(int code, const char *function, const cpool_objects_t *pool,
+                       const void *object);
+
+/* --- object_room.c --- */
+
+/* Takes the one slot that the pool of slots has at first.  Returns 0 or CPOOL_ENOMEM. */
+int cpi_object_begin(cpool_objects_t *pool);
+
+/* Counts one more object.  Where `grows`, a pool at its capacity raises it as it is
+ * configured to, and *more is set to the objects that it should create beside this one.
+ * False if there is no room.  Lock-free. */
+bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more);
+
+/* The reverse, after the slot has been given up. */
+void cpi_object_unreserve(cpool_objects_t *pool);
+
+/* A vacant slot, for a thread that has counted an object.  Its memory is taken in a fake
+ * pool.  Returns its index, or CPI_OBJECT_NONE without memory.  The record is not VACANT if
+ * an inactive object was found instead. */
+uintptr_t cpi_object_vacancy(cpool_objects_t *pool);
+
+/* Gives up a slot in hand without an object. */
+void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index);
+
+/* The same, but where a thread that waits finds it. */
+void cpi_object_offer(cpool_objects_t *pool, uintptr_t index);
+
+/* There is room for n objects more: threads that wait may create them. */
+void cpi_object_offer_some(cpool_objects_t *pool, size_t n);
+
+/* Of a slot that lay free: whether it has no object, so that it was offered. */
+bool cpi_object_was_offered(cpool_objects_t *pool, uintptr_t index);
+
+/* --- object_fake.c --- */
+
+/* Memory for an object with this index.  False if there is none. */
+bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index);
+void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index);
+uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object);
+
+#endif /* CPI_OBJECT_H */

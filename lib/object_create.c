@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object_create.c - making and destroying object pools.
+ *
+ * Floor 7.
+ *
+ * ORDERING TABLE
+ *   alone | records, room, reached, while no other thread uses the pool | relaxed | - | -
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include <cpool/layer.h>
+
+#include "object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "atomic.h"
+#include "bits.h"
+#include "options.h"
+#include "structs.h"
+
+#define CPI_OBJECT_FLAGS \
+    (CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED | CPOOL_OBJECT_FAKE)
+
+/* The most objects of a pool that grows by itself without a limit, and bytes of them. */
+#define CPI_OBJECTS_MOST ((size_t)1 << (sizeof(size_t) > 4 ? 24 : 18))
+#define CPI_OBJECTS_BYTES ((size_t)1 << (sizeof(size_t) > 4 ? 36 : 28))
+
+/* --- From a configuration --- */
+
+static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
+                       const cpool_object_config_t *given)
+{
+    int code;
+
+    if (given == NULL)
+        return CPOOL_ENULL;
+    code = cpi_struct_read(config, sizeof *config, given);
+    if (code != 0)
+        return code;
+    if (config->type == NULL)
+        return CPOOL_ENULL;
+    code = cpi_struct_read(type, sizeof *type, config->type);
+    if (code != 0)
+        return code;
+    if (type->object_size == 0)
+        return CPOOL_ESLOTSIZE;
+    if (cpi_options()->fake != 0)
+        config->flags |= CPOOL_OBJECT_FAKE;
+    return (config->flags & ~CPI_OBJECT_FLAGS) != 0 ? CPOOL_EFLAGS : 0;
+}
+
+static bool grows_by_itself(const cpool_object_config_t *config)
+{
+    return config->growth != 0 || config->growth_percent != 0;
+}
+
+/* Where the user sets no limit. */
+static size_t default_max(const cpool_object_config_t *config, size_t object_size)
+{
+    size_t max = CPI_OBJECTS_MOST;
+
+    if (!grows_by_itself(config))
+        return config->capacity;
+    if (max > CPI_OBJECTS_BYTES / object_size)
+        max = CPI_OBJECTS_BYTES / object_size;
+    if (max < config->capacity)
+        max = config->capacity;
+    return max > 0 ? max : 1;
+}
+
+static int check_numbers(const cpool_object_config_t *config)
+{
+    if (config->capacity > CPOOL_CAPACITY_MAX ||
+        (config->capacity == 0 && config->max_capacity == 0 && !grows_by_itself(config)))
+        return CPOOL_ECAPACITY;
+    if (config->max_capacity != 0 && (config->max_capacity < config->capacity ||
+                                      config->max_capacity > CPOOL_CAPACITY_MAX))
+        return CPOOL_EMAXCAPACITY;
+    return 0;
+}
+
+static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *config,
+                          const cpool_object_type_t *type)
+{
+    bool resets = type->reset != NULL || config->reset != NULL;
+    bool plain;
+
+    pool->type = *type;
+    pool->reset = config->reset;
+    pool->reset_arg = config->reset_arg;
+    pool->growth = config->growth;
+    pool->percent = config->growth_percent;
+    pool->max_inactive = config->max_inactive;
+    pool->eager = resets && (config->flags & CPOOL_OBJECT_EAGER) != 0;
+    pool->lazy = resets && !pool->eager;
+    pool->counted = (config->flags & CPOOL_OBJECT_COUNTED) != 0;
+    pool->fake = (config->flags & CPOOL_OBJECT_FAKE) != 0;
+    pool->waitable = (config->pool_flags & CPOOL_WAITABLE) != 0;
+    pool->align = type->object_align != 0 ? type->object_align : _Alignof(max_align_t);
+    if (pool->align < sizeof(void *))
+        pool->align = sizeof(void *);
+    plain = !pool->fake && !pool->counted && pool->max_inactive == 0;
+    pool->brief_get = plain && !pool->lazy && type->activate == NULL &&
+                      (config->flags & CPOOL_OBJECT_TRACED) == 0;
+    pool->brief_put = plain && !pool->eager && type->deactivate == NULL;
+    if (config->name != NULL)
+        strncpy(pool->name, config->name, sizeof pool->name - 1);
+    cpi_store(&pool->room, CPI_ROOM(config->capacity, 0), relaxed); /* [alone] */
+}
+
+/* --- Memory --- */
+
+static void free_tables(cpool_objects_t *pool)
+{
+    free(pool->blocks);
+    free(pool->traces);
+    free(pool->vacancy);
+    free(pool->records);
+    pool->blocks = NULL;
+    pool->traces = NULL;
+    pool->vacancy = NULL;
+    pool->records = NULL;
+}
+
+static int make_tables(cpool_objects_t *pool, bool traced)
+{
+    pool->records = calloc(pool->max, sizeof *pool->records);
+    pool->vacancy = calloc(pool->max / 64 + 1, sizeof *pool->vacancy);
+    if (traced)
+        pool->traces = calloc(pool->max, sizeof *pool->traces);
+    if (pool->fake)
+        pool->blocks = calloc(pool->max, sizeof *pool->blocks);
+    if (pool->records != NULL && pool->vacancy != NULL && (!traced || pool->traces != NULL) &&
+        (!pool->fake || pool->blocks != NULL))
+        return 0;
+    free_tables(pool);
+    return CPOOL_ENOMEM;
+}
+
+/*
+ * The pool of slots.  It is laid out for all objects that there may ever be, and its
+ * capacity is lowered before the first alloc, so that it has only slots that the object
+ * pool asks for one by one.
+ */
+static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config)
+{
+    cpool_config_t slots = CPOOL_CONFIG_INIT;
+    int code;
+
+    if (pool->fake)
+        return 0;
+    slots.name = config->name;
+    slots.slot_size = pool->type.object_size;
+    slots.slot_align = pool->type.object_align;
+    slots.capacity = pool->max;
+    slots.thread_caches = config->thread_caches;
+    slots.flags = config->pool_flags | CPOOL_EXACT | CPOOL_NO_POISON;
+    code = cpool_create(&pool->pool, &slots);
+    if (code != 0)
+        return code;
+    cpool_shrink(pool->pool, pool->max - 1);
+    cpool_set_layer(pool->pool, &cpi_object_key, pool);
+    return cpi_object_begin(pool);
+}
+
+static int make_for(cpool_objects_t *pool, const cpool_object_config_t *config, size_t max)
+{
+    int code;
+
+    pool->max = max;
+    code = make_tables(pool, (config->flags & CPOOL_OBJECT_TRACED) != 0);
+    if (code != 0)
+        return code;
+    code = make_slots(pool, config);
+    if (code == 0)
+        return 0;
+    cpool_destroy(pool->pool);
+    pool->pool = NULL;
+    free_tables(pool);
+    return code;
+}
+
+/* Where the user sets no limit there are as many as the system has room for. */
+static int make_memory(cpool_objects_t *pool, const cpool_object_config_t *config)
+{
+    size_t max = config->max_capacity;
+    int code;
+
+    if (max != 0)
+        return make_for(pool, config, max);
+    max = default_max(config, pool->type.object_size);
+    do {
+        code = make_for(pool, config, max);
+        max /= 2;
+    } while ((code == CPOOL_ENOMEM || code == CPOOL_EOVERFLOW) && max > config->capacity);
+    return code;
+}
+
+/* A fake pool makes no pool of slots that would look at the alignment. */
+static int check_align(const cpool_object_type_t *type)
+{
+    bool good = type->object_align == 0 || (cpi_is_power_of_two(type->object_align) &&
+                                            type->object_align <= CPOOL_ALIGN_MAX);
+
+    return good ? 0 : CPOOL_EALIGN;
+}
+
+static cpool_objects_t *allocate(void)
+{
+    cpool_objects_t *pool = aligned_alloc(CPI_LINE, cpi_align_up(sizeof *pool, CPI_LINE));
+
+    if (pool != NULL)
+        memset(pool, 0, sizeof *pool);
+    return pool;
+}
+
+static int create(cpool_objects_t **result, const cpool_object_config_t *given)
+{
+    cpool_object_config_t config;
+    cpool_object_type_t type;
+    cpool_objects_t *pool;
+    int code = read_config(&config, &type, given);
+
+    if (code == 0)
+        code = check_numbers(&config);
+    if (code == 0)
+        code = check_align(&type);
+    if (code != 0)
+        return code;
+    pool = allocate();
+    if (pool == NULL)
+        return CPOOL_ENOMEM;
+    copy_settings(pool, &config, &type);
+    code = make_memory(pool, &config);
+    if (code != 0) {
+        free(pool);
+        return code;
+    }
+    if (config.populate > config.capacity)
+        config.populate = config.capacity;
+    cpool_object_populate(pool, config.populate, &code);
+    if (code != 0 && code != CPOOL_EDRY) {
+        cpool_objects_destroy(pool);
+        return code;
+    }
+    *result = pool;
+    return 0;
+}
+
+int cpool_objects_create(cpool_objects_t **pool, const cpool_object_config_t *config)
+{
+    if (pool == NULL)
+        return CPOOL_ENULL;
+    *pool = NULL;
+    return create(pool, config);
+}
+
+/* --- The end --- */
+
+/* Destroys what there is.  *live counts active objects, and *left those in a hook that never
+ * returned. */
+static void end_objects(cpool_objects_t *pool, size_t *live, size_t *left)
+{
+    uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [alone] */
+    uintptr_t index;
+
+    *live = 0;
+    *left = 0;
+    for (index = 0; index < reached; index++) {
+        uint32_t state = cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES; /* [alone] */
+
+        if (state == CPI_OBJECT_ACTIVE && cpi_object_seize(pool, index)) {
+            ++*live;
+            cpi_object_end(pool, index);
+        } else if (state == CPI_OBJECT_BUSY) {
+            ++*left;
+        } else if (state != CPI_OBJECT_VACANT) {
+            cpi_object_unmake(pool, index);
+        }
+        if (pool->fake && state != CPI_OBJECT_VACANT)
+            cpi_object_fake_close(pool, index);
+    }
+}
+
+/* The slots that the object pool has in hand go back first: they are no leaks. */
+static int end_slots(cpool_objects_t *pool)
+{
+    if (pool->fake)
+        return 0;
+    cpool_reset(pool->pool);
+    return cpool_destroy(pool->pool);
+}
+
+int cpool_objects_destroy(cpool_objects_t *pool)
+{
+    size_t live, left;
+    int code;
+
+    if (pool == NULL)
+        return 0;
+    end_objects(pool, &live, &left);
+    if (left > 0)
+        cpi_object_report(CPOOL_EHOOK, "cpool_objects_destroy", pool, NULL);
+    code = end_slots(pool);
+    free_tables(pool);
+    free(pool);
+    if (left > 0)
+        return CPOOL_EHOOK;
+    return live > 0 ? CPOOL_ELIVE : code;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object_fake.c - the memory of fake pools' objects.
+ *
+ * Floor 7.
+ *
+ *   from malloc   | padding | pool, index | object ...
+ *
+ * ORDERING TABLE
+ *   block | block load and store | relaxed | - | -
+ *
+ * The record of an object orders what lies in its block.
+ */
+#include "object.h"
+
+#include <stdlib.h>
+
+#include "atomic.h"
+#include "bits.h"
+
+/* Lies before an object. */
+struct front {
+    const cpool_objects_t *pool;
+    uintptr_t index;
+};
+
+static size_t lead_of(const cpool_objects_t *pool)
+{
+    return cpi_align_up(sizeof(struct front), pool->align);
+}
+
+bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index)
+{
+    size_t lead = lead_of(pool);
+    struct front *front;
+    size_t size;
+    char *memory;
+
+    if (!cpi_add(lead, pool->type.object_size, &size) ||
+        !cpi_align_up_checked(size, pool->align, &size))
+        return false;
+    memory = aligned_alloc(pool->align, size);
+    if (memory == NULL)
+        return false;
+    front = (struct front *)(void *)(memory + lead) - 1;
+    front->pool = pool;
+    front->index = index;
+    cpi_store(&pool->blocks[index], memory + lead, relaxed); /* [block] */
+    return true;
+}
+
+void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index)
+{
+    char *object = cpi_load(&pool->blocks[index], relaxed); /* [block] */
+
+    cpi_store(&pool->blocks[index], NULL, relaxed); /* [block] */
+    free(object - lead_of(pool));
+}
+
+uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object)
+{
+    const struct front *front = (const struct front *)object - 1;
+
+    if (front->pool != pool || front->index >= pool->max ||
+        cpi_load(&pool->blocks[front->index], relaxed) != object) /* [block] */
+        return CPI_OBJECT_NONE;
+    return front->index;
+}

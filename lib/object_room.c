@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object_room.c - how many objects there may be, and which slots are vacant.
+ *
+ * Floor 7.
+ *
+ * ORDERING TABLE
+ *   room   | capacity and objects, load and CAS | relaxed | - | -
+ *   failed | CAS failure                 | relaxed | - | -
+ *   park   | vacancy bit set, CAS        | release | unpark | the record, and the slot's bytes
+ *   unpark | vacancy bit cleared, CAS    | acquire | park   | the same
+ *   look   | vacancy word load           | relaxed | - | -
+ *   hint   | vacant, cursor, reached, offered | relaxed | - | -
+ *   own    | record load by the thread that has the slot in hand | relaxed | - | -
+ *   peak   | peak load, CAS              | relaxed | - | -
+ *
+ * A thread that has counted an object relies on a slot that another one gave up before it
+ * counted its own out.  The slot itself carries the order.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include <cpool/layer.h>
+
+#include "object.h"
+
+#include "atomic.h"
+#include "os.h"
+
+/* How often a thread looks again for a vacant slot that another one has in hand. */
+#define CPI_LOOKS 100u
+
+/* Words of vacancy bits that a trim has in hand at once. */
+#define CPI_TRIM_WORDS ((uintptr_t)64)
+
+/* --- Capacity --- */
+
+/* Objects by which a dry pool grows. */
+static uintptr_t step_of(const cpool_objects_t *pool, uintptr_t capacity)
+{
+    uint64_t step = (uint64_t)capacity * pool->percent / 100;
+
+    if (pool->growth == 0 && pool->percent == 0)
+        return 0;
+    if (step < pool->growth)
+        step = pool->growth;
+    if (step == 0)
+        step = 1;
+    return step < pool->max - capacity ? (uintptr_t)step : pool->max - capacity;
+}
+
+static void raise_peak(cpool_objects_t *pool, uint64_t objects)
+{
+    uint64_t peak = cpi_load(&pool->peak, relaxed); /* [peak] */
+
+    while (objects > peak &&
+           !cpi_cas_weak(&pool->peak, &peak, objects, relaxed, relaxed)) /* [peak] [failed] */
+        ;
+}
+
+bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t objects;
+    uintptr_t step;
+
+    do {
+        objects = CPI_ROOM_OBJECTS(room);
+        step = 0;
+        if (objects >= CPI_ROOM_CAPACITY(room)) {
+            step = grows ? step_of(pool, CPI_ROOM_CAPACITY(room)) : 0;
+            if (step == 0)
+                return false;
+        }
+    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(step, 1), /* [room] [failed] */
+                           relaxed, relaxed));
+    *more = step > 0 ? step - 1 : 0;
+    if (!pool->counted || pool->fake)
+        raise_peak(pool, objects + 1);
+    return true;
+}
+
+void cpi_object_unreserve(cpool_objects_t *pool)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+
+    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(0, 1), /* [room] [failed] */
+                         relaxed, relaxed))
+        CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
+}
+
+/* --- Vacant slots --- */
+
+static void note_reached(cpool_objects_t *pool, uintptr_t index)
+{
+    uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [hint] */
+
+    while (index >= reached &&
+           !cpi_cas_weak(&pool->reached, &reached, index + 1, /* [hint] [failed] */
+                         relaxed, relaxed))
+        ;
+}
+
+static void park(cpool_objects_t *pool, uintptr_t index)
+{
+    _Atomic uint64_t *word = &pool->vacancy[index / 64];
+    uint64_t bit = (uint64_t)1 << index % 64;
+    uint64_t bits = cpi_load(word, relaxed); /* [look] */
+
+    CPI_ASSERT(cpi_load(&pool->reached, relaxed) > index); /* [hint] */
+    do
+        CPI_ASSERT((bits & bit) == 0);
+    while (!cpi_cas_weak(word, &bits, bits | bit, release, relaxed)); /* [park] [failed] */
+    cpi_fetch_add(&pool->vacant, 1u, relaxed);                        /* [hint] */
+    if (index / 64 < cpi_load(&pool->cursor, relaxed))                /* [hint] */
+        cpi_store(&pool->cursor, index / 64, relaxed);                /* [hint] */
+}
+
+/* The lowest vacant slot in the word, or CPI_OBJECT_NONE. */
+static uintptr_t unpark_in(cpool_objects_t *pool, uintptr_t word)
+{
+    uint64_t bits = cpi_load(&pool->vacancy[word], relaxed); /* [look] */
+
+    while (bits != 0) {
+        uint64_t rest = bits & (bits - 1);
+
+        if (cpi_cas_weak(&pool->vacancy[word], &bits, rest, /* [unpark] [failed] */
+                         acquire, relaxed)) {
+            cpi_fetch_add(&pool->vacant, UINTPTR_MAX, relaxed); /* [hint] */
+            cpi_store(&pool->cursor, word, relaxed);            /* [hint] */
+            return word * 64 + (uintptr_t)__builtin_ctzll(bits);
+        }
+    }
+    return CPI_OBJECT_NONE;
+}
+
+static uintptr_t unpark(cpool_objects_t *pool)
+{
+    uintptr_t words = (cpi_load(&pool->reached, relaxed) + 63) / 64; /* [hint] */
+    uintptr_t word = cpi_load(&pool->cursor, relaxed);               /* [hint] */
+    uintptr_t i;
+
+    if (cpi_load(&pool->vacant, relaxed) == 0) /* [hint] */
+        return CPI_OBJECT_NONE;
+    for (i = 0; i < words; i++, word++) {
+        uintptr_t index = unpark_in(pool, word < words ? word : word % words);
+
+        if (index != CPI_OBJECT_NONE)
+            return index;
+    }
+    return CPI_OBJECT_NONE;
+}
+
+/* A slot, or in a fake pool an index, that was never used. */
+static uintptr_t take_fresh(cpool_objects_t *pool)
+{
+    uintptr_t index = cpi_load(&pool->reached, relaxed); /* [hint] */
+    void *slot;
+
+    if (pool->fake) {
+        do {
+            if (index == pool->max)
+                return CPI_OBJECT_NONE;
+        } while (!cpi_cas_weak(&pool->reached, &index, index + 1, /* [hint] [failed] */
+                               relaxed, relaxed));
+        return index;
+    }
+    slot = cpool_alloc_fresh(pool->pool);
+    if (slot == NULL)
+        return CPI_OBJECT_NONE;
+    index = cpi_object_index(pool, slot);
+    note_reached(pool, index);
+    return index;
+}
+
+int cpi_object_begin(cpool_objects_t *pool)
+{
+    uintptr_t index = take_fresh(pool);
+
+    if (index == CPI_OBJECT_NONE)
+        return CPOOL_ENOMEM;
+    park(pool, index);
+    return 0;
+}
+
+bool cpi_object_was_offered(cpool_objects_t *pool, uintptr_t index)
+{
+    if (cpi_load(&pool->records[index], relaxed) != CPI_OBJECT_VACANT) /* [own] */
+        return false;
+    cpi_fetch_add(&pool->offered, UINT64_MAX, relaxed); /* [hint] */
+    return true;
+}
+
+/* A slot that lies free: an inactive object's, or a vacant one for threads that wait. */
+static uintptr_t take_free(cpool_objects_t *pool, bool *vacant)
+{
+    void *slot = pool->fake ? NULL : cpool_alloc(pool->pool);
+    uintptr_t index;
+
+    if (slot == NULL)
+        return CPI_OBJECT_NONE;
+    index = cpi_object_index(pool, slot);
+    *vacant = cpi_object_was_offered(pool, index);
+    return index;
+}
+
+static uintptr_t look_everywhere(cpool_objects_t *pool)
+{
+    uintptr_t index = unpark(pool);
+    bool vacant;
+
+    if (index == CPI_OBJECT_NONE)
+        index = take_fresh(pool);
+    return index != CPI_OBJECT_NONE ? index : take_free(pool, &vacant);
+}
+
+uintptr_t cpi_object_vacancy(cpool_objects_t *pool)
+{
+    uintptr_t index = look_everywhere(pool);
+    unsigned times;
+
+    /* Where all slots have been used, another thread has one in hand.  Where not, memory
+     * was refused. */
+    for (times = 0; index == CPI_OBJECT_NONE && times < CPI_LOOKS; times++) {
+        if (cpi_load(&pool->reached, relaxed) < pool->max) /* [hint] */
+            break;
+        cpi_os_back_off(times);
+        index = look_everywhere(pool);
+    }
+    if (index == CPI_OBJECT_NONE || !pool->fake || cpi_object_fake_open(pool, index))
+        return index;
+    park(pool, index);
+    return CPI_OBJECT_NONE;
+}
+
+void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index)
+{
+    if (pool->fake)
+        cpi_object_fake_close(pool, index);
+    park(pool, index);
+}
+
+void cpi_object_offer(cpool_objects_t *pool, uintptr_t index)
+{
+    if (pool->fake) {
+        cpi_object_vacate(pool, index);
+    } else {
+        cpi_fetch_add(&pool->offered, 1u, relaxed); /* [hint] */
+        cpool_free(pool->pool, cpool_at(pool->pool, index));
+    }
+}
+
+void cpi_object_offer_some(cpool_objects_t *pool, size_t n)
+{
+    for (; pool->waitable && !pool->fake && n > 0; n--) {
+        uintptr_t index = unpark(pool);
+
+        if (index == CPI_OBJECT_NONE)
+            index = take_fresh(pool);
+        if (index == CPI_OBJECT_NONE)
+            return;
+        cpi_object_offer(pool, index);
+    }
+}
+
+/* --- Changing the number --- */
+
+size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t more;
+
+    do {
+        more = pool->max - CPI_ROOM_CAPACITY(room);
+        if (more > n)
+            more = n;
+    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(more, 0), /* [room] [failed] */
+                           relaxed, relaxed));
+    cpi_object_offer_some(pool, more);
+    return more;
+}
+
+/* Lowers the capacity where no objects are. */
+static size_t lower_unused(cpool_objects_t *pool, size_t n)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t less;
+
+    do {
+        less = CPI_ROOM_CAPACITY(room) - CPI_ROOM_OBJECTS(room);
+        if (less > n)
+            less = n;
+    } while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [room] [failed] */
+                           relaxed, relaxed));
+    return less;
+}
+
+/* An object in hand was destroyed: its slot is given up, and there may be one less. */
+static void drop(cpool_objects_t *pool, uintptr_t index)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+
+    cpi_object_vacate(pool, index);
+    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(1, 1), /* [room] [failed] */
+                         relaxed, relaxed))
+        CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
+}
+
+static size_t drop_inactive(cpool_objects_t *pool, size_t n)
+{
+    size_t dropped = 0;
+
+    while (dropped < n) {
+        bool vacant = false;
+        uintptr_t index = take_free(pool, &vacant);
+
+        if (index == CPI_OBJECT_NONE)
+            break;
+        if (vacant) {
+            cpi_object_vacate(pool, index);
+            continue;
+        }
+        cpi_object_leave_place(pool);
+        cpi_object_unmake(pool, index);
+        drop(pool, index);
+        dropped++;
+    }
+    return dropped;
+}
+
+static size_t drop_active(cpool_objects_t *pool, size_t n)
+{
+    uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [hint] */
+    uintptr_t index;
+    size_t dropped = 0;
+
+    for (index = 0; index < reached && dropped < n; index++) {
+        if (!cpi_object_seize(pool, index))
+            continue;
+        cpi_object_end(pool, index);
+        drop(pool, index);
+        dropped++;
+    }
+    return dropped;
+}
+
+size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
+{
+    size_t lowered = lower_unused(pool, n);
+
+    lowered += drop_inactive(pool, n - lowered);
+    if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
+        lowered += drop_active(pool, n - lowered);
+    if (pool->growth != 0 || pool->percent != 0)
+        cpi_object_offer_some(pool, lowered);
+    return lowered;
+}
+
+/* Creates one inactive object, within the capacity.  Returns 0 or a code. */
+static int add_one(cpool_objects_t *pool)
+{
+    uintptr_t index;
+    size_t more;
+    int code;
+
+    if (!cpi_object_reserve(pool, false, &more))
+        return CPOOL_EDRY;
+    index = cpi_object_vacancy(pool);
+    if (index == CPI_OBJECT_NONE) {
+        cpi_object_unreserve(pool);
+        return CPOOL_ENOMEM;
+    }
+    if ((cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES) != /* [own] */
+        CPI_OBJECT_VACANT) {
+        cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
+        cpi_object_unreserve(pool);
+        return CPOOL_EDRY;
+    }
+    code = cpi_object_make(pool, index);
+    if (code == 0) {
+        cpi_object_shelve(pool, index, CPI_OBJECT_NEW);
+        return 0;
+    }
+    cpi_object_vacate(pool, index);
+    cpi_object_unreserve(pool);
+    return code;
+}
+
+size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
+{
+    int result = 0;
+    size_t made;
+
+    for (made = 0; made < n && !pool->fake; made++) {
+        if (!cpi_object_take_place(pool)) {
+            result = CPOOL_EDRY;
+            break;
+        }
+        result = add_one(pool);
+        if (result != 0) {
+            cpi_object_leave_place(pool);
+            break;
+        }
+    }
+    if (code != NULL)
+        *code = result;
+    return made;
+}
+
+/* --- Giving memory back --- */
+
+static size_t discard_run(const cpool_objects_t *pool, uintptr_t first, uintptr_t end)
+{
+    return first < end ? cpool_discard(pool->pool, cpool_at(pool->pool, first), end - first) : 0;
+}
+
+/* Discards the runs of set bits in words that are in hand. */
+static size_t discard_words(const cpool_objects_t *pool, const uint64_t *words, uintptr_t at,
+                            uintptr_t n)
+{
+    uintptr_t first = at * 64;
+    uintptr_t index;
+    size_t bytes = 0;
+
+    for (index = at * 64; index < (at + n) * 64; index++) {
+        if ((words[index / 64 - at] >> index % 64 & 1) != 0)
+            continue;
+        bytes += discard_run(pool, first, index);
+        first = index + 1;
+    }
+    return bytes + discard_run(pool, first, index);
+}
+
+size_t cpool_objects_trim(cpool_objects_t *pool)
+{
+    uintptr_t end = pool->fake ? 0 : (cpi_load(&pool->reached, relaxed) + 63) / 64; /* [hint] */
+    uint64_t words[CPI_TRIM_WORDS];
+    uintptr_t at, n, i;
+    size_t bytes = 0;
+
+    for (at = 0; at < end; at += n) {
+        n = end - at < CPI_TRIM_WORDS ? end - at : CPI_TRIM_WORDS;
+        for (i = 0; i < n; i++)
+            words[i] = cpi_exchange(&pool->vacancy[at + i], 0, acquire); /* [unpark] */
+        bytes += discard_words(pool, words, at, n);
+        for (i = 0; i < n; i++) {
+            uint64_t bits = cpi_load(&pool->vacancy[at + i], relaxed); /* [look] */
+
+            while (!cpi_cas_weak(&pool->vacancy[at + i], &bits, bits | words[i], /* [park] */
+                                 release, relaxed))                              /* [failed] */
+                ;
+        }
+    }
+    return bytes;
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_object.c - objects are constructed once, go through their hooks in order, and are
+ * refused when they are not active.
+ *
+ * Includes object.h.
+ */
+#include "object.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <string.h>
+
+/* Every way in which a pool keeps its objects. */
+static const struct {
+    unsigned flags;
+    unsigned pool_flags;
+} kinds[] = {
+    { 0, 0 },
+    { CPOOL_OBJECT_EAGER, 0 },
+    { CPOOL_OBJECT_COUNTED, 0 },
+    { CPOOL_OBJECT_TRACED, CPOOL_CHECKED },
+    { CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED, CPOOL_WAITABLE },
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), FAKE = KINDS, KINDS_AND_FAKE };
+
+static struct account account;
+static cpool_object_type_t type;
+
+static cpool_object_config_t configure(int kind)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+
+    memset(&account, 0, sizeof account);
+    type = thing_type(&account);
+    config.name = "things";
+    config.reset = thing_pool_reset;
+    config.growth = 1;
+    config.flags = kind == FAKE ? CPOOL_OBJECT_FAKE : kinds[kind].flags;
+    config.pool_flags = kind == FAKE ? 0 : kinds[kind].pool_flags;
+    return config;
+}
+
+static cpool_objects_t *make(int kind)
+{
+    cpool_object_config_t config = configure(kind);
+
+    return thing_pool(&config, &type);
+}
+
+static struct thing *get(cpool_objects_t *pool)
+{
+    struct thing *thing = cpool_object_get(pool);
+
+    REQUIRE(thing != NULL && thing->state == THING_ACTIVE);
+    return thing;
+}
+
+/*
+ * ---- Hooks ---------------------------------------------------------------
+ */
+
+START_TEST(object_put_and_got_again_is_the_same_construction)
+{
+    cpool_objects_t *pool = make(_i);
+    bool is_new = false;
+    struct thing *thing;
+    void *object;
+
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
+    thing = object;
+    REQUIRE(is_new && thing->serial == 1 && thing->uses == 1 && thing->resets == 0);
+    for (size_t round = 1; round <= 5; round++) {
+        REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+        REQUIRE_EQUAL(thing->resets,
+                      (kinds[_i].flags & CPOOL_OBJECT_EAGER) != 0 ? round : round - 1);
+        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
+        REQUIRE(object == thing && !is_new);
+        REQUIRE(thing->serial == 1 && thing->uses == round + 1);
+        REQUIRE(thing->resets == round && thing->pool_resets == round);
+    }
+    thing_require(pool, &account, 1);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    thing_require(pool, &account, 0);
+    thing_end(pool, &account);
+    REQUIRE(account.activated == 6 && account.deactivated == 6);
+}
+END_TEST
+
+START_TEST(object_of_a_fake_pool_is_made_each_time)
+{
+    cpool_objects_t *pool = make(FAKE);
+
+    for (size_t round = 1; round <= 5; round++) {
+        struct thing *thing = get(pool);
+
+        REQUIRE(thing->serial == round && thing->uses == 1 && thing->resets == 0);
+        thing_require(pool, &account, 1);
+        REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+        REQUIRE_EQUAL(account.destroyed, round);
+        thing_require(pool, &account, 0);
+    }
+    REQUIRE(cpool_objects_pool(pool) == NULL);
+    REQUIRE_EQUAL(thing_stats(pool).peak, 1);
+    thing_end(pool, &account);
+}
+END_TEST
+
+START_TEST(hooks_may_be_left_out)
+{
+    cpool_object_config_t config = configure(_i);
+    cpool_objects_t *pool;
+    bool is_new;
+    void *a, *b;
+
+    type = (cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT;
+    type.object_size = 1;
+    config.reset = NULL;
+    pool = thing_pool(&config, &type);
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &a, &is_new), 0);
+    REQUIRE(is_new);
+    b = cpool_object_get(pool);
+    REQUIRE(b != NULL && b != a);
+    REQUIRE_EQUAL(cpool_object_put(pool, a), 0);
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &a, &is_new), 0);
+    REQUIRE(is_new == (_i == FAKE));
+    REQUIRE_EQUAL(cpool_object_put(pool, a), 0);
+    REQUIRE_EQUAL(cpool_object_put(pool, b), 0);
+    REQUIRE_EQUAL(cpool_object_put(pool, NULL), 0);
+    REQUIRE_EQUAL(thing_stats(pool).creations, _i == FAKE ? 3 : 2);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+START_TEST(create_that_fails_tells_its_code_and_loses_nothing)
+{
+    cpool_object_config_t config = configure(_i);
+    cpool_objects_t *pool;
+    struct thing *things[4];
+    void *object = &account;
+
+    config.growth = 0;
+    config.capacity = 4;
+    pool = thing_pool(&config, &type);
+    for (int times = 0; times < 10; times++) {
+        account.create_fails = ECONNREFUSED;
+        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), ECONNREFUSED);
+        REQUIRE(object == NULL && cpool_object_get(pool) == NULL);
+        thing_require(pool, &account, 0);
+    }
+    REQUIRE_EQUAL(thing_stats(pool).failures, 20);
+    account.create_fails = 0;
+    for (int i = 0; i < 4; i++)
+        things[i] = get(pool);
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), CPOOL_EDRY);
+    thing_require(pool, &account, 4);
+    for (int i = 0; i < 4; i++)
+        REQUIRE_EQUAL(cpool_object_put(pool, things[i]), 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+/* A recycled object that is unfit is replaced at once, in its own slot. */
+START_TEST(activate_that_fails_replaces_the_object)
+{
+    cpool_objects_t *pool = make(_i);
+    struct thing *thing = get(pool);
+    void *object;
+    bool is_new;
+
+    REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+    account.activate_fails = EPIPE;
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), EPIPE); /* the new one, too */
+    REQUIRE(object == NULL && account.destroyed == account.created);
+    thing_require(pool, &account, 0);
+    account.activate_fails = 0;
+    thing = get(pool);
+    REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+    thing_require(pool, &account, 0);
+    if (_i != FAKE) {
+        size_t created = account.created;
+
+        account.activate_fails = EPIPE;
+        account.create_fails = ENOTCONN;
+        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), ENOTCONN);
+        account.activate_fails = account.create_fails = 0;
+        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
+        REQUIRE(is_new && account.created == created + 1);
+        REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    }
+    thing_require(pool, &account, 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+static int activate_once_in_two(void *object, void *arg)
+{
+    struct thing *thing = object;
+
+    if (thing->uses == 1)
+        return EPIPE; /* worn out */
+    return thing_activate(object, arg);
+}
+
+START_TEST(recycled_object_that_is_unfit_is_replaced_by_a_new_one)
+{
+    cpool_object_config_t config = configure(_i);
+    cpool_objects_t *pool;
+    bool is_new;
+    void *object;
+
+    type.activate = activate_once_in_two;
+    pool = thing_pool(&config, &type);
+    for (size_t round = 1; round <= 5; round++) {
+        REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
+        REQUIRE(is_new && ((struct thing *)object)->serial == round);
+        REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    }
+    REQUIRE_EQUAL(thing_stats(pool).capacity, 1);
+    REQUIRE_EQUAL(thing_stats(pool).failures, 4);
+    thing_require(pool, &account, 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+/* Hooks hold nothing, so they may use the pool that calls them. */
+static cpool_objects_t *used_by_hooks;
+static int depth;
+
+static int create_with_helper(void *object, void *arg)
+{
+    if (depth < 3) {
+        void *helper;
+
+        depth++;
+        helper = cpool_object_get(used_by_hooks);
+        depth--;
+        REQUIRE(helper != NULL && helper != object);
+        REQUIRE_EQUAL(cpool_object_put(used_by_hooks, helper), 0);
+    }
+    return thing_create(object, arg);
+}
+
+static void destroy_with_helper(void *object, void *arg)
+{
+    cpool_object_stats_t stats = thing_stats(used_by_hooks);
+
+    REQUIRE(stats.objects > 0);
+    thing_destroy(object, arg);
+}
+
+START_TEST(hooks_may_use_their_pool)
+{
+    cpool_object_config_t config = configure(_i);
+    struct thing *thing;
+
+    type.create = create_with_helper;
+    type.destroy = destroy_with_helper;
+    used_by_hooks = thing_pool(&config, &type);
+    depth = 0;
+    thing = get(used_by_hooks);
+    REQUIRE_EQUAL(cpool_object_put(used_by_hooks, thing), 0);
+    thing_require(used_by_hooks, &account, 0);
+    REQUIRE(account.created > 1);
+    thing_end(used_by_hooks, &account);
+}
+END_TEST
+
+static jmp_buf way_out;
+
+static int create_and_jump(void *object, void *arg)
+{
+    thing_create(object, arg);
+    longjmp(way_out, 1);
+}
+
+START_TEST(hook_that_was_left_is_reported_at_the_end)
+{
+    cpool_object_config_t config = configure(_i);
+    cpool_objects_t *pool;
+
+    config.capacity = 2;
+    config.growth = 0;
+    type.create = create_and_jump;
+    pool = thing_pool(&config, &type);
+    if (setjmp(way_out) == 0) {
+        REQUIRE(cpool_object_get(pool) == NULL);
+        support_fail(__FILE__, __LINE__, "the hook returned");
+    }
+    REQUIRE_EQUAL(thing_stats(pool).objects, 1);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_EHOOK);
+    REQUIRE_REPORT(CPOOL_EHOOK);
+    support_release_reports();
+}
+END_TEST
+
+/*
+ * ---- Mistakes ------------------------------------------------------------
+ */
+
+START_TEST(object_that_is_not_active_refused)
+{
+    cpool_objects_t *pool = make(_i);
+    cpool_objects_t *other;
+    struct thing *thing = get(pool);
+    struct thing *foreign;
+    struct support_report report;
+
+    REQUIRE(cpool_object_is_active(pool, thing));
+    REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+    REQUIRE(!cpool_object_is_active(pool, thing) && !cpool_object_is_active(pool, NULL));
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_object_put(pool, thing), CPOOL_EINACTIVE);
+    report = REQUIRE_REPORT(CPOOL_EINACTIVE);
+    REQUIRE(report.address == thing && strcmp(report.name, "things") == 0);
+    REQUIRE(strcmp(report.function, "cpool_object_put") == 0);
+    REQUIRE_EQUAL(cpool_object_put(pool, (char *)thing + 1), CPOOL_EMISALIGNED);
+    REQUIRE_REPORT(CPOOL_EMISALIGNED);
+    REQUIRE_EQUAL(cpool_object_put(pool, cpool_at(cpool_objects_pool(pool), 1)),
+                  CPOOL_EINACTIVE); /* never made */
+    REQUIRE_REPORT(CPOOL_EINACTIVE);
+    other = make(_i);
+    foreign = get(other);
+    REQUIRE(!cpool_object_is_active(pool, foreign));
+    REQUIRE_EQUAL(cpool_object_put(pool, foreign), CPOOL_EFOREIGN);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE_EQUAL(cpool_object_put(other, foreign), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(other), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+}
+END_TEST
+
+START_TEST(object_still_active_at_the_end_is_destroyed_and_told)
+{
+    cpool_objects_t *pool = make(_i);
+
+    get(pool);
+    get(pool);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_ELIVE);
+    REQUIRE(account.deactivated == 2 && account.destroyed == 2 && account.created == 2);
+    REQUIRE_EQUAL(cpool_objects_destroy(NULL), 0);
+}
+END_TEST
+
+START_TEST(wait_in_a_pool_without_waiting_refused)
+{
+    cpool_objects_t *pool = make(0);
+    void *object;
+
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_object_wait(pool, &object, NULL, NULL), CPOOL_EWAITABLE);
+    REQUIRE_REPORT(CPOOL_EWAITABLE);
+    support_release_reports();
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+/*
+ * ---- Configurations ------------------------------------------------------
+ */
+
+START_TEST(configuration_that_is_wrong_refused)
+{
+    cpool_object_config_t good = configure(0);
+    cpool_object_config_t config = good;
+    cpool_objects_t *pool = (cpool_objects_t *)(void *)&config;
+
+#define REFUSED(code)                                                   \
+    do {                                                                \
+        REQUIRE_EQUAL(cpool_objects_create(&pool, &config), (code));    \
+        REQUIRE(pool == NULL);                                          \
+        config = good;                                                  \
+        config.type = &type;                                            \
+        type = thing_type(&account);                                    \
+    } while (0)
+
+    REFUSED(CPOOL_ENULL); /* no type */
+    REQUIRE_EQUAL(cpool_objects_create(NULL, &config), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_objects_create(&pool, NULL), CPOOL_ENULL);
+    config.size = 3;
+    REFUSED(CPOOL_ESTRUCT);
+    type.size = 3;
+    REFUSED(CPOOL_ESTRUCT);
+    type.object_size = 0;
+    REFUSED(CPOOL_ESLOTSIZE);
+    type.object_align = 24;
+    REFUSED(CPOOL_EALIGN);
+    config.growth = 0;
+    REFUSED(CPOOL_ECAPACITY);
+    config.capacity = 4;
+    config.max_capacity = 3;
+    REFUSED(CPOOL_EMAXCAPACITY);
+    config.flags = 0x80000000u;
+    REFUSED(CPOOL_EFLAGS);
+    config.pool_flags = 0x80000000u;
+    REFUSED(CPOOL_EFLAGS);
+    config.thread_caches = CPOOL_THREAD_CACHES_MAX + 1;
+    REFUSED(CPOOL_ECACHES);
+    config.capacity = config.populate = 5;
+    account.create_fails = EIO;
+    account.after = 3;
+    REFUSED(EIO);
+    REQUIRE(account.created == 3 && account.destroyed == 3);
+}
+END_TEST
+
+START_TEST(objects_are_aligned_as_the_type_says)
+{
+    cpool_object_config_t config = configure(_i);
+    cpool_objects_t *pool;
+    void *objects[20];
+
+    config.reset = NULL;
+    type = (cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT;
+    type.object_size = 40;
+    type.object_align = 256;
+    pool = thing_pool(&config, &type);
+    for (int i = 0; i < 20; i++) {
+        objects[i] = cpool_object_get(pool);
+        REQUIRE(objects[i] != NULL && (uintptr_t)objects[i] % 256 == 0);
+        memset(objects[i], i, 40);
+    }
+    for (int i = 0; i < 20; i++) {
+        REQUIRE_EQUAL(*(unsigned char *)objects[i], i);
+        REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
+    }
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(object_put_and_got_again_is_the_same_construction, KINDS),
+        ONCE(object_of_a_fake_pool_is_made_each_time),
+        TIMES(hooks_may_be_left_out, KINDS_AND_FAKE),
+        TIMES(create_that_fails_tells_its_code_and_loses_nothing, KINDS_AND_FAKE),
+        TIMES(activate_that_fails_replaces_the_object, KINDS_AND_FAKE),
+        TIMES(recycled_object_that_is_unfit_is_replaced_by_a_new_one, KINDS),
+        TIMES(hooks_may_use_their_pool, KINDS_AND_FAKE),
+        TIMES(hook_that_was_left_is_reported_at_the_end, KINDS),
+        TIMES(object_that_is_not_active_refused, KINDS),
+        TIMES(object_still_active_at_the_end_is_destroyed_and_told, KINDS_AND_FAKE),
+        ONCE(wait_in_a_pool_without_waiting_refused),
+        ONCE(configuration_that_is_wrong_refused),
+        TIMES(objects_are_aligned_as_the_type_says, KINDS_AND_FAKE),
+    };
+
+    return SUPPORT_RUN("object", tests);
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_object_room.c - how many objects there are: growing, shrinking, populating,
+ * rejecting, the list of active ones, and memory that goes back.
+ *
+ * Includes object.h.
+ */
+#include "object.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MANY = 1000 };
+
+static struct account account;
+static cpool_object_type_t type;
+static struct thing *things[MANY];
+
+static cpool_object_config_t configure(unsigned flags)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+
+    memset(&account, 0, sizeof account);
+    type = thing_type(&account);
+    config.name = "things";
+    config.reset = thing_pool_reset;
+    config.flags = flags;
+    return config;
+}
+
+static void get_all(cpool_objects_t *pool, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        things[i] = cpool_object_get(pool);
+        REQUIRE(things[i] != NULL && things[i]->holders++ == 0);
+    }
+}
+
+static void put_all(cpool_objects_t *pool, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        things[i]->holders--;
+        REQUIRE_EQUAL(cpool_object_put(pool, things[i]), 0);
+    }
+}
+
+static void require_dry(cpool_objects_t *pool)
+{
+    void *object;
+
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), CPOOL_EDRY);
+    REQUIRE(object == NULL);
+}
+
+/*
+ * ---- Growing -------------------------------------------------------------
+ */
+
+static const unsigned kinds[] = { 0, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+START_TEST(pool_that_grows_by_one_has_as_many_objects_as_were_needed)
+{
+    cpool_object_config_t config = configure(kinds[_i]);
+    cpool_objects_t *pool;
+
+    config.growth = 1;
+    config.max_capacity = 100;
+    pool = thing_pool(&config, &type);
+    thing_require(pool, &account, 0);
+    REQUIRE_EQUAL(cpool_object_capacity(pool), 0);
+    for (size_t n = 1; n <= 100; n += 33) {
+        get_all(pool, n);
+        thing_require(pool, &account, n);
+        REQUIRE_EQUAL(cpool_object_capacity(pool), n);
+        REQUIRE_EQUAL(thing_stats(pool).peak, n);
+        put_all(pool, n);
+        thing_require(pool, &account, 0);
+    }
+    REQUIRE(cpool_object_available(pool));
+    get_all(pool, 100);
+    require_dry(pool);
+    REQUIRE(!cpool_object_available(pool));
+    REQUIRE(kinds[_i] == CPOOL_OBJECT_FAKE || account.created == 100);
+    put_all(pool, 100);
+    REQUIRE(cpool_object_available(pool));
+    thing_end(pool, &account);
+}
+END_TEST
+
+START_TEST(pool_that_grows_by_batch_creates_the_batch)
+{
+    cpool_object_config_t config = configure(kinds[_i]);
+    bool fake = kinds[_i] == CPOOL_OBJECT_FAKE;
+    cpool_objects_t *pool;
+
+    config.growth = 32;
+    config.max_capacity = 80;
+    pool = thing_pool(&config, &type);
+    get_all(pool, 1);
+    REQUIRE_EQUAL(account.created, fake ? 1 : 32);
+    REQUIRE_EQUAL(cpool_object_capacity(pool), 32);
+    REQUIRE_EQUAL(cpool_object_inactive(pool), fake ? 0 : 31);
+    put_all(pool, 1);
+    get_all(pool, 33);
+    REQUIRE_EQUAL(account.created, fake ? 34 : 64);
+    put_all(pool, 33);
+    get_all(pool, 80);
+    REQUIRE_EQUAL(cpool_object_capacity(pool), 80);
+    require_dry(pool);
+    thing_require(pool, &account, 80);
+    put_all(pool, 80);
+    thing_end(pool, &account);
+}
+END_TEST
+
+START_TEST(pool_that_grows_by_factor_doubles)
+{
+    cpool_object_config_t config = configure(kinds[_i]);
+    size_t expected = 1;
+    cpool_objects_t *pool;
+
+    config.growth_percent = 100;
+    pool = thing_pool(&config, &type);
+    REQUIRE(thing_stats(pool).max_capacity > 1000000);
+    for (size_t n = 0; n < MANY; n++) {
+        things[n] = cpool_object_get(pool);
+        REQUIRE(things[n] != NULL && things[n]->holders++ == 0);
+        if (n + 1 > expected)
+            expected *= 2;
+        REQUIRE_EQUAL(cpool_object_capacity(pool), expected);
+    }
+    thing_require(pool, &account, MANY);
+    put_all(pool, MANY);
+    thing_end(pool, &account);
+}
+END_TEST
+
+START_TEST(batch_that_cannot_be_created_leaves_the_get_alone)
+{
+    cpool_object_config_t config = configure(0);
+    cpool_objects_t *pool;
+
+    config.growth = 10;
+    pool = thing_pool(&config, &type);
+    account.create_fails = ENOMEM;
+    account.after = 4;
+    get_all(pool, 1);
+    REQUIRE(account.created == 4 && thing_stats(pool).failures == 1);
+    thing_require(pool, &account, 1);
+    account.create_fails = 0;
+    put_all(pool, 1);
+    get_all(pool, 10);
+    REQUIRE_EQUAL(cpool_object_capacity(pool), 10);
+    put_all(pool, 10);
+    thing_end(pool, &account);
+}
+END_TEST
+
+START_TEST(grow_and_populate_tell_what_they_did)
+{
+    cpool_object_config_t config = configure(kinds[_i]);
+    bool fake = kinds[_i] == CPOOL_OBJECT_FAKE;
+    cpool_objects_t *pool;
+    int code = 1;
+
+    config.max_capacity = 50;
+    pool = thing_pool(&config, &type);
+    require_dry(pool);
+    REQUIRE(!cpool_object_available(pool));
+    REQUIRE_EQUAL(cpool_object_populate(pool, 5, &code), 0);
+    REQUIRE_EQUAL(code, fake ? 0 : CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_object_grow(pool, 20), 20);
+    REQUIRE(account.created == 0 && cpool_object_available(pool));
+    REQUIRE_EQUAL(cpool_object_populate(pool, 15, &code), fake ? 0 : 15);
+    REQUIRE_EQUAL(code, 0);
+    thing_require(pool, &account, 0);
+    account.create_fails = EIO;
+    account.after = 2;
+    REQUIRE_EQUAL(cpool_object_populate(pool, 5, &code), fake ? 0 : 2);
+    REQUIRE_EQUAL(code, fake ? 0 : EIO);
+    account.create_fails = 0;
+    thing_require(pool, &account, 0);
+    get_all(pool, 20);
+    require_dry(pool);
+    REQUIRE_EQUAL(cpool_object_grow(pool, 1000), 30);
+    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 0);
+    put_all(pool, 20);
+    get_all(pool, 50);
+    require_dry(pool);
+    put_all(pool, 50);
+    thing_end(pool, &account);
+}
+END_TEST
+
+START_TEST(pool_made_populated_has_new_objects)
+{
+    cpool_object_config_t config = configure(0);
+    cpool_objects_t *pool;
+    bool is_new;
+    void *object;
+
+    config.capacity = 10;
+    config.populate = 8;
+    pool = thing_pool(&config, &type);
+    REQUIRE(account.created == 8 && cpool_object_inactive(pool) == 8);
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
+    REQUIRE(is_new && account.created == 8 && ((struct thing *)object)->resets == 0);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    get_all(pool, 10);
+    require_dry(pool);
+    put_all(pool, 10);
+    thing_end(pool, &account);
+}
+END_TEST
+
+/* Objects are created only when none lies in any cache. */
+static void *put_some(void *pool)
+{
+    put_all(pool, 60);
+    return NULL;
+}
+
+START_TEST(objects_in_another_threads_cache_are_used_before_new_ones)
+{
+    cpool_object_config_t config = configure(0);
+    cpool_objects_t *pool;
+
+    config.growth = 1;
+    pool = thing_pool(&config, &type);
+    get_all(pool, 60);
+    support_in_thread(put_some, pool);
+    get_all(pool, 60);
+    REQUIRE_EQUAL(account.created, 60);
+    put_all(pool, 60);
+    thing_end(pool, &account);
+}
+END_TEST
+
+/*
+ * ---- Shrinking -----------------------------------------------------------
+ */
+
+START_TEST(shrink_takes_unused_then_inactive_then_by_choice_active_ones)
+{
+    cpool_object_config_t config = configure(CPOOL_OBJECT_COUNTED);
+    cpool_objects_t *pool;
+
+    config.capacity = 100;
+    pool = thing_pool(&config, &type);
+    get_all(pool, 70);
+    put_all(pool, 30);                                       /* 30 unused, 30 inactive */
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 20, 0), 20);     /* 10, 30 */
+    REQUIRE(account.destroyed == 0 && cpool_object_capacity(pool) == 80);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 15, 0), 15);     /* 0, 25 */
+    REQUIRE_EQUAL(account.destroyed, 5);
+    thing_require(pool, &account, 40);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 1000, 0), 25);   /* 40 are active */
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, 0), 0);
+    thing_require(pool, &account, 40);
+    REQUIRE(account.destroyed == 30 && account.deactivated == 30);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 3, CPOOL_OBJECT_ACTIVE_TOO), 3);
+    REQUIRE(account.destroyed == 33 && account.deactivated == 33);
+    thing_require(pool, &account, 37);
+    require_dry(pool);
+    REQUIRE_EQUAL(cpool_object_grow(pool, 63), 63);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 1000, CPOOL_OBJECT_ACTIVE_TOO), 100);
+    thing_require(pool, &account, 0);
+    REQUIRE_EQUAL(cpool_object_capacity(pool), 0);
+    require_dry(pool);
+    REQUIRE_EQUAL(cpool_object_grow(pool, 1000), 100);
+    get_all(pool, 100);
+    require_dry(pool);
+    put_all(pool, 100);
+    thing_end(pool, &account);
+}
+END_TEST
+
+/* The caller of an object that a shrink destroyed comes too late. */
+START_TEST(put_of_an_object_that_a_shrink_destroyed_refused)
+{
+    cpool_object_config_t config = configure(0);
+    cpool_objects_t *pool;
+
+    config.capacity = 1;
+    pool = thing_pool(&config, &type);
+    get_all(pool, 1);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 1);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_object_put(pool, things[0]), CPOOL_EINACTIVE);
+    REQUIRE_REPORT(CPOOL_EINACTIVE);
+    support_release_reports();
+    thing_end(pool, &account);
+}
+END_TEST
+
+START_TEST(shrink_of_a_fake_pool_lowers_its_capacity)
+{
+    cpool_object_config_t config = configure(CPOOL_OBJECT_FAKE);
+    cpool_objects_t *pool;
+
+    config.capacity = 10;
+    pool = thing_pool(&config, &type);
+    get_all(pool, 6);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 10, 0), 4);
+    require_dry(pool);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
+    thing_require(pool, &account, 4);
+    REQUIRE_EQUAL(cpool_objects_release(pool), 4);
+    thing_require(pool, &account, 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+/*
+ * ---- Rejecting pools -----------------------------------------------------
+ */
+
+START_TEST(put_beyond_max_inactive_destroys_the_object)
+{
+    cpool_object_config_t config = configure(0);
+    cpool_objects_t *pool;
+    int code;
+
+    config.growth = 1;
+    config.max_inactive = 10;
+    config.pool_flags = _i == 1 ? CPOOL_WAITABLE : 0;
+    pool = thing_pool(&config, &type);
+    for (int round = 0; round < 3; round++) {
+        get_all(pool, 50);
+        thing_require(pool, &account, 50);
+        put_all(pool, 50);
+        thing_require(pool, &account, 0);
+        REQUIRE_EQUAL(cpool_object_inactive(pool), 10);
+        REQUIRE_EQUAL(account.destroyed, 40 * (size_t)(round + 1));
+    }
+    REQUIRE_EQUAL(cpool_object_populate(pool, 1, &code), 0);
+    REQUIRE_EQUAL(code, CPOOL_EDRY);
+    get_all(pool, 7);
+    REQUIRE_EQUAL(cpool_object_inactive(pool), 3);
+    REQUIRE_EQUAL(cpool_object_populate(pool, 100, &code), 7);
+    put_all(pool, 7);
+    REQUIRE_EQUAL(cpool_object_inactive(pool), 10);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, SIZE_MAX, 0), 50);
+    get_all(pool, 12);
+    put_all(pool, 12);
+    REQUIRE_EQUAL(cpool_object_inactive(pool), 10);
+    thing_end(pool, &account);
+}
+END_TEST
+
+/*
+ * ---- Active objects ------------------------------------------------------
+ */
+
+struct census {
+    const void *seen[MANY];
+    size_t count;
+    size_t limit;
+};
+
+static bool note(const cpool_object_info_t *info, void *arg)
+{
+    struct census *census = arg;
+
+    REQUIRE_EQUAL(info->size, sizeof *info);
+    REQUIRE_EQUAL(info->uses, ((struct thing *)info->object)->uses);
+    REQUIRE(((struct thing *)info->object)->holders == 1);
+    for (size_t i = 0; i < census->count; i++)
+        REQUIRE(census->seen[i] != info->object);
+    census->seen[census->count++] = info->object;
+    return census->count < census->limit;
+}
+
+START_TEST(each_visits_active_objects_once)
+{
+    cpool_object_config_t config = configure(kinds[_i]);
+    struct census census = { .count = 0, .limit = MANY };
+    cpool_objects_t *pool;
+
+    config.growth = 10;
+    pool = thing_pool(&config, &type);
+    REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 0);
+    get_all(pool, 100);
+    put_all(pool, 40);
+    REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 60);
+    REQUIRE_EQUAL(census.count, 60);
+    census.count = 0;
+    census.limit = 7;
+    REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 7);
+    REQUIRE_EQUAL(cpool_objects_release(pool), 60);
+    REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 0);
+    thing_require(pool, &account, 0);
+    REQUIRE_EQUAL(cpool_objects_release(pool), 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+static bool keep_info(const cpool_object_info_t *info, void *arg)
+{
+    *(cpool_object_info_t *)arg = *info;
+    return true;
+}
+
+/* Not inlined, so that its address range is its own. */
+__attribute__((__noinline__)) static struct thing *get_here(cpool_objects_t *pool)
+{
+    struct thing *thing = cpool_object_get(pool);
+
+    REQUIRE(thing != NULL);
+    return thing;
+}
+
+START_TEST(each_tells_age_and_caller_where_traced)
+{
+    cpool_object_config_t config = configure(_i == 0 ? CPOOL_OBJECT_TRACED : 0);
+    struct timespec pause = { 0, 2000000 };
+    cpool_object_info_t info;
+    cpool_objects_t *pool;
+    struct thing *thing;
+
+    config.growth = 1;
+    pool = thing_pool(&config, &type);
+    thing = get_here(pool);
+    nanosleep(&pause, NULL);
+    REQUIRE_EQUAL(cpool_object_each(pool, keep_info, &info), 1);
+    REQUIRE(info.object == thing && info.index == cpool_index(cpool_objects_pool(pool), thing));
+    if (_i == 0) {
+        uintptr_t from = (uintptr_t)get_here;
+
+        REQUIRE(info.age >= 2000000);
+        REQUIRE((uintptr_t)info.site > from && (uintptr_t)info.site < from + 4096);
+    } else {
+        REQUIRE(info.age == 0 && info.site == NULL);
+    }
+    REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+/*
+ * ---- Memory --------------------------------------------------------------
+ */
+
+enum { PAGE_ISH = 65536 };
+
+/* Objects are destroyed before their pages go, and others keep every byte. */
+START_TEST(trim_gives_back_the_pages_of_destroyed_objects_alone)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    static unsigned char *blocks[64];
+    cpool_objects_t *pool;
+    size_t gone = 0;
+
+    type = (cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT;
+    type.object_size = PAGE_ISH;
+    config.growth = 1;
+    pool = thing_pool(&config, &type);
+    for (int i = 0; i < 64; i++) {
+        blocks[i] = cpool_object_get(pool);
+        REQUIRE(blocks[i] != NULL);
+        memset(blocks[i], i + 1, PAGE_ISH);
+    }
+    REQUIRE_EQUAL(cpool_objects_trim(pool), 0);
+    for (int i = 0; i < 64; i += 2)
+        REQUIRE_EQUAL(cpool_object_put(pool, blocks[i]), 0);
+    REQUIRE_EQUAL(cpool_objects_trim(pool), 0); /* those are constructed */
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 20, 0), 20);
+    gone = cpool_objects_trim(pool);
+    REQUIRE(gone >= 20 * (PAGE_ISH / 2) && gone <= 20 * PAGE_ISH);
+    for (int i = 0; i < 64; i++) {
+        bool zero = i % 2 == 0 && blocks[i][PAGE_ISH / 2] == 0;
+
+        REQUIRE(zero || blocks[i][PAGE_ISH / 2] == i + 1);
+        gone -= zero ? PAGE_ISH / 2 : 0;
+    }
+    REQUIRE(gone <= 20 * (PAGE_ISH / 2));
+    REQUIRE_EQUAL(cpool_object_inactive(pool), 12);
+    for (int i = 1; i < 64; i += 2)
+        REQUIRE_EQUAL(cpool_object_put(pool, blocks[i]), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+/* Creation costs no memory for objects that there may be, but are not. */
+START_TEST(pool_for_many_objects_takes_little_memory)
+{
+    cpool_object_config_t config = configure(0);
+    size_t before = support_resident();
+    cpool_objects_t *pool;
+
+    SKIP_IF(before == 0 || SUPPORT_SANITIZED, "resident memory cannot be measured");
+    config.max_capacity = 1000000;
+    config.growth = 1;
+    pool = thing_pool(&config, &type);
+    get_all(pool, 10);
+    REQUIRE(support_resident() - before < (size_t)1 << 20);
+    put_all(pool, 10);
+    thing_end(pool, &account);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(pool_that_grows_by_one_has_as_many_objects_as_were_needed, KINDS),
+        TIMES(pool_that_grows_by_batch_creates_the_batch, KINDS),
+        TIMES(pool_that_grows_by_factor_doubles, KINDS),
+        ONCE(batch_that_cannot_be_created_leaves_the_get_alone),
+        TIMES(grow_and_populate_tell_what_they_did, KINDS),
+        ONCE(pool_made_populated_has_new_objects),
+        ONCE(objects_in_another_threads_cache_are_used_before_new_ones),
+        ONCE(shrink_takes_unused_then_inactive_then_by_choice_active_ones),
+        ONCE(put_of_an_object_that_a_shrink_destroyed_refused),
+        ONCE(shrink_of_a_fake_pool_lowers_its_capacity),
+        TIMES(put_beyond_max_inactive_destroys_the_object, 2),
+        TIMES(each_visits_active_objects_once, KINDS),
+        TIMES(each_tells_age_and_caller_where_traced, 2),
+        ONCE(trim_gives_back_the_pages_of_destroyed_objects_alone),
+        ONCE(pool_for_many_objects_takes_little_memory),
+    };
+
+    return SUPPORT_RUN("object_room", tests);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_object_threads.c - object pools under several threads, beside threads that wait, and
+ * in the child of a fork.
+ *
+ * Includes object.h.
+ */
+#include "object.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS = 4, HELD = 12, CAPACITY = 30 };
+
+static const struct {
+    unsigned flags;
+    unsigned pool_flags;
+    size_t max_inactive;
+} kinds[] = {
+    { 0, 0, 0 },
+    { CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED, 0, 0 },
+    { CPOOL_OBJECT_TRACED, 0, 5 },
+    { 0, CPOOL_WAITABLE, 0 },
+    { 0, CPOOL_WAITABLE, 5 },
+    { 0, CPOOL_CHECKED, 0 },
+    { CPOOL_OBJECT_FAKE, 0, 0 },
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static struct account account;
+static cpool_object_type_t type;
+static cpool_objects_t *pool;
+
+static cpool_object_config_t configure(int kind)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+
+    memset(&account, 0, sizeof account);
+    type = thing_type(&account);
+    config.name = "things";
+    config.reset = thing_pool_reset;
+    config.capacity = CAPACITY;
+    config.flags = kinds[kind].flags;
+    config.pool_flags = kinds[kind].pool_flags;
+    config.max_inactive = kinds[kind].max_inactive;
+    return config;
+}
+
+/*
+ * ---- Together ------------------------------------------------------------
+ */
+
+struct player {
+    uint64_t random;
+    struct thing *held[HELD];
+    size_t count;
+    bool manages;
+};
+
+static void take_one(struct player *player)
+{
+    struct thing *thing = cpool_object_get(pool);
+
+    if (thing == NULL)
+        return;
+    REQUIRE(thing->state == THING_ACTIVE && thing->holders++ == 0);
+    player->held[player->count++] = thing;
+}
+
+static void give_one(struct player *player)
+{
+    size_t i = random_below(&player->random, player->count);
+    struct thing *thing = player->held[i];
+
+    player->held[i] = player->held[--player->count];
+    REQUIRE(--thing->holders == 0);
+    REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+}
+
+static void manage(struct player *player)
+{
+    size_t n = random_below(&player->random, 10);
+
+    switch (random_below(&player->random, 4)) {
+    case 0:
+        REQUIRE(cpool_object_grow(pool, n) <= n);
+        break;
+    case 1:
+        REQUIRE(cpool_object_shrink(pool, n, 0) <= n);
+        break;
+    case 2:
+        REQUIRE(cpool_object_populate(pool, n, NULL) <= n);
+        break;
+    default:
+        cpool_objects_trim(pool);
+    }
+}
+
+static void *play(void *argument)
+{
+    struct player *player = argument;
+    int rounds = SUPPORT_COUNT(20000, 2000);
+
+    for (int i = 0; i < rounds; i++) {
+        if (player->manages && i % 16 == 0)
+            manage(player);
+        if (player->count < HELD &&
+            (player->count == 0 || random_below(&player->random, 2) == 0))
+            take_one(player);
+        else
+            give_one(player);
+    }
+    while (player->count > 0)
+        give_one(player);
+    return NULL;
+}
+
+START_TEST(threads_share_objects_and_all_come_back)
+{
+    cpool_object_config_t config = configure(_i);
+    static struct player players[THREADS];
+    pthread_t threads[THREADS];
+
+    config.max_capacity = 2 * CAPACITY;
+    pool = thing_pool(&config, &type);
+    for (size_t i = 0; i < THREADS; i++) {
+        players[i] = (struct player){ .random = i + 1, .manages = i == 0 };
+        threads[i] = support_start(play, &players[i]);
+    }
+    for (size_t i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    thing_require(pool, &account, 0);
+    cpool_object_grow(pool, CAPACITY);
+    for (size_t i = 0; i < cpool_object_capacity(pool); i++)
+        REQUIRE(cpool_object_get(pool) != NULL);
+    REQUIRE(cpool_object_get(pool) == NULL);
+    thing_require(pool, &account, cpool_object_capacity(pool));
+    REQUIRE_EQUAL(cpool_objects_release(pool), cpool_object_capacity(pool));
+    thing_end(pool, &account);
+}
+END_TEST
+
+static struct thing *disputed;
+static _Atomic size_t accepted, refused;
+static pthread_barrier_t start;
+
+static void *put_disputed(void *unused)
+{
+    (void)unused;
+    for (int round = 0; round < 2000; round++) {
+        int code;
+
+        pthread_barrier_wait(&start);
+        code = cpool_object_put(pool, disputed);
+        REQUIRE(code == 0 || code == CPOOL_EINACTIVE);
+        if (code == 0)
+            accepted++;
+        else
+            refused++;
+        if (pthread_barrier_wait(&start) == PTHREAD_BARRIER_SERIAL_THREAD) {
+            REQUIRE(accepted == 1 && refused == 1);
+            accepted = refused = 0;
+            disputed = cpool_object_get(pool);
+            REQUIRE(disputed != NULL);
+        }
+        pthread_barrier_wait(&start);
+    }
+    return NULL;
+}
+
+static void ignore_report(const cpool_error_t *error, void *context)
+{
+    (void)context;
+    REQUIRE_EQUAL(error->code, CPOOL_EINACTIVE);
+}
+
+/* With deactivate to run and without. */
+START_TEST(of_two_puts_of_one_object_one_is_refused)
+{
+    cpool_object_config_t config = configure(0);
+    pthread_t other;
+
+    config.capacity = 1;
+    if (_i == 1) {
+        type = (cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT;
+        type.object_size = sizeof(struct thing);
+        config.reset = NULL;
+    }
+    pool = thing_pool(&config, &type);
+    disputed = cpool_object_get(pool);
+    cpool_set_error_handler(ignore_report, NULL);
+    REQUIRE_EQUAL(pthread_barrier_init(&start, NULL, 2), 0);
+    other = support_start(put_disputed, NULL);
+    put_disputed(NULL);
+    support_join(other);
+    pthread_barrier_destroy(&start);
+    cpool_set_error_handler(NULL, NULL);
+    REQUIRE_EQUAL(cpool_object_put(pool, disputed), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+/*
+ * ---- Waiting -------------------------------------------------------------
+ */
+
+enum { WAITED_FOR_PUT, WAITED_FOR_GROWTH, WAITED_FOR_REJECTION, WAITED_IN_FAKE, WAITS };
+
+static void *wait_for_one(void *code)
+{
+    void *object;
+
+    *(int *)code = cpool_object_wait(pool, &object, NULL, NULL);
+    return object;
+}
+
+/* Each event that makes a get possible wakes a thread that waits for it. */
+START_TEST(thread_that_waits_gets_an_object)
+{
+    cpool_object_config_t config = configure(_i == WAITED_IN_FAKE ? KINDS - 1 : 3);
+    struct timespec moment = { 0, 1000000 };
+    struct thing *thing;
+    pthread_t waiter;
+    void *object;
+    int code;
+
+    config.capacity = 1;
+    config.max_capacity = 2;
+    config.max_inactive = _i == WAITED_FOR_REJECTION ? 1 : 0;
+    config.reset = NULL;
+    pool = thing_pool(&config, &type);
+    thing = cpool_object_get(pool);
+    REQUIRE_EQUAL(cpool_object_wait(pool, &object, NULL, &moment), CPOOL_EDRY);
+    REQUIRE(object == NULL);
+    waiter = support_start(wait_for_one, &code);
+    nanosleep(&moment, NULL);
+    if (_i == WAITED_FOR_GROWTH)
+        REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
+    else
+        REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+    REQUIRE_EQUAL(pthread_join(waiter, &object), 0);
+    REQUIRE(code == 0 && object != NULL);
+    REQUIRE(((struct thing *)object)->state == THING_ACTIVE);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    if (_i == WAITED_FOR_GROWTH)
+        REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+static void *wait_and_put(void *unused)
+{
+    (void)unused;
+    for (int i = SUPPORT_COUNT(3000, 300); i > 0; i--) {
+        void *object;
+        int code = cpool_object_wait(pool, &object, NULL, NULL);
+
+        REQUIRE(code == 0 || code == EAGAIN);
+        if (code != 0)
+            continue;
+        REQUIRE(((struct thing *)object)->holders++ == 0);
+        REQUIRE(--((struct thing *)object)->holders == 0);
+        REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    }
+    return NULL;
+}
+
+static _Atomic unsigned calls;
+
+static int fail_at_times(void *object, void *arg)
+{
+    if (++calls % 3 == 0)
+        return EAGAIN;
+    return thing_create(object, arg);
+}
+
+static int fail_activation_at_times(void *object, void *arg)
+{
+    if (++calls % 5 == 0)
+        return EAGAIN;
+    return thing_activate(object, arg);
+}
+
+/* Objects fail and are replaced while threads wait: none of them waits for ever. */
+START_TEST(threads_that_wait_beside_failing_hooks_go_on)
+{
+    cpool_object_config_t config = configure(3);
+    pthread_t threads[THREADS];
+
+    type.create = fail_at_times;
+    type.activate = fail_activation_at_times;
+    config.capacity = 2;
+    config.max_inactive = _i == 1 ? 1 : 0;
+    pool = thing_pool(&config, &type);
+    for (size_t i = 0; i < THREADS; i++)
+        threads[i] = support_start(wait_and_put, NULL);
+    for (size_t i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    thing_require(pool, &account, 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+/*
+ * ---- Fork ----------------------------------------------------------------
+ */
+
+static void use_in_child(void *held)
+{
+    struct thing *thing = held;
+    void *objects[CAPACITY];
+    size_t count = 0;
+
+    while (count < CAPACITY && (objects[count] = cpool_object_get(pool)) != NULL)
+        count++;
+    REQUIRE(count >= CAPACITY - 1 - 3);
+    while (count > 0)
+        REQUIRE_EQUAL(cpool_object_put(pool, objects[--count]), 0);
+    REQUIRE(thing->state == THING_ACTIVE);
+    REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+}
+
+static _Atomic bool over;
+
+static void *churn(void *unused)
+{
+    (void)unused;
+    while (!over) {
+        void *object = cpool_object_get(pool);
+
+        if (object != NULL)
+            cpool_object_put(pool, object);
+    }
+    return NULL;
+}
+
+/* The thread that churns may have one object in its hands, or magazines of them. */
+START_TEST(child_of_a_fork_goes_on_with_the_pool)
+{
+    cpool_object_config_t config = configure(_i);
+    struct thing *thing;
+    pthread_t thread;
+
+    pool = thing_pool(&config, &type);
+    thing = cpool_object_get(pool);
+    over = false;
+    thread = support_start(churn, NULL);
+    for (int i = 0; i < 20; i++)
+        support_in_child(use_in_child, thing);
+    over = true;
+    support_join(thread);
+    REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+    thing_require(pool, &account, 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(threads_share_objects_and_all_come_back, KINDS),
+        TIMES(of_two_puts_of_one_object_one_is_refused, 2),
+        TIMES(thread_that_waits_gets_an_object, WAITS),
+        TIMES(threads_that_wait_beside_failing_hooks_go_on, 2),
+        TIMES(child_of_a_fork_goes_on_with_the_pool, KINDS - 1),
+    };
+
+    return SUPPORT_RUN("object_threads", tests);
+}
