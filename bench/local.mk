@@ -4,6 +4,7 @@
 #   make bench               everything, in under 12 minutes
 #   make bench-quick         the most important lines, in under 2 minutes
 #   make bench-scale         over the number of threads, in under 5 minutes
+#   make bench-cxx           containers in C++ with several allocators
 #   make bench-smoke         every cell once, tiny: does it all work?
 #   make bench-instructions  instructions per operation, counted by callgrind
 #   make bench-plot          pictures of the last `make bench`
@@ -71,6 +72,18 @@ else
 bench_bench_SOURCES += bench/rival_no_cxx.c
 endif
 
+# Containers of the standard library with several allocators, a program of its own.
+if HAVE_CXX
+check_PROGRAMS += bench/nodes
+TESTS += bench/nodes
+bench_nodes_SOURCES = bench/nodes.cpp
+bench_nodes_CXXFLAGS = $(AM_CXXFLAGS) $(LOOP_CFLAGS)
+bench_nodes_LDADD = lib/libcpool.la $(DL_LIBS) $(PTHREAD_LIBS)
+
+bench-cxx: bench/nodes$(EXEEXT)
+	bench/nodes$(EXEEXT) 300
+endif
+
 bench_program = bench/bench$(EXEEXT)
 bench_programs = $(bench_program)
 
@@ -109,7 +122,7 @@ bench_results = --csv bench/results.csv --json bench/results.json \
 	--histograms bench/histograms.csv
 bench_instructions = $(SHELL) $(srcdir)/bench/instructions.sh
 
-.PHONY: bench bench-quick bench-scale bench-smoke bench-instructions bench-plot bless-instructions
+.PHONY: bench bench-cxx bench-quick bench-scale bench-smoke bench-instructions bench-plot bless-instructions
 
 # A whole run is kept as the file of this processor's family, and shown in README.md,
 # in the source tree where that can be written to.
