@@ -2,7 +2,7 @@
 # doc/local.mk - documents and manual pages, by explicit list; of doc/performance all,
 # because the benchmark adds to it.
 
-EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/EVIDENCE.md \
+EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/EVIDENCE.md doc/JSON.md \
 	doc/PERFORMANCE.md doc/STRESS.md \
 	doc/performance \
 	doc/plots/bursts-all.svg doc/plots/bursts-one.svg doc/plots/handover.svg \
@@ -43,6 +43,21 @@ dist_man3_MANS = \
 	doc/man/cpool_sized_free.3 doc/man/cpool_sized_owns.3 doc/man/cpool_sized_print.3 doc/man/cpool_sized_realloc.3 \
 	doc/man/cpool_sized_stats.3 doc/man/cpool_sized_trim.3 doc/man/cpool_sized_usable_size.3 \
 	doc/man/cpool_release.3 \
+	doc/man/cpool_each.3 \
+	doc/man/cpool_find.3 \
+	doc/man/cpool_print_all.3 \
+	doc/man/cpool_print_json_all.3 \
+	doc/man/cpool_tag.3 \
+	doc/man/cpool_tag_alloc.3 \
+	doc/man/cpool_tag_alloc_bulk.3 \
+	doc/man/cpool_tag_close.3 \
+	doc/man/cpool_tag_free.3 \
+	doc/man/cpool_tag_free_bulk.3 \
+	doc/man/cpool_tag_give.3 \
+	doc/man/cpool_tag_open.3 \
+	doc/man/cpool_tag_set_limit.3 \
+	doc/man/cpool_tag_take.3 \
+	doc/man/cpool_tag_view.3 \
 	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 doc/man/cpool_stats_restart.3 \
 	doc/man/cpool_strerror.3 doc/man/cpool_ticket_alloc.3 doc/man/cpool_ticket_draw.3 \
 	doc/man/cpool_ticket_return.3 doc/man/cpool_trim.3 doc/man/cpool_version_number.3

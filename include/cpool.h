@@ -1011,7 +1011,8 @@ CPOOL_API void cpool_stats_restart(cpool_t *pool);
 /*
  * cpool_print, cpool_print_json - write the figures, for a person or for a program.
  *
- * JSON is one object in one line.  Bytes of the name that are no UTF-8 become U+FFFD.
+ * JSON is one object in one line, described in doc/JSON.md.  Bytes of the name that are no
+ * UTF-8 become U+FFFD.
  * A NULL stream is reported as CPOOL_ENULL.
  *
  * Any thread.  It may block, and does what the stream does.

@@ -269,15 +269,15 @@ void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char 
     return slot;
 }
 
-void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
+bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
                    const void *site)
 {
     bool given;
 
     if (slot == NULL || !cpi_pool_validate(pool, slot, function))
-        return;
+        return false;
     if (CPI_UNLIKELY(pool->marks) && !cpi_pool_mark_given(pool, slot, function, site))
-        return;
+        return false;
     given = CPI_UNLIKELY(pool->waitable) ? give_and_call(pool, cache, slot)
                                          : give_slot(pool, cache, slot);
     /* From here on another thread may have destroyed the pool, unless there was no place
@@ -286,6 +286,7 @@ void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, c
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, cpi_slab_index(&pool->slab, slot));
     else
         cpi_quiet_report(function);
+    return given;
 }
 
 void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)

@@ -101,15 +101,15 @@ static size_t cut_of(const char *name)
     return back < CPI_UTF8_MAX ? cut - back : cut;
 }
 
-static void copy_name(struct cpi_pool *pool, const char *name)
+void cpi_pool_cut_name(char copy[CPI_NAME_SIZE], const char *name)
 {
     size_t length = name == NULL ? 0 : strlen(name);
 
     if (length > CPI_NAME_SIZE - 1)
         length = cut_of(name);
     if (length > 0)
-        memcpy(pool->name, name, length);
-    pool->name[length] = '\0';
+        memcpy(copy, name, length);
+    copy[length] = '\0';
 }
 
 /* The waiters are gone. */
@@ -130,7 +130,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     memset(pool, 0, sizeof *pool);
     if (layout->callers)
         memset(region + layout->uncached_at, 0, layout->uncached * sizeof(struct cpi_uncached));
-    copy_name(pool, config->name);
+    cpi_pool_cut_name(pool->name, config->name);
     pool->flags = config->flags;
     pool->waitable = (config->flags & CPOOL_WAITABLE) != 0;
     pool->grows = layout->most > layout->capacity;
@@ -277,6 +277,7 @@ static void slots_range(const struct cpi_pool *pool, uintptr_t *from, uintptr_t 
 
 int cpi_pool_publish(struct cpi_pool *pool)
 {
+    static uint64_t created; /* guarded by the lock */
     cpool_t shape = {pool->slab.base, pool->slab.inverse, pool->slab.shift, pool,
                      pool->slab.slots, 0, {0}};
     cpool_t *handle = cpi_handle_take();
@@ -293,6 +294,7 @@ int cpi_pool_publish(struct cpi_pool *pool)
     }
     cpi_handle_open(handle, &shape);
     pool->handle = handle;
+    pool->number = created++;
     cpi_registry_add(&pool->registry, handle);
     return 0;
 }

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include <cpool.h>
+#include <cpool/pools.h>
 
 #include "depot.h"
 #include "handle.h"
@@ -86,6 +87,8 @@ struct cpi_pool {
     /* Growing and giving back: see pool_memory.c. */
     struct cpi_maintenance maintenance;
 
+    struct cpool_tag *tags; /* open ones, guarded by the lock: see pools_tag.c */
+
     struct cpi_usage usage; /* live slots over time: see pool_info.c */
 
     struct cpi_layer layer; /* see pool_layer.c */
@@ -100,6 +103,7 @@ struct cpi_pool {
     size_t region_size; /* bytes */
     size_t fixed_bytes; /* of it, bytes committed at creation */
     bool region_owned;  /* committed, and given back, by the library */
+    uint64_t number;    /* pools created before it */
     bool nested;        /* it lies in a slot of another pool */
 };
 
@@ -183,17 +187,39 @@ int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
 int cpi_pool_publish(struct cpi_pool *pool);
 void cpi_pool_release(struct cpi_pool *pool);
 
+/* Copies a name, as far as a pool keeps it. */
+void cpi_pool_cut_name(char copy[CPI_NAME_SIZE], const char *name);
+
+/* A copy of a pool's name and figures. */
+struct cpi_view {
+    cpool_view_t public;
+    cpool_stats_t stats;
+    char name[CPI_NAME_SIZE];
+};
+
+/* pools.c.  Reads the pool of a descriptor.  Returns false if there is none.  May block. */
+bool cpi_view_read(struct cpi_view *view, size_t number);
+
+/* pools_tag.c.  Reads the pool's i-th tag.  Returns false if it has not so many.  May
+ * block. */
+bool cpi_tag_read(const cpool_t *handle, size_t i, cpool_tag_view_t *view);
+
+/* pool_info.c.  Reads the figures, with the lock held.  Returns false if a thread is taking
+ * a sample: then the lock has to be given up before it is tried again. */
+bool cpi_pool_try_figures(struct cpi_pool *pool, cpool_stats_t *stats);
+
 /* pool_typed.c.  The typed pool has this pool now, or none: NULL.  With the lock held. */
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
 
 /*
  * The two that all public functions come down to, on behalf of `function`,
  * called from `site`.  cache is the calling thread's, or NULL for none.  free
- * takes any address: NULL is a no-op, a wrong one is reported.
+ * takes any address: NULL is a no-op, a wrong one is reported.  It returns true if a slot
+ * went back.
  */
 void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
                      const void *site);
-void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
+bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
                    const void *site);
 
 /* As cpool_alloc_bulk_all and cpool_free_bulk. */

@@ -80,16 +80,27 @@ void cpi_usage_note(struct cpi_usage *usage, uint64_t live, uint64_t now)
     release(usage);
 }
 
-void cpi_usage_read(struct cpi_usage *usage, uint64_t live, uint64_t now, uint64_t *peak,
-                    uint64_t *average)
+bool cpi_usage_try_read(struct cpi_usage *usage, uint64_t live, uint64_t now, uint64_t *peak,
+                        uint64_t *average)
 {
-    await(usage);
+    if (!claim(usage))
+        return false;
     sample(usage, live, now);
     *peak = usage->peak;
     *average = usage->live;
     if (usage->last > usage->since)
         *average = (uint64_t)(usage->area / (double)(usage->last - usage->since) + 0.5);
     release(usage);
+    return true;
+}
+
+void cpi_usage_read(struct cpi_usage *usage, uint64_t live, uint64_t now, uint64_t *peak,
+                    uint64_t *average)
+{
+    unsigned times = 0;
+
+    while (!cpi_usage_try_read(usage, live, now, peak, average))
+        cpi_os_back_off(times++);
 }
 
 void cpi_usage_restart(struct cpi_usage *usage, uint64_t live, uint64_t now)

@@ -45,6 +45,10 @@ void cpi_usage_note(struct cpi_usage *usage, uint64_t live, uint64_t now);
 void cpi_usage_read(struct cpi_usage *usage, uint64_t live, uint64_t now, uint64_t *peak,
                     uint64_t *average);
 
+/* The same, but returns false if another thread is at it.  Wait-free. */
+bool cpi_usage_try_read(struct cpi_usage *usage, uint64_t live, uint64_t now, uint64_t *peak,
+                        uint64_t *average);
+
 /* Begins anew, with this sample.  Waits as above. */
 void cpi_usage_restart(struct cpi_usage *usage, uint64_t live, uint64_t now);
 

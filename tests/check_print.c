@@ -60,12 +60,27 @@ static const char *skip_object(const char *json)
     }
 }
 
+static const char *skip_array(const char *json)
+{
+    if (*++json == ']')
+        return json + 1;
+    for (;;) {
+        json = skip_value(json);
+        if (json == NULL || *json == ']')
+            return json == NULL ? NULL : json + 1;
+        if (*json++ != ',')
+            return NULL;
+    }
+}
+
 static const char *skip_value(const char *json)
 {
     static const char *const words[] = { "true", "false", "null" };
 
     if (*json == '{')
         return skip_object(json);
+    if (*json == '[')
+        return skip_array(json);
     if (*json == '"')
         return skip_string(json);
     for (size_t i = 0; i < 3; i++)

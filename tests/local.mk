@@ -61,6 +61,7 @@ tests_scripts = \
 	tests/scripts/check-floors.sh \
 	tests/scripts/check-format.sh \
 	tests/scripts/check-headers.sh \
+	tests/scripts/check-json.sh \
 	tests/scripts/check-limit.sh \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-man.sh \
@@ -99,6 +100,8 @@ tests_public = \
 	tests/check_object \
 	tests/check_object_room \
 	tests/check_object_threads \
+	tests/check_tags \
+	tests/check_walk \
 	tests/check_print \
 	tests/check_reserved \
 	tests/check_reset \
@@ -307,6 +310,14 @@ tests_check_leaks_noinline_LDADD = $(tests_ldadd_public)
 tests_check_assert_SOURCES = tests/check_assert.c
 tests_check_assert_CPPFLAGS = $(tests_cppflags_module) -DCPI_DEBUG=1
 tests_check_assert_LDADD = $(tests_ldadd_module)
+
+tests_check_tags_SOURCES = tests/check_tags.c
+tests_check_tags_CPPFLAGS = $(tests_cppflags)
+tests_check_tags_LDADD = $(tests_ldadd_public)
+
+tests_check_walk_SOURCES = tests/check_walk.c
+tests_check_walk_CPPFLAGS = $(tests_cppflags)
+tests_check_walk_LDADD = $(tests_ldadd_public)
 
 tests_check_pools_SOURCES = tests/check_pools.c
 tests_check_pools_CPPFLAGS = $(tests_cppflags)

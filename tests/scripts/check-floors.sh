@@ -88,6 +88,8 @@ pool_tools.c   6 pool_impl.h
 pool_typed.c   6 pool_impl.h
 pool_wait.c    6 pool_impl.h
 pools.c        6 pool_impl.h
+pools_tag.c    6 pool_impl.h
+pool_print.c   6 pool_impl.h
 sized_impl.h   8
 sized.c        8 sized_impl.h
 sized_create.c 8 sized_impl.h

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_walk.c - all pools of the process: by name, one after the other, and printed,
+ * beside pools that come and go.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cpool/pools.h>
+
+enum { POOLS = 5, THREADS = 2 };
+
+CPOOL_DECLARE(things, double);
+CPOOL_DEFINE(things, double, .capacity = 100);
+
+static cpool_t *create_named(const char *name, unsigned flags)
+{
+    cpool_config_t config = support_config(16, 100);
+
+    config.name = name;
+    config.flags = flags;
+    return support_create(&config);
+}
+
+/*
+ * ---- By name -------------------------------------------------------------
+ */
+
+START_TEST(find_name_returns_its_oldest_pool)
+{
+    cpool_t *first = create_named("jobs", 0);
+    cpool_t *second = create_named("jobs", CPOOL_CHECKED);
+    cpool_t *other = create_named("others", 0);
+    cpool_t *nameless = create_named(NULL, 0);
+
+    REQUIRE(cpool_find("jobs") == first);
+    REQUIRE(cpool_find("others") == other);
+    REQUIRE(cpool_find("") == nameless);
+    REQUIRE(cpool_find("job") == NULL);
+    REQUIRE(cpool_find(NULL) == NULL);
+    support_destroy_empty(first);
+    REQUIRE(cpool_find("jobs") == second);
+    /* In the place of an older one, perhaps. */
+    first = create_named("jobs", 0);
+    REQUIRE(cpool_find("jobs") == second);
+    support_destroy_empty(second);
+    REQUIRE(cpool_find("jobs") == first);
+    support_destroy_empty(first);
+    REQUIRE(cpool_find("jobs") == NULL);
+    support_destroy_empty(other);
+    support_destroy_empty(nameless);
+}
+END_TEST
+
+START_TEST(find_long_name_compares_what_is_kept)
+{
+    cpool_t *pool = create_named("a name of more than thirty-one bytes, one", 0);
+
+    REQUIRE(cpool_find("a name of more than thirty-one bytes, one") == pool);
+    REQUIRE(cpool_find("a name of more than thirty-one bytes, two") == pool);
+    REQUIRE(cpool_find("a name of more than thirty-one") == NULL);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(find_typed_pool_by_the_name_of_its_functions)
+{
+    double *thing;
+
+    REQUIRE(cpool_find("things") == NULL);
+    thing = things_alloc();
+    REQUIRE(cpool_find("things") == things_pool());
+    things_free(thing);
+    REQUIRE_EQUAL(things_close(), 0);
+    REQUIRE(cpool_find("things") == NULL);
+}
+END_TEST
+
+/*
+ * ---- One after the other -------------------------------------------------
+ */
+
+struct walk {
+    cpool_t *expected[POOLS];
+    size_t seen[POOLS];
+    size_t others;
+    size_t most; /* visits until the visitor ends the walk */
+    bool destroys;
+};
+
+static bool note(const cpool_view_t *view, void *argument)
+{
+    struct walk *walk = argument;
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    bool known = false;
+
+    for (size_t i = 0; i < POOLS; i++) {
+        if (view->pool != walk->expected[i])
+            continue;
+        known = true;
+        walk->seen[i]++;
+        REQUIRE_EQUAL(cpool_stats(view->pool, &stats), 0);
+        REQUIRE_EQUAL(view->size, sizeof(*view));
+        REQUIRE_EQUAL(view->stats->capacity, 100);
+        REQUIRE_EQUAL(view->stats->live, i);
+        REQUIRE_EQUAL(view->stats->live, stats.live);
+        REQUIRE_EQUAL(view->stats->reserved_bytes, stats.reserved_bytes);
+        REQUIRE(view->first == cpool_at(view->pool, 0));
+        REQUIRE_EQUAL(view->slots, cpool_index_limit(view->pool));
+        REQUIRE_EQUAL(view->flags, i == 1 ? CPOOL_CHECKED : i == 2 ? CPOOL_EXACT : 0);
+        REQUIRE_EQUAL(view->kind, 0);
+        REQUIRE(view->name[0] == (char)('a' + i) && view->name[1] == '\0');
+        if (walk->destroys)
+            REQUIRE_EQUAL(cpool_destroy(view->pool), i > 0 ? CPOOL_ELIVE : 0);
+    }
+    walk->others += !known;
+    return --walk->most > 0;
+}
+
+static void make_walk(struct walk *walk)
+{
+    static const unsigned flags[POOLS] = {0, CPOOL_CHECKED, CPOOL_EXACT, 0, 0};
+
+    memset(walk, 0, sizeof(*walk));
+    walk->most = SIZE_MAX;
+    for (size_t i = 0; i < POOLS; i++) {
+        char name[] = {(char)('a' + i), '\0'};
+
+        walk->expected[i] = create_named(name, flags[i]);
+        for (size_t n = 0; n < i; n++)
+            REQUIRE(cpool_alloc(walk->expected[i]) != NULL);
+    }
+}
+
+START_TEST(each_visits_every_pool_once_with_its_figures)
+{
+    struct walk walk;
+
+    make_walk(&walk);
+    REQUIRE_EQUAL(cpool_each(note, &walk), POOLS);
+    for (size_t i = 0; i < POOLS; i++)
+        REQUIRE_EQUAL(walk.seen[i], 1);
+    REQUIRE_EQUAL(walk.others, 0);
+    walk.most = 2;
+    REQUIRE_EQUAL(cpool_each(note, &walk), 2);
+    for (size_t i = 0; i < POOLS; i++)
+        (void)support_destroy(walk.expected[i]);
+    walk.most = SIZE_MAX;
+    REQUIRE_EQUAL(cpool_each(note, &walk), 0);
+}
+END_TEST
+
+START_TEST(each_with_visitor_that_destroys_visits_all)
+{
+    struct walk walk;
+
+    make_walk(&walk);
+    walk.destroys = true;
+    REQUIRE_EQUAL(cpool_each(note, &walk), POOLS);
+    REQUIRE_EQUAL(cpool_each(note, &walk), 0);
+}
+END_TEST
+
+static bool note_number(const cpool_view_t *view, void *numbers)
+{
+    for (size_t i = 0; i < 3; i++)
+        if (strtoul(view->name, NULL, 10) == i && view->name[0] != '\0')
+            ((uint64_t *)numbers)[i] = view->number;
+    return true;
+}
+
+START_TEST(each_numbers_pools_in_the_order_of_creation)
+{
+    uint64_t numbers[3] = {0, 0, 0};
+    cpool_t *pools[3];
+
+    for (size_t i = 0; i < 3; i++) {
+        char name[] = {(char)('0' + i), '\0'};
+
+        pools[i] = create_named(name, 0);
+    }
+    cpool_each(note_number, numbers);
+    REQUIRE_EQUAL(numbers[1], numbers[0] + 1);
+    REQUIRE_EQUAL(numbers[2], numbers[0] + 2);
+    for (size_t i = 0; i < 3; i++)
+        support_destroy_empty(pools[i]);
+}
+END_TEST
+
+static bool kind_of(const cpool_view_t *view, void *kind)
+{
+    *(unsigned *)kind = view->kind;
+    return true;
+}
+
+START_TEST(each_tells_kinds)
+{
+    cpool_config_t config = support_config(16, 10);
+    unsigned kind = 0;
+    cpool_t *pool;
+
+    things_free(things_alloc());
+    cpool_each(kind_of, &kind);
+    REQUIRE_EQUAL(kind, CPOOL_VIEW_TYPED);
+    REQUIRE_EQUAL(things_close(), 0);
+    config.memory_size = cpool_memory_required(&config);
+    config.memory = support_lines(config.memory_size);
+    pool = support_create(&config);
+    cpool_each(kind_of, &kind);
+    REQUIRE_EQUAL(kind, CPOOL_VIEW_CALLERS);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Beside others -------------------------------------------------------
+ */
+
+static _Atomic bool over;
+
+static void *churn(void *unused)
+{
+    while (!over) {
+        cpool_t *pool = create_named("churn", 0);
+        void *slots[50];
+
+        REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 50), 0);
+        cpool_free_bulk(pool, slots, 50);
+        support_destroy_empty(pool);
+    }
+    return unused;
+}
+
+static bool count_constant(const cpool_view_t *view, void *seen)
+{
+    if (strcmp(view->name, "constant") == 0) {
+        REQUIRE_EQUAL(view->stats->live, 1);
+        ++*(size_t *)seen;
+    } else {
+        REQUIRE(strcmp(view->name, "churn") == 0);
+        REQUIRE_EQUAL(view->stats->capacity, 100);
+    }
+    return true;
+}
+
+START_TEST(each_beside_create_and_destroy_meets_what_stays_once)
+{
+    cpool_t *pools[2] = {create_named("constant", 0), create_named("constant", 0)};
+    void *slots[2] = {cpool_alloc(pools[0]), cpool_alloc(pools[1])};
+    pthread_t threads[THREADS];
+
+    over = false;
+    for (size_t i = 0; i < THREADS; i++)
+        threads[i] = support_start(churn, NULL);
+    for (size_t i = 0; i < SUPPORT_COUNT(2000, 200); i++) {
+        size_t seen = 0;
+
+        cpool_each(count_constant, &seen);
+        REQUIRE_EQUAL(seen, 2);
+        REQUIRE(cpool_find("constant") == pools[0]);
+        (void)cpool_find("churn");
+    }
+    over = true;
+    for (size_t i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    for (size_t i = 0; i < 2; i++) {
+        cpool_free(pools[i], slots[i]);
+        support_destroy_empty(pools[i]);
+    }
+}
+END_TEST
+
+/*
+ * ---- Printed -------------------------------------------------------------
+ */
+
+static char *printed(void (*print)(FILE *))
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+
+    REQUIRE(out != NULL);
+    print(out);
+    REQUIRE_EQUAL(fclose(out), 0);
+    return text;
+}
+
+START_TEST(print_all_names_every_pool)
+{
+    cpool_t *first = create_named("first", CPOOL_CHECKED | CPOOL_EXACT);
+    cpool_t *second = create_named("second", CPOOL_WAITABLE);
+    char *text = printed(cpool_print_all);
+    char *json = printed(cpool_print_json_all);
+    char total[100];
+
+    cpool_print_all(NULL);
+    cpool_print_json_all(NULL);
+    REQUIRE(strstr(text, "pool 'first' (checked, exact): 100 slots of 16 bytes") != NULL);
+    REQUIRE(strstr(text, "pool 'second' (waitable): 100 slots") != NULL);
+    snprintf(total, sizeof(total), "2 pools: reserved %zu bytes",
+             support_stats(first).reserved_bytes + support_stats(second).reserved_bytes);
+    REQUIRE(strstr(text, total) != NULL);
+    REQUIRE(strncmp(json, "{\"version\":\"", 12) == 0);
+    REQUIRE(strstr(json, "\"pools\":[{\"name\":\"first\",\"checked\":true,") != NULL);
+    REQUIRE(strstr(json, "},{\"name\":\"second\",\"checked\":false,") != NULL);
+    REQUIRE(strcmp(json + strlen(json) - 4, "}]}\n") == 0);
+    free(text);
+    free(json);
+    support_destroy_empty(first);
+    support_destroy_empty(second);
+    json = printed(cpool_print_json_all);
+    REQUIRE(strstr(json, "\"pools\":[]}\n") != NULL);
+    free(json);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(find_name_returns_its_oldest_pool),
+        ONCE(find_long_name_compares_what_is_kept),
+        ONCE(find_typed_pool_by_the_name_of_its_functions),
+        ONCE(each_visits_every_pool_once_with_its_figures),
+        ONCE(each_with_visitor_that_destroys_visits_all),
+        ONCE(each_numbers_pools_in_the_order_of_creation),
+        ONCE(each_tells_kinds),
+        ONCE(each_beside_create_and_destroy_meets_what_stays_once),
+        ONCE(print_all_names_every_pool),
+    };
+
+    return SUPPORT_RUN("walk", tests);
+}
