@@ -4,7 +4,7 @@
  *
  * Floor 6.
  *
- * What is printed is a copy: the lock is not held while a stream is written to.
+ * A copy is printed: the lock is not held while a stream is written to.
  */
 #include "pool_impl.h"
 
@@ -216,7 +216,7 @@ void cpool_print_json(const cpool_t *handle, FILE *out)
     fputc('\n', out);
 }
 
-/* What a walk for printing carries along. */
+/* Carried along by a walk for printing. */
 struct printing {
     FILE *out;
     size_t pools;

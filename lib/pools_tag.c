@@ -39,8 +39,10 @@ static void note_peak(cpool_tag_t *tag, size_t live)
 {
     size_t peak = cpi_load(word(&tag->peak), relaxed); /* [peak] */
 
-    while (peak < live && !cpi_cas_weak(word(&tag->peak), &peak, live, relaxed, relaxed)) /* [peak] */
-        ;
+    while (peak < live) {
+        if (cpi_cas_weak(word(&tag->peak), &peak, live, relaxed, relaxed)) /* [peak] */
+            break;
+    }
 }
 
 size_t cpool_tag_take(cpool_tag_t *tag, size_t n)
@@ -108,8 +110,8 @@ void *cpool_tag_alloc(cpool_tag_t *tag)
     return slot;
 }
 
-/* Returns true if the slot went back.  Pools with an inline path refuse nothing but what
- * validation finds. */
+/* Returns true if the slot went back.  Pools with an inline path refuse a slot
+ * by validation alone. */
 static bool free_one(struct cpi_pool *pool, void *slot, const char *function, const void *site)
 {
     if (!pool->registry.inline_path)
