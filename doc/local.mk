@@ -10,7 +10,7 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/EVIDENCE.md doc/JSON.md
 
 # The manual pages are made from the public headers, one by topic and one for each
 # function, which refers to its topic.  They are shipped, too.
-man_headers = include/cpool.h include/cpool/pools.h include/cpool/typed.h include/cpool/sized.h \
+man_headers = include/cpool.h include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
 	include/cpool/layer.h include/cpool/object.h include/cpool/tools.h
 man_date = 2026-11-22
 
@@ -59,6 +59,8 @@ dist_man3_MANS = \
 	doc/man/cpool_tag_take.3 \
 	doc/man/cpool_tag_view.3 \
 	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 doc/man/cpool_stats_restart.3 \
+	doc/man/cpool_track.3 doc/man/cpool_count_live.3 doc/man/cpool_foreach.3 doc/man/cpool_handle.3 \
+	doc/man/cpool_iter_begin.3 doc/man/cpool_iter_next.3 doc/man/cpool_resolve.3 \
 	doc/man/cpool_strerror.3 doc/man/cpool_ticket_alloc.3 doc/man/cpool_ticket_draw.3 \
 	doc/man/cpool_ticket_return.3 doc/man/cpool_trim.3 doc/man/cpool_version_number.3
 

@@ -216,6 +216,7 @@ enum {
     CPOOL_EOPEN = -112,       /* the typed pool exists already */
     CPOOL_EINACTIVE = -113,   /* the object is not active (cpool/object.h) */
     CPOOL_EHOOK = -114,       /* a hook of an object pool was left without returning */
+    CPOOL_ETRACKED = -115,    /* the pool was not created with CPOOL_TRACKED */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */
@@ -300,11 +301,18 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
 #define CPOOL_CHECKED 0x1u
 
 /*
- * CPOOL_TRACKED   The pool knows which slots are live.  Each free of a slot that is free
+ * CPOOL_TRACKED   The pool knows which slots are live: <cpool/track.h> has handles of
+ *                 slots and visits to all that are live.  Each free of a slot that is free
  *                 already, or was never taken, is reported and refused.  Every alloc and
  *                 free is then a call, and a slot takes 8 bytes more.
  */
 #define CPOOL_TRACKED 0x40u
+
+/*
+ * CPOOL_KEEP_PAGES  cpool_trim and cpool_shrink give no pages back: slots keep their bytes
+ *                 while they are free, and objects in them stay constructed.
+ */
+#define CPOOL_KEEP_PAGES 0x80u
 
 /*
  * CPOOL_EXACT     Never more than `capacity` slots live, and never fewer to be had:
@@ -711,12 +719,12 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * operating system, and puts the depot's free slots into order of address, so
  * that they are handed out page by page again.
  *
- * The contents of slots on such pages become zero.  Keep that in mind where objects
- * stay constructed in free slots.  Of the caches it takes the calling thread's slots,
- * and the spare magazines of those that exchanged none since the last trim.  The loaded
- * magazines of other threads are not reached.  So a timer that calls it every few
- * seconds gives back what has not been needed lately.  Checked pools, and pools in
- * caller-provided memory, are put in order only.
+ * The contents of slots on such pages become zero, and slots stay readable until the pool
+ * is destroyed.  With CPOOL_KEEP_PAGES no page goes back.  Of the caches it takes the
+ * calling thread's slots, and the spare magazines of those that exchanged none since the
+ * last trim.  The loaded magazines of other threads are not reached.  So a timer that
+ * calls it every few seconds gives back what has not been needed lately.  Checked pools,
+ * and pools in caller-provided memory, are put in order only.
  *
  * Free slots are looked through on the way.  One that lies there twice was freed
  * twice: it is reported, once, as CPOOL_EDOUBLEFREE, and is one slot again.  One
@@ -929,8 +937,9 @@ CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
  * cpool_index, cpool_at, cpool_index_limit - from a slot to its index, and back.
  *
  * Indices are dense and start at 0.  The limit is one more than the largest index
- * that a slot can ever have: at least max_capacity, and just that in an exact pool
- * or in caller-provided memory.  Tables beside the pool are dimensioned by it.
+ * that a slot can ever have: max_capacity, and just that in an exact pool or in
+ * caller-provided memory, else thread_caches * magazine_rounds more.  Tables beside the
+ * pool are dimensioned by it.  Fewer thread_caches bring it down.
  *
  * Returns SIZE_MAX for an address that is not a slot, NULL for an index that is not
  * below the limit.

@@ -13,5 +13,6 @@ cpoolinclude_HEADERS = \
 	include/cpool/pools.h \
 	include/cpool/sized.h \
 	include/cpool/tools.h \
+	include/cpool/track.h \
 	include/cpool/typed.h \
 	include/cpool/version.h

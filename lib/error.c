@@ -78,6 +78,7 @@ static const struct code_text code_texts[] = {
     {CPOOL_EOPEN, "the typed pool exists already"},
     {CPOOL_EINACTIVE, "the object is not active"},
     {CPOOL_EHOOK, "a hook of the pool's type was left without returning"},
+    {CPOOL_ETRACKED, "the pool was not created with CPOOL_TRACKED"},
     {CPOOL_ENOTQUIET, "something happened that a quiet scope traps"},
     {CPOOL_ELIVE, "slots were still live"},
     {CPOOL_ENOMEM, "the operating system refused memory"},

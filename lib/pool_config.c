@@ -12,7 +12,7 @@
 
 #define CPI_FLAGS \
     (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | \
-     CPOOL_COLOUR | CPOOL_RESERVED | CPOOL_NO_POISON)
+     CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_RESERVED | CPOOL_NO_POISON)
 
 /*
  * Caches of one pool, unless configured.  In our memory they cost address space only,

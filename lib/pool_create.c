@@ -152,6 +152,8 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     limits.forked = forked;
     limits.returned = cpi_pool_wake_waiters;
     pool->only_marked = limits.exact && !pool->marks && !pool->waitable;
+    pool->only_tracked =
+        layout->tracked && !pool->checked && !limits.exact && pool->tools == 0;
     limits.inline_path = !pool->marks && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
          cpi_registry_bytes(layout->caches, layout->quota));

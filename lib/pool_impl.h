@@ -80,6 +80,7 @@ struct cpi_pool {
     bool waitable;
     bool grows; /* by itself */
     bool only_marked; /* exact, and nothing else that costs time per operation */
+    bool only_tracked; /* tracked, likewise */
 
     /* Waiting: see pool_wait.c. */
     struct cpi_waiters waiters;

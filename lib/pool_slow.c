@@ -6,7 +6,8 @@
  * Floor 6.
  *
  * ORDERING TABLE
- *   own     | swaps and count load | relaxed | - | -
+ *   own     | swaps and count load, count store that takes | relaxed | - | -
+ *   show    | count store that gives | release | recall.c's forked | the round and its word
  */
 #include "pool_impl.h"
 
@@ -42,6 +43,60 @@ static inline bool give_marked(const struct cpi_pool *pool, struct cpi_cache *ca
     given = cpi_cache_push(cache, slot);
     cpi_recall_leave(cache);
     return given;
+}
+
+/*
+ * The common case of pools that are tracked and nothing else: the loaded magazine is used
+ * as on the inline path, without a mark, and the slot's word changes with it.  A thread
+ * that vanishes in a fork between the two stores of take_tracked leaves a slot that is
+ * neither live nor free, and never one that is both.  NULL, and false: the long way.
+ */
+static inline void *take_tracked(const struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    cpool_cache_t *entry = &cache->hidden;
+    uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
+    uintptr_t index;
+    void *slot;
+
+    if (CPI_UNLIKELY(count == 0))
+        return NULL;
+    slot = entry->rounds[count - 1];
+    index = cpi_slab_index(&pool->slab, slot);
+    cpi_word_store(&entry->count, count - 1, relaxed); /* [own] */
+    if (CPI_UNLIKELY(!cpi_slotmap_take(&pool->slotmap, index))) {
+        cpi_word_store(&entry->count, count, relaxed); /* [own] */
+        return NULL;
+    }
+    return slot;
+}
+
+static inline bool give_tracked(const struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
+{
+    cpool_cache_t *entry = &cache->hidden;
+    uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+
+    if (CPI_UNLIKELY(index >= entry->bound || count >= entry->limit) ||
+        CPI_UNLIKELY(!cpi_slotmap_give_plainly(&pool->slotmap, index)))
+        return false;
+    entry->rounds[count] = slot;
+    cpi_word_store(&entry->count, count + 1, release); /* [show] */
+    return true;
+}
+
+/* The shortest way of the pools without inline path that have one. */
+static inline void *take_short(const struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    if (CPI_LIKELY(pool->only_tracked))
+        return cache != NULL ? take_tracked(pool, cache) : NULL;
+    return take_marked(pool, cache);
+}
+
+static inline bool give_short(const struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
+{
+    if (CPI_LIKELY(pool->only_tracked))
+        return cache != NULL && give_tracked(pool, cache, slot);
+    return give_marked(pool, cache, slot);
 }
 
 /* Away from the two functions below, which then save no registers. */
@@ -116,7 +171,7 @@ CPI_APART static void *take_shown(struct cpi_pool *pool, struct cpi_cache *cache
 CPI_APART static void *take_unshown(struct cpi_pool *pool, struct cpi_cache *cache,
                                     const void *site)
 {
-    void *slot = take_marked(pool, cache);
+    void *slot = take_short(pool, cache);
 
     return CPI_LIKELY(slot != NULL) ? slot : alloc_at_length(pool, site);
 }
@@ -173,7 +228,7 @@ CPI_APART static void give_shown(struct cpi_pool *pool, struct cpi_cache *cache,
 CPI_APART static void give_unshown(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
                                    const void *site)
 {
-    if (!give_marked(pool, cache, slot))
+    if (CPI_UNLIKELY(!give_short(pool, cache, slot)))
         free_at_length(pool, slot, site);
 }
 
@@ -286,7 +341,7 @@ void *cpool_cache_alloc_slow(cpool_cache_t *entry)
         return NULL;
     cache = entry->home;
     cpi_recall_use(cache);
-    slot = take_marked(pool, cache);
+    slot = take_short(pool, cache);
     if (slot == NULL && owner_is_right(pool, cache, function))
         slot = cpi_pool_alloc(pool, cache, function, CPI_CALLER());
     return slot;
@@ -302,6 +357,6 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
         return;
     cache = entry->home;
     cpi_recall_use(cache);
-    if (!give_marked(pool, cache, slot) && owner_is_right(pool, cache, function))
+    if (!give_short(pool, cache, slot) && owner_is_right(pool, cache, function))
         cpi_pool_free(pool, cache, slot, function, CPI_CALLER());
 }

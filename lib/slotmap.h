@@ -20,7 +20,7 @@
  * Nothing here is used by pools that are neither tracked nor checked.
  *
  * ORDERING TABLE
- *   own   | word load  | relaxed | - | -
+ *   own   | word load, word store | relaxed | - | -
  *   taken | word store | release | slotmap.c's see | what the slot held when it was taken
  *
  * [own] needs no order.  A slot passes from one owner to the next through the depot, a
@@ -74,12 +74,44 @@ static inline bool cpi_slotmap_take(const struct cpi_slotmap *map, uintptr_t ind
     return true;
 }
 
+/* The index in the word of a live slot, or something for any other number. */
+static inline uintptr_t cpi_slotmap_index(const struct cpi_slotmap *map, uint64_t word)
+{
+    return (uintptr_t)((word & (map->step - 1)) >> 1);
+}
+
+/* The word of a slot below the watermark, or 0 if the slot is not live.  Any thread,
+ * wait-free. */
+uint64_t cpi_slotmap_live(const struct cpi_slotmap *map, uintptr_t index);
+
+/* The word of the first live slot from *index on and below `end`, which is at most the
+ * watermark, and sets *index to its index.  0, and *index to `end` or beyond, if there is
+ * none.  Any thread, wait-free. */
+uint64_t cpi_slotmap_next(const struct cpi_slotmap *map, uintptr_t *index, uintptr_t end);
+
+/* The number of live slots there.  Any thread, wait-free. */
+size_t cpi_slotmap_count(const struct cpi_slotmap *map, uintptr_t first, uintptr_t end);
+
 /* Whether the slot may be freed.  Wait-free. */
 enum cpi_slotmap_state cpi_slotmap_state(const struct cpi_slotmap *map, uintptr_t index);
 
 /* Marks a live slot free.  Of several threads that free one slot at once, one gets
  * LIVE_ONE.  For the others nothing has changed.  Wait-free. */
 enum cpi_slotmap_state cpi_slotmap_give(const struct cpi_slotmap *map, uintptr_t index);
+
+/* The same, for less: two threads that free one slot at once may both succeed.  Returns
+ * false, and changes nothing, if the slot is not live, or its generation comes round. */
+static inline bool cpi_slotmap_give_plainly(const struct cpi_slotmap *map, uintptr_t index)
+{
+    _Atomic uint64_t *at = &map->words[index];
+    uint64_t word = cpi_load(at, relaxed); /* [own] */
+    uint64_t next = word - CPI_SLOTMAP_LIVE + map->step;
+
+    if (CPI_UNLIKELY((word & CPI_SLOTMAP_LIVE) == 0 || next < word))
+        return false;
+    cpi_store(at, next, relaxed); /* [own] */
+    return true;
+}
 
 /* Makes the slot free whatever it was.  Nobody else may be using the slab. */
 void cpi_slotmap_clear(const struct cpi_slotmap *map, uintptr_t index);

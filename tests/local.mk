@@ -111,6 +111,8 @@ tests_public = \
 	tests/check_structs \
 	tests/check_support \
 	tests/check_thread \
+	tests/check_track \
+	tests/check_track_beside \
 	tests/check_typed \
 	tests/check_typed_noinline \
 	tests/check_validate
@@ -284,6 +286,14 @@ tests_check_support_LDADD = $(tests_ldadd_public)
 tests_check_thread_SOURCES = tests/check_thread.c
 tests_check_thread_CPPFLAGS = $(tests_cppflags)
 tests_check_thread_LDADD = $(tests_ldadd_public)
+
+tests_check_track_SOURCES = tests/check_track.c
+tests_check_track_CPPFLAGS = $(tests_cppflags)
+tests_check_track_LDADD = $(tests_ldadd_public)
+
+tests_check_track_beside_SOURCES = tests/check_track_beside.c
+tests_check_track_beside_CPPFLAGS = $(tests_cppflags)
+tests_check_track_beside_LDADD = $(tests_ldadd_public)
 
 tests_check_typed_SOURCES = tests/check_typed.c
 tests_check_typed_CPPFLAGS = $(tests_cppflags)

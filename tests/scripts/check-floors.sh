@@ -85,6 +85,7 @@ pool_reserve.c 6 pool_drain.h
 pool_slow.c    6 pool_impl.h
 pool_ticket.c  6 pool_impl.h
 pool_tools.c   6 pool_impl.h
+pool_track.c   6 pool_impl.h
 pool_typed.c   6 pool_impl.h
 pool_wait.c    6 pool_impl.h
 pools.c        6 pool_impl.h

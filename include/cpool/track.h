@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/track.h - pools that know which of their slots are live.
+ *
+ * OVERVIEW
+ *
+ *     config.flags = CPOOL_TRACKED;
+ *     ...
+ *     struct body *body = cpool_alloc(bodies);
+ *     cpool_handle_t handle = cpool_handle(bodies, body);      to be kept for later
+ *     ...
+ *     body = cpool_resolve(bodies, handle);                    NULL once it was freed
+ *
+ *     static bool move(void *slot, cpool_handle_t handle, void *arg)
+ *     {
+ *         ...
+ *         return true;                                         go on
+ *     }
+ *     cpool_foreach(bodies, move, &world);                     every live slot
+ *
+ * A tracked pool keeps a word of 64 bits beside each slot: whether the slot is live, and a
+ * generation, which each free advances.  The words lie one after the other, apart from
+ * the slots, and none of the functions here reads or writes a slot.  A free of a slot
+ * that is free already, or was never taken, is found by one look at its word, and
+ * reported as CPOOL_EDOUBLEFREE or CPOOL_EUNUSED.
+ *
+ * NOTES
+ *
+ * All functions work with CPOOL_TRACKED and CPOOL_CHECKED pools, together with every other
+ * flag, typed pools included.  In another pool they report CPOOL_ETRACKED and do nothing.
+ *
+ * Several frees of one slot: one that comes after the other is always found.  Two threads
+ * that free a slot at the very same time may both be taken for the first one, because
+ * to exclude that takes a locked instruction, which costs as much as all the rest.  The
+ * report is then made when the slot is about to be handed out for the second time.  Only
+ * CPOOL_CHECKED pools pay for that instruction, and find these two as well.
+ *
+ * Live: a slot that an alloc has returned, in whatever way, until it is freed.  A
+ * slot that a ticket has drawn is live.  So is, for a moment, one that
+ * cpool_alloc_bulk_all or cpool_reserve takes and gives back.
+ *
+ * Handles: a handle is one number.  It may be stored in files of one run, sent to other
+ * threads, and compared.  It is never CPOOL_HANDLE_NONE, which is 0.  No other slot of the
+ * pool ever has it, and no later owner of the slot, until the generation comes round.
+ * That takes 2^(63 - b) frees of one slot, where b bits number cpool_index_limit slots.
+ * In pools of up to 2^20 slots that is a day of taking and freeing nothing else, at 10 ns
+ * each time, and half a minute in pools of 2^32.  Handles do not name their pool.  In
+ * another pool a handle may be stale, or by chance another slot's.
+ *
+ * The pointer from a handle: cpool_resolve says that the slot was live at some moment
+ * during the call, with that generation.  It does not keep the slot alive.  A thread
+ * that reads or writes the slot then must know by other means that no thread frees it
+ * meanwhile.  The slot is its own, or a lock or a reference count of the program holds
+ * it, or slots are freed only between two phases of work.  A thread that has no such
+ * means may compare and pass on the pointer, and no more.  Reading first and resolving
+ * again afterwards does not do, because the read may be of the next owner's data, and is
+ * a data race.
+ *
+ * The bytes of the slot: a thread that resolves a handle, or visits a slot, sees the bytes
+ * that the slot had when it was taken.  It sees later writes of the owner as far as owner
+ * and thread synchronise.
+ *
+ * Tables beside a pool: cpool_index numbers the slots from 0, and cpool_index_limit says
+ * below what, which includes the slack that CPOOL_EXACT speaks of: thread_caches *
+ * magazine_rounds.  For 100,000 slots that makes 1,210,016 by default, 117,344 with 64
+ * thread_caches, and 100,000 with CPOOL_EXACT.  Slots are handed out for the first time in
+ * the order of their indices, so that a table that grows needs no more entries than
+ * high_water in cpool_stats.
+ *
+ * Trim: the words stay when cpool_trim and cpool_shrink give pages back, so that a stale
+ * handle does so too.  A slot can be read until the pool is destroyed, free or live, and
+ * is zero after its page was given back.  A pool with constructed objects in free
+ * slots keeps its pages with CPOOL_KEEP_PAGES.
+ *
+ * cpool_reset makes all handles stale.  In tracked pools its cost depends on the number of
+ * slots that were ever handed out.  In the child of a fork all handles stay what they
+ * were.  A slot that another thread was just taking or freeing at the fork is not live
+ * there.
+ *
+ * (Generations beside the slots: the slot maps of games' entity systems, and E. Weissman's
+ * sharded-slab.)
+ */
+#ifndef CPOOL_TRACK_H
+#define CPOOL_TRACK_H
+
+#include <cpool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * ---- Handles (cpool_track.3) -------------------------------------------------
+ */
+
+/* A live slot, for as long as it is live. */
+typedef uint64_t cpool_handle_t;
+
+/* No slot's. */
+#define CPOOL_HANDLE_NONE ((cpool_handle_t)0)
+
+/*
+ * cpool_handle - the handle of a live slot.
+ *
+ * slot   from an alloc on this pool, not freed since
+ *
+ * Returns the handle, or CPOOL_HANDLE_NONE for a slot that is not live and for every other
+ * address.  CPOOL_HANDLE_NONE after CPOOL_ETRACKED was reported for another kind of pool.
+ * Any thread, wait-free, async-signal-safe.
+ */
+CPOOL_API cpool_handle_t cpool_handle(const cpool_t *pool, const void *slot);
+
+/*
+ * cpool_resolve - the slot of a handle.
+ *
+ * handle   from this pool, or any number
+ *
+ * Returns the slot if it is live and has been since the handle was made, else NULL.  NULL
+ * after CPOOL_ETRACKED was reported for another kind of pool.  The head of this page says
+ * what may be done with the slot.
+ * A thread that learns of a free before it calls, by synchronisation, gets NULL.  Beside a
+ * free that is under way it gets either.
+ * Any thread, wait-free, async-signal-safe.
+ */
+CPOOL_API void *cpool_resolve(const cpool_t *pool, cpool_handle_t handle);
+
+/*
+ * ---- Visiting live slots (cpool_track.3) -------------------------------------
+ */
+
+/* A visitor of cpool_foreach.  Returns false to end the visit. */
+typedef bool (*cpool_visitor_t)(void *slot, cpool_handle_t handle, void *arg);
+
+/*
+ * cpool_foreach - calls a function for each live slot, in the order of the indices.
+ *
+ * visitor   called with each slot, its handle and arg, without a lock held.  It may use
+ *           the pool in any way: alloc, and free the slot it is called with
+ *
+ * Other threads may alloc and free meanwhile.  A slot that is live throughout the visit is
+ * visited exactly once.  A slot that is taken or freed meanwhile is visited once or not
+ * at all.  "Throughout" is as the caller knows it: from an alloc that happened before the
+ * call, by synchronisation, to a free that happens after it.  The visitor may use a slot
+ * as far as a thread that has resolved its handle may.
+ *
+ * Returns the number of slots visited, 0 after CPOOL_ETRACKED was reported for another
+ * kind of pool.
+ * Any thread, wait-free but for the visitor.  It reads 8 bytes for each slot that was ever
+ * handed out.
+ */
+CPOOL_API size_t cpool_foreach(const cpool_t *pool, cpool_visitor_t visitor, void *arg)
+    CPOOL_NONNULL_(2);
+
+/*
+ * An iterator over the live slots of a range of indices.
+ *
+ *     cpool_iter_t iter = CPOOL_ITER_INIT;
+ *     struct body *body;
+ *
+ *     if (cpool_iter_begin(&iter, bodies, first, end) == 0)
+ *         while ((body = cpool_iter_next(&iter)) != NULL)
+ *             move(body);
+ *
+ * Jobs that each have a part of 0 to cpool_index_limit, or to high_water in cpool_stats,
+ * visit every slot between them.  One thread at a time uses an iterator.  Nothing is held
+ * between two calls, so an iterator needs no end.
+ */
+typedef struct cpool_iter {
+    size_t size;           /* sizeof(cpool_iter_t), set by the initialiser */
+    const cpool_t *pool;   /* where it looks */
+    size_t next;           /* index of the slot it looks at next */
+    size_t end;            /* one more than the last */
+    cpool_handle_t handle; /* of the slot that cpool_iter_next returned last */
+} cpool_iter_t;
+
+#define CPOOL_ITER_INIT                                                        \
+    {                                                                          \
+        sizeof(cpool_iter_t), NULL, 0, 0, CPOOL_HANDLE_NONE                    \
+    }
+
+/*
+ * cpool_iter_begin - sets an iterator before the first live slot of a range.
+ *
+ * iter    from CPOOL_ITER_INIT, or used before
+ * first   index of the first slot of the range
+ * end     one more than the index of the last one, SIZE_MAX for all
+ *
+ * Returns 0.  Or CPOOL_ESTRUCT, CPOOL_ETAIL, or CPOOL_EPOOL or CPOOL_ETRACKED, which are
+ * reported.  The iterator has no slot then.
+ * Any thread, wait-free.
+ */
+CPOOL_API int cpool_iter_begin(cpool_iter_t *iter, const cpool_t *pool, size_t first, size_t end)
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_iter_next - the next live slot.
+ *
+ * The guarantee is that of cpool_foreach, from the call of cpool_iter_begin on, for the
+ * slots of the range.
+ *
+ * Returns the slot, or NULL when there are no more.  NULL after CPOOL_EPOOL was reported
+ * for a pool that has been destroyed.
+ * One thread at a time, wait-free.
+ */
+CPOOL_API void *cpool_iter_next(cpool_iter_t *iter) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_count_live - how many slots of a range of indices are live.
+ *
+ * first   index of the first slot of the range
+ * end     one more than the index of the last one, SIZE_MAX for all
+ *
+ * Returns the number.  Other threads may alloc and free meanwhile: each slot is counted as
+ * it was at some moment during the call.  0 after CPOOL_ETRACKED was reported for another
+ * kind of pool.
+ * Any thread, wait-free, async-signal-safe.
+ */
+CPOOL_API size_t cpool_count_live(const cpool_t *pool, size_t first, size_t end);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPOOL_TRACK_H */

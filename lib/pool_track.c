@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_track.c - handles of slots, and visits to those that are live.
+ *
+ * Floor 6.
+ */
+#include "pool_impl.h"
+
+#include <cpool/track.h>
+
+#include "structs.h"
+
+/* The pool, or NULL after it has been reported that it is none, or not tracked. */
+static const struct cpi_pool *tracked(const cpool_t *handle, const char *function)
+{
+    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool == NULL || CPI_LIKELY((pool->flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0))
+        return pool;
+    cpi_pool_report(CPOOL_ETRACKED, function, pool);
+    return NULL;
+}
+
+cpool_handle_t cpool_handle(const cpool_t *handle, const void *slot)
+{
+    const struct cpi_pool *pool = tracked(handle, "cpool_handle");
+    uintptr_t index;
+
+    if (pool == NULL)
+        return CPOOL_HANDLE_NONE;
+    index = cpi_slab_index(&pool->slab, slot);
+    return index < cpi_slab_fresh(&pool->slab) ? cpi_slotmap_live(&pool->slotmap, index)
+                                               : CPOOL_HANDLE_NONE;
+}
+
+void *cpool_resolve(const cpool_t *handle, cpool_handle_t slot)
+{
+    const struct cpi_pool *pool = tracked(handle, "cpool_resolve");
+    uintptr_t index;
+
+    if (pool == NULL || slot == CPOOL_HANDLE_NONE)
+        return NULL;
+    index = cpi_slotmap_index(&pool->slotmap, slot);
+    if (index >= cpi_slab_fresh(&pool->slab) || cpi_slotmap_live(&pool->slotmap, index) != slot)
+        return NULL;
+    return cpi_slab_slot(&pool->slab, index);
+}
+
+/* Slots that were live before have a word below this. */
+static size_t bounded(const struct cpi_pool *pool, size_t end)
+{
+    size_t fresh = cpi_slab_fresh(&pool->slab);
+
+    return end < fresh ? end : fresh;
+}
+
+size_t cpool_foreach(const cpool_t *handle, cpool_visitor_t visitor, void *arg)
+{
+    const struct cpi_pool *pool = tracked(handle, "cpool_foreach");
+    uintptr_t index = 0;
+    uintptr_t end;
+    size_t visited = 0;
+    uint64_t word;
+
+    if (pool == NULL)
+        return 0;
+    end = bounded(pool, SIZE_MAX);
+    while ((word = cpi_slotmap_next(&pool->slotmap, &index, end)) != 0) {
+        visited++;
+        if (!visitor(cpi_slab_slot(&pool->slab, index++), word, arg))
+            break;
+    }
+    return visited;
+}
+
+/* An iterator without room for what it has to know is none. */
+static int read_iter(cpool_iter_t *known, const cpool_iter_t *iter)
+{
+    int code = cpi_struct_read(known, sizeof *known, iter);
+
+    return code == 0 && iter->size < sizeof *iter ? CPOOL_ESTRUCT : code;
+}
+
+int cpool_iter_begin(cpool_iter_t *iter, const cpool_t *handle, size_t first, size_t end)
+{
+    static const char function[] = "cpool_iter_begin";
+    const struct cpi_pool *pool;
+    cpool_iter_t begun;
+    int code = read_iter(&begun, iter);
+
+    if (code != 0)
+        return code;
+    pool = tracked(handle, function);
+    if (pool == NULL)
+        code = cpi_handle_is_alive(handle) ? CPOOL_ETRACKED : CPOOL_EPOOL;
+    begun.pool = handle;
+    begun.next = first;
+    begun.end = pool != NULL ? bounded(pool, end) : 0;
+    begun.handle = CPOOL_HANDLE_NONE;
+    cpi_struct_write(iter, &begun, sizeof begun);
+    return code;
+}
+
+void *cpool_iter_next(cpool_iter_t *iter)
+{
+    const struct cpi_pool *pool;
+    uintptr_t index = iter->next;
+
+    if (index >= iter->end)
+        return NULL;
+    pool = tracked(iter->pool, "cpool_iter_next");
+    if (pool == NULL)
+        return NULL;
+    iter->handle = cpi_slotmap_next(&pool->slotmap, &index, iter->end);
+    iter->next = index + 1;
+    return iter->handle != CPOOL_HANDLE_NONE ? cpi_slab_slot(&pool->slab, index) : NULL;
+}
+
+size_t cpool_count_live(const cpool_t *handle, size_t first, size_t end)
+{
+    const struct cpi_pool *pool = tracked(handle, "cpool_count_live");
+
+    return pool != NULL ? cpi_slotmap_count(&pool->slotmap, first, bounded(pool, end)) : 0;
+}

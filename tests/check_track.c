@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_track.c - tracked pools: frees that must not be, handles and visits.
+ * (Memory, typed pools, threads: check_track_beside.c.  The words alone: check_slotmap.c.)
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <string.h>
+
+#include <cpool/track.h>
+
+enum { CAPACITY = 500, CHOSEN = 3 };
+
+/* Kinds of tracked pools: every other flag beside. */
+static const unsigned kinds[] = {
+    CPOOL_TRACKED,
+    CPOOL_TRACKED | CPOOL_EXACT,
+    CPOOL_TRACKED | CPOOL_WAITABLE,
+    CPOOL_CHECKED,
+    CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_EXACT,
+    CPOOL_TRACKED | CPOOL_COLOUR | CPOOL_KEEP_PAGES,
+};
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static cpool_t *make_tracked(unsigned flags)
+{
+    cpool_config_t config = support_config(48, CAPACITY);
+
+    config.flags = flags;
+    support_capture_reports();
+    return support_create(&config);
+}
+
+/*
+ * ---- Doors -----------------------------------------------------------------
+ */
+
+enum { DOORS = 7 };
+
+static cpool_cache_t *handed; /* no thread's */
+
+static void *alloc_through(int door, cpool_t *pool)
+{
+    void *slot = NULL;
+
+    switch (door) {
+    case 0:
+        return cpool_alloc(pool);
+    case 1:
+        return cpool_alloc_bulk(pool, &slot, 1) == 1 ? slot : NULL;
+    case 2:
+        return cpool_depot_alloc(pool);
+    case 3:
+        return cpool_cache_alloc(cpool_cache(pool));
+    case 4:
+        return cpool_calloc(pool);
+    case 5: {
+        cpool_ticket_t ticket = CPOOL_TICKET_INIT;
+        void *room[1];
+
+        REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 1), 0);
+        return cpool_ticket_alloc(&ticket);
+    }
+    default:
+        return cpool_cache_alloc(handed);
+    }
+}
+
+static void free_through(int door, cpool_t *pool, void *slot)
+{
+    switch (door) {
+    case 1:
+        cpool_free_bulk(pool, &slot, 1);
+        break;
+    case 2:
+        cpool_depot_free(pool, slot);
+        break;
+    case 3:
+        cpool_cache_free(cpool_cache(pool), slot);
+        break;
+    case 6:
+        cpool_cache_free(handed, slot);
+        break;
+    default:
+        cpool_free(pool, slot);
+        break;
+    }
+}
+
+/*
+ * ---- Frees that must not be ------------------------------------------------
+ */
+
+START_TEST(free_twice_through_any_doors_reported_and_refused)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+
+    REQUIRE_EQUAL(cpool_cache_create(&handed, pool), 0);
+    for (int takes = 0; takes < DOORS; takes++)
+        for (int frees = 0; frees < DOORS * DOORS; frees++) {
+            void *slot = alloc_through(takes, pool);
+            struct support_report report;
+
+            free_through(frees / DOORS, pool, slot);
+            REQUIRE_NO_REPORT();
+            free_through(frees % DOORS, pool, slot);
+            report = REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+            REQUIRE(report.slot == slot && report.address == slot);
+            REQUIRE_EQUAL(report.index, cpool_index(pool, slot));
+        }
+    cpool_cache_destroy(handed);
+    support_require_obtainable(pool, 0);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(free_of_slot_never_taken_reported_as_unused)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+    void *slot = cpool_alloc(pool);
+
+    REQUIRE_EQUAL(cpool_index(pool, slot), 0);
+    for (size_t i = 1; i < CAPACITY; i++) {
+        cpool_free(pool, cpool_at(pool, i));
+        REQUIRE_EQUAL(REQUIRE_REPORT(CPOOL_EUNUSED).index, i);
+    }
+    cpool_free(pool, slot);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Wherever the slots have gone meanwhile. */
+START_TEST(free_twice_after_all_were_freed_reported)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+    void *slots[CAPACITY];
+
+    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
+    for (int i = 0; i < CAPACITY; i++)
+        cpool_free(pool, slots[i]);
+    cpool_flush(pool);
+    (void)cpool_trim(pool);
+    for (int i = 0; i < CAPACITY; i++) {
+        cpool_free(pool, slots[i]);
+        (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Handles ---------------------------------------------------------------
+ */
+
+START_TEST(handle_resolves_until_its_slot_is_freed)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+    cpool_handle_t handles[CAPACITY];
+    void *slots[CAPACITY];
+
+    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
+    for (int i = 0; i < CAPACITY; i++) {
+        handles[i] = cpool_handle(pool, slots[i]);
+        REQUIRE(handles[i] != CPOOL_HANDLE_NONE);
+    }
+    for (int i = 0; i < CAPACITY; i++)
+        REQUIRE(cpool_resolve(pool, handles[i]) == slots[i]);
+    for (int i = 0; i < CAPACITY; i += 2)
+        cpool_free(pool, slots[i]);
+    for (int i = 0; i < CAPACITY; i++) {
+        REQUIRE(cpool_resolve(pool, handles[i]) == (i % 2 == 0 ? NULL : slots[i]));
+        REQUIRE(cpool_handle(pool, slots[i]) == (i % 2 == 0 ? CPOOL_HANDLE_NONE : handles[i]));
+    }
+    for (int i = 0; i < CAPACITY; i += 2)
+        REQUIRE((slots[i] = cpool_alloc(pool)) != NULL);
+    for (int i = 0; i < CAPACITY; i++)
+        REQUIRE(cpool_resolve(pool, handles[i]) == (i % 2 == 0 ? NULL : slots[i]));
+    REQUIRE_EQUAL(support_destroy(pool), CAPACITY);
+}
+END_TEST
+
+START_TEST(handle_through_any_door_resolves)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+
+    REQUIRE_EQUAL(cpool_cache_create(&handed, pool), 0);
+    for (int door = 0; door < DOORS * DOORS; door++) {
+        void *slot = alloc_through(door / DOORS, pool);
+        cpool_handle_t handle = cpool_handle(pool, slot);
+
+        REQUIRE(cpool_resolve(pool, handle) == slot);
+        free_through(door % DOORS, pool, slot);
+        REQUIRE(cpool_resolve(pool, handle) == NULL);
+    }
+    cpool_cache_destroy(handed);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(handle_of_what_is_no_live_slot_is_none)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+    char *slot = cpool_alloc(pool);
+
+    REQUIRE(cpool_handle(pool, NULL) == CPOOL_HANDLE_NONE);
+    REQUIRE(cpool_handle(pool, &pool) == CPOOL_HANDLE_NONE);
+    REQUIRE(cpool_handle(pool, slot + 1) == CPOOL_HANDLE_NONE);
+    for (size_t i = 1; i < cpool_index_limit(pool); i++)
+        REQUIRE(cpool_handle(pool, cpool_at(pool, i)) == CPOOL_HANDLE_NONE);
+    cpool_free(pool, slot);
+    REQUIRE(cpool_handle(pool, slot) == CPOOL_HANDLE_NONE);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Of any number: no access outside the words that are there, and no slot that is not live. */
+START_TEST(resolve_any_number_finds_no_other_slot)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+    void *slot = cpool_alloc(pool);
+    cpool_handle_t handle = cpool_handle(pool, slot);
+    uint64_t generator = 1;
+
+    for (unsigned bit = 0; bit < 64; bit++)
+        REQUIRE(cpool_resolve(pool, handle ^ (cpool_handle_t)1 << bit) == NULL);
+    for (int i = 0; i < 10000; i++) {
+        cpool_handle_t any = random_next(&generator);
+
+        REQUIRE(any == handle || cpool_resolve(pool, any) == NULL);
+    }
+    REQUIRE(cpool_resolve(pool, CPOOL_HANDLE_NONE) == NULL);
+    cpool_free(pool, slot);
+    REQUIRE(cpool_resolve(pool, CPOOL_HANDLE_NONE) == NULL);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Pages go, handles stay what they were: stale ones stale, and live ones live. */
+START_TEST(handles_survive_trim_and_shrink)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+    cpool_handle_t handles[CAPACITY];
+    void *slots[CAPACITY];
+
+    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
+    for (int i = 0; i < CAPACITY; i++)
+        handles[cpool_index(pool, slots[i])] = cpool_handle(pool, slots[i]);
+    for (size_t i = 1; i < CAPACITY; i++)
+        cpool_free(pool, cpool_at(pool, i));
+    (void)cpool_trim(pool);
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE(cpool_resolve(pool, handles[i]) == (i == 0 ? cpool_at(pool, 0) : NULL));
+    REQUIRE(cpool_shrink(pool, CAPACITY / 2) > 0);
+    for (size_t i = 1; i < CAPACITY; i++)
+        REQUIRE(cpool_resolve(pool, handles[i]) == NULL);
+    for (size_t i = cpool_grow(pool, CAPACITY); i > 0; i--)
+        REQUIRE(cpool_alloc(pool) != NULL);
+    for (size_t i = 1; i < CAPACITY; i++)
+        REQUIRE(cpool_resolve(pool, handles[i]) == NULL);
+    REQUIRE(cpool_resolve(pool, handles[0]) == cpool_at(pool, 0));
+    (void)support_destroy(pool);
+    REQUIRE_NO_REPORT();
+}
+END_TEST
+
+START_TEST(reset_makes_all_handles_stale)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+    cpool_handle_t handles[CAPACITY];
+    void *slots[CAPACITY];
+
+    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
+    for (int i = 0; i < CAPACITY; i++)
+        handles[i] = cpool_handle(pool, slots[i]);
+    cpool_free(pool, slots[7]);
+    REQUIRE_EQUAL(cpool_reset(pool), CAPACITY - 1);
+    REQUIRE_EQUAL(cpool_count_live(pool, 0, SIZE_MAX), 0);
+    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
+    for (int i = 0; i < CAPACITY; i++)
+        REQUIRE(cpool_resolve(pool, handles[i]) == NULL);
+    REQUIRE_EQUAL(cpool_count_live(pool, 0, SIZE_MAX), CAPACITY);
+    REQUIRE_EQUAL(support_destroy(pool), CAPACITY);
+}
+END_TEST
+
+/*
+ * ---- Visits ----------------------------------------------------------------
+ */
+
+/* Which slots a visit has met, by index. */
+struct visit {
+    cpool_t *pool;
+    unsigned met[CAPACITY];
+    size_t last; /* index, plus one */
+    size_t most; /* visits, then it ends */
+    size_t times;
+    bool frees;
+};
+
+static bool meet(void *slot, cpool_handle_t handle, void *arg)
+{
+    struct visit *visit = arg;
+    size_t index = cpool_index(visit->pool, slot);
+
+    REQUIRE(index < CAPACITY);
+    REQUIRE(index + 1 > visit->last);
+    REQUIRE(cpool_resolve(visit->pool, handle) == slot);
+    visit->last = index + 1;
+    visit->met[index]++;
+    if (visit->frees)
+        cpool_free(visit->pool, slot);
+    return ++visit->times < visit->most;
+}
+
+/* All slots taken, and all but every n-th freed. */
+static size_t leave_live(cpool_t *pool, size_t n, bool live[CAPACITY])
+{
+    void *slots[CAPACITY];
+    size_t count = 0;
+
+    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
+    for (size_t i = 0; i < CAPACITY; i++) {
+        live[i] = n != 0 && i % n == n / 2;
+        count += live[i];
+        if (!live[i])
+            cpool_free(pool, cpool_at(pool, i));
+    }
+    return count;
+}
+
+static const size_t every[] = { 0, 1, 2, 3, 7, 8, 9, 16, 64, 499, 500 };
+
+#define EVERY (sizeof(every) / sizeof(every[0]))
+
+START_TEST(foreach_visits_each_live_slot_once)
+{
+    cpool_t *pool = make_tracked(kinds[(size_t)_i / EVERY]);
+    struct visit visit = { .pool = pool, .most = SIZE_MAX };
+    bool live[CAPACITY];
+    size_t count = leave_live(pool, every[(size_t)_i % EVERY], live);
+
+    REQUIRE_EQUAL(cpool_foreach(pool, meet, &visit), count);
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE_EQUAL(visit.met[i], live[i]);
+    REQUIRE_EQUAL(cpool_count_live(pool, 0, SIZE_MAX), count);
+    REQUIRE_EQUAL(support_destroy(pool), count);
+}
+END_TEST
+
+START_TEST(foreach_may_free_and_may_end)
+{
+    cpool_t *pool = make_tracked(kinds[_i]);
+    struct visit visit = { .pool = pool, .most = CHOSEN, .frees = true };
+    struct visit rest = { .pool = pool, .most = SIZE_MAX, .frees = true };
+    bool live[CAPACITY];
+    size_t count = leave_live(pool, 5, live);
+
+    REQUIRE_EQUAL(cpool_foreach(pool, meet, &visit), CHOSEN);
+    REQUIRE_EQUAL(cpool_foreach(pool, meet, &rest), count - CHOSEN);
+    REQUIRE_EQUAL(cpool_foreach(pool, meet, &rest), 0);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(iterators_of_parts_visit_each_live_slot_once)
+{
+    cpool_t *pool = make_tracked(kinds[(size_t)_i / EVERY]);
+    bool live[CAPACITY];
+    size_t count = leave_live(pool, every[(size_t)_i % EVERY], live);
+
+    for (size_t part = 1; part <= CAPACITY; part = part * 3 + 1) {
+        unsigned met[CAPACITY] = { 0 };
+        size_t sum = 0;
+
+        for (size_t first = 0; first < CAPACITY; first += part) {
+            cpool_iter_t iter = CPOOL_ITER_INIT;
+            void *slot;
+
+            REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, first, first + part), 0);
+            while ((slot = cpool_iter_next(&iter)) != NULL) {
+                size_t index = cpool_index(pool, slot);
+
+                REQUIRE(index >= first && index < first + part);
+                REQUIRE(cpool_resolve(pool, iter.handle) == slot);
+                met[index]++;
+            }
+            REQUIRE(cpool_iter_next(&iter) == NULL);
+            sum += cpool_count_live(pool, first, first + part);
+        }
+        for (size_t i = 0; i < CAPACITY; i++)
+            REQUIRE_EQUAL(met[i], live[i]);
+        REQUIRE_EQUAL(sum, count);
+    }
+    REQUIRE_EQUAL(support_destroy(pool), count);
+}
+END_TEST
+
+START_TEST(ranges_beyond_the_end_are_empty)
+{
+    static const size_t ranges[][2] = { { 0, 0 }, { 5, 5 }, { 6, 5 }, { 1, SIZE_MAX },
+                                        { SIZE_MAX, SIZE_MAX }, { SIZE_MAX, 0 } };
+    cpool_t *pool = make_tracked(kinds[_i]);
+    void *slot = cpool_alloc(pool);
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        cpool_iter_t iter = CPOOL_ITER_INIT;
+
+        REQUIRE_EQUAL(cpool_count_live(pool, ranges[i][0], ranges[i][1]), 0);
+        REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, ranges[i][0], ranges[i][1]), 0);
+        REQUIRE(cpool_iter_next(&iter) == NULL);
+    }
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Other pools, and misuse ------------------------------------------------
+ */
+
+static bool never(void *slot, cpool_handle_t handle, void *arg)
+{
+    (void)slot, (void)handle, (void)arg;
+    REQUIRE(false);
+    return false;
+}
+
+START_TEST(untracked_pool_reported)
+{
+    cpool_t *pool = make_tracked(_i == 0 ? 0 : CPOOL_EXACT);
+    cpool_iter_t iter = CPOOL_ITER_INIT;
+    void *slot = cpool_alloc(pool);
+
+    REQUIRE(cpool_handle(pool, slot) == CPOOL_HANDLE_NONE);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_handle") == 0);
+    REQUIRE(cpool_resolve(pool, 3) == NULL);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_resolve") == 0);
+    REQUIRE_EQUAL(cpool_foreach(pool, never, NULL), 0);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_foreach") == 0);
+    REQUIRE_EQUAL(cpool_count_live(pool, 0, 1), 0);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_count_live") == 0);
+    REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, 0, 1), CPOOL_ETRACKED);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_iter_begin") == 0);
+    REQUIRE(cpool_iter_next(&iter) == NULL);
+    REQUIRE_NO_REPORT();
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(destroyed_pool_reported)
+{
+    cpool_t *pool = make_tracked(CPOOL_TRACKED);
+    cpool_iter_t iter = CPOOL_ITER_INIT;
+    cpool_handle_t handle = cpool_handle(pool, cpool_alloc(pool));
+
+    REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, 0, SIZE_MAX), 0);
+    REQUIRE_EQUAL(support_destroy(pool), 1);
+    REQUIRE(cpool_resolve(pool, handle) == NULL);
+    (void)REQUIRE_REPORT(CPOOL_EPOOL);
+    REQUIRE(cpool_iter_next(&iter) == NULL);
+    (void)REQUIRE_REPORT(CPOOL_EPOOL);
+    REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, 0, SIZE_MAX), CPOOL_EPOOL);
+    (void)REQUIRE_REPORT(CPOOL_EPOOL);
+    REQUIRE(cpool_iter_next(&iter) == NULL);
+    REQUIRE_NO_REPORT();
+}
+END_TEST
+
+START_TEST(iterator_of_wrong_size_refused)
+{
+    cpool_t *pool = make_tracked(CPOOL_TRACKED);
+    cpool_iter_t iter = CPOOL_ITER_INIT;
+
+    iter.size = 0;
+    REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, 0, 1), CPOOL_ESTRUCT);
+    iter.size = sizeof(iter) - 1;
+    REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, 0, 1), CPOOL_ESTRUCT);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(free_twice_through_any_doors_reported_and_refused, KINDS),
+        TIMES(free_of_slot_never_taken_reported_as_unused, KINDS),
+        TIMES(free_twice_after_all_were_freed_reported, KINDS),
+        TIMES(handle_resolves_until_its_slot_is_freed, KINDS),
+        TIMES(handle_through_any_door_resolves, KINDS),
+        TIMES(handle_of_what_is_no_live_slot_is_none, KINDS),
+        TIMES(resolve_any_number_finds_no_other_slot, KINDS),
+        TIMES(handles_survive_trim_and_shrink, KINDS),
+        TIMES(reset_makes_all_handles_stale, KINDS),
+        TIMES(foreach_visits_each_live_slot_once, KINDS * EVERY),
+        TIMES(foreach_may_free_and_may_end, KINDS),
+        TIMES(iterators_of_parts_visit_each_live_slot_once, KINDS * EVERY),
+        TIMES(ranges_beyond_the_end_are_empty, KINDS),
+        TIMES(untracked_pool_reported, 2),
+        ONCE(destroyed_pool_reported),
+        ONCE(iterator_of_wrong_size_refused),
+    };
+
+    return SUPPORT_RUN("track", tests);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_track_beside.c - tracked pools beside what else there is: trim, a caller's memory,
+ * typed pools, other threads, and fork.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cpool/track.h>
+
+enum { CAPACITY = 500 };
+
+/*
+ * ---- Tables, pages, memory --------------------------------------------------
+ */
+
+START_TEST(index_limit_is_as_documented)
+{
+    cpool_config_t config = support_config(16, 100000);
+    cpool_t *pool;
+
+    config.flags = CPOOL_TRACKED;
+    pool = support_create(&config);
+    REQUIRE_EQUAL(cpool_index_limit(pool),
+                  sizeof(void *) < 8 ? 100000 + 64 * 271 : 1210016);
+    support_destroy_empty(pool);
+    config.thread_caches = 64;
+    pool = support_create(&config);
+    REQUIRE_EQUAL(cpool_index_limit(pool), 117344);
+    support_destroy_empty(pool);
+    config.flags |= CPOOL_EXACT;
+    pool = support_create(&config);
+    REQUIRE_EQUAL(cpool_index_limit(pool), 100000);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Objects constructed in free slots, and the slots' addresses, after a trim. */
+START_TEST(trim_keeps_bytes_only_where_asked)
+{
+    enum { MANY = 20000 };
+    cpool_config_t config = support_config(64, MANY);
+    bool keeps = _i == 1;
+    void **slots = support_calloc(MANY, sizeof(*slots));
+    size_t zero = 0;
+    cpool_t *pool;
+
+    config.flags = CPOOL_TRACKED | CPOOL_NO_POISON | (keeps ? CPOOL_KEEP_PAGES : 0);
+    pool = support_create(&config);
+    REQUIRE_EQUAL(support_take_all(pool, slots), MANY);
+    for (int i = 0; i < MANY; i++)
+        memset(slots[i], 7, 64);
+    cpool_free_bulk(pool, slots, MANY);
+    REQUIRE((cpool_trim(pool) == 0) == keeps);
+    REQUIRE(cpool_shrink(pool, MANY / 2) > 0);
+    for (int i = 0; i < MANY; i++) {
+        const char *byte = slots[i];
+
+        REQUIRE(*byte == 7 || (!keeps && *byte == 0));
+        zero += *byte == 0;
+    }
+    REQUIRE((zero == 0) == keeps);
+    support_destroy_empty(pool);
+    free(slots);
+}
+END_TEST
+
+START_TEST(callers_memory_of_any_content_serves)
+{
+    cpool_config_t config = support_config(48, CAPACITY);
+    size_t size;
+    void *memory;
+    cpool_t *pool;
+    void *slot;
+
+    config.flags = CPOOL_TRACKED;
+    size = cpool_memory_required(&config);
+    memory = support_lines(size);
+    memset(memory, 0xA5, size);
+    config.memory = memory;
+    config.memory_size = size;
+    support_capture_reports();
+    pool = support_create(&config);
+    REQUIRE_EQUAL(cpool_index_limit(pool), CAPACITY);
+    slot = cpool_alloc(pool);
+    REQUIRE(cpool_resolve(pool, cpool_handle(pool, slot)) == slot);
+    REQUIRE_EQUAL(cpool_count_live(pool, 0, SIZE_MAX), 1);
+    cpool_free(pool, slot);
+    cpool_free(pool, slot);
+    (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Typed pools ------------------------------------------------------------
+ */
+
+struct thing {
+    long value[5];
+};
+
+CPOOL_DECLARE(things, struct thing);
+CPOOL_DEFINE(things, struct thing, .capacity = CAPACITY, .flags = CPOOL_TRACKED);
+
+START_TEST(typed_pool_is_tracked)
+{
+    struct thing *thing;
+    cpool_handle_t handle;
+
+    support_capture_reports();
+    for (int round = 0; round < 3; round++) {
+        thing = things_alloc();
+        handle = cpool_handle(things_pool(), thing);
+        REQUIRE(cpool_resolve(things_pool(), handle) == thing);
+        REQUIRE_EQUAL(cpool_count_live(things_pool(), 0, SIZE_MAX), 1);
+        things_free(thing);
+        REQUIRE(cpool_resolve(things_pool(), handle) == NULL);
+        things_free(thing);
+        (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    }
+    REQUIRE_EQUAL(things_close(), 0);
+}
+END_TEST
+
+/*
+ * ---- Threads ----------------------------------------------------------------
+ */
+
+enum { KEPT = 200, CHURNED = 20, THREADS = 3 };
+
+struct crowd {
+    cpool_t *pool;
+    atomic_bool stop;
+    void *slot; /* that several threads free */
+};
+
+/* Takes and frees slots, and resolves the handles of its own. */
+static void *churn(void *argument)
+{
+    struct crowd *crowd = argument;
+    void *slots[CHURNED];
+    cpool_handle_t handles[CHURNED];
+
+    while (!atomic_load(&crowd->stop)) {
+        for (int i = 0; i < CHURNED; i++) {
+            REQUIRE((slots[i] = cpool_alloc(crowd->pool)) != NULL);
+            handles[i] = cpool_handle(crowd->pool, slots[i]);
+            REQUIRE(cpool_resolve(crowd->pool, handles[i]) == slots[i]);
+        }
+        for (int i = 0; i < CHURNED; i++) {
+            cpool_free(crowd->pool, slots[i]);
+            REQUIRE(cpool_resolve(crowd->pool, handles[i]) == NULL);
+        }
+    }
+    return NULL;
+}
+
+/* Slots that are live throughout, by index, and how often a visit met them. */
+struct meeting {
+    cpool_t *pool;
+    bool *kept;
+    unsigned *met;
+};
+
+static bool meet(void *slot, cpool_handle_t handle, void *arg)
+{
+    struct meeting *meeting = arg;
+    void *resolved = cpool_resolve(meeting->pool, handle);
+
+    REQUIRE(resolved == slot || resolved == NULL);
+    meeting->met[cpool_index(meeting->pool, slot)]++;
+    return true;
+}
+
+static void require_kept_met_once(const struct meeting *meeting)
+{
+    for (size_t i = 0; i < cpool_index_limit(meeting->pool); i++) {
+        REQUIRE(meeting->met[i] <= 1);
+        REQUIRE(!meeting->kept[i] || meeting->met[i] == 1);
+    }
+}
+
+static cpool_t *make_crowded(unsigned flags)
+{
+    cpool_config_t config = support_config(48, CAPACITY);
+
+    config.flags = flags;
+    config.thread_caches = THREADS + 1;
+    support_capture_reports();
+    return support_create(&config);
+}
+
+static const unsigned crowded[] = { CPOOL_TRACKED, CPOOL_TRACKED | CPOOL_EXACT, CPOOL_CHECKED };
+
+#define CROWDED (sizeof(crowded) / sizeof(crowded[0]))
+
+/* Beside threads that take and free other slots all the while. */
+START_TEST(visits_beside_threads_meet_what_lives_throughout_once)
+{
+    struct crowd crowd = { .pool = make_crowded(crowded[_i]) };
+    struct meeting meeting = { .pool = crowd.pool };
+    size_t limit = cpool_index_limit(crowd.pool);
+    pthread_t threads[THREADS];
+
+    meeting.kept = support_calloc(limit, sizeof(*meeting.kept));
+    meeting.met = support_calloc(limit, sizeof(*meeting.met));
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(churn, &crowd);
+    for (int i = 0; i < KEPT; i++)
+        meeting.kept[cpool_index(crowd.pool, cpool_alloc(crowd.pool))] = true;
+    for (int round = SUPPORT_COUNT(300, 30); round > 0; round--) {
+        size_t live;
+
+        memset(meeting.met, 0, limit * sizeof(*meeting.met));
+        live = cpool_foreach(crowd.pool, meet, &meeting);
+        REQUIRE(live >= KEPT && live <= KEPT + THREADS * CHURNED);
+        require_kept_met_once(&meeting);
+        live = cpool_count_live(crowd.pool, 0, SIZE_MAX);
+        REQUIRE(live >= KEPT && live <= KEPT + THREADS * CHURNED);
+    }
+    atomic_store(&crowd.stop, true);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(cpool_count_live(crowd.pool, 0, SIZE_MAX), KEPT);
+    REQUIRE_EQUAL(support_destroy(crowd.pool), KEPT);
+    free(meeting.kept);
+    free(meeting.met);
+}
+END_TEST
+
+static void *free_one(void *argument)
+{
+    struct crowd *crowd = argument;
+
+    cpool_free(crowd->pool, crowd->slot);
+    return NULL;
+}
+
+/* One after the other, in whichever threads. */
+START_TEST(free_again_by_another_thread_reported)
+{
+    struct crowd crowd = { .pool = make_crowded(crowded[_i]) };
+
+    crowd.slot = cpool_alloc(crowd.pool);
+    support_in_thread(free_one, &crowd);
+    REQUIRE_NO_REPORT();
+    support_in_thread(free_one, &crowd);
+    REQUIRE(REQUIRE_REPORT(CPOOL_EDOUBLEFREE).slot == crowd.slot);
+    cpool_free(crowd.pool, crowd.slot);
+    (void)REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    support_require_obtainable(crowd.pool, 0);
+    support_destroy_empty(crowd.pool);
+}
+END_TEST
+
+static void audit_child(cpool_t *pool, void *const *slots, const cpool_handle_t *handles)
+{
+    for (int i = 0; i < KEPT; i++)
+        REQUIRE(cpool_resolve(pool, handles[i]) == slots[i]);
+    REQUIRE(cpool_count_live(pool, 0, SIZE_MAX) <= KEPT + THREADS * CHURNED);
+    for (int i = 0; i < KEPT; i++)
+        cpool_free(pool, slots[i]);
+    for (int i = 0; i < KEPT; i++)
+        REQUIRE((cpool_alloc(pool)) != NULL);
+    for (int i = 0; i < KEPT; i++)
+        REQUIRE(cpool_resolve(pool, handles[i]) == NULL);
+    REQUIRE_NO_REPORT();
+}
+
+/* What other threads were doing at that instant is never reported in the child. */
+START_TEST(handles_stay_good_in_the_child_of_a_fork)
+{
+    struct crowd crowd = { .pool = make_crowded(crowded[_i]) };
+    pthread_t threads[THREADS];
+    cpool_handle_t handles[KEPT];
+    void *slots[KEPT];
+
+    for (int i = 0; i < KEPT; i++) {
+        REQUIRE((slots[i] = cpool_alloc(crowd.pool)) != NULL);
+        handles[i] = cpool_handle(crowd.pool, slots[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(churn, &crowd);
+    for (int round = SUPPORT_COUNT(40, 5); round > 0; round--) {
+        pid_t child = fork();
+        int status;
+
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            audit_child(crowd.pool, slots, handles);
+            _exit(0);
+        }
+        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+    }
+    atomic_store(&crowd.stop, true);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    REQUIRE_EQUAL(support_destroy(crowd.pool), KEPT);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(index_limit_is_as_documented),
+        TIMES(trim_keeps_bytes_only_where_asked, 2),
+        ONCE(callers_memory_of_any_content_serves),
+        ONCE(typed_pool_is_tracked),
+        TIMES(visits_beside_threads_meet_what_lives_throughout_once, CROWDED),
+        TIMES(free_again_by_another_thread_reported, CROWDED),
+        TIMES(handles_stay_good_in_the_child_of_a_fork, CROWDED),
+    };
+
+    return SUPPORT_RUN("track beside", tests);
+}
