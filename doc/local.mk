@@ -15,6 +15,7 @@ man_headers = include/cpool.h include/cpool/pools.h include/cpool/track.h includ
 man_date = 2026-11-22
 
 dist_man3_MANS = \
+	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_typed.3 \
 	doc/man/cpool_alloc_fresh.3 doc/man/cpool_discard.3 doc/man/cpool_has_free.3 \
 	doc/man/cpool_layer.3 doc/man/cpool_object.3 doc/man/cpool_object_active.3 \
 	doc/man/cpool_object_available.3 doc/man/cpool_object_capacity.3 \
@@ -23,7 +24,7 @@ dist_man3_MANS = \
 	doc/man/cpool_object_obtain.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
 	doc/man/cpool_object_shrink.3 doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
 	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \
-	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_release.3 doc/man/cpool_objects_trim.3 \
+	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_put_all.3 doc/man/cpool_objects_trim.3 \
 	doc/man/cpool_set_layer.3 \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
 	doc/man/cpool_info.3 doc/man/cpool_memory.3 doc/man/cpool_quiet.3 \

@@ -28,7 +28,7 @@ libcpool_sources = \
 	lib/pool_track.c lib/pool_typed.c lib/pool_wait.c \
 	lib/pools.c lib/pools_tag.c lib/pool_print.c \
 	lib/object.c lib/object.h lib/object_create.c lib/object_fake.c lib/object_list.c \
-	lib/object_room.c lib/object_wait.c \
+	lib/object_room.c lib/object_typed.c lib/object_wait.c \
 	lib/sized.c lib/sized_create.c lib/sized_fallback.c lib/sized_impl.h lib/sized_info.c
 
 noinst_LTLIBRARIES += lib/libcpool-internal.la

@@ -195,4 +195,10 @@ bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index);
 void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index);
 uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object);
 
+/* Counts a pool, if it is fake, in or out: by 1 or SIZE_MAX. */
+void cpi_object_fake_count(const cpool_objects_t *pool, size_t by);
+
+/* The fake pool of an address in no pool of slots, or NULL. */
+cpool_objects_t *cpi_object_fake_pool(const void *object);
+
 #endif /* CPI_OBJECT_H */

@@ -241,6 +241,7 @@ static int create(cpool_objects_t **result, const cpool_object_config_t *given)
         free(pool);
         return code;
     }
+    cpi_object_fake_count(pool, 1);
     if (config.populate > config.capacity)
         config.populate = config.capacity;
     cpool_object_populate(pool, config.populate, &code);
@@ -306,6 +307,7 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     end_objects(pool, &live, &left);
     if (left > 0)
         cpi_object_report(CPOOL_EHOOK, "cpool_objects_destroy", pool, NULL);
+    cpi_object_fake_count(pool, SIZE_MAX);
     code = end_slots(pool);
     free_tables(pool);
     free(pool);

@@ -4,10 +4,10 @@
  *
  * Floor 7.
  *
- *   from malloc   | padding | pool, index | object ...
+ *   from malloc   | padding | pool, index, proof | object ...
  *
  * ORDERING TABLE
- *   block | block load and store | relaxed | - | -
+ *   block | block load and store, count of pools | relaxed | - | -
  *
  * The record of an object orders what lies in its block.
  */
@@ -20,9 +20,14 @@
 
 /* Lies before an object. */
 struct front {
-    const cpool_objects_t *pool;
+    cpool_objects_t *pool;
     uintptr_t index;
+    uintptr_t proof; /* made of the address, so that other memory hardly has it */
 };
+
+#define CPI_PROOF ((uintptr_t)0x6f626a65)
+
+static _Atomic size_t fake_pools; /* of this process, now */
 
 static size_t lead_of(const cpool_objects_t *pool)
 {
@@ -45,6 +50,7 @@ bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index)
     front = (struct front *)(void *)(memory + lead) - 1;
     front->pool = pool;
     front->index = index;
+    front->proof = (uintptr_t)(memory + lead) ^ CPI_PROOF;
     cpi_store(&pool->blocks[index], memory + lead, relaxed); /* [block] */
     return true;
 }
@@ -54,6 +60,7 @@ void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index)
     char *object = cpi_load(&pool->blocks[index], relaxed); /* [block] */
 
     cpi_store(&pool->blocks[index], NULL, relaxed); /* [block] */
+    ((struct front *)(void *)object - 1)->proof = 0;
     free(object - lead_of(pool));
 }
 
@@ -61,8 +68,25 @@ uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object)
 {
     const struct front *front = (const struct front *)object - 1;
 
-    if (front->pool != pool || front->index >= pool->max ||
+    if (front->proof != ((uintptr_t)object ^ CPI_PROOF) || front->pool != pool ||
+        front->index >= pool->max ||
         cpi_load(&pool->blocks[front->index], relaxed) != object) /* [block] */
         return CPI_OBJECT_NONE;
     return front->index;
+}
+
+void cpi_object_fake_count(const cpool_objects_t *pool, size_t by)
+{
+    if (pool->fake)
+        cpi_fetch_add(&fake_pools, by, relaxed); /* [block] */
+}
+
+cpool_objects_t *cpi_object_fake_pool(const void *object)
+{
+    const struct front *front = (const struct front *)object - 1;
+
+    if (cpi_load(&fake_pools, relaxed) == 0 || /* [block] */
+        (uintptr_t)object % sizeof(void *) != 0)
+        return NULL;
+    return front->proof == ((uintptr_t)object ^ CPI_PROOF) ? front->pool : NULL;
 }

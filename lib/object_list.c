@@ -62,7 +62,7 @@ size_t cpool_object_each(const cpool_objects_t *pool,
     return visits;
 }
 
-size_t cpool_objects_release(cpool_objects_t *pool)
+size_t cpool_objects_put_all(cpool_objects_t *pool)
 {
     uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [count] */
     uintptr_t index;

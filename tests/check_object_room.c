@@ -307,7 +307,7 @@ START_TEST(shrink_of_a_fake_pool_lowers_its_capacity)
     require_dry(pool);
     REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
     thing_require(pool, &account, 4);
-    REQUIRE_EQUAL(cpool_objects_release(pool), 4);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 4);
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
 }
@@ -389,10 +389,10 @@ START_TEST(each_visits_active_objects_once)
     census.count = 0;
     census.limit = 7;
     REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 7);
-    REQUIRE_EQUAL(cpool_objects_release(pool), 60);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 60);
     REQUIRE_EQUAL(cpool_object_each(pool, note, &census), 0);
     thing_require(pool, &account, 0);
-    REQUIRE_EQUAL(cpool_objects_release(pool), 0);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 0);
     thing_end(pool, &account);
 }
 END_TEST

@@ -137,7 +137,7 @@ START_TEST(threads_share_objects_and_all_come_back)
         REQUIRE(cpool_object_get(pool) != NULL);
     REQUIRE(cpool_object_get(pool) == NULL);
     thing_require(pool, &account, cpool_object_capacity(pool));
-    REQUIRE_EQUAL(cpool_objects_release(pool), cpool_object_capacity(pool));
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), cpool_object_capacity(pool));
     thing_end(pool, &account);
 }
 END_TEST

@@ -102,6 +102,7 @@ tests_public = \
 	tests/check_object_threads \
 	tests/check_tags \
 	tests/check_walk \
+	tests/check_object_typed \
 	tests/check_print \
 	tests/check_reserved \
 	tests/check_reset \
@@ -246,6 +247,10 @@ tests_check_object_LDADD = $(tests_ldadd_module)
 tests_check_object_room_SOURCES = tests/check_object_room.c tests/object.h
 tests_check_object_room_CPPFLAGS = $(tests_cppflags)
 tests_check_object_room_LDADD = $(tests_ldadd_module)
+
+tests_check_object_typed_SOURCES = tests/check_object_typed.c tests/object.h
+tests_check_object_typed_CPPFLAGS = $(tests_cppflags)
+tests_check_object_typed_LDADD = $(tests_ldadd_module)
 
 tests_check_object_threads_SOURCES = tests/check_object_threads.c tests/object.h
 tests_check_object_threads_CPPFLAGS = $(tests_cppflags)

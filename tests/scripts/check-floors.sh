@@ -102,6 +102,7 @@ object_create.c 7 object.h
 object_fake.c  7 object.h
 object_list.c  7 object.h
 object_room.c  7 object.h
+object_typed.c 7 object.h
 object_wait.c  7 object.h
 '
 

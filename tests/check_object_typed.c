@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_object_typed.c - typed object pools, and objects that find their pool.
+ *
+ * Includes object.h.
+ */
+#include "object.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Here the type is not complete: nobody but the pool can make one. */
+struct widget;
+
+CPOOL_OBJECTS_DECLARE(widgets, struct widget);
+
+struct widget {
+    size_t serial;
+    size_t resets;
+};
+
+static _Atomic size_t created, destroyed;
+static _Atomic int create_fails;
+
+static int create_widget(void *object, void *arg)
+{
+    struct widget *widget = object;
+
+    REQUIRE(arg == &created);
+    if (create_fails != 0)
+        return create_fails;
+    widget->serial = ++created;
+    widget->resets = 0;
+    return 0;
+}
+
+static void reset_widget(void *object, void *arg)
+{
+    struct widget *widget = object;
+
+    (void)arg;
+    widget->resets++;
+}
+
+static void destroy_widget(void *object, void *arg)
+{
+    (void)object;
+    (void)arg;
+    destroyed++;
+}
+
+CPOOL_OBJECTS_DEFINE(widgets, struct widget,
+                     CPOOL_OBJECT_HOOKS(.create = create_widget, .reset = reset_widget,
+                                        .destroy = destroy_widget, .arg = &created),
+                     .capacity = 10, .populate = 4);
+
+/*
+ * ---- Typed pools ---------------------------------------------------------
+ */
+
+START_TEST(typed_pool_comes_to_be_on_first_use)
+{
+    struct widget *widget;
+    bool is_new;
+
+    REQUIRE_EQUAL(widgets_close(), 0);
+    for (int round = 0; round < 3; round++) {
+        created = destroyed = 0;
+        widget = widgets_get();
+        REQUIRE(widget != NULL && created == 4 && widget->serial <= 4);
+        REQUIRE_EQUAL(widgets_put(widget), 0);
+        REQUIRE_EQUAL(widgets_obtain(&widget, &is_new), 0);
+        REQUIRE(!is_new && widget->resets == 1);
+        REQUIRE_EQUAL(widgets_put(widget), 0);
+        REQUIRE_EQUAL(widgets_put(NULL), 0);
+        REQUIRE_EQUAL(cpool_object_capacity(widgets_objects()), 10);
+        REQUIRE_EQUAL(widgets_open(NULL), 0);
+        REQUIRE_EQUAL(widgets_close(), 0);
+        REQUIRE_EQUAL(created, destroyed);
+    }
+}
+END_TEST
+
+START_TEST(typed_pool_opened_has_the_given_settings)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t other = CPOOL_OBJECT_TYPE_INIT;
+    struct widget *widget;
+
+    other.object_size = 1;
+    config.type = &other;
+    config.capacity = 1;
+    REQUIRE_EQUAL(widgets_open(&config), CPOOL_ESLOTSIZE);
+    config.type = NULL;
+    config.flags = 0x80000000u;
+    REQUIRE_EQUAL(widgets_open(&config), CPOOL_EFLAGS);
+    config.flags = 0;
+    REQUIRE_EQUAL(widgets_open(&config), 0);
+    REQUIRE_EQUAL(widgets_open(&config), CPOOL_EOPEN);
+    widget = widgets_get();
+    REQUIRE(widget != NULL && widgets_get() == NULL);
+    REQUIRE_EQUAL(widgets_put(widget), 0);
+    create_fails = EIO;
+    REQUIRE_EQUAL(cpool_object_shrink(widgets_objects(), 1, 0), 1);
+    REQUIRE_EQUAL(cpool_object_grow(widgets_objects(), 1), 1);
+    REQUIRE_EQUAL(widgets_obtain(&widget, NULL), EIO);
+    REQUIRE(widget == NULL);
+    create_fails = 0;
+    REQUIRE_EQUAL(widgets_close(), 0);
+}
+END_TEST
+
+enum { THREADS = 4 };
+
+static pthread_barrier_t start;
+
+static void *get_first(void *unused)
+{
+    (void)unused;
+    pthread_barrier_wait(&start);
+    return widgets_get();
+}
+
+/* Of several pools that first uses make at once one stays, and no hook runs for others. */
+START_TEST(typed_pool_used_first_by_several_threads_is_one)
+{
+    pthread_t threads[THREADS];
+    void *widget;
+
+    REQUIRE_EQUAL(pthread_barrier_init(&start, NULL, THREADS), 0);
+    for (int round = 0; round < 50; round++) {
+        created = destroyed = 0;
+        for (size_t i = 0; i < THREADS; i++)
+            threads[i] = support_start(get_first, NULL);
+        for (size_t i = 0; i < THREADS; i++) {
+            REQUIRE_EQUAL(pthread_join(threads[i], &widget), 0);
+            REQUIRE(widget != NULL && cpool_object_is_active(widgets_objects(), widget));
+        }
+        REQUIRE(created <= 4 + THREADS && destroyed == 0);
+        REQUIRE_EQUAL(cpool_objects_put_all(widgets_objects()), THREADS);
+        REQUIRE_EQUAL(widgets_close(), 0);
+        REQUIRE_EQUAL(created, destroyed);
+    }
+    pthread_barrier_destroy(&start);
+}
+END_TEST
+
+/*
+ * ---- Objects that find their pool ----------------------------------------
+ */
+
+static cpool_objects_t *plain_pool(unsigned flags)
+{
+    static cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+
+    type.object_size = 48;
+    config.growth = 1;
+    config.flags = flags;
+    return thing_pool(&config, &type);
+}
+
+START_TEST(object_released_goes_back_to_its_pool)
+{
+    cpool_objects_t *pools[3] = { plain_pool(0), plain_pool(CPOOL_OBJECT_FAKE),
+                                  plain_pool(CPOOL_OBJECT_COUNTED) };
+    void *objects[3 * 50];
+
+    for (int i = 0; i < 3 * 50; i++) {
+        objects[i] = cpool_object_get(pools[i % 3]);
+        REQUIRE(objects[i] != NULL);
+    }
+    for (int i = 3 * 50 - 1; i >= 0; i--)
+        REQUIRE_EQUAL(cpool_object_release(objects[i]), 0);
+    REQUIRE_EQUAL(cpool_object_release(NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        REQUIRE_EQUAL(thing_stats(pools[i]).active, 0);
+        REQUIRE_EQUAL(cpool_objects_destroy(pools[i]), 0);
+    }
+}
+END_TEST
+
+START_TEST(release_of_what_is_no_object_refused)
+{
+    cpool_objects_t *pool = plain_pool(0);
+    cpool_t *slots = support_create_plain(48, 10);
+    void *object = cpool_object_get(pool);
+    void *slot = cpool_alloc(slots);
+    static char local[256];
+
+    REQUIRE_EQUAL(cpool_object_release(object), 0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_object_release(object), CPOOL_EINACTIVE);
+    REQUIRE_REPORT(CPOOL_EINACTIVE);
+    REQUIRE_EQUAL(cpool_object_release(slot), CPOOL_EFOREIGN); /* a slot, but no object */
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE_EQUAL(cpool_object_release(local + 64), CPOOL_EFOREIGN);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    support_release_reports();
+    cpool_free(slots, slot);
+    support_destroy_empty(slots);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(typed_pool_comes_to_be_on_first_use),
+        ONCE(typed_pool_opened_has_the_given_settings),
+        ONCE(typed_pool_used_first_by_several_threads_is_one),
+        ONCE(object_released_goes_back_to_its_pool),
+        ONCE(release_of_what_is_no_object_refused),
+    };
+
+    return SUPPORT_RUN("object_typed", tests);
+}
