@@ -217,6 +217,7 @@ enum {
     CPOOL_EINACTIVE = -113,   /* the object is not active (cpool/object.h) */
     CPOOL_EHOOK = -114,       /* a hook of an object pool was left without returning */
     CPOOL_ETRACKED = -115,    /* the pool was not created with CPOOL_TRACKED */
+    CPOOL_EFREED = -116,      /* a slot was written while it was free (CPOOL_FILL) */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */
@@ -247,6 +248,7 @@ typedef struct cpool_error {
     size_t index;         /* that slot's index, or 0 */
     const void *site;     /* return address of the slot's last alloc or free
                              (checked pools), or NULL */
+    const char *details;  /* lines on what is known of the slots concerned, or "" */
 } cpool_error_t;
 
 /*
@@ -294,9 +296,9 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
  *
  * CPOOL_CHECKED   Every operation is verified: double free, bytes before and
  *                 after each slot, use of a cache by the wrong thread.  Leaks
- *                 are reported by the address that allocated them.  Costs time
- *                 in this pool only, and 24 bytes or more of memory a slot.
- *                 Implies CPOOL_TRACKED.
+ *                 are reported by the place that allocated them (cpool_debug.3).
+ *                 Costs time in this pool only, and 88 bytes or more of memory a
+ *                 slot.  Implies CPOOL_TRACKED.
  */
 #define CPOOL_CHECKED 0x1u
 
@@ -307,6 +309,14 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
  *                 free is then a call, and a slot takes 8 bytes more.
  */
 #define CPOOL_TRACKED 0x40u
+
+/*
+ * CPOOL_FILL      Implies CPOOL_CHECKED.  Freed slots are filled with the byte 0xDF, so
+ *                 that objects do not stay constructed in them.  A slot that was written
+ *                 while it was free is reported when it is taken again, and by
+ *                 cpool_audit, as CPOOL_EFREED.
+ */
+#define CPOOL_FILL 0x1000u
 
 /*
  * CPOOL_KEEP_PAGES  cpool_trim and cpool_shrink give no pages back: slots keep their bytes
@@ -419,11 +429,20 @@ typedef struct cpool_config {
     size_t stall_limit;     /* milliseconds that an alloc that finds nothing else waits
                                for threads that were stopped inside the library with
                                slots in their hands.  0: 1000 */
+    size_t quarantine;      /* freed slots that wait, in the order of their frees, before
+                               they are used again, up to 1048576.  A pool that is dry
+                               uses them at once.  This and the next two imply
+                               CPOOL_CHECKED when they are not 0 */
+    size_t sites;           /* return addresses that are kept of each slot's last alloc
+                               and last free, up to 32.  0: 1 in checked pools */
+    size_t log;             /* allocs and frees, the last so many, that reports list, up
+                               to 1048576 */
 } cpool_config_t;
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
-        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0, 0   \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0, 0,  \
+            0, 0, 0                                                            \
     }
 
 /*
@@ -490,6 +509,8 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
  *   CPOOL_EDOUBLEFREE   more slots are free than were ever handed out.  Reported, in
  *                       any pool.  A slot that was lost for each one freed twice hides
  *                       that
+ *   CPOOL_EGUARD        bytes around slots, or in freed ones, were overwritten, and
+ *                       nothing else is wrong but live slots.  Reported, in checked pools
  *   CPOOL_EPOOL         the pointer is not a living pool.  Reported
  *
  * It may block and makes system calls.

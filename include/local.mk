@@ -7,6 +7,7 @@ cpoolincludedir = $(includedir)/cpool
 cpoolinclude_HEADERS = \
 	include/cpool/attributes.h \
 	include/cpool/cpool.hpp \
+	include/cpool/debug.h \
 	include/cpool/fast.h \
 	include/cpool/layer.h \
 	include/cpool/object.h \

@@ -92,7 +92,7 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
             continue;
         }
         if (cpi_slab_bump(slab, bounds, left)) {
-            if (slab->sides[CPI_SIDE_GUARDS].size != 0)
+            if (slab->sides[CPI_SIDE_RECORDS].size != 0)
                 cpi_guard_bumped(slab, fresh, left);
             cpi_quiet_note(CPI_NOISE_FRESH, left);
             CPI_ASSERT(left <= n && fresh + left <= slab->slots);

@@ -24,6 +24,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "atomic.h"
@@ -75,6 +76,7 @@ static const struct code_text code_texts[] = {
     {CPOOL_EGUARD, "bytes around the slot were overwritten"},
     {CPOOL_EOWNER, "the cache belongs to another thread"},
     {CPOOL_EWAITABLE, "the pool was not created with CPOOL_WAITABLE"},
+    {CPOOL_EFREED, "the slot was written while it was free"},
     {CPOOL_EOPEN, "the typed pool exists already"},
     {CPOOL_EINACTIVE, "the object is not active"},
     {CPOOL_EHOOK, "a hook of the pool's type was left without returning"},
@@ -171,11 +173,17 @@ void cpi_tell(const char *format, ...)
     write_line(text);
 }
 
+void (*cpi_report_ends)(const cpool_error_t *error);
+
 static void default_handler(const cpool_error_t *error)
 {
     write_line(error->text);
+    cpi_write_error(error->details, strlen(error->details));
     cpi_tools_print_stack();
-    abort();
+    if (cpi_report_ends != NULL)
+        cpi_report_ends(error);
+    else
+        abort();
 }
 
 void cpi_report(cpool_error_t *error, const char *format, ...)
@@ -189,6 +197,8 @@ void cpi_report(cpool_error_t *error, const char *format, ...)
     va_end(arguments);
     error->size = sizeof *error;
     error->text = text;
+    if (error->details == NULL)
+        error->details = "";
     pair = cpi_load(&current_pair, acquire); /* [consult] */
     if (pair == NULL) {
         default_handler(error);
@@ -196,6 +206,7 @@ void cpi_report(cpool_error_t *error, const char *format, ...)
     }
     cpi_tools_wrote(error, sizeof *error);
     cpi_tools_wrote(text, sizeof text);
+    cpi_tools_wrote(error->details, strlen(error->details) + 1);
     cpi_tools_call(2);
     pair->handler(error, pair->context);
 }

@@ -24,6 +24,9 @@
  */
 CPI_COLD CPI_PRINTF(2, 3) void cpi_report(cpool_error_t *error, const char *format, ...);
 
+/* The end of the default handler, in place of abort(), once the library has pools. */
+extern void (*cpi_report_ends)(const cpool_error_t *error);
+
 /* Writes one line to standard error, after "cpool: ", cut to CPI_REPORT_MAX.  Allocates
  * nothing.  Async-signal-safe as far as vsnprintf is. */
 CPI_COLD CPI_PRINTF(1, 2) void cpi_tell(const char *format, ...);

@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * guard.c - sites, gaps, and the report of what was left live.
+ * guard.c - gaps, and the contents of freed slots.
  *
  * ORDERING TABLE
- *   born   | site store | release | filled | the gap after the slot is filled
- *   filled | site load of a neighbour  | acquire | born | the gap before the slot is filled
- *   site   | site load | relaxed | - | -
+ *   born   | state store        | release | filled | the gap after the slot is filled
+ *   filled | state load         | acquire | born   | the gap before the slot is filled
+ *   free   | state store        | release | hold   | the slot's contents
+ *   hold   | state CAS to HELD  | acquire | free   | the slot's contents
+ *   let    | state store        | release | take   | the look at the contents is over
+ *   take   | state CAS to TAKEN | acquire | let    | the look at the contents is over
+ *   look   | state load, CAS failure | relaxed | - | -
  *
- * A slot passes from one owner to the next through the depot or through the
- * caller's own synchronisation, which order its site along with it.
+ * A slot passes from one owner to the next through the depot or through the caller's own
+ * synchronisation, which order its record along with it.  Only a thread that inspects
+ * comes in between: it takes hold of a freed slot's record, and the next owner waits
+ * until it lets go.
  */
 #include "guard.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "atomic.h"
-#include "error.h"
+#include "os.h"
 #include "tools.h"
-
-/* Call sites told apart in a report of live slots. */
-#define CPI_SITES 16
-
-static struct cpi_guard *guard_of(const struct cpi_slab *slab, uintptr_t index)
-{
-    return (struct cpi_guard *)(void *)slab->sides[CPI_SIDE_GUARDS].extent.base + index;
-}
 
 static unsigned char pattern(const unsigned char *at)
 {
@@ -40,18 +38,7 @@ CPI_UNINSTRUMENTED static void fill(unsigned char *from, size_t n)
         from[i] = pattern(from + i);
 }
 
-/* False, after filling it again, if the range was changed. */
-CPI_UNINSTRUMENTED static bool intact(unsigned char *from, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n && from[i] == pattern(from + i); i++)
-        ;
-    if (i == n)
-        return true;
-    fill(from, n);
-    return false;
-}
+/* --- Gaps --- */
 
 /* Bytes looked at on each side of a slot. */
 static size_t reach(size_t gap)
@@ -82,21 +69,58 @@ static void fill_gap(unsigned char *gap, size_t size)
     cpi_tools_resume();
 }
 
-static bool gap_intact(unsigned char *gap, size_t size)
+/* Looks for bytes of a gap that were changed, from one offset to before another.  `any`:
+ * one was found before.  Returns true if there is any now. */
+CPI_UNINSTRUMENTED static bool search(const unsigned char *gap, size_t from, size_t to,
+                                      bool any, struct cpi_damage *damage)
 {
-    bool start;
-    bool end;
+    size_t i;
 
+    for (i = from; i < to; i++) {
+        if (gap[i] == pattern(gap + i))
+            continue;
+        if (!any)
+            damage->first = i;
+        damage->last = i;
+        any = true;
+    }
+    return any;
+}
+
+/* The bytes from the first damaged one on, as far as they are verified. */
+CPI_UNINSTRUMENTED static void show_gap(const unsigned char *gap, size_t size,
+                                        struct cpi_damage *damage)
+{
+    size_t end = damage->first < reach(size) ? reach(size) : size;
+    size_t i;
+
+    for (i = damage->first; i < end && damage->shown < CPI_DAMAGE_SHOWN; i++) {
+        damage->expected[damage->shown] = pattern(gap + i);
+        damage->found[damage->shown++] = gap[i];
+    }
+}
+
+static bool gap_intact(unsigned char *gap, size_t size, struct cpi_damage *damage)
+{
+    size_t start = reach(size);
+    size_t end = size - start > start ? size - start : start;
+    bool damaged;
+
+    memset(damage, 0, sizeof *damage);
+    damage->size = size;
     cpi_tools_pause();
-    start = intact(gap, reach(size));
-    end = intact(gap + size - reach(size), reach(size));
+    damaged = search(gap, end, size, search(gap, 0, start, false, damage), damage);
+    if (damaged)
+        show_gap(gap, size, damage);
     cpi_tools_resume();
-    return start && end;
+    if (damaged)
+        fill_gap(gap, size);
+    return !damaged;
 }
 
 bool cpi_guard_is_filled(const struct cpi_slab *slab, uintptr_t index)
 {
-    return cpi_load(&guard_of(slab, index)->site, acquire) != 0; /* [filled] */
+    return cpi_load(&cpi_record_of(slab, index)->state, acquire) != CPI_RECORD_NEW; /* [filled] */
 }
 
 void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
@@ -115,89 +139,128 @@ void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
         }
         gap = gap_after(slab, i, &size);
         fill_gap(gap, size);
-        cpi_store(&guard_of(slab, i)->site, CPI_GUARD_FILLED, release); /* [born] */
+        cpi_store(&cpi_record_of(slab, i)->state, CPI_RECORD_IDLE, release); /* [born] */
     }
 }
 
-enum cpi_guard_finding cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index)
+bool cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
 {
     size_t size;
     unsigned char *gap = gap_after(slab, index, &size);
+    bool intact = gap_intact(gap, size, damage);
 
-    if (!gap_intact(gap, size))
-        return CPI_GUARD_DAMAGE_AFTER;
+    damage->place = CPI_DAMAGE_AFTER;
     /* The preceding slot may have been handed to a thread that is about to
      * fill its gap. */
-    if (index > 0 && !cpi_guard_is_filled(slab, index - 1))
-        return CPI_GUARD_GOOD;
-    gap = gap_before(slab, index, &size);
-    return gap_intact(gap, size) ? CPI_GUARD_GOOD : CPI_GUARD_DAMAGE_BEFORE;
-}
-
-void cpi_guard_set_site(const struct cpi_slab *slab, uintptr_t index, const void *site)
-{
-    cpi_store(&guard_of(slab, index)->site, (uintptr_t)site, release); /* [born] */
-}
-
-const void *cpi_guard_site(const struct cpi_slab *slab, uintptr_t index)
-{
-    uintptr_t site = cpi_load(&guard_of(slab, index)->site, relaxed); /* [site] */
-
-    return site != CPI_GUARD_FILLED ? (const void *)site : NULL;
-}
-
-struct site_count {
-    const void *site;
-    const void *example;
-    size_t slots;
-};
-
-/* Sorts the live slots by call site.  Sites beyond the table share its last
- * row, with NULL as its site. */
-static size_t count_sites(const struct cpi_slab *slab, const struct cpi_slotmap *map,
-                          struct site_count *sites)
-{
-    uintptr_t index;
-    size_t used = 0;
-
-    for (index = 0; index < cpi_slab_fresh(slab); index++) {
-        const void *site = cpi_guard_site(slab, index);
-        size_t i = 0;
-
-        if (cpi_slotmap_state(map, index) != CPI_SLOTMAP_LIVE_ONE)
-            continue;
-        while (i < used && i < CPI_SITES - 1 && sites[i].site != site)
-            i++;
-        if (i == used) {
-            sites[i].site = i == CPI_SITES - 1 ? NULL : site;
-            sites[i].example = cpi_slab_slot(slab, index);
-            sites[i].slots = 0;
-            used++;
-        }
-        sites[i].slots++;
+    if (intact && (index == 0 || cpi_guard_is_filled(slab, index - 1))) {
+        gap = gap_before(slab, index, &size);
+        intact = gap_intact(gap, size, damage);
+        damage->place = CPI_DAMAGE_BEFORE;
     }
-    return used;
+    damage->index = index;
+    return intact;
 }
 
-void cpi_guard_print_live(const struct cpi_slab *slab, const struct cpi_slotmap *map,
-                          const char *name, size_t live)
+/* --- Contents --- */
+
+CPI_UNINSTRUMENTED static void fill_slot(const struct cpi_slab *slab, uintptr_t index)
 {
-    struct site_count sites[CPI_SITES];
-    size_t used = count_sites(slab, map, sites);
-    char line[CPI_REPORT_MAX];
-    int length;
+    unsigned char *slot = cpi_slab_slot(slab, index);
     size_t i;
 
-    length = snprintf(line, sizeof line, "cpool: pool '%s' destroyed with %zu live slots\n",
-                      name, live);
-    cpi_write_error(line, (size_t)length);
-    for (i = 0; i < used; i++) {
-        if (sites[i].site != NULL)
-            length = snprintf(line, sizeof line, "cpool:   %zu allocated at %p, one at %p\n",
-                              sites[i].slots, sites[i].site, sites[i].example);
-        else
-            length = snprintf(line, sizeof line, "cpool:   %zu allocated elsewhere\n",
-                              sites[i].slots);
-        cpi_write_error(line, (size_t)length);
+    cpi_tools_pause();
+    for (i = 0; i < slab->slot_size; i++)
+        slot[i] = CPI_GUARD_FREED;
+    cpi_tools_resume();
+}
+
+CPI_UNINSTRUMENTED static void show_slot(const unsigned char *slot, struct cpi_damage *damage)
+{
+    size_t i;
+
+    for (i = damage->first; i < damage->size && damage->shown < CPI_DAMAGE_SHOWN; i++) {
+        damage->expected[damage->shown] = CPI_GUARD_FREED;
+        damage->found[damage->shown++] = slot[i];
     }
+}
+
+/* Looks for bytes of a slot that fill_slot has not written.  Returns true if there are
+ * any. */
+CPI_UNINSTRUMENTED static bool search_slot(const unsigned char *slot, size_t size,
+                                           struct cpi_damage *damage)
+{
+    bool any = false;
+    size_t i;
+
+    for (i = 0; i < size; i++) {
+        if (slot[i] == CPI_GUARD_FREED)
+            continue;
+        if (!any)
+            damage->first = i;
+        damage->last = i;
+        any = true;
+    }
+    return any;
+}
+
+/* Whether a slot is as fill_slot has left it. */
+static bool is_untouched(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
+{
+    const unsigned char *slot = cpi_slab_slot(slab, index);
+    bool damaged;
+
+    memset(damage, 0, sizeof *damage);
+    damage->index = index;
+    damage->place = CPI_DAMAGE_INSIDE;
+    damage->size = slab->slot_size;
+    cpi_tools_pause();
+    damaged = search_slot(slot, damage->size, damage);
+    if (damaged)
+        show_slot(slot, damage);
+    cpi_tools_resume();
+    return !damaged;
+}
+
+bool cpi_guard_take(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
+{
+    struct cpi_record *record = cpi_record_of(slab, index);
+    uint32_t state = cpi_load(&record->state, relaxed); /* [look] */
+    unsigned times = 0;
+
+    while (state == CPI_RECORD_HELD ||
+           !cpi_cas_weak(&record->state, &state, CPI_RECORD_TAKEN, acquire, /* [take] */
+                         relaxed)) {                                         /* [look] */
+        if (state != CPI_RECORD_HELD)
+            continue;
+        cpi_os_back_off(times++);
+        state = cpi_load(&record->state, relaxed); /* [look] */
+    }
+    return state != CPI_RECORD_FREED || is_untouched(slab, index, damage);
+}
+
+void cpi_guard_give(const struct cpi_slab *slab, uintptr_t index, bool fills)
+{
+    uint32_t state = CPI_RECORD_IDLE;
+
+    if (fills) {
+        fill_slot(slab, index);
+        state = CPI_RECORD_FREED;
+    }
+    cpi_store(&cpi_record_of(slab, index)->state, state, release); /* [free] */
+}
+
+bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage)
+{
+    struct cpi_record *record = cpi_record_of(slab, index);
+    uint32_t state = CPI_RECORD_FREED;
+    bool untouched;
+
+    if (!cpi_cas_strong(&record->state, &state, CPI_RECORD_HELD, acquire, /* [hold] */
+                        relaxed))                                         /* [look] */
+        return true;
+    untouched = is_untouched(slab, index, damage);
+    if (!untouched)
+        fill_slot(slab, index);
+    cpi_store(&record->state, CPI_RECORD_FREED, release); /* [let] */
+    return untouched;
 }

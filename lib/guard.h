@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * guard.h - beside every slot of checked pools: its last site, and whether the bytes
- * around it are intact.  slotmap.h knows which slots are live.
+ * guard.h - whether a slot of a checked pool was written outside of its life: the bytes
+ * around it are intact, and so are its own while it is free.
  *
- * Floor 4.  Includes slotmap.h.
- *
- *   side memory   | guard 0 | guard 1 | guard 2 | ...
+ * Floor 4.  Includes record.h.
  *
  *   slab     lead | slot 0 | gap 0 | slot 1 | gap 1 | ...
  *
- * The gap after a slot is at the same time the gap before the next one, so each
- * free verifies the slot's own and the preceding slot's.  A gap is filled when
- * the slot before it is taken from the fresh ones, never at creation.
+ * The gap after a slot is at the same time the gap before the next one.  A gap is filled
+ * when the slot before it is taken from the fresh ones, never at creation.
  *
  * Nothing here is used by pools that are not checked.
  */
@@ -22,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "slotmap.h"
+#include "record.h"
 
 /* Least bytes in a gap. */
 #define CPI_GUARD_GAP ((size_t)8)
@@ -30,21 +27,35 @@
 /* Most bytes that are filled and verified at each end of a gap. */
 #define CPI_GUARD_REACH ((size_t)64)
 
-/* One slot's, in the slab's side memory. */
-struct cpi_guard {
-    _Atomic uintptr_t site; /* return address of the last alloc or free, or 0 until the gap
-                               after the slot is filled, then CPI_GUARD_FILLED */
+/* The byte that freed slots are filled with.  A pointer made of it leads nowhere. */
+#define CPI_GUARD_FREED 0xDFu
+
+/* Damaged bytes that are shown. */
+#define CPI_DAMAGE_SHOWN 16
+
+enum cpi_damage_place {
+    CPI_DAMAGE_BEFORE, /* in the gap before the slot */
+    CPI_DAMAGE_AFTER,
+    CPI_DAMAGE_INSIDE /* in a slot that is free */
 };
 
-#define CPI_GUARD_SIZE (sizeof(struct cpi_guard))
-#define CPI_GUARD_FILLED ((uintptr_t)1)
-
-/* A finding about a slot. */
-enum cpi_guard_finding {
-    CPI_GUARD_GOOD,
-    CPI_GUARD_DAMAGE_BEFORE, /* bytes before it were overwritten */
-    CPI_GUARD_DAMAGE_AFTER
+/* Bytes that were overwritten. */
+struct cpi_damage {
+    uintptr_t index; /* of the slot */
+    enum cpi_damage_place place;
+    size_t size;  /* bytes of the gap, or of the slot */
+    size_t first; /* offset in the gap or slot of the lowest damaged byte */
+    size_t last;  /* and of the highest */
+    size_t shown; /* bytes below, from the first one on */
+    unsigned char expected[CPI_DAMAGE_SHOWN];
+    unsigned char found[CPI_DAMAGE_SHOWN];
 };
+
+/* The error code of a damage. */
+static inline int cpi_damage_code(const struct cpi_damage *damage)
+{
+    return damage->place == CPI_DAMAGE_INSIDE ? CPOOL_EFREED : CPOOL_EGUARD;
+}
 
 /* Fills the gaps of n slots just handed out.  Only for the thread that took them, before
  * it shows them to other threads. */
@@ -53,19 +64,28 @@ void cpi_guard_bumped(const struct cpi_slab *slab, uintptr_t first, uintptr_t n)
 /* Whether the gap after the slot has been filled. */
 bool cpi_guard_is_filled(const struct cpi_slab *slab, uintptr_t index);
 
-/* Looks at the gaps beside a slot, and repairs them, so that damage is found once.
- * Wait-free. */
-enum cpi_guard_finding cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index);
+/*
+ * Looks at the gaps beside a slot.  Returns false, with the damage, if one was
+ * overwritten.  The gap is repaired, so that damage is found once.  Any thread,
+ * wait-free.
+ */
+bool cpi_guard_verify(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage);
 
-/* Notes where the slot is taken or freed.  Only for the slot's owner.  Wait-free. */
-void cpi_guard_set_site(const struct cpi_slab *slab, uintptr_t index, const void *site);
+/*
+ * The slot is taken.  Waits for a thread that looks at it.  Returns false, with the
+ * damage, if it had been filled and was written since.  Only for the slot's owner.
+ */
+bool cpi_guard_take(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage);
 
-/* Where the slot was last taken or freed, or NULL if never. */
-const void *cpi_guard_site(const struct cpi_slab *slab, uintptr_t index);
+/* The slot is free.  `fills`: and filled with the pattern.  Only for the slot's owner. */
+void cpi_guard_give(const struct cpi_slab *slab, uintptr_t index, bool fills);
 
-/* Prints the live slots to standard error, by call site.  Nobody else may be
- * using the slab.  Allocates nothing. */
-void cpi_guard_print_live(const struct cpi_slab *slab, const struct cpi_slotmap *map,
-                          const char *name, size_t live);
+/*
+ * Looks at a slot that may be free and filled, at any time: while it does, the slot is
+ * not taken.  Returns false, with the damage, if it was written to.  The slot is filled
+ * anew then.  With signals blocked and forks held off, because a handler or a child
+ * might wait for ever.
+ */
+bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage);
 
 #endif /* CPI_GUARD_H */

@@ -8,6 +8,7 @@
 # By floor, lowest first.  HACKING.md explains the floors.
 libcpool_sources = \
 	lib/atomic.h lib/bits.h lib/compiler.h lib/error.c lib/error.h \
+	lib/text.c lib/text.h lib/trace.c lib/trace.h \
 	lib/extent.c lib/extent.h lib/handle.c lib/handle.h lib/options.c lib/options.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
 	lib/ranges.c lib/ranges.h \
 	lib/structs.c lib/structs.h lib/tools.c lib/tools.h \
@@ -15,12 +16,13 @@ libcpool_sources = \
 	lib/queue.h lib/slab.c lib/slab.h lib/tagstack.h lib/usage.c lib/usage.h \
 	lib/depot.c lib/depot.h lib/magazine.h \
 	lib/slotmap.c lib/slotmap.h \
-	lib/guard.c lib/guard.h \
+	lib/guard.c lib/guard.h lib/log.c lib/log.h lib/quarantine.c lib/quarantine.h \
+	lib/record.h lib/site.c lib/site.h \
 	lib/cache.c lib/cache_shared.c lib/cache.h lib/cache_swap.h \
 	lib/recall.c lib/recall.h \
 	lib/registry.c lib/registry_list.c lib/registry.h \
 	lib/inline.c lib/pool_alloc.c lib/pool_audit.c lib/pool_bulk.c lib/pool_cache.c \
-	lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c lib/pool_options.c \
+	lib/pool_debug.c lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c lib/pool_options.c lib/pool_quarantine.c lib/pool_tell.c lib/pool_tell.h \
 	lib/pool_config.c \
 	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_mark.c lib/pool_memory.c \
 	lib/pool_layer.c \
@@ -34,7 +36,7 @@ libcpool_sources = \
 noinst_LTLIBRARIES += lib/libcpool-internal.la
 lib_libcpool_internal_la_SOURCES = $(libcpool_sources)
 lib_libcpool_internal_la_CFLAGS = $(AM_CFLAGS) $(VISIBILITY_CFLAGS)
-lib_libcpool_internal_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+lib_libcpool_internal_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS) $(DL_LIBS)
 
 # The same with assertions, for the white-box tests.
 check_LTLIBRARIES += lib/libcpool-asserted.la

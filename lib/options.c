@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "os.h"
+#include "trace.h"
 
 /* The words that stand between two commas. */
 #define CPI_OPTIONS_SEPARATORS ", \t\n"
@@ -22,6 +23,12 @@ static const struct word {
 } words[] = {
     {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED, 0},
     {"no_poison", offsetof(struct cpi_options, flags), CPOOL_NO_POISON, 0},
+    {"fill", offsetof(struct cpi_options, flags), CPOOL_FILL, 0},
+    {"quarantine", offsetof(struct cpi_options, quarantine), 256, 1048576},
+    {"sites", offsetof(struct cpi_options, sites), 8, CPI_TRACE_MAX},
+    {"log", offsetof(struct cpi_options, log), 256, 1048576},
+    {"leaks", offsetof(struct cpi_options, leaks), 1, 0},
+    {"continue", offsetof(struct cpi_options, goes_on), 1, 0},
     {"fake", offsetof(struct cpi_options, fake), 1, 0},
 };
 

@@ -18,8 +18,13 @@
 
 /* All members are constant once cpi_options has returned. */
 struct cpi_options {
-    size_t flags; /* CPOOL_ flags that every pool gets beside its own */
-    size_t fake;  /* 1: objects come from malloc */
+    size_t flags;      /* CPOOL_ flags that every pool gets beside its own */
+    size_t quarantine; /* as in cpool_config_t, for every pool with less */
+    size_t sites;      /* likewise */
+    size_t log;        /* likewise */
+    size_t leaks;      /* 1: the live slots of all pools are listed at the end */
+    size_t goes_on;    /* 1: the default error handler returns */
+    size_t fake;       /* 1: objects come from malloc */
 };
 
 /*

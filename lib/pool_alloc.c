@@ -150,7 +150,7 @@ static bool recall(struct cpi_pool *pool)
 
 bool cpi_pool_replenish(struct cpi_pool *pool)
 {
-    return cpi_pool_grow_by_itself(pool) || recall(pool);
+    return cpi_pool_end_quarantine(pool) || cpi_pool_grow_by_itself(pool) || recall(pool);
 }
 
 /* Whether it is worth looking again, having found nothing: something was made or found
@@ -185,7 +185,8 @@ bool cpi_pool_may_have_more(const struct cpi_pool *pool)
 bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *cache)
 {
     return (cache != NULL && cpi_cache_rounds(cache) > 0) ||
-           cpi_depot_has_stocked(&pool->depot) || cpi_depot_partial_rounds(&pool->depot) > 0 ||
+           cpi_quarantine_count(&pool->quarantine) > 0 || cpi_depot_has_stocked(&pool->depot) ||
+           cpi_depot_partial_rounds(&pool->depot) > 0 ||
            cpi_pool_may_have_more(pool);
 }
 
@@ -222,6 +223,7 @@ CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
     for (;;) {
         struct cpi_activity before;
         struct cpi_activity after;
+        uint64_t put_off = cpi_quarantine_moves(&pool->quarantine);
         void *slot;
 
         cpi_recall_activity(&pool->registry, &before);
@@ -233,7 +235,8 @@ CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
         if (!cpi_recall_await(&pool->registry, &backoff))
             break;
         cpi_recall_activity(&pool->registry, &after);
-        if (after.moves == before.moves && (!pool->registry.exact || after.left == 0) &&
+        if (after.moves == before.moves && put_off == cpi_quarantine_moves(&pool->quarantine) &&
+            (!pool->registry.exact || after.left == 0) &&
             (after.loaded == before.loaded || ++unsettled == CPI_UNSETTLED))
             return NULL;
         if (!cpi_recall_pause(&backoff))
@@ -276,8 +279,15 @@ bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, c
 
     if (slot == NULL || !cpi_pool_validate(pool, slot, function))
         return false;
-    if (CPI_UNLIKELY(pool->marks) && !cpi_pool_mark_given(pool, slot, function, site))
-        return false;
+    if (CPI_UNLIKELY(pool->marks)) {
+        if (!cpi_pool_mark_given(pool, slot, function, site))
+            return false;
+        if (pool->quarantine.size != 0) {
+            cpi_pool_put_off(pool, slot);
+            cpi_quiet_report(function);
+            return true;
+        }
+    }
     given = CPI_UNLIKELY(pool->waitable) ? give_and_call(pool, cache, slot)
                                          : give_slot(pool, cache, slot);
     /* From here on another thread may have destroyed the pool, unless there was no place

@@ -9,10 +9,15 @@
 #include "bits.h"
 #include "os.h"
 #include "structs.h"
+#include "trace.h"
 
 #define CPI_FLAGS \
-    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_HUGE_PAGES | \
-     CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_RESERVED | CPOOL_NO_POISON)
+    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_EXACT | CPOOL_WAITABLE | \
+     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_RESERVED | CPOOL_NO_POISON)
+
+/* Most places in a quarantine, and entries in a log. */
+#define CPI_QUARANTINE_MAX ((size_t)1 << 20)
+#define CPI_LOG_MAX ((size_t)1 << 20)
 
 /*
  * Caches of one pool, unless configured.  In our memory they cost address space only,
@@ -272,14 +277,40 @@ static bool append_side(struct cpi_layout *layout, size_t *at, size_t size)
 
 static bool append_slots(struct cpi_layout *layout)
 {
+    size_t record = layout->checked ? cpi_record_size(layout->frames) : 0;
     size_t bytes;
 
     if (!append_side(layout, &layout->words_at, layout->tracked ? CPI_SLOTMAP_SIZE : 0) ||
-        !append_side(layout, &layout->guards_at, layout->checked ? CPI_GUARD_SIZE : 0))
+        !append_side(layout, &layout->records_at, record))
         return false;
     return cpi_multiply(layout->slots, layout->stride, &bytes) &&
            cpi_add(bytes, longest_lead(layout), &layout->slab_size) &&
            append(layout, &layout->lead_at, layout->slab_size);
+}
+
+/* The settings of checked pools.  Each of them asks for the others' least. */
+static void choose_checks(struct cpi_layout *layout, const cpool_config_t *config, bool watched)
+{
+    layout->checked = (config->flags & (CPOOL_CHECKED | CPOOL_FILL)) != 0 ||
+                      config->quarantine != 0 || config->sites != 0 || config->log != 0;
+    layout->gap = layout->checked || watched ? CPI_GUARD_GAP : 0;
+    layout->tracked = layout->checked || watched || (config->flags & CPOOL_TRACKED) != 0;
+    layout->frames = config->sites < CPI_TRACE_MAX ? config->sites : CPI_TRACE_MAX;
+    if (layout->checked && layout->frames == 0)
+        layout->frames = 1;
+    layout->quarantine = lowest_of(config->quarantine, layout->most, CPI_QUARANTINE_MAX);
+    layout->log = config->log < CPI_LOG_MAX ? config->log : CPI_LOG_MAX;
+}
+
+/* The parts that are there from the beginning. */
+static void place_fixed(struct cpi_layout *layout)
+{
+    layout->uncached_at = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
+    layout->quarantine_at = layout->uncached_at + layout->uncached * sizeof(struct cpi_uncached);
+    layout->log_at = cpi_align_up(layout->quarantine_at + layout->quarantine * sizeof(uintptr_t),
+                                  CPI_LINE);
+    layout->fixed = layout->log_at + layout->log * sizeof(struct cpi_log_entry);
+    layout->total = layout->fixed;
 }
 
 static int compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page,
@@ -295,12 +326,10 @@ static int compute(struct cpi_layout *layout, const cpool_config_t *config, size
     layout->align = config->slot_align != 0 ? config->slot_align
                                             : default_align(config->slot_size);
     layout->offset = config->slot_offset;
-    layout->checked = (config->flags & CPOOL_CHECKED) != 0;
-    layout->gap = layout->checked || watched ? CPI_GUARD_GAP : 0;
-    layout->tracked = layout->checked || watched || (config->flags & CPOOL_TRACKED) != 0;
     layout->capacity = config->capacity;
     layout->cache_slots = config->cache_slots;
     layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
+    choose_checks(layout, config, watched);
     layout->slack = page != 0 && (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) == 0;
     layout->uncached = page != 0 ? CPI_UNCACHED_OWN : CPI_UNCACHED_CALLER;
     layout->caches = config->thread_caches;
@@ -313,9 +342,7 @@ static int compute(struct cpi_layout *layout, const cpool_config_t *config, size
         return code;
     layout->slots = most_slots(layout);
     layout->stall_ms = config->stall_limit != 0 ? config->stall_limit : CPI_STALL_MS;
-    layout->uncached_at = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
-    layout->fixed = layout->uncached_at + layout->uncached * sizeof(struct cpi_uncached);
-    layout->total = layout->fixed;
+    place_fixed(layout);
     if (!append(layout, &layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota)) ||
         !append_magazines(layout) || !append_slots(layout) ||
         !cpi_align_up_checked(layout->total, layout->unit, &layout->total))

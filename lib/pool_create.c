@@ -70,7 +70,8 @@ static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout
         cpi_slotmap_init(&pool->slotmap, &pool->slab);
     }
     if (layout->checked)
-        lay_out_side(pool, layout, CPI_SIDE_GUARDS, region + layout->guards_at, CPI_GUARD_SIZE);
+        lay_out_side(pool, layout, CPI_SIDE_RECORDS, region + layout->records_at,
+                     cpi_record_size(layout->frames));
     pool->checked = layout->checked;
     cpi_pool_tools_begin(pool);
     pool->marks = layout->tracked || pool->tools != 0;
@@ -129,7 +130,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
 
     memset(pool, 0, sizeof *pool);
     if (layout->callers)
-        memset(region + layout->uncached_at, 0, layout->uncached * sizeof(struct cpi_uncached));
+        memset(region + layout->uncached_at, 0, layout->fixed - layout->uncached_at);
     cpi_pool_cut_name(pool->name, config->name);
     pool->flags = config->flags;
     pool->waitable = (config->flags & CPOOL_WAITABLE) != 0;
@@ -139,6 +140,9 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     pool->region_size = layout->total;
     pool->fixed_bytes = fixed_bytes;
     pool->region_owned = !layout->callers;
+    pool->fills = (config->flags & CPOOL_FILL) != 0;
+    cpi_quarantine_init(&pool->quarantine, region + layout->quarantine_at, layout->quarantine);
+    cpi_log_init(&pool->log, region + layout->log_at, layout->log);
     cpi_waiters_init(&pool->waiters);
     cpi_maintenance_init(&pool->maintenance);
     cpi_usage_init(&pool->usage, cpi_os_now());
@@ -329,6 +333,7 @@ static int create(cpool_t **handle, const cpool_config_t *given)
         return code;
     if (!cpi_registry_startup())
         return CPOOL_ESYSTEM;
+    cpi_pool_prepare(&config);
     code = cpi_pool_build(&pool, &config);
     if (code != 0)
         return code;
@@ -375,10 +380,17 @@ static size_t judge_live(const struct cpi_pool *pool, int64_t live, const char *
     return 0;
 }
 
+static void tell_leaks(const struct cpi_pool *pool, size_t live)
+{
+    cpi_tell("pool '%s' destroyed with %zu live slots", pool->name, live);
+    cpi_pool_write_live(pool);
+}
+
 int cpool_destroy(cpool_t *handle)
 {
     static const char function[] = "cpool_destroy";
     struct cpi_pool *pool;
+    size_t damages = 0;
     int64_t counted;
     size_t live;
 
@@ -390,6 +402,8 @@ int cpool_destroy(cpool_t *handle)
     /* A thread that has given a slot back may still be about to leave, when another one
      * has obtained the slot and destroys the pool. */
     cpi_recall_await_rest(&pool->registry);
+    if (pool->checked)
+        damages = cpi_pool_verify_all(pool, 0, cpi_slab_fresh(&pool->slab), function);
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
     counted = count_live(pool);
@@ -399,13 +413,15 @@ int cpool_destroy(cpool_t *handle)
     cpi_unlock();
     live = judge_live(pool, counted, function);
     if (pool->checked && live > 0)
-        cpi_guard_print_live(&pool->slab, &pool->slotmap, pool->name, live);
+        tell_leaks(pool, live);
     if (pool->tools != 0 && live > 0)
         cpi_pool_tools_find_leaks(pool);
     cpi_pool_release(pool);
     cpi_quiet_report(function);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;
+    if (damages > 0)
+        return CPOOL_EGUARD;
     return live > 0 ? CPOOL_ELIVE : 0;
 }
 
@@ -423,6 +439,7 @@ size_t cpool_reset(cpool_t *handle)
     live = count_live(pool);
     cpi_registry_end_caches(&pool->registry);
     cpi_depot_reset(&pool->depot);
+    cpi_quarantine_reset(&pool->quarantine);
     cpi_registry_recount(&pool->registry);
     cpi_slab_reset(&pool->slab);
     cpi_pool_tools_reset(pool);

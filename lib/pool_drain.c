@@ -131,6 +131,8 @@ bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
     drain->marks = cpi_os_map(drain->size);
     if (drain->marks == NULL)
         return false;
+    while (cpi_pool_end_quarantine(pool))
+        ;
     cpi_lock();
     drain->uncached = cpi_registry_enter(&pool->registry);
     cpi_depot_begin_drain(&pool->depot);

@@ -35,8 +35,11 @@
 #include "registry.h"
 #include "slab.h"
 #include "slotmap.h"
+#include "text.h"
 #include "usage.h"
 #include "guard.h"
+#include "log.h"
+#include "quarantine.h"
 
 /* How long a thread that waits may be overtaken by those that run, nanoseconds. */
 #define CPI_STARVING_AFTER 1000000u
@@ -76,6 +79,7 @@ struct cpi_pool {
     bool marks;   /* something is done whenever a slot changes hands: see pool_mark.c */
     bool checked;
     unsigned tools; /* that it is announced to: see pool_tools.c */
+    bool fills;   /* freed slots: checked pools */
     bool shows_typed; /* in the threads' entries of `typed` */
     bool waitable;
     bool grows; /* by itself */
@@ -89,6 +93,9 @@ struct cpi_pool {
     struct cpi_maintenance maintenance;
 
     struct cpool_tag *tags; /* open ones, guarded by the lock: see pools_tag.c */
+    /* Of checked pools that ask for them. */
+    struct cpi_log log;
+    struct cpi_quarantine quarantine;
 
     struct cpi_usage usage; /* live slots over time: see pool_info.c */
 
@@ -118,6 +125,9 @@ struct cpi_layout {
     bool checked;
     size_t gap; /* guard bytes before and after each slot */
     bool tracked; /* there is a word for each slot */
+    size_t frames;     /* of each call that is noted in checked pools, or 0 */
+    size_t quarantine; /* places */
+    size_t log;        /* entries */
     size_t stride;
     size_t capacity;
     size_t most;  /* slots that capacity may grow to */
@@ -131,12 +141,14 @@ struct cpi_layout {
     size_t spares;   /* and all together, beyond the first of each */
     size_t stall_ms;  /* as configured, or by default */
     size_t uncached_at;
-    size_t fixed;     /* bytes from the start to the uncached operations' end */
+    size_t quarantine_at;
+    size_t log_at;
+    size_t fixed;     /* bytes from the start to the log's end */
     size_t caches_at;
     size_t for_slots_at;
     size_t for_caches_at;
     size_t words_at;
-    size_t guards_at;
+    size_t records_at;
     size_t lead_at;   /* where the slab's extent begins */
     size_t slab_size; /* its size, the longest lead included */
     size_t total;
@@ -171,10 +183,12 @@ void cpi_pool_tools_end(const struct cpi_pool *pool);
 void cpi_pool_tools_find_leaks(struct cpi_pool *pool);
 
 /*
- * pool_options.c.  Adds what CPOOL_OPTIONS asks for to a configuration.  Returns true if
+ * pool_options.c.  prepare loads what the checks need, which may allocate: without the
+ * lock.  add_options adds what CPOOL_OPTIONS asks for to a configuration.  Returns true if
  * that is more than it had.  tell_unchecked says on standard error that a pool goes
  * without, because of this code.
  */
+void cpi_pool_prepare(const cpool_config_t *config);
 bool cpi_pool_add_options(cpool_config_t *config);
 void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);
 
@@ -269,6 +283,24 @@ bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function
 bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, const char *function,
                          const void *site);
 
+/*
+ * pool_quarantine.c.  put_off is the free of a pool with a quarantine.  end_quarantine
+ * gives the slot that has waited longest to the depot.  It returns false if none waits.
+ * Both are lock-free, but for put_off in a waitable pool, which may block.
+ */
+void cpi_pool_put_off(struct cpi_pool *pool, void *slot);
+bool cpi_pool_end_quarantine(struct cpi_pool *pool);
+
+/* Looks at the gaps of slots of a checked pool, and at those that are free and filled,
+ * from one index to before another, beside threads that use the pool.  Reports each
+ * damage, and returns how many there were.  Takes the lock. */
+size_t cpi_pool_verify_all(const struct cpi_pool *pool, uintptr_t index, uintptr_t end,
+                           const char *function);
+
+/* The same for one address, which need not be a slot's.  Returns 0 or the code that was
+ * reported. */
+int cpi_pool_verify_one(const struct cpi_pool *pool, const void *slot, const char *function);
+
 /* Every slot of such a pool becomes free.  Nobody else may be using the pool. */
 void cpi_pool_mark_all_free(struct cpi_pool *pool, const char *function);
 
@@ -306,19 +338,30 @@ void cpi_pool_wake_waiters(struct cpi_pool *pool);
 void cpi_waiters_init(struct cpi_waiters *waiters);
 void cpi_waiters_fini(struct cpi_waiters *waiters);
 
-/* Returns true if `slot` may be freed into the pool, and false after it has
- * been reported on behalf of `function`. */
-bool cpi_pool_validate(struct cpi_pool *pool, const void *slot, const char *function);
+/* Returns 0 and the index if `slot` is a slot that was handed out, or the code that was
+ * reported on behalf of `function`. */
+int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
+                   uintptr_t *index);
+
+static inline bool cpi_pool_validate(struct cpi_pool *pool, const void *slot,
+                                     const char *function)
+{
+    uintptr_t index;
+
+    return cpi_pool_judge(pool, slot, function, &index) == 0;
+}
 
 /* Report a mistake: of the pool as a whole, about a slot, about slots of which is
- * known only how many were freed twice, about an address near a slot, about a handle
- * that leads to no pool. */
+ * known only how many were freed twice, about an address near a slot, about a slot with
+ * details that are known already, about a handle that leads to no pool. */
 void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool);
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
                           uintptr_t index);
 void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, uint64_t slots);
 void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
                              const void *address, uintptr_t index);
+void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
+                             uintptr_t index, struct cpi_text *details);
 CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
 
 /* Reports an address at which no slot of any pool begins. */
@@ -350,6 +393,13 @@ static inline void cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cach
     if (CPI_UNLIKELY(++cache->looks >= CPI_SAMPLE_LOOKS))
         cpi_pool_sample_by_clock(pool, cache);
 }
+
+/* pool_debug.c.  Writes the list of live slots of a checked pool to standard error.
+ * Allocates nothing. */
+void cpi_pool_write_live(const struct cpi_pool *pool);
+
+/* Slots that are live, at least 0.  With the lock held. */
+size_t cpi_pool_count_live(const struct cpi_pool *pool);
 
 /* Slots that are live.  Below zero, slots came back more often than they went out.
  * Exact if nobody uses the pool.  With the lock held. */

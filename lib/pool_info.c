@@ -61,9 +61,19 @@ int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_fig
 {
     size_t out = cpi_slab_fresh(&pool->slab);
     size_t idle = stocked_rounds(pool, figures) + cpi_depot_partial_rounds(&pool->depot) +
-                  figures->rounds;
+                  cpi_quarantine_count(&pool->quarantine) + figures->rounds;
 
     return (int64_t)out - (int64_t)idle;
+}
+
+size_t cpi_pool_count_live(const struct cpi_pool *pool)
+{
+    struct cpi_registry_figures figures;
+    int64_t live;
+
+    cpi_registry_figures(&pool->registry, &figures);
+    live = cpi_pool_live(pool, &figures);
+    return live > 0 ? (size_t)live : 0;
 }
 
 static int64_t stocked_by(const struct cpi_counters *counters)
@@ -133,7 +143,8 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->high_water = cpi_slab_fresh(&pool->slab);
     live = cpi_pool_live(pool, &figures);
     stats->live = live > 0 ? (size_t)live : 0;
-    stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_partial_rounds(&pool->depot);
+    stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_partial_rounds(&pool->depot) +
+                      cpi_quarantine_count(&pool->quarantine);
     stats->capacity = cpi_slab_capacity(&pool->slab);
     stats->max_capacity = pool->slab.most;
     stats->in_caches = figures.rounds;

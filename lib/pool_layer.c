@@ -29,7 +29,7 @@ static bool extend(struct cpi_pool *pool, uint64_t bounds, bool *refused)
                !cpi_slab_provide(&pool->slab, fresh + 1);
     if (*refused || !cpi_slab_extend(&pool->slab, bounds))
         return false;
-    if (pool->slab.sides[CPI_SIDE_GUARDS].size != 0)
+    if (pool->slab.sides[CPI_SIDE_RECORDS].size != 0)
         cpi_guard_bumped(&pool->slab, fresh, 1);
     cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
     cpi_quiet_note(CPI_NOISE_GROWTH, 1);

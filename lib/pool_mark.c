@@ -9,6 +9,8 @@
  */
 #include "pool_impl.h"
 
+#include "pool_tell.h"
+#include "site.h"
 #include "tools.h"
 
 /* A pool that is only announced to tools may have no words. */
@@ -17,18 +19,79 @@ static bool has_words(const struct cpi_pool *pool)
     return pool->slotmap.words != NULL;
 }
 
+/* Notes the owner's call in the slot's record and in the log. */
+static void note_call(struct cpi_pool *pool, uintptr_t index, bool is_free, const void *site)
+{
+    struct cpi_log_event event;
+    struct cpi_visit visit;
+
+    cpi_site_note(&pool->slab, index, is_free, site, &visit);
+    if (pool->log.size == 0)
+        return;
+    event.when = visit.when;
+    event.thread = visit.thread;
+    event.index = index;
+    event.site = visit.frames[0];
+    event.here = visit.here;
+    event.taken = !is_free;
+    cpi_log_note(&pool->log, &event);
+}
+
+/* Reports damage at a moment when the slot's record still tells of its last use. */
+CPI_COLD static void report_damage(const struct cpi_pool *pool, const struct cpi_damage *damage,
+                                   const char *function)
+{
+    char details[CPI_DETAILS_MAX];
+    struct cpi_text text;
+
+    cpi_text_init(&text, details, sizeof details);
+    cpi_tell_damage(&text, pool, damage);
+    cpi_pool_report_details(cpi_damage_code(damage), function, pool, damage->index, &text);
+}
+
+/* The details are put together before the slot changes hands, and the report is made
+ * afterwards: a handler may not come back. */
+CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
+                                  const struct cpi_damage *damage, const char *function,
+                                  const void *site)
+{
+    char details[CPI_DETAILS_MAX];
+    struct cpi_text text;
+
+    cpi_text_init(&text, details, sizeof details);
+    cpi_tell_damage(&text, pool, damage);
+    if (!cpi_slotmap_take(&pool->slotmap, index))
+        return false;
+    note_call(pool, index, false, site);
+    cpi_pool_report_details(cpi_damage_code(damage), function, pool, index, &text);
+    return true;
+}
+
+/* False, after nothing has happened, if the slot is live already. */
+static bool take_checked(struct cpi_pool *pool, uintptr_t index, const char *function,
+                         const void *site)
+{
+    struct cpi_damage damage;
+
+    if (CPI_UNLIKELY(!cpi_guard_take(&pool->slab, index, &damage) ||
+                     !cpi_guard_verify(&pool->slab, index, &damage)))
+        return take_damaged(pool, index, &damage, function, site);
+    if (CPI_UNLIKELY(!cpi_slotmap_take(&pool->slotmap, index)))
+        return false;
+    note_call(pool, index, false, site);
+    return true;
+}
+
 bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function, const void *site)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
+    bool taken = true;
 
-    if (pool->checked) {
-        enum cpi_guard_finding finding = cpi_guard_verify(&pool->slab, index);
-
-        cpi_guard_set_site(&pool->slab, index, site);
-        if (finding != CPI_GUARD_GOOD)
-            cpi_pool_report_slot(CPOOL_EGUARD, function, pool, index);
-    }
-    if (CPI_UNLIKELY(has_words(pool) && !cpi_slotmap_take(&pool->slotmap, index))) {
+    if (pool->checked)
+        taken = take_checked(pool, index, function, site);
+    else if (has_words(pool))
+        taken = cpi_slotmap_take(&pool->slotmap, index);
+    if (CPI_UNLIKELY(!taken)) {
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, index);
         return false;
     }
@@ -45,18 +108,40 @@ static void report_not_live(const struct cpi_pool *pool, uintptr_t index,
     cpi_pool_report_slot(never ? CPOOL_EUNUSED : CPOOL_EDOUBLEFREE, function, pool, index);
 }
 
+/* The gap on the far side of a neighbour.  Damage there does not keep the slot from
+ * being freed. */
+static void look_beyond(const struct cpi_pool *pool, uintptr_t index, const char *function)
+{
+    struct cpi_damage damage;
+
+    if (index < cpi_slab_fresh(&pool->slab) && cpi_guard_is_filled(&pool->slab, index) &&
+        CPI_UNLIKELY(!cpi_guard_verify(&pool->slab, index, &damage)))
+        report_damage(pool, &damage, function);
+}
+
+/* The bytes around a slot are looked at while it is live, and it stays so if they were
+ * overwritten. */
+static bool is_intact(const struct cpi_pool *pool, uintptr_t index, const char *function)
+{
+    struct cpi_damage damage;
+
+    if (CPI_UNLIKELY(!cpi_guard_verify(&pool->slab, index, &damage))) {
+        report_damage(pool, &damage, function);
+        return false;
+    }
+    look_beyond(pool, index + 1, function);
+    if (index > 0)
+        look_beyond(pool, index - 1, function);
+    return true;
+}
+
 /* Returns false after it has reported why this slot cannot be freed. */
 static bool end_life(struct cpi_pool *pool, uintptr_t index, const char *function)
 {
     enum cpi_slotmap_state state = cpi_slotmap_state(&pool->slotmap, index);
 
-    /* The bytes around a slot are looked at while it is live, and it stays so if they were
-     * overwritten. */
-    if (state == CPI_SLOTMAP_LIVE_ONE && pool->checked &&
-        cpi_guard_verify(&pool->slab, index) != CPI_GUARD_GOOD) {
-        cpi_pool_report_slot(CPOOL_EGUARD, function, pool, index);
+    if (state == CPI_SLOTMAP_LIVE_ONE && pool->checked && !is_intact(pool, index, function))
         return false;
-    }
     if (state == CPI_SLOTMAP_LIVE_ONE)
         state = cpi_slotmap_give(&pool->slotmap, index);
     if (state == CPI_SLOTMAP_LIVE_ONE)
@@ -71,10 +156,68 @@ bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, const char *function
 
     if (has_words(pool) && !end_life(pool, index, function))
         return false;
-    if (pool->checked)
-        cpi_guard_set_site(&pool->slab, index, site);
+    if (pool->checked) {
+        note_call(pool, index, true, site);
+        cpi_guard_give(&pool->slab, index, pool->fills);
+    }
     cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
+}
+
+/* Slots that are looked at in one go: others may want the lock. */
+#define CPI_VERIFY_PORTION ((uintptr_t)1024)
+
+/* Looks at slots from *index to before `end` until one is damaged.  With the lock held,
+ * which blocks signals and holds off forks. */
+static bool find_damage(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
+                        struct cpi_damage *damage)
+{
+    for (; *index < end; ++*index)
+        if (cpi_guard_is_filled(&pool->slab, *index) &&
+            (!cpi_guard_verify(&pool->slab, *index, damage) ||
+             !cpi_guard_inspect(&pool->slab, *index, damage)))
+            return true;
+    return false;
+}
+
+size_t cpi_pool_verify_all(const struct cpi_pool *pool, uintptr_t index, uintptr_t end,
+                           const char *function)
+{
+    size_t count = 0;
+
+    while (index < end) {
+        struct cpi_damage damage;
+        bool found;
+
+        cpi_lock();
+        found = find_damage(pool, &index,
+                            end - index > CPI_VERIFY_PORTION ? index + CPI_VERIFY_PORTION : end,
+                            &damage);
+        cpi_unlock();
+        if (found) {
+            report_damage(pool, &damage, function);
+            count++;
+        }
+    }
+    return count;
+}
+
+int cpi_pool_verify_one(const struct cpi_pool *pool, const void *slot, const char *function)
+{
+    struct cpi_damage damage;
+    uintptr_t index;
+    int code = cpi_pool_judge(pool, slot, function, &index);
+    bool found;
+
+    if (code != 0 || !pool->checked)
+        return code;
+    cpi_lock();
+    found = find_damage(pool, &index, index + 1, &damage);
+    cpi_unlock();
+    if (!found)
+        return 0;
+    report_damage(pool, &damage, function);
+    return cpi_damage_code(&damage);
 }
 
 void cpi_pool_mark_all_free(struct cpi_pool *pool, const char *function)
@@ -82,13 +225,8 @@ void cpi_pool_mark_all_free(struct cpi_pool *pool, const char *function)
     uintptr_t fresh = has_words(pool) ? cpi_slab_fresh(&pool->slab) : 0;
     uintptr_t index;
 
-    for (index = 0; index < fresh; index++) {
-        enum cpi_guard_finding finding = CPI_GUARD_GOOD;
-
-        if (pool->checked && cpi_guard_is_filled(&pool->slab, index))
-            finding = cpi_guard_verify(&pool->slab, index);
+    if (pool->checked)
+        (void)cpi_pool_verify_all(pool, 0, fresh, function);
+    for (index = 0; index < fresh; index++)
         cpi_slotmap_clear(&pool->slotmap, index);
-        if (finding != CPI_GUARD_GOOD)
-            cpi_pool_report_slot(CPOOL_EGUARD, function, pool, index);
-    }
 }

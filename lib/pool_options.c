@@ -8,6 +8,16 @@
 
 #include "error.h"
 #include "options.h"
+#include "trace.h"
+
+/* Returns true if the setting is raised. */
+static bool raise(size_t *setting, size_t least)
+{
+    if (*setting >= least)
+        return false;
+    *setting = least;
+    return true;
+}
 
 bool cpi_pool_add_options(cpool_config_t *config)
 {
@@ -16,7 +26,15 @@ bool cpi_pool_add_options(cpool_config_t *config)
     bool adds = flags != config->flags;
 
     config->flags = flags;
-    return adds;
+    adds = raise(&config->quarantine, options->quarantine) || adds;
+    adds = raise(&config->sites, options->sites) || adds;
+    return raise(&config->log, options->log) || adds;
+}
+
+void cpi_pool_prepare(const cpool_config_t *config)
+{
+    if (config->sites > 1 || cpi_options()->sites > 1)
+        (void)cpi_trace_ready(); /* without it there is one site */
 }
 
 void cpi_pool_tell_unchecked(const cpool_config_t *config, int code)

@@ -12,6 +12,8 @@
 #include <cpool/pools.h>
 
 #include "error.h"
+#include "pool_tell.h"
+#include "site.h"
 
 static void set_error(cpool_error_t *error, int code, const char *function,
                       const struct cpi_pool *pool)
@@ -84,8 +86,24 @@ void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, 
                function, slots, pool->name, (const void *)pool->handle);
 }
 
-void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
-                             const void *address, uintptr_t index)
+/* The return address of the slot's last alloc or free. */
+static const void *last_site(const struct cpi_pool *pool, uintptr_t index)
+{
+    struct cpi_visit alloc;
+    struct cpi_visit free;
+    bool freed;
+
+    if (!pool->checked || index >= cpi_slab_fresh(&pool->slab))
+        return NULL;
+    freed = cpi_site_read(&pool->slab, index, true, &free);
+    if (!cpi_site_read(&pool->slab, index, false, &alloc))
+        return NULL;
+    return (const void *)(freed && free.when > alloc.when ? free.frames[0] : alloc.frames[0]);
+}
+
+/* `address` is what the caller passed, and `index` the nearest slot's. */
+static void report_near(int code, const char *function, const struct cpi_pool *pool,
+                        const void *address, uintptr_t index, struct cpi_text *details)
 {
     cpool_error_t error;
 
@@ -93,8 +111,9 @@ void cpi_pool_report_address(int code, const char *function, const struct cpi_po
     error.address = address;
     error.slot = cpi_slab_slot(&pool->slab, index);
     error.index = index;
-    if (pool->checked && index < cpi_slab_fresh(&pool->slab))
-        error.site = cpi_guard_site(&pool->slab, index);
+    error.site = last_site(pool, index);
+    cpi_tell_how(details, pool);
+    error.details = details->start;
     if (error.site != NULL)
         cpi_report(&error,
                    "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p, last taken or "
@@ -107,18 +126,35 @@ void cpi_pool_report_address(int code, const char *function, const struct cpi_po
                    error.index, error.slot);
 }
 
-bool cpi_pool_validate(struct cpi_pool *pool, const void *slot, const char *function)
+void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
+                             uintptr_t index, struct cpi_text *details)
+{
+    report_near(code, function, pool, cpi_slab_slot(&pool->slab, index), index, details);
+}
+
+void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
+                             const void *address, uintptr_t index)
+{
+    char room[CPI_DETAILS_MAX];
+    struct cpi_text details;
+
+    cpi_text_init(&details, room, sizeof room);
+    cpi_tell_slot(&details, pool, index);
+    report_near(code, function, pool, address, index, &details);
+}
+
+int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
+                   uintptr_t *index)
 {
     static const int codes[] = {
         [CPI_PLACE_UNUSED] = CPOOL_EUNUSED,
         [CPI_PLACE_INSIDE] = CPOOL_EMISALIGNED,
         [CPI_PLACE_OUTSIDE] = CPOOL_EFOREIGN,
     };
-    uintptr_t index;
-    enum cpi_place place = cpi_slab_place(&pool->slab, slot, &index);
+    enum cpi_place place = cpi_slab_place(&pool->slab, slot, index);
 
     if (CPI_LIKELY(place == CPI_PLACE_SLOT))
-        return true;
-    cpi_pool_report_address(codes[place], function, pool, slot, index);
-    return false;
+        return 0;
+    cpi_pool_report_address(codes[place], function, pool, slot, *index);
+    return codes[place];
 }

@@ -6,6 +6,7 @@
  */
 #include "pool_impl.h"
 
+#include "site.h"
 #include "structs.h"
 
 /* A ticket without room for what is drawn would lose it. */
@@ -33,9 +34,15 @@ int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_
 
 void *cpool_ticket_alloc(cpool_ticket_t *ticket)
 {
-    if (cpi_pool_of(ticket->pool, "cpool_ticket_alloc") == NULL)
+    const struct cpi_pool *pool = cpi_pool_of(ticket->pool, "cpool_ticket_alloc");
+    void *slot;
+
+    if (pool == NULL || ticket->left == 0)
         return NULL;
-    return ticket->left > 0 ? ticket->slots[--ticket->left] : NULL;
+    slot = ticket->slots[--ticket->left];
+    if (CPI_UNLIKELY(pool->checked))
+        cpi_site_move(&pool->slab, cpi_slab_index(&pool->slab, slot), CPI_CALLER());
+    return slot;
 }
 
 size_t cpool_ticket_return(cpool_ticket_t *ticket)

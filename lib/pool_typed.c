@@ -76,6 +76,7 @@ static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
         return code;
     if (!cpi_registry_startup())
         return CPOOL_ESYSTEM;
+    cpi_pool_prepare(&config);
     cpi_lock();
     if (opened(typed) == NULL)
         code = create(typed, &config);

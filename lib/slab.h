@@ -35,8 +35,8 @@ struct cpi_side {
 };
 
 enum {
-    CPI_SIDE_WORDS,  /* slotmap.h's */
-    CPI_SIDE_GUARDS, /* guard.h's */
+    CPI_SIDE_WORDS,   /* slotmap.h's */
+    CPI_SIDE_RECORDS, /* record.h's */
     CPI_SIDES
 };
 

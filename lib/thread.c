@@ -45,6 +45,7 @@
 #include "os.h"
 #include "ranges.h"
 #include "tools.h"
+#include "trace.h"
 
 /* Words that lead to two tables of zeroes, which overlap, as all of their entries are
  * the same. */
@@ -205,6 +206,7 @@ static void after_fork_in_child(void)
         }
         thread = next;
     }
+    cpi_trace_forked();
     if (hooks != NULL)
         hooks->fork_done();
     cpi_unlock();

@@ -30,7 +30,7 @@ START_TEST(report_reaches_handler_with_all_members)
 {
     struct support_report last;
     cpool_error_t error = { 0,      CPOOL_EGUARD, NULL,   "function", NULL,
-                            "name", &last,        &error, 17,         &last };
+                            "name", &last,        &error, 17,         &last, "details\n" };
 
     support_capture_reports();
     cpi_report(&error, "%d and %s", 42, "text");
@@ -40,6 +40,7 @@ START_TEST(report_reaches_handler_with_all_members)
     REQUIRE(strcmp(last.name, "name") == 0);
     REQUIRE_EQUAL(last.size, sizeof(cpool_error_t));
     REQUIRE(last.address == &last && last.slot == &error && last.site == &last);
+    REQUIRE(strcmp(last.details, "details\n") == 0);
     REQUIRE_EQUAL(last.index, 17);
 }
 END_TEST

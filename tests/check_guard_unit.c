@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_guard_unit.c - sites and gaps of checked slots (lib/guard.h), alone.
+ * check_guard_unit.c - gaps and freed contents of checked slots (lib/guard.h), alone.
  */
 #include "support.h"
 
@@ -18,8 +18,6 @@ static const struct shape {
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
 static struct cpi_slab *slab;
-static int site_a; /* two addresses to tell apart */
-static int site_b;
 
 /* Memory that begins as something else's. */
 static void make_slab(int shape)
@@ -34,10 +32,10 @@ static void make_slab(int shape)
     memset(memory, 0x5C, size);
     slab = support_lines(sizeof(*slab));
     cpi_extent_init_committed(&extent, memory, size);
-    cpi_extent_init_committed(&side, support_lines(CAPACITY * CPI_GUARD_SIZE),
-                              CAPACITY * CPI_GUARD_SIZE);
+    cpi_extent_init_committed(&side, support_lines(CAPACITY * cpi_record_size(1)),
+                              CAPACITY * cpi_record_size(1));
     cpi_slab_init(slab, &extent, CPI_GUARD_GAP, &slab_shape);
-    cpi_slab_set_side(slab, CPI_SIDE_GUARDS, &side, CPI_GUARD_SIZE);
+    cpi_slab_set_side(slab, CPI_SIDE_RECORDS, &side, cpi_record_size(1));
     REQUIRE(cpi_slab_bump(slab, CPI_BOUNDS(CAPACITY, 0), CAPACITY));
     cpi_guard_bumped(slab, 0, CAPACITY);
 }
@@ -47,40 +45,39 @@ static unsigned char *slot_of(uintptr_t index)
     return cpi_slab_slot(slab, index);
 }
 
-START_TEST(site_is_the_last_one_set)
+START_TEST(fresh_slots_are_filled_and_good)
 {
+    struct cpi_damage damage;
+
     make_slab(_i);
     for (uintptr_t i = 0; i < CAPACITY; i++) {
-        cpi_guard_set_site(slab, i, &site_a);
-        memset(slot_of(i), (int)i, shapes[_i].size);
-        REQUIRE(cpi_guard_site(slab, i) == &site_a);
-        cpi_guard_set_site(slab, i, &site_b);
-        REQUIRE(cpi_guard_site(slab, i) == &site_b);
         REQUIRE(cpi_guard_is_filled(slab, i));
-        REQUIRE(cpi_guard_verify(slab, i) == CPI_GUARD_GOOD);
-        REQUIRE(slot_of(i)[0] == (unsigned char)i);
+        REQUIRE(cpi_guard_verify(slab, i, &damage));
+        REQUIRE(cpi_guard_take(slab, i, &damage));
+        memset(slot_of(i), (int)i, shapes[_i].size);
+        REQUIRE(cpi_guard_verify(slab, i, &damage));
+        REQUIRE(slot_of(i)[shapes[_i].size - 1] == (unsigned char)i);
     }
 }
 END_TEST
 
-START_TEST(site_before_first_use_is_null)
-{
-    make_slab(_i);
-    for (uintptr_t i = 0; i < CAPACITY; i++)
-        REQUIRE(cpi_guard_site(slab, i) == NULL);
-}
-END_TEST
-
-/* A change of any of the bytes that are looked at is found, once. */
-static void require_found(uintptr_t index, unsigned char *byte, enum cpi_guard_finding finding)
+/* A change of any of the bytes that are looked at is found, once, with its place. */
+static void require_found(uintptr_t index, unsigned char *byte, enum cpi_damage_place place,
+                          size_t offset)
 {
     unsigned char before = *byte;
+    struct cpi_damage damage;
 
     for (unsigned bit = 1; bit < 256; bit *= 2) {
         *byte = (unsigned char)(*byte ^ bit);
-        REQUIRE(cpi_guard_verify(slab, index) == finding);
+        REQUIRE(!cpi_guard_verify(slab, index, &damage));
+        REQUIRE(damage.place == place && damage.index == index);
+        REQUIRE_EQUAL(damage.first, offset);
+        REQUIRE_EQUAL(damage.last, offset);
+        REQUIRE(damage.shown > 0 && damage.expected[0] == before);
+        REQUIRE(damage.found[0] == (before ^ bit));
         REQUIRE(*byte == before);
-        REQUIRE(cpi_guard_verify(slab, index) == CPI_GUARD_GOOD);
+        REQUIRE(cpi_guard_verify(slab, index, &damage));
     }
 }
 
@@ -92,42 +89,104 @@ START_TEST(damage_found_and_repaired)
     make_slab(_i);
     for (uintptr_t i = 0; i < CAPACITY; i++) {
         size_t before = i == 0 ? CPI_GUARD_GAP : reach;
+        size_t size = i == 0 ? CPI_GUARD_GAP : gap;
 
-        cpi_guard_set_site(slab, i, &site_a);
         for (size_t byte = 0; byte < reach; byte++) {
-            require_found(i, slot_of(i) + shapes[_i].size + byte, CPI_GUARD_DAMAGE_AFTER);
-            require_found(i, slot_of(i) + shapes[_i].stride - 1 - byte, CPI_GUARD_DAMAGE_AFTER);
+            require_found(i, slot_of(i) + shapes[_i].size + byte, CPI_DAMAGE_AFTER, byte);
+            require_found(i, slot_of(i) + shapes[_i].stride - 1 - byte, CPI_DAMAGE_AFTER,
+                          gap - 1 - byte);
         }
         for (size_t byte = 1; byte <= before; byte++)
-            require_found(i, slot_of(i) - byte, CPI_GUARD_DAMAGE_BEFORE);
-        REQUIRE(cpi_guard_site(slab, i) == &site_a);
+            require_found(i, slot_of(i) - byte, CPI_DAMAGE_BEFORE, size - byte);
     }
+}
+END_TEST
+
+/* Both ends of a gap at once: the whole of it is mended. */
+START_TEST(damage_at_both_ends_is_one)
+{
+    size_t gap = shapes[_i].stride - shapes[_i].size;
+    struct cpi_damage damage;
+
+    make_slab(_i);
+    slot_of(3)[shapes[_i].size] ^= 1;
+    slot_of(4)[-1] ^= 1;
+    REQUIRE(!cpi_guard_verify(slab, 4, &damage));
+    REQUIRE(damage.first == 0 && damage.last == gap - 1 && damage.size == gap);
+    REQUIRE(cpi_guard_verify(slab, 4, &damage));
+    REQUIRE(cpi_guard_verify(slab, 3, &damage));
 }
 END_TEST
 
 /* The gap of a slot that is on its way to another thread may not be filled yet. */
 START_TEST(gap_before_is_looked_at_once_it_is_filled)
 {
+    struct cpi_damage damage;
+
     make_slab(_i);
-    atomic_store_explicit(
-        (_Atomic uintptr_t *)(void *)(slab->sides[CPI_SIDE_GUARDS].extent.base +
-                                      4 * CPI_GUARD_SIZE),
-        0, memory_order_relaxed);
+    atomic_store_explicit(&cpi_record_of(slab, 4)->state, CPI_RECORD_NEW, memory_order_relaxed);
     slot_of(5)[-1] ^= 1;
-    REQUIRE(cpi_guard_verify(slab, 5) == CPI_GUARD_GOOD);
-    cpi_guard_set_site(slab, 4, &site_a);
-    REQUIRE(cpi_guard_verify(slab, 5) == CPI_GUARD_DAMAGE_BEFORE);
+    REQUIRE(cpi_guard_verify(slab, 5, &damage));
+    atomic_store_explicit(&cpi_record_of(slab, 4)->state, CPI_RECORD_IDLE, memory_order_relaxed);
+    REQUIRE(!cpi_guard_verify(slab, 5, &damage));
+    REQUIRE(damage.place == CPI_DAMAGE_BEFORE);
+}
+END_TEST
+
+/* Any byte of a freed slot that is written is found by the next owner, and by a thread
+ * that inspects, which mends it. */
+START_TEST(write_to_freed_slot_found)
+{
+    struct cpi_damage damage;
+
+    make_slab(_i);
+    for (size_t byte = 0; byte < shapes[_i].size; byte++) {
+        REQUIRE(cpi_guard_take(slab, 7, &damage));
+        cpi_guard_give(slab, 7, true);
+        slot_of(7)[byte] ^= 0x40;
+        REQUIRE(!cpi_guard_inspect(slab, 7, &damage));
+        REQUIRE(damage.place == CPI_DAMAGE_INSIDE && damage.index == 7);
+        REQUIRE(damage.first == byte && damage.last == byte && damage.shown > 0);
+        REQUIRE(damage.expected[0] == CPI_GUARD_FREED);
+        REQUIRE(damage.found[0] == (CPI_GUARD_FREED ^ 0x40));
+        REQUIRE(cpi_guard_inspect(slab, 7, &damage));
+        slot_of(7)[byte] ^= 0x01;
+        REQUIRE(!cpi_guard_take(slab, 7, &damage));
+        REQUIRE(damage.first == byte);
+        cpi_guard_give(slab, 7, true);
+    }
+}
+END_TEST
+
+/* Neither a live slot nor one that was freed without being filled is looked into. */
+START_TEST(inspect_leaves_live_and_unfilled_slots)
+{
+    struct cpi_damage damage;
+
+    make_slab(_i);
+    REQUIRE(cpi_guard_take(slab, 7, &damage));
+    cpi_guard_give(slab, 7, true);
+    REQUIRE(cpi_guard_take(slab, 7, &damage));
+    memset(slot_of(7), 1, shapes[_i].size);
+    REQUIRE(cpi_guard_inspect(slab, 7, &damage));
+    REQUIRE(slot_of(7)[0] == 1);
+    cpi_guard_give(slab, 7, false);
+    REQUIRE(cpi_guard_inspect(slab, 7, &damage));
+    REQUIRE(cpi_guard_take(slab, 7, &damage));
+    REQUIRE(slot_of(7)[0] == 1);
 }
 END_TEST
 
 int main(void)
 {
     const struct support_test tests[] = {
-        TIMES(site_is_the_last_one_set, SHAPES),
-        TIMES(site_before_first_use_is_null, SHAPES),
+        TIMES(fresh_slots_are_filled_and_good, SHAPES),
         TIMES(damage_found_and_repaired, SHAPES),
+        TIMES(damage_at_both_ends_is_one, SHAPES),
         TIMES(gap_before_is_looked_at_once_it_is_filled, SHAPES),
+        TIMES(write_to_freed_slot_found, SHAPES),
+        TIMES(inspect_leaves_live_and_unfilled_slots, SHAPES),
     };
 
-    return SUPPORT_RUN("watch", tests);
+    return SUPPORT_RUN("guard unit", tests);
 }

@@ -33,12 +33,15 @@ static void require_parts(const struct cpi_layout *layout, unsigned flags)
     const struct part parts[] = {
         { 0, sizeof(struct cpi_pool) },
         { layout->uncached_at, (uint64_t)layout->uncached * sizeof(struct cpi_uncached) },
+        { layout->quarantine_at, (uint64_t)layout->quarantine * sizeof(uintptr_t) },
+        { layout->log_at, (uint64_t)layout->log * sizeof(struct cpi_log_entry) },
+        { layout->fixed, 0 },
         { layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota) },
         { layout->for_slots_at, depot_magazines(layout) * stride },
         { layout->for_caches_at,
           (uint64_t)cpi_registry_magazines(layout->caches, layout->spares) * stride },
         { layout->words_at, tracked ? (uint64_t)layout->slots * CPI_SLOTMAP_SIZE : 0 },
-        { layout->guards_at, checked ? (uint64_t)layout->slots * CPI_GUARD_SIZE : 0 },
+        { layout->records_at, checked ? (uint64_t)layout->slots * cpi_record_size(1) : 0 },
         { layout->lead_at, (uint64_t)layout->slots * layout->stride },
         { layout->total, 0 },
     };

@@ -38,7 +38,7 @@ START_TEST(parse_of_nothing_gives_nothing)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct cpi_options options = parse(texts[i]);
 
-        REQUIRE(options.flags == 0 && options.fake == 0);
+        REQUIRE(options.flags == 0 && options.fake == 0 && options.log == 0);
         REQUIRE(refused[0] == '\0');
     }
 }
@@ -56,6 +56,31 @@ START_TEST(parse_takes_every_word_wherever_it_stands)
         REQUIRE_EQUAL(options.fake, 1);
         REQUIRE(refused[0] == '\0');
     }
+}
+END_TEST
+
+START_TEST(parse_takes_numbers)
+{
+    struct cpi_options options = parse("quarantine=7,sites=32,log=1048576,fill,leaks,continue");
+
+    REQUIRE(options.quarantine == 7 && options.sites == 32 && options.log == 1048576);
+    REQUIRE(options.flags == CPOOL_FILL && options.leaks == 1 && options.goes_on == 1);
+    options = parse("quarantine,sites,log");
+    REQUIRE(options.quarantine == 256 && options.sites == 8 && options.log == 256);
+    REQUIRE(options.flags == 0 && options.leaks == 0 && options.goes_on == 0);
+    REQUIRE(refused[0] == '\0');
+}
+END_TEST
+
+START_TEST(parse_refuses_numbers_out_of_range)
+{
+    static const char text[] = "log=,log=0,log=1048577,log=-1,log=1x,sites=33,fill=1,"
+                               "log=99999999999999999999999999,quarantine= 5";
+    struct cpi_options options = parse(text);
+
+    REQUIRE(options.log == 0 && options.sites == 0 && options.quarantine == 0);
+    REQUIRE(strcmp(refused, "log=;log=0;log=1048577;log=-1;log=1x;sites=33;fill=1;"
+                            "log=99999999999999999999999999;quarantine=;5;") == 0);
 }
 END_TEST
 
@@ -202,6 +227,8 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(parse_of_nothing_gives_nothing),
         ONCE(parse_takes_every_word_wherever_it_stands),
+        ONCE(parse_takes_numbers),
+        ONCE(parse_refuses_numbers_out_of_range),
         ONCE(parse_names_what_it_does_not_understand),
         TIMES(environment_makes_unmodified_pools_checked, KINDS),
         TIMES(environment_with_unknown_words_names_them_once, KINDS),

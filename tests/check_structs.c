@@ -19,7 +19,7 @@
 #define REACHES_END(type, last) \
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), #type)
 
-REACHES_END(cpool_config_t, stall_limit);
+REACHES_END(cpool_config_t, log);
 REACHES_END(cpool_stats_t, live_average);
 REACHES_END(cpool_object_type_t, arg);
 REACHES_END(cpool_object_config_t, pool_flags);
@@ -27,7 +27,7 @@ REACHES_END(cpool_object_stats_t, failures);
 REACHES_END(cpool_object_info_t, site);
 REACHES_END(cpool_quiet_t, exchanges);
 REACHES_END(cpool_ticket_t, left);
-REACHES_END(cpool_error_t, site);
+REACHES_END(cpool_error_t, details);
 
 #define SIZE_FIRST(type) \
     _Static_assert(offsetof(type, size) == 0 && sizeof(((type *)0)->size) == sizeof(size_t), #type)

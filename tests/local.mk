@@ -85,6 +85,7 @@ tests_public = \
 	tests/check_cancel \
 	tests/check_checked \
 	tests/check_config \
+	tests/check_debug \
 	tests/check_destroyed \
 	tests/check_double \
 	tests/check_fork \
@@ -105,6 +106,7 @@ tests_public = \
 	tests/check_object_typed \
 	tests/check_print \
 	tests/check_reserved \
+	tests/check_quarantine \
 	tests/check_reset \
 	tests/check_share \
 	tests/check_signal \
@@ -191,6 +193,14 @@ tests_check_cancel_LDADD = $(tests_ldadd_public)
 tests_check_checked_SOURCES = tests/check_checked.c
 tests_check_checked_CPPFLAGS = $(tests_cppflags)
 tests_check_checked_LDADD = $(tests_ldadd_public)
+
+tests_check_debug_SOURCES = tests/check_debug.c
+tests_check_debug_CPPFLAGS = $(tests_cppflags)
+tests_check_debug_LDADD = $(tests_ldadd_public)
+
+tests_check_quarantine_SOURCES = tests/check_quarantine.c
+tests_check_quarantine_CPPFLAGS = $(tests_cppflags)
+tests_check_quarantine_LDADD = $(tests_ldadd_public)
 
 tests_check_destroyed_SOURCES = tests/check_destroyed.c tests/misuse.c tests/misuse.h
 tests_check_destroyed_CPPFLAGS = $(tests_cppflags)

@@ -176,6 +176,7 @@ struct support_report {
     const void *slot;
     size_t index;
     const void *site;
+    char details[4096];
 };
 
 /* From now on reports are counted and kept, and do not abort.  Forgets what was

@@ -139,6 +139,7 @@ static void capture(const cpool_error_t *error, void *context)
     captured.slot = error->slot;
     captured.index = error->index;
     captured.site = error->site;
+    copy_text(captured.details, sizeof(captured.details), error->details);
     pthread_mutex_unlock(&capture_mutex);
 }
 

@@ -23,19 +23,23 @@ atomic.h       0
 bits.h         0
 error.h        0 compiler.h
 error.c        0 atomic.h compiler.h tools.h
+text.h         0 compiler.h
+text.c         0
 structs.h      0
 structs.c      0 tools.h
 tools.h        0 compiler.h
 tools.c        0
 version.c      0
 options.h      1
-options.c      1 os.h
+options.c      1 os.h trace.h
+trace.h        1
+trace.c        1
 os.h           1
 os_posix.c     1 os.h quiet.h
 handle.h       1
 handle.c       1
 thread.h       1 handle.h
-thread.c       1 os.h ranges.h
+thread.c       1 os.h ranges.h trace.h
 quiet.h        1
 quiet.c        1 thread.h
 extent.h       1
@@ -53,8 +57,15 @@ depot.h        3 magazine.h
 depot.c        3
 slotmap.h      3
 slotmap.c      3
-guard.h        4
+record.h       4
+guard.h        4 record.h
 guard.c        4
+log.h          4
+log.c          4
+quarantine.h   4
+quarantine.c   4
+site.h         4 record.h
+site.c         4
 cache.h        5
 cache.c        5 cache_swap.h
 cache_swap.h   5 cache.h
@@ -77,10 +88,14 @@ pool_config.c  6 pool_impl.h
 pool_options.c 6 pool_impl.h
 pool_create.c  6 pool_impl.h
 pool_info.c    6 pool_impl.h
-pool_mark.c    6 pool_impl.h
+pool_debug.c   6 pool_impl.h
 pool_layer.c   6 pool_impl.h
+pool_mark.c    6 pool_impl.h pool_tell.h
+pool_quarantine.c 6 pool_impl.h
+pool_tell.c    6
+pool_tell.h    6 pool_impl.h
 pool_memory.c  6 pool_drain.h
-pool_report.c  6 pool_impl.h
+pool_report.c  6 pool_impl.h pool_tell.h
 pool_reserve.c 6 pool_drain.h
 pool_slow.c    6 pool_impl.h
 pool_ticket.c  6 pool_impl.h

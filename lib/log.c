@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * log.c - the last allocs and frees of a pool.
+ *
+ * ORDERING TABLE
+ *   draw  | next fetch-and-add           | relaxed | - | -
+ *   begin | number store 0               | relaxed | - | -
+ *   write | stores of the other members  | release | read  | that the entry is being written
+ *   done  | number store                 | release | open  | the other members
+ *   open  | number load                  | acquire | done  | the other members
+ *   read  | loads of the other members   | acquire | write | that the entry is being written
+ *   close | number load                  | relaxed | - | -
+ *   count | next load                    | relaxed | - | -
+ *
+ * A reader that finds a member of a later event has acquired [write], which follows
+ * [begin].  So its [close] finds another number.
+ */
+#include "log.h"
+
+#include "atomic.h"
+
+void cpi_log_init(struct cpi_log *log, void *memory, size_t size)
+{
+    log->entries = memory;
+    log->size = size;
+    atomic_init(&log->next, 0);
+}
+
+void cpi_log_note(struct cpi_log *log, const struct cpi_log_event *event)
+{
+    uint64_t number = cpi_fetch_add(&log->next, 1u, relaxed); /* [draw] */
+    struct cpi_log_entry *entry = &log->entries[number % log->size];
+
+    cpi_store(&entry->number, 0u, relaxed);                      /* [begin] */
+    cpi_store(&entry->when, event->when, release);               /* [write] */
+    cpi_store(&entry->thread, event->thread, release);           /* [write] */
+    cpi_store(&entry->index, event->index, release);             /* [write] */
+    cpi_store(&entry->site, event->site, release);               /* [write] */
+    cpi_store(&entry->here, (uintptr_t)event->here, release);    /* [write] */
+    cpi_store(&entry->taken, event->taken ? 1u : 0u, release);   /* [write] */
+    cpi_store(&entry->number, number + 1, release);              /* [done] */
+}
+
+void cpi_log_span(const struct cpi_log *log, uint64_t *first, uint64_t *end)
+{
+    uint64_t events = log->size > 0 ? cpi_load(&log->next, relaxed) : 0; /* [count] */
+
+    *end = events + 1;
+    *first = events > log->size ? events - log->size + 1 : 1;
+}
+
+bool cpi_log_read(const struct cpi_log *log, uint64_t number, struct cpi_log_event *event)
+{
+    const struct cpi_log_entry *entry = &log->entries[(number - 1) % log->size];
+
+    if (cpi_load(&entry->number, acquire) != number) /* [open] */
+        return false;
+    event->number = number;
+    event->when = cpi_load(&entry->when, acquire);                 /* [read] */
+    event->thread = cpi_load(&entry->thread, acquire);             /* [read] */
+    event->index = cpi_load(&entry->index, acquire);               /* [read] */
+    event->site = cpi_load(&entry->site, acquire);                 /* [read] */
+    event->here = (const char *)cpi_load(&entry->here, acquire);   /* [read] */
+    event->taken = cpi_load(&entry->taken, acquire) != 0;          /* [read] */
+    return cpi_load(&entry->number, relaxed) == number;            /* [close] */
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_debug.c - the functions of <cpool/debug.h>, and the lists that are printed after a
+ * report and at the end of the process.
+ *
+ * Floor 6.
+ */
+#include "pool_impl.h"
+
+#include <cpool/debug.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "error.h"
+#include "options.h"
+#include "os.h"
+#include "site.h"
+
+/* --- Looking for damage --- */
+
+size_t cpool_audit(cpool_t *handle)
+{
+    static const char function[] = "cpool_audit";
+    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool == NULL || !pool->checked)
+        return 0;
+    return cpi_pool_verify_all(pool, 0, cpi_slab_fresh(&pool->slab), function);
+}
+
+int cpool_verify(cpool_t *handle, const void *slot)
+{
+    static const char function[] = "cpool_verify";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool == NULL)
+        return CPOOL_EPOOL;
+    return cpi_pool_verify_one(pool, slot, function);
+}
+
+/* --- Live slots --- */
+
+static void print_line(void *out, const char *line, size_t length)
+{
+    fwrite(line, 1, length, out);
+}
+
+static void write_line(void *unused, const char *line, size_t length)
+{
+    (void)unused;
+    cpi_write_error(line, length);
+}
+
+size_t cpool_print_live(cpool_t *handle, FILE *out)
+{
+    static const char function[] = "cpool_print_live";
+    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool == NULL)
+        return 0;
+    if (out == NULL) {
+        cpi_pool_report(CPOOL_ENULL, function, pool);
+        return 0;
+    }
+    return pool->checked ? cpi_site_list(&pool->slab, &pool->slotmap, print_line, out) : 0;
+}
+
+void cpi_pool_write_live(const struct cpi_pool *pool)
+{
+    cpi_site_list(&pool->slab, &pool->slotmap, write_line, NULL);
+}
+
+/* --- The log --- */
+
+static void add_event(struct cpi_text *text, const struct cpi_pool *pool,
+                      const struct cpi_log_event *event, uint64_t now)
+{
+    cpi_text_add(text, "cpool:   log %" PRIu64 ": ", event->number);
+    cpi_site_add_age(text, event->when, now);
+    cpi_text_add(text, " ago thread %" PRIuPTR " %s slot %" PRIuPTR " at %p from ", event->thread,
+                 event->taken ? "took" : "freed", event->index,
+                 cpi_slab_slot(&pool->slab, event->index));
+    if (event->here != NULL)
+        cpi_text_add(text, "%s", event->here);
+    else
+        cpi_trace_name(text, event->site);
+    cpi_text_add(text, "\n");
+}
+
+static size_t list_log(const struct cpi_pool *pool, cpi_line_sink *sink, void *context)
+{
+    uint64_t now = cpi_os_now();
+    uint64_t number;
+    uint64_t end;
+    size_t lines = 0;
+
+    for (cpi_log_span(&pool->log, &number, &end); number < end; number++) {
+        char line[CPI_REPORT_MAX];
+        struct cpi_log_event event;
+        struct cpi_text text;
+
+        if (!cpi_log_read(&pool->log, number, &event))
+            continue;
+        cpi_text_init(&text, line, sizeof line);
+        add_event(&text, pool, &event, now);
+        sink(context, line, text.length);
+        lines++;
+    }
+    return lines;
+}
+
+size_t cpool_print_log(cpool_t *handle, FILE *out)
+{
+    static const char function[] = "cpool_print_log";
+    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool == NULL)
+        return 0;
+    if (out == NULL) {
+        cpi_pool_report(CPOOL_ENULL, function, pool);
+        return 0;
+    }
+    return list_log(pool, print_line, out);
+}
+
+/* --- The ends of the default handler and of the process --- */
+
+static void report_ends(const cpool_error_t *error)
+{
+    if (cpi_handle_is_alive(error->pool))
+        list_log(error->pool->state, write_line, NULL);
+    if (cpi_options()->goes_on == 0)
+        abort();
+}
+
+static void write_leaks(struct cpi_pool *pool)
+{
+    size_t live = cpi_pool_count_live(pool);
+
+    if (live == 0)
+        return;
+    cpi_tell("pool '%s' has %zu live slots at the end of the process", pool->name, live);
+    if (pool->checked)
+        cpi_pool_write_live(pool);
+}
+
+__attribute__((__constructor__)) static void library_loaded(void)
+{
+    cpi_report_ends = report_ends;
+}
+
+/* After the program's own destructors, and before the library's last one. */
+__attribute__((__destructor__(102))) static void library_unloaded(void)
+{
+    if (cpi_options()->leaks == 0)
+        return;
+    cpi_lock();
+    cpi_registry_each(write_leaks);
+    cpi_unlock();
+}
+
+/* --- Places in the source --- */
+
+void *cpool_alloc_here(cpool_t *handle, const char *here)
+{
+    static const char function[] = "cpool_alloc_here";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
+    void *slot;
+
+    if (pool == NULL)
+        return NULL;
+    if (pool->registry.inline_path)
+        return cpool_alloc(handle);
+    if (pool->checked)
+        cpi_site_set_here(here);
+    slot = cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function, CPI_CALLER());
+    cpi_site_set_here(NULL);
+    return slot;
+}
+
+void cpool_free_here(cpool_t *handle, void *slot, const char *here)
+{
+    static const char function[] = "cpool_free_here";
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool == NULL)
+        return;
+    if (pool->registry.inline_path) {
+        cpool_free(handle, slot);
+        return;
+    }
+    if (pool->checked)
+        cpi_site_set_here(here);
+    cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, function, CPI_CALLER());
+    cpi_site_set_here(NULL);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_quarantine.c - freed slots on their way through the quarantine.
+ *
+ * Floor 6.
+ *
+ * A slot is in the quarantine, in the depot, or in the hands of an operation that holds
+ * a place of the registry.  So an alloc that finds the pool dry either finds the slot, or
+ * waits for that operation.
+ */
+#include "pool_impl.h"
+
+void cpi_pool_put_off(struct cpi_pool *pool, void *slot)
+{
+    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    void *out = cpi_quarantine_swap(&pool->quarantine, slot);
+
+    if (out != NULL && !(pool->waitable && cpi_pool_hand_over(pool, out, NULL)))
+        (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, out);
+    if (pool->waitable)
+        cpi_pool_call_waiter(pool, NULL);
+    cpi_registry_leave(uncached);
+}
+
+bool cpi_pool_end_quarantine(struct cpi_pool *pool)
+{
+    struct cpi_uncached *uncached;
+    void *slot;
+
+    if (CPI_LIKELY(pool->quarantine.size == 0))
+        return false;
+    uncached = cpi_registry_enter(&pool->registry);
+    slot = cpi_quarantine_take(&pool->quarantine);
+    if (slot != NULL)
+        (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
+    cpi_registry_leave(uncached);
+    return slot != NULL;
+}

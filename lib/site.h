@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * site.h - where, when and by which thread the slots of checked pools were taken and
+ * freed, and the list of those that are live.
+ *
+ * Floor 4.  Includes record.h, slotmap.h, text.h, trace.h.
+ */
+#ifndef CPI_SITE_H
+#define CPI_SITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record.h"
+#include "slotmap.h"
+#include "text.h"
+#include "trace.h"
+
+/* The contents of a struct cpi_call. */
+struct cpi_visit {
+    uint64_t when;
+    uintptr_t thread;
+    const char *here;
+    uintptr_t frames[CPI_TRACE_MAX];
+    size_t count; /* of the frames that are known */
+};
+
+/*
+ * The place in the program that the calling thread's next note has, as text that stays,
+ * beside its addresses.  NULL: none.
+ */
+void cpi_site_set_here(const char *here);
+
+/* Notes that a slot is taken or freed by a call from `site`.  Only for the slot's owner.
+ * Wait-free.  `visit` receives what was noted. */
+void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site,
+                   struct cpi_visit *visit);
+
+/* Another place for the last alloc of a live slot. */
+void cpi_site_move(const struct cpi_slab *slab, uintptr_t index, const void *site);
+
+/* Reads the last alloc or free of a slot.  Returns false if there was none.  Any thread,
+ * wait-free.  Two calls may be mixed up while the slot changes hands. */
+bool cpi_site_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
+                   struct cpi_visit *visit);
+
+/* Appends a place: its text, or the name of its first address, which then follows. */
+void cpi_site_add_place(struct cpi_text *text, const struct cpi_visit *visit);
+
+/* Appends a time before `now`, in seconds. */
+void cpi_site_add_age(struct cpi_text *text, uint64_t when, uint64_t now);
+
+/* Receives the lines of a list, one by one, each with its end. */
+typedef void cpi_line_sink(void *context, const char *line, size_t length);
+
+/*
+ * Lists the live slots by the place that took them, those with most slots first: the
+ * number, the place, an example, the ages of the oldest and the youngest.  Beyond
+ * CPI_SITE_ROWS places they are counted together.  Any thread, at any time, allocates
+ * nothing.  Returns the number of live slots that it met.
+ */
+#define CPI_SITE_ROWS 64
+size_t cpi_site_list(const struct cpi_slab *slab, const struct cpi_slotmap *map,
+                     cpi_line_sink *sink, void *context);
+
+#endif /* CPI_SITE_H */

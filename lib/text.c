@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * text.c - text that is put together piece by piece in a buffer.
+ */
+#include "text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void cpi_text_init(struct cpi_text *text, char *buffer, size_t size)
+{
+    text->start = buffer;
+    text->size = size;
+    text->length = 0;
+    buffer[0] = '\0';
+}
+
+void cpi_text_add(struct cpi_text *text, const char *format, ...)
+{
+    size_t room = text->size - text->length;
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(text->start + text->length, room, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        text->length += (size_t)length < room ? (size_t)length : room - 1;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * trace.h - the thread and the place in the program that a call comes from.
+ *
+ * Floor 1.  Includes text.h.
+ */
+#ifndef CPI_TRACE_H
+#define CPI_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text.h"
+
+/* The most return addresses that are kept of one call. */
+#define CPI_TRACE_MAX ((size_t)32)
+
+/* The number by which the operating system and debuggers know the calling thread.
+ * Async-signal-safe. */
+uintptr_t cpi_trace_thread(void);
+
+/* In the child of a fork: its only thread has another number. */
+void cpi_trace_forked(void);
+
+/* Loads what backtraces need, which allocates.  Returns false if the system has no
+ * backtraces.  The first call, which may block, comes before any cpi_trace_take. */
+bool cpi_trace_ready(void);
+
+/*
+ * Fills in n frames: the site, which is the address that the library's caller is
+ * returned to, and behind it the addresses that this caller and its callers return to.
+ * Unknown addresses become 0.  Without cpi_trace_ready n must be 1.
+ */
+void cpi_trace_take(uintptr_t *frames, size_t n, const void *site);
+
+/*
+ * Appends the place of a return address to a text: "function+0x12 (module+0x1234)",
+ * without the function where its name is not exported, or the bare address where no
+ * module has it.  The number after the module is one that addr2line takes for it, and
+ * lies in the call.
+ */
+void cpi_trace_name(struct cpi_text *text, uintptr_t address);
+
+#endif /* CPI_TRACE_H */

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_debug.c - <cpool/debug.h>: damage found by alloc, free, destroy, audit and verify,
+ * and the details of the reports.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <cpool/debug.h>
+
+enum { CAPACITY = 200, SIZE = 24 };
+
+static cpool_t *make_pool(unsigned flags)
+{
+    cpool_config_t config = support_config(SIZE, CAPACITY);
+
+    config.flags = CPOOL_CHECKED | flags;
+    support_capture_reports();
+    return support_create(&config);
+}
+
+static unsigned char *take(cpool_t *pool)
+{
+    unsigned char *slot = cpool_alloc_here(pool, "taken here");
+
+    REQUIRE(slot != NULL);
+    return slot;
+}
+
+static void require_said(const struct support_report *report, const char *what)
+{
+    if (strstr(report->details, what) == NULL) {
+        fprintf(stderr, "not said: %s\n", what);
+        support_fail(__FILE__, __LINE__, report->details);
+    }
+}
+
+static void require_unsaid(const struct support_report *report, const char *what)
+{
+    if (strstr(report->details, what) != NULL)
+        support_fail(__FILE__, __LINE__, report->details);
+}
+
+/*
+ * ---- Gaps ----------------------------------------------------------------
+ */
+
+START_TEST(overflow_tells_offset_bytes_and_culprit)
+{
+    cpool_t *pool = make_pool(0);
+    unsigned char *slots[3] = { take(pool), take(pool), take(pool) };
+    struct support_report report;
+    char text[100];
+
+    snprintf(text, sizeof(text), "expected %02x %02x", slots[1][SIZE], slots[1][SIZE + 1]);
+    memcpy(slots[1] + SIZE, "AB", 2);
+    cpool_free(pool, slots[1]);
+    report = REQUIRE_REPORT(CPOOL_EGUARD);
+    require_said(&report, "2 bytes were overwritten, the first at offset 24, 0 past the end of "
+                          "slot 1 (0x");
+    require_said(&report, text);
+    require_said(&report, "found    41 42 ");
+    require_said(&report, "probably the user of slot 1 wrote past its end");
+    require_said(&report, "slot 1 at ");
+    require_said(&report, "slot 2 at ");
+    require_said(&report, "is live\n");
+    require_said(&report, "at taken here [0x");
+    require_unsaid(&report, "freed");
+    REQUIRE_EQUAL(cpool_reset(pool), 3);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(underflow_tells_offset_bytes_and_culprit)
+{
+    cpool_t *pool = make_pool(0);
+    unsigned char *slots[3] = { take(pool), take(pool), take(pool) };
+    struct support_report report;
+
+    slots[1][-1] ^= 0xFF;
+    cpool_free(pool, slots[1]);
+    report = REQUIRE_REPORT(CPOOL_EGUARD);
+    require_said(&report, "1 bytes were overwritten, the first at offset -1, before the start of "
+                          "slot 1 (0x");
+    require_said(&report, "probably the user of slot 1 wrote before its start");
+    require_said(&report, "slot 0 at ");
+    slots[0][SIZE + 3] ^= 1;
+    cpool_free(pool, slots[1]);
+    report = REQUIRE_REPORT(CPOOL_EGUARD);
+    require_said(&report, "a stray write");
+    REQUIRE_EQUAL(cpool_reset(pool), 3);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* The gap before the first slot has one neighbour. */
+START_TEST(damage_before_first_slot_has_one_neighbour)
+{
+    cpool_t *pool = make_pool(0);
+    unsigned char *slot = take(pool);
+    struct support_report report;
+
+    slot[-8] ^= 1;
+    cpool_free(pool, slot);
+    report = REQUIRE_REPORT(CPOOL_EGUARD);
+    require_said(&report, "at offset -8, before the start of slot 0");
+    require_said(&report, "a stray write");
+    REQUIRE_EQUAL(cpool_reset(pool), 1);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Neither gap is the freed slot's own: it is reported, and the slot is freed. */
+START_TEST(free_finds_damage_beyond_its_neighbours)
+{
+    cpool_t *pool = make_pool(0);
+    unsigned char *slots[5];
+    struct support_report report;
+
+    for (int i = 0; i < 5; i++)
+        slots[i] = take(pool);
+    slots[3][SIZE] ^= 1;
+    cpool_free(pool, slots[2]);
+    report = REQUIRE_REPORT(CPOOL_EGUARD);
+    REQUIRE(report.slot == slots[3]);
+    support_require_live(pool, 4);
+    slots[0][SIZE + 7] ^= 1;
+    slots[2] = take(pool);
+    cpool_free(pool, slots[2]);
+    report = REQUIRE_REPORT(CPOOL_EGUARD);
+    REQUIRE(report.slot == slots[1]);
+    support_require_live(pool, 4);
+    REQUIRE_EQUAL(cpool_reset(pool), 4);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(audit_and_destroy_look_at_every_slot)
+{
+    cpool_t *pool = make_pool(CPOOL_EXACT);
+    void *slots[CAPACITY];
+    unsigned char *slot;
+
+    REQUIRE_EQUAL(support_take_all(pool, slots), CAPACITY);
+    for (size_t i = 0; i < CAPACITY; i++) {
+        slot = cpool_at(pool, i);
+        slot[SIZE] ^= 1;
+        REQUIRE_EQUAL(cpool_audit(pool), 1);
+        REQUIRE_EQUAL(REQUIRE_REPORT(CPOOL_EGUARD).index, i);
+        REQUIRE_EQUAL(cpool_audit(pool), 0);
+    }
+    cpool_free_bulk(pool, slots, CAPACITY);
+    slot = cpool_at(pool, CAPACITY - 1);
+    slot[SIZE] ^= 1;
+    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EGUARD);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EGUARD).function, "cpool_destroy") == 0);
+}
+END_TEST
+
+/*
+ * ---- Freed slots -----------------------------------------------------------
+ */
+
+static void require_write_found(cpool_t *pool, unsigned char *slot, const char *function)
+{
+    struct support_report report = REQUIRE_REPORT(CPOOL_EFREED);
+
+    REQUIRE(report.slot == slot);
+    REQUIRE(strcmp(report.function, function) == 0);
+    require_said(&report, "1 bytes were overwritten, the first at offset 9, in slot ");
+    require_said(&report, "while it was free (0x");
+    require_said(&report, "expected df df df");
+    require_said(&report, "found    00 df df");
+    require_said(&report, "is free\ncpool:     freed ");
+    require_said(&report, " at freed there [0x");
+    require_said(&report, " at taken here [0x");
+    (void)pool;
+}
+
+START_TEST(alloc_finds_write_after_free)
+{
+    cpool_t *pool = make_pool(CPOOL_FILL);
+    unsigned char *slot = take(pool);
+
+    memset(slot, 0, SIZE);
+    cpool_free_here(pool, slot, "freed there");
+    REQUIRE(slot[0] == 0xDF && slot[SIZE - 1] == 0xDF);
+    slot[9] = 0;
+    REQUIRE(cpool_alloc(pool) == slot);
+    require_write_found(pool, slot, "cpool_alloc");
+    cpool_free(pool, slot);
+    REQUIRE(cpool_alloc(pool) == slot);
+    REQUIRE_NO_REPORT();
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(audit_verify_and_destroy_find_write_after_free)
+{
+    cpool_t *pool = make_pool(CPOOL_FILL);
+    unsigned char *slot = take(pool);
+    unsigned char *other = take(pool);
+
+    cpool_free_here(pool, slot, "freed there");
+    slot[9] = 0;
+    REQUIRE_EQUAL(cpool_audit(pool), 1);
+    require_write_found(pool, slot, "cpool_audit");
+    REQUIRE_EQUAL(cpool_audit(pool), 0);
+    slot[9] = 0;
+    REQUIRE_EQUAL(cpool_verify(pool, other), 0);
+    REQUIRE_EQUAL(cpool_verify(pool, slot), CPOOL_EFREED);
+    require_write_found(pool, slot, "cpool_verify");
+    REQUIRE_EQUAL(cpool_verify(pool, slot), 0);
+    slot[9] = 0;
+    cpool_free(pool, other);
+    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_EGUARD);
+    require_write_found(pool, slot, "cpool_destroy");
+}
+END_TEST
+
+/* The contents of live slots, and of slots that a reset took back, are the user's. */
+START_TEST(audit_leaves_live_slots_alone)
+{
+    cpool_t *pool = make_pool(CPOOL_FILL);
+
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 50; i++)
+            memset(take(pool), i, SIZE);
+        REQUIRE_EQUAL(cpool_audit(pool), 0);
+        REQUIRE_EQUAL(cpool_reset(pool), 50);
+        REQUIRE_EQUAL(cpool_audit(pool), 0);
+    }
+    support_destroy_empty(pool);
+    REQUIRE_NO_REPORT();
+}
+END_TEST
+
+START_TEST(calloc_of_filled_slot_is_zero)
+{
+    cpool_t *pool = make_pool(CPOOL_FILL);
+    unsigned char *slot = take(pool);
+
+    cpool_free(pool, slot);
+    REQUIRE(cpool_calloc(pool) == slot);
+    for (int i = 0; i < SIZE; i++)
+        REQUIRE(slot[i] == 0);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(verify_judges_any_address)
+{
+    cpool_t *pool = make_pool(0);
+    cpool_t *plain = support_create_plain(SIZE, CAPACITY);
+    unsigned char *slot = take(pool);
+    int elsewhere;
+
+    for (int i = 0; i < 2; i++) {
+        cpool_t *judge = i == 0 ? pool : plain;
+        unsigned char *own = i == 0 ? slot : cpool_alloc(plain);
+
+        REQUIRE_EQUAL(cpool_verify(judge, own), 0);
+        REQUIRE_NO_REPORT();
+        REQUIRE_EQUAL(cpool_verify(judge, own + 1), CPOOL_EMISALIGNED);
+        (void)REQUIRE_REPORT(CPOOL_EMISALIGNED);
+        REQUIRE_EQUAL(cpool_verify(judge, &elsewhere), CPOOL_EFOREIGN);
+        (void)REQUIRE_REPORT(CPOOL_EFOREIGN);
+        REQUIRE_EQUAL(cpool_verify(judge, cpool_at(judge, CAPACITY - 1)), CPOOL_EUNUSED);
+        (void)REQUIRE_REPORT(CPOOL_EUNUSED);
+        REQUIRE_EQUAL(cpool_verify(judge, NULL), CPOOL_EFOREIGN);
+        (void)REQUIRE_REPORT(CPOOL_EFOREIGN);
+    }
+    slot[SIZE] ^= 1;
+    REQUIRE_EQUAL(cpool_verify(pool, slot), CPOOL_EGUARD);
+    (void)REQUIRE_REPORT(CPOOL_EGUARD);
+    REQUIRE_EQUAL(cpool_audit(plain), 0);
+    REQUIRE_EQUAL(support_destroy(plain), 1);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Beside running threads ------------------------------------------------
+ */
+
+struct work {
+    cpool_t *pool;
+    bool stop; /* atomic */
+};
+
+static void *churn(void *argument)
+{
+    struct work *work = argument;
+    unsigned char *slots[30];
+
+    while (!__atomic_load_n(&work->stop, __ATOMIC_RELAXED)) {
+        for (int i = 0; i < 30; i++) {
+            slots[i] = cpool_alloc(work->pool);
+            memset(slots[i], i, SIZE);
+        }
+        for (int i = 0; i < 30; i++)
+            cpool_free(work->pool, slots[i]);
+    }
+    return NULL;
+}
+
+START_TEST(audit_beside_threads_finds_nothing_that_is_not)
+{
+    struct work work = { make_pool(CPOOL_FILL), false };
+    pthread_t threads[3];
+
+    for (int i = 0; i < 3; i++)
+        threads[i] = support_start(churn, &work);
+    for (size_t i = 0; i < SUPPORT_COUNT(2000, 200); i++)
+        REQUIRE_EQUAL(cpool_audit(work.pool), 0);
+    __atomic_store_n(&work.stop, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < 3; i++)
+        support_join(threads[i]);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(work.pool);
+}
+END_TEST
+
+/*
+ * ---- Double free, and the way to learn more ---------------------------------
+ */
+
+START_TEST(double_free_tells_both_sites)
+{
+    cpool_t *pool = make_pool(0);
+    unsigned char *slot = take(pool);
+    struct support_report report;
+
+    cpool_free_here(pool, slot, "freed there");
+    cpool_free_here(pool, slot, "freed again");
+    report = REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    require_said(&report, "slot 0 at ");
+    require_said(&report, "24 bytes, is free\ncpool:     freed 0.");
+    require_said(&report, " at freed there [0x");
+    require_said(&report, " at taken here [0x");
+    require_unsaid(&report, "freed again");
+    require_said(&report, "CPOOL_OPTIONS=sites=8,log=64");
+    /* The refused call's place is not the next one's. */
+    slot = cpool_alloc(pool);
+    cpool_free(pool, slot);
+    cpool_free(pool, slot);
+    report = REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    require_unsaid(&report, "freed again");
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(plain_pool_tells_how_to_learn_more)
+{
+    cpool_t *pool = support_create_plain(SIZE, CAPACITY);
+    struct support_report report;
+
+    support_capture_reports();
+    cpool_free(pool, pool);
+    report = REQUIRE_REPORT(CPOOL_EFOREIGN);
+    require_said(&report, "CPOOL_OPTIONS=checked,fill,sites=8 in the environment");
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(overflow_tells_offset_bytes_and_culprit),
+        ONCE(underflow_tells_offset_bytes_and_culprit),
+        ONCE(damage_before_first_slot_has_one_neighbour),
+        ONCE(free_finds_damage_beyond_its_neighbours),
+        ONCE(audit_and_destroy_look_at_every_slot),
+        ONCE(alloc_finds_write_after_free),
+        ONCE(audit_verify_and_destroy_find_write_after_free),
+        ONCE(audit_leaves_live_slots_alone),
+        ONCE(calloc_of_filled_slot_is_zero),
+        ONCE(verify_judges_any_address),
+        ONCE(audit_beside_threads_finds_nothing_that_is_not),
+        ONCE(double_free_tells_both_sites),
+        ONCE(plain_pool_tells_how_to_learn_more),
+    };
+
+    return SUPPORT_RUN("debug", tests);
+}
