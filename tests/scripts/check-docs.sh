@@ -7,8 +7,8 @@
 #               exists, below the top or below lib/, include/, tests/ or doc/
 #   places      in "`path/file.c`, `name`" the file has the function
 #   functions   every `cpool_...`, `cpi_...` and `CPOOL_...` stands in the sources
-#   evidence    every name in the table of doc/EVIDENCE.md stands in a test, a model,
-#               a scenario or a stress mode; "..." in a name stands for a part left out
+#   evidence    every name in the tables of doc/EVIDENCE.md and doc/FEATURES.md stands in
+#               a test, a model, a scenario or a stress mode; "..." in a name stands for a part left out
 #
 # doc/performance/trials.md, which is dated, may name things that are gone.
 #
@@ -58,12 +58,14 @@ for document in $documents; do
         done
 done > "$work/missing"
 
-grep '^|' doc/EVIDENCE.md > "$work/table.md" || complain "doc/EVIDENCE.md has no table"
-names_of "$work/table.md" | awk '{ gsub(/\.\.\./, "\n"); print }' | grep -E '[a-z]' | sort -u |
-    while read -r name; do
-        grep -qF -- "$name" "$work/files" || grep -qF -- "$name" "$work/sources" ||
-            echo "doc/EVIDENCE.md: no test is named $name"
-    done >> "$work/missing"
+for document in doc/EVIDENCE.md doc/FEATURES.md; do
+    grep '^|' "$document" > "$work/table.md" || complain "$document has no table"
+    names_of "$work/table.md" | awk '{ gsub(/\.\.\./, "\n"); print }' | grep -E '[a-z]' | sort -u |
+        while read -r name; do
+            grep -qF -- "$name" "$work/files" || grep -qF -- "$name" "$work/sources" ||
+                echo "$document: no test is named $name"
+        done >> "$work/missing"
+done
 
 if [ -s "$work/missing" ]; then
     cat "$work/missing"
