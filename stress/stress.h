@@ -82,6 +82,7 @@ extern const struct mode mode_lifecycle;
 extern const struct mode mode_transfer;
 extern const struct mode mode_checked;
 extern const struct mode mode_memory;
+extern const struct mode mode_objects;
 extern const struct mode mode_wait;
 extern const struct mode mode_full;
 extern const struct mode mode_quiet;

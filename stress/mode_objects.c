@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mode_objects.c - an object pool whose size changes under load, and hooks that fail.
+ *
+ * Includes worker.h.  Each object carries its own account: the hooks find out when they are
+ * called for an object in the wrong state, and its holder when it is not the only one.  At
+ * the end as many objects have been destroyed as were created.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "worker.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include <cpool/object.h>
+
+#define OBJECTS_HELD 24
+#define OBJECTS_MOST 64
+#define OBJECTS_FAIL_ONCE_IN 50
+
+enum object_state { OBJECT_RESTING = 0x6001, OBJECT_ACTIVE, OBJECT_GONE };
+
+struct object {
+    uint64_t state;  /* plain: the pool orders it */
+    uint64_t holder; /* worker, or 0 */
+    uint64_t resets;
+    uint64_t uses;
+};
+
+struct objects {
+    cpool_objects_t *pool;
+    _Atomic uint64_t created;
+    _Atomic uint64_t destroyed;
+    _Atomic uint64_t chance; /* calls of hooks that may fail */
+    bool failing;
+    bool waits;
+};
+
+static bool objects_fail_now(struct objects *objects)
+{
+    return objects->failing && ++objects->chance % OBJECTS_FAIL_ONCE_IN == 0;
+}
+
+static int object_create(void *object, void *arg)
+{
+    struct object *made = object;
+    struct objects *objects = arg;
+
+    if (objects_fail_now(objects))
+        return EAGAIN;
+    memset(made, 0, sizeof *made);
+    made->state = OBJECT_RESTING;
+    objects->created++;
+    return 0;
+}
+
+static int object_activate(void *object, void *arg)
+{
+    struct object *active = object;
+
+    STRESS_REQUIRE(active->state == OBJECT_RESTING && active->holder == 0);
+    STRESS_REQUIRE(active->uses == active->resets);
+    if (objects_fail_now(arg))
+        return EAGAIN;
+    active->state = OBJECT_ACTIVE;
+    active->uses++;
+    return 0;
+}
+
+static void object_deactivate(void *object, void *arg)
+{
+    struct object *active = object;
+
+    (void)arg;
+    STRESS_REQUIRE(active->state == OBJECT_ACTIVE && active->holder == 0);
+    active->state = OBJECT_RESTING;
+}
+
+static void object_reset(void *object, void *arg)
+{
+    struct object *resting = object;
+
+    (void)arg;
+    STRESS_REQUIRE(resting->state == OBJECT_RESTING);
+    resting->resets++;
+}
+
+static void object_destroy(void *object, void *arg)
+{
+    struct object *resting = object;
+    struct objects *objects = arg;
+
+    STRESS_REQUIRE(resting->state == OBJECT_RESTING);
+    resting->state = OBJECT_GONE;
+    objects->destroyed++;
+}
+
+static void objects_get(struct worker *worker, struct objects *objects, void **held, size_t *count)
+{
+    static const struct timespec moment = { 0, 100000 };
+    struct object *object;
+    void *got;
+    int code = objects->waits ? cpool_object_wait(objects->pool, &got, NULL, &moment)
+                              : cpool_object_obtain(objects->pool, &got, NULL);
+
+    STRESS_REQUIRE(code == 0 || code == CPOOL_EDRY || (code == EAGAIN && objects->failing));
+    if (code != 0) {
+        worker->dry++;
+        return;
+    }
+    object = got;
+    STRESS_REQUIRE(object->state == OBJECT_ACTIVE && object->holder == 0);
+    object->holder = worker->index + 1;
+    held[(*count)++] = object;
+    worker->operations++;
+}
+
+static void objects_put(struct worker *worker, struct objects *objects, void **held, size_t *count)
+{
+    size_t i = random_below(&worker->random, *count);
+    struct object *object = held[i];
+
+    held[i] = held[--*count];
+    STRESS_REQUIRE(object->holder == worker->index + 1);
+    object->holder = 0;
+    STRESS_REQUIRE((random_once_in(&worker->random, 4)
+                        ? cpool_object_release(object)
+                        : cpool_object_put(objects->pool, object)) == 0);
+    worker->operations++;
+}
+
+static void objects_body(struct worker *worker)
+{
+    struct objects *objects = worker->context;
+    void *held[OBJECTS_HELD];
+    size_t count = 0;
+
+    while (!episode_over(worker->episode)) {
+        if (count == 0 || (count < OBJECTS_HELD && random_once_in(&worker->random, 2)))
+            objects_get(worker, objects, held, &count);
+        else
+            objects_put(worker, objects, held, &count);
+    }
+    while (count > 0)
+        objects_put(worker, objects, held, &count);
+}
+
+static void objects_meanwhile(struct episode *episode, void *context)
+{
+    struct objects *objects = context;
+    uint64_t *random = &episode->random;
+    size_t n = 1 + random_below(random, OBJECTS_MOST);
+
+    switch (random_below(random, 5)) {
+    case 0:
+        STRESS_REQUIRE(cpool_object_grow(objects->pool, n) <= n);
+        break;
+    case 1:
+        STRESS_REQUIRE(cpool_object_shrink(objects->pool, n, 0) <= n);
+        break;
+    case 2:
+        STRESS_REQUIRE(cpool_object_populate(objects->pool, n, NULL) <= n);
+        break;
+    case 3:
+        STRESS_REQUIRE(cpool_object_active(objects->pool) <= OBJECTS_MOST);
+        break;
+    default:
+        cpool_objects_trim(objects->pool);
+    }
+    sched_yield();
+}
+
+static void objects_open(struct objects *objects, uint64_t *random)
+{
+    static const unsigned flags[] = { 0, CPOOL_OBJECT_EAGER, CPOOL_OBJECT_COUNTED,
+                                      CPOOL_OBJECT_TRACED, CPOOL_OBJECT_FAKE };
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    int code;
+
+    memset(objects, 0, sizeof *objects);
+    objects->failing = random_once_in(random, 2);
+    objects->waits = random_once_in(random, 3);
+    type.object_size = sizeof(struct object) * (1 + random_below(random, 64));
+    type.create = object_create;
+    type.activate = object_activate;
+    type.deactivate = object_deactivate;
+    type.reset = object_reset;
+    type.destroy = object_destroy;
+    type.arg = objects;
+    config.name = "objects";
+    config.type = &type;
+    config.capacity = random_below(random, OBJECTS_MOST);
+    config.max_capacity = OBJECTS_MOST;
+    config.growth = random_below(random, 3);
+    config.max_inactive = random_once_in(random, 3) ? 1 + random_below(random, 20) : 0;
+    config.flags = flags[random_below(random, sizeof flags / sizeof flags[0])];
+    config.pool_flags = objects->waits ? CPOOL_WAITABLE : 0;
+    code = cpool_objects_create(&objects->pool, &config);
+    STRESS_REQUIRE(code == 0);
+}
+
+/* Every object that there may be can be had, and each that was made is destroyed. */
+static void objects_audit(struct objects *objects)
+{
+    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    void *object;
+    size_t count = 0;
+    int code;
+
+    objects->failing = false;
+    STRESS_REQUIRE(cpool_object_stats(objects->pool, &stats) == 0);
+    STRESS_REQUIRE(stats.active == 0 && stats.peak <= OBJECTS_MOST);
+    STRESS_REQUIRE(stats.objects == objects->created - objects->destroyed);
+    cpool_object_grow(objects->pool, OBJECTS_MOST);
+    while ((code = cpool_object_obtain(objects->pool, &object, NULL)) == 0)
+        count++;
+    STRESS_REQUIRE(code == CPOOL_EDRY && count == OBJECTS_MOST);
+    STRESS_REQUIRE(cpool_objects_put_all(objects->pool) == OBJECTS_MOST);
+    STRESS_REQUIRE(cpool_objects_destroy(objects->pool) == 0);
+    STRESS_REQUIRE(objects->created == objects->destroyed);
+}
+
+static void objects_run(struct episode *episode)
+{
+    struct objects objects;
+
+    objects_open(&objects, &episode->random);
+    crew_run(episode, objects_body, &objects, objects_meanwhile);
+    objects_audit(&objects);
+}
+
+const struct mode mode_objects = {
+    .name = "objects",
+    .purpose = "object pools with failing hooks, grown and shrunk under load",
+    .run = objects_run,
+};
