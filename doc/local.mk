@@ -11,7 +11,7 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/EVIDENCE.md doc/FEATURE
 # The manual pages are made from the public headers, one by topic and one for each
 # function, which refers to its topic.  They are shipped, too.
 man_headers = include/cpool.h include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
-	include/cpool/layer.h include/cpool/object.h include/cpool/tools.h include/cpool/debug.h
+	include/cpool/events.h include/cpool/layer.h include/cpool/object.h include/cpool/tools.h include/cpool/debug.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \
@@ -41,6 +41,8 @@ dist_man3_MANS = \
 	doc/man/cpool_quiet_end.3 doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
 	doc/man/cpool_debug.3 doc/man/cpool_alloc_here.3 doc/man/cpool_audit.3 doc/man/cpool_free_here.3 \
 	doc/man/cpool_print_live.3 doc/man/cpool_print_log.3 doc/man/cpool_verify.3 \
+	doc/man/cpool_events.3 doc/man/cpool_set_ready.3 doc/man/cpool_notify_fd.3 \
+	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wake_all.3 doc/man/cpool_wait_again.3 \
 	doc/man/cpool_sized.3 doc/man/cpool_sized_alloc.3 doc/man/cpool_sized_alloc_aligned.3 doc/man/cpool_sized_calloc.3 \
 	doc/man/cpool_sized_class.3 doc/man/cpool_sized_class_of.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 \
 	doc/man/cpool_sized_free.3 doc/man/cpool_sized_owns.3 doc/man/cpool_sized_print.3 doc/man/cpool_sized_realloc.3 \

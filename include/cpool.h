@@ -66,6 +66,11 @@
  * see malloc's blocks, in programs that are not compiled again for it, too
  * (<cpool/tools.h>).  Every alloc and free is then a call.
  *
+ * Fibers: a function that a fiber leaves in one thread and goes on with in another must
+ * not contain the inline path, because compilers keep addresses of thread-local storage
+ * across the switch.  Give the fiber a cache of its own (cpool_cache_create), or compile
+ * such files with -DCPOOL_NO_INLINE.
+ *
  * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, except in
  * pools created with CPOOL_WAITABLE, and so are cpool_owns, cpool_index, cpool_at,
  * cpool_index_limit, cpool_strerror, cpool_version and cpool_version_number.  No other
@@ -838,8 +843,9 @@ CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket) CPOOL_NONNULL_(1);
  *
  * pool      created with CPOOL_WAITABLE
  * timeout   the longest to wait, relative, by the monotonic clock.  NULL waits
- *           for ever.  Zero, or any value that is no positive time, does not
- *           wait
+ *           for ever.  Its members are added, whatever their signs and sizes.  A sum of
+ *           zero or less does not wait
+ *
  * A slot that is freed may go to a thread that runs before the one that was woken for
  * it wakes up.  A thread that has waited for a millisecond is not overtaken any more
  * while it sleeps.  Slots that are freed then are handed to the waiting threads, past
@@ -848,8 +854,8 @@ CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket) CPOOL_NONNULL_(1);
  * When memory is refused, it is tried again a hundred times a second.  A thread that
  * waits for slots which it holds itself waits for ever.
  *
- * Returns the slot, or NULL when the time is up.  NULL after CPOOL_EWAITABLE
- * was reported for another kind of pool.
+ * Returns the slot, or NULL when the time is up or cpool_wake_all ends the waiting
+ * (<cpool/events.h>).  NULL after CPOOL_EWAITABLE was reported for another kind of pool.
  * Any thread.  It blocks, but beside a trim or shrink for no longer than the timeout.
  * Not a point of cancellation.
  */
@@ -875,7 +881,10 @@ CPOOL_API void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) 
  *     ...
  *     job = cpool_alloc_or_help(jobs, run_one_job, worker);
  *
- * Returns the slot, or NULL once help has returned false and still none is free.
+ * Returns the slot, or NULL once help has returned false and still none is free.  Then
+ * the jobs that are live wait for the one that could not be made: their graph needs more
+ * slots than there are.  Run that job in place, as a call, or draw a ticket for a whole
+ * graph before it begins.
  * Any thread, any pool.  It takes as long as help takes.
  */
 CPOOL_API void *cpool_alloc_or_help(cpool_t *pool, bool (*help)(void *arg), void *arg)

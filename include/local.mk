@@ -8,6 +8,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/attributes.h \
 	include/cpool/cpool.hpp \
 	include/cpool/debug.h \
+	include/cpool/events.h \
 	include/cpool/fast.h \
 	include/cpool/layer.h \
 	include/cpool/object.h \

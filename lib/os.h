@@ -58,6 +58,9 @@ void cpi_os_barrier(void);
 #define CPI_GIVE_WAY 32u
 void cpi_os_back_off(unsigned times);
 
+/* Adds 1 to an eventfd, or writes the same 8 bytes to a pipe.  Leaves errno as it is. */
+void cpi_os_notify(int fd);
+
 /* The monotonic clock, nanoseconds.  Async-signal-safe. */
 uint64_t cpi_os_now(void);
 

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include <cpool.h>
+#include <cpool/events.h>
 #include <cpool/pools.h>
 
 #include "depot.h"
@@ -44,12 +45,19 @@
 /* How long a thread that waits may be overtaken by those that run, nanoseconds. */
 #define CPI_STARVING_AFTER 1000000u
 
-/* Threads that wait for a slot: see pool_wait.c. */
+/* Threads that wait for a slot: see pool_wait.h. */
 struct cpi_waiters {
     struct cpi_queue queue; /* its word is read before and after each free */
     _Atomic uint64_t waits; /* that ever slept */
     pthread_mutex_t lock;   /* the queue's */
     uint64_t starving_after; /* constant: CPI_STARVING_AFTER, but in tests */
+    /* Guarded by the lock: */
+    struct cpi_waiter bell; /* waits on behalf of cpool_alloc_or_notify */
+    bool bell_waits;        /* it is in the queue */
+    bool closed;            /* cpool_wake_all: nobody waits any more */
+    uint32_t dismissals;    /* calls of cpool_wake_all */
+    cpool_ready_t ready;    /* called when the bell is, or NULL */
+    void *ready_context;
 };
 
 /* The counts of growing, trimming and shrinking. */

@@ -2,7 +2,8 @@
 /*
  * pool_wait.c - sleeping until a slot is free.
  *
- * Floor 6.  The protocol is in queue.h.  Here are its lock, its sleep and its looks.
+ * Floor 6.  The protocol is in queue.h.  Here are a waiter's sleep and its looks, and in
+ * pool_call.c the calls.
  *
  * A slot that is freed goes the ordinary way, so that running threads can use it
  * while the called waiter wakes up.  It goes past the caches if a waiter has to be
@@ -21,6 +22,7 @@
 #endif
 
 #include "pool_impl.h"
+#include "pool_wait.h"
 
 #include <time.h>
 
@@ -40,111 +42,54 @@
 
 #define CPI_SECOND UINT64_C(1000000000)
 #define CPI_NEVER UINT64_MAX
-
-/* On the waiter's own stack. */
-struct sleeper {
-    struct cpi_waiter waiter; /* first: the queue's part */
-    pthread_cond_t woken;     /* with the queue's lock */
-    uint64_t deadline;        /* CPI_NEVER: none */
-    uint64_t nap;             /* length of its next nap, or 0 if it has not slept yet */
-    uint32_t vain;            /* the epoch of its last look in vain */
-    uint32_t epoch;           /* its epoch when it last woke up */
-};
-
-void cpi_waiters_init(struct cpi_waiters *waiters)
-{
-    cpi_queue_init(&waiters->queue);
-    atomic_init(&waiters->waits, 0);
-    pthread_mutex_init(&waiters->lock, NULL);
-    waiters->starving_after = CPI_STARVING_AFTER;
-}
-
-void cpi_waiters_fini(struct cpi_waiters *waiters)
-{
-    pthread_mutex_destroy(&waiters->lock);
-}
+/* Seconds, more than nanoseconds of a timespec can take back. */
+#define CPI_LONGEST (INT64_C(1) << 40)
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-/* Zero, negative, and no time at all: no wait. */
-static bool is_positive(const struct timespec *timeout)
-{
-    return timeout->tv_sec >= 0 && timeout->tv_nsec >= 0 && timeout->tv_nsec < 1000000000L &&
-           (timeout->tv_sec > 0 || timeout->tv_nsec > 0);
-}
-
+/* Any timespec is a time, the sum of its members.  0: it is over, and is not waited for. */
 static uint64_t deadline_of(const struct timespec *timeout)
 {
-    if (timeout == NULL || timeout->tv_sec >= INT32_MAX / 2)
-        return CPI_NEVER; /* in 34 years */
-    return cpi_os_now() + (uint64_t)timeout->tv_sec * CPI_SECOND + (uint64_t)timeout->tv_nsec;
-}
+    int64_t seconds;
+    int64_t nanoseconds;
 
-/* --- Threads that give --- */
-
-/* With the lock held. */
-static void wake(struct cpi_waiter *waiter)
-{
-    if (waiter != NULL)
-        pthread_cond_signal(&((struct sleeper *)(void *)waiter)->woken);
-}
-
-static void call(struct cpi_waiters *waiters)
-{
-    pthread_mutex_lock(&waiters->lock);
-    wake(cpi_queue_call(&waiters->queue));
-    pthread_mutex_unlock(&waiters->lock);
-}
-
-bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder)
-{
-    struct cpi_waiters *waiters = &pool->waiters;
-    struct cpi_queue *queue = &waiters->queue;
-    struct cpi_waiter *waiter = NULL;
-
-    if (CPI_LIKELY((cpi_queue_glance(queue) & CPI_QUEUE_STARVES) == 0))
-        return false;
-    pthread_mutex_lock(&waiters->lock);
-    if (cpi_queue_says(queue, CPI_QUEUE_STARVES) && queue->first != finder) {
-        waiter = cpi_queue_serve(queue, slot);
-        cpi_queue_starve(queue, cpi_os_now());
-        wake(waiter);
+    if (timeout == NULL)
+        return CPI_NEVER;
+    seconds = (int64_t)timeout->tv_sec;
+    if (seconds > CPI_LONGEST)
+        seconds = CPI_LONGEST;
+    if (seconds < -CPI_LONGEST)
+        seconds = -CPI_LONGEST;
+    seconds += timeout->tv_nsec / (int64_t)CPI_SECOND;
+    nanoseconds = timeout->tv_nsec % (int64_t)CPI_SECOND;
+    if (nanoseconds < 0) {
+        nanoseconds += (int64_t)CPI_SECOND;
+        seconds--;
     }
-    pthread_mutex_unlock(&waiters->lock);
-    return waiter != NULL;
+    if (seconds < 0 || (seconds == 0 && nanoseconds == 0))
+        return 0;
+    if (seconds >= INT32_MAX / 2)
+        return CPI_NEVER; /* in 34 years */
+    return cpi_os_now() + (uint64_t)seconds * CPI_SECOND + (uint64_t)nanoseconds;
 }
 
-bool cpi_pool_has_to_call(const struct cpi_pool *pool)
+/* With the lock held: whether cpool_wake_all says that this waiter is not to wait. */
+static bool is_dismissed(const struct cpi_waiters *waiters, const struct cpi_sleeper *self)
 {
-    return (cpi_queue_glance(&pool->waiters.queue) & CPI_QUEUE_ASKS) != 0;
+    return waiters->closed || waiters->dismissals != self->dismissals;
 }
-
-void cpi_pool_call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
-{
-    if (CPI_UNLIKELY(cpi_queue_is_asked(&pool->waiters.queue, cpi_recall_has_barrier())) &&
-        cpi_pool_has_left_any(pool, cache))
-        call(&pool->waiters);
-}
-
-void cpi_pool_wake_waiters(struct cpi_pool *pool)
-{
-    if (pool->waitable)
-        cpi_pool_call_waiter(pool, NULL);
-}
-
-/* --- Threads that wait --- */
 
 /* A waiter that starves hands a slot that it found to one that came earlier. */
-static void *keep(struct cpi_pool *pool, const struct sleeper *self, void *slot)
+static void *keep(struct cpi_pool *pool, const struct cpi_sleeper *self, void *slot)
 {
     return slot != NULL && cpi_pool_hand_over(pool, slot, &self->waiter) ? NULL : slot;
 }
 
 /* Looks everywhere.  Of slots that are freed from now on the waiter is told. */
-static void *look(struct cpi_pool *pool, struct sleeper *self)
+static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
     struct cpi_waiters *waiters = &pool->waiters;
     uint32_t epoch;
@@ -152,6 +97,7 @@ static void *look(struct cpi_pool *pool, struct sleeper *self)
 
     pthread_mutex_lock(&waiters->lock);
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
+    self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
     pthread_mutex_unlock(&waiters->lock);
     cpi_recall_barrier();
     while ((slot = cpi_pool_look(pool, NULL, false)) != NULL)
@@ -162,7 +108,7 @@ static void *look(struct cpi_pool *pool, struct sleeper *self)
 }
 
 /* With the lock held: one sleep, until a signal or a time of the monotonic clock. */
-static void sleep_until(struct cpi_waiters *waiters, struct sleeper *self, uint64_t time)
+static void sleep_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, uint64_t time)
 {
     struct timespec until = {(time_t)(time / CPI_SECOND), (long)(time % CPI_SECOND)};
 
@@ -179,7 +125,7 @@ static void sleep_until(struct cpi_waiters *waiters, struct sleeper *self, uint6
 /* Sleeps until the waiter is served, or called, unless it naps, or the time has come, or
  * it starves: the waiter that was called may be held up.  Then returns a slot that was
  * handed over, or lies where a thread that calls leaves it. */
-static void *rest(struct cpi_pool *pool, struct sleeper *self, uint64_t end, bool naps)
+static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end, bool naps)
 {
     struct cpi_waiters *waiters = &pool->waiters;
     const struct cpi_waiter *waiter = &self->waiter;
@@ -191,7 +137,8 @@ static void *rest(struct cpi_pool *pool, struct sleeper *self, uint64_t end, boo
     for (;; now = cpi_os_now()) {
         if (now >= waiter->due)
             cpi_queue_starve(&waiters->queue, now);
-        if (waiter->slot != NULL || now >= end || (!naps && waiter->epoch != self->vain))
+        if (waiter->slot != NULL || now >= end || is_dismissed(waiters, self) ||
+            (!naps && waiter->epoch != self->vain))
             break;
         sleep_until(waiters, self, end);
     }
@@ -202,7 +149,7 @@ static void *rest(struct cpi_pool *pool, struct sleeper *self, uint64_t end, boo
 
 /* After a look in vain: until there is reason to look again.  After a call in vain the
  * slot went to a running thread, which will do so again, and the waiter naps. */
-static void *sleep_for_long(struct cpi_pool *pool, struct sleeper *self)
+static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
     uint64_t end = self->deadline;
     void *slot;
@@ -221,7 +168,7 @@ static void *sleep_for_long(struct cpi_pool *pool, struct sleeper *self)
     return slot;
 }
 
-static void join(struct cpi_waiters *waiters, struct sleeper *self)
+static void join(struct cpi_waiters *waiters, struct cpi_sleeper *self)
 {
     pthread_condattr_t attributes;
 
@@ -232,6 +179,7 @@ static void join(struct cpi_waiters *waiters, struct sleeper *self)
     self->nap = 0;
     self->vain = 0;
     pthread_mutex_lock(&waiters->lock);
+    self->dismissals = waiters->dismissals;
     cpi_queue_join(&waiters->queue, &self->waiter, cpi_os_now() + waiters->starving_after);
     pthread_mutex_unlock(&waiters->lock);
 }
@@ -239,19 +187,17 @@ static void join(struct cpi_waiters *waiters, struct sleeper *self)
 static void *wait_in_queue(struct cpi_pool *pool, uint64_t deadline)
 {
     struct cpi_waiters *waiters = &pool->waiters;
-    struct sleeper self;
+    struct cpi_sleeper self;
     bool pass_on;
-    bool last;
     void *slot;
 
     self.deadline = deadline;
     join(waiters, &self);
     do {
-        last = cpi_os_now() >= deadline;
         slot = look(pool, &self);
-        if (slot == NULL && !last)
+        if (slot == NULL && !self.last)
             slot = sleep_for_long(pool, &self);
-    } while (slot == NULL && !last);
+    } while (slot == NULL && !self.last);
     pthread_mutex_lock(&waiters->lock);
     pass_on = cpi_queue_leave(&waiters->queue, &self.waiter, self.vain);
     cpi_queue_starve(&waiters->queue, cpi_os_now());
@@ -260,7 +206,7 @@ static void *wait_in_queue(struct cpi_pool *pool, uint64_t deadline)
     if (pass_on)
         cpi_recall_barrier();
     if (pass_on && cpi_pool_has_any(pool))
-        call(waiters);
+        cpi_pool_call(pool);
     else if (!pass_on)
         cpi_pool_call_waiter(pool, NULL); /* others may have missed the slots that its looks
                                              moved */
@@ -268,8 +214,7 @@ static void *wait_in_queue(struct cpi_pool *pool, uint64_t deadline)
 }
 
 /* A slot that is not marked yet. */
-static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache,
-                    const struct timespec *timeout)
+static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t deadline)
 {
     void *slot = cpi_pool_take(pool, cache);
     int cancel;
@@ -279,7 +224,7 @@ static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache,
     } else {
         /* A thread must not be cancelled with its place in the queue on its stack. */
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-        slot = wait_in_queue(pool, deadline_of(timeout));
+        slot = wait_in_queue(pool, deadline);
         pthread_setcancelstate(cancel, NULL);
     }
     return slot;
@@ -290,6 +235,7 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     static const char function[] = "cpool_alloc_wait";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct cpi_cache *cache;
+    uint64_t deadline;
     void *slot;
 
     if (pool == NULL)
@@ -298,11 +244,12 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
         cpi_pool_report(CPOOL_EWAITABLE, function, pool);
         return NULL;
     }
+    deadline = deadline_of(timeout);
     cache = cpi_registry_own_cache(&pool->registry);
-    if (timeout != NULL && !is_positive(timeout))
+    if (deadline == 0)
         return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
     do {
-        slot = obtain(pool, cache, timeout);
+        slot = obtain(pool, cache, deadline);
     } while (slot != NULL && pool->marks &&
              !cpi_pool_mark_taken(pool, slot, function, CPI_CALLER()));
     cpi_quiet_report(function);

@@ -7,6 +7,7 @@
  */
 #include "waiter.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -16,9 +17,9 @@ enum { CAPACITY = 20 };
  * ---- Times ---------------------------------------------------------------
  */
 
-/* Times that are none. */
+/* Times that are over, by the sum of their members. */
 static const struct timespec odd_times[] = {
-    { 0, 2000000000 }, { 5, 1000000000 }, { 0, -5 }, { 1, -1 }, { -1, 0 }, { -1, 999999999 },
+    { 0, 0 }, { 0, -5 }, { 1, -1000000000 }, { -1, 0 }, { -1, 999999999 }, { -3, 2000000000 },
 };
 
 enum { ODD_TIMES = sizeof(odd_times) / sizeof(odd_times[0]) };
@@ -61,18 +62,22 @@ START_TEST(wait_for_no_positive_time_does_not_sleep)
 }
 END_TEST
 
-/* The longest times that there are do not come to an end before it. */
-START_TEST(wait_for_longest_time_is_served)
+/* Times of ten minutes that are no timespec elsewhere. */
+static const struct timespec odd_minutes[] = {
+    { 600, -1 }, { 599, 1000000000 }, { 598, 2000000000 }, { 602, -2000000000 },
+};
+
+enum { ODD_MINUTES = sizeof(odd_minutes) / sizeof(odd_minutes[0]) };
+
+static void serve_sleeper(const struct timespec *timeout)
 {
-    const time_t longest = sizeof(time_t) > 4 ? (time_t)INT64_MAX : INT32_MAX;
-    const struct timespec times[] = { { INT32_MAX, 999999999 }, { longest, 999999999 } };
     cpool_t *pool = waiter_pool(0, CAPACITY);
     struct waiter waiter;
     struct hold hold;
 
     hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
-    waiter_start(&waiter, pool, &times[_i]);
+    waiter_start(&waiter, pool, timeout);
     waiter_begin(&waiter);
     waiter_await_sleep(pool, 1);
     hold_free(&hold, 1);
@@ -82,6 +87,21 @@ START_TEST(wait_for_longest_time_is_served)
     hold_free_all(&hold);
     hold_fini(&hold);
     support_destroy_empty(pool);
+}
+
+START_TEST(wait_for_sum_of_members_sleeps)
+{
+    serve_sleeper(&odd_minutes[_i]);
+}
+END_TEST
+
+/* The longest times that there are do not come to an end before it. */
+START_TEST(wait_for_longest_time_is_served)
+{
+    const time_t longest = sizeof(time_t) > 4 ? (time_t)INT64_MAX : INT32_MAX;
+    const struct timespec times[] = { { INT32_MAX, 999999999 }, { longest, LONG_MAX } };
+
+    serve_sleeper(&times[_i]);
 }
 END_TEST
 
@@ -251,6 +271,7 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(wait_for_no_positive_time_does_not_sleep, ODD_TIMES),
+        TIMES(wait_for_sum_of_members_sleeps, ODD_MINUTES),
         TIMES(wait_for_longest_time_is_served, 2),
         ONCE(wait_while_memory_is_refused_ends_when_there_is_some),
         TIMES(wait_is_no_point_of_cancellation, 4),

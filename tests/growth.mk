@@ -4,6 +4,8 @@
 
 # The public interface.
 tests_growth_public = \
+	tests/check_events \
+	tests/check_fibers \
 	tests/check_grow \
 	tests/check_help \
 	tests/check_huge \
@@ -116,6 +118,15 @@ tests_check_resize_LDADD = $(tests_ldadd_growth_public)
 tests_check_trim_SOURCES = tests/check_trim.c
 tests_check_trim_CPPFLAGS = $(tests_cppflags)
 tests_check_trim_LDADD = $(tests_ldadd_growth_public)
+
+tests_check_events_SOURCES = tests/check_events.c
+tests_check_events_CPPFLAGS = $(tests_cppflags)
+tests_check_events_LDADD = $(tests_ldadd_growth_public)
+
+# As code is compiled that moves from thread to thread.
+tests_check_fibers_SOURCES = tests/check_fibers.c
+tests_check_fibers_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_check_fibers_LDADD = $(tests_ldadd_growth_public)
 
 tests_check_wait_SOURCES = tests/check_wait.c
 tests_check_wait_CPPFLAGS = $(tests_cppflags)

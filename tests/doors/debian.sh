@@ -19,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 tar -xzf "$archive" || exit 1
 cd libcpool-* || exit 1
-# As a clone has it: what bootstrap made is made again.
+# As a clone has it.
 rm -f configure Makefile.in aclocal.m4 config.h.in
 DEB_BUILD_OPTIONS=nocheck dpkg-buildpackage -us -uc -d > "$work/log" 2>&1 || {
     tail -n 40 "$work/log"
@@ -33,7 +33,8 @@ done
 for file in 'libcpool0 libcpool.so.0' 'libcpool-dev include/cpool.h' 'libcpool-dev libcpool.a' \
     'libcpool-dev cpool-config.cmake' 'libcpool-dev man3/cpool_alloc.3.gz' \
     'libcpool-doc html/cpool_alloc.3.html'; do
-    dpkg-deb -c "${file% *}"_*.deb | grep -qF "${file#* }" || { echo "missing: $file"; exit 1; }
+    dpkg-deb -c "${file% *}"_*.deb > contents
+    grep -qF "${file#* }" contents || { echo "missing: $file"; exit 1; }
 done
 if command -v lintian > /dev/null; then
     lintian --allow-root --fail-on error,warning ./*.changes || { echo 'lintian complains'; exit 1; }

@@ -5,7 +5,7 @@
 #
 # Each door is opened in an empty folder outside both trees, with nothing in the
 # environment but PATH and HOME: a program of a user's is compiled, linked and run, and its
-# output is compared.  A door whose tool is missing is left out, said aloud.
+# output is compared.  A door without its tool is left out, and said so.
 #
 #   run.sh [DOOR...]     these, or all
 #

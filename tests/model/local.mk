@@ -18,7 +18,7 @@ model_names = \
 	extent_commit recall_barrier recall_barrier_reopen recall_loaded recall_reopen \
 	slab_bump slab_lower \
 	stack_aba stack_handoff stack_own \
-	wait_barrier wait_pass wait_sleep
+	wait_barrier wait_bell wait_pass wait_sleep
 
 EXTRA_DIST += doc/MODEL.md \
 	tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
@@ -36,7 +36,7 @@ EXTRA_DIST += doc/MODEL.md \
 	tests/model/recall_loaded.c tests/model/recall_reopen.c \
 	tests/model/slab_bump.c tests/model/slab_lower.c \
 	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \
-	tests/model/wait_barrier.c tests/model/wait_pass.c tests/model/wait_sleep.c \
+	tests/model/wait_barrier.c tests/model/wait_bell.c tests/model/wait_pass.c tests/model/wait_sleep.c \
 	tests/model/waiters.h \
 	tests/model/mutants.sh tests/model/mutants.txt tests/model/plant.sh \
 	tests/model/run.sh

@@ -9,6 +9,9 @@
  * A waiter that sleeps ends its thread.  The main thread goes on with the called ones
  * when all others are done.  A waiter that sleeps then, uncalled, although there is a
  * slot in a place, was forgotten.
+ *
+ * Where MODEL_BELL is defined, waiter 0 is the bell of pool_call.c: called, it leaves and
+ * passes the call on instead of looking.
  */
 #ifndef MODEL_WAITERS_H
 #define MODEL_WAITERS_H
@@ -51,12 +54,34 @@ static bool model_take(void)
     return false;
 }
 
+#ifdef MODEL_BELL
+static bool model_rang; /* guarded by the lock */
+
+static void model_call(void)
+{
+    struct cpi_waiter *bell = &model_waiters[0];
+    bool pass_on;
+
+    do {
+        pass_on = false;
+        pthread_mutex_lock(&model_lock);
+        if (cpi_queue_call(&model_queue) == bell) {
+            pass_on = cpi_queue_leave(&model_queue, bell, bell->epoch - 1u);
+            model_rang = true;
+        }
+        pthread_mutex_unlock(&model_lock);
+        if (pass_on)
+            model_barrier();
+    } while (pass_on && (model_sees_slot(0) || model_sees_slot(1)));
+}
+#else
 static void model_call(void)
 {
     pthread_mutex_lock(&model_lock);
     (void)cpi_queue_call(&model_queue);
     pthread_mutex_unlock(&model_lock);
 }
+#endif
 
 static void model_give(int place)
 {

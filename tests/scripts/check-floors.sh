@@ -102,7 +102,10 @@ pool_ticket.c  6 pool_impl.h
 pool_tools.c   6 pool_impl.h
 pool_track.c   6 pool_impl.h
 pool_typed.c   6 pool_impl.h
-pool_wait.c    6 pool_impl.h
+pool_wait.c    6 pool_impl.h pool_wait.h
+pool_wait.h    6 pool_impl.h
+pool_call.c    6 pool_impl.h pool_wait.h
+pool_events.c  6 pool_impl.h pool_wait.h
 pools.c        6 pool_impl.h
 pools_tag.c    6 pool_impl.h
 pool_print.c   6 pool_impl.h

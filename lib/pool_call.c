@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_call.c - calling threads that wait for a slot, after slots have come.
+ *
+ * Floor 6.  The protocol is in queue.h.  A program that does not sleep waits too, as the
+ * `bell`: a waiter that is called, and leaves at once instead of looking.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include "pool_impl.h"
+#include "pool_wait.h"
+
+#include "os.h"
+#include "recall.h"
+
+void cpi_waiters_init(struct cpi_waiters *waiters)
+{
+    cpi_queue_init(&waiters->queue);
+    atomic_init(&waiters->waits, 0);
+    waiters->bell_waits = false;
+    pthread_mutex_init(&waiters->lock, NULL);
+    waiters->starving_after = CPI_STARVING_AFTER;
+}
+
+void cpi_waiters_fini(struct cpi_waiters *waiters)
+{
+    pthread_mutex_destroy(&waiters->lock);
+}
+
+void cpi_pool_wake(struct cpi_waiter *waiter)
+{
+    if (waiter != NULL)
+        pthread_cond_signal(&((struct cpi_sleeper *)(void *)waiter)->woken);
+}
+
+/* With the lock held.  The bell was called and is first: it leaves, and passes the call on.
+ * Returns true if others wait.  The word then asks on their behalf. */
+static bool take_bell(struct cpi_waiters *waiters)
+{
+    bool pass_on = cpi_queue_leave(&waiters->queue, &waiters->bell, waiters->bell.epoch - 1u);
+
+    waiters->bell_waits = false;
+    cpi_queue_starve(&waiters->queue, cpi_os_now());
+    return pass_on;
+}
+
+void cpi_pool_call(struct cpi_pool *pool)
+{
+    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_waiter *waiter;
+    cpool_ready_t ready;
+    void *context;
+    bool pass_on;
+
+    do {
+        ready = NULL;
+        context = NULL;
+        pass_on = false;
+        pthread_mutex_lock(&waiters->lock);
+        waiter = cpi_queue_call(&waiters->queue);
+        if (waiter == &waiters->bell) {
+            pass_on = take_bell(waiters);
+            ready = waiters->ready;
+            context = waiters->ready_context;
+        } else {
+            cpi_pool_wake(waiter);
+        }
+        pthread_mutex_unlock(&waiters->lock);
+        if (ready != NULL)
+            ready(pool->handle, context);
+        if (pass_on)
+            cpi_recall_barrier();
+    } while (pass_on && cpi_pool_has_any(pool));
+}
+
+bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder)
+{
+    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_queue *queue = &waiters->queue;
+    struct cpi_waiter *waiter = NULL;
+
+    if (CPI_LIKELY((cpi_queue_glance(queue) & CPI_QUEUE_STARVES) == 0))
+        return false;
+    pthread_mutex_lock(&waiters->lock);
+    if (cpi_queue_says(queue, CPI_QUEUE_STARVES) && queue->first != finder) {
+        waiter = cpi_queue_serve(queue, slot);
+        cpi_queue_starve(queue, cpi_os_now());
+        cpi_pool_wake(waiter);
+    }
+    pthread_mutex_unlock(&waiters->lock);
+    return waiter != NULL;
+}
+
+bool cpi_pool_has_to_call(const struct cpi_pool *pool)
+{
+    return (cpi_queue_glance(&pool->waiters.queue) & CPI_QUEUE_ASKS) != 0;
+}
+
+void cpi_pool_call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
+{
+    if (CPI_UNLIKELY(cpi_queue_is_asked(&pool->waiters.queue, cpi_recall_has_barrier())) &&
+        cpi_pool_has_left_any(pool, cache))
+        cpi_pool_call(pool);
+}
+
+void cpi_pool_wake_waiters(struct cpi_pool *pool)
+{
+    if (pool->waitable)
+        cpi_pool_call_waiter(pool, NULL);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_wait.h - a thread that sleeps until a slot is free, and the call that wakes it.
+ *
+ * Floor 6.  pool_wait.c is about the threads that wait, pool_call.c about those that give,
+ * pool_events.c about programs that want neither to sleep nor to look again and again.
+ */
+#ifndef CPI_POOL_WAIT_H
+#define CPI_POOL_WAIT_H
+
+#include "pool_impl.h"
+
+/* On the waiter's own stack. */
+struct cpi_sleeper {
+    struct cpi_waiter waiter; /* first: the queue's part */
+    pthread_cond_t woken;     /* with the queue's lock */
+    uint64_t deadline;        /* of the monotonic clock, or UINT64_MAX for none */
+    uint64_t nap;             /* length of its next nap, or 0 if it has not slept yet */
+    uint32_t vain;            /* the epoch of its last look in vain */
+    uint32_t epoch;           /* its epoch when it last woke up */
+    uint32_t dismissals;      /* of the pool's waiters, when it joined them */
+    bool last;                /* it does not sleep after the look under way */
+};
+
+/* With the lock held: wakes a waiter, which is not the bell, or does nothing for NULL. */
+void cpi_pool_wake(struct cpi_waiter *waiter);
+
+/* Calls the first waiter, if a waiter asks for that.  May block, and rings the bell. */
+void cpi_pool_call(struct cpi_pool *pool);
+
+#endif /* CPI_POOL_WAIT_H */

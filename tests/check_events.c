@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_events.c - notices for event loops, and the end of all waiting.
+ *
+ * Includes waiter.h.
+ */
+#include "waiter.h"
+
+#include <cpool/events.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { CAPACITY = 20, WAITERS = 3 };
+
+static void count(cpool_t *pool, void *counter)
+{
+    (void)pool;
+    atomic_fetch_add((_Atomic unsigned *)counter, 1u);
+}
+
+struct scene {
+    cpool_t *pool;
+    struct hold hold; /* all its slots */
+    _Atomic unsigned notices;
+};
+
+static void scene_init(struct scene *scene)
+{
+    scene->pool = waiter_pool(0, CAPACITY);
+    atomic_init(&scene->notices, 0);
+    REQUIRE_EQUAL(cpool_set_ready(scene->pool, count, &scene->notices), 0);
+    hold_init(&scene->hold, scene->pool);
+    REQUIRE_EQUAL(hold_take(&scene->hold, SIZE_MAX), CAPACITY);
+}
+
+static void scene_fini(struct scene *scene)
+{
+    hold_free_all(&scene->hold);
+    hold_fini(&scene->hold);
+    support_destroy_empty(scene->pool);
+}
+
+START_TEST(notice_follows_the_free_after_null)
+{
+    struct scene scene;
+    void *slot;
+    unsigned round;
+
+    scene_init(&scene);
+    for (round = 1; round <= 3; round++) {
+        REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
+        REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
+        REQUIRE_EQUAL(scene.notices, round - 1);
+        hold_free(&scene.hold, 1);
+        REQUIRE_EQUAL(scene.notices, round);
+        hold_free(&scene.hold, 1); /* nobody has asked again */
+        REQUIRE_EQUAL(scene.notices, round);
+        while ((slot = cpool_alloc_or_notify(scene.pool)) != NULL)
+            hold_add(&scene.hold, slot);
+        cpool_set_ready(scene.pool, NULL, NULL); /* nobody to notify */
+        hold_free(&scene.hold, 1);
+        REQUIRE_EQUAL(scene.notices, round);
+        cpool_set_ready(scene.pool, count, &scene.notices);
+        hold_add(&scene.hold, cpool_alloc(scene.pool));
+    }
+    scene_fini(&scene);
+}
+END_TEST
+
+START_TEST(notice_makes_a_descriptor_readable)
+{
+    struct scene scene;
+    int ends[2];
+    uint64_t one = 0;
+
+    scene_init(&scene);
+    REQUIRE_EQUAL(pipe(ends), 0);
+    REQUIRE_EQUAL(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    REQUIRE_EQUAL(cpool_set_ready(scene.pool, cpool_notify_fd, &ends[1]), 0);
+    REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
+    REQUIRE(read(ends[0], &one, sizeof one) < 0);
+    hold_free(&scene.hold, 1);
+    REQUIRE_EQUAL(read(ends[0], &one, sizeof one), sizeof one);
+    REQUIRE_EQUAL(one, 1);
+    hold_add(&scene.hold, cpool_alloc_or_notify(scene.pool));
+    /* A descriptor that cannot be written changes nothing. */
+    close(ends[1]);
+    REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
+    errno = ERANGE;
+    hold_free(&scene.hold, 1);
+    REQUIRE_EQUAL(errno, ERANGE);
+    close(ends[0]);
+    scene_fini(&scene);
+}
+END_TEST
+
+/* Then the thread has looked for the last time, unless it is called. */
+static const struct timespec until_it_starves = { 0, 20000000 };
+
+/* The bell, which came first, is called, and a thread that sleeps gets the slot. */
+START_TEST(notice_is_passed_on_to_threads_that_wait)
+{
+    struct scene scene;
+    struct waiter waiter;
+
+    scene_init(&scene);
+    REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
+    waiter_start(&waiter, scene.pool, NULL);
+    waiter_begin(&waiter);
+    waiter_await_sleep(scene.pool, 1);
+    REQUIRE_EQUAL(nanosleep(&until_it_starves, NULL), 0);
+    hold_free(&scene.hold, 1);
+    REQUIRE(waiter_end(&waiter) != NULL);
+    REQUIRE_EQUAL(scene.notices, 1);
+    hold_add(&scene.hold, waiter.slot);
+    worker_stop(waiter.worker);
+    scene_fini(&scene);
+}
+END_TEST
+
+START_TEST(notice_comes_after_threads_that_waited_before)
+{
+    struct scene scene;
+    struct waiter waiter;
+
+    scene_init(&scene);
+    waiter_start(&waiter, scene.pool, NULL);
+    waiter_begin(&waiter);
+    waiter_await_sleep(scene.pool, 1);
+    REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
+    hold_free(&scene.hold, 1);
+    REQUIRE(waiter_end(&waiter) != NULL);
+    hold_add(&scene.hold, waiter.slot);
+    worker_stop(waiter.worker);
+    hold_free(&scene.hold, 1);
+    REQUIRE_EQUAL(scene.notices, 1);
+    scene_fini(&scene);
+}
+END_TEST
+
+START_TEST(slot_that_is_there_needs_no_notice)
+{
+    struct scene scene;
+
+    scene_init(&scene);
+    hold_free(&scene.hold, 1);
+    hold_add(&scene.hold, cpool_alloc_or_notify(scene.pool));
+    hold_free(&scene.hold, 1);
+    REQUIRE_EQUAL(scene.notices, 0);
+    scene_fini(&scene);
+}
+END_TEST
+
+START_TEST(other_pools_are_refused)
+{
+    cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
+    cpool_t *pool = support_create(&config);
+
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_set_ready(pool, count, NULL), CPOOL_EWAITABLE);
+    REQUIRE(REQUIRE_REPORT(CPOOL_EWAITABLE).pool == pool);
+    REQUIRE(cpool_alloc_or_notify(pool) == NULL);
+    REQUIRE_REPORT(CPOOL_EWAITABLE);
+    REQUIRE_EQUAL(cpool_wake_all(pool), 0);
+    REQUIRE_REPORT(CPOOL_EWAITABLE);
+    REQUIRE_EQUAL(cpool_wait_again(pool), CPOOL_EWAITABLE);
+    REQUIRE_REPORT(CPOOL_EWAITABLE);
+    REQUIRE_EQUAL(cpool_wait_again(NULL), CPOOL_EPOOL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- No notice is lost ---------------------------------------------------
+ */
+
+struct loop {
+    cpool_t *pool;
+    int wakeup[2];  /* a pipe: the loop sleeps in it */
+    int handed[2];  /* a pipe: slots for the thread that frees */
+    size_t rounds;
+};
+
+static void free_what_comes(void *argument)
+{
+    struct loop *loop = argument;
+    void *slot;
+    size_t i;
+
+    for (i = 0; i < loop->rounds; i++) {
+        REQUIRE_EQUAL(read(loop->handed[0], &slot, sizeof slot), sizeof slot);
+        cpool_free(loop->pool, slot);
+    }
+}
+
+/* A loop that sleeps only in read() would sleep for ever after a notice that is lost. */
+START_TEST(loop_that_sleeps_misses_no_slot)
+{
+    struct loop loop = { waiter_pool(0, 1), { 0, 0 }, { 0, 0 }, SUPPORT_COUNT(20000, 500) };
+    struct worker *worker = worker_start();
+    uint64_t notice;
+    void *slot;
+    size_t i;
+
+    REQUIRE_EQUAL(pipe(loop.wakeup), 0);
+    REQUIRE_EQUAL(pipe(loop.handed), 0);
+    REQUIRE_EQUAL(cpool_set_ready(loop.pool, cpool_notify_fd, &loop.wakeup[1]), 0);
+    worker_begin(worker, free_what_comes, &loop);
+    for (i = 0; i < loop.rounds; i++) {
+        while ((slot = cpool_alloc_or_notify(loop.pool)) == NULL)
+            REQUIRE_EQUAL(read(loop.wakeup[0], &notice, sizeof notice), sizeof notice);
+        REQUIRE_EQUAL(write(loop.handed[1], &slot, sizeof slot), sizeof slot);
+    }
+    worker_await(worker);
+    worker_stop(worker);
+    support_destroy_empty(loop.pool);
+    for (i = 0; i < 2; i++) {
+        close(loop.wakeup[i]);
+        close(loop.handed[i]);
+    }
+}
+END_TEST
+
+/*
+ * ---- The end of waiting --------------------------------------------------
+ */
+
+START_TEST(wake_all_lets_waiters_return_null)
+{
+    struct waiter waiters[WAITERS];
+    struct scene scene;
+    size_t i;
+
+    scene_init(&scene);
+    for (i = 0; i < WAITERS; i++) {
+        waiter_start(&waiters[i], scene.pool, NULL);
+        waiter_begin(&waiters[i]);
+    }
+    waiter_await_sleep(scene.pool, WAITERS);
+    REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
+    REQUIRE_EQUAL(cpool_wake_all(scene.pool), WAITERS);
+    if (_i == 1)
+        REQUIRE_EQUAL(cpool_wait_again(scene.pool), 0); /* not for these */
+    for (i = 0; i < WAITERS; i++) {
+        REQUIRE(waiter_end(&waiters[i]) == NULL);
+        worker_stop(waiters[i].worker);
+    }
+    REQUIRE_EQUAL(scene.notices, 0);
+    hold_free(&scene.hold, 1);
+    REQUIRE_EQUAL(scene.notices, 1); /* the bell still waits */
+    scene_fini(&scene);
+}
+END_TEST
+
+START_TEST(wake_all_keeps_later_threads_from_waiting)
+{
+    struct scene scene;
+    struct waiter waiter;
+
+    scene_init(&scene);
+    REQUIRE_EQUAL(cpool_wake_all(scene.pool), 0);
+    REQUIRE(cpool_alloc_wait(scene.pool, NULL) == NULL);
+    hold_free(&scene.hold, 1);
+    hold_add(&scene.hold, cpool_alloc_wait(scene.pool, NULL));
+    REQUIRE_EQUAL(support_stats(scene.pool).waits, 0);
+    REQUIRE_EQUAL(cpool_wait_again(scene.pool), 0);
+    waiter_start(&waiter, scene.pool, NULL);
+    waiter_begin(&waiter);
+    waiter_await_sleep(scene.pool, 1);
+    hold_free(&scene.hold, 1);
+    REQUIRE(waiter_end(&waiter) != NULL);
+    hold_add(&scene.hold, waiter.slot);
+    worker_stop(waiter.worker);
+    scene_fini(&scene);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(notice_follows_the_free_after_null),
+        ONCE(notice_makes_a_descriptor_readable),
+        ONCE(notice_is_passed_on_to_threads_that_wait),
+        ONCE(notice_comes_after_threads_that_waited_before),
+        ONCE(slot_that_is_there_needs_no_notice),
+        ONCE(other_pools_are_refused),
+        ONCE(loop_that_sleeps_misses_no_slot),
+        TIMES(wake_all_lets_waiters_return_null, 2),
+        ONCE(wake_all_keeps_later_threads_from_waiting),
+    };
+
+    return SUPPORT_RUN("events", tests);
+}
