@@ -17,8 +17,8 @@
  * order the record along with it.  So the thread that has a slot in hand reads its record
  * without an order of its own.
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 
 #include "object.h"

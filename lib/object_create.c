@@ -7,8 +7,8 @@
  * ORDERING TABLE
  *   alone | records, room, reached, while no other thread uses the pool | relaxed | - | -
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 
 #include <cpool/layer.h>

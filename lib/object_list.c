@@ -8,8 +8,8 @@
  *   see   | record load by any thread | acquire | object.c's active | the object, and its trace
  *   count | counters, trace, room load | relaxed | - | -
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 
 #include <cpool/layer.h>

@@ -17,8 +17,8 @@
  * A thread that has counted an object relies on a slot that another one gave up before it
  * counted its own out.  The slot itself carries the order.
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 
 #include <cpool/layer.h>

@@ -2,8 +2,8 @@
 /*
  * tools.c - requests to sanitizers and to Valgrind.
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 
 #include "tools.h"
