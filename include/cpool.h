@@ -321,7 +321,7 @@ CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *cont
  *                 while it was free is reported when it is taken again, and by
  *                 cpool_audit, as CPOOL_EFREED.
  */
-#define CPOOL_FILL 0x1000u
+#define CPOOL_FILL 0x2000u
 
 /*
  * CPOOL_KEEP_PAGES  cpool_trim and cpool_shrink give no pages back: slots keep their bytes

@@ -23,8 +23,12 @@ bool cpi_pool_add_options(cpool_config_t *config)
 {
     const struct cpi_options *options = cpi_options();
     unsigned flags = config->flags | (unsigned)options->flags;
-    bool adds = flags != config->flags;
+    bool adds;
 
+    /* Free slots of this pool are read on purpose, as object pools do. */
+    if ((config->flags & (CPOOL_NO_POISON | CPOOL_FILL)) == CPOOL_NO_POISON)
+        flags &= ~CPOOL_FILL;
+    adds = flags != config->flags;
     config->flags = flags;
     adds = raise(&config->quarantine, options->quarantine) || adds;
     adds = raise(&config->sites, options->sites) || adds;

@@ -112,6 +112,21 @@ END_TEST
     (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_EXACT | CPOOL_WAITABLE | \
      CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_NO_POISON)
 
+START_TEST(each_flag_has_a_bit_of_its_own)
+{
+    static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_FILL, CPOOL_EXACT,
+                                      CPOOL_WAITABLE, CPOOL_HUGE_PAGES, CPOOL_COLOUR,
+                                      CPOOL_KEEP_PAGES, CPOOL_NO_POISON, CPOOL_RESERVED };
+    unsigned seen = 0;
+
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        REQUIRE(flags[i] != 0 && (seen & flags[i]) == 0);
+        seen |= flags[i];
+    }
+    REQUIRE_EQUAL(seen, KNOWN_FLAGS | CPOOL_RESERVED);
+}
+END_TEST
+
 START_TEST(create_any_unknown_flag_refused)
 {
     for (unsigned bit = 0; bit < sizeof(unsigned) * 8; bit++) {
@@ -443,6 +458,7 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(create_wrong_member_names_the_mistake),
         ONCE(create_null_pointers_refused),
+        ONCE(each_flag_has_a_bit_of_its_own),
         ONCE(create_any_unknown_flag_refused),
         ONCE(create_rounds_too_few_for_capacity_refused),
         ONCE(create_bounds_accepted),
