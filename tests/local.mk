@@ -60,6 +60,7 @@ tests_scripts = \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-floors.sh \
 	tests/scripts/check-format.sh \
+	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-json.sh \
 	tests/scripts/check-limit.sh \

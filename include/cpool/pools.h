@@ -22,6 +22,17 @@
  * All of it is about the pools of one copy of the library.  Where a process holds several
  * copies, as when a plug-in has one linked statically, each knows its own pools.
  *
+ * In gdb, of processes and of core files, these commands show the same, by reading memory
+ * alone.  They come with the library: gdb loads them from beside it, if it trusts that
+ * folder (set auto-load safe-path), or from its own folder.  They need the library's debug
+ * information.  POOL is a name or an expression:
+ *
+ *     cpool list               all pools, with live and free slots
+ *     cpool show POOL          one of them
+ *     cpool whatis ADDRESS     the pool and the slot, whether it is live, and where it lies
+ *     cpool caches [POOL]      caches, their threads, and how much they hold
+ *     cpool live POOL [COUNT]  the live slots, of checked pools by where they were taken
+ *
  * Reference: the tree of addresses is that of page tables.  Entries of its upper levels
  * stand for whole ranges, as large pages do.
  */

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""cpool.py - pools in gdb, of running programs and of core files.
+
+Installed beside the shared library, or in gdb's own folder for such scripts, under the
+name by which gdb loads it together with the library.  It calls nothing of the program: it
+reads memory alone, through the library's debug information.
+"""
+
+import struct
+
+import gdb
+
+INDEX_MASK = (1 << 24) - 1
+HEADER = 8  # bytes of a magazine before its rounds
+LINE = 64
+FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x10: "huge pages", 0x20: "coloured",
+         0x40: "tracked", 0x100: "reserved"}
+
+
+class Failure(gdb.GdbError):
+    """Ends a command with one line."""
+
+
+def read_words(address, count):
+    """That many pointers, as numbers."""
+    size = gdb.lookup_type("void").pointer().sizeof
+    data = gdb.selected_inferior().read_memory(address, count * size).tobytes()
+    return struct.unpack("=%d%s" % (count, "Q" if size == 8 else "I"), data)
+
+
+def handle_arrays():
+    """The array of descriptors of each copy of the library, with its module."""
+    found = {}
+    for objfile in gdb.objfiles():
+        symbol = objfile.lookup_global_symbol("cpi_handles")
+        if symbol is not None:
+            value = symbol.value()
+            found[int(value.address)] = (value["handles"], objfile.filename)
+    if not found:
+        raise Failure("there is no libcpool with debug information in this process")
+    return list(found.values())
+
+
+class Pool:
+    """One pool, read from memory."""
+
+    def __init__(self, handle, state, module):
+        self.handle = handle
+        self.module = module
+        self.state = gdb.Value(state).cast(gdb.lookup_type("struct cpi_pool").pointer()).dereference()
+        self.name = self.state["name"].string(errors="replace")
+        slab = self.state["slab"]
+        bounds = int(slab["bounds"])
+        self.base = int(slab["base"])
+        self.stride = int(slab["stride"])
+        self.slot_size = int(slab["slot_size"])
+        self.slots = int(slab["slots"])
+        self.most = int(slab["most"])
+        self.fresh = bounds & 0xFFFFFFFF
+        self.capacity = bounds >> 32
+        self.depot = self.state["depot"]
+        self.limit = int(self.depot["limit"])
+        self._free = None
+
+    def slot(self, index):
+        return self.base + index * self.stride
+
+    def index(self, address):
+        offset = address - self.base
+        return offset // self.stride if 0 <= offset < self.slots * self.stride else None
+
+    def flags(self):
+        flags = int(self.state["flags"])
+        names = [name for bit, name in sorted(FLAGS.items()) if flags & bit]
+        if int(self.state["typed"]) != 0:
+            names.append("typed")
+        return names
+
+    def magazine(self, node):
+        """The free slots in a magazine, by its own count."""
+        links = self.depot["links"]
+        address = int(links["links"]) + (node - 1) * int(links["stride"])
+        kind = gdb.lookup_type("struct cpi_magazine").pointer()
+        count = int(gdb.Value(address).cast(kind)["count"]) & 0x7FFFFFFF
+        return address, read_words(address + HEADER, count) if count else ()
+
+    def stack(self, name):
+        """The numbers of the magazines on one of the depot's stacks, the top one first."""
+        nodes = []
+        seen = set()
+        node = int(self.depot[name]["head"]) & INDEX_MASK
+        while node != 0 and node not in seen:
+            nodes.append(node)
+            seen.add(node)
+            address = self.magazine(node)[0]
+            node = struct.unpack("=I", gdb.selected_inferior().read_memory(address, 4).tobytes())[0]
+        return nodes
+
+    def caches(self):
+        """The structures of all registered caches."""
+        registry = self.state["registry"]
+        kind = gdb.lookup_type("struct cpi_cache")
+        size = next(f for f in kind.fields() if f.name == "spare").bitpos // 8 \
+            + int(registry["quota_max"]) * 4
+        size = (size + LINE - 1) // LINE * LINE
+        start = int(registry["caches"]["base"])
+        for i in range(int(registry["made"])):
+            cache = gdb.Value(start + i * size).cast(kind.pointer()).dereference()
+            if bool(cache["used"]):
+                yield i, cache
+
+    def cached(self, cache):
+        """The free slots of a cache: those loaded, and those in its spares."""
+        entry = gdb.Value(int(cache["active"])) \
+            .cast(gdb.lookup_type("cpool_cache_t").pointer()).dereference()
+        count = int(entry["count"])
+        loaded = read_words(int(entry["rounds"]), count) if count else ()
+        spares = []
+        if int(cache["ring_size"]) > 0:
+            first = int(cache["spare"].address)
+            memory = gdb.selected_inferior().read_memory(first, 4 * int(cache["ring_size"]))
+            for (node,) in struct.iter_unpack("=I", memory.tobytes()):
+                if node != 0:
+                    spares.extend(self.magazine(node)[1])
+        return loaded, spares
+
+    def free(self):
+        """The index of each free slot below the watermark, with the place where it lies."""
+        if self._free is not None:
+            return self._free
+        places = {}
+        for node in self.stack("stocked"):
+            places.update((address, "the depot") for address in self.magazine(node)[1])
+        partial = int(self.depot["partial"])
+        if partial != 0:
+            places.update((address, "the depot") for address in self.magazine(partial)[1])
+        for i, cache in self.caches():
+            loaded, spares = self.cached(cache)
+            places.update((address, "cache %d" % i) for address in loaded)
+            places.update((address, "a spare magazine of cache %d" % i) for address in spares)
+        self._free = {(address - self.base) // self.stride: place
+                      for address, place in places.items()}
+        return self._free
+
+    def is_live(self, index):
+        return index < self.fresh and index not in self.free()
+
+    def site(self, index):
+        """Where a checked pool's slot was last taken or freed, or None."""
+        side = self.state["slab"]["sides"][1]
+        size = int(side["size"])
+        if size == 0:
+            return None
+        kind = gdb.lookup_type("struct cpi_guard").pointer()
+        site = int(gdb.Value(int(side["extent"]["base"]) + index * size).cast(kind)["site"])
+        return site if site > 1 else None
+
+
+def all_pools():
+    """Every pool of the process, in the order of descriptors."""
+    kind = gdb.lookup_type("cpool_t").strip_typedefs()
+    words = kind.sizeof // gdb.lookup_type("void").pointer().sizeof
+    state_at = next(f for f in kind.fields() if f.name == "state").bitpos // 8
+    state_at //= kind.sizeof // words
+    for handles, module in handle_arrays():
+        count = handles.type.range()[1] + 1
+        start = int(handles.address)
+        content = read_words(start, count * words)
+        for i in range(1, count):
+            state = content[i * words + state_at]
+            if state != 0:
+                yield Pool(start + i * kind.sizeof, state, module)
+
+
+def the_pool(argument):
+    """The pool of a name, or of an expression that is its handle."""
+    pools = list(all_pools())
+    for pool in pools:
+        if pool.name == argument:
+            return pool
+    try:
+        handle = int(gdb.parse_and_eval(argument))
+    except (gdb.error, TypeError):
+        raise Failure("no pool has the name %s" % argument) from None
+    for pool in pools:
+        if pool.handle == handle:
+            return pool
+    raise Failure("%s is no pool's handle" % argument)
+
+
+def threads_by_token():
+    """The address of the library's word in each thread, with gdb's number of the thread."""
+    tokens = {}
+    selected = gdb.selected_thread()
+    for thread in gdb.selected_inferior().threads():
+        try:
+            thread.switch()
+            word = gdb.parse_and_eval("&cpool_thread_word_abi2")
+            tokens[int(word)] = thread.num
+        except gdb.error:
+            pass
+    if selected is not None:
+        selected.switch()
+    return tokens
+
+
+def place_of(address):
+    """An address in code as function and line, as far as they are known."""
+    try:
+        block = gdb.block_for_pc(address - 1)
+        line = gdb.find_pc_line(address - 1)
+        while block is not None and block.function is None:
+            block = block.superblock
+        if block is not None and line.symtab is not None:
+            return "%s at %s:%d" % (block.function, line.symtab.filename, line.line)
+    except (gdb.error, RuntimeError):
+        pass
+    return "0x%x" % address
+
+
+def say(text):
+    gdb.write(text + "\n")
+
+
+class CpoolCommand(gdb.Command):
+    """Looks into libcpool's pools: cpool list, show, whatis, caches, live."""
+
+    def __init__(self):
+        super().__init__("cpool", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+
+
+class ListCommand(gdb.Command):
+    """cpool list - all pools of the process, with their figures."""
+
+    def __init__(self):
+        super().__init__("cpool list", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        say("%-18s %-20s %10s %10s %10s %8s  %s" % ("handle", "name", "live", "free", "capacity",
+                                                  "size", "kind"))
+        modules = set()
+        for pool in all_pools():
+            free = len(pool.free())
+            modules.add(pool.module)
+            say("%-18s %-20s %10d %10d %10d %8d  %s" % (
+                "0x%x" % pool.handle, pool.name, pool.fresh - free, free, pool.capacity,
+                pool.slot_size, ", ".join(pool.flags())))
+        if len(modules) > 1:
+            say("%d copies of the library have pools: %s" % (len(modules), ", ".join(modules)))
+
+
+class ShowCommand(gdb.Command):
+    """cpool show POOL - one pool.  POOL is a name, or an expression that is a handle."""
+
+    def __init__(self):
+        super().__init__("cpool show", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, argument, from_tty):
+        pool = the_pool(argument)
+        free = len(pool.free())
+        cached = sum(len(loaded) + len(spares)
+                     for loaded, spares in (pool.cached(cache) for _, cache in pool.caches()))
+        say("pool '%s' at 0x%x%s" % (pool.name, pool.handle,
+                                     "".join(", " + name for name in pool.flags())))
+        say("  slots      %d bytes each, one every %d, from 0x%x" % (pool.slot_size, pool.stride,
+                                                                     pool.base))
+        say("  capacity   %d, at most %d; %d slots have an address" % (pool.capacity, pool.most,
+                                                                    pool.slots))
+        say("  now        live %d, in depot %d, in caches %d, never used %d" % (
+            pool.fresh - free, free - cached, cached, max(pool.capacity - pool.fresh, 0)))
+        say("  depot      %d full and %d empty magazines of %d rounds" % (
+            len(pool.stack("stocked")), len(pool.stack("empty")), pool.limit))
+        say("  memory     %d bytes from 0x%x" % (int(pool.state["region_size"]),
+                                               int(pool.state["region"])))
+        say("  module     %s" % pool.module)
+
+
+class WhatisCommand(gdb.Command):
+    """cpool whatis ADDRESS - the pool and the slot that an address lies in."""
+
+    def __init__(self):
+        super().__init__("cpool whatis", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, argument, from_tty):
+        if not argument:
+            raise Failure("cpool whatis ADDRESS")
+        address = int(gdb.parse_and_eval(argument).cast(gdb.lookup_type("unsigned long")))
+        inner = None
+        for pool in all_pools():
+            index = pool.index(address)
+            start = int(pool.state["region"])
+            if index is not None and (inner is None or pool.base > inner.base):
+                inner = pool
+            elif index is None and 0 <= address - start < int(pool.state["region_size"]):
+                say("0x%x: in the bookkeeping of pool '%s'" % (address, pool.name))
+        if inner is None:
+            say("0x%x: in no slot of any pool" % address)
+        else:
+            self.tell(inner, address)
+
+    @staticmethod
+    def tell(pool, address):
+        index = pool.index(address)
+        offset = address - pool.slot(index)
+        if index >= pool.fresh:
+            state = "never used"
+        elif pool.is_live(index):
+            state = "live"
+        else:
+            state = "free, in " + pool.free()[index]
+        say("0x%x: pool '%s', slot %d at 0x%x, %s" % (address, pool.name, index, pool.slot(index),
+                                                    state))
+        if offset >= pool.slot_size:
+            say("  %d bytes behind the slot's end" % (offset - pool.slot_size))
+        elif offset > 0:
+            say("  %d bytes inside the slot" % offset)
+        site = pool.site(index) if index < pool.fresh else None
+        if site is not None:
+            say("  last taken or freed by %s" % place_of(site))
+
+
+class CachesCommand(gdb.Command):
+    """cpool caches [POOL] - the caches of one pool or of all, with their threads."""
+
+    def __init__(self):
+        super().__init__("cpool caches", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, argument, from_tty):
+        threads = threads_by_token()
+        for pool in [the_pool(argument)] if argument else all_pools():
+            for i, cache in pool.caches():
+                loaded, spares = pool.cached(cache)
+                if int(cache["owner"]) == 0:
+                    owner = "no thread"
+                elif int(cache["user"]) in threads:
+                    owner = "thread %d" % threads[int(cache["user"])]
+                else:
+                    owner = "a thread with the word at 0x%x" % int(cache["user"])
+                inside = ", inside an operation" if int(cache["busy"]) % 2 == 1 else ""
+                say("pool '%s', cache %d: of %s, %d loaded, %d in spares%s" % (
+                    pool.name, i, owner, len(loaded), len(spares), inside))
+
+
+class LiveCommand(gdb.Command):
+    """cpool live POOL [COUNT] - the live slots, the first 20 or so many, and of checked
+pools the places where they were allocated."""
+
+    def __init__(self):
+        super().__init__("cpool live", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, argument, from_tty):
+        words = gdb.string_to_argv(argument)
+        if not words:
+            raise Failure("cpool live POOL [COUNT]")
+        pool = the_pool(words[0])
+        most = int(words[1]) if len(words) > 1 else 20
+        live = [i for i in range(pool.fresh) if i not in pool.free()]
+        sites = {}
+        for index in live:
+            site = pool.site(index)
+            if site is not None:
+                sites[site] = sites.get(site, 0) + 1
+        say("%d live slots of pool '%s'" % (len(live), pool.name))
+        for site, count in sorted(sites.items(), key=lambda item: -item[1]):
+            say("  %d allocated by %s" % (count, place_of(site)))
+        for index in live[:most]:
+            say("  slot %d at 0x%x" % (index, pool.slot(index)))
+        if len(live) > most:
+            say("  and %d more" % (len(live) - most))
+
+
+for command in (CpoolCommand, ListCommand, ShowCommand, WhatisCommand, CachesCommand, LiveCommand):
+    command()

@@ -1,0 +1,143 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-gdb.sh - the script gdb/cpool.py tells the truth about the pools of a program: in a
+# process, in a core file, and loaded by gdb itself from beside the library.
+#
+# srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
+# build tree.
+
+set -u
+top=$(cd "${srcdir:-.}" && pwd)
+status=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+command -v gdb > /dev/null || skip 'there is no gdb'
+[ "$(gdb -nx -batch -ex 'python print(6 * 7)' 2> /dev/null)" = 42 ] || skip 'gdb has no Python'
+library=lib/.libs/libcpool.so
+[ -e "$library" ] || skip 'there is no shared library'
+readelf -S "$library" 2> /dev/null | grep -q '\.debug_info' ||
+    skip 'the library has no debug information'
+! nm -D "$library" | grep -q '__[amt]san_init' || skip 'the library is built for a sanitizer'
+
+cat > "$work/program.c" << 'END'
+#include <cpool.h>
+#include <pthread.h>
+void *live, *cached, *unused, *inside, *guarded;
+void stop_here(void);
+static cpool_t *jobs;
+static cpool_t *checked;
+void stop_here(void)
+{
+}
+static void *take(cpool_t *pool)
+{
+    return cpool_alloc(pool);
+}
+static void *work(void *arg)
+{
+    void *slots[10];
+    for (int i = 0; i < 10; i++)
+        slots[i] = cpool_alloc(jobs);
+    for (int i = 0; i < 9; i++)
+        cpool_free(jobs, slots[i]);
+    return arg;
+}
+int main(void)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    pthread_t thread;
+    config.name = "jobs";
+    config.slot_size = 48;
+    config.capacity = 1000;
+    if (cpool_create(&jobs, &config) != 0)
+        return 1;
+    config.name = "verified";
+    config.flags = CPOOL_CHECKED;
+    if (cpool_create(&checked, &config) != 0)
+        return 1;
+    for (int i = 0; i < 5; i++)
+        live = cpool_alloc(jobs);
+    cached = cpool_alloc(jobs);
+    cpool_free(jobs, cached);
+    unused = cpool_at(jobs, 999);
+    inside = (char *)live + 5;
+    guarded = take(checked);
+    pthread_create(&thread, NULL, work, NULL);
+    pthread_join(thread, NULL);
+    stop_here();
+    return 0;
+}
+END
+# shellcheck disable=SC2086 # the compiler may have options of its own
+${CC:-cc} -std=c11 -g -O0 -I"$top/include" "$work/program.c" "$library" -pthread \
+    -o "$work/program" || exit 1
+LD_LIBRARY_PATH=$(pwd)/lib/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+
+# debug ARGUMENT... - gdb without the user's settings.
+debug() {
+    timeout 60 gdb -nx -q -batch -iex 'set debuginfod enabled off' "$@" > "$work/output" 2>&1
+}
+
+# shows PATTERN
+shows() {
+    grep -qE "$1" "$work/output" || {
+        echo "$when: no line '$1' in:"
+        sed 's/^/  | /' "$work/output"
+        status=1
+    }
+}
+
+questions() {
+    shows '^0x[0-9a-f]+ +jobs +6 +[0-9]+ +1000 +48 *$'
+    shows '^0x[0-9a-f]+ +verified +1 +[0-9]+ +1000 +48  checked$'
+    shows "^pool 'jobs' at 0x"
+    shows '^  now        live 6, in depot [0-9]+, in caches [0-9]+, never used [0-9]+$'
+    shows "pool 'jobs', slot 4 at 0x[0-9a-f]+, live$"
+    shows '^  5 bytes inside the slot$'
+    shows "pool 'jobs', slot 5 at 0x[0-9a-f]+, free, in cache 0$"
+    shows "pool 'jobs', slot 999 at 0x[0-9a-f]+, never used$"
+    shows 'in no slot of any pool$'
+    shows "^pool 'jobs', cache 0: of .*, [0-9]+ loaded, 0 in spares$"
+    shows "^6 live slots of pool 'jobs'$"
+    shows '^  and 3 more$'
+    shows "^1 live slots of pool 'verified'$"
+    shows '^  1 allocated by take at .*program.c:[0-9]+$'
+    shows 'no pool has the name nothing$'
+    ! grep -q 'Error' "$work/output" || shows 'no error in Python'
+}
+
+set -- -ex 'cpool list' -ex 'cpool show jobs' -ex 'cpool whatis live' -ex 'cpool whatis inside' \
+    -ex 'cpool whatis cached' -ex 'cpool whatis unused' -ex 'cpool whatis &live' \
+    -ex 'cpool caches' -ex 'cpool live jobs 3' -ex 'cpool live verified'
+
+when='in a process'
+debug -x "$top/gdb/cpool.py" -ex 'break stop_here' -ex run "$@" -ex "gcore $work/core" \
+    -ex 'cpool show nothing' "$work/program"
+grep -q 'Breakpoint 1, stop_here' "$work/output" || skip 'gdb starts no program here'
+questions
+
+when='in a core file'
+debug -x "$top/gdb/cpool.py" "$@" -ex 'cpool show nothing' "$work/program" "$work/core"
+questions
+
+when='by itself'
+real=$(readlink "$library")
+mkdir "$work/lib"
+cp "$library" "$work/lib/$real"
+ln -s "$real" "$work/lib/libcpool.so.0"
+cp "$top/gdb/cpool.py" "$work/lib/$real-gdb.py"
+LD_LIBRARY_PATH=$work/lib
+debug -iex "add-auto-load-safe-path $work/lib" -ex 'break stop_here' -ex run -ex 'cpool list' \
+    "$work/program"
+shows '^0x[0-9a-f]+ +jobs +6 '
+
+[ "$status" -ne 0 ] || echo 'gdb shows pools'
+exit "$status"
