@@ -10,7 +10,7 @@ EXTRA_DIST += doc/ADOPTING.md doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/EVIDENC
 
 # The manual pages are made from the public headers, one by topic and one for each
 # function, which refers to its topic.  They are shipped, too.
-man_headers = include/cpool.h include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
+man_headers = include/cpool.h include/cpool/lease.h include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
 	include/cpool/events.h include/cpool/layer.h include/cpool/object.h include/cpool/tools.h include/cpool/debug.h
 man_date = 2026-11-22
 
@@ -36,7 +36,9 @@ dist_man3_MANS = \
 	doc/man/cpool_calloc.3 doc/man/cpool_depot_alloc.3 doc/man/cpool_depot_free.3 \
 	doc/man/cpool_destroy.3 doc/man/cpool_flush.3 doc/man/cpool_free.3 \
 	doc/man/cpool_free_bulk.3 doc/man/cpool_grow.3 doc/man/cpool_index.3 \
-	doc/man/cpool_index_limit.3 doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
+	doc/man/cpool_index_limit.3 doc/man/cpool_lease.3 doc/man/cpool_lease_adopt.3 \
+	doc/man/cpool_lease_alloc.3 doc/man/cpool_lease_begin.3 doc/man/cpool_lease_each.3 \
+	doc/man/cpool_lease_end.3 doc/man/cpool_lease_promote.3 doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
 	doc/man/cpool_print.3 doc/man/cpool_print_json.3 doc/man/cpool_quiet_begin.3 \
 	doc/man/cpool_quiet_end.3 doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
 	doc/man/cpool_debug.3 doc/man/cpool_alloc_here.3 doc/man/cpool_audit.3 doc/man/cpool_free_here.3 \

@@ -223,6 +223,8 @@ enum {
     CPOOL_EHOOK = -114,       /* a hook of an object pool was left without returning */
     CPOOL_ETRACKED = -115,    /* the pool was not created with CPOOL_TRACKED */
     CPOOL_EFREED = -116,      /* a slot was written while it was free (CPOOL_FILL) */
+    CPOOL_ELEASE = -117,      /* no open lease, or the slot is not of this lease */
+    CPOOL_ELEASED = -118,     /* the slot goes back with its lease (checked pools) */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */

@@ -12,6 +12,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/fast.h \
 	include/cpool/layer.h \
 	include/cpool/object.h \
+	include/cpool/lease.h \
 	include/cpool/pools.h \
 	include/cpool/sized.h \
 	include/cpool/tools.h \

@@ -89,8 +89,21 @@
 #define CPI_REVIEW_SWAPS 256u
 #endif
 
+struct cpi_lease;
 struct cpi_registry;
 struct cpi_thread;
+
+/* What a cache that serves a lease has handed out: see lease.h. */
+struct cpi_leased {
+    struct cpi_lease *lease; /* constant while registered: NULL for any other cache */
+    struct cpi_cache *next;  /* of the same lease, guarded by the lock */
+    struct cpi_cache **link; /* the pointer to it, likewise */
+    uint32_t filled;         /* rounds that the loaded magazine came with */
+    _Atomic uint32_t rest;   /* a magazine that is not full, or 0 */
+    _Atomic uint32_t top;    /* of the chain of full ones, 0: there is none */
+    uint32_t bottom;         /* of the chain */
+    uint32_t length;         /* of the chain */
+};
 
 struct cpi_cache {
     _Alignas(CPI_LINE) cpool_cache_t own; /* the entry, unless it is in a table */
@@ -120,6 +133,7 @@ struct cpi_cache {
     _Atomic uint32_t stocked; /* see the invariants, read by stealing threads */
     _Atomic uint32_t frees;   /* slots pushed out of line, counts on */
     struct cpi_counters counters;
+    struct cpi_leased leased; /* lease.h's */
 
     /* recall.h's. */
     _Atomic uintptr_t user;     /* token of the thread that is inside, or was last */

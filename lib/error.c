@@ -81,6 +81,8 @@ static const struct code_text code_texts[] = {
     {CPOOL_EINACTIVE, "the object is not active"},
     {CPOOL_EHOOK, "a hook of the pool's type was left without returning"},
     {CPOOL_ETRACKED, "the pool was not created with CPOOL_TRACKED"},
+    {CPOOL_ELEASE, "not an open lease, or not a slot of this lease"},
+    {CPOOL_ELEASED, "the slot goes back with its lease, or after it was promoted"},
     {CPOOL_ENOTQUIET, "something happened that a quiet scope traps"},
     {CPOOL_ELIVE, "slots were still live"},
     {CPOOL_ENOMEM, "the operating system refused memory"},

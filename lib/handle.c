@@ -42,37 +42,44 @@ _Static_assert(sizeof(cpool_t) == sizeof(cpool_cache_t), "one word leads from al
 
 static _Atomic size_t made = 1; /* descriptors that have ever been used, and none's */
 
-/* Descriptors of destroyed pools, the one that has waited longest first. */
-static struct {
+/* Descriptors of destroyed pools, and of ended leases, the one that has waited longest
+ * first. */
+struct queue {
     cpool_t *first;
     cpool_t *last;
     size_t count;
-} waiting;
+};
+
+static struct queue queues[2];
 
 size_t cpi_handle_count(void)
 {
     return cpi_load(&made, relaxed); /* [count] */
 }
 
-static cpool_t *take_waiting(void)
+static cpool_t *take_waiting(struct queue *waiting)
 {
-    cpool_t *handle = waiting.first;
+    cpool_t *handle = waiting->first;
 
     if (handle != NULL) {
-        waiting.first = (cpool_t *)handle->base;
-        waiting.count--;
+        waiting->first = (cpool_t *)handle->base;
+        waiting->count--;
     }
     return handle;
 }
 
-cpool_t *cpi_handle_take(void)
+cpool_t *cpi_handle_take(enum cpi_handle_kind kind)
 {
+    size_t kept = kind == CPI_HANDLE_POOL ? CPI_HANDLES_KEPT : CPI_LEASES_KEPT;
     size_t next = cpi_handle_count();
+    cpool_t *handle;
 
-    if (waiting.count > CPI_HANDLES_KEPT || next == CPI_HANDLES)
-        return take_waiting();
-    cpi_store(&made, next + 1, relaxed); /* [count] */
-    return &cpi_handles.handles[next];
+    if (queues[kind].count <= kept && next < CPI_HANDLES) {
+        cpi_store(&made, next + 1, relaxed); /* [count] */
+        return &cpi_handles.handles[next];
+    }
+    handle = take_waiting(&queues[kind]);
+    return handle != NULL ? handle : take_waiting(&queues[1 - kind]);
 }
 
 void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
@@ -91,14 +98,17 @@ void cpi_handle_close(cpool_t *handle)
     handle->state = NULL;
 }
 
-void cpi_handle_give(cpool_t *handle)
+void cpi_handle_give(cpool_t *handle, enum cpi_handle_kind kind)
 {
+    struct queue *waiting = &queues[kind];
+
+    *cpi_handle_lease(handle) = 0;
     cpi_word_store(&handle->base, 0, release); /* [write] */
-    if (waiting.count++ == 0)
-        waiting.first = handle;
+    if (waiting->count++ == 0)
+        waiting->first = handle;
     else
-        cpi_word_store(&waiting.last->base, (uintptr_t)handle, release); /* [write] */
-    waiting.last = handle;
+        cpi_word_store(&waiting->last->base, (uintptr_t)handle, release); /* [write] */
+    waiting->last = handle;
 }
 
 /* The members that tell where slots lie.  Returns false if there is no pool, or if there

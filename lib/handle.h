@@ -15,7 +15,7 @@
  * A descriptor is never unmapped.  Without a pool its `state` is NULL, and the
  * entries of all threads are zero.  Descriptors are used again in the order in which
  * they were given up, and late: a handle of a destroyed pool is recognised until
- * CPI_HANDLES_KEPT other pools have been destroyed.
+ * CPI_HANDLES_KEPT other pools have been destroyed.  Leases have descriptors, too.
  */
 #ifndef CPI_HANDLE_H
 #define CPI_HANDLE_H
@@ -34,6 +34,13 @@
 /* Descriptors of destroyed pools that are kept before one of them is used again,
  * while others have never been used.  More would make threads' tables grow. */
 #define CPI_HANDLES_KEPT ((sizeof(void *) >= 8) ? 1023u : 255u)
+
+/* The same of leases, which are frequent.  They wait in a queue of their own, so that
+ * they do not make a destroyed pool's handle forgotten sooner. */
+#define CPI_LEASES_KEPT 63u
+
+/* The users of descriptors. */
+enum cpi_handle_kind { CPI_HANDLE_POOL, CPI_HANDLE_LEASE };
 
 /* The array of descriptors, and beside it the entries of threads without a table. */
 struct cpi_handles {
@@ -58,6 +65,13 @@ static inline bool cpi_handle_is_one(const cpool_t *handle)
     return (offset >> shift | offset << (word - shift)) < CPI_HANDLES;
 }
 
+/* The word of a descriptor that leads from a lease's handle to the lease, in the place of
+ * `state`, so that a lease is no pool for the functions of pools. */
+static inline uintptr_t *cpi_handle_lease(cpool_t *handle)
+{
+    return &handle->reserved[0];
+}
+
 /* Whether it is the handle of a pool.  Wait-free. */
 static inline bool cpi_handle_is_alive(const cpool_t *handle)
 {
@@ -65,7 +79,7 @@ static inline bool cpi_handle_is_alive(const cpool_t *handle)
 }
 
 /* A descriptor without a pool, or NULL if none is left.  With the lock held. */
-cpool_t *cpi_handle_take(void);
+cpool_t *cpi_handle_take(enum cpi_handle_kind kind);
 
 /* Makes it a pool's: `shape` has the base, the inverse, the shift, the number of slots
  * and the state.  With the lock held. */
@@ -74,7 +88,7 @@ void cpi_handle_open(cpool_t *handle, const cpool_t *shape);
 /* The reverse of these two, after the entries of all threads have become zero.  With the
  * lock held. */
 void cpi_handle_close(cpool_t *handle);
-void cpi_handle_give(cpool_t *handle);
+void cpi_handle_give(cpool_t *handle, enum cpi_handle_kind kind);
 
 /*
  * A slot of a handle's pool: the one that begins at the address, or the one that the

@@ -286,7 +286,7 @@ int cpi_pool_publish(struct cpi_pool *pool)
     static uint64_t created; /* guarded by the lock */
     cpool_t shape = {pool->slab.base, pool->slab.inverse, pool->slab.shift, pool,
                      pool->slab.slots, 0, {0}};
-    cpool_t *handle = cpi_handle_take();
+    cpool_t *handle = cpi_handle_take(CPI_HANDLE_POOL);
     uintptr_t from;
     uintptr_t to;
 
@@ -295,7 +295,7 @@ int cpi_pool_publish(struct cpi_pool *pool)
     slots_range(pool, &from, &to);
     pool->nested = cpi_ranges_find(from) != NULL;
     if (!cpi_ranges_add(handle, from, to)) {
-        cpi_handle_give(handle);
+        cpi_handle_give(handle, CPI_HANDLE_POOL);
         return CPOOL_ENOMEM;
     }
     cpi_handle_open(handle, &shape);
@@ -317,7 +317,7 @@ static void withdraw(struct cpi_pool *pool)
     slots_range(pool, &from, &to);
     cpi_handle_close(pool->handle);
     cpi_ranges_remove(pool->handle, from, to, pool->nested);
-    cpi_handle_give(pool->handle);
+    cpi_handle_give(pool->handle, CPI_HANDLE_POOL);
 }
 
 static int create(cpool_t **handle, const cpool_config_t *given)
@@ -409,6 +409,7 @@ int cpool_destroy(cpool_t *handle)
     counted = count_live(pool);
     CPI_ASSERT(cpi_pool_audit(pool));
     cpi_registry_end_caches(&pool->registry);
+    cpi_pool_end_leases(pool);
     withdraw(pool);
     cpi_unlock();
     live = judge_live(pool, counted, function);
@@ -438,6 +439,7 @@ size_t cpool_reset(cpool_t *handle)
     cpi_registry_await_leaving(&pool->registry);
     live = count_live(pool);
     cpi_registry_end_caches(&pool->registry);
+    cpi_pool_end_leases(pool);
     cpi_depot_reset(&pool->depot);
     cpi_quarantine_reset(&pool->quarantine);
     cpi_registry_recount(&pool->registry);

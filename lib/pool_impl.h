@@ -27,11 +27,13 @@
 #include <stdint.h>
 
 #include <cpool.h>
+#include <cpool/lease.h>
 #include <cpool/events.h>
 #include <cpool/pools.h>
 
 #include "depot.h"
 #include "handle.h"
+#include "lease.h"
 #include "queue.h"
 #include "registry.h"
 #include "slab.h"
@@ -72,6 +74,13 @@ struct cpi_layer {
     _Atomic(void *) data;
 };
 
+/* The leases of a pool, in memory of their own from the first one on. */
+struct cpi_leases {
+    size_t size; /* bytes of all this */
+    struct cpi_lease lease[CPOOL_LEASES_MAX];
+    _Atomic uint64_t leased[]; /* in pools with marks a bit for each slot */
+};
+
 /* Bytes of a pool's name, with its end. */
 #define CPI_NAME_SIZE 32
 
@@ -104,6 +113,7 @@ struct cpi_pool {
     /* Of checked pools that ask for them. */
     struct cpi_log log;
     struct cpi_quarantine quarantine;
+    struct cpi_leases *leases; /* NULL until there is one.  Set with the lock held */
 
     struct cpi_usage usage; /* live slots over time: see pool_info.c */
 
@@ -358,6 +368,13 @@ static inline bool cpi_pool_validate(struct cpi_pool *pool, const void *slot,
 
     return cpi_pool_judge(pool, slot, function, &index) == 0;
 }
+
+/* pool_lease.c.  Whether a slot goes back with a lease, in a pool with marks.  Wait-free. */
+bool cpi_pool_is_leased(const struct cpi_pool *pool, uintptr_t index);
+
+/* Ends all leases, after their caches.  With the lock held, while no thread uses the
+ * pool. */
+void cpi_pool_end_leases(struct cpi_pool *pool);
 
 /* Report a mistake: of the pool as a whole, about a slot, about slots of which is
  * known only how many were freed twice, about an address near a slot, about a slot with

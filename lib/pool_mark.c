@@ -154,6 +154,10 @@ bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, const char *function
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
+    if (CPI_UNLIKELY(cpi_pool_is_leased(pool, index))) {
+        cpi_pool_report_slot(CPOOL_ELEASED, function, pool, index);
+        return false;
+    }
     if (has_words(pool) && !end_life(pool, index, function))
         return false;
     if (pool->checked) {

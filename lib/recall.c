@@ -26,6 +26,7 @@
 #include "recall.h"
 
 #include "atomic.h"
+#include "lease.h"
 #include "os.h"
 #include "thread.h"
 
@@ -327,7 +328,8 @@ static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
     uint32_t node = 0;
 
     if (owner_left(cache))
-        node = cpi_cache_detach(cache);
+        node = cache->leased.lease != NULL ? cpi_lease_detach_free(cache, &stealer->counters)
+                                           : cpi_cache_detach(cache);
     unlock(cache);
     return node != 0 && hand_back(registry, stealer, node);
 }
@@ -352,6 +354,38 @@ bool cpi_recall_loaded(struct cpi_registry *registry, struct cpi_uncached *steal
                 found = true;
     }
     return found;
+}
+
+bool cpi_recall_close(struct cpi_cache *first, const struct cpi_uncached *place)
+{
+    struct cpi_cache *cache;
+    bool others = false;
+    bool at_rest = true;
+    unsigned times = 0;
+
+    for (cache = first; cache != NULL; cache = cache->leased.next) {
+        uintptr_t none = 0;
+
+        while (!cpi_cas_strong(&cache->locked_by, &none, (uintptr_t)place, /* [lock] */
+                               seq_cst, relaxed)) {                       /* [again] */
+            none = 0;
+            cpi_os_back_off(times++);
+        }
+        others = others || (cache->owner != NULL && !is_ours(cache));
+    }
+    if (others)
+        cpi_recall_barrier();
+    for (cache = first; cache != NULL; cache = cache->leased.next)
+        while (cpi_load(&cache->busy, seq_cst) % 2 != 0) { /* [look] */
+            at_rest = false;
+            cpi_os_back_off(times++);
+        }
+    return at_rest;
+}
+
+void cpi_recall_open(struct cpi_cache *cache)
+{
+    unlock(cache);
 }
 
 bool cpi_recall_forked(struct cpi_cache *cache)

@@ -191,6 +191,14 @@ bool cpi_recall_await(const struct cpi_registry *registry, struct cpi_backoff *b
 void cpi_recall_await_rest(const struct cpi_registry *registry);
 
 /*
+ * Locks the caches of a lease for the holder of a place, and waits until their owners have
+ * left.  Returns false if an owner was inside, beside the end of its lease.  With the
+ * library's lock held.  open unlocks one of them.
+ */
+bool cpi_recall_close(struct cpi_cache *first, const struct cpi_uncached *place);
+void cpi_recall_open(struct cpi_cache *cache);
+
+/*
  * In the child of a fork: puts a cache to rest, unless the forking thread is inside,
  * which goes on where it was.  The magazines that a vanished thread had loaded while it
  * was inside, or that a vanished stealing thread had in hand, are left behind.  Returns

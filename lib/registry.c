@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "lease.h"
 #include "os.h"
 #include "recall.h"
 
@@ -42,14 +43,13 @@ static bool provide_magazines(struct cpi_registry *registry, size_t caches, uint
 }
 
 /*
- * With the lock held: the quota of a cache that is being registered, all that one may
- * have as long as the pool has it, or 0 if the system refuses the memory even for the
- * least.  Caches that came first keep what they have.
+ * With the lock held: the quota of a cache that is being registered, `more` than the least
+ * as long as the pool has it, or 0 if the system refuses the memory even for the least.
+ * Caches that came first keep what they have.
  */
-static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
+static uint32_t take_quota(struct cpi_registry *registry, size_t caches, uint32_t more)
 {
     uint32_t out = registry->spares_max - registry->spares_left;
-    uint32_t more = registry->quota_max - CPI_QUOTA_MIN;
 
     CPI_ASSERT(cpi_lock_is_held() && registry->spares_left <= registry->spares_max);
     if (more > registry->spares_left)
@@ -63,13 +63,14 @@ static uint32_t take_quota(struct cpi_registry *registry, size_t caches)
 }
 
 /* With the lock held. */
-static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t *quota)
+static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t more,
+                                        uint32_t *quota)
 {
     struct cpi_cache *cache = registry->unused;
     size_t number = cpi_registry_made(registry);
 
     if (cache != NULL) {
-        *quota = take_quota(registry, number);
+        *quota = take_quota(registry, number, more);
         if (*quota == 0)
             return NULL;
         registry->unused = cache->next;
@@ -78,7 +79,7 @@ static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t 
     if (number == registry->max ||
         !cpi_extent_reach(&registry->caches, cpi_registry_bytes(number + 1, registry->quota_max)))
         return NULL;
-    *quota = take_quota(registry, number + 1);
+    *quota = take_quota(registry, number + 1, more);
     if (*quota == 0)
         return NULL;
     cache = cpi_registry_cache(registry, number);
@@ -117,11 +118,14 @@ static void unlink_cache(struct cpi_cache *cache)
         cache->next->link = cache->link;
 }
 
-/* With the lock held.  An owner's cache lives in its table. */
-static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cpi_thread *owner)
+/* With the lock held.  An owner's cache lives in its table, at the handle of the pool or
+ * of a lease, which has no spares. */
+static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cpi_thread *owner,
+                                        cpool_t *handle)
 {
+    uint32_t more = handle == registry->handle ? registry->quota_max - CPI_QUOTA_MIN : 0;
     uint32_t quota;
-    struct cpi_cache *cache = take_structure(registry, &quota);
+    struct cpi_cache *cache = take_structure(registry, more, &quota);
 
     CPI_ASSERT(cpi_lock_is_held());
     if (cache == NULL)
@@ -135,7 +139,7 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
         link_cache(cache, &owner->caches);
     cpi_store(&cache->user, owner != NULL ? cpi_thread_token() : 0, relaxed); /* [user] */
     cpi_cache_open(cache,
-                   owner != NULL ? cpi_thread_entry_of(owner, registry->handle) : &cache->own,
+                   owner != NULL ? cpi_thread_entry_of(owner, handle) : &cache->own,
                    registry->inline_path, quota, registry->handle);
     return cache;
 }
@@ -146,6 +150,8 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
     CPI_ASSERT(cpi_lock_is_held() && cache->used && cpi_cache_loaded(cache) == 0);
     if (cache->owner != NULL)
         unlink_cache(cache);
+    if (cache->leased.lease != NULL)
+        cpi_lease_remove(cache);
     clear_entry(cpi_cache_active(cache));
     clear_entry(cache->entry);
     cache->entry = &cache->own;
@@ -174,7 +180,7 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
          * it. */
         cache = cpi_registry_known_cache(registry);
         if (cache == NULL)
-            cache = register_cache(registry, thread);
+            cache = register_cache(registry, thread, registry->handle);
         cpi_unlock();
     }
     if (cache == NULL)
@@ -194,9 +200,24 @@ struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry)
     struct cpi_cache *cache;
 
     cpi_lock();
-    cache = register_cache(registry, NULL);
+    cache = register_cache(registry, NULL, registry->handle);
     cpi_unlock();
     return cache;
+}
+
+struct cpi_cache *cpi_registry_add_leased(struct cpi_registry *registry, struct cpi_lease *lease,
+                                          struct cpi_thread *owner)
+{
+    struct cpi_cache *cache = register_cache(registry, owner, lease->handle);
+
+    if (cache != NULL)
+        cpi_lease_add(lease, cache);
+    return cache;
+}
+
+void cpi_registry_end_leased(struct cpi_registry *registry, struct cpi_cache *cache)
+{
+    unregister_cache(registry, cache);
 }
 
 void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache)
@@ -250,8 +271,13 @@ static void thread_ended(struct cpi_thread *thread)
 
         begin_leaving(thread, registry);
         cpi_unlock();
-        cpi_recall_flush(cache);
+        if (cache->leased.lease != NULL)
+            cpi_lease_retreat(cache);
+        else
+            cpi_recall_flush(cache);
         cpi_lock();
+        if (cache->leased.lease != NULL)
+            cpi_lease_inherit(cache, false);
         unregister_cache(registry, cache);
         cpi_unlock();
         registry->returned(registry->pool);
@@ -283,7 +309,10 @@ static void thread_vanished(struct cpi_thread *thread)
 
         if (cpi_recall_forked(cache))
             registry->disturbed = true;
-        cpi_cache_flush(cache);
+        if (cache->leased.lease != NULL)
+            cpi_lease_inherit(cache, true);
+        else
+            cpi_cache_flush(cache);
         unregister_cache(registry, cache);
     }
     end_leaving(thread);

@@ -164,6 +164,12 @@ static inline struct cpi_cache *cpi_registry_known_cache(const struct cpi_regist
 /* A cache that no thread owns, or NULL if there is none left.  Takes the lock. */
 struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry);
 
+/* A cache of a lease, for this thread or for none, or NULL if there is none left, and the
+ * reverse, when the cache has nothing any more.  With the lock held. */
+struct cpi_cache *cpi_registry_add_leased(struct cpi_registry *registry, struct cpi_lease *lease,
+                                          struct cpi_thread *owner);
+void cpi_registry_end_leased(struct cpi_registry *registry, struct cpi_cache *cache);
+
 /* Gives what a cache holds to the depot, and its structure back.  Takes the
  * lock. */
 void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache);

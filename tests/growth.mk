@@ -44,6 +44,7 @@ tests_growth_steps = \
 	tests/check_steps_memory \
 	tests/check_steps_call \
 	tests/check_steps_destroy \
+	tests/check_steps_lease \
 	tests/check_steps_queue \
 	tests/check_steps_recall \
 	tests/check_steps_signal \
@@ -174,6 +175,10 @@ tests_check_steps_end_LDADD = $(tests_ldadd_growth_steps)
 tests_check_steps_double_SOURCES = tests/check_steps_double.c
 tests_check_steps_double_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_double_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_lease_SOURCES = tests/check_steps_lease.c
+tests_check_steps_lease_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_lease_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_bulk_SOURCES = tests/check_steps_bulk.c
 tests_check_steps_bulk_CPPFLAGS = $(tests_cppflags_module)

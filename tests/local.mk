@@ -95,6 +95,8 @@ tests_public = \
 	tests/check_info \
 	tests/check_leaks \
 	tests/check_leaks_noinline \
+	tests/check_lease \
+	tests/check_lease_noinline \
 	tests/check_many \
 	tests/check_memory \
 	tests/check_null \
@@ -139,6 +141,7 @@ tests_modules = \
 	tests/check_slotmap_narrow \
 	tests/check_cache \
 	tests/check_cache_target \
+	tests/check_lease_threads \
 	tests/check_registry \
 	tests/check_registry_recall \
 	tests/check_reentry
@@ -182,6 +185,18 @@ tests_fixture = tests/fixture.c tests/fixture.h
 tests_check_alloc_SOURCES = tests/check_alloc.c
 tests_check_alloc_CPPFLAGS = $(tests_cppflags)
 tests_check_alloc_LDADD = $(tests_ldadd_public)
+
+tests_check_lease_SOURCES = tests/check_lease.c
+tests_check_lease_CPPFLAGS = $(tests_cppflags)
+tests_check_lease_LDADD = $(tests_ldadd_public)
+
+tests_check_lease_noinline_SOURCES = tests/check_lease.c
+tests_check_lease_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_check_lease_noinline_LDADD = $(tests_ldadd_public)
+
+tests_check_lease_threads_SOURCES = tests/check_lease_threads.c
+tests_check_lease_threads_CPPFLAGS = $(tests_cppflags_module)
+tests_check_lease_threads_LDADD = $(tests_ldadd_module)
 
 tests_check_bulk_SOURCES = tests/check_bulk.c
 tests_check_bulk_CPPFLAGS = $(tests_cppflags)

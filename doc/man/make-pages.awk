@@ -241,8 +241,8 @@ function contract_names(    list_of)
 function finish_functions(    list_of, part, i, count)
 {
     list_of = contract_names()
-    if (list_of == "" && F[1] ~ / \*?cpool_typed_/)
-        return # called by macros
+    if (list_of == "" && F[1] ~ / \*?(cpool_typed_|cpool_[a-z_]+_slow\()/)
+        return # called by macros and inline functions
     if (list_of == "") {
         print FILENAME ": no contract begins with the name of: " F[1] > "/dev/stderr"
         failed = 1
@@ -409,6 +409,14 @@ function member_line(line,    declared)
     sub(/[ \t]*\*\/.*/, "", line)
     sub(/^[ \t]+/, "", line)
     meaning[nm] = meaning[nm] (meaning[nm] == "" ? "" : " ") line
+}
+
+# Bodies of inline functions.
+/^#if CPOOL_IS_INLINE_/ { in_bodies = 1 }
+in_bodies {
+    if ($0 ~ /^#endif .*CPOOL_IS_INLINE_/)
+        in_bodies = 0
+    next
 }
 
 in_comment { comment_line($0); next }

@@ -49,6 +49,8 @@ ranges.c       1 os.h
 queue.h        2
 slab.h         2
 slab.c         2
+swaps.h        2
+swaps.c        2
 tagstack.h     2
 usage.h        2
 usage.c        2
@@ -71,10 +73,12 @@ cache.c        5 cache_swap.h
 cache_swap.h   5 cache.h
 cache_shared.c 5 cache.h
 registry.h     5 cache.h
-registry.c     5 recall.h
+registry.c     5 lease.h recall.h
 registry_list.c 5 registry.h
 recall.h       5 registry.h
-recall.c       5
+recall.c       5 lease.h
+lease.h        5 cache.h registry.h
+lease.c        5 cache_swap.h recall.h
 pool_forms.c   6 pool_impl.h
 pool_impl.h    6
 inline.c       6
@@ -89,6 +93,7 @@ pool_options.c 6 pool_impl.h
 pool_create.c  6 pool_impl.h
 pool_info.c    6 pool_impl.h
 pool_debug.c   6 pool_impl.h
+pool_lease.c   6 pool_impl.h
 pool_layer.c   6 pool_impl.h
 pool_mark.c    6 pool_impl.h pool_tell.h
 pool_quarantine.c 6 pool_impl.h

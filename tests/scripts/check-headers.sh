@@ -61,7 +61,7 @@ compile() {
 # headers COMPILER LANGUAGE STANDARD - all of them.
 headers() {
     knows "$1" "$2" "$3" || return 0
-    for header in cpool.h cpool/debug.h cpool/events.h cpool/layer.h cpool/object.h cpool/sized.h cpool/pools.h cpool/track.h cpool/version.h; do
+    for header in cpool.h cpool/lease.h cpool/debug.h cpool/events.h cpool/layer.h cpool/object.h cpool/sized.h cpool/pools.h cpool/track.h cpool/version.h; do
         echo "#include <$header>" > "$work/alone"
         # Twice: the second time nothing may be left of it.
         echo "#include <$header>" >> "$work/alone"
@@ -103,7 +103,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/attributes.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/layer.h | cpool/object.h | cpool/pools.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
+    cpool.h | cpool/attributes.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/lease.h | cpool/layer.h | cpool/object.h | cpool/pools.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lease.c - the magazines of a lease.
+ *
+ * ORDERING TABLE
+ *   own   | entry count, rest and top load | relaxed | - | -
+ *   show  | entry count store       | release | recall.c's shown | the rounds left
+ *   chain | rest and top store      | release | the child of a fork | links and counts
+ *
+ * The members of `leased` have one writer at a time: the owner while it is inside, a
+ * thread that has the cache locked, or the holder of the lock after the owner has gone.
+ * Marks and locks order them (recall.h).  The releases keep the stores in order for the
+ * child of a fork.  It finds a chain that is whole.  A magazine that its owner had in hand
+ * may be missing, and none is in two places.
+ */
+#include "lease.h"
+
+#include "atomic.h"
+#include "cache_swap.h"
+#include "os.h"
+#include "recall.h"
+#include "thread.h"
+
+/* Magazines of the chain that are searched for a promoted slot: the newest ones. */
+#define CPI_LEASE_SEARCH 2u
+
+static uint32_t rest_of(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->leased.rest, relaxed); /* [own] */
+}
+
+static uint32_t top_of(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->leased.top, relaxed); /* [own] */
+}
+
+static void set_rest(struct cpi_cache *cache, uint32_t node)
+{
+    cpi_store(&cache->leased.rest, node, release); /* [chain] */
+}
+
+static uint32_t count_of(const struct cpi_cache *cache, uint32_t node)
+{
+    return cpi_magazine_count(magazine_of(cache, node));
+}
+
+/* --- Keeping magazines --- */
+
+/* Puts `length` linked magazines, all full, on top of the chain. */
+static void keep_chain(struct cpi_cache *cache, uint32_t top, uint32_t bottom, uint32_t length)
+{
+    struct cpi_leased *leased = &cache->leased;
+
+    cpi_tagstack_chain(&cache->depot->links, bottom, top_of(cache));
+    if (top_of(cache) == 0)
+        leased->bottom = bottom;
+    leased->length += length;
+    cpi_store(&leased->top, top, release); /* [chain] */
+}
+
+static void keep_full(struct cpi_cache *cache, uint32_t node)
+{
+    CPI_ASSERT(count_of(cache, node) == cache->depot->limit);
+    keep_chain(cache, node, node, 1);
+}
+
+/* Keeps a magazine of slots that were handed out. */
+static void keep(struct cpi_cache *cache, uint32_t node)
+{
+    uint32_t limit = cache->depot->limit;
+    uint32_t rest = rest_of(cache);
+
+    if (count_of(cache, node) < limit && rest != 0) {
+        cpi_magazine_move(magazine_of(cache, node), magazine_of(cache, rest), limit);
+        if (count_of(cache, rest) < limit) {
+            cpi_depot_give(cache->depot, &cache->counters, node); /* it is empty */
+            return;
+        }
+        set_rest(cache, 0);
+        keep_full(cache, rest);
+    }
+    if (count_of(cache, node) == limit)
+        keep_full(cache, node);
+    else if (count_of(cache, node) == 0)
+        cpi_depot_give(cache->depot, &cache->counters, node);
+    else
+        set_rest(cache, node);
+}
+
+/* The loaded magazine has no free rounds any more. */
+static void retire(struct cpi_cache *cache)
+{
+    uint32_t filled = cache->leased.filled;
+    uint32_t node = cpi_cache_detach(cache);
+
+    cache->leased.filled = 0;
+    if (node == 0)
+        return;
+    CPI_ASSERT(count_of(cache, node) == 0 && filled <= cache->depot->limit);
+    cpi_magazine_set_count(magazine_of(cache, node), filled);
+    keep(cache, node);
+}
+
+/* --- The owner's operations --- */
+
+/* The inline path of a free that is given the lease's handle leads out of line, where the
+ * handle is refused. */
+static void refuse_frees(struct cpi_cache *cache)
+{
+    cpi_cache_active(cache)->bound = 0;
+}
+
+void *cpi_lease_take(struct cpi_cache *cache)
+{
+    void *slot = cpi_cache_pop(cache);
+
+    if (slot != NULL)
+        return slot;
+    retire(cache);
+    if (!cpi_cache_refill(cache))
+        return NULL;
+    refuse_frees(cache);
+    cache->leased.filled = (uint32_t)active_count(cache);
+    return cpi_cache_pop(cache);
+}
+
+bool cpi_lease_adopt(struct cpi_cache *cache, void *slot)
+{
+    uint32_t node = rest_of(cache);
+    struct cpi_magazine *magazine;
+    uint32_t count;
+
+    if (node == 0)
+        node = cpi_depot_take_empty(cache->depot, &cache->counters);
+    if (node == 0)
+        return false;
+    set_rest(cache, 0);
+    magazine = magazine_of(cache, node);
+    count = cpi_magazine_count(magazine);
+    CPI_ASSERT(count < cache->depot->limit);
+    magazine->rounds[count] = slot;
+    cpi_magazine_set_count(magazine, count + 1);
+    keep(cache, node);
+    return true;
+}
+
+bool cpi_lease_adopt_commonly(struct cpi_lease *lease, void *slot)
+{
+    bool done;
+
+    CPI_ASSERT(cpi_lock_is_held());
+    cpi_recall_use(lease->common);
+    cpi_recall_mark(lease->common);
+    done = cpi_lease_adopt(lease->common, slot);
+    cpi_recall_leave(lease->common);
+    return done;
+}
+
+void cpi_lease_drop(struct cpi_cache *cache)
+{
+    struct cpi_magazine *magazine = magazine_of(cache, cpi_cache_loaded(cache));
+
+    magazine->rounds[active_count(cache)] = magazine->rounds[--cache->leased.filled];
+}
+
+static bool replace_in(struct cpi_magazine *magazine, uint32_t from, uint32_t to,
+                       const void *slot, void *other)
+{
+    uint32_t i;
+
+    for (i = from; i < to; i++)
+        if (magazine->rounds[i] == slot) {
+            magazine->rounds[i] = other;
+            return true;
+        }
+    return false;
+}
+
+bool cpi_lease_replace(struct cpi_cache *cache, const void *slot, void *other)
+{
+    uint32_t node = cpi_cache_loaded(cache);
+    uint32_t i;
+
+    if (node != 0 && replace_in(magazine_of(cache, node), (uint32_t)active_count(cache),
+                                cache->leased.filled, slot, other))
+        return true;
+    node = rest_of(cache);
+    if (node != 0 && replace_in(magazine_of(cache, node), 0, count_of(cache, node), slot, other))
+        return true;
+    node = top_of(cache);
+    for (i = 0; node != 0 && i < CPI_LEASE_SEARCH; i++) {
+        if (replace_in(magazine_of(cache, node), 0, cache->depot->limit, slot, other))
+            return true;
+        node = cpi_tagstack_below(&cache->depot->links, node);
+    }
+    return false;
+}
+
+/* --- Free rounds that go elsewhere --- */
+
+uint32_t cpi_lease_detach_free(struct cpi_cache *cache, struct cpi_counters *counters)
+{
+    uint32_t node = cpi_cache_loaded(cache);
+    uint32_t count = (uint32_t)active_count(cache);
+    struct cpi_magazine *loaded;
+    uint32_t empty;
+    uint32_t i;
+
+    if (node == 0 || count == 0)
+        return 0;
+    empty = cpi_depot_take_empty(cache->depot, counters);
+    if (empty == 0)
+        return 0;
+    loaded = magazine_of(cache, node);
+    CPI_ASSERT(count <= cache->leased.filled);
+    for (i = 0; i < count; i++)
+        magazine_of(cache, empty)->rounds[i] = loaded->rounds[i];
+    cpi_word_store(&cpi_cache_active(cache)->count, 0, release); /* [show] */
+    cache->leased.filled -= count;
+    for (i = 0; i < cache->leased.filled; i++)
+        loaded->rounds[i] = loaded->rounds[i + count];
+    cpi_magazine_set_count(magazine_of(cache, empty), count);
+    return empty;
+}
+
+/* The owner, inside: gives its free rounds back, and retires the loaded magazine. */
+static void withdraw(struct cpi_cache *cache)
+{
+    uint32_t node = cpi_lease_detach_free(cache, &cache->counters);
+
+    if (node != 0)
+        cpi_depot_give(cache->depot, &cache->counters, node);
+    retire(cache);
+}
+
+void cpi_lease_retreat(struct cpi_cache *cache)
+{
+    unsigned times = 0;
+
+    while (!cpi_recall_enter(cache))
+        cpi_os_back_off(times++);
+    withdraw(cache);
+    cpi_recall_leave(cache);
+}
+
+/* --- The common cache --- */
+
+/* A thread vanished while it put a magazine on its chain. */
+static void recount(struct cpi_cache *cache)
+{
+    uint32_t node = top_of(cache);
+
+    cache->leased.length = 0;
+    for (; node != 0; node = cpi_tagstack_below(&cache->depot->links, node))
+        cache->leased.length++;
+}
+
+/* The common cache takes over the magazines of another cache, which has no free rounds
+ * any more.  With the lock held. */
+static void take_over(struct cpi_cache *common, struct cpi_cache *cache)
+{
+    struct cpi_leased *leased = &cache->leased;
+    uint32_t rest = rest_of(cache);
+
+    CPI_ASSERT(cpi_lock_is_held() && leased->filled == 0 && cpi_cache_loaded(cache) == 0);
+    cpi_recall_use(common);
+    cpi_recall_mark(common);
+    if (top_of(cache) != 0)
+        keep_chain(common, top_of(cache), leased->bottom, leased->length);
+    cpi_store(&leased->top, 0, release); /* [chain] */
+    leased->length = 0;
+    set_rest(cache, 0);
+    if (rest != 0)
+        keep(common, rest);
+    cpi_recall_leave(common);
+}
+
+void cpi_lease_inherit(struct cpi_cache *cache, bool vanished)
+{
+    if (vanished) {
+        if (cpi_cache_loaded(cache) == 0)
+            cache->leased.filled = 0; /* the loaded one was left behind */
+        recount(cache);
+        withdraw(cache);
+    }
+    take_over(cache->leased.lease->common, cache);
+}
+
+bool cpi_lease_gather(struct cpi_lease *lease, bool stay)
+{
+    struct cpi_uncached *place = cpi_registry_enter(lease->registry);
+    struct cpi_cache *cache;
+    struct cpi_cache *next;
+    bool at_rest;
+
+    CPI_ASSERT(cpi_lock_is_held());
+    at_rest = cpi_recall_close(lease->caches, place);
+    for (cache = lease->caches; cache != NULL; cache = next) {
+        next = cache->leased.next;
+        if (cache != lease->common) {
+            uint32_t node = cpi_lease_detach_free(cache, &place->counters);
+
+            if (node != 0)
+                cpi_depot_give(cache->depot, &place->counters, node);
+            retire(cache);
+            take_over(lease->common, cache);
+        }
+        cpi_recall_open(cache);
+        if (!stay && cache != lease->common)
+            cpi_registry_end_leased(lease->registry, cache);
+    }
+    cpi_registry_leave(place);
+    return at_rest;
+}
+
+static void walk_magazine(struct cpi_magazine *magazine, cpi_lease_visit *visit, void *context)
+{
+    uint32_t i;
+
+    for (i = 0; i < cpi_magazine_count(magazine); i++)
+        visit(context, &magazine->rounds[i]);
+}
+
+void cpi_lease_walk(const struct cpi_cache *common, cpi_lease_visit *visit, void *context)
+{
+    uint32_t rest = rest_of(common);
+    uint32_t node;
+
+    if (rest != 0)
+        walk_magazine(magazine_of(common, rest), visit, context);
+    for (node = top_of(common); node != 0;
+         node = cpi_tagstack_below(&common->depot->links, node))
+        walk_magazine(magazine_of(common, node), visit, context);
+}
+
+size_t cpi_lease_give(struct cpi_cache *common)
+{
+    struct cpi_leased *leased = &common->leased;
+    size_t slots = (size_t)leased->length * common->depot->limit;
+    uint32_t rest = rest_of(common);
+
+    cpi_recall_use(common);
+    cpi_recall_mark(common);
+    if (top_of(common) != 0)
+        cpi_depot_give_chain(common->depot, &common->counters, top_of(common), leased->bottom,
+                             leased->length);
+    cpi_store(&leased->top, 0, release); /* [chain] */
+    leased->length = 0;
+    set_rest(common, 0);
+    if (rest != 0) {
+        slots += count_of(common, rest);
+        cpi_depot_give(common->depot, &common->counters, rest);
+    }
+    cpi_recall_leave(common);
+    return slots;
+}
+
+/* --- Opening and joining --- */
+
+void cpi_lease_add(struct cpi_lease *lease, struct cpi_cache *cache)
+{
+    struct cpi_leased *leased = &cache->leased;
+
+    CPI_ASSERT(cpi_lock_is_held() && leased->lease == NULL);
+    leased->lease = lease;
+    leased->filled = 0;
+    leased->length = 0;
+    set_rest(cache, 0);
+    cpi_store(&leased->top, 0, release); /* [chain] */
+    leased->next = lease->caches;
+    if (leased->next != NULL)
+        leased->next->leased.link = &leased->next;
+    leased->link = &lease->caches;
+    lease->caches = cache;
+}
+
+void cpi_lease_remove(struct cpi_cache *cache)
+{
+    struct cpi_leased *leased = &cache->leased;
+
+    CPI_ASSERT(cpi_lock_is_held() && *leased->link == cache);
+    *leased->link = leased->next;
+    if (leased->next != NULL)
+        leased->next->leased.link = leased->link;
+    leased->lease = NULL;
+}
+
+bool cpi_lease_open(struct cpi_lease *lease, struct cpi_registry *registry, cpool_t *handle)
+{
+    lease->registry = registry;
+    lease->caches = NULL;
+    lease->handle = handle;
+    cpi_swaps_init(&lease->swaps);
+    lease->common = cpi_registry_add_leased(registry, lease, NULL);
+    if (lease->common == NULL) {
+        cpi_lease_forget(lease);
+        return false;
+    }
+    *cpi_handle_lease(handle) = (uintptr_t)lease;
+    return true;
+}
+
+void cpi_lease_forget(struct cpi_lease *lease)
+{
+    CPI_ASSERT(cpi_lock_is_held() && lease->caches == NULL);
+    cpi_swaps_fini(&lease->swaps);
+    cpi_handle_give(lease->handle, CPI_HANDLE_LEASE);
+    lease->handle = NULL;
+}
+
+struct cpi_cache *cpi_lease_join(struct cpi_lease *lease, const cpool_t *handle)
+{
+    struct cpi_cache *cache = NULL;
+    struct cpi_thread *thread;
+
+    if (!cpi_thread_may_ask())
+        return NULL;
+    thread = cpi_thread_self();
+    if (thread != NULL) {
+        cpi_lock();
+        cache = cpi_thread_entry(handle)->home;
+        if (cache == NULL && lease->handle == handle)
+            cache = cpi_registry_add_leased(lease->registry, lease, thread);
+        cpi_unlock();
+    }
+    if (cache == NULL)
+        cpi_thread_refused();
+    return cache;
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_lease.c - slots that go back with their lease.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <cpool/lease.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { CAPACITY = 1000, ROUNDS = 8, THREADS = 4 };
+
+/* The kinds of pools that differ under a lease. */
+static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED,
+                                 CPOOL_CHECKED | CPOOL_WAITABLE};
+
+#define MODES (sizeof modes / sizeof modes[0])
+
+static cpool_t *make_pool(unsigned flags)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+
+    config.flags = flags;
+    config.magazine_rounds = ROUNDS;
+    return support_create(&config);
+}
+
+static cpool_lease_t *begin(cpool_t *pool)
+{
+    cpool_lease_t *lease = cpool_lease_begin(pool);
+
+    REQUIRE(lease != NULL);
+    return lease;
+}
+
+/* Takes n slots under a lease, each of them once. */
+static void take(cpool_t *pool, cpool_lease_t *lease, void **slots, size_t n)
+{
+    char *taken = support_calloc(cpool_index_limit(pool), 1);
+
+    for (size_t i = 0; i < n; i++) {
+        slots[i] = cpool_lease_alloc(lease);
+        REQUIRE(slots[i] != NULL);
+        REQUIRE(taken[cpool_index(pool, slots[i])]++ == 0);
+    }
+    free(taken);
+}
+
+/* --- One thread --- */
+
+START_TEST(end_gives_back_what_was_taken)
+{
+    static const size_t counts[] = {0, 1, ROUNDS - 1, ROUNDS, ROUNDS + 1, 5 * ROUNDS + 3,
+                                    CAPACITY};
+    cpool_t *pool = make_pool(modes[_i]);
+    void *slots[CAPACITY];
+
+    for (size_t round = 0; round < 3; round++) {
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+            cpool_lease_t *lease = begin(pool);
+
+            take(pool, lease, slots, counts[i]);
+            support_require_live(pool, counts[i]);
+            REQUIRE_EQUAL(cpool_lease_end(lease), counts[i]);
+            support_require_live(pool, 0);
+        }
+        support_require_obtainable(pool, 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(end_of_many_slots_exchanges_once)
+{
+    enum { MANY = 100000 };
+    cpool_config_t config = support_config(16, MANY);
+    cpool_t *pool = support_create(&config);
+    cpool_quiet_t quiet = CPOOL_QUIET_INIT;
+    cpool_lease_t *lease = begin(pool);
+
+    for (size_t i = 0; i < MANY / 2; i++)
+        REQUIRE(cpool_lease_alloc(lease) != NULL);
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(cpool_lease_end(lease), MANY / 2);
+    REQUIRE_EQUAL(cpool_quiet_end(&quiet), 0);
+    REQUIRE(quiet.exchanges <= 4);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(dry_pool_is_dry_under_lease_and_outside)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[CAPACITY];
+
+    take(pool, lease, slots, CAPACITY);
+    REQUIRE(cpool_lease_alloc(lease) == NULL);
+    REQUIRE(cpool_alloc(pool) == NULL);
+    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(slots_keep_their_bytes)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[CAPACITY];
+
+    take(pool, lease, slots, CAPACITY);
+    for (size_t i = 0; i < CAPACITY; i++)
+        memset(slots[i], (int)cpool_index(pool, slots[i]), 16);
+    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY);
+    lease = begin(pool);
+    take(pool, lease, slots, CAPACITY);
+    for (size_t i = 0; i < CAPACITY; i++)
+        for (size_t byte = 0; byte < 16; byte++)
+            REQUIRE_EQUAL(((unsigned char *)slots[i])[byte],
+                          cpool_index(pool, slots[i]) & 0xff);
+    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(others_use_the_pool_meanwhile)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    void *own[CAPACITY / 4];
+    void *slots[CAPACITY / 4];
+
+    for (size_t i = 0; i < CAPACITY / 4; i++) {
+        own[i] = cpool_alloc(pool);
+        slots[i] = cpool_lease_alloc(lease);
+        if (i % 3 == 0) {
+            cpool_free(pool, own[i]);
+            own[i] = cpool_alloc(pool);
+        }
+        memset(own[i], 'o', 16);
+        memset(slots[i], 's', 16);
+    }
+    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY / 4);
+    support_require_live(pool, CAPACITY / 4);
+    support_require_obtainable(pool, CAPACITY / 4);
+    for (size_t i = 0; i < CAPACITY / 4; i++) {
+        REQUIRE(memcmp(own[i], "oooooooooooooooo", 16) == 0);
+        cpool_free(pool, own[i]);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(leases_overlap)
+{
+    enum { FRAMES = 50, IN_FRAME = 70 };
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *last = begin(pool);
+    void *slots[2][IN_FRAME];
+
+    take(pool, last, slots[0], IN_FRAME);
+    for (size_t frame = 1; frame < FRAMES; frame++) {
+        cpool_lease_t *lease = begin(pool);
+
+        take(pool, lease, slots[frame % 2], IN_FRAME);
+        for (size_t i = 0; i < IN_FRAME; i++)
+            for (size_t k = 0; k < IN_FRAME; k++)
+                REQUIRE(slots[0][i] != slots[1][k]);
+        REQUIRE_EQUAL(cpool_lease_end(last), IN_FRAME);
+        support_require_live(pool, IN_FRAME);
+        last = lease;
+    }
+    REQUIRE_EQUAL(cpool_lease_end(last), IN_FRAME);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(no_more_leases_than_the_limit)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *leases[CPOOL_LEASES_MAX];
+
+    for (size_t i = 0; i < CPOOL_LEASES_MAX; i++) {
+        leases[i] = begin(pool);
+        REQUIRE(cpool_lease_alloc(leases[i]) != NULL);
+    }
+    REQUIRE(cpool_lease_begin(pool) == NULL);
+    for (size_t i = 0; i < CPOOL_LEASES_MAX; i++)
+        REQUIRE_EQUAL(cpool_lease_end(leases[i]), 1);
+    REQUIRE_EQUAL(cpool_lease_end(begin(pool)), 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* --- Joining and leaving --- */
+
+START_TEST(adopted_slots_go_back_with_the_lease)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[5 * ROUNDS];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 5 * ROUNDS), 5 * ROUNDS);
+    for (size_t i = 0; i < 5 * ROUNDS; i++)
+        REQUIRE_EQUAL(cpool_lease_adopt(lease, slots[i]), 0);
+    REQUIRE_EQUAL(cpool_lease_adopt(lease, NULL), 0);
+    REQUIRE(cpool_lease_alloc(lease) != NULL);
+    support_require_live(pool, 5 * ROUNDS + 1);
+    REQUIRE_EQUAL(cpool_lease_end(lease), 5 * ROUNDS + 1);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Promotes every `step`-th of n slots, at once or after all were taken, and ends the
+ * lease. */
+static void promote_some(unsigned flags, size_t n, size_t step, bool late)
+{
+    cpool_t *pool = make_pool(flags);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[CAPACITY];
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        slots[i] = cpool_lease_alloc(lease);
+        memset(slots[i], 'p', 16);
+        if (!late && i % step == 0)
+            REQUIRE_EQUAL(cpool_lease_promote(lease, slots[i]), 0);
+    }
+    for (size_t i = 0; i < n; i += step, kept++)
+        if (late)
+            REQUIRE_EQUAL(cpool_lease_promote(lease, slots[i]), 0);
+    support_require_live(pool, n + kept);
+    REQUIRE_EQUAL(cpool_lease_end(lease), n);
+    support_require_live(pool, kept);
+    support_require_obtainable(pool, kept);
+    for (size_t i = 0; i < n; i += step) {
+        REQUIRE(memcmp(slots[i], "pppppppppppppppp", 16) == 0);
+        cpool_free(pool, slots[i]);
+    }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+START_TEST(promoted_slots_outlive_the_lease)
+{
+    for (size_t step = 1; step < 2 * ROUNDS; step += 3) {
+        promote_some(modes[_i], CAPACITY / 2, step, false);
+        promote_some(modes[_i], CAPACITY / 2, step, true);
+        promote_some(modes[_i], ROUNDS / 2, step, true);
+    }
+}
+END_TEST
+
+START_TEST(promoted_slot_may_be_freed_and_taken_before_the_end)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[CAPACITY / 2];
+    void *again;
+
+    take(pool, lease, slots, CAPACITY / 2);
+    for (size_t i = 0; i < CAPACITY / 2; i += 7) {
+        REQUIRE_EQUAL(cpool_lease_promote(lease, slots[i]), 0);
+        cpool_free(pool, slots[i]);
+    }
+    again = cpool_alloc(pool);
+    support_require_live(pool, CAPACITY / 2 + 1);
+    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY / 2);
+    support_require_live(pool, 1);
+    cpool_free(pool, again);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(promoting_needs_a_free_slot)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[CAPACITY];
+
+    take(pool, lease, slots, CAPACITY);
+    REQUIRE_EQUAL(cpool_lease_promote(lease, slots[0]), CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_lease_promote(lease, NULL), 0);
+    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static void add_index(void *slot, void *arg)
+{
+    size_t *sum = arg;
+
+    REQUIRE(slot != NULL);
+    *sum += 1;
+}
+
+START_TEST(each_visits_what_was_taken)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[5 * ROUNDS + 3];
+    size_t sum = 0;
+
+    REQUIRE_EQUAL(cpool_lease_each(lease, add_index, &sum), 0);
+    take(pool, lease, slots, 3);
+    REQUIRE_EQUAL(cpool_lease_each(lease, add_index, &sum), 3);
+    take(pool, lease, slots + 3, 5 * ROUNDS);
+    REQUIRE_EQUAL(cpool_lease_each(lease, add_index, &sum), 5 * ROUNDS + 3);
+    REQUIRE_EQUAL(sum, 5 * ROUNDS + 6);
+    REQUIRE_EQUAL(cpool_lease_end(lease), 5 * ROUNDS + 3);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* --- Mistakes --- */
+
+START_TEST(ended_lease_is_refused)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    void *slot = cpool_alloc(pool);
+
+    REQUIRE(cpool_lease_alloc(lease) != NULL);
+    REQUIRE_EQUAL(cpool_lease_end(lease), 1);
+    support_capture_reports();
+    for (size_t others = 0; others < 63; others++) {
+        REQUIRE(cpool_lease_alloc(lease) == NULL);
+        REQUIRE_REPORT(CPOOL_ELEASE);
+        REQUIRE_EQUAL(cpool_lease_end(lease), 0);
+        REQUIRE_REPORT(CPOOL_ELEASE);
+        REQUIRE_EQUAL(cpool_lease_promote(lease, slot), CPOOL_ELEASE);
+        REQUIRE_REPORT(CPOOL_ELEASE);
+        REQUIRE_EQUAL(cpool_lease_adopt(lease, slot), CPOOL_ELEASE);
+        REQUIRE_REPORT(CPOOL_ELEASE);
+        REQUIRE_EQUAL(cpool_lease_end(begin(pool)), 0);
+    }
+    REQUIRE_EQUAL(cpool_lease_end(NULL), 0);
+    REQUIRE_REPORT(CPOOL_ELEASE);
+    REQUIRE_EQUAL(cpool_lease_end((cpool_lease_t *)(void *)pool), 0);
+    REQUIRE_REPORT(CPOOL_ELEASE);
+    cpool_free((cpool_t *)(void *)lease, slot);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    support_release_reports();
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(pools_functions_refuse_a_lease)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    cpool_t *wrong = (cpool_t *)(void *)lease;
+    void *slot = cpool_lease_alloc(lease);
+
+    support_capture_reports();
+    cpool_free(wrong, slot);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    REQUIRE_EQUAL(cpool_destroy(wrong), CPOOL_EPOOL);
+    REQUIRE_REPORT(CPOOL_EPOOL);
+    support_release_reports();
+    REQUIRE_EQUAL(cpool_lease_end(lease), 1);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(leased_slot_is_not_freed)
+{
+    cpool_t *pool = make_pool(_i == 0 ? CPOOL_CHECKED : CPOOL_CHECKED | CPOOL_WAITABLE);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[ROUNDS + 2];
+
+    take(pool, lease, slots, ROUNDS + 2);
+    support_capture_reports();
+    for (size_t i = 0; i < ROUNDS + 2; i++) {
+        cpool_free(pool, slots[i]);
+        REQUIRE_REPORT(CPOOL_ELEASED);
+        REQUIRE_EQUAL(cpool_lease_adopt(lease, slots[i]), CPOOL_ELEASED);
+        REQUIRE_REPORT(CPOOL_ELEASED);
+    }
+    REQUIRE_EQUAL(cpool_lease_promote(lease, slots[0]), 0);
+    cpool_free(pool, slots[0]);
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(cpool_lease_end(lease), ROUNDS + 2);
+    cpool_free(pool, slots[1]);
+    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    support_release_reports();
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(damage_is_reported_at_the_end)
+{
+    cpool_t *pool = make_pool(CPOOL_CHECKED);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[2 * ROUNDS];
+
+    take(pool, lease, slots, 2 * ROUNDS);
+    memset(slots[5], 0, 17);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_lease_end(lease), 2 * ROUNDS);
+    REQUIRE_REPORT(CPOOL_EGUARD);
+    support_release_reports();
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(promoting_a_stranger_is_reported)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    bool checked = (modes[_i] & CPOOL_CHECKED) != 0;
+    cpool_lease_t *lease = begin(pool);
+    void *slot = cpool_alloc(pool);
+    char other[16];
+
+    REQUIRE(cpool_lease_alloc(lease) != NULL);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_lease_promote(lease, other), CPOOL_EFOREIGN);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE_EQUAL(cpool_lease_promote(lease, slot), checked ? CPOOL_ELEASE : 0);
+    if (!checked) {
+        REQUIRE_EQUAL(cpool_lease_promote(lease, slot), CPOOL_ELEASE);
+        REQUIRE_REPORT(CPOOL_ELEASE);
+        REQUIRE_EQUAL(cpool_lease_end(lease), 1);
+        REQUIRE_REPORT(CPOOL_ELEASE);
+    } else {
+        REQUIRE_REPORT(CPOOL_ELEASE);
+        REQUIRE_EQUAL(cpool_lease_end(lease), 1);
+    }
+    support_release_reports();
+    support_require_live(pool, 1);
+    cpool_free(pool, slot);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* --- The end of the pool --- */
+
+START_TEST(reset_ends_leases)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+
+    for (size_t round = 0; round < 3; round++) {
+        cpool_lease_t *lease = begin(pool);
+        void *slots[100];
+
+        take(pool, lease, slots, 100);
+        REQUIRE_EQUAL(cpool_reset(pool), 100);
+        support_capture_reports();
+        REQUIRE(cpool_lease_alloc(lease) == NULL);
+        REQUIRE_REPORT(CPOOL_ELEASE);
+        support_release_reports();
+        support_require_obtainable(pool, 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(destroy_ends_leases)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+
+    REQUIRE(cpool_lease_alloc(lease) != NULL);
+    REQUIRE_EQUAL(cpool_lease_end(begin(pool)), 0);
+    REQUIRE_EQUAL(support_destroy(pool), 1);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_lease_end(lease), 0);
+    REQUIRE_REPORT(CPOOL_ELEASE);
+    support_release_reports();
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(end_gives_back_what_was_taken, MODES),
+        ONCE(end_of_many_slots_exchanges_once),
+        TIMES(dry_pool_is_dry_under_lease_and_outside, MODES),
+        TIMES(slots_keep_their_bytes, MODES),
+        TIMES(others_use_the_pool_meanwhile, MODES),
+        TIMES(leases_overlap, MODES),
+        TIMES(no_more_leases_than_the_limit, MODES),
+        TIMES(adopted_slots_go_back_with_the_lease, MODES),
+        TIMES(promoted_slots_outlive_the_lease, MODES),
+        TIMES(promoted_slot_may_be_freed_and_taken_before_the_end, MODES),
+        TIMES(promoting_needs_a_free_slot, MODES),
+        TIMES(each_visits_what_was_taken, MODES),
+        TIMES(ended_lease_is_refused, MODES),
+        TIMES(pools_functions_refuse_a_lease, MODES),
+        TIMES(leased_slot_is_not_freed, 2),
+        ONCE(damage_is_reported_at_the_end),
+        TIMES(promoting_a_stranger_is_reported, MODES),
+        TIMES(reset_ends_leases, MODES),
+        TIMES(destroy_ends_leases, MODES),
+    };
+
+    return SUPPORT_RUN("lease", tests);
+}

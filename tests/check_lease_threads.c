@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_lease_threads.c - several threads, forks and full registries under leases.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <cpool/lease.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CAPACITY = 4000, ROUNDS = 8, THREADS = 4, EACH = 500 };
+
+static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED};
+
+#define MODES (sizeof modes / sizeof modes[0])
+
+static cpool_t *make_pool(unsigned flags, size_t thread_caches)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+
+    config.flags = flags;
+    config.magazine_rounds = ROUNDS;
+    config.thread_caches = thread_caches;
+    return support_create(&config);
+}
+
+static cpool_lease_t *begin(cpool_t *pool)
+{
+    cpool_lease_t *lease = cpool_lease_begin(pool);
+
+    REQUIRE(lease != NULL);
+    return lease;
+}
+
+/* A thread that takes part in a lease. */
+struct party {
+    pthread_t thread;
+    cpool_t *pool;
+    cpool_lease_t *lease;
+    struct support_door *door; /* to wait at with the slots in hand, or NULL */
+    size_t wanted;
+    size_t got;
+    void *slots[CAPACITY];
+};
+
+static void *take_part(void *argument)
+{
+    struct party *party = argument;
+    void *slot;
+
+    while (party->got < party->wanted && (slot = cpool_lease_alloc(party->lease)) != NULL) {
+        memset(slot, (int)(party->got & 0xff), 16);
+        party->slots[party->got++] = slot;
+        if (party->got % 7 == 0)
+            cpool_free(party->pool, cpool_alloc(party->pool));
+    }
+    if (party->door != NULL)
+        support_door_wait(party->door);
+    return NULL;
+}
+
+static struct party *start(cpool_t *pool, cpool_lease_t *lease, struct support_door *door,
+                           size_t threads, size_t wanted)
+{
+    struct party *parties = support_calloc(threads, sizeof *parties);
+
+    for (size_t i = 0; i < threads; i++) {
+        parties[i].pool = pool;
+        parties[i].lease = lease;
+        parties[i].door = door;
+        parties[i].wanted = wanted;
+        parties[i].thread = support_start(take_part, &parties[i]);
+    }
+    return parties;
+}
+
+static size_t join(struct party *parties, size_t threads)
+{
+    size_t got = 0;
+
+    for (size_t i = 0; i < threads; i++) {
+        support_join(parties[i].thread);
+        got += parties[i].got;
+    }
+    return got;
+}
+
+/* No slot was obtained twice, nor overwritten. */
+static void require_distinct(cpool_t *pool, const struct party *parties, size_t threads)
+{
+    char *taken = support_calloc(cpool_index_limit(pool), 1);
+
+    for (size_t i = 0; i < threads; i++)
+        for (size_t k = 0; k < parties[i].got; k++) {
+            REQUIRE(taken[cpool_index(pool, parties[i].slots[k])]++ == 0);
+            REQUIRE_EQUAL(*(unsigned char *)parties[i].slots[k], k & 0xff);
+        }
+    free(taken);
+}
+
+START_TEST(threads_that_ended_leave_their_slots_to_the_lease)
+{
+    cpool_t *pool = make_pool(modes[_i], 0);
+
+    for (size_t round = 0; round < 10; round++) {
+        cpool_lease_t *lease = begin(pool);
+        struct party *parties = start(pool, lease, NULL, THREADS, EACH);
+
+        REQUIRE_EQUAL(join(parties, THREADS), THREADS * EACH);
+        require_distinct(pool, parties, THREADS);
+        support_require_live(pool, THREADS * EACH);
+        support_require_obtainable(pool, THREADS * EACH);
+        REQUIRE_EQUAL(cpool_lease_end(lease), THREADS * EACH);
+        support_require_live(pool, 0);
+        REQUIRE(support_stats(pool).thread_caches <= 2);
+        free(parties);
+    }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(lease_ends_while_its_threads_live)
+{
+    cpool_t *pool = make_pool(modes[_i], 0);
+    cpool_lease_t *lease = begin(pool);
+    cpool_lease_t *next = begin(pool);
+    struct support_door door;
+    struct party *parties;
+
+    support_door_init(&door);
+    parties = start(pool, lease, &door, THREADS, EACH);
+    support_door_await(&door, THREADS);
+    require_distinct(pool, parties, THREADS);
+    REQUIRE(cpool_lease_alloc(next) != NULL);
+    REQUIRE_EQUAL(cpool_lease_end(lease), THREADS * EACH);
+    support_require_live(pool, 1);
+    support_require_obtainable(pool, 1);
+    support_door_open(&door);
+    join(parties, THREADS);
+    REQUIRE_EQUAL(cpool_lease_end(next), 1);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+    free(parties);
+}
+END_TEST
+
+START_TEST(every_slot_can_be_had_beside_a_lease)
+{
+    cpool_t *pool = make_pool(modes[_i], 0);
+    cpool_lease_t *lease = begin(pool);
+    struct support_door door;
+    struct party *parties;
+    size_t live;
+
+    support_door_init(&door);
+    parties = start(pool, lease, &door, THREADS, ROUNDS + 1);
+    support_door_await(&door, THREADS);
+    live = THREADS * (ROUNDS + 1);
+    support_require_obtainable(pool, live);
+    support_require_live(pool, live);
+    support_door_open(&door);
+    REQUIRE_EQUAL(join(parties, THREADS), live);
+    require_distinct(pool, parties, THREADS);
+    REQUIRE_EQUAL(cpool_lease_end(lease), live);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+    free(parties);
+}
+END_TEST
+
+START_TEST(threads_without_a_cache_take_part)
+{
+    cpool_t *pool = make_pool(modes[_i], 2);
+    cpool_lease_t *lease = begin(pool);
+    struct support_door door;
+    struct party *parties;
+
+    support_door_init(&door);
+    parties = start(pool, lease, &door, THREADS, EACH);
+    support_door_await(&door, THREADS);
+    require_distinct(pool, parties, THREADS);
+    REQUIRE(support_stats(pool).thread_caches <= 2);
+    support_door_open(&door);
+    REQUIRE_EQUAL(join(parties, THREADS), THREADS * EACH);
+    REQUIRE_EQUAL(cpool_lease_end(lease), THREADS * EACH);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+    free(parties);
+}
+END_TEST
+
+START_TEST(no_cache_left_means_no_lease)
+{
+    cpool_t *pool = make_pool(modes[_i], 1);
+    cpool_cache_t *cache;
+
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    REQUIRE(cpool_lease_begin(pool) == NULL);
+    cpool_cache_destroy(cache);
+    REQUIRE_EQUAL(cpool_lease_end(begin(pool)), 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(threads_exhaust_the_pool_together)
+{
+    cpool_t *pool = make_pool(modes[_i], 0);
+    cpool_lease_t *lease = begin(pool);
+    struct party *parties = start(pool, lease, NULL, THREADS, CAPACITY);
+    size_t got = join(parties, THREADS);
+
+    REQUIRE(got + THREADS > CAPACITY); /* each holds a slot of its own now and then */
+    require_distinct(pool, parties, THREADS);
+    REQUIRE_EQUAL(cpool_lease_end(lease), got);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+    free(parties);
+}
+END_TEST
+
+static void *promote_all(void *argument)
+{
+    struct party *party = argument;
+
+    for (size_t i = 0; i < party->got; i += 3)
+        REQUIRE_EQUAL(cpool_lease_promote(party->lease, party->slots[i]), 0);
+    return NULL;
+}
+
+START_TEST(another_thread_promotes)
+{
+    cpool_t *pool = make_pool(modes[_i], 0);
+    cpool_lease_t *lease = begin(pool);
+    struct party *parties = start(pool, lease, NULL, 1, EACH);
+    size_t kept = (EACH + 2) / 3;
+
+    REQUIRE_EQUAL(join(parties, 1), EACH);
+    support_in_thread(promote_all, parties);
+    REQUIRE_EQUAL(cpool_lease_end(lease), EACH);
+    support_require_live(pool, kept);
+    for (size_t i = 0; i < EACH; i += 3) {
+        REQUIRE_EQUAL(*(unsigned char *)parties->slots[i], i & 0xff);
+        cpool_free(pool, parties->slots[i]);
+    }
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+    free(parties);
+}
+END_TEST
+
+static void *wait_for_slot(void *pool)
+{
+    return cpool_alloc_wait(pool, NULL);
+}
+
+START_TEST(end_wakes_waiters)
+{
+    cpool_t *pool = make_pool(CPOOL_WAITABLE, 0);
+    cpool_lease_t *lease = begin(pool);
+    size_t taken = 0;
+    pthread_t thread;
+    void *slot;
+
+    while (cpool_lease_alloc(lease) != NULL)
+        taken++;
+    REQUIRE_EQUAL(taken, CAPACITY);
+    thread = support_start(wait_for_slot, pool);
+    while (support_stats(pool).waits == 0)
+        sched_yield();
+    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY);
+    REQUIRE_EQUAL(pthread_join(thread, &slot), 0);
+    REQUIRE(slot != NULL);
+    cpool_free(pool, slot);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* --- Fork --- */
+
+struct fork_case {
+    cpool_t *pool;
+    cpool_lease_t *lease;
+    size_t others; /* slots of threads that are not there in the child */
+};
+
+static void child(void *argument)
+{
+    struct fork_case *fork_case = argument;
+    void *slot;
+
+    for (size_t i = 0; i < EACH; i++) {
+        slot = cpool_lease_alloc(fork_case->lease);
+        REQUIRE(slot != NULL);
+        memset(slot, 'c', 16);
+    }
+    support_require_live(fork_case->pool, fork_case->others + 2 * EACH);
+    REQUIRE_EQUAL(cpool_lease_end(fork_case->lease), fork_case->others + 2 * EACH);
+    support_require_live(fork_case->pool, 0);
+    support_require_obtainable(fork_case->pool, 0);
+    support_destroy_empty(fork_case->pool);
+}
+
+START_TEST(lease_goes_on_in_the_child_of_a_fork)
+{
+    cpool_t *pool = make_pool(modes[_i], 0);
+    cpool_lease_t *lease = begin(pool);
+    struct fork_case fork_case = {pool, lease, THREADS * EACH};
+    struct support_door door;
+    struct party *parties;
+
+    support_door_init(&door);
+    parties = start(pool, lease, &door, THREADS, EACH);
+    support_door_await(&door, THREADS);
+    for (size_t i = 0; i < EACH; i++)
+        REQUIRE(cpool_lease_alloc(lease) != NULL);
+    support_in_child(child, &fork_case);
+    support_door_open(&door);
+    REQUIRE_EQUAL(join(parties, THREADS), THREADS * EACH);
+    REQUIRE_EQUAL(cpool_lease_end(lease), (THREADS + 1) * EACH);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+    free(parties);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(threads_that_ended_leave_their_slots_to_the_lease, MODES),
+        TIMES(lease_ends_while_its_threads_live, MODES),
+        TIMES(every_slot_can_be_had_beside_a_lease, MODES),
+        TIMES(threads_without_a_cache_take_part, MODES),
+        TIMES(no_cache_left_means_no_lease, MODES),
+        TIMES(threads_exhaust_the_pool_together, MODES),
+        TIMES(another_thread_promotes, MODES),
+        ONCE(end_wakes_waiters),
+        TIMES(lease_goes_on_in_the_child_of_a_fork, MODES),
+    };
+
+    return SUPPORT_RUN("lease_threads", tests);
+}
