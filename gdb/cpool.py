@@ -142,18 +142,40 @@ class Pool:
                       for address, place in places.items()}
         return self._free
 
-    def is_live(self, index):
-        return index < self.fresh and index not in self.free()
+    def live(self):
+        """The live slots' indices, in order.  Tracked and checked pools have a word for each
+        slot that says so.  Slots of others are live where they lie in no magazine."""
+        words = int(self.state["slotmap"]["words"])
+        if words == 0:
+            return [index for index in range(self.fresh) if index not in self.free()]
+        memory = gdb.selected_inferior().read_memory(words, 8 * self.fresh) if self.fresh else b""
+        return [index for index, (word,) in enumerate(struct.iter_unpack("=Q", bytes(memory)))
+                if word & 1]
 
-    def site(self, index):
-        """Where a checked pool's slot was last taken or freed, or None."""
+    def is_live(self, index):
+        words = int(self.state["slotmap"]["words"])
+        if words == 0 or index >= self.fresh:
+            return index < self.fresh and index not in self.free()
+        memory = gdb.selected_inferior().read_memory(words + 8 * index, 8)
+        return struct.unpack("=Q", memory.tobytes())[0] & 1 == 1
+
+    def call(self, index, is_free):
+        """Of a checked pool's slot: where it was last taken or freed, or None."""
         side = self.state["slab"]["sides"][1]
         size = int(side["size"])
-        if size == 0:
+        if size == 0 or index >= self.fresh:
             return None
-        kind = gdb.lookup_type("struct cpi_guard").pointer()
-        site = int(gdb.Value(int(side["extent"]["base"]) + index * size).cast(kind)["site"])
-        return site if site > 1 else None
+        header = gdb.lookup_type("struct cpi_record").sizeof
+        address = int(side["extent"]["base"]) + index * size + header
+        if is_free:
+            address += (size - header) // 2
+        call = gdb.Value(address).cast(gdb.lookup_type("struct cpi_call").pointer()).dereference()
+        if int(call["when"]) == 0:
+            return None
+        here = int(call["here"])
+        if here != 0:
+            return gdb.Value(here).cast(gdb.lookup_type("char").pointer()).string()
+        return place_of(read_words(int(call["frames"].address), 1)[0])
 
 
 def all_pools():
@@ -240,10 +262,10 @@ class ListCommand(gdb.Command):
                                                   "size", "kind"))
         modules = set()
         for pool in all_pools():
-            free = len(pool.free())
+            live = len(pool.live())
             modules.add(pool.module)
             say("%-18s %-20s %10d %10d %10d %8d  %s" % (
-                "0x%x" % pool.handle, pool.name, pool.fresh - free, free, pool.capacity,
+                "0x%x" % pool.handle, pool.name, live, pool.fresh - live, pool.capacity,
                 pool.slot_size, ", ".join(pool.flags())))
         if len(modules) > 1:
             say("%d copies of the library have pools: %s" % (len(modules), ", ".join(modules)))
@@ -257,7 +279,8 @@ class ShowCommand(gdb.Command):
 
     def invoke(self, argument, from_tty):
         pool = the_pool(argument)
-        free = len(pool.free())
+        live = len(pool.live())
+        free = pool.fresh - live
         cached = sum(len(loaded) + len(spares)
                      for loaded, spares in (pool.cached(cache) for _, cache in pool.caches()))
         say("pool '%s' at 0x%x%s" % (pool.name, pool.handle,
@@ -267,7 +290,7 @@ class ShowCommand(gdb.Command):
         say("  capacity   %d, at most %d; %d slots have an address" % (pool.capacity, pool.most,
                                                                     pool.slots))
         say("  now        live %d, in depot %d, in caches %d, never used %d" % (
-            pool.fresh - free, free - cached, cached, max(pool.capacity - pool.fresh, 0)))
+            live, free - cached, cached, max(pool.capacity - pool.fresh, 0)))
         say("  depot      %d full and %d empty magazines of %d rounds" % (
             len(pool.stack("stocked")), len(pool.stack("empty")), pool.limit))
         say("  memory     %d bytes from 0x%x" % (int(pool.state["region_size"]),
@@ -307,16 +330,17 @@ class WhatisCommand(gdb.Command):
         elif pool.is_live(index):
             state = "live"
         else:
-            state = "free, in " + pool.free()[index]
+            state = "free, in " + pool.free().get(index, "no magazine: held back, or moved now")
         say("0x%x: pool '%s', slot %d at 0x%x, %s" % (address, pool.name, index, pool.slot(index),
                                                     state))
         if offset >= pool.slot_size:
             say("  %d bytes behind the slot's end" % (offset - pool.slot_size))
         elif offset > 0:
             say("  %d bytes inside the slot" % offset)
-        site = pool.site(index) if index < pool.fresh else None
-        if site is not None:
-            say("  last taken or freed by %s" % place_of(site))
+        for is_free, word in ((False, "taken"), (True, "freed")):
+            place = pool.call(index, is_free)
+            if place is not None:
+                say("  last %s by %s" % (word, place))
 
 
 class CachesCommand(gdb.Command):
@@ -354,15 +378,15 @@ pools the places where they were allocated."""
             raise Failure("cpool live POOL [COUNT]")
         pool = the_pool(words[0])
         most = int(words[1]) if len(words) > 1 else 20
-        live = [i for i in range(pool.fresh) if i not in pool.free()]
-        sites = {}
+        live = pool.live()
+        places = {}
         for index in live:
-            site = pool.site(index)
-            if site is not None:
-                sites[site] = sites.get(site, 0) + 1
+            place = pool.call(index, False)
+            if place is not None:
+                places[place] = places.get(place, 0) + 1
         say("%d live slots of pool '%s'" % (len(live), pool.name))
-        for site, count in sorted(sites.items(), key=lambda item: -item[1]):
-            say("  %d allocated by %s" % (count, place_of(site)))
+        for place, count in sorted(places.items(), key=lambda item: -item[1]):
+            say("  %d allocated by %s" % (count, place))
         for index in live[:most]:
             say("  slot %d at 0x%x" % (index, pool.slot(index)))
         if len(live) > most:

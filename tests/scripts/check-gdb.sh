@@ -29,7 +29,7 @@ readelf -S "$library" 2> /dev/null | grep -q '\.debug_info' ||
 cat > "$work/program.c" << 'END'
 #include <cpool.h>
 #include <pthread.h>
-void *live, *cached, *unused, *inside, *guarded;
+void *live, *cached, *unused, *inside, *guarded, *freed;
 void stop_here(void);
 static cpool_t *jobs;
 static cpool_t *checked;
@@ -69,6 +69,8 @@ int main(void)
     unused = cpool_at(jobs, 999);
     inside = (char *)live + 5;
     guarded = take(checked);
+    freed = take(checked);
+    cpool_free(checked, freed);
     pthread_create(&thread, NULL, work, NULL);
     pthread_join(thread, NULL);
     stop_here();
@@ -110,12 +112,14 @@ questions() {
     shows '^  and 3 more$'
     shows "^1 live slots of pool 'verified'$"
     shows '^  1 allocated by take at .*program.c:[0-9]+$'
+    shows '^  last taken by take at .*program.c:[0-9]+$'
+    shows '^  last freed by main at .*program.c:[0-9]+$'
     shows 'no pool has the name nothing$'
     ! grep -q 'Error' "$work/output" || shows 'no error in Python'
 }
 
 set -- -ex 'cpool list' -ex 'cpool show jobs' -ex 'cpool whatis live' -ex 'cpool whatis inside' \
-    -ex 'cpool whatis cached' -ex 'cpool whatis unused' -ex 'cpool whatis &live' \
+    -ex 'cpool whatis cached' -ex 'cpool whatis unused' -ex 'cpool whatis &live' -ex 'cpool whatis freed' \
     -ex 'cpool caches' -ex 'cpool live jobs 3' -ex 'cpool live verified'
 
 when='in a process'
