@@ -166,7 +166,7 @@ static void figures(cpool_t *pool)
         fail("quiet");
 }
 
-/* What the error handler is told may be looked at. */
+/* The report to the error handler may be looked at. */
 static void note_report(const cpool_error_t *error, void *context)
 {
     if (error->code == CPOOL_EFOREIGN && strstr(error->text, "outside") != NULL &&
@@ -295,7 +295,7 @@ static void constructed(void)
         fail("destroy");
 }
 
-/* To the end of the process: what a live slot points to is no leak of malloc's. */
+/* To the end of the process: a block that a live slot points to is no leak of malloc's. */
 static void kept(void)
 {
     static struct item *volatile item;
