@@ -32,7 +32,7 @@ int cpool_cache_create(cpool_cache_t **cache, cpool_t *handle)
     if (cache == NULL)
         return CPOOL_ENULL;
     *cache = NULL;
-    cpi_tools_wrote(cache, sizeof *cache);
+    cpi_tools_wrote(cache, sizeof(cpool_cache_t *));
     if (handle == NULL)
         return CPOOL_ENULL;
     pool = cpi_pool_of(handle, function);

@@ -137,7 +137,7 @@ static bool compute_stride(struct cpi_layout *layout, bool colour)
     if (!cpi_add(layout->slot_size, layout->gap, &layout->stride) ||
         !cpi_align_up_checked(layout->stride, layout->align, &layout->stride))
         return false;
-    if (!colour || layout->align > CPI_LINE || layout->stride % (2 * CPI_LINE) != 0)
+    if (!colour || layout->align > CPI_LINE || layout->stride % ((size_t)2 * CPI_LINE) != 0)
         return true;
     return cpi_add(layout->stride, CPI_LINE, &layout->stride);
 }

@@ -354,7 +354,7 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
     if (pool == NULL)
         return CPOOL_ENULL;
     *pool = NULL;
-    cpi_tools_wrote(pool, sizeof *pool);
+    cpi_tools_wrote(pool, sizeof(cpool_t *));
     code = create(pool, config);
     cpi_quiet_report("cpool_create");
     return code;

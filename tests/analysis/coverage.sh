@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# coverage.sh - builds the library once more, for gcov, in the folder `coverage`, runs
+# unit tests with it, and tells the lines and branches of lib/ that they reached.
+#
+#   coverage.sh SRCDIR PROGRAM...
+#
+# Without assertions, whose failures no test reaches.  Fails below COVERAGE_LINES (95) or
+# COVERAGE_BRANCHES (85) per cent.  doc/EVIDENCE.md says of the rest why.
+#
+# Run in the top of the build tree.
+
+set -eu
+top=$1
+shift
+command -v lcov > /dev/null || { echo 'there is no lcov'; exit 77; }
+mkdir -p coverage
+cd coverage
+[ -e Makefile ] || "$top/configure" -q --disable-shared --without-dpdk --without-ck \
+    CFLAGS='-O0 -g --coverage'
+"$MAKE" all
+# The asserted copy becomes one like the other.
+"$MAKE" DEBUG_CPPFLAGS= \
+    lib_libcpool_asserted_la_CPPFLAGS="-I$top/include" "$@"
+find . -name '*.gcda' -exec rm -f {} +
+for program; do
+    "./$program" > "$program.log" 2>&1 || echo "failed: $program"
+done
+branches='--rc lcov_branch_coverage=1'
+# shellcheck disable=SC2086 # two words
+{
+    lcov -q $branches --capture --directory . --output-file all.info
+    lcov -q $branches --extract all.info "$top/lib/*" --output-file lib.info
+    lcov $branches --list lib.info
+    lcov $branches --summary lib.info > summary 2>&1
+}
+cat summary
+percent() {
+    sed -n "s/.*$1[.]*: \([0-9]*\)\..*/\1/p" summary
+}
+[ "$(percent lines)" -ge "${COVERAGE_LINES:-95}" ] &&
+    [ "$(percent branches)" -ge "${COVERAGE_BRANCHES:-85}" ]

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/analysis/local.mk - other programs' opinions of the sources.  Each takes minutes.
+#
+#   make analyze          gcc -fanalyzer, clang-tidy and cppcheck on lib/, as far as found
+#   make check-valgrind   the unit tests under Memcheck, VALGRIND_TESTS='...' for some
+#   make coverage         lines and branches of lib/ that the unit tests reach, by lcov
+
+EXTRA_DIST += tests/analysis/analyze.sh tests/analysis/coverage.sh tests/analysis/valgrind.sh
+
+analysis_flags = -D_GNU_SOURCE $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS)
+
+analyze: config.h
+	@CC='$(CC)' $(SHELL) $(srcdir)/tests/analysis/analyze.sh '$(srcdir)' $(analysis_flags)
+
+VALGRIND_TESTS = $(tests_public) $(tests_modules)
+
+check-valgrind: all $(check_LTLIBRARIES)
+	@$(MAKE) $(AM_MAKEFLAGS) $(VALGRIND_TESTS)
+	@srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/analysis/valgrind.sh $(VALGRIND_TESTS)
+
+COVERAGE_TESTS = $(tests_public) $(tests_modules) $(tests_growth_public) $(tests_growth_modules) \
+	$(tests_growth_steps)
+
+coverage:
+	@MAKE='$(MAKE)' $(SHELL) $(srcdir)/tests/analysis/coverage.sh '$(abs_srcdir)' \
+		$(COVERAGE_TESTS)
+
+.PHONY: analyze check-valgrind coverage

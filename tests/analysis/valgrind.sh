@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# valgrind.sh - the unit tests under Memcheck, with pools as they are, which it is told
+# nothing of: it looks at the library's own accesses, as at any program's.
+#
+#   valgrind.sh PROGRAM...
+#
+# Its reports count.  The outcome of the tests does not, which make check looks at, and
+# which depends on time and on address space that Memcheck has less of.
+#
+# Run in the top of the build tree.
+
+set -u
+command -v valgrind > /dev/null || { echo 'there is no valgrind'; exit 77; }
+CPOOL_OPTIONS=no_poison CK_TIMEOUT_MULTIPLIER=20
+export CPOOL_OPTIONS CK_TIMEOUT_MULTIPLIER
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+status=0
+count=0
+
+for program; do
+    case $program in
+    */check_options)
+        echo "left out: $program, which sets CPOOL_OPTIONS itself"
+        continue
+        ;;
+    esac
+    timeout -s KILL "${VALGRIND_LIMIT:-300}" ./libtool --mode=execute valgrind -q \
+        --leak-check=full --log-file="$work/log.%p" "$program" > "$work/output" 2>&1
+    [ $? -ne 137 ] || echo "stopped: $program, after ${VALGRIND_LIMIT:-300} seconds"
+    count=$((count + 1))
+    if cat "$work"/log.* | grep -q '^==[0-9]*== *at '; then
+        echo "$program:"
+        cat "$work"/log.*
+        status=1
+    fi
+    rm -f "$work"/log.*
+done
+[ "$status" -ne 0 ] || echo "Memcheck has nothing to say of $count programs"
+exit "$status"
