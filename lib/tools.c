@@ -8,8 +8,6 @@
 
 #include "tools.h"
 
-#include <stdint.h>
-
 #if !defined(NVALGRIND) && defined(__has_include)
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>

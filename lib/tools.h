@@ -25,9 +25,8 @@
 #define CPI_TOOLS 1
 #endif
 
-/* Those to which bytes matter, those of Valgrind, and those to which order matters. */
+/* Those to which bytes matter. */
 #define CPI_TOOLS_BYTES (CPOOL_TOOL_ASAN | CPOOL_TOOL_MSAN | CPOOL_TOOL_MEMCHECK)
-#define CPI_TOOLS_ORDER (CPOOL_TOOL_TSAN | CPOOL_TOOL_HELGRIND | CPOOL_TOOL_DRD)
 
 /* The tools that this process runs under. */
 unsigned cpi_tools_found(void);

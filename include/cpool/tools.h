@@ -22,7 +22,6 @@
  *   Memcheck              slots are blocks of a memory pool: leaks, uses after free, frees
  *                         of free slots, uses beyond a slot's end and uses of uninitialised
  *                         bytes are reported, with the stacks of alloc and free
- *   Helgrind and DRD      as ThreadSanitizer
  *
  * NOTES
  *
@@ -36,13 +35,15 @@
  * free slots, or reads these on purpose, creates its pool with CPOOL_NO_POISON.  Then the
  * tools that watch bytes know nothing of its slots.
  *
- * Slots above the first 256 MiB of a pool are announced when they have been handed out for
+ * Slots above the first 64 MiB of a pool are announced when they have been handed out for
  * the first time.  A ticket's slots are live from cpool_ticket_draw on.
  *
  * No tool names a slot that is live when its pool is destroyed, except Memcheck, which
  * then looks for leaks in the whole process.  CPOOL_CHECKED lists such slots.
  *
- * The other tools of Valgrind, such as Callgrind and Massif, see a pool as it is.  A
+ * The other tools of Valgrind, such as Callgrind and Massif, see a pool as it is.  Helgrind
+ * and DRD do not know atomic operations, and report races in the library and between the
+ * users of a slot, which are none.  ThreadSanitizer serves instead.  A
  * library that was itself compiled with -fsanitize=thread announces nothing to
  * ThreadSanitizer, which sees its synchronisation.
  */
@@ -64,8 +65,6 @@ extern "C" {
 #define CPOOL_TOOL_MSAN 0x2u
 #define CPOOL_TOOL_TSAN 0x4u
 #define CPOOL_TOOL_MEMCHECK 0x8u
-#define CPOOL_TOOL_HELGRIND 0x10u
-#define CPOOL_TOOL_DRD 0x20u
 
 /*
  * cpool_tools - the tools that pools created now are announced to.
