@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * nodes.cpp - std::list and std::map, whose nodes come and go, with cpool's allocator and
+ * nodes.cpp - nodes of std::list and std::map that come and go, with cpool's allocator and
  * memory resource and with others.
  *
  *   nodes [MILLISECONDS]     for each cell; without it a few, to see that all of it works
@@ -45,7 +45,7 @@ const unsigned keys = 4096;
 
 using clock_type = std::chrono::steady_clock;
 
-// What tbb::scalable_allocator calls, from a library that need not be there.
+// The functions that tbb::scalable_allocator calls, of a library that need not be there.
 void *(*scalable_malloc)(std::size_t);
 void (*scalable_free)(void *);
 

@@ -11,7 +11,9 @@ cpoolinclude_HEADERS = \
 	include/cpool/events.h \
 	include/cpool/fast.h \
 	include/cpool/layer.h \
+	include/cpool/live.hpp \
 	include/cpool/object.h \
+	include/cpool/object.hpp \
 	include/cpool/lease.h \
 	include/cpool/pools.h \
 	include/cpool/sized.h \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # check.sh - whole programs run on pools: malloc's family from several threads, python3's
-# own tests, a compiler, sqlite3 and redis, each as far as it is found.  What they print or
-# write is that of a run without the library.
+# own tests, a compiler, sqlite3 and redis, each as far as it is found.  Their output
+# is that of a run without the library.
 #
 #   check.sh         a few seconds, as a part of make check
 #   check.sh all     more of each (make check-malloc)
@@ -33,7 +33,7 @@ if nm -D "$library" 2> /dev/null | grep -q ' U __[atm]san_'; then
     exit 77
 fi
 
-# on COMMAND... - with the library, whose figures show that it was in use
+# on COMMAND... - with the library.  Its figures show that it was in use
 on() {
     CPOOL_MALLOC_PRINT=yes LD_PRELOAD=$library "$@"
 }

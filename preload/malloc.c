@@ -34,7 +34,7 @@
 
 #define EXPORT __attribute__((__visibility__("default")))
 
-/* What malloc's callers expect of any block. */
+/* The alignment that malloc's callers expect of any block. */
 #define ALIGN _Alignof(max_align_t)
 
 /* Bytes of each class, and, where address space is short, so many at most, and further

@@ -162,7 +162,7 @@ endif
 tests_check_cxx_SOURCES = tests/check_cxx.cpp
 tests_check_cxx_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
-tests_check_hpp_SOURCES = tests/check_hpp.cpp
+tests_check_hpp_SOURCES = tests/check_hpp.cpp tests/hpp_objects.cpp
 tests_check_hpp_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 # <cpool/cpool.hpp> in every C++, with every compiler and library that is found.

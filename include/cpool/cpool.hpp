@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/cpool.hpp - libcpool for C++11 and later, over the functions of <cpool.h> and
- * <cpool/sized.h>.
+ * cpool/cpool.hpp - libcpool for C++11 and later, over the functions of <cpool.h>,
+ * <cpool/sized.h>, <cpool/track.h> and <cpool/object.h>.
  *
  * OVERVIEW
  *
@@ -13,9 +13,12 @@
  *     using all_jobs = cpool::static_pool<job, jobs_tag>;
  *     all_jobs::pointer two = all_jobs::make(7);       as large as a plain pointer
  *
+ *     for (job &each : jobs.live()) ...                tracked pools
+ *
  *     std::list<int, cpool::allocator<int>> numbers;   nodes from pools by their size
  *     class task : public cpool::pooled<> { ... };     new and delete of one class
  *     cpool::pool_resource frames(4096, 16, 100);      a std::pmr::memory_resource
+ *     cpool::object_pool<buffer, cpool::reset_member> buffers(8);    stay constructed
  *
  * NOTES
  *
@@ -117,6 +120,12 @@ T *construct(From &from, Arguments &&...arguments)
 }
 
 } // namespace detail
+
+} // namespace cpool
+
+#include <cpool/live.hpp>
+
+namespace cpool {
 
 /*
  * ---- pool ------------------------------------------------------------------
@@ -229,6 +238,23 @@ public:
         return pointer(create(std::forward<Arguments>(arguments)...), deleter(handle_));
     }
 
+    /* As cpool_handle and cpool_resolve, in tracked pools. */
+    cpool::handle<T> handle_of(const T *object) const noexcept
+    {
+        return cpool::handle<T>(cpool_handle(handle_, object));
+    }
+    T *resolve(cpool::handle<T> handle) const noexcept
+    {
+        return static_cast<T *>(cpool_resolve(handle_, handle.value()));
+    }
+
+    /* Live objects of tracked pools, in the order of the indices. */
+    live_range<T> live(std::size_t first = 0,
+                       std::size_t end = static_cast<std::size_t>(-1)) const noexcept
+    {
+        return live_range<T>(handle_, first, end);
+    }
+
     cpool_stats_t stats() const noexcept
     {
         cpool_stats_t stats = CPOOL_STATS_INIT;
@@ -298,6 +324,20 @@ public:
     template <class... Arguments> static pointer make(Arguments &&...arguments)
     {
         return pointer(create(std::forward<Arguments>(arguments)...));
+    }
+
+    static cpool::handle<T> handle_of(const T *object) noexcept
+    {
+        return cpool::handle<T>(cpool_handle(native_handle(), object));
+    }
+    static T *resolve(cpool::handle<T> handle) noexcept
+    {
+        return static_cast<T *>(cpool_resolve(native_handle(), handle.value()));
+    }
+    static live_range<T> live(std::size_t first = 0,
+                              std::size_t end = static_cast<std::size_t>(-1)) noexcept
+    {
+        return live_range<T>(native_handle(), first, end);
     }
 
     static cpool_t *native_handle() noexcept { return Tag::native_handle(); }
@@ -697,5 +737,7 @@ private:
 #endif /* CPOOL_HAS_PMR_ */
 
 } // namespace cpool
+
+#include <cpool/object.hpp>
 
 #endif /* CPOOL_HPP */

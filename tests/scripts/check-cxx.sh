@@ -29,7 +29,7 @@ fi
 try() {
     built=$((built + 1))
     # shellcheck disable=SC2086 # several words
-    if ! "$@" $warnings -I"$top/include" -Iinclude "$top/tests/check_hpp.cpp" "$library" \
+    if ! "$@" $warnings -I"$top/include" -Iinclude "$top/tests/check_hpp.cpp" "$top/tests/hpp_objects.cpp" "$library" \
         -pthread -Wl,-rpath,"$(pwd)/lib/.libs" -o "$work/program" > "$work/output" 2>&1; then
         echo "does not compile: $*"
         head -n 20 "$work/output"

@@ -103,7 +103,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/attributes.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/lease.h | cpool/layer.h | cpool/object.h | cpool/pools.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
+    cpool.h | cpool/attributes.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/lease.h | cpool/layer.h | cpool/live.hpp | cpool/object.h | cpool/object.hpp | cpool/pools.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/object.hpp - pools of objects that stay constructed, for C++.
+ *
+ * Included by <cpool/cpool.hpp>.  Never include it yourself.
+ *
+ *     struct connection { connection(); void reset(); ... };
+ *
+ *     cpool::object_pool<connection, cpool::reset_member> connections(8);
+ *     cpool::object_pool<connection, cpool::reset_member>::pointer one = connections.get();
+ *
+ * The policy says what becomes of an object between two uses:
+ *
+ *   keep           nothing
+ *   reset_member   its member function reset() is called
+ *   rebuild        it is destroyed when it is put back, and constructed when it is got
+ *
+ * A policy of one's own has a template<class T> static void reset(T &).
+ *
+ * An exception of a maker or of a reset in get() passes to the caller of get(), and the
+ * object does not.  With CPOOL_OBJECT_EAGER resets happen in the pointer's destructor, where
+ * an exception ends the program.
+ */
+#ifndef CPOOL_OBJECT_HPP
+#define CPOOL_OBJECT_HPP
+
+#ifndef CPOOL_HPP
+#error "include <cpool/cpool.hpp> instead of <cpool/object.hpp>"
+#endif
+
+#include <cpool/object.h>
+
+namespace cpool {
+
+struct keep {
+    template <class T> static void reset(T &) noexcept {}
+};
+
+struct reset_member {
+    template <class T> static void reset(T &object) { object.reset(); }
+};
+
+struct rebuild : keep {};
+
+/* The maker of objects that have a constructor without arguments. */
+template <class T> struct default_maker {
+    void operator()(void *place) const { ::new (place) T(); }
+};
+
+namespace detail {
+
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+
+/* The exception that a hook must not let through C, until get() throws it again. */
+inline std::exception_ptr &pending() noexcept
+{
+    static thread_local std::exception_ptr exception;
+
+    return exception;
+}
+
+inline bool is_pending() noexcept { return pending() != nullptr; }
+
+inline void rethrow_pending()
+{
+    std::exception_ptr exception = pending();
+
+    pending() = nullptr;
+    std::rethrow_exception(exception);
+}
+
+inline void keep_pending() noexcept { pending() = std::current_exception(); }
+inline void drop_pending() noexcept { pending() = nullptr; }
+
+#else
+
+inline bool is_pending() noexcept { return false; }
+inline void rethrow_pending() noexcept {}
+inline void keep_pending() noexcept {}
+inline void drop_pending() noexcept {}
+
+#endif
+
+} // namespace detail
+
+/*
+ * A pool of objects that make(place) constructs, which lasts as long as this object.  It
+ * neither moves nor copies, because its hooks lead to it.
+ */
+template <class T, class Reset = keep, class Make = default_maker<T>> class object_pool {
+public:
+    using value_type = T;
+
+    /* Puts an object back. */
+    class deleter {
+    public:
+        deleter() noexcept : objects_(nullptr) {}
+        explicit deleter(cpool_objects_t *objects) noexcept : objects_(objects) {}
+        void operator()(T *object) const noexcept { (void)cpool_object_put(objects_, object); }
+
+    private:
+        cpool_objects_t *objects_;
+    };
+
+    using pointer = std::unique_ptr<T, deleter>;
+
+    /* The configuration of a pool of up to so many objects, to be changed and opened.  Its
+     * type is set by open. */
+    static cpool_object_config_t configuration(std::size_t capacity) noexcept
+    {
+        cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+
+        config.capacity = capacity;
+        return config;
+    }
+
+    explicit object_pool(Make make = Make()) : make_(std::move(make)), handle_(nullptr) {}
+    explicit object_pool(std::size_t capacity, Make make = Make())
+        : object_pool(configuration(capacity), std::move(make))
+    {
+    }
+    explicit object_pool(const cpool_object_config_t &config, Make make = Make())
+        : make_(std::move(make)), handle_(nullptr)
+    {
+        int code = open(config);
+
+        if (detail::is_pending())
+            detail::rethrow_pending();
+        detail::require(code);
+    }
+    object_pool(const object_pool &) = delete;
+    object_pool &operator=(const object_pool &) = delete;
+    ~object_pool() { close(); }
+
+    /* As cpool_objects_create.  CPOOL_EOPEN if it is open. */
+    int open(cpool_object_config_t config) noexcept
+    {
+        cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+
+        if (handle_ != nullptr)
+            return CPOOL_EOPEN;
+        type.object_size = sizeof(T);
+        type.object_align = alignof(T);
+        if (std::is_same<Reset, rebuild>::value) {
+            type.activate = &create;
+            type.deactivate = &destroy;
+        } else {
+            type.create = &create;
+            type.destroy = &destroy;
+        }
+        if (!std::is_base_of<keep, Reset>::value)
+            type.reset = &reset;
+        type.arg = this;
+        config.type = &type;
+        return cpool_objects_create(&handle_, &config);
+    }
+
+    /* As cpool_objects_destroy.  All objects are destroyed, active ones too. */
+    int close() noexcept
+    {
+        cpool_objects_t *handle = handle_;
+
+        handle_ = nullptr;
+        return cpool_objects_destroy(handle);
+    }
+
+    bool is_open() const noexcept { return handle_ != nullptr; }
+    cpool_objects_t *native_handle() const noexcept { return handle_; }
+
+    /* An object, recycled or new, or an empty pointer when none can be had. */
+    pointer get()
+    {
+        pointer object(static_cast<T *>(cpool_object_get(handle_)), deleter(handle_));
+
+        if (detail::is_pending())
+            detail::rethrow_pending(); /* and puts the object back */
+        return object;
+    }
+
+    cpool_object_stats_t stats() const noexcept
+    {
+        cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+
+        (void)cpool_object_stats(handle_, &stats);
+        return stats;
+    }
+
+private:
+    /* The code of a maker that threw. */
+    enum { thrown = 1 };
+
+    static int create(void *place, void *self) noexcept
+    {
+        CPOOL_TRY_ {
+            static_cast<object_pool *>(self)->make_(place);
+            detail::drop_pending(); /* of an object that this one replaces */
+            return 0;
+        }
+        CPOOL_CATCH_ALL_ {
+            detail::keep_pending();
+        }
+        return thrown;
+    }
+    static void reset(void *object, void *) noexcept
+    {
+        CPOOL_TRY_ {
+            Reset::reset(*static_cast<T *>(object));
+        }
+        CPOOL_CATCH_ALL_ {
+            detail::keep_pending();
+        }
+    }
+    static void destroy(void *object, void *) noexcept { static_cast<T *>(object)->~T(); }
+
+    Make make_;
+    cpool_objects_t *handle_;
+};
+
+} // namespace cpool
+
+#endif /* CPOOL_OBJECT_HPP */

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * hpp_objects.cpp - <cpool/cpool.hpp>: pools of objects that stay constructed, and handles
+ * of tracked pools, and frames of coroutines.  A part of check_hpp.
+ */
+#include <cpool/cpool.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#if defined(__cpp_impl_coroutine) && defined(__has_include)
+#if __has_include(<coroutine>)
+#include <coroutine>
+#define HAS_COROUTINES 1
+#endif
+#endif
+
+#define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
+
+#if defined(__cpp_exceptions)
+#define THROWS 1
+#else
+#define THROWS 0
+#endif
+
+void check_objects();
+
+namespace {
+
+void fail(int line, const char *what)
+{
+    std::fprintf(stderr, "hpp_objects.cpp:%d: %s\n", line, what);
+    std::abort();
+}
+
+/*
+ * ---- object_pool -------------------------------------------------------------------
+ */
+
+int buffers_made;
+int buffers_living;
+
+#if THROWS
+int refusals; // that are to come
+#endif
+
+// Grows, and can be cleared.  Making and clearing it throw when told to.
+struct buffer {
+    buffer()
+    {
+        require_allowed();
+        buffers_made++;
+        buffers_living++;
+    }
+    buffer(const buffer &) = delete;
+    ~buffer() { buffers_living--; }
+    void reset()
+    {
+        require_allowed();
+        bytes.clear();
+    }
+    static void require_allowed()
+    {
+#if THROWS
+        if (refusals > 0) {
+            refusals--;
+            throw 5;
+        }
+#endif
+    }
+
+    std::vector<int> bytes;
+};
+
+// Of one object: how often it is made in two uses, and the bytes that the second finds.
+template <class Reset> void require_uses(int made, std::size_t bytes, unsigned flags)
+{
+    cpool_object_config_t config = cpool::object_pool<buffer, Reset>::configuration(1);
+    cpool::object_pool<buffer, Reset> pool;
+    int before = buffers_made;
+
+    config.flags = flags;
+    REQUIRE(pool.open(config) == 0 && pool.open(config) == CPOOL_EOPEN);
+    {
+        auto one = pool.get();
+        REQUIRE(one && !pool.get() && pool.stats().active == 1);
+        one->bytes.assign(3, 1);
+    }
+    REQUIRE(pool.stats().active == 0);
+    REQUIRE(pool.get()->bytes.size() == bytes);
+    REQUIRE(buffers_made == before + made);
+    REQUIRE(pool.close() == 0 && buffers_living == 0);
+}
+
+template <class Reset> void require_thrown(bool in_second_use)
+{
+#if THROWS
+    cpool::object_pool<buffer, Reset> pool(2);
+    int caught = 0;
+
+    if (in_second_use)
+        REQUIRE(pool.get());
+    refusals = 1000;
+    for (int i = 0; i < 3; i++) {
+        try {
+            pool.get();
+        } catch (int number) {
+            caught += number;
+        }
+    }
+    refusals = 0;
+    REQUIRE(caught == 15 && pool.stats().active == 0);
+    {
+        auto one = pool.get();
+        auto two = pool.get();
+        REQUIRE(one && two && pool.stats().active == 2);
+    }
+    // A recycled object that cannot be built is replaced by one that can.
+    if (std::is_same<Reset, cpool::rebuild>::value) {
+        refusals = 1;
+        REQUIRE(pool.get() && refusals == 0);
+    }
+    pool.close();
+    REQUIRE(buffers_living == 0);
+#else
+    (void)in_second_use;
+#endif
+}
+
+void object_pools_keep_their_objects()
+{
+    require_uses<cpool::keep>(1, 3, 0);
+    require_uses<cpool::reset_member>(1, 0, 0);
+    require_uses<cpool::reset_member>(1, 0, CPOOL_OBJECT_EAGER);
+    require_uses<cpool::rebuild>(2, 0, 0);
+    require_thrown<cpool::keep>(false);
+    require_thrown<cpool::reset_member>(true);
+    require_thrown<cpool::rebuild>(false);
+    require_thrown<cpool::rebuild>(true);
+}
+
+struct numbered_maker {
+    void operator()(void *place) const { ::new (place) std::string(std::to_string(number)); }
+    int number;
+};
+
+void object_pools_construct_by_their_maker()
+{
+    cpool::object_pool<std::string, cpool::keep, numbered_maker> pool(3, numbered_maker{42});
+
+    REQUIRE(*pool.get() == "42");
+}
+
+/*
+ * ---- Tracked pools -----------------------------------------------------------------
+ */
+
+struct body {
+    explicit body(int a) : number(a) {}
+    int number;
+};
+
+} // namespace
+
+CPOOL_STATIC_POOL(bodies, body);
+CPOOL_DEFINE(bodies, body, .capacity = 100, .flags = CPOOL_TRACKED);
+
+namespace {
+
+// The sum of the numbers of a pool's live objects.
+template <class Range> int sum_of(const Range &range)
+{
+    int sum = 0;
+
+    for (body &each : range)
+        sum += each.number;
+    return sum;
+}
+
+template <class Pool> void require_tracked(Pool &pool)
+{
+    std::unordered_set<cpool::handle<body>> handles;
+    body *held[10];
+
+    REQUIRE(sum_of(pool.live()) == 0 && pool.live().begin() == pool.live().end());
+    for (int i = 0; i < 10; i++) {
+        held[i] = pool.create(1 << i);
+        handles.insert(pool.handle_of(held[i]));
+        REQUIRE(pool.resolve(pool.handle_of(held[i])) == held[i]);
+    }
+    REQUIRE(handles.size() == 10 && sum_of(pool.live()) == 1023);
+    cpool::handle<body> last = pool.handle_of(held[9]);
+    pool.destroy(held[9]);
+    REQUIRE(last && pool.resolve(last) == nullptr && !pool.handle_of(held[9]));
+    REQUIRE(sum_of(pool.live()) == 511);
+    std::size_t third = cpool_index(pool.native_handle(), held[3]);
+    REQUIRE(sum_of(pool.live(third, third + 1)) == 8);
+    for (auto at = pool.live().begin(); at != pool.live().end(); ++at)
+        REQUIRE(handles.count(at.handle()) == 1 && pool.resolve(at.handle()) == &*at);
+    for (body &each : pool.live())
+        pool.destroy(&each);
+    REQUIRE(sum_of(pool.live()) == 0 && !cpool::handle<body>());
+}
+
+void tracked_pools_know_their_objects()
+{
+    cpool_config_t config = cpool::pool<body>::configuration(100);
+    cpool::pool<body> pool;
+    cpool::static_pool<body, bodies_tag> statically;
+
+    config.flags = CPOOL_TRACKED;
+    REQUIRE(pool.open(config) == 0);
+    require_tracked(pool);
+    require_tracked(statically);
+    REQUIRE(pool.close() == 0 && statically.close() == 0);
+}
+
+/*
+ * ---- Coroutines --------------------------------------------------------------------
+ */
+
+#if defined(HAS_COROUTINES)
+
+std::size_t shared_live()
+{
+    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
+
+    REQUIRE(cpool_sized_stats(cpool::shared_blocks(), &stats) == 0);
+    return stats.live;
+}
+
+// A coroutine that adds up what it is resumed for.
+struct adder {
+    struct promise_type : cpool::pooled<> {
+        adder get_return_object()
+        {
+            return adder{std::coroutine_handle<promise_type>::from_promise(*this)};
+        }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        std::suspend_always yield_value(int value) noexcept
+        {
+            sum = value;
+            return {};
+        }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept {}
+
+        int sum = 0;
+    };
+
+    std::coroutine_handle<promise_type> handle;
+};
+
+adder add(int step)
+{
+    int sum = 0;
+
+    for (int i = 0; i < 3; i++)
+        co_yield sum += step;
+}
+
+void coroutines_have_their_frames_in_blocks()
+{
+    std::size_t before = shared_live();
+    adder two = add(2);
+    adder five = add(5);
+
+    REQUIRE(shared_live() == before + 2);
+    REQUIRE(cpool_sized_owns(cpool::shared_blocks(), two.handle.address()));
+    two.handle.resume();
+    five.handle.resume();
+    REQUIRE(two.handle.promise().sum == 4 && five.handle.promise().sum == 10);
+    two.handle.destroy();
+    five.handle.destroy();
+    REQUIRE(shared_live() == before);
+}
+
+#endif
+
+} // namespace
+
+void check_objects()
+{
+    object_pools_keep_their_objects();
+    object_pools_construct_by_their_maker();
+    tracked_pools_know_their_objects();
+#if defined(HAS_COROUTINES)
+    coroutines_have_their_frames_in_blocks();
+#endif
+}
