@@ -33,10 +33,12 @@ examples_jobs_jobs_SOURCES = \
 	examples/jobs/pools.c examples/jobs/pools.h \
 	examples/jobs/summary.c examples/jobs/summary.h \
 	examples/jobs/recount.c examples/jobs/recount.h \
+	examples/jobs/kernels.c examples/jobs/kernels.h examples/jobs/kernel.h \
+	examples/jobs/kernel_fork.c examples/jobs/kernel_chain.c \
 	examples/jobs/options.c examples/jobs/options.h \
 	examples/jobs/report.c examples/jobs/report.h \
 	examples/jobs/main.c
-examples_jobs_jobs_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
+examples_jobs_jobs_LDADD = lib/libcpool.la -lm $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
 # The same job system run frame by frame, no frame being held up by its pool.
 check_PROGRAMS += examples/jobs/frames
@@ -47,8 +49,8 @@ examples_jobs_frames_SOURCES = \
 	examples/jobs/frames.c
 examples_jobs_frames_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
-TESTS += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh
-EXTRA_DIST += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh
+TESTS += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh examples/check-kernels.sh
+EXTRA_DIST += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh examples/check-kernels.sh
 
 # make demo [DEMO_DIR=directory] [DEMO_THREADS=n] [DEMO_FLAGS='--top 20 --check']
 DEMO_DIR = /usr/include
@@ -62,4 +64,11 @@ demo: examples/jobs/jobs$(EXEEXT)
 	@examples/jobs/jobs$(EXEEXT) --threads '$(DEMO_THREADS)' $(DEMO_FLAGS) '$(DEMO_DIR)' \
 		|| { status=$$?; test $$status -eq 1 || exit $$status; }
 
-.PHONY: demo
+# make demo-kernels [DEMO_KERNEL=fib] [DEMO_THREADS=n]: tiny jobs and nothing else, with a
+# typed pool, a pool by its handle, and malloc.
+DEMO_KERNEL = all
+
+demo-kernels: examples/jobs/jobs$(EXEEXT)
+	@examples/jobs/jobs$(EXEEXT) --threads '$(DEMO_THREADS)' --kernel '$(DEMO_KERNEL)'
+
+.PHONY: demo demo-kernels

@@ -7,6 +7,7 @@
  *   tally     what was counted      scheduler    workers that run jobs
  *   report    what is shown         deque        where jobs wait to be run
  *   recount   the simple count      allocator    where all nodes come from
+ *   kernels   tiny jobs instead     kernel_...   of task systems
  *
  * A warm-up run with each allocator fills the page cache and gives the totals.
  * The measured runs follow, in turns.  The totals of all must be equal, and
@@ -26,6 +27,7 @@
 #include <cpool.h>
 
 #include "allocator.h"
+#include "kernels.h"
 #include "options.h"
 #include "pools.h"
 #include "recount.h"
@@ -283,6 +285,8 @@ int main(int argc, char **argv)
 
     if (!options_parse(&session.options, argc, argv, &status))
         return (int)status;
+    if (session.options.kernel != NULL)
+        return (int)kernels_run(&session.options);
     if (!check_directory(session.options.path))
         return STATUS_USAGE;
     tree_set_descriptor_limit();

@@ -17,6 +17,7 @@
 
 #include <cpool.h>
 
+#include "kernels.h"
 #include "scheduler.h"
 #include "summary.h"
 
@@ -45,6 +46,9 @@ static const char usage_text[] =
     "  --repeat N            measured runs with each allocator (3)\n"
     "  --top N               identifiers to show, at most 100 (10)\n"
     "  --allocator NAME      cpool, malloc, or both (both)\n"
+    "  --kernel NAME         instead of counting: fib, nqueens, quicksort, cholesky,\n"
+    "                        message-ring, or all, with a typed pool, a pool by its\n"
+    "                        handle, and malloc\n"
     "  --jobs N              nodes in the pool of jobs (65536)\n"
     "  --results N           nodes in the pool of results (16777216)\n"
     "  --check               verify by counting again in the simplest way\n"
@@ -56,7 +60,7 @@ static const char usage_text[] =
     "4 counts differ or nodes were lost, 5 out of memory, threads or result nodes.\n";
 
 enum option_code { O_THREADS = 256, O_REPEAT, O_TOP, O_ALLOCATOR, O_JOBS, O_RESULTS, O_CHECK,
-                   O_PROGRESS, O_HELP };
+                   O_PROGRESS, O_HELP, O_KERNEL };
 
 static const struct option long_options[] = {
     {"threads", required_argument, NULL, O_THREADS},
@@ -65,6 +69,7 @@ static const struct option long_options[] = {
     {"allocator", required_argument, NULL, O_ALLOCATOR},
     {"jobs", required_argument, NULL, O_JOBS},
     {"results", required_argument, NULL, O_RESULTS},
+    {"kernel", required_argument, NULL, O_KERNEL},
     {"check", no_argument, NULL, O_CHECK},
     {"progress", no_argument, NULL, O_PROGRESS},
     {"help", no_argument, NULL, O_HELP},
@@ -140,6 +145,11 @@ static bool parse_option(struct options *options, int code)
         return parse_number("jobs", optarg, 1, CPOOL_CAPACITY_MAX, &options->job_nodes);
     case O_RESULTS:
         return parse_number("results", optarg, 1, CPOOL_CAPACITY_MAX, &options->result_nodes);
+    case O_KERNEL:
+        options->kernel = optarg;
+        if (!kernels_know(optarg))
+            fprintf(stderr, "jobs: --kernel: there is no %s\n", optarg);
+        return kernels_know(optarg);
     case O_CHECK:
         options->check = true;
         return true;

@@ -23,6 +23,7 @@ enum allocator_kind { WITH_CPOOL, WITH_MALLOC, ALLOCATOR_KINDS };
 
 struct options {
     const char *path;
+    const char *kernel;  /* NULL: counts the files below the path */
     unsigned threads;    /* workers; never 0 */
     unsigned repeat;     /* measured runs with each allocator */
     unsigned top;        /* identifiers to print */

@@ -87,7 +87,8 @@ int scheduler_run(const struct scheduler_plan *plan, struct scheduler_figures *f
 /*
  * Begins a job.  The caller then fills in the user part.
  *
- * parent   NULL for the first job, else the job that has its body running
+ * parent   NULL for the first job, else the job that has its body running, or that job's
+ *          parent, which waits for the new one as well
  * spare    plan->jobs->node_size bytes on the caller's stack that live until
  *          job_submit returns
  *
