@@ -22,7 +22,7 @@ stress_sources = \
 	stress/disturb.c stress/disturb.h stress/main.c \
 	stress/mode_bulk.c stress/mode_caches.c stress/mode_churn.c \
 	stress/mode_depot.c stress/mode_fork.c stress/mode_full.c \
-	stress/mode_handoff.c stress/mode_lifecycle.c stress/mode_memory.c stress/mode_objects.c \
+	stress/mode_handoff.c stress/mode_lease.c stress/mode_lifecycle.c stress/mode_memory.c stress/mode_objects.c \
 	stress/mode_mixed.c stress/mode_quiet.c stress/mode_recall.c \
 	stress/mode_same.c stress/mode_transfer.c \
 	stress/mode_wait.c stress/report.c \
@@ -36,7 +36,7 @@ stress_planted = \
 EXTRA_DIST += $(stress_sources) stress/build.sh stress/planted.sh $(stress_planted)
 
 stress_inputs = $(stress_sources) $(libcpool_sources) include/cpool.h \
-	include/cpool/fast.h include/cpool/tools.h include/cpool/version.h config.h stress/build.sh
+	include/cpool/fast.h include/cpool/lease.h include/cpool/tools.h include/cpool/version.h config.h stress/build.sh
 
 stress_environment = CC="$(CC)" STRESS_LIBS="$(LDFLAGS) $(CK_LIBS) $(ATOMIC_LIBS) $(LIBS)" \
 	STRESS_FLAGS="$(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(CK_CFLAGS) $(CFLAGS)"
