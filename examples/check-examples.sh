@@ -59,6 +59,12 @@ step 4 on thread 1: 100 nodes freed
 step 5 on thread 2: 100 nodes freed
 OUTPUT
 
+check connections <<'OUTPUT'
+320 of 320 requests answered
+8 clients, no more than 3 connections at once
+connections were used again, and replaced when the server had hung up
+OUTPUT
+
 if [ $failed -ne 0 ]; then
     echo "$failed failed"
     exit 1

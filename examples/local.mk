@@ -4,7 +4,7 @@
 # One small program per use, with its output held against what it should be.
 check_PROGRAMS += \
 	examples/first examples/frame \
-	examples/caller_memory examples/fiber_cache
+	examples/caller_memory examples/fiber_cache examples/connections
 
 examples_first_SOURCES = examples/first.c
 examples_first_LDADD = lib/libcpool.la
@@ -17,6 +17,15 @@ examples_caller_memory_LDADD = lib/libcpool.la
 
 examples_fiber_cache_SOURCES = examples/fiber_cache.c
 examples_fiber_cache_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+examples_connections_SOURCES = examples/connections.c
+examples_connections_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+# A bounded pool of real connections, with threads that wait for them.
+demo-connections: examples/connections$(EXEEXT)
+	@examples/connections$(EXEEXT)
+
+.PHONY: demo-connections
 
 # The job system: from what it stands on to what it does.
 noinst_PROGRAMS += examples/jobs/jobs

@@ -8,6 +8,7 @@
 #include "object.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -206,13 +207,16 @@ END_TEST
  * ---- Waiting -------------------------------------------------------------
  */
 
-enum { WAITED_FOR_PUT, WAITED_FOR_GROWTH, WAITED_FOR_REJECTION, WAITED_IN_FAKE, WAITS };
+enum { WAITED_FOR_PUT, WAITED_FOR_GROWTH, WAITED_IN_FAKE, WAITS };
+
+/* Longer than any test takes that passes. */
+static const struct timespec long_enough = { 20, 0 };
 
 static void *wait_for_one(void *code)
 {
     void *object;
 
-    *(int *)code = cpool_object_wait(pool, &object, NULL, NULL);
+    *(int *)code = cpool_object_wait(pool, &object, NULL, &long_enough);
     return object;
 }
 
@@ -228,7 +232,6 @@ START_TEST(thread_that_waits_gets_an_object)
 
     config.capacity = 1;
     config.max_capacity = 2;
-    config.max_inactive = _i == WAITED_FOR_REJECTION ? 1 : 0;
     config.reset = NULL;
     pool = thing_pool(&config, &type);
     thing = cpool_object_get(pool);
@@ -246,6 +249,49 @@ START_TEST(thread_that_waits_gets_an_object)
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     if (_i == WAITED_FOR_GROWTH)
         REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+static _Thread_local bool fails_here;
+static pthread_t late;
+static int late_code;
+
+/* While the object is in this hook, the pool is dry, and another thread waits. */
+static int activate_with_a_waiter(void *object, void *arg)
+{
+    if (!fails_here)
+        return thing_activate(object, arg);
+    late = support_start(wait_for_one, &late_code);
+    while (support_stats(cpool_objects_pool(pool)).waits == 0)
+        sched_yield();
+    return EPIPE;
+}
+
+static int create_elsewhere(void *object, void *arg)
+{
+    return fails_here ? EIO : thing_create(object, arg);
+}
+
+/* The slot of an object that could not be replaced is there for the thread that waits. */
+START_TEST(thread_that_waits_creates_where_another_failed)
+{
+    cpool_object_config_t config = configure(3);
+    struct thing *thing;
+    void *object;
+
+    type.create = create_elsewhere;
+    type.activate = activate_with_a_waiter;
+    config.capacity = 1;
+    pool = thing_pool(&config, &type);
+    thing = cpool_object_get(pool);
+    REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+    fails_here = true;
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), EIO);
+    fails_here = false;
+    REQUIRE_EQUAL(pthread_join(late, &object), 0);
+    REQUIRE(late_code == 0 && object != NULL && account.created == 2);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     thing_end(pool, &account);
 }
 END_TEST
@@ -363,6 +409,7 @@ int main(void)
         TIMES(threads_share_objects_and_all_come_back, KINDS),
         TIMES(of_two_puts_of_one_object_one_is_refused, 2),
         TIMES(thread_that_waits_gets_an_object, WAITS),
+        ONCE(thread_that_waits_creates_where_another_failed),
         TIMES(threads_that_wait_beside_failing_hooks_go_on, 2),
         TIMES(child_of_a_fork_goes_on_with_the_pool, KINDS - 1),
     };
