@@ -189,6 +189,7 @@ struct work {
     cpool_t *pool;
     cpool_cache_t *cache;
     void *slots[2 * LENGTH];
+    cpool_t *tracked_pool;
     cpool_t *edge_pool; /* small magazines, one spare */
     void *held[HELD];   /* its slots, but between the lines of the edge_ parts */
 };
@@ -223,6 +224,23 @@ static void inline_free(struct work *work, size_t n)
 
     for (i = 0; i < n; i++)
         measured_inline_free(work->pool, cpool_alloc(work->pool));
+}
+
+/* Out of line, without an edge of a magazine. */
+static void tracked_alloc(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        cpool_free(work->tracked_pool, measured_inline_alloc(work->tracked_pool));
+}
+
+static void tracked_free(struct work *work, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        measured_inline_free(work->tracked_pool, cpool_alloc(work->tracked_pool));
 }
 
 static void cache_alloc(struct work *work, size_t n)
@@ -449,7 +467,8 @@ static const struct {
     { "empty-loop-free", empty_loop_free },
     { "empty-loop-pair", empty_loop_pair },     { "swap-alloc", edge_swap_alloc },
     { "swap-free", edge_swap_free },            { "depot-alloc", edge_depot_alloc },
-    { "depot-free", edge_depot_free },
+    { "depot-free", edge_depot_free },          { "tracked-alloc", tracked_alloc },
+    { "tracked-free", tracked_free },
 };
 
 #define PARTS (sizeof parts / sizeof parts[0])
@@ -480,6 +499,13 @@ static int run_all(unsigned long count)
         fprintf(stderr, "instructions: %s\n", cpool_strerror(code));
         return EXIT_FAILURE;
     }
+    config.flags = CPOOL_TRACKED;
+    code = cpool_create(&work.tracked_pool, &config);
+    if (code != CPOOL_OK) {
+        fprintf(stderr, "instructions: %s\n", cpool_strerror(code));
+        return EXIT_FAILURE;
+    }
+    config.flags = 0;
     config.magazine_rounds = EDGE_ROUNDS;
     config.cache_slots = 2 * EDGE_ROUNDS;
     config.capacity = 4 * HELD;
@@ -497,8 +523,10 @@ static int run_all(unsigned long count)
     }
     instructions_mark();
     drop(&work, 0, HELD);
-    return cpool_destroy(work.pool) == 0 && cpool_destroy(work.edge_pool) == 0 ? EXIT_SUCCESS
-                                                                              : EXIT_FAILURE;
+    return cpool_destroy(work.pool) == 0 && cpool_destroy(work.tracked_pool) == 0 &&
+                   cpool_destroy(work.edge_pool) == 0
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
 }
 
 int main(int count, char **arguments)

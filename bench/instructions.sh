@@ -143,6 +143,7 @@ echo
     BEGIN { text["inline"] = "inline, implicit cache"; text["cache"] = "inline, explicit cache"
             text["typed"] = "typed, 64 bytes"; text["uneven"] = "typed, 48 bytes"
             text["outline"] = "through the symbols"
+            text["tracked"] = "a tracked pool"
             text["swap"] = "swap with a spare"; text["depot"] = "exchange with the depot" }
     { split($1, word, "-"); looped = word[2] == "loop"
       row = word[1] (looped ? "-loop" : ""); what = word[looped ? 3 : 2]

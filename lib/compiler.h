@@ -26,6 +26,9 @@
 /* Entered seldom: kept out of the way of the code that is entered often. */
 #define CPI_COLD __attribute__((__cold__, __noinline__))
 
+/* Inlined, however large: its caller is nothing else. */
+#define CPI_WITHIN __attribute__((__always_inline__))
+
 /* Not inlined: its caller saves no registers for it. */
 #define CPI_APART __attribute__((__noinline__))
 

@@ -46,12 +46,17 @@ static inline bool give_marked(const struct cpi_pool *pool, struct cpi_cache *ca
 }
 
 /*
- * The common case of pools that are tracked and nothing else: the loaded magazine is used
+ * The common case of pools that are tracked and nothing else.  The loaded magazine is used
  * as on the inline path, without a mark, and the slot's word changes with it.  A thread
  * that vanishes in a fork between the two stores of take_tracked leaves a slot that is
  * neither live nor free, and never one that is both.  NULL, and false: the long way.
  */
-static inline void *take_tracked(const struct cpi_pool *pool, struct cpi_cache *cache)
+static inline bool can_be_short(const struct cpi_pool *pool, const struct cpi_cache *cache)
+{
+    return CPI_LIKELY(pool->only_tracked) && cache != NULL;
+}
+
+CPI_WITHIN static inline void *take_tracked(const struct cpi_pool *pool, struct cpi_cache *cache)
 {
     cpool_cache_t *entry = &cache->hidden;
     uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
@@ -70,7 +75,7 @@ static inline void *take_tracked(const struct cpi_pool *pool, struct cpi_cache *
     return slot;
 }
 
-static inline bool give_tracked(const struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
+CPI_WITHIN static inline bool give_tracked(const struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 {
     cpool_cache_t *entry = &cache->hidden;
     uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
@@ -82,21 +87,6 @@ static inline bool give_tracked(const struct cpi_pool *pool, struct cpi_cache *c
     entry->rounds[count] = slot;
     cpi_word_store(&entry->count, count + 1, release); /* [show] */
     return true;
-}
-
-/* The shortest way of the pools without inline path that have one. */
-static inline void *take_short(const struct cpi_pool *pool, struct cpi_cache *cache)
-{
-    if (CPI_LIKELY(pool->only_tracked))
-        return cache != NULL ? take_tracked(pool, cache) : NULL;
-    return take_marked(pool, cache);
-}
-
-static inline bool give_short(const struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
-{
-    if (CPI_LIKELY(pool->only_tracked))
-        return cache != NULL && give_tracked(pool, cache, slot);
-    return give_marked(pool, cache, slot);
 }
 
 /* Away from the two functions below, which then save no registers. */
@@ -168,12 +158,21 @@ CPI_APART static void *take_shown(struct cpi_pool *pool, struct cpi_cache *cache
     return slot;
 }
 
+/* The tracked pools' way saves no registers for the others. */
+CPI_APART static void *take_marked_or_any(struct cpi_pool *pool, struct cpi_cache *cache,
+                                          const void *site)
+{
+    void *slot = take_marked(pool, cache);
+
+    return CPI_LIKELY(slot != NULL) ? slot : alloc_at_length(pool, site);
+}
+
 CPI_APART static void *take_unshown(struct cpi_pool *pool, struct cpi_cache *cache,
                                     const void *site)
 {
-    void *slot = take_short(pool, cache);
+    void *slot = can_be_short(pool, cache) ? take_tracked(pool, cache) : NULL;
 
-    return CPI_LIKELY(slot != NULL) ? slot : alloc_at_length(pool, site);
+    return CPI_LIKELY(slot != NULL) ? slot : take_marked_or_any(pool, cache, site);
 }
 
 static inline bool swap_and_give(const struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
@@ -225,23 +224,41 @@ CPI_APART static void give_shown(struct cpi_pool *pool, struct cpi_cache *cache,
         cpi_quiet_report("cpool_free");
 }
 
+CPI_APART static void give_marked_or_any(struct cpi_pool *pool, struct cpi_cache *cache,
+                                         void *slot, const void *site)
+{
+    if (!give_marked(pool, cache, slot))
+        free_at_length(pool, slot, site);
+}
+
 CPI_APART static void give_unshown(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
                                    const void *site)
 {
-    if (CPI_UNLIKELY(!give_short(pool, cache, slot)))
-        free_at_length(pool, slot, site);
+    if (CPI_UNLIKELY(!can_be_short(pool, cache) || !give_tracked(pool, cache, slot)))
+        give_marked_or_any(pool, cache, slot, site);
+}
+
+CPI_APART static void *take_swapped(struct cpi_pool *pool, struct cpi_cache *cache,
+                                    const void *site)
+{
+    void *slot;
+
+    return CPI_LIKELY(swap_and_take(cache, &slot)) ? slot : take_shown(pool, cache, site);
 }
 
 static inline void *alloc_slow(struct cpi_pool *pool, struct cpi_cache *cache,
                                const void *site)
 {
-    void *slot;
-
     if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
         return take_unshown(pool, cache, site);
-    if (CPI_LIKELY(swap_and_take(cache, &slot)))
-        return slot;
-    return take_shown(pool, cache, site);
+    return take_swapped(pool, cache, site);
+}
+
+CPI_APART static void give_swapped(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                                   const void *site)
+{
+    if (CPI_UNLIKELY(!swap_and_give(pool, cache, slot)))
+        give_shown(pool, cache, slot, site);
 }
 
 static inline void free_slow(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
@@ -249,8 +266,8 @@ static inline void free_slow(struct cpi_pool *pool, struct cpi_cache *cache, voi
 {
     if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
         give_unshown(pool, cache, slot, site);
-    else if (CPI_UNLIKELY(!swap_and_give(pool, cache, slot)))
-        give_shown(pool, cache, slot, site);
+    else
+        give_swapped(pool, cache, slot, site);
 }
 
 /* At the end of the two functions below, which then save no registers. */
@@ -341,7 +358,7 @@ void *cpool_cache_alloc_slow(cpool_cache_t *entry)
         return NULL;
     cache = entry->home;
     cpi_recall_use(cache);
-    slot = take_short(pool, cache);
+    slot = can_be_short(pool, cache) ? take_tracked(pool, cache) : take_marked(pool, cache);
     if (slot == NULL && owner_is_right(pool, cache, function))
         slot = cpi_pool_alloc(pool, cache, function, CPI_CALLER());
     return slot;
@@ -357,6 +374,9 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
         return;
     cache = entry->home;
     cpi_recall_use(cache);
-    if (!give_short(pool, cache, slot) && owner_is_right(pool, cache, function))
+    if (can_be_short(pool, cache) ? give_tracked(pool, cache, slot)
+                                  : give_marked(pool, cache, slot))
+        return;
+    if (owner_is_right(pool, cache, function))
         cpi_pool_free(pool, cache, slot, function, CPI_CALLER());
 }

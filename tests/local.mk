@@ -139,6 +139,7 @@ tests_modules = \
 	tests/check_guard_unit \
 	tests/check_slotmap \
 	tests/check_slotmap_narrow \
+	tests/check_track_twice \
 	tests/check_cache \
 	tests/check_cache_target \
 	tests/check_lease_threads \
@@ -325,6 +326,10 @@ tests_check_track_LDADD = $(tests_ldadd_public)
 tests_check_track_beside_SOURCES = tests/check_track_beside.c
 tests_check_track_beside_CPPFLAGS = $(tests_cppflags)
 tests_check_track_beside_LDADD = $(tests_ldadd_public)
+
+tests_check_track_twice_SOURCES = tests/check_track_twice.c
+tests_check_track_twice_CPPFLAGS = $(tests_cppflags_module)
+tests_check_track_twice_LDADD = $(tests_ldadd_module)
 
 tests_check_typed_SOURCES = tests/check_typed.c
 tests_check_typed_CPPFLAGS = $(tests_cppflags)

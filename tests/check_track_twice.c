@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_track_twice.c - two threads that free a slot of a tracked pool at the same time:
+ * the slot is in the pool twice, and the alloc that would hand it out twice reports it.
+ *
+ * Includes the public API and pool_impl.h.  The moment at which both threads have read
+ * the slot's word cannot be had at will, so the test writes the word that the second one
+ * would have read.
+ */
+#include "support.h"
+
+#include <cpool/track.h>
+
+#include "pool_impl.h"
+
+enum { CAPACITY = 64 };
+
+static cpool_t *make_pool(unsigned flags)
+{
+    cpool_config_t config = support_config(48, CAPACITY);
+
+    config.flags = CPOOL_TRACKED | flags;
+    support_capture_reports();
+    return support_create(&config);
+}
+
+/* Frees a slot as two threads do that both find it live. */
+static void free_twice_at_once(cpool_t *pool, void *slot)
+{
+    const struct cpi_slotmap *map = &((struct cpi_pool *)pool->state)->slotmap;
+    _Atomic uint64_t *word = &map->words[cpool_index(pool, slot)];
+    uint64_t live = atomic_load_explicit(word, memory_order_relaxed);
+
+    cpool_free(pool, slot);
+    atomic_store_explicit(word, live, memory_order_relaxed);
+    cpool_free(pool, slot);
+    REQUIRE_NO_REPORT();
+}
+
+static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
+
+START_TEST(slot_in_the_pool_twice_is_handed_out_once)
+{
+    cpool_t *pool = make_pool(flags[_i]);
+    void *slot = cpool_alloc(pool);
+    void *others[2];
+
+    free_twice_at_once(pool, slot);
+    REQUIRE(cpool_alloc(pool) == slot);
+    REQUIRE_NO_REPORT();
+    others[0] = cpool_alloc(pool);
+    REQUIRE(others[0] != NULL && others[0] != slot);
+    REQUIRE(REQUIRE_REPORT(CPOOL_EDOUBLEFREE).slot == slot);
+    others[1] = cpool_alloc(pool);
+    REQUIRE(others[1] != NULL && others[1] != slot && others[1] != others[0]);
+    REQUIRE_NO_REPORT();
+    cpool_free(pool, slot);
+    cpool_free(pool, others[0]);
+    cpool_free(pool, others[1]);
+    REQUIRE_NO_REPORT();
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* The same through the explicit cache's door. */
+START_TEST(slot_in_a_cache_twice_is_handed_out_once)
+{
+    cpool_t *pool = make_pool(flags[_i]);
+    cpool_cache_t *cache = cpool_cache(pool);
+    void *slot = cpool_cache_alloc(cache);
+
+    free_twice_at_once(pool, slot);
+    REQUIRE(cpool_cache_alloc(cache) == slot);
+    REQUIRE(cpool_cache_alloc(cache) != slot);
+    REQUIRE(REQUIRE_REPORT(CPOOL_EDOUBLEFREE).slot == slot);
+    REQUIRE_EQUAL(cpool_count_live(pool, 0, SIZE_MAX), 2);
+    REQUIRE_EQUAL(support_destroy(pool), 2);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(slot_in_the_pool_twice_is_handed_out_once, 3),
+        TIMES(slot_in_a_cache_twice_is_handed_out_once, 3),
+    };
+
+    return SUPPORT_RUN("track twice", tests);
+}
