@@ -15,7 +15,7 @@ static const struct cpi_pool *tracked(const cpool_t *handle, const char *functio
 {
     const struct cpi_pool *pool = cpi_pool_of(handle, function);
 
-    if (pool == NULL || CPI_LIKELY((pool->flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0))
+    if (pool == NULL || CPI_LIKELY((pool->flags & CPOOL_TRACKED) != 0) || pool->checked)
         return pool;
     cpi_pool_report(CPOOL_ETRACKED, function, pool);
     return NULL;
