@@ -44,6 +44,7 @@ function static_name(text) {
         sub(/.* /, "", text)
         return text
     }
+    sub(/^__attribute__\(\(.*\)\) /, "", text)
     if (text !~ /^([A-Z_]+ )*static /)
         return ""
     gsub(/(_Atomic|CPI_[A-Z_]+|__attribute__) *\([^()]*\)/, "", text)
