@@ -5,7 +5,7 @@
  *
  *   exercise [ROUNDS]
  *
- * It knows nothing of pools and passes with any malloc.
+ * It knows nothing of pools.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
