@@ -4,11 +4,8 @@
  *
  * The GNU C library has backtraces.  Elsewhere a trace is the call's own site.
  */
-#ifdef HAVE_CONFIG_H
-#include <config.h>
-#endif
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE /* dladdr */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* dladdr */
 #endif
 
 #include "trace.h"
