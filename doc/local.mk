@@ -3,7 +3,7 @@
 # because the benchmark adds to it.
 
 EXTRA_DIST += doc/ADOPTING.md doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/DEBUGGING.md doc/EVIDENCE.md doc/FEATURES.md doc/JSON.md \
-	doc/MALLOC.md doc/PERFORMANCE.md doc/STRESS.md \
+	doc/MALLOC.md doc/PERFORMANCE.md doc/SAFETY.md doc/STRESS.md \
 	doc/performance \
 	doc/plots/bursts-all.svg doc/plots/bursts-one.svg doc/plots/handover.svg \
 	doc/plots/latency-all.png doc/plots/throughput.svg

@@ -158,6 +158,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     pool->only_marked = limits.exact && !pool->marks && !pool->waitable;
     pool->only_tracked =
         layout->tracked && !pool->checked && !limits.exact && pool->tools == 0;
+    limits.checked = pool->checked;
     limits.inline_path = !pool->marks && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
          cpi_registry_bytes(layout->caches, layout->quota));

@@ -139,7 +139,10 @@ void cpi_pool_report_address(int code, const char *function, const struct cpi_po
     struct cpi_text details;
 
     cpi_text_init(&details, room, sizeof room);
-    cpi_tell_slot(&details, pool, index);
+    if (code == CPOOL_EFOREIGN)
+        cpi_tell_owner(&details, pool, address);
+    else
+        cpi_tell_slot(&details, pool, index);
     report_near(code, function, pool, address, index, &details);
 }
 

@@ -7,13 +7,14 @@
 #include <inttypes.h>
 
 #include "os.h"
+#include "ranges.h"
 #include "site.h"
 
 static const char *name_of(enum cpi_slotmap_state state)
 {
     if (state == CPI_SLOTMAP_LIVE_ONE)
-        return "live";
-    return state == CPI_SLOTMAP_FREE ? "free" : "never taken";
+        return "is live";
+    return state == CPI_SLOTMAP_FREE ? "is free" : "was never taken";
 }
 
 static void tell_call(struct cpi_text *text, const struct cpi_pool *pool, uintptr_t index,
@@ -45,10 +46,36 @@ void cpi_tell_slot(struct cpi_text *text, const struct cpi_pool *pool, uintptr_t
         return;
     state = cpi_slotmap_state(&pool->slotmap, index);
     live = state == CPI_SLOTMAP_LIVE_ONE;
-    cpi_text_add(text, "cpool:   slot %" PRIuPTR " at %p, %zu bytes, is %s\n", index,
+    cpi_text_add(text, "cpool:   slot %" PRIuPTR " at %p, %zu bytes, %s\n", index,
                  cpi_slab_slot(&pool->slab, index), pool->slab.slot_size, name_of(state));
     tell_call(text, pool, index, !live);
     tell_call(text, pool, index, live);
+}
+
+/* The lock keeps the other pool from being destroyed meanwhile.  It is not waited for. */
+void cpi_tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const void *address)
+{
+    const cpool_t *handle = cpi_ranges_find((uintptr_t)address);
+    const struct cpi_pool *owner;
+    uintptr_t index;
+
+    if (handle == NULL || handle == pool->handle || cpi_lock_is_held() || !cpi_try_lock())
+        return;
+    if (cpi_handle_is_alive(handle)) {
+        enum cpi_place place;
+
+        owner = handle->state;
+        place = cpi_slab_place(&owner->slab, address, &index);
+        if (place != CPI_PLACE_OUTSIDE) {
+            cpi_text_add(text,
+                         "cpool:   the address lies in another pool, '%s' %p, %s slot %" PRIuPTR
+                         "\n",
+                         owner->name, (const void *)handle,
+                         place == CPI_PLACE_INSIDE ? "inside or behind" : "at the start of", index);
+            cpi_tell_slot(text, owner, index);
+        }
+    }
+    cpi_unlock();
 }
 
 static void tell_bytes(struct cpi_text *text, const char *what, const unsigned char *bytes,

@@ -20,6 +20,9 @@
 /* Appends the state of a slot, and its last alloc and free, in lines of their own. */
 void cpi_tell_slot(struct cpi_text *text, const struct cpi_pool *pool, uintptr_t index);
 
+/* Appends which other pool this address lies in, if any, and that slot's lines. */
+void cpi_tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const void *address);
+
 /* Appends what was overwritten, which slot's user probably did it, and both slots. */
 void cpi_tell_damage(struct cpi_text *text, const struct cpi_pool *pool,
                      const struct cpi_damage *damage);

@@ -62,20 +62,27 @@ static uint32_t take_quota(struct cpi_registry *registry, size_t caches, uint32_
     return CPI_QUOTA_MIN + more;
 }
 
-/* With the lock held. */
-static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t more,
-                                        uint32_t *quota)
+/* With the lock held, as the next one. */
+static struct cpi_cache *reuse_structure(struct cpi_registry *registry, uint32_t more,
+                                         uint32_t *quota)
 {
     struct cpi_cache *cache = registry->unused;
-    size_t number = cpi_registry_made(registry);
 
-    if (cache != NULL) {
-        *quota = take_quota(registry, number, more);
-        if (*quota == 0)
-            return NULL;
-        registry->unused = cache->next;
-        return cache;
-    }
+    if (cache == NULL)
+        return NULL;
+    *quota = take_quota(registry, cpi_registry_made(registry), more);
+    if (*quota == 0)
+        return NULL;
+    registry->unused = cache->next;
+    return cache;
+}
+
+static struct cpi_cache *make_structure(struct cpi_registry *registry, uint32_t more,
+                                        uint32_t *quota)
+{
+    size_t number = cpi_registry_made(registry);
+    struct cpi_cache *cache;
+
     if (number == registry->max ||
         !cpi_extent_reach(&registry->caches, cpi_registry_bytes(number + 1, registry->quota_max)))
         return NULL;
@@ -90,6 +97,18 @@ static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t 
     cache->ring_size = registry->quota_max;
     cpi_store(&registry->made, number + 1, release); /* [new] */
     return cache;
+}
+
+/* With the lock held.  In a checked pool a handle of a cache that was destroyed is none as
+ * long as there are other structures for caches with handles. */
+static struct cpi_cache *take_structure(struct cpi_registry *registry, uint32_t more,
+                                        uint32_t *quota, bool has_handle)
+{
+    struct cpi_cache *cache = NULL;
+
+    if (registry->unused == NULL || (registry->checked && has_handle))
+        cache = make_structure(registry, more, quota);
+    return cache != NULL ? cache : reuse_structure(registry, more, quota);
 }
 
 /* With the lock held. */
@@ -125,7 +144,7 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
 {
     uint32_t more = handle == registry->handle ? registry->quota_max - CPI_QUOTA_MIN : 0;
     uint32_t quota;
-    struct cpi_cache *cache = take_structure(registry, more, &quota);
+    struct cpi_cache *cache = take_structure(registry, more, &quota, owner == NULL);
 
     CPI_ASSERT(cpi_lock_is_held());
     if (cache == NULL)
@@ -375,6 +394,7 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
     registry->spares_left = limits->spares;
     registry->inline_path = limits->inline_path;
     registry->exact = limits->exact;
+    registry->checked = limits->checked;
     registry->uncached = limits->uncached;
     registry->forked = limits->forked;
     registry->returned = limits->returned;

@@ -46,6 +46,7 @@ struct cpi_registry {
     struct cpi_depot *depot;
     bool inline_path;    /* the fast path may show its magazines */
     bool exact;          /* owners mark what they do, for recall.h */
+    bool checked;        /* handles of destroyed caches are recognised for long */
     struct cpi_pool *pool;
     void (*forked)(struct cpi_pool *pool); /* in the child of a fork, after its caches were
                                               reclaimed */
@@ -91,6 +92,7 @@ struct cpi_registry_limits {
     struct cpi_uncached *uncached; /* all zero */
     bool inline_path;
     bool exact;
+    bool checked;
     void (*forked)(struct cpi_pool *pool);
     void (*returned)(struct cpi_pool *pool);
 };

@@ -252,6 +252,30 @@ START_TEST(cache_created_may_be_used_by_any_thread)
 }
 END_TEST
 
+/* The handle of a cache that was destroyed is refused, although others were created. */
+START_TEST(cache_used_after_its_end_refused)
+{
+    cpool_t *pool = make_checked(24);
+    cpool_cache_t *ended;
+    cpool_cache_t *caches[10];
+
+    REQUIRE_EQUAL(cpool_cache_create(&ended, pool), 0);
+    cpool_cache_destroy(ended);
+    for (int i = 0; i < 10; i++)
+        REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
+    REQUIRE(cpool_cache_alloc(ended) == NULL);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EPOOL).function, "cpool_cache_alloc") == 0);
+    cpool_cache_free(ended, ended);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_EPOOL).function, "cpool_cache_free") == 0);
+    cpool_cache_destroy(ended);
+    (void)REQUIRE_REPORT(CPOOL_EPOOL);
+    for (int i = 0; i < 10; i++)
+        cpool_cache_destroy(caches[i]);
+    REQUIRE_NO_REPORT();
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /*
  * ---- Kinds of error ------------------------------------------------------
  */
@@ -414,6 +438,7 @@ int main(void)
         ONCE(free_by_two_threads_at_once_refuses_one),
         ONCE(cache_used_by_wrong_thread_refused),
         ONCE(cache_created_may_be_used_by_any_thread),
+        ONCE(cache_used_after_its_end_refused),
         ONCE(use_wrong_in_every_known_kind_refused),
         ONCE(use_right_by_several_threads_reports_nothing),
     };

@@ -357,6 +357,41 @@ START_TEST(double_free_tells_both_sites)
 }
 END_TEST
 
+/* The pool that the address belongs to is named by any other pool. */
+START_TEST(foreign_pointer_names_its_pool)
+{
+    cpool_config_t config = support_config(SIZE, CAPACITY);
+    cpool_t *pools[2] = { make_pool(0), support_create_plain(SIZE, CAPACITY) };
+    struct support_report report;
+    char expected[100];
+    char *slot;
+    cpool_t *other;
+
+    config.name = "the other";
+    config.flags = CPOOL_CHECKED;
+    other = support_create(&config);
+    slot = (char *)take(other);
+    for (int i = 0; i < 2; i++) {
+        cpool_free(pools[i], slot);
+        report = REQUIRE_REPORT(CPOOL_EFOREIGN);
+        snprintf(expected, sizeof(expected), "another pool, 'the other' %p, at the start of slot 0",
+                 (void *)other);
+        require_said(&report, expected);
+        require_said(&report, "allocated 0.");
+        require_said(&report, "at taken here [0x");
+        cpool_free(pools[i], slot + 3);
+        report = REQUIRE_REPORT(CPOOL_EFOREIGN);
+        require_said(&report, "inside or behind slot 0");
+        cpool_free(pools[i], &config);
+        report = REQUIRE_REPORT(CPOOL_EFOREIGN);
+        require_unsaid(&report, "another pool");
+        support_destroy_empty(pools[i]);
+    }
+    cpool_free(other, slot);
+    support_destroy_empty(other);
+}
+END_TEST
+
 START_TEST(plain_pool_tells_how_to_learn_more)
 {
     cpool_t *pool = support_create_plain(SIZE, CAPACITY);
@@ -385,6 +420,7 @@ int main(void)
         ONCE(verify_judges_any_address),
         ONCE(audit_beside_threads_finds_nothing_that_is_not),
         ONCE(double_free_tells_both_sites),
+        ONCE(foreign_pointer_names_its_pool),
         ONCE(plain_pool_tells_how_to_learn_more),
     };
 

@@ -66,6 +66,7 @@ tests_scripts = \
 	tests/scripts/check-limit.sh \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-man.sh \
+	tests/scripts/check-mistakes.sh \
 	tests/scripts/check-orders.sh \
 	tests/scripts/check-size.sh \
 	tests/scripts/check-asan.sh \
@@ -74,7 +75,7 @@ tests_scripts = \
 	tests/scripts/check-tsan.sh \
 	tests/scripts/check-scripts.sh
 
-EXTRA_DIST += $(tests_scripts) tests/tools/correct.c tests/tools/handover.c \
+EXTRA_DIST += $(tests_scripts) tests/debug/mistakes.c tests/tools/correct.c tests/tools/handover.c \
 	tests/tools/mistakes.c tests/tools/programs.sh tests/tools/stray.c
 TESTS += $(tests_scripts)
 

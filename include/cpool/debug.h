@@ -42,8 +42,8 @@
  * cpool_memory_required includes them.
  *
  * A place in a report is "function+0x12 (module+0x1234)" as far as the module exports the
- * function, followed by the return address.  `addr2line -e module 0x1234` finds the line
- * of the call, in position-independent programs, too.
+ * function, followed by the return address.  `addr2line -i -f -e module 0x1234` finds
+ * the line of the call, in position-independent programs, too.
  *
  * The costs fall on checked pools alone.  They have no inline path, and for each slot 8
  * bytes or more of gap, 8 of state, and 72 and 16 for each site beyond the first.  A

@@ -1,0 +1,163 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-mistakes.sh - a program that knows nothing of checks makes mistakes, with the
+# library as it is installed and nothing but CPOOL_OPTIONS set.  The reports name the
+# mistake, the slot, the thread and the places, which addr2line finds.
+#
+# srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
+# build tree.
+
+set -u
+top=${srcdir:-.}
+status=0
+tried=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+source=$top/tests/debug/mistakes.c
+
+library=lib/.libs/libcpool.so
+[ -e "$library" ] || library=lib/.libs/libcpool.a
+[ -e "$library" ] || { echo 'skipped: there is no library to link'; exit 77; }
+# What a sanitizer adds is not for these tests.
+! nm "$library" 2> /dev/null | grep -q '__[amt]san_init' ||
+    { echo 'skipped: the library is built for a sanitizer'; exit 77; }
+LD_LIBRARY_PATH=$(pwd)/lib/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+
+# shellcheck disable=SC2086 # the compiler may have options of its own
+${CC:-cc} -std=gnu11 -g -O1 -fPIE -pie -pthread -I"$top/include" -Iinclude "$source" "$library" \
+    -ldl -lm -o "$work/mistakes" || exit 1
+
+complain() {
+    echo "CPOOL_OPTIONS=$options mistakes $mistake: $*"
+    sed 's/^/  | /' "$work/output"
+    status=1
+}
+
+# run OPTIONS MISTAKE [typed] - leaves what the program writes in $work/output.
+run() {
+    options=$1 mistake=$2
+    tried=$((tried + 1))
+    CPOOL_OPTIONS=$options "$work/mistakes" "$2" ${3:+"$3"} > "$work/output" 2>&1
+    code=$?
+}
+
+# says TEXT... - the output has each of these texts.
+says() {
+    for text; do
+        grep -qF -- "$text" "$work/output" || complain "does not say: $text"
+    done
+}
+
+says_not() {
+    for text; do
+        ! grep -qF -- "$text" "$work/output" || complain "says: $text"
+    done
+}
+
+aborts() {
+    [ "$code" -gt 128 ] && ! grep -q '^end' "$work/output" || complain "ends with $code"
+}
+
+# names MARK - a place "mistakes+0x..." in the output lies in the line with this mark.
+names() {
+    command -v addr2line > /dev/null || { echo 'left out: addr2line'; return; }
+    line=$(grep -n "mark: $1 " "$source" | cut -d: -f1)
+    grep -o 'mistakes+0x[0-9a-f]*' "$work/output" | cut -d+ -f2 | sort -u |
+        addr2line -i -e "$work/mistakes" | grep -q "mistakes\.c:$line\>" ||
+        complain "no place is line $line, marked $1"
+}
+
+for kind in '' typed; do
+    run checked double_free $kind
+    aborts
+    says 'cpool_free: the slot is free already' 'is free' 'freed 0.' 'allocated 0.' ' by thread ' \
+        'CPOOL_OPTIONS=sites=8,log=64'
+    names take
+    names give
+
+    run checked overflow $kind
+    aborts
+    says 'bytes around the slot were overwritten' '2 bytes were overwritten, the first at offset 24' \
+        'found    41 41' 'wrote past its end'
+    names take
+
+    run fill write_after_free $kind
+    aborts
+    says 'the slot was written while it was free' 'the first at offset 5, in slot 0' \
+        'expected df' 'found    41 df'
+    names take
+    names give
+done
+
+run checked underflow
+aborts
+says 'the first at offset -1, before the start of slot 0' 'wrote before its start'
+
+# The slot waits, so nobody has it when it is written.
+run fill,quarantine=10 write_after_free
+[ "$code" -eq 0 ] || complain "ends with $code"
+run '' write_after_free
+[ "$code" -eq 0 ] && [ "$(cat "$work/output")" = end ] || complain "ends with $code"
+
+for options in '' checked; do
+    run "$options" foreign
+    aborts
+    says 'the address lies outside the pool'
+    run "$options" another_pools
+    aborts
+    says "the address lies in another pool, 'other'"
+    run "$options" inside
+    aborts
+    says 'the address lies inside a slot'
+    run "$options" unused
+    aborts
+    says 'the slot has never been handed out'
+    run "$options" destroyed
+    aborts
+    says 'not a pool: NULL, never created, destroyed'
+    run "$options" no_pool
+    aborts
+    says 'cpool_calloc: not a pool: NULL'
+done
+
+run checked wrong_thread
+aborts
+says 'the cache belongs to another thread'
+
+run checked stale_cache
+aborts
+says 'cpool_cache_alloc: not a pool'
+
+# Leaks by place, at destruction and at the end.
+run checked leak_and_destroy
+[ "$code" -eq 0 ] || complain "ends with $code"
+says "pool 'jobs' destroyed with 11 live slots" '  7 allocated at ' '  3 allocated at ' \
+    '  1 allocated at ' 'live for 0.'
+names take
+names bulk
+names ticket
+run checked,leaks leak
+[ "$code" -eq 0 ] || complain "ends with $code"
+says end "pool 'jobs' has 11 live slots at the end of the process" '  7 allocated at '
+names take
+run leaks leak
+says "pool 'jobs' has 11 live slots at the end of the process"
+says_not allocated
+run checked leak
+says_not live
+
+# The callers, and the last events.
+run checked,sites=4,log=16 double_free
+aborts
+says 'called from ' 'log 1: ' ' took slot 0 at ' 'log 2: ' ' freed slot 0 at '
+says_not 'CPOOL_OPTIONS='
+run checked,continue double_free
+[ "$code" -eq 0 ] && grep -q '^end' "$work/output" || complain "ends with $code"
+says 'the slot is free already'
+run checkd,checked leak
+says "cpool: CPOOL_OPTIONS: 'checkd' is not understood"
+
+[ "$status" -ne 0 ] || echo "$tried runs"
+exit "$status"
