@@ -17,7 +17,7 @@
 bench_rivals = \
 	bench/rival_array.c bench/rival_ck_stack.c bench/rival_condvar.c \
 	bench/rival_cpool.c bench/rival_cpool.h bench/rival_cpool_cache.c \
-	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_cpool_object.c \
+	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_cpool_object.c bench/rival_cpool_tracked.c \
 	bench/rival_cpool_typed.c \
 	bench/rival_cpool_typed.h bench/rival_cpool_typed_1024.c \
 	bench/rival_cpool_typed_256.c bench/rival_cpool_typed_4096.c \

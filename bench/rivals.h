@@ -22,6 +22,7 @@
     X(cpool_typed)      \
     X(cpool_cache)      \
     X(cpool_exact)      \
+    X(cpool_tracked)    \
     X(cpool_object)     \
     X(cpool_colour)     \
     X(array)            \
