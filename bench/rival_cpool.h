@@ -70,7 +70,7 @@ static void set_member(cpool_config_t *config, const char *key, const char *valu
     bench_fail("cpool_config_t has no member %s that could be set", key);
 }
 
-static void configure(cpool_config_t *config, const char *text)
+static inline void configure(cpool_config_t *config, const char *text)
 {
     char key[32], value[64];
     size_t length;
