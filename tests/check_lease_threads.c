@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { CAPACITY = 4000, ROUNDS = 8, THREADS = 4, EACH = 500 };
 
@@ -261,6 +262,7 @@ START_TEST(end_wakes_waiters)
 {
     cpool_t *pool = make_pool(CPOOL_WAITABLE, 0);
     cpool_lease_t *lease = begin(pool);
+    const struct timespec a_while = {0, 5000000};
     size_t taken = 0;
     pthread_t thread;
     void *slot;
@@ -271,6 +273,7 @@ START_TEST(end_wakes_waiters)
     thread = support_start(wait_for_slot, pool);
     while (support_stats(pool).waits == 0)
         sched_yield();
+    nanosleep(&a_while, NULL); /* it is about to sleep */
     REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY);
     REQUIRE_EQUAL(pthread_join(thread, &slot), 0);
     REQUIRE(slot != NULL);
