@@ -11,6 +11,7 @@
 #include "cache_swap.h"
 
 #include "atomic.h"
+#include "probes.h"
 
 /* Near the end a cache takes this part of the fresh slots that are left, and of
  * the last full magazine. */
@@ -222,6 +223,7 @@ bool cpi_cache_refill(struct cpi_cache *cache)
     bool refilled = refill_from_spare(cache) || refill_from_pool(cache);
 
     look_at_bound(cache);
+    CPI_PROBE2(refill, cache->entry->pool, active_count(cache));
     CPI_ASSERT(cpi_cache_is_valid(cache) && refilled == (active_count(cache) > 0));
     return refilled;
 }
@@ -256,6 +258,7 @@ bool cpi_cache_spill(struct cpi_cache *cache)
 {
     uint32_t stocked = stocked_spares(cache);
 
+    CPI_PROBE2(spill, cache->entry->pool, stocked);
     look_at_bound(cache);
     if (cpi_cache_loaded(cache) == 0)
         return load_empty(cache);

@@ -30,6 +30,7 @@
 
 #include "bits.h"
 #include "os.h"
+#include "probes.h"
 #include "quiet.h"
 
 /* Looks for an empty magazine before it is believed that there is none. */
@@ -89,6 +90,7 @@ static inline uint32_t pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
     if (node != 0) {
         cpi_depot_account(counter, 1);
         cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
+        CPI_PROBE2(exchange, depot, 1);
     }
     return node;
 }
@@ -102,6 +104,7 @@ static inline void push(struct cpi_depot *depot, struct cpi_tagstack *stack, uin
         cpi_depot_account(&counters->retries, retries);
     cpi_depot_account(counter, 1);
     cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
+    CPI_PROBE2(exchange, depot, 0);
 }
 
 /* Rounds in a magazine. */

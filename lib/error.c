@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "atomic.h"
+#include "probes.h"
 #include "tools.h"
 
 /* Pairs that need no memory. */
@@ -199,6 +200,7 @@ void cpi_report(cpool_error_t *error, const char *format, ...)
     va_end(arguments);
     error->size = sizeof *error;
     error->text = text;
+    CPI_PROBE2(report, error->code, text);
     if (error->details == NULL)
         error->details = "";
     pair = cpi_load(&current_pair, acquire); /* [consult] */

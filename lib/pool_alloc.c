@@ -19,6 +19,7 @@
 
 #include "atomic.h"
 #include "os.h"
+#include "probes.h"
 #include "quiet.h"
 #include "recall.h"
 
@@ -145,6 +146,7 @@ static bool recall(struct cpi_pool *pool)
     recalled = cpi_recall_spare(&pool->registry, uncached) ||
                (pool->registry.exact && cpi_recall_loaded(&pool->registry, uncached));
     cpi_registry_leave(uncached);
+    CPI_PROBE2(recall, pool->handle, recalled);
     return recalled;
 }
 

@@ -16,6 +16,7 @@
 #include "atomic.h"
 #include "bits.h"
 #include "os.h"
+#include "probes.h"
 #include "quiet.h"
 #include "recall.h"
 
@@ -140,6 +141,7 @@ static bool raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
         return false;
     cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
     cpi_quiet_note(CPI_NOISE_GROWTH, 1);
+    CPI_PROBE2(growth, pool->handle, CPI_BOUNDS_CAPACITY(bounds) + more);
     return true;
 }
 

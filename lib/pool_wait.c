@@ -28,6 +28,7 @@
 
 #include "atomic.h"
 #include "os.h"
+#include "probes.h"
 #include "quiet.h"
 #include "recall.h"
 
@@ -156,6 +157,7 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
 
     if (self->nap == 0) {
         cpi_fetch_add(&pool->waiters.waits, 1u, relaxed); /* [tally] */
+        CPI_PROBE2(wait, pool->handle, self->deadline);
         self->nap = CPI_NAP;
     }
     if (cpi_pool_may_have_more(pool))

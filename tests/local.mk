@@ -68,6 +68,7 @@ tests_scripts = \
 	tests/scripts/check-man.sh \
 	tests/scripts/check-mistakes.sh \
 	tests/scripts/check-orders.sh \
+	tests/scripts/check-probes.sh \
 	tests/scripts/check-size.sh \
 	tests/scripts/check-asan.sh \
 	tests/scripts/check-memcheck.sh \

@@ -33,6 +33,27 @@
  *     cpool caches [POOL]      caches, their threads, and how much they hold
  *     cpool live POOL [COUNT]  the live slots, of checked pools by where they were taken
  *
+ * A library that was configured with --enable-probes has static probes (USDT) of the
+ * provider libcpool, which tracers attach to while a program runs.  `pool` is a handle:
+ *
+ *     exchange(depot, taken)    a magazine was taken from the depot, or given: 0
+ *     refill(pool, rounds)      a cache was refilled, and has so many slots loaded
+ *     spill(pool, spares)       a cache is full, and has so many full spares
+ *     growth(pool, capacity)    the capacity was raised to this
+ *     recall(pool, found)       the pool was dry, and slots were sought in other caches
+ *     wait(pool, deadline)      a thread goes to sleep until a slot is free
+ *     report(code, text)        a mistake of the caller is reported
+ *
+ * One line for each, with the path of the library in place of LIB:
+ *
+ *     bpftrace -e 'usdt:LIB:libcpool:exchange { @[arg0, arg1] = count(); }'
+ *     bpftrace -e 'usdt:LIB:libcpool:refill { @[tid, arg0] = hist(arg1); }'
+ *     bpftrace -e 'usdt:LIB:libcpool:spill { @[tid, arg0] = count(); }'
+ *     bpftrace -e 'usdt:LIB:libcpool:growth { printf("%p %d\n", arg0, arg1); }'
+ *     bpftrace -e 'usdt:LIB:libcpool:recall { @[ustack, arg0] = count(); }'
+ *     bpftrace -e 'usdt:LIB:libcpool:wait { @[ustack, arg0] = count(); }'
+ *     bpftrace -e 'usdt:LIB:libcpool:report { printf("%s\n%s", str(arg1), ustack); }'
+ *
  * Reference: the tree of addresses is that of page tables.  Entries of its upper levels
  * stand for whole ranges, as large pages do.
  */

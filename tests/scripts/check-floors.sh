@@ -22,9 +22,10 @@ compiler.h     0
 atomic.h       0
 bits.h         0
 error.h        0 compiler.h
-error.c        0 atomic.h compiler.h tools.h
+error.c        0 atomic.h compiler.h probes.h tools.h
 text.h         0 compiler.h
 text.c         0
+probes.h       0
 structs.h      0
 structs.c      0 tools.h
 tools.h        0 compiler.h
