@@ -288,7 +288,7 @@ CPOOL_API void cpool_tag_free_bulk(cpool_tag_t *tag, void *const *slots, size_t 
  *
  * n   slots that are about to be taken, or that have been given back or not been had
  *
- * take returns how many may be taken, which is n or what the limit leaves.
+ * take returns how many may be taken: n, or fewer where the limit leaves no more.
  * Any thread, lock-free.
  */
 CPOOL_API size_t cpool_tag_take(cpool_tag_t *tag, size_t n) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
