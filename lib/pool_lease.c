@@ -295,13 +295,12 @@ int cpool_lease_adopt(cpool_lease_t *handle, void *slot)
 /* Notes that `other` takes the place of a slot at the end. */
 static int replace_later(struct cpi_lease *lease, const void *slot, void *other)
 {
-    bool refused;
     bool added;
 
     cpi_lock();
-    added = cpi_swaps_add(&lease->swaps, slot, other, &refused);
+    added = cpi_swaps_add(&lease->swaps, slot, other);
     cpi_unlock();
-    return added ? 0 : refused ? CPOOL_ENOMEM : CPOOL_ELEASE;
+    return added ? 0 : CPOOL_ENOMEM;
 }
 
 static int replace(struct cpi_lease *lease, const cpool_lease_t *handle, const void *slot,
@@ -336,8 +335,6 @@ int cpool_lease_promote(cpool_lease_t *handle, void *slot)
     code = replace(lease, handle, slot, other);
     if (code != 0) {
         cpi_pool_free(pool, known, other, function, CPI_CALLER());
-        if (code == CPOOL_ELEASE)
-            cpi_pool_report_slot(code, function, pool, cpi_slab_index(&pool->slab, slot));
     } else {
         set_leased(pool, slot, false);
         set_leased(pool, other, true);

@@ -25,15 +25,32 @@ void cpi_swaps_fini(struct cpi_swaps *swaps)
     cpi_swaps_init(swaps);
 }
 
-/* The entry of a slot, or the unused one where it belongs. */
-static struct cpi_swap *find(const struct cpi_swaps *swaps, const void *slot)
+/* Where the search for a slot begins. */
+static size_t first_of(const struct cpi_swaps *swaps, const void *slot)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)slot * UINT64_C(0x9e3779b97f4a7c15);
-    size_t i = (size_t)(mixed >> 32) & (swaps->room - 1);
 
-    while (swaps->entries[i].slot != NULL && swaps->entries[i].slot != slot)
+    return (size_t)(mixed >> 32) & (swaps->room - 1);
+}
+
+/* An entry of a slot that has not been taken, or the unused one where it belongs. */
+static struct cpi_swap *find(const struct cpi_swaps *swaps, const void *slot)
+{
+    size_t i = first_of(swaps, slot);
+
+    while (swaps->entries[i].slot != NULL && (swaps->entries[i].slot != slot || swaps->entries[i].other == NULL))
         i = (i + 1) & (swaps->room - 1);
     return &swaps->entries[i];
+}
+
+static void put(struct cpi_swaps *swaps, const void *slot, void *other)
+{
+    size_t i = first_of(swaps, slot);
+
+    while (swaps->entries[i].slot != NULL)
+        i = (i + 1) & (swaps->room - 1);
+    swaps->entries[i].slot = slot;
+    swaps->entries[i].other = other;
 }
 
 static bool widen(struct cpi_swaps *swaps)
@@ -49,23 +66,16 @@ static bool widen(struct cpi_swaps *swaps)
     }
     for (i = 0; i < old.room; i++)
         if (old.entries[i].slot != NULL)
-            *find(swaps, old.entries[i].slot) = old.entries[i];
+            put(swaps, old.entries[i].slot, old.entries[i].other);
     cpi_swaps_fini(&old);
     return true;
 }
 
-bool cpi_swaps_add(struct cpi_swaps *swaps, const void *slot, void *other, bool *refused)
+bool cpi_swaps_add(struct cpi_swaps *swaps, const void *slot, void *other)
 {
-    struct cpi_swap *entry;
-
-    *refused = 2 * swaps->used >= swaps->room && !widen(swaps);
-    if (*refused)
+    if (2 * swaps->used >= swaps->room && !widen(swaps))
         return false;
-    entry = find(swaps, slot);
-    if (entry->slot != NULL)
-        return false;
-    entry->slot = slot;
-    entry->other = other;
+    put(swaps, slot, other);
     swaps->used++;
     return true;
 }

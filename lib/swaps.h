@@ -28,11 +28,11 @@ struct cpi_swaps {
 void cpi_swaps_init(struct cpi_swaps *swaps);
 void cpi_swaps_fini(struct cpi_swaps *swaps);
 
-/* Adds a pair, or returns false if the slot has one already.  *refused tells that the
- * operating system refused memory, and then nothing was added either. */
-bool cpi_swaps_add(struct cpi_swaps *swaps, const void *slot, void *other, bool *refused);
+/* Adds a pair.  A slot may have several, as it was promoted, freed, and obtained again.
+ * False if the operating system refuses memory. */
+bool cpi_swaps_add(struct cpi_swaps *swaps, const void *slot, void *other);
 
-/* The slot that takes the place of this one, once, or NULL. */
+/* A slot that takes the place of this one, each once, or NULL. */
 void *cpi_swaps_take(struct cpi_swaps *swaps, const void *slot);
 
 #endif /* CPI_SWAPS_H */
