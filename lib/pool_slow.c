@@ -75,14 +75,15 @@ CPI_WITHIN static inline void *take_tracked(const struct cpi_pool *pool, struct 
     return slot;
 }
 
-CPI_WITHIN static inline bool give_tracked(const struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
+CPI_WITHIN static inline bool give_tracked(const struct cpi_pool *pool, struct cpi_cache *cache,
+                                           void *slot)
 {
     cpool_cache_t *entry = &cache->hidden;
     uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
     if (CPI_UNLIKELY(index >= entry->bound || count >= entry->limit) ||
-        CPI_UNLIKELY(!cpi_slotmap_give_plainly(&pool->slotmap, index)))
+        CPI_UNLIKELY(cpi_slotmap_give(&pool->slotmap, index) != CPI_SLOTMAP_LIVE_ONE))
         return false;
     entry->rounds[count] = slot;
     cpi_word_store(&entry->count, count + 1, release); /* [show] */

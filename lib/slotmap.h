@@ -22,6 +22,10 @@
  * ORDERING TABLE
  *   own   | word load, word store | relaxed | - | -
  *   taken | word store | release | slotmap.c's see | what the slot held when it was taken
+ *   given | word CAS, CAS failure | relaxed | - | -
+ *
+ * Only a double free has two threads change one word at once, and the CAS lets one of
+ * them win.  A thread that loses needs nothing of the winner's.
  *
  * [own] needs no order.  A slot passes from one owner to the next through the depot, a
  * cache, or the caller's own synchronisation, which order its word along with it.
@@ -95,22 +99,34 @@ size_t cpi_slotmap_count(const struct cpi_slotmap *map, uintptr_t first, uintptr
 /* Whether the slot may be freed.  Wait-free. */
 enum cpi_slotmap_state cpi_slotmap_state(const struct cpi_slotmap *map, uintptr_t index);
 
-/* Marks a live slot free.  Of several threads that free one slot at once, one gets
- * LIVE_ONE.  For the others nothing has changed.  Wait-free. */
-enum cpi_slotmap_state cpi_slotmap_give(const struct cpi_slotmap *map, uintptr_t index);
-
-/* The same, for less: two threads that free one slot at once may both succeed.  Returns
- * false, and changes nothing, if the slot is not live, or its generation comes round. */
-static inline bool cpi_slotmap_give_plainly(const struct cpi_slotmap *map, uintptr_t index)
+static inline enum cpi_slotmap_state cpi_slotmap_state_of(uint64_t word)
 {
-    _Atomic uint64_t *at = &map->words[index];
-    uint64_t word = cpi_load(at, relaxed); /* [own] */
+    if (CPI_LIKELY((word & CPI_SLOTMAP_LIVE) != 0))
+        return CPI_SLOTMAP_LIVE_ONE;
+    return word != 0 ? CPI_SLOTMAP_FREE : CPI_SLOTMAP_NEVER_TAKEN;
+}
+
+/* The word of a live slot that becomes free.  The generation 0 is the first one's alone. */
+static inline uint64_t cpi_slotmap_next_free(const struct cpi_slotmap *map, uint64_t word)
+{
     uint64_t next = word - CPI_SLOTMAP_LIVE + map->step;
 
-    if (CPI_UNLIKELY((word & CPI_SLOTMAP_LIVE) == 0 || next < word))
-        return false;
-    cpi_store(at, next, relaxed); /* [own] */
-    return true;
+    return CPI_UNLIKELY(next < word) ? next + map->step : next;
+}
+
+/* Marks a live slot free.  Of several threads that free one slot at once, one gets
+ * LIVE_ONE.  For the others nothing has changed.  Wait-free. */
+static inline enum cpi_slotmap_state cpi_slotmap_give(const struct cpi_slotmap *map,
+                                                      uintptr_t index)
+{
+    uint64_t word = cpi_load(&map->words[index], relaxed); /* [own] */
+
+    if (CPI_UNLIKELY((word & CPI_SLOTMAP_LIVE) == 0) ||
+        CPI_LIKELY(cpi_cas_strong(&map->words[index], &word,        /* [given] */
+                                  cpi_slotmap_next_free(map, word), /* [given] */
+                                  relaxed, relaxed)))               /* [given] */
+        return cpi_slotmap_state_of(word);
+    return CPI_SLOTMAP_FREE;
 }
 
 /* Makes the slot free whatever it was.  Nobody else may be using the slab. */

@@ -171,10 +171,14 @@ static void *free_in_race(void *argument)
 
 START_TEST(free_by_two_threads_at_once_refuses_one)
 {
+    static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_TRACKED | CPOOL_EXACT };
+    cpool_config_t config = support_config(24, CAPACITY);
     struct race race;
     pthread_t threads[2];
 
-    race.pool = make_checked(24);
+    support_capture_reports();
+    config.flags = flags[_i];
+    race.pool = support_create(&config);
     race.rounds = SUPPORT_COUNT(5000, 500);
     REQUIRE_EQUAL(pthread_barrier_init(&race.barrier, NULL, 3), 0);
     for (int i = 0; i < 2; i++)
@@ -435,7 +439,7 @@ int main(void)
         ONCE(free_twice_after_others_reported),
         ONCE(free_twice_in_one_bulk_reported_once),
         ONCE(free_of_slot_still_in_cache_reported),
-        ONCE(free_by_two_threads_at_once_refuses_one),
+        TIMES(free_by_two_threads_at_once_refuses_one, 3),
         ONCE(cache_used_by_wrong_thread_refused),
         ONCE(cache_created_may_be_used_by_any_thread),
         ONCE(cache_used_after_its_end_refused),

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_track_twice.c - two threads that free a slot of a tracked pool at the same time:
- * the slot is in the pool twice, and the alloc that would hand it out twice reports it.
+ * check_track_twice.c - a slot that is in a tracked pool twice, because its word was
+ * overwritten: the alloc that would hand it out twice reports it.
  *
- * Includes the public API and pool_impl.h.  The moment at which both threads have read
- * the slot's word cannot be had at will, so the test writes the word that the second one
- * would have read.
+ * Includes the public API and pool_impl.h, and writes the word itself.
  */
 #include "support.h"
 
@@ -24,8 +22,8 @@ static cpool_t *make_pool(unsigned flags)
     return support_create(&config);
 }
 
-/* Frees a slot as two threads do that both find it live. */
-static void free_twice_at_once(cpool_t *pool, void *slot)
+/* Frees a slot twice, and makes it live before the second time. */
+static void free_twice_unnoticed(cpool_t *pool, void *slot)
 {
     const struct cpi_slotmap *map = &((struct cpi_pool *)pool->state)->slotmap;
     _Atomic uint64_t *word = &map->words[cpool_index(pool, slot)];
@@ -45,7 +43,7 @@ START_TEST(slot_in_the_pool_twice_is_handed_out_once)
     void *slot = cpool_alloc(pool);
     void *others[2];
 
-    free_twice_at_once(pool, slot);
+    free_twice_unnoticed(pool, slot);
     REQUIRE(cpool_alloc(pool) == slot);
     REQUIRE_NO_REPORT();
     others[0] = cpool_alloc(pool);
@@ -70,7 +68,7 @@ START_TEST(slot_in_a_cache_twice_is_handed_out_once)
     cpool_cache_t *cache = cpool_cache(pool);
     void *slot = cpool_cache_alloc(cache);
 
-    free_twice_at_once(pool, slot);
+    free_twice_unnoticed(pool, slot);
     REQUIRE(cpool_cache_alloc(cache) == slot);
     REQUIRE(cpool_cache_alloc(cache) != slot);
     REQUIRE(REQUIRE_REPORT(CPOOL_EDOUBLEFREE).slot == slot);

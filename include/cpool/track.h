@@ -29,11 +29,9 @@
  * All functions work with CPOOL_TRACKED and CPOOL_CHECKED pools, together with every other
  * flag, typed pools included.  In another pool they report CPOOL_ETRACKED and do nothing.
  *
- * Several frees of one slot: one that comes after the other is always found.  Two threads
- * that free a slot at the very same time may both be taken for the first one, because
- * to exclude that takes a locked instruction, which costs as much as all the rest.  The
- * report is then made when the slot is about to be handed out for the second time.  Only
- * CPOOL_CHECKED pools pay for that instruction, and find these two as well.
+ * Several frees of one slot: exactly one succeeds, and the others are reported, even if
+ * threads make them at the same time.  That takes a locked instruction for each free.  A
+ * free that comes after the slot has got its next owner is that owner's, for the pool.
  *
  * Live: a slot that an alloc has returned, in whatever way, until it is freed.  A
  * slot that a ticket has drawn is live.  So is, for a moment, one that
