@@ -9,9 +9,15 @@
  * them, a magazine at a time.  No thread is kept waiting for a page fault of another:
  * the system populates a range without changing a byte in it, for any owner of the
  * slots by then.  Where it cannot, pages are touched, of slots in hand only.
+ *
+ * ORDERING TABLE
+ *   touch | bytes of side memory fetch-and-add of 0 | relaxed | - | -
+ *
+ * [touch] changes nothing, and cannot undo what another thread does to the same byte.
  */
 #include "pool_drain.h"
 
+#include "atomic.h"
 #include "bits.h"
 #include "os.h"
 #include "quiet.h"
@@ -62,6 +68,37 @@ static bool populate(const struct cpi_pool *pool, uintptr_t first, uintptr_t end
     return true;
 }
 
+/* What lies beside the slots shares pages with other slots', which are not in hand. */
+CPI_UNINSTRUMENTED static bool make_side_resident(const struct cpi_side *side, uintptr_t first,
+                                                  uintptr_t end, bool by_touch)
+{
+    size_t page = cpi_os_page_size();
+    uintptr_t from = cpi_align_down((uintptr_t)side->extent.base + first * side->size, page);
+    uintptr_t to = (uintptr_t)side->extent.base + end * side->size;
+
+    if (!by_touch)
+        return cpi_os_populate((void *)from, cpi_align_up(to, page) - from);
+    if (from < (uintptr_t)side->extent.base)
+        from = (uintptr_t)side->extent.base;
+    for (; from < to; from = cpi_align_down(from, page) + page)
+        (void)cpi_fetch_add((_Atomic unsigned char *)from, 0, relaxed); /* [touch] */
+    return true;
+}
+
+static bool make_sides_resident(const struct cpi_pool *pool, uintptr_t first, uintptr_t end,
+                                bool by_touch)
+{
+    unsigned i;
+
+    for (i = 0; i < CPI_SIDES; i++) {
+        const struct cpi_side *side = &pool->slab.sides[i];
+
+        if (side->size != 0 && !make_side_resident(side, first, end, by_touch))
+            return false;
+    }
+    return true;
+}
+
 static void make_resident(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,
                           uintptr_t end)
 {
@@ -76,6 +113,8 @@ static void make_resident(void *context, struct cpi_pool *pool, uintptr_t bottom
         touch(pool, first, end);
     else
         residence->refused = !populate(pool, first, end);
+    residence->refused = residence->refused ||
+                         !make_sides_resident(pool, first, end, residence->by_touch);
 }
 
 /* --- Slots in the depot --- */
