@@ -10,6 +10,8 @@
 
 #include "trace.h"
 
+#include "quiet.h"
+
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <string.h>
@@ -32,6 +34,7 @@ uintptr_t cpi_trace_thread(void)
 {
     if (CPI_UNLIKELY(thread_number == 0)) {
 #if defined(__linux__)
+        cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
         thread_number = (uintptr_t)syscall(SYS_gettid);
 #else
         thread_number = (uintptr_t)&thread_number;

@@ -34,7 +34,7 @@ version.c      0
 options.h      1
 options.c      1 os.h trace.h
 trace.h        1
-trace.c        1
+trace.c        1 quiet.h
 os.h           1
 os_posix.c     1 os.h quiet.h
 handle.h       1
