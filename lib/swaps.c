@@ -38,7 +38,8 @@ static struct cpi_swap *find(const struct cpi_swaps *swaps, const void *slot)
 {
     size_t i = first_of(swaps, slot);
 
-    while (swaps->entries[i].slot != NULL && (swaps->entries[i].slot != slot || swaps->entries[i].other == NULL))
+    while (swaps->entries[i].slot != NULL &&
+           (swaps->entries[i].slot != slot || swaps->entries[i].other == NULL))
         i = (i + 1) & (swaps->room - 1);
     return &swaps->entries[i];
 }
