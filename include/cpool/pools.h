@@ -219,7 +219,7 @@ typedef struct cpool_tag {
     }
 
 /* A tag's figures. */
-typedef struct cpool_tag_view {
+typedef struct cpool_tag_figures {
     size_t size;    /* sizeof(cpool_tag_view_t), set by the initialiser */
     size_t live;    /* slots taken and not given back */
     size_t peak;    /* the most there ever were */
