@@ -99,6 +99,27 @@ bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
     return false;
 }
 
+/* No pool here has a quarantine, and no thread a lease. */
+bool cpi_pool_end_quarantine(struct cpi_pool *pool)
+{
+    (void)pool;
+    return false;
+}
+
+uint64_t cpi_quarantine_moves(const struct cpi_quarantine *quarantine)
+{
+    (void)quarantine;
+    return 0;
+}
+
+uint32_t cpi_lease_detach_free(struct cpi_cache *cache, struct cpi_counters *counters)
+{
+    (void)cache;
+    (void)counters;
+    assert(0);
+    return 0;
+}
+
 /* `fresh` slots have not been handed out, and the caller has the others. */
 static inline void model_open_pool(bool exact, size_t fresh)
 {
