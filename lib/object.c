@@ -234,15 +234,6 @@ void cpi_object_end(cpool_objects_t *pool, uintptr_t index)
     cpi_object_unmake(pool, index);
 }
 
-/* Gives up a slot without an object, and counts the object out. */
-static void give_up(cpool_objects_t *pool, uintptr_t index)
-{
-    if (pool->waitable)
-        cpi_object_offer(pool, index);
-    else
-        cpi_object_vacate(pool, index);
-    cpi_object_unreserve(pool);
-}
 
 void cpi_object_give(cpool_objects_t *pool, uintptr_t index)
 {
@@ -253,7 +244,7 @@ void cpi_object_give(cpool_objects_t *pool, uintptr_t index)
         cpi_object_shelve(pool, index, CPI_OBJECT_INACTIVE);
     } else {
         cpi_object_unmake(pool, index);
-        give_up(pool, index);
+        cpi_object_give_up(pool, index);
     }
 }
 
@@ -272,7 +263,7 @@ static int construct(cpool_objects_t *pool, uintptr_t index)
     int code = cpi_object_make(pool, index);
 
     if (code != 0)
-        give_up(pool, index);
+        cpi_object_give_up(pool, index);
     return code;
 }
 
@@ -291,11 +282,13 @@ static int find_another(cpool_objects_t *pool, struct found *found)
         found->index = cpi_object_vacancy(pool);
         if (found->index == CPI_OBJECT_NONE) {
             cpi_object_unreserve(pool);
+            cpi_object_offer_some(pool, 1);
             return CPOOL_ENOMEM;
         }
         if (state_of(pool, found->index) == CPI_OBJECT_VACANT)
             return construct(pool, found->index);
         cpi_object_unreserve(pool);
+        cpi_object_offer_some(pool, 1);
         recycle(pool, found);
         return 0;
     }
@@ -334,7 +327,7 @@ static int find(cpool_objects_t *pool, void *slot, struct found *found)
         cpi_object_vacate(pool, found->index);
     }
     code = find_another(pool, found);
-    if (code == 0 && passed > 1)
+    if (code != CPOOL_EDRY && passed > 1)
         cpi_object_offer_some(pool, passed - 1);
     return code;
 }
@@ -354,7 +347,7 @@ static int activate(cpool_objects_t *pool, struct found *found)
         cpi_fetch_add(&pool->failures, 1u, relaxed); /* [count] */
         cpi_object_unmake(pool, found->index);
         if (!found->recycled) {
-            give_up(pool, found->index);
+            cpi_object_give_up(pool, found->index);
             return code;
         }
         found->recycled = false;

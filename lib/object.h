@@ -182,6 +182,9 @@ void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index);
 /* The same, but where a thread that waits finds it. */
 void cpi_object_offer(cpool_objects_t *pool, uintptr_t index);
 
+/* Gives up a slot without an object, and counts the object out. */
+void cpi_object_give_up(cpool_objects_t *pool, uintptr_t index);
+
 /* There is room for n objects more: threads that wait may create them. */
 void cpi_object_offer_some(cpool_objects_t *pool, size_t n);
 

@@ -251,6 +251,19 @@ void cpi_object_offer(cpool_objects_t *pool, uintptr_t index)
     }
 }
 
+/* A thread that waits is woken by the slot, and must find the room.  It may create, get all
+ * and destroy the pool, so the offer comes last. */
+void cpi_object_give_up(cpool_objects_t *pool, uintptr_t index)
+{
+    if (pool->waitable) {
+        cpi_object_unreserve(pool);
+        cpi_object_offer(pool, index);
+    } else {
+        cpi_object_vacate(pool, index);
+        cpi_object_unreserve(pool);
+    }
+}
+
 void cpi_object_offer_some(cpool_objects_t *pool, size_t n)
 {
     for (; pool->waitable && !pool->fake && n > 0; n--) {
@@ -369,12 +382,14 @@ static int add_one(cpool_objects_t *pool)
     index = cpi_object_vacancy(pool);
     if (index == CPI_OBJECT_NONE) {
         cpi_object_unreserve(pool);
+        cpi_object_offer_some(pool, 1);
         return CPOOL_ENOMEM;
     }
     if ((cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES) != /* [own] */
         CPI_OBJECT_VACANT) {
-        cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
         cpi_object_unreserve(pool);
+        cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
+        cpi_object_offer_some(pool, 1);
         return CPOOL_EDRY;
     }
     code = cpi_object_make(pool, index);
@@ -382,8 +397,7 @@ static int add_one(cpool_objects_t *pool)
         cpi_object_shelve(pool, index, CPI_OBJECT_NEW);
         return 0;
     }
-    cpi_object_vacate(pool, index);
-    cpi_object_unreserve(pool);
+    cpi_object_give_up(pool, index);
     return code;
 }
 

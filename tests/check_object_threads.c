@@ -296,6 +296,33 @@ START_TEST(thread_that_waits_creates_where_another_failed)
 }
 END_TEST
 
+static int create_with_a_waiter(void *object, void *arg)
+{
+    return fails_here ? activate_with_a_waiter(object, arg) : thing_create(object, arg);
+}
+
+/* The room that it had taken is there for the thread that waits. */
+START_TEST(thread_that_waits_creates_where_a_populate_failed)
+{
+    cpool_object_config_t config = configure(3);
+    void *object;
+    int code;
+
+    type.create = create_with_a_waiter;
+    config.capacity = 1;
+    config.max_capacity = 1;
+    pool = thing_pool(&config, &type);
+    fails_here = true;
+    REQUIRE_EQUAL(cpool_object_populate(pool, 1, &code), 0);
+    REQUIRE_EQUAL(code, EPIPE);
+    fails_here = false;
+    REQUIRE_EQUAL(pthread_join(late, &object), 0);
+    REQUIRE(late_code == 0 && object != NULL);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
 static void *wait_and_put(void *unused)
 {
     (void)unused;
@@ -410,6 +437,7 @@ int main(void)
         TIMES(of_two_puts_of_one_object_one_is_refused, 2),
         TIMES(thread_that_waits_gets_an_object, WAITS),
         ONCE(thread_that_waits_creates_where_another_failed),
+        ONCE(thread_that_waits_creates_where_a_populate_failed),
         TIMES(threads_that_wait_beside_failing_hooks_go_on, 2),
         TIMES(child_of_a_fork_goes_on_with_the_pool, KINDS - 1),
     };
