@@ -68,6 +68,10 @@ uint64_t cpi_os_now(void);
  * False if refused. */
 bool cpi_os_purge(void *address, size_t size);
 
+/* Makes whole pages of reserved addresses as they were: without memory, and not usable.
+ * False if refused. */
+bool cpi_os_renew(void *address, size_t size);
+
 /* Whether the system has cpi_os_populate. */
 bool cpi_os_can_populate(void);
 

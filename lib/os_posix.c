@@ -296,6 +296,18 @@ bool cpi_os_purge(void *address, size_t size)
     return done;
 }
 
+bool cpi_os_renew(void *address, size_t size)
+{
+    int saved = errno;
+    bool done;
+
+    note_system_calls(1);
+    done = mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+                -1, 0) != MAP_FAILED;
+    errno = saved;
+    return done;
+}
+
 size_t cpi_os_resident(void *address, size_t size)
 {
 #if defined(__linux__)

@@ -192,7 +192,7 @@ static int reserve(char **region, const struct cpi_layout *layout, const cpool_c
 static void release(char *region, size_t size, unsigned flags)
 {
     if (is_reserved_by_caller(flags))
-        cpi_os_purge(region, size);
+        cpi_os_renew(region, size); /* also where it is locked, which a purge is refused for */
     else
         cpi_os_release(region, size);
 }

@@ -7,6 +7,7 @@
  */
 #include "support.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -101,6 +102,33 @@ START_TEST(alloc_all_beside_a_loaded_cache_finds_slack)
     support_join(thread);
     support_destroy_empty(pool);
     unmap(&config);
+    free(slots);
+}
+END_TEST
+
+/* The system refuses to purge locked pages. */
+START_TEST(create_where_a_pool_with_locked_memory_was_finds_nothing_of_it)
+{
+    cpool_config_t config = reserved_config();
+    cpool_t *pool;
+    void *slots[10];
+
+    config.flags |= CPOOL_TRACKED;
+    pool = create_in_range(&config);
+    for (int i = 0; i < 10; i++)
+        slots[i] = cpool_alloc(pool);
+    SKIP_IF(mlock(slots[0], 1) != 0 || mlock(config.memory, 1) != 0, "memory cannot be locked");
+    SKIP_IF(mlockall(MCL_CURRENT | MCL_ONFAULT) != 0, "memory cannot be locked");
+    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_ELIVE);
+    REQUIRE_EQUAL(munlockall(), 0);
+    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
+    support_capture_reports();
+    REQUIRE_EQUAL(support_stats(pool).live, 0);
+    for (int i = 0; i < 10; i++)
+        REQUIRE(cpool_alloc(pool) != NULL);
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(support_destroy(pool), 10);
+    unmap(&config);
 }
 END_TEST
 
@@ -173,6 +201,7 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(create_commits_as_slots_are_used),
         ONCE(alloc_all_beside_a_loaded_cache_finds_slack),
+        ONCE(create_where_a_pool_with_locked_memory_was_finds_nothing_of_it),
         ONCE(trim_and_destroy_give_memory_back),
         ONCE(create_in_wrong_range_refused),
     };
