@@ -93,8 +93,9 @@ void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
 
 void cpi_handle_close(cpool_t *handle)
 {
-    cpi_word_store(&handle->turn, handle->turn + 1, release); /* [turn] */
+    /* In this order: a thread that reads the new turn reads no slots of the old pool. */
     cpi_word_store(&handle->slots, 0, release);               /* [write] */
+    cpi_word_store(&handle->turn, handle->turn + 1, release); /* [turn] */
     handle->state = NULL;
 }
 
