@@ -5,12 +5,18 @@
  * Floor 6.
  *
  * ORDERING TABLE
- *   count | live load, CAS, fetch-and-add; limit load, store | relaxed | - | -
+ *   take  | live CAS up                                      | acquire | give | the slots that
+ *                                                             came back
+ *   give  | live CAS down                                    | release | take | the slots that
+ *                                                             came back
+ *   count | live load, CAS failure, fetch-and-add; limit load, store | relaxed | - | -
  *   peak  | peak load, CAS; refused load, fetch-and-add      | relaxed | - | -
  *
  * A tag's count is one word.  It is raised before a slot is taken and lowered after a slot
  * has been given back, so it never is below the number of slots that the tag has live.
- * Nothing else is published by it.
+ * A thread that is let in because another one gave slots back finds these slots: the giver
+ * lowers the count with a release, after the slots, and the taker's compare-and-swap
+ * acquires it.  Read-modify-writes between the two go on with the release.
  *
  * The words are plain in the public structure, for C++.
  */
@@ -55,8 +61,8 @@ size_t cpool_tag_take(cpool_tag_t *tag, size_t n)
         size_t room = limit > live ? limit - live : 0;
 
         granted = n < room ? n : room;
-    } while (granted > 0 && !cpi_cas_weak(word(&tag->live), &live, live + granted, relaxed,
-                                          relaxed)); /* [count] */
+    } while (granted > 0 && !cpi_cas_weak(word(&tag->live), &live, live + granted, acquire,
+                                          relaxed)); /* [take] [count] */
     if (granted > 0)
         note_peak(tag, live + granted);
     if (granted < n)
@@ -87,7 +93,7 @@ static bool give(cpool_tag_t *tag, size_t n, const char *function)
             report_surplus(tag, function);
             return false;
         }
-    } while (!cpi_cas_weak(word(&tag->live), &live, live - n, relaxed, relaxed)); /* [count] */
+    } while (!cpi_cas_weak(word(&tag->live), &live, live - n, release, relaxed)); /* [give] [count] */
     return true;
 }
 
