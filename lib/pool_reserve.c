@@ -81,7 +81,7 @@ CPI_UNINSTRUMENTED static bool make_side_resident(const struct cpi_side *side, u
     if (from < (uintptr_t)side->extent.base)
         from = (uintptr_t)side->extent.base;
     for (; from < to; from = cpi_align_down(from, page) + page)
-        (void)cpi_fetch_add((_Atomic unsigned char *)from, 0, relaxed); /* [touch] */
+        (void)cpi_fetch_add((volatile _Atomic unsigned char *)from, 0, relaxed); /* [touch] */
     return true;
 }
 
