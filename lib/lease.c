@@ -419,7 +419,7 @@ struct cpi_cache *cpi_lease_join(struct cpi_lease *lease, const cpool_t *handle)
     if (thread != NULL) {
         cpi_lock();
         cache = cpi_thread_entry(handle)->home;
-        if (cache == NULL && lease->handle == handle)
+        if (cache == NULL && cpi_lease_is_open(lease, handle))
             cache = cpi_registry_add_leased(lease->registry, lease, thread);
         cpi_unlock();
     }

@@ -113,7 +113,7 @@ struct cpi_pool {
     /* Of checked pools that ask for them. */
     struct cpi_log log;
     struct cpi_quarantine quarantine;
-    struct cpi_leases *leases; /* NULL until there is one.  Set with the lock held */
+    struct cpi_leases *_Atomic leases; /* NULL until there is one.  Set with the lock held */
 
     struct cpi_usage usage; /* live slots over time: see pool_info.c */
 
@@ -298,6 +298,8 @@ bool cpi_pool_audit(const struct cpi_pool *pool);
  */
 bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function,
                          const void *site);
+bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, const char *function,
+                         const void *site); /* given, for the slots of a lease at its end */
 bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, const char *function,
                          const void *site);
 

@@ -6,6 +6,11 @@
  *
  * ORDERING TABLE
  *   leased | word of the bitmap, load and CAS | relaxed | - | -
+ *   made   | leases store                     | release | see  | the leases, all unused
+ *   see    | leases load                      | acquire | made | the leases, all unused
+ *   alone  | leases store                     | relaxed | - | -
+ *
+ * [alone] is made while no thread uses the pool.
  *
  * A bit of the bitmap changes hands along with its slot, which orders it.
  */
@@ -57,17 +62,22 @@ static inline struct cpi_pool *pool_of(const struct cpi_lease *lease)
 
 /* --- Which slots are leased, in pools with a state for each slot --- */
 
+static struct cpi_leases *leases_of(const struct cpi_pool *pool)
+{
+    return cpi_load(&pool->leases, acquire); /* [see] */
+}
+
 static _Atomic uint64_t *word_of(const struct cpi_pool *pool, uintptr_t index, uint64_t *bit)
 {
     *bit = (uint64_t)1 << index % CPI_LEASED_BITS;
-    return &pool->leases->leased[index / CPI_LEASED_BITS];
+    return &leases_of(pool)->leased[index / CPI_LEASED_BITS];
 }
 
 bool cpi_pool_is_leased(const struct cpi_pool *pool, uintptr_t index)
 {
     uint64_t bit;
 
-    if (CPI_LIKELY(pool->leases == NULL))
+    if (CPI_LIKELY(leases_of(pool) == NULL))
         return false;
     return (cpi_load(word_of(pool, index, &bit), relaxed) & bit) != 0; /* [leased] */
 }
@@ -96,21 +106,29 @@ static void set_leased(struct cpi_pool *pool, const void *slot, bool leased)
 /* --- Beginning --- */
 
 /* With the lock held. */
+static struct cpi_leases *make_leases(struct cpi_pool *pool)
+{
+    size_t words = pool->marks ? pool->slab.slots / CPI_LEASED_BITS + 1 : 0;
+    struct cpi_leases *leases = cpi_os_map(sizeof *leases + words * sizeof(uint64_t));
+
+    if (leases == NULL)
+        return NULL;
+    leases->size = sizeof *leases + words * sizeof(uint64_t);
+    cpi_store(&pool->leases, leases, release); /* [made] */
+    return leases;
+}
+
+/* With the lock held. */
 static struct cpi_lease *find_unused(struct cpi_pool *pool)
 {
+    struct cpi_leases *leases = leases_of(pool);
     unsigned i;
 
-    if (pool->leases == NULL) {
-        size_t words = pool->marks ? pool->slab.slots / CPI_LEASED_BITS + 1 : 0;
-
-        pool->leases = cpi_os_map(sizeof *pool->leases + words * sizeof(uint64_t));
-        if (pool->leases == NULL)
-            return NULL;
-        pool->leases->size = sizeof *pool->leases + words * sizeof(uint64_t);
-    }
-    for (i = 0; i < CPOOL_LEASES_MAX; i++)
-        if (pool->leases->lease[i].handle == NULL)
-            return &pool->leases->lease[i];
+    if (leases == NULL)
+        leases = make_leases(pool);
+    for (i = 0; leases != NULL && i < CPOOL_LEASES_MAX; i++)
+        if (leases->lease[i].handle == NULL)
+            return &leases->lease[i];
     return NULL;
 }
 
@@ -152,17 +170,20 @@ static inline struct cpi_cache *own_cache(struct cpi_lease *lease, const cpool_l
 }
 
 /* Goes inside a cache of the calling thread, after a thread that steals from it has left.
- * Returns false if the lease has ended meanwhile. */
-static inline bool enter(const struct cpi_lease *lease, struct cpi_cache *cache)
+ * Returns false if the lease has ended meanwhile.  The end clears the thread's entry, and
+ * another lease may have the structures of both by now. */
+static inline bool enter(const struct cpi_lease *lease, const cpool_lease_t *handle,
+                         struct cpi_cache *cache)
 {
+    const cpool_t *descriptor = (const cpool_t *)(const void *)handle;
     unsigned times = 0;
 
     while (!cpi_recall_enter(cache)) {
-        if (cache->leased.lease != lease)
+        if (cpi_thread_entry(descriptor)->home != cache)
             return false;
         cpi_os_back_off(times++);
     }
-    if (CPI_LIKELY(cache->leased.lease == lease))
+    if (CPI_LIKELY(cpi_thread_entry(descriptor)->home == cache && cache->leased.lease == lease))
         return true;
     cpi_recall_leave(cache);
     return false;
@@ -170,20 +191,21 @@ static inline bool enter(const struct cpi_lease *lease, struct cpi_cache *cache)
 
 /* In pools with marks a slot may turn out to be live, because it was freed twice.  It is
  * dropped then. */
-static void *take(struct cpi_pool *pool, const struct cpi_lease *lease, struct cpi_cache *cache,
-                  const char *function, const void *site)
+static void *take(struct cpi_pool *pool, const struct cpi_lease *lease,
+                  const cpool_lease_t *handle, struct cpi_cache *cache, const char *function,
+                  const void *site)
 {
     void *slot;
 
     cpi_pool_sample(pool, cache);
-    while (enter(lease, cache)) {
+    while (enter(lease, handle, cache)) {
         slot = cpi_lease_take(cache);
         if (slot != NULL)
             set_leased(pool, slot, true);
         cpi_recall_leave(cache);
         if (slot == NULL || !pool->marks || cpi_pool_mark_taken(pool, slot, function, site))
             return slot;
-        if (!enter(lease, cache))
+        if (!enter(lease, handle, cache))
             break;
         cpi_lease_drop(cache);
         set_leased(pool, slot, false);
@@ -201,16 +223,17 @@ static bool adopt(struct cpi_lease *lease, const cpool_lease_t *handle, struct c
 
     if (cache == NULL) {
         cpi_lock();
-        done = (const void *)lease->handle == (const void *)handle &&
+        done = cpi_lease_is_open(lease, (const cpool_t *)(const void *)handle) &&
                cpi_lease_adopt_commonly(lease, slot);
         if (done)
             set_leased(pool_of(lease), slot, true);
         cpi_unlock();
-    } else if (enter(lease, cache)) {
+    } else if (enter(lease, handle, cache)) {
         done = cpi_lease_adopt(cache, slot);
         if (done)
             set_leased(pool_of(lease), slot, true);
         cpi_recall_leave(cache);
+        cpi_pool_wake_waiters(pool_of(lease)); /* others may have looked past it meanwhile */
     }
     return done;
 }
@@ -244,7 +267,7 @@ void *cpool_lease_alloc_slow(cpool_lease_t *handle)
     pool = pool_of(lease);
     cache = own_cache(lease, handle);
     if (CPI_LIKELY(cache != NULL))
-        slot = take(pool, lease, cache, function, CPI_CALLER());
+        slot = take(pool, lease, handle, cache, function, CPI_CALLER());
     if (CPI_UNLIKELY(pool->waitable))
         cpi_pool_call_waiter(pool, cache);
     if (CPI_UNLIKELY(slot == NULL))
@@ -293,14 +316,16 @@ int cpool_lease_adopt(cpool_lease_t *handle, void *slot)
 }
 
 /* Notes that `other` takes the place of a slot at the end. */
-static int replace_later(struct cpi_lease *lease, const void *slot, void *other)
+static int replace_later(struct cpi_lease *lease, const cpool_lease_t *handle, const void *slot,
+                         void *other)
 {
-    bool added;
+    int code = CPOOL_ELEASE;
 
     cpi_lock();
-    added = cpi_swaps_add(&lease->swaps, slot, other);
+    if (cpi_lease_is_open(lease, (const cpool_t *)(const void *)handle))
+        code = cpi_swaps_add(&lease->swaps, slot, other) ? 0 : CPOOL_ENOMEM;
     cpi_unlock();
-    return added ? 0 : CPOOL_ENOMEM;
+    return code;
 }
 
 static int replace(struct cpi_lease *lease, const cpool_lease_t *handle, const void *slot,
@@ -309,11 +334,12 @@ static int replace(struct cpi_lease *lease, const cpool_lease_t *handle, const v
     struct cpi_cache *cache = cpi_thread_entry((const cpool_t *)(const void *)handle)->home;
     bool done = false;
 
-    if (cache != NULL && enter(lease, cache)) {
+    if (cache != NULL && enter(lease, handle, cache)) {
         done = cpi_lease_replace(cache, slot, other);
         cpi_recall_leave(cache);
+        cpi_pool_wake_waiters(pool_of(lease)); /* as in adopt */
     }
-    return done ? 0 : replace_later(lease, slot, other);
+    return done ? 0 : replace_later(lease, handle, slot, other);
 }
 
 int cpool_lease_promote(cpool_lease_t *handle, void *slot)
@@ -333,6 +359,8 @@ int cpool_lease_promote(cpool_lease_t *handle, void *slot)
     if (other == NULL)
         return CPOOL_EDRY;
     code = replace(lease, handle, slot, other);
+    if (code == CPOOL_ELEASE)
+        report_handle(function, handle);
     if (code != 0) {
         cpi_pool_free(pool, known, other, function, CPI_CALLER());
     } else {
@@ -383,6 +411,7 @@ size_t cpool_lease_each(cpool_lease_t *handle, void (*visit)(void *slot, void *a
         return 0;
     if (!gather(lease, (cpool_t *)(void *)handle, false))
         report_handle(function, handle);
+    cpi_pool_wake_waiters(pool_of(lease)); /* free slots of the lease went to the depot */
     cpi_lease_walk(lease->common, visit_slot, &visitor);
     cpi_quiet_report(function);
     return visitor.visited;
@@ -408,14 +437,15 @@ static void swap_slot(void *context, void **place)
         *place = other;
 }
 
-/* Damage is repaired when it is reported, so that the second attempt succeeds. */
+/* Damage is repaired when it is reported, so that the second attempt succeeds.  The slot is
+ * the lease's until it is not live any more, so that no other free can end its life. */
 static void give_slot(void *context, void **place)
 {
     struct ending *ending = context;
 
+    if (!cpi_pool_mark_ended(ending->pool, *place, end_function, ending->site))
+        cpi_pool_mark_ended(ending->pool, *place, end_function, ending->site);
     set_leased(ending->pool, *place, false);
-    if (!cpi_pool_mark_given(ending->pool, *place, end_function, ending->site))
-        cpi_pool_mark_given(ending->pool, *place, end_function, ending->site);
 }
 
 /* Slots that were promoted, and were none of the lease's. */
@@ -466,13 +496,14 @@ size_t cpool_lease_end(cpool_lease_t *handle)
 
 void cpi_pool_end_leases(struct cpi_pool *pool)
 {
+    struct cpi_leases *leases = leases_of(pool);
     unsigned i;
 
-    if (pool->leases == NULL)
+    if (leases == NULL)
         return;
     for (i = 0; i < CPOOL_LEASES_MAX; i++)
-        if (pool->leases->lease[i].handle != NULL)
-            cpi_lease_forget(&pool->leases->lease[i]);
-    cpi_os_release(pool->leases, pool->leases->size);
-    pool->leases = NULL;
+        if (leases->lease[i].handle != NULL)
+            cpi_lease_forget(&leases->lease[i]);
+    cpi_os_release(leases, leases->size);
+    cpi_store(&pool->leases, NULL, relaxed); /* [alone] */
 }

@@ -150,14 +150,10 @@ static bool end_life(struct cpi_pool *pool, uintptr_t index, const char *functio
     return false;
 }
 
-bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, const char *function, const void *site)
+bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, const char *function, const void *site)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
-    if (CPI_UNLIKELY(cpi_pool_is_leased(pool, index))) {
-        cpi_pool_report_slot(CPOOL_ELEASED, function, pool, index);
-        return false;
-    }
     if (has_words(pool) && !end_life(pool, index, function))
         return false;
     if (pool->checked) {
@@ -166,6 +162,16 @@ bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, const char *function
     }
     cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
+}
+
+bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, const char *function, const void *site)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+
+    if (CPI_LIKELY(!cpi_pool_is_leased(pool, index)))
+        return cpi_pool_mark_ended(pool, slot, function, site);
+    cpi_pool_report_slot(CPOOL_ELEASED, function, pool, index);
+    return false;
 }
 
 /* Slots that are looked at in one go: others may want the lock. */

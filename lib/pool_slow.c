@@ -8,6 +8,10 @@
  * ORDERING TABLE
  *   own     | swaps and count load, count store that takes | relaxed | - | -
  *   show    | count store that gives | release | recall.c's forked | the round and its word
+ *   leased  | leases load | relaxed | - | -
+ *
+ * [leased] A thread that frees a slot of a lease has learnt of the slot by synchronisation,
+ * after the pool had its first lease, so it sees that there are leases.
  */
 #include "pool_impl.h"
 
@@ -83,6 +87,7 @@ CPI_WITHIN static inline bool give_tracked(const struct cpi_pool *pool, struct c
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
     if (CPI_UNLIKELY(index >= entry->bound || count >= entry->limit) ||
+        CPI_UNLIKELY(cpi_load(&pool->leases, relaxed) != NULL) || /* [leased] */
         CPI_UNLIKELY(cpi_slotmap_give(&pool->slotmap, index) != CPI_SLOTMAP_LIVE_ONE))
         return false;
     entry->rounds[count] = slot;

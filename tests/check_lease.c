@@ -376,10 +376,18 @@ END_TEST
 
 START_TEST(leased_slot_is_not_freed)
 {
-    cpool_t *pool = make_pool(_i == 0 ? CPOOL_CHECKED : CPOOL_CHECKED | CPOOL_WAITABLE);
-    cpool_lease_t *lease = begin(pool);
-    void *slots[ROUNDS + 2];
+    static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_CHECKED | CPOOL_WAITABLE,
+                                      CPOOL_TRACKED };
+    cpool_t *pool = make_pool(flags[_i]);
+    void *slots[3 * ROUNDS];
+    cpool_lease_t *lease;
+    void *held;
 
+    /* Slots that were used before, and room for one in the thread's magazine. */
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 3 * ROUNDS), 3 * ROUNDS);
+    cpool_free_bulk(pool, slots, 3 * ROUNDS);
+    held = cpool_alloc(pool);
+    lease = begin(pool);
     take(pool, lease, slots, ROUNDS + 2);
     support_capture_reports();
     for (size_t i = 0; i < ROUNDS + 2; i++) {
@@ -394,6 +402,8 @@ START_TEST(leased_slot_is_not_freed)
     REQUIRE_EQUAL(cpool_lease_end(lease), ROUNDS + 2);
     cpool_free(pool, slots[1]);
     REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    cpool_free(pool, held);
+    REQUIRE_NO_REPORT();
     support_release_reports();
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
@@ -499,7 +509,7 @@ int main(void)
         TIMES(each_visits_what_was_taken, MODES),
         TIMES(ended_lease_is_refused, MODES),
         TIMES(pools_functions_refuse_a_lease, MODES),
-        TIMES(leased_slot_is_not_freed, 2),
+        TIMES(leased_slot_is_not_freed, 3),
         ONCE(damage_is_reported_at_the_end),
         TIMES(promoting_a_stranger_is_reported, MODES),
         TIMES(reset_ends_leases, MODES),
