@@ -386,11 +386,12 @@ private:
 };
 
 /*
- * The blocks of the whole program or module, with the default configuration.  They are
- * made on first use, and never ended, because objects may outlive all others.  nullptr
- * if they cannot be made.
+ * The blocks of the whole program, with the default configuration.  They are made on first
+ * use, and never ended, because objects may outlive all others.  nullptr if they cannot be
+ * made.  The symbol is visible whatever -fvisibility says, because one module may end
+ * what another one has made.
  */
-inline cpool_sized_t *shared_blocks() noexcept
+CPOOL_API inline cpool_sized_t *shared_blocks() noexcept
 {
     struct maker {
         static cpool_sized_t *make() noexcept

@@ -3,7 +3,7 @@
 #
 # check-cxx.sh - <cpool/cpool.hpp> in each C++, with each compiler and standard library
 # that is found, with and without exceptions and type information: tests/check_hpp.cpp is
-# compiled and run, and README's example compiles as C++.
+# compiled and run, two modules share blocks, and README's example compiles as C++.
 #
 # CXX_ALL: if it is not empty, all combinations (make check-cxx), else those that differ most.
 # srcdir: top of the source tree.  CXX: the configured C++ compiler.  Run in the top of
@@ -79,6 +79,58 @@ else
     some clang++ -stdlib=libc++
 fi
 [ -z "$left" ] || echo "left out, not found:$left"
+
+# The modules of a program share blocks, also where they hide all that is not marked.
+cat > "$work/node.h" << 'END'
+#include <cpool/cpool.hpp>
+struct node : cpool::pooled<> { long words[4]; };
+struct module { cpool_sized_t *blocks; node *made; };
+__attribute__((visibility("default"))) module other();
+END
+cat > "$work/other.cpp" << 'END'
+#include "node.h"
+module other() { return module{cpool::shared_blocks(), new node}; }
+END
+cat > "$work/main.cpp" << 'END'
+#include "node.h"
+int main()
+{
+    module two = other();
+    bool shared = two.blocks == cpool::shared_blocks();
+
+    if (shared)
+        delete two.made;
+    return shared ? 0 : 1;
+}
+END
+
+# modules COMPILER...
+modules() {
+    built=$((built + 1))
+    # shellcheck disable=SC2086 # several words
+    if ! { "$@" -std=c++11 $warnings -fvisibility=hidden -fPIC -shared -I"$top/include" -Iinclude \
+        "$work/other.cpp" "$library" -o "$work/libother.so" &&
+        "$@" -std=c++11 $warnings -fvisibility=hidden -I"$top/include" -Iinclude "$work/main.cpp" \
+            -L"$work" -lother "$library" -pthread -Wl,-rpath,"$work:$(pwd)/lib/.libs" \
+            -o "$work/program"; } > "$work/output" 2>&1; then
+        echo "modules do not compile: $*"
+        head -n 20 "$work/output"
+        status=1
+    elif ! "$work/program" > "$work/output" 2>&1; then
+        echo "modules do not share their blocks: $*"
+        cat "$work/output"
+        status=1
+    fi
+}
+
+case $library in
+*.so)
+    # shellcheck disable=SC2086
+    modules $CXX
+    ! knows clang++ || modules clang++
+    ;;
+*) echo 'left out, no shared library: modules that share blocks' ;;
+esac
 
 # README's first example.
 awk '/^```c$/ && !n { n = 1; next } n == 1 && /^```/ { exit } n == 1' "$top/README.md" > "$work/readme.cpp"
