@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cpool/pools.h>
+
 #include "atomic.h"
 #include "bits.h"
 #include "compiler.h"
@@ -89,13 +91,25 @@ static uintptr_t mark_of(const struct cpool_sized *blocks, const void *block)
     return (uintptr_t)block ^ ~(uintptr_t)blocks;
 }
 
+/* Whether the bytes before a block belong to it, as far as pools know.  Those before a slot
+ * may not be readable.  A fallback may take its blocks from a pool, then the header lies in
+ * the same slot. */
+static bool has_header(const void *block)
+{
+    void *slot;
+
+    return (uintptr_t)block % CPI_SIZED_ALIGN == 0 &&
+           (cpool_around(block, &slot) == NULL ||
+            (uintptr_t)block - (uintptr_t)slot >= sizeof(struct header));
+}
+
 /* The header of a block that the fallback handed out, or NULL after a report. */
 static struct header *header_of(const struct cpool_sized *blocks, const void *block,
                                 const char *function)
 {
     struct header *header = (struct header *)((uintptr_t)block - sizeof(struct header));
 
-    if ((blocks->flags & CPOOL_SIZED_BOUNDED) == 0 && (uintptr_t)block % CPI_SIZED_ALIGN == 0 &&
+    if ((blocks->flags & CPOOL_SIZED_BOUNDED) == 0 && has_header(block) &&
         header->mark == mark_of(blocks, block))
         return header;
     cpi_sized_report(CPOOL_EFOREIGN, function, block);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cpool/pools.h>
 #include <cpool/sized.h>
 
 #define MIB ((size_t)1024 * 1024)
@@ -405,6 +406,69 @@ START_TEST(free_of_no_block_reported)
 }
 END_TEST
 
+/* The bytes before a page of another pool that was never used cannot be read. */
+START_TEST(free_of_foreign_page_reported)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_sized_config_t sized_config = small_config();
+    cpool_sized_t *blocks = create(&sized_config);
+    cpool_t *pages;
+    char *unused;
+
+    config.slot_size = 65536;
+    config.slot_align = 65536;
+    config.capacity = 1000;
+    REQUIRE_EQUAL(cpool_create(&pages, &config), 0);
+    unused = cpool_at(pages, 999);
+    REQUIRE(unused != NULL);
+    support_capture_reports();
+    cpool_sized_free(blocks, unused);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE_EQUAL(cpool_sized_usable_size(blocks, unused), 0);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    support_release_reports();
+    REQUIRE_EQUAL(cpool_destroy(pages), 0);
+    destroy_empty(blocks);
+}
+END_TEST
+
+static void *pooled_alloc(size_t bytes, size_t align, void *context)
+{
+    return bytes <= 2048 && align <= 2048 ? cpool_alloc(context) : NULL;
+}
+
+static void pooled_free(void *block, size_t bytes, size_t align, void *context)
+{
+    (void)bytes;
+    (void)align;
+    cpool_free(context, block);
+}
+
+START_TEST(fallback_may_be_a_pool)
+{
+    cpool_sized_fallback_t fallback = { sizeof fallback, NULL, pooled_alloc, pooled_free, NULL };
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_sized_config_t sized_config = small_config();
+    cpool_sized_t *blocks;
+    cpool_t *pool;
+    void *block;
+
+    config.slot_size = 2048;
+    config.capacity = 10;
+    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
+    fallback.context = pool;
+    sized_config.max_size = 1024;
+    sized_config.fallback = &fallback;
+    blocks = create(&sized_config);
+    block = cpool_sized_alloc(blocks, 1500);
+    REQUIRE(block != NULL && cpool_around(block, NULL) == pool);
+    REQUIRE_EQUAL(cpool_sized_usable_size(blocks, block), 1500);
+    cpool_sized_free(blocks, block);
+    destroy_empty(blocks);
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+}
+END_TEST
+
 static void require_refused(const cpool_sized_config_t *config, int code)
 {
     cpool_sized_t *blocks = (cpool_sized_t *)(uintptr_t)1;
@@ -521,6 +585,8 @@ int main(void)
         TIMES(alloc_from_dry_class_goes_where_creation_said, 4),
         ONCE(alloc_aligned_from_dry_class_stays_aligned),
         ONCE(fallback_that_fails_changes_nothing),
+        ONCE(fallback_may_be_a_pool),
+        ONCE(free_of_foreign_page_reported),
         TIMES(free_of_no_block_reported, 2),
         ONCE(create_with_mistakes_refused),
         ONCE(figures_and_trim_of_all_classes),

@@ -166,7 +166,8 @@ CPOOL_API int cpool_sized_destroy(cpool_sized_t *blocks);
  * block   from an alloc of the same allocator, not freed since.  NULL is a no-op.
  *
  * Verified as by cpool_free.  An address outside the classes that no fallback has handed
- * out is reported as CPOOL_EFOREIGN, as far as the bytes before it tell.
+ * out is reported as CPOOL_EFOREIGN if it is another pool's slot, else as far as the bytes
+ * before it tell.
  * Any thread.
  */
 CPOOL_API void cpool_sized_free(cpool_sized_t *blocks, void *block) CPOOL_NONNULL_(1);
