@@ -20,6 +20,7 @@ passed=
 left=
 work=$(mktemp -d) || exit 1
 server=
+full=
 trap '[ -z "$server" ] || kill "$server" 2> /dev/null; rm -rf "$work"' EXIT
 
 complain() {
@@ -63,6 +64,14 @@ CPOOL_OPTIONS=checked on preload/exercise 2000 > "$work/found" 2>&1 ||
 # With little address space the classes are smaller.
 (ulimit -v 4000000 && on preload/exercise 2000) > "$work/found" 2>&1 ||
     complain "exercise fails in little address space: $(tail -n 5 "$work/found")"
+# With less there are no classes.  How little a program needs to start differs.
+for limit in 16000 12000 8000; do
+    (ulimit -v $limit && LD_PRELOAD=$library preload/exercise full) > "$work/found" 2>&1 ||
+        grep -q -e 'shared libraries' -e 'cannot be preloaded' "$work/found" ||
+        complain "exercise ends without classes: $(tail -n 5 "$work/found")"
+    ! grep -q full "$work/found" || { full=yes; break; }
+done
+[ -n "$full" ] || left="$left a program without classes;"
 
 # --- python3 ---
 

@@ -4,6 +4,8 @@
  * go and fork, with keys of more than the C library's first block of them.
  *
  *   exercise [ROUNDS]
+ *   exercise full       all memory is taken in the smallest blocks, then given back.  For
+ *                       an address space that has no room for classes
  *
  * It knows nothing of pools.
  */
@@ -27,6 +29,7 @@ enum { THREADS = 4, HELD = 256, KEYS = 60, SIZE_MOST = 3000000 };
 
 static unsigned long rounds = 20000;
 static pthread_key_t keys[KEYS];
+static void *smallest[50000];
 static void *shared[THREADS]; /* blocks that another thread frees */
 
 static void fail(int line, const char *what)
@@ -178,8 +181,36 @@ static void check_limits(void)
     REQUIRE(errno == 7);
 }
 
+/* Without stdio, whose buffer is a block.  Prints nothing if memory does not end. */
+static void check_full(void)
+{
+    static char stray[256];
+    void *volatile foreign = stray + 128;
+    size_t most = sizeof smallest / sizeof *smallest;
+    size_t count = 0;
+
+    while (count < most && (smallest[count] = malloc(0)) != NULL)
+        count++;
+    if (count == most)
+        return;
+    for (int i = 0; i < 3; i++)
+        REQUIRE(malloc(0) == NULL && malloc(SIZE_MAX / 3) == NULL && errno == ENOMEM);
+    free(foreign);
+    REQUIRE(malloc_usable_size(foreign) == 0 && realloc(foreign, 10) == NULL);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(malloc_usable_size(smallest[i]) >= 1);
+        REQUIRE(i == 0 || smallest[i] != smallest[i - 1]);
+        free(smallest[i]);
+    }
+    REQUIRE(write(STDOUT_FILENO, "full\n", 5) == 5);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "full") == 0) {
+        check_full();
+        return 0;
+    }
     if (argc > 1)
         rounds = strtoul(argv[1], NULL, 10);
     check_limits();

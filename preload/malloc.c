@@ -14,7 +14,7 @@
  *   begin  | state CAS   | relaxed | - | one thread makes the classes
  *   ready  | blocks store | release | serve | all of the allocator
  *   serve  | blocks load  | acquire | ready | likewise
- *   bump   | first_used fetch-and-add | relaxed | - | -
+ *   bump   | first_used load, CAS | relaxed | - | no more than an offset
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -58,17 +58,18 @@ static _Atomic size_t first_used;
  * ---- Until the classes are made ------------------------------------------------
  */
 
-/* A block's size stands before it. */
+/* A block's size stands before it.  No block is empty, so that each begins in the array. */
 static void *first_alloc(size_t size)
 {
-    size_t bytes = ALIGN + (size + ALIGN - 1) / ALIGN * ALIGN;
-    size_t at;
+    size_t bytes = ALIGN + (size > 0 ? (size + ALIGN - 1) / ALIGN * ALIGN : ALIGN);
+    size_t at = atomic_load_explicit(&first_used, memory_order_relaxed); /* [bump] */
 
-    if (size > FIRST_BYTES)
-        return NULL;
-    at = atomic_fetch_add_explicit(&first_used, bytes, memory_order_relaxed); /* [bump] */
-    if (at > FIRST_BYTES || bytes > FIRST_BYTES - at)
-        return NULL;
+    do {
+        if (size > FIRST_BYTES || bytes > FIRST_BYTES - at)
+            return NULL;
+    } while (!atomic_compare_exchange_weak_explicit(&first_used, &at, at + bytes,
+                                                    memory_order_relaxed,
+                                                    memory_order_relaxed)); /* [bump] */
     memcpy(first + at, &bytes, sizeof bytes);
     return first + at + ALIGN;
 }
@@ -275,13 +276,17 @@ void *malloc(size_t size)
     return result(blocks != NULL ? cpool_sized_alloc(blocks, size) : first_alloc(size));
 }
 
+/* Where there are no classes, all blocks lie in the first array. */
 void free(void *block)
 {
     int saved = errno;
+    cpool_sized_t *blocks;
 
     if (block == NULL || is_first(block))
         return;
-    cpool_sized_free(get(), block);
+    blocks = get();
+    if (blocks != NULL)
+        cpool_sized_free(blocks, block);
     errno = saved;
 }
 
@@ -301,6 +306,7 @@ void *calloc(size_t count, size_t size)
 
 void *realloc(void *block, size_t size)
 {
+    cpool_sized_t *blocks = get();
     void *moved;
 
     if (block != NULL && size == 0) {
@@ -310,7 +316,7 @@ void *realloc(void *block, size_t size)
     if (block == NULL)
         return malloc(size);
     if (!is_first(block))
-        return result(cpool_sized_realloc(get(), block, size));
+        return result(blocks != NULL ? cpool_sized_realloc(blocks, block, size) : NULL);
     moved = malloc(size);
     if (moved != NULL)
         memcpy(moved, block, size < first_size(block) ? size : first_size(block));
@@ -373,7 +379,9 @@ void *pvalloc(size_t size)
 
 size_t malloc_usable_size(void *block)
 {
-    if (block == NULL)
-        return 0;
-    return is_first(block) ? first_size(block) : cpool_sized_usable_size(get(), block);
+    cpool_sized_t *blocks = get();
+
+    if (block != NULL && is_first(block))
+        return first_size(block);
+    return block != NULL && blocks != NULL ? cpool_sized_usable_size(blocks, block) : 0;
 }
