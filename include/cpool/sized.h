@@ -32,7 +32,10 @@
  * case to CPOOL_SIZED_GRAIN.  Classes that are chosen by default are aligned to
  * max_align_t and more.
  *
- * A child of fork may go on using all blocks, and free those of its parent.
+ * A child of fork may go on using all blocks, and free those of its parent.  Where malloc
+ * itself takes from here, fork can deadlock with a thread inside fflush(NULL) if the
+ * functions of a custom stream allocate: fork takes this library's locks before the C
+ * library's lock of all streams, and the thread takes them in the other order.
  *
  * (Size classes over fixed-size pools: B. Kenwright, "Fast Efficient Fixed-Size Memory
  * Pool", COMPUTATION TOOLS 2012, and S. Reinalter, "Memory allocation strategies", 2012.
