@@ -219,7 +219,7 @@ static void take_and_give_back(struct shared *shared, uint64_t *random)
     size_t got = n > 1 ? cpool_tag_alloc_bulk(&shared->tag, slots, n)
                        : (slots[0] = cpool_tag_alloc(&shared->tag)) != NULL;
 
-    REQUIRE((shared->live += got) <= LIMIT);
+    REQUIRE(atomic_fetch_add_explicit(&shared->live, got, memory_order_relaxed) + got <= LIMIT);
     shared->refused += n - got;
     for (size_t i = 0; i < got; i++)
         memset(slots[i], (int)i, 32);
