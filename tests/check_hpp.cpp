@@ -391,6 +391,12 @@ struct alignas(128) wide_task : cpool::pooled<> {
 
 } // namespace
 
+struct room {
+    char bytes[36];
+};
+
+CPOOL_STATIC_POOL(rooms, room);
+CPOOL_DEFINE(rooms, room, .capacity = 100);
 CPOOL_STATIC_POOL(tasks, task);
 CPOOL_DEFINE(tasks, task, .capacity = 100);
 
@@ -436,6 +442,35 @@ void classes_take_from_their_pool()
 #endif
     REQUIRE(live(tasks_pool()) == 0 && live(cpool::shared_blocks()) == before);
     REQUIRE(tasks_close() == 0);
+}
+
+template <std::size_t Size> struct text : cpool::pooled<rooms_tag> {
+    char bytes[Size] = {};
+};
+
+struct aligned_guest : cpool::pooled<rooms_tag> {
+    long double number = 0;
+};
+
+// Slots for characters serve what is no more aligned.
+void classes_are_aligned_in_any_pool()
+{
+    std::size_t before = live(cpool::shared_blocks());
+    aligned_guest *guests[8];
+    text<35> *odd = new text<35>;
+    text<36> *even = new text<36>;
+
+    REQUIRE(cpool_owns(rooms_pool(), odd) && !cpool_owns(rooms_pool(), even));
+    for (aligned_guest *&guest : guests) {
+        guest = new aligned_guest;
+        REQUIRE(reinterpret_cast<std::uintptr_t>(guest) % alignof(aligned_guest) == 0);
+    }
+    for (aligned_guest *guest : guests)
+        delete guest;
+    delete odd;
+    delete even;
+    REQUIRE(live(rooms_pool()) == 0 && live(cpool::shared_blocks()) == before);
+    REQUIRE(rooms_close() == 0);
 }
 
 /*
@@ -541,6 +576,7 @@ int main()
     allocators_serve_any_type();
     default_allocators_share_blocks();
     classes_take_from_their_pool();
+    classes_are_aligned_in_any_pool();
 #if CPOOL_HAS_PMR_
     pool_resources_hand_the_rest_upstream();
     sized_resources_serve_all_sizes();

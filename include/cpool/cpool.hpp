@@ -506,13 +506,30 @@ bool operator!=(const allocator<T> &a, const allocator<U> &b) noexcept
 /* The tag of shared_blocks(). */
 struct by_size {};
 
+template <class Tag = by_size> class pooled;
+
 namespace detail {
 
 template <class Tag> struct source {
+    using type = typename Tag::value_type;
+
+    /* An align of 0 is not told.  The slots are aligned for their own type.  Another type
+     * may be aligned to as much as its size allows. */
     static bool fits(std::size_t size, std::size_t align) noexcept
     {
-        return size <= sizeof(typename Tag::value_type) &&
-               align <= alignof(typename Tag::value_type);
+        if (size > sizeof(type))
+            return false;
+        if (align == 0 && (size != sizeof(type) || !std::is_base_of<pooled<Tag>, type>::value))
+            align = natural_align(size);
+        return align <= alignof(type);
+    }
+    /* The most that operator new without an alignment is called for: the size of a type is
+     * a multiple of its alignment. */
+    static std::size_t natural_align(std::size_t size) noexcept
+    {
+        std::size_t lowest = size & (0 - size);
+
+        return lowest < alignof(std::max_align_t) ? lowest : alignof(std::max_align_t);
     }
     static void *alloc(std::size_t size, std::size_t align) noexcept
     {
@@ -553,25 +570,27 @@ template <> struct source<by_size> {
  *     class task : public cpool::pooled<> { ... };            blocks by size
  *     class job : public cpool::pooled<jobs_tag> { ... };     a typed pool's slots
  *
- * Classes derived further that are larger than the typed pool's slots get blocks by size.
+ * Classes derived further that are larger than the typed pool's slots get blocks by size,
+ * and so do those that may be aligned to more.  One that is as large as the pool's own type,
+ * which has this base, must not be aligned to more.
  * They need a virtual destructor, as for any delete by a base.  Arrays are not affected.
  *
  * It is a base of coroutines' promises, too: their frames then are blocks by size.
  */
-template <class Tag = by_size> class pooled {
+template <class Tag> class pooled {
 public:
     static void *operator new(std::size_t size)
     {
-        return detail::required(detail::source<Tag>::alloc(size, natural));
+        return detail::required(detail::source<Tag>::alloc(size, untold));
     }
     static void *operator new(std::size_t size, const std::nothrow_t &) noexcept
     {
-        return detail::source<Tag>::alloc(size, natural);
+        return detail::source<Tag>::alloc(size, untold);
     }
     static void *operator new(std::size_t, void *place) noexcept { return place; }
     static void operator delete(void *block, std::size_t size) noexcept
     {
-        detail::source<Tag>::free(block, size, natural);
+        detail::source<Tag>::free(block, size, untold);
     }
     static void operator delete(void *block, const std::nothrow_t &) noexcept
     {
@@ -604,8 +623,8 @@ protected:
     ~pooled() = default;
 
 private:
-    /* Of objects that are not aligned to more, for which other operators are called. */
-    enum : std::size_t { natural = 1 };
+    /* The type's alignment is not told to operators without one. */
+    enum : std::size_t { untold = 0 };
 };
 
 #if CPOOL_HAS_PMR_
