@@ -11,6 +11,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #if defined(__cpp_impl_coroutine) && defined(__has_include)
 #if __has_include(<coroutine>)
 #include <coroutine>
@@ -140,6 +143,62 @@ void object_pools_keep_their_objects()
     require_thrown<cpool::reset_member>(true);
     require_thrown<cpool::rebuild>(false);
     require_thrown<cpool::rebuild>(true);
+}
+
+#if THROWS
+struct innocent {
+    int number = 5;
+};
+#endif
+
+// What one pool's maker threw is no other pool's exception, and a pool that its constructor
+// could not fill is gone.
+void object_pools_throw_their_own_exceptions()
+{
+#if THROWS
+    cpool_object_config_t config = cpool::object_pool<buffer>::configuration(8);
+    cpool_object_config_t others = cpool::object_pool<innocent>::configuration(8);
+    cpool::object_pool<buffer> pool;
+    int caught = 0;
+
+    config.populate = others.populate = 4;
+    refusals = 1;
+    REQUIRE(pool.open(config) != 0 && refusals == 0);
+    REQUIRE(!cpool::detail::is_pending());
+    cpool::object_pool<innocent> other(others);
+    REQUIRE(other.get()->number == 5);
+    refusals = 1;
+    try {
+        cpool::object_pool<buffer> refused(config);
+    } catch (int number) {
+        caught += number;
+    }
+    REQUIRE(caught == 5 && !cpool::detail::is_pending() && buffers_living == 0);
+#endif
+}
+
+// A reset in a pointer's destructor that throws ends the program.
+void object_pools_end_at_eager_exceptions()
+{
+#if THROWS
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+        cpool_object_config_t config = cpool::object_pool<buffer>::configuration(8);
+        cpool::object_pool<buffer, cpool::reset_member> pool;
+
+        std::set_terminate([]() { _exit(7); });
+        config.flags = CPOOL_OBJECT_EAGER;
+        REQUIRE(pool.open(config) == 0);
+        auto one = pool.get();
+        refusals = 1;
+        one.reset();
+        _exit(0);
+    }
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+#endif
 }
 
 struct numbered_maker {
@@ -286,6 +345,8 @@ void coroutines_have_their_frames_in_blocks()
 void check_objects()
 {
     object_pools_keep_their_objects();
+    object_pools_throw_their_own_exceptions();
+    object_pools_end_at_eager_exceptions();
     object_pools_construct_by_their_maker();
     tracked_pools_know_their_objects();
 #if defined(HAS_COROUTINES)

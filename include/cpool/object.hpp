@@ -52,7 +52,7 @@ namespace detail {
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
 
 /* The exception that a hook must not let through C, until get() throws it again. */
-inline std::exception_ptr &pending() noexcept
+CPOOL_API inline std::exception_ptr &pending() noexcept
 {
     static thread_local std::exception_ptr exception;
 
@@ -96,7 +96,14 @@ public:
     public:
         deleter() noexcept : objects_(nullptr) {}
         explicit deleter(cpool_objects_t *objects) noexcept : objects_(objects) {}
-        void operator()(T *object) const noexcept { (void)cpool_object_put(objects_, object); }
+        void operator()(T *object) const noexcept
+        {
+            bool before = detail::is_pending();
+
+            (void)cpool_object_put(objects_, object);
+            if (!before && detail::is_pending())
+                std::terminate();
+        }
 
     private:
         cpool_objects_t *objects_;
@@ -122,37 +129,26 @@ public:
     explicit object_pool(const cpool_object_config_t &config, Make make = Make())
         : make_(std::move(make)), handle_(nullptr)
     {
-        int code = open(config);
+        int code = start(config);
 
-        if (detail::is_pending())
+        if (detail::is_pending()) {
+            close();
             detail::rethrow_pending();
+        }
         detail::require(code);
     }
     object_pool(const object_pool &) = delete;
     object_pool &operator=(const object_pool &) = delete;
     ~object_pool() { close(); }
 
-    /* As cpool_objects_create.  CPOOL_EOPEN if it is open. */
-    int open(cpool_object_config_t config) noexcept
+    /* As cpool_objects_create, whose code tells of a maker that threw.  CPOOL_EOPEN if it is
+     * open. */
+    int open(const cpool_object_config_t &config) noexcept
     {
-        cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+        int code = start(config);
 
-        if (handle_ != nullptr)
-            return CPOOL_EOPEN;
-        type.object_size = sizeof(T);
-        type.object_align = alignof(T);
-        if (std::is_same<Reset, rebuild>::value) {
-            type.activate = &create;
-            type.deactivate = &destroy;
-        } else {
-            type.create = &create;
-            type.destroy = &destroy;
-        }
-        if (!std::is_base_of<keep, Reset>::value)
-            type.reset = &reset;
-        type.arg = this;
-        config.type = &type;
-        return cpool_objects_create(&handle_, &config);
+        detail::drop_pending();
+        return code;
     }
 
     /* As cpool_objects_destroy.  All objects are destroyed, active ones too. */
@@ -170,6 +166,7 @@ public:
     /* An object, recycled or new, or an empty pointer when none can be had. */
     pointer get()
     {
+        detail::drop_pending();
         pointer object(static_cast<T *>(cpool_object_get(handle_)), deleter(handle_));
 
         if (detail::is_pending())
@@ -188,6 +185,30 @@ public:
 private:
     /* The code of a maker that threw. */
     enum { thrown = 1 };
+
+    /* Leaves the exception of a maker pending. */
+    int start(cpool_object_config_t config) noexcept
+    {
+        cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+
+        detail::drop_pending();
+        if (handle_ != nullptr)
+            return CPOOL_EOPEN;
+        type.object_size = sizeof(T);
+        type.object_align = alignof(T);
+        if (std::is_same<Reset, rebuild>::value) {
+            type.activate = &create;
+            type.deactivate = &destroy;
+        } else {
+            type.create = &create;
+            type.destroy = &destroy;
+        }
+        if (!std::is_base_of<keep, Reset>::value)
+            type.reset = &reset;
+        type.arg = this;
+        config.type = &type;
+        return cpool_objects_create(&handle_, &config);
+    }
 
     static int create(void *place, void *self) noexcept
     {
