@@ -151,7 +151,7 @@ struct innocent {
 };
 #endif
 
-// What one pool's maker threw is no other pool's exception, and a pool that its constructor
+// An exception of one pool's maker is not thrown by another pool, and a pool that its constructor
 // could not fill is gone.
 void object_pools_throw_their_own_exceptions()
 {
