@@ -8,9 +8,7 @@
  *   leased | word of the bitmap, load and CAS | relaxed | - | -
  *   made   | leases store                     | release | see  | the leases, all unused
  *   see    | leases load                      | acquire | made | the leases, all unused
- *   alone  | leases store                     | relaxed | - | -
- *
- * [alone] is made while no thread uses the pool.
+ *   alone  | leases store, while no thread uses the pool | relaxed | - | -
  *
  * A bit of the bitmap changes hands along with its slot, which orders it.
  */
@@ -82,11 +80,6 @@ bool cpi_pool_is_leased(const struct cpi_pool *pool, uintptr_t index)
     return (cpi_load(word_of(pool, index, &bit), relaxed) & bit) != 0; /* [leased] */
 }
 
-static bool is_leased(const struct cpi_pool *pool, const void *slot)
-{
-    return cpi_pool_is_leased(pool, cpi_slab_index(&pool->slab, slot));
-}
-
 /* In pools with marks: the slot is a lease's from now on, or of none. */
 static void set_leased(struct cpi_pool *pool, const void *slot, bool leased)
 {
@@ -105,7 +98,7 @@ static void set_leased(struct cpi_pool *pool, const void *slot, bool leased)
 
 /* --- Beginning --- */
 
-/* With the lock held. */
+/* With the lock held, as the two that follow. */
 static struct cpi_leases *make_leases(struct cpi_pool *pool)
 {
     size_t words = pool->marks ? pool->slab.slots / CPI_LEASED_BITS + 1 : 0;
@@ -118,7 +111,6 @@ static struct cpi_leases *make_leases(struct cpi_pool *pool)
     return leases;
 }
 
-/* With the lock held. */
 static struct cpi_lease *find_unused(struct cpi_pool *pool)
 {
     struct cpi_leases *leases = leases_of(pool);
@@ -132,7 +124,6 @@ static struct cpi_lease *find_unused(struct cpi_pool *pool)
     return NULL;
 }
 
-/* With the lock held. */
 static cpool_lease_t *begin(struct cpi_pool *pool)
 {
     struct cpi_lease *lease = find_unused(pool);
@@ -294,7 +285,7 @@ static int check_arguments(struct cpi_lease **lease, cpool_lease_t *handle, cons
         return 0;
     if (!cpi_pool_validate(pool, slot, function))
         return CPOOL_EFOREIGN;
-    if (!pool->marks || is_leased(pool, slot) == leased)
+    if (!pool->marks || cpi_pool_is_leased(pool, cpi_slab_index(&pool->slab, slot)) == leased)
         return 0;
     cpi_pool_report_slot(code, function, pool, cpi_slab_index(&pool->slab, slot));
     return code;

@@ -93,7 +93,8 @@ static bool give(cpool_tag_t *tag, size_t n, const char *function)
             report_surplus(tag, function);
             return false;
         }
-    } while (!cpi_cas_weak(word(&tag->live), &live, live - n, release, relaxed)); /* [give] [count] */
+    } while (!cpi_cas_weak(word(&tag->live), &live, live - n, release, /* [give] */
+                           relaxed));                                  /* [count] */
     return true;
 }
 
