@@ -5,19 +5,27 @@ include_HEADERS = include/cpool.h
 
 cpoolincludedir = $(includedir)/cpool
 cpoolinclude_HEADERS = \
+	include/cpool/alloc.h \
 	include/cpool/attributes.h \
+	include/cpool/cache.h \
 	include/cpool/cpool.hpp \
+	include/cpool/create.h \
 	include/cpool/debug.h \
+	include/cpool/error.h \
 	include/cpool/events.h \
 	include/cpool/fast.h \
+	include/cpool/info.h \
 	include/cpool/layer.h \
+	include/cpool/lease.h \
 	include/cpool/live.hpp \
+	include/cpool/memory.h \
 	include/cpool/object.h \
 	include/cpool/object.hpp \
-	include/cpool/lease.h \
 	include/cpool/pools.h \
+	include/cpool/quiet.h \
 	include/cpool/sized.h \
 	include/cpool/tools.h \
 	include/cpool/track.h \
 	include/cpool/typed.h \
-	include/cpool/version.h
+	include/cpool/version.h \
+	include/cpool/wait.h

@@ -35,8 +35,8 @@ stress_planted = \
 
 EXTRA_DIST += $(stress_sources) stress/build.sh stress/planted.sh $(stress_planted)
 
-stress_inputs = $(stress_sources) $(libcpool_sources) include/cpool.h \
-	include/cpool/fast.h include/cpool/lease.h include/cpool/tools.h include/cpool/version.h config.h stress/build.sh
+stress_inputs = $(stress_sources) $(libcpool_sources) $(include_HEADERS) \
+	$(cpoolinclude_HEADERS) config.h stress/build.sh
 
 stress_environment = CC="$(CC)" STRESS_LIBS="$(LDFLAGS) $(CK_LIBS) $(ATOMIC_LIBS) $(LIBS)" \
 	STRESS_FLAGS="$(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(CK_CFLAGS) $(CFLAGS)"

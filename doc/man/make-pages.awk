@@ -8,7 +8,8 @@
 #
 #   the head comment       becomes cpool.7, or cpool_name.3 for cpool/name.h: "OVERVIEW"
 #                          and "NOTES" are headings, and in the notes of cpool.h so is
-#                          what stands before a colon
+#                          what stands before a colon.  A part of cpool.h has no overview,
+#                          and its head makes no page
 #   ---- Title (page) ---- as the first line of a comment begins a section, whose
 #                          text and declarations go to that page
 #   name, name - text      begins the contract of the declarations that follow
@@ -306,6 +307,14 @@ function finish()
 
 function head_comment(    i, line, notes, colon)
 {
+    page = ""
+    for (i = 1; i <= nd && D[i] != "OVERVIEW"; i++)
+        ;
+    if (i > nd)
+        return
+    whole_count = 0
+    for (i++; i <= nd; i++)
+        whole[++whole_count] = D[i]
     page = "cpool.7"
     if (header != "cpool.h") {
         page = header
@@ -319,12 +328,7 @@ function head_comment(    i, line, notes, colon)
     sub(/^[^ ]* - (a )?/, "", titles[page])
     sub(/\.$/, "", titles[page])
     names[page] = synopsis[page] = body[page] = ""
-    for (i = 1; i <= nd && D[i] != "OVERVIEW"; i++)
-        ;
-    # The parts are given to paragraphs() one by one, under headings of their own.
-    whole_count = 0
-    for (i++; i <= nd; i++)
-        whole[++whole_count] = D[i]
+    # What follows is given to paragraphs() piece by piece, under headings of its own.
     notes = 0
     nd = 0
     for (i = 1; i <= whole_count; i++) {

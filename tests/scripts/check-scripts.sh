@@ -58,10 +58,10 @@ plant check-orders.sh include/cpool/fast.h 's/, __ATOMIC_RELAXED//' 'without an 
 
 plant check-exports.sh lib/libcpool.map 's/^ *cpool_free;//' 'cpool_free'
 plant check-exports.sh lib/libcpool.map 's/^\( *\)cpool_free;/\1cpool_free; cpool_free_all;/' 'differences'
-plant check-exports.sh include/cpool.h 's/^CPOOL_API void cpool_flush/void cpool_flush/' 'cpool_flush'
+plant check-exports.sh include/cpool/cache.h 's/^CPOOL_API void cpool_flush/void cpool_flush/' 'cpool_flush'
 
 plant check-headers.sh include/cpool.h 's/#include <stddef.h>//; s/#include <std.*>//' 'unknown type name'
-plant check-headers.sh include/cpool.h 's/^CPOOL_API int cpool_destroy/CPOOL_API int class; int cpool_destroy/' 'does not compile'
+plant check-headers.sh include/cpool/create.h 's/^CPOOL_API int cpool_destroy/CPOOL_API int class; int cpool_destroy/' 'does not compile'
 plant check-headers.sh include/cpool/fast.h 's/^#error.*//' 'does not say what to include'
 plant check-headers.sh include/cpool/new.h '/* new */' 'compiled by none'
 
@@ -74,8 +74,8 @@ if command -v clang-format > /dev/null; then
     plant check-format.sh lib/slab.c 's/^    /  /' 'are formatted otherwise'
 fi
 
-plant check-man.sh include/cpool.h 's/^ \* cpool_flush - / * flush - /' 'cpool_flush'
-plant check-man.sh include/cpool.h 's/^CPOOL_API size_t cpool_trim.*//' 'cpool_trim'
+plant check-man.sh include/cpool/cache.h 's/^ \* cpool_flush - / * flush - /' 'cpool_flush'
+plant check-man.sh include/cpool/memory.h 's/^CPOOL_API size_t cpool_trim.*//' 'cpool_trim'
 plant check-man.sh doc/local.mk 's, doc/man/cpool_free.3,,' 'cpool_free.3'
 
 plant check-listed.sh tests/check_new.c '/* new */' 'is in no list'

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/alloc.h - taking slots and giving them back, one or many at a time.
+ *
+ * Included by <cpool.h>.  Never include it yourself.
+ */
+#ifndef CPOOL_ALLOC_H
+#define CPOOL_ALLOC_H
+
+#ifndef CPOOL_H
+#error "include <cpool.h> instead of <cpool/alloc.h>"
+#endif
+
+/*
+ * ---- Allocating and freeing (cpool_alloc.3) --------------------------------
+ *
+ * In this group `pool` must be a living pool: for the sake of speed the inline
+ * path does not test it, and NULL traps at the first access (on 32-bit systems most
+ * likely).
+ */
+
+/*
+ * cpool_alloc - takes a slot.
+ *
+ * Returns the slot, its bytes as they were last left (on first use zero, or as they
+ * were in caller-provided memory), or NULL when none can be had.  Then the capacity is
+ * live, or a thread stayed stopped inside the library for stall_limit with slots in its
+ * hands (three magazines at most, counted in stats.stalls), or the operating system
+ * refused memory.  A checked pool that finds CPOOL_EGUARD on the way reports it and
+ * returns the slot all the same.
+ * Any thread.  Wait-free from the thread's magazine, else lock-free.  It makes a system
+ * call when slots are used for the first time, and first use may block.  While
+ * cpool_trim, cpool_shrink or cpool_reserve has the depot's slots, an alloc that finds
+ * the depot empty waits until some are back, in whatever way it allocates.
+ * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
+ */
+CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/*
+ * cpool_free - gives a slot back, from whichever thread.
+ *
+ * slot   from an alloc on the same pool, not freed since.  NULL is a no-op.
+ *
+ * Always verified: an address outside the slab (CPOOL_EFOREIGN), inside a slot
+ * (CPOOL_EMISALIGNED), or of a slot never handed out (CPOOL_EUNUSED) is reported and
+ * refused.  Checked pools find CPOOL_EDOUBLEFREE and CPOOL_EGUARD as well.  After
+ * CPOOL_EGUARD the slot stays live, and the next free succeeds.  Other pools serve a
+ * slot that was freed twice to two callers.  They report CPOOL_EDOUBLEFREE when a free
+ * finds no room, which is thousands of double frees later, and cpool_destroy and
+ * cpool_reset do when more slots are free than were ever handed out.  Never fails
+ * otherwise, and makes no system call but on first use and in CPOOL_WAITABLE pools.
+ * Any thread.  Wait-free into the thread's magazine, else lock-free.  First use
+ * may block.
+ */
+CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_depot_alloc, cpool_depot_free - as cpool_alloc and cpool_free, but past
+ * the calling thread's cache, straight from and to the depot.
+ *
+ * For signal handlers, and for threads that allocate too seldom to deserve a
+ * cache.  Several times slower than the cached pair.
+ * Any thread, lock-free, as long as not more than 64 threads (4 in caller-provided
+ * memory) are inside these two at once.  A further one waits for one of them to leave.
+ * A handler that interrupts such an operation needs a place of its own, so none leaves
+ * if all are taken by threads whose handlers wait for another one.
+ * alloc makes a system call when slots are used for the first time, and waits as
+ * cpool_alloc does when it finds nothing.  It does not wait for the operation of its
+ * own thread that a signal interrupted.  Async-signal-safe, except with CPOOL_WAITABLE.
+ * In caller-provided memory without CPOOL_EXACT what the calling thread itself has
+ * loaded is out of its reach, too.
+ */
+CPOOL_API void cpool_depot_free(cpool_t *pool, void *slot);
+CPOOL_API void *cpool_depot_alloc(cpool_t *pool) CPOOL_MUST_USE_
+    CPOOL_FREED_BY_(cpool_depot_free);
+
+/*
+ * cpool_calloc - cpool_alloc, with the slot_size bytes set to zero.
+ */
+CPOOL_API void *cpool_calloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_FREED_BY_(cpool_depot_free);
+
+/*
+ * cpool_alloc_bulk - takes up to n slots.
+ *
+ * slots   receives them, with room for n
+ *
+ * Returns the number obtained, less than n only when the pool ran dry.  A NULL
+ * slots with n > 0 is reported as CPOOL_ENULL, and 0 returned.
+ * Any thread, progress as cpool_alloc.
+ */
+CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
+
+/*
+ * cpool_alloc_bulk_all - takes n slots, or none.
+ *
+ * Returns 0, or CPOOL_EDRY when fewer could be had (slots is then undefined),
+ * or CPOOL_ENULL, reported, for NULL slots with n > 0.
+ * Any thread, progress as cpool_alloc.
+ */
+CPOOL_API int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
+
+/*
+ * cpool_free_bulk - gives n slots back.
+ *
+ * slots   each entry as for cpool_free, NULL included.  One that is refused is
+ *         reported, and the others are freed all the same.
+ *
+ * Any thread, progress as cpool_free.
+ */
+CPOOL_API void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n);
+
+#endif /* CPOOL_ALLOC_H */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/cache.h - caches that a program carries itself, and a pool that begins anew.
+ *
+ * Included by <cpool.h>.  Never include it yourself.
+ */
+#ifndef CPOOL_CACHE_H
+#define CPOOL_CACHE_H
+
+#ifndef CPOOL_H
+#error "include <cpool.h> instead of <cpool/cache.h>"
+#endif
+
+/*
+ * ---- Explicit caches (cpool_cache.3) ---------------------------------------
+ */
+
+/*
+ * cpool_cache - the calling thread's own cache of a pool.
+ *
+ * For workers that carry a context: allocating through it skips the thread
+ * lookup.  The handle is valid in this thread only, until the thread ends, the
+ * pool is reset or the pool is destroyed.  Checked pools report CPOOL_EOWNER
+ * when another thread uses it.  In destructors of thread-specific data use
+ * cpool_alloc and cpool_free: the cache ends when the library's own destructor
+ * runs, and the use of its handle is then reported as CPOOL_EPOOL, until the next
+ * thread has taken over the place.
+ *
+ * Returns the cache, or NULL when this thread can have none (thread_caches are
+ * all taken, or no memory).  cpool_alloc and cpool_free work even then.
+ * It may block and make system calls.
+ */
+CPOOL_API cpool_cache_t *cpool_cache(cpool_t *pool);
+
+/*
+ * cpool_cache_create - a cache that belongs to the holder of the handle.
+ *
+ * For fibers and tasks that migrate between threads.  At any moment one thread
+ * at most may be using it, and handing it over must synchronise (as handing
+ * over the fiber does anyway).
+ *
+ * cache   receives the cache, set to NULL on failure
+ *
+ * Returns 0, CPOOL_ENULL, or CPOOL_ENOMEM when thread_caches are all taken or the
+ * operating system refuses memory.  It counts as one of the pool's thread_caches until
+ * destroyed.  A child of fork finds it empty, and the handle stays good.
+ * It may block and make system calls.
+ */
+CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUST_USE_;
+
+/*
+ * cpool_cache_destroy - returns its slots to the depot and gives it up.
+ *
+ * cache   from cpool_cache_create.  NULL is a no-op.  Before the pool's end or
+ *         reset, which end the pool's caches by themselves.  A thread's own
+ *         cache is reported as CPOOL_EOWNER and left alone.
+ *
+ * May block.
+ */
+CPOOL_API void cpool_cache_destroy(cpool_cache_t *cache);
+
+/*
+ * cpool_cache_alloc, cpool_cache_free - as cpool_alloc and cpool_free, through
+ * an explicit cache.
+ *
+ * A slot may be freed through another cache than it was taken from, or through none.
+ * The owner only, progress as there.
+ */
+CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache) CPOOL_MUST_USE_
+    CPOOL_NONNULL_(1);
+CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_flush - gives all slots in the calling thread's cache to the depot.
+ *
+ * Before a thread goes to sleep for long.  The cache stays usable.
+ * Lock-free, and makes no system call.  In a CPOOL_EXACT pool it waits for a thread
+ * that is just taking slots from the cache, and in a CPOOL_WAITABLE one it may block to
+ * serve waiting threads.
+ */
+CPOOL_API void cpool_flush(cpool_t *pool);
+
+/*
+ * cpool_reset - takes back every slot at once, live ones included.
+ *
+ * The caller guarantees that no thread is using the pool meanwhile, and that none
+ * touches an old slot afterwards.  Afterwards the pool is as new: slots come in order
+ * of address again.  Their bytes are as they were left, and the capacity is what it has
+ * grown or shrunk to.  Ends all caches: handles from cpool_cache and cpool_cache_create
+ * are void.
+ *
+ * Returns the number of slots released: those that were live.  Reports
+ * CPOOL_EDOUBLEFREE as cpool_destroy does, and CPOOL_EGUARD in checked pools.
+ * It may block.  Its cost depends on the number of caches and on that of magazines in
+ * the depot, not on that of slots (checked pools verify every guard).
+ */
+CPOOL_API size_t cpool_reset(cpool_t *pool);
+
+#endif /* CPOOL_CACHE_H */

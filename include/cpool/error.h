@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/error.h - codes, what they mean, and the handler of mistakes.
+ *
+ * Included by <cpool.h>.  Never include it yourself.
+ */
+#ifndef CPOOL_ERROR_H
+#define CPOOL_ERROR_H
+
+#ifndef CPOOL_H
+#error "include <cpool.h> instead of <cpool/error.h>"
+#endif
+
+/*
+ * ---- Errors and their codes (cpool_error.3) ------------------------------
+ *
+ * Functions that can fail return 0 or one of these, all negative.  The hundreds tell
+ * what has to be done about a code:
+ *
+ *   -1 to -99      configuration: a structure or an argument is wrong.  Correct the
+ *                  program, or the user's settings
+ *   -101 to -199   use: a mistake of the caller that is found while a pool is in use.
+ *                  Most of these reach the error handler (cpool_set_error_handler)
+ *   -201 to -299   resources: the program is right.  Try with less, or later
+ */
+enum {
+    CPOOL_OK = 0,
+
+    CPOOL_ESTRUCT = -1,      /* the size in a structure is no structure's */
+    CPOOL_ETAIL = -2,        /* a structure has a setting that this library lacks */
+    CPOOL_ESLOTSIZE = -3,    /* slot_size is zero */
+    CPOOL_EALIGN = -4,       /* slot_align is no power of two, or above CPOOL_ALIGN_MAX */
+    CPOOL_EOFFSET = -5,      /* slot_offset is larger than slot_size */
+    CPOOL_ECAPACITY = -6,    /* capacity is zero or above CPOOL_CAPACITY_MAX */
+    CPOOL_EMAXCAPACITY = -7, /* max_capacity is below capacity, or above CPOOL_CAPACITY_MAX */
+    CPOOL_EOVERFLOW = -8,    /* the pool would not fit into the address space */
+    CPOOL_EROUNDS = -9,      /* magazine_rounds is out of range for this capacity */
+    CPOOL_ECACHES = -10,     /* thread_caches is above CPOOL_THREAD_CACHES_MAX */
+    CPOOL_EFLAGS = -11,      /* unknown bits in flags */
+    CPOOL_EMEMORY = -12,     /* memory_size or CPOOL_RESERVED is given without memory */
+    CPOOL_EMEMSIZE = -13,    /* memory_size is below cpool_memory_required */
+    CPOOL_EMEMALIGN = -14,   /* memory is not aligned to CPOOL_MEMORY_ALIGN, or with
+                                CPOOL_RESERVED to a page */
+    CPOOL_ECLASSES = -15,    /* no sizes of classes, or no class of this number
+                                (cpool_sized) */
+
+    CPOOL_ENULL = -101,       /* a required pointer is NULL */
+    CPOOL_EPOOL = -102,       /* not a pool: NULL, never created, destroyed, or made by
+                                 another copy of the library */
+    CPOOL_EFOREIGN = -103,    /* the address lies outside the pool's slab */
+    CPOOL_EMISALIGNED = -104, /* the address lies inside a slot, not at its start */
+    CPOOL_EUNUSED = -105,     /* the slot has never been handed out */
+    CPOOL_EDOUBLEFREE = -106, /* the slot is free already (see cpool_free) */
+    CPOOL_EGUARD = -107,      /* bytes around the slot were overwritten (checked pools) */
+    CPOOL_EOWNER = -108,      /* the cache belongs to another thread (checked pools) */
+    CPOOL_EWAITABLE = -109,   /* the pool was not created with CPOOL_WAITABLE */
+    CPOOL_ENOTQUIET = -110,   /* something happened that a quiet scope traps */
+    CPOOL_ELIVE = -111,       /* the pool was destroyed, with slots still live */
+    CPOOL_EOPEN = -112,       /* the typed pool exists already */
+    CPOOL_EINACTIVE = -113,   /* the object is not active (cpool/object.h) */
+    CPOOL_EHOOK = -114,       /* a hook of an object pool was left without returning */
+    CPOOL_ETRACKED = -115,    /* the pool was not created with CPOOL_TRACKED */
+    CPOOL_EFREED = -116,      /* a slot was written while it was free (CPOOL_FILL) */
+    CPOOL_ELEASE = -117,      /* no open lease, or the slot is not of this lease */
+    CPOOL_ELEASED = -118,     /* the slot goes back with its lease (checked pools) */
+
+    CPOOL_ENOMEM = -201,  /* the operating system refused memory */
+    CPOOL_ESYSTEM = -202, /* the operating system refused another resource */
+    CPOOL_EPOOLS = -203,  /* as many pools exist as the library can have at once */
+    CPOOL_EDRY = -204     /* fewer slots are free than were asked for */
+};
+
+/*
+ * cpool_strerror - a short English sentence for an error code.
+ *
+ * Returns a static string, never NULL, for unknown codes too.
+ * Any thread, wait-free, async-signal-safe.
+ */
+CPOOL_API const char *cpool_strerror(int code) CPOOL_RETURNS_NONNULL_;
+
+/* The report to the error handler. */
+typedef struct cpool_error {
+    size_t size;          /* bytes that the library has filled in.  A handler built
+                             against a newer header looks at it first */
+    int code;             /* CPOOL_EPOOL ... */
+    const char *text;     /* one line: the mistake, the pool, the address, the nearest
+                             slot */
+    const char *function; /* the public function that found it */
+    cpool_t *pool;        /* as passed by the caller, possibly no pool at all */
+    const char *name;     /* the pool's name, or "" when it is not known */
+    const void *address;  /* the offending address, or NULL */
+    const void *slot;     /* the nearest slot, or NULL when there is none */
+    size_t index;         /* that slot's index, or 0 */
+    const void *site;     /* return address of the slot's last alloc or free
+                             (checked pools), or NULL */
+    const char *details;  /* lines on what is known of the slots concerned, or "" */
+} cpool_error_t;
+
+/*
+ * A handler may be called by any thread that misuses a pool, and by several at
+ * once.  If it returns, the operation that was found wrong is refused, and the
+ * pool is unharmed.  It must not call into the pool concerned.
+ */
+typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context);
+
+/*
+ * cpool_set_error_handler - replaces what happens on a caller's mistake.
+ *
+ * handler   called with each report.  NULL restores the default, which writes
+ *           the text to standard error without allocating and then aborts
+ * context   passed to the handler as it is
+ *
+ * Any thread, but a report being made at this moment may still reach the old
+ * handler.  Lock-free.  It allocates memory for the 17th different pair of
+ * handler and context and for each after it.  Where that fails, the default is
+ * restored.
+ */
+CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *context);
+
+#endif /* CPOOL_ERROR_H */

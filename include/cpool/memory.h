@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/memory.h - the memory of a pool and slots drawn beforehand.
+ *
+ * Included by <cpool.h>.  Never include it yourself.
+ */
+#ifndef CPOOL_MEMORY_H
+#define CPOOL_MEMORY_H
+
+#ifndef CPOOL_H
+#error "include <cpool.h> instead of <cpool/memory.h>"
+#endif
+
+/*
+ * ---- Growing and giving back (cpool_memory.3) ------------------------------
+ */
+
+/*
+ * cpool_grow - raises the capacity by up to n slots, within max_capacity, and
+ * commits memory for them.
+ *
+ * A pool also grows by itself, by half or at least a magazine, when an alloc
+ * finds nothing free.  Addresses never move.
+ *
+ * Returns the number of slots added: fewer than n at the limit, 0 when there is
+ * nothing to add or the operating system refuses memory.
+ * Any thread, lock-free, makes system calls.
+ */
+CPOOL_API size_t cpool_grow(cpool_t *pool, size_t n);
+
+/*
+ * cpool_shrink - lowers the capacity by up to n slots: first those never handed
+ * out, then the topmost ones as far as they are free in the depot.  Their memory goes
+ * back to the operating system, unless the pool is checked or lies in caller-provided
+ * memory.
+ *
+ * Free slots in the caches of other threads are not reached.  cpool_flush in each
+ * thread helps.  A pool with max_capacity above its capacity may grow again.
+ *
+ * Returns the number of slots removed.  At least one slot stays.  Where it is 0,
+ * the free slots have kept their bytes.
+ * Reports what cpool_trim does.
+ * Any thread, while others allocate and free.  It may block, and so do allocs
+ * that find the depot empty meanwhile.  It makes system calls.
+ */
+CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
+
+/*
+ * cpool_trim - gives the memory of pages that hold only free slots back to the
+ * operating system, and puts the depot's free slots into order of address, so
+ * that they are handed out page by page again.
+ *
+ * The contents of slots on such pages become zero, and slots stay readable until the pool
+ * is destroyed.  With CPOOL_KEEP_PAGES no page goes back.  Of the caches it takes the
+ * calling thread's slots, and the spare magazines of those that exchanged none since the
+ * last trim.  The loaded magazines of other threads are not reached.  So a timer that
+ * calls it every few seconds gives back what has not been needed lately.  Checked pools,
+ * and pools in caller-provided memory, are put in order only.
+ *
+ * Free slots are looked through on the way.  One that lies there twice was freed
+ * twice: it is reported, once, as CPOOL_EDOUBLEFREE, and is one slot again.  One
+ * that a shrink had removed, and that was freed all the same, is reported as
+ * CPOOL_EUNUSED and left out.
+ *
+ * Takes one bit of memory for each slot from the operating system while it is at work,
+ * also beside caller-provided memory, and so do cpool_shrink and cpool_reserve.
+ * Without it, it does nothing.
+ *
+ * Returns the bytes given back that were resident.  Where the operating system does not
+ * tell, all count, and so do those beyond the first 4 GiB that it is asked about.
+ * Pages that were swapped out are given back, and do not count.
+ * Any thread, while others allocate and free.  It may block, and so do allocs that find
+ * the depot empty meanwhile, until some slots are back.  It makes system calls.
+ */
+CPOOL_API size_t cpool_trim(cpool_t *pool);
+
+/*
+ * cpool_reserve - sees to it that the next n allocs need no memory from the
+ * operating system: commits it and makes it resident.
+ *
+ * Slots that were never handed out come into circulation as far as they are needed for
+ * it.  Free slots are neither read nor written where the operating system can make
+ * pages resident by itself (Linux 5.14).  Elsewhere each of their pages is touched, and
+ * keeps its bytes.  Other threads may take slots all the while.
+ *
+ * Holds as long as other threads do not take those slots first.  Where they
+ * might, draw a ticket.
+ *
+ * Returns 0, CPOOL_EDRY if n slots are not free, or CPOOL_ENOMEM if the
+ * operating system refuses memory.  Reports what cpool_trim does.
+ * Any thread.  It may block and makes system calls.
+ */
+CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);
+
+/*
+ * A ticket: slots drawn beforehand, so that taking them later cannot fail.
+ *
+ *     void *room[24];
+ *     cpool_ticket_t ticket = CPOOL_TICKET_INIT;
+ *
+ *     if (cpool_ticket_draw(&ticket, pool, room, 24) != 0)
+ *         ... not enough; try the whole graph later
+ *     ... cpool_ticket_alloc(&ticket) up to 24 times ...
+ *     cpool_ticket_return(&ticket);       what was not used
+ *
+ * One thread at a time uses a ticket.  Slots taken from it are freed as any.
+ */
+typedef struct cpool_ticket {
+    size_t size;   /* sizeof(cpool_ticket_t), set by the initialiser */
+    cpool_t *pool; /* where the slots were drawn */
+    void **slots;  /* the slots drawn */
+    size_t left;   /* how many of them were not taken yet */
+} cpool_ticket_t;
+
+#define CPOOL_TICKET_INIT                                                      \
+    {                                                                          \
+        sizeof(cpool_ticket_t), NULL, NULL, 0                                  \
+    }
+
+/*
+ * cpool_ticket_draw - takes n slots into a ticket, or none.
+ *
+ * ticket  from CPOOL_TICKET_INIT, or returned
+ * slots   room for n pointers, in use until the ticket is returned
+ *
+ * Returns 0, CPOOL_EDRY when fewer can be had, or CPOOL_ENULL, reported, for NULL slots
+ * with n > 0.  After these failures the ticket is empty.  CPOOL_ESTRUCT and CPOOL_ETAIL
+ * leave the ticket as it is.  A ticket that is smaller than cpool_ticket_t was in the
+ * first release is CPOOL_ESTRUCT, too.  Progress as cpool_alloc_bulk_all.
+ */
+CPOOL_API int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_t n)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/* cpool_ticket_alloc - a slot of the ticket's, or NULL when all are taken.
+ * Wait-free. */
+CPOOL_API void *cpool_ticket_alloc(cpool_ticket_t *ticket) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/* cpool_ticket_return - frees the slots that were not taken and returns how
+ * many those were.  Progress as cpool_free_bulk. */
+CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket) CPOOL_NONNULL_(1);
+
+#endif /* CPOOL_MEMORY_H */
