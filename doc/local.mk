@@ -6,7 +6,7 @@ EXTRA_DIST += doc/ADOPTING.md doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/DEBUGGI
 	doc/MALLOC.md doc/PERFORMANCE.md doc/SAFETY.md doc/STRESS.md \
 	doc/performance \
 	doc/plots/bursts-all.svg doc/plots/bursts-one.svg doc/plots/handover.svg \
-	doc/plots/latency-all.png doc/plots/throughput.svg
+	doc/plots/demo.png doc/plots/latency-all.png doc/plots/throughput.svg
 
 # The manual pages are made from the public headers, one by topic and one for each
 # function, which refers to its topic.  They are shipped, too.

@@ -235,6 +235,9 @@ expect 2 'takes cpool, malloc or both' --allocator mine "$work/tree"
 expect 2 'help shows the options' --unknown
 expect 5 'the pool of results are not enough' --results 100 "$work/tree"
 expect 0 'usage: jobs' --help
+expect 0 'run 1, jobs/s' --no-warm-up --repeat 1 --threads 1 "$work/tree"
+run --no-warm-up --progress --repeat 1 --allocator malloc "$work/tree"
+! grep -q warm-up "$work/err" || fail '--no-warm-up warms up'
 expect 0 ' jobs, ' --progress --repeat 5 --threads 1 --allocator malloc "$work/tree"
 
 if [ $failed -ne 0 ]; then

@@ -58,20 +58,43 @@ examples_jobs_frames_SOURCES = \
 	examples/jobs/frames.c
 examples_jobs_frames_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
-TESTS += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh examples/check-kernels.sh
-EXTRA_DIST += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh examples/check-kernels.sh
+# A job for each line of a text, with one allocator in a process: what make demo compares.
+noinst_PROGRAMS += examples/jobs/lines
+examples_jobs_lines_SOURCES = \
+	examples/jobs/allocator.c examples/jobs/allocator.h \
+	examples/jobs/deque.c examples/jobs/deque.h \
+	examples/jobs/scheduler.c examples/jobs/scheduler.h \
+	examples/jobs/text.c examples/jobs/text.h \
+	examples/jobs/corpus.c examples/jobs/corpus.h \
+	examples/jobs/replay.c examples/jobs/replay.h \
+	examples/jobs/lines.c examples/jobs/lines.h examples/jobs/options.h \
+	examples/jobs/lines_main.c
+examples_jobs_lines_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
-# make demo [DEMO_DIR=directory] [DEMO_THREADS=n] [DEMO_FLAGS='--top 20 --check']
+TESTS += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh \
+	examples/check-kernels.sh examples/check-lines.sh
+EXTRA_DIST += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh \
+	examples/check-kernels.sh examples/check-lines.sh
+
+# make demo [DEMO_DIR=directory] [DEMO_THREADS=n] [DEMO_SECONDS=n]: the words of a tree, and
+# its lines with every allocator that is found, as a table and as demo.png.  demo-publish
+# puts both into the documentation.
 DEMO_DIR = /usr/include
 # 0: as many as there are processors
 DEMO_THREADS = 0
 DEMO_FLAGS =
+DEMO_SECONDS = 24
+DEMO = srcdir='$(srcdir)' DEMO_DIR='$(DEMO_DIR)' DEMO_THREADS='$(DEMO_THREADS)' \
+	DEMO_FLAGS='$(DEMO_FLAGS)' DEMO_SECONDS='$(DEMO_SECONDS)' $(SHELL) $(srcdir)/examples/demo.sh
 
-# Status 1 says that some files could not be read, which the program has
-# reported and which is no failure of the demonstration.
-demo: examples/jobs/jobs$(EXEEXT)
-	@examples/jobs/jobs$(EXEEXT) --threads '$(DEMO_THREADS)' $(DEMO_FLAGS) '$(DEMO_DIR)' \
-		|| { status=$$?; test $$status -eq 1 || exit $$status; }
+demo: examples/jobs/jobs$(EXEEXT) examples/jobs/lines$(EXEEXT)
+	@$(DEMO)
+
+demo-publish: examples/jobs/jobs$(EXEEXT) examples/jobs/lines$(EXEEXT)
+	@$(DEMO) publish
+
+EXTRA_DIST += examples/demo.sh examples/demo.gp
+CLEANFILES += demo.png
 
 # make demo-kernels [DEMO_KERNEL=fib] [DEMO_THREADS=n]: tiny jobs and nothing else, with a
 # typed pool, a pool by its handle, and malloc.
@@ -80,4 +103,4 @@ DEMO_KERNEL = all
 demo-kernels: examples/jobs/jobs$(EXEEXT)
 	@examples/jobs/jobs$(EXEEXT) --threads '$(DEMO_THREADS)' --kernel '$(DEMO_KERNEL)'
 
-.PHONY: demo demo-kernels
+.PHONY: demo demo-publish demo-kernels

@@ -196,7 +196,8 @@ static enum status run_kernel(const struct kernel *kernel, const struct options 
         if (runs[kind] == NULL)
             status = STATUS_MEMORY;
     }
-    for (unsigned i = 0; status == STATUS_OK && i <= options->repeat; i++)
+    for (unsigned i = options->warm_up ? 0 : 1;
+         status == STATUS_OK && i <= options->repeat; i++)
         for (int turn = 0; status == STATUS_OK && turn < KINDS; turn++) {
             int kind = (turn + (int)i) % KINDS;
 

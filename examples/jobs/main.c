@@ -223,7 +223,8 @@ static enum status run_all(struct session *session)
 {
     enum status status = STATUS_OK;
 
-    for (unsigned i = 0; status == STATUS_OK && i <= session->options.repeat; i++) {
+    for (unsigned i = session->options.warm_up ? 0 : 1;
+         status == STATUS_OK && i <= session->options.repeat; i++) {
         for (int turn = 0; status == STATUS_OK && turn < ALLOCATOR_KINDS; turn++) {
             /* The allocator that goes first changes from run to run. */
             int kind = (turn + (int)i) % ALLOCATOR_KINDS;

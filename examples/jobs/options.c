@@ -44,6 +44,7 @@ static const char usage_text[] =
     "\n"
     "  --threads N           worker threads; 0, the default: one per processor\n"
     "  --repeat N            measured runs with each allocator (3)\n"
+    "  --no-warm-up          measure from the first run on\n"
     "  --top N               identifiers to show, at most 100 (10)\n"
     "  --allocator NAME      cpool, malloc, or both (both)\n"
     "  --kernel NAME         instead of counting: fib, nqueens, quicksort, cholesky,\n"
@@ -60,11 +61,12 @@ static const char usage_text[] =
     "4 counts differ or nodes were lost, 5 out of memory, threads or result nodes.\n";
 
 enum option_code { O_THREADS = 256, O_REPEAT, O_TOP, O_ALLOCATOR, O_JOBS, O_RESULTS, O_CHECK,
-                   O_PROGRESS, O_HELP, O_KERNEL };
+                   O_PROGRESS, O_HELP, O_KERNEL, O_COLD };
 
 static const struct option long_options[] = {
     {"threads", required_argument, NULL, O_THREADS},
     {"repeat", required_argument, NULL, O_REPEAT},
+    {"no-warm-up", no_argument, NULL, O_COLD},
     {"top", required_argument, NULL, O_TOP},
     {"allocator", required_argument, NULL, O_ALLOCATOR},
     {"jobs", required_argument, NULL, O_JOBS},
@@ -150,6 +152,9 @@ static bool parse_option(struct options *options, int code)
         if (!kernels_know(optarg))
             fprintf(stderr, "jobs: --kernel: there is no %s\n", optarg);
         return kernels_know(optarg);
+    case O_COLD:
+        options->warm_up = false;
+        return true;
     case O_CHECK:
         options->check = true;
         return true;
@@ -168,6 +173,7 @@ bool options_parse(struct options *options, int argc, char **argv, enum status *
 
     *options = (struct options){.path = DEFAULT_PATH,
                                 .repeat = DEFAULT_REPEAT,
+                                .warm_up = true,
                                 .top = DEFAULT_TOP,
                                 .allocators = 1u << WITH_CPOOL | 1u << WITH_MALLOC,
                                 .job_nodes = DEFAULT_JOB_NODES,

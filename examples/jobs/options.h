@@ -26,6 +26,7 @@ struct options {
     const char *kernel;  /* NULL: counts the files below the path */
     unsigned threads;    /* workers; never 0 */
     unsigned repeat;     /* measured runs with each allocator */
+    bool warm_up;        /* and one before them that is not measured */
     unsigned top;        /* identifiers to print */
     unsigned allocators; /* set of 1 << enum allocator_kind */
     size_t job_nodes;    /* capacity of the pool of jobs */
