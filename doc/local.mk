@@ -13,7 +13,7 @@ EXTRA_DIST += doc/ADOPTING.md doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/DEBUGGI
 man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h include/cpool/alloc.h \
 	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/quiet.h include/cpool/info.h \
 	include/cpool/lease.h include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
-	include/cpool/events.h include/cpool/layer.h include/cpool/object.h include/cpool/tools.h include/cpool/debug.h
+	include/cpool/events.h include/cpool/layer.h include/cpool/object.h include/cpool/object_typed.h include/cpool/tools.h include/cpool/debug.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \

@@ -21,9 +21,13 @@ cpoolinclude_HEADERS = \
 	include/cpool/memory.h \
 	include/cpool/object.h \
 	include/cpool/object.hpp \
+	include/cpool/object_typed.h \
+	include/cpool/pooled.hpp \
 	include/cpool/pools.h \
 	include/cpool/quiet.h \
+	include/cpool/resource.hpp \
 	include/cpool/sized.h \
+	include/cpool/sized.hpp \
 	include/cpool/tools.h \
 	include/cpool/track.h \
 	include/cpool/typed.h \

@@ -103,7 +103,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/alloc.h | cpool/attributes.h | cpool/cache.h | cpool/create.h | cpool/error.h | cpool/info.h | cpool/memory.h | cpool/quiet.h | cpool/wait.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/lease.h | cpool/layer.h | cpool/live.hpp | cpool/object.h | cpool/object.hpp | cpool/pools.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
+    cpool.h | cpool/alloc.h | cpool/attributes.h | cpool/cache.h | cpool/create.h | cpool/error.h | cpool/info.h | cpool/memory.h | cpool/quiet.h | cpool/wait.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/lease.h | cpool/layer.h | cpool/live.hpp | cpool/object.h | cpool/object.hpp | cpool/object_typed.h | cpool/pooled.hpp | cpool/resource.hpp | cpool/sized.hpp | cpool/pools.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1
@@ -111,15 +111,22 @@ for path in "$top"/include/*.h "$top"/include/cpool/*; do
     esac
 done
 
-# The parts of cpool.h say that they are none of the headers to include.
-for part in alloc attributes cache create error fast info memory quiet typed wait; do
-    echo "#include <cpool/$part.h>" > "$work/part"
-    compile "$(head -n 1 "$work/c")" c c11 "$work/part" 2> "$work/message"
-    grep -q 'include <cpool.h> instead' "$work/message" || {
-        echo "<cpool/$part.h> does not say what to include instead"
-        exit 1
-    }
-done
+# parts HEADER NAME... - these parts of the header say that it is the one to include.
+parts() {
+    whole=$1
+    shift
+    for part; do
+        echo "#include <cpool/$part.h>" > "$work/part"
+        compile "$(head -n 1 "$work/c")" c c11 "$work/part" 2> "$work/message"
+        grep -q "include <$whole> instead" "$work/message" || {
+            echo "<cpool/$part.h> does not say what to include instead"
+            exit 1
+        }
+    done
+}
+
+parts cpool.h alloc attributes cache create error fast info memory quiet typed wait
+parts cpool/object.h object_typed
 
 while read -r compiler; do
     for standard in c99 gnu99 c11 gnu11 c17 c2x gnu2x; do

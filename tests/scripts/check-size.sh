@@ -14,7 +14,7 @@ trap 'rm -f "$list"' EXIT
 
 find include lib tests bench stress examples preload \
     \( -name build -o -name results \) -prune -o \
-    \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) -print | sort > "$list"
+    \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.hpp' \) -print | sort > "$list"
 files=$(wc -l < "$list")
 [ "$files" -gt 50 ] || { echo "only $files files found"; exit 1; }
 

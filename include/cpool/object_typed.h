@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/object_typed.h - object pools of one type, with inline functions.
+ *
+ * Included by <cpool/object.h>.  Never include it yourself.
+ */
+#ifndef CPOOL_OBJECT_TYPED_H
+#define CPOOL_OBJECT_TYPED_H
+
+#ifndef CPOOL_OBJECT_H
+#error "include <cpool/object.h> instead of <cpool/object_typed.h>"
+#endif
+
+/*
+ * ---- Typed object pools (cpool_object_typed.3) -----------------------------
+ */
+
+/* A typed object pool, as the program and the library share it. */
+struct cpool_objects_typed {
+    cpool_objects_t *pool;                 /* atomic; NULL: there is none */
+    const cpool_object_config_t *settings; /* for its creation on first use */
+    const cpool_object_type_t *type;       /* unless the settings have one */
+    const char *name;                      /* likewise */
+};
+
+/* The out-of-line parts of what the macros below define. */
+CPOOL_API cpool_objects_t *cpool_typed_objects_pool(struct cpool_objects_typed *typed);
+CPOOL_API int cpool_typed_objects_open(struct cpool_objects_typed *typed,
+                                       const cpool_object_config_t *config);
+CPOOL_API int cpool_typed_objects_close(struct cpool_objects_typed *typed);
+CPOOL_API void cpool_typed_objects_unload(struct cpool_objects_typed *typed);
+
+/*
+ * CPOOL_OBJECTS_DECLARE - declares a typed object pool and defines its functions, which are
+ * inline.
+ *
+ * At file scope, in a header or before CPOOL_OBJECTS_DEFINE.  The type need not be complete,
+ * so only the source file with the definition can make objects:
+ *
+ *     type *<name>_get(void);                       as cpool_object_get
+ *     int <name>_obtain(type **object, bool *is_new);   as cpool_object_obtain
+ *     int <name>_put(type *object);                 as cpool_object_put
+ *     cpool_objects_t *<name>_objects(void);        the pool; creates it if there is none;
+ *                                                   NULL if that fails
+ *     int <name>_open(const cpool_object_config_t *config);
+ *     int <name>_close(void);
+ *
+ * The pool is created on first use, by any thread.  Where it cannot be, a get returns NULL
+ * and obtain the code, and the next one tries again.  It is populated after other threads
+ * can use it.  Objects that cannot be created then are created when they are needed.
+ *
+ * <name>_open creates the pool now.  NULL stands for the settings of the definition.  Of a
+ * configuration, type and name may be NULL.  Returns 0, the code of cpool_objects_create,
+ * CPOOL_ESLOTSIZE for a type of another size, or CPOOL_EOPEN if there is a pool already and
+ * a configuration was given.
+ *
+ * <name>_close destroys the pool, as cpool_objects_destroy.  The next use creates it anew.
+ * cpool_objects_destroy is not for a typed pool.  When a module is unloaded with dlclose its
+ * pools are closed.  The end of the process closes none.
+ */
+#define CPOOL_OBJECTS_DECLARE(name, type)                                              \
+    extern struct cpool_objects_typed name##_objects_ CPOOL_TYPED_VISIBLE_;            \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ cpool_objects_t *name##_objects(void)                          \
+    {                                                                                  \
+        return cpool_typed_objects_pool(&name##_objects_);                             \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_open(const cpool_object_config_t *cpool_config_)    \
+    {                                                                                  \
+        return cpool_typed_objects_open(&name##_objects_, cpool_config_);              \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
+    {                                                                                  \
+        return cpool_typed_objects_close(&name##_objects_);                            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ type *name##_get(void)                                         \
+    {                                                                                  \
+        cpool_objects_t *cpool_pool_ = name##_objects();                               \
+                                                                                       \
+        return cpool_pool_ != NULL ? (type *)cpool_object_get(cpool_pool_) : NULL;     \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_obtain(type **cpool_object_, bool *cpool_is_new_)   \
+    {                                                                                  \
+        int cpool_code_ = name##_open(NULL);                                           \
+        void *cpool_any_ = NULL;                                                       \
+                                                                                       \
+        if (cpool_code_ == 0)                                                          \
+            cpool_code_ = cpool_object_obtain(name##_objects(), &cpool_any_, cpool_is_new_); \
+        *cpool_object_ = (type *)cpool_any_;                                           \
+        return cpool_code_;                                                            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_put(type *cpool_object_)                            \
+    {                                                                                  \
+        cpool_objects_t *cpool_pool_ = cpool_object_ != NULL ? name##_objects() : NULL; \
+                                                                                       \
+        return cpool_pool_ != NULL ? cpool_object_put(cpool_pool_, cpool_object_) : 0; \
+    }                                                                                  \
+                                                                                       \
+    struct cpool_objects_typed
+
+/* The hooks of a definition, designated initialisers of cpool_object_type_t. */
+#define CPOOL_OBJECT_HOOKS(...) __VA_ARGS__
+
+/*
+ * CPOOL_OBJECTS_DEFINE - defines a typed object pool that CPOOL_OBJECTS_DECLARE has declared.
+ *
+ * At file scope, in one source file of the program or module.  `hooks` is
+ * CPOOL_OBJECT_HOOKS with any of the hooks, and the settings are designated initialisers of
+ * cpool_object_config_t.  C++ wants both in the order of the members:
+ *
+ *     CPOOL_OBJECTS_DECLARE(connections, struct connection);
+ *     CPOOL_OBJECTS_DEFINE(connections, struct connection,
+ *                          CPOOL_OBJECT_HOOKS(.create = open_it, .destroy = close_it),
+ *                          .max_capacity = 8, .growth = 1);
+ */
+#define CPOOL_OBJECTS_DEFINE(name, type_, hooks, ...)                                  \
+    CPOOL_TYPED_SETTINGS_BEGIN_                                                        \
+    static const cpool_object_type_t name##_object_type_ = {                           \
+        .size = sizeof(cpool_object_type_t), .object_size = sizeof(type_),             \
+        .object_align = CPOOL_TYPED_ALIGN_(type_), hooks };                            \
+    static const cpool_object_config_t name##_object_config_ = {                       \
+        .size = sizeof(cpool_object_config_t), __VA_ARGS__ };                          \
+    CPOOL_TYPED_SETTINGS_END_                                                          \
+                                                                                       \
+    struct cpool_objects_typed name##_objects_ = { NULL, &name##_object_config_,       \
+                                                   &name##_object_type_, #name };      \
+                                                                                       \
+    CPOOL_TYPED_LAST_ void name##_objects_unload_(void)                                \
+    {                                                                                  \
+        cpool_typed_objects_unload(&name##_objects_);                                  \
+    }                                                                                  \
+                                                                                       \
+    struct cpool_objects_typed
+
+#endif /* CPOOL_OBJECT_TYPED_H */

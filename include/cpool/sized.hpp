@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/sized.hpp - blocks of many sizes, and an allocator for containers, for C++.
+ *
+ * Included by <cpool/cpool.hpp>.  Never include it yourself.
+ */
+#ifndef CPOOL_SIZED_HPP
+#define CPOOL_SIZED_HPP
+
+#ifndef CPOOL_HPP
+#error "include <cpool/cpool.hpp> instead of <cpool/sized.hpp>"
+#endif
+
+#include <cpool/sized.h>
+
+namespace cpool {
+
+/* A cpool_sized_t that lasts as long as this object. */
+class sized {
+public:
+    sized() noexcept : handle_(nullptr) {}
+    explicit sized(const cpool_sized_config_t &config) : handle_(nullptr)
+    {
+        detail::require(open(config));
+    }
+    sized(sized &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+    sized &operator=(sized &&other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    sized(const sized &) = delete;
+    sized &operator=(const sized &) = delete;
+    ~sized() { close(); }
+
+    /* As cpool_sized_create.  CPOOL_EOPEN if it is open. */
+    int open(const cpool_sized_config_t &config) noexcept
+    {
+        return handle_ != nullptr ? CPOOL_EOPEN : cpool_sized_create(&handle_, &config);
+    }
+    int close() noexcept
+    {
+        cpool_sized_t *handle = handle_;
+
+        handle_ = nullptr;
+        return cpool_sized_destroy(handle);
+    }
+    bool is_open() const noexcept { return handle_ != nullptr; }
+    cpool_sized_t *native_handle() const noexcept { return handle_; }
+
+private:
+    cpool_sized_t *handle_;
+};
+
+/*
+ * The blocks of the whole program, with the default configuration.  They are made on first
+ * use, and never ended, because objects may outlive all others.  nullptr if they cannot be
+ * made.  The symbol is visible whatever -fvisibility says, because one module may end
+ * what another one has made.
+ */
+CPOOL_API inline cpool_sized_t *shared_blocks() noexcept
+{
+    struct maker {
+        static cpool_sized_t *make() noexcept
+        {
+            cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+            cpool_sized_t *blocks;
+
+            config.name = "c++";
+            return cpool_sized_create(&blocks, &config) == 0 ? blocks : nullptr;
+        }
+    };
+    static cpool_sized_t *const blocks = maker::make();
+
+    return blocks;
+}
+
+namespace detail {
+
+inline void *alloc_shared(std::size_t size, std::size_t align) noexcept
+{
+    cpool_sized_t *blocks = shared_blocks();
+
+    if (blocks == nullptr)
+        return nullptr;
+    return align <= alignof(std::max_align_t) ? cpool_sized_alloc(blocks, size)
+                                              : cpool_sized_alloc_aligned(blocks, size, align);
+}
+
+inline void free_shared(void *block) noexcept
+{
+    if (block != nullptr)
+        cpool_sized_free(shared_blocks(), block);
+}
+
+} // namespace detail
+
+/*
+ * An allocator for the standard library's containers, most of all those of nodes.
+ *
+ * Copies, and allocators of other types made from one, take from the same blocks and
+ * compare equal.  A container hands its allocator on when it is moved or swapped, and
+ * keeps its own when another one is assigned to it.  The blocks must outlive the
+ * container.  The default constructor takes from shared_blocks().
+ */
+template <class T> class allocator {
+public:
+    using value_type = T;
+    using propagate_on_container_copy_assignment = std::false_type;
+    using propagate_on_container_move_assignment = std::true_type;
+    using propagate_on_container_swap = std::true_type;
+    using is_always_equal = std::false_type;
+
+    allocator() : allocator(shared_blocks()) {}
+    allocator(const sized &blocks) : allocator(blocks.native_handle()) {}
+    explicit allocator(cpool_sized_t *blocks) : blocks_(blocks), pool_(nullptr)
+    {
+        cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
+
+        if (blocks == nullptr)
+            CPOOL_THROW_(std::bad_alloc());
+        if (cpool_sized_class(blocks, cpool_sized_class_of(blocks, sizeof(T)), &description) == 0 &&
+            description.block_size % alignof(T) == 0)
+            pool_ = description.pool;
+    }
+    template <class U>
+    allocator(const allocator<U> &other) noexcept : allocator(other.native_handle())
+    {
+    }
+
+    T *allocate(std::size_t count)
+    {
+        void *block = nullptr;
+
+        if (count == 1 && pool_ != nullptr)
+            block = cpool_alloc(pool_);
+        if (block == nullptr)
+            block = detail::required(many(count));
+        return static_cast<T *>(block);
+    }
+    void deallocate(T *block, std::size_t) noexcept { cpool_sized_free(blocks_, block); }
+
+    cpool_sized_t *native_handle() const noexcept { return blocks_; }
+
+private:
+    void *many(std::size_t count) const noexcept
+    {
+        if (count > static_cast<std::size_t>(-1) / sizeof(T))
+            return nullptr;
+        return cpool_sized_alloc_aligned(blocks_, count * sizeof(T), alignof(T));
+    }
+
+    cpool_sized_t *blocks_;
+    cpool_t *pool_; /* of single objects: the class that holds them, if it is aligned */
+};
+
+template <class T, class U>
+bool operator==(const allocator<T> &a, const allocator<U> &b) noexcept
+{
+    return a.native_handle() == b.native_handle();
+}
+
+template <class T, class U>
+bool operator!=(const allocator<T> &a, const allocator<U> &b) noexcept
+{
+    return !(a == b);
+}
+
+} // namespace cpool
+
+#endif /* CPOOL_SIZED_HPP */
