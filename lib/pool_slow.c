@@ -331,7 +331,7 @@ void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
     return alloc_slow(handle->state, typed_cache(handle->state, entry), CPI_CALLER());
 }
 
-void cpool_typed_free_slow(struct cpool_typed *typed, cpool_cache_t *entry, void *slot)
+void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry)
 {
     cpool_t *handle = slot != NULL ? cpool_typed_pool(typed) : NULL;
 

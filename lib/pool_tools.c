@@ -108,7 +108,7 @@ static void ignore_for_good(struct cpi_pool *pool)
     ignore_own(pool, true);
     cpi_tools_ignore(pool->tools, &pool->handle->base, sizeof pool->handle->base, true);
     if (pool->typed != NULL)
-        cpi_tools_ignore(pool->tools, &pool->typed->base, sizeof pool->typed->base, true);
+        cpi_tools_ignore(pool->tools, &pool->typed->origin, sizeof pool->typed->origin, true);
 }
 
 /* After the destructors of programs, which have no priority, and before a tool looks for

@@ -5,7 +5,7 @@
  * Floor 6.
  *
  * ORDERING TABLE
- *   open   | pool pointer store | release | opened | base, and all of the pool
+ *   open   | pool pointer store | release | opened | origin, and all of the pool
  *   opened | pool pointer load  | acquire | open   | likewise
  *
  * A typed pool is created with the lock held, which a fork waits for: its child finds
@@ -27,7 +27,7 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
 {
     cpool_t *handle = pool != NULL ? pool->handle : NULL;
 
-    typed->base = pool != NULL ? pool->slab.base : 0;
+    typed->origin = pool != NULL ? pool->slab.base * pool->slab.inverse : 0;
     cpi_word_store((uintptr_t *)(void *)&typed->pool, (uintptr_t)handle, release); /* [open] */
 }
 
