@@ -12,6 +12,8 @@
 # Every test, script or program, is started by tests/limit, which ends it after
 # CPOOL_TEST_LIMIT seconds and shows where it was.
 #
+#   make check-build         the tests of what was built here, for a second build of sources
+#                            whose own tests have passed
 #   make check-often         the tests whose course depends on when threads run, OFTEN
 #                            times, beside OFTEN_LOOPS loops that keep the processors
 #                            busy.  OFTEN_TESTS='...' for some
@@ -20,15 +22,20 @@ check_PROGRAMS += tests/limit
 tests_limit_SOURCES = tests/limit.c
 LOG_COMPILER = tests/limit$(EXEEXT)
 
+# They compare sources with each other, or compile sources themselves: their result does not
+# depend on how this tree was configured.
+tests_of_sources = tests/scripts/% tests/weak/% tests/sched/% tests/doors/% tests/linear/planted.sh
+
+check-build:
+	@$(MAKE) check TESTS='$(filter-out $(tests_of_sources), $(TESTS))'
+
 OFTEN = 20
 OFTEN_LOOPS = 4
 
-# All but those that take the same course each time: compilers, counters of
-# instructions, and harnesses that decide themselves which thread goes on.
-OFTEN_TESTS = $(filter-out tests/scripts/% tests/weak/% tests/sched/% \
-	tests/linear/planted.sh bench/instructions.sh, $(TESTS))
+# Nor does the count of instructions depend on when threads run.
+OFTEN_TESTS = $(filter-out $(tests_of_sources) bench/instructions.sh, $(TESTS))
 
-EXTRA_DIST += tests/often.sh
+EXTRA_DIST += tests/often.sh tests/planted.sh
 
 check-often: all $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@MAKE='$(MAKE)' OFTEN_TESTS='$(OFTEN_TESTS)' $(SHELL) $(srcdir)/tests/often.sh \
@@ -38,7 +45,7 @@ check-often: all $(check_PROGRAMS) $(check_LTLIBRARIES)
 distclean-local:
 	rm -rf tests/often doc/html
 
-.PHONY: check-often
+.PHONY: check-build check-often
 
 # The variables of configure for the scripts.
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; export CC; NM='$(NM)'; export NM; \

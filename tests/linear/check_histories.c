@@ -3,7 +3,7 @@
  * check_histories.c - records histories of real threads on real pools, and decides
  * of each whether it is linearizable.
  *
- *   check_histories [HISTORIES [SEED]]      of each shape
+ *   check_histories [HISTORIES [SEED [SHAPE]]]      of each shape, or of that one
  *
  * A history: some threads run a burst of operations each, all at once, on a new
  * pool that has less than they want together.  Then, while they sleep, with what
@@ -248,11 +248,12 @@ int main(int argc, char **argv)
 {
     unsigned long histories = argc > 1 ? strtoul(argv[1], NULL, 10) : HISTORIES;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    const char *wanted = argc > 3 ? argv[3] : NULL;
     pthread_t threads[WORKERS];
     size_t i;
 
     if (histories == 0)
-        die("usage: check_histories [HISTORIES [SEED]]");
+        die("usage: check_histories [HISTORIES [SEED [SHAPE]]]");
     if (pthread_barrier_init(&begun, NULL, WORKERS + 1) != 0 ||
         pthread_barrier_init(&ended, NULL, WORKERS + 1) != 0)
         die("no barriers");
@@ -263,7 +264,8 @@ int main(int argc, char **argv)
             die("no threads");
     }
     for (i = 0; i < SHAPES; i++)
-        check(&shapes[i], histories, seed + i);
+        if (wanted == NULL || strcmp(shapes[i].name, wanted) == 0)
+            check(&shapes[i], histories, seed + i);
     over = true;
     pthread_barrier_wait(&begun);
     for (i = 0; i < WORKERS; i++)

@@ -9,11 +9,6 @@
 #
 # srcdir: top of the source tree, CC: the compiler.  Runs in the build folder.
 
-if [ "${CHECK_MUTANTS:-yes}" = no ]; then
-    echo "skipped: CHECK_MUTANTS=no, another build checks them"
-    exit 77
-fi
-
 top=${srcdir:-.}
 sched=$top/tests/sched
 linear=$top/tests/linear
@@ -32,15 +27,9 @@ slack-not-used:slack'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# It reads the list beside itself.
-cp "$top/tests/model/plant.sh" "$work" || exit 1
-cat "$top/tests/model/mutants.txt" "$linear/mutants.txt" >"$work/mutants.txt" || exit 1
-
-build() {
-    ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread -DCPI_ATOMIC_HEADER='"points.h"' \
-        -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u -I"$work/lib" -I"$top/tests" -I"$sched" -I"$linear" -I"$top/include" \
-        "$sched"/*.c "$linear/history.c" "$linear/linear.c" "$work"/lib/*.c -o "$work/explore"
-}
+options="-DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u -I$sched -I$linear"
+others="$(echo "$sched"/*.c) $linear/history.c $linear/linear.c"
+. "$top/tests/planted.sh"
 
 # The output of a run that failed.
 failure() {
@@ -50,8 +39,7 @@ failure() {
 failed=0
 for pair in $bugs; do
     bug=${pair%:*}
-    rm -rf "$work/lib"
-    sh "$work/plant.sh" "$top/lib" "$work/lib" "$bug" && build || exit 1
+    build "$bug" "$work/explore" || exit 1
     "$work/explore" --scenario "${pair#*:}" >"$work/first"
     status=$?
     arguments=$(sed -n 's/^repeat with: [^ ]* //p' "$work/first" | head -n 1)

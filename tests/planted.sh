@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# planted.sh - compiles programs with a copy of the library in which one mistake is
+# planted.  The scripts that plant mistakes read it.
+#
+# They set here top (of the sources) and work (a folder), and a few words: options (of
+# the compiler), others (the program's own sources).  A file that the mistake leaves as it
+# is is compiled once, for all mistakes.
+
+mkdir "$work/lib" "$work/objects" "$work/planted" || exit 1
+# It reads the list beside itself.
+cp "$top/tests/model/plant.sh" "$work" || exit 1
+cat "$top/tests/model/mutants.txt" "$top/tests/linear/mutants.txt" >"$work/mutants.txt" || exit 1
+
+# compile SOURCE OBJECT
+compile() {
+    # shellcheck disable=SC2086 # several words
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread -DCPI_ATOMIC_HEADER='"points.h"' $options \
+        -I"$work/lib" -I"$top/tests" -I"$top/include" -c "$1" -o "$2"
+}
+
+# build MISTAKE PROGRAM
+build() {
+    rm -rf "$work/lib" "$work/planted"
+    mkdir "$work/planted"
+    sh "$work/plant.sh" "$top/lib" "$work/lib" "$1" || return
+    kept=$work/objects
+    # Everything may include the header that is another one now.
+    for header in "$top"/lib/*.h; do
+        cmp -s "$header" "$work/lib/${header##*/}" || kept=$work/planted
+    done
+    set -- "$2"
+    for source in $others "$work"/lib/*.c; do
+        name=${source##*/}
+        object=$kept/${name%.c}.o
+        [ "${source%/*}" != "$work/lib" ] || cmp -s "$top/lib/$name" "$source" ||
+            object=$work/planted/${name%.c}.o
+        [ -e "$object" ] || compile "$source" "$object" || return
+        set -- "$@" "$object"
+    done
+    program=$1
+    shift
+    ${CC:-cc} -pthread "$@" -o "$program"
+}
