@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # check-headers.sh - each public header compiles alone, as the first thing of a
-# file, without a warning: as C99 to C23, as C++11 to C++20, with the configured
-# compilers and with those of GNU and LLVM where they are found.
+# file, and all of them together, as C99 to C23 and C++11 to C++20, without a warning,
+# with the configured compilers and with those of GNU and LLVM where they are found.
 #
 # srcdir: top of the source tree.  CC, CXX: the configured compilers.  Run in
 # the top of the build tree.
@@ -58,21 +58,43 @@ compile() {
         -fsyntax-only "$file"
 }
 
-# headers COMPILER LANGUAGE STANDARD - all of them.
+public='cpool.h cpool/lease.h cpool/debug.h cpool/events.h cpool/layer.h cpool/object.h
+cpool/sized.h cpool/pools.h cpool/track.h cpool/version.h'
+
+# headers COMPILER LANGUAGE STANDARD OPTION... - those in the file $work/source, with each option.
 headers() {
-    knows "$1" "$2" "$3" || return 0
-    for header in cpool.h cpool/lease.h cpool/debug.h cpool/events.h cpool/layer.h cpool/object.h cpool/sized.h cpool/pools.h cpool/track.h cpool/version.h; do
-        echo "#include <$header>" > "$work/alone"
-        # Twice: the second time nothing may be left of it.
-        echo "#include <$header>" >> "$work/alone"
-        [ "$header" = cpool/version.h ] || echo "$use" >> "$work/alone"
-        [ "$header" != cpool/version.h ] || echo 'int use = CPOOL_VERSION_MAJOR;' >> "$work/alone"
-        for option in -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -D_GNU_SOURCE; do
-            compile "$1" "$2" "$3" "$work/alone" "$option" && continue
-            echo "<$header> does not compile with $1 -x $2 -std=$3 $option"
-            exit 1
-        done
+    compiler_of=$1 language_of=$2 standard_of=$3
+    shift 3
+    for option; do
+        compile "$compiler_of" "$language_of" "$standard_of" "$work/source" "$option" && continue
+        echo "$(head -n 1 "$work/source") does not compile with" \
+            "$compiler_of -x $language_of -std=$standard_of $option"
+        exit 1
     done
+}
+
+# alone COMPILER LANGUAGE STANDARD - each header, twice: the second time nothing may be
+# left of it.
+alone() {
+    for header in $public; do
+        {
+            echo "#include <$header>"
+            echo "#include <$header>"
+            case $header in
+            cpool/version.h) echo 'int use = CPOOL_VERSION_MAJOR;' ;;
+            *) echo "$use" ;;
+            esac
+        } > "$work/source"
+        headers "$1" "$2" "$3" -UCPOOL_NO_INLINE
+    done
+}
+
+# together COMPILER LANGUAGE STANDARD OPTION... - all in one file.
+together() {
+    knows "$1" "$2" "$3" || return 0
+    printf '#include <%s>\n' $public > "$work/source"
+    echo "$use" >> "$work/source"
+    headers "$@"
 }
 
 # cxx_header COMPILER STANDARD - the one for C++ alone, twice.
@@ -129,13 +151,17 @@ parts cpool.h alloc attributes cache create error fast info memory quiet typed w
 parts cpool/object.h object_typed
 
 while read -r compiler; do
+    alone "$compiler" c c11
+    together "$compiler" c c11 -DCPOOL_NO_INLINE -D_GNU_SOURCE
     for standard in c99 gnu99 c11 gnu11 c17 c2x gnu2x; do
-        headers "$compiler" c "$standard"
+        together "$compiler" c "$standard" -UCPOOL_NO_INLINE
     done
 done < "$work/c"
 while read -r compiler; do
+    alone "$compiler" c++ c++11
+    together "$compiler" c++ c++11 -DCPOOL_NO_INLINE -D_GNU_SOURCE
     for standard in c++11 c++14 c++17 c++20 gnu++17; do
-        headers "$compiler" c++ "$standard"
+        together "$compiler" c++ "$standard" -UCPOOL_NO_INLINE
         cxx_header "$compiler" "$standard"
     done
 done < "$work/cxx"

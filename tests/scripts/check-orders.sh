@@ -241,6 +241,8 @@ for path in "$top"/include/*.h "$top"/include/cpool/*.h; do
         END { exit bad }' "$path" || status=1
 done
 
+[ "$status" -eq 0 ] || exit 1
+
 # An apparent assignment is an operation too, if its object is atomic.  One
 # compiler tells.
 if command -v clang > /dev/null; then
