@@ -1,61 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_sized.c - blocks of many sizes: which class serves a size and an alignment, the
- * way back by the address alone, dry classes, the fallback, and mistakes.
+ * way back by the address alone, and mistakes.
  *
  * Includes the public API only.
  */
-#include "support.h"
+#include "sized.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include <cpool/pools.h>
-#include <cpool/sized.h>
-
-#define MIB ((size_t)1024 * 1024)
-
-static cpool_sized_config_t small_config(void)
-{
-    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
-
-    config.name = "blocks";
-    config.class_bytes = MIB;
-    config.thread_caches = 16;
-    return config;
-}
-
-static cpool_sized_t *create(const cpool_sized_config_t *config)
-{
-    cpool_sized_t *blocks;
-
-    REQUIRE_EQUAL(cpool_sized_create(&blocks, config), 0);
-    return blocks;
-}
-
-static cpool_sized_stats_t stats_of(const cpool_sized_t *blocks)
-{
-    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
-
-    REQUIRE_EQUAL(cpool_sized_stats(blocks, &stats), 0);
-    return stats;
-}
-
-static cpool_sized_class_t class_at(const cpool_sized_t *blocks, size_t number)
-{
-    cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
-
-    REQUIRE_EQUAL(cpool_sized_class(blocks, number, &description), 0);
-    return description;
-}
-
-static void destroy_empty(cpool_sized_t *blocks)
-{
-    REQUIRE_EQUAL(stats_of(blocks).live, 0);
-    REQUIRE_EQUAL(stats_of(blocks).fallback_live, 0);
-    REQUIRE_EQUAL(stats_of(blocks).fallback_bytes, 0);
-    REQUIRE_EQUAL(cpool_sized_destroy(blocks), 0);
-}
 
 /*
  * ---- Classes ---------------------------------------------------------------
@@ -192,12 +144,6 @@ END_TEST
  * ---- Other sizes -------------------------------------------------------------
  */
 
-static void require_bytes(const unsigned char *block, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        REQUIRE(block[i] == i % 253);
-}
-
 START_TEST(realloc_keeps_contents_between_all_sizes)
 {
     static const size_t sizes[] = { 1, 100, 130, 5000, 4000, 32768, 32769, 200000, 90000,
@@ -210,9 +156,8 @@ START_TEST(realloc_keeps_contents_between_all_sizes)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         block = cpool_sized_realloc(blocks, block, sizes[i]);
         REQUIRE(block != NULL && cpool_sized_usable_size(blocks, block) >= sizes[i]);
-        require_bytes(block, before < sizes[i] ? before : sizes[i]);
-        for (size_t at = 0; at < sizes[i]; at++)
-            block[at] = (unsigned char)(at % 253);
+        require_pattern(block, before < sizes[i] ? before : sizes[i]);
+        fill_pattern(block, sizes[i]);
         before = sizes[i];
     }
     cpool_sized_free(blocks, block);
@@ -234,140 +179,6 @@ START_TEST(realloc_within_its_class_stays)
     REQUIRE_EQUAL(cpool_sized_usable_size(blocks, block), 320);
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);
-}
-END_TEST
-
-/*
- * ---- Dry classes and the fallback --------------------------------------------
- */
-
-/* A fallback that counts, and fails when told to. */
-struct counting {
-    size_t live;
-    size_t bytes;
-    bool fails;
-    void *last; /* that it handed out */
-};
-
-static void *counting_alloc(size_t bytes, size_t align, void *context)
-{
-    struct counting *counting = context;
-    void *block;
-
-    if (counting->fails || posix_memalign(&block, align, bytes) != 0)
-        return NULL;
-    counting->live++;
-    counting->bytes += bytes;
-    counting->last = block;
-    return block;
-}
-
-static void counting_free(void *block, size_t bytes, size_t align, void *context)
-{
-    struct counting *counting = context;
-
-    REQUIRE(align >= _Alignof(max_align_t) && (uintptr_t)block % align == 0);
-    counting->live--;
-    counting->bytes -= bytes;
-    free(block);
-}
-
-static cpool_sized_t *create_counting(struct counting *counting, unsigned flags)
-{
-    static const size_t sizes[] = { 64, 128, 192, 256 };
-    cpool_sized_fallback_t fallback = { sizeof fallback, counting, counting_alloc,
-                                        counting_free, NULL };
-    cpool_sized_config_t config = small_config();
-
-    memset(counting, 0, sizeof *counting);
-    config.classes = sizes;
-    config.class_count = 4;
-    config.class_bytes = 6400;
-    config.flags = flags;
-    config.pool_flags = CPOOL_EXACT;
-    config.fallback = &fallback;
-    return create(&config);
-}
-
-/* Takes all blocks that can be had, up to `most`. */
-static size_t take(cpool_sized_t *blocks, size_t size, void **held, size_t most)
-{
-    size_t count = 0;
-
-    while (count < most && (held[count] = cpool_sized_alloc(blocks, size)) != NULL)
-        count++;
-    return count;
-}
-
-enum { FIRST = 6400 / 64, SECOND = 6400 / 128, THIRD = 6400 / 192, FOURTH = 6400 / 256 };
-
-START_TEST(alloc_from_dry_class_goes_where_creation_said)
-{
-    static const unsigned flags[] = { 0, CPOOL_SIZED_LARGER, CPOOL_SIZED_BOUNDED,
-                                      CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED };
-    bool larger = (flags[_i] & CPOOL_SIZED_LARGER) != 0;
-    bool bounded = (flags[_i] & CPOOL_SIZED_BOUNDED) != 0;
-    size_t in_classes = FIRST + (larger ? SECOND + THIRD + FOURTH : 0);
-    struct counting counting;
-    cpool_sized_t *blocks = create_counting(&counting, flags[_i]);
-    void *held[1000];
-    size_t count = take(blocks, 60, held, 1000);
-
-    REQUIRE_EQUAL(count, bounded ? in_classes : 1000);
-    REQUIRE_EQUAL(stats_of(blocks).live, in_classes);
-    REQUIRE_EQUAL(counting.live, count - in_classes);
-    REQUIRE_EQUAL(stats_of(blocks).fallback_live, counting.live);
-    REQUIRE_EQUAL(stats_of(blocks).fallback_bytes, counting.bytes);
-    REQUIRE_EQUAL(class_at(blocks, 0).dry, count - FIRST + (bounded ? 1 : 0));
-    REQUIRE_EQUAL(class_at(blocks, 1).lent, larger ? SECOND : 0);
-    REQUIRE_EQUAL(class_at(blocks, 3).lent, larger ? FOURTH : 0);
-    for (size_t i = 0; i < count; i++)
-        cpool_sized_free(blocks, held[i]);
-    REQUIRE_EQUAL(counting.live, 0);
-    REQUIRE_EQUAL(counting.bytes, 0);
-    destroy_empty(blocks);
-}
-END_TEST
-
-/* Of the larger classes only those with the alignment. */
-START_TEST(alloc_aligned_from_dry_class_stays_aligned)
-{
-    struct counting counting;
-    cpool_sized_t *blocks = create_counting(&counting, CPOOL_SIZED_LARGER);
-    void *held[SECOND + FOURTH + 1];
-
-    for (size_t i = 0; i <= SECOND + FOURTH; i++) {
-        held[i] = cpool_sized_alloc_aligned(blocks, 100, 128);
-        REQUIRE((uintptr_t)held[i] % 128 == 0);
-    }
-    REQUIRE_EQUAL(class_at(blocks, 2).lent, 0);
-    REQUIRE_EQUAL(class_at(blocks, 3).lent, FOURTH);
-    REQUIRE_EQUAL(counting.live, 1);
-    for (size_t i = 0; i <= SECOND + FOURTH; i++)
-        cpool_sized_free(blocks, held[i]);
-    destroy_empty(blocks);
-}
-END_TEST
-
-START_TEST(fallback_that_fails_changes_nothing)
-{
-    struct counting counting;
-    cpool_sized_t *blocks = create_counting(&counting, 0);
-    unsigned char *block = cpool_sized_alloc(blocks, 1000);
-
-    for (size_t at = 0; at < 1000; at++)
-        block[at] = (unsigned char)(at % 253);
-    counting.fails = true;
-    REQUIRE(cpool_sized_alloc(blocks, 1000) == NULL);
-    REQUIRE(cpool_sized_realloc(blocks, block, 2000) == NULL);
-    require_bytes(block, 1000);
-    counting.fails = false;
-    block = cpool_sized_realloc(blocks, block, 2000);
-    require_bytes(block, 1000);
-    REQUIRE_EQUAL(counting.live, 1);
-    REQUIRE_EQUAL(stats_of(blocks).fallback_total, 2);
-    REQUIRE_EQUAL(cpool_sized_destroy(blocks), CPOOL_ELIVE);
-    free(counting.last);
 }
 END_TEST
 
@@ -429,43 +240,6 @@ START_TEST(free_of_foreign_page_reported)
     support_release_reports();
     REQUIRE_EQUAL(cpool_destroy(pages), 0);
     destroy_empty(blocks);
-}
-END_TEST
-
-static void *pooled_alloc(size_t bytes, size_t align, void *context)
-{
-    return bytes <= 2048 && align <= 2048 ? cpool_alloc(context) : NULL;
-}
-
-static void pooled_free(void *block, size_t bytes, size_t align, void *context)
-{
-    (void)bytes;
-    (void)align;
-    cpool_free(context, block);
-}
-
-START_TEST(fallback_may_be_a_pool)
-{
-    cpool_sized_fallback_t fallback = { sizeof fallback, NULL, pooled_alloc, pooled_free, NULL };
-    cpool_config_t config = CPOOL_CONFIG_INIT;
-    cpool_sized_config_t sized_config = small_config();
-    cpool_sized_t *blocks;
-    cpool_t *pool;
-    void *block;
-
-    config.slot_size = 2048;
-    config.capacity = 10;
-    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
-    fallback.context = pool;
-    sized_config.max_size = 1024;
-    sized_config.fallback = &fallback;
-    blocks = create(&sized_config);
-    block = cpool_sized_alloc(blocks, 1500);
-    REQUIRE(block != NULL && cpool_around(block, NULL) == pool);
-    REQUIRE_EQUAL(cpool_sized_usable_size(blocks, block), 1500);
-    cpool_sized_free(blocks, block);
-    destroy_empty(blocks);
-    REQUIRE_EQUAL(cpool_destroy(pool), 0);
 }
 END_TEST
 
@@ -582,10 +356,6 @@ int main(void)
         ONCE(calloc_clears_and_refuses_overflow),
         ONCE(realloc_keeps_contents_between_all_sizes),
         ONCE(realloc_within_its_class_stays),
-        TIMES(alloc_from_dry_class_goes_where_creation_said, 4),
-        ONCE(alloc_aligned_from_dry_class_stays_aligned),
-        ONCE(fallback_that_fails_changes_nothing),
-        ONCE(fallback_may_be_a_pool),
         ONCE(free_of_foreign_page_reported),
         TIMES(free_of_no_block_reported, 2),
         ONCE(create_with_mistakes_refused),

@@ -123,6 +123,7 @@ tests_public = \
 	tests/check_share \
 	tests/check_signal \
 	tests/check_sized \
+	tests/check_sized_dry \
 	tests/check_structs \
 	tests/check_support \
 	tests/check_thread \
@@ -312,9 +313,13 @@ tests_check_signal_SOURCES = tests/check_signal.c
 tests_check_signal_CPPFLAGS = $(tests_cppflags)
 tests_check_signal_LDADD = $(tests_ldadd_public)
 
-tests_check_sized_SOURCES = tests/check_sized.c
+tests_check_sized_SOURCES = tests/check_sized.c tests/sized.h
 tests_check_sized_CPPFLAGS = $(tests_cppflags)
 tests_check_sized_LDADD = $(tests_ldadd_public)
+
+tests_check_sized_dry_SOURCES = tests/check_sized_dry.c tests/sized.h
+tests_check_sized_dry_CPPFLAGS = $(tests_cppflags)
+tests_check_sized_dry_LDADD = $(tests_ldadd_public)
 
 tests_check_structs_SOURCES = tests/check_structs.c
 tests_check_structs_CPPFLAGS = $(tests_cppflags)

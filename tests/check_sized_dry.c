@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_sized_dry.c - blocks of many sizes whose class is dry: larger classes, and the
+ * fallback.
+ *
+ * Includes the public API only.
+ */
+#include "sized.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <cpool/pools.h>
+
+/* A fallback that counts, and fails when told to. */
+struct counting {
+    size_t live;
+    size_t bytes;
+    bool fails;
+    void *last; /* that it handed out */
+};
+
+static void *counting_alloc(size_t bytes, size_t align, void *context)
+{
+    struct counting *counting = context;
+    void *block;
+
+    if (counting->fails || posix_memalign(&block, align, bytes) != 0)
+        return NULL;
+    counting->live++;
+    counting->bytes += bytes;
+    counting->last = block;
+    return block;
+}
+
+static void counting_free(void *block, size_t bytes, size_t align, void *context)
+{
+    struct counting *counting = context;
+
+    REQUIRE(align >= _Alignof(max_align_t) && (uintptr_t)block % align == 0);
+    counting->live--;
+    counting->bytes -= bytes;
+    free(block);
+}
+
+static cpool_sized_t *create_counting(struct counting *counting, unsigned flags)
+{
+    static const size_t sizes[] = { 64, 128, 192, 256 };
+    cpool_sized_fallback_t fallback = { sizeof fallback, counting, counting_alloc,
+                                        counting_free, NULL };
+    cpool_sized_config_t config = small_config();
+
+    memset(counting, 0, sizeof *counting);
+    config.classes = sizes;
+    config.class_count = 4;
+    config.class_bytes = 6400;
+    config.flags = flags;
+    config.pool_flags = CPOOL_EXACT;
+    config.fallback = &fallback;
+    return create(&config);
+}
+
+/* Takes all blocks that can be had, up to `most`. */
+static size_t take(cpool_sized_t *blocks, size_t size, void **held, size_t most)
+{
+    size_t count = 0;
+
+    while (count < most && (held[count] = cpool_sized_alloc(blocks, size)) != NULL)
+        count++;
+    return count;
+}
+
+enum { FIRST = 6400 / 64, SECOND = 6400 / 128, THIRD = 6400 / 192, FOURTH = 6400 / 256 };
+
+START_TEST(alloc_from_dry_class_goes_where_creation_said)
+{
+    static const unsigned flags[] = { 0, CPOOL_SIZED_LARGER, CPOOL_SIZED_BOUNDED,
+                                      CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED };
+    bool larger = (flags[_i] & CPOOL_SIZED_LARGER) != 0;
+    bool bounded = (flags[_i] & CPOOL_SIZED_BOUNDED) != 0;
+    size_t in_classes = FIRST + (larger ? SECOND + THIRD + FOURTH : 0);
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, flags[_i]);
+    void *held[1000];
+    size_t count = take(blocks, 60, held, 1000);
+
+    REQUIRE_EQUAL(count, bounded ? in_classes : 1000);
+    REQUIRE_EQUAL(stats_of(blocks).live, in_classes);
+    REQUIRE_EQUAL(counting.live, count - in_classes);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_live, counting.live);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_bytes, counting.bytes);
+    REQUIRE_EQUAL(class_at(blocks, 0).dry, count - FIRST + (bounded ? 1 : 0));
+    REQUIRE_EQUAL(class_at(blocks, 1).lent, larger ? SECOND : 0);
+    REQUIRE_EQUAL(class_at(blocks, 3).lent, larger ? FOURTH : 0);
+    for (size_t i = 0; i < count; i++)
+        cpool_sized_free(blocks, held[i]);
+    REQUIRE_EQUAL(counting.live, 0);
+    REQUIRE_EQUAL(counting.bytes, 0);
+    destroy_empty(blocks);
+}
+END_TEST
+
+/* Of the larger classes only those with the alignment. */
+START_TEST(alloc_aligned_from_dry_class_stays_aligned)
+{
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, CPOOL_SIZED_LARGER);
+    void *held[SECOND + FOURTH + 1];
+
+    for (size_t i = 0; i <= SECOND + FOURTH; i++) {
+        held[i] = cpool_sized_alloc_aligned(blocks, 100, 128);
+        REQUIRE((uintptr_t)held[i] % 128 == 0);
+    }
+    REQUIRE_EQUAL(class_at(blocks, 2).lent, 0);
+    REQUIRE_EQUAL(class_at(blocks, 3).lent, FOURTH);
+    REQUIRE_EQUAL(counting.live, 1);
+    for (size_t i = 0; i <= SECOND + FOURTH; i++)
+        cpool_sized_free(blocks, held[i]);
+    destroy_empty(blocks);
+}
+END_TEST
+
+START_TEST(fallback_that_fails_changes_nothing)
+{
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, 0);
+    unsigned char *block = cpool_sized_alloc(blocks, 1000);
+
+    fill_pattern(block, 1000);
+    counting.fails = true;
+    REQUIRE(cpool_sized_alloc(blocks, 1000) == NULL);
+    REQUIRE(cpool_sized_realloc(blocks, block, 2000) == NULL);
+    require_pattern(block, 1000);
+    counting.fails = false;
+    block = cpool_sized_realloc(blocks, block, 2000);
+    require_pattern(block, 1000);
+    REQUIRE_EQUAL(counting.live, 1);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_total, 2);
+    REQUIRE_EQUAL(cpool_sized_destroy(blocks), CPOOL_ELIVE);
+    free(counting.last);
+}
+END_TEST
+
+static void *pooled_alloc(size_t bytes, size_t align, void *context)
+{
+    return bytes <= 2048 && align <= 2048 ? cpool_alloc(context) : NULL;
+}
+
+static void pooled_free(void *block, size_t bytes, size_t align, void *context)
+{
+    (void)bytes;
+    (void)align;
+    cpool_free(context, block);
+}
+
+START_TEST(fallback_may_be_a_pool)
+{
+    cpool_sized_fallback_t fallback = { sizeof fallback, NULL, pooled_alloc, pooled_free, NULL };
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_sized_config_t sized_config = small_config();
+    cpool_sized_t *blocks;
+    cpool_t *pool;
+    void *block;
+
+    config.slot_size = 2048;
+    config.capacity = 10;
+    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
+    fallback.context = pool;
+    sized_config.max_size = 1024;
+    sized_config.fallback = &fallback;
+    blocks = create(&sized_config);
+    block = cpool_sized_alloc(blocks, 1500);
+    REQUIRE(block != NULL && cpool_around(block, NULL) == pool);
+    REQUIRE_EQUAL(cpool_sized_usable_size(blocks, block), 1500);
+    cpool_sized_free(blocks, block);
+    destroy_empty(blocks);
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(alloc_from_dry_class_goes_where_creation_said, 4),
+        ONCE(alloc_aligned_from_dry_class_stays_aligned),
+        ONCE(fallback_that_fails_changes_nothing),
+        ONCE(fallback_may_be_a_pool),
+    };
+
+    return SUPPORT_RUN("sized_dry", tests);
+}
