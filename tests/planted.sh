@@ -9,7 +9,8 @@
 mkdir "$work/lib" "$work/objects" "$work/planted" || exit 1
 # It reads the list beside itself.
 cp "$top/tests/model/plant.sh" "$work" || exit 1
-cat "$top/tests/model/mutants.txt" "$top/tests/linear/mutants.txt" >"$work/mutants.txt" || exit 1
+cat "$top/tests/model/mutants.txt" "$top/tests/linear/mutants.txt" "$top/tests/mutants/list.txt" \
+    >"$work/mutants.txt" || exit 1
 
 # compile SOURCE OBJECT
 compile() {

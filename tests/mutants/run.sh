@@ -38,7 +38,7 @@ cp "$top/tests/model/plant.sh" "$mutant/list" && cp "$top/tests/mutants/list.txt
 
 helpers='support support_pool growth waiter crew script meeting fixture misuse'
 histories='check_histories burst history linear'
-explorer='audit check_schedules explorer pool stack'
+explorer='audit check_schedules explorer leases pool stack'
 
 points="-I$top/tests -I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\""
 

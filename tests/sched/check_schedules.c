@@ -6,8 +6,9 @@
  *                   [--decisions LIST] [--trace]
  *
  * Each scenario is run exhaustively up to its bound, or P, then N times in all,
- * over all scenarios, at random, from seed S on.  A failure prints the arguments that
- * repeat it: a scenario with a seed or with a list of decisions is run once.
+ * over all scenarios, at random, from seed S on.  N is RANDOM_RUNS or SCHED_RANDOM of the
+ * environment by default.  A failure prints the arguments that repeat it: a scenario with a
+ * seed or with a list of decisions is run once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 
 #include "scenario.h"
 
-#define RANDOM_RUNS 100000
+#define RANDOM_RUNS 20000
 
 static const struct scenario scenarios[] = {
     {"stack", &stack_kind, .bound = 3, .capacity = 3, .programs = {"ou", "oouu"}},
@@ -28,8 +29,8 @@ static const struct scenario scenarios[] = {
      .programs = {"aapapap", "gfgfgf"}},
     {"recall", &pool_kind, .bound = 1, .capacity = 6, .rounds = 1,
      .programs = {"aaaaffffs", "aaaaaa"}},
-    {"exact", &pool_kind, .bound = 2, .capacity = 5, .rounds = 2, .flags = CPOOL_EXACT,
-     .programs = {"aaff", "aaaa"}},
+    {"exact", &pool_kind, .bound = 2, .capacity = 4, .rounds = 2, .flags = CPOOL_EXACT,
+     .programs = {"aaf", "aaa"}},
     {"asleep", &pool_kind, .bound = 1, .capacity = 5, .rounds = 2, .flags = CPOOL_EXACT,
      .programs = {"aaffs", "aaaaaa"}},
     {"slack", &pool_kind, .bound = 1, .capacity = 5, .rounds = 2, .thread_caches = 4,
@@ -77,6 +78,27 @@ static const struct scenario scenarios[] = {
     {"fork-roomy", &pool_kind, .bound = 1, .capacity = 16, .rounds = 1,
      .programs = {"aaaafffaaa", "aak"}},
     {"fork", &pool_kind, .bound = 1, .capacity = 8, .rounds = 1, .programs = {"aaaafff", "aaaaak"}},
+    {"track-double", &lease_kind, .bound = 1, .capacity = 4, .rounds = 2, .flags = CPOOL_TRACKED,
+     .programs = {"2", "2"}},
+    {"track-visit", &lease_kind, .bound = 1, .capacity = 4, .rounds = 1, .flags = CPOOL_TRACKED,
+     .programs = {"aafaf", "v"}},
+    {"track-resolve", &lease_kind, .bound = 2, .capacity = 3, .rounds = 2,
+     .flags = CPOOL_TRACKED, .programs = {"2af", "rr"}},
+    {"lease", &lease_kind, .bound = 1, .capacity = 8, .rounds = 2, .programs = {"llle", "aafa"}},
+    {"lease-exact", &lease_kind, .bound = 1, .capacity = 5, .rounds = 2, .flags = CPOOL_EXACT,
+     .programs = {"lle", "aaaa"}},
+    {"lease-shared", &lease_kind, .bound = 1, .capacity = 8, .rounds = 2,
+     .flags = CPOOL_TRACKED, .programs = {"lle", "la"}},
+    {"lease-two", &lease_kind, .bound = 1, .capacity = 8, .rounds = 2,
+     .programs = {"lLle", "NlLE"}},
+    {"lease-adopt", &lease_kind, .bound = 1, .capacity = 8, .rounds = 2,
+     .programs = {"aadde", "aDaf"}},
+    {"lease-promote", &lease_kind, .bound = 1, .capacity = 6, .rounds = 2, .flags = CPOOL_EXACT,
+     .programs = {"llpef", "aaf"}},
+    {"lease-each", &lease_kind, .bound = 1, .capacity = 8, .rounds = 2,
+     .programs = {"llie", "laa"}},
+    {"lease-late", &lease_kind, .bound = 1, .capacity = 6, .rounds = 2, .flags = CPOOL_EXACT,
+     .programs = {"lx", "ll"}},
 };
 
 #define SCENARIOS (sizeof scenarios / sizeof scenarios[0])
@@ -220,9 +242,12 @@ static void check_all(const struct arguments *arguments, uint64_t seed)
 int main(int count, char **words)
 {
     struct arguments arguments = {RANDOM_RUNS, NULL, NULL, NULL, NULL, false};
+    const char *random_runs = getenv("SCHED_RANDOM");
     uint64_t seed;
 
     (void)count;
+    if (random_runs != NULL)
+        arguments.random_runs = strtoul(random_runs, NULL, 10);
     parse(&arguments, words + 1);
     seed = arguments.seed == NULL ? 1 : strtoull(arguments.seed, NULL, 10);
     explorer_startup(words[0]);

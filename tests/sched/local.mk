@@ -4,6 +4,8 @@
 #   tests/sched/check_schedules   the library's sources, compiled once more with
 #                                 a scheduling point at each atomic operation
 #   tests/sched/planted.sh        shows that it finds planted bugs
+#
+#   make schedules                more schedules at random: SCHED_RANDOM in all
 
 check_PROGRAMS += tests/sched/check_schedules
 TESTS += tests/sched/check_schedules tests/sched/planted.sh
@@ -11,11 +13,18 @@ TESTS += tests/sched/check_schedules tests/sched/planted.sh
 tests_sched_check_schedules_SOURCES = \
 	tests/sched/audit.c tests/sched/audit.h tests/sched/check_schedules.c \
 	tests/sched/explorer.c tests/sched/explorer.h tests/points.h \
-	tests/sched/pool.c tests/sched/scenario.h tests/sched/stack.c tests/random.h \
+	tests/sched/leases.c tests/sched/pool.c tests/sched/scenario.h tests/sched/stack.c tests/random.h \
 	$(linear_checker) $(libcpool_sources)
 tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
 	-I$(top_srcdir)/tests -I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear \
 	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u
 tests_sched_check_schedules_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+
+SCHED_RANDOM = 500000
+
+schedules: tests/sched/check_schedules
+	SCHED_RANDOM='$(SCHED_RANDOM)' tests/sched/check_schedules
+
+.PHONY: schedules
 
 EXTRA_DIST += tests/sched/planted.sh

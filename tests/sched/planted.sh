@@ -3,9 +3,9 @@
 # planted.sh - shows that the schedule explorer finds planted bugs, and that what
 # it prints repeats them.
 #
-# The bugs are mutants of tests/model/mutants.txt and of tests/linear's.  Each is planted in a copy
-# of the library, compiled with the explorer, and looked for.  Then the run that failed is repeated
-# alone, and must fail in the same way.
+# The bugs are mutants of the lists in tests/model, tests/linear and tests/mutants.  Each is
+# planted in a copy of the library, compiled with the explorer, and looked for.  Then the run
+# that failed is repeated alone, and must fail in the same way.
 #
 # srcdir: top of the source tree, CC: the compiler.  Runs in the build folder.
 
@@ -23,7 +23,8 @@ torn-taken-over:fork
 enter-unmarked:fork-roomy
 loaded-not-taken:asleep
 spares-not-taken:recall
-slack-not-used:slack'
+slack-not-used:slack
+lease-no-wait-at-end:lease-late'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

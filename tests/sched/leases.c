@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * leases.c - scenarios of leases and of tracked pools, and the claims that must hold in each
+ * run.
+ *
+ * Each slot has one holder, a thread or a lease.  An end gives back what its lease held, and
+ * no handle of it resolves afterwards.  At the end of the run all slots can be had, and each
+ * magazine is in its place.  A report is a failure, but where the programs make a mistake.
+ */
+#include "scenario.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <cpool.h>
+#include <cpool/lease.h>
+#include <cpool/track.h>
+
+#include "audit.h"
+
+#define CAPACITY_MAX 16
+#define MEMORY_MAX (64 * 1024)
+#define LEASES 2
+
+/* Holders beside the threads' numbers. */
+#define NOBODY (EXPLORER_THREADS_MAX + LEASES)
+#define AUDITOR (NOBODY + 1)
+
+struct party {
+    void *held[CAPACITY_MAX];
+    size_t holds;
+    void *leased[LEASES][CAPACITY_MAX]; /* what it has obtained under a lease */
+    size_t leases[LEASES];
+    bool inside; /* an operation that may change a slot's state */
+};
+
+static struct {
+    const struct scenario *scenario;
+    cpool_t *pool;
+    cpool_lease_t *lease[LEASES];
+    size_t uses[LEASES]; /* of the lease, that the programs still have */
+    size_t size[LEASES]; /* slots of the lease */
+    bool careless;       /* an end may come before they are over */
+    unsigned holder[CAPACITY_MAX];
+    cpool_handle_t handle[CAPACITY_MAX];
+    unsigned since[CAPACITY_MAX]; /* when it got its holder */
+    unsigned now;
+    size_t held;
+    size_t reports;
+    size_t frees; /* calls that free the common slot */
+    void *common;
+    cpool_handle_t name; /* of the common slot */
+    bool freeing, freed; /* likewise */
+    struct party party[EXPLORER_THREADS_MAX + 1];
+} the;
+
+static _Alignas(64) char memory[MEMORY_MAX];
+
+static bool is_tracked(void)
+{
+    return (the.scenario->flags & CPOOL_TRACKED) != 0;
+}
+
+static size_t count_operations(const char *letters)
+{
+    const char *operation;
+    size_t count = 0;
+    unsigned t;
+
+    for (t = 0; t < EXPLORER_THREADS_MAX && the.scenario->programs[t] != NULL; t++)
+        for (operation = the.scenario->programs[t]; *operation != '\0'; operation++)
+            count += strchr(letters, *operation) != NULL;
+    return count;
+}
+
+static void count_report(const cpool_error_t *error, void *context)
+{
+    static char text[160];
+
+    (void)context;
+    the.reports++;
+    if ((the.careless && error->code == CPOOL_ELEASE) ||
+        (the.common != NULL && error->code == CPOOL_EDOUBLEFREE))
+        return;
+    snprintf(text, sizeof text, "%s: %s", error->function, cpool_strerror(error->code));
+    explorer_fail(text);
+}
+
+/* --- Holders --- */
+
+static void take(unsigned holder, void *slot)
+{
+    size_t index = cpool_index(the.pool, slot);
+
+    if (index >= CAPACITY_MAX || cpool_at(the.pool, index) != slot)
+        explorer_fail("what was handed out is no slot");
+    if (the.holder[index] != NOBODY)
+        explorer_fail("a slot was handed out that is held");
+    the.holder[index] = holder;
+    the.since[index] = ++the.now;
+    the.held++;
+    if (!is_tracked())
+        return;
+    if (cpool_handle(the.pool, slot) == the.handle[index])
+        explorer_fail("a slot has the handle of its last holder");
+    the.handle[index] = cpool_handle(the.pool, slot);
+    if (cpool_resolve(the.pool, the.handle[index]) != slot)
+        explorer_fail("a live slot's handle does not resolve");
+}
+
+static void drop(const void *slot)
+{
+    the.holder[cpool_index(the.pool, slot)] = NOBODY;
+    the.held--;
+}
+
+static void *oldest(void **slots, size_t *n)
+{
+    void *slot = slots[0];
+
+    memmove(slots, slots + 1, --*n * sizeof *slots);
+    return slot;
+}
+
+static void keep(unsigned thread, void *slot)
+{
+    struct party *party = &the.party[thread];
+
+    take(thread, slot);
+    party->held[party->holds++] = slot;
+}
+
+/* --- The pool's own operations --- */
+
+static bool alloc(unsigned thread)
+{
+    void *slot;
+
+    the.party[thread].inside = true;
+    slot = cpool_alloc(the.pool);
+    if (slot != NULL)
+        keep(thread, slot);
+    the.party[thread].inside = false;
+    return slot != NULL;
+}
+
+static void free_oldest(unsigned thread, void (*function)(cpool_t *, void *))
+{
+    struct party *party = &the.party[thread];
+    cpool_handle_t handle;
+    void *slot;
+
+    if (party->holds == 0)
+        return;
+    slot = oldest(party->held, &party->holds);
+    handle = the.handle[cpool_index(the.pool, slot)];
+    party->inside = true;
+    drop(slot);
+    function(the.pool, slot);
+    party->inside = false;
+    if (is_tracked() && cpool_resolve(the.pool, handle) != NULL)
+        explorer_fail("the handle of a freed slot resolves");
+}
+
+/* --- Tracked pools --- */
+
+/* Frees the common slot, which other threads do as well. */
+static void free_common(unsigned thread)
+{
+    the.party[thread].inside = true;
+    the.frees++;
+    the.freeing = true;
+    cpool_free(the.pool, the.common);
+    the.freed = true;
+    the.party[thread].inside = false;
+}
+
+static void resolve_common(void)
+{
+    bool stale = the.freed;
+    void *slot = cpool_resolve(the.pool, the.name);
+
+    if (slot != NULL && (stale || slot != the.common))
+        explorer_fail("a stale handle resolves");
+    if (slot == NULL && !the.freeing)
+        explorer_fail("a live slot's handle does not resolve");
+}
+
+struct visit {
+    unsigned thread;
+    unsigned times[CAPACITY_MAX];
+};
+
+static bool is_any_inside(unsigned but)
+{
+    unsigned t;
+
+    for (t = 0; t < EXPLORER_THREADS_MAX; t++)
+        if (t != but && the.party[t].inside)
+            return true;
+    return false;
+}
+
+static bool visit(void *slot, cpool_handle_t handle, void *arg)
+{
+    struct visit *visitor = arg;
+    size_t index = cpool_index(the.pool, slot);
+
+    (void)handle;
+    visitor->times[index]++;
+    if (the.holder[index] == NOBODY && !is_any_inside(visitor->thread))
+        explorer_fail("a free slot is visited");
+    return true;
+}
+
+static void visit_all(unsigned thread)
+{
+    struct visit visitor = {thread, {0}};
+    unsigned start = the.now;
+    unsigned before[CAPACITY_MAX];
+    size_t i;
+
+    for (i = 0; i < CAPACITY_MAX; i++)
+        before[i] = the.holder[i] != NOBODY ? the.since[i] : 0;
+    cpool_foreach(the.pool, visit, &visitor);
+    for (i = 0; i < the.scenario->capacity; i++) {
+        bool throughout = before[i] != 0 && the.holder[i] != NOBODY && the.since[i] <= start;
+
+        if (visitor.times[i] > 1 || (throughout && visitor.times[i] == 0))
+            explorer_fail("a slot that lives throughout is not visited once");
+    }
+}
+
+/* --- Leases --- */
+
+static void begin(unsigned number)
+{
+    the.lease[number] = cpool_lease_begin(the.pool);
+    if (the.lease[number] == NULL)
+        explorer_fail("no lease can be had");
+}
+
+static void join_lease(unsigned thread, unsigned number, void *slot)
+{
+    struct party *party = &the.party[thread];
+
+    the.size[number]++;
+    if (the.careless)
+        return;
+    take(EXPLORER_THREADS_MAX + number, slot);
+    party->leased[number][party->leases[number]++] = slot;
+}
+
+static bool is_second_open(void)
+{
+    return the.lease[1] != NULL;
+}
+
+static void lease_alloc(unsigned thread, unsigned number)
+{
+    void *slot;
+
+    if (number == 1)
+        explorer_await(is_second_open);
+    the.party[thread].inside = true;
+    slot = cpool_lease_alloc(the.lease[number]);
+    if (slot != NULL)
+        join_lease(thread, number, slot);
+    the.party[thread].inside = false;
+    the.uses[number]--;
+}
+
+static void adopt(unsigned thread, unsigned number)
+{
+    struct party *party = &the.party[thread];
+    void *slot;
+
+    if (party->holds > 0) {
+        slot = oldest(party->held, &party->holds);
+        if (cpool_lease_adopt(the.lease[number], slot) != 0)
+            explorer_fail("a slot cannot be adopted");
+        the.size[number]++;
+        the.holder[cpool_index(the.pool, slot)] = EXPLORER_THREADS_MAX + number;
+    }
+    the.uses[number]--;
+}
+
+/* The slot is the thread's then, or remains the lease's if no other one is free. */
+static void promote(unsigned thread, unsigned number)
+{
+    struct party *party = &the.party[thread];
+    void *slot;
+    int code;
+
+    if (party->leases[number] > 0) {
+        slot = oldest(party->leased[number], &party->leases[number]);
+        party->inside = true;
+        code = cpool_lease_promote(the.lease[number], slot);
+        if (code == 0) {
+            the.holder[cpool_index(the.pool, slot)] = thread;
+            party->held[party->holds++] = slot;
+        } else if (code != CPOOL_EDRY) {
+            explorer_fail("a slot cannot be promoted");
+        }
+        party->inside = false;
+    }
+    the.uses[number]--;
+}
+
+static bool is_first_unused(void)
+{
+    return the.uses[0] == 0;
+}
+
+static bool is_second_unused(void)
+{
+    return the.uses[1] == 0;
+}
+
+static void await_users(unsigned number)
+{
+    explorer_await(number == 0 ? is_first_unused : is_second_unused);
+}
+
+static void visit_leased(void *slot, void *arg)
+{
+    bool *seen = arg;
+
+    if (seen[cpool_index(the.pool, slot)])
+        explorer_fail("a slot of a lease is visited twice");
+    seen[cpool_index(the.pool, slot)] = true;
+}
+
+static void each(unsigned number)
+{
+    bool seen[CAPACITY_MAX] = {false};
+    size_t i;
+
+    await_users(number);
+    if (cpool_lease_each(the.lease[number], visit_leased, seen) != the.size[number])
+        explorer_fail("slots of a lease are not visited");
+    for (i = 0; i < CAPACITY_MAX; i++)
+        if (the.holder[i] == EXPLORER_THREADS_MAX + number && !seen[i])
+            explorer_fail("a slot of a lease is not visited");
+}
+
+/* All slots of the lease may have other holders from now on. */
+static void drop_all(unsigned number, bool was[])
+{
+    size_t i;
+
+    for (i = 0; i < CAPACITY_MAX; i++) {
+        was[i] = the.holder[i] == EXPLORER_THREADS_MAX + number;
+        if (was[i])
+            drop(cpool_at(the.pool, i));
+    }
+}
+
+static void end(unsigned thread, unsigned number)
+{
+    cpool_lease_t *lease = the.lease[number];
+    cpool_handle_t handle[CAPACITY_MAX];
+    bool was[CAPACITY_MAX];
+    size_t i;
+
+    memcpy(handle, the.handle, sizeof handle);
+    the.party[thread].inside = true;
+    drop_all(number, was);
+    the.lease[number] = the.careless ? lease : NULL;
+    i = cpool_lease_end(lease);
+    the.party[thread].inside = false;
+    if (the.careless)
+        the.size[number] -= i; /* others may not have counted theirs yet */
+    else if (i != the.size[number])
+        explorer_fail("an end gives back what was not the lease's, or not all");
+    for (i = 0; is_tracked() && i < CAPACITY_MAX; i++)
+        if (was[i] && cpool_resolve(the.pool, handle[i]) != NULL)
+            explorer_fail("the handle of an ended lease resolves");
+}
+
+/* --- A run --- */
+
+static void open_pool(const struct scenario *scenario)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+
+    config.slot_size = 8;
+    config.capacity = scenario->capacity;
+    config.magazine_rounds = scenario->rounds;
+    config.flags = scenario->flags;
+    config.memory = memory;
+    config.memory_size = sizeof memory;
+    if (cpool_create(&the.pool, &config) != 0)
+        explorer_fail("the pool cannot be created");
+}
+
+static void lease_open(const struct scenario *scenario)
+{
+    size_t i;
+
+    memset(&the, 0, sizeof the);
+    the.scenario = scenario;
+    the.careless = count_operations("x") > 0;
+    for (i = 0; i < CAPACITY_MAX; i++)
+        the.holder[i] = NOBODY;
+    cpool_set_error_handler(count_report, NULL);
+    open_pool(scenario);
+    the.uses[0] = count_operations("ldp");
+    the.uses[1] = count_operations("LDP");
+    if (the.uses[0] > 0)
+        begin(0);
+    if (the.uses[1] > 0 && count_operations("N") == 0)
+        begin(1);
+    if (count_operations("2r") > 0) {
+        the.common = cpool_depot_alloc(the.pool);
+        the.name = cpool_handle(the.pool, the.common);
+    }
+}
+
+static void lease_step(unsigned thread, char operation)
+{
+    switch (operation) {
+    case 'a': alloc(thread); break;
+    case 'f': free_oldest(thread, cpool_free); break;
+    case 'F': free_oldest(thread, cpool_depot_free); break;
+    case '2': free_common(thread); break;
+    case 'r': resolve_common(); break;
+    case 'v': visit_all(thread); break;
+    case 'l': lease_alloc(thread, 0); break;
+    case 'L': lease_alloc(thread, 1); break;
+    case 'N': begin(1); break;
+    case 'd': adopt(thread, 0); break;
+    case 'D': adopt(thread, 1); break;
+    case 'p': promote(thread, 0); break;
+    case 'i': each(0); break;
+    case 'e': await_users(0); end(thread, 0); break;
+    case 'E': await_users(1); end(thread, 1); break;
+    case 'x': end(thread, 0); break;
+    default: explorer_fail("no such operation");
+    }
+}
+
+static void lease_end(unsigned thread)
+{
+    (void)thread;
+}
+
+/* Of several frees of one slot all but one are refused. */
+static void check_reports(void)
+{
+    if (the.common == NULL)
+        return;
+    if (the.frees == 0)
+        keep(EXPLORER_THREADS_MAX, the.common);
+    else if (the.reports != the.frees - 1)
+        explorer_fail("of several frees of a slot not one succeeds");
+}
+
+static void lease_close(void)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    const char *wrong;
+    unsigned number;
+
+    for (number = 0; number < LEASES && !the.careless; number++)
+        if (the.lease[number] != NULL)
+            end(EXPLORER_THREADS_MAX, number);
+    if (the.careless && the.size[0] != 0)
+        explorer_fail("an alloc succeeds, and its slot is not the lease's");
+    check_reports();
+    while (alloc(EXPLORER_THREADS_MAX))
+        ;
+    wrong = audit_magazines(the.pool, 0);
+    if (wrong != NULL)
+        explorer_fail(wrong);
+    if (the.held != the.scenario->capacity)
+        explorer_fail("slots were lost");
+    if (cpool_stats(the.pool, &stats) != 0 || stats.live != the.held ||
+        cpool_destroy(the.pool) != CPOOL_ELIVE)
+        explorer_fail("the pool counts its live slots wrongly");
+    cpool_set_error_handler(NULL, NULL);
+}
+
+const struct kind lease_kind = {lease_open, lease_step, lease_end, lease_close};
