@@ -210,178 +210,71 @@ static void give_slots(struct work *work, size_t n)
         cpool_free(work->pool, work->slots[i]);
 }
 
-static void inline_alloc(struct work *work, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        cpool_free(work->pool, measured_inline_alloc(work->pool));
-}
-
-static void inline_free(struct work *work, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        measured_inline_free(work->pool, cpool_alloc(work->pool));
-}
-
-/* Out of line, without an edge of a magazine. */
-static void tracked_alloc(struct work *work, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        cpool_free(work->tracked_pool, measured_inline_alloc(work->tracked_pool));
-}
-
-static void tracked_free(struct work *work, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        measured_inline_free(work->tracked_pool, cpool_alloc(work->tracked_pool));
-}
-
-static void cache_alloc(struct work *work, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        cpool_free(work->pool, measured_cache_alloc(work->cache));
-}
-
-static void cache_free(struct work *work, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        measured_cache_free(work->cache, cpool_alloc(work->pool));
-}
-
-static void outline_alloc(struct work *work, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        cpool_free(work->pool, measured_outline_alloc(work->pool));
-}
-
-static void outline_free(struct work *work, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        measured_outline_free(work->pool, cpool_alloc(work->pool));
-}
-
-static void typed_alloc(struct work *work, size_t n)
-{
-    size_t i;
-
-    (void)work;
-    for (i = 0; i < n; i++)
-        even_free((struct even *)measured_typed_alloc());
-}
-
-static void typed_free(struct work *work, size_t n)
-{
-    size_t i;
-
-    (void)work;
-    for (i = 0; i < n; i++)
-        measured_typed_free(even_alloc());
-}
-
-static void uneven_alloc_part(struct work *work, size_t n)
-{
-    size_t i;
-
-    (void)work;
-    for (i = 0; i < n; i++)
-        uneven_free((struct uneven *)measured_uneven_alloc());
-}
-
-static void uneven_free_part(struct work *work, size_t n)
-{
-    size_t i;
-
-    (void)work;
-    for (i = 0; i < n; i++)
-        measured_uneven_free(uneven_alloc());
-}
-
-static void typed_loop_alloc(struct work *work, size_t n)
-{
-    size_t i;
-
-    measured_typed_loop_alloc(work->pool, work->slots, n);
-    for (i = 0; i < n; i++)
-        even_free((struct even *)work->slots[i]);
-}
-
-static void typed_loop_free(struct work *work, size_t n)
+static void take_typed_slots(struct work *work, size_t n)
 {
     size_t i;
 
     for (i = 0; i < n; i++)
         work->slots[i] = even_alloc();
-    measured_typed_loop_free(work->pool, work->slots, n);
 }
 
-static void typed_loop_pair(struct work *work, size_t n)
+static void give_typed_slots(struct work *work, size_t n)
 {
-    measured_typed_loop_pair(work->pool, work->slots, n);
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        even_free((struct even *)work->slots[i]);
 }
 
-static void inline_loop_alloc(struct work *work, size_t n)
-{
-    measured_inline_loop_alloc(work->pool, work->slots, n);
-    give_slots(work, n);
-}
+/* A part of single calls.  `call` is counted, and what surrounds it is not. */
+#define SINGLE(name, call)                                                             \
+    static void name(struct work *work, size_t n)                                      \
+    {                                                                                  \
+        size_t i;                                                                      \
+                                                                                       \
+        (void)work;                                                                    \
+        for (i = 0; i < n; i++)                                                        \
+            call;                                                                      \
+    }
 
-static void inline_loop_free(struct work *work, size_t n)
-{
-    take_slots(work, n);
-    measured_inline_loop_free(work->pool, work->slots, n);
-}
+SINGLE(inline_alloc, cpool_free(work->pool, measured_inline_alloc(work->pool)))
+SINGLE(inline_free, measured_inline_free(work->pool, cpool_alloc(work->pool)))
+SINGLE(cache_alloc, cpool_free(work->pool, measured_cache_alloc(work->cache)))
+SINGLE(cache_free, measured_cache_free(work->cache, cpool_alloc(work->pool)))
+SINGLE(outline_alloc, cpool_free(work->pool, measured_outline_alloc(work->pool)))
+SINGLE(outline_free, measured_outline_free(work->pool, cpool_alloc(work->pool)))
+SINGLE(typed_alloc, even_free((struct even *)measured_typed_alloc()))
+SINGLE(typed_free, measured_typed_free(even_alloc()))
+SINGLE(uneven_alloc_part, uneven_free((struct uneven *)measured_uneven_alloc()))
+SINGLE(uneven_free_part, measured_uneven_free(uneven_alloc()))
 
-static void inline_loop_pair(struct work *work, size_t n)
-{
-    measured_inline_loop_pair(work->pool, work->slots, n);
-}
+/* Out of line, without an edge of a magazine. */
+SINGLE(tracked_alloc, cpool_free(work->tracked_pool, measured_inline_alloc(work->tracked_pool)))
+SINGLE(tracked_free, measured_inline_free(work->tracked_pool, cpool_alloc(work->tracked_pool)))
 
-static void cache_loop_alloc(struct work *work, size_t n)
-{
-    measured_cache_loop_alloc(work->cache, work->slots, n);
-    give_slots(work, n);
-}
+/* A part that is one loop, between what takes the slots before and what gives them after. */
+#define LOOP(name, owner, before, after)                                               \
+    static void name(struct work *work, size_t n)                                      \
+    {                                                                                  \
+        before;                                                                        \
+        measured_##name(work->owner, work->slots, n);                                  \
+        after;                                                                         \
+    }
 
-static void cache_loop_free(struct work *work, size_t n)
-{
-    take_slots(work, n);
-    measured_cache_loop_free(work->cache, work->slots, n);
-}
+#define NO_SLOTS ((void)0)
 
-static void cache_loop_pair(struct work *work, size_t n)
-{
-    measured_cache_loop_pair(work->cache, work->slots, n);
-}
-
-static void empty_loop_alloc(struct work *work, size_t n)
-{
-    measured_empty_loop_alloc(work->pool, work->slots, n);
-}
-
-static void empty_loop_free(struct work *work, size_t n)
-{
-    measured_empty_loop_free(work->pool, work->slots, n);
-}
-
-static void empty_loop_pair(struct work *work, size_t n)
-{
-    measured_empty_loop_pair(work->pool, work->slots, n);
-}
+LOOP(inline_loop_alloc, pool, NO_SLOTS, give_slots(work, n))
+LOOP(inline_loop_free, pool, take_slots(work, n), NO_SLOTS)
+LOOP(inline_loop_pair, pool, NO_SLOTS, NO_SLOTS)
+LOOP(cache_loop_alloc, cache, NO_SLOTS, give_slots(work, n))
+LOOP(cache_loop_free, cache, take_slots(work, n), NO_SLOTS)
+LOOP(cache_loop_pair, cache, NO_SLOTS, NO_SLOTS)
+LOOP(typed_loop_alloc, pool, NO_SLOTS, give_typed_slots(work, n))
+LOOP(typed_loop_free, pool, take_typed_slots(work, n), NO_SLOTS)
+LOOP(typed_loop_pair, pool, NO_SLOTS, NO_SLOTS)
+LOOP(empty_loop_alloc, pool, NO_SLOTS, NO_SLOTS)
+LOOP(empty_loop_free, pool, NO_SLOTS, NO_SLOTS)
+LOOP(empty_loop_pair, pool, NO_SLOTS, NO_SLOTS)
 
 /* ---- The edges of a magazine: each part begins and ends with all slots held ----- */
 
@@ -483,37 +376,48 @@ static void run_part(size_t part, struct work *work, unsigned long rounds, size_
         parts[part].run(work, length);
 }
 
-static int run_all(unsigned long count)
+/* Ends the program when it fails. */
+static cpool_t *create(const cpool_config_t *config)
+{
+    cpool_t *pool;
+    int code = cpool_create(&pool, config);
+
+    if (code != CPOOL_OK) {
+        fprintf(stderr, "instructions: %s\n", cpool_strerror(code));
+        exit(EXIT_FAILURE);
+    }
+    return pool;
+}
+
+static void create_pools(struct work *work)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
-    static struct work work;
-    size_t part;
-    int code;
 
     config.name = "instructions";
     config.slot_size = 64;
     config.capacity = 16 * (size_t)ROUNDS;
     config.magazine_rounds = ROUNDS;
-    code = cpool_create(&work.pool, &config);
-    if (code != CPOOL_OK || (work.cache = cpool_cache(work.pool)) == NULL) {
-        fprintf(stderr, "instructions: %s\n", cpool_strerror(code));
-        return EXIT_FAILURE;
+    work->pool = create(&config);
+    work->cache = cpool_cache(work->pool);
+    if (work->cache == NULL) {
+        fprintf(stderr, "instructions: no cache\n");
+        exit(EXIT_FAILURE);
     }
     config.flags = CPOOL_TRACKED;
-    code = cpool_create(&work.tracked_pool, &config);
-    if (code != CPOOL_OK) {
-        fprintf(stderr, "instructions: %s\n", cpool_strerror(code));
-        return EXIT_FAILURE;
-    }
+    work->tracked_pool = create(&config);
     config.flags = 0;
     config.magazine_rounds = EDGE_ROUNDS;
     config.cache_slots = 2 * EDGE_ROUNDS;
     config.capacity = 4 * HELD;
-    code = cpool_create(&work.edge_pool, &config);
-    if (code != CPOOL_OK) {
-        fprintf(stderr, "instructions: %s\n", cpool_strerror(code));
-        return EXIT_FAILURE;
-    }
+    work->edge_pool = create(&config);
+}
+
+static int run_all(unsigned long count)
+{
+    static struct work work;
+    size_t part;
+
+    create_pools(&work);
     hold(&work, 0, HELD);
     for (part = 0; part < PARTS; part++)
         parts[part].run(&work, 2 * LENGTH); /* binds symbols, fills the cache */
