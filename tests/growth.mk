@@ -76,72 +76,55 @@ tests_ldadd_growth_steps = tests/libgrowth.la tests/libsupport.la tests/libsteps
 tests_crew = tests/crew.c tests/crew.h
 tests_script = tests/script.c tests/script.h
 
-tests_check_barrier_SOURCES = tests/check_barrier.c
 tests_check_barrier_CPPFLAGS = $(tests_cppflags_module)
 tests_check_barrier_LDADD = $(tests_ldadd_growth_module)
 
-tests_check_drain_SOURCES = tests/check_drain.c
 tests_check_drain_CPPFLAGS = $(tests_cppflags_module)
 tests_check_drain_LDADD = $(tests_ldadd_growth_module)
 
-tests_check_huge_SOURCES = tests/check_huge.c
 tests_check_huge_CPPFLAGS = $(tests_cppflags)
 tests_check_huge_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_grow_SOURCES = tests/check_grow.c
 tests_check_grow_CPPFLAGS = $(tests_cppflags)
 tests_check_grow_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_help_SOURCES = tests/check_help.c
 tests_check_help_CPPFLAGS = $(tests_cppflags)
 tests_check_help_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_quiet_SOURCES = tests/check_quiet.c
 tests_check_quiet_CPPFLAGS = $(tests_cppflags)
 tests_check_quiet_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_quiet_calls_SOURCES = tests/check_quiet_calls.c
 tests_check_quiet_calls_CPPFLAGS = $(tests_cppflags)
 tests_check_quiet_calls_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_quiet_traps_SOURCES = tests/check_quiet_traps.c
 tests_check_quiet_traps_CPPFLAGS = $(tests_cppflags)
 tests_check_quiet_traps_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_reserve_SOURCES = tests/check_reserve.c
 tests_check_reserve_CPPFLAGS = $(tests_cppflags)
 tests_check_reserve_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_resize_SOURCES = tests/check_resize.c
 tests_check_resize_CPPFLAGS = $(tests_cppflags)
 tests_check_resize_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_trim_SOURCES = tests/check_trim.c
 tests_check_trim_CPPFLAGS = $(tests_cppflags)
 tests_check_trim_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_events_SOURCES = tests/check_events.c
 tests_check_events_CPPFLAGS = $(tests_cppflags)
 tests_check_events_LDADD = $(tests_ldadd_growth_public)
 
 # As code is compiled that moves from thread to thread.
-tests_check_fibers_SOURCES = tests/check_fibers.c
 tests_check_fibers_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_check_fibers_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_wait_SOURCES = tests/check_wait.c
 tests_check_wait_CPPFLAGS = $(tests_cppflags)
 tests_check_wait_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_wait_ends_SOURCES = tests/check_wait_ends.c
 tests_check_wait_ends_CPPFLAGS = $(tests_cppflags)
 tests_check_wait_ends_LDADD = $(tests_ldadd_growth_public)
 
-tests_check_faults_SOURCES = tests/check_faults.c
 tests_check_faults_CPPFLAGS = $(tests_cppflags_module)
 tests_check_faults_LDADD = $(tests_ldadd_growth_module)
 
-tests_check_populate_SOURCES = tests/check_populate.c
 tests_check_populate_CPPFLAGS = $(tests_cppflags_module)
 tests_check_populate_LDADD = $(tests_ldadd_growth_module)
 
@@ -161,34 +144,26 @@ tests_check_wait_crowd_SOURCES = tests/check_wait_crowd.c $(tests_crew)
 tests_check_wait_crowd_CPPFLAGS = $(tests_cppflags_module)
 tests_check_wait_crowd_LDADD = $(tests_ldadd_growth_module)
 
-tests_check_steps_SOURCES = tests/check_steps.c
 tests_check_steps_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_wait_fair_SOURCES = tests/check_wait_fair.c
 tests_check_wait_fair_CPPFLAGS = $(tests_cppflags_module)
 tests_check_wait_fair_LDADD = $(tests_ldadd_growth_module)
-tests_check_steps_end_SOURCES = tests/check_steps_end.c
 tests_check_steps_end_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_end_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_double_SOURCES = tests/check_steps_double.c
 tests_check_steps_double_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_double_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_lease_SOURCES = tests/check_steps_lease.c
 tests_check_steps_lease_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_lease_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_bulk_SOURCES = tests/check_steps_bulk.c
 tests_check_steps_bulk_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_bulk_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_stall_SOURCES = tests/check_steps_stall.c
 tests_check_steps_stall_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_stall_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_empty_SOURCES = tests/check_steps_empty.c
 tests_check_steps_empty_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_empty_LDADD = $(tests_ldadd_growth_steps)
 
@@ -196,19 +171,15 @@ tests_check_steps_fork_SOURCES = tests/check_steps_fork.c $(tests_script)
 tests_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_fork_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_memory_SOURCES = tests/check_steps_memory.c
 tests_check_steps_memory_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_memory_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_recall_SOURCES = tests/check_steps_recall.c
 tests_check_steps_recall_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_recall_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_signal_SOURCES = tests/check_steps_signal.c
 tests_check_steps_signal_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_signal_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_active_SOURCES = tests/check_steps_active.c
 tests_check_steps_active_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_active_LDADD = $(tests_ldadd_growth_steps)
 
@@ -216,7 +187,6 @@ tests_check_steps_steal_SOURCES = tests/check_steps_steal.c $(tests_script)
 tests_check_steps_steal_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_steal_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_trim_SOURCES = tests/check_steps_trim.c
 tests_check_steps_trim_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_trim_LDADD = $(tests_ldadd_growth_steps)
 
@@ -224,7 +194,6 @@ tests_check_steps_call_SOURCES = tests/check_steps_call.c tests/meeting.c tests/
 tests_check_steps_call_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_call_LDADD = $(tests_ldadd_growth_steps)
 
-tests_check_steps_destroy_SOURCES = tests/check_steps_destroy.c
 tests_check_steps_destroy_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_destroy_LDADD = $(tests_ldadd_growth_steps)
 

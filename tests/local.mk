@@ -190,14 +190,13 @@ tests_ldadd_public = tests/libsupport.la lib/libcpool.la $(CHECK_LIBS) $(PTHREAD
 tests_ldadd_module = tests/libsupport.la lib/libcpool-asserted.la $(CHECK_LIBS) $(PTHREAD_LIBS)
 tests_cppflags_module = $(tests_cppflags) -I$(top_srcdir)/lib
 
-# Files that call the modules are compiled for each program that wants them.
+# The source of a program is the file of its name, where no list says otherwise.  Files
+# that call the modules are compiled for each program that wants them.
 tests_fixture = tests/fixture.c tests/fixture.h
 
-tests_check_alloc_SOURCES = tests/check_alloc.c
 tests_check_alloc_CPPFLAGS = $(tests_cppflags)
 tests_check_alloc_LDADD = $(tests_ldadd_public)
 
-tests_check_lease_SOURCES = tests/check_lease.c
 tests_check_lease_CPPFLAGS = $(tests_cppflags)
 tests_check_lease_LDADD = $(tests_ldadd_public)
 
@@ -205,27 +204,21 @@ tests_check_lease_noinline_SOURCES = tests/check_lease.c
 tests_check_lease_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_check_lease_noinline_LDADD = $(tests_ldadd_public)
 
-tests_check_lease_threads_SOURCES = tests/check_lease_threads.c
 tests_check_lease_threads_CPPFLAGS = $(tests_cppflags_module)
 tests_check_lease_threads_LDADD = $(tests_ldadd_module)
 
-tests_check_bulk_SOURCES = tests/check_bulk.c
 tests_check_bulk_CPPFLAGS = $(tests_cppflags)
 tests_check_bulk_LDADD = $(tests_ldadd_public)
 
-tests_check_cancel_SOURCES = tests/check_cancel.c
 tests_check_cancel_CPPFLAGS = $(tests_cppflags)
 tests_check_cancel_LDADD = $(tests_ldadd_public)
 
-tests_check_checked_SOURCES = tests/check_checked.c
 tests_check_checked_CPPFLAGS = $(tests_cppflags)
 tests_check_checked_LDADD = $(tests_ldadd_public)
 
-tests_check_debug_SOURCES = tests/check_debug.c
 tests_check_debug_CPPFLAGS = $(tests_cppflags)
 tests_check_debug_LDADD = $(tests_ldadd_public)
 
-tests_check_quarantine_SOURCES = tests/check_quarantine.c
 tests_check_quarantine_CPPFLAGS = $(tests_cppflags)
 tests_check_quarantine_LDADD = $(tests_ldadd_public)
 
@@ -233,44 +226,34 @@ tests_check_destroyed_SOURCES = tests/check_destroyed.c tests/misuse.c tests/mis
 tests_check_destroyed_CPPFLAGS = $(tests_cppflags)
 tests_check_destroyed_LDADD = $(tests_ldadd_public)
 
-tests_check_config_SOURCES = tests/check_config.c
 tests_check_config_CPPFLAGS = $(tests_cppflags)
 tests_check_config_LDADD = $(tests_ldadd_public)
 
-tests_check_double_SOURCES = tests/check_double.c
 tests_check_double_CPPFLAGS = $(tests_cppflags)
 tests_check_double_LDADD = $(tests_ldadd_public)
 
-tests_check_fork_SOURCES = tests/check_fork.c
 tests_check_fork_CPPFLAGS = $(tests_cppflags)
 tests_check_fork_LDADD = $(tests_ldadd_public)
 
-tests_check_guard_SOURCES = tests/check_guard.c
 tests_check_guard_CPPFLAGS = $(tests_cppflags)
 tests_check_guard_LDADD = $(tests_ldadd_public)
 
-tests_check_handles_SOURCES = tests/check_handles.c
 tests_check_handles_CPPFLAGS = $(tests_cppflags)
 tests_check_handles_LDADD = $(tests_ldadd_public)
 
-tests_check_info_SOURCES = tests/check_info.c
 tests_check_info_CPPFLAGS = $(tests_cppflags)
 tests_check_info_LDADD = $(tests_ldadd_public)
 
-tests_check_leaks_SOURCES = tests/check_leaks.c
 tests_check_leaks_CPPFLAGS = $(tests_cppflags)
 tests_check_leaks_LDADD = $(tests_ldadd_public)
 
-tests_check_many_SOURCES = tests/check_many.c
 tests_check_many_CPPFLAGS = $(tests_cppflags)
 tests_check_many_LDADD = $(tests_ldadd_public)
 
-tests_check_memory_SOURCES = tests/check_memory.c
 tests_check_memory_CPPFLAGS = $(tests_cppflags)
 tests_check_memory_LDADD = $(tests_ldadd_public)
 
 # Addresses are fixed in it, where the compiler does that.
-tests_check_null_SOURCES = tests/check_null.c
 tests_check_null_CPPFLAGS = $(tests_cppflags)
 tests_check_null_CFLAGS = $(AM_CFLAGS) -fno-pie
 tests_check_null_LDFLAGS = $(AM_LDFLAGS) -static -no-pie
@@ -293,23 +276,18 @@ tests_check_object_threads_SOURCES = tests/check_object_threads.c tests/object.h
 tests_check_object_threads_CPPFLAGS = $(tests_cppflags)
 tests_check_object_threads_LDADD = $(tests_ldadd_module)
 
-tests_check_print_SOURCES = tests/check_print.c
 tests_check_print_CPPFLAGS = $(tests_cppflags)
 tests_check_print_LDADD = $(tests_ldadd_public)
 
-tests_check_reserved_SOURCES = tests/check_reserved.c
 tests_check_reserved_CPPFLAGS = $(tests_cppflags)
 tests_check_reserved_LDADD = $(tests_ldadd_public)
 
-tests_check_reset_SOURCES = tests/check_reset.c
 tests_check_reset_CPPFLAGS = $(tests_cppflags)
 tests_check_reset_LDADD = $(tests_ldadd_public)
 
-tests_check_share_SOURCES = tests/check_share.c
 tests_check_share_CPPFLAGS = $(tests_cppflags)
 tests_check_share_LDADD = $(tests_ldadd_public)
 
-tests_check_signal_SOURCES = tests/check_signal.c
 tests_check_signal_CPPFLAGS = $(tests_cppflags)
 tests_check_signal_LDADD = $(tests_ldadd_public)
 
@@ -321,31 +299,24 @@ tests_check_sized_dry_SOURCES = tests/check_sized_dry.c tests/sized.h
 tests_check_sized_dry_CPPFLAGS = $(tests_cppflags)
 tests_check_sized_dry_LDADD = $(tests_ldadd_public)
 
-tests_check_structs_SOURCES = tests/check_structs.c
 tests_check_structs_CPPFLAGS = $(tests_cppflags)
 tests_check_structs_LDADD = $(tests_ldadd_public)
 
-tests_check_support_SOURCES = tests/check_support.c
 tests_check_support_CPPFLAGS = $(tests_cppflags)
 tests_check_support_LDADD = $(tests_ldadd_public)
 
-tests_check_thread_SOURCES = tests/check_thread.c
 tests_check_thread_CPPFLAGS = $(tests_cppflags)
 tests_check_thread_LDADD = $(tests_ldadd_public)
 
-tests_check_track_SOURCES = tests/check_track.c
 tests_check_track_CPPFLAGS = $(tests_cppflags)
 tests_check_track_LDADD = $(tests_ldadd_public)
 
-tests_check_track_beside_SOURCES = tests/check_track_beside.c
 tests_check_track_beside_CPPFLAGS = $(tests_cppflags)
 tests_check_track_beside_LDADD = $(tests_ldadd_public)
 
-tests_check_track_twice_SOURCES = tests/check_track_twice.c
 tests_check_track_twice_CPPFLAGS = $(tests_cppflags_module)
 tests_check_track_twice_LDADD = $(tests_ldadd_module)
 
-tests_check_typed_SOURCES = tests/check_typed.c
 tests_check_typed_CPPFLAGS = $(tests_cppflags)
 tests_check_typed_LDADD = $(tests_ldadd_public)
 
@@ -353,7 +324,6 @@ tests_check_typed_noinline_SOURCES = tests/check_typed.c
 tests_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_check_typed_noinline_LDADD = $(tests_ldadd_public)
 
-tests_check_validate_SOURCES = tests/check_validate.c
 tests_check_validate_CPPFLAGS = $(tests_cppflags)
 tests_check_validate_LDADD = $(tests_ldadd_public)
 
@@ -367,67 +337,51 @@ tests_check_leaks_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_check_leaks_noinline_LDADD = $(tests_ldadd_public)
 
 # Inline functions of the modules assert here, too.
-tests_check_assert_SOURCES = tests/check_assert.c
 tests_check_assert_CPPFLAGS = $(tests_cppflags_module) -DCPI_DEBUG=1
 tests_check_assert_LDADD = $(tests_ldadd_module)
 
-tests_check_tags_SOURCES = tests/check_tags.c
 tests_check_tags_CPPFLAGS = $(tests_cppflags)
 tests_check_tags_LDADD = $(tests_ldadd_public)
 
-tests_check_walk_SOURCES = tests/check_walk.c
 tests_check_walk_CPPFLAGS = $(tests_cppflags)
 tests_check_walk_LDADD = $(tests_ldadd_public)
 
-tests_check_pools_SOURCES = tests/check_pools.c
 tests_check_pools_CPPFLAGS = $(tests_cppflags)
 tests_check_pools_LDADD = $(tests_ldadd_public)
 
-tests_check_ranges_SOURCES = tests/check_ranges.c
 tests_check_ranges_CPPFLAGS = $(tests_cppflags_module)
 tests_check_ranges_LDADD = $(tests_ldadd_module)
 
-tests_check_bits_SOURCES = tests/check_bits.c
 tests_check_bits_CPPFLAGS = $(tests_cppflags_module)
 tests_check_bits_LDADD = $(tests_ldadd_module)
 
-tests_check_error_SOURCES = tests/check_error.c
 tests_check_error_CPPFLAGS = $(tests_cppflags_module)
 tests_check_error_LDADD = $(tests_ldadd_module)
 
-tests_check_extent_SOURCES = tests/check_extent.c
 tests_check_extent_CPPFLAGS = $(tests_cppflags_module)
 tests_check_extent_LDADD = $(tests_ldadd_module)
 
-tests_check_layout_SOURCES = tests/check_layout.c
 tests_check_layout_CPPFLAGS = $(tests_cppflags_module)
 tests_check_layout_LDADD = $(tests_ldadd_module)
 
-tests_check_options_SOURCES = tests/check_options.c
 tests_check_options_CPPFLAGS = $(tests_cppflags_module)
 tests_check_options_LDADD = $(tests_ldadd_module)
 
-tests_check_slab_SOURCES = tests/check_slab.c
 tests_check_slab_CPPFLAGS = $(tests_cppflags_module)
 tests_check_slab_LDADD = $(tests_ldadd_module)
 
-tests_check_tagstack_SOURCES = tests/check_tagstack.c
 tests_check_tagstack_CPPFLAGS = $(tests_cppflags_module)
 tests_check_tagstack_LDADD = $(tests_ldadd_module)
 
-tests_check_usage_SOURCES = tests/check_usage.c
 tests_check_usage_CPPFLAGS = $(tests_cppflags_module)
 tests_check_usage_LDADD = $(tests_ldadd_module)
 
-tests_check_depot_SOURCES = tests/check_depot.c
 tests_check_depot_CPPFLAGS = $(tests_cppflags_module)
 tests_check_depot_LDADD = $(tests_ldadd_module)
 
-tests_check_guard_unit_SOURCES = tests/check_guard_unit.c
 tests_check_guard_unit_CPPFLAGS = $(tests_cppflags_module)
 tests_check_guard_unit_LDADD = $(tests_ldadd_module)
 
-tests_check_slotmap_SOURCES = tests/check_slotmap.c
 tests_check_slotmap_CPPFLAGS = $(tests_cppflags_module)
 tests_check_slotmap_LDADD = $(tests_ldadd_module)
 
@@ -448,12 +402,10 @@ tests_check_registry_SOURCES = tests/check_registry.c tests/inside.h
 tests_check_registry_CPPFLAGS = $(tests_cppflags_module)
 tests_check_registry_LDADD = $(tests_ldadd_module)
 
-tests_check_registry_recall_SOURCES = tests/check_registry_recall.c
 tests_check_registry_recall_CPPFLAGS = $(tests_cppflags_module)
 tests_check_registry_recall_LDADD = $(tests_ldadd_module)
 
 # With calls of the C library's sent through the test.
-tests_check_reentry_SOURCES = tests/check_reentry.c
 tests_check_reentry_CPPFLAGS = $(tests_cppflags_module)
 tests_check_reentry_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc,--wrap=pthread_atfork \
