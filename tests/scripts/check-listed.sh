@@ -3,7 +3,8 @@
 #
 # check-listed.sh - a test that no list names would never run.  Every tests/check_*.c is
 # built and run by a fragment tests/*.mk, has a main, and runs each of its tests.  Every
-# script of tests/scripts is run too.
+# script of tests/scripts is run too.  A program in C without a list of sources has the
+# source of its name.
 #
 # srcdir: top of the source tree.
 
@@ -24,12 +25,21 @@ named() {
     echo "$words" | grep -qxF "$1"
 }
 
+# is_source FILE NAME - whether the file is the source of a program.
+is_source() {
+    named "tests/$1" && return
+    case $1 in
+    *.c) ! cat "$tests"/*.mk | grep -q "^tests_$2_SOURCES" ;;
+    *) false ;;
+    esac
+}
+
 for path in "$tests"/check_*.c "$tests"/check_*.cpp; do
     [ -e "$path" ] || continue
     file=${path##*/}
     name=${file%.*}
     count=$((count + 1))
-    named "tests/$file" || complain "tests/$file: is the source of no program"
+    is_source "$file" "$name" || complain "tests/$file: is the source of no program"
     named "tests/$name" || complain "tests/$name: is in no list of tests"
     case $file in
     *.c)
