@@ -27,6 +27,31 @@ demo-connections: examples/connections$(EXEEXT)
 
 .PHONY: demo-connections
 
+# Particles that release themselves, moved by jobs, under leases, drawn with libpng.
+check_PROGRAMS += examples/particles/particles examples/particles/lit
+examples_particles_particles_SOURCES = \
+	examples/jobs/allocator.c examples/jobs/allocator.h \
+	examples/jobs/deque.c examples/jobs/deque.h \
+	examples/jobs/scheduler.c examples/jobs/scheduler.h \
+	examples/particles/picture.c examples/particles/picture.h \
+	examples/particles/world.c examples/particles/world.h \
+	examples/particles/particles.c
+examples_particles_particles_CFLAGS = $(AM_CFLAGS) $(PNG_CFLAGS)
+examples_particles_particles_LDADD = lib/libcpool.la $(PNG_LIBS) $(PTHREAD_LIBS) $(ATOMIC_LIBS)
+
+# Looks at the pictures.
+examples_particles_lit_SOURCES = examples/particles/picture.c examples/particles/picture.h \
+	examples/particles/lit.c
+examples_particles_lit_CFLAGS = $(AM_CFLAGS) $(PNG_CFLAGS)
+examples_particles_lit_LDADD = $(PNG_LIBS)
+
+demo-particles: examples/particles/particles$(EXEEXT)
+	@examples/particles/particles$(EXEEXT) --output "$$(pwd)/examples/particles"
+
+.PHONY: demo-particles
+
+CLEANFILES += examples/particles/frame-*.png
+
 # The job system: from what it stands on to what it does.
 noinst_PROGRAMS += examples/jobs/jobs
 examples_jobs_jobs_SOURCES = \
@@ -72,9 +97,9 @@ examples_jobs_lines_SOURCES = \
 examples_jobs_lines_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
 TESTS += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh \
-	examples/check-kernels.sh examples/check-lines.sh
+	examples/check-kernels.sh examples/check-lines.sh examples/check-particles.sh
 EXTRA_DIST += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh \
-	examples/check-kernels.sh examples/check-lines.sh
+	examples/check-kernels.sh examples/check-lines.sh examples/check-particles.sh
 
 # make demo [DEMO_DIR=directory] [DEMO_THREADS=n] [DEMO_SECONDS=n]: the words of a tree, and
 # its lines with every allocator that is found, as a table and as demo.png.  demo-publish
