@@ -6,7 +6,7 @@
  *
  * Includes the public API only.
  */
-#include "support.h"
+#include "doors.h"
 
 #include <string.h>
 
@@ -24,51 +24,6 @@ static cpool_t *make_checked(size_t slot_size)
 /*
  * ---- Double free ---------------------------------------------------------
  */
-
-/* The ways to take and to free a slot. */
-enum { DOORS = 5 };
-
-/* A cache that no thread owns, made anew by each test that goes through it. */
-static cpool_cache_t *handed;
-
-static void *alloc_through(int door, cpool_t *pool)
-{
-    void *slot = NULL;
-
-    switch (door) {
-    case 0:
-        return cpool_alloc(pool);
-    case 1:
-        return cpool_alloc_bulk(pool, &slot, 1) == 1 ? slot : NULL;
-    case 2:
-        return cpool_depot_alloc(pool);
-    case 3:
-        return cpool_cache_alloc(cpool_cache(pool));
-    default:
-        return cpool_cache_alloc(handed);
-    }
-}
-
-static void free_through(int door, cpool_t *pool, void *slot)
-{
-    switch (door) {
-    case 0:
-        cpool_free(pool, slot);
-        break;
-    case 1:
-        cpool_free_bulk(pool, &slot, 1);
-        break;
-    case 2:
-        cpool_depot_free(pool, slot);
-        break;
-    case 3:
-        cpool_cache_free(cpool_cache(pool), slot);
-        break;
-    default:
-        cpool_cache_free(handed, slot);
-        break;
-    }
-}
 
 /* Taken at one door, freed at another, and freed again at a third. */
 START_TEST(free_twice_reported_and_refused)

@@ -5,7 +5,7 @@
  *
  * Includes the public API only.
  */
-#include "support.h"
+#include "doors.h"
 
 #include <string.h>
 
@@ -32,62 +32,6 @@ static cpool_t *make_tracked(unsigned flags)
     config.flags = flags;
     support_capture_reports();
     return support_create(&config);
-}
-
-/*
- * ---- Doors -----------------------------------------------------------------
- */
-
-enum { DOORS = 7 };
-
-static cpool_cache_t *handed; /* no thread's */
-
-static void *alloc_through(int door, cpool_t *pool)
-{
-    void *slot = NULL;
-
-    switch (door) {
-    case 0:
-        return cpool_alloc(pool);
-    case 1:
-        return cpool_alloc_bulk(pool, &slot, 1) == 1 ? slot : NULL;
-    case 2:
-        return cpool_depot_alloc(pool);
-    case 3:
-        return cpool_cache_alloc(cpool_cache(pool));
-    case 4:
-        return cpool_calloc(pool);
-    case 5: {
-        cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-        void *room[1];
-
-        REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 1), 0);
-        return cpool_ticket_alloc(&ticket);
-    }
-    default:
-        return cpool_cache_alloc(handed);
-    }
-}
-
-static void free_through(int door, cpool_t *pool, void *slot)
-{
-    switch (door) {
-    case 1:
-        cpool_free_bulk(pool, &slot, 1);
-        break;
-    case 2:
-        cpool_depot_free(pool, slot);
-        break;
-    case 3:
-        cpool_cache_free(cpool_cache(pool), slot);
-        break;
-    case 6:
-        cpool_cache_free(handed, slot);
-        break;
-    default:
-        cpool_free(pool, slot);
-        break;
-    }
 }
 
 /*

@@ -213,6 +213,7 @@ tests_check_bulk_LDADD = $(tests_ldadd_public)
 tests_check_cancel_CPPFLAGS = $(tests_cppflags)
 tests_check_cancel_LDADD = $(tests_ldadd_public)
 
+tests_check_checked_SOURCES = tests/check_checked.c tests/doors.h
 tests_check_checked_CPPFLAGS = $(tests_cppflags)
 tests_check_checked_LDADD = $(tests_ldadd_public)
 
@@ -308,6 +309,7 @@ tests_check_support_LDADD = $(tests_ldadd_public)
 tests_check_thread_CPPFLAGS = $(tests_cppflags)
 tests_check_thread_LDADD = $(tests_ldadd_public)
 
+tests_check_track_SOURCES = tests/check_track.c tests/doors.h
 tests_check_track_CPPFLAGS = $(tests_cppflags)
 tests_check_track_LDADD = $(tests_ldadd_public)
 
