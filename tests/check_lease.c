@@ -4,9 +4,8 @@
  *
  * Includes the public API only.
  */
-#include "support.h"
+#include "lease.h"
 
-#include <cpool/lease.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,14 +25,6 @@ static cpool_t *make_pool(unsigned flags)
     config.flags = flags;
     config.magazine_rounds = ROUNDS;
     return support_create(&config);
-}
-
-static cpool_lease_t *begin(cpool_t *pool)
-{
-    cpool_lease_t *lease = cpool_lease_begin(pool);
-
-    REQUIRE(lease != NULL);
-    return lease;
 }
 
 /* Takes n slots under a lease, each of them once. */
@@ -100,9 +91,7 @@ START_TEST(dry_pool_is_dry_under_lease_and_outside)
     take(pool, lease, slots, CAPACITY);
     REQUIRE(cpool_lease_alloc(lease) == NULL);
     REQUIRE(cpool_alloc(pool) == NULL);
-    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    end_all(pool, lease, CAPACITY);
 }
 END_TEST
 
@@ -174,9 +163,7 @@ START_TEST(leases_overlap)
         support_require_live(pool, IN_FRAME);
         last = lease;
     }
-    REQUIRE_EQUAL(cpool_lease_end(last), IN_FRAME);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    end_all(pool, last, IN_FRAME);
 }
 END_TEST
 
@@ -211,9 +198,7 @@ START_TEST(adopted_slots_go_back_with_the_lease)
     REQUIRE_EQUAL(cpool_lease_adopt(lease, NULL), 0);
     REQUIRE(cpool_lease_alloc(lease) != NULL);
     support_require_live(pool, 5 * ROUNDS + 1);
-    REQUIRE_EQUAL(cpool_lease_end(lease), 5 * ROUNDS + 1);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    end_all(pool, lease, 5 * ROUNDS + 1);
 }
 END_TEST
 
@@ -288,9 +273,7 @@ START_TEST(promoting_needs_a_free_slot)
     take(pool, lease, slots, CAPACITY);
     REQUIRE_EQUAL(cpool_lease_promote(lease, slots[0]), CPOOL_EDRY);
     REQUIRE_EQUAL(cpool_lease_promote(lease, NULL), 0);
-    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    end_all(pool, lease, CAPACITY);
 }
 END_TEST
 

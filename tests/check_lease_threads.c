@@ -4,9 +4,8 @@
  *
  * Includes the public API only.
  */
-#include "support.h"
+#include "lease.h"
 
-#include <cpool/lease.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +25,6 @@ static cpool_t *make_pool(unsigned flags, size_t thread_caches)
     config.magazine_rounds = ROUNDS;
     config.thread_caches = thread_caches;
     return support_create(&config);
-}
-
-static cpool_lease_t *begin(cpool_t *pool)
-{
-    cpool_lease_t *lease = cpool_lease_begin(pool);
-
-    REQUIRE(lease != NULL);
-    return lease;
 }
 
 /* A thread that takes part in a lease. */
@@ -75,6 +66,18 @@ static struct party *start(cpool_t *pool, cpool_lease_t *lease, struct support_d
         parties[i].wanted = wanted;
         parties[i].thread = support_start(take_part, &parties[i]);
     }
+    return parties;
+}
+
+/* All threads hold so many slots each when it returns, and wait at the door. */
+static struct party *start_and_await(cpool_t *pool, cpool_lease_t *lease,
+                                     struct support_door *door, size_t each)
+{
+    struct party *parties;
+
+    support_door_init(door);
+    parties = start(pool, lease, door, THREADS, each);
+    support_door_await(door, THREADS);
     return parties;
 }
 
@@ -132,9 +135,7 @@ START_TEST(lease_ends_while_its_threads_live)
     struct support_door door;
     struct party *parties;
 
-    support_door_init(&door);
-    parties = start(pool, lease, &door, THREADS, EACH);
-    support_door_await(&door, THREADS);
+    parties = start_and_await(pool, lease, &door, EACH);
     require_distinct(pool, parties, THREADS);
     REQUIRE(cpool_lease_alloc(next) != NULL);
     REQUIRE_EQUAL(cpool_lease_end(lease), THREADS * EACH);
@@ -142,9 +143,7 @@ START_TEST(lease_ends_while_its_threads_live)
     support_require_obtainable(pool, 1);
     support_door_open(&door);
     join(parties, THREADS);
-    REQUIRE_EQUAL(cpool_lease_end(next), 1);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    end_all(pool, next, 1);
     free(parties);
 }
 END_TEST
@@ -157,18 +156,14 @@ START_TEST(every_slot_can_be_had_beside_a_lease)
     struct party *parties;
     size_t live;
 
-    support_door_init(&door);
-    parties = start(pool, lease, &door, THREADS, ROUNDS + 1);
-    support_door_await(&door, THREADS);
+    parties = start_and_await(pool, lease, &door, ROUNDS + 1);
     live = THREADS * (ROUNDS + 1);
     support_require_obtainable(pool, live);
     support_require_live(pool, live);
     support_door_open(&door);
     REQUIRE_EQUAL(join(parties, THREADS), live);
     require_distinct(pool, parties, THREADS);
-    REQUIRE_EQUAL(cpool_lease_end(lease), live);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    end_all(pool, lease, live);
     free(parties);
 }
 END_TEST
@@ -180,16 +175,12 @@ START_TEST(threads_without_a_cache_take_part)
     struct support_door door;
     struct party *parties;
 
-    support_door_init(&door);
-    parties = start(pool, lease, &door, THREADS, EACH);
-    support_door_await(&door, THREADS);
+    parties = start_and_await(pool, lease, &door, EACH);
     require_distinct(pool, parties, THREADS);
     REQUIRE(support_stats(pool).thread_caches <= 2);
     support_door_open(&door);
     REQUIRE_EQUAL(join(parties, THREADS), THREADS * EACH);
-    REQUIRE_EQUAL(cpool_lease_end(lease), THREADS * EACH);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    end_all(pool, lease, THREADS * EACH);
     free(parties);
 }
 END_TEST
@@ -216,9 +207,7 @@ START_TEST(threads_exhaust_the_pool_together)
 
     REQUIRE(got + THREADS > CAPACITY); /* each holds a slot of its own now and then */
     require_distinct(pool, parties, THREADS);
-    REQUIRE_EQUAL(cpool_lease_end(lease), got);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    end_all(pool, lease, got);
     free(parties);
 }
 END_TEST
@@ -316,17 +305,13 @@ START_TEST(lease_goes_on_in_the_child_of_a_fork)
     struct support_door door;
     struct party *parties;
 
-    support_door_init(&door);
-    parties = start(pool, lease, &door, THREADS, EACH);
-    support_door_await(&door, THREADS);
+    parties = start_and_await(pool, lease, &door, EACH);
     for (size_t i = 0; i < EACH; i++)
         REQUIRE(cpool_lease_alloc(lease) != NULL);
     support_in_child(child, &fork_case);
     support_door_open(&door);
     REQUIRE_EQUAL(join(parties, THREADS), THREADS * EACH);
-    REQUIRE_EQUAL(cpool_lease_end(lease), (THREADS + 1) * EACH);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
+    end_all(pool, lease, (THREADS + 1) * EACH);
     free(parties);
 }
 END_TEST

@@ -197,6 +197,7 @@ tests_fixture = tests/fixture.c tests/fixture.h
 tests_check_alloc_CPPFLAGS = $(tests_cppflags)
 tests_check_alloc_LDADD = $(tests_ldadd_public)
 
+tests_check_lease_SOURCES = tests/check_lease.c tests/lease.h
 tests_check_lease_CPPFLAGS = $(tests_cppflags)
 tests_check_lease_LDADD = $(tests_ldadd_public)
 
@@ -204,6 +205,7 @@ tests_check_lease_noinline_SOURCES = tests/check_lease.c
 tests_check_lease_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_check_lease_noinline_LDADD = $(tests_ldadd_public)
 
+tests_check_lease_threads_SOURCES = tests/check_lease_threads.c tests/lease.h
 tests_check_lease_threads_CPPFLAGS = $(tests_cppflags_module)
 tests_check_lease_threads_LDADD = $(tests_ldadd_module)
 
