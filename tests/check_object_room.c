@@ -28,6 +28,15 @@ static cpool_object_config_t configure(unsigned flags)
     return config;
 }
 
+/* A pool that does not grow. */
+static cpool_objects_t *fixed_pool(unsigned flags, size_t capacity)
+{
+    cpool_object_config_t config = configure(flags);
+
+    config.capacity = capacity;
+    return thing_pool(&config, &type);
+}
+
 static void get_all(cpool_objects_t *pool, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -244,11 +253,8 @@ END_TEST
 
 START_TEST(shrink_takes_unused_then_inactive_then_by_choice_active_ones)
 {
-    cpool_object_config_t config = configure(CPOOL_OBJECT_COUNTED);
-    cpool_objects_t *pool;
+    cpool_objects_t *pool = fixed_pool(CPOOL_OBJECT_COUNTED, 100);
 
-    config.capacity = 100;
-    pool = thing_pool(&config, &type);
     get_all(pool, 70);
     put_all(pool, 30);                                       /* 30 unused, 30 inactive */
     REQUIRE_EQUAL(cpool_object_shrink(pool, 20, 0), 20);     /* 10, 30 */
@@ -280,11 +286,8 @@ END_TEST
 /* The caller of an object that a shrink destroyed comes too late. */
 START_TEST(put_of_an_object_that_a_shrink_destroyed_refused)
 {
-    cpool_object_config_t config = configure(0);
-    cpool_objects_t *pool;
+    cpool_objects_t *pool = fixed_pool(0, 1);
 
-    config.capacity = 1;
-    pool = thing_pool(&config, &type);
     get_all(pool, 1);
     REQUIRE_EQUAL(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 1);
     support_capture_reports();
@@ -297,11 +300,8 @@ END_TEST
 
 START_TEST(shrink_of_a_fake_pool_lowers_its_capacity)
 {
-    cpool_object_config_t config = configure(CPOOL_OBJECT_FAKE);
-    cpool_objects_t *pool;
+    cpool_objects_t *pool = fixed_pool(CPOOL_OBJECT_FAKE, 10);
 
-    config.capacity = 10;
-    pool = thing_pool(&config, &type);
     get_all(pool, 6);
     REQUIRE_EQUAL(cpool_object_shrink(pool, 10, 0), 4);
     require_dry(pool);
