@@ -24,6 +24,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/object_typed.h \
 	include/cpool/pooled.hpp \
 	include/cpool/pools.h \
+	include/cpool/priority.h \
 	include/cpool/quiet.h \
 	include/cpool/resource.hpp \
 	include/cpool/sized.h \

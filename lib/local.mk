@@ -29,7 +29,8 @@ libcpool_sources = \
 	lib/pool_report.c lib/pool_reserve.c lib/pool_slow.c lib/pool_ticket.c lib/pool_tools.c \
 	lib/pool_track.c lib/pool_typed.c lib/pool_wait.c lib/pool_wait.h lib/pool_call.c lib/pool_events.c \
 	lib/pools.c lib/pools_tag.c lib/pool_print.c \
-	lib/object.c lib/object.h lib/object_create.c lib/object_fake.c lib/object_list.c \
+	lib/object.c lib/object.h lib/object_create.c lib/object_fake.c \
+	lib/object_heap.c lib/object_heap.h lib/object_list.c lib/object_priority.c \
 	lib/object_room.c lib/object_typed.c lib/object_wait.c \
 	lib/sized.c lib/sized_create.c lib/sized_fallback.c lib/sized_impl.h lib/sized_info.c
 

@@ -234,7 +234,6 @@ void cpi_object_end(cpool_objects_t *pool, uintptr_t index)
     cpi_object_unmake(pool, index);
 }
 
-
 void cpi_object_give(cpool_objects_t *pool, uintptr_t index)
 {
     end_use(pool, index);
@@ -275,34 +274,51 @@ static void recycle(cpool_objects_t *pool, struct found *found)
     set_busy(pool, found->index);
 }
 
-/* No inactive object was found: one is created, or an active one reclaimed. */
-static int find_another(cpool_objects_t *pool, struct found *found)
+/* Creates an object, for which there is room. */
+static int create_another(cpool_objects_t *pool, struct found *found)
 {
-    if (cpi_object_reserve(pool, true, &found->more)) {
-        found->index = cpi_object_vacancy(pool);
-        if (found->index == CPI_OBJECT_NONE) {
-            cpi_object_unreserve(pool);
-            cpi_object_offer_some(pool, 1);
-            return CPOOL_ENOMEM;
-        }
-        if (state_of(pool, found->index) == CPI_OBJECT_VACANT)
-            return construct(pool, found->index);
+    found->index = cpi_object_vacancy(pool);
+    if (found->index == CPI_OBJECT_NONE) {
         cpi_object_unreserve(pool);
         cpi_object_offer_some(pool, 1);
-        recycle(pool, found);
-        return 0;
+        return CPOOL_ENOMEM;
     }
-    if (pool->policy == NULL)
-        return CPOOL_EDRY;
-    found->index = pool->policy->reclaim(pool);
+    if (state_of(pool, found->index) == CPI_OBJECT_VACANT)
+        return construct(pool, found->index);
+    cpi_object_unreserve(pool);
+    cpi_object_offer_some(pool, 1);
+    recycle(pool, found);
+    return 0;
+}
+
+/* Ends the use of the least important object.  A fake pool's is destroyed, too, which makes
+ * room for another one. */
+static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object_wish *wish)
+{
+    found->index = pool->policy->reclaim(pool, wish);
     if (found->index == CPI_OBJECT_NONE)
         return CPOOL_EDRY;
-    cpi_object_deactivate(pool, found->index);
-    uncount_active(pool);
+    if (pool->fake) {
+        cpi_object_give(pool, found->index);
+        return 0;
+    }
+    end_use(pool, found->index);
     if (pool->eager)
         reset(pool, found->index);
     found->recycled = true;
     return 0;
+}
+
+/* No inactive object was found: one is created, or an active one reclaimed. */
+static int find_another(cpool_objects_t *pool, struct found *found, struct cpi_object_wish *wish)
+{
+    while (!cpi_object_reserve(pool, true, &found->more)) {
+        int code = pool->policy != NULL ? reclaim(pool, found, wish) : CPOOL_EDRY;
+
+        if (code != 0 || found->recycled)
+            return code;
+    }
+    return create_another(pool, found);
 }
 
 /*
@@ -310,7 +326,8 @@ static int find_another(cpool_objects_t *pool, struct found *found)
  * that lie free are passed by as long as there may be inactive objects.  Those that are not
  * used after all are offered again.
  */
-static int find(cpool_objects_t *pool, void *slot, struct found *found)
+static int find(cpool_objects_t *pool, void *slot, struct found *found,
+                struct cpi_object_wish *wish)
 {
     size_t passed = 0;
     int code;
@@ -326,7 +343,7 @@ static int find(cpool_objects_t *pool, void *slot, struct found *found)
         }
         cpi_object_vacate(pool, found->index);
     }
-    code = find_another(pool, found);
+    code = find_another(pool, found, wish);
     if (code != CPOOL_EDRY && passed > 1)
         cpi_object_offer_some(pool, passed - 1);
     return code;
@@ -357,28 +374,35 @@ static int activate(cpool_objects_t *pool, struct found *found)
     }
 }
 
-/* The object is its caller's from now on. */
-static void hand_out(cpool_objects_t *pool, uintptr_t index, const void *site)
+void cpi_object_show(cpool_objects_t *pool, uintptr_t index, uint32_t uses)
 {
-    uint32_t uses = cpi_load(&pool->records[index], relaxed) & ~CPI_OBJECT_STATES; /* [own] */
-
-    if (pool->traces != NULL) {
-        cpi_store(&pool->traces[index].since, cpi_os_now(), relaxed);        /* [trace] */
-        cpi_store(&pool->traces[index].site, (uintptr_t)site, relaxed);      /* [trace] */
-    }
-    if (pool->counted)
-        count_active(pool);
-    if (pool->policy != NULL)
-        pool->policy->taken(pool, index);
-    cpi_store(&pool->records[index], uses + CPI_OBJECT_USE + CPI_OBJECT_ACTIVE, /* [active] */
+    cpi_store(&pool->records[index], uses * CPI_OBJECT_USE + CPI_OBJECT_ACTIVE, /* [active] */
               release);
 }
 
-CPI_COLD int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
-                               const void *site)
+/* The object is its caller's from now on. */
+static void hand_out(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish *wish)
+{
+    uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
+
+    if (pool->traces != NULL) {
+        cpi_store(&pool->traces[index].since, cpi_os_now(), relaxed);        /* [trace] */
+        cpi_store(&pool->traces[index].site, (uintptr_t)wish->site, relaxed); /* [trace] */
+    }
+    if (pool->counted)
+        count_active(pool);
+    wish->uses = record / CPI_OBJECT_USE + 1;
+    if (pool->policy != NULL)
+        pool->policy->taken(pool, index, wish);
+    else
+        cpi_object_show(pool, index, wish->uses);
+}
+
+int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
+                      struct cpi_object_wish *wish)
 {
     struct found found = {CPI_OBJECT_NONE, false, 0};
-    int code = find(pool, slot, &found);
+    int code = find(pool, slot, &found, wish);
 
     if (code == 0)
         code = activate(pool, &found);
@@ -388,10 +412,18 @@ CPI_COLD int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object,
     *object = cpi_object_at(pool, found.index);
     if (is_new != NULL)
         *is_new = !found.recycled;
-    hand_out(pool, found.index, site);
+    hand_out(pool, found.index, wish);
     if (found.more > 0)
         cpool_object_populate(pool, found.more, NULL);
     return 0;
+}
+
+CPI_COLD static int obtain_at_length(cpool_objects_t *pool, void *slot, void **object,
+                                     bool *is_new, const void *site)
+{
+    struct cpi_object_wish wish = {.site = site};
+
+    return cpi_object_obtain(pool, slot, object, is_new, &wish);
 }
 
 static inline int obtain(cpool_objects_t *pool, void **object, bool *is_new, const void *site)
@@ -414,7 +446,7 @@ static inline int obtain(cpool_objects_t *pool, void **object, bool *is_new, con
             }
         }
     }
-    return cpi_object_obtain(pool, slot, object, is_new, site);
+    return obtain_at_length(pool, slot, object, is_new, site);
 }
 
 void *cpool_object_get(cpool_objects_t *pool)

@@ -55,16 +55,28 @@ struct cpi_object_trace {
     _Atomic uintptr_t site;
 };
 
+/* A get: its caller, and in priority pools its number and result. */
+struct cpi_object_wish {
+    const void *site;
+    int64_t number;
+    uint64_t claim; /* result: of this use */
+    uint64_t ended; /* result: the claim of the use that ended for it, or 0 */
+    uint32_t uses;  /* result: of the object, this one included */
+};
+
 /*
- * The duties of a policy above the pool (priority pools).  All are called with the object
- * in the hands of the calling thread.
+ * The duties of a policy above the pool (priority pools).  taken and given are called with
+ * the object in the hands of the calling thread.
  */
 struct cpi_object_policy {
-    void (*taken)(cpool_objects_t *pool, uintptr_t index); /* before it becomes active */
-    void (*given)(cpool_objects_t *pool, uintptr_t index); /* after it ceased to be */
+    /* Makes an object active, by cpi_object_show. */
+    void (*taken)(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish *wish);
+    /* An object has ceased to be active, by reclaim or otherwise. */
+    void (*given)(cpool_objects_t *pool, uintptr_t index);
     /* The pool is dry: an active object that the calling thread has made BUSY by
-     * cpi_object_seize, or CPI_OBJECT_NONE. */
-    uintptr_t (*reclaim)(cpool_objects_t *pool);
+     * cpi_object_seize, or CPI_OBJECT_NONE.  Without a wish the least important one. */
+    uintptr_t (*reclaim)(cpool_objects_t *pool, struct cpi_object_wish *wish);
+    void (*end)(cpool_objects_t *pool); /* the pool is destroyed, and has no objects */
 };
 
 struct cpool_objects {
@@ -123,10 +135,13 @@ extern const char cpi_object_key;
 void *cpi_object_at(const cpool_objects_t *pool, uintptr_t index);
 uintptr_t cpi_object_index(const cpool_objects_t *pool, const void *object);
 
-/* An object, from this slot or, if it is NULL, from anywhere, on behalf of `site`.  As
- * cpool_object_obtain otherwise. */
+/* An object, from this slot or, if it is NULL, from anywhere.  As cpool_object_obtain
+ * otherwise. */
 int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
-                      const void *site);
+                      struct cpi_object_wish *wish);
+
+/* Makes a BUSY object active, of which `uses` is the number of uses. */
+void cpi_object_show(cpool_objects_t *pool, uintptr_t index, uint32_t uses);
 
 /* Makes an active object BUSY.  False if it is not active: of several threads one gets true. */
 bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index);

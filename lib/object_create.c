@@ -312,6 +312,8 @@ int cpool_objects_destroy(cpool_objects_t *pool)
         cpi_object_report(CPOOL_EHOOK, "cpool_objects_destroy", pool, NULL);
     cpi_object_fake_count(pool, SIZE_MAX);
     code = end_slots(pool);
+    if (pool->policy != NULL)
+        pool->policy->end(pool);
     free_tables(pool);
     free(pool);
     if (left > 0)

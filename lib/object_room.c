@@ -342,11 +342,27 @@ static size_t drop_inactive(cpool_objects_t *pool, size_t n)
     return dropped;
 }
 
+/* A policy names those to go first. */
+static size_t drop_least(cpool_objects_t *pool, size_t n)
+{
+    uintptr_t index;
+    size_t dropped;
+
+    for (dropped = 0; pool->policy != NULL && dropped < n; dropped++) {
+        index = pool->policy->reclaim(pool, NULL);
+        if (index == CPI_OBJECT_NONE)
+            break;
+        cpi_object_end(pool, index);
+        drop(pool, index);
+    }
+    return dropped;
+}
+
 static size_t drop_active(cpool_objects_t *pool, size_t n)
 {
     uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [hint] */
     uintptr_t index;
-    size_t dropped = 0;
+    size_t dropped = drop_least(pool, n);
 
     for (index = 0; index < reached && dropped < n; index++) {
         if (!cpi_object_seize(pool, index))

@@ -64,7 +64,7 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
                       const struct timespec *timeout)
 {
     struct deadline deadline = deadline_of(timeout);
-    const void *site = CPI_CALLER();
+    struct cpi_object_wish wish = {.site = CPI_CALLER()};
     void *slot = NULL;
     int code;
 
@@ -74,7 +74,7 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
         return CPOOL_EWAITABLE;
     }
     do {
-        code = cpi_object_obtain(pool, slot, object, is_new, site);
+        code = cpi_object_obtain(pool, slot, object, is_new, &wish);
     } while (code == CPOOL_EDRY && sleep_until(pool, &deadline, &slot));
     return code;
 }

@@ -111,11 +111,14 @@ tests_public = \
 	tests/check_null \
 	tests/check_pools \
 	tests/check_object \
+	tests/check_object_heap \
 	tests/check_object_room \
 	tests/check_object_threads \
 	tests/check_tags \
 	tests/check_walk \
 	tests/check_object_typed \
+	tests/check_priority \
+	tests/check_priority_threads \
 	tests/check_print \
 	tests/check_reserved \
 	tests/check_quarantine \
@@ -266,6 +269,18 @@ tests_check_null_LDADD = $(tests_ldadd_public)
 tests_check_object_SOURCES = tests/check_object.c tests/object.h
 tests_check_object_CPPFLAGS = $(tests_cppflags)
 tests_check_object_LDADD = $(tests_ldadd_module)
+
+tests_check_object_heap_SOURCES = tests/check_object_heap.c
+tests_check_object_heap_CPPFLAGS = $(tests_cppflags_module)
+tests_check_object_heap_LDADD = $(tests_ldadd_module)
+
+tests_check_priority_SOURCES = tests/check_priority.c tests/object.h
+tests_check_priority_CPPFLAGS = $(tests_cppflags)
+tests_check_priority_LDADD = $(tests_ldadd_module)
+
+tests_check_priority_threads_SOURCES = tests/check_priority_threads.c tests/object.h
+tests_check_priority_threads_CPPFLAGS = $(tests_cppflags)
+tests_check_priority_threads_LDADD = $(tests_ldadd_module)
 
 tests_check_object_room_SOURCES = tests/check_object_room.c tests/object.h
 tests_check_object_room_CPPFLAGS = $(tests_cppflags)

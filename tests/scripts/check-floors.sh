@@ -124,7 +124,10 @@ object.h       7
 object.c       7
 object_create.c 7 object.h
 object_fake.c  7 object.h
+object_heap.h  7
+object_heap.c  7
 object_list.c  7 object.h
+object_priority.c 7 object.h object_heap.h
 object_room.c  7 object.h
 object_typed.c 7 object.h
 object_wait.c  7 object.h

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/priority.h - object pools that take the least important object back when they are
+ * dry.
+ *
+ * OVERVIEW
+ *
+ * A game has 32 voices and wants to play a 33rd sound.  A priority pool ends the sound that
+ * matters least, and hands its voice out anew:
+ *
+ *     cpool_grant_t grant = CPOOL_GRANT_INIT;
+ *
+ *     cpool_objects_create(&voices, &config);            max_capacity is 32
+ *     cpool_priority_attach(voices, CPOOL_PRIORITY_USER, 0);
+ *     ...
+ *     if (cpool_priority_obtain(voices, loudness, &grant) == 0)
+ *         play(grant.object, sound);
+ *     ...
+ *     cpool_priority_put(voices, grant.claim);           unless it has been reclaimed
+ *
+ * An object that is reclaimed goes through the hooks deactivate, reset and activate, as if
+ * it had been put back and got again.
+ *
+ * NOTES
+ *
+ * Order: the object with the lowest key is the least important one.  The three orders
+ * differ in the key:
+ *
+ *   CPOOL_PRIORITY_USER      the number given to the get, or by cpool_priority_set.  Of equal
+ *                            ones the object that was handed out first
+ *   CPOOL_PRIORITY_OLDEST    the time of the get
+ *   CPOOL_PRIORITY_TOUCHED   the time of the get or of the last cpool_priority_touch
+ *
+ * A call that means nothing in the pool's order changes nothing.  So a program may try
+ * several orders without another change.
+ *
+ * Claims: another thread's get may end the use of an object at any moment.  The address
+ * of the object stays the same then, and so it does not tell one use from the next.  A
+ * claim names one use of one object.  When that use has ended, every function that takes
+ * a claim refuses it with CPOOL_EINACTIVE, and nothing is reported.  The claims of an object
+ * come round after 2^32 uses.  The functions of <cpool/object.h> work as well, by address.
+ * cpool_object_put ends the use that the object is in now.
+ *
+ * Pins: a thread that works with an object pins it meanwhile, so that no other thread can
+ * have it:
+ *
+ *     struct voice *voice = cpool_priority_pin(voices, claim);
+ *
+ *     if (voice != NULL) {
+ *         mix(voice);
+ *         cpool_priority_unpin(voices, claim);
+ *     }
+ *
+ * In a program with one thread no pin is needed, and deactivate may tell the
+ * holder that it has lost its object.
+ *
+ * Cost: the active objects are in a binary heap beside the objects, of 48 bytes for each
+ * object that max_capacity allows, of which only those in use are resident.  Each get,
+ * put, set, touch, pin and unpin changes it in O(log n) steps for n active objects, with the
+ * pool's one lock held.  No hook is called, no memory is allocated and no system call is
+ * made with the lock held.  A thread that finds it held tries again, then yields its processor,
+ * and after some tries sleeps for a tenth of a millisecond at a time.  Object pools without
+ * priorities have no such lock.
+ *
+ * Fork: the child may go on using the pool.  A fork waits for the locks of all priority
+ * pools.  Signals: a handler may fork, and must not use the pool.
+ *
+ * (Reclaiming the least important object: H. Tulleken, "Design and implementation of object
+ * pools", 2024.)
+ */
+#ifndef CPOOL_PRIORITY_H
+#define CPOOL_PRIORITY_H
+
+#include <cpool/object.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * ---- Priority pools (cpool_priority.3) -------------------------------------
+ */
+
+/* The orders, described above. */
+enum cpool_priority_order {
+    CPOOL_PRIORITY_USER,
+    CPOOL_PRIORITY_OLDEST,
+    CPOOL_PRIORITY_TOUCHED
+};
+
+/* cpool_priority_attach's flag: a get reclaims no object with a larger number than its own.
+ * It returns CPOOL_EDRY instead.  For CPOOL_PRIORITY_USER. */
+#define CPOOL_PRIORITY_KEEP_LARGER 0x1u
+
+/* One use of one object.  0 names none. */
+typedef uint64_t cpool_claim_t;
+
+/* The result of a get.  Start from CPOOL_GRANT_INIT. */
+typedef struct cpool_grant {
+    size_t size;         /* sizeof(cpool_grant_t), set by the initialiser */
+    void *object;        /* or NULL */
+    cpool_claim_t claim; /* its use from now on, or 0 */
+    cpool_claim_t ended; /* the use that ended for it, or 0 where the object was not
+                            reclaimed */
+    uint64_t uses;       /* how often the object has been handed out since it was
+                            created, modulo 2^29.  1: it is new */
+} cpool_grant_t;
+
+#define CPOOL_GRANT_INIT                                                       \
+    {                                                                          \
+        sizeof(cpool_grant_t), NULL, 0, 0, 0                                   \
+    }
+
+/*
+ * cpool_priority_attach - makes an object pool a priority pool, for the rest of its life.
+ *
+ * pool    without active objects, and not used by another thread meanwhile.  A typed or
+ *         fake one will do
+ * order   CPOOL_PRIORITY_USER ...
+ * flags   0, or CPOOL_PRIORITY_KEEP_LARGER
+ *
+ * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS for another order or flag, or a pool with
+ * CPOOL_WAITABLE in its pool_flags.  CPOOL_EOPEN if it is a priority pool already,
+ * CPOOL_ELIVE if objects are active, CPOOL_ENOMEM or CPOOL_ESYSTEM.
+ * It may block.
+ */
+CPOOL_API int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_order order,
+                                    unsigned flags) CPOOL_MUST_USE_;
+
+/*
+ * cpool_priority_obtain - an object: inactive, new, or the least important active one.
+ *
+ * pool       a priority pool.  In another one it does what cpool_object_obtain does, and
+ *            there is no claim
+ * priority   with CPOOL_PRIORITY_USER, else ignored
+ * grant      receives the result
+ *
+ * cpool_object_get and cpool_object_obtain do the same with a priority of 0.
+ *
+ * Returns 0, or a code as cpool_object_obtain.  CPOOL_EDRY means that all objects are pinned
+ * or kept by CPOOL_PRIORITY_KEEP_LARGER.  CPOOL_ENULL or CPOOL_ESTRUCT for a wrong grant.
+ * Any thread.  As long as the hooks take, and O(log n) with the pool's lock held.
+ */
+CPOOL_API int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpool_grant_t *grant)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/*
+ * cpool_priority_put - gives back the object of a claim.
+ *
+ * Returns 0, or CPOOL_EINACTIVE if the use has ended: the object was reclaimed or put back.
+ * Of several threads that end a use at once one gets 0.
+ * Any thread.  As long as the hooks deactivate, reset and destroy take, and O(log n) with the
+ * pool's lock held.
+ */
+CPOOL_API int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_priority_set, cpool_priority_touch - change an object's importance.
+ *
+ * set     gives it another number (CPOOL_PRIORITY_USER)
+ * touch   makes it the one that was touched last (CPOOL_PRIORITY_TOUCHED)
+ *
+ * They return 0, also where the pool's order ignores them, or CPOOL_EINACTIVE.
+ * Any thread, O(log n) with the pool's lock held.
+ */
+CPOOL_API int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t priority)
+    CPOOL_NONNULL_(1);
+CPOOL_API int cpool_priority_touch(cpool_objects_t *pool, cpool_claim_t claim) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_priority_pin, cpool_priority_unpin - keep an object from being reclaimed meanwhile.
+ *
+ * Pins are counted.  While there is one, neither a get nor cpool_priority_release ends the
+ * use.  A put does, by whichever function, and the pins end with it.
+ *
+ * pin returns the object, or NULL if the use has ended.  unpin returns 0, or CPOOL_EINACTIVE
+ * if the use has ended or is not pinned.
+ * Any thread, O(log n) with the pool's lock held.
+ */
+CPOOL_API void *cpool_priority_pin(cpool_objects_t *pool, cpool_claim_t claim) CPOOL_MUST_USE_
+    CPOOL_NONNULL_(1);
+CPOOL_API int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_priority_claim - the claim of an object's present use.
+ *
+ * For objects that were got by cpool_object_get.  Another thread must not end the use
+ * meanwhile, because the claim would be that of the next one.
+ *
+ * Returns the claim, or 0 for an address that is no active object of the pool.
+ * Any thread.  It takes the pool's lock.
+ */
+CPOOL_API cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_priority_release - puts the n least important objects back, in the name of their
+ * holders.
+ *
+ * Returns how many were put back: fewer than n when no others were active, or they were
+ * pinned.
+ * Any thread.  Progress as n puts.
+ */
+CPOOL_API size_t cpool_priority_release(cpool_objects_t *pool, size_t n) CPOOL_NONNULL_(1);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPOOL_PRIORITY_H */

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object_priority.c - object pools that take the least important object back when they are
+ * dry.
+ *
+ * Floor 7.  Includes object.h and object_heap.h.
+ *
+ *   uses   | use, pins, key | use, pins, key | ...    one for each object
+ *   heap   the objects in use that nobody has pinned, the least important one on top
+ *
+ * ORDERING TABLE
+ *   lock   | owner CAS from none        | acquire | unlock | the heap, the uses, the list
+ *   failed | CAS failure, owner load    | relaxed | - | -
+ *   unlock | owner store of none        | release | lock   | the same
+ *
+ * Invariant: an object in use is ACTIVE, or in the hands of a thread that has seized it and
+ * has not called `given` yet.  `taken` makes it ACTIVE and puts it into the heap with the
+ * lock held, and `reclaim` seizes it with the lock held.  So an object is in the heap once at
+ * most, and a use ends once.
+ *
+ * A lock says which thread has it.  A signal handler that forks in the middle of this
+ * thread's operation must not wait for it, and the same operation goes on in the child.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include <cpool/priority.h>
+
+#include "object.h"
+#include "object_heap.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "atomic.h"
+#include "os.h"
+#include "structs.h"
+#include "thread.h"
+
+/* How often a thread tries to get the lock before it gives its processor up. */
+#define CPI_LOCK_TRIES 100u
+
+struct turn {
+    _Atomic uintptr_t owner; /* the token of the thread that holds it, or 0 */
+    bool forking;            /* taken for a fork.  The owner's */
+};
+
+/* The present use of an object.  Guarded by the lock, but the thread that has the object in
+ * hand is the only one that changes `used`. */
+struct use {
+    struct cpi_heap_key key;
+    uint32_t number; /* of the uses so far */
+    uint32_t pins;
+    bool used;
+};
+
+struct priorities {
+    struct turn lock;
+    cpool_objects_t *pool; /* constant */
+    enum cpool_priority_order order;
+    bool keeps;
+    struct priorities *next; /* guarded by the list's lock */
+    uint64_t turn;           /* the last one given to a key */
+    struct cpi_heap heap;
+    struct use *uses;
+};
+
+/* --- The lock --- */
+
+static bool try_lock(struct turn *lock)
+{
+    uintptr_t none = 0;
+
+    return cpi_load(&lock->owner, relaxed) == 0 &&                         /* [failed] */
+           cpi_cas_strong(&lock->owner, &none, cpi_thread_token(), acquire, /* [lock] */
+                          relaxed);                                        /* [failed] */
+}
+
+static void wait_and_lock(struct turn *lock)
+{
+    unsigned tries = 0;
+
+    while (!try_lock(lock)) {
+        if (++tries < CPI_LOCK_TRIES)
+            CPI_PAUSE();
+        else
+            cpi_os_back_off(tries - CPI_LOCK_TRIES);
+    }
+}
+
+static void unlock(struct turn *lock)
+{
+    cpi_store(&lock->owner, 0, release); /* [unlock] */
+}
+
+/* --- Fork --- */
+
+/* All priority pools.  A fork takes the list's lock first. */
+static struct turn list_lock;
+static struct priorities *list;
+
+static void lock_for_fork(struct turn *lock)
+{
+    lock->forking = cpi_load(&lock->owner, relaxed) != cpi_thread_token(); /* [failed] */
+    if (lock->forking)
+        wait_and_lock(lock);
+}
+
+static void unlock_after_fork(struct turn *lock)
+{
+    if (lock->forking)
+        unlock(lock);
+}
+
+static void before_fork(void)
+{
+    struct priorities *each;
+
+    lock_for_fork(&list_lock);
+    for (each = list; each != NULL; each = each->next)
+        lock_for_fork(&each->lock);
+}
+
+static void after_fork(void)
+{
+    struct priorities *each;
+
+    for (each = list; each != NULL; each = each->next)
+        unlock_after_fork(&each->lock);
+    unlock_after_fork(&list_lock);
+}
+
+static int handlers_code;
+
+static void register_handlers(void)
+{
+    handlers_code = pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+static void add_to_list(struct priorities *priorities)
+{
+    wait_and_lock(&list_lock);
+    priorities->next = list;
+    list = priorities;
+    unlock(&list_lock);
+}
+
+static void remove_from_list(const struct priorities *priorities)
+{
+    struct priorities **link = &list;
+
+    wait_and_lock(&list_lock);
+    while (*link != priorities)
+        link = &(*link)->next;
+    *link = priorities->next;
+    unlock(&list_lock);
+}
+
+/* --- Uses --- */
+
+static cpool_claim_t claim_of(const struct priorities *priorities, uintptr_t index)
+{
+    return (cpool_claim_t)(index + 1) << 32 | priorities->uses[index].number;
+}
+
+/* The use that a claim names, or NULL if it has ended.  With the lock held. */
+static struct use *use_of(const struct priorities *priorities, cpool_claim_t claim)
+{
+    uint64_t index = (claim >> 32) - 1;
+    struct use *use = &priorities->uses[index];
+
+    if (claim >> 32 == 0 || index >= priorities->pool->max)
+        return NULL;
+    return use->used && use->number == (uint32_t)claim ? use : NULL;
+}
+
+static uintptr_t index_of(const struct priorities *priorities, const struct use *use)
+{
+    return (uintptr_t)(use - priorities->uses);
+}
+
+/* Locks a priority pool and finds a claim's use.  NULL with nothing locked if it has ended. */
+static struct use *lock_use(const cpool_objects_t *pool, cpool_claim_t claim)
+{
+    struct priorities *priorities = pool->policy_data;
+    struct use *use;
+
+    if (priorities == NULL)
+        return NULL;
+    wait_and_lock(&priorities->lock);
+    use = use_of(priorities, claim);
+    if (use == NULL)
+        unlock(&priorities->lock);
+    return use;
+}
+
+/* The object's use is over.  With the lock held. */
+static void end(struct priorities *priorities, uintptr_t index)
+{
+    if (cpi_heap_has(&priorities->heap, index))
+        cpi_heap_remove(&priorities->heap, index);
+    priorities->uses[index].used = false;
+}
+
+static void set_key(struct priorities *priorities, struct use *use, struct cpi_heap_key key)
+{
+    uintptr_t index = index_of(priorities, use);
+
+    use->key = key;
+    if (cpi_heap_has(&priorities->heap, index))
+        cpi_heap_change(&priorities->heap, index, key);
+}
+
+/* --- The policy --- */
+
+static void taken(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish *wish)
+{
+    struct priorities *priorities = pool->policy_data;
+    struct use *use = &priorities->uses[index];
+
+    wait_and_lock(&priorities->lock);
+    CPI_ASSERT(!use->used && !cpi_heap_has(&priorities->heap, index));
+    use->key.number = priorities->order == CPOOL_PRIORITY_USER ? wish->number : 0;
+    use->key.turn = ++priorities->turn;
+    use->number++;
+    use->pins = 0;
+    use->used = true;
+    cpi_heap_add(&priorities->heap, index, use->key);
+    wish->claim = claim_of(priorities, index);
+    cpi_object_show(pool, index, wish->uses);
+    unlock(&priorities->lock);
+}
+
+static void given(cpool_objects_t *pool, uintptr_t index)
+{
+    struct priorities *priorities = pool->policy_data;
+
+    if (!priorities->uses[index].used)
+        return;
+    wait_and_lock(&priorities->lock);
+    end(priorities, index);
+    unlock(&priorities->lock);
+}
+
+/* An object that cannot be seized is just being put back. */
+static uintptr_t reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish)
+{
+    struct priorities *priorities = pool->policy_data;
+    const struct cpi_heap_entry *least;
+    uintptr_t found = CPI_OBJECT_NONE;
+
+    wait_and_lock(&priorities->lock);
+    while (found == CPI_OBJECT_NONE && (least = cpi_heap_least(&priorities->heap)) != NULL) {
+        uintptr_t index = least->index;
+
+        if (wish != NULL && priorities->keeps && least->key.number > wish->number)
+            break;
+        if (!cpi_object_seize(pool, index)) {
+            cpi_heap_remove(&priorities->heap, index);
+            continue;
+        }
+        end(priorities, index);
+        found = index;
+        if (wish != NULL)
+            wish->ended = claim_of(priorities, index);
+    }
+    unlock(&priorities->lock);
+    return found;
+}
+
+static void free_priorities(struct priorities *priorities)
+{
+    cpi_heap_fini(&priorities->heap);
+    free(priorities->uses);
+    free(priorities);
+}
+
+static void end_pool(cpool_objects_t *pool)
+{
+    remove_from_list(pool->policy_data);
+    free_priorities(pool->policy_data);
+}
+
+static const struct cpi_object_policy policy = {taken, given, reclaim, end_pool};
+
+static struct priorities *allocate(size_t max)
+{
+    struct priorities *priorities = calloc(1, sizeof *priorities);
+
+    if (priorities == NULL)
+        return NULL;
+    priorities->uses = calloc(max, sizeof *priorities->uses);
+    if (priorities->uses != NULL && cpi_heap_init(&priorities->heap, max))
+        return priorities;
+    free(priorities->uses);
+    free(priorities);
+    return NULL;
+}
+
+int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_order order, unsigned flags)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct priorities *priorities;
+
+    if (pool == NULL)
+        return CPOOL_ENULL;
+    if ((unsigned)order > CPOOL_PRIORITY_TOUCHED || (flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 ||
+        pool->waitable)
+        return CPOOL_EFLAGS;
+    if (pool->policy != NULL)
+        return CPOOL_EOPEN;
+    if (cpool_object_active(pool) != 0)
+        return CPOOL_ELIVE;
+    pthread_once(&once, register_handlers);
+    if (handlers_code != 0)
+        return CPOOL_ESYSTEM;
+    priorities = allocate(pool->max);
+    if (priorities == NULL)
+        return CPOOL_ENOMEM;
+    priorities->pool = pool;
+    priorities->order = order;
+    priorities->keeps = flags != 0 && order == CPOOL_PRIORITY_USER;
+    pool->policy_data = priorities;
+    pool->policy = &policy;
+    pool->brief_get = false;
+    pool->brief_put = false;
+    add_to_list(priorities);
+    return 0;
+}
+
+/* --- Getting and putting --- */
+
+int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpool_grant_t *given_grant)
+{
+    struct cpi_object_wish wish = {.site = CPI_CALLER(), .number = priority};
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    int code;
+
+    if (given_grant == NULL)
+        return CPOOL_ENULL;
+    code = cpi_struct_check(given_grant);
+    if (code != 0)
+        return code;
+    code = cpi_object_obtain(pool, NULL, &grant.object, NULL, &wish);
+    grant.claim = wish.claim;
+    grant.ended = wish.ended;
+    grant.uses = wish.uses;
+    cpi_struct_write(given_grant, &grant, sizeof grant);
+    return code;
+}
+
+int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
+{
+    struct priorities *priorities = pool->policy_data;
+    struct use *use = lock_use(pool, claim);
+    uintptr_t index;
+    bool mine;
+
+    if (use == NULL)
+        return CPOOL_EINACTIVE;
+    index = index_of(priorities, use);
+    mine = cpi_object_seize(pool, index);
+    if (mine)
+        end(priorities, index);
+    unlock(&priorities->lock);
+    if (!mine)
+        return CPOOL_EINACTIVE;
+    cpi_object_give(pool, index);
+    return 0;
+}
+
+size_t cpool_priority_release(cpool_objects_t *pool, size_t n)
+{
+    uintptr_t index;
+    size_t released;
+
+    for (released = 0; pool->policy != NULL && released < n; released++) {
+        index = pool->policy->reclaim(pool, NULL);
+        if (index == CPI_OBJECT_NONE)
+            break;
+        cpi_object_give(pool, index);
+    }
+    return released;
+}
+
+/* --- Importance --- */
+
+int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t priority)
+{
+    struct priorities *priorities = pool->policy_data;
+    struct use *use = lock_use(pool, claim);
+
+    if (use == NULL)
+        return CPOOL_EINACTIVE;
+    if (priorities->order == CPOOL_PRIORITY_USER)
+        set_key(priorities, use, (struct cpi_heap_key){priority, use->key.turn});
+    unlock(&priorities->lock);
+    return 0;
+}
+
+int cpool_priority_touch(cpool_objects_t *pool, cpool_claim_t claim)
+{
+    struct priorities *priorities = pool->policy_data;
+    struct use *use = lock_use(pool, claim);
+
+    if (use == NULL)
+        return CPOOL_EINACTIVE;
+    if (priorities->order == CPOOL_PRIORITY_TOUCHED)
+        set_key(priorities, use, (struct cpi_heap_key){0, ++priorities->turn});
+    unlock(&priorities->lock);
+    return 0;
+}
+
+void *cpool_priority_pin(cpool_objects_t *pool, cpool_claim_t claim)
+{
+    struct priorities *priorities = pool->policy_data;
+    struct use *use = lock_use(pool, claim);
+    uintptr_t index;
+    void *object;
+
+    if (use == NULL)
+        return NULL;
+    index = index_of(priorities, use);
+    use->pins++;
+    if (cpi_heap_has(&priorities->heap, index))
+        cpi_heap_remove(&priorities->heap, index);
+    object = cpi_object_at(pool, index);
+    unlock(&priorities->lock);
+    return object;
+}
+
+int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim)
+{
+    struct priorities *priorities = pool->policy_data;
+    struct use *use = lock_use(pool, claim);
+    bool pinned;
+
+    if (use == NULL)
+        return CPOOL_EINACTIVE;
+    pinned = use->pins > 0;
+    if (pinned && --use->pins == 0)
+        cpi_heap_add(&priorities->heap, index_of(priorities, use), use->key);
+    unlock(&priorities->lock);
+    return pinned ? 0 : CPOOL_EINACTIVE;
+}
+
+cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)
+{
+    struct priorities *priorities = pool->policy_data;
+    uintptr_t index = object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
+    cpool_claim_t claim = 0;
+
+    if (priorities == NULL || index == CPI_OBJECT_NONE)
+        return 0;
+    wait_and_lock(&priorities->lock);
+    if (priorities->uses[index].used)
+        claim = claim_of(priorities, index);
+    unlock(&priorities->lock);
+    return claim;
+}

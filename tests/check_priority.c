@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_priority.c - a dry priority pool takes the least important object back, in each
+ * order, and refuses claims of uses that have ended.
+ *
+ * Includes object.h.
+ */
+#include "object.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <cpool/priority.h>
+
+enum { MOST = 8 };
+
+/* Every way in which a pool keeps its objects. */
+static const unsigned kinds[] = { 0, CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED,
+                                  CPOOL_OBJECT_FAKE };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static struct account account;
+static cpool_object_type_t type;
+static cpool_objects_t *pool;
+
+static void make_of(unsigned object_flags, size_t capacity, enum cpool_priority_order order,
+                    unsigned flags)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+
+    memset(&account, 0, sizeof account);
+    type = thing_type(&account);
+    config.name = "things";
+    config.reset = thing_pool_reset;
+    config.capacity = capacity;
+    config.flags = object_flags;
+    pool = thing_pool(&config, &type);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, order, flags), 0);
+}
+
+static void make(size_t capacity, enum cpool_priority_order order)
+{
+    make_of(kinds[0], capacity, order, 0);
+}
+
+static cpool_grant_t obtain(int64_t priority)
+{
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+
+    REQUIRE_EQUAL(cpool_priority_obtain(pool, priority, &grant), 0);
+    REQUIRE(grant.object != NULL && grant.claim != 0);
+    REQUIRE(((struct thing *)grant.object)->state == THING_ACTIVE);
+    REQUIRE_EQUAL(grant.uses, ((struct thing *)grant.object)->uses);
+    return grant;
+}
+
+/* The claim that a get ends, or 0. */
+static cpool_claim_t ended_by(int64_t priority)
+{
+    return obtain(priority).ended;
+}
+
+/* Ends the test's pool, with so many objects active. */
+static void end(size_t active)
+{
+    thing_require(pool, &account, active);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), active);
+    thing_end(pool, &account);
+    REQUIRE(account.activated == account.deactivated);
+}
+
+/*
+ * ---- The order -----------------------------------------------------------
+ */
+
+START_TEST(get_from_dry_pool_takes_the_lowest_number)
+{
+    static const int64_t numbers[] = { 5, -3, INT64_MAX, 0 };
+    cpool_grant_t grants[4];
+
+    make_of(kinds[_i], 4, CPOOL_PRIORITY_USER, 0);
+    for (size_t i = 0; i < 4; i++) {
+        grants[i] = obtain(numbers[i]);
+        REQUIRE_EQUAL(grants[i].ended, 0);
+        REQUIRE_EQUAL(grants[i].uses, 1);
+    }
+    REQUIRE(ended_by(7) == grants[1].claim);
+    REQUIRE(ended_by(INT64_MIN) == grants[3].claim);
+    REQUIRE(ended_by(8) != grants[0].claim); /* the one of INT64_MIN */
+    REQUIRE(ended_by(9) == grants[0].claim);
+    end(4);
+}
+END_TEST
+
+START_TEST(object_reclaimed_goes_through_its_hooks)
+{
+    cpool_grant_t first, second;
+    struct thing *thing;
+
+    make_of(kinds[_i], 1, CPOOL_PRIORITY_USER, 0);
+    first = obtain(0);
+    second = obtain(0);
+    thing = second.object;
+    REQUIRE(second.ended == first.claim && second.claim != first.claim);
+    REQUIRE(account.activated == 2 && account.deactivated == 1);
+    if ((kinds[_i] & CPOOL_OBJECT_FAKE) != 0) {
+        REQUIRE(account.created == 2 && account.destroyed == 1 && second.uses == 1);
+    } else {
+        REQUIRE(first.object == second.object && account.created == 1 && second.uses == 2);
+        REQUIRE(thing->resets == 1 && thing->pool_resets == 1);
+    }
+    end(1);
+}
+END_TEST
+
+START_TEST(equal_numbers_go_in_the_order_of_their_gets)
+{
+    cpool_claim_t claims[MOST];
+
+    make(MOST, CPOOL_PRIORITY_USER);
+    for (size_t i = 0; i < MOST; i++)
+        claims[i] = obtain(3).claim;
+    for (size_t i = 0; i < MOST; i++)
+        REQUIRE(ended_by(3) == claims[i]);
+    end(MOST);
+}
+END_TEST
+
+START_TEST(oldest_goes_first_whatever_else_is_said_of_it)
+{
+    cpool_claim_t claims[MOST];
+
+    make(MOST, CPOOL_PRIORITY_OLDEST);
+    for (size_t i = 0; i < MOST; i++)
+        claims[i] = obtain((int64_t)(MOST - i)).claim;
+    REQUIRE_EQUAL(cpool_priority_set(pool, claims[0], 100), 0);
+    REQUIRE_EQUAL(cpool_priority_touch(pool, claims[0]), 0);
+    for (size_t i = 0; i < MOST; i++)
+        REQUIRE(ended_by(-1) == claims[i]);
+    end(MOST);
+}
+END_TEST
+
+START_TEST(least_recently_touched_goes_first)
+{
+    cpool_claim_t a, b, c;
+
+    make(3, CPOOL_PRIORITY_TOUCHED);
+    a = obtain(9).claim;
+    b = obtain(5).claim;
+    c = obtain(1).claim;
+    REQUIRE_EQUAL(cpool_priority_touch(pool, a), 0);
+    REQUIRE_EQUAL(cpool_priority_set(pool, b, 100), 0);
+    REQUIRE(ended_by(0) == b);
+    REQUIRE_EQUAL(cpool_priority_touch(pool, c), 0);
+    REQUIRE(ended_by(0) == a);
+    REQUIRE(ended_by(0) != c); /* the first of these three gets */
+    end(3);
+}
+END_TEST
+
+START_TEST(priority_set_anew_counts)
+{
+    cpool_claim_t a, b, c;
+
+    make(3, CPOOL_PRIORITY_USER);
+    a = obtain(1).claim;
+    b = obtain(2).claim;
+    c = obtain(3).claim;
+    REQUIRE_EQUAL(cpool_priority_set(pool, a, 10), 0);
+    REQUIRE_EQUAL(cpool_priority_set(pool, c, -10), 0);
+    REQUIRE_EQUAL(cpool_priority_touch(pool, b), 0); /* means nothing here */
+    REQUIRE(ended_by(20) == c);
+    REQUIRE(ended_by(20) == b);
+    REQUIRE(ended_by(20) == a);
+    end(3);
+}
+END_TEST
+
+START_TEST(object_with_a_larger_number_is_kept_where_asked)
+{
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    cpool_claim_t low;
+
+    make_of(0, 2, CPOOL_PRIORITY_USER, CPOOL_PRIORITY_KEEP_LARGER);
+    low = obtain(5).claim;
+    obtain(8);
+    REQUIRE_EQUAL(cpool_priority_obtain(pool, 4, &grant), CPOOL_EDRY);
+    REQUIRE(grant.object == NULL && grant.claim == 0 && grant.ended == 0);
+    REQUIRE(ended_by(5) == low);
+    REQUIRE_EQUAL(cpool_priority_release(pool, 1), 1); /* which keeps none */
+    end(1);
+}
+END_TEST
+
+/*
+ * ---- Claims and pins -----------------------------------------------------
+ */
+
+static void require_ended(cpool_claim_t claim)
+{
+    REQUIRE_EQUAL(cpool_priority_put(pool, claim), CPOOL_EINACTIVE);
+    REQUIRE_EQUAL(cpool_priority_set(pool, claim, 1), CPOOL_EINACTIVE);
+    REQUIRE_EQUAL(cpool_priority_touch(pool, claim), CPOOL_EINACTIVE);
+    REQUIRE_EQUAL(cpool_priority_unpin(pool, claim), CPOOL_EINACTIVE);
+    REQUIRE(cpool_priority_pin(pool, claim) == NULL);
+}
+
+START_TEST(claim_of_a_use_that_ended_refused)
+{
+    cpool_grant_t first, second, third;
+
+    make_of(kinds[_i], 1, CPOOL_PRIORITY_USER, 0);
+    first = obtain(0);
+    REQUIRE(cpool_priority_claim(pool, first.object) == first.claim);
+    second = obtain(0);
+    require_ended(first.claim);
+    REQUIRE_EQUAL(cpool_priority_put(pool, second.claim), 0);
+    require_ended(second.claim);
+    third = obtain(0);
+    REQUIRE(third.ended == 0 && third.claim != second.claim && third.claim != first.claim);
+    require_ended(first.claim);
+    require_ended(second.claim);
+    REQUIRE_EQUAL(cpool_object_put(pool, third.object), 0);
+    require_ended(third.claim);
+    require_ended(0);
+    require_ended(UINT64_MAX);
+    require_ended((cpool_claim_t)3 << 32);
+    end(0);
+}
+END_TEST
+
+START_TEST(claims_outlive_the_objects_memory)
+{
+    cpool_claim_t old;
+
+    make(1, CPOOL_PRIORITY_USER);
+    old = obtain(0).claim;
+    REQUIRE_EQUAL(cpool_priority_put(pool, old), 0);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, 0), 1);
+    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
+    REQUIRE_EQUAL(obtain(0).uses, 1);
+    require_ended(old);
+    end(1);
+}
+END_TEST
+
+START_TEST(pinned_objects_are_not_taken_back)
+{
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    cpool_grant_t a, b;
+
+    make(2, CPOOL_PRIORITY_USER);
+    a = obtain(1);
+    b = obtain(2);
+    REQUIRE(cpool_priority_pin(pool, a.claim) == a.object);
+    REQUIRE(cpool_priority_pin(pool, a.claim) == a.object);
+    REQUIRE(ended_by(3) == b.claim);
+    REQUIRE_EQUAL(cpool_priority_release(pool, 2), 1);
+    REQUIRE_EQUAL(cpool_priority_set(pool, a.claim, 7), 0);
+    REQUIRE_EQUAL(cpool_priority_unpin(pool, a.claim), 0);
+    b = obtain(8);
+    REQUIRE(cpool_priority_pin(pool, b.claim) == b.object);
+    REQUIRE_EQUAL(cpool_priority_obtain(pool, 9, &grant), CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_priority_unpin(pool, a.claim), 0);
+    REQUIRE_EQUAL(cpool_priority_unpin(pool, a.claim), CPOOL_EINACTIVE);
+    REQUIRE_EQUAL(cpool_priority_unpin(pool, b.claim), 0);
+    REQUIRE(ended_by(9) == a.claim); /* by the number that it got while it was pinned */
+    REQUIRE(cpool_priority_pin(pool, b.claim) == b.object);
+    REQUIRE_EQUAL(cpool_priority_put(pool, b.claim), 0); /* its holder may */
+    REQUIRE_EQUAL(cpool_priority_unpin(pool, b.claim), CPOOL_EINACTIVE);
+    end(1);
+}
+END_TEST
+
+START_TEST(release_puts_back_the_least_important)
+{
+    cpool_claim_t claims[MOST];
+
+    make_of(kinds[_i], MOST, CPOOL_PRIORITY_USER, 0);
+    REQUIRE_EQUAL(cpool_priority_release(pool, 1), 0);
+    for (size_t i = 0; i < MOST; i++)
+        claims[i] = obtain((int64_t)(i * 5 % MOST)).claim;
+    REQUIRE_EQUAL(cpool_priority_release(pool, 3), 3);
+    for (size_t i = 0; i < MOST; i++) {
+        if (i * 5 % MOST < 3)
+            require_ended(claims[i]);
+        else
+            REQUIRE_EQUAL(cpool_priority_touch(pool, claims[i]), 0);
+    }
+    thing_require(pool, &account, MOST - 3);
+    REQUIRE_EQUAL(cpool_priority_release(pool, SIZE_MAX), MOST - 3);
+    end(0);
+}
+END_TEST
+
+START_TEST(shrink_takes_the_least_important_active_objects)
+{
+    cpool_claim_t claims[4];
+
+    make(4, CPOOL_PRIORITY_USER);
+    for (size_t i = 0; i < 4; i++)
+        claims[i] = obtain((int64_t)(4 - i)).claim;
+    REQUIRE(cpool_priority_pin(pool, claims[3]) != NULL);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
+    require_ended(claims[1]);
+    require_ended(claims[2]);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2); /* pinned, too */
+    require_ended(claims[3]);
+    end(0);
+}
+END_TEST
+
+/*
+ * ---- Beside the functions of object pools --------------------------------
+ */
+
+START_TEST(plain_gets_and_puts_keep_the_order)
+{
+    void *first, *second;
+
+    make_of(kinds[_i], 2, CPOOL_PRIORITY_USER, 0);
+    first = cpool_object_get(pool);
+    second = cpool_object_get(pool);
+    REQUIRE_EQUAL(cpool_priority_set(pool, cpool_priority_claim(pool, first), 1), 0);
+    REQUIRE(ended_by(5) != 0 && cpool_object_is_active(pool, first));
+    if ((kinds[_i] & CPOOL_OBJECT_FAKE) == 0)
+        REQUIRE(cpool_object_is_active(pool, second));
+    REQUIRE_EQUAL(cpool_object_put(pool, first), 0);
+    REQUIRE(ended_by(6) == 0);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 2);
+    REQUIRE_EQUAL(cpool_priority_release(pool, 1), 0);
+    end(0);
+}
+END_TEST
+
+START_TEST(unfit_object_reclaimed_is_replaced)
+{
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    cpool_claim_t held;
+
+    make(1, CPOOL_PRIORITY_USER);
+    held = obtain(0).claim;
+    account.activate_fails = EPIPE;
+    REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), EPIPE);
+    REQUIRE(grant.object == NULL && grant.claim == 0 && grant.ended == held);
+    require_ended(held);
+    account.activate_fails = 0;
+    thing_require(pool, &account, 0);
+    obtain(0);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 1);
+    thing_end(pool, &account);
+}
+END_TEST
+
+START_TEST(attach_that_makes_no_sense_refused)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    void *object;
+
+    make(1, CPOOL_PRIORITY_USER);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0), CPOOL_EOPEN);
+    REQUIRE_EQUAL(cpool_priority_attach(NULL, CPOOL_PRIORITY_USER, 0), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, NULL), CPOOL_ENULL);
+    grant.size = 0;
+    REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), CPOOL_ESTRUCT);
+    grant.size = sizeof grant;
+    end(0);
+    config.capacity = 1;
+    pool = thing_pool(&config, &type);
+    REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), 0); /* as any get */
+    REQUIRE(grant.object != NULL && grant.claim == 0 && grant.uses == 1);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0), CPOOL_ELIVE);
+    REQUIRE_EQUAL(cpool_priority_claim(pool, grant.object), 0);
+    REQUIRE_EQUAL(cpool_priority_release(pool, 1), 0);
+    require_ended((cpool_claim_t)1 << 32 | 1);
+    object = grant.object;
+    REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_TOUCHED + 1, 0), CPOOL_EFLAGS);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0x10u), CPOOL_EFLAGS);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    config.pool_flags = CPOOL_WAITABLE;
+    pool = thing_pool(&config, &type);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0), CPOOL_EFLAGS);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+/*
+ * ---- Beside a model ------------------------------------------------------
+ */
+
+/* The uses that have not ended. */
+static struct model {
+    cpool_claim_t claim;
+    int64_t number;
+    uint64_t turn;
+    bool pinned;
+} uses[MOST];
+
+static size_t uses_count;
+
+static size_t model_least(void)
+{
+    size_t least = MOST;
+
+    for (size_t i = 0; i < uses_count; i++)
+        if (!uses[i].pinned &&
+            (least == MOST || uses[i].number < uses[least].number ||
+             (uses[i].number == uses[least].number && uses[i].turn < uses[least].turn)))
+            least = i;
+    return least;
+}
+
+static void model_end(size_t i)
+{
+    uses[i] = uses[--uses_count];
+}
+
+static void get_beside_the_model(int64_t number, uint64_t turn)
+{
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    size_t least = uses_count == MOST ? model_least() : MOST;
+    int code = cpool_priority_obtain(pool, number, &grant);
+
+    if (uses_count == MOST && least == MOST) {
+        REQUIRE_EQUAL(code, CPOOL_EDRY);
+        return;
+    }
+    REQUIRE_EQUAL(code, 0);
+    REQUIRE(grant.ended == (least == MOST ? 0 : uses[least].claim));
+    if (least != MOST)
+        model_end(least);
+    uses[uses_count++] = (struct model){ grant.claim, number, turn, false };
+}
+
+static void change_beside_the_model(size_t i, unsigned how, int64_t number)
+{
+    struct model *use = &uses[i];
+
+    if (how == 0) {
+        REQUIRE_EQUAL(cpool_priority_put(pool, use->claim), 0);
+        require_ended(use->claim);
+        model_end(i);
+    } else if (how == 1) {
+        REQUIRE_EQUAL(cpool_priority_set(pool, use->claim, number), 0);
+        use->number = number;
+    } else if (use->pinned) {
+        REQUIRE_EQUAL(cpool_priority_unpin(pool, use->claim), 0);
+        use->pinned = false;
+    } else {
+        REQUIRE(cpool_priority_pin(pool, use->claim) != NULL);
+        use->pinned = true;
+    }
+}
+
+START_TEST(pool_used_at_random_agrees_with_a_model)
+{
+    uint64_t random = (uint64_t)_i + 1;
+
+    make_of(kinds[_i % KINDS], MOST, CPOOL_PRIORITY_USER, 0);
+    uses_count = 0;
+    for (uint64_t turn = 1; turn <= 3000; turn++) {
+        int64_t number = (int64_t)random_below(&random, 5);
+
+        if (uses_count == 0 || random_once_in(&random, 2))
+            get_beside_the_model(number, turn);
+        else
+            change_beside_the_model(random_below(&random, uses_count),
+                                    (unsigned)random_below(&random, 3), number);
+        thing_require(pool, &account, uses_count);
+    }
+    end(uses_count);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(get_from_dry_pool_takes_the_lowest_number, KINDS),
+        TIMES(object_reclaimed_goes_through_its_hooks, KINDS),
+        ONCE(equal_numbers_go_in_the_order_of_their_gets),
+        ONCE(oldest_goes_first_whatever_else_is_said_of_it),
+        ONCE(least_recently_touched_goes_first),
+        ONCE(priority_set_anew_counts),
+        ONCE(object_with_a_larger_number_is_kept_where_asked),
+        TIMES(claim_of_a_use_that_ended_refused, KINDS),
+        ONCE(claims_outlive_the_objects_memory),
+        ONCE(pinned_objects_are_not_taken_back),
+        TIMES(release_puts_back_the_least_important, KINDS),
+        ONCE(shrink_takes_the_least_important_active_objects),
+        TIMES(plain_gets_and_puts_keep_the_order, KINDS),
+        ONCE(unfit_object_reclaimed_is_replaced),
+        ONCE(attach_that_makes_no_sense_refused),
+        TIMES(pool_used_at_random_agrees_with_a_model, 2 * KINDS),
+    };
+
+    return SUPPORT_RUN("priority", tests);
+}
