@@ -3,7 +3,7 @@
 #
 # check-listed.sh - a test that no list names would never run.  Every tests/check_*.c is
 # built and run by a fragment tests/*.mk, has a main, and runs each of its tests.  Every
-# script of tests/scripts is run too.  A program in C without a list of sources has the
+# script of tests/scripts is run too, and scripts can be executed.  A program in C without a list of sources has the
 # source of its name.
 #
 # srcdir: top of the source tree.
@@ -49,6 +49,12 @@ for path in "$tests"/check_*.c "$tests"/check_*.cpp; do
         done
         ;;
     esac
+done
+
+# A program can be started.
+for path in "$tests"/../*/*.sh "$tests"/*/*.sh; do
+    ! head -c 2 "$path" | grep -q '^#!' || [ -x "$path" ] ||
+        complain "${path#"$tests/../"}: is not executable"
 done
 
 for path in "$tests"/scripts/*.sh; do
