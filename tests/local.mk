@@ -22,9 +22,10 @@ check_PROGRAMS += tests/limit
 tests_limit_SOURCES = tests/limit.c
 LOG_COMPILER = tests/limit$(EXEEXT)
 
-# They compare sources with each other, or compile sources themselves: their result does not
-# depend on how this tree was configured.
-tests_of_sources = tests/scripts/% tests/weak/% tests/sched/% tests/doors/% tests/linear/planted.sh
+# Their result does not depend on how this tree was configured: they compare sources with
+# each other, or compile sources themselves, or try the benchmark rather than the library.
+tests_of_sources = tests/scripts/% tests/weak/% tests/sched/% tests/linear/% tests/doors/% \
+	bench/check_smoke.sh bench/readme.sh
 
 check-build:
 	@$(MAKE) check TESTS='$(filter-out $(tests_of_sources), $(TESTS))'
@@ -33,7 +34,8 @@ OFTEN = 20
 OFTEN_LOOPS = 4
 
 # Nor does the count of instructions depend on when threads run.
-OFTEN_TESTS = $(filter-out $(tests_of_sources) bench/instructions.sh, $(TESTS))
+OFTEN_TESTS = tests/linear/check_histories \
+	$(filter-out $(tests_of_sources) bench/instructions.sh, $(TESTS))
 
 EXTRA_DIST += tests/often.sh tests/planted.sh
 
