@@ -19,7 +19,6 @@
 #include "cache_swap.h"
 #include "os.h"
 #include "recall.h"
-#include "thread.h"
 
 /* Magazines of the chain that are searched for a promoted slot: the newest ones. */
 #define CPI_LEASE_SEARCH 2u
@@ -163,37 +162,94 @@ void cpi_lease_drop(struct cpi_cache *cache)
     magazine->rounds[active_count(cache)] = magazine->rounds[--cache->leased.filled];
 }
 
-static bool replace_in(struct cpi_magazine *magazine, uint32_t from, uint32_t to,
-                       const void *slot, void *other)
+/* Takes the newest magazine off the chain.  Returns 0 if there is none. */
+static uint32_t unchain(struct cpi_cache *cache)
+{
+    uint32_t node = top_of(cache);
+
+    if (node != 0) {
+        cpi_store(&cache->leased.top, cpi_tagstack_below(&cache->depot->links, node),
+                  release); /* [chain] */
+        cache->leased.length--;
+    }
+    return node;
+}
+
+/* One of the slots that were handed out leaves the magazines, or NULL if there is none. */
+static void *take_last(struct cpi_cache *cache)
+{
+    uint32_t node = rest_of(cache);
+    uint32_t count;
+    void *slot;
+
+    if (cache->leased.filled > active_count(cache))
+        return magazine_of(cache, cpi_cache_loaded(cache))->rounds[--cache->leased.filled];
+    if (node == 0)
+        node = unchain(cache);
+    if (node == 0)
+        return NULL;
+    count = count_of(cache, node) - 1;
+    slot = magazine_of(cache, node)->rounds[count];
+    cpi_magazine_set_count(magazine_of(cache, node), count);
+    set_rest(cache, count > 0 ? node : 0);
+    if (count == 0)
+        cpi_depot_give(cache->depot, &cache->counters, node);
+    return slot;
+}
+
+static void **find_in(struct cpi_magazine *magazine, uint32_t from, uint32_t to, const void *slot)
 {
     uint32_t i;
 
     for (i = from; i < to; i++)
-        if (magazine->rounds[i] == slot) {
-            magazine->rounds[i] = other;
-            return true;
-        }
-    return false;
+        if (magazine->rounds[i] == slot)
+            return &magazine->rounds[i];
+    return NULL;
 }
 
-bool cpi_lease_replace(struct cpi_cache *cache, const void *slot, void *other)
+/* Where the slot stands, if it was handed out lately. */
+static void **find_lately(struct cpi_cache *cache, const void *slot)
 {
     uint32_t node = cpi_cache_loaded(cache);
+    void **place = NULL;
     uint32_t i;
 
-    if (node != 0 && replace_in(magazine_of(cache, node), (uint32_t)active_count(cache),
-                                cache->leased.filled, slot, other))
-        return true;
+    if (node != 0)
+        place = find_in(magazine_of(cache, node), (uint32_t)active_count(cache),
+                        cache->leased.filled, slot);
     node = rest_of(cache);
-    if (node != 0 && replace_in(magazine_of(cache, node), 0, count_of(cache, node), slot, other))
-        return true;
+    if (place == NULL && node != 0)
+        place = find_in(magazine_of(cache, node), 0, count_of(cache, node), slot);
     node = top_of(cache);
-    for (i = 0; node != 0 && i < CPI_LEASE_SEARCH; i++) {
-        if (replace_in(magazine_of(cache, node), 0, cache->depot->limit, slot, other))
-            return true;
+    for (i = 0; place == NULL && node != 0 && i < CPI_LEASE_SEARCH; i++) {
+        place = find_in(magazine_of(cache, node), 0, cache->depot->limit, slot);
         node = cpi_tagstack_below(&cache->depot->links, node);
     }
-    return false;
+    return place;
+}
+
+bool cpi_lease_let_go(struct cpi_cache *cache, const void *slot)
+{
+    void **place = find_lately(cache, slot);
+    void *last;
+
+    if (place == NULL)
+        return false;
+    last = take_last(cache);
+    if (last != slot)
+        *place = last;
+    return true;
+}
+
+void *cpi_lease_pop(struct cpi_cache *common)
+{
+    void *slot;
+
+    cpi_recall_use(common);
+    cpi_recall_mark(common);
+    slot = take_last(common);
+    cpi_recall_leave(common);
+    return slot;
 }
 
 /* --- Free rounds that go elsewhere --- */
@@ -223,13 +279,14 @@ uint32_t cpi_lease_detach_free(struct cpi_cache *cache, struct cpi_counters *cou
     return empty;
 }
 
-/* The owner, inside: gives its free rounds back, and retires the loaded magazine. */
-static void withdraw(struct cpi_cache *cache)
+/* Gives the free rounds back, and retires the loaded magazine.  The owner, inside, or the
+ * holder of a place that has the cache. */
+static void withdraw(struct cpi_cache *cache, struct cpi_counters *counters)
 {
-    uint32_t node = cpi_lease_detach_free(cache, &cache->counters);
+    uint32_t node = cpi_lease_detach_free(cache, counters);
 
     if (node != 0)
-        cpi_depot_give(cache->depot, &cache->counters, node);
+        cpi_depot_give(cache->depot, counters, node);
     retire(cache);
 }
 
@@ -239,7 +296,7 @@ void cpi_lease_retreat(struct cpi_cache *cache)
 
     while (!cpi_recall_enter(cache))
         cpi_os_back_off(times++);
-    withdraw(cache);
+    withdraw(cache, &cache->counters);
     cpi_recall_leave(cache);
 }
 
@@ -281,36 +338,62 @@ void cpi_lease_inherit(struct cpi_cache *cache, bool vanished)
         if (cpi_cache_loaded(cache) == 0)
             cache->leased.filled = 0; /* the loaded one was left behind */
         recount(cache);
-        withdraw(cache);
+        withdraw(cache, &cache->counters);
     }
     take_over(cache->leased.lease->common, cache);
 }
 
-bool cpi_lease_gather(struct cpi_lease *lease, bool stay)
+/* Has all caches of the lease at rest, for the holder of the place that is returned.  NULL
+ * if the lease has ended.  The lock is given up while another thread is at work in one of
+ * them, because that thread may have to fork first, as a signal handler. */
+static struct cpi_uncached *close_caches(struct cpi_lease *lease, const cpool_t *handle,
+                                         bool *at_rest)
 {
-    struct cpi_uncached *place = cpi_registry_enter(lease->registry);
+    unsigned times = 0;
+
+    for (;;) {
+        struct cpi_uncached *place;
+
+        cpi_registry_await_leaving(lease->registry);
+        if (!cpi_lease_is_open(lease, handle))
+            return NULL;
+        place = cpi_registry_enter(lease->registry);
+        if (cpi_recall_close(lease->caches, place, at_rest))
+            return place;
+        cpi_registry_leave(place);
+        cpi_unlock();
+        cpi_os_back_off(times++);
+        cpi_lock();
+    }
+}
+
+static void gather_from(struct cpi_lease *lease, struct cpi_cache *cache,
+                        struct cpi_uncached *place)
+{
+    withdraw(cache, &place->counters);
+    take_over(lease->common, cache);
+}
+
+bool cpi_lease_gather(struct cpi_lease *lease, cpool_t *handle, bool stay, bool *at_rest)
+{
+    struct cpi_uncached *place = close_caches(lease, handle, at_rest);
     struct cpi_cache *cache;
     struct cpi_cache *next;
-    bool at_rest;
 
-    CPI_ASSERT(cpi_lock_is_held());
-    at_rest = cpi_recall_close(lease->caches, place);
+    if (place == NULL)
+        return false;
+    if (!stay)
+        *cpi_handle_lease(handle) = 0;
     for (cache = lease->caches; cache != NULL; cache = next) {
         next = cache->leased.next;
-        if (cache != lease->common) {
-            uint32_t node = cpi_lease_detach_free(cache, &place->counters);
-
-            if (node != 0)
-                cpi_depot_give(cache->depot, &place->counters, node);
-            retire(cache);
-            take_over(lease->common, cache);
-        }
+        if (cache != lease->common)
+            gather_from(lease, cache, place);
         cpi_recall_open(cache);
         if (!stay && cache != lease->common)
             cpi_registry_end_leased(lease->registry, cache);
     }
     cpi_registry_leave(place);
-    return at_rest;
+    return true;
 }
 
 static void walk_magazine(struct cpi_magazine *magazine, cpi_lease_visit *visit, void *context)
@@ -353,77 +436,4 @@ size_t cpi_lease_give(struct cpi_cache *common)
     }
     cpi_recall_leave(common);
     return slots;
-}
-
-/* --- Opening and joining --- */
-
-void cpi_lease_add(struct cpi_lease *lease, struct cpi_cache *cache)
-{
-    struct cpi_leased *leased = &cache->leased;
-
-    CPI_ASSERT(cpi_lock_is_held() && leased->lease == NULL);
-    leased->lease = lease;
-    leased->filled = 0;
-    leased->length = 0;
-    set_rest(cache, 0);
-    cpi_store(&leased->top, 0, release); /* [chain] */
-    leased->next = lease->caches;
-    if (leased->next != NULL)
-        leased->next->leased.link = &leased->next;
-    leased->link = &lease->caches;
-    lease->caches = cache;
-}
-
-void cpi_lease_remove(struct cpi_cache *cache)
-{
-    struct cpi_leased *leased = &cache->leased;
-
-    CPI_ASSERT(cpi_lock_is_held() && *leased->link == cache);
-    *leased->link = leased->next;
-    if (leased->next != NULL)
-        leased->next->leased.link = leased->link;
-    leased->lease = NULL;
-}
-
-bool cpi_lease_open(struct cpi_lease *lease, struct cpi_registry *registry, cpool_t *handle)
-{
-    lease->registry = registry;
-    lease->caches = NULL;
-    lease->handle = handle;
-    cpi_swaps_init(&lease->swaps);
-    lease->common = cpi_registry_add_leased(registry, lease, NULL);
-    if (lease->common == NULL) {
-        cpi_lease_forget(lease);
-        return false;
-    }
-    *cpi_handle_lease(handle) = (uintptr_t)lease;
-    return true;
-}
-
-void cpi_lease_forget(struct cpi_lease *lease)
-{
-    CPI_ASSERT(cpi_lock_is_held() && lease->caches == NULL);
-    cpi_swaps_fini(&lease->swaps);
-    cpi_handle_give(lease->handle, CPI_HANDLE_LEASE);
-    lease->handle = NULL;
-}
-
-struct cpi_cache *cpi_lease_join(struct cpi_lease *lease, const cpool_t *handle)
-{
-    struct cpi_cache *cache = NULL;
-    struct cpi_thread *thread;
-
-    if (!cpi_thread_may_ask())
-        return NULL;
-    thread = cpi_thread_self();
-    if (thread != NULL) {
-        cpi_lock();
-        cache = cpi_thread_entry(handle)->home;
-        if (cache == NULL && cpi_lease_is_open(lease, handle))
-            cache = cpi_registry_add_leased(lease->registry, lease, thread);
-        cpi_unlock();
-    }
-    if (cache == NULL)
-        cpi_thread_refused();
-    return cache;
 }

@@ -83,9 +83,9 @@ bool cpi_lease_adopt_commonly(struct cpi_lease *lease, void *slot);
  * inside. */
 void cpi_lease_drop(struct cpi_cache *cache);
 
-/* Another slot takes the place of this one, if it was handed out by the magazines that the
- * cache used last.  Returns false if it was not.  The owner, inside. */
-bool cpi_lease_replace(struct cpi_cache *cache, const void *slot, void *other);
+/* The slot is the lease's no longer, if it was handed out by the magazines that the cache
+ * used last.  Returns false if it was not.  The owner, inside. */
+bool cpi_lease_let_go(struct cpi_cache *cache, const void *slot);
 
 /* Takes the free rounds away, as a magazine, or returns 0.  The owner, inside, or a
  * stealing thread that has the cache. */
@@ -97,17 +97,22 @@ void cpi_lease_retreat(struct cpi_cache *cache);
 void cpi_lease_inherit(struct cpi_cache *cache, bool vanished);
 
 /*
- * Collects what all caches of a lease have handed out in the common cache.  They have no
- * owner any more then, unless they stay.  Returns false if an operation was found at work
- * in one of them, which is a mistake of the caller's, and was waited for.  With the lock
- * held.
+ * Collects what all caches of a lease have handed out in the common cache.  Unless they
+ * stay, they have no owner any more then, and the handle leads to the lease no longer.
+ * Returns false if the lease has ended.  *at_rest becomes false if an operation was found
+ * at work in a cache, which is a mistake of the caller's, and was waited for.  With the lock
+ * held, which may be given up for a while before anything is changed.
  */
-bool cpi_lease_gather(struct cpi_lease *lease, bool stay);
+bool cpi_lease_gather(struct cpi_lease *lease, cpool_t *handle, bool stay, bool *at_rest);
 
 /* Visits the slots that the common cache has handed out.  `visit` may put another slot in
  * the place of one.  While nothing joins or leaves the lease. */
 typedef void cpi_lease_visit(void *context, void **place);
 void cpi_lease_walk(const struct cpi_cache *common, cpi_lease_visit *visit, void *context);
+
+/* One of the slots that the common cache has handed out is the lease's no longer.  NULL if
+ * there is none.  While nothing joins or leaves the lease. */
+void *cpi_lease_pop(struct cpi_cache *common);
 
 /* Gives all that the common cache has to the depot, and returns how many slots that are. */
 size_t cpi_lease_give(struct cpi_cache *common);

@@ -356,31 +356,37 @@ bool cpi_recall_loaded(struct cpi_registry *registry, struct cpi_uncached *steal
     return found;
 }
 
-bool cpi_recall_close(struct cpi_cache *first, const struct cpi_uncached *place)
+/* Unlocks the caches of a lease up to this one, or all. */
+static void unlock_until(struct cpi_cache *first, const struct cpi_cache *end)
+{
+    for (; first != end; first = first->leased.next)
+        unlock(first);
+}
+
+bool cpi_recall_close(struct cpi_cache *first, const struct cpi_uncached *place, bool *at_rest)
 {
     struct cpi_cache *cache;
     bool others = false;
-    bool at_rest = true;
-    unsigned times = 0;
 
     for (cache = first; cache != NULL; cache = cache->leased.next) {
         uintptr_t none = 0;
 
-        while (!cpi_cas_strong(&cache->locked_by, &none, (uintptr_t)place, /* [lock] */
-                               seq_cst, relaxed)) {                       /* [again] */
-            none = 0;
-            cpi_os_back_off(times++);
+        if (!cpi_cas_strong(&cache->locked_by, &none, (uintptr_t)place, /* [lock] */
+                            seq_cst, relaxed)) {                       /* [again] */
+            unlock_until(first, cache);
+            return false;
         }
         others = others || (cache->owner != NULL && !is_ours(cache));
     }
     if (others)
         cpi_recall_barrier();
     for (cache = first; cache != NULL; cache = cache->leased.next)
-        while (cpi_load(&cache->busy, seq_cst) % 2 != 0) { /* [look] */
-            at_rest = false;
-            cpi_os_back_off(times++);
+        if (cpi_load(&cache->busy, seq_cst) % 2 != 0) { /* [look] */
+            *at_rest = false;
+            unlock_until(first, NULL);
+            return false;
         }
-    return at_rest;
+    return true;
 }
 
 void cpi_recall_open(struct cpi_cache *cache)

@@ -191,11 +191,11 @@ bool cpi_recall_await(const struct cpi_registry *registry, struct cpi_backoff *b
 void cpi_recall_await_rest(const struct cpi_registry *registry);
 
 /*
- * Locks the caches of a lease for the holder of a place, and waits until their owners have
- * left.  Returns false if an owner was inside, beside the end of its lease.  With the
- * library's lock held.  open unlocks one of them.
+ * Locks the caches of a lease for the holder of a place.  Returns false with none of them
+ * locked if another thread has one: it steals, or it is the owner and inside, which makes
+ * *at_rest false.  With the library's lock held.  open unlocks one of them.
  */
-bool cpi_recall_close(struct cpi_cache *first, const struct cpi_uncached *place);
+bool cpi_recall_close(struct cpi_cache *first, const struct cpi_uncached *place, bool *at_rest);
 void cpi_recall_open(struct cpi_cache *cache);
 
 /*

@@ -8,7 +8,7 @@
 
 #include "os.h"
 
-/* Entries of the first table: one page or little more. */
+/* Entries of the first table: two pages. */
 #define CPI_SWAPS_FIRST 256u
 
 void cpi_swaps_init(struct cpi_swaps *swaps)
@@ -25,33 +25,24 @@ void cpi_swaps_fini(struct cpi_swaps *swaps)
     cpi_swaps_init(swaps);
 }
 
-/* Where the search for a slot begins. */
-static size_t first_of(const struct cpi_swaps *swaps, const void *slot)
+/* Where the search for a pair begins. */
+static size_t first_of(const struct cpi_swaps *swaps, const void *slot, uint32_t number)
 {
-    uint64_t mixed = (uint64_t)(uintptr_t)slot * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = ((uint64_t)(uintptr_t)slot + number * UINT64_C(0xd1342543de82ef95)) *
+                     UINT64_C(0x9e3779b97f4a7c15);
 
     return (size_t)(mixed >> 32) & (swaps->room - 1);
 }
 
-/* An entry of a slot that has not been taken, or the unused one where it belongs. */
-static struct cpi_swap *find(const struct cpi_swaps *swaps, const void *slot)
+/* The slot's pair of this number, or the unused entry where it belongs. */
+static struct cpi_swap *find(const struct cpi_swaps *swaps, const void *slot, uint32_t number)
 {
-    size_t i = first_of(swaps, slot);
+    size_t i = first_of(swaps, slot, number);
 
     while (swaps->entries[i].slot != NULL &&
-           (swaps->entries[i].slot != slot || swaps->entries[i].other == NULL))
+           (swaps->entries[i].slot != slot || swaps->entries[i].number != number))
         i = (i + 1) & (swaps->room - 1);
     return &swaps->entries[i];
-}
-
-static void put(struct cpi_swaps *swaps, const void *slot, void *other)
-{
-    size_t i = first_of(swaps, slot);
-
-    while (swaps->entries[i].slot != NULL)
-        i = (i + 1) & (swaps->room - 1);
-    swaps->entries[i].slot = slot;
-    swaps->entries[i].other = other;
 }
 
 static bool widen(struct cpi_swaps *swaps)
@@ -67,25 +58,61 @@ static bool widen(struct cpi_swaps *swaps)
     }
     for (i = 0; i < old.room; i++)
         if (old.entries[i].slot != NULL)
-            put(swaps, old.entries[i].slot, old.entries[i].other);
+            *find(swaps, old.entries[i].slot, old.entries[i].number) = old.entries[i];
     cpi_swaps_fini(&old);
     return true;
 }
 
 bool cpi_swaps_add(struct cpi_swaps *swaps, const void *slot, void *other)
 {
+    struct cpi_swap *first;
+    struct cpi_swap *entry;
+
     if (2 * swaps->used >= swaps->room && !widen(swaps))
         return false;
-    put(swaps, slot, other);
+    first = find(swaps, slot, 0);
+    entry = find(swaps, slot, first->pairs);
+    entry->slot = slot;
+    entry->other = other;
+    entry->number = first->pairs++;
     swaps->used++;
     return true;
 }
 
 void *cpi_swaps_take(struct cpi_swaps *swaps, const void *slot)
 {
-    struct cpi_swap *entry = find(swaps, slot);
-    void *other = entry->other;
+    struct cpi_swap *first;
+    struct cpi_swap *entry;
+    void *other;
 
+    if (swaps->used == 0)
+        return NULL;
+    first = find(swaps, slot, 0);
+    if (first->pairs == 0)
+        return NULL;
+    entry = find(swaps, slot, --first->pairs);
+    other = entry->other;
     entry->other = NULL;
     return other;
+}
+
+void cpi_swaps_rewind(struct cpi_swaps *swaps)
+{
+    size_t i;
+
+    for (i = 0; i < swaps->room; i++)
+        swaps->entries[i].passed = 0;
+}
+
+bool cpi_swaps_pass(struct cpi_swaps *swaps, const void *slot)
+{
+    struct cpi_swap *first;
+
+    if (swaps->used == 0)
+        return false;
+    first = find(swaps, slot, 0);
+    if (first->passed == first->pairs)
+        return false;
+    first->passed++;
+    return true;
 }

@@ -202,81 +202,6 @@ START_TEST(adopted_slots_go_back_with_the_lease)
 }
 END_TEST
 
-/* Promotes every `step`-th of n slots, at once or after all were taken, and ends the
- * lease. */
-static void promote_some(unsigned flags, size_t n, size_t step, bool late)
-{
-    cpool_t *pool = make_pool(flags);
-    cpool_lease_t *lease = begin(pool);
-    void *slots[CAPACITY];
-    size_t kept = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        slots[i] = cpool_lease_alloc(lease);
-        memset(slots[i], 'p', 16);
-        if (!late && i % step == 0)
-            REQUIRE_EQUAL(cpool_lease_promote(lease, slots[i]), 0);
-    }
-    for (size_t i = 0; i < n; i += step, kept++)
-        if (late)
-            REQUIRE_EQUAL(cpool_lease_promote(lease, slots[i]), 0);
-    support_require_live(pool, n + kept);
-    REQUIRE_EQUAL(cpool_lease_end(lease), n);
-    support_require_live(pool, kept);
-    support_require_obtainable(pool, kept);
-    for (size_t i = 0; i < n; i += step) {
-        REQUIRE(memcmp(slots[i], "pppppppppppppppp", 16) == 0);
-        cpool_free(pool, slots[i]);
-    }
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-
-START_TEST(promoted_slots_outlive_the_lease)
-{
-    for (size_t step = 1; step < 2 * ROUNDS; step += 3) {
-        promote_some(modes[_i], CAPACITY / 2, step, false);
-        promote_some(modes[_i], CAPACITY / 2, step, true);
-        promote_some(modes[_i], ROUNDS / 2, step, true);
-    }
-}
-END_TEST
-
-START_TEST(promoted_slot_may_be_freed_and_taken_before_the_end)
-{
-    cpool_t *pool = make_pool(modes[_i]);
-    cpool_lease_t *lease = begin(pool);
-    void *slots[CAPACITY / 2];
-    void *again;
-
-    take(pool, lease, slots, CAPACITY / 2);
-    for (size_t i = 0; i < CAPACITY / 2; i += 7) {
-        REQUIRE_EQUAL(cpool_lease_promote(lease, slots[i]), 0);
-        cpool_free(pool, slots[i]);
-    }
-    again = cpool_alloc(pool);
-    support_require_live(pool, CAPACITY / 2 + 1);
-    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY / 2);
-    support_require_live(pool, 1);
-    cpool_free(pool, again);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-START_TEST(promoting_needs_a_free_slot)
-{
-    cpool_t *pool = make_pool(modes[_i]);
-    cpool_lease_t *lease = begin(pool);
-    void *slots[CAPACITY];
-
-    take(pool, lease, slots, CAPACITY);
-    REQUIRE_EQUAL(cpool_lease_promote(lease, slots[0]), CPOOL_EDRY);
-    REQUIRE_EQUAL(cpool_lease_promote(lease, NULL), 0);
-    end_all(pool, lease, CAPACITY);
-}
-END_TEST
-
 static void add_index(void *slot, void *arg)
 {
     size_t *sum = arg;
@@ -300,6 +225,35 @@ START_TEST(each_visits_what_was_taken)
     REQUIRE_EQUAL(sum, 5 * ROUNDS + 6);
     REQUIRE_EQUAL(cpool_lease_end(lease), 5 * ROUNDS + 3);
     support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(slots_of_a_lease_go_through_the_quarantine)
+{
+    enum { PLACES = 64 };
+    cpool_config_t config = support_config(16, CAPACITY);
+    cpool_lease_t *lease;
+    cpool_t *pool;
+    void *slots[PLACES];
+    void *other;
+
+    config.flags = CPOOL_CHECKED;
+    config.magazine_rounds = ROUNDS;
+    config.quarantine = PLACES;
+    pool = support_create(&config);
+    lease = begin(pool);
+    take(pool, lease, slots, PLACES);
+    REQUIRE_EQUAL(cpool_lease_promote(lease, slots[1]), 0);
+    REQUIRE_EQUAL(cpool_lease_promote(lease, slots[PLACES - 1]), 0);
+    REQUIRE_EQUAL(cpool_lease_end(lease), PLACES - 2);
+    for (size_t i = 0; i < PLACES / 4; i++) {
+        other = cpool_alloc(pool);
+        for (size_t k = 0; k < PLACES; k++)
+            REQUIRE(other != slots[k]);
+    }
+    support_require_live(pool, 2 + PLACES / 4);
+    support_require_obtainable(pool, 2 + PLACES / 4);
+    support_destroy(pool);
 }
 END_TEST
 
@@ -382,7 +336,7 @@ START_TEST(leased_slot_is_not_freed)
     REQUIRE_EQUAL(cpool_lease_promote(lease, slots[0]), 0);
     cpool_free(pool, slots[0]);
     REQUIRE_NO_REPORT();
-    REQUIRE_EQUAL(cpool_lease_end(lease), ROUNDS + 2);
+    REQUIRE_EQUAL(cpool_lease_end(lease), ROUNDS + 1);
     cpool_free(pool, slots[1]);
     REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
     cpool_free(pool, held);
@@ -405,34 +359,6 @@ START_TEST(damage_is_reported_at_the_end)
     REQUIRE_EQUAL(cpool_lease_end(lease), 2 * ROUNDS);
     REQUIRE_REPORT(CPOOL_EGUARD);
     support_release_reports();
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-START_TEST(promoting_a_stranger_is_reported)
-{
-    cpool_t *pool = make_pool(modes[_i]);
-    bool checked = (modes[_i] & CPOOL_CHECKED) != 0;
-    cpool_lease_t *lease = begin(pool);
-    void *slot = cpool_alloc(pool);
-    char other[16];
-
-    REQUIRE(cpool_lease_alloc(lease) != NULL);
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_lease_promote(lease, other), CPOOL_EFOREIGN);
-    REQUIRE_REPORT(CPOOL_EFOREIGN);
-    REQUIRE_EQUAL(cpool_lease_promote(lease, slot), checked ? CPOOL_ELEASE : 0);
-    if (!checked) {
-        REQUIRE_EQUAL(cpool_lease_end(lease), 1);
-        REQUIRE_REPORT(CPOOL_ELEASE);
-    } else {
-        REQUIRE_REPORT(CPOOL_ELEASE);
-        REQUIRE_EQUAL(cpool_lease_end(lease), 1);
-    }
-    support_release_reports();
-    support_require_live(pool, 1);
-    cpool_free(pool, slot);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
@@ -486,15 +412,12 @@ int main(void)
         TIMES(leases_overlap, MODES),
         TIMES(no_more_leases_than_the_limit, MODES),
         TIMES(adopted_slots_go_back_with_the_lease, MODES),
-        TIMES(promoted_slots_outlive_the_lease, MODES),
-        TIMES(promoted_slot_may_be_freed_and_taken_before_the_end, MODES),
-        TIMES(promoting_needs_a_free_slot, MODES),
         TIMES(each_visits_what_was_taken, MODES),
         TIMES(ended_lease_is_refused, MODES),
         TIMES(pools_functions_refuse_a_lease, MODES),
         TIMES(leased_slot_is_not_freed, 3),
+        ONCE(slots_of_a_lease_go_through_the_quarantine),
         ONCE(damage_is_reported_at_the_end),
-        TIMES(promoting_a_stranger_is_reported, MODES),
         TIMES(reset_ends_leases, MODES),
         TIMES(destroy_ends_leases, MODES),
     };

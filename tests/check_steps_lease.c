@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_steps_lease.c - a thread stops at every step of an alloc under a lease, and
- * another one ends the lease, steals from it, or forks meanwhile.
+ * check_steps_lease.c - a thread stops at every step of an alloc under a lease, of a theft
+ * from it, of an adoption or of its end, and another one ends the lease, adopts the same
+ * slot, or forks meanwhile.
  *
  * Includes steps.h, and pool_impl.h to see what forks leave behind.
  */
@@ -48,8 +49,10 @@ static struct party begin(unsigned flags, struct worker *worker, size_t first)
     return party;
 }
 
+/* The thread that stands still may have to fork, as a signal handler. */
 static void resume(void *stop)
 {
+    REQUIRE(!cpi_lock_is_held());
     steps_resume(stop);
 }
 
@@ -92,10 +95,171 @@ START_TEST(end_beside_an_alloc_leaves_the_pool_whole)
 }
 END_TEST
 
+/* --- Beside a theft --- */
+
+static void alloc_one(void *argument)
+{
+    struct party *party = argument;
+
+    party->got = cpool_alloc(party->pool) != NULL;
+}
+
+/* Of the free slots only those are left that the worker has loaded under its lease. */
+static void use_up(cpool_t *pool)
+{
+    size_t loaded = support_stats(pool).in_caches;
+
+    REQUIRE(loaded > 0);
+    while (support_stats(pool).in_depot + support_stats(pool).fresh > 0 ||
+           support_stats(pool).in_caches > loaded)
+        REQUIRE(cpool_alloc(pool) != NULL);
+}
+
+static bool end_beside_theft(struct worker *worker, struct worker *thief, size_t nth)
+{
+    struct party party = begin(CPOOL_EXACT, worker, 1);
+    struct party theft = {party.pool, NULL, 0, 0};
+    struct steps_stop stop;
+    bool stopped;
+    size_t live;
+
+    use_up(party.pool);
+    live = support_stats(party.pool).live;
+    stopped = steps_run(&stop, thief, NULL, nth, alloc_one, &theft);
+    steps_plan(STEPS_LOCK, 2, resume, &stop);
+    REQUIRE_EQUAL(cpool_lease_end(party.lease), 1);
+    if (!steps_drop())
+        steps_resume(&stop);
+    worker_await(thief);
+    REQUIRE_EQUAL(theft.got, 1);
+    support_require_live(party.pool, live);
+    support_destroy(party.pool);
+    return stopped;
+}
+
+START_TEST(end_beside_a_theft_waits_without_the_lock)
+{
+    struct worker *worker = worker_start();
+    struct worker *thief = worker_start();
+    size_t nth = 1;
+
+    while (end_beside_theft(worker, thief, nth))
+        nth++;
+    REQUIRE(nth > 20);
+    worker_stop(thief);
+    worker_stop(worker);
+}
+END_TEST
+
+/* --- Two adoptions --- */
+
+struct adoption {
+    cpool_lease_t *lease;
+    void *slot;
+    int code;
+};
+
+static void adopt(void *argument)
+{
+    struct adoption *adoption = argument;
+
+    adoption->code = cpool_lease_adopt(adoption->lease, adoption->slot);
+}
+
+static bool adopt_beside(struct worker *worker, size_t nth)
+{
+    struct party party = begin(CPOOL_CHECKED, worker, 1);
+    struct adoption theirs = {party.lease, cpool_alloc(party.pool), -1};
+    struct adoption ours = theirs;
+    struct steps_stop stop;
+    bool stopped;
+
+    REQUIRE(cpool_lease_alloc(party.lease) != NULL);
+    support_capture_reports();
+    stopped = steps_run(&stop, worker, NULL, nth, adopt, &theirs);
+    adopt(&ours);
+    steps_go_on(&stop);
+    REQUIRE(ours.code == 0 ? theirs.code == CPOOL_ELEASED
+                           : ours.code == CPOOL_ELEASED && theirs.code == 0);
+    REQUIRE_REPORT(CPOOL_ELEASED);
+    REQUIRE_EQUAL(cpool_lease_end(party.lease), 3);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_destroy_empty(party.pool);
+    return stopped;
+}
+
+START_TEST(one_of_two_adoptions_succeeds)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (adopt_beside(worker, nth))
+        nth++;
+    REQUIRE(nth > 3);
+    worker_stop(worker);
+}
+END_TEST
+
+/* --- A fork beside the end --- */
+
+static void end(void *argument)
+{
+    struct party *party = argument;
+
+    party->got = cpool_lease_end(party->lease);
+}
+
+/* The lease is open in the child, or its slots are free. */
+static void end_in_child(void *argument)
+{
+    struct party *party = argument;
+
+    steps_allow(0);
+    support_capture_reports();
+    REQUIRE(cpool_lease_end(party->lease) == 3 * ROUNDS + 1 ||
+            support_stats(party->pool).live == 0);
+    support_release_reports();
+    support_require_live(party->pool, 0);
+    REQUIRE(support_stats(party->pool).thread_caches <= 2);
+    support_require_obtainable(party->pool, 0);
+}
+
+static bool fork_beside_end(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct party party = begin(flags, worker, 3 * ROUNDS);
+    struct steps_stop stop;
+    bool stopped;
+
+    REQUIRE(cpool_lease_alloc(party.lease) != NULL);
+    stopped = steps_run(&stop, worker, NULL, nth, end, &party);
+    support_in_child(end_in_child, &party);
+    steps_go_on(&stop);
+    REQUIRE_EQUAL(party.got, 3 * ROUNDS + 1);
+    support_require_obtainable(party.pool, 0);
+    support_destroy_empty(party.pool);
+    return stopped;
+}
+
+START_TEST(fork_beside_an_end_loses_no_slot)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (fork_beside_end(modes[_i], worker, nth))
+        nth++;
+    REQUIRE(nth > 1);
+    worker_stop(worker);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(end_beside_an_alloc_leaves_the_pool_whole, MODES),
+        ONCE(end_beside_a_theft_waits_without_the_lock),
+        ONCE(one_of_two_adoptions_succeeds),
+        TIMES(fork_beside_an_end_loses_no_slot, 2), /* pools without a state for each slot */
     };
 
     return SUPPORT_RUN("steps_lease", tests);

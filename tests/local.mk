@@ -158,6 +158,7 @@ tests_modules = \
 	tests/check_cache \
 	tests/check_cache_target \
 	tests/check_lease_threads \
+	tests/check_lease_promote \
 	tests/check_registry \
 	tests/check_registry_recall \
 	tests/check_reentry
@@ -213,6 +214,10 @@ tests_check_lease_noinline_LDADD = $(tests_ldadd_public)
 tests_check_lease_threads_SOURCES = tests/check_lease_threads.c tests/lease.h
 tests_check_lease_threads_CPPFLAGS = $(tests_cppflags_module)
 tests_check_lease_threads_LDADD = $(tests_ldadd_module)
+
+tests_check_lease_promote_SOURCES = tests/check_lease_promote.c tests/lease.h
+tests_check_lease_promote_CPPFLAGS = $(tests_cppflags_module)
+tests_check_lease_promote_LDADD = $(tests_ldadd_module)
 
 tests_check_bulk_CPPFLAGS = $(tests_cppflags)
 tests_check_bulk_LDADD = $(tests_ldadd_public)

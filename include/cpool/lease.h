@@ -29,8 +29,8 @@
  * pool dry.  Their bytes are as they were last left, as for cpool_alloc.
  *
  * Freeing: a slot of a lease must not be given to cpool_free, unless it was promoted
- * before.  Pools with a state for each slot (CPOOL_CHECKED) refuse it, and report
- * CPOOL_ELEASED.  In other pools it is a double free, which the end of the lease makes.
+ * before.  Pools with a state for each slot (CPOOL_CHECKED, CPOOL_TRACKED) refuse it, and
+ * report CPOOL_ELEASED.  In other pools it is a double free, which the end of the lease makes.
  *
  * Threads: a thread takes part from its first alloc under the lease on, and that registers
  * a cache, under a mutex.  It counts as one of the pool's thread_caches until the lease or
@@ -40,18 +40,22 @@
  *
  * Pools: every kind of pool has leases.  In a pool without the inline path (CPOOL_CHECKED,
  * CPOOL_EXACT, CPOOL_WAITABLE) each alloc is a call.  The end of a lease calls waiting
- * threads.  In a checked pool it takes time for each slot: the slot's guards are verified,
- * and its state changes, so that it is as after cpool_free in every respect.
+ * threads.  In a pool with a state for each slot it takes time for each slot: its guards are
+ * verified, its state changes, and it goes through the quarantine, so that it is as after
+ * cpool_free in every respect.
  *
  * Fork: in the child open leases stay open, with the slots that all threads had obtained.
  * A thread that was inside the library at that moment leaves up to three magazines behind,
- * which stay live for ever.
+ * which stay live for ever.  A fork beside an end in another thread finds the lease open, or
+ * its slots free.  There are two exceptions: pools with a state for each slot, and leases with
+ * promoted slots that were not found at once.  There a fork may come in the middle of the end,
+ * and the slots that it has not given back yet stay live in the child.
  *
  * Reset and destruction: cpool_reset and cpool_destroy end all leases of the pool.  Their
  * handles are refused afterwards.
  *
- * Memory: the first lease of a pool takes a page from the operating system, and in a
- * checked pool a bit for each slot, until the pool is destroyed, also beside
+ * Memory: the first lease of a pool takes a page from the operating system, and in a pool
+ * with a state for each slot a bit for each of them, until the pool is destroyed, also beside
  * caller-provided memory.
  */
 #ifndef CPOOL_LEASE_H
@@ -110,7 +114,8 @@ CPOOL_API CPOOL_INLINE_ void *cpool_lease_alloc(cpool_lease_t *lease) CPOOL_MUST
  * So cpool_alloc_wait, cpool_alloc_bulk and tickets serve a lease, too.
  *
  * Returns 0, or a code that was reported: CPOOL_ELEASE, or those of cpool_free for the
- * slot's address.  CPOOL_ELEASED for a slot of a lease in a checked pool.
+ * slot's address.  CPOOL_ELEASED for a slot of a lease in a pool with a state for each slot:
+ * of several threads that adopt one slot at once, all but one get it.
  * Any thread, lock-free.  First use may block, and so does a thread that can have no
  * cache.
  */
@@ -121,16 +126,16 @@ CPOOL_API int cpool_lease_adopt(cpool_lease_t *lease, void *slot);
  *
  * slot   obtained under this lease, by any thread.  NULL is a no-op
  *
- * Another free slot takes its place in the lease, which keeps the magazines whole, and
- * stays out of reach until the lease ends.  Where the calling thread has obtained the slot
- * lately, the place is found at once: it is in the magazine in use or in one of the two
- * filled before it.  Otherwise the end of the lease looks for it, and then takes time for
- * each slot of the lease, a nanosecond or little more.
+ * Where the calling thread has obtained the slot lately, it is found at once: it is in the
+ * magazine in use or in one of the two filled before it.  Otherwise the end of the lease looks
+ * for it.  Until then another free slot of the pool is held in its place, out of reach of all
+ * callers.  Such an end takes time for each slot of the lease: a search in a hash table with
+ * an entry of 32 bytes, and room for another one, for each slot that was not found at once.
  *
- * Returns 0, CPOOL_EDRY if no other slot is free, or CPOOL_ENOMEM.  The slot is the
- * lease's then as before.  Or a code that was reported: CPOOL_ELEASE, if the lease is not
- * open, or if a slot of a checked pool is of no lease.  Otherwise a slot that is not of
- * this lease is reported by cpool_lease_end.
+ * Returns 0.  Or CPOOL_EDRY if the slot is not found at once and no other one is free, or
+ * CPOOL_ENOMEM.  The slot is the lease's then as before.  Or a code that was reported:
+ * CPOOL_ELEASE, if the lease is not open, or if a slot of a pool with a state for each slot is
+ * of no lease.  Otherwise a slot that is not of this lease is reported by cpool_lease_end.
  * Any thread, progress as cpool_alloc.  It may block where the place is not found, and
  * then makes system calls.
  */
@@ -142,10 +147,10 @@ CPOOL_API int cpool_lease_promote(cpool_lease_t *lease, void *slot) CPOOL_MUST_U
  * visit   called with the slot and arg.  It must not use the lease, and may use the pool
  *
  * For the objects in the slots, which may want to know that the frame is over.  Slots that
- * were promoted are visited too if their place was not found.
+ * were promoted are not visited.
  *
  * Returns how many slots were visited.
- * One thread, while none allocates under the lease.  It may block.
+ * One thread, while no other one uses the lease.  It may block.
  */
 CPOOL_API size_t cpool_lease_each(cpool_lease_t *lease, void (*visit)(void *slot, void *arg),
                                   void *arg) CPOOL_NONNULL_(2);
@@ -161,9 +166,9 @@ CPOOL_API size_t cpool_lease_each(cpool_lease_t *lease, void (*visit)(void *slot
  * so it takes time for each slot.  On others it takes a compare-and-swap for each thread
  * that took part, and the copy of part of a magazine.
  *
- * Returns how many slots went back.  0 after CPOOL_ELEASE was reported: it has ended
- * before, or never was.  CPOOL_EGUARD is reported as by cpool_free, and the slot goes back
- * all the same.
+ * Returns how many slots went back, without those that were promoted.  0 after CPOOL_ELEASE
+ * was reported: it has ended before, or never was.  CPOOL_EGUARD is reported as by cpool_free,
+ * and the slot goes back all the same.
  * Any thread.  It may block, and makes system calls.
  */
 CPOOL_API size_t cpool_lease_end(cpool_lease_t *lease);

@@ -297,6 +297,7 @@ static void promote(unsigned thread, unsigned number)
         party->inside = true;
         code = cpool_lease_promote(the.lease[number], slot);
         if (code == 0) {
+            the.size[number]--;
             the.holder[cpool_index(the.pool, slot)] = thread;
             party->held[party->holds++] = slot;
         } else if (code != CPOOL_EDRY) {
@@ -340,8 +341,8 @@ static void each(unsigned number)
     if (cpool_lease_each(the.lease[number], visit_leased, seen) != the.size[number])
         explorer_fail("slots of a lease are not visited");
     for (i = 0; i < CAPACITY_MAX; i++)
-        if (the.holder[i] == EXPLORER_THREADS_MAX + number && !seen[i])
-            explorer_fail("a slot of a lease is not visited");
+        if ((the.holder[i] == EXPLORER_THREADS_MAX + number) != seen[i])
+            explorer_fail("what is visited is not the lease's, or not all");
 }
 
 /* All slots of the lease may have other holders from now on. */

@@ -80,6 +80,7 @@ recall.h       5 registry.h
 recall.c       5 lease.h
 lease.h        5 cache.h registry.h
 lease.c        5 cache_swap.h recall.h
+lease_open.c   5 lease.h
 pool_forms.c   6 pool_impl.h
 pool_impl.h    6
 inline.c       6
@@ -94,7 +95,9 @@ pool_options.c 6 pool_impl.h
 pool_create.c  6 pool_impl.h
 pool_info.c    6 pool_impl.h
 pool_debug.c   6 pool_impl.h
-pool_lease.c   6 pool_impl.h
+pool_lease.h   6 pool_impl.h
+pool_lease.c   6 pool_lease.h
+pool_lease_end.c 6 pool_lease.h
 pool_layer.c   6 pool_impl.h
 pool_mark.c    6 pool_impl.h pool_tell.h
 pool_quarantine.c 6 pool_impl.h
