@@ -32,11 +32,20 @@ int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_
     return code;
 }
 
+/* Nothing was ever drawn into it: it is empty, and not a mistake. */
+static bool is_new(const cpool_ticket_t *ticket)
+{
+    return ticket->pool == NULL && ticket->left == 0;
+}
+
 void *cpool_ticket_alloc(cpool_ticket_t *ticket)
 {
-    const struct cpi_pool *pool = cpi_pool_of(ticket->pool, "cpool_ticket_alloc");
+    const struct cpi_pool *pool;
     void *slot;
 
+    if (is_new(ticket))
+        return NULL;
+    pool = cpi_pool_of(ticket->pool, "cpool_ticket_alloc");
     if (pool == NULL || ticket->left == 0)
         return NULL;
     slot = ticket->slots[--ticket->left];
@@ -49,6 +58,8 @@ size_t cpool_ticket_return(cpool_ticket_t *ticket)
 {
     size_t left = ticket->left;
 
+    if (is_new(ticket))
+        return 0;
     ticket->left = 0;
     cpi_pool_free_bulk(ticket->pool, ticket->slots, left, "cpool_ticket_return", CPI_CALLER());
     return left;

@@ -259,6 +259,18 @@ START_TEST(ticket_gives_what_it_has_drawn)
 }
 END_TEST
 
+/* As cleaning up does with it, where an error came before the draw. */
+START_TEST(ticket_never_drawn_is_empty)
+{
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
+
+    support_capture_reports();
+    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
+    REQUIRE_NO_REPORT();
+}
+END_TEST
+
 START_TEST(ticket_used_up_is_empty)
 {
     cpool_t *pool = create(kinds[_i], 0);
@@ -333,6 +345,7 @@ int main(void)
         TIMES(alloc_after_reserve_makes_no_system_call, KINDS),
         TIMES(alloc_without_reserve_makes_system_calls, KINDS),
         TIMES(ticket_gives_what_it_has_drawn, KINDS),
+        ONCE(ticket_never_drawn_is_empty),
         TIMES(ticket_used_up_is_empty, KINDS),
         TIMES(ticket_for_more_than_is_free_draws_none, KINDS),
         TIMES(ticket_without_room_reported, KINDS),
