@@ -151,7 +151,8 @@ static int reserve_idle(struct cpi_pool *pool, size_t n, size_t *found, struct r
 /* --- Fresh slots --- */
 
 /* Bumps up to n, no more than a magazine has room for, and gives them to the depot.
- * Returns how many. */
+ * Returns how many.  Where neither slots were handed out yet nor caches registered, there
+ * is no magazine before memory is provided. */
 static size_t bump_for_depot(struct cpi_pool *pool, size_t n, uintptr_t beyond,
                               struct residence *residence)
 {
@@ -160,6 +161,8 @@ static size_t bump_for_depot(struct cpi_pool *pool, size_t n, uintptr_t beyond,
     uintptr_t first;
     uint32_t node;
 
+    if (!cpi_depot_provide(depot, cpi_slab_fresh(&pool->slab)))
+        return 0;
     uncached = cpi_registry_enter(&pool->registry);
     node = cpi_depot_take_empty(depot, &uncached->counters);
     n = node == 0 ? 0
