@@ -276,7 +276,7 @@ static void audit_child(cpool_t *pool, void *const *slots, const cpool_handle_t 
     REQUIRE_NO_REPORT();
 }
 
-/* What other threads were doing at that instant is never reported in the child. */
+/* The doings of other threads at that instant are never reported in the child. */
 START_TEST(handles_stay_good_in_the_child_of_a_fork)
 {
     struct crowd crowd = { .pool = make_crowded(crowded[_i]) };

@@ -136,7 +136,7 @@ END_TEST
 
 static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE };
 
-/* Nothing is live when cpool_stats looks: what it shows, allocs have seen. */
+/* Nothing is live when cpool_stats looks, so allocs have seen all that it shows. */
 START_TEST(allocs_sample_what_is_live)
 {
     static void *slots[CAPACITY];

@@ -45,7 +45,7 @@ check-often: all $(check_PROGRAMS) $(check_LTLIBRARIES)
 
 # Folders, which CLEANFILES cannot name.
 distclean-local:
-	rm -rf tests/often doc/html
+	rm -rf tests/often tests/fuzz/build doc/html
 
 .PHONY: check-build check-often
 

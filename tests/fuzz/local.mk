@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/fuzz/local.mk - random programs of calls, beside a model (fuzz.h).
+#
+#   tests/fuzz/replay   runs the programs of corpus.txt, in `make check`
+#   make fuzz           looks for new ones with clang's libFuzzer, FUZZ_SECONDS long
+
+FUZZ_SECONDS = 60
+FUZZ_CC = clang
+FUZZ_FLAGS =
+
+fuzz_sources = \
+	tests/fuzz/calls.c tests/fuzz/create.c tests/fuzz/extras.c tests/fuzz/fuzz.h \
+	tests/fuzz/input.c tests/fuzz/model.c tests/fuzz/objects.c tests/fuzz/target.c \
+	tests/fuzz/wrong.c tests/random.h
+
+check_PROGRAMS += tests/fuzz/replay
+TESTS += tests/fuzz/replay
+
+# With assertions.
+tests_fuzz_replay_SOURCES = $(fuzz_sources) tests/fuzz/replay.c
+tests_fuzz_replay_LDADD = lib/libcpool-asserted.la $(PTHREAD_LIBS)
+
+EXTRA_DIST += tests/fuzz/corpus.txt tests/fuzz/fuzz.sh
+
+fuzz: tests/fuzz/replay$(EXEEXT)
+	@CC="$(FUZZ_CC)" srcdir="$(srcdir)" FUZZ_FLAGS="$(FUZZ_FLAGS)" \
+		COMPILE="$(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -I$(srcdir)/lib $(CPPFLAGS)" \
+		LINK="$(ATOMIC_LIBS) $(PTHREAD_LIBS)" \
+		$(SHELL) $(srcdir)/tests/fuzz/fuzz.sh $(FUZZ_SECONDS) \
+		$(libcpool_sources) $(fuzz_sources)
+
+.PHONY: fuzz
