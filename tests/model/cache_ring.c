@@ -81,25 +81,9 @@ static void *owner(void *number)
     return NULL;
 }
 
-static void *stealer(void *number)
-{
-    const struct cpi_magazine *magazine;
-    uint32_t node;
-
-    model_begin(number);
-    node = cpi_cache_steal(model_cache(1));
-    if (node == 0)
-        return NULL;
-    magazine = cpi_depot_magazine(&model_depot, node);
-    if (cpi_magazine_count(magazine) != 0)
-        model_use_slot(magazine->rounds[0]);
-    cpi_depot_give(&model_depot, model_own_counters(), node);
-    return NULL;
-}
-
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, stealer};
+    static model_thread *const bodies[] = {owner, model_stealer};
     uintptr_t first;
 
     model_open_committed_depot();

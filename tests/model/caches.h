@@ -88,6 +88,23 @@ static inline void model_open_caches(int threads)
     }
 }
 
+/* A thread that brings a spare of the first owner's cache to the depot, as recall does. */
+static inline void *model_stealer(void *number)
+{
+    const struct cpi_magazine *magazine;
+    uint32_t node;
+
+    model_begin(number);
+    node = cpi_cache_steal(model_cache(1));
+    if (node == 0)
+        return NULL;
+    magazine = cpi_depot_magazine(&model_depot, node);
+    if (cpi_magazine_count(magazine) != 0)
+        model_use_slot(magazine->rounds[0]);
+    cpi_depot_give(&model_depot, model_own_counters(), node);
+    return NULL;
+}
+
 /* When all slots have been given back: each is fresh or, after the flush, in
  * the depot. */
 static inline void model_audit_caches(int threads)

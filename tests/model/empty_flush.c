@@ -11,17 +11,9 @@
 #define MODEL_MAGAZINES 6
 #include "pool.h"
 
-static void *owner(void *number)
-{
-    model_begin(number);
-    cpi_recall_flush(model_own_cache());
-    model_barrier_end();
-    return NULL;
-}
-
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_looker};
+    static model_thread *const bodies[] = {model_flusher, model_looker};
     int i;
 
     model_open_pool(true, 0);

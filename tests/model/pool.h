@@ -160,4 +160,13 @@ static inline void *model_looker(void *number)
     return NULL;
 }
 
+/* An owner that flushes its cache. */
+static inline void *model_flusher(void *number)
+{
+    model_begin(number);
+    cpi_recall_flush(model_own_cache());
+    model_barrier_end();
+    return NULL;
+}
+
 #endif /* MODEL_POOL_H */

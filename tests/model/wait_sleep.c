@@ -19,17 +19,9 @@ static void *waiter(void *number)
     return NULL;
 }
 
-static void *giver(void *number)
-{
-    model_begin(number);
-    model_give(0);
-    model_give(1);
-    return NULL;
-}
-
 int main(void)
 {
-    static model_thread *const bodies[] = {waiter, waiter, giver};
+    static model_thread *const bodies[] = {waiter, waiter, model_giver};
 
     cpi_queue_init(&model_queue);
     model_run(3, bodies);

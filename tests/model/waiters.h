@@ -90,6 +90,15 @@ static void model_give(int place)
         model_call();
 }
 
+/* A thread that gives a slot in each place. */
+static inline void *model_giver(void *number)
+{
+    model_begin(number);
+    model_give(0);
+    model_give(1);
+    return NULL;
+}
+
 static void model_join(int i)
 {
     pthread_mutex_lock(&model_lock);
