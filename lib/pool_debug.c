@@ -41,6 +41,17 @@ int cpool_verify(cpool_t *handle, const void *slot)
 
 /* --- Live slots --- */
 
+/* The pool that is to be written to the stream, or NULL, after a report. */
+static const struct cpi_pool *printed(cpool_t *handle, const FILE *out, const char *function)
+{
+    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+
+    if (pool == NULL || out != NULL)
+        return pool;
+    cpi_pool_report(CPOOL_ENULL, function, pool);
+    return NULL;
+}
+
 static void print_line(void *out, const char *line, size_t length)
 {
     fwrite(line, 1, length, out);
@@ -54,16 +65,11 @@ static void write_line(void *unused, const char *line, size_t length)
 
 size_t cpool_print_live(cpool_t *handle, FILE *out)
 {
-    static const char function[] = "cpool_print_live";
-    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+    const struct cpi_pool *pool = printed(handle, out, "cpool_print_live");
 
-    if (pool == NULL)
+    if (pool == NULL || !pool->checked)
         return 0;
-    if (out == NULL) {
-        cpi_pool_report(CPOOL_ENULL, function, pool);
-        return 0;
-    }
-    return pool->checked ? cpi_site_list(&pool->slab, &pool->slotmap, print_line, out) : 0;
+    return cpi_site_list(&pool->slab, &pool->slotmap, print_line, out);
 }
 
 void cpi_pool_write_live(const struct cpi_pool *pool)
@@ -112,16 +118,9 @@ static size_t list_log(const struct cpi_pool *pool, cpi_line_sink *sink, void *c
 
 size_t cpool_print_log(cpool_t *handle, FILE *out)
 {
-    static const char function[] = "cpool_print_log";
-    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+    const struct cpi_pool *pool = printed(handle, out, "cpool_print_log");
 
-    if (pool == NULL)
-        return 0;
-    if (out == NULL) {
-        cpi_pool_report(CPOOL_ENULL, function, pool);
-        return 0;
-    }
-    return list_log(pool, print_line, out);
+    return pool != NULL ? list_log(pool, print_line, out) : 0;
 }
 
 /* --- The ends of the default handler and of the process --- */
