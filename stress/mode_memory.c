@@ -14,17 +14,6 @@
 
 #include <sched.h>
 
-static void memory_body(struct worker *worker)
-{
-    struct bag bag;
-
-    bag_init(&bag, worker->context, &worker->random, worker->episode->threads);
-    while (!episode_over(worker->episode))
-        worker_step(worker, &bag);
-    worker_leave(worker, &bag);
-    bag_fini(&bag);
-}
-
 /* One of the things that are done to a pool's memory, at random. */
 static void memory_meanwhile(struct episode *episode, void *context)
 {
@@ -62,7 +51,7 @@ static void memory_run(struct episode *episode)
     arena_create(&arena, &config, episode->threads, random);
     arena.moving = true;
     arena.book.purged = true;
-    crew_run(episode, memory_body, &arena, memory_meanwhile);
+    crew_run(episode, worker_steps, &arena, memory_meanwhile);
     arena_audit(&arena, random, episode->tally);
     arena_destroy(&arena);
 }

@@ -13,17 +13,6 @@
 
 #include "worker.h"
 
-static void same_body(struct worker *worker)
-{
-    struct bag bag;
-
-    bag_init(&bag, worker->context, &worker->random, worker->episode->threads);
-    while (!episode_over(worker->episode))
-        worker_step(worker, &bag);
-    worker_leave(worker, &bag);
-    bag_fini(&bag);
-}
-
 static void same_run(struct episode *episode)
 {
     uint64_t *random = &episode->random;
@@ -33,7 +22,7 @@ static void same_run(struct episode *episode)
 
     arena_create(&arena, &config, episode->threads, random);
     arena.ample = room == ARENA_BUSY;
-    crew_run(episode, same_body, &arena, NULL);
+    crew_run(episode, worker_steps, &arena, NULL);
     arena_audit(&arena, random, episode->tally);
     arena_destroy(&arena);
 }

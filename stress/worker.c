@@ -279,3 +279,14 @@ void worker_leave(struct worker *worker, struct bag *bag)
     if (!random_once_in(&worker->random, 8))
         worker_empty(worker, bag);
 }
+
+void worker_steps(struct worker *worker)
+{
+    struct bag bag;
+
+    bag_init(&bag, worker->context, &worker->random, worker->episode->threads);
+    while (!episode_over(worker->episode))
+        worker_step(worker, &bag);
+    worker_leave(worker, &bag);
+    bag_fini(&bag);
+}

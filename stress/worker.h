@@ -102,4 +102,10 @@ void worker_empty(struct worker *worker, struct bag *bag);
 /* Frees everything, or leaves it live for the audit to find, once in eight times. */
 void worker_leave(struct worker *worker, struct bag *bag);
 
+/*
+ * worker_steps - a body for crew_run: steps with one bag of the worker's context, which is an
+ * arena, until the episode is over.
+ */
+void worker_steps(struct worker *worker);
+
 #endif /* STRESS_WORKER_H */
