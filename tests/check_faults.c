@@ -515,21 +515,6 @@ START_TEST(wait_without_memory_ends_when_there_is_some)
 }
 END_TEST
 
-/* Returns when the waiter has looked again because its patience ended, and sleeps. */
-static void await_hunger(cpool_t *pool)
-{
-    struct cpi_waiters *waiters = &inside(pool)->waiters;
-    bool starves;
-
-    do {
-        sched_yield();
-        pthread_mutex_lock(&waiters->lock);
-        starves = cpi_queue_says(&waiters->queue, CPI_QUEUE_STARVES) &&
-                  waiters->queue.first->asleep;
-        pthread_mutex_unlock(&waiters->lock);
-    } while (!starves);
-}
-
 /* No other thread does anything with the pool, and all its slots are free. */
 START_TEST(wait_without_memory_tries_again_by_itself)
 {
@@ -544,7 +529,7 @@ START_TEST(wait_without_memory_tries_again_by_itself)
     pool = support_create(&config);
     arm(1, true);
     worker_begin(worker, wait_for_memory, pool);
-    await_hunger(pool);
+    inside_await_hunger(pool);
     disarm();
     worker_await(worker);
     worker_stop(worker);

@@ -23,16 +23,6 @@ static void make_pool(size_t thread_caches)
     pool = support_create(&config);
 }
 
-static struct cpi_registry_figures figures(void)
-{
-    struct cpi_registry_figures result;
-
-    cpi_lock();
-    cpi_registry_figures(&inside(pool)->registry, &result);
-    cpi_unlock();
-    return result;
-}
-
 /* All members except the unused ones of the frozen layout, and the handle of no pool that
  * the inline path finds where a cache has ended. */
 static bool is_clear(const cpool_cache_t *entry)
@@ -181,7 +171,7 @@ START_TEST(own_cache_is_made_once)
     REQUIRE(cache->entry == cpi_thread_entry(pool));
     REQUIRE(cache->entry->pool == pool);
     REQUIRE(cache->owner == cpi_thread_known());
-    REQUIRE_EQUAL(figures().caches, 1);
+    REQUIRE_EQUAL(inside_figures(pool).caches, 1);
     support_destroy_empty(pool);
 }
 END_TEST
@@ -199,14 +189,14 @@ START_TEST(remove_cache_frees_its_place)
             REQUIRE(caches[i] != NULL);
             REQUIRE(caches[i]->owner == NULL);
             REQUIRE(caches[i]->entry->home == caches[i]);
-            REQUIRE_EQUAL(figures().caches, i + 1);
+            REQUIRE_EQUAL(inside_figures(pool).caches, i + 1);
         }
         REQUIRE(cpi_registry_add_cache(&inside(pool)->registry) == NULL);
         REQUIRE(cpi_registry_own_cache(&inside(pool)->registry) == NULL);
         REQUIRE(round == 0 || caches[0] == before || caches[1] == before || caches[2] == before);
         for (size_t i = 0; i < 3; i++)
             cpi_registry_remove_cache(&inside(pool)->registry, caches[i]);
-        REQUIRE_EQUAL(figures().caches, 0);
+        REQUIRE_EQUAL(inside_figures(pool).caches, 0);
     }
     support_destroy_empty(pool);
 }
@@ -224,8 +214,8 @@ START_TEST(end_caches_ends_all)
     cpi_lock();
     cpi_registry_end_caches(&inside(pool)->registry);
     cpi_unlock();
-    REQUIRE_EQUAL(figures().caches, 0);
-    REQUIRE_EQUAL(figures().rounds, 0);
+    REQUIRE_EQUAL(inside_figures(pool).caches, 0);
+    REQUIRE_EQUAL(inside_figures(pool).rounds, 0);
     REQUIRE(cpi_registry_known_cache(&inside(pool)->registry) == NULL);
     REQUIRE(is_clear(cpi_thread_entry(pool)));
     REQUIRE_EQUAL(cpool_reset(pool), ROUNDS);
@@ -270,11 +260,11 @@ START_TEST(figures_count_what_is_where)
     make_pool(0);
     REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 200), 0);
     cpool_free_bulk(pool, slots, 150);
-    REQUIRE_EQUAL((size_t)figures().stocked, cpi_depot_count_stocked(&inside(pool)->depot));
-    REQUIRE_EQUAL((size_t)figures().stocked * ROUNDS + figures().rounds +
+    REQUIRE_EQUAL((size_t)inside_figures(pool).stocked, cpi_depot_count_stocked(&inside(pool)->depot));
+    REQUIRE_EQUAL((size_t)inside_figures(pool).stocked * ROUNDS + inside_figures(pool).rounds +
                       cpi_depot_partial_rounds(&inside(pool)->depot),
                   cpi_slab_fresh(&inside(pool)->slab) - 50);
-    REQUIRE_EQUAL(figures().retries, 0);
+    REQUIRE_EQUAL(inside_figures(pool).retries, 0);
     REQUIRE_EQUAL(support_destroy(pool), 50);
 }
 END_TEST

@@ -21,16 +21,6 @@ static void make_pool(void)
     pool = support_create(&config);
 }
 
-static struct cpi_registry_figures figures(void)
-{
-    struct cpi_registry_figures result;
-
-    cpi_lock();
-    cpi_registry_figures(&inside(pool)->registry, &result);
-    cpi_unlock();
-    return result;
-}
-
 /*
  * ---- Sharing out and recalling -------------------------------------------
  */
@@ -86,11 +76,11 @@ START_TEST(register_shares_out_no_more_than_there_is)
         REQUIRE_EQUAL(inside(pool)->registry.spares_left, 0);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[0]->home)->quota, QUOTA);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[n - 1]->home)->quota, CPI_QUOTA_MIN);
-        REQUIRE_EQUAL(figures().spares, n * CPI_QUOTA_MIN + inside(pool)->registry.spares_max);
+        REQUIRE_EQUAL(inside_figures(pool).spares, n * CPI_QUOTA_MIN + inside(pool)->registry.spares_max);
         for (size_t i = 0; i < n; i++)
             cpool_cache_destroy(caches[i]);
         REQUIRE_EQUAL(inside(pool)->registry.spares_left, inside(pool)->registry.spares_max);
-        REQUIRE_EQUAL(figures().spares, 0);
+        REQUIRE_EQUAL(inside_figures(pool).spares, 0);
     }
     support_destroy_empty(pool);
 }
@@ -121,7 +111,7 @@ START_TEST(recall_gives_spares_of_a_waiting_thread_to_the_depot)
     while (cpi_recall_spare(&inside(pool)->registry, uncached))
         ;
     /* The loaded magazine stays with the thread. */
-    REQUIRE(figures().caches == 1);
+    REQUIRE(inside_figures(pool).caches == 1);
     support_door_open(&door);
     support_join(thread);
     cpi_registry_leave(uncached);
@@ -143,7 +133,7 @@ START_TEST(recall_is_counted)
     cpool_free_bulk(pool, slots, 6 * ROUNDS);
     uncached = cpi_registry_enter(&inside(pool)->registry);
     while (cpi_recall_spare(&inside(pool)->registry, uncached))
-        REQUIRE_EQUAL(figures().recalls, ++recalls);
+        REQUIRE_EQUAL(inside_figures(pool).recalls, ++recalls);
     REQUIRE(recalls > 0);
     cpi_registry_leave(uncached);
     support_destroy_empty(pool);

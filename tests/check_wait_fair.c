@@ -15,21 +15,6 @@ enum { CAPACITY = 20, WAITERS = 6 };
 
 static const struct timespec a_moment = { 0, 2000000 };
 
-/* Returns when the first waiter starves, and sleeps. */
-static void await_hunger(cpool_t *pool)
-{
-    struct cpi_waiters *waiters = &inside(pool)->waiters;
-    bool starves;
-
-    do {
-        sched_yield();
-        pthread_mutex_lock(&waiters->lock);
-        starves = cpi_queue_says(&waiters->queue, CPI_QUEUE_STARVES) &&
-                  waiters->queue.first->asleep;
-        pthread_mutex_unlock(&waiters->lock);
-    } while (!starves);
-}
-
 /* Those that gave up in the meantime are passed over. */
 static void require_order(cpool_t *pool, struct waiter *waiters, size_t count, struct hold *hold)
 {
@@ -48,7 +33,7 @@ static void require_order(cpool_t *pool, struct waiter *waiters, size_t count, s
         if (i % 3 == 1)
             continue;
         slot = hold->slots[hold->count - 1];
-        await_hunger(pool);
+        inside_await_hunger(pool);
         hold_free(hold, 1);
         REQUIRE(waiter_end(&waiters[i]) == slot);
         hold_add(hold, slot);
@@ -89,7 +74,7 @@ START_TEST(waiting_thread_is_not_overtaken)
     for (unsigned i = 1; i <= 100; i++) {
         waiter_begin(&waiter);
         waiter_await_sleep(pool, i);
-        await_hunger(pool);
+        inside_await_hunger(pool);
         hold_free(&hold, 1);
         REQUIRE(cpool_alloc(pool) == NULL);
         hold_add(&hold, waiter_end(&waiter));
@@ -113,7 +98,7 @@ START_TEST(slots_go_the_ordinary_way_when_nobody_starves)
     REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
     waiter_begin(&waiter);
     waiter_await_sleep(pool, 1);
-    await_hunger(pool);
+    inside_await_hunger(pool);
     hold_free(&hold, 1);
     hold_add(&hold, waiter_end(&waiter));
     REQUIRE_EQUAL(cpi_queue_glance(&inside(pool)->waiters.queue), 0);

@@ -7,12 +7,40 @@
 #ifndef INSIDE_H
 #define INSIDE_H
 
+#include <sched.h>
+
 #include "pool_impl.h"
 
 /* The pool of a handle that leads to one. */
 static inline struct cpi_pool *inside(const cpool_t *pool)
 {
     return pool->state;
+}
+
+/* The figures of a pool's registry. */
+static inline struct cpi_registry_figures inside_figures(const cpool_t *pool)
+{
+    struct cpi_registry_figures result;
+
+    cpi_lock();
+    cpi_registry_figures(&inside(pool)->registry, &result);
+    cpi_unlock();
+    return result;
+}
+
+/* Returns when the first waiter starves, and sleeps. */
+static inline void inside_await_hunger(cpool_t *pool)
+{
+    struct cpi_waiters *waiters = &inside(pool)->waiters;
+    bool starves;
+
+    do {
+        sched_yield();
+        pthread_mutex_lock(&waiters->lock);
+        starves = cpi_queue_says(&waiters->queue, CPI_QUEUE_STARVES) &&
+                  waiters->queue.first->asleep;
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!starves);
 }
 
 #endif /* INSIDE_H */
