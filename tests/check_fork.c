@@ -339,7 +339,8 @@ static void take_what_is_left(void *argument)
     free(slots);
 }
 
-START_TEST(fork_threads_at_work_child_has_nearly_all)
+/* Forks while threads do their work. */
+static void fork_again_and_again(void *(*thread)(void *load), void (*child)(void *load))
 {
     struct load load;
     pthread_t threads[THREADS];
@@ -348,14 +349,19 @@ START_TEST(fork_threads_at_work_child_has_nearly_all)
     atomic_init(&load.stop, false);
     atomic_init(&load.started, 0);
     for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(work, &load);
+        threads[i] = support_start(thread, &load);
     for (size_t i = 0; i < SUPPORT_COUNT(300, 30); i++)
-        support_in_child(take_what_is_left, &load);
+        support_in_child(child, &load);
     atomic_store_explicit(&load.stop, true, memory_order_relaxed);
     for (int i = 0; i < THREADS; i++)
         support_join(threads[i]);
     support_require_obtainable(load.pool, 0);
     support_destroy_empty(load.pool);
+}
+
+START_TEST(fork_threads_at_work_child_has_nearly_all)
+{
+    fork_again_and_again(work, take_what_is_left);
 }
 END_TEST
 
@@ -388,20 +394,7 @@ static void create_in_child(void *argument)
 
 START_TEST(fork_while_pools_are_created_child_creates_pools)
 {
-    struct load load;
-    pthread_t threads[THREADS];
-
-    load.pool = make_pool(0);
-    atomic_init(&load.stop, false);
-    for (int i = 0; i < THREADS; i++)
-        threads[i] = support_start(create_and_destroy, &load);
-    for (size_t i = 0; i < SUPPORT_COUNT(300, 30); i++)
-        support_in_child(create_in_child, &load);
-    atomic_store_explicit(&load.stop, true, memory_order_relaxed);
-    for (int i = 0; i < THREADS; i++)
-        support_join(threads[i]);
-    support_require_obtainable(load.pool, 0);
-    support_destroy_empty(load.pool);
+    fork_again_and_again(create_and_destroy, create_in_child);
 }
 END_TEST
 
