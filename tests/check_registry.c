@@ -260,7 +260,8 @@ START_TEST(figures_count_what_is_where)
     make_pool(0);
     REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 200), 0);
     cpool_free_bulk(pool, slots, 150);
-    REQUIRE_EQUAL((size_t)inside_figures(pool).stocked, cpi_depot_count_stocked(&inside(pool)->depot));
+    REQUIRE_EQUAL((size_t)inside_figures(pool).stocked,
+                  cpi_depot_count_stocked(&inside(pool)->depot));
     REQUIRE_EQUAL((size_t)inside_figures(pool).stocked * ROUNDS + inside_figures(pool).rounds +
                       cpi_depot_partial_rounds(&inside(pool)->depot),
                   cpi_slab_fresh(&inside(pool)->slab) - 50);

@@ -76,7 +76,8 @@ START_TEST(register_shares_out_no_more_than_there_is)
         REQUIRE_EQUAL(inside(pool)->registry.spares_left, 0);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[0]->home)->quota, QUOTA);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[n - 1]->home)->quota, CPI_QUOTA_MIN);
-        REQUIRE_EQUAL(inside_figures(pool).spares, n * CPI_QUOTA_MIN + inside(pool)->registry.spares_max);
+        REQUIRE_EQUAL(inside_figures(pool).spares,
+                      n * CPI_QUOTA_MIN + inside(pool)->registry.spares_max);
         for (size_t i = 0; i < n; i++)
             cpool_cache_destroy(caches[i]);
         REQUIRE_EQUAL(inside(pool)->registry.spares_left, inside(pool)->registry.spares_max);
