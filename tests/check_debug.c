@@ -161,6 +161,26 @@ START_TEST(audit_and_destroy_look_at_every_slot)
 }
 END_TEST
 
+/* An audit goes through a pool in portions of 1024 slots. */
+START_TEST(audit_looks_at_a_last_slot_of_its_own)
+{
+    cpool_config_t config = support_config(SIZE, 1025);
+    cpool_t *pool;
+    unsigned char *slot;
+
+    config.flags = CPOOL_CHECKED | CPOOL_EXACT;
+    support_capture_reports();
+    pool = support_create(&config);
+    for (size_t i = 0; i < config.capacity; i++)
+        REQUIRE(cpool_alloc(pool) != NULL);
+    slot = cpool_at(pool, config.capacity - 1);
+    slot[SIZE] ^= 1;
+    REQUIRE_EQUAL(cpool_audit(pool), 1);
+    REQUIRE_EQUAL(REQUIRE_REPORT(CPOOL_EGUARD).index, config.capacity - 1);
+    support_destroy(pool);
+}
+END_TEST
+
 /*
  * ---- Freed slots -----------------------------------------------------------
  */
@@ -413,6 +433,7 @@ int main(void)
         ONCE(damage_before_first_slot_has_one_neighbour),
         ONCE(free_finds_damage_beyond_its_neighbours),
         ONCE(audit_and_destroy_look_at_every_slot),
+        ONCE(audit_looks_at_a_last_slot_of_its_own),
         ONCE(alloc_finds_write_after_free),
         ONCE(audit_verify_and_destroy_find_write_after_free),
         ONCE(audit_leaves_live_slots_alone),

@@ -20,6 +20,7 @@ enum { CAPACITY = 20 };
 /* Times that are over, by the sum of their members. */
 static const struct timespec odd_times[] = {
     { 0, 0 }, { 0, -5 }, { 1, -1000000000 }, { -1, 0 }, { -1, 999999999 }, { -3, 2000000000 },
+    { -1000000000, 0 }, /* before the clock began */
 };
 
 enum { ODD_TIMES = sizeof(odd_times) / sizeof(odd_times[0]) };

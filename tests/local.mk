@@ -106,6 +106,7 @@ tests_public = \
 	tests/check_info \
 	tests/check_leaks \
 	tests/check_leaks_noinline \
+	tests/check_layer \
 	tests/check_lease \
 	tests/check_lease_noinline \
 	tests/check_many \
@@ -202,6 +203,10 @@ tests_fixture = tests/fixture.c tests/fixture.h
 
 tests_check_alloc_CPPFLAGS = $(tests_cppflags)
 tests_check_alloc_LDADD = $(tests_ldadd_public)
+
+tests_check_layer_SOURCES = tests/check_layer.c
+tests_check_layer_CPPFLAGS = $(tests_cppflags)
+tests_check_layer_LDADD = $(tests_ldadd_public)
 
 tests_check_lease_SOURCES = tests/check_lease.c tests/lease.h
 tests_check_lease_CPPFLAGS = $(tests_cppflags)

@@ -51,6 +51,8 @@ static const struct scenario scenarios[] = {
      .programs = {"aaayF", "w"}},
     {"wait-cache", &pool_kind, .bound = 1, .capacity = 3, .rounds = 2, .flags = CPOOL_WAITABLE,
      .programs = {"aaayCyX", "w"}},
+    {"wait-quarantine", &pool_kind, .bound = 1, .capacity = 3, .rounds = 2,
+     .flags = CPOOL_WAITABLE, .quarantine = 3, .programs = {"aaayf", "w"}},
     {"wait-flush", &pool_kind, .bound = 1, .capacity = 3, .rounds = 2, .flags = CPOOL_WAITABLE,
      .programs = {"aaayfyl", "w"}},
     {"wait-alloc", &pool_kind, .bound = 1, .capacity = 4, .rounds = 2, .flags = CPOOL_WAITABLE,
@@ -156,7 +158,7 @@ static unsigned long check(const struct scenario *scenario, unsigned bound,
     unsigned long runs;
     unsigned long i;
 
-    printf("%-12s", scenario->name);
+    printf("%-16s", scenario->name);
     fflush(stdout);
     explorer_exhaustive(scenario->name, bound);
     runs = explore(scenario);

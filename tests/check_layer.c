@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_layer.c - what layers above a pool ask of it: fresh slots one by one, pages of
+ * slots in hand, a glance, and data under a key.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <string.h>
+
+#include <cpool/layer.h>
+
+enum { CAPACITY = 4, MOST = 7 };
+
+static const unsigned modes[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE };
+
+#define MODES (sizeof(modes) / sizeof(modes[0]))
+
+static cpool_t *make_pool(unsigned flags)
+{
+    cpool_config_t config = support_config(32, CAPACITY);
+
+    config.flags = flags | CPOOL_EXACT; /* so that the figures are */
+    config.max_capacity = MOST;
+    return support_create(&config);
+}
+
+/* Within the capacity it stays, and beyond it rises by one with each slot. */
+START_TEST(fresh_slots_come_in_order_and_raise_the_capacity)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    void *slots[MOST];
+
+    for (size_t i = 0; i < MOST; i++) {
+        slots[i] = cpool_alloc_fresh(pool);
+        REQUIRE(slots[i] != NULL);
+        REQUIRE_EQUAL(cpool_index(pool, slots[i]), i);
+        REQUIRE_EQUAL(support_stats(pool).capacity, i < CAPACITY ? CAPACITY : i + 1);
+        support_require_live(pool, i + 1);
+    }
+    REQUIRE(cpool_alloc_fresh(pool) == NULL);
+    REQUIRE(!cpool_has_free(pool));
+    cpool_free(pool, slots[0]);
+    REQUIRE(cpool_has_free(pool));
+    REQUIRE(cpool_alloc_fresh(pool) == NULL); /* that one was handed out before */
+    REQUIRE(cpool_alloc(pool) == slots[0]);
+    for (size_t i = 0; i < MOST; i++)
+        cpool_free(pool, slots[i]);
+    support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(data_are_found_by_their_key_alone)
+{
+    static const char key;
+    static const char other;
+    cpool_t *pool = make_pool(0);
+    int data = 0;
+
+    REQUIRE(cpool_layer(pool, &key) == NULL);
+    cpool_set_layer(pool, &key, &data);
+    REQUIRE(cpool_layer(pool, &key) == &data);
+    REQUIRE(cpool_layer(pool, &other) == NULL);
+    REQUIRE(cpool_layer(pool, NULL) == NULL);
+    cpool_set_layer(pool, &key, NULL);
+    REQUIRE(cpool_layer(pool, &key) == NULL);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
+{
+    enum { MANY = 64, SIZE = 1024, FROM = 16, N = 32 };
+    cpool_config_t config = support_config(SIZE, MANY);
+    cpool_t *pool;
+    char *slots[MANY];
+    size_t zero = 0;
+
+    config.flags = CPOOL_EXACT | CPOOL_NO_POISON;
+    pool = support_create(&config);
+    for (size_t i = 0; i < MANY; i++) {
+        slots[i] = cpool_alloc_fresh(pool);
+        REQUIRE(slots[i] != NULL);
+        memset(slots[i], 7, SIZE);
+    }
+    REQUIRE(cpool_discard(pool, slots[FROM], N) <= (size_t)N * SIZE);
+    for (size_t i = 0; i < MANY; i++) {
+        bool inside = i >= FROM && i < FROM + N;
+
+        REQUIRE(slots[i][0] == 7 || (inside && slots[i][0] == 0));
+        REQUIRE(slots[i][SIZE - 1] == 7 || (inside && slots[i][SIZE - 1] == 0));
+        zero += slots[i][0] == 0;
+    }
+    REQUIRE(zero > 0);
+    support_require_live(pool, MANY);
+    for (size_t i = 0; i < MANY; i++)
+        cpool_free(pool, slots[i]);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(fresh_slots_come_in_order_and_raise_the_capacity, MODES),
+        ONCE(data_are_found_by_their_key_alone),
+        ONCE(discarded_slots_are_zero_and_their_neighbours_are_not),
+    };
+
+    return SUPPORT_RUN("layer", tests);
+}
