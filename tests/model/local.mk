@@ -16,12 +16,12 @@ model_names = \
 	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
 	empty_refill empty_partial empty_steal \
 	extent_commit recall_barrier recall_barrier_reopen recall_loaded recall_reopen \
-	slab_bump slab_lower \
+	slab_bump slab_lower slot_word \
 	stack_aba stack_handoff stack_own \
 	wait_barrier wait_bell wait_pass wait_sleep
 
 EXTRA_DIST += doc/MODEL.md \
-	tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
+	tests/model/absent.h tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
 	tests/model/stack.h tests/model/store.h tests/model/stealers.h \
 	tests/model/cache_exchange.c tests/model/cache_offer.c \
 	tests/model/cache_review.c tests/model/cache_ring.c tests/model/cache_steal.c \
@@ -34,7 +34,7 @@ EXTRA_DIST += doc/MODEL.md \
 	tests/model/extent_commit.c tests/model/pool.h \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_loaded.c tests/model/recall_reopen.c \
-	tests/model/slab_bump.c tests/model/slab_lower.c \
+	tests/model/slab_bump.c tests/model/slab_lower.c tests/model/slot_word.c \
 	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \
 	tests/model/wait_barrier.c tests/model/wait_bell.c tests/model/wait_pass.c tests/model/wait_sleep.c \
 	tests/model/waiters.h \

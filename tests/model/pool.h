@@ -112,13 +112,7 @@ uint64_t cpi_quarantine_moves(const struct cpi_quarantine *quarantine)
     return 0;
 }
 
-uint32_t cpi_lease_detach_free(struct cpi_cache *cache, struct cpi_counters *counters)
-{
-    (void)cache;
-    (void)counters;
-    assert(0);
-    return 0;
-}
+#include "absent.h"
 
 /* `fresh` slots have not been handed out, and the caller has the others. */
 static inline void model_open_pool(bool exact, size_t fresh)

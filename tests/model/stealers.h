@@ -38,6 +38,13 @@ static inline struct cpi_uncached *model_own_visitor(void)
     return &model_visitors[model_self];
 }
 
+uint32_t cpi_lease_detach_free(struct cpi_cache *cache, struct cpi_counters *counters)
+{
+    (void)cache;
+    (void)counters;
+    abort();
+}
+
 size_t cpi_registry_uncached_used(const struct cpi_registry *registry)
 {
     (void)registry;

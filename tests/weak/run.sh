@@ -50,7 +50,7 @@ for model in "$@"; do
     program=$work/$model
     printf '%-16s ' "$model"
     if ! build_model "$models/$model.c" "$program"; then
-        echo "NOT CHECKED: it does not compile"
+        echo "NOT CHECKED: it does not compile or link"
         cat "$log"
         failed=1
         continue

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * absent.h - functions that no thread of a model of pools comes to: those of leases,
+ * quarantines, waiters, marks, figures and reports.
+ *
+ * Included by pool.h.
+ */
+#ifndef MODEL_ABSENT_H
+#define MODEL_ABSENT_H
+
+/* A function with these parameters that returns a value of this type. */
+#define MODEL_ABSENT(type, name, ...)                                                  \
+    type name(__VA_ARGS__)                                                             \
+    {                                                                                  \
+        abort();                                                                       \
+    }
+
+MODEL_ABSENT(uint32_t, cpi_lease_detach_free, struct cpi_cache *cache,
+             struct cpi_counters *counters)
+MODEL_ABSENT(size_t, cpi_quarantine_count, const struct cpi_quarantine *quarantine)
+MODEL_ABSENT(void, cpi_pool_put_off, struct cpi_pool *pool, void *slot)
+MODEL_ABSENT(bool, cpi_pool_has_to_call, const struct cpi_pool *pool)
+MODEL_ABSENT(bool, cpi_pool_hand_over, struct cpi_pool *pool, void *slot,
+             const struct cpi_waiter *finder)
+MODEL_ABSENT(void, cpi_pool_call_waiter, struct cpi_pool *pool, const struct cpi_cache *cache)
+MODEL_ABSENT(bool, cpi_pool_mark_taken, struct cpi_pool *pool, void *slot,
+             const char *function, const void *site)
+MODEL_ABSENT(bool, cpi_pool_mark_given, struct cpi_pool *pool, void *slot,
+             const char *function, const void *site)
+MODEL_ABSENT(int, cpi_pool_judge, const struct cpi_pool *pool, const void *slot,
+             const char *function, uintptr_t *index)
+MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,
+             const struct cpi_pool *pool, uintptr_t index)
+MODEL_ABSENT(void, cpi_pool_sample_by_clock, struct cpi_pool *pool, struct cpi_cache *cache)
+MODEL_ABSENT(void, cpi_quiet_trap, const char *function)
+
+#endif /* MODEL_ABSENT_H */
