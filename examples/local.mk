@@ -96,10 +96,10 @@ examples_jobs_lines_SOURCES = \
 	examples/jobs/lines_main.c
 examples_jobs_lines_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
-TESTS += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh \
+examples_tests = examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh \
 	examples/check-kernels.sh examples/check-lines.sh examples/check-particles.sh
-EXTRA_DIST += examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh \
-	examples/check-kernels.sh examples/check-lines.sh examples/check-particles.sh
+TESTS += $(examples_tests)
+EXTRA_DIST += $(examples_tests)
 
 # make demo [DEMO_DIR=directory] [DEMO_THREADS=n] [DEMO_SECONDS=n]: the words of a tree, and
 # its lines with every allocator that is found, as a table and as demo.png.  demo-publish
