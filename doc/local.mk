@@ -13,7 +13,7 @@ EXTRA_DIST += doc/ADOPTING.md doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/DEBUGGI
 man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h include/cpool/alloc.h \
 	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/quiet.h include/cpool/info.h \
 	include/cpool/lease.h include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
-	include/cpool/events.h include/cpool/layer.h include/cpool/object.h include/cpool/object_typed.h include/cpool/priority.h include/cpool/tools.h include/cpool/debug.h
+	include/cpool/events.h include/cpool/layer.h include/cpool/object.h include/cpool/object_typed.h include/cpool/priority.h include/cpool/lanes.h include/cpool/tools.h include/cpool/debug.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \
@@ -52,6 +52,15 @@ dist_man3_MANS = \
 	doc/man/cpool_sized_free.3 doc/man/cpool_sized_owns.3 doc/man/cpool_sized_print.3 doc/man/cpool_sized_realloc.3 \
 	doc/man/cpool_sized_stats.3 doc/man/cpool_sized_trim.3 doc/man/cpool_sized_usable_size.3 \
 	doc/man/cpool_release.3 \
+	doc/man/cpool_lane.3 \
+	doc/man/cpool_lane_alloc.3 \
+	doc/man/cpool_lane_count.3 \
+	doc/man/cpool_lane_free.3 \
+	doc/man/cpool_lanes.3 \
+	doc/man/cpool_lanes_balance.3 \
+	doc/man/cpool_lanes_create.3 \
+	doc/man/cpool_lanes_destroy.3 \
+	doc/man/cpool_lanes_pool.3 \
 	doc/man/cpool_priority.3 \
 	doc/man/cpool_priority_attach.3 \
 	doc/man/cpool_priority_claim.3 \

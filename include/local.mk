@@ -15,6 +15,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/events.h \
 	include/cpool/fast.h \
 	include/cpool/info.h \
+	include/cpool/lanes.h \
 	include/cpool/layer.h \
 	include/cpool/lease.h \
 	include/cpool/live.hpp \

@@ -107,6 +107,7 @@ tests_public = \
 	tests/check_leaks \
 	tests/check_leaks_noinline \
 	tests/check_layer \
+	tests/check_lanes \
 	tests/check_lease \
 	tests/check_lease_noinline \
 	tests/check_many \
@@ -281,6 +282,10 @@ tests_check_null_LDADD = $(tests_ldadd_public)
 tests_check_object_SOURCES = tests/check_object.c tests/object.h
 tests_check_object_CPPFLAGS = $(tests_cppflags)
 tests_check_object_LDADD = $(tests_ldadd_module)
+
+tests_check_lanes_SOURCES = tests/check_lanes.c
+tests_check_lanes_CPPFLAGS = $(tests_cppflags)
+tests_check_lanes_LDADD = $(tests_ldadd_public)
 
 tests_check_object_heap_SOURCES = tests/check_object_heap.c
 tests_check_object_heap_CPPFLAGS = $(tests_cppflags_module)

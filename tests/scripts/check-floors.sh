@@ -127,6 +127,7 @@ object.h       7
 object.c       7
 object_create.c 7 object.h
 object_fake.c  7 object.h
+lanes.c        7
 object_heap.h  7
 object_heap.c  7
 object_list.c  7 object.h

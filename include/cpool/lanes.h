@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/lanes.h - a pool that hands out the same slots in every run, for lockstep and replay.
+ *
+ * OVERVIEW
+ *
+ * In an ordinary pool the slot that an alloc gets depends on the other threads.  A
+ * simulation that runs in lockstep on several machines, or that is replayed from a log,
+ * needs the same slots each time.  Here each logical thread has a lane, with free slots of
+ * its own:
+ *
+ *     cpool_lanes_create(&lanes, &config, 4);
+ *     ...
+ *     cpool_lane_t *lane = cpool_lane(lanes, worker);     in each job
+ *     struct unit *unit = cpool_lane_alloc(lane);
+ *     ...
+ *     cpool_lane_free(lane, unit);
+ *     ...
+ *     cpool_lanes_balance(lanes);                         at the end of each tick
+ *
+ * NOTES
+ *
+ * The promise: the slots that a lane hands out depend on the calls on this lane since the
+ * last balance, with the slots that were freed into it, and on the state that the balance
+ * made.  They do not depend on the other lanes' calls, on the processors, or on which thread
+ * makes the calls.  A slot freed into a lane is that lane's from then on, whichever lane it
+ * was taken from, and is the first to be handed out again.  So if each lane
+ * makes the same sequence of calls with the same slots, and balances happen between the same
+ * calls, every slot has the same index in every run.  Addresses differ from process to
+ * process.  cpool_index on cpool_lanes_pool tells the index.
+ *
+ * The refusal: a lane never takes a slot from another one by itself, because the first
+ * lane to ask would get it.  A lane that has run out gets NULL while other lanes have free
+ * slots.  Pools with lanes do not grow.
+ *
+ * The cost: 4 bytes for each slot and a cache line for each lane.  An alloc is a few loads
+ * and stores, and a free one compare-and-swap on a word of the slot.  All memory of the pool
+ * is committed at creation, and the slots are not touched.  A balance looks at each slot's
+ * word.  The pool counts all slots as live, and sanitizers do not see the lanes' frees.
+ *
+ * One thread at a time uses a lane, and a slot goes from thread to thread as the program
+ * synchronises them.
+ */
+#ifndef CPOOL_LANES_H
+#define CPOOL_LANES_H
+
+#include <cpool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A pool with lanes, and one of its lanes. */
+typedef struct cpool_lanes cpool_lanes_t;
+typedef struct cpool_lane cpool_lane_t;
+
+/*
+ * ---- Lanes (cpool_lanes.3) -------------------------------------------------
+ */
+
+/*
+ * cpool_lanes_create - makes a pool with lanes.
+ *
+ * lanes    receives it, set to NULL on failure
+ * config   as for cpool_create.  max_capacity must be 0 or the capacity.  The flags
+ *          CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_FILL and CPOOL_WAITABLE are refused
+ * n        lanes, 1 to capacity.  Each has as many slots at first, and the first ones one
+ *          more where the capacity is no multiple
+ *
+ * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS, CPOOL_EMAXCAPACITY, CPOOL_ECAPACITY for a wrong n, or
+ * the code of cpool_create.
+ * Any thread.  It may block and makes system calls, and takes time for each slot.
+ */
+CPOOL_API int cpool_lanes_create(cpool_lanes_t **lanes, const cpool_config_t *config, size_t n)
+    CPOOL_MUST_USE_;
+
+/*
+ * cpool_lanes_destroy - gives everything back, live slots too.
+ *
+ * lanes   no thread may be using them, or use them later.  NULL is a no-op
+ *
+ * Returns 0, CPOOL_ELIVE when slots were live, or a code of cpool_destroy.
+ * It may block and makes system calls.
+ */
+CPOOL_API int cpool_lanes_destroy(cpool_lanes_t *lanes);
+
+/*
+ * cpool_lane - a lane by its number, or NULL for one that is not below n.
+ *
+ * Any thread, wait-free.
+ */
+CPOOL_API cpool_lane_t *cpool_lane(cpool_lanes_t *lanes, size_t number) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_lane_alloc - takes a slot from a lane.
+ *
+ * Returns the slot that was freed into the lane last, or the one with the lowest index of
+ * those that the last balance gave it.  NULL when it has none.
+ * The lane's user, wait-free.
+ */
+CPOOL_API void *cpool_lane_alloc(cpool_lane_t *lane) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/*
+ * cpool_lane_free - gives a slot to a lane, from whichever lane it was taken.
+ *
+ * slot   from an alloc on a lane of the same pool.  NULL is a no-op
+ *
+ * Returns 0, or a code that has been reported: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an
+ * address that is no slot, CPOOL_EDOUBLEFREE for a slot that is free.  Of several lanes that
+ * free a slot at once one gets 0.
+ * The lane's user, wait-free.
+ */
+CPOOL_API int cpool_lane_free(cpool_lane_t *lane, void *slot) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_lane_count - the number of free slots in a lane.
+ *
+ * The lane's user, wait-free.
+ */
+CPOOL_API size_t cpool_lane_count(const cpool_lane_t *lane) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_lanes_balance - deals all free slots out again, as many to each lane.
+ *
+ * The free slots go to the lanes in order of index, the lowest to lane 0.  The result depends
+ * on which slots are free, and on nothing else.  No thread may be using a lane meanwhile.
+ *
+ * Returns the number of free slots.
+ * Wait-free.  It takes time for each slot.
+ */
+CPOOL_API size_t cpool_lanes_balance(cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_lanes_pool - the pool of the slots, for cpool_index, cpool_at, cpool_owns and the like.
+ *
+ * Its slots are the lanes', and cpool_alloc and cpool_free are not for it.
+ * Any thread, wait-free.
+ */
+CPOOL_API cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPOOL_LANES_H */

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lanes.c - pools that hand out the same slots in every run.
+ *
+ * Floor 7.  Includes headers of floor 0, and public headers.
+ *
+ *   lane 0   head -> 3 -> 0 -> 1      words   | 1 | end | live | 0 | ...
+ *
+ * The lanes have all slots of the pool.  A free slot's word has the index of the next one in
+ * its lane, and that of any other slot says that it is live.
+ *
+ * ORDERING TABLE
+ *   word   | word load, store, CAS | relaxed | - | -
+ *   failed | CAS failure           | relaxed | - | -
+ *
+ * The program hands slots from thread to thread, and orders their words by that.  The
+ * compare-and-swap is there for two lanes that free the same slot.
+ */
+#include <cpool/lanes.h>
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "atomic.h"
+#include "bits.h"
+#include "compiler.h"
+#include "error.h"
+#include "structs.h"
+
+#define CPI_LANE_LIVE (UINT32_MAX - 1u)
+#define CPI_LANE_END UINT32_MAX
+
+/* Slots that are taken from the pool, or given back, at once. */
+#define CPI_LANE_CHUNK 256u
+
+struct cpool_lane {
+    _Alignas(CPI_LINE) uint32_t head; /* its user's */
+    uint32_t count;                   /* likewise */
+    cpool_lanes_t *lanes;             /* constant */
+};
+
+/* All constant, but for the words. */
+struct cpool_lanes {
+    cpool_t *pool;
+    _Atomic uint32_t *words;
+    size_t capacity;
+    size_t slot_size; /* bytes */
+    size_t n;
+    struct cpool_lane lanes[];
+};
+
+/* --- Creation --- */
+
+static int check(const cpool_config_t *config, size_t n)
+{
+    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_WAITABLE;
+
+    if ((config->flags & refused) != 0)
+        return CPOOL_EFLAGS;
+    if (config->max_capacity != 0 && config->max_capacity != config->capacity)
+        return CPOOL_EMAXCAPACITY;
+    return n == 0 || n > config->capacity || config->capacity >= CPI_LANE_LIVE ? CPOOL_ECAPACITY
+                                                                               : 0;
+}
+
+static cpool_lanes_t *allocate(size_t capacity, size_t n)
+{
+    size_t size;
+    cpool_lanes_t *lanes;
+
+    if (!cpi_multiply(n, sizeof lanes->lanes[0], &size) || !cpi_add(size, sizeof *lanes, &size) ||
+        !cpi_align_up_checked(size, CPI_LINE, &size))
+        return NULL;
+    lanes = aligned_alloc(CPI_LINE, size);
+    if (lanes == NULL)
+        return NULL;
+    memset(lanes, 0, size);
+    lanes->words = calloc(capacity, sizeof *lanes->words);
+    lanes->capacity = capacity;
+    lanes->n = n;
+    if (lanes->words != NULL)
+        return lanes;
+    free(lanes);
+    return NULL;
+}
+
+static void release(cpool_lanes_t *lanes)
+{
+    free(lanes->words);
+    free(lanes);
+}
+
+static size_t chunk_at(const cpool_lanes_t *lanes, size_t done)
+{
+    size_t left = lanes->capacity - done;
+
+    return left < CPI_LANE_CHUNK ? left : CPI_LANE_CHUNK;
+}
+
+/* The pool is new and exact, so it has these slots and no others. */
+static int take_all(const cpool_lanes_t *lanes)
+{
+    void *slots[CPI_LANE_CHUNK];
+    size_t done;
+
+    for (done = 0; done < lanes->capacity; done += chunk_at(lanes, done))
+        if (cpool_alloc_bulk_all(lanes->pool, slots, chunk_at(lanes, done)) != 0)
+            return CPOOL_ENOMEM;
+    return 0;
+}
+
+static void give_all(const cpool_lanes_t *lanes)
+{
+    void *slots[CPI_LANE_CHUNK];
+    size_t done, i;
+
+    for (done = 0; done < lanes->capacity; done += i) {
+        for (i = 0; i < chunk_at(lanes, done); i++)
+            slots[i] = cpool_at(lanes->pool, done + i);
+        cpool_free_bulk(lanes->pool, slots, i);
+    }
+}
+
+/* --- Dealing --- */
+
+static bool is_live(const cpool_lanes_t *lanes, size_t index)
+{
+    return cpi_load(&lanes->words[index], relaxed) == CPI_LANE_LIVE; /* [word] */
+}
+
+static void push(struct cpool_lane *lane, size_t index)
+{
+    cpi_store(&lane->lanes->words[index], lane->head, relaxed); /* [word] */
+    lane->head = (uint32_t)index;
+    lane->count++;
+}
+
+/* From the top down, so that the lowest index of each lane comes to lie in front. */
+static void deal(cpool_lanes_t *lanes, size_t total)
+{
+    size_t index = lanes->capacity;
+    size_t i;
+
+    for (i = lanes->n; i-- > 0;) {
+        struct cpool_lane *lane = &lanes->lanes[i];
+        size_t share = total / lanes->n + (i < total % lanes->n);
+
+        lane->head = CPI_LANE_END;
+        lane->count = 0;
+        while (lane->count < share) {
+            index--;
+            if (!is_live(lanes, index))
+                push(lane, index);
+        }
+    }
+}
+
+size_t cpool_lanes_balance(cpool_lanes_t *lanes)
+{
+    size_t total = 0;
+    size_t i;
+
+    for (i = 0; i < lanes->n; i++)
+        total += lanes->lanes[i].count;
+    deal(lanes, total);
+    return total;
+}
+
+int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size_t n)
+{
+    cpool_config_t config;
+    cpool_lanes_t *lanes;
+    size_t i;
+    int code;
+
+    if (result == NULL)
+        return CPOOL_ENULL;
+    *result = NULL;
+    code = given != NULL ? cpi_struct_read(&config, sizeof config, given) : CPOOL_ENULL;
+    if (code == 0)
+        code = check(&config, n);
+    if (code != 0)
+        return code;
+    lanes = allocate(config.capacity, n);
+    if (lanes == NULL)
+        return CPOOL_ENOMEM;
+    config.flags |= CPOOL_EXACT;
+    code = cpool_create(&lanes->pool, &config);
+    if (code == 0)
+        code = take_all(lanes);
+    if (code != 0) {
+        cpool_destroy(lanes->pool);
+        release(lanes);
+        return code;
+    }
+    lanes->slot_size = config.slot_size;
+    for (i = 0; i < n; i++)
+        lanes->lanes[i].lanes = lanes;
+    deal(lanes, lanes->capacity);
+    *result = lanes;
+    return 0;
+}
+
+int cpool_lanes_destroy(cpool_lanes_t *lanes)
+{
+    size_t free_slots;
+    size_t capacity;
+    int code;
+
+    if (lanes == NULL)
+        return 0;
+    capacity = lanes->capacity;
+    free_slots = cpool_lanes_balance(lanes);
+    give_all(lanes);
+    code = cpool_destroy(lanes->pool);
+    release(lanes);
+    return free_slots < capacity ? CPOOL_ELIVE : code;
+}
+
+/* --- Lanes --- */
+
+cpool_lane_t *cpool_lane(cpool_lanes_t *lanes, size_t number)
+{
+    return number < lanes->n ? &lanes->lanes[number] : NULL;
+}
+
+size_t cpool_lane_count(const cpool_lane_t *lane)
+{
+    return lane->count;
+}
+
+cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes)
+{
+    return lanes->pool;
+}
+
+void *cpool_lane_alloc(cpool_lane_t *lane)
+{
+    cpool_lanes_t *lanes = lane->lanes;
+    uint32_t index = lane->head;
+
+    if (index == CPI_LANE_END)
+        return NULL;
+    lane->head = cpi_load(&lanes->words[index], relaxed);      /* [word] */
+    cpi_store(&lanes->words[index], CPI_LANE_LIVE, relaxed); /* [word] */
+    lane->count--;
+    return cpool_at(lanes->pool, index);
+}
+
+CPI_COLD static int refuse(const cpool_lanes_t *lanes, const void *slot, int code)
+{
+    size_t index = cpool_index(lanes->pool, slot);
+    cpool_error_t error;
+
+    memset(&error, 0, sizeof error);
+    error.code = code;
+    error.function = "cpool_lane_free";
+    error.pool = lanes->pool;
+    error.name = "";
+    error.address = slot;
+    if (index != SIZE_MAX) {
+        error.slot = slot;
+        error.index = index;
+    }
+    cpi_report(&error, "cpool_lane_free: %s (address %p)", cpool_strerror(code), slot);
+    return code;
+}
+
+static int mistake_of(const cpool_lanes_t *lanes, const void *slot)
+{
+    uintptr_t first = (uintptr_t)cpool_at(lanes->pool, 0);
+    uintptr_t end = (uintptr_t)cpool_at(lanes->pool, lanes->capacity - 1) + lanes->slot_size;
+
+    return (uintptr_t)slot > first && (uintptr_t)slot < end ? CPOOL_EMISALIGNED : CPOOL_EFOREIGN;
+}
+
+int cpool_lane_free(cpool_lane_t *lane, void *slot)
+{
+    cpool_lanes_t *lanes = lane->lanes;
+    size_t index = cpool_index(lanes->pool, slot);
+    uint32_t live = CPI_LANE_LIVE;
+
+    if (slot == NULL)
+        return 0;
+    if (index >= lanes->capacity)
+        return refuse(lanes, slot, mistake_of(lanes, slot));
+    if (!cpi_cas_strong(&lanes->words[index], &live, lane->head, /* [word] [failed] */
+                        relaxed, relaxed))
+        return refuse(lanes, slot, CPOOL_EDOUBLEFREE);
+    lane->head = (uint32_t)index;
+    lane->count++;
+    return 0;
+}
