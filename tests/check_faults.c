@@ -127,7 +127,8 @@ int mincore(void *address, size_t size, unsigned char *states)
  * ---- A pool's life -------------------------------------------------------
  */
 
-enum { SLOT_SIZE = 256, CAPACITY = 3000, MAX_CAPACITY = 9000 };
+/* Few slots, because each of some thousand lives verifies all of them. */
+enum { SLOT_SIZE = 256, CAPACITY = 750, MAX_CAPACITY = 2250 };
 
 struct life {
     unsigned flags;
@@ -138,7 +139,7 @@ static void work_elsewhere(void *argument)
 {
     struct hold *hold = argument;
 
-    hold_take(hold, 1000);
+    hold_take(hold, CAPACITY / 3);
     hold_verify(hold);
     hold_free_all(hold);
 }
@@ -166,18 +167,18 @@ static void use(cpool_t *pool, struct hold *hold, struct hold *elsewhere, struct
 {
     uint64_t random = 3;
 
-    hold_take(hold, 2000);
+    hold_take(hold, CAPACITY * 2 / 3);
     worker_do(worker, work_elsewhere, elsewhere);
     free_some(hold, &random, hold->count * 9 / 10);
     cpool_trim(pool);
     hold_verify(hold);
-    cpool_grow(pool, 500);
+    cpool_grow(pool, CAPACITY / 6);
     hold_take(hold, SIZE_MAX);
     free_some(hold, &random, hold->count / 2);
-    cpool_shrink(pool, 1000);
+    cpool_shrink(pool, CAPACITY / 3);
     hold_verify(hold);
     reserve(pool);
-    hold_take(hold, 1500);
+    hold_take(hold, CAPACITY / 2);
     worker_do(worker, work_elsewhere, elsewhere);
     cpool_flush(pool);
     hold_verify(hold);
@@ -444,6 +445,9 @@ START_TEST(huge_pool_without_address_space_goes_on)
 }
 END_TEST
 
+/* Bytes of private memory that the process may have. */
+enum { LIMIT = 64 * 1024 * 1024 };
+
 /* The system commits no more: NULL, until it does again. */
 static void live_without_memory(void *argument)
 {
@@ -453,10 +457,10 @@ static void live_without_memory(void *argument)
     size_t before;
 
     REQUIRE(first != NULL);
-    set_data_limit((rlim_t)256 * 1024 * 1024);
+    set_data_limit((rlim_t)LIMIT);
     while (cpool_alloc(pool) != NULL)
         taken++;
-    REQUIRE(taken > 1000 && taken < 256u * 1024 * 1024 / 64);
+    REQUIRE(taken > 1000 && taken < LIMIT / 64);
     REQUIRE_EQUAL(support_stats(pool).live, taken + 1);
     cpool_free(pool, first);
     REQUIRE(cpool_alloc(pool) == first);
