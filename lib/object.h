@@ -90,6 +90,7 @@ struct cpool_objects {
     bool counted;
     bool fake;
     bool waitable;
+    bool checked;                  /* a put verifies the bytes around the object */
     uintptr_t max;                 /* objects */
     size_t growth;                 /* objects, or 0 */
     size_t percent;
@@ -107,7 +108,7 @@ struct cpool_objects {
     /* Which slots are vacant: see object_room.c. */
     _Atomic uint64_t *vacancy;  /* bits */
     _Atomic uintptr_t reached;  /* indices below it may have been used */
-    _Atomic uintptr_t vacant;   /* bits set, or more for a moment */
+    _Atomic uintptr_t vacant;   /* bits set, or a few more */
     _Atomic uintptr_t cursor;   /* a word where a set bit was last seen */
     _Atomic uint64_t room;      /* see CPI_ROOM */
 

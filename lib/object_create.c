@@ -104,13 +104,14 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
     pool->counted = (config->flags & CPOOL_OBJECT_COUNTED) != 0;
     pool->fake = (config->flags & CPOOL_OBJECT_FAKE) != 0;
     pool->waitable = (config->pool_flags & CPOOL_WAITABLE) != 0;
+    pool->checked = !pool->fake && (config->pool_flags & CPOOL_CHECKED) != 0;
     pool->align = type->object_align != 0 ? type->object_align : _Alignof(max_align_t);
     if (pool->align < sizeof(void *))
         pool->align = sizeof(void *);
     plain = !pool->fake && !pool->counted && pool->max_inactive == 0;
     pool->brief_get = plain && !pool->lazy && type->activate == NULL &&
                       (config->flags & CPOOL_OBJECT_TRACED) == 0;
-    pool->brief_put = plain && !pool->eager && type->deactivate == NULL;
+    pool->brief_put = plain && !pool->checked && !pool->eager && type->deactivate == NULL;
     if (config->name != NULL)
         strncpy(pool->name, config->name, sizeof pool->name - 1);
     cpi_store(&pool->room, CPI_ROOM(config->capacity, 0), relaxed); /* [alone] */

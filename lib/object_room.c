@@ -6,6 +6,8 @@
  *
  * ORDERING TABLE
  *   room   | capacity and objects, load and CAS | relaxed | - | -
+ *   count  | room CAS that counts an object in  | acquire | uncount | the slot that was given up
+ *   uncount | room CAS that counts an object out | release | count | the slot that was given up
  *   failed | CAS failure                 | relaxed | - | -
  *   park   | vacancy bit set, CAS        | release | unpark | the record, and the slot's bytes
  *   unpark | vacancy bit cleared, CAS    | acquire | park   | the same
@@ -15,7 +17,8 @@
  *   peak   | peak load, CAS              | relaxed | - | -
  *
  * A thread that has counted an object relies on a slot that another one gave up before it
- * counted its own out.  The slot itself carries the order.
+ * counted its own out.  Read-modify-writes of the room between the two go on with the release.
+ * A slot that a trim has in hand is given back with the library's lock held.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -27,12 +30,10 @@
 
 #include "atomic.h"
 #include "os.h"
+#include "thread.h"
 
-/* How often a thread looks again for a vacant slot that another one has in hand. */
-#define CPI_LOOKS 100u
-
-/* Words of vacancy bits that a trim has in hand at once. */
-#define CPI_TRIM_WORDS ((uintptr_t)64)
+/* Nanoseconds for which a thread looks again for a vacant slot that another one has in hand. */
+#define CPI_PATIENCE UINT64_C(1000000000)
 
 /* --- Capacity --- */
 
@@ -73,8 +74,8 @@ bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more)
             if (step == 0)
                 return false;
         }
-    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(step, 1), /* [room] [failed] */
-                           relaxed, relaxed));
+    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(step, 1), /* [count] [failed] */
+                           acquire, relaxed));
     *more = step > 0 ? step - 1 : 0;
     if (!pool->counted || pool->fake)
         raise_peak(pool, objects + 1);
@@ -85,8 +86,8 @@ void cpi_object_unreserve(cpool_objects_t *pool)
 {
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
 
-    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(0, 1), /* [room] [failed] */
-                         relaxed, relaxed))
+    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(0, 1), /* [uncount] [failed] */
+                         release, relaxed))
         CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
 }
 
@@ -109,10 +110,10 @@ static void park(cpool_objects_t *pool, uintptr_t index)
     uint64_t bits = cpi_load(word, relaxed); /* [look] */
 
     CPI_ASSERT(cpi_load(&pool->reached, relaxed) > index); /* [hint] */
+    cpi_fetch_add(&pool->vacant, 1u, relaxed);             /* [hint] */
     do
         CPI_ASSERT((bits & bit) == 0);
     while (!cpi_cas_weak(word, &bits, bits | bit, release, relaxed)); /* [park] [failed] */
-    cpi_fetch_add(&pool->vacant, 1u, relaxed);                        /* [hint] */
     if (index / 64 < cpi_load(&pool->cursor, relaxed))                /* [hint] */
         cpi_store(&pool->cursor, index / 64, relaxed);                /* [hint] */
 }
@@ -215,19 +216,40 @@ static uintptr_t look_everywhere(cpool_objects_t *pool)
     return index != CPI_OBJECT_NONE ? index : take_free(pool, &vacant);
 }
 
-uintptr_t cpi_object_vacancy(cpool_objects_t *pool)
+/* No trim has a slot in hand while the lock is held. */
+static uintptr_t look_beside_trim(cpool_objects_t *pool)
 {
-    uintptr_t index = look_everywhere(pool);
+    uintptr_t index;
+
+    cpi_lock();
+    index = unpark(pool);
+    cpi_unlock();
+    return index;
+}
+
+/* Nothing was found.  Where all slots have been used, another thread has one in hand.  Where
+ * not, memory was refused. */
+CPI_COLD static uintptr_t look_again(cpool_objects_t *pool)
+{
+    uint64_t end = cpi_os_now() + CPI_PATIENCE;
+    uintptr_t index = look_beside_trim(pool);
     unsigned times;
 
-    /* Where all slots have been used, another thread has one in hand.  Where not, memory
-     * was refused. */
-    for (times = 0; index == CPI_OBJECT_NONE && times < CPI_LOOKS; times++) {
-        if (cpi_load(&pool->reached, relaxed) < pool->max) /* [hint] */
+    for (times = 0; index == CPI_OBJECT_NONE; times++) {
+        if (cpi_load(&pool->reached, relaxed) < pool->max || cpi_os_now() >= end) /* [hint] */
             break;
         cpi_os_back_off(times);
         index = look_everywhere(pool);
     }
+    return index;
+}
+
+uintptr_t cpi_object_vacancy(cpool_objects_t *pool)
+{
+    uintptr_t index = look_everywhere(pool);
+
+    if (CPI_UNLIKELY(index == CPI_OBJECT_NONE))
+        index = look_again(pool);
     if (index == CPI_OBJECT_NONE || !pool->fake || cpi_object_fake_open(pool, index))
         return index;
     park(pool, index);
@@ -315,14 +337,15 @@ static void drop(cpool_objects_t *pool, uintptr_t index)
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
 
     cpi_object_vacate(pool, index);
-    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(1, 1), /* [room] [failed] */
-                         relaxed, relaxed))
+    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(1, 1), /* [uncount] [failed] */
+                         release, relaxed))
         CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
 }
 
 static size_t drop_inactive(cpool_objects_t *pool, size_t n)
 {
     size_t dropped = 0;
+    size_t passed = 0;
 
     while (dropped < n) {
         bool vacant = false;
@@ -332,6 +355,7 @@ static size_t drop_inactive(cpool_objects_t *pool, size_t n)
             break;
         if (vacant) {
             cpi_object_vacate(pool, index);
+            passed++;
             continue;
         }
         cpi_object_leave_place(pool);
@@ -339,6 +363,7 @@ static size_t drop_inactive(cpool_objects_t *pool, size_t n)
         drop(pool, index);
         dropped++;
     }
+    cpi_object_offer_some(pool, passed); /* for the threads that wait */
     return dropped;
 }
 
@@ -436,51 +461,4 @@ size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
     if (code != NULL)
         *code = result;
     return made;
-}
-
-/* --- Giving memory back --- */
-
-static size_t discard_run(const cpool_objects_t *pool, uintptr_t first, uintptr_t end)
-{
-    return first < end ? cpool_discard(pool->pool, cpool_at(pool->pool, first), end - first) : 0;
-}
-
-/* Discards the runs of set bits in words that are in hand. */
-static size_t discard_words(const cpool_objects_t *pool, const uint64_t *words, uintptr_t at,
-                            uintptr_t n)
-{
-    uintptr_t first = at * 64;
-    uintptr_t index;
-    size_t bytes = 0;
-
-    for (index = at * 64; index < (at + n) * 64; index++) {
-        if ((words[index / 64 - at] >> index % 64 & 1) != 0)
-            continue;
-        bytes += discard_run(pool, first, index);
-        first = index + 1;
-    }
-    return bytes + discard_run(pool, first, index);
-}
-
-size_t cpool_objects_trim(cpool_objects_t *pool)
-{
-    uintptr_t end = pool->fake ? 0 : (cpi_load(&pool->reached, relaxed) + 63) / 64; /* [hint] */
-    uint64_t words[CPI_TRIM_WORDS];
-    uintptr_t at, n, i;
-    size_t bytes = 0;
-
-    for (at = 0; at < end; at += n) {
-        n = end - at < CPI_TRIM_WORDS ? end - at : CPI_TRIM_WORDS;
-        for (i = 0; i < n; i++)
-            words[i] = cpi_exchange(&pool->vacancy[at + i], 0, acquire); /* [unpark] */
-        bytes += discard_words(pool, words, at, n);
-        for (i = 0; i < n; i++) {
-            uint64_t bits = cpi_load(&pool->vacancy[at + i], relaxed); /* [look] */
-
-            while (!cpi_cas_weak(&pool->vacancy[at + i], &bits, bits | words[i], /* [park] */
-                                 release, relaxed))                              /* [failed] */
-                ;
-        }
-    }
-    return bytes;
 }

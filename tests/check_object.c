@@ -334,6 +334,34 @@ START_TEST(object_that_is_not_active_refused)
 }
 END_TEST
 
+START_TEST(object_with_damage_around_it_stays_active)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t plain = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+    char *object;
+
+    plain.object_size = 64;
+    config.type = &plain;
+    config.capacity = 1;
+    config.pool_flags = CPOOL_CHECKED;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    object = cpool_object_get(pool);
+    REQUIRE(object != NULL);
+    object[64] = (char)~object[64];
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_object_put(pool, object), CPOOL_EGUARD);
+    REQUIRE_REPORT(CPOOL_EGUARD);
+    REQUIRE(cpool_object_is_active(pool, object));
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    REQUIRE(cpool_object_get(pool) == object);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
 START_TEST(object_still_active_at_the_end_is_destroyed_and_told)
 {
     cpool_objects_t *pool = make(_i);
@@ -446,6 +474,7 @@ int main(void)
         TIMES(hooks_may_use_their_pool, KINDS_AND_FAKE),
         TIMES(hook_that_was_left_is_reported_at_the_end, KINDS),
         TIMES(object_that_is_not_active_refused, KINDS),
+        ONCE(object_with_damage_around_it_stays_active),
         TIMES(object_still_active_at_the_end_is_destroyed_and_told, KINDS_AND_FAKE),
         ONCE(wait_in_a_pool_without_waiting_refused),
         ONCE(configuration_that_is_wrong_refused),

@@ -45,6 +45,7 @@ tests_growth_steps = \
 	tests/check_steps_call \
 	tests/check_steps_destroy \
 	tests/check_steps_lease \
+	tests/check_steps_object \
 	tests/check_steps_queue \
 	tests/check_steps_recall \
 	tests/check_steps_signal \
@@ -154,6 +155,9 @@ tests_check_steps_end_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_double_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_double_LDADD = $(tests_ldadd_growth_steps)
+
+tests_check_steps_object_CPPFLAGS = $(tests_cppflags_module)
+tests_check_steps_object_LDADD = $(tests_ldadd_growth_steps)
 
 tests_check_steps_lease_CPPFLAGS = $(tests_cppflags_module)
 tests_check_steps_lease_LDADD = $(tests_ldadd_growth_steps)

@@ -242,7 +242,9 @@ CPOOL_API int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_n
  *
  * Returns 0, or a code that has been reported: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an
  * address that is none of the pool's objects, CPOOL_EINACTIVE for one that is not active.  Of
- * several threads that put an object back at once one gets 0.
+ * several threads that put an object back at once one gets 0.  CPOOL_EGUARD where the bytes
+ * around the object were overwritten and pool_flags has CPOOL_CHECKED: the object stays active,
+ * and the bytes are mended, so that another put succeeds.
  * Any thread.  Without hooks as cpool_free on an exact pool, and a compare-and-swap more.
  * Else as long as the hooks deactivate, reset and destroy take.
  */
@@ -321,7 +323,8 @@ CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *cod
  * Inactive objects keep their memory.  Destroy them before, with cpool_object_shrink.
  *
  * Returns the bytes given back that were resident.
- * Any thread.  It makes system calls.
+ * Any thread.  It may block, and makes system calls.  A get that finds no other slot, and a
+ * fork, wait while it gives up to 4 MiB, or one object, back.
  */
 CPOOL_API size_t cpool_objects_trim(cpool_objects_t *pool) CPOOL_NONNULL_(1);
 
