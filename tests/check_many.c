@@ -240,6 +240,25 @@ END_TEST
 
 enum { CROWD = 17000 };
 
+CPOOL_DECLARE(late, long);
+CPOOL_DEFINE(late, long, .capacity = 100);
+
+/* A typed pool finds no handle, and works as soon as there is one. */
+static void require_no_handle(void)
+{
+    REQUIRE_EQUAL(late_open(NULL), CPOOL_EPOOLS);
+    REQUIRE(late_alloc() == NULL && late_pool() == NULL);
+}
+
+static void use_late(void)
+{
+    long *number = late_alloc();
+
+    REQUIRE(number != NULL);
+    late_free(number);
+    REQUIRE_EQUAL(late_close(), CPOOL_OK);
+}
+
 static void *use_crowd(void *crowd)
 {
     cpool_t **pools_left = crowd;
@@ -287,8 +306,10 @@ START_TEST(create_until_handles_are_used_up)
     REQUIRE(n >= 1000);
     (void)use_crowd(crowd);
     support_in_thread(use_crowd, crowd);
+    require_no_handle();
     for (size_t i = 0; i < 3; i++) {
         support_destroy_empty(crowd[n / 2 + i]);
+        use_late();
         config.memory = memory + (n / 2 + i) * config.memory_size;
         crowd[n / 2 + i] = support_create(&config);
         use(crowd[n / 2 + i], 3);

@@ -63,7 +63,7 @@ endif
 
 tests_scripts = \
 	tests/scripts/check-builds.sh \
-	tests/scripts/check-cxx.sh \
+	tests/scripts/check-cxx.sh tests/scripts/check-typed.sh \
 	tests/scripts/check-docs.sh \
 	tests/scripts/check-english.sh \
 	tests/scripts/check-exports.sh \
@@ -85,7 +85,7 @@ tests_scripts = \
 	tests/scripts/check-tsan.sh \
 	tests/scripts/check-scripts.sh
 
-EXTRA_DIST += $(tests_scripts) tests/debug/mistakes.c tests/tools/correct.c tests/tools/handover.c \
+EXTRA_DIST += $(tests_scripts) tests/debug/mistakes.c tests/typed_builds.c tests/tools/correct.c tests/tools/handover.c \
 	tests/tools/mistakes.c tests/tools/programs.sh tests/tools/stray.c
 TESTS += $(tests_scripts)
 
