@@ -101,7 +101,7 @@ struct model {
     uint32_t *held;
     size_t n_held;
     size_t live;   /* held, in tickets and in leases */
-    size_t hidden; /* that took the place of promoted ones */
+    size_t hidden; /* at most so many more are live, in the place of promoted ones */
     uint32_t next_seed;
     cpool_cache_t *caches[CACHES];
     struct lease leases[LEASES];
