@@ -226,7 +226,7 @@ static void give_typed_slots(struct work *work, size_t n)
         even_free((struct even *)work->slots[i]);
 }
 
-/* A part of single calls.  `call` is counted, and what surrounds it is not. */
+/* A part of single calls.  `call` is counted, and nothing around it. */
 #define SINGLE(name, call)                                                             \
     static void name(struct work *work, size_t n)                                      \
     {                                                                                  \
@@ -252,7 +252,7 @@ SINGLE(uneven_free_part, measured_uneven_free(uneven_alloc()))
 SINGLE(tracked_alloc, cpool_free(work->tracked_pool, measured_inline_alloc(work->tracked_pool)))
 SINGLE(tracked_free, measured_inline_free(work->tracked_pool, cpool_alloc(work->tracked_pool)))
 
-/* A part that is one loop, between what takes the slots before and what gives them after. */
+/* A part that is one loop.  `before` takes the slots for it, and `after` gives them back. */
 #define LOOP(name, owner, before, after)                                               \
     static void name(struct work *work, size_t n)                                      \
     {                                                                                  \

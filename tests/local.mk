@@ -12,8 +12,8 @@
 # Every test, script or program, is started by tests/limit, which ends it after
 # CPOOL_TEST_LIMIT seconds and shows where it was.
 #
-#   make check-build         the tests of what was built here, for a second build of sources
-#                            whose own tests have passed
+#   make check-build         the tests of what was built here.  They are enough for a second
+#                            build of the same sources
 #   make check-often         the tests whose course depends on when threads run, OFTEN
 #                            times, beside OFTEN_LOOPS loops that keep the processors
 #                            busy.  OFTEN_TESTS='...' for some

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/error.h - codes, what they mean, and the handler of mistakes.
+ * cpool/error.h - codes, their meanings, and the handler of mistakes.
  *
  * Included by <cpool.h>.  Never include it yourself.
  */

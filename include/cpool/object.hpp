@@ -141,7 +141,7 @@ public:
     object_pool &operator=(const object_pool &) = delete;
     ~object_pool() { close(); }
 
-    /* As cpool_objects_create, whose code tells of a maker that threw.  CPOOL_EOPEN if it is
+    /* As cpool_objects_create.  Its code tells of a maker that threw.  CPOOL_EOPEN if it is
      * open. */
     int open(const cpool_object_config_t &config) noexcept
     {

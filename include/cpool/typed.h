@@ -14,7 +14,7 @@
  *
  * There is nothing to create and no handle to pass around, and the compiler checks the
  * type.  The thread's cache entry is a thread-local variable of the program, the size
- * of a slot is a constant, and what validates its address lies in a variable of the
+ * of a slot is a constant, and the bounds of its address lie in a variable of the
  * program.  On x86-64 an alloc takes six instructions, and a free takes twelve, or
  * thirteen where the size is no power of two.
  *
@@ -149,8 +149,8 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
     return x;
 }
 
-/* See CPOOL_INDEX_ in <cpool/fast.h>.  Here the numbers are constants, and what is
- * subtracted has been multiplied already, which saves an instruction. */
+/* See CPOOL_INDEX_ in <cpool/fast.h>.  Here the numbers are constants, and the
+ * origin has been multiplied already, which saves an instruction. */
 #define CPOOL_TYPED_INDEX_(origin, size, slot, index)                                  \
     do {                                                                               \
         const uintptr_t cpool_shift_ = (uintptr_t)__builtin_ctzll(size);               \
