@@ -3,6 +3,12 @@
  * trace.c - thread numbers, backtraces, and names of addresses.
  *
  * The GNU C library has backtraces.  Elsewhere a trace is the call's own site.
+ *
+ * ORDERING TABLE
+ *
+ *   tag     | operation            | order   | pairs with        | publishes
+ *   walk    | walkers, in and out  | seq_cst | the copy at fork  | nothing: who is inside
+ *   forked  | walkers, in a child  | relaxed | one thread        | nothing
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dladdr */
@@ -10,6 +16,7 @@
 
 #include "trace.h"
 
+#include "atomic.h"
 #include "quiet.h"
 
 #include <dlfcn.h>
@@ -43,9 +50,16 @@ uintptr_t cpi_trace_thread(void)
     return thread_number;
 }
 
+/* A backtrace may take locks of the loader's.  The child of a fork inherits those that
+ * other threads held, and would wait for ever. */
+static _Atomic size_t walkers;
+static bool may_not_walk; /* written where there is one thread */
+
 void cpi_trace_forked(void)
 {
     thread_number = 0;
+    if (cpi_load(&walkers, relaxed) != 0) /* [forked] */
+        may_not_walk = true;
 }
 
 #if defined(__GLIBC__)
@@ -60,8 +74,15 @@ bool cpi_trace_ready(void)
 
 static size_t walk(void **stack, size_t n)
 {
-    int depth = backtrace(stack, (int)n);
+    int depth = 0;
 
+    if (may_not_walk)
+        return 0;
+    /* A fork of another thread copies memory at some moment: in which a lock is not held
+     * before the walker has been counted. */
+    cpi_fetch_add(&walkers, 1, seq_cst); /* [walk] */
+    depth = backtrace(stack, (int)n);
+    cpi_fetch_add(&walkers, (size_t)-1, seq_cst); /* [walk] */
     return depth > 0 ? (size_t)depth : 0;
 }
 

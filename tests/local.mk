@@ -444,7 +444,7 @@ tests_check_registry_recall_LDADD = $(tests_ldadd_module)
 # With calls of the C library's sent through the test.
 tests_check_reentry_CPPFLAGS = $(tests_cppflags_module)
 tests_check_reentry_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=malloc,--wrap=pthread_atfork \
+	-Wl,--wrap=malloc,--wrap=pthread_atfork,--wrap=backtrace \
 	-Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete
 tests_check_reentry_LDADD = $(tests_ldadd_module)
 
