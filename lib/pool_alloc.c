@@ -184,12 +184,16 @@ bool cpi_pool_may_have_more(const struct cpi_pool *pool)
            (pool->grows && CPI_BOUNDS_CAPACITY(bounds) < pool->slab.most);
 }
 
-bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *cache)
+bool cpi_pool_has_left_slots(const struct cpi_pool *pool, const struct cpi_cache *cache)
 {
     return (cache != NULL && cpi_cache_rounds(cache) > 0) ||
            cpi_quarantine_count(&pool->quarantine) > 0 || cpi_depot_has_stocked(&pool->depot) ||
-           cpi_depot_partial_rounds(&pool->depot) > 0 ||
-           cpi_pool_may_have_more(pool);
+           cpi_depot_partial_rounds(&pool->depot) > 0;
+}
+
+bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *cache)
+{
+    return cpi_pool_has_left_slots(pool, cache) || cpi_pool_may_have_more(pool);
 }
 
 bool cpi_pool_has_any(const struct cpi_pool *pool)

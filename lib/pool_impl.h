@@ -278,8 +278,11 @@ void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)
 /* At a glance: whether there may be more slots than were handed out so far. */
 bool cpi_pool_may_have_more(const struct cpi_pool *pool);
 
-/* Whether there may be slots where somebody has looked in vain before: the caller, with
- * this cache or none, may have left them, or made room for them. */
+/* Whether there are free slots where somebody has looked in vain before: the caller, with
+ * this cache or none, may have left them. */
+bool cpi_pool_has_left_slots(const struct cpi_pool *pool, const struct cpi_cache *cache);
+
+/* The same, or room for more, which the caller may have made. */
 bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *cache);
 
 /* The same, or in any cache. */

@@ -8,6 +8,8 @@
  */
 #include "waiter.h"
 
+#include <cpool/events.h>
+
 #include "inside.h"
 
 #include <errno.h>
@@ -520,6 +522,38 @@ START_TEST(wait_without_memory_ends_when_there_is_some)
 END_TEST
 
 /* No other thread does anything with the pool, and all its slots are free. */
+static void count_ring(cpool_t *pool, void *rings)
+{
+    (void)pool;
+    ++*(int *)rings;
+}
+
+/* Otherwise an event loop would be called for as long as there is no memory. */
+START_TEST(bell_does_not_ring_for_want_of_memory)
+{
+    cpool_config_t config = support_config((size_t)1 << 20, 8);
+    cpool_t *pool;
+    void *slot;
+    int rings = 0;
+
+    SKIP_IF(!CAN_REFUSE, NO_REFUSAL);
+    refusals_init();
+    config.flags = CPOOL_WAITABLE;
+    pool = support_create(&config);
+    REQUIRE_EQUAL(cpool_set_ready(pool, count_ring, &rings), CPOOL_OK);
+    arm(1, true);
+    for (int i = 0; i < 3; i++)
+        REQUIRE(cpool_alloc_or_notify(pool) == NULL);
+    disarm();
+    REQUIRE_EQUAL(rings, 0);
+    slot = cpool_alloc(pool);
+    REQUIRE(slot != NULL);
+    cpool_free(pool, slot);
+    REQUIRE(rings > 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 START_TEST(wait_without_memory_tries_again_by_itself)
 {
     struct worker *worker = worker_start();
@@ -552,6 +586,7 @@ int main(void)
         TIMES(huge_pool_without_address_space_goes_on, GROWTH_KINDS),
         TIMES(huge_pool_without_memory_is_dry_until_there_is_some, GROWTH_KINDS),
         ONCE(wait_without_memory_ends_when_there_is_some),
+        ONCE(bell_does_not_ring_for_want_of_memory),
         TIMES(wait_without_memory_tries_again_by_itself, 2),
     };
 
