@@ -34,7 +34,7 @@
 /* Slots that are taken from the pool, or given back, at once. */
 #define CPI_LANE_CHUNK 256u
 
-struct cpool_lane {
+struct cpool_lane_state {
     _Alignas(CPI_LINE) uint32_t head; /* its user's */
     uint32_t count;                   /* likewise */
     cpool_lanes_t *lanes;             /* constant */
@@ -47,7 +47,7 @@ struct cpool_lanes {
     size_t capacity;
     size_t slot_size; /* bytes */
     size_t n;
-    struct cpool_lane lanes[];
+    cpool_lane_t lanes[];
 };
 
 /* --- Creation --- */
@@ -129,7 +129,7 @@ static bool is_live(const cpool_lanes_t *lanes, size_t index)
     return cpi_load(&lanes->words[index], relaxed) == CPI_LANE_LIVE; /* [word] */
 }
 
-static void push(struct cpool_lane *lane, size_t index)
+static void push(cpool_lane_t *lane, size_t index)
 {
     cpi_store(&lane->lanes->words[index], lane->head, relaxed); /* [word] */
     lane->head = (uint32_t)index;
@@ -143,7 +143,7 @@ static void deal(cpool_lanes_t *lanes, size_t total)
     size_t i;
 
     for (i = lanes->n; i-- > 0;) {
-        struct cpool_lane *lane = &lanes->lanes[i];
+        cpool_lane_t *lane = &lanes->lanes[i];
         size_t share = total / lanes->n + (i < total % lanes->n);
 
         lane->head = CPI_LANE_END;
