@@ -78,7 +78,7 @@ static const struct code_text code_texts[] = {
     {CPOOL_EOWNER, "the cache belongs to another thread"},
     {CPOOL_EWAITABLE, "the pool was not created with CPOOL_WAITABLE"},
     {CPOOL_EFREED, "the slot was written while it was free"},
-    {CPOOL_EOPEN, "the typed pool exists already"},
+    {CPOOL_EOPEN, "it is open already"},
     {CPOOL_EINACTIVE, "the object is not active"},
     {CPOOL_EHOOK, "a hook of the pool's type was left without returning"},
     {CPOOL_ETRACKED, "the pool was not created with CPOOL_TRACKED"},

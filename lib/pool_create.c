@@ -446,6 +446,7 @@ size_t cpool_reset(cpool_t *handle)
     cpi_registry_recount(&pool->registry);
     cpi_slab_reset(&pool->slab);
     cpi_pool_tools_reset(pool);
+    cpi_pool_clear_tags(pool);
     cpi_unlock();
     return judge_live(pool, live, "cpool_reset");
 }

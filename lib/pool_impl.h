@@ -197,6 +197,9 @@ void cpi_pool_tools_begin(struct cpi_pool *pool);
 void cpi_pool_tools_reset(const struct cpi_pool *pool);
 void cpi_pool_tools_end(const struct cpi_pool *pool);
 
+/* pools_tag.c, at a reset: no tag has slots live.  With the lock held. */
+void cpi_pool_clear_tags(struct cpi_pool *pool);
+
 /* Has a tool that can look for slots that are live and that nothing points to. */
 void cpi_pool_tools_find_leaks(struct cpi_pool *pool);
 

@@ -25,7 +25,12 @@ cpool_t *cpool_around(const void *address, void **slot)
     cpool_t *handle = cpi_ranges_find((uintptr_t)address);
     uintptr_t found = 0;
 
-    if (cpi_handle_slot_around(handle, (uintptr_t)address, &found) == UINTPTR_MAX)
+    /* Ranges are rounded.  The ends of a pool's in a slot are the outer pool's. */
+    if (handle != NULL &&
+        cpi_handle_slot_around(handle, (uintptr_t)address, &found) == UINTPTR_MAX)
+        handle = cpi_ranges_search((uintptr_t)address);
+    if (handle != NULL &&
+        cpi_handle_slot_around(handle, (uintptr_t)address, &found) == UINTPTR_MAX)
         handle = NULL;
     if (slot != NULL)
         *slot = handle != NULL ? (void *)found : NULL;

@@ -9,7 +9,7 @@
  *                                                             came back
  *   give  | live CAS down                                    | release | take | the slots that
  *                                                             came back
- *   count | live load, CAS failure, fetch-and-add; limit load, store | relaxed | - | -
+ *   count | live load, CAS failure, store at reset; limit load, store | relaxed | - | -
  *   peak  | peak load, CAS; refused load, fetch-and-add      | relaxed | - | -
  *
  * A tag's count is one word.  It is raised before a slot is taken and lowered after a slot
@@ -164,12 +164,32 @@ size_t cpool_tag_alloc_bulk(cpool_tag_t *tag, void **slots, size_t n)
 
 /* --- The tags of a pool --- */
 
+void cpi_pool_clear_tags(struct cpi_pool *pool)
+{
+    cpool_tag_t *tag;
+
+    for (tag = pool->tags; tag != NULL; tag = tag->next)
+        cpi_store(word(&tag->live), 0, relaxed); /* [count] */
+}
+
+/* With the lock held.  A pool that is destroyed forgets its tags. */
+static bool is_open(const cpool_tag_t *tag)
+{
+    const struct cpi_pool *pool = cpi_handle_is_alive(tag->pool) ? tag->pool->state : NULL;
+    const cpool_tag_t *other = pool != NULL ? pool->tags : NULL;
+
+    while (other != NULL && other != tag)
+        other = other->next;
+    return other != NULL;
+}
+
 int cpool_tag_open(cpool_tag_t *tag, cpool_t *handle, const char *name, size_t limit)
 {
     static const char function[] = "cpool_tag_open";
     cpool_tag_t opened = CPOOL_TAG_INIT;
     struct cpi_pool *pool;
     cpool_tag_t **end;
+    bool open;
 
     if (tag == NULL || handle == NULL)
         return CPOOL_ENULL;
@@ -182,12 +202,15 @@ int cpool_tag_open(cpool_tag_t *tag, cpool_t *handle, const char *name, size_t l
     opened.pool = handle;
     opened.limit = limit;
     cpi_lock();
-    *tag = opened;
-    for (end = &pool->tags; *end != NULL; end = &(*end)->next)
-        ;
-    *end = tag;
+    open = is_open(tag);
+    if (!open) {
+        *tag = opened;
+        for (end = &pool->tags; *end != NULL; end = &(*end)->next)
+            ;
+        *end = tag;
+    }
     cpi_unlock();
-    return 0;
+    return open ? CPOOL_EOPEN : 0;
 }
 
 int cpool_tag_close(cpool_tag_t *tag)

@@ -235,8 +235,7 @@ static void clear_range(entry_t *entries, unsigned level, const struct change *c
     }
 }
 
-/* The pool with the innermost slot around an address, by looking at all of them. */
-CPI_COLD static cpool_t *search(uintptr_t address)
+cpool_t *cpi_ranges_search(uintptr_t address)
 {
     cpool_t *found = NULL;
     uintptr_t innermost = 0;
@@ -254,8 +253,6 @@ CPI_COLD static cpool_t *search(uintptr_t address)
     return found;
 }
 
-
-
 bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to)
 {
     struct change change = {from, to - 1, (uintptr_t)handle, 0};
@@ -271,7 +268,7 @@ bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to)
 
 void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to, bool nested)
 {
-    cpool_t *around = nested ? search(from) : NULL;
+    cpool_t *around = nested ? cpi_ranges_search(from) : NULL;
     struct change change = {from, to - 1, (uintptr_t)around, (uintptr_t)handle};
 
     if (is_covered(to - 1))
@@ -284,7 +281,7 @@ cpool_t *cpi_ranges_find(uintptr_t address)
     unsigned level;
 
     if (CPI_UNLIKELY(!is_covered(address)))
-        return search(address);
+        return cpi_ranges_search(address);
     for (level = 0; level < CPI_LEVELS; level++) {
         uintptr_t word = cpi_load(&entries[index_of(address, level)], acquire); /* [look] */
 

@@ -56,6 +56,9 @@ void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to, bool neste
  * meanwhile.  Any thread, wait-free, async-signal-safe. */
 cpool_t *cpi_ranges_find(uintptr_t address);
 
+/* The pool with the innermost slot around an address, by looking at all of them. */
+CPI_COLD cpool_t *cpi_ranges_search(uintptr_t address);
+
 /* Nodes in use, for tests.  With the lock held. */
 size_t cpi_ranges_nodes(void);
 

@@ -177,6 +177,12 @@ START_TEST(of_slots_of_nested_pools_is_the_innermost)
     REQUIRE(cpool_around(slots[2] + 1, NULL) == pools[2]);
     REQUIRE(cpool_around(slots[1] + 1, NULL) == pools[1]);
     REQUIRE(cpool_around(slots[0] + 1, NULL) == pools[0]);
+    for (char *at = slots[1]; at < slots[1] + size; at++) {
+        void *slot;
+        cpool_t *pool = cpool_around(at, &slot);
+
+        REQUIRE(pool == pools[2] || (pool == pools[1] && slot == slots[1]));
+    }
 
     /* The middle one first, or the inner one. */
     (void)support_destroy(pools[_i == 0 ? 1 : 2]);

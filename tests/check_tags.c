@@ -176,6 +176,8 @@ START_TEST(open_and_close_in_any_order)
 
     for (size_t i = 0; i < 3; i++)
         open_tag(&tags[i], pool, (const char *[]){"one", "two", "three"}[i], i);
+    for (size_t i = 0; i < 3; i++)
+        REQUIRE_EQUAL(cpool_tag_open(&tags[i], pool, "again", 9), CPOOL_EOPEN);
     REQUIRE_EQUAL(cpool_tag_close(&tags[1]), 0);
     REQUIRE_EQUAL(cpool_tag_close(&tags[1]), 0);
     out = open_memstream(&text, &length);
@@ -198,6 +200,28 @@ START_TEST(open_and_close_in_any_order)
     REQUIRE_REPORT(CPOOL_EPOOL);
     support_release_reports();
     support_destroy_empty(other);
+}
+END_TEST
+
+START_TEST(reset_clears_the_accounts)
+{
+    cpool_t *pool = create(0);
+    cpool_tag_t tags[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        open_tag(&tags[i], pool, "part", i + 1);
+        REQUIRE(cpool_tag_alloc(&tags[i]) != NULL);
+    }
+    REQUIRE(cpool_tag_alloc(&tags[0]) == NULL);
+    REQUIRE_EQUAL(cpool_reset(pool), 2);
+    for (size_t i = 0; i < 2; i++) {
+        void *slot = cpool_tag_alloc(&tags[i]);
+
+        REQUIRE(slot != NULL);
+        cpool_tag_free(&tags[i], slot);
+        REQUIRE_EQUAL(cpool_tag_close(&tags[i]), 0);
+    }
+    support_destroy_empty(pool);
 }
 END_TEST
 
@@ -271,6 +295,7 @@ int main(void)
         ONCE(take_and_give_move_the_account_alone),
         TIMES(free_refused_slot_stays_on_the_account, KINDS),
         ONCE(open_and_close_in_any_order),
+        ONCE(reset_clears_the_accounts),
         TIMES(limit_holds_and_counts_are_exact_among_threads, KINDS),
     };
 

@@ -56,7 +56,7 @@ enum {
     CPOOL_EWAITABLE = -109,   /* the pool was not created with CPOOL_WAITABLE */
     CPOOL_ENOTQUIET = -110,   /* something happened that a quiet scope traps */
     CPOOL_ELIVE = -111,       /* the pool was destroyed, with slots still live */
-    CPOOL_EOPEN = -112,       /* the typed pool exists already */
+    CPOOL_EOPEN = -112,       /* the typed pool exists already, or the tag is open */
     CPOOL_EINACTIVE = -113,   /* the object is not active (cpool/object.h) */
     CPOOL_EHOOK = -114,       /* a hook of an object pool was left without returning */
     CPOOL_ETRACKED = -115,    /* the pool was not created with CPOOL_TRACKED */

@@ -93,7 +93,8 @@ CPOOL_API cpool_t *cpool_of(const void *slot);
  *
  * Returns the pool, or NULL.  With a pool in a slot of another pool it is the inner one for
  * addresses among the inner one's slots, and the outer one for the rest.
- * Progress as cpool_of.
+ * Progress as cpool_of, except within 64 bytes of the ends of an inner pool's slots: there
+ * all pools are looked through.
  */
 CPOOL_API cpool_t *cpool_around(const void *address, void **slot);
 
@@ -198,7 +199,8 @@ CPOOL_API void cpool_print_json_all(FILE *out);
  * nothing.
  *
  * A slot goes back through the tag by which it was taken.  The pool does not know the tags
- * of slots: a slot that goes back in another way stays on the tag's account.
+ * of slots: a slot that goes back in another way stays on the tag's account.  cpool_reset
+ * clears the accounts of all tags.
  */
 
 /* A tag.  Its members are the library's. */
@@ -241,7 +243,8 @@ typedef struct cpool_tag_figures {
  * name    for figures and reports, copied as a pool's.  It may be NULL
  * limit   slots that may be live by this tag
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_EPOOL, which is reported.
+ * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, CPOOL_EOPEN if the tag is open, or CPOOL_EPOOL,
+ * which is reported.
  * Any thread.  It may block.
  */
 CPOOL_API int cpool_tag_open(cpool_tag_t *tag, cpool_t *pool, const char *name, size_t limit)
