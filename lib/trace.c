@@ -9,6 +9,7 @@
  *   tag     | operation            | order   | pairs with        | publishes
  *   walk    | walkers, in and out  | seq_cst | the copy at fork  | nothing: who is inside
  *   forked  | walkers, in a child  | relaxed | one thread        | nothing
+ *   ready   | is_ready, set, read  | relaxed | pool's creation   | nothing
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dladdr */
@@ -64,19 +65,24 @@ void cpi_trace_forked(void)
 
 #if defined(__GLIBC__)
 
+static _Atomic bool is_ready;
+
 /* Its first call loads another library. */
 bool cpi_trace_ready(void)
 {
     void *frame;
+    bool ready = backtrace(&frame, 1) == 1;
 
-    return backtrace(&frame, 1) == 1;
+    if (ready)
+        cpi_store(&is_ready, true, relaxed); /* [ready] */
+    return ready;
 }
 
 static size_t walk(void **stack, size_t n)
 {
     int depth = 0;
 
-    if (may_not_walk)
+    if (may_not_walk || !cpi_load(&is_ready, relaxed)) /* [ready] */
         return 0;
     /* A fork of another thread copies memory at some moment: in which a lock is not held
      * before the walker has been counted. */

@@ -31,7 +31,7 @@ bool cpi_trace_ready(void);
  * Fills in n frames: the site, which is the address that the library's caller is
  * returned to, and behind it the addresses that this caller and its callers return to.
  * Unknown addresses become 0, as all but the site do in the child of a fork beside which
- * another thread was in here.  Without cpi_trace_ready n must be 1.
+ * another thread was in here, and everywhere before cpi_trace_ready.
  */
 void cpi_trace_take(uintptr_t *frames, size_t n, const void *site);
 

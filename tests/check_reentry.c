@@ -408,7 +408,27 @@ START_TEST(fork_beside_a_backtrace_lets_the_child_go_on)
 }
 END_TEST
 
+/* There is room for two where a word has four bytes. */
+START_TEST(checked_pool_with_one_site_makes_no_backtraces)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+
+    config.flags = CPOOL_CHECKED;
+    heap = support_create(&config);
+    in_backtrace = fork_in_another_thread;
+    alloc_and_free();
+    REQUIRE(in_backtrace != NULL);
+    support_destroy_empty(heap);
+}
+END_TEST
+
 #else
+
+START_TEST(checked_pool_with_one_site_makes_no_backtraces)
+{
+    support_skip("this C library has no backtraces");
+}
+END_TEST
 
 START_TEST(fork_beside_a_backtrace_lets_the_child_go_on)
 {
@@ -429,6 +449,7 @@ int main(void)
         ONCE(use_after_all_destructors_makes_no_cache),
         ONCE(fork_while_set_error_handler_allocates_ends),
         ONCE(fork_beside_a_backtrace_lets_the_child_go_on),
+        ONCE(checked_pool_with_one_site_makes_no_backtraces),
     };
 
     return SUPPORT_RUN("reentry", tests);
