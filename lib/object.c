@@ -136,6 +136,7 @@ void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
     uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
 
     cpi_store(&pool->records[index], (record & ~CPI_OBJECT_STATES) | state, release); /* [active] */
+    cpi_object_repair(pool, index);
     cpool_free(pool->pool, cpool_at(pool->pool, index));
 }
 
@@ -482,8 +483,10 @@ int cpool_object_put(cpool_objects_t *pool, void *object)
     }
     index = cpi_object_index(pool, object);
     if (pool->checked && cpool_object_is_active(pool, object) &&
-        cpool_verify(pool->pool, object) != 0)
+        cpool_verify(pool->pool, object) != 0) {
+        cpi_object_repair(pool, index);
         return CPOOL_EGUARD;
+    }
     if (index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index))
         return refuse(pool, object, function);
     cpi_object_give(pool, index);

@@ -163,6 +163,10 @@ void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index);
 /* Calls the type's hook for the end of a use. */
 void cpi_object_deactivate(cpool_objects_t *pool, uintptr_t index);
 
+/* In checked pools: reports damage around a slot and repairs it, so that the free that follows
+ * is not refused, which would lose the slot. */
+void cpi_object_repair(const cpool_objects_t *pool, uintptr_t index);
+
 /* Puts an object in hand among the inactive ones. */
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state);
 

@@ -24,6 +24,7 @@
 #define _GNU_SOURCE 1
 #endif
 
+#include <cpool/debug.h>
 #include <cpool/layer.h>
 
 #include "object.h"
@@ -263,12 +264,22 @@ void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index)
     park(pool, index);
 }
 
+void cpi_object_repair(const cpool_objects_t *pool, uintptr_t index)
+{
+    unsigned attempts = 2; /* the bytes after it, and those before it */
+
+    while (pool->checked && attempts > 0 &&
+           cpool_verify(pool->pool, cpool_at(pool->pool, index)) == CPOOL_EGUARD)
+        attempts--;
+}
+
 void cpi_object_offer(cpool_objects_t *pool, uintptr_t index)
 {
     if (pool->fake) {
         cpi_object_vacate(pool, index);
     } else {
         cpi_fetch_add(&pool->offered, 1u, relaxed); /* [hint] */
+        cpi_object_repair(pool, index);
         cpool_free(pool->pool, cpool_at(pool->pool, index));
     }
 }
@@ -293,6 +304,8 @@ void cpi_object_offer_some(cpool_objects_t *pool, size_t n)
 
         if (index == CPI_OBJECT_NONE)
             index = take_fresh(pool);
+        if (index == CPI_OBJECT_NONE)
+            index = look_beside_trim(pool);
         if (index == CPI_OBJECT_NONE)
             return;
         cpi_object_offer(pool, index);

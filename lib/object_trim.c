@@ -19,6 +19,7 @@
 #include "object.h"
 
 #include "atomic.h"
+#include "quiet.h"
 #include "thread.h"
 
 /* Words of vacancy bits that a trim has in hand at once, and about how many bytes of slots,
@@ -112,5 +113,6 @@ size_t cpool_objects_trim(cpool_objects_t *pool)
         bytes += trim_portion(pool, from, end - from < portion ? end - from : portion);
         cpi_unlock();
     }
+    cpi_quiet_report("cpool_objects_trim");
     return bytes;
 }

@@ -18,6 +18,7 @@
 #include "bits.h"
 #include "os.h"
 #include "quiet.h"
+#include "thread.h"
 
 /* Takes the next fresh slot and raises the capacity by one.  False if the bounds have
  * changed, or the operating system refuses memory, which *refused tells apart. */
@@ -115,7 +116,9 @@ size_t cpool_discard(cpool_t *handle, void *first, size_t n)
         return 0;
     resident = cpi_os_resident((void *)from, to - from);
     resident = cpi_os_purge((void *)from, to - from) ? resident : 0;
-    cpi_quiet_report(function);
+    /* With the lock held by a layer above, the handler has to wait for that one's report. */
+    if (!cpi_lock_is_held())
+        cpi_quiet_report(function);
     return resident;
 }
 

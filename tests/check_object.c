@@ -355,6 +355,17 @@ START_TEST(object_with_damage_around_it_stays_active)
     REQUIRE(cpool_object_is_active(pool, object));
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE(cpool_object_get(pool) == object);
+    REQUIRE_NO_REPORT();
+    object[64] = (char)~object[64];
+    object[-1] = (char)~object[-1];
+    REQUIRE_EQUAL(cpool_object_put(pool, object), CPOOL_EGUARD);
+    REQUIRE_EQUAL(support_take_reports(NULL), 2);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    REQUIRE(cpool_object_get(pool) == object);
+    object[64] = (char)~object[64];
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 1);
+    REQUIRE_REPORT(CPOOL_EGUARD);
+    REQUIRE(cpool_object_get(pool) == object);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE_NO_REPORT();
     support_release_reports();
