@@ -388,9 +388,10 @@ bool cpi_lease_gather(struct cpi_lease *lease, cpool_t *handle, bool stay, bool 
         next = cache->leased.next;
         if (cache != lease->common)
             gather_from(lease, cache, place);
-        cpi_recall_open(cache);
+        /* A late alloc that waits for the cache must find it without a lease. */
         if (!stay && cache != lease->common)
             cpi_registry_end_leased(lease->registry, cache);
+        cpi_recall_open(cache);
     }
     cpi_registry_leave(place);
     return true;

@@ -84,14 +84,17 @@ static void swap_slot(void *context, void **place)
     ending->swapped++;
 }
 
-/* Damage is repaired when it is reported, so that the second attempt succeeds.  The slot is
- * the lease's until it is not live any more, so that no other free can end its life. */
+/* Damage is repaired when it is reported: the bytes after the slot at the first attempt, those
+ * before it at the second, so that the third succeeds.  The slot is the lease's until it is not
+ * live any more, so that no other free can end its life. */
 static void give_slot(void *context, void **place)
 {
     struct ending *ending = context;
+    unsigned attempts = 3;
 
-    if (!cpi_pool_mark_ended(ending->pool, *place, end_function, ending->site))
-        cpi_pool_mark_ended(ending->pool, *place, end_function, ending->site);
+    while (!cpi_pool_mark_ended(ending->pool, *place, end_function, ending->site) &&
+           --attempts > 0)
+        ;
     (void)cpi_pool_set_leased(ending->pool, *place, false);
 }
 

@@ -405,8 +405,10 @@ bool cpi_recall_forked(struct cpi_cache *cache)
         cpi_store(&cache->calls, 0u, relaxed); /* [none] */
     else if (inside)
         return false;
-    if (inside || locked)
+    if (inside || locked) {
         cpi_cache_abandon(cache);
+        cache->leased.filled = 0; /* the slots that it handed out stay behind as well */
+    }
     if (inside) {
         cpi_cache_flush_spares(cache);
         cpi_store(&cache->busy, mark + 1, relaxed); /* [none] */
