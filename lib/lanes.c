@@ -161,8 +161,10 @@ size_t cpool_lanes_balance(cpool_lanes_t *lanes)
     size_t total = 0;
     size_t i;
 
-    for (i = 0; i < lanes->n; i++)
-        total += lanes->lanes[i].count;
+    /* Not the lanes' counts: in the child of a fork a thread may have vanished between a
+     * slot's word and the count. */
+    for (i = 0; i < lanes->capacity; i++)
+        total += !is_live(lanes, i);
     deal(lanes, total);
     return total;
 }

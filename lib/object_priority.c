@@ -44,7 +44,7 @@
 
 struct turn {
     _Atomic uintptr_t owner; /* the token of the thread that holds it, or 0 */
-    bool forking;            /* taken for a fork.  The owner's */
+    unsigned forks;          /* it is held for, one within another.  The owner's */
 };
 
 /* The present use of an object.  Guarded by the lock, but the thread that has the object in
@@ -103,14 +103,17 @@ static struct priorities *list;
 
 static void lock_for_fork(struct turn *lock)
 {
-    lock->forking = cpi_load(&lock->owner, relaxed) != cpi_thread_token(); /* [failed] */
-    if (lock->forking)
+    if (cpi_load(&lock->owner, relaxed) != cpi_thread_token()) { /* [failed] */
         wait_and_lock(lock);
+        lock->forks = 1;
+    } else if (lock->forks > 0) {
+        lock->forks++;
+    }
 }
 
 static void unlock_after_fork(struct turn *lock)
 {
-    if (lock->forking)
+    if (lock->forks > 0 && --lock->forks == 0)
         unlock(lock);
 }
 
@@ -169,10 +172,11 @@ static cpool_claim_t claim_of(const struct priorities *priorities, uintptr_t ind
 static struct use *use_of(const struct priorities *priorities, cpool_claim_t claim)
 {
     uint64_t index = (claim >> 32) - 1;
-    struct use *use = &priorities->uses[index];
+    struct use *use;
 
     if (claim >> 32 == 0 || index >= priorities->pool->max)
         return NULL;
+    use = &priorities->uses[index];
     return use->used && use->number == (uint32_t)claim ? use : NULL;
 }
 
