@@ -67,22 +67,11 @@ void cpi_trace_forked(void)
 
 static _Atomic bool is_ready;
 
-/* Its first call loads another library. */
-bool cpi_trace_ready(void)
+static size_t count_and_walk(void **stack, size_t n)
 {
-    void *frame;
-    bool ready = backtrace(&frame, 1) == 1;
+    int depth;
 
-    if (ready)
-        cpi_store(&is_ready, true, relaxed); /* [ready] */
-    return ready;
-}
-
-static size_t walk(void **stack, size_t n)
-{
-    int depth = 0;
-
-    if (may_not_walk || !cpi_load(&is_ready, relaxed)) /* [ready] */
+    if (may_not_walk)
         return 0;
     /* A fork of another thread copies memory at some moment: in which a lock is not held
      * before the walker has been counted. */
@@ -90,6 +79,23 @@ static size_t walk(void **stack, size_t n)
     depth = backtrace(stack, (int)n);
     cpi_fetch_add(&walkers, (size_t)-1, seq_cst); /* [walk] */
     return depth > 0 ? (size_t)depth : 0;
+}
+
+/* Its first call loads another library. */
+bool cpi_trace_ready(void)
+{
+    void *frame;
+
+    if (!cpi_load(&is_ready, relaxed) && count_and_walk(&frame, 1) == 1) /* [ready] */
+        cpi_store(&is_ready, true, relaxed);                             /* [ready] */
+    return cpi_load(&is_ready, relaxed);                                 /* [ready] */
+}
+
+static size_t walk(void **stack, size_t n)
+{
+    if (!cpi_load(&is_ready, relaxed)) /* [ready] */
+        return 0;
+    return count_and_walk(stack, n);
 }
 
 #else
