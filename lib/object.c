@@ -21,8 +21,6 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include <cpool/debug.h>
-
 #include "object.h"
 
 #include <string.h>
@@ -482,11 +480,8 @@ int cpool_object_put(cpool_objects_t *pool, void *object)
         return refuse(pool, object, function);
     }
     index = cpi_object_index(pool, object);
-    if (pool->checked && cpool_object_is_active(pool, object) &&
-        cpool_verify(pool->pool, object) != 0) {
-        cpi_object_repair(pool, index);
+    if (pool->checked && cpool_object_is_active(pool, object) && cpi_object_repair(pool, index))
         return CPOOL_EGUARD;
-    }
     if (index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index))
         return refuse(pool, object, function);
     cpi_object_give(pool, index);

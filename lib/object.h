@@ -164,8 +164,8 @@ void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index);
 void cpi_object_deactivate(cpool_objects_t *pool, uintptr_t index);
 
 /* In checked pools: reports damage around a slot and repairs it, so that the free that follows
- * is not refused, which would lose the slot. */
-void cpi_object_repair(const cpool_objects_t *pool, uintptr_t index);
+ * is not refused, which would lose the slot.  Returns whether there was any. */
+bool cpi_object_repair(const cpool_objects_t *pool, uintptr_t index);
 
 /* Puts an object in hand among the inactive ones. */
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state);

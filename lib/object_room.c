@@ -264,13 +264,14 @@ void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index)
     park(pool, index);
 }
 
-void cpi_object_repair(const cpool_objects_t *pool, uintptr_t index)
+bool cpi_object_repair(const cpool_objects_t *pool, uintptr_t index)
 {
-    unsigned attempts = 2; /* the bytes after it, and those before it */
+    unsigned repairs = 0; /* of the bytes after it, and of those before it */
 
-    while (pool->checked && attempts > 0 &&
+    while (pool->checked && repairs < 2 &&
            cpool_verify(pool->pool, cpool_at(pool->pool, index)) == CPOOL_EGUARD)
-        attempts--;
+        repairs++;
+    return repairs > 0;
 }
 
 void cpi_object_offer(cpool_objects_t *pool, uintptr_t index)
