@@ -279,7 +279,7 @@ START_TEST(create_with_mistakes_refused)
     config.class_bytes = SIZE_MAX;
     require_refused(&config, sizeof(void *) > 4 ? CPOOL_ENOMEM : CPOOL_EOVERFLOW);
     config = small_config();
-    config.size = 4;
+    config.size = sizeof(size_t) - 1;
     require_refused(&config, CPOOL_ESTRUCT);
     REQUIRE_EQUAL(support_address_space(), space);
 }
