@@ -77,7 +77,8 @@ CPOOL_API void cpool_notify_fd(cpool_t *pool, void *fd);
  * after CPOOL_EPOOL or CPOOL_EWAITABLE was reported comes without a notice.
  *
  * A notice may come although nobody needs it any more, and several threads that got NULL
- * share one.
+ * share one.  In the child of a fork nobody has asked: a loop that waits for a notice there
+ * calls this function again.
  * Any thread.  It may block for as long as another one holds the waiters' lock, and does
  * not wait for slots.
  */

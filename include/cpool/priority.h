@@ -54,7 +54,7 @@
  * In a program with one thread no pin is needed, and deactivate may tell the
  * holder that it has lost its object.
  *
- * Cost: the active objects are in a binary heap beside the objects, of 48 bytes for each
+ * Cost: the active objects are in a binary heap beside the objects, of 60 bytes for each
  * object that max_capacity allows, of which only those in use are resident.  Each get,
  * put, set, touch, pin and unpin changes it in O(log n) steps for n active objects, with the
  * pool's one lock held.  No hook is called, no memory is allocated and no system call is
@@ -62,8 +62,9 @@
  * and after some tries sleeps for a tenth of a millisecond at a time.  Object pools without
  * priorities have no such lock.
  *
- * Fork: the child may go on using the pool.  A fork waits for the locks of all priority
- * pools.  Signals: a handler may fork, and must not use the pool.
+ * Fork: the child may go on using the pool, in which the pins of vanished threads stay.  A
+ * fork waits for the locks of all priority pools.  Signals: a handler may fork, and must not
+ * use the pool.
  *
  * (Reclaiming the least important object: H. Tulleken, "Design and implementation of object
  * pools", 2024.)
@@ -103,7 +104,8 @@ typedef struct cpool_grant {
     cpool_claim_t ended; /* the use that ended for it, or 0 where the object was not
                             reclaimed */
     uint64_t uses;       /* how often the object has been handed out since it was
-                            created, modulo 2^29.  1: it is new */
+                            created.  1: it is new.  From 2^29 on it
+                            begins anew */
 } cpool_grant_t;
 
 #define CPOOL_GRANT_INIT                                                       \
@@ -137,8 +139,9 @@ CPOOL_API int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_o
  *
  * cpool_object_get and cpool_object_obtain do the same with a priority of 0.
  *
- * Returns 0, or a code as cpool_object_obtain.  CPOOL_EDRY means that all objects are pinned
- * or kept by CPOOL_PRIORITY_KEEP_LARGER.  CPOOL_ENULL or CPOOL_ESTRUCT for a wrong grant.
+ * Returns 0, or a code as cpool_object_obtain.  CPOOL_EDRY means that all objects are pinned,
+ * kept by CPOOL_PRIORITY_KEEP_LARGER, or in the hands of threads that get them or put them
+ * just now.  CPOOL_ENULL or CPOOL_ESTRUCT for a wrong grant.
  * Any thread.  As long as the hooks take, and O(log n) with the pool's lock held.
  */
 CPOOL_API int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpool_grant_t *grant)
@@ -198,7 +201,7 @@ CPOOL_API cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *
  * holders.
  *
  * Returns how many were put back: fewer than n when no others were active, or they were
- * pinned.
+ * pinned, or in the hands of threads that get them or put them just now.
  * Any thread.  Progress as n puts.
  */
 CPOOL_API size_t cpool_priority_release(cpool_objects_t *pool, size_t n) CPOOL_NONNULL_(1);
