@@ -2,6 +2,10 @@
 /*
  * kernels.c - see kernels.h.
  */
+#if defined(HAVE_CONFIG_H)
+#include <config.h>
+#endif
+
 #include "kernels.h"
 
 #include <inttypes.h>
