@@ -3,42 +3,12 @@
  * check_lease_promote.c - slots that leave their lease, and the table of those that take
  * their places (lib/swaps.h).
  */
-#include "lease.h"
+#include "lease_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "swaps.h"
-
-enum { CAPACITY = 1000, ROUNDS = 8 };
-
-/* The kinds of pools that differ under a lease. */
-static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED,
-                                 CPOOL_CHECKED | CPOOL_WAITABLE};
-
-#define MODES (sizeof modes / sizeof modes[0])
-
-static cpool_t *make_pool(unsigned flags)
-{
-    cpool_config_t config = support_config(16, CAPACITY);
-
-    config.flags = flags;
-    config.magazine_rounds = ROUNDS;
-    return support_create(&config);
-}
-
-/* Takes n slots under a lease, each of them once. */
-static void take(cpool_t *pool, cpool_lease_t *lease, void **slots, size_t n)
-{
-    char *taken = support_calloc(cpool_index_limit(pool), 1);
-
-    for (size_t i = 0; i < n; i++) {
-        slots[i] = cpool_lease_alloc(lease);
-        REQUIRE(slots[i] != NULL);
-        REQUIRE(taken[cpool_index(pool, slots[i])]++ == 0);
-    }
-    free(taken);
-}
 
 /* --- One thread --- */
 

@@ -209,7 +209,7 @@ tests_check_layer_SOURCES = tests/check_layer.c
 tests_check_layer_CPPFLAGS = $(tests_cppflags)
 tests_check_layer_LDADD = $(tests_ldadd_public)
 
-tests_check_lease_SOURCES = tests/check_lease.c tests/lease.h
+tests_check_lease_SOURCES = tests/check_lease.c tests/lease.h tests/lease_pool.h
 tests_check_lease_CPPFLAGS = $(tests_cppflags)
 tests_check_lease_LDADD = $(tests_ldadd_public)
 
@@ -221,7 +221,7 @@ tests_check_lease_threads_SOURCES = tests/check_lease_threads.c tests/lease.h
 tests_check_lease_threads_CPPFLAGS = $(tests_cppflags_module)
 tests_check_lease_threads_LDADD = $(tests_ldadd_module)
 
-tests_check_lease_promote_SOURCES = tests/check_lease_promote.c tests/lease.h
+tests_check_lease_promote_SOURCES = tests/check_lease_promote.c tests/lease.h tests/lease_pool.h
 tests_check_lease_promote_CPPFLAGS = $(tests_cppflags_module)
 tests_check_lease_promote_LDADD = $(tests_ldadd_module)
 
