@@ -73,8 +73,8 @@ static size_t count_and_walk(void **stack, size_t n)
 
     if (may_not_walk)
         return 0;
-    /* A fork of another thread copies memory at some moment: in which a lock is not held
-     * before the walker has been counted. */
+    /* A fork copies memory at some moment.  No walker that is not counted holds a lock in
+     * that copy. */
     cpi_fetch_add(&walkers, 1, seq_cst); /* [walk] */
     depth = backtrace(stack, (int)n);
     cpi_fetch_add(&walkers, (size_t)-1, seq_cst); /* [walk] */

@@ -93,8 +93,8 @@ CPOOL_API cpool_t *cpool_of(const void *slot);
  *
  * Returns the pool, or NULL.  With a pool in a slot of another pool it is the inner one for
  * addresses among the inner one's slots, and the outer one for the rest.
- * Progress as cpool_of, except within 64 bytes of the ends of an inner pool's slots: there
- * all pools are looked through.
+ * Progress as cpool_of for addresses in slots.  For other addresses in the memory of a pool
+ * all pools may be looked through.
  */
 CPOOL_API cpool_t *cpool_around(const void *address, void **slot);
 
