@@ -142,6 +142,8 @@ void *cpool_sized_realloc(cpool_sized_t *blocks, void *block, size_t size)
     held = usable_size(blocks, block, function);
     if (held == 0) /* reported */
         return NULL;
+    if (size == 0)
+        size = 1;
     if (size > blocks->largest && !in_class)
         return cpi_sized_fallback_resize(blocks, block, size, function);
     if (in_class && size <= held &&

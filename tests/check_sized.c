@@ -165,6 +165,23 @@ START_TEST(realloc_keeps_contents_between_all_sizes)
 }
 END_TEST
 
+START_TEST(realloc_to_no_bytes_keeps_one)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks = create(&config);
+    unsigned char *none = cpool_sized_alloc(blocks, 1);
+    unsigned char *block = cpool_sized_alloc(blocks, 600);
+
+    none[0] = 1;
+    block[0] = 2;
+    cpool_sized_free(blocks, none);
+    block = cpool_sized_realloc(blocks, block, 0);
+    REQUIRE_EQUAL(block[0], 2);
+    cpool_sized_free(blocks, block);
+    destroy_empty(blocks);
+}
+END_TEST
+
 START_TEST(realloc_within_its_class_stays)
 {
     cpool_sized_config_t config = small_config();
@@ -355,6 +372,7 @@ int main(void)
         ONCE(alloc_aligned_to_any_power_of_two),
         ONCE(calloc_clears_and_refuses_overflow),
         ONCE(realloc_keeps_contents_between_all_sizes),
+        ONCE(realloc_to_no_bytes_keeps_one),
         ONCE(realloc_within_its_class_stays),
         ONCE(free_of_foreign_page_reported),
         TIMES(free_of_no_block_reported, 2),

@@ -42,7 +42,8 @@ static void *alloc_by(struct model *model, size_t form)
     case 7:
         cache = model->caches[form - 6];
         return cache != NULL ? cpool_cache_alloc(cache) : cpool_alloc(model->pool);
-    default: return cpool_alloc(model->pool);
+    default:
+        return model->type != 0 ? type_alloc(model, false) : cpool_alloc(model->pool);
     }
 }
 
@@ -53,7 +54,7 @@ static void alloc(struct model *model)
     void *slot;
 
     if (form == 11) {
-        slot = cpool_calloc(model->pool);
+        slot = model->type != 0 ? type_alloc(model, true) : cpool_calloc(model->pool);
         if (slot != NULL)
             model_take_zeroed(model, slot);
     } else {
@@ -78,6 +79,8 @@ static void free_by(struct model *model, void *slot, size_t form)
         cpool_depot_free(model->pool, slot);
     else if (form == 1)
         cpool_free_here(model->pool, slot, NULL);
+    else if (model->type != 0)
+        type_free(model, slot);
     else
         cpool_free(model->pool, slot);
 }
@@ -104,7 +107,8 @@ static void alloc_many(struct model *model)
 
     FUZZ_REQUIRE(slots != NULL);
     if (input_below(2) == 0) {
-        got = cpool_alloc_bulk(model->pool, slots, n);
+        got = model->type != 0 ? type_alloc_bulk(model, slots, n)
+                               : cpool_alloc_bulk(model->pool, slots, n);
         FUZZ_REQUIRE(got <= n && (got == n || got >= obtainable));
     } else if (cpool_alloc_bulk_all(model->pool, slots, n) != 0) {
         FUZZ_REQUIRE(n > obtainable);
@@ -132,7 +136,10 @@ static void free_many(struct model *model)
     }
     slots[n] = NULL;
     fuzz_trace("free bulk", n);
-    cpool_free_bulk(model->pool, slots, n + 1);
+    if (model->type != 0)
+        type_free_bulk(model, slots, n + 1);
+    else
+        cpool_free_bulk(model->pool, slots, n + 1);
     for (size_t i = 0; i < n; i++)
         model_is_free(model, cpool_index(model->pool, slots[i]));
     free(slots);

@@ -140,7 +140,8 @@ void create_any(struct model *model)
     if (kind < 2)
         provide(model, kind);
     fuzz_trace("create, flags", model->config.flags);
-    FUZZ_EQUAL(cpool_create(&model->pool, &model->config), 0);
+    if (kind < 7 || !type_open(model))
+        FUZZ_EQUAL(cpool_create(&model->pool, &model->config), 0);
     FUZZ_REQUIRE(model->pool != NULL);
     expect_of(model);
     model_verify(model);
@@ -243,7 +244,7 @@ void destroy_any(struct model *model, bool frees_all)
             cpool_free(model->pool, cpool_at(model->pool, i));
     out = frees_all ? 0 : model->live + model->hidden;
     fuzz_trace("destroy, live", out);
-    code = cpool_destroy(model->pool);
+    code = model->type != 0 ? type_close(model) : cpool_destroy(model->pool);
     FUZZ_REQUIRE(code == (out == 0 ? 0 : CPOOL_ELIVE) || (model->live == 0 && code == 0));
     REPORTS_EQUAL(0, 0);
     destroyed = model->pool;

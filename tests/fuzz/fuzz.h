@@ -8,7 +8,10 @@
  *   calls.c    calls that are right
  *   extras.c   tickets, caches and leases
  *   wrong.c    calls that are wrong, and the codes that they must be reported with
+ *   types.c    pools of a type
  *   objects.c  pools of objects, with a model of their hooks
+ *   ranks.c    priority pools, with a model of their order
+ *   blocks.c   blocks of many sizes
  *   target.c   from bytes to calls
  *   replay.c   a corpus as a test, without a fuzzer
  *
@@ -97,6 +100,7 @@ struct model {
     bool zero;     /* slots that were never used are */
     bool purged;   /* pages may have been given back */
     bool shrunk;   /* slots have been removed */
+    unsigned type; /* of a pool of a type, or 0 */
     struct slot *slots;
     uint32_t *held;
     size_t n_held;
@@ -151,8 +155,25 @@ void call_any(struct model *model);
 void extra_any(struct model *model);
 void wrong_any(struct model *model);
 
+/*
+ * Pools of a type (types.c), of which each type has one at most.  type_open says whether
+ * there was none, and makes the pool of some type, from the model's configuration.
+ */
+bool type_open(struct model *model);
+int type_close(struct model *model);
+void *type_alloc(const struct model *model, bool zeroed);
+void type_free(const struct model *model, void *slot);
+size_t type_alloc_bulk(const struct model *model, void **slots, size_t n);
+void type_free_bulk(const struct model *model, void **slots, size_t n);
+
 void objects_any(void);
 void objects_end(void);
+
+void blocks_any(void);
+void blocks_end(void);
+
+void ranks_any(void);
+void ranks_end(void);
 
 /* The handle of a pool that has been destroyed in this run, or NULL. */
 extern cpool_t *destroyed;

@@ -9,9 +9,10 @@ FUZZ_CC = clang
 FUZZ_FLAGS =
 
 fuzz_sources = \
-	tests/fuzz/calls.c tests/fuzz/create.c tests/fuzz/extras.c tests/fuzz/fuzz.h \
-	tests/fuzz/input.c tests/fuzz/model.c tests/fuzz/objects.c tests/fuzz/target.c \
-	tests/fuzz/wrong.c tests/random.h
+	tests/fuzz/blocks.c tests/fuzz/calls.c tests/fuzz/create.c tests/fuzz/extras.c \
+	tests/fuzz/fuzz.h tests/fuzz/input.c tests/fuzz/model.c tests/fuzz/objects.c \
+	tests/fuzz/ranks.c tests/fuzz/target.c tests/fuzz/types.c tests/fuzz/wrong.c \
+	tests/random.h
 
 check_PROGRAMS += tests/fuzz/replay
 TESTS += tests/fuzz/replay

@@ -47,6 +47,10 @@ static void step(bool may_start)
         step_elsewhere();
     else if (what < 4)
         objects_any();
+    else if (what == 31)
+        blocks_any();
+    else if (what == 30)
+        ranks_any();
     else if (what < 8)
         wrong_any(model);
     else if (what < 14)
@@ -68,5 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         destroy_any(&models[i], i % 2 == 0);
     }
     objects_end();
+    blocks_end();
+    ranks_end();
     return 0;
 }
