@@ -35,7 +35,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../tests/random.h"
+#include "../tests/harness/random.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -153,8 +153,8 @@ bench-scale: $(bench_programs)
 	echo "written: bench/scale.txt, bench/scale.csv and bench/scale.svg"; \
 	exit $$status
 
-bench-smoke: $(bench_programs) tests/limit$(EXEEXT)
-	srcdir=$(srcdir) BENCH=$(bench_program) tests/limit$(EXEEXT) $(SHELL) $(srcdir)/bench/check_smoke.sh
+bench-smoke: $(bench_programs) tests/harness/limit$(EXEEXT)
+	srcdir=$(srcdir) BENCH=$(bench_program) tests/harness/limit$(EXEEXT) $(SHELL) $(srcdir)/bench/check_smoke.sh
 
 bench-instructions: bench/instructions$(EXEEXT)
 	$(bench_instructions) show 10000000

@@ -27,7 +27,7 @@ stress_sources = \
 	stress/mode_same.c stress/mode_transfer.c \
 	stress/mode_wait.c stress/report.c \
 	stress/stamp.c stress/stamp.h stress/stress.h stress/sync.h \
-	stress/worker.c stress/worker.h tests/random.h
+	stress/worker.c stress/worker.h tests/harness/random.h
 
 stress_planted = \
 	stress/planted/duplicate-round.sed stress/planted/lost-magazine.sed \
@@ -60,18 +60,18 @@ stress_run = \
 	set -- --seconds "$(STRESS_SECONDS)" --mode "$(STRESS_MODE)"; \
 	test -z "$(STRESS_THREADS)" || set -- "$$@" --threads "$(STRESS_THREADS)"; \
 	test -z "$(STRESS_SEED)" || set -- "$$@" --seed "$(STRESS_SEED)"; \
-	tests/limit$(EXEEXT) -a "$(STRESS_SECONDS)" \
+	tests/harness/limit$(EXEEXT) -a "$(STRESS_SECONDS)" \
 		$$(cat stress/build-$$kind/launch) stress/build-$$kind/stress "$$@"
 
-stress: stress/build-tsan/stress tests/limit$(EXEEXT)
+stress: stress/build-tsan/stress tests/harness/limit$(EXEEXT)
 	@kind=tsan; TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 $$TSAN_OPTIONS"; \
 	export TSAN_OPTIONS; $(stress_run)
 
-stress-asan: stress/build-asan/stress tests/limit$(EXEEXT)
+stress-asan: stress/build-asan/stress tests/harness/limit$(EXEEXT)
 	@kind=asan; UBSAN_OPTIONS="print_stacktrace=1 $$UBSAN_OPTIONS"; \
 	export UBSAN_OPTIONS; $(stress_run)
 
-stress-native: stress/build-native/stress tests/limit$(EXEEXT)
+stress-native: stress/build-native/stress tests/harness/limit$(EXEEXT)
 	@kind=native; $(stress_run)
 
 # Which bugs, how they are planted and how they are looked for: stress/planted.sh.

@@ -41,7 +41,7 @@ plant() { # DIR BUG FILE
     rm -rf "$1"
     mkdir -p "$1"
     cp -R "$source_dir/lib" "$source_dir/stress" "$source_dir/include" "$1"
-    mkdir -p "$1/tests" && cp "$source_dir/tests/random.h" "$1/tests"
+    mkdir -p "$1/tests" && cp "$source_dir/tests/harness/random.h" "$1/tests"
     chmod -R u+w "$1"
     edit=$source_dir/stress/planted/$2.sed
     sed -f "$edit" "$source_dir/lib/$3" >"$1/lib/$3"

@@ -3,7 +3,7 @@
  * stress.h - what every file of the stress program shares: modes, episodes,
  * and the one way to fail.
  *
- * Includes tests/random.h.  The files build on each other in this order, never
+ * Includes tests/harness/random.h.  The files build on each other in this order, never
  * upward:
  *
  *   build.h               which sanitizer
@@ -25,7 +25,7 @@
 #ifndef STRESS_STRESS_H
 #define STRESS_STRESS_H
 
-#include "../tests/random.h"
+#include "../tests/harness/random.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -18,8 +18,7 @@ check-valgrind: all $(check_LTLIBRARIES)
 	@$(MAKE) $(AM_MAKEFLAGS) $(VALGRIND_TESTS)
 	@srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/analysis/valgrind.sh $(VALGRIND_TESTS)
 
-COVERAGE_TESTS = $(tests_public) $(tests_modules) $(tests_growth_public) $(tests_growth_modules) \
-	$(tests_growth_steps)
+COVERAGE_TESTS = $(tests_public) $(tests_modules) $(tests_steps)
 
 coverage:
 	@MAKE='$(MAKE)' $(SHELL) $(srcdir)/tests/analysis/coverage.sh '$(abs_srcdir)' \

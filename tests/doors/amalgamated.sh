@@ -3,7 +3,7 @@
 #
 # amalgamated.sh - the tests of the public interface pass with the library as two files.
 #
-#   amalgamated.sh [TEST...]     these of tests/check_*.c, or the few of `make check`
+#   amalgamated.sh [TEST...]     these of tests/public, or the few of `make check`
 #
 # srcdir: top of the source tree.  CC: the compiler.  CHECK_CFLAGS, CHECK_LIBS: of the Check
 # framework.  Runs in the top of the build tree, after `make amalgamation`.
@@ -20,13 +20,13 @@ status=0
 # The headers of the source tree are out of sight.
 compile() {
     # shellcheck disable=SC2086 # several words
-    ${CC:-cc} -std=c11 -O1 -D_GNU_SOURCE -pthread -I"$made" -I"$top/tests" ${CHECK_CFLAGS:-} \
-        "$@"
+    ${CC:-cc} -std=c11 -O1 -D_GNU_SOURCE -pthread -I"$made" -I"$top/tests/harness" \
+        ${CHECK_CFLAGS:-} "$@"
 }
 
 compile -c "$made/cpool.c" -o "$work/cpool.o" || exit 1
 for helper in support support_pool misuse growth waiter; do
-    compile -c "$top/tests/$helper.c" -o "$work/$helper.o" || exit 1
+    compile -c "$top/tests/harness/$helper.c" -o "$work/$helper.o" || exit 1
 done
 (cd "$work" && ar rc help.a support.o support_pool.o misuse.o growth.o waiter.o) || exit 1
 
@@ -36,7 +36,7 @@ for name; do
     case $name in *_noinline) options=-DCPOOL_NO_INLINE ;; esac
     [ "$name" != check_null ] || options='-fno-pie -no-pie -static'
     # shellcheck disable=SC2086
-    compile $options "$top/tests/${name%_noinline}.c" "$work/cpool.o" "$work/help.a" \
+    compile $options "$top/tests/public/${name%_noinline}.c" "$work/cpool.o" "$work/help.a" \
         $CHECK_LIBS ${ATOMIC_LIBS:-} -o "$work/$name" || {
         echo "$name: does not compile with cpool.h and cpool.c"
         status=1

@@ -12,7 +12,7 @@ fuzz_sources = \
 	tests/fuzz/blocks.c tests/fuzz/calls.c tests/fuzz/create.c tests/fuzz/extras.c \
 	tests/fuzz/fuzz.h tests/fuzz/input.c tests/fuzz/model.c tests/fuzz/objects.c \
 	tests/fuzz/ranks.c tests/fuzz/target.c tests/fuzz/types.c tests/fuzz/wrong.c \
-	tests/random.h
+	tests/harness/random.h
 
 check_PROGRAMS += tests/fuzz/replay
 TESTS += tests/fuzz/replay

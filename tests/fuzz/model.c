@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "../random.h"
+#include "../harness/random.h"
 
 /* The byte with which CPOOL_FILL fills freed slots. */
 #define FILLED 0xDFu

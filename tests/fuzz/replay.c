@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../random.h"
+#include "../harness/random.h"
 
 enum { LONGEST = 4096 };
 

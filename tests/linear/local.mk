@@ -14,15 +14,15 @@ TESTS += tests/linear/check_checker tests/linear/check_histories tests/linear/pl
 linear_checker = tests/linear/history.c tests/linear/history.h \
 	tests/linear/linear.c tests/linear/linear.h
 
-tests_linear_check_checker_SOURCES = tests/linear/check_checker.c tests/random.h \
+tests_linear_check_checker_SOURCES = tests/linear/check_checker.c tests/harness/random.h \
 	$(linear_checker)
-tests_linear_check_checker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_linear_check_checker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/harness
 
 tests_linear_check_histories_SOURCES = tests/linear/burst.c tests/linear/burst.h \
-	tests/linear/check_histories.c tests/points.h tests/random.h \
+	tests/linear/check_histories.c tests/harness/points.h tests/harness/random.h \
 	$(linear_checker) $(libcpool_sources)
 tests_linear_check_histories_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
-	-I$(top_srcdir)/tests -I$(top_srcdir)/tests/linear \
+	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/linear \
 	-DCPI_ATOMIC_HEADER='"points.h"' -DCPI_REVIEW_SWAPS=4u
 tests_linear_check_histories_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
 

@@ -25,7 +25,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 options="-DCPI_REVIEW_SWAPS=4u -I$linear"
 others="$linear/history.c $linear/linear.c $linear/burst.c $linear/check_histories.c"
-. "$top/tests/planted.sh"
+. "$top/tests/planted/build.sh"
 
 failed=0
 while IFS=: read -r bug shape; do

@@ -15,7 +15,7 @@
 #
 # Environment (local.mk):
 #   MAKE
-#   MACHINES_LIMIT      this machine's tests/limit
+#   MACHINES_LIMIT      this machine's tests/harness/limit
 #   MACHINES_SECONDS    of stress
 #   MACHINES_VARIANTS   to try some only
 #   MUSL_CHECK          the sources of Check

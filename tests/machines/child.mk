@@ -4,8 +4,7 @@
 
 include Makefile
 
-# The unit tests, without the programs of subfolders.
-machines_tests = $(filter tests/check_%,$(check_PROGRAMS))
+machines_tests = $(filter tests/public/% tests/modules/% tests/steps/%,$(check_PROGRAMS))
 machines_examples = $(filter examples/%,$(check_PROGRAMS))
 
 # The library compiles without a warning.  The tests, written where size_t has 64

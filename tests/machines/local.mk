@@ -36,9 +36,9 @@ tests_machines_without_SOURCES = tests/machines/without.c
 CLEANFILES += tests/machines/without$(EXEEXT)
 
 # Exit status 77 says that a tool lacks: skipped, and no failure.
-$(machines_targets): config.status tests/limit$(EXEEXT)
+$(machines_targets): config.status tests/harness/limit$(EXEEXT)
 	@machine=`echo $@ | sed 's/^check-//'`; \
-	MAKE='$(MAKE)' MACHINES_LIMIT="`pwd`/tests/limit$(EXEEXT)" MACHINES_SECONDS='$(MACHINES_SECONDS)' \
+	MAKE='$(MAKE)' MACHINES_LIMIT="`pwd`/tests/harness/limit$(EXEEXT)" MACHINES_SECONDS='$(MACHINES_SECONDS)' \
 	MACHINES_VARIANTS='$(MACHINES_VARIANTS)' MUSL_CHECK='$(MUSL_CHECK)' \
 	$(SHELL) $(srcdir)/tests/machines/check.sh $$machine $(srcdir) tests/machines/build \
 		|| test $$? -eq 77

@@ -9,7 +9,7 @@
 #
 # Environment:
 #   MACHINES_LAUNCH   the words to put before a program's name
-#   MACHINES_LIMIT    this machine's tests/limit
+#   MACHINES_LIMIT    this machine's tests/harness/limit
 #   MACHINES_TRAITS   words that describe the machine
 #
 # A failure that a line of known.txt explains, for one of the traits, counts as skipped:

@@ -13,7 +13,6 @@ MUTANTS =
 mutants:
 	@CC='$(CC)' CHECK_CFLAGS='$(CHECK_CFLAGS)' CHECK_LIBS='$(CHECK_LIBS)' \
 		LIBS='$(ATOMIC_LIBS) $(PTHREAD_LIBS) $(LIBS)' srcdir='$(srcdir)' \
-		PLAIN='$(tests_public) $(tests_modules) $(tests_growth_public) $(tests_growth_modules)' \
-		STEPS='$(tests_growth_steps)' $(SHELL) $(srcdir)/tests/mutants/run.sh $(MUTANTS)
+		TESTS='$(tests_public) $(tests_modules) $(tests_steps)' $(SHELL) $(srcdir)/tests/mutants/run.sh $(MUTANTS)
 
 .PHONY: mutants

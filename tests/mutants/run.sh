@@ -6,8 +6,8 @@
 #   run.sh [NAME...]         these mutants, or all of list.txt
 #   run.sh original          the library as it is: every test must pass
 #
-# srcdir: top of the source tree.  PLAIN, STEPS: the test programs, as the lists of
-# tests/local.mk and growth.mk have them.  CC, CHECK_CFLAGS, CHECK_LIBS, LIBS: how they
+# srcdir: top of the source tree.  TESTS: the test programs, as the lists of
+# tests/*/local.mk have them.  CC, CHECK_CFLAGS, CHECK_LIBS, LIBS: how they
 # are compiled.  MUTANTS_LIMIT: seconds that one test may take.  Longer is a failure.
 # MUTANTS_OTHERS: the tests that are run after those that the list names, all if unset.
 # MUTANTS_WORK: a folder in which what is compiled for all mutants stays.  Runs in the
@@ -36,11 +36,12 @@ mkdir -p "$mutant/list"
 cp "$top/tests/model/plant.sh" "$mutant/list" && cp "$top/tests/mutants/list.txt" \
     "$mutant/list/mutants.txt" || exit 1
 
-helpers='support support_pool growth waiter crew script meeting fixture misuse'
+helpers='harness/support harness/support_pool harness/growth harness/waiter harness/crew
+    harness/fixture harness/misuse steps/script steps/meeting'
 histories='check_histories burst history linear'
 explorer='audit check_schedules explorer leases pool stack'
 
-points="-I$top/tests -I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\""
+points="-I$top/tests/harness -I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\""
 
 # flags_of KIND - what a source is compiled with: with assertions, with steps, for the
 # explorer, or with pauses.
@@ -85,6 +86,14 @@ objects() {
     done
 }
 
+# program_of NAME - its source, without the ending.
+program_of() {
+    for path in "$top"/tests/*/"$1.c"; do
+        path=${path#"$top/tests/"}
+        echo "${path%.c}"
+    done
+}
+
 # link PROGRAM - builds it, and prints the command that runs it.
 link() {
     program=$mutant/${1%%:*}
@@ -101,13 +110,14 @@ link() {
     *)
         kind=plain
         more=
-        case " $STEPS " in *"/$1 "*) kind=steps more=$(object steps "$top/tests/steps.c") ;; esac
+        source=$(program_of "$1")
+        case $source in */steps/*) kind=steps more=$(object steps "$top/tests/steps/steps.c") ;; esac
         [ "$1" != check_reentry ] ||
             more="-Wl,--wrap=malloc,--wrap=pthread_atfork \
                 -Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete"
         rm -f "$mutant/help.a"
         ar rc "$mutant/help.a" $(for i in $helpers; do objects plain "$top/tests/$i.c"; done)
-        set -- $(objects plain "$top/tests/$1.c") $more "$mutant/help.a" \
+        set -- $(objects plain "$top/tests/$source.c") $more "$mutant/help.a" \
             $(objects $kind "$top"/lib/*.c)
         ;;
     esac
@@ -182,7 +192,7 @@ same() {
 }
 
 # Those without the inline path have their sources of others.
-all=$(for i in $PLAIN $STEPS; do basename "$i"; done | grep -v _noinline)
+all=$(for i in $TESTS; do basename "$i"; done | grep -v _noinline)
 all="$all explorer histories"
 failed=0
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "../inside.h"
+#include "../harness/inside.h"
 
 #define MAGAZINES_MAX 1024
 

@@ -12,11 +12,11 @@ TESTS += tests/sched/check_schedules tests/sched/planted.sh
 
 tests_sched_check_schedules_SOURCES = \
 	tests/sched/audit.c tests/sched/audit.h tests/sched/check_schedules.c \
-	tests/sched/explorer.c tests/sched/explorer.h tests/points.h \
-	tests/sched/leases.c tests/sched/pool.c tests/sched/scenario.h tests/sched/stack.c tests/random.h \
+	tests/sched/explorer.c tests/sched/explorer.h tests/harness/points.h \
+	tests/sched/leases.c tests/sched/pool.c tests/sched/scenario.h tests/sched/stack.c tests/harness/random.h \
 	$(linear_checker) $(libcpool_sources)
 tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
-	-I$(top_srcdir)/tests -I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear \
+	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear \
 	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u
 tests_sched_check_schedules_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
 

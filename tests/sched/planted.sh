@@ -30,7 +30,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 options="-DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u -I$sched -I$linear"
 others="$(echo "$sched"/*.c) $linear/history.c $linear/linear.c"
-. "$top/tests/planted.sh"
+. "$top/tests/planted/build.sh"
 
 # The output of a run that failed.
 failure() {

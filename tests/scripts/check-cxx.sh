@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # check-cxx.sh - <cpool/cpool.hpp> in each C++, with each compiler and standard library
-# that is found, with and without exceptions and type information: tests/check_hpp.cpp is
+# that is found, with and without exceptions and type information: tests/public/check_hpp.cpp is
 # compiled and run, two modules share blocks, and README's example compiles as C++.
 #
 # CXX_ALL: if it is not empty, all combinations (make check-cxx), else those that differ most.
@@ -29,7 +29,7 @@ fi
 try() {
     built=$((built + 1))
     # shellcheck disable=SC2086 # several words
-    if ! "$@" $warnings -I"$top/include" -Iinclude "$top/tests/check_hpp.cpp" "$top/tests/hpp_objects.cpp" "$library" \
+    if ! "$@" $warnings -I"$top/include" -Iinclude "$top/tests/public/check_hpp.cpp" "$top/tests/public/hpp_objects.cpp" "$library" \
         -pthread -Wl,-rpath,"$(pwd)/lib/.libs" -o "$work/program" > "$work/output" 2>&1; then
         echo "does not compile: $*"
         head -n 20 "$work/output"

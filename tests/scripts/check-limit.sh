@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-limit.sh - tests/limit hands on how a program ended.  It ends one that hangs,
+# check-limit.sh - tests/harness/limit hands on how a program ended.  It ends one that hangs,
 # with all that it has started, and shows where its threads were.  make's tests are
 # started by it.
 #
@@ -9,7 +9,7 @@
 # of the build tree.
 
 set -u
-limit=$(pwd)/tests/limit
+limit=$(pwd)/tests/harness/limit
 status=0
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -120,6 +120,6 @@ CPOOL_TEST_LIMIT=0 "$limit" sleep 1 || complain 'a limit of 0 is one'
 gone "$work/left" || complain 'what a program left is still there'
 
 
-grep -q '^LOG_COMPILER = tests/limit' Makefile || complain 'make does not start the tests by it'
+grep -q '^LOG_COMPILER = tests/harness/limit' Makefile || complain 'make does not start the tests by it'
 
 exit "$status"

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-listed.sh - a test that no list names would never run.  Every tests/check_*.c is
-# built and run by a fragment tests/*.mk, has a main, and runs each of its tests.  Every
-# script of tests/scripts is run too, and scripts can be executed.  A program in C without a list of sources has the
-# source of its name.
+# check-listed.sh - a test that no list names would never run.  Every check_*.c in a folder of
+# tests/ is built and run by the folder's local.mk, and runs each of its tests.  Every script of
+# tests/scripts is run too, and scripts can be executed.  A program in C without a list of
+# sources has the source of its name.
 #
 # srcdir: top of the source tree.
 
@@ -19,33 +19,31 @@ complain() {
 }
 
 # The lists, one word a line.
-words=$(sed 's/#.*//' "$tests"/*.mk | tr ' \t\\' '\n\n\n' | sort -u)
+words=$(sed 's/#.*//' "$tests"/local.mk "$tests"/*/local.mk | tr ' \t\\' '\n\n\n' | sort -u)
 
 named() {
     echo "$words" | grep -qxF "$1"
 }
 
-# is_source FILE NAME - whether the file is the source of a program.
+# is_source FILE - whether the file is the source of a program.
 is_source() {
-    named "tests/$1" && return
+    named "$1" && return
     case $1 in
-    *.c) ! cat "$tests"/*.mk | grep -q "^tests_$2_SOURCES" ;;
+    *.c) ! cat "$tests"/*/local.mk | grep -q "^$(echo "${1%.c}" | tr / _)_SOURCES" ;;
     *) false ;;
     esac
 }
 
-for path in "$tests"/check_*.c "$tests"/check_*.cpp; do
-    [ -e "$path" ] || continue
-    file=${path##*/}
-    name=${file%.*}
+for path in "$tests"/*/check_*.c "$tests"/*/check_*.cpp; do
+    file=tests/${path#"$tests/"}
     count=$((count + 1))
-    is_source "$file" "$name" || complain "tests/$file: is the source of no program"
-    named "tests/$name" || complain "tests/$name: is in no list of tests"
+    is_source "$file" || complain "$file: is the source of no program"
+    named "${file%.*}" || complain "${file%.*}: is in no list of tests"
     case $file in
     *.c)
         for test in $(sed -n 's/^START_TEST(\([a-z0-9_]*\))$/\1/p' "$path"); do
             grep -q "^        \(ONCE\|TIMES\)(${test}[,)]" "$path" ||
-                complain "tests/$file: does not run $test"
+                complain "$file: does not run $test"
         done
         ;;
     esac

@@ -85,9 +85,9 @@ plant check-man.sh include/cpool/cache.h 's/^ \* cpool_flush - / * flush - /' 'c
 plant check-man.sh include/cpool/memory.h 's/^CPOOL_API size_t cpool_trim.*//' 'cpool_trim'
 plant check-man.sh doc/local.mk 's, doc/man/cpool_free.3,,' 'cpool_free.3'
 
-plant check-listed.sh tests/check_new.c '/* new */' 'is in no list'
+plant check-listed.sh tests/public/check_new.c '/* new */' 'is in no list'
 plant check-listed.sh tests/scripts/check-new.sh '# new' 'is in no list'
-plant check-listed.sh tests/check_alloc.c 's/^ *ONCE(free_null_does_nothing),//' 'does not run'
+plant check-listed.sh tests/public/check_alloc.c 's/^ *ONCE(free_null_does_nothing),//' 'does not run'
 
 plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provides`/' 'cpi_depot_provides'
 plant check-docs.sh doc/ARCHITECTURE.md 's/`pool_ticket.c`/`pool_tickets.c`/' 'no file pool_tickets.c'

@@ -4,7 +4,7 @@
 # tests: without optimisation, optimised when linked, as code at any address, and without
 # the inline path, with each compiler that is found.
 #
-# Compiles tests/typed_builds.c and runs it, five times with a compiler.
+# Compiles tests/public/typed_builds.c and runs it, five times with a compiler.
 #
 # srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
 # build tree.
@@ -26,7 +26,7 @@ try() {
     if ! "$@" "$work/empty.c" -o "$work/empty" >"$work/output" 2>&1 || ! "$work/empty"; then
         left="$left $*;"
     elif ! "$@" -std=c11 -Wall -Wextra -Werror -I"$top/include" -Iinclude \
-        "$top/tests/typed_builds.c" "$library" -pthread -Wl,-rpath,"$(pwd)/lib/.libs" \
+        "$top/tests/public/typed_builds.c" "$library" -pthread -Wl,-rpath,"$(pwd)/lib/.libs" \
         -o "$work/program" >"$work/output" 2>&1; then
         echo "does not compile: $*"
         head -n 20 "$work/output"

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 
-#include "../random.h"
+#include "../harness/random.h"
 #include "weak.h"
 
 enum {

@@ -120,7 +120,7 @@ void support_skip(const char *why);
 /* Says that a suite is left out, and why.  Returns the exit status for main. */
 int support_skip_all(const char *suite, const char *why);
 
-/* Makes a suite of these tests, without time limits, for which there is tests/limit.
+/* Makes a suite of these tests, without time limits, for which there is tests/harness/limit.
  * Runs it, and returns the exit status for main, that of a skipped test if all were
  * skipped.  A test that is to run 0 times counts as skipped. */
 int support_run(const char *suite, const struct support_test *tests, size_t count);

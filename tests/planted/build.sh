@@ -16,7 +16,7 @@ cat "$top/tests/model/mutants.txt" "$top/tests/linear/mutants.txt" "$top/tests/m
 compile() {
     # shellcheck disable=SC2086 # several words
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread -DCPI_ATOMIC_HEADER='"points.h"' $options \
-        -I"$work/lib" -I"$top/tests" -I"$top/include" -c "$1" -o "$2"
+        -I"$work/lib" -I"$top/tests/harness" -I"$top/include" -c "$1" -o "$2"
 }
 
 # build MISTAKE PROGRAM

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/harness/local.mk - what the test programs share.
+
+check_PROGRAMS += tests/harness/limit
+tests_harness_limit_SOURCES = tests/harness/limit.c
+
+EXTRA_DIST += tests/harness/often.sh
+
+# Programs take from it what they use.  Those of public/ use nothing that calls the modules.
+if HAVE_CHECK
+check_LTLIBRARIES += tests/harness/libharness.la
+endif
+
+tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
+tests_cppflags_module = $(tests_cppflags) -I$(top_srcdir)/lib
+
+tests_harness_libharness_la_SOURCES = tests/harness/inside.h tests/harness/points.h \
+	tests/harness/crew.c tests/harness/crew.h tests/harness/doors.h \
+	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
+	tests/harness/growth.h tests/harness/lease.h tests/harness/lease_pool.h \
+	tests/harness/misuse.c tests/harness/misuse.h tests/harness/object.h \
+	tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
+	tests/harness/support.h tests/harness/support_pool.c tests/harness/waiter.c \
+	tests/harness/waiter.h
+tests_harness_libharness_la_CPPFLAGS = $(tests_cppflags_module)
+
+tests_libs = $(CHECK_LIBS) $(PTHREAD_LIBS)
+tests_ldadd_public = tests/harness/libharness.la lib/libcpool.la $(tests_libs)
+tests_ldadd_module = tests/harness/libharness.la lib/libcpool-asserted.la $(tests_libs)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/modules/local.mk - tests that see the modules inside.
+
+tests_modules = \
+	tests/modules/check_assert \
+	tests/modules/check_barrier \
+	tests/modules/check_bits \
+	tests/modules/check_cache \
+	tests/modules/check_cache_target \
+	tests/modules/check_depot \
+	tests/modules/check_drain \
+	tests/modules/check_error \
+	tests/modules/check_extent \
+	tests/modules/check_faults \
+	tests/modules/check_guard_unit \
+	tests/modules/check_layout \
+	tests/modules/check_lease_promote \
+	tests/modules/check_lease_threads \
+	tests/modules/check_options \
+	tests/modules/check_populate \
+	tests/modules/check_ranges \
+	tests/modules/check_recall \
+	tests/modules/check_recall_contest \
+	tests/modules/check_recall_stopped \
+	tests/modules/check_reentry \
+	tests/modules/check_registry \
+	tests/modules/check_registry_recall \
+	tests/modules/check_slab \
+	tests/modules/check_slotmap \
+	tests/modules/check_slotmap_narrow \
+	tests/modules/check_tagstack \
+	tests/modules/check_track_twice \
+	tests/modules/check_usage \
+	tests/modules/check_wait_crowd \
+	tests/modules/check_wait_fair
+
+if HAVE_CHECK
+check_PROGRAMS += $(tests_modules)
+TESTS += $(tests_modules)
+endif
+
+# Inline functions of the modules assert here, too.
+tests_modules_check_assert_CPPFLAGS = $(tests_cppflags_module) -DCPI_DEBUG=1
+tests_modules_check_assert_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_barrier_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_barrier_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_bits_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_bits_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_cache_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_cache_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_cache_target_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_cache_target_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_depot_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_depot_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_drain_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_drain_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_error_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_error_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_extent_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_extent_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_faults_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_faults_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_guard_unit_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_guard_unit_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_layout_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_layout_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_lease_promote_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_lease_promote_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_lease_threads_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_lease_threads_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_options_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_options_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_populate_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_populate_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_ranges_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_ranges_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_recall_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_recall_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_recall_contest_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_recall_contest_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_recall_stopped_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_recall_stopped_LDADD = $(tests_ldadd_module)
+
+# With calls of the C library's sent through the test.
+tests_modules_check_reentry_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_reentry_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc,--wrap=pthread_atfork,--wrap=backtrace \
+	-Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete
+tests_modules_check_reentry_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_registry_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_registry_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_registry_recall_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_registry_recall_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_slab_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_slab_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_slotmap_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_slotmap_LDADD = $(tests_ldadd_module)
+
+# Generations of two bits, which come round at once.
+tests_modules_check_slotmap_narrow_SOURCES = tests/modules/check_slotmap.c lib/slotmap.c lib/slotmap.h
+tests_modules_check_slotmap_narrow_CPPFLAGS = $(tests_cppflags_module) -DCPI_GENERATION_BITS=2u
+tests_modules_check_slotmap_narrow_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_tagstack_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_tagstack_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_track_twice_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_track_twice_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_usage_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_usage_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_wait_crowd_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_wait_crowd_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_wait_fair_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_wait_fair_LDADD = $(tests_ldadd_module)

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/public/local.mk - tests of the public interface.
+#
+# The source of a program is the file of its name, where no list says otherwise.  A few
+# link the copy of the library in which invariants are asserted.
+
+tests_public = \
+	tests/public/check_alloc \
+	tests/public/check_alloc_noinline \
+	tests/public/check_bulk \
+	tests/public/check_cancel \
+	tests/public/check_checked \
+	tests/public/check_config \
+	tests/public/check_copies \
+	tests/public/check_debug \
+	tests/public/check_destroyed \
+	tests/public/check_dlopen \
+	tests/public/check_double \
+	tests/public/check_events \
+	tests/public/check_fibers \
+	tests/public/check_fork \
+	tests/public/check_grow \
+	tests/public/check_guard \
+	tests/public/check_handles \
+	tests/public/check_help \
+	tests/public/check_huge \
+	tests/public/check_info \
+	tests/public/check_lanes \
+	tests/public/check_layer \
+	tests/public/check_leaks \
+	tests/public/check_leaks_noinline \
+	tests/public/check_lease \
+	tests/public/check_lease_noinline \
+	tests/public/check_many \
+	tests/public/check_memory \
+	tests/public/check_null \
+	tests/public/check_object \
+	tests/public/check_object_heap \
+	tests/public/check_object_room \
+	tests/public/check_object_threads \
+	tests/public/check_object_typed \
+	tests/public/check_pools \
+	tests/public/check_print \
+	tests/public/check_priority \
+	tests/public/check_priority_threads \
+	tests/public/check_quarantine \
+	tests/public/check_quiet \
+	tests/public/check_quiet_calls \
+	tests/public/check_quiet_traps \
+	tests/public/check_reserve \
+	tests/public/check_reserved \
+	tests/public/check_reset \
+	tests/public/check_resize \
+	tests/public/check_share \
+	tests/public/check_signal \
+	tests/public/check_sized \
+	tests/public/check_sized_dry \
+	tests/public/check_structs \
+	tests/public/check_support \
+	tests/public/check_tags \
+	tests/public/check_thread \
+	tests/public/check_track \
+	tests/public/check_track_beside \
+	tests/public/check_trim \
+	tests/public/check_typed \
+	tests/public/check_typed_noinline \
+	tests/public/check_validate \
+	tests/public/check_wait \
+	tests/public/check_wait_ends \
+	tests/public/check_walk
+
+if HAVE_CHECK
+check_PROGRAMS += $(tests_public)
+TESTS += $(tests_public)
+
+check_LTLIBRARIES += tests/public/module_shared.la tests/public/module_static.la
+endif
+
+EXTRA_DIST += tests/public/typed_builds.c
+
+# In C++, and without Check.
+if HAVE_CXX
+check_PROGRAMS += tests/public/check_cxx tests/public/check_hpp
+TESTS += tests/public/check_cxx tests/public/check_hpp
+endif
+
+tests_public_check_cxx_SOURCES = tests/public/check_cxx.cpp
+tests_public_check_cxx_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_objects.cpp
+tests_public_check_hpp_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+# <cpool/cpool.hpp> in every C++, with every compiler and library that is found.
+check-cxx: lib/libcpool.la
+	CXX_ALL=yes CXX='$(tests_cxx)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/scripts/check-cxx.sh
+
+.PHONY: check-cxx
+
+# Plug-ins, one with the shared library and one with its objects inside.  The
+# -rpath is what makes libtool build them as shared objects.  They are never
+# installed.
+tests_module_flags = $(AM_LDFLAGS) -module -avoid-version -rpath $(abs_top_builddir)/tests/public
+
+tests_module = tests/harness/misuse.c tests/public/module.c tests/public/module.h
+
+tests_public_module_shared_la_SOURCES = $(tests_module)
+# The other module's entry is in static TLS, of which the C library does not always get
+# the place back when one of two libraries is unloaded.
+tests_public_module_shared_la_CPPFLAGS = $(tests_cppflags) \
+	-DCPOOL_TYPED_TLS='"global-dynamic"'
+tests_public_module_shared_la_LDFLAGS = $(tests_module_flags) \
+	-Wl,-rpath,$(abs_top_builddir)/lib/.libs
+tests_public_module_shared_la_LIBADD = lib/libcpool.la
+
+tests_public_module_static_la_SOURCES = $(tests_module)
+tests_public_module_static_la_CPPFLAGS = $(tests_cppflags)
+tests_public_module_static_la_LDFLAGS = $(tests_module_flags)
+tests_public_module_static_la_LIBADD = lib/libcpool-internal.la $(PTHREAD_LIBS)
+
+tests_public_check_alloc_CPPFLAGS = $(tests_cppflags)
+tests_public_check_alloc_LDADD = $(tests_ldadd_public)
+
+# The same tests, through the symbols that the library emits.
+tests_public_check_alloc_noinline_SOURCES = tests/public/check_alloc.c
+tests_public_check_alloc_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_public_check_alloc_noinline_LDADD = $(tests_ldadd_public)
+
+tests_public_check_bulk_CPPFLAGS = $(tests_cppflags)
+tests_public_check_bulk_LDADD = $(tests_ldadd_public)
+
+tests_public_check_cancel_CPPFLAGS = $(tests_cppflags)
+tests_public_check_cancel_LDADD = $(tests_ldadd_public)
+
+tests_public_check_checked_CPPFLAGS = $(tests_cppflags)
+tests_public_check_checked_LDADD = $(tests_ldadd_public)
+
+tests_public_check_config_CPPFLAGS = $(tests_cppflags)
+tests_public_check_config_LDADD = $(tests_ldadd_public)
+
+# Without the library, which comes and goes with the plug-ins.
+tests_public_check_copies_SOURCES = tests/public/check_copies.c tests/public/module.h
+tests_public_check_copies_CPPFLAGS = $(tests_public_check_dlopen_CPPFLAGS)
+tests_public_check_copies_LDADD = $(tests_public_check_dlopen_LDADD)
+
+tests_public_check_debug_CPPFLAGS = $(tests_cppflags)
+tests_public_check_debug_LDADD = $(tests_ldadd_public)
+
+tests_public_check_destroyed_CPPFLAGS = $(tests_cppflags)
+tests_public_check_destroyed_LDADD = $(tests_ldadd_public)
+
+tests_public_check_dlopen_SOURCES = tests/public/check_dlopen.c tests/public/module.h
+tests_public_check_dlopen_CPPFLAGS = $(tests_cppflags) \
+	-DMODULE_SHARED='"$(abs_top_builddir)/tests/public/.libs/module_shared.so"' \
+	-DMODULE_STATIC='"$(abs_top_builddir)/tests/public/.libs/module_static.so"' \
+	-DLIBRARY='"$(abs_top_builddir)/lib/.libs/libcpool.so"'
+tests_public_check_dlopen_LDADD = tests/harness/libharness.la $(CHECK_LIBS) $(DL_LIBS) $(PTHREAD_LIBS)
+
+tests_public_check_double_CPPFLAGS = $(tests_cppflags)
+tests_public_check_double_LDADD = $(tests_ldadd_public)
+
+tests_public_check_events_CPPFLAGS = $(tests_cppflags)
+tests_public_check_events_LDADD = $(tests_ldadd_public)
+
+# As code is compiled that moves from thread to thread.
+tests_public_check_fibers_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_public_check_fibers_LDADD = $(tests_ldadd_public)
+
+tests_public_check_fork_CPPFLAGS = $(tests_cppflags)
+tests_public_check_fork_LDADD = $(tests_ldadd_public)
+
+tests_public_check_grow_CPPFLAGS = $(tests_cppflags)
+tests_public_check_grow_LDADD = $(tests_ldadd_public)
+
+tests_public_check_guard_CPPFLAGS = $(tests_cppflags)
+tests_public_check_guard_LDADD = $(tests_ldadd_public)
+
+tests_public_check_handles_CPPFLAGS = $(tests_cppflags)
+tests_public_check_handles_LDADD = $(tests_ldadd_public)
+
+tests_public_check_help_CPPFLAGS = $(tests_cppflags)
+tests_public_check_help_LDADD = $(tests_ldadd_public)
+
+tests_public_check_huge_CPPFLAGS = $(tests_cppflags)
+tests_public_check_huge_LDADD = $(tests_ldadd_public)
+
+tests_public_check_info_CPPFLAGS = $(tests_cppflags)
+tests_public_check_info_LDADD = $(tests_ldadd_public)
+
+tests_public_check_lanes_CPPFLAGS = $(tests_cppflags)
+tests_public_check_lanes_LDADD = $(tests_ldadd_public)
+
+tests_public_check_layer_CPPFLAGS = $(tests_cppflags)
+tests_public_check_layer_LDADD = $(tests_ldadd_public)
+
+tests_public_check_leaks_CPPFLAGS = $(tests_cppflags)
+tests_public_check_leaks_LDADD = $(tests_ldadd_public)
+
+tests_public_check_leaks_noinline_SOURCES = tests/public/check_leaks.c
+tests_public_check_leaks_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_public_check_leaks_noinline_LDADD = $(tests_ldadd_public)
+
+tests_public_check_lease_CPPFLAGS = $(tests_cppflags)
+tests_public_check_lease_LDADD = $(tests_ldadd_public)
+
+tests_public_check_lease_noinline_SOURCES = tests/public/check_lease.c
+tests_public_check_lease_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_public_check_lease_noinline_LDADD = $(tests_ldadd_public)
+
+tests_public_check_many_CPPFLAGS = $(tests_cppflags)
+tests_public_check_many_LDADD = $(tests_ldadd_public)
+
+tests_public_check_memory_CPPFLAGS = $(tests_cppflags)
+tests_public_check_memory_LDADD = $(tests_ldadd_public)
+
+# Addresses are fixed in it, where the compiler does that.
+tests_public_check_null_CPPFLAGS = $(tests_cppflags)
+tests_public_check_null_CFLAGS = $(AM_CFLAGS) -fno-pie
+tests_public_check_null_LDFLAGS = $(AM_LDFLAGS) -static -no-pie
+tests_public_check_null_LDADD = $(tests_ldadd_public)
+
+# With assertions.
+tests_public_check_object_CPPFLAGS = $(tests_cppflags)
+tests_public_check_object_LDADD = $(tests_ldadd_module)
+
+tests_public_check_object_heap_CPPFLAGS = $(tests_cppflags_module)
+tests_public_check_object_heap_LDADD = $(tests_ldadd_module)
+
+tests_public_check_object_room_CPPFLAGS = $(tests_cppflags)
+tests_public_check_object_room_LDADD = $(tests_ldadd_module)
+
+tests_public_check_object_threads_CPPFLAGS = $(tests_cppflags)
+tests_public_check_object_threads_LDADD = $(tests_ldadd_module)
+
+tests_public_check_object_typed_CPPFLAGS = $(tests_cppflags)
+tests_public_check_object_typed_LDADD = $(tests_ldadd_module)
+
+tests_public_check_pools_CPPFLAGS = $(tests_cppflags)
+tests_public_check_pools_LDADD = $(tests_ldadd_public)
+
+tests_public_check_print_CPPFLAGS = $(tests_cppflags)
+tests_public_check_print_LDADD = $(tests_ldadd_public)
+
+tests_public_check_priority_CPPFLAGS = $(tests_cppflags)
+tests_public_check_priority_LDADD = $(tests_ldadd_module)
+
+tests_public_check_priority_threads_CPPFLAGS = $(tests_cppflags)
+tests_public_check_priority_threads_LDADD = $(tests_ldadd_module)
+
+tests_public_check_quarantine_CPPFLAGS = $(tests_cppflags)
+tests_public_check_quarantine_LDADD = $(tests_ldadd_public)
+
+tests_public_check_quiet_CPPFLAGS = $(tests_cppflags)
+tests_public_check_quiet_LDADD = $(tests_ldadd_public)
+
+tests_public_check_quiet_calls_CPPFLAGS = $(tests_cppflags)
+tests_public_check_quiet_calls_LDADD = $(tests_ldadd_public)
+
+tests_public_check_quiet_traps_CPPFLAGS = $(tests_cppflags)
+tests_public_check_quiet_traps_LDADD = $(tests_ldadd_public)
+
+tests_public_check_reserve_CPPFLAGS = $(tests_cppflags)
+tests_public_check_reserve_LDADD = $(tests_ldadd_public)
+
+tests_public_check_reserved_CPPFLAGS = $(tests_cppflags)
+tests_public_check_reserved_LDADD = $(tests_ldadd_public)
+
+tests_public_check_reset_CPPFLAGS = $(tests_cppflags)
+tests_public_check_reset_LDADD = $(tests_ldadd_public)
+
+tests_public_check_resize_CPPFLAGS = $(tests_cppflags)
+tests_public_check_resize_LDADD = $(tests_ldadd_public)
+
+tests_public_check_share_CPPFLAGS = $(tests_cppflags)
+tests_public_check_share_LDADD = $(tests_ldadd_public)
+
+tests_public_check_signal_CPPFLAGS = $(tests_cppflags)
+tests_public_check_signal_LDADD = $(tests_ldadd_public)
+
+tests_public_check_sized_CPPFLAGS = $(tests_cppflags)
+tests_public_check_sized_LDADD = $(tests_ldadd_public)
+
+tests_public_check_sized_dry_CPPFLAGS = $(tests_cppflags)
+tests_public_check_sized_dry_LDADD = $(tests_ldadd_public)
+
+tests_public_check_structs_CPPFLAGS = $(tests_cppflags)
+tests_public_check_structs_LDADD = $(tests_ldadd_public)
+
+tests_public_check_support_CPPFLAGS = $(tests_cppflags)
+tests_public_check_support_LDADD = $(tests_ldadd_public)
+
+tests_public_check_tags_CPPFLAGS = $(tests_cppflags)
+tests_public_check_tags_LDADD = $(tests_ldadd_public)
+
+tests_public_check_thread_CPPFLAGS = $(tests_cppflags)
+tests_public_check_thread_LDADD = $(tests_ldadd_public)
+
+tests_public_check_track_CPPFLAGS = $(tests_cppflags)
+tests_public_check_track_LDADD = $(tests_ldadd_public)
+
+tests_public_check_track_beside_CPPFLAGS = $(tests_cppflags)
+tests_public_check_track_beside_LDADD = $(tests_ldadd_public)
+
+tests_public_check_trim_CPPFLAGS = $(tests_cppflags)
+tests_public_check_trim_LDADD = $(tests_ldadd_public)
+
+tests_public_check_typed_CPPFLAGS = $(tests_cppflags)
+tests_public_check_typed_LDADD = $(tests_ldadd_public)
+
+tests_public_check_typed_noinline_SOURCES = tests/public/check_typed.c
+tests_public_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_public_check_typed_noinline_LDADD = $(tests_ldadd_public)
+
+tests_public_check_validate_CPPFLAGS = $(tests_cppflags)
+tests_public_check_validate_LDADD = $(tests_ldadd_public)
+
+tests_public_check_wait_CPPFLAGS = $(tests_cppflags)
+tests_public_check_wait_LDADD = $(tests_ldadd_public)
+
+tests_public_check_wait_ends_CPPFLAGS = $(tests_cppflags)
+tests_public_check_wait_ends_LDADD = $(tests_ldadd_public)
+
+tests_public_check_walk_CPPFLAGS = $(tests_cppflags)
+tests_public_check_walk_LDADD = $(tests_ldadd_public)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/steps/local.mk - tests that do something at a chosen step of the library.
+#
+# The library's sources are compiled once more for them, such that each atomic step and each
+# lock calls the test.
+
+tests_steps = \
+	tests/steps/check_steps \
+	tests/steps/check_steps_active \
+	tests/steps/check_steps_bulk \
+	tests/steps/check_steps_call \
+	tests/steps/check_steps_destroy \
+	tests/steps/check_steps_double \
+	tests/steps/check_steps_empty \
+	tests/steps/check_steps_end \
+	tests/steps/check_steps_fork \
+	tests/steps/check_steps_lease \
+	tests/steps/check_steps_memory \
+	tests/steps/check_steps_object \
+	tests/steps/check_steps_queue \
+	tests/steps/check_steps_recall \
+	tests/steps/check_steps_signal \
+	tests/steps/check_steps_stall \
+	tests/steps/check_steps_steal \
+	tests/steps/check_steps_trim
+
+if HAVE_CHECK
+check_PROGRAMS += $(tests_steps)
+TESTS += $(tests_steps)
+
+check_LTLIBRARIES += tests/steps/libsteps.la
+endif
+
+tests_steps_libsteps_la_SOURCES = tests/steps/steps.c tests/steps/steps.h $(libcpool_sources)
+tests_steps_libsteps_la_CPPFLAGS = $(tests_cppflags_module) \
+	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS
+tests_steps_libsteps_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+
+tests_ldadd_steps = tests/harness/libharness.la tests/steps/libsteps.la $(tests_libs)
+tests_script = tests/steps/script.c tests/steps/script.h
+tests_meeting = tests/steps/meeting.c tests/steps/meeting.h
+
+tests_steps_check_steps_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_active_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_active_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_bulk_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_bulk_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_call_SOURCES = tests/steps/check_steps_call.c $(tests_meeting)
+tests_steps_check_steps_call_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_call_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_destroy_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_destroy_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_double_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_double_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_empty_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_empty_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_end_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_end_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_fork_SOURCES = tests/steps/check_steps_fork.c $(tests_script)
+tests_steps_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_fork_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_lease_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_lease_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_memory_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_memory_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_object_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_object_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_queue_SOURCES = tests/steps/check_steps_queue.c $(tests_meeting)
+tests_steps_check_steps_queue_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_queue_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_recall_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_recall_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_signal_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_signal_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_stall_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_stall_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_steal_SOURCES = tests/steps/check_steps_steal.c $(tests_script)
+tests_steps_check_steps_steal_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_steal_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_trim_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_trim_LDADD = $(tests_ldadd_steps)
