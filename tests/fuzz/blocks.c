@@ -9,7 +9,7 @@
 
 #include <cpool/sized.h>
 
-#include "../random.h"
+#include "../harness/random.h"
 
 enum { MOST = 200, SIZES = 12 };
 
