@@ -5,7 +5,8 @@
  * ORDERING TABLE
  *   own   | entry count, rest and top load | relaxed | - | -
  *   show  | entry count store       | release | recall.c's shown | the rounds left
- *   chain | rest and top store      | release | the child of a fork | links and counts
+ *   chain | rest, top, a count and a round store | release | the child of a fork | links and
+ *                                               counts; that a slot has left its old place
  *
  * The members of `leased` have one writer at a time: the owner while it is inside, a
  * thread that has the cache locked, or the holder of the lock after the owner has gone.
@@ -36,6 +37,12 @@ static uint32_t top_of(const struct cpi_cache *cache)
 static void set_rest(struct cpi_cache *cache, uint32_t node)
 {
     cpi_store(&cache->leased.rest, node, release); /* [chain] */
+}
+
+/* One round less, after the magazine has left the chain. */
+static void shorten(struct cpi_cache *cache, uint32_t node, uint32_t count)
+{
+    cpi_store(&magazine_of(cache, node)->count, count, release); /* [chain] */
 }
 
 static uint32_t count_of(const struct cpi_cache *cache, uint32_t node)
@@ -190,7 +197,7 @@ static void *take_last(struct cpi_cache *cache)
         return NULL;
     count = count_of(cache, node) - 1;
     slot = magazine_of(cache, node)->rounds[count];
-    cpi_magazine_set_count(magazine_of(cache, node), count);
+    shorten(cache, node, count);
     set_rest(cache, count > 0 ? node : 0);
     if (count == 0)
         cpi_depot_give(cache->depot, &cache->counters, node);
@@ -237,7 +244,7 @@ bool cpi_lease_let_go(struct cpi_cache *cache, const void *slot)
         return false;
     last = take_last(cache);
     if (last != slot)
-        *place = last;
+        cpi_word_store(place, last, release); /* [chain] */
     return true;
 }
 
@@ -345,7 +352,8 @@ void cpi_lease_inherit(struct cpi_cache *cache, bool vanished)
 
 /* Has all caches of the lease at rest, for the holder of the place that is returned.  NULL
  * if the lease has ended.  The lock is given up while another thread is at work in one of
- * them, because that thread may have to fork first, as a signal handler. */
+ * them, or while all places have holders, because one of these threads may have to fork
+ * first, as a signal handler. */
 static struct cpi_uncached *close_caches(struct cpi_lease *lease, const cpool_t *handle,
                                          bool *at_rest)
 {
@@ -357,10 +365,11 @@ static struct cpi_uncached *close_caches(struct cpi_lease *lease, const cpool_t 
         cpi_registry_await_leaving(lease->registry);
         if (!cpi_lease_is_open(lease, handle))
             return NULL;
-        place = cpi_registry_enter(lease->registry);
-        if (cpi_recall_close(lease->caches, place, at_rest))
+        place = cpi_registry_try_enter(lease->registry);
+        if (place != NULL && cpi_recall_close(lease->caches, place, at_rest))
             return place;
-        cpi_registry_leave(place);
+        if (place != NULL)
+            cpi_registry_leave(place);
         cpi_unlock();
         cpi_os_back_off(times++);
         cpi_lock();

@@ -122,8 +122,23 @@ void cpi_drain_go_on(struct cpi_drain *drain)
     drain->slots = cpi_slab_fresh(&pool->slab);
 }
 
+/* The lock is given up while all places have holders, because one of them may have to fork
+ * first, as a signal handler. */
+static void enter(struct cpi_drain *drain)
+{
+    unsigned times = 0;
+
+    while ((drain->uncached = cpi_registry_try_enter(&drain->pool->registry)) == NULL) {
+        cpi_unlock();
+        cpi_os_back_off(times++);
+        cpi_lock();
+    }
+}
+
 bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
 {
+    size_t put_off; /* others may go on to put slots into the quarantine */
+
     memset(drain, 0, sizeof *drain);
     drain->pool = pool;
     /* Slots taken and freed by others meanwhile may turn up, too. */
@@ -131,10 +146,10 @@ bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
     drain->marks = cpi_os_map(drain->size);
     if (drain->marks == NULL)
         return false;
-    while (cpi_pool_end_quarantine(pool))
+    for (put_off = pool->quarantine.size; put_off > 0 && cpi_pool_end_quarantine(pool); put_off--)
         ;
     cpi_lock();
-    drain->uncached = cpi_registry_enter(&pool->registry);
+    enter(drain);
     cpi_depot_begin_drain(&pool->depot);
     cpi_drain_go_on(drain);
     return true;

@@ -166,8 +166,20 @@ static inline bool enter(const struct cpi_lease *lease, const cpool_lease_t *han
     return false;
 }
 
-/* In pools with marks a slot may turn out to be live, because it was freed twice.  It is
- * dropped then. */
+/* Whether the slot is the caller's.  In pools with marks it may turn out to be live, because it
+ * was freed twice.  It is leased after it is live, so that the end tells a slot with an alloc
+ * that vanished in between, in a fork, from one that was freed twice. */
+static inline bool mark(struct cpi_pool *pool, void *slot, const char *function, const void *site)
+{
+    if (!pool->marks)
+        return true;
+    if (!cpi_pool_mark_taken(pool, slot, function, site))
+        return false;
+    (void)cpi_pool_set_leased(pool, slot, true);
+    return true;
+}
+
+/* A slot that turns out to be live is dropped. */
 static void *take(struct cpi_pool *pool, const struct cpi_lease *lease,
                   const cpool_lease_t *handle, struct cpi_cache *cache, const char *function,
                   const void *site)
@@ -177,15 +189,12 @@ static void *take(struct cpi_pool *pool, const struct cpi_lease *lease,
     cpi_pool_sample(pool, cache);
     while (enter(lease, handle, cache)) {
         slot = cpi_lease_take(cache);
-        if (slot != NULL)
-            (void)cpi_pool_set_leased(pool, slot, true);
         cpi_recall_leave(cache);
-        if (slot == NULL || !pool->marks || cpi_pool_mark_taken(pool, slot, function, site))
+        if (slot == NULL || mark(pool, slot, function, site))
             return slot;
         if (!enter(lease, handle, cache))
             break;
         cpi_lease_drop(cache);
-        (void)cpi_pool_set_leased(pool, slot, false);
         cpi_recall_leave(cache);
     }
     return NULL;

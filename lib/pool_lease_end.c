@@ -84,6 +84,15 @@ static void swap_slot(void *context, void **place)
     ending->swapped++;
 }
 
+/* Whether a fork came between the taking of the slot and its marks: see pool_lease.c. */
+static bool is_unmarked(const struct cpi_pool *pool, const void *slot)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+
+    return !cpi_pool_is_leased(pool, index) && pool->slotmap.words != NULL &&
+           cpi_slotmap_state(&pool->slotmap, index) != CPI_SLOTMAP_LIVE_ONE;
+}
+
 /* Damage is repaired when it is reported: the bytes after the slot at the first attempt, those
  * before it at the second, so that the third succeeds.  The slot is the lease's until it is not
  * live any more, so that no other free can end its life. */
@@ -92,6 +101,8 @@ static void give_slot(void *context, void **place)
     struct ending *ending = context;
     unsigned attempts = 3;
 
+    if (CPI_UNLIKELY(is_unmarked(ending->pool, *place)))
+        return;
     while (!cpi_pool_mark_ended(ending->pool, *place, end_function, ending->site) &&
            --attempts > 0)
         ;

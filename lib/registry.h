@@ -121,10 +121,13 @@ void cpi_registry_figures(const struct cpi_registry *registry,
 
 /*
  * Brackets an operation without a cache: enter returns a place, which is the
- * thread's until it leaves.  Waits while all places are taken.
+ * thread's until it leaves.  Waits while all places are taken.  try_enter returns NULL then,
+ * for a thread with the lock held: the holder of a place may have to fork first, as a signal
+ * handler.
  * Any thread.  A signal handler may do it inside another operation of its thread.
  */
 struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry);
+struct cpi_uncached *cpi_registry_try_enter(struct cpi_registry *registry);
 void cpi_registry_leave(struct cpi_uncached *uncached);
 
 /* Makes ready what the registry needs of threads and fork, once per process. */

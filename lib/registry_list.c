@@ -101,26 +101,33 @@ static void note_uncached(struct cpi_registry *registry, uint32_t places)
             return;
 }
 
-struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry)
+struct cpi_uncached *cpi_registry_try_enter(struct cpi_registry *registry)
 {
     uintptr_t token = cpi_thread_token();
-    unsigned times;
     uint32_t i;
 
-    for (times = 0;; times++) {
-        for (i = 0; i < registry->depot->uncached; i++) {
-            struct cpi_uncached *uncached = &registry->uncached[i];
-            uintptr_t none = 0;
+    for (i = 0; i < registry->depot->uncached; i++) {
+        struct cpi_uncached *uncached = &registry->uncached[i];
+        uintptr_t none = 0;
 
-            if (cpi_load(&uncached->holder, relaxed) != 0) /* [own] */
-                continue;
-            note_uncached(registry, i + 1);
-            /* [enter] [own] */
-            if (cpi_cas_strong(&uncached->holder, &none, token, acquire, relaxed))
-                return uncached;
-        }
-        cpi_os_back_off(times);
+        if (cpi_load(&uncached->holder, relaxed) != 0) /* [own] */
+            continue;
+        note_uncached(registry, i + 1);
+        /* [enter] [own] */
+        if (cpi_cas_strong(&uncached->holder, &none, token, acquire, relaxed))
+            return uncached;
     }
+    return NULL;
+}
+
+struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry)
+{
+    struct cpi_uncached *uncached;
+    unsigned times = 0;
+
+    while ((uncached = cpi_registry_try_enter(registry)) == NULL)
+        cpi_os_back_off(times++);
+    return uncached;
 }
 
 void cpi_registry_leave(struct cpi_uncached *uncached)

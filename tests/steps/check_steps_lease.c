@@ -2,7 +2,7 @@
 /*
  * check_steps_lease.c - a thread stops at every step of an alloc under a lease, of a theft
  * from it, of an adoption or of its end, and another one ends the lease, adopts the same
- * slot, or forks meanwhile.
+ * slot, or forks meanwhile.  All places of uncached operations are taken.
  *
  * Includes steps.h, and pool_impl.h to see what forks leave behind.
  */
@@ -16,7 +16,7 @@
 
 enum { CAPACITY = 64, ROUNDS = 4 };
 
-static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_CHECKED};
+static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_TRACKED};
 
 #define MODES (sizeof modes / sizeof modes[0])
 
@@ -75,7 +75,7 @@ static bool end_beside(unsigned flags, struct worker *worker, size_t nth)
     REQUIRE(stopped || reports == 0);
     REQUIRE(party.got == ROUNDS + 1 || reports > 0);
     support_release_reports();
-    if ((flags & CPOOL_CHECKED) == 0) {
+    if ((flags & (CPOOL_CHECKED | CPOOL_TRACKED)) == 0) {
         support_require_live(party.pool, 0);
         support_require_obtainable(party.pool, 0);
     }
@@ -147,6 +147,125 @@ START_TEST(end_beside_a_theft_waits_without_the_lock)
         nth++;
     REQUIRE(nth > 20);
     worker_stop(thief);
+    worker_stop(worker);
+}
+END_TEST
+
+struct loot {
+    cpool_t *pool;
+    cpool_lease_t *lease;
+    void *first;
+};
+
+/* The slots of the magazine that the thief was at may stay behind, and nothing else is lost. */
+static void use_after_theft(void *argument)
+{
+    struct loot *loot = argument;
+    size_t live = support_stats(loot->pool).live;
+    size_t slots;
+
+    steps_allow(0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_lease_promote(loot->lease, loot->first), 0);
+    cpool_free(loot->pool, loot->first);
+    slots = cpool_lease_end(loot->lease);
+    REQUIRE(slots == ROUNDS - 1 || slots == ROUNDS);
+    for (slots = 0; cpool_alloc(loot->pool) != NULL; slots++)
+        ;
+    REQUIRE(slots >= ROUNDS && slots <= CAPACITY - live + ROUNDS + 1);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+}
+
+/* The cache is the forking thread's own. */
+static bool fork_beside_theft(struct worker *thief, size_t nth)
+{
+    cpool_t *pool = steps_pool(CPOOL_EXACT, CAPACITY, 0, ROUNDS);
+    struct loot loot = {pool, cpool_lease_begin(pool), NULL};
+    struct party theft = {pool, NULL, 0, 0};
+    struct steps_stop stop;
+    bool stopped;
+    size_t i;
+
+    loot.first = cpool_lease_alloc(loot.lease);
+    for (i = 0; i < ROUNDS; i++)
+        REQUIRE(cpool_lease_alloc(loot.lease) != NULL);
+    while (support_stats(pool).in_depot + support_stats(pool).fresh > 0)
+        REQUIRE(cpool_depot_alloc(pool) != NULL);
+    stopped = steps_run(&stop, thief, NULL, nth, alloc_one, &theft);
+    support_in_child(use_after_theft, &loot);
+    steps_go_on(&stop);
+    REQUIRE_EQUAL(theft.got, 1);
+    REQUIRE_EQUAL(cpool_lease_end(loot.lease), ROUNDS + 1);
+    support_destroy(pool);
+    return stopped;
+}
+
+START_TEST(fork_beside_a_theft_leaves_the_lease_whole)
+{
+    struct worker *thief = worker_start();
+    size_t nth = 1;
+
+    while (fork_beside_theft(thief, nth))
+        nth++;
+    REQUIRE(nth > 20);
+    worker_stop(thief);
+}
+END_TEST
+
+/* --- A late alloc --- */
+
+struct late {
+    struct steps_stop stop;
+    bool goes_on; /* beside the rest of the end, else after it */
+};
+
+/* It comes to its end, or to a place where it waits. */
+static void go_on_late(void *argument)
+{
+    struct late *late = argument;
+
+    (void)steps_go_on_to(&late->stop, STEPS_LOCK, 1);
+    if (late->goes_on)
+        steps_resume(&late->stop);
+}
+
+/* The alloc has found the lease open and its thread's cache, and is about to go inside. */
+static bool alloc_beside_end(unsigned flags, struct worker *worker, bool goes_on, size_t nth)
+{
+    struct party party = begin(flags, worker, ROUNDS);
+    struct late late = {.goes_on = goes_on};
+    size_t reports;
+    bool done;
+
+    party.wanted = ROUNDS + 1;
+    support_capture_reports();
+    REQUIRE(steps_run(&late.stop, worker, "cpi_recall_enter", 1, take, &party));
+    steps_plan(NULL, nth, go_on_late, &late);
+    (void)cpool_lease_end(party.lease);
+    done = steps_drop();
+    steps_go_on(&late.stop);
+    reports = support_take_reports(NULL);
+    REQUIRE(party.got == 2 * ROUNDS + 1 || reports > 0);
+    support_release_reports();
+    if ((flags & (CPOOL_CHECKED | CPOOL_TRACKED)) == 0) {
+        support_require_live(party.pool, 0);
+        support_require_obtainable(party.pool, 0);
+        support_destroy_empty(party.pool);
+    } else {
+        support_destroy(party.pool);
+    }
+    return done;
+}
+
+START_TEST(late_alloc_beside_an_end_leaves_the_pool_whole)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (alloc_beside_end(modes[_i / 2], worker, _i % 2 == 1, nth))
+        nth++;
+    REQUIRE(nth > 20);
     worker_stop(worker);
 }
 END_TEST
@@ -253,12 +372,108 @@ START_TEST(fork_beside_an_end_loses_no_slot)
 }
 END_TEST
 
+/* --- A fork beside an alloc --- */
+
+/* The thread that vanished was inside, and left its loaded magazine behind. */
+enum { LEFT_BEHIND = 3 * ROUNDS };
+
+/* The slot of the alloc is the lease's or free, and was not freed twice. */
+static void end_after_alloc(void *argument)
+{
+    struct party *party = argument;
+    size_t slots;
+
+    steps_allow(0);
+    support_capture_reports();
+    slots = cpool_lease_end(party->lease);
+    REQUIRE_NO_REPORT();
+    REQUIRE(slots >= 1 && slots <= 4 * ROUNDS + 2);
+    for (slots = 0; cpool_alloc(party->pool) != NULL; slots++)
+        ;
+    REQUIRE_NO_REPORT();
+    REQUIRE(slots + LEFT_BEHIND >= CAPACITY && slots <= CAPACITY);
+    support_release_reports();
+}
+
+static bool fork_beside_alloc(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct party party = begin(flags, worker, 3 * ROUNDS);
+    struct steps_stop stop;
+    bool stopped;
+
+    REQUIRE(cpool_lease_alloc(party.lease) != NULL);
+    party.wanted = ROUNDS + 1; /* across the edge of a magazine */
+    stopped = steps_run(&stop, worker, NULL, nth, take, &party);
+    support_in_child(end_after_alloc, &party);
+    steps_go_on(&stop);
+    REQUIRE_EQUAL(party.got, 4 * ROUNDS + 1);
+    REQUIRE_EQUAL(cpool_lease_end(party.lease), 4 * ROUNDS + 2);
+    support_require_obtainable(party.pool, 0);
+    support_destroy_empty(party.pool);
+    return stopped;
+}
+
+START_TEST(fork_beside_an_alloc_leaves_a_slot_that_is_leased_or_free)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (fork_beside_alloc(modes[_i], worker, nth))
+        nth++;
+    REQUIRE(nth > 5);
+    worker_stop(worker);
+}
+END_TEST
+
+/* --- All places taken --- */
+
+static struct cpi_uncached *places[128];
+
+static void take_places(cpool_t *pool)
+{
+    size_t i;
+
+    for (i = 0; (places[i] = cpi_registry_try_enter(&inside(pool)->registry)) != NULL; i++)
+        REQUIRE(i + 1 < sizeof places / sizeof places[0]);
+}
+
+/* A holder of a place may have to fork, as a signal handler. */
+static void leave_places(void *unused)
+{
+    (void)unused;
+    REQUIRE(!cpi_lock_is_held());
+    for (size_t i = 0; places[i] != NULL; i++)
+        cpi_registry_leave(places[i]);
+}
+
+START_TEST(end_and_trim_wait_for_a_place_without_the_lock)
+{
+    struct worker *worker = worker_start();
+    struct party party = begin(modes[_i], worker, ROUNDS);
+
+    take_places(party.pool);
+    steps_plan(STEPS_LOCK, 2, leave_places, NULL);
+    REQUIRE_EQUAL(cpool_lease_end(party.lease), ROUNDS);
+    REQUIRE(steps_drop());
+    take_places(party.pool);
+    steps_plan(STEPS_LOCK, 2, leave_places, NULL);
+    cpool_trim(party.pool);
+    REQUIRE(steps_drop());
+    worker_stop(worker);
+    support_destroy_empty(party.pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(end_beside_an_alloc_leaves_the_pool_whole, MODES),
         ONCE(end_beside_a_theft_waits_without_the_lock),
+        ONCE(fork_beside_a_theft_leaves_the_lease_whole),
+        TIMES(late_alloc_beside_an_end_leaves_the_pool_whole, 2 * MODES),
         ONCE(one_of_two_adoptions_succeeds),
+        TIMES(fork_beside_an_alloc_leaves_a_slot_that_is_leased_or_free, MODES),
+        TIMES(end_and_trim_wait_for_a_place_without_the_lock, MODES),
         TIMES(fork_beside_an_end_loses_no_slot, 2), /* pools without a state for each slot */
     };
 
