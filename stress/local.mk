@@ -29,11 +29,7 @@ stress_sources = \
 	stress/stamp.c stress/stamp.h stress/stress.h stress/sync.h \
 	stress/worker.c stress/worker.h tests/harness/random.h
 
-stress_planted = \
-	stress/planted/duplicate-round.sed stress/planted/lost-magazine.sed \
-	stress/planted/no-tag.sed stress/planted/relaxed-pop.sed
-
-EXTRA_DIST += $(stress_sources) stress/build.sh stress/planted.sh $(stress_planted)
+EXTRA_DIST += $(stress_sources) stress/build.sh stress/planted.sh
 
 stress_inputs = $(stress_sources) $(libcpool_sources) $(include_HEADERS) \
 	$(cpoolinclude_HEADERS) config.h stress/build.sh

@@ -4,25 +4,25 @@
 #
 # usage: planted.sh SOURCE_DIR BUILD_DIR SOURCE...
 #
-# Each row of the table below: copies the library, applies planted/BUG.sed to
-# lib/FILE, builds the stress program with it as KIND, and runs MODES in THREADS
-# threads with RUNS different seeds until each run fails.  A run that does not fail
+# Each row of the table below: plants BUG of tests/planted/list.txt in a copy of the library,
+# builds the stress program with it as KIND, and runs MODES in THREADS threads with RUNS
+# different seeds until each run fails.  A run that does not fail
 # within PLANTED_SECONDS has missed the bug, and so has this script then.  The same
 # program without the bug is the stress itself.
 #
 # Environment: as for build.sh, STRESS_REPEATS in place of every RUNS,
 # PLANTED_SECONDS (120), PLANTED_ROWS, a pattern that selects rows (.).
 #
-# BUG               FILE        KIND    MODES      THREADS  RUNS
+# BUG               KIND    MODES      THREADS  RUNS
 table='
-no-tag              tagstack.h  native  same       8        10
-no-tag              tagstack.h  native  transfer   8        10
-no-tag              tagstack.h  native  all        8        3
-relaxed-pop         tagstack.h  tsan    all        4        5
-duplicate-round     magazine.h  native  all        4        5
-duplicate-round     magazine.h  tsan    all        4        3
-lost-magazine       depot.c     native  all        4        5
-lost-magazine       depot.c     tsan    all        4        3
+no-tag              native  same       8        10
+no-tag              native  transfer   8        10
+no-tag              native  all        8        3
+relaxed-pop         tsan    all        4        5
+duplicate-round     native  all        4        5
+duplicate-round     tsan    all        4        3
+lost-magazine       native  all        4        5
+lost-magazine       tsan    all        4        3
 '
 
 set -eu
@@ -34,21 +34,14 @@ shift 2
 limit=${PLANTED_SECONDS:-120}
 missed=0
 
-# Copies the sources to DIR with the bug in them.  Fails unless each command of
-# the edit, which was written for a certain text, applies once to the present
-# one: each leaves the word "planted" behind.
-plant() { # DIR BUG FILE
+# Copies the sources to DIR with the bug in them.
+plant() { # DIR BUG
     rm -rf "$1"
-    mkdir -p "$1"
-    cp -R "$source_dir/lib" "$source_dir/stress" "$source_dir/include" "$1"
-    mkdir -p "$1/tests" && cp "$source_dir/tests/harness/random.h" "$1/tests"
+    mkdir -p "$1/tests/harness"
+    cp -R "$source_dir/stress" "$source_dir/include" "$1"
+    cp "$source_dir/tests/harness/random.h" "$1/tests/harness"
+    sh "$source_dir/tests/planted/plant.sh" "$source_dir/lib" "$1/lib" "$2" || exit 1
     chmod -R u+w "$1"
-    edit=$source_dir/stress/planted/$2.sed
-    sed -f "$edit" "$source_dir/lib/$3" >"$1/lib/$3"
-    if [ "$(grep -c planted "$1/lib/$3")" -ne "$(grep -c '^s' "$edit")" ]; then
-        echo "planted.sh: planted/$2.sed does not apply to lib/$3 any more" >&2
-        exit 1
-    fi
 }
 
 # Runs the program until it fails.  Prints how long that took and how it failed.
@@ -86,12 +79,12 @@ summary() { # TIMES RUNS
                                  NR, runs, time[1], time[int((NR + 1) / 2)], time[NR] }'
 }
 
-row() { # BUG FILE KIND MODES THREADS RUNS SOURCE...
-    bug=$1 file=$2 kind=$3 modes=$4 threads=$5 runs=${STRESS_REPEATS:-$6}
-    shift 6
+row() { # BUG KIND MODES THREADS RUNS SOURCE...
+    bug=$1 kind=$2 modes=$3 threads=$4 runs=${STRESS_REPEATS:-$5}
+    shift 5
     dir=$build_dir/$bug-$kind
     if [ ! -x "$dir/stress" ]; then
-        plant "$dir/source" "$bug" "$file"
+        plant "$dir/source" "$bug"
         # Sources are looked up in the current directory first: so not from a
         # source tree's own.
         absolute=$(cd "$dir" && pwd)
@@ -121,8 +114,8 @@ row() { # BUG FILE KIND MODES THREADS RUNS SOURCE...
 mkdir -p "$build_dir"
 rm -rf "${build_dir:?}"/*
 printf '%s\n' "$table" | grep . | grep -e "${PLANTED_ROWS:-.}" >"$build_dir/rows"
-while read -r bug file kind modes threads runs; do
-    row "$bug" "$file" "$kind" "$modes" "$threads" "$runs" "$@" </dev/null
+while read -r bug kind modes threads runs; do
+    row "$bug" "$kind" "$modes" "$threads" "$runs" "$@" </dev/null
 done <"$build_dir/rows"
 
 if [ $missed -ne 0 ]; then

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/local.mk - what `make check` runs here.
 #
-#   harness/   what the tests share, and the program that starts each of them
+#   harness/   shared by the tests, and the program that starts each of them
 #   public/    programs that see the public interface only and link the library as a
 #              user does
 #   modules/   programs that see the modules inside and link a copy of the library in
@@ -81,6 +81,7 @@ tests_scripts = \
 	tests/scripts/check-mistakes.sh \
 	tests/scripts/check-msan.sh \
 	tests/scripts/check-orders.sh \
+	tests/scripts/check-planted.sh \
 	tests/scripts/check-probes.sh \
 	tests/scripts/check-size.sh \
 	tests/scripts/check-tsan.sh \

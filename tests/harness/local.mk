@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# tests/harness/local.mk - what the test programs share.
+# tests/harness/local.mk - shared by the test programs.
 
 check_PROGRAMS += tests/harness/limit
 tests_harness_limit_SOURCES = tests/harness/limit.c

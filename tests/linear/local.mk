@@ -26,4 +26,4 @@ tests_linear_check_histories_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
 	-DCPI_ATOMIC_HEADER='"points.h"' -DCPI_REVIEW_SWAPS=4u
 tests_linear_check_histories_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
 
-EXTRA_DIST += tests/linear/planted.sh tests/linear/mutants.txt
+EXTRA_DIST += tests/linear/planted.sh

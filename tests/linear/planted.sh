@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # planted.sh - shows that the check of recorded histories finds planted bugs.
 #
-# The bugs are mutants of mutants.txt here and of tests/model's.  Each is planted in a
-# copy of the library, compiled with the check, and must make it fail with a history
-# that has no order.
+# Each bug, of those of tests/planted/list.txt, is planted in a copy of the library, compiled
+# with the check, and must make it fail with a history that has no order.
 #
 # srcdir: top of the source tree, CC: the compiler.  Runs in the build folder.
 

@@ -75,7 +75,7 @@ row() { # FILE FUNCTION NEED TAG MUTANT
         echo "there: $2: $3 for [$4]"
         return 0
     fi
-    sh "$source_dir/tests/model/plant.sh" "$source_dir/lib" "$work/$5" "$5" &&
+    sh "$source_dir/tests/planted/plant.sh" "$source_dir/lib" "$work/$5" "$5" &&
         compile "$work/$5" "$1" "$work/$5.o" || return 1
     if holds "$work/$5.o" "$2" "$3"; then
         echo "NOT NOTICED: $5: $2 still has a $3"

@@ -38,7 +38,6 @@ EXTRA_DIST += doc/MODEL.md \
 	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \
 	tests/model/wait_barrier.c tests/model/wait_bell.c tests/model/wait_pass.c tests/model/wait_sleep.c \
 	tests/model/waiters.h \
-	tests/model/mutants.sh tests/model/mutants.txt tests/model/plant.sh \
 	tests/model/run.sh
 
 # Exit status 77 says that there is no checker: skipped, and no failure.
@@ -47,7 +46,7 @@ model:
 		$(srcdir)/lib $(model_names) || test $$? -eq 77
 
 model-mutants:
-	@GENMC='$(GENMC)' $(SHELL) $(srcdir)/tests/model/mutants.sh \
+	@GENMC='$(GENMC)' $(SHELL) $(srcdir)/tests/planted/models.sh \
 		$(srcdir)/lib || test $$? -eq 77
 
 .PHONY: model model-mutants

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# planted.sh - compiles programs with a copy of the library in which one mistake is
+# build.sh - compiles programs with a copy of the library in which one mistake is
 # planted.  The scripts that plant mistakes read it.
 #
 # They set here top (of the sources) and work (a folder), and a few words: options (of
@@ -7,10 +7,11 @@
 # is is compiled once, for all mistakes.
 
 mkdir "$work/lib" "$work/objects" "$work/planted" || exit 1
-# It reads the list beside itself.
-cp "$top/tests/model/plant.sh" "$work" || exit 1
-cat "$top/tests/model/mutants.txt" "$top/tests/linear/mutants.txt" "$top/tests/mutants/list.txt" \
-    >"$work/mutants.txt" || exit 1
+
+# scenario_of BUG - where the explorer finds it.
+scenario_of() {
+    sed -n "s/^$1 *|.* explorer:\([a-z-]*\) .*/\1/p" "$top/tests/planted/list.txt"
+}
 
 # compile SOURCE OBJECT
 compile() {
@@ -23,7 +24,7 @@ compile() {
 build() {
     rm -rf "$work/lib" "$work/planted"
     mkdir "$work/planted"
-    sh "$work/plant.sh" "$top/lib" "$work/lib" "$1" || return
+    sh "$top/tests/planted/plant.sh" "$top/lib" "$work/lib" "$1" || return
     kept=$work/objects
     # Everything may include the header that is another one now.
     for header in "$top"/lib/*.h; do

@@ -3,8 +3,7 @@
 # planted.sh - shows that the schedule explorer finds planted bugs, and that what
 # it prints repeats them.
 #
-# The bugs are mutants of the lists in tests/model, tests/linear and tests/mutants.  Each is
-# planted in a copy of the library, compiled with the explorer, and looked for.  Then the run
+# Each bug, of those of tests/planted/list.txt, is planted in a copy of the library, compiled with the explorer, and looked for.  Then the run
 # that failed is repeated alone, and must fail in the same way.
 #
 # srcdir: top of the source tree, CC: the compiler.  Runs in the build folder.
@@ -12,19 +11,9 @@
 top=${srcdir:-.}
 sched=$top/tests/sched
 linear=$top/tests/linear
-# A bug, and the scenario that finds it soonest.
-bugs='no-tag:stack
-lost-full-magazine:exchange
-slot-twice:uncached
-claim-by-store:exchange
-steal-by-store:recall
-enter-regardless:exact
-torn-taken-over:fork
-enter-unmarked:fork-roomy
-loaded-not-taken:asleep
-spares-not-taken:recall
-slack-not-used:slack
-lease-no-wait-at-end:lease-late'
+bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store enter-regardless
+    torn-taken-over enter-unmarked loaded-not-taken spares-not-taken slack-not-used
+    lease-no-wait-at-end'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -38,10 +27,9 @@ failure() {
 }
 
 failed=0
-for pair in $bugs; do
-    bug=${pair%:*}
+for bug in $bugs; do
     build "$bug" "$work/explore" || exit 1
-    "$work/explore" --scenario "${pair#*:}" >"$work/first"
+    "$work/explore" --scenario "$(scenario_of "$bug")" >"$work/first"
     status=$?
     arguments=$(sed -n 's/^repeat with: [^ ]* //p' "$work/first" | head -n 1)
     # shellcheck disable=SC2086 # several words

@@ -18,11 +18,11 @@ WEAK_SEED = 1
 WEAK_MODELS =
 WEAK_REPLAY =
 
-TESTS += tests/weak/selftest.sh tests/weak/models.sh tests/weak/mutants.sh
+TESTS += tests/weak/selftest.sh tests/weak/models.sh tests/weak/planted.sh
 
 EXTRA_DIST += \
 	tests/weak/build.sh tests/weak/genmc.h tests/weak/models.sh \
-	tests/weak/mutants.sh tests/weak/run.sh tests/weak/selftest.c tests/weak/selftest.sh \
+	tests/weak/planted.sh tests/weak/run.sh tests/weak/selftest.c tests/weak/selftest.sh \
 	tests/weak/weak.h tests/weak/weak_explore.c tests/weak/weak_main.c \
 	tests/weak/weak_memory.c tests/weak/weak_race.c tests/weak/weak_threads.c \
 	tests/weak/weak_tsan.c
@@ -36,6 +36,6 @@ weak:
 	@$(weak_environment) $(SHELL) $(srcdir)/tests/weak/models.sh || test $$? -eq 77
 
 weak-mutants:
-	@$(weak_environment) $(SHELL) $(srcdir)/tests/weak/mutants.sh || test $$? -eq 77
+	@$(weak_environment) $(SHELL) $(srcdir)/tests/weak/planted.sh || test $$? -eq 77
 
 .PHONY: weak weak-mutants

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# mutants.sh - shows that the models notice when the library is wrong.
+# models.sh - shows that the models notice when the library is wrong.
 #
-#   mutants.sh LIB [NAME...]     the arguments of run.sh, and which mutants
+#   models.sh LIB [NAME...]     the sources, and which mutants
 #
-# CHECKER is the script that runs models: run.sh here, which uses GenMC, or
-# tests/weak/run.sh.  Plants the mutants of mutants.txt one by one in a copy of
+# CHECKER is the script that runs models: tests/model/run.sh, which uses GenMC, or
+# tests/weak/run.sh.  Plants the bugs that list.txt leaves to models one by one in a copy of
 # the library.  Exit status: 0, each is killed, or holds and is known to be
 # sound; 1, one survived, or its edit no longer applies; 77, skipped, there is no
 # checker.
@@ -14,7 +14,8 @@ here=$(dirname "$0")
 lib=$1
 shift
 
-checker=${CHECKER:-$here/run.sh}
+exhaustive=$here/../model/run.sh
+checker=${CHECKER:-$exhaustive}
 "$checker" "$lib" # no model: says whether there is a checker
 [ $? -ne 77 ] || exit 77
 
@@ -46,17 +47,18 @@ judge() {
 killed=0
 sound=0
 failed=0
-while IFS='|' read -r name file models edit; do
+while IFS='|' read -r name file by edit; do
     name=$(echo $name)
     file=$(echo $file)
     case $name in '' | '#'*) continue ;; esac
-    case $models in ' - ') continue ;; esac
-    case $models in
-    *genmc:*)
-        [ "$checker" = "$here/run.sh" ] || continue
-        models=${models#*genmc:}
-        ;;
-    esac
+    kinds=model:
+    [ "$checker" != "$exhaustive" ] || kinds='model: genmc:'
+    models=$(for kind in $kinds; do
+        for word in ${by%%sound:*}; do
+            case $word in "$kind"*) echo "${word#"$kind"}" ;; esac
+        done
+    done)
+    [ -n "$models" ] || continue
     if [ $# -gt 0 ]; then
         case " $* " in *" $name "*) ;; *) continue ;; esac
     fi
@@ -65,13 +67,10 @@ while IFS='|' read -r name file models edit; do
         failed=$((failed + 1))
         continue
     fi
-    case $models in
-    *sound:*) verdict=$(judge "${models#*sound:}") ;;
-    *) verdict=$(judge "$models") ;;
-    esac
-    case $models:$verdict in
+    verdict=$(judge "$(echo $models)")
+    case $by:$verdict in
     *sound:*:survives*)
-        verdict="sound, holds in$(echo "$verdict" | sed 's/^survives *//; s/^/ /')"
+        verdict="sound, holds in ${verdict#survives }"
         sound=$((sound + 1))
         ;;
     *:killed*) killed=$((killed + 1)) ;;
@@ -81,6 +80,6 @@ while IFS='|' read -r name file models edit; do
         ;;
     esac
     printf '%-20s %-10s  %s\n' "$name" "$file" "$verdict"
-done <"$here/mutants.txt"
+done <"$here/list.txt"
 echo "$killed killed, $sound sound, $failed failed"
 [ $failed -eq 0 ] && [ $((killed + sound)) -gt 0 ]

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh - plants one mutant after the other in a copy of the library, and runs the
-# tests until one fails.
+# run.sh - plants one bug of list.txt after the other in a copy of the library, and runs the
+# tests until one fails.  models.sh does so with models.
 #
-#   run.sh [NAME...]         these mutants, or all of list.txt
+#   run.sh [NAME...]         these mutants, or all that the list does not leave to models
 #   run.sh original          the library as it is: every test must pass
 #
 # srcdir: top of the source tree.  TESTS: the test programs, as the lists of
@@ -30,24 +30,23 @@ mkdir -p "$work/original" || exit 1
 mutant=$work/mutant.$$
 trap 'rm -rf "$mutant"; [ -n "${MUTANTS_WORK:-}" ] || rm -rf "$work"' EXIT
 flags="-std=c11 -D_GNU_SOURCE -pthread $CHECK_CFLAGS"
-includes="-I$top/include"
-# It reads the list beside itself.
-mkdir -p "$mutant/list"
-cp "$top/tests/model/plant.sh" "$mutant/list" && cp "$top/tests/mutants/list.txt" \
-    "$mutant/list/mutants.txt" || exit 1
+includes="-I$top/include -I$top/tests/harness"
+planted=$top/tests/planted
+mkdir -p "$mutant" || exit 1
 
 helpers='harness/support harness/support_pool harness/growth harness/waiter harness/crew
     harness/fixture harness/misuse steps/script steps/meeting'
 histories='check_histories burst history linear'
 explorer='audit check_schedules explorer leases pool stack'
 
-points="-I$top/tests/harness -I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\""
+points="-I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\""
 
 # flags_of KIND - what a source is compiled with: with assertions, with steps, for the
 # explorer, or with pauses.
 flags_of() {
     case $1 in
     plain) echo "-DCPI_DEBUG=1" ;;
+    narrow) echo "-DCPI_DEBUG=1 -DCPI_GENERATION_BITS=2u" ;;
     steps) echo "$points -DPOINTS_OF_LOCKS" ;;
     sched) echo "$points -I$top/tests/sched -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u" ;;
     linear) echo "$points -DCPI_REVIEW_SWAPS=4u" ;;
@@ -110,14 +109,15 @@ link() {
     *)
         kind=plain
         more=
-        source=$(program_of "$1")
+        source=$(program_of "${1%_narrow}")
+        [ "$1" = "${1%_narrow}" ] || kind=narrow
         case $source in */steps/*) kind=steps more=$(object steps "$top/tests/steps/steps.c") ;; esac
         [ "$1" != check_reentry ] ||
             more="-Wl,--wrap=malloc,--wrap=pthread_atfork \
                 -Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete"
         rm -f "$mutant/help.a"
         ar rc "$mutant/help.a" $(for i in $helpers; do objects plain "$top/tests/$i.c"; done)
-        set -- $(objects plain "$top/tests/$source.c") $more "$mutant/help.a" \
+        set -- $(objects "$([ $kind = narrow ] && echo narrow || echo plain)" "$top/tests/$source.c") $more "$mutant/help.a" \
             $(objects $kind "$top"/lib/*.c)
         ;;
     esac
@@ -204,10 +204,11 @@ try() {
     named=
     verdict=
     if [ "$1" != original ]; then
-        line=$(grep "^$1 *|" "$mutant/list/mutants.txt")
+        line=$(grep "^$1 *|" "$planted/list.txt")
         file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
-        named=$(printf '%s\n' "$line" | cut -d '|' -f 3)
-        sh "$mutant/list/plant.sh" "$top/lib" "$mutant/lib" "$1" || { failed=1; return; }
+        named=$(printf '%s\n' "$line" | cut -d '|' -f 3 |
+            sed 's/ *\(model\|genmc\):[a-z_]*//g; s/\bstress\b//')
+        sh "$planted/plant.sh" "$top/lib" "$mutant/lib" "$1" || { failed=1; return; }
     fi
     case $named in
     *"same code"*)
@@ -245,7 +246,10 @@ try() {
     printf '%-24s | %-15s | %s\n' "$1" "$file" "$verdict"
 }
 
-[ $# -gt 0 ] || set -- $(sed -n 's/^\([a-z0-9-]*\) *|.*/\1/p' "$top/tests/mutants/list.txt")
+# Those that only models find are models.sh's.
+[ $# -gt 0 ] || set -- $(sed 's/ *\(model\|genmc\):[a-z_]*//g' "$planted/list.txt" |
+    sed -n '/^[^|]*|[^|]*| *\(sound: doc.MODEL.md *\)\{0,1\}|/d
+        s/^\([a-z0-9-]*\) *|.*/\1/p')
 for name in "$@"; do
     try "$name"
 done

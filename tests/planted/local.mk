@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/planted/local.mk - whether the tests notice a small mistake, wherever it is.
+#
+# list.txt has every planted bug and tells which tests, models and scenarios find it.
+#
+#   make mutants    plants each in a copy of the library, and runs tests until one fails.
+#                   MUTANTS='...' for some, and `original' for the library as it is.  Takes
+#                   long, and is no part of make check.  doc/MUTANTS.md has the last output
+#
+# make check holds each edit against the sources, and plants those of tests/sched/planted.sh,
+# tests/linear/planted.sh and tests/weak/planted.sh.
+
+EXTRA_DIST += doc/MUTANTS.md tests/planted/build.sh tests/planted/list.txt \
+	tests/planted/models.sh tests/planted/plant.sh tests/planted/run.sh
+
+MUTANTS =
+
+mutants:
+	@CC='$(CC)' CHECK_CFLAGS='$(CHECK_CFLAGS)' CHECK_LIBS='$(CHECK_LIBS)' \
+		LIBS='$(ATOMIC_LIBS) $(PTHREAD_LIBS) $(LIBS)' srcdir='$(srcdir)' \
+		TESTS='$(tests_public) $(tests_modules) $(tests_steps)' \
+		$(SHELL) $(srcdir)/tests/planted/run.sh $(MUTANTS)
+
+.PHONY: mutants

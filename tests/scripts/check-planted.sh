@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-planted.sh - every edit of tests/planted/list.txt changes one line of the sources as
+# they are, and the tests that shall find the bug exist.
+#
+# srcdir: top of the source tree.
+
+set -u
+tests=${srcdir:-.}/tests
+list=$tests/planted/list.txt
+status=0
+
+complain() {
+    echo "$*"
+    status=1
+}
+
+sh "$tests/planted/plant.sh" --check "$tests/../lib" || status=1
+
+[ -z "$(cut -d '|' -f 1 "$list" | grep -v '^#' | grep . | sort | uniq -d)" ] ||
+    complain "list.txt: a name stands twice"
+
+for word in $(grep -v '^#' "$list" | cut -d '|' -f 3 | sed 's/sound:.*//; s/same code//' |
+    tr ' ' '\n' | sort -u); do
+    case $word in
+    model:* | genmc:*) [ -e "$tests/model/${word#*:}.c" ] || complain "list.txt: no model $word" ;;
+    explorer:*)
+        grep -q "\"${word#*:}\"" "$tests"/sched/*.c || complain "list.txt: no scenario $word"
+        ;;
+    explorer | histories | stress) ;;
+    check_*)
+        grep -q "tests/[a-z]*/$word\( \|\$\)" "$tests"/*/local.mk || complain "list.txt: no program $word"
+        ;;
+    *) complain "list.txt: $word is no test" ;;
+    esac
+done
+exit "$status"
