@@ -5,7 +5,8 @@
  * Floor 4.  Includes text.h.
  *
  * A ring of entries in the pool's memory.  A writer draws a number and overwrites the
- * oldest entry.  A reader skips entries that are being written.
+ * oldest entry.  A reader skips entries that are being written.  So does a writer that finds
+ * another one still there, as many events behind as there are entries: its event is left out.
  */
 #ifndef CPI_LOG_H
 #define CPI_LOG_H
@@ -16,7 +17,8 @@
 #include <stdint.h>
 
 struct cpi_log_entry {
-    _Atomic uint64_t number; /* of the event, from 1; 0 while it is being written */
+    _Atomic uint64_t number; /* of the event, from 1; 0: none.  UINT64_MAX while it is being
+                                written */
     _Atomic uint64_t when;   /* nanoseconds of the monotonic clock */
     _Atomic uintptr_t thread;
     _Atomic uintptr_t index; /* of the slot */
@@ -47,6 +49,9 @@ void cpi_log_init(struct cpi_log *log, void *memory, size_t size);
 
 /* Notes an event, and draws its number.  Wait-free, async-signal-safe. */
 void cpi_log_note(struct cpi_log *log, const struct cpi_log_event *event);
+
+/* In the child of a fork: the writers have vanished. */
+void cpi_log_forked(struct cpi_log *log);
 
 /* The numbers of the entries that are there: from *first to before *end.  Wait-free. */
 void cpi_log_span(const struct cpi_log *log, uint64_t *first, uint64_t *end);

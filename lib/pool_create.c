@@ -118,6 +118,8 @@ static void forked(struct cpi_pool *pool)
 {
     cpi_waiters_init(&pool->waiters);
     cpi_usage_forked(&pool->usage);
+    cpi_quarantine_forked(&pool->quarantine);
+    cpi_log_forked(&pool->log);
 }
 
 /* Builds the pool in a region with its first fixed_bytes usable. */

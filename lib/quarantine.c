@@ -6,9 +6,12 @@
  *   draw | next fetch-and-add | acq_rel | look | a slot is about to move
  *   look | next load          | acquire | draw | a slot is about to move
  *   pass | place exchange     | acq_rel | pass | the slot's last contents
- *   peek | place load         | relaxed | - | -
+ *   peek | place load         | acquire | pass | the mark of the party that emptied the place
  *   tally | inside fetch-and-add, load | relaxed | - | -
  *   zero | place store, inside store   | relaxed | - | -
+ *   left | place load in the child of a fork | relaxed | - | -
+ *
+ * A thread that finds no slot asks next which parties are inside (recall.h).
  */
 #include "quarantine.h"
 
@@ -40,7 +43,7 @@ void *cpi_quarantine_take(struct cpi_quarantine *quarantine)
 
     for (i = 0; i < quarantine->size; i++) {
         _Atomic uintptr_t *place = &quarantine->places[(oldest + i) % quarantine->size];
-        uintptr_t slot = cpi_load(place, relaxed); /* [peek] */
+        uintptr_t slot = cpi_load(place, acquire); /* [peek] */
 
         if (slot != 0)
             slot = cpi_exchange(place, 0u, acq_rel); /* [pass] */
@@ -62,6 +65,16 @@ size_t cpi_quarantine_count(const struct cpi_quarantine *quarantine)
     size_t inside = cpi_load(&quarantine->inside, relaxed); /* [tally] */
 
     return inside <= quarantine->size ? inside : 0; /* a take was counted before its put */
+}
+
+void cpi_quarantine_forked(struct cpi_quarantine *quarantine)
+{
+    size_t inside = 0;
+    size_t i;
+
+    for (i = 0; i < quarantine->size; i++)
+        inside += cpi_load(&quarantine->places[i], relaxed) != 0; /* [left] */
+    cpi_store(&quarantine->inside, inside, relaxed);              /* [zero] */
 }
 
 void cpi_quarantine_reset(struct cpi_quarantine *quarantine)

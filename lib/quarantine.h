@@ -39,6 +39,9 @@ uint64_t cpi_quarantine_moves(const struct cpi_quarantine *quarantine);
 /* Slots inside, exact while no thread uses it.  Wait-free. */
 size_t cpi_quarantine_count(const struct cpi_quarantine *quarantine);
 
+/* In the child of a fork: a thread may have vanished before it counted its slot. */
+void cpi_quarantine_forked(struct cpi_quarantine *quarantine);
+
 /* Forgets all slots.  No thread may be using it. */
 void cpi_quarantine_reset(struct cpi_quarantine *quarantine);
 

@@ -9,6 +9,7 @@ tests_steps = \
 	tests/steps/check_steps_active \
 	tests/steps/check_steps_bulk \
 	tests/steps/check_steps_call \
+	tests/steps/check_steps_checked \
 	tests/steps/check_steps_destroy \
 	tests/steps/check_steps_double \
 	tests/steps/check_steps_empty \
@@ -52,6 +53,9 @@ tests_steps_check_steps_bulk_LDADD = $(tests_ldadd_steps)
 tests_steps_check_steps_call_SOURCES = tests/steps/check_steps_call.c $(tests_meeting)
 tests_steps_check_steps_call_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_call_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_checked_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_checked_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_destroy_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_destroy_LDADD = $(tests_ldadd_steps)

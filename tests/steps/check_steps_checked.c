@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_checked.c - a thread stops at every step of a free into the quarantine or of a
+ * note in the log, and another one forks, or notes an event in the same entry.
+ *
+ * Includes steps.h, and pool_impl.h to see the quarantine and the log.
+ */
+#include "steps.h" /* first: it says which system interfaces are wanted */
+
+#include "inside.h"
+
+enum { CAPACITY = 4, EVENTS = 4 };
+
+static cpool_t *make_pool(void)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+
+    config.flags = CPOOL_CHECKED;
+    config.quarantine = CAPACITY;
+    config.log = EVENTS;
+    config.stall_limit = 1;
+    return support_create(&config);
+}
+
+/* --- The quarantine --- */
+
+struct party {
+    cpool_t *pool;
+    void *slot;
+};
+
+/* Into the quarantine, and out of it again, because the pool is dry. */
+static void free_and_alloc(void *argument)
+{
+    struct party *party = argument;
+
+    cpool_free(party->pool, party->slot);
+    party->slot = cpool_alloc(party->pool);
+}
+
+static void count_in_child(void *argument)
+{
+    struct party *party = argument;
+    const struct cpi_quarantine *quarantine = &inside(party->pool)->quarantine;
+    size_t found = 0;
+
+    for (size_t i = 0; i < quarantine->size; i++)
+        found += cpi_load(&quarantine->places[i], relaxed) != 0;
+    REQUIRE_EQUAL(cpi_quarantine_count(quarantine), found);
+}
+
+static bool fork_beside_free(struct worker *worker, size_t nth)
+{
+    struct party party = {make_pool(), NULL};
+    void *slots[CAPACITY];
+    struct steps_stop stop;
+    bool stopped;
+
+    REQUIRE_EQUAL(support_take_all(party.pool, slots), CAPACITY);
+    party.slot = slots[0];
+    stopped = steps_run(&stop, worker, NULL, nth, free_and_alloc, &party);
+    support_in_child(count_in_child, &party);
+    steps_go_on(&stop);
+    REQUIRE(party.slot == slots[0]);
+    cpool_free_bulk(party.pool, slots, CAPACITY);
+    support_destroy_empty(party.pool);
+    return stopped;
+}
+
+START_TEST(child_of_a_fork_counts_the_quarantine)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (fork_beside_free(worker, nth))
+        nth++;
+    REQUIRE(nth > 20);
+    worker_stop(worker);
+}
+END_TEST
+
+/* --- The log --- */
+
+/* All members of an event tell its writer. */
+struct writer {
+    struct cpi_log *log;
+    uintptr_t name;
+};
+
+static void note(void *argument)
+{
+    struct writer *writer = argument;
+    struct cpi_log_event event = {.when = writer->name, .thread = writer->name,
+                                  .index = writer->name, .site = writer->name};
+
+    cpi_log_note(writer->log, &event);
+}
+
+/* Returns how many events can be read. */
+static size_t require_unmixed(const struct cpi_log *log)
+{
+    struct cpi_log_event event;
+    uint64_t number;
+    size_t count = 0;
+
+    for (number = 1; number <= cpi_load(&log->next, relaxed); number++) {
+        if (!cpi_log_read(log, number, &event))
+            continue;
+        REQUIRE(event.thread == event.when && event.index == event.when &&
+                event.site == event.when);
+        count++;
+    }
+    return count;
+}
+
+/* The log comes round while the first writer stands still, and the second one stops in the
+ * same entry. */
+static bool note_in_one_entry(struct worker *workers[2], size_t first, size_t second)
+{
+    cpool_t *pool = make_pool();
+    struct cpi_log *log = &inside(pool)->log;
+    struct writer writers[3] = {{log, 1}, {log, 2}, {log, 3}};
+    struct steps_stop stops[2];
+    bool stopped;
+
+    stopped = steps_run(&stops[0], workers[0], "cpi_log_note", first, note, &writers[0]);
+    for (size_t i = 1; i < EVENTS; i++)
+        note(&writers[2]);
+    stopped = steps_run(&stops[1], workers[1], "cpi_log_note", second, note, &writers[1]) &&
+              stopped;
+    steps_go_on(&stops[0]);
+    require_unmixed(log);
+    steps_go_on(&stops[1]);
+    REQUIRE(require_unmixed(log) >= EVENTS - 1);
+    support_destroy_empty(pool);
+    return stopped;
+}
+
+START_TEST(two_events_in_one_entry_do_not_mix)
+{
+    struct worker *workers[2] = {worker_start(), worker_start()};
+    size_t first, second;
+
+    for (first = 1; note_in_one_entry(workers, first, 1); first++)
+        for (second = 2; note_in_one_entry(workers, first, second); second++)
+            ;
+    REQUIRE(first > 5);
+    worker_stop(workers[0]);
+    worker_stop(workers[1]);
+}
+END_TEST
+
+/* The entry of a writer that has vanished can be used again. */
+static void note_in_child(void *log)
+{
+    struct writer writer = {log, 4};
+
+    for (size_t i = 0; i < 2 * EVENTS; i++)
+        note(&writer);
+    REQUIRE_EQUAL(require_unmixed(log), EVENTS);
+}
+
+START_TEST(child_of_a_fork_uses_all_entries)
+{
+    struct worker *worker = worker_start();
+    bool stopped = true;
+
+    for (size_t nth = 1; stopped; nth++) {
+        cpool_t *pool = make_pool();
+        struct writer writer = {&inside(pool)->log, 1};
+        struct steps_stop stop;
+
+        stopped = steps_run(&stop, worker, "cpi_log_note", nth, note, &writer);
+        support_in_child(note_in_child, writer.log);
+        steps_go_on(&stop);
+        support_destroy_empty(pool);
+    }
+    worker_stop(worker);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(child_of_a_fork_counts_the_quarantine),
+        ONCE(two_events_in_one_entry_do_not_mix),
+        ONCE(child_of_a_fork_uses_all_entries),
+    };
+
+    return SUPPORT_RUN("steps_checked", tests);
+}
