@@ -19,7 +19,7 @@ tests_harness_libharness_la_SOURCES = tests/harness/inside.h tests/harness/point
 	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
 	tests/harness/growth.h tests/harness/lease.h tests/harness/lease_pool.h \
 	tests/harness/misuse.c tests/harness/misuse.h tests/harness/object.h \
-	tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
+	tests/harness/quiet_scope.h tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
 	tests/harness/support.h tests/harness/support_pool.c tests/harness/waiter.c \
 	tests/harness/waiter.h
 tests_harness_libharness_la_CPPFLAGS = $(tests_cppflags_module)
