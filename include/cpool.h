@@ -91,7 +91,9 @@
  * it linked statically.  A pool belongs to the copy that made it.  With another
  * copy's pool every function that is not inline reports CPOOL_EPOOL.  The inline
  * functions do not look: cpool_alloc and cpool_free must not be called with another
- * copy's pool, and most likely trap.
+ * copy's pool, and most likely trap.  Where the dynamic linker mixes two copies, as with
+ * a plug-in that was linked with -Bsymbolic-functions, cpool_create returns CPOOL_ECOPIES
+ * and says so on standard error.
  *
  * Threads: a thread's caches return to the depot when it ends in any way.  Destructors
  * of thread-specific data may allocate and free, before and after the library's own has

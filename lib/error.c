@@ -67,6 +67,7 @@ static const struct code_text code_texts[] = {
     {CPOOL_EMEMSIZE, "memory_size is less than the pool requires"},
     {CPOOL_EMEMALIGN, "memory is not aligned to CPOOL_MEMORY_ALIGN, or to a page"},
     {CPOOL_ECLASSES, "the sizes of classes are none, or there is no such class"},
+    {CPOOL_ECOPIES, "another copy of the library answers for some names of this one"},
     {CPOOL_ENULL, "a required pointer is NULL"},
     {CPOOL_EPOOL,
      "not a pool: NULL, never created, destroyed, or made by another copy of the library"},

@@ -249,12 +249,20 @@ static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
 }
 
 /* The environment makes no pool fail that its program could have. */
+static CPI_COLD int tell_of_copies(void)
+{
+    cpi_tell("no pool is made, because %s", cpool_strerror(CPOOL_ECOPIES));
+    return CPOOL_ECOPIES;
+}
+
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 {
     cpool_config_t with_options = *config;
     int wanted;
     int code;
 
+    if (CPI_UNLIKELY(!cpi_thread_word_is_own()))
+        return tell_of_copies();
     if (CPI_LIKELY(!cpi_pool_add_options(&with_options)))
         return build_as_asked(pool, config);
     wanted = build_as_asked(pool, &with_options);

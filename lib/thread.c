@@ -54,6 +54,22 @@
 
 _Thread_local uintptr_t cpool_thread_word_abi2 = CPI_NO_TABLE;
 
+#if defined(__ELF__)
+/* The same word under a name that no other copy of the library can answer to. */
+extern CPI_INITIAL_EXEC _Thread_local uintptr_t cpi_own_word
+    __attribute__((__alias__("cpool_thread_word_abi2"), __visibility__("hidden")));
+
+bool cpi_thread_word_is_own(void)
+{
+    return &cpi_own_word == &cpool_thread_word_abi2;
+}
+#else
+bool cpi_thread_word_is_own(void)
+{
+    return true;
+}
+#endif
+
 /* Operations until the thread asks for a cache again. */
 static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 

@@ -92,6 +92,10 @@ void cpi_thread_ask_at_once(void);
 /* The same, but NULL if the thread has none yet.  Wait-free. */
 struct cpi_thread *cpi_thread_known(void);
 
+/* Whether programs that use this copy of the library use this copy's word: the dynamic
+ * linker may give them that of another copy.  Wait-free. */
+bool cpi_thread_word_is_own(void);
+
 /* A number that no other living thread has, never 0.  The forking thread keeps its own
  * in the child.  Wait-free, async-signal-safe. */
 static inline uintptr_t cpi_thread_token(void)

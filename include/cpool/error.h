@@ -43,6 +43,8 @@ enum {
                                 CPOOL_RESERVED to a page */
     CPOOL_ECLASSES = -15,    /* no sizes of classes, or no class of this number
                                 (cpool_sized) */
+    CPOOL_ECOPIES = -16,     /* another copy of the library answers for some names of this
+                                one (cpool.h, Copies) */
 
     CPOOL_ENULL = -101,       /* a required pointer is NULL */
     CPOOL_EPOOL = -102,       /* not a pool: NULL, never created, destroyed, or made by

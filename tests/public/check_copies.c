@@ -3,8 +3,10 @@
  * check_copies.c - two copies of the library in one process: a pool of the one
  * that is passed to the other is refused by every function, and unharmed.
  *
- * Calls nothing of the library itself.  MODULE_SHARED and MODULE_STATIC are the
- * plug-ins' paths.
+ * A copy whose thread's word is another one's makes no pools.
+ *
+ * Calls nothing of the library itself.  MODULE_SHARED, MODULE_STATIC and MODULE_MIXED are
+ * the plug-ins' paths, and LIBRARY is the shared library's.
  */
 #include "support.h"
 
@@ -23,6 +25,7 @@ struct copy {
     void *(*cache)(void);
     void (*end)(void *slot, void *cache);
     const char *(*misuse)(void *pool, void *slot, void *cache);
+    size_t (*typed)(size_t count);
     int (*close)(void);
 };
 
@@ -48,6 +51,7 @@ static struct copy load(const char *path)
     find(&copy, "module_cache", &copy.cache);
     find(&copy, "module_end", &copy.end);
     find(&copy, "module_misuse", &copy.misuse);
+    find(&copy, "module_typed", &copy.typed);
     find(&copy, "module_close", &copy.close);
     return copy;
 }
@@ -97,10 +101,50 @@ START_TEST(pool_of_another_copy_refused)
 }
 END_TEST
 
+/* The plug-in has a copy of its own, with the first copy's word: -Bsymbolic-functions. */
+static void use_mixed(void *unused)
+{
+    void *first = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+    struct copy mixed;
+
+    (void)unused;
+    REQUIRE(first != NULL);
+    mixed = load(MODULE_MIXED);
+    REQUIRE_EQUAL(mixed.open(0, false), CPOOL_ECOPIES);
+    REQUIRE(mixed.pool() == NULL);
+    REQUIRE_EQUAL(mixed.typed(10), 0);
+    REQUIRE_EQUAL(dlclose(mixed.handle), 0);
+    REQUIRE_EQUAL(dlclose(first), 0);
+}
+
+START_TEST(copy_with_the_word_of_another_makes_no_pool)
+{
+    struct support_outcome outcome;
+
+    support_fork(use_mixed, NULL, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE(strstr(outcome.text, "cpool: no pool is made, because another copy") != NULL);
+}
+END_TEST
+
+START_TEST(copy_with_its_own_word_makes_pools)
+{
+    struct copy mixed = load(MODULE_MIXED);
+
+    REQUIRE_EQUAL(mixed.open(0, false), 0);
+    REQUIRE(mixed.work(100) == 100);
+    REQUIRE(mixed.typed(10) == 10);
+    REQUIRE_EQUAL(mixed.close(), 0);
+    REQUIRE_EQUAL(dlclose(mixed.handle), 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(pool_of_another_copy_refused, 2 * KINDS),
+        ONCE(copy_with_the_word_of_another_makes_no_pool),
+        ONCE(copy_with_its_own_word_makes_pools),
     };
 
     if (access(MODULE_SHARED, R_OK) != 0)

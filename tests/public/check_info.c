@@ -242,7 +242,7 @@ static const struct {
     int last;
 } ranges[] = {
     { CPOOL_OK, CPOOL_OK },
-    { CPOOL_ESTRUCT, CPOOL_ECLASSES },
+    { CPOOL_ESTRUCT, CPOOL_ECOPIES },
     { CPOOL_ENULL, CPOOL_ELEASED },
     { CPOOL_ENOMEM, CPOOL_EDRY },
 };
@@ -279,7 +279,7 @@ END_TEST
 
 START_TEST(strerror_of_unknown_code_is_text)
 {
-    static const int codes[] = { 1, 1000, CPOOL_ECLASSES - 1, -100, CPOOL_ELEASED - 1, -200,
+    static const int codes[] = { 1, 1000, CPOOL_ECOPIES - 1, -100, CPOOL_ELEASED - 1, -200,
                                  CPOOL_EDRY - 1, UNKNOWN_CODE, INT32_MAX, INT32_MIN };
 
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {

@@ -73,7 +73,8 @@ if HAVE_CHECK
 check_PROGRAMS += $(tests_public)
 TESTS += $(tests_public)
 
-check_LTLIBRARIES += tests/public/module_shared.la tests/public/module_static.la
+check_LTLIBRARIES += tests/public/module_shared.la tests/public/module_static.la \
+	tests/public/module_mixed.la
 endif
 
 EXTRA_DIST += tests/public/typed_builds.c
@@ -117,6 +118,13 @@ tests_public_module_static_la_CPPFLAGS = $(tests_cppflags)
 tests_public_module_static_la_LDFLAGS = $(tests_module_flags)
 tests_public_module_static_la_LIBADD = lib/libcpool-internal.la $(PTHREAD_LIBS)
 
+# Of its copy of the library the functions are its own, and the thread's word is the first
+# copy's in the process.
+tests_public_module_mixed_la_SOURCES = $(tests_module)
+tests_public_module_mixed_la_CPPFLAGS = $(tests_cppflags)
+tests_public_module_mixed_la_LDFLAGS = $(tests_module_flags) -Wl,-Bsymbolic-functions
+tests_public_module_mixed_la_LIBADD = $(tests_public_module_static_la_LIBADD)
+
 tests_public_check_alloc_CPPFLAGS = $(tests_cppflags)
 tests_public_check_alloc_LDADD = $(tests_ldadd_public)
 
@@ -152,6 +160,7 @@ tests_public_check_dlopen_SOURCES = tests/public/check_dlopen.c tests/public/mod
 tests_public_check_dlopen_CPPFLAGS = $(tests_cppflags) \
 	-DMODULE_SHARED='"$(abs_top_builddir)/tests/public/.libs/module_shared.so"' \
 	-DMODULE_STATIC='"$(abs_top_builddir)/tests/public/.libs/module_static.so"' \
+	-DMODULE_MIXED='"$(abs_top_builddir)/tests/public/.libs/module_mixed.so"' \
 	-DLIBRARY='"$(abs_top_builddir)/lib/.libs/libcpool.so"'
 tests_public_check_dlopen_LDADD = tests/harness/libharness.la $(CHECK_LIBS) $(DL_LIBS) $(PTHREAD_LIBS)
 
