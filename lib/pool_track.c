@@ -33,15 +33,15 @@ cpool_handle_t cpool_handle(const cpool_t *handle, const void *slot)
                                                : CPOOL_HANDLE_NONE;
 }
 
-void *cpool_resolve(const cpool_t *handle, cpool_handle_t slot)
+void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
 {
-    const struct cpi_pool *pool = tracked(handle, "cpool_resolve");
+    const struct cpi_pool *pool = tracked(owner, "cpool_resolve");
     uintptr_t index;
 
-    if (pool == NULL || slot == CPOOL_HANDLE_NONE)
+    if (pool == NULL || handle == CPOOL_HANDLE_NONE)
         return NULL;
-    index = cpi_slotmap_index(&pool->slotmap, slot);
-    if (index >= cpi_slab_fresh(&pool->slab) || cpi_slotmap_live(&pool->slotmap, index) != slot)
+    index = cpi_slotmap_index(&pool->slotmap, handle);
+    if (index >= cpi_slab_fresh(&pool->slab) || cpi_slotmap_live(&pool->slotmap, index) != handle)
         return NULL;
     return cpi_slab_slot(&pool->slab, index);
 }
