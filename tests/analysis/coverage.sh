@@ -12,7 +12,7 @@
 # Run in the top of the build tree.
 
 set -eu
-top=$1
+top=$(cd "$1" && pwd)
 shift
 command -v lcov > /dev/null || { echo 'there is no lcov'; exit 77; }
 mkdir -p coverage
