@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_sized_dry.c - blocks of many sizes whose class is dry: larger classes, and the
- * fallback.
+ * fallback.  The figures that tell so, and their text.
  *
  * Includes the public API only.
  */
@@ -178,6 +178,99 @@ START_TEST(fallback_may_be_a_pool)
 }
 END_TEST
 
+/* Exhausts the class of 64 bytes, takes one block more, which is lent by the next class,
+ * and one that only the fallback has. */
+static void take_all_kinds(cpool_sized_t *blocks, void *taken[102])
+{
+    for (size_t i = 0; i < 101; i++) {
+        taken[i] = cpool_sized_alloc(blocks, 64);
+        REQUIRE(taken[i] != NULL);
+    }
+    taken[101] = cpool_sized_alloc(blocks, 1000);
+    REQUIRE(taken[101] != NULL);
+}
+
+START_TEST(figures_tell_what_is_live_lent_and_fallen_back)
+{
+    cpool_sized_class_t lender = CPOOL_SIZED_CLASS_INIT;
+    cpool_sized_class_t dry = CPOOL_SIZED_CLASS_INIT;
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, CPOOL_SIZED_LARGER);
+    void *taken[102];
+    cpool_sized_stats_t stats;
+
+    take_all_kinds(blocks, taken);
+    stats = stats_of(blocks);
+    REQUIRE_EQUAL(stats.classes, 4);
+    REQUIRE_EQUAL(stats.live, 101);
+    REQUIRE_EQUAL(stats.live_bytes, 100 * 64 + 128);
+    REQUIRE(stats.committed_bytes > 0 && stats.committed_bytes <= stats.reserved_bytes);
+    REQUIRE_EQUAL(stats.dry, 1);
+    REQUIRE_EQUAL(stats.fallback_live, 1);
+    REQUIRE_EQUAL(stats.fallback_bytes, counting.bytes);
+    REQUIRE_EQUAL(stats.fallback_total, 1);
+    REQUIRE_EQUAL(cpool_sized_class(blocks, 0, &dry), 0);
+    REQUIRE(dry.block_size == 64 && dry.dry == 1 && dry.lent == 0);
+    REQUIRE_EQUAL(cpool_sized_class(blocks, 1, &lender), 0);
+    REQUIRE(lender.block_size == 128 && lender.dry == 0 && lender.lent == 1);
+    REQUIRE_EQUAL(cpool_sized_class(blocks, 4, &dry), CPOOL_ECLASSES);
+    REQUIRE_EQUAL(cpool_sized_class(blocks, 0, NULL), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_sized_stats(blocks, NULL), CPOOL_ENULL);
+    stats.size = 1;
+    REQUIRE_EQUAL(cpool_sized_stats(blocks, &stats), CPOOL_ESTRUCT);
+    dry.size = 1;
+    REQUIRE_EQUAL(cpool_sized_class(blocks, 0, &dry), CPOOL_ESTRUCT);
+    for (size_t i = 0; i < 102; i++)
+        cpool_sized_free(blocks, taken[i]);
+    REQUIRE_EQUAL(stats_of(blocks).live, 0);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_total, 1);
+    destroy_empty(blocks);
+}
+END_TEST
+
+/* The line of a text that begins so, or NULL. */
+static const char *line_of(const char *text, const char *first)
+{
+    const char *line = text;
+
+    while (line != NULL && strncmp(line + strspn(line, " "), first, strlen(first)) != 0) {
+        line = strchr(line, '\n');
+        line = line != NULL ? line + 1 : NULL;
+    }
+    return line;
+}
+
+START_TEST(print_has_a_line_for_each_class_in_use)
+{
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, CPOOL_SIZED_LARGER);
+    size_t live, peak, bytes, dry, lent;
+    void *taken[102];
+    char *text;
+    size_t length;
+    FILE *out;
+
+    take_all_kinds(blocks, taken);
+    out = open_memstream(&text, &length);
+    REQUIRE(out != NULL);
+    cpool_sized_print(blocks, out);
+    REQUIRE_EQUAL(fclose(out), 0);
+    REQUIRE(sscanf(line_of(text, "64 "), " 64 %zu %zu %zu %zu %zu", &live, &peak, &bytes,
+                   &dry, &lent) == 5);
+    REQUIRE(live == 100 && peak == 100 && bytes > 0 && dry == 1 && lent == 0);
+    REQUIRE(sscanf(line_of(text, "128 "), " 128 %zu %zu %zu %zu %zu", &live, &peak, &bytes,
+                   &dry, &lent) == 5);
+    REQUIRE(live == 1 && peak > 0 && dry == 0 && lent == 1);
+    REQUIRE(line_of(text, "192 ") == NULL && line_of(text, "256 ") == NULL);
+    REQUIRE(sscanf(line_of(text, "fallback"), " fallback %zu %zu", &live, &bytes) == 2);
+    REQUIRE(live == 1 && bytes == counting.bytes);
+    free(text);
+    for (size_t i = 0; i < 102; i++)
+        cpool_sized_free(blocks, taken[i]);
+    destroy_empty(blocks);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -185,6 +278,8 @@ int main(void)
         ONCE(alloc_aligned_from_dry_class_stays_aligned),
         ONCE(fallback_that_fails_changes_nothing),
         ONCE(fallback_may_be_a_pool),
+        ONCE(figures_tell_what_is_live_lent_and_fallen_back),
+        ONCE(print_has_a_line_for_each_class_in_use),
     };
 
     return SUPPORT_RUN("sized_dry", tests);
