@@ -103,7 +103,7 @@ void cpi_handle_give(cpool_t *handle, enum cpi_handle_kind kind)
 {
     struct queue *waiting = &queues[kind];
 
-    *cpi_handle_lease(handle) = 0;
+    cpi_handle_set_lease(handle, 0);
     cpi_word_store(&handle->base, 0, release); /* [write] */
     if (waiting->count++ == 0)
         waiting->first = handle;

@@ -16,6 +16,9 @@
  * entries of all threads are zero.  Descriptors are used again in the order in which
  * they were given up, and late: a handle of a destroyed pool is recognised until
  * CPI_HANDLES_KEPT other pools have been destroyed.  Leases have descriptors, too.
+ *
+ * ORDERING TABLE
+ *   lease | word of a lease's handle, load and store | relaxed | - | -
  */
 #ifndef CPI_HANDLE_H
 #define CPI_HANDLE_H
@@ -26,6 +29,7 @@
 
 #include <cpool.h>
 
+#include "atomic.h"
 #include "compiler.h"
 
 /* Descriptors, and entries in a table.  The first ones belong to no pool. */
@@ -67,9 +71,14 @@ static inline bool cpi_handle_is_one(const cpool_t *handle)
 
 /* The word of a descriptor that leads from a lease's handle to the lease, in the place of
  * `state`, so that a lease is no pool for the functions of pools. */
-static inline uintptr_t *cpi_handle_lease(cpool_t *handle)
+static inline uintptr_t cpi_handle_lease(const cpool_t *handle)
 {
-    return &handle->reserved[0];
+    return cpi_word_load(&handle->reserved[0], relaxed); /* [lease] */
+}
+
+static inline void cpi_handle_set_lease(cpool_t *handle, uintptr_t lease)
+{
+    cpi_word_store(&handle->reserved[0], lease, relaxed); /* [lease] */
 }
 
 /* Whether it is the handle of a pool.  Wait-free. */

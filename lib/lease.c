@@ -392,7 +392,7 @@ bool cpi_lease_gather(struct cpi_lease *lease, cpool_t *handle, bool stay, bool 
     if (place == NULL)
         return false;
     if (!stay)
-        *cpi_handle_lease(handle) = 0;
+        cpi_handle_set_lease(handle, 0);
     for (cache = lease->caches; cache != NULL; cache = next) {
         next = cache->leased.next;
         if (cache != lease->common)

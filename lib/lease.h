@@ -58,7 +58,7 @@ void cpi_lease_forget(struct cpi_lease *lease);
 /* Whether the handle leads to the lease, which has not ended.  With the lock held. */
 static inline bool cpi_lease_is_open(const struct cpi_lease *lease, const cpool_t *handle)
 {
-    return *cpi_handle_lease((cpool_t *)(uintptr_t)handle) == (uintptr_t)lease;
+    return cpi_handle_lease(handle) == (uintptr_t)lease;
 }
 
 /* A cache for the calling thread in the lease of this handle, or NULL if it can have none,

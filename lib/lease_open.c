@@ -51,7 +51,7 @@ bool cpi_lease_open(struct cpi_lease *lease, struct cpi_registry *registry, cpoo
         cpi_lease_forget(lease);
         return false;
     }
-    *cpi_handle_lease(handle) = (uintptr_t)lease;
+    cpi_handle_set_lease(handle, (uintptr_t)lease);
     return true;
 }
 

@@ -8,6 +8,7 @@
  *   leased | word of the bitmap, load and CAS | relaxed | - | -
  *   made   | leases store                     | release | see  | the leases, all unused
  *   see    | leases load                      | acquire | made | the leases, all unused
+ *   home   | entry home load                  | relaxed | - | -
  *
  * A bit of the bitmap changes hands along with its slot, which orders it.
  */
@@ -137,13 +138,24 @@ cpool_lease_t *cpool_lease_begin(cpool_t *handle)
 
 /* --- Allocating --- */
 
-/* The calling thread's cache of a lease, or NULL. */
+/* The calling thread's cache of a lease, as its entry has it.  An end in another thread
+ * clears the entry. */
+static inline struct cpi_cache *home_of(const cpool_lease_t *handle)
+{
+    cpool_cache_t *entry = cpi_thread_entry((const cpool_t *)(const void *)handle);
+    uintptr_t *home = (uintptr_t *)(void *)&entry->home;
+
+    return (struct cpi_cache *)cpi_word_load(home, relaxed); /* [home] */
+}
+
+/* The same, which joins the lease if it has to, or NULL. */
 static inline struct cpi_cache *own_cache(struct cpi_lease *lease, const cpool_lease_t *handle)
 {
-    const cpool_t *descriptor = (const cpool_t *)(const void *)handle;
-    struct cpi_cache *cache = cpi_thread_entry(descriptor)->home;
+    struct cpi_cache *cache = home_of(handle);
 
-    return CPI_LIKELY(cache != NULL) ? cache : cpi_lease_join(lease, descriptor);
+    return CPI_LIKELY(cache != NULL)
+               ? cache
+               : cpi_lease_join(lease, (const cpool_t *)(const void *)handle);
 }
 
 /* Goes inside a cache of the calling thread, after a thread that steals from it has left.
@@ -152,15 +164,14 @@ static inline struct cpi_cache *own_cache(struct cpi_lease *lease, const cpool_l
 static inline bool enter(const struct cpi_lease *lease, const cpool_lease_t *handle,
                          struct cpi_cache *cache)
 {
-    const cpool_t *descriptor = (const cpool_t *)(const void *)handle;
     unsigned times = 0;
 
     while (!cpi_recall_enter(cache)) {
-        if (cpi_thread_entry(descriptor)->home != cache)
+        if (home_of(handle) != cache)
             return false;
         cpi_os_back_off(times++);
     }
-    if (CPI_LIKELY(cpi_thread_entry(descriptor)->home == cache && cache->leased.lease == lease))
+    if (CPI_LIKELY(home_of(handle) == cache && cache->leased.lease == lease))
         return true;
     cpi_recall_leave(cache);
     return false;
@@ -306,7 +317,7 @@ int cpool_lease_adopt(cpool_lease_t *handle, void *slot)
 /* Whether the calling thread has obtained the slot lately.  It is the lease's no longer. */
 static bool leave_now(struct cpi_lease *lease, const cpool_lease_t *handle, const void *slot)
 {
-    struct cpi_cache *cache = cpi_thread_entry((const cpool_t *)(const void *)handle)->home;
+    struct cpi_cache *cache = home_of(handle);
     bool done = false;
 
     if (cache != NULL && enter(lease, handle, cache)) {

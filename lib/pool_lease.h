@@ -23,9 +23,10 @@ CPI_COLD void cpi_pool_report_lease(const char *function, const cpool_lease_t *h
 static inline struct cpi_lease *cpi_pool_lease_of(cpool_lease_t *handle, const char *function)
 {
     cpool_t *descriptor = (cpool_t *)(void *)handle;
+    uintptr_t lease = cpi_handle_is_one(descriptor) ? cpi_handle_lease(descriptor) : 0;
 
-    if (CPI_LIKELY(cpi_handle_is_one(descriptor) && *cpi_handle_lease(descriptor) != 0))
-        return (struct cpi_lease *)*cpi_handle_lease(descriptor);
+    if (CPI_LIKELY(lease != 0))
+        return (struct cpi_lease *)lease;
     cpi_pool_report_lease(function, handle);
     return NULL;
 }

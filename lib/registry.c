@@ -3,7 +3,7 @@
  * registry.c - registering caches, and taking them over.
  *
  * ORDERING TABLE
- *   clear | entry count store, store pointer | relaxed | - | -
+ *   clear | entry count and home store, store pointer | relaxed | - | -
  *   new   | made store        | release | registry_list.c's known | the structure is all zero
  *   used  | used load, store  | relaxed | - | -
  *   user  | user store        | relaxed | - | -
@@ -32,7 +32,7 @@ static void clear_entry(cpool_cache_t *entry)
     entry->rounds = NULL;
     entry->bound = 0;
     entry->pool = CPI_HANDLE_NONE; /* where the inline path looks before it sees the bound */
-    entry->home = NULL;
+    cpi_word_store((uintptr_t *)(void *)&entry->home, 0, relaxed); /* [clear] */
 }
 
 /* With the lock held: commits the memory for what all caches can hold. */

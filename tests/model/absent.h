@@ -15,8 +15,12 @@
         abort();                                                                       \
     }
 
+#ifndef MODEL_LEASES
 MODEL_ABSENT(uint32_t, cpi_lease_detach_free, struct cpi_cache *cache,
              struct cpi_counters *counters)
+MODEL_ABSENT(int, cpi_pool_judge, const struct cpi_pool *pool, const void *slot,
+             const char *function, uintptr_t *index)
+#endif
 MODEL_ABSENT(size_t, cpi_quarantine_count, const struct cpi_quarantine *quarantine)
 MODEL_ABSENT(void, cpi_pool_put_off, struct cpi_pool *pool, void *slot)
 MODEL_ABSENT(bool, cpi_pool_has_to_call, const struct cpi_pool *pool)
@@ -27,8 +31,6 @@ MODEL_ABSENT(bool, cpi_pool_mark_taken, struct cpi_pool *pool, void *slot,
              const char *function, const void *site)
 MODEL_ABSENT(bool, cpi_pool_mark_given, struct cpi_pool *pool, void *slot,
              const char *function, const void *site)
-MODEL_ABSENT(int, cpi_pool_judge, const struct cpi_pool *pool, const void *slot,
-             const char *function, uintptr_t *index)
 MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,
              const struct cpi_pool *pool, uintptr_t index)
 MODEL_ABSENT(void, cpi_pool_sample_by_clock, struct cpi_pool *pool, struct cpi_cache *cache)

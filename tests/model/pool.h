@@ -33,7 +33,11 @@ static struct cpi_pool model_pool;
 /* The checker gives every thread's own variable the same address. */
 #define cpi_thread_token() ((uintptr_t)model_self + 1)
 
+#ifdef MODEL_LEASES
+#define cpi_registry_known_cache(registry) ((void)(registry), (struct cpi_cache *)NULL)
+#else
 #define cpi_registry_known_cache(registry) (model_self == 1 ? model_cache(1) : NULL)
+#endif
 
 /* The checker does not know the functions that only figures, reports and calloc use. */
 #undef CPI_CALLER
@@ -58,11 +62,16 @@ static struct cpi_pool model_pool;
 
 static struct cpi_uncached model_visitors[MODEL_VISITORS];
 
-/* The marks are the weaker ones, those that go with a barrier.  It is called in exact
+/* The marks are the weaker ones, those that go with a barrier, unless MODEL_SYMMETRIC is
+ * defined.  It is called in exact
  * pools only, by one thread.  Executions in which it is called again are dropped. */
 bool cpi_os_barrier_ready(void)
 {
+#ifdef MODEL_SYMMETRIC
+    return false;
+#else
     return true;
+#endif
 }
 
 void cpi_os_barrier(void)

@@ -27,6 +27,10 @@ if [ -z "$work" ]; then
     trap 'rm -rf "$work"' EXIT
 fi
 mkdir -p "$work/original" || exit 1
+# It ends a test together with the processes that it has started.
+[ -e "$work/limit" ] ||
+    { ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 "$top/tests/harness/limit.c" -o "$work/limit.$$" &&
+        mv "$work/limit.$$" "$work/limit"; } || exit 1
 mutant=$work/mutant.$$
 trap 'rm -rf "$mutant"; [ -n "${MUTANTS_WORK:-}" ] || rm -rf "$work"' EXIT
 flags="-std=c11 -D_GNU_SOURCE -pthread $CHECK_CFLAGS"
@@ -56,7 +60,7 @@ flags_of() {
 # compile KIND SOURCE LIB OBJECT
 compile() {
     # shellcheck disable=SC2046,SC2086 # several words
-    ${CC:-cc} $flags -O1 -g -MMD -MF "$4.d.$$" $(flags_of "$1") -I"$3" $includes \
+    ${CC:-cc} $flags -O1 -g -MMD -MF "$4.d.$$" $(flags_of "$1") $includes -I"$3" \
         -c "$2" -o "$4.$$" && mv "$4.d.$$" "$4.d" && mv "$4.$$" "$4"
 }
 
@@ -133,9 +137,9 @@ run() {
     explorer) scenario="--random $random" ;;
     esac
     # shellcheck disable=SC2086
-    (cd "$mutant" && timeout -k 1 "$limit" "./${1%%:*}" $scenario) >"$mutant/output" 2>&1
+    (cd "$mutant" && CPOOL_TEST_LIMIT=$limit "$work/limit" "./${1%%:*}" $scenario) \
+        >"$mutant/output" 2>&1
     status=$?
-    [ $status -ne 137 ] || status=124
 }
 
 # original_ends PROGRAM - whether the program ends in time with the library as it is.

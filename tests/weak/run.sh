@@ -7,7 +7,8 @@
 # LIB              folder of the library's sources that are checked
 # MODEL            names of models in tests/model, without .c
 # CC               the compiler, which has to know -fsanitize=thread
-# WEAK_EXECUTIONS  how many executions of each model, 20000 by default
+# WEAK_EXECUTIONS  how many executions of each model, 20000 by default.  A model that
+#                  defines MODEL_SHARE has that part of them
 # WEAK_SEED        the origin of their random choices, 1 by default
 # WEAK_REPLAY      a seed that a failure printed: that execution alone, each step
 # WEAK_OBJECTS     folder in which the explorer's objects are kept from one call to
@@ -55,8 +56,10 @@ for model in "$@"; do
         failed=1
         continue
     fi
+    # A model with long executions has a part of them.
+    share=$(sed -n 's/^#define MODEL_SHARE //p' "$models/$model.c")
     # shellcheck disable=SC2086 # two words
-    "$program" --executions "${WEAK_EXECUTIONS:-20000}" --seed "${WEAK_SEED:-1}" \
+    "$program" --executions $((${WEAK_EXECUTIONS:-20000} / ${share:-1})) --seed "${WEAK_SEED:-1}" \
         ${WEAK_REPLAY:+--replay $WEAK_REPLAY} >"$log" 2>&1
     status=$?
     places <"$log"
