@@ -41,9 +41,9 @@
  * No tool names a slot that is live when its pool is destroyed, except Memcheck, which
  * then looks for leaks in the whole process.  CPOOL_CHECKED lists such slots.
  *
- * The other tools of Valgrind, such as Callgrind and Massif, see a pool as it is.  Helgrind
- * and DRD do not know atomic operations, and report races in the library and between the
- * users of a slot, which are none.  ThreadSanitizer serves instead.  A
+ * The other tools of Valgrind, such as Callgrind and Massif, see a pool as it is.  DRD does
+ * not know atomic operations, and reports conflicts in the library that are none.  Helgrind
+ * reports a program's relaxed atomic operations.  ThreadSanitizer serves instead.  A
  * library that was itself compiled with -fsanitize=thread announces nothing to
  * ThreadSanitizer, which sees its synchronisation.
  */

@@ -3,7 +3,7 @@
  * check_copies.c - two copies of the library in one process: a pool of the one
  * that is passed to the other is refused by every function, and unharmed.
  *
- * A copy whose thread's word is another one's makes no pools.
+ * A copy makes no pools if its thread's word is another one's.
  *
  * Calls nothing of the library itself.  MODULE_SHARED, MODULE_STATIC and MODULE_MIXED are
  * the plug-ins' paths, and LIBRARY is the shared library's.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_sized_dry.c - blocks of many sizes whose class is dry: larger classes, and the
- * fallback.  The figures that tell so, and their text.
+ * check_sized_dry.c - blocks of many sizes while their class is dry: larger classes, and
+ * the fallback.  The figures that tell so, and their text.
  *
  * Includes the public API only.
  */
