@@ -54,7 +54,8 @@ struct cpool_lanes {
 
 static int check(const cpool_config_t *config, size_t n)
 {
-    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_WAITABLE;
+    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_WAITABLE |
+                             CPOOL_FAKE;
 
     if ((config->flags & refused) != 0)
         return CPOOL_EFLAGS;
@@ -187,7 +188,7 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
     lanes = allocate(config.capacity, n);
     if (lanes == NULL)
         return CPOOL_ENOMEM;
-    config.flags |= CPOOL_EXACT;
+    config.flags |= CPOOL_EXACT | CPOOL_KEEP_PAGES; /* each lane's slots are kept */
     code = cpool_create(&lanes->pool, &config);
     if (code == 0)
         code = take_all(lanes);

@@ -15,14 +15,14 @@ libcpool_sources = \
 	lib/thread.c lib/thread.h lib/version.c \
 	lib/queue.h lib/slab.c lib/slab.h lib/swaps.c lib/swaps.h lib/tagstack.h lib/usage.c lib/usage.h \
 	lib/depot.c lib/depot.h lib/magazine.h \
-	lib/slotmap.c lib/slotmap.h \
+	lib/slotmap.c lib/slotmap.h lib/fake.c lib/fake.h \
 	lib/guard.c lib/guard.h lib/log.c lib/log.h lib/quarantine.c lib/quarantine.h \
 	lib/record.h lib/site.c lib/site.h \
 	lib/cache.c lib/cache_shared.c lib/cache.h lib/cache_swap.h lib/lease.c lib/lease.h lib/lease_open.c \
 	lib/recall.c lib/recall.h \
 	lib/registry.c lib/registry_list.c lib/registry.h \
 	lib/inline.c lib/pool_alloc.c lib/pool_audit.c lib/pool_bulk.c lib/pool_cache.c \
-	lib/pool_debug.c lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c lib/pool_options.c lib/pool_quarantine.c lib/pool_tell.c lib/pool_tell.h \
+	lib/pool_debug.c lib/pool_fake.c lib/pool_drain.c lib/pool_drain.h lib/pool_forms.c lib/pool_options.c lib/pool_quarantine.c lib/pool_tell.c lib/pool_tell.h \
 	lib/pool_config.c \
 	lib/pool_create.c lib/pool_impl.h lib/pool_info.c lib/pool_lease.c lib/pool_lease.h lib/pool_lease_end.c \
 	lib/pool_mark.c lib/pool_memory.c \

@@ -273,7 +273,7 @@ void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char 
         if (CPI_UNLIKELY(pool->waitable))
             cpi_pool_call_waiter(pool, cache);
     } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
-             !cpi_pool_mark_taken(pool, slot, function, site));
+             !cpi_pool_mark_taken(pool, &slot, function, site));
     cpi_quiet_report(function);
     return slot;
 }
@@ -281,11 +281,13 @@ void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char 
 bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
                    const void *site)
 {
+    uintptr_t index;
     bool given;
 
-    if (slot == NULL || !cpi_pool_validate(pool, slot, function))
+    if (slot == NULL || cpi_pool_judge(pool, slot, function, &index) != 0)
         return false;
     if (CPI_UNLIKELY(pool->marks)) {
+        slot = cpi_slab_slot(&pool->slab, index); /* a fake pool's has another address */
         if (!cpi_pool_mark_given(pool, slot, function, site))
             return false;
         if (pool->quarantine.size != 0) {
@@ -299,10 +301,15 @@ bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, c
     /* From here on another thread may have destroyed the pool, unless there was no place
      * for the slot: plain pools learn of double frees only in this way. */
     if (!given)
-        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, cpi_slab_index(&pool->slab, slot));
+        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, index);
     else
         cpi_quiet_report(function);
     return given;
+}
+
+void cpi_pool_give_unmarked(struct cpi_pool *pool, void *slot)
+{
+    (void)give_uncached(pool, slot);
 }
 
 void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)

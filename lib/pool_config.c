@@ -13,7 +13,8 @@
 
 #define CPI_FLAGS \
     (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_EXACT | CPOOL_WAITABLE | \
-     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_RESERVED | CPOOL_NO_POISON)
+     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_RESERVED | CPOOL_NO_POISON | \
+     CPOOL_FAKE)
 
 /* Most places in a quarantine, and entries in a log. */
 #define CPI_QUARANTINE_MAX ((size_t)1 << 20)
@@ -88,9 +89,20 @@ static int check_scalars(const cpool_config_t *config)
         return CPOOL_EROUNDS;
     if ((config->flags & ~CPI_FLAGS) != 0)
         return CPOOL_EFLAGS;
+    if ((config->flags & CPOOL_FAKE) != 0 && !cpi_pool_can_be_fake(config))
+        return CPOOL_EFLAGS;
     if (config->thread_caches > CPOOL_THREAD_CACHES_MAX)
         return CPOOL_ECACHES;
     return 0;
+}
+
+bool cpi_pool_can_be_fake(const cpool_config_t *config)
+{
+    const unsigned others = CPOOL_CHECKED | CPOOL_FILL | CPOOL_KEEP_PAGES | CPOOL_RESERVED |
+                            CPOOL_NO_POISON;
+
+    return (config->flags & others) == 0 && config->quarantine == 0 && config->sites == 0 &&
+           config->log == 0;
 }
 
 static size_t default_caches(const struct cpi_layout *layout)
@@ -281,7 +293,9 @@ static bool append_slots(struct cpi_layout *layout)
     size_t bytes;
 
     if (!append_side(layout, &layout->words_at, layout->tracked ? CPI_SLOTMAP_SIZE : 0) ||
-        !append_side(layout, &layout->records_at, record))
+        !append_side(layout, &layout->records_at, record) ||
+        !append_side(layout, &layout->blocks_at,
+                     layout->fake ? sizeof(struct cpi_fake_entry) : 0))
         return false;
     return cpi_multiply(layout->slots, layout->stride, &bytes) &&
            cpi_add(bytes, longest_lead(layout), &layout->slab_size) &&
@@ -309,8 +323,23 @@ static void place_fixed(struct cpi_layout *layout)
     layout->quarantine_at = layout->uncached_at + layout->uncached * sizeof(struct cpi_uncached);
     layout->log_at = cpi_align_up(layout->quarantine_at + layout->quarantine * sizeof(uintptr_t),
                                   CPI_LINE);
-    layout->fixed = layout->log_at + layout->log * sizeof(struct cpi_log_entry);
+    layout->fake_at = cpi_align_up(layout->log_at + layout->log * sizeof(struct cpi_log_entry),
+                                   CPI_LINE);
+    layout->fixed = layout->fake_at + (layout->fake ? cpi_fake_size(layout->slots) : 0);
     layout->total = layout->fixed;
+}
+
+/* Magazines are those of a pool with such slots.  Then slots become what only their number
+ * and their state are needed of. */
+static void choose_blocks(struct cpi_layout *layout)
+{
+    layout->block_align = layout->align;
+    layout->block_offset = layout->offset;
+    if (!layout->fake)
+        return;
+    layout->align = 1;
+    layout->offset = 0;
+    layout->stride = 1;
 }
 
 static int compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page,
@@ -340,6 +369,8 @@ static int compute(struct cpi_layout *layout, const cpool_config_t *config, size
     code = choose_rounds(layout, config->magazine_rounds);
     if (code != 0)
         return code;
+    layout->fake = (config->flags & CPOOL_FAKE) != 0;
+    choose_blocks(layout);
     layout->slots = most_slots(layout);
     layout->stall_ms = config->stall_limit != 0 ? config->stall_limit : CPI_STALL_MS;
     place_fixed(layout);

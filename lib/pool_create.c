@@ -51,13 +51,22 @@ static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
     return aligned - layout->offset - start;
 }
 
+static void lay_out_blocks(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
+{
+    lay_out_side(pool, layout, CPI_SIDE_BLOCKS, region + layout->blocks_at,
+                 sizeof(struct cpi_fake_entry));
+    pool->fake = (struct cpi_fake *)(void *)(region + layout->fake_at);
+    cpi_fake_init(pool->fake, &pool->slab, layout->slot_size, layout->block_align,
+                  layout->block_offset);
+}
+
 static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
 {
     struct cpi_slab_shape shape;
     struct cpi_extent extent;
     size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
 
-    shape.slot_size = layout->slot_size;
+    shape.slot_size = layout->fake ? layout->stride : layout->slot_size;
     shape.stride = layout->stride;
     shape.capacity = layout->capacity;
     shape.most = layout->most;
@@ -72,9 +81,11 @@ static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout
     if (layout->checked)
         lay_out_side(pool, layout, CPI_SIDE_RECORDS, region + layout->records_at,
                      cpi_record_size(layout->frames));
+    if (layout->fake)
+        lay_out_blocks(pool, layout, region);
     pool->checked = layout->checked;
     cpi_pool_tools_begin(pool);
-    pool->marks = layout->tracked || pool->tools != 0;
+    pool->marks = layout->tracked || layout->fake || pool->tools != 0;
 }
 
 static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
@@ -120,6 +131,8 @@ static void forked(struct cpi_pool *pool)
     cpi_usage_forked(&pool->usage);
     cpi_quarantine_forked(&pool->quarantine);
     cpi_log_forked(&pool->log);
+    if (pool->fake != NULL)
+        cpi_fake_forked(pool->fake);
 }
 
 /* Builds the pool in a region with its first fixed_bytes usable. */
@@ -158,8 +171,8 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     limits.forked = forked;
     limits.returned = cpi_pool_wake_waiters;
     pool->only_marked = limits.exact && !pool->marks && !pool->waitable;
-    pool->only_tracked =
-        layout->tracked && !pool->checked && !limits.exact && pool->tools == 0;
+    pool->only_tracked = layout->tracked && !pool->checked && !limits.exact &&
+                         !layout->fake && pool->tools == 0;
     limits.checked = pool->checked;
     limits.inline_path = !pool->marks && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
@@ -277,6 +290,10 @@ int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 void cpi_pool_release(struct cpi_pool *pool)
 {
     cpi_waiters_fini(&pool->waiters);
+    if (pool->fake != NULL) {
+        cpi_fake_clear(pool->fake);
+        cpi_fake_fini(pool->fake);
+    }
     cpi_pool_tools_end(pool);
     if (pool->region_owned)
         release(pool->region, pool->region_size, pool->flags);
@@ -312,6 +329,7 @@ int cpi_pool_publish(struct cpi_pool *pool)
     cpi_handle_open(handle, &shape);
     pool->handle = handle;
     pool->number = created++;
+    cpi_pool_count_fake(pool, 1);
     cpi_registry_add(&pool->registry, handle);
     return 0;
 }
@@ -325,6 +343,7 @@ static void withdraw(struct cpi_pool *pool)
     if (pool->typed != NULL)
         cpi_typed_set(pool->typed, NULL);
     cpi_registry_remove(&pool->registry);
+    cpi_pool_count_fake(pool, SIZE_MAX);
     slots_range(pool, &from, &to);
     cpi_handle_close(pool->handle);
     cpi_ranges_remove(pool->handle, from, to, pool->nested);

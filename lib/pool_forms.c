@@ -42,8 +42,8 @@ void *cpool_calloc(cpool_t *handle)
                : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function,
                                 CPI_CALLER());
     if (slot != NULL) {
-        clear(slot, pool->slab.slot_size);
-        cpi_tools_wrote(slot, pool->slab.slot_size);
+        clear(slot, cpi_pool_slot_size(pool));
+        cpi_tools_wrote(slot, cpi_pool_slot_size(pool));
     }
     return slot;
 }

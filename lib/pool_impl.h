@@ -32,6 +32,7 @@
 #include <cpool/pools.h>
 
 #include "depot.h"
+#include "fake.h"
 #include "handle.h"
 #include "lease.h"
 #include "queue.h"
@@ -110,6 +111,7 @@ struct cpi_pool {
     struct cpi_maintenance maintenance;
 
     struct cpool_tag *tags; /* open ones, guarded by the lock: see pools_tag.c */
+    struct cpi_fake *fake;  /* constant: NULL unless the pool is a fake one */
     /* Of checked pools that ask for them. */
     struct cpi_log log;
     struct cpi_quarantine quarantine;
@@ -143,6 +145,9 @@ struct cpi_layout {
     bool checked;
     size_t gap; /* guard bytes before and after each slot */
     bool tracked; /* there is a word for each slot */
+    bool fake;    /* slots are one byte of addresses, and blocks are malloc's */
+    size_t block_align;  /* theirs, and their offset, as configured */
+    size_t block_offset;
     size_t frames;     /* of each call that is noted in checked pools, or 0 */
     size_t quarantine; /* places */
     size_t log;        /* entries */
@@ -161,12 +166,14 @@ struct cpi_layout {
     size_t uncached_at;
     size_t quarantine_at;
     size_t log_at;
-    size_t fixed;     /* bytes from the start to the log's end */
+    size_t fake_at;
+    size_t fixed;     /* bytes from the start to the end of what is there from the beginning */
     size_t caches_at;
     size_t for_slots_at;
     size_t for_caches_at;
     size_t words_at;
     size_t records_at;
+    size_t blocks_at;
     size_t lead_at;   /* where the slab's extent begins */
     size_t slab_size; /* its size, the longest lead included */
     size_t total;
@@ -178,6 +185,9 @@ struct cpi_layout {
  * return.
  */
 int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
+
+/* Whether nothing that this configuration asks for speaks against CPOOL_FAKE. */
+bool cpi_pool_can_be_fake(const cpool_config_t *config);
 
 /* The size of the pages by which a pool in uncommitted memory is laid out. */
 size_t cpi_layout_page(const cpool_config_t *config);
@@ -299,10 +309,11 @@ bool cpi_pool_audit(const struct cpi_pool *pool);
 /*
  * pool_mark.c, for pools with `marks`.  taken is called when a slot was obtained, before
  * the caller at `site` has it.  It returns false after it has reported that the slot was
- * live already: another one has to be obtained.  given is called before a slot goes back.
- * It returns false after it has reported why the slot does not.
+ * live already: another one has to be obtained.  In a fake pool *slot becomes the block, or
+ * NULL after the slot has gone back because malloc has none.  given is called before a slot
+ * goes back.  It returns false after it has reported why the slot does not.
  */
-bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function,
+bool cpi_pool_mark_taken(struct cpi_pool *pool, void **slot, const char *function,
                          const void *site);
 bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, const char *function,
                          const void *site); /* given, for the slots of a lease at its end */
@@ -329,6 +340,10 @@ int cpi_pool_verify_one(const struct cpi_pool *pool, const void *slot, const cha
 
 /* Every slot of such a pool becomes free.  Nobody else may be using the pool. */
 void cpi_pool_mark_all_free(struct cpi_pool *pool, const char *function);
+
+/* pool_alloc.c.  Gives a slot back, with a waiter called, that nobody has had: no mark is
+ * made of it.  In a pool without a quarantine. */
+void cpi_pool_give_unmarked(struct cpi_pool *pool, void *slot);
 
 /* pool_memory.c.  Raises the capacity if every slot has been handed out and it
  * may grow.  Returns true if there is more now.  Lock-free. */
@@ -376,6 +391,36 @@ static inline bool cpi_pool_validate(struct cpi_pool *pool, const void *slot,
 
     return cpi_pool_judge(pool, slot, function, &index) == 0;
 }
+
+/*
+ * The address that callers have of a slot, and the reverse for an address that is right.  In
+ * fake pools it is that of a block, or NULL for a slot that is not live.
+ */
+static inline void *cpi_pool_shown(const struct cpi_pool *pool, uintptr_t index)
+{
+    return CPI_UNLIKELY(pool->fake != NULL) ? cpi_fake_block(pool->fake, index)
+                                            : cpi_slab_slot(&pool->slab, index);
+}
+
+static inline uintptr_t cpi_pool_index(const struct cpi_pool *pool, const void *shown)
+{
+    return CPI_UNLIKELY(pool->fake != NULL) ? cpi_fake_index(pool->fake, shown)
+                                            : cpi_slab_index(&pool->slab, shown);
+}
+
+/* Bytes that the caller may use. */
+static inline size_t cpi_pool_slot_size(const struct cpi_pool *pool)
+{
+    return CPI_UNLIKELY(pool->fake != NULL) ? pool->fake->size : pool->slab.slot_size;
+}
+
+/*
+ * pool_fake.c.  count takes a pool, if it is fake, in or out: by 1 or SIZE_MAX.  of_block
+ * finds the fake pool with a block at an address, or around it, and the block, or returns
+ * NULL.  May block where fake pools exist.
+ */
+void cpi_pool_count_fake(const struct cpi_pool *pool, size_t by);
+cpool_t *cpi_pool_of_block(const void *address, bool around, void **block);
 
 /* pool_lease.c.  Whether a slot goes back with a lease, in a pool with marks.  Wait-free. */
 bool cpi_pool_is_leased(const struct cpi_pool *pool, uintptr_t index);

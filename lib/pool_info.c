@@ -20,7 +20,7 @@ bool cpool_owns(const cpool_t *handle, const void *p)
 {
     const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_owns");
 
-    return pool != NULL && cpi_slab_index(&pool->slab, p) < pool->slab.slots;
+    return pool != NULL && cpi_pool_index(pool, p) < pool->slab.slots;
 }
 
 size_t cpool_index(const cpool_t *handle, const void *slot)
@@ -30,7 +30,7 @@ size_t cpool_index(const cpool_t *handle, const void *slot)
 
     if (pool == NULL)
         return SIZE_MAX;
-    index = cpi_slab_index(&pool->slab, slot);
+    index = cpi_pool_index(pool, slot);
     return index < pool->slab.slots ? (size_t)index : SIZE_MAX;
 }
 
@@ -40,7 +40,7 @@ void *cpool_at(const cpool_t *handle, size_t index)
 
     if (pool == NULL || index >= pool->slab.slots)
         return NULL;
-    return cpi_slab_slot(&pool->slab, index);
+    return cpi_pool_shown(pool, index);
 }
 
 size_t cpool_index_limit(const cpool_t *handle)
@@ -150,8 +150,8 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->in_caches = figures.rounds;
     stats->fresh = stats->capacity > stats->high_water ? stats->capacity - stats->high_water : 0;
     stats->slack = stats->capacity < stats->high_water ? stats->high_water - stats->capacity : 0;
-    stats->slot_size = pool->slab.slot_size;
-    stats->slot_stride = pool->slab.stride;
+    stats->slot_size = cpi_pool_slot_size(pool);
+    stats->slot_stride = pool->fake == NULL ? pool->slab.stride : pool->fake->size;
     stats->magazine_rounds = pool->depot.limit;
     stats->magazines = cpi_depot_made(&pool->depot);
     stats->thread_caches = figures.caches;

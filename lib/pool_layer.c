@@ -76,7 +76,7 @@ void *cpool_alloc_fresh(cpool_t *handle)
         slot = take_fresh(pool, &index) ? cpi_slab_slot(&pool->slab, index) : NULL;
         cpi_registry_leave(uncached);
     } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
-             !cpi_pool_mark_taken(pool, slot, function, site));
+             !cpi_pool_mark_taken(pool, &slot, function, site));
     cpi_quiet_report(function);
     return slot;
 }
@@ -105,7 +105,7 @@ size_t cpool_discard(cpool_t *handle, void *first, size_t n)
     const char *last;
     size_t resident;
 
-    if (pool == NULL || n == 0)
+    if (pool == NULL || n == 0 || pool->fake != NULL)
         return 0;
     last = last_of(pool, first, n, function);
     if (last == NULL || !pool->region_owned || pool->checked)

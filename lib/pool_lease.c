@@ -83,6 +83,12 @@ bool cpi_pool_set_leased(struct cpi_pool *pool, const void *slot, bool leased)
     return true;
 }
 
+/* Leases know the pool's slots.  Callers have blocks instead in fake pools. */
+static void *own_slot(const struct cpi_pool *pool, const void *shown)
+{
+    return cpi_slab_slot(&pool->slab, cpi_pool_index(pool, shown));
+}
+
 /* --- Beginning --- */
 
 /* With the lock held, as the two that follow. */
@@ -184,7 +190,7 @@ static inline bool mark(struct cpi_pool *pool, void *slot, const char *function,
 {
     if (!pool->marks)
         return true;
-    if (!cpi_pool_mark_taken(pool, slot, function, site))
+    if (!cpi_pool_mark_taken(pool, &slot, function, site))
         return false;
     (void)cpi_pool_set_leased(pool, slot, true);
     return true;
@@ -239,13 +245,15 @@ CPI_COLD static void *take_elsewhere(struct cpi_lease *lease, const cpool_lease_
     struct cpi_pool *pool = pool_of(lease);
     struct cpi_cache *known = cpi_registry_known_cache(&pool->registry);
     void *slot = cpi_pool_alloc(pool, known, function, site);
+    void *own;
 
     if (slot == NULL)
         return NULL;
-    (void)cpi_pool_set_leased(pool, slot, true);
-    if (adopt(lease, handle, cache, slot))
+    own = own_slot(pool, slot);
+    (void)cpi_pool_set_leased(pool, own, true);
+    if (adopt(lease, handle, cache, own))
         return slot;
-    (void)cpi_pool_set_leased(pool, slot, false);
+    (void)cpi_pool_set_leased(pool, own, false);
     cpi_pool_free(pool, known, slot, function, site);
     cpi_pool_report_lease(function, handle);
     return NULL;
@@ -263,7 +271,7 @@ void *cpool_lease_alloc_slow(cpool_lease_t *handle)
         return NULL;
     pool = pool_of(lease);
     cache = own_cache(lease, handle);
-    if (CPI_LIKELY(cache != NULL))
+    if (CPI_LIKELY(cache != NULL && pool->fake == NULL))
         slot = take(pool, lease, handle, cache, function, CPI_CALLER());
     if (CPI_UNLIKELY(pool->waitable))
         cpi_pool_call_waiter(pool, cache);
@@ -275,16 +283,21 @@ void *cpool_lease_alloc_slow(cpool_lease_t *handle)
 
 /* --- Slots that join, and slots that leave --- */
 
-/* 0 and the lease, or a code that was reported. */
-static int check_arguments(struct cpi_lease **lease, cpool_lease_t *handle, const void *slot,
+/* 0 and the lease with the pool's own slot, or a code that was reported. */
+static int check_arguments(struct cpi_lease **lease, cpool_lease_t *handle, void **slot,
                            const char *function)
 {
+    uintptr_t index;
+
     *lease = cpi_pool_lease_of(handle, function);
     if (*lease == NULL)
         return CPOOL_ELEASE;
-    if (slot == NULL || cpi_pool_validate(pool_of(*lease), slot, function))
+    if (*slot == NULL)
         return 0;
-    return CPOOL_EFOREIGN;
+    if (cpi_pool_judge(pool_of(*lease), *slot, function, &index) != 0)
+        return CPOOL_EFOREIGN;
+    *slot = cpi_slab_slot(&pool_of(*lease)->slab, index);
+    return 0;
 }
 
 /* In pools with marks a slot that joins has to be of no lease, and one that leaves has to be
@@ -303,7 +316,7 @@ int cpool_lease_adopt(cpool_lease_t *handle, void *slot)
 {
     static const char function[] = "cpool_lease_adopt";
     struct cpi_lease *lease;
-    int code = check_arguments(&lease, handle, slot, function);
+    int code = check_arguments(&lease, handle, &slot, function);
 
     if (code == 0 && slot != NULL)
         code = claim(pool_of(lease), slot, true, function);
@@ -334,11 +347,13 @@ static int leave_later(struct cpi_lease *lease, const cpool_lease_t *handle, con
 {
     struct cpi_pool *pool = pool_of(lease);
     struct cpi_cache *known = cpi_registry_known_cache(&pool->registry);
-    void *other = cpi_pool_alloc(pool, known, function, site);
+    void *shown = cpi_pool_alloc(pool, known, function, site);
     int code = CPOOL_ELEASE;
+    void *other;
 
-    if (other == NULL)
+    if (shown == NULL)
         return CPOOL_EDRY;
+    other = own_slot(pool, shown);
     (void)cpi_pool_set_leased(pool, other, true);
     cpi_lock();
     if (cpi_lease_is_open(lease, (const cpool_t *)(const void *)handle))
@@ -347,7 +362,7 @@ static int leave_later(struct cpi_lease *lease, const cpool_lease_t *handle, con
     if (code == 0)
         return 0;
     (void)cpi_pool_set_leased(pool, other, false);
-    cpi_pool_free(pool, known, other, function, site);
+    cpi_pool_free(pool, known, shown, function, site);
     if (code == CPOOL_ELEASE)
         cpi_pool_report_lease(function, handle);
     return code;
@@ -357,7 +372,7 @@ int cpool_lease_promote(cpool_lease_t *handle, void *slot)
 {
     static const char function[] = "cpool_lease_promote";
     struct cpi_lease *lease;
-    int code = check_arguments(&lease, handle, slot, function);
+    int code = check_arguments(&lease, handle, &slot, function);
 
     if (code == 0 && slot != NULL)
         code = claim(pool_of(lease), slot, false, function);

@@ -21,6 +21,7 @@
 struct visitor {
     void (*visit)(void *slot, void *arg);
     void *arg;
+    const struct cpi_pool *pool;
     struct cpi_swaps *swaps;
     size_t visited;
 };
@@ -32,7 +33,8 @@ static void visit_slot(void *context, void **place)
 
     if (cpi_swaps_pass(visitor->swaps, *place))
         return;
-    visitor->visit(*place, visitor->arg);
+    visitor->visit(cpi_pool_shown(visitor->pool, cpi_slab_index(&visitor->pool->slab, *place)),
+                   visitor->arg);
     visitor->visited++;
 }
 
@@ -40,7 +42,7 @@ size_t cpool_lease_each(cpool_lease_t *handle, void (*visit)(void *slot, void *a
 {
     static const char function[] = "cpool_lease_each";
     struct cpi_lease *lease = cpi_pool_lease_of(handle, function);
-    struct visitor visitor = {visit, arg, NULL, 0};
+    struct visitor visitor = {visit, arg, NULL, NULL, 0};
     bool at_rest = true;
     bool open;
 
@@ -54,6 +56,7 @@ size_t cpool_lease_each(cpool_lease_t *handle, void (*visit)(void *slot, void *a
     if (!open)
         return 0;
     cpi_pool_wake_waiters(lease->registry->pool); /* free slots of the lease went to the depot */
+    visitor.pool = lease->registry->pool;
     visitor.swaps = &lease->swaps;
     cpi_swaps_rewind(visitor.swaps);
     cpi_lease_walk(lease->common, visit_slot, &visitor);
@@ -122,8 +125,9 @@ static void report_strays(struct cpi_pool *pool, const struct cpi_swaps *swaps)
         cpi_pool_report_slot(CPOOL_ELEASE, end_function, pool,
                              cpi_slab_index(&pool->slab, swap->slot));
         (void)cpi_pool_set_leased(pool, swap->other, false);
-        cpi_pool_free(pool, cpi_registry_known_cache(&pool->registry), swap->other, end_function,
-                      NULL);
+        cpi_pool_free(pool, cpi_registry_known_cache(&pool->registry),
+                      cpi_pool_shown(pool, cpi_slab_index(&pool->slab, swap->other)),
+                      end_function, NULL);
     }
 }
 

@@ -82,9 +82,23 @@ static bool take_checked(struct cpi_pool *pool, uintptr_t index, const char *fun
     return true;
 }
 
-bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function, const void *site)
+/* In a fake pool: the slot becomes the block that the caller gets, or goes back. */
+static void *take_block(struct cpi_pool *pool, void *slot, uintptr_t index)
 {
-    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+    void *block = cpi_fake_open(pool->fake, index);
+
+    if (CPI_LIKELY(block != NULL))
+        return block;
+    if (has_words(pool))
+        (void)cpi_slotmap_give(&pool->slotmap, index);
+    cpi_pool_give_unmarked(pool, slot);
+    return NULL;
+}
+
+bool cpi_pool_mark_taken(struct cpi_pool *pool, void **slot, const char *function,
+                         const void *site)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, *slot);
     bool taken = true;
 
     if (pool->checked)
@@ -95,7 +109,10 @@ bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, index);
         return false;
     }
-    cpi_tools_taken(pool->tools, pool, slot, pool->slab.slot_size);
+    if (pool->fake != NULL)
+        *slot = take_block(pool, *slot, index);
+    else
+        cpi_tools_taken(pool->tools, pool, *slot, pool->slab.slot_size);
     return true;
 }
 
@@ -156,6 +173,10 @@ bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, const char *function
 
     if (has_words(pool) && !end_life(pool, index, function))
         return false;
+    if (pool->fake != NULL && !cpi_fake_close(pool->fake, index)) {
+        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, index);
+        return false;
+    }
     if (pool->checked) {
         note_call(pool, index, true, site);
         cpi_guard_give(&pool->slab, index, pool->fills);
@@ -239,4 +260,6 @@ void cpi_pool_mark_all_free(struct cpi_pool *pool, const char *function)
         (void)cpi_pool_verify_all(pool, 0, fresh, function);
     for (index = 0; index < fresh; index++)
         cpi_slotmap_clear(&pool->slotmap, index);
+    if (pool->fake != NULL)
+        cpi_fake_clear(pool->fake);
 }

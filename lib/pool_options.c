@@ -25,6 +25,13 @@ bool cpi_pool_add_options(cpool_config_t *config)
     unsigned flags = config->flags | (unsigned)options->flags;
     bool adds;
 
+    /* Checks are for other pools: tools look at the blocks of fake ones. */
+    if ((config->flags & CPOOL_FAKE) != 0)
+        return false;
+    if (options->fake != 0 && cpi_pool_can_be_fake(config)) {
+        config->flags |= CPOOL_FAKE;
+        return true;
+    }
     /* Free slots of this pool are read on purpose, as object pools do. */
     if ((config->flags & (CPOOL_NO_POISON | CPOOL_FILL)) == CPOOL_NO_POISON)
         flags &= ~CPOOL_FILL;

@@ -56,6 +56,10 @@ void cpi_pool_report_stray(const char *function, const void *address)
     if (handle != NULL) {
         struct cpi_pool *pool = handle->state;
 
+        if (pool->fake != NULL) {
+            (void)cpi_pool_judge(pool, address, function, &index);
+            return;
+        }
         cpi_slab_place(&pool->slab, address, &index);
         cpi_pool_report_address(CPOOL_EMISALIGNED, function, pool, address, index);
         return;
@@ -68,10 +72,17 @@ void cpi_pool_report_stray(const char *function, const void *address)
     cpi_report(&error, "%s: the address lies outside all pools (address %p)", function, address);
 }
 
+/* As the caller knows it: in a fake pool the slot's last block. */
+static const void *address_of(const struct cpi_pool *pool, uintptr_t index)
+{
+    return pool->fake != NULL ? cpi_fake_was(pool->fake, index)
+                              : cpi_slab_slot(&pool->slab, index);
+}
+
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
                           uintptr_t index)
 {
-    const void *slot = cpi_slab_slot(&pool->slab, index);
+    const void *slot = address_of(pool, index);
 
     cpi_pool_report_address(code, function, pool, slot, index);
 }
@@ -109,7 +120,7 @@ static void report_near(int code, const char *function, const struct cpi_pool *p
 
     set_error(&error, code, function, pool);
     error.address = address;
-    error.slot = cpi_slab_slot(&pool->slab, index);
+    error.slot = address_of(pool, index);
     error.index = index;
     error.site = last_site(pool, index);
     cpi_tell_how(details, pool);
@@ -129,7 +140,7 @@ static void report_near(int code, const char *function, const struct cpi_pool *p
 void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
                              uintptr_t index, struct cpi_text *details)
 {
-    report_near(code, function, pool, cpi_slab_slot(&pool->slab, index), index, details);
+    report_near(code, function, pool, address_of(pool, index), index, details);
 }
 
 void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
@@ -146,6 +157,24 @@ void cpi_pool_report_address(int code, const char *function, const struct cpi_po
     report_near(code, function, pool, address, index, &details);
 }
 
+/* The reverse of cpi_pool_shown, or a code. */
+CPI_COLD static int judge_block(const struct cpi_pool *pool, const void *block,
+                                const char *function, uintptr_t *index)
+{
+    int code = CPOOL_EFOREIGN;
+
+    *index = cpi_fake_index(pool->fake, block);
+    if (*index != CPI_FAKE_NONE)
+        return 0;
+    *index = cpi_fake_around(pool->fake, block);
+    if (*index == CPI_FAKE_NONE)
+        *index = 0;
+    else
+        code = cpi_fake_was(pool->fake, *index) == block ? CPOOL_EDOUBLEFREE : CPOOL_EMISALIGNED;
+    cpi_pool_report_address(code, function, pool, block, *index);
+    return code;
+}
+
 int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
                    uintptr_t *index)
 {
@@ -154,8 +183,11 @@ int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *fu
         [CPI_PLACE_INSIDE] = CPOOL_EMISALIGNED,
         [CPI_PLACE_OUTSIDE] = CPOOL_EFOREIGN,
     };
-    enum cpi_place place = cpi_slab_place(&pool->slab, slot, index);
+    enum cpi_place place;
 
+    if (CPI_UNLIKELY(pool->fake != NULL))
+        return judge_block(pool, slot, function, index);
+    place = cpi_slab_place(&pool->slab, slot, index);
     if (CPI_LIKELY(place == CPI_PLACE_SLOT))
         return 0;
     cpi_pool_report_address(codes[place], function, pool, slot, *index);

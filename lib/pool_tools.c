@@ -28,7 +28,7 @@ static bool share_granules(const struct cpi_slab *slab)
 
 bool cpi_pool_is_watched(const cpool_config_t *config)
 {
-    return config->memory == NULL && (config->flags & CPOOL_NO_POISON) == 0 &&
+    return config->memory == NULL && (config->flags & (CPOOL_NO_POISON | CPOOL_FAKE)) == 0 &&
            (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
 }
 
@@ -60,7 +60,7 @@ void cpi_pool_tools_begin(struct cpi_pool *pool)
     struct cpi_slab *slab = &pool->slab;
     uintptr_t ahead = CPI_HIDDEN_AHEAD / slab->stride;
 
-    pool->tools = cpi_tools_found();
+    pool->tools = pool->fake == NULL ? cpi_tools_found() : 0; /* else they know the blocks */
     if ((pool->flags & CPOOL_NO_POISON) != 0)
         pool->tools &= ~CPI_TOOLS_BYTES;
     if (share_granules(slab))

@@ -253,7 +253,7 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     do {
         slot = obtain(pool, cache, deadline);
     } while (slot != NULL && pool->marks &&
-             !cpi_pool_mark_taken(pool, slot, function, CPI_CALLER()));
+             !cpi_pool_mark_taken(pool, &slot, function, CPI_CALLER()));
     cpi_quiet_report(function);
     return slot;
 }

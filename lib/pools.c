@@ -15,23 +15,35 @@
 
 cpool_t *cpool_of(const void *slot)
 {
-    cpool_t *handle = cpi_ranges_find((uintptr_t)slot);
+    void *block;
+    cpool_t *handle = cpi_pool_of_block(slot, false, &block);
 
+    if (CPI_UNLIKELY(handle != NULL))
+        return handle;
+    handle = cpi_ranges_find((uintptr_t)slot);
     return cpi_handle_slot(handle, (uintptr_t)slot) != UINTPTR_MAX ? handle : NULL;
+}
+
+static cpool_t *around_slot(const void *address, uintptr_t *slot)
+{
+    cpool_t *handle = cpi_ranges_find((uintptr_t)address);
+
+    /* Ranges are rounded.  The ends of a pool's in a slot are the outer pool's. */
+    if (handle != NULL && cpi_handle_slot_around(handle, (uintptr_t)address, slot) == UINTPTR_MAX)
+        handle = cpi_ranges_search((uintptr_t)address);
+    if (handle != NULL && cpi_handle_slot_around(handle, (uintptr_t)address, slot) == UINTPTR_MAX)
+        handle = NULL;
+    return handle;
 }
 
 cpool_t *cpool_around(const void *address, void **slot)
 {
-    cpool_t *handle = cpi_ranges_find((uintptr_t)address);
-    uintptr_t found = 0;
+    void *block = NULL;
+    cpool_t *handle = cpi_pool_of_block(address, true, &block);
+    uintptr_t found = (uintptr_t)block;
 
-    /* Ranges are rounded.  The ends of a pool's in a slot are the outer pool's. */
-    if (handle != NULL &&
-        cpi_handle_slot_around(handle, (uintptr_t)address, &found) == UINTPTR_MAX)
-        handle = cpi_ranges_search((uintptr_t)address);
-    if (handle != NULL &&
-        cpi_handle_slot_around(handle, (uintptr_t)address, &found) == UINTPTR_MAX)
-        handle = NULL;
+    if (handle == NULL)
+        handle = around_slot(address, &found);
     if (slot != NULL)
         *slot = handle != NULL ? (void *)found : NULL;
     return handle;
@@ -61,7 +73,7 @@ static bool fill_in(struct cpi_view *view, struct cpi_pool *pool)
     view->public.flags = pool->flags;
     view->public.kind = (pool->typed != NULL ? CPOOL_VIEW_TYPED : 0u) |
                         (pool->region_owned ? 0u : CPOOL_VIEW_CALLERS);
-    view->public.first = (void *)pool->slab.base;
+    view->public.first = pool->fake == NULL ? (void *)pool->slab.base : NULL;
     view->public.slots = pool->slab.slots;
     view->public.number = pool->number;
     return true;

@@ -37,6 +37,7 @@ struct cpi_side {
 enum {
     CPI_SIDE_WORDS,   /* slotmap.h's */
     CPI_SIDE_RECORDS, /* record.h's */
+    CPI_SIDE_BLOCKS,  /* fake.h's */
     CPI_SIDES
 };
 

@@ -124,6 +124,17 @@
 #define CPOOL_NO_POISON 0x1000u
 
 /*
+ * CPOOL_FAKE      Slots come from malloc, one by one, and each free gives one to free(), so
+ *                 that ASan and Memcheck know where every slot came from, and that the pool's
+ *                 part in the time and memory of a program can be measured.  A pool of the
+ *                 same configuration does the same otherwise: the capacity holds, threads
+ *                 wait, figures are true (cpool_debug.3 has the differences).  Refused as
+ *                 CPOOL_EFLAGS with CPOOL_CHECKED and what implies it, CPOOL_KEEP_PAGES,
+ *                 CPOOL_NO_POISON and CPOOL_RESERVED.
+ */
+#define CPOOL_FAKE 0x4000u
+
+/*
  * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need.
  */
 typedef struct cpool_config {

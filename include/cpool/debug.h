@@ -31,7 +31,8 @@
  *                  each report (256)
  *   leaks          at the end of the process the live slots of all pools are listed
  *   continue       the default error handler returns instead of aborting
- *   fake           objects come from malloc (cpool_object.3)
+ *   fake           slots and objects come from malloc: as CPOOL_FAKE, in pools that do not
+ *                  refuse it, in the place of checks, and as CPOOL_OBJECT_FAKE
  *
  * The number in parentheses is that of the word alone.  A word that is not understood is
  * named on standard error.  A program that runs with more rights than its user, as one
@@ -44,6 +45,29 @@
  * A place in a report is "function+0x12 (module+0x1234)" as far as the module exports the
  * function, followed by the return address.  `addr2line -i -f -e module 0x1234` finds
  * the line of the call, in position-independent programs, too.
+ *
+ * Fake pools: each alloc of a pool that is created with CPOOL_FAKE gets its slot from malloc,
+ * and each free gives it to free().  A tool that knows malloc then sees the first byte before
+ * and behind each slot, a use after the free, and leaks, with the calls that took and freed
+ * the slot (ASan: fast_unwind_on_malloc=0, because the library keeps no frame pointers).  A
+ * program's time with and without `fake` shows what its pools are worth.  Everything else is
+ * as without, but for this:
+ *
+ *   - a slot that is free has no address.  cpool_at, cpool_index and cpool_owns know live
+ *     slots only, cpool_around the last ones too.  A free slot is not to be read
+ *   - a second free of a slot is reported as CPOOL_EDOUBLEFREE until the pool has made
+ *     another one in its place, and then as CPOOL_EFOREIGN or not at all, if malloc has used
+ *     the address again
+ *   - an alloc returns NULL when malloc does, and the slot is not lost
+ *   - bytes that the figures tell are the pool's own, without the blocks.  slot_stride is
+ *     slot_size.  cpool_trim, cpool_reserve and cpool_discard do nothing for blocks
+ *   - every operation calls malloc or free, or takes a lock, and may block.  None is
+ *     async-signal-safe
+ *   - cpool_destroy and cpool_reset free the slots that are live.  cpool_of, cpool_around
+ *     and cpool_release ask all fake pools first, with a lock held
+ *   - cpool_lanes_create refuses CPOOL_FAKE
+ *
+ * (Fake pools: H. Tulleken, "Design and implementation of object pools", Gamelogic, 2024.)
  *
  * The costs fall on checked pools alone.  They have no inline path, and for each slot 8
  * bytes or more of gap, 8 of state, and 72 and 16 for each site beyond the first.  A

@@ -66,7 +66,7 @@ typedef struct cpool_figures {
                                removed by a shrink or reset since.  No more have been
                                live since the last of these */
     size_t slot_size;       /* bytes, as configured */
-    size_t slot_stride;     /* bytes from one slot to the next */
+    size_t slot_stride;     /* bytes from one slot to the next, or slot_size in fake pools */
     size_t magazine_rounds; /* slots in a full magazine */
     size_t magazines;       /* magazines made so far */
     size_t thread_caches;   /* caches registered now */

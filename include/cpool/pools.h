@@ -80,7 +80,8 @@ extern "C" {
  *
  * Other pools may be created and destroyed meanwhile.  While the pool itself is being
  * destroyed, the result is the pool or NULL.
- * Any thread, wait-free, async-signal-safe.  A dozen dependent loads at most.
+ * Any thread, wait-free, async-signal-safe.  A dozen dependent loads at most.  In a process
+ * with fake pools it may block, and finds their live slots only.
  */
 CPOOL_API cpool_t *cpool_of(const void *slot);
 

@@ -17,6 +17,7 @@ tests_public = \
 	tests/public/check_dlopen \
 	tests/public/check_double \
 	tests/public/check_events \
+	tests/public/check_fake \
 	tests/public/check_fibers \
 	tests/public/check_fork \
 	tests/public/check_grow \
@@ -171,6 +172,9 @@ tests_public_check_events_CPPFLAGS = $(tests_cppflags)
 tests_public_check_events_LDADD = $(tests_ldadd_public)
 
 # As code is compiled that moves from thread to thread.
+tests_public_check_fake_CPPFLAGS = $(tests_cppflags)
+tests_public_check_fake_LDADD = $(tests_ldadd_public)
+
 tests_public_check_fibers_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_public_check_fibers_LDADD = $(tests_ldadd_public)
 

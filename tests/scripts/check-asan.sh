@@ -36,6 +36,25 @@ try() {
     # Free slots keep their bytes, and may be read where the program says so.
     silent mistakes plain stale
     silent mistakes unpoisoned after
+    try_fake
+}
+
+# The slots of fake pools are blocks of malloc's, of which the tool knows both ends, and the
+# calls that took and freed them.
+try_fake() {
+    ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=0
+    silent mistakes fake none
+    found after fake heap-use-after-free wrote_here gave_here took_here
+    found beyond fake heap-buffer-overflow wrote_here took_here
+    found before fake heap-buffer-overflow wrote_here took_here
+    found twice fake 'the slot is free already' gave_here
+    found abandoned fake 'LeakSanitizer' took_here
+    CPOOL_OPTIONS=fake
+    export CPOOL_OPTIONS
+    found after typed heap-use-after-free wrote_here
+    found after ticket heap-use-after-free wrote_here
+    unset CPOOL_OPTIONS
+    ASAN_OPTIONS=detect_leaks=1
 }
 
 each try

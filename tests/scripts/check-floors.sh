@@ -60,6 +60,8 @@ depot.h        3 magazine.h
 depot.c        3
 slotmap.h      3
 slotmap.c      3
+fake.h         3
+fake.c         3
 record.h       4
 guard.h        4 record.h
 guard.c        4
@@ -93,6 +95,7 @@ pool_drain.c 6
 pool_config.c  6 pool_impl.h
 pool_options.c 6 pool_impl.h
 pool_create.c  6 pool_impl.h
+pool_fake.c    6 pool_impl.h
 pool_info.c    6 pool_impl.h
 pool_debug.c   6 pool_impl.h
 pool_lease.h   6 pool_impl.h

@@ -50,6 +50,8 @@ static void create(void)
         config.flags = CPOOL_EXACT;
     else if (is("checked"))
         config.flags = CPOOL_CHECKED;
+    else if (is("fake"))
+        config.flags = CPOOL_FAKE;
     else if (is("unpoisoned"))
         config.flags = CPOOL_NO_POISON;
     if (is("memory")) {
