@@ -76,15 +76,13 @@ void cpi_recall_barrier(void);
 /*
  * Brackets what the owner does with its cache out of line.  enter returns false
  * while a stealing thread has the cache: do without it then.  Wait-free.
- *
- * The child of a fork may have reset the mark of a cache inside an operation
- * that called fork, hence the rounding.
  */
 static inline void cpi_recall_leave(struct cpi_cache *cache)
 {
     uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
 
-    cpi_store(&cache->busy, (busy | 1u) + 1, release); /* [left] */
+    CPI_ASSERT(busy % 2 != 0);
+    cpi_store(&cache->busy, busy + 1, release); /* [left] */
 }
 
 /* The mark alone, in pools with caches that are never locked: those with the inline
@@ -99,9 +97,10 @@ static inline void cpi_recall_mark(struct cpi_cache *cache)
 
 static inline bool cpi_recall_enter(struct cpi_cache *cache)
 {
-    uint32_t busy = (cpi_load(&cache->busy, relaxed) + 1) | 1u; /* [own] */
+    uint32_t busy = cpi_load(&cache->busy, relaxed) + 1; /* [own] */
     uintptr_t locked_by;
 
+    CPI_ASSERT(busy % 2 != 0);
     if (CPI_LIKELY(cpi_recall_has_barrier())) {
         cpi_store(&cache->busy, busy, relaxed); /* [inside] */
         atomic_signal_fence(memory_order_seq_cst);
