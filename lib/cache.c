@@ -35,12 +35,13 @@ static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
 {
     uint32_t i;
 
-    for (i = stocked_spares(cache); i < cache->target; i++) {
+    for (i = stocked_spares(cache); cache->vacant && i < cache->target; i++) {
         if (see_spare(cache, i) == 0) {
             put_spare(cache, i, node);
             return;
         }
     }
+    cache->vacant = false;
     cpi_depot_give(cache->depot, &cache->counters, node);
 }
 
@@ -61,6 +62,7 @@ static void give_spare(struct cpi_cache *cache, uint32_t i)
 {
     uint32_t node = see_spare(cache, i);
 
+    cache->vacant = true;
     if (node != 0 && swap_at(place(cache, i), node, 0))
         cpi_depot_give(cache->depot, &cache->counters, node);
 }
@@ -95,6 +97,7 @@ CPI_COLD void cpi_cache_review(struct cpi_cache *cache)
 /* Uses twice as many spares as before, within the quota. */
 static void widen(struct cpi_cache *cache)
 {
+    cache->vacant = cache->vacant || cache->target < cache->quota;
     cache->target = cache->target < cache->quota - cache->target ? cache->target * 2 : cache->quota;
 }
 
@@ -168,12 +171,6 @@ static bool load_empty(struct cpi_cache *cache)
     return node != 0;
 }
 
-/* Frees of slots below the bound take the fast path. */
-static void look_at_bound(struct cpi_cache *cache)
-{
-    cpi_cache_active(cache)->bound = cpi_slab_fresh(cache->slab);
-}
-
 /* How many fresh slots to take: a magazine, but a small part of what is left
  * near the end, so that no thread gets them all. */
 static uintptr_t fair_run(const struct cpi_cache *cache, uintptr_t beyond)
@@ -241,7 +238,7 @@ static bool spill_to_spare(struct cpi_cache *cache, uint32_t stocked)
         return false;
     put_spare(cache, stocked, unload(cache));
     load(cache, node);
-    note_swap(cache, stocked + 1);
+    set_stocked(cache, stocked + 1);
     return true;
 }
 
@@ -334,6 +331,7 @@ void cpi_cache_discard(struct cpi_cache *cache)
     uint32_t i;
 
     cpi_cache_abandon(cache);
+    cache->vacant = true;
     set_stocked(cache, 0);
     for (i = 0; i < cache->ring_size; i++)
         put_spare(cache, i, 0);
@@ -344,6 +342,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
 {
     CPI_ASSERT(entry != NULL && quota >= CPI_QUOTA_MIN && quota <= cache->ring_size);
     cache->entry = entry;
+    cache->shown = inline_path;
     cpi_store(&cache->active, inline_path ? entry : &cache->hidden, relaxed); /* [active] */
     cpi_store(&cache->visible, cpi_cache_active(cache), relaxed);            /* [active] */
     entry->pool = pool;

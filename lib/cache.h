@@ -116,6 +116,7 @@ struct cpi_cache {
                              not read */
     _Atomic(cpool_cache_t *) active; /* the entry in use, or `hidden` if the pool has no
                              inline path */
+    bool shown;              /* the inline path uses it */
     struct cpi_slab *slab;
     struct cpi_depot *depot;
 
@@ -129,6 +130,7 @@ struct cpi_cache {
     uint32_t lowest; /* value of stocked since the last review */
     uint64_t retries; /* at the depot, as of the last exchange */
     bool gave;       /* its last exchange with the depot gave a full magazine */
+    bool vacant;     /* there may be room for empty magazines in the first `target` places */
     uint32_t looks;  /* allocs out of line, since the clock was read for a sample */
     _Atomic uint32_t stocked; /* see the invariants, read by stealing threads */
     _Atomic uint32_t frees;   /* slots pushed out of line, counts on */

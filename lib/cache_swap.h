@@ -97,6 +97,12 @@ static inline uint32_t unload(struct cpi_cache *cache)
     return node;
 }
 
+/* Frees of slots below the bound take the fast path. */
+static inline void look_at_bound(struct cpi_cache *cache)
+{
+    cpi_cache_active(cache)->bound = cpi_slab_fresh(cache->slab);
+}
+
 /* The i-th place of the ring. */
 static inline _Atomic uint32_t *place(struct cpi_cache *cache, uint32_t i)
 {
@@ -123,12 +129,16 @@ static inline bool swap_at(_Atomic uint32_t *at, uint32_t node, uint32_t other)
     return cpi_cas_strong(at, &node, other, release, relaxed); /* [offer] [see] */
 }
 
-/* With the owner's new number of full spares. */
-static inline void note_swap(struct cpi_cache *cache, uint32_t stocked)
+/* The number of full spares became less because the owner needed one. */
+static inline void lower_stocked(struct cpi_cache *cache, uint32_t stocked)
 {
     set_stocked(cache, stocked);
     if (stocked < cache->lowest)
         cache->lowest = stocked;
+}
+
+static inline void note_swap(struct cpi_cache *cache)
+{
     if (CPI_UNLIKELY(cpi_depot_account(&cache->counters.swaps, 1) % CPI_REVIEW_SWAPS == 0))
         cpi_cache_review(cache);
 }
@@ -150,12 +160,14 @@ static inline bool cpi_cache_take_spare(struct cpi_cache *cache, uint32_t i)
     uint32_t node = swap_newest(cache, i);
 
     if (CPI_UNLIKELY(node == 0)) {
-        set_stocked(cache, i);
+        lower_stocked(cache, i);
+        cache->vacant = true;
         return false;
     }
     CPI_ASSERT(cpi_magazine_count(magazine_of(cache, node)) == cache->depot->limit);
     load(cache, node);
-    note_swap(cache, i);
+    lower_stocked(cache, i);
+    note_swap(cache);
     return true;
 }
 
@@ -177,7 +189,8 @@ static inline bool cpi_cache_put_spare(struct cpi_cache *cache, uint32_t i)
     }
     CPI_ASSERT(cpi_magazine_count(magazine_of(cache, node)) == 0);
     load(cache, node);
-    note_swap(cache, i + 1);
+    set_stocked(cache, i + 1);
+    note_swap(cache);
     return true;
 }
 

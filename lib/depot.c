@@ -30,7 +30,6 @@
 
 #include "bits.h"
 #include "os.h"
-#include "probes.h"
 #include "quiet.h"
 
 /* Looks for an empty magazine before it is believed that there is none. */
@@ -82,29 +81,18 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines)
 static inline uint32_t pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
                     struct cpi_counters *counters, _Atomic uint64_t *counter)
 {
-    uint64_t retries = 0;
-    uint32_t node = cpi_tagstack_pop(stack, &depot->links, &retries);
+    uint32_t node = cpi_depot_pop(depot, stack, counters, counter);
 
-    if (retries != 0)
-        cpi_depot_account(&counters->retries, retries);
-    if (node != 0) {
-        cpi_depot_account(counter, 1);
+    if (node != 0)
         cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
-        CPI_PROBE2(exchange, depot, 1);
-    }
     return node;
 }
 
 static inline void push(struct cpi_depot *depot, struct cpi_tagstack *stack, uint32_t node,
                  struct cpi_counters *counters, _Atomic uint64_t *counter)
 {
-    uint32_t retries = cpi_tagstack_push(stack, &depot->links, node);
-
-    if (retries != 0)
-        cpi_depot_account(&counters->retries, retries);
-    cpi_depot_account(counter, 1);
+    cpi_depot_push(depot, stack, node, counters, counter);
     cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
-    CPI_PROBE2(exchange, depot, 0);
 }
 
 /* Rounds in a magazine. */

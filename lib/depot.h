@@ -38,6 +38,7 @@
 #include "compiler.h"
 #include "extent.h"
 #include "magazine.h"
+#include "probes.h"
 #include "tagstack.h"
 
 /* Threads that may be inside the uncached operations of one pool at once.  A
@@ -81,7 +82,7 @@ struct cpi_counters {
     _Atomic uint64_t empty_in;    /* empty ones pushed */
     _Atomic uint64_t empty_out;   /* and popped */
     _Atomic uint64_t partials;    /* partial magazines left or taken */
-    _Atomic uint64_t swaps;       /* magazines moved to, from and out of spares */
+    _Atomic uint64_t swaps;       /* loaded magazines that changed places with a spare */
     _Atomic uint64_t retries;     /* compare-and-swaps that had to be repeated */
 };
 
@@ -179,6 +180,37 @@ static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *de
 {
     CPI_ASSERT(node != 0);
     return (struct cpi_magazine *)(void *)cpi_link(&depot->links, node);
+}
+
+/*
+ * The exchanges themselves, for caches that know what lies on which stack.  `counter` is
+ * that of the stack and the direction.  pop returns 0 if the stack is empty.
+ */
+static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
+                                     struct cpi_counters *counters, _Atomic uint64_t *counter)
+{
+    uint64_t retries = 0;
+    uint32_t node = cpi_tagstack_pop(stack, &depot->links, &retries);
+
+    if (CPI_UNLIKELY(retries != 0))
+        cpi_depot_account(&counters->retries, retries);
+    if (node != 0) {
+        cpi_depot_account(counter, 1);
+        CPI_PROBE2(exchange, depot, 1);
+    }
+    return node;
+}
+
+static inline void cpi_depot_push(struct cpi_depot *depot, struct cpi_tagstack *stack,
+                                  uint32_t node, struct cpi_counters *counters,
+                                  _Atomic uint64_t *counter)
+{
+    uint32_t retries = cpi_tagstack_push(stack, &depot->links, node);
+
+    if (CPI_UNLIKELY(retries != 0))
+        cpi_depot_account(&counters->retries, retries);
+    cpi_depot_account(counter, 1);
+    CPI_PROBE2(exchange, depot, 0);
 }
 
 #endif /* CPI_DEPOT_H */

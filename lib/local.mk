@@ -18,7 +18,7 @@ libcpool_sources = \
 	lib/slotmap.c lib/slotmap.h lib/fake.c lib/fake.h \
 	lib/guard.c lib/guard.h lib/log.c lib/log.h lib/quarantine.c lib/quarantine.h \
 	lib/record.h lib/site.c lib/site.h \
-	lib/cache.c lib/cache_shared.c lib/cache.h lib/cache_swap.h lib/lease.c lib/lease.h lib/lease_open.c \
+	lib/cache.c lib/cache_shared.c lib/cache.h lib/cache_edge.h lib/cache_swap.h lib/lease.c lib/lease.h lib/lease_open.c \
 	lib/recall.c lib/recall.h \
 	lib/registry.c lib/registry_list.c lib/registry.h \
 	lib/inline.c lib/pool_alloc.c lib/pool_audit.c lib/pool_bulk.c lib/pool_cache.c \

@@ -6,7 +6,7 @@
  * Floor 6.
  *
  * ORDERING TABLE
- *   own     | swaps and count load, count store that takes | relaxed | - | -
+ *   own     | count load, count store that takes | relaxed | - | -
  *   show    | count store that gives | release | recall.c's forked | the round and its word
  *   leased  | leases load | relaxed | - | -
  *
@@ -16,7 +16,7 @@
 #include "pool_impl.h"
 
 #include "atomic.h"
-#include "cache_swap.h"
+#include "cache_edge.h"
 #include "quiet.h"
 #include "recall.h"
 
@@ -95,63 +95,27 @@ CPI_WITHIN static inline bool give_tracked(const struct cpi_pool *pool, struct c
     return true;
 }
 
-/* Away from the two functions below, which then save no registers. */
-CPI_COLD static void *alloc_at_length(struct cpi_pool *pool, const void *site)
-{
-    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), "cpool_alloc", site);
-}
-
-CPI_COLD static void free_at_length(struct cpi_pool *pool, void *slot, const void *site)
-{
-    cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, "cpool_free", site);
-}
-
 /*
- * Where the inline path shows the loaded magazine, the shortest way is a swap with a
- * spare, the next one an exchange with the depot.  No thread locks such a cache, so the
- * mark is all that it takes to go inside.  The two swaps do the work of
- * cpi_cache_take_spare and cpi_cache_put_spare, and the first alloc or free of the other
- * magazine with it.  They leave every unusual case to the long way, before anything has
- * changed.
+ * The long ways, apart from the short ones, which then save no registers for them.
+ * `function` is the public one that was called, and `site` the place of the call.
  */
-static inline bool is_review_due(const struct cpi_cache *cache)
+CPI_COLD static void *alloc_at_length(struct cpi_pool *pool, const char *function,
+                                      const void *site)
 {
-    uint64_t swaps = cpi_load(&cache->counters.swaps, relaxed) + 1; /* [own] */
-
-    return swaps % CPI_REVIEW_SWAPS == 0;
+    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function, site);
 }
 
-static inline bool swap_and_take(struct cpi_cache *cache, void **slot)
+CPI_COLD static void free_at_length(struct cpi_pool *pool, void *slot, const char *function,
+                                    const void *site)
 {
-    uint32_t stocked = stocked_spares(cache) - 1;
-    struct cpi_magazine *magazine;
-    uint32_t node;
-    uint32_t left;
-
-    if (CPI_UNLIKELY(stocked == UINT32_MAX || active_count(cache) != 0 || is_review_due(cache)))
-        return false;
-    cpi_recall_mark(cache);
-    node = swap_newest(cache, stocked);
-    if (CPI_LIKELY(node != 0)) {
-        magazine = magazine_of(cache, node);
-        CPI_ASSERT(cpi_magazine_count(magazine) == cache->depot->limit);
-        left = cpi_magazine_count(magazine) - 1;
-        *slot = magazine->rounds[left];
-        show(cache, node, magazine, left);
-        cpi_magazine_set_count(magazine, 0);
-        set_stocked(cache, stocked);
-        if (stocked < cache->lowest)
-            cache->lowest = stocked;
-        cpi_depot_account(&cache->counters.swaps, 1);
-        CPI_ASSERT(cpi_cache_is_valid(cache));
-    }
-    cpi_recall_leave(cache);
-    return node != 0;
+    cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, function, site);
 }
 
-CPI_APART static void *take_shown(struct cpi_pool *pool, struct cpi_cache *cache,
-                                  const void *site)
+/* --- Where the inline path shows the loaded magazine --- */
+
+CPI_APART static void *take_shown(struct cpi_cache *cache, const char *function, const void *site)
 {
+    struct cpi_pool *pool = cache->registry->pool;
     void *slot;
 
     cpi_pool_sample(pool, cache);
@@ -159,121 +123,122 @@ CPI_APART static void *take_shown(struct cpi_pool *pool, struct cpi_cache *cache
     slot = cpi_cache_alloc(cache);
     cpi_recall_leave(cache);
     if (CPI_UNLIKELY(slot == NULL))
-        return alloc_at_length(pool, site);
-    cpi_quiet_report("cpool_alloc");
+        return alloc_at_length(pool, function, site);
+    cpi_quiet_report(function);
     return slot;
 }
 
-/* The tracked pools' way saves no registers for the others. */
-CPI_APART static void *take_marked_or_any(struct cpi_pool *pool, struct cpi_cache *cache,
-                                          const void *site)
+/* Exchanges are sampled, too, which take_shown sees to. */
+CPI_APART static void *take_exchanged(struct cpi_cache *cache, const char *function,
+                                      const void *site)
 {
-    void *slot = take_marked(pool, cache);
+    void *slot = NULL;
 
-    return CPI_LIKELY(slot != NULL) ? slot : alloc_at_length(pool, site);
+    if (CPI_LIKELY(++cache->looks < CPI_SAMPLE_LOOKS))
+        slot = cpi_cache_exchange_and_take(cache);
+    if (CPI_LIKELY(slot != NULL))
+        return slot;
+    cache->looks--; /* take_shown counts it */
+    return take_shown(cache, function, site);
 }
 
-CPI_APART static void *take_unshown(struct cpi_pool *pool, struct cpi_cache *cache,
-                                    const void *site)
-{
-    void *slot = can_be_short(pool, cache) ? take_tracked(pool, cache) : NULL;
-
-    return CPI_LIKELY(slot != NULL) ? slot : take_marked_or_any(pool, cache, site);
-}
-
-static inline bool swap_and_give(const struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
-{
-    const cpool_cache_t *active = cpi_cache_active(cache);
-    uintptr_t count = cpi_word_load(&active->count, relaxed); /* [own] */
-    uint32_t stocked = stocked_spares(cache);
-    struct cpi_magazine *full;
-    uint32_t node;
-
-    if (CPI_UNLIKELY(cpi_slab_index(&pool->slab, slot) >= active->bound || count == 0 ||
-                     count < active->limit || stocked >= cache->target ||
-                     is_review_due(cache) || cpi_depot_is_dry(&pool->depot)))
-        return false;
-    cpi_recall_mark(cache);
-    full = magazine_of(cache, cpi_cache_loaded(cache));
-    cpi_magazine_set_count(full, (uint32_t)count);
-    node = swap_newest(cache, stocked);
-    if (CPI_LIKELY(node != 0)) {
-        struct cpi_magazine *magazine = magazine_of(cache, node);
-
-        CPI_ASSERT(cpi_magazine_count(magazine) == 0);
-        magazine->rounds[0] = slot;
-        show(cache, node, magazine, 1);
-        set_stocked(cache, stocked + 1);
-        cpi_depot_account(&cache->counters.swaps, 1);
-    } else {
-        cpi_magazine_set_count(full, 0);
-    }
-    cpi_recall_leave(cache);
-    return node != 0;
-}
-
-CPI_APART static void give_shown(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+CPI_APART static void give_shown(struct cpi_cache *cache, void *slot, const char *function,
                                  const void *site)
 {
+    struct cpi_pool *pool = cache->registry->pool;
     bool given;
 
-    if (CPI_UNLIKELY(cpi_slab_index(&pool->slab, slot) >= cpi_cache_active(cache)->bound)) {
-        free_at_length(pool, slot, site);
+    if (CPI_UNLIKELY(cpi_slab_index(cache->slab, slot) >= cpi_cache_active(cache)->bound)) {
+        free_at_length(pool, slot, function, site);
         return;
     }
     cpi_recall_mark(cache);
     given = cpi_cache_free(cache, slot);
     cpi_recall_leave(cache);
     if (CPI_UNLIKELY(!given))
-        free_at_length(pool, slot, site); /* which reports it */
+        free_at_length(pool, slot, function, site); /* which reports it */
     else
-        cpi_quiet_report("cpool_free");
+        cpi_quiet_report(function);
+}
+
+CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, const char *function,
+                                     const void *site)
+{
+    if (CPI_UNLIKELY(!cpi_cache_exchange_and_give(cache, slot)))
+        give_shown(cache, slot, function, site);
+}
+
+/* --- Where it does not --- */
+
+/* The tracked pools' way saves no registers for the others. */
+CPI_APART static void *take_marked_or_any(struct cpi_pool *pool, struct cpi_cache *cache,
+                                          const char *function, const void *site)
+{
+    void *slot = take_marked(pool, cache);
+
+    return CPI_LIKELY(slot != NULL) ? slot : alloc_at_length(pool, function, site);
+}
+
+CPI_WITHIN static inline void *take_unshown(struct cpi_pool *pool, struct cpi_cache *cache,
+                                            const char *function, const void *site)
+{
+    void *slot = can_be_short(pool, cache) ? take_tracked(pool, cache) : NULL;
+
+    return CPI_LIKELY(slot != NULL) ? slot : take_marked_or_any(pool, cache, function, site);
 }
 
 CPI_APART static void give_marked_or_any(struct cpi_pool *pool, struct cpi_cache *cache,
-                                         void *slot, const void *site)
+                                         void *slot, const char *function, const void *site)
 {
     if (!give_marked(pool, cache, slot))
-        free_at_length(pool, slot, site);
+        free_at_length(pool, slot, function, site);
 }
 
-CPI_APART static void give_unshown(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-                                   const void *site)
+CPI_WITHIN static inline void give_unshown(struct cpi_pool *pool, struct cpi_cache *cache,
+                                           void *slot, const char *function, const void *site)
 {
     if (CPI_UNLIKELY(!can_be_short(pool, cache) || !give_tracked(pool, cache, slot)))
-        give_marked_or_any(pool, cache, slot, site);
+        give_marked_or_any(pool, cache, slot, function, site);
 }
 
-CPI_APART static void *take_swapped(struct cpi_pool *pool, struct cpi_cache *cache,
-                                    const void *site)
-{
-    void *slot;
+/* The same for two functions, which have their names in no register then. */
+static const char alloc_name[] = "cpool_alloc";
+static const char free_name[] = "cpool_free";
 
-    return CPI_LIKELY(swap_and_take(cache, &slot)) ? slot : take_shown(pool, cache, site);
+CPI_APART static void *take_unshown_by_handle(struct cpi_pool *pool, struct cpi_cache *cache,
+                                              const void *site)
+{
+    return take_unshown(pool, cache, alloc_name, site);
 }
 
-static inline void *alloc_slow(struct cpi_pool *pool, struct cpi_cache *cache,
-                               const void *site)
+CPI_APART static void give_unshown_by_handle(struct cpi_pool *pool, struct cpi_cache *cache,
+                                             void *slot, const void *site)
 {
-    if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
-        return take_unshown(pool, cache, site);
-    return take_swapped(pool, cache, site);
+    give_unshown(pool, cache, slot, free_name, site);
 }
 
-CPI_APART static void give_swapped(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-                                   const void *site)
+/* --- The calling thread's own cache --- */
+
+static inline bool is_shown(const struct cpi_cache *cache)
 {
-    if (CPI_UNLIKELY(!swap_and_give(pool, cache, slot)))
-        give_shown(pool, cache, slot, site);
+    return CPI_LIKELY(cache != NULL && cache->shown);
 }
 
-static inline void free_slow(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-                             const void *site)
+CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache, const char *function,
+                                           const void *site)
 {
-    if (CPI_UNLIKELY(cache == NULL || !pool->registry.inline_path))
-        give_unshown(pool, cache, slot, site);
-    else
-        give_swapped(pool, cache, slot, site);
+    void *slot = cpi_cache_swap_and_take(cache);
+
+    return CPI_LIKELY(slot != NULL) ? slot : take_exchanged(cache, function, site);
+}
+
+CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot,
+                                         const char *function, const void *site)
+{
+    if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, slot)))
+        give_shown(cache, slot, function, site);
+    else if (CPI_UNLIKELY(!cpi_cache_swap_and_give(cache, slot)))
+        give_exchanged(cache, slot, function, site);
 }
 
 /* At the end of the two functions below, which then save no registers. */
@@ -285,17 +250,33 @@ CPI_COLD static void *refuse(const cpool_t *handle, const char *function)
 
 void *cpool_alloc_slow(cpool_t *handle)
 {
-    if (CPI_UNLIKELY(!cpi_handle_is_alive(handle)))
-        return refuse(handle, "cpool_alloc");
-    return alloc_slow(handle->state, cpi_thread_entry(handle)->home, CPI_CALLER());
+    struct cpi_cache *cache;
+
+    if (CPI_UNLIKELY(!cpi_handle_is_one(handle)))
+        return refuse(handle, alloc_name);
+    cache = cpi_thread_entry(handle)->home;
+    if (is_shown(cache)) /* so there is a pool */
+        return alloc_shown(cache, alloc_name, CPI_CALLER());
+    if (CPI_UNLIKELY(handle->state == NULL))
+        return refuse(handle, alloc_name);
+    return take_unshown_by_handle(handle->state, cache, CPI_CALLER());
 }
 
 void cpool_free_slow(cpool_t *handle, void *slot)
 {
-    if (CPI_UNLIKELY(!cpi_handle_is_alive(handle)))
-        refuse(handle, "cpool_free");
+    struct cpi_cache *cache;
+
+    if (CPI_UNLIKELY(!cpi_handle_is_one(handle))) {
+        refuse(handle, free_name);
+        return;
+    }
+    cache = cpi_thread_entry(handle)->home;
+    if (is_shown(cache))
+        free_shown(cache, slot, free_name, CPI_CALLER());
+    else if (CPI_UNLIKELY(handle->state == NULL))
+        refuse(handle, free_name);
     else
-        free_slow(handle->state, cpi_thread_entry(handle)->home, slot, CPI_CALLER());
+        give_unshown_by_handle(handle->state, cache, slot, CPI_CALLER());
 }
 
 /* --- Typed pools --- */
@@ -325,18 +306,28 @@ static inline struct cpi_cache *typed_cache(struct cpi_pool *pool, cpool_cache_t
 void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
 {
     cpool_t *handle = cpool_typed_pool(typed);
+    struct cpi_cache *cache;
 
     if (handle == NULL)
         return NULL;
-    return alloc_slow(handle->state, typed_cache(handle->state, entry), CPI_CALLER());
+    cache = typed_cache(handle->state, entry);
+    if (is_shown(cache))
+        return alloc_shown(cache, alloc_name, CPI_CALLER());
+    return take_unshown(handle->state, cache, alloc_name, CPI_CALLER());
 }
 
 void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry)
 {
     cpool_t *handle = slot != NULL ? cpool_typed_pool(typed) : NULL;
+    struct cpi_cache *cache;
 
-    if (handle != NULL)
-        free_slow(handle->state, typed_cache(handle->state, entry), slot, CPI_CALLER());
+    if (handle == NULL)
+        return;
+    cache = typed_cache(handle->state, entry);
+    if (is_shown(cache))
+        free_shown(cache, slot, free_name, CPI_CALLER());
+    else
+        give_unshown(handle->state, cache, slot, free_name, CPI_CALLER());
 }
 
 /* --- Explicit caches --- */

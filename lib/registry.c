@@ -229,8 +229,10 @@ struct cpi_cache *cpi_registry_add_leased(struct cpi_registry *registry, struct 
 {
     struct cpi_cache *cache = register_cache(registry, owner, lease->handle);
 
-    if (cache != NULL)
+    if (cache != NULL) {
+        cache->shown = false; /* to the functions of the pool */
         cpi_lease_add(lease, cache);
+    }
     return cache;
 }
 

@@ -11,7 +11,7 @@ GENMC = genmc
 
 # All but cache_ring and those of leases, which are too long for GenMC.
 model_names = \
-	cache_exchange cache_offer cache_review cache_steal \
+	cache_edge cache_exchange cache_offer cache_review cache_steal \
 	depot_empty depot_exchange depot_partial depot_slots \
 	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
 	empty_refill empty_partial empty_steal \
@@ -23,7 +23,7 @@ model_names = \
 EXTRA_DIST += doc/MODEL.md \
 	tests/model/absent.h tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
 	tests/model/stack.h tests/model/store.h tests/model/stealers.h \
-	tests/model/cache_exchange.c tests/model/cache_offer.c \
+	tests/model/cache_edge.c tests/model/cache_exchange.c tests/model/cache_offer.c \
 	tests/model/cache_review.c tests/model/cache_ring.c tests/model/cache_steal.c \
 	tests/model/depot_empty.c tests/model/depot_exchange.c \
 	tests/model/depot_partial.c tests/model/depot_slots.c \

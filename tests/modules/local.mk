@@ -6,6 +6,7 @@ tests_modules = \
 	tests/modules/check_barrier \
 	tests/modules/check_bits \
 	tests/modules/check_cache \
+	tests/modules/check_cache_edge \
 	tests/modules/check_cache_target \
 	tests/modules/check_depot \
 	tests/modules/check_drain \
@@ -51,6 +52,9 @@ tests_modules_check_bits_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_cache_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_cache_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_cache_edge_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_cache_edge_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_cache_target_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_cache_target_LDADD = $(tests_ldadd_module)

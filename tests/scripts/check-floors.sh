@@ -74,6 +74,7 @@ site.c         4
 cache.h        5
 cache.c        5 cache_swap.h
 cache_swap.h   5 cache.h
+cache_edge.h   5 cache_swap.h recall.h
 cache_shared.c 5 cache.h
 registry.h     5 cache.h
 registry.c     5 lease.h recall.h

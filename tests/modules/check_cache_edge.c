@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_cache_edge.c - the short ways at the edges of a magazine (lib/cache_edge.h) do what
+ * the long way does.
+ *
+ * Includes fixture.h, random.h.
+ *
+ * The same random calls are made twice, beside another cache and a thread that steals: once
+ * by the long way alone, and once by each short way before it.  After each call everything
+ * that a cache and the depot know must be the same, but for the bound, which a short swap
+ * does not look at.
+ */
+#include "fixture.h"
+
+#include <string.h>
+
+#include "atomic.h"
+#include "cache_edge.h"
+#include "random.h"
+
+enum { LIMIT = FIXTURE_LIMIT, CALLS = 20000, SEEDS = 4 };
+
+enum way { SWAP_TAKES, EXCHANGE_TAKES, SWAP_GIVES, EXCHANGE_GIVES, WAYS };
+
+/* The compared words, without padding. */
+struct state {
+    uint64_t slot; /* that was allocated, + 1, or 0 */
+    uint64_t loaded, count, bottom, stocked, target, lowest, gave, vacant;
+    uint64_t spares[FIXTURE_PLACES];
+    uint64_t full, empty, partial, fresh;
+    uint64_t counters[6];
+};
+
+static struct state states[CALLS];
+static size_t times[WAYS];
+static void *held[FIXTURE_CAPACITY];
+static size_t holds;
+
+static void note(struct state *state, struct cpi_cache *cache, const void *slot)
+{
+    const struct cpi_counters *counters = &cache->counters;
+
+    memset(state, 0, sizeof *state);
+    state->slot = slot != NULL ? cpi_slab_index(fixture_slab, slot) + 1 : 0;
+    state->loaded = cpi_cache_loaded(cache);
+    state->count = active_count(cache);
+    state->bottom = cache->bottom;
+    state->stocked = stocked_spares(cache);
+    state->target = cache->target;
+    state->lowest = cache->lowest;
+    state->gave = cache->gave;
+    state->vacant = cache->vacant;
+    for (uint32_t i = 0; i < cache->ring_size; i++)
+        state->spares[i] = cpi_load(&cache->spare[i], relaxed);
+    state->full = cpi_tagstack_top(&fixture_depot->stocked);
+    state->empty = cpi_tagstack_top(&fixture_depot->empty);
+    state->partial = cpi_load(&fixture_depot->partial, relaxed);
+    state->fresh = cpi_slab_fresh(fixture_slab);
+    state->counters[0] = cpi_load(&counters->stocked_in, relaxed);
+    state->counters[1] = cpi_load(&counters->stocked_out, relaxed);
+    state->counters[2] = cpi_load(&counters->empty_in, relaxed);
+    state->counters[3] = cpi_load(&counters->empty_out, relaxed);
+    state->counters[4] = cpi_load(&counters->partials, relaxed);
+    state->counters[5] = cpi_load(&counters->swaps, relaxed);
+}
+
+/* As lib/pool_slow.c does it. */
+static void *take_shortly(struct cpi_cache *cache)
+{
+    void *slot = cpi_cache_swap_and_take(cache);
+
+    times[SWAP_TAKES] += slot != NULL;
+    if (slot == NULL) {
+        slot = cpi_cache_exchange_and_take(cache);
+        times[EXCHANGE_TAKES] += slot != NULL;
+    }
+    return slot;
+}
+
+static bool give_shortly(struct cpi_cache *cache, void *slot)
+{
+    if (!cpi_cache_is_just_full(cache, slot))
+        return false;
+    if (cpi_cache_swap_and_give(cache, slot)) {
+        times[SWAP_GIVES]++;
+        return true;
+    }
+    if (!cpi_cache_exchange_and_give(cache, slot))
+        return false;
+    times[EXCHANGE_GIVES]++;
+    return true;
+}
+
+/* One call of the owner.  Returns the slot that it took. */
+static void *call(struct cpi_cache *cache, bool takes, bool shortly)
+{
+    void *slot = NULL;
+
+    if (takes && holds < FIXTURE_CAPACITY) {
+        slot = shortly ? take_shortly(cache) : NULL;
+        if (slot == NULL)
+            slot = cpi_cache_alloc(cache);
+        if (slot != NULL)
+            held[holds++] = slot;
+    } else if (!takes && holds > 0) {
+        if (!shortly || !give_shortly(cache, held[holds - 1]))
+            REQUIRE(cpi_cache_free(cache, held[holds - 1]));
+        holds--;
+    }
+    return slot;
+}
+
+/* The calls of others meanwhile. */
+static void disturb(uint64_t *random, struct cpi_cache *cache, struct cpi_cache *other)
+{
+    void *slots[3 * LIMIT];
+    uint32_t node;
+
+    if (random_once_in(random, 50)) {
+        size_t n = 0;
+
+        while (n < 3 * LIMIT && (slots[n] = cpi_cache_alloc(other)) != NULL)
+            n++;
+        fixture_give(other, slots, n);
+    }
+    if (random_once_in(random, 100)) {
+        node = cpi_cache_steal(cache);
+        if (node != 0)
+            cpi_depot_give(fixture_depot, &other->counters, node);
+    }
+    if (random_once_in(random, 500))
+        cpi_depot_set_dry(fixture_depot, true);
+    if (random_once_in(random, 1000))
+        cpi_cache_flush(other);
+}
+
+/* Longer and longer, a thread takes more than it gives, then gives more than it takes. */
+static void run(uint64_t seed, uint32_t quota, bool shortly)
+{
+    struct cpi_cache *cache, *other;
+    uint64_t random = random_derive(seed, 0);
+    struct state now;
+    bool grows = true;
+    size_t step;
+
+    fixture_init();
+    cache = fixture_cache(quota, true);
+    other = fixture_cache(1, true);
+    holds = 0;
+    for (step = 0; step < CALLS; step++) {
+        void *slot;
+
+        if (random_once_in(&random, 100 + step / 50))
+            grows = !grows;
+        disturb(&random, cache, other);
+        slot = call(cache, random_once_in(&random, 8) != grows, shortly);
+        note(&now, cache, slot);
+        if (!shortly)
+            states[step] = now;
+        else
+            REQUIRE_EQUAL(memcmp(&states[step], &now, sizeof now), 0);
+    }
+    fixture_give(cache, held, holds);
+}
+
+/* With every quota, the whole ring included. */
+START_TEST(short_ways_leave_what_the_long_way_leaves)
+{
+    memset(times, 0, sizeof times);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        run(seed, (uint32_t)_i + 1, false);
+        run(seed, (uint32_t)_i + 1, true);
+    }
+    for (size_t way = 0; way < WAYS; way++)
+        REQUIRE(times[way] > 20);
+}
+END_TEST
+
+/* Where a spare was recalled, the next empty magazine stays, and does not go to the depot. */
+START_TEST(place_of_a_recalled_spare_is_filled_again)
+{
+    struct cpi_cache *cache, *other;
+    void *slots[2 * LIMIT];
+    uint32_t node;
+
+    fixture_init();
+    cache = fixture_cache(1, true);
+    other = fixture_cache(1, true);
+    fixture_take(cache, slots, 2 * LIMIT);
+    fixture_give(cache, slots, 2 * LIMIT);
+    REQUIRE(cpi_cache_is_just_full(cache, slots[0]));
+    REQUIRE(!cpi_cache_is_just_full(cache, (char *)slots[0] + 1)); /* not a slot */
+    cache->vacant = false; /* there is no place but that of the full spare */
+    node = cpi_cache_steal(cache);
+    REQUIRE(node != 0);
+    cpi_depot_give(fixture_depot, &other->counters, node);
+    fixture_take(cache, slots, LIMIT);
+    REQUIRE(cpi_cache_exchange_and_take(cache) == NULL);
+    fixture_take(cache, slots + LIMIT, 1);
+    REQUIRE(see_spare(cache, 0) != 0);
+    fixture_give(cache, slots, LIMIT + 1);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(short_ways_leave_what_the_long_way_leaves, FIXTURE_PLACES),
+        ONCE(place_of_a_recalled_spare_is_filled_again),
+    };
+
+    return SUPPORT_RUN("cache_edge", tests);
+}
