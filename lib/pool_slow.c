@@ -312,8 +312,8 @@ void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
         return NULL;
     cache = typed_cache(handle->state, entry);
     if (is_shown(cache))
-        return alloc_shown(cache, alloc_name, CPI_CALLER());
-    return take_unshown(handle->state, cache, alloc_name, CPI_CALLER());
+        return alloc_shown(cache, typed->functions->alloc, CPI_CALLER());
+    return take_unshown(handle->state, cache, typed->functions->alloc, CPI_CALLER());
 }
 
 void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry)
@@ -325,9 +325,9 @@ void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t 
         return;
     cache = typed_cache(handle->state, entry);
     if (is_shown(cache))
-        free_shown(cache, slot, free_name, CPI_CALLER());
+        free_shown(cache, slot, typed->functions->free, CPI_CALLER());
     else
-        give_unshown(handle->state, cache, slot, free_name, CPI_CALLER());
+        give_unshown(handle->state, cache, slot, typed->functions->free, CPI_CALLER());
 }
 
 /* --- Explicit caches --- */

@@ -90,7 +90,7 @@ int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config)
 {
     int code = open_pool(typed, config);
 
-    cpi_quiet_report("cpool_typed_open");
+    cpi_quiet_report(typed->functions->open);
     return code;
 }
 

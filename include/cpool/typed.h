@@ -56,6 +56,14 @@
 #error "include <cpool.h> instead of <cpool/typed.h>"
 #endif
 
+/* The names of a typed pool's functions, as reports tell them. */
+struct cpool_typed_functions {
+    const char *alloc;
+    const char *free;
+    const char *open;
+    const char *reserved;
+};
+
 /*
  * A typed pool, as the program and the library share it.  Frozen, as what
  * <cpool/fast.h> describes.
@@ -68,7 +76,8 @@ struct cpool_typed {
     const char *name;               /* unless the settings have one */
     size_t slot_size;               /* bytes of the type */
     size_t slot_align;              /* its alignment */
-    uintptr_t reserved[8 - 6];
+    const struct cpool_typed_functions *functions;
+    uintptr_t reserved[8 - 7];
 };
 
 /* The out-of-line halves of what the macros below define.  The slot comes first, so that it
@@ -317,8 +326,13 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                                                      __VA_ARGS__ };                    \
     CPOOL_TYPED_SETTINGS_END_                                                          \
                                                                                        \
+    static const struct cpool_typed_functions name##_functions_ = {                    \
+        #name "_alloc", #name "_free", #name "_open", NULL                             \
+    };                                                                                 \
+                                                                                       \
     struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type),\
-                                         CPOOL_TYPED_ALIGN_(type), { 0, 0 } };         \
+                                         CPOOL_TYPED_ALIGN_(type), &name##_functions_, \
+                                         { 0 } };                                      \
                                                                                        \
     CPOOL_TYPED_LAST_ void name##_unload_(void)                                        \
     {                                                                                  \

@@ -458,6 +458,61 @@ START_TEST(checked_typed_pool_finds_a_double_free)
 }
 END_TEST
 
+/* Requires one report since the last call, on behalf of this function. */
+static void require_named(int code, const char *function)
+{
+    REQUIRE(strcmp(REQUIRE_REPORT(code).function, function) == 0);
+}
+
+/* Of plain, tracked, exact and checked pools, where operations take different ways. */
+static const unsigned ways[] = { 0, CPOOL_TRACKED, CPOOL_EXACT, CPOOL_CHECKED };
+
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+START_TEST(reports_name_the_functions_of_the_type)
+{
+    cpool_config_t config = job_config(CAPACITY, ways[_i]);
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
+    struct job *job;
+
+    REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
+    support_capture_reports();
+    job = jobs_alloc();
+    jobs_free((struct job *)(void *)((char *)job + 1));
+    require_named(CPOOL_EMISALIGNED, "jobs_free");
+    cpool_free(jobs_pool(), (char *)job + 1);
+    require_named(CPOOL_EMISALIGNED, "cpool_free");
+    jobs_free(job);
+    jobs_alloc_bulk(&job, 1);
+    jobs_free(job);
+    cpool_flush(jobs_pool());
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_EXCHANGES), CPOOL_OK);
+    job = jobs_alloc(); /* from the depot */
+    require_named(CPOOL_ENOTQUIET, "jobs_alloc");
+    REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_OK);
+    jobs_free(job);
+    support_release_reports();
+    close_empty();
+}
+END_TEST
+
+START_TEST(report_of_creation_names_the_function_of_the_type)
+{
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
+
+    REQUIRE_EQUAL(jobs_open(NULL), CPOOL_OK); /* there has to have been a pool */
+    close_empty();
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_SYSTEM_CALLS), CPOOL_OK);
+    REQUIRE_EQUAL(jobs_open(NULL), CPOOL_OK);
+    require_named(CPOOL_ENOTQUIET, "jobs_open");
+    REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_OK);
+    support_release_reports();
+    close_empty();
+}
+END_TEST
+
 /*
  * ---- Fork ----------------------------------------------------------------
  */
@@ -520,6 +575,8 @@ int main(void)
         ONCE(reset_takes_back_live_slots),
         TIMES(every_kind_of_pool_can_be_typed, KINDS),
         ONCE(checked_typed_pool_finds_a_double_free),
+        TIMES(reports_name_the_functions_of_the_type, WAYS),
+        ONCE(report_of_creation_names_the_function_of_the_type),
         ONCE(fork_before_and_after_first_use),
     };
 
