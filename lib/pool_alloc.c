@@ -271,7 +271,7 @@ void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char 
     do {
         slot = take_any(pool, cache);
         if (CPI_UNLIKELY(pool->waitable))
-            cpi_pool_call_waiter(pool, cache);
+            cpi_pool_call_after_alloc(pool, cache, slot);
     } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
              !cpi_pool_mark_taken(pool, &slot, function, site));
     cpi_quiet_report(function);

@@ -105,6 +105,13 @@ void cpi_pool_call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
         cpi_pool_call(pool);
 }
 
+void cpi_pool_call_after_alloc(struct cpi_pool *pool, const struct cpi_cache *cache,
+                               const void *slot)
+{
+    if (CPI_LIKELY(slot != NULL) || cpi_pool_has_left_slots(pool, cache))
+        cpi_pool_call_waiter(pool, cache);
+}
+
 void cpi_pool_wake_waiters(struct cpi_pool *pool)
 {
     if (pool->waitable)

@@ -84,10 +84,8 @@ static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache)
     do {
         slot = cpi_pool_look(pool, NULL, false);
     } while (slot != NULL && cpi_pool_hand_over(pool, slot, NULL));
-    /* Others may have missed the slots that it moved.  Room for which the system refuses
-     * memory is no reason to call the bell that has just announced itself. */
-    if (cpi_pool_has_left_slots(pool, NULL))
-        cpi_pool_call_waiter(pool, NULL);
+    cpi_pool_call_after_alloc(pool, NULL, NULL); /* others may have missed the slots that it
+                                                    moved */
     return slot;
 }
 

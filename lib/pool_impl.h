@@ -372,6 +372,11 @@ bool cpi_pool_has_to_call(const struct cpi_pool *pool);
  * look for what the operation left.  May block. */
 void cpi_pool_call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache);
 
+/* The same after an alloc that found this slot, or NULL.  Then the slots that its look has moved
+ * are there for others, but room for which the system refuses memory is no reason to call. */
+void cpi_pool_call_after_alloc(struct cpi_pool *pool, const struct cpi_cache *cache,
+                               const void *slot);
+
 /* After slots came into the depot, or into being, in another way than by a free: the
  * same. */
 void cpi_pool_wake_waiters(struct cpi_pool *pool);

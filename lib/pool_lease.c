@@ -274,7 +274,7 @@ void *cpool_lease_alloc_slow(cpool_lease_t *handle)
     if (CPI_LIKELY(cache != NULL && pool->fake == NULL))
         slot = take(pool, lease, handle, cache, function, CPI_CALLER());
     if (CPI_UNLIKELY(pool->waitable))
-        cpi_pool_call_waiter(pool, cache);
+        cpi_pool_call_after_alloc(pool, cache, slot);
     if (CPI_UNLIKELY(slot == NULL))
         slot = take_elsewhere(lease, handle, cache, function, CPI_CALLER());
     cpi_quiet_report(function);

@@ -4,7 +4,7 @@
  *
  * Floor 6.
  *
- * Pools without `marks` never come here.  What only some of the others want is behind a
+ * Pools without `marks` never come here.  Work that only some of the others want is behind a
  * flag of its own.
  */
 #include "pool_impl.h"

@@ -210,8 +210,8 @@ static void *wait_in_queue(struct cpi_pool *pool, uint64_t deadline)
     if (pass_on && cpi_pool_has_any(pool))
         cpi_pool_call(pool);
     else if (!pass_on)
-        cpi_pool_call_waiter(pool, NULL); /* others may have missed the slots that its looks
-                                             moved */
+        cpi_pool_call_after_alloc(pool, NULL, slot); /* others may have missed the slots that its
+                                                        looks moved */
     return slot;
 }
 

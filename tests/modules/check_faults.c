@@ -542,8 +542,11 @@ START_TEST(bell_does_not_ring_for_want_of_memory)
     pool = support_create(&config);
     REQUIRE_EQUAL(cpool_set_ready(pool, count_ring, &rings), CPOOL_OK);
     arm(1, true);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         REQUIRE(cpool_alloc_or_notify(pool) == NULL);
+        REQUIRE(cpool_alloc(pool) == NULL);
+        REQUIRE(cpool_alloc_wait(pool, &(struct timespec){0, 1000}) == NULL);
+    }
     disarm();
     REQUIRE_EQUAL(rings, 0);
     slot = cpool_alloc(pool);
