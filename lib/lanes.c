@@ -190,8 +190,11 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
         return CPOOL_ENOMEM;
     config.flags |= CPOOL_EXACT | CPOOL_KEEP_PAGES; /* each lane's slots are kept */
     code = cpool_create(&lanes->pool, &config);
-    if (code == 0)
+    if (code == 0) {
         code = take_all(lanes);
+        if (code != 0)
+            (void)cpool_reset(lanes->pool); /* of what was taken */
+    }
     if (code != 0) {
         cpool_destroy(lanes->pool);
         release(lanes);

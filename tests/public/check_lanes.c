@@ -5,7 +5,9 @@
 #include "support.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cpool/lanes.h>
 
@@ -230,9 +232,33 @@ START_TEST(configuration_that_is_wrong_refused)
 }
 END_TEST
 
+/* The slots that lanes have got before the system refuses memory are not told as leaks. */
+static void create_without_memory(void *unused)
+{
+    struct rlimit limit = {(rlim_t)32 << 20, (rlim_t)32 << 20};
+    cpool_config_t config = support_config(64, 1000000);
+
+    (void)unused;
+    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", "checked", 1), 0);
+    REQUIRE_EQUAL(setrlimit(RLIMIT_DATA, &limit), 0);
+    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, LANES), CPOOL_ENOMEM);
+}
+
+START_TEST(lanes_without_memory_leave_nothing)
+{
+    struct support_outcome outcome;
+
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers need memory of their own");
+    support_fork(create_without_memory, NULL, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE(strcmp(outcome.text, "") == 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
+        ONCE(lanes_without_memory_leave_nothing),
         TIMES(lanes_get_the_same_slots_in_every_interleaving, WAYS),
         ONCE(lane_hands_out_its_share_from_the_lowest_index),
         ONCE(free_of_what_is_not_live_refused),
