@@ -32,7 +32,8 @@ libcpool_sources = \
 	lib/pools.c lib/pools_tag.c lib/pool_print.c \
 	lib/object.c lib/object.h lib/object_create.c lib/object_fake.c \
 	lib/object_heap.c lib/object_heap.h lib/object_list.c lib/object_priority.c \
-	lib/object_room.c lib/object_trim.c lib/object_typed.c lib/object_wait.c \
+	lib/object_resize.c lib/object_room.c lib/object_trim.c lib/object_typed.c \
+	lib/object_wait.c \
 	lib/lanes.c \
 	lib/sized.c lib/sized_create.c lib/sized_fallback.c lib/sized_impl.h lib/sized_info.c
 

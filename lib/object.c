@@ -5,10 +5,9 @@
  * ORDERING TABLE
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
  *   mine   | record store of BUSY and VACANT, by the same | relaxed | - | -
- *   active | record store of ACTIVE, NEW, INACTIVE | release | seize, see | the object's
- *                                                   construction, and its trace
+ *   active | record store of ACTIVE, NEW, INACTIVE | release | seize, object_list.c's see |
+ *                                           the object's construction, and its trace
  *   seize  | record CAS from ACTIVE | acq_rel | active | what the get wrote
- *   see    | record load by any thread | acquire | active | the same
  *   failed | CAS failure | relaxed | - | -
  *   trace  | trace store | relaxed | - | -
  *   count  | counters | relaxed | - | -
@@ -292,17 +291,25 @@ static int create_another(cpool_objects_t *pool, struct found *found)
     return 0;
 }
 
-/* Ends the use of the least important object.  A fake pool's is destroyed, too, which makes
- * room for another one. */
+/* A fake pool's object is destroyed with its use, and another one takes its room. */
+static int replace(cpool_objects_t *pool, uintptr_t index)
+{
+    cpi_object_end(pool, index);
+    cpi_object_fake_close(pool, index);
+    if (cpi_object_fake_open(pool, index))
+        return construct(pool, index);
+    cpi_object_lose(pool, index);
+    return CPOOL_ENOMEM;
+}
+
+/* Ends the use of the least important object. */
 static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object_wish *wish)
 {
     found->index = pool->policy->reclaim(pool, wish);
     if (found->index == CPI_OBJECT_NONE)
         return CPOOL_EDRY;
-    if (pool->fake) {
-        cpi_object_give(pool, found->index);
-        return 0;
-    }
+    if (pool->fake)
+        return replace(pool, found->index);
     end_use(pool, found->index);
     if (pool->eager)
         reset(pool, found->index);
@@ -313,25 +320,23 @@ static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object
 /* No inactive object was found: one is created, or an active one reclaimed. */
 static int find_another(cpool_objects_t *pool, struct found *found, struct cpi_object_wish *wish)
 {
-    while (!cpi_object_reserve(pool, true, &found->more)) {
-        int code = pool->policy != NULL ? reclaim(pool, found, wish) : CPOOL_EDRY;
-
-        if (code != 0 || found->recycled)
-            return code;
+    if (cpi_object_reserve(pool, true, &found->more)) {
+        if (pool->waitable)
+            cpi_object_offer_rest(pool);
+        return create_another(pool, found);
     }
-    return create_another(pool, found);
+    return pool->policy != NULL ? reclaim(pool, found, wish) : CPOOL_EDRY;
 }
 
 /*
  * An object in the state BUSY, from this slot or, if it is NULL, from anywhere.  Vacant slots
- * that lie free are passed by as long as there may be inactive objects.  Those that are not
- * used after all are offered again.
+ * that lie free are passed by as long as there may be inactive objects.  They are offered again
+ * as long as there is room.
  */
 static int find(cpool_objects_t *pool, void *slot, struct found *found,
                 struct cpi_object_wish *wish)
 {
     size_t passed = 0;
-    int code;
 
     if (slot == NULL && !pool->fake)
         slot = cpool_alloc(pool->pool);
@@ -344,10 +349,7 @@ static int find(cpool_objects_t *pool, void *slot, struct found *found,
         }
         cpi_object_vacate(pool, found->index);
     }
-    code = find_another(pool, found, wish);
-    if (code != CPOOL_EDRY && passed > 1)
-        cpi_object_offer_some(pool, passed - 1);
-    return code;
+    return find_another(pool, found, wish);
 }
 
 /* Readies an object for its caller.  An unfit one that was used before is replaced. */
@@ -486,13 +488,4 @@ int cpool_object_put(cpool_objects_t *pool, void *object)
         return refuse(pool, object, function);
     cpi_object_give(pool, index);
     return 0;
-}
-
-bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
-{
-    uintptr_t index = object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
-
-    return index != CPI_OBJECT_NONE &&
-           (cpi_load(&pool->records[index], acquire) & CPI_OBJECT_STATES) == /* [see] */
-               CPI_OBJECT_ACTIVE;
 }

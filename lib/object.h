@@ -196,6 +196,13 @@ void cpi_object_unreserve(cpool_objects_t *pool);
  * an inactive object was found instead. */
 uintptr_t cpi_object_vacancy(cpool_objects_t *pool);
 
+/* In a fake pool: gives up an index without memory, and counts the object out. */
+void cpi_object_lose(cpool_objects_t *pool, uintptr_t index);
+
+/* A slot that lies free, or CPI_OBJECT_NONE.  *vacant is set: it was offered, or else it has an
+ * inactive object. */
+uintptr_t cpi_object_take_free(cpool_objects_t *pool, bool *vacant);
+
 /* Gives up a slot in hand without an object. */
 void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index);
 
@@ -207,6 +214,9 @@ void cpi_object_give_up(cpool_objects_t *pool, uintptr_t index);
 
 /* There is room for n objects more: threads that wait may create them. */
 void cpi_object_offer_some(cpool_objects_t *pool, size_t n);
+
+/* The same as long as there is room, after an offer was taken. */
+void cpi_object_offer_rest(cpool_objects_t *pool);
 
 /* Of a slot that lay free: whether it has no object, so that it was offered. */
 bool cpi_object_was_offered(cpool_objects_t *pool, uintptr_t index);

@@ -104,7 +104,8 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
     pool->counted = (config->flags & CPOOL_OBJECT_COUNTED) != 0;
     pool->fake = (config->flags & CPOOL_OBJECT_FAKE) != 0;
     pool->waitable = (config->pool_flags & CPOOL_WAITABLE) != 0;
-    pool->checked = !pool->fake && (config->pool_flags & CPOOL_CHECKED) != 0;
+    pool->checked = !pool->fake &&
+                    ((config->pool_flags | cpi_options()->flags) & CPOOL_CHECKED) != 0;
     pool->align = type->object_align != 0 ? type->object_align : _Alignof(max_align_t);
     if (pool->align < sizeof(void *))
         pool->align = sizeof(void *);

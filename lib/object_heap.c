@@ -5,6 +5,7 @@
 #include "object_heap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "compiler.h"
 
@@ -25,6 +26,12 @@ void cpi_heap_fini(struct cpi_heap *heap)
     free(heap->places);
     heap->entries = NULL;
     heap->places = NULL;
+}
+
+void cpi_heap_clear(struct cpi_heap *heap, size_t max)
+{
+    memset(heap->places, 0, max * sizeof *heap->places);
+    heap->count = 0;
 }
 
 static bool is_below(const struct cpi_heap_key *a, const struct cpi_heap_key *b)

@@ -38,6 +38,9 @@ struct cpi_heap {
 bool cpi_heap_init(struct cpi_heap *heap, size_t max);
 void cpi_heap_fini(struct cpi_heap *heap);
 
+/* Takes all indices out.  The heap may be halfway through a change. */
+void cpi_heap_clear(struct cpi_heap *heap, size_t max);
+
 /* Whether the index is in the heap. */
 static inline bool cpi_heap_has(const struct cpi_heap *heap, uintptr_t index)
 {

@@ -24,6 +24,15 @@
 
 /* --- Active objects --- */
 
+bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
+{
+    uintptr_t index = object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
+
+    return index != CPI_OBJECT_NONE &&
+           (cpi_load(&pool->records[index], acquire) & CPI_OBJECT_STATES) == /* [see] */
+               CPI_OBJECT_ACTIVE;
+}
+
 static void describe(const cpool_objects_t *pool, uintptr_t index, uint32_t record,
                      cpool_object_info_t *info)
 {

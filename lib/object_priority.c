@@ -18,8 +18,9 @@
  * lock held, and `reclaim` seizes it with the lock held.  So an object is in the heap once at
  * most, and a use ends once.
  *
- * A lock says which thread has it.  A signal handler that forks in the middle of this
- * thread's operation must not wait for it, and the same operation goes on in the child.
+ * A lock says which thread has it.  In the child of a fork the operation of a thread that
+ * vanished is undone, and that of the forking thread goes on, if a signal handler forked in the
+ * middle of it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -44,7 +45,6 @@
 
 struct turn {
     _Atomic uintptr_t owner; /* the token of the thread that holds it, or 0 */
-    unsigned forks;          /* it is held for, one within another.  The owner's */
 };
 
 /* The present use of an object.  Guarded by the lock, but the thread that has the object in
@@ -97,49 +97,54 @@ static void unlock(struct turn *lock)
 
 /* --- Fork --- */
 
-/* All priority pools.  A fork takes the list's lock first. */
+/* All priority pools. */
 static struct turn list_lock;
 static struct priorities *list;
 
-static void lock_for_fork(struct turn *lock)
+/* Whether a thread has it that is not there in the child. */
+static bool has_vanished(const struct turn *lock)
 {
-    if (cpi_load(&lock->owner, relaxed) != cpi_thread_token()) { /* [failed] */
-        wait_and_lock(lock);
-        lock->forks = 1;
-    } else if (lock->forks > 0) {
-        lock->forks++;
+    uintptr_t owner = cpi_load(&lock->owner, relaxed); /* [failed] */
+
+    return owner != 0 && owner != cpi_thread_token();
+}
+
+/* The uses tell what is to be in the heap. */
+static void rebuild(struct priorities *priorities)
+{
+    uintptr_t index;
+
+    cpi_heap_clear(&priorities->heap, priorities->pool->max);
+    for (index = 0; index < priorities->pool->max; index++) {
+        const struct use *use = &priorities->uses[index];
+
+        if (use->used && use->pins == 0)
+            cpi_heap_add(&priorities->heap, index, use->key);
     }
 }
 
-static void unlock_after_fork(struct turn *lock)
-{
-    if (lock->forks > 0 && --lock->forks == 0)
-        unlock(lock);
-}
-
-static void before_fork(void)
+/* No thread waits for a lock before a fork: its holder may be a thread that has to fork first,
+ * as a signal handler, and forks wait for each other.  A thread that vanished may have left
+ * its heap halfway through a change. */
+static void after_fork_in_child(void)
 {
     struct priorities *each;
 
-    lock_for_fork(&list_lock);
-    for (each = list; each != NULL; each = each->next)
-        lock_for_fork(&each->lock);
+    for (each = list; each != NULL; each = each->next) {
+        if (!has_vanished(&each->lock))
+            continue;
+        rebuild(each);
+        unlock(&each->lock);
+    }
+    if (has_vanished(&list_lock))
+        unlock(&list_lock);
 }
 
-static void after_fork(void)
+static int handler_code;
+
+static void register_handler(void)
 {
-    struct priorities *each;
-
-    for (each = list; each != NULL; each = each->next)
-        unlock_after_fork(&each->lock);
-    unlock_after_fork(&list_lock);
-}
-
-static int handlers_code;
-
-static void register_handlers(void)
-{
-    handlers_code = pthread_atfork(before_fork, after_fork, after_fork);
+    handler_code = pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
 static void add_to_list(struct priorities *priorities)
@@ -317,8 +322,8 @@ int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_order order
         return CPOOL_EOPEN;
     if (cpool_object_active(pool) != 0)
         return CPOOL_ELIVE;
-    pthread_once(&once, register_handlers);
-    if (handlers_code != 0)
+    pthread_once(&once, register_handler);
+    if (handler_code != 0)
         return CPOOL_ESYSTEM;
     priorities = allocate(pool->max);
     if (priorities == NULL)

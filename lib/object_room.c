@@ -12,7 +12,8 @@
  *   park   | vacancy bit set, CAS        | release | unpark | the record, and the slot's bytes
  *   unpark | vacancy bit cleared, CAS    | acquire | park   | the same
  *   look   | vacancy word load           | relaxed | - | -
- *   hint   | vacant, cursor, reached, offered | relaxed | - | -
+ *   hint   | vacant, cursor, reached     | relaxed | - | -
+ *   offer  | offered fetch-and-add       | acq_rel | offer  | the room for which there was no offer
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
  *   peak   | peak load, CAS              | relaxed | - | -
  *
@@ -35,6 +36,9 @@
 
 /* Nanoseconds for which a thread looks again for a vacant slot that another one has in hand. */
 #define CPI_PATIENCE UINT64_C(1000000000)
+
+/* Vacant slots that lie free at once, so that a get has few to pass by. */
+#define CPI_OFFERS 8u
 
 /* --- Capacity --- */
 
@@ -190,12 +194,24 @@ bool cpi_object_was_offered(cpool_objects_t *pool, uintptr_t index)
 {
     if (cpi_load(&pool->records[index], relaxed) != CPI_OBJECT_VACANT) /* [own] */
         return false;
-    cpi_fetch_add(&pool->offered, UINT64_MAX, relaxed); /* [hint] */
+    cpi_fetch_add(&pool->offered, UINT64_MAX, acq_rel); /* [offer] */
     return true;
 }
 
-/* A slot that lies free: an inactive object's, or a vacant one for threads that wait. */
-static uintptr_t take_free(cpool_objects_t *pool, bool *vacant)
+/* Offers a slot in hand, unless enough of them lie free.  The thread that takes one of those
+ * offers another one if there is room left (cpi_object_offer_rest). */
+static bool try_offer(cpool_objects_t *pool, uintptr_t index)
+{
+    if (cpi_fetch_add(&pool->offered, 1u, acq_rel) >= CPI_OFFERS) { /* [offer] */
+        cpi_fetch_add(&pool->offered, UINT64_MAX, acq_rel);         /* [offer] */
+        return false;
+    }
+    cpi_object_repair(pool, index);
+    cpool_free(pool->pool, cpool_at(pool->pool, index));
+    return true;
+}
+
+uintptr_t cpi_object_take_free(cpool_objects_t *pool, bool *vacant)
 {
     void *slot = pool->fake ? NULL : cpool_alloc(pool->pool);
     uintptr_t index;
@@ -214,7 +230,7 @@ static uintptr_t look_everywhere(cpool_objects_t *pool)
 
     if (index == CPI_OBJECT_NONE)
         index = take_fresh(pool);
-    return index != CPI_OBJECT_NONE ? index : take_free(pool, &vacant);
+    return index != CPI_OBJECT_NONE ? index : cpi_object_take_free(pool, &vacant);
 }
 
 /* No trim has a slot in hand while the lock is held. */
@@ -257,6 +273,12 @@ uintptr_t cpi_object_vacancy(cpool_objects_t *pool)
     return CPI_OBJECT_NONE;
 }
 
+void cpi_object_lose(cpool_objects_t *pool, uintptr_t index)
+{
+    park(pool, index);
+    cpi_object_unreserve(pool);
+}
+
 void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index)
 {
     if (pool->fake)
@@ -276,13 +298,8 @@ bool cpi_object_repair(const cpool_objects_t *pool, uintptr_t index)
 
 void cpi_object_offer(cpool_objects_t *pool, uintptr_t index)
 {
-    if (pool->fake) {
+    if (pool->fake || !try_offer(pool, index))
         cpi_object_vacate(pool, index);
-    } else {
-        cpi_fetch_add(&pool->offered, 1u, relaxed); /* [hint] */
-        cpi_object_repair(pool, index);
-        cpool_free(pool->pool, cpool_at(pool->pool, index));
-    }
 }
 
 /* A thread that waits is woken by the slot, and must find the room.  It may create, get all
@@ -309,170 +326,18 @@ void cpi_object_offer_some(cpool_objects_t *pool, size_t n)
             index = look_beside_trim(pool);
         if (index == CPI_OBJECT_NONE)
             return;
-        cpi_object_offer(pool, index);
+        if (!try_offer(pool, index)) {
+            park(pool, index);
+            return;
+        }
     }
 }
 
-/* --- Changing the number --- */
-
-size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
-{
-    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
-    uintptr_t more;
-
-    do {
-        more = pool->max - CPI_ROOM_CAPACITY(room);
-        if (more > n)
-            more = n;
-    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(more, 0), /* [room] [failed] */
-                           relaxed, relaxed));
-    cpi_object_offer_some(pool, more);
-    return more;
-}
-
-/* Lowers the capacity where no objects are. */
-static size_t lower_unused(cpool_objects_t *pool, size_t n)
-{
-    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
-    uintptr_t less;
-
-    do {
-        less = CPI_ROOM_CAPACITY(room) - CPI_ROOM_OBJECTS(room);
-        if (less > n)
-            less = n;
-    } while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [room] [failed] */
-                           relaxed, relaxed));
-    return less;
-}
-
-/* An object in hand was destroyed: its slot is given up, and there may be one less. */
-static void drop(cpool_objects_t *pool, uintptr_t index)
+void cpi_object_offer_rest(cpool_objects_t *pool)
 {
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
 
-    cpi_object_vacate(pool, index);
-    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(1, 1), /* [uncount] [failed] */
-                         release, relaxed))
-        CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
-}
-
-static size_t drop_inactive(cpool_objects_t *pool, size_t n)
-{
-    size_t dropped = 0;
-    size_t passed = 0;
-
-    while (dropped < n) {
-        bool vacant = false;
-        uintptr_t index = take_free(pool, &vacant);
-
-        if (index == CPI_OBJECT_NONE)
-            break;
-        if (vacant) {
-            cpi_object_vacate(pool, index);
-            passed++;
-            continue;
-        }
-        cpi_object_leave_place(pool);
-        cpi_object_unmake(pool, index);
-        drop(pool, index);
-        dropped++;
-    }
-    cpi_object_offer_some(pool, passed); /* for the threads that wait */
-    return dropped;
-}
-
-/* A policy names those to go first. */
-static size_t drop_least(cpool_objects_t *pool, size_t n)
-{
-    uintptr_t index;
-    size_t dropped;
-
-    for (dropped = 0; pool->policy != NULL && dropped < n; dropped++) {
-        index = pool->policy->reclaim(pool, NULL);
-        if (index == CPI_OBJECT_NONE)
-            break;
-        cpi_object_end(pool, index);
-        drop(pool, index);
-    }
-    return dropped;
-}
-
-static size_t drop_active(cpool_objects_t *pool, size_t n)
-{
-    uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [hint] */
-    uintptr_t index;
-    size_t dropped = drop_least(pool, n);
-
-    for (index = 0; index < reached && dropped < n; index++) {
-        if (!cpi_object_seize(pool, index))
-            continue;
-        cpi_object_end(pool, index);
-        drop(pool, index);
-        dropped++;
-    }
-    return dropped;
-}
-
-size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
-{
-    size_t lowered = lower_unused(pool, n);
-
-    lowered += drop_inactive(pool, n - lowered);
-    if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
-        lowered += drop_active(pool, n - lowered);
-    if (pool->growth != 0 || pool->percent != 0)
-        cpi_object_offer_some(pool, lowered);
-    return lowered;
-}
-
-/* Creates one inactive object, within the capacity.  Returns 0 or a code. */
-static int add_one(cpool_objects_t *pool)
-{
-    uintptr_t index;
-    size_t more;
-    int code;
-
-    if (!cpi_object_reserve(pool, false, &more))
-        return CPOOL_EDRY;
-    index = cpi_object_vacancy(pool);
-    if (index == CPI_OBJECT_NONE) {
-        cpi_object_unreserve(pool);
-        cpi_object_offer_some(pool, 1);
-        return CPOOL_ENOMEM;
-    }
-    if ((cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES) != /* [own] */
-        CPI_OBJECT_VACANT) {
-        cpi_object_unreserve(pool);
-        cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
-        cpi_object_offer_some(pool, 1);
-        return CPOOL_EDRY;
-    }
-    code = cpi_object_make(pool, index);
-    if (code == 0) {
-        cpi_object_shelve(pool, index, CPI_OBJECT_NEW);
-        return 0;
-    }
-    cpi_object_give_up(pool, index);
-    return code;
-}
-
-size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
-{
-    int result = 0;
-    size_t made;
-
-    for (made = 0; made < n && !pool->fake; made++) {
-        if (!cpi_object_take_place(pool)) {
-            result = CPOOL_EDRY;
-            break;
-        }
-        result = add_one(pool);
-        if (result != 0) {
-            cpi_object_leave_place(pool);
-            break;
-        }
-    }
-    if (code != NULL)
-        *code = result;
-    return made;
+    if (CPI_ROOM_OBJECTS(room) < CPI_ROOM_CAPACITY(room) ||
+        step_of(pool, CPI_ROOM_CAPACITY(room)) > 0)
+        cpi_object_offer_some(pool, CPI_OFFERS);
 }

@@ -295,8 +295,9 @@ CPOOL_API size_t cpool_object_grow(cpool_objects_t *pool, size_t n) CPOOL_NONNUL
  *
  * flags   0, or CPOOL_OBJECT_ACTIVE_TOO
  *
- * Objects that do not exist yet go first, then inactive ones, which are destroyed.  A pool
- * that grows by itself may grow again.
+ * Objects that do not exist yet go first, then inactive ones, which are destroyed.  Of a
+ * priority pool's active ones the least important go first, and pinned ones stay.  A pool that
+ * grows by itself may grow again.
  *
  * Returns by how many it was lowered.
  * Any thread.  As long as the hooks deactivate and destroy take.
@@ -310,7 +311,8 @@ CPOOL_API size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned f
  * code   receives 0, or why it were fewer: CPOOL_EDRY at the capacity or at max_inactive,
  *        CPOOL_ENOMEM, or the code of the create hook.  May be NULL
  *
- * Returns how many were created.  A fake pool creates none.
+ * Returns how many were created.  A fake pool creates none.  In a pool with CPOOL_WAITABLE it may
+ * be up to eight fewer than there is room for, with CPOOL_EDRY: threads that wait get those.
  * Any thread.  As long as the hook create takes.
  */
 CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)

@@ -63,8 +63,9 @@
  * priorities have no such lock.
  *
  * Fork: the child may go on using the pool, in which the pins of vanished threads stay.  A
- * fork waits for the locks of all priority pools.  Signals: a handler may fork, and must not
- * use the pool.
+ * fork does not wait for any pool's lock.  Where it came in the middle of another thread's
+ * operation, the child takes O(n log n) steps for that pool.  Signals: a handler may fork, and
+ * must not use the pool.
  *
  * (Reclaiming the least important object: H. Tulleken, "Design and implementation of object
  * pools", 2024.)
@@ -173,8 +174,9 @@ CPOOL_API int cpool_priority_touch(cpool_objects_t *pool, cpool_claim_t claim) C
 /*
  * cpool_priority_pin, cpool_priority_unpin - keep an object from being reclaimed meanwhile.
  *
- * Pins are counted.  While there is one, neither a get nor cpool_priority_release ends the
- * use.  A put does, by whichever function, and the pins end with it.
+ * Pins are counted.  While there is one, neither a get nor cpool_priority_release nor
+ * cpool_object_shrink ends the use.  A put does, by whichever function, and the pins end with
+ * it.
  *
  * pin returns the object, or NULL if the use has ended.  unpin returns 0, or CPOOL_EINACTIVE
  * if the use has ended or is not pinned.

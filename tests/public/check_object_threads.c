@@ -253,6 +253,35 @@ START_TEST(thread_that_waits_gets_an_object)
 }
 END_TEST
 
+enum { CROWD = 20 };
+
+/* More threads than slots that are offered at once. */
+START_TEST(growth_serves_all_threads_that_wait)
+{
+    cpool_object_config_t config = configure(3);
+    pthread_t waiters[CROWD];
+    int codes[CROWD];
+    void *object;
+
+    config.capacity = 1;
+    config.max_capacity = 1 + CROWD;
+    config.reset = NULL;
+    pool = thing_pool(&config, &type);
+    REQUIRE(cpool_object_get(pool) != NULL);
+    for (size_t i = 0; i < CROWD; i++)
+        waiters[i] = support_start(wait_for_one, &codes[i]);
+    while (support_stats(cpool_objects_pool(pool)).waits < CROWD)
+        sched_yield();
+    REQUIRE_EQUAL(cpool_object_grow(pool, CROWD), CROWD);
+    for (size_t i = 0; i < CROWD; i++) {
+        REQUIRE_EQUAL(pthread_join(waiters[i], &object), 0);
+        REQUIRE(codes[i] == 0 && object != NULL);
+    }
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), CROWD + 1);
+    thing_end(pool, &account);
+}
+END_TEST
+
 static _Thread_local bool fails_here;
 static pthread_t late;
 static int late_code;
@@ -436,6 +465,7 @@ int main(void)
         TIMES(threads_share_objects_and_all_come_back, KINDS),
         TIMES(of_two_puts_of_one_object_one_is_refused, 2),
         TIMES(thread_that_waits_gets_an_object, WAITS),
+        ONCE(growth_serves_all_threads_that_wait),
         ONCE(thread_that_waits_creates_where_another_failed),
         ONCE(thread_that_waits_creates_where_a_populate_failed),
         TIMES(threads_that_wait_beside_failing_hooks_go_on, 2),

@@ -306,7 +306,9 @@ START_TEST(shrink_takes_the_least_important_active_objects)
     REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
     require_ended(claims[1]);
     require_ended(claims[2]);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2); /* pinned, too */
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 1); /* one is pinned */
+    REQUIRE_EQUAL(cpool_priority_unpin(pool, claims[3]), 0);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 1);
     require_ended(claims[3]);
     end(0);
 }

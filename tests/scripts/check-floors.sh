@@ -137,6 +137,7 @@ object_heap.c  7
 object_list.c  7 object.h
 object_priority.c 7 object.h object_heap.h
 object_room.c  7 object.h
+object_resize.c 7 object.h
 object_trim.c  7 object.h
 object_typed.c 7 object.h
 object_wait.c  7 object.h

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_object.c - a trim of an object pool stops at each of its steps, and another
- * thread gets an object meanwhile, or forks and gets one in the child.
+ * thread gets an object meanwhile, makes room, or forks and gets one in the child.  Steps of
+ * gets that come across slots for threads that wait.
  *
  * Includes steps.h.
  */
@@ -76,10 +77,147 @@ START_TEST(every_object_can_be_had_beside_a_trim)
 }
 END_TEST
 
+/* --- A trim with slots in hand --- */
+
+struct beside {
+    struct steps_stop stop;
+    struct worker *worker;
+    cpool_objects_t *pool;
+    void (*body)(void *pool);
+};
+
+/* It comes to its end, or waits for the lock that the trim has. */
+static void run_beside(void *argument)
+{
+    struct beside *beside = argument;
+
+    (void)steps_run(&beside->stop, beside->worker, STEPS_LOCK, 1, beside->body, beside->pool);
+}
+
+static bool trim_with(struct beside *beside, size_t nth)
+{
+    bool done;
+
+    beside->pool = make_pool();
+    steps_plan(NULL, nth, run_beside, beside);
+    trim(beside->pool);
+    done = steps_drop();
+    if (done) {
+        steps_go_on(&beside->stop);
+        REQUIRE_EQUAL(cpool_objects_put_all(beside->pool), OBJECTS);
+    }
+    REQUIRE_EQUAL(cpool_objects_destroy(beside->pool), 0);
+    return done;
+}
+
+START_TEST(get_finds_the_slots_that_a_trim_has_in_hand)
+{
+    struct beside beside = {.worker = worker_start(), .body = get_all};
+    size_t nth = 1;
+
+    while (trim_with(&beside, nth))
+        nth++;
+    REQUIRE(nth > 5);
+    worker_stop(beside.worker);
+}
+END_TEST
+
+/* --- Offers --- */
+
+enum { MANY = 2000, SOME = 50 };
+
+static cpool_objects_t *make_waitable(size_t capacity, size_t max)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = 64;
+    config.type = &type;
+    config.capacity = capacity;
+    config.max_capacity = max;
+    config.pool_flags = CPOOL_WAITABLE;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    return pool;
+}
+
+/* Offered slots, and those that are trimmed meanwhile, are used once each. */
+static void grow_and_get_all(void *pool)
+{
+    REQUIRE_EQUAL(cpool_object_grow(pool, SOME), SOME);
+    for (int i = 0; i < OBJECTS + SOME; i++)
+        REQUIRE(cpool_object_get(pool) != NULL);
+    REQUIRE(cpool_object_get(pool) == NULL);
+}
+
+static bool offer_beside_trim(struct beside *beside, size_t nth)
+{
+    bool done;
+
+    beside->pool = make_waitable(OBJECTS, OBJECTS + SOME);
+    REQUIRE_EQUAL(cpool_object_populate(beside->pool, OBJECTS, NULL), OBJECTS);
+    REQUIRE_EQUAL(cpool_object_shrink(beside->pool, OBJECTS, 0), OBJECTS);
+    REQUIRE_EQUAL(cpool_object_grow(beside->pool, OBJECTS), OBJECTS);
+    steps_plan(NULL, nth, run_beside, beside);
+    trim(beside->pool);
+    done = steps_drop();
+    if (done) {
+        steps_go_on(&beside->stop);
+        REQUIRE_EQUAL(cpool_objects_put_all(beside->pool), OBJECTS + SOME);
+    }
+    REQUIRE_EQUAL(cpool_objects_destroy(beside->pool), 0);
+    return done;
+}
+
+START_TEST(offer_beside_a_trim_loses_no_slot)
+{
+    struct beside beside = {.worker = worker_start(), .body = grow_and_get_all};
+    size_t nth = 1;
+
+    while (offer_beside_trim(&beside, nth))
+        nth++;
+    REQUIRE(nth > 5);
+    worker_stop(beside.worker);
+}
+END_TEST
+
+/* A get passes few of the slots by that are there for threads that wait. */
+START_TEST(get_after_a_large_grow_takes_few_steps)
+{
+    cpool_objects_t *pool = make_waitable(1, MANY);
+
+    REQUIRE_EQUAL(cpool_object_grow(pool, MANY - 1), MANY - 1);
+    steps_allow(MANY * 1000);
+    for (int i = 0; i < MANY; i++)
+        REQUIRE(cpool_object_get(pool) != NULL);
+    steps_allow(0);
+    REQUIRE(cpool_object_get(pool) == NULL);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), MANY);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+START_TEST(populate_after_a_grow_creates_all)
+{
+    cpool_objects_t *pool = make_waitable(OBJECTS, OBJECTS + SOME);
+    int code;
+
+    REQUIRE_EQUAL(cpool_object_populate(pool, OBJECTS, &code), OBJECTS);
+    REQUIRE_EQUAL(cpool_object_grow(pool, SOME), SOME);
+    REQUIRE_EQUAL(cpool_object_populate(pool, SOME, &code), SOME);
+    REQUIRE_EQUAL(code, 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(every_object_can_be_had_beside_a_trim, 2),
+        ONCE(get_finds_the_slots_that_a_trim_has_in_hand),
+        ONCE(offer_beside_a_trim_loses_no_slot),
+        ONCE(get_after_a_large_grow_takes_few_steps),
+        ONCE(populate_after_a_grow_creates_all),
     };
 
     return SUPPORT_RUN("steps_object", tests);

@@ -18,6 +18,7 @@ tests_steps = \
 	tests/steps/check_steps_lease \
 	tests/steps/check_steps_memory \
 	tests/steps/check_steps_object \
+	tests/steps/check_steps_priority \
 	tests/steps/check_steps_queue \
 	tests/steps/check_steps_recall \
 	tests/steps/check_steps_signal \
@@ -81,6 +82,9 @@ tests_steps_check_steps_memory_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_object_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_object_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_priority_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_priority_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_queue_SOURCES = tests/steps/check_steps_queue.c $(tests_meeting)
 tests_steps_check_steps_queue_CPPFLAGS = $(tests_cppflags_module)

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object_resize.c - raising and lowering the number of objects.
+ *
+ * Floor 7.  Implements a part of object.h.
+ *
+ * ORDERING TABLE
+ *   room   | capacity and objects, load and CAS | relaxed | - | -
+ *   uncount | room CAS that counts an object out | release | object_room.c's count | the slot
+ *                                                  that was given up
+ *   failed | CAS failure                 | relaxed | - | -
+ *   hint   | reached load                | relaxed | - | -
+ *   own    | record load by the thread that has the slot in hand | relaxed | - | -
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include "object.h"
+
+#include "atomic.h"
+
+size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t more;
+
+    do {
+        more = pool->max - CPI_ROOM_CAPACITY(room);
+        if (more > n)
+            more = n;
+    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(more, 0), /* [room] [failed] */
+                           relaxed, relaxed));
+    cpi_object_offer_some(pool, more);
+    return more;
+}
+
+/* Lowers the capacity where no objects are. */
+static size_t lower_unused(cpool_objects_t *pool, size_t n)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t less;
+
+    do {
+        less = CPI_ROOM_CAPACITY(room) - CPI_ROOM_OBJECTS(room);
+        if (less > n)
+            less = n;
+    } while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [room] [failed] */
+                           relaxed, relaxed));
+    return less;
+}
+
+/* An object in hand was destroyed: its slot is given up, and there may be one less. */
+static void drop(cpool_objects_t *pool, uintptr_t index)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+
+    cpi_object_vacate(pool, index);
+    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(1, 1), /* [uncount] [failed] */
+                         release, relaxed))
+        CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
+}
+
+static size_t drop_inactive(cpool_objects_t *pool, size_t n)
+{
+    size_t dropped = 0;
+    size_t passed = 0;
+
+    while (dropped < n) {
+        bool vacant = false;
+        uintptr_t index = cpi_object_take_free(pool, &vacant);
+
+        if (index == CPI_OBJECT_NONE)
+            break;
+        if (vacant) {
+            cpi_object_vacate(pool, index);
+            passed++;
+            continue;
+        }
+        cpi_object_leave_place(pool);
+        cpi_object_unmake(pool, index);
+        drop(pool, index);
+        dropped++;
+    }
+    cpi_object_offer_some(pool, passed); /* for the threads that wait */
+    return dropped;
+}
+
+/* A policy names those to go, and those that may not. */
+static size_t drop_least(cpool_objects_t *pool, size_t n)
+{
+    uintptr_t index;
+    size_t dropped;
+
+    for (dropped = 0; dropped < n; dropped++) {
+        index = pool->policy->reclaim(pool, NULL);
+        if (index == CPI_OBJECT_NONE)
+            break;
+        cpi_object_end(pool, index);
+        drop(pool, index);
+    }
+    return dropped;
+}
+
+static size_t drop_active(cpool_objects_t *pool, size_t n)
+{
+    uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [hint] */
+    uintptr_t index;
+    size_t dropped = 0;
+
+    for (index = 0; index < reached && dropped < n; index++) {
+        if (!cpi_object_seize(pool, index))
+            continue;
+        cpi_object_end(pool, index);
+        drop(pool, index);
+        dropped++;
+    }
+    return dropped;
+}
+
+size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
+{
+    size_t lowered = lower_unused(pool, n);
+
+    lowered += drop_inactive(pool, n - lowered);
+    if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
+        lowered += pool->policy != NULL ? drop_least(pool, n - lowered)
+                                        : drop_active(pool, n - lowered);
+    if (pool->growth != 0 || pool->percent != 0)
+        cpi_object_offer_some(pool, lowered);
+    return lowered;
+}
+
+/* Creates one inactive object, within the capacity.  Returns 0 or a code. */
+static int add_one(cpool_objects_t *pool)
+{
+    uintptr_t index;
+    size_t more;
+    int code;
+
+    if (!cpi_object_reserve(pool, false, &more))
+        return CPOOL_EDRY;
+    index = cpi_object_vacancy(pool);
+    if (index == CPI_OBJECT_NONE) {
+        cpi_object_unreserve(pool);
+        cpi_object_offer_some(pool, 1);
+        return CPOOL_ENOMEM;
+    }
+    if ((cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES) != /* [own] */
+        CPI_OBJECT_VACANT) {
+        cpi_object_unreserve(pool);
+        cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
+        cpi_object_offer_some(pool, 1);
+        return CPOOL_EDRY;
+    }
+    code = cpi_object_make(pool, index);
+    if (code == 0) {
+        cpi_object_shelve(pool, index, CPI_OBJECT_NEW);
+        return 0;
+    }
+    cpi_object_give_up(pool, index);
+    return code;
+}
+
+/* Takes back the offers that lie in front of the inactive objects. */
+static void withdraw_offers(cpool_objects_t *pool)
+{
+    uintptr_t index;
+    bool vacant = true;
+
+    while (vacant && (index = cpi_object_take_free(pool, &vacant)) != CPI_OBJECT_NONE) {
+        if (vacant)
+            cpi_object_vacate(pool, index);
+        else
+            cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
+    }
+}
+
+size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
+{
+    int result = 0;
+    size_t made;
+
+    if (pool->waitable)
+        withdraw_offers(pool);
+    for (made = 0; made < n && !pool->fake; made++) {
+        if (!cpi_object_take_place(pool)) {
+            result = CPOOL_EDRY;
+            break;
+        }
+        result = add_one(pool);
+        if (result != 0) {
+            cpi_object_leave_place(pool);
+            break;
+        }
+    }
+    if (pool->waitable)
+        cpi_object_offer_rest(pool);
+    if (code != NULL)
+        *code = result;
+    return made;
+}

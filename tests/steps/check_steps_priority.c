@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_priority.c - a thread stops at every step of what it does with a priority pool,
+ * and another one forks, or does the same.
+ *
+ * Includes steps.h.
+ */
+#include "steps.h" /* first: it says which system interfaces are wanted */
+
+#include <cpool/priority.h>
+
+enum { OBJECTS = 4 };
+
+static cpool_objects_t *make_pool(unsigned flags)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = 64;
+    config.type = &type;
+    config.capacity = OBJECTS;
+    config.flags = flags;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0), 0);
+    return pool;
+}
+
+static cpool_grant_t obtain(cpool_objects_t *pool, int64_t priority)
+{
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+
+    REQUIRE_EQUAL(cpool_priority_obtain(pool, priority, &grant), 0);
+    return grant;
+}
+
+struct player {
+    cpool_objects_t *pool;
+    cpool_claim_t claims[OBJECTS];
+    cpool_grant_t grant;
+};
+
+static struct player begin(unsigned flags)
+{
+    struct player player = {.pool = make_pool(flags)};
+
+    for (int64_t i = 0; i < OBJECTS; i++)
+        player.claims[i] = obtain(player.pool, i).claim;
+    return player;
+}
+
+static void end(struct player *player)
+{
+    (void)cpool_priority_release(player->pool, SIZE_MAX);
+    (void)cpool_objects_put_all(player->pool);
+    REQUIRE_EQUAL(cpool_objects_destroy(player->pool), 0);
+}
+
+/* --- Fork --- */
+
+/* Takes the first object, and works with the last one. */
+static void play(void *argument)
+{
+    struct player *player = argument;
+
+    player->grant = obtain(player->pool, 10);
+    REQUIRE_EQUAL(cpool_priority_set(player->pool, player->claims[OBJECTS - 1], 11), 0);
+    REQUIRE(cpool_priority_pin(player->pool, player->claims[OBJECTS - 1]) != NULL);
+    REQUIRE_EQUAL(cpool_priority_unpin(player->pool, player->claims[OBJECTS - 1]), 0);
+    REQUIRE_EQUAL(cpool_priority_put(player->pool, player->grant.claim), 0);
+}
+
+/* All objects can be had but the pinned one, and the object that the vanished thread had in
+ * hand. */
+static void take_in_child(void *argument)
+{
+    struct player *player = argument;
+    cpool_claim_t pinned = player->claims[2];
+    size_t second = 0;
+
+    steps_allow(0);
+    for (int i = 0; i < 2 * OBJECTS; i++) {
+        cpool_claim_t ended = obtain(player->pool, 20).ended;
+
+        REQUIRE(ended != pinned);
+        second += ended == player->claims[1];
+    }
+    REQUIRE_EQUAL(second, 1);
+    REQUIRE_EQUAL(cpool_priority_unpin(player->pool, pinned), 0);
+    REQUIRE(obtain(player->pool, 20).ended == pinned);
+}
+
+/* A fork that waits for the thread that stands still makes more steps than it may. */
+static bool fork_beside_play(struct worker *worker, size_t nth)
+{
+    struct player player = begin(CPOOL_OBJECT_COUNTED);
+    struct steps_stop stop;
+    bool stopped;
+
+    REQUIRE(cpool_priority_pin(player.pool, player.claims[2]) != NULL);
+    stopped = steps_run(&stop, worker, NULL, nth, play, &player);
+    steps_allow(1000);
+    support_in_child(take_in_child, &player);
+    steps_allow(0);
+    steps_go_on(&stop);
+    REQUIRE_EQUAL(cpool_priority_unpin(player.pool, player.claims[2]), 0);
+    end(&player);
+    return stopped;
+}
+
+START_TEST(fork_beside_a_priority_pool_does_not_wait)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (fork_beside_play(worker, nth))
+        nth++;
+    REQUIRE(nth > 20);
+    worker_stop(worker);
+}
+END_TEST
+
+/* --- Two gets --- */
+
+static void obtain_one(void *argument)
+{
+    struct player *player = argument;
+
+    player->grant = obtain(player->pool, 10);
+}
+
+static void resume(void *stop)
+{
+    steps_resume(stop);
+}
+
+/* The thread that stands still may have the pool's lock. */
+static bool obtain_beside(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct player player = begin(flags);
+    struct steps_stop stop;
+    cpool_grant_t ours;
+    size_t ended = 0;
+    bool stopped;
+
+    stopped = steps_run(&stop, worker, NULL, nth, obtain_one, &player);
+    steps_plan(STEPS_LOCK, 1, resume, &stop);
+    ours = obtain(player.pool, 10);
+    (void)steps_drop();
+    steps_go_on(&stop);
+    for (size_t i = 0; i < OBJECTS; i++) {
+        bool told = ours.ended == player.claims[i] || player.grant.ended == player.claims[i];
+
+        REQUIRE(told == (cpool_priority_set(player.pool, player.claims[i], 0) != 0));
+        ended += told;
+    }
+    REQUIRE_EQUAL(ended, 2);
+    end(&player);
+    return stopped;
+}
+
+START_TEST(each_use_that_a_get_ends_is_told)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (obtain_beside(_i == 0 ? 0 : CPOOL_OBJECT_FAKE, worker, nth))
+        nth++;
+    REQUIRE(nth > 5);
+    worker_stop(worker);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(fork_beside_a_priority_pool_does_not_wait),
+        TIMES(each_use_that_a_get_ends_is_told, 2),
+    };
+
+    return SUPPORT_RUN("steps_priority", tests);
+}
