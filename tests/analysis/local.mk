@@ -5,7 +5,8 @@
 #   make check-valgrind   the unit tests under Memcheck, VALGRIND_TESTS='...' for some
 #   make coverage         lines and branches of lib/ that the unit tests reach, by lcov
 
-EXTRA_DIST += tests/analysis/analyze.sh tests/analysis/coverage.sh tests/analysis/valgrind.sh
+EXTRA_DIST += tests/analysis/analyze.sh tests/analysis/coverage.sh \
+	tests/analysis/dump.c tests/analysis/valgrind.sh
 
 analysis_flags = -D_GNU_SOURCE $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS)
 
@@ -23,7 +24,7 @@ COVERAGE_TESTS = $(filter-out tests/modules/check_assert,$(tests_public) $(tests
 	$(tests_steps))
 
 coverage:
-	@MAKE='$(MAKE)' $(SHELL) $(srcdir)/tests/analysis/coverage.sh '$(abs_srcdir)' \
+	@MAKE='$(MAKE)' CC='$(CC)' $(SHELL) $(srcdir)/tests/analysis/coverage.sh '$(abs_srcdir)' \
 		$(COVERAGE_TESTS)
 
 .PHONY: analyze check-valgrind coverage
