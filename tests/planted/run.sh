@@ -115,7 +115,7 @@ link() {
         more=
         source=$(program_of "${1%_narrow}")
         [ "$1" = "${1%_narrow}" ] || kind=narrow
-        case $source in */steps/*) kind=steps more=$(object steps "$top/tests/steps/steps.c") ;; esac
+        case $source in steps/*) kind=steps more=$(object steps "$top/tests/steps/steps.c") ;; esac
         [ "$1" != check_reentry ] ||
             more="-Wl,--wrap=malloc,--wrap=pthread_atfork \
                 -Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete"
