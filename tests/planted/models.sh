@@ -80,6 +80,6 @@ while IFS='|' read -r name file by edit; do
         ;;
     esac
     printf '%-20s %-10s  %s\n' "$name" "$file" "$verdict"
-done <"$here/list.txt"
+done <"${PLANTED_LIST:-$here/list.txt}"
 echo "$killed killed, $sound sound, $failed failed"
 [ $failed -eq 0 ] && [ $((killed + sound)) -gt 0 ]

@@ -8,7 +8,7 @@
 # Fails, and says so, unless the list has the bug and each of its edits changes exactly one
 # line of the file: an edit that no longer applies proves nothing.
 
-list=$(dirname "$0")/list.txt
+list=${PLANTED_LIST:-$(dirname "$0")/list.txt}
 
 # edited FILE NAME EDIT - the file's text with the edit, in $work/edited.
 edited() {

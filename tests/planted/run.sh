@@ -10,7 +10,7 @@
 # tests/*/local.mk have them.  CC, CHECK_CFLAGS, CHECK_LIBS, LIBS: how they
 # are compiled.  MUTANTS_LIMIT: seconds that one test may take.  Longer is a failure.
 # MUTANTS_OTHERS: the tests that are run after those that the list names, all if unset.
-# MUTANTS_WORK: a folder in which what is compiled for all mutants stays.  Runs in the
+# PLANTED_LIST: a list in place of list.txt.  MUTANTS_WORK: a folder in which what is compiled for all mutants stays.  Runs in the
 # build folder.
 #
 # Prints for each mutant its name, its file and its killer: a program and the test in it,
@@ -36,6 +36,7 @@ trap 'rm -rf "$mutant"; [ -n "${MUTANTS_WORK:-}" ] || rm -rf "$work"' EXIT
 flags="-std=c11 -D_GNU_SOURCE -pthread $CHECK_CFLAGS"
 includes="-I$top/include -I$top/tests/harness"
 planted=$top/tests/planted
+list=${PLANTED_LIST:-$planted/list.txt}
 mkdir -p "$mutant" || exit 1
 
 helpers='harness/support harness/support_pool harness/growth harness/waiter harness/crew
@@ -208,7 +209,7 @@ try() {
     named=
     verdict=
     if [ "$1" != original ]; then
-        line=$(grep "^$1 *|" "$planted/list.txt")
+        line=$(grep "^$1 *|" "$list")
         file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
         named=$(printf '%s\n' "$line" | cut -d '|' -f 3 |
             sed 's/ *\(model\|genmc\):[a-z_]*//g; s/\bstress\b//')
@@ -251,7 +252,7 @@ try() {
 }
 
 # Those that only models find are models.sh's.
-[ $# -gt 0 ] || set -- $(sed 's/ *\(model\|genmc\):[a-z_]*//g' "$planted/list.txt" |
+[ $# -gt 0 ] || set -- $(sed 's/ *\(model\|genmc\):[a-z_]*//g' "$list" |
     sed -n '/^[^|]*|[^|]*| *\(sound: doc.MODEL.md *\)\{0,1\}|/d
         s/^\([a-z0-9-]*\) *|.*/\1/p')
 for name in "$@"; do
