@@ -27,7 +27,11 @@ MODEL_ABSENT(bool, cpi_pool_has_to_call, const struct cpi_pool *pool)
 MODEL_ABSENT(bool, cpi_pool_hand_over, struct cpi_pool *pool, void *slot,
              const struct cpi_waiter *finder)
 MODEL_ABSENT(void, cpi_pool_call_waiter, struct cpi_pool *pool, const struct cpi_cache *cache)
-MODEL_ABSENT(bool, cpi_pool_mark_taken, struct cpi_pool *pool, void *slot,
+MODEL_ABSENT(void, cpi_pool_call_after_alloc, struct cpi_pool *pool,
+             const struct cpi_cache *cache, const void *slot)
+MODEL_ABSENT(uintptr_t, cpi_fake_index, struct cpi_fake *fake, const void *block)
+MODEL_ABSENT(void *, cpi_fake_block, const struct cpi_fake *fake, uintptr_t index)
+MODEL_ABSENT(bool, cpi_pool_mark_taken, struct cpi_pool *pool, void **slot,
              const char *function, const void *site)
 MODEL_ABSENT(bool, cpi_pool_mark_given, struct cpi_pool *pool, void *slot,
              const char *function, const void *site)
