@@ -103,10 +103,11 @@ CPI_WITHIN static inline void *cpi_cache_exchange_and_take(struct cpi_cache *cac
         return NULL;
     cpi_recall_mark(cache);
     node = cpi_depot_pop(depot, &depot->stocked, &cache->counters,
-                         &cache->counters.stocked_out);
+                         &cache->counters.stocked_out, NULL);
     if (CPI_LIKELY(node != 0)) {
         slot = show_all_but_one(cache, node);
-        cpi_depot_push(depot, &depot->empty, empty, &cache->counters, &cache->counters.empty_in);
+        cpi_depot_push(depot, &depot->empty, empty, &cache->counters,
+                       &cache->counters.empty_in, NULL);
         look_at_bound(cache);
         CPI_ASSERT(cpi_cache_is_valid(cache));
     }
@@ -172,17 +173,17 @@ CPI_WITHIN static inline bool cpi_cache_exchange_and_give(struct cpi_cache *cach
     if (CPI_UNLIKELY(stocked != cache->quota || oldest == 0 || is_exchange_noted(cache, true)))
         return false;
     cpi_recall_mark(cache);
-    node = cpi_depot_pop(depot, &depot->empty, &cache->counters, &cache->counters.empty_out);
+    node = cpi_depot_pop(depot, &depot->empty, &cache->counters, &cache->counters.empty_out, NULL);
     if (CPI_LIKELY(node != 0)) {
         given = push_out(cache, oldest, stocked);
         if (CPI_LIKELY(given)) {
             show_one(cache, node, slot);
             cpi_depot_push(depot, &depot->stocked, oldest, &cache->counters,
-                           &cache->counters.stocked_in);
+                           &cache->counters.stocked_in, NULL);
             look_at_bound(cache);
         } else {
             cpi_depot_push(depot, &depot->empty, node, &cache->counters,
-                           &cache->counters.empty_in);
+                           &cache->counters.empty_in, NULL);
         }
         CPI_ASSERT(cpi_cache_is_valid(cache));
     }

@@ -36,6 +36,7 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim)
 
         if (node == 0 || cpi_magazine_count(cpi_depot_magazine(victim->depot, node)) == 0)
             continue;
+        (void)cpi_chaos_step(victim->depot->chaos);
         if (cpi_cas_strong(&victim->spare[i], &node, 0, acq_rel, acquire)) /* [steal] [see] */
             return node;
     }
@@ -87,6 +88,8 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
             left = n;
         if (left == 0)
             return 0;
+        if (cpi_chaos_step(depot->chaos)) /* few at a time */
+            left = 1;
         if (!cpi_depot_provide(depot, fresh + left) || !cpi_slab_provide(slab, fresh + left)) {
             n = left / 2; /* the system may have memory for fewer */
             continue;

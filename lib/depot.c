@@ -35,6 +35,9 @@
 /* Looks for an empty magazine before it is believed that there is none. */
 #define CPI_EMPTY_TRIES 8u
 
+/* Removals after which the tags of pools with chaos come round, at most. */
+#define CPI_YOUNG_TAGS 1000u
+
 size_t cpi_depot_stride(size_t limit)
 {
     return cpi_align_up(offsetof(struct cpi_magazine, rounds) + limit * sizeof(void *), CPI_LINE);
@@ -54,6 +57,7 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
     depot->links.stride = cpi_depot_stride(limit);
     depot->limit = limit;
     depot->uncached = uncached;
+    depot->chaos = NULL;
     depot->for_slots_max = (uint32_t)(for_slots->size / depot->links.stride);
     cpi_extent_copy(&depot->for_slots, for_slots);
     cpi_extent_copy(&depot->for_caches, for_caches);
@@ -64,6 +68,13 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
     atomic_init(&depot->made_for_caches, 0);
     atomic_init(&depot->dry, false);
     atomic_init(&depot->drains, 0);
+}
+
+void cpi_depot_add_chaos(struct cpi_depot *depot, struct cpi_chaos *chaos)
+{
+    depot->chaos = chaos;
+    cpi_tagstack_age(&depot->stocked, 1 + (uint32_t)(cpi_chaos_draw(chaos) % CPI_YOUNG_TAGS));
+    cpi_tagstack_age(&depot->empty, 1 + (uint32_t)(cpi_chaos_draw(chaos) % CPI_YOUNG_TAGS));
 }
 
 bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out)
@@ -79,9 +90,9 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines)
 }
 
 static inline uint32_t pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
-                    struct cpi_counters *counters, _Atomic uint64_t *counter)
+                           struct cpi_counters *counters, _Atomic uint64_t *counter)
 {
-    uint32_t node = cpi_depot_pop(depot, stack, counters, counter);
+    uint32_t node = cpi_depot_pop(depot, stack, counters, counter, depot->chaos);
 
     if (node != 0)
         cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
@@ -89,9 +100,9 @@ static inline uint32_t pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
 }
 
 static inline void push(struct cpi_depot *depot, struct cpi_tagstack *stack, uint32_t node,
-                 struct cpi_counters *counters, _Atomic uint64_t *counter)
+                        struct cpi_counters *counters, _Atomic uint64_t *counter)
 {
-    cpi_depot_push(depot, stack, node, counters, counter);
+    cpi_depot_push(depot, stack, node, counters, counter, depot->chaos);
     cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
 }
 
@@ -121,6 +132,7 @@ static uint32_t make(const struct cpi_depot *depot, const struct cpi_extent *ext
     while (number < room) {
         uint32_t node = before + number + 1;
 
+        (void)cpi_chaos_step(depot->chaos);
         if (cpi_cas_weak(made, &number, number + 1, relaxed, relaxed)) { /* [make] [made] */
             cpi_magazine_set_count(cpi_depot_magazine(depot, node), 0);
             return node;
@@ -169,6 +181,7 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
     do {
         if (node == 0)
             return 0;
+        (void)cpi_chaos_step(depot->chaos);
     } while (!cpi_cas_weak(&depot->partial, &node, 0, acq_rel, acquire)); /* [take] [see] */
     cpi_depot_account(&counters->partials, 1);
     CPI_ASSERT(count_of(depot, node) > 0 && count_of(depot, node) < depot->limit);
@@ -211,6 +224,8 @@ CPI_APART static void give_partial(struct cpi_depot *depot, struct cpi_counters 
         uint32_t none = 0;
         uint32_t other;
 
+        (void)cpi_chaos_step(depot->chaos);
+
         if (cpi_cas_strong(&depot->partial, &none, node, release, relaxed)) { /* [leave] [glance] */
             cpi_depot_account(&counters->partials, 1);
             return;
@@ -230,7 +245,8 @@ void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint
 void cpi_depot_give_chain(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t top,
                           uint32_t bottom, uint32_t length)
 {
-    uint32_t retries = cpi_tagstack_push_chain(&depot->stocked, &depot->links, top, bottom);
+    uint32_t retries =
+        cpi_tagstack_push_chain(&depot->stocked, &depot->links, top, bottom, depot->chaos);
 
     CPI_ASSERT(length > 0);
     if (retries != 0)
@@ -252,6 +268,7 @@ void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counter
         return NULL;
     magazine = cpi_depot_magazine(depot, node);
     CPI_ASSERT(cpi_magazine_count(magazine) > 0);
+    (void)cpi_chaos_step(depot->chaos);
     count = cpi_magazine_count(magazine) - 1;
     slot = magazine->rounds[count];
     cpi_magazine_set_count(magazine, count);
@@ -269,6 +286,7 @@ bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters,
         node = cpi_depot_take_empty(depot, counters);
     if (node == 0)
         return false;
+    (void)cpi_chaos_step(depot->chaos);
     magazine = cpi_depot_magazine(depot, node);
     count = cpi_magazine_count(magazine);
     CPI_ASSERT(slot != NULL && count < depot->limit);

@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "chaos.h"
 #include "compiler.h"
 #include "extent.h"
 #include "magazine.h"
@@ -52,6 +53,7 @@ struct cpi_depot {
     uint32_t limit;              /* constant: rounds in a full magazine */
     uint32_t for_slots_max;      /* constant: magazines in the first extent */
     uint32_t uncached;           /* constant: CPI_UNCACHED_… */
+    struct cpi_chaos *chaos;     /* constant: the pool's, or NULL */
     struct cpi_extent for_slots; /* magazines for what has been handed out */
     struct cpi_extent for_caches; /* magazines for what caches hold */
 
@@ -98,6 +100,9 @@ size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached);
  */
 void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
                     const struct cpi_extent *for_caches, uint32_t limit, uint32_t uncached);
+
+/* Before the first exchange: this chance disturbs them, and the tags come round soon. */
+void cpi_depot_add_chaos(struct cpi_depot *depot, struct cpi_chaos *chaos);
 
 /* Commits the memory that `handed_out` slots can need.  False if refused.
  * Before those slots are handed out. */
@@ -184,13 +189,15 @@ static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *de
 
 /*
  * The exchanges themselves, for caches that know what lies on which stack.  `counter` is
- * that of the stack and the direction.  pop returns 0 if the stack is empty.
+ * that of the stack and the direction.  pop returns 0 if the stack is empty.  `chaos` is
+ * the depot's, or NULL in pools that can have none.
  */
 static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
-                                     struct cpi_counters *counters, _Atomic uint64_t *counter)
+                                     struct cpi_counters *counters, _Atomic uint64_t *counter,
+                                     struct cpi_chaos *chaos)
 {
     uint64_t retries = 0;
-    uint32_t node = cpi_tagstack_pop(stack, &depot->links, &retries);
+    uint32_t node = cpi_tagstack_pop(stack, &depot->links, &retries, chaos);
 
     if (CPI_UNLIKELY(retries != 0))
         cpi_depot_account(&counters->retries, retries);
@@ -203,9 +210,9 @@ static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstac
 
 static inline void cpi_depot_push(struct cpi_depot *depot, struct cpi_tagstack *stack,
                                   uint32_t node, struct cpi_counters *counters,
-                                  _Atomic uint64_t *counter)
+                                  _Atomic uint64_t *counter, struct cpi_chaos *chaos)
 {
-    uint32_t retries = cpi_tagstack_push(stack, &depot->links, node);
+    uint32_t retries = cpi_tagstack_push(stack, &depot->links, node, chaos);
 
     if (CPI_UNLIKELY(retries != 0))
         cpi_depot_account(&counters->retries, retries);

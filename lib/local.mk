@@ -9,7 +9,7 @@
 libcpool_sources = \
 	lib/atomic.h lib/bits.h lib/compiler.h lib/error.c lib/error.h \
 	lib/text.c lib/text.h lib/trace.c lib/trace.h \
-	lib/extent.c lib/extent.h lib/handle.c lib/handle.h lib/options.c lib/options.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
+	lib/chaos.c lib/chaos.h lib/extent.c lib/extent.h lib/handle.c lib/handle.h lib/options.c lib/options.h lib/os.h lib/os_posix.c lib/quiet.c lib/quiet.h \
 	lib/probes.h lib/ranges.c lib/ranges.h \
 	lib/structs.c lib/structs.h lib/tools.c lib/tools.h \
 	lib/thread.c lib/thread.h lib/version.c \

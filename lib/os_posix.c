@@ -3,7 +3,8 @@
  * os_posix.c - os.h for POSIX systems with anonymous memory maps.
  *
  * Floor 1.  The only file that knows which operating system this is.  Quiet scopes
- * count the system calls that are made here.
+ * count the system calls that are made here.  Requests for memory are refused here, too,
+ * where CPOOL_OPTIONS asks for that.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -11,6 +12,7 @@
 
 #include "os.h"
 
+#include "chaos.h"
 #include "compiler.h"
 #include "error.h"
 #include "quiet.h"
@@ -130,9 +132,11 @@ void cpi_os_want_huge_pages(void *address, size_t size)
 static void *map(size_t size, int protection)
 {
     int saved = errno;
-    void *address =
-        mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *address;
 
+    if (cpi_chaos_refuses())
+        return NULL;
+    address = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     note_system_calls(1);
     /* A system that does not know the flag. */
     if (address == MAP_FAILED && errno == EINVAL) {
@@ -170,7 +174,7 @@ void *cpi_os_map(size_t size)
 bool cpi_os_commit(void *address, size_t size)
 {
     int saved = errno;
-    bool done = mprotect(address, size, PROT_READ | PROT_WRITE) == 0;
+    bool done = !cpi_chaos_refuses() && mprotect(address, size, PROT_READ | PROT_WRITE) == 0;
 
     note_system_calls(1);
     errno = saved;
@@ -285,6 +289,8 @@ bool cpi_os_purge(void *address, size_t size)
     int saved = errno;
     bool done;
 
+    if (cpi_chaos_refuses())
+        return false;
     note_system_calls(1);
 #if defined(__linux__)
     done = madvise(address, size, MADV_DONTNEED) == 0;
@@ -369,7 +375,8 @@ bool cpi_os_populate(void *address, size_t size)
     bool done;
 
     note_system_calls(1);
-    done = madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
+    done = !cpi_chaos_refuses() &&
+           (madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL);
     errno = saved;
     return done;
 }

@@ -50,11 +50,32 @@ static bool free_uncached(struct cpi_pool *pool, void *slot)
 
 /* --- With a cache --- */
 
+/* Exchanges come early in pools with chaos: an operation does without its cache, or empties
+ * it first.  A lease's cache stays as it is. */
+#define CPI_CHAOS_UNCACHED 4u
+#define CPI_CHAOS_EMPTIED 8u
+
+static inline struct cpi_cache *by_chance(const struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    return cpi_chaos_once_in(pool->depot.chaos, CPI_CHAOS_UNCACHED) ? NULL : cache;
+}
+
+/* Goes inside the cache.  Returns false if the operation has to do without. */
+static inline bool enter(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    if (cache == NULL || !cpi_recall_enter(cache))
+        return false;
+    (void)cpi_chaos_step(pool->depot.chaos);
+    if (cpi_chaos_once_in(pool->depot.chaos, CPI_CHAOS_EMPTIED) && cache->leased.lease == NULL)
+        cpi_cache_flush(cache);
+    return true;
+}
+
 static void *take_slot(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot;
 
-    if (cache == NULL || !cpi_recall_enter(cache))
+    if (!enter(pool, cache))
         return alloc_uncached(pool);
     slot = cpi_cache_alloc(cache);
     cpi_recall_leave(cache);
@@ -65,7 +86,8 @@ static bool give_slot(struct cpi_pool *pool, struct cpi_cache *cache, void *slot
 {
     bool done;
 
-    if (cache == NULL || !cpi_recall_enter(cache))
+    cache = by_chance(pool, cache);
+    if (!enter(pool, cache))
         return free_uncached(pool, slot);
     done = cpi_cache_free(cache, slot);
     cpi_recall_leave(cache);
@@ -143,6 +165,7 @@ static bool recall(struct cpi_pool *pool)
     bool recalled;
 
     cpi_depot_set_dry(&pool->depot, true);
+    (void)cpi_chaos_step(pool->depot.chaos);
     recalled = cpi_recall_spare(&pool->registry, uncached) ||
                (pool->registry.exact && cpi_recall_loaded(&pool->registry, uncached));
     cpi_registry_leave(uncached);
@@ -171,6 +194,7 @@ void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)
 
     do {
         seen = cpi_pool_drains(pool);
+        (void)cpi_chaos_step(pool->depot.chaos);
         slot = take_slot(pool, cache);
     } while (slot == NULL && is_more(pool, seen, awaits));
     return slot;
@@ -252,9 +276,10 @@ CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
     return NULL;
 }
 
+/* Only the first attempt does without the cache: a look must find what the cache has. */
 static void *take_any(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    void *slot = take_slot(pool, cache);
+    void *slot = take_slot(pool, by_chance(pool, cache));
 
     return CPI_LIKELY(slot != NULL) ? slot : look_again(pool, cache);
 }

@@ -100,6 +100,7 @@ bool cpi_pool_has_to_call(const struct cpi_pool *pool)
 
 void cpi_pool_call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
 {
+    (void)cpi_chaos_step(pool->depot.chaos);
     if (CPI_UNLIKELY(cpi_queue_is_asked(&pool->waiters.queue, cpi_recall_has_barrier())) &&
         cpi_pool_has_left_any(pool, cache))
         cpi_pool_call(pool);

@@ -14,7 +14,7 @@
 #define CPI_FLAGS \
     (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_EXACT | CPOOL_WAITABLE | \
      CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_RESERVED | CPOOL_NO_POISON | \
-     CPOOL_FAKE)
+     CPOOL_FAKE | CPOOL_CHAOS)
 
 /* Most places in a quarantine, and entries in a log. */
 #define CPI_QUARANTINE_MAX ((size_t)1 << 20)
@@ -99,7 +99,7 @@ static int check_scalars(const cpool_config_t *config)
 bool cpi_pool_can_be_fake(const cpool_config_t *config)
 {
     const unsigned others = CPOOL_CHECKED | CPOOL_FILL | CPOOL_KEEP_PAGES | CPOOL_RESERVED |
-                            CPOOL_NO_POISON;
+                            CPOOL_NO_POISON | CPOOL_CHAOS;
 
     return (config->flags & others) == 0 && config->quarantine == 0 && config->sites == 0 &&
            config->log == 0;
@@ -308,11 +308,15 @@ static void choose_checks(struct cpi_layout *layout, const cpool_config_t *confi
     layout->checked = (config->flags & (CPOOL_CHECKED | CPOOL_FILL)) != 0 ||
                       config->quarantine != 0 || config->sites != 0 || config->log != 0;
     layout->gap = layout->checked || watched ? CPI_GUARD_GAP : 0;
-    layout->tracked = layout->checked || watched || (config->flags & CPOOL_TRACKED) != 0;
+    layout->tracked = layout->checked || watched ||
+                      (config->flags & (CPOOL_TRACKED | CPOOL_CHAOS)) != 0;
     layout->frames = config->sites < CPI_TRACE_MAX ? config->sites : CPI_TRACE_MAX;
     if (layout->checked && layout->frames == 0)
         layout->frames = 1;
-    layout->quarantine = lowest_of(config->quarantine, layout->most, CPI_QUARANTINE_MAX);
+    layout->quarantine = config->quarantine;
+    if ((config->flags & CPOOL_CHAOS) != 0 && layout->quarantine < CPI_CHAOS_QUARANTINE)
+        layout->quarantine = CPI_CHAOS_QUARANTINE;
+    layout->quarantine = lowest_of(layout->quarantine, layout->most, CPI_QUARANTINE_MAX);
     layout->log = config->log < CPI_LOG_MAX ? config->log : CPI_LOG_MAX;
 }
 

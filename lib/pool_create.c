@@ -10,6 +10,7 @@
 
 #include "bits.h"
 #include "error.h"
+#include "options.h"
 #include "os.h"
 #include "quiet.h"
 #include "ranges.h"
@@ -99,6 +100,10 @@ static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout
          layout->words_at - layout->for_caches_at);
     cpi_depot_init(&pool->depot, &for_slots, &for_caches, (uint32_t)layout->rounds,
                    (uint32_t)layout->uncached);
+    if ((pool->flags & CPOOL_CHAOS) != 0) {
+        cpi_chaos_begin(&pool->chaos, cpi_options_seed(cpi_options()));
+        cpi_depot_add_chaos(&pool->depot, &pool->chaos);
+    }
 }
 
 /* Where to cut a name that is too long: before a character of several bytes, not
@@ -172,7 +177,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     limits.returned = cpi_pool_wake_waiters;
     pool->only_marked = limits.exact && !pool->marks && !pool->waitable;
     pool->only_tracked = layout->tracked && !pool->checked && !limits.exact &&
-                         !layout->fake && pool->tools == 0;
+                         !layout->fake && pool->tools == 0 && pool->depot.chaos == NULL;
     limits.checked = pool->checked;
     limits.inline_path = !pool->marks && !limits.exact;
     part(&caches, region, layout, layout->caches_at,

@@ -106,7 +106,7 @@ static void empty_magazine(struct cpi_drain *drain, uint32_t node)
         cpi_depot_give(&pool->depot, &drain->uncached->counters, node);
         return;
     }
-    cpi_tagstack_push(&drain->magazines, &pool->depot.links, node);
+    cpi_tagstack_push(&drain->magazines, &pool->depot.links, node, NULL);
     drain->held++;
 }
 
@@ -151,7 +151,9 @@ bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
     cpi_lock();
     enter(drain);
     cpi_depot_begin_drain(&pool->depot);
+    (void)cpi_chaos_step(pool->depot.chaos);
     cpi_drain_go_on(drain);
+    (void)cpi_chaos_step(pool->depot.chaos);
     return true;
 }
 
@@ -182,7 +184,7 @@ static void begin_filling(struct cpi_drain *drain)
     uint32_t odd = (uint32_t)(drain->marked % depot->limit);
     uint64_t retries = 0;
 
-    drain->filling = cpi_tagstack_pop(&drain->magazines, &depot->links, &retries);
+    drain->filling = cpi_tagstack_pop(&drain->magazines, &depot->links, &retries, NULL);
     drain->rounds = odd != 0 ? odd : depot->limit;
     drain->count = 0;
 }

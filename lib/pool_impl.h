@@ -31,6 +31,7 @@
 #include <cpool/events.h>
 #include <cpool/pools.h>
 
+#include "chaos.h"
 #include "depot.h"
 #include "fake.h"
 #include "handle.h"
@@ -103,6 +104,7 @@ struct cpi_pool {
     bool grows; /* by itself */
     bool only_marked; /* exact, and nothing else that costs time per operation */
     bool only_tracked; /* tracked, likewise */
+    struct cpi_chaos chaos; /* the depot points to it in pools with chaos */
 
     /* Waiting: see pool_wait.c. */
     struct cpi_waiters waiters;

@@ -101,6 +101,7 @@ bool cpi_pool_mark_taken(struct cpi_pool *pool, void **slot, const char *functio
     uintptr_t index = cpi_slab_index(&pool->slab, *slot);
     bool taken = true;
 
+    (void)cpi_chaos_step(pool->depot.chaos);
     if (pool->checked)
         taken = take_checked(pool, index, function, site);
     else if (has_words(pool))
@@ -177,6 +178,7 @@ bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, const char *function
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, index);
         return false;
     }
+    (void)cpi_chaos_step(pool->depot.chaos);
     if (pool->checked) {
         note_call(pool, index, true, site);
         cpi_guard_give(&pool->slab, index, pool->fills);

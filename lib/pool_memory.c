@@ -137,6 +137,7 @@ uint32_t cpi_pool_drains(const struct cpi_pool *pool)
 
 static bool raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
 {
+    (void)cpi_chaos_step(pool->depot.chaos);
     if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
         return false;
     cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
@@ -279,6 +280,7 @@ static size_t drop_top(struct cpi_drain *drain, size_t n)
         return 0;
     if (may_purge(pool))
         purge_portion(&purge, pool, left, left, drain->slots);
+    (void)cpi_chaos_step(pool->depot.chaos);
     if (make_fresh(drain, left))
         cpi_drain_keep(drain, left);
     return removed;

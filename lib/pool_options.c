@@ -6,6 +6,7 @@
  */
 #include "pool_impl.h"
 
+#include "chaos.h"
 #include "error.h"
 #include "options.h"
 #include "trace.h"
@@ -17,6 +18,22 @@ static bool raise(size_t *setting, size_t least)
         return false;
     *setting = least;
     return true;
+}
+
+/* Rounds of the magazines of pools with chaos, at most, and magazines that a pool may
+ * have at least. */
+#define CPI_CHAOS_ROUNDS 4u
+#define CPI_CHAOS_MAGAZINES ((size_t)1 << 21)
+
+/* Few rounds, so that there are many exchanges.  The same for each pool of this shape, as
+ * cpool_memory_required has to know. */
+static size_t few_rounds(const cpool_config_t *config, uint64_t seed)
+{
+    size_t most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
+    uint64_t drawn = cpi_chaos_mix(seed, cpi_chaos_mix(config->slot_size, config->capacity));
+    size_t rounds = (size_t)(drawn % CPI_CHAOS_ROUNDS) + 1 + most / CPI_CHAOS_MAGAZINES;
+
+    return rounds < config->capacity ? rounds : config->capacity;
 }
 
 bool cpi_pool_add_options(cpool_config_t *config)
@@ -32,11 +49,18 @@ bool cpi_pool_add_options(cpool_config_t *config)
         config->flags |= CPOOL_FAKE;
         return true;
     }
+    if (options->chaos != 0)
+        flags |= CPOOL_CHAOS;
+
     /* Free slots of this pool are read on purpose, as object pools do. */
     if ((config->flags & (CPOOL_NO_POISON | CPOOL_FILL)) == CPOOL_NO_POISON)
         flags &= ~CPOOL_FILL;
     adds = flags != config->flags;
     config->flags = flags;
+    if ((flags & CPOOL_CHAOS) != 0) {
+        config->magazine_rounds = few_rounds(config, cpi_options_seed(options));
+        adds = true;
+    }
     adds = raise(&config->quarantine, options->quarantine) || adds;
     adds = raise(&config->sites, options->sites) || adds;
     return raise(&config->log, options->log) || adds;

@@ -16,6 +16,7 @@
 
 static const char *const flag_names[] = {
     "checked", "exact", "waitable", NULL, "huge pages", "coloured", "tracked", NULL, "reserved",
+    NULL,      NULL,    NULL,       NULL, NULL,         NULL,       "chaos",
 };
 
 #define CPI_FLAG_NAMES (sizeof flag_names / sizeof flag_names[0])

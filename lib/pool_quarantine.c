@@ -13,8 +13,10 @@
 void cpi_pool_put_off(struct cpi_pool *pool, void *slot)
 {
     struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
-    void *out = cpi_quarantine_swap(&pool->quarantine, slot);
+    uint64_t skew = pool->depot.chaos != NULL ? cpi_chaos_draw(pool->depot.chaos) : 0;
+    void *out = cpi_quarantine_swap(&pool->quarantine, slot, skew);
 
+    (void)cpi_chaos_step(pool->depot.chaos);
     if (out != NULL && !(pool->waitable && cpi_pool_hand_over(pool, out, NULL)))
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, out);
     if (pool->waitable)
@@ -31,6 +33,7 @@ bool cpi_pool_end_quarantine(struct cpi_pool *pool)
         return false;
     uncached = cpi_registry_enter(&pool->registry);
     slot = cpi_quarantine_take(&pool->quarantine);
+    (void)cpi_chaos_step(pool->depot.chaos);
     if (slot != NULL)
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
     cpi_registry_leave(uncached);

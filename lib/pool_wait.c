@@ -100,6 +100,7 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
     pthread_mutex_unlock(&waiters->lock);
+    (void)cpi_chaos_step(pool->depot.chaos);
     cpi_recall_barrier();
     while ((slot = cpi_pool_look(pool, NULL, false)) != NULL)
         if (keep(pool, self, slot) != NULL)
@@ -145,6 +146,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
     }
     self->epoch = waiter->epoch;
     pthread_mutex_unlock(&waiters->lock);
+    (void)cpi_chaos_step(pool->depot.chaos);
     return waiter->slot != NULL ? waiter->slot : keep(pool, self, cpi_pool_take(pool, NULL));
 }
 
@@ -205,6 +207,7 @@ static void *wait_in_queue(struct cpi_pool *pool, uint64_t deadline)
     cpi_queue_starve(&waiters->queue, cpi_os_now());
     pthread_mutex_unlock(&waiters->lock);
     pthread_cond_destroy(&self.woken);
+    (void)cpi_chaos_step(pool->depot.chaos);
     if (pass_on)
         cpi_recall_barrier();
     if (pass_on && cpi_pool_has_any(pool))

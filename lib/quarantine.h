@@ -25,9 +25,9 @@ struct cpi_quarantine {
 /* `memory`, of `size` words, is zero. */
 void cpi_quarantine_init(struct cpi_quarantine *quarantine, void *memory, size_t size);
 
-/* Puts a slot in.  Returns the one that comes out, or NULL.  Any thread, wait-free,
- * async-signal-safe. */
-void *cpi_quarantine_swap(struct cpi_quarantine *quarantine, void *slot);
+/* Puts a slot in, `skew` places beyond the next one, which is that of the oldest slot.
+ * Returns the one that comes out, or NULL.  Any thread, wait-free, async-signal-safe. */
+void *cpi_quarantine_swap(struct cpi_quarantine *quarantine, void *slot, uint64_t skew);
 
 /* Takes the oldest slot out, or one of the oldest if other threads put slots in
  * meanwhile.  Returns NULL if there is none.  Any thread, wait-free, async-signal-safe. */

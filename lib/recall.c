@@ -66,6 +66,7 @@ static bool hand_back(struct cpi_registry *registry, struct cpi_uncached *steale
 {
     bool rounds = cpi_magazine_count(cpi_depot_magazine(registry->depot, node)) != 0;
 
+    (void)cpi_chaos_step(registry->depot->chaos);
     cpi_depot_give(registry->depot, &stealer->counters, node);
     if (rounds)
         cpi_fetch_add(&registry->recalls, 1u, relaxed); /* [fold] */
@@ -176,6 +177,7 @@ static void give_spares(struct cpi_registry *registry, struct cpi_cache *cache,
     uint32_t node;
 
     while ((node = cpi_cache_steal(cache)) != 0) {
+        (void)cpi_chaos_step(registry->depot->chaos);
         cpi_depot_give(registry->depot, &stealer->counters, node);
     }
 }
@@ -347,6 +349,7 @@ bool cpi_recall_loaded(struct cpi_registry *registry, struct cpi_uncached *steal
         for (; i < cpi_registry_made(registry) && n < CPI_LOCKS; i++)
             if (try_lock(cpi_registry_cache(registry, i), token))
                 locked[n++] = cpi_registry_cache(registry, i);
+        (void)cpi_chaos_step(registry->depot->chaos);
         if (n > 0)
             cpi_recall_barrier();
         while (n > 0)
@@ -378,6 +381,7 @@ bool cpi_recall_close(struct cpi_cache *first, const struct cpi_uncached *place,
         }
         others = others || (cache->owner != NULL && !is_ours(cache));
     }
+    (void)cpi_chaos_step(first != NULL ? first->depot->chaos : NULL);
     if (others)
         cpi_recall_barrier();
     for (cache = first; cache != NULL; cache = cache->leased.next)

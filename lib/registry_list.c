@@ -113,6 +113,7 @@ struct cpi_uncached *cpi_registry_try_enter(struct cpi_registry *registry)
         if (cpi_load(&uncached->holder, relaxed) != 0) /* [own] */
             continue;
         note_uncached(registry, i + 1);
+        (void)cpi_chaos_step(registry->depot->chaos);
         /* [enter] [own] */
         if (cpi_cas_strong(&uncached->holder, &none, token, acquire, relaxed))
             return uncached;

@@ -2,8 +2,8 @@
 /*
  * tagstack.h - a lock-free stack of numbered nodes, safe against recycling.
  *
- * Floor 2.  Includes atomic.h, compiler.h and <stdint.h> only, calls nothing: a model
- * checker takes this file as it is.
+ * Floor 2.  Includes atomic.h, chaos.h, compiler.h and <stdint.h> only, and calls nothing
+ * where there is no chaos: a model checker takes this file as it is.
  *
  *   head                          link of node 7        link of node 2
  *   +-----------+----------+      +---+                 +---+
@@ -53,6 +53,7 @@
 #include <stdint.h>
 
 #include "atomic.h"
+#include "chaos.h"
 #include "compiler.h"
 
 #define CPI_INDEX_BITS 24
@@ -82,11 +83,13 @@ static inline _Atomic uint32_t *cpi_link(const struct cpi_links *links, uint32_t
 }
 
 /*
- * Pushes a node that is in no stack.  Returns how often it had to try again.
+ * Pushes a node that is in no stack.  Returns how often it had to try again.  `chaos` is
+ * the pool's, or NULL, also below.
  * Lock-free.
  */
 static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
-                                         const struct cpi_links *links, uint32_t node)
+                                         const struct cpi_links *links, uint32_t node,
+                                         struct cpi_chaos *chaos)
 {
     uint64_t old = cpi_load(&stack->head, relaxed); /* [seen] */
     uint32_t retries = 0;
@@ -94,7 +97,8 @@ static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
     for (;;) {
         CPI_ASSERT((old & CPI_INDEX_MASK) != node); /* it is in no stack */
         cpi_store(cpi_link(links, node), (uint32_t)(old & CPI_INDEX_MASK), relaxed); /* [link] */
-        if (cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | node, /* [push] */
+        if (!cpi_chaos_step(chaos) &&
+            cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | node, /* [push] */
                          release, relaxed))                                  /* [seen] */
             return retries;
         retries++;
@@ -116,7 +120,7 @@ static inline void cpi_tagstack_chain(const struct cpi_links *links, uint32_t no
 
 static inline uint32_t cpi_tagstack_push_chain(struct cpi_tagstack *stack,
                                                const struct cpi_links *links, uint32_t top,
-                                               uint32_t bottom)
+                                               uint32_t bottom, struct cpi_chaos *chaos)
 {
     uint64_t old = cpi_load(&stack->head, relaxed); /* [seen] */
     uint32_t retries = 0;
@@ -124,7 +128,8 @@ static inline uint32_t cpi_tagstack_push_chain(struct cpi_tagstack *stack,
     for (;;) {
         CPI_ASSERT((old & CPI_INDEX_MASK) != top && (old & CPI_INDEX_MASK) != bottom);
         cpi_store(cpi_link(links, bottom), (uint32_t)(old & CPI_INDEX_MASK), relaxed); /* [link] */
-        if (cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | top, /* [push] */
+        if (!cpi_chaos_step(chaos) &&
+            cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | top, /* [push] */
                          release, relaxed))                                 /* [seen] */
             return retries;
         retries++;
@@ -137,7 +142,8 @@ static inline uint32_t cpi_tagstack_push_chain(struct cpi_tagstack *stack,
  * Lock-free.
  */
 static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
-                                        const struct cpi_links *links, uint64_t *retries)
+                                        const struct cpi_links *links, uint64_t *retries,
+                                        struct cpi_chaos *chaos)
 {
     uint64_t old = cpi_load(&stack->head, acquire); /* [top] */
 
@@ -149,7 +155,8 @@ static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
             return 0;
         next = cpi_load(cpi_link(links, node), relaxed); /* [link] */
         CPI_ASSERT(next != node && next <= CPI_INDEX_MAX);
-        if (cpi_cas_weak(&stack->head, &old,
+        if (!cpi_chaos_step(chaos) &&
+            cpi_cas_weak(&stack->head, &old,
                          ((old & ~CPI_INDEX_MASK) + CPI_TAG_ONE) | next, /* [popped] */
                          acq_rel, acquire))                              /* [again] */
             return node;
@@ -168,6 +175,12 @@ static inline uint32_t cpi_tagstack_top(const struct cpi_tagstack *stack)
 static inline uint32_t cpi_tagstack_below(const struct cpi_links *links, uint32_t node)
 {
     return cpi_load(cpi_link(links, node), relaxed); /* [peek] */
+}
+
+/* Begins an empty stack with a tag that comes round after so many removals.  For tests. */
+static inline void cpi_tagstack_age(struct cpi_tagstack *stack, uint32_t left)
+{
+    atomic_init(&stack->head, 0 - (uint64_t)left * CPI_TAG_ONE);
 }
 
 /* Forgets all nodes at once.  The tag advances: it is a removal.  Nobody else

@@ -129,10 +129,18 @@
  *                 part in the time and memory of a program can be measured.  A pool of the
  *                 same configuration does the same otherwise: the capacity holds, threads
  *                 wait, figures are true (cpool_debug.3 has the differences).  Refused as
- *                 CPOOL_EFLAGS with CPOOL_CHECKED and what implies it, CPOOL_KEEP_PAGES,
- *                 CPOOL_NO_POISON and CPOOL_RESERVED.
+ *                 CPOOL_EFLAGS with CPOOL_CHECKED and what implies it, CPOOL_CHAOS,
+ *                 CPOOL_KEEP_PAGES, CPOOL_NO_POISON and CPOOL_RESERVED.
  */
 #define CPOOL_FAKE 0x4000u
+
+/*
+ * CPOOL_CHAOS     For tests, so that rare courses of events come often: slots are used
+ *                 again late and in any order, threads stop in the middle of operations,
+ *                 compare-and-swaps fail, and magazines are small (cpool_debug.3).
+ *                 Implies CPOOL_TRACKED.  Costs microseconds for each alloc and free.
+ */
+#define CPOOL_CHAOS 0x8000u
 
 /*
  * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need.

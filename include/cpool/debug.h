@@ -18,8 +18,8 @@
  *
  * NOTES
  *
- * The words of CPOOL_OPTIONS are parted by commas or blanks.  All but the last three have
- * a counterpart in cpool_config_t, and the larger of the two settings counts.  The words
+ * The words of CPOOL_OPTIONS are parted by commas or blanks.  The first four, and `chaos`,
+ * have a counterpart in cpool_config_t, and the larger of the two settings counts.  The words
  * `fill`, `quarantine`, `sites` and `log` imply `checked`.
  *
  *   checked        as CPOOL_CHECKED
@@ -33,6 +33,10 @@
  *   continue       the default error handler returns instead of aborting
  *   fake           slots and objects come from malloc: as CPOOL_FAKE, in pools that do not
  *                  refuse it, in the place of checks, and as CPOOL_OBJECT_FAKE
+ *   chaos=SEED     as CPOOL_CHAOS, with the chances of this seed, 1 to 99999999.  Without
+ *                  a number a seed is drawn.  It is written to standard error
+ *   refuse=N       one in N requests for memory is refused, by chance (16).  A pool or a
+ *                  slot that cannot be had then is refused as by the operating system
  *
  * The number in parentheses is that of the word alone.  A word that is not understood is
  * named on standard error.  A program that runs with more rights than its user, as one
@@ -41,6 +45,14 @@
  * A pool that cannot be had with these settings, because its program provides too little
  * memory for them, is created without, which is said on standard error.
  * cpool_memory_required includes them.
+ *
+ * In pools with chaos a freed slot waits until others have been freed, fifteen on average,
+ * and comes back in no order.  Operations spin, give way and sleep between any two steps
+ * of the slow paths, and compare-and-swaps fail once in four times.  Allocs and frees do
+ * without the thread's cache, or empty it before its time.  Magazines have few rounds, and
+ * the version tags of the depot come round soon.  A program that uses pools rightly cannot
+ * tell the difference, but for the time that it takes and for the figures.  In a program
+ * of one thread the seed determines the course.  Among threads it determines the chances.
  *
  * A place in a report is "function+0x12 (module+0x1234)" as far as the module exports the
  * function, followed by the return address.  `addr2line -i -f -e module 0x1234` finds

@@ -41,14 +41,14 @@ static void point(void)
 
 static void push(uint32_t node)
 {
-    (void)cpi_tagstack_push(&stack, &links, node);
+    (void)cpi_tagstack_push(&stack, &links, node, NULL);
 }
 
 static uint32_t pop(void)
 {
     uint64_t retries = 0;
 
-    return cpi_tagstack_pop(&stack, &links, &retries);
+    return cpi_tagstack_pop(&stack, &links, &retries, NULL);
 }
 
 static uint64_t tag(void)
@@ -133,11 +133,11 @@ START_TEST(largest_index_fits_beside_the_tag)
     wide.links = support_calloc(CPI_INDEX_MAX, stride);
     wide.stride = stride;
     for (uint32_t node = CPI_INDEX_MAX - 3; node <= CPI_INDEX_MAX; node++)
-        (void)cpi_tagstack_push(&stack, &wide, node);
+        (void)cpi_tagstack_push(&stack, &wide, node, NULL);
     for (uint32_t node = CPI_INDEX_MAX; node >= CPI_INDEX_MAX - 3; node--) {
         uint64_t retries = 0;
 
-        REQUIRE_EQUAL(cpi_tagstack_pop(&stack, &wide, &retries), node);
+        REQUIRE_EQUAL(cpi_tagstack_pop(&stack, &wide, &retries, NULL), node);
     }
     REQUIRE_EQUAL(tag(), 4);
     free(wide.links);
@@ -301,14 +301,14 @@ static void *exchange(void *argument)
         size_t got = 0;
 
         while (got < wanted &&
-               (mine[got] = cpi_tagstack_pop(&stack, &links, &retries)) != 0)
+               (mine[got] = cpi_tagstack_pop(&stack, &links, &retries, NULL)) != 0)
             got++;
         for (size_t i = 0; i < got; i++)
             nodes[mine[i]].content = (uint32_t)(round * 4 + i);
         for (size_t i = 0; i < got; i++)
             REQUIRE(nodes[mine[i]].content == (uint32_t)(round * 4 + i));
         for (size_t i = 0; i < got; i++)
-            retries += cpi_tagstack_push(&stack, &links, mine[i]);
+            retries += cpi_tagstack_push(&stack, &links, mine[i], NULL);
     }
     return NULL;
 }

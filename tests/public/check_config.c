@@ -110,13 +110,14 @@ END_TEST
 
 #define KNOWN_FLAGS \
     (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_EXACT | CPOOL_WAITABLE | \
-     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_NO_POISON)
+     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_NO_POISON | CPOOL_CHAOS)
 
 START_TEST(each_flag_has_a_bit_of_its_own)
 {
     static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_FILL, CPOOL_EXACT,
                                       CPOOL_WAITABLE, CPOOL_HUGE_PAGES, CPOOL_COLOUR,
-                                      CPOOL_KEEP_PAGES, CPOOL_NO_POISON, CPOOL_RESERVED };
+                                      CPOOL_KEEP_PAGES, CPOOL_NO_POISON, CPOOL_RESERVED,
+                                      CPOOL_CHAOS };
     unsigned seen = 0;
 
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {

@@ -32,11 +32,13 @@ tools.h        0 compiler.h
 tools.c        0
 version.c      0
 options.h      1
-options.c      1 os.h trace.h
+chaos.h        1
+chaos.c        1 os.h
+options.c      1 chaos.h os.h trace.h
 trace.h        1
 trace.c        1 quiet.h
 os.h           1
-os_posix.c     1 os.h quiet.h
+os_posix.c     1 chaos.h os.h quiet.h
 handle.h       1
 handle.c       1
 thread.h       1 handle.h

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_chaos.c - pools with chance in their slow paths (lib/chaos.h), and requests for
+ * memory that are refused by chance.
+ *
+ * Includes support.h, and pool_impl.h to see the tags.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pool_impl.h"
+
+enum { CAPACITY = 200, SLOT_SIZE = 32 };
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED | CPOOL_FILL };
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static const struct cpi_pool *inside_of(const cpool_t *pool)
+{
+    return pool->state;
+}
+
+static cpool_t *create(unsigned flags, size_t capacity)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, capacity);
+
+    config.flags = flags | CPOOL_CHAOS;
+    return support_create(&config);
+}
+
+static void set_options(const char *text)
+{
+    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", text, 1), 0);
+}
+
+/*
+ * ---- The whole pool ------------------------------------------------------
+ */
+
+START_TEST(every_slot_can_be_had_at_any_time)
+{
+    cpool_t *pool = create(kinds[_i], CAPACITY);
+
+    for (int round = 0; round < 5; round++)
+        support_require_obtainable(pool, 0);
+    REQUIRE_EQUAL(cpool_reset(pool), 0);
+    support_require_obtainable(pool, 0);
+    cpool_trim(pool);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Threads that mark their slots, in a pool that is too small for all of them. */
+enum { THREADS = 4, HELD = 30, TURNS = 60 };
+
+static void require_mark(const unsigned char *slot, unsigned char mark)
+{
+    for (size_t i = 0; i < SLOT_SIZE; i++)
+        REQUIRE_EQUAL(slot[i], mark);
+}
+
+static void use_all_ways(cpool_t *pool, void **slots, unsigned char mark)
+{
+    size_t n = cpool_alloc_bulk(pool, slots, HELD / 3);
+
+    for (; n < HELD; n++)
+        if ((slots[n] = n % 2 == 0 ? cpool_alloc(pool) : cpool_depot_alloc(pool)) == NULL)
+            break;
+    for (size_t i = 0; i < n; i++)
+        memset(slots[i], mark, SLOT_SIZE);
+    for (size_t i = 0; i < n; i++) {
+        require_mark(slots[i], mark);
+        if (i % 3 == 0)
+            cpool_depot_free(pool, slots[i]);
+        else
+            cpool_free(pool, slots[i]);
+    }
+}
+
+static _Atomic unsigned char next_mark;
+
+static void *use_marked(void *pool)
+{
+    unsigned char mark = (unsigned char)(atomic_fetch_add(&next_mark, 1) + 1);
+    void *slots[HELD];
+
+    for (int turn = 0; turn < TURNS; turn++) {
+        use_all_ways(pool, slots, mark);
+        if (turn % 20 == 0)
+            cpool_trim(pool);
+    }
+    return NULL;
+}
+
+START_TEST(no_slot_has_two_owners_among_threads)
+{
+    cpool_t *pool = create(kinds[_i], THREADS * HELD * 3 / 4);
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(use_marked, pool);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- What the chance decides ---------------------------------------------
+ */
+
+static void *wait_for_slot(void *pool)
+{
+    void *slot = cpool_alloc_wait(pool, NULL);
+
+    REQUIRE(slot != NULL);
+    cpool_free(pool, slot);
+    return NULL;
+}
+
+START_TEST(waiters_are_called)
+{
+    cpool_t *pool = create(CPOOL_WAITABLE, 1);
+
+    for (int turn = 0; turn < 20; turn++) {
+        void *slot = cpool_alloc_wait(pool, NULL);
+        pthread_t thread = support_start(wait_for_slot, pool);
+
+        cpool_free(pool, slot);
+        support_join(thread);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* How often an alloc gets the slot that was freed last, and one that was freed before a
+ * slot that it got earlier. */
+static void count_reuse(cpool_t *pool, size_t *at_once, size_t *out_of_order)
+{
+    size_t freed[CAPACITY] = { 0 };
+    size_t last = SIZE_MAX;
+    size_t latest = 0;
+
+    *at_once = *out_of_order = 0;
+    for (size_t turn = 1; turn <= 1000; turn++) {
+        void *slot = cpool_alloc(pool);
+        size_t index = cpool_index(pool, slot);
+
+        *at_once += index == last;
+        *out_of_order += freed[index] < latest;
+        latest = freed[index] > latest ? freed[index] : latest;
+        cpool_free(pool, slot);
+        freed[index] = turn;
+        last = index;
+    }
+}
+
+START_TEST(reuse_is_late_and_in_no_order)
+{
+    cpool_t *pool = create(0, CAPACITY);
+    size_t at_once;
+    size_t out_of_order;
+
+    support_require_obtainable(pool, 0);
+    count_reuse(pool, &at_once, &out_of_order);
+    REQUIRE(at_once < 100);
+    REQUIRE(out_of_order > 100);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static uint64_t tag_of(const struct cpi_tagstack *stack)
+{
+    return atomic_load_explicit(&stack->head, memory_order_relaxed) >> CPI_INDEX_BITS;
+}
+
+START_TEST(tags_come_round)
+{
+    cpool_t *pool = create(0, CAPACITY);
+    const struct cpi_pool *inside = inside_of(pool);
+    uint64_t near = UINT64_MAX >> CPI_INDEX_BITS;
+
+    REQUIRE(tag_of(&inside->depot.stocked) > near - 2000);
+    REQUIRE(tag_of(&inside->depot.empty) > near - 2000);
+    for (int turn = 0; turn < 20; turn++)
+        support_require_obtainable(pool, 0);
+    REQUIRE(tag_of(&inside->depot.stocked) < near / 2);
+    REQUIRE(tag_of(&inside->depot.empty) < near / 2);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(exchanges_are_many_and_are_repeated)
+{
+    cpool_t *pool = create(0, CAPACITY);
+
+    for (int turn = 0; turn < 10; turn++)
+        support_require_obtainable(pool, 0);
+    REQUIRE(support_stats(pool).magazine_rounds <= 4);
+    REQUIRE(support_stats(pool).exchanges > 10 * CAPACITY);
+    REQUIRE(support_stats(pool).cas_retries > CAPACITY); /* although there is one thread */
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Seeds and the environment -------------------------------------------
+ */
+
+static void print_course(void *options)
+{
+    cpool_t *pool;
+
+    set_options(options);
+    pool = support_create_plain(SLOT_SIZE, CAPACITY);
+    for (int turn = 0; turn < 40; turn++) {
+        void *slots[3] = { cpool_alloc(pool), cpool_alloc(pool), cpool_alloc(pool) };
+
+        fprintf(stderr, "%zu ", cpool_index(pool, slots[0]));
+        cpool_free_bulk(pool, slots, 3);
+    }
+    fprintf(stderr, "(%u)", (unsigned)support_stats(pool).cas_retries);
+}
+
+static void require_course(char *options, struct support_outcome *outcome)
+{
+    support_fork(print_course, options, outcome);
+    REQUIRE_EQUAL(outcome->status, 0);
+}
+
+static char seed_5[] = "chaos=5";
+static char seed_6[] = "chaos=6";
+static char any_seed[] = "chaos";
+
+START_TEST(same_seed_has_the_same_course)
+{
+    struct support_outcome first;
+    struct support_outcome second;
+
+    require_course(seed_5, &first);
+    require_course(seed_5, &second);
+    REQUIRE(strcmp(first.text, second.text) == 0);
+    REQUIRE(strstr(first.text, "CPOOL_OPTIONS=chaos=5 ") != NULL);
+    require_course(seed_6, &second);
+    REQUIRE(strcmp(strchr(first.text, '\n'), strchr(second.text, '\n')) != 0);
+}
+END_TEST
+
+START_TEST(drawn_seed_is_told_once_and_repeats_the_course)
+{
+    struct support_outcome first;
+    struct support_outcome second;
+    char options[64] = "chaos=";
+    const char *told;
+
+    require_course(any_seed, &first);
+    told = strstr(first.text, "CPOOL_OPTIONS=chaos=");
+    REQUIRE(told != NULL && strstr(told + 1, "CPOOL_OPTIONS") == NULL);
+    REQUIRE(sscanf(told, "CPOOL_OPTIONS=chaos=%40[0-9]", options + strlen(options)) == 1);
+    require_course(options, &second);
+    REQUIRE(strcmp(first.text, second.text) == 0);
+}
+END_TEST
+
+static void use_callers_memory(void *options)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+    cpool_t *pool;
+
+    set_options(options);
+    config.memory_size = cpool_memory_required(&config);
+    config.memory = support_lines(config.memory_size);
+    pool = support_create(&config);
+    REQUIRE(inside_of(pool)->depot.chaos != NULL);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+START_TEST(memory_required_includes_the_chaos)
+{
+    support_in_child(use_callers_memory, seed_5);
+}
+END_TEST
+
+static void require_plain(void *unused)
+{
+    cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
+
+    (void)unused;
+    REQUIRE(inside_of(pool)->depot.chaos == NULL && inside_of(pool)->registry.inline_path);
+    REQUIRE_EQUAL(cpi_chaos_refused_part, 0);
+    support_destroy_empty(pool);
+}
+
+START_TEST(pools_that_ask_for_nothing_have_none)
+{
+    support_in_child(require_plain, NULL);
+}
+END_TEST
+
+/* The largest capacity needs larger magazines. */
+static void create_largest(void *options)
+{
+    cpool_config_t config = support_config(1, 1000);
+
+    set_options(options);
+    config.max_capacity = sizeof(void *) >= 8 ? CPOOL_CAPACITY_MAX : 1 << 20;
+    REQUIRE(inside_of(support_create(&config))->depot.chaos != NULL);
+}
+
+START_TEST(largest_pool_has_it_as_well)
+{
+    support_in_child(create_largest, seed_6);
+}
+END_TEST
+
+/*
+ * ---- Refusals ------------------------------------------------------------
+ */
+
+static char refusals[] = "chaos=3,refuse=3";
+
+/* Where a third of all requests is refused, each function says so or does without, and
+ * nothing is lost. */
+static void live_on_the_rest(void *options)
+{
+    size_t refused = 0;
+    size_t made = 0;
+
+    set_options(options);
+    for (int turn = 0; turn < 40; turn++) {
+        cpool_config_t config = support_config(4096, CAPACITY);
+        cpool_t *pool;
+        void *slots[CAPACITY];
+        size_t n = 0;
+        int code = cpool_create(&pool, &config);
+
+        if (code != 0) {
+            REQUIRE(code == CPOOL_ENOMEM && pool == NULL);
+            refused++;
+            continue;
+        }
+        made++;
+        for (int i = 0; i < CAPACITY; i++)
+            if ((slots[n] = cpool_alloc(pool)) != NULL)
+                n++;
+        REQUIRE_EQUAL(support_stats(pool).live, n);
+        cpool_free_bulk(pool, slots, n);
+        cpool_trim(pool);
+        support_destroy_empty(pool);
+    }
+    fprintf(stderr, "created %zu, refused %zu\n", made, refused);
+}
+
+START_TEST(refused_requests_lose_nothing)
+{
+    struct support_outcome first;
+    struct support_outcome second;
+    const char *counts;
+    size_t refused;
+    size_t made;
+
+    SKIP_IF(SUPPORT_SANITIZED, "a sanitizer's pools make requests of their own");
+    support_fork(live_on_the_rest, refusals, &first);
+    REQUIRE_EQUAL(first.status, 0);
+    counts = strstr(first.text, "created ");
+    REQUIRE(counts != NULL && sscanf(counts, "created %zu, refused %zu", &made, &refused) == 2);
+    REQUIRE(refused > 2 && made > 2);
+    support_fork(live_on_the_rest, refusals, &second);
+    REQUIRE(strcmp(first.text, second.text) == 0);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(every_slot_can_be_had_at_any_time, KINDS),
+        TIMES(no_slot_has_two_owners_among_threads, KINDS),
+        ONCE(waiters_are_called),
+        ONCE(reuse_is_late_and_in_no_order),
+        ONCE(tags_come_round),
+        ONCE(exchanges_are_many_and_are_repeated),
+        ONCE(same_seed_has_the_same_course),
+        ONCE(drawn_seed_is_told_once_and_repeats_the_course),
+        ONCE(memory_required_includes_the_chaos),
+        ONCE(pools_that_ask_for_nothing_have_none),
+        ONCE(largest_pool_has_it_as_well),
+        ONCE(refused_requests_lose_nothing),
+    };
+
+    return SUPPORT_RUN("chaos", tests);
+}
