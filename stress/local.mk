@@ -14,6 +14,8 @@ STRESS_SECONDS = 60
 STRESS_THREADS =
 STRESS_SEED =
 STRESS_MODE = all
+# Not empty: all pools have CPOOL_CHAOS.
+CHAOS =
 # How often each planted bug is to be found.  Empty: as planted.sh says.
 STRESS_REPEATS =
 
@@ -56,6 +58,7 @@ stress_run = \
 	set -- --seconds "$(STRESS_SECONDS)" --mode "$(STRESS_MODE)"; \
 	test -z "$(STRESS_THREADS)" || set -- "$$@" --threads "$(STRESS_THREADS)"; \
 	test -z "$(STRESS_SEED)" || set -- "$$@" --seed "$(STRESS_SEED)"; \
+	test -z "$(CHAOS)" || set -- "$$@" --chaos; \
 	tests/harness/limit$(EXEEXT) -a "$(STRESS_SECONDS)" \
 		$$(cat stress/build-$$kind/launch) stress/build-$$kind/stress "$$@"
 

@@ -63,6 +63,7 @@ static void print_usage(FILE *out, const char *program)
             "  -S, --seed N       0x... or decimal (chosen from the clock)\n"
             "  -m, --mode A,B     modes to run, or all (all)\n"
             "  -l, --list         lists the modes and ends\n"
+            "  -c, --chaos        all pools have chance in their slow paths\n"
             "  -q, --quiet        no progress\n"
             "  -h, --help\n",
             program);
@@ -153,11 +154,12 @@ static void parse_arguments(struct settings *settings, int argc, char **argv)
         {"seconds", required_argument, NULL, 's'}, {"threads", required_argument, NULL, 't'},
         {"seed", required_argument, NULL, 'S'},    {"mode", required_argument, NULL, 'm'},
         {"list", no_argument, NULL, 'l'},          {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"chaos", no_argument, NULL, 'c'},         {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     int option;
 
-    while ((option = getopt_long(argc, argv, "s:t:S:m:lqh", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "s:t:S:m:lcqh", options, NULL)) != -1) {
         switch (option) {
         case 's':
             settings->seconds = parse_seconds(argv[0], optarg);
@@ -177,6 +179,9 @@ static void parse_arguments(struct settings *settings, int argc, char **argv)
         case 'l':
             print_modes();
             exit(0);
+        case 'c':
+            stress_chaos = true;
+            break;
         case 'q':
             settings->quiet = true;
             break;
@@ -293,6 +298,17 @@ static size_t count_chosen(const struct settings *settings)
     return count;
 }
 
+bool stress_chaos;
+
+/* Of all pools, with a seed that the program's determines. */
+static void ask_for_chaos(uint64_t seed)
+{
+    char options[64];
+
+    snprintf(options, sizeof options, "chaos=%u", (unsigned)(random_mix(seed) % 99999999) + 1);
+    setenv("CPOOL_OPTIONS", options, 1);
+}
+
 int main(int argc, char **argv)
 {
     struct settings settings = {.seconds = 10};
@@ -305,6 +321,8 @@ int main(int argc, char **argv)
     parse_arguments(&settings, argc, argv);
     count = count_chosen(&settings);
     report_init(argv[0], settings.seconds);
+    if (stress_chaos)
+        ask_for_chaos(settings.seed);
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("stress: %zu modes, %g seconds, %u threads, seed 0x%" PRIx64 "\n", count,
            settings.seconds, settings.threads, settings.seed);

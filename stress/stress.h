@@ -53,6 +53,10 @@ struct episode {
                                   threads.  Relaxed: it publishes nothing */
 };
 
+/* Whether all pools have CPOOL_CHAOS: slots come in no order then, and a smaller part of a
+ * magazine is full.  Set before the first pool. */
+extern bool stress_chaos;
+
 /* A way of using pools. */
 struct mode {
     const char *name;
