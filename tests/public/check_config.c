@@ -110,21 +110,24 @@ END_TEST
 
 #define KNOWN_FLAGS \
     (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_EXACT | CPOOL_WAITABLE | \
-     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_NO_POISON | CPOOL_CHAOS)
+     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_NO_POISON)
+
+/* Those that exclude some of these, or make magazines smaller. */
+#define OTHER_FLAGS (CPOOL_RESERVED | CPOOL_FAKE | CPOOL_CHAOS)
 
 START_TEST(each_flag_has_a_bit_of_its_own)
 {
     static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_FILL, CPOOL_EXACT,
                                       CPOOL_WAITABLE, CPOOL_HUGE_PAGES, CPOOL_COLOUR,
                                       CPOOL_KEEP_PAGES, CPOOL_NO_POISON, CPOOL_RESERVED,
-                                      CPOOL_CHAOS };
+                                      CPOOL_FAKE, CPOOL_CHAOS };
     unsigned seen = 0;
 
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         REQUIRE(flags[i] != 0 && (seen & flags[i]) == 0);
         seen |= flags[i];
     }
-    REQUIRE_EQUAL(seen, KNOWN_FLAGS | CPOOL_RESERVED);
+    REQUIRE_EQUAL(seen, KNOWN_FLAGS | OTHER_FLAGS);
 }
 END_TEST
 
@@ -134,7 +137,7 @@ START_TEST(create_any_unknown_flag_refused)
         cpool_config_t config = good_config();
 
         config.flags = 1u << bit;
-        if ((config.flags & (KNOWN_FLAGS | CPOOL_RESERVED)) != 0)
+        if ((config.flags & (KNOWN_FLAGS | OTHER_FLAGS)) != 0)
             continue;
         require_refused(&config, CPOOL_EFLAGS);
         config.flags |= KNOWN_FLAGS;
