@@ -61,7 +61,7 @@ static inline struct cpi_cache *by_chance(const struct cpi_pool *pool, struct cp
 }
 
 /* Goes inside the cache.  Returns false if the operation has to do without. */
-static inline bool enter(struct cpi_pool *pool, struct cpi_cache *cache)
+static inline bool go_inside(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     if (cache == NULL || !cpi_recall_enter(cache))
         return false;
@@ -75,7 +75,7 @@ static void *take_slot(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot;
 
-    if (!enter(pool, cache))
+    if (!go_inside(pool, cache))
         return alloc_uncached(pool);
     slot = cpi_cache_alloc(cache);
     cpi_recall_leave(cache);
@@ -87,7 +87,7 @@ static bool give_slot(struct cpi_pool *pool, struct cpi_cache *cache, void *slot
     bool done;
 
     cache = by_chance(pool, cache);
-    if (!enter(pool, cache))
+    if (!go_inside(pool, cache))
         return free_uncached(pool, slot);
     done = cpi_cache_free(cache, slot);
     cpi_recall_leave(cache);
