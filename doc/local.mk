@@ -2,7 +2,7 @@
 # doc/local.mk - documents and manual pages, by explicit list; of doc/performance all,
 # because the benchmark adds to it.
 
-EXTRA_DIST += doc/ADOPTING.md doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/DEBUGGING.md doc/EVIDENCE.md doc/FEATURES.md doc/JSON.md \
+EXTRA_DIST += doc/ADOPTING.md doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/DEBUGGING.md doc/EVIDENCE.md doc/FEATURES.md doc/JSON.md doc/LAYERS.md \
 	doc/MALLOC.md doc/PERFORMANCE.md doc/SAFETY.md doc/STRESS.md \
 	doc/performance \
 	doc/plots/bursts-all.svg doc/plots/bursts-one.svg doc/plots/handover.svg \
