@@ -16,7 +16,7 @@
 
 static const char *const flag_names[] = {
     "checked", "exact", "waitable", NULL, "huge pages", "coloured", "tracked", NULL, "reserved",
-    NULL,      NULL,    NULL,       NULL, NULL,         NULL,       "chaos",
+    NULL,      NULL,    NULL,       NULL, NULL,         "fake",     "chaos",
 };
 
 #define CPI_FLAG_NAMES (sizeof flag_names / sizeof flag_names[0])
@@ -129,15 +129,21 @@ static const char *word_of(bool value)
 
 static void print_json_flags(const cpool_view_t *view, FILE *out)
 {
-    unsigned flags = view->flags;
+    static const struct {
+        unsigned flag;
+        const char *member;
+    } members[] = {
+        {CPOOL_EXACT, "exact"},           {CPOOL_WAITABLE, "waitable"}, {CPOOL_TRACKED, "tracked"},
+        {CPOOL_HUGE_PAGES, "huge_pages"}, {CPOOL_COLOUR, "coloured"},   {CPOOL_FAKE, "fake"},
+        {CPOOL_CHAOS, "chaos"},
+    };
+    size_t i;
 
     fprintf(out, ",\"stalls\":%" PRIu64 ",\"number\":%" PRIu64, view->stats->stalls, view->number);
-    fprintf(out, ",\"exact\":%s,\"waitable\":%s", word_of((flags & CPOOL_EXACT) != 0),
-            word_of((flags & CPOOL_WAITABLE) != 0));
-    fprintf(out, ",\"tracked\":%s,\"huge_pages\":%s", word_of((flags & CPOOL_TRACKED) != 0),
-            word_of((flags & CPOOL_HUGE_PAGES) != 0));
-    fprintf(out, ",\"coloured\":%s,\"typed\":%s", word_of((flags & CPOOL_COLOUR) != 0),
-            word_of((view->kind & CPOOL_VIEW_TYPED) != 0));
+    for (i = 0; i < sizeof members / sizeof members[0]; i++)
+        fprintf(out, ",\"%s\":%s", members[i].member,
+                word_of((view->flags & members[i].flag) != 0));
+    fprintf(out, ",\"typed\":%s", word_of((view->kind & CPOOL_VIEW_TYPED) != 0));
     fprintf(out, ",\"callers_memory\":%s", word_of((view->kind & CPOOL_VIEW_CALLERS) != 0));
 }
 
