@@ -14,22 +14,34 @@
 
 /* --- For a person --- */
 
-static const char *const flag_names[] = {
-    "checked", "exact", "waitable", NULL, "huge pages", "coloured", "tracked", NULL, "reserved",
-    NULL,      NULL,    NULL,       NULL, NULL,         "fake",     "chaos",
+/* The flags that are told, in the order of the words, and their members in JSON. */
+static const struct {
+    unsigned flag;
+    const char *word;
+    const char *member;
+} kinds[] = {
+    {CPOOL_CHECKED, "checked", "checked"},
+    {CPOOL_EXACT, "exact", "exact"},
+    {CPOOL_WAITABLE, "waitable", "waitable"},
+    {CPOOL_HUGE_PAGES, "huge pages", "huge_pages"},
+    {CPOOL_COLOUR, "coloured", "coloured"},
+    {CPOOL_TRACKED, "tracked", "tracked"},
+    {CPOOL_RESERVED, "reserved", "reserved"},
+    {CPOOL_FAKE, "fake", "fake"},
+    {CPOOL_CHAOS, "chaos", "chaos"},
 };
 
-#define CPI_FLAG_NAMES (sizeof flag_names / sizeof flag_names[0])
+#define CPI_KINDS (sizeof kinds / sizeof kinds[0])
 
 static void print_kind(const cpool_view_t *view, FILE *out)
 {
     const char *before = " (";
     size_t i;
 
-    for (i = 0; i < CPI_FLAG_NAMES; i++) {
-        if (flag_names[i] == NULL || (view->flags & 1u << i) == 0)
+    for (i = 0; i < CPI_KINDS; i++) {
+        if ((view->flags & kinds[i].flag) == 0)
             continue;
-        fprintf(out, "%s%s", before, flag_names[i]);
+        fprintf(out, "%s%s", before, kinds[i].word);
         before = ", ";
     }
     if ((view->kind & CPOOL_VIEW_TYPED) != 0) {
@@ -129,20 +141,11 @@ static const char *word_of(bool value)
 
 static void print_json_flags(const cpool_view_t *view, FILE *out)
 {
-    static const struct {
-        unsigned flag;
-        const char *member;
-    } members[] = {
-        {CPOOL_EXACT, "exact"},           {CPOOL_WAITABLE, "waitable"}, {CPOOL_TRACKED, "tracked"},
-        {CPOOL_HUGE_PAGES, "huge_pages"}, {CPOOL_COLOUR, "coloured"},   {CPOOL_FAKE, "fake"},
-        {CPOOL_CHAOS, "chaos"},
-    };
     size_t i;
 
     fprintf(out, ",\"stalls\":%" PRIu64 ",\"number\":%" PRIu64, view->stats->stalls, view->number);
-    for (i = 0; i < sizeof members / sizeof members[0]; i++)
-        fprintf(out, ",\"%s\":%s", members[i].member,
-                word_of((view->flags & members[i].flag) != 0));
+    for (i = 0; i < CPI_KINDS; i++)
+        fprintf(out, ",\"%s\":%s", kinds[i].member, word_of((view->flags & kinds[i].flag) != 0));
     fprintf(out, ",\"typed\":%s", word_of((view->kind & CPOOL_VIEW_TYPED) != 0));
     fprintf(out, ",\"callers_memory\":%s", word_of((view->kind & CPOOL_VIEW_CALLERS) != 0));
 }
@@ -168,8 +171,7 @@ static void print_json_view(const cpool_view_t *view, FILE *out)
 
     fputs("{\"name\":", out);
     print_json_name(view->name, out);
-    fprintf(out, ",\"checked\":%s,\"capacity\":%zu,\"live\":%zu,\"in_depot\":%zu",
-            word_of((view->flags & CPOOL_CHECKED) != 0), stats->capacity, stats->live,
+    fprintf(out, ",\"capacity\":%zu,\"live\":%zu,\"in_depot\":%zu", stats->capacity, stats->live,
             stats->in_depot);
     fprintf(out, ",\"in_caches\":%zu,\"fresh\":%zu,\"high_water\":%zu", stats->in_caches,
             stats->fresh, stats->high_water);

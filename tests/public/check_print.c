@@ -250,6 +250,45 @@ START_TEST(print_names_pool_and_figures)
 }
 END_TEST
 
+/* Each flag that is told, for a person and in JSON, and no other. */
+START_TEST(print_tells_the_flags)
+{
+    static const struct {
+        unsigned flag;
+        const char *word, *member;
+    } flags[] = {
+        { CPOOL_CHECKED, "(checked)", "\"checked\":true" },
+        { CPOOL_EXACT, "(exact)", "\"exact\":true" },
+        { CPOOL_WAITABLE, "(waitable)", "\"waitable\":true" },
+        { CPOOL_COLOUR, "(coloured)", "\"coloured\":true" },
+        { CPOOL_TRACKED, "(tracked)", "\"tracked\":true" },
+        { CPOOL_FAKE, "(fake)", "\"fake\":true" },
+        { CPOOL_CHAOS, "(chaos)", "\"chaos\":true" },
+    };
+    enum { FLAGS = sizeof flags / sizeof flags[0] };
+
+    for (size_t i = 0; i < FLAGS; i++) {
+        cpool_config_t config = CPOOL_CONFIG_INIT;
+        cpool_t *pool;
+        char *text, *json;
+
+        config.slot_size = 64;
+        config.capacity = 100;
+        config.flags = flags[i].flag;
+        pool = support_create(&config);
+        text = printed(cpool_print, pool);
+        json = printed(cpool_print_json, pool);
+        for (size_t j = 0; j < FLAGS; j++) {
+            REQUIRE_EQUAL(strstr(json, flags[j].member) != NULL, i == j);
+            REQUIRE_EQUAL(strstr(text, flags[j].word) != NULL, i == j);
+        }
+        free(text);
+        free(json);
+        REQUIRE_EQUAL(support_destroy(pool), 0);
+    }
+}
+END_TEST
+
 START_TEST(create_long_name_keeps_31_bytes)
 {
     cpool_t *pool = make_used("abcdefghijklmnopqrstuvwxyzABCDEFGHIJ");
@@ -282,6 +321,7 @@ int main(void)
         ONCE(print_json_of_name_is_utf8),
         ONCE(create_long_name_is_cut_between_characters),
         ONCE(print_names_pool_and_figures),
+        ONCE(print_tells_the_flags),
         ONCE(create_long_name_keeps_31_bytes),
         ONCE(create_without_name_reports_empty_name),
     };
