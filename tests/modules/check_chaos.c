@@ -209,6 +209,22 @@ START_TEST(exchanges_are_many_and_are_repeated)
 }
 END_TEST
 
+/* One in four fails, so there is a third as many retries as exchanges.  If either pushes or
+ * pops counted none of theirs, there would be a sixth. */
+START_TEST(retries_of_pushes_and_of_pops_are_counted)
+{
+    cpool_t *pool = create(0, CAPACITY);
+    cpool_stats_t stats;
+
+    for (int turn = 0; turn < 40; turn++)
+        support_require_obtainable(pool, 0);
+    stats = support_stats(pool);
+    REQUIRE(stats.exchanges > 40 * CAPACITY);
+    REQUIRE(stats.cas_retries * 4 > stats.exchanges);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /*
  * ---- Seeds and the environment -------------------------------------------
  */
@@ -386,6 +402,7 @@ int main(void)
         ONCE(reuse_is_late_and_in_no_order),
         ONCE(tags_come_round),
         ONCE(exchanges_are_many_and_are_repeated),
+        ONCE(retries_of_pushes_and_of_pops_are_counted),
         ONCE(same_seed_has_the_same_course),
         ONCE(drawn_seed_is_told_once_and_repeats_the_course),
         ONCE(memory_required_includes_the_chaos),
