@@ -74,8 +74,9 @@
  * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, except in
  * pools created with CPOOL_WAITABLE, and so are cpool_owns, cpool_index, cpool_at,
  * cpool_index_limit, cpool_strerror, cpool_version and cpool_version_number.  No other
- * function is.  The library blocks signals while it holds its lock, so a handler may
- * fork or exit, at any point of the library's operations.
+ * function is, and of these none that is given a pool created with CPOOL_FAKE.  The library
+ * blocks signals while it holds its lock, so a handler may fork or exit, at any point of the
+ * library's operations.
  *
  * Cancellation: cpool_print and cpool_print_json may be points of cancellation,
  * as their stream is, and so may the application's own error handler.  No other
