@@ -13,7 +13,7 @@ sched=$top/tests/sched
 linear=$top/tests/linear
 bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store enter-regardless
     torn-taken-over enter-unmarked loaded-not-taken spares-not-taken slack-not-used
-    lease-no-wait-at-end'
+    typed-switch-unmarked lease-no-wait-at-end'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
