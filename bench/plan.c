@@ -21,9 +21,13 @@
  *   latency     latency 256 4096                    64       1, P
  *   occupancy   occupancy 64, last-slot 64          64       1 2 4 .. 2P, 8P
  *   waiting     waiters                             64       2 4 8
+ *   reclaiming  reclaim 1024                        64       1 2 4
  *   figures     recall 1 7 63                       64       1, and 1 7 63 that sleep
  *               hand-off                            64       2
  *               locality 1000000, grow 2^20         64       1
+ *   objects     resolve 1000000                     64       1
+ *               foreach 1 10 50 90 (percent)        64       1
+ *               lease-end 1000 1000000              64       1
  *
  * `--scale` has a plan of its own: same-slot, burst 256 and 4096, pipe and frame with 1
  * 2 4 ..  P, 2P and 8P threads, and mesh from 4 on.  Its rings have little room,
@@ -55,6 +59,7 @@
 #define EIGHTFOLD 0x40u /* 8P */
 #define PAIR 0x80u      /* 2, however many processors */
 #define SEVERAL 0x100u  /* 2, 4 and 8, likewise */
+#define FEW 0x200u      /* 1, 2 and 4, likewise */
 
 /* Most repetitions of a line that runs one long chunk. */
 #define ONCE_MOST 3u
@@ -127,12 +132,20 @@ static const struct entry entries[] = {
     { FULL, PLAN_OCCUPANCY, "occupancy", 64, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
     { FULL, PLAN_OCCUPANCY, "last-slot", 64, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
     { FULL, PLAN_WAITERS, "waiters", 0, BENCH_LIFO, 64, SEVERAL },
+    { FULL, PLAN_RECLAIM, "reclaim", 1024, BENCH_LIFO, 64, FEW },
     { FULL, PLAN_FIGURES, "recall", 1, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_FIGURES, "recall", 7, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_FIGURES, "recall", 63, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_FIGURES, "hand-off", 0, BENCH_LIFO, 64, PAIR },
     { FULL, PLAN_FIGURES, "locality", 1000000, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_FIGURES, "grow", 1u << 20, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_OBJECTS, "resolve", 1000000, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_OBJECTS, "foreach", 1, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_OBJECTS, "foreach", 10, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_OBJECTS, "foreach", 50, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_OBJECTS, "foreach", 90, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_OBJECTS, "lease-end", 1000, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_OBJECTS, "lease-end", 1000000, BENCH_LIFO, 64, ONE },
 
     { QUICK, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | EIGHTFOLD },
     { QUICK, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 64, POWERS },
@@ -181,6 +194,10 @@ static const struct entry entries[] = {
     { SMOKE, PLAN_FIGURES, "hand-off", 0, BENCH_LIFO, 64, PAIR },
     { SMOKE, PLAN_FIGURES, "locality", 1000, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_FIGURES, "grow", 16384, BENCH_LIFO, 64, ONE },
+    { SMOKE, PLAN_RECLAIM, "reclaim", 64, BENCH_LIFO, 64, FEW },
+    { SMOKE, PLAN_OBJECTS, "resolve", 1000, BENCH_LIFO, 64, ONE },
+    { SMOKE, PLAN_OBJECTS, "foreach", 10, BENCH_LIFO, 64, ONE },
+    { SMOKE, PLAN_OBJECTS, "lease-end", 1000, BENCH_LIFO, 64, ONE },
 };
 
 const char *plan_title(enum plan_section section)
@@ -195,8 +212,12 @@ const char *plan_title(enum plan_section section)
         "A full pool, slots of 64 bytes: nanoseconds per slot obtained and processor",
         ("Waiting for slots of 64 bytes, twice as many threads as slots (cpool: CPOOL_WAITABLE):\n"
          "nanoseconds per pair and processor"),
+        ("A dry priority pool: nanoseconds per object reclaimed and processor (mutex: an indexed\n"
+         "binary heap behind it)"),
         "Scaling, slots of 64 bytes",
         "Figures of their own, in the units named (cpool in hand-off: CPOOL_WAITABLE)",
+        ("Handles, visits and leases, slots of 64 bytes (cpool in resolve and foreach:\n"
+         "CPOOL_TRACKED)"),
     };
 
     return titles[section];
@@ -303,6 +324,8 @@ static void add_entry(struct plan *plan, const struct entry *entry, unsigned pro
         add_line(plan, entry, 2 * processors);
     if ((set & (OVER | GROUPS | EIGHTFOLD)) != 0)
         add_line(plan, entry, 8 * processors);
+    for (threads = 1; (set & FEW) != 0 && threads <= 4; threads *= 2)
+        add_line(plan, entry, threads);
     for (threads = 2; (set & (PAIR | SEVERAL)) != 0 && threads <= 8; threads *= 2)
         if (threads == 2 || (set & SEVERAL) != 0)
             add_line(plan, entry, threads);

@@ -22,8 +22,10 @@ enum plan_section {
     PLAN_LATENCY,
     PLAN_OCCUPANCY,
     PLAN_WAITERS,
+    PLAN_RECLAIM,
     PLAN_SCALING, /* over the number of threads */
     PLAN_FIGURES, /* lines with figures in units of their own */
+    PLAN_OBJECTS, /* the same, of handles, visits and leases */
     PLAN_SECTIONS
 };
 

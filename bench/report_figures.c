@@ -14,7 +14,7 @@
 
 #include "report.h"
 
-#define FIGURES_MAX 10
+#define FIGURES_MAX 11
 #define FIGURE_WIDTH 11
 
 struct figure {
@@ -68,6 +68,35 @@ static const struct {
         { "reserve_us", "_reserve", "us", 1.0 },
         { "fresh_touch_ns", "touch fresh", "ns/slot", 1.0 },
         { "reserved_touch_ns", "reserved", "ns/slot", 1.0 } } },
+    { "resolve",
+      "from a handle to its slot; by hand: an array with generations beside it, or inside",
+      { { "sequential_per_s", "in order", "M/s", 1e6 },
+        { "sequential_beside_per_s", "by hand", "M/s", 1e6 },
+        { "random_per_s", "random", "M/s", 1e6 },
+        { "random_beside_per_s", "by hand", "M/s", 1e6 },
+        { "touch_per_s", "and touch", "M/s", 1e6 },
+        { "touch_beside_per_s", "by hand", "M/s", 1e6 },
+        { "touch_inside_per_s", "inside", "M/s", 1e6 } } },
+    { "foreach",
+      "percent of 1,000,000 slots are live; a flag in each of an array; lists of the live ones",
+      { { "foreach_ns", "foreach", "ns/live", 1.0 },
+        { "iterator_ns", "iterator", "ns/live", 1.0 },
+        { "flags_ns", "flags", "ns/live", 1.0 },
+        { "list_ns", "list", "ns/live", 1.0 },
+        { "shuffled_ns", "shuffled", "ns/live", 1.0 },
+        { "foreach_us", "foreach", "us in all", 1.0 },
+        { "iterator_us", "iterator", "us in all", 1.0 },
+        { "flags_us", "flags", "us in all", 1.0 },
+        { "list_us", "list", "us in all", 1.0 },
+        { "shuffled_us", "shuffled", "us in all", 1.0 } } },
+    { "lease-end",
+      "the end of a lease, and each slot freed by itself; the allocs before",
+      { { "end_us", "end", "us in all", 1.0 },
+        { "free_us", "free each", "us in all", 1.0 },
+        { "end_ns", "end", "ns/slot", 1.0 },
+        { "free_ns", "free each", "ns/slot", 1.0 },
+        { "lease_alloc_ns", "lease alloc", "ns/slot", 1.0 },
+        { "alloc_ns", "alloc", "ns/slot", 1.0 } } },
 };
 
 static void print_headings(const struct figure *figures, FILE *out)
@@ -127,11 +156,11 @@ static void print_line(const struct results *results, size_t line, FILE *out)
     fprintf(out, "\n");
 }
 
-void report_figures(const struct results *results, FILE *out)
+void report_figures(const struct results *results, enum plan_section section, FILE *out)
 {
     size_t line;
 
     for (line = 0; line < results->plan->count; line++)
-        if (results->plan->lines[line].section == PLAN_FIGURES)
+        if (results->plan->lines[line].section == section)
             print_line(results, line, out);
 }

@@ -393,8 +393,8 @@ void report_tables(const struct results *results, FILE *out)
             print_counters(results, section, out);
             continue;
         }
-        if (section == PLAN_FIGURES) {
-            report_figures(results, out);
+        if (section == PLAN_FIGURES || section == PLAN_OBJECTS) {
+            report_figures(results, section, out);
             continue;
         }
         print_times(results, section, out);

@@ -8,6 +8,8 @@
 
 #include "rival_cpool.h"
 
+#include <cpool/priority.h>
+
 static inline void *rival_calloc(void *handle, size_t size)
 {
     (void)size;
@@ -19,6 +21,7 @@ static inline void *rival_calloc(void *handle, size_t size)
 #define RIVAL_IS_CPOOL
 #define RIVAL_TRIMS
 #define RIVAL_WAITS
+#define RIVAL_RECLAIMS
 
 static size_t rival_trim(void *pool)
 {
@@ -42,6 +45,35 @@ static uint64_t rival_waits(void *pool)
     if (cpool_stats((const cpool_t *)pool, &stats) != 0)
         bench_fail("cpool_stats failed");
     return stats.waits;
+}
+
+static void *rival_reclaim_create(const struct bench_cell *cell, size_t n)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = cell->slot_size;
+    config.type = &type;
+    config.capacity = n;
+    if (cpool_objects_create(&pool, &config) != 0 ||
+        cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0) != 0)
+        bench_fail("no priority pool");
+    return pool;
+}
+
+static void rival_reclaim_destroy(void *pool)
+{
+    cpool_objects_destroy((cpool_objects_t *)pool);
+}
+
+static inline void *rival_reclaim_get(void *pool, int64_t priority)
+{
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+
+    if (cpool_priority_obtain((cpool_objects_t *)pool, priority, &grant) != 0)
+        return NULL;
+    return grant.object;
 }
 
 #include "workloads.h"

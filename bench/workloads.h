@@ -15,6 +15,7 @@
  * macro, and take part in more:
  *
  *     RIVAL_IS_CPOOL   the pool is a cpool_t; rival_create_with, see rival_cpool.h
+ *     RIVAL_RECLAIMS   rival_reclaim_create ..., see workload_reclaim.h
  *     RIVAL_TRIMS      rival_trim, see workload_locality.h
  *     RIVAL_WAITS      rival_create_waitable ..., see workload_wait.h
  *
@@ -41,8 +42,14 @@
 #include "workload_latency.h"
 #include "workload_occupancy.h"
 #ifdef RIVAL_IS_CPOOL
+#include "workload_foreach.h"
 #include "workload_grow.h"
+#include "workload_lease.h"
 #include "workload_recall.h"
+#include "workload_resolve.h"
+#endif
+#ifdef RIVAL_RECLAIMS
+#include "workload_reclaim.h"
 #endif
 #ifdef RIVAL_TRIMS
 #include "workload_locality.h"
@@ -72,6 +79,12 @@ static const struct bench_workload *const rival_workloads[] = {
 #ifdef RIVAL_IS_CPOOL
     &recall_workload,
     &grow_workload,
+    &resolve_workload,
+    &foreach_workload,
+    &lease_workload,
+#endif
+#ifdef RIVAL_RECLAIMS
+    &reclaim_workload,
 #endif
 #ifdef RIVAL_TRIMS
     &locality_workload,
