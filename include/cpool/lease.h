@@ -13,11 +13,11 @@
  *     cpool_lease_end(frame);                            all others are free again
  *
  * A slot that is obtained under a lease is not freed by itself.  The end of the lease
- * gives all of them back, in a time that depends on the threads that took part, and not on
- * how many slots there are.  An alloc under a lease is the same few instructions as
- * cpool_alloc.  It leaves the address of the slot in the thread's magazine, so that an
- * emptied magazine is a list of what was handed out, and the end gives whole magazines
- * back.
+ * gives all of them back.  In a plain pool that takes a time that depends on the threads
+ * that took part, and not on how many slots there are.  An alloc under a lease is the same
+ * few instructions as cpool_alloc.  It leaves the address of the slot in the thread's
+ * magazine, so that an emptied magazine is a list of what was handed out, and the end gives
+ * whole magazines back.
  *
  * Leases overlap as they like, as in double buffering, where a frame's slots live until
  * the next frame has been drawn.  Other threads allocate from and free to the pool all the
@@ -162,9 +162,9 @@ CPOOL_API size_t cpool_lease_each(cpool_lease_t *lease, void (*visit)(void *slot
  * that none touches its slots afterwards, by joining or otherwise, as for a free.  An alloc
  * that is found under way is waited for and reported as CPOOL_ELEASE.
  *
- * On pools with a state for each slot the handles of its slots are stale afterwards, and
- * so it takes time for each slot.  On others it takes a compare-and-swap for each thread
- * that took part, and the copy of part of a magazine.
+ * On pools with a state for each slot the handles of its slots are stale afterwards.  Each
+ * slot's word changes for that, and so it takes time for each slot.  On others it takes a
+ * compare-and-swap for each thread that took part, and the copy of part of a magazine.
  *
  * Returns how many slots went back, without those that were promoted.  0 after CPOOL_ELEASE
  * was reported: it has ended before, or never was.  CPOOL_EGUARD is reported as by cpool_free,
