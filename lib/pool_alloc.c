@@ -159,21 +159,28 @@ static void *take_slack(struct cpi_pool *pool, struct cpi_cache *cache)
     return slot;
 }
 
-static bool recall(struct cpi_pool *pool)
+bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached)
 {
-    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
     bool recalled;
 
     cpi_depot_set_dry(&pool->depot, true);
     (void)cpi_chaos_step(pool->depot.chaos);
     recalled = cpi_recall_spare(&pool->registry, uncached) ||
                (pool->registry.exact && cpi_recall_loaded(&pool->registry, uncached));
-    cpi_registry_leave(uncached);
     CPI_PROBE2(recall, pool->handle, recalled);
     return recalled;
 }
 
-bool cpi_pool_replenish(struct cpi_pool *pool)
+static bool recall(struct cpi_pool *pool)
+{
+    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    bool recalled = cpi_pool_recall(pool, uncached);
+
+    cpi_registry_leave(uncached);
+    return recalled;
+}
+
+static bool replenish(struct cpi_pool *pool)
 {
     return cpi_pool_end_quarantine(pool) || cpi_pool_grow_by_itself(pool) || recall(pool);
 }
@@ -184,7 +191,7 @@ static bool is_more(struct cpi_pool *pool, uint32_t seen, bool awaits)
 {
     if (!awaits && cpi_depot_was_drained(&pool->depot, seen))
         return cpi_pool_drains(pool) % 2 == 0;
-    return cpi_pool_await_drain(pool, seen) || cpi_pool_replenish(pool);
+    return cpi_pool_await_drain(pool, seen) || replenish(pool);
 }
 
 void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)

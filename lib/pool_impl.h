@@ -276,9 +276,8 @@ int cpi_pool_alloc_bulk_all(cpool_t *handle, void **slots, size_t n, const char 
 void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const char *function,
                         const void *site);
 
-/* Does what can be done at once for an alloc that found nothing: grows, or
- * recalls.  False if nothing helps.  Lock-free. */
-bool cpi_pool_replenish(struct cpi_pool *pool);
+/* Moves slots from some cache to the depot.  False if no cache has any.  Lock-free. */
+bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
 
 /* A slot from this cache, or none, from the depot, or a fresh one, not yet marked.
  * NULL if there is none in any of these. */

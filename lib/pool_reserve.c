@@ -137,7 +137,7 @@ static int reserve_idle(struct cpi_pool *pool, size_t n, size_t *found, struct r
     if (!cpi_drain_begin(&drain, pool))
         return CPOOL_ENOMEM;
     while (drain.marked < n && n - drain.marked > never_used(pool) &&
-           cpi_pool_replenish(pool))
+           cpi_pool_recall(pool, drain.uncached))
         cpi_drain_go_on(&drain);
     *found = drain.marked < n ? drain.marked : n;
     residence->above = cpi_drain_lowest(&drain, *found);

@@ -7,6 +7,7 @@
  *
  * Includes steps.h.
  */
+#include "inside.h"
 #include "steps.h"
 
 #include <stdatomic.h>
@@ -257,6 +258,33 @@ START_TEST(free_beyond_the_places_waits_for_one)
 }
 END_TEST
 
+/* It holds the lock, which the holder of another place may have to wait for, and recalls
+ * slots with the place that it has. */
+START_TEST(reserve_needs_no_more_than_one_place)
+{
+    static _Alignas(64) char memory[1 << 20];
+    cpool_config_t config = support_config(64, CAPACITY);
+    struct worker *owner = worker_start();
+    struct cpi_registry *registry;
+    cpool_t *pool;
+
+    config.magazine_rounds = ROUNDS;
+    config.cache_slots = (SPARES + 1) * ROUNDS;
+    config.memory = memory;
+    config.memory_size = sizeof memory;
+    pool = support_create(&config);
+    registry = &inside(pool)->registry;
+    worker_do(owner, fill_cache, pool);
+    for (int i = 0; i < PLACES - 1; i++)
+        REQUIRE(cpi_registry_try_enter(registry) != NULL);
+    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY - ROUNDS), 0);
+    for (int i = 0; i < PLACES - 1; i++)
+        cpi_registry_leave(&registry->uncached[i]);
+    worker_stop(owner);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /*
  * ---- A handler inside an operation of one's own --------------------------
  */
@@ -372,6 +400,7 @@ int main(void)
         TIMES(alloc_waits_for_a_thread_that_is_stopped_inside, WAYS),
         ONCE(alloc_gives_up_when_the_stall_limit_ends),
         ONCE(free_beyond_the_places_waits_for_one),
+        ONCE(reserve_needs_no_more_than_one_place),
         TIMES(handler_does_not_wait_for_what_it_interrupted, 2),
         TIMES(fork_inside_an_own_operation_child_loses_nothing, 3),
     };
