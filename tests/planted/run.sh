@@ -42,7 +42,7 @@ mkdir -p "$mutant" || exit 1
 helpers='harness/support harness/support_pool harness/growth harness/waiter harness/crew
     harness/fixture harness/misuse steps/script steps/meeting'
 histories='check_histories burst history linear'
-explorer='audit check_schedules explorer leases pool stack'
+explorer='audit check_schedules decide explorer leases pool stack'
 
 points="-I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\""
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * explorer.c - the baton, and the strategies.
+ * explorer.c - the baton, and the threads.
  *
  * Everything here is guarded by the baton.  The thread that has it reads and
  * writes it, and handing it over by a semaphore orders that.
@@ -17,12 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "decide.h"
 #include "points.h"
-#include "random.h"
 
-/* Decisions of a run that are remembered.  A run that takes more steps than
- * EXPLORER_STEPS_MAX does not come to its end. */
-#define EXPLORER_DECISIONS_MAX 4096
+/* A run that takes more steps does not come to its end. */
 #define EXPLORER_STEPS_MAX 100000
 
 /* Steps of one thread in a row after which the others get a turn: it may be
@@ -33,16 +31,8 @@
 #define EXPLORER_FAR UINT64_C(100000000000)
 #define NEVER UINT64_MAX
 
-struct decision {
-    unsigned char choice;  /* 0: the cheapest */
-    unsigned char options;
-    bool costly; /* every choice but 0 is */
-};
-
 /* Waiting is for a mutex, awaiting for a condition. */
 enum state { WAITING, AWAITING, ASLEEP, READY, ENDED };
-
-enum strategy { RANDOM, EXHAUSTIVE, REPEAT };
 
 static struct {
     pthread_t handle;
@@ -62,96 +52,10 @@ static void (*run_body)(unsigned);
 static sem_t all_ended;
 static pthread_key_t ending;
 
-static const char *program_name, *scenario_name;
-static enum strategy strategy;
 static bool tracing;
-static uint64_t seed, generator;
 static unsigned backoff; /* a random switch happens once in so many points */
 
-static struct decision path[EXPLORER_DECISIONS_MAX];
-static unsigned decided, planned; /* of path: in this run, given beforehand */
-static unsigned bound;
-
 static _Thread_local bool inside;
-
-unsigned explorer_draw(unsigned n)
-{
-    return (unsigned)random_below(&generator, n);
-}
-
-/* --- Failures --- */
-
-static void print_decisions(void)
-{
-    unsigned i;
-
-    printf(" --decisions 0:%u", path[0].choice);
-    for (i = 1; i < decided; i++)
-        if (path[i].choice != 0)
-            printf(",%u:%u", i, path[i].choice);
-    printf("\n");
-}
-
-void explorer_fail(const char *what)
-{
-    printf("FAILED: %s: %s\nrepeat with: %s --scenario %s", scenario_name, what, program_name,
-           scenario_name);
-    if (strategy == RANDOM)
-        printf(" --seed %llu\n", (unsigned long long)seed);
-    else
-        print_decisions();
-    fflush(stdout);
-    _exit(1);
-}
-
-/* --- Decisions --- */
-
-static unsigned decide_by_plan(unsigned options, bool costly)
-{
-    struct decision *decision;
-
-    if (decided == EXPLORER_DECISIONS_MAX)
-        explorer_fail("more decisions than can be remembered");
-    decision = &path[decided++];
-    if (decided > planned)
-        decision->choice = 0;
-    decision->options = (unsigned char)options;
-    decision->costly = costly;
-    return decision->choice < options ? decision->choice : 0;
-}
-
-/* One of `options`, which are 2 or more. */
-static unsigned decide(unsigned options, bool costly, unsigned odds)
-{
-    if (strategy != RANDOM)
-        return decide_by_plan(options, costly);
-    if (costly && explorer_draw(odds) != 0)
-        return 0;
-    return costly ? 1 + explorer_draw(options - 1) : explorer_draw(options);
-}
-
-/* Changes the last decision that can be changed within the bound, and forgets
- * what came after it. */
-static bool next_path(void)
-{
-    unsigned cost = 0;
-    unsigned i;
-
-    for (i = 0; i < decided; i++)
-        cost += path[i].costly && path[i].choice != 0;
-    while (decided > 0) {
-        struct decision *last = &path[--decided];
-
-        if (last->costly && last->choice != 0)
-            cost--;
-        if (last->choice + 1u < last->options && cost + last->costly <= bound) {
-            last->choice++;
-            planned = decided + 1;
-            return true;
-        }
-    }
-    return false;
-}
 
 /* --- The baton --- */
 
@@ -475,8 +379,7 @@ void explorer_run(unsigned n, void (*body)(unsigned))
     run_body = body;
     steps = 0;
     now = 0;
-    decided = 0;
-    generator = seed;
+    decide_begin();
     backoff = 2u << explorer_draw(5);
     create_threads(n);
     hand_over(n == 1 ? 0 : decide(n, false, 1), "start");
@@ -485,54 +388,6 @@ void explorer_run(unsigned n, void (*body)(unsigned))
     for (t = 0; t < n; t++)
         pthread_join(thread[t].handle, NULL);
     threads = 0;
-}
-
-bool explorer_next(void)
-{
-    if (strategy == EXHAUSTIVE)
-        return next_path();
-    seed++;
-    return strategy == RANDOM;
-}
-
-/* --- Choosing --- */
-
-static void choose(const char *scenario, enum strategy chosen)
-{
-    scenario_name = scenario;
-    strategy = chosen;
-    seed = 0;
-    planned = 0;
-}
-
-void explorer_random(const char *scenario, uint64_t first_seed)
-{
-    choose(scenario, RANDOM);
-    seed = first_seed;
-}
-
-void explorer_exhaustive(const char *scenario, unsigned preemptions)
-{
-    choose(scenario, EXHAUSTIVE);
-    bound = preemptions;
-}
-
-void explorer_repeat(const char *scenario, const char *decisions)
-{
-    choose(scenario, REPEAT);
-    memset(path, 0, sizeof path);
-    while (*decisions != '\0') {
-        char *end;
-        unsigned long at = strtoul(decisions, &end, 10);
-
-        if (*end != ':' || at >= EXPLORER_DECISIONS_MAX) {
-            fprintf(stderr, "%s: not a list of decisions\n", program_name);
-            exit(2);
-        }
-        path[at].choice = (unsigned char)strtoul(end + 1, &end, 10);
-        planned = (unsigned)at + 1;
-        decisions = *end == ',' ? end + 1 : end;
-    }
 }
 
 void explorer_trace(void)
@@ -586,7 +441,7 @@ void explorer_startup(const char *program)
     bool good = sem_init(&all_ended, 0, 0) == 0 &&
                 pthread_key_create(&ending, ending_destructor) == 0 && fork_is_handled;
 
-    program_name = program;
+    decide_startup(program);
     signal(SIGSEGV, crashed);
     signal(SIGBUS, crashed);
     signal(SIGABRT, crashed);

@@ -12,6 +12,7 @@ TESTS += tests/sched/check_schedules tests/sched/planted.sh
 
 tests_sched_check_schedules_SOURCES = \
 	tests/sched/audit.c tests/sched/audit.h tests/sched/check_schedules.c \
+	tests/sched/decide.c tests/sched/decide.h \
 	tests/sched/explorer.c tests/sched/explorer.h tests/harness/points.h \
 	tests/sched/leases.c tests/sched/pool.c tests/sched/scenario.h tests/sched/stack.c tests/harness/random.h \
 	$(linear_checker) $(libcpool_sources)
