@@ -447,7 +447,6 @@ END_TEST
 
 enum { PAGE_ISH = 65536 };
 
-/* Objects are destroyed before their pages go, and others keep every byte. */
 /* Takes the lock of all pools. */
 static void look_for_a_pool(const cpool_error_t *error, void *reports)
 {
@@ -479,6 +478,7 @@ START_TEST(trim_in_a_quiet_scope_is_reported_without_the_lock)
 }
 END_TEST
 
+/* Objects are destroyed before their pages go, and others keep every byte. */
 START_TEST(trim_gives_back_the_pages_of_destroyed_objects_alone)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;

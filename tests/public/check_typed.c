@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAPACITY = 1000, THREADS = 64 };
+enum { CAPACITY = 1000,
+       THREADS = 64 };
 
 struct job {
     long number;
@@ -381,7 +382,7 @@ static void *use_across(void *argument)
 /* A thread's entry of the closed pool is not that of the next one. */
 START_TEST(close_and_open_while_threads_that_used_it_live)
 {
-    struct across across = { .rounds = 20 };
+    struct across across = {.rounds = 20};
     pthread_t threads[2];
 
     pthread_barrier_init(&across.barrier, NULL, 3);
@@ -421,8 +422,8 @@ START_TEST(reset_takes_back_live_slots)
 }
 END_TEST
 
-static const unsigned kinds[] = { 0,           CPOOL_CHECKED,  CPOOL_EXACT, CPOOL_WAITABLE,
-                                  CPOOL_COLOUR };
+static const unsigned kinds[] = {0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE,
+                                 CPOOL_COLOUR, CPOOL_TRACKED, CPOOL_CHAOS, CPOOL_FAKE};
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -438,86 +439,6 @@ START_TEST(every_kind_of_pool_can_be_typed)
         support_in_thread(use_and_end, &count);
         support_require_obtainable(jobs_pool(), 0);
     }
-    close_empty();
-}
-END_TEST
-
-START_TEST(checked_typed_pool_finds_a_double_free)
-{
-    cpool_config_t config = job_config(CAPACITY, CPOOL_CHECKED);
-    struct job *job;
-
-    REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
-    support_capture_reports();
-    job = jobs_alloc();
-    jobs_free(job);
-    jobs_free(job);
-    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
-    support_release_reports();
-    close_empty();
-}
-END_TEST
-
-/* Requires one report since the last call, on behalf of this function. */
-static void require_named(int code, const char *function)
-{
-    REQUIRE(strcmp(REQUIRE_REPORT(code).function, function) == 0);
-}
-
-/* Of plain, tracked, exact and checked pools, where operations take different ways. */
-static const unsigned ways[] = { 0, CPOOL_TRACKED, CPOOL_EXACT, CPOOL_CHECKED };
-
-enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
-
-/* Without the inline path a function of the type calls that of the pool. */
-#if defined(CPOOL_NO_INLINE)
-#define ALLOC_OF_JOBS "cpool_alloc"
-#define FREE_OF_JOBS "cpool_free"
-#else
-#define ALLOC_OF_JOBS "jobs_alloc"
-#define FREE_OF_JOBS "jobs_free"
-#endif
-
-START_TEST(reports_name_the_functions_of_the_type)
-{
-    cpool_config_t config = job_config(CAPACITY, ways[_i]);
-    cpool_quiet_t counts = CPOOL_QUIET_INIT;
-    struct job *job;
-
-    REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
-    support_capture_reports();
-    job = jobs_alloc();
-    jobs_free((struct job *)(void *)((char *)job + 1));
-    require_named(CPOOL_EMISALIGNED, FREE_OF_JOBS);
-    cpool_free(jobs_pool(), (char *)job + 1);
-    require_named(CPOOL_EMISALIGNED, "cpool_free");
-    jobs_free(job);
-    jobs_alloc_bulk(&job, 1);
-    jobs_free(job);
-    cpool_flush(jobs_pool());
-    REQUIRE_NO_REPORT();
-    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_EXCHANGES), CPOOL_OK);
-    job = jobs_alloc(); /* from the depot */
-    require_named(CPOOL_ENOTQUIET, ALLOC_OF_JOBS);
-    REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_OK);
-    jobs_free(job);
-    support_release_reports();
-    close_empty();
-}
-END_TEST
-
-START_TEST(report_of_creation_names_the_function_of_the_type)
-{
-    cpool_quiet_t counts = CPOOL_QUIET_INIT;
-
-    REQUIRE_EQUAL(jobs_open(NULL), CPOOL_OK); /* there has to have been a pool */
-    close_empty();
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_SYSTEM_CALLS), CPOOL_OK);
-    REQUIRE_EQUAL(jobs_open(NULL), CPOOL_OK);
-    require_named(CPOOL_ENOTQUIET, "jobs_open");
-    REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_OK);
-    support_release_reports();
     close_empty();
 }
 END_TEST
@@ -583,9 +504,6 @@ int main(void)
         ONCE(close_and_open_while_threads_that_used_it_live),
         ONCE(reset_takes_back_live_slots),
         TIMES(every_kind_of_pool_can_be_typed, KINDS),
-        ONCE(checked_typed_pool_finds_a_double_free),
-        TIMES(reports_name_the_functions_of_the_type, WAYS),
-        ONCE(report_of_creation_names_the_function_of_the_type),
         ONCE(fork_before_and_after_first_use),
     };
 

@@ -65,6 +65,8 @@ tests_public = \
 	tests/public/check_trim \
 	tests/public/check_typed \
 	tests/public/check_typed_noinline \
+	tests/public/check_typed_reports \
+	tests/public/check_typed_reports_noinline \
 	tests/public/check_validate \
 	tests/public/check_wait \
 	tests/public/check_wait_ends \
@@ -322,6 +324,13 @@ tests_public_check_typed_LDADD = $(tests_ldadd_public)
 tests_public_check_typed_noinline_SOURCES = tests/public/check_typed.c
 tests_public_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_public_check_typed_noinline_LDADD = $(tests_ldadd_public)
+
+tests_public_check_typed_reports_CPPFLAGS = $(tests_cppflags)
+tests_public_check_typed_reports_LDADD = $(tests_ldadd_public)
+
+tests_public_check_typed_reports_noinline_SOURCES = tests/public/check_typed_reports.c
+tests_public_check_typed_reports_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_public_check_typed_reports_noinline_LDADD = $(tests_ldadd_public)
 
 tests_public_check_validate_CPPFLAGS = $(tests_cppflags)
 tests_public_check_validate_LDADD = $(tests_ldadd_public)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_typed_reports.c - typed pools report mistakes as their handles do, and name the
+ * function of the type.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <string.h>
+
+enum { CAPACITY = 1000 };
+
+struct job {
+    long number;
+    char text[56];
+};
+
+CPOOL_DECLARE(jobs, struct job);
+CPOOL_DEFINE(jobs, struct job, .capacity = CAPACITY);
+
+static cpool_config_t job_config(unsigned flags)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+
+    config.capacity = CAPACITY;
+    config.flags = flags;
+    return config;
+}
+
+static void close_empty(void)
+{
+    support_require_live(jobs_pool(), 0);
+    REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
+}
+
+START_TEST(checked_typed_pool_finds_a_double_free)
+{
+    cpool_config_t config = job_config(CPOOL_CHECKED);
+    struct job *job;
+
+    REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
+    support_capture_reports();
+    job = jobs_alloc();
+    jobs_free(job);
+    jobs_free(job);
+    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    support_release_reports();
+    close_empty();
+}
+END_TEST
+
+/* Requires one report since the last call, on behalf of this function. */
+static void require_named(int code, const char *function)
+{
+    REQUIRE(strcmp(REQUIRE_REPORT(code).function, function) == 0);
+}
+
+/* Of plain, tracked, exact and checked pools, where operations take different ways. */
+static const unsigned ways[] = {0, CPOOL_TRACKED, CPOOL_EXACT, CPOOL_CHECKED};
+
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+/* Without the inline path a function of the type calls that of the pool. */
+#if defined(CPOOL_NO_INLINE)
+#define ALLOC_OF_JOBS "cpool_alloc"
+#define FREE_OF_JOBS "cpool_free"
+#else
+#define ALLOC_OF_JOBS "jobs_alloc"
+#define FREE_OF_JOBS "jobs_free"
+#endif
+
+START_TEST(reports_name_the_functions_of_the_type)
+{
+    cpool_config_t config = job_config(ways[_i]);
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
+    struct job *job;
+
+    REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
+    support_capture_reports();
+    job = jobs_alloc();
+    jobs_free((struct job *)(void *)((char *)job + 1));
+    require_named(CPOOL_EMISALIGNED, FREE_OF_JOBS);
+    cpool_free(jobs_pool(), (char *)job + 1);
+    require_named(CPOOL_EMISALIGNED, "cpool_free");
+    jobs_free(job);
+    jobs_alloc_bulk(&job, 1);
+    jobs_free(job);
+    cpool_flush(jobs_pool());
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_EXCHANGES), CPOOL_OK);
+    job = jobs_alloc(); /* from the depot */
+    require_named(CPOOL_ENOTQUIET, ALLOC_OF_JOBS);
+    REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_OK);
+    jobs_free(job);
+    support_release_reports();
+    close_empty();
+}
+END_TEST
+
+START_TEST(report_of_creation_names_the_function_of_the_type)
+{
+    cpool_quiet_t counts = CPOOL_QUIET_INIT;
+
+    REQUIRE_EQUAL(jobs_open(NULL), CPOOL_OK); /* there has to have been a pool */
+    close_empty();
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_SYSTEM_CALLS), CPOOL_OK);
+    REQUIRE_EQUAL(jobs_open(NULL), CPOOL_OK);
+    require_named(CPOOL_ENOTQUIET, "jobs_open");
+    REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_OK);
+    support_release_reports();
+    close_empty();
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(checked_typed_pool_finds_a_double_free),
+        TIMES(reports_name_the_functions_of_the_type, WAYS),
+        ONCE(report_of_creation_names_the_function_of_the_type),
+    };
+
+    return SUPPORT_RUN("typed_reports", tests);
+}
