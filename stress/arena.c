@@ -136,13 +136,19 @@ void arena_create(struct arena *arena, const cpool_config_t *wanted, size_t user
                     cpool_strerror(code), config.slot_size, config.slot_align, config.slot_offset,
                     config.capacity, config.magazine_rounds, config.flags, config.thread_caches,
                     config.memory_size);
-    arena->capacity = config.capacity;
+    arena_watch(arena, &config, users);
+}
+
+void arena_watch(struct arena *arena, const cpool_config_t *config, size_t users)
+{
+    arena->capacity = config->capacity;
     arena->indices = cpool_index_limit(arena->pool);
-    stamp_book_init(&arena->book, arena->pool, arena->indices, config.slot_size);
+    stamp_book_init(&arena->book, arena->pool, arena->indices, config->slot_size);
+    arena->book.fake = (config->flags & CPOOL_FAKE) != 0;
     arena->users = users + 1;
-    arena->slot_size = config.slot_size;
-    arena->checked = (config.flags & CPOOL_CHECKED) != 0;
-    arena->exact = (config.flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
+    arena->slot_size = config->slot_size;
+    arena->checked = (config->flags & CPOOL_CHECKED) != 0 || config->quarantine > 0;
+    arena->exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     arena->rounds = arena_stats(arena).magazine_rounds;
 }
 

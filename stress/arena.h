@@ -60,6 +60,14 @@ void arena_create(struct arena *arena, const cpool_config_t *config, size_t user
                   uint64_t *random);
 
 /*
+ * arena_watch - the rest of arena_create, for a pool that was made in another way.
+ *
+ * arena    zero but for its pool
+ * config   what the pool was made from
+ */
+void arena_watch(struct arena *arena, const cpool_config_t *config, size_t users);
+
+/*
  * arena_audit - the calling thread alone holds everybody to account.
  *
  * No other thread is using the pool, and all that did have ended.  Slots that

@@ -24,9 +24,11 @@ stress_sources = \
 	stress/disturb.c stress/disturb.h stress/main.c \
 	stress/mode_bulk.c stress/mode_caches.c stress/mode_churn.c \
 	stress/mode_depot.c stress/mode_fork.c stress/mode_full.c \
-	stress/mode_handoff.c stress/mode_lease.c stress/mode_lifecycle.c stress/mode_memory.c stress/mode_objects.c \
-	stress/mode_mixed.c stress/mode_quiet.c stress/mode_recall.c \
-	stress/mode_same.c stress/mode_transfer.c \
+	stress/mode_handoff.c stress/mode_lanes.c stress/mode_lease.c \
+	stress/mode_lifecycle.c stress/mode_memory.c stress/mode_mixed.c \
+	stress/mode_objects.c stress/mode_priority.c stress/mode_quiet.c \
+	stress/mode_recall.c stress/mode_same.c stress/mode_sized.c stress/mode_tags.c \
+	stress/mode_tracked.c stress/mode_transfer.c stress/mode_typed.c \
 	stress/mode_wait.c stress/report.c \
 	stress/stamp.c stress/stamp.h stress/stress.h stress/sync.h \
 	stress/worker.c stress/worker.h tests/harness/random.h

@@ -33,7 +33,8 @@ static const struct mode *const modes[] = {
     &mode_same,   &mode_pairs, &mode_crowd, &mode_churn,     &mode_bulk,     &mode_mixed,
     &mode_caches, &mode_depot, &mode_fork,  &mode_lifecycle, &mode_transfer, &mode_checked,
     &mode_memory, &mode_objects, &mode_wait, &mode_recall,   &mode_full,     &mode_quiet,
-    &mode_lease,
+    &mode_lease,  &mode_fake,  &mode_tracked, &mode_tags,    &mode_typed,    &mode_lanes,
+    &mode_sized,  &mode_priority,
 };
 
 #define MODES (sizeof modes / sizeof modes[0])

@@ -42,7 +42,8 @@ static void mixed_body(struct worker *worker)
     }
 }
 
-static void mixed_run_with(struct episode *episode, unsigned int flags)
+static void mixed_run_with(struct episode *episode,
+                           void (*shape)(cpool_config_t *config, uint64_t *random))
 {
     uint64_t *random = &episode->random;
     struct mixed *mixed = calloc(1, sizeof *mixed);
@@ -54,7 +55,7 @@ static void mixed_run_with(struct episode *episode, unsigned int flags)
         cpool_config_t config = arena_draw(random, random_once_in(random, 6) ? ARENA_ROOMY
                                                                              : ARENA_TIGHT);
 
-        config.flags = flags;
+        shape(&config, random);
         arena_create(&mixed->arenas[i], &config, episode->threads, random);
     }
     crew_run(episode, mixed_body, mixed, NULL);
@@ -65,14 +66,41 @@ static void mixed_run_with(struct episode *episode, unsigned int flags)
     free(mixed);
 }
 
+static void mixed_plain(cpool_config_t *config, uint64_t *random)
+{
+    (void)random;
+    config->flags = 0;
+}
+
+static void mixed_checked(cpool_config_t *config, uint64_t *random)
+{
+    config->flags = CPOOL_CHECKED | (random_once_in(random, 4) ? CPOOL_EXACT : 0);
+    config->quarantine = random_once_in(random, 2) ? random_between(random, 1, 300) : 0;
+    config->sites = random_below(random, 3);
+    config->log = random_once_in(random, 4) ? random_between(random, 1, 64) : 0;
+}
+
+/* Three kinds of fakes: plain and exact ones, and those that threads could wait for. */
+static void mixed_fake(cpool_config_t *config, uint64_t *random)
+{
+    static const unsigned flags[] = {0, 0, CPOOL_EXACT, CPOOL_WAITABLE};
+
+    config->flags = CPOOL_FAKE | flags[random_below(random, sizeof flags / sizeof flags[0])];
+}
+
 static void mixed_run(struct episode *episode)
 {
-    mixed_run_with(episode, 0);
+    mixed_run_with(episode, mixed_plain);
 }
 
 static void checked_run(struct episode *episode)
 {
-    mixed_run_with(episode, CPOOL_CHECKED);
+    mixed_run_with(episode, mixed_checked);
+}
+
+static void fake_run(struct episode *episode)
+{
+    mixed_run_with(episode, mixed_fake);
 }
 
 const struct mode mode_mixed = {
@@ -83,6 +111,12 @@ const struct mode mode_mixed = {
 
 const struct mode mode_checked = {
     .name = "checked",
-    .purpose = "the same with checked pools",
+    .purpose = "the same with checked pools, with and without quarantine, sites and log",
     .run = checked_run,
+};
+
+const struct mode mode_fake = {
+    .name = "fake",
+    .purpose = "the same with fake pools",
+    .run = fake_run,
 };

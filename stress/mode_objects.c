@@ -31,8 +31,12 @@ struct object {
     uint64_t uses;
 };
 
+CPOOL_OBJECTS_DECLARE(things, struct object);
+CPOOL_OBJECTS_DEFINE(things, struct object, CPOOL_OBJECT_HOOKS(.create = NULL), .max_capacity = 1);
+
 struct objects {
     cpool_objects_t *pool;
+    bool typed; /* the pool is that of `things` */
     _Atomic uint64_t created;
     _Atomic uint64_t destroyed;
     _Atomic uint64_t chance; /* calls of hooks that may fail */
@@ -102,17 +106,23 @@ static void object_destroy(void *object, void *arg)
 static void objects_get(struct worker *worker, struct objects *objects, void **held, size_t *count)
 {
     static const struct timespec moment = { 0, 100000 };
-    struct object *object;
-    void *got;
-    int code = objects->waits ? cpool_object_wait(objects->pool, &got, NULL, &moment)
-                              : cpool_object_obtain(objects->pool, &got, NULL);
+    struct object *object = NULL;
+    void *got = NULL;
+    int code;
 
+    if (objects->waits)
+        code = cpool_object_wait(objects->pool, &got, NULL, &moment);
+    else if (!objects->typed)
+        code = cpool_object_obtain(objects->pool, &got, NULL);
+    else
+        code = things_obtain(&object, NULL);
     STRESS_REQUIRE(code == 0 || code == CPOOL_EDRY || (code == EAGAIN && objects->failing));
     if (code != 0) {
         worker->dry++;
         return;
     }
-    object = got;
+    if (got != NULL)
+        object = got;
     STRESS_REQUIRE(object->state == OBJECT_ACTIVE && object->holder == 0);
     object->holder = worker->index + 1;
     held[(*count)++] = object;
@@ -127,9 +137,12 @@ static void objects_put(struct worker *worker, struct objects *objects, void **h
     held[i] = held[--*count];
     STRESS_REQUIRE(object->holder == worker->index + 1);
     object->holder = 0;
-    STRESS_REQUIRE((random_once_in(&worker->random, 4)
-                        ? cpool_object_release(object)
-                        : cpool_object_put(objects->pool, object)) == 0);
+    if (random_once_in(&worker->random, 4))
+        STRESS_REQUIRE(cpool_object_release(object) == 0);
+    else if (objects->typed)
+        STRESS_REQUIRE(things_put(object) == 0);
+    else
+        STRESS_REQUIRE(cpool_object_put(objects->pool, object) == 0);
     worker->operations++;
 }
 
@@ -149,13 +162,23 @@ static void objects_body(struct worker *worker)
         objects_put(worker, objects, held, &count);
 }
 
+/* Each active object once at most. */
+static bool objects_visit(const cpool_object_info_t *info, void *arg)
+{
+    unsigned char *visits = arg;
+
+    STRESS_REQUIRE(info->index < OBJECTS_MOST && visits[info->index]++ == 0);
+    return true;
+}
+
 static void objects_meanwhile(struct episode *episode, void *context)
 {
     struct objects *objects = context;
     uint64_t *random = &episode->random;
     size_t n = 1 + random_below(random, OBJECTS_MOST);
+    unsigned char visits[OBJECTS_MOST] = {0};
 
-    switch (random_below(random, 5)) {
+    switch (random_below(random, 6)) {
     case 0:
         STRESS_REQUIRE(cpool_object_grow(objects->pool, n) <= n);
         break;
@@ -167,6 +190,9 @@ static void objects_meanwhile(struct episode *episode, void *context)
         break;
     case 3:
         STRESS_REQUIRE(cpool_object_active(objects->pool) <= OBJECTS_MOST);
+        break;
+    case 4:
+        STRESS_REQUIRE(cpool_object_each(objects->pool, objects_visit, visits) <= OBJECTS_MOST);
         break;
     default:
         cpool_objects_trim(objects->pool);
@@ -200,8 +226,13 @@ static void objects_open(struct objects *objects, uint64_t *random)
     config.max_inactive = random_once_in(random, 3) ? 1 + random_below(random, 20) : 0;
     config.flags = flags[random_below(random, sizeof flags / sizeof flags[0])];
     config.pool_flags = objects->waits ? CPOOL_WAITABLE : 0;
-    code = cpool_objects_create(&objects->pool, &config);
+    objects->typed = random_once_in(random, 4);
+    if (objects->typed)
+        type.object_size = sizeof(struct object);
+    code = objects->typed ? things_open(&config) : cpool_objects_create(&objects->pool, &config);
     STRESS_REQUIRE(code == 0);
+    if (objects->typed)
+        objects->pool = things_objects();
 }
 
 /* Every object that there may be can be had, and each that was made is destroyed. */
@@ -221,7 +252,7 @@ static void objects_audit(struct objects *objects)
         count++;
     STRESS_REQUIRE(code == CPOOL_EDRY && count == OBJECTS_MOST);
     STRESS_REQUIRE(cpool_objects_put_all(objects->pool) == OBJECTS_MOST);
-    STRESS_REQUIRE(cpool_objects_destroy(objects->pool) == 0);
+    STRESS_REQUIRE((objects->typed ? things_close() : cpool_objects_destroy(objects->pool)) == 0);
     STRESS_REQUIRE(objects->created == objects->destroyed);
 }
 

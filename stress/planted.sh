@@ -23,6 +23,17 @@ duplicate-round     native  all        4        5
 duplicate-round     tsan    all        4        3
 lost-magazine       native  all        4        5
 lost-magazine       tsan    all        4        3
+quarantine-by-store native  checked    4        3
+fake-other-lock     native  fake       4        3
+fake-other-lock     tsan    fake       4        3
+resolve-any         native  tracked    4        3
+tag-taken-by-store  native  tags       4        3
+typed-created-twice native  typed      4        3
+lanes-free-twice    native  lanes      4        3
+sized-realloc-forgets     native sized 4        3
+fallback-counted-by-store native sized 4        3
+priority-lock-glanced native priority  4        3
+object-parked-twice native  objects    4        3
 '
 
 set -eu

@@ -91,6 +91,13 @@ extern const struct mode mode_objects;
 extern const struct mode mode_wait;
 extern const struct mode mode_full;
 extern const struct mode mode_quiet;
+extern const struct mode mode_fake;
+extern const struct mode mode_tracked;
+extern const struct mode mode_tags;
+extern const struct mode mode_lanes;
+extern const struct mode mode_sized;
+extern const struct mode mode_priority;
+extern const struct mode mode_typed;
 
 /*
  * ---- Failure (report.c) ----------------------------------------------------

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mode_priority.c - priority pools with fewer objects than the threads want.
+ *
+ * Includes worker.h.  Any thread's get may end the use of any object.  A holder looks at its
+ * object under a pin only.  Each use has one end: the put that succeeds, the get that
+ * reclaims it, or the release.  All are counted, and add up to the gets.  The hook deactivate
+ * finds out if a pinned object is reclaimed, and activate if one is handed out twice.
+ *
+ * In episodes without puts the threads know each other's claims, too, and pin any object:
+ * a put would end the pins of others.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "worker.h"
+
+#include <cpool/priority.h>
+#include <sched.h>
+#include <string.h>
+
+#define PRIORITY_MOST 48
+#define PRIORITY_CLAIMS 32
+#define PRIORITY_PLACES 64
+
+enum priority_state { PRIORITY_RESTING = 0x5001, PRIORITY_ACTIVE };
+
+struct voice {
+    uint64_t state;       /* plain: the pool orders it */
+    cpool_claim_t claim;  /* its holder's, written under a pin, or 0 */
+    int64_t priority;     /* with which it was got, if there is a claim */
+    _Atomic uint64_t pins;
+};
+
+struct priority {
+    cpool_objects_t *pool;
+    enum cpool_priority_order order;
+    unsigned flags;
+    size_t capacity;
+    bool puts;  /* or the threads share their claims */
+    bool moves; /* priorities of objects change */
+    _Atomic uint64_t created, destroyed;
+    _Atomic uint64_t begun, ended; /* uses */
+    _Atomic cpool_claim_t claims[PRIORITY_PLACES];
+};
+
+/* ---- Hooks --------------------------------------------------------------------- */
+
+static int priority_create(void *object, void *arg)
+{
+    struct voice *voice = object;
+    struct priority *priority = arg;
+
+    memset(voice, 0, sizeof *voice);
+    voice->state = PRIORITY_RESTING;
+    priority->created++;
+    return 0;
+}
+
+static int priority_activate(void *object, void *arg)
+{
+    struct voice *voice = object;
+
+    (void)arg;
+    STRESS_REQUIRE(voice->state == PRIORITY_RESTING && voice->pins == 0);
+    voice->state = PRIORITY_ACTIVE;
+    return 0;
+}
+
+static void priority_deactivate(void *object, void *arg)
+{
+    struct voice *voice = object;
+
+    (void)arg;
+    STRESS_REQUIRE(voice->state == PRIORITY_ACTIVE);
+    if (voice->pins != 0)
+        stress_fail("an object with %llu pins was taken back", (unsigned long long)voice->pins);
+    voice->state = PRIORITY_RESTING;
+}
+
+static void priority_destroy(void *object, void *arg)
+{
+    struct voice *voice = object;
+    struct priority *priority = arg;
+
+    STRESS_REQUIRE(voice->state == PRIORITY_RESTING);
+    voice->state = 0;
+    priority->destroyed++;
+}
+
+/* ---- Threads ------------------------------------------------------------------- */
+
+/* The object of a claim, if it is still of that use. */
+static struct voice *priority_enter(const struct priority *priority, cpool_claim_t claim)
+{
+    struct voice *voice = cpool_priority_pin(priority->pool, claim);
+
+    if (voice == NULL)
+        return NULL;
+    voice->pins++;
+    STRESS_REQUIRE(voice->state == PRIORITY_ACTIVE);
+    return voice;
+}
+
+static void priority_leave(const struct priority *priority, cpool_claim_t claim,
+                           struct voice *voice)
+{
+    STRESS_REQUIRE(voice->state == PRIORITY_ACTIVE);
+    voice->pins--;
+    STRESS_REQUIRE(cpool_priority_unpin(priority->pool, claim) == 0);
+}
+
+/* The use that ended for this one had a priority that is not above it, where others stay. */
+static void priority_compare(const struct priority *priority, const struct voice *voice,
+                             cpool_claim_t ended, int64_t wanted)
+{
+    bool kept = priority->order == CPOOL_PRIORITY_USER &&
+                (priority->flags & CPOOL_PRIORITY_KEEP_LARGER) != 0;
+
+    if (kept && !priority->moves && voice->claim == ended && voice->priority > wanted)
+        stress_fail("an object of priority %lld was reclaimed by one of %lld",
+                    (long long)voice->priority, (long long)wanted);
+}
+
+static cpool_claim_t priority_get(struct worker *worker, struct priority *priority)
+{
+    int64_t wanted = (int64_t)random_below(&worker->random, 100) - 50;
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    int code = cpool_priority_obtain(priority->pool, wanted, &grant);
+    struct voice *voice;
+
+    STRESS_REQUIRE(code == 0 || code == CPOOL_EDRY);
+    if (code != 0) {
+        worker->dry++;
+        return 0;
+    }
+    worker->operations++;
+    priority->begun++;
+    priority->ended += grant.ended != 0;
+    STRESS_REQUIRE(grant.claim != 0 && grant.claim != grant.ended);
+    voice = priority_enter(priority, grant.claim);
+    if (voice == NULL)
+        return grant.claim; /* reclaimed already */
+    STRESS_REQUIRE(voice == grant.object);
+    if (grant.ended != 0)
+        priority_compare(priority, voice, grant.ended, wanted);
+    voice->claim = grant.claim;
+    voice->priority = wanted;
+    priority_leave(priority, grant.claim, voice);
+    return grant.claim;
+}
+
+static void priority_put(struct worker *worker, struct priority *priority, cpool_claim_t claim)
+{
+    int code = cpool_priority_put(priority->pool, claim);
+
+    STRESS_REQUIRE(code == 0 || code == CPOOL_EINACTIVE);
+    priority->ended += code == 0;
+    worker->operations += code == 0;
+    /* It has ended, and does not begin again. */
+    STRESS_REQUIRE(cpool_priority_put(priority->pool, claim) == CPOOL_EINACTIVE);
+    STRESS_REQUIRE(cpool_priority_pin(priority->pool, claim) == NULL);
+}
+
+static void priority_move(struct worker *worker, const struct priority *priority,
+                          cpool_claim_t claim)
+{
+    int64_t wanted = (int64_t)random_below(&worker->random, 100) - 50;
+    int code = priority->moves && random_once_in(&worker->random, 2)
+                   ? cpool_priority_set(priority->pool, claim, wanted)
+                   : cpool_priority_touch(priority->pool, claim);
+
+    STRESS_REQUIRE(code == 0 || code == CPOOL_EINACTIVE);
+}
+
+/* Uses an object that is the worker's own, or, where nobody puts, anybody's. */
+static void priority_use(const struct priority *priority, cpool_claim_t claim)
+{
+    struct voice *voice = priority_enter(priority, claim);
+
+    if (voice == NULL)
+        return;
+    STRESS_REQUIRE(priority->puts ? voice->claim == claim : voice->state == PRIORITY_ACTIVE);
+    priority_leave(priority, claim, voice);
+}
+
+static void priority_step(struct worker *worker, struct priority *priority, cpool_claim_t *claim)
+{
+    size_t place = random_below(&worker->random, PRIORITY_PLACES);
+
+    switch (random_below(&worker->random, 8)) {
+    case 0:
+        priority_move(worker, priority, *claim);
+        break;
+    case 1:
+        if (!priority->puts) /* from now on another thread's */
+            *claim = atomic_exchange(&priority->claims[place], *claim);
+        break;
+    case 2:
+    case 3:
+        priority_use(priority, *claim);
+        break;
+    case 4:
+        if (random_once_in(&worker->random, 20))
+            priority->ended += cpool_priority_release(priority->pool, 3);
+        break;
+    default:
+        if (priority->puts && *claim != 0)
+            priority_put(worker, priority, *claim);
+        *claim = priority_get(worker, priority);
+    }
+}
+
+static void priority_body(struct worker *worker)
+{
+    struct priority *priority = worker->context;
+    cpool_claim_t claims[PRIORITY_CLAIMS] = {0};
+
+    while (!episode_over(worker->episode))
+        priority_step(worker, priority, &claims[random_below(&worker->random, PRIORITY_CLAIMS)]);
+    for (size_t i = 0; i < PRIORITY_CLAIMS && priority->puts; i++)
+        if (claims[i] != 0)
+            priority_put(worker, priority, claims[i]);
+}
+
+static bool priority_visit(const cpool_object_info_t *info, void *arg)
+{
+    STRESS_REQUIRE(info->index < PRIORITY_MOST);
+    ++*(size_t *)arg;
+    return true;
+}
+
+static void priority_meanwhile(struct episode *episode, void *context)
+{
+    struct priority *priority = context;
+    uint64_t *random = &episode->random;
+    size_t visits = 0;
+
+    switch (random_below(random, 4)) {
+    case 0:
+        cpool_object_shrink(priority->pool, random_below(random, 4), 0);
+        break;
+    case 1:
+        cpool_object_grow(priority->pool, PRIORITY_MOST);
+        break;
+    case 2:
+        cpool_objects_trim(priority->pool);
+        break;
+    default:
+        STRESS_REQUIRE(cpool_object_each(priority->pool, priority_visit, &visits) == visits);
+        STRESS_REQUIRE(visits <= PRIORITY_MOST);
+    }
+    sched_yield();
+}
+
+/* ---- The episode --------------------------------------------------------------- */
+
+static void priority_open(struct priority *priority, uint64_t *random)
+{
+    static const unsigned flags[] = {0, CPOOL_OBJECT_EAGER, CPOOL_OBJECT_COUNTED,
+                                     CPOOL_OBJECT_TRACED, CPOOL_OBJECT_FAKE};
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+
+    memset(priority, 0, sizeof *priority);
+    priority->order = (enum cpool_priority_order)random_below(random, 3);
+    priority->flags = random_once_in(random, 2) ? CPOOL_PRIORITY_KEEP_LARGER : 0;
+    priority->puts = random_once_in(random, 2);
+    priority->moves = random_once_in(random, 2);
+    type.object_size = sizeof(struct voice);
+    type.create = priority_create;
+    type.activate = priority_activate;
+    type.deactivate = priority_deactivate;
+    type.destroy = priority_destroy;
+    type.arg = priority;
+    config.name = "voices";
+    config.type = &type;
+    config.capacity = random_between(random, 1, PRIORITY_MOST);
+    config.max_capacity = PRIORITY_MOST;
+    config.max_inactive = random_once_in(random, 3) ? random_between(random, 1, 8) : 0;
+    config.flags = flags[random_below(random, sizeof flags / sizeof flags[0])];
+    STRESS_REQUIRE(cpool_objects_create(&priority->pool, &config) == 0);
+    STRESS_REQUIRE(cpool_priority_attach(priority->pool, priority->order, priority->flags) == 0);
+}
+
+/* Each use has had one end, or is in one of the active objects. */
+static void priority_audit(struct priority *priority)
+{
+    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    size_t got = 0;
+
+    STRESS_REQUIRE(cpool_object_stats(priority->pool, &stats) == 0);
+    if (priority->begun - priority->ended != stats.active)
+        stress_fail("%llu uses began and %llu ended, but %zu objects are active",
+                    (unsigned long long)priority->begun, (unsigned long long)priority->ended,
+                    stats.active);
+    STRESS_REQUIRE(cpool_priority_release(priority->pool, SIZE_MAX) == stats.active);
+    STRESS_REQUIRE(cpool_object_active(priority->pool) == 0);
+    cpool_object_grow(priority->pool, PRIORITY_MOST);
+    while (cpool_priority_obtain(priority->pool, 0, &grant) == 0 && grant.ended == 0)
+        got++;
+    if (got != PRIORITY_MOST)
+        stress_fail("%zu of %u objects can be had before one is reclaimed", got, PRIORITY_MOST);
+    STRESS_REQUIRE(cpool_objects_put_all(priority->pool) == PRIORITY_MOST);
+    STRESS_REQUIRE(cpool_objects_destroy(priority->pool) == 0);
+    STRESS_REQUIRE(priority->created == priority->destroyed);
+}
+
+static void priority_run(struct episode *episode)
+{
+    struct priority priority;
+
+    priority_open(&priority, &episode->random);
+    crew_run(episode, priority_body, &priority, priority_meanwhile);
+    priority_audit(&priority);
+}
+
+const struct mode mode_priority = {
+    .name = "priority",
+    .purpose = "objects that any get may reclaim, and pins that keep them",
+    .run = priority_run,
+};
