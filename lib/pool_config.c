@@ -23,7 +23,9 @@
 /*
  * Caches of one pool, unless configured.  In our memory they cost address space only,
  * most of it for slack.  A small pool has room for fewer: where there are less than
- * sixteen slots for each thread, its caches serve nobody.
+ * sixteen slots for each thread, its caches serve nobody.  Where there is slack, all
+ * caches together may have no more slots loaded than the pool has: so indices, and tables
+ * beside the pool, stay below twice the capacity.  A few hundred threads always have one.
  */
 #define CPI_CACHES_OWN ((sizeof(void *) >= 8) ? (size_t)4096 : (size_t)64)
 #define CPI_CACHES_OWN_SMALL ((sizeof(void *) >= 8) ? (size_t)256 : (size_t)64)
@@ -103,15 +105,6 @@ bool cpi_pool_can_be_fake(const cpool_config_t *config)
 
     return (config->flags & others) == 0 && config->quarantine == 0 && config->sites == 0 &&
            config->log == 0;
-}
-
-static size_t default_caches(const struct cpi_layout *layout)
-{
-    size_t caches = layout->most / CPI_CACHES_SHARE;
-
-    if (caches < CPI_CACHES_OWN_SMALL)
-        return CPI_CACHES_OWN_SMALL;
-    return caches < CPI_CACHES_OWN ? caches : CPI_CACHES_OWN;
 }
 
 static size_t default_align(size_t slot_size)
@@ -209,6 +202,19 @@ static uint64_t magazines_max(const struct cpi_layout *layout)
     return CPI_INDEX_MAX - (padding > CPI_MAGAZINES_PADDING ? padding : CPI_MAGAZINES_PADDING);
 }
 
+static size_t default_caches(const struct cpi_layout *layout)
+{
+    size_t share = layout->slack && layout->rounds > CPI_CACHES_SHARE ? layout->rounds
+                                                                      : CPI_CACHES_SHARE;
+    size_t caches = layout->most / share;
+
+    if (layout->callers)
+        return CPI_CACHES_CALLER;
+    if (caches < CPI_CACHES_OWN_SMALL)
+        return CPI_CACHES_OWN_SMALL;
+    return caches < CPI_CACHES_OWN ? caches : CPI_CACHES_OWN;
+}
+
 static size_t default_rounds(const struct cpi_layout *layout)
 {
     size_t rounds = lowest_of(CPI_ROUNDS_DEFAULT, layout->capacity / CPI_ROUNDS_SHARE,
@@ -221,15 +227,13 @@ static size_t default_rounds(const struct cpi_layout *layout)
     return rounds > 0 ? rounds : 1;
 }
 
-static int choose_rounds(struct cpi_layout *layout, size_t configured)
+static int choose_magazines(struct cpi_layout *layout, size_t rounds, size_t caches)
 {
-    if (configured != 0) {
-        layout->rounds = configured;
-        choose_quota(layout, false);
+    layout->rounds = rounds != 0 ? rounds : default_rounds(layout);
+    layout->caches = caches != 0 ? caches : default_caches(layout);
+    choose_quota(layout, rounds == 0);
+    if (rounds != 0)
         return all_magazines(layout) > magazines_max(layout) ? CPOOL_EROUNDS : 0;
-    }
-    layout->rounds = default_rounds(layout);
-    choose_quota(layout, true);
     while (all_magazines(layout) > magazines_max(layout)) {
         layout->rounds = layout->rounds * 2 + 1;
         choose_quota(layout, true);
@@ -365,12 +369,9 @@ static int compute(struct cpi_layout *layout, const cpool_config_t *config, size
     choose_checks(layout, config, watched);
     layout->slack = page != 0 && (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) == 0;
     layout->uncached = page != 0 ? CPI_UNCACHED_OWN : CPI_UNCACHED_CALLER;
-    layout->caches = config->thread_caches;
-    if (layout->caches == 0)
-        layout->caches = page != 0 ? default_caches(layout) : CPI_CACHES_CALLER;
     if (!compute_stride(layout, (config->flags & CPOOL_COLOUR) != 0))
         return CPOOL_EOVERFLOW;
-    code = choose_rounds(layout, config->magazine_rounds);
+    code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);
     if (code != 0)
         return code;
     layout->fake = (config->flags & CPOOL_FAKE) != 0;

@@ -167,9 +167,10 @@ typedef struct cpool_config {
     unsigned flags;         /* CPOOL_CHECKED ..., or 0 */
     size_t thread_caches;   /* threads that may hold a cache at the same time.
                                Further ones work without, at the depot.  0: one
-                               for each 16 slots, at least 256 and at most 4096
-                               (64 on 32-bit systems), or 16 in caller-provided
-                               memory */
+                               for each 16 slots, or for each magazine's rounds
+                               if there is slack and they are more, at least
+                               256 and at most 4096 (64 on 32-bit systems), or
+                               16 in caller-provided memory */
     void *memory;           /* NULL: taken from the operating system.  Else the
                                pool with all its bookkeeping is laid out here.
                                There is no slack then, see CPOOL_EXACT.  Beside

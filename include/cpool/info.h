@@ -30,7 +30,8 @@ CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
  * Indices are dense and start at 0.  The limit is one more than the largest index
  * that a slot can ever have: max_capacity, and just that in an exact pool or in
  * caller-provided memory, else thread_caches * magazine_rounds more.  Tables beside the
- * pool are dimensioned by it.  Fewer thread_caches bring it down.
+ * pool are dimensioned by it.  From 70,000 slots on it is at most twice max_capacity by
+ * default.  Fewer thread_caches bring it down, and <cpool/track.h> has an example.
  *
  * Returns SIZE_MAX for an address that is not a slot, NULL for an index that is not
  * below the limit.

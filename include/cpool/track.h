@@ -60,10 +60,17 @@
  *
  * Tables beside a pool: cpool_index numbers the slots from 0, and cpool_index_limit says
  * below what, which includes the slack that CPOOL_EXACT speaks of: thread_caches *
- * magazine_rounds.  For 100,000 slots that makes 1,210,016 by default, 117,344 with 64
- * thread_caches, and 100,000 with CPOOL_EXACT.  Slots are handed out for the first time in
- * the order of their indices, so that a table that grows needs no more entries than
- * high_water in cpool_stats.
+ * magazine_rounds.  By default that is no more than the capacity, except in pools of less
+ * than 70,000 slots, where it is 256 magazines.  Members of the configuration bound it.
+ * For 100,000 slots:
+ *
+ *     by default                                          199,999
+ *     config.thread_caches = 64;                          117,344
+ *     ... and config.magazine_rounds = 63;                104,032
+ *     config.flags = CPOOL_TRACKED | CPOOL_EXACT;         100,000
+ *
+ * Slots are handed out for the first time in the order of their indices, so that a table
+ * that grows needs no more entries than high_water in cpool_stats.
  *
  * Trim: the words stay when cpool_trim and cpool_shrink give pages back, so that a stale
  * handle does so too.  A slot can be read until the pool is destroyed, free or live, and

@@ -21,24 +21,45 @@ enum { CAPACITY = 500 };
  * ---- Tables, pages, memory --------------------------------------------------
  */
 
+static size_t limit_of(const cpool_config_t *config)
+{
+    cpool_t *pool = support_create(config);
+    size_t limit = cpool_index_limit(pool);
+
+    support_destroy_empty(pool);
+    return limit;
+}
+
 START_TEST(index_limit_is_as_documented)
 {
     cpool_config_t config = support_config(16, 100000);
-    cpool_t *pool;
 
     config.flags = CPOOL_TRACKED;
-    pool = support_create(&config);
-    REQUIRE_EQUAL(cpool_index_limit(pool),
-                  sizeof(void *) < 8 ? 100000 + 64 * 271 : 1210016);
-    support_destroy_empty(pool);
+    REQUIRE_EQUAL(limit_of(&config), sizeof(void *) < 8 ? 100000 + 64 * 271 : 199999);
     config.thread_caches = 64;
-    pool = support_create(&config);
-    REQUIRE_EQUAL(cpool_index_limit(pool), 117344);
-    support_destroy_empty(pool);
+    REQUIRE_EQUAL(limit_of(&config), 117344);
+    config.magazine_rounds = 63;
+    REQUIRE_EQUAL(limit_of(&config), 104032);
     config.flags |= CPOOL_EXACT;
-    pool = support_create(&config);
-    REQUIRE_EQUAL(cpool_index_limit(pool), 100000);
-    support_destroy_empty(pool);
+    REQUIRE_EQUAL(limit_of(&config), 100000);
+}
+END_TEST
+
+/* Whatever the slots and flags are. */
+START_TEST(index_limit_by_default_is_at_most_twice_the_capacity)
+{
+    static const unsigned flags[] = { 0, CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_EXACT };
+
+    for (size_t capacity = 70000; capacity <= 20000000; capacity = capacity * 3 / 2 + 1)
+        for (size_t size = 1; size <= 65536; size *= 256) {
+            cpool_config_t config = support_config(size, capacity);
+
+            config.flags = flags[_i];
+            REQUIRE(limit_of(&config) <= 2 * capacity);
+            config.capacity = 1;
+            config.max_capacity = capacity;
+            REQUIRE(limit_of(&config) <= 2 * capacity);
+        }
 }
 END_TEST
 
@@ -312,6 +333,7 @@ int main(void)
 {
     const struct support_test tests[] = {
         ONCE(index_limit_is_as_documented),
+        TIMES(index_limit_by_default_is_at_most_twice_the_capacity, 4),
         TIMES(trim_keeps_bytes_only_where_asked, 2),
         ONCE(callers_memory_of_any_content_serves),
         ONCE(typed_pool_is_tracked),
