@@ -202,6 +202,31 @@ START_TEST(handler_gets_the_context_it_was_installed_with)
 }
 END_TEST
 
+/* More pairs of a handler and its context than the library has room for without malloc. */
+START_TEST(handlers_with_many_contexts_get_their_own)
+{
+    int counts[40] = { 0 };
+
+    for (int i = 0; i < 80; i++) {
+        cpool_set_error_handler(note_context, &counts[i % 40]);
+        report("counted");
+    }
+    for (int i = 0; i < 40; i++)
+        REQUIRE_EQUAL(counts[i], 2);
+}
+END_TEST
+
+START_TEST(handler_installed_again_takes_no_more_memory)
+{
+    int counts[2] = { 0, 0 };
+    size_t before = support_resident();
+
+    for (int i = 0; i < 500000; i++)
+        cpool_set_error_handler(note_context, &counts[i % 2]);
+    REQUIRE(support_resident() - before < (size_t)1 << 20);
+}
+END_TEST
+
 START_TEST(write_that_fails_leaves_errno)
 {
     REQUIRE_EQUAL(close(STDERR_FILENO), 0);
@@ -221,6 +246,8 @@ int main(void)
         ONCE(set_error_handler_while_others_report_keeps_pairs_together),
         ONCE(write_error_writes_all_of_it),
         ONCE(handler_gets_the_context_it_was_installed_with),
+        ONCE(handlers_with_many_contexts_get_their_own),
+        ONCE(handler_installed_again_takes_no_more_memory),
         ONCE(write_that_fails_leaves_errno),
     };
 
