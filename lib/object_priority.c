@@ -12,6 +12,8 @@
  *   lock   | owner CAS from none        | acquire | unlock | the heap, the uses, the list
  *   failed | CAS failure, owner load    | relaxed | - | -
  *   unlock | owner store of none        | release | lock   | the same
+ *   register | registered store         | release | known | that forks call the handler
+ *   known  | registered load            | acquire | register | the same
  *
  * Invariant: an object in use is ACTIVE, or in the hands of a thread that has seized it and
  * has not called `given` yet.  `taken` makes it ACTIVE and puts it into the heap with the
@@ -140,11 +142,18 @@ static void after_fork_in_child(void)
         unlock(&list_lock);
 }
 
-static int handler_code;
-
-static void register_handler(void)
+/* By the first pool, and again if the system refused.  Registered twice, it does nothing the
+ * second time. */
+static bool register_handler(void)
 {
-    handler_code = pthread_atfork(NULL, NULL, after_fork_in_child);
+    static _Atomic bool registered;
+
+    if (cpi_load(&registered, acquire)) /* [known] */
+        return true;
+    if (pthread_atfork(NULL, NULL, after_fork_in_child) != 0)
+        return false;
+    cpi_store(&registered, true, release); /* [register] */
+    return true;
 }
 
 static void add_to_list(struct priorities *priorities)
@@ -310,7 +319,6 @@ static struct priorities *allocate(size_t max)
 
 int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_order order, unsigned flags)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct priorities *priorities;
 
     if (pool == NULL)
@@ -322,8 +330,7 @@ int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_order order
         return CPOOL_EOPEN;
     if (cpool_object_active(pool) != 0)
         return CPOOL_ELIVE;
-    pthread_once(&once, register_handler);
-    if (handler_code != 0)
+    if (!register_handler())
         return CPOOL_ESYSTEM;
     priorities = allocate(pool->max);
     if (priorities == NULL)

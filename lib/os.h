@@ -61,7 +61,8 @@ void cpi_os_back_off(unsigned times);
 /* Adds 1 to an eventfd, or writes the same 8 bytes to a pipe.  Leaves errno as it is. */
 void cpi_os_notify(int fd);
 
-/* The monotonic clock, nanoseconds.  Async-signal-safe. */
+/* The monotonic clock, nanoseconds.  Async-signal-safe.  Every system must have it, and none
+ * has a reason to refuse it.  0 if one does. */
 uint64_t cpi_os_now(void);
 
 /* Gives the memory behind whole pages back.  They read as zero afterwards.

@@ -278,7 +278,7 @@ void cpi_os_notify(int fd)
 
 uint64_t cpi_os_now(void)
 {
-    struct timespec now;
+    struct timespec now = {0, 0};
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;

@@ -209,12 +209,14 @@ static int reserve(char **region, const struct cpi_layout *layout, const cpool_c
     return *region != NULL ? 0 : CPOOL_ENOMEM;
 }
 
+/* The next pool in a caller's addresses relies on zeroes.  A purge is refused for locked
+ * memory, and a renewal where it would make one range of addresses too many. */
 static void release(char *region, size_t size, unsigned flags)
 {
-    if (is_reserved_by_caller(flags))
-        cpi_os_renew(region, size); /* also where it is locked, which a purge is refused for */
-    else
+    if (!is_reserved_by_caller(flags))
         cpi_os_release(region, size);
+    else if (!cpi_os_renew(region, size))
+        (void)cpi_os_purge(region, size);
 }
 
 static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)

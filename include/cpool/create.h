@@ -111,7 +111,8 @@
  *                 needs, which makes them readable and writable, and gives their memory
  *                 back when it is trimmed and destroyed.  The addresses stay the
  *                 caller's.  So several pools lie in one range, and an address tells
- *                 its pool.
+ *                 its pool.  Where the operating system refuses every way to take the
+ *                 memory of a destroyed pool back, its bytes stay there.
  */
 #define CPOOL_RESERVED 0x100u
 
