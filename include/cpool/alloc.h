@@ -84,8 +84,8 @@ CPOOL_API void *cpool_calloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_FREED_BY_(cpoo
  *
  * slots   receives them, with room for n
  *
- * Returns the number obtained, less than n only when the pool ran dry.  A NULL
- * slots with n > 0 is reported as CPOOL_ENULL, and 0 returned.
+ * Returns the number obtained, less than n only when the pool ran dry or the operating
+ * system refused memory.  A NULL slots with n > 0 is reported as CPOOL_ENULL, and 0 returned.
  * Any thread, progress as cpool_alloc.
  */
 CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
@@ -93,8 +93,9 @@ CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n) CPOOL_M
 /*
  * cpool_alloc_bulk_all - takes n slots, or none.
  *
- * Returns 0, or CPOOL_EDRY when fewer could be had (slots is then undefined),
- * or CPOOL_ENULL, reported, for NULL slots with n > 0.
+ * Returns 0, or CPOOL_EDRY when fewer could be had, also because the operating system
+ * refused memory (slots is then undefined), or CPOOL_ENULL, reported, for NULL slots with
+ * n > 0.
  * Any thread, progress as cpool_alloc.
  */
 CPOOL_API int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;

@@ -41,9 +41,10 @@ CPOOL_API cpool_cache_t *cpool_cache(cpool_t *pool);
  *
  * cache   receives the cache, set to NULL on failure
  *
- * Returns 0, CPOOL_ENULL, or CPOOL_ENOMEM when thread_caches are all taken or the
- * operating system refuses memory.  It counts as one of the pool's thread_caches until
- * destroyed.  A child of fork finds it empty, and the handle stays good.
+ * Returns 0, CPOOL_ENULL, CPOOL_EPOOL, which is reported, or CPOOL_ENOMEM when thread_caches
+ * are all taken or the operating system refuses memory.  The cache counts as one of the
+ * pool's thread_caches until destroyed.  A child of fork finds it empty, and the handle stays
+ * good.
  * It may block and make system calls.
  */
 CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUST_USE_;

@@ -123,10 +123,11 @@ typedef struct cpool_ticket {
  * ticket  from CPOOL_TICKET_INIT, or returned
  * slots   room for n pointers, in use until the ticket is returned
  *
- * Returns 0, CPOOL_EDRY when fewer can be had, or CPOOL_ENULL, reported, for NULL slots
- * with n > 0.  After these failures the ticket is empty.  CPOOL_ESTRUCT and CPOOL_ETAIL
- * leave the ticket as it is.  A ticket that is smaller than cpool_ticket_t was in the
- * first release is CPOOL_ESTRUCT, too.  Progress as cpool_alloc_bulk_all.
+ * Returns 0, CPOOL_EDRY when fewer can be had, as by cpool_alloc_bulk_all, or CPOOL_ENULL,
+ * reported, for NULL slots with n > 0.  After these failures the ticket is empty.
+ * CPOOL_ESTRUCT and CPOOL_ETAIL leave the ticket as it is.  A ticket that is smaller than
+ * cpool_ticket_t was in the first release is CPOOL_ESTRUCT, too.  Progress as
+ * cpool_alloc_bulk_all.
  */
 CPOOL_API int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_t n)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
