@@ -27,3 +27,14 @@ tests_harness_libharness_la_CPPFLAGS = $(tests_cppflags_module)
 tests_libs = $(CHECK_LIBS) $(PTHREAD_LIBS)
 tests_ldadd_public = tests/harness/libharness.la lib/libcpool.la $(tests_libs)
 tests_ldadd_module = tests/harness/libharness.la lib/libcpool-asserted.la $(tests_libs)
+
+# With the calls of the system sent through a file of the harness, which refuses some.
+tests_refuse_sources = tests/harness/refuse.c tests/harness/refuse.h
+tests_fault_sources = $(tests_refuse_sources) tests/harness/fault.c tests/harness/fault.h \
+	tests/harness/fault_pool.h
+tests_refuse_ldflags = $(AM_LDFLAGS) \
+	-Wl,--wrap=mmap,--wrap=munmap,--wrap=mprotect,--wrap=madvise,--wrap=mincore \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \
+	-Wl,--wrap=posix_memalign,--wrap=free,--wrap=pthread_key_create \
+	-Wl,--wrap=pthread_key_delete,--wrap=pthread_setspecific,--wrap=pthread_atfork \
+	-Wl,--wrap=atexit,--wrap=openat,--wrap=close,--wrap=read,--wrap=write,--wrap=syscall

@@ -13,6 +13,11 @@ tests_modules = \
 	tests/modules/check_drain \
 	tests/modules/check_error \
 	tests/modules/check_extent \
+	tests/modules/check_fault_create \
+	tests/modules/check_fault_layers \
+	tests/modules/check_fault_memory \
+	tests/modules/check_fault_objects \
+	tests/modules/check_fault_use \
 	tests/modules/check_faults \
 	tests/modules/check_guard_unit \
 	tests/modules/check_layout \
@@ -75,7 +80,34 @@ tests_modules_check_error_LDADD = $(tests_ldadd_module)
 tests_modules_check_extent_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_extent_LDADD = $(tests_ldadd_module)
 
+tests_modules_check_fault_create_SOURCES = tests/modules/check_fault_create.c $(tests_fault_sources)
+tests_modules_check_fault_create_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_fault_create_LDFLAGS = $(tests_refuse_ldflags)
+tests_modules_check_fault_create_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_fault_layers_SOURCES = tests/modules/check_fault_layers.c $(tests_fault_sources)
+tests_modules_check_fault_layers_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_fault_layers_LDFLAGS = $(tests_refuse_ldflags)
+tests_modules_check_fault_layers_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_fault_memory_SOURCES = tests/modules/check_fault_memory.c $(tests_fault_sources)
+tests_modules_check_fault_memory_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_fault_memory_LDFLAGS = $(tests_refuse_ldflags)
+tests_modules_check_fault_memory_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_fault_objects_SOURCES = tests/modules/check_fault_objects.c $(tests_fault_sources)
+tests_modules_check_fault_objects_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_fault_objects_LDFLAGS = $(tests_refuse_ldflags)
+tests_modules_check_fault_objects_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_fault_use_SOURCES = tests/modules/check_fault_use.c $(tests_fault_sources)
+tests_modules_check_fault_use_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_fault_use_LDFLAGS = $(tests_refuse_ldflags)
+tests_modules_check_fault_use_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_faults_SOURCES = tests/modules/check_faults.c $(tests_refuse_sources)
 tests_modules_check_faults_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_faults_LDFLAGS = $(tests_refuse_ldflags)
 tests_modules_check_faults_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_guard_unit_CPPFLAGS = $(tests_cppflags_module)

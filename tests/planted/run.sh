@@ -40,7 +40,7 @@ list=${PLANTED_LIST:-$planted/list.txt}
 mkdir -p "$mutant" || exit 1
 
 helpers='harness/support harness/support_pool harness/growth harness/waiter harness/crew
-    harness/fixture harness/misuse steps/script steps/meeting'
+    harness/fault harness/fixture harness/misuse harness/refuse steps/script steps/meeting'
 histories='check_histories burst history linear'
 explorer='audit check_schedules decide explorer leases pool stack'
 
@@ -120,6 +120,11 @@ link() {
         [ "$1" != check_reentry ] ||
             more="-Wl,--wrap=malloc,--wrap=pthread_atfork \
                 -Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete"
+        case $1 in check_fault*)
+            more=$(sed -n '/^tests_refuse_ldflags/,/[^\\]$/p' "$top/tests/harness/local.mk" |
+                grep -o -- '-Wl,[^ ]*')
+            ;;
+        esac
         rm -f "$mutant/help.a"
         ar rc "$mutant/help.a" $(for i in $helpers; do objects plain "$top/tests/$i.c"; done)
         set -- $(objects "$([ $kind = narrow ] && echo narrow || echo plain)" "$top/tests/$source.c") $more "$mutant/help.a" \

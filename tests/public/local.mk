@@ -32,6 +32,7 @@ tests_public = \
 	tests/public/check_leaks_noinline \
 	tests/public/check_lease \
 	tests/public/check_lease_noinline \
+	tests/public/check_limits \
 	tests/public/check_many \
 	tests/public/check_memory \
 	tests/public/check_null \
@@ -220,6 +221,9 @@ tests_public_check_lease_LDADD = $(tests_ldadd_public)
 tests_public_check_lease_noinline_SOURCES = tests/public/check_lease.c
 tests_public_check_lease_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_public_check_lease_noinline_LDADD = $(tests_ldadd_public)
+
+tests_public_check_limits_CPPFLAGS = $(tests_cppflags)
+tests_public_check_limits_LDADD = $(tests_ldadd_public)
 
 tests_public_check_many_CPPFLAGS = $(tests_cppflags)
 tests_public_check_many_LDADD = $(tests_ldadd_public)

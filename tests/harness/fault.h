@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fault.h - tables of what a public function returns when the system refuses one of its
+ * calls.
+ *
+ * A case is one public function in one setting.  Its rows are the calls of the system that
+ * the function makes where nothing is refused, in that order.  Each row says the result when
+ * this call alone is refused, and when all that follow are, too.
+ *
+ * Includes refuse.h.
+ */
+#ifndef CPOOL_TESTS_FAULT_H
+#define CPOOL_TESTS_FAULT_H
+
+#include "support.h"
+
+#include "refuse.h"
+
+/* Results of functions that return a pointer, and of one that ends the process by abort(). */
+enum { NONE = 0, SOME = 1, ABORTS = -1000 };
+
+struct fault_row {
+    enum refuse_call call;
+    unsigned first; /* of this kind of call, from 1 */
+    unsigned last;  /* of those that come one after the other and have the same results */
+    int once;
+    int lasting;
+};
+
+/* The things that a case's functions share.  Zero at first. */
+struct fault_scene {
+    unsigned flags; /* the case's */
+    cpool_t *pool;
+    void *object;
+    void *memory;
+    void *slot;
+    size_t count;
+    void *slots[256];
+};
+
+struct fault_case {
+    const char *name; /* begins with the function's */
+    unsigned flags;
+    void (*before)(struct fault_scene *scene); /* or NULL */
+    int (*call)(struct fault_scene *scene);    /* calls the function, and returns its result */
+    void (*after)(struct fault_scene *scene);  /* verifies all that there is, and ends it */
+    int result;                                /* where nothing is refused */
+    const struct fault_row *rows;
+    size_t row_count;
+};
+
+/* The rows of a case in a table at file scope. */
+#define ROWS(...)                                                                            \
+    (const struct fault_row[]){__VA_ARGS__},                                                 \
+        sizeof((const struct fault_row[]){__VA_ARGS__}) / sizeof(struct fault_row)
+#define NO_ROWS NULL, 0
+
+/*
+ * Requires that the function makes the calls of the rows and no others, and that each
+ * refusal has the result of its row.  A call that failed must succeed when it is repeated with
+ * nothing refused, and no more must be left at the end than where nothing was refused.  Each
+ * run is one in a child.
+ *
+ * Calls that not every system makes may be missing: MADVISE, MINCORE, MEMBARRIER, OPEN, READ
+ * and MUNMAP, which trims a range that did not happen to be aligned.
+ */
+void fault_run(const struct fault_case *tried);
+
+#endif /* CPOOL_TESTS_FAULT_H */

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * refuse.c - the calls that the linker sends here (refuse.h).
+ *
+ * Includes support.h, and the system's.
+ */
+#include "support.h"
+
+#include "refuse.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+
+/* So many calls are listed, the first ones. */
+enum { KEPT = 256 };
+
+struct refusals {
+    enum refuse_call call;
+    size_t number; /* 0: none is refused */
+    bool lasting;
+    _Atomic size_t of_call;
+    _Atomic size_t calls;
+    _Atomic size_t refused;
+    _Atomic unsigned char kinds[KEPT];
+};
+
+static struct refusals *refusals;
+static _Atomic bool armed; /* this process */
+
+/* Changed by the threads of one process, one at a time. */
+static struct refuse_ledger ledger;
+
+static const char *const names[] = {
+#define REFUSE_TEXT(name) #name,
+    REFUSE_CALLS(REFUSE_TEXT)
+};
+
+const char *refuse_name(enum refuse_call call)
+{
+    return names[call];
+}
+
+void *__real_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset);
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset);
+
+void refuse_init(void)
+{
+    refusals = __real_mmap(NULL, sizeof *refusals, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(refusals != MAP_FAILED);
+}
+
+void refuse_arm(enum refuse_call call, size_t number, bool lasting)
+{
+    /* relaxed, here and below: each counts by itself. */
+    atomic_store_explicit(&refusals->calls, 0, memory_order_relaxed);
+    atomic_store_explicit(&refusals->of_call, 0, memory_order_relaxed);
+    atomic_store_explicit(&refusals->refused, 0, memory_order_relaxed);
+    refusals->call = call;
+    refusals->number = number;
+    refusals->lasting = lasting;
+    atomic_store_explicit(&armed, true, memory_order_relaxed);
+}
+
+void refuse_disarm(void)
+{
+    atomic_store_explicit(&armed, false, memory_order_relaxed);
+}
+
+size_t refuse_calls(void)
+{
+    return atomic_load_explicit(&refusals->calls, memory_order_relaxed);
+}
+
+size_t refuse_refused(void)
+{
+    return atomic_load_explicit(&refusals->refused, memory_order_relaxed);
+}
+
+enum refuse_call refuse_kind(size_t i)
+{
+    REQUIRE(i < KEPT);
+    return (enum refuse_call)atomic_load_explicit(&refusals->kinds[i], memory_order_relaxed);
+}
+
+struct refuse_ledger refuse_ledger(void)
+{
+    return ledger;
+}
+
+/* Whether this call is to fail, with this error. */
+static bool is_refused(enum refuse_call call, int error)
+{
+    size_t before;
+    bool refused;
+
+    if (!atomic_load_explicit(&armed, memory_order_relaxed) ||
+        (refusals->call == REFUSE_MEMORY && call > MINCORE))
+        return false;
+    before = atomic_fetch_add_explicit(&refusals->calls, 1, memory_order_relaxed);
+    if (before < KEPT)
+        atomic_store_explicit(&refusals->kinds[before], (unsigned char)call, memory_order_relaxed);
+    refused = refusals->lasting && refuse_refused() > 0 &&
+              (call != MEMBARRIER || refusals->call == MEMBARRIER);
+    if (call == refusals->call || refusals->call == REFUSE_MEMORY)
+        refused |= atomic_fetch_add_explicit(&refusals->of_call, 1, memory_order_relaxed) + 1 ==
+                   refusals->number;
+    if (!refused)
+        return false;
+    atomic_fetch_add_explicit(&refusals->refused, 1, memory_order_relaxed);
+    errno = error;
+    return true;
+}
+
+/*
+ * ---- Memory --------------------------------------------------------------
+ */
+
+#if !defined(MAP_NORESERVE)
+#define MAP_NORESERVE 0
+#endif
+
+/* A system that does not know the flag is asked again here, so that the library makes as many
+ * calls everywhere. */
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset)
+{
+    void *result;
+
+    if (is_refused(MMAP, ENOMEM))
+        return MAP_FAILED;
+    result = __real_mmap(address, size, protection, flags, file, offset);
+    if (result == MAP_FAILED && errno == EINVAL)
+        result = __real_mmap(address, size, protection, flags & ~MAP_NORESERVE, file, offset);
+    if (result != MAP_FAILED && (flags & MAP_FIXED) == 0)
+        ledger.mapped += (long)size;
+    return result;
+}
+
+int __real_munmap(void *address, size_t size);
+int __wrap_munmap(void *address, size_t size);
+
+int __wrap_munmap(void *address, size_t size)
+{
+    ledger.mapped -= (long)size;
+    return is_refused(MUNMAP, ENOMEM) ? -1 : __real_munmap(address, size);
+}
+
+int __real_mprotect(void *address, size_t size, int protection);
+int __wrap_mprotect(void *address, size_t size, int protection);
+
+int __wrap_mprotect(void *address, size_t size, int protection)
+{
+    return is_refused(MPROTECT, ENOMEM) ? -1 : __real_mprotect(address, size, protection);
+}
+
+int __real_madvise(void *address, size_t size, int advice);
+int __wrap_madvise(void *address, size_t size, int advice);
+
+int __wrap_madvise(void *address, size_t size, int advice)
+{
+    return is_refused(MADVISE, ENOMEM) ? -1 : __real_madvise(address, size, advice);
+}
+
+int __real_mincore(void *address, size_t size, unsigned char *states);
+int __wrap_mincore(void *address, size_t size, unsigned char *states);
+
+int __wrap_mincore(void *address, size_t size, unsigned char *states)
+{
+    return is_refused(MINCORE, EAGAIN) ? -1 : __real_mincore(address, size, states);
+}
+
+/*
+ * ---- The heap ------------------------------------------------------------
+ */
+
+static void *count_block(void *block)
+{
+    ledger.blocks += block != NULL;
+    return block;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    return is_refused(MALLOC, ENOMEM) ? NULL : count_block(__real_malloc(size));
+}
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return is_refused(CALLOC, ENOMEM) ? NULL : count_block(__real_calloc(count, size));
+}
+
+void *__real_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    if (is_refused(REALLOC, ENOMEM))
+        return NULL;
+    return block != NULL ? __real_realloc(block, size) : count_block(__real_realloc(NULL, size));
+}
+
+void *__real_aligned_alloc(size_t align, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
+
+void *__wrap_aligned_alloc(size_t align, size_t size)
+{
+    return is_refused(ALIGNED_ALLOC, ENOMEM) ? NULL
+                                             : count_block(__real_aligned_alloc(align, size));
+}
+
+int __real_posix_memalign(void **block, size_t align, size_t size);
+int __wrap_posix_memalign(void **block, size_t align, size_t size);
+
+int __wrap_posix_memalign(void **block, size_t align, size_t size)
+{
+    int code;
+
+    if (is_refused(POSIX_MEMALIGN, ENOMEM))
+        return ENOMEM;
+    code = __real_posix_memalign(block, align, size);
+    ledger.blocks += code == 0;
+    return code;
+}
+
+void __real_free(void *block);
+void __wrap_free(void *block);
+
+void __wrap_free(void *block)
+{
+    ledger.blocks -= block != NULL;
+    __real_free(block);
+}
+
+/*
+ * ---- Threads and the process ---------------------------------------------
+ */
+
+int __real_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+
+int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+{
+    int code = is_refused(KEY_CREATE, EAGAIN) ? EAGAIN : __real_pthread_key_create(key, destructor);
+
+    ledger.keys += code == 0;
+    return code;
+}
+
+int __real_pthread_key_delete(pthread_key_t key);
+int __wrap_pthread_key_delete(pthread_key_t key);
+
+int __wrap_pthread_key_delete(pthread_key_t key)
+{
+    ledger.keys--;
+    return __real_pthread_key_delete(key);
+}
+
+int __real_pthread_setspecific(pthread_key_t key, const void *value);
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
+
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
+{
+    return is_refused(SETSPECIFIC, ENOMEM) ? ENOMEM : __real_pthread_setspecific(key, value);
+}
+
+int __real_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    return is_refused(ATFORK, ENOMEM) ? ENOMEM : __real_pthread_atfork(prepare, parent, child);
+}
+
+int __real_atexit(void (*function)(void));
+int __wrap_atexit(void (*function)(void));
+
+int __wrap_atexit(void (*function)(void))
+{
+    return is_refused(ATEXIT, ENOMEM) ? -1 : __real_atexit(function);
+}
+
+/*
+ * ---- Files and other calls -----------------------------------------------
+ */
+
+int __real_openat(int folder, const char *path, int flags, ...);
+int __wrap_openat(int folder, const char *path, int flags, ...);
+
+/* The library creates no file, so there is no mode. */
+int __wrap_openat(int folder, const char *path, int flags, ...)
+{
+    int file = is_refused(OPEN, EMFILE) ? -1 : __real_openat(folder, path, flags);
+
+    ledger.files += file >= 0;
+    return file;
+}
+
+int __real_close(int file);
+int __wrap_close(int file);
+
+int __wrap_close(int file)
+{
+    ledger.files--;
+    return __real_close(file);
+}
+
+ssize_t __real_read(int file, void *bytes, size_t size);
+ssize_t __wrap_read(int file, void *bytes, size_t size);
+
+ssize_t __wrap_read(int file, void *bytes, size_t size)
+{
+    return is_refused(READ, EIO) ? -1 : __real_read(file, bytes, size);
+}
+
+ssize_t __real_write(int file, const void *bytes, size_t size);
+ssize_t __wrap_write(int file, const void *bytes, size_t size);
+
+ssize_t __wrap_write(int file, const void *bytes, size_t size)
+{
+    return is_refused(WRITE, EAGAIN) ? -1 : __real_write(file, bytes, size);
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+/* Of what the library calls in this way, only the barrier has arguments. */
+long __wrap_syscall(long number, ...)
+{
+    long arguments[2];
+    va_list list;
+
+#if defined(SYS_membarrier)
+    if (number == SYS_membarrier && is_refused(MEMBARRIER, EPERM))
+        return -1;
+#endif
+    va_start(list, number);
+    arguments[0] = va_arg(list, int);
+    arguments[1] = va_arg(list, int);
+    va_end(list);
+    return __real_syscall(number, arguments[0], arguments[1]);
+}

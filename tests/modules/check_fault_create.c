@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_fault_create.c - what the functions that make and end pools return when the system
+ * refuses one of their calls.
+ *
+ * Includes ranges.h, to have its nodes used up.
+ */
+#include "fault_pool.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "ranges.h"
+
+/* Nodes of the tree of addresses that need no memory of the system's. */
+enum { OWN_NODES = 127 };
+
+/*
+ * ---- cpool_create --------------------------------------------------------
+ */
+
+static int create_as(struct fault_scene *scene, const cpool_config_t *config)
+{
+    int code = cpool_create(&scene->pool, config);
+
+    REQUIRE((code == 0) == (scene->pool != NULL));
+    return code;
+}
+
+static int create(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+
+    return create_as(scene, &config);
+}
+
+static int create_growable(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+
+    config.max_capacity = FAULT_MOST;
+    return create_as(scene, &config);
+}
+
+static int create_watched(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+
+    config.quarantine = 16;
+    config.sites = 4;
+    config.log = 32;
+    return create_as(scene, &config);
+}
+
+static void have_memory(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+
+    scene->count = cpool_memory_required(&config);
+    scene->memory = mmap(NULL, scene->count, (scene->flags & CPOOL_RESERVED) != 0
+                         ? PROT_NONE : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(scene->memory != MAP_FAILED);
+}
+
+static int create_there(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+
+    config.memory = scene->memory;
+    config.memory_size = scene->count;
+    return create_as(scene, &config);
+}
+
+static void end_there(struct fault_scene *scene)
+{
+    size_t size = scene->count;
+
+    scene->count = 0;
+    fault_end(scene);
+    munmap(scene->memory, size);
+}
+
+static uintptr_t far_away(size_t i)
+{
+    return ((uintptr_t)1 << (sizeof(void *) > 4 ? 40 : 28)) + i * 64 * CPI_RANGES_UNIT;
+}
+
+static void use_up_nodes(struct fault_scene *scene)
+{
+    static cpool_t mark;
+
+    fault_start(scene);
+    for (; cpi_ranges_nodes() < OWN_NODES; scene->count++)
+        REQUIRE(cpi_ranges_add(&mark, far_away(scene->count),
+                               far_away(scene->count) + CPI_RANGES_UNIT));
+    scene->object = &mark;
+}
+
+static void end_with_nodes(struct fault_scene *scene)
+{
+    size_t count = scene->count;
+
+    scene->count = 0;
+    fault_end(scene);
+    while (count-- > 0)
+        cpi_ranges_remove(scene->object, far_away(count), far_away(count) + CPI_RANGES_UNIT,
+                          false);
+}
+
+static const struct fault_case creations[] = {
+    { "cpool_create, first", 0, NULL, create, fault_end, 0,
+      ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
+           { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
+           { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
+           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, later", 0, fault_start, create, fault_end, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, growable", 0, fault_start, create_growable, fault_end, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, exact", CPOOL_EXACT, fault_start, create, fault_end, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, waitable", CPOOL_WAITABLE, fault_start, create, fault_end, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, tracked", CPOOL_TRACKED, fault_start, create, fault_end, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, checked", CPOOL_CHECKED, fault_start, create, fault_end, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, filled", CPOOL_FILL, fault_start, create, fault_end, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, watched", 0, fault_start, create_watched, fault_end, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, coloured", CPOOL_COLOUR, fault_start, create, fault_end, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, fake", CPOOL_FAKE, fault_start, create, fault_end, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, huge pages", CPOOL_HUGE_PAGES, fault_start, create, fault_end, 0,
+      ROWS({ OPEN, 1, 1, 0, CPOOL_ENOMEM },
+           { READ, 1, 1, 0, CPOOL_ENOMEM },
+           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MUNMAP, 1, 2, 0, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MADVISE, 1, 1, 0, 0 }) },
+    { "cpool_create, in memory", 0, have_memory, create_there, end_there, 0,
+      ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
+           { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
+           { MEMBARRIER, 1, 2, 0, 0 }) },
+    { "cpool_create, reserved", CPOOL_RESERVED, have_memory, create_there, end_there, 0,
+      ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
+           { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
+           { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_create, full tree", 0, use_up_nodes, create, end_with_nodes, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+};
+
+enum { CREATIONS = sizeof creations / sizeof creations[0] };
+
+START_TEST(refused_creation_has_its_code)
+{
+    fault_run(&creations[_i]);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(refused_creation_has_its_code, CREATIONS),
+    };
+
+    return SUPPORT_RUN("fault_create", tests);
+}

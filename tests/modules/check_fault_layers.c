@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_fault_layers.c - what the functions of lanes and of blocks of many sizes return when the
+ * system refuses one of their calls.
+ */
+#include "fault_pool.h"
+
+#include <cpool/lanes.h>
+#include <cpool/sized.h>
+
+#include <string.h>
+
+/*
+ * ---- Lanes ---------------------------------------------------------------
+ */
+
+enum { LANES = 4 };
+
+static int lanes_create(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+    cpool_lanes_t *lanes;
+    int code = cpool_lanes_create(&lanes, &config, LANES);
+
+    REQUIRE((code == 0) == (lanes != NULL));
+    scene->object = lanes;
+    return code;
+}
+
+static void make_lanes(struct fault_scene *scene)
+{
+    REQUIRE_EQUAL(lanes_create(scene), 0);
+}
+
+static void end_lanes(struct fault_scene *scene)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < LANES; i++)
+        while (cpool_lane_alloc(cpool_lane(scene->object, i)) != NULL)
+            count++;
+    REQUIRE_EQUAL(count, FAULT_CAPACITY);
+    REQUIRE_EQUAL(cpool_lanes_destroy(scene->object), CPOOL_ELIVE);
+}
+
+static int lanes_destroy(struct fault_scene *scene)
+{
+    return cpool_lanes_destroy(scene->object);
+}
+
+static const struct fault_case lanes[] = {
+    { "cpool_lanes_create", 0, fault_start, lanes_create, end_lanes, 0,
+      ROWS({ ALIGNED_ALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { CALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 2, 2, 0, CPOOL_ENOMEM },
+           { MPROTECT, 2, 2, 0, CPOOL_ENOMEM },
+           { SETSPECIFIC, 1, 1, 0, CPOOL_ENOMEM },
+           { MPROTECT, 3, 9, 0, CPOOL_ENOMEM }) },
+    { "cpool_lanes_destroy", 0, make_lanes, lanes_destroy, NULL, 0,
+      ROWS({ MUNMAP, 1, 1, 0, 0 }) },
+};
+
+/*
+ * ---- Blocks of many sizes ------------------------------------------------
+ */
+
+/* The classes' sizes, and one that none serves. */
+enum { SMALL = 64, MEDIUM = 256, LARGE = 1024, LARGER = 2000 };
+
+/* Blocks that each class has at least. */
+enum { BLOCKS = 100 };
+
+static int sized_create(struct fault_scene *scene)
+{
+    static const size_t sizes[] = { SMALL, MEDIUM, LARGE };
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+    cpool_sized_t *blocks;
+    int code;
+
+    config.classes = sizes;
+    config.class_count = sizeof sizes / sizeof sizes[0];
+    config.class_bytes = LARGE * BLOCKS;
+    code = cpool_sized_create(&blocks, &config);
+    REQUIRE((code == 0) == (blocks != NULL));
+    scene->object = blocks;
+    return code;
+}
+
+static void make_sized(struct fault_scene *scene)
+{
+    REQUIRE_EQUAL(sized_create(scene), 0);
+}
+
+/* Writes all of the block, which is freed at the end. */
+static int keep_block(struct fault_scene *scene, void *block, size_t size)
+{
+    if (block == NULL)
+        return NONE;
+    memset(block, 1, size);
+    scene->slot = block;
+    return SOME;
+}
+
+static int sized_alloc(struct fault_scene *scene)
+{
+    return keep_block(scene, cpool_sized_alloc(scene->object, LARGE), LARGE);
+}
+
+static int sized_alloc_larger(struct fault_scene *scene)
+{
+    return keep_block(scene, cpool_sized_alloc(scene->object, LARGER), LARGER);
+}
+
+static int sized_alloc_aligned(struct fault_scene *scene)
+{
+    return keep_block(scene, cpool_sized_alloc_aligned(scene->object, LARGER, 4096), LARGER);
+}
+
+static int sized_calloc(struct fault_scene *scene)
+{
+    return keep_block(scene, cpool_sized_calloc(scene->object, 2, LARGER), LARGER);
+}
+
+static void make_block(struct fault_scene *scene)
+{
+    make_sized(scene);
+    REQUIRE_EQUAL(sized_alloc(scene), SOME);
+}
+
+static void make_larger_block(struct fault_scene *scene)
+{
+    make_sized(scene);
+    REQUIRE_EQUAL(sized_alloc_larger(scene), SOME);
+}
+
+/* The block is as it was where it cannot be made larger. */
+static int sized_realloc(struct fault_scene *scene)
+{
+    unsigned char *block = cpool_sized_realloc(scene->object, scene->slot, (size_t)2 * LARGER);
+    const unsigned char *bytes = block != NULL ? block : scene->slot;
+
+    for (size_t i = 0; i < LARGE; i++)
+        REQUIRE_EQUAL(bytes[i], 1);
+    return keep_block(scene, block, (size_t)2 * LARGER);
+}
+
+static void free_in_class(struct fault_scene *scene)
+{
+    make_sized(scene);
+    for (int i = 0; i < BLOCKS; i++)
+        REQUIRE((scene->slots[i] = cpool_sized_alloc(scene->object, LARGE)) != NULL);
+    for (int i = 0; i < BLOCKS; i++)
+        cpool_sized_free(scene->object, memset(scene->slots[i], 1, LARGE));
+}
+
+static int sized_trim(struct fault_scene *scene)
+{
+    return cpool_sized_trim(scene->object) > 0 ? SOME : NONE;
+}
+
+static int sized_destroy(struct fault_scene *scene)
+{
+    return cpool_sized_destroy(scene->object);
+}
+
+static void end_sized(struct fault_scene *scene)
+{
+    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
+    int count = 0;
+
+    cpool_sized_free(scene->object, scene->slot);
+    for (; count < BLOCKS; count++)
+        REQUIRE((scene->slots[count] = cpool_sized_alloc(scene->object, LARGE)) != NULL);
+    REQUIRE_EQUAL(cpool_sized_stats(scene->object, &stats), 0);
+    REQUIRE_EQUAL(stats.fallback_live, 0);
+    REQUIRE_EQUAL(stats.live, BLOCKS);
+    while (count-- > 0)
+        cpool_sized_free(scene->object, scene->slots[count]);
+    REQUIRE_EQUAL(cpool_sized_destroy(scene->object), 0);
+}
+
+static const struct fault_case blocks[] = {
+    { "cpool_sized_create", 0, fault_start, sized_create, end_sized, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 4, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_sized_alloc", 0, make_sized, sized_alloc, end_sized, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_sized_alloc, by the fallback", 0, make_sized, sized_alloc_larger, end_sized, SOME,
+      ROWS({ MALLOC, 1, 1, NONE, NONE }) },
+    { "cpool_sized_alloc_aligned", 0, make_sized, sized_alloc_aligned, end_sized, SOME,
+      ROWS({ ALIGNED_ALLOC, 1, 1, NONE, NONE }) },
+    { "cpool_sized_calloc", 0, make_sized, sized_calloc, end_sized, SOME,
+      ROWS({ MALLOC, 1, 1, NONE, NONE }) },
+    { "cpool_sized_realloc", 0, make_block, sized_realloc, end_sized, SOME,
+      ROWS({ MALLOC, 1, 1, NONE, NONE }) },
+    { "cpool_sized_realloc, by the fallback", 0, make_larger_block, sized_realloc, end_sized, SOME,
+      ROWS({ REALLOC, 1, 1, NONE, NONE }) },
+    { "cpool_sized_trim", 0, free_in_class, sized_trim, end_sized, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MUNMAP, 1, 1, SOME, NONE },
+           { MMAP, 2, 2, SOME, NONE },
+           { MUNMAP, 2, 2, SOME, NONE },
+           { MMAP, 3, 3, NONE, NONE },
+           { MINCORE, 1, 1, SOME, NONE },
+           { MADVISE, 1, 1, NONE, NONE },
+           { MUNMAP, 3, 3, SOME, SOME }) },
+    { "cpool_sized_destroy", 0, make_sized, sized_destroy, NULL, 0,
+      ROWS({ MMAP, 1, 3, 0, 0 },
+           { MUNMAP, 1, 1, 0, 0 }) },
+};
+
+#define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))
+
+START_TEST(refused_lanes_have_their_code)
+{
+    fault_run(&lanes[_i]);
+}
+END_TEST
+
+START_TEST(refused_blocks_have_their_result)
+{
+    fault_run(&blocks[_i]);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(refused_lanes_have_their_code, COUNT(lanes)),
+        TIMES(refused_blocks_have_their_result, COUNT(blocks)),
+    };
+
+    return SUPPORT_RUN("fault_layers", tests);
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_fault_memory.c - what the functions that draw memory beforehand, and those that give
+ * it back, return when the system refuses one of their calls.
+ */
+#include "fault_pool.h"
+
+#include <cpool/events.h>
+#include <cpool/layer.h>
+#include <cpool/typed.h>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Slots that are reserved, more than a magazine has, and that are given back. */
+enum { RESERVED = 10, DRAWN = 100 };
+
+/*
+ * ---- Drawing -------------------------------------------------------------
+ */
+
+static int reserve(struct fault_scene *scene)
+{
+    return cpool_reserve(scene->pool, RESERVED);
+}
+
+static int reserve_all(struct fault_scene *scene)
+{
+    return cpool_reserve(scene->pool, FAULT_MOST);
+}
+
+static int grow(struct fault_scene *scene)
+{
+    return (int)cpool_grow(scene->pool, SIZE_MAX);
+}
+
+/* Slots that lie in the depot, and were used. */
+static void make_stocked(struct fault_scene *scene)
+{
+    fault_make(scene);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, FAULT_MOST);
+    for (size_t i = 0; i < scene->count; i++)
+        memset(scene->slots[i], 1, FAULT_SLOT);
+    cpool_free_bulk(scene->pool, scene->slots, scene->count);
+    cpool_flush(scene->pool);
+    scene->count = 0;
+}
+
+static const struct fault_case drawings[] = {
+    { "cpool_reserve, first use", 0, fault_make, reserve, fault_end, 0,
+      ROWS({ MADVISE, 1, 2, 0, CPOOL_ENOMEM },
+           { MMAP, 1, 1, 0, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, 0, CPOOL_ENOMEM },
+           { SETSPECIFIC, 1, 1, 0, CPOOL_ENOMEM },
+           { MPROTECT, 2, 3, 0, CPOOL_ENOMEM },
+           { MMAP, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MUNMAP, 1, 1, 0, CPOOL_ENOMEM },
+           { MPROTECT, 4, 5, 0, CPOOL_ENOMEM },
+           { MADVISE, 3, 4, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_reserve, later", 0, fault_make_used, reserve, fault_end, 0,
+      ROWS({ MADVISE, 1, 2, 0, CPOOL_ENOMEM },
+           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MADVISE, 3, 3, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MUNMAP, 1, 1, 0, CPOOL_ENOMEM },
+           { MADVISE, 4, 4, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_reserve, stocked", 0, make_stocked, reserve_all, fault_end, 0,
+      ROWS({ MADVISE, 1, 2, 0, CPOOL_ENOMEM },
+           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MADVISE, 3, 3, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MUNMAP, 1, 1, 0, 0 }) },
+    { "cpool_reserve, checked", CPOOL_CHECKED, fault_make_used, reserve, fault_end, 0,
+      ROWS({ MADVISE, 1, 2, 0, CPOOL_ENOMEM },
+           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MADVISE, 3, 5, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MUNMAP, 1, 1, 0, CPOOL_ENOMEM },
+           { MADVISE, 6, 8, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_reserve, fake", CPOOL_FAKE, fault_make_used, reserve, fault_end, 0,
+      ROWS({ MADVISE, 1, 2, 0, CPOOL_ENOMEM },
+           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MADVISE, 3, 4, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MUNMAP, 1, 1, 0, CPOOL_ENOMEM },
+           { MADVISE, 5, 6, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MALLOC, 1, 1, 0, 0 }) },
+    { "cpool_grow", 0, fault_make, grow, fault_end, FAULT_MOST - FAULT_CAPACITY,
+      ROWS({ MPROTECT, 1, 2, 50, 0 }) },
+    { "cpool_grow, checked", CPOOL_CHECKED, fault_make, grow, fault_end,
+      FAULT_MOST - FAULT_CAPACITY,
+      ROWS({ MPROTECT, 1, 4, 50, 0 }) },
+};
+
+/*
+ * ---- Giving back ---------------------------------------------------------
+ */
+
+/* Whether some memory went back. */
+static int trim(struct fault_scene *scene)
+{
+    return cpool_trim(scene->pool) > 0 ? SOME : NONE;
+}
+
+static int shrink(struct fault_scene *scene)
+{
+    return (int)cpool_shrink(scene->pool, DRAWN);
+}
+
+/* All slots that were taken away can be had again. */
+static void grow_and_end(struct fault_scene *scene)
+{
+    cpool_grow(scene->pool, SIZE_MAX);
+    fault_end(scene);
+}
+
+static void make_live(struct fault_scene *scene)
+{
+    fault_make(scene);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, DRAWN);
+    for (size_t i = 0; i < scene->count; i++)
+        memset(scene->slots[i], 1, FAULT_SLOT);
+}
+
+static int discard(struct fault_scene *scene)
+{
+    return cpool_discard(scene->pool, cpool_at(scene->pool, 0), DRAWN) > 0 ? SOME : NONE;
+}
+
+static int reset(struct fault_scene *scene)
+{
+    return (int)cpool_reset(scene->pool);
+}
+
+static void forget_and_end(struct fault_scene *scene)
+{
+    scene->count = 0;
+    fault_end(scene);
+}
+
+static const struct fault_case returns[] = {
+    { "cpool_trim", 0, make_stocked, trim, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, NONE, NONE },
+           { MINCORE, 1, 1, SOME, NONE },
+           { MADVISE, 1, 1, NONE, NONE },
+           { MUNMAP, 1, 1, SOME, SOME }) },
+    { "cpool_trim, checked", CPOOL_CHECKED, make_stocked, trim, fault_end, NONE,
+      ROWS({ MMAP, 1, 1, NONE, NONE },
+           { MUNMAP, 1, 1, NONE, NONE }) },
+    { "cpool_trim, fake", CPOOL_FAKE, make_stocked, trim, fault_end, NONE,
+      ROWS({ MMAP, 1, 1, NONE, NONE },
+           { MUNMAP, 1, 1, NONE, NONE }) },
+    { "cpool_shrink, fresh slots", 0, fault_make, shrink, grow_and_end, DRAWN, NO_ROWS },
+    { "cpool_shrink, stocked", 0, make_stocked, shrink, grow_and_end, DRAWN,
+      ROWS({ MMAP, 1, 1, 0, 0 },
+           { MADVISE, 1, 1, DRAWN, DRAWN },
+           { MUNMAP, 1, 1, DRAWN, DRAWN }) },
+    { "cpool_discard", 0, make_live, discard, fault_end, SOME,
+      ROWS({ MINCORE, 1, 1, SOME, NONE },
+           { MADVISE, 1, 1, NONE, NONE }) },
+    { "cpool_reset", 0, make_live, reset, forget_and_end, DRAWN, NO_ROWS },
+};
+
+/*
+ * ---- The end -------------------------------------------------------------
+ */
+
+static int destroy(struct fault_scene *scene)
+{
+    return cpool_destroy(scene->pool);
+}
+
+static void start_anew(struct fault_scene *scene)
+{
+    fault_make(scene);
+    fault_end(scene);
+}
+
+static void make_reserved(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+
+    if (scene->memory == NULL) {
+        scene->object = (void *)cpool_memory_required(&config);
+        scene->memory = mmap(NULL, (size_t)scene->object, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+                             -1, 0);
+        REQUIRE(scene->memory != MAP_FAILED);
+    }
+    config.memory = scene->memory;
+    config.memory_size = (size_t)scene->object;
+    scene->pool = support_create(&config);
+}
+
+static void make_reserved_and_written(struct fault_scene *scene)
+{
+    make_reserved(scene);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, FAULT_CAPACITY);
+    for (size_t i = 0; i < scene->count; i++)
+        memset(scene->slots[i], 1, FAULT_SLOT);
+    cpool_free_bulk(scene->pool, scene->slots, scene->count);
+    scene->count = 0;
+}
+
+/* The next pool in these addresses finds none of the bytes, unless both ways to be rid of them
+ * were refused. */
+static void make_there_again(struct fault_scene *scene)
+{
+    size_t bytes = refuse_refused() < 2 ? FAULT_SLOT : 0;
+    size_t count = 0;
+
+    make_reserved(scene);
+    for (; count < FAULT_CAPACITY; count++) {
+        const unsigned char *slot = scene->slots[count] = cpool_alloc(scene->pool);
+
+        REQUIRE(slot != NULL);
+        for (size_t i = 0; i < bytes; i++)
+            REQUIRE_EQUAL(slot[i], 0);
+    }
+    cpool_free_bulk(scene->pool, scene->slots, count);
+    fault_end(scene);
+    munmap(scene->memory, (size_t)scene->object);
+}
+
+static int memory_required(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+
+    return cpool_memory_required(&config) > 0 ? SOME : NONE;
+}
+
+static const struct fault_case ends[] = {
+    { "cpool_destroy", 0, fault_make_used, destroy, start_anew, 0,
+      ROWS({ MUNMAP, 1, 1, 0, 0 }) },
+    { "cpool_destroy, fake", CPOOL_FAKE, fault_make_used, destroy, start_anew, 0,
+      ROWS({ MUNMAP, 1, 1, 0, 0 }) },
+    { "cpool_destroy, reserved", CPOOL_RESERVED, make_reserved_and_written, destroy,
+      make_there_again, 0,
+      ROWS({ MMAP, 1, 1, 0, 0 }) },
+    { "cpool_memory_required", 0, NULL, memory_required, NULL, SOME, NO_ROWS },
+    { "cpool_memory_required, huge pages", CPOOL_HUGE_PAGES, NULL, memory_required, NULL, SOME,
+      NO_ROWS },
+};
+
+/*
+ * ---- Typed pools ---------------------------------------------------------
+ */
+
+struct job {
+    char bytes[FAULT_SLOT];
+};
+
+CPOOL_DECLARE(jobs, struct job);
+CPOOL_DEFINE(jobs, struct job, .capacity = FAULT_CAPACITY, .magazine_rounds = 8);
+
+static int open_jobs(struct fault_scene *scene)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+
+    (void)scene;
+    config.capacity = FAULT_CAPACITY;
+    return jobs_open(&config);
+}
+
+static int pool_of_jobs(struct fault_scene *scene)
+{
+    scene->pool = jobs_pool();
+    return scene->pool != NULL ? SOME : NONE;
+}
+
+static int alloc_job(struct fault_scene *scene)
+{
+    scene->slot = jobs_alloc();
+    return scene->slot != NULL ? SOME : NONE;
+}
+
+static void open_before(struct fault_scene *scene)
+{
+    REQUIRE_EQUAL(open_jobs(scene), 0);
+}
+
+static void end_jobs(struct fault_scene *scene)
+{
+    scene->pool = jobs_pool();
+    fault_require_whole(scene);
+    REQUIRE_EQUAL(jobs_close(), 0);
+}
+
+static const struct fault_case typed[] = {
+    { "cpool_typed_open", 0, NULL, open_jobs, end_jobs, 0,
+      ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
+           { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
+           { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
+           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_typed_pool", 0, NULL, pool_of_jobs, end_jobs, SOME,
+      ROWS({ ATEXIT, 1, 1, NONE, NONE },
+           { KEY_CREATE, 1, 1, NONE, NONE },
+           { MEMBARRIER, 1, 2, SOME, NONE },
+           { MMAP, 1, 1, NONE, NONE },
+           { MPROTECT, 1, 1, NONE, NONE }) },
+    { "cpool_typed_alloc_slow, first of all", 0, NULL, alloc_job, end_jobs, SOME,
+      ROWS({ ATEXIT, 1, 1, NONE, NONE },
+           { KEY_CREATE, 1, 1, NONE, NONE },
+           { MEMBARRIER, 1, 2, SOME, NONE },
+           { MMAP, 1, 1, NONE, NONE },
+           { MPROTECT, 1, 1, NONE, NONE },
+           { MMAP, 2, 2, SOME, NONE },
+           { MPROTECT, 2, 2, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 3, 6, SOME, NONE }) },
+    { "cpool_typed_alloc_slow, first use", 0, open_before, alloc_job, end_jobs, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+};
+
+/*
+ * ---- Other functions -----------------------------------------------------
+ */
+
+static void make_pipe(struct fault_scene *scene)
+{
+    int pair[2];
+
+    REQUIRE_EQUAL(pipe(pair), 0);
+    scene->count = (size_t)pair[1];
+    fault_make_used(scene);
+}
+
+/* Nothing is returned.  A pipe that is full cannot be written, and can be read. */
+static int notify(struct fault_scene *scene)
+{
+    int end = (int)scene->count;
+
+    cpool_notify_fd(scene->pool, &end);
+    return 0;
+}
+
+/* As many as have a place without memory, and one more. */
+enum { HANDLERS = 17 };
+
+static void handle(const cpool_error_t *error, void *context)
+{
+    (void)error;
+    *(int *)context += 1;
+}
+
+static int set_handlers(struct fault_scene *scene)
+{
+    static int calls[HANDLERS];
+
+    (void)scene;
+    for (int i = 0; i < HANDLERS; i++)
+        cpool_set_error_handler(handle, &calls[i]);
+    (void)cpool_grow(NULL, 1); /* which is reported */
+    return calls[HANDLERS - 1] > 0 ? SOME : NONE;
+}
+
+static const struct fault_case others[] = {
+    { "cpool_notify_fd", 0, make_pipe, notify, forget_and_end, 0,
+      ROWS({ WRITE, 1, 1, 0, 0 }) },
+    { "cpool_set_error_handler", 0, NULL, set_handlers, NULL, SOME,
+      ROWS({ MALLOC, 1, 1, ABORTS, ABORTS }) },
+};
+
+enum {
+    DRAWINGS = sizeof drawings / sizeof drawings[0],
+    RETURNS = sizeof returns / sizeof returns[0],
+    ENDS = sizeof ends / sizeof ends[0],
+    TYPED = sizeof typed / sizeof typed[0],
+    OTHERS = sizeof others / sizeof others[0],
+};
+
+START_TEST(refused_drawing_has_its_result)
+{
+    fault_run(&drawings[_i]);
+}
+END_TEST
+
+START_TEST(refused_return_of_memory_has_its_result)
+{
+    fault_run(&returns[_i]);
+}
+END_TEST
+
+START_TEST(refused_end_ends_all_the_same)
+{
+    fault_run(&ends[_i]);
+}
+END_TEST
+
+START_TEST(refused_typed_pool_has_its_code)
+{
+    fault_run(&typed[_i]);
+}
+END_TEST
+
+START_TEST(refused_call_of_another_function_harms_nobody)
+{
+    fault_run(&others[_i]);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(refused_drawing_has_its_result, DRAWINGS),
+        TIMES(refused_return_of_memory_has_its_result, RETURNS),
+        TIMES(refused_end_ends_all_the_same, ENDS),
+        TIMES(refused_typed_pool_has_its_code, TYPED),
+        TIMES(refused_call_of_another_function_harms_nobody, OTHERS),
+    };
+
+    return SUPPORT_RUN("fault_memory", tests);
+}

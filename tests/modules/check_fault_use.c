@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_fault_use.c - what the functions that take and give slots return when the system
+ * refuses one of their calls.
+ */
+#include "fault_pool.h"
+
+#include <cpool/debug.h>
+#include <cpool/events.h>
+#include <cpool/layer.h>
+#include <cpool/lease.h>
+#include <cpool/pools.h>
+
+/* Slots that are taken at once: more than what the first step of memory has room for. */
+enum { BULK = 100 };
+
+/*
+ * ---- Taking --------------------------------------------------------------
+ */
+
+/* Keeps the slot, and says whether there is one. */
+static int keep(struct fault_scene *scene, void *slot)
+{
+    scene->slot = slot;
+    return slot != NULL ? SOME : NONE;
+}
+
+static int alloc(struct fault_scene *scene)
+{
+    return keep(scene, cpool_alloc(scene->pool));
+}
+
+static int alloc_here(struct fault_scene *scene)
+{
+    return keep(scene, cpool_alloc_here(scene->pool, CPOOL_HERE));
+}
+
+static int calloc_slot(struct fault_scene *scene)
+{
+    return keep(scene, cpool_calloc(scene->pool));
+}
+
+static int depot_alloc(struct fault_scene *scene)
+{
+    return keep(scene, cpool_depot_alloc(scene->pool));
+}
+
+static int alloc_fresh(struct fault_scene *scene)
+{
+    return keep(scene, cpool_alloc_fresh(scene->pool));
+}
+
+static int alloc_wait(struct fault_scene *scene)
+{
+    return keep(scene, cpool_alloc_wait(scene->pool, &(struct timespec){ 0, 1 }));
+}
+
+static int alloc_or_notify(struct fault_scene *scene)
+{
+    return keep(scene, cpool_alloc_or_notify(scene->pool));
+}
+
+static bool no_help(void *nothing)
+{
+    (void)nothing;
+    return false;
+}
+
+static int alloc_or_help(struct fault_scene *scene)
+{
+    return keep(scene, cpool_alloc_or_help(scene->pool, no_help, NULL));
+}
+
+static int tag_alloc(struct fault_scene *scene)
+{
+    cpool_tag_t tag = CPOOL_TAG_INIT;
+
+    REQUIRE_EQUAL(cpool_tag_open(&tag, scene->pool, "tag", 1), 0);
+    scene->slot = cpool_tag_alloc(&tag);
+    (void)cpool_tag_close(&tag);
+    return keep(scene, scene->slot);
+}
+
+static int alloc_bulk(struct fault_scene *scene)
+{
+    if (scene->count > 0)
+        cpool_free_bulk(scene->pool, scene->slots, scene->count);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, BULK);
+    return (int)scene->count;
+}
+
+static int alloc_few(struct fault_scene *scene)
+{
+    if (scene->count > 0)
+        cpool_free_bulk(scene->pool, scene->slots, scene->count);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, 3);
+    return (int)scene->count;
+}
+
+static int alloc_bulk_all(struct fault_scene *scene)
+{
+    int code = cpool_alloc_bulk_all(scene->pool, scene->slots, BULK);
+
+    scene->count = code == 0 ? BULK : 0;
+    return code;
+}
+
+static int ticket_draw(struct fault_scene *scene)
+{
+    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
+    int code = cpool_ticket_draw(&ticket, scene->pool, scene->slots, BULK);
+
+    REQUIRE_EQUAL(cpool_ticket_return(&ticket), code == 0 ? BULK : 0);
+    return code;
+}
+
+/* A pool in which the next alloc needs memory for slots. */
+static void make_at_the_edge(struct fault_scene *scene)
+{
+    size_t committed;
+
+    fault_make(scene);
+    committed = support_stats(scene->pool).committed_bytes;
+    do {
+        scene->slots[scene->count++] = cpool_alloc_fresh(scene->pool);
+        REQUIRE(scene->slots[scene->count - 1] != NULL);
+    } while (scene->count < 2 || support_stats(scene->pool).committed_bytes == committed);
+}
+
+/* All slots are out. */
+static void make_dry(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+
+    scene->pool = support_create(&config);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, FAULT_CAPACITY);
+    REQUIRE_EQUAL(scene->count, FAULT_CAPACITY);
+}
+
+/* All slots are out but one, which lies in another cache. */
+static void make_dry_beside_a_cache(struct fault_scene *scene)
+{
+    cpool_cache_t *cache;
+
+    make_dry(scene);
+    REQUIRE_EQUAL(cpool_cache_create(&cache, scene->pool), 0);
+    cpool_cache_free(cache, scene->slots[--scene->count]);
+    scene->object = cache;
+}
+
+static void end_beside_a_cache(struct fault_scene *scene)
+{
+    cpool_cache_destroy(scene->object);
+    fault_end(scene);
+}
+
+static const struct fault_case takings[] = {
+    { "cpool_alloc, first use", 0, fault_make, alloc, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_alloc, first use, exact", CPOOL_EXACT, fault_make, alloc, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_alloc, first use, tracked", CPOOL_TRACKED, fault_make, alloc, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 6, SOME, NONE }) },
+    { "cpool_alloc, first use, checked", CPOOL_CHECKED, fault_make, alloc, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 7, SOME, NONE }) },
+    { "cpool_alloc, first use, filled", CPOOL_FILL, fault_make, alloc, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 7, SOME, NONE }) },
+    { "cpool_alloc, first use, fake", CPOOL_FAKE, fault_make, alloc, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 6, SOME, NONE },
+           { MALLOC, 1, 1, NONE, NONE }) },
+    { "cpool_alloc, later", 0, fault_make_used, alloc, fault_end, SOME, NO_ROWS },
+    { "cpool_alloc, later, fake", CPOOL_FAKE, fault_make_used, alloc, fault_end, SOME,
+      ROWS({ MALLOC, 1, 1, NONE, NONE }) },
+    { "cpool_alloc, more memory", 0, make_at_the_edge, alloc, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, SOME },
+           { MPROTECT, 1, 1, SOME, SOME },
+           { SETSPECIFIC, 1, 1, SOME, SOME },
+           { MPROTECT, 2, 3, SOME, SOME }) },
+    { "cpool_alloc_here", CPOOL_CHECKED, fault_make_used, alloc_here, fault_end, SOME, NO_ROWS },
+    { "cpool_calloc", 0, fault_make, calloc_slot, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_depot_alloc", 0, fault_make, depot_alloc, fault_end, SOME,
+      ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
+    { "cpool_alloc_fresh", 0, fault_make, alloc_fresh, fault_end, SOME,
+      ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
+    { "cpool_alloc_wait", CPOOL_WAITABLE, fault_make, alloc_wait, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_alloc_wait, dry", CPOOL_WAITABLE, make_dry, alloc_wait, fault_end, NONE,
+      ROWS({ MEMBARRIER, 1, 1, NONE, ABORTS }) },
+    { "cpool_alloc, dry", 0, make_dry, alloc, fault_end, NONE, NO_ROWS },
+    { "cpool_alloc, dry, exact", CPOOL_EXACT, make_dry_beside_a_cache, alloc, end_beside_a_cache,
+      SOME,
+      ROWS({ MEMBARRIER, 1, 1, SOME, ABORTS }) },
+    { "cpool_alloc_or_notify, dry", CPOOL_WAITABLE, make_dry, alloc_or_notify, fault_end, NONE,
+      ROWS({ MEMBARRIER, 1, 1, NONE, ABORTS }) },
+    { "cpool_alloc_or_notify", CPOOL_WAITABLE, fault_make, alloc_or_notify, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_alloc_or_help", 0, fault_make, alloc_or_help, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_tag_alloc", 0, fault_make, tag_alloc, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_alloc_bulk", 0, fault_make_used, alloc_bulk, fault_end, BULK,
+      ROWS({ MPROTECT, 1, 1, BULK, 32 },
+           { MPROTECT, 2, 2, BULK, 64 }) },
+    { "cpool_alloc_bulk, fake", CPOOL_FAKE, fault_make_used, alloc_few, fault_end, 3,
+      ROWS({ MALLOC, 1, 1, 0, 0 },
+           { MALLOC, 2, 2, 1, 1 },
+           { MALLOC, 3, 3, 2, 2 }) },
+    { "cpool_alloc_bulk_all", 0, fault_make_used, alloc_bulk_all, fault_end, 0,
+      ROWS({ MPROTECT, 1, 2, 0, CPOOL_EDRY }) },
+    { "cpool_ticket_draw", 0, fault_make_used, ticket_draw, fault_end, 0,
+      ROWS({ MPROTECT, 1, 2, 0, CPOOL_EDRY }) },
+};
+
+/*
+ * ---- Giving back ---------------------------------------------------------
+ */
+
+/* A slot in hand, of a thread that has no cache. */
+static void make_with_slot(struct fault_scene *scene)
+{
+    fault_make(scene);
+    scene->object = cpool_depot_alloc(scene->pool);
+}
+
+static int free_slot(struct fault_scene *scene)
+{
+    cpool_free(scene->pool, scene->object);
+    return 0;
+}
+
+static int free_here(struct fault_scene *scene)
+{
+    cpool_free_here(scene->pool, scene->object, CPOOL_HERE);
+    return 0;
+}
+
+static int free_to_depot(struct fault_scene *scene)
+{
+    cpool_depot_free(scene->pool, scene->object);
+    return 0;
+}
+
+static int free_bulk(struct fault_scene *scene)
+{
+    cpool_free_bulk(scene->pool, &scene->object, 1);
+    return 0;
+}
+
+static int release(struct fault_scene *scene)
+{
+    cpool_release(scene->object);
+    return 0;
+}
+
+static const struct fault_case returns[] = {
+    { "cpool_free, first use", 0, make_with_slot, free_slot, fault_end, 0,
+      ROWS({ MMAP, 1, 1, 0, 0 },
+           { MPROTECT, 1, 1, 0, 0 },
+           { SETSPECIFIC, 1, 1, 0, 0 },
+           { MPROTECT, 2, 3, 0, 0 }) },
+    { "cpool_free, waitable", CPOOL_WAITABLE, make_with_slot, free_slot, fault_end, 0,
+      ROWS({ MMAP, 1, 1, 0, 0 },
+           { MPROTECT, 1, 1, 0, 0 },
+           { SETSPECIFIC, 1, 1, 0, 0 },
+           { MPROTECT, 2, 3, 0, 0 }) },
+    { "cpool_free_here", CPOOL_CHECKED, make_with_slot, free_here, fault_end, 0,
+      ROWS({ MMAP, 1, 1, 0, 0 },
+           { MPROTECT, 1, 1, 0, 0 },
+           { SETSPECIFIC, 1, 1, 0, 0 },
+           { MPROTECT, 2, 3, 0, 0 }) },
+    { "cpool_depot_free", 0, make_with_slot, free_to_depot, fault_end, 0, NO_ROWS },
+    { "cpool_free_bulk", 0, make_with_slot, free_bulk, fault_end, 0,
+      ROWS({ MMAP, 1, 1, 0, 0 },
+           { MPROTECT, 1, 1, 0, 0 },
+           { SETSPECIFIC, 1, 1, 0, 0 },
+           { MPROTECT, 2, 3, 0, 0 }) },
+    { "cpool_release", 0, make_with_slot, release, fault_end, 0,
+      ROWS({ MMAP, 1, 1, 0, 0 },
+           { MPROTECT, 1, 1, 0, 0 },
+           { SETSPECIFIC, 1, 1, 0, 0 },
+           { MPROTECT, 2, 3, 0, 0 }) },
+};
+
+/*
+ * ---- Caches and leases ---------------------------------------------------
+ */
+
+static int cache_of_thread(struct fault_scene *scene)
+{
+    return cpool_cache(scene->pool) != NULL ? SOME : NONE;
+}
+
+static int cache_create(struct fault_scene *scene)
+{
+    cpool_cache_t *cache;
+    int code = cpool_cache_create(&cache, scene->pool);
+
+    REQUIRE((code == 0) == (cache != NULL));
+    cpool_cache_destroy(cache);
+    return code;
+}
+
+static void make_cache(struct fault_scene *scene)
+{
+    cpool_cache_t *cache;
+
+    fault_make(scene);
+    REQUIRE_EQUAL(cpool_cache_create(&cache, scene->pool), 0);
+    scene->object = cache;
+}
+
+static int cache_alloc(struct fault_scene *scene)
+{
+    return keep(scene, cpool_cache_alloc(scene->object));
+}
+
+static void end_cache(struct fault_scene *scene)
+{
+    cpool_cache_destroy(scene->object);
+    fault_end(scene);
+}
+
+static int lease_begin(struct fault_scene *scene)
+{
+    scene->object = cpool_lease_begin(scene->pool);
+    return scene->object != NULL ? SOME : NONE;
+}
+
+static void make_lease(struct fault_scene *scene)
+{
+    fault_make(scene);
+    REQUIRE_EQUAL(lease_begin(scene), SOME);
+}
+
+static int lease_alloc(struct fault_scene *scene)
+{
+    return cpool_lease_alloc(scene->object) != NULL ? SOME : NONE;
+}
+
+static void end_lease(struct fault_scene *scene)
+{
+    (void)cpool_lease_end(scene->object);
+    fault_end(scene);
+}
+
+static void make_lease_and_slot(struct fault_scene *scene)
+{
+    make_lease(scene);
+    scene->memory = cpool_depot_alloc(scene->pool);
+    REQUIRE(scene->memory != NULL);
+}
+
+static int lease_adopt(struct fault_scene *scene)
+{
+    return cpool_lease_adopt(scene->object, scene->memory);
+}
+
+/* The first slot is in none of the magazines that a promotion looks through. */
+static void make_long_lease(struct fault_scene *scene)
+{
+    make_lease(scene);
+    scene->memory = cpool_lease_alloc(scene->object);
+    for (int i = 0; i < BULK; i++)
+        REQUIRE(cpool_lease_alloc(scene->object) != NULL);
+}
+
+static int lease_promote(struct fault_scene *scene)
+{
+    return cpool_lease_promote(scene->object, scene->memory);
+}
+
+static void end_promoted(struct fault_scene *scene)
+{
+    REQUIRE_EQUAL(cpool_lease_end(scene->object), BULK);
+    cpool_free(scene->pool, scene->memory);
+    fault_end(scene);
+}
+
+static void make_promoted(struct fault_scene *scene)
+{
+    make_long_lease(scene);
+    REQUIRE_EQUAL(lease_promote(scene), 0);
+}
+
+static int lease_end(struct fault_scene *scene)
+{
+    return (int)cpool_lease_end(scene->object);
+}
+
+static void free_promoted(struct fault_scene *scene)
+{
+    cpool_free(scene->pool, scene->memory);
+    fault_end(scene);
+}
+
+static const struct fault_case caches[] = {
+    { "cpool_cache", 0, fault_make, cache_of_thread, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, NONE, NONE },
+           { MPROTECT, 1, 1, NONE, NONE },
+           { SETSPECIFIC, 1, 1, NONE, NONE },
+           { MPROTECT, 2, 3, SOME, NONE }) },
+    { "cpool_cache_create", 0, fault_make, cache_create, fault_end, 0,
+      ROWS({ MPROTECT, 1, 2, 0, CPOOL_ENOMEM }) },
+    { "cpool_cache_alloc", 0, make_cache, cache_alloc, end_cache, SOME,
+      ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
+    { "cpool_lease_begin", 0, fault_make, lease_begin, end_lease, SOME,
+      ROWS({ MMAP, 1, 1, NONE, NONE },
+           { MPROTECT, 1, 2, SOME, NONE }) },
+    { "cpool_lease_begin, checked", CPOOL_CHECKED, fault_make, lease_begin, end_lease, SOME,
+      ROWS({ MMAP, 1, 1, NONE, NONE },
+           { MPROTECT, 1, 2, SOME, NONE }) },
+    { "cpool_lease_alloc", 0, make_lease, lease_alloc, end_lease, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 3, SOME, NONE }) },
+    { "cpool_lease_adopt", 0, make_lease_and_slot, lease_adopt, end_lease, 0,
+      ROWS({ MMAP, 1, 1, 0, 0 },
+           { MPROTECT, 1, 1, 0, 0 },
+           { SETSPECIFIC, 1, 1, 0, 0 }) },
+    { "cpool_lease_promote", 0, make_long_lease, lease_promote, end_promoted, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_lease_end", 0, make_promoted, lease_end, free_promoted, BULK,
+      ROWS({ MUNMAP, 1, 1, BULK, BULK }) },
+};
+
+enum {
+    TAKINGS = sizeof takings / sizeof takings[0],
+    RETURNS = sizeof returns / sizeof returns[0],
+    CACHES = sizeof caches / sizeof caches[0],
+};
+
+START_TEST(refused_taking_has_its_result)
+{
+    fault_run(&takings[_i]);
+}
+END_TEST
+
+START_TEST(refused_return_loses_nothing)
+{
+    fault_run(&returns[_i]);
+}
+END_TEST
+
+START_TEST(refused_cache_or_lease_has_its_result)
+{
+    fault_run(&caches[_i]);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(refused_taking_has_its_result, TAKINGS),
+        TIMES(refused_return_loses_nothing, RETURNS),
+        TIMES(refused_cache_or_lease_has_its_result, CACHES),
+    };
+
+    return SUPPORT_RUN("fault_use", tests);
+}
