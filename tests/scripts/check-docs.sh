@@ -9,6 +9,7 @@
 #   functions   every `cpool_...`, `cpi_...` and `CPOOL_...` stands in the sources
 #   evidence    every name in the tables of doc/EVIDENCE.md and doc/FEATURES.md stands in
 #               a test, a model, a scenario or a stress mode; "..." in a name stands for a part left out
+#   tests       in "`check_file` `name`, `name`" of these tables the file has the tests
 #
 # doc/performance/trials.md, which is dated, may name things that are gone.
 #
@@ -65,6 +66,30 @@ for document in doc/EVIDENCE.md doc/FEATURES.md; do
             grep -qF -- "$name" "$work/files" || grep -qF -- "$name" "$work/sources" ||
                 echo "$document: no test is named $name"
         done >> "$work/missing"
+done
+
+# "FILE TEST" for each test that stands right behind its file.
+tests_of() {
+    awk '{
+        while (match($0, /`check_[a-z0-9_]+` `[a-z0-9_.]+`(, `[a-z0-9_.]+`)*/)) {
+            count = split(substr($0, RSTART, RLENGTH), name, /[`, ]+/)
+            for (i = 3; i < count; i++)
+                print name[2], name[i]
+            $0 = substr($0, RSTART + RLENGTH)
+        }
+    }' "$1"
+}
+
+grep -E '/check_[a-z0-9_]+\.(c|cpp)$' "$work/files" | xargs grep -oE 'START_TEST\([a-z0-9_]+' |
+    sed 's|.*/||; s/\.[cp]*:START_TEST(/ /' > "$work/there"
+for document in doc/EVIDENCE.md doc/FEATURES.md; do
+    tests_of "$document" > "$work/tests"
+    [ "$(wc -l < "$work/tests")" -gt 20 ] || complain "$document: no tests were found"
+    awk -v document="$document" '
+        NR == FNR { tests[$1] = tests[$1] " " $2 " "; next }
+        { pattern = $2; gsub(/\.\.\./, "[a-z0-9_]*", pattern) }
+        tests[$1] !~ " " pattern " " { print document ": " $1 " has no test " $2 }
+        ' "$work/there" "$work/tests" >> "$work/missing"
 done
 
 if [ -s "$work/missing" ]; then
