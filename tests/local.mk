@@ -19,7 +19,7 @@
 #
 #   make check-build         the tests of what was built here.  They are enough for a second
 #                            build of the same sources
-#   make check-often         the tests whose course depends on when threads run, OFTEN
+#   make check-often         the tests with a course that depends on when threads run, OFTEN
 #                            times, beside OFTEN_LOOPS loops that keep the processors
 #                            busy.  OFTEN_TESTS='...' for some
 

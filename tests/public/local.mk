@@ -57,6 +57,7 @@ tests_public = \
 	tests/public/check_signal \
 	tests/public/check_sized \
 	tests/public/check_sized_dry \
+	tests/public/check_storms \
 	tests/public/check_structs \
 	tests/public/check_support \
 	tests/public/check_tags \
@@ -300,6 +301,9 @@ tests_public_check_sized_LDADD = $(tests_ldadd_public)
 
 tests_public_check_sized_dry_CPPFLAGS = $(tests_cppflags)
 tests_public_check_sized_dry_LDADD = $(tests_ldadd_public)
+
+tests_public_check_storms_CPPFLAGS = $(tests_cppflags)
+tests_public_check_storms_LDADD = $(tests_ldadd_public)
 
 tests_public_check_structs_CPPFLAGS = $(tests_cppflags)
 tests_public_check_structs_LDADD = $(tests_ldadd_public)

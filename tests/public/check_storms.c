@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_storms.c - many threads, many signals, cancelled threads and killed processes.
+ * Afterwards every slot is there.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_TRACKED, CPOOL_CHECKED };
+
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static cpool_t *make_pool(unsigned flags, size_t capacity, size_t thread_caches)
+{
+    cpool_config_t config = support_config(sizeof(size_t), capacity);
+
+    config.flags = flags;
+    config.thread_caches = thread_caches;
+    return support_create(&config);
+}
+
+/*
+ * ---- Many threads --------------------------------------------------------
+ */
+
+/* More threads than caches, and than processors. */
+enum { THREADS = 500, FEW_THREADS = 50, SHARED = 64, PER_THREAD = 20, STEPS = 200 };
+
+struct crowd {
+    cpool_t *pool;
+    struct support_door door; /* to the first use */
+    struct support_door end;
+    _Atomic(size_t *) shared[SHARED];
+};
+
+/* Takes slots, leaves each for whichever thread comes next, and frees the one it finds. */
+static void *hand_over(void *argument)
+{
+    struct crowd *crowd = argument;
+    size_t *own[PER_THREAD];
+
+    support_door_wait(&crowd->door);
+    for (size_t i = 0; i < PER_THREAD; i++) {
+        own[i] = cpool_alloc(crowd->pool);
+        REQUIRE(own[i] != NULL);
+        *own[i] = (uintptr_t)own;
+    }
+    for (size_t i = 0; i < STEPS; i++) {
+        size_t **slot = &own[i % PER_THREAD];
+
+        /* acq_rel: the slot's content goes along. */
+        *slot = atomic_exchange_explicit(&crowd->shared[(i * 7) % SHARED], *slot,
+                                         memory_order_acq_rel);
+        if (*slot == NULL)
+            *slot = cpool_alloc(crowd->pool);
+        REQUIRE(*slot != NULL);
+        **slot = (uintptr_t)own;
+    }
+    support_door_wait(&crowd->end);
+    for (size_t i = 0; i < PER_THREAD; i++) {
+        REQUIRE_EQUAL(*own[i], (uintptr_t)own);
+        cpool_free(crowd->pool, own[i]);
+    }
+    return NULL;
+}
+
+START_TEST(hundreds_of_threads_leave_all_slots)
+{
+    enum { CACHES = 40 };
+    bool room = sizeof(void *) > 4; /* for the stacks */
+    size_t threads = room ? SUPPORT_COUNT(THREADS, FEW_THREADS) : FEW_THREADS;
+    struct crowd *crowd = support_calloc(1, sizeof *crowd);
+    pthread_t ids[THREADS];
+
+    crowd->pool = make_pool(kinds[_i], THREADS * PER_THREAD + SHARED, CACHES);
+    support_door_init(&crowd->door);
+    support_door_init(&crowd->end);
+    for (size_t i = 0; i < threads; i++)
+        ids[i] = support_start(hand_over, crowd);
+    support_door_await(&crowd->door, threads);
+    support_door_open(&crowd->door);
+    support_door_await(&crowd->end, threads);
+    REQUIRE_EQUAL(support_stats(crowd->pool).thread_caches, CACHES);
+    support_door_open(&crowd->end);
+    for (size_t i = 0; i < threads; i++)
+        support_join(ids[i]);
+    REQUIRE_EQUAL(support_stats(crowd->pool).thread_caches, 0);
+    for (size_t i = 0; i < SHARED; i++)
+        cpool_free(crowd->pool, crowd->shared[i]);
+    support_require_obtainable(crowd->pool, 0);
+    support_destroy_empty(crowd->pool);
+    free(crowd);
+}
+END_TEST
+
+/*
+ * ---- Many signals --------------------------------------------------------
+ */
+
+/* Microseconds between two signals, threads, and signals between two forks. */
+enum { INTERVAL = 50, WORKERS = 4, BURST = 100, FORKS_EVERY = 200 };
+
+static cpool_t *stormed;
+static _Atomic size_t handled;
+static _Atomic(size_t *) kept; /* left by one handler for another one */
+static _Atomic bool stop;
+
+static void require_in_handler(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+/* The child has the pool as it was at that instant, and uses it. */
+static void fork_in_handler(void)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    require_in_handler(child >= 0);
+    if (child == 0) {
+        cpool_depot_free(stormed, cpool_depot_alloc(stormed));
+        _exit(0);
+    }
+    while (waitpid(child, &status, 0) < 0)
+        require_in_handler(errno == EINTR);
+    require_in_handler(status == 0);
+}
+
+static void handle(int signal)
+{
+    int saved = errno;
+    size_t *slot = cpool_depot_alloc(stormed);
+
+    (void)signal;
+    if (slot != NULL) {
+        *slot = (uintptr_t)slot;
+        /* acq_rel: the slot's content goes along. */
+        slot = atomic_exchange_explicit(&kept, slot, memory_order_acq_rel);
+        require_in_handler(slot == NULL || *slot == (uintptr_t)slot);
+        cpool_depot_free(stormed, slot);
+    }
+    if (atomic_fetch_add_explicit(&handled, 1, memory_order_relaxed) % FORKS_EVERY == 0 &&
+        !SUPPORT_THREAD_SANITIZED)
+        fork_in_handler();
+    errno = saved;
+}
+
+static void *work_in_storm(void *argument)
+{
+    size_t *slots[BURST];
+
+    (void)argument;
+    while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+        for (size_t i = 0; i < BURST; i++) {
+            slots[i] = cpool_alloc(stormed);
+            REQUIRE(slots[i] != NULL);
+            *slots[i] = i;
+        }
+        for (size_t i = 0; i < BURST; i++) {
+            REQUIRE_EQUAL(*slots[i], i);
+            cpool_free(stormed, slots[i]);
+        }
+        sched_yield(); /* ThreadSanitizer delivers signals at such calls */
+    }
+    return NULL;
+}
+
+/* The timer's signals go to the threads that do not block them: the workers. */
+static void storm(size_t signals)
+{
+    struct itimerval every = { { 0, INTERVAL }, { 0, INTERVAL } };
+    const struct itimerval never = { { 0, 0 }, { 0, 0 } };
+    pthread_t workers[WORKERS];
+    struct sigaction action;
+    sigset_t blocked;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handle;
+    action.sa_flags = SA_RESTART;
+    REQUIRE_EQUAL(sigemptyset(&action.sa_mask), 0);
+    REQUIRE_EQUAL(sigaction(SIGALRM, &action, NULL), 0);
+    for (int i = 0; i < WORKERS; i++)
+        workers[i] = support_start(work_in_storm, NULL);
+    REQUIRE_EQUAL(sigemptyset(&blocked), 0);
+    REQUIRE_EQUAL(sigaddset(&blocked, SIGALRM), 0);
+    REQUIRE_EQUAL(pthread_sigmask(SIG_BLOCK, &blocked, NULL), 0);
+    REQUIRE_EQUAL(setitimer(ITIMER_REAL, &every, NULL), 0);
+    while (atomic_load_explicit(&handled, memory_order_relaxed) < signals)
+        sched_yield();
+    REQUIRE_EQUAL(setitimer(ITIMER_REAL, &never, NULL), 0);
+    atomic_store_explicit(&stop, true, memory_order_relaxed);
+    for (int i = 0; i < WORKERS; i++)
+        support_join(workers[i]);
+}
+
+START_TEST(storm_of_signals_loses_nothing)
+{
+    enum { SIGNALS = 1000, FEW_SIGNALS = 500 };
+
+    stormed = make_pool(kinds[_i], 4000, 0);
+    storm(SUPPORT_COUNT(SIGNALS, FEW_SIGNALS));
+    cpool_depot_free(stormed, atomic_load_explicit(&kept, memory_order_acquire));
+    support_require_obtainable(stormed, 0);
+    support_destroy_empty(stormed);
+}
+END_TEST
+
+/*
+ * ---- Cancelled threads ---------------------------------------------------
+ */
+
+struct cancelled {
+    cpool_t *pool;
+    struct support_door door;
+    bool anywhere; /* asynchronously, or where it asks for it */
+    void *held[BURST];
+};
+
+/* Ends outside the library, with a full cache. */
+static void *use_until_cancelled(void *argument)
+{
+    struct cancelled *cancelled = argument;
+    int before;
+
+    REQUIRE(cpool_alloc_bulk(cancelled->pool, cancelled->held, BURST) == BURST);
+    for (int i = 0; i < BURST / 2; i++)
+        cpool_free(cancelled->pool, cancelled->held[i]);
+    support_door_wait(&cancelled->door);
+    if (cancelled->anywhere)
+        REQUIRE_EQUAL(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before), 0);
+    for (;;) {
+        if (!cancelled->anywhere) {
+            cpool_free(cancelled->pool, cpool_alloc(cancelled->pool));
+            pthread_testcancel();
+        }
+    }
+    return NULL;
+}
+
+START_TEST(cancelled_thread_leaves_its_cache)
+{
+    struct cancelled *cancelled = support_calloc(1, sizeof *cancelled);
+    void *result;
+    pthread_t id;
+
+    cancelled->pool = make_pool(kinds[_i % KINDS], 1000, 0);
+    cancelled->anywhere = _i >= KINDS;
+    for (int round = 0; round < 10; round++) {
+        support_door_init(&cancelled->door);
+        id = support_start(use_until_cancelled, cancelled);
+        support_door_await(&cancelled->door, 1);
+        support_door_open(&cancelled->door);
+        REQUIRE_EQUAL(pthread_cancel(id), 0);
+        REQUIRE_EQUAL(pthread_join(id, &result), 0);
+        REQUIRE(result == PTHREAD_CANCELED);
+        REQUIRE_EQUAL(support_stats(cancelled->pool).thread_caches, round > 0);
+        support_require_obtainable(cancelled->pool, BURST / 2);
+        cpool_free_bulk(cancelled->pool, cancelled->held + BURST / 2, BURST / 2);
+    }
+    support_require_obtainable(cancelled->pool, 0);
+    support_destroy_empty(cancelled->pool);
+    free(cancelled);
+}
+END_TEST
+
+/*
+ * ---- Killed processes ----------------------------------------------------
+ */
+
+enum { KILLS = 8 };
+
+/* Never returns: it is killed at some step of the library. */
+static void use_for_ever(cpool_t *pool, int ready)
+{
+    void *slots[BURST];
+
+    REQUIRE_EQUAL(write(ready, "", 1), 1);
+    for (;;) {
+        size_t n = cpool_alloc_bulk(pool, slots, BURST);
+
+        cpool_free_bulk(pool, slots, n);
+        cpool_depot_free(pool, cpool_depot_alloc(pool));
+        cpool_flush(pool);
+    }
+}
+
+static pid_t start_victim(cpool_t *pool, int ready)
+{
+    pid_t child = fork();
+
+    REQUIRE(child >= 0);
+    if (child == 0)
+        use_for_ever(pool, ready);
+    return child;
+}
+
+/* The parent's pool, and that of a sibling that goes on, do not notice. */
+static void outlive_siblings(void *argument)
+{
+    cpool_t *pool = make_pool(*(const unsigned *)argument, 1000, 0);
+    void *held[BURST];
+    int pair[2];
+    char byte;
+
+    REQUIRE_EQUAL(pipe(pair), 0);
+    REQUIRE(cpool_alloc_bulk(pool, held, BURST) == BURST);
+    for (int i = 0; i < KILLS; i++) {
+        pid_t victim = start_victim(pool, pair[1]);
+        int status;
+
+        REQUIRE_EQUAL(read(pair[0], &byte, 1), 1);
+        support_require_obtainable(pool, BURST);
+        REQUIRE_EQUAL(kill(victim, SIGKILL), 0);
+        REQUIRE_EQUAL(waitpid(victim, &status, 0), victim);
+        REQUIRE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        support_require_obtainable(pool, BURST);
+    }
+    cpool_free_bulk(pool, held, BURST);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+START_TEST(killed_sibling_harms_nobody)
+{
+    unsigned flags = kinds[_i];
+
+    outlive_siblings(&flags);
+    support_in_child(outlive_siblings, &flags);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(hundreds_of_threads_leave_all_slots, KINDS),
+        TIMES(storm_of_signals_loses_nothing, KINDS),
+        TIMES(cancelled_thread_leaves_its_cache, 2 * KINDS),
+        TIMES(killed_sibling_harms_nobody, KINDS),
+    };
+
+    return SUPPORT_RUN("storms", tests);
+}
