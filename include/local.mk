@@ -18,6 +18,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/lanes.h \
 	include/cpool/layer.h \
 	include/cpool/lease.h \
+	include/cpool/lease.hpp \
 	include/cpool/live.hpp \
 	include/cpool/memory.h \
 	include/cpool/object.h \

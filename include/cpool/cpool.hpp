@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cpool/cpool.hpp - libcpool for C++11 and later, over the functions of <cpool.h>,
- * <cpool/sized.h>, <cpool/track.h> and <cpool/object.h>.
+ * <cpool/sized.h>, <cpool/track.h>, <cpool/lease.h> and <cpool/object.h>.
  *
  * OVERVIEW
  *
@@ -14,6 +14,7 @@
  *     all_jobs::pointer two = all_jobs::make(7);       as large as a plain pointer
  *
  *     for (job &each : jobs.live()) ...                tracked pools
+ *     cpool::lease<job> frame(jobs);                   its objects end with it
  *
  *     std::list<int, cpool::allocator<int>> numbers;   nodes from pools by their size
  *     class task : public cpool::pooled<> { ... };     new and delete of one class
@@ -333,6 +334,7 @@ public:
 
 } // namespace cpool
 
+#include <cpool/lease.hpp>
 #include <cpool/sized.hpp>
 #include <cpool/pooled.hpp>
 #include <cpool/resource.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * hpp_objects.cpp - <cpool/cpool.hpp>: pools of objects that stay constructed, and handles
- * of tracked pools, and frames of coroutines.  A part of check_hpp.
+ * hpp_objects.cpp - <cpool/cpool.hpp>: pools of objects that stay constructed, handles
+ * of tracked pools, leases, and frames of coroutines.  A part of check_hpp.
  */
 #include <cpool/cpool.hpp>
 
@@ -278,6 +278,110 @@ void tracked_pools_know_their_objects()
 }
 
 /*
+ * ---- Leases ------------------------------------------------------------------------
+ */
+
+int named_living;
+
+// Its constructor may throw, and its destructor counts.
+struct named {
+    explicit named(const char *name) : text(name)
+    {
+        buffer::require_allowed();
+        named_living++;
+    }
+    named(const named &) = delete;
+    ~named() { named_living--; }
+
+    std::string text;
+};
+
+// Costs nothing at the end.
+struct dot {
+    dot(int across, int down) noexcept : x(across), y(down) {}
+    int x, y;
+};
+
+std::size_t live_slots(cpool_t *pool)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    REQUIRE(cpool_stats(pool, &stats) == 0);
+    return stats.live;
+}
+
+void leases_end_their_objects()
+{
+    cpool::pool<named> pool(1000);
+    named *kept = nullptr, *given = pool.create("given");
+
+    {
+        cpool::lease<named> frame(pool);
+
+        REQUIRE(frame.is_open());
+        for (int i = 0; i < 500; i++)
+            REQUIRE(frame.create("a name too long for the string itself") != nullptr);
+        kept = frame.create("kept");
+        REQUIRE(frame.promote(kept) == 0 && frame.adopt(given) == 0);
+        REQUIRE(named_living == 502 && live_slots(pool.native_handle()) == 502);
+    }
+    REQUIRE(named_living == 1 && live_slots(pool.native_handle()) == 1);
+    REQUIRE(kept->text == "kept");
+    pool.destroy(kept);
+    REQUIRE(named_living == 0 && pool.close() == 0);
+}
+
+void leases_of_plain_objects_tell_how_many_went_back()
+{
+    cpool::pool<dot> pool(1000);
+    cpool::lease<dot> frame(pool.native_handle());
+    int sum = 0;
+
+    for (int i = 0; i < 300; i++)
+        sum += frame.create(i, 1)->y;
+    REQUIRE(sum == 300 && frame.end() == 300 && !frame.is_open());
+    REQUIRE(frame.end() == 0 && frame.create(1, 1) == nullptr);
+    REQUIRE(live_slots(pool.native_handle()) == 0);
+}
+
+void leases_move()
+{
+    cpool::pool<dot> pool(1000);
+    cpool::lease<dot> first(pool), second;
+    cpool_lease_t *handle = first.native_handle();
+
+    REQUIRE(first.create(1, 2) != nullptr);
+    second = std::move(first);
+    REQUIRE(second.native_handle() == handle && !first.is_open());
+    cpool::lease<dot> third(std::move(second));
+    REQUIRE(third.native_handle() == handle && !second.is_open());
+    cpool::lease<dot> fourth(pool);
+    third = std::move(fourth); // which ends the first one
+    REQUIRE(live_slots(pool.native_handle()) == 0 && third.is_open() && !fourth.is_open());
+}
+
+#if THROWS
+void leases_keep_no_slot_of_a_constructor_that_throws()
+{
+    cpool::pool<named> pool(4);
+    cpool::lease<named> frame(pool);
+
+    for (int i = 0; i < 10; i++) {
+        refusals = 1;
+        try {
+            (void)frame.create("refused");
+            REQUIRE(false);
+        } catch (int code) {
+            REQUIRE(code == 5);
+        }
+    }
+    for (int i = 0; i < 4; i++)
+        REQUIRE(frame.create("one") != nullptr);
+    REQUIRE(named_living == 4 && frame.end() == 4 && named_living == 0);
+}
+#endif
+
+/*
  * ---- Coroutines --------------------------------------------------------------------
  */
 
@@ -349,6 +453,12 @@ void check_objects()
     object_pools_end_at_eager_exceptions();
     object_pools_construct_by_their_maker();
     tracked_pools_know_their_objects();
+    leases_end_their_objects();
+    leases_of_plain_objects_tell_how_many_went_back();
+    leases_move();
+#if THROWS
+    leases_keep_no_slot_of_a_constructor_that_throws();
+#endif
 #if defined(HAS_COROUTINES)
     coroutines_have_their_frames_in_blocks();
 #endif

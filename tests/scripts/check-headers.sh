@@ -125,7 +125,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/alloc.h | cpool/attributes.h | cpool/cache.h | cpool/create.h | cpool/error.h | cpool/info.h | cpool/memory.h | cpool/quiet.h | cpool/wait.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/lanes.h | cpool/lease.h | cpool/layer.h | cpool/live.hpp | cpool/object.h | cpool/object.hpp | cpool/object_typed.h | cpool/pooled.hpp | cpool/resource.hpp | cpool/sized.hpp | cpool/pools.h | cpool/priority.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
+    cpool.h | cpool/alloc.h | cpool/attributes.h | cpool/cache.h | cpool/create.h | cpool/error.h | cpool/info.h | cpool/memory.h | cpool/quiet.h | cpool/wait.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/lanes.h | cpool/lease.h | cpool/lease.hpp | cpool/layer.h | cpool/live.hpp | cpool/object.h | cpool/object.hpp | cpool/object_typed.h | cpool/pooled.hpp | cpool/resource.hpp | cpool/sized.hpp | cpool/pools.h | cpool/priority.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1
