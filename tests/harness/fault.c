@@ -245,6 +245,7 @@ void fault_run(const struct fault_case *tried)
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct run clean;
 
+    SKIP_IF(SUPPORT_THREAD_SANITIZED, "one thread, in hundreds of processes");
     REQUIRE(run != MAP_FAILED);
     refuse_init();
     run->tried = tried;

@@ -223,7 +223,7 @@ END_TEST
 
 struct cancelled {
     cpool_t *pool;
-    struct support_door door;
+    _Atomic bool ready;
     bool anywhere; /* asynchronously, or where it asks for it */
     void *held[BURST];
 };
@@ -237,9 +237,10 @@ static void *use_until_cancelled(void *argument)
     REQUIRE(cpool_alloc_bulk(cancelled->pool, cancelled->held, BURST) == BURST);
     for (int i = 0; i < BURST / 2; i++)
         cpool_free(cancelled->pool, cancelled->held[i]);
-    support_door_wait(&cancelled->door);
     if (cancelled->anywhere)
         REQUIRE_EQUAL(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before), 0);
+    /* release, and acquire where it is awaited: the slots in hand. */
+    atomic_store_explicit(&cancelled->ready, true, memory_order_release);
     for (;;) {
         if (!cancelled->anywhere) {
             cpool_free(cancelled->pool, cpool_alloc(cancelled->pool));
@@ -258,10 +259,10 @@ START_TEST(cancelled_thread_leaves_its_cache)
     cancelled->pool = make_pool(kinds[_i % KINDS], 1000, 0);
     cancelled->anywhere = _i >= KINDS;
     for (int round = 0; round < 10; round++) {
-        support_door_init(&cancelled->door);
+        atomic_store_explicit(&cancelled->ready, false, memory_order_relaxed);
         id = support_start(use_until_cancelled, cancelled);
-        support_door_await(&cancelled->door, 1);
-        support_door_open(&cancelled->door);
+        while (!atomic_load_explicit(&cancelled->ready, memory_order_acquire))
+            sched_yield();
         REQUIRE_EQUAL(pthread_cancel(id), 0);
         REQUIRE_EQUAL(pthread_join(id, &result), 0);
         REQUIRE(result == PTHREAD_CANCELED);
