@@ -63,7 +63,7 @@ void arena_create(struct arena *arena, const cpool_config_t *config, size_t user
  * arena_watch - the rest of arena_create, for a pool that was made in another way.
  *
  * arena    zero but for its pool
- * config   what the pool was made from
+ * config   the one that the pool was made from
  */
 void arena_watch(struct arena *arena, const cpool_config_t *config, size_t users);
 

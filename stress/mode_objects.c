@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode_objects.c - an object pool whose size changes under load, and hooks that fail.
+ * mode_objects.c - object pools that grow and shrink under load, and hooks that fail.
  *
  * Includes worker.h.  Each object carries its own account: the hooks find out when they are
  * called for an object in the wrong state, and its holder when it is not the only one.  At
