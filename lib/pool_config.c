@@ -412,6 +412,7 @@ size_t cpool_memory_required(const cpool_config_t *config)
 
     if (config == NULL || cpi_struct_read(&known, sizeof known, config) != 0)
         return 0;
+    cpi_pool_add_chaos(&known);
     page = (known.flags & CPOOL_RESERVED) != 0 ? cpi_layout_page(&known) : 0;
     with_options = known;
     if (cpi_pool_add_options(&with_options) &&

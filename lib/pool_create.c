@@ -277,18 +277,21 @@ static CPI_COLD int tell_of_copies(void)
 
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 {
-    cpool_config_t with_options = *config;
+    cpool_config_t own = *config;
+    cpool_config_t with_options;
     int wanted;
     int code;
 
     if (CPI_UNLIKELY(!cpi_thread_word_is_own()))
         return tell_of_copies();
+    cpi_pool_add_chaos(&own);
+    with_options = own;
     if (CPI_LIKELY(!cpi_pool_add_options(&with_options)))
-        return build_as_asked(pool, config);
+        return build_as_asked(pool, &own);
     wanted = build_as_asked(pool, &with_options);
     if (wanted == 0)
         return 0;
-    code = build_as_asked(pool, config);
+    code = build_as_asked(pool, &own);
     if (code == 0)
         cpi_pool_tell_unchecked(config, wanted);
     return code;

@@ -217,11 +217,12 @@ void cpi_pool_tools_find_leaks(struct cpi_pool *pool);
 
 /*
  * pool_options.c.  prepare loads what the checks need, which may allocate: without the
- * lock.  add_options adds what CPOOL_OPTIONS asks for to a configuration.  Returns true if
- * that is more than it had.  tell_unchecked says on standard error that a pool goes
- * without, because of this code.
+ * lock.  add_chaos changes the configuration of a pool with chaos.  Then add_options adds
+ * the requests of CPOOL_OPTIONS, and returns true if that is more than there was.
+ * tell_unchecked says on standard error that a pool goes without, because of this code.
  */
 void cpi_pool_prepare(const cpool_config_t *config);
+void cpi_pool_add_chaos(cpool_config_t *config);
 bool cpi_pool_add_options(cpool_config_t *config);
 void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);
 

@@ -36,6 +36,12 @@ static size_t few_rounds(const cpool_config_t *config, uint64_t seed)
     return rounds < config->capacity ? rounds : config->capacity;
 }
 
+void cpi_pool_add_chaos(cpool_config_t *config)
+{
+    if (CPI_UNLIKELY((config->flags & CPOOL_CHAOS) != 0))
+        config->magazine_rounds = few_rounds(config, cpi_options_seed(cpi_options()));
+}
+
 bool cpi_pool_add_options(cpool_config_t *config)
 {
     const struct cpi_options *options = cpi_options();
@@ -57,10 +63,7 @@ bool cpi_pool_add_options(cpool_config_t *config)
         flags &= ~CPOOL_FILL;
     adds = flags != config->flags;
     config->flags = flags;
-    if ((flags & CPOOL_CHAOS) != 0) {
-        config->magazine_rounds = few_rounds(config, cpi_options_seed(options));
-        adds = true;
-    }
+    cpi_pool_add_chaos(config);
     adds = raise(&config->quarantine, options->quarantine) || adds;
     adds = raise(&config->sites, options->sites) || adds;
     return raise(&config->log, options->log) || adds;

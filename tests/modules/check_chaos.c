@@ -304,6 +304,59 @@ START_TEST(memory_required_includes_the_chaos)
 }
 END_TEST
 
+/* The program's own magazines are fewer and larger, and take less memory. */
+static void require_room_for_few_rounds(void *unused)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, 100 * CAPACITY);
+    cpool_config_t quiet;
+    cpool_t *pool;
+
+    (void)unused;
+    config.magazine_rounds = 16;
+    quiet = config;
+    config.flags = CPOOL_CHAOS;
+    config.memory_size = cpool_memory_required(&config);
+    quiet.flags = CPOOL_TRACKED;
+    REQUIRE(cpool_memory_required(&quiet) < config.memory_size);
+    config.memory = support_lines(config.memory_size);
+    pool = support_create(&config);
+    REQUIRE(support_stats(pool).magazine_rounds <= 4);
+    support_destroy_empty(pool);
+    config.memory_size -= CPOOL_MEMORY_ALIGN;
+    REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_EMEMSIZE);
+    REQUIRE(pool == NULL);
+}
+
+START_TEST(too_little_memory_for_chaos_is_refused)
+{
+    support_in_child(require_room_for_few_rounds, NULL);
+}
+END_TEST
+
+static char too_much[] = "log=1048576";
+
+/* A pool goes without the options that it has no room for, and keeps its own chaos. */
+static void require_own_chaos(void *unused)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+    cpool_t *pool;
+
+    (void)unused;
+    set_options(too_much);
+    config.flags = CPOOL_CHAOS;
+    config.memory_size = (size_t)1 << 20; /* enough but for the log */
+    config.memory = support_lines(config.memory_size);
+    pool = support_create(&config);
+    REQUIRE(support_stats(pool).magazine_rounds <= 4);
+    support_destroy_empty(pool);
+}
+
+START_TEST(chaos_of_the_program_stays_without_the_options)
+{
+    support_in_child(require_own_chaos, NULL);
+}
+END_TEST
+
 static void require_plain(void *unused)
 {
     cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
@@ -406,6 +459,8 @@ int main(void)
         ONCE(same_seed_has_the_same_course),
         ONCE(drawn_seed_is_told_once_and_repeats_the_course),
         ONCE(memory_required_includes_the_chaos),
+        ONCE(too_little_memory_for_chaos_is_refused),
+        ONCE(chaos_of_the_program_stays_without_the_options),
         ONCE(pools_that_ask_for_nothing_have_none),
         ONCE(largest_pool_has_it_as_well),
         ONCE(refused_requests_lose_nothing),
