@@ -87,8 +87,10 @@ CPI_COLD void cpi_cache_review(struct cpi_cache *cache)
     CPI_ASSERT(unneeded < cache->target);
     cache->target -= unneeded;
     for (i = stocked - unneeded; unneeded > 0 && i < cache->ring_size; i++)
-        if (i < stocked || i >= cache->target)
+        if (i < stocked || i >= cache->target) {
+            (void)cpi_chaos_step(cache->depot->chaos);
             give_spare(cache, i);
+        }
     set_stocked(cache, stocked - unneeded);
     cache->lowest = stocked - unneeded;
     CPI_ASSERT(cpi_cache_is_valid(cache));
@@ -138,6 +140,7 @@ CPI_COLD static void leave_most(struct cpi_cache *cache)
         magazine->rounds[i - kept] = cpi_cache_active(cache)->rounds[i];
     show_count(cache, kept);
     cpi_magazine_set_count(magazine, (uint32_t)(count - kept));
+    (void)cpi_chaos_step(cache->depot->chaos);
     cpi_depot_give(cache->depot, &cache->counters, rest);
 }
 
@@ -304,8 +307,10 @@ void cpi_cache_flush_spares(struct cpi_cache *cache)
 {
     uint32_t i;
 
-    for (i = 0; i < cache->ring_size; i++)
+    for (i = 0; i < cache->ring_size; i++) {
+        (void)cpi_chaos_step(cache->depot->chaos);
         give_spare(cache, i);
+    }
     set_stocked(cache, 0);
 }
 

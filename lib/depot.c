@@ -73,6 +73,8 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
 void cpi_depot_add_chaos(struct cpi_depot *depot, struct cpi_chaos *chaos)
 {
     depot->chaos = chaos;
+    depot->for_slots.chaos = chaos;
+    depot->for_caches.chaos = chaos;
     cpi_tagstack_age(&depot->stocked, 1 + (uint32_t)(cpi_chaos_draw(chaos) % CPI_YOUNG_TAGS));
     cpi_tagstack_age(&depot->empty, 1 + (uint32_t)(cpi_chaos_draw(chaos) % CPI_YOUNG_TAGS));
 }

@@ -11,6 +11,7 @@
 
 #include "atomic.h"
 #include "bits.h"
+#include "chaos.h"
 #include "compiler.h"
 #include "os.h"
 
@@ -23,6 +24,7 @@ void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t 
     extent->base = base;
     extent->size = size;
     extent->page = page;
+    extent->chaos = NULL;
     atomic_init(&extent->committed, 0);
 }
 
@@ -31,6 +33,7 @@ void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t siz
     extent->base = base;
     extent->size = size;
     extent->page = 1;
+    extent->chaos = NULL;
     atomic_init(&extent->committed, size);
 }
 
@@ -39,6 +42,7 @@ void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from)
     to->base = from->base;
     to->size = from->size;
     to->page = from->page;
+    to->chaos = from->chaos;
     atomic_init(&to->committed, cpi_load(&from->committed, relaxed)); /* [copy] */
 }
 
@@ -62,8 +66,10 @@ static size_t generous_end(const struct cpi_extent *extent, size_t committed, si
 CPI_COLD static bool grow(struct cpi_extent *extent, size_t committed, size_t bytes)
 {
     size_t exact = cpi_align_up(bytes, extent->page);
-    size_t end = cpi_align_up(generous_end(extent, committed, bytes), extent->page);
+    size_t end = exact; /* with chaos now and then, so that there are many steps */
 
+    if (!cpi_chaos_step(extent->chaos))
+        end = cpi_align_up(generous_end(extent, committed, bytes), extent->page);
     if (!cpi_os_commit(extent->base + committed, end - committed)) {
         end = exact;
         if (!cpi_os_commit(extent->base + committed, end - committed))
@@ -71,6 +77,7 @@ CPI_COLD static bool grow(struct cpi_extent *extent, size_t committed, size_t by
     }
     if (end > extent->size)
         end = extent->size;
+    (void)cpi_chaos_step(extent->chaos);
     while (committed < end)
         /* [publish] [copy] */
         if (cpi_cas_weak(&extent->committed, &committed, end, release, relaxed))

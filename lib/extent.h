@@ -17,10 +17,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct cpi_chaos;
+
 struct cpi_extent {
     char *base;               /* constant: page-aligned unless all is committed */
     size_t size;              /* constant: bytes */
     size_t page;              /* constant: bytes, steps are multiples of it */
+    struct cpi_chaos *chaos;  /* constant once other threads use it: the pool's, or NULL */
     _Atomic size_t committed; /* bytes from base, only grows */
 };
 

@@ -292,6 +292,7 @@ static void withdraw(struct cpi_cache *cache, struct cpi_counters *counters)
 {
     uint32_t node = cpi_lease_detach_free(cache, counters);
 
+    (void)cpi_chaos_step(cache->depot->chaos);
     if (node != 0)
         cpi_depot_give(cache->depot, counters, node);
     retire(cache);
@@ -329,6 +330,7 @@ static void take_over(struct cpi_cache *common, struct cpi_cache *cache)
     CPI_ASSERT(cpi_lock_is_held() && leased->filled == 0 && cpi_cache_loaded(cache) == 0);
     cpi_recall_use(common);
     cpi_recall_mark(common);
+    (void)cpi_chaos_step(common->depot->chaos);
     if (top_of(cache) != 0)
         keep_chain(common, top_of(cache), leased->bottom, leased->length);
     cpi_store(&leased->top, 0, release); /* [chain] */
@@ -395,6 +397,7 @@ bool cpi_lease_gather(struct cpi_lease *lease, cpool_t *handle, bool stay, bool 
         cpi_handle_set_lease(handle, 0);
     for (cache = lease->caches; cache != NULL; cache = next) {
         next = cache->leased.next;
+        (void)cpi_chaos_step(cache->depot->chaos);
         if (cache != lease->common)
             gather_from(lease, cache, place);
         /* A late alloc that waits for the cache must find it without a lease. */
@@ -434,6 +437,7 @@ size_t cpi_lease_give(struct cpi_cache *common)
 
     cpi_recall_use(common);
     cpi_recall_mark(common);
+    (void)cpi_chaos_step(common->depot->chaos);
     if (top_of(common) != 0)
         cpi_depot_give_chain(common->depot, &common->counters, top_of(common), leased->bottom,
                              leased->length);

@@ -125,6 +125,7 @@ static inline bool leave_active(cpool_objects_t *pool, uintptr_t index, uint32_t
 
 bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index)
 {
+    (void)cpi_chaos_step(pool->chaos);
     return leave_active(pool, index, CPI_OBJECT_BUSY);
 }
 
@@ -167,7 +168,8 @@ bool cpi_object_take_place(cpool_objects_t *pool)
     do {
         if (inactive >= pool->max_inactive)
             return false;
-    } while (!cpi_cas_weak(&pool->inactive, &inactive, inactive + 1, /* [count] [failed] */
+    } while (cpi_chaos_step(pool->chaos) ||
+             !cpi_cas_weak(&pool->inactive, &inactive, inactive + 1, /* [count] [failed] */
                            relaxed, relaxed));
     return true;
 }

@@ -34,6 +34,7 @@
 #include <cpool.h>
 #include <cpool/object.h>
 
+#include "chaos.h"
 #include "compiler.h"
 
 /* The states of an object, in the low bits of its record.  Above them its uses are counted.
@@ -91,6 +92,7 @@ struct cpool_objects {
     bool fake;
     bool waitable;
     bool checked;                  /* a put verifies the bytes around the object */
+    struct cpi_chaos *chaos;       /* `chance`, or NULL */
     uintptr_t max;                 /* objects */
     size_t growth;                 /* objects, or 0 */
     size_t percent;
@@ -104,6 +106,8 @@ struct cpool_objects {
     const struct cpi_object_policy *policy; /* or NULL */
     void *policy_data;
     char name[32];
+
+    struct cpi_chaos chance;    /* beside that of the pool of slots, in pools with chaos */
 
     /* Which slots are vacant: see object_room.c. */
     _Atomic uint64_t *vacancy;  /* bits */

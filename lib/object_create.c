@@ -109,7 +109,11 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
     pool->align = type->object_align != 0 ? type->object_align : _Alignof(max_align_t);
     if (pool->align < sizeof(void *))
         pool->align = sizeof(void *);
-    plain = !pool->fake && !pool->counted && pool->max_inactive == 0;
+    if ((config->pool_flags & CPOOL_CHAOS) != 0 || cpi_options()->chaos != 0) {
+        cpi_chaos_begin(&pool->chance, cpi_options_seed(cpi_options()));
+        pool->chaos = &pool->chance;
+    }
+    plain = !pool->fake && pool->chaos == NULL && !pool->counted && pool->max_inactive == 0;
     pool->brief_get = plain && !pool->lazy && type->activate == NULL &&
                       (config->flags & CPOOL_OBJECT_TRACED) == 0;
     pool->brief_put = plain && !pool->checked && !pool->eager && type->deactivate == NULL;

@@ -29,7 +29,8 @@ size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
         more = pool->max - CPI_ROOM_CAPACITY(room);
         if (more > n)
             more = n;
-    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(more, 0), /* [room] [failed] */
+    } while (cpi_chaos_step(pool->chaos) ||
+             !cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(more, 0), /* [room] [failed] */
                            relaxed, relaxed));
     cpi_object_offer_some(pool, more);
     return more;
@@ -45,7 +46,8 @@ static size_t lower_unused(cpool_objects_t *pool, size_t n)
         less = CPI_ROOM_CAPACITY(room) - CPI_ROOM_OBJECTS(room);
         if (less > n)
             less = n;
-    } while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [room] [failed] */
+    } while (cpi_chaos_step(pool->chaos) ||
+             !cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [room] [failed] */
                            relaxed, relaxed));
     return less;
 }
@@ -56,7 +58,8 @@ static void drop(cpool_objects_t *pool, uintptr_t index)
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
 
     cpi_object_vacate(pool, index);
-    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(1, 1), /* [uncount] [failed] */
+    while (cpi_chaos_step(pool->chaos) ||
+           !cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(1, 1), /* [uncount] [failed] */
                          release, relaxed))
         CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
 }

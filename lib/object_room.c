@@ -79,7 +79,8 @@ bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more)
             if (step == 0)
                 return false;
         }
-    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(step, 1), /* [count] [failed] */
+    } while (cpi_chaos_step(pool->chaos) ||
+             !cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(step, 1), /* [count] [failed] */
                            acquire, relaxed));
     *more = step > 0 ? step - 1 : 0;
     if (!pool->counted || pool->fake)
@@ -91,7 +92,8 @@ void cpi_object_unreserve(cpool_objects_t *pool)
 {
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
 
-    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(0, 1), /* [uncount] [failed] */
+    while (cpi_chaos_step(pool->chaos) ||
+           !cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(0, 1), /* [uncount] [failed] */
                          release, relaxed))
         CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
 }
@@ -118,7 +120,8 @@ static void park(cpool_objects_t *pool, uintptr_t index)
     cpi_fetch_add(&pool->vacant, 1u, relaxed);             /* [hint] */
     do
         CPI_ASSERT((bits & bit) == 0);
-    while (!cpi_cas_weak(word, &bits, bits | bit, release, relaxed)); /* [park] [failed] */
+    while (cpi_chaos_step(pool->chaos) ||
+           !cpi_cas_weak(word, &bits, bits | bit, release, relaxed)); /* [park] [failed] */
     if (index / 64 < cpi_load(&pool->cursor, relaxed))                /* [hint] */
         cpi_store(&pool->cursor, index / 64, relaxed);                /* [hint] */
 }
@@ -131,7 +134,8 @@ static uintptr_t unpark_in(cpool_objects_t *pool, uintptr_t word)
     while (bits != 0) {
         uint64_t rest = bits & (bits - 1);
 
-        if (cpi_cas_weak(&pool->vacancy[word], &bits, rest, /* [unpark] [failed] */
+        if (!cpi_chaos_step(pool->chaos) &&
+            cpi_cas_weak(&pool->vacancy[word], &bits, rest, /* [unpark] [failed] */
                          acquire, relaxed)) {
             cpi_fetch_add(&pool->vacant, UINTPTR_MAX, relaxed); /* [hint] */
             cpi_store(&pool->cursor, word, relaxed);            /* [hint] */

@@ -94,6 +94,7 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 
     for (i = 0; i < words; i++)
         taken[i] = take_bits(&vacancy[i], mask);
+    (void)cpi_chaos_step(pool->chaos);
     bytes = discard_portion(pool, taken, from, n);
     for (i = 0; i < words; i++)
         set_bits(&vacancy[i], taken[i]);

@@ -103,6 +103,7 @@ static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout
     if ((pool->flags & CPOOL_CHAOS) != 0) {
         cpi_chaos_begin(&pool->chaos, cpi_options_seed(cpi_options()));
         cpi_depot_add_chaos(&pool->depot, &pool->chaos);
+        cpi_slab_add_chaos(&pool->slab, &pool->chaos);
     }
 }
 

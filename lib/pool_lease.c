@@ -79,7 +79,8 @@ bool cpi_pool_set_leased(struct cpi_pool *pool, const void *slot, bool leased)
     do {
         if (((old & bit) != 0) == leased)
             return false;
-    } while (!cpi_cas_weak(word, &old, old ^ bit, relaxed, relaxed)); /* [leased] */
+    } while (cpi_chaos_step(pool->depot.chaos) ||
+             !cpi_cas_weak(word, &old, old ^ bit, relaxed, relaxed)); /* [leased] */
     return true;
 }
 
@@ -251,6 +252,7 @@ CPI_COLD static void *take_elsewhere(struct cpi_lease *lease, const cpool_lease_
         return NULL;
     own = own_slot(pool, slot);
     (void)cpi_pool_set_leased(pool, own, true);
+    (void)cpi_chaos_step(pool->depot.chaos);
     if (adopt(lease, handle, cache, own))
         return slot;
     (void)cpi_pool_set_leased(pool, own, false);

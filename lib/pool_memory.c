@@ -137,7 +137,6 @@ uint32_t cpi_pool_drains(const struct cpi_pool *pool)
 
 static bool raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
 {
-    (void)cpi_chaos_step(pool->depot.chaos);
     if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
         return false;
     cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */

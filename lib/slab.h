@@ -86,6 +86,10 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
 void cpi_slab_set_side(struct cpi_slab *slab, unsigned side, const struct cpi_extent *extent,
                        size_t size);
 
+/* The pool has chaos: memory is committed in small steps, and changes of the bounds fail, by
+ * chance.  Before other threads use the slab. */
+void cpi_slab_add_chaos(struct cpi_slab *slab, struct cpi_chaos *chaos);
+
 /* Makes the memory of the first `upto` slots usable.  False if the operating
  * system refuses.  Before those slots are handed out. */
 bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto);

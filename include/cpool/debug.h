@@ -50,7 +50,8 @@
  * and comes back in no order.  Operations spin, give way and sleep between any two steps
  * of the slow paths, and compare-and-swaps fail once in four times.  Allocs and frees do
  * without the thread's cache, or empty it before its time.  Magazines have few rounds, and
- * the version tags of the depot come round soon.  A program that uses pools rightly cannot
+ * the version tags of the depot come round soon.  Memory is committed in small steps.
+ * Leases, typed pools and object pools have the same.  A program that uses pools rightly cannot
  * tell the difference, but for the time that it takes and for the figures.  In a program
  * of one thread the seed determines the course.  Among threads it determines the chances.
  *

@@ -3,7 +3,7 @@
  * check_chaos.c - pools with chance in their slow paths (lib/chaos.h), and requests for
  * memory that are refused by chance.
  *
- * Includes support.h, and pool_impl.h to see the tags.
+ * Includes support.h, and pool_impl.h and object.h to see the tags and the chances.
  */
 #include "support.h"
 
@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cpool/lease.h>
+
+#include "../../lib/object.h" /* the harness has one of this name */
 #include "pool_impl.h"
 
 enum { CAPACITY = 200, SLOT_SIZE = 32 };
@@ -222,6 +225,107 @@ START_TEST(retries_of_pushes_and_of_pops_are_counted)
     REQUIRE(stats.exchanges > 40 * CAPACITY);
     REQUIRE(stats.cas_retries * 4 > stats.exchanges);
     support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- Layers and other kinds of pool --------------------------------------
+ */
+
+static uint64_t state_of(const struct cpi_chaos *chaos)
+{
+    REQUIRE(chaos != NULL);
+    return atomic_load_explicit(&chaos->state, memory_order_relaxed);
+}
+
+/* Memory is committed by a page at a time now and then, by what is needed only. */
+START_TEST(memory_is_committed_in_small_steps)
+{
+    enum { MANY = 20000 };
+    cpool_t *pool = create(0, MANY);
+    const struct cpi_pool *inside = inside_of(pool);
+    size_t steps = 0;
+    size_t committed = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        size_t now = atomic_load_explicit(&inside->slab.extent.committed, memory_order_relaxed);
+
+        REQUIRE(cpool_alloc(pool) != NULL);
+        steps += now - committed <= inside->slab.extent.page && now > committed;
+        committed = now;
+    }
+    REQUIRE(steps > 0);
+    REQUIRE_EQUAL(cpool_reset(pool), MANY);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+CPOOL_DECLARE(chances, struct cpi_chaos);
+CPOOL_DEFINE(chances, struct cpi_chaos, .capacity = CAPACITY, .flags = CPOOL_CHAOS);
+
+START_TEST(typed_pools_have_it)
+{
+    struct cpi_chaos *first = chances_alloc();
+    uint64_t before = state_of(inside_of(chances_pool())->depot.chaos);
+
+    REQUIRE(first != NULL && !inside_of(chances_pool())->registry.inline_path);
+    for (int i = 0; i < 10; i++)
+        chances_free(chances_alloc());
+    REQUIRE(state_of(inside_of(chances_pool())->depot.chaos) != before);
+    chances_free(first);
+    REQUIRE_EQUAL(chances_close(), 0);
+}
+END_TEST
+
+/* The end of a lease draws, and gives each slot back. */
+START_TEST(leases_have_it)
+{
+    cpool_t *pool = create(kinds[_i], CAPACITY);
+    cpool_lease_t *lease = cpool_lease_begin(pool);
+    uint64_t before;
+
+    for (int i = 0; i < CAPACITY; i++)
+        REQUIRE(cpool_lease_alloc(lease) != NULL);
+    REQUIRE(cpool_lease_alloc(lease) == NULL);
+    before = state_of(inside_of(pool)->depot.chaos);
+    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY);
+    REQUIRE(state_of(inside_of(pool)->depot.chaos) != before);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* The changes of an object pool's own words are repeated by chance, and count once. */
+START_TEST(object_pools_have_it)
+{
+    enum { OBJECTS = 40 };
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_objects_t *pool;
+    uint64_t before;
+
+    type.object_size = SLOT_SIZE;
+    config.type = &type;
+    config.max_capacity = OBJECTS;
+    config.growth = 1;
+    config.flags = _i % 2 == 0 ? 0 : CPOOL_OBJECT_FAKE;
+    config.pool_flags = CPOOL_CHAOS;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    before = state_of(pool->chaos);
+    for (int turn = 0; turn < 5; turn++) {
+        for (int i = 0; i < OBJECTS; i++)
+            REQUIRE(cpool_object_get(pool) != NULL);
+        REQUIRE(cpool_object_get(pool) == NULL);
+        REQUIRE_EQUAL(cpool_objects_put_all(pool), OBJECTS);
+        REQUIRE_EQUAL(cpool_object_shrink(pool, OBJECTS / 2, 0), OBJECTS / 2);
+        cpool_objects_trim(pool);
+        REQUIRE_EQUAL(cpool_object_grow(pool, OBJECTS), OBJECTS / 2);
+    }
+    REQUIRE_EQUAL(cpool_object_stats(pool, &stats), 0);
+    REQUIRE_EQUAL(stats.objects, stats.creations - stats.destructions);
+    REQUIRE(state_of(pool->chaos) != before);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
 END_TEST
 
@@ -456,6 +560,10 @@ int main(void)
         ONCE(tags_come_round),
         ONCE(exchanges_are_many_and_are_repeated),
         ONCE(retries_of_pushes_and_of_pops_are_counted),
+        ONCE(memory_is_committed_in_small_steps),
+        ONCE(typed_pools_have_it),
+        TIMES(leases_have_it, KINDS),
+        TIMES(object_pools_have_it, 2),
         ONCE(same_seed_has_the_same_course),
         ONCE(drawn_seed_is_told_once_and_repeats_the_course),
         ONCE(memory_required_includes_the_chaos),

@@ -46,7 +46,7 @@ thread.c       1 os.h ranges.h trace.h
 quiet.h        1
 quiet.c        1 thread.h
 extent.h       1
-extent.c       1 os.h
+extent.c       1 chaos.h os.h
 ranges.h       1 handle.h
 ranges.c       1 os.h
 queue.h        2
