@@ -277,7 +277,7 @@ static void run_mode(const struct settings *settings, const struct mode *mode,
             .mode = mode,
             .seed = seed,
             .threads = settings->threads,
-            .random = {seed},
+            .random = seed,
             .tally = &result->tally,
         };
 
