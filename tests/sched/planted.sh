@@ -13,7 +13,9 @@ sched=$top/tests/sched
 linear=$top/tests/linear
 bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store enter-regardless
     torn-taken-over enter-unmarked loaded-not-taken spares-not-taken slack-not-used
-    typed-switch-unmarked lease-no-wait-at-end'
+    typed-switch-unmarked resolve-any found-though-free lease-caches-not-linked
+    lease-adopted-lost lease-each-forgets-rest lease-keeps-rest lease-filled-stays lease-steals-all
+    lease-not-inherited lease-no-wait-at-end lease-entry-stays lease-let-go-in-place'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
