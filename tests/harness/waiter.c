@@ -27,7 +27,7 @@ void waiter_await_sleep(const cpool_t *pool, uint64_t waits)
  */
 
 /* For a waiter that is never woken.  Woken ones do not wait for it. */
-static const struct timespec long_enough = { 20, 0 };
+static const struct timespec long_enough = {20, 0};
 
 void *waiter_wait(cpool_t *pool)
 {
@@ -49,6 +49,8 @@ static void wait_for_slot(void *argument)
     waiter->slot = cpool_alloc_wait(waiter->pool, waiter->timeout);
     if (waiter->forget)
         cpool_free(waiter->pool, waiter->slot);
+    /* relaxed: tells that it is over, no more. */
+    atomic_store_explicit(&waiter->done, true, memory_order_relaxed);
 }
 
 void waiter_start(struct waiter *waiter, cpool_t *pool, const struct timespec *timeout)
@@ -58,11 +60,20 @@ void waiter_start(struct waiter *waiter, cpool_t *pool, const struct timespec *t
     waiter->timeout = timeout;
     waiter->slot = NULL;
     waiter->forget = false;
+    atomic_init(&waiter->done, false);
 }
 
 void waiter_begin(struct waiter *waiter)
 {
+    atomic_store_explicit(&waiter->done, false, memory_order_relaxed); /* before it begins */
     worker_begin(waiter->worker, wait_for_slot, waiter);
+}
+
+void waiter_await_sleep_or_end(struct waiter *waiter, uint64_t waits)
+{
+    while (support_stats(waiter->pool).waits < waits &&
+           !atomic_load_explicit(&waiter->done, memory_order_relaxed))
+        sched_yield();
 }
 
 void *waiter_end(struct waiter *waiter)
@@ -106,11 +117,15 @@ static void by_cache(void *argument)
 static void by_ticket(void *argument)
 {
     struct release *release = argument;
-    cpool_ticket_t ticket = { sizeof(cpool_ticket_t), release->pool, &release->slot, 1 };
+    cpool_ticket_t ticket = {sizeof(cpool_ticket_t), release->pool, &release->slot, 1};
 
     REQUIRE_EQUAL(cpool_ticket_return(&ticket), 1);
 }
 
 void (*const waiter_releases[WAITER_RELEASES])(void *release) = {
-    by_free, by_depot_free, by_bulk, by_cache, by_ticket,
+    by_free,
+    by_depot_free,
+    by_bulk,
+    by_cache,
+    by_ticket,
 };

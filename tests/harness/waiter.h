@@ -10,6 +10,7 @@
 
 #include "growth.h" /* first: it says which system interfaces are wanted */
 
+#include <stdatomic.h>
 #include <time.h>
 
 enum { WAITER_SLOT_SIZE = 32 };
@@ -33,12 +34,17 @@ struct waiter {
     const struct timespec *timeout;
     void *slot;  /* its slot */
     bool forget; /* frees the slot at once */
+    _Atomic bool done;
 };
 
 /* Makes the thread, which then does nothing.  Lets it wait once, and returns its slot
  * when it is done. */
 void waiter_start(struct waiter *waiter, cpool_t *pool, const struct timespec *timeout);
 void waiter_begin(struct waiter *waiter);
+
+/* Returns when so many allocs have gone to sleep since the pool's creation, or when this
+ * waiter is done: its time can be over before it sleeps. */
+void waiter_await_sleep_or_end(struct waiter *waiter, uint64_t waits);
 void *waiter_end(struct waiter *waiter);
 
 /*

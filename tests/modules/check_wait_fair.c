@@ -11,19 +11,20 @@
 
 #include "inside.h"
 
-enum { CAPACITY = 20, WAITERS = 6 };
+enum { CAPACITY = 20,
+       WAITERS = 6 };
 
-static const struct timespec a_moment = { 0, 2000000 };
+static const struct timespec a_moment = {0, 2000000};
 
 /* Those that gave up in the meantime are passed over. */
 static void require_order(cpool_t *pool, struct waiter *waiters, size_t count, struct hold *hold)
 {
-    uint64_t waits = support_stats(pool).waits;
-
     for (size_t i = 0; i < count; i++) {
+        uint64_t waits = support_stats(pool).waits;
+
         waiters[i].timeout = i % 3 == 1 ? &a_moment : NULL;
         waiter_begin(&waiters[i]);
-        waiter_await_sleep(pool, waits + i + 1);
+        waiter_await_sleep_or_end(&waiters[i], waits + 1);
     }
     for (size_t i = 1; i < count; i += 3)
         REQUIRE(waiter_end(&waiters[i]) == NULL);
