@@ -26,18 +26,27 @@
 #define DISTURB_PAUSE_NS 15000
 #define DISTURB_STALL_NS 300000
 
+/* A thread that may be disturbed, and whether it is: it gets no other signal until its
+ * handler is done.  The handler may wait for another thread, and with a signal always
+ * pending neither of them would go on. */
+struct disturbed {
+    pthread_t thread;
+    _Atomic bool *is_handling; /* relaxed: publishes nothing */
+};
+
 static struct {
-    pthread_mutex_t lock;             /* for list, threads */
-    pthread_t list[DISTURB_LIST_MAX]; /* the threads that may be disturbed */
+    pthread_mutex_t lock; /* for list, threads */
+    struct disturbed list[DISTURB_LIST_MAX];
     size_t threads;
-    void (*action)(struct worker *);  /* constant while a disturbance lasts */
-    _Atomic bool stop;                /* relaxed: publishes nothing */
-    uint64_t random;                  /* the disturbing thread's */
+    void (*action)(struct worker *); /* constant while a disturbance lasts */
+    _Atomic bool stop;               /* relaxed: publishes nothing */
+    uint64_t random;                 /* the disturbing thread's */
     pthread_t thread;
 } disturb = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The thread that the handler finds itself in.  NULL: a thread that is in peace. */
 static _Thread_local struct worker *volatile disturb_worker;
+static _Thread_local _Atomic bool disturb_is_handling;
 
 /* Stops the thread for a while that depends on when it is. */
 static void disturb_stall(void)
@@ -62,6 +71,7 @@ static void disturb_handle(int number)
         else
             disturb_stall();
     }
+    atomic_store_explicit(&disturb_is_handling, false, memory_order_relaxed);
     errno = saved;
 }
 
@@ -77,9 +87,12 @@ static void disturb_mask(int how)
 void disturb_enter(struct worker *worker)
 {
     disturb_worker = worker;
+    atomic_store_explicit(&disturb_is_handling, false, memory_order_relaxed);
     pthread_mutex_lock(&disturb.lock);
-    if (disturb.threads < DISTURB_LIST_MAX)
-        disturb.list[disturb.threads++] = pthread_self();
+    if (disturb.threads < DISTURB_LIST_MAX) {
+        disturb.list[disturb.threads].thread = pthread_self();
+        disturb.list[disturb.threads++].is_handling = &disturb_is_handling;
+    }
     pthread_mutex_unlock(&disturb.lock);
     disturb_mask(SIG_UNBLOCK);
 }
@@ -89,7 +102,7 @@ void disturb_leave(void)
     disturb_mask(SIG_BLOCK);
     pthread_mutex_lock(&disturb.lock);
     for (size_t i = 0; i < disturb.threads; i++) {
-        if (pthread_equal(disturb.list[i], pthread_self())) {
+        if (pthread_equal(disturb.list[i].thread, pthread_self())) {
             disturb.list[i] = disturb.list[--disturb.threads];
             break;
         }
@@ -106,6 +119,12 @@ void disturb_in_child(void)
     disturb.threads = 0;
 }
 
+static void disturb_one(const struct disturbed *disturbed)
+{
+    if (!atomic_exchange_explicit(disturbed->is_handling, true, memory_order_relaxed))
+        pthread_kill(disturbed->thread, DISTURB_SIGNAL);
+}
+
 static void *disturb_run(void *argument)
 {
     const struct timespec rest = {0, DISTURB_PAUSE_NS};
@@ -113,8 +132,7 @@ static void *disturb_run(void *argument)
     while (!atomic_load_explicit(&disturb.stop, memory_order_relaxed)) {
         pthread_mutex_lock(&disturb.lock);
         if (disturb.threads > 0)
-            pthread_kill(disturb.list[random_below(&disturb.random, disturb.threads)],
-                         DISTURB_SIGNAL);
+            disturb_one(&disturb.list[random_below(&disturb.random, disturb.threads)]);
         pthread_mutex_unlock(&disturb.lock);
         nanosleep(&rest, NULL);
     }
