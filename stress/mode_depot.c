@@ -114,6 +114,8 @@ static void depot_run(struct episode *episode)
                                                                          : ARENA_TIGHT);
     struct depot depot;
 
+    /* Handlers may wait for operations that each other's threads have been interrupted in. */
+    config.stall_limit = 1;
     arena_create(&depot.arena, &config, episode->threads, random);
     depot.handlers = calloc(episode->threads, sizeof *depot.handlers);
     if (depot.handlers == NULL)
