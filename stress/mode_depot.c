@@ -58,6 +58,10 @@ static void depot_signalled(struct worker *worker)
     }
 }
 
+/* In the caller's memory four operations can be inside, and those of a handler and of the
+ * thread below it are two. */
+#define DEPOT_CALLERS_THREADS 3u
+
 /* An uncached operation of the thread itself. */
 static void depot_step(struct worker *worker, struct bag *bag)
 {
@@ -116,7 +120,8 @@ static void depot_run(struct episode *episode)
 
     /* Handlers may wait for operations that each other's threads have been interrupted in. */
     config.stall_limit = 1;
-    arena_create(&depot.arena, &config, episode->threads, random);
+    arena_create(&depot.arena, &config, episode->threads,
+                 episode->threads <= DEPOT_CALLERS_THREADS ? random : NULL);
     depot.handlers = calloc(episode->threads, sizeof *depot.handlers);
     if (depot.handlers == NULL)
         stress_fail("no memory for %u handlers", episode->threads);

@@ -17,17 +17,20 @@
 #define NO_LIMIT "sanitizers need address space and memory of their own"
 
 /* The two limits, which no type has in common in all C libraries. */
-enum resource { ADDRESSES, MEMORY };
+enum resource { ADDRESSES,
+                MEMORY };
 
 static void set_limit(enum resource resource, rlim_t bytes)
 {
     struct rlimit limit;
 
     REQUIRE_EQUAL(resource == ADDRESSES ? getrlimit(RLIMIT_AS, &limit)
-                                        : getrlimit(RLIMIT_DATA, &limit), 0);
+                                        : getrlimit(RLIMIT_DATA, &limit),
+                  0);
     limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
     REQUIRE_EQUAL(resource == ADDRESSES ? setrlimit(RLIMIT_AS, &limit)
-                                        : setrlimit(RLIMIT_DATA, &limit), 0);
+                                        : setrlimit(RLIMIT_DATA, &limit),
+                  0);
 }
 
 /*
@@ -35,7 +38,10 @@ static void set_limit(enum resource resource, rlim_t bytes)
  */
 
 /* Slots take more than the first step of memory. */
-enum { SLOT_SIZE = 512, CAPACITY = 600, MOST = 900, RESERVED = 50 };
+enum { SLOT_SIZE = 512,
+       CAPACITY = 600,
+       MOST = 900,
+       RESERVED = 50 };
 
 /* How far a process has come.  Shared by all. */
 struct progress {
@@ -141,7 +147,7 @@ static struct progress try_limits(unsigned flags, enum resource resource)
 {
     struct progress *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    struct trial trial = { flags, resource, 0, shared };
+    struct trial trial = {flags, resource, 0, shared};
     struct progress progress;
 
     REQUIRE(shared != MAP_FAILED);
@@ -162,7 +168,8 @@ START_TEST(any_limit_on_addresses_leaves_pool_whole)
     SKIP_IF(SUPPORT_SANITIZED, NO_LIMIT);
     progress = try_limits(growth_kinds[_i], ADDRESSES);
     REQUIRE(progress.refused_creations > 0);
-    REQUIRE(progress.without_cache > 0);
+    /* With 32 bits a thread's table is smaller than the steps. */
+    REQUIRE(progress.without_cache > 0 || sizeof(void *) < 8);
     REQUIRE(progress.complete > 0);
 }
 END_TEST
