@@ -158,28 +158,6 @@ static void uncount_active(cpool_objects_t *pool)
         cpi_fetch_add(&pool->active, UINT64_MAX, relaxed); /* [count] */
 }
 
-bool cpi_object_take_place(cpool_objects_t *pool)
-{
-    uint64_t inactive;
-
-    if (pool->max_inactive == 0)
-        return true;
-    inactive = cpi_load(&pool->inactive, relaxed); /* [count] */
-    do {
-        if (inactive >= pool->max_inactive)
-            return false;
-    } while (cpi_chaos_step(pool->chaos) ||
-             !cpi_cas_weak(&pool->inactive, &inactive, inactive + 1, /* [count] [failed] */
-                           relaxed, relaxed));
-    return true;
-}
-
-void cpi_object_leave_place(cpool_objects_t *pool)
-{
-    if (pool->max_inactive != 0)
-        cpi_fetch_add(&pool->inactive, UINT64_MAX, relaxed); /* [count] */
-}
-
 /* --- Hooks --- */
 
 int cpi_object_make(cpool_objects_t *pool, uintptr_t index)
@@ -255,6 +233,7 @@ void cpi_object_give(cpool_objects_t *pool, uintptr_t index)
 struct found {
     uintptr_t index;
     bool recycled; /* handed out before */
+    bool counted;  /* as active, from the use that ended for it */
     size_t more;   /* objects to be created beside it */
 };
 
@@ -312,10 +291,11 @@ static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object
         return CPOOL_EDRY;
     if (pool->fake)
         return replace(pool, found->index);
-    end_use(pool, found->index);
+    cpi_object_deactivate(pool, found->index);
     if (pool->eager)
         reset(pool, found->index);
     found->recycled = true;
+    found->counted = pool->counted;
     return 0;
 }
 
@@ -330,6 +310,14 @@ static int find_another(cpool_objects_t *pool, struct found *found, struct cpi_o
     return pool->policy != NULL ? reclaim(pool, found, wish) : CPOOL_EDRY;
 }
 
+/* In priority pools: whether all objects are active, so that there is none to be found.  An
+ * object whose use has ended for another get counts as active. */
+static bool is_used_up(const cpool_objects_t *pool)
+{
+    return pool->policy != NULL &&
+           cpi_object_is_full(pool, cpi_load(&pool->active, relaxed)); /* [count] */
+}
+
 /*
  * An object in the state BUSY, from this slot or, if it is NULL, from anywhere.  Vacant slots
  * that lie free are passed by as long as there may be inactive objects.  They are offered again
@@ -340,6 +328,8 @@ static int find(cpool_objects_t *pool, void *slot, struct found *found,
 {
     size_t passed = 0;
 
+    if (slot == NULL && is_used_up(pool))
+        return reclaim(pool, found, wish);
     if (slot == NULL && !pool->fake)
         slot = cpool_alloc(pool->pool);
     for (; slot != NULL; slot = cpool_alloc(pool->pool), passed++) {
@@ -386,15 +376,17 @@ void cpi_object_show(cpool_objects_t *pool, uintptr_t index, uint32_t uses)
 }
 
 /* The object is its caller's from now on. */
-static void hand_out(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish *wish)
+static void hand_out(cpool_objects_t *pool, const struct found *found,
+                     struct cpi_object_wish *wish)
 {
+    uintptr_t index = found->index;
     uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
 
     if (pool->traces != NULL) {
         cpi_store(&pool->traces[index].since, cpi_os_now(), relaxed);        /* [trace] */
         cpi_store(&pool->traces[index].site, (uintptr_t)wish->site, relaxed); /* [trace] */
     }
-    if (pool->counted)
+    if (pool->counted && !found->counted)
         count_active(pool);
     wish->uses = record / CPI_OBJECT_USE + 1;
     if (pool->policy != NULL)
@@ -406,18 +398,21 @@ static void hand_out(cpool_objects_t *pool, uintptr_t index, struct cpi_object_w
 int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
                       struct cpi_object_wish *wish)
 {
-    struct found found = {CPI_OBJECT_NONE, false, 0};
+    struct found found = {.index = CPI_OBJECT_NONE};
     int code = find(pool, slot, &found, wish);
 
     if (code == 0)
         code = activate(pool, &found);
     *object = NULL;
-    if (code != 0)
+    if (code != 0) {
+        if (found.counted)
+            uncount_active(pool);
         return code;
+    }
     *object = cpi_object_at(pool, found.index);
     if (is_new != NULL)
         *is_new = !found.recycled;
-    hand_out(pool, found.index, wish);
+    hand_out(pool, &found, wish);
     if (found.more > 0)
         cpool_object_populate(pool, found.more, NULL);
     return 0;

@@ -88,7 +88,7 @@ struct cpool_objects {
     bool brief_put;
     bool lazy;                     /* something to reset, on get */
     bool eager;                    /* something to reset, on put */
-    bool counted;
+    bool counted;                  /* `active` is, always in priority pools */
     bool fake;
     bool waitable;
     bool checked;                  /* a put verifies the bytes around the object */
@@ -174,10 +174,6 @@ bool cpi_object_repair(const cpool_objects_t *pool, uintptr_t index);
 /* Puts an object in hand among the inactive ones. */
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state);
 
-/* Counts one more inactive object.  False if there are as many as the pool keeps. */
-bool cpi_object_take_place(cpool_objects_t *pool);
-void cpi_object_leave_place(cpool_objects_t *pool);
-
 /* Reports a mistake about an address, or about the pool if that is NULL. */
 void cpi_object_report(int code, const char *function, const cpool_objects_t *pool,
                        const void *object);
@@ -192,8 +188,15 @@ int cpi_object_begin(cpool_objects_t *pool);
  * False if there is no room.  Lock-free. */
 bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more);
 
+/* Whether there are no more objects than these, and room for no other.  Wait-free. */
+bool cpi_object_is_full(const cpool_objects_t *pool, uint64_t objects);
+
 /* The reverse, after the slot has been given up. */
 void cpi_object_unreserve(cpool_objects_t *pool);
+
+/* Counts one more inactive object.  False if there are as many as the pool keeps. */
+bool cpi_object_take_place(cpool_objects_t *pool);
+void cpi_object_leave_place(cpool_objects_t *pool);
 
 /* A vacant slot, for a thread that has counted an object.  Its memory is taken in a fake
  * pool.  Returns its index, or CPI_OBJECT_NONE without memory.  The record is not VACANT if

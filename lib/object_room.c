@@ -16,6 +16,7 @@
  *   offer  | offered fetch-and-add       | acq_rel | offer  | the room for which there was no offer
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
  *   peak   | peak load, CAS              | relaxed | - | -
+ *   place  | inactive load, CAS, fetch-and-add | relaxed | - | -
  *
  * A thread that has counted an object relies on a slot that another one gave up before it
  * counted its own out.  Read-modify-writes of the room between the two go on with the release.
@@ -88,6 +89,15 @@ bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more)
     return true;
 }
 
+bool cpi_object_is_full(const cpool_objects_t *pool, uint64_t objects)
+{
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uintptr_t capacity = CPI_ROOM_CAPACITY(room);
+
+    return objects >= CPI_ROOM_OBJECTS(room) && CPI_ROOM_OBJECTS(room) >= capacity &&
+           step_of(pool, capacity) == 0;
+}
+
 void cpi_object_unreserve(cpool_objects_t *pool)
 {
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
@@ -96,6 +106,30 @@ void cpi_object_unreserve(cpool_objects_t *pool)
            !cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(0, 1), /* [uncount] [failed] */
                          release, relaxed))
         CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
+}
+
+/* --- Inactive objects --- */
+
+bool cpi_object_take_place(cpool_objects_t *pool)
+{
+    uint64_t inactive;
+
+    if (pool->max_inactive == 0)
+        return true;
+    inactive = cpi_load(&pool->inactive, relaxed); /* [place] */
+    do {
+        if (inactive >= pool->max_inactive)
+            return false;
+    } while (cpi_chaos_step(pool->chaos) ||
+             !cpi_cas_weak(&pool->inactive, &inactive, inactive + 1, /* [place] [failed] */
+                           relaxed, relaxed));
+    return true;
+}
+
+void cpi_object_leave_place(cpool_objects_t *pool)
+{
+    if (pool->max_inactive != 0)
+        cpi_fetch_add(&pool->inactive, UINT64_MAX, relaxed); /* [place] */
 }
 
 /* --- Vacant slots --- */

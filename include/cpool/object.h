@@ -351,9 +351,10 @@ typedef struct cpool_object_figures {
     size_t active;         /* objects that callers have */
     size_t inactive;       /* objects that lie in the pool */
     size_t peak;           /* the most that were ever active at once, with
-                              CPOOL_OBJECT_COUNTED or in a fake pool.  Otherwise the most that
-                              ever existed, of which no fewer were needed at once where
-                              objects are created one by one, when they are needed */
+                              CPOOL_OBJECT_COUNTED, in a priority pool or in a fake pool.
+                              Otherwise the most that ever existed, of which no fewer were
+                              needed at once where objects are created one by one, when they
+                              are needed */
     uint64_t creations;    /* objects created so far */
     uint64_t destructions; /* objects destroyed so far */
     uint64_t failures;     /* create or activate failed */
