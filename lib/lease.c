@@ -371,7 +371,7 @@ static struct cpi_uncached *close_caches(struct cpi_lease *lease, const cpool_t 
         if (place != NULL && cpi_recall_close(lease->caches, place, at_rest))
             return place;
         if (place != NULL)
-            cpi_registry_leave(place);
+            cpi_registry_leave(lease->registry, place);
         cpi_unlock();
         cpi_os_back_off(times++);
         cpi_lock();
@@ -405,7 +405,7 @@ bool cpi_lease_gather(struct cpi_lease *lease, cpool_t *handle, bool stay, bool 
             cpi_registry_end_leased(lease->registry, cache);
         cpi_recall_open(cache);
     }
-    cpi_registry_leave(place);
+    cpi_registry_leave(lease->registry, place);
     return true;
 }
 

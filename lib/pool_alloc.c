@@ -35,7 +35,7 @@ static void *alloc_uncached(struct cpi_pool *pool)
     if (slot == NULL && !cpi_depot_was_drained(&pool->depot, seen) &&
         cpi_cache_bump(&pool->slab, &pool->depot, 1, 0, &index) == 1)
         slot = cpi_slab_slot(&pool->slab, index);
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&pool->registry, uncached);
     return slot;
 }
 
@@ -44,7 +44,7 @@ static bool free_uncached(struct cpi_pool *pool, void *slot)
     struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
     bool done = cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
 
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&pool->registry, uncached);
     return done;
 }
 
@@ -107,7 +107,7 @@ static bool give_uncached(struct cpi_pool *pool, void *slot)
                 cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
 
     cpi_pool_call_waiter(pool, NULL);
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&pool->registry, uncached);
     return done;
 }
 
@@ -176,7 +176,7 @@ static bool recall(struct cpi_pool *pool)
     struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
     bool recalled = cpi_pool_recall(pool, uncached);
 
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&pool->registry, uncached);
     return recalled;
 }
 

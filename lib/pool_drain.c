@@ -243,7 +243,7 @@ void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
     }
     CPI_ASSERT(cpi_lock_is_held());
     cpi_depot_end_drain(&pool->depot);
-    cpi_registry_leave(drain->uncached);
+    cpi_registry_leave(&pool->registry, drain->uncached);
     cpi_unlock();
 }
 

@@ -74,7 +74,7 @@ void *cpool_alloc_fresh(cpool_t *handle)
         uintptr_t index;
 
         slot = take_fresh(pool, &index) ? cpi_slab_slot(&pool->slab, index) : NULL;
-        cpi_registry_leave(uncached);
+        cpi_registry_leave(&pool->registry, uncached);
     } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
              !cpi_pool_mark_taken(pool, &slot, function, site));
     cpi_quiet_report(function);

@@ -21,7 +21,7 @@ void cpi_pool_put_off(struct cpi_pool *pool, void *slot)
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, out);
     if (pool->waitable)
         cpi_pool_call_waiter(pool, NULL);
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&pool->registry, uncached);
 }
 
 bool cpi_pool_end_quarantine(struct cpi_pool *pool)
@@ -36,6 +36,6 @@ bool cpi_pool_end_quarantine(struct cpi_pool *pool)
     (void)cpi_chaos_step(pool->depot.chaos);
     if (slot != NULL)
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&pool->registry, uncached);
     return slot != NULL;
 }

@@ -179,7 +179,7 @@ static size_t bump_for_depot(struct cpi_pool *pool, size_t n, uintptr_t beyond,
         cpi_magazine_set_count(magazine, (uint32_t)n);
         cpi_depot_give(depot, &uncached->counters, node);
     }
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&pool->registry, uncached);
     return n;
 }
 

@@ -324,7 +324,7 @@ static bool owner_left(const struct cpi_cache *cache)
 }
 
 /* Takes what a locked cache has loaded, unless its owner stays inside. */
-static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
+static bool revoke_loaded(struct cpi_registry *registry, struct cpi_cache *cache,
                    struct cpi_uncached *stealer)
 {
     uint32_t node = 0;
@@ -353,7 +353,7 @@ bool cpi_recall_loaded(struct cpi_registry *registry, struct cpi_uncached *steal
         if (n > 0)
             cpi_recall_barrier();
         while (n > 0)
-            if (revoke(registry, locked[--n], stealer))
+            if (revoke_loaded(registry, locked[--n], stealer))
                 found = true;
     }
     return found;
@@ -427,7 +427,7 @@ bool cpi_recall_uncached_forked(struct cpi_registry *registry)
 
     for (i = 0; i < cpi_registry_uncached_used(registry); i++)
         if (is_held(&registry->uncached[i])) {
-            cpi_registry_leave(&registry->uncached[i]);
+            cpi_registry_vacate(&registry->uncached[i]);
             any = true;
         }
     return any;

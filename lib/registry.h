@@ -19,6 +19,7 @@
 #ifndef CPI_REGISTRY_H
 #define CPI_REGISTRY_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,6 +60,8 @@ struct cpi_registry {
     /* Changed by any thread. */
     _Atomic uint32_t uncached_used; /* places that ever had a holder: the first so many */
     _Atomic uint64_t recalls; /* spares taken out of caches because the pool was dry */
+
+    sigset_t mask_before; /* of the thread that holds the last place */
 
     /* Guarded by the lock. */
     struct cpi_extent caches;   /* the structures */
@@ -125,10 +128,17 @@ void cpi_registry_figures(const struct cpi_registry *registry,
  * for a thread with the lock held: the holder of a place may have to fork first, as a signal
  * handler.
  * Any thread.  A signal handler may do it inside another operation of its thread.
+ *
+ * Operations that signals have interrupted may hold all places but the last, while their
+ * handlers wait for one.  So the last place is for enter alone, and signals are blocked while
+ * a thread holds it: its holder always leaves.
  */
 struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry);
 struct cpi_uncached *cpi_registry_try_enter(struct cpi_registry *registry);
-void cpi_registry_leave(struct cpi_uncached *uncached);
+void cpi_registry_leave(struct cpi_registry *registry, struct cpi_uncached *uncached);
+
+/* Frees a place, and nothing else.  In the child of a fork: that of a thread that vanished. */
+void cpi_registry_vacate(struct cpi_uncached *uncached);
 
 /* Makes ready what the registry needs of threads and fork, once per process. */
 bool cpi_registry_startup(void);

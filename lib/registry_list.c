@@ -101,24 +101,52 @@ static void note_uncached(struct cpi_registry *registry, uint32_t places)
             return;
 }
 
+/* The i-th place, or NULL if it is taken. */
+static struct cpi_uncached *try_place(struct cpi_registry *registry, uint32_t i)
+{
+    struct cpi_uncached *uncached = &registry->uncached[i];
+    uintptr_t none = 0;
+
+    if (cpi_load(&uncached->holder, relaxed) != 0) /* [own] */
+        return NULL;
+    note_uncached(registry, i + 1);
+    (void)cpi_chaos_step(registry->depot->chaos);
+    /* [enter] [own] */
+    return cpi_cas_strong(&uncached->holder, &none, cpi_thread_token(), acquire, relaxed)
+               ? uncached
+               : NULL;
+}
+
+static uint32_t last_place(const struct cpi_registry *registry)
+{
+    return registry->depot->uncached - 1;
+}
+
 struct cpi_uncached *cpi_registry_try_enter(struct cpi_registry *registry)
 {
-    uintptr_t token = cpi_thread_token();
     uint32_t i;
 
-    for (i = 0; i < registry->depot->uncached; i++) {
-        struct cpi_uncached *uncached = &registry->uncached[i];
-        uintptr_t none = 0;
+    for (i = 0; i < last_place(registry); i++) {
+        struct cpi_uncached *uncached = try_place(registry, i);
 
-        if (cpi_load(&uncached->holder, relaxed) != 0) /* [own] */
-            continue;
-        note_uncached(registry, i + 1);
-        (void)cpi_chaos_step(registry->depot->chaos);
-        /* [enter] [own] */
-        if (cpi_cas_strong(&uncached->holder, &none, token, acquire, relaxed))
+        if (uncached != NULL)
             return uncached;
     }
     return NULL;
+}
+
+static struct cpi_uncached *try_last(struct cpi_registry *registry)
+{
+    struct cpi_uncached *uncached;
+    sigset_t before;
+
+    cpi_block_signals(&before);
+    uncached = try_place(registry, last_place(registry));
+    if (uncached != NULL)
+        registry->mask_before = before;
+    else
+        cpi_restore_signals(&before);
+    return uncached;
 }
 
 struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry)
@@ -126,12 +154,13 @@ struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry)
     struct cpi_uncached *uncached;
     unsigned times = 0;
 
-    while ((uncached = cpi_registry_try_enter(registry)) == NULL)
+    while ((uncached = cpi_registry_try_enter(registry)) == NULL &&
+           (uncached = try_last(registry)) == NULL)
         cpi_os_back_off(times++);
     return uncached;
 }
 
-void cpi_registry_leave(struct cpi_uncached *uncached)
+void cpi_registry_vacate(struct cpi_uncached *uncached)
 {
     uint32_t turns = cpi_load(&uncached->turns, relaxed); /* [own] */
 
@@ -140,6 +169,18 @@ void cpi_registry_leave(struct cpi_uncached *uncached)
      * other turns, knows that the holder it found has left. */
     cpi_store(&uncached->turns, turns + 1, release); /* [leave] */
     cpi_store(&uncached->holder, 0, release);        /* [leave] */
+}
+
+void cpi_registry_leave(struct cpi_registry *registry, struct cpi_uncached *uncached)
+{
+    if (uncached == &registry->uncached[last_place(registry)]) {
+        sigset_t before = registry->mask_before;
+
+        cpi_registry_vacate(uncached);
+        cpi_restore_signals(&before);
+    } else {
+        cpi_registry_vacate(uncached);
+    }
 }
 
 void cpi_registry_recount(struct cpi_registry *registry)

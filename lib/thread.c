@@ -91,9 +91,8 @@ static _Atomic bool startup_done;
 static _Atomic bool process_ends;
 static bool unloaded; /* guarded by the lock */
 
-/* All signals but those that the thread's own instructions raise, which a thread
- * that blocks them would not survive. */
-static void block_signals(sigset_t *before)
+/* A thread would not survive blocking the signals that its own instructions raise. */
+void cpi_block_signals(sigset_t *before)
 {
     static const int raised[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
     sigset_t blocked;
@@ -105,11 +104,17 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &blocked, before);
 }
 
+void cpi_restore_signals(const sigset_t *before)
+{
+    cpi_tools_wrote(before, sizeof *before);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 void cpi_lock(void)
 {
     sigset_t before;
 
-    block_signals(&before);
+    cpi_block_signals(&before);
     CPI_ASSERT(!cpi_lock_is_held());
     pthread_mutex_lock(&lock);
     cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
@@ -120,13 +125,13 @@ bool cpi_try_lock(void)
 {
     sigset_t before;
 
-    block_signals(&before);
+    cpi_block_signals(&before);
     if (pthread_mutex_trylock(&lock) == 0) {
         cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
         mask_before = before;
         return true;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    cpi_restore_signals(&before);
     return false;
 }
 
@@ -137,8 +142,7 @@ void cpi_unlock(void)
     CPI_ASSERT(cpi_lock_is_held());
     cpi_store(&holder, 0, relaxed); /* [holder] */
     pthread_mutex_unlock(&lock);
-    cpi_tools_wrote(&before, sizeof before);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    cpi_restore_signals(&before);
 }
 
 bool cpi_lock_is_held(void)

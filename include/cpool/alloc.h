@@ -62,8 +62,8 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL
  * cache.  Several times slower than the cached pair.
  * Any thread, lock-free, as long as not more than 64 threads (4 in caller-provided
  * memory) are inside these two at once.  A further one waits for one of them to leave.
- * A handler that interrupts such an operation needs a place of its own, so none leaves
- * if all are taken by threads whose handlers wait for another one.
+ * Signals are blocked in the last of them, so that it does leave: handlers that interrupt
+ * such operations everywhere else never wait for each other for ever.
  * alloc makes a system call when slots are used for the first time, and waits as
  * cpool_alloc does when it finds nothing.  It does not wait for the operation of its
  * own thread that a signal interrupted.  Async-signal-safe, except with CPOOL_WAITABLE.

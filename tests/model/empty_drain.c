@@ -24,7 +24,7 @@ static void *drainer(void *number)
     if (node != 0)
         cpi_depot_give(&model_depot, &uncached->counters, node);
     cpi_depot_end_drain(&model_depot);
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&model_pool.registry, uncached);
     return NULL;
 }
 

@@ -51,7 +51,7 @@ size_t cpi_registry_uncached_used(const struct cpi_registry *registry)
     return 0;
 }
 
-void cpi_registry_leave(struct cpi_uncached *uncached)
+void cpi_registry_vacate(struct cpi_uncached *uncached)
 {
     (void)uncached;
     assert(0);

@@ -115,7 +115,7 @@ START_TEST(recall_gives_spares_of_a_waiting_thread_to_the_depot)
     REQUIRE(inside_figures(pool).caches == 1);
     support_door_open(&door);
     support_join(thread);
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&inside(pool)->registry, uncached);
     support_require_live(pool, 0);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
@@ -136,7 +136,7 @@ START_TEST(recall_is_counted)
     while (cpi_recall_spare(&inside(pool)->registry, uncached))
         REQUIRE_EQUAL(inside_figures(pool).recalls, ++recalls);
     REQUIRE(recalls > 0);
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&inside(pool)->registry, uncached);
     support_destroy_empty(pool);
 }
 END_TEST
@@ -163,7 +163,7 @@ START_TEST(hands_of_others_are_out_of_reach)
     REQUIRE(cpi_recall_enter(cache));
     REQUIRE_EQUAL(cpi_recall_out_of_reach(&inside(pool)->registry), before + hands);
     cpi_recall_leave(cache);
-    cpi_registry_leave(uncached);
+    cpi_registry_leave(&inside(pool)->registry, uncached);
     support_destroy_empty(pool);
 }
 END_TEST

@@ -443,7 +443,7 @@ static void leave_places(void *unused)
     (void)unused;
     REQUIRE(!cpi_lock_is_held());
     for (size_t i = 0; places[i] != NULL; i++)
-        cpi_registry_leave(places[i]);
+        cpi_registry_vacate(places[i]);
 }
 
 START_TEST(end_and_trim_wait_for_a_place_without_the_lock)

@@ -231,12 +231,70 @@ START_TEST(handler_at_every_step_of_a_fork_finds_the_lock_free)
 }
 END_TEST
 
+/*
+ * ---- Handlers that interrupt each other ----------------------------------
+ */
+
+enum { PLACES = 4 /* in the caller's memory */, DEPTH = PLACES + 3 };
+
+static int handlers_inside;
+
+static void alloc_and_be_interrupted(void)
+{
+    steps_plan("cpi_registry_vacate", 1, raise_signal, NULL);
+    cpool_depot_free(pool, cpool_depot_alloc(pool));
+}
+
+static void handle_with_interrupted_depot(int signal)
+{
+    (void)signal;
+    if (++handlers_inside < DEPTH)
+        alloc_and_be_interrupted();
+    else
+        use_depot();
+}
+
+static void interrupt_all_places(void *unused)
+{
+    static _Alignas(64) char memory[1 << 16];
+    cpool_config_t config = support_config(64, CAPACITY);
+    struct sigaction action;
+    sigset_t mask;
+
+    (void)unused;
+    alarm(PATIENCE);
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = handle_with_interrupted_depot;
+    action.sa_flags = SA_NODEFER;
+    REQUIRE_EQUAL(sigemptyset(&action.sa_mask), 0);
+    REQUIRE_EQUAL(sigaction(SIGUSR1, &action, NULL), 0);
+    config.memory = memory;
+    config.memory_size = sizeof memory;
+    pool = support_create(&config);
+    alloc_and_be_interrupted();
+    steps_drop();
+    REQUIRE_EQUAL(handlers_inside, DEPTH);
+    REQUIRE_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+    REQUIRE(!sigismember(&mask, SIGUSR1));
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+
+/* Each operation holds its place while the next handler waits for one. */
+START_TEST(handlers_inside_all_places_find_another)
+{
+    support_in_child(interrupt_all_places, NULL);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(handler_at_every_step_of_a_pools_life_finds_the_lock_free,
               sizeof(handlers) / sizeof(handlers[0])),
         ONCE(handler_at_every_step_of_a_fork_finds_the_lock_free),
+        /* ThreadSanitizer delivers blocked signals. */
+        TIMES(handlers_inside_all_places_find_another, SUPPORT_THREAD_SANITIZED ? 0 : 1),
     };
 
     return SUPPORT_RUN("steps_signal", tests);
