@@ -98,6 +98,11 @@ program_of() {
     done
 }
 
+# wraps_of VARIABLE FOLDER - the calls of the C library that a program's link replaces.
+wraps_of() {
+    sed -n "/^$1/,/[^\\\\]\$/p" "$top/tests/$2/local.mk" | grep -o -- '-Wl,[^ ]*'
+}
+
 # link PROGRAM - builds it, and prints the command that runs it.
 link() {
     program=$mutant/${1%%:*}
@@ -117,13 +122,9 @@ link() {
         source=$(program_of "${1%_narrow}")
         [ "$1" = "${1%_narrow}" ] || kind=narrow
         case $source in steps/*) kind=steps more=$(object steps "$top/tests/steps/steps.c") ;; esac
-        [ "$1" != check_reentry ] ||
-            more="-Wl,--wrap=malloc,--wrap=pthread_atfork \
-                -Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete"
-        case $1 in check_fault*)
-            more=$(sed -n '/^tests_refuse_ldflags/,/[^\\]$/p' "$top/tests/harness/local.mk" |
-                grep -o -- '-Wl,[^ ]*')
-            ;;
+        case $1 in
+        check_reentry) more=$(wraps_of tests_modules_check_reentry_LDFLAGS modules) ;;
+        check_fault*) more=$(wraps_of tests_refuse_ldflags harness) ;;
         esac
         rm -f "$mutant/help.a"
         ar rc "$mutant/help.a" $(for i in $helpers; do objects plain "$top/tests/$i.c"; done)
@@ -256,8 +257,8 @@ try() {
     printf '%-24s | %-15s | %s\n' "$1" "$file" "$verdict"
 }
 
-# Those that only models find are models.sh's.
-[ $# -gt 0 ] || set -- $(sed 's/ *\(model\|genmc\):[a-z_]*//g' "$list" |
+# Those that only models find are models.sh's, and the stress has its own script.
+[ $# -gt 0 ] || set -- $(sed 's/ *\(model\|genmc\):[a-z_]*//g; s/| *stress *|/||/' "$list" |
     sed -n '/^[^|]*|[^|]*| *\(sound: doc.MODEL.md *\)\{0,1\}|/d
         s/^\([a-z0-9-]*\) *|.*/\1/p')
 for name in "$@"; do
