@@ -4,7 +4,7 @@
  * the child's part of a fork included: no handler runs on top of the lock's
  * holder, so that it may fork, exit and use the depot.
  *
- * Includes steps.h, and pool_impl.h, to try the lock.
+ * Includes steps.h, and inside.h, to try the lock and take places.
  */
 #include "steps.h"
 
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pool_impl.h"
+#include "inside.h"
 
 enum { CAPACITY = 24, ROUNDS = 3, OTHERS = 2 };
 
@@ -254,12 +254,27 @@ static void handle_with_interrupted_depot(int signal)
         use_depot();
 }
 
+/* As the first operation that is in it, not in a handler. */
+static void use_last_place(void)
+{
+    struct cpi_registry *registry = &inside(pool)->registry;
+    sigset_t mask;
+
+    for (int i = 0; i < PLACES - 1; i++)
+        REQUIRE(cpi_registry_try_enter(registry) != NULL);
+    REQUIRE(cpi_registry_try_enter(registry) == NULL);
+    cpool_depot_free(pool, cpool_depot_alloc(pool));
+    REQUIRE_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+    REQUIRE(!sigismember(&mask, SIGUSR1));
+    for (int i = 0; i < PLACES - 1; i++)
+        cpi_registry_vacate(&registry->uncached[i]);
+}
+
 static void interrupt_all_places(void *unused)
 {
     static _Alignas(64) char memory[1 << 16];
     cpool_config_t config = support_config(64, CAPACITY);
     struct sigaction action;
-    sigset_t mask;
 
     (void)unused;
     alarm(PATIENCE);
@@ -274,8 +289,7 @@ static void interrupt_all_places(void *unused)
     alloc_and_be_interrupted();
     steps_drop();
     REQUIRE_EQUAL(handlers_inside, DEPTH);
-    REQUIRE_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
-    REQUIRE(!sigismember(&mask, SIGUSR1));
+    use_last_place();
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
