@@ -43,8 +43,11 @@
 #include "structs.h"
 #include "thread.h"
 
-/* How often a thread tries to get the lock before it gives its processor up. */
-#define CPI_LOCK_TRIES 100u
+/* How often a thread tries to get the lock before it gives its processor up, and how often
+ * it does that before it sleeps.  Threads that sleep leave the heap in one processor's cache
+ * (doc/performance/trials.md). */
+#define CPI_LOCK_TRIES 10u
+#define CPI_LOCK_YIELDS 4u
 
 struct turn {
     _Atomic uintptr_t owner; /* the token of the thread that holds it, or 0 */
@@ -89,7 +92,7 @@ static void wait_and_lock(struct turn *lock)
         if (++tries < CPI_LOCK_TRIES)
             CPI_PAUSE();
         else
-            cpi_os_back_off(tries - CPI_LOCK_TRIES);
+            cpi_os_back_off(tries - CPI_LOCK_TRIES < CPI_LOCK_YIELDS ? 0 : CPI_GIVE_WAY);
     }
 }
 
