@@ -178,6 +178,23 @@ START_TEST(reuse_is_late_and_in_no_order)
 }
 END_TEST
 
+/* In order no slot leaves the quarantine before it is full. */
+START_TEST(places_of_the_quarantine_are_drawn)
+{
+    cpool_t *pool = create(0, CAPACITY);
+    const struct cpi_quarantine *quarantine = &inside_of(pool)->quarantine;
+    void *slots[CAPACITY];
+
+    REQUIRE(quarantine->size > 8 && quarantine->size < CAPACITY);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, CAPACITY), 0);
+    for (size_t i = 0; i < quarantine->size; i++)
+        cpool_free(pool, slots[i]);
+    REQUIRE(cpi_quarantine_count(quarantine) < quarantine->size);
+    cpool_free_bulk(pool, slots + quarantine->size, CAPACITY - quarantine->size);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 static uint64_t tag_of(const struct cpi_tagstack *stack)
 {
     return atomic_load_explicit(&stack->head, memory_order_relaxed) >> CPI_INDEX_BITS;
@@ -554,6 +571,7 @@ int main(void)
         TIMES(no_slot_has_two_owners_among_threads, KINDS),
         ONCE(waiters_are_called),
         ONCE(reuse_is_late_and_in_no_order),
+        ONCE(places_of_the_quarantine_are_drawn),
         ONCE(tags_come_round),
         ONCE(exchanges_are_many_and_are_repeated),
         ONCE(retries_of_pushes_and_of_pops_are_counted),
