@@ -16,6 +16,9 @@
 
 enum { ROUND_TRIPS = 13 }; /* reads of a count in one look, and one more */
 
+/* The step of `shown` at which it reads the count.  The first one finds the entry. */
+enum { COUNT = 2 };
+
 /* Of two slots never more than one is live.  The other lies in one of two caches,
  * and goes into the other one before each read of a count for which a bit is set. */
 struct rounds {
@@ -42,7 +45,7 @@ static void before_count(void *argument)
     if (now)
         change_over(rounds);
     if (rounds->turns != 0)
-        steps_plan("shown", 1, before_count, rounds);
+        steps_plan("shown", COUNT, before_count, rounds);
 }
 
 static void look_at_rounds(unsigned flags, unsigned turns, int holder)
@@ -58,7 +61,7 @@ static void look_at_rounds(unsigned flags, unsigned turns, int holder)
     slot = cpool_cache_alloc(rounds.caches[1 - holder]);
     cpool_cache_free(rounds.caches[1 - holder], slot);
     cpool_cache(pool);
-    steps_plan("shown", 1, before_count, &rounds);
+    steps_plan("shown", COUNT, before_count, &rounds);
     slot = cpool_alloc(pool);
     steps_drop();
     REQUIRE(slot != NULL);
