@@ -55,6 +55,15 @@ static void put_all(cpool_objects_t *pool, size_t n)
     }
 }
 
+static const struct thing *highest(size_t n)
+{
+    const struct thing *found = things[0];
+
+    for (size_t i = 1; i < n; i++)
+        found = things[i] > found ? things[i] : found;
+    return found;
+}
+
 static void require_dry(cpool_objects_t *pool)
 {
     void *object;
@@ -322,6 +331,7 @@ END_TEST
 START_TEST(put_beyond_max_inactive_destroys_the_object)
 {
     cpool_object_config_t config = configure(0);
+    const struct thing *last = NULL;
     cpool_objects_t *pool;
     int code;
 
@@ -332,6 +342,8 @@ START_TEST(put_beyond_max_inactive_destroys_the_object)
     for (int round = 0; round < 3; round++) {
         get_all(pool, 50);
         thing_require(pool, &account, 50);
+        last = round == 0 ? highest(50) : last;
+        REQUIRE(highest(50) == last); /* room of destroyed objects comes before fresh memory */
         put_all(pool, 50);
         thing_require(pool, &account, 0);
         REQUIRE_EQUAL(cpool_object_inactive(pool), 10);
