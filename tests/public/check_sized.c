@@ -165,6 +165,29 @@ START_TEST(realloc_keeps_contents_between_all_sizes)
 }
 END_TEST
 
+/* Beyond the classes an aligned block is not malloc's to move. */
+START_TEST(realloc_keeps_the_alignment_beyond_the_classes)
+{
+    static const size_t sizes[] = { 40000, 400000, 50000 };
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks = create(&config);
+
+    for (size_t align = 64; align <= MIB; align *= 4) {
+        unsigned char *block = cpool_sized_alloc_aligned(blocks, sizes[0], align);
+
+        fill_pattern(block, sizes[0]);
+        for (size_t i = 1; i < sizeof sizes / sizeof sizes[0]; i++) {
+            block = cpool_sized_realloc(blocks, block, sizes[i]);
+            REQUIRE(block != NULL && (uintptr_t)block % align == 0);
+            require_pattern(block, sizes[i - 1] < sizes[i] ? sizes[i - 1] : sizes[i]);
+            fill_pattern(block, sizes[i]);
+        }
+        cpool_sized_free(blocks, block);
+    }
+    destroy_empty(blocks);
+}
+END_TEST
+
 START_TEST(realloc_to_no_bytes_keeps_one)
 {
     cpool_sized_config_t config = small_config();
@@ -372,6 +395,7 @@ int main(void)
         ONCE(alloc_aligned_to_any_power_of_two),
         ONCE(calloc_clears_and_refuses_overflow),
         ONCE(realloc_keeps_contents_between_all_sizes),
+        ONCE(realloc_keeps_the_alignment_beyond_the_classes),
         ONCE(realloc_to_no_bytes_keeps_one),
         ONCE(realloc_within_its_class_stays),
         ONCE(free_of_foreign_page_reported),
