@@ -131,7 +131,7 @@ void cpi_registry_figures(const struct cpi_registry *registry,
  *
  * Operations that signals have interrupted may hold all places but the last, while their
  * handlers wait for one.  So the last place is for enter alone, and signals are blocked while
- * a thread holds it: its holder always leaves.
+ * a thread holds it, as under the lock: its holder leaves.
  */
 struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry);
 struct cpi_uncached *cpi_registry_try_enter(struct cpi_registry *registry);

@@ -137,9 +137,11 @@ struct cpi_uncached *cpi_registry_try_enter(struct cpi_registry *registry)
 
 static struct cpi_uncached *try_last(struct cpi_registry *registry)
 {
-    struct cpi_uncached *uncached;
+    struct cpi_uncached *uncached = &registry->uncached[last_place(registry)];
     sigset_t before;
 
+    if (cpi_load(&uncached->holder, relaxed) != 0) /* [own] */
+        return NULL;
     cpi_block_signals(&before);
     uncached = try_place(registry, last_place(registry));
     if (uncached != NULL)
@@ -154,6 +156,7 @@ struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry)
     struct cpi_uncached *uncached;
     unsigned times = 0;
 
+    CPI_ASSERT(!cpi_lock_is_held());
     while ((uncached = cpi_registry_try_enter(registry)) == NULL &&
            (uncached = try_last(registry)) == NULL)
         cpi_os_back_off(times++);

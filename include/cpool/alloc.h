@@ -62,8 +62,9 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL
  * cache.  Several times slower than the cached pair.
  * Any thread, lock-free, as long as not more than 64 threads (4 in caller-provided
  * memory) are inside these two at once.  A further one waits for one of them to leave.
- * Signals are blocked in the last of them, so that it does leave: handlers that interrupt
- * such operations everywhere else never wait for each other for ever.
+ * Signals are blocked in the last of them, so that it does leave, and handlers that interrupt
+ * all others do not wait for each other for ever.  The signals that a thread's own
+ * instructions raise, such as SIGSEGV and SIGTRAP, are not blocked.
  * alloc makes a system call when slots are used for the first time, and waits as
  * cpool_alloc does when it finds nothing.  It does not wait for the operation of its
  * own thread that a signal interrupted.  Async-signal-safe, except with CPOOL_WAITABLE.

@@ -42,7 +42,8 @@ extern "C" {
  */
 
 /* Called by the thread that made a slot free, with that pool and the context of
- * cpool_set_ready.  It must not call into the pool, nor block, nor throw. */
+ * cpool_set_ready.  It must not call into the pool, nor block, nor throw.  Signals may be
+ * blocked in it, also for a thread that it creates. */
 typedef void (*cpool_ready_t)(cpool_t *pool, void *context);
 
 /*
