@@ -11,6 +11,8 @@
  *   failed | CAS failure | relaxed | - | -
  *   trace  | trace store | relaxed | - | -
  *   count  | counters | relaxed | - | -
+ *   use    | active fetch-and-add of a get | release | used | that the object exists
+ *   used   | active load | acquire | use | the same
  *
  * A slot goes from thread to thread through the pool of slots, or by the vacancy bits, which
  * order the record along with it.  So the thread that has a slot in hand reads its record
@@ -142,7 +144,7 @@ void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
 
 static void count_active(cpool_objects_t *pool)
 {
-    uint64_t active = cpi_fetch_add(&pool->active, 1u, relaxed) + 1; /* [count] */
+    uint64_t active = cpi_fetch_add(&pool->active, 1u, release) + 1; /* [use] */
     uint64_t peak = cpi_load(&pool->peak, relaxed);                  /* [count] */
 
     if (pool->fake)
@@ -315,7 +317,7 @@ static int find_another(cpool_objects_t *pool, struct found *found, struct cpi_o
 static bool is_used_up(const cpool_objects_t *pool)
 {
     return pool->policy != NULL &&
-           cpi_object_is_full(pool, cpi_load(&pool->active, relaxed)); /* [count] */
+           cpi_object_is_full(pool, cpi_load(&pool->active, acquire)); /* [used] */
 }
 
 /*
@@ -363,6 +365,9 @@ static int activate(cpool_objects_t *pool, struct found *found)
             return code;
         }
         found->recycled = false;
+        if (found->counted)
+            uncount_active(pool); /* before another get may have its room */
+        found->counted = false;
         code = construct(pool, found->index);
         if (code != 0)
             return code;
@@ -404,11 +409,8 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is
     if (code == 0)
         code = activate(pool, &found);
     *object = NULL;
-    if (code != 0) {
-        if (found.counted)
-            uncount_active(pool);
+    if (code != 0)
         return code;
-    }
     *object = cpi_object_at(pool, found.index);
     if (is_new != NULL)
         *is_new = !found.recycled;

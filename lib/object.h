@@ -115,6 +115,7 @@ struct cpool_objects {
     _Atomic uintptr_t vacant;   /* bits set, or a few more */
     _Atomic uintptr_t cursor;   /* a word where a set bit was last seen */
     _Atomic uint64_t room;      /* see CPI_ROOM */
+    _Atomic bool shrunk;        /* the capacity was lowered */
 
     /* Figures. */
     _Alignas(CPI_LINE) _Atomic uint64_t active; /* counted pools' */
@@ -188,7 +189,8 @@ int cpi_object_begin(cpool_objects_t *pool);
  * False if there is no room.  Lock-free. */
 bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more);
 
-/* Whether there are no more objects than these, and room for no other.  Wait-free. */
+/* Whether there are no more objects than these, which were counted before, and room for no
+ * other.  Never true after a shrink, which may have come between the two counts. */
 bool cpi_object_is_full(const cpool_objects_t *pool, uint64_t objects);
 
 /* The reverse, after the slot has been given up. */

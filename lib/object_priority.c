@@ -14,7 +14,7 @@
  *   unlock | owner store of none        | release | lock   | the same
  *   register | registered store         | release | known | that forks call the handler
  *   known  | registered load            | acquire | register | the same
- *   count  | peak store, before the pool is used | relaxed | - | -
+ *   alone  | stores before the pool is used | relaxed | - | -
  *
  * Invariant: an object in use is ACTIVE, or in the hands of a thread that has seized it and
  * has not called `given` yet.  `taken` makes it ACTIVE and puts it into the heap with the
@@ -344,8 +344,10 @@ int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_order order
     priorities->keeps = flags != 0 && order == CPOOL_PRIORITY_USER;
     pool->policy_data = priorities;
     pool->policy = &policy;
+    if (!pool->counted && !pool->fake)
+        cpi_store(&pool->peak, 0, relaxed); /* [alone] it was that of all objects */
+    cpi_store(&pool->shrunk, false, relaxed); /* [alone] */
     pool->counted = true;
-    cpi_store(&pool->peak, 0, relaxed); /* [count] */
     pool->brief_get = false;
     pool->brief_put = false;
     add_to_list(priorities);

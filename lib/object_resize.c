@@ -6,7 +6,9 @@
  *
  * ORDERING TABLE
  *   room   | capacity and objects, load and CAS | relaxed | - | -
- *   uncount | room CAS that counts an object out | release | object_room.c's count | the slot
+ *   lower  | room CAS that lowers the capacity alone | release | object_room.c's full | [shrunk]
+ *   shrunk | shrunk store                | relaxed | - | -
+ *   uncount | room CAS that counts an object out | release | object_room.c's count full | the slot
  *                                                  that was given up
  *   failed | CAS failure                 | relaxed | - | -
  *   hint   | reached load                | relaxed | - | -
@@ -47,8 +49,8 @@ static size_t lower_unused(cpool_objects_t *pool, size_t n)
         if (less > n)
             less = n;
     } while (cpi_chaos_step(pool->chaos) ||
-             !cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [room] [failed] */
-                           relaxed, relaxed));
+             !cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [lower] [failed] */
+                           release, relaxed));
     return less;
 }
 
@@ -123,8 +125,10 @@ static size_t drop_active(cpool_objects_t *pool, size_t n)
 
 size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
 {
-    size_t lowered = lower_unused(pool, n);
+    size_t lowered;
 
+    cpi_store(&pool->shrunk, true, relaxed); /* [shrunk] */
+    lowered = lower_unused(pool, n);
     lowered += drop_inactive(pool, n - lowered);
     if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
         lowered += pool->policy != NULL ? drop_least(pool, n - lowered)

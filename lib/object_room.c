@@ -8,6 +8,9 @@
  *   room   | capacity and objects, load and CAS | relaxed | - | -
  *   count  | room CAS that counts an object in  | acquire | uncount | the slot that was given up
  *   uncount | room CAS that counts an object out | release | count | the slot that was given up
+ *   full   | room load                   | acquire | object_resize.c's lower, uncount |
+ *                                                    that the pool was shrunk
+ *   shrunk | shrunk load after [full]    | relaxed | - | -
  *   failed | CAS failure                 | relaxed | - | -
  *   park   | vacancy bit set, CAS        | release | unpark | the record, and the slot's bytes
  *   unpark | vacancy bit cleared, CAS    | acquire | park   | the same
@@ -91,11 +94,11 @@ bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more)
 
 bool cpi_object_is_full(const cpool_objects_t *pool, uint64_t objects)
 {
-    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
+    uint64_t room = cpi_load(&pool->room, acquire); /* [full] */
     uintptr_t capacity = CPI_ROOM_CAPACITY(room);
 
     return objects >= CPI_ROOM_OBJECTS(room) && CPI_ROOM_OBJECTS(room) >= capacity &&
-           step_of(pool, capacity) == 0;
+           step_of(pool, capacity) == 0 && !cpi_load(&pool->shrunk, relaxed); /* [shrunk] */
 }
 
 void cpi_object_unreserve(cpool_objects_t *pool)

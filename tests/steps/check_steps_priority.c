@@ -11,14 +11,13 @@
 
 enum { OBJECTS = 4 };
 
-static cpool_objects_t *make_pool(unsigned flags)
+static cpool_objects_t *make_pool(cpool_object_type_t *type, unsigned flags)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
-    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
     cpool_objects_t *pool;
 
-    type.object_size = 64;
-    config.type = &type;
+    type->object_size = 64;
+    config.type = type;
     config.capacity = OBJECTS;
     config.flags = flags;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
@@ -40,13 +39,20 @@ struct player {
     cpool_grant_t grant;
 };
 
-static struct player begin(unsigned flags)
+static struct player begin_of(cpool_object_type_t *type, unsigned flags)
 {
-    struct player player = {.pool = make_pool(flags)};
+    struct player player = {.pool = make_pool(type, flags)};
 
     for (int64_t i = 0; i < OBJECTS; i++)
         player.claims[i] = obtain(player.pool, i).claim;
     return player;
+}
+
+static struct player begin(unsigned flags)
+{
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+
+    return begin_of(&type, flags);
 }
 
 static void end(struct player *player)
@@ -171,11 +177,97 @@ START_TEST(each_use_that_a_get_ends_is_told)
 }
 END_TEST
 
+/* --- An object that lies in the pool --- */
+
+static void put_and_shrink(void *argument)
+{
+    struct player *player = argument;
+
+    REQUIRE_EQUAL(cpool_priority_put(player->pool, player->claims[2]), 0);
+    REQUIRE_EQUAL(cpool_object_shrink(player->pool, 1, 0), 1);
+    REQUIRE_EQUAL(cpool_object_inactive(player->pool), 1);
+}
+
+/* There is an inactive object all the time, though fewer objects than were active before. */
+START_TEST(get_beside_put_and_shrink_ends_no_use)
+{
+    struct player player = begin(0);
+
+    REQUIRE_EQUAL(cpool_priority_put(player.pool, player.claims[3]), 0);
+    steps_plan("cpi_object_is_full", 1, put_and_shrink, &player);
+    player.grant = obtain(player.pool, 10);
+    REQUIRE(steps_drop());
+    REQUIRE_EQUAL(player.grant.ended, 0);
+    REQUIRE_EQUAL(obtain(player.pool, 20).ended, player.claims[0]);
+    end(&player);
+}
+END_TEST
+
+static bool unfit;
+
+static int be_fit(void *object, void *arg)
+{
+    (void)object;
+    (void)arg;
+    return unfit ? 7 : 0;
+}
+
+/* Its get takes an object from another one, and can neither activate nor replace it. */
+static void obtain_in_vain(void *argument)
+{
+    struct player *player = argument;
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+
+    unfit = true;
+    REQUIRE_EQUAL(cpool_priority_obtain(player->pool, 10, &grant), 7);
+}
+
+/* What was put back is there for the next get. */
+static void obtain_and_put(void *argument)
+{
+    struct player *player = argument;
+
+    unfit = false;
+    for (int i = 0; i < 3; i++) {
+        cpool_grant_t grant = obtain(player->pool, 20);
+
+        REQUIRE(i == 0 || grant.ended == 0);
+        REQUIRE_EQUAL(cpool_priority_put(player->pool, grant.claim), 0);
+    }
+}
+
+/* Stops where the object of a get that fails is uncounted and given up. */
+START_TEST(get_that_fails_is_counted_out_before_its_room_is_free)
+{
+    static const char *const functions[] = { "uncount_active", "park", "cpi_object_unreserve" };
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    struct worker *worker = worker_start();
+    struct player player;
+    struct steps_stop stop;
+
+    type.create = be_fit;
+    type.activate = be_fit;
+    unfit = false;
+    player = begin_of(&type, 0);
+    REQUIRE(steps_run(&stop, worker, functions[_i / 2], 1, obtain_in_vain, &player));
+    if (_i % 2 == 0)
+        support_in_child(obtain_and_put, &player);
+    else
+        obtain_and_put(&player);
+    unfit = true;
+    steps_go_on(&stop);
+    worker_stop(worker);
+    end(&player);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         ONCE(fork_beside_a_priority_pool_does_not_wait),
         TIMES(each_use_that_a_get_ends_is_told, 2),
+        ONCE(get_beside_put_and_shrink_ends_no_use),
+        TIMES(get_that_fails_is_counted_out_before_its_room_is_free, 6),
     };
 
     return SUPPORT_RUN("steps_priority", tests);
