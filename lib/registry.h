@@ -19,7 +19,6 @@
 #ifndef CPI_REGISTRY_H
 #define CPI_REGISTRY_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,7 +60,7 @@ struct cpi_registry {
     _Atomic uint32_t uncached_used; /* places that ever had a holder: the first so many */
     _Atomic uint64_t recalls; /* spares taken out of caches because the pool was dry */
 
-    sigset_t mask_before; /* of the thread that holds the last place */
+    struct cpi_signals mask_before; /* of the thread that holds the last place */
 
     /* Guarded by the lock. */
     struct cpi_extent caches;   /* the structures */

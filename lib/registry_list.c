@@ -137,11 +137,9 @@ struct cpi_uncached *cpi_registry_try_enter(struct cpi_registry *registry)
 
 static struct cpi_uncached *try_last(struct cpi_registry *registry)
 {
-    struct cpi_uncached *uncached = &registry->uncached[last_place(registry)];
-    sigset_t before;
+    struct cpi_uncached *uncached;
+    struct cpi_signals before;
 
-    if (cpi_load(&uncached->holder, relaxed) != 0) /* [own] */
-        return NULL;
     cpi_block_signals(&before);
     uncached = try_place(registry, last_place(registry));
     if (uncached != NULL)
@@ -177,7 +175,7 @@ void cpi_registry_vacate(struct cpi_uncached *uncached)
 void cpi_registry_leave(struct cpi_registry *registry, struct cpi_uncached *uncached)
 {
     if (uncached == &registry->uncached[last_place(registry)]) {
-        sigset_t before = registry->mask_before;
+        struct cpi_signals before = registry->mask_before;
 
         cpi_registry_vacate(uncached);
         cpi_restore_signals(&before);

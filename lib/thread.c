@@ -39,6 +39,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "atomic.h"
 #include "bits.h"
@@ -81,7 +82,7 @@ static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uintptr_t holder; /* the token of the thread that has it; 0: nobody */
-static sigset_t mask_before; /* the holder's, to be restored */
+static struct cpi_signals mask_before; /* the holder's, to be restored */
 static struct cpi_thread *used_threads;
 static struct cpi_thread *spare_threads;
 static const struct cpi_thread_hooks *hooks; /* NULL before startup */
@@ -91,28 +92,35 @@ static _Atomic bool startup_done;
 static _Atomic bool process_ends;
 static bool unloaded; /* guarded by the lock */
 
+_Static_assert(sizeof(sigset_t) <= sizeof(struct cpi_signals), "a mask of signals fits");
+
 /* A thread would not survive blocking the signals that its own instructions raise. */
-void cpi_block_signals(sigset_t *before)
+void cpi_block_signals(struct cpi_signals *before)
 {
     static const int raised[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
     sigset_t blocked;
+    sigset_t mask;
     size_t i;
 
     sigfillset(&blocked);
     for (i = 0; i < sizeof raised / sizeof raised[0]; i++)
         sigdelset(&blocked, raised[i]);
-    pthread_sigmask(SIG_BLOCK, &blocked, before);
+    pthread_sigmask(SIG_BLOCK, &blocked, &mask);
+    memcpy(before, &mask, sizeof mask);
 }
 
-void cpi_restore_signals(const sigset_t *before)
+void cpi_restore_signals(const struct cpi_signals *before)
 {
-    cpi_tools_wrote(before, sizeof *before);
-    pthread_sigmask(SIG_SETMASK, before, NULL);
+    sigset_t mask;
+
+    memcpy(&mask, before, sizeof mask);
+    cpi_tools_wrote(&mask, sizeof mask);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 void cpi_lock(void)
 {
-    sigset_t before;
+    struct cpi_signals before;
 
     cpi_block_signals(&before);
     CPI_ASSERT(!cpi_lock_is_held());
@@ -123,7 +131,7 @@ void cpi_lock(void)
 
 bool cpi_try_lock(void)
 {
-    sigset_t before;
+    struct cpi_signals before;
 
     cpi_block_signals(&before);
     if (pthread_mutex_trylock(&lock) == 0) {
@@ -137,7 +145,7 @@ bool cpi_try_lock(void)
 
 void cpi_unlock(void)
 {
-    sigset_t before = mask_before;
+    struct cpi_signals before = mask_before;
 
     CPI_ASSERT(cpi_lock_is_held());
     cpi_store(&holder, 0, relaxed); /* [holder] */

@@ -15,7 +15,6 @@
 #ifndef CPI_THREAD_H
 #define CPI_THREAD_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -116,10 +115,15 @@ static inline cpool_cache_t *cpi_thread_entry_of(struct cpi_thread *thread, cons
     return &thread->table[handle - cpi_handles.handles];
 }
 
+/* A sigset_t, without the other names that <signal.h> declares. */
+struct cpi_signals {
+    uint64_t mask[16];
+};
+
 /* Blocks all signals of the calling thread but those that its own instructions raise, and
  * restores the mask from before. */
-void cpi_block_signals(sigset_t *before);
-void cpi_restore_signals(const sigset_t *before);
+void cpi_block_signals(struct cpi_signals *before);
+void cpi_restore_signals(const struct cpi_signals *before);
 
 /*
  * The one lock for creation, destruction, registration, the end of threads,

@@ -222,7 +222,7 @@ static void obtain_in_vain(void *argument)
     REQUIRE_EQUAL(cpool_priority_obtain(player->pool, 10, &grant), 7);
 }
 
-/* What was put back is there for the next get. */
+/* An object that was put back is there for the next get. */
 static void obtain_and_put(void *argument)
 {
     struct player *player = argument;
