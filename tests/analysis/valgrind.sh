@@ -40,7 +40,8 @@ for program; do
         continue
     fi
     timeout -s KILL "${VALGRIND_LIMIT:-300}" ./libtool --mode=execute valgrind -q \
-        --leak-check=full --show-leak-kinds=definite --log-file="$work/log.%p" "$program" > "$work/output" 2>&1
+        --leak-check=full --show-leak-kinds=definite --max-threads=600 \
+        --log-file="$work/log.%p" "$program" > "$work/output" 2>&1
     [ $? -ne 137 ] || echo "stopped: $program, after ${VALGRIND_LIMIT:-300} seconds"
     count=$((count + 1))
     # Its memory ended, which a test had limited.
