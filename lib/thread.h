@@ -116,8 +116,11 @@ static inline cpool_cache_t *cpi_thread_entry_of(struct cpi_thread *thread, cons
 }
 
 /* A sigset_t, without the other names that <signal.h> declares. */
+#ifndef CPI_SIGNAL_WORDS /* a model checker wants few */
+#define CPI_SIGNAL_WORDS 16
+#endif
 struct cpi_signals {
-    uint64_t mask[16];
+    uint64_t mask[CPI_SIGNAL_WORDS];
 };
 
 /* Blocks all signals of the calling thread but those that its own instructions raise, and
