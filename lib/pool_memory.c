@@ -135,7 +135,7 @@ uint32_t cpi_pool_drains(const struct cpi_pool *pool)
 
 /* --- Growing --- */
 
-static bool raise_capacity(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
+static bool raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
 {
     if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
         return false;
@@ -161,7 +161,7 @@ bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
         more = pool->slab.most - capacity;
     CPI_ASSERT(more > 0);
     /* If another thread was faster there is more now all the same. */
-    raise_capacity(pool, bounds, more);
+    raise(pool, bounds, more);
     return true;
 }
 
@@ -182,7 +182,7 @@ static size_t grow(struct cpi_pool *pool, size_t n)
             !cpi_slab_provide(&pool->slab, capacity + more))
             return 0;
         CPI_ASSERT(capacity + more <= pool->slab.most);
-    } while (!raise_capacity(pool, bounds, more));
+    } while (!raise(pool, bounds, more));
     return more;
 }
 

@@ -12,7 +12,7 @@
 #include "trace.h"
 
 /* Returns true if the setting is raised. */
-static bool raise_to(size_t *setting, size_t least)
+static bool raise(size_t *setting, size_t least)
 {
     if (*setting >= least)
         return false;
@@ -64,9 +64,9 @@ bool cpi_pool_add_options(cpool_config_t *config)
     adds = flags != config->flags;
     config->flags = flags;
     cpi_pool_add_chaos(config);
-    adds = raise_to(&config->quarantine, options->quarantine) || adds;
-    adds = raise_to(&config->sites, options->sites) || adds;
-    return raise_to(&config->log, options->log) || adds;
+    adds = raise(&config->quarantine, options->quarantine) || adds;
+    adds = raise(&config->sites, options->sites) || adds;
+    return raise(&config->log, options->log) || adds;
 }
 
 void cpi_pool_prepare(const cpool_config_t *config)

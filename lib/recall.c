@@ -324,7 +324,7 @@ static bool owner_left(const struct cpi_cache *cache)
 }
 
 /* Takes what a locked cache has loaded, unless its owner stays inside. */
-static bool revoke_loaded(struct cpi_registry *registry, struct cpi_cache *cache,
+static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
                    struct cpi_uncached *stealer)
 {
     uint32_t node = 0;
@@ -353,7 +353,7 @@ bool cpi_recall_loaded(struct cpi_registry *registry, struct cpi_uncached *steal
         if (n > 0)
             cpi_recall_barrier();
         while (n > 0)
-            if (revoke_loaded(registry, locked[--n], stealer))
+            if (revoke(registry, locked[--n], stealer))
                 found = true;
     }
     return found;
