@@ -9,6 +9,7 @@ tests_modules = \
 	tests/modules/check_cache_edge \
 	tests/modules/check_cache_target \
 	tests/modules/check_chaos \
+	tests/modules/check_chaos_program \
 	tests/modules/check_depot \
 	tests/modules/check_drain \
 	tests/modules/check_error \
@@ -67,6 +68,9 @@ tests_modules_check_cache_target_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_chaos_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_chaos_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_chaos_program_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_chaos_program_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_depot_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_depot_LDADD = $(tests_ldadd_module)
