@@ -4,13 +4,15 @@
  * pool: the child finds every slot but those that were on their way, each once,
  * and every magazine.
  *
- * Includes script.h, and pool_impl.h, to see what is loaded.  The children start no
- * threads, because ThreadSanitizer does not let them.
+ * Includes script.h, and inside.h and pool_impl.h, to see what is loaded and take places.
+ * The children start no threads, because ThreadSanitizer does not let them.
  */
 #include "script.h"
 
+#include <signal.h>
 #include <string.h>
 
+#include "inside.h"
 #include "pool_impl.h"
 
 /* Across the edges of magazines in both directions, with spares full and empty,
@@ -82,7 +84,10 @@ static void take_what_can_be_had(struct script *script)
     script->more_count = count / 2;
 }
 
-enum { FRESH, USED_UP, ROBBED, STATES };
+enum { FRESH,
+       USED_UP,
+       ROBBED,
+       STATES };
 
 /* False if the script has fewer steps. */
 static bool fork_at(unsigned flags, const struct script_door *door, int state,
@@ -285,10 +290,87 @@ START_TEST(fork_in_a_free_child_destroys_the_pool)
 END_TEST
 
 /*
+ * ---- The last place of uncached operations -------------------------------
+ */
+
+/* Takes all places but the last one for this thread.  Returns how many those are. */
+static size_t take_places(struct cpi_registry *registry)
+{
+    size_t places = 0;
+
+    while (cpi_registry_try_enter(registry) != NULL)
+        places++;
+    return places;
+}
+
+static void leave_places(struct cpi_registry *registry, size_t places)
+{
+    while (places-- > 0)
+        cpi_registry_vacate(&registry->uncached[places]);
+}
+
+/* Its place was left by the thread that vanished, and signals are let in as before. */
+static void use_last_place(void *argument)
+{
+    struct script *script = argument;
+    struct cpi_registry *registry = &inside(script->pool)->registry;
+    size_t places = registry->depot->uncached - 1;
+    sigset_t mask;
+
+    cpool_depot_free(script->pool, cpool_depot_alloc(script->pool));
+    REQUIRE_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+    REQUIRE(!sigismember(&mask, SIGUSR1));
+    leave_places(registry, places);
+    be_child(script);
+}
+
+/* The thread that vanishes has signals blocked while it is in the last place. */
+static bool fork_beside_last_place(struct worker *worker, size_t nth, bool *held)
+{
+    struct script script;
+    struct cpi_registry *registry;
+    struct steps_stop stop;
+    size_t places;
+    bool stopped;
+
+    script_init(&script, 0, SCRIPT_CAPACITY, &script_doors[2], worker);
+    registry = &inside(script.pool)->registry;
+    places = take_places(registry);
+    stopped = steps_run(&stop, worker, NULL, nth, play, &script);
+    /* relaxed: the worker stands still. */
+    script.inside =
+        atomic_load_explicit(&registry->uncached[places].holder, memory_order_relaxed) != 0;
+    *held |= script.inside;
+    script_fork(use_last_place, &script);
+    leave_places(registry, places);
+    steps_go_on(&stop);
+    cpool_free_bulk(script.pool, script.live, script.count);
+    support_require_live(script.pool, 0);
+    support_destroy_empty(script.pool);
+    return stopped;
+}
+
+START_TEST(fork_beside_the_last_place_leaves_it_free)
+{
+    struct worker *worker = worker_start();
+    bool held = false;
+    size_t nth = 1;
+
+    while (fork_beside_last_place(worker, nth, &held))
+        nth += SUPPORT_COUNT(7u, 101u);
+    REQUIRE(held);
+    worker_stop(worker);
+}
+END_TEST
+
+/*
  * ---- The cost of a fork --------------------------------------------------
  */
 
-enum { MANY_ROUNDS = 2, MANY_MAGAZINES = 1000, MANY = MANY_ROUNDS * MANY_MAGAZINES, CROWD = 8 };
+enum { MANY_ROUNDS = 2,
+       MANY_MAGAZINES = 1000,
+       MANY = MANY_ROUNDS * MANY_MAGAZINES,
+       CROWD = 8 };
 
 static void use_many(void *pool)
 {
@@ -348,6 +430,7 @@ int main(void)
         ONCE(fork_in_a_spill_child_finds_all_spares),
         ONCE(fork_in_a_theft_child_uses_its_cache),
         ONCE(fork_in_a_free_child_destroys_the_pool),
+        ONCE(fork_beside_the_last_place_leaves_it_free),
         TIMES(fork_takes_steps_for_threads_and_not_for_magazines, 2),
     };
 

@@ -18,7 +18,9 @@
 
 #include "inside.h"
 
-enum { CAPACITY = 24, ROUNDS = 3, OTHERS = 2 };
+enum { CAPACITY = 24,
+       ROUNDS = 3,
+       OTHERS = 2 };
 
 /* How long a child may take, seconds, before it counts as hung. */
 enum { PATIENCE = 60 };
@@ -74,7 +76,7 @@ static void handle_with_exit(int signal)
     exit(EXIT_SUCCESS);
 }
 
-static void (*const handlers[])(int) = { handle_with_depot, handle_with_fork, handle_with_exit };
+static void (*const handlers[])(int) = {handle_with_depot, handle_with_fork, handle_with_exit};
 
 static void install(void (*handler)(int))
 {
@@ -235,7 +237,8 @@ END_TEST
  * ---- Handlers that interrupt each other ----------------------------------
  */
 
-enum { PLACES = 4 /* in the caller's memory */, DEPTH = PLACES + 3 };
+enum { PLACES = 4 /* in the caller's memory */,
+       DEPTH = PLACES + 3 };
 
 static int handlers_inside;
 
@@ -254,21 +257,63 @@ static void handle_with_interrupted_depot(int signal)
         use_depot();
 }
 
+static bool is_blocked(void)
+{
+    sigset_t mask;
+
+    REQUIRE_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+    return sigismember(&mask, SIGUSR1) == 1;
+}
+
+/* Leaves the pool's next uncached operation the last place alone. */
+static void lend_places(struct cpi_registry *registry, uint32_t places)
+{
+    for (uint32_t i = 0; i < places; i++)
+        REQUIRE(cpi_registry_try_enter(registry) != NULL);
+    REQUIRE(cpi_registry_try_enter(registry) == NULL);
+}
+
+static void take_places_back(struct cpi_registry *registry, uint32_t places)
+{
+    for (uint32_t i = 0; i < places; i++)
+        cpi_registry_vacate(&registry->uncached[i]);
+}
+
 /* As the first operation that is in it, not in a handler. */
 static void use_last_place(void)
 {
     struct cpi_registry *registry = &inside(pool)->registry;
-    sigset_t mask;
 
-    for (int i = 0; i < PLACES - 1; i++)
-        REQUIRE(cpi_registry_try_enter(registry) != NULL);
-    REQUIRE(cpi_registry_try_enter(registry) == NULL);
+    lend_places(registry, PLACES - 1);
     cpool_depot_free(pool, cpool_depot_alloc(pool));
-    REQUIRE_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
-    REQUIRE(!sigismember(&mask, SIGUSR1));
-    for (int i = 0; i < PLACES - 1; i++)
-        cpi_registry_vacate(&registry->uncached[i]);
+    REQUIRE(!is_blocked());
+    take_places_back(registry, PLACES - 1);
 }
+
+START_TEST(last_places_of_two_pools_nest)
+{
+    cpool_t *pools[2];
+    struct cpi_registry *registries[2];
+    struct cpi_uncached *last[2];
+
+    for (int i = 0; i < 2; i++) {
+        pools[i] = steps_pool(0, CAPACITY, 0, ROUNDS);
+        registries[i] = &inside(pools[i])->registry;
+        lend_places(registries[i], registries[i]->depot->uncached - 1);
+    }
+    last[0] = cpi_registry_enter(registries[0]);
+    last[1] = cpi_registry_enter(registries[1]);
+    REQUIRE(is_blocked());
+    cpi_registry_leave(registries[1], last[1]);
+    REQUIRE(is_blocked());
+    cpi_registry_leave(registries[0], last[0]);
+    REQUIRE(!is_blocked());
+    for (int i = 0; i < 2; i++) {
+        take_places_back(registries[i], registries[i]->depot->uncached - 1);
+        support_destroy_empty(pools[i]);
+    }
+}
+END_TEST
 
 static void interrupt_all_places(void *unused)
 {
@@ -307,6 +352,7 @@ int main(void)
         TIMES(handler_at_every_step_of_a_pools_life_finds_the_lock_free,
               sizeof(handlers) / sizeof(handlers[0])),
         ONCE(handler_at_every_step_of_a_fork_finds_the_lock_free),
+        ONCE(last_places_of_two_pools_nest),
         /* ThreadSanitizer delivers blocked signals. */
         TIMES(handlers_inside_all_places_find_another, SUPPORT_THREAD_SANITIZED ? 0 : 1),
     };
