@@ -47,9 +47,10 @@
  * Fork: in the child open leases stay open, with the slots that all threads had obtained.
  * A thread that was inside the library at that moment leaves up to three magazines behind,
  * which stay live for ever.  A fork beside an end in another thread finds the lease open, or
- * its slots free.  There are two exceptions: pools with a state for each slot, and leases with
- * promoted slots that were not found at once.  There a fork may come in the middle of the end,
- * and the slots that it has not given back yet stay live in the child.
+ * its slots free.  There are two exceptions: pools with a state for each slot, or with a
+ * quarantine, which chaos has too, and leases with promoted slots that were not found at once.
+ * There a fork may come in the middle of the end, and the slots that it has not given back yet
+ * stay live in the child.
  *
  * Reset and destruction: cpool_reset and cpool_destroy end all leases of the pool.  Their
  * handles are refused afterwards.

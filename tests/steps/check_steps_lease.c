@@ -20,6 +20,15 @@ static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_TRACKED};
 
 #define MODES (sizeof modes / sizeof modes[0])
 
+/* Chance adds steps of its own, of which each run has others.  An end looks at each slot in the
+ * pools that come after WHOLE of them. */
+static const unsigned fork_modes[] = {0,           CPOOL_EXACT,
+                                      CPOOL_CHAOS, CPOOL_CHAOS | CPOOL_EXACT,
+                                      CPOOL_CHECKED, CPOOL_TRACKED};
+
+#define FORK_MODES (sizeof fork_modes / sizeof fork_modes[0])
+enum { WHOLE = 2 };
+
 struct party {
     cpool_t *pool;
     cpool_lease_t *lease;
@@ -344,15 +353,36 @@ static void end_in_child(void *argument)
     support_require_obtainable(party->pool, 0);
 }
 
-static bool fork_beside_end(unsigned flags, struct worker *worker, size_t nth)
+/* The slots that were not given back yet stay live, and none is there twice. */
+static void take_rest_in_child(void *argument)
 {
-    struct party party = begin(flags, worker, 3 * ROUNDS);
+    struct party *party = argument;
+    bool taken[4 * CAPACITY] = {false};
+    size_t count = 0;
+    void *slot;
+
+    steps_allow(0);
+    support_capture_reports();
+    (void)cpool_lease_end(party->lease);
+    support_release_reports();
+    for (; (slot = cpool_alloc(party->pool)) != NULL; count++) {
+        size_t index = cpool_index(party->pool, slot);
+
+        REQUIRE(index < 4 * CAPACITY && !taken[index]);
+        taken[index] = true;
+    }
+    REQUIRE(count + 3 * ROUNDS + 1 >= CAPACITY);
+}
+
+static bool fork_beside_end(int mode, struct worker *worker, size_t nth)
+{
+    struct party party = begin(fork_modes[mode], worker, 3 * ROUNDS);
     struct steps_stop stop;
     bool stopped;
 
     REQUIRE(cpool_lease_alloc(party.lease) != NULL);
     stopped = steps_run(&stop, worker, NULL, nth, end, &party);
-    support_in_child(end_in_child, &party);
+    support_in_child(mode < WHOLE ? end_in_child : take_rest_in_child, &party);
     steps_go_on(&stop);
     REQUIRE_EQUAL(party.got, 3 * ROUNDS + 1);
     support_require_obtainable(party.pool, 0);
@@ -365,7 +395,7 @@ START_TEST(fork_beside_an_end_loses_no_slot)
     struct worker *worker = worker_start();
     size_t nth = 1;
 
-    while (fork_beside_end(modes[_i], worker, nth))
+    while (fork_beside_end(_i, worker, nth))
         nth++;
     REQUIRE(nth > 1);
     worker_stop(worker);
@@ -418,7 +448,7 @@ START_TEST(fork_beside_an_alloc_leaves_a_slot_that_is_leased_or_free)
     struct worker *worker = worker_start();
     size_t nth = 1;
 
-    while (fork_beside_alloc(modes[_i], worker, nth))
+    while (fork_beside_alloc(fork_modes[_i], worker, nth))
         nth++;
     REQUIRE(nth > 5);
     worker_stop(worker);
@@ -472,9 +502,9 @@ int main(void)
         ONCE(fork_beside_a_theft_leaves_the_lease_whole),
         TIMES(late_alloc_beside_an_end_leaves_the_pool_whole, 2 * MODES),
         ONCE(one_of_two_adoptions_succeeds),
-        TIMES(fork_beside_an_alloc_leaves_a_slot_that_is_leased_or_free, MODES),
+        TIMES(fork_beside_an_alloc_leaves_a_slot_that_is_leased_or_free, FORK_MODES),
         TIMES(end_and_trim_wait_for_a_place_without_the_lock, MODES),
-        TIMES(fork_beside_an_end_loses_no_slot, 2), /* pools without a state for each slot */
+        TIMES(fork_beside_an_end_loses_no_slot, FORK_MODES),
     };
 
     return SUPPORT_RUN("steps_lease", tests);
