@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * mistakes.c - a user's program that makes one mistake, named by its argument, with a
- * plain pool, or after "typed" with a typed one.  It knows nothing of checks.  Used by
- * tests/scripts/check-mistakes.sh, which looks for the lines marked "mark".
+ * plain pool, or after "typed" or "tracked" with such a one.  It knows nothing of checks.
+ * Used by tests/scripts/check-mistakes.sh, which looks for the lines marked "mark".
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -180,6 +180,8 @@ int main(int argc, char **argv)
         config.name = "jobs";
         config.slot_size = sizeof(struct job);
         config.capacity = 100;
+        if (argc > 2 && strcmp(argv[2], "tracked") == 0)
+            config.flags = CPOOL_TRACKED;
         if (cpool_create(&pool, &config) != 0)
             return 1;
     }

@@ -35,7 +35,7 @@ complain() {
     status=1
 }
 
-# run OPTIONS MISTAKE [typed] - leaves what the program writes in $work/output.
+# run OPTIONS MISTAKE [typed | tracked] - leaves what the program writes in $work/output.
 run() {
     options=$1 mistake=$2
     tried=$((tried + 1))
@@ -101,26 +101,43 @@ run fill,quarantine=10 write_after_free
 run '' write_after_free
 [ "$code" -eq 0 ] && [ "$(cat "$work/output")" = end ] || complain "ends with $code"
 
-for options in '' checked; do
-    run "$options" foreign
+# is_refused OPTIONS [tracked] - what each kind of pool finds.
+is_refused() {
+    run "$1" foreign ${2:+"$2"}
     aborts
     says 'the address lies outside the pool'
-    run "$options" another_pools
+    run "$1" another_pools ${2:+"$2"}
     aborts
     says "the address lies in another pool, 'other'"
-    run "$options" inside
+    run "$1" inside ${2:+"$2"}
     aborts
     says 'the address lies inside a slot'
-    run "$options" unused
+    run "$1" unused ${2:+"$2"}
     aborts
     says 'the slot has never been handed out'
-    run "$options" destroyed
+    run "$1" destroyed ${2:+"$2"}
     aborts
     says 'not a pool: NULL, never created, destroyed'
-    run "$options" no_pool
+    run "$1" no_pool ${2:+"$2"}
     aborts
     says 'cpool_calloc: not a pool: NULL'
+}
+
+is_refused ''
+is_refused checked
+is_refused '' tracked
+
+# A tracked pool finds a double free at once, and of the rest what a plain pool finds.
+run '' double_free tracked
+aborts
+says 'cpool_free: the slot is free already'
+for silent in overflow underflow write_after_free wrong_thread stale_cache; do
+    run '' $silent tracked
+    [ "$code" -eq 0 ] && [ "$(cat "$work/output")" = end ] || complain "ends with $code"
 done
+run leaks leak tracked
+says "pool 'jobs' has 11 live slots at the end of the process"
+says_not allocated
 
 run checked wrong_thread
 aborts
