@@ -96,6 +96,13 @@ static void wait_and_lock(struct turn *lock)
     }
 }
 
+/* By chance the others wait. */
+static void lock_uses(struct priorities *priorities)
+{
+    wait_and_lock(&priorities->lock);
+    (void)cpi_chaos_step(priorities->pool->chaos);
+}
+
 static void unlock(struct turn *lock)
 {
     cpi_store(&lock->owner, 0, release); /* [unlock] */
@@ -211,7 +218,7 @@ static struct use *lock_use(const cpool_objects_t *pool, cpool_claim_t claim)
 
     if (priorities == NULL)
         return NULL;
-    wait_and_lock(&priorities->lock);
+    lock_uses(priorities);
     use = use_of(priorities, claim);
     if (use == NULL)
         unlock(&priorities->lock);
@@ -242,7 +249,7 @@ static void taken(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish
     struct priorities *priorities = pool->policy_data;
     struct use *use = &priorities->uses[index];
 
-    wait_and_lock(&priorities->lock);
+    lock_uses(priorities);
     CPI_ASSERT(!use->used && !cpi_heap_has(&priorities->heap, index));
     use->key.number = priorities->order == CPOOL_PRIORITY_USER ? wish->number : 0;
     use->key.turn = ++priorities->turn;
@@ -261,7 +268,7 @@ static void given(cpool_objects_t *pool, uintptr_t index)
 
     if (!priorities->uses[index].used)
         return;
-    wait_and_lock(&priorities->lock);
+    lock_uses(priorities);
     end(priorities, index);
     unlock(&priorities->lock);
 }
@@ -273,7 +280,7 @@ static uintptr_t reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish)
     const struct cpi_heap_entry *least;
     uintptr_t found = CPI_OBJECT_NONE;
 
-    wait_and_lock(&priorities->lock);
+    lock_uses(priorities);
     while (found == CPI_OBJECT_NONE && (least = cpi_heap_least(&priorities->heap)) != NULL) {
         uintptr_t index = least->index;
 
@@ -478,7 +485,7 @@ cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)
 
     if (priorities == NULL || index == CPI_OBJECT_NONE)
         return 0;
-    wait_and_lock(&priorities->lock);
+    lock_uses(priorities);
     if (priorities->uses[index].used)
         claim = claim_of(priorities, index);
     unlock(&priorities->lock);

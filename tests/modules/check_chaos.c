@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cpool/lease.h>
+#include <cpool/priority.h>
 
 #include "../../lib/object.h" /* the harness has one of this name */
 #include "pool_impl.h"
@@ -336,6 +337,30 @@ START_TEST(object_pools_have_it)
 }
 END_TEST
 
+/* A thread keeps the lock of a priority pool for longer by chance. */
+START_TEST(priority_pools_have_it)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    cpool_objects_t *pool;
+    uint64_t before;
+
+    type.object_size = SLOT_SIZE;
+    config.type = &type;
+    config.capacity = 1;
+    config.pool_flags = CPOOL_CHAOS;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0), 0);
+    REQUIRE_EQUAL(cpool_priority_obtain(pool, 1, &grant), 0);
+    before = state_of(pool->chaos);
+    REQUIRE_EQUAL(cpool_priority_set(pool, grant.claim, 2), 0);
+    REQUIRE(state_of(pool->chaos) != before);
+    REQUIRE_EQUAL(cpool_priority_put(pool, grant.claim), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -351,6 +376,7 @@ int main(void)
         ONCE(typed_pools_have_it),
         TIMES(leases_have_it, KINDS),
         TIMES(object_pools_have_it, 2),
+        ONCE(priority_pools_have_it),
     };
 
     return SUPPORT_RUN("chaos", tests);
