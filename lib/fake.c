@@ -39,7 +39,7 @@ static void make_locks(struct cpi_fake *fake)
     unsigned i;
 
     for (i = 0; i < CPI_FAKE_LOCKS; i++)
-        pthread_mutex_init(&fake->locks[i], NULL);
+        fake->locks[i] = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 void cpi_fake_init(struct cpi_fake *fake, const struct cpi_slab *slab, size_t size, size_t align,

@@ -20,7 +20,7 @@ void cpi_waiters_init(struct cpi_waiters *waiters)
     cpi_queue_init(&waiters->queue);
     atomic_init(&waiters->waits, 0);
     waiters->bell_waits = false;
-    pthread_mutex_init(&waiters->lock, NULL);
+    waiters->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     waiters->starving_after = CPI_STARVING_AFTER;
 }
 
