@@ -172,41 +172,48 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
     return slot;
 }
 
-static void join(struct cpi_waiters *waiters, struct cpi_sleeper *self)
+/* Returns false if the system refuses what a sleep takes. */
+static bool make_sleeper(struct cpi_sleeper *self, uint64_t deadline)
 {
     pthread_condattr_t attributes;
+    bool made;
 
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&self->woken, &attributes);
+    if (pthread_condattr_init(&attributes) != 0)
+        return false;
+    made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+           pthread_cond_init(&self->woken, &attributes) == 0;
     pthread_condattr_destroy(&attributes);
+    self->deadline = deadline;
     self->nap = 0;
     self->vain = 0;
+    return made;
+}
+
+static void join(struct cpi_waiters *waiters, struct cpi_sleeper *self)
+{
     pthread_mutex_lock(&waiters->lock);
     self->dismissals = waiters->dismissals;
     cpi_queue_join(&waiters->queue, &self->waiter, cpi_os_now() + waiters->starving_after);
     pthread_mutex_unlock(&waiters->lock);
 }
 
-static void *wait_in_queue(struct cpi_pool *pool, uint64_t deadline)
+static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
     struct cpi_waiters *waiters = &pool->waiters;
-    struct cpi_sleeper self;
     bool pass_on;
     void *slot;
 
-    self.deadline = deadline;
-    join(waiters, &self);
+    join(waiters, self);
     do {
-        slot = look(pool, &self);
-        if (slot == NULL && !self.last)
-            slot = sleep_for_long(pool, &self);
-    } while (slot == NULL && !self.last);
+        slot = look(pool, self);
+        if (slot == NULL && !self->last)
+            slot = sleep_for_long(pool, self);
+    } while (slot == NULL && !self->last);
     pthread_mutex_lock(&waiters->lock);
-    pass_on = cpi_queue_leave(&waiters->queue, &self.waiter, self.vain);
+    pass_on = cpi_queue_leave(&waiters->queue, &self->waiter, self->vain);
     cpi_queue_starve(&waiters->queue, cpi_os_now());
     pthread_mutex_unlock(&waiters->lock);
-    pthread_cond_destroy(&self.woken);
+    pthread_cond_destroy(&self->woken);
     (void)cpi_chaos_step(pool->depot.chaos);
     if (pass_on)
         cpi_recall_barrier();
@@ -218,21 +225,24 @@ static void *wait_in_queue(struct cpi_pool *pool, uint64_t deadline)
     return slot;
 }
 
-/* A slot that is not marked yet. */
-static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t deadline)
+/* A slot that is not marked yet, or NULL.  Returns false if the thread cannot wait. */
+static bool obtain(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t deadline, void **slot)
 {
-    void *slot = cpi_pool_take(pool, cache);
+    struct cpi_sleeper self;
     int cancel;
 
-    if (slot != NULL) {
+    *slot = cpi_pool_take(pool, cache);
+    if (*slot != NULL) {
         cpi_pool_call_waiter(pool, cache);
-    } else {
-        /* A thread must not be cancelled with its place in the queue on its stack. */
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-        slot = wait_in_queue(pool, deadline);
-        pthread_setcancelstate(cancel, NULL);
+        return true;
     }
-    return slot;
+    if (!make_sleeper(&self, deadline))
+        return false;
+    /* A thread must not be cancelled with its place in the queue on its stack. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    *slot = wait_in_queue(pool, &self);
+    pthread_setcancelstate(cancel, NULL);
+    return true;
 }
 
 void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
@@ -251,10 +261,9 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     }
     deadline = deadline_of(timeout);
     cache = cpi_registry_own_cache(&pool->registry);
-    if (deadline == 0)
-        return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
     do {
-        slot = obtain(pool, cache, deadline);
+        if (deadline == 0 || !obtain(pool, cache, deadline, &slot))
+            return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
     } while (slot != NULL && pool->marks &&
              !cpi_pool_mark_taken(pool, &slot, function, CPI_CALLER()));
     cpi_quiet_report(function);

@@ -227,8 +227,8 @@ CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is
  *           millisecond
  * timeout   as cpool_alloc_wait has it
  *
- * Returns what cpool_object_obtain does, CPOOL_EDRY when the time is up, or CPOOL_EWAITABLE,
- * which is reported.
+ * Returns what cpool_object_obtain does, CPOOL_EDRY where cpool_alloc_wait returns NULL, as when
+ * the time is up, or CPOOL_EWAITABLE, which is reported.
  * Any thread.  It blocks.
  */
 CPOOL_API int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,

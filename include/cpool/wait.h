@@ -28,11 +28,14 @@
  * while it sleeps.  Slots that are freed then are handed to the waiting threads, past
  * all caches, in the order in which they came.
  *
- * When memory is refused, it is tried again a hundred times a second.  A thread that
- * waits for slots which it holds itself waits for ever.
+ * When memory is refused, it is tried again a hundred times a second.  When the system
+ * refuses the condition variable that a sleep needs, cpool_alloc_wait looks as cpool_alloc
+ * does, and does not wait.  A thread that waits for slots which it holds itself waits for
+ * ever.
  *
- * Returns the slot, or NULL when the time is up or cpool_wake_all ends the waiting
- * (<cpool/events.h>).  NULL after CPOOL_EWAITABLE was reported for another kind of pool.
+ * Returns the slot, or NULL when the time is up, cpool_wake_all ends the waiting
+ * (<cpool/events.h>), or the thread cannot sleep.  NULL after CPOOL_EWAITABLE was reported
+ * for another kind of pool.
  * Any thread.  It blocks, but beside a trim or shrink for no longer than the timeout.
  * Not a point of cancellation.
  */

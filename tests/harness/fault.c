@@ -86,6 +86,7 @@ static void play(void *argument)
     run->ledger.blocks -= at_first.blocks;
     run->ledger.keys -= at_first.keys;
     run->ledger.files -= at_first.files;
+    run->ledger.conditions -= at_first.conditions;
 }
 
 /* Returns false if the child did not reach its end. */
@@ -214,6 +215,9 @@ static void compare_ledgers(const struct run *run, const struct run *clean,
         complain(complaints, run, "leaves keys behind:", run->ledger.keys - clean->ledger.keys);
     if (run->ledger.files != clean->ledger.files)
         complain(complaints, run, "leaves files open:", run->ledger.files - clean->ledger.files);
+    if (run->ledger.conditions != clean->ledger.conditions)
+        complain(complaints, run, "leaves conditions or their attributes behind:",
+                 run->ledger.conditions - clean->ledger.conditions);
 }
 
 static void try_call(struct run *run, const struct fault_row *row, unsigned number, bool lasting,

@@ -9,6 +9,8 @@
 
 #include "fault.h"
 
+#include <cpool/layer.h>
+
 /* Slots and bytes of one, so that the slots alone take several pages of any machine. */
 enum { FAULT_CAPACITY = 200, FAULT_MOST = 250, FAULT_SLOT = 2048 };
 
@@ -45,6 +47,47 @@ static inline void fault_make_used(struct fault_scene *scene)
     cpool_free(scene->pool, cpool_alloc(scene->pool));
 }
 
+/* A pool in which the next alloc needs memory for slots. */
+static inline void fault_make_at_the_edge(struct fault_scene *scene)
+{
+    size_t committed;
+
+    fault_make(scene);
+    committed = support_stats(scene->pool).committed_bytes;
+    do {
+        scene->slots[scene->count++] = cpool_alloc_fresh(scene->pool);
+        REQUIRE(scene->slots[scene->count - 1] != NULL);
+    } while (scene->count < 2 || support_stats(scene->pool).committed_bytes == committed);
+}
+
+/* All slots are out. */
+static inline void fault_make_dry(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+
+    scene->pool = support_create(&config);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, FAULT_CAPACITY);
+    REQUIRE_EQUAL(scene->count, FAULT_CAPACITY);
+}
+
+/* All slots are out but one, which lies in another cache. */
+static inline void fault_make_dry_beside_a_cache(struct fault_scene *scene)
+{
+    cpool_cache_t *cache;
+
+    fault_make_dry(scene);
+    REQUIRE_EQUAL(cpool_cache_create(&cache, scene->pool), 0);
+    cpool_cache_free(cache, scene->slots[--scene->count]);
+    scene->object = cache;
+}
+
+/* Keeps the slot, and says whether there is one. */
+static inline int fault_keep(struct fault_scene *scene, void *slot)
+{
+    scene->slot = slot;
+    return slot != NULL ? SOME : NONE;
+}
+
 /* Frees what the function has taken.  Then every slot can be had, once, and goes back. */
 static inline void fault_require_whole(struct fault_scene *scene)
 {
@@ -74,6 +117,12 @@ static inline void fault_end(struct fault_scene *scene)
 {
     fault_require_whole(scene);
     support_destroy_empty(scene->pool);
+}
+
+static inline void fault_end_beside_a_cache(struct fault_scene *scene)
+{
+    cpool_cache_destroy(scene->object);
+    fault_end(scene);
 }
 
 #endif /* CPOOL_TESTS_FAULT_POOL_H */

@@ -37,4 +37,6 @@ tests_refuse_ldflags = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \
 	-Wl,--wrap=posix_memalign,--wrap=free,--wrap=pthread_key_create \
 	-Wl,--wrap=pthread_key_delete,--wrap=pthread_setspecific,--wrap=pthread_atfork \
+	-Wl,--wrap=pthread_condattr_init,--wrap=pthread_condattr_setclock \
+	-Wl,--wrap=pthread_condattr_destroy,--wrap=pthread_cond_init,--wrap=pthread_cond_destroy \
 	-Wl,--wrap=atexit,--wrap=openat,--wrap=close,--wrap=read,--wrap=write,--wrap=syscall

@@ -293,6 +293,59 @@ int __wrap_atexit(void (*function)(void))
     return is_refused(ATEXIT, ENOMEM) ? -1 : __real_atexit(function);
 }
 
+int __real_pthread_condattr_init(pthread_condattr_t *attributes);
+int __wrap_pthread_condattr_init(pthread_condattr_t *attributes);
+
+int __wrap_pthread_condattr_init(pthread_condattr_t *attributes)
+{
+    int code = is_refused(COND_ATTR, ENOMEM) ? ENOMEM : __real_pthread_condattr_init(attributes);
+
+    ledger.conditions += code == 0;
+    return code;
+}
+
+int __real_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock);
+int __wrap_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock);
+
+int __wrap_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock)
+{
+    return is_refused(COND_ATTR, EINVAL) ? EINVAL
+                                         : __real_pthread_condattr_setclock(attributes, clock);
+}
+
+int __real_pthread_condattr_destroy(pthread_condattr_t *attributes);
+int __wrap_pthread_condattr_destroy(pthread_condattr_t *attributes);
+
+int __wrap_pthread_condattr_destroy(pthread_condattr_t *attributes)
+{
+    ledger.conditions--;
+    return __real_pthread_condattr_destroy(attributes);
+}
+
+int __real_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes);
+int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes);
+
+/* Makes the condition also where that is refused, so that a caller that does not notice
+ * does the same in every run. */
+int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes)
+{
+    int code = __real_pthread_cond_init(condition, attributes);
+
+    if (code == 0 && is_refused(COND_INIT, EAGAIN))
+        return EAGAIN;
+    ledger.conditions += code == 0;
+    return code;
+}
+
+int __real_pthread_cond_destroy(pthread_cond_t *condition);
+int __wrap_pthread_cond_destroy(pthread_cond_t *condition);
+
+int __wrap_pthread_cond_destroy(pthread_cond_t *condition)
+{
+    ledger.conditions--;
+    return __real_pthread_cond_destroy(condition);
+}
+
 /*
  * ---- Files and other calls -----------------------------------------------
  */

@@ -12,11 +12,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The calls that can be refused, and their names in tables. */
+/*
+ * The calls that can be refused, and their names in tables.  COND_ATTR stands for
+ * pthread_condattr_init and pthread_condattr_setclock.
+ *
+ * The other calls of the library have no reason to fail that a caller could not avoid.
+ * clock_gettime of CLOCK_MONOTONIC fails for an unknown clock or a wrong pointer, a lock or
+ * wait of POSIX threads for a wrong argument, and sleeps end early at worst.
+ */
 #define REFUSE_CALLS(X)                                                                      \
     X(MMAP) X(MUNMAP) X(MPROTECT) X(MADVISE) X(MINCORE) X(MEMBARRIER) X(OPEN) X(READ)        \
     X(WRITE) X(MALLOC) X(CALLOC) X(REALLOC) X(ALIGNED_ALLOC) X(POSIX_MEMALIGN) X(ATEXIT)     \
-    X(ATFORK) X(KEY_CREATE) X(SETSPECIFIC)
+    X(ATFORK) X(KEY_CREATE) X(SETSPECIFIC) X(COND_ATTR) X(COND_INIT)
 
 #define REFUSE_ENUM(name) name,
 enum refuse_call { REFUSE_CALLS(REFUSE_ENUM) REFUSE_MEMORY };
@@ -45,6 +52,7 @@ struct refuse_ledger {
     long blocks; /* of the heap */
     long keys;   /* of thread-specific data */
     long files;
+    long conditions; /* of POSIX threads, and their attributes */
 };
 
 struct refuse_ledger refuse_ledger(void);

@@ -6,7 +6,6 @@
 #include "fault_pool.h"
 
 #include <cpool/debug.h>
-#include <cpool/events.h>
 #include <cpool/layer.h>
 #include <cpool/lease.h>
 #include <cpool/pools.h>
@@ -18,46 +17,29 @@ enum { BULK = 100 };
  * ---- Taking --------------------------------------------------------------
  */
 
-/* Keeps the slot, and says whether there is one. */
-static int keep(struct fault_scene *scene, void *slot)
-{
-    scene->slot = slot;
-    return slot != NULL ? SOME : NONE;
-}
-
 static int alloc(struct fault_scene *scene)
 {
-    return keep(scene, cpool_alloc(scene->pool));
+    return fault_keep(scene, cpool_alloc(scene->pool));
 }
 
 static int alloc_here(struct fault_scene *scene)
 {
-    return keep(scene, cpool_alloc_here(scene->pool, CPOOL_HERE));
+    return fault_keep(scene, cpool_alloc_here(scene->pool, CPOOL_HERE));
 }
 
 static int calloc_slot(struct fault_scene *scene)
 {
-    return keep(scene, cpool_calloc(scene->pool));
+    return fault_keep(scene, cpool_calloc(scene->pool));
 }
 
 static int depot_alloc(struct fault_scene *scene)
 {
-    return keep(scene, cpool_depot_alloc(scene->pool));
+    return fault_keep(scene, cpool_depot_alloc(scene->pool));
 }
 
 static int alloc_fresh(struct fault_scene *scene)
 {
-    return keep(scene, cpool_alloc_fresh(scene->pool));
-}
-
-static int alloc_wait(struct fault_scene *scene)
-{
-    return keep(scene, cpool_alloc_wait(scene->pool, &(struct timespec){ 0, 1 }));
-}
-
-static int alloc_or_notify(struct fault_scene *scene)
-{
-    return keep(scene, cpool_alloc_or_notify(scene->pool));
+    return fault_keep(scene, cpool_alloc_fresh(scene->pool));
 }
 
 static bool no_help(void *nothing)
@@ -68,7 +50,7 @@ static bool no_help(void *nothing)
 
 static int alloc_or_help(struct fault_scene *scene)
 {
-    return keep(scene, cpool_alloc_or_help(scene->pool, no_help, NULL));
+    return fault_keep(scene, cpool_alloc_or_help(scene->pool, no_help, NULL));
 }
 
 static int tag_alloc(struct fault_scene *scene)
@@ -78,7 +60,7 @@ static int tag_alloc(struct fault_scene *scene)
     REQUIRE_EQUAL(cpool_tag_open(&tag, scene->pool, "tag", 1), 0);
     scene->slot = cpool_tag_alloc(&tag);
     (void)cpool_tag_close(&tag);
-    return keep(scene, scene->slot);
+    return fault_keep(scene, scene->slot);
 }
 
 static int alloc_bulk(struct fault_scene *scene)
@@ -112,46 +94,6 @@ static int ticket_draw(struct fault_scene *scene)
 
     REQUIRE_EQUAL(cpool_ticket_return(&ticket), code == 0 ? BULK : 0);
     return code;
-}
-
-/* A pool in which the next alloc needs memory for slots. */
-static void make_at_the_edge(struct fault_scene *scene)
-{
-    size_t committed;
-
-    fault_make(scene);
-    committed = support_stats(scene->pool).committed_bytes;
-    do {
-        scene->slots[scene->count++] = cpool_alloc_fresh(scene->pool);
-        REQUIRE(scene->slots[scene->count - 1] != NULL);
-    } while (scene->count < 2 || support_stats(scene->pool).committed_bytes == committed);
-}
-
-/* All slots are out. */
-static void make_dry(struct fault_scene *scene)
-{
-    cpool_config_t config = fault_config(scene);
-
-    scene->pool = support_create(&config);
-    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, FAULT_CAPACITY);
-    REQUIRE_EQUAL(scene->count, FAULT_CAPACITY);
-}
-
-/* All slots are out but one, which lies in another cache. */
-static void make_dry_beside_a_cache(struct fault_scene *scene)
-{
-    cpool_cache_t *cache;
-
-    make_dry(scene);
-    REQUIRE_EQUAL(cpool_cache_create(&cache, scene->pool), 0);
-    cpool_cache_free(cache, scene->slots[--scene->count]);
-    scene->object = cache;
-}
-
-static void end_beside_a_cache(struct fault_scene *scene)
-{
-    cpool_cache_destroy(scene->object);
-    fault_end(scene);
 }
 
 static const struct fault_case takings[] = {
@@ -189,7 +131,7 @@ static const struct fault_case takings[] = {
     { "cpool_alloc, later", 0, fault_make_used, alloc, fault_end, SOME, NO_ROWS },
     { "cpool_alloc, later, fake", CPOOL_FAKE, fault_make_used, alloc, fault_end, SOME,
       ROWS({ MALLOC, 1, 1, NONE, NONE }) },
-    { "cpool_alloc, more memory", 0, make_at_the_edge, alloc, fault_end, SOME,
+    { "cpool_alloc, more memory", 0, fault_make_at_the_edge, alloc, fault_end, SOME,
       ROWS({ MMAP, 1, 1, SOME, SOME },
            { MPROTECT, 1, 1, SOME, SOME },
            { SETSPECIFIC, 1, 1, SOME, SOME },
@@ -204,24 +146,10 @@ static const struct fault_case takings[] = {
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
     { "cpool_alloc_fresh", 0, fault_make, alloc_fresh, fault_end, SOME,
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
-    { "cpool_alloc_wait", CPOOL_WAITABLE, fault_make, alloc_wait, fault_end, SOME,
-      ROWS({ MMAP, 1, 1, SOME, NONE },
-           { MPROTECT, 1, 1, SOME, NONE },
-           { SETSPECIFIC, 1, 1, SOME, NONE },
-           { MPROTECT, 2, 5, SOME, NONE }) },
-    { "cpool_alloc_wait, dry", CPOOL_WAITABLE, make_dry, alloc_wait, fault_end, NONE,
-      ROWS({ MEMBARRIER, 1, 1, NONE, ABORTS }) },
-    { "cpool_alloc, dry", 0, make_dry, alloc, fault_end, NONE, NO_ROWS },
-    { "cpool_alloc, dry, exact", CPOOL_EXACT, make_dry_beside_a_cache, alloc, end_beside_a_cache,
+    { "cpool_alloc, dry", 0, fault_make_dry, alloc, fault_end, NONE, NO_ROWS },
+    { "cpool_alloc, dry, exact", CPOOL_EXACT, fault_make_dry_beside_a_cache, alloc, fault_end_beside_a_cache,
       SOME,
       ROWS({ MEMBARRIER, 1, 1, SOME, ABORTS }) },
-    { "cpool_alloc_or_notify, dry", CPOOL_WAITABLE, make_dry, alloc_or_notify, fault_end, NONE,
-      ROWS({ MEMBARRIER, 1, 1, NONE, ABORTS }) },
-    { "cpool_alloc_or_notify", CPOOL_WAITABLE, fault_make, alloc_or_notify, fault_end, SOME,
-      ROWS({ MMAP, 1, 1, SOME, NONE },
-           { MPROTECT, 1, 1, SOME, NONE },
-           { SETSPECIFIC, 1, 1, SOME, NONE },
-           { MPROTECT, 2, 5, SOME, NONE }) },
     { "cpool_alloc_or_help", 0, fault_make, alloc_or_help, fault_end, SOME,
       ROWS({ MMAP, 1, 1, SOME, NONE },
            { MPROTECT, 1, 1, SOME, NONE },
@@ -345,7 +273,7 @@ static void make_cache(struct fault_scene *scene)
 
 static int cache_alloc(struct fault_scene *scene)
 {
-    return keep(scene, cpool_cache_alloc(scene->object));
+    return fault_keep(scene, cpool_cache_alloc(scene->object));
 }
 
 static void end_cache(struct fault_scene *scene)

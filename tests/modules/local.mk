@@ -19,6 +19,7 @@ tests_modules = \
 	tests/modules/check_fault_memory \
 	tests/modules/check_fault_objects \
 	tests/modules/check_fault_use \
+	tests/modules/check_fault_wait \
 	tests/modules/check_faults \
 	tests/modules/check_guard_unit \
 	tests/modules/check_layout \
@@ -108,6 +109,11 @@ tests_modules_check_fault_use_SOURCES = tests/modules/check_fault_use.c $(tests_
 tests_modules_check_fault_use_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_fault_use_LDFLAGS = $(tests_refuse_ldflags)
 tests_modules_check_fault_use_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_fault_wait_SOURCES = tests/modules/check_fault_wait.c $(tests_fault_sources)
+tests_modules_check_fault_wait_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_fault_wait_LDFLAGS = $(tests_refuse_ldflags)
+tests_modules_check_fault_wait_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_faults_SOURCES = tests/modules/check_faults.c $(tests_refuse_sources)
 tests_modules_check_faults_CPPFLAGS = $(tests_cppflags_module)

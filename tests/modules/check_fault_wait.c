@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_fault_wait.c - what the functions that wait for a slot or an object return when the
+ * system refuses one of their calls.
+ *
+ * Includes waiter.h, and pool_impl.h to keep waiters from starving.
+ */
+#include "waiter.h"
+
+#include <cpool/events.h>
+#include <cpool/object.h>
+
+#include "fault_pool.h"
+#include "inside.h"
+
+/* A wait that is over before it sleeps. */
+static const struct timespec shortest = { 0, 1 };
+
+/*
+ * ---- Slots ---------------------------------------------------------------
+ */
+
+static int alloc_wait(struct fault_scene *scene)
+{
+    return fault_keep(scene, cpool_alloc_wait(scene->pool, &shortest));
+}
+
+static int alloc_wait_for_ever(struct fault_scene *scene)
+{
+    return fault_keep(scene, cpool_alloc_wait(scene->pool, NULL));
+}
+
+static int alloc_or_notify(struct fault_scene *scene)
+{
+    return fault_keep(scene, cpool_alloc_or_notify(scene->pool));
+}
+
+static void free_when_one_sleeps(void *argument)
+{
+    struct fault_scene *scene = argument;
+
+    waiter_await_sleep(scene->pool, 1);
+    cpool_depot_free(scene->pool, scene->slots[scene->count]);
+}
+
+/* Another thread frees a slot as soon as there is a thread that sleeps.  That one sleeps once:
+ * it does not starve. */
+static void make_dry_until_one_sleeps(struct fault_scene *scene)
+{
+    fault_make_dry(scene);
+    inside(scene->pool)->waiters.starving_after = UINT64_MAX / 2;
+    scene->count--;
+    scene->object = worker_start();
+    worker_begin(scene->object, free_when_one_sleeps, scene);
+}
+
+static void end_beside_a_worker(struct fault_scene *scene)
+{
+    worker_await(scene->object);
+    worker_stop(scene->object);
+    fault_end(scene);
+}
+
+static int set_ready(struct fault_scene *scene)
+{
+    return cpool_set_ready(scene->pool, cpool_notify_fd, NULL);
+}
+
+static int wake_all(struct fault_scene *scene)
+{
+    return (int)cpool_wake_all(scene->pool);
+}
+
+static int wait_again(struct fault_scene *scene)
+{
+    return cpool_wait_again(scene->pool);
+}
+
+static const struct fault_case slots[] = {
+    { "cpool_alloc_wait", CPOOL_WAITABLE, fault_make, alloc_wait, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_alloc_wait, dry", CPOOL_WAITABLE, fault_make_dry, alloc_wait, fault_end, NONE,
+      ROWS({ COND_ATTR, 1, 2, NONE, NONE },
+           { COND_INIT, 1, 1, NONE, NONE },
+           { MEMBARRIER, 1, 1, NONE, ABORTS }) },
+    { "cpool_alloc_wait, beside a cache", CPOOL_WAITABLE, fault_make_dry_beside_a_cache, alloc_wait,
+      fault_end_beside_a_cache, SOME,
+      ROWS({ COND_ATTR, 1, 2, SOME, SOME },
+           { COND_INIT, 1, 1, SOME, SOME },
+           { MEMBARRIER, 1, 2, SOME, ABORTS }) },
+    { "cpool_alloc_wait, asleep", CPOOL_WAITABLE, make_dry_until_one_sleeps, alloc_wait_for_ever,
+      end_beside_a_worker, SOME,
+      ROWS({ COND_ATTR, 1, 2, NONE, NONE },
+           { COND_INIT, 1, 1, NONE, NONE },
+           { MEMBARRIER, 1, 1, SOME, ABORTS }) },
+    { "cpool_alloc_wait, more memory", CPOOL_WAITABLE, fault_make_at_the_edge, alloc_wait,
+      fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, SOME },
+           { MPROTECT, 1, 1, SOME, SOME },
+           { SETSPECIFIC, 1, 1, SOME, SOME },
+           { MPROTECT, 2, 3, SOME, SOME }) },
+    { "cpool_alloc_or_notify, dry", CPOOL_WAITABLE, fault_make_dry, alloc_or_notify, fault_end,
+      NONE,
+      ROWS({ MEMBARRIER, 1, 1, NONE, ABORTS }) },
+    { "cpool_alloc_or_notify", CPOOL_WAITABLE, fault_make, alloc_or_notify, fault_end, SOME,
+      ROWS({ MMAP, 1, 1, SOME, NONE },
+           { MPROTECT, 1, 1, SOME, NONE },
+           { SETSPECIFIC, 1, 1, SOME, NONE },
+           { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_set_ready", CPOOL_WAITABLE, fault_make, set_ready, fault_end, 0, NO_ROWS },
+    { "cpool_wake_all", CPOOL_WAITABLE, fault_make, wake_all, fault_end, 0, NO_ROWS },
+    { "cpool_wait_again", CPOOL_WAITABLE, fault_make, wait_again, fault_end, 0, NO_ROWS },
+};
+
+/*
+ * ---- Objects -------------------------------------------------------------
+ */
+
+enum { OBJECTS = 100 };
+
+static void make_objects(struct fault_scene *scene)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = FAULT_SLOT;
+    config.type = &type;
+    config.capacity = OBJECTS;
+    config.max_capacity = OBJECTS;
+    config.pool_flags = CPOOL_WAITABLE;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    scene->object = pool;
+}
+
+static void take_objects(struct fault_scene *scene, size_t count)
+{
+    for (; scene->count < count; scene->count++)
+        REQUIRE((scene->slots[scene->count] = cpool_object_get(scene->object)) != NULL);
+}
+
+static size_t committed(const struct fault_scene *scene)
+{
+    return support_stats(cpool_objects_pool(scene->object)).committed_bytes;
+}
+
+static int put_objects(struct fault_scene *scene)
+{
+    while (scene->count > 0)
+        REQUIRE_EQUAL(cpool_object_put(scene->object, scene->slots[--scene->count]), 0);
+    return cpool_objects_destroy(scene->object);
+}
+
+/* The next get needs memory of the system's: there was a pool in which it did. */
+static void make_objects_at_the_edge(struct fault_scene *scene)
+{
+    size_t edge = 0;
+    size_t bytes;
+
+    make_objects(scene);
+    bytes = committed(scene);
+    while (committed(scene) == bytes) {
+        edge = scene->count;
+        scene->slots[scene->count++] = cpool_object_get(scene->object);
+        REQUIRE(scene->count < OBJECTS);
+    }
+    REQUIRE_EQUAL(put_objects(scene), 0);
+    make_objects(scene);
+    take_objects(scene, edge);
+}
+
+static void make_objects_dry(struct fault_scene *scene)
+{
+    make_objects(scene);
+    take_objects(scene, OBJECTS);
+}
+
+static void get_one(void *argument)
+{
+    struct fault_scene *scene = argument;
+
+    REQUIRE((scene->slots[OBJECTS - 1] = cpool_object_get(scene->object)) != NULL);
+}
+
+static void put_when_one_sleeps(void *argument)
+{
+    struct fault_scene *scene = argument;
+
+    waiter_await_sleep(cpool_objects_pool(scene->object), 1);
+    REQUIRE_EQUAL(cpool_object_put(scene->object, scene->slots[OBJECTS - 1]), 0);
+}
+
+/* As slots do above.  The other thread has its cache before. */
+static void make_objects_dry_until_one_sleeps(struct fault_scene *scene)
+{
+    make_objects(scene);
+    inside(cpool_objects_pool(scene->object))->waiters.starving_after = UINT64_MAX / 2;
+    scene->memory = worker_start();
+    worker_do(scene->memory, get_one, scene);
+    take_objects(scene, OBJECTS - 1);
+    worker_begin(scene->memory, put_when_one_sleeps, scene);
+}
+
+static int wait_for(struct fault_scene *scene, const struct timespec *timeout)
+{
+    int code = cpool_object_wait(scene->object, &scene->slot, NULL, timeout);
+
+    REQUIRE((code == 0) == (scene->slot != NULL));
+    return code;
+}
+
+static int object_wait(struct fault_scene *scene)
+{
+    return wait_for(scene, &(struct timespec){ 0, 0 });
+}
+
+static int object_wait_for_ever(struct fault_scene *scene)
+{
+    return wait_for(scene, NULL);
+}
+
+static void end_objects(struct fault_scene *scene)
+{
+    size_t count = 0;
+
+    REQUIRE_EQUAL(cpool_object_put(scene->object, scene->slot), 0);
+    while (scene->count > 0)
+        REQUIRE_EQUAL(cpool_object_put(scene->object, scene->slots[--scene->count]), 0);
+    while (count <= OBJECTS && (scene->slots[count] = cpool_object_get(scene->object)) != NULL)
+        count++;
+    REQUIRE_EQUAL(count, OBJECTS);
+    scene->count = count;
+    REQUIRE_EQUAL(put_objects(scene), 0);
+}
+
+static void end_objects_beside_a_worker(struct fault_scene *scene)
+{
+    worker_await(scene->memory);
+    worker_stop(scene->memory);
+    end_objects(scene);
+}
+
+static const struct fault_case objects[] = {
+    { "cpool_object_wait", 0, make_objects, object_wait, end_objects, 0, NO_ROWS },
+    { "cpool_object_wait, more memory", 0, make_objects_at_the_edge, object_wait, end_objects, 0,
+      ROWS({ MPROTECT, 1, 1, 0, 0 }) },
+    { "cpool_object_wait, dry", 0, make_objects_dry, object_wait, end_objects, CPOOL_EDRY,
+      NO_ROWS },
+    { "cpool_object_wait, asleep", 0, make_objects_dry_until_one_sleeps, object_wait_for_ever,
+      end_objects_beside_a_worker, 0,
+      ROWS({ COND_ATTR, 1, 2, CPOOL_EDRY, CPOOL_EDRY },
+           { COND_INIT, 1, 1, CPOOL_EDRY, CPOOL_EDRY },
+           { MEMBARRIER, 1, 1, 0, ABORTS }) },
+};
+
+#define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))
+
+START_TEST(refused_wait_for_a_slot_has_its_result)
+{
+    fault_run(&slots[_i]);
+}
+END_TEST
+
+START_TEST(refused_wait_for_an_object_has_its_code)
+{
+    fault_run(&objects[_i]);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(refused_wait_for_a_slot_has_its_result, COUNT(slots)),
+        TIMES(refused_wait_for_an_object_has_its_code, COUNT(objects)),
+    };
+
+    return SUPPORT_RUN("fault_wait", tests);
+}
