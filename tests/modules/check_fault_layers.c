@@ -48,6 +48,33 @@ static int lanes_destroy(struct fault_scene *scene)
     return cpool_lanes_destroy(scene->object);
 }
 
+static int lane_alloc(struct fault_scene *scene)
+{
+    return cpool_lane_alloc(cpool_lane(scene->object, 0)) != NULL ? SOME : NONE;
+}
+
+static void make_lanes_and_slot(struct fault_scene *scene)
+{
+    make_lanes(scene);
+    scene->memory = cpool_lane_alloc(cpool_lane(scene->object, 0));
+}
+
+/* Into a lane that the slot was not taken from. */
+static int lane_free(struct fault_scene *scene)
+{
+    return cpool_lane_free(cpool_lane(scene->object, 1), scene->memory);
+}
+
+static int lanes_balance(struct fault_scene *scene)
+{
+    return (int)cpool_lanes_balance(scene->object);
+}
+
+static void end_lanes_empty(struct fault_scene *scene)
+{
+    REQUIRE_EQUAL(cpool_lanes_destroy(scene->object), CPOOL_ELIVE);
+}
+
 static const struct fault_case lanes[] = {
     { "cpool_lanes_create", 0, fault_start, lanes_create, end_lanes, 0,
       ROWS({ ALIGNED_ALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
@@ -58,6 +85,9 @@ static const struct fault_case lanes[] = {
            { MPROTECT, 2, 2, 0, CPOOL_ENOMEM },
            { SETSPECIFIC, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 3, 9, 0, CPOOL_ENOMEM }) },
+    { "cpool_lane_alloc", 0, make_lanes, lane_alloc, end_lanes_empty, SOME, NO_ROWS },
+    { "cpool_lane_free", 0, make_lanes_and_slot, lane_free, end_lanes, 0, NO_ROWS },
+    { "cpool_lanes_balance", 0, make_lanes, lanes_balance, end_lanes, FAULT_CAPACITY, NO_ROWS },
     { "cpool_lanes_destroy", 0, make_lanes, lanes_destroy, NULL, 0,
       ROWS({ MUNMAP, 1, 1, 0, 0 }) },
 };
@@ -155,6 +185,13 @@ static void free_in_class(struct fault_scene *scene)
         cpool_sized_free(scene->object, memset(scene->slots[i], 1, LARGE));
 }
 
+static int sized_free(struct fault_scene *scene)
+{
+    cpool_sized_free(scene->object, scene->slot);
+    scene->slot = NULL;
+    return 0;
+}
+
 static int sized_trim(struct fault_scene *scene)
 {
     return cpool_sized_trim(scene->object) > 0 ? SOME : NONE;
@@ -200,6 +237,9 @@ static const struct fault_case blocks[] = {
       ROWS({ MALLOC, 1, 1, NONE, NONE }) },
     { "cpool_sized_realloc, by the fallback", 0, make_larger_block, sized_realloc, end_sized, SOME,
       ROWS({ REALLOC, 1, 1, NONE, NONE }) },
+    { "cpool_sized_free", 0, make_block, sized_free, end_sized, 0, NO_ROWS },
+    { "cpool_sized_free, by the fallback", 0, make_larger_block, sized_free, end_sized, 0,
+      NO_ROWS },
     { "cpool_sized_trim", 0, free_in_class, sized_trim, end_sized, SOME,
       ROWS({ MMAP, 1, 1, SOME, NONE },
            { MUNMAP, 1, 1, SOME, NONE },

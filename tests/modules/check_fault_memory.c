@@ -275,6 +275,31 @@ static void open_before(struct fault_scene *scene)
     REQUIRE_EQUAL(open_jobs(scene), 0);
 }
 
+static void open_with_job(struct fault_scene *scene)
+{
+    open_before(scene);
+    scene->slot = cpool_depot_alloc(jobs_pool());
+}
+
+static int free_job(struct fault_scene *scene)
+{
+    jobs_free(scene->slot);
+    scene->slot = NULL;
+    return 0;
+}
+
+static void open_and_use(struct fault_scene *scene)
+{
+    open_before(scene);
+    jobs_free(jobs_alloc());
+}
+
+static int close_jobs(struct fault_scene *scene)
+{
+    (void)scene;
+    return jobs_close();
+}
+
 static void end_jobs(struct fault_scene *scene)
 {
     scene->pool = jobs_pool();
@@ -310,6 +335,13 @@ static const struct fault_case typed[] = {
            { MPROTECT, 1, 1, SOME, NONE },
            { SETSPECIFIC, 1, 1, SOME, NONE },
            { MPROTECT, 2, 5, SOME, NONE }) },
+    { "cpool_typed_free_slow, first use", 0, open_with_job, free_job, end_jobs, 0,
+      ROWS({ MMAP, 1, 1, 0, 0 },
+           { MPROTECT, 1, 1, 0, 0 },
+           { SETSPECIFIC, 1, 1, 0, 0 },
+           { MPROTECT, 2, 3, 0, 0 }) },
+    { "cpool_typed_close", 0, open_and_use, close_jobs, end_jobs, 0,
+      ROWS({ MUNMAP, 1, 1, 0, 0 }) },
 };
 
 /*

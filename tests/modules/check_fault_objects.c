@@ -146,6 +146,25 @@ static int object_put(struct fault_scene *scene)
     return cpool_object_put(scene->object, object);
 }
 
+static int object_release(struct fault_scene *scene)
+{
+    void *object = scene->slot;
+
+    scene->slot = NULL;
+    return cpool_object_release(object);
+}
+
+static int objects_put_all(struct fault_scene *scene)
+{
+    scene->slot = NULL;
+    return (int)cpool_objects_put_all(scene->object);
+}
+
+static int object_grow(struct fault_scene *scene)
+{
+    return (int)cpool_object_grow(scene->object, OBJECTS);
+}
+
 static int objects_destroy(struct fault_scene *scene)
 {
     return cpool_objects_destroy(scene->object);
@@ -207,6 +226,18 @@ static int typed_pool(struct fault_scene *scene)
 {
     scene->object = things_objects();
     return scene->object != NULL ? SOME : NONE;
+}
+
+static void open_typed(struct fault_scene *scene)
+{
+    fault_start(scene);
+    REQUIRE_EQUAL(typed_open(scene), 0);
+}
+
+static int typed_close(struct fault_scene *scene)
+{
+    (void)scene;
+    return things_close();
 }
 
 static void end_typed(struct fault_scene *scene)
@@ -272,6 +303,8 @@ static const struct fault_case objects[] = {
            { MMAP, 1, 1, NONE, NONE },
            { MPROTECT, 1, 1, NONE, NONE },
            { MPROTECT, 2, 3, SOME, NONE }) },
+    { "cpool_typed_objects_close", 0, open_typed, typed_close, nothing_left, 0,
+      ROWS({ MUNMAP, 1, 1, 0, 0 }) },
     { "cpool_object_obtain", 0, make_objects, object_obtain, end_objects, 0,
       ROWS({ MMAP, 1, 1, 0, 0 },
            { MPROTECT, 1, 1, 0, 0 },
@@ -285,6 +318,11 @@ static const struct fault_case objects[] = {
            { SETSPECIFIC, 1, 1, 0, 0 },
            { MPROTECT, 2, 3, 0, 0 }) },
     { "cpool_object_put", 0, make_with_object, object_put, end_objects, 0, NO_ROWS },
+    { "cpool_object_put, fake", CPOOL_OBJECT_FAKE, make_with_object, object_put, end_objects, 0,
+      NO_ROWS },
+    { "cpool_object_release", 0, make_with_object, object_release, end_objects, 0, NO_ROWS },
+    { "cpool_objects_put_all", 0, make_with_object, objects_put_all, end_objects, 1, NO_ROWS },
+    { "cpool_object_grow", 0, make_shrunk, object_grow, end_objects, OBJECTS, NO_ROWS },
     { "cpool_object_shrink", 0, make_populated, object_shrink, end_objects, OBJECTS, NO_ROWS },
     { "cpool_objects_trim", 0, make_shrunk, objects_trim, end_objects, SOME,
       ROWS({ MINCORE, 1, 1, SOME, NONE },
@@ -318,6 +356,48 @@ static int priority_obtain(struct fault_scene *scene)
     return code;
 }
 
+static void make_claimed(struct fault_scene *scene)
+{
+    make_priorities(scene);
+    REQUIRE_EQUAL(priority_obtain(scene), 0);
+}
+
+static cpool_claim_t claim(struct fault_scene *scene)
+{
+    return cpool_priority_claim(scene->object, scene->slot);
+}
+
+static int priority_claim(struct fault_scene *scene)
+{
+    return claim(scene) != 0 ? SOME : NONE;
+}
+
+static int priority_set(struct fault_scene *scene)
+{
+    return cpool_priority_set(scene->object, claim(scene), 2);
+}
+
+static int priority_touch(struct fault_scene *scene)
+{
+    return cpool_priority_touch(scene->object, claim(scene));
+}
+
+static int priority_pin_and_unpin(struct fault_scene *scene)
+{
+    REQUIRE(cpool_priority_pin(scene->object, claim(scene)) == scene->slot);
+    return cpool_priority_unpin(scene->object, claim(scene));
+}
+
+static int priority_put(struct fault_scene *scene)
+{
+    return cpool_priority_put(scene->object, claim(scene));
+}
+
+static int priority_release(struct fault_scene *scene)
+{
+    return (int)cpool_priority_release(scene->object, 1);
+}
+
 /* Here a pool is never dry. */
 static void end_priorities(struct fault_scene *scene)
 {
@@ -338,6 +418,13 @@ static const struct fault_case priorities[] = {
            { MPROTECT, 1, 1, 0, 0 },
            { SETSPECIFIC, 1, 1, 0, 0 },
            { MPROTECT, 2, 3, 0, 0 }) },
+    { "cpool_priority_claim", 0, make_claimed, priority_claim, end_priorities, SOME, NO_ROWS },
+    { "cpool_priority_set", 0, make_claimed, priority_set, end_priorities, 0, NO_ROWS },
+    { "cpool_priority_touch", 0, make_claimed, priority_touch, end_priorities, 0, NO_ROWS },
+    { "cpool_priority_pin, and unpin", 0, make_claimed, priority_pin_and_unpin, end_priorities, 0,
+      NO_ROWS },
+    { "cpool_priority_put", 0, make_claimed, priority_put, end_priorities, 0, NO_ROWS },
+    { "cpool_priority_release", 0, make_claimed, priority_release, end_priorities, 1, NO_ROWS },
 };
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))

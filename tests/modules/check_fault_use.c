@@ -53,16 +53,6 @@ static int alloc_or_help(struct fault_scene *scene)
     return fault_keep(scene, cpool_alloc_or_help(scene->pool, no_help, NULL));
 }
 
-static int tag_alloc(struct fault_scene *scene)
-{
-    cpool_tag_t tag = CPOOL_TAG_INIT;
-
-    REQUIRE_EQUAL(cpool_tag_open(&tag, scene->pool, "tag", 1), 0);
-    scene->slot = cpool_tag_alloc(&tag);
-    (void)cpool_tag_close(&tag);
-    return fault_keep(scene, scene->slot);
-}
-
 static int alloc_bulk(struct fault_scene *scene)
 {
     if (scene->count > 0)
@@ -84,15 +74,6 @@ static int alloc_bulk_all(struct fault_scene *scene)
     int code = cpool_alloc_bulk_all(scene->pool, scene->slots, BULK);
 
     scene->count = code == 0 ? BULK : 0;
-    return code;
-}
-
-static int ticket_draw(struct fault_scene *scene)
-{
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-    int code = cpool_ticket_draw(&ticket, scene->pool, scene->slots, BULK);
-
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), code == 0 ? BULK : 0);
     return code;
 }
 
@@ -155,11 +136,6 @@ static const struct fault_case takings[] = {
            { MPROTECT, 1, 1, SOME, NONE },
            { SETSPECIFIC, 1, 1, SOME, NONE },
            { MPROTECT, 2, 5, SOME, NONE }) },
-    { "cpool_tag_alloc", 0, fault_make, tag_alloc, fault_end, SOME,
-      ROWS({ MMAP, 1, 1, SOME, NONE },
-           { MPROTECT, 1, 1, SOME, NONE },
-           { SETSPECIFIC, 1, 1, SOME, NONE },
-           { MPROTECT, 2, 5, SOME, NONE }) },
     { "cpool_alloc_bulk", 0, fault_make_used, alloc_bulk, fault_end, BULK,
       ROWS({ MPROTECT, 1, 1, BULK, 32 },
            { MPROTECT, 2, 2, BULK, 64 }) },
@@ -168,8 +144,6 @@ static const struct fault_case takings[] = {
            { MALLOC, 2, 2, 1, 1 },
            { MALLOC, 3, 3, 2, 2 }) },
     { "cpool_alloc_bulk_all", 0, fault_make_used, alloc_bulk_all, fault_end, 0,
-      ROWS({ MPROTECT, 1, 2, 0, CPOOL_EDRY }) },
-    { "cpool_ticket_draw", 0, fault_make_used, ticket_draw, fault_end, 0,
       ROWS({ MPROTECT, 1, 2, 0, CPOOL_EDRY }) },
 };
 
@@ -208,6 +182,20 @@ static int free_bulk(struct fault_scene *scene)
     return 0;
 }
 
+static void make_with_cached_slots(struct fault_scene *scene)
+{
+    fault_make(scene);
+    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, BULK);
+    while (scene->count > 0)
+        cpool_free(scene->pool, scene->slots[--scene->count]);
+}
+
+static int flush(struct fault_scene *scene)
+{
+    cpool_flush(scene->pool);
+    return 0;
+}
+
 static int release(struct fault_scene *scene)
 {
     cpool_release(scene->object);
@@ -236,6 +224,7 @@ static const struct fault_case returns[] = {
            { MPROTECT, 1, 1, 0, 0 },
            { SETSPECIFIC, 1, 1, 0, 0 },
            { MPROTECT, 2, 3, 0, 0 }) },
+    { "cpool_flush", 0, make_with_cached_slots, flush, fault_end, 0, NO_ROWS },
     { "cpool_release", 0, make_with_slot, release, fault_end, 0,
       ROWS({ MMAP, 1, 1, 0, 0 },
            { MPROTECT, 1, 1, 0, 0 },
@@ -274,6 +263,32 @@ static void make_cache(struct fault_scene *scene)
 static int cache_alloc(struct fault_scene *scene)
 {
     return fault_keep(scene, cpool_cache_alloc(scene->object));
+}
+
+static void make_cache_and_slots(struct fault_scene *scene)
+{
+    make_cache(scene);
+    while (scene->count < BULK)
+        scene->slots[scene->count++] = cpool_depot_alloc(scene->pool);
+}
+
+static int cache_free(struct fault_scene *scene)
+{
+    while (scene->count > 0)
+        cpool_cache_free(scene->object, scene->slots[--scene->count]);
+    return 0;
+}
+
+static void make_full_cache(struct fault_scene *scene)
+{
+    make_cache_and_slots(scene);
+    (void)cache_free(scene);
+}
+
+static int cache_destroy(struct fault_scene *scene)
+{
+    cpool_cache_destroy(scene->object);
+    return 0;
 }
 
 static void end_cache(struct fault_scene *scene)
@@ -365,6 +380,8 @@ static const struct fault_case caches[] = {
       ROWS({ MPROTECT, 1, 2, 0, CPOOL_ENOMEM }) },
     { "cpool_cache_alloc", 0, make_cache, cache_alloc, end_cache, SOME,
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
+    { "cpool_cache_free", 0, make_cache_and_slots, cache_free, end_cache, 0, NO_ROWS },
+    { "cpool_cache_destroy", 0, make_full_cache, cache_destroy, fault_end, 0, NO_ROWS },
     { "cpool_lease_begin", 0, fault_make, lease_begin, end_lease, SOME,
       ROWS({ MMAP, 1, 1, NONE, NONE },
            { MPROTECT, 1, 2, SOME, NONE }) },

@@ -16,6 +16,7 @@ tests_modules = \
 	tests/modules/check_extent \
 	tests/modules/check_fault_create \
 	tests/modules/check_fault_layers \
+	tests/modules/check_fault_look \
 	tests/modules/check_fault_memory \
 	tests/modules/check_fault_objects \
 	tests/modules/check_fault_use \
@@ -94,6 +95,11 @@ tests_modules_check_fault_layers_SOURCES = tests/modules/check_fault_layers.c $(
 tests_modules_check_fault_layers_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_fault_layers_LDFLAGS = $(tests_refuse_ldflags)
 tests_modules_check_fault_layers_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_fault_look_SOURCES = tests/modules/check_fault_look.c $(tests_fault_sources)
+tests_modules_check_fault_look_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_fault_look_LDFLAGS = $(tests_refuse_ldflags)
+tests_modules_check_fault_look_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_fault_memory_SOURCES = tests/modules/check_fault_memory.c $(tests_fault_sources)
 tests_modules_check_fault_memory_CPPFLAGS = $(tests_cppflags_module)
