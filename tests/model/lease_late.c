@@ -29,9 +29,17 @@ static void *owner(void *number)
     return NULL;
 }
 
+/* It was the last one in the common cache, as if it had adopted a slot without a cache. */
+static void *ender(void *number)
+{
+    model_begin(number);
+    cpi_recall_use(model_cache(1));
+    return model_ender(number);
+}
+
 int main(void)
 {
-    static model_thread *const bodies[] = {owner, model_ender};
+    static model_thread *const bodies[] = {owner, ender};
 
     model_open_lease(true, true);
     model_run(2, bodies);

@@ -168,6 +168,45 @@ START_TEST(hands_of_others_are_out_of_reach)
 }
 END_TEST
 
+struct word {
+    uint64_t value;
+};
+
+CPOOL_DECLARE(words, struct word);
+CPOOL_DEFINE(words, struct word, .capacity = 5 * ROUNDS, .magazine_rounds = ROUNDS);
+
+static size_t words_out_of_reach(void)
+{
+    return cpi_recall_out_of_reach(&inside(words_pool())->registry);
+}
+
+static void *use_word_and_wait(void *unused)
+{
+    words_free(words_alloc());
+    REQUIRE(support_stats(words_pool()).in_caches < ROUNDS);
+    REQUIRE_EQUAL(words_out_of_reach(), support_stats(words_pool()).in_caches);
+    support_door_wait(&door);
+    return unused;
+}
+
+/* The typed entry of another thread is not read, because its memory goes with the thread or
+ * the module.  Its magazine counts as full.  That of the calling thread is counted. */
+START_TEST(loaded_magazines_of_other_typed_entries_count_as_full)
+{
+    pthread_t thread;
+
+    REQUIRE_EQUAL(words_out_of_reach(), 0);
+    support_door_init(&door);
+    thread = support_start(use_word_and_wait, NULL);
+    support_door_await(&door, 1);
+    REQUIRE_EQUAL(words_out_of_reach(), ROUNDS);
+    support_door_open(&door);
+    support_join(thread);
+    REQUIRE_EQUAL(words_out_of_reach(), 0);
+    REQUIRE_EQUAL(words_close(), CPOOL_OK);
+}
+END_TEST
+
 /* As a user sees it: a dry pool takes back what waiting threads have spare. */
 START_TEST(alloc_when_dry_recalls_spares_of_waiting_threads)
 {
@@ -241,6 +280,50 @@ START_TEST(activity_tells_of_fresh_slots_and_visitors)
 }
 END_TEST
 
+/* Uses each place once. */
+static void use_all_places(struct cpi_registry *registry)
+{
+    uint32_t places = registry->depot->uncached;
+
+    while (cpi_registry_try_enter(registry) != NULL)
+        ;
+    cpi_registry_leave(registry, cpi_registry_enter(registry));
+    for (uint32_t i = 0; i + 1 < places; i++)
+        cpi_registry_leave(registry, &registry->uncached[i]);
+    REQUIRE_EQUAL(cpi_registry_uncached_used(registry), places);
+}
+
+/* There lie freed slots that wait. */
+START_TEST(what_lies_behind_the_last_place_is_no_place)
+{
+    enum { PUT_OFF = 100 };
+    struct cpi_backoff backoff = {1, 0, 0};
+    cpool_config_t config = support_config(16, CAPACITY);
+    struct cpi_registry *registry;
+    void *slots[PUT_OFF];
+    uint64_t before;
+    size_t reach;
+
+    config.quarantine = PUT_OFF;
+    pool = support_create(&config);
+    registry = &inside(pool)->registry;
+    REQUIRE((void *)&registry->uncached[registry->depot->uncached] ==
+            (void *)inside(pool)->quarantine.places);
+    use_all_places(registry);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, PUT_OFF), 0);
+    before = moves();
+    reach = cpi_recall_out_of_reach(registry);
+    for (int i = 0; i < PUT_OFF; i++)
+        cpool_free(pool, slots[i]);
+    REQUIRE_EQUAL(cpi_quarantine_count(&inside(pool)->quarantine), PUT_OFF);
+    REQUIRE_EQUAL(moves(), before);
+    REQUIRE_EQUAL(cpi_recall_out_of_reach(registry), reach);
+    REQUIRE(cpi_recall_await(registry, &backoff));
+    REQUIRE(!cpi_recall_uncached_forked(registry));
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /* As a signal handler does inside an operation of its own thread: that one ends after
  * the handler only, and is not waited for. */
 START_TEST(alloc_inside_an_operation_of_the_thread_does_not_wait)
@@ -272,8 +355,10 @@ int main(void)
         ONCE(recall_gives_spares_of_a_waiting_thread_to_the_depot),
         ONCE(recall_is_counted),
         ONCE(hands_of_others_are_out_of_reach),
+        ONCE(loaded_magazines_of_other_typed_entries_count_as_full),
         TIMES(alloc_when_dry_recalls_spares_of_waiting_threads, 2),
         TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
+        ONCE(what_lies_behind_the_last_place_is_no_place),
         ONCE(alloc_inside_an_operation_of_the_thread_does_not_wait),
     };
 
