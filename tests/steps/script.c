@@ -181,6 +181,12 @@ static void require_magazines(const cpool_t *pool, size_t lost)
     free(seen);
 }
 
+/* Live slots are told by it. */
+static void require_account(const cpool_t *pool)
+{
+    REQUIRE_EQUAL(inside_figures(pool).stocked, cpi_depot_count_stocked(&inside(pool)->depot));
+}
+
 bool script_is_inside(const cpool_t *pool)
 {
     const struct cpi_registry *registry = &inside(pool)->registry;
@@ -236,6 +242,7 @@ void script_require_whole(struct script *script, size_t lost_slots, size_t lost_
 
     script_require_no_hands(script->pool);
     require_magazines(script->pool, lost_magazines);
+    require_account(script->pool);
     count = script_take_rest(script, slots);
     REQUIRE(count + script->count + lost_slots >= script->capacity);
     cpool_free_bulk(script->pool, slots, count);
@@ -246,5 +253,6 @@ void script_require_whole(struct script *script, size_t lost_slots, size_t lost_
     REQUIRE_EQUAL(script_take_rest(script, slots), count);
     cpool_free_bulk(script->pool, slots, count);
     require_magazines(script->pool, lost_magazines);
+    require_account(script->pool);
 }
 
