@@ -135,6 +135,37 @@ START_TEST(give_full_is_stocked)
 }
 END_TEST
 
+/* As one chain, without chance, and with chance, which repeats the exchange. */
+START_TEST(give_chain_is_stocked)
+{
+    enum { CHAIN = 3, TURNS = 100 };
+    uint64_t in = cpi_load(&mine.stocked_in, relaxed);
+    uint64_t retries = 0;
+    struct cpi_chaos chaos;
+    uint32_t nodes[CHAIN];
+
+    make_depot();
+    if (_i == 1) {
+        cpi_chaos_begin(&chaos, 1);
+        cpi_depot_add_chaos(depot, &chaos);
+    }
+    for (uint32_t i = 0; i < CHAIN; i++)
+        nodes[i] = filled(i * LIMIT, LIMIT);
+    for (int turn = 1; turn <= TURNS; turn++) {
+        for (uint32_t i = 0; i < CHAIN; i++)
+            cpi_tagstack_chain(&depot->links, nodes[i], i == 0 ? 0 : nodes[i - 1]);
+        retries -= cpi_load(&mine.retries, relaxed);
+        cpi_depot_give_chain(depot, &mine, nodes[CHAIN - 1], nodes[0], CHAIN);
+        retries += cpi_load(&mine.retries, relaxed);
+        REQUIRE_EQUAL(cpi_depot_count_stocked(depot), CHAIN);
+        REQUIRE_EQUAL(cpi_load(&mine.stocked_in, relaxed) - in, (uint64_t)turn * CHAIN);
+        for (uint32_t i = CHAIN; i-- > 0;)
+            REQUIRE_EQUAL(cpi_depot_take_stocked(depot, &mine), nodes[i]);
+    }
+    REQUIRE(_i == 0 || retries > 0);
+}
+END_TEST
+
 START_TEST(give_empty_is_taken_before_one_is_made)
 {
     uint32_t node;
@@ -151,6 +182,7 @@ END_TEST
 
 START_TEST(give_partial_is_the_remnant)
 {
+    uint64_t before = cpi_load(&mine.partials, relaxed);
     uint32_t node;
 
     make_depot();
@@ -158,7 +190,9 @@ START_TEST(give_partial_is_the_remnant)
     give(node);
     REQUIRE_EQUAL(cpi_depot_partial_rounds(depot), 3);
     REQUIRE(holds(node));
+    REQUIRE_EQUAL(cpi_load(&mine.partials, relaxed) - before, 1);
     REQUIRE_EQUAL(cpi_depot_take_partial(depot, &mine), node);
+    REQUIRE_EQUAL(cpi_load(&mine.partials, relaxed) - before, 2);
     REQUIRE_EQUAL(cpi_depot_partial_rounds(depot), 0);
     give(node);
     require_slots(3);
@@ -221,11 +255,14 @@ END_TEST
 
 START_TEST(reset_forgets_all)
 {
+    uint32_t last = 0;
+
     make_depot();
     for (size_t i = 0; i < CAPACITY; i++)
         REQUIRE(cpi_depot_free_slot(depot, &mine, &slots[i]));
     while (cpi_depot_made(depot) < magazines)
-        REQUIRE(cpi_depot_take_empty(depot, &mine) != 0);
+        REQUIRE((last = cpi_depot_take_empty(depot, &mine)) != 0);
+    give(last);
     cpi_depot_set_dry(depot, true);
     cpi_depot_reset(depot);
     REQUIRE_EQUAL(rounds(), 0);
@@ -234,6 +271,7 @@ START_TEST(reset_forgets_all)
     REQUIRE(cpi_depot_alloc_slot(depot, &mine) == NULL);
     for (size_t i = 0; i < magazines; i++)
         REQUIRE(filled(0, 0) != 0);
+    REQUIRE_EQUAL(cpi_depot_take_empty(depot, &mine), 0);
 }
 END_TEST
 
@@ -361,6 +399,7 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(take_from_new_depot_gives_empty_ones_only),
         ONCE(give_full_is_stocked),
+        TIMES(give_chain_is_stocked, 2),
         ONCE(give_empty_is_taken_before_one_is_made),
         ONCE(give_partial_is_the_remnant),
         ONCE(give_two_partial_merges_them),

@@ -252,9 +252,34 @@ START_TEST(pop_interrupted_anywhere_loses_and_doubles_nothing)
 }
 END_TEST
 
+static uint32_t push_nine(void)
+{
+    return cpi_tagstack_push(&stack, &links, 9, NULL);
+}
+
+/* 9 on 10 on 11. */
+static uint32_t push_chain_of_three(void)
+{
+    cpi_tagstack_chain(&links, 11, 0);
+    cpi_tagstack_chain(&links, 10, 11);
+    cpi_tagstack_chain(&links, 9, 10);
+    return cpi_tagstack_push_chain(&stack, &links, 9, 11, NULL);
+}
+
+static const struct pushing {
+    uint32_t (*act)(void); /* returns how often it had to try again */
+    unsigned nodes;        /* a bit each */
+} pushings[] = {
+    {push_nine, 1u << 9},
+    {push_chain_of_three, 1u << 9 | 1u << 10 | 1u << 11},
+};
+
+enum { PUSHINGS = sizeof(pushings) / sizeof(pushings[0]) };
+
 START_TEST(push_interrupted_anywhere_loses_and_doubles_nothing)
 {
-    const struct interference *interference = &interferences[_i];
+    const struct interference *interference = &interferences[_i / PUSHINGS];
+    const struct pushing *pushing = &pushings[_i % PUSHINGS];
     int met = 0;
 
     interfere = interference->act;
@@ -264,14 +289,41 @@ START_TEST(push_interrupted_anywhere_loses_and_doubles_nothing)
 
         make_three();
         operations_left = gap;
-        push(9);
+        (void)pushing->act();
         happened = operations_left == 0;
         operations_left = 0;
         all = happened ? interference->left : 1u << 1 | 1u << 2 | 1u << 3;
-        REQUIRE(drain() == (all | 1u << 9));
+        REQUIRE(drain() == (all | pushing->nodes));
         met += happened;
     }
     REQUIRE(met >= 3);
+}
+END_TEST
+
+static uint32_t pop_one(void)
+{
+    uint64_t retries = 1; /* it adds */
+
+    REQUIRE(cpi_tagstack_pop(&stack, &links, &retries, NULL) != 0);
+    return (uint32_t)retries - 1;
+}
+
+/* Another thread changes the head before the last operation, which is the exchange. */
+START_TEST(overtaken_exchange_counts_its_retry)
+{
+    static uint32_t (*const acts[])(void) = {push_nine, push_chain_of_three, pop_one};
+    enum { MOST = 100 };
+    int operations;
+
+    interfere = push_one;
+    make_three();
+    operations_left = MOST;
+    REQUIRE_EQUAL(acts[_i](), 0);
+    operations = MOST - operations_left;
+    make_three();
+    operations_left = operations;
+    REQUIRE_EQUAL(acts[_i](), 1);
+    REQUIRE_EQUAL(operations_left, 0);
 }
 END_TEST
 
@@ -355,7 +407,8 @@ int main(void)
         ONCE(tag_at_its_end_comes_round),
         ONCE(largest_index_fits_beside_the_tag),
         TIMES(pop_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES),
-        TIMES(push_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES),
+        TIMES(push_interrupted_anywhere_loses_and_doubles_nothing, INTERFERENCES * PUSHINGS),
+        TIMES(overtaken_exchange_counts_its_retry, 3),
         TIMES(exchange_by_several_threads_keeps_every_node, 3),
         ONCE(links_begin_at_their_start),
     };

@@ -3,12 +3,15 @@
  * check_steps_empty.c - what an alloc that finds nothing concludes from what it
  * has seen, while others take and free at just the steps at which it looks.
  *
- * Includes steps.h.
+ * Includes steps.h and the depot's header.
  */
 #include "steps.h"
 
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "depot.h"
 
 /*
  * ---- Round after round ---------------------------------------------------
@@ -136,6 +139,53 @@ START_TEST(alloc_beside_thief_that_gives_up_finds_its_own_slot)
     hold_fini(&hold);
     hold_fini(&theirs);
     support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- An empty magazine ---------------------------------------------------
+ */
+
+enum { LONE_ROUNDS = 2, LONE_MAGAZINES = 3 };
+
+/* All magazines of a depot, and the counters of another party. */
+struct lone {
+    struct cpi_depot *depot;
+    struct cpi_counters counters;
+};
+
+/* Makes all magazines, and gives one of them. */
+static void make_all(void *argument)
+{
+    struct lone *lone = argument;
+    uint32_t node = 0;
+
+    for (int i = 0; i < LONE_MAGAZINES; i++)
+        REQUIRE((node = cpi_depot_take_empty(lone->depot, &lone->counters)) != 0);
+    cpi_depot_give(lone->depot, &lone->counters, node);
+}
+
+/* The thread finds the stack empty.  Then another makes all that are left, so this one can
+ * make none, but may not conclude that there is none. */
+START_TEST(empty_magazine_that_comes_between_two_looks_is_found)
+{
+    size_t size = LONE_MAGAZINES * cpi_depot_stride(LONE_ROUNDS);
+    struct cpi_counters mine;
+    struct cpi_extent extent;
+    struct cpi_extent none;
+    struct lone lone;
+
+    memset(&mine, 0, sizeof(mine));
+    memset(&lone.counters, 0, sizeof(lone.counters));
+    lone.depot = support_lines(sizeof(*lone.depot));
+    cpi_extent_init_committed(&extent, support_lines(size), size);
+    cpi_extent_init_committed(&none, extent.base + size, 0);
+    cpi_depot_init(lone.depot, &extent, &none, LONE_ROUNDS, 1);
+    steps_plan("make", 1, make_all, &lone);
+    REQUIRE(cpi_depot_take_empty(lone.depot, &mine) != 0);
+    REQUIRE(steps_drop());
+    REQUIRE_EQUAL(cpi_depot_made(lone.depot), LONE_MAGAZINES);
+    REQUIRE_EQUAL(cpi_load(&mine.empty_out, relaxed), 1);
 }
 END_TEST
 
@@ -325,6 +375,7 @@ int main(void)
         TIMES(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot, 2),
         TIMES(alloc_that_sees_two_caches_change_over_finds_the_slot, 2),
         ONCE(alloc_beside_thief_that_gives_up_finds_its_own_slot),
+        ONCE(empty_magazine_that_comes_between_two_looks_is_found),
         ONCE(alloc_does_not_wait_for_the_cache_that_it_interrupts),
         ONCE(alloc_does_not_wait_for_the_thief_that_it_interrupts),
         ONCE(fork_inside_an_explicit_cache_loses_nothing),
