@@ -249,22 +249,35 @@ static uint64_t state_of(const struct cpi_chaos *chaos)
     return atomic_load_explicit(&chaos->state, memory_order_relaxed);
 }
 
-/* The first step is of 64 KiB, or by chance, once in four times, of the page that is needed. */
+/* The first step is of 64 KiB, or by chance, once in four times, of the page that is needed.
+ * The slots have it, and their magazines, and those of the caches. */
 START_TEST(memory_is_committed_in_small_steps)
 {
-    enum { POOLS = 120 };
-    size_t small = 0;
+    enum { POOLS = 120, EXTENTS = 3 };
+    size_t small[EXTENTS] = {0};
 
     for (int i = 0; i < POOLS; i++) {
-        cpool_t *pool = create(0, 10000);
-        void *slot = cpool_alloc(pool);
+        cpool_config_t config = support_config(SLOT_SIZE, 10000);
+        const struct cpi_extent *extents[EXTENTS];
+        cpool_t *pool;
+        void *slot;
 
-        small += atomic_load_explicit(&inside_of(pool)->slab.extent.committed,
-                                      memory_order_relaxed) < 65536;
+        config.flags = CPOOL_CHAOS;
+        config.thread_caches = 1000;
+        pool = support_create(&config);
+        extents[0] = &inside_of(pool)->slab.extent;
+        extents[1] = &inside_of(pool)->depot.for_slots;
+        extents[2] = &inside_of(pool)->depot.for_caches;
+        slot = cpool_alloc(pool);
+        for (int n = 0; n < EXTENTS; n++) {
+            REQUIRE(extents[n]->size > 65536);
+            small[n] += atomic_load_explicit(&extents[n]->committed, memory_order_relaxed) < 65536;
+        }
         cpool_free(pool, slot);
         support_destroy_empty(pool);
     }
-    REQUIRE(small > 0 && small < POOLS);
+    for (int n = 0; n < EXTENTS; n++)
+        REQUIRE(small[n] > 0 && small[n] < POOLS);
 }
 END_TEST
 

@@ -53,6 +53,30 @@ START_TEST(end_of_many_slots_exchanges_once)
 }
 END_TEST
 
+/* The pool counts magazines, the scope an exchange.  Here the two are the same. */
+START_TEST(end_of_a_full_magazine_is_an_exchange)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+    cpool_quiet_t quiet = CPOOL_QUIET_INIT;
+    cpool_lease_t *lease;
+    cpool_t *pool;
+    uint64_t before;
+
+    config.magazine_rounds = ROUNDS;
+    pool = support_create(&config);
+    lease = begin(pool);
+    for (size_t i = 0; i < ROUNDS; i++)
+        REQUIRE(cpool_lease_alloc(lease) != NULL);
+    before = support_stats(pool).exchanges;
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(cpool_lease_end(lease), ROUNDS);
+    REQUIRE_EQUAL(cpool_quiet_end(&quiet), 0);
+    REQUIRE(quiet.exchanges > 0);
+    REQUIRE_EQUAL(support_stats(pool).exchanges, before + quiet.exchanges);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 START_TEST(dry_pool_is_dry_under_lease_and_outside)
 {
     cpool_t *pool = make_pool(modes[_i]);
@@ -377,6 +401,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(end_gives_back_what_was_taken, MODES),
         ONCE(end_of_many_slots_exchanges_once),
+        ONCE(end_of_a_full_magazine_is_an_exchange),
         TIMES(dry_pool_is_dry_under_lease_and_outside, MODES),
         TIMES(slots_keep_their_bytes, MODES),
         TIMES(others_use_the_pool_meanwhile, MODES),

@@ -124,14 +124,23 @@ START_TEST(exchanges_are_counted)
     cpool_t *pool = create(kinds[_i], 0);
     struct hold hold;
     uint64_t before;
+    uint64_t counted;
 
     hold_init(&hold, pool);
     REQUIRE_EQUAL(hold_take(&hold, 5000), 5000);
     before = support_stats(pool).exchanges;
     REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
     hold_free_all(&hold);
-    REQUIRE(end_scope().exchanges > 0);
-    REQUIRE(support_stats(pool).exchanges > before);
+    counted = end_scope().exchanges;
+    REQUIRE(counted > 0);
+    REQUIRE_EQUAL(support_stats(pool).exchanges, before + counted);
+    before += counted;
+    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
+    REQUIRE_EQUAL(hold_take(&hold, 5000), 5000);
+    counted = end_scope().exchanges;
+    REQUIRE(counted > 0);
+    REQUIRE_EQUAL(support_stats(pool).exchanges, before + counted);
+    hold_free_all(&hold);
     hold_fini(&hold);
     support_destroy_empty(pool);
 }
