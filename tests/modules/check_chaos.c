@@ -202,7 +202,8 @@ START_TEST(tags_come_round)
 
     REQUIRE(tag_of(&inside->depot.stocked) > near - 2000);
     REQUIRE(tag_of(&inside->depot.empty) > near - 2000);
-    for (int turn = 0; turn < 20; turn++)
+    /* A turn removes some 50 full magazines, or more.  The tag is up to 1000 before its end. */
+    for (int turn = 0; turn < 60; turn++)
         support_require_obtainable(pool, 0);
     REQUIRE(tag_of(&inside->depot.stocked) < near / 2);
     REQUIRE(tag_of(&inside->depot.empty) < near / 2);
