@@ -26,7 +26,7 @@ typedef struct cpool_quiet {
                               are not counted */
     uint64_t fresh_slots;  /* slots taken for the first time: each may cost a
                               page fault when it is touched */
-    uint64_t exchanges;    /* magazines exchanged with a depot */
+    uint64_t exchanges;    /* with a depot: of one magazine, or of all that a lease gives */
 } cpool_quiet_t;
 
 #define CPOOL_QUIET_INIT                                                       \
