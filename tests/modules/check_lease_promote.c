@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inside.h"
 #include "swaps.h"
 
 /* --- One thread --- */
@@ -232,6 +233,85 @@ START_TEST(many_pairs_of_few_slots_are_found_soon)
 }
 END_TEST
 
+/* --- What is left of a lease --- */
+
+/* Each adopted slot fills a magazine, which is empty again when the slot is promoted. */
+START_TEST(adopting_and_promoting_again_and_again_needs_few_magazines)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    uint32_t made = 0;
+
+    for (int turn = 0; turn < 100; turn++) {
+        void *slot = cpool_alloc(pool);
+
+        REQUIRE_EQUAL(cpool_lease_adopt(lease, slot), 0);
+        REQUIRE_EQUAL(cpool_lease_promote(lease, slot), 0);
+        cpool_free(pool, slot);
+        if (turn == 10)
+            made = cpi_depot_made(&inside(pool)->depot);
+    }
+    REQUIRE_EQUAL(cpi_depot_made(&inside(pool)->depot), made);
+    end_all(pool, lease, 0);
+}
+END_TEST
+
+/* Leases that are open, and tables of pairs that are there. */
+static void count_leases(const cpool_t *pool, size_t *open, size_t *tables)
+{
+    const struct cpi_leases *leases = cpi_load(&inside(pool)->leases, relaxed);
+
+    *open = *tables = 0;
+    for (size_t i = 0; i < CPOOL_LEASES_MAX; i++) {
+        *open += leases->lease[i].handle != NULL;
+        *tables += leases->lease[i].swaps.entries != NULL;
+    }
+}
+
+START_TEST(end_gives_back_the_table_of_pairs)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[CAPACITY / 2];
+    size_t open;
+    size_t tables;
+
+    take(pool, lease, slots, CAPACITY / 2);
+    REQUIRE_EQUAL(cpool_lease_promote(lease, slots[0]), 0);
+    count_leases(pool, &open, &tables);
+    REQUIRE(open == 1 && tables == 1);
+    REQUIRE_EQUAL(cpool_lease_end(lease), CAPACITY / 2 - 1);
+    count_leases(pool, &open, &tables);
+    REQUIRE(open == 0 && tables == 0);
+    cpool_free(pool, slots[0]);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* There are no more caches. */
+START_TEST(refused_lease_does_not_stay_open)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+    cpool_lease_t *leases[CPOOL_LEASES_MAX];
+    size_t begun = 0;
+    cpool_t *pool;
+    size_t open;
+    size_t tables;
+
+    config.thread_caches = 4;
+    pool = support_create(&config);
+    while ((leases[begun] = cpool_lease_begin(pool)) != NULL)
+        begun++;
+    REQUIRE(begun > 0 && begun <= config.thread_caches);
+    count_leases(pool, &open, &tables);
+    REQUIRE_EQUAL(open, begun);
+    while (begun > 0)
+        REQUIRE_EQUAL(cpool_lease_end(leases[--begun]), 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -242,6 +322,9 @@ int main(void)
         TIMES(promoting_a_late_slot_works_in_a_dry_pool, MODES),
         TIMES(promoting_a_stranger_is_reported, MODES),
         ONCE(many_pairs_of_few_slots_are_found_soon),
+        TIMES(adopting_and_promoting_again_and_again_needs_few_magazines, MODES),
+        TIMES(end_gives_back_the_table_of_pairs, MODES),
+        ONCE(refused_lease_does_not_stay_open),
     };
 
     return SUPPORT_RUN("lease_promote", tests);

@@ -15,10 +15,10 @@
 
 # The tests that come first, and the models, by file.
 function tests_of(file) {
-    if (file ~ /^tagstack/) return "check_tagstack check_depot explorer:stack explorer:exchange"
-    if (file ~ /^depot/) return "check_depot check_drain explorer:exchange explorer:uncached"
+    if (file ~ /^tagstack/) return "check_tagstack check_depot check_chaos explorer:stack explorer:exchange"
+    if (file ~ /^depot/) return "check_depot check_drain check_chaos check_quiet check_lease check_steps_empty explorer:exchange explorer:uncached"
     if (file ~ /^cache/) return "check_cache check_cache_target check_share explorer:ring"
-    if (file ~ /^recall/) return "check_recall check_registry_recall check_registry explorer:exact explorer:ring-exact"
+    if (file ~ /^recall/) return "check_recall check_registry_recall check_registry check_steps_empty check_trim check_share check_typed check_barrier check_steps_stall check_steps_lease check_steps_steal check_steps_fork explorer:exact explorer:ring-exact explorer:lease-late"
     if (file ~ /^registry/) return "check_registry check_registry_recall check_thread explorer:exit"
     if (file ~ /^(slab|extent)/) return "check_slab check_extent check_grow explorer:exchange"
     if (file ~ /^queue/) return "check_wait check_wait_fair explorer:wait-two explorer:fair"
