@@ -110,12 +110,32 @@ START_TEST(slots_go_the_ordinary_way_when_nobody_starves)
 }
 END_TEST
 
+/* A waiter that is awake finds a slot itself, and one that was handed to it would be lost. */
+START_TEST(slot_is_handed_to_the_first_that_sleeps)
+{
+    struct cpi_waiter waiters[3];
+    struct cpi_queue queue;
+    char slot;
+
+    cpi_queue_init(&queue);
+    for (int i = 0; i < 3; i++)
+        cpi_queue_join(&queue, &waiters[i], 0);
+    waiters[1].asleep = waiters[2].asleep = true;
+    REQUIRE(cpi_queue_serve(&queue, &slot) == &waiters[1]);
+    REQUIRE(waiters[1].slot == &slot && waiters[0].slot == NULL && waiters[2].slot == NULL);
+    REQUIRE(queue.first == &waiters[0] && queue.last == &waiters[2]);
+    waiters[2].asleep = false;
+    REQUIRE(cpi_queue_serve(&queue, &slot) == NULL);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(waiting_threads_are_served_in_order, 2),
         ONCE(waiting_thread_is_not_overtaken),
         ONCE(slots_go_the_ordinary_way_when_nobody_starves),
+        ONCE(slot_is_handed_to_the_first_that_sleeps),
     };
 
     return SUPPORT_RUN("wait_fair", tests);
