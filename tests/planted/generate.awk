@@ -17,20 +17,20 @@
 function tests_of(file) {
     if (file ~ /^tagstack/) return "check_tagstack check_depot check_chaos explorer:stack explorer:exchange"
     if (file ~ /^depot/) return "check_depot check_drain check_chaos check_quiet check_lease check_steps_empty explorer:exchange explorer:uncached"
-    if (file ~ /^cache/) return "check_cache check_cache_target check_share explorer:ring"
+    if (file ~ /^cache/) return "check_cache check_cache_target check_share check_typed check_quiet check_steps_empty check_steps_steal explorer:ring"
     if (file ~ /^recall/) return "check_recall check_registry_recall check_registry check_steps_empty check_trim check_share check_typed check_barrier check_steps_stall check_steps_lease check_steps_steal check_steps_fork explorer:exact explorer:ring-exact explorer:lease-late"
-    if (file ~ /^registry/) return "check_registry check_registry_recall check_thread explorer:exit"
-    if (file ~ /^(slab|extent)/) return "check_slab check_extent check_grow explorer:exchange"
-    if (file ~ /^queue/) return "check_wait check_wait_fair explorer:wait-two explorer:fair"
-    if (file ~ /^slotmap/) return "check_slotmap check_track explorer:track-double"
-    if (file ~ /lease/) return "check_lease check_lease_promote explorer:lease explorer:lease-late"
+    if (file ~ /^registry/) return "check_registry check_registry_recall check_thread check_info check_quiet check_chaos check_steps_signal explorer:exit"
+    if (file ~ /^(slab|extent)/) return "check_slab check_extent check_grow check_chaos check_fault_use explorer:exchange"
+    if (file ~ /^queue/) return "check_wait check_wait_fair check_wait_crowd check_steps_queue explorer:wait-two explorer:fair"
+    if (file ~ /^slotmap/) return "check_slotmap check_slotmap_narrow check_track explorer:track-double"
+    if (file ~ /lease/) return "check_lease check_lease_promote check_lease_threads check_fault_use check_steps_lease explorer:lease explorer:lease-late explorer:lease-shared"
     return "check_alloc explorer:exchange explorer:recall"
 }
 
 function models_of(file) {
-    if (file ~ /^tagstack/) return "model:stack_own model:stack_aba model:stack_handoff model:depot_exchange model:empty_refill"
+    if (file ~ /^tagstack/) return "model:stack_own model:stack_aba model:stack_handoff model:depot_exchange model:empty_refill model:lease_promote"
     if (file ~ /^depot/) return "model:depot_exchange model:depot_partial model:depot_slots model:empty_drain model:empty_partial model:empty_flush"
-    if (file ~ /^cache/) return "model:cache_exchange model:cache_steal model:cache_offer model:empty_steal model:empty_flush"
+    if (file ~ /^cache/) return "model:cache_exchange model:cache_steal model:cache_offer model:cache_edge model:empty_steal model:empty_flush model:empty_loaded"
     if (file ~ /^(recall|registry)/) return "model:recall_loaded model:recall_barrier model:recall_reopen model:empty_loaded model:empty_steal model:lease_late"
     if (file ~ /^extent/) return "model:extent_commit model:slab_bump"
     if (file ~ /^slab/) return "model:slab_bump model:slab_lower model:empty_fresh"

@@ -9,12 +9,13 @@
 #   make generated-mutants   the same for mistakes made by a script, one of each comparison,
 #                   memory order and statement of the lock-free files: GENERATED='recall.c'
 #                   for some files, GENERATED_SHARE=20 for one bug in twenty, MUTANTS_OTHERS=
-#                   for the tests alone that belong to the file
+#                   for the tests alone that belong to the file.  doc/GENERATED.md has the
+#                   verdicts
 #
 # make check holds each edit against the sources, and plants those of tests/sched/planted.sh,
 # tests/linear/planted.sh and tests/weak/planted.sh.
 
-EXTRA_DIST += doc/MUTANTS.md tests/planted/build.sh tests/planted/generate.awk \
+EXTRA_DIST += doc/GENERATED.md doc/MUTANTS.md tests/planted/build.sh tests/planted/generate.awk \
 	tests/planted/generated.sh tests/planted/list.txt \
 	tests/planted/models.sh tests/planted/plant.sh tests/planted/run.sh
 

@@ -235,12 +235,67 @@ START_TEST(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim)
 }
 END_TEST
 
+/*
+ * ---- A theft by mistake --------------------------------------------------
+ */
+
+/* As a stealing thread that took the place's magazine for the full one that lay there. */
+static void take_empty_spares(void *argument)
+{
+    struct cpi_pool *pool = inside(argument);
+    struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
+    struct cpi_uncached *thief = cpi_registry_try_enter(&pool->registry);
+
+    for (uint32_t i = 0; i < cache->ring_size; i++) {
+        uint32_t node = atomic_load_explicit(&cache->spare[i], memory_order_relaxed);
+
+        if (node == 0 || cpi_magazine_count(cpi_depot_magazine(&pool->depot, node)) != 0)
+            continue;
+        atomic_store_explicit(&cache->spare[i], 0, memory_order_relaxed);
+        cpi_depot_give(&pool->depot, &thief->counters, node);
+    }
+    cpi_registry_leave(&pool->registry, thief);
+}
+
+/* The owner's nth exchange of a spare finds that it has gone.  Returns false if there is none. */
+static bool spill_beside_mistake(unsigned flags, size_t nth)
+{
+    cpool_t *pool = steps_pool(flags, SCRIPT_CAPACITY, 0, SCRIPT_ROUNDS);
+    void *slots[SCRIPT_CAPACITY];
+    bool done;
+
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, SCRIPT_CAPACITY), 0);
+    steps_plan("swap_at", nth, take_empty_spares, pool);
+    for (int turn = 0; turn < 3; turn++) {
+        for (size_t i = 0; i < SCRIPT_CAPACITY; i++)
+            cpool_free(pool, slots[i]);
+        for (size_t i = 0; i < SCRIPT_CAPACITY; i++)
+            REQUIRE((slots[i] = cpool_alloc(pool)) != NULL);
+    }
+    done = steps_drop();
+    cpool_free_bulk(pool, slots, SCRIPT_CAPACITY);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+    return done;
+}
+
+START_TEST(spare_taken_by_mistake_loses_no_slot)
+{
+    size_t nth = 1;
+
+    while (spill_beside_mistake(script_kinds[_i], nth))
+        nth++;
+    REQUIRE(nth > 3);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(fork_beside_a_thief_at_every_step_leaves_no_claim, 4 * SCRIPT_KINDS),
         ONCE(fork_on_the_way_inside_beside_a_thief_overfills_nothing),
         ONCE(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim),
+        TIMES(spare_taken_by_mistake_loses_no_slot, SCRIPT_KINDS),
     };
 
     return SUPPORT_RUN("steps_steal", tests);
