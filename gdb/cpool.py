@@ -2,7 +2,8 @@
 """cpool.py - pools in gdb, of running programs and of core files.
 
 Installed beside the shared library, or in gdb's own folder for such scripts, under the
-name by which gdb loads it together with the library.  It calls nothing of the program: it
+name by which gdb loads it together with the library.  gdb trusts its own folder, and others
+after `add-auto-load-safe-path FOLDER`.  By hand: `source gdb/cpool.py`.  It calls nothing of the program: it
 reads memory alone, through the library's debug information.
 """
 
@@ -14,7 +15,7 @@ INDEX_MASK = (1 << 24) - 1
 HEADER = 8  # bytes of a magazine before its rounds
 LINE = 64
 FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x10: "huge pages", 0x20: "coloured",
-         0x40: "tracked", 0x100: "reserved", 0x4000: "fake", 0x8000: "chaos"}
+         0x40: "tracked", 0x100: "reserved"}
 
 
 class Failure(gdb.GdbError):
@@ -28,16 +29,32 @@ def read_words(address, count):
     return struct.unpack("=%d%s" % (count, "Q" if size == 8 else "I"), data)
 
 
+def refuse():
+    """There is nothing to read: says whether the library or its debug information lacks."""
+    try:
+        gdb.parse_and_eval("&cpool_create")
+    except gdb.error:
+        raise Failure("there is no libcpool in this process, or it has not been loaded yet") \
+            from None
+    raise Failure("this libcpool was compiled without -g: it has no debug information, by which "
+                  "its pools are read")
+
+
 def handle_arrays():
     """The array of descriptors of each copy of the library, with its module."""
     found = {}
+    try:
+        gdb.lookup_type("struct cpi_pool")
+        gdb.lookup_type("cpool_t")
+    except gdb.error:
+        refuse()
     for objfile in gdb.objfiles():
         symbol = objfile.lookup_global_symbol("cpi_handles")
         if symbol is not None:
             value = symbol.value()
             found[int(value.address)] = (value["handles"], objfile.filename)
     if not found:
-        raise Failure("there is no libcpool with debug information in this process")
+        refuse()
     return list(found.values())
 
 
@@ -68,6 +85,15 @@ class Pool:
     def index(self, address):
         offset = address - self.base
         return offset // self.stride if 0 <= offset < self.slots * self.stride else None
+
+    def waiters(self):
+        """How many threads wait for a slot."""
+        count = 0
+        waiter = self.state["waiters"]["queue"]["first"]
+        while int(waiter) != 0:
+            count += 1
+            waiter = waiter["next"]
+        return count
 
     def flags(self):
         flags = int(self.state["flags"])
@@ -172,19 +198,17 @@ class Pool:
         call = gdb.Value(address).cast(gdb.lookup_type("struct cpi_call").pointer()).dereference()
         if int(call["when"]) == 0:
             return None
-        here = int(call["here"])
-        if here != 0:
-            return gdb.Value(here).cast(gdb.lookup_type("char").pointer()).string()
         return place_of(read_words(int(call["frames"].address), 1)[0])
 
 
 def all_pools():
     """Every pool of the process, in the order of descriptors."""
+    arrays = handle_arrays()
     kind = gdb.lookup_type("cpool_t").strip_typedefs()
     words = kind.sizeof // gdb.lookup_type("void").pointer().sizeof
     state_at = next(f for f in kind.fields() if f.name == "state").bitpos // 8
     state_at //= kind.sizeof // words
-    for handles, module in handle_arrays():
+    for handles, module in arrays:
         count = handles.type.range()[1] + 1
         start = int(handles.address)
         content = read_words(start, count * words)
@@ -258,15 +282,15 @@ class ListCommand(gdb.Command):
         super().__init__("cpool list", gdb.COMMAND_DATA)
 
     def invoke(self, argument, from_tty):
-        say("%-18s %-20s %10s %10s %10s %8s  %s" % ("handle", "name", "live", "free", "capacity",
-                                                  "size", "kind"))
+        say("%-18s %-20s %10s %10s %10s %8s %8s  %s" % (
+            "handle", "name", "live", "free", "capacity", "size", "waiters", "kind"))
         modules = set()
         for pool in all_pools():
             live = len(pool.live())
             modules.add(pool.module)
-            say("%-18s %-20s %10d %10d %10d %8d  %s" % (
+            say("%-18s %-20s %10d %10d %10d %8d %8d  %s" % (
                 "0x%x" % pool.handle, pool.name, live, pool.fresh - live, pool.capacity,
-                pool.slot_size, ", ".join(pool.flags())))
+                pool.slot_size, pool.waiters(), ", ".join(pool.flags())))
         if len(modules) > 1:
             say("%d copies of the library have pools: %s" % (len(modules), ", ".join(modules)))
 

@@ -28,16 +28,15 @@
  * compare-and-swap for dozens of slots.
  *
  * Empty means empty: an alloc fails only when `capacity` slots are live, however
- * many others lie in other threads' caches, whether those threads run, sleep or
+ * many others are in other threads' caches, whether those threads run, sleep or
  * are stopped.  (In caller-provided memory, which has no room for slack, this
- * takes CPOOL_EXACT: else what other threads have loaded is out of reach.)  There is
- * one limit without CPOOL_EXACT, because the inline path counts nothing.  If threads
- * that run take the last free slots from one loaded magazine and fill another, twice or
- * more within one search and each time just before that search comes by, it may find
- * every magazine empty.
+ * takes CPOOL_EXACT: else what other threads have loaded is out of reach.)
+ * Without CPOOL_EXACT a search can miss the last free slots if running threads keep
+ * moving them between their magazines ahead of it.
  *
- * The library does not serve mixed sizes, does not call constructors, and is no
- * garbage collector.  A slot freed while another thread still uses it is a bug
+ * A pool has one size of slots and calls no constructors.  <cpool/sized.h> has blocks of
+ * many sizes, and <cpool/object.h> constructed objects, each over such pools.  The library
+ * is no garbage collector.  A slot freed while another thread still uses it is a bug
  * here as everywhere.
  *
  * NOTES
@@ -71,15 +70,15 @@
  * across the switch.  Give the fiber a cache of its own (cpool_cache_create), or compile
  * such files with -DCPOOL_NO_INLINE.
  *
- * Signals: cpool_depot_alloc and cpool_depot_free are async-signal-safe, except in
- * pools created with CPOOL_WAITABLE, and so are cpool_owns, cpool_index, cpool_at,
- * cpool_index_limit, cpool_strerror, cpool_version and cpool_version_number.  No other
- * function is, and of these none that is given a pool created with CPOOL_FAKE.  The library
- * blocks signals while it holds its lock, so a handler may fork or exit, at any point of the
- * library's operations.
+ * Signals: a function is async-signal-safe where its contract says so, and no other one
+ * is.  Of those that hand out slots these are cpool_depot_alloc and cpool_depot_free, except
+ * in pools with a fallback or CPOOL_WAITABLE.  The library blocks signals while it holds its
+ * lock, so a handler may fork or exit at any point of the library's operations.  One exception
+ * is a call into malloc, as for a block that a fallback serves: there a handler may do what it
+ * may do inside malloc.
  *
- * Cancellation: cpool_print and cpool_print_json may be points of cancellation,
- * as their stream is, and so may the application's own error handler.  No other
+ * Cancellation: cpool_print may be a point of cancellation,
+ * as its stream is, and so may the application's own error handler.  No other
  * function is one.
  *
  * Handles: a pool's handle is refused after the pool has been destroyed, until 1,023
@@ -183,7 +182,6 @@ CPOOL_API unsigned cpool_version_number(void);
 #include <cpool/cache.h>
 #include <cpool/memory.h>
 #include <cpool/wait.h>
-#include <cpool/quiet.h>
 #include <cpool/info.h>
 
 #include <cpool/fast.h>

@@ -16,7 +16,6 @@ cpoolinclude_HEADERS = \
 	include/cpool/fast.h \
 	include/cpool/info.h \
 	include/cpool/lanes.h \
-	include/cpool/layer.h \
 	include/cpool/lease.h \
 	include/cpool/lease.hpp \
 	include/cpool/live.hpp \
@@ -27,7 +26,6 @@ cpoolinclude_HEADERS = \
 	include/cpool/pooled.hpp \
 	include/cpool/pools.h \
 	include/cpool/priority.h \
-	include/cpool/quiet.h \
 	include/cpool/resource.hpp \
 	include/cpool/sized.h \
 	include/cpool/sized.hpp \

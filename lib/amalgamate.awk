@@ -2,7 +2,7 @@
 # amalgamate.awk - the library as two files, cpool.h and cpool.c.
 #
 #   awk -v top=DIRECTORY -v part=header -f amalgamate.awk include/cpool.h ...  > cpool.h
-#   awk -v top=DIRECTORY -v part=source -f amalgamate.awk lib/atomic.h ...     > cpool.c
+#   awk -v top=DIRECTORY -v part=source -f amalgamate.awk lib/base/atomic.h ...     > cpool.c
 #
 # top: top of the source tree, in which the files lie.
 #
@@ -82,7 +82,7 @@ function included(line) {
 function place(name) {
     if (name ~ /^cpool(\.h|\/)/)
         return "include/" name
-    if (part == "source" && name ~ /^[a-z_]+\.h$/ && ("lib/" name) in ours)
+    if (part == "source" && name ~ /^[a-z_\/]+\.h$/ && ("lib/" name) in ours)
         return "lib/" name
     return ""
 }
@@ -141,7 +141,7 @@ BEGIN {
             find_static_names(ARGV[i])
     }
     print "/*"
-    print " * libcpool in two files, cpool.h and cpool.c, made by `make amalgamation`.  Edit the"
+    print " * libcpool in two files, cpool.h and cpool.c, made by lib/amalgamate.sh.  Edit the"
     print " * sources that they are made from, not these."
     print " *"
     put_licence()
@@ -150,6 +150,10 @@ BEGIN {
         print "#ifndef _GNU_SOURCE"
         print "#define _GNU_SOURCE 1"
         print "#endif"
+        print "#if defined(CPOOL_H) && defined(CPOOL_NO_INLINE)"
+        print "#error \"with CPOOL_NO_INLINE, include cpool.c before cpool.h\""
+        print "#endif"
+        print "#define CPOOL_EMIT_ 1"
         print "#include \"cpool.h\""
     }
     for (i = 1; i < ARGC; i++)

@@ -40,7 +40,7 @@ on() {
 }
 
 used() { # FILE
-    grep -q '^ *bytes  *live  *high water' "$1" || complain "$2 did not use the library"
+    grep -q '^ *bytes  *live  *circulating' "$1" || complain "$2 did not use the library"
 }
 
 # same NAME COMMAND... - prints the same with the library as without
@@ -64,6 +64,12 @@ CPOOL_OPTIONS=checked on preload/exercise 2000 > "$work/found" 2>&1 ||
 # With little address space the classes are smaller.
 (ulimit -v 4000000 && on preload/exercise 2000) > "$work/found" 2>&1 ||
     complain "exercise fails in little address space: $(tail -n 5 "$work/found")"
+# A limit that comes later leaves large blocks.
+on preload/exercise lowered > "$work/found" 2>&1 ||
+    complain "exercise fails after a limit is lowered: $(tail -n 5 "$work/found")"
+# What one phase of a program has used, another one's sizes have.
+on preload/exercise phases > "$work/found" 2>&1
+grep -q 'given back' "$work/found" || complain "free memory stays: $(head -n 1 "$work/found")"
 # With less there are no classes.  How little a program needs to start differs.
 for limit in 16000 12000 8000; do
     (ulimit -v $limit && LD_PRELOAD=$library preload/exercise full) > "$work/found" 2>&1 ||
@@ -129,12 +135,12 @@ fi
 
 # --- A compiler, at work on this library ---
 
-sources='lib/sized.c'
-[ -z "$all" ] || sources=$(cd "$top" && echo lib/*.c)
+sources='lib/sized/sized.c'
+[ -z "$all" ] || sources=$(cd "$top" && echo lib/*/*.c)
 # shellcheck disable=SC2086 # several sources and words
 compile() { # FOLDER
     mkdir "$1" && for source in $sources; do
-        ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -DCPOOL_TSAN=0 -I"$top/include" -Iinclude \
+        ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -DCPOOL_TSAN=0 -I"$top/include" -I"$top/lib" -Iinclude \
             -c "$top/$source" -o "$1/${source##*/}.o" || return 1
     done
 }

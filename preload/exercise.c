@@ -6,6 +6,8 @@
  *   exercise [ROUNDS]
  *   exercise full       all memory is taken in the smallest blocks, then given back.  For
  *                       an address space that has no room for classes
+ *   exercise lowered    large blocks after the limit of the address space is lowered
+ *   exercise phases     whether memory goes back to the system
  *
  * It knows nothing of pools.
  */
@@ -20,12 +22,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
 
 enum { THREADS = 4, HELD = 256, KEYS = 60, SIZE_MOST = 3000000 };
+
+#define MEBI ((size_t)1024 * 1024)
 
 static unsigned long rounds = 20000;
 static pthread_key_t keys[KEYS];
@@ -205,15 +210,115 @@ static void check_full(void)
     REQUIRE(write(STDOUT_FILENO, "full\n", 5) == 5);
 }
 
+static void fill_large(unsigned char *block, size_t size)
+{
+    for (size_t i = 0; i < size; i += 512)
+        block[i] = (unsigned char)(i / 512 % 251);
+}
+
+static void require_large(const unsigned char *block, size_t size)
+{
+    for (size_t i = 0; i < size; i += 512)
+        REQUIRE(block[i] == i / 512 % 251);
+}
+
+static void require_zero(const unsigned char *block, size_t size)
+{
+    for (size_t i = 0; i < size; i += 512)
+        REQUIRE(block[i] == 0);
+}
+
+/* Large blocks of many sizes, freed and resized in turn beside each other. */
+static void churn_large(void)
+{
+    enum { BLOCKS = 12 };
+    unsigned char *held[BLOCKS] = {NULL};
+    size_t sizes[BLOCKS] = {0};
+    unsigned state = 1;
+
+    for (unsigned i = 0; i < 600; i++) {
+        unsigned at = i * 5 % BLOCKS;
+        size_t size = MEBI + next(&state) % (6 * MEBI);
+
+        require_large(held[at], sizes[at]);
+        if (i % 3 == 0) {
+            unsigned char *moved = realloc(held[at], size);
+
+            REQUIRE(moved != NULL);
+            require_large(moved, size < sizes[at] ? size : sizes[at]);
+            held[at] = moved;
+        } else {
+            free(held[at]);
+            held[at] = i % 3 == 1 ? calloc(1, size) : memalign((size_t)64 << i % 17, size);
+            REQUIRE(held[at] != NULL);
+            REQUIRE(i % 3 == 1 || (uintptr_t)held[at] % ((size_t)64 << i % 17) == 0);
+            if (i % 3 == 1)
+                require_zero(held[at], size);
+        }
+        sizes[at] = size;
+        fill_large(held[at], size);
+    }
+    for (unsigned i = 0; i < BLOCKS; i++)
+        free(held[i]);
+}
+
+/* A limit on addresses that comes once the program runs. */
+static void lower_addresses(void)
+{
+    const struct rlimit limit = {512 * MEBI, 512 * MEBI};
+    unsigned char *block = malloc(1);
+
+    free(block);
+    REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+    churn_large();
+    block = calloc(100, MEBI);
+    REQUIRE(block != NULL);
+    require_zero(block, 100 * MEBI);
+    free(block);
+}
+
+/* Phases with blocks of other sizes each.  Prints whether the memory of those before stays. */
+static void go_through_phases(void)
+{
+    enum { PHASES = 16, BYTES = 60 };
+    static char *held[BYTES * 1024 * 1024 / 700];
+    struct rusage usage;
+
+    for (size_t phase = 0; phase < PHASES; phase++) {
+        size_t size = 700 + phase * 700;
+        size_t count = BYTES * MEBI / size;
+
+        for (unsigned turn = 0; turn < 4; turn++) {
+            for (size_t i = 0; i < count; i++)
+                REQUIRE((held[i] = memset(malloc(size), 1, size)) != NULL);
+            for (size_t i = 0; i < count; i++)
+                free(held[i]);
+        }
+    }
+    getrusage(RUSAGE_SELF, &usage);
+    fprintf(stderr, "%ld MiB\n", usage.ru_maxrss / 1024);
+    puts(usage.ru_maxrss / 1024 < 5 * BYTES ? "given back" : "kept");
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "full") == 0) {
         check_full();
         return 0;
     }
+    if (argc > 1 && strcmp(argv[1], "lowered") == 0) {
+        lower_addresses();
+        puts("lowered");
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "phases") == 0) {
+        go_through_phases();
+        return 0;
+    }
     if (argc > 1)
         rounds = strtoul(argv[1], NULL, 10);
     check_limits();
+    churn_large();
     for (int i = 0; i < KEYS; i++)
         REQUIRE(pthread_key_create(&keys[i], end_key) == 0);
     for (unsigned turn = 0; turn < 3; turn++) {

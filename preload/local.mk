@@ -18,7 +18,7 @@ endif
 
 # The library's objects lie inside, and no symbol of theirs shows: a program may have
 # libcpool of its own beside.
-preload_libcpool_malloc_la_SOURCES = preload/malloc.c
+preload_libcpool_malloc_la_SOURCES = preload/large.c preload/large.h preload/malloc.c
 preload_libcpool_malloc_la_CFLAGS = $(AM_CFLAGS) -fno-builtin-malloc -fno-builtin-calloc \
 	$(VISIBILITY_CFLAGS)
 preload_libcpool_malloc_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \

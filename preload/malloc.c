@@ -3,7 +3,7 @@
  * malloc.c - malloc and its family over <cpool/sized.h>, for LD_PRELOAD.
  *
  * Its purpose is proof: whole programs run on pools.  It includes the public interface
- * and has the library inside.  Blocks above the largest class are memory maps.
+ * and has the library inside.  Blocks above the largest class are large.c's.
  *
  * Start.  The classes are made by the first call of all.  Making them may call malloc
  * again, because the C library allocates for handlers of fork and of exit.  Another
@@ -15,22 +15,27 @@
  *   ready  | blocks store | release | serve | all of the allocator
  *   serve  | blocks load  | acquire | ready | likewise
  *   bump   | first_used load, CAS | relaxed | - | no more than an offset
+ *   look   | next_look load, CAS | acquire | looked | what the last look has seen
+ *   looked | next_look store | release | look | likewise
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
 #endif
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cpool/sized.h>
+
+#include "large.h"
 
 #define EXPORT __attribute__((__visibility__("default")))
 
@@ -58,7 +63,7 @@ static _Atomic size_t first_used;
  * ---- Until the classes are made ------------------------------------------------
  */
 
-/* A block's size stands before it.  No block is empty, so that each begins in the array. */
+/* A block's size is before it.  No block is empty, so that each begins in the array. */
 static void *first_alloc(size_t size)
 {
     size_t bytes = ALIGN + (size > 0 ? (size + ALIGN - 1) / ALIGN * ALIGN : ALIGN);
@@ -98,59 +103,102 @@ static size_t whole_pages(size_t bytes)
     return (bytes + page - 1) & ~(page - 1);
 }
 
-static void *map(size_t bytes)
-{
-    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/* Whether the last block of this thread's is known to be zero, for calloc. */
+static _Thread_local bool last_is_zero __attribute__((__tls_model__("initial-exec")));
 
-    return block != MAP_FAILED ? block : NULL;
-}
-
-static void *map_alloc(size_t bytes, size_t align, void *context)
+static void *block_alloc(size_t bytes, size_t align, void *context)
 {
-    size_t size = whole_pages(bytes);
-    size_t spare = align > whole_pages(1) ? align - whole_pages(1) : 0;
-    size_t before;
-    char *block;
+    size_t page = whole_pages(1);
 
     (void)context;
-    if (size < bytes || spare > SIZE_MAX - size)
-        return NULL;
-    block = map(size + spare);
-    if (block == NULL || spare == 0)
-        return block;
-    before = (size_t)(-(uintptr_t)block & (align - 1));
-    if (before > 0)
-        munmap(block, before);
-    if (before < spare)
-        munmap(block + before + size, spare - before);
-    return block + before;
+    return large_alloc(whole_pages(bytes), align > page ? align : page, &last_is_zero);
 }
 
-static void map_free(void *block, size_t bytes, size_t align, void *context)
+static void block_free(void *block, size_t bytes, size_t align, void *context)
 {
     (void)align;
     (void)context;
-    munmap(block, whole_pages(bytes));
+    large_free(block, whole_pages(bytes));
 }
 
-static void *map_resize(void *block, size_t bytes, size_t align, size_t wanted, void *context)
+static void *block_resize(void *block, size_t bytes, size_t align, size_t wanted, void *context)
 {
-    void *moved;
+    size_t page = whole_pages(1);
 
-    if (whole_pages(wanted) < wanted)
-        return NULL;
-#ifdef MREMAP_MAYMOVE
-    if (align <= whole_pages(1)) {
-        moved = mremap(block, whole_pages(bytes), whole_pages(wanted), MREMAP_MAYMOVE);
-        return moved != MAP_FAILED ? moved : NULL;
+    (void)context;
+    return large_resize(block, whole_pages(bytes), whole_pages(wanted),
+                        align > page ? align : page);
+}
+
+/*
+ * ---- Memory of classes that are idle ---------------------------------------------------
+ */
+
+/* A thread looks for such classes after so many bytes of blocks, and the process so often,
+ * nanoseconds.  Less free memory stays. */
+#define IDLE_BYTES ((intptr_t)1024 * 1024)
+#define IDLE_PERIOD ((uint64_t)20 * 1000 * 1000)
+#define IDLE_LEAST ((size_t)256 * 1024)
+
+static _Thread_local intptr_t until_look __attribute__((__tls_model__("initial-exec")));
+static _Atomic uint64_t next_look;
+static uint64_t exchanges[CPOOL_SIZED_CLASSES_MAX]; /* of each class, at the last look */
+static bool trimmed[CPOOL_SIZED_CLASSES_MAX];       /* since the last exchange */
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* Gives free pages back once no magazine has moved since the last look. */
+static void look_at_class(cpool_t *pool, size_t number)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    if (cpool_stats(pool, &stats) != 0)
+        return;
+    if (exchanges[number] != stats.exchanges) {
+        trimmed[number] = false;
+    } else if (!trimmed[number] &&
+               (stats.circulating - stats.live) * stats.slot_stride >= IDLE_LEAST) {
+        cpool_trim(pool);
+        trimmed[number] = true;
+        (void)cpool_stats(pool, &stats);
     }
-#endif
-    moved = map_alloc(wanted, align, context);
-    if (moved != NULL) {
-        memcpy(moved, block, bytes < wanted ? bytes : wanted);
-        map_free(block, bytes, align, context);
+    exchanges[number] = stats.exchanges;
+}
+
+/* One thread at a time: the others find that it is not time yet. */
+__attribute__((__noinline__, __cold__)) static void look_for_idle_classes(cpool_sized_t *blocks)
+{
+    uint64_t due = atomic_load_explicit(&next_look, memory_order_acquire); /* [look] */
+    uint64_t time = now();
+    size_t number;
+
+    until_look = IDLE_BYTES;
+    if (due > time || !atomic_compare_exchange_strong_explicit(
+                          &next_look, &due, UINT64_MAX, memory_order_acquire,
+                          memory_order_relaxed)) /* [look] */
+        return;
+    for (number = 0;; number++) {
+        cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
+
+        if (cpool_sized_class(blocks, number, &description) != 0)
+            break;
+        look_at_class(description.pool, number);
     }
-    return moved;
+    /* [looked] */
+    atomic_store_explicit(&next_look, now() + IDLE_PERIOD, memory_order_release);
+}
+
+static inline void note_use(cpool_sized_t *blocks, size_t size)
+{
+    until_look -= size < (size_t)IDLE_BYTES ? (intptr_t)size : IDLE_BYTES;
+    if (__builtin_expect(until_look < 0, 0))
+        look_for_idle_classes(blocks);
 }
 
 /*
@@ -180,16 +228,24 @@ static cpool_sized_t *try_to_make(const cpool_sized_config_t *config)
     return NULL;
 }
 
+/* Another thread may have been at work on them. */
+static void look_again(void)
+{
+    atomic_store_explicit(&next_look, 0, memory_order_release); /* [looked] */
+}
+
 static cpool_sized_t *make(void)
 {
-    cpool_sized_fallback_t maps = { sizeof maps, NULL, map_alloc, map_free, map_resize };
+    cpool_sized_fallback_t large = { sizeof large, NULL, block_alloc, block_free, block_resize };
     cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
     cpool_sized_t *blocks;
 
     config.name = "malloc";
     config.max_size = CPOOL_SIZED_MAX;
     config.class_bytes = CLASS_BYTES;
-    config.fallback = &maps;
+    config.fallback = &large;
+    large_begin();
+    (void)pthread_atfork(NULL, NULL, look_again); /* without it, memory stays */
     blocks = try_to_make(&config);
     config.max_size = 0;
     config.thread_caches = CACHES_SHORT;
@@ -273,7 +329,10 @@ void *malloc(size_t size)
 {
     cpool_sized_t *blocks = get();
 
-    return result(blocks != NULL ? cpool_sized_alloc(blocks, size) : first_alloc(size));
+    if (blocks == NULL)
+        return result(first_alloc(size));
+    note_use(blocks, size);
+    return result(cpool_sized_alloc(blocks, size));
 }
 
 /* Where there are no classes, all blocks lie in the first array. */
@@ -290,16 +349,24 @@ void free(void *block)
     errno = saved;
 }
 
-/* Memory maps are zero, and so is the first array. */
+/* Blocks of a class, and large ones that were freed before, are as they were left. */
+static bool is_zero(const cpool_sized_t *blocks, const void *block)
+{
+    return blocks == NULL || (!cpool_sized_owns(blocks, block) && last_is_zero);
+}
+
 void *calloc(size_t count, size_t size)
 {
     cpool_sized_t *blocks = get();
-    void *block = NULL;
     size_t bytes;
+    void *block;
 
-    if (!__builtin_mul_overflow(count, size, &bytes))
-        block = blocks != NULL ? cpool_sized_alloc(blocks, bytes) : first_alloc(bytes);
-    if (block != NULL && blocks != NULL && cpool_sized_owns(blocks, block))
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return result(NULL);
+    if (blocks != NULL)
+        note_use(blocks, bytes);
+    block = blocks != NULL ? cpool_sized_alloc(blocks, bytes) : first_alloc(bytes);
+    if (block != NULL && !is_zero(blocks, block))
         memset(block, 0, bytes);
     return result(block);
 }
@@ -315,8 +382,12 @@ void *realloc(void *block, size_t size)
     }
     if (block == NULL)
         return malloc(size);
-    if (!is_first(block))
-        return result(blocks != NULL ? cpool_sized_realloc(blocks, block, size) : NULL);
+    if (!is_first(block) && blocks == NULL)
+        return result(NULL);
+    if (!is_first(block)) {
+        note_use(blocks, size);
+        return result(cpool_sized_realloc(blocks, block, size));
+    }
     moved = malloc(size);
     if (moved != NULL)
         memcpy(moved, block, size < first_size(block) ? size : first_size(block));

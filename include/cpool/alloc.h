@@ -23,7 +23,7 @@
  * cpool_alloc - takes a slot.
  *
  * Returns the slot, its bytes as they were last left (on first use zero, or as they
- * were in caller-provided memory), or NULL when none can be had.  Then the capacity is
+ * were in caller-provided memory), or NULL when there is none.  Then the capacity is
  * live, or a thread stayed stopped inside the library for stall_limit with slots in its
  * hands (three magazines at most, counted in stats.stalls), or the operating system
  * refused memory.  A checked pool that finds CPOOL_EGUARD on the way reports it and
@@ -45,12 +45,14 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_N
  * (CPOOL_EMISALIGNED), or of a slot never handed out (CPOOL_EUNUSED) is reported and
  * refused.  Checked pools find CPOOL_EDOUBLEFREE and CPOOL_EGUARD as well.  After
  * CPOOL_EGUARD the slot stays live, and the next free succeeds.  Other pools serve a
- * slot that was freed twice to two callers.  They report CPOOL_EDOUBLEFREE when a free
- * finds no room, which is thousands of double frees later, and cpool_destroy and
- * cpool_reset do when more slots are free than were ever handed out.  Never fails
- * otherwise, and makes no system call but on first use and in CPOOL_WAITABLE pools.
- * Any thread.  Wait-free into the thread's magazine, else lock-free.  First use
- * may block.
+ * slot that was freed twice to two callers.  They detect it late: in a free
+ * that finds no empty magazine, or in cpool_destroy and cpool_reset.  Never fails
+ * otherwise, and commits no memory.  System calls are made on first use, in CPOOL_WAITABLE
+ * pools, and in two cases more: a thread without a cache that finds as many others at work
+ * blocks signals, then yields and sleeps until one has left; a free that meets no empty
+ * magazine, as after a slot was freed twice, yields.
+ * Any thread.  Wait-free into the thread's magazine, else lock-free, but for these cases.
+ * First use may block.
  */
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
 
@@ -61,10 +63,9 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL
  * For signal handlers, and for threads that allocate too seldom to deserve a
  * cache.  Several times slower than the cached pair.
  * Any thread, lock-free, as long as not more than 64 threads (4 in caller-provided
- * memory) are inside these two at once.  A further one waits for one of them to leave.
- * Signals are blocked in the last of them, so that it does leave, and handlers that interrupt
- * all others do not wait for each other for ever.  The signals that a thread's own
- * instructions raise, such as SIGSEGV and SIGTRAP, are not blocked.
+ * memory) are inside these two at once.  Further callers wait.  The last place is held
+ * with signals blocked, so nested handlers cannot deadlock.  The signals that a thread's
+ * own instructions raise, such as SIGSEGV and SIGTRAP, are not blocked.
  * alloc makes a system call when slots are used for the first time, and waits as
  * cpool_alloc does when it finds nothing.  It does not wait for the operation of its
  * own thread that a signal interrupted.  Async-signal-safe, except with CPOOL_WAITABLE.
@@ -94,7 +95,7 @@ CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n) CPOOL_M
 /*
  * cpool_alloc_bulk_all - takes n slots, or none.
  *
- * Returns 0, or CPOOL_EDRY when fewer could be had, also because the operating system
+ * Returns 0, or CPOOL_EDRY when there were fewer, also because the operating system
  * refused memory (slots is then undefined), or CPOOL_ENULL, reported, for NULL slots with
  * n > 0.
  * Any thread, progress as cpool_alloc.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/attributes.h - what compilers are told of the declarations in <cpool.h>.
+ * cpool/attributes.h - attributes of the declarations in <cpool.h>.
  *
  * Included by <cpool.h>.  Never include it yourself.
  *
@@ -14,8 +14,10 @@
 #error "include <cpool.h> instead of <cpool/attributes.h>"
 #endif
 
-/* An exported symbol. */
-#if defined(__GNUC__)
+/* An exported symbol.  A program that has the library inside may define it otherwise, for
+ * itself and for the library's sources. */
+#if defined(CPOOL_API)
+#elif defined(__GNUC__)
 #define CPOOL_API __attribute__((__visibility__("default")))
 #else
 #define CPOOL_API
@@ -58,9 +60,13 @@
 /*
  * Whether the inline path is there, and how its functions are declared.  C99 inline:
  * the definitions in <cpool/fast.h> serve the inliner, and the library emits the same
- * functions as ordinary symbols, for dlsym and for foreign-function users.
+ * functions as ordinary symbols, for dlsym and for foreign-function users.  The library
+ * sets CPOOL_EMIT_ in the file that emits them, which it does with CPOOL_NO_INLINE as well.
  */
-#if defined(__GNUC__) && !defined(CPOOL_NO_INLINE)
+#if defined(__GNUC__) && defined(CPOOL_NO_INLINE) && defined(CPOOL_EMIT_)
+#define CPOOL_IS_INLINE_ 1
+#define CPOOL_INLINE_ __attribute__((__noinline__))
+#elif defined(__GNUC__) && !defined(CPOOL_NO_INLINE)
 #define CPOOL_IS_INLINE_ 1
 #if defined(__cplusplus) || defined(__GNUC_STDC_INLINE__)
 #define CPOOL_INLINE_ inline

@@ -23,8 +23,8 @@
  * pool is reset or the pool is destroyed.  Checked pools report CPOOL_EOWNER
  * when another thread uses it.  In destructors of thread-specific data use
  * cpool_alloc and cpool_free: the cache ends when the library's own destructor
- * runs, and the use of its handle is then reported as CPOOL_EPOOL, until the next
- * thread has taken over the place.
+ * runs, and the use of its handle is then reported as CPOOL_EPOOL, or traps in a program
+ * with hundreds of pools, until the next thread has taken over the place.
  *
  * Returns the cache, or NULL when this thread can have none (thread_caches are
  * all taken, or no memory).  cpool_alloc and cpool_free work even then.
@@ -52,8 +52,8 @@ CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUS
 /*
  * cpool_cache_destroy - returns its slots to the depot and gives it up.
  *
- * cache   from cpool_cache_create.  NULL is a no-op.  Before the pool's end or
- *         reset, which end the pool's caches by themselves.  A thread's own
+ * cache   from cpool_cache_create.  NULL is a no-op.  Call it before
+ *         cpool_destroy or cpool_reset, which destroy all caches.  A thread's own
  *         cache is reported as CPOOL_EOWNER and left alone.
  *
  * May block.
@@ -89,9 +89,11 @@ CPOOL_API void cpool_flush(cpool_t *pool);
  * touches an old slot afterwards.  Afterwards the pool is as new: slots come in order
  * of address again.  Their bytes are as they were left, and the capacity is what it has
  * grown or shrunk to.  Ends all caches: handles from cpool_cache and cpool_cache_create
- * are void.
+ * are void.  Event loops that wait for a notice get it.
  *
- * Returns the number of slots released: those that were live.  Reports
+ * Live blocks of the fallback go back to malloc.
+ *
+ * Returns the number of slots and blocks released: those that were live.  Reports
  * CPOOL_EDOUBLEFREE as cpool_destroy does, and CPOOL_EGUARD in checked pools.
  * It may block.  Its cost depends on the number of caches and on that of magazines in
  * the depot, not on that of slots (checked pools verify every guard).

@@ -122,8 +122,10 @@ namespace cpool {
 /*
  * A pool of objects of one type, which lasts as long as this object.
  *
- * A pool that is closed with objects still live does not call their destructors.  A pool
- * that has been moved from is closed.
+ * A tracked pool that is closed with objects still live destroys them first, in the order of
+ * their indices, and needs an object in each live slot then.  Other pools do not know their
+ * objects, and call no destructors.  A pool that has been moved from is closed, and so is the
+ * one that a move assignment replaces.
  */
 template <class T> class pool {
 public:
@@ -157,19 +159,26 @@ public:
         return config;
     }
 
-    pool() noexcept : handle_(nullptr) {}
-    explicit pool(std::size_t capacity) : handle_(nullptr)
+    pool() noexcept : handle_(nullptr), tracked_(false) {}
+    explicit pool(std::size_t capacity) : handle_(nullptr), tracked_(false)
     {
         detail::require(open(configuration(capacity)));
     }
-    explicit pool(const cpool_config_t &config) : handle_(nullptr)
+    explicit pool(const cpool_config_t &config) : handle_(nullptr), tracked_(false)
     {
         detail::require(open(config));
     }
-    pool(pool &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+    pool(pool &&other) noexcept : handle_(other.handle_), tracked_(other.tracked_)
+    {
+        other.handle_ = nullptr;
+        other.tracked_ = false;
+    }
     pool &operator=(pool &&other) noexcept
     {
-        std::swap(handle_, other.handle_);
+        pool taken(std::move(other));
+
+        std::swap(handle_, taken.handle_);
+        std::swap(tracked_, taken.tracked_);
         return *this;
     }
     pool(const pool &) = delete;
@@ -186,14 +195,21 @@ public:
             return CPOOL_ESLOTSIZE;
         if (config.slot_align < alignof(T) || config.slot_offset % alignof(T) != 0)
             return CPOOL_EALIGN;
-        return cpool_create(&handle_, &config);
+        int code = cpool_create(&handle_, &config);
+
+        tracked_ = code == 0 && (config.flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0;
+        return code;
     }
 
-    /* As cpool_destroy. */
+    /* As cpool_destroy: CPOOL_ELIVE if objects were live. */
     int close() noexcept
     {
         cpool_t *handle = handle_;
 
+        if (tracked_ && !std::is_trivially_destructible<T>::value)
+            for (T &each : live())
+                each.~T();
+        tracked_ = false;
         handle_ = nullptr;
         return cpool_destroy(handle);
     }
@@ -207,7 +223,7 @@ public:
     void *allocate() noexcept { return cpool_alloc(handle_); }
     void deallocate(T *slot) noexcept { cpool_free(handle_, static_cast<void *>(slot)); }
 
-    /* An object from these arguments, or nullptr when no slot can be had. */
+    /* An object from these arguments, or nullptr when there is no slot. */
     template <class... Arguments> T *create(Arguments &&...arguments)
     {
         return detail::construct<T>(*this, std::forward<Arguments>(arguments)...);
@@ -253,6 +269,7 @@ public:
 
 private:
     cpool_t *handle_;
+    bool tracked_;
 };
 
 /*

@@ -36,7 +36,7 @@
  * CPOOL_CHECKED   Every operation is verified: double free, bytes before and
  *                 after each slot, use of a cache by the wrong thread.  Leaks
  *                 are reported by the place that allocated them (cpool_debug.3).
- *                 Costs time in this pool only, and 88 bytes or more of memory a
+ *                 Costs time in this pool only, and 72 bytes or more of memory a
  *                 slot.  Implies CPOOL_TRACKED.
  */
 #define CPOOL_CHECKED 0x1u
@@ -64,15 +64,14 @@
 #define CPOOL_KEEP_PAGES 0x80u
 
 /*
- * CPOOL_EXACT     Never more than `capacity` slots live, and never fewer to be had:
- *                 before an alloc fails, the slots in all other threads' caches are
+ * CPOOL_EXACT     Never more than `capacity` slots are live, and never fewer are within
+ *                 reach: before an alloc fails, the slots in all other threads' caches are
  *                 taken back, loaded magazines included.  A thread that was stopped
  *                 inside the library, because it lost its processor, keeps its loaded
  *                 magazine, and up to two magazines more.  An alloc that finds nothing
- *                 else waits for it, stall_limit at most.  Without it, more than
- *                 `capacity` may be live at times: slack, at most one magazine's rounds
- *                 for each of thread_caches, of which only as much is used as was out
- *                 of reach at some time.  Every alloc and free is then a call, with two
+ *                 else waits for it, stall_limit at most.  Without it the pool
+ *                 may exceed `capacity`, by at most one magazine for each thread cache.
+ *                 Every alloc and free is then a call, with two
  *                 more stores.
  */
 #define CPOOL_EXACT 0x2u
@@ -125,25 +124,6 @@
 #define CPOOL_NO_POISON 0x1000u
 
 /*
- * CPOOL_FAKE      Slots come from malloc, one by one, and each free gives one to free(), so
- *                 that ASan and Memcheck know where every slot came from, and that the pool's
- *                 part in the time and memory of a program can be measured.  A pool of the
- *                 same configuration does the same otherwise: the capacity holds, threads
- *                 wait, figures are true (cpool_debug.3 has the differences).  Refused as
- *                 CPOOL_EFLAGS with CPOOL_CHECKED and what implies it, CPOOL_CHAOS,
- *                 CPOOL_KEEP_PAGES, CPOOL_NO_POISON and CPOOL_RESERVED.
- */
-#define CPOOL_FAKE 0x4000u
-
-/*
- * CPOOL_CHAOS     For tests, so that rare courses of events come often: slots are used
- *                 again late and in any order, threads stop in the middle of operations,
- *                 compare-and-swaps fail, and magazines are small (cpool_debug.3).
- *                 Implies CPOOL_TRACKED.  Costs microseconds for each alloc and free.
- */
-#define CPOOL_CHAOS 0x8000u
-
-/*
  * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need.
  */
 typedef struct cpool_config {
@@ -171,7 +151,8 @@ typedef struct cpool_config {
                                for each 16 slots, or for each magazine's rounds
                                if there is slack and they are more, at least
                                256 and at most 4096 (64 on 32-bit systems), or
-                               16 in caller-provided memory */
+                               16 in caller-provided memory and where the
+                               system refuses addresses for more */
     void *memory;           /* NULL: taken from the operating system.  Else the
                                pool with all its bookkeeping is laid out here.
                                There is no slack then, see CPOOL_EXACT.  Beside
@@ -197,12 +178,14 @@ typedef struct cpool_config {
                                and last free, up to 32.  0: 1 in checked pools */
     size_t log;             /* allocs and frees, the last so many, that reports list, up
                                to 1048576 */
+    size_t fallback;        /* blocks of malloc that may be live beside the slots, handed
+                               out when the pool is dry, up to CPOOL_CAPACITY_MAX */
 } cpool_config_t;
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
         sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0, 0,  \
-            0, 0, 0                                                            \
+            0, 0, 0, 0                                                         \
     }
 
 /*
@@ -243,6 +226,21 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * used for the first time.  (Lazy initialisation by watermark: B. Kenwright,
  * "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
  *
+ * Fallback: a pool that is dry, after it has grown and looked everywhere, hands out blocks
+ * of malloc, up to `fallback` of them at once, exactly.  They have the size, alignment and
+ * offset of slots, are freed as slots are, and go back to malloc then.  The table that knows
+ * them takes 16 to 32 bytes a block, from the operating system.  An address that is neither is
+ * CPOOL_EFOREIGN as ever.  A second free of a block is CPOOL_EDOUBLEFREE until other blocks have
+ * taken its place in the table, and then CPOOL_EFOREIGN.
+ *
+ * A block has no index.  cpool_owns, cpool_index, cpool_at, handles and visits know slots only.
+ * cpool_verify and cpool_lease_adopt report CPOOL_EBLOCK.  Leases hand out slots only, object
+ * and sized pools have no blocks, and cpool_lanes_create returns CPOOL_EFALLBACK.
+ * cpool_alloc_wait and cpool_alloc_or_notify take a block rather than wait,
+ * and the free of a block calls a waiter, without regard to the order in which waiters came.
+ * The functions that are async-signal-safe on other pools are not so on one with a fallback,
+ * because malloc is not.  Checked pools do not look at the bytes around blocks.
+ *
  * Returns 0, CPOOL_ENULL, or a code of the configuration or of the resources, which
  * names the one thing that is wrong.  Nothing is left behind then.
  * Any thread.  It may block and makes system calls.
@@ -262,13 +260,12 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
  * Returns 0 when all slots had been freed, else a code.  The pool is gone with every
  * code but CPOOL_EPOOL:
  *
- *   CPOOL_ELIVE         slots were still live.  cpool_stats says before how many.  Not
- *                       reported, because a pool may be meant to end so.  Checked pools
- *                       print the live slots, by the address that allocated them, to
- *                       standard error
+ *   CPOOL_ELIVE         slots, or blocks of the fallback, were still live.  cpool_stats says
+ *                       before how many.  Not reported, because a pool may be meant to end
+ *                       so.  Checked pools print the live slots, by the address that
+ *                       allocated them, to standard error
  *   CPOOL_EDOUBLEFREE   more slots are free than were ever handed out.  Reported, in
- *                       any pool.  A slot that was lost for each one freed twice hides
- *                       that
+ *                       any pool.  A leaked slot cancels out a double free
  *   CPOOL_EGUARD        bytes around slots, or in freed ones, were overwritten, and
  *                       nothing else is wrong but live slots.  Reported, in checked pools
  *   CPOOL_EPOOL         the pointer is not a living pool.  Reported

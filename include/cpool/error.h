@@ -45,10 +45,13 @@ enum {
                                 (cpool_sized) */
     CPOOL_ECOPIES = -16,     /* another copy of the library answers for some names of this
                                 one (cpool.h, Copies) */
+    CPOOL_EFALLBACK = -17,   /* fallback is above CPOOL_CAPACITY_MAX, or is set for lanes */
 
     CPOOL_ENULL = -101,       /* a required pointer is NULL */
     CPOOL_EPOOL = -102,       /* not a pool: NULL, never created, destroyed, or made by
-                                 another copy of the library */
+                                 another copy of the library.  Or its slots are those of
+                                 objects, of blocks of many sizes or of lanes, and the
+                                 function takes or gives slots */
     CPOOL_EFOREIGN = -103,    /* the address lies outside the pool's slab */
     CPOOL_EMISALIGNED = -104, /* the address lies inside a slot, not at its start */
     CPOOL_EUNUSED = -105,     /* the slot has never been handed out */
@@ -56,15 +59,15 @@ enum {
     CPOOL_EGUARD = -107,      /* bytes around the slot were overwritten (checked pools) */
     CPOOL_EOWNER = -108,      /* the cache belongs to another thread (checked pools) */
     CPOOL_EWAITABLE = -109,   /* the pool was not created with CPOOL_WAITABLE */
-    CPOOL_ENOTQUIET = -110,   /* something happened that a quiet scope traps */
-    CPOOL_ELIVE = -111,       /* the pool was destroyed, with slots still live */
-    CPOOL_EOPEN = -112,       /* the typed pool exists already, or the tag is open */
-    CPOOL_EINACTIVE = -113,   /* the object is not active (cpool/object.h) */
-    CPOOL_EHOOK = -114,       /* a hook of an object pool was left without returning */
-    CPOOL_ETRACKED = -115,    /* the pool was not created with CPOOL_TRACKED */
-    CPOOL_EFREED = -116,      /* a slot was written while it was free (CPOOL_FILL) */
-    CPOOL_ELEASE = -117,      /* no open lease, or the slot is not of this lease */
-    CPOOL_ELEASED = -118,     /* the slot goes back with its lease (checked pools) */
+    CPOOL_ELIVE = -110,       /* the pool was destroyed, with slots still live */
+    CPOOL_EOPEN = -111,       /* it is open already: a typed pool, say */
+    CPOOL_EINACTIVE = -112,   /* the object is not active (cpool/object.h) */
+    CPOOL_EHOOK = -113,       /* a hook of an object pool was left without returning */
+    CPOOL_ETRACKED = -114,    /* the pool was not created with CPOOL_TRACKED */
+    CPOOL_EFREED = -115,      /* a slot was written while it was free (CPOOL_FILL) */
+    CPOOL_ELEASE = -116,      /* not an open lease, or in use at its end */
+    CPOOL_ELEASED = -117,     /* the slot goes back with its lease (checked pools) */
+    CPOOL_EBLOCK = -118,      /* the address is a block of the fallback's, and has no index */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */

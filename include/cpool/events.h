@@ -9,7 +9,16 @@
  *
  *     static int wakeup;                          eventfd(0, EFD_NONBLOCK), in the epoll set
  *
- *     cpool_set_ready(buffers, cpool_notify_fd, &wakeup);
+ *     static void wake(cpool_t *pool, void *fd)
+ *     {
+ *         const uint64_t one = 1;
+ *         int kept = errno;
+ *
+ *         (void)!write(*(int *)fd, &one, sizeof one);
+ *         errno = kept;                            the thread that frees keeps its own
+ *     }
+ *     ...
+ *     cpool_set_ready(buffers, wake, &wakeup);
  *     ...
  *     buffer = cpool_alloc_or_notify(buffers);
  *     if (buffer == NULL)
@@ -42,7 +51,8 @@ extern "C" {
  */
 
 /* Called by the thread that made a slot free, with that pool and the context of
- * cpool_set_ready.  It must not call into the pool, nor block, nor throw.  Signals may be
+ * cpool_set_ready.  A thread in cpool_alloc_or_notify calls it only where another call has
+ * returned NULL before.  It must not call into the pool, nor block, nor throw.  Signals may be
  * blocked in it, also for a thread that it creates. */
 typedef void (*cpool_ready_t)(cpool_t *pool, void *context);
 
@@ -60,22 +70,11 @@ typedef void (*cpool_ready_t)(cpool_t *pool, void *context);
 CPOOL_API int cpool_set_ready(cpool_t *pool, cpool_ready_t ready, void *context);
 
 /*
- * cpool_notify_fd - a function for cpool_set_ready: makes a file descriptor readable.
- *
- * fd   address of an int with an eventfd, or with the writing end of a pipe.  It should not
- *      block.  An eventfd with a full counter stays readable, and so does a full pipe
- *
- * Writes the 8 bytes of the number 1.  Leaves errno as it is, and is no point of
- * cancellation.  Any thread, wait-free but for the system call.
- */
-CPOOL_API void cpool_notify_fd(cpool_t *pool, void *fd);
-
-/*
  * cpool_alloc_or_notify - cpool_alloc that asks for a notice where there is no slot.
  *
  * Returns the slot, or NULL.  After NULL the function of cpool_set_ready is called once,
- * as soon as a slot has become free: one that the call itself could not have found.  NULL
- * after CPOOL_EPOOL or CPOOL_EWAITABLE was reported comes without a notice.
+ * as soon as a slot has become free: one that the call itself could not have found.  After
+ * a reported error, CPOOL_EPOOL or CPOOL_EWAITABLE, no notice follows.
  *
  * A notice may come although nobody needs it any more, and several threads that got NULL
  * share one.  In the child of a fork nobody has asked: a loop that waits for a notice there
@@ -88,24 +87,17 @@ CPOOL_API void *cpool_alloc_or_notify(cpool_t *pool) CPOOL_MUST_USE_;
 /*
  * cpool_wake_all - ends all waiting for slots, for a shutdown.
  *
- * Threads in cpool_alloc_wait look for a slot once more and return, most with NULL.  From
- * then on cpool_alloc_wait does not wait, so that a thread which comes too late to be woken
- * does not sleep for ever.  Slots can be had and freed as before.
+ * closed   true: from now on cpool_alloc_wait does not wait, so that a thread which comes
+ *          too late to be woken does not sleep.  false: later threads wait (again)
+ *
+ * Threads in cpool_alloc_wait look for a slot once more and return, most with NULL.  Slots
+ * are allocated and freed as before.
  *
  * Returns how many threads were waiting, or 0 after CPOOL_EPOOL or CPOOL_EWAITABLE was
  * reported.
  * Any thread.  It may block.
  */
-CPOOL_API size_t cpool_wake_all(cpool_t *pool);
-
-/*
- * cpool_wait_again - lets threads wait again after cpool_wake_all.
- *
- * Threads that cpool_wake_all has woken do not go on waiting.
- * Returns 0.  CPOOL_EPOOL or CPOOL_EWAITABLE after that was reported.
- * Any thread.  It may block.
- */
-CPOOL_API int cpool_wait_again(cpool_t *pool);
+CPOOL_API size_t cpool_wake_all(cpool_t *pool, bool closed);
 
 #ifdef __cplusplus
 }

@@ -76,7 +76,7 @@ CPOOL_API void cpool_free_slow(cpool_t *pool, void *slot);
 CPOOL_API void *cpool_cache_alloc_slow(cpool_cache_t *cache);
 CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot);
 
-#if CPOOL_IS_INLINE_
+#if defined(__GNUC__)
 
 /*
  * Initial-exec: one load from a constant offset to the thread pointer, and no
@@ -111,6 +111,29 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
         (cache) = (cpool_cache_t *)((uintptr_t)(pool) + cpool_thread_word_abi2);       \
         CPOOL_ADD_UP_(cache);                                                          \
     } while (0)
+
+/*
+ * Validation of a freed pointer, for any stride, without a division.  With
+ * stride = odd * 2^shift, multiplying the byte offset by the inverse of `odd`
+ * modulo 2^word divides it exactly when it is divisible by `odd`, and the
+ * rotation then moves any bit below 2^shift to the top.  An offset that is not
+ * a multiple of the stride becomes a number larger than every possible index
+ * (Granlund and Montgomery, "Division by invariant integers using
+ * multiplication", PLDI 1994, section 9).  One comparison therefore refuses
+ * pointers below the slab, above it, between two slots, and to slots never
+ * handed out, and NULL too.
+ */
+#define CPOOL_INDEX_(pool, slot, index)                                                \
+    do {                                                                               \
+        uintptr_t cpool_scaled_ = ((uintptr_t)(slot) - (pool)->base) * (pool)->inverse; \
+        uintptr_t cpool_word_ = sizeof(uintptr_t) * 8u;                                \
+        (index) = (cpool_scaled_ >> (pool)->shift) |                                   \
+                  (cpool_scaled_ << ((cpool_word_ - (pool)->shift) & (cpool_word_ - 1u))); \
+    } while (0)
+
+#endif /* __GNUC__ */
+
+#if CPOOL_IS_INLINE_
 
 /*
  * Orders.  `count` has one writer, so its own thread needs no order at all.  Relaxed
@@ -148,25 +171,6 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
     __atomic_store_n(&cache->count, left, __ATOMIC_RELAXED);
     return slot;
 }
-
-/*
- * Validation of a freed pointer, for any stride, without a division.  With
- * stride = odd * 2^shift, multiplying the byte offset by the inverse of `odd`
- * modulo 2^word divides it exactly when it is divisible by `odd`, and the
- * rotation then moves any bit below 2^shift to the top.  An offset that is not
- * a multiple of the stride becomes a number larger than every possible index
- * (Granlund and Montgomery, "Division by invariant integers using
- * multiplication", PLDI 1994, section 9).  One comparison therefore refuses
- * pointers below the slab, above it, between two slots, and to slots never
- * handed out, and NULL too.
- */
-#define CPOOL_INDEX_(pool, slot, index)                                                \
-    do {                                                                               \
-        uintptr_t cpool_scaled_ = ((uintptr_t)(slot) - (pool)->base) * (pool)->inverse; \
-        uintptr_t cpool_word_ = sizeof(uintptr_t) * 8u;                                \
-        (index) = (cpool_scaled_ >> (pool)->shift) |                                   \
-                  (cpool_scaled_ << ((cpool_word_ - (pool)->shift) & (cpool_word_ - 1u))); \
-    } while (0)
 
 CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
 {

@@ -47,9 +47,22 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  *
  *     live + in_depot + in_caches + fresh = capacity + slack
  *
- * live_peak and live_average are estimates in any case.  `live` is sampled by cpool_stats,
- * and ten thousand times a second at most by threads that take magazines from the depot.
- * No more than high_water were ever live.
+ * counted_peak and counted_average are of those moments at which live slots were counted:
+ * by cpool_stats, which the average leaves out, and by each thread at one in 32 of its
+ * exchanges with the depot, or fewer in pools with many caches.  A burst
+ * between two exchanges, within a magazine, is not seen.  So more than counted_peak may
+ * have been live at times, and never more than `circulating`.  counted_peak is never
+ * below `live` of the same reading.
+ *
+ * Two readings tell what the pool did between them.  In a steady state growths, system_calls,
+ * registrations and circulating stay the same, whatever exchanges do: all memory is there, and
+ * the allocs and frees of a thread meet its cache and the depot alone.
+ *
+ * system_calls counts requests to the operating system by any thread on behalf of the pool:
+ * memory that is committed (mprotect), made resident (madvise), looked at and given back by a
+ * trim or shrink (mmap, mincore, madvise, munmap), the memory of leases (mmap), and barriers
+ * (membarrier).  It does not count the calls of cpool_create and cpool_destroy, of a thread's
+ * own tables, of locks, signal masks, waits and pauses, and of backtraces.
  *
  * Start from CPOOL_STATS_INIT.
  */
@@ -63,11 +76,11 @@ typedef struct cpool_figures {
     size_t in_depot;        /* free slots every thread can have */
     size_t in_caches;       /* free slots in the caches of threads */
     size_t fresh;           /* slots never handed out */
-    size_t high_water;      /* slots in circulation: taken from the fresh ones, and not
+    size_t circulating;     /* slots in circulation: taken from the fresh ones, and not
                                removed by a shrink or reset since.  No more have been
                                live since the last of these */
     size_t slot_size;       /* bytes, as configured */
-    size_t slot_stride;     /* bytes from one slot to the next, or slot_size in fake pools */
+    size_t slot_stride;     /* bytes from one slot to the next */
     size_t magazine_rounds; /* slots in a full magazine */
     size_t magazines;       /* magazines made so far */
     size_t thread_caches;   /* caches registered now */
@@ -84,41 +97,66 @@ typedef struct cpool_figures {
     size_t committed_bytes; /* of it, bytes that may become resident */
     uint64_t stalls;        /* allocs that returned NULL because a thread stayed
                                stopped inside the library for stall_limit */
-    size_t live_peak;       /* the largest `live` that was sampled */
-    size_t live_average;    /* `live`, averaged over time */
+    size_t counted_peak;       /* the most that were live at a count */
+    size_t counted_average;    /* of all counts at exchanges, or `live` */
+    uint64_t system_calls;  /* requests to the operating system so far */
+    uint64_t registrations; /* caches registered so far, of threads, of leases, and those of
+                               cpool_cache_create */
+    size_t fallback_live;   /* blocks of malloc in the hands of callers */
+    size_t fallback_peak;   /* the most there have been */
 } cpool_stats_t;
 
 #define CPOOL_STATS_INIT                                                       \
     {                                                                          \
         sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0                                             \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
     }
 
 /*
  * cpool_stats - reads the figures.
  *
- * Returns 0, CPOOL_ENULL or CPOOL_ESTRUCT.
+ * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT or CPOOL_EPOOL.
  * Any thread.  It may block, and makes no system call but those that block signals.
  */
 CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
 
 /*
- * cpool_stats_restart - begins live_peak and live_average anew, with what is live now.
+ * cpool_stats_restart - begins counted_peak and counted_average anew, with what is live now.
  *
  * Any thread; may block; makes no system call but those that block signals.
  */
 CPOOL_API void cpool_stats_restart(cpool_t *pool);
 
 /*
- * cpool_print, cpool_print_json - write the figures, for a person or for a program.
+ * The forms of cpool_print.
  *
- * JSON is one object in one line, described in doc/JSON.md.  Bytes of the name that are no
- * UTF-8 become U+FFFD.
- * A NULL stream is reported as CPOOL_ENULL.
+ *   CPOOL_PRINT_FIGURES       a pool's figures, for a person
+ *   CPOOL_PRINT_JSON          the same for a program, as one object in one line
+ *   CPOOL_PRINT_ALL           the figures of all pools of the process, and their sums
+ *   CPOOL_PRINT_ALL_JSON      one object in one line: the library's version as `version`,
+ *                             and `pools`, an array of what CPOOL_PRINT_JSON writes
+ */
+enum cpool_print_what {
+    CPOOL_PRINT_FIGURES,
+    CPOOL_PRINT_JSON,
+    CPOOL_PRINT_ALL,
+    CPOOL_PRINT_ALL_JSON
+};
+
+/*
+ * cpool_print - writes the figures of a pool, or of all pools.
  *
+ * pool   NULL for all pools
+ * what   CPOOL_PRINT_FIGURES ...
+ *
+ * doc/JSON.md says what each member of the JSON means.  Members are added in later versions,
+ * and none is removed or changed.  Bytes of a name that are no UTF-8 become U+FFFD there.
+ * For a person they are written as numbers, and so are control characters.
+ *
+ * A NULL stream is reported as CPOOL_ENULL for one pool, and nothing is written to it for
+ * all.  Another `what` is reported as CPOOL_EFLAGS.
  * Any thread.  It may block, and does what the stream does.
  */
-CPOOL_API void cpool_print(const cpool_t *pool, FILE *out);
-CPOOL_API void cpool_print_json(const cpool_t *pool, FILE *out);
+CPOOL_API void cpool_print(const cpool_t *pool, enum cpool_print_what what, FILE *out);
 
 #endif /* CPOOL_INFO_H */

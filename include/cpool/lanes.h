@@ -85,6 +85,13 @@ CPOOL_API int cpool_lanes_create(cpool_lanes_t **lanes, const cpool_config_t *co
 CPOOL_API int cpool_lanes_destroy(cpool_lanes_t *lanes);
 
 /*
+ * cpool_lanes_find - the pool with lanes of a name, as cpool_find.
+ *
+ * Any thread.  It may block.  Its time depends on the number of pools.
+ */
+CPOOL_API cpool_lanes_t *cpool_lanes_find(const char *name);
+
+/*
  * cpool_lane - a lane by its number, or NULL for one that is not below n.
  *
  * Any thread, wait-free.
@@ -133,7 +140,8 @@ CPOOL_API size_t cpool_lanes_balance(cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
 /*
  * cpool_lanes_pool - the pool of the slots, for cpool_index, cpool_at, cpool_owns and the like.
  *
- * Its slots are the lanes', and cpool_alloc and cpool_free are not for it.
+ * Its slots are the lanes': functions that take or give slots, or change how many there are,
+ * report it as CPOOL_EPOOL.
  * Any thread, wait-free.
  */
 CPOOL_API cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes) CPOOL_NONNULL_(1);

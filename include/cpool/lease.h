@@ -8,9 +8,11 @@
  *     ...
  *     struct particle *p = cpool_lease_alloc(frame);     any thread, as often as it likes
  *     ...
- *     cpool_lease_promote(frame, p);                     this one outlives the frame
+ *     struct particle *q = cpool_alloc(particles);       this one may outlive the frame
+ *     if (is_over(q))
+ *         cpool_lease_adopt(frame, q);                   or ends with it after all
  *     ...
- *     cpool_lease_end(frame);                            all others are free again
+ *     cpool_lease_end(frame);                            all slots of the lease are free again
  *
  * A slot that is obtained under a lease is not freed by itself.  The end of the lease
  * gives all of them back.  In a plain pool that takes a time that depends on the threads
@@ -28,15 +30,20 @@
  * Slots obtained under a lease are live: in the figures, and for an alloc that finds the
  * pool dry.  Their bytes are as they were last left, as for cpool_alloc.
  *
- * Freeing: a slot of a lease must not be given to cpool_free, unless it was promoted
- * before.  Pools with a state for each slot (CPOOL_CHECKED, CPOOL_TRACKED) refuse it, and
- * report CPOOL_ELEASED.  In other pools it is a double free, which the end of the lease makes.
+ * Freeing: a slot stays with its lease until the end, and must not be given to cpool_free.
+ * Pools with a state for each slot (CPOOL_CHECKED, CPOOL_TRACKED) refuse it, and report
+ * CPOOL_ELEASED.  In other pools it is a double free, which the end of the lease makes.  A slot
+ * that may outlive its frame comes from cpool_alloc.  cpool_lease_adopt moves it into a lease
+ * as soon as its end is known.
  *
- * Threads: a thread takes part from its first alloc under the lease on, and that registers
+ * Threads: any number of threads alloc and adopt under one lease at once, each with a cache of
+ * its own.  A thread takes part from its first alloc under the lease on, and that registers
  * a cache, under a mutex.  It counts as one of the pool's thread_caches until the lease or
  * the thread ends, and so does one cache for each open lease.  A thread that can have none
  * takes part all the same, with a mutex for each alloc.  The slots of a thread stay with
  * the lease when the thread ends.
+ *
+ * The end comes after all of them: see cpool_lease_end.
  *
  * Pools: every kind of pool has leases.  In a pool without the inline path (CPOOL_CHECKED,
  * CPOOL_EXACT, CPOOL_WAITABLE) each alloc is a call.  The end of a lease calls waiting
@@ -45,19 +52,17 @@
  * cpool_free in every respect.
  *
  * Fork: in the child open leases stay open, with the slots that all threads had obtained.
- * A thread that was inside the library at that moment leaves up to three magazines behind,
- * which stay live for ever.  A fork beside an end in another thread finds the lease open, or
- * its slots free.  There are two exceptions: pools with a state for each slot, or with a
- * quarantine, which chaos has too, and leases with promoted slots that were not found at once.
- * There a fork may come in the middle of the end, and the slots that it has not given back yet
- * stay live in the child.
+ * A thread that was inside the library at that moment leaves up to three magazines behind.
+ * Their slots stay live.  A fork beside an end in another thread finds the lease open, or
+ * its slots free.  In a pool with a state for each slot the fork may come in the middle of the
+ * end.  The slots that the end has not given back yet stay live in the child.
  *
  * Reset and destruction: cpool_reset and cpool_destroy end all leases of the pool.  Their
  * handles are refused afterwards.
  *
- * Memory: the first lease of a pool takes a page from the operating system, and in a pool
- * with a state for each slot a bit for each of them, until the pool is destroyed, also beside
- * caller-provided memory.
+ * Memory: the first lease of a pool takes 40 bytes of addresses for each cache that the pool may
+ * have from the operating system, and in a pool with a state for each slot a bit for each of
+ * them, until the pool is destroyed, also beside caller-provided memory.
  */
 #ifndef CPOOL_LEASE_H
 #define CPOOL_LEASE_H
@@ -94,12 +99,10 @@ CPOOL_API cpool_lease_t *cpool_lease_begin(cpool_t *pool) CPOOL_MUST_USE_;
  *
  * lease   open, of any thread's.  For the sake of speed the inline path does not look
  *
- * Returns the slot, or NULL when none can be had, as cpool_alloc.  NULL also after
+ * Returns the slot, or NULL when there is none, as cpool_alloc.  NULL also after
  * CPOOL_ELEASE was reported: the lease has ended.  That is recognised until 63 other
  * leases have ended after it.
  *
- * A thread that allocates at the very moment at which another one ends the lease makes a
- * mistake.  It gets NULL and a report, or a slot that is free.
  * Any thread, progress as cpool_alloc.  In an exact pool it waits for a thread that is
  * just taking free slots from the calling thread's magazine.
  */
@@ -109,67 +112,40 @@ CPOOL_API CPOOL_INLINE_ void *cpool_lease_alloc(cpool_lease_t *lease) CPOOL_MUST
 /*
  * cpool_lease_adopt - makes a live slot one of the lease's.
  *
- * slot   obtained by any function of the pool, of no lease, and not freed since.  NULL is
- *        a no-op
+ * slot   obtained by any thread with any function of the pool, of no lease, and not freed
+ *        since.  NULL is a no-op
  *
- * So cpool_alloc_wait, cpool_alloc_bulk and tickets serve a lease, too.
+ * From then on the slot is as one of cpool_lease_alloc's.  So cpool_alloc_wait,
+ * cpool_alloc_bulk and explicit caches serve a lease, too.
  *
- * Returns 0, or a code that was reported: CPOOL_ELEASE, or those of cpool_free for the
- * slot's address.  CPOOL_ELEASED for a slot of a lease in a pool with a state for each slot:
- * of several threads that adopt one slot at once, all but one get it.
+ * Returns 0, or a code that was reported, after which the slot is the caller's as before.
+ * CPOOL_ELEASE: the lease has ended.  CPOOL_EFOREIGN, CPOOL_EMISALIGNED or CPOOL_EUNUSED for an
+ * address, as cpool_free.  In a pool with a state for each slot also CPOOL_EDOUBLEFREE for a
+ * slot that is free, and CPOOL_ELEASED for a slot of a lease: of several threads that adopt one
+ * slot at once, all but one get it.  In other pools it is a double free, which the end of the
+ * lease makes.
  * Any thread, lock-free.  First use may block, and so does a thread that can have no
  * cache.
  */
 CPOOL_API int cpool_lease_adopt(cpool_lease_t *lease, void *slot);
 
 /*
- * cpool_lease_promote - takes a slot out of its lease: it is live until it is freed.
- *
- * slot   obtained under this lease, by any thread.  NULL is a no-op
- *
- * Where the calling thread has obtained the slot lately, it is found at once: it is in the
- * magazine in use or in one of the two filled before it.  Otherwise the end of the lease looks
- * for it.  Until then another free slot of the pool is held in its place, out of reach of all
- * callers.  Such an end takes time for each slot of the lease: a search in a hash table with
- * an entry of 32 bytes, and room for another one, for each slot that was not found at once.
- *
- * Returns 0.  Or CPOOL_EDRY if the slot is not found at once and no other one is free, or
- * CPOOL_ENOMEM.  The slot is the lease's then as before.  Or a code that was reported:
- * CPOOL_ELEASE, if the lease is not open, or if a slot of a pool with a state for each slot is
- * of no lease.  Otherwise a slot that is not of this lease is reported by cpool_lease_end.
- * Any thread, progress as cpool_alloc.  It may block where the place is not found, and
- * then makes system calls.
- */
-CPOOL_API int cpool_lease_promote(cpool_lease_t *lease, void *slot) CPOOL_MUST_USE_;
-
-/*
- * cpool_lease_each - calls a function with each slot of the lease.
- *
- * visit   called with the slot and arg.  It must not use the lease, and may use the pool
- *
- * For the objects in the slots, which may want to know that the frame is over.  Slots that
- * were promoted are not visited.
- *
- * Returns how many slots were visited.
- * One thread, while no other one uses the lease.  It may block.
- */
-CPOOL_API size_t cpool_lease_each(cpool_lease_t *lease, void (*visit)(void *slot, void *arg),
-                                  void *arg) CPOOL_NONNULL_(2);
-
-/*
  * cpool_lease_end - gives every slot of the lease back.
  *
- * The caller guarantees that no thread allocates under the lease meanwhile or later, and
- * that none touches its slots afterwards, by joining or otherwise, as for a free.  An alloc
- * that is found under way is waited for and reported as CPOOL_ELEASE.
+ * The caller guarantees that no thread allocates or adopts under the lease meanwhile or
+ * later, and that none touches its slots afterwards, by joining or otherwise, as for a free.
+ *
+ * An end that finds another thread at work out of line in an alloc or adopt is refused: it
+ * reports CPOOL_ELEASE, and the lease stays open.  An alloc on the inline path leaves no mark.
+ * Beside an end it obtains a slot that is free, or ends the program by a signal.
  *
  * On pools with a state for each slot the handles of its slots are stale afterwards.  Each
  * slot's word changes for that, and so it takes time for each slot.  On others it takes a
  * compare-and-swap for each thread that took part, and the copy of part of a magazine.
  *
- * Returns how many slots went back, without those that were promoted.  0 after CPOOL_ELEASE
- * was reported: it has ended before, or never was.  CPOOL_EGUARD is reported as by cpool_free,
- * and the slot goes back all the same.
+ * Returns how many slots went back.  0 after CPOOL_ELEASE was reported: the lease is in use, has
+ * ended before, or never was.  CPOOL_EGUARD is reported as by cpool_free, and the slot goes back
+ * all the same.
  * Any thread.  It may block, and makes system calls.
  */
 CPOOL_API size_t cpool_lease_end(cpool_lease_t *lease);

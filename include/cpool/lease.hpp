@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/lease.hpp - objects that all end with a frame, for C++.
+ * cpool/lease.hpp - objects that all go back with a frame, for C++.
  *
  * Included by <cpool/cpool.hpp>.  Never include it yourself.
  *
@@ -8,9 +8,7 @@
  *         cpool::lease<spark> frame(sparks);
  *         spark *one = frame.create(7);         any thread
  *         ...
- *         if (frame.promote(one) == 0)          this one outlives the frame
- *             ...                               sparks.destroy(one), later
- *     }                                         the others are destroyed, and free again
+ *     }                                         all of them are free again
  *
  * The threads that use a lease, and the moment at which it may end, are those that
  * <cpool/lease.h> speaks of.
@@ -29,10 +27,13 @@ namespace cpool {
 /*
  * A lease on a pool of objects of one type, which ends with this object.
  *
- * Objects that have a destructor are destroyed at the end, one by one.  Others cost nothing
- * then.  A destructor must not use the lease.  A lease that has been moved from is ended.
+ * The end looks at no object, so the type has no destructor that does anything.  A lease that
+ * has been moved from is ended.
  */
 template <class T> class lease {
+    static_assert(std::is_trivially_destructible<T>::value,
+                  "the end of a lease runs no destructors");
+
 public:
     lease() noexcept : handle_(nullptr), pool_(nullptr) {}
 
@@ -72,18 +73,14 @@ public:
     /* Makes a live object of the pool one of the lease's: cpool_lease_adopt. */
     int adopt(T *object) noexcept { return cpool_lease_adopt(handle_, object); }
 
-    /* Takes an object out of the lease: cpool_lease_promote. */
-    int promote(T *object) noexcept { return cpool_lease_promote(handle_, object); }
-
-    /* Destroys the objects and ends the lease.  Returns as cpool_lease_end how many slots went
-     * back.  0 where it is not open. */
+    /* Ends the lease.  Returns as cpool_lease_end how many slots went back.  0 where it is not
+     * open. */
     std::size_t end() noexcept
     {
         cpool_lease_t *handle = handle_;
 
         if (handle == nullptr)
             return 0;
-        destroy_each(handle, std::is_trivially_destructible<T>());
         handle_ = nullptr;
         return cpool_lease_end(handle);
     }
@@ -110,16 +107,8 @@ private:
 
         if (object == nullptr || adopt(object) == 0)
             return object;
-        object->~T();
         from.deallocate(object);
         return nullptr;
-    }
-
-    static void destroy(void *slot, void *) noexcept { static_cast<T *>(slot)->~T(); }
-    static void destroy_each(cpool_lease_t *, std::true_type) noexcept {}
-    static void destroy_each(cpool_lease_t *handle, std::false_type) noexcept
-    {
-        (void)cpool_lease_each(handle, destroy, nullptr);
     }
 
     cpool_lease_t *handle_;

@@ -66,8 +66,8 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * also beside caller-provided memory, and so do cpool_shrink and cpool_reserve.
  * Without it, it does nothing.
  *
- * Returns the bytes given back that were resident.  Where the operating system does not
- * tell, all count, and so do those beyond the first 4 GiB that it is asked about.
+ * Returns the bytes given back that were resident.  If residency is
+ * unknown, or beyond the first 4 GiB, all bytes count.
  * Pages that were swapped out are given back, and do not count.
  * Any thread, while others allocate and free.  It may block, and so do allocs that find
  * the depot empty meanwhile, until some slots are back.  It makes system calls.
@@ -83,61 +83,13 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * pages resident by itself (Linux 5.14).  Elsewhere each of their pages is touched, and
  * keeps its bytes.  Other threads may take slots all the while.
  *
- * Holds as long as other threads do not take those slots first.  Where they
- * might, draw a ticket.
+ * Holds as long as other threads do not take those slots first.  Where they might,
+ * take n slots with cpool_alloc_bulk_all into an array, and use them from there.
  *
  * Returns 0, CPOOL_EDRY if n slots are not free, or CPOOL_ENOMEM if the
  * operating system refuses memory.  Reports what cpool_trim does.
  * Any thread.  It may block and makes system calls.
  */
 CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);
-
-/*
- * A ticket: slots drawn beforehand, so that taking them later cannot fail.
- *
- *     void *room[24];
- *     cpool_ticket_t ticket = CPOOL_TICKET_INIT;
- *
- *     if (cpool_ticket_draw(&ticket, pool, room, 24) != 0)
- *         ... not enough; try the whole graph later
- *     ... cpool_ticket_alloc(&ticket) up to 24 times ...
- *     cpool_ticket_return(&ticket);       what was not used
- *
- * One thread at a time uses a ticket.  Slots taken from it are freed as any.
- */
-typedef struct cpool_ticket {
-    size_t size;   /* sizeof(cpool_ticket_t), set by the initialiser */
-    cpool_t *pool; /* where the slots were drawn */
-    void **slots;  /* the slots drawn */
-    size_t left;   /* how many of them were not taken yet */
-} cpool_ticket_t;
-
-#define CPOOL_TICKET_INIT                                                      \
-    {                                                                          \
-        sizeof(cpool_ticket_t), NULL, NULL, 0                                  \
-    }
-
-/*
- * cpool_ticket_draw - takes n slots into a ticket, or none.
- *
- * ticket  from CPOOL_TICKET_INIT, or returned
- * slots   room for n pointers, in use until the ticket is returned
- *
- * Returns 0, CPOOL_EDRY when fewer can be had, as by cpool_alloc_bulk_all, or CPOOL_ENULL,
- * reported, for NULL slots with n > 0.  After these failures the ticket is empty.
- * CPOOL_ESTRUCT and CPOOL_ETAIL leave the ticket as it is.  A ticket that is smaller than
- * cpool_ticket_t was in the first release is CPOOL_ESTRUCT, too.  Progress as
- * cpool_alloc_bulk_all.
- */
-CPOOL_API int cpool_ticket_draw(cpool_ticket_t *ticket, cpool_t *pool, void **slots, size_t n)
-    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
-
-/* cpool_ticket_alloc - a slot of the ticket's, or NULL when all are taken.
- * Wait-free. */
-CPOOL_API void *cpool_ticket_alloc(cpool_ticket_t *ticket) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
-
-/* cpool_ticket_return - frees the slots that were not taken and returns how
- * many those were.  Progress as cpool_free_bulk. */
-CPOOL_API size_t cpool_ticket_return(cpool_ticket_t *ticket) CPOOL_NONNULL_(1);
 
 #endif /* CPOOL_MEMORY_H */

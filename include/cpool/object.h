@@ -62,7 +62,7 @@
  * allows, and 16 more with CPOOL_OBJECT_TRACED, of which only those in use are resident.
  *
  * Fork: the child may go on using every pool.  An object stays out of use there if another
- * thread was running a hook for it.
+ * thread was getting or putting it.
  *
  * Fake pools: with CPOOL_OBJECT_FAKE each get creates an object in memory from malloc, and each
  * put destroys and frees it, at the same capacity.  That shows what pooling is worth, and lets
@@ -124,7 +124,8 @@ typedef struct cpool_object_type {
                                                   there is no object then */
     int (*activate)(void *object, void *arg);  /* readies it for a caller.  0, or a code: the
                                                   object is unfit, and destroyed.  A recycled
-                                                  one is replaced by a new one */
+                                                  one is replaced by a new one, if there
+                                                  is a hook create */
     void (*deactivate)(void *object, void *arg); /* the caller is done with it */
     void (*reset)(void *object, void *arg);    /* makes it as good as new */
     void (*destroy)(void *object, void *arg);  /* the reverse of create */
@@ -175,8 +176,8 @@ typedef struct cpool_object_config {
  * config   copied, with its type
  *
  * Returns 0, CPOOL_ENULL (no type either), CPOOL_ECAPACITY when no object could ever be,
- * CPOOL_EFLAGS, or the code of cpool_create or of the create hook that failed while the pool
- * was populated.  Nothing is left behind then.
+ * or populate is above max_inactive, CPOOL_EFLAGS, or the code of cpool_create or of the
+ * create hook that failed while the pool was populated.  Nothing is left behind then.
  * Any thread.  It may block, makes system calls and calls the hook create.
  * (Hooks, growth and the fake pool: H. Tulleken, "Design and implementation of object
  * pools", 2024.)
@@ -192,16 +193,28 @@ CPOOL_API int cpool_objects_create(cpool_objects_t **pool, const cpool_object_co
  * Active objects are deactivated and destroyed, too.
  *
  * Returns 0, CPOOL_ELIVE when objects were active, or CPOOL_EHOOK, which is reported, when
- * a hook was left without returning.  Else what cpool_destroy returns.  The pool is gone with
- * every code.
+ * a hook was left without returning.  Else what cpool_destroy returns.  In the child of a
+ * fork, objects that other threads were getting or putting at that moment count as active.
+ * The pool is gone with every code.
  * It may block, makes system calls and calls the hooks deactivate and destroy.
  */
 CPOOL_API int cpool_objects_destroy(cpool_objects_t *pool);
 
 /*
+ * cpool_objects_find - the object pool of a name.
+ *
+ * name   compared as far as pools keep their names: whole characters of 31 bytes at most
+ *
+ * Returns the object pool that was created first of those with this name, or NULL.  The
+ * program sees to it that the pool is not destroyed while it is used.
+ * Any thread.  It may block.  Its time depends on the number of pools.
+ */
+CPOOL_API cpool_objects_t *cpool_objects_find(const char *name);
+
+/*
  * cpool_object_get - an object, recycled or new.
  *
- * Returns the object, or NULL when none can be had.  cpool_object_obtain tells why.
+ * Returns the object, or NULL when there is none.  cpool_object_obtain tells why.
  * Any thread.  Without hooks as cpool_alloc on an exact pool, and one store more.  Else as
  * long as the hooks activate, reset, create and destroy take.
  */
@@ -221,7 +234,7 @@ CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1) CPOOL_NONNULL_(2);
 
 /*
- * cpool_object_wait - cpool_object_obtain that sleeps until an object can be had.
+ * cpool_object_wait - cpool_object_obtain that sleeps until there is an object.
  *
  * pool      created with CPOOL_WAITABLE in pool_flags.  A fake pool looks again every
  *           millisecond
@@ -352,9 +365,7 @@ typedef struct cpool_object_figures {
     size_t inactive;       /* objects that lie in the pool */
     size_t peak;           /* the most that were ever active at once, with
                               CPOOL_OBJECT_COUNTED, in a priority pool or in a fake pool.
-                              Otherwise the most that ever existed, of which no fewer were
-                              needed at once where objects are created one by one, when they
-                              are needed */
+                              Otherwise the largest number of objects that ever existed */
     uint64_t creations;    /* objects created so far */
     uint64_t destructions; /* objects destroyed so far */
     uint64_t failures;     /* create or activate failed */
@@ -429,9 +440,9 @@ CPOOL_API size_t cpool_objects_put_all(cpool_objects_t *pool) CPOOL_NONNULL_(1);
 /*
  * cpool_objects_pool - the pool that the objects' slots are from, or NULL for a fake pool.
  *
- * It serves cpool_index, cpool_at, cpool_owns, cpool_print and the like.  Its slots are
- * allocated and freed by the object pool alone, and cpool_grow, cpool_shrink, cpool_trim,
- * cpool_reset and cpool_destroy are not for it.
+ * It serves cpool_index, cpool_at, cpool_owns, cpool_print and other questions.  Its slots
+ * are the object pool's: functions that take or give slots, or change how many there are,
+ * report it as CPOOL_EPOOL.
  * Any thread, wait-free.
  */
 CPOOL_API cpool_t *cpool_objects_pool(const cpool_objects_t *pool) CPOOL_NONNULL_(1);

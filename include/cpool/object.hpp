@@ -163,7 +163,7 @@ public:
     bool is_open() const noexcept { return handle_ != nullptr; }
     cpool_objects_t *native_handle() const noexcept { return handle_; }
 
-    /* An object, recycled or new, or an empty pointer when none can be had. */
+    /* An object, recycled or new, or an empty pointer when there is none. */
     pointer get()
     {
         detail::drop_pending();

@@ -111,7 +111,7 @@ CPOOL_API void cpool_typed_objects_unload(struct cpool_objects_typed *typed);
  *
  * At file scope, in one source file of the program or module.  `hooks` is
  * CPOOL_OBJECT_HOOKS with any of the hooks, and the settings are designated initialisers of
- * cpool_object_config_t.  C++ wants both in the order of the members:
+ * cpool_object_config_t.  C++ requires both in the order of the members:
  *
  *     CPOOL_OBJECTS_DECLARE(connections, struct connection);
  *     CPOOL_OBJECTS_DEFINE(connections, struct connection,

@@ -5,13 +5,13 @@
  *
  * OVERVIEW
  *
- * A game has 32 voices and wants to play a 33rd sound.  A priority pool ends the sound that
+ * A game has 32 voices and has to play a 33rd sound.  A priority pool ends the sound that
  * matters least, and hands its voice out anew:
  *
  *     cpool_grant_t grant = CPOOL_GRANT_INIT;
  *
  *     cpool_objects_create(&voices, &config);            max_capacity is 32
- *     cpool_priority_attach(voices, CPOOL_PRIORITY_USER, 0);
+ *     cpool_priority_attach(voices, 0);
  *     ...
  *     if (cpool_priority_obtain(voices, loudness, &grant) == 0)
  *         play(grant.object, sound);
@@ -23,22 +23,16 @@
  *
  * NOTES
  *
- * Order: the object with the lowest key is the least important one.  The three orders
- * differ in the key:
- *
- *   CPOOL_PRIORITY_USER      the number given to the get, or by cpool_priority_set.  Of equal
- *                            ones the object that was handed out first
- *   CPOOL_PRIORITY_OLDEST    the time of the get
- *   CPOOL_PRIORITY_TOUCHED   the time of the get or of the last cpool_priority_touch
- *
- * A call that means nothing in the pool's order changes nothing.  So a program may try
- * several orders without another change.
+ * Order: the object with the lowest number is the least important one, and of equal ones
+ * the object that was handed out first.  With 0 for every get, the oldest goes first.  With
+ * a counter of the program's that each use sets anew (cpool_priority_set), the one that was
+ * used longest ago.
  *
  * Claims: another thread's get may end the use of an object at any moment.  The address
  * of the object stays the same then, and so it does not tell one use from the next.  A
  * claim names one use of one object.  When that use has ended, every function that takes
  * a claim refuses it with CPOOL_EINACTIVE, and nothing is reported.  The claims of an object
- * come round after 2^32 uses.  The functions of <cpool/object.h> work as well, by address.
+ * wrap after 2^32 uses.  The functions of <cpool/object.h> work as well, by address.
  * cpool_object_put ends the use that the object is in now.
  *
  * Pins: a thread that works with an object pins it meanwhile, so that no other thread can
@@ -56,7 +50,7 @@
  *
  * Cost: the active objects are in a binary heap beside the objects, of 60 bytes for each
  * object that max_capacity allows, of which only those in use are resident.  Each get,
- * put, set, touch, pin and unpin changes it in O(log n) steps for n active objects, with the
+ * put, set, pin and unpin changes it in O(log n) steps for n active objects, with the
  * pool's one lock held.  No hook is called, no memory is allocated and no system call is
  * made with the lock held.  A thread that finds it held tries again, then yields its processor,
  * and after some tries sleeps for a tenth of a millisecond at a time.  Object pools without
@@ -83,15 +77,8 @@ extern "C" {
  * ---- Priority pools (cpool_priority.3) -------------------------------------
  */
 
-/* The orders, described above. */
-enum cpool_priority_order {
-    CPOOL_PRIORITY_USER,
-    CPOOL_PRIORITY_OLDEST,
-    CPOOL_PRIORITY_TOUCHED
-};
-
 /* cpool_priority_attach's flag: a get reclaims no object with a larger number than its own.
- * It returns CPOOL_EDRY instead.  For CPOOL_PRIORITY_USER. */
+ * It returns CPOOL_EDRY instead. */
 #define CPOOL_PRIORITY_KEEP_LARGER 0x1u
 
 /* One use of one object.  0 names none. */
@@ -119,23 +106,21 @@ typedef struct cpool_grant {
  *
  * pool    without active objects, and not used by another thread meanwhile.  A typed or
  *         fake one will do
- * order   CPOOL_PRIORITY_USER ...
  * flags   0, or CPOOL_PRIORITY_KEEP_LARGER
  *
- * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS for another order or flag, or a pool with
+ * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS for another flag, or a pool with
  * CPOOL_WAITABLE in its pool_flags.  CPOOL_EOPEN if it is a priority pool already,
  * CPOOL_ELIVE if objects are active, CPOOL_ENOMEM or CPOOL_ESYSTEM.
  * It may block.
  */
-CPOOL_API int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_order order,
-                                    unsigned flags) CPOOL_MUST_USE_;
+CPOOL_API int cpool_priority_attach(cpool_objects_t *pool, unsigned flags) CPOOL_MUST_USE_;
 
 /*
  * cpool_priority_obtain - an object: inactive, new, or the least important active one.
  *
  * pool       a priority pool.  In another one it does what cpool_object_obtain does, and
  *            there is no claim
- * priority   with CPOOL_PRIORITY_USER, else ignored
+ * priority   its number
  * grant      receives the result
  *
  * cpool_object_get and cpool_object_obtain do the same with a priority of 0.
@@ -159,17 +144,13 @@ CPOOL_API int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpo
 CPOOL_API int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim) CPOOL_NONNULL_(1);
 
 /*
- * cpool_priority_set, cpool_priority_touch - change an object's importance.
+ * cpool_priority_set - gives an object another number.
  *
- * set     gives it another number (CPOOL_PRIORITY_USER)
- * touch   makes it the one that was touched last (CPOOL_PRIORITY_TOUCHED)
- *
- * They return 0, also where the pool's order ignores them, or CPOOL_EINACTIVE.
+ * Returns 0 or CPOOL_EINACTIVE.
  * Any thread, O(log n) with the pool's lock held.
  */
 CPOOL_API int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t priority)
     CPOOL_NONNULL_(1);
-CPOOL_API int cpool_priority_touch(cpool_objects_t *pool, cpool_claim_t claim) CPOOL_NONNULL_(1);
 
 /*
  * cpool_priority_pin, cpool_priority_unpin - keep an object from being reclaimed meanwhile.

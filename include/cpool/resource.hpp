@@ -80,6 +80,9 @@ private:
 /*
  * Blocks of many sizes from classes of its own.  Those larger than all classes, and those
  * of dry classes, come from another resource.  As thread-safe as the other resource.
+ *
+ * std::pmr::null_memory_resource() as the other one leaves the classes alone.  Flags with
+ * CPOOL_SIZED_BOUNDED throw an error with CPOOL_EFLAGS.
  */
 class sized_resource : public std::pmr::memory_resource {
 public:
@@ -91,7 +94,7 @@ public:
     explicit sized_resource(
         const cpool_sized_config_t &config,
         std::pmr::memory_resource *upstream = std::pmr::get_default_resource())
-        : upstream_(upstream)
+        : upstream_(upstream), blocks_()
     {
         cpool_sized_fallback_t fallback = {sizeof(fallback), upstream, &take, &give, nullptr};
         cpool_sized_config_t own = config;

@@ -76,13 +76,15 @@ typedef struct cpool_sized cpool_sized_t;
 #define CPOOL_SIZED_LARGER 0x1u
 
 /*
- * CPOOL_SIZED_BOUNDED  There is no fallback: an alloc that no class can serve returns NULL.
+ * CPOOL_SIZED_BOUNDED  There is no fallback, and the configuration must not name one.  An
+ *                      alloc that no class can serve returns NULL
  */
 #define CPOOL_SIZED_BOUNDED 0x2u
 
 /*
  * The source of blocks that no class can serve.  Any thread may call each of these at any
- * time.  `bytes` and `align` are the same at a block's end as at its beginning.
+ * time.  `bytes` and `align` are the same at a block's end as at its beginning.  No more
+ * than PTRDIFF_MAX bytes are ever asked for.
  */
 typedef struct cpool_sized_fallback {
     size_t size;   /* sizeof(cpool_sized_fallback_t) */
@@ -111,12 +113,14 @@ typedef struct cpool_sized_config {
                                chosen by default.  0: 32 KiB */
     size_t class_bytes;     /* bytes of blocks that each class may hold at once.  They are
                                address space until they are used.  0: 1 GiB (2 MiB on
-                               32-bit systems) */
+                               32-bit systems), or less where the system refuses it or
+                               all classes would take over half of a limited space */
     size_t thread_caches;   /* as in cpool_config_t, for each class.  0: as there, or 16 on
-                               32-bit systems */
+                               32-bit systems and where address space is short */
     unsigned flags;         /* CPOOL_SIZED_LARGER ..., or 0 */
     unsigned pool_flags;    /* of the pools: CPOOL_CHECKED ..., or 0 */
-    const cpool_sized_fallback_t *fallback; /* copied.  NULL: malloc */
+    const cpool_sized_fallback_t *fallback; /* copied.  NULL: malloc, or none where the flags
+                               say so */
 } cpool_sized_config_t;
 
 #define CPOOL_SIZED_CONFIG_INIT                                                \
@@ -136,8 +140,9 @@ typedef struct cpool_sized_config {
  *
  * Reserves address space for all classes, and touches a page of each.
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ECLASSES for sizes of classes that are none, or a code
- * that cpool_create returns.  Nothing is left behind then.
+ * Returns 0, CPOOL_ENULL, CPOOL_ECLASSES for sizes of classes that are none, CPOOL_EFLAGS
+ * for unknown flags and for a fallback beside CPOOL_SIZED_BOUNDED, or a code that
+ * cpool_create returns.  Nothing is left behind then.
  * Any thread.  It may block and makes system calls.
  */
 CPOOL_API int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *config)
@@ -155,6 +160,13 @@ CPOOL_API int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_confi
  * It may block and makes system calls.
  */
 CPOOL_API int cpool_sized_destroy(cpool_sized_t *blocks);
+
+/*
+ * cpool_sized_find - the allocator of a name, as cpool_find.
+ *
+ * Any thread.  It may block.  Its time depends on the number of pools.
+ */
+CPOOL_API cpool_sized_t *cpool_sized_find(const char *name);
 
 /*
  * ---- Allocating and freeing (cpool_sized.3) -----------------------------------
@@ -180,7 +192,7 @@ CPOOL_API void cpool_sized_free(cpool_sized_t *blocks, void *block) CPOOL_NONNUL
  *
  * size   bytes.  0 counts as 1
  *
- * Returns the block, its bytes as they were last left, or NULL when none can be had.
+ * Returns the block, its bytes as they were last left, or NULL when there is none.
  * Any thread.
  */
 CPOOL_API void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size) CPOOL_MUST_USE_
@@ -216,7 +228,7 @@ CPOOL_API void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t s
  * twice as large as needed.  Otherwise the contents move, and an alignment above the
  * class's own is lost.
  *
- * Returns the block, or NULL when none can be had.  The old one then is as it was.
+ * Returns the block, or NULL when there is none.  The old one then is as it was.
  * Any thread.
  */
 CPOOL_API void *cpool_sized_realloc(cpool_sized_t *blocks, void *block, size_t size)

@@ -15,7 +15,7 @@
 
 namespace cpool {
 
-/* A cpool_sized_t that lasts as long as this object. */
+/* A cpool_sized_t that lasts as long as this object.  Moves are those of pool. */
 class sized {
 public:
     sized() noexcept : handle_(nullptr) {}
@@ -26,7 +26,9 @@ public:
     sized(sized &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
     sized &operator=(sized &&other) noexcept
     {
-        std::swap(handle_, other.handle_);
+        sized taken(std::move(other));
+
+        std::swap(handle_, taken.handle_);
         return *this;
     }
     sized(const sized &) = delete;

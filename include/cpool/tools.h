@@ -36,7 +36,7 @@
  * tools that watch bytes know nothing of its slots.
  *
  * Slots above the first 64 MiB of a pool are announced when they have been handed out for
- * the first time.  A ticket's slots are live from cpool_ticket_draw on.
+ * the first time.
  *
  * No tool names a slot that is live when its pool is destroyed, except Memcheck, which
  * then looks for leaks in the whole process.  CPOOL_CHECKED lists such slots.

@@ -33,13 +33,12 @@
  * threads make them at the same time.  That takes a locked instruction for each free.  A
  * free that comes after the slot has got its next owner is that owner's, for the pool.
  *
- * Live: a slot that an alloc has returned, in whatever way, until it is freed.  A
- * slot that a ticket has drawn is live.  So is, for a moment, one that
- * cpool_alloc_bulk_all or cpool_reserve takes and gives back.
+ * Live: a slot that an alloc has returned, in whatever way, until it is freed.  So is,
+ * for a moment, one that cpool_alloc_bulk_all or cpool_reserve takes and gives back.
  *
  * Handles: a handle is one number.  It may be stored in files of one run, sent to other
  * threads, and compared.  It is never CPOOL_HANDLE_NONE, which is 0.  No other slot of the
- * pool ever has it, and no later owner of the slot, until the generation comes round.
+ * pool ever has it, and no later owner of the slot, until the generation wraps.
  * That takes 2^(63 - b) frees of one slot, where b bits number cpool_index_limit slots.
  * In pools of up to 2^20 slots that is a day of taking and freeing nothing else, at 10 ns
  * each time, and half a minute in pools of 2^32.  Handles do not name their pool.  In
@@ -70,7 +69,7 @@
  *     config.flags = CPOOL_TRACKED | CPOOL_EXACT;         100,000
  *
  * Slots are handed out for the first time in the order of their indices, so that a table
- * that grows needs no more entries than high_water in cpool_stats.
+ * that grows needs no more entries than circulating in cpool_stats.
  *
  * Trim: the words stay when cpool_trim and cpool_shrink give pages back, so that a stale
  * handle does so too.  A slot can be read until the pool is destroyed, free or live, and
@@ -166,7 +165,7 @@ CPOOL_API size_t cpool_foreach(const cpool_t *pool, cpool_visitor_t visitor, voi
  *         while ((body = cpool_iter_next(&iter)) != NULL)
  *             move(body);
  *
- * Jobs that each have a part of 0 to cpool_index_limit, or to high_water in cpool_stats,
+ * Jobs that each have a part of 0 to cpool_index_limit, or to circulating in cpool_stats,
  * visit every slot between them.  One thread at a time uses an iterator.  Nothing is held
  * between two calls, so an iterator needs no end.
  */

@@ -92,6 +92,9 @@ CPOOL_API void cpool_typed_unload(struct cpool_typed *typed);
 #if defined(__cplusplus)
 #define CPOOL_TYPED_ASSERT_(condition, text) static_assert(condition, text)
 #define CPOOL_TYPED_ALIGN_(type) alignof(type)
+#elif defined(__GNUC__) /* in C99, too */
+#define CPOOL_TYPED_ASSERT_(condition, text) __extension__ _Static_assert(condition, text)
+#define CPOOL_TYPED_ALIGN_(type) (__extension__ _Alignof(type))
 #else
 #define CPOOL_TYPED_ASSERT_(condition, text) _Static_assert(condition, text)
 #define CPOOL_TYPED_ALIGN_(type) _Alignof(type)
@@ -309,7 +312,8 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         return cpool_typed_close(&name##_typed_);                                      \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_ASSERT_(sizeof(type) > 0 && CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX,\
+    CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type) &&                    \
+                            CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX,               \
                         "cpool: " #type " is empty, or aligned to more than CPOOL_ALIGN_MAX")
 
 /*
@@ -339,6 +343,6 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         cpool_typed_unload(&name##_typed_);                                            \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_ASSERT_(sizeof(type) > 0, "cpool: " #type " is empty")
+    CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type), "cpool: " #type " is empty")
 
 #endif /* CPOOL_TYPED_H */

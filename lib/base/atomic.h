@@ -2,7 +2,7 @@
 /*
  * atomic.h - every atomic operation of the library goes through here.
  *
- * Floor 0.  Includes the compiler's <stdatomic.h> only.
+ * Includes the compiler's <stdatomic.h> only.
  *
  * The order is a mandatory argument, written without its prefix:
  *

@@ -2,7 +2,7 @@
 /*
  * bits.h - arithmetic on sizes and addresses.
  *
- * Floor 0.  Includes standard headers only.  All of it is pure.
+ * Includes standard headers only.  All of it is pure.
  */
 #ifndef CPI_BITS_H
 #define CPI_BITS_H

@@ -2,7 +2,7 @@
 /*
  * compiler.h - what the compiler can be told, and constants of the machine.
  *
- * Floor 0.  Includes nothing of the library.
+ * Includes nothing of the library.
  */
 #ifndef CPI_COMPILER_H
 #define CPI_COMPILER_H

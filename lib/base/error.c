@@ -18,7 +18,7 @@
  * There is no lock, because a pair may have to be allocated: malloc may be made
  * of a pool, and a fork must not find a lock held.
  */
-#include "error.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,9 +27,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "atomic.h"
-#include "probes.h"
-#include "tools.h"
+#include "base/atomic.h"
+#include "base/probes.h"
+#include "base/tools.h"
 
 /* Pairs that need no memory. */
 #define CPI_STATIC_PAIRS 16u
@@ -68,6 +68,7 @@ static const struct code_text code_texts[] = {
     {CPOOL_EMEMALIGN, "memory is not aligned to CPOOL_MEMORY_ALIGN, or to a page"},
     {CPOOL_ECLASSES, "the sizes of classes are none, or there is no such class"},
     {CPOOL_ECOPIES, "another copy of the library answers for some names of this one"},
+    {CPOOL_EFALLBACK, "fallback is too large, or set for lanes"},
     {CPOOL_ENULL, "a required pointer is NULL"},
     {CPOOL_EPOOL,
      "not a pool: NULL, never created, destroyed, or made by another copy of the library"},
@@ -83,9 +84,9 @@ static const struct code_text code_texts[] = {
     {CPOOL_EINACTIVE, "the object is not active"},
     {CPOOL_EHOOK, "a hook of the pool's type was left without returning"},
     {CPOOL_ETRACKED, "the pool was not created with CPOOL_TRACKED"},
-    {CPOOL_ELEASE, "not an open lease, or not a slot of this lease"},
-    {CPOOL_ELEASED, "the slot goes back with its lease, or after it was promoted"},
-    {CPOOL_ENOTQUIET, "something happened that a quiet scope traps"},
+    {CPOOL_ELEASE, "not an open lease, or a lease in use at its end"},
+    {CPOOL_ELEASED, "the slot goes back with its lease"},
+    {CPOOL_EBLOCK, "the address is a block of the fallback, which has no index"},
     {CPOOL_ELIVE, "slots were still live"},
     {CPOOL_ENOMEM, "the operating system refused memory"},
     {CPOOL_ESYSTEM, "the operating system refused a thread key or fork handler"},

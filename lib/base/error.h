@@ -2,14 +2,14 @@
 /*
  * error.h - the one reporter of callers' mistakes.
  *
- * Floor 0.  Includes <cpool.h> for the codes and the handler's type.
+ * Includes <cpool.h> for the codes and the handler's type.
  */
 #ifndef CPI_ERROR_H
 #define CPI_ERROR_H
 
 #include <cpool.h>
 
-#include "compiler.h"
+#include "base/compiler.h"
 
 /* Longest report, bytes with its end.  Longer ones are cut. */
 #define CPI_REPORT_MAX 512

@@ -2,7 +2,7 @@
 /*
  * probes.h - static probes, for tracers that look into running programs.
  *
- * Floor 0.  Includes <sys/sdt.h>, where configure --enable-probes asks for it.
+ * Includes <sys/sdt.h>, where configure --enable-probes asks for it.
  *
  * A probe is an instruction without effect at its place, and a note in the library that
  * names the place and tells where the arguments are.  <cpool/pools.h> lists them all.  They

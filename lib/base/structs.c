@@ -2,11 +2,11 @@
 /*
  * structs.c - public structures of other sizes.
  */
-#include "structs.h"
+#include "base/structs.h"
 
 #include <string.h>
 
-#include "tools.h"
+#include "base/tools.h"
 
 static size_t size_of(const void *given)
 {

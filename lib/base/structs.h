@@ -2,7 +2,7 @@
 /*
  * structs.h - public structures of programs built against another header.
  *
- * Floor 0.  Includes <cpool.h> for the codes.
+ * Includes <cpool.h> for the codes.
  *
  * Every public structure begins with its size and grows at its end only, without
  * padding there.  So two versions of one structure agree on all bytes that both

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "tools.h"
+#include "base/tools.h"
 
 #if !defined(NVALGRIND) && defined(__has_include)
 #if __has_include(<valgrind/memcheck.h>)

@@ -2,7 +2,7 @@
 /*
  * tools.h - requests to sanitizers and to Valgrind.
  *
- * Floor 0.  Includes compiler.h, and <cpool/tools.h> for the tools' numbers.
+ * Includes compiler.h, and <cpool/tools.h> for the tools' numbers.
  *
  * `tools` is always those that one pool is announced to, found when it was created.  Each
  * function does nothing about others.  With -DCPI_TOOLS=0 there are none: so the library's
@@ -19,7 +19,7 @@
 
 #include <cpool/tools.h>
 
-#include "compiler.h"
+#include "base/compiler.h"
 
 #ifndef CPI_TOOLS
 #define CPI_TOOLS 1

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * version.c - which version the library is, at run time.
- *
- * Floor 0.
  */
 #include <cpool.h>
 

@@ -7,11 +7,11 @@
  *   own     | retries load            | relaxed | - | -
  *   active  | active and visible pointer store | relaxed | - | -
  */
-#include "cache.h"
-#include "cache_swap.h"
+#include "cache/cache.h"
+#include "cache/cache_swap.h"
 
-#include "atomic.h"
-#include "probes.h"
+#include "base/atomic.h"
+#include "base/probes.h"
 
 /* Near the end a cache takes this part of the fresh slots that are left, and of
  * the last full magazine. */
@@ -87,10 +87,8 @@ CPI_COLD void cpi_cache_review(struct cpi_cache *cache)
     CPI_ASSERT(unneeded < cache->target);
     cache->target -= unneeded;
     for (i = stocked - unneeded; unneeded > 0 && i < cache->ring_size; i++)
-        if (i < stocked || i >= cache->target) {
-            (void)cpi_chaos_step(cache->depot->chaos);
+        if (i < stocked || i >= cache->target)
             give_spare(cache, i);
-        }
     set_stocked(cache, stocked - unneeded);
     cache->lowest = stocked - unneeded;
     CPI_ASSERT(cpi_cache_is_valid(cache));
@@ -140,7 +138,6 @@ CPI_COLD static void leave_most(struct cpi_cache *cache)
         magazine->rounds[i - kept] = cpi_cache_active(cache)->rounds[i];
     show_count(cache, kept);
     cpi_magazine_set_count(magazine, (uint32_t)(count - kept));
-    (void)cpi_chaos_step(cache->depot->chaos);
     cpi_depot_give(cache->depot, &cache->counters, rest);
 }
 
@@ -307,10 +304,8 @@ void cpi_cache_flush_spares(struct cpi_cache *cache)
 {
     uint32_t i;
 
-    for (i = 0; i < cache->ring_size; i++) {
-        (void)cpi_chaos_step(cache->depot->chaos);
+    for (i = 0; i < cache->ring_size; i++)
         give_spare(cache, i);
-    }
     set_stocked(cache, 0);
 }
 
@@ -357,6 +352,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
     cache->bottom = 0;
     cache->lowest = 0;
     cache->gave = false;
+    cache->until_count = CPI_COUNT_EVERY;
     cache->retries = cpi_load(&cache->counters.retries, relaxed); /* [own] */
     cpi_cache_discard(cache);
     look_at_bound(cache);

@@ -2,7 +2,7 @@
 /*
  * cache.h - one owner's free slots of one pool.
  *
- * Floor 5.  Includes slab.h, depot.h (cache_shared.c: also guard.h).
+ * Includes slab.h, depot.h (cache_shared.c: also guard.h).
  *
  *   entry (hot, public layout)          cache (here)
  *   +-------+-------+--------+          +--------+------------------+----------+
@@ -72,14 +72,17 @@
 
 #include <cpool.h>
 
-#include "compiler.h"
-#include "atomic.h"
-#include "depot.h"
-#include "slab.h"
+#include "base/compiler.h"
+#include "base/atomic.h"
+#include "store/depot.h"
+#include "store/slab.h"
 
 /* Magazines that a cache can have in its hands beside its quota of spares: the
  * loaded one, and two that the depot merges (depot.c). */
 #define CPI_CACHE_HANDS 3u
+
+/* Allocs out of line through one cache after which it counts the live slots, at least. */
+#define CPI_COUNT_EVERY 32u
 
 /* The least quota, and the target every cache begins with. */
 #define CPI_QUOTA_MIN 1u
@@ -89,20 +92,24 @@
 #define CPI_REVIEW_SWAPS 256u
 #endif
 
-struct cpi_lease;
+struct cpi_cache;
 struct cpi_registry;
 struct cpi_thread;
 
-/* What a cache that serves a lease has handed out: see lease.h. */
-struct cpi_leased {
-    struct cpi_lease *lease; /* constant while registered: NULL for any other cache */
-    struct cpi_cache *next;  /* of the same lease, guarded by the lock */
-    struct cpi_cache **link; /* the pointer to it, likewise */
-    uint32_t filled;         /* rounds that the loaded magazine came with */
-    _Atomic uint32_t rest;   /* a magazine that is not full, or 0 */
-    _Atomic uint32_t top;    /* of the chain of full ones, 0: there is none */
-    uint32_t bottom;         /* of the chain */
-    uint32_t length;         /* of the chain */
+/*
+ * Operations that differ with the owner of a cache.  A thread and the holder of an explicit
+ * handle are alike (recall.h), a lease is not.
+ *
+ * detach    for a stealing thread that has the cache: takes the free rounds away, as a
+ *           magazine, or returns 0
+ * retreat   the owner's thread ends: gives the free rounds back, without the lock
+ * inherit   with the lock held, after retreat, or in the child of a fork after the thread has
+ *           `vanished`: the cache has nothing any more
+ */
+struct cpi_owner {
+    uint32_t (*detach)(struct cpi_cache *cache, struct cpi_counters *counters);
+    void (*retreat)(struct cpi_cache *cache);
+    void (*inherit)(struct cpi_cache *cache, bool vanished);
 };
 
 struct cpi_cache {
@@ -131,11 +138,10 @@ struct cpi_cache {
     uint64_t retries; /* at the depot, as of the last exchange */
     bool gave;       /* its last exchange with the depot gave a full magazine */
     bool vacant;     /* there may be room for empty magazines in the first `target` places */
-    uint32_t looks;  /* allocs out of line, since the clock was read for a sample */
+    uint32_t until_count; /* allocs out of line until live slots are counted: pool_info.c */
     _Atomic uint32_t stocked; /* see the invariants, read by stealing threads */
     _Atomic uint32_t frees;   /* slots pushed out of line, counts on */
     struct cpi_counters counters;
-    struct cpi_leased leased; /* lease.h's */
 
     /* recall.h's. */
     _Atomic uintptr_t user;     /* token of the thread that is inside, or was last */
@@ -147,6 +153,8 @@ struct cpi_cache {
 
     /* The registry's, guarded by the lock. */
     struct cpi_registry *registry; /* constant */
+    const struct cpi_owner *_Atomic kind; /* of its owner, read by stealing threads, too */
+    void *data;               /* of an owner of this kind, or NULL */
     struct cpi_thread *owner; /* NULL: the holder of the handle */
     uint64_t exchanges;       /* of its own, when the pool was last trimmed */
     struct cpi_cache *next;   /* of the same owner, or of the unused ones */
@@ -266,6 +274,6 @@ size_t cpi_cache_estimate(const struct cpi_cache *cache);
  * Any thread.  Lock-free, makes a system call when memory must be committed.
  */
 size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
-                       uintptr_t beyond, uintptr_t *first);
+                      uintptr_t beyond, uintptr_t *first);
 
 #endif /* CPI_CACHE_H */

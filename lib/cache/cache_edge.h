@@ -2,7 +2,7 @@
 /*
  * cache_edge.h - the common cases at the edges of the loaded magazine, without a call.
  *
- * Floor 5.  Includes cache_swap.h, recall.h, quiet.h.
+ * Includes cache_swap.h, recall.h.
  *
  * Where the inline path shows the loaded magazine, an alloc that finds it empty takes a
  * full spare, and a free that finds it full takes an empty one.  Without such a spare the
@@ -19,9 +19,8 @@
 #ifndef CPI_CACHE_EDGE_H
 #define CPI_CACHE_EDGE_H
 
-#include "cache_swap.h"
-#include "quiet.h"
-#include "recall.h"
+#include "cache/cache_swap.h"
+#include "cache/recall.h"
 
 static inline bool is_review_due(const struct cpi_cache *cache)
 {
@@ -31,10 +30,10 @@ static inline bool is_review_due(const struct cpi_cache *cache)
 }
 
 /* Whether its last exchange was of the other kind, or was repeated, so that the next one
- * changes the target, or whether the exchange is to be noted for a quiet scope. */
+ * changes the target. */
 static inline bool is_exchange_noted(const struct cpi_cache *cache, bool gives)
 {
-    return cache->gave != gives || cpi_quiet_on ||
+    return cache->gave != gives ||
            cpi_load(&cache->counters.retries, relaxed) != cache->retries; /* [own] */
 }
 
@@ -103,11 +102,11 @@ CPI_WITHIN static inline void *cpi_cache_exchange_and_take(struct cpi_cache *cac
         return NULL;
     cpi_recall_mark(cache);
     node = cpi_depot_pop(depot, &depot->stocked, &cache->counters,
-                         &cache->counters.stocked_out, NULL);
+                         &cache->counters.stocked_out);
     if (CPI_LIKELY(node != 0)) {
         slot = show_all_but_one(cache, node);
         cpi_depot_push(depot, &depot->empty, empty, &cache->counters,
-                       &cache->counters.empty_in, NULL);
+                       &cache->counters.empty_in);
         look_at_bound(cache);
         CPI_ASSERT(cpi_cache_is_valid(cache));
     }
@@ -173,17 +172,17 @@ CPI_WITHIN static inline bool cpi_cache_exchange_and_give(struct cpi_cache *cach
     if (CPI_UNLIKELY(stocked != cache->quota || oldest == 0 || is_exchange_noted(cache, true)))
         return false;
     cpi_recall_mark(cache);
-    node = cpi_depot_pop(depot, &depot->empty, &cache->counters, &cache->counters.empty_out, NULL);
+    node = cpi_depot_pop(depot, &depot->empty, &cache->counters, &cache->counters.empty_out);
     if (CPI_LIKELY(node != 0)) {
         given = push_out(cache, oldest, stocked);
         if (CPI_LIKELY(given)) {
             show_one(cache, node, slot);
             cpi_depot_push(depot, &depot->stocked, oldest, &cache->counters,
-                           &cache->counters.stocked_in, NULL);
+                           &cache->counters.stocked_in);
             look_at_bound(cache);
         } else {
             cpi_depot_push(depot, &depot->empty, node, &cache->counters,
-                           &cache->counters.empty_in, NULL);
+                           &cache->counters.empty_in);
         }
         CPI_ASSERT(cpi_cache_is_valid(cache));
     }

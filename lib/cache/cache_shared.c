@@ -3,14 +3,14 @@
  * cache_shared.c - what is not the owner's alone: stealing spares, counting, and
  * bumping the watermark of fresh slots.
  *
- * Floor 5.  Implements a part of cache.h.
+ * Implements a part of cache.h.
  *
  * ORDERING TABLE
- *   steal   | spare CAS to 0          | acq_rel | cache.c's offer, see | the magazine's count
+ *   steal   | spare CAS to 0          | acq_rel | cache_swap.h's offer, see | the magazine's count
  *                                                 and rounds; the stealing thread's mark
- *   see     | spare load, CAS failure | acquire | cache.c's offer, steal | the mark of the party
- *                                                 that took the spare away
- *   glance  | stocked load            | acquire | cache.c's stocked | likewise
+ *   see     | spare load, CAS failure | acquire | cache_swap.h's offer, steal | the mark of the
+ *                                                 party that took the spare away
+ *   glance  | stocked load            | acquire | cache_swap.h's stocked | likewise
  *   figures | count, spare, visible and loaded load for figures | relaxed | - | -
  *
  * A stealing thread that finds nothing asks next which parties are inside (recall.h), so
@@ -19,11 +19,10 @@
  * The compare-and-swap needs no tag.  A stealing thread that finds the number it
  * expected has found that magazine, and looks at its content only afterwards.
  */
-#include "cache.h"
+#include "cache/cache.h"
 
-#include "atomic.h"
-#include "quiet.h"
-#include "guard.h"
+#include "base/atomic.h"
+#include "check/guard.h"
 
 uint32_t cpi_cache_steal(struct cpi_cache *victim)
 {
@@ -36,7 +35,6 @@ uint32_t cpi_cache_steal(struct cpi_cache *victim)
 
         if (node == 0 || cpi_magazine_count(cpi_depot_magazine(victim->depot, node)) == 0)
             continue;
-        (void)cpi_chaos_step(victim->depot->chaos);
         if (cpi_cas_strong(&victim->spare[i], &node, 0, acq_rel, acquire)) /* [steal] [see] */
             return node;
     }
@@ -76,7 +74,7 @@ size_t cpi_cache_estimate(const struct cpi_cache *cache)
 }
 
 size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t n,
-                       uintptr_t beyond, uintptr_t *first)
+                      uintptr_t beyond, uintptr_t *first)
 {
     for (;;) {
         uint64_t bounds = cpi_slab_bounds(slab);
@@ -88,8 +86,6 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
             left = n;
         if (left == 0)
             return 0;
-        if (cpi_chaos_step(depot->chaos)) /* few at a time */
-            left = 1;
         if (!cpi_depot_provide(depot, fresh + left) || !cpi_slab_provide(slab, fresh + left)) {
             n = left / 2; /* the system may have memory for fewer */
             continue;
@@ -97,7 +93,6 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
         if (cpi_slab_bump(slab, bounds, left)) {
             if (slab->sides[CPI_SIDE_RECORDS].size != 0)
                 cpi_guard_bumped(slab, fresh, left);
-            cpi_quiet_note(CPI_NOISE_FRESH, left);
             CPI_ASSERT(left <= n && fresh + left <= slab->slots);
             *first = fresh;
             return left;

@@ -2,7 +2,7 @@
 /*
  * cache_swap.h - the loaded magazine changes places with a spare.
  *
- * Floor 5.  Includes cache.h.  Inline, because most operations that leave the inline
+ * Includes cache.h.  Inline, because most operations that leave the inline
  * path do it.  For the owner, which is inside (recall.h).
  *
  * ORDERING TABLE
@@ -26,7 +26,7 @@
 #ifndef CPI_CACHE_SWAP_H
 #define CPI_CACHE_SWAP_H
 
-#include "cache.h"
+#include "cache/cache.h"
 
 /* Does without half of the spares that stayed full since the last review. */
 void cpi_cache_review(struct cpi_cache *cache);

@@ -10,25 +10,24 @@
  *   inside | busy, calls, turns, holder load | acquire | recall.h's left, registry_list.c's leave,
  *                                                       pool_alloc.c's rest | all that the
  *                                                       operation did that has left
- *   forked | busy load in the child of a fork | acquire | recall.h's left, cache.c's show | all
- *                                                       that the owner did
+ *   forked | busy load in the child of a fork | acquire | recall.h's left, cache.c's show,
+ *                                                       cache.h's show | all that the owner did
  *   none   | locked_by, busy, calls in the child of a fork | relaxed | - | -
- *   shown  | entry count, loaded load | acquire | cache.c's show | the mark of the owner
+ *   shown  | entry count, loaded load | acquire | cache_swap.h's show | the mark of the owner
  *   again  | CAS failure of a lock | relaxed | - | -
- *   hint   | counter and frees load | acquire | depot.c's account, cache.h's frees | what it counts
- *   user   | user, visible load; locked_by and holder, for our own token | relaxed | - | -
+ *   hint   | counter and frees load | acquire | depot.h's account, cache.h's frees | what it counts
+ *   user   | user, visible, kind load; locked_by and holder, for our own token | relaxed | - | -
  *   fold   | recalls fetch-and-add | relaxed | - | -
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 
-#include "recall.h"
+#include "cache/recall.h"
 
-#include "atomic.h"
-#include "lease.h"
-#include "os.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "host/os.h"
+#include "host/thread.h"
 
 /* Looks at an owner that is inside before it is left alone. */
 #ifndef CPI_LOOKS /* a model checker wants few */
@@ -45,10 +44,12 @@ void cpi_recall_startup(void)
     cpi_recall_asymmetric = cpi_os_barrier_ready();
 }
 
-void cpi_recall_barrier(void)
+void cpi_recall_barrier(struct cpi_registry *registry)
 {
-    if (cpi_recall_has_barrier())
-        cpi_os_barrier(); /* [barrier] */
+    if (!cpi_recall_has_barrier())
+        return;
+    cpi_fetch_add(&registry->barriers, (uint64_t)1, relaxed); /* [fold] */
+    cpi_os_barrier();                                         /* [barrier] */
 }
 
 void cpi_recall_flush(struct cpi_cache *cache)
@@ -61,12 +62,25 @@ void cpi_recall_flush(struct cpi_cache *cache)
     cpi_recall_leave(cache);
 }
 
+static uint32_t detach_loaded(struct cpi_cache *cache, struct cpi_counters *counters)
+{
+    (void)counters;
+    return cpi_cache_detach(cache);
+}
+
+static void flush_vanished(struct cpi_cache *cache, bool vanished)
+{
+    if (vanished)
+        cpi_cache_flush(cache);
+}
+
+const struct cpi_owner cpi_recall_owner = {detach_loaded, cpi_recall_flush, flush_vanished};
+
 /* Gives a magazine that the stealing thread has.  Returns true if it had rounds. */
 static bool hand_back(struct cpi_registry *registry, struct cpi_uncached *stealer, uint32_t node)
 {
     bool rounds = cpi_magazine_count(cpi_depot_magazine(registry->depot, node)) != 0;
 
-    (void)cpi_chaos_step(registry->depot->chaos);
     cpi_depot_give(registry->depot, &stealer->counters, node);
     if (rounds)
         cpi_fetch_add(&registry->recalls, 1u, relaxed); /* [fold] */
@@ -176,10 +190,8 @@ static void give_spares(struct cpi_registry *registry, struct cpi_cache *cache,
 {
     uint32_t node;
 
-    while ((node = cpi_cache_steal(cache)) != 0) {
-        (void)cpi_chaos_step(registry->depot->chaos);
+    while ((node = cpi_cache_steal(cache)) != 0)
         cpi_depot_give(registry->depot, &stealer->counters, node);
-    }
 }
 
 void cpi_recall_idle(struct cpi_registry *registry, struct cpi_uncached *stealer)
@@ -295,16 +307,20 @@ void cpi_recall_await_rest(const struct cpi_registry *registry)
             cpi_os_back_off(times++);
 }
 
-/* Locks a cache that shows rounds. */
-static bool try_lock(struct cpi_cache *cache, uintptr_t token)
+bool cpi_recall_lock(struct cpi_cache *cache, const struct cpi_uncached *place)
 {
     uintptr_t none = 0;
 
-    return shown(cache) != 0 &&
-           cpi_cas_strong(&cache->locked_by, &none, token, seq_cst, relaxed); /* [lock] [again] */
+    return cpi_cas_strong(&cache->locked_by, &none, (uintptr_t)place, /* [lock] */
+                          seq_cst, relaxed);                          /* [again] */
 }
 
-static void unlock(struct cpi_cache *cache)
+bool cpi_recall_is_inside(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->busy, seq_cst) % 2 != 0; /* [look] */
+}
+
+void cpi_recall_unlock(struct cpi_cache *cache)
 {
     cpi_store(&cache->locked_by, 0, release); /* [unlock] */
 }
@@ -316,7 +332,7 @@ static bool owner_left(const struct cpi_cache *cache)
     unsigned looks;
 
     for (looks = 0; looks < CPI_LOOKS; looks++) {
-        if (cpi_load(&cache->busy, seq_cst) % 2 == 0) /* [look] */
+        if (!cpi_recall_is_inside(cache))
             return true;
         CPI_PAUSE();
     }
@@ -330,15 +346,13 @@ static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
     uint32_t node = 0;
 
     if (owner_left(cache))
-        node = cache->leased.lease != NULL ? cpi_lease_detach_free(cache, &stealer->counters)
-                                           : cpi_cache_detach(cache);
-    unlock(cache);
+        node = cpi_load(&cache->kind, relaxed)->detach(cache, &stealer->counters); /* [user] */
+    cpi_recall_unlock(cache);
     return node != 0 && hand_back(registry, stealer, node);
 }
 
 bool cpi_recall_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer)
 {
-    uintptr_t token = (uintptr_t)stealer; /* which no other stealing thread has meanwhile */
     struct cpi_cache *locked[CPI_LOCKS];
     bool found = false;
     size_t i = 0;
@@ -346,56 +360,19 @@ bool cpi_recall_loaded(struct cpi_registry *registry, struct cpi_uncached *steal
     while (i < cpi_registry_made(registry) && !found) {
         unsigned n = 0;
 
-        for (; i < cpi_registry_made(registry) && n < CPI_LOCKS; i++)
-            if (try_lock(cpi_registry_cache(registry, i), token))
-                locked[n++] = cpi_registry_cache(registry, i);
-        (void)cpi_chaos_step(registry->depot->chaos);
+        for (; i < cpi_registry_made(registry) && n < CPI_LOCKS; i++) {
+            struct cpi_cache *cache = cpi_registry_cache(registry, i);
+
+            if (shown(cache) != 0 && cpi_recall_lock(cache, stealer))
+                locked[n++] = cache;
+        }
         if (n > 0)
-            cpi_recall_barrier();
+            cpi_recall_barrier(registry);
         while (n > 0)
             if (revoke(registry, locked[--n], stealer))
                 found = true;
     }
     return found;
-}
-
-/* Unlocks the caches of a lease up to this one, or all. */
-static void unlock_until(struct cpi_cache *first, const struct cpi_cache *end)
-{
-    for (; first != end; first = first->leased.next)
-        unlock(first);
-}
-
-bool cpi_recall_close(struct cpi_cache *first, const struct cpi_uncached *place, bool *at_rest)
-{
-    struct cpi_cache *cache;
-    bool others = false;
-
-    for (cache = first; cache != NULL; cache = cache->leased.next) {
-        uintptr_t none = 0;
-
-        if (!cpi_cas_strong(&cache->locked_by, &none, (uintptr_t)place, /* [lock] */
-                            seq_cst, relaxed)) {                       /* [again] */
-            unlock_until(first, cache);
-            return false;
-        }
-        others = others || (cache->owner != NULL && !is_ours(cache));
-    }
-    (void)cpi_chaos_step(first != NULL ? first->depot->chaos : NULL);
-    if (others)
-        cpi_recall_barrier();
-    for (cache = first; cache != NULL; cache = cache->leased.next)
-        if (cpi_load(&cache->busy, seq_cst) % 2 != 0) { /* [look] */
-            *at_rest = false;
-            unlock_until(first, NULL);
-            return false;
-        }
-    return true;
-}
-
-void cpi_recall_open(struct cpi_cache *cache)
-{
-    unlock(cache);
 }
 
 bool cpi_recall_forked(struct cpi_cache *cache)
@@ -409,10 +386,8 @@ bool cpi_recall_forked(struct cpi_cache *cache)
         cpi_store(&cache->calls, 0u, relaxed); /* [none] */
     else if (inside)
         return false;
-    if (inside || locked) {
+    if (inside || locked)
         cpi_cache_abandon(cache);
-        cache->leased.filled = 0; /* the slots that it handed out stay behind as well */
-    }
     if (inside) {
         cpi_cache_flush_spares(cache);
         cpi_store(&cache->busy, mark + 1, relaxed); /* [none] */

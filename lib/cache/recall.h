@@ -3,7 +3,7 @@
  * recall.h - the mark of an owner that is inside, and taking rounds back from
  * other threads' caches when the pool is dry.
  *
- * Floor 5.  Includes registry.h.
+ * Includes registry.h.
  *
  * Every operation that may hold a magazine that is neither loaded, nor a spare,
  * nor in the depot is marked: a cache's owner makes `busy` odd while it is inside,
@@ -56,22 +56,22 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "atomic.h"
-#include "compiler.h"
-#include "registry.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "cache/registry.h"
+#include "host/thread.h"
 
 /* Chooses the barrier, once per process, before there is a pool. */
 void cpi_recall_startup(void);
 
-/* Whether this process has the expensive barrier, written before there is a
- * pool, and passing it, which does nothing where there is none. */
+/* True if membarrier is available.  Set once, before the first pool. */
 extern bool cpi_recall_asymmetric;
 static inline bool cpi_recall_has_barrier(void)
 {
     return cpi_recall_asymmetric;
 }
-void cpi_recall_barrier(void);
+/* Issues the barrier on behalf of this pool, or does nothing without membarrier. */
+void cpi_recall_barrier(struct cpi_registry *registry);
 
 /*
  * Brackets what the owner does with its cache out of line.  enter returns false
@@ -126,6 +126,9 @@ static inline void cpi_recall_use(struct cpi_cache *cache)
 /* Gives all that the owner's cache holds to the depot, in any pool.  In an exact
  * one it waits for a stealing thread that has the cache. */
 void cpi_recall_flush(struct cpi_cache *cache);
+
+/* The owners with caches of nothing but free slots: threads, and holders of handles. */
+extern const struct cpi_owner cpi_recall_owner;
 
 /*
  * Gives a full spare of some cache to the depot.  Returns false if no cache has any.
@@ -190,12 +193,13 @@ bool cpi_recall_await(const struct cpi_registry *registry, struct cpi_backoff *b
 void cpi_recall_await_rest(const struct cpi_registry *registry);
 
 /*
- * Locks the caches of a lease for the holder of a place.  Returns false with none of them
- * locked if another thread has one: it steals, or it is the owner and inside, which makes
- * *at_rest false.  With the library's lock held.  open unlocks one of them.
+ * Locks a cache for the holder of a place.  Returns false if another one has it.  After the
+ * locks, and one barrier, is_inside says whether the owner has come in before, and until the
+ * cache is unlocked it does not come in.
  */
-bool cpi_recall_close(struct cpi_cache *first, const struct cpi_uncached *place, bool *at_rest);
-void cpi_recall_open(struct cpi_cache *cache);
+bool cpi_recall_lock(struct cpi_cache *cache, const struct cpi_uncached *place);
+bool cpi_recall_is_inside(const struct cpi_cache *cache);
+void cpi_recall_unlock(struct cpi_cache *cache);
 
 /*
  * In the child of a fork: puts a cache to rest, unless the forking thread is inside,

@@ -6,20 +6,19 @@
  *   clear | entry count and home store, store pointer | relaxed | - | -
  *   new   | made store        | release | registry_list.c's known | the structure is all zero
  *   used  | used load, store  | relaxed | - | -
- *   user  | user store        | relaxed | - | -
+ *   user  | user, kind store; kind load | relaxed | - | -
  *
  * A thread changes another thread's cache here only when its owner cannot run:
  * it does not exist in this child of a fork, or the caller has promised that no
  * thread uses the pool.
  */
-#include "registry.h"
+#include "cache/registry.h"
 
 #include <string.h>
 
-#include "atomic.h"
-#include "lease.h"
-#include "os.h"
-#include "recall.h"
+#include "base/atomic.h"
+#include "host/os.h"
+#include "cache/recall.h"
 
 static struct cpi_registry *registries; /* of all pools */
 
@@ -138,8 +137,9 @@ static void unlink_cache(struct cpi_cache *cache)
 }
 
 /* With the lock held.  An owner's cache lives in its table, at the handle of the pool or
- * of a lease, which has no spares. */
-static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cpi_thread *owner,
+ * of another kind, which has no spares. */
+static struct cpi_cache *register_cache(struct cpi_registry *registry,
+                                        const struct cpi_owner *kind, struct cpi_thread *owner,
                                         cpool_t *handle)
 {
     uint32_t more = handle == registry->handle ? registry->quota_max - CPI_QUOTA_MIN : 0;
@@ -151,9 +151,11 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry, struct cp
         return NULL;
     CPI_ASSERT(!cache->used && cache->owner == NULL);
     cache->used = true;
+    cpi_store(&cache->kind, kind, relaxed); /* [user] */
     cache->owner = owner;
     cache->next = NULL;
     set_used(registry, +1);
+    registry->registrations++;
     if (owner != NULL)
         link_cache(cache, &owner->caches);
     cpi_store(&cache->user, owner != NULL ? cpi_thread_token() : 0, relaxed); /* [user] */
@@ -169,8 +171,6 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
     CPI_ASSERT(cpi_lock_is_held() && cache->used && cpi_cache_loaded(cache) == 0);
     if (cache->owner != NULL)
         unlink_cache(cache);
-    if (cache->leased.lease != NULL)
-        cpi_lease_remove(cache);
     clear_entry(cpi_cache_active(cache));
     clear_entry(cache->entry);
     cache->entry = &cache->own;
@@ -199,7 +199,7 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
          * it. */
         cache = cpi_registry_known_cache(registry);
         if (cache == NULL)
-            cache = register_cache(registry, thread, registry->handle);
+            cache = register_cache(registry, &cpi_recall_owner, thread, registry->handle);
         cpi_unlock();
     }
     if (cache == NULL)
@@ -219,24 +219,23 @@ struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry)
     struct cpi_cache *cache;
 
     cpi_lock();
-    cache = register_cache(registry, NULL, registry->handle);
+    cache = register_cache(registry, &cpi_recall_owner, NULL, registry->handle);
     cpi_unlock();
     return cache;
 }
 
-struct cpi_cache *cpi_registry_add_leased(struct cpi_registry *registry, struct cpi_lease *lease,
-                                          struct cpi_thread *owner)
+struct cpi_cache *cpi_registry_add_other(struct cpi_registry *registry,
+                                         const struct cpi_owner *kind, cpool_t *handle,
+                                         struct cpi_thread *owner)
 {
-    struct cpi_cache *cache = register_cache(registry, owner, lease->handle);
+    struct cpi_cache *cache = register_cache(registry, kind, owner, handle);
 
-    if (cache != NULL) {
+    if (cache != NULL)
         cache->shown = false; /* to the functions of the pool */
-        cpi_lease_add(lease, cache);
-    }
     return cache;
 }
 
-void cpi_registry_end_leased(struct cpi_registry *registry, struct cpi_cache *cache)
+void cpi_registry_end_other(struct cpi_registry *registry, struct cpi_cache *cache)
 {
     unregister_cache(registry, cache);
 }
@@ -265,6 +264,11 @@ void cpi_registry_end_caches(struct cpi_registry *registry)
 
 /* --- The end of a thread --- */
 
+static const struct cpi_owner *kind_of(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->kind, relaxed); /* [user] */
+}
+
 /* With the lock held.  While a thread leaves a pool, the pool is neither reset nor
  * destroyed. */
 static void begin_leaving(struct cpi_thread *thread, struct cpi_registry *registry)
@@ -292,13 +296,9 @@ static void thread_ended(struct cpi_thread *thread)
 
         begin_leaving(thread, registry);
         cpi_unlock();
-        if (cache->leased.lease != NULL)
-            cpi_lease_retreat(cache);
-        else
-            cpi_recall_flush(cache);
+        kind_of(cache)->retreat(cache);
         cpi_lock();
-        if (cache->leased.lease != NULL)
-            cpi_lease_inherit(cache, false);
+        kind_of(cache)->inherit(cache, false);
         unregister_cache(registry, cache);
         cpi_unlock();
         registry->returned(registry->pool);
@@ -330,10 +330,7 @@ static void thread_vanished(struct cpi_thread *thread)
 
         if (cpi_recall_forked(cache))
             registry->disturbed = true;
-        if (cache->leased.lease != NULL)
-            cpi_lease_inherit(cache, true);
-        else
-            cpi_cache_flush(cache);
+        kind_of(cache)->inherit(cache, true);
         unregister_cache(registry, cache);
     }
     end_leaving(thread);

@@ -3,7 +3,7 @@
  * registry.h - the caches of a pool, as a list that any thread may walk, and their fate
  * when their thread ends, when the process forks, when the pool is reset or destroyed.
  *
- * Floor 5.  Includes cache.h, extent.h, thread.h (registry.c: also recall.h).
+ * Includes cache.h, extent.h, thread.h (registry.c: also recall.h).
  *
  *   all registries --> registry of pool A
  *                        | cache 0 | cache 1 | ... | cache made - 1 | not yet used ... | max
@@ -23,9 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cache.h"
-#include "extent.h"
-#include "thread.h"
+#include "cache/cache.h"
+#include "host/extent.h"
+#include "host/thread.h"
 
 struct cpi_pool;
 
@@ -59,6 +59,7 @@ struct cpi_registry {
     /* Changed by any thread. */
     _Atomic uint32_t uncached_used; /* places that ever had a holder: the first so many */
     _Atomic uint64_t recalls; /* spares taken out of caches because the pool was dry */
+    _Atomic uint64_t barriers; /* passed for this pool */
 
     struct cpi_signals mask_before; /* of the thread that holds the last place */
 
@@ -68,6 +69,7 @@ struct cpi_registry {
     _Atomic size_t used;        /* registered now, read without it as a hint */
     struct cpi_cache *unused;   /* made, not registered */
     uint32_t spares_left;       /* of spares_max */
+    uint64_t registrations;     /* of caches so far */
     uint32_t leaving;           /* ended threads that are giving a cache back */
     struct cpi_registry *next;  /* of all registries */
     struct cpi_registry **link; /* the pointer to this one */
@@ -83,6 +85,8 @@ struct cpi_registry_figures {
     uint64_t exchanges;
     uint64_t retries;
     uint64_t recalls;
+    uint64_t barriers;
+    uint64_t registrations;
     size_t spares;         /* the quotas of all caches */
 };
 
@@ -106,8 +110,9 @@ size_t cpi_registry_bytes(size_t max, size_t quota_max);
  * shared out among them beyond the first of each. */
 size_t cpi_registry_magazines(size_t max, size_t spares);
 
-/* The i-th structure, and how many there are.  Any thread, wait-free. */
+/* The i-th structure, the reverse, and how many there are.  Any thread, wait-free. */
 struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t i);
+size_t cpi_registry_number(const struct cpi_registry *registry, const struct cpi_cache *cache);
 size_t cpi_registry_made(const struct cpi_registry *registry);
 
 /* How many uncached operations' places have ever been used.  Any thread, wait-free. */
@@ -123,9 +128,9 @@ void cpi_registry_figures(const struct cpi_registry *registry,
 
 /*
  * Brackets an operation without a cache: enter returns a place, which is the
- * thread's until it leaves.  Waits while all places are taken.  try_enter returns NULL then,
- * for a thread with the lock held: the holder of a place may have to fork first, as a signal
- * handler.
+ * thread's until it leaves.  enter waits for a free place.  Callers that hold the lock must use
+ * try_enter, which returns NULL then: the holder of a place may be about to fork, which needs
+ * the lock.
  * Any thread.  A signal handler may do it inside another operation of its thread.
  *
  * Operations that signals have interrupted may hold all places but the last, while their
@@ -155,7 +160,7 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
 /* Waits for threads that have ended and are giving caches of this pool back.  With
- * the lock held, but not all the time. */
+ * the lock held, which it releases and retakes while it waits. */
 void cpi_registry_await_leaving(struct cpi_registry *registry);
 
 /* The reverse of add, with the lock held.  The caches must have been ended. */
@@ -178,11 +183,13 @@ static inline struct cpi_cache *cpi_registry_known_cache(const struct cpi_regist
 /* A cache that no thread owns, or NULL if there is none left.  Takes the lock. */
 struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry);
 
-/* A cache of a lease, for this thread or for none, or NULL if there is none left, and the
- * reverse, when the cache has nothing any more.  With the lock held. */
-struct cpi_cache *cpi_registry_add_leased(struct cpi_registry *registry, struct cpi_lease *lease,
-                                          struct cpi_thread *owner);
-void cpi_registry_end_leased(struct cpi_registry *registry, struct cpi_cache *cache);
+/* A cache of another kind at a handle of its own, without spares, for this thread or for none,
+ * or NULL if there is none left, and the reverse, when the cache has nothing any more.  With the
+ * lock held. */
+struct cpi_cache *cpi_registry_add_other(struct cpi_registry *registry,
+                                         const struct cpi_owner *kind, cpool_t *handle,
+                                         struct cpi_thread *owner);
+void cpi_registry_end_other(struct cpi_registry *registry, struct cpi_cache *cache);
 
 /* Gives what a cache holds to the depot, and its structure back.  Takes the
  * lock. */

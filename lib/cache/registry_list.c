@@ -2,7 +2,7 @@
 /*
  * registry_list.c - a pool's caches as a list, and their accounts.
  *
- * Floor 5.  Implements a part of registry.h.
+ * Implements a part of registry.h.
  *
  * ORDERING TABLE
  *   known | made, uncached_used load  | acquire | registry.c's new, places | zeroed structure
@@ -16,14 +16,14 @@
  * A uncached operation's mark is its holder.  A thread that looks for slots sees the mark
  * because it acquires an exchange of the uncached operation's, which comes later.
  */
-#include "registry.h"
+#include "cache/registry.h"
 
 #include <string.h>
 
-#include "atomic.h"
-#include "bits.h"
-#include "os.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "host/os.h"
+#include "host/thread.h"
 
 size_t cpi_registry_bytes(size_t max, size_t quota_max)
 {
@@ -43,6 +43,13 @@ struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t
 
     CPI_ASSERT(i < registry->max);
     return (struct cpi_cache *)(void *)(registry->caches.base + i * stride);
+}
+
+size_t cpi_registry_number(const struct cpi_registry *registry, const struct cpi_cache *cache)
+{
+    size_t offset = (size_t)((const char *)cache - (const char *)registry->caches.base);
+
+    return offset / cpi_registry_bytes(1, registry->quota_max);
 }
 
 size_t cpi_registry_made(const struct cpi_registry *registry)
@@ -70,7 +77,9 @@ void cpi_registry_figures(const struct cpi_registry *registry, struct cpi_regist
     memset(figures, 0, sizeof *figures);
     figures->caches = cpi_load(&registry->used, relaxed); /* [tally] */
     figures->stocked = registry->stocked_correction;
-    figures->recalls = cpi_load(&registry->recalls, relaxed); /* [tally] */
+    figures->recalls = cpi_load(&registry->recalls, relaxed);   /* [tally] */
+    figures->barriers = cpi_load(&registry->barriers, relaxed); /* [tally] */
+    figures->registrations = registry->registrations;
     for (i = 0; i < cpi_registry_uncached_used(registry); i++)
         tally(&registry->uncached[i].counters, figures);
     for (i = 0; i < cpi_registry_made(registry); i++) {
@@ -110,7 +119,6 @@ static struct cpi_uncached *try_place(struct cpi_registry *registry, uint32_t i)
     if (cpi_load(&uncached->holder, relaxed) != 0) /* [own] */
         return NULL;
     note_uncached(registry, i + 1);
-    (void)cpi_chaos_step(registry->depot->chaos);
     /* [enter] [own] */
     return cpi_cas_strong(&uncached->holder, &none, cpi_thread_token(), acquire, relaxed)
                ? uncached

@@ -16,17 +16,22 @@
  * comes in between: it takes hold of a freed slot's record, and the next owner waits
  * until it lets go.
  */
-#include "guard.h"
+#include "check/guard.h"
 
 #include <string.h>
 
-#include "atomic.h"
-#include "os.h"
-#include "tools.h"
+#include "base/atomic.h"
+#include "host/os.h"
+#include "base/tools.h"
 
+/*
+ * Another byte at each address.  glibc's free takes the word before a block for its size, and
+ * the lowest bits for flags: bits 1 and 2 would have it unmap the block, or look for the head
+ * of an arena.  With neither of them, and with bit 3, it says that the size is invalid.
+ */
 static unsigned char pattern(const unsigned char *at)
 {
-    return (unsigned char)(0xB5u ^ ((uintptr_t)at * 29u));
+    return (unsigned char)(((0xB5u ^ ((uintptr_t)at * 29u)) & ~0x06u) | 0x08u);
 }
 
 /* Tools take the bytes between slots for nobody's. */

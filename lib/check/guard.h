@@ -3,7 +3,7 @@
  * guard.h - whether a slot of a checked pool was written outside of its life: the bytes
  * around it are intact, and so are its own while it is free.
  *
- * Floor 4.  Includes record.h.
+ * Includes record.h.
  *
  *   slab     lead | slot 0 | gap 0 | slot 1 | gap 1 | ...
  *
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record.h"
+#include "check/record.h"
 
 /* Least bytes in a gap. */
 #define CPI_GUARD_GAP ((size_t)8)

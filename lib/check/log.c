@@ -17,10 +17,10 @@
  * A reader that finds a member of a later event has acquired [write], which follows
  * [begin].  So its [close] finds another number.  An entry has one writer at a time.
  */
-#include "log.h"
+#include "check/log.h"
 
-#include "atomic.h"
-#include "compiler.h"
+#include "base/atomic.h"
+#include "base/compiler.h"
 
 void cpi_log_init(struct cpi_log *log, void *memory, size_t size)
 {
@@ -52,7 +52,6 @@ void cpi_log_note(struct cpi_log *log, const struct cpi_log_event *event)
     cpi_store(&entry->thread, event->thread, release);           /* [write] */
     cpi_store(&entry->index, event->index, release);             /* [write] */
     cpi_store(&entry->site, event->site, release);               /* [write] */
-    cpi_store(&entry->here, (uintptr_t)event->here, release);    /* [write] */
     cpi_store(&entry->taken, event->taken ? 1u : 0u, release);   /* [write] */
     cpi_store(&entry->number, number + 1, release);              /* [done] */
 }
@@ -85,7 +84,6 @@ bool cpi_log_read(const struct cpi_log *log, uint64_t number, struct cpi_log_eve
     event->thread = cpi_load(&entry->thread, acquire);             /* [read] */
     event->index = cpi_load(&entry->index, acquire);               /* [read] */
     event->site = cpi_load(&entry->site, acquire);                 /* [read] */
-    event->here = (const char *)cpi_load(&entry->here, acquire);   /* [read] */
     event->taken = cpi_load(&entry->taken, acquire) != 0;          /* [read] */
     return cpi_load(&entry->number, relaxed) == number;            /* [close] */
 }

@@ -2,7 +2,7 @@
 /*
  * log.h - the last allocs and frees of a pool.
  *
- * Floor 4.  Includes text.h.
+ * Includes text.h.
  *
  * A ring of entries in the pool's memory.  A writer draws a number and overwrites the
  * oldest entry.  A reader skips entries that are being written.  So does a writer that finds
@@ -23,7 +23,6 @@ struct cpi_log_entry {
     _Atomic uintptr_t thread;
     _Atomic uintptr_t index; /* of the slot */
     _Atomic uintptr_t site;
-    _Atomic uintptr_t here;  /* the text of the place, or 0 */
     _Atomic uint32_t taken;  /* 1: an alloc.  0: a free */
 };
 
@@ -40,7 +39,6 @@ struct cpi_log_event {
     uintptr_t thread;
     uintptr_t index;
     uintptr_t site;
-    const char *here;
     bool taken;
 };
 

@@ -3,19 +3,17 @@
  * pool_audit.c - whether every magazine is in one place, as an assertion when a pool is
  * destroyed.
  *
- * Floor 6.
- *
  * ORDERING TABLE
  *   walk | partial, spare load | relaxed | - | -
  *
  * A magazine that has been met is marked by a bit of its count, which no count of rounds
  * reaches.  Magazines in no place are those that a fork has left behind.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 #ifdef CPI_DEBUG
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 #define CPI_MET (1u << 31)
 

@@ -2,27 +2,25 @@
 /*
  * pool_debug.c - the functions of <cpool/debug.h>, and the lists that are printed after a
  * report and at the end of the process.
- *
- * Floor 6.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 #include <cpool/debug.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "error.h"
-#include "options.h"
-#include "os.h"
-#include "site.h"
+#include "base/error.h"
+#include "host/options.h"
+#include "host/os.h"
+#include "check/site.h"
 
 /* --- Looking for damage --- */
 
 size_t cpool_audit(cpool_t *handle)
 {
     static const char function[] = "cpool_audit";
-    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+    const struct cpi_pool *pool = cpi_pool_seen(handle, function);
 
     if (pool == NULL || !pool->checked)
         return 0;
@@ -32,7 +30,7 @@ size_t cpool_audit(cpool_t *handle)
 int cpool_verify(cpool_t *handle, const void *slot)
 {
     static const char function[] = "cpool_verify";
-    struct cpi_pool *pool = cpi_pool_of(handle, function);
+    struct cpi_pool *pool = cpi_pool_seen(handle, function);
 
     if (pool == NULL)
         return CPOOL_EPOOL;
@@ -44,7 +42,7 @@ int cpool_verify(cpool_t *handle, const void *slot)
 /* The pool that is to be written to the stream, or NULL, after a report. */
 static const struct cpi_pool *printed(cpool_t *handle, const FILE *out, const char *function)
 {
-    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+    const struct cpi_pool *pool = cpi_pool_seen(handle, function);
 
     if (pool == NULL || out != NULL)
         return pool;
@@ -87,10 +85,7 @@ static void add_event(struct cpi_text *text, const struct cpi_pool *pool,
     cpi_text_add(text, " ago thread %" PRIuPTR " %s slot %" PRIuPTR " at %p from ", event->thread,
                  event->taken ? "took" : "freed", event->index,
                  cpi_slab_slot(&pool->slab, event->index));
-    if (event->here != NULL)
-        cpi_text_add(text, "%s", event->here);
-    else
-        cpi_trace_name(text, event->site);
+    cpi_trace_name(text, event->site);
     cpi_text_add(text, "\n");
 }
 
@@ -128,7 +123,7 @@ size_t cpool_print_log(cpool_t *handle, FILE *out)
 static void report_ends(const cpool_error_t *error)
 {
     if (cpi_handle_is_alive(error->pool))
-        list_log(error->pool->state, write_line, NULL);
+        list_log(cpi_pool_at(error->pool), write_line, NULL);
     if (cpi_options()->goes_on == 0)
         abort();
 }
@@ -139,7 +134,8 @@ static void write_leaks(struct cpi_pool *pool)
 
     if (live == 0)
         return;
-    cpi_tell("pool '%s' has %zu live slots at the end of the process", pool->name, live);
+    cpi_tell("pool '%s' has %zu live slots at the end of the process", CPI_SHOWN(pool->name),
+             live);
     if (pool->checked)
         cpi_pool_write_live(pool);
 }
@@ -157,40 +153,4 @@ __attribute__((__destructor__(102))) static void library_unloaded(void)
     cpi_lock();
     cpi_registry_each(write_leaks);
     cpi_unlock();
-}
-
-/* --- Places in the source --- */
-
-void *cpool_alloc_here(cpool_t *handle, const char *here)
-{
-    static const char function[] = "cpool_alloc_here";
-    struct cpi_pool *pool = cpi_pool_of(handle, function);
-    void *slot;
-
-    if (pool == NULL)
-        return NULL;
-    if (pool->registry.inline_path)
-        return cpool_alloc(handle);
-    if (pool->checked)
-        cpi_site_set_here(here);
-    slot = cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function, CPI_CALLER());
-    cpi_site_set_here(NULL);
-    return slot;
-}
-
-void cpool_free_here(cpool_t *handle, void *slot, const char *here)
-{
-    static const char function[] = "cpool_free_here";
-    struct cpi_pool *pool = cpi_pool_of(handle, function);
-
-    if (pool == NULL)
-        return;
-    if (pool->registry.inline_path) {
-        cpool_free(handle, slot);
-        return;
-    }
-    if (pool->checked)
-        cpi_site_set_here(here);
-    cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, function, CPI_CALLER());
-    cpi_site_set_here(NULL);
 }

@@ -2,16 +2,14 @@
 /*
  * pool_mark.c - where slots change hands, in pools that do more about it than others.
  *
- * Floor 6.
- *
  * Pools without `marks` never come here.  Work that only some of the others want is behind a
  * flag of its own.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
-#include "pool_tell.h"
-#include "site.h"
-#include "tools.h"
+#include "check/pool_tell.h"
+#include "check/site.h"
+#include "base/tools.h"
 
 /* A pool that is only announced to tools may have no words. */
 static bool has_words(const struct cpi_pool *pool)
@@ -32,7 +30,6 @@ static void note_call(struct cpi_pool *pool, uintptr_t index, bool is_free, cons
     event.thread = visit.thread;
     event.index = index;
     event.site = visit.frames[0];
-    event.here = visit.here;
     event.taken = !is_free;
     cpi_log_note(&pool->log, &event);
 }
@@ -82,26 +79,13 @@ static bool take_checked(struct cpi_pool *pool, uintptr_t index, const char *fun
     return true;
 }
 
-/* In a fake pool: the slot becomes the block that the caller gets, or goes back. */
-static void *take_block(struct cpi_pool *pool, void *slot, uintptr_t index)
+bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function, const void *site)
 {
-    void *block = cpi_fake_open(pool->fake, index);
-
-    if (CPI_LIKELY(block != NULL))
-        return block;
-    if (has_words(pool))
-        (void)cpi_slotmap_give(&pool->slotmap, index);
-    cpi_pool_give_unmarked(pool, slot);
-    return NULL;
-}
-
-bool cpi_pool_mark_taken(struct cpi_pool *pool, void **slot, const char *function,
-                         const void *site)
-{
-    uintptr_t index = cpi_slab_index(&pool->slab, *slot);
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
     bool taken = true;
 
-    (void)cpi_chaos_step(pool->depot.chaos);
+    if (CPI_UNLIKELY(index >= pool->slab.slots))
+        return true; /* a waiter's, and a block of the fallback's */
     if (pool->checked)
         taken = take_checked(pool, index, function, site);
     else if (has_words(pool))
@@ -110,10 +94,7 @@ bool cpi_pool_mark_taken(struct cpi_pool *pool, void **slot, const char *functio
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, index);
         return false;
     }
-    if (pool->fake != NULL)
-        *slot = take_block(pool, *slot, index);
-    else
-        cpi_tools_taken(pool->tools, pool, *slot, pool->slab.slot_size);
+    cpi_tools_taken(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
 }
 
@@ -174,11 +155,6 @@ bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, const char *function
 
     if (has_words(pool) && !end_life(pool, index, function))
         return false;
-    if (pool->fake != NULL && !cpi_fake_close(pool->fake, index)) {
-        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, index);
-        return false;
-    }
-    (void)cpi_chaos_step(pool->depot.chaos);
     if (pool->checked) {
         note_call(pool, index, true, site);
         cpi_guard_give(&pool->slab, index, pool->fills);
@@ -262,6 +238,4 @@ void cpi_pool_mark_all_free(struct cpi_pool *pool, const char *function)
         (void)cpi_pool_verify_all(pool, 0, fresh, function);
     for (index = 0; index < fresh; index++)
         cpi_slotmap_clear(&pool->slotmap, index);
-    if (pool->fake != NULL)
-        cpi_fake_clear(pool->fake);
 }

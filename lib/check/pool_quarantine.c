@@ -2,21 +2,17 @@
 /*
  * pool_quarantine.c - freed slots on their way through the quarantine.
  *
- * Floor 6.
- *
  * A slot is in the quarantine, in the depot, or in the hands of an operation that holds
  * a place of the registry.  So an alloc that finds the pool dry either finds the slot, or
  * waits for that operation.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 void cpi_pool_put_off(struct cpi_pool *pool, void *slot)
 {
     struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
-    uint64_t skew = pool->depot.chaos != NULL ? cpi_chaos_draw(pool->depot.chaos) : 0;
-    void *out = cpi_quarantine_swap(&pool->quarantine, slot, skew);
+    void *out = cpi_quarantine_swap(&pool->quarantine, slot);
 
-    (void)cpi_chaos_step(pool->depot.chaos);
     if (out != NULL && !(pool->waitable && cpi_pool_hand_over(pool, out, NULL)))
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, out);
     if (pool->waitable)
@@ -33,7 +29,6 @@ bool cpi_pool_end_quarantine(struct cpi_pool *pool)
         return false;
     uncached = cpi_registry_enter(&pool->registry);
     slot = cpi_quarantine_take(&pool->quarantine);
-    (void)cpi_chaos_step(pool->depot.chaos);
     if (slot != NULL)
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
     cpi_registry_leave(&pool->registry, uncached);

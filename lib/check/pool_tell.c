@@ -2,13 +2,14 @@
 /*
  * pool_tell.c - the details of a report.
  */
-#include "pool_tell.h"
+#include "check/pool_tell.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-#include "os.h"
-#include "ranges.h"
-#include "site.h"
+#include "host/os.h"
+#include "host/ranges.h"
+#include "check/site.h"
 
 static const char *name_of(enum cpi_slotmap_state state)
 {
@@ -59,18 +60,18 @@ void cpi_tell_owner(struct cpi_text *text, const struct cpi_pool *pool, const vo
     const struct cpi_pool *owner;
     uintptr_t index;
 
-    if (handle == NULL || handle == pool->handle || cpi_lock_is_held() || !cpi_try_lock())
+    if (handle == NULL || handle == pool->face || cpi_lock_is_held() || !cpi_try_lock())
         return;
-    if (cpi_handle_is_alive(handle)) {
+    owner = cpi_pool_at(handle);
+    if (owner != NULL) {
         enum cpi_place place;
 
-        owner = handle->state;
         place = cpi_slab_place(&owner->slab, address, &index);
         if (place != CPI_PLACE_OUTSIDE) {
             cpi_text_add(text,
                          "cpool:   the address lies in another pool, '%s' %p, %s slot %" PRIuPTR
                          "\n",
-                         owner->name, (const void *)handle,
+                         CPI_SHOWN(owner->name), (const void *)handle,
                          place == CPI_PLACE_INSIDE ? "inside or behind" : "at the start of", index);
             cpi_tell_slot(text, owner, index);
         }
@@ -149,6 +150,9 @@ void cpi_tell_damage(struct cpi_text *text, const struct cpi_pool *pool,
 
 void cpi_tell_how(struct cpi_text *text, const struct cpi_pool *pool)
 {
+    if (strstr(text->start, "+0x") != NULL)
+        cpi_text_add(text, "cpool:   'addr2line -ife FILE 0xNUMBER' names the line of "
+                           "FILE+0xNUMBER\n");
     if (pool == NULL || !pool->checked)
         cpi_text_add(text, "cpool:   CPOOL_OPTIONS=checked,fill,sites=8 in the environment tells "
                            "more (man cpool_debug)\n");

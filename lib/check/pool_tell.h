@@ -2,7 +2,7 @@
 /*
  * pool_tell.h - the details of a report: the states and the users of the slots concerned.
  *
- * Floor 6.  Includes pool_impl.h, text.h.
+ * Includes pool_impl.h, text.h.
  *
  * All of these read what other threads may be writing, and say what they find.  They
  * allocate nothing, take no lock, and follow no pointer into the pool's lists, so that
@@ -11,8 +11,8 @@
 #ifndef CPI_POOL_TELL_H
 #define CPI_POOL_TELL_H
 
-#include "pool_impl.h"
-#include "text.h"
+#include "pool/pool_impl.h"
+#include "base/text.h"
 
 /* Longest details of a report, bytes with their end.  Longer ones are cut. */
 #define CPI_DETAILS_MAX 4096

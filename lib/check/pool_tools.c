@@ -2,16 +2,14 @@
 /*
  * pool_tools.c - which tools a pool is announced to, and its memory as they see it.
  *
- * Floor 6.
- *
  * ORDERING TABLE
  *   shown | committed load | relaxed | - | -
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
-#include "atomic.h"
-#include "thread.h"
-#include "tools.h"
+#include "base/atomic.h"
+#include "host/thread.h"
+#include "base/tools.h"
 
 /* Memory of slots that is committed and hidden at creation, bytes.  To hide it later
  * would be too late for a thread that was given a slot in it meanwhile. */
@@ -28,7 +26,7 @@ static bool share_granules(const struct cpi_slab *slab)
 
 bool cpi_pool_is_watched(const cpool_config_t *config)
 {
-    return config->memory == NULL && (config->flags & (CPOOL_NO_POISON | CPOOL_FAKE)) == 0 &&
+    return config->memory == NULL && (config->flags & CPOOL_NO_POISON) == 0 &&
            (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
 }
 
@@ -38,21 +36,38 @@ static size_t usable(const struct cpi_pool *pool)
     return cpi_load(&pool->slab.extent.committed, relaxed); /* [shown] */
 }
 
+/* A tool has locks of its own, and forks wait for the library's: so no child finds one of the
+ * tool's taken by a thread that was opening or closing a pool.  Returns whether to go on with
+ * cpi_unlock: a reset holds the lock already. */
+static bool hold_off_forks(void)
+{
+    if (cpi_lock_is_held())
+        return false;
+    cpi_lock();
+    return true;
+}
+
 static void open_slots(const struct cpi_pool *pool)
 {
     const struct cpi_slab *slab = &pool->slab;
+    bool holds = hold_off_forks();
 
     cpi_tools_open(pool->tools, pool, slab->extent.base, slab->extent.size,
                    slab->stride - slab->slot_size);
+    if (holds)
+        cpi_unlock();
     cpi_tools_hide(pool->tools, slab->extent.base, usable(pool));
 }
 
 void cpi_pool_tools_end(const struct cpi_pool *pool)
 {
     const struct cpi_slab *slab = &pool->slab;
+    bool holds = hold_off_forks();
 
     cpi_tools_show(pool->tools, slab->extent.base, usable(pool));
     cpi_tools_close(pool->tools, pool, slab->extent.base, slab->extent.size);
+    if (holds)
+        cpi_unlock();
 }
 
 void cpi_pool_tools_begin(struct cpi_pool *pool)
@@ -60,7 +75,7 @@ void cpi_pool_tools_begin(struct cpi_pool *pool)
     struct cpi_slab *slab = &pool->slab;
     uintptr_t ahead = CPI_HIDDEN_AHEAD / slab->stride;
 
-    pool->tools = pool->fake == NULL ? cpi_tools_found() : 0; /* else they know the blocks */
+    pool->tools = cpi_tools_found();
     if ((pool->flags & CPOOL_NO_POISON) != 0)
         pool->tools &= ~CPI_TOOLS_BYTES;
     if (share_granules(slab))
@@ -107,6 +122,7 @@ static void ignore_for_good(struct cpi_pool *pool)
 {
     ignore_own(pool, true);
     cpi_tools_ignore(pool->tools, &pool->handle->base, sizeof pool->handle->base, true);
+    cpi_tools_ignore(pool->tools, &pool->face->base, sizeof pool->face->base, true);
     if (pool->typed != NULL)
         cpi_tools_ignore(pool->tools, &pool->typed->origin, sizeof pool->typed->origin, true);
 }

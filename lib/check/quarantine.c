@@ -13,9 +13,9 @@
  *
  * A thread that finds no slot asks next which parties are inside (recall.h).
  */
-#include "quarantine.h"
+#include "check/quarantine.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 void cpi_quarantine_init(struct cpi_quarantine *quarantine, void *memory, size_t size)
 {
@@ -25,10 +25,10 @@ void cpi_quarantine_init(struct cpi_quarantine *quarantine, void *memory, size_t
     atomic_init(&quarantine->inside, 0);
 }
 
-void *cpi_quarantine_swap(struct cpi_quarantine *quarantine, void *slot, uint64_t skew)
+void *cpi_quarantine_swap(struct cpi_quarantine *quarantine, void *slot)
 {
     uint64_t number = cpi_fetch_add(&quarantine->next, 1u, acq_rel); /* [draw] */
-    _Atomic uintptr_t *place = &quarantine->places[(number + skew) % quarantine->size];
+    _Atomic uintptr_t *place = &quarantine->places[number % quarantine->size];
     uintptr_t out = cpi_exchange(place, (uintptr_t)slot, acq_rel); /* [pass] */
 
     if (out == 0)

@@ -2,8 +2,6 @@
 /*
  * quarantine.h - freed slots that wait before they are used again.
  *
- * Floor 4.
- *
  * A ring of places in the pool's memory.  A slot that is put in takes the next place,
  * and the slot that had it comes out: the one that has waited for as long as there are
  * places.  A thread that finds the pool dry takes the oldest out before its time.
@@ -25,9 +23,9 @@ struct cpi_quarantine {
 /* `memory`, of `size` words, is zero. */
 void cpi_quarantine_init(struct cpi_quarantine *quarantine, void *memory, size_t size);
 
-/* Puts a slot in, `skew` places beyond the next one, which is that of the oldest slot.
- * Returns the one that comes out, or NULL.  Any thread, wait-free, async-signal-safe. */
-void *cpi_quarantine_swap(struct cpi_quarantine *quarantine, void *slot, uint64_t skew);
+/* Puts a slot in, at the place of the oldest one.  Returns the one that comes out, or NULL.
+ * Any thread, wait-free, async-signal-safe. */
+void *cpi_quarantine_swap(struct cpi_quarantine *quarantine, void *slot);
 
 /* Takes the oldest slot out, or one of the oldest if other threads put slots in
  * meanwhile.  Returns NULL if there is none.  Any thread, wait-free, async-signal-safe. */

@@ -2,7 +2,7 @@
 /*
  * record.h - what a checked pool keeps beside every slot.
  *
- * Floor 4.  Includes slab.h.
+ * Includes slab.h.
  *
  *   side memory   | record 0 | record 1 | record 2 | ...
  *
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "slab.h"
+#include "store/slab.h"
 
 /* The states of a slot and of the gap after it. */
 enum cpi_record_state {
@@ -34,7 +34,6 @@ enum cpi_record_state {
 struct cpi_call {
     _Atomic uint64_t when;    /* nanoseconds of the monotonic clock, 0: never */
     _Atomic uintptr_t thread; /* cpi_trace_thread's number */
-    _Atomic uintptr_t here;   /* the text of the place, or 0 */
     _Atomic uintptr_t frames[]; /* return addresses, that of the library's caller first */
 };
 

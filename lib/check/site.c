@@ -8,21 +8,14 @@
  *
  * A record passes with its slot.  A thread that reads another's takes what is there.
  */
-#include "site.h"
+#include "check/site.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "atomic.h"
-#include "error.h"
-#include "os.h"
-
-static CPI_INITIAL_EXEC _Thread_local const char *here_of_next;
-
-void cpi_site_set_here(const char *here)
-{
-    here_of_next = here;
-}
+#include "base/atomic.h"
+#include "base/error.h"
+#include "host/os.h"
 
 void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site,
                    struct cpi_visit *visit)
@@ -33,21 +26,11 @@ void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, c
 
     visit->when = cpi_os_now();
     visit->thread = cpi_trace_thread();
-    visit->here = here_of_next;
-    here_of_next = NULL;
     cpi_trace_take(visit->frames, frames, site);
     cpi_store(&call->when, visit->when, relaxed);            /* [note] */
     cpi_store(&call->thread, visit->thread, relaxed);        /* [note] */
-    cpi_store(&call->here, (uintptr_t)visit->here, relaxed); /* [note] */
     for (i = 0; i < frames; i++)
         cpi_store(&call->frames[i], visit->frames[i], relaxed); /* [note] */
-}
-
-void cpi_site_move(const struct cpi_slab *slab, uintptr_t index, const void *site)
-{
-    struct cpi_visit visit;
-
-    cpi_site_note(slab, index, false, site, &visit);
 }
 
 bool cpi_site_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
@@ -59,7 +42,6 @@ bool cpi_site_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
 
     visit->when = cpi_load(&call->when, relaxed);               /* [read] */
     visit->thread = cpi_load(&call->thread, relaxed);           /* [read] */
-    visit->here = (const char *)cpi_load(&call->here, relaxed); /* [read] */
     visit->count = 0;
     for (i = 0; i < frames; i++) {
         visit->frames[i] = cpi_load(&call->frames[i], relaxed); /* [read] */
@@ -71,12 +53,10 @@ bool cpi_site_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
 
 void cpi_site_add_place(struct cpi_text *text, const struct cpi_visit *visit)
 {
-    if (visit->here != NULL)
-        cpi_text_add(text, "%s", visit->here);
-    else if (visit->count > 0)
-        cpi_trace_name(text, visit->frames[0]);
-    if (visit->count > 0)
-        cpi_text_add(text, " [0x%" PRIxPTR "]", visit->frames[0]);
+    if (visit->count == 0)
+        return;
+    cpi_trace_name(text, visit->frames[0]);
+    cpi_text_add(text, " [0x%" PRIxPTR "]", visit->frames[0]);
 }
 
 void cpi_site_add_age(struct cpi_text *text, uint64_t when, uint64_t now)
@@ -100,7 +80,7 @@ struct row {
 /* A number for the place with all of its frames: never 0. */
 static uint64_t key_of(const struct cpi_visit *visit)
 {
-    uint64_t key = (uintptr_t)visit->here;
+    uint64_t key = 0;
     size_t i;
 
     for (i = 0; i < visit->count; i++)

@@ -3,7 +3,7 @@
  * site.h - where, when and by which thread the slots of checked pools were taken and
  * freed, and the list of those that are live.
  *
- * Floor 4.  Includes record.h, slotmap.h, text.h, trace.h.
+ * Includes record.h, slotmap.h, text.h, trace.h.
  */
 #ifndef CPI_SITE_H
 #define CPI_SITE_H
@@ -12,40 +12,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record.h"
-#include "slotmap.h"
-#include "text.h"
-#include "trace.h"
+#include "check/record.h"
+#include "track/slotmap.h"
+#include "base/text.h"
+#include "host/trace.h"
 
 /* The contents of a struct cpi_call. */
 struct cpi_visit {
     uint64_t when;
     uintptr_t thread;
-    const char *here;
     uintptr_t frames[CPI_TRACE_MAX];
     size_t count; /* of the frames that are known */
 };
-
-/*
- * The place in the program that the calling thread's next note has, as text that stays,
- * beside its addresses.  NULL: none.
- */
-void cpi_site_set_here(const char *here);
 
 /* Notes that a slot is taken or freed by a call from `site`.  Only for the slot's owner.
  * Wait-free.  `visit` receives what was noted. */
 void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site,
                    struct cpi_visit *visit);
 
-/* Another place for the last alloc of a live slot. */
-void cpi_site_move(const struct cpi_slab *slab, uintptr_t index, const void *site);
-
 /* Reads the last alloc or free of a slot.  Returns false if there was none.  Any thread,
  * wait-free.  Two calls may be mixed up while the slot changes hands. */
 bool cpi_site_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
                    struct cpi_visit *visit);
 
-/* Appends a place: its text, or the name of its first address, which then follows. */
+/* Appends a place: the name of its first address, and the address. */
 void cpi_site_add_place(struct cpi_text *text, const struct cpi_visit *visit);
 
 /* Appends a time before `now`, in seconds. */

@@ -6,14 +6,14 @@
  *   reach   | committed load       | acquire | publish | that the memory is usable
  *   copy    | committed load, CAS failure | relaxed | - | -
  *   publish | committed CAS        | release | reach   | that the memory is usable
+ *   count   | calls fetch-and-add  | relaxed | - | -
  */
-#include "extent.h"
+#include "host/extent.h"
 
-#include "atomic.h"
-#include "bits.h"
-#include "chaos.h"
-#include "compiler.h"
-#include "os.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "host/os.h"
 
 /* The first step, and the longest, bytes. */
 #define CPI_STEP_MIN ((size_t)64 * 1024)
@@ -24,8 +24,8 @@ void cpi_extent_init(struct cpi_extent *extent, void *base, size_t size, size_t 
     extent->base = base;
     extent->size = size;
     extent->page = page;
-    extent->chaos = NULL;
     atomic_init(&extent->committed, 0);
+    atomic_init(&extent->calls, 0);
 }
 
 void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t size)
@@ -33,8 +33,8 @@ void cpi_extent_init_committed(struct cpi_extent *extent, void *base, size_t siz
     extent->base = base;
     extent->size = size;
     extent->page = 1;
-    extent->chaos = NULL;
     atomic_init(&extent->committed, size);
+    atomic_init(&extent->calls, 0);
 }
 
 void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from)
@@ -42,8 +42,8 @@ void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from)
     to->base = from->base;
     to->size = from->size;
     to->page = from->page;
-    to->chaos = from->chaos;
     atomic_init(&to->committed, cpi_load(&from->committed, relaxed)); /* [copy] */
+    atomic_init(&to->calls, 0);
 }
 
 /* Where to commit to when `bytes` are needed: as much again as there is, within
@@ -63,21 +63,24 @@ static size_t generous_end(const struct cpi_extent *extent, size_t committed, si
     return end > bytes ? end : bytes;
 }
 
+static bool commit(struct cpi_extent *extent, size_t from, size_t to)
+{
+    cpi_fetch_add(&extent->calls, (uint64_t)1, relaxed); /* [count] */
+    return cpi_os_commit(extent->base + from, to - from);
+}
+
 CPI_COLD static bool grow(struct cpi_extent *extent, size_t committed, size_t bytes)
 {
     size_t exact = cpi_align_up(bytes, extent->page);
-    size_t end = exact; /* with chaos now and then, so that there are many steps */
+    size_t end = cpi_align_up(generous_end(extent, committed, bytes), extent->page);
 
-    if (!cpi_chaos_step(extent->chaos))
-        end = cpi_align_up(generous_end(extent, committed, bytes), extent->page);
-    if (!cpi_os_commit(extent->base + committed, end - committed)) {
+    if (!commit(extent, committed, end)) {
         end = exact;
-        if (!cpi_os_commit(extent->base + committed, end - committed))
+        if (!commit(extent, committed, end))
             return false;
     }
     if (end > extent->size)
         end = extent->size;
-    (void)cpi_chaos_step(extent->chaos);
     while (committed < end)
         /* [publish] [copy] */
         if (cpi_cas_weak(&extent->committed, &committed, end, release, relaxed))

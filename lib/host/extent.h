@@ -2,7 +2,7 @@
 /*
  * extent.h - a range of addresses that becomes usable from its start upwards.
  *
- * Floor 1.  Includes os.h, atomic.h.
+ * Includes os.h, atomic.h.
  *
  *   base                    base + committed               base + size
  *   | readable and writable | reserved, nothing behind it  |
@@ -16,15 +16,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-struct cpi_chaos;
+#include <stdint.h>
 
 struct cpi_extent {
     char *base;               /* constant: page-aligned unless all is committed */
     size_t size;              /* constant: bytes */
     size_t page;              /* constant: bytes, steps are multiples of it */
-    struct cpi_chaos *chaos;  /* constant once other threads use it: the pool's, or NULL */
     _Atomic size_t committed; /* bytes from base, only grows */
+    _Atomic uint64_t calls;   /* requests to the operating system so far */
 };
 
 /* An extent over reserved, untouched address space. */

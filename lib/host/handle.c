@@ -16,10 +16,10 @@
  * destroyed and another one gets it.  It believes what it read only if the turn has not
  * changed meanwhile.  All other threads know that the pool lives.
  */
-#include "handle.h"
+#include "host/handle.h"
 
-#include "atomic.h"
-#include "bits.h"
+#include "base/atomic.h"
+#include "base/bits.h"
 
 struct cpi_handles cpi_handles;
 
@@ -97,6 +97,7 @@ void cpi_handle_close(cpool_t *handle)
     cpi_word_store(&handle->slots, 0, release);               /* [write] */
     cpi_word_store(&handle->turn, handle->turn + 1, release); /* [turn] */
     handle->state = NULL;
+    cpi_handle_set_behind(handle, 0);
 }
 
 void cpi_handle_give(cpool_t *handle, enum cpi_handle_kind kind)

@@ -2,7 +2,7 @@
 /*
  * handle.h - the descriptors of pools, which are their handles.
  *
- * Floor 1.  Includes <cpool.h> for the layout of descriptors and entries.
+ * Includes <cpool.h> for the layout of descriptors and entries.
  *
  *   descriptors   | none | pool A | pool B | ...      one array of the library
  *                 :             :
@@ -17,8 +17,14 @@
  * they were given up, and late: a handle of a destroyed pool is recognised until
  * CPI_HANDLES_KEPT other pools have been destroyed.  Leases have descriptors, too.
  *
+ * A pool with slots that belong to a layer above has two.  The layer takes and gives slots by
+ * the first one, which nobody else obtains.  The second one is the pool's face, which tells
+ * everybody else where the slots lie.  It has neither `state` nor entries, so no slot is taken
+ * or given by it.
+ *
  * ORDERING TABLE
  *   lease | word of a lease's handle, load and store | relaxed | - | -
+ *   face  | word of a face, load and store | relaxed | - | -
  */
 #ifndef CPI_HANDLE_H
 #define CPI_HANDLE_H
@@ -29,8 +35,8 @@
 
 #include <cpool.h>
 
-#include "atomic.h"
-#include "compiler.h"
+#include "base/atomic.h"
+#include "base/compiler.h"
 
 /* Descriptors, and entries in a table.  The first ones belong to no pool. */
 #define CPI_HANDLES ((sizeof(void *) >= 8) ? 16384u : 1024u)
@@ -79,6 +85,17 @@ static inline uintptr_t cpi_handle_lease(const cpool_t *handle)
 static inline void cpi_handle_set_lease(cpool_t *handle, uintptr_t lease)
 {
     cpi_word_store(&handle->reserved[0], lease, relaxed); /* [lease] */
+}
+
+/* The word of a descriptor that leads from a face to its pool, likewise. */
+static inline uintptr_t cpi_handle_behind(const cpool_t *handle)
+{
+    return cpi_word_load(&handle->reserved[1], relaxed); /* [face] */
+}
+
+static inline void cpi_handle_set_behind(cpool_t *handle, uintptr_t pool)
+{
+    cpi_word_store(&handle->reserved[1], pool, relaxed); /* [face] */
 }
 
 /* Whether it is the handle of a pool.  Wait-free. */

@@ -2,15 +2,14 @@
 /*
  * options.c - the words of CPOOL_OPTIONS.
  */
-#include "options.h"
+#include "host/options.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "chaos.h"
-#include "error.h"
-#include "os.h"
-#include "trace.h"
+#include "base/error.h"
+#include "host/os.h"
+#include "host/trace.h"
 
 /* The words that stand between two commas. */
 #define CPI_OPTIONS_SEPARATORS ", \t\n"
@@ -31,8 +30,6 @@ static const struct word {
     {"leaks", offsetof(struct cpi_options, leaks), 1, 0},
     {"continue", offsetof(struct cpi_options, goes_on), 1, 0},
     {"fake", offsetof(struct cpi_options, fake), 1, 0},
-    {"chaos", offsetof(struct cpi_options, chaos), CPI_OPTIONS_ANY, CPI_CHAOS_SEED_MAX},
-    {"refuse", offsetof(struct cpi_options, refuse), 16, 1048576},
 };
 
 #define CPI_WORDS (sizeof words / sizeof words[0])
@@ -107,14 +104,6 @@ static void read_options(void)
 
     if (text != NULL)
         cpi_options_parse(&options, text, name_refused);
-    if (options.refuse != 0)
-        (void)cpi_options_seed(&options);
-    cpi_chaos_refused_part = options.refuse;
-}
-
-uint64_t cpi_options_seed(const struct cpi_options *from)
-{
-    return cpi_chaos_seed(from->chaos != CPI_OPTIONS_ANY ? from->chaos : 0);
 }
 
 const struct cpi_options *cpi_options(void)

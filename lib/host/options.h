@@ -3,7 +3,7 @@
  * options.h - the settings that a user gives to all pools of a program that is not
  * compiled again: the environment variable CPOOL_OPTIONS.
  *
- * Floor 1.  Includes <cpool.h> for the flags.
+ * Includes <cpool.h> for the flags.
  *
  * The value is a list of words, some of them with a number: "checked,log=1024".  Commas
  * and blanks part them.
@@ -17,9 +17,6 @@
 
 #include <cpool.h>
 
-/* A seed that the program draws. */
-#define CPI_OPTIONS_ANY SIZE_MAX
-
 /* All members are constant once cpi_options has returned. */
 struct cpi_options {
     size_t flags;      /* CPOOL_ flags that every pool gets beside its own */
@@ -29,8 +26,6 @@ struct cpi_options {
     size_t leaks;      /* 1: the live slots of all pools are listed at the end */
     size_t goes_on;    /* 1: the default error handler returns */
     size_t fake;       /* 1: objects come from malloc */
-    size_t chaos;      /* the seed of chance in all pools, or CPI_OPTIONS_ANY.  0: none */
-    size_t refuse;     /* one in so many requests for memory is refused.  0: none */
 };
 
 /*
@@ -48,9 +43,5 @@ const struct cpi_options *cpi_options(void);
  */
 void cpi_options_parse(struct cpi_options *options, const char *text,
                        void (*refused)(const char *word, size_t length));
-
-/* The seed of chance that these ask for, or any.  The first call writes it to standard
- * error. */
-uint64_t cpi_options_seed(const struct cpi_options *options);
 
 #endif /* CPI_OPTIONS_H */

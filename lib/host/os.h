@@ -2,7 +2,7 @@
 /*
  * os.h - all that the library wants from the operating system.
  *
- * Floor 1.  Every #ifdef about operating systems stands in os_posix.c.  Sizes
+ * Every #ifdef about operating systems stands in os_posix.c.  Sizes
  * are in bytes.  Addresses and sizes handed to commit and release are multiples
  * of the page size.
  */
@@ -26,6 +26,9 @@ size_t cpi_os_huge_page_size(void);
 
 /* Asks for huge pages in a range, which the system may refuse. */
 void cpi_os_want_huge_pages(void *address, size_t size);
+
+/* Bytes of address space that the process may have, SIZE_MAX without a limit. */
+size_t cpi_os_address_space(void);
 
 /* Address space without memory behind it.  Touching it traps.  NULL if refused.
  * Starts at a multiple of `align`, a power of two no smaller than a page. */
@@ -58,12 +61,18 @@ void cpi_os_barrier(void);
 #define CPI_GIVE_WAY 32u
 void cpi_os_back_off(unsigned times);
 
-/* Adds 1 to an eventfd, or writes the same 8 bytes to a pipe.  Leaves errno as it is. */
-void cpi_os_notify(int fd);
-
 /* The monotonic clock, nanoseconds.  Async-signal-safe.  Every system must have it, and none
  * has a reason to refuse it.  0 if one does. */
 uint64_t cpi_os_now(void);
+
+/*
+ * The time of the monotonic clock at which this much time is over.  CPI_OS_NEVER if that is in
+ * decades, or `timeout` is NULL.  0 if it is over already.  Any timespec is the sum of its
+ * members.
+ */
+#define CPI_OS_NEVER UINT64_MAX
+struct timespec;
+uint64_t cpi_os_deadline(const struct timespec *timeout);
 
 /* Gives the memory behind whole pages back.  They read as zero afterwards.
  * False if refused. */
@@ -73,8 +82,8 @@ bool cpi_os_purge(void *address, size_t size);
  * False if refused. */
 bool cpi_os_renew(void *address, size_t size);
 
-/* Whether the system has cpi_os_populate. */
-bool cpi_os_can_populate(void);
+/* Whether the system has cpi_os_populate.  *calls grows by the requests that were made. */
+bool cpi_os_can_populate(uint64_t *calls);
 
 /* Makes whole pages of usable memory resident, changing no byte in them, also while
  * other threads use them.  False if the system refuses memory. */
@@ -82,6 +91,6 @@ bool cpi_os_populate(void *address, size_t size);
 
 /* Bytes of a committed range of whole pages that are resident, not counting those
  * swapped out.  Pages that the system refuses to tell about count. */
-size_t cpi_os_resident(void *address, size_t size);
+size_t cpi_os_resident(void *address, size_t size, uint64_t *calls);
 
 #endif /* CPI_OS_H */

@@ -2,20 +2,16 @@
 /*
  * os_posix.c - os.h for POSIX systems with anonymous memory maps.
  *
- * Floor 1.  The only file that knows which operating system this is.  Quiet scopes
- * count the system calls that are made here.  Requests for memory are refused here, too,
- * where CPOOL_OPTIONS asks for that.
+ * The only file that knows which operating system this is.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 
-#include "os.h"
+#include "host/os.h"
 
-#include "chaos.h"
-#include "compiler.h"
-#include "error.h"
-#include "quiet.h"
+#include "base/compiler.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +20,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,11 +38,6 @@
 #ifndef MAP_NORESERVE
 #define MAP_NORESERVE 0
 #endif
-
-static void note_system_calls(uint64_t calls)
-{
-    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, calls);
-}
 
 const char *cpi_os_environment(const char *name)
 {
@@ -84,7 +76,6 @@ static size_t read_number(const char *path)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     /* One system call: with O_CLOEXEC, musl's open makes a second one. */
     file = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    note_system_calls(file >= 0 ? 3 : 1);
     if (file >= 0) {
         length = read(file, digits, sizeof digits);
         close(file);
@@ -109,7 +100,6 @@ void cpi_os_want_huge_pages(void *address, size_t size)
 {
     int saved = errno;
 
-    note_system_calls(1);
     madvise(address, size, MADV_HUGEPAGE);
     errno = saved;
 }
@@ -134,17 +124,23 @@ static void *map(size_t size, int protection)
     int saved = errno;
     void *address;
 
-    if (cpi_chaos_refuses())
-        return NULL;
     address = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    note_system_calls(1);
     /* A system that does not know the flag. */
     if (address == MAP_FAILED && errno == EINVAL) {
-        note_system_calls(1);
         address = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
     errno = saved;
     return address == MAP_FAILED ? NULL : address;
+}
+
+size_t cpi_os_address_space(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur > SIZE_MAX)
+        return SIZE_MAX;
+    return (size_t)limit.rlim_cur;
 }
 
 void *cpi_os_reserve(size_t size, size_t align)
@@ -174,9 +170,8 @@ void *cpi_os_map(size_t size)
 bool cpi_os_commit(void *address, size_t size)
 {
     int saved = errno;
-    bool done = !cpi_chaos_refuses() && mprotect(address, size, PROT_READ | PROT_WRITE) == 0;
+    bool done = mprotect(address, size, PROT_READ | PROT_WRITE) == 0;
 
-    note_system_calls(1);
     errno = saved;
     return done;
 }
@@ -185,7 +180,6 @@ void cpi_os_release(void *address, size_t size)
 {
     int saved = errno;
 
-    note_system_calls(1);
     munmap(address, size);
     errno = saved;
 }
@@ -203,7 +197,6 @@ static bool membarrier(int command)
     int saved = errno;
     bool done = syscall(SYS_membarrier, command, 0, 0) == 0;
 
-    note_system_calls(1);
     errno = saved;
     return done;
 }
@@ -252,7 +245,6 @@ void cpi_os_back_off(unsigned times)
     int saved = errno;
     int cancel;
 
-    note_system_calls(1);
     if (times < CPI_GIVE_WAY) {
         sched_yield();
         return;
@@ -260,19 +252,6 @@ void cpi_os_back_off(unsigned times)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     nanosleep(&nap, NULL);
     pthread_setcancelstate(cancel, NULL);
-    errno = saved;
-}
-
-void cpi_os_notify(int fd)
-{
-    const uint64_t one = 1;
-    int saved = errno;
-    ssize_t written;
-
-    note_system_calls(1);
-    do {
-        written = write(fd, &one, sizeof one);
-    } while (written < 0 && errno == EINTR);
     errno = saved;
 }
 
@@ -284,14 +263,40 @@ uint64_t cpi_os_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+#define CPI_SECOND INT64_C(1000000000)
+/* Seconds, more than nanoseconds of a timespec can take back. */
+#define CPI_LONGEST (INT64_C(1) << 40)
+
+uint64_t cpi_os_deadline(const struct timespec *timeout)
+{
+    int64_t seconds;
+    int64_t nanoseconds;
+
+    if (timeout == NULL)
+        return CPI_OS_NEVER;
+    seconds = (int64_t)timeout->tv_sec;
+    if (seconds > CPI_LONGEST)
+        seconds = CPI_LONGEST;
+    if (seconds < -CPI_LONGEST)
+        seconds = -CPI_LONGEST;
+    seconds += timeout->tv_nsec / CPI_SECOND;
+    nanoseconds = timeout->tv_nsec % CPI_SECOND;
+    if (nanoseconds < 0) {
+        nanoseconds += CPI_SECOND;
+        seconds--;
+    }
+    if (seconds < 0 || (seconds == 0 && nanoseconds == 0))
+        return 0;
+    if (seconds >= INT32_MAX / 2)
+        return CPI_OS_NEVER; /* in 34 years */
+    return cpi_os_now() + (uint64_t)(seconds * CPI_SECOND) + (uint64_t)nanoseconds;
+}
+
 bool cpi_os_purge(void *address, size_t size)
 {
     int saved = errno;
     bool done;
 
-    if (cpi_chaos_refuses())
-        return false;
-    note_system_calls(1);
 #if defined(__linux__)
     done = madvise(address, size, MADV_DONTNEED) == 0;
 #else
@@ -307,14 +312,13 @@ bool cpi_os_renew(void *address, size_t size)
     int saved = errno;
     bool done;
 
-    note_system_calls(1);
     done = mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
                 -1, 0) != MAP_FAILED;
     errno = saved;
     return done;
 }
 
-size_t cpi_os_resident(void *address, size_t size)
+size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
 {
 #if defined(__linux__)
     size_t page = cpi_os_page_size();
@@ -326,7 +330,7 @@ size_t cpi_os_resident(void *address, size_t size)
         size_t part = size < sizeof map * page ? size : sizeof map * page;
         size_t i;
 
-        note_system_calls(1);
+        ++*calls;
         if (mincore(address, part, map) != 0) {
             resident += size;
             break;
@@ -340,6 +344,7 @@ size_t cpi_os_resident(void *address, size_t size)
     return resident;
 #else
     (void)address;
+    (void)calls;
     return size;
 #endif
 }
@@ -356,13 +361,16 @@ size_t cpi_os_resident(void *address, size_t size)
 #define CPI_NO_ADVICE 0x7fff
 
 /* Of no pages at all, to learn whether the kernel knows it. */
-bool cpi_os_can_populate(void)
+bool cpi_os_can_populate(uint64_t *calls)
 {
     int saved = errno;
-    bool known;
+    bool known = madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
 
-    note_system_calls(2);
-    known = madvise(NULL, 0, MADV_POPULATE_WRITE) == 0 && madvise(NULL, 0, CPI_NO_ADVICE) != 0;
+    ++*calls;
+    if (known) {
+        known = madvise(NULL, 0, CPI_NO_ADVICE) != 0;
+        ++*calls;
+    }
     errno = saved;
     return known;
 }
@@ -374,17 +382,16 @@ bool cpi_os_populate(void *address, size_t size)
     int saved = errno;
     bool done;
 
-    note_system_calls(1);
-    done = !cpi_chaos_refuses() &&
-           (madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL);
+    done = madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
     errno = saved;
     return done;
 }
 
 #else
 
-bool cpi_os_can_populate(void)
+bool cpi_os_can_populate(uint64_t *calls)
 {
+    (void)calls;
     return false;
 }
 

@@ -9,10 +9,10 @@
  *
  * Entries are written with the lock held.
  */
-#include "ranges.h"
+#include "host/ranges.h"
 
-#include "atomic.h"
-#include "os.h"
+#include "base/atomic.h"
+#include "host/os.h"
 
 #define CPI_NODE_BITS 6u
 #define CPI_NODE_ENTRIES ((size_t)1 << CPI_NODE_BITS)

@@ -2,7 +2,7 @@
 /*
  * ranges.h - which pool's slots lie at an address.
  *
- * Floor 1.  Includes handle.h (ranges.c: also os.h).
+ * Includes handle.h (ranges.c: also os.h).
  *
  *   address  | 0 | 18 bits | 6 bits | 6 bits | 6 bits | 6 bits | 6 bits |
  *                     |        |        |        |        |
@@ -36,7 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "handle.h"
+#include "host/handle.h"
 
 /* Ranges begin and end at multiples of it, bytes. */
 #define CPI_RANGES_UNIT 64u

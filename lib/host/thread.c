@@ -5,8 +5,9 @@
  * ORDERING TABLE
  *   started | startup_done store | release | startup | the key exists
  *   startup | startup_done load  | acquire | started | the key exists
- *   holder  | holder load, store | relaxed | - | -
  *   end     | process_ends store, load | relaxed | - | -
+ *   forks   | forks fetch-and-add, load | relaxed | - | -
+ *   gone    | tables_gone store, load  | relaxed | - | -
  *   register | handlers_registered exchange, store | relaxed | - | -
  *
  * The end of a thread.  A pthread key's destructor gives the caches back, and has the
@@ -27,26 +28,29 @@
  * thread that ends later jumps into unmapped code.  The C library drops the
  * fork handlers of an object that it unloads.  The same destructor runs when
  * the process exits, possibly with threads that go on using pools meanwhile,
- * and it cannot tell the two apart: it releases the tables that no thread uses
- * and that of the calling thread, and leaves other threads theirs.
+ * and it cannot tell the two apart.  With a pool left it releases nothing.  Without one it
+ * releases all tables, and no pool can be created any more: the words of threads that
+ * still run lead nowhere, and only a handle of a living pool makes anybody follow them.
+ * A thread that is just ending keeps its table.
+ *
+ * Tables of ended threads.  All are kept for threads to come, because other threads may be
+ * reading a count in one, without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory,
+ * and the others a page.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* musl shows signal masks to POSIX programs only */
 #endif
 
-#include "thread.h"
+#include "host/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "atomic.h"
-#include "bits.h"
-#include "os.h"
-#include "ranges.h"
-#include "tools.h"
-#include "trace.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "host/os.h"
+#include "host/ranges.h"
+#include "host/trace.h"
 
 /* Words that lead to two tables of zeroes, which overlap, as all of their entries are
  * the same. */
@@ -77,12 +81,14 @@ static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 #define CPI_THREAD_SIZE \
     (offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t))
 
+/* Structures kept for threads to come, and how much of each stays resident: the entries of
+ * a hundred pools. */
+#define CPI_SPARES 16u
+#define CPI_SPARE_BYTES ((size_t)8192)
+
 /* Addresses of descriptors below which lead() spends address space. */
 #define CPI_NEAR ((uintptr_t)64 * 1024 * 1024)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uintptr_t holder; /* the token of the thread that has it; 0: nobody */
-static struct cpi_signals mask_before; /* the holder's, to be restored */
 static struct cpi_thread *used_threads;
 static struct cpi_thread *spare_threads;
 static const struct cpi_thread_hooks *hooks; /* NULL before startup */
@@ -90,79 +96,16 @@ static pthread_key_t key;
 static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
 static _Atomic bool process_ends;
+static _Atomic unsigned forks; /* from the first process that loaded the library to this one */
 static bool unloaded; /* guarded by the lock */
-
-_Static_assert(sizeof(sigset_t) <= sizeof(struct cpi_signals), "a mask of signals fits");
-
-/* A thread would not survive blocking the signals that its own instructions raise. */
-void cpi_block_signals(struct cpi_signals *before)
-{
-    static const int raised[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
-    sigset_t blocked;
-    sigset_t mask;
-    size_t i;
-
-    sigfillset(&blocked);
-    for (i = 0; i < sizeof raised / sizeof raised[0]; i++)
-        sigdelset(&blocked, raised[i]);
-    pthread_sigmask(SIG_BLOCK, &blocked, &mask);
-    memcpy(before, &mask, sizeof mask);
-}
-
-void cpi_restore_signals(const struct cpi_signals *before)
-{
-    sigset_t mask;
-
-    memcpy(&mask, before, sizeof mask);
-    cpi_tools_wrote(&mask, sizeof mask);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
-}
-
-void cpi_lock(void)
-{
-    struct cpi_signals before;
-
-    cpi_block_signals(&before);
-    CPI_ASSERT(!cpi_lock_is_held());
-    pthread_mutex_lock(&lock);
-    cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
-    mask_before = before;
-}
-
-bool cpi_try_lock(void)
-{
-    struct cpi_signals before;
-
-    cpi_block_signals(&before);
-    if (pthread_mutex_trylock(&lock) == 0) {
-        cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
-        mask_before = before;
-        return true;
-    }
-    cpi_restore_signals(&before);
-    return false;
-}
-
-void cpi_unlock(void)
-{
-    struct cpi_signals before = mask_before;
-
-    CPI_ASSERT(cpi_lock_is_held());
-    cpi_store(&holder, 0, relaxed); /* [holder] */
-    pthread_mutex_unlock(&lock);
-    cpi_restore_signals(&before);
-}
-
-bool cpi_lock_is_held(void)
-{
-    return cpi_load(&holder, relaxed) == cpi_thread_token(); /* [holder] */
-}
+static size_t spares; /* in the list, guarded by the lock */
+static _Atomic bool tables_gone; /* other threads' words lead nowhere */
 
 struct cpi_thread *cpi_thread_known(void)
 {
     uintptr_t word = cpool_thread_word_abi2;
 
-    if (word == CPI_NO_TABLE || word == CPI_ENDED)
+    if (word == CPI_NO_TABLE || word == CPI_ENDED || cpi_load(&tables_gone, relaxed)) /* [gone] */
         return NULL;
     return (struct cpi_thread *)((uintptr_t)cpi_handles.handles + word -
                                  offsetof(struct cpi_thread, table));
@@ -175,6 +118,41 @@ bool cpi_thread_is_alone(void)
            (used_threads == cpi_thread_known() && used_threads->next == NULL);
 }
 
+/*
+ * Bytes of address space below a thread's structure.  An alloc of the handle NULL looks
+ * for an entry as far below the thread's table as the descriptors' address says, and traps
+ * if nothing lies there.  In a program of fixed addresses that is so near that anything
+ * might.  Elsewhere it is far away from all memory, or no address at all.
+ */
+static size_t lead(void)
+{
+    uintptr_t far = (uintptr_t)cpi_handles.handles;
+
+    return far < CPI_NEAR ? cpi_align_up(far, cpi_os_page_size()) : 0;
+}
+
+static struct cpi_thread *map_structure(void)
+{
+    size_t below = lead();
+    size_t size = below + cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size());
+    char *start = cpi_os_reserve(size, cpi_os_page_size());
+
+    if (start == NULL)
+        return NULL;
+    if (cpi_os_commit(start + below, size - below))
+        return (struct cpi_thread *)(void *)(start + below);
+    cpi_os_release(start, size);
+    return NULL;
+}
+
+static void release_structure(struct cpi_thread *thread)
+{
+    size_t below = lead();
+
+    cpi_os_release((char *)thread - below,
+                   below + cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size()));
+}
+
 static void unlink_used(struct cpi_thread *thread)
 {
     struct cpi_thread **link = &used_threads;
@@ -185,18 +163,46 @@ static void unlink_used(struct cpi_thread *thread)
     *link = thread->next;
 }
 
+/* Gives back what the entries of many pools have made resident: all of them are zero. */
+static void purge_table(struct cpi_thread *thread)
+{
+    size_t used = offsetof(struct cpi_thread, table) + cpi_handle_count() * sizeof(cpool_cache_t);
+    size_t kept = spares < CPI_SPARES ? CPI_SPARE_BYTES : cpi_os_page_size();
+
+    if (used > kept)
+        cpi_os_purge((char *)thread + kept, cpi_align_up(used, cpi_os_page_size()) - kept);
+}
+
 /* With the lock held.  The caches are gone, so the table is all zeroes again. */
 static void retire(struct cpi_thread *thread)
 {
     unlink_used(thread);
+    purge_table(thread);
     thread->used = false;
+    thread->ending = false;
     thread->next = spare_threads;
     spare_threads = thread;
+    spares++;
+}
+
+/* Returns false if the structure has been released. */
+static bool begin_end(struct cpi_thread *thread)
+{
+    bool there;
+
+    cpi_lock();
+    there = !cpi_load(&tables_gone, relaxed); /* [gone] */
+    if (there)
+        thread->ending = true;
+    cpi_unlock();
+    return there;
 }
 
 /* Gives the caches and the structure back.  The thread's word becomes this one. */
 static void give_up(struct cpi_thread *thread, uintptr_t word)
 {
+    if (!begin_end(thread))
+        return;
     hooks->ended(thread);
     cpi_lock();
     cpool_thread_word_abi2 = word;
@@ -225,6 +231,7 @@ static void after_fork_in_child(void)
     struct cpi_thread *self = cpi_thread_known();
     struct cpi_thread *thread = used_threads;
 
+    cpi_fetch_add(&forks, 1u, relaxed); /* [forks] */
     while (thread != NULL) {
         struct cpi_thread *next = thread->next;
 
@@ -238,6 +245,11 @@ static void after_fork_in_child(void)
     if (hooks != NULL)
         hooks->fork_done();
     cpi_unlock();
+}
+
+unsigned cpi_thread_forks(void)
+{
+    return cpi_load(&forks, relaxed); /* [forks] */
 }
 
 /* Once, by the first thread, and again if the system refused. */
@@ -297,50 +309,17 @@ bool cpi_thread_started(void)
     return cpi_load(&startup_done, acquire); /* [startup] */
 }
 
-/*
- * Bytes of address space below a thread's structure.  An alloc of the handle NULL looks
- * for an entry as far below the thread's table as the descriptors' address says, and traps
- * if nothing lies there.  In a program of fixed addresses that is so near that anything
- * might.  Elsewhere it is far away from all memory, or no address at all.
- */
-static size_t lead(void)
-{
-    uintptr_t far = (uintptr_t)cpi_handles.handles;
-
-    return far < CPI_NEAR ? cpi_align_up(far, cpi_os_page_size()) : 0;
-}
-
-static struct cpi_thread *map_structure(void)
-{
-    size_t below = lead();
-    size_t size = below + cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size());
-    char *start = cpi_os_reserve(size, cpi_os_page_size());
-
-    if (start == NULL)
-        return NULL;
-    if (cpi_os_commit(start + below, size - below))
-        return (struct cpi_thread *)(void *)(start + below);
-    cpi_os_release(start, size);
-    return NULL;
-}
-
-static void release_structure(struct cpi_thread *thread)
-{
-    size_t below = lead();
-
-    cpi_os_release((char *)thread - below,
-                   below + cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size()));
-}
-
 /* With the lock held. */
 static struct cpi_thread *take_structure(void)
 {
     struct cpi_thread *thread = spare_threads;
 
-    if (thread != NULL)
+    if (thread != NULL) {
         spare_threads = thread->next;
-    else
+        spares--;
+    } else {
         thread = map_structure();
+    }
     if (thread != NULL) {
         thread->used = true;
         thread->next = used_threads;
@@ -401,32 +380,56 @@ struct cpi_thread *cpi_thread_self(void)
     return make_self();
 }
 
-static void release_spares(void)
+bool cpi_thread_tables_gone(void)
 {
-    while (spare_threads != NULL) {
-        struct cpi_thread *next = spare_threads->next;
+    return cpi_load(&tables_gone, relaxed); /* [gone] */
+}
 
-        release_structure(spare_threads);
-        spare_threads = next;
+/* Releases the structures of a list, but those of threads that are about to return them. */
+static void release_list(struct cpi_thread **list)
+{
+    struct cpi_thread *thread = *list;
+
+    *list = NULL;
+    while (thread != NULL) {
+        struct cpi_thread *next = thread->next;
+
+        if (thread->ending) {
+            thread->next = *list;
+            *list = thread;
+        } else {
+            release_structure(thread);
+        }
+        thread = next;
     }
+}
+
+/* With the lock held, while no pool is alive. */
+static void release_tables(void)
+{
+    struct cpi_thread *self = cpi_thread_known();
+
+    if (self != NULL) {
+        cpool_thread_word_abi2 = CPI_ENDED;
+        retire(self);
+    }
+    release_list(&spare_threads);
+    spares = 0;
+    if (used_threads != NULL)
+        cpi_store(&tables_gone, true, relaxed); /* [gone] */
+    release_list(&used_threads);
 }
 
 /* After the destructors of typed pools, which have no priority. */
 __attribute__((__destructor__(101))) static void library_unloaded(void)
 {
-    struct cpi_thread *self = cpi_thread_known();
-
     if (!cpi_load(&startup_done, acquire)) /* [startup] */
         return;
     cpi_lock();
     unloaded = true;
     pthread_key_delete(key);
     if (hooks->idle()) {
-        if (self != NULL) {
-            cpool_thread_word_abi2 = CPI_ENDED;
-            retire(self);
-        }
-        release_spares();
+        release_tables();
         cpi_ranges_release();
     }
     cpi_unlock();

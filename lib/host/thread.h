@@ -3,14 +3,13 @@
  * thread.h - what the library keeps per thread, the end of threads, fork, and
  * the lock for everything rare.
  *
- * Floor 1.  Includes handle.h.
+ * Includes handle.h.
  *
  * A thread that has never entered a slow path owns nothing: its word
  * leads to one static table of zeroes, shared by all such threads and never
  * written.  The first slow path gives it a `struct cpi_thread` with a table of
  * its own.  When the thread ends its caches are given back, its word leads to
- * a second table of zeroes, and the structure is kept for the next thread: there
- * are never more of them than there have been threads at the same time.
+ * a second table of zeroes, and the structure is kept for the next thread.
  */
 #ifndef CPI_THREAD_H
 #define CPI_THREAD_H
@@ -18,32 +17,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "compiler.h"
-#include "handle.h"
-
-/* Counters of a quiet scope. */
-#define CPI_NOISES 4u
+#include "base/compiler.h"
+#include "host/handle.h"
 
 struct cpi_cache;
 struct cpi_registry;
 
-/* All members are guarded by the lock, but for `quiet` and `table`, which are its
- * thread's. */
+/* All members are guarded by the lock, but for `table`, which is its thread's. */
 struct cpi_thread {
     struct cpi_thread *next;  /* in the list of used or of spare ones */
     struct cpi_cache *caches; /* the caches it owns, the registry's list */
     struct cpi_registry *leaves; /* the pool that a cache of this thread, which has
                                   ended, is being given back to, or NULL */
     bool used;                /* belongs to a thread */
-    struct {
-        unsigned traps; /* CPOOL_TRAP_ flags */
-        unsigned noted; /* the same, of what has happened and was not reported */
-        uint64_t counts[CPI_NOISES];
-    } quiet; /* quiet.h's */
+    bool ending;              /* which runs its destructors */
     _Alignas(CPI_LINE) cpool_cache_t table[];
 };
 
-/* Hooks of higher floors for the end of a thread and around a fork.  All but `ended`
+/* Hooks of later folders for the end of a thread and around a fork.  All but `ended`
  * are called with the lock held. */
 struct cpi_thread_hooks {
     void (*started)(void); /* once, before the first pool */
@@ -67,6 +58,10 @@ bool cpi_thread_started(void);
 /* Whether exit() has been called: other threads may be running, and destructors of
  * modules leave their pools to them.  Wait-free. */
 bool cpi_thread_process_ends(void);
+
+/* Whether the library has been unloaded, or the process has come to its end, while other
+ * threads had tables, and these are gone: no pool can be created.  With the lock held. */
+bool cpi_thread_tables_gone(void);
 
 /* Whether no other thread has a structure.  With the lock held. */
 bool cpi_thread_is_alone(void);
@@ -102,6 +97,10 @@ static inline uintptr_t cpi_thread_token(void)
 {
     return (uintptr_t)&cpool_thread_word_abi2;
 }
+
+/* A number that is another one in the child of each fork.  Threads that worked under another
+ * number may have vanished.  Wait-free. */
+unsigned cpi_thread_forks(void);
 
 /* The calling thread's entry of a pool, one of zeroes if it has none.  Wait-free. */
 static inline cpool_cache_t *cpi_thread_entry(const cpool_t *handle)

@@ -15,10 +15,9 @@
 #define _GNU_SOURCE 1 /* dladdr */
 #endif
 
-#include "trace.h"
+#include "host/trace.h"
 
-#include "atomic.h"
-#include "quiet.h"
+#include "base/atomic.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -42,7 +41,6 @@ uintptr_t cpi_trace_thread(void)
 {
     if (CPI_UNLIKELY(thread_number == 0)) {
 #if defined(__linux__)
-        cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
         thread_number = (uintptr_t)syscall(SYS_gettid);
 #else
         thread_number = (uintptr_t)&thread_number;

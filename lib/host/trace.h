@@ -2,7 +2,7 @@
 /*
  * trace.h - the thread and the place in the program that a call comes from.
  *
- * Floor 1.  Includes text.h.
+ * Includes text.h.
  */
 #ifndef CPI_TRACE_H
 #define CPI_TRACE_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* The most return addresses that are kept of one call. */
 #define CPI_TRACE_MAX ((size_t)32)

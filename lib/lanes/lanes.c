@@ -2,7 +2,7 @@
 /*
  * lanes.c - pools that hand out the same slots in every run.
  *
- * Floor 7.  Includes headers of floor 0, and public headers.
+ * Uses the pool by pool/layer.h and the public headers.
  *
  *   lane 0   head -> 3 -> 0 -> 1      words   | 1 | end | live | 0 | ...
  *
@@ -22,11 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "atomic.h"
-#include "bits.h"
-#include "compiler.h"
-#include "error.h"
-#include "structs.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "base/error.h"
+#include "pool/layer.h"
+#include "base/structs.h"
+#include "base/text.h"
 
 #define CPI_LANE_LIVE (UINT32_MAX - 1u)
 #define CPI_LANE_END UINT32_MAX
@@ -47,6 +49,7 @@ struct cpool_lanes {
     size_t capacity;
     size_t slot_size; /* bytes */
     size_t n;
+    char name[32];
     cpool_lane_t lanes[];
 };
 
@@ -54,11 +57,12 @@ struct cpool_lanes {
 
 static int check(const cpool_config_t *config, size_t n)
 {
-    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_WAITABLE |
-                             CPOOL_FAKE;
+    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_WAITABLE;
 
     if ((config->flags & refused) != 0)
         return CPOOL_EFLAGS;
+    if (config->fallback != 0)
+        return CPOOL_EFALLBACK;
     if (config->max_capacity != 0 && config->max_capacity != config->capacity)
         return CPOOL_EMAXCAPACITY;
     return n == 0 || n > config->capacity || config->capacity >= CPI_LANE_LIVE ? CPOOL_ECAPACITY
@@ -189,7 +193,7 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
     if (lanes == NULL)
         return CPOOL_ENOMEM;
     config.flags |= CPOOL_EXACT | CPOOL_KEEP_PAGES; /* each lane's slots are kept */
-    code = cpool_create(&lanes->pool, &config);
+    code = cpi_layer_create(&lanes->pool, &config, CPOOL_VIEW_LANES);
     if (code == 0) {
         code = take_all(lanes);
         if (code != 0)
@@ -204,8 +208,15 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
     for (i = 0; i < n; i++)
         lanes->lanes[i].lanes = lanes;
     deal(lanes, lanes->capacity);
+    cpi_text_copy(lanes->name, sizeof lanes->name, config.name);
+    cpi_layer_show(lanes->pool, lanes, lanes->name);
     *result = lanes;
     return 0;
+}
+
+cpool_lanes_t *cpool_lanes_find(const char *name)
+{
+    return cpi_layer_find(CPOOL_VIEW_LANES, name);
 }
 
 int cpool_lanes_destroy(cpool_lanes_t *lanes)
@@ -238,7 +249,7 @@ size_t cpool_lane_count(const cpool_lane_t *lane)
 
 cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes)
 {
-    return lanes->pool;
+    return cpi_layer_face(lanes->pool);
 }
 
 void *cpool_lane_alloc(cpool_lane_t *lane)
@@ -262,8 +273,8 @@ CPI_COLD static int refuse(const cpool_lanes_t *lanes, const void *slot, int cod
     memset(&error, 0, sizeof error);
     error.code = code;
     error.function = "cpool_lane_free";
-    error.pool = lanes->pool;
-    error.name = "";
+    error.pool = cpool_lanes_pool(lanes);
+    error.name = lanes->name;
     error.address = slot;
     if (index != SIZE_MAX) {
         error.slot = slot;

@@ -1,32 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_lease.c - beginning a lease, and slots that join it or leave it.
+ * pool_lease.c - the public functions of leases.
  *
- * Floor 6.
+ * The end of a lease is made with the lock held throughout, unless the pool has a state for
+ * each slot.  So in the child of a fork the lease is open, or its slots are free.
  *
  * ORDERING TABLE
  *   leased | word of the bitmap, load and CAS | relaxed | - | -
  *   made   | leases store                     | release | see  | the leases, all unused
  *   see    | leases load                      | acquire | made | the leases, all unused
+ *   alone  | leases store, while no thread uses the pool | relaxed | - | -
  *   home   | entry home load                  | relaxed | - | -
  *
  * A bit of the bitmap changes hands along with its slot, which orders it.
  */
-#include "pool_lease.h"
+#include "pool/pool_impl.h"
 
 #include <string.h>
 
-#include "atomic.h"
-#include "error.h"
-#include "os.h"
-#include "quiet.h"
-#include "recall.h"
+#include <cpool/lease.h>
+
+#include "base/atomic.h"
+#include "base/error.h"
+#include "host/handle.h"
+#include "lease/lease.h"
+#include "host/os.h"
+#include "cache/recall.h"
 
 #define CPI_LEASED_BITS 64u
 
 /* --- Handles --- */
 
-void cpi_pool_report_lease(const char *function, const cpool_lease_t *handle)
+/* The handle is none of an open lease, or the lease is in use at its end. */
+CPI_COLD static void report_lease(const char *function, const cpool_lease_t *handle)
 {
     cpool_error_t error;
 
@@ -39,6 +45,17 @@ void cpi_pool_report_lease(const char *function, const cpool_lease_t *handle)
                (const void *)handle);
 }
 
+/* The lease, or NULL after it was reported that there is none. */
+static struct cpi_lease *lease_of(cpool_lease_t *handle, const char *function)
+{
+    cpool_t *descriptor = (cpool_t *)(void *)handle;
+    uintptr_t lease = cpi_handle_is_one(descriptor) ? cpi_handle_lease(descriptor) : 0;
+
+    if (CPI_UNLIKELY(lease == 0))
+        report_lease(function, handle);
+    return (struct cpi_lease *)lease;
+}
+
 static inline struct cpi_pool *pool_of(const struct cpi_lease *lease)
 {
     return lease->registry->pool;
@@ -46,7 +63,7 @@ static inline struct cpi_pool *pool_of(const struct cpi_lease *lease)
 
 /* --- Which slots are leased, in pools with a state for each slot --- */
 
-struct cpi_leases *cpi_pool_leases(const struct cpi_pool *pool)
+static struct cpi_leases *leases_of(const struct cpi_pool *pool)
 {
     return cpi_load(&pool->leases, acquire); /* [see] */
 }
@@ -54,19 +71,21 @@ struct cpi_leases *cpi_pool_leases(const struct cpi_pool *pool)
 static _Atomic uint64_t *word_of(const struct cpi_pool *pool, uintptr_t index, uint64_t *bit)
 {
     *bit = (uint64_t)1 << index % CPI_LEASED_BITS;
-    return &cpi_pool_leases(pool)->leased[index / CPI_LEASED_BITS];
+    return &leases_of(pool)->leased[index / CPI_LEASED_BITS];
 }
 
 bool cpi_pool_is_leased(const struct cpi_pool *pool, uintptr_t index)
 {
     uint64_t bit;
 
-    if (CPI_LIKELY(cpi_pool_leases(pool) == NULL))
+    if (CPI_LIKELY(leases_of(pool) == NULL))
         return false;
     return (cpi_load(word_of(pool, index, &bit), relaxed) & bit) != 0; /* [leased] */
 }
 
-bool cpi_pool_set_leased(struct cpi_pool *pool, const void *slot, bool leased)
+/* In such pools: the slot is a lease's from now on, or of none.  Returns false if it was so
+ * before.  Of two threads one gets true.  True in other pools. */
+static bool set_leased(struct cpi_pool *pool, const void *slot, bool leased)
 {
     _Atomic uint64_t *word;
     uint64_t old;
@@ -79,15 +98,8 @@ bool cpi_pool_set_leased(struct cpi_pool *pool, const void *slot, bool leased)
     do {
         if (((old & bit) != 0) == leased)
             return false;
-    } while (cpi_chaos_step(pool->depot.chaos) ||
-             !cpi_cas_weak(word, &old, old ^ bit, relaxed, relaxed)); /* [leased] */
+    } while (!cpi_cas_weak(word, &old, old ^ bit, relaxed, relaxed)); /* [leased] */
     return true;
-}
-
-/* Leases know the pool's slots.  Callers have blocks instead in fake pools. */
-static void *own_slot(const struct cpi_pool *pool, const void *shown)
-{
-    return cpi_slab_slot(&pool->slab, cpi_pool_index(pool, shown));
 }
 
 /* --- Beginning --- */
@@ -96,18 +108,22 @@ static void *own_slot(const struct cpi_pool *pool, const void *shown)
 static struct cpi_leases *make_leases(struct cpi_pool *pool)
 {
     size_t words = pool->marks ? pool->slab.slots / CPI_LEASED_BITS + 1 : 0;
-    struct cpi_leases *leases = cpi_os_map(sizeof *leases + words * sizeof(uint64_t));
+    size_t caches_at = sizeof(struct cpi_leases) + words * sizeof(uint64_t);
+    size_t size = caches_at + pool->registry.max * sizeof(struct cpi_leased);
+    struct cpi_leases *leases = cpi_os_map(size);
 
+    cpi_pool_note_calls(pool, 1);
     if (leases == NULL)
         return NULL;
-    leases->size = sizeof *leases + words * sizeof(uint64_t);
+    leases->size = size;
+    leases->caches = (struct cpi_leased *)(void *)((char *)leases + caches_at);
     cpi_store(&pool->leases, leases, release); /* [made] */
     return leases;
 }
 
 static struct cpi_lease *find_unused(struct cpi_pool *pool)
 {
-    struct cpi_leases *leases = cpi_pool_leases(pool);
+    struct cpi_leases *leases = leases_of(pool);
     unsigned i;
 
     if (leases == NULL)
@@ -123,7 +139,8 @@ static cpool_lease_t *begin(struct cpi_pool *pool)
     struct cpi_lease *lease = find_unused(pool);
     cpool_t *handle = lease != NULL ? cpi_handle_take(CPI_HANDLE_LEASE) : NULL;
 
-    if (handle == NULL || !cpi_lease_open(lease, &pool->registry, handle))
+    if (handle == NULL ||
+        !cpi_lease_open(lease, &pool->registry, leases_of(pool)->caches, handle))
         return NULL;
     return (cpool_lease_t *)(void *)handle;
 }
@@ -139,7 +156,6 @@ cpool_lease_t *cpool_lease_begin(cpool_t *handle)
     cpi_lock();
     lease = begin(pool);
     cpi_unlock();
-    cpi_quiet_report(function);
     return lease;
 }
 
@@ -173,12 +189,14 @@ static inline bool enter(const struct cpi_lease *lease, const cpool_lease_t *han
 {
     unsigned times = 0;
 
-    while (!cpi_recall_enter(cache)) {
-        if (home_of(handle) != cache)
+    for (;;) {
+        if (CPI_UNLIKELY(home_of(handle) != cache)) /* the mark would be another owner's */
             return false;
+        if (CPI_LIKELY(cpi_recall_enter(cache)))
+            break;
         cpi_os_back_off(times++);
     }
-    if (CPI_LIKELY(home_of(handle) == cache && cache->leased.lease == lease))
+    if (CPI_LIKELY(home_of(handle) == cache && cpi_lease_has(lease, cache)))
         return true;
     cpi_recall_leave(cache);
     return false;
@@ -191,47 +209,48 @@ static inline bool mark(struct cpi_pool *pool, void *slot, const char *function,
 {
     if (!pool->marks)
         return true;
-    if (!cpi_pool_mark_taken(pool, &slot, function, site))
+    if (!cpi_pool_mark_taken(pool, slot, function, site))
         return false;
-    (void)cpi_pool_set_leased(pool, slot, true);
+    (void)set_leased(pool, slot, true);
     return true;
 }
 
-/* A slot that turns out to be live is dropped. */
-static void *take(struct cpi_pool *pool, const struct cpi_lease *lease,
-                  const cpool_lease_t *handle, struct cpi_cache *cache, const char *function,
-                  const void *site)
+/* A slot from the calling thread's cache, or NULL.  One that turns out to be live is not
+ * recorded. */
+static void *alloc_from(struct cpi_cache *cache, const struct cpi_lease *lease,
+                        const cpool_lease_t *handle, const char *function, const void *site)
 {
+    struct cpi_pool *pool = pool_of(lease);
     void *slot;
 
     cpi_pool_sample(pool, cache);
     while (enter(lease, handle, cache)) {
-        slot = cpi_lease_take(cache);
+        slot = cpi_lease_alloc(cache);
         cpi_recall_leave(cache);
         if (slot == NULL || mark(pool, slot, function, site))
             return slot;
         if (!enter(lease, handle, cache))
             break;
-        cpi_lease_drop(cache);
+        cpi_lease_undo(cache, slot);
         cpi_recall_leave(cache);
     }
     return NULL;
 }
 
-/* The slot becomes the lease's, through a cache of the calling thread or the common one.
- * Returns false if the lease has ended meanwhile. */
-static bool adopt(struct cpi_lease *lease, const cpool_lease_t *handle, struct cpi_cache *cache,
-                  void *slot)
+/* Records a live slot in a cache of the calling thread, or in the common one.  Returns false if
+ * the lease has ended meanwhile. */
+static bool record(struct cpi_lease *lease, const cpool_lease_t *handle, struct cpi_cache *cache,
+                   void *slot)
 {
     bool done = false;
 
     if (cache == NULL) {
         cpi_lock();
         done = cpi_lease_is_open(lease, (const cpool_t *)(const void *)handle) &&
-               cpi_lease_adopt_commonly(lease, slot);
+               cpi_lease_record_commonly(lease, slot);
         cpi_unlock();
     } else if (enter(lease, handle, cache)) {
-        done = cpi_lease_adopt(cache, slot);
+        done = cpi_lease_record(cache, slot);
         cpi_recall_leave(cache);
         cpi_pool_wake_waiters(pool_of(lease)); /* others may have looked past it meanwhile */
     }
@@ -239,32 +258,29 @@ static bool adopt(struct cpi_lease *lease, const cpool_lease_t *handle, struct c
 }
 
 /* The pool is dry, or the thread can have no cache. */
-CPI_COLD static void *take_elsewhere(struct cpi_lease *lease, const cpool_lease_t *handle,
-                                     struct cpi_cache *cache, const char *function,
-                                     const void *site)
+CPI_COLD static void *alloc_elsewhere(struct cpi_lease *lease, const cpool_lease_t *handle,
+                                      struct cpi_cache *cache, const char *function,
+                                      const void *site)
 {
     struct cpi_pool *pool = pool_of(lease);
     struct cpi_cache *known = cpi_registry_known_cache(&pool->registry);
-    void *slot = cpi_pool_alloc(pool, known, function, site);
-    void *own;
+    void *slot = cpi_pool_alloc_slot(pool, known, function, site);
 
     if (slot == NULL)
         return NULL;
-    own = own_slot(pool, slot);
-    (void)cpi_pool_set_leased(pool, own, true);
-    (void)cpi_chaos_step(pool->depot.chaos);
-    if (adopt(lease, handle, cache, own))
+    (void)set_leased(pool, slot, true);
+    if (record(lease, handle, cache, slot))
         return slot;
-    (void)cpi_pool_set_leased(pool, own, false);
+    (void)set_leased(pool, slot, false);
     cpi_pool_free(pool, known, slot, function, site);
-    cpi_pool_report_lease(function, handle);
+    report_lease(function, handle);
     return NULL;
 }
 
 void *cpool_lease_alloc_slow(cpool_lease_t *handle)
 {
     static const char function[] = "cpool_lease_alloc";
-    struct cpi_lease *lease = cpi_pool_lease_of(handle, function);
+    struct cpi_lease *lease = lease_of(handle, function);
     struct cpi_cache *cache;
     struct cpi_pool *pool;
     void *slot = NULL;
@@ -273,115 +289,181 @@ void *cpool_lease_alloc_slow(cpool_lease_t *handle)
         return NULL;
     pool = pool_of(lease);
     cache = own_cache(lease, handle);
-    if (CPI_LIKELY(cache != NULL && pool->fake == NULL))
-        slot = take(pool, lease, handle, cache, function, CPI_CALLER());
+    if (CPI_LIKELY(cache != NULL))
+        slot = alloc_from(cache, lease, handle, function, CPI_CALLER());
     if (CPI_UNLIKELY(pool->waitable))
         cpi_pool_call_after_alloc(pool, cache, slot);
     if (CPI_UNLIKELY(slot == NULL))
-        slot = take_elsewhere(lease, handle, cache, function, CPI_CALLER());
-    cpi_quiet_report(function);
+        slot = alloc_elsewhere(lease, handle, cache, function, CPI_CALLER());
     return slot;
 }
 
-/* --- Slots that join, and slots that leave --- */
+/* --- Adopting --- */
 
-/* 0 and the lease with the pool's own slot, or a code that was reported. */
-static int check_arguments(struct cpi_lease **lease, cpool_lease_t *handle, void **slot,
-                           const char *function)
+/* Where a slot has a word, it is not live. */
+static bool is_free(const struct cpi_pool *pool, uintptr_t index)
 {
-    uintptr_t index;
-
-    *lease = cpi_pool_lease_of(handle, function);
-    if (*lease == NULL)
-        return CPOOL_ELEASE;
-    if (*slot == NULL)
-        return 0;
-    if (cpi_pool_judge(pool_of(*lease), *slot, function, &index) != 0)
-        return CPOOL_EFOREIGN;
-    *slot = cpi_slab_slot(&pool_of(*lease)->slab, index);
-    return 0;
+    return pool->slotmap.words != NULL &&
+           cpi_slotmap_state(&pool->slotmap, index) != CPI_SLOTMAP_LIVE_ONE;
 }
 
-/* In pools with marks a slot that joins has to be of no lease, and one that leaves has to be
- * of a lease.  0, or a code that was reported. */
-static int claim(struct cpi_pool *pool, const void *slot, bool joins, const char *function)
+/* In pools with marks: the slot is the lease's.  It is so before it is looked at, so that a
+ * free that comes later is refused.  Returns 0, or a code that was reported. */
+static int claim(struct cpi_pool *pool, uintptr_t index, const char *function)
 {
-    int code = joins ? CPOOL_ELEASED : CPOOL_ELEASE;
+    const void *slot = cpi_slab_slot(&pool->slab, index);
+    int code = 0;
 
-    if (cpi_pool_set_leased(pool, slot, joins))
-        return 0;
-    cpi_pool_report_slot(code, function, pool, cpi_slab_index(&pool->slab, slot));
+    if (!set_leased(pool, slot, true)) {
+        code = CPOOL_ELEASED;
+    } else if (is_free(pool, index)) {
+        (void)set_leased(pool, slot, false);
+        code = cpi_slotmap_state(&pool->slotmap, index) == CPI_SLOTMAP_NEVER_TAKEN
+                   ? CPOOL_EUNUSED
+                   : CPOOL_EDOUBLEFREE;
+    }
+    if (code != 0)
+        cpi_pool_report_slot(code, function, pool, index);
     return code;
 }
 
 int cpool_lease_adopt(cpool_lease_t *handle, void *slot)
 {
     static const char function[] = "cpool_lease_adopt";
-    struct cpi_lease *lease;
-    int code = check_arguments(&lease, handle, &slot, function);
+    struct cpi_lease *lease = lease_of(handle, function);
+    struct cpi_pool *pool;
+    uintptr_t index;
+    int code;
 
-    if (code == 0 && slot != NULL)
-        code = claim(pool_of(lease), slot, true, function);
-    if (code != 0 || slot == NULL || adopt(lease, handle, own_cache(lease, handle), slot))
+    if (lease == NULL)
+        return CPOOL_ELEASE;
+    if (slot == NULL)
+        return 0;
+    pool = pool_of(lease);
+    code = cpi_pool_judge(pool, slot, function, &index);
+    if (code == 0)
+        code = claim(pool, index, function);
+    if (code != 0)
         return code;
-    (void)cpi_pool_set_leased(pool_of(lease), slot, false);
-    cpi_pool_report_lease(function, handle);
+    slot = cpi_slab_slot(&pool->slab, index);
+    if (record(lease, handle, own_cache(lease, handle), slot))
+        return 0;
+    (void)set_leased(pool, slot, false);
+    report_lease(function, handle);
     return CPOOL_ELEASE;
 }
 
-/* Whether the calling thread has obtained the slot lately.  It is the lease's no longer. */
-static bool leave_now(struct cpi_lease *lease, const cpool_lease_t *handle, const void *slot)
-{
-    struct cpi_cache *cache = home_of(handle);
-    bool done = false;
+/* --- The end --- */
 
-    if (cache != NULL && enter(lease, handle, cache)) {
-        done = cpi_lease_let_go(cache, slot);
-        cpi_recall_leave(cache);
-        cpi_pool_wake_waiters(pool_of(lease)); /* as in adopt */
-    }
-    return done;
+static const char end_function[] = "cpool_lease_end";
+
+/* Returns true if the slot goes back, in a pool with marks.  One that is of no lease and not
+ * live had an alloc that vanished in a fork, before it was marked.  Damage is repaired when it
+ * is reported: the bytes after the slot at the first attempt, those before it at the second, so
+ * that the third succeeds.  The slot is the lease's until it is not live any more, so that no
+ * other free can end its life. */
+static bool end_life(struct cpi_pool *pool, void *slot, const void *site)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+    unsigned attempts = 3;
+    bool ended = false;
+
+    if (CPI_UNLIKELY(!cpi_pool_is_leased(pool, index)))
+        return pool->slotmap.words == NULL || is_free(pool, index);
+    do
+        ended = cpi_pool_mark_ended(pool, slot, end_function, site);
+    while (!ended && !is_free(pool, index) && --attempts > 0);
+    (void)set_leased(pool, slot, false);
+    return ended;
 }
 
-/* Notes that another slot takes the place of this one at the end. */
-static int leave_later(struct cpi_lease *lease, const cpool_lease_t *handle, const void *slot,
-                       const char *function, const void *site)
+/* Returns how many slots of the magazine go back.  It keeps those that go with it. */
+static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine, const void *site)
+{
+    uint32_t count = cpi_magazine_count(magazine);
+    uint32_t kept = 0;
+    size_t ended = 0;
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        void *slot = magazine->rounds[i];
+
+        if (!end_life(pool, slot, site))
+            continue;
+        ended++;
+        if (pool->quarantine.size != 0)
+            cpi_pool_put_off(pool, slot);
+        else
+            magazine->rounds[kept++] = slot;
+    }
+    cpi_magazine_set_count(magazine, kept);
+    return ended;
+}
+
+/* In pools with marks, magazine by magazine. */
+static size_t end_each(struct cpi_pool *pool, struct cpi_cache *common, const void *site)
+{
+    size_t slots = 0;
+    uint32_t node;
+
+    while ((node = cpi_lease_take_magazine(common)) != 0) {
+        slots += end_lives(pool, cpi_depot_magazine(&pool->depot, node), site);
+        cpi_lease_give_magazine(common, node);
+    }
+    return slots;
+}
+
+/* With the lock held, which is released while each slot is looked at. */
+static size_t end_closed(struct cpi_lease *lease, const void *site)
 {
     struct cpi_pool *pool = pool_of(lease);
-    struct cpi_cache *known = cpi_registry_known_cache(&pool->registry);
-    void *shown = cpi_pool_alloc(pool, known, function, site);
-    int code = CPOOL_ELEASE;
-    void *other;
+    size_t slots = 0;
 
-    if (shown == NULL)
-        return CPOOL_EDRY;
-    other = own_slot(pool, shown);
-    (void)cpi_pool_set_leased(pool, other, true);
-    cpi_lock();
-    if (cpi_lease_is_open(lease, (const cpool_t *)(const void *)handle))
-        code = cpi_swaps_add(&lease->swaps, slot, other) ? 0 : CPOOL_ENOMEM;
-    cpi_unlock();
-    if (code == 0)
-        return 0;
-    (void)cpi_pool_set_leased(pool, other, false);
-    cpi_pool_free(pool, known, shown, function, site);
-    if (code == CPOOL_ELEASE)
-        cpi_pool_report_lease(function, handle);
-    return code;
+    if (pool->marks) {
+        cpi_unlock();
+        slots = end_each(pool, lease->common, site);
+        cpi_lock();
+    }
+    slots += cpi_lease_give_all(lease->common);
+    cpi_registry_end_other(lease->registry, lease->common);
+    cpi_lease_forget(lease);
+    return slots;
 }
 
-int cpool_lease_promote(cpool_lease_t *handle, void *slot)
+size_t cpool_lease_end(cpool_lease_t *handle)
 {
-    static const char function[] = "cpool_lease_promote";
-    struct cpi_lease *lease;
-    int code = check_arguments(&lease, handle, &slot, function);
+    struct cpi_lease *lease = lease_of(handle, end_function);
+    struct cpi_pool *pool;
+    size_t slots = 0;
+    int code;
 
-    if (code == 0 && slot != NULL)
-        code = claim(pool_of(lease), slot, false, function);
-    if (code != 0 || slot == NULL || leave_now(lease, handle, slot))
-        return code;
-    code = leave_later(lease, handle, slot, function, CPI_CALLER());
-    if (code != 0)
-        (void)cpi_pool_set_leased(pool_of(lease), slot, true);
-    return code;
+    if (lease == NULL)
+        return 0;
+    pool = pool_of(lease);
+    cpi_lock();
+    code = cpi_lease_close(lease, (cpool_t *)(void *)handle);
+    if (code == 0)
+        slots = end_closed(lease, CPI_CALLER());
+    cpi_unlock();
+    if (code != 0) {
+        report_lease(end_function, handle);
+        return 0;
+    }
+    cpi_pool_wake_waiters(pool);
+    return slots;
+}
+
+void cpi_pool_end_leases(struct cpi_pool *pool)
+{
+    struct cpi_leases *leases = leases_of(pool);
+    unsigned i;
+
+    if (leases == NULL)
+        return;
+    for (i = 0; i < CPOOL_LEASES_MAX; i++)
+        if (leases->lease[i].handle != NULL)
+            cpi_lease_forget(&leases->lease[i]);
+    cpi_os_release(leases, leases->size);
+    cpi_pool_note_calls(pool, 1);
+    cpi_store(&pool->leases, NULL, relaxed); /* [alone] */
 }

@@ -22,15 +22,14 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "object.h"
+#include "object/object.h"
 
 #include <string.h>
 
-#include "atomic.h"
-#include "error.h"
-#include "os.h"
-
-const char cpi_object_key = 0;
+#include "base/atomic.h"
+#include "base/error.h"
+#include "host/os.h"
+#include "base/text.h"
 
 /* --- Addresses --- */
 
@@ -70,7 +69,7 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
     memset(&error, 0, sizeof error);
     error.code = code;
     error.function = function;
-    error.pool = pool->pool;
+    error.pool = cpool_objects_pool(pool);
     error.name = pool->name;
     error.address = object;
     if (index != CPI_OBJECT_NONE) {
@@ -78,10 +77,11 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
         error.index = index;
     }
     if (object == NULL)
-        cpi_report(&error, "%s: %s (object pool '%s')", function, cpool_strerror(code), pool->name);
+        cpi_report(&error, "%s: %s (object pool '%s')", function, cpool_strerror(code),
+                   CPI_SHOWN(pool->name));
     else
         cpi_report(&error, "%s: %s (object pool '%s', address %p)", function, cpool_strerror(code),
-                   pool->name, object);
+                   CPI_SHOWN(pool->name), object);
 }
 
 /* The mistake in putting back an address that is not an active object. */
@@ -127,7 +127,6 @@ static inline bool leave_active(cpool_objects_t *pool, uintptr_t index, uint32_t
 
 bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index)
 {
-    (void)cpi_chaos_step(pool->chaos);
     return leave_active(pool, index, CPI_OBJECT_BUSY);
 }
 
@@ -346,7 +345,8 @@ static int find(cpool_objects_t *pool, void *slot, struct found *found,
     return find_another(pool, found, wish);
 }
 
-/* Readies an object for its caller.  An unfit one that was used before is replaced. */
+/* Readies an object for its caller.  An unfit one that was used before is replaced, if there is
+ * anything that makes a new one different. */
 static int activate(cpool_objects_t *pool, struct found *found)
 {
     for (;;) {
@@ -360,14 +360,14 @@ static int activate(cpool_objects_t *pool, struct found *found)
             return 0;
         cpi_fetch_add(&pool->failures, 1u, relaxed); /* [count] */
         cpi_object_unmake(pool, found->index);
-        if (!found->recycled) {
+        if (found->counted)
+            uncount_active(pool); /* before another get may have its room */
+        found->counted = false;
+        if (!found->recycled || pool->type.create == NULL) {
             cpi_object_give_up(pool, found->index);
             return code;
         }
         found->recycled = false;
-        if (found->counted)
-            uncount_active(pool); /* before another get may have its room */
-        found->counted = false;
         code = construct(pool, found->index);
         if (code != 0)
             return code;

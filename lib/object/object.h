@@ -2,8 +2,7 @@
 /*
  * object.h - what an object pool is made of.
  *
- * Floor 7.  Includes headers of floors 0 and 1, and public headers.  The slots come from
- * the public interface of pools alone.
+ * The slots come from the public interface of pools, and from pool/layer.h.
  *
  *   records    | state 0 | state 1 | ...        one word for each object
  *   vacancy    | 0 1 1 0 ...                    one bit: a slot in hand, without an object
@@ -34,8 +33,7 @@
 #include <cpool.h>
 #include <cpool/object.h>
 
-#include "chaos.h"
-#include "compiler.h"
+#include "base/compiler.h"
 
 /* The states of an object, in the low bits of its record.  Above them its uses are counted.
  * Zero is VACANT, so that records need no initialisation. */
@@ -92,22 +90,21 @@ struct cpool_objects {
     bool fake;
     bool waitable;
     bool checked;                  /* a put verifies the bytes around the object */
-    struct cpi_chaos *chaos;       /* `chance`, or NULL */
     uintptr_t max;                 /* objects */
     size_t growth;                 /* objects, or 0 */
     size_t percent;
     size_t max_inactive;           /* or 0 */
     size_t align;                  /* bytes: of a fake pool's objects */
+    unsigned forks;                /* as of cpi_thread_forks at its creation */
     cpool_object_type_t type;
     void (*reset)(void *object, void *arg); /* or NULL */
     void *reset_arg;
     struct cpi_object_trace *traces; /* one for each object, or NULL */
     _Atomic(void *) *blocks;         /* a fake pool's objects by index, or NULL */
+    cpool_objects_t *next;           /* fake pool, guarded by the library's lock */
     const struct cpi_object_policy *policy; /* or NULL */
     void *policy_data;
     char name[32];
-
-    struct cpi_chaos chance;    /* beside that of the pool of slots, in pools with chaos */
 
     /* Which slots are vacant: see object_room.c. */
     _Atomic uint64_t *vacancy;  /* bits */
@@ -131,9 +128,6 @@ struct cpool_objects {
 #define CPI_ROOM(capacity, objects) ((uint64_t)(capacity) << 32 | (uint64_t)(objects))
 #define CPI_ROOM_CAPACITY(room) ((uintptr_t)((room) >> 32))
 #define CPI_ROOM_OBJECTS(room) ((uintptr_t)((room) & UINT32_MAX))
-
-/* The key by which an object pool is found by its pool of slots. */
-extern const char cpi_object_key;
 
 /* --- object.c --- */
 
@@ -178,6 +172,13 @@ void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state);
 /* Reports a mistake about an address, or about the pool if that is NULL. */
 void cpi_object_report(int code, const char *function, const cpool_objects_t *pool,
                        const void *object);
+
+/* --- object_create.c --- */
+
+/* A pool without objects, and how many it is to be populated with.  As cpool_objects_create
+ * otherwise. */
+int cpi_object_create(cpool_objects_t **pool, const cpool_object_config_t *config,
+                      size_t *populate);
 
 /* --- object_room.c --- */
 
@@ -237,8 +238,11 @@ bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index);
 void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index);
 uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object);
 
-/* Counts a pool, if it is fake, in or out: by 1 or SIZE_MAX. */
-void cpi_object_fake_count(const cpool_objects_t *pool, size_t by);
+/* A fake pool is complete, or ends.  find: the one of this name that was created first, or
+ * NULL. */
+void cpi_object_fake_show(cpool_objects_t *pool);
+void cpi_object_fake_hide(const cpool_objects_t *pool);
+cpool_objects_t *cpi_object_fake_find(const char *name);
 
 /* The fake pool of an address in no pool of slots, or NULL. */
 cpool_objects_t *cpi_object_fake_pool(const void *object);

@@ -2,8 +2,6 @@
 /*
  * object_create.c - making and destroying object pools.
  *
- * Floor 7.
- *
  * ORDERING TABLE
  *   alone | records, room, reached, while no other thread uses the pool | relaxed | - | -
  */
@@ -11,17 +9,18 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include <cpool/layer.h>
-
-#include "object.h"
+#include "object/object.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "atomic.h"
-#include "bits.h"
-#include "options.h"
-#include "structs.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "pool/layer.h"
+#include "host/options.h"
+#include "base/structs.h"
+#include "base/text.h"
+#include "host/thread.h"
 
 #define CPI_OBJECT_FLAGS \
     (CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED | CPOOL_OBJECT_FAKE)
@@ -76,7 +75,8 @@ static size_t default_max(const cpool_object_config_t *config, size_t object_siz
     return max > 0 ? max : 1;
 }
 
-static int check_numbers(const cpool_object_config_t *config)
+/* With the objects that it is to be populated with. */
+static int check_numbers(cpool_object_config_t *config)
 {
     if (config->capacity > CPOOL_CAPACITY_MAX ||
         (config->capacity == 0 && config->max_capacity == 0 && !grows_by_itself(config)))
@@ -84,7 +84,10 @@ static int check_numbers(const cpool_object_config_t *config)
     if (config->max_capacity != 0 && (config->max_capacity < config->capacity ||
                                       config->max_capacity > CPOOL_CAPACITY_MAX))
         return CPOOL_EMAXCAPACITY;
-    return 0;
+    if (config->populate > config->capacity)
+        config->populate = config->capacity;
+    return config->max_inactive != 0 && config->populate > config->max_inactive ? CPOOL_ECAPACITY
+                                                                                : 0;
 }
 
 static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *config,
@@ -109,16 +112,12 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
     pool->align = type->object_align != 0 ? type->object_align : _Alignof(max_align_t);
     if (pool->align < sizeof(void *))
         pool->align = sizeof(void *);
-    if ((config->pool_flags & CPOOL_CHAOS) != 0 || cpi_options()->chaos != 0) {
-        cpi_chaos_begin(&pool->chance, cpi_options_seed(cpi_options()));
-        pool->chaos = &pool->chance;
-    }
-    plain = !pool->fake && pool->chaos == NULL && !pool->counted && pool->max_inactive == 0;
+    pool->forks = cpi_thread_forks();
+    plain = !pool->fake && !pool->counted && pool->max_inactive == 0;
     pool->brief_get = plain && !pool->lazy && type->activate == NULL &&
                       (config->flags & CPOOL_OBJECT_TRACED) == 0;
     pool->brief_put = plain && !pool->checked && !pool->eager && type->deactivate == NULL;
-    if (config->name != NULL)
-        strncpy(pool->name, config->name, sizeof pool->name - 1);
+    cpi_text_copy(pool->name, sizeof pool->name, config->name);
     cpi_store(&pool->room, CPI_ROOM(config->capacity, 0), relaxed); /* [alone] */
 }
 
@@ -169,11 +168,10 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     slots.capacity = pool->max;
     slots.thread_caches = config->thread_caches;
     slots.flags = config->pool_flags | CPOOL_EXACT | CPOOL_NO_POISON;
-    code = cpool_create(&pool->pool, &slots);
+    code = cpi_layer_create(&pool->pool, &slots, CPOOL_VIEW_OBJECTS);
     if (code != 0)
         return code;
     cpool_shrink(pool->pool, pool->max - 1);
-    cpool_set_layer(pool->pool, &cpi_object_key, pool);
     return cpi_object_begin(pool);
 }
 
@@ -228,7 +226,8 @@ static cpool_objects_t *allocate(void)
     return pool;
 }
 
-static int create(cpool_objects_t **result, const cpool_object_config_t *given)
+int cpi_object_create(cpool_objects_t **result, const cpool_object_config_t *given,
+                      size_t *populate)
 {
     cpool_object_config_t config;
     cpool_object_type_t type;
@@ -250,51 +249,78 @@ static int create(cpool_objects_t **result, const cpool_object_config_t *given)
         free(pool);
         return code;
     }
-    cpi_object_fake_count(pool, 1);
-    if (config.populate > config.capacity)
-        config.populate = config.capacity;
-    cpool_object_populate(pool, config.populate, &code);
-    if (code != 0 && code != CPOOL_EDRY) {
-        cpool_objects_destroy(pool);
-        return code;
-    }
+    if (pool->fake)
+        cpi_object_fake_show(pool);
+    else
+        cpi_layer_show(pool->pool, pool, pool->name);
+    *populate = config.populate;
     *result = pool;
     return 0;
 }
 
 int cpool_objects_create(cpool_objects_t **pool, const cpool_object_config_t *config)
 {
+    size_t populate;
+    int code;
+
     if (pool == NULL)
         return CPOOL_ENULL;
     *pool = NULL;
-    return create(pool, config);
+    code = cpi_object_create(pool, config, &populate);
+    if (code != 0)
+        return code;
+    cpool_object_populate(*pool, populate, &code);
+    if (code == 0 || code == CPOOL_EDRY)
+        return 0;
+    cpool_objects_destroy(*pool);
+    *pool = NULL;
+    return code;
+}
+
+cpool_objects_t *cpool_objects_find(const char *name)
+{
+    cpool_objects_t *pool = cpi_layer_find(CPOOL_VIEW_OBJECTS, name);
+
+    return pool != NULL ? pool : cpi_object_fake_find(name);
 }
 
 /* --- The end --- */
 
-/* Destroys what there is.  *live counts active objects, and *left those in a hook that never
- * returned. */
-static void end_objects(cpool_objects_t *pool, size_t *live, size_t *left)
+/* The objects that an end finds out of their places. */
+struct remains {
+    size_t active;
+    size_t busy; /* in the hands of a thread that has left a hook, or vanished in a fork */
+};
+
+/* Destroys what there is. */
+static struct remains end_objects(cpool_objects_t *pool)
 {
     uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [alone] */
+    struct remains remains = {0, 0};
     uintptr_t index;
 
-    *live = 0;
-    *left = 0;
     for (index = 0; index < reached; index++) {
         uint32_t state = cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES; /* [alone] */
 
         if (state == CPI_OBJECT_ACTIVE && cpi_object_seize(pool, index)) {
-            ++*live;
+            remains.active++;
             cpi_object_end(pool, index);
         } else if (state == CPI_OBJECT_BUSY) {
-            ++*left;
+            remains.busy++;
         } else if (state != CPI_OBJECT_VACANT) {
             cpi_object_unmake(pool, index);
         }
         if (pool->fake && state != CPI_OBJECT_VACANT)
             cpi_object_fake_close(pool, index);
     }
+    return remains;
+}
+
+/* Whether busy objects are a mistake: in the child of a fork they may be those of threads that
+ * vanished, in a hook or beside it. */
+static bool was_hook_left(const cpool_objects_t *pool, const struct remains *remains)
+{
+    return remains->busy > 0 && pool->forks == cpi_thread_forks();
 }
 
 /* The slots that the object pool has in hand go back first: they are no leaks. */
@@ -308,21 +334,24 @@ static int end_slots(cpool_objects_t *pool)
 
 int cpool_objects_destroy(cpool_objects_t *pool)
 {
-    size_t live, left;
+    struct remains remains;
+    bool hook_left;
     int code;
 
     if (pool == NULL)
         return 0;
-    end_objects(pool, &live, &left);
-    if (left > 0)
+    remains = end_objects(pool);
+    hook_left = was_hook_left(pool, &remains);
+    if (hook_left)
         cpi_object_report(CPOOL_EHOOK, "cpool_objects_destroy", pool, NULL);
-    cpi_object_fake_count(pool, SIZE_MAX);
+    if (pool->fake)
+        cpi_object_fake_hide(pool);
     code = end_slots(pool);
     if (pool->policy != NULL)
         pool->policy->end(pool);
     free_tables(pool);
     free(pool);
-    if (left > 0)
+    if (hook_left)
         return CPOOL_EHOOK;
-    return live > 0 ? CPOOL_ELIVE : code;
+    return remains.active + remains.busy > 0 ? CPOOL_ELIVE : code;
 }

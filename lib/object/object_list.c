@@ -2,8 +2,6 @@
 /*
  * object_list.c - the active objects, and figures.
  *
- * Floor 7.
- *
  * ORDERING TABLE
  *   see   | record load by any thread | acquire | object.c's active | the object, and its trace
  *   count | counters, trace, room load | relaxed | - | -
@@ -12,15 +10,14 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include <cpool/layer.h>
-
-#include "object.h"
+#include "object/object.h"
 
 #include <string.h>
 
-#include "atomic.h"
-#include "os.h"
-#include "structs.h"
+#include "base/atomic.h"
+#include "pool/layer.h"
+#include "host/os.h"
+#include "base/structs.h"
 
 /* --- Active objects --- */
 
@@ -178,10 +175,10 @@ bool cpool_object_available(const cpool_objects_t *pool)
     bool grows = pool->growth != 0 || pool->percent != 0;
 
     return CPI_ROOM_OBJECTS(room) < (grows ? pool->max : CPI_ROOM_CAPACITY(room)) ||
-           (!pool->fake && cpool_has_free(pool->pool));
+           (!pool->fake && cpi_layer_has_free(pool->pool));
 }
 
 cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
 {
-    return pool->pool;
+    return pool->fake ? NULL : cpi_layer_face(pool->pool);
 }

@@ -2,7 +2,7 @@
 /*
  * object_resize.c - raising and lowering the number of objects.
  *
- * Floor 7.  Implements a part of object.h.
+ * Implements a part of object.h.
  *
  * ORDERING TABLE
  *   room   | capacity and objects, load and CAS | relaxed | - | -
@@ -18,9 +18,9 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "object.h"
+#include "object/object.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
 {
@@ -31,8 +31,7 @@ size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
         more = pool->max - CPI_ROOM_CAPACITY(room);
         if (more > n)
             more = n;
-    } while (cpi_chaos_step(pool->chaos) ||
-             !cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(more, 0), /* [room] [failed] */
+    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(more, 0), /* [room] [failed] */
                            relaxed, relaxed));
     cpi_object_offer_some(pool, more);
     return more;
@@ -48,8 +47,7 @@ static size_t lower_unused(cpool_objects_t *pool, size_t n)
         less = CPI_ROOM_CAPACITY(room) - CPI_ROOM_OBJECTS(room);
         if (less > n)
             less = n;
-    } while (cpi_chaos_step(pool->chaos) ||
-             !cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [lower] [failed] */
+    } while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(less, 0), /* [lower] [failed] */
                            release, relaxed));
     return less;
 }
@@ -60,8 +58,7 @@ static void drop(cpool_objects_t *pool, uintptr_t index)
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
 
     cpi_object_vacate(pool, index);
-    while (cpi_chaos_step(pool->chaos) ||
-           !cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(1, 1), /* [uncount] [failed] */
+    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(1, 1), /* [uncount] [failed] */
                          release, relaxed))
         CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
 }

@@ -2,8 +2,6 @@
 /*
  * object_room.c - how many objects there may be, and which slots are vacant.
  *
- * Floor 7.
- *
  * ORDERING TABLE
  *   room   | capacity and objects, load and CAS | relaxed | - | -
  *   count  | room CAS that counts an object in  | acquire | uncount | the slot that was given up
@@ -30,13 +28,12 @@
 #endif
 
 #include <cpool/debug.h>
-#include <cpool/layer.h>
+#include "object/object.h"
 
-#include "object.h"
-
-#include "atomic.h"
-#include "os.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "pool/layer.h"
+#include "host/os.h"
+#include "host/thread.h"
 
 /* Nanoseconds for which a thread looks again for a vacant slot that another one has in hand. */
 #define CPI_PATIENCE UINT64_C(1000000000)
@@ -83,8 +80,7 @@ bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more)
             if (step == 0)
                 return false;
         }
-    } while (cpi_chaos_step(pool->chaos) ||
-             !cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(step, 1), /* [count] [failed] */
+    } while (!cpi_cas_weak(&pool->room, &room, room + CPI_ROOM(step, 1), /* [count] [failed] */
                            acquire, relaxed));
     *more = step > 0 ? step - 1 : 0;
     if (!pool->counted || pool->fake)
@@ -105,8 +101,7 @@ void cpi_object_unreserve(cpool_objects_t *pool)
 {
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
 
-    while (cpi_chaos_step(pool->chaos) ||
-           !cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(0, 1), /* [uncount] [failed] */
+    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(0, 1), /* [uncount] [failed] */
                          release, relaxed))
         CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
 }
@@ -123,8 +118,7 @@ bool cpi_object_take_place(cpool_objects_t *pool)
     do {
         if (inactive >= pool->max_inactive)
             return false;
-    } while (cpi_chaos_step(pool->chaos) ||
-             !cpi_cas_weak(&pool->inactive, &inactive, inactive + 1, /* [place] [failed] */
+    } while (!cpi_cas_weak(&pool->inactive, &inactive, inactive + 1, /* [place] [failed] */
                            relaxed, relaxed));
     return true;
 }
@@ -157,8 +151,7 @@ static void park(cpool_objects_t *pool, uintptr_t index)
     cpi_fetch_add(&pool->vacant, 1u, relaxed);             /* [hint] */
     do
         CPI_ASSERT((bits & bit) == 0);
-    while (cpi_chaos_step(pool->chaos) ||
-           !cpi_cas_weak(word, &bits, bits | bit, release, relaxed)); /* [park] [failed] */
+    while (!cpi_cas_weak(word, &bits, bits | bit, release, relaxed)); /* [park] [failed] */
     if (index / 64 < cpi_load(&pool->cursor, relaxed))                /* [hint] */
         cpi_store(&pool->cursor, index / 64, relaxed);                /* [hint] */
 }
@@ -171,8 +164,7 @@ static uintptr_t unpark_in(cpool_objects_t *pool, uintptr_t word)
     while (bits != 0) {
         uint64_t rest = bits & (bits - 1);
 
-        if (!cpi_chaos_step(pool->chaos) &&
-            cpi_cas_weak(&pool->vacancy[word], &bits, rest, /* [unpark] [failed] */
+        if (cpi_cas_weak(&pool->vacancy[word], &bits, rest, /* [unpark] [failed] */
                          acquire, relaxed)) {
             cpi_fetch_add(&pool->vacant, UINTPTR_MAX, relaxed); /* [hint] */
             cpi_store(&pool->cursor, word, relaxed);            /* [hint] */
@@ -213,7 +205,7 @@ static uintptr_t take_fresh(cpool_objects_t *pool)
                                relaxed, relaxed));
         return index;
     }
-    slot = cpool_alloc_fresh(pool->pool);
+    slot = cpi_layer_fresh(pool->pool);
     if (slot == NULL)
         return CPI_OBJECT_NONE;
     index = cpi_object_index(pool, slot);

@@ -2,7 +2,7 @@
 /*
  * object_trim.c - memory of vacant slots that goes back to the operating system.
  *
- * Floor 7.  Implements a part of object.h.
+ * Implements a part of object.h.
  *
  * ORDERING TABLE
  *   park   | vacancy bits set, CAS       | release | unpark, object_room.c's unpark | the slot's
@@ -14,13 +14,11 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include <cpool/layer.h>
+#include "object/object.h"
 
-#include "object.h"
-
-#include "atomic.h"
-#include "quiet.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "pool/layer.h"
+#include "host/thread.h"
 
 /* Words of vacancy bits that a trim has in hand at once, and about how many bytes of slots,
  * so that nobody waits for it for long. */
@@ -29,7 +27,9 @@
 
 static size_t discard_run(const cpool_objects_t *pool, uintptr_t first, uintptr_t end)
 {
-    return first < end ? cpool_discard(pool->pool, cpool_at(pool->pool, first), end - first) : 0;
+    if (first >= end)
+        return 0;
+    return cpi_layer_discard(pool->pool, cpool_at(pool->pool, first), end - first);
 }
 
 /* Slots that a trim has in hand at once: whole words, or a part of one that divides it. */
@@ -94,7 +94,6 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 
     for (i = 0; i < words; i++)
         taken[i] = take_bits(&vacancy[i], mask);
-    (void)cpi_chaos_step(pool->chaos);
     bytes = discard_portion(pool, taken, from, n);
     for (i = 0; i < words; i++)
         set_bits(&vacancy[i], taken[i]);
@@ -114,6 +113,5 @@ size_t cpool_objects_trim(cpool_objects_t *pool)
         bytes += trim_portion(pool, from, end - from < portion ? end - from : portion);
         cpi_unlock();
     }
-    cpi_quiet_report("cpool_objects_trim");
     return bytes;
 }

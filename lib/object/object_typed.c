@@ -3,8 +3,6 @@
  * object_typed.c - object pools that are created on first use, and objects that find their
  * pool.
  *
- * Floor 7.
- *
  * ORDERING TABLE
  *   publish | the pool's CAS, from none | release | find    | the pool
  *   find    | the pool's load, CAS failure | acquire | publish | the pool
@@ -13,17 +11,17 @@
  * Several threads may create the pool at once.  The pools of all but one are destroyed, and
  * as none of them has objects yet, no hook runs for them.
  */
-#include <cpool/layer.h>
 #include <cpool/pools.h>
 
-#include "object.h"
+#include "object/object.h"
 
 #include <string.h>
 
-#include "atomic.h"
-#include "error.h"
-#include "structs.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "base/error.h"
+#include "pool/layer.h"
+#include "base/structs.h"
+#include "host/thread.h"
 
 static cpool_objects_t *pool_of(struct cpool_objects_typed *typed)
 {
@@ -69,9 +67,7 @@ int cpool_typed_objects_open(struct cpool_objects_typed *typed, const cpool_obje
     code = settle(typed, given, &config);
     if (code != 0)
         return code;
-    populate = config.populate < config.capacity ? config.populate : config.capacity;
-    config.populate = 0;
-    code = cpool_objects_create(&pool, &config);
+    code = cpi_object_create(&pool, &config, &populate);
     if (code != 0)
         return code;
     if (!publish(typed, pool)) {
@@ -125,11 +121,15 @@ CPI_COLD static int refuse_stranger(const void *object)
 
 int cpool_object_release(void *object)
 {
-    cpool_t *slots = object != NULL ? cpool_of(object) : NULL;
+    void *slot = NULL;
+    cpool_t *slots = object != NULL ? cpool_of(object, &slot) : NULL;
     cpool_objects_t *pool;
 
     if (object == NULL)
         return 0;
-    pool = slots != NULL ? cpool_layer(slots, &cpi_object_key) : cpi_object_fake_pool(object);
+    if (slots != NULL && slot == object)
+        pool = cpi_layer_owner(slots, CPOOL_VIEW_OBJECTS);
+    else
+        pool = cpi_object_fake_pool(object);
     return pool != NULL ? cpool_object_put(pool, object) : refuse_stranger(object);
 }

@@ -2,8 +2,6 @@
 /*
  * pool_alloc.c - allocating and freeing, when the fast path cannot.
  *
- * Floor 6.
- *
  * ORDERING TABLE
  *   count | stalls fetch-and-add | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
@@ -15,13 +13,12 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "pool_impl.h"
+#include "pool/pool_drain.h"
 
-#include "atomic.h"
-#include "os.h"
-#include "probes.h"
-#include "quiet.h"
-#include "recall.h"
+#include "base/atomic.h"
+#include "host/os.h"
+#include "base/probes.h"
+#include "cache/recall.h"
 
 /* --- Without a cache --- */
 
@@ -50,32 +47,17 @@ static bool free_uncached(struct cpi_pool *pool, void *slot)
 
 /* --- With a cache --- */
 
-/* Exchanges come early in pools with chaos: an operation does without its cache, or empties
- * it first.  A lease's cache stays as it is. */
-#define CPI_CHAOS_UNCACHED 4u
-#define CPI_CHAOS_EMPTIED 8u
-
-static inline struct cpi_cache *by_chance(const struct cpi_pool *pool, struct cpi_cache *cache)
-{
-    return cpi_chaos_once_in(pool->depot.chaos, CPI_CHAOS_UNCACHED) ? NULL : cache;
-}
-
 /* Goes inside the cache.  Returns false if the operation has to do without. */
-static inline bool go_inside(struct cpi_pool *pool, struct cpi_cache *cache)
+static inline bool go_inside(struct cpi_cache *cache)
 {
-    if (cache == NULL || !cpi_recall_enter(cache))
-        return false;
-    (void)cpi_chaos_step(pool->depot.chaos);
-    if (cpi_chaos_once_in(pool->depot.chaos, CPI_CHAOS_EMPTIED) && cache->leased.lease == NULL)
-        cpi_cache_flush(cache);
-    return true;
+    return cache != NULL && cpi_recall_enter(cache);
 }
 
 static void *take_slot(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot;
 
-    if (!go_inside(pool, cache))
+    if (!go_inside(cache))
         return alloc_uncached(pool);
     slot = cpi_cache_alloc(cache);
     cpi_recall_leave(cache);
@@ -86,8 +68,7 @@ static bool give_slot(struct cpi_pool *pool, struct cpi_cache *cache, void *slot
 {
     bool done;
 
-    cache = by_chance(pool, cache);
-    if (!go_inside(pool, cache))
+    if (!go_inside(cache))
         return free_uncached(pool, slot);
     done = cpi_cache_free(cache, slot);
     cpi_recall_leave(cache);
@@ -164,7 +145,6 @@ bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached)
     bool recalled;
 
     cpi_depot_set_dry(&pool->depot, true);
-    (void)cpi_chaos_step(pool->depot.chaos);
     recalled = cpi_recall_spare(&pool->registry, uncached) ||
                (pool->registry.exact && cpi_recall_loaded(&pool->registry, uncached));
     CPI_PROBE2(recall, pool->handle, recalled);
@@ -201,40 +181,9 @@ void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)
 
     do {
         seen = cpi_pool_drains(pool);
-        (void)cpi_chaos_step(pool->depot.chaos);
         slot = take_slot(pool, cache);
     } while (slot == NULL && is_more(pool, seen, awaits));
     return slot;
-}
-
-bool cpi_pool_may_have_more(const struct cpi_pool *pool)
-{
-    uint64_t bounds = cpi_slab_bounds(&pool->slab);
-
-    return CPI_BOUNDS_FRESH(bounds) < CPI_BOUNDS_CAPACITY(bounds) ||
-           (pool->grows && CPI_BOUNDS_CAPACITY(bounds) < pool->slab.most);
-}
-
-bool cpi_pool_has_left_slots(const struct cpi_pool *pool, const struct cpi_cache *cache)
-{
-    return (cache != NULL && cpi_cache_rounds(cache) > 0) ||
-           cpi_quarantine_count(&pool->quarantine) > 0 || cpi_depot_has_stocked(&pool->depot) ||
-           cpi_depot_partial_rounds(&pool->depot) > 0;
-}
-
-bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *cache)
-{
-    return cpi_pool_has_left_slots(pool, cache) || cpi_pool_may_have_more(pool);
-}
-
-bool cpi_pool_has_any(const struct cpi_pool *pool)
-{
-    size_t i;
-
-    for (i = 0; i < cpi_registry_made(&pool->registry); i++)
-        if (cpi_cache_estimate(cpi_registry_cache(&pool->registry, i)) > 0)
-            return true;
-    return cpi_pool_has_left_any(pool, NULL);
 }
 
 /*
@@ -283,18 +232,17 @@ CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
     return NULL;
 }
 
-/* Only the first attempt does without the cache: a look must find what the cache has. */
 static void *take_any(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    void *slot = take_slot(pool, by_chance(pool, cache));
+    void *slot = take_slot(pool, cache);
 
     return CPI_LIKELY(slot != NULL) ? slot : look_again(pool, cache);
 }
 
 /* --- One slot, in every mode --- */
 
-void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
-                     const void *site)
+void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
+                          const void *site)
 {
     void *slot;
 
@@ -305,9 +253,67 @@ void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char 
         if (CPI_UNLIKELY(pool->waitable))
             cpi_pool_call_after_alloc(pool, cache, slot);
     } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
-             !cpi_pool_mark_taken(pool, &slot, function, site));
-    cpi_quiet_report(function);
+             !cpi_pool_mark_taken(pool, slot, function, site));
     return slot;
+}
+
+int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
+                   uintptr_t *index)
+{
+    static const int codes[] = {
+        [CPI_PLACE_UNUSED] = CPOOL_EUNUSED,
+        [CPI_PLACE_INSIDE] = CPOOL_EMISALIGNED,
+        [CPI_PLACE_OUTSIDE] = CPOOL_EFOREIGN,
+    };
+    static const int block_codes[] = {
+        [CPI_BLOCK_NONE] = 0,
+        [CPI_BLOCK_FREED] = CPOOL_EDOUBLEFREE,
+        [CPI_BLOCK_LIVE] = CPOOL_EBLOCK,
+    };
+    enum cpi_place place = cpi_slab_place(&pool->slab, slot, index);
+    int code;
+
+    if (CPI_LIKELY(place == CPI_PLACE_SLOT))
+        return 0;
+    code = pool->fallback != NULL ? block_codes[cpi_fallback_find(pool->fallback, slot)] : 0;
+    code = code != 0 ? code : codes[place];
+    cpi_pool_report_address(code, function, pool, slot, *index);
+    return code;
+}
+
+/* A block of malloc's in the place of a slot, if the pool may hand one out. */
+static void *fall_back(struct cpi_pool *pool)
+{
+    return pool->fallback != NULL ? cpi_fallback_take(pool->fallback) : NULL;
+}
+
+void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
+                     const void *site)
+{
+    void *slot = NULL;
+
+    if (CPI_LIKELY(!pool->fakes))
+        slot = cpi_pool_alloc_slot(pool, cache, function, site);
+    return CPI_LIKELY(slot != NULL) ? slot : fall_back(pool);
+}
+
+/* The address is no slot.  Until a waiter is called the place keeps cpool_destroy waiting, as in
+ * give_uncached. */
+CPI_COLD static bool free_block(struct cpi_pool *pool, void *block, const char *function)
+{
+    bool given = false;
+
+    if (pool->fallback != NULL) {
+        struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+
+        given = cpi_fallback_give(pool->fallback, block) == CPI_BLOCK_LIVE;
+        if (given && pool->waitable)
+            cpi_pool_call_waiter(pool, NULL);
+        cpi_registry_leave(&pool->registry, uncached);
+    }
+    if (!given)
+        (void)cpi_pool_validate(pool, block, function); /* which reports it */
+    return given;
 }
 
 bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
@@ -316,15 +322,15 @@ bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, c
     uintptr_t index;
     bool given;
 
-    if (slot == NULL || cpi_pool_judge(pool, slot, function, &index) != 0)
+    if (slot == NULL)
         return false;
+    if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT))
+        return free_block(pool, slot, function);
     if (CPI_UNLIKELY(pool->marks)) {
-        slot = cpi_slab_slot(&pool->slab, index); /* a fake pool's has another address */
         if (!cpi_pool_mark_given(pool, slot, function, site))
             return false;
         if (pool->quarantine.size != 0) {
             cpi_pool_put_off(pool, slot);
-            cpi_quiet_report(function);
             return true;
         }
     }
@@ -334,17 +340,17 @@ bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, c
      * for the slot: plain pools learn of double frees only in this way. */
     if (!given)
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, index);
-    else
-        cpi_quiet_report(function);
     return given;
-}
-
-void cpi_pool_give_unmarked(struct cpi_pool *pool, void *slot)
-{
-    (void)give_uncached(pool, slot);
 }
 
 void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    return take_slot(pool, cache);
+    return CPI_UNLIKELY(pool->fakes) ? fall_back(pool) : take_slot(pool, cache);
+}
+
+void *cpi_pool_look_waiting(struct cpi_pool *pool)
+{
+    void *slot = CPI_UNLIKELY(pool->fakes) ? NULL : cpi_pool_look(pool, NULL, false);
+
+    return slot != NULL ? slot : fall_back(pool);
 }

@@ -2,24 +2,19 @@
 /*
  * pool_bulk.c - many slots at once.
  *
- * Floor 6.
- *
  * Whole runs are copied between the caller's array and the loaded magazine.  A
  * pool without the inline path handles slots one by one.
- */
-#include "pool_impl.h"
-
-#include "atomic.h"
-#include "quiet.h"
-#include "recall.h"
-#include "tools.h"
-
-/*
+ *
  * ORDERING TABLE
  *   own  | entry count load  | relaxed | - | -
  *   show | entry count store | release | recall.c's forked | the rounds below it
  *   take | entry count store | relaxed | - | -
  */
+#include "pool/pool_impl.h"
+
+#include "base/atomic.h"
+#include "cache/recall.h"
+#include "base/tools.h"
 
 /* 0 and the pool, or the code that was reported. */
 static int check_arguments(struct cpi_pool **pool, cpool_t *handle, const void *slots, size_t n,
@@ -53,7 +48,7 @@ static bool refill(struct cpi_cache *cache)
 {
     bool refilled;
 
-    cpi_recall_enter(cache);
+    cpi_recall_mark(cache);
     refilled = cpi_cache_refill(cache);
     cpi_recall_leave(cache);
     return refilled;
@@ -77,7 +72,6 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, const ch
     while (got < n && (slots[got] = cpi_pool_alloc(pool, cache, function, site)) != NULL)
         got++;
     cpi_tools_wrote(slots, got * sizeof *slots);
-    cpi_quiet_report(function);
     return got;
 }
 
@@ -114,7 +108,6 @@ void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const cha
         if (given < n)
             cpi_pool_free(pool, cache, slots[given++], function, site);
     }
-    cpi_quiet_report(function);
 }
 
 int cpi_pool_alloc_bulk_all(cpool_t *handle, void **slots, size_t n, const char *function,
@@ -126,7 +119,7 @@ int cpi_pool_alloc_bulk_all(cpool_t *handle, void **slots, size_t n, const char 
 
     if (code != 0)
         return code;
-    if (n > pool->slab.slots)
+    if (n > pool->slab.slots && pool->fallback == NULL)
         return CPOOL_EDRY;
     got = alloc_bulk(pool, slots, n, function, site);
     if (got == n)

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pool_cache.c - the handles of caches.
- *
- * Floor 6.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
-#include "quiet.h"
-#include "recall.h"
-#include "tools.h"
+#include "cache/recall.h"
+#include "base/tools.h"
 
 cpool_cache_t *cpool_cache(cpool_t *handle)
 {
@@ -19,7 +16,6 @@ cpool_cache_t *cpool_cache(cpool_t *handle)
         return NULL;
     cpi_thread_ask_at_once();
     cache = cpi_registry_own_cache(&pool->registry);
-    cpi_quiet_report("cpool_cache");
     return cache == NULL ? NULL : cache->entry;
 }
 
@@ -39,7 +35,6 @@ int cpool_cache_create(cpool_cache_t **cache, cpool_t *handle)
     if (pool == NULL)
         return CPOOL_EPOOL;
     added = cpi_registry_add_cache(&pool->registry);
-    cpi_quiet_report(function);
     if (added == NULL)
         return CPOOL_ENOMEM;
     *cache = added->entry;
@@ -65,7 +60,6 @@ void cpool_cache_destroy(cpool_cache_t *entry)
     cpi_recall_use(cache);
     cpi_registry_remove_cache(&pool->registry, cache);
     cpi_pool_wake_waiters(pool);
-    cpi_quiet_report(function);
 }
 
 void cpool_flush(cpool_t *handle)
@@ -79,5 +73,4 @@ void cpool_flush(cpool_t *handle)
     if (cache != NULL)
         cpi_recall_flush(cache);
     cpi_pool_wake_waiters(pool);
-    cpi_quiet_report("cpool_flush");
 }

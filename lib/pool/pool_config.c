@@ -2,19 +2,18 @@
 /*
  * pool_config.c - from a configuration to a layout.
  *
- * Floor 6.  Pure: cpi_layout_compute looks at nothing but its arguments.
+ * Pure: cpi_layout_compute looks at nothing but its arguments.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
-#include "bits.h"
-#include "os.h"
-#include "structs.h"
-#include "trace.h"
+#include "base/bits.h"
+#include "host/os.h"
+#include "base/structs.h"
+#include "host/trace.h"
 
 #define CPI_FLAGS \
     (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_EXACT | CPOOL_WAITABLE | \
-     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_RESERVED | CPOOL_NO_POISON | \
-     CPOOL_FAKE | CPOOL_CHAOS)
+     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_RESERVED | CPOOL_NO_POISON)
 
 /* Most places in a quarantine, and entries in a log. */
 #define CPI_QUARANTINE_MAX ((size_t)1 << 20)
@@ -91,26 +90,17 @@ static int check_scalars(const cpool_config_t *config)
         return CPOOL_EROUNDS;
     if ((config->flags & ~CPI_FLAGS) != 0)
         return CPOOL_EFLAGS;
-    if ((config->flags & CPOOL_FAKE) != 0 && !cpi_pool_can_be_fake(config))
-        return CPOOL_EFLAGS;
     if (config->thread_caches > CPOOL_THREAD_CACHES_MAX)
         return CPOOL_ECACHES;
-    return 0;
+    return config->fallback > CPOOL_CAPACITY_MAX ? CPOOL_EFALLBACK : 0;
 }
 
-bool cpi_pool_can_be_fake(const cpool_config_t *config)
+size_t cpi_layout_align(const cpool_config_t *config)
 {
-    const unsigned others = CPOOL_CHECKED | CPOOL_FILL | CPOOL_KEEP_PAGES | CPOOL_RESERVED |
-                            CPOOL_NO_POISON | CPOOL_CHAOS;
+    size_t power = cpi_lowest_bit(config->slot_size);
 
-    return (config->flags & others) == 0 && config->quarantine == 0 && config->sites == 0 &&
-           config->log == 0;
-}
-
-static size_t default_align(size_t slot_size)
-{
-    size_t power = cpi_lowest_bit(slot_size);
-
+    if (config->slot_align != 0)
+        return config->slot_align;
     return power < _Alignof(max_align_t) ? power : _Alignof(max_align_t);
 }
 
@@ -291,19 +281,26 @@ static bool append_side(struct cpi_layout *layout, size_t *at, size_t size)
     return cpi_multiply(layout->slots, size, &bytes) && append(layout, at, bytes);
 }
 
+/* Addresses that are never committed, in memory of our own: a write that runs over the first or
+ * the last slot traps there. */
+static bool append_trap(struct cpi_layout *layout)
+{
+    size_t at;
+
+    return layout->callers || append(layout, &at, layout->unit);
+}
+
 static bool append_slots(struct cpi_layout *layout)
 {
     size_t record = layout->checked ? cpi_record_size(layout->frames) : 0;
     size_t bytes;
 
     if (!append_side(layout, &layout->words_at, layout->tracked ? CPI_SLOTMAP_SIZE : 0) ||
-        !append_side(layout, &layout->records_at, record) ||
-        !append_side(layout, &layout->blocks_at,
-                     layout->fake ? sizeof(struct cpi_fake_entry) : 0))
+        !append_side(layout, &layout->records_at, record) || !append_trap(layout))
         return false;
     return cpi_multiply(layout->slots, layout->stride, &bytes) &&
            cpi_add(bytes, longest_lead(layout), &layout->slab_size) &&
-           append(layout, &layout->lead_at, layout->slab_size);
+           append(layout, &layout->lead_at, layout->slab_size) && append_trap(layout);
 }
 
 /* The settings of checked pools.  Each of them asks for the others' least. */
@@ -312,15 +309,11 @@ static void choose_checks(struct cpi_layout *layout, const cpool_config_t *confi
     layout->checked = (config->flags & (CPOOL_CHECKED | CPOOL_FILL)) != 0 ||
                       config->quarantine != 0 || config->sites != 0 || config->log != 0;
     layout->gap = layout->checked || watched ? CPI_GUARD_GAP : 0;
-    layout->tracked = layout->checked || watched ||
-                      (config->flags & (CPOOL_TRACKED | CPOOL_CHAOS)) != 0;
+    layout->tracked = layout->checked || watched || (config->flags & CPOOL_TRACKED) != 0;
     layout->frames = config->sites < CPI_TRACE_MAX ? config->sites : CPI_TRACE_MAX;
     if (layout->checked && layout->frames == 0)
         layout->frames = 1;
-    layout->quarantine = config->quarantine;
-    if ((config->flags & CPOOL_CHAOS) != 0 && layout->quarantine < CPI_CHAOS_QUARANTINE)
-        layout->quarantine = CPI_CHAOS_QUARANTINE;
-    layout->quarantine = lowest_of(layout->quarantine, layout->most, CPI_QUARANTINE_MAX);
+    layout->quarantine = lowest_of(config->quarantine, layout->most, CPI_QUARANTINE_MAX);
     layout->log = config->log < CPI_LOG_MAX ? config->log : CPI_LOG_MAX;
 }
 
@@ -331,23 +324,8 @@ static void place_fixed(struct cpi_layout *layout)
     layout->quarantine_at = layout->uncached_at + layout->uncached * sizeof(struct cpi_uncached);
     layout->log_at = cpi_align_up(layout->quarantine_at + layout->quarantine * sizeof(uintptr_t),
                                   CPI_LINE);
-    layout->fake_at = cpi_align_up(layout->log_at + layout->log * sizeof(struct cpi_log_entry),
-                                   CPI_LINE);
-    layout->fixed = layout->fake_at + (layout->fake ? cpi_fake_size(layout->slots) : 0);
+    layout->fixed = layout->log_at + layout->log * sizeof(struct cpi_log_entry);
     layout->total = layout->fixed;
-}
-
-/* Magazines are those of a pool with such slots.  Then slots become what only their number
- * and their state are needed of. */
-static void choose_blocks(struct cpi_layout *layout)
-{
-    layout->block_align = layout->align;
-    layout->block_offset = layout->offset;
-    if (!layout->fake)
-        return;
-    layout->align = 1;
-    layout->offset = 0;
-    layout->stride = 1;
 }
 
 static int compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page,
@@ -360,8 +338,7 @@ static int compute(struct cpi_layout *layout, const cpool_config_t *config, size
     layout->callers = page == 0;
     layout->unit = page != 0 ? page : CPOOL_MEMORY_ALIGN;
     layout->slot_size = config->slot_size;
-    layout->align = config->slot_align != 0 ? config->slot_align
-                                            : default_align(config->slot_size);
+    layout->align = cpi_layout_align(config);
     layout->offset = config->slot_offset;
     layout->capacity = config->capacity;
     layout->cache_slots = config->cache_slots;
@@ -374,8 +351,6 @@ static int compute(struct cpi_layout *layout, const cpool_config_t *config, size
     code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);
     if (code != 0)
         return code;
-    layout->fake = (config->flags & CPOOL_FAKE) != 0;
-    choose_blocks(layout);
     layout->slots = most_slots(layout);
     layout->stall_ms = config->stall_limit != 0 ? config->stall_limit : CPI_STALL_MS;
     place_fixed(layout);
@@ -412,7 +387,6 @@ size_t cpool_memory_required(const cpool_config_t *config)
 
     if (config == NULL || cpi_struct_read(&known, sizeof known, config) != 0)
         return 0;
-    cpi_pool_add_chaos(&known);
     page = (known.flags & CPOOL_RESERVED) != 0 ? cpi_layout_page(&known) : 0;
     with_options = known;
     if (cpi_pool_add_options(&with_options) &&

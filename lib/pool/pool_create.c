@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pool_create.c - creating, resetting and destroying pools.
- *
- * Floor 6.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 #include <string.h>
 
-#include "bits.h"
-#include "error.h"
-#include "options.h"
-#include "os.h"
-#include "quiet.h"
-#include "ranges.h"
-#include "recall.h"
-#include "structs.h"
-#include "tools.h"
+#include "base/bits.h"
+#include "base/error.h"
+#include "host/options.h"
+#include "host/os.h"
+#include "host/ranges.h"
+#include "cache/recall.h"
+#include "base/structs.h"
+#include "base/text.h"
+#include "base/tools.h"
 
-/* Bytes of the longest character. */
-#define CPI_UTF8_MAX 4u
+/* Caches of a pool that gets no addresses for more, unless configured. */
+#define CPI_CACHES_FEW ((size_t)16)
 
 /* A region of the caller's is usable already, one of ours as far as committed. */
 static void part(struct cpi_extent *extent, char *region, const struct cpi_layout *layout,
@@ -52,22 +50,13 @@ static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
     return aligned - layout->offset - start;
 }
 
-static void lay_out_blocks(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
-{
-    lay_out_side(pool, layout, CPI_SIDE_BLOCKS, region + layout->blocks_at,
-                 sizeof(struct cpi_fake_entry));
-    pool->fake = (struct cpi_fake *)(void *)(region + layout->fake_at);
-    cpi_fake_init(pool->fake, &pool->slab, layout->slot_size, layout->block_align,
-                  layout->block_offset);
-}
-
 static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
 {
     struct cpi_slab_shape shape;
     struct cpi_extent extent;
     size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
 
-    shape.slot_size = layout->fake ? layout->stride : layout->slot_size;
+    shape.slot_size = layout->slot_size;
     shape.stride = layout->stride;
     shape.capacity = layout->capacity;
     shape.most = layout->most;
@@ -82,11 +71,9 @@ static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout
     if (layout->checked)
         lay_out_side(pool, layout, CPI_SIDE_RECORDS, region + layout->records_at,
                      cpi_record_size(layout->frames));
-    if (layout->fake)
-        lay_out_blocks(pool, layout, region);
     pool->checked = layout->checked;
     cpi_pool_tools_begin(pool);
-    pool->marks = layout->tracked || layout->fake || pool->tools != 0;
+    pool->marks = layout->tracked || pool->tools != 0;
 }
 
 static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
@@ -100,45 +87,14 @@ static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout
          layout->words_at - layout->for_caches_at);
     cpi_depot_init(&pool->depot, &for_slots, &for_caches, (uint32_t)layout->rounds,
                    (uint32_t)layout->uncached);
-    if ((pool->flags & CPOOL_CHAOS) != 0) {
-        cpi_chaos_begin(&pool->chaos, cpi_options_seed(cpi_options()));
-        cpi_depot_add_chaos(&pool->depot, &pool->chaos);
-        cpi_slab_add_chaos(&pool->slab, &pool->chaos);
-    }
-}
-
-/* Where to cut a name that is too long: before a character of several bytes, not
- * within.  A name that is no UTF-8 is cut anywhere. */
-static size_t cut_of(const char *name)
-{
-    size_t cut = CPI_NAME_SIZE - 1;
-    size_t back = 0;
-
-    while (back <= CPI_UTF8_MAX - 1 && ((unsigned char)name[cut - back] & 0xc0) == 0x80)
-        back++;
-    return back < CPI_UTF8_MAX ? cut - back : cut;
-}
-
-void cpi_pool_cut_name(char copy[CPI_NAME_SIZE], const char *name)
-{
-    size_t length = name == NULL ? 0 : strlen(name);
-
-    if (length > CPI_NAME_SIZE - 1)
-        length = cut_of(name);
-    if (length > 0)
-        memcpy(copy, name, length);
-    copy[length] = '\0';
 }
 
 /* The waiters are gone. */
 static void forked(struct cpi_pool *pool)
 {
     cpi_waiters_init(&pool->waiters);
-    cpi_usage_forked(&pool->usage);
     cpi_quarantine_forked(&pool->quarantine);
     cpi_log_forked(&pool->log);
-    if (pool->fake != NULL)
-        cpi_fake_forked(pool->fake);
 }
 
 /* Builds the pool in a region with its first fixed_bytes usable. */
@@ -152,7 +108,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     memset(pool, 0, sizeof *pool);
     if (layout->callers)
         memset(region + layout->uncached_at, 0, layout->fixed - layout->uncached_at);
-    cpi_pool_cut_name(pool->name, config->name);
+    cpi_text_copy(pool->name, sizeof pool->name, config->name);
     pool->flags = config->flags;
     pool->waitable = (config->flags & CPOOL_WAITABLE) != 0;
     pool->grows = layout->most > layout->capacity;
@@ -166,7 +122,6 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     cpi_log_init(&pool->log, region + layout->log_at, layout->log);
     cpi_waiters_init(&pool->waiters);
     cpi_maintenance_init(&pool->maintenance);
-    cpi_usage_init(&pool->usage, cpi_os_now());
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
     limits.max = layout->caches;
@@ -178,7 +133,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     limits.returned = cpi_pool_wake_waiters;
     pool->only_marked = limits.exact && !pool->marks && !pool->waitable;
     pool->only_tracked = layout->tracked && !pool->checked && !limits.exact &&
-                         !layout->fake && pool->tools == 0 && pool->depot.chaos == NULL;
+                         pool->tools == 0;
     limits.checked = pool->checked;
     limits.inline_path = !pool->marks && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
@@ -220,17 +175,34 @@ static void release(char *region, size_t size, unsigned flags)
         (void)cpi_os_purge(region, size);
 }
 
+static int reserve_pages(char **region, struct cpi_layout *layout, const cpool_config_t *config)
+{
+    size_t page = cpi_layout_page(config);
+    int code = cpi_pool_is_watched(config) ? cpi_layout_compute_watched(layout, config, page)
+                                           : cpi_layout_compute(layout, config, page);
+
+    return code == 0 ? reserve(region, layout, config) : code;
+}
+
+/* Most addresses of a small pool are for its caches.  They may be limited, and where a
+ * program locks all its memory they count as memory. */
+static int reserve_for_few(char **region, struct cpi_layout *layout, const cpool_config_t *config)
+{
+    cpool_config_t few = *config;
+
+    few.thread_caches = CPI_CACHES_FEW;
+    return reserve_pages(region, layout, &few);
+}
+
 static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
 {
     struct cpi_layout layout;
-    size_t page = cpi_layout_page(config);
-    int code = cpi_pool_is_watched(config) ? cpi_layout_compute_watched(&layout, config, page)
-                                           : cpi_layout_compute(&layout, config, page);
     size_t fixed;
     char *region;
+    int code = reserve_pages(&region, &layout, config);
 
-    if (code == 0)
-        code = reserve(&region, &layout, config);
+    if (code == CPOOL_ENOMEM && config->thread_caches == 0)
+        code = reserve_for_few(&region, &layout, config);
     if (code != 0)
         return code;
     fixed = cpi_align_up(layout.fixed, cpi_os_page_size());
@@ -241,7 +213,7 @@ static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
     if ((config->flags & CPOOL_HUGE_PAGES) != 0)
         cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
     *pool = build(region, &layout, config, fixed);
-    return 0;
+    return cpi_pool_add_fallback(*pool, config);
 }
 
 static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t *config)
@@ -255,7 +227,7 @@ static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t 
     if (code != 0)
         return code;
     *pool = build(config->memory, &layout, config, layout.total);
-    return 0;
+    return cpi_pool_add_fallback(*pool, config);
 }
 
 static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
@@ -278,21 +250,18 @@ static CPI_COLD int tell_of_copies(void)
 
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 {
-    cpool_config_t own = *config;
-    cpool_config_t with_options;
+    cpool_config_t with_options = *config;
     int wanted;
     int code;
 
     if (CPI_UNLIKELY(!cpi_thread_word_is_own()))
         return tell_of_copies();
-    cpi_pool_add_chaos(&own);
-    with_options = own;
     if (CPI_LIKELY(!cpi_pool_add_options(&with_options)))
-        return build_as_asked(pool, &own);
+        return build_as_asked(pool, config);
     wanted = build_as_asked(pool, &with_options);
     if (wanted == 0)
         return 0;
-    code = build_as_asked(pool, &own);
+    code = build_as_asked(pool, config);
     if (code == 0)
         cpi_pool_tell_unchecked(config, wanted);
     return code;
@@ -301,10 +270,7 @@ int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 void cpi_pool_release(struct cpi_pool *pool)
 {
     cpi_waiters_fini(&pool->waiters);
-    if (pool->fake != NULL) {
-        cpi_fake_clear(pool->fake);
-        cpi_fake_fini(pool->fake);
-    }
+    cpi_pool_end_fallback(pool);
     cpi_pool_tools_end(pool);
     if (pool->region_owned)
         release(pool->region, pool->region_size, pool->flags);
@@ -320,28 +286,63 @@ static void slots_range(const struct cpi_pool *pool, uintptr_t *from, uintptr_t 
     *to = cpi_align_up(pool->slab.base + pool->slab.slots * pool->slab.stride, unit);
 }
 
+/* The pool's descriptors.  Returns false if none is left. */
+static bool take_handles(struct cpi_pool *pool)
+{
+    pool->handle = cpi_handle_take(CPI_HANDLE_POOL);
+    pool->face = pool->handle;
+    if (pool->handle == NULL || pool->layer.kind == 0)
+        return pool->handle != NULL;
+    pool->face = cpi_handle_take(CPI_HANDLE_POOL);
+    if (pool->face == NULL)
+        cpi_handle_give(pool->handle, CPI_HANDLE_POOL);
+    return pool->face != NULL;
+}
+
+static void give_handles(const struct cpi_pool *pool)
+{
+    if (pool->face != pool->handle)
+        cpi_handle_give(pool->face, CPI_HANDLE_POOL);
+    cpi_handle_give(pool->handle, CPI_HANDLE_POOL);
+}
+
+/* Addresses lead to the face. */
+static void open_handles(struct cpi_pool *pool)
+{
+    cpool_t shape = {pool->slab.base, pool->slab.inverse, pool->slab.shift, pool,
+                     pool->slab.slots, 0, {0}};
+
+    if (pool->face == pool->handle) {
+        cpi_handle_open(pool->handle, &shape);
+        return;
+    }
+    shape.slots = 0;
+    cpi_handle_open(pool->handle, &shape);
+    shape.slots = pool->slab.slots;
+    shape.state = NULL;
+    cpi_handle_set_behind(pool->face, (uintptr_t)pool);
+    cpi_handle_open(pool->face, &shape);
+}
+
 int cpi_pool_publish(struct cpi_pool *pool)
 {
     static uint64_t created; /* guarded by the lock */
-    cpool_t shape = {pool->slab.base, pool->slab.inverse, pool->slab.shift, pool,
-                     pool->slab.slots, 0, {0}};
-    cpool_t *handle = cpi_handle_take(CPI_HANDLE_POOL);
     uintptr_t from;
     uintptr_t to;
 
-    if (handle == NULL)
+    if (cpi_thread_tables_gone())
+        return CPOOL_ENOMEM;
+    if (!take_handles(pool))
         return CPOOL_EPOOLS;
     slots_range(pool, &from, &to);
     pool->nested = cpi_ranges_find(from) != NULL;
-    if (!cpi_ranges_add(handle, from, to)) {
-        cpi_handle_give(handle, CPI_HANDLE_POOL);
+    if (!cpi_ranges_add(pool->face, from, to)) {
+        give_handles(pool);
         return CPOOL_ENOMEM;
     }
-    cpi_handle_open(handle, &shape);
-    pool->handle = handle;
+    open_handles(pool);
     pool->number = created++;
-    cpi_pool_count_fake(pool, 1);
-    cpi_registry_add(&pool->registry, handle);
+    cpi_registry_add(&pool->registry, pool->handle);
     return 0;
 }
 
@@ -354,14 +355,15 @@ static void withdraw(struct cpi_pool *pool)
     if (pool->typed != NULL)
         cpi_typed_set(pool->typed, NULL);
     cpi_registry_remove(&pool->registry);
-    cpi_pool_count_fake(pool, SIZE_MAX);
     slots_range(pool, &from, &to);
     cpi_handle_close(pool->handle);
-    cpi_ranges_remove(pool->handle, from, to, pool->nested);
-    cpi_handle_give(pool->handle, CPI_HANDLE_POOL);
+    if (pool->face != pool->handle)
+        cpi_handle_close(pool->face);
+    cpi_ranges_remove(pool->face, from, to, pool->nested);
+    give_handles(pool);
 }
 
-static int create(cpool_t **handle, const cpool_config_t *given)
+int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned layer)
 {
     struct cpi_pool *pool = NULL;
     cpool_config_t config;
@@ -378,6 +380,7 @@ static int create(cpool_t **handle, const cpool_config_t *given)
     code = cpi_pool_build(&pool, &config);
     if (code != 0)
         return code;
+    pool->layer.kind = layer;
     cpi_lock();
     code = cpi_pool_publish(pool);
     cpi_unlock();
@@ -396,8 +399,7 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
         return CPOOL_ENULL;
     *pool = NULL;
     cpi_tools_wrote(pool, sizeof(cpool_t *));
-    code = create(pool, config);
-    cpi_quiet_report("cpool_create");
+    code = cpi_pool_create(pool, config, 0);
     return code;
 }
 
@@ -423,7 +425,7 @@ static size_t judge_live(const struct cpi_pool *pool, int64_t live, const char *
 
 static void tell_leaks(const struct cpi_pool *pool, size_t live)
 {
-    cpi_tell("pool '%s' destroyed with %zu live slots", pool->name, live);
+    cpi_tell("pool '%s' destroyed with %zu live slots", CPI_SHOWN(pool->name), live);
     cpi_pool_write_live(pool);
 }
 
@@ -433,6 +435,7 @@ int cpool_destroy(cpool_t *handle)
     struct cpi_pool *pool;
     size_t damages = 0;
     int64_t counted;
+    size_t blocks;
     size_t live;
 
     if (handle == NULL)
@@ -458,18 +461,19 @@ int cpool_destroy(cpool_t *handle)
         tell_leaks(pool, live);
     if (pool->tools != 0 && live > 0)
         cpi_pool_tools_find_leaks(pool);
+    blocks = cpi_fallback_clear(pool->fallback);
     cpi_pool_release(pool);
-    cpi_quiet_report(function);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;
     if (damages > 0)
         return CPOOL_EGUARD;
-    return live > 0 ? CPOOL_ELIVE : 0;
+    return live > 0 || blocks > 0 ? CPOOL_ELIVE : 0;
 }
 
 size_t cpool_reset(cpool_t *handle)
 {
     struct cpi_pool *pool = cpi_pool_of(handle, "cpool_reset");
+    size_t released;
     int64_t live;
 
     if (pool == NULL)
@@ -486,7 +490,8 @@ size_t cpool_reset(cpool_t *handle)
     cpi_registry_recount(&pool->registry);
     cpi_slab_reset(&pool->slab);
     cpi_pool_tools_reset(pool);
-    cpi_pool_clear_tags(pool);
     cpi_unlock();
-    return judge_live(pool, live, "cpool_reset");
+    released = judge_live(pool, live, "cpool_reset") + cpi_fallback_clear(pool->fallback);
+    cpi_pool_wake_waiters(pool); /* no thread waits, but a loop may wait for a notice */
+    return released;
 }

@@ -2,73 +2,36 @@
 /*
  * pool_drain.c - taking all of the depot's slots for a while.
  */
-#include "pool_drain.h"
+#include "pool/pool_drain.h"
 
 #include <string.h>
 
-#include "os.h"
+#include "base/bitmap.h"
+#include "host/os.h"
 
 /* Bytes of slots that are prepared and given back at a time: others wait for one
  * portion, not for all. */
 #define CPI_PORTION ((size_t)4 * 1024 * 1024)
 
-#define CPI_WORD_BITS 64u
-
-/* --- The bitmap --- */
-
-static bool is_set(const uint64_t *bitmap, uintptr_t index)
-{
-    return (bitmap[index / CPI_WORD_BITS] >> index % CPI_WORD_BITS & 1u) != 0;
-}
-
-static void set(uint64_t *bitmap, uintptr_t index)
-{
-    bitmap[index / CPI_WORD_BITS] |= (uint64_t)1 << index % CPI_WORD_BITS;
-}
-
-/* The largest number not above this one such that the slot below it is marked, or is
- * not, or 0 if there is none. */
-static uintptr_t find_down(const uint64_t *marks, uintptr_t above, bool marked)
-{
-    const uint64_t other = marked ? 0 : UINT64_MAX;
-
-    while (above > 0) {
-        if (above % CPI_WORD_BITS == 0 && marks[above / CPI_WORD_BITS - 1] == other)
-            above -= CPI_WORD_BITS;
-        else if (is_set(marks, above - 1) == marked)
-            break;
-        else
-            above--;
-    }
-    return above;
-}
-
-static unsigned count_bits(uint64_t word)
-{
-    unsigned count = 0;
-
-    for (; word != 0; word &= word - 1)
-        count++;
-    return count;
-}
-
 uintptr_t cpi_drain_lowest(const struct cpi_drain *drain, uintptr_t n)
 {
-    const uint64_t *marks = drain->marks;
-    uintptr_t above = 0;
-    unsigned count;
-
     CPI_ASSERT(n <= drain->marked);
-    while ((count = count_bits(marks[above / CPI_WORD_BITS])) < n) {
-        n -= count;
-        above += CPI_WORD_BITS;
-    }
-    while (n > 0)
-        n -= is_set(marks, above++) ? 1 : 0;
-    return above;
+    return cpi_bitmap_lowest(drain->marks, n);
 }
 
 /* --- Taking --- */
+
+static uint64_t *map_bits(struct cpi_drain *drain)
+{
+    cpi_pool_note_calls(drain->pool, 1);
+    return cpi_os_map(drain->size);
+}
+
+static void unmap_bits(struct cpi_drain *drain, uint64_t *bits)
+{
+    cpi_pool_note_calls(drain->pool, 1);
+    cpi_os_release(bits, drain->size);
+}
 
 /* A slot that turned up twice was freed twice.  One above the watermark was removed by
  * a shrink, and freed by a thread that had not noticed.  Either was for the caller not
@@ -76,18 +39,18 @@ uintptr_t cpi_drain_lowest(const struct cpi_drain *drain, uintptr_t n)
 CPI_COLD static void note_wrong(struct cpi_drain *drain, uintptr_t index)
 {
     if (drain->wrong == NULL)
-        drain->wrong = cpi_os_map(drain->size);
+        drain->wrong = map_bits(drain);
     if (drain->wrong != NULL)
-        set(drain->wrong, index);
+        cpi_bitmap_set(drain->wrong, index);
 }
 
 static void mark(struct cpi_drain *drain, uintptr_t index, uintptr_t fresh)
 {
-    if (CPI_UNLIKELY(index >= fresh || is_set(drain->marks, index))) {
+    if (CPI_UNLIKELY(index >= fresh || cpi_bitmap_is_set(drain->marks, index))) {
         note_wrong(drain, index);
         return;
     }
-    set(drain->marks, index);
+    cpi_bitmap_set(drain->marks, index);
     drain->marked++;
 }
 
@@ -106,7 +69,7 @@ static void empty_magazine(struct cpi_drain *drain, uint32_t node)
         cpi_depot_give(&pool->depot, &drain->uncached->counters, node);
         return;
     }
-    cpi_tagstack_push(&drain->magazines, &pool->depot.links, node, NULL);
+    cpi_tagstack_push(&drain->magazines, &pool->depot.links, node);
     drain->held++;
 }
 
@@ -143,7 +106,7 @@ bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
     drain->pool = pool;
     /* Slots taken and freed by others meanwhile may turn up, too. */
     drain->size = (pool->slab.slots / CPI_WORD_BITS + 1) * sizeof(uint64_t);
-    drain->marks = cpi_os_map(drain->size);
+    drain->marks = map_bits(drain);
     if (drain->marks == NULL)
         return false;
     for (put_off = pool->quarantine.size; put_off > 0 && cpi_pool_end_quarantine(pool); put_off--)
@@ -151,16 +114,14 @@ bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
     cpi_lock();
     enter(drain);
     cpi_depot_begin_drain(&pool->depot);
-    (void)cpi_chaos_step(pool->depot.chaos);
     cpi_drain_go_on(drain);
-    (void)cpi_chaos_step(pool->depot.chaos);
     return true;
 }
 
 uintptr_t cpi_drain_top(const struct cpi_drain *drain, uintptr_t most)
 {
     uintptr_t end = drain->slots;
-    uintptr_t run = end - find_down(drain->marks, end, false);
+    uintptr_t run = end - cpi_bitmap_find_down(drain->marks, end, false);
 
     if (run == end && run > 0)
         run--;
@@ -184,7 +145,7 @@ static void begin_filling(struct cpi_drain *drain)
     uint32_t odd = (uint32_t)(drain->marked % depot->limit);
     uint64_t retries = 0;
 
-    drain->filling = cpi_tagstack_pop(&drain->magazines, &depot->links, &retries, NULL);
+    drain->filling = cpi_tagstack_pop(&drain->magazines, &depot->links, &retries);
     drain->rounds = odd != 0 ? odd : depot->limit;
     drain->count = 0;
 }
@@ -215,8 +176,8 @@ static void do_portions(struct cpi_drain *drain, uintptr_t above, cpi_prepare *p
     uintptr_t portion = CPI_PORTION / pool->slab.stride + 1;
     uintptr_t end;
 
-    while ((end = find_down(drain->marks, above, true)) > 0) {
-        uintptr_t bottom = find_down(drain->marks, end, false);
+    while ((end = cpi_bitmap_find_down(drain->marks, above, true)) > 0) {
+        uintptr_t bottom = cpi_bitmap_find_down(drain->marks, end, false);
 
         while (end > bottom) {
             uintptr_t first = end - bottom > portion ? end - portion : bottom;
@@ -259,10 +220,11 @@ CPI_COLD static void report_wrong(const struct cpi_drain *drain, const char *fun
 {
     uintptr_t above = drain->pool->slab.slots;
 
-    while ((above = find_down(drain->wrong, above, true)) > 0) {
+    while ((above = cpi_bitmap_find_down(drain->wrong, above, true)) > 0) {
         above--;
-        cpi_pool_report_slot(is_set(drain->marks, above) ? CPOOL_EDOUBLEFREE : CPOOL_EUNUSED,
-                             function, drain->pool, above);
+        cpi_pool_report_slot(
+            cpi_bitmap_is_set(drain->marks, above) ? CPOOL_EDOUBLEFREE : CPOOL_EUNUSED, function,
+            drain->pool, above);
     }
 }
 
@@ -270,7 +232,32 @@ void cpi_drain_close(struct cpi_drain *drain, const char *function)
 {
     if (CPI_UNLIKELY(drain->wrong != NULL)) {
         report_wrong(drain, function);
-        cpi_os_release(drain->wrong, drain->size);
+        unmap_bits(drain, drain->wrong);
     }
-    cpi_os_release(drain->marks, drain->size);
+    unmap_bits(drain, drain->marks);
+}
+
+/* --- The threads beside it --- */
+
+static bool depot_is_empty(const struct cpi_depot *depot)
+{
+    return !cpi_depot_has_stocked(depot) && cpi_depot_partial_rounds(depot) == 0;
+}
+
+bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen)
+{
+    const struct cpi_depot *depot = &pool->depot;
+    uint32_t now = cpi_depot_drains(depot);
+    unsigned times = 0;
+
+    if (!cpi_depot_was_drained(depot, seen))
+        return false;
+    while (now % 2 != 0 && depot_is_empty(depot) && cpi_depot_drains(depot) == now)
+        cpi_os_back_off(times++);
+    return true;
+}
+
+uint32_t cpi_pool_drains(const struct cpi_pool *pool)
+{
+    return cpi_depot_drains(&pool->depot);
 }

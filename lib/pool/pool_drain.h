@@ -3,7 +3,7 @@
  * pool_drain.h - taking all of the depot's slots for a while, to do something
  * about their memory.
  *
- * Floor 6.  Includes pool_impl.h.
+ * Includes pool_impl.h.
  *
  *     depot                drain                    depot
  *     M  M  M  partial     1 1 0 1 1 1 0 0 1 ...    M  M  M  partial
@@ -27,7 +27,7 @@
 #ifndef CPI_POOL_DRAIN_H
 #define CPI_POOL_DRAIN_H
 
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 struct cpi_drain {
     struct cpi_pool *pool;
@@ -38,8 +38,7 @@ struct cpi_drain {
     uint64_t *wrong;               /* bit i: found once more, or above the watermark.
                                       NULL: no such slot, or no memory to say so */
     size_t size;                   /* bytes at each of the two */
-    uintptr_t slots;               /* no marked one lies at or above, that is to be
-                                      given back */
+    uintptr_t slots;               /* end of the range that is still to be returned */
     uintptr_t marked;              /* of them, not given back yet */
     uint32_t filling;              /* magazine being filled, 0: none */
     uint32_t rounds;               /* that it is to have */
@@ -79,10 +78,18 @@ uintptr_t cpi_drain_lowest(const struct cpi_drain *drain, uintptr_t n);
 /* Calls prepare for the slots below `above` that were in hand, as if for giving
  * them back.  After the end: they may be anybody's by now. */
 void cpi_drain_each(struct cpi_drain *drain, uintptr_t above,
-                          cpi_prepare *prepare, void *context);
+                    cpi_prepare *prepare, void *context);
 
 /* Reports what was wrong on behalf of `function`, and frees the bitmap.  Without
  * the lock: a handler may use other pools. */
 void cpi_drain_close(struct cpi_drain *drain, const char *function);
+
+/*
+ * Returns true if a trim or shrink has, or had since `seen` was read, the depot's
+ * magazines, so that it is worth looking again.  Waits until it has given some back,
+ * without a lock.  Async-signal-safe: no signal interrupts a draining thread.
+ */
+bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen);
+uint32_t cpi_pool_drains(const struct cpi_pool *pool);
 
 #endif /* CPI_POOL_DRAIN_H */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_forms.c - other forms of alloc and free: zeroed, with help, without a cache.
- *
- * Floor 6.
+ * pool_forms.c - other forms of alloc and free: zeroed, without a cache.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 #include <string.h>
 
-#include "tools.h"
+#include "base/tools.h"
 
 /* memset with what it costs to call it saved for small slots: by stores of fixed
  * size from both ends, which overlap in the middle. */
@@ -42,29 +40,10 @@ void *cpool_calloc(cpool_t *handle)
                : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function,
                                 CPI_CALLER());
     if (slot != NULL) {
-        clear(slot, cpi_pool_slot_size(pool));
-        cpi_tools_wrote(slot, cpi_pool_slot_size(pool));
+        clear(slot, pool->slab.slot_size);
+        cpi_tools_wrote(slot, pool->slab.slot_size);
     }
     return slot;
-}
-
-void *cpool_alloc_or_help(cpool_t *handle, bool (*help)(void *arg), void *arg)
-{
-    static const char function[] = "cpool_alloc_or_help";
-    struct cpi_pool *pool = cpi_pool_of(handle, function);
-    struct cpi_cache *cache;
-    void *slot;
-
-    if (pool == NULL)
-        return NULL;
-    cache = cpi_registry_own_cache(&pool->registry);
-    do {
-        slot = cpi_pool_alloc(pool, cache, function, CPI_CALLER());
-        if (slot != NULL)
-            return slot;
-        cpi_tools_call(1);
-    } while (help(arg));
-    return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
 }
 
 void *cpool_depot_alloc(cpool_t *handle)

@@ -2,17 +2,18 @@
 /*
  * pool_impl.h - what a pool is made of.
  *
- * Floor 6.  Includes all lower floors.  No file below this floor knows `struct
+ * No file of the folders before this one knows `struct
  * cpi_pool`.
  *
  * One range of memory, from the operating system or from the caller:
  *
- *   +----------+--------+-----------+------------+--------+------+---------------+
- *   | pool,    | caches | magazines | magazines  | words, | lead | slot 0, 1 ... |
- *   | places   |        | for slots | for caches | guards |      |               |
- *   +----------+--------+-----------+------------+--------+------+---------------+
+ *   +----------+--------+-----------+------------+--------+------+------+---------------+------+
+ *   | pool,    | caches | magazines | magazines  | words, | trap | lead | slot 0, 1 ... | trap |
+ *   | places   |        | for slots | for caches | guards |      |      |               |      |
+ *   +----------+--------+-----------+------------+--------+------+------+---------------+------+
  *
- * The places are those of uncached operations.
+ * The places are those of uncached operations.  A trap is a unit of addresses that is never
+ * committed.  There is none in a caller's memory.
  *
  * Parts start at multiples of `unit`: the page size, so that each can be
  * committed as it is needed, or CPOOL_MEMORY_ALIGN in a caller's memory.  Words of
@@ -31,20 +32,18 @@
 #include <cpool/events.h>
 #include <cpool/pools.h>
 
-#include "chaos.h"
-#include "depot.h"
-#include "fake.h"
-#include "handle.h"
-#include "lease.h"
-#include "queue.h"
-#include "registry.h"
-#include "slab.h"
-#include "slotmap.h"
-#include "text.h"
-#include "usage.h"
-#include "guard.h"
-#include "log.h"
-#include "quarantine.h"
+#include "store/depot.h"
+#include "fallback/fallback.h"
+#include "host/handle.h"
+#include "lease/lease.h"
+#include "wait/queue.h"
+#include "cache/registry.h"
+#include "store/slab.h"
+#include "track/slotmap.h"
+#include "base/text.h"
+#include "check/guard.h"
+#include "check/log.h"
+#include "check/quarantine.h"
 
 /* How long a thread that waits may be overtaken by those that run, nanoseconds. */
 #define CPI_STARVING_AFTER 1000000u
@@ -58,6 +57,8 @@ struct cpi_waiters {
     /* Guarded by the lock: */
     struct cpi_waiter bell; /* waits on behalf of cpool_alloc_or_notify */
     bool bell_waits;        /* it is in the queue */
+    bool bell_owed;         /* and a call has returned NULL since it joined */
+    unsigned bell_looks;    /* calls that have announced it and are still looking */
     bool closed;            /* cpool_wake_all: nobody waits any more */
     uint32_t dismissals;    /* calls of cpool_wake_all */
     cpool_ready_t ready;    /* called when the bell is, or NULL */
@@ -68,17 +69,21 @@ struct cpi_waiters {
 struct cpi_maintenance {
     _Atomic uint64_t growths;
     _Atomic uint64_t trims;
+    _Atomic uint64_t calls; /* requests to the operating system, but for those of extents, and
+                               for barriers */
 };
 
-/* The data of a layer above the pool, and the key by which that layer finds them. */
+/* The layer to which the slots belong, if there is one. */
 struct cpi_layer {
-    _Atomic(const void *) key;
-    _Atomic(void *) data;
+    unsigned kind;         /* constant: CPOOL_VIEW_OBJECTS ..., or 0 for none */
+    _Atomic(void *) owner; /* the layer's own pool, or NULL until that is complete */
+    const char *name;      /* the owner's: constant from then on */
 };
 
 /* The leases of a pool, in memory of their own from the first one on. */
 struct cpi_leases {
-    size_t size; /* bytes of all this */
+    size_t size; /* bytes of all this, and of what `caches` points to */
+    struct cpi_leased *caches; /* one for each structure of a cache */
     struct cpi_lease lease[CPOOL_LEASES_MAX];
     _Atomic uint64_t leased[]; /* in pools with marks a bit for each slot */
 };
@@ -86,8 +91,16 @@ struct cpi_leases {
 /* Bytes of a pool's name, with its end. */
 #define CPI_NAME_SIZE 32
 
+/* Live slots, counted at exchanges with the depot: see pool_info.c. */
+struct cpi_usage {
+    _Atomic uint64_t peak;   /* the most that were counted */
+    _Atomic uint64_t sum;    /* of all counts */
+    _Atomic uint64_t counts; /* how many */
+};
+
 struct cpi_pool {
-    cpool_t *handle; /* constant */
+    cpool_t *handle; /* constant: the way to slots */
+    cpool_t *face;   /* constant: the one that is shown, `handle` without a layer */
     struct cpool_typed *typed; /* constant: NULL unless the pool is a typed one */
     struct cpi_slab slab;
     struct cpi_slotmap slotmap; /* of tracked pools */
@@ -104,7 +117,8 @@ struct cpi_pool {
     bool grows; /* by itself */
     bool only_marked; /* exact, and nothing else that costs time per operation */
     bool only_tracked; /* tracked, likewise */
-    struct cpi_chaos chaos; /* the depot points to it in pools with chaos */
+    bool fakes; /* it hands out the fallback's blocks and, but to leases, nothing else */
+    struct cpi_fallback *fallback; /* or NULL */
 
     /* Waiting: see pool_wait.c. */
     struct cpi_waiters waiters;
@@ -112,14 +126,12 @@ struct cpi_pool {
     /* Growing and giving back: see pool_memory.c. */
     struct cpi_maintenance maintenance;
 
-    struct cpool_tag *tags; /* open ones, guarded by the lock: see pools_tag.c */
-    struct cpi_fake *fake;  /* constant: NULL unless the pool is a fake one */
     /* Of checked pools that ask for them. */
     struct cpi_log log;
     struct cpi_quarantine quarantine;
     struct cpi_leases *_Atomic leases; /* NULL until there is one.  Set with the lock held */
 
-    struct cpi_usage usage; /* live slots over time: see pool_info.c */
+    struct cpi_usage usage;
 
     struct cpi_layer layer; /* see pool_layer.c */
 
@@ -147,9 +159,6 @@ struct cpi_layout {
     bool checked;
     size_t gap; /* guard bytes before and after each slot */
     bool tracked; /* there is a word for each slot */
-    bool fake;    /* slots are one byte of addresses, and blocks are malloc's */
-    size_t block_align;  /* theirs, and their offset, as configured */
-    size_t block_offset;
     size_t frames;     /* of each call that is noted in checked pools, or 0 */
     size_t quarantine; /* places */
     size_t log;        /* entries */
@@ -168,14 +177,12 @@ struct cpi_layout {
     size_t uncached_at;
     size_t quarantine_at;
     size_t log_at;
-    size_t fake_at;
     size_t fixed;     /* bytes from the start to the end of what is there from the beginning */
     size_t caches_at;
     size_t for_slots_at;
     size_t for_caches_at;
     size_t words_at;
     size_t records_at;
-    size_t blocks_at;
     size_t lead_at;   /* where the slab's extent begins */
     size_t slab_size; /* its size, the longest lead included */
     size_t total;
@@ -188,8 +195,8 @@ struct cpi_layout {
  */
 int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
 
-/* Whether nothing that this configuration asks for speaks against CPOOL_FAKE. */
-bool cpi_pool_can_be_fake(const cpool_config_t *config);
+/* The alignment of slot + offset, bytes. */
+size_t cpi_layout_align(const cpool_config_t *config);
 
 /* The size of the pages by which a pool in uncommitted memory is laid out. */
 size_t cpi_layout_page(const cpool_config_t *config);
@@ -209,35 +216,33 @@ void cpi_pool_tools_begin(struct cpi_pool *pool);
 void cpi_pool_tools_reset(const struct cpi_pool *pool);
 void cpi_pool_tools_end(const struct cpi_pool *pool);
 
-/* pools_tag.c, at a reset: no tag has slots live.  With the lock held. */
-void cpi_pool_clear_tags(struct cpi_pool *pool);
-
 /* Has a tool that can look for slots that are live and that nothing points to. */
 void cpi_pool_tools_find_leaks(struct cpi_pool *pool);
 
 /*
  * pool_options.c.  prepare loads what the checks need, which may allocate: without the
- * lock.  add_chaos changes the configuration of a pool with chaos.  Then add_options adds
- * the requests of CPOOL_OPTIONS, and returns true if that is more than there was.
- * tell_unchecked says on standard error that a pool goes without, because of this code.
+ * lock.  add_options adds the requests of CPOOL_OPTIONS, and returns true if that is more
+ * than there was.  tell_unchecked says on standard error that a pool goes without, because
+ * of this code.  add_fallback completes a pool that was built.  It returns 0, or
+ * CPOOL_ENOMEM after it has released the pool.
  */
+int cpi_pool_add_fallback(struct cpi_pool *pool, const cpool_config_t *config);
+void cpi_pool_end_fallback(struct cpi_pool *pool);
 void cpi_pool_prepare(const cpool_config_t *config);
-void cpi_pool_add_chaos(cpool_config_t *config);
 bool cpi_pool_add_options(cpool_config_t *config);
 void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);
 
 /*
- * pool_create.c.  Builds a pool in memory of its own or of the caller's.  Returns 0 or a
- * code.  publish gives it a handle, by which it can be used, with the lock held.  Returns 0,
+ * pool_create.c.  create is cpool_create for a layer of this kind, or for none: 0.  build makes
+ * a pool in memory of its own or of the caller's.  Both return 0 or a code.  publish gives it
+ * a handle, by which it can be used, with the lock held.  Returns 0,
  * CPOOL_EPOOLS if none is left, or CPOOL_ENOMEM.  release gives the memory of a pool
  * without a handle back.
  */
+int cpi_pool_create(cpool_t **pool, const cpool_config_t *config, unsigned layer);
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
 int cpi_pool_publish(struct cpi_pool *pool);
 void cpi_pool_release(struct cpi_pool *pool);
-
-/* Copies a name, as far as a pool keeps it. */
-void cpi_pool_cut_name(char copy[CPI_NAME_SIZE], const char *name);
 
 /* A copy of a pool's name and figures. */
 struct cpi_view {
@@ -249,13 +254,11 @@ struct cpi_view {
 /* pools.c.  Reads the pool of a descriptor.  Returns false if there is none.  May block. */
 bool cpi_view_read(struct cpi_view *view, size_t number);
 
-/* pools_tag.c.  Reads the pool's i-th tag.  Returns false if it has not so many.  May
- * block. */
-bool cpi_tag_read(const cpool_t *handle, size_t i, cpool_tag_view_t *view);
+/* pools.c.  Counts a pool, if it has a fallback, in or out: by 1 or SIZE_MAX. */
+void cpi_pool_count_fallback(const struct cpi_pool *pool, size_t by);
 
-/* pool_info.c.  Reads the figures, with the lock held.  Returns false if a thread is taking
- * a sample: then the lock has to be given up before it is tried again. */
-bool cpi_pool_try_figures(struct cpi_pool *pool, cpool_stats_t *stats);
+/* pool_info.c.  Reads the figures, with the lock held. */
+void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats);
 
 /* pool_typed.c.  The typed pool has this pool now, or none: NULL.  With the lock held. */
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
@@ -268,6 +271,10 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
  */
 void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
                      const void *site);
+
+/* The same, but never a block of the fallback's. */
+void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
+                          const void *site);
 bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
                    const void *site);
 
@@ -281,7 +288,7 @@ void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const cha
 bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
 
 /* A slot from this cache, or none, from the depot, or a fresh one, not yet marked.
- * NULL if there is none in any of these. */
+ * NULL if there is none in any of these.  A block in a pool that fakes. */
 void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache);
 
 /* Looks everywhere, for the owner of this cache or for a thread without one.  It does
@@ -290,18 +297,9 @@ void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache);
  * called. */
 void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits);
 
-/* At a glance: whether there may be more slots than were handed out so far. */
-bool cpi_pool_may_have_more(const struct cpi_pool *pool);
-
-/* Whether there are free slots where somebody has looked in vain before: the caller, with
- * this cache or none, may have left them. */
-bool cpi_pool_has_left_slots(const struct cpi_pool *pool, const struct cpi_cache *cache);
-
-/* The same, or room for more, which the caller may have made. */
-bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *cache);
-
-/* The same, or in any cache. */
-bool cpi_pool_has_any(const struct cpi_pool *pool);
+/* The same for a waiter, which waits to be called, and which takes a block of the fallback's
+ * rather than wait. */
+void *cpi_pool_look_waiting(struct cpi_pool *pool);
 
 /* Returns true if every magazine is in at most one place, and as full as it must be
  * there.  For an assertion, at the end of a pool.  Nobody may be using the pool, and
@@ -311,11 +309,10 @@ bool cpi_pool_audit(const struct cpi_pool *pool);
 /*
  * pool_mark.c, for pools with `marks`.  taken is called when a slot was obtained, before
  * the caller at `site` has it.  It returns false after it has reported that the slot was
- * live already: another one has to be obtained.  In a fake pool *slot becomes the block, or
- * NULL after the slot has gone back because malloc has none.  given is called before a slot
- * goes back.  It returns false after it has reported why the slot does not.
+ * live already: another one has to be obtained.  given is called before a slot goes back.  It
+ * returns false after it has reported why the slot does not.
  */
-bool cpi_pool_mark_taken(struct cpi_pool *pool, void **slot, const char *function,
+bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function,
                          const void *site);
 bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, const char *function,
                          const void *site); /* given, for the slots of a lease at its end */
@@ -343,23 +340,14 @@ int cpi_pool_verify_one(const struct cpi_pool *pool, const void *slot, const cha
 /* Every slot of such a pool becomes free.  Nobody else may be using the pool. */
 void cpi_pool_mark_all_free(struct cpi_pool *pool, const char *function);
 
-/* pool_alloc.c.  Gives a slot back, with a waiter called, that nobody has had: no mark is
- * made of it.  In a pool without a quarantine. */
-void cpi_pool_give_unmarked(struct cpi_pool *pool, void *slot);
-
 /* pool_memory.c.  Raises the capacity if every slot has been handed out and it
  * may grow.  Returns true if there is more now.  Lock-free. */
 bool cpi_pool_grow_by_itself(struct cpi_pool *pool);
 
-/*
- * Returns true if a trim or shrink has, or had since `seen` was read, the depot's
- * magazines, so that it is worth looking again.  Waits until it has given some back,
- * without a lock.  Async-signal-safe: no signal interrupts a draining thread.
- */
-bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen);
-uint32_t cpi_pool_drains(const struct cpi_pool *pool);
-
 void cpi_maintenance_init(struct cpi_maintenance *maintenance);
+
+/* Counts so many requests to the operating system. */
+void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);
 
 /* pool_wait.c.  Hands a slot that is being freed, or that a waiter found, to a waiter
  * that sleeps, if the first one starves and is not the finder.  Returns true if it has.
@@ -399,36 +387,6 @@ static inline bool cpi_pool_validate(struct cpi_pool *pool, const void *slot,
     return cpi_pool_judge(pool, slot, function, &index) == 0;
 }
 
-/*
- * The address that callers have of a slot, and the reverse for an address that is right.  In
- * fake pools it is that of a block, or NULL for a slot that is not live.
- */
-static inline void *cpi_pool_shown(const struct cpi_pool *pool, uintptr_t index)
-{
-    return CPI_UNLIKELY(pool->fake != NULL) ? cpi_fake_block(pool->fake, index)
-                                            : cpi_slab_slot(&pool->slab, index);
-}
-
-static inline uintptr_t cpi_pool_index(const struct cpi_pool *pool, const void *shown)
-{
-    return CPI_UNLIKELY(pool->fake != NULL) ? cpi_fake_index(pool->fake, shown)
-                                            : cpi_slab_index(&pool->slab, shown);
-}
-
-/* Bytes that the caller may use. */
-static inline size_t cpi_pool_slot_size(const struct cpi_pool *pool)
-{
-    return CPI_UNLIKELY(pool->fake != NULL) ? pool->fake->size : pool->slab.slot_size;
-}
-
-/*
- * pool_fake.c.  count takes a pool, if it is fake, in or out: by 1 or SIZE_MAX.  of_block
- * finds the fake pool with a block at an address, or around it, and the block, or returns
- * NULL.  May block where fake pools exist.
- */
-void cpi_pool_count_fake(const struct cpi_pool *pool, size_t by);
-cpool_t *cpi_pool_of_block(const void *address, bool around, void **block);
-
 /* pool_lease.c.  Whether a slot goes back with a lease, in a pool with marks.  Wait-free. */
 bool cpi_pool_is_leased(const struct cpi_pool *pool, uintptr_t index);
 
@@ -465,18 +423,32 @@ static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *fu
     return NULL;
 }
 
-/* Allocs out of line through one cache, after which the clock is read. */
-#define CPI_SAMPLE_LOOKS 32u
+/* pool_layer.c.  The pool behind a face, or NULL.  Wait-free. */
+struct cpi_pool *cpi_layer_pool(const cpool_t *face);
 
-/* Samples the number of live slots, if the clock says so.  Wait-free. */
-void cpi_pool_sample_by_clock(struct cpi_pool *pool, struct cpi_cache *cache);
+/* The pool of any handle or face, or NULL. */
+static inline struct cpi_pool *cpi_pool_at(const cpool_t *handle)
+{
+    return CPI_LIKELY(cpi_handle_is_alive(handle)) ? handle->state : cpi_layer_pool(handle);
+}
+
+/* The same as cpi_pool_of for functions that take and give no slots: they take faces, too. */
+static inline struct cpi_pool *cpi_pool_seen(const cpool_t *handle, const char *function)
+{
+    struct cpi_pool *pool = cpi_pool_at(handle);
+
+    return CPI_LIKELY(pool != NULL) ? pool : cpi_pool_of(handle, function);
+}
+
+/* pool_info.c.  Counts the live slots for the figures.  Wait-free. */
+void cpi_pool_count_usage(struct cpi_pool *pool, struct cpi_cache *cache);
 
 /* Before an alloc that leaves the inline path, most of all for an exchange with the
  * depot: the same, once in a while. */
 static inline void cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    if (CPI_UNLIKELY(++cache->looks >= CPI_SAMPLE_LOOKS))
-        cpi_pool_sample_by_clock(pool, cache);
+    if (CPI_UNLIKELY(--cache->until_count == 0))
+        cpi_pool_count_usage(pool, cache);
 }
 
 /* pool_debug.c.  Writes the list of live slots of a checked pool to standard error.

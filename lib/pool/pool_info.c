@@ -2,50 +2,49 @@
 /*
  * pool_info.c - questions about addresses, and figures.
  *
- * Floor 6.
- *
  * ORDERING TABLE
  *   figure | committed and counter loads | relaxed | - | -
+ *   usage  | loads, stores, CAS, fetch-and-add of the counts of live slots | relaxed | - | -
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 #include <string.h>
 
-#include "atomic.h"
-#include "os.h"
-#include "recall.h"
-#include "structs.h"
+#include "base/atomic.h"
+#include "host/os.h"
+#include "cache/recall.h"
+#include "base/structs.h"
 
 bool cpool_owns(const cpool_t *handle, const void *p)
 {
-    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_owns");
+    const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_owns");
 
-    return pool != NULL && cpi_pool_index(pool, p) < pool->slab.slots;
+    return pool != NULL && cpi_slab_index(&pool->slab, p) < pool->slab.slots;
 }
 
 size_t cpool_index(const cpool_t *handle, const void *slot)
 {
-    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_index");
+    const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_index");
     uintptr_t index;
 
     if (pool == NULL)
         return SIZE_MAX;
-    index = cpi_pool_index(pool, slot);
+    index = cpi_slab_index(&pool->slab, slot);
     return index < pool->slab.slots ? (size_t)index : SIZE_MAX;
 }
 
 void *cpool_at(const cpool_t *handle, size_t index)
 {
-    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_at");
+    const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_at");
 
     if (pool == NULL || index >= pool->slab.slots)
         return NULL;
-    return cpi_pool_shown(pool, index);
+    return cpi_slab_slot(&pool->slab, index);
 }
 
 size_t cpool_index_limit(const cpool_t *handle)
 {
-    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_index_limit");
+    const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_index_limit");
 
     return pool != NULL ? pool->slab.slots : 0;
 }
@@ -104,16 +103,42 @@ static uint64_t estimate_live(const struct cpi_pool *pool)
     return live > 0 ? (uint64_t)live : 0;
 }
 
-/* A mark, because other threads' caches are looked at. */
-CPI_COLD void cpi_pool_sample_by_clock(struct cpi_pool *pool, struct cpi_cache *cache)
-{
-    uint64_t now = cpi_os_now();
+/* --- Live slots over time --- */
 
-    cache->looks = 0;
-    if (!cpi_usage_is_due(&pool->usage, now) || !cpi_recall_enter(cache))
+static void raise_peak(struct cpi_usage *usage, uint64_t live)
+{
+    uint64_t peak = cpi_load(&usage->peak, relaxed); /* [usage] */
+
+    while (peak < live && !cpi_cas_weak(&usage->peak, &peak, live, relaxed, relaxed)) /* [usage] */
+        continue;
+}
+
+/*
+ * A thread looks at all caches, with a mark.  The more caches there are, the more exchanges
+ * are between two counts, so that a count costs an exchange the same in any pool.
+ */
+CPI_COLD void cpi_pool_count_usage(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    uint64_t live;
+
+    cache->until_count = CPI_COUNT_EVERY * (1 + (uint32_t)cpi_registry_made(&pool->registry) / 8);
+    if (!cpi_recall_enter(cache))
         return;
-    cpi_usage_note(&pool->usage, estimate_live(pool), now);
+    live = estimate_live(pool);
     cpi_recall_leave(cache);
+    raise_peak(&pool->usage, live);
+    cpi_fetch_add(&pool->usage.sum, live, relaxed);        /* [usage] */
+    cpi_fetch_add(&pool->usage.counts, (uint64_t)1, relaxed); /* [usage] */
+}
+
+static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)
+{
+    uint64_t sum = cpi_load(&pool->usage.sum, relaxed);       /* [usage] */
+    uint64_t counts = cpi_load(&pool->usage.counts, relaxed); /* [usage] */
+
+    raise_peak(&pool->usage, stats->live);
+    stats->counted_peak = (size_t)cpi_load(&pool->usage.peak, relaxed); /* [usage] */
+    stats->counted_average = counts > 0 ? (size_t)((sum + counts / 2) / counts) : stats->live;
 }
 
 static size_t committed(const struct cpi_extent *extent)
@@ -133,6 +158,25 @@ static size_t committed_bytes(const struct cpi_pool *pool)
     return pool->region_owned ? bytes : pool->region_size;
 }
 
+static uint64_t calls(const struct cpi_extent *extent)
+{
+    return cpi_load(&extent->calls, relaxed); /* [figure] */
+}
+
+static uint64_t system_calls(const struct cpi_pool *pool,
+                             const struct cpi_registry_figures *figures)
+{
+    uint64_t sum = cpi_load(&pool->maintenance.calls, relaxed) + /* [figure] */
+                   figures->barriers + calls(&pool->registry.caches) +
+                   calls(&pool->depot.for_slots) + calls(&pool->depot.for_caches) +
+                   calls(&pool->slab.extent);
+    unsigned i;
+
+    for (i = 0; i < CPI_SIDES; i++)
+        sum += pool->slab.sides[i].size != 0 ? calls(&pool->slab.sides[i].extent) : 0;
+    return sum;
+}
+
 /* All but the usage.  With the lock held. */
 static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
 {
@@ -140,7 +184,7 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     int64_t live;
 
     cpi_registry_figures(&pool->registry, &figures);
-    stats->high_water = cpi_slab_fresh(&pool->slab);
+    stats->circulating = cpi_slab_fresh(&pool->slab);
     live = cpi_pool_live(pool, &figures);
     stats->live = live > 0 ? (size_t)live : 0;
     stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_partial_rounds(&pool->depot) +
@@ -148,10 +192,10 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->capacity = cpi_slab_capacity(&pool->slab);
     stats->max_capacity = pool->slab.most;
     stats->in_caches = figures.rounds;
-    stats->fresh = stats->capacity > stats->high_water ? stats->capacity - stats->high_water : 0;
-    stats->slack = stats->capacity < stats->high_water ? stats->high_water - stats->capacity : 0;
-    stats->slot_size = cpi_pool_slot_size(pool);
-    stats->slot_stride = pool->fake == NULL ? pool->slab.stride : pool->fake->size;
+    stats->fresh = stats->capacity > stats->circulating ? stats->capacity - stats->circulating : 0;
+    stats->slack = stats->capacity < stats->circulating ? stats->circulating - stats->capacity : 0;
+    stats->slot_size = pool->slab.slot_size;
+    stats->slot_stride = pool->slab.stride;
     stats->magazine_rounds = pool->depot.limit;
     stats->magazines = cpi_depot_made(&pool->depot);
     stats->thread_caches = figures.caches;
@@ -165,32 +209,20 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->stalls = cpi_load(&pool->stalls, relaxed); /* [figure] */
     stats->reserved_bytes = pool->region_size;
     stats->committed_bytes = committed_bytes(pool);
+    stats->system_calls = system_calls(pool, &figures);
+    stats->registrations = figures.registrations;
+    stats->fallback_live = 0;
+    stats->fallback_peak = 0;
+    if (pool->fallback != NULL) {
+        stats->fallback_live = cpi_load(&pool->fallback->live, relaxed); /* [figure] */
+        stats->fallback_peak = cpi_load(&pool->fallback->peak, relaxed); /* [figure] */
+    }
 }
 
-static void read_figures(struct cpi_pool *pool, cpool_stats_t *stats)
+void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats)
 {
-    uint64_t peak;
-    uint64_t average;
-
-    cpi_lock();
     read_counts(pool, stats);
-    cpi_unlock();
-    cpi_usage_read(&pool->usage, stats->live, cpi_os_now(), &peak, &average);
-    stats->live_peak = (size_t)peak;
-    stats->live_average = (size_t)average;
-}
-
-bool cpi_pool_try_figures(struct cpi_pool *pool, cpool_stats_t *stats)
-{
-    uint64_t peak;
-    uint64_t average;
-
-    read_counts(pool, stats);
-    if (!cpi_usage_try_read(&pool->usage, stats->live, cpi_os_now(), &peak, &average))
-        return false;
-    stats->live_peak = (size_t)peak;
-    stats->live_average = (size_t)average;
-    return true;
+    read_usage(pool, stats);
 }
 
 int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
@@ -202,21 +234,25 @@ int cpool_stats(const cpool_t *handle, cpool_stats_t *stats)
         return CPOOL_ENULL;
     if (cpi_struct_check(stats) != 0)
         return CPOOL_ESTRUCT;
-    pool = cpi_pool_of(handle, "cpool_stats");
+    pool = cpi_pool_seen(handle, "cpool_stats");
     if (pool == NULL)
         return CPOOL_EPOOL;
-    read_figures(pool, &known);
+    cpi_lock();
+    cpi_pool_figures(pool, &known);
+    cpi_unlock();
     cpi_struct_write(stats, &known, sizeof known);
     return 0;
 }
 
 void cpool_stats_restart(cpool_t *handle)
 {
-    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_stats_restart");
-    cpool_stats_t stats;
+    struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_stats_restart");
 
     if (pool == NULL)
         return;
-    read_figures(pool, &stats);
-    cpi_usage_restart(&pool->usage, stats.live, cpi_os_now());
+    cpi_lock();
+    cpi_store(&pool->usage.peak, cpi_pool_count_live(pool), relaxed); /* [usage] */
+    cpi_store(&pool->usage.sum, 0, relaxed);                          /* [usage] */
+    cpi_store(&pool->usage.counts, 0, relaxed);                       /* [usage] */
+    cpi_unlock();
 }

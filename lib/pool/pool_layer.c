@@ -2,23 +2,19 @@
 /*
  * pool_layer.c - what layers above a pool ask of it.
  *
- * Floor 6.
- *
  * ORDERING TABLE
  *   count | growths fetch-and-add | relaxed | - | -
- *   data  | layer's data store, load | relaxed | - | -
- *   key   | layer's key store | release | find | the data
- *   find  | layer's key load  | acquire | key  | the data
+ *   show  | layer's owner store | release | owner | the owner
+ *   owner | layer's owner load  | acquire | show  | the owner
  */
-#include <cpool/layer.h>
+#include "pool/layer.h"
 
-#include "pool_impl.h"
+#include "pool/pool_left.h"
 
-#include "atomic.h"
-#include "bits.h"
-#include "os.h"
-#include "quiet.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "host/os.h"
+#include "host/thread.h"
 
 /* Takes the next fresh slot and raises the capacity by one.  False if the bounds have
  * changed, or the operating system refuses memory, which *refused tells apart. */
@@ -33,8 +29,6 @@ static bool extend(struct cpi_pool *pool, uint64_t bounds, bool *refused)
     if (pool->slab.sides[CPI_SIDE_RECORDS].size != 0)
         cpi_guard_bumped(&pool->slab, fresh, 1);
     cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
-    cpi_quiet_note(CPI_NOISE_GROWTH, 1);
-    cpi_quiet_note(CPI_NOISE_FRESH, 1);
     return true;
 }
 
@@ -60,9 +54,9 @@ static bool take_fresh(struct cpi_pool *pool, uintptr_t *index)
     return false;
 }
 
-void *cpool_alloc_fresh(cpool_t *handle)
+void *cpi_layer_fresh(cpool_t *handle)
 {
-    static const char function[] = "cpool_alloc_fresh";
+    static const char function[] = "cpi_layer_fresh";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
     const void *site = CPI_CALLER();
     void *slot;
@@ -76,8 +70,7 @@ void *cpool_alloc_fresh(cpool_t *handle)
         slot = take_fresh(pool, &index) ? cpi_slab_slot(&pool->slab, index) : NULL;
         cpi_registry_leave(&pool->registry, uncached);
     } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
-             !cpi_pool_mark_taken(pool, &slot, function, site));
-    cpi_quiet_report(function);
+             !cpi_pool_mark_taken(pool, slot, function, site));
     return slot;
 }
 
@@ -97,15 +90,16 @@ static const char *last_of(struct cpi_pool *pool, const void *first, size_t n,
     return cpi_pool_validate(pool, last, function) ? last : NULL;
 }
 
-size_t cpool_discard(cpool_t *handle, void *first, size_t n)
+size_t cpi_layer_discard(cpool_t *handle, void *first, size_t n)
 {
-    static const char function[] = "cpool_discard";
+    static const char function[] = "cpi_layer_discard";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
     uintptr_t from, to;
     const char *last;
+    uint64_t calls = 0;
     size_t resident;
 
-    if (pool == NULL || n == 0 || pool->fake != NULL)
+    if (pool == NULL || n == 0)
         return 0;
     last = last_of(pool, first, n, function);
     if (last == NULL || !pool->region_owned || pool->checked)
@@ -114,36 +108,63 @@ size_t cpool_discard(cpool_t *handle, void *first, size_t n)
     to = cpi_align_down((uintptr_t)last + pool->slab.stride, pool->slab.extent.page);
     if (from >= to)
         return 0;
-    resident = cpi_os_resident((void *)from, to - from);
+    resident = cpi_os_resident((void *)from, to - from, &calls);
     resident = cpi_os_purge((void *)from, to - from) ? resident : 0;
-    /* With the lock held by a layer above, the handler has to wait for that one's report. */
-    if (!cpi_lock_is_held())
-        cpi_quiet_report(function);
+    cpi_pool_note_calls(pool, calls + 1);
     return resident;
 }
 
-bool cpool_has_free(const cpool_t *handle)
+bool cpi_layer_has_free(const cpool_t *handle)
 {
-    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_has_free");
+    const struct cpi_pool *pool = cpi_pool_of(handle, "cpi_layer_has_free");
 
     return pool != NULL && cpi_pool_has_any(pool);
 }
 
-void cpool_set_layer(cpool_t *handle, const void *key, void *data)
-{
-    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_set_layer");
+/* --- The layer --- */
 
-    if (pool == NULL)
-        return;
-    cpi_store(&pool->layer.data, data, relaxed); /* [data] */
-    cpi_store(&pool->layer.key, data != NULL ? key : NULL, release); /* [key] */
+int cpi_layer_create(cpool_t **pool, const cpool_config_t *config, unsigned kind)
+{
+    *pool = NULL;
+    return cpi_pool_create(pool, config, kind);
 }
 
-void *cpool_layer(const cpool_t *handle, const void *key)
+void cpi_layer_show(cpool_t *handle, void *owner, const char *name)
 {
-    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_layer");
+    struct cpi_pool *pool = handle->state;
 
-    if (pool == NULL || key == NULL || cpi_load(&pool->layer.key, acquire) != key) /* [find] */
-        return NULL;
-    return cpi_load(&pool->layer.data, relaxed); /* [data] */
+    cpi_lock();
+    pool->layer.name = name;
+    cpi_store(&pool->layer.owner, owner, release); /* [show] */
+    cpi_unlock();
+}
+
+cpool_t *cpi_layer_face(const cpool_t *handle)
+{
+    const struct cpi_pool *pool = handle->state;
+
+    return pool->face;
+}
+
+struct cpi_pool *cpi_layer_pool(const cpool_t *face)
+{
+    return cpi_handle_is_one(face) ? (struct cpi_pool *)cpi_handle_behind(face) : NULL;
+}
+
+void *cpi_layer_owner(const cpool_t *face, unsigned kind)
+{
+    const struct cpi_pool *pool = cpi_layer_pool(face);
+
+    return pool != NULL && pool->layer.kind == kind
+               ? cpi_load(&pool->layer.owner, acquire) /* [owner] */
+               : NULL;
+}
+
+const char *cpi_layer_title(unsigned kind)
+{
+    if ((kind & CPOOL_VIEW_OBJECTS) != 0)
+        return "objects";
+    if ((kind & CPOOL_VIEW_SIZED) != 0)
+        return "sized";
+    return (kind & CPOOL_VIEW_LANES) != 0 ? "lanes" : "pool";
 }

@@ -2,23 +2,20 @@
 /*
  * pool_memory.c - growing, shrinking, and giving memory back.
  *
- * Floor 6.
- *
  * Trimming and shrinking drain the depot (pool_drain.h).
  *
  * ORDERING TABLE
  *   count  | maintenance counters           | relaxed | - | -
  */
-#include "pool_drain.h"
+#include "pool/pool_drain.h"
 
 #include <string.h>
 
-#include "atomic.h"
-#include "bits.h"
-#include "os.h"
-#include "probes.h"
-#include "quiet.h"
-#include "recall.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "host/os.h"
+#include "base/probes.h"
+#include "cache/recall.h"
 
 /* A pool that grows by itself grows by half, but not by more slots than this. */
 #define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
@@ -26,6 +23,11 @@
 void cpi_maintenance_init(struct cpi_maintenance *maintenance)
 {
     memset(maintenance, 0, sizeof *maintenance);
+}
+
+void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
+{
+    cpi_fetch_add(&pool->maintenance.calls, calls, relaxed); /* [count] */
 }
 
 /* --- Giving back --- */
@@ -37,6 +39,7 @@ void cpi_maintenance_init(struct cpi_maintenance *maintenance)
 struct purge {
     size_t asked;
     size_t bytes; /* given back: resident, or perhaps so */
+    uint64_t calls;
 };
 
 /* Bytes that were resident, as far as it is asked and the system tells. */
@@ -47,7 +50,7 @@ static size_t resident(struct purge *purge, uintptr_t from, size_t size)
     if (ask > size)
         ask = size;
     purge->asked += ask;
-    return cpi_os_resident((void *)from, ask) + (size - ask);
+    return cpi_os_resident((void *)from, ask, &purge->calls) + (size - ask);
 }
 
 /*
@@ -70,6 +73,7 @@ static void purge_portion(void *context, struct cpi_pool *pool, uintptr_t bottom
     if (to <= from)
         return;
     bytes = resident(purge, from, to - from);
+    purge->calls++;
     if (cpi_os_purge((void *)from, to - from))
         purge->bytes += bytes;
 }
@@ -93,7 +97,7 @@ size_t cpool_trim(cpool_t *handle)
     static const char function[] = "cpool_trim";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct cpi_drain drain;
-    struct purge purge = {0, 0};
+    struct purge purge = {0, 0, 0};
 
     if (pool == NULL)
         return 0;
@@ -103,34 +107,11 @@ size_t cpool_trim(cpool_t *handle)
         cpi_drain_go_on(&drain);
         cpi_drain_end(&drain, may_purge(pool) ? purge_portion : NULL, &purge);
         cpi_fetch_add(&pool->maintenance.trims, 1u, relaxed); /* [count] */
+        cpi_pool_note_calls(pool, purge.calls);
         cpi_drain_close(&drain, function);
     }
     cpi_pool_wake_waiters(pool);
-    cpi_quiet_report(function);
     return purge.bytes;
-}
-
-static bool depot_is_empty(const struct cpi_depot *depot)
-{
-    return !cpi_depot_has_stocked(depot) && cpi_depot_partial_rounds(depot) == 0;
-}
-
-bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen)
-{
-    const struct cpi_depot *depot = &pool->depot;
-    uint32_t now = cpi_depot_drains(depot);
-    unsigned times = 0;
-
-    if (!cpi_depot_was_drained(depot, seen))
-        return false;
-    while (now % 2 != 0 && depot_is_empty(depot) && cpi_depot_drains(depot) == now)
-        cpi_os_back_off(times++);
-    return true;
-}
-
-uint32_t cpi_pool_drains(const struct cpi_pool *pool)
-{
-    return cpi_depot_drains(&pool->depot);
 }
 
 /* --- Growing --- */
@@ -140,7 +121,6 @@ static bool raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
     if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
         return false;
     cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
-    cpi_quiet_note(CPI_NOISE_GROWTH, 1);
     CPI_PROBE2(growth, pool->handle, CPI_BOUNDS_CAPACITY(bounds) + more);
     return true;
 }
@@ -196,7 +176,6 @@ size_t cpool_grow(cpool_t *handle, size_t n)
     more = grow(pool, n);
     if (more > 0)
         cpi_pool_wake_waiters(pool);
-    cpi_quiet_report("cpool_grow");
     return more;
 }
 
@@ -271,7 +250,7 @@ static bool make_fresh(struct cpi_drain *drain, uintptr_t left)
 static size_t drop_top(struct cpi_drain *drain, size_t n)
 {
     struct cpi_pool *pool = drain->pool;
-    struct purge purge = {CPI_ASKED_MAX, 0};
+    struct purge purge = {CPI_ASKED_MAX, 0, 0};
     uintptr_t left;
     size_t removed = lower_capacity(drain, n, &left);
 
@@ -279,7 +258,7 @@ static size_t drop_top(struct cpi_drain *drain, size_t n)
         return 0;
     if (may_purge(pool))
         purge_portion(&purge, pool, left, left, drain->slots);
-    (void)cpi_chaos_step(pool->depot.chaos);
+    cpi_pool_note_calls(pool, purge.calls);
     if (make_fresh(drain, left))
         cpi_drain_keep(drain, left);
     return removed;
@@ -304,6 +283,5 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
         }
     }
     cpi_pool_wake_waiters(pool);
-    cpi_quiet_report(function);
     return removed;
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pool_options.c - the settings that a pool gets beside those of its configuration.
- *
- * Floor 6.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
-#include "chaos.h"
-#include "error.h"
-#include "options.h"
-#include "trace.h"
+#include "base/error.h"
+#include "host/options.h"
+#include "host/trace.h"
 
 /* Returns true if the setting is raised. */
 static bool raise(size_t *setting, size_t least)
@@ -20,26 +17,14 @@ static bool raise(size_t *setting, size_t least)
     return true;
 }
 
-/* Rounds of the magazines of pools with chaos, at most, and magazines that a pool may
- * have at least. */
-#define CPI_CHAOS_ROUNDS 4u
-#define CPI_CHAOS_MAGAZINES ((size_t)1 << 21)
-
-/* Few rounds, so that there are many exchanges.  The same for each pool of this shape, as
- * cpool_memory_required has to know. */
-static size_t few_rounds(const cpool_config_t *config, uint64_t seed)
+/* Whether CPOOL_OPTIONS has `fake` for this pool. */
+static bool is_faked(const cpool_config_t *config)
 {
-    size_t most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
-    uint64_t drawn = cpi_chaos_mix(seed, cpi_chaos_mix(config->slot_size, config->capacity));
-    size_t rounds = (size_t)(drawn % CPI_CHAOS_ROUNDS) + 1 + most / CPI_CHAOS_MAGAZINES;
+    const unsigned others = CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_KEEP_PAGES |
+                            CPOOL_RESERVED | CPOOL_NO_POISON;
 
-    return rounds < config->capacity ? rounds : config->capacity;
-}
-
-void cpi_pool_add_chaos(cpool_config_t *config)
-{
-    if (CPI_UNLIKELY((config->flags & CPOOL_CHAOS) != 0))
-        config->magazine_rounds = few_rounds(config, cpi_options_seed(cpi_options()));
+    return cpi_options()->fake != 0 && (config->flags & others) == 0 && config->quarantine == 0 &&
+           config->sites == 0 && config->log == 0;
 }
 
 bool cpi_pool_add_options(cpool_config_t *config)
@@ -48,25 +33,44 @@ bool cpi_pool_add_options(cpool_config_t *config)
     unsigned flags = config->flags | (unsigned)options->flags;
     bool adds;
 
-    /* Checks are for other pools: tools look at the blocks of fake ones. */
-    if ((config->flags & CPOOL_FAKE) != 0)
-        return false;
-    if (options->fake != 0 && cpi_pool_can_be_fake(config)) {
-        config->flags |= CPOOL_FAKE;
-        return true;
-    }
-    if (options->chaos != 0)
-        flags |= CPOOL_CHAOS;
-
+    if (is_faked(config))
+        return false; /* tools look at the blocks */
     /* Free slots of this pool are read on purpose, as object pools do. */
     if ((config->flags & (CPOOL_NO_POISON | CPOOL_FILL)) == CPOOL_NO_POISON)
         flags &= ~CPOOL_FILL;
     adds = flags != config->flags;
     config->flags = flags;
-    cpi_pool_add_chaos(config);
     adds = raise(&config->quarantine, options->quarantine) || adds;
     adds = raise(&config->sites, options->sites) || adds;
     return raise(&config->log, options->log) || adds;
+}
+
+/* Blocks are malloc's, so the table that knows them is not in the pool's region. */
+int cpi_pool_add_fallback(struct cpi_pool *pool, const cpool_config_t *config)
+{
+    size_t limit = config->fallback;
+
+    pool->fakes = is_faked(config);
+    if (pool->fakes) {
+        limit += pool->slab.most;
+        pool->registry.inline_path = false;
+        pool->only_marked = false;
+    }
+    if (limit == 0)
+        return 0;
+    pool->fallback = cpi_fallback_create(limit, config->slot_size, cpi_layout_align(config),
+                                         config->slot_offset);
+    cpi_pool_count_fallback(pool, 1);
+    if (pool->fallback != NULL)
+        return 0;
+    cpi_pool_release(pool);
+    return CPOOL_ENOMEM;
+}
+
+void cpi_pool_end_fallback(struct cpi_pool *pool)
+{
+    cpi_pool_count_fallback(pool, SIZE_MAX);
+    cpi_fallback_destroy(pool->fallback);
 }
 
 void cpi_pool_prepare(const cpool_config_t *config)

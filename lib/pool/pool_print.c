@@ -2,15 +2,15 @@
 /*
  * pool_print.c - figures for a person, and as JSON, of one pool or of all.
  *
- * Floor 6.
- *
  * A copy is printed: the lock is not held while a stream is written to.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 #include <inttypes.h>
 
 #include <cpool/pools.h>
+
+#include "pool/layer.h"
 
 /* --- For a person --- */
 
@@ -27,8 +27,6 @@ static const struct {
     {CPOOL_COLOUR, "coloured", "coloured"},
     {CPOOL_TRACKED, "tracked", "tracked"},
     {CPOOL_RESERVED, "reserved", "reserved"},
-    {CPOOL_FAKE, "fake", "fake"},
-    {CPOOL_CHAOS, "chaos", "chaos"},
 };
 
 #define CPI_KINDS (sizeof kinds / sizeof kinds[0])
@@ -51,30 +49,20 @@ static void print_kind(const cpool_view_t *view, FILE *out)
     fputs(*before == ',' ? ")" : "", out);
 }
 
-static void print_tags(const cpool_t *handle, FILE *out)
-{
-    cpool_tag_view_t tag;
-    size_t i;
-
-    for (i = 0; cpi_tag_read(handle, i, &tag); i++)
-        fprintf(out, "  tag        '%s' live %zu, at most %zu, limit %zu, refused %zu\n", tag.name,
-                tag.live, tag.peak, tag.limit, tag.refused);
-}
-
 static void print_view(const cpool_view_t *view, FILE *out)
 {
     const cpool_stats_t *stats = view->stats;
 
-    fprintf(out, "pool '%s'", view->name);
+    fprintf(out, "%s '%s'", cpi_layer_title(view->kind), CPI_SHOWN(view->name));
     print_kind(view, out);
     fprintf(out, ": %zu slots of %zu bytes, one every %zu\n", stats->capacity, stats->slot_size,
             stats->slot_stride);
-    fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, high water %zu, "
+    fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, circulating %zu, "
             "slack %zu\n",
-            stats->live, stats->in_depot, stats->in_caches, stats->fresh, stats->high_water,
+            stats->live, stats->in_depot, stats->in_caches, stats->fresh, stats->circulating,
             stats->slack);
-    fprintf(out, "  usage      live at most %zu, on average %zu\n", stats->live_peak,
-            stats->live_average);
+    fprintf(out, "  counted    live at most %zu, on average %zu, at exchanges\n",
+            stats->counted_peak, stats->counted_average);
     fprintf(out, "  magazines  %zu of %zu rounds; %zu thread caches with up to %zu spares\n",
             stats->magazines, stats->magazine_rounds, stats->thread_caches, stats->spares);
     fprintf(out, "  depot      exchanges %" PRIu64 ", retries %" PRIu64 ", recalls %" PRIu64 "\n",
@@ -82,51 +70,31 @@ static void print_view(const cpool_view_t *view, FILE *out)
     fprintf(out, "  size       at most %zu slots, growths %" PRIu64 ", trims %" PRIu64
             ", waits %" PRIu64 "\n",
             stats->max_capacity, stats->growths, stats->trims, stats->waits);
+    if (stats->fallback_peak > 0)
+        fprintf(out, "  fallback   blocks live %zu, at most %zu\n", stats->fallback_live,
+                stats->fallback_peak);
     fprintf(out, "  memory     reserved %zu bytes, committed %zu bytes\n", stats->reserved_bytes,
             stats->committed_bytes);
-    print_tags(view->pool, out);
 }
 
 /* --- JSON: doc/JSON.md says what each member means --- */
-
-/*
- * Bytes of the UTF-8 character that begins here, or 0 if none does.  The second byte
- * tells characters from overlong forms, surrogates, and values beyond the last one
- * (Unicode, table 3-7).
- */
-static size_t utf8_length(const unsigned char *c)
-{
-    unsigned char low = c[0] == 0xe0 ? 0xa0 : c[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = c[0] == 0xed ? 0x9f : c[0] == 0xf4 ? 0x8f : 0xbf;
-    size_t length = c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-    size_t i;
-
-    if (c[0] < 0x80)
-        return 1;
-    if (c[0] < 0xc2 || c[0] > 0xf4 || c[1] < low || c[1] > high)
-        return 0;
-    for (i = 2; i < length; i++)
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-    return length;
-}
 
 /* The name as a JSON string: quotes, backslashes and controls escaped, bytes that
  * are no UTF-8 replaced. */
 static void print_json_name(const char *name, FILE *out)
 {
-    const unsigned char *c = (const unsigned char *)name;
+    const char *c = name;
 
     fputc('"', out);
     while (*c != '\0') {
-        size_t length = utf8_length(c);
+        size_t length = cpi_text_character(c);
 
         if (length == 0)
             fputs("\\ufffd", out);
         else if (*c == '"' || *c == '\\')
             fprintf(out, "\\%c", *c);
-        else if (*c < 0x20)
-            fprintf(out, "\\u%04x", *c);
+        else if ((unsigned char)*c < 0x20)
+            fprintf(out, "\\u%04x", (unsigned)*c);
         else
             fwrite(c, 1, length, out);
         c += length > 0 ? length : 1;
@@ -148,21 +116,7 @@ static void print_json_flags(const cpool_view_t *view, FILE *out)
         fprintf(out, ",\"%s\":%s", kinds[i].member, word_of((view->flags & kinds[i].flag) != 0));
     fprintf(out, ",\"typed\":%s", word_of((view->kind & CPOOL_VIEW_TYPED) != 0));
     fprintf(out, ",\"callers_memory\":%s", word_of((view->kind & CPOOL_VIEW_CALLERS) != 0));
-}
-
-static void print_json_tags(const cpool_t *handle, FILE *out)
-{
-    cpool_tag_view_t tag;
-    size_t i;
-
-    fputs(",\"tags\":[", out);
-    for (i = 0; cpi_tag_read(handle, i, &tag); i++) {
-        fputs(i > 0 ? ",{\"name\":" : "{\"name\":", out);
-        print_json_name(tag.name, out);
-        fprintf(out, ",\"live\":%zu,\"live_peak\":%zu,\"limit\":%zu,\"refused\":%zu}", tag.live,
-                tag.peak, tag.limit, tag.refused);
-    }
-    fputs("]", out);
+    fprintf(out, ",\"kind\":\"%s\"", cpi_layer_title(view->kind));
 }
 
 static void print_json_view(const cpool_view_t *view, FILE *out)
@@ -173,8 +127,8 @@ static void print_json_view(const cpool_view_t *view, FILE *out)
     print_json_name(view->name, out);
     fprintf(out, ",\"capacity\":%zu,\"live\":%zu,\"in_depot\":%zu", stats->capacity, stats->live,
             stats->in_depot);
-    fprintf(out, ",\"in_caches\":%zu,\"fresh\":%zu,\"high_water\":%zu", stats->in_caches,
-            stats->fresh, stats->high_water);
+    fprintf(out, ",\"in_caches\":%zu,\"fresh\":%zu,\"circulating\":%zu", stats->in_caches,
+            stats->fresh, stats->circulating);
     fprintf(out, ",\"slot_size\":%zu,\"slot_stride\":%zu,\"magazine_rounds\":%zu",
             stats->slot_size, stats->slot_stride, stats->magazine_rounds);
     fprintf(out, ",\"magazines\":%zu,\"thread_caches\":%zu,\"exchanges\":%" PRIu64,
@@ -184,46 +138,19 @@ static void print_json_view(const cpool_view_t *view, FILE *out)
     fprintf(out, ",\"max_capacity\":%zu,\"slack\":%zu,\"growths\":%" PRIu64, stats->max_capacity,
             stats->slack, stats->growths);
     fprintf(out, ",\"trims\":%" PRIu64 ",\"waits\":%" PRIu64, stats->trims, stats->waits);
-    fprintf(out, ",\"live_peak\":%zu,\"live_average\":%zu", stats->live_peak,
-            stats->live_average);
+    fprintf(out, ",\"counted_peak\":%zu,\"counted_average\":%zu", stats->counted_peak,
+            stats->counted_average);
+    fprintf(out, ",\"system_calls\":%" PRIu64 ",\"registrations\":%" PRIu64, stats->system_calls,
+            stats->registrations);
     fprintf(out, ",\"reserved_bytes\":%zu,\"committed_bytes\":%zu", stats->reserved_bytes,
             stats->committed_bytes);
+    fprintf(out, ",\"fallback_live\":%zu,\"fallback_peak\":%zu", stats->fallback_live,
+            stats->fallback_peak);
     print_json_flags(view, out);
-    print_json_tags(view->pool, out);
     fputc('}', out);
 }
 
 /* --- One pool, and all --- */
-
-/* Reads a pool for printing.  Returns false after what is wrong has been reported. */
-static bool read_printed(const cpool_t *handle, FILE *out, struct cpi_view *view,
-                         const char *function)
-{
-    const struct cpi_pool *pool = cpi_pool_of(handle, function);
-
-    if (pool != NULL && out == NULL)
-        cpi_pool_report(CPOOL_ENULL, function, pool);
-    return pool != NULL && out != NULL &&
-           cpi_view_read(view, (size_t)(handle - cpi_handles.handles));
-}
-
-void cpool_print(const cpool_t *handle, FILE *out)
-{
-    struct cpi_view view;
-
-    if (read_printed(handle, out, &view, "cpool_print"))
-        print_view(&view.public, out);
-}
-
-void cpool_print_json(const cpool_t *handle, FILE *out)
-{
-    struct cpi_view view;
-
-    if (!read_printed(handle, out, &view, "cpool_print_json"))
-        return;
-    print_json_view(&view.public, out);
-    fputc('\n', out);
-}
 
 /* Carried along by a walk for printing. */
 struct printing {
@@ -244,12 +171,10 @@ static bool print_one(const cpool_view_t *view, void *printing)
     return true;
 }
 
-void cpool_print_all(FILE *out)
+static void print_all(FILE *out)
 {
     struct printing all = {out, 0, 0, 0};
 
-    if (out == NULL)
-        return;
     cpool_each(print_one, &all);
     fprintf(out, "%zu pools: reserved %zu bytes, committed %zu bytes\n", all.pools, all.reserved,
             all.committed);
@@ -265,13 +190,43 @@ static bool print_json_one(const cpool_view_t *view, void *printing)
     return true;
 }
 
-void cpool_print_json_all(FILE *out)
+static void print_json_all(FILE *out)
 {
     struct printing all = {out, 0, 0, 0};
 
-    if (out == NULL)
-        return;
     fprintf(out, "{\"version\":\"%s\",\"pools\":[", cpool_version());
     cpool_each(print_json_one, &all);
     fputs("]}\n", out);
+}
+
+/* One pool. */
+static void print_pool(const cpool_t *handle, enum cpool_print_what what, FILE *out)
+{
+    const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_print");
+    struct cpi_view view;
+
+    if (pool == NULL)
+        return;
+    if (out == NULL || (what != CPOOL_PRINT_FIGURES && what != CPOOL_PRINT_JSON)) {
+        cpi_pool_report(out == NULL ? CPOOL_ENULL : CPOOL_EFLAGS, "cpool_print", pool);
+        return;
+    }
+    if (!cpi_view_read(&view, (size_t)(pool->handle - cpi_handles.handles)))
+        return;
+    if (what == CPOOL_PRINT_FIGURES) {
+        print_view(&view.public, out);
+        return;
+    }
+    print_json_view(&view.public, out);
+    fputc('\n', out);
+}
+
+void cpool_print(const cpool_t *handle, enum cpool_print_what what, FILE *out)
+{
+    if (what != CPOOL_PRINT_ALL && what != CPOOL_PRINT_ALL_JSON)
+        print_pool(handle, what, out);
+    else if (out != NULL && what == CPOOL_PRINT_ALL)
+        print_all(out);
+    else if (out != NULL)
+        print_json_all(out);
 }

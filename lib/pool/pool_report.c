@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pool_report.c - telling what a caller did wrong, to which pool, near which slot.
- *
- * Floor 6.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include <cpool/pools.h>
 
-#include "error.h"
-#include "pool_tell.h"
-#include "site.h"
+#include "base/error.h"
+#include "pool/layer.h"
+#include "check/pool_tell.h"
+#include "check/site.h"
 
 static void set_error(cpool_error_t *error, int code, const char *function,
                       const struct cpi_pool *pool)
@@ -21,7 +20,7 @@ static void set_error(cpool_error_t *error, int code, const char *function,
     memset(error, 0, sizeof *error);
     error->code = code;
     error->function = function;
-    error->pool = pool->handle;
+    error->pool = pool->face;
     error->name = pool->name;
 }
 
@@ -30,14 +29,31 @@ void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool
     cpool_error_t error;
 
     set_error(&error, code, function, pool);
-    cpi_report(&error, "%s: %s (pool '%s' %p)", function, cpool_strerror(code), error.name,
-               (const void *)pool->handle);
+    cpi_report(&error, "%s: %s (pool '%s' %p)", function, cpool_strerror(code),
+               CPI_SHOWN(pool->name), (const void *)pool->face);
+}
+
+/* A face is no pool for functions that take and give slots. */
+static void report_face(const char *function, const struct cpi_pool *pool)
+{
+    cpool_error_t error;
+
+    set_error(&error, CPOOL_EPOOL, function, pool);
+    cpi_report(&error,
+               "%s: the slots of %s '%s' (%p) are taken and given back by its own functions",
+               function, cpi_layer_title(pool->layer.kind), CPI_SHOWN(pool->name),
+               (const void *)pool->face);
 }
 
 void cpi_pool_report_handle(const char *function, const cpool_t *handle)
 {
+    const struct cpi_pool *pool = cpi_layer_pool(handle);
     cpool_error_t error;
 
+    if (pool != NULL) {
+        report_face(function, pool);
+        return;
+    }
     memset(&error, 0, sizeof error);
     error.code = CPOOL_EPOOL;
     error.function = function;
@@ -49,17 +65,13 @@ void cpi_pool_report_handle(const char *function, const cpool_t *handle)
 
 void cpi_pool_report_stray(const char *function, const void *address)
 {
-    cpool_t *handle = cpool_around(address, NULL);
-    uintptr_t index;
+    cpool_t *handle = cpool_of(address, NULL);
     cpool_error_t error;
 
     if (handle != NULL) {
-        struct cpi_pool *pool = handle->state;
+        const struct cpi_pool *pool = cpi_pool_at(handle);
+        uintptr_t index;
 
-        if (pool->fake != NULL) {
-            (void)cpi_pool_judge(pool, address, function, &index);
-            return;
-        }
         cpi_slab_place(&pool->slab, address, &index);
         cpi_pool_report_address(CPOOL_EMISALIGNED, function, pool, address, index);
         return;
@@ -72,29 +84,26 @@ void cpi_pool_report_stray(const char *function, const void *address)
     cpi_report(&error, "%s: the address lies outside all pools (address %p)", function, address);
 }
 
-/* As the caller knows it: in a fake pool the slot's last block. */
-static const void *address_of(const struct cpi_pool *pool, uintptr_t index)
-{
-    return pool->fake != NULL ? cpi_fake_was(pool->fake, index)
-                              : cpi_slab_slot(&pool->slab, index);
-}
-
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
                           uintptr_t index)
 {
-    const void *slot = address_of(pool, index);
-
-    cpi_pool_report_address(code, function, pool, slot, index);
+    cpi_pool_report_address(code, function, pool, cpi_slab_slot(&pool->slab, index), index);
 }
 
 void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, uint64_t slots)
 {
+    char room[CPI_DETAILS_MAX];
+    struct cpi_text details;
     cpool_error_t error;
 
     set_error(&error, CPOOL_EDOUBLEFREE, function, pool);
+    cpi_text_init(&details, room, sizeof room);
+    cpi_text_add(&details, "cpool:   a pool without checks does not know which slots they were\n");
+    cpi_tell_how(&details, pool);
+    error.details = details.start;
     cpi_report(&error,
                "%s: %" PRIu64 " slots were free already when they were freed (pool '%s' %p)",
-               function, slots, pool->name, (const void *)pool->handle);
+               function, slots, CPI_SHOWN(pool->name), (const void *)pool->face);
 }
 
 /* The return address of the slot's last alloc or free. */
@@ -120,7 +129,7 @@ static void report_near(int code, const char *function, const struct cpi_pool *p
 
     set_error(&error, code, function, pool);
     error.address = address;
-    error.slot = address_of(pool, index);
+    error.slot = cpi_slab_slot(&pool->slab, index);
     error.index = index;
     error.site = last_site(pool, index);
     cpi_tell_how(details, pool);
@@ -129,18 +138,18 @@ static void report_near(int code, const char *function, const struct cpi_pool *p
         cpi_report(&error,
                    "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p, last taken or "
                    "freed at %p)",
-                   function, cpool_strerror(code), pool->name, (const void *)pool->handle, address,
-                   error.index, error.slot, error.site);
+                   function, cpool_strerror(code), CPI_SHOWN(pool->name),
+                   (const void *)pool->face, address, error.index, error.slot, error.site);
     else
         cpi_report(&error, "%s: %s (pool '%s' %p, address %p, nearest slot %zu at %p)", function,
-                   cpool_strerror(code), pool->name, (const void *)pool->handle, address,
+                   cpool_strerror(code), CPI_SHOWN(pool->name), (const void *)pool->face, address,
                    error.index, error.slot);
 }
 
 void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
                              uintptr_t index, struct cpi_text *details)
 {
-    report_near(code, function, pool, address_of(pool, index), index, details);
+    report_near(code, function, pool, cpi_slab_slot(&pool->slab, index), index, details);
 }
 
 void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
@@ -155,41 +164,4 @@ void cpi_pool_report_address(int code, const char *function, const struct cpi_po
     else
         cpi_tell_slot(&details, pool, index);
     report_near(code, function, pool, address, index, &details);
-}
-
-/* The reverse of cpi_pool_shown, or a code. */
-CPI_COLD static int judge_block(const struct cpi_pool *pool, const void *block,
-                                const char *function, uintptr_t *index)
-{
-    int code = CPOOL_EFOREIGN;
-
-    *index = cpi_fake_index(pool->fake, block);
-    if (*index != CPI_FAKE_NONE)
-        return 0;
-    *index = cpi_fake_around(pool->fake, block);
-    if (*index == CPI_FAKE_NONE)
-        *index = 0;
-    else
-        code = cpi_fake_was(pool->fake, *index) == block ? CPOOL_EDOUBLEFREE : CPOOL_EMISALIGNED;
-    cpi_pool_report_address(code, function, pool, block, *index);
-    return code;
-}
-
-int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
-                   uintptr_t *index)
-{
-    static const int codes[] = {
-        [CPI_PLACE_UNUSED] = CPOOL_EUNUSED,
-        [CPI_PLACE_INSIDE] = CPOOL_EMISALIGNED,
-        [CPI_PLACE_OUTSIDE] = CPOOL_EFOREIGN,
-    };
-    enum cpi_place place;
-
-    if (CPI_UNLIKELY(pool->fake != NULL))
-        return judge_block(pool, slot, function, index);
-    place = cpi_slab_place(&pool->slab, slot, index);
-    if (CPI_LIKELY(place == CPI_PLACE_SLOT))
-        return 0;
-    cpi_pool_report_address(codes[place], function, pool, slot, *index);
-    return codes[place];
 }

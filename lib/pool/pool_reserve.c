@@ -2,8 +2,6 @@
 /*
  * pool_reserve.c - making slots resident before they are needed.
  *
- * Floor 6.
- *
  * The free slots that come out next are the lowest ones in the depot, once they have
  * been drained and are in order.  Where there are too few of them, fresh ones join
  * them, a magazine at a time.  No thread is kept waiting for a page fault of another:
@@ -15,14 +13,13 @@
  *
  * [touch] changes nothing, and cannot undo what another thread does to the same byte.
  */
-#include "pool_drain.h"
+#include "pool/pool_drain.h"
 
-#include "atomic.h"
-#include "bits.h"
-#include "os.h"
-#include "quiet.h"
-#include "recall.h"
-#include "tools.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "host/os.h"
+#include "cache/recall.h"
+#include "base/tools.h"
 
 /* --- Making resident --- */
 
@@ -30,6 +27,7 @@ struct residence {
     bool by_touch;   /* the system cannot populate */
     bool refused;    /* there was no memory */
     uintptr_t above; /* slots from here on need not be */
+    uint64_t calls;  /* requests to the operating system */
 };
 
 /* Each page of slots in hand.  No byte changes. */
@@ -51,7 +49,8 @@ CPI_UNINSTRUMENTED static void touch(const struct cpi_pool *pool, uintptr_t firs
 }
 
 /* Slots that are pages apart one by one, because the pages between are not wanted. */
-static bool populate(const struct cpi_pool *pool, uintptr_t first, uintptr_t end)
+static bool populate(const struct cpi_pool *pool, uintptr_t first, uintptr_t end,
+                     uint64_t *calls)
 {
     size_t page = cpi_os_page_size();
     uintptr_t step = pool->slab.stride - pool->slab.slot_size < page ? end - first : 1;
@@ -62,6 +61,7 @@ static bool populate(const struct cpi_pool *pool, uintptr_t first, uintptr_t end
 
         from = cpi_align_down(from, page);
         to = cpi_align_up(to + pool->slab.slot_size, page);
+        ++*calls;
         if (!cpi_os_populate((void *)from, to - from))
             return false;
     }
@@ -70,14 +70,16 @@ static bool populate(const struct cpi_pool *pool, uintptr_t first, uintptr_t end
 
 /* What lies beside the slots shares pages with other slots', which are not in hand. */
 CPI_UNINSTRUMENTED static bool make_side_resident(const struct cpi_side *side, uintptr_t first,
-                                                  uintptr_t end, bool by_touch)
+                                                  uintptr_t end, struct residence *residence)
 {
     size_t page = cpi_os_page_size();
     uintptr_t from = cpi_align_down((uintptr_t)side->extent.base + first * side->size, page);
     uintptr_t to = (uintptr_t)side->extent.base + end * side->size;
 
-    if (!by_touch)
+    if (!residence->by_touch) {
+        residence->calls++;
         return cpi_os_populate((void *)from, cpi_align_up(to, page) - from);
+    }
     if (from < (uintptr_t)side->extent.base)
         from = (uintptr_t)side->extent.base;
     for (; from < to; from = cpi_align_down(from, page) + page)
@@ -86,14 +88,14 @@ CPI_UNINSTRUMENTED static bool make_side_resident(const struct cpi_side *side, u
 }
 
 static bool make_sides_resident(const struct cpi_pool *pool, uintptr_t first, uintptr_t end,
-                                bool by_touch)
+                                struct residence *residence)
 {
     unsigned i;
 
     for (i = 0; i < CPI_SIDES; i++) {
         const struct cpi_side *side = &pool->slab.sides[i];
 
-        if (side->size != 0 && !make_side_resident(side, first, end, by_touch))
+        if (side->size != 0 && !make_side_resident(side, first, end, residence))
             return false;
     }
     return true;
@@ -112,9 +114,8 @@ static void make_resident(void *context, struct cpi_pool *pool, uintptr_t bottom
     if (residence->by_touch)
         touch(pool, first, end);
     else
-        residence->refused = !populate(pool, first, end);
-    residence->refused = residence->refused ||
-                         !make_sides_resident(pool, first, end, residence->by_touch);
+        residence->refused = !populate(pool, first, end, &residence->calls);
+    residence->refused = residence->refused || !make_sides_resident(pool, first, end, residence);
 }
 
 /* --- Slots in the depot --- */
@@ -220,7 +221,7 @@ static int reserve_fresh(struct cpi_pool *pool, size_t n, struct residence *resi
 static void warm(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
                  const void *site)
 {
-    void *slot = cpi_pool_alloc(pool, cache, function, site);
+    void *slot = cpi_pool_alloc_slot(pool, cache, function, site);
 
     if (slot != NULL)
         cpi_pool_free(pool, cache, slot, function, site);
@@ -230,7 +231,7 @@ int cpool_reserve(cpool_t *handle, size_t n)
 {
     static const char function[] = "cpool_reserve";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
-    struct residence residence = {false, false, 0};
+    struct residence residence = {false, false, 0, 0};
     struct cpi_cache *cache;
     size_t found;
     int code;
@@ -241,7 +242,7 @@ int cpool_reserve(cpool_t *handle, size_t n)
         return 0;
     if (n > pool->slab.slots)
         return CPOOL_EDRY;
-    residence.by_touch = !cpi_os_can_populate();
+    residence.by_touch = !cpi_os_can_populate(&residence.calls);
     cache = cpi_registry_own_cache(&pool->registry);
     if (cache != NULL)
         cpi_recall_flush(cache);
@@ -249,7 +250,7 @@ int cpool_reserve(cpool_t *handle, size_t n)
     if (code == 0)
         code = reserve_fresh(pool, n - found, &residence);
     warm(pool, cache, function, CPI_CALLER());
+    cpi_pool_note_calls(pool, residence.calls);
     cpi_pool_wake_waiters(pool);
-    cpi_quiet_report(function);
     return code;
 }

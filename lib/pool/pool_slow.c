@@ -3,8 +3,6 @@
  * pool_slow.c - where the inline path ends: the loaded magazine is empty or full, or the
  * pool has no inline path.
  *
- * Floor 6.
- *
  * ORDERING TABLE
  *   own     | count load, count store that takes | relaxed | - | -
  *   show    | count store that gives | release | recall.c's forked | the round and its word
@@ -13,12 +11,11 @@
  * [leased] A thread that frees a slot of a lease has learnt of the slot by synchronisation,
  * after the pool had its first lease, so it sees that there are leases.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
-#include "atomic.h"
-#include "cache_edge.h"
-#include "quiet.h"
-#include "recall.h"
+#include "base/atomic.h"
+#include "cache/cache_edge.h"
+#include "cache/recall.h"
 
 /*
  * The common case of exact pools, which have no inline path: a round, or room
@@ -124,7 +121,6 @@ CPI_APART static void *take_shown(struct cpi_cache *cache, const char *function,
     cpi_recall_leave(cache);
     if (CPI_UNLIKELY(slot == NULL))
         return alloc_at_length(pool, function, site);
-    cpi_quiet_report(function);
     return slot;
 }
 
@@ -134,11 +130,11 @@ CPI_APART static void *take_exchanged(struct cpi_cache *cache, const char *funct
 {
     void *slot = NULL;
 
-    if (CPI_LIKELY(++cache->looks < CPI_SAMPLE_LOOKS))
+    if (CPI_LIKELY(--cache->until_count > 0))
         slot = cpi_cache_exchange_and_take(cache);
     if (CPI_LIKELY(slot != NULL))
         return slot;
-    cache->looks--; /* take_shown counts it */
+    cache->until_count++; /* take_shown counts it */
     return take_shown(cache, function, site);
 }
 
@@ -157,8 +153,6 @@ CPI_APART static void give_shown(struct cpi_cache *cache, void *slot, const char
     cpi_recall_leave(cache);
     if (CPI_UNLIKELY(!given))
         free_at_length(pool, slot, function, site); /* which reports it */
-    else
-        cpi_quiet_report(function);
 }
 
 CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, const char *function,

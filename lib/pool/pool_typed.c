@@ -2,8 +2,6 @@
 /*
  * pool_typed.c - creating and closing typed pools.
  *
- * Floor 6.
- *
  * ORDERING TABLE
  *   open   | pool pointer store | release | opened | origin, and all of the pool
  *   opened | pool pointer load  | acquire | open   | likewise
@@ -11,12 +9,11 @@
  * A typed pool is created with the lock held, which a fork waits for: its child finds
  * a pool or none.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
-#include "atomic.h"
-#include "error.h"
-#include "quiet.h"
-#include "structs.h"
+#include "base/atomic.h"
+#include "base/error.h"
+#include "base/structs.h"
 
 static cpool_t *opened(struct cpool_typed *typed)
 {
@@ -90,7 +87,6 @@ int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config)
 {
     int code = open_pool(typed, config);
 
-    cpi_quiet_report(typed->functions->open);
     return code;
 }
 

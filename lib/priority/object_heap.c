@@ -2,12 +2,12 @@
 /*
  * object_heap.c - a binary heap of indices.
  */
-#include "object_heap.h"
+#include "priority/object_heap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler.h"
+#include "base/compiler.h"
 
 bool cpi_heap_init(struct cpi_heap *heap, size_t max)
 {

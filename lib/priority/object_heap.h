@@ -2,7 +2,7 @@
 /*
  * object_heap.h - a binary heap of indices, in which each index knows its place.
  *
- * Floor 7.  Includes the compiler's headers only.
+ * Includes the compiler's headers only.
  *
  *   entries   | -  | key, 7 | key, 2 | key, 9 | ...    from 1 on: the entry at i is not
  *                      1        2        3             above those at 2i and 2i + 1

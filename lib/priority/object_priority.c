@@ -3,7 +3,7 @@
  * object_priority.c - object pools that take the least important object back when they are
  * dry.
  *
- * Floor 7.  Includes object.h and object_heap.h.
+ * Includes object.h and object_heap.h.
  *
  *   uses   | use, pins, key | use, pins, key | ...    one for each object
  *   heap   the objects in use that nobody has pinned, the least important one on top
@@ -31,17 +31,17 @@
 
 #include <cpool/priority.h>
 
-#include "object.h"
-#include "object_heap.h"
+#include "object/object.h"
+#include "priority/object_heap.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "atomic.h"
-#include "os.h"
-#include "structs.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "host/os.h"
+#include "base/structs.h"
+#include "host/thread.h"
 
 /* How often a thread tries to get the lock before it gives its processor up, and how often
  * it does that before it sleeps.  Threads that sleep leave the heap in one processor's cache
@@ -65,7 +65,6 @@ struct use {
 struct priorities {
     struct turn lock;
     cpool_objects_t *pool; /* constant */
-    enum cpool_priority_order order;
     bool keeps;
     struct priorities *next; /* guarded by the list's lock */
     uint64_t turn;           /* the last one given to a key */
@@ -100,7 +99,6 @@ static void wait_and_lock(struct turn *lock)
 static void lock_uses(struct priorities *priorities)
 {
     wait_and_lock(&priorities->lock);
-    (void)cpi_chaos_step(priorities->pool->chaos);
 }
 
 static void unlock(struct turn *lock)
@@ -251,7 +249,7 @@ static void taken(cpool_objects_t *pool, uintptr_t index, struct cpi_object_wish
 
     lock_uses(priorities);
     CPI_ASSERT(!use->used && !cpi_heap_has(&priorities->heap, index));
-    use->key.number = priorities->order == CPOOL_PRIORITY_USER ? wish->number : 0;
+    use->key.number = wish->number;
     use->key.turn = ++priorities->turn;
     use->number++;
     use->pins = 0;
@@ -328,14 +326,13 @@ static struct priorities *allocate(size_t max)
     return NULL;
 }
 
-int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_order order, unsigned flags)
+int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
 {
     struct priorities *priorities;
 
     if (pool == NULL)
         return CPOOL_ENULL;
-    if ((unsigned)order > CPOOL_PRIORITY_TOUCHED || (flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 ||
-        pool->waitable)
+    if ((flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 || pool->waitable)
         return CPOOL_EFLAGS;
     if (pool->policy != NULL)
         return CPOOL_EOPEN;
@@ -347,10 +344,7 @@ int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_order order
     if (priorities == NULL)
         return CPOOL_ENOMEM;
     priorities->pool = pool;
-    priorities->order = order;
-    priorities->keeps = flags != 0 && order == CPOOL_PRIORITY_USER;
-    pool->policy_data = priorities;
-    pool->policy = &policy;
+    priorities->keeps = flags != 0;
     if (!pool->counted && !pool->fake)
         cpi_store(&pool->peak, 0, relaxed); /* [alone] it was that of all objects */
     cpi_store(&pool->shrunk, false, relaxed); /* [alone] */
@@ -358,6 +352,8 @@ int cpool_priority_attach(cpool_objects_t *pool, enum cpool_priority_order order
     pool->brief_get = false;
     pool->brief_put = false;
     add_to_list(priorities);
+    pool->policy_data = priorities;
+    pool->policy = &policy; /* last: a child of a fork may find any part of this done */
     return 0;
 }
 
@@ -425,21 +421,7 @@ int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t prior
 
     if (use == NULL)
         return CPOOL_EINACTIVE;
-    if (priorities->order == CPOOL_PRIORITY_USER)
-        set_key(priorities, use, (struct cpi_heap_key){priority, use->key.turn});
-    unlock(&priorities->lock);
-    return 0;
-}
-
-int cpool_priority_touch(cpool_objects_t *pool, cpool_claim_t claim)
-{
-    struct priorities *priorities = pool->policy_data;
-    struct use *use = lock_use(pool, claim);
-
-    if (use == NULL)
-        return CPOOL_EINACTIVE;
-    if (priorities->order == CPOOL_PRIORITY_TOUCHED)
-        set_key(priorities, use, (struct cpi_heap_key){0, ++priorities->turn});
+    set_key(priorities, use, (struct cpi_heap_key){priority, use->key.turn});
     unlock(&priorities->lock);
     return 0;
 }

@@ -2,18 +2,16 @@
 /*
  * sized.c - taking and giving back blocks of many sizes.
  *
- * Floor 8.
- *
  * ORDERING TABLE
  *   count | dry and lent fetch-and-add | relaxed | - | -
  */
-#include "sized_impl.h"
+#include "sized/sized_impl.h"
 
 #include <string.h>
 
-#include "atomic.h"
-#include "bits.h"
-#include "compiler.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/compiler.h"
 
 static bool is_aligned(const struct cpool_sized *blocks, size_t number, size_t align)
 {

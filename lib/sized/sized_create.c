@@ -2,20 +2,20 @@
 /*
  * sized_create.c - choosing the classes, and making and ending their pools.
  *
- * Floor 8.
- *
  * ORDERING TABLE
  *   count | fallback_live load | relaxed | - | -
  */
-#include "sized_impl.h"
+#include "sized/sized_impl.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "atomic.h"
-#include "bits.h"
-#include "os.h"
-#include "structs.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "pool/layer.h"
+#include "host/os.h"
+#include "base/structs.h"
+#include "base/text.h"
 
 /* Classes by default: so many steps in each doubling, above so many bytes of the
  * same steps. */
@@ -25,7 +25,13 @@
 
 #define CPI_SIZED_WIDE (sizeof(void *) >= 8)
 #define CPI_SIZED_CLASS_BYTES (CPI_SIZED_WIDE ? (size_t)1 << 30 : (size_t)2 * 1024 * 1024)
-#define CPI_SIZED_CACHES ((size_t)(CPI_SIZED_WIDE ? 0 : 16))
+#define CPI_SIZED_CACHES_FEW ((size_t)16)
+#define CPI_SIZED_CACHES (CPI_SIZED_WIDE ? (size_t)0 : CPI_SIZED_CACHES_FEW)
+
+/* The least that is tried by default, and the part of a limited address space that is left
+ * to others then. */
+#define CPI_SIZED_CLASS_BYTES_LEAST ((size_t)64 * 1024)
+#define CPI_SIZED_LEFT(space) ((space) / 2)
 
 /* Bytes of a pool's name, with its end. */
 #define CPI_SIZED_NAME 64
@@ -33,6 +39,7 @@
 /* The classes before there is a range. */
 struct plan {
     const cpool_sized_config_t *config;
+    size_t room; /* bytes that the range may take */
     size_t sizes[CPOOL_SIZED_CLASSES_MAX];
     size_t classes;
 };
@@ -79,12 +86,11 @@ static void pool_config(const struct plan *plan, size_t number, cpool_config_t *
 {
     static const cpool_config_t initial = CPOOL_CONFIG_INIT;
     const cpool_sized_config_t *given = plan->config;
-    size_t bytes = given->class_bytes != 0 ? given->class_bytes : CPI_SIZED_CLASS_BYTES;
 
     *config = initial;
     config->slot_size = plan->sizes[number];
     config->slot_align = cpi_lowest_bit(plan->sizes[number]);
-    config->capacity = bytes / plan->sizes[number];
+    config->capacity = given->class_bytes / plan->sizes[number];
     if (config->capacity == 0)
         config->capacity = 1;
     if (config->capacity > CPOOL_CAPACITY_MAX)
@@ -146,7 +152,7 @@ static int reserve(struct cpool_sized **blocks, const struct plan *plan, size_t 
         !cpi_multiply(plan->classes, (size_t)1 << shift, &range) ||
         !cpi_add(range, header, &range))
         return CPOOL_EOVERFLOW;
-    *blocks = cpi_os_reserve(range, align);
+    *blocks = range <= plan->room ? cpi_os_reserve(range, align) : NULL;
     if (*blocks == NULL)
         return CPOOL_ENOMEM;
     if (!cpi_os_commit(*blocks, header)) {
@@ -192,7 +198,7 @@ static int make_pools(struct cpool_sized *blocks, const struct plan *plan)
         config.name = name;
         config.memory = (void *)(blocks->base + number * part);
         config.memory_size = part;
-        code = cpool_create(&blocks->pools[number], &config);
+        code = cpi_layer_create(&blocks->pools[number], &config, CPOOL_VIEW_SIZED);
         if (code != 0)
             return code;
         blocks->sizes[number] = config.slot_size;
@@ -201,14 +207,16 @@ static int make_pools(struct cpool_sized *blocks, const struct plan *plan)
     return 0;
 }
 
-static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config)
+static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config, size_t room)
 {
     struct plan plan;
     size_t largest;
+    size_t number;
     int code;
 
     memset(&plan, 0, sizeof plan);
     plan.config = config;
+    plan.room = room;
     if ((config->flags & ~(CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED)) != 0)
         return CPOOL_EFLAGS;
     code = config->classes != NULL ? take_sizes(&plan) : choose_sizes(&plan);
@@ -227,7 +235,28 @@ static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config)
     (*blocks)->flags = config->flags;
     (*blocks)->fallback = *config->fallback;
     fill_table(*blocks);
+    cpi_text_copy((*blocks)->name, sizeof (*blocks)->name, config->name);
+    for (number = 0; number < (*blocks)->classes; number++)
+        cpi_layer_show((*blocks)->pools[number], *blocks, (*blocks)->name);
     return 0;
+}
+
+/* The default is less where address space is short, with few caches in each class. */
+static int make_by_default(struct cpool_sized **blocks, cpool_sized_config_t *config)
+{
+    size_t space = cpi_os_address_space();
+    size_t room = space == SIZE_MAX ? space : space - CPI_SIZED_LEFT(space);
+    int code;
+
+    config->class_bytes = CPI_SIZED_CLASS_BYTES;
+    code = make(blocks, config, room);
+    if (config->thread_caches == 0)
+        config->thread_caches = CPI_SIZED_CACHES_FEW;
+    while (code == CPOOL_ENOMEM && config->class_bytes > CPI_SIZED_CLASS_BYTES_LEAST) {
+        config->class_bytes /= 2;
+        code = make(blocks, config, room);
+    }
+    return code;
 }
 
 static int create(cpool_sized_t **blocks, const cpool_sized_config_t *given)
@@ -240,6 +269,8 @@ static int create(cpool_sized_t **blocks, const cpool_sized_config_t *given)
     if (given == NULL)
         return CPOOL_ENULL;
     code = cpi_struct_read(&config, sizeof config, given);
+    if (code == 0 && config.fallback != NULL && (config.flags & CPOOL_SIZED_BOUNDED) != 0)
+        code = CPOOL_EFLAGS;
     if (code == 0 && config.fallback != NULL)
         code = cpi_struct_read(&fallback, sizeof fallback, config.fallback);
     if (code == 0 && (fallback.alloc == NULL || fallback.free == NULL))
@@ -247,7 +278,8 @@ static int create(cpool_sized_t **blocks, const cpool_sized_config_t *given)
     if (code != 0)
         return code;
     config.fallback = &fallback;
-    code = make(&made, &config);
+    code = config.class_bytes != 0 ? make(&made, &config, SIZE_MAX)
+                                   : make_by_default(&made, &config);
     if (code == 0)
         *blocks = made;
     return code;
@@ -259,6 +291,11 @@ int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *confi
         return CPOOL_ENULL;
     *blocks = NULL;
     return create(blocks, config);
+}
+
+cpool_sized_t *cpool_sized_find(const char *name)
+{
+    return cpi_layer_find(CPOOL_VIEW_SIZED, name);
 }
 
 int cpool_sized_destroy(cpool_sized_t *blocks)

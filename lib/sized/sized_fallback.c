@@ -2,8 +2,6 @@
 /*
  * sized_fallback.c - blocks that no class can serve.
  *
- * Floor 8.
- *
  * The fallback's block begins with a lead.  The header at the lead's end says all that has
  * to be known of the block:
  *
@@ -14,17 +12,17 @@
  * ORDERING TABLE
  *   count | counters of the fallback | relaxed | - | -
  */
-#include "sized_impl.h"
+#include "sized/sized_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <cpool/pools.h>
 
-#include "atomic.h"
-#include "bits.h"
-#include "compiler.h"
-#include "error.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "base/error.h"
 
 struct header {
     size_t bytes;   /* asked of the fallback, the lead included */
@@ -40,8 +38,6 @@ static void *malloc_alloc(size_t bytes, size_t align, void *context)
     (void)context;
     if (align <= CPI_SIZED_ALIGN)
         return malloc(bytes);
-    if (bytes > SIZE_MAX - align)
-        return NULL;
     return aligned_alloc(align, cpi_align_up(bytes, align));
 }
 
@@ -92,14 +88,14 @@ static uintptr_t mark_of(const struct cpool_sized *blocks, const void *block)
 }
 
 /* Whether the bytes before a block belong to it, as far as pools know.  Those before a slot
- * may not be readable.  A fallback may take its blocks from a pool, then the header lies in
+ * may not be readable.  A fallback may take its blocks from a pool.  Then the header is in
  * the same slot. */
 static bool has_header(const void *block)
 {
     void *slot;
 
     return (uintptr_t)block % CPI_SIZED_ALIGN == 0 &&
-           (cpool_around(block, &slot) == NULL ||
+           (cpool_of(block, &slot) == NULL ||
             (uintptr_t)block - (uintptr_t)slot >= sizeof(struct header));
 }
 
@@ -122,6 +118,13 @@ static void count(struct cpool_sized *blocks, size_t live, size_t bytes)
     cpi_fetch_add(&blocks->fallback_bytes, bytes, relaxed); /* [count] */
 }
 
+/* The bytes to ask for, or false where there is no such object.  A fallback that rounds them
+ * up to a multiple of the alignment does not wrap then. */
+static bool whole_size(size_t size, size_t lead, size_t *bytes)
+{
+    return cpi_add(size, lead, bytes) && *bytes <= PTRDIFF_MAX;
+}
+
 /* --- Blocks --- */
 
 void *cpi_sized_fallback_alloc(struct cpool_sized *blocks, size_t size, size_t align)
@@ -133,7 +136,7 @@ void *cpi_sized_fallback_alloc(struct cpool_sized *blocks, size_t size, size_t a
         return NULL;
     header.align = align < CPI_SIZED_ALIGN ? CPI_SIZED_ALIGN : align;
     header.lead = cpi_align_up(sizeof header, header.align);
-    if (!cpi_add(size > 0 ? size : 1, header.lead, &header.bytes))
+    if (!whole_size(size > 0 ? size : 1, header.lead, &header.bytes))
         return NULL;
     start = blocks->fallback.alloc(header.bytes, header.align, blocks->fallback.context);
     if (start == NULL)
@@ -189,7 +192,7 @@ void *cpi_sized_fallback_resize(struct cpool_sized *blocks, void *block, size_t 
     size_t bytes;
     char *start;
 
-    if (found == NULL || !cpi_add(size, found->lead, &bytes))
+    if (found == NULL || !whole_size(size, found->lead, &bytes))
         return NULL;
     if (blocks->fallback.resize == NULL)
         return copy(blocks, block, found, size);

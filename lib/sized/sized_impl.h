@@ -2,7 +2,7 @@
 /*
  * sized_impl.h - what an allocator of blocks of many sizes is made of.
  *
- * Floor 8.  Pools are made and used by the public functions alone.  Includes os.h for the
+ * Pools are made and used by the public functions alone.  Includes os.h for the
  * range of addresses.
  *
  * One range, of which only the header is committed here:
@@ -35,6 +35,7 @@ struct cpool_sized {
     size_t range;     /* bytes from the header's start to the last class's end */
     size_t header;    /* bytes of it before base */
     cpool_sized_fallback_t fallback;
+    char name[32];
     cpool_t *pools[CPOOL_SIZED_CLASSES_MAX];
     size_t sizes[CPOOL_SIZED_CLASSES_MAX];
 

@@ -2,17 +2,15 @@
 /*
  * sized_info.c - classes and figures of an allocator of blocks of many sizes.
  *
- * Floor 8.
- *
  * ORDERING TABLE
  *   figure | counters' loads | relaxed | - | -
  */
-#include "sized_impl.h"
+#include "sized/sized_impl.h"
 
 #include <inttypes.h>
 
-#include "atomic.h"
-#include "structs.h"
+#include "base/atomic.h"
+#include "base/structs.h"
 
 size_t cpool_sized_class_of(const cpool_sized_t *blocks, size_t size)
 {
@@ -75,10 +73,10 @@ static void print_class(const cpool_sized_t *blocks, size_t number, FILE *out)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (cpool_stats(blocks->pools[number], &stats) != 0 || stats.high_water == 0)
+    if (cpool_stats(blocks->pools[number], &stats) != 0 || stats.circulating == 0)
         return;
     fprintf(out, "%10zu %12zu %12zu %14zu %10" PRIu64 " %10" PRIu64 "\n",
-            blocks->sizes[number], stats.live, stats.high_water, stats.committed_bytes,
+            blocks->sizes[number], stats.live, stats.circulating, stats.committed_bytes,
             cpi_load(&blocks->dry[number], relaxed),   /* [figure] */
             cpi_load(&blocks->lent[number], relaxed)); /* [figure] */
 }
@@ -91,7 +89,7 @@ void cpool_sized_print(const cpool_sized_t *blocks, FILE *out)
         cpi_sized_report(CPOOL_ENULL, "cpool_sized_print", NULL);
         return;
     }
-    fprintf(out, "%10s %12s %12s %14s %10s %10s\n", "bytes", "live", "high water", "committed",
+    fprintf(out, "%10s %12s %12s %14s %10s %10s\n", "bytes", "live", "circulating", "committed",
             "dry", "lent");
     for (number = 0; number < blocks->classes; number++)
         print_class(blocks, number, out);

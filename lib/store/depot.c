@@ -26,17 +26,13 @@
  * that a thread that looks everywhere twice, and reads the same counters both
  * times, knows that no exchange between has escaped it (pool_alloc.c).
  */
-#include "depot.h"
+#include "store/depot.h"
 
-#include "bits.h"
-#include "os.h"
-#include "quiet.h"
+#include "base/bits.h"
+#include "host/os.h"
 
 /* Looks for an empty magazine before it is believed that there is none. */
 #define CPI_EMPTY_TRIES 8u
-
-/* Removals after which the tags of pools with chaos come round, at most. */
-#define CPI_YOUNG_TAGS 1000u
 
 size_t cpi_depot_stride(size_t limit)
 {
@@ -57,7 +53,6 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
     depot->links.stride = cpi_depot_stride(limit);
     depot->limit = limit;
     depot->uncached = uncached;
-    depot->chaos = NULL;
     depot->for_slots_max = (uint32_t)(for_slots->size / depot->links.stride);
     cpi_extent_copy(&depot->for_slots, for_slots);
     cpi_extent_copy(&depot->for_caches, for_caches);
@@ -68,15 +63,6 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
     atomic_init(&depot->made_for_caches, 0);
     atomic_init(&depot->dry, false);
     atomic_init(&depot->drains, 0);
-}
-
-void cpi_depot_add_chaos(struct cpi_depot *depot, struct cpi_chaos *chaos)
-{
-    depot->chaos = chaos;
-    depot->for_slots.chaos = chaos;
-    depot->for_caches.chaos = chaos;
-    cpi_tagstack_age(&depot->stocked, 1 + (uint32_t)(cpi_chaos_draw(chaos) % CPI_YOUNG_TAGS));
-    cpi_tagstack_age(&depot->empty, 1 + (uint32_t)(cpi_chaos_draw(chaos) % CPI_YOUNG_TAGS));
 }
 
 bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out)
@@ -91,23 +77,6 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines)
     return cpi_extent_reach(&depot->for_caches, magazines * depot->links.stride);
 }
 
-static inline uint32_t pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
-                           struct cpi_counters *counters, _Atomic uint64_t *counter)
-{
-    uint32_t node = cpi_depot_pop(depot, stack, counters, counter, depot->chaos);
-
-    if (node != 0)
-        cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
-    return node;
-}
-
-static inline void push(struct cpi_depot *depot, struct cpi_tagstack *stack, uint32_t node,
-                        struct cpi_counters *counters, _Atomic uint64_t *counter)
-{
-    cpi_depot_push(depot, stack, node, counters, counter, depot->chaos);
-    cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
-}
-
 /* Rounds in a magazine. */
 static uint32_t count_of(const struct cpi_depot *depot, uint32_t node)
 {
@@ -116,7 +85,7 @@ static uint32_t count_of(const struct cpi_depot *depot, uint32_t node)
 
 uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    uint32_t node = pop(depot, &depot->stocked, counters, &counters->stocked_out);
+    uint32_t node = cpi_depot_pop(depot, &depot->stocked, counters, &counters->stocked_out);
 
     CPI_ASSERT(node == 0 || count_of(depot, node) == depot->limit);
     return node;
@@ -134,7 +103,6 @@ static uint32_t make(const struct cpi_depot *depot, const struct cpi_extent *ext
     while (number < room) {
         uint32_t node = before + number + 1;
 
-        (void)cpi_chaos_step(depot->chaos);
         if (cpi_cas_weak(made, &number, number + 1, relaxed, relaxed)) { /* [make] [made] */
             cpi_magazine_set_count(cpi_depot_magazine(depot, node), 0);
             return node;
@@ -160,7 +128,7 @@ static uint32_t make_any(struct cpi_depot *depot)
  */
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters)
 {
-    uint32_t node = pop(depot, &depot->empty, counters, &counters->empty_out);
+    uint32_t node = cpi_depot_pop(depot, &depot->empty, counters, &counters->empty_out);
     unsigned tries;
 
     CPI_ASSERT(node == 0 || count_of(depot, node) == 0);
@@ -170,7 +138,7 @@ uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *coun
     for (tries = 0; node == 0 && tries < CPI_EMPTY_TRIES; tries++) {
         if (tries > 0)
             cpi_os_back_off(tries);
-        node = pop(depot, &depot->empty, counters, &counters->empty_out);
+        node = cpi_depot_pop(depot, &depot->empty, counters, &counters->empty_out);
     }
     CPI_ASSERT(node == 0 || count_of(depot, node) == 0);
     return node;
@@ -183,7 +151,6 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
     do {
         if (node == 0)
             return 0;
-        (void)cpi_chaos_step(depot->chaos);
     } while (!cpi_cas_weak(&depot->partial, &node, 0, acq_rel, acquire)); /* [take] [see] */
     cpi_depot_account(&counters->partials, 1);
     CPI_ASSERT(count_of(depot, node) > 0 && count_of(depot, node) < depot->limit);
@@ -198,9 +165,9 @@ static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *co
 
     CPI_ASSERT(count <= depot->limit);
     if (count == 0)
-        push(depot, &depot->empty, node, counters, &counters->empty_in);
+        cpi_depot_push(depot, &depot->empty, node, counters, &counters->empty_in);
     else if (count == depot->limit)
-        push(depot, &depot->stocked, node, counters, &counters->stocked_in);
+        cpi_depot_push(depot, &depot->stocked, node, counters, &counters->stocked_in);
     else
         return false;
     return true;
@@ -226,8 +193,6 @@ CPI_APART static void give_partial(struct cpi_depot *depot, struct cpi_counters 
         uint32_t none = 0;
         uint32_t other;
 
-        (void)cpi_chaos_step(depot->chaos);
-
         if (cpi_cas_strong(&depot->partial, &none, node, release, relaxed)) { /* [leave] [glance] */
             cpi_depot_account(&counters->partials, 1);
             return;
@@ -247,14 +212,12 @@ void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint
 void cpi_depot_give_chain(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t top,
                           uint32_t bottom, uint32_t length)
 {
-    uint32_t retries =
-        cpi_tagstack_push_chain(&depot->stocked, &depot->links, top, bottom, depot->chaos);
+    uint32_t retries = cpi_tagstack_push_chain(&depot->stocked, &depot->links, top, bottom);
 
     CPI_ASSERT(length > 0);
     if (retries != 0)
         cpi_depot_account(&counters->retries, retries);
     cpi_depot_account(&counters->stocked_in, length);
-    cpi_quiet_note(CPI_NOISE_EXCHANGE, 1);
 }
 
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters)
@@ -270,7 +233,6 @@ void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counter
         return NULL;
     magazine = cpi_depot_magazine(depot, node);
     CPI_ASSERT(cpi_magazine_count(magazine) > 0);
-    (void)cpi_chaos_step(depot->chaos);
     count = cpi_magazine_count(magazine) - 1;
     slot = magazine->rounds[count];
     cpi_magazine_set_count(magazine, count);
@@ -288,7 +250,6 @@ bool cpi_depot_free_slot(struct cpi_depot *depot, struct cpi_counters *counters,
         node = cpi_depot_take_empty(depot, counters);
     if (node == 0)
         return false;
-    (void)cpi_chaos_step(depot->chaos);
     magazine = cpi_depot_magazine(depot, node);
     count = cpi_magazine_count(magazine);
     CPI_ASSERT(slot != NULL && count < depot->limit);

@@ -2,7 +2,7 @@
 /*
  * depot.h - the global pool: magazines that belong to nobody.
  *
- * Floor 3.  Includes tagstack.h, magazine.h, extent.h.
+ * Includes tagstack.h, magazine.h, extent.h.
  *
  *   stocked: tag|i -> M -> M -> M    full magazines
  *   empty:   tag|i -> M -> M         magazines without a round
@@ -14,14 +14,15 @@
  *   thread that finds the partial magazine taken when it wants to leave another merges
  *   the two.
  *
- *   An empty magazine can always be had, as long as no slot is freed twice.
+ *   There is always an empty magazine, as long as no slot is freed twice.
  *   Memory for the magazines that all slots handed out so far can fill is
  *   committed before the slots are handed out, and for those that a cache can
  *   hold before the cache is registered.  That is why free never fails and
- *   never enters the kernel.
+ *   commits no memory.
  *
  * Progress: everything here is lock-free, but for `provide`, which may make a
- * system call.
+ * system call, and take_empty, which yields a bounded number of times when it meets no
+ * empty magazine.
  *
  * ORDERING TABLE
  *   account | counter store    | release | recall.c's hint | the exchange it counts
@@ -35,12 +36,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "chaos.h"
-#include "compiler.h"
-#include "extent.h"
-#include "magazine.h"
-#include "probes.h"
-#include "tagstack.h"
+#include "base/compiler.h"
+#include "host/extent.h"
+#include "store/magazine.h"
+#include "base/probes.h"
+#include "store/tagstack.h"
 
 /* Threads that may be inside the uncached operations of one pool at once.  A
  * further one waits until one of them has left.  In memory of our own, and in
@@ -53,7 +53,6 @@ struct cpi_depot {
     uint32_t limit;              /* constant: rounds in a full magazine */
     uint32_t for_slots_max;      /* constant: magazines in the first extent */
     uint32_t uncached;           /* constant: CPI_UNCACHED_… */
-    struct cpi_chaos *chaos;     /* constant: the pool's, or NULL */
     struct cpi_extent for_slots; /* magazines for what has been handed out */
     struct cpi_extent for_caches; /* magazines for what caches hold */
 
@@ -100,9 +99,6 @@ size_t cpi_depot_magazines(size_t capacity, size_t limit, size_t uncached);
  */
 void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
                     const struct cpi_extent *for_caches, uint32_t limit, uint32_t uncached);
-
-/* Before the first exchange: this chance disturbs them, and the tags come round soon. */
-void cpi_depot_add_chaos(struct cpi_depot *depot, struct cpi_chaos *chaos);
 
 /* Commits the memory that `handed_out` slots can need.  False if refused.
  * Before those slots are handed out. */
@@ -152,7 +148,7 @@ static inline bool cpi_depot_is_dry(const struct cpi_depot *depot)
 void cpi_depot_begin_drain(struct cpi_depot *depot);
 void cpi_depot_end_drain(struct cpi_depot *depot);
 
-/* Collections begun and ended so far. */
+/* Drains begun and ended so far. */
 uint32_t cpi_depot_drains(const struct cpi_depot *depot);
 
 /* Returns true if a draining thread has, or had since `seen` was read, the magazines.
@@ -189,15 +185,13 @@ static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *de
 
 /*
  * The exchanges themselves, for caches that know what lies on which stack.  `counter` is
- * that of the stack and the direction.  pop returns 0 if the stack is empty.  `chaos` is
- * the depot's, or NULL in pools that can have none.
+ * that of the stack and the direction.  pop returns 0 if the stack is empty.
  */
 static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstack *stack,
-                                     struct cpi_counters *counters, _Atomic uint64_t *counter,
-                                     struct cpi_chaos *chaos)
+                                     struct cpi_counters *counters, _Atomic uint64_t *counter)
 {
     uint64_t retries = 0;
-    uint32_t node = cpi_tagstack_pop(stack, &depot->links, &retries, chaos);
+    uint32_t node = cpi_tagstack_pop(stack, &depot->links, &retries);
 
     if (CPI_UNLIKELY(retries != 0))
         cpi_depot_account(&counters->retries, retries);
@@ -210,9 +204,9 @@ static inline uint32_t cpi_depot_pop(struct cpi_depot *depot, struct cpi_tagstac
 
 static inline void cpi_depot_push(struct cpi_depot *depot, struct cpi_tagstack *stack,
                                   uint32_t node, struct cpi_counters *counters,
-                                  _Atomic uint64_t *counter, struct cpi_chaos *chaos)
+                                  _Atomic uint64_t *counter)
 {
-    uint32_t retries = cpi_tagstack_push(stack, &depot->links, node, chaos);
+    uint32_t retries = cpi_tagstack_push(stack, &depot->links, node);
 
     if (CPI_UNLIKELY(retries != 0))
         cpi_depot_account(&counters->retries, retries);

@@ -2,7 +2,7 @@
 /*
  * magazine.h - an array of free slots that moves between caches and the depot.
  *
- * Floor 3.  Includes atomic.h, compiler.h.
+ * Includes atomic.h, compiler.h.
  *
  *   +------+-------+---------+---------+-----+------------------+
  *   | link | count | round 0 | round 1 | ... | round limit - 1  |
@@ -25,8 +25,8 @@
 
 #include <stdint.h>
 
-#include "atomic.h"
-#include "compiler.h"
+#include "base/atomic.h"
+#include "base/compiler.h"
 
 struct cpi_magazine {
     _Atomic uint32_t link;  /* tagstack.h's */

@@ -24,11 +24,10 @@
  * past it, through synchronisation of the caller's.  So its load is later than the bump
  * and sees it or a later one.
  */
-#include "slab.h"
+#include "store/slab.h"
 
-#include "atomic.h"
-#include "bits.h"
-#include "chaos.h"
+#include "base/atomic.h"
+#include "base/bits.h"
 
 void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_t lead,
                    const struct cpi_slab_shape *shape)
@@ -59,15 +58,6 @@ void cpi_slab_set_side(struct cpi_slab *slab, unsigned side, const struct cpi_ex
     slab->sides[side].size = size;
 }
 
-void cpi_slab_add_chaos(struct cpi_slab *slab, struct cpi_chaos *chaos)
-{
-    unsigned i;
-
-    slab->extent.chaos = chaos;
-    for (i = 0; i < CPI_SIDES; i++)
-        slab->sides[i].extent.chaos = chaos;
-}
-
 bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto)
 {
     unsigned i;
@@ -87,8 +77,6 @@ uint64_t cpi_slab_bounds(const struct cpi_slab *slab)
 bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
 {
     CPI_ASSERT(n > 0 && CPI_BOUNDS_FRESH(bounds) + n <= slab->slots);
-    if (cpi_chaos_step(slab->extent.chaos))
-        return false;
     /* [bump] [bounds] */
     return cpi_cas_strong(&slab->bounds, &bounds, bounds + n, acq_rel, relaxed);
 }
@@ -97,8 +85,6 @@ bool cpi_slab_extend(struct cpi_slab *slab, uint64_t bounds)
 {
     CPI_ASSERT(CPI_BOUNDS_CAPACITY(bounds) < slab->most);
     CPI_ASSERT(CPI_BOUNDS_FRESH(bounds) < slab->slots);
-    if (cpi_chaos_step(slab->extent.chaos))
-        return false;
     /* [bump] [bounds] */
     return cpi_cas_strong(&slab->bounds, &bounds, bounds + CPI_BOUNDS(1, 1), acq_rel, relaxed);
 }
@@ -106,8 +92,6 @@ bool cpi_slab_extend(struct cpi_slab *slab, uint64_t bounds)
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)
 {
     CPI_ASSERT(CPI_BOUNDS_CAPACITY(to) <= slab->most && CPI_BOUNDS_FRESH(to) <= slab->slots);
-    if (cpi_chaos_step(slab->extent.chaos))
-        return false;
     return cpi_cas_strong(&slab->bounds, &from, to, release, relaxed); /* [lower] [bounds] */
 }
 

@@ -2,7 +2,7 @@
 /*
  * slab.h - where the slots lie, and which of them have ever been handed out.
  *
- * Floor 2.  Includes extent.h, and <cpool.h> for the arithmetic of the inline path.
+ * Includes extent.h, and <cpool.h> for the arithmetic of the inline path.
  *
  *   base        fresh                capacity          most         slots
  *   | used before | never touched ... | may be grown to | slack       |
@@ -25,8 +25,8 @@
 
 #include <cpool.h>
 
-#include "compiler.h"
-#include "extent.h"
+#include "base/compiler.h"
+#include "host/extent.h"
 
 /* Memory beside the slots, so many bytes for each. */
 struct cpi_side {
@@ -37,7 +37,6 @@ struct cpi_side {
 enum {
     CPI_SIDE_WORDS,   /* slotmap.h's */
     CPI_SIDE_RECORDS, /* record.h's */
-    CPI_SIDE_BLOCKS,  /* fake.h's */
     CPI_SIDES
 };
 
@@ -85,10 +84,6 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
 /* Gives each slot `size` bytes of side memory, committed along with the slot. */
 void cpi_slab_set_side(struct cpi_slab *slab, unsigned side, const struct cpi_extent *extent,
                        size_t size);
-
-/* The pool has chaos: memory is committed in small steps, and changes of the bounds fail, by
- * chance.  Before other threads use the slab. */
-void cpi_slab_add_chaos(struct cpi_slab *slab, struct cpi_chaos *chaos);
 
 /* Makes the memory of the first `upto` slots usable.  False if the operating
  * system refuses.  Before those slots are handed out. */

@@ -2,8 +2,8 @@
 /*
  * tagstack.h - a lock-free stack of numbered nodes, safe against recycling.
  *
- * Floor 2.  Includes atomic.h, chaos.h, compiler.h and <stdint.h> only, and calls nothing
- * where there is no chaos: a model checker takes this file as it is.
+ * Includes atomic.h, compiler.h and <stdint.h> only, and calls nothing: a model
+ * checker takes this file as it is.
  *
  *   head                          link of node 7        link of node 2
  *   +-----------+----------+      +---+                 +---+
@@ -52,9 +52,8 @@
 
 #include <stdint.h>
 
-#include "atomic.h"
-#include "chaos.h"
-#include "compiler.h"
+#include "base/atomic.h"
+#include "base/compiler.h"
 
 #define CPI_INDEX_BITS 24
 #define CPI_INDEX_MASK (((uint64_t)1 << CPI_INDEX_BITS) - 1)
@@ -83,13 +82,11 @@ static inline _Atomic uint32_t *cpi_link(const struct cpi_links *links, uint32_t
 }
 
 /*
- * Pushes a node that is in no stack.  Returns how often it had to try again.  `chaos` is
- * the pool's, or NULL, also below.
+ * Pushes a node that is in no stack.  Returns how often it had to try again.
  * Lock-free.
  */
 static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
-                                         const struct cpi_links *links, uint32_t node,
-                                         struct cpi_chaos *chaos)
+                                         const struct cpi_links *links, uint32_t node)
 {
     uint64_t old = cpi_load(&stack->head, relaxed); /* [seen] */
     uint32_t retries = 0;
@@ -97,8 +94,7 @@ static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
     for (;;) {
         CPI_ASSERT((old & CPI_INDEX_MASK) != node); /* it is in no stack */
         cpi_store(cpi_link(links, node), (uint32_t)(old & CPI_INDEX_MASK), relaxed); /* [link] */
-        if (!cpi_chaos_step(chaos) &&
-            cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | node, /* [push] */
+        if (cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | node, /* [push] */
                          release, relaxed))                                  /* [seen] */
             return retries;
         retries++;
@@ -120,7 +116,7 @@ static inline void cpi_tagstack_chain(const struct cpi_links *links, uint32_t no
 
 static inline uint32_t cpi_tagstack_push_chain(struct cpi_tagstack *stack,
                                                const struct cpi_links *links, uint32_t top,
-                                               uint32_t bottom, struct cpi_chaos *chaos)
+                                               uint32_t bottom)
 {
     uint64_t old = cpi_load(&stack->head, relaxed); /* [seen] */
     uint32_t retries = 0;
@@ -128,8 +124,7 @@ static inline uint32_t cpi_tagstack_push_chain(struct cpi_tagstack *stack,
     for (;;) {
         CPI_ASSERT((old & CPI_INDEX_MASK) != top && (old & CPI_INDEX_MASK) != bottom);
         cpi_store(cpi_link(links, bottom), (uint32_t)(old & CPI_INDEX_MASK), relaxed); /* [link] */
-        if (!cpi_chaos_step(chaos) &&
-            cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | top, /* [push] */
+        if (cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | top, /* [push] */
                          release, relaxed))                                 /* [seen] */
             return retries;
         retries++;
@@ -142,8 +137,7 @@ static inline uint32_t cpi_tagstack_push_chain(struct cpi_tagstack *stack,
  * Lock-free.
  */
 static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
-                                        const struct cpi_links *links, uint64_t *retries,
-                                        struct cpi_chaos *chaos)
+                                        const struct cpi_links *links, uint64_t *retries)
 {
     uint64_t old = cpi_load(&stack->head, acquire); /* [top] */
 
@@ -155,8 +149,7 @@ static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
             return 0;
         next = cpi_load(cpi_link(links, node), relaxed); /* [link] */
         CPI_ASSERT(next != node && next <= CPI_INDEX_MAX);
-        if (!cpi_chaos_step(chaos) &&
-            cpi_cas_weak(&stack->head, &old,
+        if (cpi_cas_weak(&stack->head, &old,
                          ((old & ~CPI_INDEX_MASK) + CPI_TAG_ONE) | next, /* [popped] */
                          acq_rel, acquire))                              /* [again] */
             return node;
@@ -175,12 +168,6 @@ static inline uint32_t cpi_tagstack_top(const struct cpi_tagstack *stack)
 static inline uint32_t cpi_tagstack_below(const struct cpi_links *links, uint32_t node)
 {
     return cpi_load(cpi_link(links, node), relaxed); /* [peek] */
-}
-
-/* Begins an empty stack with a tag that comes round after so many removals.  For tests. */
-static inline void cpi_tagstack_age(struct cpi_tagstack *stack, uint32_t left)
-{
-    atomic_init(&stack->head, 0 - (uint64_t)left * CPI_TAG_ONE);
 }
 
 /* Forgets all nodes at once.  The tag advances: it is a removal.  Nobody else

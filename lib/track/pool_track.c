@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pool_track.c - handles of slots, and visits to those that are live.
- *
- * Floor 6.
  */
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 #include <cpool/track.h>
 
-#include "structs.h"
+#include "base/structs.h"
 
 /* The pool, or NULL after it has been reported that it is none, or not tracked. */
 static const struct cpi_pool *tracked(const cpool_t *handle, const char *function)
 {
-    const struct cpi_pool *pool = cpi_pool_of(handle, function);
+    const struct cpi_pool *pool = cpi_pool_seen(handle, function);
 
     if (pool == NULL || CPI_LIKELY((pool->flags & CPOOL_TRACKED) != 0) || pool->checked)
         return pool;
@@ -28,20 +26,9 @@ cpool_handle_t cpool_handle(const cpool_t *handle, const void *slot)
 
     if (pool == NULL)
         return CPOOL_HANDLE_NONE;
-    index = cpi_pool_index(pool, slot);
+    index = cpi_slab_index(&pool->slab, slot);
     return index < cpi_slab_fresh(&pool->slab) ? cpi_slotmap_live(&pool->slotmap, index)
                                                : CPOOL_HANDLE_NONE;
-}
-
-/* The address that the owner of a slot with this word has.  NULL in a fake pool if the slot
- * has another owner by now, or none, and its block is not that one. */
-static void *shown(const struct cpi_pool *pool, uintptr_t index, uint64_t word)
-{
-    void *slot = cpi_pool_shown(pool, index);
-
-    if (CPI_LIKELY(pool->fake == NULL) || cpi_slotmap_live(&pool->slotmap, index) == word)
-        return slot;
-    return NULL;
 }
 
 void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
@@ -54,7 +41,7 @@ void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
     index = cpi_slotmap_index(&pool->slotmap, handle);
     if (index >= cpi_slab_fresh(&pool->slab) || cpi_slotmap_live(&pool->slotmap, index) != handle)
         return NULL;
-    return shown(pool, index, handle);
+    return cpi_slab_slot(&pool->slab, index);
 }
 
 /* Slots that were live before have a word below this. */
@@ -77,10 +64,8 @@ size_t cpool_foreach(const cpool_t *handle, cpool_visitor_t visitor, void *arg)
         return 0;
     end = bounded(pool, SIZE_MAX);
     while ((word = cpi_slotmap_next(&pool->slotmap, &index, end)) != 0) {
-        void *slot = shown(pool, index++, word);
-
-        visited += slot != NULL;
-        if (slot != NULL && !visitor(slot, word, arg))
+        visited++;
+        if (!visitor(cpi_slab_slot(&pool->slab, index++), word, arg))
             break;
     }
     return visited;
@@ -118,19 +103,15 @@ void *cpool_iter_next(cpool_iter_t *iter)
 {
     const struct cpi_pool *pool;
     uintptr_t index = iter->next;
-    void *slot;
 
     if (index >= iter->end)
         return NULL;
     pool = tracked(iter->pool, "cpool_iter_next");
     if (pool == NULL)
         return NULL;
-    do {
-        iter->handle = cpi_slotmap_next(&pool->slotmap, &index, iter->end);
-        iter->next = ++index;
-        slot = iter->handle != CPOOL_HANDLE_NONE ? shown(pool, index - 1, iter->handle) : NULL;
-    } while (slot == NULL && index < iter->end);
-    return slot;
+    iter->handle = cpi_slotmap_next(&pool->slotmap, &index, iter->end);
+    iter->next = index + 1;
+    return iter->handle != CPOOL_HANDLE_NONE ? cpi_slab_slot(&pool->slab, index) : NULL;
 }
 
 size_t cpool_count_live(const cpool_t *handle, size_t first, size_t end)

@@ -12,7 +12,7 @@
  * synchronisation, and is not freed before its end, is live in the word that the look finds,
  * because every later word of that slot is.
  */
-#include "slotmap.h"
+#include "track/slotmap.h"
 
 /* Words in a cache line. */
 #define CPI_SLOTMAP_LINE (CPI_LINE / CPI_SLOTMAP_SIZE)

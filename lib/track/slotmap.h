@@ -2,7 +2,7 @@
 /*
  * slotmap.h - one word for each slot: whether it is live, and how often it was freed.
  *
- * Floor 3.  Includes slab.h.
+ * Includes slab.h.
  *
  *   side memory   | word 0 | word 1 | word 2 | ...
  *
@@ -38,9 +38,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "atomic.h"
-#include "compiler.h"
-#include "slab.h"
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "store/slab.h"
 
 /* Bits of a generation, where a test wants fewer than fit. */
 #ifndef CPI_GENERATION_BITS

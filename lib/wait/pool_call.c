@@ -2,24 +2,27 @@
 /*
  * pool_call.c - calling threads that wait for a slot, after slots have come.
  *
- * Floor 6.  The protocol is in queue.h.  A program that does not sleep waits too, as the
+ * The protocol is in queue.h.  A program that does not sleep waits too, as the
  * `bell`: a waiter that is called, and leaves at once instead of looking.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 
-#include "pool_impl.h"
-#include "pool_wait.h"
+#include "pool/pool_impl.h"
+#include "pool/pool_left.h"
+#include "wait/pool_wait.h"
 
-#include "os.h"
-#include "recall.h"
+#include "host/os.h"
+#include "cache/recall.h"
 
 void cpi_waiters_init(struct cpi_waiters *waiters)
 {
     cpi_queue_init(&waiters->queue);
     atomic_init(&waiters->waits, 0);
     waiters->bell_waits = false;
+    waiters->bell_owed = false;
+    waiters->bell_looks = 0;
     waiters->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     waiters->starving_after = CPI_STARVING_AFTER;
 }
@@ -35,13 +38,13 @@ void cpi_pool_wake(struct cpi_waiter *waiter)
         pthread_cond_signal(&((struct cpi_sleeper *)(void *)waiter)->woken);
 }
 
-/* With the lock held.  The bell was called and is first: it leaves, and passes the call on.
- * Returns true if others wait.  The word then asks on their behalf. */
-static bool take_bell(struct cpi_waiters *waiters)
+bool cpi_pool_take_bell(struct cpi_waiters *waiters, bool called)
 {
-    bool pass_on = cpi_queue_leave(&waiters->queue, &waiters->bell, waiters->bell.epoch - 1u);
+    struct cpi_waiter *bell = &waiters->bell;
+    bool pass_on = cpi_queue_leave(&waiters->queue, bell, bell->epoch - (called ? 1u : 0u));
 
     waiters->bell_waits = false;
+    waiters->bell_owed = false;
     cpi_queue_starve(&waiters->queue, cpi_os_now());
     return pass_on;
 }
@@ -61,7 +64,7 @@ void cpi_pool_call(struct cpi_pool *pool)
         pthread_mutex_lock(&waiters->lock);
         waiter = cpi_queue_call(&waiters->queue);
         if (waiter == &waiters->bell) {
-            pass_on = take_bell(waiters);
+            pass_on = cpi_pool_take_bell(waiters, true);
             ready = waiters->ready;
             context = waiters->ready_context;
         } else {
@@ -71,7 +74,7 @@ void cpi_pool_call(struct cpi_pool *pool)
         if (ready != NULL)
             ready(pool->handle, context);
         if (pass_on)
-            cpi_recall_barrier();
+            cpi_recall_barrier(&pool->registry);
     } while (pass_on && cpi_pool_has_any(pool));
 }
 
@@ -100,7 +103,6 @@ bool cpi_pool_has_to_call(const struct cpi_pool *pool)
 
 void cpi_pool_call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
 {
-    (void)cpi_chaos_step(pool->depot.chaos);
     if (CPI_UNLIKELY(cpi_queue_is_asked(&pool->waiters.queue, cpi_recall_has_barrier())) &&
         cpi_pool_has_left_any(pool, cache))
         cpi_pool_call(pool);

@@ -2,7 +2,7 @@
 /*
  * pool_events.c - notices for event loops, and the end of waiting.
  *
- * Floor 6.  The bell of a pool is a waiter that does not sleep (pool_call.c).  It joins the
+ * The bell of a pool is a waiter that does not sleep (pool_call.c).  It joins the
  * queue and announces itself as a thread does, and looks as a thread does.  So a slot that
  * is freed after its look calls it.
  */
@@ -12,36 +12,33 @@
 
 #include <cpool/events.h>
 
-#include "pool_impl.h"
-#include "pool_wait.h"
+#include "pool/pool_impl.h"
+#include "pool/pool_left.h"
+#include "wait/pool_wait.h"
 
-#include "os.h"
-#include "quiet.h"
-#include "recall.h"
+#include "host/os.h"
+#include "cache/recall.h"
 
-static struct cpi_pool *waitable(cpool_t *handle, const char *function)
+/* Returns false after a report that it is not. */
+static bool is_waitable(const struct cpi_pool *pool, const char *function)
 {
-    struct cpi_pool *pool = cpi_pool_of(handle, function);
-
-    if (pool != NULL && !pool->waitable) {
+    if (pool != NULL && !pool->waitable)
         cpi_pool_report(CPOOL_EWAITABLE, function, pool);
-        return NULL;
-    }
-    return pool;
+    return pool != NULL && pool->waitable;
 }
 
-/* The code for the caller after `waitable` has reported. */
-static int refusal(const cpool_t *handle)
+/* The code for the caller then.  Without a pool that was reported before. */
+static int refusal(const struct cpi_pool *pool)
 {
-    return cpi_handle_is_alive(handle) ? CPOOL_EWAITABLE : CPOOL_EPOOL;
+    return pool != NULL ? CPOOL_EWAITABLE : CPOOL_EPOOL;
 }
 
 int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *context)
 {
-    struct cpi_pool *pool = waitable(handle, "cpool_set_ready");
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_set_ready");
 
-    if (pool == NULL)
-        return refusal(handle);
+    if (!is_waitable(pool, "cpool_set_ready"))
+        return refusal(pool);
     pthread_mutex_lock(&pool->waiters.lock);
     pool->waiters.ready = ready;
     pool->waiters.ready_context = context;
@@ -49,26 +46,34 @@ int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *context)
     return CPOOL_OK;
 }
 
-void cpool_notify_fd(cpool_t *pool, void *fd)
-{
-    int cancel;
-
-    (void)pool;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    cpi_os_notify(*(const int *)fd);
-    pthread_setcancelstate(cancel, NULL);
-}
-
 /* The bell is in the queue, and of slots that are freed from now on it is told. */
-static void announce(struct cpi_waiters *waiters)
+static void announce(struct cpi_pool *pool)
 {
+    struct cpi_waiters *waiters = &pool->waiters;
+
     pthread_mutex_lock(&waiters->lock);
     if (!waiters->bell_waits)
         cpi_queue_join(&waiters->queue, &waiters->bell, UINT64_MAX);
     waiters->bell_waits = true;
+    waiters->bell_looks++;
     cpi_queue_announce(&waiters->queue, &waiters->bell);
     pthread_mutex_unlock(&waiters->lock);
-    cpi_recall_barrier();
+    cpi_recall_barrier(&pool->registry);
+}
+
+/* After the look.  Where it has found a slot, and no other call needs the bell, the bell leaves
+ * before anything can call it: the caller may hold a lock that `ready` takes.  In the child of a
+ * fork inside the look nothing is announced any more. */
+static void conclude(struct cpi_waiters *waiters, bool found)
+{
+    pthread_mutex_lock(&waiters->lock);
+    if (waiters->bell_looks > 0)
+        waiters->bell_looks--;
+    if (!found)
+        waiters->bell_owed = waiters->bell_waits;
+    else if (waiters->bell_waits && !waiters->bell_owed && waiters->bell_looks == 0)
+        (void)cpi_pool_take_bell(waiters, false);
+    pthread_mutex_unlock(&waiters->lock);
 }
 
 /* A slot that is not marked yet. */
@@ -80,43 +85,44 @@ static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache)
         cpi_pool_call_waiter(pool, cache);
         return slot;
     }
-    announce(&pool->waiters);
-    do {
-        slot = cpi_pool_look(pool, NULL, false);
-    } while (slot != NULL && cpi_pool_hand_over(pool, slot, NULL));
-    cpi_pool_call_after_alloc(pool, NULL, NULL); /* others may have missed the slots that it
-                                                    moved */
+    announce(pool);
+    do { /* a slot that came beside the look is taken, rather than this thread's bell called */
+        slot = cpi_pool_look_waiting(pool);
+    } while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL)
+                          : cpi_pool_has_left_slots(pool, NULL));
+    conclude(&pool->waiters, slot != NULL);
+    if (slot != NULL)
+        cpi_pool_call_waiter(pool, NULL); /* others may have missed the slots that it moved */
     return slot;
 }
 
 void *cpool_alloc_or_notify(cpool_t *handle)
 {
     static const char function[] = "cpool_alloc_or_notify";
-    struct cpi_pool *pool = waitable(handle, function);
+    struct cpi_pool *pool = cpi_pool_of(handle, function);
     struct cpi_cache *cache;
     void *slot;
 
-    if (pool == NULL)
+    if (!is_waitable(pool, function))
         return NULL;
     cache = cpi_registry_own_cache(&pool->registry);
     do {
         slot = obtain(pool, cache);
     } while (slot != NULL && pool->marks &&
-             !cpi_pool_mark_taken(pool, &slot, function, CPI_CALLER()));
-    cpi_quiet_report(function);
+             !cpi_pool_mark_taken(pool, slot, function, CPI_CALLER()));
     return slot;
 }
 
-size_t cpool_wake_all(cpool_t *handle)
+size_t cpool_wake_all(cpool_t *handle, bool closed)
 {
-    struct cpi_pool *pool = waitable(handle, "cpool_wake_all");
+    struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_wake_all");
     struct cpi_waiter *waiter;
     size_t woken = 0;
 
-    if (pool == NULL)
+    if (!is_waitable(pool, "cpool_wake_all"))
         return 0;
     pthread_mutex_lock(&pool->waiters.lock);
-    pool->waiters.closed = true;
+    pool->waiters.closed = closed;
     pool->waiters.dismissals++;
     for (waiter = pool->waiters.queue.first; waiter != NULL; waiter = waiter->next) {
         if (waiter != &pool->waiters.bell) {
@@ -126,16 +132,4 @@ size_t cpool_wake_all(cpool_t *handle)
     }
     pthread_mutex_unlock(&pool->waiters.lock);
     return woken;
-}
-
-int cpool_wait_again(cpool_t *handle)
-{
-    struct cpi_pool *pool = waitable(handle, "cpool_wait_again");
-
-    if (pool == NULL)
-        return refusal(handle);
-    pthread_mutex_lock(&pool->waiters.lock);
-    pool->waiters.closed = false;
-    pthread_mutex_unlock(&pool->waiters.lock);
-    return CPOOL_OK;
 }

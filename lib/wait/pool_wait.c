@@ -2,7 +2,7 @@
 /*
  * pool_wait.c - sleeping until a slot is free.
  *
- * Floor 6.  The protocol is in queue.h.  Here are a waiter's sleep and its looks, and in
+ * The protocol is in queue.h.  Here are a waiter's sleep and its looks, and in
  * pool_call.c the calls.
  *
  * A slot that is freed goes the ordinary way, so that running threads can use it
@@ -21,16 +21,16 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "pool_impl.h"
-#include "pool_wait.h"
+#include "pool/pool_impl.h"
+#include "pool/pool_left.h"
+#include "wait/pool_wait.h"
 
 #include <time.h>
 
-#include "atomic.h"
-#include "os.h"
-#include "probes.h"
-#include "quiet.h"
-#include "recall.h"
+#include "base/atomic.h"
+#include "host/os.h"
+#include "base/probes.h"
+#include "cache/recall.h"
 
 /* Nanoseconds that a waiter sleeps at a time, having looked in vain although the pool
  * has fresh slots: the system has refused their memory, and does not tell when it
@@ -42,39 +42,10 @@
 #define CPI_LONGEST_NAP UINT64_C(400000)
 
 #define CPI_SECOND UINT64_C(1000000000)
-#define CPI_NEVER UINT64_MAX
-/* Seconds, more than nanoseconds of a timespec can take back. */
-#define CPI_LONGEST (INT64_C(1) << 40)
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
-}
-
-/* Any timespec is a time, the sum of its members.  0: it is over, and is not waited for. */
-static uint64_t deadline_of(const struct timespec *timeout)
-{
-    int64_t seconds;
-    int64_t nanoseconds;
-
-    if (timeout == NULL)
-        return CPI_NEVER;
-    seconds = (int64_t)timeout->tv_sec;
-    if (seconds > CPI_LONGEST)
-        seconds = CPI_LONGEST;
-    if (seconds < -CPI_LONGEST)
-        seconds = -CPI_LONGEST;
-    seconds += timeout->tv_nsec / (int64_t)CPI_SECOND;
-    nanoseconds = timeout->tv_nsec % (int64_t)CPI_SECOND;
-    if (nanoseconds < 0) {
-        nanoseconds += (int64_t)CPI_SECOND;
-        seconds--;
-    }
-    if (seconds < 0 || (seconds == 0 && nanoseconds == 0))
-        return 0;
-    if (seconds >= INT32_MAX / 2)
-        return CPI_NEVER; /* in 34 years */
-    return cpi_os_now() + (uint64_t)seconds * CPI_SECOND + (uint64_t)nanoseconds;
 }
 
 /* With the lock held: whether cpool_wake_all says that this waiter is not to wait. */
@@ -100,9 +71,8 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
     pthread_mutex_unlock(&waiters->lock);
-    (void)cpi_chaos_step(pool->depot.chaos);
-    cpi_recall_barrier();
-    while ((slot = cpi_pool_look(pool, NULL, false)) != NULL)
+    cpi_recall_barrier(&pool->registry);
+    while ((slot = cpi_pool_look_waiting(pool)) != NULL)
         if (keep(pool, self, slot) != NULL)
             return slot;
     self->vain = epoch;
@@ -115,9 +85,8 @@ static void sleep_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, u
     struct timespec until = {(time_t)(time / CPI_SECOND), (long)(time % CPI_SECOND)};
 
     CPI_ASSERT(self->waiter.slot == NULL && !self->waiter.asleep);
-    cpi_quiet_note(CPI_NOISE_SYSTEM_CALL, 1);
     self->waiter.asleep = true;
-    if (time == CPI_NEVER)
+    if (time == CPI_OS_NEVER)
         pthread_cond_wait(&self->woken, &waiters->lock);
     else
         pthread_cond_timedwait(&self->woken, &waiters->lock, &until);
@@ -146,7 +115,6 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
     }
     self->epoch = waiter->epoch;
     pthread_mutex_unlock(&waiters->lock);
-    (void)cpi_chaos_step(pool->depot.chaos);
     return waiter->slot != NULL ? waiter->slot : keep(pool, self, cpi_pool_take(pool, NULL));
 }
 
@@ -214,9 +182,8 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
     cpi_queue_starve(&waiters->queue, cpi_os_now());
     pthread_mutex_unlock(&waiters->lock);
     pthread_cond_destroy(&self->woken);
-    (void)cpi_chaos_step(pool->depot.chaos);
     if (pass_on)
-        cpi_recall_barrier();
+        cpi_recall_barrier(&pool->registry);
     if (pass_on && cpi_pool_has_any(pool))
         cpi_pool_call(pool);
     else if (!pass_on)
@@ -259,13 +226,12 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
         cpi_pool_report(CPOOL_EWAITABLE, function, pool);
         return NULL;
     }
-    deadline = deadline_of(timeout);
+    deadline = cpi_os_deadline(timeout);
     cache = cpi_registry_own_cache(&pool->registry);
     do {
         if (deadline == 0 || !obtain(pool, cache, deadline, &slot))
             return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
     } while (slot != NULL && pool->marks &&
-             !cpi_pool_mark_taken(pool, &slot, function, CPI_CALLER()));
-    cpi_quiet_report(function);
+             !cpi_pool_mark_taken(pool, slot, function, CPI_CALLER()));
     return slot;
 }

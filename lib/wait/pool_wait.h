@@ -2,13 +2,13 @@
 /*
  * pool_wait.h - a thread that sleeps until a slot is free, and the call that wakes it.
  *
- * Floor 6.  pool_wait.c is about the threads that wait, pool_call.c about those that give,
+ * pool_wait.c is about the threads that wait, pool_call.c about those that give,
  * pool_events.c about programs that want neither to sleep nor to look again and again.
  */
 #ifndef CPI_POOL_WAIT_H
 #define CPI_POOL_WAIT_H
 
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 /* On the waiter's own stack. */
 struct cpi_sleeper {
@@ -24,6 +24,10 @@ struct cpi_sleeper {
 
 /* With the lock held: wakes a waiter, which is not the bell, or does nothing for NULL. */
 void cpi_pool_wake(struct cpi_waiter *waiter);
+
+/* With the lock held, while the bell is in the queue: it leaves.  If it has been `called` it
+ * passes the call on.  Returns true if others wait then, and the word asks on their behalf. */
+bool cpi_pool_take_bell(struct cpi_waiters *waiters, bool called);
 
 /* Calls the first waiter, if a waiter asks for that.  May block, and rings the bell. */
 void cpi_pool_call(struct cpi_pool *pool);

@@ -2,7 +2,7 @@
 /*
  * queue.h - the threads that wait for a slot, and the word that tells of them.
  *
- * Floor 2.  Includes atomic.h and compiler.h only: a model checker takes it as it is.  The
+ * Includes atomic.h and compiler.h only: a model checker takes it as it is.  The
  * lock and the sleeping are the caller's (pool_wait.c).
  *
  *   a thread that waits                   a thread that gives
@@ -40,8 +40,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "atomic.h"
-#include "compiler.h"
+#include "base/atomic.h"
+#include "base/compiler.h"
 
 /* Bits of the word. */
 #define CPI_QUEUE_ASKS 1u

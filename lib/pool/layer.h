@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * layer.h - pools with slots that belong to a layer above: object pools, blocks of many sizes,
+ * and lanes.
+ *
+ * Includes public headers.
+ *
+ * The layer has the pool's handle, and everybody else its face (handle.h).  So functions that
+ * take or give slots, or change how many there are, are refused to everybody else, at no
+ * cost to any pool.  Functions that ask serve both.
+ *
+ * A layer that decides by itself how many slots there are creates the pool with `capacity`
+ * equal to `max_capacity`, and lowers the capacity with cpool_shrink before the first alloc.
+ * Such a pool never grows by itself.
+ */
+#ifndef CPI_LAYER_H
+#define CPI_LAYER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cpool.h>
+#include <cpool/pools.h>
+
+/* As cpool_create.  kind: CPOOL_VIEW_OBJECTS, CPOOL_VIEW_SIZED or CPOOL_VIEW_LANES. */
+int cpi_layer_create(cpool_t **pool, const cpool_config_t *config, unsigned kind);
+
+/* Shows the owner, which is complete, by this name.  The name is the owner's. */
+void cpi_layer_show(cpool_t *pool, void *owner, const char *name);
+
+/* The face of a layer's pool.  Wait-free. */
+cpool_t *cpi_layer_face(const cpool_t *pool);
+
+/* The owner of a pool of this kind, by its face.  NULL if it is another's.  Wait-free,
+ * async-signal-safe. */
+void *cpi_layer_owner(const cpool_t *face, unsigned kind);
+
+/* The owner of this kind and name that was created first, or NULL.  May block. */
+void *cpi_layer_find(unsigned kind, const char *name);
+
+/* The word for a pool of this kind. */
+const char *cpi_layer_title(unsigned kind);
+
+/*
+ * Takes a slot that was never handed out, past all caches.  Where no such slot is left within
+ * the capacity, the capacity is raised by one in the same step.  No other thread's alloc can
+ * take that slot.  Slots that a shrink has removed, and those of a pool that was reset, count
+ * as never handed out.  NULL when the pool has reached max_capacity and has no such slot, or
+ * the operating system refuses memory.  Lock-free.
+ */
+void *cpi_layer_fresh(cpool_t *pool);
+
+/*
+ * Gives the pages that lie within these n slots as a whole back to the operating system.  All
+ * of them are live and the layer's, and `first` is the one with the lowest address.  Their
+ * bytes on such pages become zero.  Checked pools, and pools in caller-provided memory, keep
+ * theirs.  Returns the bytes given back that were resident, or 0 after a report when one of
+ * the n is no slot that was handed out.  Lock-free.
+ */
+size_t cpi_layer_discard(cpool_t *pool, void *first, size_t n);
+
+/* At a glance: whether an alloc would find a slot, if the system gives memory.  Wait-free. */
+bool cpi_layer_has_free(const cpool_t *pool);
+
+#endif /* CPI_LAYER_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_left.h - whether a pool has free slots left, at a glance.
+ *
+ * Includes pool_impl.h.
+ *
+ * These functions read and take nothing.  An answer may be outdated when the caller has
+ * it.  Each one is async-signal-safe and wait-free, cpi_pool_has_any in the number of
+ * caches.
+ */
+#ifndef CPI_POOL_LEFT_H
+#define CPI_POOL_LEFT_H
+
+#include "pool/pool_impl.h"
+
+/* At a glance: whether there may be more slots than were handed out so far. */
+bool cpi_pool_may_have_more(const struct cpi_pool *pool);
+
+/* True if the depot, the quarantine or this cache, which may be NULL, has free slots that the
+ * earlier scan of a waiter missed. */
+bool cpi_pool_has_left_slots(const struct cpi_pool *pool, const struct cpi_cache *cache);
+
+/* The same, or room for more, which the caller may have made. */
+bool cpi_pool_has_left_any(const struct cpi_pool *pool, const struct cpi_cache *cache);
+
+/* The same, or in any cache. */
+bool cpi_pool_has_any(const struct cpi_pool *pool);
+
+#endif /* CPI_POOL_LEFT_H */

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# lib/sources.mk - every file of the library, once, a folder after those that it may include
+# (README.md).  lib/local.mk, CMakeLists.txt and meson.build read this list.
+
+libcpool_sources = \
+	lib/base/atomic.h lib/base/bitmap.h lib/base/bits.h lib/base/compiler.h lib/base/error.c \
+	lib/base/error.h lib/base/probes.h lib/base/structs.c lib/base/structs.h lib/base/text.c \
+	lib/base/text.h lib/base/tools.c lib/base/tools.h lib/base/version.c \
+	lib/host/extent.c lib/host/extent.h lib/host/handle.c lib/host/handle.h lib/host/lock.c \
+	lib/host/options.c lib/host/options.h lib/host/os.h lib/host/os_posix.c lib/host/ranges.c \
+	lib/host/ranges.h lib/host/thread.c lib/host/thread.h lib/host/trace.c lib/host/trace.h \
+	lib/store/depot.c lib/store/depot.h lib/store/magazine.h lib/store/slab.c lib/store/slab.h \
+	lib/store/tagstack.h \
+	lib/cache/cache.c lib/cache/cache.h lib/cache/cache_edge.h lib/cache/cache_shared.c \
+	lib/cache/cache_swap.h lib/cache/recall.c lib/cache/recall.h lib/cache/registry.c \
+	lib/cache/registry.h lib/cache/registry_list.c \
+	lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_bulk.c \
+	lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_create.c lib/pool/pool_drain.c \
+	lib/pool/pool_drain.h lib/pool/pool_forms.c lib/pool/pool_impl.h lib/pool/pool_info.c \
+	lib/pool/pool_layer.c lib/pool/pool_left.c lib/pool/pool_left.h lib/pool/pool_memory.c \
+	lib/pool/pool_options.c lib/pool/pool_print.c lib/pool/pool_report.c lib/pool/pool_reserve.c \
+	lib/pool/pool_slow.c lib/pool/pool_typed.c lib/pool/pools.c \
+	lib/wait/pool_call.c lib/wait/pool_events.c lib/wait/pool_wait.c lib/wait/pool_wait.h \
+	lib/wait/queue.h \
+	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h \
+	lib/check/guard.c lib/check/guard.h lib/check/log.c lib/check/log.h lib/check/pool_audit.c \
+	lib/check/pool_debug.c lib/check/pool_mark.c lib/check/pool_quarantine.c \
+	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/quarantine.c \
+	lib/check/quarantine.h lib/check/record.h lib/check/site.c lib/check/site.h \
+	lib/fallback/fallback.c lib/fallback/fallback.h \
+	lib/lease/lease.c lib/lease/lease.h lib/lease/pool_lease.c \
+	lib/object/object.c lib/object/object.h lib/object/object_create.c lib/object/object_fake.c \
+	lib/object/object_list.c lib/object/object_resize.c lib/object/object_room.c \
+	lib/object/object_trim.c lib/object/object_typed.c lib/object/object_wait.c \
+	lib/priority/object_heap.c lib/priority/object_heap.h lib/priority/object_priority.c \
+	lib/lanes/lanes.c \
+	lib/sized/sized.c lib/sized/sized_create.c lib/sized/sized_fallback.c lib/sized/sized_impl.h \
+	lib/sized/sized_info.c
