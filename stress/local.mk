@@ -14,8 +14,6 @@ STRESS_SECONDS = 60
 STRESS_THREADS =
 STRESS_SEED =
 STRESS_MODE = all
-# Not empty: all pools have CPOOL_CHAOS.
-CHAOS =
 # How often each planted bug is to be found.  Empty: as planted.sh says.
 STRESS_REPEATS =
 
@@ -23,11 +21,11 @@ stress_sources = \
 	stress/arena.c stress/arena.h stress/board.h stress/build.h \
 	stress/disturb.c stress/disturb.h stress/main.c \
 	stress/mode_bulk.c stress/mode_caches.c stress/mode_churn.c \
-	stress/mode_depot.c stress/mode_fork.c stress/mode_full.c \
+	stress/mode_depot.c stress/mode_fallback.c stress/mode_fork.c stress/mode_full.c \
 	stress/mode_handoff.c stress/mode_lanes.c stress/mode_lease.c \
 	stress/mode_lifecycle.c stress/mode_memory.c stress/mode_mixed.c \
-	stress/mode_objects.c stress/mode_priority.c stress/mode_quiet.c \
-	stress/mode_recall.c stress/mode_same.c stress/mode_sized.c stress/mode_tags.c \
+	stress/mode_objects.c stress/mode_priority.c \
+	stress/mode_recall.c stress/mode_same.c stress/mode_sized.c \
 	stress/mode_tracked.c stress/mode_transfer.c stress/mode_typed.c \
 	stress/mode_wait.c stress/report.c \
 	stress/stamp.c stress/stamp.h stress/stress.h stress/sync.h \
@@ -60,7 +58,6 @@ stress_run = \
 	set -- --seconds "$(STRESS_SECONDS)" --mode "$(STRESS_MODE)"; \
 	test -z "$(STRESS_THREADS)" || set -- "$$@" --threads "$(STRESS_THREADS)"; \
 	test -z "$(STRESS_SEED)" || set -- "$$@" --seed "$(STRESS_SEED)"; \
-	test -z "$(CHAOS)" || set -- "$$@" --chaos; \
 	tests/harness/limit$(EXEEXT) -a "$(STRESS_SECONDS)" \
 		$$(cat stress/build-$$kind/launch) stress/build-$$kind/stress "$$@"
 

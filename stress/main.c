@@ -32,9 +32,9 @@
 static const struct mode *const modes[] = {
     &mode_same,   &mode_pairs, &mode_crowd, &mode_churn,     &mode_bulk,     &mode_mixed,
     &mode_caches, &mode_depot, &mode_fork,  &mode_lifecycle, &mode_transfer, &mode_checked,
-    &mode_memory, &mode_objects, &mode_wait, &mode_recall,   &mode_full,     &mode_quiet,
-    &mode_lease,  &mode_fake,  &mode_tracked, &mode_tags,    &mode_typed,    &mode_lanes,
-    &mode_sized,  &mode_priority,
+    &mode_memory, &mode_objects, &mode_wait, &mode_recall,   &mode_full,
+    &mode_lease,  &mode_tracked, &mode_typed,    &mode_lanes,    &mode_sized,
+    &mode_priority, &mode_fallback,
 };
 
 #define MODES (sizeof modes / sizeof modes[0])
@@ -64,7 +64,6 @@ static void print_usage(FILE *out, const char *program)
             "  -S, --seed N       0x... or decimal (chosen from the clock)\n"
             "  -m, --mode A,B     modes to run, or all (all)\n"
             "  -l, --list         lists the modes and ends\n"
-            "  -c, --chaos        all pools have chance in their slow paths\n"
             "  -q, --quiet        no progress\n"
             "  -h, --help\n",
             program);
@@ -155,7 +154,7 @@ static void parse_arguments(struct settings *settings, int argc, char **argv)
         {"seconds", required_argument, NULL, 's'}, {"threads", required_argument, NULL, 't'},
         {"seed", required_argument, NULL, 'S'},    {"mode", required_argument, NULL, 'm'},
         {"list", no_argument, NULL, 'l'},          {"quiet", no_argument, NULL, 'q'},
-        {"chaos", no_argument, NULL, 'c'},         {"help", no_argument, NULL, 'h'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     int option;
@@ -180,9 +179,6 @@ static void parse_arguments(struct settings *settings, int argc, char **argv)
         case 'l':
             print_modes();
             exit(0);
-        case 'c':
-            stress_chaos = true;
-            break;
         case 'q':
             settings->quiet = true;
             break;
@@ -299,24 +295,6 @@ static size_t count_chosen(const struct settings *settings)
     return count;
 }
 
-bool stress_chaos;
-
-/* Of all pools, with a seed that the program's determines. */
-static void ask_for_chaos(uint64_t seed)
-{
-    char options[64];
-
-    snprintf(options, sizeof options, "chaos=%u", (unsigned)(random_mix(seed) % 99999999) + 1);
-    setenv("CPOOL_OPTIONS", options, 1);
-}
-
-static void leave_out(struct settings *settings, const struct mode *mode)
-{
-    for (size_t i = 0; i < MODES; i++)
-        if (modes[i] == mode)
-            settings->chosen[i] = false;
-}
-
 int main(int argc, char **argv)
 {
     struct settings settings = {.seconds = 10};
@@ -327,12 +305,8 @@ int main(int argc, char **argv)
     settings.seed = seed_from_clock();
     choose_modes(&settings, "all");
     parse_arguments(&settings, argc, argv);
-    if (stress_chaos) /* with exchanges that quiet scopes do not expect */
-        leave_out(&settings, &mode_quiet);
     count = count_chosen(&settings);
     report_init(argv[0], settings.seconds);
-    if (stress_chaos)
-        ask_for_chaos(settings.seed);
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("stress: %zu modes, %g seconds, %u threads, seed 0x%" PRIx64 "\n", count,
            settings.seconds, settings.threads, settings.seed);

@@ -6,7 +6,7 @@
  *
  * The frames of a crew are in step.  Two leases overlap: the slots of one frame
  * are verified in the next one, and go back at its end.  Beside that the threads use the
- * pool as always, promote some slots, and adopt others.
+ * pool as always, and adopt some slots.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -40,10 +40,9 @@ static void lease_add(struct worker *worker, struct lease_frame *frame, struct l
         hand->slots[now][hand->count[now]++] = slot;
 }
 
-/* One slot more, under the lease or adopted by it, and perhaps promoted: then it is the
- * bag's. */
+/* One slot more, under the lease or adopted by it. */
 static void lease_obtain(struct worker *worker, struct lease_frame *frame,
-                         struct lease_hand *hand, unsigned now, struct bag *bag)
+                         struct lease_hand *hand, unsigned now)
 {
     void *slot;
 
@@ -54,16 +53,6 @@ static void lease_obtain(struct worker *worker, struct lease_frame *frame,
         lease_add(worker, frame, hand, now, slot);
     } else {
         lease_add(worker, frame, hand, now, cpool_lease_alloc(frame->leases[now]));
-    }
-    if (random_once_in(&worker->random, 16) && hand->count[now] > 0 && bag->count < bag->room) {
-        size_t i = random_below(&worker->random, hand->count[now]);
-
-        slot = hand->slots[now][i];
-        if (cpool_lease_promote(frame->leases[now], slot) != 0)
-            return;
-        hand->slots[now][i] = hand->slots[now][hand->count[now] - 1];
-        hand->count[now]--;
-        bag_add(bag, slot);
     }
 }
 
@@ -97,7 +86,7 @@ static void lease_body(struct worker *worker)
         size_t wanted = random_below(&worker->random, LEASE_FRAME);
 
         for (size_t i = 0; i < wanted && hand->count[now] < LEASE_FRAME; i++) {
-            lease_obtain(worker, frame, hand, now, &bag);
+            lease_obtain(worker, frame, hand, now);
             if (random_once_in(&worker->random, 4))
                 worker_step(worker, &bag);
         }

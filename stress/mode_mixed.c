@@ -80,14 +80,6 @@ static void mixed_checked(cpool_config_t *config, uint64_t *random)
     config->log = random_once_in(random, 4) ? random_between(random, 1, 64) : 0;
 }
 
-/* Three kinds of fakes: plain and exact ones, and those that threads could wait for. */
-static void mixed_fake(cpool_config_t *config, uint64_t *random)
-{
-    static const unsigned flags[] = {0, 0, CPOOL_EXACT, CPOOL_WAITABLE};
-
-    config->flags = CPOOL_FAKE | flags[random_below(random, sizeof flags / sizeof flags[0])];
-}
-
 static void mixed_run(struct episode *episode)
 {
     mixed_run_with(episode, mixed_plain);
@@ -96,11 +88,6 @@ static void mixed_run(struct episode *episode)
 static void checked_run(struct episode *episode)
 {
     mixed_run_with(episode, mixed_checked);
-}
-
-static void fake_run(struct episode *episode)
-{
-    mixed_run_with(episode, mixed_fake);
 }
 
 const struct mode mode_mixed = {
@@ -113,10 +100,4 @@ const struct mode mode_checked = {
     .name = "checked",
     .purpose = "the same with checked pools, with and without quarantine, sites and log",
     .run = checked_run,
-};
-
-const struct mode mode_fake = {
-    .name = "fake",
-    .purpose = "the same with fake pools",
-    .run = fake_run,
 };

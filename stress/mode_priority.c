@@ -35,7 +35,6 @@ struct voice {
 
 struct priority {
     cpool_objects_t *pool;
-    enum cpool_priority_order order;
     unsigned flags;
     size_t capacity;
     bool puts;  /* or the threads share their claims */
@@ -115,8 +114,7 @@ static void priority_leave(const struct priority *priority, cpool_claim_t claim,
 static void priority_compare(const struct priority *priority, const struct voice *voice,
                              cpool_claim_t ended, int64_t wanted)
 {
-    bool kept = priority->order == CPOOL_PRIORITY_USER &&
-                (priority->flags & CPOOL_PRIORITY_KEEP_LARGER) != 0;
+    bool kept = (priority->flags & CPOOL_PRIORITY_KEEP_LARGER) != 0;
 
     if (kept && !priority->moves && voice->claim == ended && voice->priority > wanted)
         stress_fail("an object of priority %lld was reclaimed by one of %lld",
@@ -167,10 +165,11 @@ static void priority_move(struct worker *worker, const struct priority *priority
                           cpool_claim_t claim)
 {
     int64_t wanted = (int64_t)random_below(&worker->random, 100) - 50;
-    int code = priority->moves && random_once_in(&worker->random, 2)
-                   ? cpool_priority_set(priority->pool, claim, wanted)
-                   : cpool_priority_touch(priority->pool, claim);
+    int code;
 
+    if (!priority->moves)
+        return;
+    code = cpool_priority_set(priority->pool, claim, wanted);
     STRESS_REQUIRE(code == 0 || code == CPOOL_EINACTIVE);
 }
 
@@ -264,7 +263,6 @@ static void priority_open(struct priority *priority, uint64_t *random)
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
 
     memset(priority, 0, sizeof *priority);
-    priority->order = (enum cpool_priority_order)random_below(random, 3);
     priority->flags = random_once_in(random, 2) ? CPOOL_PRIORITY_KEEP_LARGER : 0;
     priority->puts = random_once_in(random, 2);
     priority->moves = random_once_in(random, 2);
@@ -281,7 +279,7 @@ static void priority_open(struct priority *priority, uint64_t *random)
     config.max_inactive = random_once_in(random, 3) ? random_between(random, 1, 8) : 0;
     config.flags = flags[random_below(random, sizeof flags / sizeof flags[0])];
     STRESS_REQUIRE(cpool_objects_create(&priority->pool, &config) == 0);
-    STRESS_REQUIRE(cpool_priority_attach(priority->pool, priority->order, priority->flags) == 0);
+    STRESS_REQUIRE(cpool_priority_attach(priority->pool, priority->flags) == 0);
 }
 
 /* Each use has had one end, or is in one of the active objects. */

@@ -294,7 +294,7 @@ static void sized_run(struct episode *episode)
     config.thread_caches = episode->threads + 1;
     config.flags = sized.flags;
     config.pool_flags = pool_flags[random_below(random, sizeof pool_flags / sizeof pool_flags[0])];
-    config.fallback = &fallback;
+    config.fallback = (sized.flags & CPOOL_SIZED_BOUNDED) == 0 ? &fallback : NULL;
     code = cpool_sized_create(&sized.blocks, &config);
     if (code != 0)
         stress_fail("cpool_sized_create: %s", cpool_strerror(code));

@@ -127,11 +127,8 @@ static void tracked_see(struct tracked *tracked, const void *slot)
 {
     size_t index = cpool_index(tracked->arena.pool, slot);
 
-    /* A fake pool's block has none when it has been freed since. */
-    if (index == SIZE_MAX && tracked->arena.book.fake)
-        return;
     STRESS_REQUIRE(index < tracked->arena.indices);
-    if (tracked->visits[index]++ != 0 && !tracked->arena.book.fake)
+    if (tracked->visits[index]++ != 0)
         stress_fail("slot %zu was visited twice", index);
 }
 
@@ -204,8 +201,7 @@ static void tracked_meanwhile(struct episode *episode, void *context)
 
 static unsigned tracked_draw_flags(uint64_t *random)
 {
-    static const unsigned flags[] = {0, 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_KEEP_PAGES,
-                                     CPOOL_FAKE, CPOOL_FAKE | CPOOL_EXACT};
+    static const unsigned flags[] = {0, 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_KEEP_PAGES};
 
     return CPOOL_TRACKED | flags[random_below(random, sizeof flags / sizeof flags[0])];
 }

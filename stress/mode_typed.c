@@ -132,8 +132,8 @@ static void typed_open(struct typed *typed, struct episode *episode)
     config.slot_align = 0;
     config.slot_offset = 0;
     config.magazine_rounds = 0;
-    if (random_once_in(random, 3))
-        config.flags = random_once_in(random, 2) ? CPOOL_TRACKED : CPOOL_FAKE;
+    if (random_once_in(random, 6))
+        config.flags = CPOOL_TRACKED;
     code = items_open(&config);
     if (code != 0)
         stress_fail("items_open: %s", cpool_strerror(code));

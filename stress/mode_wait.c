@@ -18,22 +18,11 @@
 /* Slots a worker tries to have beside the one that it waited for. */
 #define WAIT_MORE 4
 
-/* The other work there is while none is free: to let somebody else run. */
-static bool wait_help(void *argument)
-{
-    struct worker *worker = argument;
-
-    sched_yield();
-    return !episode_over(worker->episode);
-}
-
-/* Waits for one, for ever or not, or helps.  Returns NULL after a time-out. */
+/* Waits for one, with a time-out or without.  Returns NULL after a time-out. */
 static void *wait_for_one(struct worker *worker, struct arena *arena)
 {
     struct timespec timeout = {0, (long)random_below(&worker->random, 2000000)};
 
-    if (random_once_in(&worker->random, 8))
-        return cpool_alloc_or_help(arena->pool, wait_help, worker);
     if (random_once_in(&worker->random, 3))
         return cpool_alloc_wait(arena->pool, &timeout);
     return cpool_alloc_wait(arena->pool, NULL);

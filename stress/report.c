@@ -167,10 +167,10 @@ void report_episode(const struct episode *episode)
 {
     snprintf(report_replay, sizeof report_replay,
              "stress: mode %s, episode %llu; to repeat it first, run\n"
-             "stress:     %s --mode %s --seed 0x%llx --threads %u --seconds %g%s\n",
+             "stress:     %s --mode %s --seed 0x%llx --threads %u --seconds %g\n",
              episode->mode->name, (unsigned long long)episode->tally->episodes, report_program,
              episode->mode->name, (unsigned long long)episode->seed, episode->threads,
-             report_seconds, stress_chaos ? " --chaos" : "");
+             report_seconds);
 }
 
 void report_in_child(void)

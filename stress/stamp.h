@@ -37,7 +37,6 @@ struct stamp_book {
     size_t capacity;
     size_t slot_size;
     bool purged; /* free slots may have lost their bytes to a trim: zero, in part or whole */
-    bool fake;   /* free slots do not exist: a slot that is taken has any bytes */
     _Atomic uint64_t *words; /* one per slot */
 };
 

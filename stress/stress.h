@@ -53,10 +53,6 @@ struct episode {
                                   threads.  Relaxed: it publishes nothing */
 };
 
-/* Whether all pools have CPOOL_CHAOS: slots come in no order then, and a smaller part of a
- * magazine is full.  Set before the first pool. */
-extern bool stress_chaos;
-
 /* A way of using pools. */
 struct mode {
     const char *name;
@@ -81,6 +77,7 @@ extern const struct mode mode_lease;
 extern const struct mode mode_mixed;
 extern const struct mode mode_caches;
 extern const struct mode mode_depot;
+extern const struct mode mode_fallback;
 extern const struct mode mode_fork;
 extern const struct mode mode_recall;
 extern const struct mode mode_lifecycle;
@@ -90,10 +87,7 @@ extern const struct mode mode_memory;
 extern const struct mode mode_objects;
 extern const struct mode mode_wait;
 extern const struct mode mode_full;
-extern const struct mode mode_quiet;
-extern const struct mode mode_fake;
 extern const struct mode mode_tracked;
-extern const struct mode mode_tags;
 extern const struct mode mode_lanes;
 extern const struct mode mode_sized;
 extern const struct mode mode_priority;

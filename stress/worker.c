@@ -190,7 +190,7 @@ static void worker_misuse(struct worker *worker, struct bag *bag)
     if (bag->count == 0 || bag->arena->slot_size == 1)
         return;
     slot = bag->slots[0];
-    STRESS_REQUIRE(cpool_owns(pool, slot) && cpool_of(slot) == pool);
+    STRESS_REQUIRE(cpool_owns(pool, slot) && cpool_of(slot, NULL) == pool);
     STRESS_REQUIRE(!cpool_owns(pool, slot + 1));
     report_expect(CPOOL_EMISALIGNED);
     cpool_free(pool, slot + 1);

@@ -64,12 +64,13 @@ endif
 
 tests_scripts = \
 	tests/scripts/check-asan.sh \
+	tests/scripts/check-budgets.sh \
 	tests/scripts/check-builds.sh \
 	tests/scripts/check-cxx.sh \
 	tests/scripts/check-docs.sh \
 	tests/scripts/check-english.sh \
 	tests/scripts/check-exports.sh \
-	tests/scripts/check-floors.sh \
+	tests/scripts/check-folders.sh \
 	tests/scripts/check-format.sh \
 	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
@@ -84,8 +85,10 @@ tests_scripts = \
 	tests/scripts/check-planted.sh \
 	tests/scripts/check-probes.sh \
 	tests/scripts/check-size.sh \
+	tests/scripts/check-text.sh \
 	tests/scripts/check-tsan.sh \
 	tests/scripts/check-typed.sh \
+	tests/scripts/check-words.sh \
 	tests/scripts/check-scripts.sh
 
 EXTRA_DIST += $(tests_scripts) tests/debug/mistakes.c tests/tools/correct.c \

@@ -37,11 +37,10 @@ for compiler in "${CC:-cc}" gcc; do
 done
 # Of -fanalyzer:
 #   malloc-leak in object_room.c   the slots are kept by their indices
-#   malloc-leak in fake.c          the table keeps the address behind the lead
 if [ -n "$gcc" ]; then
-    for file in "$top"/lib/*.c; do
+    for file in "$top"/lib/*/*.c; do
         case $file in
-        */object_room.c | */fake.c) but=-Wno-analyzer-malloc-leak ;;
+        */object_room.c) but=-Wno-analyzer-malloc-leak ;;
         *) but= ;;
         esac
         # shellcheck disable=SC2086
@@ -73,7 +72,7 @@ if command -v clang-tidy > /dev/null; then
     }
     {
         tidy '' "$(find "$top/lib" -name '*.c' ! -name object_trim.c)" "$@"
-        tidy ,-clang-analyzer-core.UndefinedBinaryOperatorResult "$top/lib/object_trim.c" "$@"
+        tidy ,-clang-analyzer-core.UndefinedBinaryOperatorResult "$top/lib/object/object_trim.c" "$@"
     } > "$output" 2> /dev/null
     judge clang-tidy "$output"
 else
@@ -85,9 +84,9 @@ fi
 #   memleak in object_fake.c           the address behind the front is kept, and freed by it
 if command -v cppcheck > /dev/null; then
     cppcheck --enable=warning,performance,portability --std=c11 --quiet \
-        --suppress=selfAssignment:"$top/lib/pool_reserve.c" \
-        --suppress=memleak:"$top/lib/object_fake.c" -D__GNUC__=12 -D__ELF__=1 \
-        -I"$top/include" -I"$top/lib" -I. "$top"/lib/*.c > "$output" 2>&1
+        --suppress=selfAssignment:"$top/lib/pool/pool_reserve.c" \
+        --suppress=memleak:"$top/lib/object/object_fake.c" -D__GNUC__=12 -D__ELF__=1 \
+        -I"$top/include" -I"$top/lib" -I. "$top"/lib/*/*.c > "$output" 2>&1
     judge cppcheck "$output"
 else
     echo 'left out: no cppcheck'

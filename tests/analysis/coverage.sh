@@ -7,7 +7,7 @@
 #   coverage.sh SRCDIR PROGRAM...
 #
 # Without assertions, because no test reaches their failures.  Fails below COVERAGE_LINES (95) or
-# COVERAGE_BRANCHES (85) per cent.  doc/EVIDENCE.md says of the rest why.
+# COVERAGE_BRANCHES (85) per cent.  doc/TESTING.md says of the rest why.
 #
 # Run in the top of the build tree.
 

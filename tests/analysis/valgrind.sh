@@ -28,7 +28,7 @@ why_not() {
     case $1 in
     */check_options) echo 'which sets CPOOL_OPTIONS itself' ;;
     */check_null) echo 'which reads from no pool, to be trapped' ;;
-    */check_quiet_calls) echo 'which reads results of ptrace that Memcheck does not know' ;;
+    */check_calls) echo 'which reads results of ptrace that Memcheck does not know' ;;
     */check_lanes) echo 'as its limit of memory refuses nothing under Memcheck' ;;
     esac
 }

@@ -101,14 +101,10 @@ APART void unused(void)
 APART void leak(void)
 {
     void *slots[3];
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
 
     if (cpool_alloc_bulk_all(pool, slots, 3) != 0) /* mark: bulk */
         return;
-    if (cpool_ticket_draw(&ticket, pool, slots, 2) == 0) {
-        sink = cpool_ticket_alloc(&ticket); /* mark: ticket */
-        cpool_ticket_return(&ticket);
-    }
+    sink = cpool_depot_alloc(pool); /* mark: depot */
     for (int i = 0; i < 7; i++)
         take();
 }

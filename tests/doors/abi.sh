@@ -52,7 +52,7 @@ abidiff --leaf-changes-only --no-added-syms --suppressions "$work/suppressions" 
     "$work/old/lib/.libs/libcpool.so" "$built/lib/.libs/libcpool.so" > "$work/changes"
 status=$?
 cat "$work/changes"
-# Public structures that have grown at the end are served in both sizes (lib/structs.h).
+# Public structures that have grown at the end are served in both sizes (lib/base/structs.h).
 # Anything else that has changed is not: an insertion elsewhere moves members.
 [ "$status" -eq 0 ] || { [ "$status" -eq 4 ] &&
     ! grep -v -E -e '^$' -e '^(Leaf|Changed leaf types) changes summary: |^Changed leaf types ' \

@@ -29,6 +29,17 @@ compile() {
         ${CHECK_CFLAGS:-} "$@"
 }
 
+# Nothing is warned of without an option for it, where the optimiser looks deepest.
+compile -O3 -Werror -c "$made/cpool.c" -o "$work/cpool.o" || exit 1
+# One file with a program of a user's, with and without the inline path.
+{ echo '#include "cpool.c"' && cat "$top/tests/doors/job.c"; } > "$work/one.c"
+for option in -O3 -DCPOOL_NO_INLINE; do
+    compile "$option" -Werror "$work/one.c" -o "$work/one" && "$work/one" > /dev/null || {
+        echo "a program in one file with cpool.c fails with $option"
+        exit 1
+    }
+done
+
 # As with -O2, a function that calls another one last does not stand among the callers, so that
 # call sites are those of the tests.
 compile -foptimize-sibling-calls -c "$made/cpool.c" -o "$work/cpool.o" || exit 1

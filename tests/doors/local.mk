@@ -26,9 +26,9 @@ check-doors: all amalgamation
 	@srcdir='$(srcdir)' CC='$(CC)' CXX='$(tests_cxx)' MAKE='$(MAKE)' \
 		$(SHELL) $(srcdir)/tests/doors/run.sh $(DOORS) || test $$? -eq 77
 
-# Those that want the library as a shared object, or see a module, are left out.
-amalgamated_tests = $(filter-out tests/public/check_copies tests/public/check_dlopen \
-	tests/public/check_object_heap, $(tests_public))
+# Those that need the library as a shared object are left out.
+amalgamated_tests = $(filter-out tests/public/check_copies tests/public/check_dlopen, \
+	$(tests_public))
 
 check-amalgamation: amalgamation
 	@srcdir='$(srcdir)' CC='$(CC)' CHECK_CFLAGS='$(CHECK_CFLAGS)' CHECK_LIBS='$(CHECK_LIBS)' \

@@ -5,7 +5,8 @@
 #
 # Each door is opened in an empty folder outside both trees, with nothing in the
 # environment but PATH and HOME: a program of a user's is compiled, linked and run, and its
-# output is compared.  A door without its tool is left out, and said so.
+# output is compared.  The commands, and the lines for CMake and Meson, are those of README.md.
+# A door without its tool is left out, and said so.
 #
 #   run.sh [DOOR...]     these, or all
 #
@@ -51,40 +52,80 @@ runs() {
     diff "$work/expected" output || fail "$program prints something else"
 }
 
+# readme WORDS - the lines of README.md below the paragraph that begins with these words.
+readme() {
+    awk -v words="**$1**" '
+        /^\*\*/ { on = index($0, words) == 1 }
+        on && /^    / { print substr($0, 5); seen = 1 }
+        /^#/ { on = 0 }
+        END { exit !seen }' "$top/README.md" || fail "README.md has no lines about: $1"
+}
+
+# does WORDS [VARIABLE=VALUE...] - runs what README.md says, with the compiler as cc.
+does() {
+    readme "$1" > commands || exit 1
+    shift
+    mkdir -p "$work/bin"
+    printf '#!/bin/sh\nexec %s "$@"\n' "${CC:-cc}" > "$work/bin/cc"
+    chmod +x "$work/bin/cc"
+    clean PATH="$work/bin:$PATH" "$@" sh -e commands || fail "these fail: $(cat commands)"
+}
+
 # copy FILE... - of the sources, as a program's repository would have them.
 copy() {
-    mkdir -p cpool
-    for file; do
-        cp -R "$top/$file" cpool/
-    done
-    chmod -R u+w cpool
+    folder=libcpool
+    copy_to "$@"
 }
-all_of_it='lib include cmake CMakeLists.txt meson.build configure.ac cpool.pc.in'
+
+copy_to() {
+    mkdir -p "$folder"
+    for file; do
+        cp -R "$top/$file" "$folder/"
+    done
+    chmod -R u+w "$folder"
+}
+all_of_it='lib include gdb cmake CMakeLists.txt meson.build configure.ac cpool.pc.in'
 
 # ---- Without a build system ----------------------------------------------------
 
 # A copy of two folders.
 vendored() {
     copy lib include
-    cc -O2 -c cpool/lib/*.c -Icpool/include || fail 'the library does not compile'
-    cc -O2 -Icpool/include "$job" ./*.o -pthread -o program || fail 'no program'
-    runs ./program
+    cp "$job" .
+    for options in '' -DCPOOL_NO_INLINE; do
+        rm -f ./*.o
+        CC="${CC:-cc} -O2 $options" does 'A copy of the sources'
+        runs ./a.out
+    done
     [ -n "${CXX:-}" ] || return 0
-    cxx -O2 -Icpool/include -x c++ "$job" -x none ./*.o -pthread -o program ||
+    cxx -O2 -Ilibcpool/include -x c++ "$job" -x none ./*.o -pthread -o program ||
         fail 'no C++ program'
     runs ./program
 }
 
-# Two files.
+# Two files, and one file.
 amalgamation() {
-    cp "$built/amalgamation/cpool.c" "$built/amalgamation/cpool.h" . || exit 1
-    for options in '' '-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror' '-O3 -flto'; do
+    copy lib include LICENSE
+    cp "$job" .
+    does 'Two files'
+    runs ./a.out
+    [ ! -d "$built/amalgamation" ] || diff "$built/amalgamation/cpool.c" cpool.c ||
+        fail 'make amalgamation writes another file'
+    { echo '#include "cpool.c"' && cat "$job"; } > one.c
+    for options in '-Werror' '-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror' \
+        '-O3 -Werror' '-O3 -flto -Werror' '-O2 -DCPOOL_NO_INLINE -Wall -Werror'; do
         # shellcheck disable=SC2086 # several words
         cc $options -c cpool.c || fail "cpool.c does not compile with: $options"
         # shellcheck disable=SC2086
         cc $options -I. "$job" cpool.o -pthread -o program || fail "no program with: $options"
         runs ./program
+        # shellcheck disable=SC2086
+        cc $options -I. one.c -pthread -o program || fail "no program of one file with: $options"
+        runs ./program
     done
+    { echo '#include <cpool.h>' && cat one.c; } > late.c
+    ! cc -DCPOOL_NO_INLINE -I. -c late.c 2> messages || fail 'cpool.c behind cpool.h compiles'
+    grep -q 'include cpool.c before cpool.h' messages || fail "$(cat messages)"
 }
 
 # ---- The installed library -----------------------------------------------------
@@ -113,6 +154,11 @@ pkg_config() {
     needs pkg-config
     installed
     case " $(flags --cflags) " in *' -pthread '*) ;; *) fail 'cpool.pc lacks -pthread' ;; esac
+    if [ -e "$libraries/libcpool.so" ] && [ -e "$libraries/libcpool.a" ]; then
+        cp "$job" .
+        does Installed PKG_CONFIG_LIBDIR="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$stage"
+        runs ./a.out
+    fi
     if [ -e "$libraries/libcpool.so" ]; then
         # shellcheck disable=SC2046 # flags are words
         cc "$job" $(flags --cflags --libs) -o program || fail 'no program'
@@ -188,11 +234,8 @@ subdirectory() {
     needs cmake
     # shellcheck disable=SC2086 # several words
     copy $all_of_it
-    cmake_project << 'EOF'
-add_subdirectory(cpool)
-add_executable(program job.c)
-target_link_libraries(program PRIVATE cpool::cpool)
-EOF
+    { echo 'add_executable(program job.c)' && readme CMake; } > lines || exit 1
+    cmake_project < lines
     for shared in OFF ON; do
         cmake_build -DBUILD_SHARED_LIBS="$shared"
         runs build/program
@@ -203,8 +246,8 @@ fetch_content() {
     needs cmake
     # shellcheck disable=SC2086
     copy $all_of_it
-    tar -czf cpool.tar.gz cpool
-    rm -rf cpool
+    tar -czf cpool.tar.gz libcpool
+    rm -rf libcpool
     cmake_project << EOF
 include(FetchContent)
 FetchContent_Declare(cpool URL "$(pwd)/cpool.tar.gz")
@@ -222,7 +265,7 @@ cmake_install() {
     # shellcheck disable=SC2086
     copy $all_of_it
     for shared in OFF ON; do
-        (cd cpool && cmake_build -DBUILD_SHARED_LIBS="$shared" \
+        (cd libcpool && cmake_build -DBUILD_SHARED_LIBS="$shared" \
             -DCMAKE_INSTALL_PREFIX="$work/cmake" && clean cmake --install build > log) || exit 1
     done
     headers_in "$work/cmake"
@@ -234,6 +277,7 @@ EOF
     cmake_build -DCMAKE_PREFIX_PATH="$work/cmake"
     runs build/program
     found_by_pkg_config "$work/cmake"
+    script_in "$work/cmake"
 }
 
 # headers_in PREFIX - the public headers, and nothing else.
@@ -241,6 +285,12 @@ headers_in() {
     (cd "$top/include" && find . -name '*.h*' -type f | sort) > ours
     (cd "$1/include" && find . -type f | sort) > theirs
     diff ours theirs || fail 'other headers are installed'
+}
+
+# script_in PREFIX - gdb's script has the name of the shared library.
+script_in() {
+    object=$(find "$1" -name 'libcpool.so.*.*' ! -name '*.py' -type f)
+    cmp "$top/gdb/cpool.py" "$object-gdb.py" || fail "no script for gdb beside $object"
 }
 
 # found_by_pkg_config PREFIX
@@ -261,15 +311,15 @@ meson_build() {
 
 meson_subproject() {
     needs meson ninja
-    mkdir subprojects
+    folder=subprojects/cpool
     # shellcheck disable=SC2086
-    (cd subprojects && copy $all_of_it)
+    copy_to $all_of_it
     cp "$job" .
-    cat > meson.build << 'EOF'
-project('outside', 'c')
-cpool_dep = dependency('cpool', version: '>= 0.1', fallback: ['cpool', 'cpool_dep'])
-executable('program', 'job.c', dependencies: cpool_dep)
-EOF
+    {
+        echo "project('outside', 'c')"
+        readme Meson
+        echo "executable('program', 'job.c', dependencies: cpool_dep)"
+    } > meson.build || exit 1
     meson_build --wrap-mode=forcefallback
     runs build/program
 }
@@ -279,10 +329,11 @@ meson_install() {
     needs meson ninja pkg-config
     # shellcheck disable=SC2086
     copy $all_of_it
-    (cd cpool && meson_build --prefix="$work/meson" && clean meson install -C build > log) ||
+    (cd libcpool && meson_build --prefix="$work/meson" && clean meson install -C build > log) ||
         exit 1
     headers_in "$work/meson"
     found_by_pkg_config "$work/meson"
+    script_in "$work/meson"
     command -v cmake > /dev/null || return 0
     cmake_project << 'EOF'
 find_package(cpool 0.1 REQUIRED COMPONENTS shared static)

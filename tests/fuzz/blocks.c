@@ -306,7 +306,7 @@ static void choose(void)
         for (size_t i = 0; i < config->class_count; i++)
             blocks.sizes[i] = size += CPOOL_SIZED_GRAIN * (1 + input_below(20));
     }
-    blocks.own_fallback = input_below(2) == 0;
+    blocks.own_fallback = input_below(2) == 0 && !bounded();
     if (blocks.own_fallback)
         config->fallback = &fallback;
     blocks.tracked = config->pool_flags > CPOOL_EXACT &&

@@ -6,7 +6,7 @@
  *   model.c    the contents of a pool: which slots are live, and their bytes
  *   create.c   configurations, right and wrong, and the ends of pools
  *   calls.c    calls that are right
- *   extras.c   tickets, caches and leases
+ *   extras.c   caches and leases
  *   wrong.c    calls that are wrong, and the codes that they must be reported with
  *   types.c    pools of a type
  *   objects.c  pools of objects, with a model of their hooks
@@ -66,10 +66,10 @@ size_t reports_with(int code);
  * ---- Pools and their models (model.c) --------------------------------------
  */
 
-enum { POOLS = 3, CACHES = 2, LEASES = 2, ROOM = 48 };
+enum { POOLS = 3, CACHES = 2, LEASES = 2 };
 
-/* NEVER: not handed out since the pool began.  The last four are live. */
-enum state { NEVER, FREE, HELD, IN_TICKET, IN_LEASE };
+/* NEVER: not handed out since the pool began.  The last two are live. */
+enum state { NEVER, FREE, HELD, IN_LEASE };
 
 struct slot {
     uint8_t state;
@@ -83,7 +83,6 @@ struct slot {
 struct lease {
     cpool_lease_t *handle; /* NULL: none */
     size_t count;
-    size_t promoted;
 };
 
 struct model {
@@ -104,14 +103,10 @@ struct model {
     struct slot *slots;
     uint32_t *held;
     size_t n_held;
-    size_t live;   /* held, in tickets and in leases */
-    size_t hidden; /* at most so many more are live, in the place of promoted ones */
+    size_t live;   /* held, and in leases */
     uint32_t next_seed;
     cpool_cache_t *caches[CACHES];
     struct lease leases[LEASES];
-    cpool_ticket_t ticket;
-    size_t drawn;
-    void *room[ROOM];
     void *memory;
     size_t mapped; /* bytes, or 0 for memory from malloc */
 };

@@ -25,7 +25,7 @@ EXTRA_DIST += tests/fuzz/corpus.txt tests/fuzz/fuzz.sh
 
 fuzz: tests/fuzz/replay$(EXEEXT)
 	@CC="$(FUZZ_CC)" srcdir="$(srcdir)" FUZZ_FLAGS="$(FUZZ_FLAGS)" \
-		COMPILE="$(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -I$(srcdir)/lib $(CPPFLAGS)" \
+		COMPILE="$(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS)" \
 		LINK="$(ATOMIC_LIBS) $(PTHREAD_LIBS)" \
 		$(SHELL) $(srcdir)/tests/fuzz/fuzz.sh $(FUZZ_SECONDS) \
 		$(libcpool_sources) $(fuzz_sources)

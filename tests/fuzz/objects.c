@@ -330,14 +330,20 @@ static void choose(void)
 static void make(void)
 {
     cpool_objects_t *pool = (cpool_objects_t *)(void *)&objects;
-    bool fails;
+    bool contradicts, fails;
     int code;
 
     choose();
     fails = objects.fails_create;
+    contradicts = objects.config.max_inactive != 0 &&
+                  objects.config.populate > objects.config.max_inactive &&
+                  objects.config.capacity > objects.config.max_inactive;
     code = cpool_objects_create(&pool, &objects.config);
     fuzz_trace("objects, code", (size_t)-code);
-    FUZZ_REQUIRE(code == 0 || (code == CREATE_FAILED && fails));
+    if (contradicts)
+        FUZZ_EQUAL(code, CPOOL_ECAPACITY);
+    else
+        FUZZ_REQUIRE(code == 0 || (code == CREATE_FAILED && fails));
     FUZZ_EQUAL(pool != NULL, code == 0);
     FUZZ_EQUAL(objects.created - objects.destroyed == 0 || code == 0, true);
     objects.pool = pool;

@@ -27,7 +27,6 @@ static struct {
     cpool_objects_t *pool; /* NULL: none */
     cpool_object_config_t config;
     cpool_object_type_t type;
-    enum cpool_priority_order order;
     bool keeps;
     bool fake;
     bool fails; /* the next create */
@@ -140,9 +139,7 @@ static void hold(void *object, cpool_claim_t claim, int64_t number)
     struct use *use = &ranks.held[ranks.n_held++];
 
     FUZZ_REQUIRE(ranks.n_held <= MOST && claim != 0 && claim != ranks.ended);
-    *use = (struct use){object, claim, 0, ++ranks.turn, 0};
-    if (ranks.order == CPOOL_PRIORITY_USER)
-        use->number = number;
+    *use = (struct use){object, claim, number, ++ranks.turn, 0};
 }
 
 /*
@@ -202,17 +199,16 @@ static void use_ended(void)
 {
     FUZZ_EQUAL(cpool_priority_put(ranks.pool, ranks.ended), CPOOL_EINACTIVE);
     FUZZ_EQUAL(cpool_priority_set(ranks.pool, ranks.ended, 5), CPOOL_EINACTIVE);
-    FUZZ_EQUAL(cpool_priority_touch(ranks.pool, ranks.ended), CPOOL_EINACTIVE);
     FUZZ_REQUIRE(cpool_priority_pin(ranks.pool, ranks.ended) == NULL);
     FUZZ_EQUAL(cpool_priority_unpin(ranks.pool, ranks.ended), CPOOL_EINACTIVE);
     FUZZ_REQUIRE(ranks.fake || cpool_priority_claim(ranks.pool, &ranks) == 0);
-    FUZZ_EQUAL(cpool_priority_attach(ranks.pool, ranks.order, 0), CPOOL_EOPEN);
+    FUZZ_EQUAL(cpool_priority_attach(ranks.pool, 0), CPOOL_EOPEN);
 }
 
 static void change(void)
 {
     struct use *use;
-    size_t what = input_below(4);
+    size_t what = input_below(3);
     int64_t number = (int64_t)input_below(9) - 4;
 
     if (ranks.n_held == 0)
@@ -220,13 +216,8 @@ static void change(void)
     use = &ranks.held[input_below(ranks.n_held)];
     if (what == 0) {
         FUZZ_EQUAL(cpool_priority_set(ranks.pool, use->claim, number), 0);
-        if (ranks.order == CPOOL_PRIORITY_USER)
-            use->number = number;
+        use->number = number;
     } else if (what == 1) {
-        FUZZ_EQUAL(cpool_priority_touch(ranks.pool, use->claim), 0);
-        if (ranks.order == CPOOL_PRIORITY_TOUCHED)
-            use->turn = ++ranks.turn;
-    } else if (what == 2) {
         FUZZ_REQUIRE(cpool_priority_pin(ranks.pool, use->claim) == use->body);
         use->pins++;
     } else {
@@ -297,12 +288,11 @@ static void make(void)
     config->max_inactive = input_below(4) == 0 ? 1 + input_below(6) : 0;
     config->flags = input_below(8) == 0 ? CPOOL_OBJECT_FAKE : 0;
     ranks.fake = config->flags != 0;
-    ranks.order = (enum cpool_priority_order)input_below(3);
-    ranks.keeps = flags != 0 && ranks.order == CPOOL_PRIORITY_USER;
+    ranks.keeps = flags != 0;
     FUZZ_EQUAL(cpool_objects_create(&ranks.pool, config), 0);
-    FUZZ_EQUAL(cpool_priority_attach(ranks.pool, (enum cpool_priority_order)3, 0), CPOOL_EFLAGS);
-    FUZZ_EQUAL(cpool_priority_attach(ranks.pool, ranks.order, flags), 0);
-    fuzz_trace("priority pool, order", (size_t)ranks.order);
+    FUZZ_EQUAL(cpool_priority_attach(ranks.pool, 2), CPOOL_EFLAGS);
+    FUZZ_EQUAL(cpool_priority_attach(ranks.pool, flags), 0);
+    fuzz_trace("priority pool, flags", flags);
 }
 
 void ranks_end(void)

@@ -40,7 +40,7 @@ static void free_inside(struct model *model)
 /* After a shrink, plain pools find a free of a removed slot later. */
 static void free_unused(struct model *model)
 {
-    size_t unused = model_stats(model).high_water;
+    size_t unused = model_stats(model).circulating;
     void *slot;
 
     if (unused >= model->limit || (model->shrunk && !model->tracked))
@@ -60,12 +60,11 @@ static void free_twice(struct model *model)
     void *slot = cpool_at(model->pool, index);
     void *slots[2] = { slot, slot };
 
-    if (!model->tracked || model->slots[index].state >= HELD ||
-        (model->hidden > 0 && cpool_handle(model->pool, slot) != CPOOL_HANDLE_NONE))
+    if (!model->tracked || model->slots[index].state >= HELD)
         return;
-    if (code == CPOOL_EUNUSED && index < model_stats(model).high_water)
+    if (code == CPOOL_EUNUSED && index < model_stats(model).circulating)
         return; /* after a reset or a shrink either code may come */
-    if (index >= model_stats(model).high_water)
+    if (index >= model_stats(model).circulating)
         code = CPOOL_EUNUSED;
     cpool_free(model->pool, slot);
     REPORTS_EQUAL(1, code);
@@ -146,8 +145,8 @@ static void ask_another_kind(struct model *model)
     if ((model->config.flags & CPOOL_WAITABLE) == 0) {
         FUZZ_REQUIRE(cpool_alloc_wait(model->pool, &at_once) == NULL);
         FUZZ_REQUIRE(cpool_alloc_or_notify(model->pool) == NULL);
-        FUZZ_EQUAL(cpool_wake_all(model->pool), 0);
-        FUZZ_EQUAL(cpool_wait_again(model->pool), CPOOL_EWAITABLE);
+        FUZZ_EQUAL(cpool_wake_all(model->pool, true), 0);
+        FUZZ_EQUAL(cpool_wake_all(model->pool, false), 0);
         REPORTS_EQUAL(4, CPOOL_EWAITABLE);
     }
 }
@@ -161,7 +160,7 @@ static void pass_null(struct model *model)
     code = cpool_alloc_bulk_all(model->pool, NULL, n);
     FUZZ_EQUAL(code, CPOOL_ENULL);
     cpool_free_bulk(model->pool, NULL, n);
-    cpool_print(model->pool, NULL);
+    cpool_print(model->pool, CPOOL_PRINT_FIGURES, NULL);
     REPORTS_EQUAL(4, CPOOL_ENULL);
     FUZZ_EQUAL(cpool_stats(model->pool, NULL), CPOOL_ENULL);
     cpool_free(model->pool, NULL);
@@ -178,7 +177,6 @@ static void use_no_pool(void)
     cpool_t *none[3] = { destroyed, NULL, (cpool_t *)(void *)&models };
     cpool_t *pool = none[input_below(3)];
     void *slots[2] = { models, models };
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     cpool_cache_t *cache;
 
     FUZZ_REQUIRE(cpool_depot_alloc(pool) == NULL);
@@ -193,7 +191,7 @@ static void use_no_pool(void)
     FUZZ_EQUAL(cpool_alloc_bulk(pool, slots, 2), 0);
     cpool_free_bulk(pool, slots, 2);
     REPORTS_EQUAL(pool == NULL ? 10 : 11, CPOOL_EPOOL);
-    FUZZ_EQUAL(cpool_ticket_draw(&ticket, pool, slots, 2), CPOOL_EPOOL);
+    FUZZ_EQUAL(cpool_alloc_bulk_all(pool, slots, 2), CPOOL_EPOOL);
     FUZZ_EQUAL(cpool_grow(pool, 1), 0);
     FUZZ_EQUAL(cpool_shrink(pool, 1), 0);
     FUZZ_EQUAL(cpool_trim(pool), 0);

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "recall.h"
+#include "cache/recall.h"
 
 #if defined(__linux__)
 #include <sys/syscall.h>

@@ -30,13 +30,8 @@ static inline void *alloc_through(int door, cpool_t *pool)
         return cpool_cache_alloc(cpool_cache(pool));
     case 4:
         return cpool_calloc(pool);
-    case 5: {
-        cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-        void *room[1];
-
-        REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 1), 0);
-        return cpool_ticket_alloc(&ticket);
-    }
+    case 5:
+        return cpool_alloc_bulk_all(pool, &slot, 1) == 0 ? slot : NULL;
     default:
         return cpool_cache_alloc(handed);
     }

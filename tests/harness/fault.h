@@ -8,11 +8,10 @@
  * this call alone is refused, and when all that follow are, too.
  *
  * Each public function has a case but those that read, count or compare words alone, or set
- * one: figures, names and codes, indices and handles, cpool_of and cpool_around, tags'
- * accounts, active objects, layers, and the end of a quiet scope.  cpool_object_each and
- * cpool_lease_each are loops around the caller's function.  The halves out of line of inline
- * functions are reached by those.  The two functions that unload typed pools are for
- * destructors, and close.
+ * one: figures, names and codes, indices and handles, cpool_of, active
+ * objects, and layers.  cpool_object_each is a loop around the
+ * caller's function.  The halves out of line of inline functions are reached by those.  The two
+ * functions that unload typed pools are for destructors, and close.
  *
  * Includes refuse.h.
  */

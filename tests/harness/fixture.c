@@ -6,7 +6,7 @@
  */
 #include "fixture.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 enum { CACHES = 3, FOR_CACHES = CACHES * (FIXTURE_PLACES + CPI_CACHE_HANDS) };
 

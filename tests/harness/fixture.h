@@ -9,7 +9,7 @@
 
 #include "support.h" /* first: it says which system interfaces are wanted */
 
-#include "cache.h"
+#include "cache/cache.h"
 
 /* Slots, rounds of a magazine, and places for spares in a cache. */
 enum { FIXTURE_CAPACITY = 1000, FIXTURE_LIMIT = 10, FIXTURE_PLACES = 8 };

@@ -9,12 +9,12 @@
 
 #include <sched.h>
 
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 /* The pool of a handle that leads to one. */
 static inline struct cpi_pool *inside(const cpool_t *pool)
 {
-    return pool->state;
+    return cpi_pool_at(pool);
 }
 
 /* The figures of a pool's registry. */

@@ -12,17 +12,27 @@ check_LTLIBRARIES += tests/harness/libharness.la
 endif
 
 tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
-tests_cppflags_module = $(tests_cppflags) -I$(top_srcdir)/lib
+tests_cppflags_module = $(tests_cppflags)
 
-tests_harness_libharness_la_SOURCES = tests/harness/inside.h tests/harness/points.h \
+tests_harness_libharness_la_SOURCES = tests/harness/inside.h \
 	tests/harness/crew.c tests/harness/crew.h tests/harness/doors.h \
 	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
 	tests/harness/growth.h tests/harness/lease.h tests/harness/lease_pool.h \
 	tests/harness/misuse.c tests/harness/misuse.h tests/harness/object.h \
-	tests/harness/quiet_scope.h tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
+	tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
 	tests/harness/support.h tests/harness/support_pool.c tests/harness/waiter.c \
 	tests/harness/waiter.h
 tests_harness_libharness_la_CPPFLAGS = $(tests_cppflags_module)
+
+# The library's sources, compiled once more with a point before each atomic operation, each
+# lock and each sleep, for the tests of steps, schedules and histories.  Without assertions,
+# which would be steps, too.
+check_LTLIBRARIES += tests/harness/libpoints.la
+tests_harness_libpoints_la_SOURCES = tests/harness/points.c tests/harness/points.h \
+	$(libcpool_sources)
+tests_harness_libpoints_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/harness \
+	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"'
+tests_harness_libpoints_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS) $(DL_LIBS)
 
 tests_libs = $(CHECK_LIBS) $(PTHREAD_LIBS)
 tests_ldadd_public = tests/harness/libharness.la lib/libcpool.la $(tests_libs)

@@ -18,12 +18,6 @@ static void count_report(const cpool_error_t *error, void *context)
     reports += error->code == CPOOL_EPOOL;
 }
 
-static bool no_help(void *unused)
-{
-    (void)unused;
-    return false;
-}
-
 /* Each is true if the result tells of a refusal. */
 
 static bool alloc_slow(struct misuse *m)
@@ -60,14 +54,6 @@ static bool free_bulk(struct misuse *m)
 {
     cpool_free_bulk(m->pool, &m->slot, 1);
     return true;
-}
-
-static bool draw(struct misuse *m)
-{
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-    void *slots[10];
-
-    return cpool_ticket_draw(&ticket, m->pool, slots, 10) == CPOOL_EPOOL && ticket.left == 0;
 }
 
 static bool depot_alloc(struct misuse *m)
@@ -146,11 +132,6 @@ static bool alloc_wait(struct misuse *m)
     return cpool_alloc_wait(m->pool, NULL) == NULL;
 }
 
-static bool alloc_or_help(struct misuse *m)
-{
-    return cpool_alloc_or_help(m->pool, no_help, NULL) == NULL;
-}
-
 static bool stats(struct misuse *m)
 {
     cpool_stats_t figures = CPOOL_STATS_INIT;
@@ -166,34 +147,14 @@ static bool stats_restart(struct misuse *m)
 
 static bool print(struct misuse *m)
 {
-    cpool_print(m->pool, stderr);
+    cpool_print(m->pool, CPOOL_PRINT_FIGURES, stderr);
     return true;
 }
 
 static bool print_json(struct misuse *m)
 {
-    cpool_print_json(m->pool, stderr);
+    cpool_print(m->pool, CPOOL_PRINT_JSON, stderr);
     return true;
-}
-
-static bool ticket_alloc(struct misuse *m)
-{
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-
-    ticket.pool = m->pool;
-    ticket.slots = &m->slot;
-    ticket.left = 1;
-    return cpool_ticket_alloc(&ticket) == NULL && ticket.left == 1;
-}
-
-static bool ticket_return(struct misuse *m)
-{
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-
-    ticket.pool = m->pool;
-    ticket.slots = &m->slot;
-    ticket.left = 1;
-    return cpool_ticket_return(&ticket) == 1;
 }
 
 static bool owns(struct misuse *m)
@@ -253,9 +214,9 @@ struct way {
 /* These look at the handle themselves. */
 static const struct way out_of_line[] = {
     BY(alloc_slow), BY(free_slow), BY(alloc_zeroed), BY(alloc_bulk), BY(alloc_bulk_all),
-    BY(free_bulk), BY(draw), BY(ticket_alloc), BY(ticket_return), BY(depot_alloc),
+    BY(free_bulk), BY(depot_alloc),
     BY(depot_free), BY(cache), BY(cache_create), BY(flush), BY(reset), BY(grow), BY(shrink),
-    BY(trim), BY(reserve), BY(alloc_wait), BY(alloc_or_help), BY(stats), BY(print),
+    BY(trim), BY(reserve), BY(alloc_wait), BY(stats), BY(print),
     BY(print_json), BY(stats_restart), BY(owns), BY(index_of), BY(at), BY(index_limit), BY(destroy),
 };
 

@@ -67,7 +67,7 @@ void support_require_live(const cpool_t *pool, size_t live)
     REQUIRE_EQUAL(stats.live, live);
     REQUIRE_EQUAL(stats.live + stats.in_depot + stats.in_caches + stats.fresh,
                   stats.capacity + stats.slack);
-    REQUIRE_EQUAL(stats.high_water, stats.capacity + stats.slack - stats.fresh);
+    REQUIRE_EQUAL(stats.circulating, stats.capacity + stats.slack - stats.fresh);
 }
 
 /* Whether the pool gives out its capacity and no more: not if it makes up for

@@ -114,18 +114,9 @@ static void by_cache(void *argument)
     cpool_cache_free(release->cache, release->slot);
 }
 
-static void by_ticket(void *argument)
-{
-    struct release *release = argument;
-    cpool_ticket_t ticket = {sizeof(cpool_ticket_t), release->pool, &release->slot, 1};
-
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 1);
-}
-
 void (*const waiter_releases[WAITER_RELEASES])(void *release) = {
     by_free,
     by_depot_free,
     by_bulk,
     by_cache,
-    by_ticket,
 };

@@ -57,7 +57,7 @@ struct release {
     cpool_cache_t *cache; /* of its holder */
 };
 
-enum { WAITER_RELEASES = 5 };
+enum { WAITER_RELEASES = 4 };
 
 /* Each frees a release's slot. */
 extern void (*const waiter_releases[WAITER_RELEASES])(void *release);

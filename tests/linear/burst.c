@@ -35,16 +35,27 @@
 /* The generator of the thread in a burst.  NULL: no pauses. */
 static _Thread_local uint64_t *pauses;
 
-void point_reach(const char *function)
+static void reach(const char *function)
 {
     (void)function;
     if (pauses != NULL && random_once_in(pauses, PAUSE_ODDS))
         sched_yield();
 }
 
-bool point_fails(void)
+static bool fails(void)
 {
     return pauses != NULL && random_once_in(pauses, PAUSE_ODDS);
+}
+
+__attribute__((constructor)) static void install(void)
+{
+    static struct points of_bursts;
+
+    of_bursts = points_of_library;
+    of_bursts.reach = reach;
+    of_bursts.fails = fails;
+    of_bursts.review_swaps = 4u;
+    points_use(&of_bursts);
 }
 
 /* --- Workers --- */

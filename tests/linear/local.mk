@@ -2,8 +2,8 @@
 # tests/linear/local.mk - linearizability of recorded histories.
 #
 #   tests/linear/check_checker    the checker itself, on histories right and wrong
-#   tests/linear/check_histories  histories of real threads.  The library's sources,
-#                                 compiled once more with pauses in them (points.h)
+#   tests/linear/check_histories  histories of real threads, with pauses at the points of
+#                                 libpoints
 #   tests/linear/planted.sh       shows that they find planted bugs
 #
 # The checker is also part of tests/sched, where it decides each schedule's history.
@@ -19,11 +19,9 @@ tests_linear_check_checker_SOURCES = tests/linear/check_checker.c tests/harness/
 tests_linear_check_checker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/harness
 
 tests_linear_check_histories_SOURCES = tests/linear/burst.c tests/linear/burst.h \
-	tests/linear/check_histories.c tests/harness/points.h tests/harness/random.h \
-	$(linear_checker) $(libcpool_sources)
-tests_linear_check_histories_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
-	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/linear \
-	-DCPI_ATOMIC_HEADER='"points.h"' -DCPI_REVIEW_SWAPS=4u
-tests_linear_check_histories_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+	tests/linear/check_histories.c tests/harness/random.h $(linear_checker)
+tests_linear_check_histories_CPPFLAGS = $(AM_CPPFLAGS) \
+	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/linear
+tests_linear_check_histories_LDADD = tests/harness/libpoints.la $(ATOMIC_LIBS) $(PTHREAD_LIBS)
 
 EXTRA_DIST += tests/linear/planted.sh

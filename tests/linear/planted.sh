@@ -22,7 +22,7 @@ growth-forgotten:growing'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-options="-DCPI_REVIEW_SWAPS=4u -I$linear"
+options="-I$linear"
 others="$linear/history.c $linear/linear.c $linear/burst.c $linear/check_histories.c"
 . "$top/tests/planted/build.sh"
 

@@ -15,12 +15,10 @@
         abort();                                                                       \
     }
 
-#ifndef MODEL_LEASES
-MODEL_ABSENT(uint32_t, cpi_lease_detach_free, struct cpi_cache *cache,
-             struct cpi_counters *counters)
-MODEL_ABSENT(int, cpi_pool_judge, const struct cpi_pool *pool, const void *slot,
-             const char *function, uintptr_t *index)
-#endif
+MODEL_ABSENT(void *, cpi_fallback_take, struct cpi_fallback *fallback)
+MODEL_ABSENT(enum cpi_block, cpi_fallback_give, struct cpi_fallback *fallback, void *block)
+MODEL_ABSENT(enum cpi_block, cpi_fallback_find, const struct cpi_fallback *fallback,
+             const void *block)
 MODEL_ABSENT(size_t, cpi_quarantine_count, const struct cpi_quarantine *quarantine)
 MODEL_ABSENT(void, cpi_pool_put_off, struct cpi_pool *pool, void *slot)
 MODEL_ABSENT(bool, cpi_pool_has_to_call, const struct cpi_pool *pool)
@@ -29,15 +27,14 @@ MODEL_ABSENT(bool, cpi_pool_hand_over, struct cpi_pool *pool, void *slot,
 MODEL_ABSENT(void, cpi_pool_call_waiter, struct cpi_pool *pool, const struct cpi_cache *cache)
 MODEL_ABSENT(void, cpi_pool_call_after_alloc, struct cpi_pool *pool,
              const struct cpi_cache *cache, const void *slot)
-MODEL_ABSENT(uintptr_t, cpi_fake_index, struct cpi_fake *fake, const void *block)
-MODEL_ABSENT(void *, cpi_fake_block, const struct cpi_fake *fake, uintptr_t index)
-MODEL_ABSENT(bool, cpi_pool_mark_taken, struct cpi_pool *pool, void **slot,
+MODEL_ABSENT(bool, cpi_pool_mark_taken, struct cpi_pool *pool, void *slot,
              const char *function, const void *site)
 MODEL_ABSENT(bool, cpi_pool_mark_given, struct cpi_pool *pool, void *slot,
              const char *function, const void *site)
+MODEL_ABSENT(void, cpi_pool_report_address, int code, const char *function,
+             const struct cpi_pool *pool, const void *address, uintptr_t index)
 MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,
              const struct cpi_pool *pool, uintptr_t index)
-MODEL_ABSENT(void, cpi_pool_sample_by_clock, struct cpi_pool *pool, struct cpi_cache *cache)
-MODEL_ABSENT(void, cpi_quiet_trap, const char *function)
+MODEL_ABSENT(void, cpi_pool_count_usage, struct cpi_pool *pool, struct cpi_cache *cache)
 
 #endif /* MODEL_ABSENT_H */

@@ -14,7 +14,7 @@
 #define MODEL_MAGAZINES 10
 #include "caches.h"
 
-#include "cache_edge.h"
+#include "cache/cache_edge.h"
 
 bool cpi_recall_asymmetric;
 

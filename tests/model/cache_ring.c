@@ -22,7 +22,7 @@
 
 #include "model.h"
 
-#include "cache.h"
+#include "cache/cache.h"
 #undef CPI_REVIEW_SWAPS
 #define CPI_REVIEW_SWAPS 2u
 

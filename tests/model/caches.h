@@ -9,9 +9,9 @@
 
 #include "store.h"
 
-#include "cache.c"
-#include "cache_shared.c"
-#include "slab.c"
+#include "cache/cache.c"
+#include "cache/cache_shared.c"
+#include "store/slab.c"
 
 /* Spares of each cache. */
 #ifndef MODEL_SPARES

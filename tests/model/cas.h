@@ -2,7 +2,7 @@
 /*
  * cas.h - compare-and-swap as the C standard has it, for a model checker.
  *
- * Taken by lib/atomic.h in place of its own (CPI_ATOMIC_HEADER).  Includes the
+ * Taken by lib/base/atomic.h in place of its own (CPI_ATOMIC_HEADER).  Includes the
  * checker's <stdatomic.h>.  The explorer of tests/weak has both orders and spurious
  * failures itself, and needs nothing of what follows.
  *

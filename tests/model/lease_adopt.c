@@ -49,6 +49,7 @@ int main(void)
     slot = cpi_depot_alloc_slot(&model_depot, &model_counters[0]);
     assert(slot != NULL);
     model_run(2, bodies);
+    model_end_at_last();
     assert(model_ended == (code == 0));
     if (code != 0)
         assert(cpi_depot_free_slot(&model_depot, &model_counters[0], slot));

@@ -30,6 +30,7 @@ int main(void)
 
     model_open_lease(true, false);
     model_run(2, bodies);
+    model_end_at_last();
     assert(model_ended == (obtained != NULL));
     assert(obtained != NULL || cpi_load(&model_reports, relaxed) > 0);
     assert(!model_cache(2)->used && !model_cache(1)->used);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * leases.h - a lease, whose threads obtain slots under it while another one ends it.
+ * leases.h - threads obtain slots under a lease while another one ends it.
  *
- * The library's lease.c, lease_open.c, pool_lease.c and pool_lease_end.c, compiled here with
- * the files of pool.h.  The registry's part is here: who has which cache.
+ * The library's lease.c and pool_lease.c, compiled here with the files of pool.h.  The
+ * registry's part is here: which thread has which cache.
  *
  * Cache 1 is the common one.  Thread 1 owns cache 2 when it has joined, thread 2 cache 3.  No
  * thread has a cache of the pool.
@@ -17,6 +17,9 @@
 /* Reports are counted, and their texts are nobody's. */
 #undef memset
 #define memset(at, with, size) ((void)0)
+
+/* The common one, and one of each thread. */
+#define MODEL_CACHES 3
 
 /* The structures of threads, and their entries of the lease. */
 static int model_threads[MODEL_THREADS_MAX];
@@ -33,11 +36,8 @@ static cpool_lease_t *model_lease;
 
 /* Names that other files here have as well. */
 #define count_of lease_count_of
-#define give_slot lease_give_slot
-#include "lease.c"
-#include "lease_open.c"
-#include "pool_lease.c"
-#include "pool_lease_end.c"
+#include "lease/lease.c"
+#include "lease/pool_lease.c"
 
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -84,10 +84,20 @@ const char *cpool_strerror(int code)
 
 void *cpi_os_map(size_t size)
 {
-    static struct cpi_leases leases;
+    static struct {
+        struct cpi_leases leases;
+        struct cpi_leased caches[MODEL_CACHES];
+    } memory;
 
-    assert(size == sizeof leases);
-    return &leases;
+    assert(size == sizeof memory);
+    return &memory;
+}
+
+/* A figure that nobody reads here. */
+void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
+{
+    (void)pool;
+    (void)calls;
 }
 
 cpool_t *cpi_handle_take(enum cpi_handle_kind kind)
@@ -105,8 +115,9 @@ void cpi_handle_give(cpool_t *handle, enum cpi_handle_kind kind)
 /* --- The registry's part --- */
 
 /* Used with the lock held, as the real one. */
-struct cpi_cache *cpi_registry_add_leased(struct cpi_registry *registry, struct cpi_lease *lease,
-                                          struct cpi_thread *owner)
+struct cpi_cache *cpi_registry_add_other(struct cpi_registry *registry,
+                                         const struct cpi_owner *kind, cpool_t *handle,
+                                         struct cpi_thread *owner)
 {
     struct cpi_cache *cache = model_cache(owner == NULL ? 1 : 1 + model_self);
 
@@ -114,19 +125,19 @@ struct cpi_cache *cpi_registry_add_leased(struct cpi_registry *registry, struct 
     cache->slab = &model_slab;
     cache->depot = &model_depot;
     cache->ring_size = MODEL_SPARES;
+    cpi_store(&cache->kind, kind, relaxed);
     cache->owner = owner;
     cache->used = true;
     cpi_store(&cache->user, owner != NULL ? cpi_thread_token() : 0, relaxed);
     cpi_cache_open(cache, owner != NULL ? &model_entries[model_self] : &cache->own, false,
                    MODEL_SPARES, NULL);
-    cpi_lease_add(lease, cache);
+    (void)handle;
     return cache;
 }
 
-void cpi_registry_end_leased(struct cpi_registry *registry, struct cpi_cache *cache)
+void cpi_registry_end_other(struct cpi_registry *registry, struct cpi_cache *cache)
 {
     (void)registry;
-    cpi_lease_remove(cache);
     cpi_word_store((uintptr_t *)(void *)&cache->entry->home, 0, relaxed);
     cache->entry = &cache->own;
     cache->owner = NULL;
@@ -140,46 +151,12 @@ void cpi_registry_await_leaving(struct cpi_registry *registry)
 
 /* --- What no thread of these models comes to --- */
 
-void cpi_swaps_init(struct cpi_swaps *swaps)
-{
-    swaps->used = 0;
-    swaps->room = 0;
-}
-
-void cpi_swaps_fini(struct cpi_swaps *swaps)
-{
-    (void)swaps;
-}
-
-void cpi_swaps_rewind(struct cpi_swaps *swaps)
-{
-    assert(swaps->used == 0);
-}
-
-bool cpi_swaps_pass(struct cpi_swaps *swaps, const void *slot)
-{
-    (void)slot;
-    assert(swaps->used == 0);
-    return false;
-}
-
-MODEL_ABSENT(bool, cpi_swaps_add, struct cpi_swaps *swaps, const void *slot, void *other)
-MODEL_ABSENT(void *, cpi_swaps_take, struct cpi_swaps *swaps, const void *slot)
 MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *handle)
 MODEL_ABSENT(enum cpi_slotmap_state, cpi_slotmap_state, const struct cpi_slotmap *map,
              uintptr_t index)
 MODEL_ABSENT(void, cpi_os_release, void *address, size_t size)
 MODEL_ABSENT(bool, cpi_pool_mark_ended, struct cpi_pool *pool, void *slot,
              const char *function, const void *site)
-
-int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
-                   uintptr_t *index)
-{
-    (void)pool;
-    (void)function;
-    *index = (uintptr_t)((const int *)slot - model_slots);
-    return 0;
-}
 
 void cpi_pool_wake_waiters(struct cpi_pool *pool)
 {
@@ -195,7 +172,8 @@ static inline void model_open_lease(bool exact, bool joined)
     int i;
 
     model_open_pool(exact, 0);
-    cpi_store(&model_pool.registry.made, 3, relaxed);
+    cpi_store(&model_pool.registry.made, MODEL_CACHES, relaxed);
+    model_pool.registry.max = MODEL_CACHES;
     model_pool.registry.pool = &model_pool;
     for (i = 0; i < MODEL_SLOTS; i++)
         assert(cpi_depot_free_slot(&model_depot, &model_counters[0], &model_slots[i]));
@@ -218,6 +196,15 @@ static inline void *model_ender(void *number)
     model_begin(number);
     model_ended = cpool_lease_end(model_lease);
     return NULL;
+}
+
+/* Ends the lease, if an end that found it in use was refused. */
+static inline void model_end_at_last(void)
+{
+    if (cpi_handle_lease((cpool_t *)(void *)model_lease) != 0) {
+        assert(model_ended == 0 && cpi_load(&model_reports, relaxed) > 0);
+        model_ended = cpool_lease_end(model_lease);
+    }
 }
 
 /* All slots have been given back, by the end or one by one. */

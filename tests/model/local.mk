@@ -5,7 +5,7 @@
 #   make model-mutants   shows that the models notice when the sources are wrong
 #
 # Both need GenMC, a program of its own: the one in the path, or GENMC=... .  Where
-# there is none they say so and check nothing.  Their last results are in doc/MODEL.md.
+# there is none they say so and check nothing.  doc/TESTING.md describes them.
 
 GENMC = genmc
 
@@ -20,7 +20,7 @@ model_names = \
 	stack_aba stack_handoff stack_own \
 	wait_barrier wait_bell wait_pass wait_sleep
 
-EXTRA_DIST += doc/MODEL.md \
+EXTRA_DIST += \
 	tests/model/absent.h tests/model/barrier.h tests/model/caches.h tests/model/cas.h tests/model/model.h \
 	tests/model/stack.h tests/model/store.h tests/model/stealers.h \
 	tests/model/cache_edge.c tests/model/cache_exchange.c tests/model/cache_offer.c \
@@ -33,7 +33,7 @@ EXTRA_DIST += doc/MODEL.md \
 	tests/model/empty_steal.c \
 	tests/model/extent_commit.c tests/model/pool.h \
 	tests/model/lease_adopt.c tests/model/lease_barrier.c tests/model/lease_join.c \
-	tests/model/lease_late.c tests/model/lease_promote.c tests/model/lease_steal.c \
+	tests/model/lease_late.c tests/model/lease_steal.c \
 	tests/model/leases.h \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_loaded.c tests/model/recall_reopen.c \

@@ -21,20 +21,7 @@
 #include <stdlib.h>
 
 #define CPI_ATOMIC_HEADER "cas.h"
-#include "tagstack.h"
-
-/* No pool of a model has chaos. */
-bool cpi_chaos_disturb(struct cpi_chaos *chaos)
-{
-    (void)chaos;
-    abort();
-}
-
-uint64_t cpi_chaos_draw(struct cpi_chaos *chaos)
-{
-    (void)chaos;
-    abort();
-}
+#include "store/tagstack.h"
 
 typedef void *model_thread(void *number);
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define CPI_SIGNAL_WORDS 1
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 static struct cpi_pool model_pool;
 #define model_depot model_pool.depot
@@ -48,9 +48,9 @@ static struct cpi_pool model_pool;
 #undef CPI_PAUSE
 #define CPI_PAUSE() ((void)0)
 #define CPI_LOOKS 1u
-#include "recall.c"
-#include "registry_list.c"
-#include "pool_alloc.c"
+#include "cache/recall.c"
+#include "cache/registry_list.c"
+#include "pool/pool_alloc.c"
 
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -105,7 +105,7 @@ uint32_t cpi_pool_drains(const struct cpi_pool *pool)
     return cpi_depot_drains(&pool->depot);
 }
 
-/* As pool_memory.c has it, but that a draining thread must have come to its end. */
+/* As pool_drain.c has it, but that a draining thread must have come to its end. */
 bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen)
 {
     if (!cpi_depot_was_drained(&pool->depot, seen))
@@ -154,6 +154,7 @@ static inline void model_open_pool(bool exact, size_t fresh)
     assert(cpi_registry_bytes(1, MODEL_SPARES) == sizeof(union model_cache));
     cpi_store(&model_pool.registry.made, 1, relaxed);
     model_cache(1)->registry = &model_pool.registry;
+    cpi_store(&model_cache(1)->kind, &cpi_recall_owner, relaxed);
     if (fresh < MODEL_SLOTS - MODEL_SLACK)
         assert(model_claim(MODEL_SLOTS - MODEL_SLACK - fresh, &first) != 0 && first == 0);
 }

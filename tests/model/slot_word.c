@@ -10,7 +10,7 @@
 #define MODEL_COINS 1
 #include "model.h"
 
-#include "slotmap.c"
+#include "track/slotmap.c"
 
 static _Atomic uint64_t words[4];
 static _Atomic uint64_t mailbox;

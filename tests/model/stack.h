@@ -25,14 +25,14 @@ static struct cpi_tagstack model_stack;
 
 static inline void model_push(uint32_t node)
 {
-    cpi_tagstack_push(&model_stack, &model_links, node, NULL);
+    cpi_tagstack_push(&model_stack, &model_links, node);
 }
 
 static inline uint32_t model_pop(void)
 {
     uint64_t retries = 0;
 
-    return cpi_tagstack_pop(&model_stack, &model_links, &retries, NULL);
+    return cpi_tagstack_pop(&model_stack, &model_links, &retries);
 }
 
 /* An owner's actions on its node. */

@@ -17,7 +17,7 @@
 #undef CPI_PAUSE
 #define CPI_PAUSE() ((void)0)
 #define CPI_LOOKS 2u
-#include "recall.c"
+#include "cache/recall.c"
 
 static struct cpi_registry model_registry;
 static struct cpi_uncached model_visitors[MODEL_THREADS_MAX];
@@ -36,13 +36,6 @@ uint64_t cpi_os_now(void)
 static inline struct cpi_uncached *model_own_visitor(void)
 {
     return &model_visitors[model_self];
-}
-
-uint32_t cpi_lease_detach_free(struct cpi_cache *cache, struct cpi_counters *counters)
-{
-    (void)cache;
-    (void)counters;
-    abort();
 }
 
 size_t cpi_registry_uncached_used(const struct cpi_registry *registry)
@@ -133,6 +126,7 @@ static inline void model_open_exact(void)
     model_registry.slab = &model_slab;
     model_registry.exact = true;
     model_cache(1)->registry = &model_registry;
+    cpi_store(&model_cache(1)->kind, &cpi_recall_owner, relaxed);
     cpi_cache_open(model_cache(1), &model_cache(1)->own, false, MODEL_SPARES, NULL);
     assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
     assert(cpi_cache_free(model_cache(1), &model_slots[0]));

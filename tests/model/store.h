@@ -10,10 +10,8 @@
 
 #include "model.h"
 
-#include "depot.c"
-#include "extent.c"
-
-#include "quiet.h"
+#include "store/depot.c"
+#include "host/extent.c"
 
 /* Rounds in a full magazine. */
 #ifndef MODEL_LIMIT
@@ -44,15 +42,6 @@ static struct cpi_counters model_counters[MODEL_THREADS_MAX];
 
 /* A slot counts its owners' uses of it. */
 static int model_slots[MODEL_SLOTS];
-
-/* Nobody keeps quiet here. */
-_Thread_local bool cpi_quiet_on;
-
-void cpi_quiet_count(enum cpi_noise noise, uint64_t times)
-{
-    (void)noise;
-    (void)times;
-}
 
 /* Executions in which a thread would have to wait more than once are dropped. */
 void cpi_os_back_off(unsigned times)

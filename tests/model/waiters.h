@@ -27,7 +27,7 @@ static inline void model_barrier(void)
 #endif
 #include "model.h"
 
-#include "queue.h"
+#include "wait/queue.h"
 
 #define MODEL_PLACES 2
 #define MODEL_WAITERS 2

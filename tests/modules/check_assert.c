@@ -10,8 +10,8 @@
 #include <setjmp.h>
 #include <string.h>
 
-#include "pool_impl.h"
-#include "recall.h"
+#include "pool/pool_impl.h"
+#include "cache/recall.h"
 
 enum { ROUNDS = 8, CAPACITY = 256 };
 

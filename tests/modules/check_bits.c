@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_bits.c - arithmetic on sizes and addresses (lib/bits.h).
+ * check_bits.c - arithmetic on sizes and addresses (lib/base/bits.h).
  */
 #include "support.h"
 
-#include "bits.h"
+#include "base/bitmap.h"
+#include "base/bits.h"
 
 /* Numbers at which something could change. */
 static const size_t numbers[] = { 0, 1, 2, 3, 4, 5, 7, 8, 63, 64, 65, 4095, 4096, 4097,
@@ -112,6 +113,32 @@ START_TEST(inverse_of_every_odd_number_multiplies_to_one)
 }
 END_TEST
 
+/* Against the same done bit by bit. */
+START_TEST(bitmap_finds_what_a_walk_finds)
+{
+    uint64_t state = 0x2545F4914F6CDD1Du;
+
+    for (int round = 0; round < 200; round++) {
+        uint64_t bitmap[4] = {0};
+        uintptr_t marked = 0;
+        uintptr_t n;
+
+        for (int i = 0; i < round; i++)
+            cpi_bitmap_set(bitmap, (uintptr_t)(random_next(&state) % 256));
+        for (uintptr_t above = 0; above <= 256; above++)
+            for (int set = 0; set < 2; set++) {
+                for (n = above; n > 0 && cpi_bitmap_is_set(bitmap, n - 1) != (set != 0); n--)
+                    ;
+                REQUIRE_EQUAL(cpi_bitmap_find_down(bitmap, above, set != 0), n);
+            }
+        for (uintptr_t i = 0; i < 256; i++)
+            if (cpi_bitmap_is_set(bitmap, i))
+                REQUIRE_EQUAL(cpi_bitmap_lowest(bitmap, ++marked), i + 1);
+        REQUIRE_EQUAL(cpi_bitmap_lowest(bitmap, 0), 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -122,6 +149,7 @@ int main(void)
         ONCE(multiply_beyond_range_refused),
         ONCE(lowest_bit_divides),
         ONCE(inverse_of_every_odd_number_multiplies_to_one),
+        ONCE(bitmap_finds_what_a_walk_finds),
     };
 
     return SUPPORT_RUN("bits", tests);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_cache.c - refilling, spilling and recalling (lib/cache.h), with a slab
+ * check_cache.c - refilling, spilling and recalling (lib/cache/cache.h), with a slab
  * and a depot and without a pool.
  *
  * Includes fixture.h.
@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 enum { CAPACITY = FIXTURE_CAPACITY, LIMIT = FIXTURE_LIMIT, PLACES = FIXTURE_PLACES };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_cache_edge.c - the short ways at the edges of a magazine (lib/cache_edge.h) do what
+ * check_cache_edge.c - the short ways at the edges of a magazine (lib/cache/cache_edge.h) do what
  * the long way does.
  *
  * Includes fixture.h, random.h.
@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-#include "atomic.h"
-#include "cache_edge.h"
+#include "base/atomic.h"
+#include "cache/cache_edge.h"
 #include "random.h"
 
 enum { LIMIT = FIXTURE_LIMIT, CALLS = 20000, SEEDS = 4 };
@@ -64,7 +64,7 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
     state->counters[5] = cpi_load(&counters->swaps, relaxed);
 }
 
-/* As lib/pool_slow.c does it. */
+/* As lib/pool/pool_slow.c does it. */
 static void *take_shortly(struct cpi_cache *cache)
 {
     void *slot = cpi_cache_swap_and_take(cache);

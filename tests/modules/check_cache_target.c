@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_cache_target.c - how many spares a cache uses: bursts widen its target, and
- * reviews give up what stays full (lib/cache.h).
+ * reviews give up what stays full (lib/cache/cache.h).
  *
  * Includes fixture.h.
  */
 #include "fixture.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 enum { CAPACITY = FIXTURE_CAPACITY, LIMIT = FIXTURE_LIMIT, PLACES = FIXTURE_PLACES };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_error.c - the reporter (lib/error.h): texts, handlers, and handlers
+ * check_error.c - the reporter (lib/base/error.h): texts, handlers, and handlers
  * changed while others report.
  */
 #include "support.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "base/error.h"
 
 static void report(const char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_extent.c - memory from the system (lib/os.h), and ranges of it that
- * become usable from their start upwards (lib/extent.h).
+ * check_extent.c - memory from the system (lib/host/os.h), and ranges of it that
+ * become usable from their start upwards (lib/host/extent.h).
  */
 #include "support.h"
 
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "extent.h"
-#include "os.h"
+#include "host/extent.h"
+#include "host/os.h"
 
 #define MIB ((size_t)1024 * 1024)
 

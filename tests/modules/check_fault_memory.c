@@ -6,7 +6,7 @@
 #include "fault_pool.h"
 
 #include <cpool/events.h>
-#include <cpool/layer.h>
+#include "pool/layer.h"
 #include <cpool/typed.h>
 
 #include <string.h>
@@ -75,13 +75,6 @@ static const struct fault_case drawings[] = {
            { MADVISE, 3, 5, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MUNMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MADVISE, 6, 8, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
-    { "cpool_reserve, fake", CPOOL_FAKE, fault_make_used, reserve, fault_end, 0,
-      ROWS({ MADVISE, 1, 2, 0, CPOOL_ENOMEM },
-           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MADVISE, 3, 4, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MUNMAP, 1, 1, 0, CPOOL_ENOMEM },
-           { MADVISE, 5, 6, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MALLOC, 1, 1, 0, 0 }) },
     { "cpool_grow", 0, fault_make, grow, fault_end, FAULT_MOST - FAULT_CAPACITY,
       ROWS({ MPROTECT, 1, 2, 50, 0 }) },
     { "cpool_grow, checked", CPOOL_CHECKED, fault_make, grow, fault_end,
@@ -121,7 +114,7 @@ static void make_live(struct fault_scene *scene)
 
 static int discard(struct fault_scene *scene)
 {
-    return cpool_discard(scene->pool, cpool_at(scene->pool, 0), DRAWN) > 0 ? SOME : NONE;
+    return cpi_layer_discard(scene->pool, cpool_at(scene->pool, 0), DRAWN) > 0 ? SOME : NONE;
 }
 
 static int reset(struct fault_scene *scene)
@@ -144,15 +137,12 @@ static const struct fault_case returns[] = {
     { "cpool_trim, checked", CPOOL_CHECKED, make_stocked, trim, fault_end, NONE,
       ROWS({ MMAP, 1, 1, NONE, NONE },
            { MUNMAP, 1, 1, NONE, NONE }) },
-    { "cpool_trim, fake", CPOOL_FAKE, make_stocked, trim, fault_end, NONE,
-      ROWS({ MMAP, 1, 1, NONE, NONE },
-           { MUNMAP, 1, 1, NONE, NONE }) },
     { "cpool_shrink, fresh slots", 0, fault_make, shrink, grow_and_end, DRAWN, NO_ROWS },
     { "cpool_shrink, stocked", 0, make_stocked, shrink, grow_and_end, DRAWN,
       ROWS({ MMAP, 1, 1, 0, 0 },
            { MADVISE, 1, 1, DRAWN, DRAWN },
            { MUNMAP, 1, 1, DRAWN, DRAWN }) },
-    { "cpool_discard", 0, make_live, discard, fault_end, SOME,
+    { "cpi_layer_discard", 0, make_live, discard, fault_end, SOME,
       ROWS({ MINCORE, 1, 1, SOME, NONE },
            { MADVISE, 1, 1, NONE, NONE }) },
     { "cpool_reset", 0, make_live, reset, forget_and_end, DRAWN, NO_ROWS },
@@ -227,8 +217,6 @@ static int memory_required(struct fault_scene *scene)
 
 static const struct fault_case ends[] = {
     { "cpool_destroy", 0, fault_make_used, destroy, start_anew, 0,
-      ROWS({ MUNMAP, 1, 1, 0, 0 }) },
-    { "cpool_destroy, fake", CPOOL_FAKE, fault_make_used, destroy, start_anew, 0,
       ROWS({ MUNMAP, 1, 1, 0, 0 }) },
     { "cpool_destroy, reserved", CPOOL_RESERVED, make_reserved_and_written, destroy,
       make_there_again, 0,
@@ -312,19 +300,19 @@ static const struct fault_case typed[] = {
       ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
-           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_typed_pool", 0, NULL, pool_of_jobs, end_jobs, SOME,
       ROWS({ ATEXIT, 1, 1, NONE, NONE },
            { KEY_CREATE, 1, 1, NONE, NONE },
            { MEMBARRIER, 1, 2, SOME, NONE },
-           { MMAP, 1, 1, NONE, NONE },
+           { MMAP, 1, 1, SOME, NONE },
            { MPROTECT, 1, 1, NONE, NONE }) },
     { "cpool_typed_alloc_slow, first of all", 0, NULL, alloc_job, end_jobs, SOME,
       ROWS({ ATEXIT, 1, 1, NONE, NONE },
            { KEY_CREATE, 1, 1, NONE, NONE },
            { MEMBARRIER, 1, 2, SOME, NONE },
-           { MMAP, 1, 1, NONE, NONE },
+           { MMAP, 1, 1, SOME, NONE },
            { MPROTECT, 1, 1, NONE, NONE },
            { MMAP, 2, 2, SOME, NONE },
            { MPROTECT, 2, 2, SOME, NONE },
@@ -348,24 +336,6 @@ static const struct fault_case typed[] = {
  * ---- Other functions -----------------------------------------------------
  */
 
-static void make_pipe(struct fault_scene *scene)
-{
-    int pair[2];
-
-    REQUIRE_EQUAL(pipe(pair), 0);
-    scene->count = (size_t)pair[1];
-    fault_make_used(scene);
-}
-
-/* Nothing is returned.  A pipe that is full cannot be written, and can be read. */
-static int notify(struct fault_scene *scene)
-{
-    int end = (int)scene->count;
-
-    cpool_notify_fd(scene->pool, &end);
-    return 0;
-}
-
 /* As many as have a place without memory, and one more. */
 enum { HANDLERS = 17 };
 
@@ -387,8 +357,6 @@ static int set_handlers(struct fault_scene *scene)
 }
 
 static const struct fault_case others[] = {
-    { "cpool_notify_fd", 0, make_pipe, notify, forget_and_end, 0,
-      ROWS({ WRITE, 1, 1, 0, 0 }) },
     { "cpool_set_error_handler", 0, NULL, set_handlers, NULL, SOME,
       ROWS({ MALLOC, 1, 1, ABORTS, ABORTS }) },
 };

@@ -253,13 +253,13 @@ static const struct fault_case objects[] = {
            { ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
-           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MPROTECT, 2, 3, 0, CPOOL_ENOMEM }) },
     { "cpool_objects_create, populated", 0, fault_start, objects_create_populated, end_objects, 0,
       ROWS({ ALIGNED_ALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { CALLOC, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MPROTECT, 2, 3, 0, CPOOL_ENOMEM },
            { MMAP, 2, 2, 0, 0 },
@@ -270,7 +270,7 @@ static const struct fault_case objects[] = {
       0,
       ROWS({ ALIGNED_ALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { CALLOC, 1, 3, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MPROTECT, 2, 3, 0, CPOOL_ENOMEM }) },
     { "cpool_objects_create, fake", CPOOL_OBJECT_FAKE, NULL, objects_create, end_objects, 0,
@@ -294,13 +294,13 @@ static const struct fault_case objects[] = {
     { "cpool_typed_objects_open", 0, fault_start, typed_open, end_typed, 0,
       ROWS({ ALIGNED_ALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { CALLOC, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MPROTECT, 2, 3, 0, CPOOL_ENOMEM }) },
     { "cpool_typed_objects_pool", 0, fault_start, typed_pool, end_typed, SOME,
       ROWS({ ALIGNED_ALLOC, 1, 1, NONE, NONE },
            { CALLOC, 1, 2, NONE, NONE },
-           { MMAP, 1, 1, NONE, NONE },
+           { MMAP, 1, 1, SOME, NONE },
            { MPROTECT, 1, 1, NONE, NONE },
            { MPROTECT, 2, 3, SOME, NONE }) },
     { "cpool_typed_objects_close", 0, open_typed, typed_close, nothing_left, 0,
@@ -328,7 +328,7 @@ static const struct fault_case objects[] = {
       ROWS({ MINCORE, 1, 1, SOME, NONE },
            { MADVISE, 1, 1, NONE, NONE }) },
     { "cpool_objects_destroy", 0, make_with_object, objects_destroy, nothing_left, CPOOL_ELIVE,
-      ROWS({ MUNMAP, 1, 1, -111, -111 }) },
+      ROWS({ MUNMAP, 1, 1, CPOOL_ELIVE, CPOOL_ELIVE }) },
 };
 
 /*
@@ -337,7 +337,7 @@ static const struct fault_case objects[] = {
 
 static int priority_attach(struct fault_scene *scene)
 {
-    return cpool_priority_attach(scene->object, CPOOL_PRIORITY_USER, 0);
+    return cpool_priority_attach(scene->object, 0);
 }
 
 static void make_priorities(struct fault_scene *scene)
@@ -375,11 +375,6 @@ static int priority_claim(struct fault_scene *scene)
 static int priority_set(struct fault_scene *scene)
 {
     return cpool_priority_set(scene->object, claim(scene), 2);
-}
-
-static int priority_touch(struct fault_scene *scene)
-{
-    return cpool_priority_touch(scene->object, claim(scene));
 }
 
 static int priority_pin_and_unpin(struct fault_scene *scene)
@@ -420,7 +415,6 @@ static const struct fault_case priorities[] = {
            { MPROTECT, 2, 3, 0, 0 }) },
     { "cpool_priority_claim", 0, make_claimed, priority_claim, end_priorities, SOME, NO_ROWS },
     { "cpool_priority_set", 0, make_claimed, priority_set, end_priorities, 0, NO_ROWS },
-    { "cpool_priority_touch", 0, make_claimed, priority_touch, end_priorities, 0, NO_ROWS },
     { "cpool_priority_pin, and unpin", 0, make_claimed, priority_pin_and_unpin, end_priorities, 0,
       NO_ROWS },
     { "cpool_priority_put", 0, make_claimed, priority_put, end_priorities, 0, NO_ROWS },

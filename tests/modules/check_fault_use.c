@@ -6,7 +6,7 @@
 #include "fault_pool.h"
 
 #include <cpool/debug.h>
-#include <cpool/layer.h>
+#include "pool/layer.h"
 #include <cpool/lease.h>
 #include <cpool/pools.h>
 
@@ -22,11 +22,6 @@ static int alloc(struct fault_scene *scene)
     return fault_keep(scene, cpool_alloc(scene->pool));
 }
 
-static int alloc_here(struct fault_scene *scene)
-{
-    return fault_keep(scene, cpool_alloc_here(scene->pool, CPOOL_HERE));
-}
-
 static int calloc_slot(struct fault_scene *scene)
 {
     return fault_keep(scene, cpool_calloc(scene->pool));
@@ -39,18 +34,7 @@ static int depot_alloc(struct fault_scene *scene)
 
 static int alloc_fresh(struct fault_scene *scene)
 {
-    return fault_keep(scene, cpool_alloc_fresh(scene->pool));
-}
-
-static bool no_help(void *nothing)
-{
-    (void)nothing;
-    return false;
-}
-
-static int alloc_or_help(struct fault_scene *scene)
-{
-    return fault_keep(scene, cpool_alloc_or_help(scene->pool, no_help, NULL));
+    return fault_keep(scene, cpi_layer_fresh(scene->pool));
 }
 
 static int alloc_bulk(struct fault_scene *scene)
@@ -58,14 +42,6 @@ static int alloc_bulk(struct fault_scene *scene)
     if (scene->count > 0)
         cpool_free_bulk(scene->pool, scene->slots, scene->count);
     scene->count = cpool_alloc_bulk(scene->pool, scene->slots, BULK);
-    return (int)scene->count;
-}
-
-static int alloc_few(struct fault_scene *scene)
-{
-    if (scene->count > 0)
-        cpool_free_bulk(scene->pool, scene->slots, scene->count);
-    scene->count = cpool_alloc_bulk(scene->pool, scene->slots, 3);
     return (int)scene->count;
 }
 
@@ -103,21 +79,12 @@ static const struct fault_case takings[] = {
            { MPROTECT, 1, 1, SOME, NONE },
            { SETSPECIFIC, 1, 1, SOME, NONE },
            { MPROTECT, 2, 7, SOME, NONE }) },
-    { "cpool_alloc, first use, fake", CPOOL_FAKE, fault_make, alloc, fault_end, SOME,
-      ROWS({ MMAP, 1, 1, SOME, NONE },
-           { MPROTECT, 1, 1, SOME, NONE },
-           { SETSPECIFIC, 1, 1, SOME, NONE },
-           { MPROTECT, 2, 6, SOME, NONE },
-           { MALLOC, 1, 1, NONE, NONE }) },
     { "cpool_alloc, later", 0, fault_make_used, alloc, fault_end, SOME, NO_ROWS },
-    { "cpool_alloc, later, fake", CPOOL_FAKE, fault_make_used, alloc, fault_end, SOME,
-      ROWS({ MALLOC, 1, 1, NONE, NONE }) },
     { "cpool_alloc, more memory", 0, fault_make_at_the_edge, alloc, fault_end, SOME,
       ROWS({ MMAP, 1, 1, SOME, SOME },
            { MPROTECT, 1, 1, SOME, SOME },
            { SETSPECIFIC, 1, 1, SOME, SOME },
            { MPROTECT, 2, 3, SOME, SOME }) },
-    { "cpool_alloc_here", CPOOL_CHECKED, fault_make_used, alloc_here, fault_end, SOME, NO_ROWS },
     { "cpool_calloc", 0, fault_make, calloc_slot, fault_end, SOME,
       ROWS({ MMAP, 1, 1, SOME, NONE },
            { MPROTECT, 1, 1, SOME, NONE },
@@ -125,24 +92,15 @@ static const struct fault_case takings[] = {
            { MPROTECT, 2, 5, SOME, NONE }) },
     { "cpool_depot_alloc", 0, fault_make, depot_alloc, fault_end, SOME,
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
-    { "cpool_alloc_fresh", 0, fault_make, alloc_fresh, fault_end, SOME,
+    { "cpi_layer_fresh", 0, fault_make, alloc_fresh, fault_end, SOME,
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
     { "cpool_alloc, dry", 0, fault_make_dry, alloc, fault_end, NONE, NO_ROWS },
     { "cpool_alloc, dry, exact", CPOOL_EXACT, fault_make_dry_beside_a_cache, alloc,
       fault_end_beside_a_cache, SOME,
       ROWS({ MEMBARRIER, 1, 1, SOME, ABORTS }) },
-    { "cpool_alloc_or_help", 0, fault_make, alloc_or_help, fault_end, SOME,
-      ROWS({ MMAP, 1, 1, SOME, NONE },
-           { MPROTECT, 1, 1, SOME, NONE },
-           { SETSPECIFIC, 1, 1, SOME, NONE },
-           { MPROTECT, 2, 5, SOME, NONE }) },
     { "cpool_alloc_bulk", 0, fault_make_used, alloc_bulk, fault_end, BULK,
       ROWS({ MPROTECT, 1, 1, BULK, 32 },
            { MPROTECT, 2, 2, BULK, 64 }) },
-    { "cpool_alloc_bulk, fake", CPOOL_FAKE, fault_make_used, alloc_few, fault_end, 3,
-      ROWS({ MALLOC, 1, 1, 0, 0 },
-           { MALLOC, 2, 2, 1, 1 },
-           { MALLOC, 3, 3, 2, 2 }) },
     { "cpool_alloc_bulk_all", 0, fault_make_used, alloc_bulk_all, fault_end, 0,
       ROWS({ MPROTECT, 1, 2, 0, CPOOL_EDRY }) },
 };
@@ -161,12 +119,6 @@ static void make_with_slot(struct fault_scene *scene)
 static int free_slot(struct fault_scene *scene)
 {
     cpool_free(scene->pool, scene->object);
-    return 0;
-}
-
-static int free_here(struct fault_scene *scene)
-{
-    cpool_free_here(scene->pool, scene->object, CPOOL_HERE);
     return 0;
 }
 
@@ -209,11 +161,6 @@ static const struct fault_case returns[] = {
            { SETSPECIFIC, 1, 1, 0, 0 },
            { MPROTECT, 2, 3, 0, 0 }) },
     { "cpool_free, waitable", CPOOL_WAITABLE, make_with_slot, free_slot, fault_end, 0,
-      ROWS({ MMAP, 1, 1, 0, 0 },
-           { MPROTECT, 1, 1, 0, 0 },
-           { SETSPECIFIC, 1, 1, 0, 0 },
-           { MPROTECT, 2, 3, 0, 0 }) },
-    { "cpool_free_here", CPOOL_CHECKED, make_with_slot, free_here, fault_end, 0,
       ROWS({ MMAP, 1, 1, 0, 0 },
            { MPROTECT, 1, 1, 0, 0 },
            { SETSPECIFIC, 1, 1, 0, 0 },
@@ -332,42 +279,16 @@ static int lease_adopt(struct fault_scene *scene)
     return cpool_lease_adopt(scene->object, scene->memory);
 }
 
-/* The first slot is in none of the magazines that a promotion looks through. */
-static void make_long_lease(struct fault_scene *scene)
+static void make_full_lease(struct fault_scene *scene)
 {
     make_lease(scene);
-    scene->memory = cpool_lease_alloc(scene->object);
     for (int i = 0; i < BULK; i++)
         REQUIRE(cpool_lease_alloc(scene->object) != NULL);
-}
-
-static int lease_promote(struct fault_scene *scene)
-{
-    return cpool_lease_promote(scene->object, scene->memory);
-}
-
-static void end_promoted(struct fault_scene *scene)
-{
-    REQUIRE_EQUAL(cpool_lease_end(scene->object), BULK);
-    cpool_free(scene->pool, scene->memory);
-    fault_end(scene);
-}
-
-static void make_promoted(struct fault_scene *scene)
-{
-    make_long_lease(scene);
-    REQUIRE_EQUAL(lease_promote(scene), 0);
 }
 
 static int lease_end(struct fault_scene *scene)
 {
     return (int)cpool_lease_end(scene->object);
-}
-
-static void free_promoted(struct fault_scene *scene)
-{
-    cpool_free(scene->pool, scene->memory);
-    fault_end(scene);
 }
 
 static const struct fault_case caches[] = {
@@ -397,10 +318,7 @@ static const struct fault_case caches[] = {
       ROWS({ MMAP, 1, 1, 0, 0 },
            { MPROTECT, 1, 1, 0, 0 },
            { SETSPECIFIC, 1, 1, 0, 0 }) },
-    { "cpool_lease_promote", 0, make_long_lease, lease_promote, end_promoted, 0,
-      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
-    { "cpool_lease_end", 0, make_promoted, lease_end, free_promoted, BULK,
-      ROWS({ MUNMAP, 1, 1, BULK, BULK }) },
+    { "cpool_lease_end", 0, make_full_lease, lease_end, fault_end, BULK, NO_ROWS },
 };
 
 enum {

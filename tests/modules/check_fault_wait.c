@@ -61,19 +61,20 @@ static void end_beside_a_worker(struct fault_scene *scene)
     fault_end(scene);
 }
 
+static void ignore(cpool_t *pool, void *nothing)
+{
+    (void)pool;
+    (void)nothing;
+}
+
 static int set_ready(struct fault_scene *scene)
 {
-    return cpool_set_ready(scene->pool, cpool_notify_fd, NULL);
+    return cpool_set_ready(scene->pool, ignore, NULL);
 }
 
 static int wake_all(struct fault_scene *scene)
 {
-    return (int)cpool_wake_all(scene->pool);
-}
-
-static int wait_again(struct fault_scene *scene)
-{
-    return cpool_wait_again(scene->pool);
+    return (int)cpool_wake_all(scene->pool, true);
 }
 
 static const struct fault_case slots[] = {
@@ -112,7 +113,6 @@ static const struct fault_case slots[] = {
            { MPROTECT, 2, 5, SOME, NONE }) },
     { "cpool_set_ready", CPOOL_WAITABLE, fault_make, set_ready, fault_end, 0, NO_ROWS },
     { "cpool_wake_all", CPOOL_WAITABLE, fault_make, wake_all, fault_end, 0, NO_ROWS },
-    { "cpool_wait_again", CPOOL_WAITABLE, fault_make, wait_again, fault_end, 0, NO_ROWS },
 };
 
 /*

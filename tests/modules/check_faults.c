@@ -129,14 +129,9 @@ static void live(void *argument)
     support_destroy_empty(pool);
 }
 
-/* The kinds of pools, and chance: its calls differ from run to run, and the child tells its
- * seed. */
-enum { KINDS = GROWTH_KINDS + 1 };
-
 static struct life life_of(int kind, size_t max_capacity, bool lasting)
 {
-    struct life life = { kind < GROWTH_KINDS ? growth_kinds[kind] : CPOOL_CHAOS, max_capacity, 0,
-                         lasting };
+    struct life life = { growth_kinds[kind], max_capacity, 0, lasting };
 
     return life;
 }
@@ -154,7 +149,7 @@ static void refuse_each_in_turn(struct life *life)
 
 START_TEST(refusal_of_any_one_call_leaves_pool_whole)
 {
-    struct life life = life_of(_i % KINDS, _i < KINDS ? 0 : MAX_CAPACITY, false);
+    struct life life = life_of(_i % GROWTH_KINDS, _i < GROWTH_KINDS ? 0 : MAX_CAPACITY, false);
 
     SKIP_IF(SUPPORT_SANITIZED, MANY_PROCESSES);
     refuse_each_in_turn(&life);
@@ -163,7 +158,7 @@ END_TEST
 
 START_TEST(refusal_of_all_calls_from_any_one_on_leaves_pool_whole)
 {
-    struct life life = life_of(_i % KINDS, _i < KINDS ? 0 : MAX_CAPACITY, true);
+    struct life life = life_of(_i % GROWTH_KINDS, _i < GROWTH_KINDS ? 0 : MAX_CAPACITY, true);
 
     SKIP_IF(SUPPORT_SANITIZED, MANY_PROCESSES);
     refuse_each_in_turn(&life);
@@ -361,8 +356,8 @@ END_TEST
 int main(void)
 {
     const struct support_test tests[] = {
-        TIMES(refusal_of_any_one_call_leaves_pool_whole, 2 * KINDS),
-        TIMES(refusal_of_all_calls_from_any_one_on_leaves_pool_whole, 2 * KINDS),
+        TIMES(refusal_of_any_one_call_leaves_pool_whole, 2 * GROWTH_KINDS),
+        TIMES(refusal_of_all_calls_from_any_one_on_leaves_pool_whole, 2 * GROWTH_KINDS),
         ONCE(refusal_to_unmap_on_destroy_is_endured),
         TIMES(refusal_of_a_table_is_remembered_for_a_while, 2),
         ONCE(reserve_by_a_thread_without_a_table_finds_fresh_slots),

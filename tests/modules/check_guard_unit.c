@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_guard_unit.c - gaps and freed contents of checked slots (lib/guard.h), alone.
+ * check_guard_unit.c - gaps and freed contents of checked slots (lib/check/guard.h), alone.
  */
 #include "support.h"
 
 #include <string.h>
 
-#include "guard.h"
+#include "check/guard.h"
 
 enum { CAPACITY = 50 };
 
@@ -102,6 +102,32 @@ START_TEST(damage_found_and_repaired)
 }
 END_TEST
 
+/* The bytes that are shown end with the verified ones: those between are nobody's, and the
+ * pattern is not expected there. */
+START_TEST(last_verified_bytes_of_a_wide_gap_are_shown_alone)
+{
+    size_t gap = 500 - 10;
+    unsigned char *end;
+    struct cpi_damage damage;
+
+    make_slab(SHAPES - 1);
+    end = slot_of(3) + 10;
+    end[CPI_GUARD_REACH - 1] ^= 1;
+    REQUIRE(!cpi_guard_verify(slab, 3, &damage));
+    REQUIRE(damage.first == CPI_GUARD_REACH - 1 && damage.last == damage.first);
+    REQUIRE_EQUAL(damage.shown, 1);
+    end[gap - CPI_GUARD_REACH] ^= 1;
+    REQUIRE(!cpi_guard_verify(slab, 4, &damage));
+    REQUIRE(damage.first == gap - CPI_GUARD_REACH && damage.last == damage.first);
+    REQUIRE_EQUAL(damage.shown, CPI_DAMAGE_SHOWN);
+    for (size_t i = 1; i < damage.shown; i++)
+        REQUIRE(damage.expected[i] == damage.found[i]);
+    end[CPI_GUARD_REACH] ^= 1;
+    end[gap - CPI_GUARD_REACH - 1] ^= 1;
+    REQUIRE(cpi_guard_verify(slab, 3, &damage) && cpi_guard_verify(slab, 4, &damage));
+}
+END_TEST
+
 /* Both ends of a gap at once: the whole of it is mended. */
 START_TEST(damage_at_both_ends_is_one)
 {
@@ -182,6 +208,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(fresh_slots_are_filled_and_good, SHAPES),
         TIMES(damage_found_and_repaired, SHAPES),
+        ONCE(last_verified_bytes_of_a_wide_gap_are_shown_alone),
         TIMES(damage_at_both_ends_is_one, SHAPES),
         TIMES(gap_before_is_looked_at_once_it_is_filled, SHAPES),
         TIMES(write_to_freed_slot_found, SHAPES),

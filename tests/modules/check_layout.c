@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_layout.c - from a configuration to a layout (lib/pool_config.c), near the
+ * check_layout.c - from a configuration to a layout (lib/pool/pool_config.c), near the
  * limits of 32 bits.  With slack the slots are still at most as many as 32 bits can
  * count, every part has the room it needs, and a layout that does not fit is refused.
  *
@@ -8,7 +8,7 @@
  */
 #include "support.h"
 
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 enum { PAGE = 4096 };
 

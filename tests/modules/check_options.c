@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_options.c - CPOOL_OPTIONS: its words (lib/options.h), and its effect on pools of
+ * check_options.c - CPOOL_OPTIONS: its words (lib/host/options.h), and its effect on pools of
  * a program that knows nothing of it.
  */
 #include "support.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
+#include "host/options.h"
 
 static char refused[256];
 

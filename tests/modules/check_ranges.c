@@ -6,9 +6,9 @@
  */
 #include "support.h"
 
-#include "handle.h"
-#include "ranges.h"
-#include "thread.h"
+#include "host/handle.h"
+#include "host/ranges.h"
+#include "host/thread.h"
 
 enum { RANGES = 40, STEPS = 3000, LOOKS = 40, HANDLES = 8 };
 

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "thread.h"
+#include "host/thread.h"
 
 /* How long a child may take, seconds, before it counts as hung. */
 enum { PATIENCE = 10 };

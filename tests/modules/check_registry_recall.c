@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_registry_recall.c - how the caches of a pool share out spares, rounds taken back
- * from them, and counts that tell of changes (lib/registry.h, lib/recall.h), inside real
- * pools.
+ * from them, and counts that tell of changes (lib/cache/registry.h, lib/cache/recall.h),
+ * inside real pools.
  */
 #include "support.h"
 
 #include "inside.h"
-#include "recall.h"
+#include "cache/recall.h"
 
 enum { CAPACITY = 2000, ROUNDS = 20 };
 

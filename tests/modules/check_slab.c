@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_slab.c - geometry and the fresh watermark (lib/slab.h).
+ * check_slab.c - geometry and the fresh watermark (lib/store/slab.h).
  */
 #include "support.h"
 
 #include <string.h>
 
-#include "os.h"
-#include "slab.h"
+#include "host/os.h"
+#include "store/slab.h"
 
 enum { CAPACITY = 1000, LEAD = 40 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_slotmap.c - the words of slots (lib/slotmap.h), alone.
+ * check_slotmap.c - the words of slots (lib/track/slotmap.h), alone.
  *
  * Compiled a second time with generations of two bits, which come round.
  */
 #include "support.h"
 
-#include "slotmap.h"
+#include "track/slotmap.h"
 
 enum { SLOTS = 100 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_tagstack.c - the tagged stack (lib/tagstack.h), alone.
+ * check_tagstack.c - the tagged stack (lib/store/tagstack.h), alone.
  *
  * The header is included with a point between its atomic operations at which a
  * test may interfere: the same thread does there the actions of another one, at
@@ -15,7 +15,7 @@ static void point(void);
 
 #define CPI_ATOMIC_POINT() point()
 
-#include "tagstack.h"
+#include "store/tagstack.h"
 
 enum { NODES = 64 };
 
@@ -41,14 +41,14 @@ static void point(void)
 
 static void push(uint32_t node)
 {
-    (void)cpi_tagstack_push(&stack, &links, node, NULL);
+    (void)cpi_tagstack_push(&stack, &links, node);
 }
 
 static uint32_t pop(void)
 {
     uint64_t retries = 0;
 
-    return cpi_tagstack_pop(&stack, &links, &retries, NULL);
+    return cpi_tagstack_pop(&stack, &links, &retries);
 }
 
 static uint64_t tag(void)
@@ -133,11 +133,11 @@ START_TEST(largest_index_fits_beside_the_tag)
     wide.links = support_calloc(CPI_INDEX_MAX, stride);
     wide.stride = stride;
     for (uint32_t node = CPI_INDEX_MAX - 3; node <= CPI_INDEX_MAX; node++)
-        (void)cpi_tagstack_push(&stack, &wide, node, NULL);
+        (void)cpi_tagstack_push(&stack, &wide, node);
     for (uint32_t node = CPI_INDEX_MAX; node >= CPI_INDEX_MAX - 3; node--) {
         uint64_t retries = 0;
 
-        REQUIRE_EQUAL(cpi_tagstack_pop(&stack, &wide, &retries, NULL), node);
+        REQUIRE_EQUAL(cpi_tagstack_pop(&stack, &wide, &retries), node);
     }
     REQUIRE_EQUAL(tag(), 4);
     free(wide.links);
@@ -254,7 +254,7 @@ END_TEST
 
 static uint32_t push_nine(void)
 {
-    return cpi_tagstack_push(&stack, &links, 9, NULL);
+    return cpi_tagstack_push(&stack, &links, 9);
 }
 
 /* 9 on 10 on 11. */
@@ -263,7 +263,7 @@ static uint32_t push_chain_of_three(void)
     cpi_tagstack_chain(&links, 11, 0);
     cpi_tagstack_chain(&links, 10, 11);
     cpi_tagstack_chain(&links, 9, 10);
-    return cpi_tagstack_push_chain(&stack, &links, 9, 11, NULL);
+    return cpi_tagstack_push_chain(&stack, &links, 9, 11);
 }
 
 static const struct pushing {
@@ -304,7 +304,7 @@ static uint32_t pop_one(void)
 {
     uint64_t retries = 1; /* it adds */
 
-    REQUIRE(cpi_tagstack_pop(&stack, &links, &retries, NULL) != 0);
+    REQUIRE(cpi_tagstack_pop(&stack, &links, &retries) != 0);
     return (uint32_t)retries - 1;
 }
 
@@ -353,14 +353,14 @@ static void *exchange(void *argument)
         size_t got = 0;
 
         while (got < wanted &&
-               (mine[got] = cpi_tagstack_pop(&stack, &links, &retries, NULL)) != 0)
+               (mine[got] = cpi_tagstack_pop(&stack, &links, &retries)) != 0)
             got++;
         for (size_t i = 0; i < got; i++)
             nodes[mine[i]].content = (uint32_t)(round * 4 + i);
         for (size_t i = 0; i < got; i++)
             REQUIRE(nodes[mine[i]].content == (uint32_t)(round * 4 + i));
         for (size_t i = 0; i < got; i++)
-            retries += cpi_tagstack_push(&stack, &links, mine[i], NULL);
+            retries += cpi_tagstack_push(&stack, &links, mine[i]);
     }
     return NULL;
 }

@@ -9,7 +9,7 @@
 
 #include <cpool/track.h>
 
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 enum { CAPACITY = 64 };
 

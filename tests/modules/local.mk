@@ -8,8 +8,6 @@ tests_modules = \
 	tests/modules/check_cache \
 	tests/modules/check_cache_edge \
 	tests/modules/check_cache_target \
-	tests/modules/check_chaos \
-	tests/modules/check_chaos_program \
 	tests/modules/check_depot \
 	tests/modules/check_drain \
 	tests/modules/check_error \
@@ -23,9 +21,10 @@ tests_modules = \
 	tests/modules/check_fault_wait \
 	tests/modules/check_faults \
 	tests/modules/check_guard_unit \
+	tests/modules/check_layer \
 	tests/modules/check_layout \
-	tests/modules/check_lease_promote \
 	tests/modules/check_lease_threads \
+	tests/modules/check_object_heap \
 	tests/modules/check_options \
 	tests/modules/check_populate \
 	tests/modules/check_ranges \
@@ -40,7 +39,6 @@ tests_modules = \
 	tests/modules/check_slotmap_narrow \
 	tests/modules/check_tagstack \
 	tests/modules/check_track_twice \
-	tests/modules/check_usage \
 	tests/modules/check_wait_crowd \
 	tests/modules/check_wait_fair
 
@@ -67,12 +65,6 @@ tests_modules_check_cache_edge_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_cache_target_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_cache_target_LDADD = $(tests_ldadd_module)
-
-tests_modules_check_chaos_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_check_chaos_LDADD = $(tests_ldadd_module)
-
-tests_modules_check_chaos_program_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_check_chaos_program_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_depot_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_depot_LDADD = $(tests_ldadd_module)
@@ -129,14 +121,16 @@ tests_modules_check_faults_LDADD = $(tests_ldadd_module)
 tests_modules_check_guard_unit_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_guard_unit_LDADD = $(tests_ldadd_module)
 
+tests_modules_check_layer_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_layer_LDADD = $(tests_ldadd_module)
 tests_modules_check_layout_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_layout_LDADD = $(tests_ldadd_module)
 
-tests_modules_check_lease_promote_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_check_lease_promote_LDADD = $(tests_ldadd_module)
-
 tests_modules_check_lease_threads_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_lease_threads_LDADD = $(tests_ldadd_module)
+
+tests_modules_check_object_heap_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_check_object_heap_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_options_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_options_LDADD = $(tests_ldadd_module)
@@ -176,7 +170,7 @@ tests_modules_check_slotmap_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_slotmap_LDADD = $(tests_ldadd_module)
 
 # Generations of two bits, which come round at once.
-tests_modules_check_slotmap_narrow_SOURCES = tests/modules/check_slotmap.c lib/slotmap.c lib/slotmap.h
+tests_modules_check_slotmap_narrow_SOURCES = tests/modules/check_slotmap.c lib/track/slotmap.c lib/track/slotmap.h
 tests_modules_check_slotmap_narrow_CPPFLAGS = $(tests_cppflags_module) -DCPI_GENERATION_BITS=2u
 tests_modules_check_slotmap_narrow_LDADD = $(tests_ldadd_module)
 
@@ -185,9 +179,6 @@ tests_modules_check_tagstack_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_track_twice_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_track_twice_LDADD = $(tests_ldadd_module)
-
-tests_modules_check_usage_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_check_usage_LDADD = $(tests_ldadd_module)
 
 tests_modules_check_wait_crowd_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_wait_crowd_LDADD = $(tests_ldadd_module)

@@ -13,10 +13,11 @@ scenario_of() {
     sed -n "s/^$1 *|.* explorer:\([a-z-]*\) .*/\1/p" "$top/tests/planted/list.txt"
 }
 
-# compile SOURCE OBJECT
+# compile SOURCE OBJECT - the library's sources with points.
 compile() {
-    # shellcheck disable=SC2086 # several words
-    ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread -DCPI_ATOMIC_HEADER='"points.h"' $options \
+    # shellcheck disable=SC2086,SC2046 # several words
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -pthread $options \
+        $(case $1 in "$work/lib"/*) echo '-DCPI_ATOMIC_HEADER="points.h"' ;; esac) \
         -I"$work/lib" -I"$top/tests/harness" -I"$top/include" -c "$1" -o "$2"
 }
 
@@ -27,15 +28,17 @@ build() {
     sh "$top/tests/planted/plant.sh" "$top/lib" "$work/lib" "$1" || return
     kept=$work/objects
     # Everything may include the header that is another one now.
-    for header in "$top"/lib/*.h; do
-        cmp -s "$header" "$work/lib/${header##*/}" || kept=$work/planted
+    for header in "$top"/lib/*/*.h; do
+        cmp -s "$header" "$work/lib/${header#"$top/lib/"}" || kept=$work/planted
     done
     set -- "$2"
-    for source in $others "$work"/lib/*.c; do
+    for source in "$top/tests/harness/points.c" $others "$work"/lib/*/*.c; do
         name=${source##*/}
         object=$kept/${name%.c}.o
-        [ "${source%/*}" != "$work/lib" ] || cmp -s "$top/lib/$name" "$source" ||
-            object=$work/planted/${name%.c}.o
+        case $source in
+        "$work/lib"/*) cmp -s "$top/lib/${source#"$work/lib/"}" "$source" ||
+            object=$work/planted/${name%.c}.o ;;
+        esac
         [ -e "$object" ] || compile "$source" "$object" || return
         set -- "$@" "$object"
     done

@@ -37,7 +37,7 @@ if [ "$1" = --check ]; then
         case $name in '' | '#'*) continue ;; esac
         count=$((count + 1))
         # shellcheck disable=SC2086 # without the blanks around it
-        edited "$2/$(echo $file)" $name "${edit# }" || failed=1
+        edited "$2"/*/$(echo $file) $name "${edit# }" || failed=1
     done <"$list"
     echo "$count edits"
     exit $failed
@@ -51,7 +51,6 @@ line=$(grep "^$3 *|" "$list") || {
 }
 file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
 edit=$(printf '%s\n' "$line" | cut -d '|' -f 4- | sed 's/^ *//')
-mkdir -p "$copy" && cp "$lib"/*.[ch] "$copy" || exit 1
-edited "$lib/$file" "$3" "$edit" || exit 1
-rm -f "$copy/$file" # a copy of a read-only source is one, too
-mv "$work/edited" "$copy/$file"
+mkdir -p "$copy" && cp -R "$lib"/*/ "$copy" && chmod -R u+w "$copy" || exit 1
+target=$(echo "$copy"/*/"$file")
+edited "$target" "$3" "$edit" && mv "$work/edited" "$target"

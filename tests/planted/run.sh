@@ -44,17 +44,14 @@ helpers='harness/support harness/support_pool harness/growth harness/waiter harn
 histories='check_histories burst history linear'
 explorer='audit check_schedules decide explorer leases pool stack'
 
-points="-I$top/tests/linear -DCPI_ATOMIC_HEADER=\"points.h\""
-
-# flags_of KIND - what a source is compiled with: with assertions, with steps, for the
-# explorer, or with pauses.
+# flags_of KIND - what a source is compiled with: with assertions, as a part of a test that
+# intervenes at points, or with points.
 flags_of() {
     case $1 in
     plain) echo "-DCPI_DEBUG=1" ;;
     narrow) echo "-DCPI_DEBUG=1 -DCPI_GENERATION_BITS=2u" ;;
-    steps) echo "$points -DPOINTS_OF_LOCKS" ;;
-    sched) echo "$points -I$top/tests/sched -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u" ;;
-    linear) echo "$points -DCPI_REVIEW_SWAPS=4u" ;;
+    beside) echo "-I$top/tests/linear -I$top/tests/sched" ;;
+    points) echo "-DCPI_ATOMIC_HEADER=\"points.h\"" ;;
     esac
 }
 
@@ -72,10 +69,10 @@ object() {
     base=$(basename "$2" .c)
     object=$work/original/$kind-$base.o
     [ -e "$object" ] || compile "$kind" "$2" "$top/lib" "$object" || return 1
-    if [ -n "$file" ] && grep -q "/lib/$file\( \|\$\)" "$object.d"; then
+    if [ -n "$file" ] && grep -q "/lib/[a-z]*/$file\( \|\$\)" "$object.d"; then
         object=$mutant/$kind-$base.o
         source=$2
-        [ "${2%/*}" != "$top/lib" ] || source=$mutant/lib/${2##*/}
+        case $2 in "$top/lib"/*) source=$mutant/lib/${2#"$top/lib/"} ;; esac
         [ -e "$object" ] || compile "$kind" "$source" "$mutant/lib" "$object" || return 1
     fi
     echo "$object"
@@ -108,20 +105,20 @@ link() {
     program=$mutant/${1%%:*}
     [ -e "$program" ] || case $1 in
     explorer*)
-        set -- $(objects sched "$top"/lib/*.c) \
-            $(for i in $explorer; do objects sched "$top/tests/sched/$i.c"; done) \
-            $(for i in history linear; do objects sched "$top/tests/linear/$i.c"; done)
+        set -- $(objects points "$top"/lib/*/*.c "$top/tests/harness/points.c") \
+            $(for i in $explorer; do objects beside "$top/tests/sched/$i.c"; done) \
+            $(for i in history linear; do objects beside "$top/tests/linear/$i.c"; done)
         ;;
     histories)
-        set -- $(objects linear "$top"/lib/*.c) \
-            $(for i in $histories; do objects linear "$top/tests/linear/$i.c"; done)
+        set -- $(objects points "$top"/lib/*/*.c "$top/tests/harness/points.c") \
+            $(for i in $histories; do objects beside "$top/tests/linear/$i.c"; done)
         ;;
     *)
         kind=plain
         more=
         source=$(program_of "${1%_narrow}")
         [ "$1" = "${1%_narrow}" ] || kind=narrow
-        case $source in steps/*) kind=steps more=$(object steps "$top/tests/steps/steps.c") ;; esac
+        case $source in steps/*) kind=points more=$(objects plain "$top/tests/steps/steps.c") ;; esac
         case $1 in
         check_reentry) more=$(wraps_of tests_modules_check_reentry_LDFLAGS modules) ;;
         check_fault*) more=$(wraps_of tests_refuse_ldflags harness) ;;
@@ -129,7 +126,8 @@ link() {
         rm -f "$mutant/help.a"
         ar rc "$mutant/help.a" $(for i in $helpers; do objects plain "$top/tests/$i.c"; done)
         set -- $(objects "$([ $kind = narrow ] && echo narrow || echo plain)" "$top/tests/$source.c") $more "$mutant/help.a" \
-            $(objects $kind "$top"/lib/*.c)
+            $(objects $kind "$top"/lib/*/*.c) \
+            $([ $kind != points ] || objects points "$top/tests/harness/points.c")
         ;;
     esac
     # shellcheck disable=SC2086
@@ -188,12 +186,12 @@ fails() {
 # same - whether the edited file makes the same code, as users compile it.
 same() {
     for lib in "$top/lib" "$mutant/lib"; do
-        for path in "$top"/lib/*.c; do
+        for path in "$top"/lib/*/*.c; do
             object=$work/original/plain-$(basename "$path" .c).o
             [ -e "$object" ] || compile plain "$path" "$top/lib" "$object" || return 1
-            grep -q "/lib/$file\( \|\$\)" "$object.d" || continue
+            grep -q "/lib/[a-z]*/$file\( \|\$\)" "$object.d" || continue
             # shellcheck disable=SC2086
-            (cd "$lib" && ${CC:-cc} $flags -O2 -g0 $includes -c "$(basename "$path")" \
+            (cd "$lib" && ${CC:-cc} $flags -O2 -g0 $includes -I. -c "${path#"$top/lib/"}" \
                 -o "$mutant/o.o") && objdump -d -r -s -j .text -j .text.unlikely -j .rodata \
                 "$mutant/o.o" 2>/dev/null
         done >"$mutant/code.$(basename "$(dirname "$lib")")"
@@ -259,7 +257,7 @@ try() {
 
 # Those that only models find are models.sh's, and the stress has its own script.
 [ $# -gt 0 ] || set -- $(sed 's/ *\(model\|genmc\):[a-z_]*//g; s/| *stress *|/||/' "$list" |
-    sed -n '/^[^|]*|[^|]*| *\(sound: doc.MODEL.md *\)\{0,1\}|/d
+    sed -n '/^[^|]*|[^|]*| *\(sound: doc.TESTING.md *\)\{0,1\}|/d
         s/^\([a-z0-9-]*\) *|.*/\1/p')
 for name in "$@"; do
     try "$name"

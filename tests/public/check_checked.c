@@ -245,19 +245,12 @@ static void damage(unsigned char *byte)
     *byte ^= 0x5A;
 }
 
-static bool help_no_more(void *unused)
-{
-    (void)unused;
-    return false;
-}
-
 /* Each public function without a pool.  The inline ones trap, as they say. */
 static void require_no_pool_is_refused(void)
 {
     void *slots[1];
     void *volatile anything = slots;
     cpool_stats_t stats = CPOOL_STATS_INIT;
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     cpool_cache_t *cache;
 
     REQUIRE_EQUAL(cpool_stats(NULL, &stats), CPOOL_ENULL);
@@ -275,9 +268,7 @@ static void require_no_pool_is_refused(void)
     REPORTED(REQUIRE_EQUAL(cpool_alloc_bulk(NULL, slots, 1), 0), "cpool_alloc_bulk");
     REPORTED(REQUIRE(cpool_alloc_bulk_all(NULL, slots, 1) != 0), "cpool_alloc_bulk_all");
     REPORTED(cpool_free_bulk(NULL, slots, 1), "cpool_free_bulk");
-    REPORTED(REQUIRE(cpool_ticket_draw(&ticket, NULL, slots, 1) != 0), "cpool_ticket_draw");
     REPORTED(REQUIRE(cpool_alloc_wait(NULL, NULL) == NULL), "cpool_alloc_wait");
-    REPORTED(REQUIRE(cpool_alloc_or_help(NULL, help_no_more, NULL) == NULL), "cpool_alloc_or_help");
     REPORTED(REQUIRE(cpool_cache(NULL) == NULL), "cpool_cache");
     REPORTED(cpool_flush(NULL), "cpool_flush");
     REPORTED(REQUIRE_EQUAL(cpool_reset(NULL), 0), "cpool_reset");

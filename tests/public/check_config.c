@@ -112,15 +112,14 @@ END_TEST
     (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_EXACT | CPOOL_WAITABLE | \
      CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_NO_POISON)
 
-/* Those that exclude some of these, or make magazines smaller. */
-#define OTHER_FLAGS (CPOOL_RESERVED | CPOOL_FAKE | CPOOL_CHAOS)
+/* It excludes some of these. */
+#define OTHER_FLAGS CPOOL_RESERVED
 
 START_TEST(each_flag_has_a_bit_of_its_own)
 {
     static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_FILL, CPOOL_EXACT,
                                       CPOOL_WAITABLE, CPOOL_HUGE_PAGES, CPOOL_COLOUR,
-                                      CPOOL_KEEP_PAGES, CPOOL_NO_POISON, CPOOL_RESERVED,
-                                      CPOOL_FAKE, CPOOL_CHAOS };
+                                      CPOOL_KEEP_PAGES, CPOOL_NO_POISON, CPOOL_RESERVED };
     unsigned seen = 0;
 
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {

@@ -177,6 +177,55 @@ START_TEST(end_thread_after_unload_does_no_harm)
 }
 END_TEST
 
+struct visitors {
+    struct module module;
+    pthread_barrier_t turn;
+    size_t rounds;
+};
+
+static void *visit(void *argument)
+{
+    struct visitors *visitors = argument;
+
+    for (size_t round = 0; round < visitors->rounds; round++) {
+        pthread_barrier_wait(&visitors->turn); /* it is loaded */
+        REQUIRE_EQUAL(visitors->module.work(100), 100);
+        pthread_barrier_wait(&visitors->turn);
+    }
+    return NULL;
+}
+
+/* Of each load nothing stays with threads that have used it and live on. */
+START_TEST(unload_beside_living_threads_leaves_nothing_of_theirs)
+{
+    struct visitors visitors = { .rounds = SUPPORT_COUNT(60, 30) };
+    pthread_t threads[THREADS];
+    size_t resident = 0;
+    size_t space = 0;
+
+    REQUIRE_EQUAL(pthread_barrier_init(&visitors.turn, NULL, THREADS + 1), 0);
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(visit, &visitors);
+    for (size_t round = 0; round < visitors.rounds; round++) {
+        visitors.module = load(paths[_i]);
+        REQUIRE_EQUAL(visitors.module.open(), 0);
+        pthread_barrier_wait(&visitors.turn);
+        pthread_barrier_wait(&visitors.turn);
+        REQUIRE_EQUAL(visitors.module.close(), 0);
+        unload(&visitors.module);
+        if (round == visitors.rounds / 2) {
+            space = support_address_space();
+            resident = support_resident();
+        }
+    }
+    REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
+    REQUIRE(SUPPORT_SANITIZED || support_resident() < resident + visitors.rounds * 4096);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    pthread_barrier_destroy(&visitors.turn);
+}
+END_TEST
+
 /* The pool is never destroyed.  Its memory is lost, as that of any allocator. */
 START_TEST(end_thread_after_unload_with_pool_left_does_no_harm)
 {
@@ -231,6 +280,23 @@ START_TEST(unload_closes_typed_pool_of_living_threads)
         REQUIRE_EQUAL(crew.module.typed(1000), 1000);
         unload(&crew.module);
     }
+}
+END_TEST
+
+/* Its addresses are what is there to see: nobody else closes the pool. */
+START_TEST(unload_leaves_nothing_of_a_typed_pool)
+{
+    size_t space = 0;
+
+    for (size_t round = 0; round < SUPPORT_COUNT(30, 15); round++) {
+        struct module module = load(paths[_i]);
+
+        REQUIRE_EQUAL(module.typed(1000), 1000);
+        unload(&module);
+        if (round == 10)
+            space = support_address_space();
+    }
+    REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
 }
 END_TEST
 
@@ -373,11 +439,13 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(unload_after_use_and_load_again_works, 2),
+        TIMES(unload_beside_living_threads_leaves_nothing_of_theirs, 2),
         TIMES(end_thread_while_loaded_returns_its_cache, 2),
         TIMES(end_thread_after_unload_does_no_harm, 2),
         TIMES(end_thread_after_unload_with_pool_left_does_no_harm, 2),
         TIMES(use_by_old_thread_after_load_again_works, 2),
         TIMES(unload_closes_typed_pool_of_living_threads, 2),
+        TIMES(unload_leaves_nothing_of_a_typed_pool, 2),
         ONCE(typed_pools_of_one_name_are_two),
         TIMES(fork_after_unload_does_no_harm, 2),
         TIMES(fork_while_loaded_child_works_and_unloads, 2),

@@ -43,6 +43,7 @@ static void require_surplus(const char *function, const char *count)
     REQUIRE(strstr(report.text, count) != NULL);
     REQUIRE(strcmp(report.name, "tested") == 0);
     REQUIRE(report.slot == NULL);
+    REQUIRE(strstr(report.details, "CPOOL_OPTIONS=checked") != NULL);
 }
 
 /* Through a cache or past it: three in one pool, and the pool is the same one to

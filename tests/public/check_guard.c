@@ -8,6 +8,7 @@
  */
 #include "support.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { CAPACITY = 200 };
@@ -111,6 +112,26 @@ START_TEST(free_of_neighbour_finds_the_damage)
 }
 END_TEST
 
+/* Of a large gap the first and the last 64 bytes are verified (doc/ADOPTING.md). */
+enum { WIDE_REACH = 64 };
+
+START_TEST(last_verified_byte_of_a_wide_gap_reported)
+{
+    static const struct shape wide[] = {{9, 256}, {9, 4096}, {1000, 2048}};
+    cpool_t *pool = make_checked(wide[_i].size, wide[_i].align);
+    unsigned char *slots[3];
+
+    for (size_t i = 0; i < 3; i++)
+        slots[i] = cpool_alloc(pool);
+    damage(slots[1] + wide[_i].size + WIDE_REACH - 1);
+    require_found_once(pool, slots[1]);
+    damage(slots[2] - WIDE_REACH);
+    require_found_once(pool, slots[2]);
+    REQUIRE_EQUAL(cpool_reset(pool), 1);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 START_TEST(alloc_after_damage_while_free_reported)
 {
     cpool_t *pool = make_checked(24, 0);
@@ -170,15 +191,77 @@ START_TEST(free_after_writing_all_of_slot_accepted)
 }
 END_TEST
 
+/* The guard of one slot in the place of another one's is damage, too: a copy of several slots,
+ * with what lies between them. */
+START_TEST(guard_copied_from_another_slot_reported)
+{
+    cpool_config_t config = support_config(24, 8);
+    unsigned char *slots[8];
+    cpool_t *pool;
+
+    config.flags = CPOOL_CHECKED;
+    pool = support_create(&config);
+    support_capture_reports();
+    for (size_t i = 0; i < 8; i++)
+        slots[i] = cpool_alloc(pool);
+    memcpy(slots[5], slots[2], (size_t)(slots[3] - slots[2]));
+    cpool_free(pool, slots[5]);
+    REQUIRE_REPORT(CPOOL_EGUARD);
+    for (size_t i = 0; i < 8; i++)
+        if (i != 5)
+            cpool_free(pool, slots[i]);
+    REQUIRE_NO_REPORT();
+    REQUIRE_EQUAL(cpool_reset(pool), 1); /* the damaged one */
+    support_destroy_empty(pool);
+}
+END_TEST
+
+#if defined(__GLIBC__)
+/* Volatile, because compilers see that it is no block. */
+static void free_as_block(void *slot)
+{
+    void *volatile block = slot;
+
+    free(block);
+}
+
+/* free() finds a size before the block that it cannot believe, and says so.  It neither crashes
+ * without a word nor takes the slot. */
+START_TEST(slot_given_to_libc_is_refused_with_a_message)
+{
+    static const size_t sizes[] = {16, 24, 64, 100};
+    cpool_config_t config = support_config(sizes[_i % 4], 40);
+    struct support_outcome outcome;
+    cpool_t *pool;
+
+    if (SUPPORT_SANITIZED)
+        SKIP("a sanitizer has its own free");
+    config.flags = CPOOL_CHECKED;
+    pool = support_create(&config);
+    for (int i = 0; i < 40; i++) {
+        support_require_abort(free_as_block, cpool_alloc(pool), &outcome);
+        REQUIRE(strstr(outcome.text, "free(): invalid ") != NULL);
+    }
+    REQUIRE_EQUAL(cpool_reset(pool), 40);
+    support_destroy_empty(pool);
+}
+END_TEST
+#endif
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(free_after_write_past_end_reported, SHAPES),
         TIMES(free_after_write_before_start_reported, SHAPES),
         TIMES(free_of_neighbour_finds_the_damage, SHAPES),
+        TIMES(last_verified_byte_of_a_wide_gap_reported, 3),
         ONCE(alloc_after_damage_while_free_reported),
         TIMES(reset_finds_every_damaged_guard, SHAPES),
         TIMES(free_after_writing_all_of_slot_accepted, SHAPES),
+        ONCE(guard_copied_from_another_slot_reported),
+#if defined(__GLIBC__)
+        TIMES(slot_given_to_libc_is_refused_with_a_message, 4),
+#endif
     };
 
     return SUPPORT_RUN("guard", tests);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * check_hpp.cpp - <cpool/cpool.hpp>: pools with owners, exceptions of constructors,
- * allocators in containers, memory resources, operators new and coroutines.
+ * allocators in containers, and operators new.
  *
  * Includes the public API only, and does without Check.  Builds as C++11 to C++20, with
  * and without exceptions and type information (tests/scripts/check-cxx.sh).
  */
 #include <cpool/cpool.hpp>
+#include <cpool/pools.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -70,6 +71,15 @@ std::size_t live(const cpool_sized_t *blocks)
     return stats.live + stats.fallback_live;
 }
 
+cpool_sized_config_t small_blocks()
+{
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+
+    config.class_bytes = 4 * 1024 * 1024;
+    config.thread_caches = 16;
+    return config;
+}
+
 } // namespace
 
 CPOOL_STATIC_POOL(jobs, job);
@@ -120,18 +130,38 @@ void dry_pools_make_nothing()
     REQUIRE(living == 0 && pool.make(5));
 }
 
-void pools_move()
+// A pool that is moved from is closed, and so is the one that is replaced.  A move to
+// itself changes nothing.
+template <class Pool, class Settings> void moves_hand_over(const Settings &settings)
 {
-    cpool::pool<job> from(10);
-    cpool_t *handle = from.native_handle();
-    cpool::pool<job> to(std::move(from));
-    cpool::pool<job> other(10);
-    cpool_t *others = other.native_handle();
+    Pool from(settings);
+    auto handle = from.native_handle();
+    Pool to(std::move(from));
+    Pool other(settings);
+    Pool &same = other;
 
     REQUIRE(to.native_handle() == handle && !from.is_open());
     other = std::move(to);
-    REQUIRE(other.native_handle() == handle && (!to.is_open() || to.native_handle() == others));
-    REQUIRE(other.make(1));
+    REQUIRE(other.native_handle() == handle && !to.is_open());
+    other = std::move(same);
+    REQUIRE(other.native_handle() == handle);
+    REQUIRE(to.open(settings) == 0);
+    other = Pool();
+    REQUIRE(!other.is_open() && other.close() == 0);
+}
+
+std::size_t pools_of_the_program()
+{
+    return cpool_each([](const cpool_view_t *, void *) { return true; }, nullptr);
+}
+
+void pools_move()
+{
+    std::size_t before = pools_of_the_program();
+
+    moves_hand_over<cpool::pool<job>>(cpool::pool<job>::configuration(10));
+    moves_hand_over<cpool::sized>(small_blocks());
+    REQUIRE(pools_of_the_program() == before);
 }
 
 void wrong_settings_are_refused()
@@ -223,15 +253,6 @@ void constructors_that_throw_keep_no_slot()
 /*
  * ---- Allocators ------------------------------------------------------------------
  */
-
-cpool_sized_config_t small_blocks()
-{
-    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
-
-    config.class_bytes = 4 * 1024 * 1024;
-    config.thread_caches = 16;
-    return config;
-}
 
 template <class T> using allocator = cpool::allocator<T>;
 using list = std::list<int, allocator<int>>;
@@ -473,98 +494,15 @@ void classes_are_aligned_in_any_pool()
     REQUIRE(rooms_close() == 0);
 }
 
-/*
- * ---- Memory resources --------------------------------------------------------------
- */
-
-#if CPOOL_HAS_PMR_
-
-// Counts its blocks, and refuses when told to.
-struct counting_resource : std::pmr::memory_resource {
-    std::size_t live = 0;
-    bool refuses = false;
-
-    void *do_allocate(std::size_t bytes, std::size_t align) override
-    {
-#if THROWS
-        if (refuses)
-            throw std::bad_alloc();
-#endif
-        live++;
-        return std::pmr::new_delete_resource()->allocate(bytes, align);
-    }
-    void do_deallocate(void *block, std::size_t bytes, std::size_t align) override
-    {
-        live--;
-        std::pmr::new_delete_resource()->deallocate(block, bytes, align);
-    }
-    bool do_is_equal(const memory_resource &other) const noexcept override
-    {
-        return this == &other;
-    }
-};
-
-void pool_resources_hand_the_rest_upstream()
-{
-    counting_resource upstream;
-    cpool::pool_resource resource(64, 16, 10, &upstream);
-    std::vector<void *> held;
-
-    REQUIRE(resource.upstream_resource() == &upstream);
-    void *large = resource.allocate(65, 8);
-    void *aligned = resource.allocate(64, 32);
-    REQUIRE(upstream.live == 2);
-    resource.deallocate(large, 65, 8);
-    resource.deallocate(aligned, 64, 32);
-    for (int i = 0; i < 10; i++)
-        held.push_back(resource.allocate(64, 16));
-    REQUIRE(upstream.live == 0 && live(resource.native_handle()) == 10);
-    while (upstream.live == 0)
-        held.push_back(resource.allocate(64, 16));
-    REQUIRE(live(resource.native_handle()) >= 10 && held.size() < 100000);
-    for (void *block : held)
-        resource.deallocate(block, 64, 16);
-    REQUIRE(upstream.live == 0 && live(resource.native_handle()) == 0);
-    REQUIRE(resource.is_equal(resource) && !resource.is_equal(upstream));
-}
-
-void sized_resources_serve_all_sizes()
-{
-    counting_resource upstream;
-    cpool::sized_resource resource(small_blocks(), &upstream);
-
-    {
-        std::pmr::map<int, std::pmr::string> names(&resource);
-
-        for (int i = 0; i < 1000; i++)
-            names[i] = std::pmr::string(static_cast<std::size_t>(i), 'x', &resource);
-        REQUIRE(upstream.live == 0 && live(resource.native_handle()) >= 1900);
-        void *large = resource.allocate(100000, 64);
-        REQUIRE(upstream.live == 1 && reinterpret_cast<std::uintptr_t>(large) % 64 == 0);
-        resource.deallocate(large, 100000, 64);
-    }
-    REQUIRE(upstream.live == 0 && live(resource.native_handle()) == 0);
-#if THROWS
-    upstream.refuses = true;
-    try {
-        (void)resource.allocate(100000);
-        REQUIRE(false);
-    } catch (const std::bad_alloc &) {
-    }
-#endif
-    cpool::sized_resource plain;
-    plain.deallocate(plain.allocate(10), 10);
-}
-
-#endif
-
 } // namespace
 
-void check_objects(); // of hpp_objects.cpp
+void check_objects();   // of hpp_objects.cpp
+void check_resources(); // of hpp_resources.cpp
 
 int main()
 {
     check_objects();
+    check_resources();
     pools_own_their_objects();
     dry_pools_make_nothing();
     pools_move();
@@ -577,9 +515,5 @@ int main()
     default_allocators_share_blocks();
     classes_take_from_their_pool();
     classes_are_aligned_in_any_pool();
-#if CPOOL_HAS_PMR_
-    pool_resources_hand_the_rest_upstream();
-    sized_resources_serve_all_sizes();
-#endif
     return EXIT_SUCCESS;
 }

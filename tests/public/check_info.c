@@ -112,7 +112,7 @@ START_TEST(stats_of_new_pool_show_all_fresh)
     REQUIRE_EQUAL(stats.size, sizeof(cpool_stats_t));
     REQUIRE_EQUAL(stats.capacity, 10);
     REQUIRE_EQUAL(stats.fresh, 10);
-    REQUIRE_EQUAL(stats.live + stats.in_depot + stats.in_caches + stats.high_water, 0);
+    REQUIRE_EQUAL(stats.live + stats.in_depot + stats.in_caches + stats.circulating, 0);
     REQUIRE_EQUAL(stats.slot_size, 32);
     REQUIRE_EQUAL(stats.slot_stride, 32);
     REQUIRE(stats.magazine_rounds >= 1);
@@ -154,22 +154,22 @@ START_TEST(stats_after_every_step_are_exact)
             cpool_flush(pool);
         most = live > most ? live : most;
         support_require_live(pool, live);
-        REQUIRE(support_stats(pool).high_water >= most);
+        REQUIRE(support_stats(pool).circulating >= most);
     }
     REQUIRE_EQUAL(support_destroy(pool), live);
 }
 END_TEST
 
 /* In an exact pool, so that there is no slack to allow for. */
-static void require_figures(cpool_t *pool, size_t capacity, size_t live, size_t high_water)
+static void require_figures(cpool_t *pool, size_t capacity, size_t live, size_t circulating)
 {
     cpool_stats_t stats = support_stats(pool);
 
     REQUIRE_EQUAL(stats.capacity, capacity);
     REQUIRE_EQUAL(stats.live, live);
-    REQUIRE_EQUAL(stats.fresh, capacity - high_water);
-    REQUIRE_EQUAL(stats.high_water, high_water);
-    REQUIRE_EQUAL(stats.in_depot + stats.in_caches, high_water - live);
+    REQUIRE_EQUAL(stats.fresh, capacity - circulating);
+    REQUIRE_EQUAL(stats.circulating, circulating);
+    REQUIRE_EQUAL(stats.in_depot + stats.in_caches, circulating - live);
     REQUIRE_EQUAL(stats.slack, 0);
 }
 
@@ -242,8 +242,8 @@ static const struct {
     int last;
 } ranges[] = {
     { CPOOL_OK, CPOOL_OK },
-    { CPOOL_ESTRUCT, CPOOL_ECOPIES },
-    { CPOOL_ENULL, CPOOL_ELEASED },
+    { CPOOL_ESTRUCT, CPOOL_EFALLBACK },
+    { CPOOL_ENULL, CPOOL_EBLOCK },
     { CPOOL_ENOMEM, CPOOL_EDRY },
 };
 
@@ -279,7 +279,7 @@ END_TEST
 
 START_TEST(strerror_of_unknown_code_is_text)
 {
-    static const int codes[] = { 1, 1000, CPOOL_ECOPIES - 1, -100, CPOOL_ELEASED - 1, -200,
+    static const int codes[] = { 1, 1000, CPOOL_EFALLBACK - 1, -100, CPOOL_EBLOCK - 1, -200,
                                  CPOOL_EDRY - 1, UNKNOWN_CODE, INT32_MAX, INT32_MIN };
 
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {

@@ -10,7 +10,16 @@
 #include "support.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include <cpool/debug.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 /* The largest distance of a return address from its function's start, bytes. */
 #define FUNCTION_SIZE ((uintptr_t)4096)
@@ -188,15 +197,6 @@ LEAKER(leak_bulk_all)
     sink = taken[0];
 }
 
-LEAKER(leak_ticket)
-{
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-
-    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, taken, (size_t)count), 0);
-    for (int i = 0; i < count; i++)
-        sink = cpool_ticket_alloc(&ticket);
-}
-
 LEAKER(leak_own_cache)
 {
     for (int i = 0; i < count; i++)
@@ -218,18 +218,6 @@ LEAKER(leak_depot)
         sink = cpool_depot_alloc(pool);
 }
 
-static bool no_help(void *unused)
-{
-    (void)unused;
-    return false;
-}
-
-LEAKER(leak_helped)
-{
-    for (int i = 0; i < count; i++)
-        sink = cpool_alloc_or_help(pool, no_help, NULL);
-}
-
 LEAKER(leak_waited)
 {
     for (int i = 0; i < count; i++)
@@ -237,8 +225,8 @@ LEAKER(leak_waited)
 }
 
 static leaker_t *const leakers[] = {
-    leak_here, leak_there, leak_bulk, leak_bulk_all, leak_ticket, leak_own_cache,
-    leak_created_cache, leak_depot, leak_helped, leak_waited,
+    leak_here, leak_there, leak_bulk, leak_bulk_all, leak_own_cache,
+    leak_created_cache, leak_depot, leak_waited,
 };
 
 enum { LEAKERS = sizeof(leakers) / sizeof(leakers[0]) };
@@ -327,6 +315,155 @@ START_TEST(destroy_of_unchecked_pool_writes_nothing)
     support_fork(destroy_unchecked_with_leaks, pool, &outcome);
     REQUIRE_EQUAL(outcome.status, 0);
     REQUIRE_EQUAL(outcome.length, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- What a line says of its slots -----------------------------------------
+ */
+
+/* Milliseconds, of the clock that ages are taken from. */
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &time), 0);
+    return (uint64_t)time.tv_sec * 1000u + (uint64_t)time.tv_nsec / 1000000u;
+}
+
+/* At least so many milliseconds. */
+static void nap(uint64_t duration)
+{
+    const struct timespec ms = {0, 1000000};
+    uint64_t end = now() + duration;
+
+    while (now() <= end)
+        nanosleep(&ms, NULL);
+}
+
+/* A moment between two readings of the clock. */
+struct moment {
+    uint64_t after;
+    uint64_t before;
+};
+
+/* An alloc by a thread. */
+struct taking {
+    cpool_t *pool;
+    void *slot;
+    struct moment when;
+    unsigned long thread; /* 0 where its number is unknown */
+};
+
+/* Not inlined, so that all its slots are from one place. */
+__attribute__((__noinline__)) static void *take(void *argument)
+{
+    struct taking *taking = argument;
+
+#if defined(__linux__)
+    taking->thread = (unsigned long)syscall(SYS_gettid);
+#endif
+    taking->when.after = now();
+    taking->slot = cpool_alloc(taking->pool);
+    taking->when.before = now();
+    return NULL;
+}
+
+/* An age as it is printed, in whole milliseconds, fits the time from one moment to the other.
+ * Each reading of the clock may have dropped up to a millisecond. */
+static bool fits(const char *seconds, struct moment from, struct moment to)
+{
+    unsigned long whole;
+    unsigned long rest;
+    uint64_t age;
+
+    if (sscanf(seconds, "%lu.%3lu s", &whole, &rest) != 2)
+        return false;
+    age = (uint64_t)whole * 1000u + rest;
+    return age + 2 >= to.after - from.before && age <= to.before - from.after + 2;
+}
+
+/* A group of slots as its line shows it. */
+struct group {
+    size_t slots;
+    const struct taking *oldest;
+    const struct taking *youngest; /* NULL for a group of one */
+};
+
+static void require_line(const char *line, const struct group *group, struct moment listed)
+{
+    const char *thread;
+    unsigned long number;
+    const char *age;
+    const char *to;
+    size_t slots;
+    void *example;
+
+    REQUIRE(line != NULL);
+    thread = strstr(line, ", thread ");
+    REQUIRE(thread != NULL && (age = strstr(thread, "live for ")) != NULL);
+    REQUIRE_EQUAL(sscanf(line, "cpool:   %zu allocated at ", &slots), 1);
+    REQUIRE_EQUAL(slots, group->slots);
+    REQUIRE_EQUAL(sscanf(thread, ", thread %lu, one at %p, live for ", &number, &example), 2);
+    REQUIRE(example == group->oldest->slot);
+    REQUIRE(group->oldest->thread == 0 || group->oldest->thread == number);
+    age += strlen("live for ");
+    REQUIRE(fits(age, group->oldest->when, listed));
+    to = strstr(age, " to ");
+    REQUIRE((to != NULL && to < strchr(age, '\n')) == (group->youngest != NULL));
+    REQUIRE(group->youngest == NULL || fits(to + strlen(" to "), group->youngest->when, listed));
+}
+
+/* The two ways to the list. */
+static void print_live(void *pool)
+{
+    REQUIRE_EQUAL(cpool_print_live(pool, stderr), 5);
+}
+
+static void destroy_live(void *pool)
+{
+    REQUIRE_EQUAL(support_destroy(pool), 5);
+}
+
+/* The first slot of four from one place is neither the oldest nor the youngest, because it was
+ * freed and taken again in between.  Another thread took the oldest. */
+START_TEST(list_tells_the_ages_and_the_oldest_slot)
+{
+    static void (*const ways[])(void *) = {print_live, destroy_live};
+    cpool_t *pool = make_checked();
+    struct taking first = {.pool = pool};
+    struct taking oldest = first;
+    struct taking between = first;
+    struct taking again = first;
+    struct taking alone = first;
+    struct taking youngest = first;
+    const struct group four = {4, &oldest, &youngest};
+    const struct group one = {1, &alone, NULL};
+    struct support_outcome outcome;
+    struct moment listed;
+
+    take(&first);
+    support_in_thread(take, &oldest);
+    nap(30);
+    take(&between);
+    alone.when.after = now();
+    alone.slot = cpool_alloc(pool);
+    alone.when.before = now();
+    nap(30);
+    cpool_free(pool, first.slot);
+    take(&again);
+    REQUIRE(again.slot == first.slot && cpool_index(pool, first.slot) == 0);
+    nap(30);
+    take(&youngest);
+    nap(30);
+    listed.after = now();
+    support_fork(ways[_i], pool, &outcome);
+    listed.before = now();
+    REQUIRE_EQUAL(outcome.status, 0);
+    require_line(strstr(outcome.text, "cpool:   4 "), &four, listed);
+    require_line(strstr(outcome.text, "cpool:   1 "), &one, listed);
+    REQUIRE_EQUAL(cpool_reset(pool), 5);
     support_destroy_empty(pool);
 }
 END_TEST
@@ -423,6 +560,7 @@ int main(void)
         ONCE(destroy_names_the_site_of_every_function_that_takes),
         ONCE(destroy_with_many_call_sites_accounts_for_every_slot),
         ONCE(destroy_of_unchecked_pool_writes_nothing),
+        TIMES(list_tells_the_ages_and_the_oldest_slot, 2),
         ONCE(free_twice_by_default_aborts_with_the_site_of_the_first),
         ONCE(free_damaged_by_default_aborts),
         ONCE(cache_used_by_wrong_thread_by_default_aborts),

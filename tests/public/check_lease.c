@@ -35,48 +35,6 @@ START_TEST(end_gives_back_what_was_taken)
 }
 END_TEST
 
-START_TEST(end_of_many_slots_exchanges_once)
-{
-    enum { MANY = 100000 };
-    cpool_config_t config = support_config(16, MANY);
-    cpool_t *pool = support_create(&config);
-    cpool_quiet_t quiet = CPOOL_QUIET_INIT;
-    cpool_lease_t *lease = begin(pool);
-
-    for (size_t i = 0; i < MANY / 2; i++)
-        REQUIRE(cpool_lease_alloc(lease) != NULL);
-    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
-    REQUIRE_EQUAL(cpool_lease_end(lease), MANY / 2);
-    REQUIRE_EQUAL(cpool_quiet_end(&quiet), 0);
-    REQUIRE(quiet.exchanges <= 4);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-/* The pool counts magazines, the scope an exchange.  Here the two are the same. */
-START_TEST(end_of_a_full_magazine_is_an_exchange)
-{
-    cpool_config_t config = support_config(16, CAPACITY);
-    cpool_quiet_t quiet = CPOOL_QUIET_INIT;
-    cpool_lease_t *lease;
-    cpool_t *pool;
-    uint64_t before;
-
-    config.magazine_rounds = ROUNDS;
-    pool = support_create(&config);
-    lease = begin(pool);
-    for (size_t i = 0; i < ROUNDS; i++)
-        REQUIRE(cpool_lease_alloc(lease) != NULL);
-    before = support_stats(pool).exchanges;
-    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
-    REQUIRE_EQUAL(cpool_lease_end(lease), ROUNDS);
-    REQUIRE_EQUAL(cpool_quiet_end(&quiet), 0);
-    REQUIRE(quiet.exchanges > 0);
-    REQUIRE_EQUAL(support_stats(pool).exchanges, before + quiet.exchanges);
-    support_destroy_empty(pool);
-}
-END_TEST
-
 START_TEST(dry_pool_is_dry_under_lease_and_outside)
 {
     cpool_t *pool = make_pool(modes[_i]);
@@ -179,7 +137,7 @@ START_TEST(no_more_leases_than_the_limit)
 }
 END_TEST
 
-/* --- Joining and leaving --- */
+/* --- Adopting --- */
 
 START_TEST(adopted_slots_go_back_with_the_lease)
 {
@@ -194,32 +152,6 @@ START_TEST(adopted_slots_go_back_with_the_lease)
     REQUIRE(cpool_lease_alloc(lease) != NULL);
     support_require_live(pool, 5 * ROUNDS + 1);
     end_all(pool, lease, 5 * ROUNDS + 1);
-}
-END_TEST
-
-static void add_index(void *slot, void *arg)
-{
-    size_t *sum = arg;
-
-    REQUIRE(slot != NULL);
-    *sum += 1;
-}
-
-START_TEST(each_visits_what_was_taken)
-{
-    cpool_t *pool = make_pool(modes[_i]);
-    cpool_lease_t *lease = begin(pool);
-    void *slots[5 * ROUNDS + 3];
-    size_t sum = 0;
-
-    REQUIRE_EQUAL(cpool_lease_each(lease, add_index, &sum), 0);
-    take(pool, lease, slots, 3);
-    REQUIRE_EQUAL(cpool_lease_each(lease, add_index, &sum), 3);
-    take(pool, lease, slots + 3, 5 * ROUNDS);
-    REQUIRE_EQUAL(cpool_lease_each(lease, add_index, &sum), 5 * ROUNDS + 3);
-    REQUIRE_EQUAL(sum, 5 * ROUNDS + 6);
-    REQUIRE_EQUAL(cpool_lease_end(lease), 5 * ROUNDS + 3);
-    support_destroy_empty(pool);
 }
 END_TEST
 
@@ -238,16 +170,14 @@ START_TEST(slots_of_a_lease_go_through_the_quarantine)
     pool = support_create(&config);
     lease = begin(pool);
     take(pool, lease, slots, PLACES);
-    REQUIRE_EQUAL(cpool_lease_promote(lease, slots[1]), 0);
-    REQUIRE_EQUAL(cpool_lease_promote(lease, slots[PLACES - 1]), 0);
-    REQUIRE_EQUAL(cpool_lease_end(lease), PLACES - 2);
+    REQUIRE_EQUAL(cpool_lease_end(lease), PLACES);
     for (size_t i = 0; i < PLACES / 4; i++) {
         other = cpool_alloc(pool);
         for (size_t k = 0; k < PLACES; k++)
             REQUIRE(other != slots[k]);
     }
-    support_require_live(pool, 2 + PLACES / 4);
-    support_require_obtainable(pool, 2 + PLACES / 4);
+    support_require_live(pool, PLACES / 4);
+    support_require_obtainable(pool, PLACES / 4);
     support_destroy(pool);
 }
 END_TEST
@@ -269,8 +199,6 @@ START_TEST(ended_lease_is_refused)
         REQUIRE(cpool_lease_alloc(lease) == NULL);
         REQUIRE_REPORT(CPOOL_ELEASE);
         REQUIRE_EQUAL(cpool_lease_end(lease), 0);
-        REQUIRE_REPORT(CPOOL_ELEASE);
-        REQUIRE_EQUAL(cpool_lease_promote(lease, slot), CPOOL_ELEASE);
         REQUIRE_REPORT(CPOOL_ELEASE);
         REQUIRE_EQUAL(cpool_lease_adopt(lease, slot), CPOOL_ELEASE);
         REQUIRE_REPORT(CPOOL_ELEASE);
@@ -328,13 +256,66 @@ START_TEST(leased_slot_is_not_freed)
         REQUIRE_EQUAL(cpool_lease_adopt(lease, slots[i]), CPOOL_ELEASED);
         REQUIRE_REPORT(CPOOL_ELEASED);
     }
-    REQUIRE_EQUAL(cpool_lease_promote(lease, slots[0]), 0);
-    cpool_free(pool, slots[0]);
-    REQUIRE_NO_REPORT();
-    REQUIRE_EQUAL(cpool_lease_end(lease), ROUNDS + 1);
+    REQUIRE_EQUAL(cpool_lease_end(lease), ROUNDS + 2);
     cpool_free(pool, slots[1]);
     REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
     cpool_free(pool, held);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* As cpool_free does, and the slot is as before. */
+START_TEST(what_cannot_be_freed_is_not_adopted)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    cpool_lease_t *lease = begin(pool);
+    char *slot = cpool_alloc(pool);
+    void *free_one = cpool_alloc(pool);
+    void *unused = cpool_at(pool, CAPACITY - 1);
+    char other[16];
+
+    cpool_free(pool, free_one);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_lease_adopt(lease, other), CPOOL_EFOREIGN);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE_EQUAL(cpool_lease_adopt(lease, slot + 1), CPOOL_EMISALIGNED);
+    REQUIRE_REPORT(CPOOL_EMISALIGNED);
+    REQUIRE_EQUAL(cpool_lease_adopt(lease, unused), CPOOL_EUNUSED);
+    REQUIRE_REPORT(CPOOL_EUNUSED);
+    if ((modes[_i] & CPOOL_CHECKED) != 0) {
+        REQUIRE_EQUAL(cpool_lease_adopt(lease, free_one), CPOOL_EDOUBLEFREE);
+        REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    }
+    REQUIRE_EQUAL(cpool_lease_end(lease), 0);
+    cpool_free(pool, slot);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Its neighbours are of no lease: the end of one would find the damage first. */
+START_TEST(slot_with_damage_on_both_sides_goes_back)
+{
+    cpool_t *pool = make_pool(CPOOL_CHECKED);
+    cpool_lease_t *lease = begin(pool);
+    void *slots[3];
+    char *slot;
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 3), 3);
+    slot = cpool_at(pool, 1);
+    REQUIRE_EQUAL(cpool_lease_adopt(lease, slot), 0);
+    memset(slot - 1, 0, 1 + 16 + 1);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_lease_end(lease), 1);
+    REQUIRE_EQUAL(support_take_reports(NULL), 2);
+    support_require_live(pool, 2);
+    cpool_free(pool, cpool_at(pool, 0));
+    cpool_free(pool, cpool_at(pool, 2));
     REQUIRE_NO_REPORT();
     support_release_reports();
     support_require_obtainable(pool, 0);
@@ -400,19 +381,18 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(end_gives_back_what_was_taken, MODES),
-        ONCE(end_of_many_slots_exchanges_once),
-        ONCE(end_of_a_full_magazine_is_an_exchange),
         TIMES(dry_pool_is_dry_under_lease_and_outside, MODES),
         TIMES(slots_keep_their_bytes, MODES),
         TIMES(others_use_the_pool_meanwhile, MODES),
         TIMES(leases_overlap, MODES),
         TIMES(no_more_leases_than_the_limit, MODES),
         TIMES(adopted_slots_go_back_with_the_lease, MODES),
-        TIMES(each_visits_what_was_taken, MODES),
         TIMES(ended_lease_is_refused, MODES),
         TIMES(pools_functions_refuse_a_lease, MODES),
         TIMES(leased_slot_is_not_freed, 3),
         ONCE(slots_of_a_lease_go_through_the_quarantine),
+        TIMES(what_cannot_be_freed_is_not_adopted, MODES),
+        ONCE(slot_with_damage_on_both_sides_goes_back),
         ONCE(damage_is_reported_at_the_end),
         TIMES(reset_ends_leases, MODES),
         TIMES(destroy_ends_leases, MODES),

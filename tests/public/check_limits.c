@@ -13,6 +13,7 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define NO_LIMIT "sanitizers need address space and memory of their own"
 
@@ -92,7 +93,7 @@ static void use_within_limit(cpool_t *pool, struct hold *hold, const struct tria
     int code;
 
     use_first(hold);
-    most = support_stats(pool).high_water;
+    most = support_stats(pool).circulating;
     progress->without_cache += support_stats(pool).thread_caches == 0;
     progress->dry_early += most < MOST;
     progress->complete += most >= MOST && support_stats(pool).thread_caches == 1;
@@ -273,9 +274,56 @@ START_TEST(huge_pool_without_memory_is_dry_until_there_is_some)
 }
 END_TEST
 
+#ifdef MCL_FUTURE
+
+/* A program that locks all its memory, without the right to lock as much as it likes, pays
+ * with its limit for addresses that are merely reserved. */
+static void create_locked(void *skipped)
+{
+    enum { BYTES = 65536, LOCKED = 8 << 20 };
+    const struct rlimit limit = {LOCKED, LOCKED};
+
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || (geteuid() == 0 && setuid(65534) != 0) ||
+        mlockall(MCL_FUTURE) != 0) {
+        *(volatile bool *)skipped = true;
+        return;
+    }
+    for (size_t size = 1; size <= BYTES; size *= 2) {
+        cpool_config_t config = CPOOL_CONFIG_INIT;
+        cpool_t *pool;
+        void *slot;
+
+        config.slot_size = size;
+        config.capacity = BYTES / size;
+        REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_OK);
+        slot = cpool_alloc(pool);
+        REQUIRE(slot != NULL);
+        cpool_free(pool, slot);
+        REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_OK);
+    }
+}
+
+START_TEST(small_pools_fit_into_a_limit_of_locked_memory)
+{
+    bool *skipped = mmap(NULL, sizeof(bool), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                         -1, 0);
+
+    SKIP_IF(SUPPORT_SANITIZED, NO_LIMIT);
+    REQUIRE(skipped != MAP_FAILED);
+    support_in_child(create_locked, skipped);
+    SKIP_IF(*skipped, "memory cannot be locked");
+    munmap(skipped, sizeof(bool));
+}
+END_TEST
+
+#endif
+
 int main(void)
 {
     const struct support_test tests[] = {
+#ifdef MCL_FUTURE
+        ONCE(small_pools_fit_into_a_limit_of_locked_memory),
+#endif
         TIMES(any_limit_on_addresses_leaves_pool_whole, GROWTH_KINDS),
         TIMES(any_limit_on_memory_leaves_pool_whole, GROWTH_KINDS),
         TIMES(huge_pool_without_address_space_goes_on, GROWTH_KINDS),

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { THREADS = 4 };
 
@@ -321,6 +323,78 @@ START_TEST(create_until_handles_are_used_up)
 }
 END_TEST
 
+/*
+ * ---- What threads leave behind -------------------------------------------
+ */
+
+enum { ENDING = 32 };
+
+static void *use_and_end(void *door)
+{
+    for (size_t i = 0; i < POOLS; i++)
+        use(pools[i], 1);
+    support_door_wait(door); /* all of them are there at once */
+    return NULL;
+}
+
+/* The table of a thread that has used a thousand pools has 64 KiB.  After its end nobody
+ * needs them. */
+START_TEST(ended_threads_leave_no_tables_of_many_pools)
+{
+    size_t before = support_resident();
+    struct support_door door;
+    pthread_t threads[ENDING];
+
+    support_door_init(&door);
+    for (size_t i = 0; i < POOLS; i++)
+        pools[i] = support_create_plain(16, 100);
+    for (size_t i = 0; i < ENDING; i++)
+        threads[i] = support_start(use_and_end, &door);
+    support_door_await(&door, ENDING);
+    support_door_open(&door);
+    for (size_t i = 0; i < ENDING; i++)
+        support_join(threads[i]);
+    for (size_t i = 0; i < POOLS; i++)
+        support_destroy_empty(pools[i]);
+    REQUIRE(SUPPORT_SANITIZED || support_resident() < before + (size_t)1024 * 1024);
+}
+END_TEST
+
+static const void *entries[ENDING]; /* of one pool, in the threads' tables */
+static _Atomic size_t entered;
+
+static void *enter_and_end(void *door)
+{
+    entries[atomic_fetch_add(&entered, (size_t)1)] = cpool_cache(pools[0]);
+    support_door_wait(door);
+    return NULL;
+}
+
+/* A thread that counts what others have loaded reads their tables without the lock, and may be
+ * about to read when one of them ends. */
+START_TEST(tables_of_ended_threads_can_be_read)
+{
+    struct support_door door;
+    pthread_t threads[ENDING];
+    int ends[2];
+
+    REQUIRE(pipe(ends) == 0);
+    support_door_init(&door);
+    pools[0] = support_create_plain(16, 100000);
+    for (size_t i = 0; i < ENDING; i++)
+        threads[i] = support_start(enter_and_end, &door);
+    support_door_await(&door, ENDING);
+    support_door_open(&door);
+    for (size_t i = 0; i < ENDING; i++)
+        support_join(threads[i]);
+    for (size_t i = 0; i < ENDING; i++) /* the system call refuses addresses that are gone */
+        REQUIRE(entries[i] != NULL && syscall(SYS_write, ends[1], entries[i], (size_t)1) == 1);
+    close(ends[0]);
+    close(ends[1]);
+    support_destroy_empty(pools[0]);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -329,6 +403,8 @@ int main(void)
         ONCE(destroy_while_users_live_next_pool_sees_no_old_cache),
         ONCE(destroy_before_users_end_leaves_the_next_pool_alone),
         ONCE(create_and_destroy_by_several_threads_at_once),
+        ONCE(ended_threads_leave_no_tables_of_many_pools),
+        ONCE(tables_of_ended_threads_can_be_read),
         ONCE(create_until_handles_are_used_up),
     };
 

@@ -8,11 +8,14 @@
  */
 #include "support.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define KIB ((size_t)1024)
 #define MIB (KIB * KIB)
@@ -204,7 +207,6 @@ static void *use_every_function(void *argument)
     static void *slots[IN_MEMORY];
     cpool_t *pool = argument;
     cpool_cache_t *cache = NULL;
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     size_t got;
 
     REQUIRE_EQUAL(cpool_reserve(pool, IN_MEMORY / 2), 0);
@@ -217,8 +219,8 @@ static void *use_every_function(void *argument)
     REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
     cpool_cache_free(cache, cpool_cache_alloc(cache));
     cpool_cache_destroy(cache);
-    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, slots, 100), 0);
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 100);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 100), 0);
+    cpool_free_bulk(pool, slots, 100);
     cpool_flush(pool);
     (void)cpool_trim(pool);
     REQUIRE(cpool_shrink(pool, 100) > 0);
@@ -490,6 +492,67 @@ START_TEST(small_pool_reserves_few_addresses)
 }
 END_TEST
 
+/*
+ * ---- Around the slots ------------------------------------------------------
+ */
+
+/* Whether the page of an address can be read: the system call refuses other addresses. */
+static bool is_there(uintptr_t address)
+{
+    int ends[2];
+    bool there;
+
+    REQUIRE(pipe(ends) == 0);
+    there = syscall(SYS_write, ends[1], (const void *)address, (size_t)1) == 1;
+    REQUIRE(there || errno == EFAULT);
+    close(ends[0]);
+    close(ends[1]);
+    return there;
+}
+
+/* Pages from this one on, in one direction, that can be read. */
+static size_t pages_until_a_trap(uintptr_t address, intptr_t step)
+{
+    size_t pages;
+
+    for (pages = 0; pages < 1000 && is_there(address); pages++)
+        address += (uintptr_t)step;
+    return pages;
+}
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_WAITABLE };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NEIGHBOURS = 3, FEW = 64 };
+
+/* Regions that are reserved one after the other mostly lie side by side. */
+START_TEST(addresses_around_the_slots_trap)
+{
+    intptr_t page = sysconf(_SC_PAGESIZE);
+    cpool_config_t config = support_config(64, FEW);
+    cpool_t *pools[NEIGHBOURS];
+    void *slots[FEW];
+
+    config.flags = kinds[_i];
+    for (size_t i = 0; i < NEIGHBOURS; i++)
+        pools[i] = support_create(&config);
+    for (size_t i = 0; i < NEIGHBOURS; i++) {
+        uintptr_t first;
+        uintptr_t last;
+
+        REQUIRE_EQUAL(cpool_alloc_bulk(pools[i], slots, FEW), FEW);
+        first = (uintptr_t)cpool_at(pools[i], 0);
+        last = (uintptr_t)cpool_at(pools[i], cpool_index_limit(pools[i]) - 1);
+        /* Slots that were never used may lie before the trap, and trap as well. */
+        REQUIRE(pages_until_a_trap((uintptr_t)slots[0], page) <=
+                (last - first) / (uintptr_t)page + 3);
+        REQUIRE(pages_until_a_trap(first, -page) <= 2);
+        cpool_free_bulk(pools[i], slots, FEW);
+    }
+    for (size_t i = 0; i < NEIGHBOURS; i++)
+        REQUIRE_EQUAL(cpool_destroy(pools[i]), 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -508,6 +571,7 @@ int main(void)
         ONCE(alloc_uses_what_memory_there_is),
         ONCE(create_without_thread_keys_refused),
         TIMES(create_in_memory_that_was_used_starts_anew, 4),
+        TIMES(addresses_around_the_slots_trap, KINDS),
     };
 
     return SUPPORT_RUN("memory", tests);

@@ -224,6 +224,38 @@ START_TEST(recycled_object_that_is_unfit_is_replaced_by_a_new_one)
 }
 END_TEST
 
+static int times_activated, times_refused;
+
+static int activate_in_turns(void *object, void *arg)
+{
+    (void)object;
+    (void)arg;
+    return times_activated++ < times_refused ? EPIPE : 0;
+}
+
+START_TEST(recycled_object_that_nothing_makes_anew_is_refused)
+{
+    cpool_object_config_t config = configure(0);
+    cpool_objects_t *pool;
+    void *object;
+
+    type = (cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT;
+    type.object_size = 64;
+    type.activate = activate_in_turns;
+    config.reset = NULL;
+    pool = thing_pool(&config, &type);
+    times_activated = times_refused = 0;
+    REQUIRE_EQUAL(cpool_object_put(pool, cpool_object_get(pool)), 0);
+    times_activated = 0;
+    times_refused = 1;
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), EPIPE);
+    REQUIRE(object == NULL && times_activated == 1 && thing_stats(pool).objects == 0);
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), 0);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
 /* Hooks hold nothing, so they may use the pool that calls them. */
 static cpool_objects_t *used_by_hooks;
 static int depth;
@@ -334,6 +366,50 @@ START_TEST(object_that_is_not_active_refused)
 }
 END_TEST
 
+START_TEST(address_in_the_last_object_refused)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t plain = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+    char *last;
+
+    plain.object_size = 64;
+    plain.deactivate = _i == 1 ? thing_deactivate : NULL; /* never called */
+    config.type = &plain;
+    config.capacity = 2;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    last = cpool_at(cpool_objects_pool(pool), 1);
+    support_capture_reports();
+    for (int i = 1; i < 64; i++) {
+        REQUIRE_EQUAL(cpool_object_put(pool, last + i), CPOOL_EMISALIGNED);
+        REQUIRE_REPORT(CPOOL_EMISALIGNED);
+    }
+    REQUIRE_EQUAL(cpool_object_put(pool, last + 64), CPOOL_EFOREIGN);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    support_release_reports();
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+/* The name has 31 bytes, of which the last one would be the first of two. */
+START_TEST(name_is_cut_before_a_character)
+{
+    cpool_objects_t *pool;
+    cpool_object_config_t config = configure(0);
+    struct support_report report;
+    int local;
+
+    config.name = "123456789012345678901234567890\xc3\xa9";
+    pool = thing_pool(&config, &type);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_object_put(pool, &local), CPOOL_EFOREIGN);
+    report = REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE(strcmp(report.name, "123456789012345678901234567890") == 0);
+    support_release_reports();
+    thing_end(pool, &account);
+}
+END_TEST
+
 START_TEST(object_with_damage_around_it_stays_active)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
@@ -441,6 +517,9 @@ START_TEST(configuration_that_is_wrong_refused)
     REFUSED(CPOOL_EFLAGS);
     config.thread_caches = CPOOL_THREAD_CACHES_MAX + 1;
     REFUSED(CPOOL_ECACHES);
+    config.capacity = config.populate = 2;
+    config.max_inactive = 1;
+    REFUSED(CPOOL_ECAPACITY);
     config.capacity = config.populate = 5;
     account.create_fails = EIO;
     account.after = 3;
@@ -487,7 +566,10 @@ int main(void)
         TIMES(object_that_is_not_active_refused, KINDS),
         ONCE(object_with_damage_around_it_stays_active),
         TIMES(object_still_active_at_the_end_is_destroyed_and_told, KINDS_AND_FAKE),
+        TIMES(address_in_the_last_object_refused, 2),
+        ONCE(name_is_cut_before_a_character),
         ONCE(wait_in_a_pool_without_waiting_refused),
+        ONCE(recycled_object_that_nothing_makes_anew_is_refused),
         ONCE(configuration_that_is_wrong_refused),
         TIMES(objects_are_aligned_as_the_type_says, KINDS_AND_FAKE),
     };

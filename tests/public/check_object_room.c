@@ -459,37 +459,6 @@ END_TEST
 
 enum { PAGE_ISH = 65536 };
 
-/* Takes the lock of all pools. */
-static void look_for_a_pool(const cpool_error_t *error, void *reports)
-{
-    (void)error;
-    (void)cpool_find("none");
-    ++*(int *)reports;
-}
-
-START_TEST(trim_in_a_quiet_scope_is_reported_without_the_lock)
-{
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
-    cpool_quiet_t counts = CPOOL_QUIET_INIT;
-    cpool_objects_t *pool;
-    int reports = 0;
-
-    type = (cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT;
-    type.object_size = PAGE_ISH;
-    config.growth = 1;
-    pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_object_put(pool, cpool_object_get(pool)), 0);
-    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, 0), 1);
-    cpool_set_error_handler(look_for_a_pool, &reports);
-    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_SYSTEM_CALLS), CPOOL_OK);
-    (void)cpool_objects_trim(pool);
-    REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_OK);
-    cpool_set_error_handler(NULL, NULL);
-    REQUIRE(reports > 0);
-    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
-}
-END_TEST
-
 /* Objects are destroyed before their pages go, and others keep every byte. */
 START_TEST(trim_gives_back_the_pages_of_destroyed_objects_alone)
 {
@@ -562,7 +531,6 @@ int main(void)
         TIMES(put_beyond_max_inactive_destroys_the_object, 2),
         TIMES(each_visits_active_objects_once, KINDS),
         TIMES(each_tells_age_and_caller_where_traced, 2),
-        ONCE(trim_in_a_quiet_scope_is_reported_without_the_lock),
         ONCE(trim_gives_back_the_pages_of_destroyed_objects_alone),
         ONCE(pool_for_many_objects_takes_little_memory),
     };

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { THREADS = 4, HELD = 12, CAPACITY = 30 };
@@ -282,6 +283,36 @@ START_TEST(growth_serves_all_threads_that_wait)
 }
 END_TEST
 
+enum { GROWS_BY_NUMBER, GROWS_BY_PER_CENT, GROWTHS };
+
+/* The pool may grow again by the object that the shrink destroys. */
+START_TEST(thread_that_waits_gets_an_object_after_a_shrink)
+{
+    cpool_object_config_t config = configure(3);
+    pthread_t waiter;
+    void *object;
+    int code;
+
+    config.capacity = 1;
+    config.max_capacity = 2;
+    config.growth = _i == GROWS_BY_NUMBER ? 1 : 0;
+    config.growth_percent = _i == GROWS_BY_PER_CENT ? 100 : 0;
+    config.reset = NULL;
+    pool = thing_pool(&config, &type);
+    for (size_t i = 0; i < 2; i++)
+        REQUIRE(cpool_object_get(pool) != NULL);
+    waiter = support_start(wait_for_one, &code);
+    while (support_stats(cpool_objects_pool(pool)).waits == 0)
+        sched_yield();
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 1);
+    REQUIRE_EQUAL(pthread_join(waiter, &object), 0);
+    REQUIRE(code == 0 && object != NULL);
+    thing_require(pool, &account, 2);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 2);
+    thing_end(pool, &account);
+}
+END_TEST
+
 static _Thread_local bool fails_here;
 static pthread_t late;
 static int late_code;
@@ -424,6 +455,36 @@ static void use_in_child(void *held)
     REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
 }
 
+static double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* 50 milliseconds, which are no timespec elsewhere. */
+START_TEST(time_to_wait_is_the_sum_of_its_members)
+{
+    static const struct timespec times[] = { { 1, -950000000 }, { -1, 1050000000 } };
+    cpool_object_config_t config = configure(0);
+    struct thing *thing;
+    void *object;
+    double before;
+
+    config.capacity = 1;
+    config.growth = 0;
+    config.pool_flags = CPOOL_WAITABLE;
+    pool = thing_pool(&config, &type);
+    thing = cpool_object_get(pool);
+    before = seconds_now();
+    REQUIRE_EQUAL(cpool_object_wait(pool, &object, NULL, &times[_i]), CPOOL_EDRY);
+    REQUIRE(seconds_now() - before >= 0.05);
+    REQUIRE_EQUAL(cpool_object_put(pool, thing), 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
 static _Atomic bool over;
 
 static void *churn(void *unused)
@@ -466,9 +527,11 @@ int main(void)
         TIMES(of_two_puts_of_one_object_one_is_refused, 2),
         TIMES(thread_that_waits_gets_an_object, WAITS),
         ONCE(growth_serves_all_threads_that_wait),
+        TIMES(thread_that_waits_gets_an_object_after_a_shrink, GROWTHS),
         ONCE(thread_that_waits_creates_where_another_failed),
         ONCE(thread_that_waits_creates_where_a_populate_failed),
         TIMES(threads_that_wait_beside_failing_hooks_go_on, 2),
+        TIMES(time_to_wait_is_the_sum_of_its_members, 2),
         TIMES(child_of_a_fork_goes_on_with_the_pool, KINDS - 1),
     };
 

@@ -23,6 +23,15 @@ struct kind {
     unsigned flags;
 };
 
+/* The pool in which a slot begins at this address, or NULL. */
+static cpool_t *begin_of(const void *address)
+{
+    void *slot;
+    cpool_t *pool = cpool_of(address, &slot);
+
+    return slot == address ? pool : NULL;
+}
+
 static const struct kind kinds[] = {
     {1, 0, SLOTS, 0, 0},
     {3, 1, SLOTS, 0, 0},
@@ -59,18 +68,18 @@ static void require_found(cpool_t *pool)
     for (size_t i = 0; i < limit; i += step) {
         char *at = cpool_at(pool, i);
 
-        REQUIRE(cpool_of(at) == pool);
-        REQUIRE(cpool_around(at, &slot) == pool && slot == at);
-        REQUIRE(cpool_around(at + stats.slot_size - 1, NULL) == pool);
-        REQUIRE(cpool_around(at + stats.slot_stride - 1, &slot) == pool && slot == at);
-        REQUIRE(stats.slot_stride == 1 || cpool_of(at + 1) == NULL);
+        REQUIRE(begin_of(at) == pool);
+        REQUIRE(cpool_of(at, &slot) == pool && slot == at);
+        REQUIRE(cpool_of(at + stats.slot_size - 1, NULL) == pool);
+        REQUIRE(cpool_of(at + stats.slot_stride - 1, &slot) == pool && slot == at);
+        REQUIRE(stats.slot_stride == 1 || begin_of(at + 1) == NULL);
     }
     slot = pool;
-    REQUIRE(cpool_of((char *)cpool_at(pool, 0) - 1) == NULL);
-    REQUIRE(cpool_around((char *)cpool_at(pool, 0) - 1, &slot) == NULL && slot == NULL);
+    REQUIRE(begin_of((char *)cpool_at(pool, 0) - 1) == NULL);
+    REQUIRE(cpool_of((char *)cpool_at(pool, 0) - 1, &slot) == NULL && slot == NULL);
     slot = (char *)cpool_at(pool, limit - 1) + stats.slot_stride;
-    REQUIRE(cpool_of(slot) == NULL);
-    REQUIRE(cpool_around(slot, NULL) == NULL);
+    REQUIRE(begin_of(slot) == NULL);
+    REQUIRE(cpool_of(slot, NULL) == NULL);
 }
 
 START_TEST(of_slots_of_every_kind_is_their_pool)
@@ -79,13 +88,13 @@ START_TEST(of_slots_of_every_kind_is_their_pool)
     cpool_t *pool = support_create(&config);
     char *slot = cpool_alloc(pool);
 
-    REQUIRE(cpool_of(slot) == pool);
+    REQUIRE(begin_of(slot) == pool);
     require_found(pool);
     cpool_free(pool, slot);
-    REQUIRE(cpool_of(slot) == pool);
+    REQUIRE(begin_of(slot) == pool);
     support_destroy_empty(pool);
-    REQUIRE(cpool_of(slot) == NULL);
-    REQUIRE(cpool_around(slot, NULL) == NULL);
+    REQUIRE(begin_of(slot) == NULL);
+    REQUIRE(cpool_of(slot, NULL) == NULL);
 }
 END_TEST
 
@@ -94,12 +103,12 @@ START_TEST(of_any_other_address_is_none)
     int local = 0;
     char *block = support_calloc(1, 100);
 
-    REQUIRE(cpool_of(NULL) == NULL);
-    REQUIRE(cpool_of((void *)UINTPTR_MAX) == NULL);
-    REQUIRE(cpool_around((void *)UINTPTR_MAX, NULL) == NULL);
-    REQUIRE(cpool_of(&local) == NULL);
-    REQUIRE(cpool_of(block) == NULL);
-    REQUIRE(cpool_of((void *)(uintptr_t)of_any_other_address_is_none) == NULL);
+    REQUIRE(begin_of(NULL) == NULL);
+    REQUIRE(begin_of((void *)UINTPTR_MAX) == NULL);
+    REQUIRE(cpool_of((void *)UINTPTR_MAX, NULL) == NULL);
+    REQUIRE(begin_of(&local) == NULL);
+    REQUIRE(begin_of(block) == NULL);
+    REQUIRE(begin_of((void *)(uintptr_t)of_any_other_address_is_none) == NULL);
     free(block);
 }
 END_TEST
@@ -141,7 +150,7 @@ START_TEST(of_slots_in_neighbouring_memory_is_the_right_pool)
             if (pools[i] != NULL)
                 require_found(pools[i]);
             else
-                REQUIRE(cpool_of(slots[i]) == NULL);
+                REQUIRE(begin_of(slots[i]) == NULL);
         support_destroy_empty(pools[next]);
         pools[next] = NULL;
     }
@@ -171,30 +180,30 @@ START_TEST(of_slots_of_nested_pools_is_the_innermost)
         slots[i] = cpool_depot_alloc(pools[i]);
     }
     for (size_t i = 0; i < 3; i++)
-        REQUIRE(cpool_of(slots[i]) == pools[i]);
+        REQUIRE(begin_of(slots[i]) == pools[i]);
     for (size_t i = 0; i < 4; i++)
-        REQUIRE(cpool_of(cpool_at(pools[2], i)) == pools[2]);
-    REQUIRE(cpool_around(slots[2] + 1, NULL) == pools[2]);
-    REQUIRE(cpool_around(slots[1] + 1, NULL) == pools[1]);
-    REQUIRE(cpool_around(slots[0] + 1, NULL) == pools[0]);
+        REQUIRE(begin_of(cpool_at(pools[2], i)) == pools[2]);
+    REQUIRE(cpool_of(slots[2] + 1, NULL) == pools[2]);
+    REQUIRE(cpool_of(slots[1] + 1, NULL) == pools[1]);
+    REQUIRE(cpool_of(slots[0] + 1, NULL) == pools[0]);
     for (char *at = slots[1]; at < slots[1] + size; at++) {
         void *slot;
-        cpool_t *pool = cpool_around(at, &slot);
+        cpool_t *pool = cpool_of(at, &slot);
 
         REQUIRE(pool == pools[2] || (pool == pools[1] && slot == slots[1]));
     }
 
     /* The middle one first, or the inner one. */
     (void)support_destroy(pools[_i == 0 ? 1 : 2]);
-    REQUIRE(cpool_of(slots[_i == 0 ? 1 : 2]) == NULL);
-    REQUIRE(cpool_of(slots[0]) == pools[0]);
-    REQUIRE(cpool_of(slots[_i == 0 ? 2 : 1]) == pools[_i == 0 ? 2 : 1]);
-    REQUIRE(cpool_around(slots[_i == 0 ? 1 : 2], NULL) == pools[_i == 0 ? 0 : 1]);
+    REQUIRE(begin_of(slots[_i == 0 ? 1 : 2]) == NULL);
+    REQUIRE(begin_of(slots[0]) == pools[0]);
+    REQUIRE(begin_of(slots[_i == 0 ? 2 : 1]) == pools[_i == 0 ? 2 : 1]);
+    REQUIRE(cpool_of(slots[_i == 0 ? 1 : 2], NULL) == pools[_i == 0 ? 0 : 1]);
     (void)support_destroy(pools[_i == 0 ? 2 : 1]);
-    REQUIRE(cpool_around(slots[2], NULL) == pools[0]);
+    REQUIRE(cpool_of(slots[2], NULL) == pools[0]);
     require_found(pools[0]);
     (void)support_destroy(pools[0]);
-    REQUIRE(cpool_around(slots[0], NULL) == NULL);
+    REQUIRE(cpool_of(slots[0], NULL) == NULL);
 }
 END_TEST
 
@@ -214,7 +223,7 @@ static void *churn(void *number)
         cpool_t *pool = support_create(&config);
         void *slot = cpool_alloc(pool);
 
-        REQUIRE(cpool_of(slot) == pool);
+        REQUIRE(begin_of(slot) == pool);
         cpool_free(pool, slot);
         support_destroy_empty(pool);
     }
@@ -235,11 +244,11 @@ START_TEST(of_slots_beside_create_and_destroy_is_right)
     for (size_t i = 0; i < SUPPORT_COUNT(300000, 20000); i++) {
         char *slot = cpool_at(pool, random_below(&random, limit));
 
-        REQUIRE(cpool_of(slot) == pool);
-        REQUIRE(cpool_around(slot + 5, NULL) == pool);
-        REQUIRE(cpool_of(slot + 1) == NULL);
+        REQUIRE(begin_of(slot) == pool);
+        REQUIRE(cpool_of(slot + 5, NULL) == pool);
+        REQUIRE(begin_of(slot + 1) == NULL);
         /* Wherever the others have theirs: no trap. */
-        (void)cpool_around((void *)((uintptr_t)slot + random_next(&random) % (1u << 30)), NULL);
+        (void)cpool_of((void *)((uintptr_t)slot + random_next(&random) % (1u << 30)), NULL);
     }
     over = true;
     for (size_t i = 0; i < THREADS; i++)

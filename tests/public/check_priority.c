@@ -24,8 +24,7 @@ static struct account account;
 static cpool_object_type_t type;
 static cpool_objects_t *pool;
 
-static void make_of(unsigned object_flags, size_t capacity, enum cpool_priority_order order,
-                    unsigned flags)
+static void make_of(unsigned object_flags, size_t capacity, unsigned flags)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
 
@@ -36,12 +35,12 @@ static void make_of(unsigned object_flags, size_t capacity, enum cpool_priority_
     config.capacity = capacity;
     config.flags = object_flags;
     pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, order, flags), 0);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, flags), 0);
 }
 
-static void make(size_t capacity, enum cpool_priority_order order)
+static void make(size_t capacity)
 {
-    make_of(kinds[0], capacity, order, 0);
+    make_of(kinds[0], capacity, 0);
 }
 
 static cpool_grant_t obtain(int64_t priority)
@@ -79,7 +78,7 @@ START_TEST(get_from_dry_pool_takes_the_lowest_number)
     static const int64_t numbers[] = { 5, -3, INT64_MAX, 0 };
     cpool_grant_t grants[4];
 
-    make_of(kinds[_i], 4, CPOOL_PRIORITY_USER, 0);
+    make_of(kinds[_i], 4, 0);
     for (size_t i = 0; i < 4; i++) {
         grants[i] = obtain(numbers[i]);
         REQUIRE_EQUAL(grants[i].ended, 0);
@@ -98,7 +97,7 @@ START_TEST(object_reclaimed_goes_through_its_hooks)
     cpool_grant_t first, second;
     struct thing *thing;
 
-    make_of(kinds[_i], 1, CPOOL_PRIORITY_USER, 0);
+    make_of(kinds[_i], 1, 0);
     first = obtain(0);
     second = obtain(0);
     thing = second.object;
@@ -118,7 +117,7 @@ START_TEST(equal_numbers_go_in_the_order_of_their_gets)
 {
     cpool_claim_t claims[MOST];
 
-    make(MOST, CPOOL_PRIORITY_USER);
+    make(MOST);
     for (size_t i = 0; i < MOST; i++)
         claims[i] = obtain(3).claim;
     for (size_t i = 0; i < MOST; i++)
@@ -127,35 +126,21 @@ START_TEST(equal_numbers_go_in_the_order_of_their_gets)
 }
 END_TEST
 
-START_TEST(oldest_goes_first_whatever_else_is_said_of_it)
+/* Each use gives the object the next number. */
+START_TEST(least_recently_used_goes_first_by_a_counter)
 {
-    cpool_claim_t claims[MOST];
-
-    make(MOST, CPOOL_PRIORITY_OLDEST);
-    for (size_t i = 0; i < MOST; i++)
-        claims[i] = obtain((int64_t)(MOST - i)).claim;
-    REQUIRE_EQUAL(cpool_priority_set(pool, claims[0], 100), 0);
-    REQUIRE_EQUAL(cpool_priority_touch(pool, claims[0]), 0);
-    for (size_t i = 0; i < MOST; i++)
-        REQUIRE(ended_by(-1) == claims[i]);
-    end(MOST);
-}
-END_TEST
-
-START_TEST(least_recently_touched_goes_first)
-{
+    int64_t counter = 0;
     cpool_claim_t a, b, c;
 
-    make(3, CPOOL_PRIORITY_TOUCHED);
-    a = obtain(9).claim;
-    b = obtain(5).claim;
-    c = obtain(1).claim;
-    REQUIRE_EQUAL(cpool_priority_touch(pool, a), 0);
-    REQUIRE_EQUAL(cpool_priority_set(pool, b, 100), 0);
-    REQUIRE(ended_by(0) == b);
-    REQUIRE_EQUAL(cpool_priority_touch(pool, c), 0);
-    REQUIRE(ended_by(0) == a);
-    REQUIRE(ended_by(0) != c); /* the first of these three gets */
+    make(3);
+    a = obtain(++counter).claim;
+    b = obtain(++counter).claim;
+    c = obtain(++counter).claim;
+    REQUIRE_EQUAL(cpool_priority_set(pool, a, ++counter), 0);
+    REQUIRE(ended_by(++counter) == b);
+    REQUIRE_EQUAL(cpool_priority_set(pool, c, ++counter), 0);
+    REQUIRE(ended_by(++counter) == a);
+    REQUIRE(ended_by(++counter) != c); /* the first of these three gets */
     end(3);
 }
 END_TEST
@@ -164,13 +149,12 @@ START_TEST(priority_set_anew_counts)
 {
     cpool_claim_t a, b, c;
 
-    make(3, CPOOL_PRIORITY_USER);
+    make(3);
     a = obtain(1).claim;
     b = obtain(2).claim;
     c = obtain(3).claim;
     REQUIRE_EQUAL(cpool_priority_set(pool, a, 10), 0);
     REQUIRE_EQUAL(cpool_priority_set(pool, c, -10), 0);
-    REQUIRE_EQUAL(cpool_priority_touch(pool, b), 0); /* means nothing here */
     REQUIRE(ended_by(20) == c);
     REQUIRE(ended_by(20) == b);
     REQUIRE(ended_by(20) == a);
@@ -183,7 +167,7 @@ START_TEST(object_with_a_larger_number_is_kept_where_asked)
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     cpool_claim_t low;
 
-    make_of(0, 2, CPOOL_PRIORITY_USER, CPOOL_PRIORITY_KEEP_LARGER);
+    make_of(0, 2, CPOOL_PRIORITY_KEEP_LARGER);
     low = obtain(5).claim;
     obtain(8);
     REQUIRE_EQUAL(cpool_priority_obtain(pool, 4, &grant), CPOOL_EDRY);
@@ -202,7 +186,6 @@ static void require_ended(cpool_claim_t claim)
 {
     REQUIRE_EQUAL(cpool_priority_put(pool, claim), CPOOL_EINACTIVE);
     REQUIRE_EQUAL(cpool_priority_set(pool, claim, 1), CPOOL_EINACTIVE);
-    REQUIRE_EQUAL(cpool_priority_touch(pool, claim), CPOOL_EINACTIVE);
     REQUIRE_EQUAL(cpool_priority_unpin(pool, claim), CPOOL_EINACTIVE);
     REQUIRE(cpool_priority_pin(pool, claim) == NULL);
 }
@@ -211,7 +194,7 @@ START_TEST(claim_of_a_use_that_ended_refused)
 {
     cpool_grant_t first, second, third;
 
-    make_of(kinds[_i], 1, CPOOL_PRIORITY_USER, 0);
+    make_of(kinds[_i], 1, 0);
     first = obtain(0);
     REQUIRE(cpool_priority_claim(pool, first.object) == first.claim);
     second = obtain(0);
@@ -231,11 +214,40 @@ START_TEST(claim_of_a_use_that_ended_refused)
 }
 END_TEST
 
+/* In each way in which a use ends, and by an address that never was an object's.  A fake pool's
+ * object is gone with its use. */
+START_TEST(no_claim_of_an_object_whose_use_has_ended)
+{
+    cpool_grant_t grant;
+    char *address;
+
+    make_of(kinds[_i], 2, 0);
+    grant = obtain(0);
+    address = grant.object;
+    REQUIRE(cpool_priority_claim(pool, address) == grant.claim);
+    REQUIRE_EQUAL(cpool_priority_claim(pool, address + 1), 0);
+    REQUIRE_EQUAL(cpool_priority_claim(pool, NULL), 0);
+    REQUIRE_EQUAL(cpool_priority_put(pool, grant.claim), 0);
+    REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
+    address = obtain(0).object;
+    REQUIRE(cpool_priority_claim(pool, address) != 0);
+    REQUIRE_EQUAL(cpool_object_put(pool, address), 0);
+    REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
+    address = obtain(0).object;
+    REQUIRE_EQUAL(cpool_priority_release(pool, 1), 1);
+    REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
+    address = obtain(0).object;
+    REQUIRE_EQUAL(cpool_object_shrink(pool, 2, CPOOL_OBJECT_ACTIVE_TOO), 2);
+    REQUIRE_EQUAL(cpool_priority_claim(pool, address), 0);
+    end(0);
+}
+END_TEST
+
 START_TEST(claims_outlive_the_objects_memory)
 {
     cpool_claim_t old;
 
-    make(1, CPOOL_PRIORITY_USER);
+    make(1);
     old = obtain(0).claim;
     REQUIRE_EQUAL(cpool_priority_put(pool, old), 0);
     REQUIRE_EQUAL(cpool_object_shrink(pool, 1, 0), 1);
@@ -251,7 +263,7 @@ START_TEST(pinned_objects_are_not_taken_back)
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     cpool_grant_t a, b;
 
-    make(2, CPOOL_PRIORITY_USER);
+    make(2);
     a = obtain(1);
     b = obtain(2);
     REQUIRE(cpool_priority_pin(pool, a.claim) == a.object);
@@ -278,7 +290,7 @@ START_TEST(release_puts_back_the_least_important)
 {
     cpool_claim_t claims[MOST];
 
-    make_of(kinds[_i], MOST, CPOOL_PRIORITY_USER, 0);
+    make_of(kinds[_i], MOST, 0);
     REQUIRE_EQUAL(cpool_priority_release(pool, 1), 0);
     for (size_t i = 0; i < MOST; i++)
         claims[i] = obtain((int64_t)(i * 5 % MOST)).claim;
@@ -287,7 +299,7 @@ START_TEST(release_puts_back_the_least_important)
         if (i * 5 % MOST < 3)
             require_ended(claims[i]);
         else
-            REQUIRE_EQUAL(cpool_priority_touch(pool, claims[i]), 0);
+            REQUIRE_EQUAL(cpool_priority_set(pool, claims[i], 0), 0);
     }
     thing_require(pool, &account, MOST - 3);
     REQUIRE_EQUAL(cpool_priority_release(pool, SIZE_MAX), MOST - 3);
@@ -299,7 +311,7 @@ START_TEST(shrink_takes_the_least_important_active_objects)
 {
     cpool_claim_t claims[4];
 
-    make(4, CPOOL_PRIORITY_USER);
+    make(4);
     for (size_t i = 0; i < 4; i++)
         claims[i] = obtain((int64_t)(4 - i)).claim;
     REQUIRE(cpool_priority_pin(pool, claims[3]) != NULL);
@@ -322,7 +334,7 @@ START_TEST(plain_gets_and_puts_keep_the_order)
 {
     void *first, *second;
 
-    make_of(kinds[_i], 2, CPOOL_PRIORITY_USER, 0);
+    make_of(kinds[_i], 2, 0);
     first = cpool_object_get(pool);
     second = cpool_object_get(pool);
     REQUIRE_EQUAL(cpool_priority_set(pool, cpool_priority_claim(pool, first), 1), 0);
@@ -342,7 +354,7 @@ START_TEST(unfit_object_reclaimed_is_replaced)
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     cpool_claim_t held;
 
-    make(1, CPOOL_PRIORITY_USER);
+    make(1);
     held = obtain(0).claim;
     account.activate_fails = EPIPE;
     REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), EPIPE);
@@ -362,9 +374,9 @@ START_TEST(attach_that_makes_no_sense_refused)
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     void *object;
 
-    make(1, CPOOL_PRIORITY_USER);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0), CPOOL_EOPEN);
-    REQUIRE_EQUAL(cpool_priority_attach(NULL, CPOOL_PRIORITY_USER, 0), CPOOL_ENULL);
+    make(1);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_EOPEN);
+    REQUIRE_EQUAL(cpool_priority_attach(NULL, 0), CPOOL_ENULL);
     REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, NULL), CPOOL_ENULL);
     grant.size = 0;
     REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), CPOOL_ESTRUCT);
@@ -374,19 +386,18 @@ START_TEST(attach_that_makes_no_sense_refused)
     pool = thing_pool(&config, &type);
     REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), 0); /* as any get */
     REQUIRE(grant.object != NULL && grant.claim == 0 && grant.uses == 1);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0), CPOOL_ELIVE);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_ELIVE);
     REQUIRE_EQUAL(cpool_priority_claim(pool, grant.object), 0);
     REQUIRE_EQUAL(cpool_priority_release(pool, 1), 0);
     require_ended((cpool_claim_t)1 << 32 | 1);
     object = grant.object;
     REQUIRE_EQUAL(cpool_priority_obtain(pool, 0, &grant), CPOOL_EDRY);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_TOUCHED + 1, 0), CPOOL_EFLAGS);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0x10u), CPOOL_EFLAGS);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, 0x10u), CPOOL_EFLAGS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
     config.pool_flags = CPOOL_WAITABLE;
     pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0), CPOOL_EFLAGS);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_EFLAGS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
 END_TEST
@@ -463,7 +474,7 @@ START_TEST(pool_used_at_random_agrees_with_a_model)
 {
     uint64_t random = (uint64_t)_i + 1;
 
-    make_of(kinds[_i % KINDS], MOST, CPOOL_PRIORITY_USER, 0);
+    make_of(kinds[_i % KINDS], MOST, 0);
     uses_count = 0;
     for (uint64_t turn = 1; turn <= 3000; turn++) {
         int64_t number = (int64_t)random_below(&random, 5);
@@ -485,11 +496,11 @@ int main(void)
         TIMES(get_from_dry_pool_takes_the_lowest_number, KINDS),
         TIMES(object_reclaimed_goes_through_its_hooks, KINDS),
         ONCE(equal_numbers_go_in_the_order_of_their_gets),
-        ONCE(oldest_goes_first_whatever_else_is_said_of_it),
-        ONCE(least_recently_touched_goes_first),
+        ONCE(least_recently_used_goes_first_by_a_counter),
         ONCE(priority_set_anew_counts),
         ONCE(object_with_a_larger_number_is_kept_where_asked),
         TIMES(claim_of_a_use_that_ended_refused, KINDS),
+        TIMES(no_claim_of_an_object_whose_use_has_ended, KINDS - 1),
         ONCE(claims_outlive_the_objects_memory),
         ONCE(pinned_objects_are_not_taken_back),
         TIMES(release_puts_back_the_least_important, KINDS),

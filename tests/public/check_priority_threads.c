@@ -16,14 +16,7 @@
 
 enum { THREADS = 4, HELD = 6, CAPACITY = 10 };
 
-static const struct {
-    unsigned object_flags;
-    enum cpool_priority_order order;
-} kinds[] = {
-    { 0, CPOOL_PRIORITY_USER },
-    { CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_EAGER, CPOOL_PRIORITY_TOUCHED },
-    { CPOOL_OBJECT_FAKE, CPOOL_PRIORITY_OLDEST },
-};
+static const unsigned kinds[] = { 0, CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_EAGER, CPOOL_OBJECT_FAKE };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -39,9 +32,9 @@ static void make(int kind)
     type = thing_type(&account);
     config.reset = thing_pool_reset;
     config.capacity = CAPACITY;
-    config.flags = kinds[kind].object_flags;
+    config.flags = kinds[kind];
     pool = thing_pool(&config, &type);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, kinds[kind].order, 0), 0);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
 }
 
 /*
@@ -92,7 +85,7 @@ static void *play(void *argument)
     for (int round = 0; round < rounds; round++) {
         size_t i = random_below(&player->random, HELD);
 
-        switch (random_below(&player->random, 8)) {
+        switch (random_below(&player->random, 7)) {
         case 0:
             player->released += cpool_priority_release(pool, 1);
             break;
@@ -100,10 +93,7 @@ static void *play(void *argument)
             (void)cpool_priority_set(pool, player->claims[i], (int64_t)i);
             break;
         case 2:
-            (void)cpool_priority_touch(pool, player->claims[i]);
-            break;
         case 3:
-        case 4:
             work_with(player->claims[i]);
             break;
         default:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_reserve.c - after a reservation, allocs neither enter the kernel nor take a
- * page fault, and slots that a ticket has drawn cannot fail.
+ * page fault.
  *
  * Includes growth.h.
  */
@@ -229,111 +229,6 @@ START_TEST(alloc_without_reserve_makes_system_calls)
 }
 END_TEST
 
-/*
- * ---- Tickets -------------------------------------------------------------
- */
-
-START_TEST(ticket_gives_what_it_has_drawn)
-{
-    cpool_t *pool = create(kinds[_i], 0);
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-    struct hold hold;
-    void *room[100];
-
-    hold_init(&hold, pool);
-    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 100), 0);
-    support_require_live(pool, 100);
-    /* For any allocs of others. */
-    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY - 100);
-    for (int i = 0; i < 60; i++)
-        hold_add(&hold, cpool_ticket_alloc(&ticket));
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 40);
-    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
-    hold_verify(&hold);
-    support_require_live(pool, CAPACITY - 40);
-    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), 40);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-/* As cleaning up does with it, where an error came before the draw. */
-START_TEST(ticket_never_drawn_is_empty)
-{
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-
-    support_capture_reports();
-    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
-    REQUIRE_NO_REPORT();
-}
-END_TEST
-
-START_TEST(ticket_used_up_is_empty)
-{
-    cpool_t *pool = create(kinds[_i], 0);
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-    struct hold hold;
-    void *room[24];
-
-    hold_init(&hold, pool);
-    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 24), 0);
-    for (int i = 0; i < 24; i++)
-        hold_add(&hold, cpool_ticket_alloc(&ticket));
-    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-START_TEST(ticket_for_more_than_is_free_draws_none)
-{
-    cpool_t *pool = create(kinds[_i], 0);
-    void **room = support_calloc(CAPACITY + 1, sizeof(*room));
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-    struct hold hold;
-
-    hold_init(&hold, pool);
-    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, CAPACITY + 1), CPOOL_EDRY);
-    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
-    REQUIRE_EQUAL(hold_take(&hold, CAPACITY - 10), CAPACITY - 10);
-    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 11), CPOOL_EDRY);
-    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
-    support_require_live(pool, CAPACITY - 10);
-    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 10), 0);
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 10);
-    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, room, 0), 0);
-    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    free(room);
-    support_require_obtainable(pool, 0);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-START_TEST(ticket_without_room_reported)
-{
-    cpool_t *pool = create(kinds[_i], 0);
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, NULL, 1), CPOOL_ENULL);
-    REQUIRE_REPORT(CPOOL_ENULL);
-    REQUIRE(cpool_ticket_alloc(&ticket) == NULL);
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
-    REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, NULL, 0), 0);
-    REQUIRE_EQUAL(cpool_ticket_return(&ticket), 0);
-    REQUIRE_NO_REPORT();
-    support_destroy_empty(pool);
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -344,11 +239,6 @@ int main(void)
         TIMES(alloc_after_reserve_takes_no_page_fault, KINDS),
         TIMES(alloc_after_reserve_makes_no_system_call, KINDS),
         TIMES(alloc_without_reserve_makes_system_calls, KINDS),
-        TIMES(ticket_gives_what_it_has_drawn, KINDS),
-        ONCE(ticket_never_drawn_is_empty),
-        TIMES(ticket_used_up_is_empty, KINDS),
-        TIMES(ticket_for_more_than_is_free_draws_none, KINDS),
-        TIMES(ticket_without_room_reported, KINDS),
     };
 
     return SUPPORT_RUN("reserve", tests);

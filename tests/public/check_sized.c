@@ -295,6 +295,7 @@ START_TEST(create_with_mistakes_refused)
 {
     static const size_t wrong[][2] = { { 16, 16 }, { 32, 16 }, { 0, 16 }, { 16, 20 },
                                        { 16, CPOOL_SIZED_MAX + 8 } };
+    static const cpool_sized_fallback_t fallback = { sizeof fallback, NULL, NULL, NULL, NULL };
     cpool_sized_config_t config = small_config();
     size_t space = support_address_space();
 
@@ -311,6 +312,10 @@ START_TEST(create_with_mistakes_refused)
     require_refused(&config, CPOOL_ECLASSES);
     config = small_config();
     config.flags = 4;
+    require_refused(&config, CPOOL_EFLAGS);
+    config = small_config();
+    config.flags = CPOOL_SIZED_BOUNDED;
+    config.fallback = &fallback;
     require_refused(&config, CPOOL_EFLAGS);
     config = small_config();
     config.pool_flags = 1u << 31;
@@ -342,6 +347,43 @@ START_TEST(figures_and_trim_of_all_classes)
         cpool_sized_free(blocks, held[i]);
     REQUIRE(cpool_sized_trim(blocks) >= 200 * 2048);
     destroy_empty(blocks);
+}
+END_TEST
+
+/* The pools' figures and the header of the range, all of which is committed. */
+START_TEST(committed_bytes_count_the_header)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks = create(&config);
+    cpool_sized_stats_t stats = stats_of(blocks);
+    size_t part = stats.reserved_bytes / stats.classes;
+    size_t sum = 0;
+
+    while ((part & (part - 1)) != 0)
+        part &= part - 1;
+    for (size_t i = 0; i < stats.classes; i++)
+        sum += support_stats(class_at(blocks, i).pool).committed_bytes;
+    REQUIRE_EQUAL(stats.committed_bytes, sum + stats.reserved_bytes - stats.classes * part);
+    REQUIRE(stats.committed_bytes > sum);
+    destroy_empty(blocks);
+}
+END_TEST
+
+START_TEST(classes_larger_than_their_bytes_hold_one_block)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks;
+    void *held[2];
+
+    config.class_bytes = 1000;
+    config.flags = CPOOL_SIZED_BOUNDED;
+    config.pool_flags = CPOOL_EXACT;
+    blocks = create(&config);
+    held[0] = cpool_sized_alloc(blocks, 32768);
+    REQUIRE(held[0] != NULL && cpool_sized_alloc(blocks, 32768) == NULL);
+    held[1] = cpool_sized_alloc(blocks, 500);
+    REQUIRE(held[1] != NULL && cpool_sized_alloc(blocks, 513) != NULL);
+    REQUIRE_EQUAL(cpool_sized_destroy(blocks), CPOOL_ELIVE);
 }
 END_TEST
 
@@ -402,6 +444,8 @@ int main(void)
         TIMES(free_of_no_block_reported, 2),
         ONCE(create_with_mistakes_refused),
         ONCE(figures_and_trim_of_all_classes),
+        ONCE(committed_bytes_count_the_header),
+        ONCE(classes_larger_than_their_bytes_hold_one_block),
         TIMES(churn_of_several_threads_loses_nothing, 2),
     };
 

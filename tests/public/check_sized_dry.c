@@ -12,11 +12,13 @@
 
 #include <cpool/pools.h>
 
-/* A fallback that counts, and fails when told to. */
+/* A fallback that counts, and fails or keeps what is freed when told to. */
 struct counting {
     size_t live;
     size_t bytes;
+    size_t largest; /* bytes asked for at once */
     bool fails;
+    bool keeps;
     void *last; /* that it handed out */
 };
 
@@ -25,6 +27,8 @@ static void *counting_alloc(size_t bytes, size_t align, void *context)
     struct counting *counting = context;
     void *block;
 
+    if (bytes > counting->largest)
+        counting->largest = bytes;
     if (counting->fails || posix_memalign(&block, align, bytes) != 0)
         return NULL;
     counting->live++;
@@ -40,7 +44,8 @@ static void counting_free(void *block, size_t bytes, size_t align, void *context
     REQUIRE(align >= _Alignof(max_align_t) && (uintptr_t)block % align == 0);
     counting->live--;
     counting->bytes -= bytes;
-    free(block);
+    if (!counting->keeps)
+        free(block);
 }
 
 static cpool_sized_t *create_counting(struct counting *counting, unsigned flags)
@@ -56,7 +61,8 @@ static cpool_sized_t *create_counting(struct counting *counting, unsigned flags)
     config.class_bytes = 6400;
     config.flags = flags;
     config.pool_flags = CPOOL_EXACT;
-    config.fallback = &fallback;
+    if ((flags & CPOOL_SIZED_BOUNDED) == 0)
+        config.fallback = &fallback;
     return create(&config);
 }
 
@@ -141,6 +147,107 @@ START_TEST(fallback_that_fails_changes_nothing)
 }
 END_TEST
 
+/* Rounded up to a multiple of the alignment, such a size is 0. */
+START_TEST(fallback_is_not_asked_for_what_no_object_has)
+{
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, 0);
+    void *block = cpool_sized_alloc(blocks, 1000);
+
+    counting.fails = true;
+    counting.largest = 0;
+    for (size_t align = 8; align <= SIZE_MAX / 2 + 1 && align != 0; align *= 2)
+        for (size_t less = 0; less <= 4096; less += 64) {
+            REQUIRE(cpool_sized_alloc_aligned(blocks, SIZE_MAX - less, align) == NULL);
+            REQUIRE(cpool_sized_alloc_aligned(blocks, PTRDIFF_MAX - less, align) == NULL);
+        }
+    REQUIRE(cpool_sized_alloc(blocks, SIZE_MAX - 64) == NULL);
+    REQUIRE(cpool_sized_calloc(blocks, SIZE_MAX - 64, 1) == NULL);
+    REQUIRE(cpool_sized_realloc(blocks, block, SIZE_MAX - 64) == NULL);
+    REQUIRE(counting.largest > 0 && counting.largest <= PTRDIFF_MAX);
+    cpool_sized_free(blocks, block);
+    destroy_empty(blocks);
+}
+END_TEST
+
+/* The C library's own functions for this are the fallback by default. */
+START_TEST(alloc_beyond_any_object_refused)
+{
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks = create(&config);
+    void *block = cpool_sized_alloc(blocks, 40000);
+
+    for (size_t align = 8; align <= SIZE_MAX / 2 + 1 && align != 0; align *= 2)
+        for (size_t less = 0; less <= 4096; less += 64)
+            REQUIRE(cpool_sized_alloc_aligned(blocks, SIZE_MAX - less, align) == NULL);
+    REQUIRE(cpool_sized_realloc(blocks, block, SIZE_MAX - 64) == NULL);
+    REQUIRE_EQUAL(stats_of(blocks).fallback_live, 1);
+    cpool_sized_free(blocks, block);
+    destroy_empty(blocks);
+}
+END_TEST
+
+START_TEST(double_free_of_a_kept_block_reported)
+{
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, 0);
+    void *block = cpool_sized_alloc(blocks, 1000);
+
+    counting.keeps = true;
+    cpool_sized_free(blocks, block);
+    support_capture_reports();
+    cpool_sized_free(blocks, block);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    REQUIRE_EQUAL(cpool_sized_usable_size(blocks, block), 0);
+    REQUIRE_REPORT(CPOOL_EFOREIGN);
+    support_release_reports();
+    REQUIRE_EQUAL(counting.live, 0);
+    free(counting.last);
+    destroy_empty(blocks);
+}
+END_TEST
+
+START_TEST(realloc_leaves_the_fallback_and_comes_back)
+{
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, 0);
+    unsigned char *block = cpool_sized_alloc(blocks, 1000);
+
+    fill_pattern(block, 1000);
+    block = cpool_sized_realloc(blocks, block, 100);
+    require_pattern(block, 100);
+    REQUIRE(cpool_sized_owns(blocks, block));
+    REQUIRE_EQUAL(counting.live, 0);
+    REQUIRE_EQUAL(class_at(blocks, 1).dry, 0);
+    block = cpool_sized_realloc(blocks, block, 257);
+    require_pattern(block, 100);
+    REQUIRE(!cpool_sized_owns(blocks, block));
+    REQUIRE_EQUAL(stats_of(blocks).live, 0);
+    cpool_sized_free(blocks, block);
+    REQUIRE_EQUAL(counting.bytes, 0);
+    destroy_empty(blocks);
+}
+END_TEST
+
+/* With an alignment that no class has, too. */
+START_TEST(alloc_of_no_bytes_has_one)
+{
+    struct counting counting;
+    cpool_sized_t *blocks = create_counting(&counting, 0);
+
+    for (size_t align = 1; align <= MIB; align *= 2) {
+        char *block = cpool_sized_alloc_aligned(blocks, 0, align);
+
+        REQUIRE(block != NULL && (uintptr_t)block % align == 0);
+        REQUIRE(cpool_sized_usable_size(blocks, block) > 0);
+        REQUIRE_EQUAL(cpool_sized_owns(blocks, block), align <= 256);
+        block[0] = 1;
+        cpool_sized_free(blocks, block);
+    }
+    destroy_empty(blocks);
+}
+END_TEST
+
 static void *pooled_alloc(size_t bytes, size_t align, void *context)
 {
     return bytes <= 2048 && align <= 2048 ? cpool_alloc(context) : NULL;
@@ -170,7 +277,7 @@ START_TEST(fallback_may_be_a_pool)
     sized_config.fallback = &fallback;
     blocks = create(&sized_config);
     block = cpool_sized_alloc(blocks, 1500);
-    REQUIRE(block != NULL && cpool_around(block, NULL) == pool);
+    REQUIRE(block != NULL && cpool_of(block, NULL) == pool);
     REQUIRE_EQUAL(cpool_sized_usable_size(blocks, block), 1500);
     cpool_sized_free(blocks, block);
     destroy_empty(blocks);
@@ -271,13 +378,48 @@ START_TEST(print_has_a_line_for_each_class_in_use)
 }
 END_TEST
 
+/* The rest of a limited address space is the program's. */
+static void use_default_blocks(void *space)
+{
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+    cpool_sized_t *blocks;
+    void *held[100];
+
+    support_limit_address_space(*(size_t *)space);
+    blocks = create(&config);
+    REQUIRE(stats_of(blocks).reserved_bytes <= *(size_t *)space * 5 / 8);
+    for (size_t i = 0; i < 100; i++) {
+        held[i] = cpool_sized_alloc(blocks, 1000);
+        REQUIRE(held[i] != NULL && cpool_sized_owns(blocks, held[i]));
+    }
+    for (size_t i = 0; i < 100; i++)
+        cpool_sized_free(blocks, held[i]);
+    destroy_empty(blocks);
+    config.class_bytes = (size_t)1 << 30;
+    REQUIRE_EQUAL(cpool_sized_create(&blocks, &config), CPOOL_ENOMEM);
+}
+
+START_TEST(default_classes_fit_into_a_limited_address_space)
+{
+    SKIP_IF(SUPPORT_SANITIZED || sizeof(size_t) < 8, "addresses cannot be limited");
+    for (size_t space = 128 * MIB; space <= 8192 * MIB; space *= 2)
+        support_in_child(use_default_blocks, &space);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(alloc_from_dry_class_goes_where_creation_said, 4),
         ONCE(alloc_aligned_from_dry_class_stays_aligned),
         ONCE(fallback_that_fails_changes_nothing),
+        ONCE(fallback_is_not_asked_for_what_no_object_has),
+        ONCE(alloc_beyond_any_object_refused),
+        ONCE(double_free_of_a_kept_block_reported),
+        ONCE(realloc_leaves_the_fallback_and_comes_back),
+        ONCE(alloc_of_no_bytes_has_one),
         ONCE(fallback_may_be_a_pool),
+        ONCE(default_classes_fit_into_a_limited_address_space),
         ONCE(figures_tell_what_is_live_lent_and_fallen_back),
         ONCE(print_has_a_line_for_each_class_in_use),
     };

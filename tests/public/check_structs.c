@@ -19,14 +19,12 @@
 #define REACHES_END(type, last) \
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), #type)
 
-REACHES_END(cpool_config_t, log);
-REACHES_END(cpool_stats_t, live_average);
+REACHES_END(cpool_config_t, fallback);
+REACHES_END(cpool_stats_t, fallback_peak);
 REACHES_END(cpool_object_type_t, arg);
 REACHES_END(cpool_object_config_t, pool_flags);
 REACHES_END(cpool_object_stats_t, failures);
 REACHES_END(cpool_object_info_t, site);
-REACHES_END(cpool_quiet_t, exchanges);
-REACHES_END(cpool_ticket_t, left);
 REACHES_END(cpool_error_t, details);
 
 #define SIZE_FIRST(type) \
@@ -38,8 +36,6 @@ SIZE_FIRST(cpool_object_type_t);
 SIZE_FIRST(cpool_object_config_t);
 SIZE_FIRST(cpool_object_stats_t);
 SIZE_FIRST(cpool_object_info_t);
-SIZE_FIRST(cpool_quiet_t);
-SIZE_FIRST(cpool_ticket_t);
 SIZE_FIRST(cpool_error_t);
 
 /* The configuration as it may have been, and as it may become. */
@@ -69,22 +65,6 @@ struct past_stats {
 struct future_stats {
     cpool_stats_t now;
     uint64_t more[5];
-};
-
-struct past_quiet {
-    size_t size;
-    uint64_t growths;
-    uint64_t system_calls;
-};
-
-struct future_quiet {
-    cpool_quiet_t now;
-    uint64_t more[3];
-};
-
-struct future_ticket {
-    cpool_ticket_t now;
-    void *more[3];
 };
 
 #define CAPACITY 100
@@ -211,116 +191,6 @@ START_TEST(stats_for_header_of_the_future_end_with_zeros)
 }
 END_TEST
 
-/* One magazine is fetched, and so one exchange made, in a scope of its own. */
-static void make_noise(cpool_t *pool)
-{
-    void *slot;
-
-    REQUIRE_EQUAL(cpool_quiet_begin(0), 0);
-    slot = cpool_alloc(pool);
-    cpool_free(pool, slot);
-    cpool_flush(pool);
-}
-
-START_TEST(quiet_counts_for_header_of_the_past_end_where_it_ends)
-{
-    union {
-        struct past_quiet past;
-        cpool_quiet_t counts;
-        unsigned char bytes[sizeof(cpool_quiet_t)];
-    } given;
-    cpool_t *pool = support_create_plain(24, CAPACITY);
-
-    make_noise(pool);
-    memset(given.bytes, BEYOND, sizeof(given));
-    given.past.size = sizeof(given.past);
-    REQUIRE_EQUAL(cpool_quiet_end(&given.counts), 0);
-    REQUIRE_EQUAL(given.past.size, sizeof(given.past));
-    REQUIRE_EQUAL(given.past.growths, 0);
-    require_bytes(given.bytes + sizeof(given.past), sizeof(given) - sizeof(given.past), BEYOND);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-START_TEST(quiet_counts_for_header_of_the_future_end_with_zeros)
-{
-    struct future_quiet future;
-    cpool_t *pool = support_create_plain(24, CAPACITY);
-
-    make_noise(pool);
-    memset(&future, BEYOND, sizeof(future));
-    future.now.size = sizeof(future);
-    REQUIRE_EQUAL(cpool_quiet_end(&future.now), 0);
-    REQUIRE_EQUAL(future.now.size, sizeof(future));
-    REQUIRE(future.now.fresh_slots > 0);
-    REQUIRE(future.now.exchanges > 0);
-    require_bytes((const unsigned char *)future.more, sizeof(future.more), 0);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-/* The scope goes on, and can be ended better. */
-START_TEST(quiet_counts_of_no_structure_refused)
-{
-    static const size_t sizes[] = { 0, sizeof(size_t) - 1, 4097, SIZE_MAX };
-    cpool_t *pool = support_create_plain(24, CAPACITY);
-    cpool_quiet_t counts = CPOOL_QUIET_INIT;
-
-    make_noise(pool);
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        counts.size = sizes[i];
-        REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_ESTRUCT);
-        REQUIRE_EQUAL(counts.exchanges, 0);
-    }
-    counts.size = sizeof(counts);
-    REQUIRE_EQUAL(cpool_quiet_end(&counts), 0);
-    REQUIRE(counts.exchanges > 0);
-    support_destroy_empty(pool);
-}
-END_TEST
-
-/*
- * ---- Both ----------------------------------------------------------------
- */
-
-START_TEST(ticket_without_room_for_its_slots_draws_none)
-{
-    static const size_t sizes[] = { 0, sizeof(size_t), sizeof(cpool_ticket_t) - sizeof(size_t),
-                                    4097 };
-    cpool_t *pool = support_create_plain(24, CAPACITY);
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-    void *slots[10];
-
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        ticket.size = sizes[i];
-        REQUIRE_EQUAL(cpool_ticket_draw(&ticket, pool, slots, 10), CPOOL_ESTRUCT);
-        REQUIRE(ticket.pool == NULL && ticket.slots == NULL);
-        REQUIRE_EQUAL(ticket.left, 0);
-        support_require_live(pool, 0);
-    }
-    support_destroy_empty(pool);
-}
-END_TEST
-
-START_TEST(ticket_of_the_future_needs_unknown_members_zero)
-{
-    cpool_t *pool = support_create_plain(24, CAPACITY);
-    struct future_ticket future = { { sizeof(future), NULL, NULL, 0 }, { NULL, NULL, NULL } };
-    void *slots[10];
-
-    REQUIRE_EQUAL(cpool_ticket_draw(&future.now, pool, slots, 10), 0);
-    REQUIRE_EQUAL(future.now.size, sizeof(future));
-    REQUIRE(future.more[0] == NULL && future.more[2] == NULL);
-    REQUIRE(cpool_ticket_alloc(&future.now) == slots[9]);
-    cpool_free(pool, slots[9]);
-    REQUIRE_EQUAL(cpool_ticket_return(&future.now), 9);
-    future.more[2] = slots;
-    REQUIRE_EQUAL(cpool_ticket_draw(&future.now, pool, slots, 10), CPOOL_ETAIL);
-    support_require_live(pool, 0);
-    support_destroy_empty(pool);
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -330,11 +200,6 @@ int main(void)
         ONCE(create_from_largest_structure_serves),
         ONCE(stats_for_header_of_the_past_end_where_it_ends),
         ONCE(stats_for_header_of_the_future_end_with_zeros),
-        ONCE(quiet_counts_for_header_of_the_past_end_where_it_ends),
-        ONCE(quiet_counts_for_header_of_the_future_end_with_zeros),
-        ONCE(quiet_counts_of_no_structure_refused),
-        ONCE(ticket_without_room_for_its_slots_draws_none),
-        ONCE(ticket_of_the_future_needs_unknown_members_zero),
     };
 
     return SUPPORT_RUN("structs", tests);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cpool/pools.h>
+
 enum { CAPACITY = 1000,
        THREADS = 64 };
 
@@ -174,6 +176,38 @@ START_TEST(free_validates_every_address)
     }
     support_release_reports();
     REQUIRE_EQUAL(odds_close() + bytes_close(), 0);
+    close_empty();
+}
+END_TEST
+
+/* The thread's entry knows how many slots were ever taken, and has room. */
+START_TEST(free_of_the_first_slot_never_taken_reported)
+{
+    struct job *job = jobs_alloc();
+    size_t taken = support_stats(jobs_pool()).circulating;
+
+    REQUIRE(taken > 0 && taken < CAPACITY);
+    REQUIRE_EQUAL(cpool_index(jobs_pool(), job), 0);
+    support_capture_reports();
+    for (size_t i = taken; i < taken + 3; i++) {
+        jobs_free((struct job *)cpool_at(jobs_pool(), i));
+        REQUIRE_REPORT(CPOOL_EUNUSED);
+    }
+    support_release_reports();
+    support_require_live(jobs_pool(), 1);
+    jobs_free(job);
+    close_empty();
+}
+END_TEST
+
+START_TEST(free_of_nothing_makes_no_pool)
+{
+    jobs_free(NULL);
+    jobs_free_bulk(NULL, 0);
+    REQUIRE(cpool_find("jobs") == NULL);
+    REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
+    use_jobs(1);
+    REQUIRE(cpool_find("jobs") == jobs_pool());
     close_empty();
 }
 END_TEST
@@ -423,7 +457,7 @@ START_TEST(reset_takes_back_live_slots)
 END_TEST
 
 static const unsigned kinds[] = {0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE,
-                                 CPOOL_COLOUR, CPOOL_TRACKED, CPOOL_CHAOS, CPOOL_FAKE};
+                                 CPOOL_COLOUR, CPOOL_TRACKED};
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -495,6 +529,8 @@ int main(void)
         ONCE(bulk_mixes_with_single_slots),
         ONCE(handle_mixes_with_the_functions_of_the_type),
         ONCE(free_validates_every_address),
+        ONCE(free_of_the_first_slot_never_taken_reported),
+        ONCE(free_of_nothing_makes_no_pool),
         ONCE(first_use_by_many_threads_makes_one_pool),
         ONCE(end_of_thread_returns_its_slots),
         ONCE(destructors_before_and_after_ours_use_the_pool),

@@ -73,7 +73,6 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 START_TEST(reports_name_the_functions_of_the_type)
 {
     cpool_config_t config = job_config(ways[_i]);
-    cpool_quiet_t counts = CPOOL_QUIET_INIT;
     struct job *job;
 
     REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
@@ -88,27 +87,6 @@ START_TEST(reports_name_the_functions_of_the_type)
     jobs_free(job);
     cpool_flush(jobs_pool());
     REQUIRE_NO_REPORT();
-    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_EXCHANGES), CPOOL_OK);
-    job = jobs_alloc(); /* from the depot */
-    require_named(CPOOL_ENOTQUIET, ALLOC_OF_JOBS);
-    REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_OK);
-    jobs_free(job);
-    support_release_reports();
-    close_empty();
-}
-END_TEST
-
-START_TEST(report_of_creation_names_the_function_of_the_type)
-{
-    cpool_quiet_t counts = CPOOL_QUIET_INIT;
-
-    REQUIRE_EQUAL(jobs_open(NULL), CPOOL_OK); /* there has to have been a pool */
-    close_empty();
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_quiet_begin(CPOOL_TRAP_SYSTEM_CALLS), CPOOL_OK);
-    REQUIRE_EQUAL(jobs_open(NULL), CPOOL_OK);
-    require_named(CPOOL_ENOTQUIET, "jobs_open");
-    REQUIRE_EQUAL(cpool_quiet_end(&counts), CPOOL_OK);
     support_release_reports();
     close_empty();
 }
@@ -119,7 +97,6 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(checked_typed_pool_finds_a_double_free),
         TIMES(reports_name_the_functions_of_the_type, WAYS),
-        ONCE(report_of_creation_names_the_function_of_the_type),
     };
 
     return SUPPORT_RUN("typed_reports", tests);

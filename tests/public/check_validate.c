@@ -64,7 +64,7 @@ static int classify(const cpool_t *pool, uintptr_t address)
         return CPOOL_EFOREIGN;
     if (offset % stats.slot_stride != 0)
         return CPOOL_EMISALIGNED;
-    return offset / stats.slot_stride < stats.high_water ? CPOOL_OK : CPOOL_EUNUSED;
+    return offset / stats.slot_stride < stats.circulating ? CPOOL_OK : CPOOL_EUNUSED;
 }
 
 /* The address is refused, by this code, at this door.  The pool is as before. */
@@ -151,12 +151,12 @@ END_TEST
 START_TEST(free_unused_slot_refused)
 {
     cpool_t *pool = make_half_used(strides[_i]);
-    size_t high_water = support_stats(pool).high_water;
+    size_t circulating = support_stats(pool).circulating;
 
-    REQUIRE(high_water < CAPACITY);
-    for (size_t index = high_water; index < cpool_index_limit(pool); index += 1 + index / 1000) {
+    REQUIRE(circulating < CAPACITY);
+    for (size_t index = circulating; index < cpool_index_limit(pool); index += 1 + index / 1000) {
         require_refused(pool, &doors[index % DOORS], (uintptr_t)cpool_at(pool, index));
-        REQUIRE_EQUAL(support_stats(pool).high_water, high_water);
+        REQUIRE_EQUAL(support_stats(pool).circulating, circulating);
     }
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2);
 }
@@ -177,7 +177,7 @@ START_TEST(free_first_unused_slot_of_exact_pool_refused)
     cpool_free(pool, cpool_at(pool, 0));
     require_refused(pool, &doors[_i],
                     (uintptr_t)cpool_at(pool, 0) +
-                        support_stats(pool).high_water * support_stats(pool).slot_stride);
+                        support_stats(pool).circulating * support_stats(pool).slot_stride);
     REQUIRE_EQUAL(support_destroy(pool), CAPACITY / 2 - 1);
 }
 END_TEST

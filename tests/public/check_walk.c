@@ -280,14 +280,14 @@ END_TEST
  * ---- Printed -------------------------------------------------------------
  */
 
-static char *printed(void (*print)(FILE *))
+static char *printed(enum cpool_print_what what)
 {
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
 
     REQUIRE(out != NULL);
-    print(out);
+    cpool_print(NULL, what, out);
     REQUIRE_EQUAL(fclose(out), 0);
     return text;
 }
@@ -296,12 +296,12 @@ START_TEST(print_all_names_every_pool)
 {
     cpool_t *first = create_named("first", CPOOL_CHECKED | CPOOL_EXACT);
     cpool_t *second = create_named("second", CPOOL_WAITABLE);
-    char *text = printed(cpool_print_all);
-    char *json = printed(cpool_print_json_all);
+    char *text = printed(CPOOL_PRINT_ALL);
+    char *json = printed(CPOOL_PRINT_ALL_JSON);
     char total[100];
 
-    cpool_print_all(NULL);
-    cpool_print_json_all(NULL);
+    cpool_print(NULL, CPOOL_PRINT_ALL, NULL);
+    cpool_print(NULL, CPOOL_PRINT_ALL_JSON, NULL);
     REQUIRE(strstr(text, "pool 'first' (checked, exact): 100 slots of 16 bytes") != NULL);
     REQUIRE(strstr(text, "pool 'second' (waitable): 100 slots") != NULL);
     snprintf(total, sizeof(total), "2 pools: reserved %zu bytes",
@@ -316,7 +316,7 @@ START_TEST(print_all_names_every_pool)
     free(json);
     support_destroy_empty(first);
     support_destroy_empty(second);
-    json = printed(cpool_print_json_all);
+    json = printed(CPOOL_PRINT_ALL_JSON);
     REQUIRE(strstr(json, "\"pools\":[]}\n") != NULL);
     free(json);
 }

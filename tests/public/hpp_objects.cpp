@@ -52,7 +52,7 @@ int refusals; // that are to come
 
 // Grows, and can be cleared.  Making and clearing it throw when told to.
 struct buffer {
-    buffer()
+    buffer() : bytes()
     {
         require_allowed();
         buffers_made++;
@@ -121,10 +121,16 @@ template <class Reset> void require_thrown(bool in_second_use)
         auto two = pool.get();
         REQUIRE(one && two && pool.stats().active == 2);
     }
-    // A recycled object that cannot be built is replaced by one that can.
+    // The caller of get has the exception of one attempt, and the next attempt is the next get's.
     if (std::is_same<Reset, cpool::rebuild>::value) {
         refusals = 1;
-        REQUIRE(pool.get() && refusals == 0);
+        caught = 0;
+        try {
+            pool.get();
+        } catch (int number) {
+            caught = number;
+        }
+        REQUIRE(caught == 5 && refusals == 0 && pool.get());
     }
     pool.close();
     REQUIRE(buffers_living == 0);
@@ -239,6 +245,15 @@ template <class Range> int sum_of(const Range &range)
     return sum;
 }
 
+// Handles have the order of their values.
+void require_in_order(cpool::handle<body> one, cpool::handle<body> other)
+{
+    REQUIRE((one < other) == (one.value() < other.value()));
+    REQUIRE((other < one) == (other.value() < one.value()));
+    REQUIRE((one < other) != (other < one) && !(one < one) && cpool::handle<body>() < one);
+    REQUIRE(one != other && !(one == other) && one == one);
+}
+
 template <class Pool> void require_tracked(Pool &pool)
 {
     std::unordered_set<cpool::handle<body>> handles;
@@ -259,6 +274,10 @@ template <class Pool> void require_tracked(Pool &pool)
     REQUIRE(sum_of(pool.live(third, third + 1)) == 8);
     for (auto at = pool.live().begin(); at != pool.live().end(); ++at)
         REQUIRE(handles.count(at.handle()) == 1 && pool.resolve(at.handle()) == &*at);
+    auto first = pool.live().begin();
+    auto before = first++;
+    REQUIRE(before->number == 1 && first->number == 2 && before != first);
+    require_in_order(before.handle(), first.handle());
     for (body &each : pool.live())
         pool.destroy(&each);
     REQUIRE(sum_of(pool.live()) == 0 && !cpool::handle<body>());
@@ -296,7 +315,12 @@ struct named {
     std::string text;
 };
 
-// Costs nothing at the end.
+// Its constructor may throw.
+struct marked {
+    explicit marked(char name) : mark(name) { buffer::require_allowed(); }
+    char mark;
+};
+
 struct dot {
     dot(int across, int down) noexcept : x(across), y(down) {}
     int x, y;
@@ -310,25 +334,42 @@ std::size_t live_slots(cpool_t *pool)
     return stats.live;
 }
 
-void leases_end_their_objects()
+// At the end of a tracked pool its objects end.
+void tracked_pools_end_their_objects()
 {
-    cpool::pool<named> pool(1000);
-    named *kept = nullptr, *given = pool.create("given");
+    cpool_config_t config = cpool::pool<named>::configuration(10);
+
+    config.flags = CPOOL_TRACKED;
+    {
+        cpool::pool<named> first(config);
+
+        REQUIRE(first.create("one") != nullptr && first.create("two") != nullptr);
+        first.destroy(first.create("three"));
+        cpool::pool<named> second(std::move(first));
+        REQUIRE(first.close() == 0 && named_living == 2);
+    }
+    REQUIRE(named_living == 0);
+    cpool::pool<named> pool(config);
+    REQUIRE(pool.create("four") != nullptr);
+    REQUIRE(pool.close() == CPOOL_ELIVE && named_living == 0 && !pool.is_open());
+    REQUIRE(pool.open(cpool::pool<named>::configuration(1)) == 0 && pool.close() == 0);
+}
+
+void leases_adopt_objects()
+{
+    cpool::pool<dot> pool(1000);
+    dot *kept = pool.create(1, 2), *given = pool.create(3, 4);
 
     {
-        cpool::lease<named> frame(pool);
+        cpool::lease<dot> frame(pool);
 
-        REQUIRE(frame.is_open());
-        for (int i = 0; i < 500; i++)
-            REQUIRE(frame.create("a name too long for the string itself") != nullptr);
-        kept = frame.create("kept");
-        REQUIRE(frame.promote(kept) == 0 && frame.adopt(given) == 0);
-        REQUIRE(named_living == 502 && live_slots(pool.native_handle()) == 502);
+        REQUIRE(frame.is_open() && frame.create(5, 6)->y == 6);
+        REQUIRE(frame.adopt(given) == 0);
+        REQUIRE(live_slots(pool.native_handle()) == 3);
     }
-    REQUIRE(named_living == 1 && live_slots(pool.native_handle()) == 1);
-    REQUIRE(kept->text == "kept");
+    REQUIRE(live_slots(pool.native_handle()) == 1 && kept->x == 1);
     pool.destroy(kept);
-    REQUIRE(named_living == 0 && pool.close() == 0);
+    REQUIRE(pool.close() == 0);
 }
 
 void leases_of_plain_objects_tell_how_many_went_back()
@@ -363,21 +404,21 @@ void leases_move()
 #if THROWS
 void leases_keep_no_slot_of_a_constructor_that_throws()
 {
-    cpool::pool<named> pool(4);
-    cpool::lease<named> frame(pool);
+    cpool::pool<marked> pool(4);
+    cpool::lease<marked> frame(pool);
 
     for (int i = 0; i < 10; i++) {
         refusals = 1;
         try {
-            (void)frame.create("refused");
+            (void)frame.create('r');
             REQUIRE(false);
         } catch (int code) {
             REQUIRE(code == 5);
         }
     }
     for (int i = 0; i < 4; i++)
-        REQUIRE(frame.create("one") != nullptr);
-    REQUIRE(named_living == 4 && frame.end() == 4 && named_living == 0);
+        REQUIRE(frame.create('o')->mark == 'o');
+    REQUIRE(frame.end() == 4 && live_slots(pool.native_handle()) == 0);
 }
 #endif
 
@@ -457,7 +498,8 @@ void check_objects()
     object_pools_end_at_eager_exceptions();
     object_pools_construct_by_their_maker();
     tracked_pools_know_their_objects();
-    leases_end_their_objects();
+    tracked_pools_end_their_objects();
+    leases_adopt_objects();
     leases_of_plain_objects_tell_how_many_went_back();
     leases_move();
 #if THROWS

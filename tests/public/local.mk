@@ -8,6 +8,7 @@ tests_public = \
 	tests/public/check_alloc \
 	tests/public/check_alloc_noinline \
 	tests/public/check_bulk \
+	tests/public/check_calls \
 	tests/public/check_cancel \
 	tests/public/check_checked \
 	tests/public/check_config \
@@ -17,17 +18,16 @@ tests_public = \
 	tests/public/check_dlopen \
 	tests/public/check_double \
 	tests/public/check_events \
-	tests/public/check_fake \
+	tests/public/check_faces \
+	tests/public/check_fallback \
 	tests/public/check_fibers \
 	tests/public/check_fork \
 	tests/public/check_grow \
 	tests/public/check_guard \
 	tests/public/check_handles \
-	tests/public/check_help \
 	tests/public/check_huge \
 	tests/public/check_info \
 	tests/public/check_lanes \
-	tests/public/check_layer \
 	tests/public/check_leaks \
 	tests/public/check_leaks_noinline \
 	tests/public/check_lease \
@@ -37,7 +37,6 @@ tests_public = \
 	tests/public/check_memory \
 	tests/public/check_null \
 	tests/public/check_object \
-	tests/public/check_object_heap \
 	tests/public/check_object_room \
 	tests/public/check_object_threads \
 	tests/public/check_object_typed \
@@ -46,9 +45,6 @@ tests_public = \
 	tests/public/check_priority \
 	tests/public/check_priority_threads \
 	tests/public/check_quarantine \
-	tests/public/check_quiet \
-	tests/public/check_quiet_calls \
-	tests/public/check_quiet_traps \
 	tests/public/check_reserve \
 	tests/public/check_reserved \
 	tests/public/check_reset \
@@ -57,10 +53,10 @@ tests_public = \
 	tests/public/check_signal \
 	tests/public/check_sized \
 	tests/public/check_sized_dry \
+	tests/public/check_steady \
 	tests/public/check_storms \
 	tests/public/check_structs \
 	tests/public/check_support \
-	tests/public/check_tags \
 	tests/public/check_thread \
 	tests/public/check_track \
 	tests/public/check_track_beside \
@@ -69,6 +65,7 @@ tests_public = \
 	tests/public/check_typed_noinline \
 	tests/public/check_typed_reports \
 	tests/public/check_typed_reports_noinline \
+	tests/public/check_usage \
 	tests/public/check_validate \
 	tests/public/check_wait \
 	tests/public/check_wait_ends \
@@ -93,7 +90,8 @@ endif
 tests_public_check_cxx_SOURCES = tests/public/check_cxx.cpp
 tests_public_check_cxx_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
-tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_objects.cpp
+tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_objects.cpp \
+	tests/public/hpp_resources.cpp
 tests_public_check_hpp_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 # <cpool/cpool.hpp> in every C++, with every compiler and library that is found.
@@ -141,6 +139,9 @@ tests_public_check_alloc_noinline_LDADD = $(tests_ldadd_public)
 tests_public_check_bulk_CPPFLAGS = $(tests_cppflags)
 tests_public_check_bulk_LDADD = $(tests_ldadd_public)
 
+tests_public_check_calls_CPPFLAGS = $(tests_cppflags)
+tests_public_check_calls_LDADD = $(tests_ldadd_public)
+
 tests_public_check_cancel_CPPFLAGS = $(tests_cppflags)
 tests_public_check_cancel_LDADD = $(tests_ldadd_public)
 
@@ -176,9 +177,11 @@ tests_public_check_events_CPPFLAGS = $(tests_cppflags)
 tests_public_check_events_LDADD = $(tests_ldadd_public)
 
 # As code is compiled that moves from thread to thread.
-tests_public_check_fake_CPPFLAGS = $(tests_cppflags)
-tests_public_check_fake_LDADD = $(tests_ldadd_public)
 
+tests_public_check_faces_CPPFLAGS = $(tests_cppflags)
+tests_public_check_faces_LDADD = $(tests_ldadd_public)
+tests_public_check_fallback_CPPFLAGS = $(tests_cppflags)
+tests_public_check_fallback_LDADD = $(tests_ldadd_public)
 tests_public_check_fibers_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_public_check_fibers_LDADD = $(tests_ldadd_public)
 
@@ -194,9 +197,6 @@ tests_public_check_guard_LDADD = $(tests_ldadd_public)
 tests_public_check_handles_CPPFLAGS = $(tests_cppflags)
 tests_public_check_handles_LDADD = $(tests_ldadd_public)
 
-tests_public_check_help_CPPFLAGS = $(tests_cppflags)
-tests_public_check_help_LDADD = $(tests_ldadd_public)
-
 tests_public_check_huge_CPPFLAGS = $(tests_cppflags)
 tests_public_check_huge_LDADD = $(tests_ldadd_public)
 
@@ -206,8 +206,6 @@ tests_public_check_info_LDADD = $(tests_ldadd_public)
 tests_public_check_lanes_CPPFLAGS = $(tests_cppflags)
 tests_public_check_lanes_LDADD = $(tests_ldadd_public)
 
-tests_public_check_layer_CPPFLAGS = $(tests_cppflags)
-tests_public_check_layer_LDADD = $(tests_ldadd_public)
 
 tests_public_check_leaks_CPPFLAGS = $(tests_cppflags)
 tests_public_check_leaks_LDADD = $(tests_ldadd_public)
@@ -242,9 +240,6 @@ tests_public_check_null_LDADD = $(tests_ldadd_public)
 tests_public_check_object_CPPFLAGS = $(tests_cppflags)
 tests_public_check_object_LDADD = $(tests_ldadd_module)
 
-tests_public_check_object_heap_CPPFLAGS = $(tests_cppflags_module)
-tests_public_check_object_heap_LDADD = $(tests_ldadd_module)
-
 tests_public_check_object_room_CPPFLAGS = $(tests_cppflags)
 tests_public_check_object_room_LDADD = $(tests_ldadd_module)
 
@@ -268,15 +263,6 @@ tests_public_check_priority_threads_LDADD = $(tests_ldadd_module)
 
 tests_public_check_quarantine_CPPFLAGS = $(tests_cppflags)
 tests_public_check_quarantine_LDADD = $(tests_ldadd_public)
-
-tests_public_check_quiet_CPPFLAGS = $(tests_cppflags)
-tests_public_check_quiet_LDADD = $(tests_ldadd_public)
-
-tests_public_check_quiet_calls_CPPFLAGS = $(tests_cppflags)
-tests_public_check_quiet_calls_LDADD = $(tests_ldadd_public)
-
-tests_public_check_quiet_traps_CPPFLAGS = $(tests_cppflags)
-tests_public_check_quiet_traps_LDADD = $(tests_ldadd_public)
 
 tests_public_check_reserve_CPPFLAGS = $(tests_cppflags)
 tests_public_check_reserve_LDADD = $(tests_ldadd_public)
@@ -302,6 +288,9 @@ tests_public_check_sized_LDADD = $(tests_ldadd_public)
 tests_public_check_sized_dry_CPPFLAGS = $(tests_cppflags)
 tests_public_check_sized_dry_LDADD = $(tests_ldadd_public)
 
+tests_public_check_steady_CPPFLAGS = $(tests_cppflags)
+tests_public_check_steady_LDADD = $(tests_ldadd_public)
+
 tests_public_check_storms_CPPFLAGS = $(tests_cppflags)
 tests_public_check_storms_LDADD = $(tests_ldadd_public)
 
@@ -311,8 +300,6 @@ tests_public_check_structs_LDADD = $(tests_ldadd_public)
 tests_public_check_support_CPPFLAGS = $(tests_cppflags)
 tests_public_check_support_LDADD = $(tests_ldadd_public)
 
-tests_public_check_tags_CPPFLAGS = $(tests_cppflags)
-tests_public_check_tags_LDADD = $(tests_ldadd_public)
 
 tests_public_check_thread_CPPFLAGS = $(tests_cppflags)
 tests_public_check_thread_LDADD = $(tests_ldadd_public)
@@ -339,6 +326,9 @@ tests_public_check_typed_reports_LDADD = $(tests_ldadd_public)
 tests_public_check_typed_reports_noinline_SOURCES = tests/public/check_typed_reports.c
 tests_public_check_typed_reports_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_public_check_typed_reports_noinline_LDADD = $(tests_ldadd_public)
+
+tests_public_check_usage_CPPFLAGS = $(tests_cppflags)
+tests_public_check_usage_LDADD = $(tests_ldadd_public)
 
 tests_public_check_validate_CPPFLAGS = $(tests_cppflags)
 tests_public_check_validate_LDADD = $(tests_ldadd_public)

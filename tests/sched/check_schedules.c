@@ -100,10 +100,8 @@ static const struct scenario scenarios[] = {
      .programs = {"lLle", "NlLE"}},
     {"lease-adopt", &lease_kind, .bound = 1, .capacity = 8, .rounds = 2,
      .programs = {"aadde", "aDaf"}},
-    {"lease-promote", &lease_kind, .bound = 1, .capacity = 6, .rounds = 2, .flags = CPOOL_EXACT,
-     .programs = {"llpef", "aaf"}},
-    {"lease-each", &lease_kind, .bound = 1, .capacity = 8, .rounds = 2,
-     .programs = {"llie", "laa"}},
+    {"lease-mixed", &lease_kind, .bound = 1, .capacity = 6, .rounds = 2, .flags = CPOOL_EXACT,
+     .programs = {"aldle", "aaf"}},
     {"lease-late", &lease_kind, .bound = 1, .capacity = 6, .rounds = 2, .flags = CPOOL_EXACT,
      .programs = {"lx", "ll"}},
 };

@@ -152,7 +152,7 @@ static void yield(const char *function)
         wait_for_baton(self);
 }
 
-void point_reach(const char *function)
+static void reach(const char *function)
 {
     unsigned self, others, choice;
 
@@ -175,7 +175,7 @@ void point_reach(const char *function)
     wait_for_baton(self);
 }
 
-bool point_fails(void)
+static bool fails(void)
 {
     return inside && decide(2, true, 16 * backoff) != 0;
 }
@@ -187,16 +187,9 @@ bool explorer_inside(void)
 
 /* --- Mutexes: called by the library in place of pthread's --- */
 
-#undef pthread_mutex_lock
-#undef pthread_mutex_trylock
-#undef pthread_mutex_unlock
-#undef pthread_cond_wait
-#undef pthread_cond_timedwait
-#undef pthread_cond_signal
-
-int point_mutex_lock(pthread_mutex_t *mutex)
+static int mutex_lock(pthread_mutex_t *mutex)
 {
-    point_reach(__func__);
+    reach(__func__);
     while (pthread_mutex_trylock(mutex) != 0) {
         if (!inside)
             explorer_fail("a mutex is held outside of a run");
@@ -206,13 +199,13 @@ int point_mutex_lock(pthread_mutex_t *mutex)
     return 0;
 }
 
-int point_mutex_trylock(pthread_mutex_t *mutex)
+static int mutex_trylock(pthread_mutex_t *mutex)
 {
-    point_reach(__func__);
+    reach(__func__);
     return pthread_mutex_trylock(mutex);
 }
 
-int point_mutex_unlock(pthread_mutex_t *mutex)
+static int mutex_unlock(pthread_mutex_t *mutex)
 {
     int result = pthread_mutex_unlock(mutex);
     unsigned t;
@@ -239,7 +232,7 @@ bool explorer_choose(void)
 
 /* --- Sleep, and the clock --- */
 
-uint64_t point_now(void)
+static uint64_t clock_now(void)
 {
     return now;
 }
@@ -253,26 +246,26 @@ static int sleep_until(const pthread_cond_t *cond, pthread_mutex_t *mutex, uint6
     thread[self].sleeps_at = cond;
     thread[self].deadline = deadline > now && deadline - now > EXPLORER_FAR ? NEVER : deadline;
     thread[self].state = ASLEEP;
-    point_mutex_unlock(mutex);
+    mutex_unlock(mutex);
     yield(__func__);
-    point_mutex_lock(mutex);
+    mutex_lock(mutex);
     return thread[self].sleeps_at == NULL ? 0 : ETIMEDOUT;
 }
 
-int point_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+static int cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
     return sleep_until(cond, mutex, NEVER);
 }
 
-int point_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                         const struct timespec *until)
+static int cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                          const struct timespec *until)
 {
     return sleep_until(cond, mutex,
                        (uint64_t)until->tv_sec * 1000000000u + (uint64_t)until->tv_nsec);
 }
 
 /* One thread sleeps at each condition variable of the library. */
-int point_cond_signal(pthread_cond_t *cond)
+static int cond_signal(pthread_cond_t *cond)
 {
     unsigned t;
 
@@ -291,10 +284,10 @@ bool explorer_is_asleep(unsigned number)
 
 /* --- Stepping aside --- */
 
-void point_back_off(unsigned times)
+static void back_off(unsigned times)
 {
     (void)times;
-    point_reach(__func__);
+    reach(__func__);
     if (!inside)
         return;
     thread[current].aside = true;
@@ -435,12 +428,27 @@ static void crashed(int signal)
     explorer_fail(signal == SIGABRT ? "the library aborted" : "the library crashed");
 }
 
+static const struct points of_explorer = {
+    .reach = reach,
+    .fails = fails,
+    .mutex_lock = mutex_lock,
+    .mutex_trylock = mutex_trylock,
+    .mutex_unlock = mutex_unlock,
+    .cond_wait = cond_wait,
+    .cond_timedwait = cond_timedwait,
+    .cond_signal = cond_signal,
+    .back_off = back_off,
+    .now = clock_now,
+    .review_swaps = 3u,
+};
+
 void explorer_startup(const char *program)
 {
     unsigned t;
     bool good = sem_init(&all_ended, 0, 0) == 0 &&
                 pthread_key_create(&ending, ending_destructor) == 0 && fork_is_handled;
 
+    points_use(&of_explorer);
     decide_startup(program);
     signal(SIGSEGV, crashed);
     signal(SIGBUS, crashed);

@@ -29,8 +29,6 @@
 struct party {
     void *held[CAPACITY_MAX];
     size_t holds;
-    void *leased[LEASES][CAPACITY_MAX]; /* what it has obtained under a lease */
-    size_t leases[LEASES];
     bool inside; /* an operation that may change a slot's state */
 };
 
@@ -240,15 +238,11 @@ static void begin(unsigned number)
         explorer_fail("no lease can be had");
 }
 
-static void join_lease(unsigned thread, unsigned number, void *slot)
+static void join_lease(unsigned number, void *slot)
 {
-    struct party *party = &the.party[thread];
-
     the.size[number]++;
-    if (the.careless)
-        return;
-    take(EXPLORER_THREADS_MAX + number, slot);
-    party->leased[number][party->leases[number]++] = slot;
+    if (!the.careless)
+        take(EXPLORER_THREADS_MAX + number, slot);
 }
 
 static bool is_second_open(void)
@@ -265,7 +259,7 @@ static void lease_alloc(unsigned thread, unsigned number)
     the.party[thread].inside = true;
     slot = cpool_lease_alloc(the.lease[number]);
     if (slot != NULL)
-        join_lease(thread, number, slot);
+        join_lease(number, slot);
     the.party[thread].inside = false;
     the.uses[number]--;
 }
@@ -285,29 +279,6 @@ static void adopt(unsigned thread, unsigned number)
     the.uses[number]--;
 }
 
-/* The slot is the thread's then, or remains the lease's if no other one is free. */
-static void promote(unsigned thread, unsigned number)
-{
-    struct party *party = &the.party[thread];
-    void *slot;
-    int code;
-
-    if (party->leases[number] > 0) {
-        slot = oldest(party->leased[number], &party->leases[number]);
-        party->inside = true;
-        code = cpool_lease_promote(the.lease[number], slot);
-        if (code == 0) {
-            the.size[number]--;
-            the.holder[cpool_index(the.pool, slot)] = thread;
-            party->held[party->holds++] = slot;
-        } else if (code != CPOOL_EDRY) {
-            explorer_fail("a slot cannot be promoted");
-        }
-        party->inside = false;
-    }
-    the.uses[number]--;
-}
-
 static bool is_first_unused(void)
 {
     return the.uses[0] == 0;
@@ -321,28 +292,6 @@ static bool is_second_unused(void)
 static void await_users(unsigned number)
 {
     explorer_await(number == 0 ? is_first_unused : is_second_unused);
-}
-
-static void visit_leased(void *slot, void *arg)
-{
-    bool *seen = arg;
-
-    if (seen[cpool_index(the.pool, slot)])
-        explorer_fail("a slot of a lease is visited twice");
-    seen[cpool_index(the.pool, slot)] = true;
-}
-
-static void each(unsigned number)
-{
-    bool seen[CAPACITY_MAX] = {false};
-    size_t i;
-
-    await_users(number);
-    if (cpool_lease_each(the.lease[number], visit_leased, seen) != the.size[number])
-        explorer_fail("slots of a lease are not visited");
-    for (i = 0; i < CAPACITY_MAX; i++)
-        if ((the.holder[i] == EXPLORER_THREADS_MAX + number) != seen[i])
-            explorer_fail("what is visited is not the lease's, or not all");
 }
 
 /* All slots of the lease may have other holders from now on. */
@@ -406,8 +355,8 @@ static void lease_open(const struct scenario *scenario)
         the.holder[i] = NOBODY;
     cpool_set_error_handler(count_report, NULL);
     open_pool(scenario);
-    the.uses[0] = count_operations("ldp");
-    the.uses[1] = count_operations("LDP");
+    the.uses[0] = count_operations("ld");
+    the.uses[1] = count_operations("LD");
     if (the.uses[0] > 0)
         begin(0);
     if (the.uses[1] > 0 && count_operations("N") == 0)
@@ -432,8 +381,6 @@ static void lease_step(unsigned thread, char operation)
     case 'N': begin(1); break;
     case 'd': adopt(thread, 0); break;
     case 'D': adopt(thread, 1); break;
-    case 'p': promote(thread, 0); break;
-    case 'i': each(0); break;
     case 'e': await_users(0); end(thread, 0); break;
     case 'E': await_users(1); end(thread, 1); break;
     case 'x': end(thread, 0); break;
@@ -466,6 +413,8 @@ static void lease_close(void)
     for (number = 0; number < LEASES && !the.careless; number++)
         if (the.lease[number] != NULL)
             end(EXPLORER_THREADS_MAX, number);
+    if (the.careless) /* the end may have been refused */
+        the.size[0] -= cpool_lease_end(the.lease[0]);
     if (the.careless && the.size[0] != 0)
         explorer_fail("an alloc succeeds, and its slot is not the lease's");
     check_reports();

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/sched/local.mk - the schedule explorer.
 #
-#   tests/sched/check_schedules   the library's sources, compiled once more with
-#                                 a scheduling point at each atomic operation
+#   tests/sched/check_schedules   links libpoints: each atomic operation is a
+#                                 scheduling point
 #   tests/sched/planted.sh        shows that it finds planted bugs
 #
 #   make schedules                more schedules at random: SCHED_RANDOM in all
@@ -13,13 +13,12 @@ TESTS += tests/sched/check_schedules tests/sched/planted.sh
 tests_sched_check_schedules_SOURCES = \
 	tests/sched/audit.c tests/sched/audit.h tests/sched/check_schedules.c \
 	tests/sched/decide.c tests/sched/decide.h \
-	tests/sched/explorer.c tests/sched/explorer.h tests/harness/points.h \
+	tests/sched/explorer.c tests/sched/explorer.h \
 	tests/sched/leases.c tests/sched/pool.c tests/sched/scenario.h tests/sched/stack.c tests/harness/random.h \
-	$(linear_checker) $(libcpool_sources)
-tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
-	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear \
-	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u
-tests_sched_check_schedules_LDADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+	$(linear_checker)
+tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) \
+	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear -UCPI_DEBUG
+tests_sched_check_schedules_LDADD = tests/harness/libpoints.la $(ATOMIC_LIBS) $(PTHREAD_LIBS)
 
 SCHED_RANDOM = 500000
 

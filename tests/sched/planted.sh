@@ -14,12 +14,12 @@ linear=$top/tests/linear
 bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store enter-regardless
     torn-taken-over enter-unmarked loaded-not-taken spares-not-taken slack-not-used
     typed-switch-unmarked resolve-any found-though-free lease-caches-not-linked
-    lease-adopted-lost lease-each-forgets-rest lease-keeps-rest lease-filled-stays lease-steals-all
-    lease-not-inherited lease-no-wait-at-end lease-entry-stays lease-let-go-in-place'
+    lease-adopted-lost lease-keeps-rest lease-filled-stays lease-steals-all
+    lease-not-inherited lease-ends-in-use lease-entry-stays'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-options="-DPOINTS_OF_LOCKS -DPOINTS_OF_SLEEP -DCPI_REVIEW_SWAPS=3u -I$sched -I$linear"
+options="-I$sched -I$linear"
 others="$(echo "$sched"/*.c) $linear/history.c $linear/linear.c"
 . "$top/tests/planted/build.sh"
 

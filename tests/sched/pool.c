@@ -354,7 +354,7 @@ static bool sleeps_or_is_over(void)
 static void step_aside_perhaps(void)
 {
     if (explorer_choose())
-        point_back_off(0);
+        points->back_off(0);
 }
 
 static void *alloc_beside_waiter(cpool_t *pool)
@@ -399,7 +399,7 @@ static void sleep_while_others_work(unsigned thread)
 {
     the.party[thread].awake = false;
     while (is_awake_beside(thread))
-        point_back_off(0);
+        points->back_off(0);
     the.party[thread].awake = true;
 }
 

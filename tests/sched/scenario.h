@@ -73,8 +73,6 @@ extern const struct kind pool_kind;
  *   a f F   as of a pool
  *   l L     allocate under the first lease, or under the second one
  *   d D     the lease adopts the slot that has been held longest
- *   p       promote the slot that was obtained longest ago under the first lease
- *   i       visit each slot of the first lease, when all its users are done
  *   e E     end the lease, when all its users are done
  *   x       end the first lease at once, which is a mistake
  *   N       begin the second lease, which is open at the start otherwise

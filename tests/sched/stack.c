@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#include "tagstack.h"
+#define CPI_ATOMIC_HEADER "points.h" /* its operations are points, too */
+#include "store/tagstack.h"
 
 #define NODES_MAX 8
 
@@ -26,7 +27,7 @@ static const struct cpi_links links = {(char *)the.link, sizeof the.link[0]};
 static void push(uint32_t node)
 {
     the.owner[node] = NOBODY;
-    cpi_tagstack_push(&the.stack, &links, node, NULL);
+    cpi_tagstack_push(&the.stack, &links, node);
 }
 
 static void stack_open(const struct scenario *scenario)
@@ -39,7 +40,7 @@ static void stack_open(const struct scenario *scenario)
 static uint32_t pop(unsigned thread)
 {
     uint64_t retries = 0;
-    uint32_t node = cpi_tagstack_pop(&the.stack, &links, &retries, NULL);
+    uint32_t node = cpi_tagstack_pop(&the.stack, &links, &retries);
 
     if (node > the.nodes)
         explorer_fail("a node that does not exist was popped");

@@ -19,7 +19,7 @@ try() {
     build "$1" correct -O1 || return
     build "$1" mistakes -O1 || return
     silent correct
-    for way in plain typed cache depot bulk ticket exact checked memory; do
+    for way in plain typed cache depot bulk exact checked memory; do
         silent mistakes "$way" none
         found after "$way" use-after-poison wrote_here
     done
@@ -39,20 +39,20 @@ try() {
     try_fake
 }
 
-# The slots of fake pools are blocks of malloc's, of which the tool knows both ends, and the
+# With the word `fake` slots are blocks of malloc's, of which the tool knows both ends, and the
 # calls that took and freed them.
 try_fake() {
     ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=0
-    silent mistakes fake none
-    found after fake heap-use-after-free wrote_here gave_here took_here
-    found beyond fake heap-buffer-overflow wrote_here took_here
-    found before fake heap-buffer-overflow wrote_here took_here
-    found twice fake 'the slot is free already' gave_here
-    found abandoned fake 'LeakSanitizer' took_here
     CPOOL_OPTIONS=fake
     export CPOOL_OPTIONS
-    found after typed heap-use-after-free wrote_here
-    found after ticket heap-use-after-free wrote_here
+    for way in plain typed cache depot bulk exact; do
+        silent mistakes "$way" none
+        found after "$way" heap-use-after-free wrote_here gave_here took_here
+    done
+    found beyond plain heap-buffer-overflow wrote_here took_here
+    found before plain heap-buffer-overflow wrote_here took_here
+    found twice plain 'the slot is free already' gave_here
+    found abandoned plain 'LeakSanitizer' took_here
     unset CPOOL_OPTIONS
     ASAN_OPTIONS=detect_leaks=1
 }

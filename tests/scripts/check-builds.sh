@@ -4,9 +4,9 @@
 # check-builds.sh - the library is built from the same sources by every build system,
 # and by none at all.
 #
-#   lists      CMakeLists.txt and meson.build name the sources that lib/local.mk names
+#   list       lib/sources.mk, which all three read, names the files that there are
 #   templates  every @WORD@ of a template that three builds fill in is set by all three
-#   plain      each source compiles with nothing but -Iinclude, as a program that
+#   plain      each source compiles with nothing but -Iinclude -Ilib, as a program that
 #              has a copy of lib/ and include/ compiles it
 #
 # srcdir: top of the source tree.  CC: the configured compiler.
@@ -23,16 +23,17 @@ complain() {
 }
 
 # shellcheck disable=SC1003,SC2020 # sets of characters are meant
-sed 's/#.*//' "$top/lib/local.mk" | tr ' \t\\' '\n\n\n' | grep '^lib/.*\.c$' | sort > "$work/made"
-[ "$(wc -l < "$work/made")" -gt 10 ] || complain 'lib/local.mk names no sources'
-for build in CMakeLists.txt meson.build; do
-    sed 's/#.*//' "$top/$build" | tr " \t'," '\n\n\n\n' | grep '^lib/.*\.c$' | sort > "$work/named"
-    for file in $(comm -23 "$work/made" "$work/named"); do
-        complain "$build: lacks $file, which lib/local.mk names: add it to the list of sources"
-    done
-    for file in $(comm -13 "$work/made" "$work/named"); do
-        complain "$build: names $file, which lib/local.mk does not: take it off the list"
-    done
+sed 's/#.*//' "$top/lib/sources.mk" | tr ' \t\\' '\n\n\n' | grep '^lib/.*\.[ch]$' | sort > "$work/made"
+[ "$(wc -l < "$work/made")" -gt 10 ] || complain 'lib/sources.mk names no sources'
+(cd "$top" && ls lib/*/*.[ch]) | sort > "$work/there"
+for file in $(comm -23 "$work/made" "$work/there"); do
+    complain "lib/sources.mk: names $file, which is not there"
+done
+for file in $(comm -13 "$work/made" "$work/there"); do
+    complain "lib/sources.mk: lacks $file"
+done
+for build in lib/local.mk CMakeLists.txt meson.build; do
+    grep -q 'lib/sources\.mk' "$top/$build" || complain "$build: does not read lib/sources.mk"
 done
 
 for template in cpool.pc.in cmake/cpool-config.cmake.in cmake/cpool-config-version.cmake.in; do
@@ -45,10 +46,10 @@ for template in cpool.pc.in cmake/cpool-config.cmake.in cmake/cpool-config-versi
 done
 
 [ "$status" -eq 0 ] || exit 1
-for file in "$top"/lib/*.c; do
+for file in "$top"/lib/*/*.c; do
     # shellcheck disable=SC2086 # the compiler may have options of its own
-    ${CC:-cc} -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$top/include" "$file" ||
-        { complain "$file: does not compile with -std=c11 -Iinclude alone"; break; }
+    ${CC:-cc} -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$top/include" -I"$top/lib" "$file" ||
+        { complain "$file: does not compile with -std=c11 -Iinclude -Ilib alone"; break; }
 done
 
 [ "$status" -ne 0 ] || echo "$(wc -l < "$work/made") sources in three builds, and in none"

@@ -16,7 +16,7 @@ built=0
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror'
+warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Weffc++ -Werror'
 library=lib/.libs/libcpool.so
 [ -e "$library" ] || library=lib/.libs/libcpool.a
 
@@ -29,7 +29,7 @@ fi
 try() {
     built=$((built + 1))
     # shellcheck disable=SC2086 # several words
-    if ! "$@" $warnings -I"$top/include" -Iinclude "$top/tests/public/check_hpp.cpp" "$top/tests/public/hpp_objects.cpp" "$library" \
+    if ! "$@" $warnings -I"$top/include" -Iinclude "$top/tests/public"/*hpp*.cpp "$library" \
         -pthread -Wl,-rpath,"$(pwd)/lib/.libs" -o "$work/program" > "$work/output" 2>&1; then
         echo "does not compile: $*"
         head -n 20 "$work/output"

@@ -7,9 +7,9 @@
 #               exists, below the top or below lib/, include/, tests/ or doc/
 #   places      in "`path/file.c`, `name`" the file has the function
 #   functions   every `cpool_...`, `cpi_...` and `CPOOL_...` stands in the sources
-#   evidence    every name in the tables of doc/EVIDENCE.md and doc/FEATURES.md stands in
+#   evidence    every name in the table of claims of doc/TESTING.md stands in
 #               a test, a model, a scenario or a stress mode; "..." in a name stands for a part left out
-#   tests       in "`check_file` `name`, `name`" of these tables the file has the tests
+#   tests       in "`check_file` `name`, `name`" of this document the file has the tests
 #
 # doc/performance/trials.md, which is dated, may name things that are gone.
 #
@@ -22,7 +22,7 @@ trap 'rm -rf "$work"' EXIT
 status=0
 complain() { echo "$1"; status=1; }
 
-documents='README.md HACKING.md'
+documents='README.md HACKING.md CONTRIBUTING.md SECURITY.md'
 for document in doc/*.md; do
     documents="$documents $document"
 done
@@ -59,8 +59,9 @@ for document in $documents; do
         done
 done > "$work/missing"
 
-for document in doc/EVIDENCE.md doc/FEATURES.md; do
-    grep '^|' "$document" > "$work/table.md" || complain "$document has no table"
+for document in doc/TESTING.md; do
+    awk '/^## / { on = /^## Claims/ } on && /^\|/' "$document" > "$work/table.md"
+    [ -s "$work/table.md" ] || complain "$document has no table of claims"
     names_of "$work/table.md" | awk '{ gsub(/\.\.\./, "\n"); print }' | grep -E '[a-z]' | sort -u |
         while read -r name; do
             grep -qF -- "$name" "$work/files" || grep -qF -- "$name" "$work/sources" ||
@@ -82,7 +83,7 @@ tests_of() {
 
 grep -E '/check_[a-z0-9_]+\.(c|cpp)$' "$work/files" | xargs grep -oE 'START_TEST\([a-z0-9_]+' |
     sed 's|.*/||; s/\.[cp]*:START_TEST(/ /' > "$work/there"
-for document in doc/EVIDENCE.md doc/FEATURES.md; do
+for document in doc/TESTING.md; do
     tests_of "$document" > "$work/tests"
     [ "$(wc -l < "$work/tests")" -gt 20 ] || complain "$document: no tests were found"
     awk -v document="$document" '

@@ -244,4 +244,15 @@ group tests '0.2 5 1' tests
 group stress '0.2 5 1' stress
 group bench '0.2 5 1' bench
 group examples '0.2 5 1' examples
+
+# phrases PATH... - idioms of another language, in what users read.
+phrases() {
+    # shellcheck disable=SC2046
+    ! grep -nE 'can(not)? be had|\<for ever\>([^y]|$)|comes? round|[^r]\<in hand\>|(is|are) told of|\<wants\>' \
+        $(prose_of "$@" | grep -v '/performance/') || {
+        echo 'plain English has other words'
+        status=1
+    }
+}
+phrases README.md HACKING.md CONTRIBUTING.md SECURITY.md doc include
 exit "$status"

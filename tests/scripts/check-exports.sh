@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 # The declared name: the one before the first parenthesis after CPOOL_API, or,
 # of a variable, the last of the line.
 cat "$top"/include/*.h "$top"/include/cpool/*.h |
-    sed -n -e '/#define/d' -e 's/.*CPOOL_API//p' |
+    sed -n -e '/^ *#/d' -e 's/.*CPOOL_API//p' |
     sed -e 's/(.*//' -e 's/[ ;]*$//' -e 's/.*[^A-Za-z0-9_]//' | sort -u > "$work/headers"
 
 sed -e 's/#.*//' -e '1,/global:/d' -e '/local:/,$d' "$top/lib/libcpool.map" |

@@ -24,7 +24,7 @@ code() {
     sed -E 's@[ \t]*/\*.*@@; s@[ \t]*\\$@@; s@([^ ])  +@\1 @g; s@ +$@@; s@\{ @{@g; s@ \}@}@g'
 }
 
-for file in lib/*.[ch] include/*.h include/cpool/*.h; do
+for file in lib/*/*.[ch] include/*.h include/cpool/*.h; do
     clang-format --style=file "$file" | code > "$work/tidy" || exit 1
     code < "$file" > "$work/ours"
     diff "$work/ours" "$work/tidy" > "$work/difference"

@@ -29,16 +29,36 @@ readelf -S "$library" 2> /dev/null | grep -q '\.debug_info' ||
 cat > "$work/program.c" << 'END'
 #include <cpool.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <unistd.h>
 void *live, *cached, *unused, *inside, *guarded, *freed;
 void stop_here(void);
 static cpool_t *jobs;
 static cpool_t *checked;
+static cpool_t *waitable;
 void stop_here(void)
 {
 }
 static void *take(cpool_t *pool)
 {
     return cpool_alloc(pool);
+}
+static atomic_int begun;
+static void *wait_for_one(void *pool)
+{
+    begun++;
+    return cpool_alloc_wait(pool, NULL);
+}
+static void await_two(cpool_t *pool)
+{
+    pthread_t threads[2];
+    (void)!cpool_alloc(pool);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, wait_for_one, pool);
+    while (begun < 2)
+        sched_yield();
+    sleep(2); /* no function tells that they sleep */
 }
 static void *work(void *arg)
 {
@@ -73,15 +93,24 @@ int main(void)
     cpool_free(checked, freed);
     pthread_create(&thread, NULL, work, NULL);
     pthread_join(thread, NULL);
+    config.name = "awaited";
+    config.capacity = 1;
+    config.flags = CPOOL_WAITABLE;
+    if (cpool_create(&waitable, &config) != 0)
+        return 1;
+    await_two(waitable);
     stop_here();
     return 0;
 }
 END
 # shellcheck disable=SC2086 # the compiler may have options of its own
-${CC:-cc} -std=c11 -g -O0 -I"$top/include" "$work/program.c" "$library" -pthread \
+${CC:-cc} -std=gnu11 -g -O0 -I"$top/include" "$work/program.c" "$library" -pthread \
     -o "$work/program" || exit 1
 LD_LIBRARY_PATH=$(pwd)/lib/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
+
+# A program that dies without gdb as well is no reason to skip.
+"$work/program" || { echo "the program ends with $?"; exit 1; }
 
 # debug ARGUMENT... - gdb without the user's settings.
 debug() {
@@ -98,8 +127,9 @@ shows() {
 }
 
 questions() {
-    shows '^0x[0-9a-f]+ +jobs +6 +[0-9]+ +1000 +48 *$'
-    shows '^0x[0-9a-f]+ +verified +1 +[0-9]+ +1000 +48  checked$'
+    shows '^0x[0-9a-f]+ +jobs +6 +[0-9]+ +1000 +48 +0 *$'
+    shows '^0x[0-9a-f]+ +verified +1 +[0-9]+ +1000 +48 +0  checked$'
+    shows '^0x[0-9a-f]+ +awaited +1 +[0-9]+ +1 +48 +2  .*waitable$'
     shows "^pool 'jobs' at 0x"
     shows '^  now        live 6, in depot [0-9]+, in caches [0-9]+, never used [0-9]+$'
     shows "pool 'jobs', slot 4 at 0x[0-9a-f]+, live$"
@@ -131,6 +161,18 @@ questions
 when='in a core file'
 debug -x "$top/gdb/cpool.py" "$@" -ex 'cpool show nothing' "$work/program" "$work/core"
 questions
+
+when='without debug information'
+objcopy --strip-debug "$library" "$work/bare.so" 2> /dev/null || cp "$library" "$work/bare.so"
+if ! readelf -S "$work/bare.so" | grep -q '\.debug_info'; then
+    mkdir "$work/bare"
+    mv "$work/bare.so" "$work/bare/libcpool.so.0"
+    (LD_LIBRARY_PATH=$work/bare debug -x "$top/gdb/cpool.py" -ex 'break stop_here' -ex run \
+        -ex 'cpool list' "$work/program")
+    shows 'compiled without -g'
+fi
+debug -x "$top/gdb/cpool.py" -ex 'cpool list' /bin/true
+shows 'no libcpool in this process'
 
 when='by itself'
 real=$(readlink "$library")

@@ -42,6 +42,23 @@ int use(void)
     return cpool_destroy(pool);
 }'
 
+# Macros for typed pools, in any C.
+typed='
+#include <cpool.h>
+#include <cpool/object.h>
+struct job { int number; double number_too; };
+CPOOL_DECLARE(jobs, struct job);
+CPOOL_DEFINE(jobs, struct job, .capacity = 10);
+CPOOL_OBJECTS_DECLARE(makers, struct job);
+CPOOL_OBJECTS_DEFINE(makers, struct job, CPOOL_OBJECT_HOOKS(.create = NULL), .max_capacity = 9, .growth = 1);
+int work(void);
+int work(void)
+{
+    struct job *job = jobs_calloc();
+    jobs_free(job);
+    return jobs_close();
+}'
+
 # knows COMPILER LANGUAGE STANDARD
 knows() {
     echo 'int x;' > "$work/empty"
@@ -58,7 +75,7 @@ compile() {
         -fsyntax-only "$file"
 }
 
-public='cpool.h cpool/lease.h cpool/debug.h cpool/events.h cpool/lanes.h cpool/layer.h cpool/object.h
+public='cpool.h cpool/lease.h cpool/debug.h cpool/events.h cpool/lanes.h cpool/object.h
 cpool/sized.h cpool/pools.h cpool/priority.h cpool/track.h cpool/version.h'
 
 # headers COMPILER LANGUAGE STANDARD OPTION... - those in the file $work/source, with each option.
@@ -97,6 +114,13 @@ together() {
     headers "$@"
 }
 
+# macros COMPILER STANDARD - the macros for typed pools.
+macros() {
+    knows "$1" c "$2" || return 0
+    echo "/* typed pools */ $typed" > "$work/source"
+    headers "$1" c "$2" -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -DCPOOL_API=
+}
+
 # cxx_header COMPILER STANDARD - the one for C++ alone, twice.
 cxx_header() {
     knows "$1" c++ "$2" || return 0
@@ -125,7 +149,7 @@ every "${CXX:-}" g++ clang++ > "$work/cxx"
 # A new public header belongs into this script.
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     case ${path#"$top"/include/} in
-    cpool.h | cpool/alloc.h | cpool/attributes.h | cpool/cache.h | cpool/create.h | cpool/error.h | cpool/info.h | cpool/memory.h | cpool/quiet.h | cpool/wait.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/lanes.h | cpool/lease.h | cpool/lease.hpp | cpool/layer.h | cpool/live.hpp | cpool/object.h | cpool/object.hpp | cpool/object_typed.h | cpool/pooled.hpp | cpool/resource.hpp | cpool/sized.hpp | cpool/pools.h | cpool/priority.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
+    cpool.h | cpool/alloc.h | cpool/attributes.h | cpool/cache.h | cpool/create.h | cpool/error.h | cpool/info.h | cpool/memory.h | cpool/wait.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/lanes.h | cpool/lease.h | cpool/lease.hpp | cpool/live.hpp | cpool/object.h | cpool/object.hpp | cpool/object_typed.h | cpool/pooled.hpp | cpool/resource.hpp | cpool/sized.hpp | cpool/pools.h | cpool/priority.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1
@@ -147,7 +171,7 @@ parts() {
     done
 }
 
-parts cpool.h alloc attributes cache create error fast info memory quiet typed wait
+parts cpool.h alloc attributes cache create error fast info memory typed wait
 parts cpool/object.h object_typed
 
 while read -r compiler; do
@@ -155,6 +179,7 @@ while read -r compiler; do
     together "$compiler" c c11 -DCPOOL_NO_INLINE -D_GNU_SOURCE
     for standard in c99 gnu99 c11 gnu11 c17 c2x gnu2x; do
         together "$compiler" c "$standard" -UCPOOL_NO_INLINE
+        macros "$compiler" "$standard"
     done
 done < "$work/c"
 while read -r compiler; do
@@ -165,6 +190,19 @@ while read -r compiler; do
         cxx_header "$compiler" "$standard"
     done
 done < "$work/cxx"
+
+# A user's clang-tidy has nothing to say of the macros.
+if command -v clang-tidy > /dev/null; then
+    echo "$typed" > "$work/typed.c"
+    clang-tidy --quiet -checks='-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier' \
+        -warnings-as-errors='*' "$work/typed.c" -- -std=c11 -I"$top/include" > "$work/message" 2> /dev/null || {
+        cat "$work/message"
+        echo 'clang-tidy warns of the macros for typed pools'
+        exit 1
+    }
+else
+    echo 'left out: clang-tidy over the macros for typed pools'
+fi
 
 # misuse COMPILER STATEMENT - which the compiler has to warn of.
 misuse() {

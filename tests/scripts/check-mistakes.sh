@@ -74,6 +74,7 @@ for kind in '' typed; do
     aborts
     says 'cpool_free: the slot is free already' 'is free' 'freed 0.' 'allocated 0.' ' by thread ' \
         'CPOOL_OPTIONS=sites=8,log=64'
+    [ "$(grep -c 'addr2line -ife FILE' "$work/output")" -eq 1 ] || complain 'does not name addr2line once'
     names take
     names give
 
@@ -131,10 +132,13 @@ is_refused '' tracked
 run '' double_free tracked
 aborts
 says 'cpool_free: the slot is free already'
-for silent in overflow underflow write_after_free wrong_thread stale_cache; do
+for silent in overflow write_after_free wrong_thread stale_cache; do
     run '' $silent tracked
     [ "$code" -eq 0 ] && [ "$(cat "$work/output")" = end ] || complain "ends with $code"
 done
+# In front of the first slot are addresses that trap.
+run '' underflow tracked
+[ "$code" -eq 139 ] || complain "ends with $code"
 run leaks leak tracked
 says "pool 'jobs' has 11 live slots at the end of the process"
 says_not allocated
@@ -154,7 +158,7 @@ says "pool 'jobs' destroyed with 11 live slots" '  7 allocated at ' '  3 allocat
     '  1 allocated at ' 'live for 0.'
 names take
 names bulk
-names ticket
+names depot
 run checked,leaks leak
 [ "$code" -eq 0 ] || complain "ends with $code"
 says end "pool 'jobs' has 11 live slots at the end of the process" '  7 allocated at '

@@ -11,13 +11,13 @@
 # A row without a tag goes on with the one above: another order that the same
 # operation has in other circumstances.
 #
-# Each atomic operation, which is a call of a macro of lib/atomic.h, cites in a
+# Each atomic operation, which is a call of a macro of lib/base/atomic.h, cites in a
 # comment on its lines, or directly above, the tags of its rows: ` [tag] `.  So
 # does the barrier of the operating system, with the order "-".  Fences for the
 # compiler alone need no tag.  Complains of: a site without a tag, a tag cited
 # and not in the table, a row cited nowhere, a row of another order than the
 # sites that cite it, a site with an order that none of its tags has, an
-# operation past lib/atomic.h, and in include/ an operation without an order.
+# operation past lib/base/atomic.h, and in include/ an operation without an order.
 #
 # srcdir: top of the source tree.
 
@@ -26,9 +26,9 @@ top=${srcdir:-.}
 status=0
 
 # The macros that are operations, as alternatives of a regular expression.
-operations=$(sed -n 's/^#define \(cpi_[a-z_]*\)(.*/\1/p' "$top/lib/atomic.h" | sort -u |
+operations=$(sed -n 's/^#define \(cpi_[a-z_]*\)(.*/\1/p' "$top/lib/base/atomic.h" | sort -u |
     tr '\n' '|' | sed 's/|$//')
-[ -n "$operations" ] || { echo "no operations found in $top/lib/atomic.h"; exit 1; }
+[ -n "$operations" ] || { echo "no operations found in $top/lib/base/atomic.h"; exit 1; }
 operations="$operations|cpi_os_barrier"
 
 check_file='
@@ -168,7 +168,7 @@ function check_site(n, at,    lines, i, count, order) {
             complain(n, "the order " order " is that of none of the tags cited")
 }
 
-# The barrier is declared and defined on floor 1, and used above it.
+# The barrier is declared and defined in host/, and used by later folders.
 /^(void|bool) / {
     sub(/cpi_os_barrier\(void\)/, "")
 }
@@ -192,7 +192,7 @@ END {
     pattern = "(^|[^A-Za-z0-9_])(" operations ")\\("
     for (n = 1; n <= last; n++) {
         if (code[n] ~ /(^|[^A-Za-z0-9_])(atomic_(load|store|exchange|compare|fetch|thread_fence|flag)|__atomic_|__sync_)/)
-            complain(n, "an operation past lib/atomic.h")
+            complain(n, "an operation past lib/base/atomic.h")
         at = 1
         while (match(substr(code[n], at), pattern)) {
             at = at + RSTART - 1
@@ -212,7 +212,7 @@ END {
 }'
 
 total=0
-for path in "$top"/lib/*.c "$top"/lib/*.h; do
+for path in "$top"/lib/*/*.[ch]; do
     [ "${path##*/}" != atomic.h ] || continue
     if ! { sites=$(awk -v operations="$operations" "$check_file" "$path" 2>&1 >&3); } 3>&1; then
         status=1
@@ -226,6 +226,41 @@ for path in "$top"/lib/*.c "$top"/lib/*.h; do
     total=$((total + sites))
 done
 [ "$total" -gt 0 ] || { echo "no operations found in $top/lib"; exit 1; }
+
+# In "FILE's tag tag" of a row, that file has rows of these tags.
+# shellcheck disable=SC2046 # no file's name has a blank
+awk '
+    FNR == 1 { table = 0; base = FILENAME; sub(/.*\//, "", base) }
+    /ORDERING TABLE/ { table = 1; next }
+    /\*\// { table = 0 }
+    table && /\|/ {
+        tag = $2
+        if (tag ~ /^[a-z][a-z0-9-]*$/)
+            row[base, tag] = 1
+        text = $0
+        while (match(text, /[a-z_]+\.[ch]\047s( [a-z][a-z0-9-]*)+/)) {
+            at[++count] = FILENAME ":" FNR
+            cited[count] = substr(text, RSTART, RLENGTH)
+            text = substr(text, RSTART + RLENGTH)
+        }
+    }
+    END {
+        for (i = 1; i <= count; i++) {
+            n = split(cited[i], word, " ")
+            file = word[1]
+            sub(/\047s$/, "", file)
+            for (j = 2; j <= n; j++)
+                if (!((file, word[j]) in row)) {
+                    print at[i] ": " file " has no row of [" word[j] "]"
+                    bad = 1
+                }
+        }
+        if (count == 0) {
+            print "no references between tables were found"
+            bad = 1
+        }
+        exit bad
+    }' $(find "$top/lib" -name '*.[ch]') || status=1
 
 # Public headers name the order in every operation.
 for path in "$top"/include/*.h "$top"/include/cpool/*.h; do
@@ -246,9 +281,9 @@ done
 # An apparent assignment is an operation too, if its object is atomic.  One
 # compiler tells.
 if command -v clang > /dev/null; then
-    for path in "$top"/lib/*.c; do
+    for path in "$top"/lib/*/*.c; do
         clang -std=c11 -D_GNU_SOURCE -fsyntax-only -Werror=atomic-implicit-seq-cst \
-            -I"$top/include" "$path" || status=1
+            -I"$top/include" -I"$top/lib" "$path" || status=1
     done
 else
     echo "left out: operations in the form of assignments, which clang would tell"

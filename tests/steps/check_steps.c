@@ -7,7 +7,6 @@
  */
 #include "steps.h"
 
-#define POINTS_OF_LOCKS
 #include "points.h"
 
 #undef pthread_mutex_lock
@@ -29,20 +28,20 @@ START_TEST(action_is_done_once_and_before_the_step_it_is_planned_for)
     size_t made = steps_made();
 
     steps_plan("here", 3, count_up, &count);
-    point_reach("here");
-    point_reach("elsewhere");
-    point_reach("here");
+    points->reach("here");
+    points->reach("elsewhere");
+    points->reach("here");
     REQUIRE_EQUAL(count, 0);
-    point_reach("here");
+    points->reach("here");
     REQUIRE_EQUAL(count, 1);
-    point_reach("here");
+    points->reach("here");
     REQUIRE_EQUAL(count, 1);
     REQUIRE(steps_drop());
     REQUIRE_EQUAL(steps_made() - made, 5);
     steps_plan(NULL, 2, count_up, &count);
-    point_reach("anywhere");
+    points->reach("anywhere");
     REQUIRE(!steps_drop());
-    point_reach("anywhere");
+    points->reach("anywhere");
     REQUIRE_EQUAL(count, 1);
 }
 END_TEST
@@ -63,7 +62,7 @@ static void make_steps(struct locker *locker, size_t n)
 {
     for (; n > 0; n--) {
         locker->at++;
-        point_reach(__func__);
+        points->reach(__func__);
     }
 }
 
@@ -74,13 +73,13 @@ static void lock_and_unlock(void *argument)
 
     make_steps(locker, BEFORE);
     locker->at++;
-    point_mutex_lock(&locker->mutex);
+    points->mutex_lock(&locker->mutex);
     make_steps(locker, INSIDE);
-    REQUIRE_EQUAL(point_mutex_trylock(&locker->inner), 0);
+    REQUIRE_EQUAL(points->mutex_trylock(&locker->inner), 0);
     make_steps(locker, INSIDE);
-    point_mutex_unlock(&locker->inner);
+    points->mutex_unlock(&locker->inner);
     make_steps(locker, INSIDE);
-    point_mutex_unlock(&locker->mutex);
+    points->mutex_unlock(&locker->mutex);
     make_steps(locker, AFTER);
 }
 

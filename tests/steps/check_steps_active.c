@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_active.c - what lies below a pool, without one: the ring of a cache's
- * spares (lib/cache.h), the depot's bound, and extents.  Their promises hold at every
+ * spares (lib/cache/cache.h), the depot's bound, and extents.  Their promises hold at every
  * phase of a review, and when another thread comes in between at any step.
  *
  * Includes steps.h.
@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#include "atomic.h"
-#include "cache.h"
-#include "os.h"
+#include "base/atomic.h"
+#include "cache/cache.h"
+#include "host/os.h"
 
 enum { CAPACITY = 205, LIMIT = 8, PLACES = 8, PARTIES = 3, FOR_CACHES = PLACES + 2 };
 

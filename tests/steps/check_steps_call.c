@@ -4,13 +4,14 @@
  * itself.  Meanwhile the slot is for threads that run, and a waiter that is held up, as a
  * trim that is, holds up no other waiter.
  *
- * Includes meeting.h, and pool_impl.h, to choose the pool's patience.
+ * Includes meeting.h, pool_impl.h to choose the pool's patience, and pool_left.h.
  */
 #include "meeting.h"
 
 #include <sched.h>
 
 #include "inside.h"
+#include "pool/pool_left.h"
 
 /* Slots that the giver holds at first. */
 enum { HELD = 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_checked.c - a thread stops at every step of a free into the quarantine or of a
- * note in the log, and another one forks, or notes an event in the same entry.
+ * note in the log, and another one forks, or notes or reads an event in the same entry.
  *
  * Includes steps.h, and pool_impl.h to see the quarantine and the log.
  */
@@ -150,6 +150,72 @@ START_TEST(two_events_in_one_entry_do_not_mix)
 }
 END_TEST
 
+struct reader {
+    const struct cpi_log *log;
+    struct cpi_log_event event;
+    bool found;
+};
+
+static void read_first(void *argument)
+{
+    struct reader *reader = argument;
+
+    reader->found = cpi_log_read(reader->log, 1, &reader->event);
+}
+
+static void require_written_by(const struct cpi_log_event *event, uintptr_t name)
+{
+    REQUIRE(event->when == name && event->thread == name && event->index == name &&
+            event->site == name);
+}
+
+/* A reader stands still in the first event's entry while a writer overwrites it, and reads on
+ * when the writer has come to a step.  Until the writer is done, neither event can be read. */
+static bool read_beside_note(struct worker *workers[2], size_t first, size_t second)
+{
+    cpool_t *pool = make_pool();
+    struct cpi_log *log = &inside(pool)->log;
+    struct writer writers[2] = {{log, 1}, {log, 2}};
+    struct reader reader = {.log = log};
+    struct cpi_log_event event;
+    struct steps_stop stops[2];
+    bool reads;
+    bool writes;
+
+    for (size_t i = 0; i < EVENTS; i++)
+        note(&writers[0]);
+    reads = steps_run(&stops[0], workers[0], "cpi_log_read", first, read_first, &reader);
+    writes = steps_run(&stops[1], workers[1], "cpi_log_note", second, note, &writers[1]);
+    REQUIRE(!writes || !cpi_log_read(log, EVENTS + 1, &event));
+    steps_go_on(&stops[0]);
+    if (reader.found)
+        require_written_by(&reader.event, 1);
+    REQUIRE(reader.found == (!reads || second == 1));
+    steps_go_on(&stops[1]);
+    REQUIRE(cpi_log_read(log, EVENTS + 1, &event));
+    require_written_by(&event, 2);
+    support_destroy_empty(pool);
+    return first == 1 ? writes : reads;
+}
+
+START_TEST(entry_read_while_it_is_written_is_left_out)
+{
+    struct worker *workers[2] = {worker_start(), worker_start()};
+    size_t steps = 1;
+    size_t first = 1;
+
+    while (read_beside_note(workers, 1, steps))
+        steps++;
+    REQUIRE(steps > 5);
+    while (read_beside_note(workers, ++first, 1))
+        for (size_t second = 2; second <= steps; second++)
+            read_beside_note(workers, first, second);
+    REQUIRE(first > 5);
+    worker_stop(workers[0]);
+    worker_stop(workers[1]);
+}
+END_TEST
+
 /* The entry of a writer that has vanished can be used again. */
 static void note_in_child(void *log)
 {
@@ -184,6 +250,7 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(child_of_a_fork_counts_the_quarantine),
         ONCE(two_events_in_one_entry_do_not_mix),
+        ONCE(entry_read_while_it_is_written_is_left_out),
         ONCE(child_of_a_fork_uses_all_entries),
     };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "inside.h"
-#include "pool_impl.h"
+#include "pool/pool_impl.h"
 
 /* Across the edges of magazines in both directions, with spares full and empty,
  * and with the partial magazine. */

@@ -20,13 +20,7 @@ static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_TRACKED};
 
 #define MODES (sizeof modes / sizeof modes[0])
 
-/* Chance adds steps of its own, of which each run has others.  An end looks at each slot in the
- * pools that come after WHOLE of them. */
-static const unsigned fork_modes[] = {0,           CPOOL_EXACT,
-                                      CPOOL_CHAOS, CPOOL_CHAOS | CPOOL_EXACT,
-                                      CPOOL_CHECKED, CPOOL_TRACKED};
-
-#define FORK_MODES (sizeof fork_modes / sizeof fork_modes[0])
+/* An end looks at each slot in the pools that come after WHOLE of them. */
 enum { WHOLE = 2 };
 
 struct party {
@@ -39,9 +33,8 @@ struct party {
 static void take(void *argument)
 {
     struct party *party = argument;
-    size_t i;
 
-    for (i = 0; i < party->wanted; i++)
+    for (size_t i = 0; i < party->wanted; i++)
         party->got += cpool_lease_alloc(party->lease) != NULL;
 }
 
@@ -65,21 +58,34 @@ static void resume(void *stop)
     steps_resume(stop);
 }
 
-/* The second time that the end may have to wait, a lock it is or the worker. */
+/* Ends the lease beside the worker, again if that is refused, and returns how many slots went
+ * back. */
+static size_t end_at_last(const struct party *party, struct steps_stop *stop,
+                          struct worker *worker)
+{
+    size_t ended;
+
+    steps_plan(STEPS_LOCK, 2, resume, stop);
+    ended = cpool_lease_end(party->lease);
+    if (!steps_drop())
+        steps_resume(stop);
+    worker_await(worker);
+    return ended != 0 ? ended : cpool_lease_end(party->lease);
+}
+
+/* The end is refused while the worker is inside a cache of the lease. */
 static bool end_beside(unsigned flags, struct worker *worker, size_t nth)
 {
     struct party party = begin(flags, worker, ROUNDS);
     struct steps_stop stop;
     size_t reports;
+    size_t ended;
     bool stopped;
 
     support_capture_reports();
     stopped = steps_run(&stop, worker, NULL, nth, take, &party);
-    steps_plan(STEPS_LOCK, 2, resume, &stop);
-    REQUIRE(cpool_lease_end(party.lease) >= ROUNDS);
-    if (!steps_drop())
-        steps_resume(&stop);
-    worker_await(worker);
+    ended = end_at_last(&party, &stop, worker);
+    REQUIRE(ended >= ROUNDS);
     reports = support_take_reports(NULL);
     REQUIRE(stopped || reports == 0);
     REQUIRE(party.got == ROUNDS + 1 || reports > 0);
@@ -162,25 +168,17 @@ START_TEST(end_beside_a_theft_waits_without_the_lock)
 }
 END_TEST
 
-struct loot {
-    cpool_t *pool;
-    cpool_lease_t *lease;
-    void *first;
-};
-
 /* The slots of the magazine that the thief was at may stay behind, and nothing else is lost. */
 static void use_after_theft(void *argument)
 {
-    struct loot *loot = argument;
+    struct party *loot = argument;
     size_t live = support_stats(loot->pool).live;
     size_t slots;
 
     steps_allow(0);
     support_capture_reports();
-    REQUIRE_EQUAL(cpool_lease_promote(loot->lease, loot->first), 0);
-    cpool_free(loot->pool, loot->first);
     slots = cpool_lease_end(loot->lease);
-    REQUIRE(slots == ROUNDS - 1 || slots == ROUNDS);
+    REQUIRE(slots == ROUNDS || slots == ROUNDS + 1);
     for (slots = 0; cpool_alloc(loot->pool) != NULL; slots++)
         ;
     REQUIRE(slots >= ROUNDS && slots <= CAPACITY - live + ROUNDS + 1);
@@ -192,14 +190,13 @@ static void use_after_theft(void *argument)
 static bool fork_beside_theft(struct worker *thief, size_t nth)
 {
     cpool_t *pool = steps_pool(CPOOL_EXACT, CAPACITY, 0, ROUNDS);
-    struct loot loot = {pool, cpool_lease_begin(pool), NULL};
+    struct party loot = {pool, cpool_lease_begin(pool), 0, 0};
     struct party theft = {pool, NULL, 0, 0};
     struct steps_stop stop;
     bool stopped;
     size_t i;
 
-    loot.first = cpool_lease_alloc(loot.lease);
-    for (i = 0; i < ROUNDS; i++)
+    for (i = 0; i < ROUNDS + 1; i++)
         REQUIRE(cpool_lease_alloc(loot.lease) != NULL);
     while (support_stats(pool).in_depot + support_stats(pool).fresh > 0)
         REQUIRE(cpool_depot_alloc(pool) != NULL);
@@ -247,15 +244,18 @@ static bool alloc_beside_end(unsigned flags, struct worker *worker, bool goes_on
     struct party party = begin(flags, worker, ROUNDS);
     struct late late = {.goes_on = goes_on};
     size_t reports;
+    size_t ended;
     bool done;
 
     party.wanted = ROUNDS + 1;
     support_capture_reports();
     REQUIRE(steps_run(&late.stop, worker, "cpi_recall_enter", 1, take, &party));
     steps_plan(NULL, nth, go_on_late, &late);
-    (void)cpool_lease_end(party.lease);
+    ended = cpool_lease_end(party.lease);
     done = steps_drop();
     steps_go_on(&late.stop);
+    if (ended == 0)
+        REQUIRE(cpool_lease_end(party.lease) >= ROUNDS);
     reports = support_take_reports(NULL);
     REQUIRE(party.got == 2 * ROUNDS + 1 || reports > 0);
     support_release_reports();
@@ -281,7 +281,7 @@ START_TEST(late_alloc_beside_an_end_leaves_the_pool_whole)
 }
 END_TEST
 
-/* --- Two adoptions --- */
+/* --- An end beside an adoption, or beside an alloc in a dry pool --- */
 
 struct adoption {
     cpool_lease_t *lease;
@@ -295,6 +295,90 @@ static void adopt(void *argument)
 
     adoption->code = cpool_lease_adopt(adoption->lease, adoption->slot);
 }
+
+/* The slot is the lease's, or the caller's as before. */
+static bool end_beside_adoption(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct party party = begin(flags, worker, ROUNDS);
+    struct adoption adoption = {party.lease, cpool_alloc(party.pool), -1};
+    struct steps_stop stop;
+    size_t ended;
+    bool stopped;
+
+    support_capture_reports();
+    stopped = steps_run(&stop, worker, NULL, nth, adopt, &adoption);
+    ended = end_at_last(&party, &stop, worker);
+    REQUIRE(adoption.code == 0 || adoption.code == CPOOL_ELEASE);
+    REQUIRE(support_take_reports(NULL) > 0 || adoption.code == 0);
+    REQUIRE_EQUAL(ended, ROUNDS + (adoption.code == 0));
+    if (adoption.code != 0)
+        cpool_free(party.pool, adoption.slot);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_require_obtainable(party.pool, 0);
+    support_destroy_empty(party.pool);
+    return stopped;
+}
+
+START_TEST(end_beside_an_adoption_leaves_a_slot_that_is_leased_or_the_callers)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (end_beside_adoption(modes[_i], worker, nth))
+        nth++;
+    REQUIRE(nth > 3);
+    worker_stop(worker);
+}
+END_TEST
+
+/* Free slots are in the magazines of this thread alone. */
+static size_t take_all_but_own(cpool_t *pool, void **slots)
+{
+    size_t count = 0;
+
+    while ((slots[count] = cpool_alloc(pool)) != NULL)
+        count++;
+    for (size_t i = 0; i < 3 * ROUNDS; i++)
+        cpool_free(pool, slots[--count]);
+    return count;
+}
+
+static bool end_beside_dry_alloc(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct party party = begin(flags, worker, ROUNDS);
+    void *slots[4 * CAPACITY];
+    size_t count = take_all_but_own(party.pool, slots);
+    struct steps_stop stop;
+    size_t ended;
+    bool stopped;
+
+    support_capture_reports();
+    stopped = steps_run(&stop, worker, NULL, nth, take, &party);
+    ended = end_at_last(&party, &stop, worker);
+    REQUIRE(support_take_reports(NULL) > 0 || party.got == ROUNDS + 1);
+    REQUIRE_EQUAL(ended, party.got);
+    cpool_free_bulk(party.pool, slots, count);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_require_obtainable(party.pool, 0);
+    support_destroy_empty(party.pool);
+    return stopped;
+}
+
+START_TEST(end_beside_an_alloc_in_a_dry_pool_loses_no_slot)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (end_beside_dry_alloc(modes[_i], worker, nth))
+        nth++;
+    REQUIRE(nth > 20);
+    worker_stop(worker);
+}
+END_TEST
+
+/* --- Two adoptions --- */
 
 static bool adopt_beside(struct worker *worker, size_t nth)
 {
@@ -379,7 +463,7 @@ static void take_rest_in_child(void *argument)
 
 static bool fork_beside_end(int mode, struct worker *worker, size_t nth)
 {
-    struct party party = begin(fork_modes[mode], worker, 3 * ROUNDS);
+    struct party party = begin(modes[mode], worker, 3 * ROUNDS);
     struct steps_stop stop;
     bool stopped;
 
@@ -451,7 +535,7 @@ START_TEST(fork_beside_an_alloc_leaves_a_slot_that_is_leased_or_free)
     struct worker *worker = worker_start();
     size_t nth = 1;
 
-    while (fork_beside_alloc(fork_modes[_i], worker, nth))
+    while (fork_beside_alloc(modes[_i], worker, nth))
         nth++;
     REQUIRE(nth > 5);
     worker_stop(worker);
@@ -504,10 +588,12 @@ int main(void)
         ONCE(end_beside_a_theft_waits_without_the_lock),
         ONCE(fork_beside_a_theft_leaves_the_lease_whole),
         TIMES(late_alloc_beside_an_end_leaves_the_pool_whole, 2 * MODES),
+        TIMES(end_beside_an_adoption_leaves_a_slot_that_is_leased_or_the_callers, MODES),
+        TIMES(end_beside_an_alloc_in_a_dry_pool_loses_no_slot, MODES),
         ONCE(one_of_two_adoptions_succeeds),
-        TIMES(fork_beside_an_alloc_leaves_a_slot_that_is_leased_or_free, FORK_MODES),
+        TIMES(fork_beside_an_alloc_leaves_a_slot_that_is_leased_or_free, MODES),
         TIMES(end_and_trim_wait_for_a_place_without_the_lock, MODES),
-        TIMES(fork_beside_an_end_loses_no_slot, FORK_MODES),
+        TIMES(fork_beside_an_end_loses_no_slot, MODES),
     };
 
     return SUPPORT_RUN("steps_lease", tests);

@@ -2,13 +2,17 @@
 /*
  * check_steps_object.c - a trim of an object pool stops at each of its steps, and another
  * thread gets an object meanwhile, makes room, or forks and gets one in the child.  Steps of
- * gets that come across slots for threads that wait.
+ * gets that come across slots for threads that wait, or await the last one.
  *
  * Includes steps.h.
  */
 #include "steps.h" /* first: it says which system interfaces are wanted */
 
-#include <cpool/object.h>
+#include <cpool/priority.h>
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { OBJECTS = 4 };
 
@@ -210,6 +214,157 @@ START_TEST(populate_after_a_grow_creates_all)
 }
 END_TEST
 
+/* --- The last vacant slot in another thread's hands --- */
+
+/* A get that passes the offered slot by, and one whose object fails, with the slot in hand,
+ * and room for an object. */
+static const struct {
+    const char *function;
+    int code; /* the get's, in the end */
+} holds[] = {
+    { "park", CPOOL_EDRY },
+    { "try_offer", EIO },
+};
+
+enum { HOLDS = sizeof(holds) / sizeof(holds[0]), LOOKS = 5 };
+
+static int create_or_fail(void *object, void *fails)
+{
+    bool failed = *(bool *)fails;
+
+    (void)object;
+    *(bool *)fails = false;
+    return failed ? EIO : 0;
+}
+
+static cpool_objects_t *make_with_one_offer(bool *fails)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = 64;
+    type.create = create_or_fail;
+    type.arg = fails;
+    config.type = &type;
+    config.max_capacity = 1;
+    config.pool_flags = CPOOL_WAITABLE;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
+    return pool;
+}
+
+struct get {
+    struct steps_stop stop;
+    cpool_objects_t *pool;
+    void *object;
+    int code;
+};
+
+static void get_one(void *argument)
+{
+    struct get *get = argument;
+
+    get->code = cpool_object_obtain(get->pool, &get->object, NULL);
+}
+
+START_TEST(get_awaits_the_last_slot_that_another_thread_has_in_hand)
+{
+    struct worker *workers[] = { worker_start(), worker_start() };
+    bool fails = holds[_i].code == EIO;
+    cpool_objects_t *pool = make_with_one_offer(&fails);
+    struct get holder = { .pool = pool };
+    struct get get = { .pool = pool };
+    bool awaits;
+
+    REQUIRE(steps_run(&holder.stop, workers[0], holds[_i].function, 1, get_one, &holder));
+    awaits = steps_run(&get.stop, workers[1], "look_again", 1, get_one, &get) &&
+             steps_go_on_to(&get.stop, STEPS_LOCK, LOOKS);
+    steps_go_on(&holder.stop);
+    steps_go_on(&get.stop);
+    REQUIRE_EQUAL(get.code, 0);
+    REQUIRE_EQUAL(holder.code, holds[_i].code);
+    REQUIRE(awaits);
+    REQUIRE_EQUAL(cpool_object_put(pool, get.object), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    for (size_t i = 0; i < 2; i++)
+        worker_stop(workers[i]);
+}
+END_TEST
+
+/* --- The end in the child of a fork --- */
+
+static void do_nothing(void *object, void *arg)
+{
+    (void)object;
+    (void)arg;
+}
+
+/* With and without hooks, and where objects are taken from others. */
+enum { PLAIN, WITH_HOOKS, COUNTED, PRIORITY, ENDS };
+
+static cpool_objects_t *make_to_end(int kind)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = 64;
+    type.deactivate = kind == WITH_HOOKS ? do_nothing : NULL;
+    config.type = &type;
+    config.capacity = 1;
+    config.flags = kind == COUNTED ? CPOOL_OBJECT_COUNTED : 0;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    if (kind == PRIORITY)
+        REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
+    return pool;
+}
+
+static void get_and_put(void *pool)
+{
+    for (int i = 0; i < 2; i++)
+        REQUIRE_EQUAL(cpool_object_put(pool, cpool_object_get(pool)), 0);
+}
+
+/* The vanished thread's object is live, and nobody's mistake: a report would abort. */
+static void end_in_child(void *pool)
+{
+    int code;
+
+    steps_allow(0);
+    code = cpool_objects_destroy(pool);
+    REQUIRE(code == 0 || code == CPOOL_ELIVE);
+    _exit(code == 0 ? 0 : 1);
+}
+
+static bool fork_and_end(int kind, struct worker *worker, size_t nth, size_t *live)
+{
+    cpool_objects_t *pool = make_to_end(kind);
+    struct steps_stop stop;
+    bool stopped = steps_run(&stop, worker, NULL, nth, get_and_put, pool);
+    struct support_outcome outcome;
+
+    support_fork(end_in_child, pool, &outcome);
+    REQUIRE(WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) <= 1);
+    *live += (size_t)WEXITSTATUS(outcome.status);
+    steps_go_on(&stop);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    return stopped;
+}
+
+START_TEST(child_of_a_fork_ends_a_pool_that_a_vanished_thread_used)
+{
+    struct worker *worker = worker_start();
+    size_t live = 0;
+    size_t nth = 1;
+
+    while (fork_and_end(_i, worker, nth, &live))
+        nth++;
+    REQUIRE(nth > 5 && live > 1);
+    worker_stop(worker);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -218,6 +373,8 @@ int main(void)
         ONCE(offer_beside_a_trim_loses_no_slot),
         ONCE(get_after_a_large_grow_takes_few_steps),
         ONCE(populate_after_a_grow_creates_all),
+        TIMES(get_awaits_the_last_slot_that_another_thread_has_in_hand, HOLDS),
+        TIMES(child_of_a_fork_ends_a_pool_that_a_vanished_thread_used, ENDS),
     };
 
     return SUPPORT_RUN("steps_object", tests);

@@ -21,7 +21,7 @@ static cpool_objects_t *make_pool(cpool_object_type_t *type, unsigned flags)
     config.capacity = OBJECTS;
     config.flags = flags;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0), 0);
+    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
     return pool;
 }
 
@@ -120,6 +120,134 @@ START_TEST(fork_beside_a_priority_pool_does_not_wait)
     size_t nth = 1;
 
     while (fork_beside_play(worker, nth))
+        nth++;
+    REQUIRE(nth > 20);
+    worker_stop(worker);
+}
+END_TEST
+
+/* --- Fork beside an attach and beside an end --- */
+
+static cpool_objects_t *make_plain(void)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = 64;
+    config.type = &type;
+    config.capacity = OBJECTS;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    return pool;
+}
+
+static void attach(void *pool)
+{
+    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
+}
+
+static void destroy(void *pool)
+{
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_ELIVE);
+}
+
+/* Ends a use in the dry pool, and each of the others, in every way. */
+static void use_and_destroy(cpool_objects_t *pool)
+{
+    cpool_grant_t grants[OBJECTS];
+
+    for (int i = 0; i < OBJECTS; i++)
+        grants[i] = obtain(pool, i);
+    REQUIRE(obtain(pool, OBJECTS).ended == grants[0].claim);
+    REQUIRE_EQUAL(cpool_priority_put(pool, grants[1].claim), 0);
+    REQUIRE_EQUAL(cpool_object_put(pool, grants[2].object), 0);
+    REQUIRE_EQUAL(cpool_priority_release(pool, 1), 1);
+    REQUIRE(cpool_priority_pin(pool, grants[3].claim) == NULL);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 1);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+
+/* A pool whose attach has not returned may be a priority pool or not, and is whole. */
+static void use_half_attached(void *pool)
+{
+    int code = cpool_priority_attach(pool, 0);
+
+    REQUIRE(code == 0 || code == CPOOL_EOPEN);
+    use_and_destroy(pool);
+    use_and_destroy(make_pool(&(cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT, 0));
+}
+
+static void put_in_half_attached(void *pool)
+{
+    void *objects[OBJECTS];
+
+    for (int i = 0; i < OBJECTS; i++)
+        objects[i] = cpool_object_get(pool);
+    for (int i = 0; i < OBJECTS; i++)
+        REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
+    REQUIRE_EQUAL(cpool_object_active(pool), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+
+static bool fork_beside_attach(struct worker *worker, size_t nth)
+{
+    cpool_objects_t *pool = make_plain();
+    struct steps_stop stop;
+    bool stopped = steps_run(&stop, worker, NULL, nth, attach, pool);
+
+    steps_allow(5000);
+    support_in_child(use_half_attached, pool);
+    support_in_child(put_in_half_attached, pool);
+    steps_allow(0);
+    steps_go_on(&stop);
+    use_and_destroy(pool);
+    return stopped;
+}
+
+START_TEST(child_of_a_fork_uses_a_pool_whose_attach_was_under_way)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (fork_beside_attach(worker, nth))
+        nth++;
+    REQUIRE(nth > 5);
+    worker_stop(worker);
+}
+END_TEST
+
+/* Another one, beside that which the vanished thread was destroying. */
+static void use_other(void *pool)
+{
+    use_and_destroy(pool);
+    use_and_destroy(make_pool(&(cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT, 0));
+}
+
+static bool fork_beside_destroy(struct worker *worker, size_t nth)
+{
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *older = make_pool(&type, 0);
+    struct player player = begin(0);
+    cpool_objects_t *newer = make_pool(&type, 0);
+    struct steps_stop stop;
+    bool stopped = steps_run(&stop, worker, NULL, nth, destroy, player.pool);
+
+    steps_allow(5000);
+    support_in_child(use_other, older);
+    support_in_child(use_other, newer);
+    steps_allow(0);
+    steps_go_on(&stop);
+    use_and_destroy(older);
+    use_and_destroy(newer);
+    return stopped;
+}
+
+START_TEST(child_of_a_fork_uses_priority_pools_beside_one_that_was_ending)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (fork_beside_destroy(worker, nth))
         nth++;
     REQUIRE(nth > 20);
     worker_stop(worker);
@@ -265,6 +393,8 @@ int main(void)
 {
     const struct support_test tests[] = {
         ONCE(fork_beside_a_priority_pool_does_not_wait),
+        ONCE(child_of_a_fork_uses_a_pool_whose_attach_was_under_way),
+        ONCE(child_of_a_fork_uses_priority_pools_beside_one_that_was_ending),
         TIMES(each_use_that_a_get_ends_is_told, 2),
         ONCE(get_beside_put_and_shrink_ends_no_use),
         TIMES(get_that_fails_is_counted_out_before_its_room_is_free, 6),

@@ -222,9 +222,9 @@ START_TEST(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim)
     hold_init(&owners, pool);
     hold_init(&thiefs, pool);
     worker_do(owner, take_and_free_one, &owners);
-    REQUIRE(steps_run(&stop, stealer, "try_lock", 1, take_one, &thiefs));
+    REQUIRE(steps_run(&stop, stealer, "cpi_recall_lock", 1, take_one, &thiefs));
     worker_stop(owner);
-    REQUIRE(steps_go_on_to(&stop, "owner_left", 1));
+    REQUIRE(steps_go_on_to(&stop, "cpi_recall_is_inside", 1));
     script_fork(use_the_structure_again, pool);
     steps_go_on(&stop);
     worker_do(stealer, free_all, &thiefs);

@@ -154,7 +154,7 @@ static void collect_init(struct encounter *encounter, const struct variant *vari
     hold_free_all(&encounter->here);
     cpool_flush(encounter->pool);
     worker_do(encounter->worker, take_and_return, &encounter->there);
-    REQUIRE_EQUAL(support_stats(encounter->pool).high_water, room->used);
+    REQUIRE_EQUAL(support_stats(encounter->pool).circulating, room->used);
 }
 
 /* All, unless fresh slots would make up for the one that is taken meanwhile. */
@@ -186,7 +186,7 @@ static bool collect(struct encounter *encounter, const struct variant *variant, 
 static void collect_fini(struct encounter *encounter, const struct variant *variant)
 {
     REQUIRE_EQUAL(support_stats(encounter->pool).growths, 0);
-    REQUIRE(support_stats(encounter->pool).high_water <= variant->room->used ||
+    REQUIRE(support_stats(encounter->pool).circulating <= variant->room->used ||
             (variant->drainer == RESERVES && variant->flags == 0));
     hold_free_all(&encounter->there);
     hold_fini(&encounter->here);
@@ -418,7 +418,7 @@ static void claim_meanwhile(void *argument)
 static void require_below_watermark(const struct hold *hold)
 {
     for (size_t i = 0; i < hold->count; i++)
-        REQUIRE(cpool_index(hold->pool, hold->slots[i]) < support_stats(hold->pool).high_water);
+        REQUIRE(cpool_index(hold->pool, hold->slots[i]) < support_stats(hold->pool).circulating);
 }
 
 static bool squeeze_at(struct worker **workers, size_t nth)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/steps/local.mk - tests that do something at a chosen step of the library.
 #
-# The library's sources are compiled once more for them, such that each atomic step and each
-# lock calls the test.
+# They link libpoints, in which each atomic operation and each lock calls the test.
 
 tests_steps = \
 	tests/steps/check_steps \
@@ -17,10 +16,12 @@ tests_steps = \
 	tests/steps/check_steps_fork \
 	tests/steps/check_steps_lease \
 	tests/steps/check_steps_memory \
+	tests/steps/check_steps_notice \
 	tests/steps/check_steps_object \
 	tests/steps/check_steps_priority \
 	tests/steps/check_steps_queue \
 	tests/steps/check_steps_recall \
+	tests/steps/check_steps_retry \
 	tests/steps/check_steps_signal \
 	tests/steps/check_steps_stall \
 	tests/steps/check_steps_steal \
@@ -33,12 +34,11 @@ TESTS += $(tests_steps)
 check_LTLIBRARIES += tests/steps/libsteps.la
 endif
 
-tests_steps_libsteps_la_SOURCES = tests/steps/steps.c tests/steps/steps.h $(libcpool_sources)
-tests_steps_libsteps_la_CPPFLAGS = $(tests_cppflags_module) \
-	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"' -DPOINTS_OF_LOCKS
-tests_steps_libsteps_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+tests_steps_libsteps_la_SOURCES = tests/steps/steps.c tests/steps/steps.h
+tests_steps_libsteps_la_CPPFLAGS = $(tests_cppflags_module)
 
-tests_ldadd_steps = tests/harness/libharness.la tests/steps/libsteps.la $(tests_libs)
+tests_ldadd_steps = tests/steps/libsteps.la tests/harness/libharness.la \
+	tests/harness/libpoints.la $(tests_libs)
 tests_script = tests/steps/script.c tests/steps/script.h
 tests_meeting = tests/steps/meeting.c tests/steps/meeting.h
 
@@ -80,6 +80,9 @@ tests_steps_check_steps_lease_LDADD = $(tests_ldadd_steps)
 tests_steps_check_steps_memory_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_memory_LDADD = $(tests_ldadd_steps)
 
+tests_steps_check_steps_notice_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_notice_LDADD = $(tests_ldadd_steps)
+
 tests_steps_check_steps_object_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_object_LDADD = $(tests_ldadd_steps)
 
@@ -92,6 +95,9 @@ tests_steps_check_steps_queue_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_recall_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_recall_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_retry_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_retry_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_signal_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_signal_LDADD = $(tests_ldadd_steps)

@@ -2,20 +2,13 @@
 /*
  * steps.c - doing something at a chosen step (steps.h).
  *
- * Includes points.h, with functions that the library calls.
+ * Includes points.h, with the table of what the library calls.
  */
 #include "steps.h"
 
 #include <string.h>
 
 #include "points.h"
-
-#undef pthread_mutex_lock /* here they are no steps */
-#undef pthread_mutex_trylock
-#undef pthread_mutex_unlock
-#undef cpi_os_back_off
-
-void cpi_os_back_off(unsigned times);
 
 cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t rounds)
 {
@@ -71,7 +64,7 @@ void steps_allow(size_t most)
     plan.allowed = most;
 }
 
-void point_reach(const char *function)
+static void reach(const char *function)
 {
     void (*action)(void *argument) = plan.action;
 
@@ -88,22 +81,17 @@ void point_reach(const char *function)
     action(plan.argument);
 }
 
-bool point_fails(void)
-{
-    return false;
-}
-
-int point_mutex_lock(pthread_mutex_t *mutex)
+static int mutex_lock(pthread_mutex_t *mutex)
 {
     int status;
 
-    point_reach(STEPS_LOCK);
+    reach(STEPS_LOCK);
     status = pthread_mutex_lock(mutex);
     plan.locks += status == 0;
     return status;
 }
 
-int point_mutex_trylock(pthread_mutex_t *mutex)
+static int mutex_trylock(pthread_mutex_t *mutex)
 {
     int status = pthread_mutex_trylock(mutex);
 
@@ -112,17 +100,30 @@ int point_mutex_trylock(pthread_mutex_t *mutex)
 }
 
 /* Somebody holds it, although these sources are compiled without assertions. */
-int point_mutex_unlock(pthread_mutex_t *mutex)
+static int mutex_unlock(pthread_mutex_t *mutex)
 {
     REQUIRE(pthread_mutex_trylock(mutex) != 0);
     plan.locks--;
     return pthread_mutex_unlock(mutex);
 }
 
-void point_back_off(unsigned times)
+static void back_off(unsigned times)
 {
-    point_reach(STEPS_LOCK);
-    cpi_os_back_off(times);
+    reach(STEPS_LOCK);
+    points_of_library.back_off(times);
+}
+
+__attribute__((constructor)) static void install(void)
+{
+    static struct points of_steps;
+
+    of_steps = points_of_library;
+    of_steps.reach = reach;
+    of_steps.mutex_lock = mutex_lock;
+    of_steps.mutex_trylock = mutex_trylock;
+    of_steps.mutex_unlock = mutex_unlock;
+    of_steps.back_off = back_off;
+    points_use(&of_steps);
 }
 
 /*

@@ -75,7 +75,6 @@ static void single_slots(cpool_t *pool)
 
 static void many_slots(cpool_t *pool)
 {
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
     void *slots[MOST];
     size_t count = cpool_alloc_bulk(pool, slots, MOST);
     size_t i;
@@ -88,31 +87,13 @@ static void many_slots(cpool_t *pool)
     for (i = 0; i < MOST; i++)
         use(slots[i]);
     cpool_free_bulk(pool, slots, MOST);
-    if (cpool_ticket_draw(&ticket, pool, slots, MOST) != CPOOL_OK || ticket.left != MOST)
-        fail("ticket");
-    for (i = 0; i < MOST / 2; i++) {
-        void *slot = cpool_ticket_alloc(&ticket);
-
-        use(slot);
-        cpool_free(pool, slot);
-    }
-    if (cpool_ticket_return(&ticket) != MOST / 2)
-        fail("ticket's rest");
-}
-
-static bool help(void *arg)
-{
-    return --*(int *)arg > 0;
 }
 
 static void waiting(cpool_t *pool, unsigned flags)
 {
     const struct timespec moment = { 0, 100000 };
-    int times = 2;
-    void *slot = cpool_alloc_or_help(pool, help, &times);
+    void *slot;
 
-    use(slot);
-    cpool_free(pool, slot);
     if ((flags & CPOOL_WAITABLE) == 0)
         return;
     slot = cpool_alloc_wait(pool, &moment);
@@ -126,15 +107,12 @@ static void memory_of_slots(cpool_t *pool)
     size_t most = cpool_index_limit(pool);
     void **slots = calloc(most, sizeof *slots);
     size_t count = 0;
-    int times = 2;
     size_t i;
 
     if (slots == NULL)
         fail("no memory");
     while (count < most && (slots[count] = cpool_alloc(pool)) != NULL)
         use(slots[count++]);
-    if (cpool_alloc_or_help(pool, help, &times) != NULL)
-        fail("more slots than there are");
     for (i = 0; i < count; i++)
         cpool_free(pool, slots[i]);
     free(slots);
@@ -150,20 +128,16 @@ static void memory_of_slots(cpool_t *pool)
 static void figures(cpool_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
-    cpool_quiet_t counts = CPOOL_QUIET_INIT;
     FILE *nowhere = fopen("/dev/null", "w");
     void *slot;
 
     if (nowhere == NULL || cpool_stats(pool, &stats) != CPOOL_OK || stats.live != 0)
         fail("figures");
-    cpool_print(pool, nowhere);
-    cpool_print_json(pool, nowhere);
+    cpool_print(pool, CPOOL_PRINT_FIGURES, nowhere);
+    cpool_print(pool, CPOOL_PRINT_JSON, nowhere);
     fclose(nowhere);
-    (void)cpool_quiet_begin(0);
     slot = cpool_alloc(pool);
     cpool_free(pool, slot);
-    if (cpool_quiet_end(&counts) != CPOOL_OK || counts.growths != 0)
-        fail("quiet");
 }
 
 /* The report to the error handler may be looked at. */

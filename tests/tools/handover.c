@@ -48,11 +48,6 @@ static void *one_slot(cpool_t *pool, void *(*alloc)(cpool_t *pool))
     return alloc(pool);
 }
 
-static bool help(void *arg)
-{
-    return --*(int *)arg > 0;
-}
-
 static void *by_wait(struct party *party)
 {
     const struct timespec moment = { 0, 100000 };
@@ -60,43 +55,25 @@ static void *by_wait(struct party *party)
     return party->waits ? cpool_alloc_wait(party->pool, &moment) : cpool_alloc(party->pool);
 }
 
-static size_t by_ticket(struct party *party, void **slots)
-{
-    void *room[MOST];
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-    size_t count = 0;
-
-    if (cpool_ticket_draw(&ticket, party->pool, room, MOST) != CPOOL_OK)
-        return 0;
-    while (count < MOST - 1)
-        slots[count++] = cpool_ticket_alloc(&ticket);
-    (void)cpool_ticket_return(&ticket);
-    return count;
-}
-
 static void *by_type(struct party *party)
 {
     return party->is_typed ? (void *)items_alloc() : cpool_alloc(party->pool);
 }
 
-enum { WAYS_IN = 11, WAYS_OUT = 5 };
+enum { WAYS_IN = 9, WAYS_OUT = 5 };
 
 static size_t take(struct party *party, unsigned way, void **slots)
 {
-    int times = 2;
-
     switch (way) {
     case 0: slots[0] = cpool_alloc(party->pool); break;
     case 1: slots[0] = cpool_calloc(party->pool); break;
     case 2: slots[0] = cpool_depot_alloc(party->pool); break;
     case 3: slots[0] = cpool_cache_alloc(party->cache); break;
     case 4: slots[0] = by_wait(party); break;
-    case 5: slots[0] = cpool_alloc_or_help(party->pool, help, &times); break;
-    case 6: slots[0] = one_slot(party->pool, cpool_alloc); break;
-    case 7: return cpool_alloc_bulk(party->pool, slots, MOST);
-    case 8: return cpool_alloc_bulk_all(party->pool, slots, MOST) == CPOOL_OK ? MOST : 0;
-    case 9: slots[0] = by_type(party); break;
-    default: return by_ticket(party, slots);
+    case 5: slots[0] = one_slot(party->pool, cpool_alloc); break;
+    case 6: return cpool_alloc_bulk(party->pool, slots, MOST);
+    case 7: return cpool_alloc_bulk_all(party->pool, slots, MOST) == CPOOL_OK ? MOST : 0;
+    default: slots[0] = by_type(party); break;
     }
     return slots[0] != NULL;
 }

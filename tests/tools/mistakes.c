@@ -50,8 +50,6 @@ static void create(void)
         config.flags = CPOOL_EXACT;
     else if (is("checked"))
         config.flags = CPOOL_CHECKED;
-    else if (is("fake"))
-        config.flags = CPOOL_FAKE;
     else if (is("unpoisoned"))
         config.flags = CPOOL_NO_POISON;
     if (is("memory")) {
@@ -64,19 +62,6 @@ static void create(void)
         abort();
 }
 
-static char *by_ticket(void)
-{
-    cpool_ticket_t ticket = CPOOL_TICKET_INIT;
-    void *room[FEW];
-    void *slot;
-
-    if (cpool_ticket_draw(&ticket, pool, room, FEW) != CPOOL_OK)
-        abort();
-    slot = cpool_ticket_alloc(&ticket);
-    (void)cpool_ticket_return(&ticket);
-    return slot;
-}
-
 static char *take(void)
 {
     void *slots[FEW];
@@ -87,8 +72,6 @@ static char *take(void)
         return cpool_cache_alloc(cpool_cache(pool));
     if (is("depot"))
         return cpool_depot_alloc(pool);
-    if (is("ticket"))
-        return by_ticket();
     if (is("bulk")) {
         if (cpool_alloc_bulk(pool, slots, FEW) != FEW)
             abort();

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_layer.c - what layers above a pool ask of it: fresh slots one by one, pages of
- * slots in hand, a glance, and data under a key.
+ * check_layer.c - what layers above a pool ask of it: fresh slots one by one, pages of live
+ * slots, a glance, and the layer's own pool by the face.
  *
- * Includes the public API only.
+ * Includes layer.h.
  */
 #include "support.h"
 
 #include <string.h>
 
-#include <cpool/layer.h>
+#include "pool/layer.h"
 
 enum { CAPACITY = 4, MOST = 7 };
 
@@ -33,17 +33,17 @@ START_TEST(fresh_slots_come_in_order_and_raise_the_capacity)
     void *slots[MOST];
 
     for (size_t i = 0; i < MOST; i++) {
-        slots[i] = cpool_alloc_fresh(pool);
+        slots[i] = cpi_layer_fresh(pool);
         REQUIRE(slots[i] != NULL);
         REQUIRE_EQUAL(cpool_index(pool, slots[i]), i);
         REQUIRE_EQUAL(support_stats(pool).capacity, i < CAPACITY ? CAPACITY : i + 1);
         support_require_live(pool, i + 1);
     }
-    REQUIRE(cpool_alloc_fresh(pool) == NULL);
-    REQUIRE(!cpool_has_free(pool));
+    REQUIRE(cpi_layer_fresh(pool) == NULL);
+    REQUIRE(!cpi_layer_has_free(pool));
     cpool_free(pool, slots[0]);
-    REQUIRE(cpool_has_free(pool));
-    REQUIRE(cpool_alloc_fresh(pool) == NULL); /* that one was handed out before */
+    REQUIRE(cpi_layer_has_free(pool));
+    REQUIRE(cpi_layer_fresh(pool) == NULL); /* that one was handed out before */
     REQUIRE(cpool_alloc(pool) == slots[0]);
     for (size_t i = 0; i < MOST; i++)
         cpool_free(pool, slots[i]);
@@ -52,21 +52,30 @@ START_TEST(fresh_slots_come_in_order_and_raise_the_capacity)
 }
 END_TEST
 
-START_TEST(data_are_found_by_their_key_alone)
+START_TEST(owner_is_found_by_the_face_and_the_kind)
 {
-    static const char key;
-    static const char other;
-    cpool_t *pool = make_pool(0);
+    cpool_config_t config = support_config(32, CAPACITY);
+    static const char name[] = "data";
+    cpool_t *plain = make_pool(0);
+    cpool_t *pool;
+    cpool_t *face;
     int data = 0;
 
-    REQUIRE(cpool_layer(pool, &key) == NULL);
-    cpool_set_layer(pool, &key, &data);
-    REQUIRE(cpool_layer(pool, &key) == &data);
-    REQUIRE(cpool_layer(pool, &other) == NULL);
-    REQUIRE(cpool_layer(pool, NULL) == NULL);
-    cpool_set_layer(pool, &key, NULL);
-    REQUIRE(cpool_layer(pool, &key) == NULL);
+    REQUIRE_EQUAL(cpi_layer_create(&pool, &config, CPOOL_VIEW_LANES), 0);
+    face = cpi_layer_face(pool);
+    REQUIRE(face != pool && cpi_layer_face(plain) == plain);
+    REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_LANES) == NULL);
+    REQUIRE(cpi_layer_find(CPOOL_VIEW_LANES, name) == NULL);
+    cpi_layer_show(pool, &data, name);
+    REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_LANES) == &data);
+    REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_SIZED) == NULL);
+    REQUIRE(cpi_layer_owner(plain, CPOOL_VIEW_LANES) == NULL);
+    REQUIRE(cpi_layer_owner(NULL, CPOOL_VIEW_LANES) == NULL);
+    REQUIRE(cpi_layer_find(CPOOL_VIEW_LANES, name) == &data);
+    REQUIRE(cpi_layer_find(CPOOL_VIEW_SIZED, name) == NULL);
     support_destroy_empty(pool);
+    REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_LANES) == NULL);
+    support_destroy_empty(plain);
 }
 END_TEST
 
@@ -81,11 +90,11 @@ START_TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
     config.flags = CPOOL_EXACT | CPOOL_NO_POISON;
     pool = support_create(&config);
     for (size_t i = 0; i < MANY; i++) {
-        slots[i] = cpool_alloc_fresh(pool);
+        slots[i] = cpi_layer_fresh(pool);
         REQUIRE(slots[i] != NULL);
         memset(slots[i], 7, SIZE);
     }
-    REQUIRE(cpool_discard(pool, slots[FROM], N) <= (size_t)N * SIZE);
+    REQUIRE(cpi_layer_discard(pool, slots[FROM], N) <= (size_t)N * SIZE);
     for (size_t i = 0; i < MANY; i++) {
         bool inside = i >= FROM && i < FROM + N;
 
@@ -105,7 +114,7 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(fresh_slots_come_in_order_and_raise_the_capacity, MODES),
-        ONCE(data_are_found_by_their_key_alone),
+        ONCE(owner_is_found_by_the_face_and_the_kind),
         ONCE(discarded_slots_are_zero_and_their_neighbours_are_not),
     };
 

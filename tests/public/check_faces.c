@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_faces.c - object pools, blocks of many sizes and lanes as they are found by address, by
+ * name and in a walk, and that nobody else takes or gives their slots.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <string.h>
+
+#include <cpool/events.h>
+#include <cpool/lanes.h>
+#include <cpool/lease.h>
+#include <cpool/object.h>
+#include <cpool/pools.h>
+#include <cpool/sized.h>
+#include <cpool/track.h>
+
+enum { CAPACITY = 4, SIZE = 64 };
+
+/* The ways in which a pool's slots may belong to a layer above. */
+enum { OBJECTS, OBJECTS_CHECKED, OBJECTS_WAITABLE, SIZED, SIZED_CHECKED, LANES, LAYERS };
+
+static const unsigned flags[LAYERS] = { 0, CPOOL_CHECKED, CPOOL_WAITABLE, 0, CPOOL_CHECKED, 0 };
+
+struct layer {
+    cpool_objects_t *objects;
+    cpool_sized_t *sized;
+    cpool_lanes_t *lanes;
+    void *slot; /* live */
+    cpool_t *face;
+};
+
+static cpool_objects_t *make_objects(unsigned pool_flags, unsigned object_flags)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = SIZE;
+    config.type = &type;
+    config.name = "conns";
+    config.capacity = CAPACITY;
+    config.flags = object_flags;
+    config.pool_flags = pool_flags;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    return pool;
+}
+
+static cpool_sized_t *make_sized(unsigned pool_flags)
+{
+    static const size_t classes[] = { SIZE, 2 * SIZE };
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+    cpool_sized_t *blocks;
+
+    config.name = "text";
+    config.classes = classes;
+    config.class_count = 2;
+    config.class_bytes = (size_t)SIZE * CAPACITY;
+    config.pool_flags = pool_flags;
+    REQUIRE_EQUAL(cpool_sized_create(&blocks, &config), 0);
+    return blocks;
+}
+
+static cpool_lanes_t *make_lanes(void)
+{
+    cpool_config_t config = support_config(SIZE, CAPACITY);
+    cpool_lanes_t *lanes;
+
+    config.name = "units";
+    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 2), 0);
+    return lanes;
+}
+
+static struct layer begin(int kind)
+{
+    struct layer layer = { NULL, NULL, NULL, NULL, NULL };
+
+    if (kind <= OBJECTS_WAITABLE) {
+        layer.objects = make_objects(flags[kind], 0);
+        layer.slot = cpool_object_get(layer.objects);
+    } else if (kind <= SIZED_CHECKED) {
+        layer.sized = make_sized(flags[kind]);
+        layer.slot = cpool_sized_alloc(layer.sized, SIZE);
+    } else {
+        layer.lanes = make_lanes();
+        layer.slot = cpool_lane_alloc(cpool_lane(layer.lanes, 0));
+    }
+    REQUIRE(layer.slot != NULL);
+    layer.face = cpool_of(layer.slot, NULL);
+    return layer;
+}
+
+static void end(struct layer *layer)
+{
+    if (layer->objects != NULL) {
+        REQUIRE_EQUAL(cpool_object_put(layer->objects, layer->slot), 0);
+        REQUIRE_EQUAL(cpool_objects_destroy(layer->objects), 0);
+    } else if (layer->sized != NULL) {
+        cpool_sized_free(layer->sized, layer->slot);
+        REQUIRE_EQUAL(cpool_sized_destroy(layer->sized), 0);
+    } else {
+        REQUIRE_EQUAL(cpool_lane_free(cpool_lane(layer->lanes, 0), layer->slot), 0);
+        REQUIRE_EQUAL(cpool_lanes_destroy(layer->lanes), 0);
+    }
+}
+
+/*
+ * ---- Functions that take or give slots, or change how many there are ------
+ */
+
+#define NOTHING(name, call) \
+    static bool name(cpool_t *pool, void *slot) \
+    { \
+        (void)pool; \
+        (void)slot; \
+        return call; \
+    }
+
+NOTHING(alloc, cpool_alloc(pool) == NULL)
+NOTHING(alloc_zeroed, cpool_calloc(pool) == NULL)
+NOTHING(depot_alloc, cpool_depot_alloc(pool) == NULL)
+NOTHING(alloc_bulk, cpool_alloc_bulk(pool, (void *[2]){ NULL }, 2) == 0)
+NOTHING(alloc_bulk_all, cpool_alloc_bulk_all(pool, (void *[2]){ NULL }, 2) == CPOOL_EPOOL)
+NOTHING(alloc_wait, cpool_alloc_wait(pool, &(struct timespec){ 0, 0 }) == NULL)
+NOTHING(alloc_or_notify, cpool_alloc_or_notify(pool) == NULL)
+NOTHING(set_ready, cpool_set_ready(pool, NULL, NULL) == CPOOL_EPOOL)
+NOTHING(cache, cpool_cache(pool) == NULL)
+NOTHING(cache_create, cpool_cache_create(&(cpool_cache_t *){ NULL }, pool) == CPOOL_EPOOL)
+NOTHING(lease, cpool_lease_begin(pool) == NULL)
+NOTHING(grow, cpool_grow(pool, 1) == 0)
+NOTHING(shrink, cpool_shrink(pool, 1) == 0)
+NOTHING(trim, cpool_trim(pool) == 0)
+NOTHING(reserve, cpool_reserve(pool, 1) == CPOOL_EPOOL)
+NOTHING(reset, cpool_reset(pool) == 0)
+NOTHING(destroy, cpool_destroy(pool) == CPOOL_EPOOL)
+NOTHING(release, (cpool_release(slot), true))
+NOTHING(free_one, (cpool_free(pool, slot), true))
+NOTHING(depot_free, (cpool_depot_free(pool, slot), true))
+NOTHING(free_bulk, (cpool_free_bulk(pool, &slot, 1), true))
+NOTHING(flush, (cpool_flush(pool), true))
+
+static bool (*const refused[])(cpool_t *, void *) = {
+    alloc,       alloc_zeroed, depot_alloc, alloc_bulk,   alloc_bulk_all, alloc_wait,
+    set_ready,   cache,        cache_create, lease,       grow,           shrink,
+    trim,        reserve,      reset,       destroy,      release,        free_one,
+    depot_free,  free_bulk,    flush,       alloc_or_notify,
+};
+
+static size_t free_slots(const struct layer *layer)
+{
+    void *slots[2 * CAPACITY];
+    size_t n = 0;
+
+    if (layer->objects != NULL) {
+        while ((slots[n] = cpool_object_get(layer->objects)) != NULL)
+            n++;
+        for (size_t i = 0; i < n; i++)
+            REQUIRE_EQUAL(cpool_object_put(layer->objects, slots[i]), 0);
+    } else if (layer->sized != NULL) {
+        n = CAPACITY - support_stats(layer->face).live;
+    } else {
+        n = cpool_lanes_balance(layer->lanes);
+    }
+    return n;
+}
+
+START_TEST(slots_of_a_layer_refused_to_everybody_else)
+{
+    struct layer layer = begin(_i);
+    struct support_report report;
+
+    REQUIRE(layer.face != NULL);
+    support_capture_reports();
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        REQUIRE(refused[i](layer.face, layer.slot));
+        report = REQUIRE_REPORT(CPOOL_EPOOL);
+        REQUIRE(report.pool == layer.face && report.name[0] != '\0');
+    }
+    support_release_reports();
+    REQUIRE_EQUAL(free_slots(&layer), CAPACITY - 1);
+    end(&layer);
+}
+END_TEST
+
+/*
+ * ---- Questions -------------------------------------------------------------
+ */
+
+START_TEST(questions_about_a_layers_slots_are_answered)
+{
+    struct layer layer = begin(_i);
+    cpool_t *face = layer.face;
+    void *around;
+
+    if (layer.objects != NULL)
+        REQUIRE(cpool_objects_pool(layer.objects) == face);
+    if (layer.lanes != NULL)
+        REQUIRE(cpool_lanes_pool(layer.lanes) == face);
+    REQUIRE(cpool_of((char *)layer.slot + 1, &around) == face && around == layer.slot);
+    REQUIRE(cpool_owns(face, layer.slot));
+    REQUIRE(cpool_at(face, cpool_index(face, layer.slot)) == layer.slot);
+    REQUIRE(cpool_index_limit(face) >= CAPACITY);
+    REQUIRE(support_stats(face).slot_size >= SIZE);
+    support_capture_reports();
+    cpool_release((char *)layer.slot + 1);
+    REQUIRE_REPORT(CPOOL_EMISALIGNED);
+    support_release_reports();
+    end(&layer);
+    REQUIRE(cpool_of(layer.slot, NULL) == NULL);
+}
+END_TEST
+
+START_TEST(tracked_objects_have_handles)
+{
+    cpool_objects_t *pool = make_objects(CPOOL_TRACKED, 0);
+    cpool_t *face = cpool_objects_pool(pool);
+    void *object = cpool_object_get(pool);
+
+    REQUIRE(cpool_resolve(face, cpool_handle(face, object)) == object);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+START_TEST(thread_that_waits_for_an_object_is_dismissed)
+{
+    struct layer layer = begin(OBJECTS_WAITABLE);
+    static const struct timespec moment = { 0, 1000000 };
+    void *object;
+
+    REQUIRE_EQUAL(cpool_wake_all(layer.face, true), 0);
+    REQUIRE_EQUAL(cpool_wake_all(layer.face, false), 0);
+    while (cpool_object_get(layer.objects) != NULL)
+        ;
+    REQUIRE_EQUAL(cpool_object_wait(layer.objects, &object, NULL, &moment), CPOOL_EDRY);
+    REQUIRE_EQUAL(cpool_objects_put_all(layer.objects), CAPACITY);
+    layer.slot = cpool_object_get(layer.objects);
+    end(&layer);
+}
+END_TEST
+
+/*
+ * ---- By name, and in a walk -------------------------------------------------
+ */
+
+struct walk {
+    struct layer *layer;
+    unsigned kind;
+    size_t found;
+};
+
+static bool visit(const cpool_view_t *view, void *arg)
+{
+    struct walk *walk = arg;
+
+    if (view->owner != NULL) {
+        REQUIRE(view->owner == walk->layer->objects || view->owner == walk->layer->sized ||
+                view->owner == walk->layer->lanes);
+        REQUIRE_EQUAL(view->kind & (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES),
+                      walk->kind);
+        walk->found += view->pool == walk->layer->face;
+    }
+    return true;
+}
+
+static bool find_printed(cpool_t *pool, const char *start)
+{
+    char text[64] = "";
+    FILE *out = tmpfile();
+
+    REQUIRE(out != NULL);
+    cpool_print(pool, CPOOL_PRINT_FIGURES, out);
+    rewind(out);
+    REQUIRE(fgets(text, sizeof text, out) != NULL);
+    fclose(out);
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+START_TEST(layers_are_found_as_what_they_are)
+{
+    static const unsigned kinds[LAYERS] = { CPOOL_VIEW_OBJECTS, CPOOL_VIEW_OBJECTS,
+                                            CPOOL_VIEW_OBJECTS, CPOOL_VIEW_SIZED,
+                                            CPOOL_VIEW_SIZED,   CPOOL_VIEW_LANES };
+    static const char *const printed[LAYERS] = { "objects 'conns'", "objects 'conns'",
+                                                 "objects 'conns'", "sized '64 text'",
+                                                 "sized '64 text'", "lanes 'units'" };
+    struct layer layer = begin(_i);
+    struct walk walk = { &layer, kinds[_i], 0 };
+
+    REQUIRE(cpool_find("conns") == NULL && cpool_find("units") == NULL);
+    REQUIRE(cpool_find("text") == NULL && cpool_find("64 text") == NULL);
+    REQUIRE(cpool_objects_find("conns") == layer.objects);
+    REQUIRE(cpool_sized_find("text") == layer.sized);
+    REQUIRE(cpool_lanes_find("units") == layer.lanes);
+    REQUIRE(cpool_objects_find("con") == NULL && cpool_objects_find(NULL) == NULL);
+    (void)cpool_each(visit, &walk);
+    REQUIRE_EQUAL(walk.found, 1);
+    REQUIRE(find_printed(layer.face, printed[_i]));
+    end(&layer);
+    REQUIRE(cpool_objects_find("conns") == NULL && cpool_lanes_find("units") == NULL);
+}
+END_TEST
+
+START_TEST(fake_object_pools_are_found_by_name)
+{
+    cpool_objects_t *first = make_objects(0, CPOOL_OBJECT_FAKE);
+    cpool_objects_t *second = make_objects(0, CPOOL_OBJECT_FAKE);
+    cpool_objects_t *third = make_objects(0, CPOOL_OBJECT_FAKE);
+
+    REQUIRE(cpool_objects_find("conns") == first && cpool_objects_find("other") == NULL);
+    REQUIRE_EQUAL(cpool_objects_destroy(second), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(first), 0);
+    REQUIRE(cpool_objects_find("conns") == third);
+    REQUIRE_EQUAL(cpool_objects_destroy(third), 0);
+    REQUIRE(cpool_objects_find("conns") == NULL);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(slots_of_a_layer_refused_to_everybody_else, LAYERS),
+        TIMES(questions_about_a_layers_slots_are_answered, LAYERS),
+        ONCE(tracked_objects_have_handles),
+        ONCE(thread_that_waits_for_an_object_is_dismissed),
+        TIMES(layers_are_found_as_what_they_are, LAYERS),
+        ONCE(fake_object_pools_are_found_by_name),
+    };
+
+    return SUPPORT_RUN("faces", tests);
+}

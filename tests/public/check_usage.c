@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_usage.c - the peak and the average of live slots, as cpool_stats shows them.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#define CAPACITY 4096
+
+/* A burst within a magazine meets no exchange. */
+START_TEST(peak_is_never_below_what_is_live)
+{
+    cpool_t *pool = support_create_plain(32, CAPACITY);
+    void *slots[5];
+
+    REQUIRE_EQUAL(support_stats(pool).counted_peak, 0);
+    for (size_t i = 0; i < 5; i++)
+        slots[i] = cpool_alloc(pool);
+    REQUIRE_EQUAL(support_stats(pool).live, 5);
+    REQUIRE_EQUAL(support_stats(pool).counted_peak, 5);
+    cpool_free_bulk(pool, slots, 5);
+    REQUIRE_EQUAL(support_stats(pool).counted_peak, 5);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(restart_begins_with_what_is_live)
+{
+    cpool_t *pool = support_create_plain(32, CAPACITY);
+    void *slots[100];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, 100), 100);
+    REQUIRE_EQUAL(support_stats(pool).counted_peak, 100);
+    cpool_free_bulk(pool, slots, 60);
+    REQUIRE_EQUAL(support_stats(pool).counted_peak, 100);
+    cpool_stats_restart(pool);
+    REQUIRE_EQUAL(support_stats(pool).counted_peak, 40);
+    REQUIRE_EQUAL(support_stats(pool).counted_average, 40);
+    cpool_free_bulk(pool, slots + 60, 40);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE };
+
+static void use(cpool_t *pool, void **slots, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        slots[i] = cpool_alloc(pool);
+    for (size_t i = 0; i < n; i++)
+        cpool_free(pool, slots[i]);
+}
+
+static cpool_t *create(unsigned flags)
+{
+    cpool_config_t config = support_config(32, CAPACITY);
+
+    config.flags = flags;
+    config.magazine_rounds = 8;
+    return support_create(&config);
+}
+
+/* Nothing is live when cpool_stats looks, so allocs have counted all that it shows. */
+START_TEST(allocs_count_what_is_live)
+{
+    static void *slots[CAPACITY];
+    cpool_t *pool = create(kinds[_i]);
+    cpool_stats_t stats;
+
+    use(pool, slots, CAPACITY);
+    stats = support_stats(pool);
+    REQUIRE_EQUAL(stats.live, 0);
+    REQUIRE(stats.counted_peak >= CAPACITY / 2);
+    REQUIRE(stats.counted_peak <= stats.circulating);
+    REQUIRE(stats.counted_average > CAPACITY / 4);
+    REQUIRE(stats.counted_average <= stats.counted_peak);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* With one thread each count is exact. */
+START_TEST(average_is_that_of_the_counts)
+{
+    static void *held[1000];
+    static void *slots[200];
+    cpool_t *pool = create(kinds[_i]);
+    cpool_stats_t stats;
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, held, 1000), 1000);
+    cpool_stats_restart(pool);
+    for (size_t round = 0; round < 1000; round++)
+        use(pool, slots, 200);
+    cpool_free_bulk(pool, held, 1000);
+    stats = support_stats(pool);
+    REQUIRE_EQUAL(stats.live, 0);
+    REQUIRE(stats.counted_average >= 1000 && stats.counted_average <= 1200);
+    REQUIRE(stats.counted_peak >= stats.counted_average && stats.counted_peak <= 1200);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(peak_is_never_below_what_is_live),
+        ONCE(restart_begins_with_what_is_live),
+        TIMES(allocs_count_what_is_live, sizeof(kinds) / sizeof(kinds[0])),
+        TIMES(average_is_that_of_the_counts, sizeof(kinds) / sizeof(kinds[0])),
+    };
+
+    return SUPPORT_RUN("usage", tests);
+}

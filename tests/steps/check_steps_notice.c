@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_notice.c - cpool_alloc_or_notify beside other threads that wait, ask or free,
+ * one of which stops at each of its steps.
+ *
+ * Includes steps.h and waiter.h, and pool_impl.h, to see the pool's queue.
+ */
+#include "steps.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include <cpool/events.h>
+
+#include "inside.h"
+#include "waiter.h"
+
+enum { CAPACITY = 4, ROUNDS = 2, WAITERS = 2 };
+
+#define LONG UINT64_C(1000000000000)
+
+struct scene {
+    cpool_t *pool;
+    struct hold hold; /* the giver's: all slots but those that it has given */
+    struct worker *gives;
+    struct worker *asks;
+    struct steps_stop stop;
+    void *slot; /* the answer */
+    _Atomic unsigned notices;
+    bool called_inside; /* a notice came in the asking thread, before its answer */
+};
+
+static _Thread_local bool asking;
+
+static void count(cpool_t *pool, void *argument)
+{
+    struct scene *scene = argument;
+
+    (void)pool;
+    atomic_fetch_add(&scene->notices, 1u);
+    if (asking)
+        scene->called_inside = true;
+}
+
+static void take_all(void *argument)
+{
+    struct scene *scene = argument;
+
+    REQUIRE_EQUAL(hold_take(&scene->hold, SIZE_MAX), CAPACITY);
+}
+
+static void give_all(void *argument)
+{
+    struct scene *scene = argument;
+
+    hold_free_all(&scene->hold);
+}
+
+static void give_one(void *argument)
+{
+    struct scene *scene = argument;
+
+    hold_free(&scene->hold, 1);
+}
+
+static void give_three(void *argument)
+{
+    struct scene *scene = argument;
+
+    hold_free(&scene->hold, 3);
+}
+
+static void give_three_to_the_depot(void *argument)
+{
+    struct scene *scene = argument;
+
+    give_three(scene);
+    cpool_flush(scene->pool);
+}
+
+static void ask(void *argument)
+{
+    struct scene *scene = argument;
+
+    asking = true;
+    scene->slot = cpool_alloc_or_notify(scene->pool);
+    asking = false;
+}
+
+static cpool_t *make_pool(size_t quarantine)
+{
+    cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
+
+    config.flags = CPOOL_WAITABLE | (quarantine > 0 ? CPOOL_CHECKED : 0u);
+    config.quarantine = quarantine;
+    config.magazine_rounds = ROUNDS;
+    config.stall_limit = 1; /* a thread that a test has stopped is not waited for */
+    return support_create(&config);
+}
+
+static void scene_init(struct scene *scene, size_t quarantine, struct worker **workers)
+{
+    scene->pool = make_pool(quarantine);
+    scene->gives = workers[0];
+    scene->asks = workers[1];
+    scene->slot = NULL;
+    scene->called_inside = false;
+    atomic_init(&scene->notices, 0);
+    inside(scene->pool)->waiters.starving_after = LONG; /* until when it would look again */
+    REQUIRE_EQUAL(cpool_set_ready(scene->pool, count, scene), 0);
+    hold_init(&scene->hold, scene->pool);
+    worker_do(scene->gives, take_all, scene);
+}
+
+static void scene_fini(struct scene *scene)
+{
+    worker_do(scene->gives, give_all, scene);
+    hold_fini(&scene->hold);
+    support_destroy_empty(scene->pool);
+}
+
+/* Does a test at each step in turn, until it tells that there is no such step. */
+static void sweep(bool (*at)(struct worker **workers, int variant, size_t nth), int variant)
+{
+    struct worker *workers[2 + WAITERS];
+    size_t nth = 1;
+    size_t i;
+
+    for (i = 0; i < sizeof workers / sizeof workers[0]; i++)
+        workers[i] = worker_start();
+    while (at(workers, variant, nth))
+        nth++;
+    for (i = 0; i < sizeof workers / sizeof workers[0]; i++)
+        worker_stop(workers[i]);
+    REQUIRE(nth > 1);
+}
+
+/*
+ * ---- Whose notice it is --------------------------------------------------
+ */
+
+/* One call has returned NULL.  A slot is freed, and before its thread calls anybody another
+ * call finds it.  When that one frees the slot the notice must have come. */
+static bool find_at(struct worker **workers, int variant, size_t nth)
+{
+    struct scene scene;
+    bool stopped;
+
+    (void)variant;
+    scene_init(&scene, CAPACITY, workers);
+    worker_do(scene.asks, ask, &scene);
+    REQUIRE(scene.slot == NULL);
+    stopped = steps_run(&scene.stop, scene.gives, NULL, nth, give_one, &scene);
+    worker_do(scene.asks, ask, &scene);
+    steps_go_on(&scene.stop);
+    cpool_free(scene.pool, scene.slot);
+    REQUIRE(scene.notices >= 1);
+    scene_fini(&scene);
+    return stopped;
+}
+
+START_TEST(notice_is_owed_although_another_call_found_a_slot)
+{
+    sweep(find_at, 0);
+}
+END_TEST
+
+/* The only free slot lies in a thread's cache.  One call stops in its search, and another
+ * one finds the slot.  If the first one then returns NULL it gets its notice. */
+static bool search_at(struct worker **workers, int variant, size_t nth)
+{
+    struct scene scene;
+    bool stopped;
+    void *slot;
+
+    (void)variant;
+    scene_init(&scene, 0, workers);
+    worker_do(scene.gives, give_one, &scene);
+    stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
+    slot = cpool_alloc_or_notify(scene.pool);
+    steps_go_on(&scene.stop);
+    REQUIRE((scene.slot == NULL) != (slot == NULL));
+    cpool_free(scene.pool, slot);
+    cpool_free(scene.pool, scene.slot);
+    REQUIRE(scene.notices >= 1);
+    scene_fini(&scene);
+    return stopped;
+}
+
+START_TEST(notice_of_a_call_that_searches_stays_asked_for)
+{
+    sweep(search_at, 0);
+}
+END_TEST
+
+/* A slot is freed between any two steps of the only call, and its thread stops at any step of
+ * the free.  The call returns the slot, or NULL before the notice, which the freeing thread
+ * brings: the caller may hold a lock that the notice takes. */
+static bool beside_at(struct worker **workers, size_t asked, size_t given, bool *gives)
+{
+    struct steps_stop stop;
+    struct scene scene;
+    bool stopped;
+
+    scene_init(&scene, 0, workers);
+    stopped = steps_run(&scene.stop, scene.asks, NULL, asked, ask, &scene);
+    *gives = steps_run(&stop, scene.gives, NULL, given, give_one, &scene);
+    steps_go_on(&scene.stop);
+    steps_go_on(&stop);
+    REQUIRE(!scene.called_inside);
+    REQUIRE(scene.slot != NULL || scene.notices == 1);
+    cpool_free(scene.pool, scene.slot);
+    scene_fini(&scene);
+    return stopped;
+}
+
+START_TEST(notice_does_not_come_inside_the_only_call)
+{
+    struct worker *workers[2] = { worker_start(), worker_start() };
+    bool stopped = true;
+    size_t asked;
+
+    for (asked = 1; stopped; asked++) {
+        bool gives = true;
+        size_t given;
+
+        for (given = 1; gives; given++)
+            stopped = beside_at(workers, asked, given, &gives);
+    }
+    worker_stop(workers[0]);
+    worker_stop(workers[1]);
+    REQUIRE(asked > 2);
+}
+END_TEST
+
+/*
+ * ---- Beside threads that wait --------------------------------------------
+ */
+
+struct waiting {
+    cpool_t *pool;
+    void *slot;
+    _Atomic bool over;
+};
+
+static void wait(void *argument)
+{
+    struct waiting *waiting = argument;
+
+    waiting->slot = waiter_wait(waiting->pool);
+    atomic_store_explicit(&waiting->over, true, memory_order_release);
+}
+
+/* The last one that has joined the queue is asleep, or this one is done. */
+static void await_rest(const struct waiting *waiting)
+{
+    struct cpi_waiters *waiters = &inside(waiting->pool)->waiters;
+    bool settled;
+
+    do {
+        sched_yield();
+        pthread_mutex_lock(&waiters->lock);
+        settled = waiters->queue.last != NULL && waiters->queue.last->asleep;
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!settled && !atomic_load_explicit(&waiting->over, memory_order_acquire));
+}
+
+/* Three slots are free.  The call stops with one or two of them in its hands, and both
+ * threads look, perhaps in vain.  Then it goes on, and takes one: they get theirs. */
+static bool share_at(struct worker **workers, int in_depot, size_t nth)
+{
+    struct waiting waiting[WAITERS];
+    struct scene scene;
+    bool stopped;
+    size_t i;
+
+    scene_init(&scene, 0, workers);
+    worker_do(scene.gives, in_depot ? give_three_to_the_depot : give_three, &scene);
+    stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
+    for (i = 0; i < WAITERS; i++) {
+        waiting[i].pool = scene.pool;
+        atomic_init(&waiting[i].over, false);
+        worker_begin(workers[2 + i], wait, &waiting[i]);
+        await_rest(&waiting[i]);
+    }
+    steps_go_on(&scene.stop);
+    REQUIRE(scene.slot != NULL);
+    for (i = 0; i < WAITERS; i++) {
+        worker_await(workers[2 + i]);
+        REQUIRE(waiting[i].slot != NULL);
+        cpool_free(scene.pool, waiting[i].slot);
+    }
+    cpool_free(scene.pool, scene.slot);
+    scene_fini(&scene);
+    return stopped;
+}
+
+START_TEST(call_that_takes_one_slot_leaves_the_others_to_two_waiters)
+{
+    sweep(share_at, _i);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(notice_is_owed_although_another_call_found_a_slot),
+        ONCE(notice_of_a_call_that_searches_stays_asked_for),
+        ONCE(notice_does_not_come_inside_the_only_call),
+        TIMES(call_that_takes_one_slot_leaves_the_others_to_two_waiters, 2),
+    };
+
+    return SUPPORT_RUN("steps_notice", tests);
+}
