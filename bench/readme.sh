@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# readme.sh - README.md shows the rows of every processor family that was measured,
-# those that doc/performance/*.md have between `<!-- rows -->` and
-# `<!-- end of rows -->`.
+# readme.sh - doc/PERFORMANCE.md shows the rows of every processor family that was measured,
+# those that doc/performance/*.md have between `<!-- rows -->` and `<!-- end of rows -->`, and
+# README.md three of the last family with typed pools.
 #
-#   readme.sh          holds README.md to that; `make check` runs it
-#   readme.sh write    writes them to README.md, after a new measurement
+#   readme.sh          holds the two files to that; `make check` runs it
+#   readme.sh write    writes the rows, after a new measurement
 #
 # srcdir: top of the source tree.
 
@@ -25,21 +25,40 @@ for file in doc/performance/*.md; do
     [ -s "$work/all" ] || sed -n 1,2p "$work/one" >"$work/all"
     name=${file##*/}
     name=${name%.md}
-    sed -e 1,2d -e "s,^| $name |,| [$name](doc/performance/$name.md) |," "$work/one" >>"$work/all"
+    sed -e 1,2d -e "s,^| $name |,| [$name](performance/$name.md) |," "$work/one" >>"$work/all"
 done
 [ "$families" -gt 0 ] || { echo "FAILED: doc/performance has no rows"; exit 1; }
 
-awk -v rows="$work/all" '
-    /^<!-- end of rows -->$/ { inside = 0 }
-    !inside { print }
-    /^<!-- rows -->$/ { inside = 1; found = 1; while ((getline line < rows) > 0) print line }
-    END { exit !found || inside }' README.md >"$work/README.md" ||
-    { echo "FAILED: README.md has no place for rows"; exit 1; }
+# Three lines, and six columns.
+awk -F ' *[|] *' '
+    $2 !~ /^\[/ || $5 == "-" { next }
+    { family = $2; sub(/^\[/, "", family); sub(/\].*/, "", family); last = family }
+    $4 == "same slot" || $4 == "producer to consumer" || $4 ~ /^job frame/ {
+        rows[family] = rows[family] sprintf("| %s | %s | %s | %s | %s | %s |\n", $4, $5, $6, $8, $9, $10)
+    }
+    END {
+        printf "| %s | typed pool | pool | DPDK | glibc | jemalloc |\n", last
+        print "|---|---|---|---|---|---|"
+        printf "%s", rows[last]
+    }' "$work/all" >"$work/three"
+[ "$(wc -l <"$work/three")" -eq 5 ] || { echo "FAILED: README.md would have no three rows"; exit 1; }
 
-if [ "${1:-check}" = write ]; then
-    cmp -s "$work/README.md" README.md || cp "$work/README.md" README.md
-elif ! diff README.md "$work/README.md"; then
-    echo "FAILED: README.md is not what doc/performance says; bench/readme.sh write mends it"
-    exit 1
-fi
-echo "processor families in README.md: $families"
+# hold FILE ROWS
+hold() {
+    awk -v rows="$2" '
+        /^<!-- end of rows -->$/ { inside = 0 }
+        !inside { print }
+        /^<!-- rows -->$/ { inside = 1; found = 1; while ((getline line < rows) > 0) print line }
+        END { exit !found || inside }' "$1" >"$work/page.md" ||
+        { echo "FAILED: $1 has no place for rows"; exit 1; }
+    if [ "$mode" = write ]; then
+        cmp -s "$work/page.md" "$1" || cp "$work/page.md" "$1"
+    elif ! diff "$1" "$work/page.md"; then
+        echo "FAILED: $1 is not what doc/performance says; bench/readme.sh write mends it"
+        exit 1
+    fi
+}
+mode=${1:-check}
+hold doc/PERFORMANCE.md "$work/all"
+hold README.md "$work/three"
+echo "processor families: $families"

@@ -57,7 +57,7 @@ static void *rival_reclaim_create(const struct bench_cell *cell, size_t n)
     config.type = &type;
     config.capacity = n;
     if (cpool_objects_create(&pool, &config) != 0 ||
-        cpool_priority_attach(pool, CPOOL_PRIORITY_USER, 0) != 0)
+        cpool_priority_attach(pool, 0) != 0)
         bench_fail("no priority pool");
     return pool;
 }

@@ -59,6 +59,12 @@ step 4 on thread 1: 100 nodes freed
 step 5 on thread 2: 100 nodes freed
 OUTPUT
 
+check quota <<'OUTPUT'
+network: 70 of at most 70
+disk: 30 of at most 60
+disk: 60 of at most 60
+OUTPUT
+
 check connections <<'OUTPUT'
 320 of 320 requests answered
 8 clients, no more than 3 connections at once

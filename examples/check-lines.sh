@@ -47,7 +47,7 @@ for allocator in typed pool malloc; do
 done
 
 # Several slices, the last of which is short.
-cat "$srcdir"/lib/*.c "$srcdir"/lib/*.h > "$work/tree/long"
+cat "$srcdir"/lib/*/*.[ch] > "$work/tree/long"
 expect 0 '^frames 20$' --threads 2 --frames 20 --seconds 60 "$work/tree"
 
 expect 2 'there is no file to read\|usage\|takes a number' --threads 65 "$work/tree"

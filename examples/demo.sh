@@ -6,7 +6,7 @@
 #   demo.sh            counts the words of the tree by jobs for directories, files and
 #                      pieces of files, and then its lines, frame by frame, by a job for
 #                      each line, with every allocator.  Shows a table, and draws demo.png
-#   demo.sh publish    the same, and puts the table into README.md and the picture into
+#   demo.sh publish    the same, and puts the table into doc/PERFORMANCE.md and the picture into
 #                      doc/plots
 #
 # Run in the top of the build tree.  srcdir is the top of the source tree.
@@ -138,6 +138,6 @@ awk -v rows="$work/rows" '
     /^<!-- end of demo -->$/ { inside = 0 }
     !inside { print }
     /^<!-- demo -->$/ { inside = found = 1; while ((getline line < rows) > 0) print line }
-    END { exit !found || inside }' "$top/README.md" > "$work/README.md" ||
-    { echo "README.md has no place for the table"; exit 1; }
-cp "$work/README.md" "$top/README.md" && cp demo.png "$top/doc/plots/demo.png"
+    END { exit !found || inside }' "$top/doc/PERFORMANCE.md" > "$work/page.md" ||
+    { echo "doc/PERFORMANCE.md has no place for the table"; exit 1; }
+cp "$work/page.md" "$top/doc/PERFORMANCE.md" && cp demo.png "$top/doc/plots/demo.png"

@@ -18,7 +18,7 @@ int main(void)
     struct job *job = jobs_alloc(); /* any thread; NULL when all are out */
     if (job != NULL)
         job->number = 1;
-    cpool_print(jobs_pool(), stdout);
+    cpool_print(jobs_pool(), CPOOL_PRINT_FIGURES, stdout);
     jobs_free(job);                 /* any thread */
     return jobs_close() == 0 ? 0 : 1; /* 0: no slot is still live */
 }

@@ -4,7 +4,7 @@
 # One small program per use, with its output held against what it should be.
 check_PROGRAMS += \
 	examples/first examples/frame \
-	examples/caller_memory examples/fiber_cache examples/connections
+	examples/caller_memory examples/fiber_cache examples/connections examples/quota
 
 examples_first_SOURCES = examples/first.c
 examples_first_LDADD = lib/libcpool.la
@@ -20,6 +20,9 @@ examples_fiber_cache_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 examples_connections_SOURCES = examples/connections.c
 examples_connections_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
+
+examples_quota_SOURCES = examples/quota.c
+examples_quota_LDADD = lib/libcpool.la $(ATOMIC_LIBS)
 
 # A bounded pool of real connections, with threads that wait for them.
 demo-connections: examples/connections$(EXEEXT)

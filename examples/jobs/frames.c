@@ -7,10 +7,9 @@
  *             +-- group   +-- piece        which makes PIECES.  When all are done
  *             ...         ...              its continuation makes the next frame.
  *
- * Every worker brackets what it does in a frame by a quiet scope: the scope ends when
- * the worker comes to a job of another frame.  After warming up, no scope may have seen
- * the pool grow, call the operating system or hand out a slot for the first time.
- * Exchanges with the depot are counted and allowed.
+ * Each frame begins with a reading of the pool's counters.  After warming up, no frame may
+ * have made the pool grow, call the operating system, register a cache or hand out a slot
+ * for the first time.  Exchanges with the depot are counted and allowed.
  *
  * Warming up is three things.  The pool is grown and reserved to all the nodes that a
  * frame and the workers' caches can hold.  Each worker gets its cache when it begins.
@@ -18,10 +17,11 @@
  * program must find out.
  *
  * usage: frames [--cold] [THREADS [FRAMES]]
- * Exit status: 0 quiet, 1 held up, 2 wrong usage, 3 jobs were lost, or no memory.
+ * Exit status: 0 steady, 1 held up, 2 wrong usage, 3 jobs were lost, or no memory.
  *
  * ORDERING TABLE
- *   count   | counts and pieces fetch_add | relaxed | - | read after the workers were joined
+ *   count   | pieces and entered fetch_add, load | relaxed | - | pieces are read after the
+ *                                                      workers were joined
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -32,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cpool.h>
 
@@ -52,16 +53,8 @@
 #define ROUNDS ((size_t)64)
 
 #define WARM_UP_FRAMES 10u
+#define WORKERS_PATIENCE 10000u /* milliseconds */
 #define FRAMES_MAX 100000u
-
-#define TRAPS (CPOOL_TRAP_GROWTHS | CPOOL_TRAP_SYSTEM_CALLS | CPOOL_TRAP_FRESH_SLOTS)
-
-struct frame_counts {
-    _Atomic uint64_t growths;
-    _Atomic uint64_t system_calls;
-    _Atomic uint64_t fresh_slots;
-    _Atomic uint64_t exchanges;
-};
 
 struct session {
     struct allocator nodes;
@@ -69,8 +62,9 @@ struct session {
     unsigned threads;
     unsigned warm_up;            /* the first frames, which are not judged */
     unsigned frames;             /* in all */
-    struct frame_counts *counts; /* of each frame */
+    cpool_stats_t *readings;     /* at the beginning of each frame, and at the end */
     _Atomic uint64_t pieces;     /* run */
+    _Atomic unsigned entered;    /* workers that have their caches */
 };
 
 struct frame_job {
@@ -80,69 +74,15 @@ struct frame_job {
     unsigned char work[WORK_SIZE];
 };
 
-/* Reports that traps brought about, in any thread. */
-static _Atomic uint64_t trapped;
-
 static struct frame_job *frame_job_of(struct job *job)
 {
     return (struct frame_job *)(void *)job; /* its first member */
 }
 
-/* ---- Scopes --------------------------------------------------------------------- */
-
-/* The frame that the worker's scope is open for, plus one, or 0 if it is not open. */
-static _Thread_local unsigned open_frame;
-
-static void add(_Atomic uint64_t *counter, uint64_t more)
+static void read_counters(struct session *session, unsigned frame)
 {
-    atomic_fetch_add_explicit(counter, more, memory_order_relaxed); /* [count] */
-}
-
-static uint64_t read_count(_Atomic uint64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed); /* [count] */
-}
-
-static void scope_close(struct session *session)
-{
-    struct frame_counts *counts;
-    cpool_quiet_t seen = CPOOL_QUIET_INIT;
-
-    if (open_frame == 0)
-        return;
-    counts = &session->counts[open_frame - 1];
-    cpool_quiet_end(&seen);
-    add(&counts->growths, seen.growths);
-    add(&counts->system_calls, seen.system_calls);
-    add(&counts->fresh_slots, seen.fresh_slots);
-    add(&counts->exchanges, seen.exchanges);
-    open_frame = 0;
-}
-
-/* Sees to it that this worker's scope is that of the frame. */
-static void scope_of(struct session *session, unsigned frame)
-{
-    int error;
-
-    if (open_frame == frame + 1)
-        return;
-    scope_close(session);
-    error = cpool_quiet_begin(frame < session->warm_up ? 0u : TRAPS);
-    if (error != 0) {
-        fprintf(stderr, "frames: no quiet scope: %s\n", cpool_strerror(error));
-        exit(3);
-    }
-    open_frame = frame + 1;
-}
-
-static void on_error(const cpool_error_t *error, void *context)
-{
-    (void)context;
-    if (error->code != CPOOL_ENOTQUIET) {
-        fprintf(stderr, "frames: %s\n", error->text);
-        abort();
-    }
-    add(&trapped, 1);
+    session->readings[frame] = (cpool_stats_t)CPOOL_STATS_INIT;
+    cpool_stats(session->nodes.pool, &session->readings[frame]);
 }
 
 /* ---- Jobs ----------------------------------------------------------------------- */
@@ -170,16 +110,14 @@ static void piece_body(struct worker *worker, struct job *job)
     struct frame_job *self = frame_job_of(job);
 
     (void)worker;
-    scope_of(self->session, self->frame);
     memset(self->work, (int)(self->frame & 0xffu), sizeof self->work);
-    add(&self->session->pieces, 1);
+    atomic_fetch_add_explicit(&self->session->pieces, 1, memory_order_relaxed); /* [count] */
 }
 
 static void group_body(struct worker *worker, struct job *job)
 {
     struct frame_job *self = frame_job_of(job);
 
-    scope_of(self->session, self->frame);
     for (unsigned i = 0; i < PIECES; i++)
         submit(worker, job, self->session, self->frame, piece_body, no_continuation);
 }
@@ -188,7 +126,8 @@ static void frame_body(struct worker *worker, struct job *job)
 {
     struct frame_job *self = frame_job_of(job);
 
-    scope_of(self->session, self->frame);
+    if (self->frame > 0) /* the first reading is main's */
+        read_counters(self->session, self->frame);
     for (unsigned i = 0; i < GROUPS; i++)
         submit(worker, job, self->session, self->frame, group_body, no_continuation);
 }
@@ -208,8 +147,26 @@ static void run_body(struct worker *worker, struct job *job)
     submit(worker, job, frame_job_of(job)->session, 0, frame_body, frame_continuation);
 }
 
+/* Threads that begin late have their caches before the first frame, unless the system has
+ * refused the thread. */
+static void await_workers(struct session *session)
+{
+    const struct timespec pause = {0, 1000000};
+
+    for (unsigned i = 0; i < WORKERS_PATIENCE; i++) {
+        if (atomic_load_explicit(&session->entered, memory_order_relaxed) == /* [count] */
+            session->threads)
+            break;
+        nanosleep(&pause, NULL);
+    }
+}
+
 static void start(struct worker *worker, void *context)
 {
+    struct session *session = context;
+
+    if (!session->cold)
+        await_workers(session);
     submit(worker, NULL, context, 0, run_body, no_continuation);
 }
 
@@ -245,22 +202,13 @@ static bool make_pool(struct session *session)
 static void enter(struct worker *worker, void *context)
 {
     struct session *session = context;
-    cpool_quiet_t seen = CPOOL_QUIET_INIT;
 
     (void)worker;
-    if (session->cold)
-        return;
-    if (cpool_cache(session->nodes.pool) == NULL || cpool_quiet_begin(0) != 0) {
+    if (!session->cold && cpool_cache(session->nodes.pool) == NULL) {
         fputs("frames: a worker got no cache\n", stderr);
         exit(3);
     }
-    cpool_quiet_end(&seen);
-}
-
-static void leave(struct worker *worker, void *context)
-{
-    (void)worker;
-    scope_close(context);
+    atomic_fetch_add_explicit(&session->entered, 1, memory_order_relaxed); /* [count] */
 }
 
 /* ---- Verdict --------------------------------------------------------------------- */
@@ -271,41 +219,36 @@ static unsigned show_spikes(const struct session *session)
     unsigned spikes = 0;
 
     for (unsigned i = session->warm_up; i < session->frames; i++) {
-        struct frame_counts *counts = &session->counts[i];
-        uint64_t growths = read_count(&counts->growths);
-        uint64_t system_calls = read_count(&counts->system_calls);
-        uint64_t fresh_slots = read_count(&counts->fresh_slots);
+        const cpool_stats_t *before = &session->readings[i], *after = before + 1;
+        uint64_t growths = after->growths - before->growths;
+        uint64_t system_calls = after->system_calls - before->system_calls;
+        uint64_t caches = after->registrations - before->registrations;
+        size_t fresh_slots = after->circulating - before->circulating;
 
-        if (growths + system_calls + fresh_slots == 0)
+        if (growths + system_calls + caches + fresh_slots == 0)
             continue;
         spikes++;
         printf("frame %u: %" PRIu64 " growths, %" PRIu64 " system calls, %" PRIu64
-               " fresh slots\n", i, growths, system_calls, fresh_slots);
+               " new caches, %zu fresh slots\n", i, growths, system_calls, caches, fresh_slots);
     }
     return spikes;
 }
 
 static int judge(struct session *session, const struct scheduler_figures *figures)
 {
-    uint64_t pieces = read_count(&session->pieces), exchanges = 0;
+    uint64_t pieces = atomic_load_explicit(&session->pieces, memory_order_relaxed); /* [count] */
+    uint64_t exchanges = session->readings[session->frames].exchanges -
+                         session->readings[session->warm_up].exchanges;
     unsigned spikes = show_spikes(session);
 
-    for (unsigned i = session->warm_up; i < session->frames; i++)
-        exchanges += read_count(&session->counts[i].exchanges);
     printf("%u frames of %u jobs on %u threads, after %u to warm up: %u held up, %" PRIu64
-           " traps, %" PRIu64 " exchanges with the depot\n", session->frames - session->warm_up,
-           1 + GROUPS + GROUPS * PIECES, figures->threads, session->warm_up, spikes,
-           read_count(&trapped), exchanges);
+           " exchanges with the depot\n", session->frames - session->warm_up,
+           1 + GROUPS + GROUPS * PIECES, figures->threads, session->warm_up, spikes, exchanges);
     if (pieces != (uint64_t)session->frames * GROUPS * PIECES ||
         allocator_live(&session->nodes) != 0 || (!session->cold && figures->inlined != 0)) {
         fprintf(stderr, "frames: %" PRIu64 " pieces were run, %" PRIu64 " jobs in place, and %zu "
                         "nodes are live\n", pieces, figures->inlined,
                 allocator_live(&session->nodes));
-        return 3;
-    }
-    /* Every frame that was held up was trapped in the act, and no other. */
-    if ((spikes == 0) != (read_count(&trapped) == 0)) {
-        fputs("frames: the traps do not agree with the counts\n", stderr);
         return 3;
     }
     return spikes == 0 ? 0 : 1;
@@ -339,7 +282,7 @@ int main(int argc, char **argv)
 {
     struct session session = {.pieces = 0};
     struct scheduler_plan plan = {.jobs = &session.nodes, .scratch_size = 1, .start = start,
-                                  .enter = enter, .leave = leave, .context = &session};
+                                  .enter = enter, .context = &session};
     struct scheduler_figures figures;
     int status = 3;
 
@@ -348,13 +291,17 @@ int main(int argc, char **argv)
         return 2;
     }
     plan.threads = session.threads;
-    session.counts = calloc(session.frames, sizeof *session.counts);
-    cpool_set_error_handler(on_error, NULL);
-    if (session.counts != NULL && make_pool(&session) && scheduler_run(&plan, &figures) == 0)
-        status = judge(&session, &figures);
-    else
-        fputs("frames: out of memory or threads\n", stderr);
+    session.readings = calloc((size_t)session.frames + 1, sizeof *session.readings);
+    if (session.readings != NULL && make_pool(&session)) {
+        read_counters(&session, 0);
+        if (scheduler_run(&plan, &figures) == 0) {
+            read_counters(&session, session.frames);
+            status = judge(&session, &figures);
+        }
+    }
+    if (status == 3)
+        fputs("frames: out of memory or threads, or jobs were lost\n", stderr);
     allocator_fini(&session.nodes);
-    free(session.counts);
+    free(session.readings);
     return status;
 }

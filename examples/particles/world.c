@@ -232,7 +232,7 @@ static void submit_ranges(struct worker *worker, struct job *parent, struct worl
 
     if (cpool_stats(pool, &stats) != 0)
         return;
-    for (size_t first = 0; first < stats.high_water; first += RANGE) {
+    for (size_t first = 0; first < stats.circulating; first += RANGE) {
         struct particle_job room;
         struct particle_job *job =
             prepare(worker, parent, &room, world, update_body, no_continuation);
