@@ -2,53 +2,50 @@
 # doc/local.mk - documents and manual pages, by explicit list; of doc/performance all,
 # because the benchmark adds to it.
 
-EXTRA_DIST += doc/ADOPTING.md doc/ARCHITECTURE.md doc/CONCURRENCY.md doc/DEBUGGING.md doc/EVIDENCE.md doc/FEATURES.md doc/JSON.md doc/LAYERS.md \
-	doc/MALLOC.md doc/PERFORMANCE.md doc/SAFETY.md doc/STRESS.md \
-	doc/performance \
+EXTRA_DIST += doc/ADOPTING.md doc/CONCURRENCY.md doc/DESIGN.md doc/JSON.md \
+	doc/PERFORMANCE.md doc/TESTING.md doc/performance \
 	doc/plots/bursts-all.svg doc/plots/bursts-one.svg doc/plots/handover.svg \
 	doc/plots/demo.png doc/plots/latency-all.png doc/plots/throughput.svg
 
 # The manual pages are made from the public headers, one by topic and one for each
 # function, which refers to its topic.  They are shipped, too.
 man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h include/cpool/alloc.h \
-	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/quiet.h include/cpool/info.h \
+	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/info.h \
 	include/cpool/lease.h include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
-	include/cpool/events.h include/cpool/layer.h include/cpool/object.h include/cpool/object_typed.h include/cpool/priority.h include/cpool/lanes.h include/cpool/tools.h include/cpool/debug.h
+	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h include/cpool/priority.h include/cpool/lanes.h include/cpool/tools.h include/cpool/debug.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \
 	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_typed.3 \
-	doc/man/cpool_alloc_fresh.3 doc/man/cpool_discard.3 doc/man/cpool_has_free.3 \
-	doc/man/cpool_layer.3 doc/man/cpool_object.3 doc/man/cpool_object_active.3 \
+	doc/man/cpool_object.3 doc/man/cpool_object_active.3 \
 	doc/man/cpool_object_available.3 doc/man/cpool_object_capacity.3 \
 	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 doc/man/cpool_object_grow.3 \
 	doc/man/cpool_object_inactive.3 doc/man/cpool_object_is_active.3 \
 	doc/man/cpool_object_obtain.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
 	doc/man/cpool_object_shrink.3 doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
-	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \
+	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 doc/man/cpool_objects_find.3 \
 	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_put_all.3 doc/man/cpool_objects_trim.3 \
-	doc/man/cpool_set_layer.3 \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
-	doc/man/cpool_info.3 doc/man/cpool_memory.3 doc/man/cpool_quiet.3 \
+	doc/man/cpool_info.3 doc/man/cpool_memory.3 \
 	doc/man/cpool_tools.3 doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \
 	doc/man/CPOOL_DEFINE.3 doc/man/cpool_wait.3 doc/man/cpool_of.3 doc/man/cpool_pools.3 \
-	doc/man/cpool_alloc_bulk.3 doc/man/cpool_alloc_bulk_all.3 doc/man/cpool_alloc_or_help.3 \
-	doc/man/cpool_alloc_wait.3 doc/man/cpool_around.3 doc/man/cpool_at.3 doc/man/cpool_cache_alloc.3 \
+	doc/man/cpool_alloc_bulk.3 doc/man/cpool_alloc_bulk_all.3 \
+	doc/man/cpool_alloc_wait.3 doc/man/cpool_at.3 doc/man/cpool_cache_alloc.3 \
 	doc/man/cpool_cache_create.3 doc/man/cpool_cache_destroy.3 doc/man/cpool_cache_free.3 \
 	doc/man/cpool_calloc.3 doc/man/cpool_depot_alloc.3 doc/man/cpool_depot_free.3 \
 	doc/man/cpool_destroy.3 doc/man/cpool_flush.3 doc/man/cpool_free.3 \
 	doc/man/cpool_free_bulk.3 doc/man/cpool_grow.3 doc/man/cpool_index.3 \
 	doc/man/cpool_index_limit.3 doc/man/cpool_lease.3 doc/man/cpool_lease_adopt.3 \
-	doc/man/cpool_lease_alloc.3 doc/man/cpool_lease_begin.3 doc/man/cpool_lease_each.3 \
-	doc/man/cpool_lease_end.3 doc/man/cpool_lease_promote.3 doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
-	doc/man/cpool_print.3 doc/man/cpool_print_json.3 doc/man/cpool_quiet_begin.3 \
-	doc/man/cpool_quiet_end.3 doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
-	doc/man/cpool_debug.3 doc/man/cpool_alloc_here.3 doc/man/cpool_audit.3 doc/man/cpool_free_here.3 \
+	doc/man/cpool_lease_alloc.3 doc/man/cpool_lease_begin.3 \
+	doc/man/cpool_lease_end.3 doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
+	doc/man/cpool_print.3 \
+	doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
+	doc/man/cpool_debug.3 doc/man/cpool_audit.3 \
 	doc/man/cpool_print_live.3 doc/man/cpool_print_log.3 doc/man/cpool_verify.3 \
-	doc/man/cpool_events.3 doc/man/cpool_set_ready.3 doc/man/cpool_notify_fd.3 \
-	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wake_all.3 doc/man/cpool_wait_again.3 \
+	doc/man/cpool_events.3 doc/man/cpool_set_ready.3 \
+	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wake_all.3 \
 	doc/man/cpool_sized.3 doc/man/cpool_sized_alloc.3 doc/man/cpool_sized_alloc_aligned.3 doc/man/cpool_sized_calloc.3 \
-	doc/man/cpool_sized_class.3 doc/man/cpool_sized_class_of.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 \
+	doc/man/cpool_sized_class.3 doc/man/cpool_sized_class_of.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 doc/man/cpool_sized_find.3 \
 	doc/man/cpool_sized_free.3 doc/man/cpool_sized_owns.3 doc/man/cpool_sized_print.3 doc/man/cpool_sized_realloc.3 \
 	doc/man/cpool_sized_stats.3 doc/man/cpool_sized_trim.3 doc/man/cpool_sized_usable_size.3 \
 	doc/man/cpool_release.3 \
@@ -59,7 +56,7 @@ dist_man3_MANS = \
 	doc/man/cpool_lanes.3 \
 	doc/man/cpool_lanes_balance.3 \
 	doc/man/cpool_lanes_create.3 \
-	doc/man/cpool_lanes_destroy.3 \
+	doc/man/cpool_lanes_destroy.3 doc/man/cpool_lanes_find.3 \
 	doc/man/cpool_lanes_pool.3 \
 	doc/man/cpool_priority.3 \
 	doc/man/cpool_priority_attach.3 \
@@ -69,28 +66,13 @@ dist_man3_MANS = \
 	doc/man/cpool_priority_put.3 \
 	doc/man/cpool_priority_release.3 \
 	doc/man/cpool_priority_set.3 \
-	doc/man/cpool_priority_touch.3 \
 	doc/man/cpool_priority_unpin.3 \
 	doc/man/cpool_each.3 \
 	doc/man/cpool_find.3 \
-	doc/man/cpool_print_all.3 \
-	doc/man/cpool_print_json_all.3 \
-	doc/man/cpool_tag.3 \
-	doc/man/cpool_tag_alloc.3 \
-	doc/man/cpool_tag_alloc_bulk.3 \
-	doc/man/cpool_tag_close.3 \
-	doc/man/cpool_tag_free.3 \
-	doc/man/cpool_tag_free_bulk.3 \
-	doc/man/cpool_tag_give.3 \
-	doc/man/cpool_tag_open.3 \
-	doc/man/cpool_tag_set_limit.3 \
-	doc/man/cpool_tag_take.3 \
-	doc/man/cpool_tag_view.3 \
 	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 doc/man/cpool_stats_restart.3 \
 	doc/man/cpool_track.3 doc/man/cpool_count_live.3 doc/man/cpool_foreach.3 doc/man/cpool_handle.3 \
 	doc/man/cpool_iter_begin.3 doc/man/cpool_iter_next.3 doc/man/cpool_resolve.3 \
-	doc/man/cpool_strerror.3 doc/man/cpool_ticket_alloc.3 doc/man/cpool_ticket_draw.3 \
-	doc/man/cpool_ticket_return.3 doc/man/cpool_trim.3 doc/man/cpool_version_number.3
+	doc/man/cpool_strerror.3 doc/man/cpool_trim.3 doc/man/cpool_version_number.3
 
 dist_man7_MANS = doc/man/cpool.7
 
