@@ -46,8 +46,9 @@
  * destructors of thread-specific data, or after it.  Its cache would stay registered,
  * with an entry in memory that goes with the thread.  The pool's handle may be used then.
  *
- * When a module is unloaded with dlclose its pools are closed, as by <name>_close.  The
- * end of the process closes none.
+ * When a module is unloaded with dlclose its pools are closed, as by <name>_close.  No
+ * thread that used them may be ending at that moment: it is joined before, or ends later.
+ * The end of the process closes none.
  */
 #ifndef CPOOL_TYPED_H
 #define CPOOL_TYPED_H

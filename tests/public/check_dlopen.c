@@ -192,10 +192,12 @@ static void *visit(void *argument)
         REQUIRE_EQUAL(visitors->module.work(100), 100);
         pthread_barrier_wait(&visitors->turn);
     }
+    pthread_barrier_wait(&visitors->turn); /* it is unloaded for the last time */
     return NULL;
 }
 
-/* Of each load nothing stays with threads that have used it and live on. */
+/* Of each load nothing stays with threads that have used it and live on.  None of them ends
+ * while the module is being unloaded: its end could be running the module's code. */
 START_TEST(unload_beside_living_threads_leaves_nothing_of_theirs)
 {
     struct visitors visitors = { .rounds = SUPPORT_COUNT(60, 30) };
@@ -220,6 +222,7 @@ START_TEST(unload_beside_living_threads_leaves_nothing_of_theirs)
     }
     REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
     REQUIRE(SUPPORT_SANITIZED || support_resident() < resident + visitors.rounds * 4096);
+    pthread_barrier_wait(&visitors.turn);
     for (int i = 0; i < THREADS; i++)
         support_join(threads[i]);
     pthread_barrier_destroy(&visitors.turn);
