@@ -195,7 +195,8 @@ class Pool:
         address = int(side["extent"]["base"]) + index * size + header
         if is_free:
             address += (size - header) // 2
-        call = gdb.Value(address).cast(gdb.lookup_type("struct cpi_call").pointer()).dereference()
+        kind = gdb.lookup_type("struct cpi_recorded")
+        call = gdb.Value(address).cast(kind.pointer()).dereference()
         if int(call["when"]) == 0:
             return None
         return place_of(read_words(int(call["frames"].address), 1)[0])

@@ -3,7 +3,7 @@
 # (README.md).  lib/local.mk, CMakeLists.txt and meson.build read this list.
 
 libcpool_sources = \
-	lib/base/atomic.h lib/base/bitmap.h lib/base/bits.h lib/base/compiler.h lib/base/error.c \
+	lib/base/atomic.h lib/base/bitmap.h lib/base/bits.h lib/base/call.h lib/base/compiler.h lib/base/error.c \
 	lib/base/error.h lib/base/probes.h lib/base/structs.c lib/base/structs.h lib/base/text.c \
 	lib/base/text.h lib/base/tools.c lib/base/tools.h lib/base/version.c \
 	lib/host/extent.c lib/host/extent.h lib/host/handle.c lib/host/handle.h lib/host/lock.c \

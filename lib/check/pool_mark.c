@@ -49,8 +49,7 @@ CPI_COLD static void report_damage(const struct cpi_pool *pool, const struct cpi
 /* The details are put together before the slot changes hands, and the report is made
  * afterwards: a handler may not come back. */
 CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
-                                  const struct cpi_damage *damage, const char *function,
-                                  const void *site)
+                                  const struct cpi_damage *damage, struct cpi_call call)
 {
     char details[CPI_DETAILS_MAX];
     struct cpi_text text;
@@ -59,27 +58,26 @@ CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
     cpi_tell_damage(&text, pool, damage);
     if (!cpi_slotmap_take(&pool->slotmap, index))
         return false;
-    note_call(pool, index, false, site);
-    cpi_pool_report_details(cpi_damage_code(damage), function, pool, index, &text);
+    note_call(pool, index, false, call.site);
+    cpi_pool_report_details(cpi_damage_code(damage), call.function, pool, index, &text);
     return true;
 }
 
 /* False, after nothing has happened, if the slot is live already. */
-static bool take_checked(struct cpi_pool *pool, uintptr_t index, const char *function,
-                         const void *site)
+static bool take_checked(struct cpi_pool *pool, uintptr_t index, struct cpi_call call)
 {
     struct cpi_damage damage;
 
     if (CPI_UNLIKELY(!cpi_guard_take(&pool->slab, index, &damage) ||
                      !cpi_guard_verify(&pool->slab, index, &damage)))
-        return take_damaged(pool, index, &damage, function, site);
+        return take_damaged(pool, index, &damage, call);
     if (CPI_UNLIKELY(!cpi_slotmap_take(&pool->slotmap, index)))
         return false;
-    note_call(pool, index, false, site);
+    note_call(pool, index, false, call.site);
     return true;
 }
 
-bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function, const void *site)
+bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
     bool taken = true;
@@ -87,11 +85,11 @@ bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function
     if (CPI_UNLIKELY(index >= pool->slab.slots))
         return true; /* a waiter's, and a block of the fallback's */
     if (pool->checked)
-        taken = take_checked(pool, index, function, site);
+        taken = take_checked(pool, index, call);
     else if (has_words(pool))
         taken = cpi_slotmap_take(&pool->slotmap, index);
     if (CPI_UNLIKELY(!taken)) {
-        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, index);
+        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
         return false;
     }
     cpi_tools_taken(pool->tools, pool, slot, pool->slab.slot_size);
@@ -149,27 +147,27 @@ static bool end_life(struct cpi_pool *pool, uintptr_t index, const char *functio
     return false;
 }
 
-bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, const char *function, const void *site)
+bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
-    if (has_words(pool) && !end_life(pool, index, function))
+    if (has_words(pool) && !end_life(pool, index, call.function))
         return false;
     if (pool->checked) {
-        note_call(pool, index, true, site);
+        note_call(pool, index, true, call.site);
         cpi_guard_give(&pool->slab, index, pool->fills);
     }
     cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
 }
 
-bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, const char *function, const void *site)
+bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
     if (CPI_LIKELY(!cpi_pool_is_leased(pool, index)))
-        return cpi_pool_mark_ended(pool, slot, function, site);
-    cpi_pool_report_slot(CPOOL_ELEASED, function, pool, index);
+        return cpi_pool_mark_ended(pool, slot, call);
+    cpi_pool_report_slot(CPOOL_ELEASED, call.function, pool, index);
     return false;
 }
 

@@ -31,7 +31,7 @@ enum cpi_record_state {
 };
 
 /* One alloc or free. */
-struct cpi_call {
+struct cpi_recorded {
     _Atomic uint64_t when;    /* nanoseconds of the monotonic clock, 0: never */
     _Atomic uintptr_t thread; /* cpi_trace_thread's number */
     _Atomic uintptr_t frames[]; /* return addresses, that of the library's caller first */
@@ -45,7 +45,7 @@ struct cpi_record {
 /* Bytes of one call, and of a record, with so many frames. */
 static inline size_t cpi_record_call_size(size_t frames)
 {
-    size_t size = offsetof(struct cpi_call, frames) + frames * sizeof(uintptr_t);
+    size_t size = offsetof(struct cpi_recorded, frames) + frames * sizeof(uintptr_t);
 
     return (size + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
 }
@@ -63,13 +63,13 @@ static inline struct cpi_record *cpi_record_of(const struct cpi_slab *slab, uint
 }
 
 /* The last alloc of a slot, or its last free. */
-static inline struct cpi_call *cpi_record_call(const struct cpi_slab *slab, uintptr_t index,
+static inline struct cpi_recorded *cpi_record_call(const struct cpi_slab *slab, uintptr_t index,
                                                int is_free)
 {
     size_t size = (slab->sides[CPI_SIDE_RECORDS].size - sizeof(struct cpi_record)) / 2;
     char *first = (char *)cpi_record_of(slab, index) + sizeof(struct cpi_record);
 
-    return (struct cpi_call *)(void *)(first + (is_free ? size : 0));
+    return (struct cpi_recorded *)(void *)(first + (is_free ? size : 0));
 }
 
 /* The number of frames that a record has room for. */
@@ -77,7 +77,7 @@ static inline size_t cpi_record_frames(const struct cpi_slab *slab)
 {
     size_t size = (slab->sides[CPI_SIDE_RECORDS].size - sizeof(struct cpi_record)) / 2;
 
-    return (size - offsetof(struct cpi_call, frames)) / sizeof(uintptr_t);
+    return (size - offsetof(struct cpi_recorded, frames)) / sizeof(uintptr_t);
 }
 
 #endif /* CPI_RECORD_H */

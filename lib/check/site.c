@@ -20,15 +20,15 @@
 void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, const void *site,
                    struct cpi_visit *visit)
 {
-    struct cpi_call *call = cpi_record_call(slab, index, is_free);
+    struct cpi_recorded *call = cpi_record_call(slab, index, is_free);
     size_t frames = cpi_record_frames(slab);
     size_t i;
 
     visit->when = cpi_os_now();
     visit->thread = cpi_trace_thread();
     cpi_trace_take(visit->frames, frames, site);
-    cpi_store(&call->when, visit->when, relaxed);            /* [note] */
-    cpi_store(&call->thread, visit->thread, relaxed);        /* [note] */
+    cpi_store(&call->when, visit->when, relaxed);     /* [note] */
+    cpi_store(&call->thread, visit->thread, relaxed); /* [note] */
     for (i = 0; i < frames; i++)
         cpi_store(&call->frames[i], visit->frames[i], relaxed); /* [note] */
 }
@@ -36,12 +36,12 @@ void cpi_site_note(const struct cpi_slab *slab, uintptr_t index, bool is_free, c
 bool cpi_site_read(const struct cpi_slab *slab, uintptr_t index, bool is_free,
                    struct cpi_visit *visit)
 {
-    const struct cpi_call *call = cpi_record_call(slab, index, is_free);
+    const struct cpi_recorded *call = cpi_record_call(slab, index, is_free);
     size_t frames = cpi_record_frames(slab);
     size_t i;
 
-    visit->when = cpi_load(&call->when, relaxed);               /* [read] */
-    visit->thread = cpi_load(&call->thread, relaxed);           /* [read] */
+    visit->when = cpi_load(&call->when, relaxed);     /* [read] */
+    visit->thread = cpi_load(&call->thread, relaxed); /* [read] */
     visit->count = 0;
     for (i = 0; i < frames; i++) {
         visit->frames[i] = cpi_load(&call->frames[i], relaxed); /* [read] */

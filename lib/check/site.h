@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "host/trace.h"
 
-/* The contents of a struct cpi_call. */
+/* The contents of a struct cpi_recorded. */
 struct cpi_visit {
     uint64_t when;
     uintptr_t thread;

@@ -205,11 +205,11 @@ static inline bool enter(const struct cpi_lease *lease, const cpool_lease_t *han
 /* Whether the slot is the caller's.  In pools with marks it may turn out to be live, because it
  * was freed twice.  It is leased after it is live, so that the end tells a slot with an alloc
  * that vanished in between, in a fork, from one that was freed twice. */
-static inline bool mark(struct cpi_pool *pool, void *slot, const char *function, const void *site)
+static inline bool mark(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     if (!pool->marks)
         return true;
-    if (!cpi_pool_mark_taken(pool, slot, function, site))
+    if (!cpi_pool_mark_taken(pool, slot, call))
         return false;
     (void)set_leased(pool, slot, true);
     return true;
@@ -218,7 +218,7 @@ static inline bool mark(struct cpi_pool *pool, void *slot, const char *function,
 /* A slot from the calling thread's cache, or NULL.  One that turns out to be live is not
  * recorded. */
 static void *alloc_from(struct cpi_cache *cache, const struct cpi_lease *lease,
-                        const cpool_lease_t *handle, const char *function, const void *site)
+                        const cpool_lease_t *handle, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(lease);
     void *slot;
@@ -227,7 +227,7 @@ static void *alloc_from(struct cpi_cache *cache, const struct cpi_lease *lease,
     while (enter(lease, handle, cache)) {
         slot = cpi_lease_alloc(cache);
         cpi_recall_leave(cache);
-        if (slot == NULL || mark(pool, slot, function, site))
+        if (slot == NULL || mark(pool, slot, call))
             return slot;
         if (!enter(lease, handle, cache))
             break;
@@ -259,12 +259,11 @@ static bool record(struct cpi_lease *lease, const cpool_lease_t *handle, struct 
 
 /* The pool is dry, or the thread can have no cache. */
 CPI_COLD static void *alloc_elsewhere(struct cpi_lease *lease, const cpool_lease_t *handle,
-                                      struct cpi_cache *cache, const char *function,
-                                      const void *site)
+                                      struct cpi_cache *cache, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(lease);
     struct cpi_cache *known = cpi_registry_known_cache(&pool->registry);
-    void *slot = cpi_pool_alloc_slot(pool, known, function, site);
+    void *slot = cpi_pool_alloc_slot(pool, known, call);
 
     if (slot == NULL)
         return NULL;
@@ -272,8 +271,8 @@ CPI_COLD static void *alloc_elsewhere(struct cpi_lease *lease, const cpool_lease
     if (record(lease, handle, cache, slot))
         return slot;
     (void)set_leased(pool, slot, false);
-    cpi_pool_free(pool, known, slot, function, site);
-    report_lease(function, handle);
+    cpi_pool_free(pool, known, slot, call);
+    report_lease(call.function, handle);
     return NULL;
 }
 
@@ -290,11 +289,11 @@ void *cpool_lease_alloc_slow(cpool_lease_t *handle)
     pool = pool_of(lease);
     cache = own_cache(lease, handle);
     if (CPI_LIKELY(cache != NULL))
-        slot = alloc_from(cache, lease, handle, function, CPI_CALLER());
+        slot = alloc_from(cache, lease, handle, CPI_CALL(function));
     if (CPI_UNLIKELY(pool->waitable))
         cpi_pool_call_after_alloc(pool, cache, slot);
     if (CPI_UNLIKELY(slot == NULL))
-        slot = alloc_elsewhere(lease, handle, cache, function, CPI_CALLER());
+        slot = alloc_elsewhere(lease, handle, cache, CPI_CALL(function));
     return slot;
 }
 
@@ -362,7 +361,7 @@ static const char end_function[] = "cpool_lease_end";
  * is reported: the bytes after the slot at the first attempt, those before it at the second, so
  * that the third succeeds.  The slot is the lease's until it is not live any more, so that no
  * other free can end its life. */
-static bool end_life(struct cpi_pool *pool, void *slot, const void *site)
+static bool end_life(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
     unsigned attempts = 3;
@@ -371,14 +370,14 @@ static bool end_life(struct cpi_pool *pool, void *slot, const void *site)
     if (CPI_UNLIKELY(!cpi_pool_is_leased(pool, index)))
         return pool->slotmap.words == NULL || is_free(pool, index);
     do
-        ended = cpi_pool_mark_ended(pool, slot, end_function, site);
+        ended = cpi_pool_mark_ended(pool, slot, call);
     while (!ended && !is_free(pool, index) && --attempts > 0);
     (void)set_leased(pool, slot, false);
     return ended;
 }
 
 /* Returns how many slots of the magazine go back.  It keeps those that go with it. */
-static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine, const void *site)
+static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine, struct cpi_call call)
 {
     uint32_t count = cpi_magazine_count(magazine);
     uint32_t kept = 0;
@@ -388,7 +387,7 @@ static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine, co
     for (i = 0; i < count; i++) {
         void *slot = magazine->rounds[i];
 
-        if (!end_life(pool, slot, site))
+        if (!end_life(pool, slot, call))
             continue;
         ended++;
         if (pool->quarantine.size != 0)
@@ -401,27 +400,27 @@ static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine, co
 }
 
 /* In pools with marks, magazine by magazine. */
-static size_t end_each(struct cpi_pool *pool, struct cpi_cache *common, const void *site)
+static size_t end_each(struct cpi_pool *pool, struct cpi_cache *common, struct cpi_call call)
 {
     size_t slots = 0;
     uint32_t node;
 
     while ((node = cpi_lease_take_magazine(common)) != 0) {
-        slots += end_lives(pool, cpi_depot_magazine(&pool->depot, node), site);
+        slots += end_lives(pool, cpi_depot_magazine(&pool->depot, node), call);
         cpi_lease_give_magazine(common, node);
     }
     return slots;
 }
 
 /* With the lock held, which is released while each slot is looked at. */
-static size_t end_closed(struct cpi_lease *lease, const void *site)
+static size_t end_closed(struct cpi_lease *lease, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(lease);
     size_t slots = 0;
 
     if (pool->marks) {
         cpi_unlock();
-        slots = end_each(pool, lease->common, site);
+        slots = end_each(pool, lease->common, call);
         cpi_lock();
     }
     slots += cpi_lease_give_all(lease->common);
@@ -443,7 +442,7 @@ size_t cpool_lease_end(cpool_lease_t *handle)
     cpi_lock();
     code = cpi_lease_close(lease, (cpool_t *)(void *)handle);
     if (code == 0)
-        slots = end_closed(lease, CPI_CALLER());
+        slots = end_closed(lease, CPI_CALL(end_function));
     cpi_unlock();
     if (code != 0) {
         report_lease(end_function, handle);

@@ -241,8 +241,7 @@ static void *take_any(struct cpi_pool *pool, struct cpi_cache *cache)
 
 /* --- One slot, in every mode --- */
 
-void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
-                          const void *site)
+void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
 {
     void *slot;
 
@@ -253,7 +252,7 @@ void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, const 
         if (CPI_UNLIKELY(pool->waitable))
             cpi_pool_call_after_alloc(pool, cache, slot);
     } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
-             !cpi_pool_mark_taken(pool, slot, function, site));
+             !cpi_pool_mark_taken(pool, slot, call));
     return slot;
 }
 
@@ -287,13 +286,12 @@ static void *fall_back(struct cpi_pool *pool)
     return pool->fallback != NULL ? cpi_fallback_take(pool->fallback) : NULL;
 }
 
-void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
-                     const void *site)
+void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
 {
     void *slot = NULL;
 
     if (CPI_LIKELY(!pool->fakes))
-        slot = cpi_pool_alloc_slot(pool, cache, function, site);
+        slot = cpi_pool_alloc_slot(pool, cache, call);
     return CPI_LIKELY(slot != NULL) ? slot : fall_back(pool);
 }
 
@@ -316,8 +314,7 @@ CPI_COLD static bool free_block(struct cpi_pool *pool, void *block, const char *
     return given;
 }
 
-bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
-                   const void *site)
+bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, struct cpi_call call)
 {
     uintptr_t index;
     bool given;
@@ -325,9 +322,9 @@ bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, c
     if (slot == NULL)
         return false;
     if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT))
-        return free_block(pool, slot, function);
+        return free_block(pool, slot, call.function);
     if (CPI_UNLIKELY(pool->marks)) {
-        if (!cpi_pool_mark_given(pool, slot, function, site))
+        if (!cpi_pool_mark_given(pool, slot, call))
             return false;
         if (pool->quarantine.size != 0) {
             cpi_pool_put_off(pool, slot);
@@ -339,7 +336,7 @@ bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, c
     /* From here on another thread may have destroyed the pool, unless there was no place
      * for the slot: plain pools learn of double frees only in this way. */
     if (!given)
-        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, function, pool, index);
+        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
     return given;
 }
 

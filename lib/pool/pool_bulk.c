@@ -54,8 +54,7 @@ static bool refill(struct cpi_cache *cache)
     return refilled;
 }
 
-static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, const char *function,
-                         const void *site)
+static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, struct cpi_call call)
 {
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
     size_t got = 0;
@@ -69,7 +68,7 @@ static size_t alloc_bulk(struct cpi_pool *pool, void **slots, size_t n, const ch
             break;
     }
     /* Dry, or done: one by one, which does all there is to do about it. */
-    while (got < n && (slots[got] = cpi_pool_alloc(pool, cache, function, site)) != NULL)
+    while (got < n && (slots[got] = cpi_pool_alloc(pool, cache, call)) != NULL)
         got++;
     cpi_tools_wrote(slots, got * sizeof *slots);
     return got;
@@ -91,14 +90,13 @@ static size_t give_run(struct cpi_pool *pool, cpool_cache_t *entry, void *const 
     return i;
 }
 
-void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const char *function,
-                        const void *site)
+static void free_bulk(cpool_t *handle, void *const *slots, size_t n, struct cpi_call call)
 {
     struct cpi_cache *cache;
     struct cpi_pool *pool;
     size_t given = 0;
 
-    if (check_arguments(&pool, handle, slots, n, function) != 0)
+    if (check_arguments(&pool, handle, slots, n, call.function) != 0)
         return;
     cache = cpi_registry_own_cache(&pool->registry);
     while (given < n) {
@@ -106,31 +104,13 @@ void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const cha
             given += give_run(pool, cpi_cache_active(cache), slots + given, n - given);
         /* The end of the run: no room, NULL, a wrong address, or none of it. */
         if (given < n)
-            cpi_pool_free(pool, cache, slots[given++], function, site);
+            cpi_pool_free(pool, cache, slots[given++], call);
     }
-}
-
-int cpi_pool_alloc_bulk_all(cpool_t *handle, void **slots, size_t n, const char *function,
-                            const void *site)
-{
-    struct cpi_pool *pool;
-    int code = check_arguments(&pool, handle, slots, n, function);
-    size_t got;
-
-    if (code != 0)
-        return code;
-    if (n > pool->slab.slots && pool->fallback == NULL)
-        return CPOOL_EDRY;
-    got = alloc_bulk(pool, slots, n, function, site);
-    if (got == n)
-        return 0;
-    cpi_pool_free_bulk(handle, slots, got, function, site);
-    return CPOOL_EDRY;
 }
 
 void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
 {
-    cpi_pool_free_bulk(pool, slots, n, "cpool_free_bulk", CPI_CALLER());
+    free_bulk(pool, slots, n, CPI_CALL("cpool_free_bulk"));
 }
 
 size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n)
@@ -140,10 +120,23 @@ size_t cpool_alloc_bulk(cpool_t *handle, void **slots, size_t n)
 
     if (check_arguments(&pool, handle, slots, n, function) != 0)
         return 0;
-    return alloc_bulk(pool, slots, n, function, CPI_CALLER());
+    return alloc_bulk(pool, slots, n, CPI_CALL(function));
 }
 
-int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n)
+int cpool_alloc_bulk_all(cpool_t *handle, void **slots, size_t n)
 {
-    return cpi_pool_alloc_bulk_all(pool, slots, n, "cpool_alloc_bulk_all", CPI_CALLER());
+    const struct cpi_call call = CPI_CALL("cpool_alloc_bulk_all");
+    struct cpi_pool *pool;
+    int code = check_arguments(&pool, handle, slots, n, call.function);
+    size_t got;
+
+    if (code != 0)
+        return code;
+    if (n > pool->slab.slots && pool->fallback == NULL)
+        return CPOOL_EDRY;
+    got = alloc_bulk(pool, slots, n, call);
+    if (got == n)
+        return 0;
+    free_bulk(handle, slots, got, call);
+    return CPOOL_EDRY;
 }

@@ -37,8 +37,7 @@ void *cpool_calloc(cpool_t *handle)
         return NULL;
     slot = pool->registry.inline_path
                ? cpool_alloc(handle)
-               : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function,
-                                CPI_CALLER());
+               : cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), CPI_CALL(function));
     if (slot != NULL) {
         clear(slot, pool->slab.slot_size);
         cpi_tools_wrote(slot, pool->slab.slot_size);
@@ -53,7 +52,7 @@ void *cpool_depot_alloc(cpool_t *handle)
 
     if (pool == NULL)
         return NULL;
-    return cpi_pool_alloc(pool, NULL, function, CPI_CALLER());
+    return cpi_pool_alloc(pool, NULL, CPI_CALL(function));
 }
 
 void cpool_depot_free(cpool_t *handle, void *slot)
@@ -62,5 +61,5 @@ void cpool_depot_free(cpool_t *handle, void *slot)
     struct cpi_pool *pool = cpi_pool_of(handle, function);
 
     if (pool != NULL)
-        cpi_pool_free(pool, NULL, slot, function, CPI_CALLER());
+        cpi_pool_free(pool, NULL, slot, CPI_CALL(function));
 }

@@ -32,6 +32,7 @@
 #include <cpool/events.h>
 #include <cpool/pools.h>
 
+#include "base/call.h"
 #include "store/depot.h"
 #include "fallback/fallback.h"
 #include "host/handle.h"
@@ -264,25 +265,16 @@ void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats);
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
 
 /*
- * The two that all public functions come down to, on behalf of `function`,
- * called from `site`.  cache is the calling thread's, or NULL for none.  free
- * takes any address: NULL is a no-op, a wrong one is reported.  It returns true if a slot
- * went back.
+ * The two that all public functions come down to.  cache is the calling thread's, or NULL
+ * for none.  free takes any address: NULL is a no-op, a wrong one is reported.  It returns
+ * true if a slot went back.
  */
-void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
-                     const void *site);
+void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
 
 /* The same, but never a block of the fallback's. */
-void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
-                          const void *site);
-bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, const char *function,
-                   const void *site);
-
-/* As cpool_alloc_bulk_all and cpool_free_bulk. */
-int cpi_pool_alloc_bulk_all(cpool_t *handle, void **slots, size_t n, const char *function,
-                            const void *site);
-void cpi_pool_free_bulk(cpool_t *handle, void *const *slots, size_t n, const char *function,
-                        const void *site);
+void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
+bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                   struct cpi_call call);
 
 /* Moves slots from some cache to the depot.  False if no cache has any.  Lock-free. */
 bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
@@ -312,12 +304,10 @@ bool cpi_pool_audit(const struct cpi_pool *pool);
  * live already: another one has to be obtained.  given is called before a slot goes back.  It
  * returns false after it has reported why the slot does not.
  */
-bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, const char *function,
-                         const void *site);
-bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, const char *function,
-                         const void *site); /* given, for the slots of a lease at its end */
-bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, const char *function,
-                         const void *site);
+bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, struct cpi_call call);
+bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot,
+                         struct cpi_call call); /* given, for the slots of a lease at its end */
+bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, struct cpi_call call);
 
 /*
  * pool_quarantine.c.  put_off is the free of a pool with a quarantine.  end_quarantine

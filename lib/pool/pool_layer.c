@@ -58,7 +58,7 @@ void *cpi_layer_fresh(cpool_t *handle)
 {
     static const char function[] = "cpi_layer_fresh";
     struct cpi_pool *pool = cpi_pool_of(handle, function);
-    const void *site = CPI_CALLER();
+    const struct cpi_call call = CPI_CALL(function);
     void *slot;
 
     if (pool == NULL)
@@ -70,7 +70,7 @@ void *cpi_layer_fresh(cpool_t *handle)
         slot = take_fresh(pool, &index) ? cpi_slab_slot(&pool->slab, index) : NULL;
         cpi_registry_leave(&pool->registry, uncached);
     } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
-             !cpi_pool_mark_taken(pool, slot, function, site));
+             !cpi_pool_mark_taken(pool, slot, call));
     return slot;
 }
 

@@ -155,7 +155,7 @@ static int reserve_idle(struct cpi_pool *pool, size_t n, size_t *found, struct r
  * Returns how many.  Where neither slots were handed out yet nor caches registered, there
  * is no magazine before memory is provided. */
 static size_t bump_for_depot(struct cpi_pool *pool, size_t n, uintptr_t beyond,
-                              struct residence *residence)
+                             struct residence *residence)
 {
     struct cpi_depot *depot = &pool->depot;
     struct cpi_uncached *uncached;
@@ -168,7 +168,7 @@ static size_t bump_for_depot(struct cpi_pool *pool, size_t n, uintptr_t beyond,
     node = cpi_depot_take_empty(depot, &uncached->counters);
     n = node == 0 ? 0
                   : cpi_cache_bump(&pool->slab, depot, n < depot->limit ? n : depot->limit,
-                                    beyond, &first);
+                                   beyond, &first);
     if (node != 0) {
         struct cpi_magazine *magazine = cpi_depot_magazine(depot, node);
         size_t i;
@@ -218,13 +218,12 @@ static int reserve_fresh(struct cpi_pool *pool, size_t n, struct residence *resi
 /* --- Both --- */
 
 /* The first alloc is to find a cache that is registered and has a full magazine. */
-static void warm(struct cpi_pool *pool, struct cpi_cache *cache, const char *function,
-                 const void *site)
+static void warm(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
 {
-    void *slot = cpi_pool_alloc_slot(pool, cache, function, site);
+    void *slot = cpi_pool_alloc_slot(pool, cache, call);
 
     if (slot != NULL)
-        cpi_pool_free(pool, cache, slot, function, site);
+        cpi_pool_free(pool, cache, slot, call);
 }
 
 int cpool_reserve(cpool_t *handle, size_t n)
@@ -249,7 +248,7 @@ int cpool_reserve(cpool_t *handle, size_t n)
     code = reserve_idle(pool, n, &found, &residence, function);
     if (code == 0)
         code = reserve_fresh(pool, n - found, &residence);
-    warm(pool, cache, function, CPI_CALLER());
+    warm(pool, cache, CPI_CALL(function));
     cpi_pool_note_calls(pool, residence.calls);
     cpi_pool_wake_waiters(pool);
     return code;

@@ -94,23 +94,20 @@ CPI_WITHIN static inline bool give_tracked(const struct cpi_pool *pool, struct c
 
 /*
  * The long ways, apart from the short ones, which then save no registers for them.
- * `function` is the public one that was called, and `site` the place of the call.
  */
-CPI_COLD static void *alloc_at_length(struct cpi_pool *pool, const char *function,
-                                      const void *site)
+CPI_COLD static void *alloc_at_length(struct cpi_pool *pool, struct cpi_call call)
 {
-    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), function, site);
+    return cpi_pool_alloc(pool, cpi_registry_own_cache(&pool->registry), call);
 }
 
-CPI_COLD static void free_at_length(struct cpi_pool *pool, void *slot, const char *function,
-                                    const void *site)
+CPI_COLD static void free_at_length(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
-    cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, function, site);
+    cpi_pool_free(pool, cpi_registry_own_cache(&pool->registry), slot, call);
 }
 
 /* --- Where the inline path shows the loaded magazine --- */
 
-CPI_APART static void *take_shown(struct cpi_cache *cache, const char *function, const void *site)
+CPI_APART static void *take_shown(struct cpi_cache *cache, struct cpi_call call)
 {
     struct cpi_pool *pool = cache->registry->pool;
     void *slot;
@@ -120,13 +117,12 @@ CPI_APART static void *take_shown(struct cpi_cache *cache, const char *function,
     slot = cpi_cache_alloc(cache);
     cpi_recall_leave(cache);
     if (CPI_UNLIKELY(slot == NULL))
-        return alloc_at_length(pool, function, site);
+        return alloc_at_length(pool, call);
     return slot;
 }
 
 /* Exchanges are sampled, too, which take_shown sees to. */
-CPI_APART static void *take_exchanged(struct cpi_cache *cache, const char *function,
-                                      const void *site)
+CPI_APART static void *take_exchanged(struct cpi_cache *cache, struct cpi_call call)
 {
     void *slot = NULL;
 
@@ -135,64 +131,62 @@ CPI_APART static void *take_exchanged(struct cpi_cache *cache, const char *funct
     if (CPI_LIKELY(slot != NULL))
         return slot;
     cache->until_count++; /* take_shown counts it */
-    return take_shown(cache, function, site);
+    return take_shown(cache, call);
 }
 
-CPI_APART static void give_shown(struct cpi_cache *cache, void *slot, const char *function,
-                                 const void *site)
+CPI_APART static void give_shown(struct cpi_cache *cache, void *slot, struct cpi_call call)
 {
     struct cpi_pool *pool = cache->registry->pool;
     bool given;
 
     if (CPI_UNLIKELY(cpi_slab_index(cache->slab, slot) >= cpi_cache_active(cache)->bound)) {
-        free_at_length(pool, slot, function, site);
+        free_at_length(pool, slot, call);
         return;
     }
     cpi_recall_mark(cache);
     given = cpi_cache_free(cache, slot);
     cpi_recall_leave(cache);
     if (CPI_UNLIKELY(!given))
-        free_at_length(pool, slot, function, site); /* which reports it */
+        free_at_length(pool, slot, call); /* which reports it */
 }
 
-CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, const char *function,
-                                     const void *site)
+CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, struct cpi_call call)
 {
     if (CPI_UNLIKELY(!cpi_cache_exchange_and_give(cache, slot)))
-        give_shown(cache, slot, function, site);
+        give_shown(cache, slot, call);
 }
 
 /* --- Where it does not --- */
 
 /* The tracked pools' way saves no registers for the others. */
 CPI_APART static void *take_marked_or_any(struct cpi_pool *pool, struct cpi_cache *cache,
-                                          const char *function, const void *site)
+                                          struct cpi_call call)
 {
     void *slot = take_marked(pool, cache);
 
-    return CPI_LIKELY(slot != NULL) ? slot : alloc_at_length(pool, function, site);
+    return CPI_LIKELY(slot != NULL) ? slot : alloc_at_length(pool, call);
 }
 
 CPI_WITHIN static inline void *take_unshown(struct cpi_pool *pool, struct cpi_cache *cache,
-                                            const char *function, const void *site)
+                                            struct cpi_call call)
 {
     void *slot = can_be_short(pool, cache) ? take_tracked(pool, cache) : NULL;
 
-    return CPI_LIKELY(slot != NULL) ? slot : take_marked_or_any(pool, cache, function, site);
+    return CPI_LIKELY(slot != NULL) ? slot : take_marked_or_any(pool, cache, call);
 }
 
 CPI_APART static void give_marked_or_any(struct cpi_pool *pool, struct cpi_cache *cache,
-                                         void *slot, const char *function, const void *site)
+                                         void *slot, struct cpi_call call)
 {
     if (!give_marked(pool, cache, slot))
-        free_at_length(pool, slot, function, site);
+        free_at_length(pool, slot, call);
 }
 
 CPI_WITHIN static inline void give_unshown(struct cpi_pool *pool, struct cpi_cache *cache,
-                                           void *slot, const char *function, const void *site)
+                                           void *slot, struct cpi_call call)
 {
     if (CPI_UNLIKELY(!can_be_short(pool, cache) || !give_tracked(pool, cache, slot)))
-        give_marked_or_any(pool, cache, slot, function, site);
+        give_marked_or_any(pool, cache, slot, call);
 }
 
 /* The same for two functions, which have their names in no register then. */
@@ -202,13 +196,13 @@ static const char free_name[] = "cpool_free";
 CPI_APART static void *take_unshown_by_handle(struct cpi_pool *pool, struct cpi_cache *cache,
                                               const void *site)
 {
-    return take_unshown(pool, cache, alloc_name, site);
+    return take_unshown(pool, cache, (struct cpi_call){alloc_name, site});
 }
 
 CPI_APART static void give_unshown_by_handle(struct cpi_pool *pool, struct cpi_cache *cache,
                                              void *slot, const void *site)
 {
-    give_unshown(pool, cache, slot, free_name, site);
+    give_unshown(pool, cache, slot, (struct cpi_call){free_name, site});
 }
 
 /* --- The calling thread's own cache --- */
@@ -218,21 +212,20 @@ static inline bool is_shown(const struct cpi_cache *cache)
     return CPI_LIKELY(cache != NULL && cache->shown);
 }
 
-CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache, const char *function,
-                                           const void *site)
+CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache, struct cpi_call call)
 {
     void *slot = cpi_cache_swap_and_take(cache);
 
-    return CPI_LIKELY(slot != NULL) ? slot : take_exchanged(cache, function, site);
+    return CPI_LIKELY(slot != NULL) ? slot : take_exchanged(cache, call);
 }
 
-CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot,
-                                         const char *function, const void *site)
+CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, const char *function,
+                                         const void *site)
 {
     if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, slot)))
-        give_shown(cache, slot, function, site);
+        give_shown(cache, slot, (struct cpi_call){function, site});
     else if (CPI_UNLIKELY(!cpi_cache_swap_and_give(cache, slot)))
-        give_exchanged(cache, slot, function, site);
+        give_exchanged(cache, slot, (struct cpi_call){function, site});
 }
 
 /* At the end of the two functions below, which then save no registers. */
@@ -250,7 +243,7 @@ void *cpool_alloc_slow(cpool_t *handle)
         return refuse(handle, alloc_name);
     cache = cpi_thread_entry(handle)->home;
     if (is_shown(cache)) /* so there is a pool */
-        return alloc_shown(cache, alloc_name, CPI_CALLER());
+        return alloc_shown(cache, CPI_CALL(alloc_name));
     if (CPI_UNLIKELY(handle->state == NULL))
         return refuse(handle, alloc_name);
     return take_unshown_by_handle(handle->state, cache, CPI_CALLER());
@@ -306,8 +299,8 @@ void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
         return NULL;
     cache = typed_cache(handle->state, entry);
     if (is_shown(cache))
-        return alloc_shown(cache, typed->functions->alloc, CPI_CALLER());
-    return take_unshown(handle->state, cache, typed->functions->alloc, CPI_CALLER());
+        return alloc_shown(cache, CPI_CALL(typed->functions->alloc));
+    return take_unshown(handle->state, cache, CPI_CALL(typed->functions->alloc));
 }
 
 void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry)
@@ -321,7 +314,7 @@ void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t 
     if (is_shown(cache))
         free_shown(cache, slot, typed->functions->free, CPI_CALLER());
     else
-        give_unshown(handle->state, cache, slot, typed->functions->free, CPI_CALLER());
+        give_unshown(handle->state, cache, slot, CPI_CALL(typed->functions->free));
 }
 
 /* --- Explicit caches --- */
@@ -351,7 +344,7 @@ void *cpool_cache_alloc_slow(cpool_cache_t *entry)
     cpi_recall_use(cache);
     slot = can_be_short(pool, cache) ? take_tracked(pool, cache) : take_marked(pool, cache);
     if (slot == NULL && owner_is_right(pool, cache, function))
-        slot = cpi_pool_alloc(pool, cache, function, CPI_CALLER());
+        slot = cpi_pool_alloc(pool, cache, CPI_CALL(function));
     return slot;
 }
 
@@ -369,5 +362,5 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
                                   : give_marked(pool, cache, slot))
         return;
     if (owner_is_right(pool, cache, function))
-        cpi_pool_free(pool, cache, slot, function, CPI_CALLER());
+        cpi_pool_free(pool, cache, slot, CPI_CALL(function));
 }

@@ -109,7 +109,7 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     do {
         slot = obtain(pool, cache);
     } while (slot != NULL && pool->marks &&
-             !cpi_pool_mark_taken(pool, slot, function, CPI_CALLER()));
+             !cpi_pool_mark_taken(pool, slot, CPI_CALL(function)));
     return slot;
 }
 

@@ -230,8 +230,8 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     cache = cpi_registry_own_cache(&pool->registry);
     do {
         if (deadline == 0 || !obtain(pool, cache, deadline, &slot))
-            return cpi_pool_alloc(pool, cache, function, CPI_CALLER());
+            return cpi_pool_alloc(pool, cache, CPI_CALL(function));
     } while (slot != NULL && pool->marks &&
-             !cpi_pool_mark_taken(pool, slot, function, CPI_CALLER()));
+             !cpi_pool_mark_taken(pool, slot, CPI_CALL(function)));
     return slot;
 }

@@ -156,7 +156,7 @@ MODEL_ABSENT(enum cpi_slotmap_state, cpi_slotmap_state, const struct cpi_slotmap
              uintptr_t index)
 MODEL_ABSENT(void, cpi_os_release, void *address, size_t size)
 MODEL_ABSENT(bool, cpi_pool_mark_ended, struct cpi_pool *pool, void *slot,
-             const char *function, const void *site)
+             struct cpi_call call)
 
 void cpi_pool_wake_waiters(struct cpi_pool *pool)
 {
