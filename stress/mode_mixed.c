@@ -43,7 +43,8 @@ static void mixed_body(struct worker *worker)
 }
 
 static void mixed_run_with(struct episode *episode,
-                           void (*shape)(cpool_config_t *config, uint64_t *random))
+                           void (*shape)(cpool_config_t *config, cpool_debug_t *debug,
+                                         uint64_t *random))
 {
     uint64_t *random = &episode->random;
     struct mixed *mixed = calloc(1, sizeof *mixed);
@@ -54,8 +55,9 @@ static void mixed_run_with(struct episode *episode,
     for (size_t i = 0; i < mixed->count; i++) {
         cpool_config_t config = arena_draw(random, random_once_in(random, 6) ? ARENA_ROOMY
                                                                              : ARENA_TIGHT);
+        cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-        shape(&config, random);
+        shape(&config, &debug, random);
         arena_create(&mixed->arenas[i], &config, episode->threads, random);
     }
     crew_run(episode, mixed_body, mixed, NULL);
@@ -66,18 +68,20 @@ static void mixed_run_with(struct episode *episode,
     free(mixed);
 }
 
-static void mixed_plain(cpool_config_t *config, uint64_t *random)
+static void mixed_plain(cpool_config_t *config, cpool_debug_t *debug, uint64_t *random)
 {
+    (void)debug;
     (void)random;
     config->flags = 0;
 }
 
-static void mixed_checked(cpool_config_t *config, uint64_t *random)
+static void mixed_checked(cpool_config_t *config, cpool_debug_t *debug, uint64_t *random)
 {
     config->flags = CPOOL_CHECKED | (random_once_in(random, 4) ? CPOOL_EXACT : 0);
-    config->quarantine = random_once_in(random, 2) ? random_between(random, 1, 300) : 0;
-    config->sites = random_below(random, 3);
-    config->log = random_once_in(random, 4) ? random_between(random, 1, 64) : 0;
+    debug->quarantine = random_once_in(random, 2) ? random_between(random, 1, 300) : 0;
+    debug->sites = random_below(random, 3);
+    debug->log = random_once_in(random, 4) ? random_between(random, 1, 64) : 0;
+    config->debug = debug;
 }
 
 static void mixed_run(struct episode *episode)

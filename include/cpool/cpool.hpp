@@ -197,7 +197,8 @@ public:
             return CPOOL_EALIGN;
         int code = cpool_create(&handle_, &config);
 
-        tracked_ = code == 0 && (config.flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0;
+        tracked_ = code == 0 && ((config.flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0 ||
+                                  config.debug != nullptr);
         return code;
     }
 

@@ -50,14 +50,6 @@
 #define CPOOL_TRACKED 0x40u
 
 /*
- * CPOOL_FILL      Implies CPOOL_CHECKED.  Freed slots are filled with the byte 0xDF, so
- *                 that objects do not stay constructed in them.  A slot that was written
- *                 while it was free is reported when it is taken again, and by
- *                 cpool_audit, as CPOOL_EFREED.
- */
-#define CPOOL_FILL 0x2000u
-
-/*
  * CPOOL_KEEP_PAGES  cpool_trim and cpool_shrink give no pages back: slots keep their bytes
  *                 while they are free, and objects in them stay constructed.
  */
@@ -124,6 +116,28 @@
 #define CPOOL_NO_POISON 0x1000u
 
 /*
+ * What a checked pool does beside its checks (<cpool/debug.h>).  Start from
+ * CPOOL_DEBUG_INIT.
+ */
+typedef struct cpool_debug {
+    size_t size;       /* sizeof(cpool_debug_t), set by the initialiser */
+    size_t fill;       /* not 0: freed slots are filled with the byte 0xDF, so that objects
+                          do not stay constructed in them.  A slot that was written while it
+                          was free is reported when it is taken again, and by cpool_audit,
+                          as CPOOL_EFREED */
+    size_t quarantine; /* freed slots that wait, in the order of their frees, before they
+                          are used again, up to 1048576.  A dry pool uses them at once */
+    size_t sites;      /* return addresses that are kept of each slot's last alloc and last
+                          free, up to 32.  0: 1 */
+    size_t log;        /* the last allocs and frees that reports list, up to 1048576 */
+} cpool_debug_t;
+
+#define CPOOL_DEBUG_INIT                                                       \
+    {                                                                          \
+        sizeof(cpool_debug_t), 0, 0, 0, 0                                      \
+    }
+
+/*
  * A pool's configuration.  Start from CPOOL_CONFIG_INIT and set what you need.
  */
 typedef struct cpool_config {
@@ -170,22 +184,14 @@ typedef struct cpool_config {
     size_t stall_limit;     /* milliseconds that an alloc that finds nothing else waits
                                for threads that were stopped inside the library with
                                slots in their hands.  0: 1000 */
-    size_t quarantine;      /* freed slots that wait, in the order of their frees, before
-                               they are used again, up to 1048576.  A pool that is dry
-                               uses them at once.  This and the next two imply
-                               CPOOL_CHECKED when they are not 0 */
-    size_t sites;           /* return addresses that are kept of each slot's last alloc
-                               and last free, up to 32.  0: 1 in checked pools */
-    size_t log;             /* allocs and frees, the last so many, that reports list, up
-                               to 1048576 */
+    const cpool_debug_t *debug; /* copied.  Not NULL: implies CPOOL_CHECKED */
     size_t fallback;        /* blocks of malloc that may be live beside the slots, handed
                                out when the pool is dry, up to CPOOL_CAPACITY_MAX */
 } cpool_config_t;
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
-        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0, 0,  \
-            0, 0, 0, 0                                                         \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0, 0, NULL, 0 \
     }
 
 /*

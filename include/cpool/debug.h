@@ -18,13 +18,12 @@
  *
  * NOTES
  *
- * The words of CPOOL_OPTIONS are separated by commas or blanks.  `checked` and `fill` have
- * a flag in cpool_config_t, `quarantine`, `sites` and `log` a member, and the larger of the
- * two settings counts.  The words
- * `fill`, `quarantine`, `sites` and `log` imply `checked`.
+ * The words of CPOOL_OPTIONS are separated by commas or blanks.  `fill`, `quarantine`,
+ * `sites` and `log` are members of cpool_debug_t, which a program sets in its configuration.
+ * They imply `checked`, and the larger of the two settings counts.
  *
  *   checked        as CPOOL_CHECKED
- *   fill           as CPOOL_FILL
+ *   fill           freed slots are filled
  *   quarantine=N   freed slots wait until N others have been freed (256)
  *   sites=N        N return addresses of each slot's last alloc and last free, up to 32
  *                  (8).  More than one takes the GNU C library

@@ -64,7 +64,7 @@ enum {
     CPOOL_EINACTIVE = -112,   /* the object is not active (cpool/object.h) */
     CPOOL_EHOOK = -113,       /* a hook of an object pool was left without returning */
     CPOOL_ETRACKED = -114,    /* the pool was not created with CPOOL_TRACKED */
-    CPOOL_EFREED = -115,      /* a slot was written while it was free (CPOOL_FILL) */
+    CPOOL_EFREED = -115,      /* a slot was written while it was free (cpool_debug_t) */
     CPOOL_ELEASE = -116,      /* not an open lease, or in use at its end */
     CPOOL_ELEASED = -117,     /* the slot goes back with its lease (checked pools) */
     CPOOL_EBLOCK = -118,      /* the address is a block of the fallback's, and has no index */

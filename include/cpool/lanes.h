@@ -63,7 +63,7 @@ typedef struct cpool_lane_state cpool_lane_t;
  *
  * lanes    receives it, set to NULL on failure
  * config   as for cpool_create.  max_capacity must be 0 or the capacity.  The flags
- *          CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_FILL and CPOOL_WAITABLE are refused
+ *          CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_WAITABLE and `debug` are refused
  * n        lanes, 1 to capacity.  Each has as many slots at first, and the first ones one
  *          more where the capacity is no multiple
  *

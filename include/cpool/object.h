@@ -160,8 +160,7 @@ typedef struct cpool_object_config {
     size_t thread_caches;    /* as of cpool_config_t */
     unsigned flags;          /* CPOOL_OBJECT_EAGER ..., or 0 */
     unsigned pool_flags;     /* the flags of cpool_config_t for the pool of slots.
-                                CPOOL_EXACT and CPOOL_NO_POISON are always set,
-                                CPOOL_FILL is refused */
+                                CPOOL_EXACT and CPOOL_NO_POISON are always set */
 } cpool_object_config_t;
 
 #define CPOOL_OBJECT_CONFIG_INIT                                               \

@@ -23,7 +23,7 @@ static const struct word {
 } words[] = {
     {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED, 0},
     {"no_poison", offsetof(struct cpi_options, flags), CPOOL_NO_POISON, 0},
-    {"fill", offsetof(struct cpi_options, flags), CPOOL_FILL, 0},
+    {"fill", offsetof(struct cpi_options, fill), 1, 0},
     {"quarantine", offsetof(struct cpi_options, quarantine), 256, 1048576},
     {"sites", offsetof(struct cpi_options, sites), 8, CPI_TRACE_MAX},
     {"log", offsetof(struct cpi_options, log), 256, 1048576},

@@ -57,9 +57,9 @@ struct cpool_lanes {
 
 static int check(const cpool_config_t *config, size_t n)
 {
-    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_FILL | CPOOL_WAITABLE;
+    const unsigned refused = CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_WAITABLE;
 
-    if ((config->flags & refused) != 0)
+    if ((config->flags & refused) != 0 || config->debug != NULL)
         return CPOOL_EFLAGS;
     if (config->fallback != 0)
         return CPOOL_EFALLBACK;

@@ -50,10 +50,7 @@ static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
         return CPOOL_ESLOTSIZE;
     if (cpi_options()->fake != 0)
         config->flags |= CPOOL_OBJECT_FAKE;
-    /* Filling would overwrite what stays constructed. */
-    return (config->flags & ~CPI_OBJECT_FLAGS) != 0 || (config->pool_flags & CPOOL_FILL) != 0
-               ? CPOOL_EFLAGS
-               : 0;
+    return (config->flags & ~CPI_OBJECT_FLAGS) != 0 ? CPOOL_EFLAGS : 0;
 }
 
 static bool grows_by_itself(const cpool_object_config_t *config)

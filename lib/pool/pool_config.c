@@ -12,7 +12,7 @@
 #include "host/trace.h"
 
 #define CPI_FLAGS \
-    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_EXACT | CPOOL_WAITABLE | \
+    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | \
      CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_RESERVED | CPOOL_NO_POISON)
 
 /* Most places in a quarantine, and entries in a log. */
@@ -303,18 +303,20 @@ static bool append_slots(struct cpi_layout *layout)
            append(layout, &layout->lead_at, layout->slab_size) && append_trap(layout);
 }
 
-/* The settings of checked pools.  Each of them asks for the others' least. */
 static void choose_checks(struct cpi_layout *layout, const cpool_config_t *config, bool watched)
 {
-    layout->checked = (config->flags & (CPOOL_CHECKED | CPOOL_FILL)) != 0 ||
-                      config->quarantine != 0 || config->sites != 0 || config->log != 0;
+    static const cpool_debug_t none = CPOOL_DEBUG_INIT;
+    const cpool_debug_t *debug = config->debug != NULL ? config->debug : &none;
+
+    layout->checked = (config->flags & CPOOL_CHECKED) != 0 || config->debug != NULL;
+    layout->fills = debug->fill != 0;
     layout->gap = layout->checked || watched ? CPI_GUARD_GAP : 0;
     layout->tracked = layout->checked || watched || (config->flags & CPOOL_TRACKED) != 0;
-    layout->frames = config->sites < CPI_TRACE_MAX ? config->sites : CPI_TRACE_MAX;
+    layout->frames = debug->sites < CPI_TRACE_MAX ? debug->sites : CPI_TRACE_MAX;
     if (layout->checked && layout->frames == 0)
         layout->frames = 1;
-    layout->quarantine = lowest_of(config->quarantine, layout->most, CPI_QUARANTINE_MAX);
-    layout->log = config->log < CPI_LOG_MAX ? config->log : CPI_LOG_MAX;
+    layout->quarantine = lowest_of(debug->quarantine, layout->most, CPI_QUARANTINE_MAX);
+    layout->log = debug->log < CPI_LOG_MAX ? debug->log : CPI_LOG_MAX;
 }
 
 /* The parts that are there from the beginning. */
@@ -378,18 +380,32 @@ size_t cpi_layout_page(const cpool_config_t *config)
                                                    : cpi_os_page_size();
 }
 
+int cpi_pool_read_config(cpool_config_t *config, cpool_debug_t *debug,
+                         const cpool_config_t *given)
+{
+    int code = cpi_struct_read(config, sizeof *config, given);
+
+    if (code != 0 || config->debug == NULL)
+        return code;
+    code = cpi_struct_read(debug, sizeof *debug, config->debug);
+    config->debug = debug;
+    return code;
+}
+
 size_t cpool_memory_required(const cpool_config_t *config)
 {
     struct cpi_layout layout;
     cpool_config_t known;
+    cpool_debug_t debug;
     cpool_config_t with_options;
+    cpool_debug_t debug_with_options;
     size_t page;
 
-    if (config == NULL || cpi_struct_read(&known, sizeof known, config) != 0)
+    if (config == NULL || cpi_pool_read_config(&known, &debug, config) != 0)
         return 0;
     page = (known.flags & CPOOL_RESERVED) != 0 ? cpi_layout_page(&known) : 0;
     with_options = known;
-    if (cpi_pool_add_options(&with_options) &&
+    if (cpi_pool_add_options(&with_options, &debug_with_options) &&
         cpi_layout_compute(&layout, &with_options, page) == 0)
         return layout.total;
     return cpi_layout_compute(&layout, &known, page) == 0 ? layout.total : 0;

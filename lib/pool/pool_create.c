@@ -117,7 +117,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     pool->region_size = layout->total;
     pool->fixed_bytes = fixed_bytes;
     pool->region_owned = !layout->callers;
-    pool->fills = (config->flags & CPOOL_FILL) != 0;
+    pool->fills = layout->fills;
     cpi_quarantine_init(&pool->quarantine, region + layout->quarantine_at, layout->quarantine);
     cpi_log_init(&pool->log, region + layout->log_at, layout->log);
     cpi_waiters_init(&pool->waiters);
@@ -251,12 +251,13 @@ static CPI_COLD int tell_of_copies(void)
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 {
     cpool_config_t with_options = *config;
+    cpool_debug_t debug;
     int wanted;
     int code;
 
     if (CPI_UNLIKELY(!cpi_thread_word_is_own()))
         return tell_of_copies();
-    if (CPI_LIKELY(!cpi_pool_add_options(&with_options)))
+    if (CPI_LIKELY(!cpi_pool_add_options(&with_options, &debug)))
         return build_as_asked(pool, config);
     wanted = build_as_asked(pool, &with_options);
     if (wanted == 0)
@@ -367,11 +368,12 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned laye
 {
     struct cpi_pool *pool = NULL;
     cpool_config_t config;
+    cpool_debug_t debug;
     int code;
 
     if (given == NULL)
         return CPOOL_ENULL;
-    code = cpi_struct_read(&config, sizeof config, given);
+    code = cpi_pool_read_config(&config, &debug, given);
     if (code != 0)
         return code;
     if (!cpi_registry_startup())

@@ -158,6 +158,7 @@ struct cpi_layout {
     size_t align;
     size_t offset;
     bool checked;
+    bool fills; /* freed slots */
     size_t gap; /* guard bytes before and after each slot */
     bool tracked; /* there is a word for each slot */
     size_t frames;     /* of each call that is noted in checked pools, or 0 */
@@ -188,6 +189,13 @@ struct cpi_layout {
     size_t slab_size; /* its size, the longest lead included */
     size_t total;
 };
+
+/*
+ * Copies the program's configuration, and the debug settings that it points to.  Returns 0 or
+ * a code, as cpi_struct_read does.
+ */
+int cpi_pool_read_config(cpool_config_t *config, cpool_debug_t *debug,
+                         const cpool_config_t *given);
 
 /*
  * Checks a configuration and computes the layout.  `page` is the page size, or
@@ -223,14 +231,14 @@ void cpi_pool_tools_find_leaks(struct cpi_pool *pool);
 /*
  * pool_options.c.  prepare loads what the checks need, which may allocate: without the
  * lock.  add_options adds the requests of CPOOL_OPTIONS, and returns true if that is more
- * than there was.  tell_unchecked says on standard error that a pool goes without, because
+ * than there was.  `debug` is where the configuration then has its debug settings.  tell_unchecked says on standard error that a pool goes without, because
  * of this code.  add_fallback completes a pool that was built.  It returns 0, or
  * CPOOL_ENOMEM after it has released the pool.
  */
 int cpi_pool_add_fallback(struct cpi_pool *pool, const cpool_config_t *config);
 void cpi_pool_end_fallback(struct cpi_pool *pool);
 void cpi_pool_prepare(const cpool_config_t *config);
-bool cpi_pool_add_options(cpool_config_t *config);
+bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug);
 void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);
 
 /*

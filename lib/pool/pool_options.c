@@ -20,29 +20,33 @@ static bool raise(size_t *setting, size_t least)
 /* Whether CPOOL_OPTIONS has `fake` for this pool. */
 static bool is_faked(const cpool_config_t *config)
 {
-    const unsigned others = CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_KEEP_PAGES |
+    const unsigned others = CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_KEEP_PAGES |
                             CPOOL_RESERVED | CPOOL_NO_POISON;
 
-    return cpi_options()->fake != 0 && (config->flags & others) == 0 && config->quarantine == 0 &&
-           config->sites == 0 && config->log == 0;
+    return cpi_options()->fake != 0 && (config->flags & others) == 0 && config->debug == NULL;
 }
 
-bool cpi_pool_add_options(cpool_config_t *config)
+bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug)
 {
+    static const cpool_debug_t none = CPOOL_DEBUG_INIT;
     const struct cpi_options *options = cpi_options();
     unsigned flags = config->flags | (unsigned)options->flags;
     bool adds;
 
     if (is_faked(config))
         return false; /* tools look at the blocks */
-    /* Free slots of this pool are read on purpose, as object pools do. */
-    if ((config->flags & (CPOOL_NO_POISON | CPOOL_FILL)) == CPOOL_NO_POISON)
-        flags &= ~CPOOL_FILL;
-    adds = flags != config->flags;
+    *debug = config->debug != NULL ? *config->debug : none;
+    adds = raise(&debug->quarantine, options->quarantine);
+    adds = raise(&debug->sites, options->sites) || adds;
+    adds = raise(&debug->log, options->log) || adds;
+    /* Free slots of a pool that is not to be poisoned are read on purpose, as by object pools. */
+    if ((config->flags & CPOOL_NO_POISON) == 0)
+        adds = raise(&debug->fill, options->fill) || adds;
+    if (adds)
+        config->debug = debug;
+    adds = flags != config->flags || adds;
     config->flags = flags;
-    adds = raise(&config->quarantine, options->quarantine) || adds;
-    adds = raise(&config->sites, options->sites) || adds;
-    return raise(&config->log, options->log) || adds;
+    return adds;
 }
 
 /* Blocks are malloc's, so the table that knows them is not in the pool's region. */
@@ -75,7 +79,7 @@ void cpi_pool_end_fallback(struct cpi_pool *pool)
 
 void cpi_pool_prepare(const cpool_config_t *config)
 {
-    if (config->sites > 1 || cpi_options()->sites > 1)
+    if ((config->debug != NULL && config->debug->sites > 1) || cpi_options()->sites > 1)
         (void)cpi_trace_ready(); /* without it there is one site */
 }
 

@@ -287,7 +287,7 @@ static void misuse(void)
 
 static void choose(void)
 {
-    static const unsigned flags[] = {0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_FILL};
+    static const unsigned flags[] = {0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_TRACKED};
     static const cpool_sized_fallback_t fallback = {sizeof fallback, &blocks, fallback_alloc,
                                                     fallback_free, NULL};
     cpool_sized_config_t *config = &blocks.config;
@@ -296,7 +296,7 @@ static void choose(void)
     memset(&blocks, 0, sizeof blocks);
     *config = (cpool_sized_config_t)CPOOL_SIZED_CONFIG_INIT;
     config->flags = (unsigned)input_below(4);
-    config->pool_flags = flags[input_below(5)];
+    config->pool_flags = flags[input_below(4)];
     config->class_bytes = 1 + input_number(4000);
     config->max_size = input_below(2) == 0 ? 0 : 128 + input_number(2000);
     if (input_below(2) == 0) {
@@ -310,7 +310,7 @@ static void choose(void)
     if (blocks.own_fallback)
         config->fallback = &fallback;
     blocks.tracked = config->pool_flags > CPOOL_EXACT &&
-                     (config->pool_flags & (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL)) != 0;
+                     (config->pool_flags & (CPOOL_CHECKED | CPOOL_TRACKED)) != 0;
 }
 
 static void make(void)

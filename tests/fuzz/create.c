@@ -14,9 +14,15 @@
 
 cpool_t *destroyed;
 
+/* The model's configuration points to them. */
+static cpool_debug_t debug;
+
+/* Stands for debug settings that fill. */
+#define FILL (1u << 31)
+
 static const unsigned flags_of_byte[8] = {
     CPOOL_CHECKED, CPOOL_EXACT,      CPOOL_WAITABLE, CPOOL_COLOUR,
-    CPOOL_TRACKED, CPOOL_KEEP_PAGES, CPOOL_FILL,     CPOOL_NO_POISON
+    CPOOL_TRACKED, CPOOL_KEEP_PAGES, FILL,           CPOOL_NO_POISON
 };
 
 /* Most of the time few flags, or none. */
@@ -62,12 +68,17 @@ static void choose_capacity(cpool_config_t *config)
 
 static void choose_checks(cpool_config_t *config)
 {
+    debug = (cpool_debug_t)CPOOL_DEBUG_INIT;
+    debug.fill = (config->flags & FILL) != 0;
+    config->flags &= ~FILL;
     if (input_below(12) == 0)
-        config->quarantine = 1 + input_below(20);
+        debug.quarantine = 1 + input_below(20);
     if (input_below(16) == 0)
-        config->sites = 1 + input_below(4);
+        debug.sites = 1 + input_below(4);
     if (input_below(16) == 0)
-        config->log = 1 + input_below(10);
+        debug.log = 1 + input_below(10);
+    if (debug.fill + debug.quarantine + debug.sites + debug.log > 0)
+        config->debug = &debug;
 }
 
 static cpool_config_t some_config(void)
@@ -116,9 +127,8 @@ static void expect_of(struct model *model)
 
     model->max = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     model->grows = model->max > config->capacity;
-    model->fills = (flags & CPOOL_FILL) != 0;
-    model->checked = (flags & (CPOOL_CHECKED | CPOOL_FILL)) != 0 || config->quarantine != 0 ||
-                     config->sites != 0 || config->log != 0;
+    model->fills = config->debug != NULL && config->debug->fill != 0;
+    model->checked = (flags & CPOOL_CHECKED) != 0 || config->debug != NULL;
     model->tracked = model->checked || (flags & CPOOL_TRACKED) != 0;
     model->exact = (flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     model->zero = config->memory == NULL || (flags & CPOOL_RESERVED) != 0;
@@ -149,7 +159,7 @@ void create_any(struct model *model)
 /* One mistake in a configuration that is right otherwise. */
 static int spoil(cpool_config_t *config)
 {
-    switch (input_below(16)) {
+    switch (input_below(17)) {
     case 0: config->size = input_below(8); return CPOOL_ESTRUCT;
     case 1: config->size = 4097 + input_number(60000); return CPOOL_ESTRUCT;
     case 2: config->slot_size = 0; return CPOOL_ESLOTSIZE;
@@ -171,7 +181,11 @@ static int spoil(cpool_config_t *config)
     case 14: config->slot_size = SIZE_MAX - input_below(100);
         config->slot_offset = 0;
         return CPOOL_EOVERFLOW;
-    default: config->flags |= CPOOL_RESERVED; return CPOOL_EMEMORY;
+    case 15: config->flags |= CPOOL_RESERVED; return CPOOL_EMEMORY;
+    default:
+        config->debug = &debug;
+        debug.size = input_below(8);
+        return CPOOL_ESTRUCT;
     }
 }
 

@@ -11,7 +11,7 @@
 
 #include "../harness/random.h"
 
-/* The byte with which CPOOL_FILL fills freed slots. */
+/* The byte with which checked pools fill freed slots. */
 #define FILLED 0xDFu
 
 struct model models[POOLS];

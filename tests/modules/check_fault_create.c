@@ -45,10 +45,13 @@ static int create_growable(struct fault_scene *scene)
 static int create_watched(struct fault_scene *scene)
 {
     cpool_config_t config = fault_config(scene);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    config.quarantine = 16;
-    config.sites = 4;
-    config.log = 32;
+    debug.fill = 1;
+    debug.quarantine = 16;
+    debug.sites = 4;
+    debug.log = 32;
+    config.debug = &debug;
     return create_as(scene, &config);
 }
 
@@ -130,9 +133,6 @@ static const struct fault_case creations[] = {
       ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_create, checked", CPOOL_CHECKED, fault_start, create, fault_end, 0,
-      ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
-           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
-    { "cpool_create, filled", CPOOL_FILL, fault_start, create, fault_end, 0,
       ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_create, watched", 0, fault_start, create_watched, fault_end, 0,

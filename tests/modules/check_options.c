@@ -67,10 +67,10 @@ START_TEST(parse_takes_numbers)
     struct cpi_options options = parse("quarantine=7,sites=32,log=1048576,fill,leaks,continue");
 
     REQUIRE(options.quarantine == 7 && options.sites == 32 && options.log == 1048576);
-    REQUIRE(options.flags == CPOOL_FILL && options.leaks == 1 && options.goes_on == 1);
+    REQUIRE(options.fill == 1 && options.flags == 0 && options.leaks == 1 && options.goes_on == 1);
     options = parse("quarantine,sites,log");
     REQUIRE(options.quarantine == 256 && options.sites == 8 && options.log == 256);
-    REQUIRE(options.flags == 0 && options.leaks == 0 && options.goes_on == 0);
+    REQUIRE(options.fill == 0 && options.leaks == 0 && options.goes_on == 0);
     REQUIRE(refused[0] == '\0');
 }
 END_TEST

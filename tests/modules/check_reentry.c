@@ -395,9 +395,10 @@ END_TEST
 START_TEST(fork_beside_a_backtrace_lets_the_child_go_on)
 {
     cpool_config_t config = support_config(16, CAPACITY);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    config.flags = CPOOL_CHECKED;
-    config.sites = 4;
+    debug.sites = 4;
+    config.debug = &debug;
     heap = support_create(&config);
     in_child = alloc_and_free;
     in_backtrace = fork_in_another_thread;

@@ -299,12 +299,14 @@ START_TEST(what_lies_behind_the_last_place_is_no_place)
     enum { PUT_OFF = 100 };
     struct cpi_backoff backoff = {1, 0, 0};
     cpool_config_t config = support_config(16, CAPACITY);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
     struct cpi_registry *registry;
     void *slots[PUT_OFF];
     uint64_t before;
     size_t reach;
 
-    config.quarantine = PUT_OFF;
+    debug.quarantine = PUT_OFF;
+    config.debug = &debug;
     pool = support_create(&config);
     registry = &inside(pool)->registry;
     REQUIRE((void *)&registry->uncached[registry->depot->uncached] ==

@@ -109,7 +109,7 @@ START_TEST(create_null_pointers_refused)
 END_TEST
 
 #define KNOWN_FLAGS \
-    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_FILL | CPOOL_EXACT | CPOOL_WAITABLE | \
+    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | \
      CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_NO_POISON)
 
 /* It excludes some of these. */
@@ -117,7 +117,7 @@ END_TEST
 
 START_TEST(each_flag_has_a_bit_of_its_own)
 {
-    static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_FILL, CPOOL_EXACT,
+    static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_EXACT,
                                       CPOOL_WAITABLE, CPOOL_HUGE_PAGES, CPOOL_COLOUR,
                                       CPOOL_KEEP_PAGES, CPOOL_NO_POISON, CPOOL_RESERVED };
     unsigned seen = 0;
@@ -143,6 +143,46 @@ START_TEST(create_any_unknown_flag_refused)
         require_refused(&config, CPOOL_EFLAGS);
         REQUIRE_EQUAL(cpool_memory_required(&config), 0);
     }
+}
+END_TEST
+
+START_TEST(debug_settings_make_a_pool_checked)
+{
+    cpool_config_t config = good_config();
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
+    cpool_t *pool;
+    void *slot;
+
+    config.debug = &debug;
+    pool = support_create(&config);
+    debug.size = 0; /* they were copied */
+    REQUIRE(cpool_memory_required(&config) == 0);
+    support_capture_reports();
+    slot = cpool_alloc(pool);
+    cpool_free(pool, slot);
+    cpool_free(pool, slot);
+    REQUIRE_REPORT(CPOOL_EDOUBLEFREE);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(create_wrong_debug_settings_refused)
+{
+    struct {
+        cpool_debug_t debug;
+        size_t more;
+    } longer = { CPOOL_DEBUG_INIT, 1 };
+    cpool_config_t config = good_config();
+
+    config.debug = &longer.debug;
+    longer.debug.size = sizeof(size_t) - 1;
+    require_refused(&config, CPOOL_ESTRUCT);
+    longer.debug.size = sizeof(longer);
+    require_refused(&config, CPOOL_ETAIL);
+    longer.more = 0;
+    support_destroy_empty(support_create(&config));
+    longer.debug.size = sizeof(size_t);
+    support_destroy_empty(support_create(&config));
 }
 END_TEST
 
@@ -463,6 +503,8 @@ int main(void)
         ONCE(create_null_pointers_refused),
         ONCE(each_flag_has_a_bit_of_its_own),
         ONCE(create_any_unknown_flag_refused),
+        ONCE(debug_settings_make_a_pool_checked),
+        ONCE(create_wrong_debug_settings_refused),
         ONCE(create_rounds_too_few_for_capacity_refused),
         ONCE(create_bounds_accepted),
         ONCE(create_more_than_address_space_refused),

@@ -24,6 +24,17 @@ static cpool_t *make_pool(unsigned flags)
     return support_create(&config);
 }
 
+static cpool_t *make_filling(void)
+{
+    cpool_config_t config = support_config(SIZE, CAPACITY);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
+
+    debug.fill = 1;
+    config.debug = &debug;
+    support_capture_reports();
+    return support_create(&config);
+}
+
 /* More than a function of this file has, bytes. */
 #define FUNCTION_SIZE ((uintptr_t)4096)
 
@@ -226,7 +237,7 @@ static void require_write_found(cpool_t *pool, unsigned char *slot, const char *
 
 START_TEST(alloc_finds_write_after_free)
 {
-    cpool_t *pool = make_pool(CPOOL_FILL);
+    cpool_t *pool = make_filling();
     unsigned char *slot = take(pool);
 
     memset(slot, 0, SIZE);
@@ -245,7 +256,7 @@ END_TEST
 
 START_TEST(audit_verify_and_destroy_find_write_after_free)
 {
-    cpool_t *pool = make_pool(CPOOL_FILL);
+    cpool_t *pool = make_filling();
     unsigned char *slot = take(pool);
     unsigned char *other = take(pool);
 
@@ -269,7 +280,7 @@ END_TEST
 /* The contents of live slots, and of slots that a reset took back, are the user's. */
 START_TEST(audit_leaves_live_slots_alone)
 {
-    cpool_t *pool = make_pool(CPOOL_FILL);
+    cpool_t *pool = make_filling();
 
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 50; i++)
@@ -285,7 +296,7 @@ END_TEST
 
 START_TEST(calloc_of_filled_slot_is_zero)
 {
-    cpool_t *pool = make_pool(CPOOL_FILL);
+    cpool_t *pool = make_filling();
     unsigned char *slot = take(pool);
 
     cpool_free(pool, slot);
@@ -356,7 +367,7 @@ static void *churn(void *argument)
 
 START_TEST(audit_beside_threads_finds_nothing_that_is_not)
 {
-    struct work work = { make_pool(CPOOL_FILL), false };
+    struct work work = { make_filling(), false };
     pthread_t threads[3];
 
     for (int i = 0; i < 3; i++)

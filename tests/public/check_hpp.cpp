@@ -150,6 +150,17 @@ template <class Pool, class Settings> void moves_hand_over(const Settings &setti
     REQUIRE(!other.is_open() && other.close() == 0);
 }
 
+void checked_pools_end_live_objects()
+{
+    cpool_config_t config = cpool::pool<job>::configuration(10);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
+
+    config.debug = &debug;
+    cpool::pool<job> pool(config);
+    REQUIRE(pool.create(1) != nullptr && living == 1);
+    REQUIRE(pool.close() == CPOOL_ELIVE && living == 0);
+}
+
 std::size_t pools_of_the_program()
 {
     return cpool_each([](const cpool_view_t *, void *) { return true; }, nullptr);
@@ -505,6 +516,7 @@ int main()
     check_resources();
     pools_own_their_objects();
     dry_pools_make_nothing();
+    checked_pools_end_live_objects();
     pools_move();
     wrong_settings_are_refused();
     static_pools_own_their_objects();

@@ -159,14 +159,15 @@ START_TEST(slots_of_a_lease_go_through_the_quarantine)
 {
     enum { PLACES = 64 };
     cpool_config_t config = support_config(16, CAPACITY);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
     cpool_lease_t *lease;
     cpool_t *pool;
     void *slots[PLACES];
     void *other;
 
-    config.flags = CPOOL_CHECKED;
+    debug.quarantine = PLACES;
+    config.debug = &debug;
     config.magazine_rounds = ROUNDS;
-    config.quarantine = PLACES;
     pool = support_create(&config);
     lease = begin(pool);
     take(pool, lease, slots, PLACES);

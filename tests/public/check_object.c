@@ -513,8 +513,6 @@ START_TEST(configuration_that_is_wrong_refused)
     REFUSED(CPOOL_EFLAGS);
     config.pool_flags = 0x80000000u;
     REFUSED(CPOOL_EFLAGS);
-    config.pool_flags = CPOOL_FILL; /* objects would not stay constructed */
-    REFUSED(CPOOL_EFLAGS);
     config.thread_caches = CPOOL_THREAD_CACHES_MAX + 1;
     REFUSED(CPOOL_ECACHES);
     config.capacity = config.populate = 2;

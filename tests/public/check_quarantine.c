@@ -13,24 +13,30 @@
 
 enum { CAPACITY = 300, PLACES = 64 };
 
-static cpool_t *make_pool(unsigned flags, size_t capacity, size_t places)
+/* The modes that have their own ways of freeing. */
+static const struct mode {
+    unsigned flags;
+    size_t fill;
+} modes[] = { { 0, 0 }, { CPOOL_EXACT, 0 }, { CPOOL_WAITABLE, 0 }, { 0, 1 } };
+
+#define MODES (sizeof(modes) / sizeof(modes[0]))
+
+static cpool_t *make_pool(const struct mode *mode, unsigned flags, size_t capacity, size_t places)
 {
     cpool_config_t config = support_config(24, capacity);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    config.flags = flags;
-    config.quarantine = places;
+    debug.quarantine = places;
+    config.flags = mode->flags | flags;
+    debug.fill = mode->fill;
+    config.debug = &debug;
     support_capture_reports();
     return support_create(&config);
 }
 
-/* The modes that have their own ways of freeing. */
-static const unsigned modes[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_FILL };
-
-#define MODES (sizeof(modes) / sizeof(modes[0]))
-
 START_TEST(freed_slot_waits_for_as_many_frees_as_places)
 {
-    cpool_t *pool = make_pool(modes[_i], CAPACITY, PLACES);
+    cpool_t *pool = make_pool(&modes[_i], 0, CAPACITY, PLACES);
     void *slot = cpool_alloc(pool);
 
     cpool_free(pool, slot);
@@ -50,7 +56,7 @@ END_TEST
 /* Fewer slots than places: each alloc takes the slot that has waited longest. */
 START_TEST(dry_pool_uses_the_oldest_first)
 {
-    cpool_t *pool = make_pool(modes[_i] | CPOOL_EXACT, 10, 10);
+    cpool_t *pool = make_pool(&modes[_i], CPOOL_EXACT, 10, 10);
     void *slots[10];
 
     REQUIRE_EQUAL(support_take_all(pool, slots), 10);
@@ -68,7 +74,7 @@ END_TEST
 
 START_TEST(every_slot_can_be_had_again_and_again)
 {
-    cpool_t *pool = make_pool(modes[_i], CAPACITY, PLACES);
+    cpool_t *pool = make_pool(&modes[_i], 0, CAPACITY, PLACES);
     void *slots[CAPACITY];
 
     for (int round = 0; round < 20; round++) {
@@ -86,7 +92,7 @@ END_TEST
 
 START_TEST(shrink_reaches_slots_that_wait)
 {
-    cpool_t *pool = make_pool(0, 100, 100);
+    cpool_t *pool = make_pool(&modes[0], 0, 100, 100);
     void *slots[100];
 
     REQUIRE_EQUAL(support_take_all(pool, slots), 100);
@@ -126,7 +132,7 @@ static void *take_and_free(void *argument)
 
 START_TEST(alloc_beside_threads_finds_slots_that_wait)
 {
-    struct work work = { make_pool(modes[_i] | CPOOL_EXACT, 4, 4), SUPPORT_COUNT(20000, 2000) };
+    struct work work = { make_pool(&modes[_i], CPOOL_EXACT, 4, 4), SUPPORT_COUNT(20000, 2000) };
     pthread_t threads[4];
 
     for (int i = 0; i < 4; i++)
@@ -154,7 +160,7 @@ static void *wait_for_slot(void *argument)
 
 START_TEST(waiting_threads_get_slots_that_wait)
 {
-    struct work work = { make_pool(CPOOL_WAITABLE, 2, 2), SUPPORT_COUNT(3000, 300) };
+    struct work work = { make_pool(&modes[0], CPOOL_WAITABLE, 2, 2), SUPPORT_COUNT(3000, 300) };
     pthread_t threads[6];
 
     for (int i = 0; i < 6; i++)
@@ -170,13 +176,15 @@ END_TEST
 START_TEST(quarantine_in_callers_memory_starts_empty)
 {
     cpool_config_t config = support_config(24, 50);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
     void *slots[50];
     cpool_t *pool;
 
     config.thread_caches = 2;
     config.flags = CPOOL_EXACT;
-    config.quarantine = 20;
-    config.log = 10;
+    debug.quarantine = 20;
+    debug.log = 10;
+    config.debug = &debug;
     config.memory_size = cpool_memory_required(&config);
     config.memory = support_lines(config.memory_size);
     memset(config.memory, 0xA5, config.memory_size);

@@ -20,6 +20,7 @@
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type), #type)
 
 REACHES_END(cpool_config_t, fallback);
+REACHES_END(cpool_debug_t, log);
 REACHES_END(cpool_stats_t, fallback_peak);
 REACHES_END(cpool_object_type_t, arg);
 REACHES_END(cpool_object_config_t, pool_flags);
@@ -31,6 +32,7 @@ REACHES_END(cpool_error_t, details);
     _Static_assert(offsetof(type, size) == 0 && sizeof(((type *)0)->size) == sizeof(size_t), #type)
 
 SIZE_FIRST(cpool_config_t);
+SIZE_FIRST(cpool_debug_t);
 SIZE_FIRST(cpool_stats_t);
 SIZE_FIRST(cpool_object_type_t);
 SIZE_FIRST(cpool_object_config_t);

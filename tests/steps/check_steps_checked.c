@@ -14,10 +14,11 @@ enum { CAPACITY = 4, EVENTS = 4 };
 static cpool_t *make_pool(void)
 {
     cpool_config_t config = support_config(16, CAPACITY);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    config.flags = CPOOL_CHECKED;
-    config.quarantine = CAPACITY;
-    config.log = EVENTS;
+    debug.quarantine = CAPACITY;
+    debug.log = EVENTS;
+    config.debug = &debug;
     config.stall_limit = 1;
     return support_create(&config);
 }

@@ -90,9 +90,11 @@ static void ask(void *argument)
 static cpool_t *make_pool(size_t quarantine)
 {
     cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    config.flags = CPOOL_WAITABLE | (quarantine > 0 ? CPOOL_CHECKED : 0u);
-    config.quarantine = quarantine;
+    debug.quarantine = quarantine;
+    config.flags = CPOOL_WAITABLE;
+    config.debug = quarantine > 0 ? &debug : NULL;
     config.magazine_rounds = ROUNDS;
     config.stall_limit = 1; /* a thread that a test has stopped is not waited for */
     return support_create(&config);
