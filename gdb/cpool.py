@@ -14,8 +14,8 @@ import gdb
 INDEX_MASK = (1 << 24) - 1
 HEADER = 8  # bytes of a magazine before its rounds
 LINE = 64
-FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x10: "huge pages", 0x20: "coloured",
-         0x40: "tracked", 0x100: "reserved"}
+FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x8: "tracked", 0x100: "reserved",
+         0x1000: "huge pages", 0x2000: "coloured"}
 
 
 class Failure(gdb.GdbError):

@@ -201,7 +201,7 @@ static void tracked_meanwhile(struct episode *episode, void *context)
 
 static unsigned tracked_draw_flags(uint64_t *random)
 {
-    static const unsigned flags[] = {0, 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_KEEP_PAGES};
+    static const unsigned flags[] = {0, 0, CPOOL_EXACT, CPOOL_WAITABLE};
 
     return CPOOL_TRACKED | flags[random_below(random, sizeof flags / sizeof flags[0])];
 }
@@ -239,6 +239,7 @@ static void tracked_run(struct episode *episode)
 
     STRESS_REQUIRE(tracked != NULL);
     config.flags = tracked_draw_flags(random);
+    config.memory_flags = random_once_in(random, 5) ? CPOOL_MEMORY_KEEP_PAGES : 0;
     debug.quarantine = config.flags == CPOOL_TRACKED ? random_below(random, 100) : 0;
     config.debug = debug.quarantine > 0 ? &debug : NULL;
     arena_create(&tracked->arena, &config, episode->threads, random);

@@ -47,13 +47,7 @@
  *                 already, or was never taken, is reported and refused.  Every alloc and
  *                 free is then a call, and a slot takes 8 bytes more.
  */
-#define CPOOL_TRACKED 0x40u
-
-/*
- * CPOOL_KEEP_PAGES  cpool_trim and cpool_shrink give no pages back: slots keep their bytes
- *                 while they are free, and objects in them stay constructed.
- */
-#define CPOOL_KEEP_PAGES 0x80u
+#define CPOOL_TRACKED 0x8u
 
 /*
  * CPOOL_EXACT     Never more than `capacity` slots are live, and never fewer are within
@@ -75,27 +69,6 @@
 #define CPOOL_WAITABLE 0x4u
 
 /*
- * CPOOL_HUGE_PAGES  The slots lie in huge pages where the operating system makes
- *                 them (Linux: transparent huge pages, "always" or "madvise"):
- *                 fewer page faults while fresh slots are touched, and fewer
- *                 misses of the address translation in pools of many megabytes.
- *                 Memory is committed, and given back, by huge pages then, 2 MiB
- *                 each on most machines.  Where there are none, and in the
- *                 caller's memory, it means nothing.
- */
-#define CPOOL_HUGE_PAGES 0x10u
-
-/*
- * CPOOL_COLOUR    Slots at a distance of an even number of cache lines get one line
- *                 more between them, so that their beginnings fall on all sets of the
- *                 processor's caches instead of a few.  This is for slots of some
- *                 hundred bytes and more with the first lines used most.  Costs 64
- *                 bytes a slot.  Slots that want to be aligned to more than a line stay
- *                 as they are.
- */
-#define CPOOL_COLOUR 0x20u
-
-/*
  * CPOOL_RESERVED  `memory` is address space that the caller has reserved, in whole
  *                 pages, and that reads as zero once it is readable and writable.  The
  *                 pool lies in it as in memory of its own.  It commits the parts that it
@@ -108,12 +81,41 @@
 #define CPOOL_RESERVED 0x100u
 
 /*
- * CPOOL_NO_POISON  Sanitizers and Memcheck take the slots for ordinary memory, free or
- *                 not.  For pools whose free slots are read on purpose, or whose objects
- *                 stay constructed in them.  Means nothing where none of these tools runs
- *                 (<cpool/tools.h>).
+ * Flags of the slots' memory.  No bit is a flag of both kinds.
+ *
+ * CPOOL_MEMORY_HUGE_PAGES  The slots lie in huge pages where the operating system makes
+ *                 them (Linux: transparent huge pages, "always" or "madvise"):
+ *                 fewer page faults while fresh slots are touched, and fewer
+ *                 misses of the address translation in pools of many megabytes.
+ *                 Memory is committed, and given back, by huge pages then, 2 MiB
+ *                 each on most machines.  Where there are none, and in the
+ *                 caller's memory, it means nothing.
  */
-#define CPOOL_NO_POISON 0x1000u
+#define CPOOL_MEMORY_HUGE_PAGES 0x1000u
+
+/*
+ * CPOOL_MEMORY_COLOUR  Slots at a distance of an even number of cache lines get one line
+ *                 more between them, so that their beginnings fall on all sets of the
+ *                 processor's caches instead of a few.  This is for slots of some
+ *                 hundred bytes and more with the first lines used most.  Costs 64
+ *                 bytes a slot.  Slots that are aligned to more than a line stay as
+ *                 they are.
+ */
+#define CPOOL_MEMORY_COLOUR 0x2000u
+
+/*
+ * CPOOL_MEMORY_KEEP_PAGES  cpool_trim and cpool_shrink give no pages back: slots keep
+ *                 their bytes while they are free, and objects in them stay constructed.
+ */
+#define CPOOL_MEMORY_KEEP_PAGES 0x4000u
+
+/*
+ * CPOOL_MEMORY_NO_POISON  Sanitizers and Memcheck take the slots for ordinary memory, free
+ *                 or not.  For pools whose free slots are read on purpose, or whose
+ *                 objects stay constructed in them.  Means nothing where none of these
+ *                 tools runs (<cpool/tools.h>).
+ */
+#define CPOOL_MEMORY_NO_POISON 0x8000u
 
 /*
  * What a checked pool does beside its checks (<cpool/debug.h>).  Start from
@@ -160,6 +162,7 @@ typedef struct cpool_config {
                                otherwise.  0: chosen from capacity, and caches
                                adapt their size to their use */
     unsigned flags;         /* CPOOL_CHECKED ..., or 0 */
+    unsigned memory_flags;  /* CPOOL_MEMORY_HUGE_PAGES ..., or 0 */
     size_t thread_caches;   /* threads that may hold a cache at the same time.
                                Further ones work without, at the depot.  0: one
                                for each 16 slots, or for each magazine's rounds
@@ -191,7 +194,7 @@ typedef struct cpool_config {
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
-        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0, NULL, 0, 0, 0, NULL, 0 \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0u, 0, NULL, 0, 0, 0, NULL, 0 \
     }
 
 /*
@@ -200,7 +203,7 @@ typedef struct cpool_config {
  * config   as for cpool_create, but memory and memory_size are ignored
  *
  * Returns the bytes needed at an address aligned to CPOOL_MEMORY_ALIGN (with
- * CPOOL_RESERVED to a page, with CPOOL_HUGE_PAGES too to a huge one): exactly that many
+ * CPOOL_RESERVED to a page, with CPOOL_MEMORY_HUGE_PAGES too to a huge one): exactly that many
  * are enough, wherever they lie.  0 when the configuration is wrong.  cpool_create then
  * says in what way.  The checks that CPOOL_OPTIONS asks for are included (cpool_debug.3).
  * Any thread.  The first call may block.

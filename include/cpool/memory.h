@@ -51,7 +51,7 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * that they are handed out page by page again.
  *
  * The contents of slots on such pages become zero, and slots stay readable until the pool
- * is destroyed.  With CPOOL_KEEP_PAGES no page goes back.  Of the caches it takes the
+ * is destroyed.  With CPOOL_MEMORY_KEEP_PAGES no page goes back.  Of the caches it takes the
  * calling thread's slots, and the spare magazines of those that exchanged none since the
  * last trim.  The loaded magazines of other threads are not reached.  So a timer that
  * calls it every few seconds gives back what has not been needed lately.  Checked pools,

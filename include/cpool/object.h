@@ -157,15 +157,16 @@ typedef struct cpool_object_config {
     size_t populate;         /* objects created with the pool, up to the capacity */
     size_t max_inactive;     /* a put that finds so many inactive objects destroys its
                                 own.  0: all are kept */
-    size_t thread_caches;    /* as of cpool_config_t */
     unsigned flags;          /* CPOOL_OBJECT_EAGER ..., or 0 */
     unsigned pool_flags;     /* the flags of cpool_config_t for the pool of slots.
-                                CPOOL_EXACT and CPOOL_NO_POISON are always set */
+                                CPOOL_EXACT is always set */
+    unsigned memory_flags;   /* as of cpool_config_t.  CPOOL_MEMORY_NO_POISON is always set */
+    size_t thread_caches;    /* as of cpool_config_t */
 } cpool_object_config_t;
 
 #define CPOOL_OBJECT_CONFIG_INIT                                               \
     {                                                                          \
-        sizeof(cpool_object_config_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0u, 0u \
+        sizeof(cpool_object_config_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0u, 0u, 0u, 0 \
     }
 
 /*

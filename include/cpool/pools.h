@@ -125,7 +125,7 @@ typedef struct cpool_view {
     cpool_t *pool;              /* its handle */
     const char *name;           /* its name, "" if it has none */
     const cpool_stats_t *stats; /* its figures */
-    unsigned flags;             /* its CPOOL_ flags, those of CPOOL_OPTIONS included */
+    unsigned flags;             /* its flags and memory_flags, with CPOOL_OPTIONS' */
     unsigned kind;              /* CPOOL_VIEW_TYPED for a typed pool, CPOOL_VIEW_CALLERS
                                    for one in caller-provided memory, and
                                    CPOOL_VIEW_OBJECTS, _SIZED or _LANES */

@@ -119,13 +119,14 @@ typedef struct cpool_sized_config {
                                32-bit systems and where address space is short */
     unsigned flags;         /* CPOOL_SIZED_LARGER ..., or 0 */
     unsigned pool_flags;    /* of the pools: CPOOL_CHECKED ..., or 0 */
+    unsigned memory_flags;  /* of the pools: CPOOL_MEMORY_HUGE_PAGES ..., or 0 */
     const cpool_sized_fallback_t *fallback; /* copied.  NULL: malloc, or none where the flags
                                say so */
 } cpool_sized_config_t;
 
 #define CPOOL_SIZED_CONFIG_INIT                                                \
     {                                                                          \
-        sizeof(cpool_sized_config_t), NULL, NULL, 0, 0, 0, 0, 0u, 0u, NULL     \
+        sizeof(cpool_sized_config_t), NULL, NULL, 0, 0, 0, 0, 0u, 0u, 0u, NULL \
     }
 
 /*

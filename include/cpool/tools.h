@@ -32,7 +32,7 @@
  *
  * Slots keep their bytes from free to alloc under every tool.  Memcheck and MemorySanitizer
  * call these bytes uninitialised all the same.  A program that keeps objects constructed in
- * free slots, or reads these on purpose, creates its pool with CPOOL_NO_POISON.  Then the
+ * free slots, or reads these on purpose, creates its pool with CPOOL_MEMORY_NO_POISON.  Then the
  * tools that watch bytes know nothing of its slots.
  *
  * Slots above the first 64 MiB of a pool are announced when they have been handed out for

@@ -74,7 +74,7 @@
  * Trim: the words stay when cpool_trim and cpool_shrink give pages back, so that a stale
  * handle does so too.  A slot can be read until the pool is destroyed, free or live, and
  * is zero after its page was given back.  A pool with constructed objects in free
- * slots keeps its pages with CPOOL_KEEP_PAGES.
+ * slots keeps its pages with CPOOL_MEMORY_KEEP_PAGES.
  *
  * cpool_reset makes all handles stale.  In tracked pools its cost depends on the number of
  * slots that were ever handed out.  In the child of a fork all handles stay what they

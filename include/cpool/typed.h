@@ -25,7 +25,7 @@
  * NOTES
  *
  * A pool of a mode without inline path (CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE), or
- * with slots that are not spaced by the size of the type (CPOOL_COLOUR), works too,
+ * with slots that are not spaced by the size of the type (CPOOL_MEMORY_COLOUR), works too,
  * with a call for each operation.  Where a thread has a magazine loaded in a typed
  * pool, other threads take it for full when they reckon how much slack is needed.
  *

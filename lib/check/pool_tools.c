@@ -26,7 +26,7 @@ static bool share_granules(const struct cpi_slab *slab)
 
 bool cpi_pool_is_watched(const cpool_config_t *config)
 {
-    return config->memory == NULL && (config->flags & CPOOL_NO_POISON) == 0 &&
+    return config->memory == NULL && (config->memory_flags & CPOOL_MEMORY_NO_POISON) == 0 &&
            (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
 }
 
@@ -76,7 +76,7 @@ void cpi_pool_tools_begin(struct cpi_pool *pool)
     uintptr_t ahead = CPI_HIDDEN_AHEAD / slab->stride;
 
     pool->tools = cpi_tools_found();
-    if ((pool->flags & CPOOL_NO_POISON) != 0)
+    if ((pool->flags & CPOOL_MEMORY_NO_POISON) != 0)
         pool->tools &= ~CPI_TOOLS_BYTES;
     if (share_granules(slab))
         pool->tools &= ~CPOOL_TOOL_ASAN;

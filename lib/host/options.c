@@ -22,7 +22,7 @@ static const struct word {
     size_t most;   /* the largest number that may follow "=", or 0 */
 } words[] = {
     {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED, 0},
-    {"no_poison", offsetof(struct cpi_options, flags), CPOOL_NO_POISON, 0},
+    {"no_poison", offsetof(struct cpi_options, memory_flags), CPOOL_MEMORY_NO_POISON, 0},
     {"fill", offsetof(struct cpi_options, fill), 1, 0},
     {"quarantine", offsetof(struct cpi_options, quarantine), 256, 1048576},
     {"sites", offsetof(struct cpi_options, sites), 8, CPI_TRACE_MAX},

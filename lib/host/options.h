@@ -19,7 +19,8 @@
 
 /* All members are constant once cpi_options has returned. */
 struct cpi_options {
-    size_t flags;      /* CPOOL_ flags that every pool gets beside its own */
+    size_t flags;      /* that every pool gets beside its own */
+    size_t memory_flags; /* likewise */
     size_t fill;       /* as in cpool_debug_t, for every pool with less */
     size_t quarantine; /* likewise */
     size_t sites;      /* likewise */

@@ -192,7 +192,8 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
     lanes = allocate(config.capacity, n);
     if (lanes == NULL)
         return CPOOL_ENOMEM;
-    config.flags |= CPOOL_EXACT | CPOOL_KEEP_PAGES; /* each lane's slots are kept */
+    config.flags |= CPOOL_EXACT;
+    config.memory_flags |= CPOOL_MEMORY_KEEP_PAGES; /* each lane's slots are kept */
     code = cpi_layer_create(&lanes->pool, &config, CPOOL_VIEW_LANES);
     if (code == 0) {
         code = take_all(lanes);

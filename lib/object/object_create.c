@@ -164,7 +164,8 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     slots.slot_align = pool->type.object_align;
     slots.capacity = pool->max;
     slots.thread_caches = config->thread_caches;
-    slots.flags = config->pool_flags | CPOOL_EXACT | CPOOL_NO_POISON;
+    slots.flags = config->pool_flags | CPOOL_EXACT;
+    slots.memory_flags = config->memory_flags | CPOOL_MEMORY_NO_POISON;
     code = cpi_layer_create(&pool->pool, &slots, CPOOL_VIEW_OBJECTS);
     if (code != 0)
         return code;

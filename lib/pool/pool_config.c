@@ -11,9 +11,10 @@
 #include "base/structs.h"
 #include "host/trace.h"
 
-#define CPI_FLAGS \
-    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | \
-     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_RESERVED | CPOOL_NO_POISON)
+#define CPI_FLAGS (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_RESERVED)
+#define CPI_MEMORY_FLAGS \
+    (CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
+     CPOOL_MEMORY_NO_POISON)
 
 /* Most places in a quarantine, and entries in a log. */
 #define CPI_QUARANTINE_MAX ((size_t)1 << 20)
@@ -88,7 +89,7 @@ static int check_scalars(const cpool_config_t *config)
     if (config->magazine_rounds > CPOOL_ROUNDS_MAX ||
         config->magazine_rounds > config->capacity)
         return CPOOL_EROUNDS;
-    if ((config->flags & ~CPI_FLAGS) != 0)
+    if ((config->flags & ~CPI_FLAGS) != 0 || (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0)
         return CPOOL_EFLAGS;
     if (config->thread_caches > CPOOL_THREAD_CACHES_MAX)
         return CPOOL_ECACHES;
@@ -348,7 +349,7 @@ static int compute(struct cpi_layout *layout, const cpool_config_t *config, size
     choose_checks(layout, config, watched);
     layout->slack = page != 0 && (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) == 0;
     layout->uncached = page != 0 ? CPI_UNCACHED_OWN : CPI_UNCACHED_CALLER;
-    if (!compute_stride(layout, (config->flags & CPOOL_COLOUR) != 0))
+    if (!compute_stride(layout, (config->memory_flags & CPOOL_MEMORY_COLOUR) != 0))
         return CPOOL_EOVERFLOW;
     code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);
     if (code != 0)
@@ -376,8 +377,8 @@ int cpi_layout_compute_watched(struct cpi_layout *layout, const cpool_config_t *
 
 size_t cpi_layout_page(const cpool_config_t *config)
 {
-    return (config->flags & CPOOL_HUGE_PAGES) != 0 ? cpi_os_huge_page_size()
-                                                   : cpi_os_page_size();
+    return (config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0 ? cpi_os_huge_page_size()
+                                                                 : cpi_os_page_size();
 }
 
 int cpi_pool_read_config(cpool_config_t *config, cpool_debug_t *debug,

@@ -109,7 +109,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     if (layout->callers)
         memset(region + layout->uncached_at, 0, layout->fixed - layout->uncached_at);
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
-    pool->flags = config->flags;
+    pool->flags = config->flags | config->memory_flags;
     pool->waitable = (config->flags & CPOOL_WAITABLE) != 0;
     pool->grows = layout->most > layout->capacity;
     pool->region = region;
@@ -210,7 +210,7 @@ static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
         release(region, layout.total, config->flags);
         return CPOOL_ENOMEM;
     }
-    if ((config->flags & CPOOL_HUGE_PAGES) != 0)
+    if ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0)
         cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
     *pool = build(region, &layout, config, fixed);
     return cpi_pool_add_fallback(*pool, config);

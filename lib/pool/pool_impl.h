@@ -140,7 +140,7 @@ struct cpi_pool {
 
     /* Constant again. */
     char name[CPI_NAME_SIZE];
-    unsigned flags;
+    unsigned flags; /* those of memory, too: no bit is a flag of both */
     uint64_t stall_limit; /* nanoseconds that an alloc waits for a stopped thread */
     void *region;       /* all of it */
     size_t region_size; /* bytes */
@@ -231,9 +231,10 @@ void cpi_pool_tools_find_leaks(struct cpi_pool *pool);
 /*
  * pool_options.c.  prepare loads what the checks need, which may allocate: without the
  * lock.  add_options adds the requests of CPOOL_OPTIONS, and returns true if that is more
- * than there was.  `debug` is where the configuration then has its debug settings.  tell_unchecked says on standard error that a pool goes without, because
- * of this code.  add_fallback completes a pool that was built.  It returns 0, or
- * CPOOL_ENOMEM after it has released the pool.
+ * than there was.  `debug` is where the configuration then has its debug settings.
+ * tell_unchecked says on standard error that a pool has none of them, because of this code.
+ * add_fallback completes a pool that was built.  It returns 0, or CPOOL_ENOMEM after it has
+ * released the pool.
  */
 int cpi_pool_add_fallback(struct cpi_pool *pool, const cpool_config_t *config);
 void cpi_pool_end_fallback(struct cpi_pool *pool);

@@ -20,10 +20,11 @@ static bool raise(size_t *setting, size_t least)
 /* Whether CPOOL_OPTIONS has `fake` for this pool. */
 static bool is_faked(const cpool_config_t *config)
 {
-    const unsigned others = CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_KEEP_PAGES |
-                            CPOOL_RESERVED | CPOOL_NO_POISON;
+    const unsigned others = CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_RESERVED;
+    const unsigned keeps = CPOOL_MEMORY_KEEP_PAGES | CPOOL_MEMORY_NO_POISON;
 
-    return cpi_options()->fake != 0 && (config->flags & others) == 0 && config->debug == NULL;
+    return cpi_options()->fake != 0 && (config->flags & others) == 0 &&
+           (config->memory_flags & keeps) == 0 && config->debug == NULL;
 }
 
 bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug)
@@ -31,6 +32,7 @@ bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug)
     static const cpool_debug_t none = CPOOL_DEBUG_INIT;
     const struct cpi_options *options = cpi_options();
     unsigned flags = config->flags | (unsigned)options->flags;
+    unsigned memory_flags = config->memory_flags | (unsigned)options->memory_flags;
     bool adds;
 
     if (is_faked(config))
@@ -40,12 +42,13 @@ bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug)
     adds = raise(&debug->sites, options->sites) || adds;
     adds = raise(&debug->log, options->log) || adds;
     /* Free slots of a pool that is not to be poisoned are read on purpose, as by object pools. */
-    if ((config->flags & CPOOL_NO_POISON) == 0)
+    if ((config->memory_flags & CPOOL_MEMORY_NO_POISON) == 0)
         adds = raise(&debug->fill, options->fill) || adds;
     if (adds)
         config->debug = debug;
-    adds = flags != config->flags || adds;
+    adds = flags != config->flags || memory_flags != config->memory_flags || adds;
     config->flags = flags;
+    config->memory_flags = memory_flags;
     return adds;
 }
 

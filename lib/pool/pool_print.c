@@ -23,8 +23,8 @@ static const struct {
     {CPOOL_CHECKED, "checked", "checked"},
     {CPOOL_EXACT, "exact", "exact"},
     {CPOOL_WAITABLE, "waitable", "waitable"},
-    {CPOOL_HUGE_PAGES, "huge pages", "huge_pages"},
-    {CPOOL_COLOUR, "coloured", "coloured"},
+    {CPOOL_MEMORY_HUGE_PAGES, "huge pages", "huge_pages"},
+    {CPOOL_MEMORY_COLOUR, "coloured", "coloured"},
     {CPOOL_TRACKED, "tracked", "tracked"},
     {CPOOL_RESERVED, "reserved", "reserved"},
 };

@@ -96,6 +96,7 @@ static void pool_config(const struct plan *plan, size_t number, cpool_config_t *
     if (config->capacity > CPOOL_CAPACITY_MAX)
         config->capacity = CPOOL_CAPACITY_MAX;
     config->flags = given->pool_flags | CPOOL_RESERVED;
+    config->memory_flags = given->memory_flags;
     config->thread_caches = given->thread_caches != 0 ? given->thread_caches : CPI_SIZED_CACHES;
 }
 
@@ -139,7 +140,7 @@ static void fill_table(struct cpool_sized *blocks)
 /* Reserves the range, and commits the header, which reads as zero. */
 static int reserve(struct cpool_sized **blocks, const struct plan *plan, size_t largest)
 {
-    bool huge = (plan->config->pool_flags & CPOOL_HUGE_PAGES) != 0;
+    bool huge = (plan->config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0;
     size_t align = huge ? cpi_os_huge_page_size() : cpi_os_page_size();
     size_t entries = plan->sizes[plan->classes - 1] / CPOOL_SIZED_GRAIN + 1;
     size_t header = cpi_align_up(sizeof(struct cpool_sized) + entries, align);

@@ -20,9 +20,11 @@ static cpool_debug_t debug;
 /* Stands for debug settings that fill. */
 #define FILL (1u << 31)
 
+#define MEMORY_FLAGS (CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | CPOOL_MEMORY_NO_POISON)
+
 static const unsigned flags_of_byte[8] = {
-    CPOOL_CHECKED, CPOOL_EXACT,      CPOOL_WAITABLE, CPOOL_COLOUR,
-    CPOOL_TRACKED, CPOOL_KEEP_PAGES, FILL,           CPOOL_NO_POISON
+    CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_MEMORY_COLOUR,
+    CPOOL_TRACKED, CPOOL_MEMORY_KEEP_PAGES, FILL, CPOOL_MEMORY_NO_POISON
 };
 
 /* Most of the time few flags, or none. */
@@ -66,11 +68,18 @@ static void choose_capacity(cpool_config_t *config)
         config->cache_slots = input_below(200);
 }
 
+static void choose_flags(cpool_config_t *config)
+{
+    unsigned flags = some_flags();
+
+    config->flags = flags & ~(FILL | MEMORY_FLAGS);
+    config->memory_flags = flags & MEMORY_FLAGS;
+    debug = (cpool_debug_t)CPOOL_DEBUG_INIT;
+    debug.fill = (flags & FILL) != 0;
+}
+
 static void choose_checks(cpool_config_t *config)
 {
-    debug = (cpool_debug_t)CPOOL_DEBUG_INIT;
-    debug.fill = (config->flags & FILL) != 0;
-    config->flags &= ~FILL;
     if (input_below(12) == 0)
         debug.quarantine = 1 + input_below(20);
     if (input_below(16) == 0)
@@ -89,7 +98,7 @@ static cpool_config_t some_config(void)
     config.stall_limit = 1;
     choose_size(&config);
     choose_capacity(&config);
-    config.flags = some_flags();
+    choose_flags(&config);
     choose_checks(&config);
     return config;
 }
@@ -176,7 +185,10 @@ static int spoil(cpool_config_t *config)
     case 9: config->max_capacity = SIZE_MAX - input_below(100); return CPOOL_EMAXCAPACITY;
     case 10: config->magazine_rounds = config->capacity + 1; return CPOOL_EROUNDS;
     case 11: config->thread_caches = CPOOL_THREAD_CACHES_MAX + 1; return CPOOL_ECACHES;
-    case 12: config->flags |= 1u << (16 + input_below(16)); return CPOOL_EFLAGS;
+    case 12:
+        *(input_below(2) == 0 ? &config->flags : &config->memory_flags) |=
+            1u << (16 + input_below(16));
+        return CPOOL_EFLAGS;
     case 13: config->memory_size = 1 + input_number(9999); return CPOOL_EMEMORY;
     case 14: config->slot_size = SIZE_MAX - input_below(100);
         config->slot_offset = 0;

@@ -300,7 +300,7 @@ static void populate(void)
 static void choose(void)
 {
     static const unsigned flags[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_CHECKED,
-                                      CPOOL_TRACKED, CPOOL_COLOUR };
+                                      CPOOL_TRACKED };
     static const cpool_object_type_t type = {
         sizeof type, sizeof(struct body), 0, create, activate, deactivate, reset_type, destroy,
         &objects
@@ -322,7 +322,8 @@ static void choose(void)
     config->populate = input_below(3) == 0 ? input_below(40) : 0;
     config->max_inactive = input_below(4) == 0 ? 1 + input_below(10) : 0;
     config->flags = (unsigned)input_below(16);
-    config->pool_flags = flags[input_below(6)];
+    config->pool_flags = flags[input_below(5)];
+    config->memory_flags = input_below(6) == 0 ? CPOOL_MEMORY_COLOUR : 0;
     objects.fake = (config->flags & CPOOL_OBJECT_FAKE) != 0;
     objects.fails_create = input_below(8) == 0;
 }

@@ -18,7 +18,7 @@ static inline cpool_config_t fault_config(const struct fault_scene *scene)
 {
     cpool_config_t config = support_config(FAULT_SLOT, FAULT_CAPACITY);
 
-    config.flags = scene->flags;
+    support_set_flags(&config, scene->flags);
     config.magazine_rounds = 8;
     config.stall_limit = 1;
     return config;

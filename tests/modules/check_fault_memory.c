@@ -222,7 +222,8 @@ static const struct fault_case ends[] = {
       make_there_again, 0,
       ROWS({ MMAP, 1, 1, 0, 0 }) },
     { "cpool_memory_required", 0, NULL, memory_required, NULL, SOME, NO_ROWS },
-    { "cpool_memory_required, huge pages", CPOOL_HUGE_PAGES, NULL, memory_required, NULL, SOME,
+    { "cpool_memory_required, huge pages", CPOOL_MEMORY_HUGE_PAGES, NULL, memory_required, NULL,
+      SOME,
       NO_ROWS },
 };
 

@@ -195,7 +195,7 @@ START_TEST(coloured_slots_meet_every_set)
 
         config.slot_align = aligns[_i];
         REQUIRE_EQUAL(cpi_layout_compute(&plain, &config, PAGE), 0);
-        config.flags = CPOOL_COLOUR;
+        config.memory_flags = CPOOL_MEMORY_COLOUR;
         REQUIRE_EQUAL(cpi_layout_compute(&coloured, &config, PAGE), 0);
         REQUIRE(coloured.stride == plain.stride || coloured.stride == plain.stride + CPI_LINE);
         REQUIRE_EQUAL(coloured.stride % plain.align, 0);
@@ -215,7 +215,7 @@ START_TEST(colour_gives_way_to_alignment)
     struct cpi_layout layout;
 
     config.slot_align = 2 * CPI_LINE << _i;
-    config.flags = CPOOL_COLOUR;
+    config.memory_flags = CPOOL_MEMORY_COLOUR;
     REQUIRE_EQUAL(cpi_layout_compute(&layout, &config, PAGE), 0);
     REQUIRE_EQUAL(layout.stride, 4096);
 }

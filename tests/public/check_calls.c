@@ -133,7 +133,7 @@ static void work(unsigned flags, struct counts *counts)
     static struct job job;
 
     job.config = support_config(SLOT_SIZE, CAPACITY);
-    job.config.flags = flags;
+    support_set_flags(&job.config, flags);
     job.config.max_capacity = 2 * CAPACITY;
     /* The thread has its own tables from here on. */
     job.pool = support_create_plain(8, 8);
@@ -227,7 +227,8 @@ static bool count_in_child(unsigned flags, struct counts *counts)
     return true;
 }
 
-static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE, CPOOL_HUGE_PAGES };
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_WAITABLE,
+                                  CPOOL_MEMORY_HUGE_PAGES };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

@@ -12,7 +12,8 @@
 
 enum { CAPACITY = 300, RESERVED = 50 };
 
-static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_HUGE_PAGES };
+static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE,
+                                  CPOOL_MEMORY_HUGE_PAGES };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -75,7 +76,7 @@ __attribute__((__noinline__)) static void use_all(unsigned flags)
     cpool_config_t config = support_config(4096, CAPACITY);
     cpool_t *pool;
 
-    config.flags = flags;
+    support_set_flags(&config, flags);
     config.max_capacity = 2 * CAPACITY;
     pool = support_create(&config);
     use_slots(pool);

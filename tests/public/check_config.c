@@ -108,9 +108,10 @@ START_TEST(create_null_pointers_refused)
 }
 END_TEST
 
-#define KNOWN_FLAGS \
-    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | \
-     CPOOL_HUGE_PAGES | CPOOL_COLOUR | CPOOL_KEEP_PAGES | CPOOL_NO_POISON)
+#define KNOWN_FLAGS (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE)
+#define MEMORY_FLAGS \
+    (CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
+     CPOOL_MEMORY_NO_POISON)
 
 /* It excludes some of these. */
 #define OTHER_FLAGS CPOOL_RESERVED
@@ -118,15 +119,16 @@ END_TEST
 START_TEST(each_flag_has_a_bit_of_its_own)
 {
     static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_EXACT,
-                                      CPOOL_WAITABLE, CPOOL_HUGE_PAGES, CPOOL_COLOUR,
-                                      CPOOL_KEEP_PAGES, CPOOL_NO_POISON, CPOOL_RESERVED };
+                                      CPOOL_WAITABLE, CPOOL_MEMORY_HUGE_PAGES,
+                                      CPOOL_MEMORY_COLOUR, CPOOL_MEMORY_KEEP_PAGES,
+                                      CPOOL_MEMORY_NO_POISON, CPOOL_RESERVED };
     unsigned seen = 0;
 
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         REQUIRE(flags[i] != 0 && (seen & flags[i]) == 0);
         seen |= flags[i];
     }
-    REQUIRE_EQUAL(seen, KNOWN_FLAGS | OTHER_FLAGS);
+    REQUIRE_EQUAL(seen, KNOWN_FLAGS | MEMORY_FLAGS | OTHER_FLAGS);
 }
 END_TEST
 
@@ -142,6 +144,22 @@ START_TEST(create_any_unknown_flag_refused)
         config.flags |= KNOWN_FLAGS;
         require_refused(&config, CPOOL_EFLAGS);
         REQUIRE_EQUAL(cpool_memory_required(&config), 0);
+    }
+}
+END_TEST
+
+/* A flag of a pool in memory_flags, and one of memory in flags, too. */
+START_TEST(create_flag_of_the_other_kind_refused)
+{
+    for (unsigned bit = 0; bit < sizeof(unsigned) * 8; bit++) {
+        cpool_config_t config = good_config();
+
+        config.memory_flags = 1u << bit;
+        if ((config.memory_flags & MEMORY_FLAGS) != 0) {
+            config.flags = config.memory_flags;
+            config.memory_flags = 0;
+        }
+        require_refused(&config, CPOOL_EFLAGS);
     }
 }
 END_TEST
@@ -385,7 +403,8 @@ static const cpool_config_t shapes[] = {
     SHAPE(.slot_size = 9, .slot_align = 4096, .slot_offset = 5, .capacity = 7,
           .flags = CPOOL_CHECKED, .thread_caches = 2),
     SHAPE(.slot_size = 24, .capacity = 200, .flags = CPOOL_EXACT),
-    SHAPE(.slot_size = 24, .capacity = 200, .flags = KNOWN_FLAGS),
+    SHAPE(.slot_size = 24, .capacity = 200, .flags = KNOWN_FLAGS,
+          .memory_flags = MEMORY_FLAGS),
 };
 
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
@@ -503,6 +522,7 @@ int main(void)
         ONCE(create_null_pointers_refused),
         ONCE(each_flag_has_a_bit_of_its_own),
         ONCE(create_any_unknown_flag_refused),
+        ONCE(create_flag_of_the_other_kind_refused),
         ONCE(debug_settings_make_a_pool_checked),
         ONCE(create_wrong_debug_settings_refused),
         ONCE(create_rounds_too_few_for_capacity_refused),

@@ -62,14 +62,14 @@ static cpool_t *create(size_t capacity, unsigned flags)
 {
     cpool_config_t config = support_config(SLOT_SIZE, capacity);
 
-    config.flags = flags;
+    support_set_flags(&config, flags);
     return support_create(&config);
 }
 
 START_TEST(slots_lie_in_huge_pages)
 {
     size_t capacity = 64 * MIB / SLOT_SIZE;
-    cpool_t *pool = create(capacity, CPOOL_HUGE_PAGES);
+    cpool_t *pool = create(capacity, CPOOL_MEMORY_HUGE_PAGES);
     cpool_t *plain = create(capacity, 0);
     void **slots = support_calloc(capacity, sizeof *slots);
 
@@ -91,7 +91,7 @@ END_TEST
 START_TEST(trim_gives_whole_huge_pages_back)
 {
     size_t capacity = 16 * MIB / SLOT_SIZE;
-    cpool_t *pool = create(capacity, CPOOL_HUGE_PAGES);
+    cpool_t *pool = create(capacity, CPOOL_MEMORY_HUGE_PAGES);
     void **slots = support_calloc(capacity, sizeof *slots);
     size_t back;
 
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(every_kind_serves)
 {
     size_t capacity = 3000;
-    cpool_t *pool = create(capacity, growth_kinds[_i] | CPOOL_HUGE_PAGES);
+    cpool_t *pool = create(capacity, growth_kinds[_i] | CPOOL_MEMORY_HUGE_PAGES);
     struct hold hold;
 
     hold_init(&hold, pool);
@@ -130,11 +130,11 @@ START_TEST(callers_memory_ignores_it)
     cpool_config_t config = support_config(SLOT_SIZE, 100);
     cpool_t *pool;
 
-    config.flags = CPOOL_HUGE_PAGES;
+    config.memory_flags = CPOOL_MEMORY_HUGE_PAGES;
     config.memory_size = cpool_memory_required(&config);
-    config.flags = 0;
+    config.memory_flags = 0;
     REQUIRE_EQUAL(config.memory_size, cpool_memory_required(&config));
-    config.flags = CPOOL_HUGE_PAGES;
+    config.memory_flags = CPOOL_MEMORY_HUGE_PAGES;
     config.memory = support_lines(config.memory_size);
     pool = support_create(&config);
     support_require_obtainable(pool, 0);

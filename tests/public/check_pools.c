@@ -39,8 +39,8 @@ static const struct kind kinds[] = {
     {40, 0, SLOTS, 0, CPOOL_CHECKED},
     {40, 64, SLOTS, 0, CPOOL_EXACT},
     {128, 0, SLOTS, 0, CPOOL_WAITABLE},
-    {256, 0, SLOTS, 0, CPOOL_COLOUR},
-    {5000, 0, SLOTS, 0, CPOOL_HUGE_PAGES},
+    {256, 0, SLOTS, 0, CPOOL_MEMORY_COLOUR},
+    {5000, 0, SLOTS, 0, CPOOL_MEMORY_HUGE_PAGES},
     {64, 4096, SLOTS, 0, CPOOL_CHECKED},
     {64, 0, (size_t)1 << 20, 0, 0},
 };
@@ -53,7 +53,7 @@ static cpool_config_t config_of(const struct kind *kind)
 
     config.slot_align = kind->slot_align;
     config.max_capacity = kind->max_capacity;
-    config.flags = kind->flags;
+    support_set_flags(&config, kind->flags);
     return config;
 }
 

@@ -291,7 +291,7 @@ START_TEST(print_tells_the_flags)
         { CPOOL_CHECKED, "(checked)", "\"checked\":true" },
         { CPOOL_EXACT, "(exact)", "\"exact\":true" },
         { CPOOL_WAITABLE, "(waitable)", "\"waitable\":true" },
-        { CPOOL_COLOUR, "(coloured)", "\"coloured\":true" },
+        { CPOOL_MEMORY_COLOUR, "(coloured)", "\"coloured\":true" },
         { CPOOL_TRACKED, "(tracked)", "\"tracked\":true" },
     };
     enum { FLAGS = sizeof flags / sizeof flags[0] };
@@ -303,7 +303,7 @@ START_TEST(print_tells_the_flags)
 
         config.slot_size = 64;
         config.capacity = 100;
-        config.flags = flags[i].flag;
+        support_set_flags(&config, flags[i].flag);
         pool = support_create(&config);
         text = printed(CPOOL_PRINT_FIGURES, pool);
         json = printed(CPOOL_PRINT_JSON, pool);

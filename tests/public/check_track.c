@@ -20,7 +20,7 @@ static const unsigned kinds[] = {
     CPOOL_TRACKED | CPOOL_WAITABLE,
     CPOOL_CHECKED,
     CPOOL_TRACKED | CPOOL_CHECKED | CPOOL_EXACT,
-    CPOOL_TRACKED | CPOOL_COLOUR | CPOOL_KEEP_PAGES,
+    CPOOL_TRACKED | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES,
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -29,7 +29,7 @@ static cpool_t *make_tracked(unsigned flags)
 {
     cpool_config_t config = support_config(48, CAPACITY);
 
-    config.flags = flags;
+    support_set_flags(&config, flags);
     support_capture_reports();
     return support_create(&config);
 }

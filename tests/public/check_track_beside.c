@@ -75,7 +75,8 @@ START_TEST(trim_keeps_bytes_only_where_asked)
     size_t zero = 0;
     cpool_t *pool;
 
-    config.flags = CPOOL_TRACKED | CPOOL_NO_POISON | (keeps ? CPOOL_KEEP_PAGES : 0);
+    config.flags = CPOOL_TRACKED;
+    config.memory_flags = CPOOL_MEMORY_NO_POISON | (keeps ? CPOOL_MEMORY_KEEP_PAGES : 0);
     pool = support_create(&config);
     REQUIRE_EQUAL(support_take_all(pool, slots), MANY);
     for (int i = 0; i < MANY; i++)

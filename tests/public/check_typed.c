@@ -45,7 +45,7 @@ static cpool_config_t job_config(size_t capacity, unsigned flags)
     cpool_config_t config = CPOOL_CONFIG_INIT;
 
     config.capacity = capacity;
-    config.flags = flags;
+    support_set_flags(&config, flags);
     return config;
 }
 
@@ -457,7 +457,7 @@ START_TEST(reset_takes_back_live_slots)
 END_TEST
 
 static const unsigned kinds[] = {0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE,
-                                 CPOOL_COLOUR, CPOOL_TRACKED};
+                                 CPOOL_MEMORY_COLOUR, CPOOL_TRACKED};
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

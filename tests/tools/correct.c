@@ -15,6 +15,8 @@
 #include <cpool.h>
 #include <cpool/tools.h>
 
+#define MEMORY_FLAGS (CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_NO_POISON)
+
 enum { SIZE = 45, CAPACITY = 300, MOST = 40, TURNS = 3 };
 
 struct item {
@@ -216,7 +218,8 @@ static void run(unsigned flags, size_t max_capacity, bool in_place)
     config.slot_size = SIZE;
     config.capacity = CAPACITY;
     config.max_capacity = max_capacity;
-    config.flags = flags;
+    config.flags = flags & ~MEMORY_FLAGS;
+    config.memory_flags = flags & MEMORY_FLAGS;
     if (in_place) {
         config.thread_caches = 4;
         config.memory = memory;
@@ -255,7 +258,7 @@ static void constructed(void)
 
     config.slot_size = SIZE;
     config.capacity = 1;
-    config.flags = CPOOL_NO_POISON;
+    config.memory_flags = CPOOL_MEMORY_NO_POISON;
     if (cpool_create(&pool, &config) != CPOOL_OK)
         fail("create");
     slot = cpool_alloc(pool);
@@ -292,7 +295,7 @@ static void afterwards(void)
 int main(void)
 {
     static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_TRACKED,
-                                      CPOOL_CHECKED, CPOOL_COLOUR, CPOOL_NO_POISON };
+                                      CPOOL_CHECKED, CPOOL_MEMORY_COLOUR, CPOOL_MEMORY_NO_POISON };
     size_t i;
 
     for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

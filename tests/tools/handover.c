@@ -15,6 +15,8 @@
 
 #include <cpool.h>
 
+#define MEMORY_FLAGS (CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_NO_POISON)
+
 /* More than a function knows how to zero by itself. */
 enum { THREADS = 3, CAPACITY = 48, WORDS = 25, MOST = 5, TAKES = 6 };
 
@@ -182,7 +184,8 @@ static void run(unsigned flags)
     config.slot_size = WORDS * sizeof(uint64_t);
     config.capacity = CAPACITY;
     config.magazine_rounds = 4;
-    config.flags = flags;
+    config.flags = flags & ~MEMORY_FLAGS;
+    config.memory_flags = flags & MEMORY_FLAGS;
     if (cpool_create(&pool, &config) != CPOOL_OK)
         abort();
     run_on(pool, flags, false);
@@ -223,7 +226,7 @@ int main(void)
     run(CPOOL_EXACT);
     run(CPOOL_WAITABLE);
     run(CPOOL_CHECKED);
-    run(CPOOL_NO_POISON);
+    run(CPOOL_MEMORY_NO_POISON);
     run_on(items_pool(), 0, true);
     misuse();
     puts("handed over");
