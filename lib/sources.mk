@@ -3,8 +3,8 @@
 # (README.md).  lib/local.mk, CMakeLists.txt and meson.build read this list.
 
 libcpool_sources = \
-	lib/base/atomic.h lib/base/bitmap.h lib/base/bits.h lib/base/call.h lib/base/compiler.h lib/base/error.c \
-	lib/base/error.h lib/base/probes.h lib/base/structs.c lib/base/structs.h lib/base/text.c \
+	lib/base/atomic.h lib/base/bitmap.h lib/base/bits.h lib/base/call.h lib/base/compiler.h \
+	lib/base/error.c lib/base/error.h lib/base/probes.h lib/base/structs.c lib/base/structs.h lib/base/text.c \
 	lib/base/text.h lib/base/tools.c lib/base/tools.h lib/base/version.c \
 	lib/host/extent.c lib/host/extent.h lib/host/handle.c lib/host/handle.h lib/host/lock.c \
 	lib/host/options.c lib/host/options.h lib/host/os.h lib/host/os_posix.c lib/host/ranges.c \
@@ -19,12 +19,13 @@ libcpool_sources = \
 	lib/pool/pool_drain.h lib/pool/pool_forms.c lib/pool/pool_impl.h lib/pool/pool_info.c \
 	lib/pool/pool_layer.c lib/pool/pool_left.c lib/pool/pool_left.h lib/pool/pool_memory.c \
 	lib/pool/pool_options.c lib/pool/pool_print.c lib/pool/pool_report.c lib/pool/pool_reserve.c \
-	lib/pool/pool_slow.c lib/pool/pool_typed.c lib/pool/pools.c \
+	lib/pool/pool_slow.c lib/pool/pool_typed.c lib/pool/pools.c lib/pool/way.h \
 	lib/wait/pool_call.c lib/wait/pool_events.c lib/wait/pool_wait.c lib/wait/pool_wait.h \
 	lib/wait/queue.h \
-	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h \
-	lib/check/guard.c lib/check/guard.h lib/check/log.c lib/check/log.h lib/check/pool_audit.c \
-	lib/check/pool_debug.c lib/check/pool_mark.c lib/check/pool_quarantine.c \
+	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h lib/track/track_gate.c lib/track/track_gate.h \
+	lib/check/check_gate.c lib/check/guard.c lib/check/guard.h \
+	lib/check/log.c lib/check/log.h lib/check/pool_audit.c lib/check/pool_debug.c \
+	lib/check/pool_quarantine.c \
 	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/quarantine.c \
 	lib/check/quarantine.h lib/check/record.h lib/check/site.c lib/check/site.h \
 	lib/fallback/fallback.c lib/fallback/fallback.h \

@@ -92,6 +92,24 @@ void cpi_pool_tools_reset(const struct cpi_pool *pool)
     open_slots(pool);
 }
 
+/* --- Slots that change hands --- */
+
+static bool taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    (void)call;
+    cpi_tools_taken(pool->tools, pool, slot, pool->slab.slot_size);
+    return true;
+}
+
+static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    (void)call;
+    cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
+    return true;
+}
+
+const struct cpi_gate cpi_tools_gate = {taken, given, NULL};
+
 /* --- Leaks --- */
 
 static void ignore_extent(const struct cpi_pool *pool, const struct cpi_extent *extent,

@@ -9,7 +9,8 @@
  *   leased | word of the bitmap, load and CAS | relaxed | - | -
  *   made   | leases store                     | release | see  | the leases, all unused
  *   see    | leases load                      | acquire | made | the leases, all unused
- *   alone  | leases store, while no thread uses the pool | relaxed | - | -
+ *   wrap   | gate store                       | release | pool_impl.h's gate | likewise
+ *   alone  | leases and gate store, while no thread uses the pool | relaxed | - | -
  *   home   | entry home load                  | relaxed | - | -
  *
  * A bit of the bitmap changes hands along with its slot, which orders it.
@@ -74,13 +75,23 @@ static _Atomic uint64_t *word_of(const struct cpi_pool *pool, uintptr_t index, u
     return &leases_of(pool)->leased[index / CPI_LEASED_BITS];
 }
 
-bool cpi_pool_is_leased(const struct cpi_pool *pool, uintptr_t index)
+/* Whether a slot goes back with a lease, in a pool with a gate.  Wait-free. */
+static bool is_leased(const struct cpi_pool *pool, uintptr_t index)
 {
     uint64_t bit;
 
-    if (CPI_LIKELY(leases_of(pool) == NULL))
-        return false;
     return (cpi_load(word_of(pool, index, &bit), relaxed) & bit) != 0; /* [leased] */
+}
+
+/* The gate of a pool that has had a lease. */
+static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    uintptr_t index = cpi_slab_index(&pool->slab, slot);
+
+    if (CPI_LIKELY(!is_leased(pool, index)))
+        return leases_of(pool)->passed->given(pool, slot, call);
+    cpi_pool_report_slot(CPOOL_ELEASED, call.function, pool, index);
+    return false;
 }
 
 /* In such pools: the slot is a lease's from now on, or of none.  Returns false if it was so
@@ -91,7 +102,7 @@ static bool set_leased(struct cpi_pool *pool, const void *slot, bool leased)
     uint64_t old;
     uint64_t bit;
 
-    if (!pool->marks)
+    if (leases_of(pool)->passed == NULL)
         return true;
     word = word_of(pool, cpi_slab_index(&pool->slab, slot), &bit);
     old = cpi_load(word, relaxed); /* [leased] */
@@ -107,7 +118,8 @@ static bool set_leased(struct cpi_pool *pool, const void *slot, bool leased)
 /* With the lock held, as the two that follow. */
 static struct cpi_leases *make_leases(struct cpi_pool *pool)
 {
-    size_t words = pool->marks ? pool->slab.slots / CPI_LEASED_BITS + 1 : 0;
+    const struct cpi_gate *passed = cpi_pool_gate(pool);
+    size_t words = passed != NULL ? pool->slab.slots / CPI_LEASED_BITS + 1 : 0;
     size_t caches_at = sizeof(struct cpi_leases) + words * sizeof(uint64_t);
     size_t size = caches_at + pool->registry.max * sizeof(struct cpi_leased);
     struct cpi_leases *leases = cpi_os_map(size);
@@ -117,7 +129,13 @@ static struct cpi_leases *make_leases(struct cpi_pool *pool)
         return NULL;
     leases->size = size;
     leases->caches = (struct cpi_leased *)(void *)((char *)leases + caches_at);
+    leases->passed = passed;
     cpi_store(&pool->leases, leases, release); /* [made] */
+    if (passed != NULL) {
+        leases->gate = *passed;
+        leases->gate.given = given;
+        cpi_store(&pool->gate, &leases->gate, release); /* [wrap] */
+    }
     return leases;
 }
 
@@ -202,14 +220,12 @@ static inline bool enter(const struct cpi_lease *lease, const cpool_lease_t *han
     return false;
 }
 
-/* Whether the slot is the caller's.  In pools with marks it may turn out to be live, because it
+/* Whether the slot is the caller's.  In pools with a gate it may turn out to be live, because it
  * was freed twice.  It is leased after it is live, so that the end tells a slot with an alloc
  * that vanished in between, in a fork, from one that was freed twice. */
 static inline bool mark(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
-    if (!pool->marks)
-        return true;
-    if (!cpi_pool_mark_taken(pool, slot, call))
+    if (!cpi_pool_passes(pool, slot, call))
         return false;
     (void)set_leased(pool, slot, true);
     return true;
@@ -306,7 +322,7 @@ static bool is_free(const struct cpi_pool *pool, uintptr_t index)
            cpi_slotmap_state(&pool->slotmap, index) != CPI_SLOTMAP_LIVE_ONE;
 }
 
-/* In pools with marks: the slot is the lease's.  It is so before it is looked at, so that a
+/* In pools with a gate: the slot is the lease's.  It is so before it is looked at, so that a
  * free that comes later is refused.  Returns 0, or a code that was reported. */
 static int claim(struct cpi_pool *pool, uintptr_t index, const char *function)
 {
@@ -356,21 +372,22 @@ int cpool_lease_adopt(cpool_lease_t *handle, void *slot)
 
 static const char end_function[] = "cpool_lease_end";
 
-/* Returns true if the slot goes back, in a pool with marks.  One that is of no lease and not
+/* Returns true if the slot goes back, in a pool with a gate.  One that is of no lease and not
  * live had an alloc that vanished in a fork, before it was marked.  Damage is repaired when it
  * is reported: the bytes after the slot at the first attempt, those before it at the second, so
  * that the third succeeds.  The slot is the lease's until it is not live any more, so that no
  * other free can end its life. */
 static bool end_life(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
+    const struct cpi_gate *passed = leases_of(pool)->passed;
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
     unsigned attempts = 3;
     bool ended = false;
 
-    if (CPI_UNLIKELY(!cpi_pool_is_leased(pool, index)))
+    if (CPI_UNLIKELY(!is_leased(pool, index)))
         return pool->slotmap.words == NULL || is_free(pool, index);
     do
-        ended = cpi_pool_mark_ended(pool, slot, call);
+        ended = passed->given(pool, slot, call);
     while (!ended && !is_free(pool, index) && --attempts > 0);
     (void)set_leased(pool, slot, false);
     return ended;
@@ -379,6 +396,7 @@ static bool end_life(struct cpi_pool *pool, void *slot, struct cpi_call call)
 /* Returns how many slots of the magazine go back.  It keeps those that go with it. */
 static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine, struct cpi_call call)
 {
+    const struct cpi_gate *passed = leases_of(pool)->passed;
     uint32_t count = cpi_magazine_count(magazine);
     uint32_t kept = 0;
     size_t ended = 0;
@@ -390,8 +408,8 @@ static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine, st
         if (!end_life(pool, slot, call))
             continue;
         ended++;
-        if (pool->quarantine.size != 0)
-            cpi_pool_put_off(pool, slot);
+        if (passed->keep != NULL)
+            passed->keep(pool, slot);
         else
             magazine->rounds[kept++] = slot;
     }
@@ -399,7 +417,7 @@ static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine, st
     return ended;
 }
 
-/* In pools with marks, magazine by magazine. */
+/* In pools with a gate, magazine by magazine. */
 static size_t end_each(struct cpi_pool *pool, struct cpi_cache *common, struct cpi_call call)
 {
     size_t slots = 0;
@@ -418,7 +436,7 @@ static size_t end_closed(struct cpi_lease *lease, struct cpi_call call)
     struct cpi_pool *pool = pool_of(lease);
     size_t slots = 0;
 
-    if (pool->marks) {
+    if (leases_of(pool)->passed != NULL) {
         cpi_unlock();
         slots = end_each(pool, lease->common, call);
         cpi_lock();
@@ -462,6 +480,8 @@ void cpi_pool_end_leases(struct cpi_pool *pool)
     for (i = 0; i < CPOOL_LEASES_MAX; i++)
         if (leases->lease[i].handle != NULL)
             cpi_lease_forget(&leases->lease[i]);
+    if (leases->passed != NULL)
+        cpi_store(&pool->gate, leases->passed, relaxed); /* [alone] */
     cpi_os_release(leases, leases->size);
     cpi_pool_note_calls(pool, 1);
     cpi_store(&pool->leases, NULL, relaxed); /* [alone] */

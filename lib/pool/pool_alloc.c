@@ -251,8 +251,7 @@ void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct
         slot = take_any(pool, cache);
         if (CPI_UNLIKELY(pool->waitable))
             cpi_pool_call_after_alloc(pool, cache, slot);
-    } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
-             !cpi_pool_mark_taken(pool, slot, call));
+    } while (slot != NULL && !cpi_pool_passes(pool, slot, call));
     return slot;
 }
 
@@ -316,6 +315,7 @@ CPI_COLD static bool free_block(struct cpi_pool *pool, void *block, const char *
 
 bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, struct cpi_call call)
 {
+    const struct cpi_gate *gate;
     uintptr_t index;
     bool given;
 
@@ -323,11 +323,12 @@ bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, s
         return false;
     if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT))
         return free_block(pool, slot, call.function);
-    if (CPI_UNLIKELY(pool->marks)) {
-        if (!cpi_pool_mark_given(pool, slot, call))
+    gate = cpi_pool_gate(pool);
+    if (CPI_UNLIKELY(gate != NULL)) {
+        if (!gate->given(pool, slot, call))
             return false;
-        if (pool->quarantine.size != 0) {
-            cpi_pool_put_off(pool, slot);
+        if (gate->keep != NULL) {
+            gate->keep(pool, slot);
             return true;
         }
     }

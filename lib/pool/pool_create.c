@@ -50,6 +50,16 @@ static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
     return aligned - layout->offset - start;
 }
 
+/* Checked pools have a word for each slot, too. */
+static const struct cpi_gate *gate_of(const struct cpi_pool *pool, const struct cpi_layout *layout)
+{
+    if (layout->checked)
+        return layout->quarantine > 0 ? &cpi_check_gate_with_quarantine : &cpi_check_gate;
+    if (layout->tracked)
+        return &cpi_track_gate;
+    return pool->tools != 0 ? &cpi_tools_gate : NULL;
+}
+
 static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
 {
     struct cpi_slab_shape shape;
@@ -73,7 +83,7 @@ static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout
                      cpi_record_size(layout->frames));
     pool->checked = layout->checked;
     cpi_pool_tools_begin(pool);
-    pool->marks = layout->tracked || pool->tools != 0;
+    atomic_init(&pool->gate, gate_of(pool, layout));
 }
 
 static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
@@ -131,11 +141,11 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     limits.uncached = (struct cpi_uncached *)(void *)(region + layout->uncached_at);
     limits.forked = forked;
     limits.returned = cpi_pool_wake_waiters;
-    pool->only_marked = limits.exact && !pool->marks && !pool->waitable;
+    pool->only_marked = limits.exact && cpi_pool_gate(pool) == NULL && !pool->waitable;
     pool->only_tracked = layout->tracked && !pool->checked && !limits.exact &&
                          pool->tools == 0;
     limits.checked = pool->checked;
-    limits.inline_path = !pool->marks && !limits.exact;
+    limits.inline_path = cpi_pool_gate(pool) == NULL && !limits.exact;
     part(&caches, region, layout, layout->caches_at,
          cpi_registry_bytes(layout->caches, layout->quota));
     cpi_registry_init(&pool->registry, &caches, pool, &pool->slab, &pool->depot, &limits);
@@ -480,8 +490,9 @@ size_t cpool_reset(cpool_t *handle)
 
     if (pool == NULL)
         return 0;
-    if (pool->marks)
-        cpi_pool_mark_all_free(pool, "cpool_reset");
+    if (pool->checked)
+        (void)cpi_pool_verify_all(pool, 0, cpi_slab_fresh(&pool->slab), "cpool_reset");
+    cpi_track_reset(pool);
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
     live = count_live(pool);

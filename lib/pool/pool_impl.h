@@ -18,6 +18,12 @@
  * Parts start at multiples of `unit`: the page size, so that each can be
  * committed as it is needed, or CPOOL_MEMORY_ALIGN in a caller's memory.  Words of
  * slots exist in tracked and checked pools, guards of slots in checked ones.
+ *
+ * ORDERING TABLE
+ *   gate | gate load | acquire | pool_lease.c's wrap | the leases that the new gate asks
+ *
+ * [gate] The gate of a pool changes when its first lease begins.  A thread that frees a slot of
+ * a lease has learnt of the slot by synchronisation after that, so it meets the new gate.
  */
 #ifndef CPI_POOL_IMPL_H
 #define CPI_POOL_IMPL_H
@@ -32,7 +38,7 @@
 #include <cpool/events.h>
 #include <cpool/pools.h>
 
-#include "base/call.h"
+#include "base/atomic.h"
 #include "store/depot.h"
 #include "fallback/fallback.h"
 #include "host/handle.h"
@@ -42,6 +48,7 @@
 #include "store/slab.h"
 #include "track/slotmap.h"
 #include "base/text.h"
+#include "pool/way.h"
 #include "check/guard.h"
 #include "check/log.h"
 #include "check/quarantine.h"
@@ -86,7 +93,9 @@ struct cpi_leases {
     size_t size; /* bytes of all this, and of what `caches` points to */
     struct cpi_leased *caches; /* one for each structure of a cache */
     struct cpi_lease lease[CPOOL_LEASES_MAX];
-    _Atomic uint64_t leased[]; /* in pools with marks a bit for each slot */
+    const struct cpi_gate *passed; /* the pool's own gate, or NULL */
+    struct cpi_gate gate;          /* replaces it */
+    _Atomic uint64_t leased[];     /* in pools with a gate a bit for each slot */
 };
 
 /* Bytes of a pool's name, with its end. */
@@ -108,8 +117,10 @@ struct cpi_pool {
     struct cpi_depot depot;
     struct cpi_registry registry;
 
+    /* NULL in plain pools.  Replaced with the lock held, when the first lease begins. */
+    const struct cpi_gate *_Atomic gate;
+
     /* Constant. */
-    bool marks;   /* something is done whenever a slot changes hands: see pool_mark.c */
     bool checked;
     unsigned tools; /* that it is announced to: see pool_tools.c */
     bool fills;   /* freed slots: checked pools */
@@ -307,16 +318,27 @@ void *cpi_pool_look_waiting(struct cpi_pool *pool);
  * nobody may after. */
 bool cpi_pool_audit(const struct cpi_pool *pool);
 
-/*
- * pool_mark.c, for pools with `marks`.  taken is called when a slot was obtained, before
- * the caller at `site` has it.  It returns false after it has reported that the slot was
- * live already: another one has to be obtained.  given is called before a slot goes back.  It
- * returns false after it has reported why the slot does not.
- */
-bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, struct cpi_call call);
-bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot,
-                         struct cpi_call call); /* given, for the slots of a lease at its end */
-bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, struct cpi_call call);
+/* The gates of features.  With the last one slots have no words. */
+extern const struct cpi_gate cpi_track_gate;
+extern const struct cpi_gate cpi_check_gate;
+extern const struct cpi_gate cpi_check_gate_with_quarantine;
+extern const struct cpi_gate cpi_tools_gate;
+
+/* Every slot becomes free, in a pool with words.  Nobody else may be using the pool. */
+void cpi_track_reset(struct cpi_pool *pool);
+
+/* A pool's gate, or NULL, and whether that lets a slot pass that was obtained. */
+static inline const struct cpi_gate *cpi_pool_gate(const struct cpi_pool *pool)
+{
+    return cpi_load(&pool->gate, acquire); /* [gate] */
+}
+
+static inline bool cpi_pool_passes(struct cpi_pool *pool, void *slot, struct cpi_call call)
+{
+    const struct cpi_gate *gate = cpi_pool_gate(pool);
+
+    return CPI_LIKELY(gate == NULL) || gate->taken(pool, slot, call);
+}
 
 /*
  * pool_quarantine.c.  put_off is the free of a pool with a quarantine.  end_quarantine
@@ -335,9 +357,6 @@ size_t cpi_pool_verify_all(const struct cpi_pool *pool, uintptr_t index, uintptr
 /* The same for one address, which need not be a slot's.  Returns 0 or the code that was
  * reported. */
 int cpi_pool_verify_one(const struct cpi_pool *pool, const void *slot, const char *function);
-
-/* Every slot of such a pool becomes free.  Nobody else may be using the pool. */
-void cpi_pool_mark_all_free(struct cpi_pool *pool, const char *function);
 
 /* pool_memory.c.  Raises the capacity if every slot has been handed out and it
  * may grow.  Returns true if there is more now.  Lock-free. */
@@ -386,10 +405,7 @@ static inline bool cpi_pool_validate(struct cpi_pool *pool, const void *slot,
     return cpi_pool_judge(pool, slot, function, &index) == 0;
 }
 
-/* pool_lease.c.  Whether a slot goes back with a lease, in a pool with marks.  Wait-free. */
-bool cpi_pool_is_leased(const struct cpi_pool *pool, uintptr_t index);
-
-/* Ends all leases, after their caches.  With the lock held, while no thread uses the
+/* pool_lease.c.  Ends all leases, after their caches.  With the lock held, while no thread uses the
  * pool. */
 void cpi_pool_end_leases(struct cpi_pool *pool);
 

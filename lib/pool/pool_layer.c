@@ -69,8 +69,7 @@ void *cpi_layer_fresh(cpool_t *handle)
 
         slot = take_fresh(pool, &index) ? cpi_slab_slot(&pool->slab, index) : NULL;
         cpi_registry_leave(&pool->registry, uncached);
-    } while (slot != NULL && CPI_UNLIKELY(pool->marks) &&
-             !cpi_pool_mark_taken(pool, slot, call));
+    } while (slot != NULL && !cpi_pool_passes(pool, slot, call));
     return slot;
 }
 

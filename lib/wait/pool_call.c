@@ -96,6 +96,12 @@ bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot, const struct cpi_wait
     return waiter != NULL;
 }
 
+bool cpi_pool_is_obtained(struct cpi_pool *pool, void *found, struct cpi_call call)
+{
+    return cpi_slab_index(&pool->slab, found) >= pool->slab.slots ||
+           cpi_pool_passes(pool, found, call);
+}
+
 bool cpi_pool_has_to_call(const struct cpi_pool *pool)
 {
     return (cpi_queue_glance(&pool->waiters.queue) & CPI_QUEUE_ASKS) != 0;

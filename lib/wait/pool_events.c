@@ -108,8 +108,7 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     cache = cpi_registry_own_cache(&pool->registry);
     do {
         slot = obtain(pool, cache);
-    } while (slot != NULL && pool->marks &&
-             !cpi_pool_mark_taken(pool, slot, CPI_CALL(function)));
+    } while (slot != NULL && !cpi_pool_is_obtained(pool, slot, CPI_CALL(function)));
     return slot;
 }
 

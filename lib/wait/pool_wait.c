@@ -231,7 +231,6 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     do {
         if (deadline == 0 || !obtain(pool, cache, deadline, &slot))
             return cpi_pool_alloc(pool, cache, CPI_CALL(function));
-    } while (slot != NULL && pool->marks &&
-             !cpi_pool_mark_taken(pool, slot, CPI_CALL(function)));
+    } while (slot != NULL && !cpi_pool_is_obtained(pool, slot, CPI_CALL(function)));
     return slot;
 }

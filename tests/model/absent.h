@@ -27,10 +27,6 @@ MODEL_ABSENT(bool, cpi_pool_hand_over, struct cpi_pool *pool, void *slot,
 MODEL_ABSENT(void, cpi_pool_call_waiter, struct cpi_pool *pool, const struct cpi_cache *cache)
 MODEL_ABSENT(void, cpi_pool_call_after_alloc, struct cpi_pool *pool,
              const struct cpi_cache *cache, const void *slot)
-MODEL_ABSENT(bool, cpi_pool_mark_taken, struct cpi_pool *pool, void *slot,
-             struct cpi_call call)
-MODEL_ABSENT(bool, cpi_pool_mark_given, struct cpi_pool *pool, void *slot,
-             struct cpi_call call)
 MODEL_ABSENT(void, cpi_pool_report_address, int code, const char *function,
              const struct cpi_pool *pool, const void *address, uintptr_t index)
 MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,

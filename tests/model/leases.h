@@ -155,9 +155,6 @@ MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *
 MODEL_ABSENT(enum cpi_slotmap_state, cpi_slotmap_state, const struct cpi_slotmap *map,
              uintptr_t index)
 MODEL_ABSENT(void, cpi_os_release, void *address, size_t size)
-MODEL_ABSENT(bool, cpi_pool_mark_ended, struct cpi_pool *pool, void *slot,
-             struct cpi_call call)
-
 void cpi_pool_wake_waiters(struct cpi_pool *pool)
 {
     assert(!pool->waitable);

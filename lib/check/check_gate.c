@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_mark.c - where slots change hands, in pools that do more about it than others.
- *
- * Pools without `marks` never come here.  Work that only some of the others want is behind a
- * flag of its own.
+ * check_gate.c - where slots of checked pools change hands, and looks at all of their slots.
  */
 #include "pool/pool_impl.h"
 
 #include "check/pool_tell.h"
 #include "check/site.h"
 #include "base/tools.h"
-
-/* A pool that is only announced to tools may have no words. */
-static bool has_words(const struct cpi_pool *pool)
-{
-    return pool->slotmap.words != NULL;
-}
+#include "track/track_gate.h"
 
 /* Notes the owner's call in the slot's record and in the log. */
 static void note_call(struct cpi_pool *pool, uintptr_t index, bool is_free, const void *site)
@@ -77,32 +69,16 @@ static bool take_checked(struct cpi_pool *pool, uintptr_t index, struct cpi_call
     return true;
 }
 
-bool cpi_pool_mark_taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
+static bool taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
-    bool taken = true;
 
-    if (CPI_UNLIKELY(index >= pool->slab.slots))
-        return true; /* a waiter's, and a block of the fallback's */
-    if (pool->checked)
-        taken = take_checked(pool, index, call);
-    else if (has_words(pool))
-        taken = cpi_slotmap_take(&pool->slotmap, index);
-    if (CPI_UNLIKELY(!taken)) {
+    if (CPI_UNLIKELY(!take_checked(pool, index, call))) {
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
         return false;
     }
     cpi_tools_taken(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
-}
-
-static void report_not_live(const struct cpi_pool *pool, uintptr_t index,
-                            enum cpi_slotmap_state state, const char *function)
-{
-    bool never = state == CPI_SLOTMAP_NEVER_TAKEN;
-
-    cpi_tools_freed_again(pool->tools, pool, cpi_slab_slot(&pool->slab, index));
-    cpi_pool_report_slot(never ? CPOOL_EUNUSED : CPOOL_EDOUBLEFREE, function, pool, index);
 }
 
 /* The gap on the far side of a neighbour.  Damage there does not keep the slot from
@@ -132,44 +108,22 @@ static bool is_intact(const struct cpi_pool *pool, uintptr_t index, const char *
     return true;
 }
 
-/* Returns false after it has reported why this slot cannot be freed. */
-static bool end_life(struct cpi_pool *pool, uintptr_t index, const char *function)
-{
-    enum cpi_slotmap_state state = cpi_slotmap_state(&pool->slotmap, index);
-
-    if (state == CPI_SLOTMAP_LIVE_ONE && pool->checked && !is_intact(pool, index, function))
-        return false;
-    if (state == CPI_SLOTMAP_LIVE_ONE)
-        state = cpi_slotmap_give(&pool->slotmap, index);
-    if (state == CPI_SLOTMAP_LIVE_ONE)
-        return true;
-    report_not_live(pool, index, state, function);
-    return false;
-}
-
-bool cpi_pool_mark_ended(struct cpi_pool *pool, void *slot, struct cpi_call call)
+static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
+    bool is_live = cpi_slotmap_state(&pool->slotmap, index) == CPI_SLOTMAP_LIVE_ONE;
 
-    if (has_words(pool) && !end_life(pool, index, call.function))
+    if ((is_live && !is_intact(pool, index, call.function)) ||
+        !cpi_track_end_life(pool, index, call.function))
         return false;
-    if (pool->checked) {
-        note_call(pool, index, true, call.site);
-        cpi_guard_give(&pool->slab, index, pool->fills);
-    }
+    note_call(pool, index, true, call.site);
+    cpi_guard_give(&pool->slab, index, pool->fills);
     cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
 }
 
-bool cpi_pool_mark_given(struct cpi_pool *pool, void *slot, struct cpi_call call)
-{
-    uintptr_t index = cpi_slab_index(&pool->slab, slot);
-
-    if (CPI_LIKELY(!cpi_pool_is_leased(pool, index)))
-        return cpi_pool_mark_ended(pool, slot, call);
-    cpi_pool_report_slot(CPOOL_ELEASED, call.function, pool, index);
-    return false;
-}
+const struct cpi_gate cpi_check_gate = {taken, given, NULL};
+const struct cpi_gate cpi_check_gate_with_quarantine = {taken, given, cpi_pool_put_off};
 
 /* Slots that are looked at in one go: others may want the lock. */
 #define CPI_VERIFY_PORTION ((uintptr_t)1024)
@@ -225,15 +179,4 @@ int cpi_pool_verify_one(const struct cpi_pool *pool, const void *slot, const cha
         return 0;
     report_damage(pool, &damage, function);
     return cpi_damage_code(&damage);
-}
-
-void cpi_pool_mark_all_free(struct cpi_pool *pool, const char *function)
-{
-    uintptr_t fresh = has_words(pool) ? cpi_slab_fresh(&pool->slab) : 0;
-    uintptr_t index;
-
-    if (pool->checked)
-        (void)cpi_pool_verify_all(pool, 0, fresh, function);
-    for (index = 0; index < fresh; index++)
-        cpi_slotmap_clear(&pool->slotmap, index);
 }
