@@ -62,9 +62,6 @@
 #define COMPILER "other"
 #endif
 
-/* Never inlined: callgrind knows these by name. */
-#define COUNTED __attribute__((__noinline__))
-
 void instructions_mark(void);
 
 COUNTED void instructions_mark(void)
@@ -376,6 +373,26 @@ static void run_part(size_t part, struct work *work, unsigned long rounds, size_
         parts[part].run(work, length);
 }
 
+static void run_mode(const struct instructions_mode *mode, unsigned long rounds, size_t length)
+{
+    unsigned long i;
+
+    printf("part %s %lu\n", mode->name, rounds * (unsigned long)length);
+    instructions_mark();
+    for (i = 0; i < rounds; i++)
+        mode->run(length);
+}
+
+static void run_modes(unsigned long count)
+{
+    const struct instructions_mode *mode;
+
+    for (mode = instructions_modes; mode->name != NULL; mode++) {
+        run_mode(mode, count / LENGTH, LENGTH);
+        run_mode(mode, count / LENGTH, 2 * LENGTH);
+    }
+}
+
 /* Ends the program when it fails. */
 static cpool_t *create(const cpool_config_t *config)
 {
@@ -412,20 +429,34 @@ static void create_pools(struct work *work)
     work->edge_pool = create(&config);
 }
 
+/* Binds symbols, and fills caches. */
+static void warm(struct work *work)
+{
+    const struct instructions_mode *mode;
+    size_t part;
+
+    for (part = 0; part < PARTS; part++)
+        parts[part].run(work, 2 * LENGTH);
+    for (mode = instructions_modes; mode->name != NULL; mode++)
+        mode->run(2 * LENGTH);
+}
+
 static int run_all(unsigned long count)
 {
     static struct work work;
     size_t part;
 
     create_pools(&work);
+    instructions_modes_create();
     hold(&work, 0, HELD);
-    for (part = 0; part < PARTS; part++)
-        parts[part].run(&work, 2 * LENGTH); /* binds symbols, fills the cache */
+    warm(&work);
     for (part = 0; part < PARTS; part++) {
         run_part(part, &work, count / LENGTH, LENGTH);
         run_part(part, &work, count / LENGTH, 2 * LENGTH);
     }
+    run_modes(count);
     instructions_mark();
+    instructions_modes_destroy();
     drop(&work, 0, HELD);
     return cpool_destroy(work.pool) == 0 && cpool_destroy(work.tracked_pool) == 0 &&
                    cpool_destroy(work.edge_pool) == 0

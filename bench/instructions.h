@@ -10,6 +10,11 @@
 #define BENCH_INSTRUCTIONS_H
 
 #include <cpool.h>
+#include <cpool/lease.h>
+#include <cpool/object.h>
+
+/* Never inlined: callgrind knows these by name. */
+#define COUNTED __attribute__((__noinline__))
 
 /* Inline, the calling thread's cache. */
 void *measured_inline_alloc(cpool_t *pool);
@@ -42,6 +47,29 @@ void measured_empty_loop_pair(cpool_t *pool, void **slots, size_t n);
 /* The symbols of the library: instructions_outline.c. */
 void *measured_outline_alloc(cpool_t *pool);
 void measured_outline_free(cpool_t *pool, void *slot);
+
+/* The modes: instructions_modes.c. */
+struct instructions_mode {
+    const char *name;
+    void (*run)(size_t n); /* n operations */
+};
+
+/* Their parts, up to one without a name. */
+extern const struct instructions_mode instructions_modes[];
+
+void instructions_modes_create(void);
+void instructions_modes_destroy(void);
+void *measured_exactly_alloc(void);
+void measured_exactly_free(void *slot);
+void *measured_waited_alloc(void);
+void measured_waited_free(void *slot);
+void *measured_known_alloc(void);
+void measured_known_free(void *slot);
+void *measured_things_get(void);
+void measured_things_put(void *object);
+void *measured_object_get(cpool_objects_t *objects);
+void measured_object_put(cpool_objects_t *objects, void *object);
+void *measured_lease_alloc(cpool_lease_t *lease);
 
 /* Makes a pointer unknown to the compiler, and keeps a call from becoming a jump. */
 #define INSTRUCTIONS_HIDE(p) __asm__ __volatile__("" : "+r"(p) : : "memory")

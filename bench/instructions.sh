@@ -143,19 +143,23 @@ echo
     BEGIN { text["inline"] = "inline, implicit cache"; text["cache"] = "inline, explicit cache"
             text["typed"] = "typed, 64 bytes"; text["uneven"] = "typed, 48 bytes"
             text["outline"] = "through the symbols"
-            text["tracked"] = "a tracked pool"
+            text["tracked"] = "a tracked pool"; text["typed-tracked"] = "tracked, typed"
+            text["exact"] = "an exact pool"; text["typed-exact"] = "exact, typed"
+            text["waitable"] = "a waitable pool"; text["typed-waitable"] = "waitable, typed"
+            text["checked"] = "a checked pool"; text["leased"] = "under a lease"
+            text["object"] = "an object, no hooks"; text["typed-object"] = "object, typed"
+            text["hooked-object"] = "an object, two hooks"
             text["swap"] = "swap with a spare"; text["depot"] = "exchange with the depot" }
-    { split($1, word, "-"); looped = word[2] == "loop"
-      row = word[1] (looped ? "-loop" : ""); what = word[looped ? 3 : 2]
+    { row = $1; sub(/-[a-z]*$/, "", row); what = substr($1, length(row) + 2)
       value[row, what] = $2; calls[row] += $3
       if (!(row in seen)) { seen[row] = 1; rows[++n] = row } }
     END {
         printf "  %-24s %-22s %6s %6s %6s\n", "", "", "alloc", "free", "pair"
         for (i = 1; i <= n; i++) {
-            split(rows[i], word, "-")
             alone = rows[i] !~ /-loop/
+            name = rows[i]; sub(/-loop/, "", name)
             pair = alone ? value[rows[i], "alloc"] + value[rows[i], "free"] : value[rows[i], "pair"]
-            printf "  %-24s %-22s %6g %6g %6g\n", text[word[1]],
+            printf "  %-24s %-22s %6s %6s %6s\n", text[name],
                 alone ? "a function of its own" : "inlined into a loop",
                 value[rows[i], "alloc"], value[rows[i], "free"], pair
         }

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * instructions_modes.c - the modes: bounds, waiters, handles, checks, leases and objects,
+ * without an edge of a magazine.
+ */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "instructions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cpool/lease.h>
+#include <cpool/object.h>
+#include <cpool/object_typed.h>
+
+/* Rounds in a magazine: more than any part holds. */
+#define ROUNDS 128u
+
+#define CAPACITY ((size_t)16 * ROUNDS)
+
+struct element {
+    char bytes[64];
+};
+
+CPOOL_DECLARE(exactly, struct element);
+CPOOL_DEFINE(exactly, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
+             .flags = CPOOL_EXACT);
+CPOOL_DECLARE(waited, struct element);
+CPOOL_DEFINE(waited, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
+             .flags = CPOOL_WAITABLE);
+CPOOL_DECLARE(known, struct element);
+CPOOL_DEFINE(known, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
+             .flags = CPOOL_TRACKED);
+CPOOL_OBJECTS_DECLARE(things, struct element);
+CPOOL_OBJECTS_DEFINE(things, struct element, CPOOL_OBJECT_HOOKS(.arg = NULL),
+                     .capacity = CAPACITY, .populate = CAPACITY);
+
+static struct {
+    cpool_t *exact;
+    cpool_t *waitable;
+    cpool_t *checked;
+    cpool_t *leased;
+    cpool_lease_t *lease;
+    cpool_objects_t *bare;
+    cpool_objects_t *hooked;
+} pools;
+
+/* ---- What is counted ------------------------------------------------------------ */
+
+COUNTED void *measured_exactly_alloc(void)
+{
+    return exactly_alloc();
+}
+
+COUNTED void measured_exactly_free(void *slot)
+{
+    exactly_free((struct element *)slot);
+}
+
+COUNTED void *measured_waited_alloc(void)
+{
+    return waited_alloc();
+}
+
+COUNTED void measured_waited_free(void *slot)
+{
+    waited_free((struct element *)slot);
+}
+
+COUNTED void *measured_known_alloc(void)
+{
+    return known_alloc();
+}
+
+COUNTED void measured_known_free(void *slot)
+{
+    known_free((struct element *)slot);
+}
+
+COUNTED void *measured_things_get(void)
+{
+    return things_get();
+}
+
+COUNTED void measured_things_put(void *object)
+{
+    things_put((struct element *)object);
+}
+
+COUNTED void *measured_object_get(cpool_objects_t *objects)
+{
+    return cpool_object_get(objects);
+}
+
+COUNTED void measured_object_put(cpool_objects_t *objects, void *object)
+{
+    cpool_object_put(objects, object);
+}
+
+COUNTED void *measured_lease_alloc(cpool_lease_t *lease)
+{
+    return cpool_lease_alloc(lease);
+}
+
+/* ---- The parts ------------------------------------------------------------------ */
+
+#define SINGLE(name, call)                                                             \
+    static void name(size_t n)                                                         \
+    {                                                                                  \
+        size_t i;                                                                      \
+                                                                                       \
+        for (i = 0; i < n; i++)                                                        \
+            call;                                                                      \
+    }
+
+#define BY_HANDLE(name)                                                                \
+    SINGLE(name##_alloc, cpool_free(pools.name, measured_inline_alloc(pools.name)))    \
+    SINGLE(name##_free, measured_inline_free(pools.name, cpool_alloc(pools.name)))
+
+BY_HANDLE(exact)
+BY_HANDLE(waitable)
+BY_HANDLE(checked)
+SINGLE(typed_exact_alloc, exactly_free((struct element *)measured_exactly_alloc()))
+SINGLE(typed_exact_free, measured_exactly_free(exactly_alloc()))
+SINGLE(typed_waitable_alloc, waited_free((struct element *)measured_waited_alloc()))
+SINGLE(typed_waitable_free, measured_waited_free(waited_alloc()))
+SINGLE(typed_tracked_alloc, known_free((struct element *)measured_known_alloc()))
+SINGLE(typed_tracked_free, measured_known_free(known_alloc()))
+SINGLE(bare_get, cpool_object_put(pools.bare, measured_object_get(pools.bare)))
+SINGLE(bare_put, measured_object_put(pools.bare, cpool_object_get(pools.bare)))
+SINGLE(hooked_get, cpool_object_put(pools.hooked, measured_object_get(pools.hooked)))
+SINGLE(hooked_put, measured_object_put(pools.hooked, cpool_object_get(pools.hooked)))
+SINGLE(typed_get, things_put((struct element *)measured_things_get()))
+SINGLE(typed_put, measured_things_put(things_get()))
+
+/* The first alloc of a thread joins the lease. */
+static void leased_alloc(size_t n)
+{
+    pools.lease = cpool_lease_begin(pools.leased);
+    if (pools.lease == NULL || cpool_lease_alloc(pools.lease) == NULL)
+        exit(EXIT_FAILURE);
+    while (n-- > 0)
+        measured_lease_alloc(pools.lease);
+    cpool_lease_end(pools.lease);
+}
+
+const struct instructions_mode instructions_modes[] = {
+    { "exact-alloc", exact_alloc },
+    { "exact-free", exact_free },
+    { "typed-exact-alloc", typed_exact_alloc },
+    { "typed-exact-free", typed_exact_free },
+    { "waitable-alloc", waitable_alloc },
+    { "waitable-free", waitable_free },
+    { "typed-waitable-alloc", typed_waitable_alloc },
+    { "typed-waitable-free", typed_waitable_free },
+    { "typed-tracked-alloc", typed_tracked_alloc },
+    { "typed-tracked-free", typed_tracked_free },
+    { "checked-alloc", checked_alloc },
+    { "checked-free", checked_free },
+    { "leased-alloc", leased_alloc },
+    { "object-alloc", bare_get },
+    { "object-free", bare_put },
+    { "typed-object-alloc", typed_get },
+    { "typed-object-free", typed_put },
+    { "hooked-object-alloc", hooked_get },
+    { "hooked-object-free", hooked_put },
+    { NULL, NULL },
+};
+
+/* ---- The pools ------------------------------------------------------------------ */
+
+static int store_one(void *object, void *arg)
+{
+    (void)arg;
+    *(volatile char *)object = 1;
+    return 0;
+}
+
+static void store_none(void *object, void *arg)
+{
+    (void)arg;
+    *(volatile char *)object = 0;
+}
+
+static void require(int code)
+{
+    if (code == CPOOL_OK)
+        return;
+    fprintf(stderr, "instructions: %s\n", cpool_strerror(code));
+    exit(EXIT_FAILURE);
+}
+
+static cpool_t *create(unsigned flags)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *pool;
+
+    config.name = "modes";
+    config.slot_size = sizeof(struct element);
+    config.capacity = CAPACITY;
+    config.magazine_rounds = ROUNDS;
+    config.flags = flags;
+    require(cpool_create(&pool, &config));
+    return pool;
+}
+
+static cpool_objects_t *create_objects(bool hooked)
+{
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_objects_t *objects;
+
+    type.object_size = sizeof(struct element);
+    if (hooked) {
+        type.activate = store_one;
+        type.deactivate = store_none;
+    }
+    config.name = "objects";
+    config.type = &type;
+    config.capacity = CAPACITY;
+    config.populate = CAPACITY;
+    require(cpool_objects_create(&objects, &config));
+    return objects;
+}
+
+void instructions_modes_create(void)
+{
+    pools.exact = create(CPOOL_EXACT);
+    pools.waitable = create(CPOOL_WAITABLE);
+    pools.checked = create(CPOOL_CHECKED);
+    pools.leased = create(0);
+    pools.bare = create_objects(false);
+    pools.hooked = create_objects(true);
+}
+
+void instructions_modes_destroy(void)
+{
+    require(cpool_destroy(pools.exact));
+    require(cpool_destroy(pools.waitable));
+    require(cpool_destroy(pools.checked));
+    require(cpool_destroy(pools.leased));
+    require(cpool_objects_destroy(pools.bare));
+    require(cpool_objects_destroy(pools.hooked));
+}
