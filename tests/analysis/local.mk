@@ -20,7 +20,7 @@ check-valgrind: all $(check_LTLIBRARIES)
 	@srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/analysis/valgrind.sh $(VALGRIND_TESTS)
 
 # Without the tests of the assertions, which this build lacks.
-COVERAGE_TESTS = $(filter-out tests/modules/check_assert,$(tests_public) $(tests_modules) \
+COVERAGE_TESTS = $(filter-out tests/modules/base/check_assert,$(tests_public) $(tests_modules) \
 	$(tests_steps))
 
 coverage:

@@ -89,10 +89,7 @@ objects() {
 
 # program_of NAME - its source, without the ending.
 program_of() {
-    for path in "$top"/tests/*/"$1.c"; do
-        path=${path#"$top/tests/"}
-        echo "${path%.c}"
-    done
+    find "$top/tests" -name "$1.c" | sed "s|^$top/tests/||; s|\\.c$||"
 }
 
 # wraps_of VARIABLE FOLDER - the calls of the C library that a program's link replaces.
@@ -120,7 +117,7 @@ link() {
         [ "$1" = "${1%_narrow}" ] || kind=narrow
         case $source in steps/*) kind=points more=$(objects plain "$top/tests/steps/steps.c") ;; esac
         case $1 in
-        check_reentry) more=$(wraps_of tests_modules_check_reentry_LDFLAGS modules) ;;
+        check_reentry) more=$(wraps_of tests_modules_host_check_reentry_LDFLAGS modules) ;;
         check_fault*) more=$(wraps_of tests_refuse_ldflags harness) ;;
         esac
         rm -f "$mutant/help.a"
