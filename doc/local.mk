@@ -17,10 +17,9 @@ man_date = 2026-11-22
 
 dist_man3_MANS = \
 	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_typed.3 \
-	doc/man/cpool_object.3 doc/man/cpool_object_active.3 \
-	doc/man/cpool_object_available.3 doc/man/cpool_object_capacity.3 \
+	doc/man/cpool_object.3 \
 	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 doc/man/cpool_object_grow.3 \
-	doc/man/cpool_object_inactive.3 doc/man/cpool_object_is_active.3 \
+	doc/man/cpool_object_is_active.3 \
 	doc/man/cpool_object_obtain.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
 	doc/man/cpool_object_shrink.3 doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
 	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 doc/man/cpool_objects_find.3 \

@@ -177,6 +177,7 @@ static void objects_meanwhile(struct episode *episode, void *context)
     uint64_t *random = &episode->random;
     size_t n = 1 + random_below(random, OBJECTS_MOST);
     unsigned char visits[OBJECTS_MOST] = {0};
+    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
 
     switch (random_below(random, 6)) {
     case 0:
@@ -189,7 +190,8 @@ static void objects_meanwhile(struct episode *episode, void *context)
         STRESS_REQUIRE(cpool_object_populate(objects->pool, n, NULL) <= n);
         break;
     case 3:
-        STRESS_REQUIRE(cpool_object_active(objects->pool) <= OBJECTS_MOST);
+        STRESS_REQUIRE(cpool_object_stats(objects->pool, &stats) == 0);
+        STRESS_REQUIRE(stats.active <= OBJECTS_MOST && stats.available <= OBJECTS_MOST);
         break;
     case 4:
         STRESS_REQUIRE(cpool_object_each(objects->pool, objects_visit, visits) <= OBJECTS_MOST);

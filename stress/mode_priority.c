@@ -295,7 +295,7 @@ static void priority_audit(struct priority *priority)
                     (unsigned long long)priority->begun, (unsigned long long)priority->ended,
                     stats.active);
     STRESS_REQUIRE(cpool_priority_release(priority->pool, SIZE_MAX) == stats.active);
-    STRESS_REQUIRE(cpool_object_active(priority->pool) == 0);
+    STRESS_REQUIRE(cpool_object_stats(priority->pool, &stats) == 0 && stats.active == 0);
     cpool_object_grow(priority->pool, PRIORITY_MOST);
     while (cpool_priority_obtain(priority->pool, 0, &grant) == 0 && grant.ended == 0)
         got++;

@@ -344,17 +344,8 @@ CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *cod
 CPOOL_API size_t cpool_objects_trim(cpool_objects_t *pool) CPOOL_NONNULL_(1);
 
 /*
- * cpool_object_available - whether a get would find an object or might create one.
- *
- * An estimate, because other threads get and put objects meanwhile.  It cannot know what
- * the hooks will say.
- * Any thread, wait-free.
- */
-CPOOL_API bool cpool_object_available(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
-
-/*
- * A pool's figures.  While other threads use the pool, `active` and `inactive` are
- * estimates unless the pool is counted.  Start from CPOOL_OBJECT_STATS_INIT.
+ * A pool's figures.  While other threads use the pool, `active`, `inactive` and `available`
+ * are estimates unless the pool is counted.  Start from CPOOL_OBJECT_STATS_INIT.
  */
 typedef struct cpool_object_figures {
     size_t size;           /* sizeof(cpool_object_stats_t), set by the initialiser */
@@ -363,6 +354,7 @@ typedef struct cpool_object_figures {
     size_t objects;        /* objects that there are: active, inactive, or in a hook */
     size_t active;         /* objects that callers have */
     size_t inactive;       /* objects that lie in the pool */
+    size_t available;      /* objects that gets may find or create, if the hooks agree */
     size_t peak;           /* the most that were ever active at once, with
                               CPOOL_OBJECT_COUNTED, in a priority pool or in a fake pool.
                               Otherwise the largest number of objects that ever existed */
@@ -373,7 +365,7 @@ typedef struct cpool_object_figures {
 
 #define CPOOL_OBJECT_STATS_INIT                                                \
     {                                                                          \
-        sizeof(cpool_object_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0                \
+        sizeof(cpool_object_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0             \
     }
 
 /*
@@ -383,16 +375,6 @@ typedef struct cpool_object_figures {
  * Any thread.  It may block.
  */
 CPOOL_API int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *stats);
-
-/*
- * cpool_object_capacity, cpool_object_active, cpool_object_inactive - these figures alone.
- *
- * Any thread.  capacity is wait-free.  The others are in counted and in fake pools, and may
- * block elsewhere.
- */
-CPOOL_API size_t cpool_object_capacity(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
-CPOOL_API size_t cpool_object_active(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
-CPOOL_API size_t cpool_object_inactive(const cpool_objects_t *pool) CPOOL_NONNULL_(1);
 
 /*
  * ---- Active objects (cpool_object_each.3) ----------------------------------

@@ -85,11 +85,6 @@ size_t cpool_objects_put_all(cpool_objects_t *pool)
 
 /* --- Figures --- */
 
-static uint64_t room_of(const cpool_objects_t *pool)
-{
-    return cpi_load(&pool->room, relaxed); /* [count] */
-}
-
 static size_t positive(size_t a, size_t b)
 {
     return a > b ? a - b : 0;
@@ -111,7 +106,8 @@ static size_t count_inactive(const cpool_objects_t *pool)
 
 static void count_objects(const cpool_objects_t *pool, cpool_object_stats_t *stats)
 {
-    uint64_t room = room_of(pool);
+    uint64_t room = cpi_load(&pool->room, relaxed); /* [count] */
+    bool grows = pool->growth != 0 || pool->percent != 0;
 
     stats->capacity = CPI_ROOM_CAPACITY(room);
     stats->objects = CPI_ROOM_OBJECTS(room);
@@ -125,6 +121,9 @@ static void count_objects(const cpool_objects_t *pool, cpool_object_stats_t *sta
             stats->inactive = stats->objects;
         stats->active = stats->objects - stats->inactive;
     }
+    stats->available = positive(grows ? pool->max : stats->capacity, stats->objects);
+    if (!pool->fake)
+        stats->available += stats->inactive;
 }
 
 int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
@@ -146,36 +145,6 @@ int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
     stats.failures = cpi_load(&pool->failures, relaxed);        /* [count] */
     cpi_struct_write(given, &stats, sizeof stats);
     return 0;
-}
-
-size_t cpool_object_capacity(const cpool_objects_t *pool)
-{
-    return CPI_ROOM_CAPACITY(room_of(pool));
-}
-
-size_t cpool_object_active(const cpool_objects_t *pool)
-{
-    cpool_object_stats_t stats;
-
-    count_objects(pool, &stats);
-    return stats.active;
-}
-
-size_t cpool_object_inactive(const cpool_objects_t *pool)
-{
-    cpool_object_stats_t stats;
-
-    count_objects(pool, &stats);
-    return stats.inactive;
-}
-
-bool cpool_object_available(const cpool_objects_t *pool)
-{
-    uint64_t room = room_of(pool);
-    bool grows = pool->growth != 0 || pool->percent != 0;
-
-    return CPI_ROOM_OBJECTS(room) < (grows ? pool->max : CPI_ROOM_CAPACITY(room)) ||
-           (!pool->fake && cpi_layer_has_free(pool->pool));
 }
 
 cpool_t *cpool_objects_pool(const cpool_objects_t *pool)

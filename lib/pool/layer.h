@@ -59,7 +59,4 @@ void *cpi_layer_fresh(cpool_t *pool);
  */
 size_t cpi_layer_discard(cpool_t *pool, void *first, size_t n);
 
-/* At a glance: whether an alloc would find a slot, if the system gives memory.  Wait-free. */
-bool cpi_layer_has_free(const cpool_t *pool);
-
 #endif /* CPI_LAYER_H */

@@ -9,7 +9,7 @@
  */
 #include "pool/layer.h"
 
-#include "pool/pool_left.h"
+#include "pool/pool_impl.h"
 
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -111,13 +111,6 @@ size_t cpi_layer_discard(cpool_t *handle, void *first, size_t n)
     resident = cpi_os_purge((void *)from, to - from) ? resident : 0;
     cpi_pool_note_calls(pool, calls + 1);
     return resident;
-}
-
-bool cpi_layer_has_free(const cpool_t *handle)
-{
-    const struct cpi_pool *pool = cpi_pool_of(handle, "cpi_layer_has_free");
-
-    return pool != NULL && cpi_pool_has_any(pool);
 }
 
 /* --- The layer --- */

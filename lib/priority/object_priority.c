@@ -328,6 +328,7 @@ static struct priorities *allocate(size_t max)
 
 int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
 {
+    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
     struct priorities *priorities;
 
     if (pool == NULL)
@@ -336,7 +337,7 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
         return CPOOL_EFLAGS;
     if (pool->policy != NULL)
         return CPOOL_EOPEN;
-    if (cpool_object_active(pool) != 0)
+    if (cpool_object_stats(pool, &stats) != 0 || stats.active != 0)
         return CPOOL_ELIVE;
     if (!register_handler())
         return CPOOL_ESYSTEM;

@@ -89,22 +89,22 @@ START_TEST(pool_that_grows_by_one_has_as_many_objects_as_were_needed)
     config.max_capacity = 100;
     pool = thing_pool(&config, &type);
     thing_require(pool, &account, 0);
-    REQUIRE_EQUAL(cpool_object_capacity(pool), 0);
+    REQUIRE_EQUAL(thing_stats(pool).capacity, 0);
     for (size_t n = 1; n <= 100; n += 33) {
         get_all(pool, n);
         thing_require(pool, &account, n);
-        REQUIRE_EQUAL(cpool_object_capacity(pool), n);
+        REQUIRE_EQUAL(thing_stats(pool).capacity, n);
         REQUIRE_EQUAL(thing_stats(pool).peak, n);
         put_all(pool, n);
         thing_require(pool, &account, 0);
     }
-    REQUIRE(cpool_object_available(pool));
+    REQUIRE(thing_stats(pool).available > 0);
     get_all(pool, 100);
     require_dry(pool);
-    REQUIRE(!cpool_object_available(pool));
+    REQUIRE(thing_stats(pool).available == 0);
     REQUIRE(kinds[_i] == CPOOL_OBJECT_FAKE || account.created == 100);
     put_all(pool, 100);
-    REQUIRE(cpool_object_available(pool));
+    REQUIRE(thing_stats(pool).available > 0);
     thing_end(pool, &account);
 }
 END_TEST
@@ -120,14 +120,14 @@ START_TEST(pool_that_grows_by_batch_creates_the_batch)
     pool = thing_pool(&config, &type);
     get_all(pool, 1);
     REQUIRE_EQUAL(account.created, fake ? 1 : 32);
-    REQUIRE_EQUAL(cpool_object_capacity(pool), 32);
-    REQUIRE_EQUAL(cpool_object_inactive(pool), fake ? 0 : 31);
+    REQUIRE_EQUAL(thing_stats(pool).capacity, 32);
+    REQUIRE_EQUAL(thing_stats(pool).inactive, fake ? 0 : 31);
     put_all(pool, 1);
     get_all(pool, 33);
     REQUIRE_EQUAL(account.created, fake ? 34 : 64);
     put_all(pool, 33);
     get_all(pool, 80);
-    REQUIRE_EQUAL(cpool_object_capacity(pool), 80);
+    REQUIRE_EQUAL(thing_stats(pool).capacity, 80);
     require_dry(pool);
     thing_require(pool, &account, 80);
     put_all(pool, 80);
@@ -149,7 +149,7 @@ START_TEST(pool_that_grows_by_factor_doubles)
         REQUIRE(things[n] != NULL && things[n]->holders++ == 0);
         if (n + 1 > expected)
             expected *= 2;
-        REQUIRE_EQUAL(cpool_object_capacity(pool), expected);
+        REQUIRE_EQUAL(thing_stats(pool).capacity, expected);
     }
     thing_require(pool, &account, MANY);
     put_all(pool, MANY);
@@ -172,7 +172,7 @@ START_TEST(batch_that_cannot_be_created_leaves_the_get_alone)
     account.create_fails = 0;
     put_all(pool, 1);
     get_all(pool, 10);
-    REQUIRE_EQUAL(cpool_object_capacity(pool), 10);
+    REQUIRE_EQUAL(thing_stats(pool).capacity, 10);
     put_all(pool, 10);
     thing_end(pool, &account);
 }
@@ -188,11 +188,11 @@ START_TEST(grow_and_populate_tell_what_they_did)
     config.max_capacity = 50;
     pool = thing_pool(&config, &type);
     require_dry(pool);
-    REQUIRE(!cpool_object_available(pool));
+    REQUIRE(thing_stats(pool).available == 0);
     REQUIRE_EQUAL(cpool_object_populate(pool, 5, &code), 0);
     REQUIRE_EQUAL(code, fake ? 0 : CPOOL_EDRY);
     REQUIRE_EQUAL(cpool_object_grow(pool, 20), 20);
-    REQUIRE(account.created == 0 && cpool_object_available(pool));
+    REQUIRE(account.created == 0 && thing_stats(pool).available > 0);
     REQUIRE_EQUAL(cpool_object_populate(pool, 15, &code), fake ? 0 : 15);
     REQUIRE_EQUAL(code, 0);
     thing_require(pool, &account, 0);
@@ -224,7 +224,7 @@ START_TEST(pool_made_populated_has_new_objects)
     config.capacity = 10;
     config.populate = 8;
     pool = thing_pool(&config, &type);
-    REQUIRE(account.created == 8 && cpool_object_inactive(pool) == 8);
+    REQUIRE(account.created == 8 && thing_stats(pool).inactive == 8);
     REQUIRE_EQUAL(cpool_object_obtain(pool, &object, &is_new), 0);
     REQUIRE(is_new && account.created == 8 && ((struct thing *)object)->resets == 0);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
@@ -269,7 +269,7 @@ START_TEST(shrink_takes_unused_then_inactive_then_by_choice_active_ones)
     get_all(pool, 70);
     put_all(pool, 30);                                       /* 30 unused, 30 inactive */
     REQUIRE_EQUAL(cpool_object_shrink(pool, 20, 0), 20);     /* 10, 30 */
-    REQUIRE(account.destroyed == 0 && cpool_object_capacity(pool) == 80);
+    REQUIRE(account.destroyed == 0 && thing_stats(pool).capacity == 80);
     REQUIRE_EQUAL(cpool_object_shrink(pool, 15, 0), 15);     /* 0, 25 */
     REQUIRE_EQUAL(account.destroyed, 5);
     thing_require(pool, &account, 40);
@@ -284,7 +284,7 @@ START_TEST(shrink_takes_unused_then_inactive_then_by_choice_active_ones)
     REQUIRE_EQUAL(cpool_object_grow(pool, 63), 63);
     REQUIRE_EQUAL(cpool_object_shrink(pool, 1000, CPOOL_OBJECT_ACTIVE_TOO), 100);
     thing_require(pool, &account, 0);
-    REQUIRE_EQUAL(cpool_object_capacity(pool), 0);
+    REQUIRE_EQUAL(thing_stats(pool).capacity, 0);
     require_dry(pool);
     REQUIRE_EQUAL(cpool_object_grow(pool, 1000), 100);
     get_all(pool, 100);
@@ -346,20 +346,20 @@ START_TEST(put_beyond_max_inactive_destroys_the_object)
         REQUIRE(highest(50) == last); /* room of destroyed objects comes before fresh memory */
         put_all(pool, 50);
         thing_require(pool, &account, 0);
-        REQUIRE_EQUAL(cpool_object_inactive(pool), 10);
+        REQUIRE_EQUAL(thing_stats(pool).inactive, 10);
         REQUIRE_EQUAL(account.destroyed, 40 * (size_t)(round + 1));
     }
     REQUIRE_EQUAL(cpool_object_populate(pool, 1, &code), 0);
     REQUIRE_EQUAL(code, CPOOL_EDRY);
     get_all(pool, 7);
-    REQUIRE_EQUAL(cpool_object_inactive(pool), 3);
+    REQUIRE_EQUAL(thing_stats(pool).inactive, 3);
     REQUIRE_EQUAL(cpool_object_populate(pool, 100, &code), 7);
     put_all(pool, 7);
-    REQUIRE_EQUAL(cpool_object_inactive(pool), 10);
+    REQUIRE_EQUAL(thing_stats(pool).inactive, 10);
     REQUIRE_EQUAL(cpool_object_shrink(pool, SIZE_MAX, 0), 50);
     get_all(pool, 12);
     put_all(pool, 12);
-    REQUIRE_EQUAL(cpool_object_inactive(pool), 10);
+    REQUIRE_EQUAL(thing_stats(pool).inactive, 10);
     thing_end(pool, &account);
 }
 END_TEST
@@ -490,7 +490,7 @@ START_TEST(trim_gives_back_the_pages_of_destroyed_objects_alone)
         gone -= zero ? PAGE_ISH / 2 : 0;
     }
     REQUIRE(gone <= 20 * (PAGE_ISH / 2));
-    REQUIRE_EQUAL(cpool_object_inactive(pool), 12);
+    REQUIRE_EQUAL(thing_stats(pool).inactive, 12);
     for (int i = 1; i < 64; i += 2)
         REQUIRE_EQUAL(cpool_object_put(pool, blocks[i]), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);

@@ -135,11 +135,11 @@ START_TEST(threads_share_objects_and_all_come_back)
         support_join(threads[i]);
     thing_require(pool, &account, 0);
     cpool_object_grow(pool, CAPACITY);
-    for (size_t i = 0; i < cpool_object_capacity(pool); i++)
+    for (size_t i = 0; i < thing_stats(pool).capacity; i++)
         REQUIRE(cpool_object_get(pool) != NULL);
     REQUIRE(cpool_object_get(pool) == NULL);
-    thing_require(pool, &account, cpool_object_capacity(pool));
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), cpool_object_capacity(pool));
+    thing_require(pool, &account, thing_stats(pool).capacity);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), thing_stats(pool).capacity);
     thing_end(pool, &account);
 }
 END_TEST

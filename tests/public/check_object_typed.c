@@ -73,7 +73,7 @@ START_TEST(typed_pool_comes_to_be_on_first_use)
         REQUIRE(!is_new && widget->resets == 1);
         REQUIRE_EQUAL(widgets_put(widget), 0);
         REQUIRE_EQUAL(widgets_put(NULL), 0);
-        REQUIRE_EQUAL(cpool_object_capacity(widgets_objects()), 10);
+        REQUIRE_EQUAL(thing_stats(widgets_objects()).capacity, 10);
         REQUIRE_EQUAL(widgets_open(NULL), 0);
         REQUIRE_EQUAL(widgets_close(), 0);
         REQUIRE_EQUAL(created, destroyed);

@@ -123,7 +123,7 @@ START_TEST(threads_take_objects_from_each_other)
         all.put += players[i].put;
         all.released += players[i].released;
     }
-    active = cpool_object_active(pool);
+    active = thing_stats(pool).active;
     thing_require(pool, &account, active);
     REQUIRE(all.granted > 0 && all.ended > 0 && all.put > 0 && all.released > 0);
     REQUIRE_EQUAL(account.activated, all.granted);

@@ -177,6 +177,14 @@ static void use_half_attached(void *pool)
     use_and_destroy(make_pool(&(cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT, 0));
 }
 
+static cpool_object_stats_t stats_of(const cpool_objects_t *pool)
+{
+    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+
+    REQUIRE_EQUAL(cpool_object_stats(pool, &stats), 0);
+    return stats;
+}
+
 static void put_in_half_attached(void *pool)
 {
     void *objects[OBJECTS];
@@ -185,7 +193,7 @@ static void put_in_half_attached(void *pool)
         objects[i] = cpool_object_get(pool);
     for (int i = 0; i < OBJECTS; i++)
         REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
-    REQUIRE_EQUAL(cpool_object_active(pool), 0);
+    REQUIRE_EQUAL(stats_of(pool).active, 0);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
 }
 
@@ -313,7 +321,7 @@ static void put_and_shrink(void *argument)
 
     REQUIRE_EQUAL(cpool_priority_put(player->pool, player->claims[2]), 0);
     REQUIRE_EQUAL(cpool_object_shrink(player->pool, 1, 0), 1);
-    REQUIRE_EQUAL(cpool_object_inactive(player->pool), 1);
+    REQUIRE_EQUAL(stats_of(player->pool).inactive, 1);
 }
 
 /* There is an inactive object all the time, though fewer objects than were active before. */
