@@ -22,7 +22,7 @@ dist_man3_MANS = \
 	doc/man/cpool_object_is_active.3 \
 	doc/man/cpool_object_obtain.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
 	doc/man/cpool_object_shrink.3 doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
-	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 doc/man/cpool_objects_find.3 \
+	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \
 	doc/man/cpool_objects_pool.3 doc/man/cpool_objects_put_all.3 doc/man/cpool_objects_trim.3 \
 	doc/man/cpool_alloc.3 doc/man/cpool_cache.3 doc/man/cpool_create.3 doc/man/cpool_error.3 \
 	doc/man/cpool_info.3 doc/man/cpool_memory.3 \
@@ -44,7 +44,7 @@ dist_man3_MANS = \
 	doc/man/cpool_events.3 doc/man/cpool_set_ready.3 \
 	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wake_all.3 \
 	doc/man/cpool_sized.3 doc/man/cpool_sized_alloc.3 doc/man/cpool_sized_alloc_aligned.3 doc/man/cpool_sized_calloc.3 \
-	doc/man/cpool_sized_class.3 doc/man/cpool_sized_class_of.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 doc/man/cpool_sized_find.3 \
+	doc/man/cpool_sized_class.3 doc/man/cpool_sized_class_of.3 doc/man/cpool_sized_create.3 doc/man/cpool_sized_destroy.3 \
 	doc/man/cpool_sized_free.3 doc/man/cpool_sized_owns.3 doc/man/cpool_sized_print.3 doc/man/cpool_sized_realloc.3 \
 	doc/man/cpool_sized_stats.3 doc/man/cpool_sized_trim.3 doc/man/cpool_sized_usable_size.3 \
 	doc/man/cpool_release.3 \
@@ -55,7 +55,7 @@ dist_man3_MANS = \
 	doc/man/cpool_lanes.3 \
 	doc/man/cpool_lanes_balance.3 \
 	doc/man/cpool_lanes_create.3 \
-	doc/man/cpool_lanes_destroy.3 doc/man/cpool_lanes_find.3 \
+	doc/man/cpool_lanes_destroy.3 \
 	doc/man/cpool_lanes_pool.3 \
 	doc/man/cpool_priority.3 \
 	doc/man/cpool_priority_attach.3 \

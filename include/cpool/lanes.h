@@ -85,13 +85,6 @@ CPOOL_API int cpool_lanes_create(cpool_lanes_t **lanes, const cpool_config_t *co
 CPOOL_API int cpool_lanes_destroy(cpool_lanes_t *lanes);
 
 /*
- * cpool_lanes_find - the pool with lanes of a name, as cpool_find.
- *
- * Any thread.  It may block.  Its time depends on the number of pools.
- */
-CPOOL_API cpool_lanes_t *cpool_lanes_find(const char *name);
-
-/*
  * cpool_lane - a lane by its number, or NULL for one that is not below n.
  *
  * Any thread, wait-free.

@@ -201,17 +201,6 @@ CPOOL_API int cpool_objects_create(cpool_objects_t **pool, const cpool_object_co
 CPOOL_API int cpool_objects_destroy(cpool_objects_t *pool);
 
 /*
- * cpool_objects_find - the object pool of a name.
- *
- * name   compared as far as pools keep their names: whole characters of 31 bytes at most
- *
- * Returns the object pool that was created first of those with this name, or NULL.  The
- * program sees to it that the pool is not destroyed while it is used.
- * Any thread.  It may block.  Its time depends on the number of pools.
- */
-CPOOL_API cpool_objects_t *cpool_objects_find(const char *name);
-
-/*
  * cpool_object_get - an object, recycled or new.
  *
  * Returns the object, or NULL when there is none.  cpool_object_obtain tells why.

@@ -122,22 +122,25 @@ CPOOL_API void cpool_release(void *slot);
  */
 typedef struct cpool_view {
     size_t size;                /* bytes that the library has filled in */
-    cpool_t *pool;              /* its handle */
+    cpool_t *pool;              /* its handle.  NULL for blocks of many sizes, which are one
+                                   view with the sums of their classes' figures, 0 where
+                                   there is no sum, and for a fake object pool */
     const char *name;           /* its name, "" if it has none */
     const cpool_stats_t *stats; /* its figures */
     unsigned flags;             /* its flags and memory_flags, with CPOOL_OPTIONS' */
     unsigned kind;              /* CPOOL_VIEW_TYPED for a typed pool, CPOOL_VIEW_CALLERS
                                    for one in caller-provided memory, and
                                    CPOOL_VIEW_OBJECTS, _SIZED or _LANES */
-    void *first;                /* its slot 0 */
-    size_t slots;               /* slots that have an address, as cpool_index_limit */
-    uint64_t number;            /* pools that the process created before it */
+    void *first;                /* its slot 0, or NULL without a handle */
+    size_t slots;               /* slots that have an address, as cpool_index_limit, or 0 */
+    uint64_t number;            /* larger than those of all pools that were created before */
     void *owner;                /* the cpool_objects_t, cpool_sized_t or cpool_lanes_t that
                                    the slots belong to, or NULL */
 } cpool_view_t;
 
 /*
- * cpool_each - calls a function for each pool of the process.
+ * cpool_each - calls a function for each pool of the process: of slots, of objects, of blocks
+ * of many sizes, and with lanes.
  *
  * visit   gets a copy of the pool's name and figures, which is its own until it returns.
  *         It may use any function, on this pool and on others, and create and destroy
@@ -156,18 +159,17 @@ CPOOL_API size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), 
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_find - the pool of slots of a name.
+ * cpool_find - the pool of a name.
  *
+ * kind   0 for a cpool_t, CPOOL_VIEW_OBJECTS for a cpool_objects_t, CPOOL_VIEW_SIZED for a
+ *        cpool_sized_t, or CPOOL_VIEW_LANES for a cpool_lanes_t
  * name   compared as far as pools keep their names: whole characters of 31 bytes at most
  *
- * Object pools, blocks of many sizes and lanes have functions of their own: cpool_objects_find,
- * cpool_sized_find and cpool_lanes_find.
- *
- * Returns the pool that was created first of those with this name, or NULL.  The program
- * sees to it that the pool is not destroyed while it is used.
+ * Returns the pool of this kind that was created first of those with this name, or NULL.  The
+ * program sees to it that the pool is not destroyed while it is used.
  * Any thread.  It may block.  Its time depends on the number of pools.
  */
-CPOOL_API cpool_t *cpool_find(const char *name);
+CPOOL_API void *cpool_find(unsigned kind, const char *name);
 
 #ifdef __cplusplus
 }

@@ -163,13 +163,6 @@ CPOOL_API int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_confi
 CPOOL_API int cpool_sized_destroy(cpool_sized_t *blocks);
 
 /*
- * cpool_sized_find - the allocator of a name, as cpool_find.
- *
- * Any thread.  It may block.  Its time depends on the number of pools.
- */
-CPOOL_API cpool_sized_t *cpool_sized_find(const char *name);
-
-/*
  * ---- Allocating and freeing (cpool_sized.3) -----------------------------------
  *
  * In this group `blocks` must be living.  Progress is that of cpool_alloc and cpool_free

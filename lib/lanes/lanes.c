@@ -42,13 +42,14 @@ struct cpool_lane_state {
     cpool_lanes_t *lanes;             /* constant */
 };
 
-/* All constant, but for the words. */
+/* All constant, but for the words and `shown`. */
 struct cpool_lanes {
     cpool_t *pool;
     _Atomic uint32_t *words;
     size_t capacity;
     size_t slot_size; /* bytes */
     size_t n;
+    struct cpi_shown shown;
     char name[32];
     cpool_lane_t lanes[];
 };
@@ -210,14 +211,14 @@ int cpool_lanes_create(cpool_lanes_t **result, const cpool_config_t *given, size
         lanes->lanes[i].lanes = lanes;
     deal(lanes, lanes->capacity);
     cpi_text_copy(lanes->name, sizeof lanes->name, config.name);
-    cpi_layer_show(lanes->pool, lanes, lanes->name);
+    cpi_layer_own(lanes->pool, lanes);
+    lanes->shown.kind = CPOOL_VIEW_LANES;
+    lanes->shown.owner = lanes;
+    lanes->shown.name = lanes->name;
+    lanes->shown.pool = lanes->pool;
+    cpi_layer_show(&lanes->shown);
     *result = lanes;
     return 0;
-}
-
-cpool_lanes_t *cpool_lanes_find(const char *name)
-{
-    return cpi_layer_find(CPOOL_VIEW_LANES, name);
 }
 
 int cpool_lanes_destroy(cpool_lanes_t *lanes)
@@ -229,6 +230,7 @@ int cpool_lanes_destroy(cpool_lanes_t *lanes)
     if (lanes == NULL)
         return 0;
     capacity = lanes->capacity;
+    cpi_layer_hide(&lanes->shown);
     free_slots = cpool_lanes_balance(lanes);
     give_all(lanes);
     code = cpool_destroy(lanes->pool);

@@ -34,6 +34,7 @@
 #include <cpool/object.h>
 
 #include "base/compiler.h"
+#include "pool/layer.h"
 
 /* The states of an object, in the low bits of its record.  Above them its uses are counted.
  * Zero is VACANT, so that records need no initialisation. */
@@ -101,9 +102,9 @@ struct cpool_objects {
     void *reset_arg;
     struct cpi_object_trace *traces; /* one for each object, or NULL */
     _Atomic(void *) *blocks;         /* a fake pool's objects by index, or NULL */
-    cpool_objects_t *next;           /* fake pool, guarded by the library's lock */
     const struct cpi_object_policy *policy; /* or NULL */
     void *policy_data;
+    struct cpi_shown shown;
     char name[32];
 
     /* Which slots are vacant: see object_room.c. */
@@ -173,6 +174,11 @@ void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state);
 void cpi_object_report(int code, const char *function, const cpool_objects_t *pool,
                        const void *object);
 
+/* --- object_list.c --- */
+
+/* A fake pool's figures, as those of a pool of slots. */
+void cpi_object_fake_figures(const void *pool, cpool_stats_t *stats);
+
 /* --- object_create.c --- */
 
 /* A pool without objects, and how many it is to be populated with.  As cpool_objects_create
@@ -238,11 +244,8 @@ bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index);
 void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index);
 uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object);
 
-/* A fake pool is complete, or ends.  find: the one of this name that was created first, or
- * NULL. */
-void cpi_object_fake_show(cpool_objects_t *pool);
-void cpi_object_fake_hide(const cpool_objects_t *pool);
-cpool_objects_t *cpi_object_fake_find(const char *name);
+/* A fake pool is complete, or ends: by 1 or SIZE_MAX. */
+void cpi_object_fake_count(size_t by);
 
 /* The fake pool of an address in no pool of slots, or NULL. */
 cpool_objects_t *cpi_object_fake_pool(const void *object);

@@ -16,7 +16,6 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "pool/layer.h"
 #include "host/options.h"
 #include "base/structs.h"
 #include "base/text.h"
@@ -224,6 +223,28 @@ static cpool_objects_t *allocate(void)
     return pool;
 }
 
+/* A fake pool has figures of its own. */
+static void show(cpool_objects_t *pool)
+{
+    pool->shown.kind = CPOOL_VIEW_OBJECTS;
+    pool->shown.owner = pool;
+    pool->shown.name = pool->name;
+    pool->shown.pool = pool->pool;
+    pool->shown.figures = pool->fake ? cpi_object_fake_figures : NULL;
+    if (pool->fake)
+        cpi_object_fake_count(1);
+    else
+        cpi_layer_own(pool->pool, pool);
+    cpi_layer_show(&pool->shown);
+}
+
+static void hide(const cpool_objects_t *pool)
+{
+    cpi_layer_hide(&pool->shown);
+    if (pool->fake)
+        cpi_object_fake_count(SIZE_MAX);
+}
+
 int cpi_object_create(cpool_objects_t **result, const cpool_object_config_t *given,
                       size_t *populate)
 {
@@ -247,10 +268,7 @@ int cpi_object_create(cpool_objects_t **result, const cpool_object_config_t *giv
         free(pool);
         return code;
     }
-    if (pool->fake)
-        cpi_object_fake_show(pool);
-    else
-        cpi_layer_show(pool->pool, pool, pool->name);
+    show(pool);
     *populate = config.populate;
     *result = pool;
     return 0;
@@ -273,13 +291,6 @@ int cpool_objects_create(cpool_objects_t **pool, const cpool_object_config_t *co
     cpool_objects_destroy(*pool);
     *pool = NULL;
     return code;
-}
-
-cpool_objects_t *cpool_objects_find(const char *name)
-{
-    cpool_objects_t *pool = cpi_layer_find(CPOOL_VIEW_OBJECTS, name);
-
-    return pool != NULL ? pool : cpi_object_fake_find(name);
 }
 
 /* --- The end --- */
@@ -342,8 +353,7 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     hook_left = was_hook_left(pool, &remains);
     if (hook_left)
         cpi_object_report(CPOOL_EHOOK, "cpool_objects_destroy", pool, NULL);
-    if (pool->fake)
-        cpi_object_fake_hide(pool);
+    hide(pool);
     code = end_slots(pool);
     if (pool->policy != NULL)
         pool->policy->end(pool);

@@ -5,19 +5,17 @@
  *   from malloc   | padding | pool, index, proof | object ...
  *
  * ORDERING TABLE
- *   block | block load and store, first pool load and store | relaxed | - | -
+ *   block | block load and store | relaxed | - | -
+ *   count | fake_pools fetch-and-add, load | relaxed | - | -
  *
  * The record of an object orders what lies in its block.
  */
 #include "object/object.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "base/text.h"
-#include "host/thread.h"
 
 /* Lies before an object. */
 struct front {
@@ -28,8 +26,7 @@ struct front {
 
 #define CPI_PROOF ((uintptr_t)0x6f626a65)
 
-/* In the order of their creation.  Changed with the lock held. */
-static _Atomic(cpool_objects_t *) fake_pools;
+static _Atomic size_t fake_pools; /* of this process, now */
 
 static size_t lead_of(const cpool_objects_t *pool)
 {
@@ -77,62 +74,16 @@ uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object)
     return front->index;
 }
 
-static cpool_objects_t *first(void)
+void cpi_object_fake_count(size_t by)
 {
-    return cpi_load(&fake_pools, relaxed); /* [block] */
-}
-
-void cpi_object_fake_show(cpool_objects_t *pool)
-{
-    cpool_objects_t *last;
-
-    cpi_lock();
-    last = first();
-    while (last != NULL && last->next != NULL)
-        last = last->next;
-    if (last != NULL)
-        last->next = pool;
-    else
-        cpi_store(&fake_pools, pool, relaxed); /* [block] */
-    cpi_unlock();
-}
-
-void cpi_object_fake_hide(const cpool_objects_t *pool)
-{
-    cpool_objects_t *before;
-
-    cpi_lock();
-    before = first();
-    if (before == pool) {
-        cpi_store(&fake_pools, pool->next, relaxed); /* [block] */
-    } else {
-        while (before->next != pool)
-            before = before->next;
-        before->next = pool->next;
-    }
-    cpi_unlock();
-}
-
-cpool_objects_t *cpi_object_fake_find(const char *name)
-{
-    cpool_objects_t *pool;
-    char cut[sizeof pool->name];
-
-    if (name == NULL || first() == NULL)
-        return NULL;
-    cpi_text_copy(cut, sizeof cut, name);
-    cpi_lock();
-    for (pool = first(); pool != NULL && strcmp(pool->name, cut) != 0; pool = pool->next)
-        ;
-    cpi_unlock();
-    return pool;
+    cpi_fetch_add(&fake_pools, by, relaxed); /* [count] */
 }
 
 cpool_objects_t *cpi_object_fake_pool(const void *object)
 {
     const struct front *front = (const struct front *)object - 1;
 
-    if (first() == NULL ||
+    if (cpi_load(&fake_pools, relaxed) == 0 || /* [count] */
         (uintptr_t)object % sizeof(void *) != 0)
         return NULL;
     return front->proof == ((uintptr_t)object ^ CPI_PROOF) ? front->pool : NULL;

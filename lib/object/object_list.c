@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "pool/layer.h"
 #include "host/os.h"
 #include "base/structs.h"
 
@@ -145,6 +144,22 @@ int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
     stats.failures = cpi_load(&pool->failures, relaxed);        /* [count] */
     cpi_struct_write(given, &stats, sizeof stats);
     return 0;
+}
+
+void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
+{
+    const cpool_objects_t *pool = fake;
+    cpool_object_stats_t objects;
+
+    count_objects(pool, &objects);
+    stats->capacity = objects.capacity;
+    stats->max_capacity = pool->max;
+    stats->live = objects.active;
+    stats->fresh = positive(objects.capacity, objects.active);
+    stats->slot_size = pool->type.object_size;
+    stats->slot_stride = pool->type.object_size;
+    stats->counted_peak = (size_t)cpi_load(&pool->peak, relaxed); /* [count] */
+    stats->counted_average = objects.active;
 }
 
 cpool_t *cpool_objects_pool(const cpool_objects_t *pool)

@@ -31,7 +31,6 @@
 #include "object/object.h"
 
 #include "base/atomic.h"
-#include "pool/layer.h"
 #include "host/os.h"
 #include "host/thread.h"
 

@@ -17,7 +17,6 @@
 #include "object/object.h"
 
 #include "base/atomic.h"
-#include "pool/layer.h"
 #include "host/thread.h"
 
 /* Words of vacancy bits that a trim has in hand at once, and about how many bytes of slots,

@@ -19,7 +19,6 @@
 
 #include "base/atomic.h"
 #include "base/error.h"
-#include "pool/layer.h"
 #include "base/structs.h"
 #include "host/thread.h"
 

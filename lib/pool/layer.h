@@ -18,15 +18,35 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <cpool.h>
 #include <cpool/pools.h>
 
-/* As cpool_create.  kind: CPOOL_VIEW_OBJECTS, CPOOL_VIEW_SIZED or CPOOL_VIEW_LANES. */
+/* A layer's own pool as it is shown.  Lies in that pool. */
+struct cpi_shown {
+    unsigned kind;    /* CPOOL_VIEW_OBJECTS, CPOOL_VIEW_SIZED or CPOOL_VIEW_LANES */
+    void *owner;      /* the layer's pool */
+    const char *name;
+    cpool_t *pool;    /* the first one of its slots, or NULL if it has none */
+    void (*figures)(const void *owner, cpool_stats_t *stats); /* adds them up, with the lock
+                         held.  NULL: they are those of `pool`, which is shown */
+    uint64_t number;         /* the list's: grows with each one */
+    struct cpi_shown *next;  /* likewise */
+};
+
+/* As cpool_create.  kind: as above. */
 int cpi_layer_create(cpool_t **pool, const cpool_config_t *config, unsigned kind);
 
-/* Shows the owner, which is complete, by this name.  The name is the owner's. */
-void cpi_layer_show(cpool_t *pool, void *owner, const char *name);
+/* Makes the owner, which is complete, that of a pool's slots. */
+void cpi_layer_own(cpool_t *pool, void *owner);
+
+/* Shows an owner, which is complete, and hides it before its pools are destroyed. */
+void cpi_layer_show(struct cpi_shown *shown);
+void cpi_layer_hide(const struct cpi_shown *shown);
+
+/* As cpool_stats, with the lock held. */
+void cpi_layer_figures(const cpool_t *pool, cpool_stats_t *stats);
 
 /* The face of a layer's pool.  Wait-free. */
 cpool_t *cpi_layer_face(const cpool_t *pool);
@@ -34,9 +54,6 @@ cpool_t *cpi_layer_face(const cpool_t *pool);
 /* The owner of a pool of this kind, by its face.  NULL if it is another's.  Wait-free,
  * async-signal-safe. */
 void *cpi_layer_owner(const cpool_t *face, unsigned kind);
-
-/* The owner of this kind and name that was created first, or NULL.  May block. */
-void *cpi_layer_find(unsigned kind, const char *name);
 
 /* The word for a pool of this kind. */
 const char *cpi_layer_title(unsigned kind);

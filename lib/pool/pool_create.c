@@ -335,9 +335,15 @@ static void open_handles(struct cpi_pool *pool)
     cpi_handle_open(pool->face, &shape);
 }
 
-int cpi_pool_publish(struct cpi_pool *pool)
+uint64_t cpi_pool_next_number(void)
 {
     static uint64_t created; /* guarded by the lock */
+
+    return created++;
+}
+
+int cpi_pool_publish(struct cpi_pool *pool)
+{
     uintptr_t from;
     uintptr_t to;
 
@@ -352,7 +358,7 @@ int cpi_pool_publish(struct cpi_pool *pool)
         return CPOOL_ENOMEM;
     }
     open_handles(pool);
-    pool->number = created++;
+    pool->number = cpi_pool_next_number();
     cpi_registry_add(&pool->registry, pool->handle);
     return 0;
 }

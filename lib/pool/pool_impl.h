@@ -85,7 +85,6 @@ struct cpi_maintenance {
 struct cpi_layer {
     unsigned kind;         /* constant: CPOOL_VIEW_OBJECTS ..., or 0 for none */
     _Atomic(void *) owner; /* the layer's own pool, or NULL until that is complete */
-    const char *name;      /* the owner's: constant from then on */
 };
 
 /* The leases of a pool, in memory of their own from the first one on. */
@@ -258,11 +257,12 @@ void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);
  * a pool in memory of its own or of the caller's.  Both return 0 or a code.  publish gives it
  * a handle, by which it can be used, with the lock held.  Returns 0,
  * CPOOL_EPOOLS if none is left, or CPOOL_ENOMEM.  release gives the memory of a pool
- * without a handle back.
+ * without a handle back.  next_number counts pools, with the lock held.
  */
 int cpi_pool_create(cpool_t **pool, const cpool_config_t *config, unsigned layer);
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
 int cpi_pool_publish(struct cpi_pool *pool);
+uint64_t cpi_pool_next_number(void);
 void cpi_pool_release(struct cpi_pool *pool);
 
 /* A copy of a pool's name and figures. */

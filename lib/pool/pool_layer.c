@@ -121,14 +121,16 @@ int cpi_layer_create(cpool_t **pool, const cpool_config_t *config, unsigned kind
     return cpi_pool_create(pool, config, kind);
 }
 
-void cpi_layer_show(cpool_t *handle, void *owner, const char *name)
+void cpi_layer_own(cpool_t *handle, void *owner)
 {
     struct cpi_pool *pool = handle->state;
 
-    cpi_lock();
-    pool->layer.name = name;
     cpi_store(&pool->layer.owner, owner, release); /* [show] */
-    cpi_unlock();
+}
+
+void cpi_layer_figures(const cpool_t *handle, cpool_stats_t *stats)
+{
+    cpi_pool_figures(handle->state, stats);
 }
 
 cpool_t *cpi_layer_face(const cpool_t *handle)

@@ -46,6 +46,10 @@ static void print_kind(const cpool_view_t *view, FILE *out)
         fprintf(out, "%styped", before);
         before = ", ";
     }
+    if ((view->kind & CPOOL_VIEW_OBJECTS) != 0 && view->pool == NULL) {
+        fprintf(out, "%sfake", before);
+        before = ", ";
+    }
     fputs(*before == ',' ? ")" : "", out);
 }
 
@@ -55,14 +59,18 @@ static void print_view(const cpool_view_t *view, FILE *out)
 
     fprintf(out, "%s '%s'", cpi_layer_title(view->kind), CPI_SHOWN(view->name));
     print_kind(view, out);
-    fprintf(out, ": %zu slots of %zu bytes, one every %zu\n", stats->capacity, stats->slot_size,
-            stats->slot_stride);
+    if (stats->slot_size > 0)
+        fprintf(out, ": %zu slots of %zu bytes, one every %zu\n", stats->capacity,
+                stats->slot_size, stats->slot_stride);
+    else
+        fprintf(out, ": %zu slots of many sizes\n", stats->capacity);
     fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, circulating %zu, "
             "slack %zu\n",
             stats->live, stats->in_depot, stats->in_caches, stats->fresh, stats->circulating,
             stats->slack);
-    fprintf(out, "  counted    live at most %zu, on average %zu, at exchanges\n",
-            stats->counted_peak, stats->counted_average);
+    if (stats->slot_size > 0)
+        fprintf(out, "  counted    live at most %zu, on average %zu, at exchanges\n",
+                stats->counted_peak, stats->counted_average);
     fprintf(out, "  magazines  %zu of %zu rounds; %zu thread caches with up to %zu spares\n",
             stats->magazines, stats->magazine_rounds, stats->thread_caches, stats->spares);
     fprintf(out, "  depot      exchanges %" PRIu64 ", retries %" PRIu64 ", recalls %" PRIu64 "\n",

@@ -99,6 +99,37 @@ void cpool_release(void *slot)
         cpi_pool_report_stray("cpool_release", slot);
 }
 
+/* --- Views --- */
+
+#define CPI_LAYERS (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES)
+
+/* The layers' own pools, in the order of creation.  Guarded by the lock. */
+static struct cpi_shown *layers;
+
+void cpi_layer_show(struct cpi_shown *shown)
+{
+    struct cpi_shown **link = &layers;
+
+    cpi_lock();
+    while (*link != NULL)
+        link = &(*link)->next;
+    shown->number = cpi_pool_next_number();
+    shown->next = NULL;
+    *link = shown;
+    cpi_unlock();
+}
+
+void cpi_layer_hide(const struct cpi_shown *shown)
+{
+    struct cpi_shown **link = &layers;
+
+    cpi_lock();
+    while (*link != shown)
+        link = &(*link)->next;
+    *link = shown->next;
+    cpi_unlock();
+}
+
 /* With the lock held. */
 static void fill_in(struct cpi_view *view, struct cpi_pool *pool)
 {
@@ -131,33 +162,71 @@ bool cpi_view_read(struct cpi_view *view, size_t number)
     return alive;
 }
 
+/* With the lock held. */
+static void fill_in_shown(struct cpi_view *view, const struct cpi_shown *shown)
+{
+    memset(view, 0, sizeof *view);
+    if (shown->pool != NULL)
+        fill_in(view, shown->pool->state);
+    if (shown->figures != NULL) {
+        memset(&view->stats, 0, sizeof view->stats);
+        shown->figures(shown->owner, &view->stats);
+        view->public.pool = NULL;
+        view->public.first = NULL;
+        view->public.slots = 0;
+    }
+    cpi_text_copy(view->name, sizeof view->name, shown->name);
+    view->stats.size = sizeof view->stats;
+    view->public.size = sizeof view->public;
+    view->public.name = view->name;
+    view->public.stats = &view->stats;
+    view->public.kind |= shown->kind;
+    view->public.number = shown->number;
+    view->public.owner = shown->owner;
+}
+
+/* Reads the first layer with a number of at least *from, which becomes that of the next one.
+ * False if there is none. */
+static bool read_shown(struct cpi_view *view, uint64_t *from)
+{
+    const struct cpi_shown *shown;
+
+    cpi_lock();
+    for (shown = layers; shown != NULL && shown->number < *from; shown = shown->next)
+        ;
+    if (shown != NULL) {
+        fill_in_shown(view, shown);
+        *from = shown->number + 1;
+    }
+    cpi_unlock();
+    return shown != NULL;
+}
+
 size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), void *arg)
 {
     struct cpi_view view;
+    uint64_t from = 0;
     size_t visited = 0;
+    bool goes_on = true;
     size_t i;
 
-    for (i = 1; i < cpi_handle_count(); i++) {
-        if (!cpi_view_read(&view, i))
+    for (i = 1; i < cpi_handle_count() && goes_on; i++) {
+        if (!cpi_view_read(&view, i) || (view.public.kind & CPI_LAYERS) != 0)
             continue;
         visited++;
-        if (!visit(&view.public, arg))
-            break;
+        goes_on = visit(&view.public, arg);
+    }
+    while (goes_on && read_shown(&view, &from)) {
+        visited++;
+        goes_on = visit(&view.public, arg);
     }
     return visited;
 }
 
-/* A layer's pool has the owner's name, once there is an owner. */
-static bool is_called(const struct cpi_pool *pool, const char *name)
-{
-    if (pool->layer.kind == 0)
-        return strcmp(pool->name, name) == 0;
-    return cpi_load(&pool->layer.owner, relaxed) != NULL && /* [owner] */
-           strcmp(pool->layer.name, name) == 0;
-}
+/* --- By name --- */
 
-/* With the lock held: the pool that was created first of those of a kind with this name. */
-static const struct cpi_pool *find(unsigned kind, const char *name)
+/* With the lock held: the pool of slots of this name that was created first, or NULL. */
+static cpool_t *find_pool(const char *name)
 {
     const struct cpi_pool *found = NULL;
     size_t i;
@@ -165,42 +234,33 @@ static const struct cpi_pool *find(unsigned kind, const char *name)
     for (i = 1; i < cpi_handle_count(); i++) {
         const struct cpi_pool *pool = cpi_handles.handles[i].state;
 
-        if (pool != NULL && pool->layer.kind == kind &&
-            is_called(pool, name) &&
+        if (pool != NULL && pool->layer.kind == 0 && strcmp(pool->name, name) == 0 &&
             (found == NULL || pool->number < found->number))
             found = pool;
     }
+    return found != NULL ? found->handle : NULL;
+}
+
+/* The same for a layer's pools. */
+static void *find_shown(unsigned kind, const char *name)
+{
+    const struct cpi_shown *shown = layers;
+
+    while (shown != NULL && (shown->kind != kind || strcmp(shown->name, name) != 0))
+        shown = shown->next;
+    return shown != NULL ? shown->owner : NULL;
+}
+
+void *cpool_find(unsigned kind, const char *name)
+{
+    char cut[CPI_NAME_SIZE];
+    void *found;
+
+    if (name == NULL)
+        return NULL;
+    cpi_text_copy(cut, sizeof cut, name);
+    cpi_lock();
+    found = kind == 0 ? find_pool(cut) : find_shown(kind, cut);
+    cpi_unlock();
     return found;
-}
-
-cpool_t *cpool_find(const char *name)
-{
-    const struct cpi_pool *found;
-    char cut[CPI_NAME_SIZE];
-    cpool_t *handle;
-
-    if (name == NULL)
-        return NULL;
-    cpi_text_copy(cut, sizeof cut, name);
-    cpi_lock();
-    found = find(0, cut);
-    handle = found != NULL ? found->handle : NULL;
-    cpi_unlock();
-    return handle;
-}
-
-void *cpi_layer_find(unsigned kind, const char *name)
-{
-    const struct cpi_pool *found;
-    char cut[CPI_NAME_SIZE];
-    void *owner;
-
-    if (name == NULL)
-        return NULL;
-    cpi_text_copy(cut, sizeof cut, name);
-    cpi_lock();
-    found = find(kind, cut);
-    owner = found != NULL ? cpi_load(&found->layer.owner, relaxed) : NULL; /* [owner] */
-    cpi_unlock();
-    return owner;
 }

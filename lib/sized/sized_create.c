@@ -12,7 +12,6 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "pool/layer.h"
 #include "host/os.h"
 #include "base/structs.h"
 #include "base/text.h"
@@ -208,11 +207,24 @@ static int make_pools(struct cpool_sized *blocks, const struct plan *plan)
     return 0;
 }
 
+static void show(struct cpool_sized *blocks)
+{
+    size_t number;
+
+    for (number = 0; number < blocks->classes; number++)
+        cpi_layer_own(blocks->pools[number], blocks);
+    blocks->shown.kind = CPOOL_VIEW_SIZED;
+    blocks->shown.owner = blocks;
+    blocks->shown.name = blocks->name;
+    blocks->shown.pool = blocks->pools[0];
+    blocks->shown.figures = cpi_sized_figures;
+    cpi_layer_show(&blocks->shown);
+}
+
 static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config, size_t room)
 {
     struct plan plan;
     size_t largest;
-    size_t number;
     int code;
 
     memset(&plan, 0, sizeof plan);
@@ -237,8 +249,7 @@ static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config,
     (*blocks)->fallback = *config->fallback;
     fill_table(*blocks);
     cpi_text_copy((*blocks)->name, sizeof (*blocks)->name, config->name);
-    for (number = 0; number < (*blocks)->classes; number++)
-        cpi_layer_show((*blocks)->pools[number], *blocks, (*blocks)->name);
+    show(*blocks);
     return 0;
 }
 
@@ -294,11 +305,6 @@ int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *confi
     return create(blocks, config);
 }
 
-cpool_sized_t *cpool_sized_find(const char *name)
-{
-    return cpi_layer_find(CPOOL_VIEW_SIZED, name);
-}
-
 int cpool_sized_destroy(cpool_sized_t *blocks)
 {
     bool live;
@@ -307,6 +313,7 @@ int cpool_sized_destroy(cpool_sized_t *blocks)
     if (blocks == NULL)
         return 0;
     live = cpi_load(&blocks->fallback_live, relaxed) > 0; /* [count] */
+    cpi_layer_hide(&blocks->shown);
     code = end(blocks);
     return code == 0 && live ? CPOOL_ELIVE : code;
 }

@@ -25,6 +25,8 @@
 #include <cpool.h>
 #include <cpool/sized.h>
 
+#include "pool/layer.h"
+
 struct cpool_sized {
     /* Constant. */
     uintptr_t base;   /* address of the first class's part */
@@ -35,6 +37,7 @@ struct cpool_sized {
     size_t range;     /* bytes from the header's start to the last class's end */
     size_t header;    /* bytes of it before base */
     cpool_sized_fallback_t fallback;
+    struct cpi_shown shown;
     char name[32];
     cpool_t *pools[CPOOL_SIZED_CLASSES_MAX];
     size_t sizes[CPOOL_SIZED_CLASSES_MAX];
@@ -77,6 +80,9 @@ size_t cpi_sized_fallback_size(const struct cpool_sized *blocks, const void *blo
                                const char *function);
 void *cpi_sized_fallback_resize(struct cpool_sized *blocks, void *block, size_t size,
                                 const char *function);
+
+/* sized_info.c.  The figures of all classes together, with the lock held. */
+void cpi_sized_figures(const void *blocks, cpool_stats_t *stats);
 
 /* Reports a mistake about an address. */
 void cpi_sized_report(int code, const char *function, const void *address);

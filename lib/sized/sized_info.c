@@ -69,6 +69,46 @@ int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
     return 0;
 }
 
+static void add_figures(const cpool_t *pool, cpool_stats_t *sum)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    cpi_layer_figures(pool, &stats);
+    sum->capacity += stats.capacity;
+    sum->max_capacity += stats.max_capacity;
+    sum->slack += stats.slack;
+    sum->live += stats.live;
+    sum->in_depot += stats.in_depot;
+    sum->in_caches += stats.in_caches;
+    sum->fresh += stats.fresh;
+    sum->circulating += stats.circulating;
+    sum->magazines += stats.magazines;
+    sum->thread_caches += stats.thread_caches;
+    sum->exchanges += stats.exchanges;
+    sum->cas_retries += stats.cas_retries;
+    sum->recalls += stats.recalls;
+    sum->growths += stats.growths;
+    sum->trims += stats.trims;
+    sum->waits += stats.waits;
+    sum->spares += stats.spares;
+    sum->committed_bytes += stats.committed_bytes;
+    sum->stalls += stats.stalls;
+    sum->system_calls += stats.system_calls;
+    sum->registrations += stats.registrations;
+}
+
+void cpi_sized_figures(const void *owner, cpool_stats_t *stats)
+{
+    const cpool_sized_t *blocks = owner;
+    size_t number;
+
+    for (number = 0; number < blocks->classes; number++)
+        add_figures(blocks->pools[number], stats);
+    stats->reserved_bytes = blocks->range;
+    stats->committed_bytes += blocks->header;
+    stats->fallback_live = cpi_load(&blocks->fallback_live, relaxed); /* [figure] */
+}
+
 static void print_class(const cpool_sized_t *blocks, size_t number, FILE *out)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;

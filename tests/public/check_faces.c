@@ -248,6 +248,7 @@ END_TEST
 struct walk {
     struct layer *layer;
     unsigned kind;
+    const char *name;
     size_t found;
 };
 
@@ -260,22 +261,35 @@ static bool visit(const cpool_view_t *view, void *arg)
                 view->owner == walk->layer->lanes);
         REQUIRE_EQUAL(view->kind & (CPOOL_VIEW_OBJECTS | CPOOL_VIEW_SIZED | CPOOL_VIEW_LANES),
                       walk->kind);
-        walk->found += view->pool == walk->layer->face;
+        REQUIRE(view->pool == (walk->kind == CPOOL_VIEW_SIZED ? NULL : walk->layer->face));
+        REQUIRE_EQUAL(strcmp(view->name, walk->name), 0);
+        REQUIRE_EQUAL(view->stats->live, walk->kind == CPOOL_VIEW_LANES ? CAPACITY : 1);
+        walk->found++;
     }
     return true;
 }
 
-static bool find_printed(cpool_t *pool, const char *start)
+static bool find_line(cpool_t *pool, enum cpool_print_what what, const char *start)
 {
     char text[64] = "";
     FILE *out = tmpfile();
 
     REQUIRE(out != NULL);
-    cpool_print(pool, CPOOL_PRINT_FIGURES, out);
+    cpool_print(pool, what, out);
     rewind(out);
     REQUIRE(fgets(text, sizeof text, out) != NULL);
     fclose(out);
     return strncmp(text, start, strlen(start)) == 0;
+}
+
+static bool find_printed(cpool_t *pool, const char *start)
+{
+    return find_line(pool, CPOOL_PRINT_FIGURES, start);
+}
+
+static bool find_printed_among_all(const char *start)
+{
+    return find_line(NULL, CPOOL_PRINT_ALL, start);
 }
 
 START_TEST(layers_are_found_as_what_they_are)
@@ -286,20 +300,79 @@ START_TEST(layers_are_found_as_what_they_are)
     static const char *const printed[LAYERS] = { "objects 'conns'", "objects 'conns'",
                                                  "objects 'conns'", "sized '64 text'",
                                                  "sized '64 text'", "lanes 'units'" };
+    static const char *const titles[LAYERS] = {
+        "objects 'conns'",       "objects 'conns'", "objects 'conns'", "sized 'text'",
+        "sized 'text' (checked", "lanes 'units'"
+    };
     struct layer layer = begin(_i);
-    struct walk walk = { &layer, kinds[_i], 0 };
+    static const char *const names[LAYERS] = { "conns", "conns", "conns",
+                                               "text",  "text",  "units" };
+    struct walk walk = { &layer, kinds[_i], names[_i], 0 };
 
-    REQUIRE(cpool_find("conns") == NULL && cpool_find("units") == NULL);
-    REQUIRE(cpool_find("text") == NULL && cpool_find("64 text") == NULL);
-    REQUIRE(cpool_objects_find("conns") == layer.objects);
-    REQUIRE(cpool_sized_find("text") == layer.sized);
-    REQUIRE(cpool_lanes_find("units") == layer.lanes);
-    REQUIRE(cpool_objects_find("con") == NULL && cpool_objects_find(NULL) == NULL);
-    (void)cpool_each(visit, &walk);
+    REQUIRE(cpool_find(0, "conns") == NULL && cpool_find(0, "units") == NULL);
+    REQUIRE(cpool_find(0, "text") == NULL && cpool_find(0, "64 text") == NULL);
+    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == layer.objects);
+    REQUIRE(cpool_find(CPOOL_VIEW_SIZED, "text") == layer.sized);
+    REQUIRE(cpool_find(CPOOL_VIEW_LANES, "units") == layer.lanes);
+    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "con") == NULL && cpool_find(CPOOL_VIEW_OBJECTS, NULL) == NULL);
+    REQUIRE_EQUAL(cpool_each(visit, &walk), 1);
     REQUIRE_EQUAL(walk.found, 1);
+    REQUIRE(find_printed_among_all(titles[_i]));
     REQUIRE(find_printed(layer.face, printed[_i]));
     end(&layer);
-    REQUIRE(cpool_objects_find("conns") == NULL && cpool_lanes_find("units") == NULL);
+    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == NULL && cpool_find(CPOOL_VIEW_LANES, "units") == NULL);
+}
+END_TEST
+
+static bool visit_fake(const cpool_view_t *view, void *seen)
+{
+    cpool_objects_t **each = seen;
+
+    REQUIRE(view->kind == CPOOL_VIEW_OBJECTS && view->pool == NULL && view->slots == 0);
+    REQUIRE_EQUAL(strcmp(view->name, "conns"), 0);
+    REQUIRE_EQUAL(view->stats->capacity, CAPACITY);
+    REQUIRE_EQUAL(view->stats->live, 1);
+    REQUIRE_EQUAL(view->stats->slot_size, SIZE);
+    *each = view->owner;
+    return true;
+}
+
+START_TEST(fake_object_pools_are_visited_and_printed)
+{
+    cpool_objects_t *pool = make_objects(0, CPOOL_OBJECT_FAKE);
+    void *object = cpool_object_get(pool);
+    cpool_objects_t *seen = NULL;
+
+    REQUIRE_EQUAL(cpool_each(visit_fake, &seen), 1);
+    REQUIRE(seen == pool);
+    REQUIRE(find_printed_among_all("objects 'conns' (fake): 4 slots of 64 bytes"));
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    REQUIRE_EQUAL(cpool_each(visit_fake, &seen), 0);
+}
+END_TEST
+
+/* Creates and destroys pools, its own among them, while they are visited. */
+static bool visit_and_end(const cpool_view_t *view, void *arg)
+{
+    cpool_objects_t **made = arg;
+
+    REQUIRE_EQUAL(cpool_objects_destroy(view->owner), 0);
+    if (*made == NULL)
+        *made = make_objects(0, 0);
+    else
+        *made = view->owner;
+    return true;
+}
+
+START_TEST(layers_may_begin_and_end_while_they_are_visited)
+{
+    cpool_objects_t *made = NULL;
+
+    (void)make_objects(0, 0);
+    (void)make_objects(0, CPOOL_OBJECT_FAKE);
+    REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 3);
+    REQUIRE_EQUAL(cpool_each(visit_and_end, &made), 0);
 }
 END_TEST
 
@@ -309,12 +382,12 @@ START_TEST(fake_object_pools_are_found_by_name)
     cpool_objects_t *second = make_objects(0, CPOOL_OBJECT_FAKE);
     cpool_objects_t *third = make_objects(0, CPOOL_OBJECT_FAKE);
 
-    REQUIRE(cpool_objects_find("conns") == first && cpool_objects_find("other") == NULL);
+    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == first && cpool_find(CPOOL_VIEW_OBJECTS, "other") == NULL);
     REQUIRE_EQUAL(cpool_objects_destroy(second), 0);
     REQUIRE_EQUAL(cpool_objects_destroy(first), 0);
-    REQUIRE(cpool_objects_find("conns") == third);
+    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == third);
     REQUIRE_EQUAL(cpool_objects_destroy(third), 0);
-    REQUIRE(cpool_objects_find("conns") == NULL);
+    REQUIRE(cpool_find(CPOOL_VIEW_OBJECTS, "conns") == NULL);
 }
 END_TEST
 
@@ -327,6 +400,8 @@ int main(void)
         ONCE(thread_that_waits_for_an_object_is_dismissed),
         TIMES(layers_are_found_as_what_they_are, LAYERS),
         ONCE(fake_object_pools_are_found_by_name),
+        ONCE(fake_object_pools_are_visited_and_printed),
+        ONCE(layers_may_begin_and_end_while_they_are_visited),
     };
 
     return SUPPORT_RUN("faces", tests);

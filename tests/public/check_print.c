@@ -247,7 +247,7 @@ START_TEST(name_with_control_characters_is_shown_escaped)
     REQUIRE_REPORT(CPOOL_ENULL);
     cpool_print(pool, (enum cpool_print_what)99, stderr);
     REQUIRE_REPORT(CPOOL_EFLAGS);
-    REQUIRE(cpool_find(config.name) == pool);
+    REQUIRE(cpool_find(0, config.name) == pool);
     support_destroy_empty(pool);
 }
 END_TEST

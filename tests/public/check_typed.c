@@ -204,10 +204,10 @@ START_TEST(free_of_nothing_makes_no_pool)
 {
     jobs_free(NULL);
     jobs_free_bulk(NULL, 0);
-    REQUIRE(cpool_find("jobs") == NULL);
+    REQUIRE(cpool_find(0, "jobs") == NULL);
     REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
     use_jobs(1);
-    REQUIRE(cpool_find("jobs") == jobs_pool());
+    REQUIRE(cpool_find(0, "jobs") == jobs_pool());
     close_empty();
 }
 END_TEST

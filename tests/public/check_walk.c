@@ -39,20 +39,20 @@ START_TEST(find_name_returns_its_oldest_pool)
     cpool_t *other = create_named("others", 0);
     cpool_t *nameless = create_named(NULL, 0);
 
-    REQUIRE(cpool_find("jobs") == first);
-    REQUIRE(cpool_find("others") == other);
-    REQUIRE(cpool_find("") == nameless);
-    REQUIRE(cpool_find("job") == NULL);
-    REQUIRE(cpool_find(NULL) == NULL);
+    REQUIRE(cpool_find(0, "jobs") == first);
+    REQUIRE(cpool_find(0, "others") == other);
+    REQUIRE(cpool_find(0, "") == nameless);
+    REQUIRE(cpool_find(0, "job") == NULL);
+    REQUIRE(cpool_find(0, NULL) == NULL);
     support_destroy_empty(first);
-    REQUIRE(cpool_find("jobs") == second);
+    REQUIRE(cpool_find(0, "jobs") == second);
     /* In the place of an older one, perhaps. */
     first = create_named("jobs", 0);
-    REQUIRE(cpool_find("jobs") == second);
+    REQUIRE(cpool_find(0, "jobs") == second);
     support_destroy_empty(second);
-    REQUIRE(cpool_find("jobs") == first);
+    REQUIRE(cpool_find(0, "jobs") == first);
     support_destroy_empty(first);
-    REQUIRE(cpool_find("jobs") == NULL);
+    REQUIRE(cpool_find(0, "jobs") == NULL);
     support_destroy_empty(other);
     support_destroy_empty(nameless);
 }
@@ -62,9 +62,9 @@ START_TEST(find_long_name_compares_what_is_kept)
 {
     cpool_t *pool = create_named("a name of more than thirty-one bytes, one", 0);
 
-    REQUIRE(cpool_find("a name of more than thirty-one bytes, one") == pool);
-    REQUIRE(cpool_find("a name of more than thirty-one bytes, two") == pool);
-    REQUIRE(cpool_find("a name of more than thirty-one") == NULL);
+    REQUIRE(cpool_find(0, "a name of more than thirty-one bytes, one") == pool);
+    REQUIRE(cpool_find(0, "a name of more than thirty-one bytes, two") == pool);
+    REQUIRE(cpool_find(0, "a name of more than thirty-one") == NULL);
     support_destroy_empty(pool);
 }
 END_TEST
@@ -73,12 +73,12 @@ START_TEST(find_typed_pool_by_the_name_of_its_functions)
 {
     double *thing;
 
-    REQUIRE(cpool_find("things") == NULL);
+    REQUIRE(cpool_find(0, "things") == NULL);
     thing = things_alloc();
-    REQUIRE(cpool_find("things") == things_pool());
+    REQUIRE(cpool_find(0, "things") == things_pool());
     things_free(thing);
     REQUIRE_EQUAL(things_close(), 0);
-    REQUIRE(cpool_find("things") == NULL);
+    REQUIRE(cpool_find(0, "things") == NULL);
 }
 END_TEST
 
@@ -263,8 +263,8 @@ START_TEST(each_beside_create_and_destroy_meets_what_stays_once)
 
         cpool_each(count_constant, &seen);
         REQUIRE_EQUAL(seen, 2);
-        REQUIRE(cpool_find("constant") == pools[0]);
-        (void)cpool_find("churn");
+        REQUIRE(cpool_find(0, "constant") == pools[0]);
+        (void)cpool_find(0, "churn");
     }
     over = true;
     for (size_t i = 0; i < THREADS; i++)

@@ -90,7 +90,7 @@ static int each(struct fault_scene *scene)
 static int find(struct fault_scene *scene)
 {
     (void)scene;
-    return cpool_find("no pool's name") != NULL ? SOME : NONE;
+    return cpool_find(0, "no pool's name") != NULL ? SOME : NONE;
 }
 
 static int print(struct fault_scene *scene)

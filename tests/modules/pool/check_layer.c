@@ -53,24 +53,28 @@ END_TEST
 START_TEST(owner_is_found_by_the_face_and_the_kind)
 {
     cpool_config_t config = support_config(32, CAPACITY);
-    static const char name[] = "data";
+    struct cpi_shown shown = { .kind = CPOOL_VIEW_LANES, .name = "data" };
     cpool_t *plain = make_pool(0);
     cpool_t *pool;
     cpool_t *face;
     int data = 0;
 
+    shown.owner = &data;
     REQUIRE_EQUAL(cpi_layer_create(&pool, &config, CPOOL_VIEW_LANES), 0);
     face = cpi_layer_face(pool);
     REQUIRE(face != pool && cpi_layer_face(plain) == plain);
     REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_LANES) == NULL);
-    REQUIRE(cpi_layer_find(CPOOL_VIEW_LANES, name) == NULL);
-    cpi_layer_show(pool, &data, name);
+    cpi_layer_own(pool, &data);
+    REQUIRE(cpool_find(CPOOL_VIEW_LANES, shown.name) == NULL);
+    cpi_layer_show(&shown);
     REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_LANES) == &data);
     REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_SIZED) == NULL);
     REQUIRE(cpi_layer_owner(plain, CPOOL_VIEW_LANES) == NULL);
     REQUIRE(cpi_layer_owner(NULL, CPOOL_VIEW_LANES) == NULL);
-    REQUIRE(cpi_layer_find(CPOOL_VIEW_LANES, name) == &data);
-    REQUIRE(cpi_layer_find(CPOOL_VIEW_SIZED, name) == NULL);
+    REQUIRE(cpool_find(CPOOL_VIEW_LANES, shown.name) == &data);
+    REQUIRE(cpool_find(CPOOL_VIEW_SIZED, shown.name) == NULL);
+    cpi_layer_hide(&shown);
+    REQUIRE(cpool_find(CPOOL_VIEW_LANES, shown.name) == NULL);
     support_destroy_empty(pool);
     REQUIRE(cpi_layer_owner(face, CPOOL_VIEW_LANES) == NULL);
     support_destroy_empty(plain);
