@@ -172,7 +172,7 @@ static size_t foreach_walk(const struct foreach *all, enum foreach_way way)
 {
     switch (way) {
     case FOREACH_FOREACH:
-        return cpool_foreach(all->pool, foreach_visit, NULL);
+        return cpool_foreach(all->pool, 0, SIZE_MAX, foreach_visit, NULL);
     case FOREACH_ITERATOR:
         return foreach_iterate(all);
     case FOREACH_FLAGS:

@@ -165,7 +165,7 @@ static void tracked_walk(struct tracked *tracked, size_t first, size_t end)
 static void tracked_count(const struct tracked *tracked, size_t first, size_t end)
 {
     size_t least = 0;
-    size_t counted = cpool_count_live(tracked->arena.pool, first, end);
+    size_t counted = cpool_foreach(tracked->arena.pool, first, end, NULL, NULL);
 
     for (size_t i = 0; i < tracked->pin_count; i++) {
         size_t index = cpool_index(tracked->arena.pool, tracked->pins[i]);
@@ -184,7 +184,7 @@ static void tracked_meanwhile(struct episode *episode, void *context)
     memset(tracked->visits, 0, tracked->arena.indices);
     switch (random_below(&episode->random, 3)) {
     case 0:
-        cpool_foreach(tracked->arena.pool, tracked_visit, tracked);
+        cpool_foreach(tracked->arena.pool, 0, SIZE_MAX, tracked_visit, tracked);
         tracked_compare(tracked, 0, tracked->arena.indices);
         break;
     case 1:
@@ -248,7 +248,7 @@ static void tracked_run(struct episode *episode)
     tracked_pin(tracked, random);
     crew_run(episode, tracked_body, tracked, tracked_meanwhile);
     board_clear(&tracked->board, &tracked->arena);
-    STRESS_REQUIRE(cpool_count_live(tracked->arena.pool, 0, SIZE_MAX) ==
+    STRESS_REQUIRE(cpool_foreach(tracked->arena.pool, 0, SIZE_MAX, NULL, NULL) ==
                    stamp_count_live(&tracked->arena.book));
     tracked_unpin(tracked);
     free(tracked->visits);

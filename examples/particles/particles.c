@@ -79,8 +79,8 @@ static bool put_out(void *slot, cpool_handle_t handle, void *arg)
 /* Returns true if every slot has come back. */
 static bool end_pools(struct world *world)
 {
-    size_t left = cpool_foreach(rockets_pool(), put_out, NULL) +
-                  cpool_foreach(sparks_pool(), put_out, NULL);
+    size_t left = cpool_foreach(rockets_pool(), 0, SIZE_MAX, put_out, NULL) +
+                  cpool_foreach(sparks_pool(), 0, SIZE_MAX, put_out, NULL);
     uint64_t born = world_sum(&world->born);
     uint64_t gone = world_sum(&world->gone);
     size_t jobs = allocator_live(&world->jobs);

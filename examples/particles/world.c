@@ -297,8 +297,8 @@ static bool see(void *slot, cpool_handle_t handle, void *arg)
 /* Holds the frame's dots against the live slots, and looks at these if it is drawn. */
 static void judge_frame(struct world *world, const struct event *dots)
 {
-    size_t flying = cpool_count_live(rockets_pool(), 0, SIZE_MAX);
-    size_t glowing = cpool_count_live(sparks_pool(), 0, SIZE_MAX);
+    size_t flying = cpool_foreach(rockets_pool(), 0, SIZE_MAX, NULL, NULL);
+    size_t glowing = cpool_foreach(sparks_pool(), 0, SIZE_MAX, NULL, NULL);
     size_t count = 0;
 
     for (const struct event *dot = dots; dot != NULL; dot = dot->next)
@@ -310,8 +310,8 @@ static void judge_frame(struct world *world, const struct event *dots)
         return;
     memset(world->covered, 0, sizeof world->covered);
     world->lit = 0;
-    cpool_foreach(rockets_pool(), see, world);
-    cpool_foreach(sparks_pool(), see, world);
+    cpool_foreach(rockets_pool(), 0, SIZE_MAX, see, world);
+    cpool_foreach(sparks_pool(), 0, SIZE_MAX, see, world);
     printf("frame %u: %zu rockets, %zu sparks, %zu pixels lit\n", world->frame, flying, glowing,
            world->lit);
 }

@@ -16,7 +16,7 @@
  *         ...
  *         return true;                                         go on
  *     }
- *     cpool_foreach(bodies, move, &world);                     every live slot
+ *     cpool_foreach(bodies, 0, SIZE_MAX, move, &world);        every live slot
  *
  * A tracked pool keeps a word of 64 bits beside each slot: whether the slot is live, and a
  * generation, which each free advances.  The words lie one after the other, apart from
@@ -136,24 +136,27 @@ CPOOL_API void *cpool_resolve(const cpool_t *pool, cpool_handle_t handle);
 typedef bool (*cpool_visitor_t)(void *slot, cpool_handle_t handle, void *arg);
 
 /*
- * cpool_foreach - calls a function for each live slot, in the order of the indices.
+ * cpool_foreach - calls a function for each live slot of a range of indices, in their order,
+ * or counts them.
  *
- * visitor   called with each slot, its handle and arg, without a lock held.  It may use
- *           the pool in any way: alloc, and free the slot it is called with
+ * first     index of the first slot of the range
+ * end       one more than the index of the last one, SIZE_MAX for all
+ * visitor   may allocate, and free the slot it is called with.  NULL: the slots are only
+ *           counted
  *
  * Other threads may alloc and free meanwhile.  A slot that is live throughout the visit is
  * visited exactly once.  A slot that is taken or freed meanwhile is visited once or not
  * at all.  "Throughout" is as the caller knows it: from an alloc that happened before the
  * call, by synchronisation, to a free that happens after it.  The visitor may use a slot
- * as far as a thread that has resolved its handle may.
+ * as a thread may that has resolved its handle.
  *
- * Returns the number of slots visited, 0 after CPOOL_ETRACKED was reported for another
- * kind of pool.
- * Any thread, wait-free but for the visitor.  It reads 8 bytes for each slot that was ever
- * handed out.
+ * Returns the number of slots visited or counted, 0 after CPOOL_ETRACKED was reported for
+ * another kind of pool.
+ * Any thread, wait-free and async-signal-safe but for the visitor.  It reads 8 bytes for
+ * each slot of the range that was ever handed out.
  */
-CPOOL_API size_t cpool_foreach(const cpool_t *pool, cpool_visitor_t visitor, void *arg)
-    CPOOL_NONNULL_(2);
+CPOOL_API size_t cpool_foreach(const cpool_t *pool, size_t first, size_t end,
+                               cpool_visitor_t visitor, void *arg);
 
 /*
  * An iterator over the live slots of a range of indices.
@@ -207,19 +210,6 @@ CPOOL_API int cpool_iter_begin(cpool_iter_t *iter, const cpool_t *pool, size_t f
  * One thread at a time, wait-free.
  */
 CPOOL_API void *cpool_iter_next(cpool_iter_t *iter) CPOOL_NONNULL_(1);
-
-/*
- * cpool_count_live - how many slots of a range of indices are live.
- *
- * first   index of the first slot of the range
- * end     one more than the index of the last one, SIZE_MAX for all
- *
- * Returns the number.  Other threads may alloc and free meanwhile: each slot is counted as
- * it was at some moment during the call.  0 after CPOOL_ETRACKED was reported for another
- * kind of pool.
- * Any thread, wait-free, async-signal-safe.
- */
-CPOOL_API size_t cpool_count_live(const cpool_t *pool, size_t first, size_t end);
 
 #ifdef __cplusplus
 }

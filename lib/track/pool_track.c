@@ -52,17 +52,19 @@ static size_t bounded(const struct cpi_pool *pool, size_t end)
     return end < fresh ? end : fresh;
 }
 
-size_t cpool_foreach(const cpool_t *handle, cpool_visitor_t visitor, void *arg)
+size_t cpool_foreach(const cpool_t *handle, size_t first, size_t end, cpool_visitor_t visitor,
+                     void *arg)
 {
     const struct cpi_pool *pool = tracked(handle, "cpool_foreach");
-    uintptr_t index = 0;
-    uintptr_t end;
+    uintptr_t index = first;
     size_t visited = 0;
     uint64_t word;
 
     if (pool == NULL)
         return 0;
-    end = bounded(pool, SIZE_MAX);
+    end = bounded(pool, end);
+    if (visitor == NULL)
+        return cpi_slotmap_count(&pool->slotmap, first, end);
     while ((word = cpi_slotmap_next(&pool->slotmap, &index, end)) != 0) {
         visited++;
         if (!visitor(cpi_slab_slot(&pool->slab, index++), word, arg))
@@ -112,11 +114,4 @@ void *cpool_iter_next(cpool_iter_t *iter)
     iter->handle = cpi_slotmap_next(&pool->slotmap, &index, iter->end);
     iter->next = index + 1;
     return iter->handle != CPOOL_HANDLE_NONE ? cpi_slab_slot(&pool->slab, index) : NULL;
-}
-
-size_t cpool_count_live(const cpool_t *handle, size_t first, size_t end)
-{
-    const struct cpi_pool *pool = tracked(handle, "cpool_count_live");
-
-    return pool != NULL ? cpi_slotmap_count(&pool->slotmap, first, bounded(pool, end)) : 0;
 }

@@ -137,8 +137,8 @@ static void ask_another_kind(struct model *model)
     if (!model->tracked) {
         FUZZ_EQUAL(cpool_handle(model->pool, cpool_at(model->pool, 0)), CPOOL_HANDLE_NONE);
         FUZZ_REQUIRE(cpool_resolve(model->pool, input_number(60000)) == NULL);
-        FUZZ_EQUAL(cpool_foreach(model->pool, go_on, NULL), 0);
-        FUZZ_EQUAL(cpool_count_live(model->pool, 0, SIZE_MAX), 0);
+        FUZZ_EQUAL(cpool_foreach(model->pool, 0, SIZE_MAX, go_on, NULL), 0);
+        FUZZ_EQUAL(cpool_foreach(model->pool, 0, SIZE_MAX, NULL, NULL), 0);
         FUZZ_EQUAL(cpool_iter_begin(&iter, model->pool, 0, SIZE_MAX), CPOOL_ETRACKED);
         REPORTS_EQUAL(5, CPOOL_ETRACKED);
     }

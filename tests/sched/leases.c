@@ -220,7 +220,7 @@ static void visit_all(unsigned thread)
 
     for (i = 0; i < CAPACITY_MAX; i++)
         before[i] = the.holder[i] != NOBODY ? the.since[i] : 0;
-    cpool_foreach(the.pool, visit, &visitor);
+    cpool_foreach(the.pool, 0, SIZE_MAX, visit, &visitor);
     for (i = 0; i < the.scenario->capacity; i++) {
         bool throughout = before[i] != 0 && the.holder[i] != NOBODY && the.since[i] <= start;
 
