@@ -57,6 +57,117 @@
 #error "include <cpool.h> instead of <cpool/typed.h>"
 #endif
 
+/*
+ * CPOOL_DECLARE - declares a typed pool and defines its functions, which are inline.
+ *
+ * At file scope, in a header or before CPOOL_DEFINE:
+ *
+ *     type *<name>_alloc(void);          as cpool_alloc
+ *     type *<name>_calloc(void);         as cpool_calloc
+ *     void <name>_free(type *slot);      as cpool_free
+ *     size_t <name>_alloc_bulk(type **slots, size_t n);        as cpool_alloc_bulk
+ *     void <name>_free_bulk(type *const *slots, size_t n);     as cpool_free_bulk
+ *     cpool_t *<name>_pool(void);        the handle; creates the pool if there is none;
+ *                                        NULL if that fails
+ *     int <name>_open(const cpool_config_t *config);
+ *     int <name>_close(void);
+ *
+ * Where the pool has to be created for an alloc and cannot be, the alloc returns NULL,
+ * and the next one tries again.
+ *
+ * <name>_open creates the pool now.  NULL stands for the settings of the definition.  Of
+ * a configuration, slot_size and slot_align may be 0, which stands for the type's, and
+ * name may be NULL.  Returns 0, or cpool_create's code, CPOOL_ESLOTSIZE if slot_size is
+ * not that of the type, CPOOL_EALIGN if slot_align is below it, or CPOOL_EOPEN if there
+ * is a pool already and a configuration was given.  With NULL it then returns 0.
+ *
+ * <name>_close destroys the pool, under cpool_destroy's conditions and with its result.
+ * It returns 0 if there is none.  The next use creates it anew.  cpool_destroy on the
+ * handle does the same.
+ */
+#define CPOOL_DECLARE(name, type)                                                      \
+    extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
+                                                                                       \
+    CPOOL_TYPED_PATH_(name, type)                                                      \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ type *name##_calloc(void)                                      \
+    {                                                                                  \
+        type *cpool_slot_ = name##_alloc();                                            \
+                                                                                       \
+        if (cpool_slot_ != NULL)                                                       \
+            memset((void *)cpool_slot_, 0, sizeof(type));                              \
+        return cpool_slot_;                                                            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ cpool_t *name##_pool(void)                                     \
+    {                                                                                  \
+        return cpool_typed_pool(&name##_typed_);                                       \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ size_t name##_alloc_bulk(type **cpool_slots_, size_t cpool_n_) \
+    {                                                                                  \
+        cpool_t *cpool_pool_ = name##_pool();                                          \
+                                                                                       \
+        if (cpool_pool_ == NULL)                                                       \
+            return 0;                                                                  \
+        return cpool_alloc_bulk(cpool_pool_, (void **)cpool_slots_, cpool_n_);         \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ void name##_free_bulk(type *const *cpool_slots_, size_t cpool_n_)\
+    {                                                                                  \
+        cpool_t *cpool_pool_ = cpool_n_ > 0 ? name##_pool() : NULL;                    \
+                                                                                       \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_free_bulk(cpool_pool_, (void *const *)cpool_slots_, cpool_n_);       \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_open(const cpool_config_t *cpool_config_)           \
+    {                                                                                  \
+        return cpool_typed_open(&name##_typed_, cpool_config_);                        \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
+    {                                                                                  \
+        return cpool_typed_close(&name##_typed_);                                      \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type) &&                    \
+                            CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX,               \
+                        "cpool: " #type " is empty, or aligned to more than CPOOL_ALIGN_MAX")
+
+/*
+ * CPOOL_DEFINE - defines a typed pool that CPOOL_DECLARE has declared.
+ *
+ * At file scope, in one source file of the program or module.  The settings are
+ * designated initialisers of cpool_config_t, `.capacity` at least.
+ */
+#define CPOOL_DEFINE(name, type, ...)                                                  \
+    CPOOL_TYPED_STORAGE_(name)                                                         \
+                                                                                       \
+    CPOOL_TYPED_SETTINGS_BEGIN_                                                        \
+    static const cpool_config_t name##_settings_ = { .size = sizeof(cpool_config_t),   \
+                                                     __VA_ARGS__ };                    \
+    CPOOL_TYPED_SETTINGS_END_                                                          \
+                                                                                       \
+    static const struct cpool_typed_functions name##_functions_ = {                    \
+        #name "_alloc", #name "_free", #name "_open", NULL                             \
+    };                                                                                 \
+                                                                                       \
+    struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type),\
+                                         CPOOL_TYPED_ALIGN_(type), &name##_functions_, \
+                                         { 0 } };                                      \
+                                                                                       \
+    CPOOL_TYPED_LAST_ void name##_unload_(void)                                        \
+    {                                                                                  \
+        cpool_typed_unload(&name##_typed_);                                            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type), "cpool: " #type " is empty")
+
+/*
+ * What the macros above are made of.  Nothing below is for use outside this header.
+ */
+
 /* The names of a typed pool's functions, as reports tell them. */
 struct cpool_typed_functions {
     const char *alloc;
@@ -238,112 +349,5 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
 #define CPOOL_TYPED_STORAGE_(name)
 
 #endif
-
-/*
- * CPOOL_DECLARE - declares a typed pool and defines its functions, which are inline.
- *
- * At file scope, in a header or before CPOOL_DEFINE:
- *
- *     type *<name>_alloc(void);          as cpool_alloc
- *     type *<name>_calloc(void);         as cpool_calloc
- *     void <name>_free(type *slot);      as cpool_free
- *     size_t <name>_alloc_bulk(type **slots, size_t n);        as cpool_alloc_bulk
- *     void <name>_free_bulk(type *const *slots, size_t n);     as cpool_free_bulk
- *     cpool_t *<name>_pool(void);        the handle; creates the pool if there is none;
- *                                        NULL if that fails
- *     int <name>_open(const cpool_config_t *config);
- *     int <name>_close(void);
- *
- * Where the pool has to be created for an alloc and cannot be, the alloc returns NULL,
- * and the next one tries again.
- *
- * <name>_open creates the pool now.  NULL stands for the settings of the definition.  Of
- * a configuration, slot_size and slot_align may be 0, which stands for the type's, and
- * name may be NULL.  Returns 0, or cpool_create's code, CPOOL_ESLOTSIZE if slot_size is
- * not that of the type, CPOOL_EALIGN if slot_align is below it, or CPOOL_EOPEN if there
- * is a pool already and a configuration was given.  With NULL it then returns 0.
- *
- * <name>_close destroys the pool, under cpool_destroy's conditions and with its result.
- * It returns 0 if there is none.  The next use creates it anew.  cpool_destroy on the
- * handle does the same.
- */
-#define CPOOL_DECLARE(name, type)                                                      \
-    extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
-                                                                                       \
-    CPOOL_TYPED_PATH_(name, type)                                                      \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ type *name##_calloc(void)                                      \
-    {                                                                                  \
-        type *cpool_slot_ = name##_alloc();                                            \
-                                                                                       \
-        if (cpool_slot_ != NULL)                                                       \
-            memset((void *)cpool_slot_, 0, sizeof(type));                              \
-        return cpool_slot_;                                                            \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ cpool_t *name##_pool(void)                                     \
-    {                                                                                  \
-        return cpool_typed_pool(&name##_typed_);                                       \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ size_t name##_alloc_bulk(type **cpool_slots_, size_t cpool_n_) \
-    {                                                                                  \
-        cpool_t *cpool_pool_ = name##_pool();                                          \
-                                                                                       \
-        if (cpool_pool_ == NULL)                                                       \
-            return 0;                                                                  \
-        return cpool_alloc_bulk(cpool_pool_, (void **)cpool_slots_, cpool_n_);         \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ void name##_free_bulk(type *const *cpool_slots_, size_t cpool_n_)\
-    {                                                                                  \
-        cpool_t *cpool_pool_ = cpool_n_ > 0 ? name##_pool() : NULL;                    \
-                                                                                       \
-        if (cpool_pool_ != NULL)                                                       \
-            cpool_free_bulk(cpool_pool_, (void *const *)cpool_slots_, cpool_n_);       \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ int name##_open(const cpool_config_t *cpool_config_)           \
-    {                                                                                  \
-        return cpool_typed_open(&name##_typed_, cpool_config_);                        \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
-    {                                                                                  \
-        return cpool_typed_close(&name##_typed_);                                      \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type) &&                    \
-                            CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX,               \
-                        "cpool: " #type " is empty, or aligned to more than CPOOL_ALIGN_MAX")
-
-/*
- * CPOOL_DEFINE - defines a typed pool that CPOOL_DECLARE has declared.
- *
- * At file scope, in one source file of the program or module.  The settings are
- * designated initialisers of cpool_config_t, `.capacity` at least.
- */
-#define CPOOL_DEFINE(name, type, ...)                                                  \
-    CPOOL_TYPED_STORAGE_(name)                                                         \
-                                                                                       \
-    CPOOL_TYPED_SETTINGS_BEGIN_                                                        \
-    static const cpool_config_t name##_settings_ = { .size = sizeof(cpool_config_t),   \
-                                                     __VA_ARGS__ };                    \
-    CPOOL_TYPED_SETTINGS_END_                                                          \
-                                                                                       \
-    static const struct cpool_typed_functions name##_functions_ = {                    \
-        #name "_alloc", #name "_free", #name "_open", NULL                             \
-    };                                                                                 \
-                                                                                       \
-    struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type),\
-                                         CPOOL_TYPED_ALIGN_(type), &name##_functions_, \
-                                         { 0 } };                                      \
-                                                                                       \
-    CPOOL_TYPED_LAST_ void name##_unload_(void)                                        \
-    {                                                                                  \
-        cpool_typed_unload(&name##_typed_);                                            \
-    }                                                                                  \
-                                                                                       \
-    CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type), "cpool: " #type " is empty")
 
 #endif /* CPOOL_TYPED_H */
