@@ -73,7 +73,7 @@ typedef struct cpool_figures {
     size_t slack;           /* slots in circulation beyond the capacity, in place
                                of some that are loaded in caches */
     size_t live;            /* slots in the hands of callers */
-    size_t in_depot;        /* free slots every thread can have */
+    size_t in_depot;        /* free slots that every thread can take */
     size_t in_caches;       /* free slots in the caches of threads */
     size_t fresh;           /* slots never handed out */
     size_t circulating;     /* slots in circulation: taken from the fresh ones, and not

@@ -30,7 +30,7 @@ CPOOL_API size_t cpool_grow(cpool_t *pool, size_t n);
 
 /*
  * cpool_shrink - lowers the capacity by up to n slots: first those never handed
- * out, then the topmost ones as far as they are free in the depot.  Their memory goes
+ * out, then the topmost ones that are free in the depot.  Their memory goes
  * back to the operating system, unless the pool is checked or lies in caller-provided
  * memory.
  *
@@ -78,8 +78,7 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * cpool_reserve - sees to it that the next n allocs need no memory from the
  * operating system: commits it and makes it resident.
  *
- * Slots that were never handed out come into circulation as far as they are needed for
- * it.  Free slots are neither read nor written where the operating system can make
+ * It puts fresh slots into circulation if it needs them.  Free slots are neither read nor written where the operating system can make
  * pages resident by itself (Linux 5.14).  Elsewhere each of their pages is touched, and
  * keeps its bytes.  Other threads may take slots all the while.
  *

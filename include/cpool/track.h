@@ -54,7 +54,7 @@
  * a data race.
  *
  * The bytes of the slot: a thread that resolves a handle, or visits a slot, sees the bytes
- * that the slot had when it was taken.  It sees later writes of the owner as far as owner
+ * that the slot had when it was taken.  It sees later writes of the owner if owner
  * and thread synchronise.
  *
  * Tables beside a pool: cpool_index numbers the slots from 0, and cpool_index_limit says

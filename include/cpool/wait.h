@@ -32,8 +32,8 @@
  *
  * When memory is refused, it is tried again a hundred times a second.  When the system
  * refuses the condition variable that a sleep needs, cpool_alloc_wait looks as cpool_alloc
- * does, and does not wait.  A thread that waits for slots which it holds itself waits for
- * ever.
+ * does, and does not wait.  A thread that waits for slots which it holds itself never
+ * wakes up.
  *
  * Returns the slot, or NULL when the time is up, cpool_wake_all ends the waiting
  * (<cpool/events.h>), or the thread cannot sleep.  NULL after CPOOL_EWAITABLE was reported
