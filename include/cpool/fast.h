@@ -131,78 +131,102 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
                   (cpool_scaled_ << ((cpool_word_ - (pool)->shift) & (cpool_word_ - 1u))); \
     } while (0)
 
-#endif /* __GNUC__ */
-
-#if CPOOL_IS_INLINE_
+/* The empty statement has clang go on with this number.  Otherwise it keeps the one that
+ * the number was computed from as well, at one instruction more. */
+#if defined(__clang__)
+#define CPOOL_KEEP_(number) __asm__("" : "+r"(number))
+#else
+#define CPOOL_KEEP_(number) ((void)0)
+#endif
 
 /*
+ * One pop and one push of the loaded magazine, for all of the library.  A slot is taken,
+ * or the statement `empty` follows.  A slot is given where the condition `valid` holds, there
+ * is room, and then `ready` holds, too, or the statement `full` follows.  A slot is read
+ * last, which takes one register less, as nobody else writes to the owner's rounds.
+ *
  * Orders.  `count` has one writer, so its own thread needs no order at all.  Relaxed
  * loads and stores keep it whole for threads that read it from outside.  The one
  * exception is the store that follows a round into the magazine on free.  It is a
  * release, so that a thread that acquires the new count (the child of a fork that takes
  * over the cache of a thread that did not survive) also sees the round.  On x86 the two
  * are the same instruction.
+ *
+ * `read`, `take` and `give` are the accesses.  The library's own files have theirs, which
+ * tests follow.
  */
+#define CPOOL_POP_BY_(read, take, entry, slot, empty)                                  \
+    do {                                                                               \
+        uintptr_t cpool_left_ = read(&(entry)->count) - 1u;                            \
+        if (CPOOL_UNLIKELY_((intptr_t)cpool_left_ < 0)) {                              \
+            empty;                                                                     \
+        } else {                                                                       \
+            void **cpool_rounds_ = (entry)->rounds;                                    \
+            CPOOL_KEEP_(cpool_left_);                                                  \
+            take(&(entry)->count, cpool_left_);                                        \
+            (slot) = cpool_rounds_[cpool_left_];                                       \
+        }                                                                              \
+    } while (0)
+
+#define CPOOL_PUSH_BY_(read, give, entry, slot, valid, ready, full)                    \
+    do {                                                                               \
+        uintptr_t cpool_count_ = read(&(entry)->count);                                \
+        if (CPOOL_LIKELY_(valid) && CPOOL_LIKELY_(cpool_count_ < (entry)->limit) &&    \
+            CPOOL_LIKELY_(ready)) {                                                    \
+            (entry)->rounds[cpool_count_] = (slot);                                    \
+            give(&(entry)->count, cpool_count_ + 1u);                                  \
+        } else {                                                                       \
+            full;                                                                      \
+        }                                                                              \
+    } while (0)
+
+#define CPOOL_COUNT_(word) __atomic_load_n((word), __ATOMIC_RELAXED)
+#define CPOOL_TAKE_(word, count) __atomic_store_n((word), (count), __ATOMIC_RELAXED)
+#define CPOOL_GIVE_(word, count) __atomic_store_n((word), (count), __ATOMIC_RELEASE)
+#define CPOOL_POP_(entry, slot, empty)                                                 \
+    CPOOL_POP_BY_(CPOOL_COUNT_, CPOOL_TAKE_, entry, slot, empty)
+#define CPOOL_PUSH_(entry, slot, valid, full)                                          \
+    CPOOL_PUSH_BY_(CPOOL_COUNT_, CPOOL_GIVE_, entry, slot, valid, 1, full)
+
+#endif /* __GNUC__ */
+
+#if CPOOL_IS_INLINE_
 
 /* The contracts stand at the declarations in <cpool.h>. */
 CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 {
-    uintptr_t left = __atomic_load_n(&cache->count, __ATOMIC_RELAXED) - 1u;
     void *slot;
 
-    if (CPOOL_UNLIKELY_((intptr_t)left < 0))
-        return cpool_cache_alloc_slow(cache);
-    slot = cache->rounds[left];
-    __atomic_store_n(&cache->count, left, __ATOMIC_RELAXED);
+    CPOOL_POP_(cache, slot, return cpool_cache_alloc_slow(cache));
     return slot;
 }
 
 CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
 {
     cpool_cache_t *cache;
-    uintptr_t left;
     void *slot;
 
     CPOOL_OWN_ENTRY_(cache, pool);
-    left = __atomic_load_n(&cache->count, __ATOMIC_RELAXED) - 1u;
-    if (CPOOL_UNLIKELY_((intptr_t)left < 0))
-        return cpool_alloc_slow(pool);
-    slot = cache->rounds[left];
-    __atomic_store_n(&cache->count, left, __ATOMIC_RELAXED);
+    CPOOL_POP_(cache, slot, return cpool_alloc_slow(pool));
     return slot;
 }
 
 CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
 {
-    uintptr_t count = __atomic_load_n(&cache->count, __ATOMIC_RELAXED);
     uintptr_t index;
 
     CPOOL_INDEX_(cache->pool, slot, index);
-    if (CPOOL_LIKELY_(index < cache->bound) &&
-        CPOOL_LIKELY_(count < cache->limit)) {
-        cache->rounds[count] = slot;
-        __atomic_store_n(&cache->count, count + 1u, __ATOMIC_RELEASE);
-    } else {
-        cpool_cache_free_slow(cache, slot);
-    }
+    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_cache_free_slow(cache, slot));
 }
 
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
 {
     cpool_cache_t *cache;
-    uintptr_t count;
     uintptr_t index;
 
     CPOOL_OWN_ENTRY_(cache, pool);
-    count = __atomic_load_n(&cache->count, __ATOMIC_RELAXED);
     CPOOL_INDEX_(pool, slot, index);
-    if (CPOOL_LIKELY_(index < cache->bound) &&
-        CPOOL_LIKELY_(count < cache->limit)) {
-        cache->rounds[count] = slot;
-        __atomic_store_n(&cache->count, count + 1u, __ATOMIC_RELEASE);
-    } else {
-        cpool_free_slow(pool, slot);
-    }
+    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_slow(pool, slot));
 }
 
 #endif /* CPOOL_IS_INLINE_ */

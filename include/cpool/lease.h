@@ -160,15 +160,10 @@ CPOOL_API void *cpool_lease_alloc_slow(cpool_lease_t *lease);
 CPOOL_API CPOOL_INLINE_ void *cpool_lease_alloc(cpool_lease_t *lease)
 {
     cpool_cache_t *cache;
-    uintptr_t left;
     void *slot;
 
     CPOOL_OWN_ENTRY_(cache, lease);
-    left = __atomic_load_n(&cache->count, __ATOMIC_RELAXED) - 1u;
-    if (CPOOL_UNLIKELY_((intptr_t)left < 0))
-        return cpool_lease_alloc_slow(lease);
-    slot = cache->rounds[left];
-    __atomic_store_n(&cache->count, left, __ATOMIC_RELAXED);
+    CPOOL_POP_(cache, slot, return cpool_lease_alloc_slow(lease));
     return slot;
 }
 

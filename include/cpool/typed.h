@@ -286,43 +286,25 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                   (cpool_scaled_ << ((cpool_word_ - cpool_shift_) & (cpool_word_ - 1u))); \
     } while (0)
 
-/* The empty statement has clang go on with this number.  Otherwise it keeps the one that
- * the number was computed from as well, at one instruction more. */
-#if defined(__clang__)
-#define CPOOL_TYPED_KEEP_(number) __asm__("" : "+r"(number))
-#else
-#define CPOOL_TYPED_KEEP_(number) ((void)0)
-#endif
-
 #define CPOOL_TYPED_PATH_(name, type)                                                  \
     extern __thread cpool_cache_t name##_entry_ CPOOL_TYPED_VISIBLE_ CPOOL_TYPED_TLS_; \
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
     {                                                                                  \
-        uintptr_t cpool_left_ = __atomic_load_n(&name##_entry_.count, __ATOMIC_RELAXED) - 1u;\
-        void **cpool_rounds_;                                                          \
+        void *cpool_slot_;                                                             \
                                                                                        \
-        if (CPOOL_UNLIKELY_((intptr_t)cpool_left_ < 0))                                \
-            return (type *)cpool_typed_alloc_slow(&name##_typed_, &name##_entry_);     \
-        CPOOL_TYPED_KEEP_(cpool_left_);                                                \
-        cpool_rounds_ = name##_entry_.rounds;                                          \
-        __atomic_store_n(&name##_entry_.count, cpool_left_, __ATOMIC_RELAXED);         \
-        return (type *)cpool_rounds_[cpool_left_];                                     \
+        CPOOL_POP_(&name##_entry_, cpool_slot_,                                        \
+                   return (type *)cpool_typed_alloc_slow(&name##_typed_, &name##_entry_));\
+        return (type *)cpool_slot_;                                                    \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_free(type *cpool_slot_)                            \
     {                                                                                  \
-        uintptr_t cpool_count_ = __atomic_load_n(&name##_entry_.count, __ATOMIC_RELAXED);\
         uintptr_t cpool_index_;                                                        \
                                                                                        \
         CPOOL_TYPED_INDEX_(name##_typed_.origin, sizeof(type), cpool_slot_, cpool_index_);\
-        if (CPOOL_LIKELY_(cpool_index_ < name##_entry_.bound) &&                       \
-            CPOOL_LIKELY_(cpool_count_ < name##_entry_.limit)) {                       \
-            name##_entry_.rounds[cpool_count_] = cpool_slot_;                          \
-            __atomic_store_n(&name##_entry_.count, cpool_count_ + 1u, __ATOMIC_RELEASE);\
-        } else {                                                                       \
-            cpool_typed_free_slow(cpool_slot_, &name##_typed_, &name##_entry_);        \
-        }                                                                              \
+        CPOOL_PUSH_(&name##_entry_, cpool_slot_, cpool_index_ < name##_entry_.bound,   \
+                    cpool_typed_free_slow(cpool_slot_, &name##_typed_, &name##_entry_));\
     }
 
 #define CPOOL_TYPED_STORAGE_(name)                                                     \

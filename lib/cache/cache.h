@@ -197,34 +197,36 @@ bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond);
  * if there is none to be had: more slots were freed than ever handed out. */
 bool cpi_cache_spill(struct cpi_cache *cache);
 
+/* The pop and the push of <cpool/fast.h>, with accesses that tests follow. */
+#define CPI_COUNT(word) cpi_word_load((word), relaxed)                 /* [own] */
+#define CPI_TAKE(word, count) cpi_word_store((word), (count), relaxed) /* [own] */
+#define CPI_GIVE(word, count) cpi_word_store((word), (count), release) /* [show] */
+#define CPI_POP(entry, slot, empty) CPOOL_POP_BY_(CPI_COUNT, CPI_TAKE, entry, slot, empty)
+#define CPI_PUSH(entry, slot, valid, ready, full) \
+    CPOOL_PUSH_BY_(CPI_COUNT, CPI_GIVE, entry, slot, valid, ready, full)
+
 /* The next round of the loaded magazine, NULL if there is none. */
 static inline void *cpi_cache_pop(struct cpi_cache *cache)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
-    uintptr_t count = cpi_word_load(&active->count, relaxed); /* [own] */
     void *slot;
 
-    if (count == 0)
-        return NULL;
-    CPI_ASSERT(count <= active->limit);
-    slot = active->rounds[count - 1];
-    cpi_word_store(&active->count, count - 1, relaxed); /* [own] */
+    CPI_POP(active, slot, return NULL);
+    CPI_ASSERT(active->count < active->limit);
     return slot;
 }
 
-/* Puts a round into the loaded magazine.  Returns false if there is no room. */
+/* Puts a round into the loaded magazine.  Returns false if there is no room.  There may be
+ * more than fit where a stealing thread vanished halfway in a fork. */
 static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
-    uintptr_t count = cpi_word_load(&active->count, relaxed); /* [own] */
-    uint32_t frees = cpi_load(&cache->frees, relaxed);       /* [own] */
+    uint32_t frees = cpi_load(&cache->frees, relaxed); /* [own] */
 
-    if (count >= active->limit) /* more, where a stealing thread vanished halfway in the fork */
-        return false;
-    CPI_ASSERT(slot != NULL && cpi_cache_loaded(cache) != 0);
-    active->rounds[count] = slot;
-    cpi_word_store(&active->count, count + 1, release); /* [show] */
-    cpi_store(&cache->frees, frees + 1, release);      /* [frees] */
+    CPI_ASSERT(slot != NULL);
+    CPI_PUSH(active, slot, true, true, return false);
+    CPI_ASSERT(cpi_cache_loaded(cache) != 0);
+    cpi_store(&cache->frees, frees + 1, release); /* [frees] */
     return true;
 }
 

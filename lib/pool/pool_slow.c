@@ -4,8 +4,6 @@
  * pool has no inline path.
  *
  * ORDERING TABLE
- *   own     | count load, count store that takes | relaxed | - | -
- *   show    | count store that gives | release | recall.c's forked | the round and its word
  *   leased  | leases load | relaxed | - | -
  *
  * [leased] A thread that frees a slot of a lease has learnt of the slot by synchronisation,
@@ -60,35 +58,25 @@ static inline bool can_be_short(const struct cpi_pool *pool, const struct cpi_ca
 CPI_WITHIN static inline void *take_tracked(const struct cpi_pool *pool, struct cpi_cache *cache)
 {
     cpool_cache_t *entry = &cache->hidden;
-    uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
-    uintptr_t index;
     void *slot;
 
-    if (CPI_UNLIKELY(count == 0))
-        return NULL;
-    slot = entry->rounds[count - 1];
-    index = cpi_slab_index(&pool->slab, slot);
-    cpi_word_store(&entry->count, count - 1, relaxed); /* [own] */
-    if (CPI_UNLIKELY(!cpi_slotmap_take(&pool->slotmap, index))) {
-        cpi_word_store(&entry->count, count, relaxed); /* [own] */
-        return NULL;
-    }
-    return slot;
+    CPI_POP(entry, slot, return NULL);
+    if (CPI_LIKELY(cpi_slotmap_take(&pool->slotmap, cpi_slab_index(&pool->slab, slot))))
+        return slot;
+    CPI_PUSH(entry, slot, true, true, (void)0); /* for the long way */
+    return NULL;
 }
 
 CPI_WITHIN static inline bool give_tracked(const struct cpi_pool *pool, struct cpi_cache *cache,
                                            void *slot)
 {
     cpool_cache_t *entry = &cache->hidden;
-    uintptr_t count = cpi_word_load(&entry->count, relaxed); /* [own] */
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
-    if (CPI_UNLIKELY(index >= entry->bound || count >= entry->limit) ||
-        CPI_UNLIKELY(cpi_load(&pool->leases, relaxed) != NULL) || /* [leased] */
-        CPI_UNLIKELY(cpi_slotmap_give(&pool->slotmap, index) != CPI_SLOTMAP_LIVE_ONE))
-        return false;
-    entry->rounds[count] = slot;
-    cpi_word_store(&entry->count, count + 1, release); /* [show] */
+    CPI_PUSH(entry, slot, index < entry->bound,
+             cpi_load(&pool->leases, relaxed) == NULL && /* [leased] */
+                 cpi_slotmap_give(&pool->slotmap, index) == CPI_SLOTMAP_LIVE_ONE,
+             return false);
     return true;
 }
 
