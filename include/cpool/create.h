@@ -69,18 +69,6 @@
 #define CPOOL_WAITABLE 0x4u
 
 /*
- * CPOOL_RESERVED  `memory` is address space that the caller has reserved, in whole
- *                 pages, and that reads as zero once it is readable and writable.  The
- *                 pool lies in it as in memory of its own.  It commits the parts that it
- *                 needs, which makes them readable and writable, and gives their memory
- *                 back when it is trimmed and destroyed.  The addresses stay the
- *                 caller's.  So several pools lie in one range, and an address tells
- *                 its pool.  Where the operating system refuses every way to take the
- *                 memory of a destroyed pool back, its bytes stay there.
- */
-#define CPOOL_RESERVED 0x100u
-
-/*
  * Flags of the slots' memory.  No bit is a flag of both kinds.
  *
  * CPOOL_MEMORY_HUGE_PAGES  The slots lie in huge pages where the operating system makes
@@ -202,8 +190,7 @@ typedef struct cpool_config {
  *
  * config   as for cpool_create, but memory and memory_size are ignored
  *
- * Returns the bytes needed at an address aligned to CPOOL_MEMORY_ALIGN (with
- * CPOOL_RESERVED to a page, with CPOOL_MEMORY_HUGE_PAGES too to a huge one): exactly that many
+ * Returns the bytes needed at an address aligned to CPOOL_MEMORY_ALIGN: exactly that many
  * are enough, wherever they lie.  0 when the configuration is wrong.  cpool_create then
  * says in what way.  The checks that CPOOL_OPTIONS asks for are included (cpool_debug.3).
  * Any thread.  The first call may block.

@@ -37,10 +37,9 @@ enum {
     CPOOL_EROUNDS = -9,      /* magazine_rounds is out of range for this capacity */
     CPOOL_ECACHES = -10,     /* thread_caches is above CPOOL_THREAD_CACHES_MAX */
     CPOOL_EFLAGS = -11,      /* unknown bits in flags or memory_flags */
-    CPOOL_EMEMORY = -12,     /* memory_size or CPOOL_RESERVED is given without memory */
+    CPOOL_EMEMORY = -12,     /* memory_size is given without memory */
     CPOOL_EMEMSIZE = -13,    /* memory_size is below cpool_memory_required */
-    CPOOL_EMEMALIGN = -14,   /* memory is not aligned to CPOOL_MEMORY_ALIGN, or with
-                                CPOOL_RESERVED to a page */
+    CPOOL_EMEMALIGN = -14,   /* memory is not aligned to CPOOL_MEMORY_ALIGN */
     CPOOL_ECLASSES = -15,    /* no sizes of classes, or no class of this number
                                 (cpool_sized) */
     CPOOL_ECOPIES = -16,     /* another copy of the library answers for some names of this

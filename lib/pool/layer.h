@@ -35,8 +35,22 @@ struct cpi_shown {
     struct cpi_shown *next;  /* likewise */
 };
 
+/*
+ * Beside a kind: `memory` is address space that the caller has reserved, in whole pages, and
+ * that reads as zero once it is readable and writable.  The pool lies in it as in memory of its
+ * own.  It commits the parts that it needs, which makes them readable and writable, and gives
+ * their memory back when it is trimmed and destroyed.  The addresses stay the caller's.  Where
+ * the operating system refuses every way to take the memory of a destroyed pool back, its bytes
+ * stay there.
+ */
+#define CPI_LAYER_RESERVED 0x100u
+
 /* As cpool_create.  kind: as above. */
 int cpi_layer_create(cpool_t **pool, const cpool_config_t *config, unsigned kind);
+
+/* As cpool_memory_required, for a pool in reserved addresses, which begin at a page, or at a
+ * huge one with CPOOL_MEMORY_HUGE_PAGES. */
+size_t cpi_layer_memory_required(const cpool_config_t *config);
 
 /* Makes the owner, which is complete, that of a pool's slots. */
 void cpi_layer_own(cpool_t *pool, void *owner);

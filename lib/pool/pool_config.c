@@ -6,12 +6,14 @@
  */
 #include "pool/pool_impl.h"
 
+#include "pool/layer.h"
+
 #include "base/bits.h"
 #include "host/os.h"
 #include "base/structs.h"
 #include "host/trace.h"
 
-#define CPI_FLAGS (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | CPOOL_RESERVED)
+#define CPI_FLAGS (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | CPI_LAYER_RESERVED)
 #define CPI_MEMORY_FLAGS \
     (CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
      CPOOL_MEMORY_NO_POISON)
@@ -386,6 +388,8 @@ int cpi_pool_read_config(cpool_config_t *config, cpool_debug_t *debug,
 {
     int code = cpi_struct_read(config, sizeof *config, given);
 
+    if (code == 0 && (config->flags & CPI_LAYER_RESERVED) != 0)
+        return CPOOL_EFLAGS;
     if (code != 0 || config->debug == NULL)
         return code;
     code = cpi_struct_read(debug, sizeof *debug, config->debug);
@@ -393,7 +397,7 @@ int cpi_pool_read_config(cpool_config_t *config, cpool_debug_t *debug,
     return code;
 }
 
-size_t cpool_memory_required(const cpool_config_t *config)
+static size_t memory_required(const cpool_config_t *config, unsigned reserved)
 {
     struct cpi_layout layout;
     cpool_config_t known;
@@ -404,10 +408,21 @@ size_t cpool_memory_required(const cpool_config_t *config)
 
     if (config == NULL || cpi_pool_read_config(&known, &debug, config) != 0)
         return 0;
-    page = (known.flags & CPOOL_RESERVED) != 0 ? cpi_layout_page(&known) : 0;
+    known.flags |= reserved;
+    page = reserved != 0 ? cpi_layout_page(&known) : 0;
     with_options = known;
     if (cpi_pool_add_options(&with_options, &debug_with_options) &&
         cpi_layout_compute(&layout, &with_options, page) == 0)
         return layout.total;
     return cpi_layout_compute(&layout, &known, page) == 0 ? layout.total : 0;
+}
+
+size_t cpool_memory_required(const cpool_config_t *config)
+{
+    return memory_required(config, 0);
+}
+
+size_t cpi_layer_memory_required(const cpool_config_t *config)
+{
+    return memory_required(config, CPI_LAYER_RESERVED);
 }

@@ -4,6 +4,8 @@
  */
 #include "pool/pool_impl.h"
 
+#include "pool/layer.h"
+
 #include <string.h>
 
 #include "base/bits.h"
@@ -155,7 +157,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
 /* Whether the addresses of a pool's region are the caller's, but not their memory. */
 static bool is_reserved_by_caller(unsigned flags)
 {
-    return (flags & CPOOL_RESERVED) != 0;
+    return (flags & CPI_LAYER_RESERVED) != 0;
 }
 
 /* What the caller gives must have this alignment and this size, bytes. */
@@ -394,11 +396,12 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned laye
         return code;
     if (!cpi_registry_startup())
         return CPOOL_ESYSTEM;
+    config.flags |= layer & CPI_LAYER_RESERVED;
     cpi_pool_prepare(&config);
     code = cpi_pool_build(&pool, &config);
     if (code != 0)
         return code;
-    pool->layer.kind = layer;
+    pool->layer.kind = layer & ~CPI_LAYER_RESERVED;
     cpi_lock();
     code = cpi_pool_publish(pool);
     cpi_unlock();

@@ -4,6 +4,8 @@
  */
 #include "pool/pool_impl.h"
 
+#include "pool/layer.h"
+
 #include "base/error.h"
 #include "host/options.h"
 #include "host/trace.h"
@@ -20,7 +22,7 @@ static bool raise(size_t *setting, size_t least)
 /* Whether CPOOL_OPTIONS has `fake` for this pool. */
 static bool is_faked(const cpool_config_t *config)
 {
-    const unsigned others = CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_RESERVED;
+    const unsigned others = CPOOL_CHECKED | CPOOL_TRACKED | CPI_LAYER_RESERVED;
     const unsigned keeps = CPOOL_MEMORY_KEEP_PAGES | CPOOL_MEMORY_NO_POISON;
 
     return cpi_options()->fake != 0 && (config->flags & others) == 0 &&

@@ -26,7 +26,6 @@ static const struct {
     {CPOOL_MEMORY_HUGE_PAGES, "huge pages", "huge_pages"},
     {CPOOL_MEMORY_COLOUR, "coloured", "coloured"},
     {CPOOL_TRACKED, "tracked", "tracked"},
-    {CPOOL_RESERVED, "reserved", "reserved"},
 };
 
 #define CPI_KINDS (sizeof kinds / sizeof kinds[0])

@@ -11,6 +11,8 @@
  */
 #include "pool/pool_impl.h"
 
+#include "pool/layer.h"
+
 #include "base/atomic.h"
 #include "base/error.h"
 #include "base/structs.h"
@@ -67,6 +69,8 @@ static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
     int code;
 
     code = cpi_struct_read(&config, sizeof config, given != NULL ? given : typed->settings);
+    if (code == 0 && (config.flags & CPI_LAYER_RESERVED) != 0)
+        code = CPOOL_EFLAGS;
     if (code == 0)
         code = complete(&config, typed);
     if (code != 0)

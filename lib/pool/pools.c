@@ -140,7 +140,7 @@ static void fill_in(struct cpi_view *view, struct cpi_pool *pool)
     view->public.pool = pool->face;
     view->public.name = view->name;
     view->public.stats = &view->stats;
-    view->public.flags = pool->flags;
+    view->public.flags = pool->flags & ~CPI_LAYER_RESERVED;
     view->public.kind = (pool->typed != NULL ? CPOOL_VIEW_TYPED : 0u) |
                         (pool->region_owned ? 0u : CPOOL_VIEW_CALLERS) | pool->layer.kind;
     view->public.first = (void *)pool->slab.base;

@@ -94,7 +94,7 @@ static void pool_config(const struct plan *plan, size_t number, cpool_config_t *
         config->capacity = 1;
     if (config->capacity > CPOOL_CAPACITY_MAX)
         config->capacity = CPOOL_CAPACITY_MAX;
-    config->flags = given->pool_flags | CPOOL_RESERVED;
+    config->flags = given->pool_flags;
     config->memory_flags = given->memory_flags;
     config->thread_caches = given->thread_caches != 0 ? given->thread_caches : CPI_SIZED_CACHES;
 }
@@ -111,7 +111,7 @@ static int largest_pool(const struct plan *plan, size_t *largest)
         size_t bytes;
 
         pool_config(plan, number, &config);
-        bytes = cpool_memory_required(&config);
+        bytes = cpi_layer_memory_required(&config);
         if (bytes == 0) {
             config.memory = &config; /* not looked at before the settings are */
             return cpool_create(&pool, &config);
@@ -198,7 +198,8 @@ static int make_pools(struct cpool_sized *blocks, const struct plan *plan)
         config.name = name;
         config.memory = (void *)(blocks->base + number * part);
         config.memory_size = part;
-        code = cpi_layer_create(&blocks->pools[number], &config, CPOOL_VIEW_SIZED);
+        code = cpi_layer_create(&blocks->pools[number], &config,
+                                CPOOL_VIEW_SIZED | CPI_LAYER_RESERVED);
         if (code != 0)
             return code;
         blocks->sizes[number] = config.slot_size;

@@ -10,7 +10,7 @@
  *   | header, table | class 0           | class 1           | ...
  *                   ^ base              ^ base + 2^shift
  *
- * Each class is a pool in reserved addresses (CPOOL_RESERVED) at the start of its part.
+ * Each class is a pool in reserved addresses (CPI_LAYER_RESERVED) at the start of its part.
  *
  * Invariants: classes ascend by size.  table[i] is the first class of at least
  * i * CPOOL_SIZED_GRAIN bytes.

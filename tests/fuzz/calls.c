@@ -164,7 +164,7 @@ static void trim(struct model *model)
     fuzz_trace("trim", bytes);
     FUZZ_EQUAL(bytes % 4096, 0);
     if ((model->config.memory_flags & CPOOL_MEMORY_KEEP_PAGES) != 0 || model->checked ||
-        (model->config.memory != NULL && model->mapped == 0))
+        model->config.memory != NULL)
         FUZZ_EQUAL(bytes, 0);
     else
         model->purged = true;

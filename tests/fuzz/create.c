@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 cpool_t *destroyed;
 
@@ -103,29 +102,19 @@ static cpool_config_t some_config(void)
     return config;
 }
 
-/* Memory of exactly the size that is needed, or reserved addresses. */
-static void provide(struct model *model, unsigned kind)
+/* Memory of exactly the size that is needed. */
+static void provide(struct model *model)
 {
     cpool_config_t *config = &model->config;
     size_t align = 4096;
     size_t size;
 
-    if (kind == 1)
-        config->flags |= CPOOL_RESERVED;
     size = cpool_memory_required(config);
     FUZZ_REQUIRE(size > 0);
-    if (kind == 0) {
-        model->memory = aligned_alloc(align, (size + align - 1) & ~(align - 1));
-        FUZZ_REQUIRE(model->memory != NULL);
-        memset(model->memory, 0xA5, size);
-        config->memory = model->memory;
-    } else {
-        model->memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                             -1, 0);
-        FUZZ_REQUIRE(model->memory != MAP_FAILED);
-        model->mapped = size;
-        config->memory = model->memory;
-    }
+    model->memory = aligned_alloc(align, (size + align - 1) & ~(align - 1));
+    FUZZ_REQUIRE(model->memory != NULL);
+    memset(model->memory, 0xA5, size);
+    config->memory = model->memory;
     config->memory_size = size;
 }
 
@@ -140,7 +129,7 @@ static void expect_of(struct model *model)
     model->checked = (flags & CPOOL_CHECKED) != 0 || config->debug != NULL;
     model->tracked = model->checked || (flags & CPOOL_TRACKED) != 0;
     model->exact = (flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
-    model->zero = config->memory == NULL || (flags & CPOOL_RESERVED) != 0;
+    model->zero = config->memory == NULL;
     model->reaches_all = model->zero || model->exact;
     model->limit = cpool_index_limit(model->pool);
     FUZZ_REQUIRE(model->limit >= model->max);
@@ -155,8 +144,8 @@ void create_any(struct model *model)
 
     memset(model, 0, sizeof *model);
     model->config = some_config();
-    if (kind < 2)
-        provide(model, kind);
+    if (kind == 0)
+        provide(model);
     fuzz_trace("create, flags", model->config.flags);
     if (kind < 7 || !type_open(model))
         FUZZ_EQUAL(cpool_create(&model->pool, &model->config), 0);
@@ -193,7 +182,7 @@ static int spoil(cpool_config_t *config)
     case 14: config->slot_size = SIZE_MAX - input_below(100);
         config->slot_offset = 0;
         return CPOOL_EOVERFLOW;
-    case 15: config->flags |= CPOOL_RESERVED; return CPOOL_EMEMORY;
+    case 15: config->flags |= 0x100u; return CPOOL_EFLAGS;
     default:
         config->debug = &debug;
         debug.size = input_below(8);
@@ -274,8 +263,5 @@ void destroy_any(struct model *model, bool frees_all)
     model->pool = NULL;
     free(model->slots);
     free(model->held);
-    if (model->mapped != 0)
-        munmap(model->memory, model->mapped);
-    else
-        free(model->memory);
+    free(model->memory);
 }

@@ -108,7 +108,6 @@ struct model {
     cpool_cache_t *caches[CACHES];
     struct lease leases[LEASES];
     void *memory;
-    size_t mapped; /* bytes, or 0 for memory from malloc */
 };
 
 extern struct model models[POOLS];

@@ -26,6 +26,7 @@ tests_modules = \
 	tests/modules/pool/check_fault_memory \
 	tests/modules/pool/check_fault_use \
 	tests/modules/pool/check_layer \
+	tests/modules/pool/check_reserved \
 	tests/modules/pool/check_layout \
 	tests/modules/pool/check_populate \
 	tests/modules/wait/check_barrier \
@@ -123,6 +124,8 @@ tests_modules_check_check_guard_unit_LDADD = $(tests_ldadd_module)
 
 tests_modules_pool_check_layer_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_pool_check_layer_LDADD = $(tests_ldadd_module)
+tests_modules_pool_check_reserved_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_pool_check_reserved_LDADD = $(tests_ldadd_module)
 tests_modules_pool_check_layout_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_pool_check_layout_LDADD = $(tests_ldadd_module)
 

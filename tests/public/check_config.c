@@ -113,22 +113,19 @@ END_TEST
     (CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
      CPOOL_MEMORY_NO_POISON)
 
-/* It excludes some of these. */
-#define OTHER_FLAGS CPOOL_RESERVED
-
 START_TEST(each_flag_has_a_bit_of_its_own)
 {
     static const unsigned flags[] = { CPOOL_CHECKED, CPOOL_TRACKED, CPOOL_EXACT,
                                       CPOOL_WAITABLE, CPOOL_MEMORY_HUGE_PAGES,
                                       CPOOL_MEMORY_COLOUR, CPOOL_MEMORY_KEEP_PAGES,
-                                      CPOOL_MEMORY_NO_POISON, CPOOL_RESERVED };
+                                      CPOOL_MEMORY_NO_POISON };
     unsigned seen = 0;
 
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         REQUIRE(flags[i] != 0 && (seen & flags[i]) == 0);
         seen |= flags[i];
     }
-    REQUIRE_EQUAL(seen, KNOWN_FLAGS | MEMORY_FLAGS | OTHER_FLAGS);
+    REQUIRE_EQUAL(seen, KNOWN_FLAGS | MEMORY_FLAGS);
 }
 END_TEST
 
@@ -138,7 +135,7 @@ START_TEST(create_any_unknown_flag_refused)
         cpool_config_t config = good_config();
 
         config.flags = 1u << bit;
-        if ((config.flags & (KNOWN_FLAGS | OTHER_FLAGS)) != 0)
+        if ((config.flags & KNOWN_FLAGS) != 0)
             continue;
         require_refused(&config, CPOOL_EFLAGS);
         config.flags |= KNOWN_FLAGS;

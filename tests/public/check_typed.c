@@ -361,7 +361,7 @@ START_TEST(open_refuses_each_mistake_and_later_succeeds)
     config.slot_align = 3 * alignof(struct job);
     REQUIRE_EQUAL(wrong_open(&config), CPOOL_EALIGN);
     config.slot_align = 0;
-    config.flags = ~CPOOL_RESERVED;
+    config.flags = ~0u;
     REQUIRE_EQUAL(wrong_open(&config), CPOOL_EFLAGS);
     config.flags = 0;
     config.size = 1;

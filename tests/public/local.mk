@@ -46,7 +46,6 @@ tests_public = \
 	tests/public/check_priority_threads \
 	tests/public/check_quarantine \
 	tests/public/check_reserve \
-	tests/public/check_reserved \
 	tests/public/check_reset \
 	tests/public/check_resize \
 	tests/public/check_share \
@@ -267,8 +266,6 @@ tests_public_check_quarantine_LDADD = $(tests_ldadd_public)
 tests_public_check_reserve_CPPFLAGS = $(tests_cppflags)
 tests_public_check_reserve_LDADD = $(tests_ldadd_public)
 
-tests_public_check_reserved_CPPFLAGS = $(tests_cppflags)
-tests_public_check_reserved_LDADD = $(tests_ldadd_public)
 
 tests_public_check_reset_CPPFLAGS = $(tests_cppflags)
 tests_public_check_reset_LDADD = $(tests_ldadd_public)

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "host/ranges.h"
+#include "pool/layer.h"
 
 /* Nodes of the tree of addresses that need no memory of the system's. */
 enum { OWN_NODES = 127 };
@@ -60,9 +61,30 @@ static void have_memory(struct fault_scene *scene)
     cpool_config_t config = fault_config(scene);
 
     scene->count = cpool_memory_required(&config);
-    scene->memory = mmap(NULL, scene->count, (scene->flags & CPOOL_RESERVED) != 0
-                         ? PROT_NONE : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    scene->memory = mmap(NULL, scene->count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                         -1, 0);
     REQUIRE(scene->memory != MAP_FAILED);
+}
+
+static void have_addresses(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+
+    scene->count = cpi_layer_memory_required(&config);
+    scene->memory = mmap(NULL, scene->count, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(scene->memory != MAP_FAILED);
+}
+
+static int create_in_addresses(struct fault_scene *scene)
+{
+    cpool_config_t config = fault_config(scene);
+    int code;
+
+    config.memory = scene->memory;
+    config.memory_size = scene->count;
+    code = cpi_layer_create(&scene->pool, &config, CPI_LAYER_RESERVED);
+    REQUIRE((code == 0) == (scene->pool != NULL));
+    return code;
 }
 
 static int create_there(struct fault_scene *scene)
@@ -152,7 +174,7 @@ static const struct fault_case creations[] = {
       ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { MEMBARRIER, 1, 2, 0, 0 }) },
-    { "cpool_create, reserved", CPOOL_RESERVED, have_memory, create_there, end_there, 0,
+    { "cpi_layer_create, reserved", 0, have_addresses, create_in_addresses, end_there, 0,
       ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },

@@ -168,14 +168,14 @@ static void make_reserved(struct fault_scene *scene)
     cpool_config_t config = fault_config(scene);
 
     if (scene->memory == NULL) {
-        scene->object = (void *)cpool_memory_required(&config);
+        scene->object = (void *)cpi_layer_memory_required(&config);
         scene->memory = mmap(NULL, (size_t)scene->object, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
                              -1, 0);
         REQUIRE(scene->memory != MAP_FAILED);
     }
     config.memory = scene->memory;
     config.memory_size = (size_t)scene->object;
-    scene->pool = support_create(&config);
+    REQUIRE_EQUAL(cpi_layer_create(&scene->pool, &config, CPI_LAYER_RESERVED), 0);
 }
 
 static void make_reserved_and_written(struct fault_scene *scene)
@@ -218,7 +218,7 @@ static int memory_required(struct fault_scene *scene)
 static const struct fault_case ends[] = {
     { "cpool_destroy", 0, fault_make_used, destroy, start_anew, 0,
       ROWS({ MUNMAP, 1, 1, 0, 0 }) },
-    { "cpool_destroy, reserved", CPOOL_RESERVED, make_reserved_and_written, destroy,
+    { "cpool_destroy, reserved", 0, make_reserved_and_written, destroy,
       make_there_again, 0,
       ROWS({ MMAP, 1, 1, 0, 0 }) },
     { "cpool_memory_required", 0, NULL, memory_required, NULL, SOME, NO_ROWS },

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_reserved.c - pools in address space that the caller has reserved: the memory that
+ * check_reserved.c - pools in address space that a layer has reserved: the memory that
  * they commit, and that they give back.
  *
- * Includes the public API only.
+ * Includes layer.h.
  */
 #include "support.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "pool/layer.h"
 
 #define KIB ((size_t)1024)
 #define MIB (KIB * KIB)
@@ -27,19 +29,29 @@ static char *reserve(size_t size)
 
 static cpool_config_t reserved_config(void)
 {
-    cpool_config_t config = support_config(SLOT, CAPACITY);
+    return support_config(SLOT, CAPACITY);
+}
 
-    config.flags = CPOOL_RESERVED;
-    return config;
+static int create(cpool_t **pool, const cpool_config_t *config)
+{
+    return cpi_layer_create(pool, config, CPI_LAYER_RESERVED);
+}
+
+static cpool_t *create_there(const cpool_config_t *config)
+{
+    cpool_t *pool;
+
+    REQUIRE_EQUAL(create(&pool, config), 0);
+    return pool;
 }
 
 /* A pool in a range of exactly the size that it requires. */
 static cpool_t *create_in_range(cpool_config_t *config)
 {
-    config->memory_size = cpool_memory_required(config);
+    config->memory_size = cpi_layer_memory_required(config);
     REQUIRE(config->memory_size > 0);
     config->memory = reserve(config->memory_size);
-    return support_create(config);
+    return create_there(config);
 }
 
 static void unmap(const cpool_config_t *config)
@@ -121,7 +133,7 @@ START_TEST(create_where_a_pool_with_locked_memory_was_finds_nothing_of_it)
     SKIP_IF(mlockall(MCL_CURRENT | MCL_ONFAULT) != 0, "memory cannot be locked");
     REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_ELIVE);
     REQUIRE_EQUAL(munlockall(), 0);
-    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
+    REQUIRE_EQUAL(create(&pool, &config), 0);
     support_capture_reports();
     REQUIRE_EQUAL(support_stats(pool).live, 0);
     for (int i = 0; i < 10; i++)
@@ -152,7 +164,7 @@ START_TEST(trim_and_destroy_give_memory_back)
     /* The addresses are still the caller's, and serve again. */
     config.flags |= CPOOL_CHECKED;
     config.capacity /= 2;
-    pool = support_create(&config);
+    pool = create_there(&config);
     REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 4000), 0);
     for (size_t i = 0; i < 4000; i++) {
         static const char zeroes[SLOT];
@@ -169,7 +181,7 @@ static void require_refused(const cpool_config_t *config, int code)
 {
     cpool_t *pool;
 
-    REQUIRE_EQUAL(cpool_create(&pool, config), code);
+    REQUIRE_EQUAL(create(&pool, config), code);
     REQUIRE(pool == NULL);
 }
 
@@ -177,7 +189,7 @@ START_TEST(create_in_wrong_range_refused)
 {
     cpool_config_t config = reserved_config();
     size_t page = support_page_size();
-    size_t required = cpool_memory_required(&config);
+    size_t required = cpi_layer_memory_required(&config);
     char *range = reserve(required + page);
 
     require_refused(&config, CPOOL_EMEMORY);
@@ -189,7 +201,7 @@ START_TEST(create_in_wrong_range_refused)
     config.memory_size = required - 1;
     require_refused(&config, CPOOL_EMEMSIZE);
     config.memory_size = required;
-    support_destroy_empty(support_create(&config));
+    support_destroy_empty(create_there(&config));
     /* Nothing is mapped there. */
     REQUIRE_EQUAL(munmap(range, required + page), 0);
     require_refused(&config, CPOOL_ENOMEM);
