@@ -49,7 +49,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_N
  * that finds no empty magazine, or in cpool_destroy and cpool_reset.  Never fails
  * otherwise, and commits no memory.  System calls are made on first use, in CPOOL_WAITABLE
  * pools, and in two cases more: a thread without a cache that finds as many others at work
- * blocks signals, then yields and sleeps until one has left; a free that meets no empty
+ * blocks signals, then yields and sleeps until one has left, and a free that meets no empty
  * magazine, as after a slot was freed twice, yields.
  * Any thread.  Wait-free into the thread's magazine, else lock-free, but for these cases.
  * First use may block.

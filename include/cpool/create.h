@@ -106,7 +106,7 @@
 #define CPOOL_MEMORY_NO_POISON 0x8000u
 
 /*
- * What a checked pool does beside its checks (<cpool/debug.h>).  Start from
+ * Debug settings, which a pool may have beside the checks (<cpool/debug.h>).  Start from
  * CPOOL_DEBUG_INIT.
  */
 typedef struct cpool_debug {

@@ -123,7 +123,7 @@ CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
 /*
  * cpool_stats_restart - begins counted_peak and counted_average anew, with what is live now.
  *
- * Any thread; may block; makes no system call but those that block signals.
+ * Any thread.  It may block, and makes no system call but those that block signals.
  */
 CPOOL_API void cpool_stats_restart(cpool_t *pool);
 

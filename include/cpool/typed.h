@@ -165,7 +165,7 @@
     CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type), "cpool: " #type " is empty")
 
 /*
- * What the macros above are made of.  Nothing below is for use outside this header.
+ * The parts of the macros above.  Nothing below is for use outside this header.
  */
 
 /* The names of a typed pool's functions, as reports tell them. */
