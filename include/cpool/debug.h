@@ -52,7 +52,7 @@
  * that took and freed it (ASan: fast_unwind_on_malloc=0, because the library keeps no frame
  * pointers).  A program's time with and without it shows what its pools are worth.  A block has
  * no index, so pools that keep slots or their state stay as they are: those with CPOOL_TRACKED,
- * CPOOL_CHECKED and what implies it, CPOOL_MEMORY_KEEP_PAGES or CPOOL_MEMORY_NO_POISON,
+ * CPOOL_CHECKED and its settings, CPOOL_MEMORY_KEEP_PAGES or CPOOL_MEMORY_NO_POISON,
  * and those of blocks of many sizes.  Leases have slots of any pool.
  *
  * The costs fall on checked pools alone.  They have no inline path, and for each slot 8

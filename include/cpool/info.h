@@ -54,9 +54,10 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  * have been live at times, and never more than `circulating`.  counted_peak is never
  * below `live` of the same reading.
  *
- * Two readings tell what the pool did between them.  In a steady state growths, system_calls,
- * registrations and circulating stay the same, whatever exchanges do: all memory is there, and
- * the allocs and frees of a thread meet its cache and the depot alone.
+ * Two readings tell what the pool did between them.   In a steady state growths,
+ * system_calls, registrations and circulating stay the same, although slots are exchanged:
+ * all memory is there, and the allocs and frees of a thread meet its cache and the depot
+ * alone.
  *
  * system_calls counts requests to the operating system by any thread on behalf of the pool:
  * memory that is committed (mprotect), made resident (madvise), looked at and given back by a

@@ -78,9 +78,10 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * cpool_reserve - sees to it that the next n allocs need no memory from the
  * operating system: commits it and makes it resident.
  *
- * It puts fresh slots into circulation if it needs them.  Free slots are neither read nor written where the operating system can make
- * pages resident by itself (Linux 5.14).  Elsewhere each of their pages is touched, and
- * keeps its bytes.  Other threads may take slots all the while.
+ * It puts fresh slots into circulation if it needs them.  Free slots are neither read nor
+ * written where the operating system can make pages resident by itself (Linux 5.14).
+ * Elsewhere each of their pages is touched, and keeps its bytes.  Other threads may take
+ * slots all the while.
  *
  * Holds as long as other threads do not take those slots first.  Where they might,
  * take n slots with cpool_alloc_bulk_all into an array, and use them from there.

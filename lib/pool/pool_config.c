@@ -13,7 +13,8 @@
 #include "base/structs.h"
 #include "host/trace.h"
 
-#define CPI_FLAGS (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | CPI_LAYER_RESERVED)
+#define CPI_FLAGS                                                                      \
+    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | CPI_LAYER_RESERVED)
 #define CPI_MEMORY_FLAGS \
     (CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
      CPOOL_MEMORY_NO_POISON)

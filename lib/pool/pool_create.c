@@ -15,7 +15,6 @@
 #include "host/ranges.h"
 #include "cache/recall.h"
 #include "base/structs.h"
-#include "base/text.h"
 #include "base/tools.h"
 
 /* Caches of a pool that gets no addresses for more, unless configured. */
@@ -414,14 +413,11 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned laye
 
 int cpool_create(cpool_t **pool, const cpool_config_t *config)
 {
-    int code;
-
     if (pool == NULL)
         return CPOOL_ENULL;
     *pool = NULL;
     cpi_tools_wrote(pool, sizeof(cpool_t *));
-    code = cpi_pool_create(pool, config, 0);
-    return code;
+    return cpi_pool_create(pool, config, 0);
 }
 
 /* With the lock held, while no thread uses the pool. */

@@ -15,7 +15,6 @@
 
 #include "base/atomic.h"
 #include "base/error.h"
-#include "base/structs.h"
 
 static cpool_t *opened(struct cpool_typed *typed)
 {
@@ -66,11 +65,9 @@ static int create(struct cpool_typed *typed, const cpool_config_t *config)
 static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
 {
     cpool_config_t config;
-    int code;
+    cpool_debug_t debug;
+    int code = cpi_pool_read_config(&config, &debug, given != NULL ? given : typed->settings);
 
-    code = cpi_struct_read(&config, sizeof config, given != NULL ? given : typed->settings);
-    if (code == 0 && (config.flags & CPI_LAYER_RESERVED) != 0)
-        code = CPOOL_EFLAGS;
     if (code == 0)
         code = complete(&config, typed);
     if (code != 0)
@@ -89,9 +86,7 @@ static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
 
 int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config)
 {
-    int code = open_pool(typed, config);
-
-    return code;
+    return open_pool(typed, config);
 }
 
 cpool_t *cpool_typed_pool(struct cpool_typed *typed)

@@ -139,20 +139,20 @@ for path in "$top"/*.* "$lib"/*.* "$top"/doc/*.md "$top"/tests/scripts/*.sh "$to
     [ "$named" -lt $((names * 9 / 10)) ] || places=$((places + 1))
 done
 row 'struct cpi_pool: members' "$members" 36 18
-row 'struct cpi_pool: booleans' "$booleans" 11 3
-row 'pool_impl.h: lines' "$(lines "$impl")" 465 200
-row 'pool_impl.h: functions' "$functions" 68 25
-row 'pool_impl.h: files that include it' "$includers" 26 15
+row 'struct cpi_pool: booleans' "$booleans" 10 3
+row 'pool_impl.h: lines' "$(lines "$impl")" 480 200
+row 'pool_impl.h: functions' "$functions" 66 25
+row 'pool_impl.h: files that include it' "$includers" 28 15
 row 'calls from the kernel up into a feature' "$(wc -l < "$work/up")" 49 0
-row 'objects in circles of calls' "$in_circles" 22 10
-row 'objects in the largest circle' "$largest" 16 4
-row "files that mention a feature beside its folder ($word)" "$most" 27 2
-row 'lines of lib/' "$(lines "$lib"/*/*.[ch])" 20300 17000
+row 'objects in circles of calls' "$in_circles" 23 10
+row 'objects in the largest circle' "$largest" 17 4
+row "files that mention a feature beside its folder ($word)" "$most" 28 2
+row 'lines of lib/' "$(lines "$lib"/*/*.[ch])" 20500 17000
 # shellcheck disable=SC2086 # several files
-row 'lines of the kernel' "$(lines $kernel_files)" 11900 10000
+row 'lines of the kernel' "$(lines $kernel_files)" 12050 10000
 row 'exported functions' "$(grep -c '^ *cpool_[a-z_0-9]*;' "$lib/libcpool.map")" 117 105
-row 'flags of a pool' "$(grep -c '^#define CPOOL_[A-Z]* 0x' "$top/include/cpool/create.h")" 5 7
-row 'places that name each file of lib/' "$places" 3 3
+row 'flags of a pool' "$(grep -c '^#define CPOOL_[A-Z]* 0x' "$top/include/cpool/create.h")" 4 7
+row 'places that name each file of lib/' "$places" 2 3
 if [ "$failed" -ne 0 ] || [ "${1:-}" = -l ]; then
     echo 'calls up:'
     cat "$work/up"
