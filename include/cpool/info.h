@@ -54,7 +54,7 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  * have been live at times, and never more than `circulating`.  counted_peak is never
  * below `live` of the same reading.
  *
- * Two readings tell what the pool did between them.   In a steady state growths,
+ * Two readings tell what the pool did between them.  In a steady state growths,
  * system_calls, registrations and circulating stay the same, although slots are exchanged:
  * all memory is there, and the allocs and frees of a thread meet its cache and the depot
  * alone.

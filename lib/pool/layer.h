@@ -90,4 +90,12 @@ void *cpi_layer_fresh(cpool_t *pool);
  */
 size_t cpi_layer_discard(cpool_t *pool, void *first, size_t n);
 
+struct cpi_pool;
+
+/* The descriptors of a pool: its own, and its face.  take returns false if none is left.  open
+ * has addresses lead to the face.  With the lock held. */
+bool cpi_layer_take_handles(struct cpi_pool *pool);
+void cpi_layer_give_handles(const struct cpi_pool *pool);
+void cpi_layer_open_handles(struct cpi_pool *pool);
+
 #endif /* CPI_LAYER_H */

@@ -298,51 +298,6 @@ static void slots_range(const struct cpi_pool *pool, uintptr_t *from, uintptr_t 
     *to = cpi_align_up(pool->slab.base + pool->slab.slots * pool->slab.stride, unit);
 }
 
-/* The pool's descriptors.  Returns false if none is left. */
-static bool take_handles(struct cpi_pool *pool)
-{
-    pool->handle = cpi_handle_take(CPI_HANDLE_POOL);
-    pool->face = pool->handle;
-    if (pool->handle == NULL || pool->layer.kind == 0)
-        return pool->handle != NULL;
-    pool->face = cpi_handle_take(CPI_HANDLE_POOL);
-    if (pool->face == NULL)
-        cpi_handle_give(pool->handle, CPI_HANDLE_POOL);
-    return pool->face != NULL;
-}
-
-static void give_handles(const struct cpi_pool *pool)
-{
-    if (pool->face != pool->handle)
-        cpi_handle_give(pool->face, CPI_HANDLE_POOL);
-    cpi_handle_give(pool->handle, CPI_HANDLE_POOL);
-}
-
-/* Addresses lead to the face. */
-static void open_handles(struct cpi_pool *pool)
-{
-    cpool_t shape = {pool->slab.base, pool->slab.inverse, pool->slab.shift, pool,
-                     pool->slab.slots, 0, {0}};
-
-    if (pool->face == pool->handle) {
-        cpi_handle_open(pool->handle, &shape);
-        return;
-    }
-    shape.slots = 0;
-    cpi_handle_open(pool->handle, &shape);
-    shape.slots = pool->slab.slots;
-    shape.state = NULL;
-    cpi_handle_set_behind(pool->face, (uintptr_t)pool);
-    cpi_handle_open(pool->face, &shape);
-}
-
-uint64_t cpi_pool_next_number(void)
-{
-    static uint64_t created; /* guarded by the lock */
-
-    return created++;
-}
-
 int cpi_pool_publish(struct cpi_pool *pool)
 {
     uintptr_t from;
@@ -350,15 +305,15 @@ int cpi_pool_publish(struct cpi_pool *pool)
 
     if (cpi_thread_tables_gone())
         return CPOOL_ENOMEM;
-    if (!take_handles(pool))
+    if (!cpi_layer_take_handles(pool))
         return CPOOL_EPOOLS;
     slots_range(pool, &from, &to);
     pool->nested = cpi_ranges_find(from) != NULL;
     if (!cpi_ranges_add(pool->face, from, to)) {
-        give_handles(pool);
+        cpi_layer_give_handles(pool);
         return CPOOL_ENOMEM;
     }
-    open_handles(pool);
+    cpi_layer_open_handles(pool);
     pool->number = cpi_pool_next_number();
     cpi_registry_add(&pool->registry, pool->handle);
     return 0;
@@ -378,7 +333,7 @@ static void withdraw(struct cpi_pool *pool)
     if (pool->face != pool->handle)
         cpi_handle_close(pool->face);
     cpi_ranges_remove(pool->face, from, to, pool->nested);
-    give_handles(pool);
+    cpi_layer_give_handles(pool);
 }
 
 int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned layer)
@@ -416,7 +371,7 @@ int cpool_create(cpool_t **pool, const cpool_config_t *config)
     if (pool == NULL)
         return CPOOL_ENULL;
     *pool = NULL;
-    cpi_tools_wrote(pool, sizeof(cpool_t *));
+    cpi_tools_wrote(pool, sizeof *pool);
     return cpi_pool_create(pool, config, 0);
 }
 
