@@ -14,12 +14,14 @@ libcpool_sources = \
 	lib/cache/cache.c lib/cache/cache.h lib/cache/cache_edge.h lib/cache/cache_shared.c \
 	lib/cache/cache_swap.h lib/cache/recall.c lib/cache/recall.h lib/cache/registry.c \
 	lib/cache/registry.h lib/cache/registry_list.c \
-	lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_bulk.c \
-	lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_create.c lib/pool/pool_drain.c \
-	lib/pool/pool_drain.h lib/pool/pool_forms.c lib/pool/pool_impl.h lib/pool/pool_info.c \
+	lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
+	lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \
+	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_drain.c lib/pool/pool_drain.h \
+	lib/pool/pool_forms.c lib/pool/pool_impl.h lib/pool/pool_info.c lib/pool/pool_info.h \
 	lib/pool/pool_layer.c lib/pool/pool_left.c lib/pool/pool_left.h lib/pool/pool_memory.c \
-	lib/pool/pool_options.c lib/pool/pool_print.c lib/pool/pool_report.c lib/pool/pool_reserve.c \
-	lib/pool/pool_slow.c lib/pool/pool_typed.c lib/pool/pools.c lib/pool/way.h \
+	lib/pool/pool_options.c lib/pool/pool_options.h lib/pool/pool_print.c \
+	lib/pool/pool_report.c lib/pool/pool_report.h lib/pool/pool_reserve.c lib/pool/pool_slow.c \
+	lib/pool/pool_typed.c lib/pool/pools.c lib/pool/way.h \
 	lib/wait/pool_call.c lib/wait/pool_events.c lib/wait/pool_wait.c lib/wait/pool_wait.h \
 	lib/wait/queue.h \
 	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h lib/track/track_gate.c lib/track/track_gate.h \

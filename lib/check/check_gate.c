@@ -2,7 +2,7 @@
 /*
  * check_gate.c - where slots of checked pools change hands, and looks at all of their slots.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_report.h"
 
 #include "check/pool_tell.h"
 #include "check/site.h"

@@ -3,7 +3,8 @@
  * pool_debug.c - the functions of <cpool/debug.h>, and the lists that are printed after a
  * report and at the end of the process.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_info.h"
+#include "pool/pool_report.h"
 
 #include <cpool/debug.h>
 

@@ -10,6 +10,7 @@
 #include "host/os.h"
 #include "host/ranges.h"
 #include "check/site.h"
+#include "pool/pool_report.h"
 
 static const char *name_of(enum cpi_slotmap_state state)
 {

@@ -15,7 +15,9 @@
  *
  * A bit of the bitmap changes hands along with its slot, which orders it.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_alloc.h"
+#include "pool/pool_info.h"
+#include "pool/pool_report.h"
 
 #include <string.h>
 

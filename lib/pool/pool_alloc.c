@@ -14,6 +14,9 @@
 #endif
 
 #include "pool/pool_drain.h"
+#include "pool/pool_alloc.h"
+#include "pool/pool_info.h"
+#include "pool/pool_report.h"
 
 #include "base/atomic.h"
 #include "host/os.h"

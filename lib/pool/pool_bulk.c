@@ -10,7 +10,9 @@
  *   show | entry count store | release | recall.c's forked | the rounds below it
  *   take | entry count store | relaxed | - | -
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_alloc.h"
+#include "pool/pool_info.h"
+#include "pool/pool_report.h"
 
 #include "base/atomic.h"
 #include "cache/recall.h"

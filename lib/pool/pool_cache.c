@@ -2,7 +2,7 @@
 /*
  * pool_cache.c - the handles of caches.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_report.h"
 
 #include "cache/recall.h"
 #include "base/tools.h"

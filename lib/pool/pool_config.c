@@ -4,7 +4,8 @@
  *
  * Pure: cpi_layout_compute looks at nothing but its arguments.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_config.h"
+#include "pool/pool_options.h"
 
 #include "pool/layer.h"
 

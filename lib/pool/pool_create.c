@@ -2,7 +2,11 @@
 /*
  * pool_create.c - creating, resetting and destroying pools.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_config.h"
+#include "pool/pool_create.h"
+#include "pool/pool_info.h"
+#include "pool/pool_options.h"
+#include "pool/pool_report.h"
 
 #include "pool/layer.h"
 

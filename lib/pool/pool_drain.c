@@ -3,6 +3,7 @@
  * pool_drain.c - taking all of the depot's slots for a while.
  */
 #include "pool/pool_drain.h"
+#include "pool/pool_report.h"
 
 #include <string.h>
 

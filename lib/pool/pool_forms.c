@@ -2,7 +2,8 @@
 /*
  * pool_forms.c - other forms of alloc and free: zeroed, without a cache.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_alloc.h"
+#include "pool/pool_report.h"
 
 #include <string.h>
 

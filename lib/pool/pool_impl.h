@@ -160,71 +160,6 @@ struct cpi_pool {
     bool nested;        /* it lies in a slot of another pool */
 };
 
-/* Where the parts lie, bytes from the start of the region. */
-struct cpi_layout {
-    bool callers; /* the memory is, and it is not zero, and committed whole */
-    size_t unit;
-    size_t slot_size;
-    size_t align;
-    size_t offset;
-    bool checked;
-    bool fills; /* freed slots */
-    size_t gap; /* guard bytes before and after each slot */
-    bool tracked; /* there is a word for each slot */
-    size_t frames;     /* of each call that is noted in checked pools, or 0 */
-    size_t quarantine; /* places */
-    size_t log;        /* entries */
-    size_t stride;
-    size_t capacity;
-    size_t most;  /* slots that capacity may grow to */
-    bool slack;   /* there may be more in circulation */
-    size_t slots; /* most, and slack */
-    size_t rounds;
-    size_t cache_slots; /* as configured */
-    size_t uncached; /* threads that may work without a cache at once */
-    size_t caches;   /* how many caches */
-    size_t quota;    /* spares that one cache may have */
-    size_t spares;   /* and all together, beyond the first of each */
-    size_t stall_ms;  /* as configured, or by default */
-    size_t uncached_at;
-    size_t quarantine_at;
-    size_t log_at;
-    size_t fixed;     /* bytes from the start to the end of what is there from the beginning */
-    size_t caches_at;
-    size_t for_slots_at;
-    size_t for_caches_at;
-    size_t words_at;
-    size_t records_at;
-    size_t lead_at;   /* where the slab's extent begins */
-    size_t slab_size; /* its size, the longest lead included */
-    size_t total;
-};
-
-/*
- * Copies the program's configuration, and the debug settings that it points to.  Returns 0 or
- * a code, as cpi_struct_read does.
- */
-int cpi_pool_read_config(cpool_config_t *config, cpool_debug_t *debug,
-                         const cpool_config_t *given);
-
-/*
- * Checks a configuration and computes the layout.  `page` is the page size, or
- * 0 for memory of the caller's.  Returns 0 or the code that cpool_create is to
- * return.
- */
-int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
-
-/* The alignment of slot + offset, bytes. */
-size_t cpi_layout_align(const cpool_config_t *config);
-
-/* The size of the pages by which a pool in uncommitted memory is laid out. */
-size_t cpi_layout_page(const cpool_config_t *config);
-
-/* The same for a pool that a tool watches: there are bytes between slots, and a word for
- * each. */
-int cpi_layout_compute_watched(struct cpi_layout *layout, const cpool_config_t *config,
-                               size_t page);
-
 /*
  * pool_tools.c.  Whether a tool would watch the bytes of a pool in memory of its own.
  * begin decides which tools a pool is announced to, before it has slots out.  reset and
@@ -238,80 +173,11 @@ void cpi_pool_tools_end(const struct cpi_pool *pool);
 /* Has a tool that can look for slots that are live and that nothing points to. */
 void cpi_pool_tools_find_leaks(struct cpi_pool *pool);
 
-/*
- * pool_options.c.  prepare loads what the checks need, which may allocate: without the
- * lock.  add_options adds the requests of CPOOL_OPTIONS, and returns true if that is more
- * than there was.  `debug` is where the configuration then has its debug settings.
- * tell_unchecked says on standard error that a pool has none of them, because of this code.
- * add_fallback completes a pool that was built.  It returns 0, or CPOOL_ENOMEM after it has
- * released the pool.
- */
-int cpi_pool_add_fallback(struct cpi_pool *pool, const cpool_config_t *config);
-void cpi_pool_end_fallback(struct cpi_pool *pool);
-void cpi_pool_prepare(const cpool_config_t *config);
-bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug);
-void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);
-
-/*
- * pool_create.c.  create is cpool_create for a layer of this kind, or for none: 0.  build makes
- * a pool in memory of its own or of the caller's.  Both return 0 or a code.  publish gives it
- * a handle, by which it can be used, with the lock held.  Returns 0,
- * CPOOL_EPOOLS if none is left, or CPOOL_ENOMEM.  release gives the memory of a pool
- * without a handle back.  next_number counts pools, with the lock held.
- */
-int cpi_pool_create(cpool_t **pool, const cpool_config_t *config, unsigned layer);
-int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
-int cpi_pool_publish(struct cpi_pool *pool);
-uint64_t cpi_pool_next_number(void);
-void cpi_pool_release(struct cpi_pool *pool);
-
-/* A copy of a pool's name and figures. */
-struct cpi_view {
-    cpool_view_t public;
-    cpool_stats_t stats;
-    char name[CPI_NAME_SIZE];
-};
-
-/* pools.c.  Reads the pool of a descriptor.  Returns false if there is none.  May block. */
-bool cpi_view_read(struct cpi_view *view, size_t number);
-
 /* pools.c.  Counts a pool, if it has a fallback, in or out: by 1 or SIZE_MAX. */
 void cpi_pool_count_fallback(const struct cpi_pool *pool, size_t by);
 
-/* pool_info.c.  Reads the figures, with the lock held. */
-void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats);
-
 /* pool_typed.c.  The typed pool has this pool now, or none: NULL.  With the lock held. */
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
-
-/*
- * The two that all public functions come down to.  cache is the calling thread's, or NULL
- * for none.  free takes any address: NULL is a no-op, a wrong one is reported.  It returns
- * true if a slot went back.
- */
-void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
-
-/* The same, but never a block of the fallback's. */
-void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
-bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-                   struct cpi_call call);
-
-/* Moves slots from some cache to the depot.  False if no cache has any.  Lock-free. */
-bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
-
-/* A slot from this cache, or none, from the depot, or a fresh one, not yet marked.
- * NULL if there is none in any of these.  A block in a pool that fakes. */
-void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache);
-
-/* Looks everywhere, for the owner of this cache or for a thread without one.  It does
- * not lose slots that it finds on the way.  `awaits`: while a trim or shrink has the
- * depot's magazines it waits until some are back.  Otherwise the caller waits to be
- * called. */
-void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits);
-
-/* The same for a waiter, which waits to be called, and which takes a block of the fallback's
- * rather than wait. */
-void *cpi_pool_look_waiting(struct cpi_pool *pool);
 
 /* Returns true if every magazine is in at most one place, and as full as it must be
  * there.  For an assertion, at the end of a pool.  Nobody may be using the pool, and
@@ -392,89 +258,12 @@ void cpi_pool_wake_waiters(struct cpi_pool *pool);
 void cpi_waiters_init(struct cpi_waiters *waiters);
 void cpi_waiters_fini(struct cpi_waiters *waiters);
 
-/* Returns 0 and the index if `slot` is a slot that was handed out, or the code that was
- * reported on behalf of `function`. */
-int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
-                   uintptr_t *index);
-
-static inline bool cpi_pool_validate(struct cpi_pool *pool, const void *slot,
-                                     const char *function)
-{
-    uintptr_t index;
-
-    return cpi_pool_judge(pool, slot, function, &index) == 0;
-}
-
 /* pool_lease.c.  Ends all leases, after their caches.  With the lock held, while no thread uses the
  * pool. */
 void cpi_pool_end_leases(struct cpi_pool *pool);
 
-/* Report a mistake: of the pool as a whole, about a slot, about slots of which is
- * known only how many were freed twice, about an address near a slot, about a slot with
- * details that are known already, about a handle that leads to no pool. */
-void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool);
-void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
-                          uintptr_t index);
-void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, uint64_t slots);
-void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
-                             const void *address, uintptr_t index);
-void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
-                             uintptr_t index, struct cpi_text *details);
-CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
-
-/* Reports an address at which no slot of any pool begins. */
-CPI_COLD void cpi_pool_report_stray(const char *function, const void *address);
-
-/*
- * The pool of a handle.  NULL after CPOOL_EPOOL has been reported on behalf of
- * `function`: the handle is NULL, or no descriptor of this copy of the library, or its
- * pool has been destroyed.
- */
-static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *function)
-{
-    if (CPI_LIKELY(cpi_handle_is_alive(handle)))
-        return handle->state;
-    cpi_pool_report_handle(function, handle);
-    return NULL;
-}
-
-/* pool_layer.c.  The pool behind a face, or NULL.  Wait-free. */
-struct cpi_pool *cpi_layer_pool(const cpool_t *face);
-
-/* The pool of any handle or face, or NULL. */
-static inline struct cpi_pool *cpi_pool_at(const cpool_t *handle)
-{
-    return CPI_LIKELY(cpi_handle_is_alive(handle)) ? handle->state : cpi_layer_pool(handle);
-}
-
-/* The same as cpi_pool_of for functions that take and give no slots: they take faces, too. */
-static inline struct cpi_pool *cpi_pool_seen(const cpool_t *handle, const char *function)
-{
-    struct cpi_pool *pool = cpi_pool_at(handle);
-
-    return CPI_LIKELY(pool != NULL) ? pool : cpi_pool_of(handle, function);
-}
-
-/* pool_info.c.  Counts the live slots for the figures.  Wait-free. */
-void cpi_pool_count_usage(struct cpi_pool *pool, struct cpi_cache *cache);
-
-/* Before an alloc that leaves the inline path, most of all for an exchange with the
- * depot: the same, once in a while. */
-static inline void cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cache)
-{
-    if (CPI_UNLIKELY(--cache->until_count == 0))
-        cpi_pool_count_usage(pool, cache);
-}
-
 /* pool_debug.c.  Writes the list of live slots of a checked pool to standard error.
  * Allocates nothing. */
 void cpi_pool_write_live(const struct cpi_pool *pool);
-
-/* Slots that are live, at least 0.  With the lock held. */
-size_t cpi_pool_count_live(const struct cpi_pool *pool);
-
-/* Slots that are live.  Below zero, slots came back more often than they went out.
- * Exact if nobody uses the pool.  With the lock held. */
-int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_figures *figures);
 
 #endif /* CPI_POOL_IMPL_H */

@@ -6,7 +6,8 @@
  *   figure | committed and counter loads | relaxed | - | -
  *   usage  | loads, stores, CAS, fetch-and-add of the counts of live slots | relaxed | - | -
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_info.h"
+#include "pool/pool_report.h"
 
 #include <string.h>
 

@@ -9,7 +9,9 @@
  */
 #include "pool/layer.h"
 
-#include "pool/pool_impl.h"
+#include "pool/pool_create.h"
+#include "pool/pool_info.h"
+#include "pool/pool_report.h"
 
 #include "base/atomic.h"
 #include "base/bits.h"

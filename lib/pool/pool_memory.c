@@ -8,6 +8,7 @@
  *   count  | maintenance counters           | relaxed | - | -
  */
 #include "pool/pool_drain.h"
+#include "pool/pool_report.h"
 
 #include <string.h>
 

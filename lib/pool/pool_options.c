@@ -2,7 +2,9 @@
 /*
  * pool_options.c - the settings that a pool gets beside those of its configuration.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_config.h"
+#include "pool/pool_create.h"
+#include "pool/pool_options.h"
 
 #include "pool/layer.h"
 

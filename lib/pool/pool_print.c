@@ -4,7 +4,8 @@
  *
  * A copy is printed: the lock is not held while a stream is written to.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_info.h"
+#include "pool/pool_report.h"
 
 #include <inttypes.h>
 

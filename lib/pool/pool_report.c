@@ -2,7 +2,7 @@
 /*
  * pool_report.c - telling what a caller did wrong, to which pool, near which slot.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_report.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -14,6 +14,8 @@
  * [touch] changes nothing, and cannot undo what another thread does to the same byte.
  */
 #include "pool/pool_drain.h"
+#include "pool/pool_alloc.h"
+#include "pool/pool_report.h"
 
 #include "base/atomic.h"
 #include "base/bits.h"

@@ -9,7 +9,9 @@
  * [leased] A thread that frees a slot of a lease has learnt of the slot by synchronisation,
  * after the pool had its first lease, so it sees that there are leases.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_alloc.h"
+#include "pool/pool_info.h"
+#include "pool/pool_report.h"
 
 #include "base/atomic.h"
 #include "cache/cache_edge.h"

@@ -9,7 +9,9 @@
  * A typed pool is created with the lock held, which a fork waits for: its child finds
  * a pool or none.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_config.h"
+#include "pool/pool_create.h"
+#include "pool/pool_options.h"
 
 #include "pool/layer.h"
 

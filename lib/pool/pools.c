@@ -8,7 +8,9 @@
  *
  * A thread that has a block of a pool has learnt of the pool by synchronisation.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_create.h"
+#include "pool/pool_info.h"
+#include "pool/pool_report.h"
 
 #include <string.h>
 

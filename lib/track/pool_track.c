@@ -2,7 +2,7 @@
 /*
  * pool_track.c - handles of slots, and visits to those that are live.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_report.h"
 
 #include <cpool/track.h>
 

@@ -5,6 +5,7 @@
 #include "track/track_gate.h"
 
 #include "base/tools.h"
+#include "pool/pool_report.h"
 
 bool cpi_track_end_life(struct cpi_pool *pool, uintptr_t index, const char *function)
 {

@@ -12,7 +12,8 @@
 
 #include <cpool/events.h>
 
-#include "pool/pool_impl.h"
+#include "pool/pool_alloc.h"
+#include "pool/pool_report.h"
 #include "pool/pool_left.h"
 #include "wait/pool_wait.h"
 

@@ -21,7 +21,8 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "pool/pool_impl.h"
+#include "pool/pool_alloc.h"
+#include "pool/pool_report.h"
 #include "pool/pool_left.h"
 #include "wait/pool_wait.h"
 

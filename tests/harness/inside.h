@@ -9,7 +9,7 @@
 
 #include <sched.h>
 
-#include "pool/pool_impl.h"
+#include "pool/pool_report.h"
 
 /* The pool of a handle that leads to one. */
 static inline struct cpi_pool *inside(const cpool_t *pool)

@@ -13,6 +13,7 @@
 
 #define MODEL_LEASES
 #include "pool.h"
+#include "pool/pool_report.h"
 
 /* Reports are counted, and their texts are nobody's. */
 #undef memset

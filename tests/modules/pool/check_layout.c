@@ -8,6 +8,7 @@
  */
 #include "support.h"
 
+#include "pool/pool_config.h"
 #include "pool/pool_impl.h"
 
 enum { PAGE = 4096 };

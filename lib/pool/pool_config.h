@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_config.h - the configuration of a pool, and the layout of its memory.
+ */
+#ifndef CPI_POOL_CONFIG_H
+#define CPI_POOL_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <cpool.h>
+
+/* Where the parts lie, bytes from the start of the region. */
+struct cpi_layout {
+    bool callers; /* the memory is, and it is not zero, and committed whole */
+    size_t unit;
+    size_t slot_size;
+    size_t align;
+    size_t offset;
+    bool checked;
+    bool fills; /* freed slots */
+    size_t gap; /* guard bytes before and after each slot */
+    bool tracked; /* there is a word for each slot */
+    size_t frames;     /* of each call that is noted in checked pools, or 0 */
+    size_t quarantine; /* places */
+    size_t log;        /* entries */
+    size_t stride;
+    size_t capacity;
+    size_t most;  /* slots that capacity may grow to */
+    bool slack;   /* there may be more in circulation */
+    size_t slots; /* most, and slack */
+    size_t rounds;
+    size_t cache_slots; /* as configured */
+    size_t uncached; /* threads that may work without a cache at once */
+    size_t caches;   /* how many caches */
+    size_t quota;    /* spares that one cache may have */
+    size_t spares;   /* and all together, beyond the first of each */
+    size_t stall_ms;  /* as configured, or by default */
+    size_t uncached_at;
+    size_t quarantine_at;
+    size_t log_at;
+    size_t fixed;     /* bytes from the start to the end of what is there from the beginning */
+    size_t caches_at;
+    size_t for_slots_at;
+    size_t for_caches_at;
+    size_t words_at;
+    size_t records_at;
+    size_t lead_at;   /* where the slab's extent begins */
+    size_t slab_size; /* its size, the longest lead included */
+    size_t total;
+};
+
+/*
+ * Copies the program's configuration, and the debug settings that it points to.  Returns 0 or
+ * a code, as cpi_struct_read does.
+ */
+int cpi_pool_read_config(cpool_config_t *config, cpool_debug_t *debug,
+                         const cpool_config_t *given);
+
+/*
+ * Checks a configuration and computes the layout.  `page` is the page size, or
+ * 0 for memory of the caller's.  Returns 0 or the code that cpool_create is to
+ * return.
+ */
+int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
+
+/* The alignment of slot + offset, bytes. */
+size_t cpi_layout_align(const cpool_config_t *config);
+
+/* The size of the pages by which a pool in uncommitted memory is laid out. */
+size_t cpi_layout_page(const cpool_config_t *config);
+
+/* The same for a pool that a tool watches: there are bytes between slots, and a word for
+ * each. */
+int cpi_layout_compute_watched(struct cpi_layout *layout, const cpool_config_t *config,
+                               size_t page);
+
+#endif /* CPI_POOL_CONFIG_H */

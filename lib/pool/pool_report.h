@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_report.h - the pool of a handle, and reports of mistakes.
+ *
+ * Includes pool_impl.h.
+ */
+#ifndef CPI_POOL_REPORT_H
+#define CPI_POOL_REPORT_H
+
+#include "pool/pool_impl.h"
+
+/* Report a mistake: of the pool as a whole, about a slot, about slots of which is
+ * known only how many were freed twice, about an address near a slot, about a slot with
+ * details that are known already, about a handle that leads to no pool. */
+void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool);
+void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
+                          uintptr_t index);
+void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, uint64_t slots);
+void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
+                             const void *address, uintptr_t index);
+void cpi_pool_report_details(int code, const char *function, const struct cpi_pool *pool,
+                             uintptr_t index, struct cpi_text *details);
+CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
+
+/* Reports an address at which no slot of any pool begins. */
+CPI_COLD void cpi_pool_report_stray(const char *function, const void *address);
+
+/*
+ * The pool of a handle.  NULL after CPOOL_EPOOL has been reported on behalf of
+ * `function`: the handle is NULL, or no descriptor of this copy of the library, or its
+ * pool has been destroyed.
+ */
+static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *function)
+{
+    if (CPI_LIKELY(cpi_handle_is_alive(handle)))
+        return handle->state;
+    cpi_pool_report_handle(function, handle);
+    return NULL;
+}
+
+/* The pool behind a face, or NULL.  Wait-free. */
+struct cpi_pool *cpi_layer_pool(const cpool_t *face);
+
+/* The pool of any handle or face, or NULL. */
+static inline struct cpi_pool *cpi_pool_at(const cpool_t *handle)
+{
+    return CPI_LIKELY(cpi_handle_is_alive(handle)) ? handle->state : cpi_layer_pool(handle);
+}
+
+/* The same as cpi_pool_of for functions that take and give no slots: they take faces, too. */
+static inline struct cpi_pool *cpi_pool_seen(const cpool_t *handle, const char *function)
+{
+    struct cpi_pool *pool = cpi_pool_at(handle);
+
+    return CPI_LIKELY(pool != NULL) ? pool : cpi_pool_of(handle, function);
+}
+
+/* Returns 0 and the index if `slot` is a slot that was handed out, or the code that was
+ * reported on behalf of `function`. */
+int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
+                   uintptr_t *index);
+
+static inline bool cpi_pool_validate(struct cpi_pool *pool, const void *slot,
+                                     const char *function)
+{
+    uintptr_t index;
+
+    return cpi_pool_judge(pool, slot, function, &index) == 0;
+}
+
+#endif /* CPI_POOL_REPORT_H */
