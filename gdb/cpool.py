@@ -16,6 +16,7 @@ HEADER = 8  # bytes of a magazine before its rounds
 LINE = 64
 FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x8: "tracked", 0x100: "reserved",
          0x1000: "huge pages", 0x2000: "coloured"}
+LAYERS = {0x4: "objects", 0x8: "sized", 0x10: "lanes"}
 
 
 class Failure(gdb.GdbError):
@@ -66,6 +67,9 @@ class Pool:
         self.module = module
         self.state = gdb.Value(state).cast(gdb.lookup_type("struct cpi_pool").pointer()).dereference()
         self.name = self.state["name"].string(errors="replace")
+        self.face = int(self.state["face"])  # what everybody but a layer has as its handle
+        self.layer = LAYERS.get(int(self.state["layer"]["kind"]) & 0xff)
+        self.owner = int(self.state["layer"]["owner"])
         slab = self.state["slab"]
         bounds = int(slab["bounds"])
         self.base = int(slab["base"])
@@ -100,6 +104,8 @@ class Pool:
         names = [name for bit, name in sorted(FLAGS.items()) if flags & bit]
         if int(self.state["typed"]) != 0:
             names.append("typed")
+        if self.layer is not None:
+            names.insert(0, self.layer)
         return names
 
     def magazine(self, node):
@@ -230,7 +236,7 @@ def the_pool(argument):
     except (gdb.error, TypeError):
         raise Failure("no pool has the name %s" % argument) from None
     for pool in pools:
-        if pool.handle == handle:
+        if handle in (pool.handle, pool.face):
             return pool
     raise Failure("%s is no pool's handle" % argument)
 
@@ -269,6 +275,40 @@ def say(text):
     gdb.write(text + "\n")
 
 
+class Line:
+    """A line of the list: a pool, or all classes of an allocator of blocks of many sizes, which
+    has the address of the allocator and no size of slots."""
+
+    def __init__(self, pool):
+        self.sized = pool.layer == "sized" and pool.owner != 0
+        self.handle = pool.owner if self.sized else pool.face
+        self.name = self.name_of(pool) if self.sized else pool.name
+        self.size = "-" if self.sized else pool.slot_size
+        self.kind = ", ".join(pool.flags())
+        self.live = self.free = self.capacity = self.waiters = 0
+
+    @staticmethod
+    def name_of(pool):
+        kind = gdb.lookup_type("struct cpool_sized").pointer()
+        return gdb.Value(pool.owner).cast(kind)["name"].string(errors="replace")
+
+    def add(self, pool):
+        live = len(pool.live())
+        self.live += live
+        self.free += pool.fresh - live
+        self.capacity += pool.capacity
+        self.waiters += pool.waiters()
+
+
+def lines_of(pools):
+    """The lines of the list, in the order of their first pools."""
+    lines = {}
+    for pool in pools:
+        line = Line(pool)
+        lines.setdefault(line.handle, line).add(pool)
+    return lines.values()
+
+
 class CpoolCommand(gdb.Command):
     """Looks into libcpool's pools: cpool list, show, whatis, caches, live."""
 
@@ -285,13 +325,12 @@ class ListCommand(gdb.Command):
     def invoke(self, argument, from_tty):
         say("%-18s %-20s %10s %10s %10s %8s %8s  %s" % (
             "handle", "name", "live", "free", "capacity", "size", "waiters", "kind"))
-        modules = set()
-        for pool in all_pools():
-            live = len(pool.live())
-            modules.add(pool.module)
-            say("%-18s %-20s %10d %10d %10d %8d %8d  %s" % (
-                "0x%x" % pool.handle, pool.name, live, pool.fresh - live, pool.capacity,
-                pool.slot_size, pool.waiters(), ", ".join(pool.flags())))
+        pools = list(all_pools())
+        for line in lines_of(pools):
+            say("%-18s %-20s %10d %10d %10d %8s %8d  %s" % (
+                "0x%x" % line.handle, line.name, line.live, line.free, line.capacity,
+                line.size, line.waiters, line.kind))
+        modules = {pool.module for pool in pools}
         if len(modules) > 1:
             say("%d copies of the library have pools: %s" % (len(modules), ", ".join(modules)))
 
@@ -308,7 +347,7 @@ class ShowCommand(gdb.Command):
         free = pool.fresh - live
         cached = sum(len(loaded) + len(spares)
                      for loaded, spares in (pool.cached(cache) for _, cache in pool.caches()))
-        say("pool '%s' at 0x%x%s" % (pool.name, pool.handle,
+        say("pool '%s' at 0x%x%s" % (pool.name, pool.face,
                                      "".join(", " + name for name in pool.flags())))
         say("  slots      %d bytes each, one every %d, from 0x%x" % (pool.slot_size, pool.stride,
                                                                      pool.base))

@@ -154,8 +154,9 @@ static uint64_t now(void)
 }
 
 /* Gives free pages back once no magazine has moved since the last look. */
-static void look_at_class(cpool_t *pool, size_t number)
+static void look_at_class(const cpool_sized_class_t *class, size_t number)
 {
+    cpool_t *pool = (cpool_t *)class->source_; /* cpool_trim refuses class->pool */
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
     if (cpool_stats(pool, &stats) != 0)
@@ -188,7 +189,7 @@ __attribute__((__noinline__, __cold__)) static void look_for_idle_classes(cpool_
 
         if (cpool_sized_class(blocks, number, &description) != 0)
             break;
-        look_at_class(description.pool, number);
+        look_at_class(&description, number);
     }
     /* [looked] */
     atomic_store_explicit(&next_look, now() + IDLE_PERIOD, memory_order_release);

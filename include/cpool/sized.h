@@ -255,15 +255,16 @@ CPOOL_API bool cpool_sized_owns(const cpool_sized_t *blocks, const void *block)
 typedef struct cpool_sized_description {
     size_t size;       /* sizeof(cpool_sized_class_t), set by the initialiser */
     size_t block_size; /* bytes of its blocks */
-    cpool_t *pool;     /* for cpool_stats and other questions, and for allocs and frees
-                          of blocks of this class */
+    cpool_t *pool;     /* for cpool_stats and other questions.  Functions that take or give
+                          slots, or change how many there are, refuse it */
+    struct cpool_sized_source *source_; /* internal: cpool::allocator allocates by it */
     uint64_t dry;      /* requests for this class that found it dry */
     uint64_t lent;     /* requests of smaller classes that it served */
 } cpool_sized_class_t;
 
 #define CPOOL_SIZED_CLASS_INIT                                                 \
     {                                                                          \
-        sizeof(cpool_sized_class_t), 0, NULL, 0, 0                             \
+        sizeof(cpool_sized_class_t), 0, NULL, NULL, 0, 0                       \
     }
 
 /*

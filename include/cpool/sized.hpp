@@ -123,7 +123,7 @@ public:
             CPOOL_THROW_(std::bad_alloc());
         if (cpool_sized_class(blocks, cpool_sized_class_of(blocks, sizeof(T)), &description) == 0 &&
             description.block_size % alignof(T) == 0)
-            pool_ = description.pool;
+            pool_ = reinterpret_cast<cpool_t *>(description.source_);
     }
     template <class U>
     allocator(const allocator<U> &other) noexcept : allocator(other.native_handle())
@@ -153,7 +153,8 @@ private:
     }
 
     cpool_sized_t *blocks_;
-    cpool_t *pool_; /* of single objects: the class that holds them, if it is aligned */
+    cpool_t *pool_; /* of single objects: the class that holds them, if it is aligned.  Slots
+                       are taken from it on the inline path, and given to blocks_ */
 };
 
 template <class T, class U>

@@ -29,7 +29,8 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
     if (number >= blocks->classes)
         return CPOOL_ECLASSES;
     known.block_size = blocks->sizes[number];
-    known.pool = blocks->pools[number];
+    known.pool = cpi_layer_face(blocks->pools[number]);
+    known.source_ = (struct cpool_sized_source *)blocks->pools[number];
     known.dry = cpi_load(&blocks->dry[number], relaxed);   /* [figure] */
     known.lent = cpi_load(&blocks->lent[number], relaxed); /* [figure] */
     cpi_struct_write(description, &known, sizeof known);

@@ -73,6 +73,19 @@ static cpool_lanes_t *make_lanes(void)
     return lanes;
 }
 
+/* The handle that a layer hands out. */
+static cpool_t *pool_of(const struct layer *layer)
+{
+    cpool_sized_class_t class = CPOOL_SIZED_CLASS_INIT;
+
+    if (layer->objects != NULL)
+        return cpool_objects_pool(layer->objects);
+    if (layer->lanes != NULL)
+        return cpool_lanes_pool(layer->lanes);
+    REQUIRE_EQUAL(cpool_sized_class(layer->sized, 0, &class), 0);
+    return class.pool;
+}
+
 static struct layer begin(int kind)
 {
     struct layer layer = { NULL, NULL, NULL, NULL, NULL };
@@ -88,7 +101,7 @@ static struct layer begin(int kind)
         layer.slot = cpool_lane_alloc(cpool_lane(layer.lanes, 0));
     }
     REQUIRE(layer.slot != NULL);
-    layer.face = cpool_of(layer.slot, NULL);
+    layer.face = pool_of(&layer);
     return layer;
 }
 
@@ -194,10 +207,7 @@ START_TEST(questions_about_a_layers_slots_are_answered)
     cpool_t *face = layer.face;
     void *around;
 
-    if (layer.objects != NULL)
-        REQUIRE(cpool_objects_pool(layer.objects) == face);
-    if (layer.lanes != NULL)
-        REQUIRE(cpool_lanes_pool(layer.lanes) == face);
+    REQUIRE(cpool_of(layer.slot, NULL) == face);
     REQUIRE(cpool_of((char *)layer.slot + 1, &around) == face && around == layer.slot);
     REQUIRE(cpool_owns(face, layer.slot));
     REQUIRE(cpool_at(face, cpool_index(face, layer.slot)) == layer.slot);

@@ -28,6 +28,7 @@ readelf -S "$library" 2> /dev/null | grep -q '\.debug_info' ||
 
 cat > "$work/program.c" << 'END'
 #include <cpool.h>
+#include <cpool/sized.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -37,6 +38,7 @@ void stop_here(void);
 static cpool_t *jobs;
 static cpool_t *checked;
 static cpool_t *waitable;
+static cpool_sized_t *documents;
 void stop_here(void)
 {
 }
@@ -72,6 +74,7 @@ static void *work(void *arg)
 int main(void)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_sized_config_t blocks = CPOOL_SIZED_CONFIG_INIT;
     pthread_t thread;
     config.name = "jobs";
     config.slot_size = 48;
@@ -99,6 +102,13 @@ int main(void)
     if (cpool_create(&waitable, &config) != 0)
         return 1;
     await_two(waitable);
+    blocks.name = "documents";
+    blocks.class_bytes = 65536;
+    if (cpool_sized_create(&documents, &blocks) != 0)
+        return 1;
+    (void)!cpool_sized_alloc(documents, 16);
+    (void)!cpool_sized_alloc(documents, 16);
+    (void)!cpool_sized_alloc(documents, 1000);
     stop_here();
     return 0;
 }
@@ -130,6 +140,9 @@ questions() {
     shows '^0x[0-9a-f]+ +jobs +6 +[0-9]+ +1000 +48 +0 *$'
     shows '^0x[0-9a-f]+ +verified +1 +[0-9]+ +1000 +48 +0  checked$'
     shows '^0x[0-9a-f]+ +awaited +1 +[0-9]+ +1 +48 +2  .*waitable$'
+    shows '^0x[0-9a-f]+ +documents +3 +[0-9]+ +[0-9]+ +- +0  sized, reserved$'
+    [ "$(grep -c ' documents ' "$work/output")" -eq 1 ] || shows 'one line for all classes'
+    shows "^pool '16 documents' at 0x[0-9a-f]+, sized"
     shows "^pool 'jobs' at 0x"
     shows '^  now        live 6, in depot [0-9]+, in caches [0-9]+, never used [0-9]+$'
     shows "pool 'jobs', slot 4 at 0x[0-9a-f]+, live$"
@@ -148,7 +161,7 @@ questions() {
     ! grep -q 'Error' "$work/output" || shows 'no error in Python'
 }
 
-set -- -ex 'cpool list' -ex 'cpool show jobs' -ex 'cpool whatis live' -ex 'cpool whatis inside' \
+set -- -ex 'cpool list' -ex 'cpool show jobs' -ex 'cpool show 16 documents' -ex 'cpool whatis live' -ex 'cpool whatis inside' \
     -ex 'cpool whatis cached' -ex 'cpool whatis unused' -ex 'cpool whatis &live' -ex 'cpool whatis freed' \
     -ex 'cpool caches' -ex 'cpool live jobs 3' -ex 'cpool live verified'
 
