@@ -90,7 +90,6 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
                           const cpool_object_type_t *type)
 {
     bool resets = type->reset != NULL || config->reset != NULL;
-    bool plain;
 
     pool->type = *type;
     pool->reset = config->reset;
@@ -103,18 +102,22 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
     pool->counted = (config->flags & CPOOL_OBJECT_COUNTED) != 0;
     pool->fake = (config->flags & CPOOL_OBJECT_FAKE) != 0;
     pool->waitable = (config->pool_flags & CPOOL_WAITABLE) != 0;
-    pool->checked = !pool->fake &&
-                    ((config->pool_flags | cpi_options()->flags) & CPOOL_CHECKED) != 0;
     pool->align = type->object_align != 0 ? type->object_align : _Alignof(max_align_t);
     if (pool->align < sizeof(void *))
         pool->align = sizeof(void *);
     pool->forks = cpi_thread_forks();
-    plain = !pool->fake && !pool->counted && pool->max_inactive == 0;
-    pool->brief_get = plain && !pool->lazy && type->activate == NULL &&
-                      (config->flags & CPOOL_OBJECT_TRACED) == 0;
-    pool->brief_put = plain && !pool->checked && !pool->eager && type->deactivate == NULL;
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
     cpi_store(&pool->room, CPI_ROOM(config->capacity, 0), relaxed); /* [alone] */
+}
+
+/* Once the pool of slots is known, which may be checked by CPOOL_OPTIONS. */
+static void choose_ways(cpool_objects_t *pool)
+{
+    bool plain = !pool->fake && !pool->counted && pool->max_inactive == 0;
+
+    pool->checked = !pool->fake && cpi_layer_is_checked(pool->pool);
+    pool->brief_get = plain && !pool->lazy && pool->type.activate == NULL && pool->traces == NULL;
+    pool->brief_put = plain && !pool->checked && !pool->eager && pool->type.deactivate == NULL;
 }
 
 /* --- Memory --- */
@@ -268,6 +271,7 @@ int cpi_object_create(cpool_objects_t **result, const cpool_object_config_t *giv
         free(pool);
         return code;
     }
+    choose_ways(pool);
     show(pool);
     *populate = config.populate;
     *result = pool;

@@ -62,6 +62,9 @@ void cpi_layer_hide(const struct cpi_shown *shown);
 /* As cpool_stats, with the lock held. */
 void cpi_layer_figures(const cpool_t *pool, cpool_stats_t *stats);
 
+/* Whether a layer's pool is a checked one, by its flags or by CPOOL_OPTIONS. */
+bool cpi_layer_is_checked(const cpool_t *pool);
+
 /* The face of a layer's pool.  Wait-free. */
 cpool_t *cpi_layer_face(const cpool_t *pool);
 

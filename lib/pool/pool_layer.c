@@ -135,6 +135,13 @@ void cpi_layer_figures(const cpool_t *handle, cpool_stats_t *stats)
     cpi_pool_figures(handle->state, stats);
 }
 
+bool cpi_layer_is_checked(const cpool_t *handle)
+{
+    const struct cpi_pool *pool = handle->state;
+
+    return pool->checked;
+}
+
 cpool_t *cpi_layer_face(const cpool_t *handle)
 {
     const struct cpi_pool *pool = handle->state;

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Every way in which a pool keeps its objects. */
@@ -24,6 +25,8 @@ static const struct {
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), FAKE = KINDS, KINDS_AND_FAKE };
+
+enum { WORDS = 3 }; /* of CPOOL_OPTIONS */
 
 static struct account account;
 static cpool_object_type_t type;
@@ -410,7 +413,7 @@ START_TEST(name_is_cut_before_a_character)
 }
 END_TEST
 
-START_TEST(object_with_damage_around_it_stays_active)
+static void put_with_damage_around(unsigned pool_flags)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t plain = CPOOL_OBJECT_TYPE_INIT;
@@ -420,7 +423,7 @@ START_TEST(object_with_damage_around_it_stays_active)
     plain.object_size = 64;
     config.type = &plain;
     config.capacity = 1;
-    config.pool_flags = CPOOL_CHECKED;
+    config.pool_flags = pool_flags;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
     object = cpool_object_get(pool);
     REQUIRE(object != NULL);
@@ -446,6 +449,26 @@ START_TEST(object_with_damage_around_it_stays_active)
     REQUIRE_NO_REPORT();
     support_release_reports();
     REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+
+START_TEST(object_with_damage_around_it_stays_active)
+{
+    put_with_damage_around(CPOOL_CHECKED);
+}
+END_TEST
+
+static void put_with_options(void *options)
+{
+    REQUIRE_EQUAL(setenv("CPOOL_OPTIONS", options, 1), 0);
+    put_with_damage_around(0);
+}
+
+/* Each of these words makes the pool of slots a checked one. */
+START_TEST(words_of_cpool_options_check_objects_as_flags_do)
+{
+    static const char *const words[WORDS] = { "checked", "sites=4", "log=64" };
+
+    support_in_child(put_with_options, (void *)(uintptr_t)words[_i]);
 }
 END_TEST
 
@@ -563,6 +586,7 @@ int main(void)
         TIMES(hook_that_was_left_is_reported_at_the_end, KINDS),
         TIMES(object_that_is_not_active_refused, KINDS),
         ONCE(object_with_damage_around_it_stays_active),
+        TIMES(words_of_cpool_options_check_objects_as_flags_do, WORDS),
         TIMES(object_still_active_at_the_end_is_destroyed_and_told, KINDS_AND_FAKE),
         TIMES(address_in_the_last_object_refused, 2),
         ONCE(name_is_cut_before_a_character),
