@@ -10,7 +10,7 @@
  *   write | member stores      | release | read  | turn; of `slots`, the members before it
  *   read  | turn, member loads | acquire | write | likewise
  *   again | turn load          | relaxed | turn  | -
- *   count | made load, store   | relaxed | -     | -
+ *   count | handles_used load, store | relaxed | - | -
  *
  * A thread that looks for the pool of an address may read a descriptor while its pool is
  * destroyed and another one gets it.  It believes what it read only if the turn has not
@@ -40,7 +40,7 @@ _Static_assert(offsetof(cpool_cache_t, home) == 5 * sizeof(uintptr_t), "frozen")
 _Static_assert(sizeof(cpool_cache_t) == 8 * sizeof(uintptr_t), "frozen");
 _Static_assert(sizeof(cpool_t) == sizeof(cpool_cache_t), "one word leads from all to all");
 
-static _Atomic size_t made = 1; /* descriptors that have ever been used, and none's */
+static _Atomic size_t handles_used = 1; /* descriptors that have ever been used, and none's */
 
 /* Descriptors of destroyed pools, and of ended leases, the one that has waited longest
  * first. */
@@ -54,7 +54,7 @@ static struct queue queues[2];
 
 size_t cpi_handle_count(void)
 {
-    return cpi_load(&made, relaxed); /* [count] */
+    return cpi_load(&handles_used, relaxed); /* [count] */
 }
 
 static cpool_t *take_waiting(struct queue *waiting)
@@ -75,7 +75,7 @@ cpool_t *cpi_handle_take(enum cpi_handle_kind kind)
     cpool_t *handle;
 
     if (queues[kind].count <= kept && next < CPI_HANDLES) {
-        cpi_store(&made, next + 1, relaxed); /* [count] */
+        cpi_store(&handles_used, next + 1, relaxed); /* [count] */
         return &cpi_handles.handles[next];
     }
     handle = take_waiting(&queues[kind]);

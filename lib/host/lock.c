@@ -20,7 +20,7 @@
 #include "base/atomic.h"
 #include "base/tools.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uintptr_t holder; /* the token of the thread that has it; 0: nobody */
 static struct cpi_signals mask_before; /* the holder's, to be restored */
 
@@ -56,7 +56,7 @@ void cpi_lock(void)
 
     cpi_block_signals(&before);
     CPI_ASSERT(!cpi_lock_is_held());
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&library_lock);
     cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
     mask_before = before;
 }
@@ -66,7 +66,7 @@ bool cpi_try_lock(void)
     struct cpi_signals before;
 
     cpi_block_signals(&before);
-    if (pthread_mutex_trylock(&lock) == 0) {
+    if (pthread_mutex_trylock(&library_lock) == 0) {
         cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
         mask_before = before;
         return true;
@@ -81,7 +81,7 @@ void cpi_unlock(void)
 
     CPI_ASSERT(cpi_lock_is_held());
     cpi_store(&holder, 0, relaxed); /* [holder] */
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&library_lock);
     cpi_restore_signals(&before);
 }
 

@@ -20,7 +20,7 @@ static const struct word {
     size_t member; /* its offset in struct cpi_options */
     size_t value;  /* that of the word alone */
     size_t most;   /* the largest number that may follow "=", or 0 */
-} words[] = {
+} known_words[] = {
     {"checked", offsetof(struct cpi_options, flags), CPOOL_CHECKED, 0},
     {"no_poison", offsetof(struct cpi_options, memory_flags), CPOOL_MEMORY_NO_POISON, 0},
     {"fill", offsetof(struct cpi_options, fill), 1, 0},
@@ -32,9 +32,9 @@ static const struct word {
     {"fake", offsetof(struct cpi_options, fake), 1, 0},
 };
 
-#define CPI_WORDS (sizeof words / sizeof words[0])
+#define CPI_WORDS (sizeof known_words / sizeof known_words[0])
 
-static struct cpi_options options;
+static struct cpi_options of_process;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* Reads a number from 1 to `most` that takes all of the text.  Returns 0 for another
@@ -84,7 +84,7 @@ void cpi_options_parse(struct cpi_options *into, const char *text,
         length = strcspn(text, CPI_OPTIONS_SEPARATORS);
         if (length == 0)
             return;
-        for (i = 0; i < CPI_WORDS && !take(into, &words[i], text, length); i++)
+        for (i = 0; i < CPI_WORDS && !take(into, &known_words[i], text, length); i++)
             ;
         if (i == CPI_WORDS)
             refused(text, length);
@@ -103,11 +103,11 @@ static void read_options(void)
     const char *text = cpi_os_environment("CPOOL_OPTIONS");
 
     if (text != NULL)
-        cpi_options_parse(&options, text, name_refused);
+        cpi_options_parse(&of_process, text, name_refused);
 }
 
 const struct cpi_options *cpi_options(void)
 {
     pthread_once(&once, read_options);
-    return &options;
+    return &of_process;
 }

@@ -44,8 +44,8 @@ struct chunk {
 static entry_t root[CPI_ROOT_ENTRIES];
 
 /* Guarded by the lock. */
-static struct chunk own;
-static struct chunk *chunks = &own;
+static struct chunk first_chunk;
+static struct chunk *chunks = &first_chunk;
 static size_t carved; /* nodes of the latest chunk that were ever used */
 static struct node *spare_nodes; /* linked by their first entries, else all 0 */
 static size_t used_nodes;
@@ -302,14 +302,14 @@ void cpi_ranges_release(void)
     size_t i;
 
     CPI_ASSERT(used_nodes == 0);
-    while (chunks != &own) {
+    while (chunks != &first_chunk) {
         struct chunk *next = chunks->next;
 
         cpi_os_release(chunks, sizeof *chunks);
         chunks = next;
     }
     for (i = 0; i < CPI_CHUNK_NODES; i++)
-        cpi_store(&own.nodes[i].entries[0], 0, relaxed); /* [own] */
+        cpi_store(&first_chunk.nodes[i].entries[0], 0, relaxed); /* [own] */
     carved = 0;
     spare_nodes = NULL;
 }

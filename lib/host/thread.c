@@ -92,7 +92,7 @@ static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 static struct cpi_thread *used_threads;
 static struct cpi_thread *spare_threads;
 static const struct cpi_thread_hooks *hooks; /* NULL before startup */
-static pthread_key_t key;
+static pthread_key_t thread_key;
 static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
 static _Atomic bool process_ends;
@@ -293,7 +293,7 @@ bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
     cpi_lock();
     lost = cpi_load(&startup_done, acquire); /* [startup] */
     if (!lost) {
-        key = candidate;
+        thread_key = candidate;
         hooks = thread_hooks;
         hooks->started();
         cpi_store(&startup_done, true, release); /* [started] */
@@ -333,7 +333,7 @@ static struct cpi_thread *notice_end(struct cpi_thread *thread)
 {
     /* Without the lock, because this may allocate, possibly with an allocator made of a
      * pool. */
-    if (pthread_setspecific(key, thread) == 0)
+    if (pthread_setspecific(thread_key, thread) == 0)
         return thread;
     give_up(thread, CPI_NO_TABLE); /* with the caches that what it allocated with has made */
     return NULL;
@@ -427,7 +427,7 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
         return;
     cpi_lock();
     unloaded = true;
-    pthread_key_delete(key);
+    pthread_key_delete(thread_key);
     if (hooks->idle()) {
         release_tables();
         cpi_ranges_release();

@@ -29,8 +29,15 @@ compile() {
         ${CHECK_CFLAGS:-} "$@"
 }
 
-# Nothing is warned of without an option for it, where the optimiser looks deepest.
-compile -O3 -Werror -c "$made/cpool.c" -o "$work/cpool.o" || exit 1
+# Nothing is warned of, where the optimiser looks deepest: with the warnings of the house, and
+# those of a program that asks for none.
+warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wvla -Wformat=2
+    -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wpointer-arith
+    -Wwrite-strings -Wimplicit-fallthrough'
+for options in "$warnings" ''; do
+    # shellcheck disable=SC2086 # several words
+    compile -O3 $options -Werror -c "$made/cpool.c" -o "$work/cpool.o" || exit 1
+done
 # One file with a program of a user's, with and without the inline path.
 { echo '#include "cpool.c"' && cat "$top/tests/doors/job.c"; } > "$work/one.c"
 for option in -O3 -DCPOOL_NO_INLINE; do

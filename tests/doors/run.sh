@@ -112,7 +112,7 @@ amalgamation() {
     [ ! -d "$built/amalgamation" ] || diff "$built/amalgamation/cpool.c" cpool.c ||
         fail 'make amalgamation writes another file'
     { echo '#include "cpool.c"' && cat "$job"; } > one.c
-    for options in '-Werror' '-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror' \
+    for options in '-Werror' '-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror' \
         '-O3 -Werror' '-O3 -flto -Werror' '-O2 -DCPOOL_NO_INLINE -Wall -Werror'; do
         # shellcheck disable=SC2086 # several words
         cc $options -c cpool.c || fail "cpool.c does not compile with: $options"
