@@ -3,8 +3,8 @@
  * caller_memory.c - a pool in memory that the program provides.
  *
  * For programs that may not ask the system for memory once they run: the pool,
- * slots and bookkeeping, lies in a static array.  cpool_memory_required says
- * how many bytes that takes.
+ * slots and bookkeeping, is in a static array.  cpool_memory_required returns
+ * the number of bytes.
  *
  *     cc caller_memory.c $(pkg-config --cflags --libs cpool)
  */

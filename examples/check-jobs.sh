@@ -208,7 +208,7 @@ printf 'a b\n' >"$work/closed/open"
 printf 'c d\n' >"$work/closed/file"
 chmod 0 "$work/closed/directory" "$work/closed/file"
 if [ -r "$work/closed/file" ]; then
-    echo "SKIP: unreadable files, which this user can read all the same"
+    echo "SKIP: unreadable files, which this user can read nevertheless"
 else
     expect 1 '1 files that cannot be read' --repeat 1 --check "$work/closed"
     expect 1 '1 directories that cannot be read' --repeat 1 "$work/closed"

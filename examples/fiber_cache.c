@@ -2,7 +2,7 @@
 /*
  * fiber_cache.c - a cache that travels with a task from thread to thread.
  *
- * A fiber runs on whichever thread is free.  A thread's own cache would stay
+ * A fiber runs on any free thread.  A thread's own cache would stay
  * behind when the fiber moves on.  cpool_cache_create makes one that belongs to
  * the holder of the handle.  One thread at a time may use it, and handing it
  * over must synchronise: here by the mutex under which the fiber changes hands.

@@ -55,7 +55,7 @@ demo-particles: examples/particles/particles$(EXEEXT)
 
 CLEANFILES += examples/particles/frame-*.png
 
-# The job system: from what it stands on to what it does.
+# The job system: from its base to its work.
 noinst_PROGRAMS += examples/jobs/jobs
 examples_jobs_jobs_SOURCES = \
 	examples/jobs/allocator.c examples/jobs/allocator.h \

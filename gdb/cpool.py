@@ -176,7 +176,7 @@ class Pool:
 
     def live(self):
         """The live slots' indices, in order.  Tracked and checked pools have a word for each
-        slot that says so.  Slots of others are live where they lie in no magazine."""
+        slot that says so.  Slots of others are live if they are in no magazine."""
         words = int(self.state["slotmap"]["words"])
         if words == 0:
             return [index for index in range(self.fresh) if index not in self.free()]
@@ -258,7 +258,7 @@ def threads_by_token():
 
 
 def place_of(address):
-    """An address in code as function and line, as far as they are known."""
+    """An address in code as function and line, if they are known."""
     try:
         block = gdb.block_for_pc(address - 1)
         line = gdb.find_pc_line(address - 1)
@@ -363,7 +363,7 @@ class ShowCommand(gdb.Command):
 
 
 class WhatisCommand(gdb.Command):
-    """cpool whatis ADDRESS - the pool and the slot that an address lies in."""
+    """cpool whatis ADDRESS - the pool and the slot of an address."""
 
     def __init__(self):
         super().__init__("cpool whatis", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)

@@ -5,8 +5,8 @@
  *
  * OVERVIEW
  *
- * A pool is created once, with the size and the number of its slots.  From
- * then on any thread takes slots from it and any thread gives them back:
+ * A pool is created once, with the size and the number of its slots.  After
+ * that, any thread may take slots from it, and any thread may give them back:
  *
  *     cpool_config_t config = CPOOL_CONFIG_INIT;
  *     cpool_t *jobs;
@@ -28,16 +28,17 @@
  * compare-and-swap for dozens of slots.
  *
  * Empty means empty: an alloc fails only when `capacity` slots are live, however
- * many others are in other threads' caches, whether those threads run, sleep or
+ * many others are in other threads' caches, and whether those threads run, sleep or
  * are stopped.  (In caller-provided memory, which has no room for slack, this
- * takes CPOOL_EXACT: else what other threads have loaded is out of reach.)
+ * requires CPOOL_EXACT.  Without it the slots in other threads' loaded magazines are
+ * out of reach.)
  * Without CPOOL_EXACT a search can miss the last free slots if running threads keep
  * moving them between their magazines ahead of it.
  *
  * A pool has one size of slots and calls no constructors.  <cpool/sized.h> has blocks of
- * many sizes, and <cpool/object.h> constructed objects, each over such pools.  The library
- * is no garbage collector.  A slot freed while another thread still uses it is a bug
- * here as everywhere.
+ * many sizes, and <cpool/object.h> has constructed objects, each over such pools.  The
+ * library is not a garbage collector.  A slot freed while another thread still uses it is
+ * a bug here as everywhere.
  *
  * NOTES
  *
@@ -45,71 +46,70 @@
  * free to the next alloc.  Objects constructed in it stay constructed, and a stray
  * write to a freed slot cannot damage the pool.  There are two exceptions.  cpool_trim
  * and cpool_shrink give pages back, and the bytes of these are zero afterwards.
- * cpool_reserve touches pages where the operating system cannot make them resident by
- * itself, and keeps their bytes.
+ * cpool_reserve touches pages, and keeps their bytes, where the operating system has no
+ * call that makes them resident.
  *
- * Fork: the child may go on using every pool.  Slots that vanished threads had cached
- * return to the depot.  Slots they had live stay live.  A thread that was exchanging a
+ * Fork: the child may go on using every pool.  The cached slots of vanished threads return
+ * to the depot.  Their live slots stay live.  A thread that was exchanging a
  * magazine at the very moment of the fork leaves up to three magazines' rounds behind in
  * the child, where they count as live.  In a chain of forks these add up.  The library
- * holds a lock from its fork handlers' first to its last: handlers of your own should not
- * use pools.  A pool in caller-provided memory that parent and child share (MAP_SHARED) is
- * not for both.
+ * holds a lock from its first fork handler to its last, so a program's own fork handlers
+ * must not use pools.  Parent and child must not both use a pool in caller-provided memory
+ * that they share (MAP_SHARED).
  *
  * Inlining: cpool_alloc, cpool_free, cpool_cache_alloc and cpool_cache_free are inlined
  * where the compiler knows GNU extensions.  -DCPOOL_NO_INLINE makes them calls into the
- * library with the same effect, for breakpoints, for small code, and for a program that
- * has to run with a later library that has another inline path.
+ * library with the same effect, for breakpoints, for small code, and for programs that
+ * must run with a later library and its other inline path.
  *
- * Tools: AddressSanitizer, MemorySanitizer, ThreadSanitizer and Valgrind see slots as they
- * see malloc's blocks, in programs that are not compiled again for it, too
+ * Tools: AddressSanitizer, MemorySanitizer, ThreadSanitizer and Valgrind treat slots like
+ * blocks of malloc, even in programs that were not recompiled for them
  * (<cpool/tools.h>).  Every alloc and free is then a call.
  *
- * Fibers: a function that a fiber leaves in one thread and goes on with in another must
- * not contain the inline path, because compilers keep addresses of thread-local storage
- * across the switch.  Give the fiber a cache of its own (cpool_cache_create), or compile
- * such files with -DCPOOL_NO_INLINE.
+ * Fibers: a function in which a fiber may move to another thread must not contain the
+ * inline path, because compilers keep addresses of thread-local storage across the
+ * switch.  Give the fiber its own cache (cpool_cache_create), or compile such files with
+ * -DCPOOL_NO_INLINE.
  *
- * Signals: a function is async-signal-safe where its contract says so, and no other one
- * is.  Of those that hand out slots these are cpool_depot_alloc and cpool_depot_free, except
+ * Signals: a function is async-signal-safe only if its contract says so.  Of those that
+ * allocate or free slots these are cpool_depot_alloc and cpool_depot_free, except
  * in pools with a fallback or CPOOL_WAITABLE.  The library blocks signals while it holds its
- * lock, so a handler may fork or exit at any point of the library's operations.  One exception
- * is a call into malloc, as for a block that a fallback serves: there a handler may do what it
- * may do inside malloc.
+ * lock, so a handler may fork or exit at any point of the library's operations.  The one
+ * exception is a call into malloc, as for a block of a fallback: malloc's own rules for
+ * handlers apply there.
  *
- * Cancellation: cpool_print may be a point of cancellation,
- * as its stream is, and so may the application's own error handler.  No other
- * function is one.
+ * Cancellation: functions that write to a stream may be cancellation points, as the stream
+ * is, and so may the application's own error handler.  No other function is one.
  *
- * Handles: a pool's handle is refused after the pool has been destroyed, until 1,023
- * other pools (255 on 32-bit systems) have been destroyed after it.  The number is
- * smaller where more than 15,000 pools (700) exist.  Every function then reports
- * CPOOL_EPOOL and does nothing else.  Functions that are not inline refuse any other
- * pointer as well that is no living pool's handle.
+ * Descriptors: a cpool_t is a pool's descriptor.  It is refused after the pool has been
+ * destroyed, until 1,023 other pools (255 on 32-bit systems) have been destroyed after
+ * it, or fewer where more than 15,000 pools (700) exist.  Every function then reports
+ * CPOOL_EPOOL and does nothing else.  Functions that are not inline also refuse any
+ * pointer that is not the descriptor of a living pool.
  *
- * Copies: a process may hold several copies of the library, as when a plug-in has
- * it linked statically.  A pool belongs to the copy that made it.  With another
+ * Copies: a process may hold several copies of the library, for example in a statically
+ * linked plug-in.  A pool belongs to the copy that made it.  With another
  * copy's pool every function that is not inline reports CPOOL_EPOOL.  The inline
- * functions do not look: cpool_alloc and cpool_free must not be called with another
+ * functions do not check: cpool_alloc and cpool_free must not be called with another
  * copy's pool, and most likely trap.  Where the dynamic linker mixes two copies, as with
- * a plug-in that was linked with -Bsymbolic-functions, cpool_create returns CPOOL_ECOPIES
- * and says so on standard error.
+ * a plug-in linked with -Bsymbolic-functions, cpool_create returns CPOOL_ECOPIES
+ * and prints the reason to standard error.
  *
- * Threads: a thread's caches return to the depot when it ends in any way.  Destructors
+ * Threads: a thread's caches return to the depot however the thread ends.  Destructors
  * of thread-specific data may allocate and free, before and after the library's own has
  * run.  A thread that uses a pool for the very first time in the last round of
  * destructors, or after it, leaves its cache registered.  The slots in it can still be
  * recalled.
  *
- * Progress: it is stated for every function in these terms.
+ * Progress: each contract uses these terms.
  *
- *   wait-free    done in a bounded number of own steps
+ *   wait-free    completes in a bounded number of the caller's own steps
  *   lock-free    some thread always completes
  *   may block    takes a mutex
  *   first use    a thread's first alloc or free on a pool: it registers a cache,
  *                under a mutex
  *
- * An alloc that finds the pool dry may yield the processor.  In an exact pool it may
+ * An alloc on a dry pool may yield the processor.  In an exact pool it may
  * sleep some milliseconds, and make the system call membarrier.
  */
 #ifndef CPOOL_H
@@ -129,10 +129,11 @@
 extern "C" {
 #endif
 
-/* A pool's handle, the address of a descriptor that <cpool/fast.h> describes. */
+/* A pool's descriptor.  <cpool/fast.h> has its members.  The tag is not `cpool`, which is a
+ * namespace in C++. */
 typedef struct cpool_descriptor cpool_t;
 
-/* Of <time.h>, which defines it for C11 and for POSIX programs only. */
+/* <time.h> defines it for C11 and for POSIX programs only. */
 struct timespec;
 
 /* One owner's cache of one pool (see cpool_cache). */
@@ -141,8 +142,8 @@ typedef struct cpool_entry cpool_cache_t;
 /*
  * ---- Version (cpool_version.3) ---------------------------------------------
  *
- * <cpool/version.h> says which version the program was compiled with:
- * CPOOL_VERSION, as "1.2.3", and CPOOL_VERSION_NUMBER, as 1002003, with its parts
+ * <cpool/version.h> has the version that the program is compiled with: CPOOL_VERSION, such
+ * as "1.2.3", and CPOOL_VERSION_NUMBER, such as 1002003, with its parts
  * CPOOL_VERSION_MAJOR, CPOOL_VERSION_MINOR and CPOOL_VERSION_PATCH.
  */
 
@@ -158,10 +159,10 @@ CPOOL_API unsigned cpool_version_number(void);
 /*
  * ---- Structures (cpool.7) --------------------------------------------------
  *
- * Every structure that is passed between program and library begins with its size in
- * bytes, as the program's header knows it.  CPOOL_CONFIG_INIT and its like set it, and
+ * Every structure passed between program and library begins with its size in bytes, as
+ * the program's header defines it.  CPOOL_CONFIG_INIT and its like set it, and
  * so does `{ .size = sizeof(cpool_config_t), .capacity = 100 }`.  Structures grow at
- * their end only.  A program may therefore meet a library that is older or newer than
+ * their end only.  A program may therefore run with a library older or newer than
  * its header:
  *
  *   what the program passes      members that only the library knows are zero, which
@@ -171,8 +172,7 @@ CPOOL_API unsigned cpool_version_number(void);
  *                                written, and members that only the program
  *                                knows become zero
  *
- * A size that is below that of `size` itself, or above 4096, is refused with
- * CPOOL_ESTRUCT.
+ * A size below that of `size` itself, or above 4096, is refused with CPOOL_ESTRUCT.
  */
 
 /* Each part has the contracts of one manual page. */

@@ -16,8 +16,8 @@
 #include <cpool.h>
 
 struct allocator {
-    /* Takes a node: node_size bytes of any content, or NULL when none can be
-     * had.  Gives one back, from whichever thread.  Both from any thread. */
+    /* Takes a node: node_size bytes of any content, or NULL if there is none.  Gives one
+     * back, from any thread.  Both from any thread. */
     void *(*alloc)(struct allocator *self);
     void (*free)(struct allocator *self, void *node);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lines_main.c - counts the lines of a directory tree frame by frame, with one allocator,
- * and tells what that allocator is worth.
+ * and shows what that allocator is worth.
  *
  * The frames are run for a while and timed, and some more with a recorder.  Its record is
  * replayed.  The counts must be those of one thread, and every node must come back.  One

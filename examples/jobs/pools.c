@@ -2,7 +2,7 @@
 /*
  * pools.c - see pools.h.
  *
- * The command line says how many nodes there may be, so the pools are opened with a
+ * The command line limits the number of nodes, so the pools are opened with a
  * configuration instead of being created on first use.
  */
 #ifdef HAVE_CONFIG_H

@@ -81,7 +81,7 @@ static void count_words(FILE *file)
 static void count_identifiers(FILE *file)
 {
     char name[IDENTIFIER_LENGTH];
-    size_t length = 0; /* of the run so far, as far as it counts */
+    size_t length = 0; /* of the run so far, without what does not count */
     int c;
 
     do {

@@ -3,7 +3,7 @@
  * replay.c - see replay.h.
  *
  * A thread that comes to the free of a node that another one has not allocated yet waits
- * for it, and that time is not counted.  It cannot wait for ever: the order in which the
+ * for it, and that time is not counted.  It cannot wait forever: the order in which the
  * run made its calls is one in which the replay can make them.
  *
  * Time is the threads' processor time, so that it does not matter whether other programs

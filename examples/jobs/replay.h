@@ -5,7 +5,7 @@
  * A recorder stands between the job system and its allocators, and writes down each alloc
  * and each free, in the order of each worker.  The replay makes these calls again on as
  * many threads, with each node freed by the thread that freed it in the run, and nothing
- * else between them.  The same replay with an allocator that does nothing tells what the
+ * else between them.  The same replay with an allocator that does nothing shows what the
  * rest of the replay takes.  The difference is the allocator's.
  *
  * Includes allocator.h.

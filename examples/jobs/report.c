@@ -130,7 +130,7 @@ static double median(const struct run *runs, unsigned count, run_value *value, d
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* One line: a value of each allocator and, if asked for, the ratio of both. */
+/* One line: a value of each allocator and, if requested, the ratio of both. */
 static void print_line(FILE *out, const struct run_table *table, const char *label,
                        const double value[ALLOCATOR_KINDS], int precision, bool ratio)
 {

@@ -340,7 +340,7 @@ static int scheduler_init(struct scheduler *scheduler, const struct scheduler_pl
     return 0;
 }
 
-/* Starts what threads can be had.  Returns 0 when there is at least one. */
+/* Starts as many threads as possible.  Returns 0 if there is at least one. */
 static int start_workers(struct scheduler *scheduler)
 {
     pthread_attr_t attributes;

@@ -38,7 +38,7 @@ void skipped_fini(struct skipped *skipped);
 /* Adds one of a kind that is not named. */
 void skipped_add(struct skipped *skipped, enum skip_kind kind);
 
-/* Adds one of a kind that is named.  error is the errno value that says why. */
+/* Adds one of a kind that is named.  error is the errno value with the reason. */
 void skipped_add_named(struct skipped *skipped, enum skip_kind kind, const char *path, int error);
 
 /* How many files and directories could not be read. */

@@ -16,7 +16,7 @@ void summary_init(struct summary *summary, unsigned wanted)
     summary->wanted = wanted;
 }
 
-/* Whether an identifier is to stand before an entry. */
+/* Returns true if an identifier is to come before an entry. */
 static bool precedes(const char *text, size_t length, uint64_t count,
                      const struct summary_entry *entry)
 {

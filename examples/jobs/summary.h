@@ -16,7 +16,7 @@
 #include "tally.h"
 #include "text.h"
 
-/* The most that can be asked for as the most frequent identifiers. */
+/* The largest number of most frequent identifiers. */
 #define SUMMARY_TOP_MAX 100u
 
 struct summary_entry {
@@ -47,7 +47,7 @@ void summary_offer(struct summary *summary, const char *text, size_t length, uin
 /* The summary of a tally.  That of NULL is empty. */
 void summary_of_tally(struct summary *summary, unsigned wanted, const struct tally *tally);
 
-/* Whether two counts agree in everything. */
+/* Returns true if two counts agree in everything. */
 bool summary_equal(const struct summary *a, const struct summary *b);
 
 #endif /* JOBS_SUMMARY_H */

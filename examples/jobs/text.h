@@ -80,7 +80,7 @@ void text_piece_init(struct text_piece *piece, const unsigned char *text, size_t
  */
 size_t text_next_identifier(struct text_piece *piece, const unsigned char **identifier);
 
-/* Whether a byte can be part of an identifier. */
+/* Returns true if a byte can be part of an identifier. */
 bool text_is_name(unsigned char byte);
 
 #endif /* JOBS_TEXT_H */

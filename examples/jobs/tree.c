@@ -30,7 +30,7 @@ size_t tree_job_size(void)
 
 /* ---- What is left out ----------------------------------------------------------- */
 
-/* Puts text before what is in a buffer from `start` on, as far as it has room. */
+/* Puts text before what is in a buffer from `start` on, up to its room. */
 static char *prepend(char *buffer, char *start, const char *text)
 {
     size_t length = strlen(text);
@@ -153,7 +153,7 @@ static void skip_link(struct tree_job *directory, const char *name)
         skipped_add(directory->tree->skipped, SKIP_LINK);
 }
 
-/* The type bits of an entry's mode.  Returns 0 with errno when they cannot be had. */
+/* The type bits of an entry's mode.  Returns 0 with errno if that fails. */
 static mode_t entry_type(struct tree_job *directory, const struct dirent *entry)
 {
     struct stat status;

@@ -85,7 +85,7 @@ static inline struct tree_job *tree_job_of(struct job *job)
 /* Notes that a job's file or directory cannot be read, and why. */
 void tree_skip(struct tree_job *job, enum skip_kind kind, int error);
 
-/* Whether result nodes have run out: then there is nothing left to do but to
+/* True if result nodes have run out: then there is nothing left to do but to
  * come to an end. */
 bool tree_is_dry(struct tree *tree);
 void tree_set_dry(struct tree *tree);

@@ -27,7 +27,7 @@ void picture_light(struct picture *picture, int x, int y, const uint8_t colour[3
 /* Pixels that are not black. */
 size_t picture_lit(const struct picture *picture);
 
-/* Whether this program was built with libpng. */
+/* Returns true if this program was built with libpng. */
 bool picture_has_files(void);
 
 /* Writes a PNG file.  Returns true, or false after a complaint on standard error. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/alloc.h - taking slots and giving them back, one or many at a time.
+ * cpool/alloc.h - allocating and freeing slots, one or many at a time.
  *
  * Included by <cpool.h>.  Never include it yourself.
  */
@@ -14,63 +14,61 @@
 /*
  * ---- Allocating and freeing (cpool_alloc.3) --------------------------------
  *
- * In this group `pool` must be a living pool: for the sake of speed the inline
- * path does not test it, and NULL traps at the first access (on 32-bit systems most
- * likely).
+ * In this group `pool` must be a living pool.  For speed the inline path does not test
+ * it.  NULL traps at the first access (on 32-bit systems most likely).
  */
 
 /*
  * cpool_alloc - takes a slot.
  *
- * Returns the slot, its bytes as they were last left (on first use zero, or as they
- * were in caller-provided memory), or NULL when there is none.  Then the capacity is
- * live, or a thread stayed stopped inside the library for stall_limit with slots in its
- * hands (three magazines at most, counted in stats.stalls), or the operating system
- * refused memory.  A checked pool that finds CPOOL_EGUARD on the way reports it and
- * returns the slot all the same.
+ * Returns the slot, or NULL if there is none.  The slot's bytes are as they were last left
+ * (on first use zero, or as they were in caller-provided memory).  NULL means that the
+ * capacity is live, that a thread holding slots (three magazines at most) stayed stopped
+ * inside the library for stall_limit (counted in stats.stalls), or that the operating
+ * system refused memory.  A checked pool that finds CPOOL_EGUARD on the way reports it and
+ * still returns the slot.
  * Any thread.  Wait-free from the thread's magazine, else lock-free.  It makes a system
  * call when slots are used for the first time, and first use may block.  While
- * cpool_trim, cpool_shrink or cpool_reserve has the depot's slots, an alloc that finds
- * the depot empty waits until some are back, in whatever way it allocates.
+ * cpool_trim, cpool_shrink or cpool_reserve holds the depot's slots, every kind of alloc
+ * that finds the depot empty waits until some are back.
  * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
  */
 CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
- * cpool_free - gives a slot back, from whichever thread.
+ * cpool_free - gives a slot back, from any thread.
  *
  * slot   from an alloc on the same pool, not freed since.  NULL is a no-op.
  *
  * Always verified: an address outside the slab (CPOOL_EFOREIGN), inside a slot
  * (CPOOL_EMISALIGNED), or of a slot never handed out (CPOOL_EUNUSED) is reported and
- * refused.  Checked pools find CPOOL_EDOUBLEFREE and CPOOL_EGUARD as well.  After
- * CPOOL_EGUARD the slot stays live, and the next free succeeds.  Other pools serve a
- * slot that was freed twice to two callers.  They detect it late: in a free
- * that finds no empty magazine, or in cpool_destroy and cpool_reset.  Never fails
- * otherwise, and commits no memory.  System calls are made on first use, in CPOOL_WAITABLE
- * pools, and in two cases more: a thread without a cache that finds as many others at work
- * blocks signals, then yields and sleeps until one has left, and a free that meets no empty
- * magazine, as after a slot was freed twice, yields.
- * Any thread.  Wait-free into the thread's magazine, else lock-free, but for these cases.
- * First use may block.
+ * refused.  Checked and tracked pools also find CPOOL_EDOUBLEFREE, and checked pools
+ * CPOOL_EGUARD.  After CPOOL_EGUARD the slot stays live, and the next free succeeds.  Other
+ * pools hand a slot that was freed twice to two callers.  They detect it late: in a free
+ * that finds no empty magazine, or in cpool_destroy and cpool_reset.  A free never fails
+ * otherwise, and commits no memory.
+ * Any thread.  Wait-free into the thread's magazine, else lock-free, with these exceptions.
+ * First use may block.  A CPOOL_WAITABLE pool may make system calls to wake a waiter.  A
+ * thread without a cache may have to wait as in cpool_depot_free.  A free that finds no
+ * empty magazine yields the processor.
  */
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
 
 /*
- * cpool_depot_alloc, cpool_depot_free - as cpool_alloc and cpool_free, but past
- * the calling thread's cache, straight from and to the depot.
+ * cpool_depot_alloc, cpool_depot_free - as cpool_alloc and cpool_free, but directly
+ * from and to the depot, without the calling thread's cache.
  *
  * For signal handlers, and for threads that allocate too seldom to deserve a
  * cache.  Several times slower than the cached pair.
- * Any thread, lock-free, as long as not more than 64 threads (4 in caller-provided
+ * Any thread, lock-free, as long as at most 64 threads (4 in caller-provided
  * memory) are inside these two at once.  Further callers wait.  The last place is held
  * with signals blocked, so nested handlers cannot deadlock.  The signals that a thread's
  * own instructions raise, such as SIGSEGV and SIGTRAP, are not blocked.
  * alloc makes a system call when slots are used for the first time, and waits as
- * cpool_alloc does when it finds nothing.  It does not wait for the operation of its
- * own thread that a signal interrupted.  Async-signal-safe, except with CPOOL_WAITABLE.
- * In caller-provided memory without CPOOL_EXACT what the calling thread itself has
- * loaded is out of its reach, too.
+ * cpool_alloc does when it finds nothing, but not for an interrupted operation of its
+ * own thread.  Async-signal-safe in pools without CPOOL_WAITABLE and without a fallback.
+ * In caller-provided memory without CPOOL_EXACT the slots in the calling thread's own
+ * loaded magazine are out of reach, too.
  */
 CPOOL_API void cpool_depot_free(cpool_t *pool, void *slot);
 CPOOL_API void *cpool_depot_alloc(cpool_t *pool) CPOOL_MUST_USE_
@@ -86,8 +84,8 @@ CPOOL_API void *cpool_calloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_FREED_BY_(cpoo
  *
  * slots   receives them, with room for n
  *
- * Returns the number obtained, less than n only when the pool ran dry or the operating
- * system refused memory.  A NULL slots with n > 0 is reported as CPOOL_ENULL, and 0 returned.
+ * Returns the number obtained: fewer than n only if the pool ran dry or the operating
+ * system refused memory.  NULL slots with n > 0 are reported as CPOOL_ENULL, and 0 returned.
  * Any thread, progress as cpool_alloc.
  */
 CPOOL_API size_t cpool_alloc_bulk(cpool_t *pool, void **slots, size_t n) CPOOL_MUST_USE_;
@@ -105,8 +103,8 @@ CPOOL_API int cpool_alloc_bulk_all(cpool_t *pool, void **slots, size_t n) CPOOL_
 /*
  * cpool_free_bulk - gives n slots back.
  *
- * slots   each entry as for cpool_free, NULL included.  One that is refused is
- *         reported, and the others are freed all the same.
+ * slots   each entry as for cpool_free, NULL included.  A refused entry is
+ *         reported, and the others are still freed.
  *
  * Any thread, progress as cpool_free.
  */

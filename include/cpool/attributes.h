@@ -4,7 +4,7 @@
  *
  * Included by <cpool.h>.  Never include it yourself.
  *
- * All of it is empty where the compiler knows none of it.  Names that end in an
+ * All of them are empty for compilers without them.  Names that end in an
  * underscore are not for use outside the library's headers.
  */
 #ifndef CPOOL_ATTRIBUTES_H
@@ -14,7 +14,7 @@
 #error "include <cpool.h> instead of <cpool/attributes.h>"
 #endif
 
-/* An exported symbol.  A program that has the library inside may define it otherwise, for
+/* An exported symbol.  A program that contains the library may define it otherwise, for
  * itself and for the library's sources. */
 #if defined(CPOOL_API)
 #elif defined(__GNUC__)
@@ -24,15 +24,14 @@
 #endif
 
 #if defined(__GNUC__)
-/* A result that is not looked at is a slot, a pool or a failure lost. */
+/* An ignored result is a lost slot, a lost pool or a missed failure. */
 #define CPOOL_MUST_USE_ __attribute__((__warn_unused_result__))
 
 /* The result is never NULL. */
 #define CPOOL_RETURNS_NONNULL_ __attribute__((__returns_nonnull__))
 
-/* This argument must not be NULL, and the library does not look: compilers may
- * take it that it is not.  Stands only where no function of the library tests the
- * argument, because a test would be deleted. */
+/* This argument must not be NULL.  Compilers assume that it is not, and delete tests of it,
+ * so the attribute is only on arguments that no function of the library tests. */
 #define CPOOL_NONNULL_(argument) __attribute__((__nonnull__(argument)))
 #else
 #define CPOOL_MUST_USE_
@@ -41,12 +40,12 @@
 #endif
 
 /*
- * The result goes back by this function's second argument: a slot that is given to
- * free(), or used after it was given back, is warned of.  GCC makes both functions
- * ordinary calls for it, so that it stands at no function that is inlined.
+ * The result goes back by this function's second argument.  GCC warns of a slot passed to
+ * free(), or used after it was given back.  It makes both functions ordinary calls for that,
+ * so no inline function has the attribute.
  *
- * The attribute `malloc` without a deallocator stands nowhere.  It promises that no
- * pointer to a living object lies in the memory, but slots keep what lay in them.
+ * The attribute `malloc` without a deallocator is not used.  It promises that the memory
+ * contains no pointer to a living object, but slots keep their contents.
  */
 #if defined(__GNUC__) && !defined(__clang__)
 #if __GNUC__ >= 11
@@ -58,7 +57,7 @@
 #endif
 
 /*
- * Whether the inline path is there, and how its functions are declared.  C99 inline:
+ * CPOOL_IS_INLINE_ is 1 if there is an inline path.  C99 inline:
  * the definitions in <cpool/fast.h> serve the inliner, and the library emits the same
  * functions as ordinary symbols, for dlsym and for foreign-function users.  The library
  * sets CPOOL_EMIT_ in the file that emits them, which it does with CPOOL_NO_INLINE as well.

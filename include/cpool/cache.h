@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/cache.h - caches that a program carries itself, and a pool that begins anew.
+ * cpool/cache.h - explicit caches, flush and reset.
  *
  * Included by <cpool.h>.  Never include it yourself.
  */
@@ -19,38 +19,38 @@
  * cpool_cache - the calling thread's own cache of a pool.
  *
  * For workers that carry a context: allocating through it skips the thread
- * lookup.  The handle is valid in this thread only, until the thread ends, the
+ * lookup.  The cache is valid in this thread only, until the thread ends, the
  * pool is reset or the pool is destroyed.  Checked pools report CPOOL_EOWNER
  * when another thread uses it.  In destructors of thread-specific data use
  * cpool_alloc and cpool_free: the cache ends when the library's own destructor
- * runs, and the use of its handle is then reported as CPOOL_EPOOL, or traps in a program
- * with hundreds of pools, until the next thread has taken over the place.
+ * runs.  A later use of it is reported as CPOOL_EPOOL, or traps in a program
+ * with hundreds of pools, until the next thread has taken over its place.
  *
- * Returns the cache, or NULL when this thread can have none (thread_caches are
+ * Returns the cache, or NULL if this thread can have none (thread_caches are
  * all taken, or no memory).  cpool_alloc and cpool_free work even then.
  * It may block and make system calls.
  */
 CPOOL_API cpool_cache_t *cpool_cache(cpool_t *pool);
 
 /*
- * cpool_cache_create - a cache that belongs to the holder of the handle.
+ * cpool_cache_create - makes a cache that belongs to no particular thread.
  *
- * For fibers and tasks that migrate between threads.  At any moment one thread
- * at most may be using it, and handing it over must synchronise (as handing
- * over the fiber does anyway).
+ * For fibers and tasks that migrate between threads.  At most one thread may use it at
+ * any moment, and handing it over must synchronise (as handing over the fiber does
+ * anyway).
  *
  * cache   receives the cache, set to NULL on failure
  *
- * Returns 0, CPOOL_ENULL, CPOOL_EPOOL, which is reported, or CPOOL_ENOMEM when thread_caches
+ * Returns 0, CPOOL_ENULL, CPOOL_EPOOL, which is reported, or CPOOL_ENOMEM if thread_caches
  * are all taken or the operating system refuses memory.  The cache counts as one of the
- * pool's thread_caches until destroyed.  A child of fork finds it empty, and the handle stays
- * good.
+ * pool's thread_caches until destroyed.  In the child of a fork it is empty, and stays
+ * valid.
  * It may block and make system calls.
  */
 CPOOL_API int cpool_cache_create(cpool_cache_t **cache, cpool_t *pool) CPOOL_MUST_USE_;
 
 /*
- * cpool_cache_destroy - returns its slots to the depot and gives it up.
+ * cpool_cache_destroy - returns a cache's slots to the depot, and ends the cache.
  *
  * cache   from cpool_cache_create.  NULL is a no-op.  Call it before
  *         cpool_destroy or cpool_reset, which destroy all caches.  A thread's own
@@ -75,7 +75,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
 /*
  * cpool_flush - gives all slots in the calling thread's cache to the depot.
  *
- * Before a thread goes to sleep for long.  The cache stays usable.
+ * For threads about to sleep for long.  The cache stays usable.
  * Lock-free, and makes no system call.  In a CPOOL_EXACT pool it waits for a thread
  * that is just taking slots from the cache, and in a CPOOL_WAITABLE one it may block to
  * serve waiting threads.
@@ -85,18 +85,18 @@ CPOOL_API void cpool_flush(cpool_t *pool);
 /*
  * cpool_reset - takes back every slot at once, live ones included.
  *
- * The caller guarantees that no thread is using the pool meanwhile, and that none
- * touches an old slot afterwards.  Afterwards the pool is as new: slots come in order
- * of address again.  Their bytes are as they were left, and the capacity is what it has
- * grown or shrunk to.  Ends all caches: handles from cpool_cache and cpool_cache_create
- * are void.  Event loops that wait for a notice get it.
+ * The caller guarantees that no thread uses the pool meanwhile, and that none
+ * touches an old slot afterwards.  Afterwards the pool is as new: slots are handed out in
+ * order of address again.  Their bytes are as they were left, and the capacity is what it
+ * has grown or shrunk to.  All caches end, those of cpool_cache_create included.  Event
+ * loops that wait for a notice get it.
  *
  * Live blocks of the fallback go back to malloc.
  *
- * Returns the number of slots and blocks released: those that were live.  Reports
+ * Returns the number of slots and blocks that were live.  Reports
  * CPOOL_EDOUBLEFREE as cpool_destroy does, and CPOOL_EGUARD in checked pools.
- * It may block.  Its cost depends on the number of caches and on that of magazines in
- * the depot, not on that of slots (checked pools verify every guard).
+ * It may block.  Its cost depends on the number of caches and of magazines in
+ * the depot, not on the number of slots (checked pools verify every guard).
  */
 CPOOL_API size_t cpool_reset(cpool_t *pool);
 

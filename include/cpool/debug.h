@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/debug.h - damage, use after free, double frees and leaks, with the places in the
- * program that they come from.
+ * cpool/debug.h - damage, use after free, double frees and leaks, with their places in the
+ * program.
  *
- * Include it where its functions are called.  <cpool.h> does not.
+ * <cpool.h> does not include it.
  *
  * OVERVIEW
  *
- * A pool that is created with CPOOL_CHECKED verifies every operation.  So does every
- * pool of a program that is started with CPOOL_OPTIONS in its environment, without being
- * compiled again:
+ * A pool created with CPOOL_CHECKED verifies every operation.  So does every pool of a
+ * program started with CPOOL_OPTIONS in its environment, without recompilation:
  *
  *     CPOOL_OPTIONS=checked,fill,sites=8,log=64 ./program
  *
  * Each mistake is reported with the state of the slot, with the threads and the places
- * that took and freed it last, and with the bytes that were overwritten.
+ * that last took and freed it, and with the overwritten bytes.
  *
  * NOTES
  *
@@ -26,7 +25,7 @@
  *   fill           freed slots are filled
  *   quarantine=N   freed slots wait until N others have been freed (256)
  *   sites=N        N return addresses of each slot's last alloc and last free, up to 32
- *                  (8).  More than one takes the GNU C library
+ *                  (8).  More than one requires the GNU C library
  *   log=N          the last N allocs and frees of each pool, which are printed with
  *                  each report (256)
  *   leaks          at the end of the process the live slots of all pools are listed
@@ -34,30 +33,29 @@
  *   no_poison      as CPOOL_MEMORY_NO_POISON
  *   fake           slots and objects come from malloc (see below)
  *
- * The number in parentheses is that of the word alone.  A word that is not understood is
- * named on standard error.  A program that runs with more rights than its user, as one
- * with the set-user-ID bit does, ignores the variable.
+ * The number in parentheses is the default of the word alone.  Unknown words are
+ * named on standard error.  Programs that run with more rights than their user, such as
+ * those with the set-user-ID bit, ignore the variable.
  *
- * A pool that cannot be made with these settings, because its program provides too little
- * memory for them, is created without, which is said on standard error.
- * cpool_memory_required includes them.
+ * If the memory that a program provides is too small for these settings, the pool is created
+ * without them, and a line on standard error says so.  cpool_memory_required includes them.
  *
- * A place in a report is "function+0x12 (module+0x1234)" as far as the module exports the
+ * A place in a report is "function+0x12 (module+0x1234)" if the module exports the
  * function, followed by the return address.  `addr2line -i -f -e module 0x1234` finds
  * the line of the call, in position-independent programs, too.
  *
- * With `fake` every alloc of a pool is a block of its fallback (cpool_create.3), of which as
- * many may be live as max_capacity and `fallback` allow together, and object pools are made
- * with CPOOL_OBJECT_FAKE.  ASan and Memcheck then know both ends of each slot, and the calls
+ * With `fake` every alloc of a pool is a block of its fallback (cpool_create.3).  As many may
+ * be live as max_capacity and `fallback` allow together.  Object pools are made with
+ * CPOOL_OBJECT_FAKE.  ASan and Memcheck then know both ends of each slot, and the calls
  * that took and freed it (ASan: fast_unwind_on_malloc=0, because the library keeps no frame
  * pointers).  A program's time with and without it shows what its pools are worth.  A block has
- * no index, so pools that keep slots or their state stay as they are: those with CPOOL_TRACKED,
+ * no index, so pools that keep slots or their state are not affected: those with CPOOL_TRACKED,
  * CPOOL_CHECKED and its settings, CPOOL_MEMORY_KEEP_PAGES or CPOOL_MEMORY_NO_POISON,
- * and those of blocks of many sizes.  Leases have slots of any pool.
+ * and those of blocks of many sizes.  Leases always hand out slots.
  *
- * The costs fall on checked pools alone.  They have no inline path, and for each slot 8
- * bytes or more of gap, 8 of state, and 56 and 16 for each site beyond the first.  A
- * backtrace of eight sites takes about a microsecond.
+ * Only checked pools bear the costs.  They have no inline path, and each slot takes 8
+ * bytes or more of gap, 8 of state, 56 for its record, and 16 for each site beyond the first.
+ * A backtrace of eight sites takes about a microsecond.
  */
 #ifndef CPOOL_DEBUG_H
 #define CPOOL_DEBUG_H
@@ -74,9 +72,9 @@ extern "C" {
 
 /*
  * cpool_audit - verifies a whole checked pool: the bytes around every slot, and those of
- * freed slots where the pool fills them.
+ * freed slots if the pool fills them.
  *
- * Each damage is reported, as CPOOL_EGUARD or CPOOL_EFREED, and repaired, so that it is
+ * All damage is reported, as CPOOL_EGUARD or CPOOL_EFREED, and repaired, so that it is
  * found once.
  *
  * Returns the number of reports, 0 for a pool that is not checked.
@@ -104,7 +102,7 @@ CPOOL_API int cpool_verify(cpool_t *pool, const void *slot);
 /*
  * cpool_print_live - lists the live slots of a checked pool by the place that took them.
  *
- * A line has the number of slots, the place with its callers as far as they are kept, the
+ * A line has the number of slots, the place with the callers that the pool keeps, the
  * thread and the address of the oldest slot, and how long the oldest and the youngest
  * have been live.  Places with many slots come first.  Beyond 63 places they are counted
  * together.

@@ -14,22 +14,22 @@
 /*
  * ---- Errors and their codes (cpool_error.3) ------------------------------
  *
- * Functions that can fail return 0 or one of these, all negative.  The hundreds tell
- * what has to be done about a code:
+ * Functions that can fail return 0 or one of these, all negative.  The hundreds show
+ * what to do about a code:
  *
  *   -1 to -99      configuration: a structure or an argument is wrong.  Correct the
  *                  program, or the user's settings
- *   -101 to -199   use: a mistake of the caller that is found while a pool is in use.
+ *   -101 to -199   use: a mistake of the caller, found while a pool is in use.
  *                  Most of these reach the error handler (cpool_set_error_handler)
  *   -201 to -299   resources: the program is right.  Try with less, or later
  */
 enum {
     CPOOL_OK = 0,
 
-    CPOOL_ESTRUCT = -1,      /* the size in a structure is no structure's */
+    CPOOL_ESTRUCT = -1,      /* the size member of a structure is wrong */
     CPOOL_ETAIL = -2,        /* a structure has a setting that this library lacks */
     CPOOL_ESLOTSIZE = -3,    /* slot_size is zero */
-    CPOOL_EALIGN = -4,       /* slot_align is no power of two, or above CPOOL_ALIGN_MAX */
+    CPOOL_EALIGN = -4,       /* slot_align is not a power of two, or above CPOOL_ALIGN_MAX */
     CPOOL_EOFFSET = -5,      /* slot_offset is larger than slot_size */
     CPOOL_ECAPACITY = -6,    /* capacity is zero or above CPOOL_CAPACITY_MAX */
     CPOOL_EMAXCAPACITY = -7, /* max_capacity is below capacity, or above CPOOL_CAPACITY_MAX */
@@ -42,8 +42,8 @@ enum {
     CPOOL_EMEMALIGN = -14,   /* memory is not aligned to CPOOL_MEMORY_ALIGN */
     CPOOL_ECLASSES = -15,    /* no sizes of classes, or no class of this number
                                 (cpool_sized) */
-    CPOOL_ECOPIES = -16,     /* another copy of the library answers for some names of this
-                                one (cpool.h, Copies) */
+    CPOOL_ECOPIES = -16,     /* some names of this copy of the library are bound to another
+                                copy (cpool.h, Copies) */
     CPOOL_EFALLBACK = -17,   /* fallback is above CPOOL_CAPACITY_MAX, or is set for lanes */
 
     CPOOL_ENULL = -101,       /* a required pointer is NULL */
@@ -54,24 +54,24 @@ enum {
     CPOOL_EFOREIGN = -103,    /* the address lies outside the pool's slab */
     CPOOL_EMISALIGNED = -104, /* the address lies inside a slot, not at its start */
     CPOOL_EUNUSED = -105,     /* the slot has never been handed out */
-    CPOOL_EDOUBLEFREE = -106, /* the slot is free already (see cpool_free) */
+    CPOOL_EDOUBLEFREE = -106, /* the slot is already free (see cpool_free) */
     CPOOL_EGUARD = -107,      /* bytes around the slot were overwritten (checked pools) */
     CPOOL_EOWNER = -108,      /* the cache belongs to another thread (checked pools) */
     CPOOL_EWAITABLE = -109,   /* the pool was not created with CPOOL_WAITABLE */
     CPOOL_ELIVE = -110,       /* the pool was destroyed, with slots still live */
-    CPOOL_EOPEN = -111,       /* it is open already: a typed pool, say */
+    CPOOL_EOPEN = -111,       /* already open: a typed pool, for example */
     CPOOL_EINACTIVE = -112,   /* the object is not active (cpool/object.h) */
     CPOOL_EHOOK = -113,       /* a hook of an object pool was left without returning */
     CPOOL_ETRACKED = -114,    /* the pool was not created with CPOOL_TRACKED */
     CPOOL_EFREED = -115,      /* a slot was written while it was free (cpool_debug_t) */
     CPOOL_ELEASE = -116,      /* not an open lease, or in use at its end */
     CPOOL_ELEASED = -117,     /* the slot goes back with its lease (checked pools) */
-    CPOOL_EBLOCK = -118,      /* the address is a block of the fallback's, and has no index */
+    CPOOL_EBLOCK = -118,      /* the address is a block of the fallback, and has no index */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */
     CPOOL_EPOOLS = -203,  /* as many pools exist as the library can have at once */
-    CPOOL_EDRY = -204     /* fewer slots are free than were asked for */
+    CPOOL_EDRY = -204     /* fewer slots are free than were requested */
 };
 
 /*
@@ -84,16 +84,16 @@ CPOOL_API const char *cpool_strerror(int code) CPOOL_RETURNS_NONNULL_;
 
 /* The report to the error handler. */
 typedef struct cpool_error {
-    size_t size;          /* bytes that the library has filled in.  A handler built
-                             against a newer header looks at it first */
+    size_t size;          /* bytes that the library has filled in.  Handlers built
+                             against a newer header check it first */
     int code;             /* CPOOL_EPOOL ... */
     const char *text;     /* one line: the mistake, the pool, the address, the nearest
                              slot */
     const char *function; /* the public function that found it */
-    cpool_t *pool;        /* as passed by the caller, possibly no pool at all */
-    const char *name;     /* the pool's name, or "" when it is not known */
+    cpool_t *pool;        /* as passed by the caller, possibly not a pool at all */
+    const char *name;     /* the pool's name, or "" if unknown */
     const void *address;  /* the offending address, or NULL */
-    const void *slot;     /* the nearest slot, or NULL when there is none */
+    const void *slot;     /* the nearest slot, or NULL if there is none */
     size_t index;         /* that slot's index, or 0 */
     const void *site;     /* return address of the slot's last alloc or free
                              (checked pools), or NULL */
@@ -102,22 +102,21 @@ typedef struct cpool_error {
 
 /*
  * A handler may be called by any thread that misuses a pool, and by several at
- * once.  If it returns, the operation that was found wrong is refused, and the
+ * once.  If it returns, the wrong operation is refused, and the
  * pool is unharmed.  It must not call into the pool concerned.
  */
 typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context);
 
 /*
- * cpool_set_error_handler - replaces what happens on a caller's mistake.
+ * cpool_set_error_handler - sets the handler of callers' mistakes.
  *
  * handler   called with each report.  NULL restores the default, which writes
  *           the text to standard error without allocating and then aborts
- * context   passed to the handler as it is
+ * context   passed to the handler
  *
  * Any thread, but a report being made at this moment may still reach the old
- * handler.  Lock-free.  It allocates memory for the 17th different pair of
- * handler and context and for each after it.  Where that fails, the default is
- * restored.
+ * handler.  Lock-free.  It allocates memory for each distinct pair of handler and
+ * context after the 16th.  If that fails, the default is restored.
  */
 CPOOL_API void cpool_set_error_handler(cpool_error_handler_t handler, void *context);
 

@@ -4,8 +4,8 @@
  *
  * OVERVIEW
  *
- * A thread that serves many connections must not sleep in cpool_alloc_wait.  It asks for a
- * slot, and where there is none, for a notice as soon as there may be one:
+ * A thread that serves many connections must not sleep in cpool_alloc_wait.  It requests a
+ * slot, and if there is none, a notice as soon as there may be one:
  *
  *     static int wakeup;                          eventfd(0, EFD_NONBLOCK), in the epoll set
  *
@@ -24,18 +24,18 @@
  *     if (buffer == NULL)
  *         ... stop reading; go on with it when `wakeup` is readable
  *
- * A notice tells that a slot was freed, not that it is still free.  The loop reads the
- * eventfd and asks again.
+ * A notice means that a slot was freed, not that it is still free.  The loop reads the
+ * eventfd and tries again.
  *
  * NOTES
  *
  * The pool is created with CPOOL_WAITABLE.  One notice follows one or more calls of
- * cpool_alloc_or_notify that returned NULL, so a slot that is freed between such a call and
- * the sleep of the loop is never missed.  The notice stands in the queue of the pool's
- * waiters: threads in cpool_alloc_wait that came earlier are called earlier.  Where the
- * operating system has refused memory, no notice comes when it would grant some again.
+ * cpool_alloc_or_notify that returned NULL, so the loop never misses a slot freed between
+ * such a call and its sleep.  The notice waits its turn in the queue of the pool's
+ * waiters: threads that entered cpool_alloc_wait earlier are woken earlier.  After the
+ * operating system has refused memory, no notice reports that it would grant some again.
  *
- * Reference: the queue is an event count, as the threads' waiting is (cpool_wait).
+ * Reference: the queue is an event count, which threads in cpool_alloc_wait use, too.
  */
 #ifndef CPOOL_EVENTS_H
 #define CPOOL_EVENTS_H
@@ -50,36 +50,36 @@ extern "C" {
  * ---- Notices instead of waiting (cpool_events.3) ----------------------------
  */
 
-/* Called by the thread that made a slot free, with that pool and the context of
- * cpool_set_ready.  A thread in cpool_alloc_or_notify calls it only where another call has
- * returned NULL before.  It must not call into the pool, nor block, nor throw.  Signals may be
+/* Called by the thread that freed a slot, with its pool and the context of
+ * cpool_set_ready.  A thread in cpool_alloc_or_notify calls it only if another call has
+ * returned NULL before.  It must not call into the pool, block or throw.  Signals may be
  * blocked in it, also for a thread that it creates. */
 typedef void (*cpool_ready_t)(cpool_t *pool, void *context);
 
 /*
- * cpool_set_ready - chooses the function that a pool calls as a notice.
+ * cpool_set_ready - sets the function that a pool calls as a notice.
  *
  * pool      created with CPOOL_WAITABLE
  * ready     called once after cpool_alloc_or_notify has returned NULL, when a slot has
  *           become free.  NULL: nobody is notified
- * context   passed to it as it is
+ * context   passed to it
  *
- * Returns 0.  CPOOL_EPOOL or CPOOL_EWAITABLE after that was reported.
- * Any thread.  It may block.  A notice that is under way may still reach the former one.
+ * Returns 0, or CPOOL_EPOOL or CPOOL_EWAITABLE, which are reported.
+ * Any thread.  It may block.  A notice under way may still reach the former function.
  */
 CPOOL_API int cpool_set_ready(cpool_t *pool, cpool_ready_t ready, void *context);
 
 /*
- * cpool_alloc_or_notify - cpool_alloc that asks for a notice where there is no slot.
+ * cpool_alloc_or_notify - cpool_alloc that requests a notice if there is no slot.
  *
  * Returns the slot, or NULL.  After NULL the function of cpool_set_ready is called once,
- * as soon as a slot has become free: one that the call itself could not have found.  After
+ * as soon as a slot becomes free that the call itself could not have found.  After
  * a reported error, CPOOL_EPOOL or CPOOL_EWAITABLE, no notice follows.
  *
  * A notice may come although nobody needs it any more, and several threads that got NULL
- * share one.  In the child of a fork nobody has asked: a loop that waits for a notice there
+ * share one.  A fork drops all requests in the child: a loop that waits for a notice there
  * calls this function again.
- * Any thread.  It may block for as long as another one holds the waiters' lock, and does
+ * Any thread.  It may block while another thread holds the waiters' lock, and does
  * not wait for slots.
  */
 CPOOL_API void *cpool_alloc_or_notify(cpool_t *pool) CPOOL_MUST_USE_;

@@ -8,29 +8,28 @@
  * the calling thread writes.  To be inlined into the caller they need to know
  * the layout of three things, and those three only are frozen:
  *
- *   a pool's descriptor      where the slab lies, and how to divide by the
- *                            stride without dividing.  Its address is the
- *                            handle
+ *   a pool's descriptor      the address of the slab, and the numbers that replace a
+ *                            division by the stride.  It is what a cpool_t points to
  *   a thread's cache entry   how many rounds its loaded magazine holds
  *   the thread's word        thread-local storage: the distance from the array of
  *                            descriptors to the thread's array of cache entries
  *
  *   descriptors                        table of a thread
  *   | none | pool A | pool B | ...     | zero | entry | entry | ...
- *          ^ handle                           ^   | rounds
+ *          ^ cpool_t *                        ^   | rounds
  *          |                                  |   v
  *          +------ + thread's word -----------+ [ slot | slot | slot |   |   ]
  *                                                  0      1      2 = count - 1
  *
- * Descriptors and entries have the same size, so the entry lies at the handle plus the
- * word: no load is needed to find it.  A thread that has never used the pool finds
+ * Descriptors and entries have the same size, so the entry is at the descriptor's address
+ * plus the word: no load is needed to find it.  A thread that has never used the pool finds
  * zeroes there: an entry that is both empty (count 0) and full (limit 0), so that the
- * first alloc or free falls into the slow path without any test for "no cache yet".
- * Pools of a mode that needs more work per operation keep their entries that way for
- * ever, and so do the entries of a pool that has been destroyed.
+ * first alloc or free takes the slow path without any test for "no cache yet".
+ * The entries of destroyed pools, and of pools whose mode needs more work for each
+ * operation, are always like that.
  *
  * The names ending in an underscore are not for use outside this file.  A
- * change to any of this changes the number in the name of the thread's word, so
+ * change to any of this changes the number in the thread word's name, so
  * that a program built against another layout fails to link instead of running.
  */
 #ifndef CPOOL_FAST_H
@@ -41,8 +40,8 @@
 #endif
 
 /*
- * A pool's descriptor: constant from creation to destruction, so that the cache
- * line it is in is never taken away from anybody.
+ * A pool's descriptor: constant from creation to destruction, so that all processors
+ * can share its cache line.
  */
 struct cpool_descriptor {
     uintptr_t base;    /* address of slot 0 */
@@ -55,15 +54,15 @@ struct cpool_descriptor {
 };
 
 /*
- * One owner's cache of one pool, a cache line of its own.  Written by its owner
- * alone.  `count` is read by others for statistics, hence atomic.
+ * One owner's cache of one pool, in a separate cache line.  Only its owner writes it.
+ * Others read `count` for statistics, hence it is atomic.
  */
 struct cpool_entry {
     uintptr_t count; /* atomic: rounds in the loaded magazine */
     uintptr_t limit; /* rounds the loaded magazine can hold, or 0 if none is loaded */
     void **rounds;   /* the loaded magazine's rounds, the next one on top */
-    uintptr_t bound; /* slots below this index have been handed out, as far as
-                        the owner has looked.  The slow path looks again */
+    uintptr_t bound; /* slots below this index have been handed out.  The slow path
+                        raises it */
     cpool_t *pool;   /* the pool it caches, or NULL while unused */
     void *home;      /* the library's own part of this cache */
     uintptr_t reserved[8 - 6];
@@ -192,7 +191,7 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
 
 #if CPOOL_IS_INLINE_
 
-/* The contracts stand at the declarations in <cpool.h>. */
+/* The contracts are at the declarations in <cpool.h>. */
 CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 {
     void *slot;

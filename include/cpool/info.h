@@ -16,10 +16,10 @@
  */
 
 /*
- * cpool_owns - whether p is the address of one of the pool's slots.
+ * cpool_owns - finds out if p is the address of one of the pool's slots.
  *
- * True for every slot, live, free or never used, those that the pool may grow to
- * included.  False for any other address.
+ * Returns true for every slot, live, free or never used, including those that the pool may
+ * grow to.  Returns false for any other address.
  * Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
@@ -28,13 +28,13 @@ CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
  * cpool_index, cpool_at, cpool_index_limit - from a slot to its index, and back.
  *
  * Indices are dense and start at 0.  The limit is one more than the largest index
- * that a slot can ever have: max_capacity, and just that in an exact pool or in
- * caller-provided memory, else thread_caches * magazine_rounds more.  Tables beside the
- * pool are dimensioned by it.  From 70,000 slots on it is at most twice max_capacity by
- * default.  Fewer thread_caches bring it down, and <cpool/track.h> has an example.
+ * that a slot can ever have: max_capacity in an exact pool or in
+ * caller-provided memory, else thread_caches * magazine_rounds more.  It is the size of
+ * tables beside the pool.  By default it is at most twice max_capacity from 70,000 slots
+ * on.  Fewer thread_caches lower it (<cpool/track.h> has an example).
  *
- * Returns SIZE_MAX for an address that is not a slot, NULL for an index that is not
- * below the limit.
+ * Returns SIZE_MAX for an address that is not a slot, and NULL for an index not below
+ * the limit.
  * Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API size_t cpool_index(const cpool_t *pool, const void *slot);
@@ -43,25 +43,25 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
 
 /*
  * A pool's figures.  While other threads use the pool the counts of slots are
- * an estimate.  When they pause, exact, and then
+ * estimates.  While they pause the counts are exact, and then
  *
  *     live + in_depot + in_caches + fresh = capacity + slack
  *
- * counted_peak and counted_average are of those moments at which live slots were counted:
- * by cpool_stats, which the average leaves out, and by each thread at one in 32 of its
+ * counted_peak and counted_average cover the moments at which live slots were counted:
+ * by cpool_stats (for the peak only), and by each thread at one in 32 of its
  * exchanges with the depot, or fewer in pools with many caches.  A burst
  * between two exchanges, within a magazine, is not seen.  So more than counted_peak may
- * have been live at times, and never more than `circulating`.  counted_peak is never
+ * have been live at times, but never more than `circulating`.  counted_peak is never
  * below `live` of the same reading.
  *
- * Two readings tell what the pool did between them.  In a steady state growths,
+ * Two readings show what the pool did between them.  In a steady state growths,
  * system_calls, registrations and circulating stay the same, although slots are exchanged:
- * all memory is there, and the allocs and frees of a thread meet its cache and the depot
+ * all memory is there, and the allocs and frees of a thread use its cache and the depot
  * alone.
  *
  * system_calls counts requests to the operating system by any thread on behalf of the pool:
- * memory that is committed (mprotect), made resident (madvise), looked at and given back by a
- * trim or shrink (mmap, mincore, madvise, munmap), the memory of leases (mmap), and barriers
+ * committing memory (mprotect), making it resident (madvise), examining it and giving it back
+ * in a trim or shrink (mmap, mincore, madvise, munmap), the memory of leases (mmap), and barriers
  * (membarrier).  It does not count the calls of cpool_create and cpool_destroy, of a thread's
  * own tables, of locks, signal masks, waits and pauses, and of backtraces.
  *
@@ -73,7 +73,7 @@ typedef struct cpool_figures {
     size_t max_capacity;    /* slots it may grow to */
     size_t slack;           /* slots in circulation beyond the capacity, in place
                                of some that are loaded in caches */
-    size_t live;            /* slots in the hands of callers */
+    size_t live;            /* slots that callers hold */
     size_t in_depot;        /* free slots that every thread can take */
     size_t in_caches;       /* free slots in the caches of threads */
     size_t fresh;           /* slots never handed out */
@@ -85,12 +85,12 @@ typedef struct cpool_figures {
     size_t magazine_rounds; /* slots in a full magazine */
     size_t magazines;       /* magazines made so far */
     size_t thread_caches;   /* caches registered now */
-    uint64_t exchanges;     /* stacks of the depot pushed and popped so far */
+    uint64_t exchanges;     /* pushes and pops on the depot's stacks so far */
     uint64_t cas_retries;   /* compare-and-swaps that had to be repeated */
     uint64_t recalls;       /* magazines taken out of caches because all else
                                was used up */
     uint64_t growths;       /* times the capacity was raised */
-    uint64_t trims;         /* times memory was looked for to give back */
+    uint64_t trims;         /* searches for memory to give back */
     uint64_t waits;         /* allocs that went to sleep */
     size_t spares;          /* spare magazines that the registered caches may
                                hold */
@@ -103,7 +103,7 @@ typedef struct cpool_figures {
     uint64_t system_calls;  /* requests to the operating system so far */
     uint64_t registrations; /* caches registered so far, of threads, of leases, and those of
                                cpool_cache_create */
-    size_t fallback_live;   /* blocks of malloc in the hands of callers */
+    size_t fallback_live;   /* blocks of malloc that callers hold */
     size_t fallback_peak;   /* the most there have been */
 } cpool_stats_t;
 
@@ -122,7 +122,7 @@ typedef struct cpool_figures {
 CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
 
 /*
- * cpool_stats_restart - begins counted_peak and counted_average anew, with what is live now.
+ * cpool_stats_restart - begins counted_peak and counted_average anew, with the slots live now.
  *
  * Any thread.  It may block, and makes no system call but those that block signals.
  */
@@ -150,8 +150,8 @@ enum cpool_print_what {
  * pool   NULL for all pools
  * what   CPOOL_PRINT_FIGURES ...
  *
- * doc/JSON.md says what each member of the JSON means.  Members are added in later versions,
- * and none is removed or changed.  Bytes of a name that are no UTF-8 become U+FFFD there.
+ * doc/JSON.md describes each member of the JSON.  Later versions may add members, but remove
+ * and change none.  Bytes of a name that are not UTF-8 become U+FFFD there.
  * For a person they are written as numbers, and so are control characters.
  *
  * A NULL stream is reported as CPOOL_ENULL for one pool, and nothing is written to it for

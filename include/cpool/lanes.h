@@ -4,10 +4,10 @@
  *
  * OVERVIEW
  *
- * In an ordinary pool the slot that an alloc gets depends on the other threads.  A
- * simulation that runs in lockstep on several machines, or that is replayed from a log,
- * needs the same slots each time.  Here each logical thread has a lane, with free slots of
- * its own:
+ * In an ordinary pool the slot that an alloc returns depends on the other threads.  A
+ * simulation that runs in lockstep on several machines, or is replayed from a log,
+ * needs the same slots each time.  Here each logical thread has a lane with its own free
+ * slots:
  *
  *     cpool_lanes_create(&lanes, &config, 4);
  *     ...
@@ -21,25 +21,24 @@
  * NOTES
  *
  * The promise: the slots that a lane hands out depend on the calls on this lane since the
- * last balance, with the slots that were freed into it, and on the state that the balance
- * made.  They do not depend on the other lanes' calls, on the processors, or on which thread
- * makes the calls.  A slot freed into a lane is that lane's from then on, whichever lane it
+ * last balance, with the slots freed into it, and on the state after that balance.
+ * They do not depend on the other lanes' calls, on the processors, or on the calling
+ * thread.  A slot freed into a lane belongs to that lane from then on, whichever lane it
  * was taken from, and is the first to be handed out again.  So if each lane
  * makes the same sequence of calls with the same slots, and balances happen between the same
  * calls, every slot has the same index in every run.  Addresses differ from process to
- * process.  cpool_index on cpool_lanes_pool tells the index.
+ * process.  cpool_index on cpool_lanes_pool returns the index.
  *
- * The refusal: a lane never takes a slot from another one by itself, because the first
- * lane to ask would get it.  A lane that has run out gets NULL while other lanes have free
- * slots.  Pools with lanes do not grow.
+ * The refusal: a lane never takes a slot from another one by itself, because the result
+ * would depend on which lane came first.  An empty lane returns NULL while other lanes have
+ * free slots.  Pools with lanes do not grow.
  *
  * The cost: 4 bytes for each slot and a cache line for each lane.  An alloc is a few loads
- * and stores, and a free one compare-and-swap on a word of the slot.  All memory of the pool
- * is committed at creation, and the slots are not touched.  A balance looks at each slot's
+ * and stores, and a free is one compare-and-swap on a word of the slot.  All memory of the pool
+ * is committed at creation, and the slots are not touched.  A balance reads each slot's
  * word.  The pool counts all slots as live, and sanitizers do not see the lanes' frees.
  *
- * One thread at a time uses a lane, and a slot goes from thread to thread as the program
- * synchronises them.
+ * One thread at a time uses a lane.  The program synchronises threads that pass slots on.
  */
 #ifndef CPOOL_LANES_H
 #define CPOOL_LANES_H
@@ -64,12 +63,13 @@ typedef struct cpool_lane_state cpool_lane_t;
  * lanes    receives it, set to NULL on failure
  * config   as for cpool_create.  max_capacity must be 0 or the capacity.  The flags
  *          CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_WAITABLE and `debug` are refused
- * n        lanes, 1 to capacity.  Each has as many slots at first, and the first ones one
- *          more where the capacity is no multiple
+ * n        lanes, 1 to capacity.  At first all have the same number of slots, but the first
+ *          ones have one more if n does not divide the capacity
  *
  * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS, CPOOL_EMAXCAPACITY, CPOOL_ECAPACITY for a wrong n, or
  * the code of cpool_create.
- * Any thread.  It may block and makes system calls, and takes time for each slot.
+ * Any thread.  It may block and makes system calls.  Its cost is proportional to the number
+ * of slots.
  */
 CPOOL_API int cpool_lanes_create(cpool_lanes_t **lanes, const cpool_config_t *config, size_t n)
     CPOOL_MUST_USE_;
@@ -94,20 +94,20 @@ CPOOL_API cpool_lane_t *cpool_lane(cpool_lanes_t *lanes, size_t number) CPOOL_NO
 /*
  * cpool_lane_alloc - takes a slot from a lane.
  *
- * Returns the slot that was freed into the lane last, or the one with the lowest index of
- * those that the last balance gave it.  NULL when it has none.
+ * Returns the slot last freed into the lane, else the slot with the lowest index of those
+ * that the last balance gave it.  Returns NULL if the lane has none.
  * The lane's user, wait-free.
  */
 CPOOL_API void *cpool_lane_alloc(cpool_lane_t *lane) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
- * cpool_lane_free - gives a slot to a lane, from whichever lane it was taken.
+ * cpool_lane_free - gives a slot to a lane, whichever lane it was taken from.
  *
  * slot   from an alloc on a lane of the same pool.  NULL is a no-op
  *
- * Returns 0, or a code that has been reported: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an
- * address that is no slot, CPOOL_EDOUBLEFREE for a slot that is free.  Of several lanes that
- * free a slot at once one gets 0.
+ * Returns 0, or a reported code: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an address that is
+ * not a slot, or CPOOL_EDOUBLEFREE for a free slot.  If several lanes free a slot at once,
+ * exactly one call returns 0.
  * The lane's user, wait-free.
  */
 CPOOL_API int cpool_lane_free(cpool_lane_t *lane, void *slot) CPOOL_NONNULL_(1);
@@ -120,20 +120,20 @@ CPOOL_API int cpool_lane_free(cpool_lane_t *lane, void *slot) CPOOL_NONNULL_(1);
 CPOOL_API size_t cpool_lane_count(const cpool_lane_t *lane) CPOOL_NONNULL_(1);
 
 /*
- * cpool_lanes_balance - deals all free slots out again, as many to each lane.
+ * cpool_lanes_balance - deals all free slots out again, evenly.
  *
  * The free slots go to the lanes in order of index, the lowest to lane 0.  The result depends
- * on which slots are free, and on nothing else.  No thread may be using a lane meanwhile.
+ * on which slots are free, and on nothing else.  No thread may use a lane meanwhile.
  *
  * Returns the number of free slots.
- * Wait-free.  It takes time for each slot.
+ * Wait-free.  Its cost is proportional to the number of slots.
  */
 CPOOL_API size_t cpool_lanes_balance(cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
 
 /*
  * cpool_lanes_pool - the pool of the slots, for cpool_index, cpool_at, cpool_owns and the like.
  *
- * Its slots are the lanes': functions that take or give slots, or change how many there are,
+ * The lanes own its slots: functions that allocate or free slots, or change their number,
  * report it as CPOOL_EPOOL.
  * Any thread, wait-free.
  */

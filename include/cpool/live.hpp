@@ -11,8 +11,7 @@
  *     for (body &each : bodies.live())
  *         ...
  *
- * The pools must be tracked or checked, as <cpool/track.h> says, where the guarantees
- * stand, too.
+ * The pools must be tracked or checked.  <cpool/track.h> has the guarantees.
  */
 #ifndef CPOOL_LIVE_HPP
 #define CPOOL_LIVE_HPP

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/memory.h - the memory of a pool and slots drawn beforehand.
+ * cpool/memory.h - growing, shrinking, trimming and reserving.
  *
  * Included by <cpool.h>.  Never include it yourself.
  */
@@ -30,16 +30,16 @@ CPOOL_API size_t cpool_grow(cpool_t *pool, size_t n);
 
 /*
  * cpool_shrink - lowers the capacity by up to n slots: first those never handed
- * out, then the topmost ones that are free in the depot.  Their memory goes
- * back to the operating system, unless the pool is checked or lies in caller-provided
+ * out, then the topmost ones free in the depot.  Their memory goes
+ * back to the operating system, unless the pool is checked or in caller-provided
  * memory.
  *
  * Free slots in the caches of other threads are not reached.  cpool_flush in each
  * thread helps.  A pool with max_capacity above its capacity may grow again.
  *
- * Returns the number of slots removed.  At least one slot stays.  Where it is 0,
+ * Returns the number of slots removed.  At least one slot stays.  If it is 0,
  * the free slots have kept their bytes.
- * Reports what cpool_trim does.
+ * Reports the same mistakes as cpool_trim.
  * Any thread, while others allocate and free.  It may block, and so do allocs
  * that find the depot empty meanwhile.  It makes system calls.
  */
@@ -51,20 +51,19 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * that they are handed out page by page again.
  *
  * The contents of slots on such pages become zero, and slots stay readable until the pool
- * is destroyed.  With CPOOL_MEMORY_KEEP_PAGES no page goes back.  Of the caches it takes the
- * calling thread's slots, and the spare magazines of those that exchanged none since the
+ * is destroyed.  With CPOOL_MEMORY_KEEP_PAGES no page goes back.  It flushes the calling
+ * thread's cache, and takes the spare magazines of caches that exchanged none since the
  * last trim.  The loaded magazines of other threads are not reached.  So a timer that
- * calls it every few seconds gives back what has not been needed lately.  Checked pools,
- * and pools in caller-provided memory, are put in order only.
+ * calls it every few seconds gives back memory not needed lately.  Checked pools,
+ * and pools in caller-provided memory, are only put in order.
  *
- * Free slots are looked through on the way.  One that lies there twice was freed
- * twice: it is reported, once, as CPOOL_EDOUBLEFREE, and is one slot again.  One
- * that a shrink had removed, and that was freed all the same, is reported as
- * CPOOL_EUNUSED and left out.
+ * It also examines the free slots.  A slot found twice was freed twice: it is reported,
+ * once, as CPOOL_EDOUBLEFREE, and is one slot again.  A slot that was freed after a shrink
+ * had removed it is reported as CPOOL_EUNUSED and left out.
  *
- * Takes one bit of memory for each slot from the operating system while it is at work,
- * also beside caller-provided memory, and so do cpool_shrink and cpool_reserve.
- * Without it, it does nothing.
+ * While it runs it takes one bit for each slot from the operating system, for pools in
+ * caller-provided memory, too, and so do cpool_shrink and cpool_reserve.  If that is
+ * refused, it does nothing.
  *
  * Returns the bytes given back that were resident.  If residency is
  * unknown, or beyond the first 4 GiB, all bytes count.
@@ -75,19 +74,19 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
 CPOOL_API size_t cpool_trim(cpool_t *pool);
 
 /*
- * cpool_reserve - sees to it that the next n allocs need no memory from the
- * operating system: commits it and makes it resident.
+ * cpool_reserve - commits the memory of the next n allocs and makes it resident, so that
+ * they need none from the operating system.
  *
  * It puts fresh slots into circulation if it needs them.  Free slots are neither read nor
- * written where the operating system can make pages resident by itself (Linux 5.14).
+ * written where the operating system has a call that makes pages resident (Linux 5.14).
  * Elsewhere each of their pages is touched, and keeps its bytes.  Other threads may take
  * slots all the while.
  *
- * Holds as long as other threads do not take those slots first.  Where they might,
+ * This holds only until other threads take those slots.  If they might,
  * take n slots with cpool_alloc_bulk_all into an array, and use them from there.
  *
  * Returns 0, CPOOL_EDRY if n slots are not free, or CPOOL_ENOMEM if the
- * operating system refuses memory.  Reports what cpool_trim does.
+ * operating system refuses memory.  Reports the same mistakes as cpool_trim.
  * Any thread.  It may block and makes system calls.
  */
 CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);

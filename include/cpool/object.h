@@ -4,10 +4,10 @@
  *
  * OVERVIEW
  *
- * An object pool has slots with constructed objects in them.  A type says how objects are
- * created, activated, deactivated, reset and destroyed.  An object stays constructed when it
- * is put back, so the next get finds an open connection, an initialised mutex or a
- * buffer that has grown:
+ * An object pool has slots with constructed objects in them.  A type has the hooks that
+ * create, activate, deactivate, reset and destroy objects.  An object stays constructed when
+ * it is put back, so the next get returns an open connection, an initialised mutex or an
+ * already grown buffer:
  *
  *     static int open_it(void *object, void *arg)
  *     {
@@ -33,41 +33,41 @@
  *     ...
  *     cpool_object_put(connections, connection);
  *
- * An object is inactive while it lies in the pool, and active while a caller has it.
- * Objects that are active are known one by one: the pool refuses to take back an object that
- * is not active, lists the active ones, and takes them back together.
+ * An object is inactive while it is in the pool, and active while a caller has it.
+ * The pool knows each active object: it refuses to take an inactive one back, lists the
+ * active ones, and can put all of them back at once.
  *
  * NOTES
  *
- * Capacity: the number of objects that there may be.  An object is created when a get
- * finds no inactive one anywhere, in other threads' caches either, and the capacity is
- * not reached.  When it is, the pool raises it by itself, as `growth` and
- * `growth_percent` say, up to max_capacity.
+ * Capacity: the number of objects that may exist.  A get creates an object if it
+ * finds no inactive one anywhere, including other threads' caches, and the capacity is
+ * not reached.  At the capacity the pool raises it by itself, by `growth` and
+ * `growth_percent`, up to max_capacity.
  *
  * Order: the first get of an object calls create, then activate.  A put calls deactivate.
- * A get of a recycled object calls activate.  Reset stands between two uses of one object:
- * before activate, or after deactivate with CPOOL_OBJECT_EAGER, the type's first and then
- * the pool's.  Objects that are new are not reset.
+ * A get of a recycled object calls activate.  Reset runs between two uses of one object:
+ * before activate, or after deactivate with CPOOL_OBJECT_EAGER, first the type's, then
+ * the pool's.  New objects are not reset.
  *
  * Hooks: no lock is held while a hook runs, and the object belongs to the thread that runs
  * it.  So hooks may use this pool and others, block, and take as long as they need.  A hook
- * has to return.  If longjmp, an exception or the end of the thread leaves a hook, its object
- * stays out of use, as one that a caller keeps, and cpool_objects_destroy reports it as
+ * must return.  If longjmp, an exception or the end of the thread leaves a hook, its object
+ * stays out of use as if a caller kept it, and cpool_objects_destroy reports it as
  * CPOOL_EHOOK.  <cpool/cpool.hpp> catches exceptions in hooks and throws them again
  * in the caller.
  *
- * Memory: create finds any bytes in its object, those of a destroyed one for example.
+ * Memory: the bytes that create finds are arbitrary, for example those of a destroyed object.
  * Slots of destroyed objects are used again first.  cpool_objects_trim gives their pages
  * back.  Beside the pool of slots there are five bytes for each object that max_capacity
  * allows, and 16 more with CPOOL_OBJECT_TRACED, of which only those in use are resident.
  *
- * Fork: the child may go on using every pool.  An object stays out of use there if another
- * thread was getting or putting it.
+ * Fork: the child may go on using every pool.  An object that another thread was getting or
+ * putting stays out of use there.
  *
  * Fake pools: with CPOOL_OBJECT_FAKE each get creates an object in memory from malloc, and each
  * put destroys and frees it, at the same capacity.  That shows what pooling is worth, and lets
- * tools that know malloc look at objects.  The interface is the same.  There is no pool of slots,
- * and addresses that are no object of the pool must not be passed, as with free.
+ * tools that know malloc examine objects.  The interface is the same.  There is no pool of slots,
+ * and only addresses of the pool's objects may be passed, as with free.
  */
 #ifndef CPOOL_OBJECT_H
 #define CPOOL_OBJECT_H
@@ -89,8 +89,7 @@ typedef struct cpool_objects cpool_objects_t;
  * Flags of a configuration.
  *
  * CPOOL_OBJECT_EAGER    Objects are reset when they are put back.  Otherwise they are
- *                       reset when they are handed out again, which spares those that
- *                       never are.
+ *                       reset when they are handed out again, if ever.
  */
 #define CPOOL_OBJECT_EAGER 0x1u
 
@@ -119,13 +118,13 @@ typedef struct cpool_object_type {
     size_t size;                               /* sizeof(cpool_object_type_t) */
     size_t object_size;                        /* bytes, 1 or more */
     size_t object_align;                       /* as slot_align of cpool_config_t */
-    int (*create)(void *object, void *arg);    /* constructs it, once.  0, or a code of its
-                                                  own, which the caller of the get receives:
-                                                  there is no object then */
-    int (*activate)(void *object, void *arg);  /* readies it for a caller.  0, or a code: the
-                                                  object is unfit, and destroyed.  A recycled
-                                                  one is replaced by a new one, if there
-                                                  is a hook create */
+    int (*create)(void *object, void *arg);    /* constructs it, once.  Returns 0, or a code
+                                                  for the caller of the get: there is then
+                                                  no object */
+    int (*activate)(void *object, void *arg);  /* readies it for a caller.  Returns 0, or a
+                                                  code: the object is unfit, and destroyed.
+                                                  A recycled one is replaced by a new one,
+                                                  if there is a hook create */
     void (*deactivate)(void *object, void *arg); /* the caller is done with it */
     void (*reset)(void *object, void *arg);    /* makes it as good as new */
     void (*destroy)(void *object, void *arg);  /* the reverse of create */
@@ -146,17 +145,17 @@ typedef struct cpool_object_config {
     const cpool_object_type_t *type;        /* copied */
     void (*reset)(void *object, void *arg); /* the pool's own, after the type's, or NULL */
     void *reset_arg;                        /* the user's */
-    size_t capacity;         /* objects that there may be at first, 0 or more */
-    size_t max_capacity;     /* objects that there may ever be.  0: capacity, or for a
+    size_t capacity;         /* objects that may exist at first, 0 or more */
+    size_t max_capacity;     /* objects that may ever exist.  0: capacity, or for a
                                 pool that grows by itself 16 million, fewer if the
                                 address space has no room for them */
-    size_t growth;           /* objects by which a dry pool raises its capacity, and that
+    size_t growth;           /* objects by which a dry pool raises its capacity, and which
                                 it creates at once.  0: it does not grow by itself */
     size_t growth_percent;   /* the same in hundredths of the capacity.  The larger of
                                 the two counts */
     size_t populate;         /* objects created with the pool, up to the capacity */
-    size_t max_inactive;     /* a put that finds so many inactive objects destroys its
-                                own.  0: all are kept */
+    size_t max_inactive;     /* a put beyond this number of inactive objects destroys its
+                                object.  0: all are kept */
     unsigned flags;          /* CPOOL_OBJECT_EAGER ..., or 0 */
     unsigned pool_flags;     /* the flags of cpool_config_t for the pool of slots.
                                 CPOOL_EXACT is always set */
@@ -175,9 +174,9 @@ typedef struct cpool_object_config {
  * pool     receives the pool, set to NULL on failure
  * config   copied, with its type
  *
- * Returns 0, CPOOL_ENULL (no type either), CPOOL_ECAPACITY when no object could ever be,
+ * Returns 0, CPOOL_ENULL (also without a type), CPOOL_ECAPACITY if no object could ever exist
  * or populate is above max_inactive, CPOOL_EFLAGS, or the code of cpool_create or of the
- * create hook that failed while the pool was populated.  Nothing is left behind then.
+ * create hook that failed while the pool was populated.  A failure leaves nothing behind.
  * Any thread.  It may block, makes system calls and calls the hook create.
  * (Hooks, growth and the fake pool: H. Tulleken, "Design and implementation of object
  * pools", 2024.)
@@ -192,8 +191,8 @@ CPOOL_API int cpool_objects_create(cpool_objects_t **pool, const cpool_object_co
  *
  * Active objects are deactivated and destroyed, too.
  *
- * Returns 0, CPOOL_ELIVE when objects were active, or CPOOL_EHOOK, which is reported, when
- * a hook was left without returning.  Else what cpool_destroy returns.  In the child of a
+ * Returns 0, CPOOL_ELIVE if objects were active, CPOOL_EHOOK, which is reported, if
+ * a hook was left without returning, or the code of cpool_destroy.  In the child of a
  * fork, objects that other threads were getting or putting at that moment count as active.
  * The pool is gone with every code.
  * It may block, makes system calls and calls the hooks deactivate and destroy.
@@ -201,22 +200,22 @@ CPOOL_API int cpool_objects_create(cpool_objects_t **pool, const cpool_object_co
 CPOOL_API int cpool_objects_destroy(cpool_objects_t *pool);
 
 /*
- * cpool_object_get - an object, recycled or new.
+ * cpool_object_get - gets an object, recycled or new.
  *
- * Returns the object, or NULL when there is none.  cpool_object_obtain tells why.
- * Any thread.  Without hooks as cpool_alloc on an exact pool, and one store more.  Else as
- * long as the hooks activate, reset, create and destroy take.
+ * Returns the object, or NULL if there is none.  cpool_object_obtain returns the reason.
+ * Any thread.  Without hooks progress is that of cpool_alloc on an exact pool.  Otherwise it
+ * takes as long as the hooks activate, reset, create and destroy.
  */
 CPOOL_API void *cpool_object_get(cpool_objects_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
- * cpool_object_obtain - cpool_object_get, with the reason of a failure.
+ * cpool_object_obtain - cpool_object_get, with the reason for a failure.
  *
  * object   receives the object, or NULL
- * is_new   receives whether it has been handed out for the first time.  May be NULL
+ * is_new   receives true if the object is handed out for the first time.  May be NULL
  *
- * Returns 0, CPOOL_EDRY when max_capacity is active or the pool may not grow, CPOOL_ENOMEM,
- * or the code of the hook that failed, create or activate.  No object is lost by that.
+ * Returns 0, CPOOL_EDRY if max_capacity is active or the pool may not grow, CPOOL_ENOMEM,
+ * or the code of the failed hook, create or activate.  A failure loses no object.
  * Any thread, progress as cpool_object_get.
  */
 CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is_new)
@@ -227,10 +226,10 @@ CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is
  *
  * pool      created with CPOOL_WAITABLE in pool_flags.  A fake pool looks again every
  *           millisecond
- * timeout   as cpool_alloc_wait has it
+ * timeout   as for cpool_alloc_wait
  *
- * Returns what cpool_object_obtain does, CPOOL_EDRY where cpool_alloc_wait returns NULL, as when
- * the time is up, or CPOOL_EWAITABLE, which is reported.
+ * Returns the codes of cpool_object_obtain.  CPOOL_EDRY: cpool_alloc_wait would return NULL, for
+ * example because the time is up.  CPOOL_EWAITABLE is reported.
  * Any thread.  It blocks.
  */
 CPOOL_API int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
@@ -238,17 +237,17 @@ CPOOL_API int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_n
     CPOOL_NONNULL_(2);
 
 /*
- * cpool_object_put - gives an object back, from whichever thread.
+ * cpool_object_put - gives an object back, from any thread.
  *
  * object   from a get on the same pool.  NULL is a no-op
  *
- * Returns 0, or a code that has been reported: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an
- * address that is none of the pool's objects, CPOOL_EINACTIVE for one that is not active.  Of
- * several threads that put an object back at once one gets 0.  CPOOL_EGUARD where the bytes
- * around the object were overwritten and pool_flags has CPOOL_CHECKED: the object stays active,
- * and the bytes are mended, so that another put succeeds.
- * Any thread.  Without hooks as cpool_free on an exact pool, and a compare-and-swap more.
- * Else as long as the hooks deactivate, reset and destroy take.
+ * Returns 0, or a reported code: CPOOL_EFOREIGN or CPOOL_EMISALIGNED for an address that is
+ * not one of the pool's objects, CPOOL_EINACTIVE for an inactive one.  If several threads put
+ * an object back at once, exactly one call returns 0.  CPOOL_EGUARD, in pools with CPOOL_CHECKED
+ * in pool_flags: the bytes around the object were overwritten.  They are repaired, the object
+ * stays active, and the next put succeeds.
+ * Any thread.  Without hooks progress is that of cpool_free on an exact pool.  Otherwise it
+ * takes as long as the hooks deactivate, reset and destroy.
  */
 CPOOL_API int cpool_object_put(cpool_objects_t *pool, void *object) CPOOL_NONNULL_(1);
 
@@ -257,19 +256,21 @@ CPOOL_API int cpool_object_put(cpool_objects_t *pool, void *object) CPOOL_NONNUL
  *
  * object   an active object of any object pool.  NULL is a no-op
  *
- * So an object can give itself back, and a caller can get it and forget where from.  An
- * address that is in no object pool is reported as CPOOL_EFOREIGN.  While fake pools exist
+ * So an object can give itself back, and a caller need not remember its pool.  An
+ * address in no object pool is reported as CPOOL_EFOREIGN.  While fake pools exist
  * the bytes before such an address are read.
  *
- * Returns what cpool_object_put does.
+ * Returns the codes of cpool_object_put.
  * Any thread, progress as cpool_object_put and cpool_of.
  */
 CPOOL_API int cpool_object_release(void *object);
 
 /*
- * cpool_object_is_active - whether an address is that of an active object of the pool.
+ * cpool_object_is_active - finds out if an address is that of an active object of the pool.
  *
- * Any thread, wait-free.  False for any other address, in fake pools for NULL only.
+ * Returns true for an active object, and false for any other address, which a fake pool does
+ * for NULL only.
+ * Any thread, wait-free.
  */
 CPOOL_API bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
     CPOOL_NONNULL_(1);
@@ -281,15 +282,15 @@ CPOOL_API bool cpool_object_is_active(const cpool_objects_t *pool, const void *o
 /*
  * cpool_object_grow - raises the capacity by up to n objects, within max_capacity.
  *
- * Creates none: objects are created when they are needed, or by cpool_object_populate.
+ * It creates none: gets create objects when they need them, or cpool_object_populate does.
  *
- * Returns by how many it was raised.
+ * Returns the number of objects by which the capacity was raised.
  * Any thread, lock-free.  In a pool with CPOOL_WAITABLE it may block.
  */
 CPOOL_API size_t cpool_object_grow(cpool_objects_t *pool, size_t n) CPOOL_NONNULL_(1);
 
 /* cpool_object_shrink's flag: active objects may be deactivated and destroyed, too, after
- * all inactive ones.  Callers that have them must not use them any more. */
+ * all inactive ones.  Their callers must not use them any more. */
 #define CPOOL_OBJECT_ACTIVE_TOO 0x1u
 
 /*
@@ -301,8 +302,8 @@ CPOOL_API size_t cpool_object_grow(cpool_objects_t *pool, size_t n) CPOOL_NONNUL
  * priority pool's active ones the least important go first, and pinned ones stay.  A pool that
  * grows by itself may grow again.
  *
- * Returns by how many it was lowered.
- * Any thread.  As long as the hooks deactivate and destroy take.
+ * Returns the number of objects by which the capacity was lowered.
+ * Any thread.  It takes as long as the hooks deactivate and destroy.
  */
 CPOOL_API size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
     CPOOL_NONNULL_(1);
@@ -310,25 +311,25 @@ CPOOL_API size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned f
 /*
  * cpool_object_populate - creates up to n inactive objects, within the capacity.
  *
- * code   receives 0, or why it were fewer: CPOOL_EDRY at the capacity or at max_inactive,
- *        CPOOL_ENOMEM, or the code of the create hook.  May be NULL
+ * code   receives 0, or the reason for creating fewer: CPOOL_EDRY at the capacity or at
+ *        max_inactive, CPOOL_ENOMEM, or the code of the create hook.  May be NULL
  *
- * Returns how many were created.  A fake pool creates none.  In a pool with CPOOL_WAITABLE it may
- * be up to eight fewer than there is room for, with CPOOL_EDRY: threads that wait get those.
- * Any thread.  As long as the hook create takes.
+ * Returns the number created.  A fake pool creates none.  In a pool with CPOOL_WAITABLE it may
+ * be up to eight fewer than there is room for, with CPOOL_EDRY: waiting threads get those.
+ * Any thread.  It takes as long as the hook create.
  */
 CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_objects_trim - gives the pages that only destroyed objects had back to the operating
+ * cpool_objects_trim - gives pages that hold only destroyed objects back to the operating
  * system.
  *
  * Inactive objects keep their memory.  Destroy them before, with cpool_object_shrink.
  *
  * Returns the bytes given back that were resident.
- * Any thread.  It may block, and makes system calls.  A get that finds no other slot, and a
- * fork, wait while it gives up to 4 MiB, or one object, back.
+ * Any thread.  It may block, and makes system calls.  It gives back at most 4 MiB, or one
+ * object, at a time, and meanwhile a fork waits, and so does a get that finds no other slot.
  */
 CPOOL_API size_t cpool_objects_trim(cpool_objects_t *pool) CPOOL_NONNULL_(1);
 
@@ -338,18 +339,18 @@ CPOOL_API size_t cpool_objects_trim(cpool_objects_t *pool) CPOOL_NONNULL_(1);
  */
 typedef struct cpool_object_figures {
     size_t size;           /* sizeof(cpool_object_stats_t), set by the initialiser */
-    size_t capacity;       /* objects that there may be, now */
-    size_t max_capacity;   /* and ever */
-    size_t objects;        /* objects that there are: active, inactive, or in a hook */
+    size_t capacity;       /* objects that may exist now */
+    size_t max_capacity;   /* objects that may ever exist */
+    size_t objects;        /* objects that exist: active, inactive, or in a hook */
     size_t active;         /* objects that callers have */
-    size_t inactive;       /* objects that lie in the pool */
-    size_t available;      /* objects that gets may find or create, if the hooks agree */
+    size_t inactive;       /* objects in the pool */
+    size_t available;      /* objects that gets may find or create, if no hook fails */
     size_t peak;           /* the most that were ever active at once, with
                               CPOOL_OBJECT_COUNTED, in a priority pool or in a fake pool.
                               Otherwise the largest number of objects that ever existed */
     uint64_t creations;    /* objects created so far */
     uint64_t destructions; /* objects destroyed so far */
-    uint64_t failures;     /* create or activate failed */
+    uint64_t failures;     /* failures of create and activate so far */
 } cpool_object_stats_t;
 
 #define CPOOL_OBJECT_STATS_INIT                                                \
@@ -369,13 +370,12 @@ CPOOL_API int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats
  * ---- Active objects (cpool_object_each.3) ----------------------------------
  */
 
-/* An active object, and the pool's knowledge of it. */
+/* An active object. */
 typedef struct cpool_object_info {
     size_t size;      /* bytes that the library has filled in */
     void *object;
     size_t index;     /* below max_capacity.  No other object of the pool has it now */
-    size_t uses;      /* how often it has been handed out since it was created, modulo
-                         2^29 */
+    size_t uses;      /* times it has been handed out since its creation, modulo 2^29 */
     uint64_t age;     /* nanoseconds since it was handed out (CPOOL_OBJECT_TRACED), or 0 */
     const void *site; /* the caller that got it (CPOOL_OBJECT_TRACED), or NULL */
 } cpool_object_info_t;
@@ -383,36 +383,37 @@ typedef struct cpool_object_info {
 /*
  * cpool_object_each - calls a function for each active object.
  *
- * visit   called with each object and arg.  It may use the pool.  False ends the walk
+ * visit   called with each object and arg.  It may use the pool.  Returns false to end the
+ *         walk
  *
- * Objects that are active throughout are visited exactly once, and those that become or
- * cease to be active meanwhile once at most.  Nothing keeps an object active while it is
- * visited: the caller sees to it that nobody puts back what the visitor touches.
+ * Objects active throughout are visited exactly once, and those that become or
+ * cease to be active meanwhile at most once.  Nothing keeps an object active while it is
+ * visited: the caller ensures that nobody puts back an object that the visitor touches.
  *
  * Returns the number of visits.
- * Any thread, wait-free but for the visits.  The cost depends on the number of objects that
- * ever existed at once.
+ * Any thread, wait-free except for the visits.  The cost depends on the largest number of
+ * objects that ever existed at once.
  */
 CPOOL_API size_t cpool_object_each(const cpool_objects_t *pool,
                                    bool (*visit)(const cpool_object_info_t *info, void *arg),
                                    void *arg) CPOOL_NONNULL_(1) CPOOL_NONNULL_(2);
 
 /*
- * cpool_objects_put_all - puts all active objects back, in the name of their callers.
+ * cpool_objects_put_all - puts all active objects back, on behalf of their callers.
  *
- * The callers that have them must not use them any more.  A put that comes too late is
- * refused as CPOOL_EINACTIVE, unless the object has been handed out again.
+ * Their callers must not use them any more.  A late put is refused as CPOOL_EINACTIVE, unless
+ * the object has been handed out again.
  *
- * Returns how many were put back.
+ * Returns the number put back.
  * Any thread, progress as that many puts.
  */
 CPOOL_API size_t cpool_objects_put_all(cpool_objects_t *pool) CPOOL_NONNULL_(1);
 
 /*
- * cpool_objects_pool - the pool that the objects' slots are from, or NULL for a fake pool.
+ * cpool_objects_pool - the pool of the objects' slots, or NULL for a fake pool.
  *
- * It serves cpool_index, cpool_at, cpool_owns, cpool_print and other questions.  Its slots
- * are the object pool's: functions that take or give slots, or change how many there are,
+ * It serves cpool_index, cpool_at, cpool_owns, cpool_print and other queries.  The object
+ * pool owns its slots: functions that allocate or free slots, or change their number,
  * report it as CPOOL_EPOOL.
  * Any thread, wait-free.
  */

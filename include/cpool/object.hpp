@@ -9,7 +9,7 @@
  *     cpool::object_pool<connection, cpool::reset_member> connections(8);
  *     cpool::object_pool<connection, cpool::reset_member>::pointer one = connections.get();
  *
- * The policy says what becomes of an object between two uses:
+ * The policy decides what happens to an object between two uses:
  *
  *   keep           nothing
  *   reset_member   its member function reset() is called
@@ -141,7 +141,7 @@ public:
     object_pool &operator=(const object_pool &) = delete;
     ~object_pool() { close(); }
 
-    /* As cpool_objects_create.  Its code tells of a maker that threw.  CPOOL_EOPEN if it is
+    /* As cpool_objects_create.  It returns a code if the maker threw.  CPOOL_EOPEN if it is
      * open. */
     int open(const cpool_object_config_t &config) noexcept
     {

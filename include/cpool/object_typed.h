@@ -45,18 +45,18 @@ CPOOL_API void cpool_typed_objects_unload(struct cpool_objects_typed *typed);
  *     int <name>_open(const cpool_object_config_t *config);
  *     int <name>_close(void);
  *
- * The pool is created on first use, by any thread.  Where it cannot be, a get returns NULL
- * and obtain the code, and the next one tries again.  It is populated after other threads
- * can use it.  Objects that cannot be created then are created when they are needed.
+ * The pool is created on first use, by any thread.  If that fails, a get returns NULL
+ * and obtain the code, and the next call tries again.  The pool is populated when other
+ * threads can already use it.  Objects that cannot be created then are created on demand.
  *
- * <name>_open creates the pool now.  NULL stands for the settings of the definition.  Of a
+ * <name>_open creates the pool now.  NULL means the settings of the definition.  In a
  * configuration, type and name may be NULL.  Returns 0, the code of cpool_objects_create,
- * CPOOL_ESLOTSIZE for a type of another size, or CPOOL_EOPEN if there is a pool already and
+ * CPOOL_ESLOTSIZE for a type of another size, or CPOOL_EOPEN if the pool exists already and
  * a configuration was given.
  *
  * <name>_close destroys the pool, as cpool_objects_destroy.  The next use creates it anew.
- * cpool_objects_destroy is not for a typed pool.  When a module is unloaded with dlclose its
- * pools are closed.  The end of the process closes none.
+ * cpool_objects_destroy must not be used on a typed pool.  dlclose closes the pools of the
+ * module that it unloads.  The end of the process closes none.
  */
 #define CPOOL_OBJECTS_DECLARE(name, type)                                              \
     extern struct cpool_objects_typed name##_objects_ CPOOL_TYPED_VISIBLE_;            \

@@ -52,7 +52,7 @@ template <class Tag> struct source {
         else
             free_shared(block);
     }
-    /* After a constructor threw, where the language does not tell the size. */
+    /* After a constructor threw, if the language does not pass the size. */
     static void free(void *block) noexcept
     {
         if (cpool_owns(Tag::native_handle(), block))

@@ -10,32 +10,32 @@
  *     pool = cpool_of(particle, NULL);           that pool
  *
  * A pool is found by the address of any of its slots, in a time that depends neither on
- * the number of pools nor on their sizes.  So an object can go back without a pointer to
- * its pool, and a report about a stray pointer can name the pool that it leads into.
+ * the number of pools nor on their sizes.  So a slot can go back without a pointer to
+ * its pool, and a report about a stray pointer can name the pool that it points into.
  *
- * cpool_find knows a pool by its name, cpool_each walks over all of them with their
- * figures, and cpool_print with CPOOL_PRINT_ALL shows these.
+ * cpool_find finds a pool by its name, cpool_each visits all of them with their
+ * figures, and cpool_print with CPOOL_PRINT_ALL prints these.
  *
  * NOTES
  *
- * All of it is about the pools of one copy of the library.  Where a process holds several
- * copies, as when a plug-in has one linked statically, each knows its own pools.
+ * These functions know the pools of one copy of the library.  In a process with several
+ * copies, for example in a statically linked plug-in, each copy knows its own pools.
  *
- * In gdb, of processes and of core files, these commands show the same, by reading memory
+ * In gdb, on processes and core files, these commands show the same by reading memory
  * alone.  They come with the library: gdb loads them from beside it, if it trusts that
  * folder (set auto-load safe-path), or from its own folder.  They need the library's debug
  * information.  POOL is a name or an expression:
  *
  *     cpool list               all pools, with live and free slots
  *     cpool show POOL          one of them
- *     cpool whatis ADDRESS     the pool and the slot, whether it is live, and where it lies
+ *     cpool whatis ADDRESS     the pool and the slot, its state, and where it is held
  *     cpool caches [POOL]      caches, their threads, and how much they hold
  *     cpool live POOL [COUNT]  the live slots, of checked pools by where they were taken
  *
- * A library that was configured with --enable-probes has static probes (USDT) of the
- * provider libcpool, which tracers attach to while a program runs.  `pool` is a handle:
+ * A library configured with --enable-probes has static probes (USDT) of the
+ * provider libcpool, to which tracers attach while a program runs.  `pool` is a descriptor:
  *
- *     exchange(depot, taken)    a magazine was taken from the depot, or given: 0
+ *     exchange(depot, taken)    a magazine was taken from the depot (1) or given to it (0)
  *     refill(pool, rounds)      a cache was refilled, and has so many slots loaded
  *     spill(pool, spares)       a cache is full, and has so many full spares
  *     growth(pool, capacity)    the capacity was raised to this
@@ -54,7 +54,7 @@
  *     bpftrace -e 'usdt:LIB:libcpool:report { printf("%s\n%s", str(arg1), ustack); }'
  *
  * Reference: the tree of addresses is that of page tables.  Entries of its upper levels
- * stand for whole ranges, as large pages do.
+ * cover whole ranges, as large pages do.
  */
 #ifndef CPOOL_POOLS_H
 #define CPOOL_POOLS_H
@@ -70,24 +70,24 @@ extern "C" {
  */
 
 /*
- * cpool_of - the pool and the slot that an address lies in.
+ * cpool_of - finds the pool and the slot of an address.
  *
  * address   any address: of a slot, inside a slot, or in the bytes between two slots,
- *           which count to the slot before them.  The slot may be live, free or never used
+ *           which belong to the slot before them.  The slot may be live, free or never used
  * slot      receives the address of the slot, or NULL if there is none.  It may be NULL
  *
- * Returns the pool, or NULL.  Where the slots are objects, blocks of many sizes or lanes',
- * functions that take or give slots, or change how many there are, report the result as
- * CPOOL_EPOOL, and so they do with what cpool_each shows.
+ * Returns the pool, or NULL.  The pool of objects, of blocks of many sizes and of lanes is for
+ * queries, as are those that cpool_each shows: functions that allocate or free slots, or change
+ * their number, report it as CPOOL_EPOOL.
  *
- * With a pool in a slot of another pool it is the inner one for
- * addresses among the inner one's slots, and the outer one for the rest.
+ * For a pool in a slot of another pool it returns the inner one for addresses of the inner
+ * one's slots, and the outer one for the rest.
  *
  * Other pools may be created and destroyed meanwhile.  While the pool itself is being
  * destroyed, the result is the pool or NULL.
- * Any thread, async-signal-safe.  A dozen dependent loads at most for addresses in slots,
- * wait-free.  For other addresses in the memory of a pool all pools may be looked through.
- * While there are pools with a fallback, it finds the beginnings of live blocks, too, and may
+ * Any thread, async-signal-safe.  For addresses in slots it is wait-free, with a dozen dependent
+ * loads at most.  For other addresses in the memory of a pool it may search all pools.
+ * While pools with a fallback exist it also finds the beginnings of live blocks, and may
  * block for addresses in no slot.
  */
 CPOOL_API cpool_t *cpool_of(const void *address, void **slot);
@@ -98,8 +98,8 @@ CPOOL_API cpool_t *cpool_of(const void *address, void **slot);
  * slot   from an alloc on any pool, not freed since.  NULL is a no-op
  *
  * Verified as by cpool_free.  An address inside a slot is reported as CPOOL_EMISALIGNED, and
- * one in no pool as CPOOL_EFOREIGN.  An object, a block of many sizes or a lane's slot is
- * reported as CPOOL_EPOOL.
+ * an address in no pool as CPOOL_EFOREIGN.  An object, a block of many sizes or a slot of a
+ * lane is reported as CPOOL_EPOOL.
  * Any thread, progress as cpool_free.
  */
 CPOOL_API void cpool_release(void *slot);
@@ -122,18 +122,18 @@ CPOOL_API void cpool_release(void *slot);
  */
 typedef struct cpool_view {
     size_t size;                /* bytes that the library has filled in */
-    cpool_t *pool;              /* its handle.  NULL for blocks of many sizes, which are one
-                                   view with the sums of their classes' figures, 0 where
-                                   there is no sum, and for a fake object pool */
+    cpool_t *pool;              /* the pool.  NULL for a fake object pool, and for blocks of
+                                   many sizes, which are one view with the sums of their
+                                   classes' figures, or 0 for a figure without a sum */
     const char *name;           /* its name, "" if it has none */
     const cpool_stats_t *stats; /* its figures */
-    unsigned flags;             /* its flags and memory_flags, with CPOOL_OPTIONS' */
+    unsigned flags;             /* its flags and memory_flags, including CPOOL_OPTIONS */
     unsigned kind;              /* CPOOL_VIEW_TYPED for a typed pool, CPOOL_VIEW_CALLERS
                                    for one in caller-provided memory, and
                                    CPOOL_VIEW_OBJECTS, _SIZED or _LANES */
-    void *first;                /* its slot 0, or NULL without a handle */
+    void *first;                /* its slot 0, or NULL if `pool` is NULL */
     size_t slots;               /* slots that have an address, as cpool_index_limit, or 0 */
-    uint64_t number;            /* larger than those of all pools that were created before */
+    uint64_t number;            /* larger than those of all pools created before */
     void *owner;                /* the cpool_objects_t, cpool_sized_t or cpool_lanes_t that
                                    the slots belong to, or NULL */
 } cpool_view_t;
@@ -142,15 +142,15 @@ typedef struct cpool_view {
  * cpool_each - calls a function for each pool of the process: of slots, of objects, of blocks
  * of many sizes, and with lanes.
  *
- * visit   gets a copy of the pool's name and figures, which is its own until it returns.
+ * visit   called with a copy of the pool's name and figures, valid until it returns.
  *         It may use any function, on this pool and on others, and create and destroy
  *         pools.  It returns false to end the walk.  It may leave by longjmp or by an
  *         exception
  * arg     passed to it
  *
- * A pool that exists throughout the walk is visited once.  One that is created or destroyed
- * meanwhile may be visited or not.  Where another thread may destroy a pool, the visitor
- * keeps to the copy.
+ * A pool that exists throughout the walk is visited once.  A pool created or destroyed
+ * meanwhile may be visited or not.  If another thread may destroy a pool, the visitor
+ * must use the copy only.
  *
  * Returns the number of pools visited.
  * Any thread.  It may block, but not while the visitor runs.
@@ -159,15 +159,16 @@ CPOOL_API size_t cpool_each(bool (*visit)(const cpool_view_t *view, void *arg), 
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_find - the pool of a name.
+ * cpool_find - finds a pool by name.
  *
  * kind   0 for a cpool_t, CPOOL_VIEW_OBJECTS for a cpool_objects_t, CPOOL_VIEW_SIZED for a
  *        cpool_sized_t, or CPOOL_VIEW_LANES for a cpool_lanes_t
- * name   compared as far as pools keep their names: whole characters of 31 bytes at most
+ * name   shortened before the comparison as pools' names are: whole characters of 31 bytes
+ *        at most
  *
- * Returns the pool of this kind that was created first of those with this name, or NULL.  The
- * program sees to it that the pool is not destroyed while it is used.
- * Any thread.  It may block.  Its time depends on the number of pools.
+ * Returns the oldest pool of this kind and name, or NULL.  The program ensures that the pool is
+ * not destroyed while it is used.
+ * Any thread.  It may block.  Its cost depends on the number of pools.
  */
 CPOOL_API void *cpool_find(unsigned kind, const char *name);
 

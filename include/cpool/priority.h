@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/priority.h - object pools that take the least important object back when they are
- * dry.
+ * cpool/priority.h - object pools that reclaim the least important object when dry.
  *
  * OVERVIEW
  *
@@ -25,18 +24,18 @@
  *
  * Order: the object with the lowest number is the least important one, and of equal ones
  * the object that was handed out first.  With 0 for every get, the oldest goes first.  With
- * a counter of the program's that each use sets anew (cpool_priority_set), the one that was
- * used longest ago.
+ * a counter of the program that each use sets anew (cpool_priority_set), the least recently
+ * used goes first.
  *
  * Claims: another thread's get may end the use of an object at any moment.  The address
- * of the object stays the same then, and so it does not tell one use from the next.  A
+ * of the object stays the same, so it does not distinguish one use from the next.  A
  * claim names one use of one object.  When that use has ended, every function that takes
  * a claim refuses it with CPOOL_EINACTIVE, and nothing is reported.  The claims of an object
  * wrap after 2^32 uses.  The functions of <cpool/object.h> work as well, by address.
- * cpool_object_put ends the use that the object is in now.
+ * cpool_object_put ends the object's present use.
  *
  * Pins: a thread that works with an object pins it meanwhile, so that no other thread can
- * have it:
+ * reclaim it:
  *
  *     struct voice *voice = cpool_priority_pin(voices, claim);
  *
@@ -45,7 +44,7 @@
  *         cpool_priority_unpin(voices, claim);
  *     }
  *
- * In a program with one thread no pin is needed, and deactivate may tell the
+ * A program with one thread needs no pins, and deactivate may notify the
  * holder that it has lost its object.
  *
  * Cost: the active objects are in a binary heap beside the objects, of 60 bytes for each
@@ -57,8 +56,8 @@
  * priorities have no such lock.
  *
  * Fork: the child may go on using the pool, in which the pins of vanished threads stay.  A
- * fork does not wait for any pool's lock.  Where it came in the middle of another thread's
- * operation, the child takes O(n log n) steps for that pool.  Signals: a handler may fork, and
+ * fork does not wait for any pool's lock.  If another thread was in the middle of an
+ * operation, the child takes O(n log n) steps for that pool.  Signals: a handler may fork, but
  * must not use the pool.
  *
  * (Reclaiming the least important object: H. Tulleken, "Design and implementation of object
@@ -81,7 +80,7 @@ extern "C" {
  * It returns CPOOL_EDRY instead. */
 #define CPOOL_PRIORITY_KEEP_LARGER 0x1u
 
-/* One use of one object.  0 names none. */
+/* One use of one object.  0: none. */
 typedef uint64_t cpool_claim_t;
 
 /* The result of a get.  Start from CPOOL_GRANT_INIT. */
@@ -89,11 +88,10 @@ typedef struct cpool_grant {
     size_t size;         /* sizeof(cpool_grant_t), set by the initialiser */
     void *object;        /* or NULL */
     cpool_claim_t claim; /* its use from now on, or 0 */
-    cpool_claim_t ended; /* the use that ended for it, or 0 where the object was not
+    cpool_claim_t ended; /* the use that ended for it, or 0 if the object was not
                             reclaimed */
-    uint64_t uses;       /* how often the object has been handed out since it was
-                            created.  1: it is new.  From 2^29 on it
-                            begins anew */
+    uint64_t uses;       /* times the object has been handed out since its creation, modulo
+                            2^29.  1: it is new */
 } cpool_grant_t;
 
 #define CPOOL_GRANT_INIT                                                       \
@@ -104,31 +102,31 @@ typedef struct cpool_grant {
 /*
  * cpool_priority_attach - makes an object pool a priority pool, for the rest of its life.
  *
- * pool    without active objects, and not used by another thread meanwhile.  A typed or
- *         fake one will do
+ * pool    without active objects, and not used by another thread meanwhile.  It may be typed
+ *         or fake
  * flags   0, or CPOOL_PRIORITY_KEEP_LARGER
  *
- * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS for another flag, or a pool with
- * CPOOL_WAITABLE in its pool_flags.  CPOOL_EOPEN if it is a priority pool already,
+ * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS for another flag or a pool with
+ * CPOOL_WAITABLE in its pool_flags, CPOOL_EOPEN if it is a priority pool already,
  * CPOOL_ELIVE if objects are active, CPOOL_ENOMEM or CPOOL_ESYSTEM.
  * It may block.
  */
 CPOOL_API int cpool_priority_attach(cpool_objects_t *pool, unsigned flags) CPOOL_MUST_USE_;
 
 /*
- * cpool_priority_obtain - an object: inactive, new, or the least important active one.
+ * cpool_priority_obtain - gets an object: inactive, new, or the least important active one.
  *
- * pool       a priority pool.  In another one it does what cpool_object_obtain does, and
- *            there is no claim
- * priority   its number
+ * pool       a priority pool.  On any other pool this is cpool_object_obtain, without a
+ *            claim
+ * priority   the object's number
  * grant      receives the result
  *
  * cpool_object_get and cpool_object_obtain do the same with a priority of 0.
  *
- * Returns 0, or a code as cpool_object_obtain.  CPOOL_EDRY means that all objects are pinned,
- * kept by CPOOL_PRIORITY_KEEP_LARGER, or in the hands of threads that get them or put them
- * just now.  CPOOL_ENULL or CPOOL_ESTRUCT for a wrong grant.
- * Any thread.  As long as the hooks take, and O(log n) with the pool's lock held.
+ * Returns 0, or a code of cpool_object_obtain.  CPOOL_EDRY: all objects are pinned,
+ * kept by CPOOL_PRIORITY_KEEP_LARGER, or being got or put by other threads at this moment.
+ * CPOOL_ENULL or CPOOL_ESTRUCT: the grant is wrong.
+ * Any thread.  It takes as long as the hooks, and O(log n) with the pool's lock held.
  */
 CPOOL_API int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpool_grant_t *grant)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
@@ -137,9 +135,9 @@ CPOOL_API int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpo
  * cpool_priority_put - gives back the object of a claim.
  *
  * Returns 0, or CPOOL_EINACTIVE if the use has ended: the object was reclaimed or put back.
- * Of several threads that end a use at once one gets 0.
- * Any thread.  As long as the hooks deactivate, reset and destroy take, and O(log n) with the
- * pool's lock held.
+ * If several threads end a use at once, exactly one call returns 0.
+ * Any thread.  It takes as long as the hooks deactivate, reset and destroy, and O(log n) with
+ * the pool's lock held.
  */
 CPOOL_API int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim) CPOOL_NONNULL_(1);
 
@@ -156,8 +154,7 @@ CPOOL_API int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int
  * cpool_priority_pin, cpool_priority_unpin - keep an object from being reclaimed meanwhile.
  *
  * Pins are counted.  While there is one, neither a get nor cpool_priority_release nor
- * cpool_object_shrink ends the use.  A put does, by whichever function, and the pins end with
- * it.
+ * cpool_object_shrink ends the use.  Every kind of put does, and the pins end with it.
  *
  * pin returns the object, or NULL if the use has ended.  unpin returns 0, or CPOOL_EINACTIVE
  * if the use has ended or is not pinned.
@@ -170,22 +167,22 @@ CPOOL_API int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim) C
 /*
  * cpool_priority_claim - the claim of an object's present use.
  *
- * For objects that were got by cpool_object_get.  Another thread must not end the use
- * meanwhile, because the claim would be that of the next one.
+ * For objects from cpool_object_get.  No other thread may end the use meanwhile, because the
+ * claim would be that of the next use.
  *
- * Returns the claim, or 0 for an address that is no active object of the pool.  A fake pool
- * reads the bytes before the address.
+ * Returns the claim, or 0 for an address that is not an active object of the pool.  A fake
+ * pool reads the bytes before the address.
  * Any thread.  It takes the pool's lock.
  */
 CPOOL_API cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_priority_release - puts the n least important objects back, in the name of their
+ * cpool_priority_release - puts the n least important objects back, on behalf of their
  * holders.
  *
- * Returns how many were put back: fewer than n when no others were active, or they were
- * pinned, or in the hands of threads that get them or put them just now.
+ * Returns the number put back: fewer than n if no others were active, or if they were
+ * pinned, or being got or put by other threads at this moment.
  * Any thread.  Progress as n puts.
  */
 CPOOL_API size_t cpool_priority_release(cpool_objects_t *pool, size_t n) CPOOL_NONNULL_(1);

@@ -16,24 +16,23 @@
  *     ...
  *     cpool_sized_destroy(blocks);
  *
- * A request is served by the pool of the smallest class that holds it.  All pools lie
- * in one range of reserved addresses, in parts of equal length, a power of two.  So the
- * address of a block tells its class by a subtraction and a shift, and a free needs no
- * size.  A request that is larger than every class goes to a fallback, which is malloc
- * unless the program names another, and the block goes back there by itself.
+ * The pool of the smallest class that fits serves a request.  All pools are
+ * in one range of reserved addresses, in parts of equal length, a power of two.  So a
+ * subtraction and a shift find the class of a block's address, and a free needs no
+ * size.  A request larger than every class goes to a fallback, which is malloc
+ * unless the program names another.  A free gives such a block back there.
  *
  * NOTES
  *
  * The pools are plain ones.  They hand out slots as cpool_alloc does, from the calling
- * thread's cache, without a lock.  Memory of a class is committed as its slots are used for
- * the first time, and stays with the class until cpool_sized_trim.
+ * thread's cache, without a lock.  Memory of a class is committed when its slots are first
+ * used, and stays with the class until cpool_sized_trim.
  *
- * A block is aligned to the largest power of two that divides its class's size, in any
- * case to CPOOL_SIZED_GRAIN.  Classes that are chosen by default are aligned to
- * max_align_t and more.
+ * A block is aligned to the largest power of two that divides its class's size, and always
+ * to CPOOL_SIZED_GRAIN.  The default classes are aligned to max_align_t and more.
  *
- * A child of fork may go on using all blocks, and free those of its parent.  Where malloc
- * itself takes from here, fork can deadlock with a thread inside fflush(NULL) if the
+ * The child of a fork may go on using all blocks, and free those of its parent.  If malloc
+ * itself is built on these blocks, fork can deadlock with a thread inside fflush(NULL) if the
  * functions of a custom stream allocate: fork takes this library's locks before the C
  * library's lock of all streams, and the thread takes them in the other order.
  *
@@ -54,7 +53,7 @@ extern "C" {
  * ---- Configuration (cpool_sized.3) ------------------------------------------
  */
 
-/* An allocator of blocks of many sizes, which the library knows. */
+/* An allocator of blocks of many sizes. */
 typedef struct cpool_sized cpool_sized_t;
 
 /* Bytes of which each class's size is a multiple. */
@@ -69,22 +68,22 @@ typedef struct cpool_sized cpool_sized_t;
 /*
  * Flags.
  *
- * CPOOL_SIZED_LARGER   While a class is dry, its requests are served by the next
- *                      larger class that is not.  Without it they go to the fallback at
- *                      once, and no class holds blocks of a smaller one's size
+ * CPOOL_SIZED_LARGER   While a class is dry, the next larger class that is not dry serves
+ *                      its requests.  Without it they go to the fallback at once, and no
+ *                      class holds blocks of a smaller one's size
  */
 #define CPOOL_SIZED_LARGER 0x1u
 
 /*
  * CPOOL_SIZED_BOUNDED  There is no fallback, and the configuration must not name one.  An
- *                      alloc that no class can serve returns NULL
+ *                      alloc returns NULL if no class can serve it
  */
 #define CPOOL_SIZED_BOUNDED 0x2u
 
 /*
  * The source of blocks that no class can serve.  Any thread may call each of these at any
- * time.  `bytes` and `align` are the same at a block's end as at its beginning.  No more
- * than PTRDIFF_MAX bytes are ever asked for.
+ * time.  `bytes` and `align` are the same when a block is freed as when it was allocated.
+ * `bytes` never exceeds PTRDIFF_MAX.
  */
 typedef struct cpool_sized_fallback {
     size_t size;   /* sizeof(cpool_sized_fallback_t) */
@@ -109,19 +108,19 @@ typedef struct cpool_sized_config {
                                CPOOL_SIZED_GRAIN up to CPOOL_SIZED_MAX.  NULL: 16 to 128
                                by sixteens, then four in each doubling */
     size_t class_count;     /* of them, up to CPOOL_SIZED_CLASSES_MAX */
-    size_t max_size;        /* bytes, up to CPOOL_SIZED_MAX: where the classes end that are
-                               chosen by default.  0: 32 KiB */
+    size_t max_size;        /* bytes, up to CPOOL_SIZED_MAX: the largest of the default
+                               classes.  0: 32 KiB */
     size_t class_bytes;     /* bytes of blocks that each class may hold at once.  They are
                                address space until they are used.  0: 1 GiB (2 MiB on
-                               32-bit systems), or less where the system refuses it or
+                               32-bit systems), or less if the system refuses it or
                                all classes would take over half of a limited space */
     size_t thread_caches;   /* as in cpool_config_t, for each class.  0: as there, or 16 on
                                32-bit systems and where address space is short */
     unsigned flags;         /* CPOOL_SIZED_LARGER ..., or 0 */
     unsigned pool_flags;    /* of the pools: CPOOL_CHECKED ..., or 0 */
     unsigned memory_flags;  /* of the pools: CPOOL_MEMORY_HUGE_PAGES ..., or 0 */
-    const cpool_sized_fallback_t *fallback; /* copied.  NULL: malloc, or none where the flags
-                               say so */
+    const cpool_sized_fallback_t *fallback; /* copied.  NULL: malloc, or none with
+                               CPOOL_SIZED_BOUNDED */
 } cpool_sized_config_t;
 
 #define CPOOL_SIZED_CONFIG_INIT                                                \
@@ -141,9 +140,9 @@ typedef struct cpool_sized_config {
  *
  * Reserves address space for all classes, and touches a page of each.
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ECLASSES for sizes of classes that are none, CPOOL_EFLAGS
- * for unknown flags and for a fallback beside CPOOL_SIZED_BOUNDED, or a code that
- * cpool_create returns.  Nothing is left behind then.
+ * Returns 0, CPOOL_ENULL, CPOOL_ECLASSES for wrong sizes of classes, CPOOL_EFLAGS
+ * for unknown flags and for a fallback beside CPOOL_SIZED_BOUNDED, or a code of
+ * cpool_create.  A failure leaves nothing behind.
  * Any thread.  It may block and makes system calls.
  */
 CPOOL_API int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *config)
@@ -154,10 +153,10 @@ CPOOL_API int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_confi
  *
  * blocks   no thread may be using it, or use it later.  NULL is a no-op.
  *
- * Blocks of the fallback that are live stay live, and cannot be freed any more.
+ * Live blocks of the fallback stay live, and cannot be freed any more.
  *
- * Returns 0, or CPOOL_ELIVE when blocks were still live, or another code of
- * cpool_destroy's.  The allocator is gone in any case.
+ * Returns 0, CPOOL_ELIVE if blocks were still live, or another code of
+ * cpool_destroy.  The allocator is gone in any case.
  * It may block and makes system calls.
  */
 CPOOL_API int cpool_sized_destroy(cpool_sized_t *blocks);
@@ -165,18 +164,18 @@ CPOOL_API int cpool_sized_destroy(cpool_sized_t *blocks);
 /*
  * ---- Allocating and freeing (cpool_sized.3) -----------------------------------
  *
- * In this group `blocks` must be living.  Progress is that of cpool_alloc and cpool_free
- * where a class serves, and the fallback's where that does.
+ * In this group `blocks` must be a living allocator.  Progress is that of cpool_alloc and
+ * cpool_free if a class serves the call, else that of the fallback.
  */
 
 /*
- * cpool_sized_free - gives a block back, from whichever thread.
+ * cpool_sized_free - gives a block back, from any thread.
  *
  * block   from an alloc of the same allocator, not freed since.  NULL is a no-op.
  *
- * Verified as by cpool_free.  An address outside the classes that no fallback has handed
- * out is reported as CPOOL_EFOREIGN if it is another pool's slot, else as far as the bytes
- * before it tell.
+ * Verified as by cpool_free.  An address outside the classes that the fallback has not handed
+ * out is reported as CPOOL_EFOREIGN if it is another pool's slot, or if the bytes before it
+ * are not those of a block.
  * Any thread.
  */
 CPOOL_API void cpool_sized_free(cpool_sized_t *blocks, void *block) CPOOL_NONNULL_(1);
@@ -186,7 +185,7 @@ CPOOL_API void cpool_sized_free(cpool_sized_t *blocks, void *block) CPOOL_NONNUL
  *
  * size   bytes.  0 counts as 1
  *
- * Returns the block, its bytes as they were last left, or NULL when there is none.
+ * Returns the block, its bytes as they were last left, or NULL if there is none.
  * Any thread.
  */
 CPOOL_API void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size) CPOOL_MUST_USE_
@@ -206,32 +205,32 @@ CPOOL_API void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, si
 /*
  * cpool_sized_calloc - a block for `count` objects of `size` bytes, all set to zero.
  *
- * Returns NULL also where the product is too large for a size_t.
+ * Returns NULL also if the product is too large for a size_t.
  * Any thread.
  */
 CPOOL_API void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
- * cpool_sized_realloc - gives a block another size, and keeps its contents.
+ * cpool_sized_realloc - changes the size of a block, and keeps its contents.
  *
  * block   as for cpool_sized_free.  NULL: this is an alloc
  * size    bytes.  0 counts as 1
  *
- * The block stays in its place while its class holds the size and is not more than
+ * The block stays in its place while its class fits the size and is not more than
  * twice as large as needed.  Otherwise the contents move, and an alignment above the
  * class's own is lost.
  *
- * Returns the block, or NULL when there is none.  The old one then is as it was.
+ * Returns the block, or NULL if there is none.  The old block is then unchanged.
  * Any thread.
  */
 CPOOL_API void *cpool_sized_realloc(cpool_sized_t *blocks, void *block, size_t size)
     CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
- * cpool_sized_usable_size - the bytes that a block really has, all of which may be used.
+ * cpool_sized_usable_size - the number of bytes that a block really has, all of them usable.
  *
- * Returns 0 for NULL, and after CPOOL_EFOREIGN was reported for an address that is no
+ * Returns 0 for NULL, and after CPOOL_EFOREIGN was reported for an address that is not a
  * block's.
  * Any thread, wait-free.
  */
@@ -243,9 +242,10 @@ CPOOL_API size_t cpool_sized_usable_size(const cpool_sized_t *blocks, const void
  */
 
 /*
- * cpool_sized_owns - whether a class holds the address of this block.
+ * cpool_sized_owns - finds out if a class holds the address of this block.
  *
- * False for blocks of the fallback and for any other address.
+ * Returns true for blocks of the classes, and false for blocks of the fallback and any other
+ * address.
  * Any thread, wait-free.
  */
 CPOOL_API bool cpool_sized_owns(const cpool_sized_t *blocks, const void *block)
@@ -255,8 +255,8 @@ CPOOL_API bool cpool_sized_owns(const cpool_sized_t *blocks, const void *block)
 typedef struct cpool_sized_description {
     size_t size;       /* sizeof(cpool_sized_class_t), set by the initialiser */
     size_t block_size; /* bytes of its blocks */
-    cpool_t *pool;     /* for cpool_stats and other questions.  Functions that take or give
-                          slots, or change how many there are, refuse it */
+    cpool_t *pool;     /* for cpool_stats and other queries.  Functions that allocate or free
+                          slots, or change their number, refuse it */
     struct cpool_sized_source *source_; /* internal: cpool::allocator allocates by it */
     uint64_t dry;      /* requests for this class that found it dry */
     uint64_t lent;     /* requests of smaller classes that it served */
@@ -268,9 +268,9 @@ typedef struct cpool_sized_description {
     }
 
 /*
- * cpool_sized_class - describes the class with this number, counted from 0, by size.
+ * cpool_sized_class - describes a class by its number.  Class 0 is the smallest.
  *
- * number   below the number of classes, which cpool_sized_stats tells
+ * number   below the number of classes, which cpool_sized_stats returns
  *
  * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT, or CPOOL_ECLASSES if there is no such class.
  * Any thread, wait-free.
@@ -279,7 +279,7 @@ CPOOL_API int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
                                 cpool_sized_class_t *description) CPOOL_NONNULL_(1);
 
 /*
- * cpool_sized_class_of - the number of the class that serves requests of this size.
+ * cpool_sized_class_of - the number of the class for requests of this size.
  *
  * Returns the number of classes if the fallback serves them.
  * Any thread, wait-free.
@@ -291,13 +291,13 @@ CPOOL_API size_t cpool_sized_class_of(const cpool_sized_t *blocks, size_t size)
 typedef struct cpool_sized_figures {
     size_t size;             /* sizeof(cpool_sized_stats_t), set by the initialiser */
     size_t classes;          /* how many there are */
-    size_t live;             /* blocks of all classes in the hands of callers */
+    size_t live;             /* blocks of all classes that callers hold */
     size_t live_bytes;       /* of their classes' sizes */
     size_t reserved_bytes;   /* address space taken */
     size_t committed_bytes;  /* of it, bytes that may become resident */
-    size_t fallback_live;    /* blocks of the fallback in the hands of callers */
-    size_t fallback_bytes;   /* that were asked of it for them */
-    uint64_t fallback_total; /* blocks that were ever asked of it */
+    size_t fallback_live;    /* blocks of the fallback that callers hold */
+    size_t fallback_bytes;   /* bytes requested of it for them */
+    uint64_t fallback_total; /* blocks ever requested of it */
     uint64_t dry;            /* requests that found their class dry */
 } cpool_sized_stats_t;
 
@@ -316,7 +316,7 @@ CPOOL_API int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_sized_print - writes the figures of every class that was ever used, for a person.
+ * cpool_sized_print - writes the figures of every class ever used, for a person.
  *
  * Any thread.  It may block, and does what the stream does.
  */

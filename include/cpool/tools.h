@@ -4,20 +4,20 @@
  *
  * OVERVIEW
  *
- * The library finds out by itself, whenever a pool is created, which of these tools
- * the process runs under, and then announces each slot as malloc would a block.  Neither
- * the program nor the library is compiled in a special way: a program that is compiled
- * with -fsanitize=address, or started by valgrind, meets the installed library.
+ * Whenever a pool is created, the library finds out which of these tools
+ * the process runs under, and then announces each slot as malloc would a block.  The
+ * library needs no special build: a program compiled with -fsanitize=address, or started
+ * by valgrind, works with the installed one.
  *
  *     gcc -g -fsanitize=address prog.c -lcpool && ./a.out
  *     valgrind --leak-check=full ./a.out
  *
  *   AddressSanitizer      free slots, slots never handed out and the bytes between slots
- *                         are poisoned: "use-after-poison".  Blocks of malloc's that
- *                         only live slots point to are no leaks
- *   MemorySanitizer       slots are uninitialised when they are handed out and when they
- *                         are free.  Results of the library's functions are not
- *   ThreadSanitizer       the use of a slot before its free comes before the use after
+ *                         are poisoned: "use-after-poison".  Blocks of malloc that
+ *                         only live slots point to are not leaks
+ *   MemorySanitizer       slots are uninitialised when they are handed out and while they
+ *                         are free.  Results of the library's functions are initialised
+ *   ThreadSanitizer       the use of a slot before its free happens before the use after
  *                         the next alloc.  A use after the free is a race
  *   Memcheck              slots are blocks of a memory pool: leaks, uses after free, frees
  *                         of free slots, uses beyond a slot's end and uses of uninitialised
@@ -25,25 +25,24 @@
  *
  * NOTES
  *
- * A pool that is created under one of these tools has no inline path: each alloc and free
- * is a call, also in a program that was compiled to inline it.  Under a tool that watches bytes, a
- * pool in memory of its own keeps some bytes free between slots, so its stride is larger.
+ * A pool created under one of these tools has no inline path: each alloc and free
+ * is a call, even in a program compiled to inline it.  Under a tool that watches bytes, a
+ * pool outside caller-provided memory keeps some bytes free between slots, so its stride is larger.
  * A pool in caller-provided memory has such bytes with CPOOL_CHECKED only.
  *
- * Slots keep their bytes from free to alloc under every tool.  Memcheck and MemorySanitizer
- * call these bytes uninitialised all the same.  A program that keeps objects constructed in
- * free slots, or reads these on purpose, creates its pool with CPOOL_MEMORY_NO_POISON.  Then the
- * tools that watch bytes know nothing of its slots.
+ * Slots keep their bytes from free to alloc under every tool, but Memcheck and
+ * MemorySanitizer regard these bytes as uninitialised.  A program that keeps objects constructed
+ * in free slots, or reads these on purpose, creates its pool with CPOOL_MEMORY_NO_POISON.  Then
+ * the tools that watch bytes know nothing of its slots.
  *
- * Slots above the first 64 MiB of a pool are announced when they have been handed out for
- * the first time.
+ * Slots above the first 64 MiB of a pool are announced when they are first handed out.
  *
- * No tool names a slot that is live when its pool is destroyed, except Memcheck, which
- * then looks for leaks in the whole process.  CPOOL_CHECKED lists such slots.
+ * Memcheck looks for leaks in the whole process when a pool with live slots is destroyed.  The
+ * other tools do not name such slots.  CPOOL_CHECKED lists them.
  *
  * The other tools of Valgrind, such as Callgrind and Massif, see a pool as it is.  DRD does
- * not know atomic operations, and reports conflicts in the library that are none.  Helgrind
- * reports a program's relaxed atomic operations.  ThreadSanitizer serves instead.  A
+ * not know atomic operations, and reports false conflicts in the library.  Helgrind
+ * reports a program's relaxed atomic operations.  Use ThreadSanitizer instead.  A
  * library that was itself compiled with -fsanitize=thread announces nothing to
  * ThreadSanitizer, which sees its synchronisation.
  */
@@ -67,7 +66,7 @@ extern "C" {
 #define CPOOL_TOOL_MEMCHECK 0x8u
 
 /*
- * cpool_tools - the tools that pools created now are announced to.
+ * cpool_tools - the tools to which new pools are announced.
  *
  * For programs and tests that do less, or wait longer, under a tool.
  *

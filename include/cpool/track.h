@@ -7,7 +7,7 @@
  *     config.flags = CPOOL_TRACKED;
  *     ...
  *     struct body *body = cpool_alloc(bodies);
- *     cpool_handle_t handle = cpool_handle(bodies, body);      to be kept for later
+ *     cpool_handle_t handle = cpool_handle(bodies, body);      kept for later
  *     ...
  *     body = cpool_resolve(bodies, handle);                    NULL once it was freed
  *
@@ -18,10 +18,10 @@
  *     }
  *     cpool_foreach(bodies, 0, SIZE_MAX, move, &world);        every live slot
  *
- * A tracked pool keeps a word of 64 bits beside each slot: whether the slot is live, and a
- * generation, which each free advances.  The words lie one after the other, apart from
+ * A tracked pool keeps a word of 64 bits for each slot: a bit for a live slot, and a
+ * generation, which each free advances.  The words are an array apart from
  * the slots, and none of the functions here reads or writes a slot.  A free of a slot
- * that is free already, or was never taken, is found by one look at its word, and
+ * that is already free, or was never taken, is found by one look at its word, and
  * reported as CPOOL_EDOUBLEFREE or CPOOL_EUNUSED.
  *
  * NOTES
@@ -30,37 +30,37 @@
  * flag, typed pools included.  In another pool they report CPOOL_ETRACKED and do nothing.
  *
  * Several frees of one slot: exactly one succeeds, and the others are reported, even if
- * threads make them at the same time.  That takes a locked instruction for each free.  A
- * free that comes after the slot has got its next owner is that owner's, for the pool.
+ * threads make them at the same time.  That takes a locked instruction for each free.  If
+ * the slot has a new owner already, a late free counts as the new owner's.
  *
- * Live: a slot that an alloc has returned, in whatever way, until it is freed.  So is,
- * for a moment, one that cpool_alloc_bulk_all or cpool_reserve takes and gives back.
+ * Live: a slot is live from the alloc that returns it, of any kind, until its free.  So are,
+ * for a moment, slots that cpool_alloc_bulk_all or cpool_reserve takes and gives back.
  *
  * Handles: a handle is one number.  It may be stored in files of one run, sent to other
  * threads, and compared.  It is never CPOOL_HANDLE_NONE, which is 0.  No other slot of the
  * pool ever has it, and no later owner of the slot, until the generation wraps.
- * That takes 2^(63 - b) frees of one slot, where b bits number cpool_index_limit slots.
- * In pools of up to 2^20 slots that is a day of taking and freeing nothing else, at 10 ns
- * each time, and half a minute in pools of 2^32.  Handles do not name their pool.  In
+ * That takes 2^(63 - b) frees of one slot, if b bits number cpool_index_limit slots.
+ * At 10 ns for each alloc and free of this one slot, that is a day in pools of up to 2^20
+ * slots, and half a minute in pools of 2^32.  Handles do not name their pool.  In
  * another pool a handle may be stale, or by chance another slot's.
  *
- * The pointer from a handle: cpool_resolve says that the slot was live at some moment
+ * The pointer from a handle: cpool_resolve shows that the slot was live at some moment
  * during the call, with that generation.  It does not keep the slot alive.  A thread
- * that reads or writes the slot then must know by other means that no thread frees it
- * meanwhile.  The slot is its own, or a lock or a reference count of the program holds
- * it, or slots are freed only between two phases of work.  A thread that has no such
- * means may compare and pass on the pointer, and no more.  Reading first and resolving
- * again afterwards does not do, because the read may be of the next owner's data, and is
+ * that reads or writes the slot must know by other means that no thread frees it
+ * meanwhile: the thread owns the slot, or a lock or a reference count of the program protects
+ * it, or slots are freed only between two phases of work.  Other threads may compare
+ * and pass on the pointer, and no more.  Reading first and resolving
+ * again afterwards is not enough, because the read may be of the next owner's data, and is
  * a data race.
  *
  * The bytes of the slot: a thread that resolves a handle, or visits a slot, sees the bytes
- * that the slot had when it was taken.  It sees later writes of the owner if owner
- * and thread synchronise.
+ * that the slot had when it was taken.  It sees later writes of the owner if the two
+ * synchronise.
  *
- * Tables beside a pool: cpool_index numbers the slots from 0, and cpool_index_limit says
- * below what, which includes the slack that CPOOL_EXACT speaks of: thread_caches *
+ * Tables beside a pool: cpool_index numbers the slots from 0, below cpool_index_limit.
+ * The limit includes the slack of pools without CPOOL_EXACT: thread_caches *
  * magazine_rounds.  By default that is no more than the capacity, except in pools of less
- * than 70,000 slots, where it is 256 magazines.  Members of the configuration bound it.
+ * than 70,000 slots, where it is 256 magazines.  The configuration can lower it.
  * For 100,000 slots:
  *
  *     by default                                          199,999
@@ -68,17 +68,17 @@
  *     ... and config.magazine_rounds = 63;                104,032
  *     config.flags = CPOOL_TRACKED | CPOOL_EXACT;         100,000
  *
- * Slots are handed out for the first time in the order of their indices, so that a table
- * that grows needs no more entries than circulating in cpool_stats.
+ * Fresh slots are handed out in the order of their indices, so a growing table
+ * needs no more entries than `circulating` in cpool_stats.
  *
- * Trim: the words stay when cpool_trim and cpool_shrink give pages back, so that a stale
- * handle does so too.  A slot can be read until the pool is destroyed, free or live, and
+ * Trim: cpool_trim and cpool_shrink give no words back, so stale handles stay stale.
+ * A slot can be read until the pool is destroyed, free or live, and
  * is zero after its page was given back.  A pool with constructed objects in free
  * slots keeps its pages with CPOOL_MEMORY_KEEP_PAGES.
  *
  * cpool_reset makes all handles stale.  In tracked pools its cost depends on the number of
- * slots that were ever handed out.  In the child of a fork all handles stay what they
- * were.  A slot that another thread was just taking or freeing at the fork is not live
+ * slots that were ever handed out.  In the child of a fork handles keep their state.
+ * A slot that another thread was just taking or freeing at the fork is not live
  * there.
  *
  * (Generations beside the slots: the slot maps of games' entity systems, and E. Weissman's
@@ -97,10 +97,10 @@ extern "C" {
  * ---- Handles (cpool_track.3) -------------------------------------------------
  */
 
-/* A live slot, for as long as it is live. */
+/* Names a live slot, until it is freed. */
 typedef uint64_t cpool_handle_t;
 
-/* No slot's. */
+/* The handle of no slot. */
 #define CPOOL_HANDLE_NONE ((cpool_handle_t)0)
 
 /*
@@ -108,8 +108,8 @@ typedef uint64_t cpool_handle_t;
  *
  * slot   from an alloc on this pool, not freed since
  *
- * Returns the handle, or CPOOL_HANDLE_NONE for a slot that is not live and for every other
- * address.  CPOOL_HANDLE_NONE after CPOOL_ETRACKED was reported for another kind of pool.
+ * Returns the handle, or CPOOL_HANDLE_NONE for any other address, and after CPOOL_ETRACKED
+ * was reported for another kind of pool.
  * Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API cpool_handle_t cpool_handle(const cpool_t *pool, const void *slot);
@@ -119,11 +119,11 @@ CPOOL_API cpool_handle_t cpool_handle(const cpool_t *pool, const void *slot);
  *
  * handle   from this pool, or any number
  *
- * Returns the slot if it is live and has been since the handle was made, else NULL.  NULL
- * after CPOOL_ETRACKED was reported for another kind of pool.  The head of this page says
- * what may be done with the slot.
- * A thread that learns of a free before it calls, by synchronisation, gets NULL.  Beside a
- * free that is under way it gets either.
+ * Returns the slot if it is live and has been since the handle was made, else NULL.  Also
+ * returns NULL after CPOOL_ETRACKED was reported for another kind of pool.  The notes above
+ * describe the permitted use of the slot.
+ * A thread that knows of a free before it calls, by synchronisation, gets NULL.  Beside a
+ * concurrent free it gets either.
  * Any thread, wait-free, async-signal-safe.
  */
 CPOOL_API void *cpool_resolve(const cpool_t *pool, cpool_handle_t handle);
@@ -136,12 +136,12 @@ CPOOL_API void *cpool_resolve(const cpool_t *pool, cpool_handle_t handle);
 typedef bool (*cpool_visitor_t)(void *slot, cpool_handle_t handle, void *arg);
 
 /*
- * cpool_foreach - calls a function for each live slot of a range of indices, in their order,
- * or counts them.
+ * cpool_foreach - calls a function for each live slot of a range of indices, in ascending
+ * order, or counts them.
  *
  * first     index of the first slot of the range
  * end       one more than the index of the last one, SIZE_MAX for all
- * visitor   may allocate, and free the slot it is called with.  NULL: the slots are only
+ * visitor   may allocate, and free the slot that it is called with.  NULL: the slots are only
  *           counted
  *
  * Other threads may alloc and free meanwhile.  A slot that is live throughout the visit is
@@ -168,14 +168,14 @@ CPOOL_API size_t cpool_foreach(const cpool_t *pool, size_t first, size_t end,
  *         while ((body = cpool_iter_next(&iter)) != NULL)
  *             move(body);
  *
- * Jobs that each have a part of 0 to cpool_index_limit, or to circulating in cpool_stats,
- * visit every slot between them.  One thread at a time uses an iterator.  Nothing is held
- * between two calls, so an iterator needs no end.
+ * Jobs that divide the range from 0 to cpool_index_limit, or to `circulating` in cpool_stats,
+ * visit every slot between them.  One thread at a time uses an iterator.  It holds nothing
+ * between two calls, and needs no end.
  */
 typedef struct cpool_iter {
     size_t size;           /* sizeof(cpool_iter_t), set by the initialiser */
-    const cpool_t *pool;   /* where it looks */
-    size_t next;           /* index of the slot it looks at next */
+    const cpool_t *pool;   /* the pool */
+    size_t next;           /* index of the next slot to look at */
     size_t end;            /* one more than the last */
     cpool_handle_t handle; /* of the slot that cpool_iter_next returned last */
 } cpool_iter_t;
@@ -202,11 +202,11 @@ CPOOL_API int cpool_iter_begin(cpool_iter_t *iter, const cpool_t *pool, size_t f
 /*
  * cpool_iter_next - the next live slot.
  *
- * The guarantee is that of cpool_foreach, from the call of cpool_iter_begin on, for the
- * slots of the range.
+ * The guarantee for the slots of the range is that of cpool_foreach, from the call of
+ * cpool_iter_begin on.
  *
- * Returns the slot, or NULL when there are no more.  NULL after CPOOL_EPOOL was reported
- * for a pool that has been destroyed.
+ * Returns the slot, or NULL if there are no more, and after CPOOL_EPOOL was reported
+ * for a destroyed pool.
  * One thread at a time, wait-free.
  */
 CPOOL_API void *cpool_iter_next(cpool_iter_t *iter) CPOOL_NONNULL_(1);

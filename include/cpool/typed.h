@@ -12,22 +12,22 @@
  *     struct job *job = jobs_alloc();                      NULL when all are out
  *     jobs_free(job);
  *
- * There is nothing to create and no handle to pass around, and the compiler checks the
+ * There is nothing to create and no pool to pass around, and the compiler checks the
  * type.  The thread's cache entry is a thread-local variable of the program, the size
- * of a slot is a constant, and the bounds of its address lie in a variable of the
+ * of a slot is a constant, and the bounds of its address are in a variable of the
  * program.  On x86-64 an alloc takes six instructions, and a free takes twelve, or
- * thirteen where the size is no power of two.
+ * thirteen if the size is not a power of two.
  *
- * The pool is created on first use, by any thread, with the settings that the
- * definition names.  jobs_pool() is its handle, which serves every other function, from
+ * The pool is created on first use, by any thread, with the settings of the
+ * definition.  jobs_pool() returns it for every other function, from
  * any thread, mixed with the functions of the type.
  *
  * NOTES
  *
- * A pool of a mode without inline path (CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE), or
- * with slots that are not spaced by the size of the type (CPOOL_MEMORY_COLOUR), works too,
- * with a call for each operation.  Where a thread has a magazine loaded in a typed
- * pool, other threads take it for full when they reckon how much slack is needed.
+ * A pool without an inline path (CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE),
+ * or with a stride other than the size of the type (CPOOL_MEMORY_COLOUR), works too,
+ * with a call for each operation.  In a typed pool every loaded magazine of another thread
+ * counts as full in the computation of slack.
  *
  * The type must be complete, and its alignment at most CPOOL_ALIGN_MAX.  In C++ slots
  * are memory: no constructor is called.
@@ -36,17 +36,18 @@
  * library that defines the pool, so two of them may have pools of the same name.  With
  * -DCPOOL_TYPED_VISIBILITY='"default"' other modules can use them.
  *
- * The thread-local variable takes 64 bytes of static TLS, of which a module that is
- * loaded with dlopen finds room for a few dozen.  With
+ * The thread-local variable takes 64 bytes of static TLS.  A module loaded with dlopen finds
+ * room for a few dozen of them.  With
  * -DCPOOL_TYPED_TLS='"global-dynamic"' such a module takes none, and each operation
- * makes a call.  Choose this for a module that is loaded and unloaded again and again: the
+ * makes a call.  Choose this for a module that is loaded and unloaded repeatedly: the
  * C library does not always get the room back.
  *
  * A thread must not use a typed pool for the very first time in the last round of its
  * destructors of thread-specific data, or after it.  Its cache would stay registered,
- * with an entry in memory that goes with the thread.  The pool's handle may be used then.
+ * with an entry in memory that ends with the thread.  cpool_alloc and cpool_free on
+ * <name>_pool() are permitted there.
  *
- * When a module is unloaded with dlclose its pools are closed, as by <name>_close.  No
+ * dlclose closes the pools of the module that it unloads, as <name>_close does.  No
  * thread that used them may be ending at that moment: it is joined before, or ends later.
  * The end of the process closes none.
  */
@@ -67,23 +68,23 @@
  *     void <name>_free(type *slot);      as cpool_free
  *     size_t <name>_alloc_bulk(type **slots, size_t n);        as cpool_alloc_bulk
  *     void <name>_free_bulk(type *const *slots, size_t n);     as cpool_free_bulk
- *     cpool_t *<name>_pool(void);        the handle; creates the pool if there is none;
+ *     cpool_t *<name>_pool(void);        the pool; creates it if there is none;
  *                                        NULL if that fails
  *     int <name>_open(const cpool_config_t *config);
  *     int <name>_close(void);
  *
- * Where the pool has to be created for an alloc and cannot be, the alloc returns NULL,
- * and the next one tries again.
+ * If the creation of the pool fails in an alloc, the alloc returns NULL, and the next one
+ * tries again.
  *
- * <name>_open creates the pool now.  NULL stands for the settings of the definition.  Of
- * a configuration, slot_size and slot_align may be 0, which stands for the type's, and
+ * <name>_open creates the pool now.  NULL means the settings of the definition.  In
+ * a configuration, slot_size and slot_align may be 0, which means the type's, and
  * name may be NULL.  Returns 0, or cpool_create's code, CPOOL_ESLOTSIZE if slot_size is
- * not that of the type, CPOOL_EALIGN if slot_align is below it, or CPOOL_EOPEN if there
- * is a pool already and a configuration was given.  With NULL it then returns 0.
+ * not that of the type, CPOOL_EALIGN if slot_align is below the type's, or CPOOL_EOPEN if
+ * the pool exists already and a configuration was given.  With NULL it then returns 0.
  *
  * <name>_close destroys the pool, under cpool_destroy's conditions and with its result.
- * It returns 0 if there is none.  The next use creates it anew.  cpool_destroy on the
- * handle does the same.
+ * It returns 0 if there is none.  The next use creates it anew.  cpool_destroy on
+ * <name>_pool() does the same.
  */
 #define CPOOL_DECLARE(name, type)                                                      \
     extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
@@ -168,7 +169,7 @@
  * The parts of the macros above.  Nothing below is for use outside this header.
  */
 
-/* The names of a typed pool's functions, as reports tell them. */
+/* The names of a typed pool's functions, for reports. */
 struct cpool_typed_functions {
     const char *alloc;
     const char *free;
@@ -244,8 +245,8 @@ CPOOL_API void cpool_typed_unload(struct cpool_typed *typed);
 #if defined(__GNUC__) && !defined(CPOOL_NO_INLINE)
 
 /*
- * The model of thread-local storage.  A program's own variables lie at constant
- * distances from the thread pointer, and a shared library's at one that it loads.
+ * The model of thread-local storage.  A program's own variables are at constant
+ * distances from the thread pointer, and a shared library loads its distance.
  */
 #if !defined(CPOOL_TYPED_TLS) && defined(CPOOL_TYPED_HIDDEN_) && \
     (!defined(__PIC__) || defined(__PIE__))
@@ -310,7 +311,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
 #define CPOOL_TYPED_STORAGE_(name)                                                     \
     __thread cpool_cache_t name##_entry_ __attribute__((__aligned__(64)));
 
-#else /* without the inline path: the pool's handle serves */
+#else /* without the inline path: through the pool's descriptor */
 
 #define CPOOL_TYPED_PATH_(name, type)                                                  \
     CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
