@@ -15,21 +15,6 @@
  * ---- Typed object pools (cpool_object_typed.3) -----------------------------
  */
 
-/* A typed object pool, as the program and the library share it. */
-struct cpool_objects_typed {
-    cpool_objects_t *pool;                 /* atomic; NULL: there is none */
-    const cpool_object_config_t *settings; /* for its creation on first use */
-    const cpool_object_type_t *type;       /* unless the settings have one */
-    const char *name;                      /* likewise */
-};
-
-/* The out-of-line parts of what the macros below define. */
-CPOOL_API cpool_objects_t *cpool_typed_objects_pool(struct cpool_objects_typed *typed);
-CPOOL_API int cpool_typed_objects_open(struct cpool_objects_typed *typed,
-                                       const cpool_object_config_t *config);
-CPOOL_API int cpool_typed_objects_close(struct cpool_objects_typed *typed);
-CPOOL_API void cpool_typed_objects_unload(struct cpool_objects_typed *typed);
-
 /*
  * CPOOL_OBJECTS_DECLARE - declares a typed object pool and defines its functions, which are
  * inline.
@@ -136,5 +121,24 @@ CPOOL_API void cpool_typed_objects_unload(struct cpool_objects_typed *typed);
     }                                                                                  \
                                                                                        \
     struct cpool_objects_typed
+
+/*
+ * The parts of the macros above.  Nothing below is for use outside this header.
+ */
+
+/* A typed object pool, as the program and the library share it. */
+struct cpool_objects_typed {
+    cpool_objects_t *pool;                 /* atomic; NULL: there is none */
+    const cpool_object_config_t *settings; /* for its creation on first use */
+    const cpool_object_type_t *type;       /* unless the settings have one */
+    const char *name;                      /* likewise */
+};
+
+/* The out-of-line parts of the functions that the macros define. */
+CPOOL_API cpool_objects_t *cpool_typed_objects_pool(struct cpool_objects_typed *typed);
+CPOOL_API int cpool_typed_objects_open(struct cpool_objects_typed *typed,
+                                       const cpool_object_config_t *config);
+CPOOL_API int cpool_typed_objects_close(struct cpool_objects_typed *typed);
+CPOOL_API void cpool_typed_objects_unload(struct cpool_objects_typed *typed);
 
 #endif /* CPOOL_OBJECT_TYPED_H */
