@@ -129,15 +129,14 @@
 extern "C" {
 #endif
 
-/* A pool's descriptor.  <cpool/fast.h> has its members.  The tag is not `cpool`, which is a
- * namespace in C++. */
-typedef struct cpool_descriptor cpool_t;
+/* A pool's descriptor.  <cpool/fast.h> has its members. */
+typedef struct cpool_t cpool_t;
 
 /* <time.h> defines it for C11 and for POSIX programs only. */
 struct timespec;
 
 /* One owner's cache of one pool (see cpool_cache). */
-typedef struct cpool_entry cpool_cache_t;
+typedef struct cpool_cache_t cpool_cache_t;
 
 /*
  * ---- Version (cpool_version.3) ---------------------------------------------
@@ -173,6 +172,9 @@ CPOOL_API unsigned cpool_version_number(void);
  *                                knows become zero
  *
  * A size below that of `size` itself, or above 4096, is refused with CPOOL_ESTRUCT.
+ *
+ * The tag of cpool_config_t is `struct cpool_config`, and so on.  Types that share that name
+ * with a function, or with the C++ namespace, keep the _t: `struct cpool_stats_t`.
  */
 
 /* Each part has the contracts of one manual page. */

@@ -453,9 +453,7 @@ in_declaration {
 }
 
 /^typedef struct [a-z_]+ \{/ {
-    struct_name = $3 "_t"
-    if ($3 == "cpool_figures")
-        struct_name = "cpool_stats_t"
+    struct_name = $3 ~ /_t$/ ? $3 : $3 "_t"
     in_members = 1
     next
 }

@@ -43,7 +43,7 @@
  * A pool's descriptor: constant from creation to destruction, so that all processors
  * can share its cache line.
  */
-struct cpool_descriptor {
+struct cpool_t {
     uintptr_t base;    /* address of slot 0 */
     uintptr_t inverse; /* inverse of the stride's odd part, modulo 2^word */
     uintptr_t shift;   /* log2 of the stride's power-of-two part */
@@ -57,7 +57,7 @@ struct cpool_descriptor {
  * One owner's cache of one pool, in a separate cache line.  Only its owner writes it.
  * Others read `count` for statistics, hence it is atomic.
  */
-struct cpool_entry {
+struct cpool_cache_t {
     uintptr_t count; /* atomic: rounds in the loaded magazine */
     uintptr_t limit; /* rounds the loaded magazine can hold, or 0 if none is loaded */
     void **rounds;   /* the loaded magazine's rounds, the next one on top */

@@ -67,7 +67,7 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  *
  * Start from CPOOL_STATS_INIT.
  */
-typedef struct cpool_figures {
+typedef struct cpool_stats_t {
     size_t size;            /* sizeof(cpool_stats_t), set by the initialiser */
     size_t capacity;        /* slots, now */
     size_t max_capacity;    /* slots it may grow to */

@@ -51,7 +51,7 @@ extern "C" {
 
 /* A pool with lanes, and one of its lanes. */
 typedef struct cpool_lanes cpool_lanes_t;
-typedef struct cpool_lane_state cpool_lane_t;
+typedef struct cpool_lane_t cpool_lane_t;
 
 /*
  * ---- Lanes (cpool_lanes.3) -------------------------------------------------

@@ -337,7 +337,7 @@ CPOOL_API size_t cpool_objects_trim(cpool_objects_t *pool) CPOOL_NONNULL_(1);
  * A pool's figures.  While other threads use the pool, `active`, `inactive` and `available`
  * are estimates unless the pool is counted.  Start from CPOOL_OBJECT_STATS_INIT.
  */
-typedef struct cpool_object_figures {
+typedef struct cpool_object_stats_t {
     size_t size;           /* sizeof(cpool_object_stats_t), set by the initialiser */
     size_t capacity;       /* objects that may exist now */
     size_t max_capacity;   /* objects that may ever exist */

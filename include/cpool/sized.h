@@ -252,7 +252,7 @@ CPOOL_API bool cpool_sized_owns(const cpool_sized_t *blocks, const void *block)
     CPOOL_NONNULL_(1);
 
 /* One class. */
-typedef struct cpool_sized_description {
+typedef struct cpool_sized_class_t {
     size_t size;       /* sizeof(cpool_sized_class_t), set by the initialiser */
     size_t block_size; /* bytes of its blocks */
     cpool_t *pool;     /* for cpool_stats and other queries.  Functions that allocate or free
@@ -288,7 +288,7 @@ CPOOL_API size_t cpool_sized_class_of(const cpool_sized_t *blocks, size_t size)
     CPOOL_NONNULL_(1);
 
 /* The figures of all classes and of the fallback. */
-typedef struct cpool_sized_figures {
+typedef struct cpool_sized_stats_t {
     size_t size;             /* sizeof(cpool_sized_stats_t), set by the initialiser */
     size_t classes;          /* how many there are */
     size_t live;             /* blocks of all classes that callers hold */

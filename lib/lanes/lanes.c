@@ -36,7 +36,7 @@
 /* Slots that are taken from the pool, or given back, at once. */
 #define CPI_LANE_CHUNK 256u
 
-struct cpool_lane_state {
+struct cpool_lane_t {
     _Alignas(CPI_LINE) uint32_t head; /* its user's */
     uint32_t count;                   /* likewise */
     cpool_lanes_t *lanes;             /* constant */

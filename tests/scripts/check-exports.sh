@@ -3,7 +3,8 @@
 #
 # check-exports.sh - the exported symbols are the same three times: those that
 # the public headers mark with CPOOL_API, those that lib/libcpool.map lists, and
-# those that the shared library shows.
+# those that the shared library shows.  The tag of each public structure is the name of its
+# type without _t, or with it if a function or the C++ namespace has that name.
 #
 # srcdir: top of the source tree.  NM: the configured nm.  Run in the top of the
 # build tree.
@@ -37,6 +38,18 @@ compare() {
 uniq -d "$work/map" > "$work/twice"
 [ ! -s "$work/twice" ] || { echo "twice in the map:" "$(cat "$work/twice")"; status=1; }
 compare headers map
+
+# Lines "tag type", and the tag that the rule above gives.
+cat "$top"/include/*.h "$top"/include/cpool/*.h |
+    awk '/^typedef struct [a-z_]+ [a-z_]+;/ { sub(/;/, ""); print $3, $4 }
+        /^typedef struct [a-z_]+ \{/ { tag = $3 }
+        /^\} [a-z_]+;/ && tag != "" { sub(/;/, ""); print tag, $2; tag = "" }' > "$work/types"
+[ "$(wc -l < "$work/types")" -gt 15 ] || { echo 'hardly a type found in the headers'; status=1; }
+while read -r tag type; do
+    want=${type%_t}
+    ! { grep -qx "$want" "$work/headers" || [ "$want" = cpool ]; } || want=$type
+    [ "$tag" = "$want" ] || { echo "struct $tag is $type, and not struct $want"; status=1; }
+done < "$work/types"
 
 library=lib/.libs/libcpool.so
 if [ -e "$library" ]; then
