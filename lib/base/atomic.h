@@ -54,6 +54,16 @@
                                              memory_order_##success, memory_order_##failure))
 #endif
 
+/* Raises a number to at least this one.  The order is that of a store. */
+#define cpi_raise(object, value, order)                                         \
+    do {                                                                        \
+        const __typeof__(value) cpi_least_ = (value);                           \
+        __auto_type cpi_was_ = cpi_load((object), relaxed);                     \
+        while (cpi_was_ < cpi_least_ &&                                         \
+               !cpi_cas_weak((object), &cpi_was_, cpi_least_, order, relaxed))  \
+            ;                                                                   \
+    } while (0)
+
 #define CPI_PLAIN_relaxed __ATOMIC_RELAXED
 #define CPI_PLAIN_acquire __ATOMIC_ACQUIRE
 #define CPI_PLAIN_release __ATOMIC_RELEASE

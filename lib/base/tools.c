@@ -2,10 +2,6 @@
 /*
  * tools.c - requests to sanitizers and to Valgrind.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include "base/tools.h"
 
 #if !defined(NVALGRIND) && defined(__has_include)

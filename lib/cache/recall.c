@@ -19,10 +19,6 @@
  *   user   | user, visible, kind load; locked_by and holder, for our own token | relaxed | - | -
  *   fold   | recalls fetch-and-add | relaxed | - | -
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include "cache/recall.h"
 
 #include "base/atomic.h"

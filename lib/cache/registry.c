@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "base/list.h"
 #include "host/os.h"
 #include "cache/recall.h"
 
@@ -118,24 +119,6 @@ static void set_used(struct cpi_registry *registry, int more)
     cpi_store(&registry->used, used + (size_t)more, relaxed); /* [used] */
 }
 
-/* With the lock held, as unlink. */
-static void link_cache(struct cpi_cache *cache, struct cpi_cache **first)
-{
-    cache->next = *first;
-    if (cache->next != NULL)
-        cache->next->link = &cache->next;
-    cache->link = first;
-    *first = cache;
-}
-
-static void unlink_cache(struct cpi_cache *cache)
-{
-    CPI_ASSERT(*cache->link == cache && (cache->next == NULL || cache->next->link == &cache->next));
-    *cache->link = cache->next;
-    if (cache->next != NULL)
-        cache->next->link = cache->link;
-}
-
 /* With the lock held.  An owner's cache lives in its table, at the handle of the pool or
  * of another kind, which has no spares. */
 static struct cpi_cache *register_cache(struct cpi_registry *registry,
@@ -157,7 +140,7 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry,
     set_used(registry, +1);
     registry->registrations++;
     if (owner != NULL)
-        link_cache(cache, &owner->caches);
+        CPI_LIST_ADD(&owner->caches, cache);
     cpi_store(&cache->user, owner != NULL ? cpi_thread_token() : 0, relaxed); /* [user] */
     cpi_cache_open(cache,
                    owner != NULL ? cpi_thread_entry_of(owner, handle) : &cache->own,
@@ -170,7 +153,7 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
 {
     CPI_ASSERT(cpi_lock_is_held() && cache->used && cpi_cache_loaded(cache) == 0);
     if (cache->owner != NULL)
-        unlink_cache(cache);
+        CPI_LIST_REMOVE(cache);
     clear_entry(cpi_cache_active(cache));
     clear_entry(cache->entry);
     cache->entry = &cache->own;
@@ -414,16 +397,10 @@ void cpi_registry_each(void (*visit)(struct cpi_pool *pool))
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle)
 {
     registry->handle = handle;
-    registry->next = registries;
-    if (registry->next != NULL)
-        registry->next->link = &registry->next;
-    registry->link = &registries;
-    registries = registry;
+    CPI_LIST_ADD(&registries, registry);
 }
 
 void cpi_registry_remove(struct cpi_registry *registry)
 {
-    *registry->link = registry->next;
-    if (registry->next != NULL)
-        registry->next->link = registry->link;
+    CPI_LIST_REMOVE(registry);
 }

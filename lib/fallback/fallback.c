@@ -16,9 +16,7 @@
  * [in] and [out] are for a thread that has obtained everything and destroys the pool: it waits
  * for the places that it sees taken.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+#include "base/gnu.h"
 
 #include "fallback/fallback.h"
 
@@ -101,7 +99,6 @@ static enum cpi_block search(const struct cpi_fallback *fallback, uintptr_t memo
  * which there are always some. */
 static void insert(struct cpi_fallback *fallback, uintptr_t memory)
 {
-    size_t reach = cpi_load(&fallback->reach, relaxed); /* [reach] */
     size_t start = start_of(memory);
     size_t at = start;
 
@@ -114,9 +111,7 @@ static void insert(struct cpi_fallback *fallback, uintptr_t memory)
         if ((held == 0 || (held & CPI_FREED) != 0) && change(fallback, at, held, memory))
             break;
     }
-    while (at - start > reach &&
-           !cpi_cas_weak(&fallback->reach, &reach, at - start, relaxed, relaxed)) /* [reach] */
-        ;
+    cpi_raise(&fallback->reach, at - start, relaxed); /* [reach] */
 }
 
 /* Exactly as many bytes as are needed, so that a tool sees the first one beyond. */
@@ -140,15 +135,12 @@ bool cpi_fallback_has_room(const struct cpi_fallback *fallback)
 static bool count(struct cpi_fallback *fallback)
 {
     size_t live = cpi_load(&fallback->live, relaxed); /* [count] */
-    size_t peak = cpi_load(&fallback->peak, relaxed); /* [count] */
 
     do {
         if (live >= fallback->limit)
             return false;
     } while (!cpi_cas_weak(&fallback->live, &live, live + 1, acquire, relaxed)); /* [in] [count] */
-    while (live >= peak &&
-           !cpi_cas_weak(&fallback->peak, &peak, live + 1, relaxed, relaxed)) /* [count] */
-        ;
+    cpi_raise(&fallback->peak, live + 1, relaxed); /* [count] */
     return true;
 }
 

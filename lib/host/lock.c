@@ -7,9 +7,7 @@
  * ORDERING TABLE
  *   holder | holder load, store | relaxed | - | -
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* musl shows signal masks to POSIX programs only */
-#endif
+#include "base/gnu.h"
 
 #include "host/thread.h"
 

@@ -4,9 +4,7 @@
  *
  * The only file that knows which operating system this is.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+#include "base/gnu.h"
 
 #include "host/os.h"
 

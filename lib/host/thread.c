@@ -37,10 +37,6 @@
  * reading a count in one, without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory,
  * and the others a page.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* musl shows signal masks to POSIX programs only */
-#endif
-
 #include "host/thread.h"
 
 #include <pthread.h>
@@ -48,6 +44,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/list.h"
 #include "host/os.h"
 #include "host/ranges.h"
 #include "host/trace.h"
@@ -155,12 +152,8 @@ static void release_structure(struct cpi_thread *thread)
 
 static void unlink_used(struct cpi_thread *thread)
 {
-    struct cpi_thread **link = &used_threads;
-
     CPI_ASSERT(cpi_lock_is_held() && thread->used);
-    while (*link != thread)
-        link = &(*link)->next;
-    *link = thread->next;
+    CPI_LIST_WALK_AND_REMOVE(&used_threads, thread);
 }
 
 /* Gives back what the entries of many pools have made resident: all of them are zero. */

@@ -11,9 +11,7 @@
  *   forked  | walkers, in a child  | relaxed | one thread        | nothing
  *   ready   | is_ready, set, read  | relaxed | pool's creation   | nothing
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* dladdr */
-#endif
+#include "base/gnu.h"
 
 #include "host/trace.h"
 

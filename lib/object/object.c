@@ -18,10 +18,6 @@
  * order the record along with it.  So the thread that has a slot in hand reads its record
  * without an order of its own.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include "object/object.h"
 
 #include <string.h>
@@ -144,13 +140,9 @@ void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state)
 static void count_active(cpool_objects_t *pool)
 {
     uint64_t active = cpi_fetch_add(&pool->active, 1u, release) + 1; /* [use] */
-    uint64_t peak = cpi_load(&pool->peak, relaxed);                  /* [count] */
 
-    if (pool->fake)
-        return;
-    while (active > peak &&
-           !cpi_cas_weak(&pool->peak, &peak, active, relaxed, relaxed)) /* [count] [failed] */
-        ;
+    if (!pool->fake)
+        cpi_raise(&pool->peak, active, relaxed); /* [count] [failed] */
 }
 
 static void uncount_active(cpool_objects_t *pool)

@@ -5,10 +5,6 @@
  * ORDERING TABLE
  *   alone | records, room, reached, while no other thread uses the pool | relaxed | - | -
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include "object/object.h"
 
 #include <stdlib.h>

@@ -6,10 +6,6 @@
  *   see   | record load by any thread | acquire | object.c's active | the object, and its trace
  *   count | counters, trace, room load | relaxed | - | -
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include "object/object.h"
 
 #include <string.h>

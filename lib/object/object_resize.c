@@ -14,10 +14,6 @@
  *   hint   | reached load                | relaxed | - | -
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include "object/object.h"
 
 #include "base/atomic.h"

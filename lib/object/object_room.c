@@ -23,10 +23,6 @@
  * counted its own out.  Read-modify-writes of the room between the two go on with the release.
  * A slot that a trim has in hand is given back with the library's lock held.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include <cpool/debug.h>
 #include "object/object.h"
 
@@ -56,15 +52,6 @@ static uintptr_t step_of(const cpool_objects_t *pool, uintptr_t capacity)
     return step < pool->max - capacity ? (uintptr_t)step : pool->max - capacity;
 }
 
-static void raise_peak(cpool_objects_t *pool, uint64_t objects)
-{
-    uint64_t peak = cpi_load(&pool->peak, relaxed); /* [peak] */
-
-    while (objects > peak &&
-           !cpi_cas_weak(&pool->peak, &peak, objects, relaxed, relaxed)) /* [peak] [failed] */
-        ;
-}
-
 bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more)
 {
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
@@ -83,7 +70,7 @@ bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more)
                            acquire, relaxed));
     *more = step > 0 ? step - 1 : 0;
     if (!pool->counted || pool->fake)
-        raise_peak(pool, objects + 1);
+        cpi_raise(&pool->peak, (uint64_t)objects + 1, relaxed); /* [peak] [failed] */
     return true;
 }
 
@@ -129,16 +116,6 @@ void cpi_object_leave_place(cpool_objects_t *pool)
 }
 
 /* --- Vacant slots --- */
-
-static void note_reached(cpool_objects_t *pool, uintptr_t index)
-{
-    uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [hint] */
-
-    while (index >= reached &&
-           !cpi_cas_weak(&pool->reached, &reached, index + 1, /* [hint] [failed] */
-                         relaxed, relaxed))
-        ;
-}
 
 static void park(cpool_objects_t *pool, uintptr_t index)
 {
@@ -208,7 +185,7 @@ static uintptr_t take_fresh(cpool_objects_t *pool)
     if (slot == NULL)
         return CPI_OBJECT_NONE;
     index = cpi_object_index(pool, slot);
-    note_reached(pool, index);
+    cpi_raise(&pool->reached, index + 1, relaxed); /* [hint] [failed] */
     return index;
 }
 

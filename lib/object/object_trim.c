@@ -10,10 +10,6 @@
  *   unpark | vacancy bits cleared, CAS   | acquire | park, object_room.c's park | the slot's bytes
  *   look   | vacancy word, reached load, CAS failure | relaxed | - | -
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include "object/object.h"
 
 #include "base/atomic.h"

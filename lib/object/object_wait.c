@@ -5,9 +5,7 @@
  * A thread that waits sleeps in the pool of slots.  Each event that makes a get possible
  * frees a slot there: a put, an object that was destroyed, or room that was made.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+#include "base/gnu.h"
 
 #include "object/object.h"
 

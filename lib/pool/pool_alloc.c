@@ -9,10 +9,6 @@
  *
  * [mark] needs no order of its own: the slot that is given afterwards publishes it.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include "pool/pool_drain.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"

@@ -257,7 +257,7 @@ static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
 }
 
 /* The environment makes no pool fail that its program could have. */
-static CPI_COLD int tell_of_copies(void)
+CPI_COLD static int tell_of_copies(void)
 {
     cpi_tell("no pool is made, because %s", cpool_strerror(CPOOL_ECOPIES));
     return CPOOL_ECOPIES;

@@ -106,14 +106,6 @@ static uint64_t estimate_live(const struct cpi_pool *pool)
 
 /* --- Live slots over time --- */
 
-static void raise_peak(struct cpi_usage *usage, uint64_t live)
-{
-    uint64_t peak = cpi_load(&usage->peak, relaxed); /* [usage] */
-
-    while (peak < live && !cpi_cas_weak(&usage->peak, &peak, live, relaxed, relaxed)) /* [usage] */
-        continue;
-}
-
 /*
  * A thread looks at all caches, with a mark.  The more caches there are, the more exchanges
  * are between two counts, so that a count costs an exchange the same in any pool.
@@ -127,7 +119,7 @@ CPI_COLD void cpi_pool_count_usage(struct cpi_pool *pool, struct cpi_cache *cach
         return;
     live = estimate_live(pool);
     cpi_recall_leave(cache);
-    raise_peak(&pool->usage, live);
+    cpi_raise(&pool->usage.peak, live, relaxed); /* [usage] */
     cpi_fetch_add(&pool->usage.sum, live, relaxed);        /* [usage] */
     cpi_fetch_add(&pool->usage.counts, (uint64_t)1, relaxed); /* [usage] */
 }
@@ -137,7 +129,7 @@ static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)
     uint64_t sum = cpi_load(&pool->usage.sum, relaxed);       /* [usage] */
     uint64_t counts = cpi_load(&pool->usage.counts, relaxed); /* [usage] */
 
-    raise_peak(&pool->usage, stats->live);
+    cpi_raise(&pool->usage.peak, (uint64_t)stats->live, relaxed); /* [usage] */
     stats->counted_peak = (size_t)cpi_load(&pool->usage.peak, relaxed); /* [usage] */
     stats->counted_average = counts > 0 ? (size_t)((sum + counts / 2) / counts) : stats->live;
 }

@@ -17,6 +17,7 @@
 #include <cpool/pools.h>
 
 #include "base/atomic.h"
+#include "base/list.h"
 #include "pool/layer.h"
 #include "host/os.h"
 #include "host/ranges.h"
@@ -123,12 +124,8 @@ void cpi_layer_show(struct cpi_shown *shown)
 
 void cpi_layer_hide(const struct cpi_shown *shown)
 {
-    struct cpi_shown **link = &layers;
-
     cpi_lock();
-    while (*link != shown)
-        link = &(*link)->next;
-    *link = shown->next;
+    CPI_LIST_WALK_AND_REMOVE(&layers, shown);
     cpi_unlock();
 }
 

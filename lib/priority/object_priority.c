@@ -25,10 +25,6 @@
  * vanished is undone, and that of the forking thread goes on, if a signal handler forked in the
  * middle of it.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include <cpool/priority.h>
 
 #include "object/object.h"
@@ -39,6 +35,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "base/list.h"
 #include "host/os.h"
 #include "base/structs.h"
 #include "host/thread.h"
@@ -175,12 +172,8 @@ static void add_to_list(struct priorities *priorities)
 
 static void remove_from_list(const struct priorities *priorities)
 {
-    struct priorities **link = &list;
-
     wait_and_lock(&list_lock);
-    while (*link != priorities)
-        link = &(*link)->next;
-    *link = priorities->next;
+    CPI_LIST_WALK_AND_REMOVE(&list, priorities);
     unlock(&list_lock);
 }
 

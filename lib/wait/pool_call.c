@@ -5,10 +5,6 @@
  * The protocol is in queue.h.  A program that does not sleep waits too, as the
  * `bell`: a waiter that is called, and leaves at once instead of looking.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include "pool/pool_impl.h"
 #include "pool/pool_left.h"
 #include "wait/pool_wait.h"

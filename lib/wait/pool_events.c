@@ -6,10 +6,6 @@
  * queue and announces itself as a thread does, and looks as a thread does.  So a slot that
  * is freed after its look calls it.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include <cpool/events.h>
 
 #include "pool/pool_alloc.h"

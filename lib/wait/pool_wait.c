@@ -17,9 +17,7 @@
  * ORDERING TABLE
  *   tally | waits fetch-and-add | relaxed | - | -
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+#include "base/gnu.h"
 
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
