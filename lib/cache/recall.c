@@ -8,7 +8,7 @@
  *   unlock | locked_by store 0     | release | recall.h's check, lock | what was stolen
  *   barrier | membarrier(2)      | -       | recall.h's inside check | each side's first word
  *   inside | busy, calls, turns, holder load | acquire | recall.h's left, registry_list.c's leave,
- *                                                       pool_alloc.c's rest | all that the
+ *                                                       wait_way.c's rest | all that the
  *                                                       operation did that has left
  *   forked | busy load in the child of a fork | acquire | recall.h's left, cache.c's show,
  *                                                       cache.h's show | all that the owner did

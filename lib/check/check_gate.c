@@ -163,7 +163,7 @@ size_t cpi_pool_verify_all(const struct cpi_pool *pool, uintptr_t index, uintptr
     return count;
 }
 
-int cpi_pool_verify_one(const struct cpi_pool *pool, const void *slot, const char *function)
+int cpi_pool_verify_one(struct cpi_pool *pool, const void *slot, const char *function)
 {
     struct cpi_damage damage;
     uintptr_t index;

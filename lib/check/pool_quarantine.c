@@ -6,17 +6,17 @@
  * a place of the registry.  So an alloc that finds the pool dry either finds the slot, or
  * waits for that operation.
  */
-#include "pool/pool_impl.h"
+#include "pool/pool_alloc.h"
+#include "wait/pool_wait.h"
 
 void cpi_pool_put_off(struct cpi_pool *pool, void *slot)
 {
     struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
     void *out = cpi_quarantine_swap(&pool->quarantine, slot);
 
-    if (out != NULL && !(pool->waitable && cpi_pool_hand_over(pool, out, NULL)))
+    if (out != NULL && !(pool->way->came != NULL && cpi_pool_hand_over(pool, out, NULL)))
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, out);
-    if (pool->waitable)
-        cpi_pool_call_waiter(pool, NULL);
+    cpi_pool_came(pool, NULL);
     cpi_registry_leave(&pool->registry, uncached);
 }
 

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "pool/way.h"
 
 struct cpi_fallback {
     /* Constant. */
@@ -30,6 +31,9 @@ struct cpi_fallback {
     size_t align; /* bytes: of block + offset */
     size_t lead;  /* bytes of malloc's before a block */
     size_t mask;  /* places, which are a power of two, less one */
+    bool alone;   /* pool_fallback.c's: blocks are all that the pool hands out */
+    struct cpi_way way;           /* and likewise the pool's way */
+    const struct cpi_way *passed; /* which takes the place of this one */
 
     _Alignas(CPI_LINE) _Atomic size_t live; /* blocks, and takes that may still fail */
     _Atomic size_t placed; /* blocks in places: what has_room compares, so that nobody sleeps

@@ -270,7 +270,7 @@ static bool record(struct cpi_lease *lease, const cpool_lease_t *handle, struct 
     } else if (enter(lease, handle, cache)) {
         done = cpi_lease_record(cache, slot);
         cpi_recall_leave(cache);
-        cpi_pool_wake_waiters(pool_of(lease)); /* others may have looked past it meanwhile */
+        cpi_pool_came(pool_of(lease), NULL); /* others may have looked past it meanwhile */
     }
     return done;
 }
@@ -308,8 +308,7 @@ void *cpool_lease_alloc_slow(cpool_lease_t *handle)
     cache = own_cache(lease, handle);
     if (CPI_LIKELY(cache != NULL))
         slot = alloc_from(cache, lease, handle, CPI_CALL(function));
-    if (CPI_UNLIKELY(pool->waitable))
-        cpi_pool_call_after_alloc(pool, cache, slot);
+    cpi_pool_moved(pool, cache, slot);
     if (CPI_UNLIKELY(slot == NULL))
         slot = alloc_elsewhere(lease, handle, cache, CPI_CALL(function));
     return slot;
@@ -468,7 +467,7 @@ size_t cpool_lease_end(cpool_lease_t *handle)
         report_lease(end_function, handle);
         return 0;
     }
-    cpi_pool_wake_waiters(pool);
+    cpi_pool_came(pool, NULL);
     return slots;
 }
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_alloc.c - allocating and freeing, when the fast path cannot.
+ * pool_alloc.c - allocating and freeing, when the fast path cannot: the plain and the exact way.
  *
  * ORDERING TABLE
  *   count | stalls fetch-and-add | relaxed | - | -
- *   mark  | calls store 1        | relaxed | - | -
- *   rest  | calls store 0        | release | recall.c's inside | the owner's last access
- *
- * [mark] needs no order of its own: the slot that is given afterwards publishes it.
  */
 #include "pool/pool_drain.h"
 #include "pool/pool_alloc.h"
@@ -17,7 +13,6 @@
 #include "base/atomic.h"
 #include "host/os.h"
 #include "base/probes.h"
-#include "cache/recall.h"
 
 /* --- Without a cache --- */
 
@@ -46,63 +41,25 @@ static bool free_uncached(struct cpi_pool *pool, void *slot)
 
 /* --- With a cache --- */
 
-/* Goes inside the cache.  Returns false if the operation has to do without. */
-static inline bool go_inside(struct cpi_cache *cache)
-{
-    return cache != NULL && cpi_recall_enter(cache);
-}
-
-static void *take_slot(struct cpi_pool *pool, struct cpi_cache *cache)
+void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot;
 
-    if (!go_inside(cache))
+    if (!cpi_pool_go_inside(cache))
         return alloc_uncached(pool);
     slot = cpi_cache_alloc(cache);
     cpi_recall_leave(cache);
     return slot;
 }
 
-static bool give_slot(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
+bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 {
     bool done;
 
-    if (!go_inside(cache))
+    if (!cpi_pool_go_inside(cache))
         return free_uncached(pool, slot);
     done = cpi_cache_free(cache, slot);
     cpi_recall_leave(cache);
-    return done;
-}
-
-/*
- * In waitable pools a thread is not done when another one can have the slot: it looks
- * whether to call a waiter.  Until then a mark, or the uncached operation's place, keeps
- * cpool_destroy waiting, because the other thread may have all slots and destroy the
- * pool.
- */
-static bool give_uncached(struct cpi_pool *pool, void *slot)
-{
-    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
-    bool done = cpi_pool_hand_over(pool, slot, NULL) ||
-                cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
-
-    cpi_pool_call_waiter(pool, NULL);
-    cpi_registry_leave(&pool->registry, uncached);
-    return done;
-}
-
-/* A waiter that is to be called finds the slot soonest in the depot. */
-static bool give_and_call(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
-{
-    bool done;
-
-    if (cache == NULL)
-        return give_uncached(pool, slot);
-    cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
-    done = cpi_pool_hand_over(pool, slot, NULL) ||
-           give_slot(pool, cpi_pool_has_to_call(pool) ? NULL : cache, slot);
-    cpi_pool_call_waiter(pool, cache);
-    cpi_store(&cache->calls, 0u, release); /* [rest] */
     return done;
 }
 
@@ -180,7 +137,7 @@ void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)
 
     do {
         seen = cpi_pool_drains(pool);
-        slot = take_slot(pool, cache);
+        slot = cpi_pool_take(pool, cache);
     } while (slot == NULL && is_more(pool, seen, awaits));
     return slot;
 }
@@ -233,12 +190,12 @@ CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
 
 static void *take_any(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    void *slot = take_slot(pool, cache);
+    void *slot = cpi_pool_take(pool, cache);
 
     return CPI_LIKELY(slot != NULL) ? slot : look_again(pool, cache);
 }
 
-/* --- One slot, in every mode --- */
+/* --- The plain way, in every mode --- */
 
 void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
 {
@@ -248,106 +205,82 @@ void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct
         cpi_pool_sample(pool, cache);
     do {
         slot = take_any(pool, cache);
-        if (CPI_UNLIKELY(pool->waitable))
-            cpi_pool_call_after_alloc(pool, cache, slot);
+        cpi_pool_moved(pool, cache, slot);
     } while (slot != NULL && !cpi_pool_passes(pool, slot, call));
     return slot;
 }
 
-int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
-                   uintptr_t *index)
+int cpi_pool_stray(struct cpi_pool *pool, void *address, bool back)
 {
     static const int codes[] = {
         [CPI_PLACE_UNUSED] = CPOOL_EUNUSED,
         [CPI_PLACE_INSIDE] = CPOOL_EMISALIGNED,
         [CPI_PLACE_OUTSIDE] = CPOOL_EFOREIGN,
     };
-    static const int block_codes[] = {
-        [CPI_BLOCK_NONE] = 0,
-        [CPI_BLOCK_FREED] = CPOOL_EDOUBLEFREE,
-        [CPI_BLOCK_LIVE] = CPOOL_EBLOCK,
-    };
+    uintptr_t index;
+
+    (void)back;
+    return codes[cpi_slab_place(&pool->slab, address, &index)];
+}
+
+int cpi_pool_judge(struct cpi_pool *pool, const void *slot, const char *function, uintptr_t *index)
+{
     enum cpi_place place = cpi_slab_place(&pool->slab, slot, index);
     int code;
 
     if (CPI_LIKELY(place == CPI_PLACE_SLOT))
         return 0;
-    code = pool->fallback != NULL ? block_codes[cpi_fallback_find(pool->fallback, slot)] : 0;
-    code = code != 0 ? code : codes[place];
+    code = pool->way->stray(pool, (void *)(uintptr_t)slot, false);
     cpi_pool_report_address(code, function, pool, slot, *index);
     return code;
 }
 
-/* A block of malloc's in the place of a slot, if the pool may hand one out. */
-static void *fall_back(struct cpi_pool *pool)
+void cpi_pool_free_stray(struct cpi_pool *pool, void *address, const char *function)
 {
-    return pool->fallback != NULL ? cpi_fallback_take(pool->fallback) : NULL;
+    uintptr_t index;
+    int code;
+
+    if (address == NULL)
+        return;
+    code = pool->way->stray(pool, address, true);
+    if (code == 0)
+        return;
+    cpi_slab_place(&pool->slab, address, &index);
+    cpi_pool_report_address(code, function, pool, address, index);
 }
 
-void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
+                      struct cpi_call call)
 {
-    void *slot = NULL;
-
-    if (CPI_LIKELY(!pool->fakes))
-        slot = cpi_pool_alloc_slot(pool, cache, call);
-    return CPI_LIKELY(slot != NULL) ? slot : fall_back(pool);
+    cpi_pool_free_by(cpi_pool_give, pool, cache, slot, call);
 }
 
-/* The address is no slot.  Until a waiter is called the place keeps cpool_destroy waiting, as in
- * give_uncached. */
-CPI_COLD static bool free_block(struct cpi_pool *pool, void *block, const char *function)
+const struct cpi_way cpi_plain_way = {
+    .alloc = cpi_pool_alloc_slot, .free = free_slot, .stray = cpi_pool_stray};
+
+/* --- The exact way: a round, or room for one, in the loaded magazine --- */
+
+static void *alloc_exact(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+{
+    void *slot = cpi_pool_pop(cache);
+
+    return CPI_LIKELY(slot != NULL) ? slot : cpi_pool_alloc_slot(pool, cache, call);
+}
+
+static void free_exact(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
+                       struct cpi_call call)
 {
     bool given = false;
 
-    if (pool->fallback != NULL) {
-        struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
-
-        given = cpi_fallback_give(pool->fallback, block) == CPI_BLOCK_LIVE;
-        if (given && pool->waitable)
-            cpi_pool_call_waiter(pool, NULL);
-        cpi_registry_leave(&pool->registry, uncached);
+    if (cache != NULL &&
+        cpi_slab_index(&pool->slab, slot) < cpi_cache_active(cache)->bound &&
+        cpi_recall_enter(cache)) {
+        given = cpi_cache_push(cache, slot);
+        cpi_recall_leave(cache);
     }
-    if (!given)
-        (void)cpi_pool_validate(pool, block, function); /* which reports it */
-    return given;
+    if (CPI_UNLIKELY(!given))
+        free_slot(pool, slot, cache, call);
 }
 
-bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot, struct cpi_call call)
-{
-    const struct cpi_gate *gate;
-    uintptr_t index;
-    bool given;
-
-    if (slot == NULL)
-        return false;
-    if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT))
-        return free_block(pool, slot, call.function);
-    gate = cpi_pool_gate(pool);
-    if (CPI_UNLIKELY(gate != NULL)) {
-        if (!gate->given(pool, slot, call))
-            return false;
-        if (gate->keep != NULL) {
-            gate->keep(pool, slot);
-            return true;
-        }
-    }
-    given = CPI_UNLIKELY(pool->waitable) ? give_and_call(pool, cache, slot)
-                                         : give_slot(pool, cache, slot);
-    /* From here on another thread may have destroyed the pool, unless there was no place
-     * for the slot: plain pools learn of double frees only in this way. */
-    if (!given)
-        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
-    return given;
-}
-
-void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
-{
-    return CPI_UNLIKELY(pool->fakes) ? fall_back(pool) : take_slot(pool, cache);
-}
-
-void *cpi_pool_look_waiting(struct cpi_pool *pool)
-{
-    void *slot = CPI_UNLIKELY(pool->fakes) ? NULL : cpi_pool_look(pool, NULL, false);
-
-    return slot != NULL ? slot : fall_back(pool);
-}
+const struct cpi_way cpi_exact_way = {
+    .alloc = alloc_exact, .free = free_exact, .stray = cpi_pool_stray};

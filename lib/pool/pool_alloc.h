@@ -1,32 +1,82 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_alloc.h - how a slot is found where the inline path has none.
+ * pool_alloc.h - the steps of an alloc and of a free, of which the ways are made.
  *
- * Includes pool_impl.h.
+ * Includes pool_impl.h, pool_report.h.
  */
 #ifndef CPI_POOL_ALLOC_H
 #define CPI_POOL_ALLOC_H
 
+#include "cache/recall.h"
 #include "pool/pool_impl.h"
+#include "pool/pool_report.h"
 
-/*
- * The two that all public functions come down to.  cache is the calling thread's, or NULL
- * for none.  free takes any address: NULL is a no-op, a wrong one is reported.  It returns
- * true if a slot went back.
- */
-void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
+/* As a way's.  All public functions come down to these two. */
+static inline void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache,
+                                   struct cpi_call call)
+{
+    return pool->way->alloc(pool, cache, call);
+}
 
-/* The same, but never a block of the fallback's. */
+static inline void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                                 struct cpi_call call)
+{
+    pool->way->free(pool, slot, cache, call);
+}
+
+/* The plain way's alloc, in a pool of any way: a slot of the slab's. */
 void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
-bool cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
-                   struct cpi_call call);
+
+/* As a way's, if there is anybody to be told. */
+static inline void cpi_pool_came(struct cpi_pool *pool, const struct cpi_cache *cache)
+{
+    if (CPI_UNLIKELY(pool->way->came != NULL))
+        pool->way->came(pool, cache);
+}
+
+/* The same after an alloc that found this slot, or NULL.  Then the slots that its look has moved
+ * are there for others, but room for which the system refuses memory is no reason to call. */
+static inline void cpi_pool_moved(struct cpi_pool *pool, const struct cpi_cache *cache,
+                                  const void *slot)
+{
+    const struct cpi_way *way = pool->way;
+
+    if (CPI_UNLIKELY(way->came != NULL) &&
+        (slot != NULL || (way->left(pool, cache) & CPI_LEFT_SLOTS) != 0))
+        way->came(pool, cache);
+}
 
 /* Moves slots from some cache to the depot.  False if no cache has any.  Lock-free. */
 bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
 
-/* A slot from this cache, or none, from the depot, or a fresh one, not yet marked.
- * NULL if there is none in any of these.  A block in a pool that fakes. */
+/* Of plain pools, and of exact ones without a gate. */
+extern const struct cpi_way cpi_plain_way;
+extern const struct cpi_way cpi_exact_way;
+
+/* Goes inside the cache.  Returns false if the operation has to do without. */
+static inline bool cpi_pool_go_inside(struct cpi_cache *cache)
+{
+    return cache != NULL && cpi_recall_enter(cache);
+}
+
+/* The round on top of the loaded magazine, or NULL.  For pools without the inline path. */
+static inline void *cpi_pool_pop(struct cpi_cache *cache)
+{
+    void *slot;
+
+    if (!cpi_pool_go_inside(cache))
+        return NULL;
+    slot = cpi_cache_pop(cache);
+    cpi_recall_leave(cache);
+    return slot;
+}
+
+/* A slot of this cache, of the depot or a fresh one, which has not passed the gate.  NULL if
+ * there is none. */
 void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache);
+
+/* The reverse.  Returns false if there is no place for the slot. */
+bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot);
 
 /* Looks everywhere, for the owner of this cache or for a thread without one.  It does
  * not lose slots that it finds on the way.  `awaits`: while a trim or shrink has the
@@ -34,8 +84,38 @@ void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache);
  * called. */
 void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits);
 
-/* The same for a waiter, which waits to be called, and which takes a block of the fallback's
- * rather than wait. */
-void *cpi_pool_look_waiting(struct cpi_pool *pool);
+/* As a way's stray where all slots are the slab's. */
+int cpi_pool_stray(struct cpi_pool *pool, void *address, bool back);
+
+/* The address is no slot's.  As a way's free. */
+CPI_COLD void cpi_pool_free_stray(struct cpi_pool *pool, void *address, const char *function);
+
+/* A way's free, which gives by this function a slot that may go back. */
+CPI_WITHIN static inline void cpi_pool_free_by(bool (*give)(struct cpi_pool *pool,
+                                                            struct cpi_cache *cache, void *slot),
+                                               struct cpi_pool *pool, struct cpi_cache *cache,
+                                               void *slot, struct cpi_call call)
+{
+    const struct cpi_gate *gate;
+    uintptr_t index;
+
+    if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)) {
+        cpi_pool_free_stray(pool, slot, call.function);
+        return;
+    }
+    gate = cpi_pool_gate(pool);
+    if (CPI_UNLIKELY(gate != NULL)) {
+        if (!gate->given(pool, slot, call))
+            return;
+        if (gate->keep != NULL) {
+            gate->keep(pool, slot);
+            return;
+        }
+    }
+    /* From here on another thread may have destroyed the pool, unless there was no place
+     * for the slot: plain pools learn of double frees only in this way. */
+    if (CPI_UNLIKELY(!give(pool, cache, slot)))
+        cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
+}
 
 #endif /* CPI_POOL_ALLOC_H */

@@ -2,6 +2,7 @@
 /*
  * pool_cache.c - the handles of caches.
  */
+#include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
 
 #include "cache/recall.h"
@@ -59,7 +60,7 @@ void cpool_cache_destroy(cpool_cache_t *entry)
     }
     cpi_recall_use(cache);
     cpi_registry_remove_cache(&pool->registry, cache);
-    cpi_pool_wake_waiters(pool);
+    cpi_pool_came(pool, NULL);
 }
 
 void cpool_flush(cpool_t *handle)
@@ -72,5 +73,5 @@ void cpool_flush(cpool_t *handle)
     cache = cpi_registry_known_cache(&pool->registry);
     if (cache != NULL)
         cpi_recall_flush(cache);
-    cpi_pool_wake_waiters(pool);
+    cpi_pool_came(pool, NULL);
 }

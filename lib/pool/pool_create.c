@@ -2,6 +2,7 @@
 /*
  * pool_create.c - creating, resetting and destroying pools.
  */
+#include "pool/pool_alloc.h"
 #include "pool/pool_config.h"
 #include "pool/pool_create.h"
 #include "pool/pool_info.h"
@@ -17,7 +18,6 @@
 #include "host/options.h"
 #include "host/os.h"
 #include "host/ranges.h"
-#include "cache/recall.h"
 #include "base/structs.h"
 #include "base/tools.h"
 
@@ -112,6 +112,22 @@ static void forked(struct cpi_pool *pool)
     cpi_log_forked(&pool->log);
 }
 
+static void returned(struct cpi_pool *pool)
+{
+    cpi_pool_came(pool, NULL);
+}
+
+static const struct cpi_way *way_of(const struct cpi_pool *pool, bool exact)
+{
+    const struct cpi_gate *gate = cpi_pool_gate(pool);
+
+    if ((pool->flags & CPOOL_WAITABLE) != 0)
+        return &cpi_wait_way;
+    if (exact)
+        return gate == NULL ? &cpi_exact_way : &cpi_plain_way;
+    return gate == &cpi_track_gate && pool->tools == 0 ? &cpi_track_way : &cpi_plain_way;
+}
+
 /* Builds the pool in a region with its first fixed_bytes usable. */
 static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
                       const cpool_config_t *config, size_t fixed_bytes)
@@ -125,7 +141,6 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
         memset(region + layout->uncached_at, 0, layout->fixed - layout->uncached_at);
     cpi_text_copy(pool->name, sizeof pool->name, config->name);
     pool->flags = config->flags | config->memory_flags;
-    pool->waitable = (config->flags & CPOOL_WAITABLE) != 0;
     pool->grows = layout->most > layout->capacity;
     pool->region = region;
     pool->stall_limit = (uint64_t)layout->stall_ms * 1000000u;
@@ -145,12 +160,10 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     limits.exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     limits.uncached = (struct cpi_uncached *)(void *)(region + layout->uncached_at);
     limits.forked = forked;
-    limits.returned = cpi_pool_wake_waiters;
-    pool->only_marked = limits.exact && cpi_pool_gate(pool) == NULL && !pool->waitable;
-    pool->only_tracked = layout->tracked && !pool->checked && !limits.exact &&
-                         pool->tools == 0;
+    limits.returned = returned;
     limits.checked = pool->checked;
     limits.inline_path = cpi_pool_gate(pool) == NULL && !limits.exact;
+    pool->way = way_of(pool, limits.exact);
     part(&caches, region, layout, layout->caches_at,
          cpi_registry_bytes(layout->caches, layout->quota));
     cpi_registry_init(&pool->registry, &caches, pool, &pool->slab, &pool->depot, &limits);
@@ -209,6 +222,16 @@ static int reserve_for_few(char **region, struct cpi_layout *layout, const cpool
     return reserve_pages(region, layout, &few);
 }
 
+/* Releases a pool that cannot be completed. */
+static int complete(struct cpi_pool *pool, const cpool_config_t *config)
+{
+    int code = cpi_pool_add_fallback(pool, config);
+
+    if (code != 0)
+        cpi_pool_release(pool);
+    return code;
+}
+
 static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
 {
     struct cpi_layout layout;
@@ -228,7 +251,7 @@ static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
     if ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0)
         cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
     *pool = build(region, &layout, config, fixed);
-    return cpi_pool_add_fallback(*pool, config);
+    return complete(*pool, config);
 }
 
 static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t *config)
@@ -242,7 +265,7 @@ static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t 
     if (code != 0)
         return code;
     *pool = build(config->memory, &layout, config, layout.total);
-    return cpi_pool_add_fallback(*pool, config);
+    return complete(*pool, config);
 }
 
 static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
@@ -469,6 +492,6 @@ size_t cpool_reset(cpool_t *handle)
     cpi_pool_tools_reset(pool);
     cpi_unlock();
     released = judge_live(pool, live, "cpool_reset") + cpi_fallback_clear(pool->fallback);
-    cpi_pool_wake_waiters(pool); /* no thread waits, but a loop may wait for a notice */
+    cpi_pool_came(pool, NULL); /* no thread waits, but a loop may wait for a notice */
     return released;
 }

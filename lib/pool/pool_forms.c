@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_forms.c - other forms of alloc and free: zeroed, without a cache.
+ * pool_forms.c - other forms of alloc and free: zeroed, without a cache, by address.
  */
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
 
 #include <string.h>
 
+#include <cpool/pools.h>
+
+#include "base/error.h"
 #include "base/tools.h"
+#include "host/ranges.h"
 
 /* memset with what it costs to call it saved for small slots: by stores of fixed
  * size from both ends, which overlap in the middle. */
@@ -63,4 +67,46 @@ void cpool_depot_free(cpool_t *handle, void *slot)
 
     if (pool != NULL)
         cpi_pool_free(pool, NULL, slot, CPI_CALL(function));
+}
+
+/* The pool in which a slot begins at this address, or of which it is a block, or NULL. */
+static cpool_t *pool_of(const void *slot)
+{
+    cpool_t *handle = cpi_ranges_find((uintptr_t)slot);
+
+    if (CPI_LIKELY(cpi_handle_slot(handle, (uintptr_t)slot) != UINTPTR_MAX))
+        return handle;
+    return cpi_pool_of_block(slot);
+}
+
+/* No slot of any pool begins at this address. */
+CPI_COLD static void report_stray(const char *function, const void *address)
+{
+    cpool_t *handle = cpool_of(address, NULL);
+    cpool_error_t error;
+
+    if (handle != NULL) {
+        const struct cpi_pool *pool = cpi_pool_at(handle);
+        uintptr_t index;
+
+        cpi_slab_place(&pool->slab, address, &index);
+        cpi_pool_report_address(CPOOL_EMISALIGNED, function, pool, address, index);
+        return;
+    }
+    memset(&error, 0, sizeof error);
+    error.code = CPOOL_EFOREIGN;
+    error.function = function;
+    error.name = "";
+    error.address = address;
+    cpi_report(&error, "%s: the address lies outside all pools (address %p)", function, address);
+}
+
+void cpool_release(void *slot)
+{
+    cpool_t *handle = pool_of(slot);
+
+    if (CPI_LIKELY(handle != NULL))
+        cpool_free(handle, slot);
+    else if (slot != NULL)
+        report_stray("cpool_release", slot);
 }

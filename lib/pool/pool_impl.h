@@ -20,7 +20,9 @@
  * slots exist in tracked and checked pools, guards of slots in checked ones.
  *
  * ORDERING TABLE
- *   gate | gate load | acquire | pool_lease.c's wrap | the leases that the new gate asks
+ *   gate   | gate load               | acquire | pool_lease.c's wrap | the leases that the new
+ *                                                                    gate asks
+ *   opened | typed pool pointer load | acquire | pool_typed.c's open | origin, and all of the pool
  *
  * [gate] The gate of a pool changes when its first lease begins.  A thread that frees a slot of
  * a lease has learnt of the slot by synchronisation after that, so it meets the new gate.
@@ -120,15 +122,12 @@ struct cpi_pool {
     const struct cpi_gate *_Atomic gate;
 
     /* Constant. */
+    const struct cpi_way *way;
     bool checked;
     unsigned tools; /* that it is announced to: see pool_tools.c */
     bool fills;   /* freed slots: checked pools */
     bool shows_typed; /* in the threads' entries of `typed` */
-    bool waitable;
     bool grows; /* by itself */
-    bool only_marked; /* exact, and nothing else that costs time per operation */
-    bool only_tracked; /* tracked, likewise */
-    bool fakes; /* it hands out the fallback's blocks and, but to leases, nothing else */
     struct cpi_fallback *fallback; /* or NULL */
 
     /* Waiting: see pool_wait.c. */
@@ -173,16 +172,29 @@ void cpi_pool_tools_end(const struct cpi_pool *pool);
 /* Has a tool that can look for slots that are live and that nothing points to. */
 void cpi_pool_tools_find_leaks(struct cpi_pool *pool);
 
-/* pools.c.  Counts a pool, if it has a fallback, in or out: by 1 or SIZE_MAX. */
-void cpi_pool_count_fallback(const struct cpi_pool *pool, size_t by);
+/*
+ * pool_fallback.c.  add completes a pool that was built.  It returns 0 or CPOOL_ENOMEM.
+ * of_block returns the pool of a live block, or NULL.
+ */
+int cpi_pool_add_fallback(struct cpi_pool *pool, const cpool_config_t *config);
+void cpi_pool_end_fallback(struct cpi_pool *pool);
+cpool_t *cpi_pool_of_block(const void *block);
 
-/* pool_typed.c.  The typed pool has this pool now, or none: NULL.  With the lock held. */
+/* pool_typed.c.  The pool of a typed pool, or NULL, and the reverse, with the lock held. */
+static inline cpool_t *cpi_typed_opened(const struct cpool_typed *typed)
+{
+    return (cpool_t *)cpi_word_load((const uintptr_t *)(const void *)&typed->pool,
+                                    acquire); /* [opened] */
+}
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
 
 /* Returns true if every magazine is in at most one place, and as full as it must be
  * there.  For an assertion, at the end of a pool.  Nobody may be using the pool, and
  * nobody may after. */
 bool cpi_pool_audit(const struct cpi_pool *pool);
+
+/* The way of pools that are tracked and nothing else. */
+extern const struct cpi_way cpi_track_way;
 
 /* The gates of features.  With the last one slots have no words. */
 extern const struct cpi_gate cpi_track_gate;
@@ -222,7 +234,7 @@ size_t cpi_pool_verify_all(const struct cpi_pool *pool, uintptr_t index, uintptr
 
 /* The same for one address, which need not be a slot's.  Returns 0 or the code that was
  * reported. */
-int cpi_pool_verify_one(const struct cpi_pool *pool, const void *slot, const char *function);
+int cpi_pool_verify_one(struct cpi_pool *pool, const void *slot, const char *function);
 
 /* pool_memory.c.  Raises the capacity if every slot has been handed out and it
  * may grow.  Returns true if there is more now.  Lock-free. */
@@ -233,28 +245,8 @@ void cpi_maintenance_init(struct cpi_maintenance *maintenance);
 /* Counts so many requests to the operating system. */
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);
 
-/* pool_wait.c.  Hands a slot that is being freed, or that a waiter found, to a waiter
- * that sleeps, if the first one starves and is not the finder.  Returns true if it has.
- * May block. */
-bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder);
-
-/* Whether, at a glance, a free has to call a waiter, which finds the slot soonest in
- * the depot.  Wait-free. */
-bool cpi_pool_has_to_call(const struct cpi_pool *pool);
-
-/* After an operation, with this cache or none: sends a waiter, if one asks for that, to
- * look for what the operation left.  May block. */
-void cpi_pool_call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache);
-
-/* The same after an alloc that found this slot, or NULL.  Then the slots that its look has moved
- * are there for others, but room for which the system refuses memory is no reason to call. */
-void cpi_pool_call_after_alloc(struct cpi_pool *pool, const struct cpi_cache *cache,
-                               const void *slot);
-
-/* After slots came into the depot, or into being, in another way than by a free: the
- * same. */
-void cpi_pool_wake_waiters(struct cpi_pool *pool);
-
+/* pool_wait.c.  The way of waitable pools, and their queue. */
+extern const struct cpi_way cpi_wait_way;
 void cpi_waiters_init(struct cpi_waiters *waiters);
 void cpi_waiters_fini(struct cpi_waiters *waiters);
 

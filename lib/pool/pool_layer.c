@@ -149,11 +149,6 @@ cpool_t *cpi_layer_face(const cpool_t *handle)
     return pool->face;
 }
 
-struct cpi_pool *cpi_layer_pool(const cpool_t *face)
-{
-    return cpi_handle_is_one(face) ? (struct cpi_pool *)cpi_handle_behind(face) : NULL;
-}
-
 void *cpi_layer_owner(const cpool_t *face, unsigned kind)
 {
     const struct cpi_pool *pool = cpi_layer_pool(face);
@@ -161,15 +156,6 @@ void *cpi_layer_owner(const cpool_t *face, unsigned kind)
     return pool != NULL && pool->layer.kind == kind
                ? cpi_load(&pool->layer.owner, acquire) /* [owner] */
                : NULL;
-}
-
-const char *cpi_layer_title(unsigned kind)
-{
-    if ((kind & CPOOL_VIEW_OBJECTS) != 0)
-        return "objects";
-    if ((kind & CPOOL_VIEW_SIZED) != 0)
-        return "sized";
-    return (kind & CPOOL_VIEW_LANES) != 0 ? "lanes" : "pool";
 }
 
 bool cpi_layer_take_handles(struct cpi_pool *pool)

@@ -8,6 +8,7 @@
  *   count  | maintenance counters           | relaxed | - | -
  */
 #include "pool/pool_drain.h"
+#include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
 
 #include <string.h>
@@ -111,7 +112,7 @@ size_t cpool_trim(cpool_t *handle)
         cpi_pool_note_calls(pool, purge.calls);
         cpi_drain_close(&drain, function);
     }
-    cpi_pool_wake_waiters(pool);
+    cpi_pool_came(pool, NULL);
     return purge.bytes;
 }
 
@@ -176,7 +177,7 @@ size_t cpool_grow(cpool_t *handle, size_t n)
         return 0;
     more = grow(pool, n);
     if (more > 0)
-        cpi_pool_wake_waiters(pool);
+        cpi_pool_came(pool, NULL);
     return more;
 }
 
@@ -283,6 +284,6 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
             cpi_drain_close(&drain, function);
         }
     }
-    cpi_pool_wake_waiters(pool);
+    cpi_pool_came(pool, NULL);
     return removed;
 }

@@ -21,8 +21,7 @@ static bool raise(size_t *setting, size_t least)
     return true;
 }
 
-/* Whether CPOOL_OPTIONS has `fake` for this pool. */
-static bool is_faked(const cpool_config_t *config)
+bool cpi_pool_is_faked(const cpool_config_t *config)
 {
     const unsigned others = CPOOL_CHECKED | CPOOL_TRACKED | CPI_LAYER_RESERVED;
     const unsigned keeps = CPOOL_MEMORY_KEEP_PAGES | CPOOL_MEMORY_NO_POISON;
@@ -39,7 +38,7 @@ bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug)
     unsigned memory_flags = config->memory_flags | (unsigned)options->memory_flags;
     bool adds;
 
-    if (is_faked(config))
+    if (cpi_pool_is_faked(config))
         return false; /* tools look at the blocks */
     *debug = config->debug != NULL ? *config->debug : none;
     adds = raise(&debug->quarantine, options->quarantine);
@@ -54,34 +53,6 @@ bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug)
     config->flags = flags;
     config->memory_flags = memory_flags;
     return adds;
-}
-
-/* Blocks are malloc's, so the table that knows them is not in the pool's region. */
-int cpi_pool_add_fallback(struct cpi_pool *pool, const cpool_config_t *config)
-{
-    size_t limit = config->fallback;
-
-    pool->fakes = is_faked(config);
-    if (pool->fakes) {
-        limit += pool->slab.most;
-        pool->registry.inline_path = false;
-        pool->only_marked = false;
-    }
-    if (limit == 0)
-        return 0;
-    pool->fallback = cpi_fallback_create(limit, config->slot_size, cpi_layout_align(config),
-                                         config->slot_offset);
-    cpi_pool_count_fallback(pool, 1);
-    if (pool->fallback != NULL)
-        return 0;
-    cpi_pool_release(pool);
-    return CPOOL_ENOMEM;
-}
-
-void cpi_pool_end_fallback(struct cpi_pool *pool)
-{
-    cpi_pool_count_fallback(pool, SIZE_MAX);
-    cpi_fallback_destroy(pool->fallback);
 }
 
 void cpi_pool_prepare(const cpool_config_t *config)

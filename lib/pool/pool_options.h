@@ -14,11 +14,9 @@
  * lock.  add_options adds the requests of CPOOL_OPTIONS, and returns true if that is more
  * than there was.  `debug` is where the configuration then has its debug settings.
  * tell_unchecked says on standard error that a pool has none of them, because of this code.
- * add_fallback completes a pool that was built.  It returns 0, or CPOOL_ENOMEM after it has
- * released the pool.
+ * is_faked: whether they have the fallback's blocks in the place of all slots.
  */
-int cpi_pool_add_fallback(struct cpi_pool *pool, const cpool_config_t *config);
-void cpi_pool_end_fallback(struct cpi_pool *pool);
+bool cpi_pool_is_faked(const cpool_config_t *config);
 void cpi_pool_prepare(const cpool_config_t *config);
 bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug);
 void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);

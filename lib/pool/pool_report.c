@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <cpool/pools.h>
-
 #include "base/error.h"
 #include "pool/layer.h"
 #include "check/pool_tell.h"
@@ -31,6 +29,15 @@ void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool
     set_error(&error, code, function, pool);
     cpi_report(&error, "%s: %s (pool '%s' %p)", function, cpool_strerror(code),
                CPI_SHOWN(pool->name), (const void *)pool->face);
+}
+
+const char *cpi_layer_title(unsigned kind)
+{
+    if ((kind & CPOOL_VIEW_OBJECTS) != 0)
+        return "objects";
+    if ((kind & CPOOL_VIEW_SIZED) != 0)
+        return "sized";
+    return (kind & CPOOL_VIEW_LANES) != 0 ? "lanes" : "pool";
 }
 
 /* A face is no pool for functions that take and give slots. */
@@ -61,27 +68,6 @@ void cpi_pool_report_handle(const char *function, const cpool_t *handle)
     error.name = "";
     cpi_report(&error, "%s: %s (%p)", function, cpool_strerror(CPOOL_EPOOL),
                (const void *)handle);
-}
-
-void cpi_pool_report_stray(const char *function, const void *address)
-{
-    cpool_t *handle = cpool_of(address, NULL);
-    cpool_error_t error;
-
-    if (handle != NULL) {
-        const struct cpi_pool *pool = cpi_pool_at(handle);
-        uintptr_t index;
-
-        cpi_slab_place(&pool->slab, address, &index);
-        cpi_pool_report_address(CPOOL_EMISALIGNED, function, pool, address, index);
-        return;
-    }
-    memset(&error, 0, sizeof error);
-    error.code = CPOOL_EFOREIGN;
-    error.function = function;
-    error.name = "";
-    error.address = address;
-    cpi_report(&error, "%s: the address lies outside all pools (address %p)", function, address);
 }
 
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,

@@ -22,9 +22,6 @@ void cpi_pool_report_details(int code, const char *function, const struct cpi_po
                              uintptr_t index, struct cpi_text *details);
 CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
 
-/* Reports an address at which no slot of any pool begins. */
-CPI_COLD void cpi_pool_report_stray(const char *function, const void *address);
-
 /*
  * The pool of a handle.  NULL after CPOOL_EPOOL has been reported on behalf of
  * `function`: the handle is NULL, or no descriptor of this copy of the library, or its
@@ -39,7 +36,10 @@ static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *fu
 }
 
 /* The pool behind a face, or NULL.  Wait-free. */
-struct cpi_pool *cpi_layer_pool(const cpool_t *face);
+static inline struct cpi_pool *cpi_layer_pool(const cpool_t *face)
+{
+    return cpi_handle_is_one(face) ? (struct cpi_pool *)cpi_handle_behind(face) : NULL;
+}
 
 /* The pool of any handle or face, or NULL. */
 static inline struct cpi_pool *cpi_pool_at(const cpool_t *handle)
@@ -57,7 +57,7 @@ static inline struct cpi_pool *cpi_pool_seen(const cpool_t *handle, const char *
 
 /* Returns 0 and the index if `slot` is a slot that was handed out, or the code that was
  * reported on behalf of `function`. */
-int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
+int cpi_pool_judge(struct cpi_pool *pool, const void *slot, const char *function,
                    uintptr_t *index);
 
 static inline bool cpi_pool_validate(struct cpi_pool *pool, const void *slot,

@@ -252,6 +252,6 @@ int cpool_reserve(cpool_t *handle, size_t n)
         code = reserve_fresh(pool, n - found, &residence);
     warm(pool, cache, CPI_CALL(function));
     cpi_pool_note_calls(pool, residence.calls);
-    cpi_pool_wake_waiters(pool);
+    cpi_pool_came(pool, NULL);
     return code;
 }

@@ -3,8 +3,7 @@
  * pool_typed.c - creating and closing typed pools.
  *
  * ORDERING TABLE
- *   open   | pool pointer store | release | opened | origin, and all of the pool
- *   opened | pool pointer load  | acquire | open   | likewise
+ *   open   | pool pointer store | release | pool_impl.h's opened | origin, and all of the pool
  *
  * A typed pool is created with the lock held, which a fork waits for: its child finds
  * a pool or none.
@@ -17,11 +16,6 @@
 
 #include "base/atomic.h"
 #include "base/error.h"
-
-static cpool_t *opened(struct cpool_typed *typed)
-{
-    return (cpool_t *)cpi_word_load((uintptr_t *)(void *)&typed->pool, acquire); /* [opened] */
-}
 
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
 {
@@ -78,7 +72,7 @@ static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
         return CPOOL_ESYSTEM;
     cpi_pool_prepare(&config);
     cpi_lock();
-    if (opened(typed) == NULL)
+    if (cpi_typed_opened(typed) == NULL)
         code = create(typed, &config);
     else if (given != NULL)
         code = CPOOL_EOPEN;
@@ -93,16 +87,16 @@ int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config)
 
 cpool_t *cpool_typed_pool(struct cpool_typed *typed)
 {
-    cpool_t *handle = opened(typed);
+    cpool_t *handle = cpi_typed_opened(typed);
 
     if (CPI_UNLIKELY(handle == NULL) && cpool_typed_open(typed, NULL) == 0)
-        handle = opened(typed);
+        handle = cpi_typed_opened(typed);
     return handle;
 }
 
 int cpool_typed_close(struct cpool_typed *typed)
 {
-    return cpool_destroy(opened(typed));
+    return cpool_destroy(cpi_typed_opened(typed));
 }
 
 void cpool_typed_unload(struct cpool_typed *typed)

@@ -4,9 +4,6 @@
  *
  * ORDERING TABLE
  *   owner | layer's owner load, with the lock held | relaxed | - | -
- *   count | with_fallback fetch-and-add, load | relaxed | - | -
- *
- * A thread that has a block of a pool has learnt of the pool by synchronisation.
  */
 #include "pool/pool_create.h"
 #include "pool/pool_info.h"
@@ -22,49 +19,6 @@
 #include "host/os.h"
 #include "host/ranges.h"
 #include "base/text.h"
-
-static _Atomic size_t with_fallback; /* pools of this process, now */
-
-void cpi_pool_count_fallback(const struct cpi_pool *pool, size_t by)
-{
-    if (pool->fallback != NULL)
-        cpi_fetch_add(&with_fallback, by, relaxed); /* [count] */
-}
-
-CPI_COLD static cpool_t *search_blocks(const void *block)
-{
-    bool held = cpi_lock_is_held();
-    cpool_t *handle = NULL;
-    size_t i;
-
-    if (!held)
-        cpi_lock();
-    for (i = 1; i < cpi_handle_count() && handle == NULL; i++) {
-        const struct cpi_pool *pool = cpi_handles.handles[i].state;
-
-        if (pool != NULL && pool->fallback != NULL &&
-            cpi_fallback_find(pool->fallback, block) == CPI_BLOCK_LIVE)
-            handle = pool->handle;
-    }
-    if (!held)
-        cpi_unlock();
-    return handle;
-}
-
-static cpool_t *pool_of_block(const void *block)
-{
-    return cpi_load(&with_fallback, relaxed) != 0 ? search_blocks(block) : NULL; /* [count] */
-}
-
-/* The pool in which a slot begins at this address, or of which it is a block, or NULL. */
-static cpool_t *pool_of(const void *slot)
-{
-    cpool_t *handle = cpi_ranges_find((uintptr_t)slot);
-
-    if (CPI_LIKELY(cpi_handle_slot(handle, (uintptr_t)slot) != UINTPTR_MAX))
-        return handle;
-    return pool_of_block(slot);
-}
 
 static cpool_t *around_slot(const void *address, uintptr_t *slot)
 {
@@ -84,22 +38,12 @@ cpool_t *cpool_of(const void *address, void **slot)
     cpool_t *handle = around_slot(address, &found);
 
     if (handle == NULL) {
-        handle = pool_of_block(address);
+        handle = cpi_pool_of_block(address);
         found = (uintptr_t)address;
     }
     if (slot != NULL)
         *slot = handle != NULL ? (void *)found : NULL;
     return handle;
-}
-
-void cpool_release(void *slot)
-{
-    cpool_t *handle = pool_of(slot);
-
-    if (CPI_LIKELY(handle != NULL))
-        cpool_free(handle, slot);
-    else if (slot != NULL)
-        cpi_pool_report_stray("cpool_release", slot);
 }
 
 /* --- Views --- */

@@ -3,6 +3,10 @@
  * way.h - what a feature does where slots change hands.
  *
  * Includes call.h.
+ *
+ * A pool has one way and at most one gate.  Where the inline path does not show the loaded
+ * magazine, an alloc or a free takes the pool's way, which asks the gate.  The way `plain` has
+ * all there is to do, and any other way comes down to it.
  */
 #ifndef CPI_WAY_H
 #define CPI_WAY_H
@@ -12,7 +16,42 @@
 
 #include "base/call.h"
 
+struct cpi_cache;
 struct cpi_pool;
+
+/* Bits of what is left in a pool, at a glance. */
+#define CPI_LEFT_SLOTS 1u /* free slots in the depot, in the cache, or kept by the gate */
+#define CPI_LEFT_MORE 2u  /* and room for more than there have been so far */
+
+/*
+ * How a slot is obtained and given back.  The cache is the calling thread's own, an explicit
+ * one, or NULL for none.
+ */
+struct cpi_way {
+    /* NULL if there is none. */
+    void *(*alloc)(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
+
+    /* Takes any address.  NULL is a no-op, and a wrong address is reported.  The slot is where
+     * the public functions have it. */
+    void (*free)(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
+                 struct cpi_call call);
+
+    /* The code for an address at which no slot begins.  0 if the pool has handed it out all the
+     * same, and it is to come back now: `back`. */
+    int (*stray)(struct cpi_pool *pool, void *address, bool back);
+
+    /* The others are NULL in pools without waiters.  take and look return slots that have not
+     * passed the gate: of this cache or the depot, or from anywhere. */
+    void *(*take)(struct cpi_pool *pool, struct cpi_cache *cache);
+    void *(*look)(struct cpi_pool *pool);
+
+    /* Bits of the things left for others.  Wait-free. */
+    unsigned (*left)(const struct cpi_pool *pool, const struct cpi_cache *cache);
+
+    /* An operation has left something there, or slots came into the depot or into being.  May
+     * block. */
+    void (*came)(struct cpi_pool *pool, const struct cpi_cache *cache);
+};
 
 /* Between a pool and its users.  Plain pools have none. */
 struct cpi_gate {

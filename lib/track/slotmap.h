@@ -111,7 +111,7 @@ static inline uint64_t cpi_slotmap_next_free(const struct cpi_slotmap *map, uint
 {
     uint64_t next = word - CPI_SLOTMAP_LIVE + map->step;
 
-    return CPI_UNLIKELY(next < word) ? next + map->step : next;
+    return CPI_UNLIKELY(next < map->step) ? next + map->step : next;
 }
 
 /* Marks a live slot free.  Of several threads that free one slot at once, one gets

@@ -6,7 +6,7 @@
  * `bell`: a waiter that is called, and leaves at once instead of looking.
  */
 #include "pool/pool_impl.h"
-#include "pool/pool_left.h"
+#include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 
 #include "host/os.h"
@@ -74,14 +74,12 @@ void cpi_pool_call(struct cpi_pool *pool)
     } while (pass_on && cpi_pool_has_any(pool));
 }
 
-bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder)
+bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder)
 {
     struct cpi_waiters *waiters = &pool->waiters;
     struct cpi_queue *queue = &waiters->queue;
     struct cpi_waiter *waiter = NULL;
 
-    if (CPI_LIKELY((cpi_queue_glance(queue) & CPI_QUEUE_STARVES) == 0))
-        return false;
     pthread_mutex_lock(&waiters->lock);
     if (cpi_queue_says(queue, CPI_QUEUE_STARVES) && queue->first != finder) {
         waiter = cpi_queue_serve(queue, slot);
@@ -98,27 +96,8 @@ bool cpi_pool_is_obtained(struct cpi_pool *pool, void *found, struct cpi_call ca
            cpi_pool_passes(pool, found, call);
 }
 
-bool cpi_pool_has_to_call(const struct cpi_pool *pool)
+void cpi_pool_call_if_left(struct cpi_pool *pool, const struct cpi_cache *cache)
 {
-    return (cpi_queue_glance(&pool->waiters.queue) & CPI_QUEUE_ASKS) != 0;
-}
-
-void cpi_pool_call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
-{
-    if (CPI_UNLIKELY(cpi_queue_is_asked(&pool->waiters.queue, cpi_recall_has_barrier())) &&
-        cpi_pool_has_left_any(pool, cache))
+    if (cpi_pool_has_left_any(pool, cache))
         cpi_pool_call(pool);
-}
-
-void cpi_pool_call_after_alloc(struct cpi_pool *pool, const struct cpi_cache *cache,
-                               const void *slot)
-{
-    if (CPI_LIKELY(slot != NULL) || cpi_pool_has_left_slots(pool, cache))
-        cpi_pool_call_waiter(pool, cache);
-}
-
-void cpi_pool_wake_waiters(struct cpi_pool *pool)
-{
-    if (pool->waitable)
-        cpi_pool_call_waiter(pool, NULL);
 }

@@ -10,7 +10,7 @@
 
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
-#include "pool/pool_left.h"
+#include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 
 #include "host/os.h"
@@ -19,9 +19,9 @@
 /* Returns false after a report that it is not. */
 static bool is_waitable(const struct cpi_pool *pool, const char *function)
 {
-    if (pool != NULL && !pool->waitable)
+    if (pool != NULL && !cpi_pool_is_waitable(pool))
         cpi_pool_report(CPOOL_EWAITABLE, function, pool);
-    return pool != NULL && pool->waitable;
+    return pool != NULL && cpi_pool_is_waitable(pool);
 }
 
 /* The code for the caller then.  Without a pool that was reported before. */
@@ -76,20 +76,20 @@ static void conclude(struct cpi_waiters *waiters, bool found)
 /* A slot that is not marked yet. */
 static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    void *slot = cpi_pool_take(pool, cache);
+    void *slot = pool->way->take(pool, cache);
 
     if (slot != NULL) {
-        cpi_pool_call_waiter(pool, cache);
+        cpi_pool_came(pool, cache);
         return slot;
     }
     announce(pool);
     do { /* a slot that came beside the look is taken, rather than this thread's bell called */
-        slot = cpi_pool_look_waiting(pool);
+        slot = pool->way->look(pool);
     } while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL)
                           : cpi_pool_has_left_slots(pool, NULL));
     conclude(&pool->waiters, slot != NULL);
     if (slot != NULL)
-        cpi_pool_call_waiter(pool, NULL); /* others may have missed the slots that it moved */
+        cpi_pool_came(pool, NULL); /* others may have missed the slots that it moved */
     return slot;
 }
 

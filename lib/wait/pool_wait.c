@@ -21,7 +21,7 @@
 
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
-#include "pool/pool_left.h"
+#include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 
 #include <time.h>
@@ -71,7 +71,7 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
     pthread_mutex_unlock(&waiters->lock);
     cpi_recall_barrier(&pool->registry);
-    while ((slot = cpi_pool_look_waiting(pool)) != NULL)
+    while ((slot = pool->way->look(pool)) != NULL)
         if (keep(pool, self, slot) != NULL)
             return slot;
     self->vain = epoch;
@@ -114,7 +114,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
     }
     self->epoch = waiter->epoch;
     pthread_mutex_unlock(&waiters->lock);
-    return waiter->slot != NULL ? waiter->slot : keep(pool, self, cpi_pool_take(pool, NULL));
+    return waiter->slot != NULL ? waiter->slot : keep(pool, self, pool->way->take(pool, NULL));
 }
 
 /* After a look in vain: until there is reason to look again.  After a call in vain the
@@ -186,7 +186,7 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
     if (pass_on && cpi_pool_has_any(pool))
         cpi_pool_call(pool);
     else if (!pass_on)
-        cpi_pool_call_after_alloc(pool, NULL, slot); /* others may have missed the slots that its
+        cpi_pool_moved(pool, NULL, slot); /* others may have missed the slots that its
                                                         looks moved */
     return slot;
 }
@@ -197,9 +197,9 @@ static bool obtain(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t dead
     struct cpi_sleeper self;
     int cancel;
 
-    *slot = cpi_pool_take(pool, cache);
+    *slot = pool->way->take(pool, cache);
     if (*slot != NULL) {
-        cpi_pool_call_waiter(pool, cache);
+        cpi_pool_came(pool, cache);
         return true;
     }
     if (!make_sleeper(&self, deadline))
@@ -221,7 +221,7 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
 
     if (pool == NULL)
         return NULL;
-    if (!pool->waitable) {
+    if (!cpi_pool_is_waitable(pool)) {
         cpi_pool_report(CPOOL_EWAITABLE, function, pool);
         return NULL;
     }

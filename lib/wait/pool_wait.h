@@ -36,4 +36,25 @@ bool cpi_pool_is_obtained(struct cpi_pool *pool, void *found, struct cpi_call ca
 /* Calls the first waiter, if a waiter asks for that.  May block, and rings the bell. */
 void cpi_pool_call(struct cpi_pool *pool);
 
+/* The same, if an operation with this cache, or none, has left anything to look for. */
+CPI_COLD void cpi_pool_call_if_left(struct cpi_pool *pool, const struct cpi_cache *cache);
+
+/* Hands a slot to a waiter that sleeps, if the first one starves and is not the finder.
+ * Returns true if it has.  May block. */
+CPI_COLD bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder);
+
+/* The same for a slot that is being freed, or that a waiter found, at a glance. */
+static inline bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot,
+                                      const struct cpi_waiter *finder)
+{
+    return CPI_UNLIKELY((cpi_queue_glance(&pool->waiters.queue) & CPI_QUEUE_STARVES) != 0) &&
+           cpi_pool_serve(pool, slot, finder);
+}
+
+/* Whether the pool is waitable. */
+static inline bool cpi_pool_is_waitable(const struct cpi_pool *pool)
+{
+    return (pool->flags & CPOOL_WAITABLE) != 0;
+}
+
 #endif /* CPI_POOL_WAIT_H */

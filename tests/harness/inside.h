@@ -7,6 +7,7 @@
 #ifndef INSIDE_H
 #define INSIDE_H
 
+#include <stdlib.h>
 #include <sched.h>
 
 #include "pool/pool_report.h"
@@ -14,7 +15,11 @@
 /* The pool of a handle that leads to one. */
 static inline struct cpi_pool *inside(const cpool_t *pool)
 {
-    return cpi_pool_at(pool);
+    struct cpi_pool *found = cpi_pool_at(pool);
+
+    if (found == NULL) /* which the compiler would take into account at each use */
+        abort();
+    return found;
 }
 
 /* The figures of a pool's registry. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * absent.h - functions that no thread of a model of pools comes to: those of leases,
- * quarantines, waiters, marks, figures and reports.
+ * absent.h - functions that no thread of a model of pools comes to: those of
+ * quarantines, figures and reports.
  *
  * Included by pool.h.
  */
@@ -15,18 +15,8 @@
         abort();                                                                       \
     }
 
-MODEL_ABSENT(void *, cpi_fallback_take, struct cpi_fallback *fallback)
-MODEL_ABSENT(enum cpi_block, cpi_fallback_give, struct cpi_fallback *fallback, void *block)
-MODEL_ABSENT(enum cpi_block, cpi_fallback_find, const struct cpi_fallback *fallback,
-             const void *block)
 MODEL_ABSENT(size_t, cpi_quarantine_count, const struct cpi_quarantine *quarantine)
 MODEL_ABSENT(void, cpi_pool_put_off, struct cpi_pool *pool, void *slot)
-MODEL_ABSENT(bool, cpi_pool_has_to_call, const struct cpi_pool *pool)
-MODEL_ABSENT(bool, cpi_pool_hand_over, struct cpi_pool *pool, void *slot,
-             const struct cpi_waiter *finder)
-MODEL_ABSENT(void, cpi_pool_call_waiter, struct cpi_pool *pool, const struct cpi_cache *cache)
-MODEL_ABSENT(void, cpi_pool_call_after_alloc, struct cpi_pool *pool,
-             const struct cpi_cache *cache, const void *slot)
 MODEL_ABSENT(void, cpi_pool_report_address, int code, const char *function,
              const struct cpi_pool *pool, const void *address, uintptr_t index)
 MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,

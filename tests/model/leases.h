@@ -156,10 +156,6 @@ MODEL_ABSENT(void, cpi_pool_report_handle, const char *function, const cpool_t *
 MODEL_ABSENT(enum cpi_slotmap_state, cpi_slotmap_state, const struct cpi_slotmap *map,
              uintptr_t index)
 MODEL_ABSENT(void, cpi_os_release, void *address, size_t size)
-void cpi_pool_wake_waiters(struct cpi_pool *pool)
-{
-    assert(!pool->waitable);
-}
 
 /* --- The parts of the models --- */
 

@@ -145,6 +145,7 @@ static inline void model_open_pool(bool exact, size_t fresh)
     model_open_slab();
     model_open_caches(1);
     cpi_recall_startup();
+    model_pool.way = &cpi_plain_way;
     model_pool.registry.slab = &model_slab;
     model_pool.registry.depot = &model_depot;
     model_pool.registry.uncached = model_visitors;
@@ -163,7 +164,7 @@ static inline void model_open_pool(bool exact, size_t fresh)
 static inline void *model_owner(void *number)
 {
     model_begin(number);
-    take_slot(&model_pool, model_own_cache());
+    cpi_pool_take(&model_pool, model_own_cache());
     model_barrier_end();
     return NULL;
 }

@@ -11,7 +11,7 @@
 #include <sched.h>
 
 #include "inside.h"
-#include "pool/pool_left.h"
+#include "wait/pool_left.h"
 
 /* Slots that the giver holds at first. */
 enum { HELD = 4 };

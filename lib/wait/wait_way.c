@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wait_way.c - alloc and free in waitable pools.
+ *
+ * In waitable pools a thread is not done when another one can have the slot: it looks
+ * whether to call a waiter.  Until then a mark, or the uncached operation's place, keeps
+ * cpool_destroy waiting, because the other thread may have all slots and destroy the
+ * pool.
+ *
+ * ORDERING TABLE
+ *   mark  | calls store 1        | relaxed | - | -
+ *   rest  | calls store 0        | release | recall.c's inside | the owner's last access
+ *
+ * [mark] needs no order of its own: the slot that is given afterwards publishes it.
+ */
+#include "pool/pool_alloc.h"
+
+#include "base/atomic.h"
+#include "wait/pool_left.h"
+#include "wait/pool_wait.h"
+
+static inline void call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
+{
+    if (CPI_UNLIKELY(cpi_queue_is_asked(&pool->waiters.queue, cpi_recall_has_barrier())))
+        cpi_pool_call_if_left(pool, cache);
+}
+
+static void came(struct cpi_pool *pool, const struct cpi_cache *cache)
+{
+    call_waiter(pool, cache);
+}
+
+/* A round of the loaded magazine needs no more than the glance. */
+static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+{
+    void *slot = CPI_LIKELY(cpi_pool_gate(pool) == NULL) ? cpi_pool_pop(cache) : NULL;
+
+    if (CPI_UNLIKELY(slot == NULL))
+        return cpi_pool_alloc_slot(pool, cache, call);
+    call_waiter(pool, cache);
+    return slot;
+}
+
+static bool give_uncached(struct cpi_pool *pool, void *slot)
+{
+    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    bool done = cpi_pool_hand_over(pool, slot, NULL) ||
+                cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
+
+    call_waiter(pool, NULL);
+    cpi_registry_leave(&pool->registry, uncached);
+    return done;
+}
+
+/* Whether, at a glance, a free has to call a waiter. */
+static inline bool has_to_call(const struct cpi_pool *pool)
+{
+    return (cpi_queue_glance(&pool->waiters.queue) & CPI_QUEUE_ASKS) != 0;
+}
+
+/* A waiter that is to be called finds the slot soonest in the depot. */
+static bool give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
+{
+    bool done;
+
+    if (cache == NULL)
+        return give_uncached(pool, slot);
+    cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
+    done = cpi_pool_hand_over(pool, slot, NULL) ||
+           cpi_pool_give(pool, has_to_call(pool) ? NULL : cache, slot);
+    call_waiter(pool, cache);
+    cpi_store(&cache->calls, 0u, release); /* [rest] */
+    return done;
+}
+
+static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
+                      struct cpi_call call)
+{
+    cpi_pool_free_by(give, pool, cache, slot, call);
+}
+
+static void *look(struct cpi_pool *pool)
+{
+    return cpi_pool_look(pool, NULL, false);
+}
+
+const struct cpi_way cpi_wait_way = {
+    alloc, free_slot, cpi_pool_stray, cpi_pool_take, look, cpi_pool_left, came};
