@@ -5,6 +5,9 @@
  * ORDERING TABLE
  *   own   | entry count, rest and top load | relaxed | - | -
  *   show  | entry count store       | release | recall.c's shown | the rounds left
+ *   pending | pending store true, and at the opening | relaxed | - | -
+ *   marked  | pending store false | release | look | the slot's word and bit
+ *   look    | pending load        | acquire | marked | likewise
  *   chain | rest and top store      | release | the child of a fork | links and counts; that a
  *                                               magazine has left its old place
  *
@@ -135,6 +138,23 @@ void *cpi_lease_alloc(struct cpi_cache *cache)
     refuse_frees(cache);
     leased_of(cache)->filled = (uint32_t)active_count(cache);
     return cpi_cache_pop(cache);
+}
+
+/* An end that finds the owner gone has acquired what the owner released as it left, and so
+ * sees this. */
+void cpi_lease_begin_mark(struct cpi_cache *cache)
+{
+    cpi_store(&leased_of(cache)->pending, true, relaxed); /* [pending] */
+}
+
+void cpi_lease_end_mark(struct cpi_cache *cache)
+{
+    cpi_store(&leased_of(cache)->pending, false, release); /* [marked] */
+}
+
+static bool is_pending(const struct cpi_cache *cache)
+{
+    return cpi_load(&leased_of(cache)->pending, acquire); /* [look] */
 }
 
 /* Where the slot is not found, a report's handler has obtained others under the lease. */
@@ -337,6 +357,7 @@ static struct cpi_cache *add_cache(struct cpi_lease *lease, struct cpi_thread *o
     leased_of(cache)->lease = lease;
     leased_of(cache)->filled = 0;
     leased_of(cache)->length = 0;
+    cpi_store(&leased_of(cache)->pending, false, relaxed); /* [pending] */
     set_rest(cache, 0);
     set_top(cache, 0);
     return cache;
@@ -346,6 +367,7 @@ struct cpi_cache *cpi_lease_join(struct cpi_lease *lease, const cpool_t *handle)
 {
     struct cpi_cache *cache = NULL;
     struct cpi_thread *thread;
+    bool open = true;
 
     if (!cpi_thread_may_ask())
         return NULL;
@@ -353,7 +375,8 @@ struct cpi_cache *cpi_lease_join(struct cpi_lease *lease, const cpool_t *handle)
     if (thread != NULL) {
         cpi_lock();
         cache = cpi_thread_entry(handle)->home;
-        if (cache == NULL && cpi_lease_is_open(lease, handle)) {
+        open = cpi_lease_is_open(lease, handle);
+        if (cache == NULL && open) {
             cache = add_cache(lease, thread);
             if (cache != NULL) {
                 leased_of(cache)->next = lease->caches;
@@ -362,7 +385,7 @@ struct cpi_cache *cpi_lease_join(struct cpi_lease *lease, const cpool_t *handle)
         }
         cpi_unlock();
     }
-    if (cache == NULL)
+    if (cache == NULL && open)
         cpi_thread_refused();
     return cache;
 }
@@ -419,7 +442,8 @@ static enum locking lock_caches(const struct cpi_lease *lease, const struct cpi_
     if (others)
         cpi_recall_barrier(first->registry);
     for (cache = first; cache != NULL; cache = leased_of(cache)->next)
-        if (cpi_recall_is_inside(cache)) {
+        /* A handler of the own thread's report may have gone elsewhere, and left it pending. */
+        if (cpi_recall_is_inside(cache) || (cache != own && is_pending(cache))) {
             unlock_until(first, NULL);
             return IN_USE;
         }

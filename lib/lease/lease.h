@@ -50,6 +50,7 @@ struct cpi_leased {
     _Atomic uint32_t top;    /* of the chain of full ones, 0: there is none */
     uint32_t bottom;         /* of the chain */
     uint32_t length;         /* of the chain */
+    _Atomic bool pending;    /* the owner has left with a slot that it has yet to mark */
 };
 
 /* Guarded by the lock, but the first three, which are constant while it is open. */
@@ -89,6 +90,11 @@ static inline bool cpi_lease_has(const struct cpi_lease *lease, const struct cpi
  * alloc has just returned, because it is another caller's.  The owner, inside. */
 void *cpi_lease_alloc(struct cpi_cache *cache);
 void cpi_lease_undo(struct cpi_cache *cache, const void *slot);
+
+/* An end in another thread is refused from before the owner leaves with a slot until the slot is
+ * marked.  The owner, from inside on. */
+void cpi_lease_begin_mark(struct cpi_cache *cache);
+void cpi_lease_end_mark(struct cpi_cache *cache);
 
 /* Records a live slot.  Returns false where there is no empty magazine.  The owner, inside. */
 bool cpi_lease_record(struct cpi_cache *cache, void *slot);

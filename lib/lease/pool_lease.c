@@ -239,13 +239,18 @@ static void *alloc_from(struct cpi_cache *cache, const struct cpi_lease *lease,
                         const cpool_lease_t *handle, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(lease);
+    bool marked;
     void *slot;
 
     cpi_pool_sample(pool, cache);
     while (enter(lease, handle, cache)) {
         slot = cpi_lease_alloc(cache);
+        cpi_lease_begin_mark(cache);
         cpi_recall_leave(cache);
-        if (slot == NULL || mark(pool, slot, call))
+        marked = slot == NULL || mark(pool, slot, call);
+        if (CPI_LIKELY(home_of(handle) == cache)) /* no report's handler has ended the lease */
+            cpi_lease_end_mark(cache);
+        if (marked)
             return slot;
         if (!enter(lease, handle, cache))
             break;

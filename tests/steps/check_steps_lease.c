@@ -1,77 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_lease.c - a thread stops at every step of an alloc under a lease, of a theft
- * from it, of an adoption or of its end, and another one ends the lease, adopts the same
- * slot, or forks meanwhile.  All places of uncached operations are taken.
+ * from it, or of an adoption, and another one ends the lease, adopts the same slot, or forks
+ * meanwhile.  All places of uncached operations are taken.
  *
  * Includes steps.h, and pool_impl.h to see what forks leave behind.
  */
 #include "steps.h" /* first: it says which system interfaces are wanted */
 
-#include <cpool/lease.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "inside.h"
-
-enum { CAPACITY = 64, ROUNDS = 4 };
-
-static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_CHECKED, CPOOL_TRACKED};
-
-#define MODES (sizeof modes / sizeof modes[0])
-
-/* An end looks at each slot in the pools that come after WHOLE of them. */
-enum { WHOLE = 2 };
-
-struct party {
-    cpool_t *pool;
-    cpool_lease_t *lease;
-    size_t wanted;
-    size_t got;
-};
-
-static void take(void *argument)
-{
-    struct party *party = argument;
-
-    for (size_t i = 0; i < party->wanted; i++)
-        party->got += cpool_lease_alloc(party->lease) != NULL;
-}
-
-/* A party that has taken so many slots under a new lease. */
-static struct party begin(unsigned flags, struct worker *worker, size_t first)
-{
-    cpool_t *pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
-    struct party party = {pool, cpool_lease_begin(pool), first, 0};
-
-    REQUIRE(party.lease != NULL);
-    worker_do(worker, take, &party);
-    REQUIRE_EQUAL(party.got, first);
-    party.wanted = 1;
-    return party;
-}
-
-/* The thread that stands still may have to fork, as a signal handler. */
-static void resume(void *stop)
-{
-    REQUIRE(!cpi_lock_is_held());
-    steps_resume(stop);
-}
-
-/* Ends the lease beside the worker, again if that is refused, and returns how many slots went
- * back. */
-static size_t end_at_last(const struct party *party, struct steps_stop *stop,
-                          struct worker *worker)
-{
-    size_t ended;
-
-    steps_plan(STEPS_LOCK, 2, resume, stop);
-    ended = cpool_lease_end(party->lease);
-    if (!steps_drop())
-        steps_resume(stop);
-    worker_await(worker);
-    return ended != 0 ? ended : cpool_lease_end(party->lease);
-}
+#include "party.h"
 
 /* The end is refused while the worker is inside a cache of the lease. */
 static bool end_beside(unsigned flags, struct worker *worker, size_t nth)
@@ -104,6 +45,38 @@ START_TEST(end_beside_an_alloc_leaves_the_pool_whole)
     size_t nth = 1;
 
     while (end_beside(modes[_i], worker, nth))
+        nth++;
+    REQUIRE(nth > 10);
+    worker_stop(worker);
+}
+END_TEST
+
+/* The slot of the alloc goes back with the lease, or the alloc is refused. */
+static bool end_has_all(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct party party = begin(flags, worker, ROUNDS + 1); /* free rounds are left */
+    struct steps_stop stop;
+    bool stopped;
+    size_t ended;
+
+    support_capture_reports();
+    stopped = steps_run(&stop, worker, NULL, nth, take, &party);
+    ended = end_at_last(&party, &stop, worker);
+    REQUIRE_EQUAL(ended, party.got);
+    REQUIRE(support_take_reports(NULL) > 0 || party.got == ROUNDS + 2);
+    support_require_obtainable(party.pool, 0);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_destroy_empty(party.pool);
+    return stopped;
+}
+
+START_TEST(end_has_all_slots_of_an_alloc_beside_it_or_is_refused)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (end_has_all(modes[1 + _i], worker, nth))
         nth++;
     REQUIRE(nth > 10);
     worker_stop(worker);
@@ -415,133 +388,6 @@ START_TEST(one_of_two_adoptions_succeeds)
 }
 END_TEST
 
-/* --- A fork beside the end --- */
-
-static void end(void *argument)
-{
-    struct party *party = argument;
-
-    party->got = cpool_lease_end(party->lease);
-}
-
-/* The lease is open in the child, or its slots are free. */
-static void end_in_child(void *argument)
-{
-    struct party *party = argument;
-
-    steps_allow(0);
-    support_capture_reports();
-    REQUIRE(cpool_lease_end(party->lease) == 3 * ROUNDS + 1 ||
-            support_stats(party->pool).live == 0);
-    support_release_reports();
-    support_require_live(party->pool, 0);
-    REQUIRE(support_stats(party->pool).thread_caches <= 2);
-    support_require_obtainable(party->pool, 0);
-}
-
-/* The slots that were not given back yet stay live, and none is there twice.  A thread that
- * vanished in the free of one that had waited may have had two magazines in its hands. */
-static void take_rest_in_child(void *argument)
-{
-    struct party *party = argument;
-    bool taken[4 * CAPACITY] = {false};
-    size_t count = 0;
-    void *slot;
-
-    steps_allow(0);
-    support_capture_reports();
-    (void)cpool_lease_end(party->lease);
-    support_release_reports();
-    for (; (slot = cpool_alloc(party->pool)) != NULL; count++) {
-        size_t index = cpool_index(party->pool, slot);
-
-        REQUIRE(index < 4 * CAPACITY && !taken[index]);
-        taken[index] = true;
-    }
-    REQUIRE(count + 3 * ROUNDS + 1 + 2 * ROUNDS >= CAPACITY);
-}
-
-static bool fork_beside_end(int mode, struct worker *worker, size_t nth)
-{
-    struct party party = begin(modes[mode], worker, 3 * ROUNDS);
-    struct steps_stop stop;
-    bool stopped;
-
-    REQUIRE(cpool_lease_alloc(party.lease) != NULL);
-    stopped = steps_run(&stop, worker, NULL, nth, end, &party);
-    support_in_child(mode < WHOLE ? end_in_child : take_rest_in_child, &party);
-    steps_go_on(&stop);
-    REQUIRE_EQUAL(party.got, 3 * ROUNDS + 1);
-    support_require_obtainable(party.pool, 0);
-    support_destroy_empty(party.pool);
-    return stopped;
-}
-
-START_TEST(fork_beside_an_end_loses_no_slot)
-{
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_beside_end(_i, worker, nth))
-        nth++;
-    REQUIRE(nth > 1);
-    worker_stop(worker);
-}
-END_TEST
-
-/* --- A fork beside an alloc --- */
-
-/* The thread that vanished was inside, and left its loaded magazine behind. */
-enum { LEFT_BEHIND = 3 * ROUNDS };
-
-/* The slot of the alloc is the lease's or free, and was not freed twice. */
-static void end_after_alloc(void *argument)
-{
-    struct party *party = argument;
-    size_t slots;
-
-    steps_allow(0);
-    support_capture_reports();
-    slots = cpool_lease_end(party->lease);
-    REQUIRE_NO_REPORT();
-    REQUIRE(slots >= 1 && slots <= 4 * ROUNDS + 2);
-    for (slots = 0; cpool_alloc(party->pool) != NULL; slots++)
-        ;
-    REQUIRE_NO_REPORT();
-    REQUIRE(slots + LEFT_BEHIND >= CAPACITY && slots <= CAPACITY);
-    support_release_reports();
-}
-
-static bool fork_beside_alloc(unsigned flags, struct worker *worker, size_t nth)
-{
-    struct party party = begin(flags, worker, 3 * ROUNDS);
-    struct steps_stop stop;
-    bool stopped;
-
-    REQUIRE(cpool_lease_alloc(party.lease) != NULL);
-    party.wanted = ROUNDS + 1; /* across the edge of a magazine */
-    stopped = steps_run(&stop, worker, NULL, nth, take, &party);
-    support_in_child(end_after_alloc, &party);
-    steps_go_on(&stop);
-    REQUIRE_EQUAL(party.got, 4 * ROUNDS + 1);
-    REQUIRE_EQUAL(cpool_lease_end(party.lease), 4 * ROUNDS + 2);
-    support_require_obtainable(party.pool, 0);
-    support_destroy_empty(party.pool);
-    return stopped;
-}
-
-START_TEST(fork_beside_an_alloc_leaves_a_slot_that_is_leased_or_free)
-{
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_beside_alloc(modes[_i], worker, nth))
-        nth++;
-    REQUIRE(nth > 5);
-    worker_stop(worker);
-}
-END_TEST
-
 /* --- All places taken --- */
 
 static struct cpi_uncached *places[128];
@@ -585,15 +431,14 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(end_beside_an_alloc_leaves_the_pool_whole, MODES),
+        TIMES(end_has_all_slots_of_an_alloc_beside_it_or_is_refused, MODES - 1),
         ONCE(end_beside_a_theft_waits_without_the_lock),
         ONCE(fork_beside_a_theft_leaves_the_lease_whole),
         TIMES(late_alloc_beside_an_end_leaves_the_pool_whole, 2 * MODES),
         TIMES(end_beside_an_adoption_leaves_a_slot_that_is_leased_or_the_callers, MODES),
         TIMES(end_beside_an_alloc_in_a_dry_pool_loses_no_slot, MODES),
         ONCE(one_of_two_adoptions_succeeds),
-        TIMES(fork_beside_an_alloc_leaves_a_slot_that_is_leased_or_free, MODES),
         TIMES(end_and_trim_wait_for_a_place_without_the_lock, MODES),
-        TIMES(fork_beside_an_end_loses_no_slot, MODES),
     };
 
     return SUPPORT_RUN("steps_lease", tests);

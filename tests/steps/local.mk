@@ -15,6 +15,7 @@ tests_steps = \
 	tests/steps/check_steps_end \
 	tests/steps/check_steps_fork \
 	tests/steps/check_steps_lease \
+	tests/steps/check_steps_lease_fork \
 	tests/steps/check_steps_memory \
 	tests/steps/check_steps_notice \
 	tests/steps/check_steps_object \
@@ -74,8 +75,14 @@ tests_steps_check_steps_fork_SOURCES = tests/steps/check_steps_fork.c $(tests_sc
 tests_steps_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_fork_LDADD = $(tests_ldadd_steps)
 
+tests_steps_check_steps_lease_SOURCES = tests/steps/check_steps_lease.c tests/steps/party.h
 tests_steps_check_steps_lease_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_lease_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_lease_fork_SOURCES = tests/steps/check_steps_lease_fork.c \
+	tests/steps/party.h
+tests_steps_check_steps_lease_fork_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_lease_fork_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_memory_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_memory_LDADD = $(tests_ldadd_steps)
