@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The owner number under which audits stamp.  Workers have lower ones. */
 #define ARENA_AUDITOR STAMP_OWNERS
@@ -167,6 +168,20 @@ static void arena_free_live(struct arena *arena)
     }
 }
 
+/* A thread that is done with the pool may still be ending, with a magazine in its hands.
+ * cpool_destroy waits for it, and the figures do not. */
+static size_t arena_counted(const struct arena *arena, size_t live)
+{
+    const struct timespec nap = {0, 1000000};
+    size_t counted = arena_stats(arena).live;
+
+    for (int naps = 0; naps < 1000 && counted != live; naps++) {
+        nanosleep(&nap, NULL);
+        counted = arena_stats(arena).live;
+    }
+    return counted;
+}
+
 void arena_destroy(struct arena *arena)
 {
     size_t live;
@@ -176,7 +191,7 @@ void arena_destroy(struct arena *arena)
     if (arena->checked)
         arena_free_live(arena);
     live = stamp_count_live(&arena->book);
-    counted = arena_stats(arena).live;
+    counted = arena_counted(arena, live);
     code = cpool_destroy(arena->pool);
 
     if (counted != live || code != (live > 0 ? CPOOL_ELIVE : 0))

@@ -43,7 +43,8 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
 
 /*
  * A pool's figures.  While other threads use the pool the counts of slots are
- * estimates.  While they pause the counts are exact, and then
+ * estimates, and so they are while a thread that used the pool is still ending.  While all
+ * of them pause the counts are exact, and then
  *
  *     live + in_depot + in_caches + fresh = capacity + slack
  *
@@ -51,8 +52,9 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  * by cpool_stats (for the peak only), and by each thread at one in 32 of its
  * exchanges with the depot, or fewer in pools with many caches.  A burst
  * between two exchanges, within a magazine, is not seen.  So more than counted_peak may
- * have been live at times, but never more than `circulating`.  counted_peak is never
- * below `live` of the same reading.
+ * have been live at times, but never more than `circulating`.  A count beside other threads
+ * is an estimate, too high by a few magazines at most.  counted_peak is never below `live` of
+ * the same reading.
  *
  * Two readings show what the pool did between them.  In a steady state growths,
  * system_calls, registrations and circulating stay the same, although slots are exchanged:
