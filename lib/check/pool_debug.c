@@ -123,8 +123,10 @@ size_t cpool_print_log(cpool_t *handle, FILE *out)
 
 static void report_ends(const cpool_error_t *error)
 {
-    if (cpi_handle_is_alive(error->pool))
-        list_log(cpi_pool_at(error->pool), write_line, NULL);
+    const struct cpi_pool *pool = cpi_pool_at(error->pool); /* of a face, too */
+
+    if (pool != NULL)
+        list_log(pool, write_line, NULL);
     if (cpi_options()->goes_on == 0)
         abort();
 }

@@ -92,7 +92,7 @@ int cpool_iter_begin(cpool_iter_t *iter, const cpool_t *handle, size_t first, si
         return code;
     pool = tracked(handle, function);
     if (pool == NULL)
-        code = cpi_handle_is_alive(handle) ? CPOOL_ETRACKED : CPOOL_EPOOL;
+        code = cpi_pool_at(handle) != NULL ? CPOOL_ETRACKED : CPOOL_EPOOL;
     begun.pool = handle;
     begun.next = first;
     begun.end = pool != NULL ? bounded(pool, end) : 0;

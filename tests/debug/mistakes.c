@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cpool.h>
+#include <cpool/sized.h>
 
 struct job {
     char bytes[24];
@@ -147,6 +148,19 @@ APART void destroyed(void)
     take();
 }
 
+APART void sized_double_free(void)
+{
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+    cpool_sized_t *blocks;
+    void *block;
+
+    if (cpool_sized_create(&blocks, &config) != 0)
+        return;
+    block = cpool_sized_alloc(blocks, 64);
+    cpool_sized_free(blocks, block);
+    cpool_sized_free(blocks, block);
+}
+
 APART void no_pool(void)
 {
     pool = NULL;
@@ -164,6 +178,7 @@ static const struct {
     { "leak", leak },               { "leak_and_destroy", leak_and_destroy },
     { "wrong_thread", wrong_thread }, { "stale_cache", stale_cache },
     { "destroyed", destroyed },     { "no_pool", no_pool },
+    { "sized_double_free", sized_double_free },
 };
 
 int main(int argc, char **argv)

@@ -174,6 +174,9 @@ run checked,sites=4,log=16 double_free
 aborts
 says 'called from ' 'log 1: ' ' took slot 0 at ' 'log 2: ' ' freed slot 0 at '
 says_not 'CPOOL_OPTIONS='
+run checked,log=16 sized_double_free
+aborts
+says 'the slot is free already' 'log 1: ' 'log 2: '
 run checked,continue double_free
 [ "$code" -eq 0 ] && grep -q '^end' "$work/output" || complain "ends with $code"
 says 'the slot is free already'
