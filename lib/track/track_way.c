@@ -18,11 +18,12 @@
 
 static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
 {
-    cpool_cache_t *entry = &cache->hidden;
+    cpool_cache_t *entry;
     void *slot;
 
     if (CPI_UNLIKELY(cache == NULL))
         return cpi_pool_alloc_slot(pool, cache, call);
+    entry = &cache->hidden;
     CPI_POP(entry, slot, return cpi_pool_alloc_slot(pool, cache, call));
     if (CPI_LIKELY(cpi_slotmap_take(&pool->slotmap, cpi_slab_index(&pool->slab, slot))))
         return slot;
@@ -33,13 +34,14 @@ static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_ca
 static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
                       struct cpi_call call)
 {
-    cpool_cache_t *entry = &cache->hidden;
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
+    cpool_cache_t *entry;
 
     if (CPI_UNLIKELY(cache == NULL)) {
         cpi_plain_way.free(pool, slot, cache, call);
         return;
     }
+    entry = &cache->hidden;
     CPI_PUSH(entry, slot, index < entry->bound,
              cpi_load(&pool->gate, relaxed) == &cpi_track_gate && /* [leased] */
                  cpi_slotmap_give(&pool->slotmap, index) == CPI_SLOTMAP_LIVE_ONE,
