@@ -58,7 +58,7 @@
 #define cpi_raise(object, value, order)                                         \
     do {                                                                        \
         const __typeof__(value) cpi_least_ = (value);                           \
-        __auto_type cpi_was_ = cpi_load((object), relaxed);                     \
+        __extension__ __auto_type cpi_was_ = cpi_load((object), relaxed);       \
         while (cpi_was_ < cpi_least_ &&                                         \
                !cpi_cas_weak((object), &cpi_was_, cpi_least_, order, relaxed))  \
             ;                                                                   \
