@@ -40,7 +40,7 @@ dist_man3_MANS = \
 	doc/man/cpool_print.3 \
 	doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
 	doc/man/cpool_debug.3 doc/man/cpool_audit.3 \
-	doc/man/cpool_print_live.3 doc/man/cpool_print_log.3 doc/man/cpool_verify.3 \
+	doc/man/cpool_verify.3 \
 	doc/man/cpool_events.3 doc/man/cpool_set_ready.3 \
 	doc/man/cpool_alloc_or_notify.3 doc/man/cpool_wake_all.3 \
 	doc/man/cpool_sized.3 doc/man/cpool_sized_alloc.3 doc/man/cpool_sized_alloc_aligned.3 doc/man/cpool_sized_calloc.3 \
@@ -71,7 +71,7 @@ dist_man3_MANS = \
 	doc/man/cpool_set_error_handler.3 doc/man/cpool_shrink.3 doc/man/cpool_stats.3 doc/man/cpool_stats_restart.3 \
 	doc/man/cpool_track.3 doc/man/cpool_foreach.3 doc/man/cpool_handle.3 \
 	doc/man/cpool_iter_begin.3 doc/man/cpool_iter_next.3 doc/man/cpool_resolve.3 \
-	doc/man/cpool_strerror.3 doc/man/cpool_trim.3 doc/man/cpool_version_number.3
+	doc/man/cpool_strerror.3 doc/man/cpool_trim.3
 
 dist_man7_MANS = doc/man/cpool.7
 

@@ -147,13 +147,12 @@ typedef struct cpool_cache_t cpool_cache_t;
  */
 
 /*
- * cpool_version, cpool_version_number - the version of the library that the program
- * runs with, as CPOOL_VERSION and as CPOOL_VERSION_NUMBER have it.
+ * cpool_version - the version of the library that the program runs with, in the form of
+ * CPOOL_VERSION_NUMBER.
  *
  * Any thread, wait-free, async-signal-safe.
  */
-CPOOL_API const char *cpool_version(void) CPOOL_RETURNS_NONNULL_;
-CPOOL_API unsigned cpool_version_number(void);
+CPOOL_API unsigned cpool_version(void);
 
 /*
  * ---- Structures (cpool.7) --------------------------------------------------

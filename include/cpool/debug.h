@@ -53,6 +53,8 @@
  * CPOOL_CHECKED and its settings, CPOOL_MEMORY_KEEP_PAGES or CPOOL_MEMORY_NO_POISON,
  * and those of blocks of many sizes.  Leases always hand out slots.
  *
+ * cpool_print lists live slots by place (CPOOL_PRINT_LIVE), and the log (CPOOL_PRINT_LOG).
+ *
  * Only checked pools bear the costs.  They have no inline path, and each slot takes 8
  * bytes or more of gap, 8 of state, 56 for its record, and 16 for each site beyond the first.
  * A backtrace of eight sites takes about a microsecond.
@@ -94,34 +96,6 @@ CPOOL_API size_t cpool_audit(cpool_t *pool);
  * Any thread.  It may block.
  */
 CPOOL_API int cpool_verify(cpool_t *pool, const void *slot);
-
-/*
- * ---- Live slots and the log (cpool_debug.3) ------------------------------------
- */
-
-/*
- * cpool_print_live - lists the live slots of a checked pool by the place that took them.
- *
- * A line has the number of slots, the place with the callers that the pool keeps, the
- * thread and the address of the oldest slot, and how long the oldest and the youngest
- * have been live.  Places with many slots come first.  Beyond 63 places they are counted
- * together.
- *
- * Returns the number of slots listed, 0 for a pool that is not checked.
- * Any thread, beside threads that use the pool.  It does what the stream does.
- */
-CPOOL_API size_t cpool_print_live(cpool_t *pool, FILE *out);
-
-/*
- * cpool_print_log - lists the last allocs and frees of a pool that keeps a log, the
- * oldest first.
- *
- * The default error handler does so after each report.
- *
- * Returns the number of lines.
- * Any thread, an error handler included.  It does what the stream does.
- */
-CPOOL_API size_t cpool_print_log(cpool_t *pool, FILE *out);
 
 #ifdef __cplusplus
 }

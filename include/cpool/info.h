@@ -137,17 +137,28 @@ CPOOL_API void cpool_stats_restart(cpool_t *pool);
  *   CPOOL_PRINT_JSON          the same for a program, as one object in one line
  *   CPOOL_PRINT_ALL           the figures of all pools of the process, and their sums
  *   CPOOL_PRINT_ALL_JSON      one object in one line: the library's version as `version`,
- *                             and `pools`, an array of what CPOOL_PRINT_JSON writes
+ *                             and `pools`, an array of the objects of CPOOL_PRINT_JSON
+ *   CPOOL_PRINT_LIVE          the live slots of a checked pool, by the place that took
+ *                             them.  A line has the number of slots, the place with the
+ *                             callers that the pool keeps, the thread and the address of
+ *                             the oldest slot, and how long the oldest and the youngest
+ *                             have been live.  Places with many slots come first.  Beyond
+ *                             63 places they are counted together
+ *   CPOOL_PRINT_LOG           the last allocs and frees of a pool that keeps a log
+ *                             (cpool_debug_t), the oldest first.  The default error handler
+ *                             prints them after each report
  */
 enum cpool_print_what {
     CPOOL_PRINT_FIGURES,
     CPOOL_PRINT_JSON,
     CPOOL_PRINT_ALL,
-    CPOOL_PRINT_ALL_JSON
+    CPOOL_PRINT_ALL_JSON,
+    CPOOL_PRINT_LIVE,
+    CPOOL_PRINT_LOG
 };
 
 /*
- * cpool_print - writes the figures of a pool, or of all pools.
+ * cpool_print - writes the figures of a pool or of all pools, live slots, or the log.
  *
  * pool   NULL for all pools
  * what   CPOOL_PRINT_FIGURES ...
@@ -158,8 +169,11 @@ enum cpool_print_what {
  *
  * A NULL stream is reported as CPOOL_ENULL for one pool, and nothing is written to it for
  * all.  Another `what` is reported as CPOOL_EFLAGS.
- * Any thread.  It may block, and does what the stream does.
+ *
+ * Returns the number of pools, slots or log entries written.
+ * Any thread, beside threads that use the pool.  It may block, and does what the stream does.
+ * An error handler may print the log.
  */
-CPOOL_API void cpool_print(const cpool_t *pool, enum cpool_print_what what, FILE *out);
+CPOOL_API size_t cpool_print(const cpool_t *pool, enum cpool_print_what what, FILE *out);
 
 #endif /* CPOOL_INFO_H */

@@ -58,7 +58,7 @@
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
     {                                                                                  \
-        return cpool_typed_objects_close(&name##_objects_);                            \
+        return cpool_typed_objects_close(&name##_objects_, false);                     \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_get(void)                                         \
@@ -117,7 +117,7 @@
                                                                                        \
     CPOOL_TYPED_LAST_ void name##_objects_unload_(void)                                \
     {                                                                                  \
-        cpool_typed_objects_unload(&name##_objects_);                                  \
+        (void)cpool_typed_objects_close(&name##_objects_, true);                       \
     }                                                                                  \
                                                                                        \
     struct cpool_objects_typed
@@ -138,7 +138,6 @@ struct cpool_objects_typed {
 CPOOL_API cpool_objects_t *cpool_typed_objects_pool(struct cpool_objects_typed *typed);
 CPOOL_API int cpool_typed_objects_open(struct cpool_objects_typed *typed,
                                        const cpool_object_config_t *config);
-CPOOL_API int cpool_typed_objects_close(struct cpool_objects_typed *typed);
-CPOOL_API void cpool_typed_objects_unload(struct cpool_objects_typed *typed);
+CPOOL_API int cpool_typed_objects_close(struct cpool_objects_typed *typed, bool unloading);
 
 #endif /* CPOOL_OBJECT_TYPED_H */

@@ -129,7 +129,7 @@
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
     {                                                                                  \
-        return cpool_typed_close(&name##_typed_);                                      \
+        return cpool_typed_close(&name##_typed_, false);                               \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type) &&                    \
@@ -160,7 +160,7 @@
                                                                                        \
     CPOOL_TYPED_LAST_ void name##_unload_(void)                                        \
     {                                                                                  \
-        cpool_typed_unload(&name##_typed_);                                            \
+        (void)cpool_typed_close(&name##_typed_, true);                                 \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type), "cpool: " #type " is empty")
@@ -199,8 +199,7 @@ CPOOL_API void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t 
 CPOOL_API void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry);
 CPOOL_API cpool_t *cpool_typed_pool(struct cpool_typed *typed);
 CPOOL_API int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config);
-CPOOL_API int cpool_typed_close(struct cpool_typed *typed);
-CPOOL_API void cpool_typed_unload(struct cpool_typed *typed);
+CPOOL_API int cpool_typed_close(struct cpool_typed *typed, bool unloading);
 
 #if defined(__cplusplus)
 #define CPOOL_TYPED_ASSERT_(condition, text) static_assert(condition, text)

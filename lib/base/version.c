@@ -4,12 +4,7 @@
  */
 #include <cpool.h>
 
-const char *cpool_version(void)
-{
-    return CPOOL_VERSION;
-}
-
-unsigned cpool_version_number(void)
+unsigned cpool_version(void)
 {
     return CPOOL_VERSION_NUMBER;
 }

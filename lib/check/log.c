@@ -22,13 +22,6 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 
-void cpi_log_init(struct cpi_log *log, void *memory, size_t size)
-{
-    log->entries = memory;
-    log->size = size;
-    atomic_init(&log->next, 0);
-}
-
 /* The number of an entry that is being written. */
 #define CPI_LOG_BUSY UINT64_MAX
 

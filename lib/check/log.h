@@ -43,7 +43,12 @@ struct cpi_log_event {
 };
 
 /* `memory`, of `size` entries, is zero. */
-void cpi_log_init(struct cpi_log *log, void *memory, size_t size);
+static inline void cpi_log_init(struct cpi_log *log, void *memory, size_t size)
+{
+    log->entries = memory;
+    log->size = size;
+    atomic_init(&log->next, 0);
+}
 
 /* Notes an event, and draws its number.  Wait-free, async-signal-safe. */
 void cpi_log_note(struct cpi_log *log, const struct cpi_log_event *event);

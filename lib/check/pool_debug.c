@@ -38,45 +38,7 @@ int cpool_verify(cpool_t *handle, const void *slot)
     return cpi_pool_verify_one(pool, slot, function);
 }
 
-/* --- Live slots --- */
-
-/* The pool that is to be written to the stream, or NULL, after a report. */
-static const struct cpi_pool *printed(cpool_t *handle, const FILE *out, const char *function)
-{
-    const struct cpi_pool *pool = cpi_pool_seen(handle, function);
-
-    if (pool == NULL || out != NULL)
-        return pool;
-    cpi_pool_report(CPOOL_ENULL, function, pool);
-    return NULL;
-}
-
-static void print_line(void *out, const char *line, size_t length)
-{
-    fwrite(line, 1, length, out);
-}
-
-static void write_line(void *unused, const char *line, size_t length)
-{
-    (void)unused;
-    cpi_write_error(line, length);
-}
-
-size_t cpool_print_live(cpool_t *handle, FILE *out)
-{
-    const struct cpi_pool *pool = printed(handle, out, "cpool_print_live");
-
-    if (pool == NULL || !pool->checked)
-        return 0;
-    return cpi_site_list(&pool->slab, &pool->slotmap, print_line, out);
-}
-
-void cpi_pool_write_live(const struct cpi_pool *pool)
-{
-    cpi_site_list(&pool->slab, &pool->slotmap, write_line, NULL);
-}
-
-/* --- The log --- */
+/* --- The log and live slots --- */
 
 static void add_event(struct cpi_text *text, const struct cpi_pool *pool,
                       const struct cpi_log_event *event, uint64_t now)
@@ -112,11 +74,22 @@ static size_t list_log(const struct cpi_pool *pool, cpi_line_sink *sink, void *c
     return lines;
 }
 
-size_t cpool_print_log(cpool_t *handle, FILE *out)
+size_t cpi_pool_list(const struct cpi_pool *pool, enum cpool_print_what what, cpi_line_sink *sink,
+                     void *context)
 {
-    const struct cpi_pool *pool = printed(handle, out, "cpool_print_log");
+    return what == CPOOL_PRINT_LIVE ? cpi_site_list(&pool->slab, &pool->slotmap, sink, context)
+                                    : list_log(pool, sink, context);
+}
 
-    return pool != NULL ? list_log(pool, print_line, out) : 0;
+static void write_line(void *unused, const char *line, size_t length)
+{
+    (void)unused;
+    cpi_write_error(line, length);
+}
+
+void cpi_pool_write_live(const struct cpi_pool *pool)
+{
+    cpi_site_list(&pool->slab, &pool->slotmap, write_line, NULL);
 }
 
 /* --- The ends of the default handler and of the process --- */

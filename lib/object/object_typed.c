@@ -86,20 +86,16 @@ cpool_objects_t *cpool_typed_objects_pool(struct cpool_objects_typed *typed)
     return cpool_typed_objects_open(typed, NULL) == 0 ? pool_of(typed) : NULL;
 }
 
-int cpool_typed_objects_close(struct cpool_objects_typed *typed)
+int cpool_typed_objects_close(struct cpool_objects_typed *typed, bool unloading)
 {
     cpool_objects_t *pool = pool_of(typed);
 
+    if (unloading && cpi_thread_process_ends())
+        return 0;
     while (pool != NULL &&
            !cpi_word_cas(&typed->pool, &pool, NULL, acquire, acquire)) /* [close] [find] */
         ;
     return cpool_objects_destroy(pool);
-}
-
-void cpool_typed_objects_unload(struct cpool_objects_typed *typed)
-{
-    if (!cpi_thread_process_ends())
-        cpool_typed_objects_close(typed);
 }
 
 /* --- Objects that find their pool --- */

@@ -179,13 +179,14 @@ static bool print_one(const cpool_view_t *view, void *printing)
     return true;
 }
 
-static void print_all(FILE *out)
+static size_t print_all(FILE *out)
 {
     struct printing all = {out, 0, 0, 0};
 
     cpool_each(print_one, &all);
     fprintf(out, "%zu pools: reserved %zu bytes, committed %zu bytes\n", all.pools, all.reserved,
             all.committed);
+    return all.pools;
 }
 
 static bool print_json_one(const cpool_view_t *view, void *printing)
@@ -198,43 +199,54 @@ static bool print_json_one(const cpool_view_t *view, void *printing)
     return true;
 }
 
-static void print_json_all(FILE *out)
+static size_t print_json_all(FILE *out)
 {
     struct printing all = {out, 0, 0, 0};
 
-    fprintf(out, "{\"version\":\"%s\",\"pools\":[", cpool_version());
+    fputs("{\"version\":\"" CPOOL_VERSION "\",\"pools\":[", out);
     cpool_each(print_json_one, &all);
     fputs("]}\n", out);
+    return all.pools;
 }
 
-/* One pool. */
-static void print_pool(const cpool_t *handle, enum cpool_print_what what, FILE *out)
+/* One pool's figures. */
+static size_t print_pool(const struct cpi_pool *pool, enum cpool_print_what what, FILE *out)
 {
-    const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_print");
     struct cpi_view view;
 
-    if (pool == NULL)
-        return;
-    if (out == NULL || (what != CPOOL_PRINT_FIGURES && what != CPOOL_PRINT_JSON)) {
-        cpi_pool_report(out == NULL ? CPOOL_ENULL : CPOOL_EFLAGS, "cpool_print", pool);
-        return;
-    }
     if (!cpi_view_read(&view, (size_t)(pool->handle - cpi_handles.handles)))
-        return;
-    if (what == CPOOL_PRINT_FIGURES) {
-        print_view(&view.public, out);
-        return;
-    }
-    print_json_view(&view.public, out);
-    fputc('\n', out);
+        return 0;
+    (what == CPOOL_PRINT_FIGURES ? print_view : print_json_view)(&view.public, out);
+    if (what == CPOOL_PRINT_JSON)
+        fputc('\n', out);
+    return 1;
 }
 
-void cpool_print(const cpool_t *handle, enum cpool_print_what what, FILE *out)
+static void print_line(void *out, const char *line, size_t length)
+{
+    fwrite(line, 1, length, out);
+}
+
+static size_t print_of(const cpool_t *handle, enum cpool_print_what what, FILE *out)
+{
+    const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_print");
+
+    if (pool == NULL)
+        return 0;
+    if (out == NULL || (unsigned)what > CPOOL_PRINT_LOG) {
+        cpi_pool_report(out == NULL ? CPOOL_ENULL : CPOOL_EFLAGS, "cpool_print", pool);
+        return 0;
+    }
+    if (what == CPOOL_PRINT_FIGURES || what == CPOOL_PRINT_JSON)
+        return print_pool(pool, what, out);
+    return pool->checked ? cpi_pool_list(pool, what, print_line, out) : 0;
+}
+
+size_t cpool_print(const cpool_t *handle, enum cpool_print_what what, FILE *out)
 {
     if (what != CPOOL_PRINT_ALL && what != CPOOL_PRINT_ALL_JSON)
-        print_pool(handle, what, out);
-    else if (out != NULL && what == CPOOL_PRINT_ALL)
-        print_all(out);
-    else if (out != NULL)
-        print_json_all(out);
+        return print_of(handle, what, out);
+    if (out == NULL)
+        return 0;
+    return what == CPOOL_PRINT_ALL ? print_all(out) : print_json_all(out);
 }

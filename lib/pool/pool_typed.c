@@ -94,13 +94,7 @@ cpool_t *cpool_typed_pool(struct cpool_typed *typed)
     return handle;
 }
 
-int cpool_typed_close(struct cpool_typed *typed)
+int cpool_typed_close(struct cpool_typed *typed, bool unloading)
 {
-    return cpool_destroy(cpi_typed_opened(typed));
-}
-
-void cpool_typed_unload(struct cpool_typed *typed)
-{
-    if (!cpi_thread_process_ends())
-        cpool_typed_close(typed);
+    return unloading && cpi_thread_process_ends() ? 0 : cpool_destroy(cpi_typed_opened(typed));
 }

@@ -200,9 +200,9 @@ static void print(const struct model *model)
     FUZZ_REQUIRE(nowhere != NULL);
     cpool_print(model->pool, CPOOL_PRINT_FIGURES, nowhere);
     cpool_print(model->pool, CPOOL_PRINT_JSON, nowhere);
-    listed = cpool_print_live(model->pool, nowhere);
+    listed = cpool_print(model->pool, CPOOL_PRINT_LIVE, nowhere);
     FUZZ_EQUAL(listed, model->checked ? model->live : 0);
-    cpool_print_log(model->pool, nowhere);
+    cpool_print(model->pool, CPOOL_PRINT_LOG, nowhere);
 }
 
 static void audit(struct model *model)

@@ -418,7 +418,7 @@ static void require_line(const char *line, const struct group *group, struct mom
 /* The two ways to the list. */
 static void print_live(void *pool)
 {
-    REQUIRE_EQUAL(cpool_print_live(pool, stderr), 5);
+    REQUIRE_EQUAL(cpool_print(pool, CPOOL_PRINT_LIVE, stderr), 5);
 }
 
 static void destroy_live(void *pool)
