@@ -5,22 +5,40 @@
  * The slots come from the public interface of pools, and from pool/layer.h.
  *
  *   records    | state 0 | state 1 | ...        one word for each object
- *   vacancy    | 0 1 1 0 ...                    one bit: a slot in hand, without an object
+ *   vacancy    | 0 1 1 0 ...                    one bit: the slot is vacant
  *
  *              create            get
  *   VACANT -> BUSY -> INACTIVE -> (BUSY) -> ACTIVE
  *                        ^  put: (BUSY)        |
  *                        +---------------------+
  *
- * A slot is in one of four places.  It is free in the pool of slots, and has an inactive
- * object.  Or it is vacant, has its bit, and is live in the pool of slots.  Or the record says
- * ACTIVE, and the slot is a caller's.  Or it is in the hands of one thread, as BUSY while
- * hooks run.  In waitable pools a vacant slot may also be free, so that a thread that waits
- * finds it and creates an object in it.
+ * A slot is in one of six places:
  *
- * Invariant: objects <= capacity <= max.  A thread counts an object before it takes a vacant
- * slot for it, and gives the slot up before it counts the object out.  So a thread that has
- * counted an object finds a slot, though another one may have it in hand for a moment.
+ *   fresh     never used
+ *   vacant    it has its bit, and no object.  It is live in the pool of slots
+ *   offered   it has no object, and is free in the pool of slots, where a waiter finds it and
+ *             creates an object.  In waitable pools alone
+ *   shelved   it has an inactive object, and is free in the pool of slots
+ *   active    it has a caller's object
+ *   in hand   it is one thread's.  The record is BUSY while hooks run
+ *
+ * A thread with a slot in hand shelves or shows its object, or it vacates or offers the slot
+ * once the object is unmade.  To give up is to vacate, or to offer where threads may wait, and
+ * to count the object out.
+ *
+ * Invariant: objects <= capacity <= max.  A thread counts an object in before it takes a slot
+ * for it, and vacates the slot before it counts the object out.  So a thread that has counted
+ * an object in finds a slot, though another one may have it in hand for a moment.
+ *
+ * ORDERING TABLE
+ *   own    | record load by the thread that has the slot in hand | relaxed | - | -
+ *   mine   | record store of BUSY, by the same | relaxed | - | -
+ *   active | record store of ACTIVE | release | seize, object_life.c's see, object_list.c's see |
+ *                                               the object, and its trace
+ *   seize  | record CAS from ACTIVE | acq_rel | object.c's active, object_life.c's active |
+ *                                               what the get wrote
+ *   place  | inactive fetch-and-add | relaxed | - | -
+ *   failed | CAS failure | relaxed | - | -
  */
 #ifndef CPI_OBJECT_H
 #define CPI_OBJECT_H
@@ -33,6 +51,7 @@
 #include <cpool.h>
 #include <cpool/object.h>
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "pool/layer.h"
 
@@ -79,18 +98,18 @@ struct cpi_object_policy {
     void (*end)(cpool_objects_t *pool); /* the pool is destroyed, and has no objects */
 };
 
+/* When an object is reset, if there is anything to reset. */
+enum cpi_object_resets { CPI_RESET_NEVER, CPI_RESET_ON_GET, CPI_RESET_ON_PUT };
+
 struct cpool_objects {
     /* Constant. */
     cpool_t *pool;                 /* of slots, or NULL for a fake pool */
     _Atomic uint32_t *records;     /* one for each object */
     bool brief_get;                /* nothing to do but to change the record */
     bool brief_put;
-    bool lazy;                     /* something to reset, on get */
-    bool eager;                    /* something to reset, on put */
-    bool counted;                  /* `active` is, always in priority pools */
-    bool fake;
-    bool waitable;
-    bool checked;                  /* a put verifies the bytes around the object */
+    enum cpi_object_resets resets;
+    unsigned flags;                /* CPOOL_OBJECT_COUNTED ..., that always in priority pools */
+    unsigned pool_flags;           /* CPOOL_WAITABLE ..., of the pool of slots */
     uintptr_t max;                 /* objects */
     size_t growth;                 /* objects, or 0 */
     size_t percent;
@@ -107,7 +126,7 @@ struct cpool_objects {
     struct cpi_shown shown;
     char name[32];
 
-    /* Which slots are vacant: see object_room.c. */
+    /* Which slots are vacant: object_vacancy.c. */
     _Atomic uint64_t *vacancy;  /* bits */
     _Atomic uintptr_t reached;  /* indices below it may have been used */
     _Atomic uintptr_t vacant;   /* bits set, or a few more */
@@ -119,7 +138,7 @@ struct cpool_objects {
     _Alignas(CPI_LINE) _Atomic uint64_t active; /* counted pools' */
     _Atomic uint64_t peak;      /* of active, or of objects */
     _Atomic uint64_t inactive;  /* places taken, where max_inactive is set */
-    _Atomic uint64_t offered;   /* vacant slots that lie free */
+    _Atomic uint64_t offered;   /* slots */
     _Atomic uint64_t creations;
     _Atomic uint64_t destructions;
     _Atomic uint64_t failures;
@@ -130,22 +149,102 @@ struct cpool_objects {
 #define CPI_ROOM_CAPACITY(room) ((uintptr_t)((room) >> 32))
 #define CPI_ROOM_OBJECTS(room) ((uintptr_t)((room) & UINT32_MAX))
 
-/* --- object.c --- */
+static inline bool cpi_object_is_fake(const cpool_objects_t *pool)
+{
+    return (pool->flags & CPOOL_OBJECT_FAKE) != 0;
+}
 
-/* The address of an object, and its index, or CPI_OBJECT_NONE for any other address. */
-void *cpi_object_at(const cpool_objects_t *pool, uintptr_t index);
-uintptr_t cpi_object_index(const cpool_objects_t *pool, const void *object);
+/* Whether the slots are CPOOL_WAITABLE, or CPOOL_CHECKED, so that a put verifies the bytes
+ * around the object. */
+static inline bool cpi_object_slots_are(const cpool_objects_t *pool, unsigned flag)
+{
+    return (pool->pool_flags & flag) != 0;
+}
+
+/* --- object_fake.c --- */
+
+/* Memory for an object with this index.  False if there is none. */
+bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index);
+
+/* The reverse, where there is memory. */
+void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index);
+uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object);
+
+/* A fake pool is complete, or ends: by 1 or SIZE_MAX. */
+void cpi_object_fake_count(size_t by);
+
+/* The fake pool of an address in no pool of slots, or NULL. */
+cpool_objects_t *cpi_object_fake_pool(const void *object);
+
+/* --- Addresses and records --- */
+
+/* The address of an object. */
+static inline void *cpi_object_at(const cpool_objects_t *pool, uintptr_t index)
+{
+    if (cpi_object_is_fake(pool))
+        return cpi_load(&pool->blocks[index], relaxed); /* [own] */
+    return cpool_at(pool->pool, index);
+}
+
+/* The index of a slot of the pool of slots, or a number not below `max`. */
+static inline uintptr_t cpi_object_index_of(const cpool_objects_t *pool, const void *slot)
+{
+    uintptr_t index;
+
+    CPOOL_INDEX_(pool->pool, slot, index);
+    return index;
+}
+
+/* The index of an object, or CPI_OBJECT_NONE for any other address. */
+static inline uintptr_t cpi_object_index(const cpool_objects_t *pool, const void *object)
+{
+    uintptr_t index;
+
+    if (cpi_object_is_fake(pool))
+        return cpi_object_fake_index(pool, object);
+    index = cpi_object_index_of(pool, object);
+    return index < pool->max ? index : CPI_OBJECT_NONE;
+}
+
+static inline uint32_t cpi_object_state(const cpool_objects_t *pool, uintptr_t index)
+{
+    return cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES; /* [own] */
+}
+
+static inline void cpi_object_set_busy(cpool_objects_t *pool, uintptr_t index)
+{
+    uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
+
+    cpi_store(&pool->records[index], (record & ~CPI_OBJECT_STATES) | CPI_OBJECT_BUSY,
+              relaxed); /* [mine] */
+}
+
+/* Makes a BUSY object active, of which `uses` is the number of uses. */
+static inline void cpi_object_show(cpool_objects_t *pool, uintptr_t index, uint32_t uses)
+{
+    cpi_store(&pool->records[index], uses * CPI_OBJECT_USE + CPI_OBJECT_ACTIVE, /* [active] */
+              release);
+}
+
+/* Gives an active object the state BUSY or INACTIVE.  False if it is not active: of several
+ * threads one gets true. */
+static inline bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index, uint32_t state)
+{
+    uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
+
+    return (record & CPI_OBJECT_STATES) == CPI_OBJECT_ACTIVE &&
+           cpi_cas_strong(&pool->records[index], &record, /* [seize] [failed] */
+                          (record & ~CPI_OBJECT_STATES) | state, acq_rel, relaxed);
+}
+
+/* --- object.c --- */
 
 /* An object, from this slot or, if it is NULL, from anywhere.  As cpool_object_obtain
  * otherwise. */
 int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
                       struct cpi_object_wish *wish);
 
-/* Makes a BUSY object active, of which `uses` is the number of uses. */
-void cpi_object_show(cpool_objects_t *pool, uintptr_t index, uint32_t uses);
-
-/* Makes an active object BUSY.  False if it is not active: of several threads one gets true. */
-bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index);
+/* --- object_life.c --- */
 
 /* Ends the use of a BUSY object: deactivates and resets it, and gives it back or destroys
  * it. */
@@ -160,14 +259,15 @@ int cpi_object_make(cpool_objects_t *pool, uintptr_t index);
 /* The reverse.  The slot is VACANT then, and still in hand. */
 void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index);
 
-/* Calls the type's hook for the end of a use. */
+/* Calls the type's hook for the end of a use, and those that reset. */
 void cpi_object_deactivate(cpool_objects_t *pool, uintptr_t index);
+void cpi_object_reset(const cpool_objects_t *pool, uintptr_t index);
 
-/* In checked pools: reports damage around a slot and repairs it, so that the free that follows
- * is not refused, which would lose the slot.  Returns whether there was any. */
-bool cpi_object_repair(const cpool_objects_t *pool, uintptr_t index);
+/* Counts an active object in a pool in which they are, and out in any. */
+void cpi_object_count_active(cpool_objects_t *pool);
+void cpi_object_uncount_active(cpool_objects_t *pool);
 
-/* Puts an object in hand among the inactive ones. */
+/* Puts an object in hand among the inactive ones, in the state NEW or INACTIVE. */
 void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state);
 
 /* Reports a mistake about an address, or about the pool if that is NULL. */
@@ -188,44 +288,64 @@ int cpi_object_create(cpool_objects_t **pool, const cpool_object_config_t *confi
 
 /* --- object_room.c --- */
 
-/* Takes the one slot that the pool of slots has at first.  Returns 0 or CPOOL_ENOMEM. */
-int cpi_object_begin(cpool_objects_t *pool);
-
 /* Counts one more object.  Where `grows`, a pool at its capacity raises it as it is
  * configured to, and *more is set to the objects that it should create beside this one.
  * False if there is no room.  Lock-free. */
-bool cpi_object_reserve(cpool_objects_t *pool, bool grows, size_t *more);
+bool cpi_object_count_in(cpool_objects_t *pool, bool grows, size_t *more);
+
+/* The reverse, after the slot was vacated.  The capacity is lowered by `less`. */
+void cpi_object_count_out(cpool_objects_t *pool, uintptr_t less);
 
 /* Whether there are no more objects than these, which were counted before, and room for no
  * other.  Never true after a shrink, which may have come between the two counts. */
 bool cpi_object_is_full(const cpool_objects_t *pool, uint64_t objects);
 
-/* The reverse, after the slot has been given up. */
-void cpi_object_unreserve(cpool_objects_t *pool);
+/* Whether one more object could be counted in. */
+bool cpi_object_has_room(const cpool_objects_t *pool);
 
 /* Counts one more inactive object.  False if there are as many as the pool keeps. */
 bool cpi_object_take_place(cpool_objects_t *pool);
-void cpi_object_leave_place(cpool_objects_t *pool);
 
-/* A vacant slot, for a thread that has counted an object.  Its memory is taken in a fake
- * pool.  Returns its index, or CPI_OBJECT_NONE without memory.  The record is not VACANT if
- * an inactive object was found instead. */
-uintptr_t cpi_object_vacancy(cpool_objects_t *pool);
+static inline void cpi_object_leave_place(cpool_objects_t *pool)
+{
+    if (pool->max_inactive != 0)
+        cpi_fetch_add(&pool->inactive, UINT64_MAX, relaxed); /* [place] */
+}
 
-/* In a fake pool: gives up an index without memory, and counts the object out. */
-void cpi_object_lose(cpool_objects_t *pool, uintptr_t index);
+/* --- object_vacancy.c --- */
 
-/* A slot that lies free, or CPI_OBJECT_NONE.  *vacant is set: it was offered, or else it has an
- * inactive object. */
-uintptr_t cpi_object_take_free(cpool_objects_t *pool, bool *vacant);
-
-/* Gives up a slot in hand without an object. */
+/* Makes a slot in hand vacant.  In a fake pool its memory is freed, if it has any. */
 void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index);
 
-/* The same, but where a thread that waits finds it. */
-void cpi_object_offer(cpool_objects_t *pool, uintptr_t index);
+/* A vacant slot, in hand, or CPI_OBJECT_NONE.  beside_trim waits for a trim that has some in
+ * hand. */
+uintptr_t cpi_object_occupy(cpool_objects_t *pool);
+uintptr_t cpi_object_occupy_beside_trim(cpool_objects_t *pool);
 
-/* Gives up a slot without an object, and counts the object out. */
+/* A slot, or in a fake pool an index, that was never used, or CPI_OBJECT_NONE. */
+uintptr_t cpi_object_fresh(cpool_objects_t *pool);
+
+/* --- object_slot.c --- */
+
+/* Of a checked pool: reports damage around a slot and repairs it, so that the free that follows
+ * is not refused, which would lose the slot.  Returns whether there was any. */
+bool cpi_object_repair(const cpool_objects_t *pool, uintptr_t index);
+
+/* Frees a slot in the pool of slots, repaired. */
+void cpi_object_free(cpool_objects_t *pool, uintptr_t index);
+
+/* A free slot, or CPI_OBJECT_NONE.  *offered is set: if not, it has an inactive object. */
+uintptr_t cpi_object_take_free(cpool_objects_t *pool, bool *offered);
+
+/* Of a slot that was free: whether it was offered, which it then is no more. */
+bool cpi_object_take_offer(cpool_objects_t *pool, uintptr_t index);
+
+/* A slot for an object that the thread has counted in.  Its memory is taken in a fake pool.
+ * Returns its index, or CPI_OBJECT_NONE without memory.  The record is not VACANT if an
+ * inactive object was found instead.  The object is counted out again in both cases. */
+uintptr_t cpi_object_find_slot(cpool_objects_t *pool);
+
+/* Gives up a slot in hand without an object, and counts the object out. */
 void cpi_object_give_up(cpool_objects_t *pool, uintptr_t index);
 
 /* There is room for n objects more: threads that wait may create them. */
@@ -233,21 +353,5 @@ void cpi_object_offer_some(cpool_objects_t *pool, size_t n);
 
 /* The same as long as there is room, after an offer was taken. */
 void cpi_object_offer_rest(cpool_objects_t *pool);
-
-/* Of a slot that lay free: whether it has no object, so that it was offered. */
-bool cpi_object_was_offered(cpool_objects_t *pool, uintptr_t index);
-
-/* --- object_fake.c --- */
-
-/* Memory for an object with this index.  False if there is none. */
-bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index);
-void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index);
-uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object);
-
-/* A fake pool is complete, or ends: by 1 or SIZE_MAX. */
-void cpi_object_fake_count(size_t by);
-
-/* The fake pool of an address in no pool of slots, or NULL. */
-cpool_objects_t *cpi_object_fake_pool(const void *object);
 
 #endif /* CPI_OBJECT_H */

@@ -85,19 +85,17 @@ static int check_numbers(cpool_object_config_t *config)
 static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *config,
                           const cpool_object_type_t *type)
 {
-    bool resets = type->reset != NULL || config->reset != NULL;
-
     pool->type = *type;
     pool->reset = config->reset;
     pool->reset_arg = config->reset_arg;
     pool->growth = config->growth;
     pool->percent = config->growth_percent;
     pool->max_inactive = config->max_inactive;
-    pool->eager = resets && (config->flags & CPOOL_OBJECT_EAGER) != 0;
-    pool->lazy = resets && !pool->eager;
-    pool->counted = (config->flags & CPOOL_OBJECT_COUNTED) != 0;
-    pool->fake = (config->flags & CPOOL_OBJECT_FAKE) != 0;
-    pool->waitable = (config->pool_flags & CPOOL_WAITABLE) != 0;
+    pool->flags = config->flags;
+    pool->pool_flags = config->pool_flags;
+    if (type->reset != NULL || config->reset != NULL)
+        pool->resets = (config->flags & CPOOL_OBJECT_EAGER) != 0 ? CPI_RESET_ON_PUT
+                                                                 : CPI_RESET_ON_GET;
     pool->align = type->object_align != 0 ? type->object_align : _Alignof(max_align_t);
     if (pool->align < sizeof(void *))
         pool->align = sizeof(void *);
@@ -109,11 +107,17 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
 /* Once the pool of slots is known, which may be checked by CPOOL_OPTIONS. */
 static void choose_ways(cpool_objects_t *pool)
 {
-    bool plain = !pool->fake && !pool->counted && pool->max_inactive == 0;
+    bool plain = !cpi_object_is_fake(pool) && (pool->flags & CPOOL_OBJECT_COUNTED) == 0 &&
+                 pool->max_inactive == 0;
 
-    pool->checked = !pool->fake && cpi_layer_is_checked(pool->pool);
-    pool->brief_get = plain && !pool->lazy && pool->type.activate == NULL && pool->traces == NULL;
-    pool->brief_put = plain && !pool->checked && !pool->eager && pool->type.deactivate == NULL;
+    if (cpi_object_is_fake(pool))
+        pool->pool_flags &= ~CPOOL_CHECKED;
+    else if (cpi_layer_is_checked(pool->pool))
+        pool->pool_flags |= CPOOL_CHECKED;
+    pool->brief_get = plain && pool->resets != CPI_RESET_ON_GET && pool->type.activate == NULL &&
+                      pool->traces == NULL;
+    pool->brief_put = plain && pool->resets != CPI_RESET_ON_PUT &&
+                      pool->type.deactivate == NULL && !cpi_object_slots_are(pool, CPOOL_CHECKED);
 }
 
 /* --- Memory --- */
@@ -136,10 +140,10 @@ static int make_tables(cpool_objects_t *pool, bool traced)
     pool->vacancy = calloc(pool->max / 64 + 1, sizeof *pool->vacancy);
     if (traced)
         pool->traces = calloc(pool->max, sizeof *pool->traces);
-    if (pool->fake)
+    if (cpi_object_is_fake(pool))
         pool->blocks = calloc(pool->max, sizeof *pool->blocks);
     if (pool->records != NULL && pool->vacancy != NULL && (!traced || pool->traces != NULL) &&
-        (!pool->fake || pool->blocks != NULL))
+        (!cpi_object_is_fake(pool) || pool->blocks != NULL))
         return 0;
     free_tables(pool);
     return CPOOL_ENOMEM;
@@ -153,9 +157,10 @@ static int make_tables(cpool_objects_t *pool, bool traced)
 static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config)
 {
     cpool_config_t slots = CPOOL_CONFIG_INIT;
+    uintptr_t index;
     int code;
 
-    if (pool->fake)
+    if (cpi_object_is_fake(pool))
         return 0;
     slots.name = config->name;
     slots.slot_size = pool->type.object_size;
@@ -168,7 +173,11 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     if (code != 0)
         return code;
     cpool_shrink(pool->pool, pool->max - 1);
-    return cpi_object_begin(pool);
+    index = cpi_object_fresh(pool); /* the one that it has at first */
+    if (index == CPI_OBJECT_NONE)
+        return CPOOL_ENOMEM;
+    cpi_object_vacate(pool, index);
+    return 0;
 }
 
 static int make_for(cpool_objects_t *pool, const cpool_object_config_t *config, size_t max)
@@ -229,19 +238,12 @@ static void show(cpool_objects_t *pool)
     pool->shown.owner = pool;
     pool->shown.name = pool->name;
     pool->shown.pool = pool->pool;
-    pool->shown.figures = pool->fake ? cpi_object_fake_figures : NULL;
-    if (pool->fake)
+    pool->shown.figures = cpi_object_is_fake(pool) ? cpi_object_fake_figures : NULL;
+    if (cpi_object_is_fake(pool))
         cpi_object_fake_count(1);
     else
         cpi_layer_own(pool->pool, pool);
     cpi_layer_show(&pool->shown);
-}
-
-static void hide(const cpool_objects_t *pool)
-{
-    cpi_layer_hide(&pool->shown);
-    if (pool->fake)
-        cpi_object_fake_count(SIZE_MAX);
 }
 
 int cpi_object_create(cpool_objects_t **result, const cpool_object_config_t *given,
@@ -311,7 +313,7 @@ static struct remains end_objects(cpool_objects_t *pool)
     for (index = 0; index < reached; index++) {
         uint32_t state = cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES; /* [alone] */
 
-        if (state == CPI_OBJECT_ACTIVE && cpi_object_seize(pool, index)) {
+        if (state == CPI_OBJECT_ACTIVE && cpi_object_seize(pool, index, CPI_OBJECT_BUSY)) {
             remains.active++;
             cpi_object_end(pool, index);
         } else if (state == CPI_OBJECT_BUSY) {
@@ -319,23 +321,16 @@ static struct remains end_objects(cpool_objects_t *pool)
         } else if (state != CPI_OBJECT_VACANT) {
             cpi_object_unmake(pool, index);
         }
-        if (pool->fake && state != CPI_OBJECT_VACANT)
+        if (cpi_object_is_fake(pool) && state != CPI_OBJECT_VACANT)
             cpi_object_fake_close(pool, index);
     }
     return remains;
 }
 
-/* Whether busy objects are a mistake: in the child of a fork they may be those of threads that
- * vanished, in a hook or beside it. */
-static bool was_hook_left(const cpool_objects_t *pool, const struct remains *remains)
-{
-    return remains->busy > 0 && pool->forks == cpi_thread_forks();
-}
-
 /* The slots that the object pool has in hand go back first: they are no leaks. */
 static int end_slots(cpool_objects_t *pool)
 {
-    if (pool->fake)
+    if (cpi_object_is_fake(pool))
         return 0;
     cpool_reset(pool->pool);
     return cpool_destroy(pool->pool);
@@ -350,10 +345,13 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     if (pool == NULL)
         return 0;
     remains = end_objects(pool);
-    hook_left = was_hook_left(pool, &remains);
+    /* In the child of a fork, busy objects may be those of threads that vanished. */
+    hook_left = remains.busy > 0 && pool->forks == cpi_thread_forks();
     if (hook_left)
         cpi_object_report(CPOOL_EHOOK, "cpool_objects_destroy", pool, NULL);
-    hide(pool);
+    cpi_layer_hide(&pool->shown);
+    if (cpi_object_is_fake(pool))
+        cpi_object_fake_count(SIZE_MAX);
     code = end_slots(pool);
     if (pool->policy != NULL)
         pool->policy->end(pool);

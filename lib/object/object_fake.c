@@ -58,6 +58,8 @@ void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index)
 {
     char *object = cpi_load(&pool->blocks[index], relaxed); /* [block] */
 
+    if (object == NULL)
+        return;
     cpi_store(&pool->blocks[index], NULL, relaxed); /* [block] */
     ((struct front *)(void *)object - 1)->proof = 0;
     free(object - lead_of(pool));

@@ -3,7 +3,8 @@
  * object_list.c - the active objects, and figures.
  *
  * ORDERING TABLE
- *   see   | record load by any thread | acquire | object.c's active | the object, and its trace
+ *   see   | record load by any thread | acquire | object.h's active, object.c's active,
+ *                                          object_life.c's active | the object, and its trace
  *   count | counters, trace, room load | relaxed | - | -
  */
 #include "object/object.h"
@@ -15,15 +16,6 @@
 #include "base/structs.h"
 
 /* --- Active objects --- */
-
-bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
-{
-    uintptr_t index = object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
-
-    return index != CPI_OBJECT_NONE &&
-           (cpi_load(&pool->records[index], acquire) & CPI_OBJECT_STATES) == /* [see] */
-               CPI_OBJECT_ACTIVE;
-}
 
 static void describe(const cpool_objects_t *pool, uintptr_t index, uint32_t record,
                      cpool_object_info_t *info)
@@ -70,7 +62,7 @@ size_t cpool_objects_put_all(cpool_objects_t *pool)
     size_t released = 0;
 
     for (index = 0; index < reached; index++) {
-        if (cpi_object_seize(pool, index)) {
+        if (cpi_object_seize(pool, index, CPI_OBJECT_BUSY)) {
             cpi_object_give(pool, index);
             released++;
         }
@@ -106,9 +98,10 @@ static void count_objects(const cpool_objects_t *pool, cpool_object_stats_t *sta
 
     stats->capacity = CPI_ROOM_CAPACITY(room);
     stats->objects = CPI_ROOM_OBJECTS(room);
-    if (pool->fake || pool->counted) {
-        stats->active = pool->counted ? (size_t)cpi_load(&pool->active, relaxed) /* [count] */
-                                      : stats->objects;
+    if (cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_COUNTED) != 0) {
+        stats->active = stats->objects;
+        if ((pool->flags & CPOOL_OBJECT_COUNTED) != 0)
+            stats->active = (size_t)cpi_load(&pool->active, relaxed); /* [count] */
         stats->inactive = positive(stats->objects, stats->active);
     } else {
         stats->inactive = count_inactive(pool);
@@ -117,7 +110,7 @@ static void count_objects(const cpool_objects_t *pool, cpool_object_stats_t *sta
         stats->active = stats->objects - stats->inactive;
     }
     stats->available = positive(grows ? pool->max : stats->capacity, stats->objects);
-    if (!pool->fake)
+    if (!cpi_object_is_fake(pool))
         stats->available += stats->inactive;
 }
 
@@ -156,9 +149,4 @@ void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
     stats->slot_stride = pool->type.object_size;
     stats->counted_peak = (size_t)cpi_load(&pool->peak, relaxed); /* [count] */
     stats->counted_average = objects.active;
-}
-
-cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
-{
-    return pool->fake ? NULL : cpi_layer_face(pool->pool);
 }

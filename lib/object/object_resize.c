@@ -8,11 +8,8 @@
  *   room   | capacity and objects, load and CAS | relaxed | - | -
  *   lower  | room CAS that lowers the capacity alone | release | object_room.c's full | [shrunk]
  *   shrunk | shrunk store                | relaxed | - | -
- *   uncount | room CAS that counts an object out | release | object_room.c's count full | the slot
- *                                                  that was given up
  *   failed | CAS failure                 | relaxed | - | -
  *   hint   | reached load                | relaxed | - | -
- *   own    | record load by the thread that has the slot in hand | relaxed | - | -
  */
 #include "object/object.h"
 
@@ -48,70 +45,56 @@ static size_t lower_unused(cpool_objects_t *pool, size_t n)
     return less;
 }
 
-/* An object in hand was destroyed: its slot is given up, and there may be one less. */
-static void drop(cpool_objects_t *pool, uintptr_t index)
-{
-    uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
-
-    cpi_object_vacate(pool, index);
-    while (!cpi_cas_weak(&pool->room, &room, room - CPI_ROOM(1, 1), /* [uncount] [failed] */
-                         release, relaxed))
-        CPI_ASSERT(CPI_ROOM_OBJECTS(room) > 0);
-}
-
 static size_t drop_inactive(cpool_objects_t *pool, size_t n)
 {
     size_t dropped = 0;
     size_t passed = 0;
 
     while (dropped < n) {
-        bool vacant = false;
-        uintptr_t index = cpi_object_take_free(pool, &vacant);
+        bool offered = false;
+        uintptr_t index = cpi_object_take_free(pool, &offered);
 
         if (index == CPI_OBJECT_NONE)
             break;
-        if (vacant) {
+        if (offered) {
             cpi_object_vacate(pool, index);
             passed++;
             continue;
         }
         cpi_object_leave_place(pool);
         cpi_object_unmake(pool, index);
-        drop(pool, index);
+        cpi_object_vacate(pool, index);
+        cpi_object_count_out(pool, 1);
         dropped++;
     }
     cpi_object_offer_some(pool, passed); /* for the threads that wait */
     return dropped;
 }
 
-/* A policy names those to go, and those that may not. */
-static size_t drop_least(cpool_objects_t *pool, size_t n)
+/* The next active object, or CPI_OBJECT_NONE.  It is seized. */
+static uintptr_t seize_next(cpool_objects_t *pool, uintptr_t *at)
 {
-    uintptr_t index;
+    uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [hint] */
+
+    while (*at < reached)
+        if (cpi_object_seize(pool, (*at)++, CPI_OBJECT_BUSY))
+            return *at - 1;
+    return CPI_OBJECT_NONE;
+}
+
+/* A policy names those to go, and those that may not. */
+static size_t drop_active(cpool_objects_t *pool, size_t n)
+{
+    uintptr_t index, at = 0;
     size_t dropped;
 
     for (dropped = 0; dropped < n; dropped++) {
-        index = pool->policy->reclaim(pool, NULL);
+        index = pool->policy != NULL ? pool->policy->reclaim(pool, NULL) : seize_next(pool, &at);
         if (index == CPI_OBJECT_NONE)
             break;
         cpi_object_end(pool, index);
-        drop(pool, index);
-    }
-    return dropped;
-}
-
-static size_t drop_active(cpool_objects_t *pool, size_t n)
-{
-    uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [hint] */
-    uintptr_t index;
-    size_t dropped = 0;
-
-    for (index = 0; index < reached && dropped < n; index++) {
-        if (!cpi_object_seize(pool, index))
-            continue;
-        cpi_object_end(pool, index);
-        drop(pool, index);
-        dropped++;
+        cpi_object_vacate(pool, index);
+        cpi_object_count_out(pool, 1);
     }
     return dropped;
 }
@@ -124,8 +107,7 @@ size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
     lowered = lower_unused(pool, n);
     lowered += drop_inactive(pool, n - lowered);
     if ((flags & CPOOL_OBJECT_ACTIVE_TOO) != 0)
-        lowered += pool->policy != NULL ? drop_least(pool, n - lowered)
-                                        : drop_active(pool, n - lowered);
+        lowered += drop_active(pool, n - lowered);
     if (pool->growth != 0 || pool->percent != 0)
         cpi_object_offer_some(pool, lowered);
     return lowered;
@@ -138,19 +120,13 @@ static int add_one(cpool_objects_t *pool)
     size_t more;
     int code;
 
-    if (!cpi_object_reserve(pool, false, &more))
+    if (!cpi_object_count_in(pool, false, &more))
         return CPOOL_EDRY;
-    index = cpi_object_vacancy(pool);
-    if (index == CPI_OBJECT_NONE) {
-        cpi_object_unreserve(pool);
-        cpi_object_offer_some(pool, 1);
+    index = cpi_object_find_slot(pool);
+    if (index == CPI_OBJECT_NONE)
         return CPOOL_ENOMEM;
-    }
-    if ((cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES) != /* [own] */
-        CPI_OBJECT_VACANT) {
-        cpi_object_unreserve(pool);
+    if (cpi_object_state(pool, index) != CPI_OBJECT_VACANT) {
         cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
-        cpi_object_offer_some(pool, 1);
         return CPOOL_EDRY;
     }
     code = cpi_object_make(pool, index);
@@ -166,10 +142,10 @@ static int add_one(cpool_objects_t *pool)
 static void withdraw_offers(cpool_objects_t *pool)
 {
     uintptr_t index;
-    bool vacant = true;
+    bool offered = true;
 
-    while (vacant && (index = cpi_object_take_free(pool, &vacant)) != CPI_OBJECT_NONE) {
-        if (vacant)
+    while (offered && (index = cpi_object_take_free(pool, &offered)) != CPI_OBJECT_NONE) {
+        if (offered)
             cpi_object_vacate(pool, index);
         else
             cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
@@ -181,9 +157,9 @@ size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
     int result = 0;
     size_t made;
 
-    if (pool->waitable)
+    if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
         withdraw_offers(pool);
-    for (made = 0; made < n && !pool->fake; made++) {
+    for (made = 0; made < n && !cpi_object_is_fake(pool); made++) {
         if (!cpi_object_take_place(pool)) {
             result = CPOOL_EDRY;
             break;
@@ -194,7 +170,7 @@ size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
             break;
         }
     }
-    if (pool->waitable)
+    if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
         cpi_object_offer_rest(pool);
     if (code != NULL)
         *code = result;

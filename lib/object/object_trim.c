@@ -5,9 +5,10 @@
  * Implements a part of object.h.
  *
  * ORDERING TABLE
- *   park   | vacancy bits set, CAS       | release | unpark, object_room.c's unpark | the slot's
+ *   vacate | vacancy bits set, CAS       | release | occupy, object_vacancy.c's occupy | the slot's
  *                                          bytes are gone
- *   unpark | vacancy bits cleared, CAS   | acquire | park, object_room.c's park | the slot's bytes
+ *   occupy | vacancy bits cleared, CAS   | acquire | vacate, object_vacancy.c's vacate | the
+ *                                          slot's bytes
  *   look   | vacancy word, reached load, CAS failure | relaxed | - | -
  */
 #include "object/object.h"
@@ -63,7 +64,7 @@ static uint64_t take_bits(_Atomic uint64_t *word, uint64_t mask)
 {
     uint64_t bits = cpi_load(word, relaxed); /* [look] */
 
-    while (!cpi_cas_weak(word, &bits, bits & ~mask, acquire, relaxed)) /* [unpark] [look] */
+    while (!cpi_cas_weak(word, &bits, bits & ~mask, acquire, relaxed)) /* [occupy] [look] */
         ;
     return bits & mask;
 }
@@ -72,7 +73,7 @@ static void set_bits(_Atomic uint64_t *word, uint64_t more)
 {
     uint64_t bits = cpi_load(word, relaxed); /* [look] */
 
-    while (!cpi_cas_weak(word, &bits, bits | more, release, relaxed)) /* [park] [look] */
+    while (!cpi_cas_weak(word, &bits, bits | more, release, relaxed)) /* [vacate] [look] */
         ;
 }
 
@@ -98,7 +99,7 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 size_t cpool_objects_trim(cpool_objects_t *pool)
 {
     uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [look] */
-    uintptr_t end = pool->fake ? 0 : (reached + 63) / 64 * 64;
+    uintptr_t end = cpi_object_is_fake(pool) ? 0 : (reached + 63) / 64 * 64;
     uintptr_t portion = portion_of(pool);
     uintptr_t from;
     size_t bytes = 0;

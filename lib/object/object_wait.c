@@ -5,7 +5,7 @@
  * A thread that waits sleeps in the pool of slots.  Each event that makes a get possible
  * frees a slot there: a put, an object that was destroyed, or room that was made.
  */
-#include "base/gnu.h"
+#include "base/compiler.h"
 
 #include "object/object.h"
 
@@ -25,7 +25,7 @@ static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **s
     *slot = NULL;
     if (now >= deadline)
         return false;
-    if (pool->fake) {
+    if (cpi_object_is_fake(pool)) {
         nanosleep(&look_again, NULL);
         return true;
     }
@@ -44,7 +44,7 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
     int code;
 
     *object = NULL;
-    if (!pool->fake && !pool->waitable) {
+    if (!cpi_object_is_fake(pool) && !cpi_object_slots_are(pool, CPOOL_WAITABLE)) {
         cpi_object_report(CPOOL_EWAITABLE, "cpool_object_wait", pool, NULL);
         return CPOOL_EWAITABLE;
     }

@@ -277,7 +277,7 @@ static uintptr_t reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish)
 
         if (wish != NULL && priorities->keeps && least->key.number > wish->number)
             break;
-        if (!cpi_object_seize(pool, index)) {
+        if (!cpi_object_seize(pool, index, CPI_OBJECT_BUSY)) {
             cpi_heap_remove(&priorities->heap, index);
             continue;
         }
@@ -326,7 +326,7 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
 
     if (pool == NULL)
         return CPOOL_ENULL;
-    if ((flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 || pool->waitable)
+    if ((flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 || cpi_object_slots_are(pool, CPOOL_WAITABLE))
         return CPOOL_EFLAGS;
     if (pool->policy != NULL)
         return CPOOL_EOPEN;
@@ -339,10 +339,10 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
         return CPOOL_ENOMEM;
     priorities->pool = pool;
     priorities->keeps = flags != 0;
-    if (!pool->counted && !pool->fake)
+    if ((pool->flags & CPOOL_OBJECT_COUNTED) == 0 && !cpi_object_is_fake(pool))
         cpi_store(&pool->peak, 0, relaxed); /* [alone] it was that of all objects */
     cpi_store(&pool->shrunk, false, relaxed); /* [alone] */
-    pool->counted = true;
+    pool->flags |= CPOOL_OBJECT_COUNTED;
     pool->brief_get = false;
     pool->brief_put = false;
     add_to_list(priorities);
@@ -382,7 +382,7 @@ int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
     if (use == NULL)
         return CPOOL_EINACTIVE;
     index = index_of(priorities, use);
-    mine = cpi_object_seize(pool, index);
+    mine = cpi_object_seize(pool, index, CPI_OBJECT_BUSY);
     if (mine)
         end(priorities, index);
     unlock(&priorities->lock);

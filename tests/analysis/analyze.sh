@@ -36,11 +36,11 @@ for compiler in "${CC:-cc}" gcc; do
         break
 done
 # Of -fanalyzer:
-#   malloc-leak in object_room.c   the slots are kept by their indices
+#   malloc-leak in object_slot.c, object_vacancy.c   the slots are kept by their indices
 if [ -n "$gcc" ]; then
     for file in "$top"/lib/*/*.c; do
         case $file in
-        */object_room.c) but=-Wno-analyzer-malloc-leak ;;
+        */object_slot.c | */object_vacancy.c) but=-Wno-analyzer-malloc-leak ;;
         *) but= ;;
         esac
         # shellcheck disable=SC2086

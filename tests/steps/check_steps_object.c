@@ -222,8 +222,8 @@ static const struct {
     const char *function;
     int code; /* the get's, in the end */
 } holds[] = {
-    { "park", CPOOL_EDRY },
-    { "try_offer", EIO },
+    { "cpi_object_vacate", CPOOL_EDRY },
+    { "offer", EIO },
 };
 
 enum { HOLDS = sizeof(holds) / sizeof(holds[0]), LOOKS = 5 };
