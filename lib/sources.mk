@@ -4,7 +4,7 @@
 
 libcpool_sources = \
 	lib/base/atomic.h lib/base/bitmap.h lib/base/bits.h lib/base/call.h lib/base/compiler.h \
-	lib/base/error.c lib/base/error.h lib/base/gnu.h lib/base/list.h lib/base/probes.h \
+	lib/base/error.c lib/base/error.h lib/base/list.h lib/base/probes.h \
 	lib/base/structs.c lib/base/structs.h lib/base/text.c lib/base/text.h lib/base/tools.c lib/base/tools.h lib/base/version.c \
 	lib/host/extent.c lib/host/extent.h lib/host/handle.c lib/host/handle.h lib/host/lock.c \
 	lib/host/options.c lib/host/options.h lib/host/os.h lib/host/os_posix.c lib/host/ranges.c \

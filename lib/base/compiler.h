@@ -2,10 +2,15 @@
 /*
  * compiler.h - what the compiler can be told, and constants of the machine.
  *
- * Includes nothing of the library.
+ * Includes nothing of the library.  A source that needs more of the system than C11 includes it
+ * before all others.
  */
 #ifndef CPI_COMPILER_H
 #define CPI_COMPILER_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 
 #if !defined(__GNUC__)
 #error "libcpool itself is built with a GNU-compatible C compiler; its users need not be"

@@ -16,7 +16,7 @@
  * [in] and [out] are for a thread that has obtained everything and destroys the pool: it waits
  * for the places that it sees taken.
  */
-#include "base/gnu.h"
+#include "base/compiler.h"
 
 #include "fallback/fallback.h"
 

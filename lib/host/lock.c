@@ -7,7 +7,7 @@
  * ORDERING TABLE
  *   holder | holder load, store | relaxed | - | -
  */
-#include "base/gnu.h"
+#include "base/compiler.h"
 
 #include "host/thread.h"
 

@@ -4,11 +4,10 @@
  *
  * The only file that knows which operating system this is.
  */
-#include "base/gnu.h"
+#include "base/compiler.h"
 
 #include "host/os.h"
 
-#include "base/compiler.h"
 #include "base/error.h"
 
 #include <errno.h>

@@ -150,12 +150,6 @@ static void release_structure(struct cpi_thread *thread)
                    below + cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size()));
 }
 
-static void unlink_used(struct cpi_thread *thread)
-{
-    CPI_ASSERT(cpi_lock_is_held() && thread->used);
-    CPI_LIST_WALK_AND_REMOVE(&used_threads, thread);
-}
-
 /* Gives back what the entries of many pools have made resident: all of them are zero. */
 static void purge_table(struct cpi_thread *thread)
 {
@@ -169,7 +163,8 @@ static void purge_table(struct cpi_thread *thread)
 /* With the lock held.  The caches are gone, so the table is all zeroes again. */
 static void retire(struct cpi_thread *thread)
 {
-    unlink_used(thread);
+    CPI_ASSERT(cpi_lock_is_held() && thread->used);
+    CPI_LIST_WALK_AND_REMOVE(&used_threads, thread);
     purge_table(thread);
     thread->used = false;
     thread->ending = false;

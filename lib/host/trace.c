@@ -11,7 +11,7 @@
  *   forked  | walkers, in a child  | relaxed | one thread        | nothing
  *   ready   | is_ready, set, read  | relaxed | pool's creation   | nothing
  */
-#include "base/gnu.h"
+#include "base/compiler.h"
 
 #include "host/trace.h"
 

@@ -17,7 +17,7 @@
  * ORDERING TABLE
  *   tally | waits fetch-and-add | relaxed | - | -
  */
-#include "base/gnu.h"
+#include "base/compiler.h"
 
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
