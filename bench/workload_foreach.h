@@ -134,12 +134,10 @@ static bool foreach_visit(void *slot, cpool_handle_t handle, void *arg)
 
 static size_t foreach_iterate(const struct foreach *all)
 {
-    cpool_iter_t iter = CPOOL_ITER_INIT;
+    cpool_iter_t iter = CPOOL_ITER_INIT(all->pool, 0, SIZE_MAX);
     size_t visited = 0;
     void *slot;
 
-    if (cpool_iter_begin(&iter, all->pool, 0, SIZE_MAX) != 0)
-        bench_fail("no iterator");
     for (; (slot = cpool_iter_next(&iter)) != NULL; visited++)
         foreach_touch(slot);
     return visited;

@@ -154,10 +154,9 @@ static void tracked_compare(const struct tracked *tracked, size_t first, size_t 
 
 static void tracked_walk(struct tracked *tracked, size_t first, size_t end)
 {
-    cpool_iter_t iter = CPOOL_ITER_INIT;
+    cpool_iter_t iter = CPOOL_ITER_INIT(tracked->arena.pool, first, end);
     const void *slot;
 
-    STRESS_REQUIRE(cpool_iter_begin(&iter, tracked->arena.pool, first, end) == 0);
     while ((slot = cpool_iter_next(&iter)) != NULL)
         tracked_see(tracked, slot);
 }

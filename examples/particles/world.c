@@ -204,12 +204,10 @@ static void update_body(struct worker *worker, struct job *job)
 {
     struct particle_job *self = particle_job_of(job);
     struct event *first = NULL, *last = NULL;
-    cpool_iter_t iter = CPOOL_ITER_INIT;
+    cpool_iter_t iter = CPOOL_ITER_INIT(self->pool, self->first, self->end);
     struct body *body;
 
     (void)worker;
-    if (cpool_iter_begin(&iter, self->pool, self->first, self->end) != 0)
-        return;
     while ((body = cpool_iter_next(&iter)) != NULL) {
         struct event *dot = step(self->world, body);
 

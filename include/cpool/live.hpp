@@ -54,12 +54,11 @@ public:
         using pointer = T *;
         using reference = T &;
 
-        iterator() noexcept : state_(CPOOL_ITER_INIT), object_(nullptr) {}
+        iterator() noexcept : state_(CPOOL_ITER_INIT(nullptr, 0, 0)), object_(nullptr) {}
         iterator(const cpool_t *pool, std::size_t first, std::size_t end) noexcept
-            : state_(CPOOL_ITER_INIT), object_(nullptr)
+            : state_(CPOOL_ITER_INIT(pool, first, end)), object_(nullptr)
         {
-            if (cpool_iter_begin(&state_, pool, first, end) == 0)
-                ++*this;
+            ++*this;
         }
         T &operator*() const noexcept { return *object_; }
         T *operator->() const noexcept { return object_; }

@@ -161,12 +161,11 @@ CPOOL_API size_t cpool_foreach(const cpool_t *pool, size_t first, size_t end,
 /*
  * An iterator over the live slots of a range of indices.
  *
- *     cpool_iter_t iter = CPOOL_ITER_INIT;
+ *     cpool_iter_t iter = CPOOL_ITER_INIT(bodies, first, end);
  *     struct body *body;
  *
- *     if (cpool_iter_begin(&iter, bodies, first, end) == 0)
- *         while ((body = cpool_iter_next(&iter)) != NULL)
- *             move(body);
+ *     while ((body = cpool_iter_next(&iter)) != NULL)
+ *         move(body);
  *
  * Jobs that divide the range from 0 to cpool_index_limit, or to `circulating` in cpool_stats,
  * visit every slot between them.  One thread at a time uses an iterator.  It holds nothing
@@ -180,33 +179,22 @@ typedef struct cpool_iter {
     cpool_handle_t handle; /* of the slot that cpool_iter_next returned last */
 } cpool_iter_t;
 
-#define CPOOL_ITER_INIT                                                        \
+#define CPOOL_ITER_INIT(pool, first, end)                                      \
     {                                                                          \
-        sizeof(cpool_iter_t), NULL, 0, 0, CPOOL_HANDLE_NONE                    \
+        sizeof(cpool_iter_t), (pool), (first), (end), CPOOL_HANDLE_NONE        \
     }
-
-/*
- * cpool_iter_begin - sets an iterator before the first live slot of a range.
- *
- * iter    from CPOOL_ITER_INIT, or used before
- * first   index of the first slot of the range
- * end     one more than the index of the last one, SIZE_MAX for all
- *
- * Returns 0.  Or CPOOL_ESTRUCT, CPOOL_ETAIL, or CPOOL_EPOOL or CPOOL_ETRACKED, which are
- * reported.  The iterator has no slot then.
- * Any thread, wait-free.
- */
-CPOOL_API int cpool_iter_begin(cpool_iter_t *iter, const cpool_t *pool, size_t first, size_t end)
-    CPOOL_NONNULL_(1);
 
 /*
  * cpool_iter_next - the next live slot.
  *
- * The guarantee for the slots of the range is that of cpool_foreach, from the call of
- * cpool_iter_begin on.
+ * iter   from CPOOL_ITER_INIT with a pool, the index of the first slot of a range, and one
+ *        more than the index of the last one, SIZE_MAX for all
  *
- * Returns the slot, or NULL if there are no more, and after CPOOL_EPOOL was reported
- * for a destroyed pool.
+ * The guarantee for the slots of the range is that of cpool_foreach, from the first call
+ * on.
+ *
+ * Returns the slot, or NULL if there are no more, and after CPOOL_ESTRUCT, CPOOL_EPOOL or
+ * CPOOL_ETRACKED was reported: the size or the pool is wrong.
  * One thread at a time, wait-free.
  */
 CPOOL_API void *cpool_iter_next(cpool_iter_t *iter) CPOOL_NONNULL_(1);

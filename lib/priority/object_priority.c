@@ -392,7 +392,7 @@ int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
     return 0;
 }
 
-size_t cpool_priority_release(cpool_objects_t *pool, size_t n)
+size_t cpool_priority_reclaim(cpool_objects_t *pool, size_t n)
 {
     uintptr_t index;
     size_t released;

@@ -6,8 +6,6 @@
 
 #include <cpool/track.h>
 
-#include "base/structs.h"
-
 /* The pool, or NULL after it has been reported that it is none, or not tracked. */
 static const struct cpi_pool *tracked(const cpool_t *handle, const char *function)
 {
@@ -73,43 +71,19 @@ size_t cpool_foreach(const cpool_t *handle, size_t first, size_t end, cpool_visi
     return visited;
 }
 
-/* An iterator without room for what it has to know is none. */
-static int read_iter(cpool_iter_t *known, const cpool_iter_t *iter)
-{
-    int code = cpi_struct_read(known, sizeof *known, iter);
-
-    return code == 0 && iter->size < sizeof *iter ? CPOOL_ESTRUCT : code;
-}
-
-int cpool_iter_begin(cpool_iter_t *iter, const cpool_t *handle, size_t first, size_t end)
-{
-    static const char function[] = "cpool_iter_begin";
-    const struct cpi_pool *pool;
-    cpool_iter_t begun;
-    int code = read_iter(&begun, iter);
-
-    if (code != 0)
-        return code;
-    pool = tracked(handle, function);
-    if (pool == NULL)
-        code = cpi_pool_at(handle) != NULL ? CPOOL_ETRACKED : CPOOL_EPOOL;
-    begun.pool = handle;
-    begun.next = first;
-    begun.end = pool != NULL ? bounded(pool, end) : 0;
-    begun.handle = CPOOL_HANDLE_NONE;
-    cpi_struct_write(iter, &begun, sizeof begun);
-    return code;
-}
-
 void *cpool_iter_next(cpool_iter_t *iter)
 {
-    const struct cpi_pool *pool;
+    const struct cpi_pool *pool = tracked(iter->pool, "cpool_iter_next");
     uintptr_t index = iter->next;
 
-    if (index >= iter->end)
-        return NULL;
-    pool = tracked(iter->pool, "cpool_iter_next");
     if (pool == NULL)
+        return NULL;
+    if (CPI_UNLIKELY(iter->size < sizeof *iter)) {
+        cpi_pool_report(CPOOL_ESTRUCT, "cpool_iter_next", pool);
+        return NULL;
+    }
+    iter->end = bounded(pool, iter->end);
+    if (index >= iter->end)
         return NULL;
     iter->handle = cpi_slotmap_next(&pool->slotmap, &index, iter->end);
     iter->next = index + 1;

@@ -198,12 +198,11 @@ static bool count(void *slot, cpool_handle_t handle, void *arg)
 static void verify_tracked(struct model *model)
 {
     size_t out = cpool_foreach(model->pool, 0, SIZE_MAX, count, model);
-    cpool_iter_t iter = CPOOL_ITER_INIT;
+    cpool_iter_t iter = CPOOL_ITER_INIT(model->pool, 0, SIZE_MAX);
     size_t n = 0;
 
     FUZZ_EQUAL(out, model->live);
     FUZZ_EQUAL(cpool_foreach(model->pool, 0, SIZE_MAX, NULL, NULL), out);
-    FUZZ_EQUAL(cpool_iter_begin(&iter, model->pool, 0, SIZE_MAX), 0);
     while (cpool_iter_next(&iter) != NULL)
         n++;
     FUZZ_EQUAL(n, out);

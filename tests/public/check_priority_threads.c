@@ -87,7 +87,7 @@ static void *play(void *argument)
 
         switch (random_below(&player->random, 7)) {
         case 0:
-            player->released += cpool_priority_release(pool, 1);
+            player->released += cpool_priority_reclaim(pool, 1);
             break;
         case 1:
             (void)cpool_priority_set(pool, player->claims[i], (int64_t)i);
@@ -129,7 +129,7 @@ START_TEST(threads_take_objects_from_each_other)
     REQUIRE_EQUAL(account.activated, all.granted);
     REQUIRE_EQUAL(account.deactivated + active, all.granted);
     REQUIRE_EQUAL(all.ended + all.put + all.released + active, all.granted);
-    REQUIRE_EQUAL(cpool_priority_release(pool, SIZE_MAX), active);
+    REQUIRE_EQUAL(cpool_priority_reclaim(pool, SIZE_MAX), active);
     thing_end(pool, &account);
 }
 END_TEST

@@ -326,10 +326,9 @@ START_TEST(iterators_of_parts_visit_each_live_slot_once)
         size_t sum = 0;
 
         for (size_t first = 0; first < CAPACITY; first += part) {
-            cpool_iter_t iter = CPOOL_ITER_INIT;
+            cpool_iter_t iter = CPOOL_ITER_INIT(pool, first, first + part);
             void *slot;
 
-            REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, first, first + part), 0);
             while ((slot = cpool_iter_next(&iter)) != NULL) {
                 size_t index = cpool_index(pool, slot);
 
@@ -356,10 +355,9 @@ START_TEST(ranges_beyond_the_end_are_empty)
     void *slot = cpool_alloc(pool);
 
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-        cpool_iter_t iter = CPOOL_ITER_INIT;
+        cpool_iter_t iter = CPOOL_ITER_INIT(pool, ranges[i][0], ranges[i][1]);
 
         REQUIRE_EQUAL(cpool_foreach(pool, ranges[i][0], ranges[i][1], NULL, NULL), 0);
-        REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, ranges[i][0], ranges[i][1]), 0);
         REQUIRE(cpool_iter_next(&iter) == NULL);
     }
     cpool_free(pool, slot);
@@ -381,7 +379,7 @@ static bool never(void *slot, cpool_handle_t handle, void *arg)
 START_TEST(untracked_pool_reported)
 {
     cpool_t *pool = make_tracked(_i == 0 ? 0 : CPOOL_EXACT);
-    cpool_iter_t iter = CPOOL_ITER_INIT;
+    cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, 1);
     void *slot = cpool_alloc(pool);
 
     REQUIRE(cpool_handle(pool, slot) == CPOOL_HANDLE_NONE);
@@ -392,9 +390,8 @@ START_TEST(untracked_pool_reported)
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_foreach") == 0);
     REQUIRE_EQUAL(cpool_foreach(pool, 0, 1, NULL, NULL), 0);
     REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_foreach") == 0);
-    REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, 0, 1), CPOOL_ETRACKED);
-    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_iter_begin") == 0);
     REQUIRE(cpool_iter_next(&iter) == NULL);
+    REQUIRE(strcmp(REQUIRE_REPORT(CPOOL_ETRACKED).function, "cpool_iter_next") == 0);
     REQUIRE_NO_REPORT();
     cpool_free(pool, slot);
     support_destroy_empty(pool);
@@ -404,18 +401,14 @@ END_TEST
 START_TEST(destroyed_pool_reported)
 {
     cpool_t *pool = make_tracked(CPOOL_TRACKED);
-    cpool_iter_t iter = CPOOL_ITER_INIT;
+    cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, SIZE_MAX);
     cpool_handle_t handle = cpool_handle(pool, cpool_alloc(pool));
 
-    REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, 0, SIZE_MAX), 0);
     REQUIRE_EQUAL(support_destroy(pool), 1);
     REQUIRE(cpool_resolve(pool, handle) == NULL);
     (void)REQUIRE_REPORT(CPOOL_EPOOL);
     REQUIRE(cpool_iter_next(&iter) == NULL);
     (void)REQUIRE_REPORT(CPOOL_EPOOL);
-    REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, 0, SIZE_MAX), CPOOL_EPOOL);
-    (void)REQUIRE_REPORT(CPOOL_EPOOL);
-    REQUIRE(cpool_iter_next(&iter) == NULL);
     REQUIRE_NO_REPORT();
 }
 END_TEST
@@ -423,13 +416,11 @@ END_TEST
 START_TEST(iterator_of_wrong_size_refused)
 {
     cpool_t *pool = make_tracked(CPOOL_TRACKED);
-    cpool_iter_t iter = CPOOL_ITER_INIT;
+    cpool_iter_t iter = CPOOL_ITER_INIT(pool, 0, 1);
 
-    iter.size = 0;
-    REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, 0, 1), CPOOL_ESTRUCT);
     iter.size = sizeof(iter) - 1;
-    REQUIRE_EQUAL(cpool_iter_begin(&iter, pool, 0, 1), CPOOL_ESTRUCT);
-    REQUIRE_NO_REPORT();
+    REQUIRE(cpool_iter_next(&iter) == NULL);
+    REQUIRE_REPORT(CPOOL_ESTRUCT);
     support_destroy_empty(pool);
 }
 END_TEST

@@ -388,9 +388,9 @@ static int priority_put(struct fault_scene *scene)
     return cpool_priority_put(scene->object, claim(scene));
 }
 
-static int priority_release(struct fault_scene *scene)
+static int priority_reclaim(struct fault_scene *scene)
 {
-    return (int)cpool_priority_release(scene->object, 1);
+    return (int)cpool_priority_reclaim(scene->object, 1);
 }
 
 /* Here a pool is never dry. */
@@ -418,7 +418,7 @@ static const struct fault_case priorities[] = {
     { "cpool_priority_pin, and unpin", 0, make_claimed, priority_pin_and_unpin, end_priorities, 0,
       NO_ROWS },
     { "cpool_priority_put", 0, make_claimed, priority_put, end_priorities, 0, NO_ROWS },
-    { "cpool_priority_release", 0, make_claimed, priority_release, end_priorities, 1, NO_ROWS },
+    { "cpool_priority_reclaim", 0, make_claimed, priority_reclaim, end_priorities, 1, NO_ROWS },
 };
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))
