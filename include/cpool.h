@@ -177,16 +177,16 @@ CPOOL_API unsigned cpool_version(void);
  */
 
 /* Each part has the contracts of one manual page. */
-#include <cpool/error.h>
-#include <cpool/create.h>
-#include <cpool/alloc.h>
-#include <cpool/cache.h>
-#include <cpool/memory.h>
-#include <cpool/wait.h>
-#include <cpool/info.h>
+#include <cpool/error.h>  /* codes, and the handler of mistakes */
+#include <cpool/create.h> /* configuration, creation and destruction */
+#include <cpool/alloc.h>  /* allocating and freeing */
+#include <cpool/cache.h>  /* explicit caches, flush and reset */
+#include <cpool/memory.h> /* growing, shrinking, trimming and reserving */
+#include <cpool/wait.h>   /* waiting for a slot */
+#include <cpool/info.h>   /* indices, figures and printing */
 
-#include <cpool/fast.h>
-#include <cpool/typed.h>
+#include <cpool/fast.h>  /* the inline path */
+#include <cpool/typed.h> /* pools of one type */
 
 #ifdef __cplusplus
 }
