@@ -3,7 +3,7 @@
  * cache.c - refilling and spilling, which is the owner's.
  *
  * ORDERING TABLE (that of the spares is in cache_swap.h)
- *   show    | loaded store            | release | recall.c's forked | which magazine is loaded
+ *   show    | loaded store            | release | registry.c's forked | which magazine is loaded
  *   own     | retries load            | relaxed | - | -
  *   active  | active and visible pointer store | relaxed | - | -
  */

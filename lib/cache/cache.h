@@ -42,7 +42,7 @@
  *
  *   While a magazine is loaded its own count is 0 and the entry's is valid.
  *
- *   The owner is inside (recall.h) whenever any of this is untrue, and whenever it
+ *   The owner is inside (mark.h) whenever any of this is untrue, and whenever it
  *   has a magazine in its hands that is neither loaded nor a spare: a thread that
  *   looks for slots, and the child of a fork, can rely on a cache at rest.
  *
@@ -52,8 +52,8 @@
  * ORDERING TABLE
  *   active | active pointer and loaded, load | relaxed | - | -
  *   own   | entry count load, store that takes; frees load | relaxed | - | -
- *   show  | entry count store that gives | release | recall.c's forked | the round
- *   frees | frees store | release | recall.c's hint | the round
+ *   show  | entry count store that gives | release | registry.c's forked | the round
+ *   frees | frees store | release | await.c's hint | the round
  *
  * The active entry is that of a thread's table, one of the cache itself, or a typed
  * pool's, which lies in the thread-local storage of a program or module.  The first two
@@ -98,7 +98,7 @@ struct cpi_thread;
 
 /*
  * Operations that differ with the owner of a cache.  A thread and the holder of an explicit
- * handle are alike (recall.h), a lease is not.
+ * handle are alike (mark.h), a lease is not.
  *
  * detach    for a stealing thread that has the cache: takes the free rounds away, as a
  *           magazine, or returns 0
@@ -143,7 +143,7 @@ struct cpi_cache {
     _Atomic uint32_t frees;   /* slots pushed out of line, counts on */
     struct cpi_counters counters;
 
-    /* recall.h's. */
+    /* mark.h's. */
     _Atomic uintptr_t user;     /* token of the thread that is inside, or was last */
     _Atomic uint32_t busy;      /* odd while the owner is inside, counts on */
     _Atomic uintptr_t locked_by;/* a stealing thread's token, or 0 for none.  Exact pools

@@ -2,7 +2,7 @@
 /*
  * cache_edge.h - the common cases at the edges of the loaded magazine, without a call.
  *
- * Includes cache_swap.h, recall.h.
+ * Includes cache_swap.h, mark.h.
  *
  * Where the inline path shows the loaded magazine, an alloc that finds it empty takes a
  * full spare, and a free that finds it full takes an empty one.  Without such a spare the
@@ -20,7 +20,7 @@
 #define CPI_CACHE_EDGE_H
 
 #include "cache/cache_swap.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
 
 static inline bool is_review_due(const struct cpi_cache *cache)
 {
@@ -75,7 +75,7 @@ CPI_WITHIN static inline void *cpi_cache_swap_and_take(struct cpi_cache *cache)
 
     if (CPI_UNLIKELY(stocked == UINT32_MAX || active_count(cache) != 0 || is_review_due(cache)))
         return NULL;
-    cpi_recall_mark(cache);
+    cpi_mark_enter(cache);
     node = swap_newest(cache, stocked);
     if (CPI_LIKELY(node != 0)) {
         slot = show_all_but_one(cache, node);
@@ -83,7 +83,7 @@ CPI_WITHIN static inline void *cpi_cache_swap_and_take(struct cpi_cache *cache)
         cpi_depot_account(&cache->counters.swaps, 1);
         CPI_ASSERT(cpi_cache_is_valid(cache));
     }
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     return slot;
 }
 
@@ -100,7 +100,7 @@ CPI_WITHIN static inline void *cpi_cache_exchange_and_take(struct cpi_cache *cac
                      cache->vacant || is_exchange_noted(cache, false) ||
                      cpi_depot_is_dry(depot)))
         return NULL;
-    cpi_recall_mark(cache);
+    cpi_mark_enter(cache);
     node = cpi_depot_pop(depot, &depot->stocked, &cache->counters,
                          &cache->counters.stocked_out);
     if (CPI_LIKELY(node != 0)) {
@@ -110,7 +110,7 @@ CPI_WITHIN static inline void *cpi_cache_exchange_and_take(struct cpi_cache *cac
         look_at_bound(cache);
         CPI_ASSERT(cpi_cache_is_valid(cache));
     }
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     return slot;
 }
 
@@ -133,7 +133,7 @@ CPI_WITHIN static inline bool cpi_cache_swap_and_give(struct cpi_cache *cache, v
 
     if (CPI_UNLIKELY(stocked >= cache->target || is_review_due(cache)))
         return false;
-    cpi_recall_mark(cache);
+    cpi_mark_enter(cache);
     count_loaded(cache, cache->depot->limit);
     node = swap_newest(cache, stocked);
     if (CPI_LIKELY(node != 0)) {
@@ -143,7 +143,7 @@ CPI_WITHIN static inline bool cpi_cache_swap_and_give(struct cpi_cache *cache, v
     } else {
         count_loaded(cache, 0);
     }
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     return node != 0;
 }
 
@@ -171,7 +171,7 @@ CPI_WITHIN static inline bool cpi_cache_exchange_and_give(struct cpi_cache *cach
 
     if (CPI_UNLIKELY(stocked != cache->quota || oldest == 0 || is_exchange_noted(cache, true)))
         return false;
-    cpi_recall_mark(cache);
+    cpi_mark_enter(cache);
     node = cpi_depot_pop(depot, &depot->empty, &cache->counters, &cache->counters.empty_out);
     if (CPI_LIKELY(node != 0)) {
         given = push_out(cache, oldest, stocked);
@@ -186,7 +186,7 @@ CPI_WITHIN static inline bool cpi_cache_exchange_and_give(struct cpi_cache *cach
         }
         CPI_ASSERT(cpi_cache_is_valid(cache));
     }
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     return given;
 }
 

@@ -13,7 +13,7 @@
  *   glance  | stocked load            | acquire | cache_swap.h's stocked | likewise
  *   figures | count, spare, visible and loaded load for figures | relaxed | - | -
  *
- * A stealing thread that finds nothing asks next which parties are inside (recall.h), so
+ * A stealing thread that finds nothing asks next which parties are inside (mark.h), so
  * everything that it looks at it acquires from the thread that took the spare before.
  *
  * The compare-and-swap needs no tag.  A stealing thread that finds the number it

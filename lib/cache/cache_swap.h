@@ -3,11 +3,11 @@
  * cache_swap.h - the loaded magazine changes places with a spare.
  *
  * Includes cache.h.  Inline, because most operations that leave the inline
- * path do it.  For the owner, which is inside (recall.h).
+ * path do it.  For the owner, which is inside (mark.h).
  *
  * ORDERING TABLE
  *   own     | entry count load        | relaxed | - | -
- *   show    | entry count, loaded store | release | recall.c's forked | which magazine is loaded
+ *   show    | entry count, loaded store | release | registry.c's forked | which magazine is loaded
  *   spares  | stocked load            | relaxed | - | -
  *   stocked | stocked store           | release | cache_shared.c's glance | the mark of the owner
  *                                                             that took the spares out

@@ -7,6 +7,9 @@
  *   new   | made store        | release | registry_list.c's known | the structure is all zero
  *   used  | used load, store  | relaxed | - | -
  *   user  | user, kind store; kind load | relaxed | - | -
+ *   forked | busy load in the child of a fork | acquire | mark.h's left, cache.c's show,
+ *                                             cache.h's show | all that the owner did
+ *   none  | locked_by, busy, calls in the child of a fork | relaxed | - | -
  *
  * A thread changes another thread's cache here only when its owner cannot run:
  * it does not exist in this child of a fork, or the caller has promised that no
@@ -18,8 +21,8 @@
 
 #include "base/atomic.h"
 #include "base/list.h"
+#include "cache/mark.h"
 #include "host/os.h"
-#include "cache/recall.h"
 
 static struct cpi_registry *registries; /* of all pools */
 
@@ -182,7 +185,7 @@ CPI_COLD static struct cpi_cache *make_own_cache(struct cpi_registry *registry)
          * it. */
         cache = cpi_registry_known_cache(registry);
         if (cache == NULL)
-            cache = register_cache(registry, &cpi_recall_owner, thread, registry->handle);
+            cache = register_cache(registry, &cpi_mark_owner, thread, registry->handle);
         cpi_unlock();
     }
     if (cache == NULL)
@@ -202,7 +205,7 @@ struct cpi_cache *cpi_registry_add_cache(struct cpi_registry *registry)
     struct cpi_cache *cache;
 
     cpi_lock();
-    cache = register_cache(registry, &cpi_recall_owner, NULL, registry->handle);
+    cache = register_cache(registry, &cpi_mark_owner, NULL, registry->handle);
     cpi_unlock();
     return cache;
 }
@@ -225,7 +228,7 @@ void cpi_registry_end_other(struct cpi_registry *registry, struct cpi_cache *cac
 
 void cpi_registry_remove_cache(struct cpi_registry *registry, struct cpi_cache *cache)
 {
-    cpi_recall_flush(cache);
+    cpi_mark_flush(cache);
     cpi_lock();
     unregister_cache(registry, cache);
     cpi_unlock();
@@ -305,13 +308,38 @@ void cpi_registry_await_leaving(struct cpi_registry *registry)
 
 /* --- Fork: in the child, with one thread and the lock --- */
 
+/*
+ * Puts a cache to rest, unless the forking thread is inside, which goes on where it was.  The
+ * magazines that a vanished thread had loaded while it was inside, or that a vanished stealing
+ * thread had in hand, are left behind.  Returns whether the cache was not at rest.
+ */
+static bool put_to_rest(struct cpi_cache *cache)
+{
+    uint32_t mark = cpi_load(&cache->busy, acquire); /* [forked] */
+    bool inside = mark % 2 != 0;
+    bool locked = cpi_load(&cache->locked_by, relaxed) != 0; /* [none] */
+
+    cpi_store(&cache->locked_by, 0, relaxed); /* [none] */
+    if (!cpi_mark_is_ours(cache))
+        cpi_store(&cache->calls, 0u, relaxed); /* [none] */
+    else if (inside)
+        return false;
+    if (inside || locked)
+        cpi_cache_abandon(cache);
+    if (inside) {
+        cpi_cache_flush_spares(cache);
+        cpi_store(&cache->busy, mark + 1, relaxed); /* [none] */
+    }
+    return inside || locked;
+}
+
 static void thread_vanished(struct cpi_thread *thread)
 {
     while (thread->caches != NULL) {
         struct cpi_cache *cache = thread->caches;
         struct cpi_registry *registry = cache->registry;
 
-        if (cpi_recall_forked(cache))
+        if (put_to_rest(cache))
             registry->disturbed = true;
         kind_of(cache)->inherit(cache, true);
         unregister_cache(registry, cache);
@@ -326,12 +354,12 @@ static void mend_survivors(struct cpi_registry *registry)
 {
     size_t i;
 
-    if (cpi_recall_uncached_forked(registry))
+    if (cpi_registry_vacate_vanished(registry))
         registry->disturbed = true;
     for (i = 0; i < cpi_registry_made(registry); i++) {
         struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
-        if (cpi_recall_forked(cache))
+        if (put_to_rest(cache))
             registry->disturbed = true;
     }
     if (registry->disturbed)
@@ -358,7 +386,7 @@ static bool no_pool_alive(void)
 
 bool cpi_registry_startup(void)
 {
-    static const struct cpi_thread_hooks hooks = {cpi_recall_startup, thread_ended, thread_vanished,
+    static const struct cpi_thread_hooks hooks = {cpi_mark_startup, thread_ended, thread_vanished,
                                                   fork_done, no_pool_alive};
 
     return cpi_thread_startup(&hooks);

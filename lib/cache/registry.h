@@ -3,7 +3,7 @@
  * registry.h - the caches of a pool, as a list that any thread may walk, and their fate
  * when their thread ends, when the process forks, when the pool is reset or destroyed.
  *
- * Includes cache.h, extent.h, thread.h (registry.c: also recall.h).
+ * Includes cache.h, extent.h, thread.h (registry.c: also mark.h).
  *
  *   all registries --> registry of pool A
  *                        | cache 0 | cache 1 | ... | cache made - 1 | not yet used ... | max
@@ -45,7 +45,7 @@ struct cpi_registry {
     struct cpi_slab *slab;
     struct cpi_depot *depot;
     bool inline_path;    /* the fast path may show its magazines */
-    bool exact;          /* owners mark what they do, for recall.h */
+    bool exact;          /* owners mark what they do, for steal.h */
     bool checked;        /* handles of destroyed caches are recognised for long */
     struct cpi_pool *pool;
     void (*forked)(struct cpi_pool *pool); /* in the child of a fork, after its caches were
@@ -141,8 +141,12 @@ struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry);
 struct cpi_uncached *cpi_registry_try_enter(struct cpi_registry *registry);
 void cpi_registry_leave(struct cpi_registry *registry, struct cpi_uncached *uncached);
 
-/* Frees a place, and nothing else.  In the child of a fork: that of a thread that vanished. */
-void cpi_registry_vacate(struct cpi_uncached *uncached);
+/* Whether another thread than the caller holds the place. */
+bool cpi_registry_is_held(const struct cpi_uncached *uncached);
+
+/* In the child of a fork: frees the places of threads that vanished.  Returns true if there
+ * were any. */
+bool cpi_registry_vacate_vanished(struct cpi_registry *registry);
 
 /* Makes ready what the registry needs of threads and fork, once per process. */
 bool cpi_registry_startup(void);

@@ -8,8 +8,9 @@
  *   known | made, uncached_used load  | acquire | registry.c's new, places | zeroed structure
  *   tally | counter loads          | relaxed | - | -
  *   enter | holder CAS             | acquire | leave  | the counters
- *   leave | turns store, holder store | release | enter, recall.c's inside | all that the
+ *   leave | turns store, holder store | release | enter, held, await.c's inside | all that the
  *                                                  uncached operation did
+ *   held  | holder load         | acquire | leave | what the uncached operation did
  *   places | uncached_used CAS            | release | known  | nothing but the number
  *   own   | turns, holder, uncached_used load, CAS failure | relaxed | - | -
  *
@@ -169,7 +170,14 @@ struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry)
     return uncached;
 }
 
-void cpi_registry_vacate(struct cpi_uncached *uncached)
+bool cpi_registry_is_held(const struct cpi_uncached *uncached)
+{
+    uintptr_t holder = cpi_load(&uncached->holder, acquire); /* [held] */
+
+    return holder != 0 && holder != cpi_thread_token();
+}
+
+static void vacate(struct cpi_uncached *uncached)
 {
     uint32_t turns = cpi_load(&uncached->turns, relaxed); /* [own] */
 
@@ -185,11 +193,24 @@ void cpi_registry_leave(struct cpi_registry *registry, struct cpi_uncached *unca
     if (uncached == &registry->uncached[last_place(registry)]) {
         struct cpi_signals before = registry->mask_before;
 
-        cpi_registry_vacate(uncached);
+        vacate(uncached);
         cpi_restore_signals(&before);
     } else {
-        cpi_registry_vacate(uncached);
+        vacate(uncached);
     }
+}
+
+bool cpi_registry_vacate_vanished(struct cpi_registry *registry)
+{
+    bool any = false;
+    size_t i;
+
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        if (cpi_registry_is_held(&registry->uncached[i])) {
+            vacate(&registry->uncached[i]);
+            any = true;
+        }
+    return any;
 }
 
 void cpi_registry_recount(struct cpi_registry *registry)

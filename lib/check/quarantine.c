@@ -11,7 +11,7 @@
  *   zero | place store, inside store   | relaxed | - | -
  *   left | place load in the child of a fork | relaxed | - | -
  *
- * A thread that finds no slot asks next which parties are inside (recall.h).
+ * A thread that finds no slot asks next which parties are inside (mark.h).
  */
 #include "check/quarantine.h"
 

@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   own   | entry count, rest and top load | relaxed | - | -
- *   show  | entry count store       | release | recall.c's shown | the rounds left
+ *   show  | entry count store       | release | mark.c's shown | the rounds left
  *   pending | pending store true, and at the opening | relaxed | - | -
  *   marked  | pending store false | release | look | the slot's word and bit
  *   look    | pending load        | acquire | marked | likewise
@@ -13,7 +13,7 @@
  *
  * The members of struct cpi_leased have one writer at a time: the owner while it is inside, a
  * thread that has the cache locked, or the holder of the lock after the owner has gone.
- * Marks and locks order them (recall.h).  The releases keep the stores in order for the
+ * Marks and locks order them (mark.h).  The releases keep the stores in order for the
  * child of a fork.  It finds a chain that is whole.  A magazine that its owner had in its
  * hands may be missing, and none is in two places.
  */
@@ -22,7 +22,7 @@
 #include "base/atomic.h"
 #include "cache/cache_swap.h"
 #include "host/os.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
 #include "host/thread.h"
 
 static struct cpi_leased *leased_of(const struct cpi_cache *cache)
@@ -233,8 +233,8 @@ static void give_free(struct cpi_cache *cache, struct cpi_counters *counters)
 
 static void enter_common(struct cpi_cache *common)
 {
-    cpi_recall_use(common);
-    cpi_recall_mark(common);
+    cpi_mark_use(common);
+    cpi_mark_enter(common);
 }
 
 bool cpi_lease_record_commonly(struct cpi_lease *lease, void *slot)
@@ -244,7 +244,7 @@ bool cpi_lease_record_commonly(struct cpi_lease *lease, void *slot)
     CPI_ASSERT(cpi_lock_is_held());
     enter_common(lease->common);
     done = cpi_lease_record(lease->common, slot);
-    cpi_recall_leave(lease->common);
+    cpi_mark_leave(lease->common);
     return done;
 }
 
@@ -264,7 +264,7 @@ static void move_record(struct cpi_cache *common, struct cpi_cache *cache)
     set_rest(cache, 0);
     if (rest != 0)
         add_magazine(common, rest);
-    cpi_recall_leave(common);
+    cpi_mark_leave(common);
 }
 
 uint32_t cpi_lease_take_magazine(struct cpi_cache *common)
@@ -278,7 +278,7 @@ uint32_t cpi_lease_take_magazine(struct cpi_cache *common)
         set_top(common, cpi_tagstack_below(&common->depot->links, node));
         leased_of(common)->length--;
     }
-    cpi_recall_leave(common);
+    cpi_mark_leave(common);
     return node;
 }
 
@@ -286,7 +286,7 @@ void cpi_lease_give_magazine(struct cpi_cache *common, uint32_t node)
 {
     enter_common(common);
     cpi_depot_give(common->depot, &common->counters, node);
-    cpi_recall_leave(common);
+    cpi_mark_leave(common);
 }
 
 size_t cpi_lease_give_all(struct cpi_cache *common)
@@ -306,7 +306,7 @@ size_t cpi_lease_give_all(struct cpi_cache *common)
         slots += count_of(common, rest);
         cpi_depot_give(common->depot, &common->counters, rest);
     }
-    cpi_recall_leave(common);
+    cpi_mark_leave(common);
     return slots;
 }
 
@@ -327,10 +327,10 @@ static void retreat(struct cpi_cache *cache)
 {
     unsigned times = 0;
 
-    while (!cpi_recall_enter(cache))
+    while (!cpi_mark_try_enter(cache))
         cpi_os_back_off(times++);
     give_free(cache, &cache->counters);
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
 }
 
 static void inherit(struct cpi_cache *cache, bool vanished)
@@ -420,7 +420,7 @@ enum locking { LOCKED, STOLEN_FROM, IN_USE };
 static void unlock_until(struct cpi_cache *cache, const struct cpi_cache *end)
 {
     for (; cache != end; cache = leased_of(cache)->next)
-        cpi_recall_unlock(cache);
+        cpi_mark_unlock(cache);
 }
 
 /* Locks the caches of all threads for the holder of a place, or none: a stealing thread has
@@ -433,17 +433,17 @@ static enum locking lock_caches(const struct cpi_lease *lease, const struct cpi_
     bool others = false;
 
     for (cache = first; cache != NULL; cache = leased_of(cache)->next) {
-        if (!cpi_recall_lock(cache, place)) {
+        if (!cpi_mark_lock(cache, place)) {
             unlock_until(first, cache);
             return STOLEN_FROM;
         }
         others = others || cache != own;
     }
     if (others)
-        cpi_recall_barrier(first->registry);
+        cpi_mark_barrier(&first->registry->barriers);
     for (cache = first; cache != NULL; cache = leased_of(cache)->next)
         /* A handler of the own thread's report may have gone elsewhere, and left it pending. */
-        if (cpi_recall_is_inside(cache) || (cache != own && is_pending(cache))) {
+        if (cpi_mark_is_inside(cache) || (cache != own && is_pending(cache))) {
             unlock_until(first, NULL);
             return IN_USE;
         }
@@ -492,7 +492,7 @@ int cpi_lease_close(struct cpi_lease *lease, cpool_t *handle)
         move_record(lease->common, cache);
         unlink_cache(cache);
         cpi_registry_end_other(lease->registry, cache);
-        cpi_recall_unlock(cache);
+        cpi_mark_unlock(cache);
     }
     cpi_registry_leave(lease->registry, place);
     return 0;

@@ -2,7 +2,7 @@
 /*
  * lease.h - what the caches of a lease have handed out, magazine by magazine.
  *
- * Includes cache.h, registry.h (lease.c: also recall.h).
+ * Includes cache.h, registry.h (lease.c: also mark.h).
  *
  *   a thread's cache of the lease                       depot at the end
  *   loaded  [ f f f h h h ]   count 3, filled 6         one splice
@@ -24,7 +24,7 @@
  *   and with two in its hands it stays within what was committed for it (depot.h).
  *   It has no spares.
  *
- * The owner of a cache is inside (recall.h) whenever it changes any of this out of line.
+ * The owner of a cache is inside (mark.h) whenever it changes any of this out of line.
  * In exact pools a stealing thread takes the free rounds alone.
  *
  * Each lease has a common cache for the threads that have none of their own, which also

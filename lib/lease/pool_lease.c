@@ -28,7 +28,7 @@
 #include "host/handle.h"
 #include "lease/lease.h"
 #include "host/os.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
 
 #define CPI_LEASED_BITS 64u
 
@@ -212,13 +212,13 @@ static inline bool enter(const struct cpi_lease *lease, const cpool_lease_t *han
     for (;;) {
         if (CPI_UNLIKELY(home_of(handle) != cache)) /* the mark would be another owner's */
             return false;
-        if (CPI_LIKELY(cpi_recall_enter(cache)))
+        if (CPI_LIKELY(cpi_mark_try_enter(cache)))
             break;
         cpi_os_back_off(times++);
     }
     if (CPI_LIKELY(home_of(handle) == cache && cpi_lease_has(lease, cache)))
         return true;
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     return false;
 }
 
@@ -246,7 +246,7 @@ static void *alloc_from(struct cpi_cache *cache, const struct cpi_lease *lease,
     while (enter(lease, handle, cache)) {
         slot = cpi_lease_alloc(cache);
         cpi_lease_begin_mark(cache);
-        cpi_recall_leave(cache);
+        cpi_mark_leave(cache);
         marked = slot == NULL || mark(pool, slot, call);
         if (CPI_LIKELY(home_of(handle) == cache)) /* no report's handler has ended the lease */
             cpi_lease_end_mark(cache);
@@ -255,7 +255,7 @@ static void *alloc_from(struct cpi_cache *cache, const struct cpi_lease *lease,
         if (!enter(lease, handle, cache))
             break;
         cpi_lease_undo(cache, slot);
-        cpi_recall_leave(cache);
+        cpi_mark_leave(cache);
     }
     return NULL;
 }
@@ -274,7 +274,7 @@ static bool record(struct cpi_lease *lease, const cpool_lease_t *handle, struct 
         cpi_unlock();
     } else if (enter(lease, handle, cache)) {
         done = cpi_lease_record(cache, slot);
-        cpi_recall_leave(cache);
+        cpi_mark_leave(cache);
         cpi_pool_came(pool_of(lease), NULL); /* others may have looked past it meanwhile */
     }
     return done;

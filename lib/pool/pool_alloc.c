@@ -48,7 +48,7 @@ void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
     if (!cpi_pool_go_inside(cache))
         return alloc_uncached(pool);
     slot = cpi_cache_alloc(cache);
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     return slot;
 }
 
@@ -59,7 +59,7 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
     if (!cpi_pool_go_inside(cache))
         return free_uncached(pool, slot);
     done = cpi_cache_free(cache, slot);
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     return done;
 }
 
@@ -82,16 +82,16 @@ static void *take_slack(struct cpi_pool *pool, struct cpi_cache *cache)
 
     if (beyond == 0)
         return NULL;
-    missed = cpi_recall_out_of_reach(&pool->registry);
+    missed = cpi_await_out_of_reach(&pool->registry);
     if (missed < beyond)
         beyond = missed;
     if (cache == NULL) {
         if (cpi_cache_bump(&pool->slab, &pool->depot, 1, beyond, &index) == 1)
             slot = cpi_slab_slot(&pool->slab, index);
-    } else if (cpi_recall_enter(cache)) {
+    } else if (cpi_mark_try_enter(cache)) {
         if (cpi_cache_refill_fresh(cache, beyond))
             slot = cpi_cache_pop(cache);
-        cpi_recall_leave(cache);
+        cpi_mark_leave(cache);
     }
     return slot;
 }
@@ -101,8 +101,8 @@ bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached)
     bool recalled;
 
     cpi_depot_set_dry(&pool->depot, true);
-    recalled = cpi_recall_spare(&pool->registry, uncached) ||
-               (pool->registry.exact && cpi_recall_loaded(&pool->registry, uncached));
+    recalled = cpi_steal_spare(&pool->registry, uncached) ||
+               (pool->registry.exact && cpi_steal_loaded(&pool->registry, uncached));
     CPI_PROBE2(recall, pool->handle, recalled);
     return recalled;
 }
@@ -168,20 +168,20 @@ CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
         uint64_t put_off = cpi_quarantine_moves(&pool->quarantine);
         void *slot;
 
-        cpi_recall_activity(&pool->registry, &before);
+        cpi_await_activity(&pool->registry, &before);
         slot = cpi_pool_look(pool, cache, true);
         if (slot == NULL)
             slot = take_slack(pool, cache);
         if (slot != NULL)
             return slot;
-        if (!cpi_recall_await(&pool->registry, &backoff))
+        if (!cpi_await_inside(&pool->registry, &backoff))
             break;
-        cpi_recall_activity(&pool->registry, &after);
+        cpi_await_activity(&pool->registry, &after);
         if (after.moves == before.moves && put_off == cpi_quarantine_moves(&pool->quarantine) &&
             (!pool->registry.exact || after.left == 0) &&
             (after.loaded == before.loaded || ++unsettled == CPI_UNSETTLED))
             return NULL;
-        if (!cpi_recall_pause(&backoff))
+        if (!cpi_await_pause(&backoff))
             break;
     }
     cpi_fetch_add(&pool->stalls, 1u, relaxed); /* [count] */
@@ -274,9 +274,9 @@ static void free_exact(struct cpi_pool *pool, void *slot, struct cpi_cache *cach
 
     if (cache != NULL &&
         cpi_slab_index(&pool->slab, slot) < cpi_cache_active(cache)->bound &&
-        cpi_recall_enter(cache)) {
+        cpi_mark_try_enter(cache)) {
         given = cpi_cache_push(cache, slot);
-        cpi_recall_leave(cache);
+        cpi_mark_leave(cache);
     }
     if (CPI_UNLIKELY(!given))
         free_slot(pool, slot, cache, call);

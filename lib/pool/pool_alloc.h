@@ -7,7 +7,7 @@
 #ifndef CPI_POOL_ALLOC_H
 #define CPI_POOL_ALLOC_H
 
-#include "cache/recall.h"
+#include "cache/mark.h"
 #include "pool/pool_impl.h"
 #include "pool/pool_report.h"
 
@@ -56,7 +56,7 @@ extern const struct cpi_way cpi_exact_way;
 /* Goes inside the cache.  Returns false if the operation has to do without. */
 static inline bool cpi_pool_go_inside(struct cpi_cache *cache)
 {
-    return cache != NULL && cpi_recall_enter(cache);
+    return cache != NULL && cpi_mark_try_enter(cache);
 }
 
 /* The round on top of the loaded magazine, or NULL.  For pools without the inline path. */
@@ -67,7 +67,7 @@ static inline void *cpi_pool_pop(struct cpi_cache *cache)
     if (!cpi_pool_go_inside(cache))
         return NULL;
     slot = cpi_cache_pop(cache);
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     return slot;
 }
 

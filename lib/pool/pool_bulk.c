@@ -7,7 +7,7 @@
  *
  * ORDERING TABLE
  *   own  | entry count load  | relaxed | - | -
- *   show | entry count store | release | recall.c's forked | the rounds below it
+ *   show | entry count store | release | registry.c's forked | the rounds below it
  *   take | entry count store | relaxed | - | -
  */
 #include "pool/pool_alloc.h"
@@ -15,7 +15,7 @@
 #include "pool/pool_report.h"
 
 #include "base/atomic.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
 #include "base/tools.h"
 
 /* 0 and the pool, or the code that was reported. */
@@ -50,9 +50,9 @@ static bool refill(struct cpi_cache *cache)
 {
     bool refilled;
 
-    cpi_recall_mark(cache);
+    cpi_mark_enter(cache);
     refilled = cpi_cache_refill(cache);
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     return refilled;
 }
 

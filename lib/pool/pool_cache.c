@@ -5,7 +5,7 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
 
-#include "cache/recall.h"
+#include "cache/mark.h"
 #include "base/tools.h"
 
 cpool_cache_t *cpool_cache(cpool_t *handle)
@@ -58,7 +58,7 @@ void cpool_cache_destroy(cpool_cache_t *entry)
         cpi_pool_report(CPOOL_EOWNER, function, pool);
         return;
     }
-    cpi_recall_use(cache);
+    cpi_mark_use(cache);
     cpi_registry_remove_cache(&pool->registry, cache);
     cpi_pool_came(pool, NULL);
 }
@@ -72,6 +72,6 @@ void cpool_flush(cpool_t *handle)
         return;
     cache = cpi_registry_known_cache(&pool->registry);
     if (cache != NULL)
-        cpi_recall_flush(cache);
+        cpi_mark_flush(cache);
     cpi_pool_came(pool, NULL);
 }

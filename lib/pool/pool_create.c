@@ -444,7 +444,7 @@ int cpool_destroy(cpool_t *handle)
         return CPOOL_EPOOL;
     /* A thread that has given a slot back may still be about to leave, when another one
      * has obtained the slot and destroys the pool. */
-    cpi_recall_await_rest(&pool->registry);
+    cpi_await_rest(&pool->registry);
     if (pool->checked)
         damages = cpi_pool_verify_all(pool, 0, cpi_slab_fresh(&pool->slab), function);
     cpi_lock();

@@ -13,7 +13,7 @@
 
 #include "base/atomic.h"
 #include "host/os.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
 #include "base/structs.h"
 
 bool cpool_owns(const cpool_t *handle, const void *p)
@@ -115,10 +115,10 @@ CPI_COLD void cpi_pool_count_usage(struct cpi_pool *pool, struct cpi_cache *cach
     uint64_t live;
 
     cache->until_count = CPI_COUNT_EVERY * (1 + (uint32_t)cpi_registry_made(&pool->registry) / 8);
-    if (!cpi_recall_enter(cache))
+    if (!cpi_mark_try_enter(cache))
         return;
     live = estimate_live(pool);
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     cpi_raise(&pool->usage.peak, live, relaxed); /* [usage] */
     cpi_fetch_add(&pool->usage.sum, live, relaxed);        /* [usage] */
     cpi_fetch_add(&pool->usage.counts, (uint64_t)1, relaxed); /* [usage] */

@@ -17,7 +17,8 @@
 #include "base/bits.h"
 #include "host/os.h"
 #include "base/probes.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
+#include "cache/steal.h"
 
 /* A pool that grows by itself grows by half, but not by more slots than this. */
 #define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
@@ -91,7 +92,7 @@ static void flush_own_cache(struct cpi_pool *pool)
     struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
 
     if (cache != NULL)
-        cpi_recall_flush(cache);
+        cpi_mark_flush(cache);
 }
 
 size_t cpool_trim(cpool_t *handle)
@@ -105,7 +106,7 @@ size_t cpool_trim(cpool_t *handle)
         return 0;
     flush_own_cache(pool);
     if (cpi_drain_begin(&drain, pool)) {
-        cpi_recall_idle(&pool->registry, drain.uncached);
+        cpi_steal_idle(&pool->registry, drain.uncached);
         cpi_drain_go_on(&drain);
         cpi_drain_end(&drain, may_purge(pool) ? purge_portion : NULL, &purge);
         cpi_fetch_add(&pool->maintenance.trims, 1u, relaxed); /* [count] */

@@ -20,7 +20,8 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "host/os.h"
-#include "cache/recall.h"
+#include "cache/await.h"
+#include "cache/mark.h"
 #include "base/tools.h"
 
 /* --- Making resident --- */
@@ -190,7 +191,7 @@ static size_t bump_for_depot(struct cpi_pool *pool, size_t n, uintptr_t beyond,
 static uintptr_t slack(const struct cpi_pool *pool)
 {
     uintptr_t beyond = pool->slab.slots - pool->slab.most;
-    uintptr_t missed = beyond == 0 ? 0 : cpi_recall_out_of_reach(&pool->registry);
+    uintptr_t missed = beyond == 0 ? 0 : cpi_await_out_of_reach(&pool->registry);
 
     return missed < beyond ? missed : beyond;
 }
@@ -246,7 +247,7 @@ int cpool_reserve(cpool_t *handle, size_t n)
     residence.by_touch = !cpi_os_can_populate(&residence.calls);
     cache = cpi_registry_own_cache(&pool->registry);
     if (cache != NULL)
-        cpi_recall_flush(cache);
+        cpi_mark_flush(cache);
     code = reserve_idle(pool, n, &found, &residence, function);
     if (code == 0)
         code = reserve_fresh(pool, n - found, &residence);

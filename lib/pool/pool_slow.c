@@ -10,7 +10,7 @@
 #include "pool/pool_report.h"
 
 #include "cache/cache_edge.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
 
 /*
  * The long ways: where the calling thread may have no cache yet, or the handle is none.  They
@@ -40,9 +40,9 @@ CPI_APART static void *take_shown(struct cpi_cache *cache, struct cpi_call call)
     void *slot;
 
     cpi_pool_sample(pool, cache);
-    cpi_recall_mark(cache);
+    cpi_mark_enter(cache);
     slot = cpi_cache_alloc(cache);
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     if (CPI_UNLIKELY(slot == NULL))
         return alloc_at_length(pool->handle, call);
     return slot;
@@ -70,9 +70,9 @@ CPI_APART static void give_shown(struct cpi_cache *cache, void *slot, struct cpi
         free_at_length(pool->handle, slot, call);
         return;
     }
-    cpi_recall_mark(cache);
+    cpi_mark_enter(cache);
     given = cpi_cache_free(cache, slot);
-    cpi_recall_leave(cache);
+    cpi_mark_leave(cache);
     if (CPI_UNLIKELY(!given))
         free_at_length(pool->handle, slot, call); /* which reports it */
 }
@@ -148,9 +148,9 @@ CPI_COLD static struct cpi_cache *adopt_entry(struct cpi_pool *pool, cpool_cache
     struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
 
     if (cache != NULL && pool->shows_typed && cpi_cache_active(cache) != entry) {
-        cpi_recall_mark(cache);
+        cpi_mark_enter(cache);
         cpi_cache_show_typed(cache, entry);
-        cpi_recall_leave(cache);
+        cpi_mark_leave(cache);
     }
     return cache;
 }
@@ -221,7 +221,7 @@ void *cpool_cache_alloc_slow(cpool_cache_t *entry)
 
     if (pool == NULL)
         return NULL;
-    cpi_recall_use(cache);
+    cpi_mark_use(cache);
     return owner_is_right(pool, cache, function) ? cpi_pool_alloc(pool, cache, CPI_CALL(function))
                                                  : NULL;
 }
@@ -234,7 +234,7 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
 
     if (pool == NULL)
         return;
-    cpi_recall_use(cache);
+    cpi_mark_use(cache);
     if (owner_is_right(pool, cache, function))
         cpi_pool_free(pool, cache, slot, CPI_CALL(function));
 }

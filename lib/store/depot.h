@@ -25,8 +25,9 @@
  * empty magazine.
  *
  * ORDERING TABLE
- *   account | counter store    | release | recall.c's hint | the exchange it counts
+ *   account | counter store    | release | counted | the exchange it counts
  *   own     | own counter load | relaxed | - | -
+ *   counted | counter load     | acquire | account | what it counts
  *   hint    | dry load         | relaxed | - | -
  */
 #ifndef CPI_DEPOT_H
@@ -112,7 +113,7 @@ bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines);
  * there is none.  For an empty one that means that the invariant is broken:
  * more slots were freed than ever handed out.
  *
- * The party that takes or gives is inside (recall.h) from before it takes a
+ * The party that takes or gives is inside (mark.h) from before it takes a
  * magazine until the magazine has its new place.
  */
 uint32_t cpi_depot_take_stocked(struct cpi_depot *depot, struct cpi_counters *counters);
@@ -174,6 +175,17 @@ static inline uint64_t cpi_depot_account(_Atomic uint64_t *counter, uint64_t mor
 
     cpi_store(counter, now, release); /* [account] */
     return now;
+}
+
+/* All exchanges of a party and all its swaps.  Any thread. */
+static inline uint64_t cpi_depot_exchanged(const struct cpi_counters *counters)
+{
+    return cpi_load(&counters->stocked_in, acquire) +  /* [counted] */
+           cpi_load(&counters->stocked_out, acquire) + /* [counted] */
+           cpi_load(&counters->empty_in, acquire) +    /* [counted] */
+           cpi_load(&counters->empty_out, acquire) +   /* [counted] */
+           cpi_load(&counters->partials, acquire) +    /* [counted] */
+           cpi_load(&counters->swaps, acquire);        /* [counted] */
 }
 
 static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *depot,

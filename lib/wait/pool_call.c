@@ -10,7 +10,7 @@
 #include "wait/pool_wait.h"
 
 #include "host/os.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
 
 void cpi_waiters_init(struct cpi_waiters *waiters)
 {
@@ -70,7 +70,7 @@ void cpi_pool_call(struct cpi_pool *pool)
         if (ready != NULL)
             ready(pool->handle, context);
         if (pass_on)
-            cpi_recall_barrier(&pool->registry);
+            cpi_mark_barrier(&pool->registry.barriers);
     } while (pass_on && cpi_pool_has_any(pool));
 }
 

@@ -14,7 +14,7 @@
 #include "wait/pool_wait.h"
 
 #include "host/os.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
 
 /* Returns false after a report that it is not. */
 static bool is_waitable(const struct cpi_pool *pool, const char *function)
@@ -55,7 +55,7 @@ static void announce(struct cpi_pool *pool)
     waiters->bell_looks++;
     cpi_queue_announce(&waiters->queue, &waiters->bell);
     pthread_mutex_unlock(&waiters->lock);
-    cpi_recall_barrier(&pool->registry);
+    cpi_mark_barrier(&pool->registry.barriers);
 }
 
 /* After the look.  Where it has found a slot, and no other call needs the bell, the bell leaves

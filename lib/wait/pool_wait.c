@@ -29,7 +29,7 @@
 #include "base/atomic.h"
 #include "host/os.h"
 #include "base/probes.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
 
 /* Nanoseconds that a waiter sleeps at a time, having looked in vain although the pool
  * has fresh slots: the system has refused their memory, and does not tell when it
@@ -70,7 +70,7 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
     pthread_mutex_unlock(&waiters->lock);
-    cpi_recall_barrier(&pool->registry);
+    cpi_mark_barrier(&pool->registry.barriers);
     while ((slot = pool->way->look(pool)) != NULL)
         if (keep(pool, self, slot) != NULL)
             return slot;
@@ -182,7 +182,7 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
     pthread_mutex_unlock(&waiters->lock);
     pthread_cond_destroy(&self->woken);
     if (pass_on)
-        cpi_recall_barrier(&pool->registry);
+        cpi_mark_barrier(&pool->registry.barriers);
     if (pass_on && cpi_pool_has_any(pool))
         cpi_pool_call(pool);
     else if (!pass_on)

@@ -31,7 +31,7 @@
  * [ask], the waiter's look comes after it and sees the slots given back.  If it is
  * [announce], the answer is ASKS, or a call is on its way to a waiter that has yet to
  * announce itself.  Where the kernel has a barrier the waiter pays it after its
- * announcement, and a [glance] is enough of an answer, as in recall.c.
+ * announcement, and a [glance] is enough of an answer, as in await.c.
  */
 #ifndef CPI_QUEUE_H
 #define CPI_QUEUE_H

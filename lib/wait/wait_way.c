@@ -9,7 +9,7 @@
  *
  * ORDERING TABLE
  *   mark  | calls store 1        | relaxed | - | -
- *   rest  | calls store 0        | release | recall.c's inside | the owner's last access
+ *   rest  | calls store 0        | release | await.c's inside | the owner's last access
  *
  * [mark] needs no order of its own: the slot that is given afterwards publishes it.
  */
@@ -21,7 +21,7 @@
 
 static inline void call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
 {
-    if (CPI_UNLIKELY(cpi_queue_is_asked(&pool->waiters.queue, cpi_recall_has_barrier())))
+    if (CPI_UNLIKELY(cpi_queue_is_asked(&pool->waiters.queue, cpi_mark_has_barrier)))
         cpi_pool_call_if_left(pool, cache);
 }
 

@@ -2,13 +2,13 @@
 /*
  * crew.c - shared by the tests of recall (crew.h).
  *
- * Includes recall.h.
+ * Includes mark.h.
  */
 #include "crew.h"
 
 #include <errno.h>
 
-#include "cache/recall.h"
+#include "cache/mark.h"
 
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -65,10 +65,10 @@ static void refuse_barrier(void *argument)
 #if defined(__linux__) && defined(SYS_membarrier)
     SKIP_IF(!growth_refuse_call(SYS_membarrier, ENOSYS), "no way here to refuse the barrier");
 #endif
-    cpi_recall_startup(); /* there may have been a pool before this test */
-    REQUIRE(!cpi_recall_has_barrier());
+    cpi_mark_startup(); /* there may have been a pool before this test */
+    REQUIRE(!cpi_mark_has_barrier);
     refused->body(refused->argument);
-    REQUIRE(!cpi_recall_has_barrier());
+    REQUIRE(!cpi_mark_has_barrier);
 }
 
 void crew_without_barrier(void (*body)(void *argument), void *argument)

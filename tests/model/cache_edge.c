@@ -16,7 +16,7 @@
 
 #include "cache/cache_edge.h"
 
-bool cpi_recall_asymmetric;
+bool cpi_mark_has_barrier;
 
 static void give(struct cpi_cache *cache, int *slot)
 {

@@ -37,7 +37,7 @@ static void *stealer(void *number)
 
     model_begin(number);
     place = cpi_registry_enter(&model_pool.registry);
-    cpi_recall_loaded(&model_pool.registry, place);
+    cpi_steal_loaded(&model_pool.registry, place);
     cpi_registry_leave(&model_pool.registry, place);
     robbed = cpi_depot_alloc_slot(&model_depot, model_own_counters());
     if (robbed != NULL)

@@ -2,8 +2,8 @@
 /*
  * pool.h - a pool in which slots move while a thread looks for one.
  *
- * The library's pool_alloc.c, registry_list.c and recall.c, compiled here with the files
- * of caches.h: a thread that looks runs the shipped look_again().  Nobody grows,
+ * The library's pool_alloc.c, registry_list.c, mark.c, steal.c and await.c, compiled here
+ * with the files of caches.h: a thread that looks runs the shipped look_again().  Nobody grows,
  * watches, waits or traps here.
  *
  * Thread 1 owns the one cache that others know of.  The others have none.
@@ -48,8 +48,10 @@ static struct cpi_pool model_pool;
 #undef CPI_PAUSE
 #define CPI_PAUSE() ((void)0)
 #define CPI_LOOKS 1u
-#include "cache/recall.c"
+#include "cache/await.c"
+#include "cache/mark.c"
 #include "cache/registry_list.c"
+#include "cache/steal.c"
 #include "pool/pool_alloc.c"
 
 #if defined(__clang__)
@@ -144,7 +146,7 @@ static inline void model_open_pool(bool exact, size_t fresh)
     model_depot.uncached = MODEL_VISITORS;
     model_open_slab();
     model_open_caches(1);
-    cpi_recall_startup();
+    cpi_mark_startup();
     model_pool.way = &cpi_plain_way;
     model_pool.registry.slab = &model_slab;
     model_pool.registry.depot = &model_depot;
@@ -155,7 +157,7 @@ static inline void model_open_pool(bool exact, size_t fresh)
     assert(cpi_registry_bytes(1, MODEL_SPARES) == sizeof(union model_cache));
     cpi_store(&model_pool.registry.made, 1, relaxed);
     model_cache(1)->registry = &model_pool.registry;
-    cpi_store(&model_cache(1)->kind, &cpi_recall_owner, relaxed);
+    cpi_store(&model_cache(1)->kind, &cpi_mark_owner, relaxed);
     if (fresh < MODEL_SLOTS - MODEL_SLACK)
         assert(model_claim(MODEL_SLOTS - MODEL_SLACK - fresh, &first) != 0 && first == 0);
 }
@@ -181,7 +183,7 @@ static inline void *model_looker(void *number)
 static inline void *model_flusher(void *number)
 {
     model_begin(number);
-    cpi_recall_flush(model_own_cache());
+    cpi_mark_flush(model_own_cache());
     model_barrier_end();
     return NULL;
 }

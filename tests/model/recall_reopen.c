@@ -17,7 +17,7 @@ static void *owner(void *number)
 
     model_begin(number);
     cache = model_own_cache();
-    cpi_recall_flush(cache);
+    cpi_mark_flush(cache);
     cpi_cache_open(cache, &cache->own, false, MODEL_SPARES, NULL);
     model_use_slot(&model_slots[1]);
     model_free_marked(&model_slots[1]);
@@ -28,7 +28,7 @@ static void *owner(void *number)
 static void *stealer(void *number)
 {
     model_begin(number);
-    cpi_recall_loaded(&model_registry, model_own_visitor());
+    cpi_steal_loaded(&model_registry, model_own_visitor());
     return NULL;
 }
 

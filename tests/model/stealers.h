@@ -3,7 +3,7 @@
  * stealers.h - an exact pool with owners that mark their operations, and its stealing
  * threads.
  *
- * The library's recall.c, compiled here with the files of caches.h: with
+ * The library's mark.c and steal.c, compiled here with the files of caches.h: with
  * membarrier where MODEL_BARRIER is defined, otherwise in the symmetric variant.
  */
 #ifndef MODEL_THIEVES_H
@@ -17,7 +17,8 @@
 #undef CPI_PAUSE
 #define CPI_PAUSE() ((void)0)
 #define CPI_LOOKS 2u
-#include "cache/recall.c"
+#include "cache/mark.c"
+#include "cache/steal.c"
 
 static struct cpi_registry model_registry;
 static struct cpi_uncached model_visitors[MODEL_THREADS_MAX];
@@ -25,29 +26,10 @@ static struct cpi_uncached model_visitors[MODEL_THREADS_MAX];
 /* The identity of a thread. */
 _Thread_local uintptr_t cpool_thread_word_abi2;
 
-/* No model waits for long. */
-uint64_t cpi_os_now(void)
-{
-    assert(0);
-    return 0;
-}
-
 /* The calling thread's place. */
 static inline struct cpi_uncached *model_own_visitor(void)
 {
     return &model_visitors[model_self];
-}
-
-size_t cpi_registry_uncached_used(const struct cpi_registry *registry)
-{
-    (void)registry;
-    return 0;
-}
-
-void cpi_registry_vacate(struct cpi_uncached *uncached)
-{
-    (void)uncached;
-    assert(0);
 }
 
 #ifdef MODEL_BARRIER
@@ -91,22 +73,22 @@ struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t
 /* As pool_alloc.c does it. */
 static inline void model_free_marked(int *slot)
 {
-    if (!cpi_recall_enter(model_own_cache())) {
+    if (!cpi_mark_try_enter(model_own_cache())) {
         assert(cpi_depot_free_slot(&model_depot, model_own_counters(), slot));
         return;
     }
     assert(cpi_cache_free(model_own_cache(), slot));
-    cpi_recall_leave(model_own_cache());
+    cpi_mark_leave(model_own_cache());
 }
 
 static inline int *model_alloc_marked(void)
 {
     int *slot;
 
-    if (!cpi_recall_enter(model_own_cache()))
+    if (!cpi_mark_try_enter(model_own_cache()))
         return cpi_depot_alloc_slot(&model_depot, model_own_counters());
     slot = cpi_cache_alloc(model_own_cache());
-    cpi_recall_leave(model_own_cache());
+    cpi_mark_leave(model_own_cache());
     return slot;
 }
 
@@ -121,12 +103,12 @@ static inline void model_open_exact(void)
     model_open_committed_depot();
     model_open_slab();
     model_open_caches(2);
-    cpi_recall_startup();
+    cpi_mark_startup();
     model_registry.depot = &model_depot;
     model_registry.slab = &model_slab;
     model_registry.exact = true;
     model_cache(1)->registry = &model_registry;
-    cpi_store(&model_cache(1)->kind, &cpi_recall_owner, relaxed);
+    cpi_store(&model_cache(1)->kind, &cpi_mark_owner, relaxed);
     cpi_cache_open(model_cache(1), &model_cache(1)->own, false, MODEL_SPARES, NULL);
     assert(model_claim(MODEL_SLOTS, &first) == MODEL_SLOTS);
     assert(cpi_cache_free(model_cache(1), &model_slots[0]));

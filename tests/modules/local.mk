@@ -12,14 +12,16 @@ tests_modules = \
 	tests/modules/store/check_depot \
 	tests/modules/store/check_slab \
 	tests/modules/store/check_tagstack \
+	tests/modules/cache/check_await \
 	tests/modules/cache/check_cache \
 	tests/modules/cache/check_cache_edge \
 	tests/modules/cache/check_cache_target \
+	tests/modules/cache/check_mark \
 	tests/modules/cache/check_recall \
 	tests/modules/cache/check_recall_contest \
 	tests/modules/cache/check_recall_stopped \
 	tests/modules/cache/check_registry \
-	tests/modules/cache/check_registry_recall \
+	tests/modules/cache/check_steal \
 	tests/modules/pool/check_drain \
 	tests/modules/pool/check_fault_create \
 	tests/modules/pool/check_fault_look \
@@ -144,6 +146,12 @@ tests_modules_pool_check_populate_LDADD = $(tests_ldadd_module)
 tests_modules_host_check_ranges_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_host_check_ranges_LDADD = $(tests_ldadd_module)
 
+tests_modules_cache_check_await_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_cache_check_await_LDADD = $(tests_ldadd_module)
+
+tests_modules_cache_check_mark_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_cache_check_mark_LDADD = $(tests_ldadd_module)
+
 tests_modules_cache_check_recall_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_cache_check_recall_LDADD = $(tests_ldadd_module)
 
@@ -163,8 +171,8 @@ tests_modules_host_check_reentry_LDADD = $(tests_ldadd_module)
 tests_modules_cache_check_registry_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_cache_check_registry_LDADD = $(tests_ldadd_module)
 
-tests_modules_cache_check_registry_recall_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_registry_recall_LDADD = $(tests_ldadd_module)
+tests_modules_cache_check_steal_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_cache_check_steal_LDADD = $(tests_ldadd_module)
 
 tests_modules_store_check_slab_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_store_check_slab_LDADD = $(tests_ldadd_module)

@@ -60,7 +60,7 @@ plant check-orders.sh lib/store/slab.c 's/\[bump\]/[bupm]/' 'not in the table'
 plant check-orders.sh lib/store/slab.c 's/\(cpi_load([^)]*\), acquire/\1, relaxed/' 'none of the tags cited'
 plant check-orders.sh lib/store/slab.c 's/cpi_load(\([^,]*\), acquire)/atomic_load(\1)/' 'past lib/base/atomic.h'
 plant check-orders.sh lib/store/slab.c 's/^ \*   bounds  |/ *   other   |/' 'not in the table'
-plant check-orders.sh lib/store/depot.h "s/recall.c's hint/recall.c's hunt/" 'has no row of [hunt]'
+plant check-orders.sh lib/cache/cache.h "s/await.c's hint/await.c's hunt/" 'has no row of [hunt]'
 plant check-orders.sh include/cpool/fast.h 's/, __ATOMIC_RELAXED//' 'without an order'
 
 plant check-exports.sh lib/libcpool.map 's/^ *cpool_free;//' 'cpool_free'

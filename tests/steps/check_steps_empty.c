@@ -124,9 +124,9 @@ START_TEST(alloc_beside_thief_that_gives_up_finds_its_own_slot)
     hold_init(&theirs, pool);
     worker_do(owner, take_one, &hold);
     worker_do(owner, free_one, &hold);
-    REQUIRE(steps_run(&thiefs, stealer, "cpi_recall_is_inside", 1, take_one, &theirs));
-    REQUIRE(steps_run(&owners, owner, "cpi_recall_enter", 3, take_one, &hold));
-    REQUIRE(steps_go_on_to(&thiefs, "cpi_recall_unlock", 1));
+    REQUIRE(steps_run(&thiefs, stealer, "cpi_mark_is_inside", 1, take_one, &theirs));
+    REQUIRE(steps_run(&owners, owner, "cpi_mark_try_enter", 3, take_one, &hold));
+    REQUIRE(steps_go_on_to(&thiefs, "cpi_mark_unlock", 1));
     REQUIRE(steps_go_on_to(&owners, STEPS_LOCK, 1)); /* it waits for the stealing thread to leave */
     REQUIRE(steps_go_on_to(&thiefs, "turns", 1));
     steps_go_on(&owners);
@@ -248,7 +248,7 @@ START_TEST(alloc_does_not_wait_for_the_thief_that_it_interrupts)
 
     own_init(&own, 1);
     take_and_free(&own, 1);
-    steps_plan("cpi_recall_is_inside", 1, look_in_vain, &own);
+    steps_plan("cpi_mark_is_inside", 1, look_in_vain, &own);
     slot = cpool_alloc(own.pool);
     REQUIRE(steps_drop());
     REQUIRE(slot != NULL);

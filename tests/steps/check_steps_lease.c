@@ -222,7 +222,7 @@ static bool alloc_beside_end(unsigned flags, struct worker *worker, bool goes_on
 
     party.wanted = ROUNDS + 1;
     support_capture_reports();
-    REQUIRE(steps_run(&late.stop, worker, "cpi_recall_enter", 1, take, &party));
+    REQUIRE(steps_run(&late.stop, worker, "cpi_mark_try_enter", 1, take, &party));
     steps_plan(NULL, nth, go_on_late, &late);
     ended = cpool_lease_end(party.lease);
     done = steps_drop();

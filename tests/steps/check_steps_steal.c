@@ -157,7 +157,7 @@ static bool fork_inwards_at(struct worker *worker, size_t nth)
     REQUIRE_EQUAL(hold_take(&inwards.mine, SIZE_MAX), INWARDS_CAPACITY);
     hold_free(&inwards.mine, SCRIPT_ROUNDS);
     stopped = steps_run(&stop, worker, NULL, nth, take_one, &inwards.theirs);
-    steps_plan("cpi_recall_enter", INWARDS_CHECK, do_fork, &inwards);
+    steps_plan("cpi_mark_try_enter", INWARDS_CHECK, do_fork, &inwards);
     hold_free(&inwards.mine, 1);
     REQUIRE(steps_drop());
     free_one_by_one(&inwards.mine);
@@ -222,9 +222,9 @@ START_TEST(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim)
     hold_init(&owners, pool);
     hold_init(&thiefs, pool);
     worker_do(owner, take_and_free_one, &owners);
-    REQUIRE(steps_run(&stop, stealer, "cpi_recall_lock", 1, take_one, &thiefs));
+    REQUIRE(steps_run(&stop, stealer, "cpi_mark_lock", 1, take_one, &thiefs));
     worker_stop(owner);
-    REQUIRE(steps_go_on_to(&stop, "cpi_recall_is_inside", 1));
+    REQUIRE(steps_go_on_to(&stop, "cpi_mark_is_inside", 1));
     script_fork(use_the_structure_again, pool);
     steps_go_on(&stop);
     worker_do(stealer, free_all, &thiefs);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "pool/pool_impl.h"
-#include "cache/recall.h"
+#include "cache/mark.h"
 
 enum { ROUNDS = 8, CAPACITY = 256 };
 
@@ -130,8 +130,8 @@ START_TEST(owner_that_is_inside_twice_caught)
     cpool_cache_t *handle;
 
     (void)make_pool(&handle);
-    cpi_recall_mark(handle->home);
-    REQUIRE(IS_CAUGHT("busy % 2 == 0", cpi_recall_mark(handle->home)));
+    cpi_mark_enter(handle->home);
+    REQUIRE(IS_CAUGHT("busy % 2 == 0", cpi_mark_enter(handle->home)));
 }
 END_TEST
 

@@ -253,6 +253,57 @@ START_TEST(destroy_looks_at_no_cache_of_other_pools)
 }
 END_TEST
 
+/* Registers explicit caches until the quotas are out, and beyond.  Returns the number
+ * of spares they have beyond the first of each. */
+static size_t register_caches(cpool_cache_t **caches, size_t n)
+{
+    size_t more = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t quota;
+
+        REQUIRE_EQUAL(cpool_cache_create(&caches[i], pool), 0);
+        quota = ((struct cpi_cache *)caches[i]->home)->quota;
+        REQUIRE(quota >= CPI_QUOTA_MIN && quota <= inside(pool)->registry.quota_max);
+        more += quota - CPI_QUOTA_MIN;
+    }
+    return more;
+}
+
+START_TEST(register_shares_out_no_more_than_there_is)
+{
+    enum { QUOTA = 9, EXTRA = 5 };
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_cache_t *caches[200];
+    size_t whole;
+    size_t n;
+
+    config.slot_size = 16;
+    config.capacity = 1000;
+    config.magazine_rounds = 10;
+    config.cache_slots = (QUOTA + 1) * 10;
+    config.thread_caches = 200;
+    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
+    REQUIRE_EQUAL(inside(pool)->registry.quota_max, QUOTA);
+    whole = inside(pool)->registry.spares_max / (QUOTA - CPI_QUOTA_MIN);
+    n = whole + EXTRA;
+    REQUIRE(whole > 1 && n <= 200);
+    for (int round = 0; round < 2; round++) {
+        REQUIRE_EQUAL(register_caches(caches, n), inside(pool)->registry.spares_max);
+        REQUIRE_EQUAL(inside(pool)->registry.spares_left, 0);
+        REQUIRE_EQUAL(((struct cpi_cache *)caches[0]->home)->quota, QUOTA);
+        REQUIRE_EQUAL(((struct cpi_cache *)caches[n - 1]->home)->quota, CPI_QUOTA_MIN);
+        REQUIRE_EQUAL(inside_figures(pool).spares,
+                      n * CPI_QUOTA_MIN + inside(pool)->registry.spares_max);
+        for (size_t i = 0; i < n; i++)
+            cpool_cache_destroy(caches[i]);
+        REQUIRE_EQUAL(inside(pool)->registry.spares_left, inside(pool)->registry.spares_max);
+        REQUIRE_EQUAL(inside_figures(pool).spares, 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
 START_TEST(figures_count_what_is_where)
 {
     void *slots[200];
@@ -282,6 +333,7 @@ int main(void)
         ONCE(remove_cache_frees_its_place),
         ONCE(end_caches_ends_all),
         ONCE(destroy_looks_at_no_cache_of_other_pools),
+        ONCE(register_shares_out_no_more_than_there_is),
         ONCE(figures_count_what_is_where),
     };
 

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * await.c - reading what other threads do, and waiting for them.
+ *
+ * ORDERING TABLE
+ *   inside | calls, turns load | acquire | registry_list.c's leave,
+ *                      wait_way.c's rest | all that the operation did that has left
+ *   hint   | frees load | acquire | cache.h's frees | what it counts
+ *   own    | locked_by and holder load, for our own token | relaxed | - | -
+ */
+#include "cache/await.h"
+
+#include "base/atomic.h"
+#include "cache/mark.h"
+#include "host/os.h"
+
+/* Whether an operation of the calling thread that a signal interrupted has the
+ * cache: as its owner, or as a stealing thread. */
+static bool is_interrupted(const struct cpi_cache *cache)
+{
+    uintptr_t locked_by = cpi_load(&cache->locked_by, relaxed); /* [own] */
+    const struct cpi_uncached *stealer = (const struct cpi_uncached *)locked_by;
+
+    if (stealer != NULL && cpi_load(&stealer->holder, relaxed) == cpi_thread_token()) /* [own] */
+        return true;
+    return cpi_mark_seen(cache) % 2 != 0 && cpi_mark_is_ours(cache);
+}
+
+static size_t all_shown(const struct cpi_registry *registry)
+{
+    size_t rounds = 0;
+    size_t i;
+
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        rounds += cpi_mark_shown(cpi_registry_cache(registry, i));
+    return rounds;
+}
+
+static uint32_t turns(const struct cpi_uncached *uncached)
+{
+    return cpi_load(&uncached->turns, acquire); /* [inside] */
+}
+
+/* An operation has at most two magazines in its hands that nobody else sees: while
+ * the depot merges them. */
+size_t cpi_await_out_of_reach(const struct cpi_registry *registry)
+{
+    size_t hands = 2 * (size_t)registry->depot->limit;
+    size_t rounds = 0;
+    size_t i;
+
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        rounds += cpi_registry_is_held(&registry->uncached[i]) ? hands : 0;
+    /* The mark first: it goes after what the owner had in its hands is shown. */
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        rounds += cpi_mark_seen(cpi_registry_cache(registry, i)) % 2 != 0 ? hands : 0;
+    return rounds + all_shown(registry);
+}
+
+/* Mixes a number into a sum such that it matters where it stood: one round more
+ * here and one less there must not look like no change. */
+static uint64_t mix(uint64_t sum, uint64_t number)
+{
+    return (sum + number) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+void cpi_await_activity(const struct cpi_registry *registry, struct cpi_activity *now)
+{
+    bool slack = registry->slab->slots > registry->slab->most;
+    size_t i;
+
+    now->moves = cpi_slab_fresh(registry->slab);
+    now->loaded = 0;
+    now->left = 0;
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        now->moves = mix(now->moves, cpi_depot_exchanged(&registry->uncached[i].counters));
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        const struct cpi_cache *cache = cpi_registry_cache(registry, i);
+        uintptr_t rounds = cpi_mark_shown(cache);
+
+        now->moves = mix(now->moves, cpi_depot_exchanged(&cache->counters));
+        now->moves = mix(now->moves, cpi_load(&cache->frees, acquire)); /* [hint] */
+        now->left += is_interrupted(cache) ? 0 : rounds;
+        if (registry->exact)
+            now->moves = mix(now->moves, rounds);
+        else if (slack)
+            now->loaded = mix(now->loaded, rounds);
+    }
+}
+
+bool cpi_await_pause(struct cpi_backoff *backoff)
+{
+    if (backoff->times >= CPI_GIVE_WAY) {
+        uint64_t now = cpi_os_now();
+
+        if (backoff->deadline == 0)
+            backoff->deadline = now + backoff->limit;
+        else if (now >= backoff->deadline)
+            return false;
+    }
+    cpi_os_back_off(backoff->times++);
+    return true;
+}
+
+/* An operation that follows the one seen needs no waiting.  It took the slots in its
+ * hands after the caller had looked, and its exchanges are counted. */
+static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backoff)
+{
+    uint32_t seen = cpi_mark_seen(cache);
+
+    while (seen % 2 != 0 && !cpi_mark_is_ours(cache) && cpi_mark_seen(cache) == seen)
+        if (!cpi_await_pause(backoff))
+            return false;
+    return true;
+}
+
+static bool await_uncached(const struct cpi_uncached *uncached, struct cpi_backoff *backoff)
+{
+    uint32_t seen = turns(uncached);
+
+    while (cpi_registry_is_held(uncached) && turns(uncached) == seen)
+        if (!cpi_await_pause(backoff))
+            return false;
+    return true;
+}
+
+bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_backoff *backoff)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        if (!await_uncached(&registry->uncached[i], backoff))
+            return false;
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        if (!await_owner(cpi_registry_cache(registry, i), backoff))
+            return false;
+    return true;
+}
+
+static bool is_at_rest(const struct cpi_cache *cache)
+{
+    return cpi_mark_seen(cache) % 2 == 0 && cpi_load(&cache->calls, acquire) == 0; /* [inside] */
+}
+
+void cpi_await_rest(const struct cpi_registry *registry)
+{
+    unsigned times = 0;
+    size_t i;
+
+    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
+        while (cpi_registry_is_held(&registry->uncached[i]))
+            cpi_os_back_off(times++);
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        while (!is_at_rest(cpi_registry_cache(registry, i)))
+            cpi_os_back_off(times++);
+}

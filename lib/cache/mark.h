@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mark.h - the mark of an owner that is inside its cache, and the lock of a thread that takes
+ * from the cache what the owner has loaded.
+ *
+ * Includes cache.h, thread.h (mark.c: also os.h).
+ *
+ * Every operation that may hold a magazine that is neither loaded, nor a spare,
+ * nor in the depot is marked: a cache's owner makes `busy` odd while it is inside,
+ * and a thread without a cache holds an uncached operation's place.  Three questions are
+ * answered by the marks.  A thread that finds the pool dry learns which operations
+ * to wait for (await.h).  The child of a fork learns which caches were at rest.  And a
+ * stealing thread learns whether it may touch the loaded magazine (steal.h).
+ *
+ *     owner                            stealing thread
+ *     busy + 1, odd                    locked_by = token
+ *     --- barrier, almost free ---     --- barrier, expensive ---
+ *     locked_by? then go without       busy? then look again, and give up
+ *     ... use the loaded magazine      ... take the loaded magazine
+ *     busy + 1, even                   locked_by = 0
+ *
+ * Each side writes its own word, then reads the other's.  With a full barrier
+ * between, at least one sees the other (Dekker's rule).  The expensive barrier
+ * is membarrier(2), which makes every running thread of the process pass a full
+ * barrier, so that the owner's own need not be more than an order kept by the
+ * compiler.  Where the kernel has no membarrier, and in builds for
+ * ThreadSanitizer, both sides use sequentially consistent operations.
+ *
+ * ORDERING TABLE
+ *   inside | busy store odd   | seq_cst | look | that the owner is inside
+ *          |                  | relaxed | mark.c's barrier | the same, where the kernel has one
+ *   check  | locked_by load   | seq_cst | lock, unlock | the magazine was taken, or not
+ *          |                  | acquire | unlock | the same, where the kernel has one
+ *   left   | busy store even  | release | look, seen, registry.c's forked | what the owner did
+ *                                                                           inside
+ *   own    | busy load        | relaxed | - | -
+ *   user   | user load, store | relaxed | - | -
+ *   lock   | locked_by CAS to token | seq_cst | check | that a thread is stealing
+ *   again  | CAS failure of a lock | relaxed | - | -
+ *   look   | busy load        | seq_cst | inside, left | what the owner did inside
+ *   unlock | locked_by store 0 | release | check, lock | what was stolen
+ *   seen   | busy load        | acquire | left | all that the operation did that has left
+ *
+ * [inside] and [lock] are the two stores of Dekker's rule, [check] and [look] the two
+ * loads.  All four in the single order of seq_cst: if [check] does not see the lock it
+ * precedes it, hence [inside] precedes [look], which sees it.  With membarrier the
+ * compiler keeps the owner's pair in order.  Either it ran before the barrier reached
+ * the owner's processor, and [look] sees [inside], or the load ran after it, and
+ * [check] sees [lock].
+ */
+#ifndef CPI_MARK_H
+#define CPI_MARK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "cache/cache.h"
+#include "host/thread.h"
+
+struct cpi_uncached;
+
+/* Chooses the barrier, once per process, before there is a pool. */
+void cpi_mark_startup(void);
+
+/* True if membarrier is available.  Set once, before the first pool. */
+extern bool cpi_mark_has_barrier;
+
+/* Issues the barrier and counts it, or does nothing without membarrier. */
+void cpi_mark_barrier(_Atomic uint64_t *issued);
+
+/* --- The owner --- */
+
+/* Brackets what the owner does with a cache that is never locked: one with the inline path. */
+static inline void cpi_mark_enter(struct cpi_cache *cache)
+{
+    uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
+
+    CPI_ASSERT(busy % 2 == 0);
+    cpi_store(&cache->busy, busy + 1, relaxed); /* [inside] */
+}
+
+static inline void cpi_mark_leave(struct cpi_cache *cache)
+{
+    uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
+
+    CPI_ASSERT(busy % 2 != 0);
+    cpi_store(&cache->busy, busy + 1, release); /* [left] */
+}
+
+/* The same with any cache.  Returns false while a stealing thread has the cache: do without it
+ * then.  Wait-free. */
+static inline bool cpi_mark_try_enter(struct cpi_cache *cache)
+{
+    uint32_t busy = cpi_load(&cache->busy, relaxed) + 1; /* [own] */
+    uintptr_t locked_by;
+
+    CPI_ASSERT(busy % 2 != 0);
+    if (CPI_LIKELY(cpi_mark_has_barrier)) {
+        cpi_store(&cache->busy, busy, relaxed); /* [inside] */
+        atomic_signal_fence(memory_order_seq_cst);
+        locked_by = cpi_load(&cache->locked_by, acquire); /* [check] */
+    } else {
+        cpi_store(&cache->busy, busy, seq_cst);           /* [inside] */
+        locked_by = cpi_load(&cache->locked_by, seq_cst); /* [check] */
+    }
+    if (CPI_LIKELY(locked_by == 0))
+        return true;
+    cpi_mark_leave(cache);
+    return false;
+}
+
+/* Notes the thread that is about to go inside a cache, which another thread may have
+ * used before, or NULL. */
+static inline void cpi_mark_use(struct cpi_cache *cache)
+{
+    if (cache != NULL)
+        cpi_store(&cache->user, cpi_thread_token(), relaxed); /* [user] */
+}
+
+/* Gives all that the owner's cache holds to the depot, in any pool.  Waits for a stealing
+ * thread that has the cache. */
+void cpi_mark_flush(struct cpi_cache *cache);
+
+/* The owners with caches of nothing but free slots: threads, and holders of handles. */
+extern const struct cpi_owner cpi_mark_owner;
+
+/* --- Any thread, wait-free --- */
+
+/* The owner's mark: odd while the owner is inside. */
+static inline uint32_t cpi_mark_seen(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->busy, acquire); /* [seen] */
+}
+
+/* Whether it was the calling thread that went inside last. */
+static inline bool cpi_mark_is_ours(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->user, relaxed) == cpi_thread_token(); /* [user] */
+}
+
+/* Rounds that a cache shows, or might show in a typed pool's entry. */
+uintptr_t cpi_mark_shown(const struct cpi_cache *cache);
+
+/*
+ * Locks a cache for the holder of a place.  Returns false if another one has it.  After the
+ * locks, and one barrier, is_inside says whether the owner has come in before, and until the
+ * cache is unlocked it does not come in.
+ */
+static inline bool cpi_mark_lock(struct cpi_cache *cache, const struct cpi_uncached *place)
+{
+    uintptr_t none = 0;
+
+    return cpi_cas_strong(&cache->locked_by, &none, (uintptr_t)place, /* [lock] */
+                          seq_cst, relaxed);                          /* [again] */
+}
+
+static inline bool cpi_mark_is_inside(const struct cpi_cache *cache)
+{
+    return cpi_load(&cache->busy, seq_cst) % 2 != 0; /* [look] */
+}
+
+static inline void cpi_mark_unlock(struct cpi_cache *cache)
+{
+    cpi_store(&cache->locked_by, 0, release); /* [unlock] */
+}
+
+#endif /* CPI_MARK_H */

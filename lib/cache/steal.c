@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * steal.c - stealing threads.
+ *
+ * ORDERING TABLE
+ *   kind   | kind load           | relaxed | - | -
+ *   fold   | recalls fetch-and-add | relaxed | - | -
+ */
+#include "cache/steal.h"
+
+#include "base/atomic.h"
+#include "cache/mark.h"
+
+/* Looks at an owner that is inside before it is left alone. */
+#ifndef CPI_LOOKS /* a model checker wants few */
+#define CPI_LOOKS 500u
+#endif
+
+/* Caches that are locked at a time. */
+#define CPI_LOCKS 64u
+
+/* Gives a magazine that the stealing thread has.  Returns true if it had rounds. */
+static bool hand_back(struct cpi_registry *registry, struct cpi_uncached *stealer, uint32_t node)
+{
+    bool rounds = cpi_magazine_count(cpi_depot_magazine(registry->depot, node)) != 0;
+
+    cpi_depot_give(registry->depot, &stealer->counters, node);
+    if (rounds)
+        cpi_fetch_add(&registry->recalls, 1u, relaxed); /* [fold] */
+    return rounds;
+}
+
+bool cpi_steal_spare(struct cpi_registry *registry, struct cpi_uncached *stealer)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        uint32_t node;
+
+        while ((node = cpi_cache_steal(cpi_registry_cache(registry, i))) != 0)
+            if (hand_back(registry, stealer, node))
+                return true;
+    }
+    return false;
+}
+
+static void give_spares(struct cpi_registry *registry, struct cpi_cache *cache,
+                        struct cpi_uncached *stealer)
+{
+    uint32_t node;
+
+    while ((node = cpi_cache_steal(cache)) != 0)
+        cpi_depot_give(registry->depot, &stealer->counters, node);
+}
+
+void cpi_steal_idle(struct cpi_registry *registry, struct cpi_uncached *stealer)
+{
+    size_t i;
+
+    CPI_ASSERT(cpi_lock_is_held());
+    for (i = 0; i < cpi_registry_made(registry); i++) {
+        struct cpi_cache *cache = cpi_registry_cache(registry, i);
+        uint64_t now = cpi_depot_exchanged(&cache->counters);
+
+        if (now == cache->exchanges)
+            give_spares(registry, cache, stealer);
+        cache->exchanges = now;
+    }
+}
+
+/* An owner that is inside when its cache is locked soon leaves, and does not come in
+ * again, unless it was stopped there. */
+static bool owner_left(const struct cpi_cache *cache)
+{
+    unsigned looks;
+
+    for (looks = 0; looks < CPI_LOOKS; looks++) {
+        if (!cpi_mark_is_inside(cache))
+            return true;
+        CPI_PAUSE();
+    }
+    return false;
+}
+
+/* Takes what a locked cache has loaded, unless its owner stays inside. */
+static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
+                   struct cpi_uncached *stealer)
+{
+    uint32_t node = 0;
+
+    if (owner_left(cache))
+        node = cpi_load(&cache->kind, relaxed)->detach(cache, &stealer->counters); /* [kind] */
+    cpi_mark_unlock(cache);
+    return node != 0 && hand_back(registry, stealer, node);
+}
+
+bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer)
+{
+    struct cpi_cache *locked[CPI_LOCKS];
+    bool found = false;
+    size_t i = 0;
+
+    while (i < cpi_registry_made(registry) && !found) {
+        unsigned n = 0;
+
+        for (; i < cpi_registry_made(registry) && n < CPI_LOCKS; i++) {
+            struct cpi_cache *cache = cpi_registry_cache(registry, i);
+
+            if (cpi_mark_shown(cache) != 0 && cpi_mark_lock(cache, stealer))
+                locked[n++] = cache;
+        }
+        if (n > 0)
+            cpi_mark_barrier(&registry->barriers);
+        while (n > 0)
+            if (revoke(registry, locked[--n], stealer))
+                found = true;
+    }
+    return found;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_await.c - what is out of reach in other threads' hands, counts that tell of changes,
+ * and waiting (lib/cache/await.h), inside real pools.
+ */
+#include "support.h"
+
+#include "inside.h"
+#include "cache/await.h"
+#include "cache/mark.h"
+
+enum { CAPACITY = 2000, ROUNDS = 20 };
+
+static cpool_t *pool;
+
+static void make_pool(void)
+{
+    cpool_config_t config = support_config(16, CAPACITY);
+
+    config.magazine_rounds = ROUNDS;
+    pool = support_create(&config);
+}
+
+/* Another thread's operation may have two magazines in its hands, whether it has a
+ * cache or an uncached operation's place. */
+START_TEST(hands_of_others_are_out_of_reach)
+{
+    const size_t hands = 2 * (size_t)ROUNDS;
+    struct cpi_cache *cache;
+    struct cpi_uncached *uncached;
+    uintptr_t token;
+    size_t before;
+
+    make_pool();
+    cache = cpi_registry_own_cache(&inside(pool)->registry);
+    uncached = cpi_registry_enter(&inside(pool)->registry);
+    token = cpi_load(&uncached->holder, relaxed);
+    before = cpi_await_out_of_reach(&inside(pool)->registry);
+    cpi_store(&uncached->holder, token + 1, relaxed); /* as if it were another's */
+    REQUIRE_EQUAL(cpi_await_out_of_reach(&inside(pool)->registry), before + hands);
+    cpi_store(&uncached->holder, token, relaxed);
+    REQUIRE_EQUAL(cpi_await_out_of_reach(&inside(pool)->registry), before);
+    REQUIRE(cpi_mark_try_enter(cache));
+    REQUIRE_EQUAL(cpi_await_out_of_reach(&inside(pool)->registry), before + hands);
+    cpi_mark_leave(cache);
+    cpi_registry_leave(&inside(pool)->registry, uncached);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static struct support_door door;
+
+struct word {
+    uint64_t value;
+};
+
+CPOOL_DECLARE(words, struct word);
+CPOOL_DEFINE(words, struct word, .capacity = 5 * ROUNDS, .magazine_rounds = ROUNDS);
+
+static size_t words_out_of_reach(void)
+{
+    return cpi_await_out_of_reach(&inside(words_pool())->registry);
+}
+
+static void *use_word_and_wait(void *unused)
+{
+    words_free(words_alloc());
+    REQUIRE(support_stats(words_pool()).in_caches < ROUNDS);
+    REQUIRE_EQUAL(words_out_of_reach(), support_stats(words_pool()).in_caches);
+    support_door_wait(&door);
+    return unused;
+}
+
+/* The typed entry of another thread is not read, because its memory goes with the thread or
+ * the module.  Its magazine counts as full.  That of the calling thread is counted. */
+START_TEST(loaded_magazines_of_other_typed_entries_count_as_full)
+{
+    pthread_t thread;
+
+    REQUIRE_EQUAL(words_out_of_reach(), 0);
+    support_door_init(&door);
+    thread = support_start(use_word_and_wait, NULL);
+    support_door_await(&door, 1);
+    REQUIRE_EQUAL(words_out_of_reach(), ROUNDS);
+    support_door_open(&door);
+    support_join(thread);
+    REQUIRE_EQUAL(words_out_of_reach(), 0);
+    REQUIRE_EQUAL(words_close(), CPOOL_OK);
+}
+END_TEST
+
+static uint64_t moves(void)
+{
+    struct cpi_activity activity;
+
+    cpi_await_activity(&inside(pool)->registry, &activity);
+    return activity.moves;
+}
+
+/* Each kind of step alone: a fresh slot moves the watermark and nothing else, and
+ * uncached operations are counted by what they exchange. */
+START_TEST(activity_tells_of_fresh_slots_and_visitors)
+{
+    cpool_config_t config = support_config(16, 100);
+    uint64_t before;
+    void *slot;
+
+    config.flags = _i == 0 ? 0 : CPOOL_EXACT;
+    pool = support_create(&config);
+    before = moves();
+    REQUIRE_EQUAL(moves(), before);
+    slot = cpool_depot_alloc(pool);
+    REQUIRE(slot != NULL);
+    REQUIRE(moves() != before);
+    before = moves();
+    cpool_depot_free(pool, slot);
+    REQUIRE(moves() != before);
+    before = moves();
+    slot = cpool_depot_alloc(pool);
+    REQUIRE(slot != NULL);
+    REQUIRE(moves() != before);
+    /* The magazines that an owner gives to the depot. */
+    cpool_free(pool, slot);
+    before = moves();
+    cpool_flush(pool);
+    REQUIRE(moves() != before);
+    /* And the one it takes: the partial magazine. */
+    before = moves();
+    REQUIRE(cpool_alloc(pool) == slot);
+    REQUIRE(moves() != before);
+    REQUIRE_EQUAL(support_destroy(pool), 1);
+}
+END_TEST
+
+/* Uses each place once. */
+static void use_all_places(struct cpi_registry *registry)
+{
+    uint32_t places = registry->depot->uncached;
+
+    while (cpi_registry_try_enter(registry) != NULL)
+        ;
+    cpi_registry_leave(registry, cpi_registry_enter(registry));
+    for (uint32_t i = 0; i + 1 < places; i++)
+        cpi_registry_leave(registry, &registry->uncached[i]);
+    REQUIRE_EQUAL(cpi_registry_uncached_used(registry), places);
+}
+
+/* There lie freed slots that wait. */
+START_TEST(what_lies_behind_the_last_place_is_no_place)
+{
+    enum { PUT_OFF = 100 };
+    struct cpi_backoff backoff = {1, 0, 0};
+    cpool_config_t config = support_config(16, CAPACITY);
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
+    struct cpi_registry *registry;
+    void *slots[PUT_OFF];
+    uint64_t before;
+    size_t reach;
+
+    debug.quarantine = PUT_OFF;
+    config.debug = &debug;
+    pool = support_create(&config);
+    registry = &inside(pool)->registry;
+    REQUIRE((void *)&registry->uncached[registry->depot->uncached] ==
+            (void *)inside(pool)->quarantine.places);
+    use_all_places(registry);
+    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, PUT_OFF), 0);
+    before = moves();
+    reach = cpi_await_out_of_reach(registry);
+    for (int i = 0; i < PUT_OFF; i++)
+        cpool_free(pool, slots[i]);
+    REQUIRE_EQUAL(cpi_quarantine_count(&inside(pool)->quarantine), PUT_OFF);
+    REQUIRE_EQUAL(moves(), before);
+    REQUIRE_EQUAL(cpi_await_out_of_reach(registry), reach);
+    REQUIRE(cpi_await_inside(registry, &backoff));
+    REQUIRE(!cpi_registry_vacate_vanished(registry));
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* As a signal handler does inside an operation of its own thread: that one ends after
+ * the handler only, and is not waited for. */
+START_TEST(alloc_inside_an_operation_of_the_thread_does_not_wait)
+{
+    void *slots[CAPACITY + 1];
+    struct cpi_cache *cache;
+    size_t n;
+
+    make_pool();
+    for (n = 0; n < CAPACITY; n++)
+        slots[n] = cpool_alloc(pool);
+    while (n > 0 && cpool_depot_alloc(pool) != NULL)
+        ; /* the slack */
+    cache = cpi_registry_own_cache(&inside(pool)->registry);
+    REQUIRE(cache != NULL && cpi_depot_is_dry(&inside(pool)->depot));
+    REQUIRE(cpi_mark_try_enter(cache));
+    REQUIRE(cpool_depot_alloc(pool) == NULL || support_stats(pool).slack > 0);
+    cpi_mark_leave(cache);
+    REQUIRE_EQUAL(support_stats(pool).stalls, 0);
+    for (n = 0; n < CAPACITY; n++)
+        cpool_free(pool, slots[n]);
+    cpool_destroy(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(hands_of_others_are_out_of_reach),
+        ONCE(loaded_magazines_of_other_typed_entries_count_as_full),
+        TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
+        ONCE(what_lies_behind_the_last_place_is_no_place),
+        ONCE(alloc_inside_an_operation_of_the_thread_does_not_wait),
+    };
+
+    return SUPPORT_RUN("await", tests);
+}
