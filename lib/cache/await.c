@@ -3,8 +3,7 @@
  * await.c - reading what other threads do, and waiting for them.
  *
  * ORDERING TABLE
- *   inside | calls, turns load | acquire | registry_list.c's leave,
- *                      wait_way.c's rest | all that the operation did that has left
+ *   inside | calls load | acquire | wait_way.c's rest | all that the operation did that has left
  *   hint   | frees load | acquire | cache.h's frees | what it counts
  *   own    | locked_by and holder load, for our own token | relaxed | - | -
  */
@@ -36,11 +35,6 @@ static size_t all_shown(const struct cpi_registry *registry)
     return rounds;
 }
 
-static uint32_t turns(const struct cpi_uncached *uncached)
-{
-    return cpi_load(&uncached->turns, acquire); /* [inside] */
-}
-
 /* An operation has at most two magazines in its hands that nobody else sees: while
  * the depot merges them. */
 size_t cpi_await_out_of_reach(const struct cpi_registry *registry)
@@ -49,8 +43,8 @@ size_t cpi_await_out_of_reach(const struct cpi_registry *registry)
     size_t rounds = 0;
     size_t i;
 
-    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
-        rounds += cpi_registry_is_held(&registry->uncached[i]) ? hands : 0;
+    for (i = 0; i < cpi_place_used(&registry->places); i++)
+        rounds += cpi_place_is_held(&registry->places.at[i]) ? hands : 0;
     /* The mark first: it goes after what the owner had in its hands is shown. */
     for (i = 0; i < cpi_registry_made(registry); i++)
         rounds += cpi_mark_seen(cpi_registry_cache(registry, i)) % 2 != 0 ? hands : 0;
@@ -72,8 +66,8 @@ void cpi_await_activity(const struct cpi_registry *registry, struct cpi_activity
     now->moves = cpi_slab_fresh(registry->slab);
     now->loaded = 0;
     now->left = 0;
-    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
-        now->moves = mix(now->moves, cpi_depot_exchanged(&registry->uncached[i].counters));
+    for (i = 0; i < cpi_place_used(&registry->places); i++)
+        now->moves = mix(now->moves, cpi_depot_exchanged(&registry->places.at[i].counters));
     for (i = 0; i < cpi_registry_made(registry); i++) {
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
         uintptr_t rounds = cpi_mark_shown(cache);
@@ -116,9 +110,9 @@ static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backo
 
 static bool await_uncached(const struct cpi_uncached *uncached, struct cpi_backoff *backoff)
 {
-    uint32_t seen = turns(uncached);
+    uint32_t seen = cpi_place_turns(uncached);
 
-    while (cpi_registry_is_held(uncached) && turns(uncached) == seen)
+    while (cpi_place_is_held(uncached) && cpi_place_turns(uncached) == seen)
         if (!cpi_await_pause(backoff))
             return false;
     return true;
@@ -128,8 +122,8 @@ bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_backoff *b
 {
     size_t i;
 
-    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
-        if (!await_uncached(&registry->uncached[i], backoff))
+    for (i = 0; i < cpi_place_used(&registry->places); i++)
+        if (!await_uncached(&registry->places.at[i], backoff))
             return false;
     for (i = 0; i < cpi_registry_made(registry); i++)
         if (!await_owner(cpi_registry_cache(registry, i), backoff))
@@ -147,8 +141,8 @@ void cpi_await_rest(const struct cpi_registry *registry)
     unsigned times = 0;
     size_t i;
 
-    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
-        while (cpi_registry_is_held(&registry->uncached[i]))
+    for (i = 0; i < cpi_place_used(&registry->places); i++)
+        while (cpi_place_is_held(&registry->places.at[i]))
             cpi_os_back_off(times++);
     for (i = 0; i < cpi_registry_made(registry); i++)
         while (!is_at_rest(cpi_registry_cache(registry, i)))

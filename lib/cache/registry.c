@@ -52,16 +52,16 @@ static bool provide_magazines(struct cpi_registry *registry, size_t caches, uint
  */
 static uint32_t take_quota(struct cpi_registry *registry, size_t caches, uint32_t more)
 {
-    uint32_t out = registry->spares_max - registry->spares_left;
+    uint32_t out = registry->spares_out;
 
-    CPI_ASSERT(cpi_lock_is_held() && registry->spares_left <= registry->spares_max);
-    if (more > registry->spares_left)
-        more = registry->spares_left;
+    CPI_ASSERT(cpi_lock_is_held() && out <= registry->spares);
+    if (more > registry->spares - out)
+        more = registry->spares - out;
     if (more > 0 && !provide_magazines(registry, caches, out + more))
         more = 0;
     if (more == 0 && !provide_magazines(registry, caches, out))
         return 0;
-    registry->spares_left -= more;
+    registry->spares_out += more;
     return CPI_QUOTA_MIN + more;
 }
 
@@ -162,7 +162,7 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
     cache->entry = &cache->own;
     cpi_store(&cache->active, &cache->hidden, relaxed);  /* [clear] */
     cpi_store(&cache->visible, &cache->hidden, relaxed); /* [clear] */
-    registry->spares_left += cache->quota - CPI_QUOTA_MIN;
+    registry->spares_out -= cache->quota - CPI_QUOTA_MIN;
     cache->owner = NULL;
     cache->used = false;
     cache->next = registry->unused;
@@ -354,7 +354,7 @@ static void mend_survivors(struct cpi_registry *registry)
 {
     size_t i;
 
-    if (cpi_registry_vacate_vanished(registry))
+    if (cpi_place_forked(&registry->places))
         registry->disturbed = true;
     for (i = 0; i < cpi_registry_made(registry); i++) {
         struct cpi_cache *cache = cpi_registry_cache(registry, i);
@@ -393,21 +393,10 @@ bool cpi_registry_startup(void)
 }
 
 void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
-                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
-                       const struct cpi_registry_limits *limits)
+                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot)
 {
     memset(registry, 0, sizeof *registry);
     cpi_extent_copy(&registry->caches, caches);
-    registry->max = limits->max;
-    registry->quota_max = limits->quota_max;
-    registry->spares_max = limits->spares;
-    registry->spares_left = limits->spares;
-    registry->inline_path = limits->inline_path;
-    registry->exact = limits->exact;
-    registry->checked = limits->checked;
-    registry->uncached = limits->uncached;
-    registry->forked = limits->forked;
-    registry->returned = limits->returned;
     registry->pool = pool;
     registry->slab = slab;
     registry->depot = depot;

@@ -3,7 +3,7 @@
  * registry.h - the caches of a pool, as a list that any thread may walk, and their fate
  * when their thread ends, when the process forks, when the pool is reset or destroyed.
  *
- * Includes cache.h, extent.h, thread.h (registry.c: also mark.h).
+ * Includes cache.h, place.h, extent.h, thread.h (registry.c: also mark.h).
  *
  *   all registries --> registry of pool A
  *                        | cache 0 | cache 1 | ... | cache made - 1 | not yet used ... | max
@@ -24,51 +24,42 @@
 #include <stdint.h>
 
 #include "cache/cache.h"
+#include "cache/place.h"
 #include "host/extent.h"
 #include "host/thread.h"
 
 struct cpi_pool;
-
-/*
- * A place for a thread that uses the depot without a cache.  It has one holder at
- * a time, and its counters one writer.
- */
-struct cpi_uncached {
-    _Alignas(CPI_LINE) _Atomic uintptr_t holder; /* the thread's token, or 0 if free */
-    _Atomic uint32_t turns;                      /* holders that have left */
-    struct cpi_counters counters;
-};
 
 struct cpi_registry {
     /* Constant. */
     cpool_t *handle;
     struct cpi_slab *slab;
     struct cpi_depot *depot;
-    bool inline_path;    /* the fast path may show its magazines */
-    bool exact;          /* owners mark what they do, for steal.h */
-    bool checked;        /* handles of destroyed caches are recognised for long */
     struct cpi_pool *pool;
+
+    /* Constant: whoever calls init sets them. */
+    bool inline_path;   /* the fast path may show its magazines */
+    bool exact;         /* owners mark what they do, for steal.h */
+    bool checked;       /* handles of destroyed caches are recognised for long */
+    size_t max;         /* caches that may be registered at once */
+    uint32_t quota_max; /* spares that one cache may have */
+    uint32_t spares;    /* spares to be shared out, beyond each cache's first */
     void (*forked)(struct cpi_pool *pool); /* in the child of a fork, after its caches were
                                               reclaimed */
     void (*returned)(struct cpi_pool *pool); /* after an ended thread's slots came back */
-    size_t max;          /* caches that may be registered at once */
-    uint32_t quota_max;  /* spares that one cache may have */
-    uint32_t spares_max; /* spares to be shared out, beyond each cache's first */
-    struct cpi_uncached *uncached; /* depot->uncached of them */
+
+    struct cpi_places places; /* of operations without a cache */
 
     /* Changed by any thread. */
-    _Atomic uint32_t uncached_used; /* places that ever had a holder: the first so many */
     _Atomic uint64_t recalls; /* spares taken out of caches because the pool was dry */
     _Atomic uint64_t barriers; /* passed for this pool */
-
-    struct cpi_signals mask_before; /* of the thread that holds the last place */
 
     /* Guarded by the lock. */
     struct cpi_extent caches;   /* the structures */
     _Atomic size_t made;        /* structures ever used, read by stealing threads too */
     _Atomic size_t used;        /* registered now, read without it as a hint */
     struct cpi_cache *unused;   /* made, not registered */
-    uint32_t spares_left;       /* of spares_max */
+    uint32_t spares_out;        /* of `spares`, shared out now */
     uint64_t registrations;     /* of caches so far */
     uint32_t leaving;           /* ended threads that are giving a cache back */
     struct cpi_registry *next;  /* of all registries */
@@ -90,19 +81,6 @@ struct cpi_registry_figures {
     size_t spares;         /* the quotas of all caches */
 };
 
-/* The limits that a registry is made for. */
-struct cpi_registry_limits {
-    size_t max;         /* caches */
-    uint32_t quota_max; /* spares of one cache */
-    uint32_t spares;    /* spares of all caches together, beyond the first of each */
-    struct cpi_uncached *uncached; /* all zero */
-    bool inline_path;
-    bool exact;
-    bool checked;
-    void (*forked)(struct cpi_pool *pool);
-    void (*returned)(struct cpi_pool *pool);
-};
-
 /* Bytes that the structures of `max` caches with up to `quota_max` spares take. */
 size_t cpi_registry_bytes(size_t max, size_t quota_max);
 
@@ -115,9 +93,6 @@ struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t
 size_t cpi_registry_number(const struct cpi_registry *registry, const struct cpi_cache *cache);
 size_t cpi_registry_made(const struct cpi_registry *registry);
 
-/* How many uncached operations' places have ever been used.  Any thread, wait-free. */
-size_t cpi_registry_uncached_used(const struct cpi_registry *registry);
-
 /* Puts the account of the stocked stack right by counting.  With the lock held,
  * while no thread uses the pool. */
 void cpi_registry_recount(struct cpi_registry *registry);
@@ -125,28 +100,6 @@ void cpi_registry_recount(struct cpi_registry *registry);
 /* With the lock held. */
 void cpi_registry_figures(const struct cpi_registry *registry,
                           struct cpi_registry_figures *figures);
-
-/*
- * Brackets an operation without a cache: enter returns a place, which is the
- * thread's until it leaves.  enter waits for a free place.  Callers that hold the lock must use
- * try_enter, which returns NULL then: the holder of a place may be about to fork, which needs
- * the lock.
- * Any thread.  A signal handler may do it inside another operation of its thread.
- *
- * Operations that signals have interrupted may hold all places but the last, while their
- * handlers wait for one.  So the last place is for enter alone, and signals are blocked while
- * a thread holds it, as under the lock: its holder leaves.
- */
-struct cpi_uncached *cpi_registry_enter(struct cpi_registry *registry);
-struct cpi_uncached *cpi_registry_try_enter(struct cpi_registry *registry);
-void cpi_registry_leave(struct cpi_registry *registry, struct cpi_uncached *uncached);
-
-/* Whether another thread than the caller holds the place. */
-bool cpi_registry_is_held(const struct cpi_uncached *uncached);
-
-/* In the child of a fork: frees the places of threads that vanished.  Returns true if there
- * were any. */
-bool cpi_registry_vacate_vanished(struct cpi_registry *registry);
 
 /* Makes ready what the registry needs of threads and fork, once per process. */
 bool cpi_registry_startup(void);
@@ -159,12 +112,11 @@ void cpi_registry_each(void (*visit)(struct cpi_pool *pool));
  * with the lock held.
  */
 void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *caches,
-                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot,
-                       const struct cpi_registry_limits *limits);
+                       struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot);
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
-/* Waits for threads that have ended and are giving caches of this pool back.  With
- * the lock held, which it releases and retakes while it waits. */
+/* Waits for threads that have ended and are giving caches of this pool back.  With the lock
+ * held.  Releases and retakes it while it waits. */
 void cpi_registry_await_leaving(struct cpi_registry *registry);
 
 /* The reverse of add, with the lock held.  The caches must have been ended. */

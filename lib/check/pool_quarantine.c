@@ -11,13 +11,13 @@
 
 void cpi_pool_put_off(struct cpi_pool *pool, void *slot)
 {
-    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
     void *out = cpi_quarantine_swap(&pool->quarantine, slot);
 
     if (out != NULL && !(pool->way->came != NULL && cpi_pool_hand_over(pool, out, NULL)))
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, out);
     cpi_pool_came(pool, NULL);
-    cpi_registry_leave(&pool->registry, uncached);
+    cpi_place_leave(&pool->registry.places, uncached);
 }
 
 bool cpi_pool_end_quarantine(struct cpi_pool *pool)
@@ -27,10 +27,10 @@ bool cpi_pool_end_quarantine(struct cpi_pool *pool)
 
     if (CPI_LIKELY(pool->quarantine.size == 0))
         return false;
-    uncached = cpi_registry_enter(&pool->registry);
+    uncached = cpi_place_enter(&pool->registry.places);
     slot = cpi_quarantine_take(&pool->quarantine);
     if (slot != NULL)
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
-    cpi_registry_leave(&pool->registry, uncached);
+    cpi_place_leave(&pool->registry.places, uncached);
     return slot != NULL;
 }

@@ -53,12 +53,12 @@ static unsigned left(const struct cpi_pool *pool, const struct cpi_cache *cache)
 /* Until a waiter is called the place keeps cpool_destroy waiting, as in wait_way.c. */
 static enum cpi_block give(struct cpi_pool *pool, void *block)
 {
-    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
     enum cpi_block was = cpi_fallback_give(pool->fallback, block);
 
     if (was == CPI_BLOCK_LIVE)
         cpi_pool_came(pool, NULL);
-    cpi_registry_leave(&pool->registry, uncached);
+    cpi_place_leave(&pool->registry.places, uncached);
     return was;
 }
 

@@ -464,13 +464,13 @@ static struct cpi_uncached *lock_lease(struct cpi_lease *lease, const cpool_t *h
         cpi_registry_await_leaving(lease->registry);
         if (!cpi_lease_is_open(lease, handle))
             return NULL;
-        place = cpi_registry_try_enter(lease->registry);
+        place = cpi_place_try_enter(&lease->registry->places);
         if (place != NULL)
             locking = lock_caches(lease, place);
         if (locking == LOCKED)
             return place;
         if (place != NULL)
-            cpi_registry_leave(lease->registry, place);
+            cpi_place_leave(&lease->registry->places, place);
         if (locking == IN_USE)
             return NULL;
         cpi_unlock();
@@ -494,6 +494,6 @@ int cpi_lease_close(struct cpi_lease *lease, cpool_t *handle)
         cpi_registry_end_other(lease->registry, cache);
         cpi_mark_unlock(cache);
     }
-    cpi_registry_leave(lease->registry, place);
+    cpi_place_leave(&lease->registry->places, place);
     return 0;
 }

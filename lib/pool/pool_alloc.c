@@ -19,23 +19,23 @@
 static void *alloc_uncached(struct cpi_pool *pool)
 {
     uint32_t seen = cpi_pool_drains(pool);
-    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
     void *slot = cpi_depot_alloc_slot(&pool->depot, &uncached->counters);
     uintptr_t index;
 
     if (slot == NULL && !cpi_depot_was_drained(&pool->depot, seen) &&
         cpi_cache_bump(&pool->slab, &pool->depot, 1, 0, &index) == 1)
         slot = cpi_slab_slot(&pool->slab, index);
-    cpi_registry_leave(&pool->registry, uncached);
+    cpi_place_leave(&pool->registry.places, uncached);
     return slot;
 }
 
 static bool free_uncached(struct cpi_pool *pool, void *slot)
 {
-    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
     bool done = cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
 
-    cpi_registry_leave(&pool->registry, uncached);
+    cpi_place_leave(&pool->registry.places, uncached);
     return done;
 }
 
@@ -109,10 +109,10 @@ bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached)
 
 static bool recall(struct cpi_pool *pool)
 {
-    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
     bool recalled = cpi_pool_recall(pool, uncached);
 
-    cpi_registry_leave(&pool->registry, uncached);
+    cpi_place_leave(&pool->registry.places, uncached);
     return recalled;
 }
 

@@ -133,7 +133,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
                       const cpool_config_t *config, size_t fixed_bytes)
 {
     struct cpi_pool *pool = (struct cpi_pool *)(void *)region;
-    struct cpi_registry_limits limits;
+    struct cpi_registry *registry = &pool->registry;
     struct cpi_extent caches;
 
     memset(pool, 0, sizeof *pool);
@@ -154,19 +154,21 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     cpi_maintenance_init(&pool->maintenance);
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
-    limits.max = layout->caches;
-    limits.quota_max = (uint32_t)layout->quota;
-    limits.spares = (uint32_t)layout->spares;
-    limits.exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
-    limits.uncached = (struct cpi_uncached *)(void *)(region + layout->uncached_at);
-    limits.forked = forked;
-    limits.returned = returned;
-    limits.checked = pool->checked;
-    limits.inline_path = cpi_pool_gate(pool) == NULL && !limits.exact;
-    pool->way = way_of(pool, limits.exact);
     part(&caches, region, layout, layout->caches_at,
          cpi_registry_bytes(layout->caches, layout->quota));
-    cpi_registry_init(&pool->registry, &caches, pool, &pool->slab, &pool->depot, &limits);
+    cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot);
+    cpi_place_init(&registry->places,
+                   (struct cpi_uncached *)(void *)(region + layout->uncached_at),
+                   pool->depot.uncached);
+    registry->max = layout->caches;
+    registry->quota_max = (uint32_t)layout->quota;
+    registry->spares = (uint32_t)layout->spares;
+    registry->exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
+    registry->forked = forked;
+    registry->returned = returned;
+    registry->checked = pool->checked;
+    registry->inline_path = cpi_pool_gate(pool) == NULL && !registry->exact;
+    pool->way = way_of(pool, registry->exact);
     return pool;
 }
 

@@ -92,7 +92,7 @@ static void enter(struct cpi_drain *drain)
 {
     unsigned times = 0;
 
-    while ((drain->uncached = cpi_registry_try_enter(&drain->pool->registry)) == NULL) {
+    while ((drain->uncached = cpi_place_try_enter(&drain->pool->registry.places)) == NULL) {
         cpi_unlock();
         cpi_os_back_off(times++);
         cpi_lock();
@@ -205,7 +205,7 @@ void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
     }
     CPI_ASSERT(cpi_lock_is_held());
     cpi_depot_end_drain(&pool->depot);
-    cpi_registry_leave(&pool->registry, drain->uncached);
+    cpi_place_leave(&pool->registry.places, drain->uncached);
     cpi_unlock();
 }
 

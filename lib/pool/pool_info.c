@@ -92,8 +92,8 @@ static uint64_t estimate_live(const struct cpi_pool *pool)
     int64_t live;
     size_t i;
 
-    for (i = 0; i < cpi_registry_uncached_used(registry); i++)
-        figures.stocked += stocked_by(&registry->uncached[i].counters);
+    for (i = 0; i < cpi_place_used(&registry->places); i++)
+        figures.stocked += stocked_by(&registry->places.at[i].counters);
     for (i = 0; i < cpi_registry_made(registry); i++) {
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
 

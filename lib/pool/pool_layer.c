@@ -66,11 +66,11 @@ void *cpi_layer_fresh(cpool_t *handle)
     if (pool == NULL)
         return NULL;
     do {
-        struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+        struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
         uintptr_t index;
 
         slot = take_fresh(pool, &index) ? cpi_slab_slot(&pool->slab, index) : NULL;
-        cpi_registry_leave(&pool->registry, uncached);
+        cpi_place_leave(&pool->registry.places, uncached);
     } while (slot != NULL && !cpi_pool_passes(pool, slot, call));
     return slot;
 }

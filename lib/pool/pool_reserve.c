@@ -167,7 +167,7 @@ static size_t bump_for_depot(struct cpi_pool *pool, size_t n, uintptr_t beyond,
 
     if (!cpi_depot_provide(depot, cpi_slab_fresh(&pool->slab)))
         return 0;
-    uncached = cpi_registry_enter(&pool->registry);
+    uncached = cpi_place_enter(&pool->registry.places);
     node = cpi_depot_take_empty(depot, &uncached->counters);
     n = node == 0 ? 0
                   : cpi_cache_bump(&pool->slab, depot, n < depot->limit ? n : depot->limit,
@@ -183,7 +183,7 @@ static size_t bump_for_depot(struct cpi_pool *pool, size_t n, uintptr_t beyond,
         cpi_magazine_set_count(magazine, (uint32_t)n);
         cpi_depot_give(depot, &uncached->counters, node);
     }
-    cpi_registry_leave(&pool->registry, uncached);
+    cpi_place_leave(&pool->registry.places, uncached);
     return n;
 }
 

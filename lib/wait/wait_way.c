@@ -43,12 +43,12 @@ static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_ca
 
 static bool give_uncached(struct cpi_pool *pool, void *slot)
 {
-    struct cpi_uncached *uncached = cpi_registry_enter(&pool->registry);
+    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
     bool done = cpi_pool_hand_over(pool, slot, NULL) ||
                 cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
 
     call_waiter(pool, NULL);
-    cpi_registry_leave(&pool->registry, uncached);
+    cpi_place_leave(&pool->registry.places, uncached);
     return done;
 }
 

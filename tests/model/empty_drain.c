@@ -18,13 +18,13 @@ static void *drainer(void *number)
     uint32_t node;
 
     model_begin(number);
-    uncached = cpi_registry_enter(&model_pool.registry);
+    uncached = cpi_place_enter(&model_pool.registry.places);
     cpi_depot_begin_drain(&model_depot);
     node = cpi_depot_take_stocked(&model_depot, &uncached->counters);
     if (node != 0)
         cpi_depot_give(&model_depot, &uncached->counters, node);
     cpi_depot_end_drain(&model_depot);
-    cpi_registry_leave(&model_pool.registry, uncached);
+    cpi_place_leave(&model_pool.registry.places, uncached);
     return NULL;
 }
 

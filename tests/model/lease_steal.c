@@ -36,9 +36,9 @@ static void *stealer(void *number)
     struct cpi_uncached *place;
 
     model_begin(number);
-    place = cpi_registry_enter(&model_pool.registry);
+    place = cpi_place_enter(&model_pool.registry.places);
     cpi_steal_loaded(&model_pool.registry, place);
-    cpi_registry_leave(&model_pool.registry, place);
+    cpi_place_leave(&model_pool.registry.places, place);
     robbed = cpi_depot_alloc_slot(&model_depot, model_own_counters());
     if (robbed != NULL)
         model_use_slot(robbed);

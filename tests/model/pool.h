@@ -2,8 +2,8 @@
 /*
  * pool.h - a pool in which slots move while a thread looks for one.
  *
- * The library's pool_alloc.c, registry_list.c, mark.c, steal.c and await.c, compiled here
- * with the files of caches.h: a thread that looks runs the shipped look_again().  Nobody grows,
+ * The library's pool_alloc.c, registry_list.c, mark.c, place.c, steal.c and await.c,
+ * compiled here with the files of caches.h: a thread that looks runs the shipped look_again().  Nobody grows,
  * watches, waits or traps here.
  *
  * Thread 1 owns the one cache that others know of.  The others have none.
@@ -50,6 +50,7 @@ static struct cpi_pool model_pool;
 #define CPI_LOOKS 1u
 #include "cache/await.c"
 #include "cache/mark.c"
+#include "cache/place.c"
 #include "cache/registry_list.c"
 #include "cache/steal.c"
 #include "pool/pool_alloc.c"
@@ -150,7 +151,7 @@ static inline void model_open_pool(bool exact, size_t fresh)
     model_pool.way = &cpi_plain_way;
     model_pool.registry.slab = &model_slab;
     model_pool.registry.depot = &model_depot;
-    model_pool.registry.uncached = model_visitors;
+    cpi_place_init(&model_pool.registry.places, model_visitors, MODEL_VISITORS);
     model_pool.registry.quota_max = MODEL_SPARES;
     model_pool.registry.exact = exact;
     model_pool.registry.caches.base = (char *)model_cache(1);

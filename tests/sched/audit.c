@@ -110,6 +110,6 @@ size_t audit_hands(const cpool_t *pool)
         hands += atomic_load_explicit(&cache->busy, memory_order_relaxed) % 2;
     }
     for (i = 0; i < inside(pool)->depot.uncached; i++)
-        hands += atomic_load_explicit(&registry->uncached[i].holder, memory_order_relaxed) != 0;
+        hands += atomic_load_explicit(&registry->places.at[i].holder, memory_order_relaxed) != 0;
     return hands;
 }

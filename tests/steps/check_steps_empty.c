@@ -48,7 +48,7 @@ static void before_count(void *argument)
     if (now)
         change_over(rounds);
     if (rounds->turns != 0)
-        steps_plan("shown", COUNT, before_count, rounds);
+        steps_plan("cpi_mark_shown", COUNT, before_count, rounds);
 }
 
 static void look_at_rounds(unsigned flags, unsigned turns, int holder)
@@ -64,7 +64,7 @@ static void look_at_rounds(unsigned flags, unsigned turns, int holder)
     slot = cpool_cache_alloc(rounds.caches[1 - holder]);
     cpool_cache_free(rounds.caches[1 - holder], slot);
     cpool_cache(pool);
-    steps_plan("shown", COUNT, before_count, &rounds);
+    steps_plan("cpi_mark_shown", COUNT, before_count, &rounds);
     slot = cpool_alloc(pool);
     steps_drop();
     REQUIRE(slot != NULL);
@@ -128,7 +128,7 @@ START_TEST(alloc_beside_thief_that_gives_up_finds_its_own_slot)
     REQUIRE(steps_run(&owners, owner, "cpi_mark_try_enter", 3, take_one, &hold));
     REQUIRE(steps_go_on_to(&thiefs, "cpi_mark_unlock", 1));
     REQUIRE(steps_go_on_to(&owners, STEPS_LOCK, 1)); /* it waits for the stealing thread to leave */
-    REQUIRE(steps_go_on_to(&thiefs, "turns", 1));
+    REQUIRE(steps_go_on_to(&thiefs, "cpi_place_turns", 1));
     steps_go_on(&owners);
     REQUIRE_EQUAL(hold.count, 1);
     worker_do(owner, free_one, &hold);
@@ -321,7 +321,7 @@ static void churn(void *argument)
     while (churn_->count > target)
         cpool_cache_free(churn_->cache, churn_->live[--churn_->count]);
     REQUIRE(churn_->left > 0); /* the alloc does not come to an end */
-    steps_plan("shown", 1, churn, churn_);
+    steps_plan("cpi_mark_shown", 1, churn, churn_);
 }
 
 static void require_soon_empty(cpool_t *pool)
@@ -336,7 +336,7 @@ static void require_soon_empty(cpool_t *pool)
         cpool_cache_free(churn_.cache, churn_.live[--churn_.count]);
     hold_init(&hold, pool);
     hold_take(&hold, SIZE_MAX);
-    steps_plan("shown", 1, churn, &churn_);
+    steps_plan("cpi_mark_shown", 1, churn, &churn_);
     REQUIRE_EQUAL(hold_take(&hold, 1), 0);
     steps_drop();
     REQUIRE_EQUAL(support_stats(pool).stalls, 0);

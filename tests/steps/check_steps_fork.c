@@ -298,7 +298,7 @@ static size_t take_places(struct cpi_registry *registry)
 {
     size_t places = 0;
 
-    while (cpi_registry_try_enter(registry) != NULL)
+    while (cpi_place_try_enter(&registry->places) != NULL)
         places++;
     return places;
 }
@@ -306,7 +306,7 @@ static size_t take_places(struct cpi_registry *registry)
 static void leave_places(struct cpi_registry *registry, size_t places)
 {
     while (places-- > 0)
-        cpi_registry_vacate(&registry->uncached[places]);
+        cpi_place_vacate(&registry->places.at[places]);
 }
 
 /* Its place was left by the thread that vanished, and signals are let in as before. */
@@ -339,7 +339,7 @@ static bool fork_beside_last_place(struct worker *worker, size_t nth, bool *held
     stopped = steps_run(&stop, worker, NULL, nth, play, &script);
     /* relaxed: the worker stands still. */
     script.inside =
-        atomic_load_explicit(&registry->uncached[places].holder, memory_order_relaxed) != 0;
+        atomic_load_explicit(&registry->places.at[places].holder, memory_order_relaxed) != 0;
     *held |= script.inside;
     script_fork(use_last_place, &script);
     leave_places(registry, places);

@@ -396,7 +396,7 @@ static void take_places(cpool_t *pool)
 {
     size_t i;
 
-    for (i = 0; (places[i] = cpi_registry_try_enter(&inside(pool)->registry)) != NULL; i++)
+    for (i = 0; (places[i] = cpi_place_try_enter(&inside(pool)->registry.places)) != NULL; i++)
         REQUIRE(i + 1 < sizeof places / sizeof places[0]);
 }
 
@@ -406,7 +406,7 @@ static void leave_places(void *unused)
     (void)unused;
     REQUIRE(!cpi_lock_is_held());
     for (size_t i = 0; places[i] != NULL; i++)
-        cpi_registry_vacate(places[i]);
+        cpi_place_vacate(places[i]);
 }
 
 START_TEST(end_and_trim_wait_for_a_place_without_the_lock)

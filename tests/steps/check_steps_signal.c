@@ -244,7 +244,7 @@ static int handlers_inside;
 
 static void alloc_and_be_interrupted(void)
 {
-    steps_plan("cpi_registry_vacate", 1, raise_signal, NULL);
+    steps_plan("cpi_place_vacate", 1, raise_signal, NULL);
     cpool_depot_free(pool, cpool_depot_alloc(pool));
 }
 
@@ -269,14 +269,14 @@ static bool is_blocked(void)
 static void lend_places(struct cpi_registry *registry, uint32_t places)
 {
     for (uint32_t i = 0; i < places; i++)
-        REQUIRE(cpi_registry_try_enter(registry) != NULL);
-    REQUIRE(cpi_registry_try_enter(registry) == NULL);
+        REQUIRE(cpi_place_try_enter(&registry->places) != NULL);
+    REQUIRE(cpi_place_try_enter(&registry->places) == NULL);
 }
 
 static void take_places_back(struct cpi_registry *registry, uint32_t places)
 {
     for (uint32_t i = 0; i < places; i++)
-        cpi_registry_vacate(&registry->uncached[i]);
+        cpi_place_vacate(&registry->places.at[i]);
 }
 
 /* As the first operation that is in it, not in a handler. */
@@ -301,12 +301,12 @@ START_TEST(last_places_of_two_pools_nest)
         registries[i] = &inside(pools[i])->registry;
         lend_places(registries[i], registries[i]->depot->uncached - 1);
     }
-    last[0] = cpi_registry_enter(registries[0]);
-    last[1] = cpi_registry_enter(registries[1]);
+    last[0] = cpi_place_enter(&registries[0]->places);
+    last[1] = cpi_place_enter(&registries[1]->places);
     REQUIRE(is_blocked());
-    cpi_registry_leave(registries[1], last[1]);
+    cpi_place_leave(&registries[1]->places, last[1]);
     REQUIRE(is_blocked());
-    cpi_registry_leave(registries[0], last[0]);
+    cpi_place_leave(&registries[0]->places, last[0]);
     REQUIRE(!is_blocked());
     for (int i = 0; i < 2; i++) {
         take_places_back(registries[i], registries[i]->depot->uncached - 1);

@@ -242,7 +242,7 @@ START_TEST(free_beyond_the_places_waits_for_one)
         workers[i] = worker_start();
     }
     for (int i = 0; i < PLACES; i++)
-        REQUIRE(steps_run(&stops[i], workers[i], "cpi_registry_vacate", 1, give, &users[i]));
+        REQUIRE(steps_run(&stops[i], workers[i], "cpi_place_vacate", 1, give, &users[i]));
     worker_begin(workers[PLACES], give, &users[PLACES]);
     nap(20); /* one that did not wait would now be done, or reported */
     REQUIRE(!atomic_load_explicit(&users[PLACES].done, memory_order_acquire));
@@ -276,10 +276,10 @@ START_TEST(reserve_needs_no_more_than_one_place)
     registry = &inside(pool)->registry;
     worker_do(owner, fill_cache, pool);
     for (int i = 0; i < PLACES - 2; i++)
-        REQUIRE(cpi_registry_try_enter(registry) != NULL);
+        REQUIRE(cpi_place_try_enter(&registry->places) != NULL);
     REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY - ROUNDS), 0);
     for (int i = 0; i < PLACES - 2; i++)
-        cpi_registry_leave(registry, &registry->uncached[i]);
+        cpi_place_leave(&registry->places, &registry->places.at[i]);
     worker_stop(owner);
     support_destroy_empty(pool);
 }

@@ -244,7 +244,7 @@ static void take_empty_spares(void *argument)
 {
     struct cpi_pool *pool = inside(argument);
     struct cpi_cache *cache = cpi_registry_known_cache(&pool->registry);
-    struct cpi_uncached *thief = cpi_registry_try_enter(&pool->registry);
+    struct cpi_uncached *thief = cpi_place_try_enter(&pool->registry.places);
 
     for (uint32_t i = 0; i < cache->ring_size; i++) {
         uint32_t node = atomic_load_explicit(&cache->spare[i], memory_order_relaxed);
@@ -254,7 +254,7 @@ static void take_empty_spares(void *argument)
         atomic_store_explicit(&cache->spare[i], 0, memory_order_relaxed);
         cpi_depot_give(&pool->depot, &thief->counters, node);
     }
-    cpi_registry_leave(&pool->registry, thief);
+    cpi_place_leave(&pool->registry.places, thief);
 }
 
 /* The owner's nth exchange of a spare finds that it has gone.  Returns false if there is none. */

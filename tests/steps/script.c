@@ -196,7 +196,7 @@ bool script_is_inside(const cpool_t *pool)
                                  memory_order_relaxed) % 2 != 0)
             return true;
     for (size_t i = 0; i < inside(pool)->depot.uncached; i++)
-        if (atomic_load_explicit(&registry->uncached[i].holder, memory_order_relaxed) != 0)
+        if (atomic_load_explicit(&registry->places.at[i].holder, memory_order_relaxed) != 0)
             return true;
     return false;
 }

@@ -33,7 +33,7 @@ START_TEST(hands_of_others_are_out_of_reach)
 
     make_pool();
     cache = cpi_registry_own_cache(&inside(pool)->registry);
-    uncached = cpi_registry_enter(&inside(pool)->registry);
+    uncached = cpi_place_enter(&inside(pool)->registry.places);
     token = cpi_load(&uncached->holder, relaxed);
     before = cpi_await_out_of_reach(&inside(pool)->registry);
     cpi_store(&uncached->holder, token + 1, relaxed); /* as if it were another's */
@@ -43,7 +43,7 @@ START_TEST(hands_of_others_are_out_of_reach)
     REQUIRE(cpi_mark_try_enter(cache));
     REQUIRE_EQUAL(cpi_await_out_of_reach(&inside(pool)->registry), before + hands);
     cpi_mark_leave(cache);
-    cpi_registry_leave(&inside(pool)->registry, uncached);
+    cpi_place_leave(&inside(pool)->registry.places, uncached);
     support_destroy_empty(pool);
 }
 END_TEST
@@ -137,12 +137,12 @@ static void use_all_places(struct cpi_registry *registry)
 {
     uint32_t places = registry->depot->uncached;
 
-    while (cpi_registry_try_enter(registry) != NULL)
+    while (cpi_place_try_enter(&registry->places) != NULL)
         ;
-    cpi_registry_leave(registry, cpi_registry_enter(registry));
+    cpi_place_leave(&registry->places, cpi_place_enter(&registry->places));
     for (uint32_t i = 0; i + 1 < places; i++)
-        cpi_registry_leave(registry, &registry->uncached[i]);
-    REQUIRE_EQUAL(cpi_registry_uncached_used(registry), places);
+        cpi_place_leave(&registry->places, &registry->places.at[i]);
+    REQUIRE_EQUAL(cpi_place_used(&registry->places), places);
 }
 
 /* There lie freed slots that wait. */
@@ -161,7 +161,7 @@ START_TEST(what_lies_behind_the_last_place_is_no_place)
     config.debug = &debug;
     pool = support_create(&config);
     registry = &inside(pool)->registry;
-    REQUIRE((void *)&registry->uncached[registry->depot->uncached] ==
+    REQUIRE((void *)&registry->places.at[registry->depot->uncached] ==
             (void *)inside(pool)->quarantine.places);
     use_all_places(registry);
     REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, PUT_OFF), 0);
@@ -173,7 +173,7 @@ START_TEST(what_lies_behind_the_last_place_is_no_place)
     REQUIRE_EQUAL(moves(), before);
     REQUIRE_EQUAL(cpi_await_out_of_reach(registry), reach);
     REQUIRE(cpi_await_inside(registry, &backoff));
-    REQUIRE(!cpi_registry_vacate_vanished(registry));
+    REQUIRE(!cpi_place_forked(&registry->places));
     support_destroy_empty(pool);
 }
 END_TEST

@@ -20,12 +20,12 @@ static void set_up(void)
     pool = support_create(&config);
     cache = cpi_registry_own_cache(&inside(pool)->registry);
     REQUIRE(cache != NULL);
-    place = cpi_registry_enter(&inside(pool)->registry);
+    place = cpi_place_enter(&inside(pool)->registry.places);
 }
 
 static void tear_down(void)
 {
-    cpi_registry_leave(&inside(pool)->registry, place);
+    cpi_place_leave(&inside(pool)->registry.places, place);
     support_destroy_empty(pool);
 }
 

@@ -285,19 +285,19 @@ START_TEST(register_shares_out_no_more_than_there_is)
     config.thread_caches = 200;
     REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
     REQUIRE_EQUAL(inside(pool)->registry.quota_max, QUOTA);
-    whole = inside(pool)->registry.spares_max / (QUOTA - CPI_QUOTA_MIN);
+    whole = inside(pool)->registry.spares / (QUOTA - CPI_QUOTA_MIN);
     n = whole + EXTRA;
     REQUIRE(whole > 1 && n <= 200);
     for (int round = 0; round < 2; round++) {
-        REQUIRE_EQUAL(register_caches(caches, n), inside(pool)->registry.spares_max);
-        REQUIRE_EQUAL(inside(pool)->registry.spares_left, 0);
+        REQUIRE_EQUAL(register_caches(caches, n), inside(pool)->registry.spares);
+        REQUIRE_EQUAL(inside(pool)->registry.spares_out, inside(pool)->registry.spares);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[0]->home)->quota, QUOTA);
         REQUIRE_EQUAL(((struct cpi_cache *)caches[n - 1]->home)->quota, CPI_QUOTA_MIN);
         REQUIRE_EQUAL(inside_figures(pool).spares,
-                      n * CPI_QUOTA_MIN + inside(pool)->registry.spares_max);
+                      n * CPI_QUOTA_MIN + inside(pool)->registry.spares);
         for (size_t i = 0; i < n; i++)
             cpool_cache_destroy(caches[i]);
-        REQUIRE_EQUAL(inside(pool)->registry.spares_left, inside(pool)->registry.spares_max);
+        REQUIRE_EQUAL(inside(pool)->registry.spares_out, 0);
         REQUIRE_EQUAL(inside_figures(pool).spares, 0);
     }
     support_destroy_empty(pool);

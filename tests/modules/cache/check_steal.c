@@ -46,7 +46,7 @@ START_TEST(steal_gives_spares_of_a_waiting_thread_to_the_depot)
     size_t cached;
 
     make_pool();
-    uncached = cpi_registry_enter(&inside(pool)->registry);
+    uncached = cpi_place_enter(&inside(pool)->registry.places);
     support_door_init(&door);
     thread = support_start(fill_and_wait, NULL);
     support_door_await(&door, 1);
@@ -58,7 +58,7 @@ START_TEST(steal_gives_spares_of_a_waiting_thread_to_the_depot)
     REQUIRE(inside_figures(pool).caches == 1);
     support_door_open(&door);
     support_join(thread);
-    cpi_registry_leave(&inside(pool)->registry, uncached);
+    cpi_place_leave(&inside(pool)->registry.places, uncached);
     support_require_live(pool, 0);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
@@ -75,11 +75,11 @@ START_TEST(steal_is_counted)
     make_pool();
     REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 6 * ROUNDS), 0);
     cpool_free_bulk(pool, slots, 6 * ROUNDS);
-    uncached = cpi_registry_enter(&inside(pool)->registry);
+    uncached = cpi_place_enter(&inside(pool)->registry.places);
     while (cpi_steal_spare(&inside(pool)->registry, uncached))
         REQUIRE_EQUAL(inside_figures(pool).recalls, ++recalls);
     REQUIRE(recalls > 0);
-    cpi_registry_leave(&inside(pool)->registry, uncached);
+    cpi_place_leave(&inside(pool)->registry.places, uncached);
     support_destroy_empty(pool);
 }
 END_TEST
