@@ -37,7 +37,7 @@ static size_t all_shown(const struct cpi_registry *registry)
 
 /* An operation has at most two magazines in its hands that nobody else sees: while
  * the depot merges them. */
-size_t cpi_await_out_of_reach(const struct cpi_registry *registry)
+CPI_COLD size_t cpi_await_out_of_reach(const struct cpi_registry *registry)
 {
     size_t hands = 2 * (size_t)registry->depot->limit;
     size_t rounds = 0;
@@ -58,7 +58,7 @@ static uint64_t mix(uint64_t sum, uint64_t number)
     return (sum + number) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-void cpi_await_activity(const struct cpi_registry *registry, struct cpi_activity *now)
+CPI_COLD void cpi_await_activity(const struct cpi_registry *registry, struct cpi_activity *now)
 {
     bool slack = registry->slab->slots > registry->slab->most;
     size_t i;
@@ -118,7 +118,7 @@ static bool await_uncached(const struct cpi_uncached *uncached, struct cpi_backo
     return true;
 }
 
-bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_backoff *backoff)
+CPI_COLD bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_backoff *backoff)
 {
     size_t i;
 
@@ -136,7 +136,7 @@ static bool is_at_rest(const struct cpi_cache *cache)
     return cpi_mark_seen(cache) % 2 == 0 && cpi_load(&cache->calls, acquire) == 0; /* [inside] */
 }
 
-void cpi_await_rest(const struct cpi_registry *registry)
+CPI_COLD void cpi_await_rest(const struct cpi_registry *registry)
 {
     unsigned times = 0;
     size_t i;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache.c - refilling and spilling, which is the owner's.
+ * cache.c - what is unusual about refilling and spilling, which is the owner's.
  *
  * ORDERING TABLE (that of the spares is in cache_swap.h)
  *   show    | loaded store            | release | registry.c's forked | which magazine is loaded
  *   own     | retries load            | relaxed | - | -
  *   active  | active and visible pointer store | relaxed | - | -
  */
-#include "cache/cache.h"
-#include "cache/cache_swap.h"
+#include "cache/cache_edge.h"
 
 #include "base/atomic.h"
-#include "base/probes.h"
 
 /* Near the end a cache takes this part of the fresh slots that are left, and of
  * the last full magazine. */
@@ -23,11 +21,11 @@ bool cpi_cache_is_valid(const struct cpi_cache *cache)
     return cache->quota >= CPI_QUOTA_MIN && cache->quota <= cache->ring_size &&
            cache->target >= CPI_QUOTA_MIN && cache->target <= cache->quota &&
            cache->bottom < cache->ring_size && cache->lowest <= cache->ring_size &&
-           stocked_spares(cache) <= cache->target &&
-           (cpi_cache_loaded(cache) != 0 || active_count(cache) == 0) &&
-           active_count(cache) <= cpi_cache_active(cache)->limit &&
+           cpi_cache_stocked(cache) <= cache->target &&
+           (cpi_cache_loaded(cache) != 0 || cpi_cache_count(cache) == 0) &&
+           cpi_cache_count(cache) <= cpi_cache_active(cache)->limit &&
            (cpi_cache_loaded(cache) == 0 ||
-            cpi_magazine_count(magazine_of(cache, cpi_cache_loaded(cache))) == 0);
+            cpi_magazine_count(cpi_cache_magazine(cache, cpi_cache_loaded(cache))) == 0);
 }
 
 /* Puts an empty magazine where a spare is missing, or into the depot. */
@@ -35,9 +33,9 @@ static void keep_or_give_empty(struct cpi_cache *cache, uint32_t node)
 {
     uint32_t i;
 
-    for (i = stocked_spares(cache); cache->vacant && i < cache->target; i++) {
-        if (see_spare(cache, i) == 0) {
-            put_spare(cache, i, node);
+    for (i = cpi_cache_stocked(cache); cache->vacant && i < cache->target; i++) {
+        if (cpi_cache_see(cache, i) == 0) {
+            cpi_cache_put(cache, i, node);
             return;
         }
     }
@@ -51,36 +49,37 @@ static void replace_empty(struct cpi_cache *cache, uint32_t node)
 {
     uint32_t old = cpi_cache_loaded(cache);
 
-    CPI_ASSERT(old != node && active_count(cache) == 0);
-    load(cache, node);
+    CPI_ASSERT(old != node && cpi_cache_count(cache) == 0);
+    cpi_cache_load(cache, node);
     if (old != 0)
         keep_or_give_empty(cache, old);
 }
 
 /* Gives a spare to the depot, if it is still there. */
-static void give_spare(struct cpi_cache *cache, uint32_t i)
+CPI_APART static void give_spare(struct cpi_cache *cache, uint32_t i)
 {
-    uint32_t node = see_spare(cache, i);
+    uint32_t node = cpi_cache_see(cache, i);
 
     cache->vacant = true;
-    if (node != 0 && swap_at(place(cache, i), node, 0))
+    if (node != 0 && cpi_cache_swap_at(cpi_cache_place(cache, i), node, 0))
         cpi_depot_give(cache->depot, &cache->counters, node);
 }
 
 /* Gives all full spares to the depot. */
 static void give_stocked(struct cpi_cache *cache)
 {
-    uint32_t stocked = stocked_spares(cache);
+    uint32_t stocked = cpi_cache_stocked(cache);
 
     while (stocked > 0) {
         give_spare(cache, --stocked);
-        set_stocked(cache, stocked);
+        cpi_cache_set_stocked(cache, stocked);
     }
 }
 
-CPI_COLD void cpi_cache_review(struct cpi_cache *cache)
+/* Does without half of the spares that stayed full since the last review. */
+CPI_COLD static void review(struct cpi_cache *cache)
 {
-    uint32_t stocked = stocked_spares(cache);
+    uint32_t stocked = cpi_cache_stocked(cache);
     uint32_t unneeded = (cache->lowest < stocked ? cache->lowest : stocked) / 2;
     uint32_t i;
 
@@ -89,7 +88,7 @@ CPI_COLD void cpi_cache_review(struct cpi_cache *cache)
     for (i = stocked - unneeded; unneeded > 0 && i < cache->ring_size; i++)
         if (i < stocked || i >= cache->target)
             give_spare(cache, i);
-    set_stocked(cache, stocked - unneeded);
+    cpi_cache_set_stocked(cache, stocked - unneeded);
     cache->lowest = stocked - unneeded;
     CPI_ASSERT(cpi_cache_is_valid(cache));
 }
@@ -112,20 +111,12 @@ static void note_exchange(struct cpi_cache *cache, bool gives)
     cache->retries = retries;
 }
 
-static bool refill_from_spare(struct cpi_cache *cache)
-{
-    while (stocked_spares(cache) > 0)
-        if (cpi_cache_take_spare(cache, stocked_spares(cache) - 1))
-            return true;
-    return false;
-}
-
 /* Leaves most of the full magazine just loaded to other threads, because the
  * pool is nearly dry, and no other thread can reach a loaded magazine. */
 CPI_COLD static void leave_most(struct cpi_cache *cache)
 {
     uint32_t rest = cpi_depot_take_empty(cache->depot, &cache->counters);
-    uintptr_t count = active_count(cache);
+    uintptr_t count = cpi_cache_count(cache);
     uintptr_t kept = (count + CPI_DRY_PART - 1) / CPI_DRY_PART;
     struct cpi_magazine *magazine;
     uintptr_t i;
@@ -133,24 +124,18 @@ CPI_COLD static void leave_most(struct cpi_cache *cache)
     if (rest == 0)
         return;
     CPI_ASSERT(kept > 0 && kept <= count);
-    magazine = magazine_of(cache, rest);
+    magazine = cpi_cache_magazine(cache, rest);
     for (i = kept; i < count; i++)
         magazine->rounds[i - kept] = cpi_cache_active(cache)->rounds[i];
-    show_count(cache, kept);
+    cpi_cache_show_count(cache, kept);
     cpi_magazine_set_count(magazine, (uint32_t)(count - kept));
     cpi_depot_give(cache->depot, &cache->counters, rest);
 }
 
-static bool refill_from_depot(struct cpi_cache *cache)
+/* A full magazine of the depot in place of the empty one, where that one has a place, the
+ * target changes, or the pool was dry. */
+static void load_stocked(struct cpi_cache *cache, uint32_t node)
 {
-    uint32_t node = cpi_depot_take_stocked(cache->depot, &cache->counters);
-
-    if (node == 0) {
-        node = cpi_depot_take_partial(cache->depot, &cache->counters);
-        if (node != 0)
-            replace_empty(cache, node);
-        return node != 0;
-    }
     note_exchange(cache, false);
     replace_empty(cache, node);
     if (cpi_depot_is_dry(cache->depot)) {
@@ -159,7 +144,6 @@ static bool refill_from_depot(struct cpi_cache *cache)
         else
             leave_most(cache);
     }
-    return true;
 }
 
 static bool load_empty(struct cpi_cache *cache)
@@ -167,7 +151,7 @@ static bool load_empty(struct cpi_cache *cache)
     uint32_t node = cpi_depot_take_empty(cache->depot, &cache->counters);
 
     if (node != 0)
-        load(cache, node);
+        cpi_cache_load(cache, node);
     return node != 0;
 }
 
@@ -196,95 +180,140 @@ bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond)
     n = cpi_cache_bump(cache->slab, cache->depot, fair_run(cache, beyond), beyond, &first);
     if (n == 0)
         return false;
-    CPI_ASSERT(n <= cache->depot->limit && active_count(cache) == 0);
+    CPI_ASSERT(n <= cache->depot->limit && cpi_cache_count(cache) == 0);
     note_exchange(cache, false);
     for (i = 0; i < n; i++)
         cpi_cache_active(cache)->rounds[i] = cpi_slab_slot(cache->slab, first + n - 1 - i);
-    show_count(cache, n);
-    look_at_bound(cache);
+    cpi_cache_show_count(cache, n);
+    cpi_cache_look_at_bound(cache);
     return true;
 }
 
-/* From the depot, or else fresh, but not where a draining thread has emptied it,
- * because fresh slots stay in circulation for good. */
-static bool refill_from_pool(struct cpi_cache *cache)
+/* Fresh slots come last, and not where a draining thread has emptied the depot, because they
+ * stay in circulation for good.  It may have come back since the depot was empty. */
+static bool load_any(struct cpi_cache *cache, uint32_t node)
 {
     uint32_t seen = cpi_depot_drains(cache->depot);
 
-    return refill_from_depot(cache) ||
+    if (node == 0)
+        node = cpi_depot_take_stocked(cache->depot, &cache->counters);
+    if (node != 0) {
+        load_stocked(cache, node);
+        return true;
+    }
+    node = cpi_depot_take_partial(cache->depot, &cache->counters);
+    if (node != 0)
+        replace_empty(cache, node);
+    return node != 0 ||
            (!cpi_depot_was_drained(cache->depot, seen) && cpi_cache_refill_fresh(cache, 0));
+}
+
+CPI_APART void **cpi_cache_refill_at_length(struct cpi_cache *cache, uint32_t node, uint32_t taken)
+{
+    bool refilled = load_any(cache, node);
+    uintptr_t left;
+
+    cpi_cache_look_at_bound(cache);
+    CPI_ASSERT(cpi_cache_is_valid(cache) && refilled == (cpi_cache_count(cache) > 0));
+    if (!refilled)
+        return NULL;
+    left = cpi_cache_count(cache) - taken;
+    cpi_cache_show_count(cache, left);
+    CPI_PROBE2(refill, cache->entry->pool, left);
+    return &cpi_cache_active(cache)->rounds[left];
+}
+
+/* In place of none, too, where a stealing thread has taken the loaded magazine. */
+static void **refill_from_spares(struct cpi_cache *cache, uint32_t taken)
+{
+    void **rounds = NULL;
+    uint32_t stocked;
+
+    while (rounds == NULL && (stocked = cpi_cache_stocked(cache)) > 0)
+        rounds = cpi_cache_refill_from_spare(cache, stocked, taken);
+    if (rounds != NULL)
+        cpi_cache_active(cache)->limit = cache->depot->limit;
+    return rounds;
+}
+
+/* In any state of the cache. */
+CPI_APART static void **refill(struct cpi_cache *cache, uint32_t taken)
+{
+    bool reviews = cpi_cache_is_review_near(cache);
+    void **rounds = refill_from_spares(cache, taken);
+
+    if (rounds == NULL)
+        return cpi_cache_refill_at_length(cache, 0, taken);
+    cpi_cache_look_at_bound(cache);
+    if (reviews)
+        review(cache);
+    return rounds;
 }
 
 bool cpi_cache_refill(struct cpi_cache *cache)
 {
-    bool refilled = refill_from_spare(cache) || refill_from_pool(cache);
-
-    look_at_bound(cache);
-    CPI_PROBE2(refill, cache->entry->pool, active_count(cache));
-    CPI_ASSERT(cpi_cache_is_valid(cache) && refilled == (active_count(cache) > 0));
-    return refilled;
-}
-
-/* The full magazine becomes a spare, and an empty spare, or one from the depot,
- * is loaded. */
-static bool spill_to_spare(struct cpi_cache *cache, uint32_t stocked)
-{
-    uint32_t node;
-
-    if (cpi_cache_put_spare(cache, stocked))
-        return true;
-    node = cpi_depot_take_empty(cache->depot, &cache->counters);
-    if (node == 0)
-        return false;
-    put_spare(cache, stocked, unload(cache));
-    load(cache, node);
-    set_stocked(cache, stocked + 1);
-    return true;
-}
-
-/* The oldest spare goes to the depot, so that the slots freed last are used again first. */
-static void give_oldest(struct cpi_cache *cache, uint32_t stocked)
-{
-    note_exchange(cache, true);
-    give_spare(cache, 0);
-    cache->bottom = cache->bottom + 1 < cache->ring_size ? cache->bottom + 1 : 0;
-    set_stocked(cache, stocked - 1);
-}
-
-bool cpi_cache_spill(struct cpi_cache *cache)
-{
-    uint32_t stocked = stocked_spares(cache);
-
-    CPI_PROBE2(spill, cache->entry->pool, stocked);
-    look_at_bound(cache);
-    if (cpi_cache_loaded(cache) == 0)
-        return load_empty(cache);
-    if (stocked >= cache->target)
-        give_oldest(cache, stocked--);
-    if (!spill_to_spare(cache, stocked))
-        return false;
-    if (cpi_depot_is_dry(cache->depot))
-        give_stocked(cache);
-    CPI_ASSERT(cpi_cache_is_valid(cache) && active_count(cache) < cache->depot->limit);
-    return true;
+    return refill(cache, 0) != NULL;
 }
 
 void *cpi_cache_alloc(struct cpi_cache *cache)
 {
     void *slot = cpi_cache_pop(cache);
+    void **round;
 
-    if (slot == NULL && cpi_cache_refill(cache))
-        slot = cpi_cache_pop(cache);
-    return slot;
+    if (slot != NULL)
+        return slot;
+    round = refill(cache, 1);
+    return round != NULL ? *round : NULL;
+}
+
+CPI_APART bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slot)
+{
+    uint32_t stocked = cpi_cache_stocked(cache);
+    bool has_room = stocked < cache->target;
+
+    if (node == 0)
+        node = cpi_depot_take_empty(cache->depot, &cache->counters);
+    if (node == 0)
+        return false;
+    if (!has_room)
+        note_exchange(cache, true);
+    node = cpi_cache_spill_with(cache, stocked, node, slot, has_room);
+    if (node != 0)
+        cpi_depot_give(cache->depot, &cache->counters, node);
+    cpi_cache_look_at_bound(cache);
+    cpi_cache_count_free(cache);
+    return true;
+}
+
+/* The loaded magazine is full. */
+CPI_APART static bool spill(struct cpi_cache *cache, void *slot)
+{
+    uint32_t stocked = cpi_cache_stocked(cache);
+    bool reviews = cpi_cache_is_review_near(cache);
+
+    cpi_cache_look_at_bound(cache);
+    if (stocked >= cache->target || !cpi_cache_spill_to_spare(cache, stocked, slot)) {
+        if (!cpi_cache_spill_at_length(cache, 0, slot))
+            return false;
+    } else if (reviews) {
+        review(cache);
+    }
+    if (cpi_depot_is_dry(cache->depot))
+        give_stocked(cache);
+    CPI_ASSERT(cpi_cache_is_valid(cache));
+    return true;
 }
 
 bool cpi_cache_free(struct cpi_cache *cache, void *slot)
 {
-    if (cpi_cache_push(cache, slot)) {
-        look_at_bound(cache); /* that may be why it came here */
-        return true;
+    if (!cpi_cache_push(cache, slot)) {
+        if (cpi_cache_loaded(cache) != 0)
+            return spill(cache, slot);
+        if (!load_empty(cache) || !cpi_cache_push(cache, slot))
+            return false;
     }
-    return cpi_cache_spill(cache) && cpi_cache_push(cache, slot);
+    cpi_cache_look_at_bound(cache); /* that may be why it came here */
+    return true;
 }
 
 uint32_t cpi_cache_detach(struct cpi_cache *cache)
@@ -295,7 +324,7 @@ uint32_t cpi_cache_detach(struct cpi_cache *cache)
      * late, to a cache that is being opened anew, must not write. */
     if (node == 0)
         return 0;
-    unload(cache);
+    cpi_cache_unload(cache);
     cpi_store(&cache->loaded, 0, release); /* [show] */
     return node;
 }
@@ -306,7 +335,7 @@ void cpi_cache_flush_spares(struct cpi_cache *cache)
 
     for (i = 0; i < cache->ring_size; i++)
         give_spare(cache, i);
-    set_stocked(cache, 0);
+    cpi_cache_set_stocked(cache, 0);
 }
 
 void cpi_cache_flush(struct cpi_cache *cache)
@@ -316,14 +345,14 @@ void cpi_cache_flush(struct cpi_cache *cache)
     if (node != 0)
         cpi_depot_give(cache->depot, &cache->counters, node);
     cpi_cache_flush_spares(cache);
-    CPI_ASSERT(cpi_cache_loaded(cache) == 0 && stocked_spares(cache) == 0);
+    CPI_ASSERT(cpi_cache_loaded(cache) == 0 && cpi_cache_stocked(cache) == 0);
 }
 
 void cpi_cache_abandon(struct cpi_cache *cache)
 {
     cpi_store(&cache->loaded, 0, release); /* [show] */
     cpi_cache_active(cache)->limit = 0;
-    show_count(cache, 0);
+    cpi_cache_show_count(cache, 0);
 }
 
 void cpi_cache_discard(struct cpi_cache *cache)
@@ -332,9 +361,9 @@ void cpi_cache_discard(struct cpi_cache *cache)
 
     cpi_cache_abandon(cache);
     cache->vacant = true;
-    set_stocked(cache, 0);
+    cpi_cache_set_stocked(cache, 0);
     for (i = 0; i < cache->ring_size; i++)
-        put_spare(cache, i, 0);
+        cpi_cache_put(cache, i, 0);
 }
 
 void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_path,
@@ -344,7 +373,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
     cache->entry = entry;
     cache->shown = inline_path;
     cpi_store(&cache->active, inline_path ? entry : &cache->hidden, relaxed); /* [active] */
-    cpi_store(&cache->visible, cpi_cache_active(cache), relaxed);            /* [active] */
+    cpi_store(&cache->visible, cpi_cache_active(cache), relaxed);             /* [active] */
     entry->pool = pool;
     entry->home = cache;
     cache->quota = quota;
@@ -355,7 +384,7 @@ void cpi_cache_open(struct cpi_cache *cache, cpool_cache_t *entry, bool inline_p
     cache->until_count = CPI_COUNT_EVERY;
     cache->retries = cpi_load(&cache->counters.retries, relaxed); /* [own] */
     cpi_cache_discard(cache);
-    look_at_bound(cache);
+    cpi_cache_look_at_bound(cache);
 }
 
 void cpi_cache_show_typed(struct cpi_cache *cache, cpool_cache_t *entry)
@@ -363,5 +392,5 @@ void cpi_cache_show_typed(struct cpi_cache *cache, cpool_cache_t *entry)
     cpi_cache_flush(cache);
     cpi_store(&cache->visible, NULL, relaxed); /* [active] */
     cpi_store(&cache->active, entry, relaxed); /* [active] */
-    look_at_bound(cache);
+    cpi_cache_look_at_bound(cache);
 }

@@ -193,10 +193,6 @@ bool cpi_cache_refill(struct cpi_cache *cache);
  * them than the capacity. */
 bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond);
 
-/* The loaded magazine is full, or there is none: gets one with room in it.  False
- * if there is none to be had: more slots were freed than ever handed out. */
-bool cpi_cache_spill(struct cpi_cache *cache);
-
 /* The pop and the push of <cpool/fast.h>, with accesses that tests follow. */
 #define CPI_COUNT(word) cpi_word_load((word), relaxed)                 /* [own] */
 #define CPI_TAKE(word, count) cpi_word_store((word), (count), relaxed) /* [own] */
@@ -216,22 +212,29 @@ static inline void *cpi_cache_pop(struct cpi_cache *cache)
     return slot;
 }
 
+/* A slot was pushed out of line. */
+static inline void cpi_cache_count_free(struct cpi_cache *cache)
+{
+    uint32_t frees = cpi_load(&cache->frees, relaxed); /* [own] */
+
+    cpi_store(&cache->frees, frees + 1, release); /* [frees] */
+}
+
 /* Puts a round into the loaded magazine.  Returns false if there is no room.  There may be
  * more than fit where a stealing thread vanished halfway in a fork. */
 static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
-    uint32_t frees = cpi_load(&cache->frees, relaxed); /* [own] */
 
     CPI_ASSERT(slot != NULL);
     CPI_PUSH(active, slot, true, true, return false);
     CPI_ASSERT(cpi_cache_loaded(cache) != 0);
-    cpi_store(&cache->frees, frees + 1, release); /* [frees] */
+    cpi_cache_count_free(cache);
     return true;
 }
 
 /* One slot, refilling or spilling as needed.  alloc returns NULL if there is none to be
- * had.  free returns false where spill does. */
+ * had.  free returns false if more slots were freed than ever handed out. */
 void *cpi_cache_alloc(struct cpi_cache *cache);
 bool cpi_cache_free(struct cpi_cache *cache, void *slot);
 

@@ -1,117 +1,185 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache_edge.h - the common cases at the edges of the loaded magazine, without a call.
+ * cache_edge.h - refill and spill, at the edges of the loaded magazine.
  *
- * Includes cache_swap.h, mark.h.
+ * Includes cache_swap.h.
  *
- * Where the inline path shows the loaded magazine, an alloc that finds it empty takes a
- * full spare, and a free that finds it full takes an empty one.  Without such a spare the
- * two exchange a magazine with the depot.  No thread locks such a cache, so the mark is
- * all that it takes to go inside.  These four do the work of cpi_cache_alloc and
- * cpi_cache_free, and the first alloc or free of the other magazine with it.  They leave
- * every unusual case to those two, before anything has changed.
+ * An alloc that finds the loaded magazine empty takes a full spare, and a free that finds it
+ * full takes an empty one.  Without such a spare the two exchange a magazine with the depot.
+ * These four are inline, because most operations that leave the inline path are one of them.
+ * Behind the last two, cache.c goes on in any other state.
+ *
+ * Each does the alloc or the free that comes first to the other magazine, too.  `taken` is 1
+ * for an alloc, or 0 for none.
+ *
+ * For the owner, which is inside (mark.h).  Lock-free.
  *
  * ORDERING TABLE
  *   own     | swaps, retries and count load | relaxed | - | -
- *
- * For the owner of a cache that is `shown`.  Lock-free.
  */
 #ifndef CPI_CACHE_EDGE_H
 #define CPI_CACHE_EDGE_H
 
+#include "base/probes.h"
 #include "cache/cache_swap.h"
-#include "cache/mark.h"
 
-static inline bool is_review_due(const struct cpi_cache *cache)
+/* Whether the next swap is followed by a review of which spares were needed. */
+static inline bool cpi_cache_is_review_near(const struct cpi_cache *cache)
 {
     uint64_t swaps = cpi_load(&cache->counters.swaps, relaxed) + 1; /* [own] */
 
     return swaps % CPI_REVIEW_SWAPS == 0;
 }
 
-/* Whether its last exchange was of the other kind, or was repeated, so that the next one
- * changes the target. */
-static inline bool is_exchange_noted(const struct cpi_cache *cache, bool gives)
+/* Whether its last exchange was of the other kind, or an exchange was repeated since, so that
+ * the target changes. */
+static inline bool cpi_cache_is_turn(const struct cpi_cache *cache, bool gives)
 {
     return cache->gave != gives ||
            cpi_load(&cache->counters.retries, relaxed) != cache->retries; /* [own] */
 }
 
-/* Loads this full magazine in place of the empty one, but for its last round, which is
- * returned. */
-static inline void *show_all_but_one(struct cpi_cache *cache, uint32_t node)
+/* Loads this full magazine in place of an empty one, but for the rounds that are
+ * taken.  Returns where these are. */
+static inline void **cpi_cache_show_full(struct cpi_cache *cache, uint32_t node, uint32_t taken)
 {
-    struct cpi_magazine *magazine = magazine_of(cache, node);
-    uint32_t left = cpi_magazine_count(magazine) - 1;
+    struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
+    uint32_t count = cpi_magazine_count(magazine);
 
-    CPI_ASSERT(left + 1 == cache->depot->limit);
+    CPI_ASSERT(count == cache->depot->limit && cpi_cache_count(cache) == 0);
     cpi_magazine_set_count(magazine, 0);
-    show(cache, node, magazine, left);
-    return magazine->rounds[left];
+    cpi_cache_show(cache, node, magazine, count - taken);
+    return &magazine->rounds[count - taken];
 }
 
 /* Loads this empty magazine, with one round.  The full one has its new place. */
-static inline void show_one(struct cpi_cache *cache, uint32_t node, void *slot)
+static inline void cpi_cache_show_one(struct cpi_cache *cache, uint32_t node, void *slot)
 {
-    struct cpi_magazine *magazine = magazine_of(cache, node);
+    struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
 
     CPI_ASSERT(cpi_magazine_count(magazine) == 0);
     magazine->rounds[0] = slot;
-    show(cache, node, magazine, 1);
+    cpi_cache_show(cache, node, magazine, 1);
 }
 
 /* The full loaded magazine counts its rounds itself, before it is put elsewhere. */
-static inline void count_loaded(struct cpi_cache *cache, uint32_t count)
+static inline void cpi_cache_count_loaded(struct cpi_cache *cache, uint32_t count)
 {
-    cpi_magazine_set_count(magazine_of(cache, cpi_cache_loaded(cache)), count);
+    cpi_magazine_set_count(cpi_cache_magazine(cache, cpi_cache_loaded(cache)), count);
 }
 
-/* An alloc by a full spare, or NULL. */
-CPI_WITHIN static inline void *cpi_cache_swap_and_take(struct cpi_cache *cache)
+/* Refills by the newest of the `stocked` full spares, at least one.  Returns where the taken
+ * rounds are, or NULL if the spare was recalled, and then there is one less. */
+CPI_WITHIN static inline void **cpi_cache_refill_from_spare(struct cpi_cache *cache,
+                                                            uint32_t stocked, uint32_t taken)
 {
-    uint32_t stocked = stocked_spares(cache) - 1;
-    void *slot = NULL;
-    uint32_t node;
+    uint32_t node = cpi_cache_swap_newest(cache, stocked - 1);
+    void **rounds = NULL;
 
-    if (CPI_UNLIKELY(stocked == UINT32_MAX || active_count(cache) != 0 || is_review_due(cache)))
-        return NULL;
-    cpi_mark_enter(cache);
-    node = swap_newest(cache, stocked);
     if (CPI_LIKELY(node != 0)) {
-        slot = show_all_but_one(cache, node);
-        lower_stocked(cache, stocked);
+        rounds = cpi_cache_show_full(cache, node, taken);
+        cpi_cache_lower_stocked(cache, stocked - 1);
         cpi_depot_account(&cache->counters.swaps, 1);
+        CPI_PROBE2(refill, cache->entry->pool, cpi_cache_count(cache));
         CPI_ASSERT(cpi_cache_is_valid(cache));
+    } else {
+        cpi_cache_lower_stocked(cache, stocked - 1);
+        cache->vacant = true;
     }
-    cpi_mark_leave(cache);
-    return slot;
+    return rounds;
 }
 
-/* An alloc by a full magazine of the depot, where the empty one goes in exchange, or
- * NULL. */
-CPI_WITHIN static inline void *cpi_cache_exchange_and_take(struct cpi_cache *cache)
+/* A refill without a spare, in any state: with this full magazine, which was taken from the
+ * depot, or 0.  Returns NULL if there is nothing. */
+void **cpi_cache_refill_at_length(struct cpi_cache *cache, uint32_t node, uint32_t taken);
+
+/* The same by a full magazine of the depot, where the empty one goes in exchange. */
+CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *cache,
+                                                            uint32_t taken)
 {
     struct cpi_depot *depot = cache->depot;
     uint32_t empty = cpi_cache_loaded(cache);
-    void *slot = NULL;
+    uint32_t node = cpi_depot_pop(depot, &depot->stocked, &cache->counters,
+                                  &cache->counters.stocked_out);
+    void **rounds;
+
+    if (CPI_UNLIKELY(node == 0 || empty == 0 || cache->vacant || cpi_depot_is_dry(depot) ||
+                     cpi_cache_is_turn(cache, false)))
+        return cpi_cache_refill_at_length(cache, node, taken);
+    rounds = cpi_cache_show_full(cache, node, taken);
+    cpi_depot_push(depot, &depot->empty, empty, &cache->counters, &cache->counters.empty_in);
+    cpi_cache_look_at_bound(cache);
+    CPI_PROBE2(refill, cache->entry->pool, cpi_cache_count(cache));
+    CPI_ASSERT(cpi_cache_is_valid(cache));
+    return rounds;
+}
+
+/* Spills into the place after the `stocked` full spares, where an empty one is.  Returns false
+ * if there is none. */
+CPI_WITHIN static inline bool cpi_cache_spill_to_spare(struct cpi_cache *cache, uint32_t stocked,
+                                                       void *slot)
+{
     uint32_t node;
 
-    if (CPI_UNLIKELY(stocked_spares(cache) != 0 || active_count(cache) != 0 || empty == 0 ||
-                     cache->vacant || is_exchange_noted(cache, false) ||
-                     cpi_depot_is_dry(depot)))
-        return NULL;
-    cpi_mark_enter(cache);
-    node = cpi_depot_pop(depot, &depot->stocked, &cache->counters,
-                         &cache->counters.stocked_out);
-    if (CPI_LIKELY(node != 0)) {
-        slot = show_all_but_one(cache, node);
-        cpi_depot_push(depot, &depot->empty, empty, &cache->counters,
-                       &cache->counters.empty_in);
-        look_at_bound(cache);
-        CPI_ASSERT(cpi_cache_is_valid(cache));
+    cpi_cache_count_loaded(cache, cache->depot->limit);
+    node = cpi_cache_swap_newest(cache, stocked);
+    if (CPI_UNLIKELY(node == 0)) {
+        cpi_cache_count_loaded(cache, 0);
+        return false;
     }
-    cpi_mark_leave(cache);
-    return slot;
+    cpi_cache_show_one(cache, node, slot);
+    cpi_cache_set_stocked(cache, stocked + 1);
+    cpi_depot_account(&cache->counters.swaps, 1);
+    CPI_PROBE2(spill, cache->entry->pool, stocked);
+    return true;
+}
+
+/* The full loaded magazine becomes the newest spare.  Returns the oldest one, which makes room
+ * and is for the depot, or 0 if it was recalled, or there is room for both. */
+CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, uint32_t stocked,
+                                                   uint32_t node, void *slot, bool has_room)
+{
+    uint32_t oldest = 0;
+
+    CPI_PROBE2(spill, cache->entry->pool, stocked);
+    cpi_cache_count_loaded(cache, cache->depot->limit);
+    if (!has_room) {
+        oldest = cpi_cache_see(cache, 0);
+        if (CPI_UNLIKELY(oldest != 0 && !cpi_cache_swap_at(cpi_cache_place(cache, 0), oldest, 0)))
+            oldest = 0;
+        cache->bottom = cache->bottom + 1 < cache->ring_size ? cache->bottom + 1 : 0;
+        stocked--;
+    }
+    CPI_ASSERT(cpi_cache_see(cache, stocked) == 0);
+    cpi_cache_put(cache, stocked, cpi_cache_loaded(cache));
+    cpi_cache_show_one(cache, node, slot);
+    if (has_room)
+        cpi_cache_set_stocked(cache, stocked + 1);
+    CPI_ASSERT(cpi_cache_is_valid(cache));
+    return oldest;
+}
+
+/* A spill without an empty spare, in any state: with this empty magazine, which was taken from
+ * the depot, or 0.  Returns false if there is none: more slots were freed than ever handed
+ * out. */
+bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slot);
+
+/* The same with an empty magazine of the depot, where the oldest spare goes in exchange. */
+CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, void *slot)
+{
+    struct cpi_depot *depot = cache->depot;
+    uint32_t stocked = cpi_cache_stocked(cache);
+    uint32_t node = cpi_depot_pop(depot, &depot->empty, &cache->counters,
+                                  &cache->counters.empty_out);
+
+    if (CPI_UNLIKELY(node == 0 || stocked != cache->quota || cpi_cache_is_turn(cache, true)))
+        return cpi_cache_spill_at_length(cache, node, slot);
+    node = cpi_cache_spill_with(cache, stocked, node, slot, false);
+    if (CPI_LIKELY(node != 0))
+        cpi_depot_push(depot, &depot->stocked, node, &cache->counters,
+                       &cache->counters.stocked_in);
+    cpi_cache_look_at_bound(cache);
+    return true;
 }
 
 /* Whether a free finds the loaded magazine full, and nothing but that is in its way. */
@@ -123,71 +191,6 @@ CPI_WITHIN static inline bool cpi_cache_is_just_full(const struct cpi_cache *cac
 
     return cpi_slab_index(cache->slab, slot) < active->bound && count != 0 &&
            count >= active->limit && !cpi_depot_is_dry(cache->depot);
-}
-
-/* A free into such a cache by an empty spare.  Returns false if there is none. */
-CPI_WITHIN static inline bool cpi_cache_swap_and_give(struct cpi_cache *cache, void *slot)
-{
-    uint32_t stocked = stocked_spares(cache);
-    uint32_t node;
-
-    if (CPI_UNLIKELY(stocked >= cache->target || is_review_due(cache)))
-        return false;
-    cpi_mark_enter(cache);
-    count_loaded(cache, cache->depot->limit);
-    node = swap_newest(cache, stocked);
-    if (CPI_LIKELY(node != 0)) {
-        show_one(cache, node, slot);
-        set_stocked(cache, stocked + 1);
-        cpi_depot_account(&cache->counters.swaps, 1);
-    } else {
-        count_loaded(cache, 0);
-    }
-    cpi_mark_leave(cache);
-    return node != 0;
-}
-
-/* The oldest spare leaves its place, and the full loaded magazine becomes the newest.
- * Returns false if the oldest was recalled. */
-static inline bool push_out(struct cpi_cache *cache, uint32_t oldest, uint32_t stocked)
-{
-    if (CPI_UNLIKELY(!swap_at(place(cache, 0), oldest, 0)))
-        return false;
-    count_loaded(cache, cache->depot->limit);
-    cache->bottom = cache->bottom + 1 < cache->ring_size ? cache->bottom + 1 : 0;
-    put_spare(cache, stocked - 1, cpi_cache_loaded(cache));
-    return true;
-}
-
-/* A free into such a cache by an empty magazine of the depot, where the oldest spare goes
- * in exchange.  Returns false if there is none, or other spares may follow. */
-CPI_WITHIN static inline bool cpi_cache_exchange_and_give(struct cpi_cache *cache, void *slot)
-{
-    struct cpi_depot *depot = cache->depot;
-    uint32_t stocked = stocked_spares(cache);
-    uint32_t oldest = see_spare(cache, 0);
-    bool given = false;
-    uint32_t node;
-
-    if (CPI_UNLIKELY(stocked != cache->quota || oldest == 0 || is_exchange_noted(cache, true)))
-        return false;
-    cpi_mark_enter(cache);
-    node = cpi_depot_pop(depot, &depot->empty, &cache->counters, &cache->counters.empty_out);
-    if (CPI_LIKELY(node != 0)) {
-        given = push_out(cache, oldest, stocked);
-        if (CPI_LIKELY(given)) {
-            show_one(cache, node, slot);
-            cpi_depot_push(depot, &depot->stocked, oldest, &cache->counters,
-                           &cache->counters.stocked_in);
-            look_at_bound(cache);
-        } else {
-            cpi_depot_push(depot, &depot->empty, node, &cache->counters,
-                           &cache->counters.empty_in);
-        }
-        CPI_ASSERT(cpi_cache_is_valid(cache));
-    }
-    cpi_mark_leave(cache);
-    return given;
 }
 
 #endif /* CPI_CACHE_EDGE_H */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache_swap.h - the loaded magazine changes places with a spare.
+ * cache_swap.h - the loaded magazine and the ring of spares, word by word.
  *
- * Includes cache.h.  Inline, because most operations that leave the inline
- * path do it.  For the owner, which is inside (mark.h).
+ * Includes cache.h.  For the owner, which is inside (mark.h).
  *
  * ORDERING TABLE
  *   own     | entry count load        | relaxed | - | -
@@ -28,83 +27,80 @@
 
 #include "cache/cache.h"
 
-/* Does without half of the spares that stayed full since the last review. */
-void cpi_cache_review(struct cpi_cache *cache);
-
-static inline struct cpi_magazine *magazine_of(const struct cpi_cache *cache, uint32_t node)
+static inline struct cpi_magazine *cpi_cache_magazine(const struct cpi_cache *cache, uint32_t node)
 {
     return cpi_depot_magazine(cache->depot, node);
 }
 
-static inline uint32_t stocked_spares(const struct cpi_cache *cache)
+static inline uint32_t cpi_cache_stocked(const struct cpi_cache *cache)
 {
     return cpi_load(&cache->stocked, relaxed); /* [spares] */
 }
 
-static inline void set_stocked(struct cpi_cache *cache, uint32_t stocked)
+static inline void cpi_cache_set_stocked(struct cpi_cache *cache, uint32_t stocked)
 {
     CPI_ASSERT(stocked <= cache->ring_size);
     cpi_store(&cache->stocked, stocked, release); /* [stocked] */
 }
 
-static inline uintptr_t active_count(const struct cpi_cache *cache)
+static inline uintptr_t cpi_cache_count(const struct cpi_cache *cache)
 {
     return cpi_word_load(&cpi_cache_active(cache)->count, relaxed); /* [own] */
 }
 
-static inline void show_count(struct cpi_cache *cache, uintptr_t count)
+static inline void cpi_cache_show_count(struct cpi_cache *cache, uintptr_t count)
 {
     cpi_word_store(&cpi_cache_active(cache)->count, count, release); /* [show] */
 }
 
 /* Shows the fast path so many rounds of a magazine that is in the cache's hands, in
  * place of the one it showed, which is empty or has been put elsewhere. */
-static inline void show(struct cpi_cache *cache, uint32_t node, struct cpi_magazine *magazine,
-                        uint32_t count)
+static inline void cpi_cache_show(struct cpi_cache *cache, uint32_t node,
+                                  struct cpi_magazine *magazine, uint32_t count)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
 
-    CPI_ASSERT(active->limit == cache->depot->limit && count <= active->limit);
+    CPI_ASSERT(count <= cache->depot->limit);
     cpi_store(&cache->loaded, node, release); /* [show] */
     active->rounds = magazine->rounds;
     cpi_word_store(&active->count, count, release); /* [show] */
 }
 
 /* The same, all rounds, in place of any or none.  From then on they are counted there. */
-static inline void load(struct cpi_cache *cache, uint32_t node)
+static inline void cpi_cache_load(struct cpi_cache *cache, uint32_t node)
 {
-    struct cpi_magazine *magazine = magazine_of(cache, node);
+    struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
 
     cpi_cache_active(cache)->limit = cache->depot->limit;
-    show(cache, node, magazine, cpi_magazine_count(magazine));
+    cpi_cache_show(cache, node, magazine, cpi_magazine_count(magazine));
     cpi_magazine_set_count(magazine, 0);
 }
 
 /* Writes the loaded magazine's count down in it, and shows the fast path none:
  * another must be loaded, or `loaded` cleared.  An empty one need not be
  * unloaded.  Returns the magazine, 0 if none was loaded. */
-static inline uint32_t unload(struct cpi_cache *cache)
+static inline uint32_t cpi_cache_unload(struct cpi_cache *cache)
 {
     cpool_cache_t *active = cpi_cache_active(cache);
     uint32_t node = cpi_cache_loaded(cache);
 
-    CPI_ASSERT(active_count(cache) <= active->limit);
-    CPI_ASSERT(node == 0 || cpi_magazine_count(magazine_of(cache, node)) == 0);
+    CPI_ASSERT(cpi_cache_count(cache) <= active->limit);
+    CPI_ASSERT(node == 0 || cpi_magazine_count(cpi_cache_magazine(cache, node)) == 0);
     if (node != 0)
-        cpi_magazine_set_count(magazine_of(cache, node), (uint32_t)active_count(cache));
+        cpi_magazine_set_count(cpi_cache_magazine(cache, node), (uint32_t)cpi_cache_count(cache));
     active->limit = 0;
     cpi_word_store(&active->count, 0, release); /* [show] */
     return node;
 }
 
 /* Frees of slots below the bound take the fast path. */
-static inline void look_at_bound(struct cpi_cache *cache)
+static inline void cpi_cache_look_at_bound(struct cpi_cache *cache)
 {
     cpi_cache_active(cache)->bound = cpi_slab_fresh(cache->slab);
 }
 
 /* The i-th place of the ring. */
-static inline _Atomic uint32_t *place(struct cpi_cache *cache, uint32_t i)
+static inline _Atomic uint32_t *cpi_cache_place(struct cpi_cache *cache, uint32_t i)
 {
     uint32_t at = cache->bottom + i;
 
@@ -112,86 +108,39 @@ static inline _Atomic uint32_t *place(struct cpi_cache *cache, uint32_t i)
     return &cache->spare[at < cache->ring_size ? at : at - cache->ring_size];
 }
 
-static inline uint32_t see_spare(struct cpi_cache *cache, uint32_t i)
+static inline uint32_t cpi_cache_see(struct cpi_cache *cache, uint32_t i)
 {
-    return cpi_load(place(cache, i), relaxed); /* [see] */
+    return cpi_load(cpi_cache_place(cache, i), relaxed); /* [see] */
 }
 
-static inline void put_spare(struct cpi_cache *cache, uint32_t i, uint32_t node)
+static inline void cpi_cache_put(struct cpi_cache *cache, uint32_t i, uint32_t node)
 {
-    cpi_store(place(cache, i), node, release); /* [offer] */
+    cpi_store(cpi_cache_place(cache, i), node, release); /* [offer] */
 }
 
 /* Puts another magazine, or 0, in the place of a spare.  Returns false if the spare was
  * recalled. */
-static inline bool swap_at(_Atomic uint32_t *at, uint32_t node, uint32_t other)
+static inline bool cpi_cache_swap_at(_Atomic uint32_t *at, uint32_t node, uint32_t other)
 {
     return cpi_cas_strong(at, &node, other, release, relaxed); /* [offer] [see] */
 }
 
 /* The number of full spares became less because the owner needed one. */
-static inline void lower_stocked(struct cpi_cache *cache, uint32_t stocked)
+static inline void cpi_cache_lower_stocked(struct cpi_cache *cache, uint32_t stocked)
 {
-    set_stocked(cache, stocked);
+    cpi_cache_set_stocked(cache, stocked);
     if (stocked < cache->lowest)
         cache->lowest = stocked;
 }
 
-static inline void note_swap(struct cpi_cache *cache)
+/* The loaded magazine takes the place of the i-th spare, which is returned, or 0 if there is
+ * none or it was recalled. */
+static inline uint32_t cpi_cache_swap_newest(struct cpi_cache *cache, uint32_t i)
 {
-    if (CPI_UNLIKELY(cpi_depot_account(&cache->counters.swaps, 1) % CPI_REVIEW_SWAPS == 0))
-        cpi_cache_review(cache);
-}
-
-/* The empty magazine takes the place of the i-th spare, which is the newest full one and
- * is returned, or 0 if it was recalled. */
-static inline uint32_t swap_newest(struct cpi_cache *cache, uint32_t i)
-{
-    _Atomic uint32_t *at = place(cache, i);
+    _Atomic uint32_t *at = cpi_cache_place(cache, i);
     uint32_t node = cpi_load(at, relaxed); /* [see] */
 
-    return CPI_LIKELY(node != 0 && swap_at(at, node, cpi_cache_loaded(cache))) ? node : 0;
-}
-
-/* Loads the i-th spare, which is the newest full one, in place of the empty magazine.
- * Returns false if the spare was recalled, and then there is one place less. */
-static inline bool cpi_cache_take_spare(struct cpi_cache *cache, uint32_t i)
-{
-    uint32_t node = swap_newest(cache, i);
-
-    if (CPI_UNLIKELY(node == 0)) {
-        lower_stocked(cache, i);
-        cache->vacant = true;
-        return false;
-    }
-    CPI_ASSERT(cpi_magazine_count(magazine_of(cache, node)) == cache->depot->limit);
-    load(cache, node);
-    lower_stocked(cache, i);
-    note_swap(cache);
-    return true;
-}
-
-/* Loads the i-th spare, which is the first empty one, in place of the full magazine.
- * Returns false if there is none, or a stealing thread has recalled it by mistake. */
-static inline bool cpi_cache_put_spare(struct cpi_cache *cache, uint32_t i)
-{
-    _Atomic uint32_t *at = place(cache, i);
-    uint32_t node = cpi_load(at, relaxed); /* [see] */
-    uint32_t full;
-
-    if (CPI_UNLIKELY(node == 0))
-        return false;
-    full = unload(cache);
-    CPI_ASSERT(cpi_magazine_count(magazine_of(cache, full)) == cache->depot->limit);
-    if (CPI_UNLIKELY(!swap_at(at, node, full))) {
-        load(cache, full);
-        return false;
-    }
-    CPI_ASSERT(cpi_magazine_count(magazine_of(cache, node)) == 0);
-    load(cache, node);
-    set_stocked(cache, i + 1);
-    note_swap(cache);
-    return true;
+    return CPI_LIKELY(node != 0 && cpi_cache_swap_at(at, node, cpi_cache_loaded(cache))) ? node : 0;
 }
 
 #endif /* CPI_CACHE_SWAP_H */

@@ -19,12 +19,6 @@
 #include "base/atomic.h"
 #include "host/os.h"
 
-void cpi_place_init(struct cpi_places *places, struct cpi_uncached *at, uint32_t count)
-{
-    places->at = at;
-    places->count = count;
-}
-
 size_t cpi_place_used(const struct cpi_places *places)
 {
     return cpi_load(&places->used, acquire); /* [known] */
@@ -131,7 +125,7 @@ void cpi_place_vacate(struct cpi_uncached *uncached)
     cpi_store(&uncached->holder, 0, release);        /* [leave] */
 }
 
-bool cpi_place_forked(struct cpi_places *places)
+CPI_COLD bool cpi_place_forked(struct cpi_places *places)
 {
     bool any = false;
     size_t i;

@@ -29,14 +29,11 @@ struct cpi_uncached {
 };
 
 struct cpi_places {
-    struct cpi_uncached *at; /* constant */
+    struct cpi_uncached *at; /* constant: all zero at first */
     uint32_t count;          /* constant: all places */
     _Atomic uint32_t used;   /* places that ever had a holder: the first so many */
     struct cpi_signals mask_before; /* of the thread that holds the last place */
 };
-
-/* `at` is all zero. */
-void cpi_place_init(struct cpi_places *places, struct cpi_uncached *at, uint32_t count);
 
 /*
  * Brackets an operation without a cache: enter returns a place, which is the thread's until

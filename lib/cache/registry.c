@@ -273,7 +273,7 @@ static void end_leaving(struct cpi_thread *thread)
 
 /* The lock is free while a cache is flushed, which waits for a stealing thread that has
  * it, and while waiters are served. */
-static void thread_ended(struct cpi_thread *thread)
+CPI_COLD static void thread_ended(struct cpi_thread *thread)
 {
     cpi_lock();
     while (thread->caches != NULL) {
@@ -313,7 +313,7 @@ void cpi_registry_await_leaving(struct cpi_registry *registry)
  * magazines that a vanished thread had loaded while it was inside, or that a vanished stealing
  * thread had in hand, are left behind.  Returns whether the cache was not at rest.
  */
-static bool put_to_rest(struct cpi_cache *cache)
+CPI_COLD static bool put_to_rest(struct cpi_cache *cache)
 {
     uint32_t mark = cpi_load(&cache->busy, acquire); /* [forked] */
     bool inside = mark % 2 != 0;
@@ -333,7 +333,7 @@ static bool put_to_rest(struct cpi_cache *cache)
     return inside || locked;
 }
 
-static void thread_vanished(struct cpi_thread *thread)
+CPI_COLD static void thread_vanished(struct cpi_thread *thread)
 {
     while (thread->caches != NULL) {
         struct cpi_cache *cache = thread->caches;
@@ -350,7 +350,7 @@ static void thread_vanished(struct cpi_thread *thread)
 /* Caches that survive are the forking thread's, and those that no thread owns: one
  * of these may have been in use by a thread that vanished, and its handle stays
  * good.  Any may be locked by a stealing thread that vanished, unused ones, too. */
-static void mend_survivors(struct cpi_registry *registry)
+CPI_COLD static void mend_survivors(struct cpi_registry *registry)
 {
     size_t i;
 
@@ -367,7 +367,7 @@ static void mend_survivors(struct cpi_registry *registry)
     registry->disturbed = false;
 }
 
-static void fork_done(void)
+CPI_COLD static void fork_done(void)
 {
     struct cpi_registry *registry;
 

@@ -37,7 +37,7 @@ struct cpi_registry {
     struct cpi_depot *depot;
     struct cpi_pool *pool;
 
-    /* Constant: whoever calls init sets them. */
+    /* Constant, set after init. */
     bool inline_path;   /* the fast path may show its magazines */
     bool exact;         /* owners mark what they do, for steal.h */
     bool checked;       /* handles of destroyed caches are recognised for long */

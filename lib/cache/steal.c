@@ -53,7 +53,7 @@ static void give_spares(struct cpi_registry *registry, struct cpi_cache *cache,
         cpi_depot_give(registry->depot, &stealer->counters, node);
 }
 
-void cpi_steal_idle(struct cpi_registry *registry, struct cpi_uncached *stealer)
+CPI_COLD void cpi_steal_idle(struct cpi_registry *registry, struct cpi_uncached *stealer)
 {
     size_t i;
 
@@ -94,7 +94,7 @@ static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
     return node != 0 && hand_back(registry, stealer, node);
 }
 
-bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer)
+CPI_COLD bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer)
 {
     struct cpi_cache *locked[CPI_LOCKS];
     bool found = false;

@@ -54,7 +54,7 @@ static void set_top(struct cpi_cache *cache, uint32_t node)
 
 static uint32_t count_of(const struct cpi_cache *cache, uint32_t node)
 {
-    return cpi_magazine_count(magazine_of(cache, node));
+    return cpi_magazine_count(cpi_cache_magazine(cache, node));
 }
 
 /* Puts `length` linked magazines, all full, on top of the chain. */
@@ -77,7 +77,7 @@ static void add_magazine(struct cpi_cache *cache, uint32_t node)
     uint32_t rest = rest_of(cache);
 
     if (rest != 0 && count_of(cache, node) < limit) {
-        cpi_magazine_move(magazine_of(cache, node), magazine_of(cache, rest), limit);
+        cpi_magazine_move(cpi_cache_magazine(cache, node), cpi_cache_magazine(cache, rest), limit);
         if (count_of(cache, rest) == limit) {
             set_rest(cache, 0);
             add_chain(cache, rest, rest, 1);
@@ -101,7 +101,7 @@ static void add_loaded(struct cpi_cache *cache)
     if (node == 0)
         return;
     CPI_ASSERT(count_of(cache, node) == 0 && filled <= cache->depot->limit);
-    cpi_magazine_set_count(magazine_of(cache, node), filled);
+    cpi_magazine_set_count(cpi_cache_magazine(cache, node), filled);
     add_magazine(cache, node);
 }
 
@@ -136,7 +136,7 @@ void *cpi_lease_alloc(struct cpi_cache *cache)
         return NULL;
     }
     refuse_frees(cache);
-    leased_of(cache)->filled = (uint32_t)active_count(cache);
+    leased_of(cache)->filled = (uint32_t)cpi_cache_count(cache);
     return cpi_cache_pop(cache);
 }
 
@@ -161,10 +161,10 @@ static bool is_pending(const struct cpi_cache *cache)
 void cpi_lease_undo(struct cpi_cache *cache, const void *slot)
 {
     uint32_t node = cpi_cache_loaded(cache);
-    struct cpi_magazine *magazine = magazine_of(cache, node);
+    struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
     uintptr_t i;
 
-    for (i = active_count(cache); node != 0 && i < leased_of(cache)->filled; i++)
+    for (i = cpi_cache_count(cache); node != 0 && i < leased_of(cache)->filled; i++)
         if (magazine->rounds[i] == slot) {
             magazine->rounds[i] = magazine->rounds[--leased_of(cache)->filled];
             return;
@@ -182,7 +182,7 @@ bool cpi_lease_record(struct cpi_cache *cache, void *slot)
     if (node == 0)
         return false;
     set_rest(cache, 0);
-    magazine = magazine_of(cache, node);
+    magazine = cpi_cache_magazine(cache, node);
     count = cpi_magazine_count(magazine);
     CPI_ASSERT(count < cache->depot->limit);
     magazine->rounds[count] = slot;
@@ -196,7 +196,7 @@ bool cpi_lease_record(struct cpi_cache *cache, void *slot)
 static uint32_t detach_free(struct cpi_cache *cache, struct cpi_counters *counters)
 {
     uint32_t node = cpi_cache_loaded(cache);
-    uint32_t count = (uint32_t)active_count(cache);
+    uint32_t count = (uint32_t)cpi_cache_count(cache);
     struct cpi_magazine *loaded;
     uint32_t empty;
     uint32_t i;
@@ -206,15 +206,15 @@ static uint32_t detach_free(struct cpi_cache *cache, struct cpi_counters *counte
     empty = cpi_depot_take_empty(cache->depot, counters);
     if (empty == 0)
         return 0;
-    loaded = magazine_of(cache, node);
+    loaded = cpi_cache_magazine(cache, node);
     CPI_ASSERT(count <= leased_of(cache)->filled);
     for (i = 0; i < count; i++)
-        magazine_of(cache, empty)->rounds[i] = loaded->rounds[i];
+        cpi_cache_magazine(cache, empty)->rounds[i] = loaded->rounds[i];
     cpi_word_store(&cpi_cache_active(cache)->count, 0, release); /* [show] */
     leased_of(cache)->filled -= count;
     for (i = 0; i < leased_of(cache)->filled; i++)
         loaded->rounds[i] = loaded->rounds[i + count];
-    cpi_magazine_set_count(magazine_of(cache, empty), count);
+    cpi_magazine_set_count(cpi_cache_magazine(cache, empty), count);
     return empty;
 }
 

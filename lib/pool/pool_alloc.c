@@ -11,8 +11,10 @@
 #include "pool/pool_report.h"
 
 #include "base/atomic.h"
-#include "host/os.h"
 #include "base/probes.h"
+#include "cache/await.h"
+#include "cache/steal.h"
+#include "host/os.h"
 
 /* --- Without a cache --- */
 

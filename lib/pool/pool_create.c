@@ -20,6 +20,7 @@
 #include "host/ranges.h"
 #include "base/structs.h"
 #include "base/tools.h"
+#include "cache/await.h"
 
 /* Caches of a pool that gets no addresses for more, unless configured. */
 #define CPI_CACHES_FEW ((size_t)16)
@@ -157,9 +158,8 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     part(&caches, region, layout, layout->caches_at,
          cpi_registry_bytes(layout->caches, layout->quota));
     cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot);
-    cpi_place_init(&registry->places,
-                   (struct cpi_uncached *)(void *)(region + layout->uncached_at),
-                   pool->depot.uncached);
+    registry->places.at = (struct cpi_uncached *)(void *)(region + layout->uncached_at);
+    registry->places.count = pool->depot.uncached;
     registry->max = layout->caches;
     registry->quota_max = (uint32_t)layout->quota;
     registry->spares = (uint32_t)layout->spares;

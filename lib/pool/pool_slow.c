@@ -34,6 +34,7 @@ CPI_COLD static void free_at_length(cpool_t *handle, void *slot, struct cpi_call
 
 /* --- Where the inline path shows the loaded magazine --- */
 
+/* In any state of the cache. */
 CPI_APART static void *take_shown(struct cpi_cache *cache, struct cpi_call call)
 {
     struct cpi_pool *pool = cache->registry->pool;
@@ -48,17 +49,22 @@ CPI_APART static void *take_shown(struct cpi_cache *cache, struct cpi_call call)
     return slot;
 }
 
-/* Exchanges are sampled, too, which take_shown sees to. */
-CPI_APART static void *take_exchanged(struct cpi_cache *cache, struct cpi_call call)
+/* Without a full spare.  Exchanges are sampled, too, which take_shown sees to.  The cache comes
+ * last, so that those that jump here have it in no register of arguments. */
+CPI_APART static void *take_exchanged(struct cpi_call call, struct cpi_cache *cache)
 {
-    void *slot = NULL;
+    void **round;
 
-    if (CPI_LIKELY(--cache->until_count > 0))
-        slot = cpi_cache_exchange_and_take(cache);
-    if (CPI_LIKELY(slot != NULL))
-        return slot;
-    cache->until_count++; /* take_shown counts it */
-    return take_shown(cache, call);
+    if (CPI_UNLIKELY(cpi_cache_stocked(cache) != 0 || cpi_cache_count(cache) != 0 ||
+                     cache->until_count == 1))
+        return take_shown(cache, call);
+    cache->until_count--;
+    cpi_mark_enter(cache);
+    round = cpi_cache_refill_from_depot(cache, 1);
+    cpi_mark_leave(cache);
+    if (CPI_UNLIKELY(round == NULL))
+        return alloc_at_length(cache->registry->handle, call);
+    return *round;
 }
 
 CPI_APART static void give_shown(struct cpi_cache *cache, void *slot, struct cpi_call call)
@@ -77,10 +83,16 @@ CPI_APART static void give_shown(struct cpi_cache *cache, void *slot, struct cpi
         free_at_length(pool->handle, slot, call); /* which reports it */
 }
 
+/* The loaded magazine is full, and there is no empty spare. */
 CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, struct cpi_call call)
 {
-    if (CPI_UNLIKELY(!cpi_cache_exchange_and_give(cache, slot)))
-        give_shown(cache, slot, call);
+    bool given;
+
+    cpi_mark_enter(cache);
+    given = cpi_cache_spill_to_depot(cache, slot);
+    cpi_mark_leave(cache);
+    if (CPI_UNLIKELY(!given))
+        free_at_length(cache->registry->handle, slot, call);
 }
 
 /* --- The calling thread's own cache --- */
@@ -92,17 +104,38 @@ static inline bool is_shown(const struct cpi_cache *cache)
 
 CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache, struct cpi_call call)
 {
-    void *slot = cpi_cache_swap_and_take(cache);
+    uint32_t stocked = cpi_cache_stocked(cache);
+    void **round;
 
-    return CPI_LIKELY(slot != NULL) ? slot : take_exchanged(cache, call);
+    if (CPI_LIKELY(stocked != 0 && cpi_cache_count(cache) == 0 &&
+                   !cpi_cache_is_review_near(cache))) {
+        cpi_mark_enter(cache);
+        round = cpi_cache_refill_from_spare(cache, stocked, 1);
+        cpi_mark_leave(cache);
+        if (CPI_LIKELY(round != NULL))
+            return *round;
+    }
+    return take_exchanged(call, cache);
 }
 
 CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, const char *function,
                                          const void *site)
 {
-    if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, slot)))
+    uint32_t stocked = cpi_cache_stocked(cache);
+    bool swaps = stocked < cache->target;
+    bool given = false;
+
+    if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, slot) ||
+                     (swaps && cpi_cache_is_review_near(cache)))) {
         give_shown(cache, slot, (struct cpi_call){function, site});
-    else if (CPI_UNLIKELY(!cpi_cache_swap_and_give(cache, slot)))
+        return;
+    }
+    if (CPI_LIKELY(swaps)) {
+        cpi_mark_enter(cache);
+        given = cpi_cache_spill_to_spare(cache, stocked, slot);
+        cpi_mark_leave(cache);
+    }
+    if (CPI_UNLIKELY(!given))
         give_exchanged(cache, slot, (struct cpi_call){function, site});
 }
 

@@ -13,6 +13,7 @@
  *   made    | made load, CAS failure  | relaxed | make    | -
  *   ready   | committed load          | acquire | extent.c's publish | the magazine's memory
  *   hint    | dry load, store         | relaxed | - | -
+ *   counted | counter load         | acquire | depot.h's account | what it counts
  *   begin   | drains fetch-and-add | acq_rel | drains | that the depot is being emptied
  *   end     | drains fetch-and-add | acq_rel | drains | that it is full again
  *   drains  | drains load        | acquire | begin end | whether to look again
@@ -323,4 +324,14 @@ size_t cpi_depot_count_stocked(const struct cpi_depot *depot)
     for (steps = 0; node != 0; steps++)
         node = cpi_tagstack_below(&depot->links, node);
     return steps;
+}
+
+uint64_t cpi_depot_exchanged(const struct cpi_counters *counters)
+{
+    return cpi_load(&counters->stocked_in, acquire) +  /* [counted] */
+           cpi_load(&counters->stocked_out, acquire) + /* [counted] */
+           cpi_load(&counters->empty_in, acquire) +    /* [counted] */
+           cpi_load(&counters->empty_out, acquire) +   /* [counted] */
+           cpi_load(&counters->partials, acquire) +    /* [counted] */
+           cpi_load(&counters->swaps, acquire);        /* [counted] */
 }

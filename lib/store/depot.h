@@ -25,9 +25,8 @@
  * empty magazine.
  *
  * ORDERING TABLE
- *   account | counter store    | release | counted | the exchange it counts
+ *   account | counter store    | release | depot.c's counted | the exchange it counts
  *   own     | own counter load | relaxed | - | -
- *   counted | counter load     | acquire | account | what it counts
  *   hint    | dry load         | relaxed | - | -
  */
 #ifndef CPI_DEPOT_H
@@ -168,6 +167,9 @@ uint32_t cpi_depot_partial_rounds(const struct cpi_depot *depot);
 /* Full magazines, counted one by one.  Nobody else may be using the depot. */
 size_t cpi_depot_count_stocked(const struct cpi_depot *depot);
 
+/* All exchanges of a party and all its swaps.  Any thread. */
+uint64_t cpi_depot_exchanged(const struct cpi_counters *counters);
+
 /* Each counter has one writer, so adding needs no locked instruction. */
 static inline uint64_t cpi_depot_account(_Atomic uint64_t *counter, uint64_t more)
 {
@@ -175,17 +177,6 @@ static inline uint64_t cpi_depot_account(_Atomic uint64_t *counter, uint64_t mor
 
     cpi_store(counter, now, release); /* [account] */
     return now;
-}
-
-/* All exchanges of a party and all its swaps.  Any thread. */
-static inline uint64_t cpi_depot_exchanged(const struct cpi_counters *counters)
-{
-    return cpi_load(&counters->stocked_in, acquire) +  /* [counted] */
-           cpi_load(&counters->stocked_out, acquire) + /* [counted] */
-           cpi_load(&counters->empty_in, acquire) +    /* [counted] */
-           cpi_load(&counters->empty_out, acquire) +   /* [counted] */
-           cpi_load(&counters->partials, acquire) +    /* [counted] */
-           cpi_load(&counters->swaps, acquire);        /* [counted] */
 }
 
 static inline struct cpi_magazine *cpi_depot_magazine(const struct cpi_depot *depot,

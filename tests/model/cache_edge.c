@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache_edge.c - the short ways of cache_edge.h.  One owner gives a full magazine to the
+ * cache_edge.c - refill and spill as cache_edge.h has them.  One owner gives a full magazine to the
  * depot in exchange for an empty one, takes a spare back and swaps it again.  Another one
  * exchanges its empty magazine for a full one.  Meanwhile a stealing thread takes a spare
  * of the first owner's to the depot.
@@ -16,43 +16,47 @@
 
 #include "cache/cache_edge.h"
 
-bool cpi_mark_has_barrier;
-
 static void give(struct cpi_cache *cache, int *slot)
 {
+    uint32_t stocked = cpi_cache_stocked(cache);
+
     model_use_slot(slot);
-    if (!cpi_cache_is_just_full(cache, slot) ||
-        (!cpi_cache_swap_and_give(cache, slot) && !cpi_cache_exchange_and_give(cache, slot)))
+    if (!cpi_cache_is_just_full(cache, slot))
         assert(cpi_cache_free(cache, slot));
+    else if (stocked >= cache->target || !cpi_cache_spill_to_spare(cache, stocked, slot))
+        assert(cpi_cache_spill_to_depot(cache, slot));
 }
 
 static void *giver(void *number)
 {
     struct cpi_cache *cache;
     int *first;
-    int *second;
+    void **second = NULL;
+    uint32_t stocked;
 
     model_begin(number);
     cache = model_own_cache();
     give(cache, &model_slots[3]);
     first = cpi_cache_pop(cache);
     assert(first != NULL);
-    second = cpi_cache_swap_and_take(cache);
+    stocked = cpi_cache_stocked(cache);
+    if (stocked > 0)
+        second = cpi_cache_refill_from_spare(cache, stocked, 1);
     if (second != NULL)
-        give(cache, second);
+        give(cache, *second);
     give(cache, first);
     return NULL;
 }
 
 static void *taker(void *number)
 {
-    int *slot;
+    void **slot;
 
     model_begin(number);
     model_be_lucky();
-    slot = cpi_cache_exchange_and_take(model_own_cache());
+    slot = cpi_cache_refill_from_depot(model_own_cache(), 1);
     assert(slot != NULL);
-    give(model_own_cache(), slot);
+    give(model_own_cache(), *slot);
     return NULL;
 }
 

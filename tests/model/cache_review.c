@@ -41,9 +41,9 @@ static void audit_ring(struct cpi_cache *cache)
 {
     uint32_t i;
 
-    for (i = stocked_spares(cache); i < MODEL_SPARES; i++)
-        assert(see_spare(cache, i) == 0 ||
-               cpi_magazine_count(magazine_of(cache, see_spare(cache, i))) == 0);
+    for (i = cpi_cache_stocked(cache); i < MODEL_SPARES; i++)
+        assert(cpi_cache_see(cache, i) == 0 ||
+               cpi_magazine_count(cpi_cache_magazine(cache, cpi_cache_see(cache, i))) == 0);
 }
 
 int main(void)

@@ -35,12 +35,12 @@ static void check_ring(struct cpi_cache *cache)
 {
     uint32_t i;
 
-    assert(cache->target <= cache->quota && stocked_spares(cache) <= cache->target);
+    assert(cache->target <= cache->quota && cpi_cache_stocked(cache) <= cache->target);
     for (i = 0; i < cache->ring_size; i++) {
-        uint32_t node = see_spare(cache, i);
-        uint32_t count = i < stocked_spares(cache) ? MODEL_LIMIT : 0;
+        uint32_t node = cpi_cache_see(cache, i);
+        uint32_t count = i < cpi_cache_stocked(cache) ? MODEL_LIMIT : 0;
 
-        assert(node == 0 || cpi_magazine_count(magazine_of(cache, node)) == count);
+        assert(node == 0 || cpi_magazine_count(cpi_cache_magazine(cache, node)) == count);
         assert(node == 0 || i < cache->target);
     }
 }

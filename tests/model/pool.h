@@ -3,8 +3,8 @@
  * pool.h - a pool in which slots move while a thread looks for one.
  *
  * The library's pool_alloc.c, registry_list.c, mark.c, place.c, steal.c and await.c,
- * compiled here with the files of caches.h: a thread that looks runs the shipped look_again().  Nobody grows,
- * watches, waits or traps here.
+ * compiled here with the files of caches.h: a thread that looks runs the shipped
+ * look_again().  Nobody grows, watches, waits or traps here.
  *
  * Thread 1 owns the one cache that others know of.  The others have none.
  */
@@ -151,7 +151,8 @@ static inline void model_open_pool(bool exact, size_t fresh)
     model_pool.way = &cpi_plain_way;
     model_pool.registry.slab = &model_slab;
     model_pool.registry.depot = &model_depot;
-    cpi_place_init(&model_pool.registry.places, model_visitors, MODEL_VISITORS);
+    model_pool.registry.places.at = model_visitors;
+    model_pool.registry.places.count = MODEL_VISITORS;
     model_pool.registry.quota_max = MODEL_SPARES;
     model_pool.registry.exact = exact;
     model_pool.registry.caches.base = (char *)model_cache(1);

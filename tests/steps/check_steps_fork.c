@@ -176,7 +176,7 @@ static bool fork_in_spill(struct worker *worker, size_t nth)
 
     script_init(script, CPOOL_EXACT, SCRIPT_CAPACITY, &script_doors[1], worker);
     script_take(script, 4 * SCRIPT_ROUNDS);
-    stopped = steps_run(&stop, worker, "set_stocked", nth, give_all, script);
+    stopped = steps_run(&stop, worker, "cpi_cache_set_stocked", nth, give_all, script);
     spill.loaded = cpi_word_load(&cpi_cache_active(script->cache->home)->count, relaxed);
     script_fork(find_all, &spill);
     steps_go_on(&stop);
@@ -192,7 +192,7 @@ START_TEST(fork_in_a_spill_child_finds_all_spares)
 
     while (fork_in_spill(worker, nth))
         nth++;
-    REQUIRE(nth > 3);
+    REQUIRE(nth > 1); /* an exchange leaves the number as it is */
     worker_stop(worker);
 }
 END_TEST

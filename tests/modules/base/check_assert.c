@@ -108,6 +108,8 @@ START_TEST(more_full_spares_than_places_caught)
 
     (void)make_pool(&handle);
     cache = handle->home;
+    while (cpi_cache_pop(cache) != NULL)
+        ;
     cache->target = cache->quota + 1;
     REQUIRE(IS_CAUGHT("cpi_cache_is_valid", cpi_cache_refill(cache)));
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_cache_edge.c - the short ways at the edges of a magazine (lib/cache/cache_edge.h) do what
- * the long way does.
+ * check_cache_edge.c - refill and spill at the edges of a magazine (lib/cache/cache_edge.h) do
+ * the same, whether their caller knows the state of the cache or not.
  *
  * Includes fixture.h, random.h.
  *
  * The same random calls are made twice, beside another cache and a thread that steals: once
- * by the long way alone, and once by each short way before it.  After each call everything
- * that a cache and the depot know must be the same, but for the bound, which a short swap
- * does not look at.
+ * by cpi_cache_alloc and cpi_cache_free alone, and once by the four of cache_edge.h where their
+ * conditions hold.  After each call everything that a cache and the depot know must be the
+ * same, but for the bound, which a short swap does not look at.
  */
 #include "fixture.h"
 
@@ -43,9 +43,9 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
     memset(state, 0, sizeof *state);
     state->slot = slot != NULL ? cpi_slab_index(fixture_slab, slot) + 1 : 0;
     state->loaded = cpi_cache_loaded(cache);
-    state->count = active_count(cache);
+    state->count = cpi_cache_count(cache);
     state->bottom = cache->bottom;
-    state->stocked = stocked_spares(cache);
+    state->stocked = cpi_cache_stocked(cache);
     state->target = cache->target;
     state->lowest = cache->lowest;
     state->gave = cache->gave;
@@ -67,28 +67,37 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
 /* As lib/pool/pool_slow.c does it. */
 static void *take_shortly(struct cpi_cache *cache)
 {
-    void *slot = cpi_cache_swap_and_take(cache);
+    uint32_t stocked = cpi_cache_stocked(cache);
+    void **round = NULL;
 
-    times[SWAP_TAKES] += slot != NULL;
-    if (slot == NULL) {
-        slot = cpi_cache_exchange_and_take(cache);
-        times[EXCHANGE_TAKES] += slot != NULL;
+    if (cpi_cache_count(cache) != 0)
+        return NULL;
+    if (stocked == 0) {
+        round = cpi_cache_refill_from_depot(cache, 1);
+        times[EXCHANGE_TAKES] += round != NULL;
+    } else if (!cpi_cache_is_review_near(cache)) {
+        round = cpi_cache_refill_from_spare(cache, stocked, 1);
+        times[SWAP_TAKES] += round != NULL;
     }
-    return slot;
+    return round != NULL ? *round : NULL;
 }
 
 static bool give_shortly(struct cpi_cache *cache, void *slot)
 {
+    uint32_t stocked = cpi_cache_stocked(cache);
+
     if (!cpi_cache_is_just_full(cache, slot))
         return false;
-    if (cpi_cache_swap_and_give(cache, slot)) {
-        times[SWAP_GIVES]++;
-        return true;
+    if (stocked < cache->target) {
+        if (cpi_cache_is_review_near(cache))
+            return false;
+        if (cpi_cache_spill_to_spare(cache, stocked, slot)) {
+            times[SWAP_GIVES]++;
+            return true;
+        }
     }
-    if (!cpi_cache_exchange_and_give(cache, slot))
-        return false;
     times[EXCHANGE_GIVES]++;
-    return true;
+    return cpi_cache_spill_to_depot(cache, slot);
 }
 
 /* One call of the owner.  Returns the slot that it took. */
@@ -164,7 +173,7 @@ static void run(uint64_t seed, uint32_t quota, bool shortly)
 }
 
 /* With every quota, the whole ring included. */
-START_TEST(short_ways_leave_what_the_long_way_leaves)
+START_TEST(parts_leave_what_the_whole_leaves)
 {
     memset(times, 0, sizeof times);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -195,9 +204,9 @@ START_TEST(place_of_a_recalled_spare_is_filled_again)
     REQUIRE(node != 0);
     cpi_depot_give(fixture_depot, &other->counters, node);
     fixture_take(cache, slots, LIMIT);
-    REQUIRE(cpi_cache_exchange_and_take(cache) == NULL);
-    fixture_take(cache, slots + LIMIT, 1);
-    REQUIRE(see_spare(cache, 0) != 0);
+    REQUIRE(cpi_cache_refill_from_spare(cache, 1, 1) == NULL);
+    slots[LIMIT] = *cpi_cache_refill_from_depot(cache, 1);
+    REQUIRE(cpi_cache_see(cache, 0) != 0);
     fixture_give(cache, slots, LIMIT + 1);
 }
 END_TEST
@@ -205,7 +214,7 @@ END_TEST
 int main(void)
 {
     const struct support_test tests[] = {
-        TIMES(short_ways_leave_what_the_long_way_leaves, FIXTURE_PLACES),
+        TIMES(parts_leave_what_the_whole_leaves, FIXTURE_PLACES),
         ONCE(place_of_a_recalled_spare_is_filled_again),
     };
 
