@@ -247,6 +247,7 @@ CPI_APART static void **refill(struct cpi_cache *cache, uint32_t taken)
     cpi_cache_look_at_bound(cache);
     if (reviews)
         review(cache);
+    CPI_ASSERT(cpi_cache_is_valid(cache));
     return rounds;
 }
 

@@ -81,7 +81,6 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_spare(struct cpi_cache *ca
         cpi_cache_lower_stocked(cache, stocked - 1);
         cpi_depot_account(&cache->counters.swaps, 1);
         CPI_PROBE2(refill, cache->entry->pool, cpi_cache_count(cache));
-        CPI_ASSERT(cpi_cache_is_valid(cache));
     } else {
         cpi_cache_lower_stocked(cache, stocked - 1);
         cache->vacant = true;

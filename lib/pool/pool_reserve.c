@@ -71,7 +71,7 @@ static bool populate(const struct cpi_pool *pool, uintptr_t first, uintptr_t end
     return true;
 }
 
-/* What lies beside the slots shares pages with other slots', which are not in hand. */
+/* The bytes beside the slots share pages with other slots', which are not in hand. */
 CPI_UNINSTRUMENTED static bool make_side_resident(const struct cpi_side *side, uintptr_t first,
                                                   uintptr_t end, struct residence *residence)
 {

@@ -211,11 +211,83 @@ START_TEST(place_of_a_recalled_spare_is_filled_again)
 }
 END_TEST
 
+/* Takes some slots, and gives them back until the loaded magazine is full.  Returns how many
+ * are left. */
+static size_t fill_loaded(struct cpi_cache *cache, void **slots)
+{
+    size_t n = 2 * LIMIT;
+
+    fixture_take(cache, slots, n);
+    while (cpi_cache_count(cache) < LIMIT)
+        fixture_give(cache, &slots[--n], 1);
+    REQUIRE(n > 0 && cpi_cache_stocked(cache) == 0);
+    return n;
+}
+
+/* The full magazine stays loaded, and its own count 0. */
+START_TEST(spill_without_an_empty_spare_changes_nothing)
+{
+    struct cpi_cache *cache;
+    void *slots[2 * LIMIT];
+    size_t n;
+
+    fixture_init();
+    cache = fixture_cache(1, true);
+    n = fill_loaded(cache, slots);
+    REQUIRE(!cpi_cache_spill_to_spare(cache, 0, slots[0]));
+    REQUIRE(cpi_cache_is_valid(cache));
+    REQUIRE_EQUAL(cpi_cache_count(cache), LIMIT);
+    fixture_give(cache, slots, n);
+}
+END_TEST
+
+/* The depot has no empty magazine, and the one that is made is no exchange. */
+START_TEST(free_into_a_new_magazine_is_counted)
+{
+    struct cpi_cache *cache;
+    void *slots[2 * LIMIT];
+    uint64_t before;
+    size_t n;
+
+    fixture_init();
+    cache = fixture_cache(1, true);
+    n = fill_loaded(cache, slots);
+    before = cpi_depot_exchanged(&cache->counters) + cpi_load(&cache->frees, relaxed);
+    fixture_give(cache, &slots[--n], 1);
+    REQUIRE_EQUAL(cpi_cache_stocked(cache), 1);
+    REQUIRE_EQUAL(cpi_depot_exchanged(&cache->counters) + cpi_load(&cache->frees, relaxed),
+                  before + 1);
+    fixture_give(cache, slots, n);
+}
+END_TEST
+
+/* As a stealing thread leaves it. */
+START_TEST(spare_in_place_of_no_magazine_has_room_again)
+{
+    struct cpi_cache *cache;
+    void *slots[2 * LIMIT];
+    void *slot;
+
+    fixture_init();
+    cache = fixture_cache(1, true);
+    fixture_take(cache, slots, 2 * LIMIT);
+    fixture_give(cache, slots, 2 * LIMIT);
+    cpi_depot_give(fixture_depot, &cache->counters, cpi_cache_detach(cache));
+    slot = cpi_cache_alloc(cache);
+    REQUIRE(slot != NULL);
+    REQUIRE(cpi_cache_is_valid(cache));
+    REQUIRE(cpi_cache_push(cache, slot));
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(parts_leave_what_the_whole_leaves, FIXTURE_PLACES),
         ONCE(place_of_a_recalled_spare_is_filled_again),
+        ONCE(spill_without_an_empty_spare_changes_nothing),
+        ONCE(free_into_a_new_magazine_is_counted),
+        ONCE(spare_in_place_of_no_magazine_has_room_again),
     };
 
     return SUPPORT_RUN("cache_edge", tests);
