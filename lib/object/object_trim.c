@@ -42,7 +42,7 @@ static uintptr_t portion_of(const cpool_objects_t *pool)
     return slots > 0 ? slots : 1;
 }
 
-/* Discards the runs of vacant slots among n from this one on, whose bits are in hand. */
+/* Discards the runs of vacant slots, which `words` has, among n from this one on. */
 static size_t discard_portion(const cpool_objects_t *pool, const uint64_t *words, uintptr_t from,
                               uintptr_t n)
 {

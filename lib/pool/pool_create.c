@@ -178,7 +178,7 @@ static bool is_reserved_by_caller(unsigned flags)
     return (flags & CPI_LAYER_RESERVED) != 0;
 }
 
-/* What the caller gives must have this alignment and this size, bytes. */
+/* The caller's memory must have this alignment and this size, bytes. */
 static int check_memory(const cpool_config_t *config, size_t align, size_t size)
 {
     if ((uintptr_t)config->memory % align != 0)

@@ -71,7 +71,7 @@ static bool populate(const struct cpi_pool *pool, uintptr_t first, uintptr_t end
     return true;
 }
 
-/* The bytes beside the slots share pages with other slots', which are not in hand. */
+/* The bytes beside these slots share pages with those of slots in use. */
 CPI_UNINSTRUMENTED static bool make_side_resident(const struct cpi_side *side, uintptr_t first,
                                                   uintptr_t end, struct residence *residence)
 {

@@ -75,7 +75,7 @@ plant check-headers.sh include/cpool/new.h '/* new */' 'compiled by none'
 plant check-builds.sh lib/sources.mk 's,lib/store/slab.c,,' 'lacks lib/store/slab.c'
 plant check-builds.sh lib/sources.mk 's,lib/store/slab.c,& lib/store/slob.c,' 'names lib/store/slob.c'
 plant check-builds.sh cpool.pc.in 's/@libdir@/@libdirs@/' 'sets no libdirs'
-plant check-builds.sh lib/host/os_posix.c 's/^#define _GNU_SOURCE.*//' 'does not compile'
+plant check-builds.sh lib/base/compiler.h 's/^#define _GNU_SOURCE.*//' 'does not compile'
 
 if command -v clang-format > /dev/null; then
     plant check-format.sh lib/store/slab.c 's/^    /  /' 'are formatted otherwise'
@@ -91,7 +91,7 @@ plant check-listed.sh tests/public/check_alloc.c 's/^ *ONCE(free_null_does_nothi
 
 plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provides`/' 'cpi_depot_provides'
 plant check-docs.sh doc/DESIGN.md 's,`lib/cache/registry.c`,`lib/registries.c`,' 'no file lib/registries.c'
-plant check-docs.sh doc/DESIGN.md 's/`give_and_call`/`give_or_call`/' 'has no give_or_call'
+plant check-docs.sh doc/DESIGN.md 's/`wait_in_queue`/`wait_in_line`/' 'has no wait_in_line'
 plant check-docs.sh doc/TESTING.md 's/`check_barrier`/`check_barriers`/' 'check_barriers'
 
 plant check-words.sh doc/new.md "$(awk 'BEGIN { for (i = 0; i < 36000; i++) print "word" }')" 'too many words'
