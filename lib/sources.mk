@@ -15,8 +15,8 @@ libcpool_sources = \
 	lib/cache/cache_edge.h lib/cache/cache_shared.c lib/cache/cache_swap.h lib/cache/mark.c \
 	lib/cache/mark.h lib/cache/place.c lib/cache/place.h lib/cache/registry.c \
 	lib/cache/registry.h lib/cache/registry_list.c lib/cache/steal.c lib/cache/steal.h \
-	lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
-	lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \
+	lib/pool/feature.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
+	lib/pool/pool_audit.c lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \
 	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_drain.c lib/pool/pool_drain.h \
 	lib/pool/pool_forms.c lib/pool/pool_impl.h lib/pool/pool_info.c lib/pool/pool_info.h \
 	lib/pool/pool_layer.c lib/pool/pool_memory.c \
@@ -25,15 +25,16 @@ libcpool_sources = \
 	lib/pool/pool_typed.c lib/pool/pools.c lib/pool/way.h \
 	lib/wait/pool_call.c lib/wait/pool_events.c lib/wait/pool_left.c lib/wait/pool_left.h \
 	lib/wait/pool_wait.c lib/wait/pool_wait.h lib/wait/queue.h lib/wait/wait_way.c \
-	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h lib/track/track_gate.c lib/track/track_gate.h \
+	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h lib/track/track_gate.c lib/track/track.h \
 	lib/track/track_way.c \
-	lib/check/check_gate.c lib/check/guard.c lib/check/guard.h \
-	lib/check/log.c lib/check/log.h lib/check/pool_audit.c lib/check/pool_debug.c \
+	lib/check/check_gate.c lib/check/checks.h lib/check/guard.c lib/check/guard.h \
+	lib/check/log.c lib/check/log.h lib/check/pool_check.c lib/check/pool_debug.c \
 	lib/check/pool_quarantine.c \
 	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/quarantine.c \
 	lib/check/quarantine.h lib/check/record.h lib/check/site.c lib/check/site.h \
 	lib/fallback/fallback.c lib/fallback/fallback.h lib/fallback/pool_fallback.c \
-	lib/lease/lease.c lib/lease/lease.h lib/lease/pool_lease.c \
+	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_inline.c lib/lease/pool_lease.c \
+	lib/features/list.c \
 	lib/object/object.c lib/object/object.h lib/object/object_create.c lib/object/object_fake.c \
 	lib/object/object_life.c lib/object/object_list.c lib/object/object_resize.c \
 	lib/object/object_room.c lib/object/object_slot.c lib/object/object_trim.c \

@@ -41,4 +41,7 @@ size_t cpi_text_character(const char *text);
 const char *cpi_text_show(char shown[CPI_SHOWN_SIZE], const char *name);
 #define CPI_SHOWN(name) cpi_text_show((char[CPI_SHOWN_SIZE]){0}, name)
 
+/* Receives the lines of a list, one by one, each with its end. */
+typedef void cpi_line_sink(void *context, const char *line, size_t length);
+
 #endif /* CPI_TEXT_H */

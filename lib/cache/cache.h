@@ -2,7 +2,7 @@
 /*
  * cache.h - one owner's free slots of one pool.
  *
- * Includes slab.h, depot.h (cache_shared.c: also guard.h).
+ * Includes slab.h, depot.h.
  *
  *   entry (hot, public layout)          cache (here)
  *   +-------+-------+--------+          +--------+------------------+----------+

@@ -22,7 +22,6 @@
 #include "cache/cache.h"
 
 #include "base/atomic.h"
-#include "check/guard.h"
 
 uint32_t cpi_cache_steal(struct cpi_cache *victim)
 {
@@ -91,8 +90,8 @@ size_t cpi_cache_bump(struct cpi_slab *slab, struct cpi_depot *depot, uintptr_t 
             continue;
         }
         if (cpi_slab_bump(slab, bounds, left)) {
-            if (slab->sides[CPI_SIDE_RECORDS].size != 0)
-                cpi_guard_bumped(slab, fresh, left);
+            if (slab->bumped != NULL)
+                slab->bumped(slab, fresh, left);
             CPI_ASSERT(left <= n && fresh + left <= slab->slots);
             *first = fresh;
             return left;

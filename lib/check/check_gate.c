@@ -4,26 +4,28 @@
  */
 #include "pool/pool_report.h"
 
+#include "check/checks.h"
 #include "check/pool_tell.h"
 #include "check/site.h"
 #include "base/tools.h"
-#include "track/track_gate.h"
+#include "track/track.h"
 
 /* Notes the owner's call in the slot's record and in the log. */
 static void note_call(struct cpi_pool *pool, uintptr_t index, bool is_free, const void *site)
 {
+    struct cpi_log *log = &cpi_checks_of(pool)->log;
     struct cpi_log_event event;
     struct cpi_visit visit;
 
     cpi_site_note(&pool->slab, index, is_free, site, &visit);
-    if (pool->log.size == 0)
+    if (log->size == 0)
         return;
     event.when = visit.when;
     event.thread = visit.thread;
     event.index = index;
     event.site = visit.frames[0];
     event.taken = !is_free;
-    cpi_log_note(&pool->log, &event);
+    cpi_log_note(log, &event);
 }
 
 /* Reports damage at a moment when the slot's record still tells of its last use. */
@@ -48,7 +50,7 @@ CPI_COLD static bool take_damaged(struct cpi_pool *pool, uintptr_t index,
 
     cpi_text_init(&text, details, sizeof details);
     cpi_tell_damage(&text, pool, damage);
-    if (!cpi_slotmap_take(&pool->slotmap, index))
+    if (!cpi_slotmap_take(cpi_track_map(pool), index))
         return false;
     note_call(pool, index, false, call.site);
     cpi_pool_report_details(cpi_damage_code(damage), call.function, pool, index, &text);
@@ -63,7 +65,7 @@ static bool take_checked(struct cpi_pool *pool, uintptr_t index, struct cpi_call
     if (CPI_UNLIKELY(!cpi_guard_take(&pool->slab, index, &damage) ||
                      !cpi_guard_verify(&pool->slab, index, &damage)))
         return take_damaged(pool, index, &damage, call);
-    if (CPI_UNLIKELY(!cpi_slotmap_take(&pool->slotmap, index)))
+    if (CPI_UNLIKELY(!cpi_slotmap_take(cpi_track_map(pool), index)))
         return false;
     note_call(pool, index, false, call.site);
     return true;
@@ -111,19 +113,19 @@ static bool is_intact(const struct cpi_pool *pool, uintptr_t index, const char *
 static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
-    bool is_live = cpi_slotmap_state(&pool->slotmap, index) == CPI_SLOTMAP_LIVE_ONE;
+    bool is_live = cpi_slotmap_state(cpi_track_map(pool), index) == CPI_SLOTMAP_LIVE_ONE;
 
     if ((is_live && !is_intact(pool, index, call.function)) ||
         !cpi_track_end_life(pool, index, call.function))
         return false;
     note_call(pool, index, true, call.site);
-    cpi_guard_give(&pool->slab, index, pool->fills);
+    cpi_guard_give(&pool->slab, index, cpi_checks_of(pool)->fills);
     cpi_tools_given(pool->tools, pool, slot, pool->slab.slot_size);
     return true;
 }
 
 const struct cpi_gate cpi_check_gate = {taken, given, NULL};
-const struct cpi_gate cpi_check_gate_with_quarantine = {taken, given, cpi_pool_put_off};
+const struct cpi_gate cpi_check_gate_with_quarantine = {taken, given, &cpi_quarantine_keeper};
 
 /* Slots that are looked at in one go: others may want the lock. */
 #define CPI_VERIFY_PORTION ((uintptr_t)1024)

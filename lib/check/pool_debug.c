@@ -14,7 +14,9 @@
 #include "base/error.h"
 #include "host/options.h"
 #include "host/os.h"
+#include "check/checks.h"
 #include "check/site.h"
+#include "track/track.h"
 
 /* --- Looking for damage --- */
 
@@ -54,17 +56,18 @@ static void add_event(struct cpi_text *text, const struct cpi_pool *pool,
 
 static size_t list_log(const struct cpi_pool *pool, cpi_line_sink *sink, void *context)
 {
+    const struct cpi_log *log = &cpi_checks_of(pool)->log;
     uint64_t now = cpi_os_now();
     uint64_t number;
     uint64_t end;
     size_t lines = 0;
 
-    for (cpi_log_span(&pool->log, &number, &end); number < end; number++) {
+    for (cpi_log_span(log, &number, &end); number < end; number++) {
         char line[CPI_REPORT_MAX];
         struct cpi_log_event event;
         struct cpi_text text;
 
-        if (!cpi_log_read(&pool->log, number, &event))
+        if (!cpi_log_read(log, number, &event))
             continue;
         cpi_text_init(&text, line, sizeof line);
         add_event(&text, pool, &event, now);
@@ -77,7 +80,9 @@ static size_t list_log(const struct cpi_pool *pool, cpi_line_sink *sink, void *c
 size_t cpi_pool_list(const struct cpi_pool *pool, enum cpool_print_what what, cpi_line_sink *sink,
                      void *context)
 {
-    return what == CPOOL_PRINT_LIVE ? cpi_site_list(&pool->slab, &pool->slotmap, sink, context)
+    if (!pool->checked)
+        return 0;
+    return what == CPOOL_PRINT_LIVE ? cpi_site_list(&pool->slab, cpi_track_map(pool), sink, context)
                                     : list_log(pool, sink, context);
 }
 
@@ -89,7 +94,7 @@ static void write_line(void *unused, const char *line, size_t length)
 
 void cpi_pool_write_live(const struct cpi_pool *pool)
 {
-    cpi_site_list(&pool->slab, &pool->slotmap, write_line, NULL);
+    cpi_site_list(&pool->slab, cpi_track_map(pool), write_line, NULL);
 }
 
 /* --- The ends of the default handler and of the process --- */
@@ -98,7 +103,7 @@ static void report_ends(const cpool_error_t *error)
 {
     const struct cpi_pool *pool = cpi_pool_at(error->pool); /* of a face, too */
 
-    if (pool != NULL)
+    if (pool != NULL && pool->checked)
         list_log(pool, write_line, NULL);
     if (cpi_options()->goes_on == 0)
         abort();

@@ -6,31 +6,56 @@
  * a place of the registry.  So an alloc that finds the pool dry either finds the slot, or
  * waits for that operation.
  */
+#include "check/checks.h"
 #include "pool/pool_alloc.h"
 #include "wait/pool_wait.h"
 
-void cpi_pool_put_off(struct cpi_pool *pool, void *slot)
+static struct cpi_quarantine *quarantine_of(const struct cpi_pool *pool)
+{
+    return &cpi_checks_of(pool)->quarantine;
+}
+
+static void put(struct cpi_pool *pool, void *slot)
 {
     struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
-    void *out = cpi_quarantine_swap(&pool->quarantine, slot);
+    void *out = cpi_quarantine_swap(quarantine_of(pool), slot);
 
-    if (out != NULL && !(pool->way->came != NULL && cpi_pool_hand_over(pool, out, NULL)))
+    if (out != NULL && !(cpi_pool_is_waitable(pool) && cpi_pool_hand_over(pool, out, NULL)))
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, out);
     cpi_pool_came(pool, NULL);
     cpi_place_leave(&pool->registry.places, uncached);
 }
 
-bool cpi_pool_end_quarantine(struct cpi_pool *pool)
+static bool give_one(struct cpi_pool *pool)
 {
-    struct cpi_uncached *uncached;
-    void *slot;
+    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
+    void *slot = cpi_quarantine_take(quarantine_of(pool));
 
-    if (CPI_LIKELY(pool->quarantine.size == 0))
-        return false;
-    uncached = cpi_place_enter(&pool->registry.places);
-    slot = cpi_quarantine_take(&pool->quarantine);
     if (slot != NULL)
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, slot);
     cpi_place_leave(&pool->registry.places, uncached);
     return slot != NULL;
 }
+
+/* Others may go on to put slots there. */
+static bool give(struct cpi_pool *pool, bool all)
+{
+    size_t most = all ? quarantine_of(pool)->size : 1;
+    size_t given = 0;
+
+    while (given < most && give_one(pool))
+        given++;
+    return given > 0;
+}
+
+static size_t count(const struct cpi_pool *pool)
+{
+    return cpi_quarantine_count(quarantine_of(pool));
+}
+
+static uint64_t puts_so_far(const struct cpi_pool *pool)
+{
+    return cpi_quarantine_moves(quarantine_of(pool));
+}
+
+const struct cpi_keeper cpi_quarantine_keeper = {put, give, count, puts_so_far};

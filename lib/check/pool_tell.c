@@ -9,7 +9,9 @@
 
 #include "host/os.h"
 #include "host/ranges.h"
+#include "check/checks.h"
 #include "check/site.h"
+#include "track/track.h"
 #include "pool/pool_report.h"
 
 static const char *name_of(enum cpi_slotmap_state state)
@@ -46,7 +48,7 @@ void cpi_tell_slot(struct cpi_text *text, const struct cpi_pool *pool, uintptr_t
 
     if (!pool->checked || index >= cpi_slab_fresh(&pool->slab))
         return;
-    state = cpi_slotmap_state(&pool->slotmap, index);
+    state = cpi_slotmap_state(cpi_track_map(pool), index);
     live = state == CPI_SLOTMAP_LIVE_ONE;
     cpi_text_add(text, "cpool:   slot %" PRIuPTR " at %p, %zu bytes, %s\n", index,
                  cpi_slab_slot(&pool->slab, index), pool->slab.slot_size, name_of(state));
@@ -157,7 +159,7 @@ void cpi_tell_how(struct cpi_text *text, const struct cpi_pool *pool)
     if (pool == NULL || !pool->checked)
         cpi_text_add(text, "cpool:   CPOOL_OPTIONS=checked,fill,sites=8 in the environment tells "
                            "more (man cpool_debug)\n");
-    else if (cpi_record_frames(&pool->slab) < 2 || pool->log.size == 0)
+    else if (cpi_record_frames(&pool->slab) < 2 || cpi_checks_of(pool)->log.size == 0)
         cpi_text_add(text, "cpool:   CPOOL_OPTIONS=sites=8,log=64 in the environment tells "
                            "more (man cpool_debug)\n");
 }

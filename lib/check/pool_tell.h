@@ -11,11 +11,9 @@
 #ifndef CPI_POOL_TELL_H
 #define CPI_POOL_TELL_H
 
-#include "pool/pool_impl.h"
 #include "base/text.h"
-
-/* Longest details of a report, bytes with their end.  Longer ones are cut. */
-#define CPI_DETAILS_MAX 4096
+#include "pool/pool_report.h"
+#include "check/guard.h"
 
 /* Appends the state of a slot, and its last alloc and free, in lines of their own. */
 void cpi_tell_slot(struct cpi_text *text, const struct cpi_pool *pool, uintptr_t index);

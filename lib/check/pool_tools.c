@@ -5,7 +5,11 @@
  * ORDERING TABLE
  *   shown | committed load | relaxed | - | -
  */
-#include "pool/pool_impl.h"
+#include "check/checks.h"
+#include "pool/feature.h"
+#include "pool/layer.h"
+#include "pool/pool_alloc.h"
+#include "track/track.h"
 
 #include "base/atomic.h"
 #include "host/thread.h"
@@ -24,10 +28,21 @@ static bool share_granules(const struct cpi_slab *slab)
            (slab->base % CPI_GRANULE != 0 || slab->stride % CPI_GRANULE != 0);
 }
 
-bool cpi_pool_is_watched(const cpool_config_t *config)
+/* Whether a tool would watch the bytes of a pool in memory of its own. */
+static bool is_watched(const cpool_config_t *config)
 {
-    return config->memory == NULL && (config->memory_flags & CPOOL_MEMORY_NO_POISON) == 0 &&
+    return config->memory == NULL && (config->flags & CPI_LAYER_RESERVED) == 0 &&
+           (config->memory_flags & CPOOL_MEMORY_NO_POISON) == 0 &&
            (cpi_tools_found() & CPI_TOOLS_BYTES) != 0;
+}
+
+/* There are bytes between slots, and a word for each. */
+CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
+{
+    if (layout->callers || !is_watched(config))
+        return;
+    cpi_track_plan(layout);
+    layout->gap = CPI_GUARD_GAP;
 }
 
 /* The slots' memory with the lead, as far as it is usable. */
@@ -59,7 +74,7 @@ static void open_slots(const struct cpi_pool *pool)
     cpi_tools_hide(pool->tools, slab->extent.base, usable(pool));
 }
 
-void cpi_pool_tools_end(const struct cpi_pool *pool)
+CPI_COLD static void close_slots(struct cpi_pool *pool)
 {
     const struct cpi_slab *slab = &pool->slab;
     bool holds = hold_off_forks();
@@ -70,11 +85,16 @@ void cpi_pool_tools_end(const struct cpi_pool *pool)
         cpi_unlock();
 }
 
-void cpi_pool_tools_begin(struct cpi_pool *pool)
+static const struct cpi_gate tools_gate;
+
+CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
+                 const cpool_config_t *config)
 {
     struct cpi_slab *slab = &pool->slab;
     uintptr_t ahead = CPI_HIDDEN_AHEAD / slab->stride;
 
+    (void)layout;
+    (void)config;
     pool->tools = cpi_tools_found();
     if ((pool->flags & CPOOL_MEMORY_NO_POISON) != 0)
         pool->tools &= ~CPI_TOOLS_BYTES;
@@ -84,11 +104,14 @@ void cpi_pool_tools_begin(struct cpi_pool *pool)
     if ((pool->tools & CPI_TOOLS_BYTES) != 0)
         (void)cpi_slab_provide(slab, ahead < slab->slots ? ahead : slab->slots);
     open_slots(pool);
+    if (pool->tools != 0)
+        cpi_pool_set_gate(pool, &tools_gate);
+    return 0;
 }
 
-void cpi_pool_tools_reset(const struct cpi_pool *pool)
+CPI_COLD static void reset(struct cpi_pool *pool)
 {
-    cpi_pool_tools_end(pool);
+    close_slots(pool);
     open_slots(pool);
 }
 
@@ -108,7 +131,7 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return true;
 }
 
-const struct cpi_gate cpi_tools_gate = {taken, given, NULL};
+static const struct cpi_gate tools_gate = {taken, given, NULL};
 
 /* --- Leaks --- */
 
@@ -129,8 +152,12 @@ static void ignore_own(struct cpi_pool *pool, bool ignored)
     cpi_tools_ignore(pool->tools, &pool->slab.base, sizeof pool->slab.base, ignored);
 }
 
-void cpi_pool_tools_find_leaks(struct cpi_pool *pool)
+/* Has a tool that can look for slots that are live and that nothing points to. */
+CPI_COLD static void leaked(struct cpi_pool *pool, size_t live)
 {
+    (void)live;
+    if (pool->tools == 0)
+        return;
     ignore_own(pool, true);
     cpi_tools_find_leaks(pool->tools);
     ignore_own(pool, false);
@@ -156,3 +183,6 @@ __attribute__((__destructor__(101))) static void process_ended(void)
         cpi_registry_each(ignore_for_good);
     cpi_unlock();
 }
+
+const struct cpi_feature cpi_tools_feature = {
+    .plan = plan, .begin = begin, .end = close_slots, .reset = reset, .leaked = leaked};

@@ -41,9 +41,6 @@ void cpi_site_add_place(struct cpi_text *text, const struct cpi_visit *visit);
 /* Appends a time before `now`, in seconds. */
 void cpi_site_add_age(struct cpi_text *text, uint64_t when, uint64_t now);
 
-/* Receives the lines of a list, one by one, each with its end. */
-typedef void cpi_line_sink(void *context, const char *line, size_t length);
-
 /*
  * Lists the live slots by the place that took them, those with most slots first: the
  * number, the place, an example, the ages of the oldest and the youngest.  Beyond

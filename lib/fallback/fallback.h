@@ -36,7 +36,7 @@ struct cpi_fallback {
     const struct cpi_way *passed; /* which takes the place of this one */
 
     _Alignas(CPI_LINE) _Atomic size_t live; /* blocks, and takes that may still fail */
-    _Atomic size_t placed; /* blocks in places: what has_room compares, so that nobody sleeps
+    _Atomic size_t placed; /* blocks in places, which has_room compares, so that nobody sleeps
                               for good beside a take that fails */
     _Atomic size_t peak;
     _Atomic size_t reach;
@@ -45,6 +45,10 @@ struct cpi_fallback {
 
 /* The state of an address, which is not looked at. */
 enum cpi_block { CPI_BLOCK_NONE, CPI_BLOCK_FREED, CPI_BLOCK_LIVE };
+
+/* Its number, as a feature, and the feature, pool_fallback.c's. */
+#define CPI_PART_FALLBACK 4
+extern const struct cpi_feature cpi_fallback_feature;
 
 /* NULL if the system refuses memory.  block + offset is aligned. */
 struct cpi_fallback *cpi_fallback_create(size_t limit, size_t size, size_t align, size_t offset);

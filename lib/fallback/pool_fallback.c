@@ -3,24 +3,30 @@
  * pool_fallback.c - the way of a pool with a fallback: as without one, and then a block.
  *
  * ORDERING TABLE
- *   count | with_fallback fetch-and-add, load | relaxed | - | -
+ *   count | with_fallback fetch-and-add, load; live, peak load | relaxed | - | -
  *
  * A thread that has a block of a pool has learnt of the pool by synchronisation.
  */
+#include "fallback/fallback.h"
+#include "pool/feature.h"
 #include "pool/pool_alloc.h"
-#include "pool/pool_config.h"
 #include "pool/pool_options.h"
 
 #include "base/atomic.h"
 
 static _Atomic size_t with_fallback; /* pools of this process, now */
 
+static struct cpi_fallback *fallback_of(const struct cpi_pool *pool)
+{
+    return pool->part[CPI_PART_FALLBACK];
+}
+
 /* --- The way --- */
 
 /* A pool without slots hands out blocks and, but to leases, nothing else. */
 static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
 {
-    struct cpi_fallback *fallback = pool->fallback;
+    struct cpi_fallback *fallback = fallback_of(pool);
     void *slot = fallback->alone ? NULL : fallback->passed->alloc(pool, cache, call);
 
     return slot != NULL ? slot : cpi_fallback_take(fallback);
@@ -28,7 +34,7 @@ static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_ca
 
 static void *take(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    struct cpi_fallback *fallback = pool->fallback;
+    struct cpi_fallback *fallback = fallback_of(pool);
 
     return fallback->alone ? cpi_fallback_take(fallback) : fallback->passed->take(pool, cache);
 }
@@ -36,7 +42,7 @@ static void *take(struct cpi_pool *pool, struct cpi_cache *cache)
 /* A waiter takes a block rather than wait. */
 static void *look(struct cpi_pool *pool)
 {
-    struct cpi_fallback *fallback = pool->fallback;
+    struct cpi_fallback *fallback = fallback_of(pool);
     void *slot = fallback->alone ? NULL : fallback->passed->look(pool);
 
     return slot != NULL ? slot : cpi_fallback_take(fallback);
@@ -44,7 +50,7 @@ static void *look(struct cpi_pool *pool)
 
 static unsigned left(const struct cpi_pool *pool, const struct cpi_cache *cache)
 {
-    const struct cpi_fallback *fallback = pool->fallback;
+    const struct cpi_fallback *fallback = fallback_of(pool);
     unsigned slots = fallback->alone ? 0 : fallback->passed->left(pool, cache);
 
     return slots | (cpi_fallback_has_room(fallback) ? CPI_LEFT_MORE : 0);
@@ -54,7 +60,7 @@ static unsigned left(const struct cpi_pool *pool, const struct cpi_cache *cache)
 static enum cpi_block give(struct cpi_pool *pool, void *block)
 {
     struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
-    enum cpi_block was = cpi_fallback_give(pool->fallback, block);
+    enum cpi_block was = cpi_fallback_give(fallback_of(pool), block);
 
     if (was == CPI_BLOCK_LIVE)
         cpi_pool_came(pool, NULL);
@@ -64,10 +70,10 @@ static enum cpi_block give(struct cpi_pool *pool, void *block)
 
 static int stray(struct cpi_pool *pool, void *address, bool back)
 {
-    enum cpi_block was = back ? give(pool, address) : cpi_fallback_find(pool->fallback, address);
+    enum cpi_block was = back ? give(pool, address) : cpi_fallback_find(fallback_of(pool), address);
 
     if (was == CPI_BLOCK_NONE)
-        return pool->fallback->passed->stray(pool, address, back);
+        return fallback_of(pool)->passed->stray(pool, address, back);
     if (was == CPI_BLOCK_FREED)
         return CPOOL_EDOUBLEFREE;
     return back ? 0 : CPOOL_EBLOCK;
@@ -80,41 +86,59 @@ static void count_pool(size_t by)
     cpi_fetch_add(&with_fallback, by, relaxed); /* [count] */
 }
 
-/* Blocks are malloc's, so the table that knows them is not in the pool's region. */
-int cpi_pool_add_fallback(struct cpi_pool *pool, const cpool_config_t *config)
+CPI_COLD static void put_before(struct cpi_fallback *fallback, const struct cpi_way *passed)
 {
-    bool alone = cpi_pool_is_faked(config);
-    size_t limit = config->fallback + (alone ? pool->slab.most : 0);
-    struct cpi_fallback *fallback;
-
-    if (limit == 0)
-        return 0;
-    fallback = cpi_fallback_create(limit, config->slot_size, cpi_layout_align(config),
-                                   config->slot_offset);
-    if (fallback == NULL)
-        return CPOOL_ENOMEM;
-    fallback->alone = alone;
-    fallback->passed = pool->way;
-    fallback->way = *pool->way;
+    fallback->passed = passed;
+    fallback->way = *passed;
     fallback->way.alloc = alloc;
     fallback->way.stray = stray;
     fallback->way.take = take;
     fallback->way.look = look;
     fallback->way.left = left;
+}
+
+/* Blocks are malloc's, so the table that knows them is not in the pool's region. */
+CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
+                 const cpool_config_t *config)
+{
+    bool alone = cpi_pool_is_faked(config);
+    size_t limit = config->fallback + (alone ? layout->most : 0);
+    struct cpi_fallback *fallback;
+
+    if (limit == 0)
+        return 0;
+    fallback = cpi_fallback_create(limit, layout->slot_size, layout->align, layout->offset);
+    if (fallback == NULL)
+        return CPOOL_ENOMEM;
+    fallback->alone = alone;
+    put_before(fallback, pool->way);
     pool->way = &fallback->way;
-    pool->fallback = fallback;
+    pool->part[CPI_PART_FALLBACK] = fallback;
     if (alone)
         pool->registry.inline_path = false;
     count_pool(1);
     return 0;
 }
 
-void cpi_pool_end_fallback(struct cpi_pool *pool)
+CPI_COLD static void end(struct cpi_pool *pool)
 {
-    if (pool->fallback == NULL)
+    if (fallback_of(pool) == NULL)
         return;
     count_pool(SIZE_MAX);
-    cpi_fallback_destroy(pool->fallback);
+    cpi_fallback_destroy(fallback_of(pool));
+}
+
+CPI_COLD static size_t clear(struct cpi_pool *pool)
+{
+    return cpi_fallback_clear(fallback_of(pool));
+}
+
+CPI_COLD static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
+{
+    if (fallback_of(pool) == NULL)
+        return;
+    stats->fallback_live = cpi_load(&fallback_of(pool)->live, relaxed); /* [count] */
+    stats->fallback_peak = cpi_load(&fallback_of(pool)->peak, relaxed); /* [count] */
 }
 
 /* --- By address --- */
@@ -130,8 +154,8 @@ CPI_COLD static cpool_t *search(const void *block)
     for (i = 1; i < cpi_handle_count() && handle == NULL; i++) {
         const struct cpi_pool *pool = cpi_handles.handles[i].state;
 
-        if (pool != NULL && pool->fallback != NULL &&
-            cpi_fallback_find(pool->fallback, block) == CPI_BLOCK_LIVE)
+        if (pool != NULL && fallback_of(pool) != NULL &&
+            cpi_fallback_find(fallback_of(pool), block) == CPI_BLOCK_LIVE)
             handle = pool->handle;
     }
     if (!held)
@@ -139,7 +163,10 @@ CPI_COLD static cpool_t *search(const void *block)
     return handle;
 }
 
-cpool_t *cpi_pool_of_block(const void *block)
+static cpool_t *find(const void *block)
 {
     return cpi_load(&with_fallback, relaxed) != 0 ? search(block) : NULL; /* [count] */
 }
+
+const struct cpi_feature cpi_fallback_feature = {
+    .begin = begin, .end = end, .clear = clear, .figures = figures, .find = find};

@@ -38,8 +38,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cpool/lease.h>
+
 #include "cache/cache.h"
 #include "cache/registry.h"
+#include "pool/way.h"
 
 /* The record of a cache of a lease, beside the loaded magazine: the data of its owner. */
 struct cpi_leased {
@@ -61,6 +64,29 @@ struct cpi_lease {
     struct cpi_cache *common;
     struct cpi_cache *caches; /* those of its threads */
 };
+
+/* The leases of a pool, in memory of their own from the first one on. */
+struct cpi_leases {
+    size_t size; /* bytes of all this, and of what `caches` points to */
+    struct cpi_leased *caches; /* one for each structure of a cache */
+    struct cpi_lease lease[CPOOL_LEASES_MAX];
+    const struct cpi_gate *passed; /* the pool's own gate, or NULL */
+    struct cpi_gate gate;          /* replaces it */
+    _Atomic uint64_t leased[];     /* in pools with a gate a bit for each slot */
+};
+
+/* Its number, as a feature, and its part of each pool. */
+#define CPI_PART_LEASE 5
+struct cpi_lease_part {
+    struct cpi_leases *_Atomic leases; /* NULL until there is one.  Set with the lock held */
+};
+
+static inline struct cpi_lease_part *cpi_lease_part(void *const *parts)
+{
+    return parts[CPI_PART_LEASE];
+}
+
+extern const struct cpi_feature cpi_lease_feature;
 
 /* Opens a lease with this handle.  Returns false if there is no cache left.  With the lock
  * held. */

@@ -15,20 +15,18 @@
  *
  * A bit of the bitmap changes hands along with its slot, which orders it.
  */
+#include "pool/feature.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
-#include "pool/pool_report.h"
 
 #include <string.h>
 
-#include <cpool/lease.h>
-
 #include "base/atomic.h"
 #include "base/error.h"
-#include "host/handle.h"
 #include "lease/lease.h"
 #include "host/os.h"
 #include "cache/mark.h"
+#include "track/track.h"
 
 #define CPI_LEASED_BITS 64u
 
@@ -68,7 +66,7 @@ static inline struct cpi_pool *pool_of(const struct cpi_lease *lease)
 
 static struct cpi_leases *leases_of(const struct cpi_pool *pool)
 {
-    return cpi_load(&pool->leases, acquire); /* [see] */
+    return cpi_load(&cpi_lease_part(pool->part)->leases, acquire); /* [see] */
 }
 
 static _Atomic uint64_t *word_of(const struct cpi_pool *pool, uintptr_t index, uint64_t *bit)
@@ -132,7 +130,7 @@ static struct cpi_leases *make_leases(struct cpi_pool *pool)
     leases->size = size;
     leases->caches = (struct cpi_leased *)(void *)((char *)leases + caches_at);
     leases->passed = passed;
-    cpi_store(&pool->leases, leases, release); /* [made] */
+    cpi_store(&cpi_lease_part(pool->part)->leases, leases, release); /* [made] */
     if (passed != NULL) {
         leases->gate = *passed;
         leases->gate.given = given;
@@ -324,8 +322,8 @@ void *cpool_lease_alloc_slow(cpool_lease_t *handle)
 /* Where a slot has a word, it is not live. */
 static bool is_free(const struct cpi_pool *pool, uintptr_t index)
 {
-    return pool->slotmap.words != NULL &&
-           cpi_slotmap_state(&pool->slotmap, index) != CPI_SLOTMAP_LIVE_ONE;
+    return cpi_track_map(pool) != NULL &&
+           cpi_slotmap_state(cpi_track_map(pool), index) != CPI_SLOTMAP_LIVE_ONE;
 }
 
 /* In pools with a gate: the slot is the lease's.  It is so before it is looked at, so that a
@@ -339,7 +337,7 @@ static int claim(struct cpi_pool *pool, uintptr_t index, const char *function)
         code = CPOOL_ELEASED;
     } else if (is_free(pool, index)) {
         (void)set_leased(pool, slot, false);
-        code = cpi_slotmap_state(&pool->slotmap, index) == CPI_SLOTMAP_NEVER_TAKEN
+        code = cpi_slotmap_state(cpi_track_map(pool), index) == CPI_SLOTMAP_NEVER_TAKEN
                    ? CPOOL_EUNUSED
                    : CPOOL_EDOUBLEFREE;
     }
@@ -391,7 +389,7 @@ static bool end_life(struct cpi_pool *pool, void *slot, struct cpi_call call)
     bool ended = false;
 
     if (CPI_UNLIKELY(!is_leased(pool, index)))
-        return pool->slotmap.words == NULL || is_free(pool, index);
+        return cpi_track_map(pool) == NULL || is_free(pool, index);
     do
         ended = passed->given(pool, slot, call);
     while (!ended && !is_free(pool, index) && --attempts > 0);
@@ -414,8 +412,8 @@ static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine, st
         if (!end_life(pool, slot, call))
             continue;
         ended++;
-        if (passed->keep != NULL)
-            passed->keep(pool, slot);
+        if (passed->keeper != NULL)
+            passed->keeper->put(pool, slot);
         else
             magazine->rounds[kept++] = slot;
     }
@@ -476,19 +474,26 @@ size_t cpool_lease_end(cpool_lease_t *handle)
     return slots;
 }
 
-void cpi_pool_end_leases(struct cpi_pool *pool)
+CPI_COLD static void emptied(struct cpi_pool *pool)
 {
     struct cpi_leases *leases = leases_of(pool);
-    unsigned i;
 
     if (leases == NULL)
         return;
-    for (i = 0; i < CPOOL_LEASES_MAX; i++)
+    for (unsigned i = 0; i < CPOOL_LEASES_MAX; i++)
         if (leases->lease[i].handle != NULL)
             cpi_lease_forget(&leases->lease[i]);
     if (leases->passed != NULL)
         cpi_store(&pool->gate, leases->passed, relaxed); /* [alone] */
     cpi_os_release(leases, leases->size);
     cpi_pool_note_calls(pool, 1);
-    cpi_store(&pool->leases, NULL, relaxed); /* [alone] */
+    cpi_store(&cpi_lease_part(pool->part)->leases, NULL, relaxed); /* [alone] */
 }
+
+CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
+{
+    (void)config;
+    layout->parts[CPI_PART_LEASE] = sizeof(struct cpi_lease_part);
+}
+
+const struct cpi_feature cpi_lease_feature = {.plan = plan, .emptied = emptied};

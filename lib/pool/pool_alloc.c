@@ -120,7 +120,7 @@ static bool recall(struct cpi_pool *pool)
 
 static bool replenish(struct cpi_pool *pool)
 {
-    return cpi_pool_end_quarantine(pool) || cpi_pool_grow_by_itself(pool) || recall(pool);
+    return cpi_pool_give_kept(pool, false) || cpi_pool_grow_by_itself(pool) || recall(pool);
 }
 
 /* Whether it is worth looking again, having found nothing: something was made or found
@@ -167,7 +167,7 @@ CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
     for (;;) {
         struct cpi_activity before;
         struct cpi_activity after;
-        uint64_t put_off = cpi_quarantine_moves(&pool->quarantine);
+        uint64_t put_off = cpi_pool_puts(pool);
         void *slot;
 
         cpi_await_activity(&pool->registry, &before);
@@ -179,7 +179,7 @@ CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
         if (!cpi_await_inside(&pool->registry, &backoff))
             break;
         cpi_await_activity(&pool->registry, &after);
-        if (after.moves == before.moves && put_off == cpi_quarantine_moves(&pool->quarantine) &&
+        if (after.moves == before.moves && put_off == cpi_pool_puts(pool) &&
             (!pool->registry.exact || after.left == 0) &&
             (after.loaded == before.loaded || ++unsettled == CPI_UNSETTLED))
             return NULL;

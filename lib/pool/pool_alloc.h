@@ -11,6 +11,10 @@
 #include "pool/pool_impl.h"
 #include "pool/pool_report.h"
 
+/* Of plain pools, and of exact ones without a gate. */
+extern const struct cpi_way cpi_plain_way;
+extern const struct cpi_way cpi_exact_way;
+
 /* As a way's.  All public functions come down to these two. */
 static inline void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache,
                                    struct cpi_call call)
@@ -46,12 +50,46 @@ static inline void cpi_pool_moved(struct cpi_pool *pool, const struct cpi_cache 
         way->came(pool, cache);
 }
 
+/* The pool's keeper, or NULL. */
+static inline const struct cpi_keeper *cpi_pool_keeper(const struct cpi_pool *pool)
+{
+    const struct cpi_gate *gate = cpi_pool_gate(pool);
+
+    return CPI_LIKELY(gate == NULL) ? NULL : gate->keeper;
+}
+
+/* As those of the gate's keeper, if it has one. */
+static inline bool cpi_pool_give_kept(struct cpi_pool *pool, bool all)
+{
+    const struct cpi_keeper *keeper = cpi_pool_keeper(pool);
+
+    return CPI_UNLIKELY(keeper != NULL) && keeper->give(pool, all);
+}
+
+static inline size_t cpi_pool_kept(const struct cpi_pool *pool)
+{
+    const struct cpi_keeper *keeper = cpi_pool_keeper(pool);
+
+    return CPI_UNLIKELY(keeper != NULL) ? keeper->count(pool) : 0;
+}
+
+static inline uint64_t cpi_pool_puts(const struct cpi_pool *pool)
+{
+    const struct cpi_keeper *keeper = cpi_pool_keeper(pool);
+
+    return CPI_UNLIKELY(keeper != NULL) ? keeper->puts(pool) : 0;
+}
+
+/* All slots pass this gate from now on, before there are any.  There is no short way then. */
+static inline void cpi_pool_set_gate(struct cpi_pool *pool, const struct cpi_gate *gate)
+{
+    atomic_init(&pool->gate, gate);
+    pool->way = &cpi_plain_way;
+    pool->registry.inline_path = false;
+}
+
 /* Moves slots from some cache to the depot.  False if no cache has any.  Lock-free. */
 bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
-
-/* Of plain pools, and of exact ones without a gate. */
-extern const struct cpi_way cpi_plain_way;
-extern const struct cpi_way cpi_exact_way;
 
 /* Goes inside the cache.  Returns false if the operation has to do without. */
 static inline bool cpi_pool_go_inside(struct cpi_cache *cache)
@@ -107,8 +145,8 @@ CPI_WITHIN static inline void cpi_pool_free_by(bool (*give)(struct cpi_pool *poo
     if (CPI_UNLIKELY(gate != NULL)) {
         if (!gate->given(pool, slot, call))
             return;
-        if (gate->keep != NULL) {
-            gate->keep(pool, slot);
+        if (gate->keeper != NULL) {
+            gate->keeper->put(pool, slot);
             return;
         }
     }

@@ -2,12 +2,15 @@
 /*
  * pool_config.c - from a configuration to a layout.
  *
- * Pure: cpi_layout_compute looks at nothing but its arguments.
+ * cpi_layout_compute looks at its arguments, and features at the tools that are there.
  */
+#include "pool/feature.h"
 #include "pool/pool_config.h"
 #include "pool/pool_options.h"
 
 #include "pool/layer.h"
+
+#include <string.h>
 
 #include "base/bits.h"
 #include "host/os.h"
@@ -19,10 +22,6 @@
 #define CPI_MEMORY_FLAGS \
     (CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
      CPOOL_MEMORY_NO_POISON)
-
-/* Most places in a quarantine, and entries in a log. */
-#define CPI_QUARANTINE_MAX ((size_t)1 << 20)
-#define CPI_LOG_MAX ((size_t)1 << 20)
 
 /*
  * Caches of one pool, unless configured.  In our memory they cost address space only,
@@ -297,51 +296,46 @@ static bool append_trap(struct cpi_layout *layout)
 
 static bool append_slots(struct cpi_layout *layout)
 {
-    size_t record = layout->checked ? cpi_record_size(layout->frames) : 0;
     size_t bytes;
+    unsigned i;
 
-    if (!append_side(layout, &layout->words_at, layout->tracked ? CPI_SLOTMAP_SIZE : 0) ||
-        !append_side(layout, &layout->records_at, record) || !append_trap(layout))
+    for (i = 0; i < CPI_SIDES; i++)
+        if (!append_side(layout, &layout->sides_at[i], layout->sides[i]))
+            return false;
+    if (!append_trap(layout))
         return false;
     return cpi_multiply(layout->slots, layout->stride, &bytes) &&
            cpi_add(bytes, longest_lead(layout), &layout->slab_size) &&
            append(layout, &layout->lead_at, layout->slab_size) && append_trap(layout);
 }
 
-static void choose_checks(struct cpi_layout *layout, const cpool_config_t *config, bool watched)
-{
-    static const cpool_debug_t none = CPOOL_DEBUG_INIT;
-    const cpool_debug_t *debug = config->debug != NULL ? config->debug : &none;
-
-    layout->checked = (config->flags & CPOOL_CHECKED) != 0 || config->debug != NULL;
-    layout->fills = debug->fill != 0;
-    layout->gap = layout->checked || watched ? CPI_GUARD_GAP : 0;
-    layout->tracked = layout->checked || watched || (config->flags & CPOOL_TRACKED) != 0;
-    layout->frames = debug->sites < CPI_TRACE_MAX ? debug->sites : CPI_TRACE_MAX;
-    if (layout->checked && layout->frames == 0)
-        layout->frames = 1;
-    layout->quarantine = lowest_of(debug->quarantine, layout->most, CPI_QUARANTINE_MAX);
-    layout->log = debug->log < CPI_LOG_MAX ? debug->log : CPI_LOG_MAX;
-}
-
 /* The parts that are there from the beginning. */
 static void place_fixed(struct cpi_layout *layout)
 {
+    unsigned i;
+
     layout->uncached_at = cpi_align_up(sizeof(struct cpi_pool), CPI_LINE);
-    layout->quarantine_at = layout->uncached_at + layout->uncached * sizeof(struct cpi_uncached);
-    layout->log_at = cpi_align_up(layout->quarantine_at + layout->quarantine * sizeof(uintptr_t),
-                                  CPI_LINE);
-    layout->fixed = layout->log_at + layout->log * sizeof(struct cpi_log_entry);
+    layout->fixed = layout->uncached_at + layout->uncached * sizeof(struct cpi_uncached);
+    for (i = 0; i < CPI_FEATURES; i++) {
+        layout->parts_at[i] = layout->fixed;
+        layout->fixed += cpi_align_up(layout->parts[i], CPI_LINE);
+    }
     layout->total = layout->fixed;
 }
 
-static int compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page,
-                   bool watched)
+static void plan(struct cpi_layout *layout, const cpool_config_t *config)
+{
+    CPI_EACH_FEATURE(feature, plan)
+        feature->plan(layout, config);
+}
+
+int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page)
 {
     int code = check_scalars(config);
 
     if (code != 0)
         return code;
+    memset(layout, 0, sizeof *layout);
     layout->callers = page == 0;
     layout->unit = page != 0 ? page : CPOOL_MEMORY_ALIGN;
     layout->slot_size = config->slot_size;
@@ -350,7 +344,7 @@ static int compute(struct cpi_layout *layout, const cpool_config_t *config, size
     layout->capacity = config->capacity;
     layout->cache_slots = config->cache_slots;
     layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
-    choose_checks(layout, config, watched);
+    plan(layout, config);
     layout->slack = page != 0 && (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) == 0;
     layout->uncached = page != 0 ? CPI_UNCACHED_OWN : CPI_UNCACHED_CALLER;
     if (!compute_stride(layout, (config->memory_flags & CPOOL_MEMORY_COLOUR) != 0))
@@ -366,17 +360,6 @@ static int compute(struct cpi_layout *layout, const cpool_config_t *config, size
         !cpi_align_up_checked(layout->total, layout->unit, &layout->total))
         return CPOOL_EOVERFLOW;
     return 0;
-}
-
-int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page)
-{
-    return compute(layout, config, page, false);
-}
-
-int cpi_layout_compute_watched(struct cpi_layout *layout, const cpool_config_t *config,
-                               size_t page)
-{
-    return compute(layout, config, page, true);
 }
 
 size_t cpi_layout_page(const cpool_config_t *config)

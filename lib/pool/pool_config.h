@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <cpool.h>
 
+#include "pool/way.h"
+#include "store/slab.h"
+
 /* Where the parts lie, bytes from the start of the region. */
 struct cpi_layout {
     bool callers; /* the memory is, and it is not zero, and committed whole */
@@ -16,13 +19,9 @@ struct cpi_layout {
     size_t slot_size;
     size_t align;
     size_t offset;
-    bool checked;
-    bool fills; /* freed slots */
     size_t gap; /* guard bytes before and after each slot */
-    bool tracked; /* there is a word for each slot */
-    size_t frames;     /* of each call that is noted in checked pools, or 0 */
-    size_t quarantine; /* places */
-    size_t log;        /* entries */
+    size_t sides[CPI_SIDES];    /* bytes beside each slot */
+    size_t parts[CPI_FEATURES]; /* bytes of each feature's part, or 0 for none */
     size_t stride;
     size_t capacity;
     size_t most;  /* slots that capacity may grow to */
@@ -36,14 +35,12 @@ struct cpi_layout {
     size_t spares;   /* and all together, beyond the first of each */
     size_t stall_ms;  /* as configured, or by default */
     size_t uncached_at;
-    size_t quarantine_at;
-    size_t log_at;
+    size_t parts_at[CPI_FEATURES];
     size_t fixed;     /* bytes from the start to the end of what is there from the beginning */
     size_t caches_at;
     size_t for_slots_at;
     size_t for_caches_at;
-    size_t words_at;
-    size_t records_at;
+    size_t sides_at[CPI_SIDES];
     size_t lead_at;   /* where the slab's extent begins */
     size_t slab_size; /* its size, the longest lead included */
     size_t total;
@@ -68,10 +65,5 @@ size_t cpi_layout_align(const cpool_config_t *config);
 
 /* The size of the pages by which a pool in uncommitted memory is laid out. */
 size_t cpi_layout_page(const cpool_config_t *config);
-
-/* The same for a pool that a tool watches: there are bytes between slots, and a word for
- * each. */
-int cpi_layout_compute_watched(struct cpi_layout *layout, const cpool_config_t *config,
-                               size_t page);
 
 #endif /* CPI_POOL_CONFIG_H */

@@ -2,6 +2,7 @@
 /*
  * pool_create.c - creating, resetting and destroying pools.
  */
+#include "pool/feature.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_config.h"
 #include "pool/pool_create.h"
@@ -56,21 +57,12 @@ static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
     return aligned - layout->offset - start;
 }
 
-/* Checked pools have a word for each slot, too. */
-static const struct cpi_gate *gate_of(const struct cpi_pool *pool, const struct cpi_layout *layout)
-{
-    if (layout->checked)
-        return layout->quarantine > 0 ? &cpi_check_gate_with_quarantine : &cpi_check_gate;
-    if (layout->tracked)
-        return &cpi_track_gate;
-    return pool->tools != 0 ? &cpi_tools_gate : NULL;
-}
-
 static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
 {
     struct cpi_slab_shape shape;
     struct cpi_extent extent;
     size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
+    unsigned i;
 
     shape.slot_size = layout->slot_size;
     shape.stride = layout->stride;
@@ -80,16 +72,9 @@ static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout
 
     part(&extent, region, layout, layout->lead_at, layout->slab_size);
     cpi_slab_init(&pool->slab, &extent, lead, &shape);
-    if (layout->tracked) {
-        lay_out_side(pool, layout, CPI_SIDE_WORDS, region + layout->words_at, CPI_SLOTMAP_SIZE);
-        cpi_slotmap_init(&pool->slotmap, &pool->slab);
-    }
-    if (layout->checked)
-        lay_out_side(pool, layout, CPI_SIDE_RECORDS, region + layout->records_at,
-                     cpi_record_size(layout->frames));
-    pool->checked = layout->checked;
-    cpi_pool_tools_begin(pool);
-    atomic_init(&pool->gate, gate_of(pool, layout));
+    for (i = 0; i < CPI_SIDES; i++)
+        if (layout->sides[i] != 0)
+            lay_out_side(pool, layout, i, region + layout->sides_at[i], layout->sides[i]);
 }
 
 static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
@@ -100,33 +85,28 @@ static void lay_out_depot(struct cpi_pool *pool, const struct cpi_layout *layout
     part(&for_slots, region, layout, layout->for_slots_at,
          layout->for_caches_at - layout->for_slots_at);
     part(&for_caches, region, layout, layout->for_caches_at,
-         layout->words_at - layout->for_caches_at);
+         layout->sides_at[0] - layout->for_caches_at);
     cpi_depot_init(&pool->depot, &for_slots, &for_caches, (uint32_t)layout->rounds,
                    (uint32_t)layout->uncached);
 }
 
-/* The waiters are gone. */
+static void lay_out_parts(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
+{
+    unsigned i;
+
+    for (i = 0; i < CPI_FEATURES; i++)
+        pool->part[i] = layout->parts[i] != 0 ? region + layout->parts_at[i] : NULL;
+}
+
 static void forked(struct cpi_pool *pool)
 {
-    cpi_waiters_init(&pool->waiters);
-    cpi_quarantine_forked(&pool->quarantine);
-    cpi_log_forked(&pool->log);
+    CPI_EACH_FEATURE(feature, forked)
+        feature->forked(pool);
 }
 
 static void returned(struct cpi_pool *pool)
 {
     cpi_pool_came(pool, NULL);
-}
-
-static const struct cpi_way *way_of(const struct cpi_pool *pool, bool exact)
-{
-    const struct cpi_gate *gate = cpi_pool_gate(pool);
-
-    if ((pool->flags & CPOOL_WAITABLE) != 0)
-        return &cpi_wait_way;
-    if (exact)
-        return gate == NULL ? &cpi_exact_way : &cpi_plain_way;
-    return gate == &cpi_track_gate && pool->tools == 0 ? &cpi_track_way : &cpi_plain_way;
 }
 
 /* Builds the pool in a region with its first fixed_bytes usable. */
@@ -148,13 +128,10 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     pool->region_size = layout->total;
     pool->fixed_bytes = fixed_bytes;
     pool->region_owned = !layout->callers;
-    pool->fills = layout->fills;
-    cpi_quarantine_init(&pool->quarantine, region + layout->quarantine_at, layout->quarantine);
-    cpi_log_init(&pool->log, region + layout->log_at, layout->log);
-    cpi_waiters_init(&pool->waiters);
     cpi_maintenance_init(&pool->maintenance);
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
+    lay_out_parts(pool, layout, region);
     part(&caches, region, layout, layout->caches_at,
          cpi_registry_bytes(layout->caches, layout->quota));
     cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot);
@@ -166,9 +143,9 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     registry->exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
     registry->forked = forked;
     registry->returned = returned;
-    registry->checked = pool->checked;
-    registry->inline_path = cpi_pool_gate(pool) == NULL && !registry->exact;
-    pool->way = way_of(pool, registry->exact);
+    registry->checked = false;
+    registry->inline_path = !registry->exact;
+    pool->way = registry->exact ? &cpi_exact_way : &cpi_plain_way;
     return pool;
 }
 
@@ -208,8 +185,7 @@ static void release(char *region, size_t size, unsigned flags)
 static int reserve_pages(char **region, struct cpi_layout *layout, const cpool_config_t *config)
 {
     size_t page = cpi_layout_page(config);
-    int code = cpi_pool_is_watched(config) ? cpi_layout_compute_watched(layout, config, page)
-                                           : cpi_layout_compute(layout, config, page);
+    int code = cpi_layout_compute(layout, config, page);
 
     return code == 0 ? reserve(region, layout, config) : code;
 }
@@ -224,11 +200,14 @@ static int reserve_for_few(char **region, struct cpi_layout *layout, const cpool
     return reserve_pages(region, layout, &few);
 }
 
-/* Releases a pool that cannot be completed. */
-static int complete(struct cpi_pool *pool, const cpool_config_t *config)
+/* By the features.  Releases a pool that cannot be completed. */
+static int complete(struct cpi_pool *pool, const struct cpi_layout *layout,
+                    const cpool_config_t *config)
 {
-    int code = cpi_pool_add_fallback(pool, config);
+    int code = 0;
 
+    CPI_EACH_FEATURE(feature, begin)
+        code = code == 0 ? feature->begin(pool, layout, config) : code;
     if (code != 0)
         cpi_pool_release(pool);
     return code;
@@ -253,7 +232,7 @@ static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
     if ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0)
         cpi_os_want_huge_pages(region + layout.lead_at, layout.total - layout.lead_at);
     *pool = build(region, &layout, config, fixed);
-    return complete(*pool, config);
+    return complete(*pool, &layout, config);
 }
 
 static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t *config)
@@ -267,7 +246,7 @@ static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t 
     if (code != 0)
         return code;
     *pool = build(config->memory, &layout, config, layout.total);
-    return complete(*pool, config);
+    return complete(*pool, &layout, config);
 }
 
 static int build_as_asked(struct cpi_pool **pool, const cpool_config_t *config)
@@ -310,9 +289,8 @@ int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config)
 
 void cpi_pool_release(struct cpi_pool *pool)
 {
-    cpi_waiters_fini(&pool->waiters);
-    cpi_pool_end_fallback(pool);
-    cpi_pool_tools_end(pool);
+    CPI_EACH_FEATURE(feature, end)
+        feature->end(pool);
     if (pool->region_owned)
         release(pool->region, pool->region_size, pool->flags);
 }
@@ -424,17 +402,44 @@ static size_t judge_live(const struct cpi_pool *pool, int64_t live, const char *
     return 0;
 }
 
-static void tell_leaks(const struct cpi_pool *pool, size_t live)
+static size_t look(struct cpi_pool *pool, const char *function)
 {
-    cpi_tell("pool '%s' destroyed with %zu live slots", CPI_SHOWN(pool->name), live);
-    cpi_pool_write_live(pool);
+    size_t damages = 0;
+
+    CPI_EACH_FEATURE(feature, look)
+        damages += feature->look(pool, function);
+    return damages;
+}
+
+/* Forgets all caches.  With the lock held. */
+static void empty(struct cpi_pool *pool)
+{
+    cpi_registry_end_caches(&pool->registry);
+    CPI_EACH_FEATURE(feature, emptied)
+        feature->emptied(pool);
+}
+
+static void tell_leaks(struct cpi_pool *pool, size_t live)
+{
+    CPI_EACH_FEATURE(feature, leaked)
+        feature->leaked(pool, live);
+}
+
+/* Returns how many live things that are no slots were taken back. */
+static size_t clear(struct cpi_pool *pool)
+{
+    size_t live = 0;
+
+    CPI_EACH_FEATURE(feature, clear)
+        live += feature->clear(pool);
+    return live;
 }
 
 int cpool_destroy(cpool_t *handle)
 {
     static const char function[] = "cpool_destroy";
     struct cpi_pool *pool;
-    size_t damages = 0;
+    size_t damages;
     int64_t counted;
     size_t blocks;
     size_t live;
@@ -447,22 +452,18 @@ int cpool_destroy(cpool_t *handle)
     /* A thread that has given a slot back may still be about to leave, when another one
      * has obtained the slot and destroys the pool. */
     cpi_await_rest(&pool->registry);
-    if (pool->checked)
-        damages = cpi_pool_verify_all(pool, 0, cpi_slab_fresh(&pool->slab), function);
+    damages = look(pool, function);
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
     counted = count_live(pool);
     CPI_ASSERT(cpi_pool_audit(pool));
-    cpi_registry_end_caches(&pool->registry);
-    cpi_pool_end_leases(pool);
+    empty(pool);
     withdraw(pool);
     cpi_unlock();
     live = judge_live(pool, counted, function);
-    if (pool->checked && live > 0)
+    if (live > 0)
         tell_leaks(pool, live);
-    if (pool->tools != 0 && live > 0)
-        cpi_pool_tools_find_leaks(pool);
-    blocks = cpi_fallback_clear(pool->fallback);
+    blocks = clear(pool);
     cpi_pool_release(pool);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;
@@ -479,21 +480,18 @@ size_t cpool_reset(cpool_t *handle)
 
     if (pool == NULL)
         return 0;
-    if (pool->checked)
-        (void)cpi_pool_verify_all(pool, 0, cpi_slab_fresh(&pool->slab), "cpool_reset");
-    cpi_track_reset(pool);
+    (void)look(pool, "cpool_reset");
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
     live = count_live(pool);
-    cpi_registry_end_caches(&pool->registry);
-    cpi_pool_end_leases(pool);
+    empty(pool);
     cpi_depot_reset(&pool->depot);
-    cpi_quarantine_reset(&pool->quarantine);
+    CPI_EACH_FEATURE(feature, reset)
+        feature->reset(pool);
     cpi_registry_recount(&pool->registry);
     cpi_slab_reset(&pool->slab);
-    cpi_pool_tools_reset(pool);
     cpi_unlock();
-    released = judge_live(pool, live, "cpool_reset") + cpi_fallback_clear(pool->fallback);
+    released = judge_live(pool, live, "cpool_reset") + clear(pool);
     cpi_pool_came(pool, NULL); /* no thread waits, but a loop may wait for a notice */
     return released;
 }

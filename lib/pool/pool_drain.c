@@ -3,6 +3,7 @@
  * pool_drain.c - taking all of the depot's slots for a while.
  */
 #include "pool/pool_drain.h"
+#include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
 
 #include <string.h>
@@ -101,8 +102,6 @@ static void enter(struct cpi_drain *drain)
 
 bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
 {
-    size_t put_off; /* others may go on to put slots into the quarantine */
-
     memset(drain, 0, sizeof *drain);
     drain->pool = pool;
     /* Slots taken and freed by others meanwhile may turn up, too. */
@@ -110,8 +109,7 @@ bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
     drain->marks = map_bits(drain);
     if (drain->marks == NULL)
         return false;
-    for (put_off = pool->quarantine.size; put_off > 0 && cpi_pool_end_quarantine(pool); put_off--)
-        ;
+    (void)cpi_pool_give_kept(pool, true);
     cpi_lock();
     enter(drain);
     cpi_depot_begin_drain(&pool->depot);

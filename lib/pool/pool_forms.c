@@ -76,7 +76,7 @@ static cpool_t *pool_of(const void *slot)
 
     if (CPI_LIKELY(cpi_handle_slot(handle, (uintptr_t)slot) != UINTPTR_MAX))
         return handle;
-    return cpi_pool_of_block(slot);
+    return cpi_pool_of_other(slot);
 }
 
 /* No slot of any pool begins at this address. */

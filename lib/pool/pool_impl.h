@@ -32,48 +32,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <pthread.h>
 #include <stdint.h>
 
 #include <cpool.h>
-#include <cpool/lease.h>
-#include <cpool/events.h>
 #include <cpool/pools.h>
 
 #include "base/atomic.h"
 #include "store/depot.h"
-#include "fallback/fallback.h"
 #include "host/handle.h"
-#include "lease/lease.h"
-#include "wait/queue.h"
 #include "cache/registry.h"
 #include "store/slab.h"
-#include "track/slotmap.h"
 #include "base/text.h"
 #include "pool/way.h"
-#include "check/guard.h"
-#include "check/log.h"
-#include "check/quarantine.h"
-
-/* How long a thread that waits may be overtaken by those that run, nanoseconds. */
-#define CPI_STARVING_AFTER 1000000u
-
-/* Threads that wait for a slot: see pool_wait.h. */
-struct cpi_waiters {
-    struct cpi_queue queue; /* its word is read before and after each free */
-    _Atomic uint64_t waits; /* that ever slept */
-    pthread_mutex_t lock;   /* the queue's */
-    uint64_t starving_after; /* constant: CPI_STARVING_AFTER, but in tests */
-    /* Guarded by the lock: */
-    struct cpi_waiter bell; /* waits on behalf of cpool_alloc_or_notify */
-    bool bell_waits;        /* it is in the queue */
-    bool bell_owed;         /* and a call has returned NULL since it joined */
-    unsigned bell_looks;    /* calls that have announced it and are still looking */
-    bool closed;            /* cpool_wake_all: nobody waits any more */
-    uint32_t dismissals;    /* calls of cpool_wake_all */
-    cpool_ready_t ready;    /* called when the bell is, or NULL */
-    void *ready_context;
-};
 
 /* The counts of growing, trimming and shrinking. */
 struct cpi_maintenance {
@@ -87,16 +57,6 @@ struct cpi_maintenance {
 struct cpi_layer {
     unsigned kind;         /* constant: CPOOL_VIEW_OBJECTS ..., or 0 for none */
     _Atomic(void *) owner; /* the layer's own pool, or NULL until that is complete */
-};
-
-/* The leases of a pool, in memory of their own from the first one on. */
-struct cpi_leases {
-    size_t size; /* bytes of all this, and of what `caches` points to */
-    struct cpi_leased *caches; /* one for each structure of a cache */
-    struct cpi_lease lease[CPOOL_LEASES_MAX];
-    const struct cpi_gate *passed; /* the pool's own gate, or NULL */
-    struct cpi_gate gate;          /* replaces it */
-    _Atomic uint64_t leased[];     /* in pools with a gate a bit for each slot */
 };
 
 /* Bytes of a pool's name, with its end. */
@@ -114,7 +74,6 @@ struct cpi_pool {
     cpool_t *face;   /* constant: the one that is shown, `handle` without a layer */
     struct cpool_typed *typed; /* constant: NULL unless the pool is a typed one */
     struct cpi_slab slab;
-    struct cpi_slotmap slotmap; /* of tracked pools */
     struct cpi_depot depot;
     struct cpi_registry registry;
 
@@ -125,21 +84,12 @@ struct cpi_pool {
     const struct cpi_way *way;
     bool checked;
     unsigned tools; /* that it is announced to: see pool_tools.c */
-    bool fills;   /* freed slots: checked pools */
     bool shows_typed; /* in the threads' entries of `typed` */
     bool grows; /* by itself */
-    struct cpi_fallback *fallback; /* or NULL */
-
-    /* Waiting: see pool_wait.c. */
-    struct cpi_waiters waiters;
+    void *part[CPI_FEATURES]; /* the features', by their numbers, or NULL */
 
     /* Growing and giving back: see pool_memory.c. */
     struct cpi_maintenance maintenance;
-
-    /* Of checked pools that ask for them. */
-    struct cpi_log log;
-    struct cpi_quarantine quarantine;
-    struct cpi_leases *_Atomic leases; /* NULL until there is one.  Set with the lock held */
 
     struct cpi_usage usage;
 
@@ -159,27 +109,6 @@ struct cpi_pool {
     bool nested;        /* it lies in a slot of another pool */
 };
 
-/*
- * pool_tools.c.  Whether a tool would watch the bytes of a pool in memory of its own.
- * begin decides which tools a pool is announced to, before it has slots out.  reset and
- * end tell that all slots are free, or are nobody's.  While nobody else uses the pool.
- */
-bool cpi_pool_is_watched(const cpool_config_t *config);
-void cpi_pool_tools_begin(struct cpi_pool *pool);
-void cpi_pool_tools_reset(const struct cpi_pool *pool);
-void cpi_pool_tools_end(const struct cpi_pool *pool);
-
-/* Has a tool that can look for slots that are live and that nothing points to. */
-void cpi_pool_tools_find_leaks(struct cpi_pool *pool);
-
-/*
- * pool_fallback.c.  add completes a pool that was built.  It returns 0 or CPOOL_ENOMEM.
- * of_block returns the pool of a live block, or NULL.
- */
-int cpi_pool_add_fallback(struct cpi_pool *pool, const cpool_config_t *config);
-void cpi_pool_end_fallback(struct cpi_pool *pool);
-cpool_t *cpi_pool_of_block(const void *block);
-
 /* pool_typed.c.  The pool of a typed pool, or NULL, and the reverse, with the lock held. */
 static inline cpool_t *cpi_typed_opened(const struct cpool_typed *typed)
 {
@@ -192,18 +121,6 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
  * there.  For an assertion, at the end of a pool.  Nobody may be using the pool, and
  * nobody may after. */
 bool cpi_pool_audit(const struct cpi_pool *pool);
-
-/* The way of pools that are tracked and nothing else. */
-extern const struct cpi_way cpi_track_way;
-
-/* The gates of features.  With the last one slots have no words. */
-extern const struct cpi_gate cpi_track_gate;
-extern const struct cpi_gate cpi_check_gate;
-extern const struct cpi_gate cpi_check_gate_with_quarantine;
-extern const struct cpi_gate cpi_tools_gate;
-
-/* Every slot becomes free, in a pool with words.  Nobody else may be using the pool. */
-void cpi_track_reset(struct cpi_pool *pool);
 
 /* A pool's gate, or NULL, and whether that lets a slot pass that was obtained. */
 static inline const struct cpi_gate *cpi_pool_gate(const struct cpi_pool *pool)
@@ -218,24 +135,6 @@ static inline bool cpi_pool_passes(struct cpi_pool *pool, void *slot, struct cpi
     return CPI_LIKELY(gate == NULL) || gate->taken(pool, slot, call);
 }
 
-/*
- * pool_quarantine.c.  put_off is the free of a pool with a quarantine.  end_quarantine
- * gives the slot that has waited longest to the depot.  It returns false if none waits.
- * Both are lock-free, but for put_off in a waitable pool, which may block.
- */
-void cpi_pool_put_off(struct cpi_pool *pool, void *slot);
-bool cpi_pool_end_quarantine(struct cpi_pool *pool);
-
-/* Looks at the gaps of slots of a checked pool, and at those that are free and filled,
- * from one index to before another, beside threads that use the pool.  Reports each
- * damage, and returns how many there were.  Takes the lock. */
-size_t cpi_pool_verify_all(const struct cpi_pool *pool, uintptr_t index, uintptr_t end,
-                           const char *function);
-
-/* The same for one address, which need not be a slot's.  Returns 0 or the code that was
- * reported. */
-int cpi_pool_verify_one(struct cpi_pool *pool, const void *slot, const char *function);
-
 /* pool_memory.c.  Raises the capacity if every slot has been handed out and it
  * may grow.  Returns true if there is more now.  Lock-free. */
 bool cpi_pool_grow_by_itself(struct cpi_pool *pool);
@@ -244,18 +143,5 @@ void cpi_maintenance_init(struct cpi_maintenance *maintenance);
 
 /* Counts so many requests to the operating system. */
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);
-
-/* pool_wait.c.  The way of waitable pools, and their queue. */
-extern const struct cpi_way cpi_wait_way;
-void cpi_waiters_init(struct cpi_waiters *waiters);
-void cpi_waiters_fini(struct cpi_waiters *waiters);
-
-/* pool_lease.c.  Ends all leases, after their caches.  With the lock held, while no thread uses the
- * pool. */
-void cpi_pool_end_leases(struct cpi_pool *pool);
-
-/* pool_debug.c.  Writes the list of live slots of a checked pool to standard error.
- * Allocates nothing. */
-void cpi_pool_write_live(const struct cpi_pool *pool);
 
 #endif /* CPI_POOL_IMPL_H */

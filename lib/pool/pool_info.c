@@ -6,6 +6,8 @@
  *   figure | committed and counter loads | relaxed | - | -
  *   usage  | loads, stores, CAS, fetch-and-add of the counts of live slots | relaxed | - | -
  */
+#include "pool/feature.h"
+#include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
 
@@ -61,7 +63,7 @@ int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_fig
 {
     size_t out = cpi_slab_fresh(&pool->slab);
     size_t idle = stocked_rounds(pool, figures) + cpi_depot_partial_rounds(&pool->depot) +
-                  cpi_quarantine_count(&pool->quarantine) + figures->rounds;
+                  cpi_pool_kept(pool) + figures->rounds;
 
     return (int64_t)out - (int64_t)idle;
 }
@@ -181,7 +183,7 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     live = cpi_pool_live(pool, &figures);
     stats->live = live > 0 ? (size_t)live : 0;
     stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_partial_rounds(&pool->depot) +
-                      cpi_quarantine_count(&pool->quarantine);
+                      cpi_pool_kept(pool);
     stats->capacity = cpi_slab_capacity(&pool->slab);
     stats->max_capacity = pool->slab.most;
     stats->in_caches = figures.rounds;
@@ -197,19 +199,17 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->recalls = figures.recalls;
     stats->growths = cpi_load(&pool->maintenance.growths, relaxed); /* [figure] */
     stats->trims = cpi_load(&pool->maintenance.trims, relaxed);     /* [figure] */
-    stats->waits = cpi_load(&pool->waiters.waits, relaxed);    /* [figure] */
     stats->spares = figures.spares;
     stats->stalls = cpi_load(&pool->stalls, relaxed); /* [figure] */
     stats->reserved_bytes = pool->region_size;
     stats->committed_bytes = committed_bytes(pool);
     stats->system_calls = system_calls(pool, &figures);
     stats->registrations = figures.registrations;
+    stats->waits = 0;
     stats->fallback_live = 0;
     stats->fallback_peak = 0;
-    if (pool->fallback != NULL) {
-        stats->fallback_live = cpi_load(&pool->fallback->live, relaxed); /* [figure] */
-        stats->fallback_peak = cpi_load(&pool->fallback->peak, relaxed); /* [figure] */
-    }
+    CPI_EACH_FEATURE(feature, figures)
+        feature->figures(pool, stats);
 }
 
 void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats)

@@ -19,10 +19,6 @@ struct cpi_view {
 /* pools.c.  Reads the pool of a descriptor.  Returns false if there is none.  May block. */
 bool cpi_view_read(struct cpi_view *view, size_t number);
 
-/* pool_debug.c.  Lists the live slots or the log of a checked pool, and returns their number. */
-size_t cpi_pool_list(const struct cpi_pool *pool, enum cpool_print_what what,
-                     void (*sink)(void *context, const char *line, size_t length), void *context);
-
 /* Reads the figures, with the lock held. */
 void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats);
 

@@ -28,8 +28,8 @@ static bool extend(struct cpi_pool *pool, uint64_t bounds, bool *refused)
                !cpi_slab_provide(&pool->slab, fresh + 1);
     if (*refused || !cpi_slab_extend(&pool->slab, bounds))
         return false;
-    if (pool->slab.sides[CPI_SIDE_RECORDS].size != 0)
-        cpi_guard_bumped(&pool->slab, fresh, 1);
+    if (pool->slab.bumped != NULL)
+        pool->slab.bumped(&pool->slab, fresh, 1);
     cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
     return true;
 }

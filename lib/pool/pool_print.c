@@ -4,6 +4,7 @@
  *
  * A copy is printed: the lock is not held while a stream is written to.
  */
+#include "pool/feature.h"
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
 
@@ -230,6 +231,7 @@ static void print_line(void *out, const char *line, size_t length)
 static size_t print_of(const cpool_t *handle, enum cpool_print_what what, FILE *out)
 {
     const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_print");
+    size_t lines = 0;
 
     if (pool == NULL)
         return 0;
@@ -239,7 +241,9 @@ static size_t print_of(const cpool_t *handle, enum cpool_print_what what, FILE *
     }
     if (what == CPOOL_PRINT_FIGURES || what == CPOOL_PRINT_JSON)
         return print_pool(pool, what, out);
-    return pool->checked ? cpi_pool_list(pool, what, print_line, out) : 0;
+    CPI_EACH_FEATURE(feature, list)
+        lines += feature->list(pool, what, print_line, out);
+    return lines;
 }
 
 size_t cpool_print(const cpool_t *handle, enum cpool_print_what what, FILE *out)

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "pool/feature.h"
 #include "pool/layer.h"
-#include "check/pool_tell.h"
-#include "check/site.h"
 
 static void set_error(cpool_error_t *error, int code, const char *function,
                       const struct cpi_pool *pool)
@@ -76,6 +75,12 @@ void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool 
     cpi_pool_report_address(code, function, pool, cpi_slab_slot(&pool->slab, index), index);
 }
 
+static void tell_how(struct cpi_text *text, const struct cpi_pool *pool)
+{
+    CPI_EACH_FEATURE(feature, tell_how)
+        feature->tell_how(text, pool);
+}
+
 void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, uint64_t slots)
 {
     char room[CPI_DETAILS_MAX];
@@ -85,26 +90,21 @@ void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, 
     set_error(&error, CPOOL_EDOUBLEFREE, function, pool);
     cpi_text_init(&details, room, sizeof room);
     cpi_text_add(&details, "cpool:   a pool without checks does not know which slots they were\n");
-    cpi_tell_how(&details, pool);
+    tell_how(&details, pool);
     error.details = details.start;
     cpi_report(&error,
                "%s: %" PRIu64 " slots were free already when they were freed (pool '%s' %p)",
                function, slots, CPI_SHOWN(pool->name), (const void *)pool->face);
 }
 
-/* The return address of the slot's last alloc or free. */
+/* The return address of the slot's last alloc or free, or NULL. */
 static const void *last_site(const struct cpi_pool *pool, uintptr_t index)
 {
-    struct cpi_visit alloc;
-    struct cpi_visit free;
-    bool freed;
+    const void *site = NULL;
 
-    if (!pool->checked || index >= cpi_slab_fresh(&pool->slab))
-        return NULL;
-    freed = cpi_site_read(&pool->slab, index, true, &free);
-    if (!cpi_site_read(&pool->slab, index, false, &alloc))
-        return NULL;
-    return (const void *)(freed && free.when > alloc.when ? free.frames[0] : alloc.frames[0]);
+    CPI_EACH_FEATURE(feature, site)
+        site = feature->site(pool, index);
+    return site;
 }
 
 /* `address` is what the caller passed, and `index` the nearest slot's. */
@@ -118,7 +118,7 @@ static void report_near(int code, const char *function, const struct cpi_pool *p
     error.slot = cpi_slab_slot(&pool->slab, index);
     error.index = index;
     error.site = last_site(pool, index);
-    cpi_tell_how(details, pool);
+    tell_how(details, pool);
     error.details = details->start;
     if (error.site != NULL)
         cpi_report(&error,
@@ -145,9 +145,7 @@ void cpi_pool_report_address(int code, const char *function, const struct cpi_po
     struct cpi_text details;
 
     cpi_text_init(&details, room, sizeof room);
-    if (code == CPOOL_EFOREIGN)
-        cpi_tell_owner(&details, pool, address);
-    else
-        cpi_tell_slot(&details, pool, index);
+    CPI_EACH_FEATURE(feature, tell)
+        feature->tell(&details, pool, code == CPOOL_EFOREIGN ? address : NULL, index);
     report_near(code, function, pool, address, index, &details);
 }

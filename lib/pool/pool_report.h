@@ -9,6 +9,9 @@
 
 #include "pool/pool_impl.h"
 
+/* Longest details of a report, bytes with their end.  Longer ones are cut. */
+#define CPI_DETAILS_MAX 4096
+
 /* Report a mistake: of the pool as a whole, about a slot, about slots of which is
  * known only how many were freed twice, about an address near a slot, about a slot with
  * details that are known already, about a handle that leads to no pool. */
@@ -34,6 +37,9 @@ static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *fu
     cpi_pool_report_handle(function, handle);
     return NULL;
 }
+
+/* pools.c.  The pool that has handed out this address, which is no slot's, or NULL. */
+cpool_t *cpi_pool_of_other(const void *address);
 
 /* The pool behind a face, or NULL.  Wait-free. */
 static inline struct cpi_pool *cpi_layer_pool(const cpool_t *face)

@@ -13,8 +13,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/call.h"
+
+/* Most features: see feature.h. */
+#define CPI_FEATURES 6
 
 struct cpi_cache;
 struct cpi_pool;
@@ -53,6 +57,20 @@ struct cpi_way {
     void (*came)(struct cpi_pool *pool, const struct cpi_cache *cache);
 };
 
+/* Slots that are free and not to be had yet. */
+struct cpi_keeper {
+    /* Takes a slot that may go back, and gives it to the depot in its own time. */
+    void (*put)(struct cpi_pool *pool, void *slot);
+
+    /* Gives the slot that has waited longest to the depot, or `all` that have come so far.
+     * Returns false if there was none.  Lock-free. */
+    bool (*give)(struct cpi_pool *pool, bool all);
+
+    /* How many there are, and how many have been put so far.  Wait-free. */
+    size_t (*count)(const struct cpi_pool *pool);
+    uint64_t (*puts)(const struct cpi_pool *pool);
+};
+
 /* Between a pool and its users.  Plain pools have none. */
 struct cpi_gate {
     /* A slot was obtained, and the caller does not have it yet.  Returns false after a report
@@ -62,9 +80,7 @@ struct cpi_gate {
     /* A slot is about to go back.  Returns false after a report why it does not. */
     bool (*given)(struct cpi_pool *pool, void *slot, struct cpi_call call);
 
-    /* Takes a slot that may go back, and gives it to the depot in its own time.  NULL in most
-     * gates. */
-    void (*keep)(struct cpi_pool *pool, void *slot);
+    const struct cpi_keeper *keeper; /* of slots that may go back, or NULL */
 };
 
 #endif /* CPI_WAY_H */

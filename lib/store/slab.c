@@ -46,6 +46,7 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
     slab->slots = shape->slots;
     cpi_extent_copy(&slab->extent, extent);
     slab->lead = lead;
+    slab->bumped = NULL;
     for (i = 0; i < CPI_SIDES; i++)
         slab->sides[i].size = 0;
     atomic_init(&slab->bounds, CPI_BOUNDS(shape->capacity, 0));

@@ -51,6 +51,10 @@ struct cpi_slab {
     struct cpi_extent extent;   /* from base - lead to the last slot's end */
     size_t lead;                /* constant: bytes of the extent before base */
     struct cpi_side sides[CPI_SIDES];
+
+    /* Constant: called by a thread that has handed out slots for the first time, before it shows
+     * them to others, or NULL. */
+    void (*bumped)(const struct cpi_slab *slab, uintptr_t first, uintptr_t n);
     _Alignas(CPI_LINE) _Atomic uint64_t bounds; /* see CPI_BOUNDS */
     char pad[CPI_LINE_PAIR - sizeof(uint64_t)];
 };

@@ -6,6 +6,8 @@
 
 #include <cpool/track.h>
 
+#include "track/track.h"
+
 /* The pool, or NULL after it has been reported that it is none, or not tracked. */
 static const struct cpi_pool *tracked(const cpool_t *handle, const char *function)
 {
@@ -25,19 +27,21 @@ cpool_handle_t cpool_handle(const cpool_t *handle, const void *slot)
     if (pool == NULL)
         return CPOOL_HANDLE_NONE;
     index = cpi_slab_index(&pool->slab, slot);
-    return index < cpi_slab_fresh(&pool->slab) ? cpi_slotmap_live(&pool->slotmap, index)
+    return index < cpi_slab_fresh(&pool->slab) ? cpi_slotmap_live(cpi_track_map(pool), index)
                                                : CPOOL_HANDLE_NONE;
 }
 
 void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
 {
     const struct cpi_pool *pool = tracked(owner, "cpool_resolve");
+    const struct cpi_slotmap *map;
     uintptr_t index;
 
     if (pool == NULL || handle == CPOOL_HANDLE_NONE)
         return NULL;
-    index = cpi_slotmap_index(&pool->slotmap, handle);
-    if (index >= cpi_slab_fresh(&pool->slab) || cpi_slotmap_live(&pool->slotmap, index) != handle)
+    map = cpi_track_map(pool);
+    index = cpi_slotmap_index(map, handle);
+    if (index >= cpi_slab_fresh(&pool->slab) || cpi_slotmap_live(map, index) != handle)
         return NULL;
     return cpi_slab_slot(&pool->slab, index);
 }
@@ -62,8 +66,8 @@ size_t cpool_foreach(const cpool_t *handle, size_t first, size_t end, cpool_visi
         return 0;
     end = bounded(pool, end);
     if (visitor == NULL)
-        return cpi_slotmap_count(&pool->slotmap, first, end);
-    while ((word = cpi_slotmap_next(&pool->slotmap, &index, end)) != 0) {
+        return cpi_slotmap_count(cpi_track_map(pool), first, end);
+    while ((word = cpi_slotmap_next(cpi_track_map(pool), &index, end)) != 0) {
         visited++;
         if (!visitor(cpi_slab_slot(&pool->slab, index++), word, arg))
             break;
@@ -85,7 +89,7 @@ void *cpool_iter_next(cpool_iter_t *iter)
     iter->end = bounded(pool, iter->end);
     if (index >= iter->end)
         return NULL;
-    iter->handle = cpi_slotmap_next(&pool->slotmap, &index, iter->end);
+    iter->handle = cpi_slotmap_next(cpi_track_map(pool), &index, iter->end);
     iter->next = index + 1;
     return iter->handle != CPOOL_HANDLE_NONE ? cpi_slab_slot(&pool->slab, index) : NULL;
 }

@@ -25,7 +25,7 @@ void cpi_slotmap_init(struct cpi_slotmap *map, const struct cpi_slab *slab)
         shift++;
     if (shift < 64 - CPI_GENERATION_BITS)
         shift = 64 - CPI_GENERATION_BITS;
-    map->words = (_Atomic uint64_t *)(void *)slab->sides[CPI_SIDE_WORDS].extent.base;
+    map->words = cpi_slotmap_words(slab);
     map->step = (uint64_t)1 << shift;
 }
 

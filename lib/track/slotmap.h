@@ -62,6 +62,12 @@ enum cpi_slotmap_state {
     CPI_SLOTMAP_NEVER_TAKEN
 };
 
+/* The words of the slab's slots. */
+static inline _Atomic uint64_t *cpi_slotmap_words(const struct cpi_slab *slab)
+{
+    return (_Atomic uint64_t *)(void *)slab->sides[CPI_SIDE_WORDS].extent.base;
+}
+
 /* The words of the slab's slots lie in its side memory, where they are zero. */
 void cpi_slotmap_init(struct cpi_slotmap *map, const struct cpi_slab *slab);
 

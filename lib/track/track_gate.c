@@ -2,14 +2,14 @@
 /*
  * track_gate.c - where slots of tracked pools change hands.
  */
-#include "track/track_gate.h"
+#include "track/track.h"
 
 #include "base/tools.h"
 #include "pool/pool_report.h"
 
 bool cpi_track_end_life(struct cpi_pool *pool, uintptr_t index, const char *function)
 {
-    enum cpi_slotmap_state state = cpi_slotmap_give(&pool->slotmap, index);
+    enum cpi_slotmap_state state = cpi_slotmap_give(cpi_track_map(pool), index);
     bool never = state == CPI_SLOTMAP_NEVER_TAKEN;
 
     if (CPI_LIKELY(state == CPI_SLOTMAP_LIVE_ONE))
@@ -23,7 +23,7 @@ static bool taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
     uintptr_t index = cpi_slab_index(&pool->slab, slot);
 
-    if (CPI_UNLIKELY(!cpi_slotmap_take(&pool->slotmap, index))) {
+    if (CPI_UNLIKELY(!cpi_slotmap_take(cpi_track_map(pool), index))) {
         cpi_pool_report_slot(CPOOL_EDOUBLEFREE, call.function, pool, index);
         return false;
     }
@@ -40,12 +40,3 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
 }
 
 const struct cpi_gate cpi_track_gate = {taken, given, NULL};
-
-void cpi_track_reset(struct cpi_pool *pool)
-{
-    uintptr_t fresh = pool->slotmap.words != NULL ? cpi_slab_fresh(&pool->slab) : 0;
-    uintptr_t index;
-
-    for (index = 0; index < fresh; index++)
-        cpi_slotmap_clear(&pool->slotmap, index);
-}

@@ -5,28 +5,11 @@
  * The protocol is in queue.h.  A program that does not sleep waits too, as the
  * `bell`: a waiter that is called, and leaves at once instead of looking.
  */
-#include "pool/pool_impl.h"
 #include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 
 #include "host/os.h"
 #include "cache/mark.h"
-
-void cpi_waiters_init(struct cpi_waiters *waiters)
-{
-    cpi_queue_init(&waiters->queue);
-    atomic_init(&waiters->waits, 0);
-    waiters->bell_waits = false;
-    waiters->bell_owed = false;
-    waiters->bell_looks = 0;
-    waiters->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    waiters->starving_after = CPI_STARVING_AFTER;
-}
-
-void cpi_waiters_fini(struct cpi_waiters *waiters)
-{
-    pthread_mutex_destroy(&waiters->lock);
-}
 
 void cpi_pool_wake(struct cpi_waiter *waiter)
 {
@@ -47,7 +30,7 @@ bool cpi_pool_take_bell(struct cpi_waiters *waiters, bool called)
 
 void cpi_pool_call(struct cpi_pool *pool)
 {
-    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
     struct cpi_waiter *waiter;
     cpool_ready_t ready;
     void *context;
@@ -76,7 +59,7 @@ void cpi_pool_call(struct cpi_pool *pool)
 
 bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder)
 {
-    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
     struct cpi_queue *queue = &waiters->queue;
     struct cpi_waiter *waiter = NULL;
 

@@ -36,17 +36,17 @@ int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *context)
 
     if (!is_waitable(pool, "cpool_set_ready"))
         return refusal(pool);
-    pthread_mutex_lock(&pool->waiters.lock);
-    pool->waiters.ready = ready;
-    pool->waiters.ready_context = context;
-    pthread_mutex_unlock(&pool->waiters.lock);
+    pthread_mutex_lock(&cpi_waiters_of(pool)->lock);
+    cpi_waiters_of(pool)->ready = ready;
+    cpi_waiters_of(pool)->ready_context = context;
+    pthread_mutex_unlock(&cpi_waiters_of(pool)->lock);
     return CPOOL_OK;
 }
 
 /* The bell is in the queue, and of slots that are freed from now on it is told. */
 static void announce(struct cpi_pool *pool)
 {
-    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
 
     pthread_mutex_lock(&waiters->lock);
     if (!waiters->bell_waits)
@@ -87,7 +87,7 @@ static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache)
         slot = pool->way->look(pool);
     } while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL)
                           : cpi_pool_has_left_slots(pool, NULL));
-    conclude(&pool->waiters, slot != NULL);
+    conclude(cpi_waiters_of(pool), slot != NULL);
     if (slot != NULL)
         cpi_pool_came(pool, NULL); /* others may have missed the slots that it moved */
     return slot;
@@ -117,15 +117,15 @@ size_t cpool_wake_all(cpool_t *handle, bool closed)
 
     if (!is_waitable(pool, "cpool_wake_all"))
         return 0;
-    pthread_mutex_lock(&pool->waiters.lock);
-    pool->waiters.closed = closed;
-    pool->waiters.dismissals++;
-    for (waiter = pool->waiters.queue.first; waiter != NULL; waiter = waiter->next) {
-        if (waiter != &pool->waiters.bell) {
+    pthread_mutex_lock(&cpi_waiters_of(pool)->lock);
+    cpi_waiters_of(pool)->closed = closed;
+    cpi_waiters_of(pool)->dismissals++;
+    for (waiter = cpi_waiters_of(pool)->queue.first; waiter != NULL; waiter = waiter->next) {
+        if (waiter != &cpi_waiters_of(pool)->bell) {
             cpi_pool_wake(waiter);
             woken++;
         }
     }
-    pthread_mutex_unlock(&pool->waiters.lock);
+    pthread_mutex_unlock(&cpi_waiters_of(pool)->lock);
     return woken;
 }

@@ -4,6 +4,8 @@
  */
 #include "wait/pool_left.h"
 
+#include "pool/pool_alloc.h"
+
 static bool may_have_more(const struct cpi_pool *pool)
 {
     uint64_t bounds = cpi_slab_bounds(&pool->slab);
@@ -15,7 +17,7 @@ static bool may_have_more(const struct cpi_pool *pool)
 static bool has_slots(const struct cpi_pool *pool, const struct cpi_cache *cache)
 {
     return (cache != NULL && cpi_cache_rounds(cache) > 0) ||
-           cpi_quarantine_count(&pool->quarantine) > 0 || cpi_depot_has_stocked(&pool->depot) ||
+           cpi_pool_kept(pool) > 0 || cpi_depot_has_stocked(&pool->depot) ||
            cpi_depot_partial_rounds(&pool->depot) > 0;
 }
 

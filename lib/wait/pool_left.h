@@ -11,7 +11,8 @@
 #ifndef CPI_POOL_LEFT_H
 #define CPI_POOL_LEFT_H
 
-#include "pool/pool_impl.h"
+#include "pool/pool_alloc.h"
+
 
 /* The answer where all slots are the slab's: bits of way.h. */
 unsigned cpi_pool_left(const struct cpi_pool *pool, const struct cpi_cache *cache);

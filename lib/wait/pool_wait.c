@@ -62,7 +62,7 @@ static void *keep(struct cpi_pool *pool, const struct cpi_sleeper *self, void *s
 /* Looks everywhere.  Of slots that are freed from now on the waiter is told. */
 static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
-    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
     uint32_t epoch;
     void *slot;
 
@@ -97,7 +97,7 @@ static void sleep_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, u
  * handed over, or lies where a thread that calls leaves it. */
 static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end, bool naps)
 {
-    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
     const struct cpi_waiter *waiter = &self->waiter;
     uint64_t now = cpi_os_now();
 
@@ -125,7 +125,7 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
     void *slot;
 
     if (self->nap == 0) {
-        cpi_fetch_add(&pool->waiters.waits, 1u, relaxed); /* [tally] */
+        cpi_fetch_add(&cpi_waiters_of(pool)->waits, 1u, relaxed); /* [tally] */
         CPI_PROBE2(wait, pool->handle, self->deadline);
         self->nap = CPI_NAP;
     }
@@ -166,7 +166,7 @@ static void join(struct cpi_waiters *waiters, struct cpi_sleeper *self)
 
 static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
-    struct cpi_waiters *waiters = &pool->waiters;
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
     bool pass_on;
     void *slot;
 

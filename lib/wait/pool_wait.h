@@ -8,7 +8,42 @@
 #ifndef CPI_POOL_WAIT_H
 #define CPI_POOL_WAIT_H
 
+#include <pthread.h>
+
+#include <cpool/events.h>
+
 #include "pool/pool_impl.h"
+#include "wait/queue.h"
+
+/* Its number, as a feature. */
+#define CPI_PART_WAIT 3
+
+/* How long a thread that waits may be overtaken by those that run, nanoseconds. */
+#define CPI_STARVING_AFTER 1000000u
+
+/* Threads that wait for a slot: the part of waitable pools. */
+struct cpi_waiters {
+    struct cpi_queue queue; /* its word is read before and after each free */
+    _Atomic uint64_t waits; /* that ever slept */
+    pthread_mutex_t lock;   /* the queue's */
+    uint64_t starving_after; /* constant: CPI_STARVING_AFTER, but in tests */
+    /* Guarded by the lock: */
+    struct cpi_waiter bell; /* waits on behalf of cpool_alloc_or_notify */
+    bool bell_waits;        /* it is in the queue */
+    bool bell_owed;         /* and a call has returned NULL since it joined */
+    unsigned bell_looks;    /* calls that have announced it and are still looking */
+    bool closed;            /* cpool_wake_all: nobody waits any more */
+    uint32_t dismissals;    /* calls of cpool_wake_all */
+    cpool_ready_t ready;    /* called when the bell is, or NULL */
+    void *ready_context;
+};
+
+static inline struct cpi_waiters *cpi_waiters_of(const struct cpi_pool *pool)
+{
+    return pool->part[CPI_PART_WAIT];
+}
+
+extern const struct cpi_feature cpi_wait_feature;
 
 /* On the waiter's own stack. */
 struct cpi_sleeper {
@@ -47,8 +82,9 @@ CPI_COLD bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi
 static inline bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot,
                                       const struct cpi_waiter *finder)
 {
-    return CPI_UNLIKELY((cpi_queue_glance(&pool->waiters.queue) & CPI_QUEUE_STARVES) != 0) &&
-           cpi_pool_serve(pool, slot, finder);
+    uint32_t word = cpi_queue_glance(&cpi_waiters_of(pool)->queue);
+
+    return CPI_UNLIKELY((word & CPI_QUEUE_STARVES) != 0) && cpi_pool_serve(pool, slot, finder);
 }
 
 /* Whether the pool is waitable. */

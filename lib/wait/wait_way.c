@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wait_way.c - alloc and free in waitable pools.
+ * wait_way.c - the life of waitable pools, and alloc and free in them.
  *
  * In waitable pools a thread is not done when another one can have the slot: it looks
  * whether to call a waiter.  Until then a mark, or the uncached operation's place, keeps
@@ -8,6 +8,7 @@
  * pool.
  *
  * ORDERING TABLE
+ *   tally | waits load           | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
  *   rest  | calls store 0        | release | await.c's inside | the owner's last access
  *
@@ -16,12 +17,13 @@
 #include "pool/pool_alloc.h"
 
 #include "base/atomic.h"
+#include "pool/feature.h"
 #include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 
 static inline void call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
 {
-    if (CPI_UNLIKELY(cpi_queue_is_asked(&pool->waiters.queue, cpi_mark_has_barrier)))
+    if (CPI_UNLIKELY(cpi_queue_is_asked(&cpi_waiters_of(pool)->queue, cpi_mark_has_barrier)))
         cpi_pool_call_if_left(pool, cache);
 }
 
@@ -55,7 +57,7 @@ static bool give_uncached(struct cpi_pool *pool, void *slot)
 /* Whether, at a glance, a free has to call a waiter. */
 static inline bool has_to_call(const struct cpi_pool *pool)
 {
-    return (cpi_queue_glance(&pool->waiters.queue) & CPI_QUEUE_ASKS) != 0;
+    return (cpi_queue_glance(&cpi_waiters_of(pool)->queue) & CPI_QUEUE_ASKS) != 0;
 }
 
 /* A waiter that is to be called finds the slot soonest in the depot. */
@@ -84,5 +86,58 @@ static void *look(struct cpi_pool *pool)
     return cpi_pool_look(pool, NULL, false);
 }
 
-const struct cpi_way cpi_wait_way = {
+static const struct cpi_way way = {
     alloc, free_slot, cpi_pool_stray, cpi_pool_take, look, cpi_pool_left, came};
+
+/* --- The life of a pool --- */
+
+CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
+{
+    if ((config->flags & CPOOL_WAITABLE) != 0)
+        layout->parts[CPI_PART_WAIT] = sizeof(struct cpi_waiters);
+}
+
+/* Nobody waits.  The callback and the dismissals stay in the child of a fork. */
+CPI_COLD static void init(struct cpi_waiters *waiters)
+{
+    cpi_queue_init(&waiters->queue);
+    atomic_init(&waiters->waits, 0);
+    waiters->bell_waits = false;
+    waiters->bell_owed = false;
+    waiters->bell_looks = 0;
+    waiters->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    waiters->starving_after = CPI_STARVING_AFTER;
+}
+
+CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
+                 const cpool_config_t *config)
+{
+    (void)layout;
+    (void)config;
+    if (cpi_waiters_of(pool) == NULL)
+        return 0;
+    init(cpi_waiters_of(pool));
+    pool->way = &way;
+    return 0;
+}
+
+CPI_COLD static void end(struct cpi_pool *pool)
+{
+    if (cpi_waiters_of(pool) != NULL)
+        pthread_mutex_destroy(&cpi_waiters_of(pool)->lock);
+}
+
+CPI_COLD static void forked(struct cpi_pool *pool)
+{
+    if (cpi_waiters_of(pool) != NULL)
+        init(cpi_waiters_of(pool));
+}
+
+CPI_COLD static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
+{
+    if (cpi_waiters_of(pool) != NULL)
+        stats->waits = cpi_load(&cpi_waiters_of(pool)->waits, relaxed); /* [tally] */
+}
+
+const struct cpi_feature cpi_wait_feature = {
+    .plan = plan, .begin = begin, .end = end, .forked = forked, .figures = figures};

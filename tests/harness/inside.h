@@ -33,19 +33,4 @@ static inline struct cpi_registry_figures inside_figures(const cpool_t *pool)
     return result;
 }
 
-/* Returns when the first waiter starves, and sleeps. */
-static inline void inside_await_hunger(cpool_t *pool)
-{
-    struct cpi_waiters *waiters = &inside(pool)->waiters;
-    bool starves;
-
-    do {
-        sched_yield();
-        pthread_mutex_lock(&waiters->lock);
-        starves = cpi_queue_says(&waiters->queue, CPI_QUEUE_STARVES) &&
-                  waiters->queue.first->asleep;
-        pthread_mutex_unlock(&waiters->lock);
-    } while (!starves);
-}
-
 #endif /* INSIDE_H */

@@ -14,7 +14,7 @@ endif
 tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
 tests_cppflags_module = $(tests_cppflags)
 
-tests_harness_libharness_la_SOURCES = tests/harness/inside.h \
+tests_harness_libharness_la_SOURCES = tests/harness/inside.h tests/harness/inside_wait.h \
 	tests/harness/crew.c tests/harness/crew.h tests/harness/doors.h \
 	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
 	tests/harness/growth.h tests/harness/lease.h tests/harness/lease_pool.h \

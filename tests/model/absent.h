@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * absent.h - functions that no thread of a model of pools comes to: those of
- * quarantines, figures and reports.
+ * figures and reports.
  *
  * Included by pool.h.
  */
@@ -15,8 +15,6 @@
         abort();                                                                       \
     }
 
-MODEL_ABSENT(size_t, cpi_quarantine_count, const struct cpi_quarantine *quarantine)
-MODEL_ABSENT(void, cpi_pool_put_off, struct cpi_pool *pool, void *slot)
 MODEL_ABSENT(void, cpi_pool_report_address, int code, const char *function,
              const struct cpi_pool *pool, const void *address, uintptr_t index)
 MODEL_ABSENT(void, cpi_pool_report_slot, int code, const char *function,

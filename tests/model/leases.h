@@ -13,6 +13,7 @@
 
 #define MODEL_LEASES
 #include "pool.h"
+#include "lease/lease.h"
 #include "pool/pool_report.h"
 
 /* Reports are counted, and their texts are nobody's. */
@@ -28,6 +29,7 @@ static cpool_cache_t model_entries[MODEL_THREADS_MAX];
 static pthread_mutex_t model_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic unsigned model_reports;
 static cpool_lease_t *model_lease;
+static struct cpi_lease_part model_part;
 
 #define cpi_thread_entry(handle) ((void)(handle), &model_entries[model_self])
 
@@ -168,6 +170,7 @@ static inline void model_open_lease(bool exact, bool joined)
     model_open_pool(exact, 0);
     cpi_store(&model_pool.registry.made, MODEL_CACHES, relaxed);
     model_pool.registry.max = MODEL_CACHES;
+    model_pool.part[CPI_PART_LEASE] = &model_part;
     model_pool.registry.pool = &model_pool;
     for (i = 0; i < MODEL_SLOTS; i++)
         assert(cpi_depot_free_slot(&model_depot, &model_counters[0], &model_slots[i]));

@@ -123,19 +123,6 @@ bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
     return false;
 }
 
-/* No pool here has a quarantine, and no thread a lease. */
-bool cpi_pool_end_quarantine(struct cpi_pool *pool)
-{
-    (void)pool;
-    return false;
-}
-
-uint64_t cpi_quarantine_moves(const struct cpi_quarantine *quarantine)
-{
-    (void)quarantine;
-    return 0;
-}
-
 #include "absent.h"
 
 /* `fresh` slots have not been handed out, and the caller has the others. */

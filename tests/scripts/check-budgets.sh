@@ -8,6 +8,9 @@
 # are those that the linker sees: an undefined name in one object of the library that another
 # object defines.
 #
+# The list of features (lib/features/list.c) is the seam between the two: the kernel reads its
+# one table.  That is no call, nor part of a circle.
+#
 # A bound is what has been reached, so that no figure grows unseen.  The aim is the figure at
 # which the bound is to arrive.
 #
@@ -62,7 +65,7 @@ awk '$1 == "has" { owner[$3] = $2 }
     END {
         for (i = 1; i <= n; i++) {
             split(uses[i], pair, " ")
-            if (pair[2] in owner && owner[pair[2]] != pair[1])
+            if (pair[2] in owner && owner[pair[2]] != pair[1] && owner[pair[2]] != "features/list")
                 print pair[1], owner[pair[2]], pair[2]
         }
     }' "$work/names" | sort -u > "$work/calls"
@@ -141,18 +144,18 @@ for path in "$top"/*.* "$lib"/*.* "$top"/doc/*.md "$top"/tests/scripts/*.sh "$to
     named=$(grep -o '[a-z]*/[a-z_]*\.[ch]\>' "$path" | sort -u | grep -c .)
     [ "$named" -lt $((names * 9 / 10)) ] || places=$((places + 1))
 done
-row 'struct cpi_pool: members' "$members" 33 18
-row 'struct cpi_pool: booleans' "$booleans" 6 3
-row 'pool_impl.h: lines' "$(lines "$impl")" 261 200
-row 'pool_impl.h: functions' "$functions" 25 25
-row 'pool_impl.h: files that include it' "$includers" 13 15
-row 'calls from the kernel up into a feature' "$(wc -l < "$work/up")" 39 0
+row 'struct cpi_pool: members' "$members" 27 18
+row 'struct cpi_pool: booleans' "$booleans" 5 3
+row 'pool_impl.h: lines' "$(lines "$impl")" 147 200
+row 'pool_impl.h: functions' "$functions" 8 25
+row 'pool_impl.h: files that include it' "$includers" 10 15
+row 'calls from the kernel up into a feature' "$(wc -l < "$work/up")" 0 0
 row 'objects in circles of calls' "$in_circles" 7 10
 row 'objects in the largest circle' "$largest" 4 4
-row "files that mention a feature beside its folder ($word)" "$most" 11 2
-row 'lines of lib/' "$(lines "$lib"/*/*.[ch])" 20820 17000
+row "files that mention a feature beside its folder ($word)" "$most" 5 2
+row 'lines of lib/' "$(lines "$lib"/*/*.[ch])" 21320 17000
 # shellcheck disable=SC2086 # several files
-row 'lines of the kernel' "$(lines $kernel_files)" 12057 10000
+row 'lines of the kernel' "$(lines $kernel_files)" 12135 10000
 row 'exported functions' "$(grep -c '^ *cpool_[a-z_0-9]*;' "$lib/libcpool.map")" 111 105
 row 'flags of a pool' "$(grep -c '^#define CPOOL_[A-Z]* 0x' "$top/include/cpool/create.h")" 4 7
 row 'places that name each file of lib/' "$places" 2 3

@@ -23,18 +23,6 @@ complain() {
 folders=$(sed -n 's/^| `\([a-z]*\)\/` .*/\1/p' "$lib/README.md")
 [ "$(echo "$folders" | wc -l)" -gt 5 ] || { echo 'lib/README.md lists no folders'; exit 1; }
 
-# Includes against the order, which are still to go: file:header.
-debts='cache/cache_shared.c:check/guard.h
-pool/pool_impl.h:fallback/fallback.h
-pool/pool_impl.h:lease/lease.h
-pool/pool_impl.h:wait/queue.h
-pool/pool_impl.h:track/slotmap.h
-pool/pool_impl.h:check/guard.h
-pool/pool_impl.h:check/log.h
-pool/pool_impl.h:check/quarantine.h
-pool/pool_report.c:check/pool_tell.h
-pool/pool_report.c:check/site.h'
-
 # may_include FOLDER OTHER HEADER
 may_include() {
     case $1:$2 in
@@ -64,14 +52,8 @@ for path in "$lib"/*/*.[ch]; do
         other=${header%/*}
         [ -e "$lib/$header" ] || { complain "$file: includes $header, by no folder's name"; continue; }
         may_include "$own" "$other" "$header" && continue
-        case " $(echo $debts) " in *" $file:$header "*) continue ;; esac
         complain "$file: includes $header, and $other/ does not stand before $own/"
     done
-done
-for debt in $debts; do
-    file=${debt%:*}
-    includes_of "$lib/$file" | grep -qx "${debt#*:}" ||
-        complain "$file: does not include ${debt#*:} any more: take it off the list"
 done
 for folder in $folders; do
     [ -d "$lib/$folder" ] || complain "$folder/: is in lib/README.md, but does not exist"

@@ -10,7 +10,7 @@
 
 #include <sched.h>
 
-#include "inside.h"
+#include "inside_wait.h"
 #include "wait/pool_left.h"
 
 /* Slots that the giver holds at first. */
@@ -78,7 +78,7 @@ static void hold_up(struct meeting *meeting, struct worker **workers, uint64_t b
     REQUIRE_EQUAL(meeting->giver.hold.count, HELD);
     while (!steps_has_stopped(&meeting->wait))
         sched_yield();
-    inside(meeting->giver.pool)->waiters.starving_after = backoff;
+    cpi_waiters_of(inside(meeting->giver.pool))->starving_after = backoff;
 }
 
 static void let_go(struct meeting *meeting, struct meeting_second *second)

@@ -7,6 +7,7 @@
  */
 #include "steps.h" /* first: it says which system interfaces are wanted */
 
+#include "check/checks.h"
 #include "inside.h"
 
 enum { CAPACITY = 4, EVENTS = 4 };
@@ -42,7 +43,7 @@ static void free_and_alloc(void *argument)
 static void count_in_child(void *argument)
 {
     struct party *party = argument;
-    const struct cpi_quarantine *quarantine = &inside(party->pool)->quarantine;
+    const struct cpi_quarantine *quarantine = &cpi_checks_of(inside(party->pool))->quarantine;
     size_t found = 0;
 
     for (size_t i = 0; i < quarantine->size; i++)
@@ -119,7 +120,7 @@ static size_t require_unmixed(const struct cpi_log *log)
 static bool note_in_one_entry(struct worker *workers[2], size_t first, size_t second)
 {
     cpool_t *pool = make_pool();
-    struct cpi_log *log = &inside(pool)->log;
+    struct cpi_log *log = &cpi_checks_of(inside(pool))->log;
     struct writer writers[3] = {{log, 1}, {log, 2}, {log, 3}};
     struct steps_stop stops[2];
     bool stopped;
@@ -175,7 +176,7 @@ static void require_written_by(const struct cpi_log_event *event, uintptr_t name
 static bool read_beside_note(struct worker *workers[2], size_t first, size_t second)
 {
     cpool_t *pool = make_pool();
-    struct cpi_log *log = &inside(pool)->log;
+    struct cpi_log *log = &cpi_checks_of(inside(pool))->log;
     struct writer writers[2] = {{log, 1}, {log, 2}};
     struct reader reader = {.log = log};
     struct cpi_log_event event;
@@ -234,7 +235,7 @@ START_TEST(child_of_a_fork_uses_all_entries)
 
     for (size_t nth = 1; stopped; nth++) {
         cpool_t *pool = make_pool();
-        struct writer writer = {&inside(pool)->log, 1};
+        struct writer writer = {&cpi_checks_of(inside(pool))->log, 1};
         struct steps_stop stop;
 
         stopped = steps_run(&stop, worker, "cpi_log_note", nth, note, &writer);

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "inside.h"
+#include "inside_wait.h"
 #include "waiter.h"
 
 enum { CAPACITY = 24, ROUNDS = 3, USED = 4 * ROUNDS - 1 };
@@ -278,7 +278,7 @@ static void inherit(void *argument)
 
 static void await_heir(const struct heir *heir)
 {
-    struct cpi_waiters *waiters = &inside(heir->pool)->waiters;
+    struct cpi_waiters *waiters = cpi_waiters_of(inside(heir->pool));
     bool asleep;
 
     do {
@@ -302,7 +302,7 @@ START_TEST(thread_stopped_at_its_end_wakes_who_waits)
 
         stopped = begin_end_in(&end, steps_pool(CPOOL_WAITABLE, ROUNDS, 0, ROUNDS), ROUNDS, nth);
         heir.pool = end.pool;
-        inside(end.pool)->waiters.starving_after = UINT64_MAX / 4; /* no look before */
+        cpi_waiters_of(inside(end.pool))->starving_after = UINT64_MAX / 4; /* no look before */
         if (!stopped || lock_is_free()) {
             worker_begin(worker, inherit, &heir);
             await_heir(&heir);

@@ -12,7 +12,7 @@
 
 #include <cpool/events.h>
 
-#include "inside.h"
+#include "inside_wait.h"
 #include "waiter.h"
 
 enum { CAPACITY = 4, ROUNDS = 2, WAITERS = 2 };
@@ -108,7 +108,7 @@ static void scene_init(struct scene *scene, size_t quarantine, struct worker **w
     scene->slot = NULL;
     scene->called_inside = false;
     atomic_init(&scene->notices, 0);
-    inside(scene->pool)->waiters.starving_after = LONG; /* until when it would look again */
+    cpi_waiters_of(inside(scene->pool))->starving_after = LONG; /* until when it would look again */
     REQUIRE_EQUAL(cpool_set_ready(scene->pool, count, scene), 0);
     hold_init(&scene->hold, scene->pool);
     worker_do(scene->gives, take_all, scene);
@@ -256,7 +256,7 @@ static void wait(void *argument)
 /* The last one that has joined the queue is asleep, or this one is done. */
 static void await_rest(const struct waiting *waiting)
 {
-    struct cpi_waiters *waiters = &inside(waiting->pool)->waiters;
+    struct cpi_waiters *waiters = cpi_waiters_of(inside(waiting->pool));
     bool settled;
 
     do {

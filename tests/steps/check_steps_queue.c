@@ -9,7 +9,7 @@
 
 #include <sched.h>
 
-#include "inside.h"
+#include "inside_wait.h"
 
 static void start_workers(struct worker **workers)
 {
@@ -25,7 +25,7 @@ static void stop_workers(struct worker **workers)
 
 static bool says(const struct meeting *meeting, uint32_t bit)
 {
-    return (cpi_queue_glance(&inside(meeting->giver.pool)->waiters.queue) & bit) != 0;
+    return (cpi_queue_glance(&cpi_waiters_of(inside(meeting->giver.pool))->queue) & bit) != 0;
 }
 
 /*
@@ -94,7 +94,7 @@ START_TEST(slots_go_the_ordinary_way_when_a_waiter_that_starved_gives_up)
     (void)meeting_run_hasty_waiter(&meeting, NEVER);
     steps_go_on(&meeting.wait);
     REQUIRE(meeting.slot == NULL);
-    REQUIRE_EQUAL(cpi_queue_glance(&inside(meeting.giver.pool)->waiters.queue), 0);
+    REQUIRE_EQUAL(cpi_queue_glance(&cpi_waiters_of(inside(meeting.giver.pool))->queue), 0);
     meeting_fini(&meeting);
     stop_workers(workers);
 }
@@ -187,7 +187,7 @@ static void give_two(void *argument)
 /* The second waiter is asleep, or done. */
 static void await_second(const struct meeting_second *second)
 {
-    struct cpi_waiters *waiters = &inside(second->pool)->waiters;
+    struct cpi_waiters *waiters = cpi_waiters_of(inside(second->pool));
     bool settled;
 
     do {
@@ -266,7 +266,8 @@ static bool shrink_at(struct worker **workers, size_t nth)
     struct hold hold;
     bool stopped;
 
-    inside(pool)->waiters.starving_after = MEETING_LONG; /* until when it would look again */
+    /* Until when it would look again. */
+    cpi_waiters_of(inside(pool))->starving_after = MEETING_LONG;
     hold_init(&hold, pool);
     worker_do(workers[0], take_all, &hold);
     stopped = steps_run(&stop, workers[0], NULL, nth, shrink, &hold);

@@ -8,7 +8,7 @@
 
 #include <sched.h>
 
-#include "inside.h"
+#include "inside_wait.h"
 
 enum { CAPACITY = 4, ROUNDS = 2 };
 
@@ -72,7 +72,7 @@ void meeting_init(struct meeting *meeting, struct worker **workers, enum manner 
     struct giver *giver = &meeting->giver;
 
     giver->pool = steps_pool(CPOOL_WAITABLE, CAPACITY + 1, 0, ROUNDS);
-    inside(giver->pool)->waiters.starving_after = manner == CALLS ? MEETING_LONG : 0;
+    cpi_waiters_of(inside(giver->pool))->starving_after = manner == CALLS ? MEETING_LONG : 0;
     meeting->timeout = NULL;
     REQUIRE_EQUAL(cpool_shrink(giver->pool, 1), 1);
     REQUIRE_EQUAL(cpool_cache_create(&giver->cache, giver->pool), 0);
@@ -116,7 +116,7 @@ static void wait_for_slot(void *argument)
 
 bool meeting_is_asleep(struct meeting *meeting)
 {
-    struct cpi_waiters *waiters = &inside(meeting->giver.pool)->waiters;
+    struct cpi_waiters *waiters = cpi_waiters_of(inside(meeting->giver.pool));
     bool asleep;
 
     pthread_mutex_lock(&waiters->lock);

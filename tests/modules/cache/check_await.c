@@ -5,6 +5,7 @@
  */
 #include "support.h"
 
+#include "check/checks.h"
 #include "inside.h"
 #include "cache/await.h"
 #include "cache/mark.h"
@@ -145,7 +146,7 @@ static void use_all_places(struct cpi_registry *registry)
     REQUIRE_EQUAL(cpi_place_used(&registry->places), places);
 }
 
-/* There lie freed slots that wait. */
+/* There lies what features have of the pool, and its words look like holders. */
 START_TEST(what_lies_behind_the_last_place_is_no_place)
 {
     enum { PUT_OFF = 100 };
@@ -161,15 +162,14 @@ START_TEST(what_lies_behind_the_last_place_is_no_place)
     config.debug = &debug;
     pool = support_create(&config);
     registry = &inside(pool)->registry;
-    REQUIRE((void *)&registry->places.at[registry->depot->uncached] ==
-            (void *)inside(pool)->quarantine.places);
+    REQUIRE(registry->places.at[registry->places.count].holder != 0);
     use_all_places(registry);
     REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, PUT_OFF), 0);
     before = moves();
     reach = cpi_await_out_of_reach(registry);
     for (int i = 0; i < PUT_OFF; i++)
         cpool_free(pool, slots[i]);
-    REQUIRE_EQUAL(cpi_quarantine_count(&inside(pool)->quarantine), PUT_OFF);
+    REQUIRE_EQUAL(cpi_quarantine_count(&cpi_checks_of(inside(pool))->quarantine), PUT_OFF);
     REQUIRE_EQUAL(moves(), before);
     REQUIRE_EQUAL(cpi_await_out_of_reach(registry), reach);
     REQUIRE(cpi_await_inside(registry, &backoff));

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "inside.h"
+#include "lease/lease.h"
 
 enum { CAPACITY = 4000, ROUNDS = 8, THREADS = 4, EACH = 500 };
 
@@ -216,7 +217,8 @@ END_TEST
 
 static size_t count_open(const cpool_t *pool)
 {
-    const struct cpi_leases *leases = cpi_load(&inside(pool)->leases, relaxed);
+    const struct cpi_lease_part *part = cpi_lease_part(inside(pool)->part);
+    const struct cpi_leases *leases = cpi_load(&part->leases, relaxed);
     size_t open = 0;
 
     for (size_t i = 0; i < CPOOL_LEASES_MAX; i++)

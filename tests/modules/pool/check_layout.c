@@ -24,31 +24,39 @@ static uint64_t depot_magazines(const struct cpi_layout *layout)
     return (uint64_t)layout->slots / layout->rounds + 1 + 2 * (uint64_t)layout->uncached;
 }
 
+struct parts {
+    struct part part[32];
+    size_t count;
+};
+
+static void add(struct parts *parts, uint64_t at, uint64_t size)
+{
+    REQUIRE(parts->count < sizeof(parts->part) / sizeof(parts->part[0]));
+    parts->part[parts->count++] = (struct part){at, size};
+}
+
 /* Each part begins where the one before has ended, or later, and the last one ends
  * within the whole. */
-static void require_parts(const struct cpi_layout *layout, unsigned flags)
+static void require_parts(const struct cpi_layout *layout)
 {
-    bool checked = (flags & CPOOL_CHECKED) != 0;
-    bool tracked = checked || (flags & CPOOL_TRACKED) != 0;
     uint64_t stride = cpi_depot_stride(layout->rounds);
-    const struct part parts[] = {
-        { 0, sizeof(struct cpi_pool) },
-        { layout->uncached_at, (uint64_t)layout->uncached * sizeof(struct cpi_uncached) },
-        { layout->quarantine_at, (uint64_t)layout->quarantine * sizeof(uintptr_t) },
-        { layout->log_at, (uint64_t)layout->log * sizeof(struct cpi_log_entry) },
-        { layout->fixed, 0 },
-        { layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota) },
-        { layout->for_slots_at, depot_magazines(layout) * stride },
-        { layout->for_caches_at,
-          (uint64_t)cpi_registry_magazines(layout->caches, layout->spares) * stride },
-        { layout->words_at, tracked ? (uint64_t)layout->slots * CPI_SLOTMAP_SIZE : 0 },
-        { layout->records_at, checked ? (uint64_t)layout->slots * cpi_record_size(1) : 0 },
-        { layout->lead_at, (uint64_t)layout->slots * layout->stride },
-        { layout->total, 0 },
-    };
+    struct parts parts = {.count = 0};
 
-    for (size_t i = 0; i + 1 < sizeof(parts) / sizeof(parts[0]); i++)
-        REQUIRE(parts[i].at + parts[i].size <= parts[i + 1].at);
+    add(&parts, 0, sizeof(struct cpi_pool));
+    add(&parts, layout->uncached_at, (uint64_t)layout->uncached * sizeof(struct cpi_uncached));
+    for (size_t i = 0; i < CPI_FEATURES; i++)
+        add(&parts, layout->parts_at[i], layout->parts[i]);
+    add(&parts, layout->fixed, 0);
+    add(&parts, layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota));
+    add(&parts, layout->for_slots_at, depot_magazines(layout) * stride);
+    add(&parts, layout->for_caches_at,
+        (uint64_t)cpi_registry_magazines(layout->caches, layout->spares) * stride);
+    for (size_t i = 0; i < CPI_SIDES; i++)
+        add(&parts, layout->sides_at[i], (uint64_t)layout->slots * layout->sides[i]);
+    add(&parts, layout->lead_at, (uint64_t)layout->slots * layout->stride);
+    add(&parts, layout->total, 0);
+    for (size_t i = 0; i + 1 < parts.count; i++)
+        REQUIRE(parts.part[i].at + parts.part[i].size <= parts.part[i + 1].at);
 }
 
 /* As many slots as were asked for, and slack for all caches, as far as 32 bits can
@@ -79,7 +87,7 @@ static void require_layout(const cpool_config_t *config)
     }
     REQUIRE(layout.rounds >= 1 && layout.caches >= 1);
     require_slots(&layout, most, !exact);
-    require_parts(&layout, config->flags);
+    require_parts(&layout);
 }
 
 static const size_t sizes[] = {

@@ -9,7 +9,7 @@
 
 #include <cpool/track.h>
 
-#include "pool/pool_impl.h"
+#include "track/track.h"
 
 enum { CAPACITY = 64 };
 
@@ -25,7 +25,7 @@ static cpool_t *make_pool(unsigned flags)
 /* Frees a slot twice, and makes it live before the second time. */
 static void free_twice_unnoticed(cpool_t *pool, void *slot)
 {
-    const struct cpi_slotmap *map = &((struct cpi_pool *)pool->state)->slotmap;
+    const struct cpi_slotmap *map = cpi_track_map(pool->state);
     _Atomic uint64_t *word = &map->words[cpool_index(pool, slot)];
     uint64_t live = atomic_load_explicit(word, memory_order_relaxed);
 

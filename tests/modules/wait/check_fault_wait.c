@@ -11,7 +11,7 @@
 #include <cpool/object.h>
 
 #include "fault_pool.h"
-#include "inside.h"
+#include "inside_wait.h"
 
 /* A wait that is over before it sleeps. */
 static const struct timespec shortest = { 0, 1 };
@@ -48,7 +48,7 @@ static void free_when_one_sleeps(void *argument)
 static void make_dry_until_one_sleeps(struct fault_scene *scene)
 {
     fault_make_dry(scene);
-    inside(scene->pool)->waiters.starving_after = UINT64_MAX / 2;
+    cpi_waiters_of(inside(scene->pool))->starving_after = UINT64_MAX / 2;
     scene->count--;
     scene->object = worker_start();
     worker_begin(scene->object, free_when_one_sleeps, scene);
@@ -197,7 +197,7 @@ static void put_when_one_sleeps(void *argument)
 static void make_objects_dry_until_one_sleeps(struct fault_scene *scene)
 {
     make_objects(scene);
-    inside(cpool_objects_pool(scene->object))->waiters.starving_after = UINT64_MAX / 2;
+    cpi_waiters_of(inside(cpool_objects_pool(scene->object)))->starving_after = UINT64_MAX / 2;
     scene->memory = worker_start();
     worker_do(scene->memory, get_one, scene);
     take_objects(scene, OBJECTS - 1);

@@ -9,7 +9,7 @@
 
 #include <cpool/events.h>
 
-#include "inside.h"
+#include "inside_wait.h"
 #include "refuse.h"
 
 /* Sanitizers make each of the processes slow. */

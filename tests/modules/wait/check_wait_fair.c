@@ -9,7 +9,7 @@
 
 #include <sched.h>
 
-#include "inside.h"
+#include "inside_wait.h"
 
 enum { CAPACITY = 20,
        WAITERS = 6 };
@@ -102,7 +102,7 @@ START_TEST(slots_go_the_ordinary_way_when_nobody_starves)
     inside_await_hunger(pool);
     hold_free(&hold, 1);
     hold_add(&hold, waiter_end(&waiter));
-    REQUIRE_EQUAL(cpi_queue_glance(&inside(pool)->waiters.queue), 0);
+    REQUIRE_EQUAL(cpi_queue_glance(&cpi_waiters_of(inside(pool))->queue), 0);
     hold_free_all(&hold);
     worker_stop(waiter.worker);
     hold_fini(&hold);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * checks.h - the part of a checked pool beside its slots, and the pieces of this folder.
+ *
+ * Includes track.h.
+ */
+#ifndef CPI_CHECKS_H
+#define CPI_CHECKS_H
+
+#include "check/guard.h"
+#include "check/log.h"
+#include "check/quarantine.h"
+#include "track/track.h"
+
+/* Its numbers, as features. */
+#define CPI_PART_TOOLS 0
+#define CPI_PART_CHECK 2
+
+/* The places and the entries follow. */
+struct cpi_checks {
+    struct cpi_quarantine quarantine;
+    struct cpi_log log;
+    bool fills; /* constant: freed slots */
+};
+
+/* Of a pool that is checked. */
+static inline struct cpi_checks *cpi_checks_of(const struct cpi_pool *pool)
+{
+    return pool->part[CPI_PART_CHECK];
+}
+
+/* check_gate.c, and the features. */
+extern const struct cpi_gate cpi_check_gate;
+extern const struct cpi_gate cpi_check_gate_with_quarantine;
+extern const struct cpi_feature cpi_check_feature;
+extern const struct cpi_feature cpi_tools_feature;
+
+/* pool_quarantine.c. */
+extern const struct cpi_keeper cpi_quarantine_keeper;
+
+/* Looks at the gaps of slots of a checked pool, and at those that are free and filled,
+ * from one index to before another, beside threads that use the pool.  Reports each
+ * damage, and returns how many there were.  Takes the lock. */
+size_t cpi_pool_verify_all(const struct cpi_pool *pool, uintptr_t index, uintptr_t end,
+                           const char *function);
+
+/* The same for one address, which need not be a slot's.  Returns 0 or the code that was
+ * reported. */
+int cpi_pool_verify_one(struct cpi_pool *pool, const void *slot, const char *function);
+
+/* pool_debug.c.  list is the feature's, of a checked pool.  write_live writes the list of live
+ * slots to standard error, and allocates nothing. */
+size_t cpi_pool_list(const struct cpi_pool *pool, enum cpool_print_what what, cpi_line_sink *sink,
+                     void *context);
+void cpi_pool_write_live(const struct cpi_pool *pool);
+
+#endif /* CPI_CHECKS_H */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * list.c - the features of this build.  No other file of the library names all of them.
+ *
+ * Their numbers are the order in which they begin: gates before the ways that depend on them,
+ * and the fallback's way, which goes on to the others', after these.
+ */
+#include "pool/feature.h"
+
+#include "check/checks.h"
+#include "fallback/fallback.h"
+#include "lease/lease.h"
+#include "track/track.h"
+#include "wait/pool_wait.h"
+
+const struct cpi_feature *const cpi_features[CPI_FEATURES] = {
+    [CPI_PART_TOOLS] = &cpi_tools_feature,
+    [CPI_PART_TRACK] = &cpi_track_feature,
+    [CPI_PART_CHECK] = &cpi_check_feature,
+    [CPI_PART_WAIT] = &cpi_wait_feature,
+    [CPI_PART_FALLBACK] = &cpi_fallback_feature,
+    [CPI_PART_LEASE] = &cpi_lease_feature,
+};

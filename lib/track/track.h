@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * track.h - pools with a word for each slot.
+ *
+ * Includes pool_impl.h.
+ */
+#ifndef CPI_TRACK_H
+#define CPI_TRACK_H
+
+#include "pool/pool_config.h"
+#include "pool/pool_impl.h"
+#include "track/slotmap.h"
+
+/* Its number, as a feature. */
+#define CPI_PART_TRACK 1
+
+/* The words of a pool, which are NULL if it has none. */
+static inline struct cpi_slotmap *cpi_track_map(const struct cpi_pool *pool)
+{
+    return pool->part[CPI_PART_TRACK];
+}
+
+/* Plans a word for each slot, in a pool that is checked or watched, too. */
+void cpi_track_plan(struct cpi_layout *layout);
+
+/* The slot's word becomes that of a free one.  Returns false after it has reported why this slot
+ * cannot be freed. */
+bool cpi_track_end_life(struct cpi_pool *pool, uintptr_t index, const char *function);
+
+extern const struct cpi_feature cpi_track_feature;
+
+/* The gate of a pool that has words and is not checked, and the way of one that is not watched,
+ * either. */
+extern const struct cpi_gate cpi_track_gate;
+extern const struct cpi_way cpi_track_way;
+
+#endif /* CPI_TRACK_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * inside_wait.h - the waiters of a pool, for tests.
+ *
+ * Includes inside.h, pool_wait.h.
+ */
+#ifndef INSIDE_WAIT_H
+#define INSIDE_WAIT_H
+
+#include "inside.h"
+#include "wait/pool_wait.h"
+
+/* Returns when the first waiter starves, and sleeps. */
+static inline void inside_await_hunger(cpool_t *pool)
+{
+    struct cpi_waiters *waiters = cpi_waiters_of(inside(pool));
+    bool starves;
+
+    do {
+        sched_yield();
+        pthread_mutex_lock(&waiters->lock);
+        starves = cpi_queue_says(&waiters->queue, CPI_QUEUE_STARVES) &&
+                  waiters->queue.first->asleep;
+        pthread_mutex_unlock(&waiters->lock);
+    } while (!starves);
+}
+
+#endif /* INSIDE_WAIT_H */
