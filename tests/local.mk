@@ -75,6 +75,7 @@ tests_scripts = \
 	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-json.sh \
+	tests/scripts/check-kernel.sh \
 	tests/scripts/check-limit.sh \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-man.sh \
@@ -94,3 +95,9 @@ tests_scripts = \
 EXTRA_DIST += $(tests_scripts) tests/debug/mistakes.c tests/tools/correct.c \
 	tests/tools/handover.c tests/tools/mistakes.c tests/tools/programs.sh tests/tools/stray.c
 TESTS += $(tests_scripts)
+
+# The kernel without any feature: it is in `make check`, too.
+check-kernel:
+	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/scripts/check-kernel.sh
+
+.PHONY: check-kernel
