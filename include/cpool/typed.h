@@ -286,25 +286,33 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                   (cpool_scaled_ << ((cpool_word_ - cpool_shift_) & (cpool_word_ - 1u))); \
     } while (0)
 
+/* Keeps the address of the entry in one register.  Processors hand a store on to a later load
+ * without delay where both address memory by a register, and not by the thread segment. */
+#define CPOOL_TYPED_KEEP_(entry) __asm__("" : "+r"(entry))
+
 #define CPOOL_TYPED_PATH_(name, type)                                                  \
     extern __thread cpool_cache_t name##_entry_ CPOOL_TYPED_VISIBLE_ CPOOL_TYPED_TLS_; \
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
     {                                                                                  \
+        cpool_cache_t *cpool_entry_ = &name##_entry_;                                  \
         void *cpool_slot_;                                                             \
                                                                                        \
-        CPOOL_POP_(&name##_entry_, cpool_slot_,                                        \
-                   return (type *)cpool_typed_alloc_slow(&name##_typed_, &name##_entry_));\
+        CPOOL_TYPED_KEEP_(cpool_entry_);                                               \
+        CPOOL_POP_(cpool_entry_, cpool_slot_,                                          \
+                   return (type *)cpool_typed_alloc_slow(&name##_typed_, cpool_entry_));\
         return (type *)cpool_slot_;                                                    \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_free(type *cpool_slot_)                            \
     {                                                                                  \
+        cpool_cache_t *cpool_entry_ = &name##_entry_;                                  \
         uintptr_t cpool_index_;                                                        \
                                                                                        \
+        CPOOL_TYPED_KEEP_(cpool_entry_);                                               \
         CPOOL_TYPED_INDEX_(name##_typed_.origin, sizeof(type), cpool_slot_, cpool_index_);\
-        CPOOL_PUSH_(&name##_entry_, cpool_slot_, cpool_index_ < name##_entry_.bound,   \
-                    cpool_typed_free_slow(cpool_slot_, &name##_typed_, &name##_entry_));\
+        CPOOL_PUSH_(cpool_entry_, cpool_slot_, cpool_index_ < cpool_entry_->bound,     \
+                    cpool_typed_free_slow(cpool_slot_, &name##_typed_, cpool_entry_)); \
     }
 
 #define CPOOL_TYPED_STORAGE_(name)                                                     \
