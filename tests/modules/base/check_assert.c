@@ -12,6 +12,7 @@
 
 #include "pool/pool_impl.h"
 #include "cache/mark.h"
+#include "wait/queue.h"
 
 enum { ROUNDS = 8, CAPACITY = 256 };
 
