@@ -17,6 +17,7 @@ tests_modules = \
 	tests/modules/cache/check_cache_edge \
 	tests/modules/cache/check_cache_target \
 	tests/modules/cache/check_mark \
+	tests/modules/cache/check_place \
 	tests/modules/cache/check_recall \
 	tests/modules/cache/check_recall_contest \
 	tests/modules/cache/check_recall_stopped \
@@ -151,6 +152,9 @@ tests_modules_cache_check_await_LDADD = $(tests_ldadd_module)
 
 tests_modules_cache_check_mark_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_cache_check_mark_LDADD = $(tests_ldadd_module)
+
+tests_modules_cache_check_place_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_cache_check_place_LDADD = $(tests_ldadd_module)
 
 tests_modules_cache_check_recall_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_cache_check_recall_LDADD = $(tests_ldadd_module)
