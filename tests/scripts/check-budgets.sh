@@ -144,6 +144,14 @@ for path in "$top"/*.* "$lib"/*.* "$top"/doc/*.md "$top"/tests/scripts/*.sh "$to
     named=$(grep -o '[a-z]*/[a-z_]*\.[ch]\>' "$path" | sort -u | grep -c .)
     [ "$named" -lt $((names * 9 / 10)) ] || places=$((places + 1))
 done
+# Modes that are asked for in code where a slot leaves the inline path.
+questions=$(for word in shown shows_typed way gate checked exact waitable tracked fills grows fallback \
+    quarantine leases tools flags; do
+    cat "$lib/pool/pool_slow.c" "$lib/pool/pool_alloc.h" "$lib/pool/pool_alloc.c" |
+        sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' |
+        grep -q -- "->$word\>\|\.$word\>\|cpi_pool_$word(" && echo "$word"
+done | wc -l)
+row 'questions about a mode on the way of a slot out of line' "$questions" 6 3
 row 'struct cpi_pool: members' "$members" 27 18
 row 'struct cpi_pool: booleans' "$booleans" 5 3
 row 'pool_impl.h: lines' "$(lines "$impl")" 147 200
