@@ -16,6 +16,8 @@ HEADER = 8  # bytes of a magazine before its rounds
 LINE = 64
 FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x8: "tracked", 0x100: "reserved",
          0x1000: "huge pages", 0x2000: "coloured"}
+PART_TRACK = 1  # CPI_PART_TRACK, and so on
+PART_WAIT = 3
 LAYERS = {0x4: "objects", 0x8: "sized", 0x10: "lanes"}
 
 
@@ -90,10 +92,20 @@ class Pool:
         offset = address - self.base
         return offset // self.stride if 0 <= offset < self.slots * self.stride else None
 
+    def part(self, number, kind):
+        """A feature's part of the pool, or None."""
+        part = self.state["part"][number]
+        if int(part) == 0:
+            return None
+        return part.cast(gdb.lookup_type("struct " + kind).pointer()).dereference()
+
     def waiters(self):
         """How many threads wait for a slot."""
         count = 0
-        waiter = self.state["waiters"]["queue"]["first"]
+        waiters = self.part(PART_WAIT, "cpi_waiters")
+        if waiters is None:
+            return 0
+        waiter = waiters["queue"]["first"]
         while int(waiter) != 0:
             count += 1
             waiter = waiter["next"]
@@ -174,10 +186,15 @@ class Pool:
                       for address, place in places.items()}
         return self._free
 
+    def words(self):
+        """The address of the slots' words, or 0."""
+        slotmap = self.part(PART_TRACK, "cpi_slotmap")
+        return 0 if slotmap is None else int(slotmap["words"])
+
     def live(self):
         """The live slots' indices, in order.  Tracked and checked pools have a word for each
         slot that says so.  Slots of others are live if they are in no magazine."""
-        words = int(self.state["slotmap"]["words"])
+        words = self.words()
         if words == 0:
             return [index for index in range(self.fresh) if index not in self.free()]
         memory = gdb.selected_inferior().read_memory(words, 8 * self.fresh) if self.fresh else b""
@@ -185,7 +202,7 @@ class Pool:
                 if word & 1]
 
     def is_live(self, index):
-        words = int(self.state["slotmap"]["words"])
+        words = self.words()
         if words == 0 or index >= self.fresh:
             return index < self.fresh and index not in self.free()
         memory = gdb.selected_inferior().read_memory(words + 8 * index, 8)

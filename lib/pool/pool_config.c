@@ -323,7 +323,7 @@ static void place_fixed(struct cpi_layout *layout)
     layout->total = layout->fixed;
 }
 
-static void plan(struct cpi_layout *layout, const cpool_config_t *config)
+static void plan_features(struct cpi_layout *layout, const cpool_config_t *config)
 {
     CPI_EACH_FEATURE(feature, plan)
         feature->plan(layout, config);
@@ -344,7 +344,7 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->capacity = config->capacity;
     layout->cache_slots = config->cache_slots;
     layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
-    plan(layout, config);
+    plan_features(layout, config);
     layout->slack = page != 0 && (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) == 0;
     layout->uncached = page != 0 ? CPI_UNCACHED_OWN : CPI_UNCACHED_CALLER;
     if (!compute_stride(layout, (config->memory_flags & CPOOL_MEMORY_COLOUR) != 0))

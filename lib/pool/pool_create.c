@@ -98,7 +98,7 @@ static void lay_out_parts(struct cpi_pool *pool, const struct cpi_layout *layout
         pool->part[i] = layout->parts[i] != 0 ? region + layout->parts_at[i] : NULL;
 }
 
-static void forked(struct cpi_pool *pool)
+static void tell_forked(struct cpi_pool *pool)
 {
     CPI_EACH_FEATURE(feature, forked)
         feature->forked(pool);
@@ -141,7 +141,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     registry->quota_max = (uint32_t)layout->quota;
     registry->spares = (uint32_t)layout->spares;
     registry->exact = (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) != 0;
-    registry->forked = forked;
+    registry->forked = tell_forked;
     registry->returned = returned;
     registry->checked = false;
     registry->inline_path = !registry->exact;
@@ -402,7 +402,7 @@ static size_t judge_live(const struct cpi_pool *pool, int64_t live, const char *
     return 0;
 }
 
-static size_t look(struct cpi_pool *pool, const char *function)
+static size_t look_for_damage(struct cpi_pool *pool, const char *function)
 {
     size_t damages = 0;
 
@@ -426,7 +426,7 @@ static void tell_leaks(struct cpi_pool *pool, size_t live)
 }
 
 /* Returns how many live things that are no slots were taken back. */
-static size_t clear(struct cpi_pool *pool)
+static size_t take_back(struct cpi_pool *pool)
 {
     size_t live = 0;
 
@@ -452,7 +452,7 @@ int cpool_destroy(cpool_t *handle)
     /* A thread that has given a slot back may still be about to leave, when another one
      * has obtained the slot and destroys the pool. */
     cpi_await_rest(&pool->registry);
-    damages = look(pool, function);
+    damages = look_for_damage(pool, function);
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
     counted = count_live(pool);
@@ -463,7 +463,7 @@ int cpool_destroy(cpool_t *handle)
     live = judge_live(pool, counted, function);
     if (live > 0)
         tell_leaks(pool, live);
-    blocks = clear(pool);
+    blocks = take_back(pool);
     cpi_pool_release(pool);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;
@@ -480,7 +480,7 @@ size_t cpool_reset(cpool_t *handle)
 
     if (pool == NULL)
         return 0;
-    (void)look(pool, "cpool_reset");
+    (void)look_for_damage(pool, "cpool_reset");
     cpi_lock();
     cpi_registry_await_leaving(&pool->registry);
     live = count_live(pool);
@@ -491,7 +491,7 @@ size_t cpool_reset(cpool_t *handle)
     cpi_registry_recount(&pool->registry);
     cpi_slab_reset(&pool->slab);
     cpi_unlock();
-    released = judge_live(pool, live, "cpool_reset") + clear(pool);
+    released = judge_live(pool, live, "cpool_reset") + take_back(pool);
     cpi_pool_came(pool, NULL); /* no thread waits, but a loop may wait for a notice */
     return released;
 }

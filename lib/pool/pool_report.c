@@ -75,7 +75,7 @@ void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool 
     cpi_pool_report_address(code, function, pool, cpi_slab_slot(&pool->slab, index), index);
 }
 
-static void tell_how(struct cpi_text *text, const struct cpi_pool *pool)
+static void tell_more(struct cpi_text *text, const struct cpi_pool *pool)
 {
     CPI_EACH_FEATURE(feature, tell_how)
         feature->tell_how(text, pool);
@@ -90,7 +90,7 @@ void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, 
     set_error(&error, CPOOL_EDOUBLEFREE, function, pool);
     cpi_text_init(&details, room, sizeof room);
     cpi_text_add(&details, "cpool:   a pool without checks does not know which slots they were\n");
-    tell_how(&details, pool);
+    tell_more(&details, pool);
     error.details = details.start;
     cpi_report(&error,
                "%s: %" PRIu64 " slots were free already when they were freed (pool '%s' %p)",
@@ -118,7 +118,7 @@ static void report_near(int code, const char *function, const struct cpi_pool *p
     error.slot = cpi_slab_slot(&pool->slab, index);
     error.index = index;
     error.site = last_site(pool, index);
-    tell_how(details, pool);
+    tell_more(details, pool);
     error.details = details->start;
     if (error.site != NULL)
         cpi_report(&error,

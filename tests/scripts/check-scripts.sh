@@ -91,7 +91,7 @@ plant check-listed.sh tests/public/check_alloc.c 's/^ *ONCE(free_null_does_nothi
 
 plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provides`/' 'cpi_depot_provides'
 plant check-docs.sh doc/DESIGN.md 's,`lib/cache/registry.c`,`lib/registries.c`,' 'no file lib/registries.c'
-plant check-docs.sh doc/DESIGN.md 's/`wait_in_queue`/`wait_in_line`/' 'has no wait_in_line'
+plant check-docs.sh doc/DESIGN.md 's/`sleep_for_long`/`sleep_too_long`/' 'has no sleep_too_long'
 plant check-docs.sh doc/TESTING.md 's/`check_barrier`/`check_barriers`/' 'check_barriers'
 
 plant check-words.sh doc/new.md "$(awk 'BEGIN { for (i = 0; i < 36000; i++) print "word" }')" 'too many words'
