@@ -3,7 +3,8 @@
  * cache.c - what is unusual about refilling and spilling, which is the owner's.
  *
  * ORDERING TABLE (that of the spares is in cache_swap.h)
- *   show    | loaded store            | release | registry.c's forked | which magazine is loaded
+ *   show    | entry count, loaded store | release | registry.c's forked | which magazine is loaded
+ *   left    | magazine's count store  | release | registry.c's forked | that it is loaded no more
  *   own     | retries load            | relaxed | - | -
  *   active  | active and visible pointer store | relaxed | - | -
  */
@@ -184,6 +185,7 @@ bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond)
     note_exchange(cache, false);
     for (i = 0; i < n; i++)
         cpi_cache_active(cache)->rounds[i] = cpi_slab_slot(cache->slab, first + n - 1 - i);
+    cpi_cache_active(cache)->limit = cache->depot->limit; /* 0: see cpi_cache_detach */
     cpi_cache_show_count(cache, n);
     cpi_cache_look_at_bound(cache);
     return true;
@@ -308,7 +310,9 @@ CPI_APART static bool spill(struct cpi_cache *cache, void *slot)
 bool cpi_cache_free(struct cpi_cache *cache, void *slot)
 {
     if (!cpi_cache_push(cache, slot)) {
-        if (cpi_cache_loaded(cache) != 0)
+        /* Beside a magazine it is 0 where a stealing thread vanished in a fork.  What it was
+         * about to take is left behind. */
+        if (cpi_cache_active(cache)->limit != 0)
             return spill(cache, slot);
         if (!load_empty(cache) || !cpi_cache_push(cache, slot))
             return false;
@@ -317,16 +321,24 @@ bool cpi_cache_free(struct cpi_cache *cache, void *slot)
     return true;
 }
 
+/* In the child of a fork the owner may go on where a stealing thread vanished after any of these
+ * stores.  Its magazine then has no room, or is empty, or is not loaded, and counts no rounds
+ * itself until it is loaded no more: some are left behind, and none is there twice. */
 uint32_t cpi_cache_detach(struct cpi_cache *cache)
 {
     uint32_t node = cpi_cache_loaded(cache);
+    uint32_t count;
 
     /* Where nothing is loaded the active entry shows nothing, and a stealing thread that comes
      * late, to a cache that is being opened anew, must not write. */
     if (node == 0)
         return 0;
-    cpi_cache_unload(cache);
+    CPI_ASSERT(cpi_magazine_count(cpi_cache_magazine(cache, node)) == 0);
+    count = (uint32_t)cpi_cache_count(cache);
+    cpi_cache_active(cache)->limit = 0;
+    cpi_cache_show_count(cache, 0);
     cpi_store(&cache->loaded, 0, release); /* [show] */
+    cpi_store(&cpi_cache_magazine(cache, node)->count, count, release); /* [left] */
     return node;
 }
 

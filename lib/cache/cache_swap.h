@@ -76,23 +76,6 @@ static inline void cpi_cache_load(struct cpi_cache *cache, uint32_t node)
     cpi_magazine_set_count(magazine, 0);
 }
 
-/* Writes the loaded magazine's count down in it, and shows the fast path none:
- * another must be loaded, or `loaded` cleared.  An empty one need not be
- * unloaded.  Returns the magazine, 0 if none was loaded. */
-static inline uint32_t cpi_cache_unload(struct cpi_cache *cache)
-{
-    cpool_cache_t *active = cpi_cache_active(cache);
-    uint32_t node = cpi_cache_loaded(cache);
-
-    CPI_ASSERT(cpi_cache_count(cache) <= active->limit);
-    CPI_ASSERT(node == 0 || cpi_magazine_count(cpi_cache_magazine(cache, node)) == 0);
-    if (node != 0)
-        cpi_magazine_set_count(cpi_cache_magazine(cache, node), (uint32_t)cpi_cache_count(cache));
-    active->limit = 0;
-    cpi_word_store(&active->count, 0, release); /* [show] */
-    return node;
-}
-
 /* Frees of slots below the bound take the fast path. */
 static inline void cpi_cache_look_at_bound(struct cpi_cache *cache)
 {

@@ -281,6 +281,25 @@ START_TEST(discard_forgets_all)
 }
 END_TEST
 
+/* In the child of a fork an owner goes on where a stealing thread had begun to take its loaded
+ * magazine.  The rounds of that are lost, and no other slot is lost or there twice. */
+START_TEST(magazine_that_a_vanished_thread_was_taking_is_left_behind)
+{
+    enum { TAKEN = 3 * LIMIT + LIMIT / 2 };
+    struct cpi_cache *cache;
+    void *slots[TAKEN];
+
+    fixture_init();
+    cache = fixture_cache(2, false);
+    fixture_take(cache, slots, TAKEN);
+    REQUIRE(cpi_cache_rounds(cache) > 0 && cpi_cache_rounds(cache) < LIMIT);
+    cpi_cache_active(cache)->limit = 0; /* as cpi_cache_detach begins */
+    fixture_give(cache, slots, TAKEN);
+    cpi_cache_flush(cache);
+    REQUIRE_EQUAL(fixture_in_depot(), TAKEN);
+}
+END_TEST
+
 /*
  * ---- Recall --------------------------------------------------------------
  */
@@ -379,6 +398,7 @@ int main(void)
         ONCE(steal_leaves_empty_spares),
         ONCE(spill_while_dry_gives_full_spares_away),
         ONCE(discard_forgets_all),
+        ONCE(magazine_that_a_vanished_thread_was_taking_is_left_behind),
         ONCE(steal_takes_full_spares_until_there_is_none),
         ONCE(steal_from_working_owner_loses_and_doubles_nothing),
     };
