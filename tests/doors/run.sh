@@ -52,16 +52,21 @@ runs() {
     diff "$work/expected" output || fail "$program prints something else"
 }
 
-# readme WORDS - the lines of README.md below the paragraph that begins with these words.
+# readme DOOR [COUNT] - the first commands, one or COUNT, a line each, of this row in the table of
+# README.md.
 readme() {
-    awk -v words="**$1**" '
-        /^\*\*/ { on = index($0, words) == 1 }
-        on && /^    / { print substr($0, 5); seen = 1 }
-        /^#/ { on = 0 }
-        END { exit !seen }' "$top/README.md" || fail "README.md has no lines about: $1"
+    awk -v door="$1" -v count="${2:-1}" -F '|' '
+        index($2, " " door) == 1 {
+            n = split($3, span, "`")
+            for (i = 2; i <= n && seen < count; i += 2) {
+                print span[i]
+                seen++
+            }
+        }
+        END { exit seen != count }' "$top/README.md" || fail "README.md has no door: $1"
 }
 
-# does WORDS [VARIABLE=VALUE...] - runs what README.md says, with the compiler as cc.
+# does DOOR [VARIABLE=VALUE...] - runs what README.md says, with the compiler as cc.
 does() {
     readme "$1" > commands || exit 1
     shift
@@ -94,7 +99,7 @@ vendored() {
     cp "$job" .
     for options in '' -DCPOOL_NO_INLINE; do
         rm -f ./*.o
-        CC="${CC:-cc} -O2 $options" does 'A copy of the sources'
+        CC="${CC:-cc} -O2 $options" does sources
         runs ./a.out
     done
     [ -n "${CXX:-}" ] || return 0
@@ -107,7 +112,7 @@ vendored() {
 amalgamation() {
     copy lib include LICENSE
     cp "$job" .
-    does 'Two files'
+    does 'two files'
     runs ./a.out
     [ ! -d "$built/amalgamation" ] || diff "$built/amalgamation/cpool.c" cpool.c ||
         fail 'make amalgamation writes another file'
@@ -156,8 +161,8 @@ pkg_config() {
     case " $(flags --cflags) " in *' -pthread '*) ;; *) fail 'cpool.pc lacks -pthread' ;; esac
     if [ -e "$libraries/libcpool.so" ] && [ -e "$libraries/libcpool.a" ]; then
         cp "$job" .
-        does Installed PKG_CONFIG_LIBDIR="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$stage"
-        runs ./a.out
+        does installed PKG_CONFIG_LIBDIR="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$stage"
+        runs ./a.out LD_LIBRARY_PATH="$libraries"
     fi
     if [ -e "$libraries/libcpool.so" ]; then
         # shellcheck disable=SC2046 # flags are words
@@ -234,7 +239,7 @@ subdirectory() {
     needs cmake
     # shellcheck disable=SC2086 # several words
     copy $all_of_it
-    { echo 'add_executable(program job.c)' && readme CMake; } > lines || exit 1
+    { echo 'add_executable(program job.c)' && readme CMake 2; } > lines || exit 1
     cmake_project < lines
     for shared in OFF ON; do
         cmake_build -DBUILD_SHARED_LIBS="$shared"
