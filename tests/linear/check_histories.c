@@ -24,12 +24,18 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "burst.h"
 #include "random.h"
 #include "linear.h"
 
 #define HISTORIES 400
+
+/* Of a shape, without arguments: beside busy processors each pause lasts as long as their time
+ * slices, so it ends after some seconds, having recorded a few. */
+#define FEWEST_HISTORIES 25
+#define SHAPE_SECONDS 4
 #define WORKERS 4
 #define OPERATIONS_MAX 24
 
@@ -220,13 +226,16 @@ static bool decide(const struct shape *shape, const struct linear_specification 
     return true;
 }
 
-static void check(const struct shape *shape, unsigned long histories, uint64_t seed)
+/* At most `histories`, and from `fewest` on no new one after SHAPE_SECONDS. */
+static void check(const struct shape *shape, unsigned long histories, unsigned long fewest,
+                  uint64_t seed)
 {
     static struct history history;
     struct tally tally = {0, 0, 0, 0};
+    time_t end = time(NULL) + SHAPE_SECONDS;
     unsigned long i;
 
-    for (i = 0; i < histories; i++) {
+    for (i = 0; i < histories && (i < fewest || time(NULL) < end); i++) {
         void *memory;
         cpool_t *pool = make_pool(shape, &memory);
         struct linear_specification specification = promise(shape, pool);
@@ -240,7 +249,7 @@ static void check(const struct shape *shape, unsigned long histories, uint64_t s
         free(memory);
     }
     printf("%-32s %lu histories, %lu operations, %lu overlapping, %lu dry; %lu excused\n",
-           shape->name, histories, tally.operations, tally.overlaps, tally.dry, tally.excused);
+           shape->name, i, tally.operations, tally.overlaps, tally.dry, tally.excused);
     fflush(stdout);
 }
 
@@ -265,7 +274,7 @@ int main(int argc, char **argv)
     }
     for (i = 0; i < SHAPES; i++)
         if (wanted == NULL || strcmp(shapes[i].name, wanted) == 0)
-            check(&shapes[i], histories, seed + i);
+            check(&shapes[i], histories, argc > 1 ? histories : FEWEST_HISTORIES, seed + i);
     over = true;
     pthread_barrier_wait(&begun);
     for (i = 0; i < WORKERS; i++)
