@@ -136,7 +136,10 @@ CPOOL_API int cpool_lease_adopt(cpool_lease_t *lease, void *slot);
  * under the lease meanwhile or later, and that none touches its slots afterwards.
  *
  * The end is refused if it finds another thread out of line in an alloc or adopt: it
- * reports CPOOL_ELEASE, and the lease stays open.  An alloc on the inline path leaves no mark.
+ * reports CPOOL_ELEASE, and the lease stays open.  In pools with a state for each slot an alloc
+ * that an error handler left by longjmp counts as such until its thread has ended.  The thread
+ * itself can end the lease.  Its slot stays live, and is not the lease's.  An alloc on the
+ * inline path leaves no mark.
  * Beside an end it returns a slot that is free, or crashes.
  *
  * In pools with a state for each slot the handles of the slots become stale, and the cost is

@@ -81,11 +81,6 @@ static int stray(struct cpi_pool *pool, void *address, bool back)
 
 /* --- Begin and end --- */
 
-static void count_pool(size_t by)
-{
-    cpi_fetch_add(&with_fallback, by, relaxed); /* [count] */
-}
-
 CPI_COLD static void put_before(struct cpi_fallback *fallback, const struct cpi_way *passed)
 {
     fallback->passed = passed;
@@ -116,7 +111,7 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
     pool->part[CPI_PART_FALLBACK] = fallback;
     if (alone)
         pool->registry.inline_path = false;
-    count_pool(1);
+    cpi_fetch_add(&with_fallback, (size_t)1, relaxed); /* [count] */
     return 0;
 }
 
@@ -124,7 +119,7 @@ CPI_COLD static void end(struct cpi_pool *pool)
 {
     if (fallback_of(pool) == NULL)
         return;
-    count_pool(SIZE_MAX);
+    cpi_fetch_add(&with_fallback, SIZE_MAX, relaxed); /* [count] */
     cpi_fallback_destroy(fallback_of(pool));
 }
 

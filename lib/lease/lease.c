@@ -5,17 +5,17 @@
  * ORDERING TABLE
  *   own   | entry count, rest and top load | relaxed | - | -
  *   show  | entry count store       | release | mark.c's shown | the rounds left
- *   pending | pending store true, and at the opening | relaxed | - | -
- *   marked  | pending store false | release | look | the slot's word and bit
- *   look    | pending load        | acquire | marked | likewise
+ *   open  | pending store           | relaxed | - | -
+ *   look  | pending load            | acquire | lease.h's marked | the slot's word and bit
  *   chain | rest and top store      | release | the child of a fork | links and counts; that a
  *                                               magazine has left its old place
+ *   move  | filled, round store     | release | the child of a fork | which slots are on record
  *
  * The members of struct cpi_leased have one writer at a time: the owner while it is inside, a
  * thread that has the cache locked, or the holder of the lock after the owner has gone.
  * Marks and locks order them (mark.h).  The releases keep the stores in order for the
- * child of a fork.  It finds a chain that is whole.  A magazine that its owner had in its
- * hands may be missing, and none is in two places.
+ * child of a fork, which finds a whole chain.  A magazine in its owner's hands may be
+ * missing, and none is in two places.
  */
 #include "lease/lease.h"
 
@@ -140,18 +140,6 @@ void *cpi_lease_alloc(struct cpi_cache *cache)
     return cpi_cache_pop(cache);
 }
 
-/* An end that finds the owner gone has acquired what the owner released as it left, and so
- * sees this. */
-void cpi_lease_begin_mark(struct cpi_cache *cache)
-{
-    cpi_store(&leased_of(cache)->pending, true, relaxed); /* [pending] */
-}
-
-void cpi_lease_end_mark(struct cpi_cache *cache)
-{
-    cpi_store(&leased_of(cache)->pending, false, release); /* [marked] */
-}
-
 static bool is_pending(const struct cpi_cache *cache)
 {
     return cpi_load(&leased_of(cache)->pending, acquire); /* [look] */
@@ -193,6 +181,19 @@ bool cpi_lease_record(struct cpi_cache *cache, void *slot)
 
 /* --- Free rounds that go elsewhere --- */
 
+/* Moves the last rounds to the front.  They are off the record before, so that the owner's child
+ * in a fork, which may go on in the middle of a theft, finds no slot there twice. */
+static void close_gap(struct cpi_leased *leased, void **rounds, uint32_t count)
+{
+    uint32_t filled = leased->filled - count;
+    uint32_t moved = filled < count ? filled : count;
+    uint32_t i;
+
+    cpi_word_store(&leased->filled, filled, release); /* [move] */
+    for (i = 0; i < moved; i++)
+        cpi_word_store(&rounds[i], rounds[filled + count - moved + i], release); /* [move] */
+}
+
 static uint32_t detach_free(struct cpi_cache *cache, struct cpi_counters *counters)
 {
     uint32_t node = cpi_cache_loaded(cache);
@@ -211,9 +212,7 @@ static uint32_t detach_free(struct cpi_cache *cache, struct cpi_counters *counte
     for (i = 0; i < count; i++)
         cpi_cache_magazine(cache, empty)->rounds[i] = loaded->rounds[i];
     cpi_word_store(&cpi_cache_active(cache)->count, 0, release); /* [show] */
-    leased_of(cache)->filled -= count;
-    for (i = 0; i < leased_of(cache)->filled; i++)
-        loaded->rounds[i] = loaded->rounds[i + count];
+    close_gap(leased_of(cache), loaded->rounds, count);
     cpi_magazine_set_count(cpi_cache_magazine(cache, empty), count);
     return empty;
 }
@@ -357,7 +356,7 @@ static struct cpi_cache *add_cache(struct cpi_lease *lease, struct cpi_thread *o
     leased_of(cache)->lease = lease;
     leased_of(cache)->filled = 0;
     leased_of(cache)->length = 0;
-    cpi_store(&leased_of(cache)->pending, false, relaxed); /* [pending] */
+    cpi_store(&leased_of(cache)->pending, false, relaxed); /* [open] */
     set_rest(cache, 0);
     set_top(cache, 0);
     return cache;

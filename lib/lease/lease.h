@@ -2,7 +2,7 @@
 /*
  * lease.h - what the caches of a lease have handed out, magazine by magazine.
  *
- * Includes cache.h, registry.h (lease.c: also mark.h).
+ * Includes atomic.h, cache.h, registry.h (lease.c: also mark.h).
  *
  *   a thread's cache of the lease                       depot at the end
  *   loaded  [ f f f h h h ]   count 3, filled 6         one splice
@@ -30,6 +30,10 @@
  * Each lease has a common cache for the threads that have none of their own, which also
  * gets the records of threads that end.  It never has a magazine loaded, and is used with
  * the lock held.
+ *
+ * ORDERING TABLE
+ *   pending | pending load, store of true | relaxed | - | -
+ *   marked  | pending store | release | lease.c's look | the slot's word and bit
  */
 #ifndef CPI_LEASE_H
 #define CPI_LEASE_H
@@ -40,6 +44,7 @@
 
 #include <cpool/lease.h>
 
+#include "base/atomic.h"
 #include "cache/cache.h"
 #include "cache/registry.h"
 #include "pool/way.h"
@@ -118,9 +123,21 @@ void *cpi_lease_alloc(struct cpi_cache *cache);
 void cpi_lease_undo(struct cpi_cache *cache, const void *slot);
 
 /* An end in another thread is refused from before the owner leaves with a slot until the slot is
- * marked.  The owner, from inside on. */
-void cpi_lease_begin_mark(struct cpi_cache *cache);
-void cpi_lease_end_mark(struct cpi_cache *cache);
+ * marked, and longer if it is marked for a handler within another alloc: what begin_mark returns
+ * is for end_mark.  The owner, from inside on, as an end acquires what it releases there. */
+static inline bool cpi_lease_begin_mark(const struct cpi_cache *cache)
+{
+    struct cpi_leased *leased = cache->data;
+    bool was = cpi_load(&leased->pending, relaxed); /* [pending] */
+
+    cpi_store(&leased->pending, true, relaxed); /* [pending] */
+    return was;
+}
+
+static inline void cpi_lease_end_mark(const struct cpi_cache *cache, bool was)
+{
+    cpi_store(&((struct cpi_leased *)cache->data)->pending, was, release); /* [marked] */
+}
 
 /* Records a live slot.  Returns false where there is no empty magazine.  The owner, inside. */
 bool cpi_lease_record(struct cpi_cache *cache, void *slot);

@@ -225,10 +225,7 @@ static inline bool enter(const struct cpi_lease *lease, const cpool_lease_t *han
  * that vanished in between, in a fork, from one that was freed twice. */
 static inline bool mark(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
-    if (!cpi_pool_passes(pool, slot, call))
-        return false;
-    (void)set_leased(pool, slot, true);
-    return true;
+    return cpi_pool_passes(pool, slot, call) && ((void)set_leased(pool, slot, true), true);
 }
 
 /* A slot from the calling thread's cache, or NULL.  One that turns out to be live is not
@@ -238,16 +235,17 @@ static void *alloc_from(struct cpi_cache *cache, const struct cpi_lease *lease,
 {
     struct cpi_pool *pool = pool_of(lease);
     bool marked;
+    bool was;
     void *slot;
 
     cpi_pool_sample(pool, cache);
     while (enter(lease, handle, cache)) {
         slot = cpi_lease_alloc(cache);
-        cpi_lease_begin_mark(cache);
+        was = cpi_lease_begin_mark(cache);
         cpi_mark_leave(cache);
         marked = slot == NULL || mark(pool, slot, call);
         if (CPI_LIKELY(home_of(handle) == cache)) /* no report's handler has ended the lease */
-            cpi_lease_end_mark(cache);
+            cpi_lease_end_mark(cache, was);
         if (marked)
             return slot;
         if (!enter(lease, handle, cache))

@@ -24,18 +24,12 @@ static bool is_waitable(const struct cpi_pool *pool, const char *function)
     return pool != NULL && cpi_pool_is_waitable(pool);
 }
 
-/* The code for the caller then.  Without a pool that was reported before. */
-static int refusal(const struct cpi_pool *pool)
-{
-    return pool != NULL ? CPOOL_EWAITABLE : CPOOL_EPOOL;
-}
-
 int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *context)
 {
     struct cpi_pool *pool = cpi_pool_of(handle, "cpool_set_ready");
 
     if (!is_waitable(pool, "cpool_set_ready"))
-        return refusal(pool);
+        return pool != NULL ? CPOOL_EWAITABLE : CPOOL_EPOOL;
     pthread_mutex_lock(&cpi_waiters_of(pool)->lock);
     cpi_waiters_of(pool)->ready = ready;
     cpi_waiters_of(pool)->ready_context = context;

@@ -13,7 +13,6 @@
 
 #include "pool/pool_alloc.h"
 
-
 /* The answer where all slots are the slab's: bits of way.h. */
 unsigned cpi_pool_left(const struct cpi_pool *pool, const struct cpi_cache *cache);
 

@@ -194,6 +194,87 @@ START_TEST(fork_beside_a_theft_leaves_the_lease_whole)
 }
 END_TEST
 
+/* The thread that forks has said that it is inside, after the thief has looked, and has not
+ * looked itself. */
+struct inwards {
+    struct steps_stop *thief;
+    pid_t child; /* 0: this is one */
+};
+
+static void fork_inwards(void *argument)
+{
+    struct inwards *inwards = argument;
+
+    inwards->child = fork();
+    if (inwards->child != 0)
+        steps_resume(inwards->thief);
+}
+
+/* No slot goes back twice. */
+static void require_distinct_slots(cpool_t *pool)
+{
+    bool taken[4 * CAPACITY] = {false};
+    void *slot;
+
+    while ((slot = cpool_alloc(pool)) != NULL) {
+        size_t index = cpool_index(pool, slot);
+
+        REQUIRE(index < 4 * CAPACITY && !taken[index]);
+        taken[index] = true;
+    }
+}
+
+/* The thief is at its nth step in the function.  `out` slots of the magazine are handed out. */
+static bool fork_on_the_way(struct worker *thief, size_t out, const char *function, size_t nth)
+{
+    cpool_t *pool = steps_pool(CPOOL_EXACT, CAPACITY, 0, 2 * ROUNDS);
+    struct party loot = {pool, cpool_lease_begin(pool), out, 0};
+    struct party theft = {pool, NULL, 0, 0};
+    struct steps_stop stop;
+    struct inwards inwards = {&stop, 0};
+    bool stopped;
+    int status;
+
+    take(&loot);
+    while (support_stats(pool).in_depot + support_stats(pool).fresh > 0)
+        REQUIRE(cpool_depot_alloc(pool) != NULL);
+    loot.wanted = 1; /* which it gets unless the thief has had all */
+    stopped = steps_run(&stop, thief, function, nth, alloc_one, &theft);
+    steps_plan("cpi_mark_try_enter", 3, fork_inwards, &inwards);
+    take(&loot);
+    (void)steps_drop();
+    if (stopped && inwards.child == 0) {
+        REQUIRE(cpool_lease_end(loot.lease) <= 2 * ROUNDS + 1);
+        require_distinct_slots(pool);
+        _exit(0);
+    }
+    if (stopped) {
+        REQUIRE_EQUAL(waitpid(inwards.child, &status, 0), inwards.child);
+        REQUIRE_EQUAL(status, 0);
+    }
+    steps_go_on(&stop);
+    REQUIRE(loot.got + theft.got > out);
+    REQUIRE_EQUAL(cpool_lease_end(loot.lease), loot.got);
+    require_distinct_slots(pool);
+    support_destroy(pool);
+    return stopped;
+}
+
+START_TEST(fork_on_the_way_inside_beside_a_theft_records_no_slot_twice)
+{
+    static const char *const functions[] = {"detach_free", "close_gap"};
+    struct worker *thief = worker_start();
+    static const size_t outs[] = {1, 2, 3, 5, 6};
+    size_t out = outs[_i / 2];
+    size_t nth = 1;
+
+    while (fork_on_the_way(thief, out, functions[_i % 2], nth))
+        nth++;
+    REQUIRE(nth > 1);
+    worker_stop(thief);
+}
+END_TEST
+
 /* --- A late alloc --- */
 
 struct late {
@@ -434,6 +515,7 @@ int main(void)
         TIMES(end_has_all_slots_of_an_alloc_beside_it_or_is_refused, MODES - 1),
         ONCE(end_beside_a_theft_waits_without_the_lock),
         ONCE(fork_beside_a_theft_leaves_the_lease_whole),
+        TIMES(fork_on_the_way_inside_beside_a_theft_records_no_slot_twice, 2 * 5),
         TIMES(late_alloc_beside_an_end_leaves_the_pool_whole, 2 * MODES),
         TIMES(end_beside_an_adoption_leaves_a_slot_that_is_leased_or_the_callers, MODES),
         TIMES(end_beside_an_alloc_in_a_dry_pool_loses_no_slot, MODES),

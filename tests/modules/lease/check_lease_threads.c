@@ -274,6 +274,63 @@ START_TEST(end_wakes_waiters)
 }
 END_TEST
 
+/* --- A report's handler in the middle of an alloc --- */
+
+/* The slot that the alloc has taken has damage beside it, and is not the lease's yet. */
+struct middle {
+    cpool_lease_t *lease;
+    size_t reports;
+    size_t ended; /* slots that another thread's end gave back */
+};
+
+static void *end_lease(void *argument)
+{
+    struct middle *middle = argument;
+
+    middle->ended = cpool_lease_end(middle->lease);
+    return NULL;
+}
+
+static void allocate_and_end(const cpool_error_t *error, void *context)
+{
+    struct middle *middle = context;
+
+    (void)error;
+    if (middle->reports++ > 0) /* that of the end */
+        return;
+    REQUIRE(cpool_lease_alloc(middle->lease) != NULL);
+    support_join(support_start(end_lease, middle));
+}
+
+/* Two slots of a lease that has ended, the second with a byte after it overwritten. */
+static void leave_damage(cpool_t *pool)
+{
+    cpool_lease_t *lease = begin(pool);
+    unsigned char *slot = cpool_lease_alloc(lease);
+
+    REQUIRE(slot != NULL && (slot = cpool_lease_alloc(lease)) != NULL);
+    REQUIRE_EQUAL(cpool_lease_end(lease), 2);
+    slot[16] ^= 0x5a;
+}
+
+START_TEST(alloc_within_an_alloc_keeps_the_lease_in_use)
+{
+    cpool_t *pool = make_pool(CPOOL_CHECKED, 0);
+    struct middle middle = {NULL, 0, 0};
+    size_t got = 0;
+
+    leave_damage(pool);
+    middle.lease = begin(pool);
+    cpool_set_error_handler(allocate_and_end, &middle);
+    for (; middle.reports == 0; got++)
+        REQUIRE(cpool_lease_alloc(middle.lease) != NULL);
+    cpool_set_error_handler(NULL, NULL);
+    REQUIRE_EQUAL(middle.ended, 0);
+    REQUIRE_EQUAL(middle.reports, 2);
+    end_all(pool, middle.lease, got + 1);
+}
+END_TEST
+
 /* --- Fork --- */
 
 struct fork_case {
@@ -329,6 +386,7 @@ int main(void)
         TIMES(refused_lease_does_not_stay_open, MODES),
         TIMES(threads_exhaust_the_pool_together, MODES),
         ONCE(end_wakes_waiters),
+        ONCE(alloc_within_an_alloc_keeps_the_lease_in_use),
         TIMES(lease_goes_on_in_the_child_of_a_fork, MODES),
     };
 
