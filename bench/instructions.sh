@@ -147,6 +147,7 @@ echo
             text["exact"] = "an exact pool"; text["typed-exact"] = "exact, typed"
             text["waitable"] = "a waitable pool"; text["typed-waitable"] = "waitable, typed"
             text["checked"] = "a checked pool"; text["leased"] = "under a lease"
+            text["dry"] = "a dry pool"
             text["object"] = "an object, no hooks"; text["typed-object"] = "object, typed"
             text["hooked-object"] = "an object, two hooks"
             text["swap"] = "swap with a spare"; text["depot"] = "exchange with the depot" }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * instructions_modes.c - the modes: bounds, waiters, handles, checks, leases and objects,
- * without an edge of a magazine.
+ * without an edge of a magazine, and an alloc that finds a plain pool dry.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -44,6 +44,8 @@ static struct {
     cpool_t *checked;
     cpool_t *leased;
     cpool_lease_t *lease;
+    cpool_t *dry;
+    void *held[CAPACITY]; /* all slots of `dry` */
     cpool_objects_t *bare;
     cpool_objects_t *hooked;
 } pools;
@@ -147,6 +149,14 @@ static void leased_alloc(size_t n)
     cpool_lease_end(pools.lease);
 }
 
+/* Looks everywhere, and returns NULL. */
+static void dry_alloc(size_t n)
+{
+    while (n-- > 0)
+        if (measured_inline_alloc(pools.dry) != NULL)
+            exit(EXIT_FAILURE);
+}
+
 const struct instructions_mode instructions_modes[] = {
     { "exact-alloc", exact_alloc },
     { "exact-free", exact_free },
@@ -161,6 +171,7 @@ const struct instructions_mode instructions_modes[] = {
     { "checked-alloc", checked_alloc },
     { "checked-free", checked_free },
     { "leased-alloc", leased_alloc },
+    { "dry-alloc", dry_alloc },
     { "object-alloc", bare_get },
     { "object-free", bare_put },
     { "typed-object-alloc", typed_get },
@@ -226,12 +237,30 @@ static cpool_objects_t *create_objects(bool hooked)
     return objects;
 }
 
+static void hold_all(void)
+{
+    size_t i;
+
+    for (i = 0; i < CAPACITY; i++)
+        pools.held[i] = cpool_alloc(pools.dry);
+}
+
+static void drop_all(void)
+{
+    size_t i;
+
+    for (i = 0; i < CAPACITY; i++)
+        cpool_free(pools.dry, pools.held[i]);
+}
+
 void instructions_modes_create(void)
 {
     pools.exact = create(CPOOL_EXACT);
     pools.waitable = create(CPOOL_WAITABLE);
     pools.checked = create(CPOOL_CHECKED);
     pools.leased = create(0);
+    pools.dry = create(0);
+    hold_all();
     pools.bare = create_objects(false);
     pools.hooked = create_objects(true);
 }
@@ -242,6 +271,8 @@ void instructions_modes_destroy(void)
     require(cpool_destroy(pools.waitable));
     require(cpool_destroy(pools.checked));
     require(cpool_destroy(pools.leased));
+    drop_all();
+    require(cpool_destroy(pools.dry));
     require(cpool_objects_destroy(pools.bare));
     require(cpool_objects_destroy(pools.hooked));
 }

@@ -97,7 +97,12 @@ size_t cpi_registry_made(const struct cpi_registry *registry);
  * while no thread uses the pool. */
 void cpi_registry_recount(struct cpi_registry *registry);
 
-/* With the lock held. */
+/* Fills in `rounds`, by this function of each cache, `stocked`, `exchanges` and `retries`.  The
+ * others are 0.  As the function, otherwise wait-free. */
+void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures,
+                         size_t (*rounds)(const struct cpi_cache *cache));
+
+/* Fills in all.  With the lock held. */
 void cpi_registry_figures(const struct cpi_registry *registry,
                           struct cpi_registry_figures *figures);
 

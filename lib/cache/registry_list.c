@@ -60,26 +60,32 @@ static void tally(const struct cpi_counters *counters, struct cpi_registry_figur
     figures->retries += cpi_load(&counters->retries, relaxed);     /* [tally] */
 }
 
-void cpi_registry_figures(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
+void cpi_registry_add_up(const struct cpi_registry *registry, struct cpi_registry_figures *figures,
+                         size_t (*rounds)(const struct cpi_cache *cache))
 {
     size_t i;
 
-    CPI_ASSERT(cpi_lock_is_held());
     memset(figures, 0, sizeof *figures);
-    figures->caches = cpi_load(&registry->used, relaxed); /* [tally] */
     figures->stocked = registry->stocked_correction;
-    figures->recalls = cpi_load(&registry->recalls, relaxed);   /* [tally] */
-    figures->barriers = cpi_load(&registry->barriers, relaxed); /* [tally] */
-    figures->registrations = registry->registrations;
-    figures->spares = figures->caches * CPI_QUOTA_MIN + registry->spares_out;
     for (i = 0; i < cpi_place_used(&registry->places); i++)
         tally(&registry->places.at[i].counters, figures);
     for (i = 0; i < cpi_registry_made(registry); i++) {
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
         tally(&cache->counters, figures);
-        figures->rounds += cpi_cache_rounds(cache); /* none where it is not registered */
+        figures->rounds += rounds(cache); /* none where it is not registered */
     }
+}
+
+void cpi_registry_figures(const struct cpi_registry *registry, struct cpi_registry_figures *figures)
+{
+    CPI_ASSERT(cpi_lock_is_held());
+    cpi_registry_add_up(registry, figures, cpi_cache_rounds);
+    figures->caches = cpi_load(&registry->used, relaxed);       /* [tally] */
+    figures->recalls = cpi_load(&registry->recalls, relaxed);   /* [tally] */
+    figures->barriers = cpi_load(&registry->barriers, relaxed); /* [tally] */
+    figures->registrations = registry->registrations;
+    figures->spares = figures->caches * CPI_QUOTA_MIN + registry->spares_out;
 }
 
 void cpi_registry_recount(struct cpi_registry *registry)

@@ -32,6 +32,14 @@ static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_ca
     return slot != NULL ? slot : cpi_fallback_take(fallback);
 }
 
+static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
+{
+    struct cpi_fallback *fallback = fallback_of(pool);
+    void *slot = fallback->passed->search(pool, cache);
+
+    return slot != NULL ? slot : cpi_fallback_take(fallback);
+}
+
 static void *take(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     struct cpi_fallback *fallback = fallback_of(pool);
@@ -86,6 +94,7 @@ CPI_COLD static void put_before(struct cpi_fallback *fallback, const struct cpi_
     fallback->passed = passed;
     fallback->way = *passed;
     fallback->way.alloc = alloc;
+    fallback->way.search = search;
     fallback->way.stray = stray;
     fallback->way.take = take;
     fallback->way.look = look;
@@ -138,7 +147,7 @@ CPI_COLD static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 
 /* --- By address --- */
 
-CPI_COLD static cpool_t *search(const void *block)
+CPI_COLD static cpool_t *search_all(const void *block)
 {
     bool held = cpi_lock_is_held();
     cpool_t *handle = NULL;
@@ -160,7 +169,7 @@ CPI_COLD static cpool_t *search(const void *block)
 
 static cpool_t *find(const void *block)
 {
-    return cpi_load(&with_fallback, relaxed) != 0 ? search(block) : NULL; /* [count] */
+    return cpi_load(&with_fallback, relaxed) != 0 ? search_all(block) : NULL; /* [count] */
 }
 
 const struct cpi_feature cpi_fallback_feature = {

@@ -20,7 +20,7 @@
 
 static void *alloc_uncached(struct cpi_pool *pool)
 {
-    uint32_t seen = cpi_pool_drains(pool);
+    uint32_t seen = cpi_depot_drains(&pool->depot);
     struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
     void *slot = cpi_depot_alloc_slot(&pool->depot, &uncached->counters);
     uintptr_t index;
@@ -128,7 +128,7 @@ static bool replenish(struct cpi_pool *pool)
 static bool is_more(struct cpi_pool *pool, uint32_t seen, bool awaits)
 {
     if (!awaits && cpi_depot_was_drained(&pool->depot, seen))
-        return cpi_pool_drains(pool) % 2 == 0;
+        return cpi_depot_drains(&pool->depot) % 2 == 0;
     return cpi_pool_await_drain(pool, seen) || replenish(pool);
 }
 
@@ -138,7 +138,7 @@ void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)
     void *slot;
 
     do {
-        seen = cpi_pool_drains(pool);
+        seen = cpi_depot_drains(&pool->depot);
         slot = cpi_pool_take(pool, cache);
     } while (slot == NULL && is_more(pool, seen, awaits));
     return slot;
@@ -150,6 +150,9 @@ void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)
  * the look until every operation that was inside after it has left.  At the end of the
  * look each slot was live, or in the hands of one of those, and their exchanges are
  * counted.
+ *
+ * The caller has passed through its cache, the depot and the fresh slots in vain.  A slot may
+ * have come there after that and before the first activity, so each look begins there again.
  *
  * In an exact pool a look does not reach what an owner had loaded that was inside
  * then, or the caller itself while a stealing thread had its cache: if that is still so, the
@@ -257,8 +260,8 @@ static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache
     cpi_pool_free_by(cpi_pool_give, pool, cache, slot, call);
 }
 
-const struct cpi_way cpi_plain_way = {
-    .alloc = cpi_pool_alloc_slot, .free = free_slot, .stray = cpi_pool_stray};
+const struct cpi_way cpi_plain_way = {.alloc = cpi_pool_alloc_slot, .search = look_again,
+                                      .free = free_slot, .stray = cpi_pool_stray};
 
 /* --- The exact way: a round, or room for one, in the loaded magazine --- */
 

@@ -80,7 +80,7 @@ void cpi_drain_go_on(struct cpi_drain *drain)
     struct cpi_pool *pool = drain->pool;
     uint32_t node;
 
-    CPI_ASSERT(cpi_lock_is_held() && cpi_pool_drains(pool) % 2 != 0);
+    CPI_ASSERT(cpi_lock_is_held() && cpi_depot_drains(&pool->depot) % 2 != 0);
     while ((node = cpi_depot_take_stocked(&pool->depot, &drain->uncached->counters)) != 0 ||
            (node = cpi_depot_take_partial(&pool->depot, &drain->uncached->counters)) != 0)
         empty_magazine(drain, node);
@@ -254,9 +254,4 @@ bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen)
     while (now % 2 != 0 && depot_is_empty(depot) && cpi_depot_drains(depot) == now)
         cpi_os_back_off(times++);
     return true;
-}
-
-uint32_t cpi_pool_drains(const struct cpi_pool *pool)
-{
-    return cpi_depot_drains(&pool->depot);
 }

@@ -90,6 +90,5 @@ void cpi_drain_close(struct cpi_drain *drain, const char *function);
  * without a lock.  Async-signal-safe: no signal interrupts a draining thread.
  */
 bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen);
-uint32_t cpi_pool_drains(const struct cpi_pool *pool);
 
 #endif /* CPI_POOL_DRAIN_H */

@@ -68,42 +68,17 @@ int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_fig
     return (int64_t)out - (int64_t)idle;
 }
 
-size_t cpi_pool_count_live(const struct cpi_pool *pool)
+static size_t none_at_least(int64_t live)
 {
-    struct cpi_registry_figures figures;
-    int64_t live;
-
-    cpi_registry_figures(&pool->registry, &figures);
-    live = cpi_pool_live(pool, &figures);
     return live > 0 ? (size_t)live : 0;
 }
 
-static int64_t stocked_by(const struct cpi_counters *counters)
+size_t cpi_pool_count_live(const struct cpi_pool *pool)
 {
-    uint64_t in = cpi_load(&counters->stocked_in, relaxed);   /* [figure] */
-    uint64_t out = cpi_load(&counters->stocked_out, relaxed); /* [figure] */
+    struct cpi_registry_figures figures;
 
-    return (int64_t)(in - out);
-}
-
-/* As cpi_pool_live, without the lock: caches may come and go meanwhile. */
-static uint64_t estimate_live(const struct cpi_pool *pool)
-{
-    const struct cpi_registry *registry = &pool->registry;
-    struct cpi_registry_figures figures = {.stocked = registry->stocked_correction};
-    int64_t live;
-    size_t i;
-
-    for (i = 0; i < cpi_place_used(&registry->places); i++)
-        figures.stocked += stocked_by(&registry->places.at[i].counters);
-    for (i = 0; i < cpi_registry_made(registry); i++) {
-        const struct cpi_cache *cache = cpi_registry_cache(registry, i);
-
-        figures.stocked += stocked_by(&cache->counters);
-        figures.rounds += cpi_cache_estimate(cache);
-    }
-    live = cpi_pool_live(pool, &figures);
-    return live > 0 ? (uint64_t)live : 0;
+    cpi_registry_figures(&pool->registry, &figures);
+    return none_at_least(cpi_pool_live(pool, &figures));
 }
 
 /* --- Live slots over time --- */
@@ -114,12 +89,14 @@ static uint64_t estimate_live(const struct cpi_pool *pool)
  */
 CPI_COLD void cpi_pool_count_usage(struct cpi_pool *pool, struct cpi_cache *cache)
 {
+    struct cpi_registry_figures figures;
     uint64_t live;
 
     cache->until_count = CPI_COUNT_EVERY * (1 + (uint32_t)cpi_registry_made(&pool->registry) / 8);
     if (!cpi_mark_try_enter(cache))
         return;
-    live = estimate_live(pool);
+    cpi_registry_add_up(&pool->registry, &figures, cpi_cache_estimate);
+    live = none_at_least(cpi_pool_live(pool, &figures));
     cpi_mark_leave(cache);
     cpi_raise(&pool->usage.peak, live, relaxed); /* [usage] */
     cpi_fetch_add(&pool->usage.sum, live, relaxed);        /* [usage] */
@@ -176,12 +153,10 @@ static uint64_t system_calls(const struct cpi_pool *pool,
 static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
 {
     struct cpi_registry_figures figures;
-    int64_t live;
 
     cpi_registry_figures(&pool->registry, &figures);
     stats->circulating = cpi_slab_fresh(&pool->slab);
-    live = cpi_pool_live(pool, &figures);
-    stats->live = live > 0 ? (size_t)live : 0;
+    stats->live = none_at_least(cpi_pool_live(pool, &figures));
     stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_partial_rounds(&pool->depot) +
                       cpi_pool_kept(pool);
     stats->capacity = cpi_slab_capacity(&pool->slab);

@@ -34,53 +34,54 @@ CPI_COLD static void free_at_length(cpool_t *handle, void *slot, struct cpi_call
 
 /* --- Where the inline path shows the loaded magazine --- */
 
-/* In any state of the cache. */
-CPI_APART static void *take_shown(struct cpi_cache *cache, struct cpi_call call)
+/* The pass through the cache, the depot and the fresh slots is done. */
+CPI_COLD static void *search(struct cpi_cache *cache)
 {
     struct cpi_pool *pool = cache->registry->pool;
+
+    return pool->way->search(pool, cache);
+}
+
+/* In any state of the cache. */
+CPI_APART static void *take_shown(struct cpi_cache *cache)
+{
     void *slot;
 
-    cpi_pool_sample(pool, cache);
+    cpi_pool_sample(cache->registry->pool, cache);
     cpi_mark_enter(cache);
     slot = cpi_cache_alloc(cache);
     cpi_mark_leave(cache);
-    if (CPI_UNLIKELY(slot == NULL))
-        return alloc_at_length(pool->handle, call);
-    return slot;
+    return CPI_LIKELY(slot != NULL) ? slot : search(cache);
 }
 
-/* Without a full spare.  Exchanges are sampled, too, which take_shown sees to.  The cache comes
- * last, so that those that jump here have it in no register of arguments. */
-CPI_APART static void *take_exchanged(struct cpi_call call, struct cpi_cache *cache)
+/* Without a full spare.  Exchanges are sampled, too, which take_shown sees to. */
+CPI_APART static void *take_exchanged(struct cpi_cache *cache)
 {
     void **round;
 
     if (CPI_UNLIKELY(cpi_cache_stocked(cache) != 0 || cpi_cache_count(cache) != 0 ||
                      cache->until_count == 1))
-        return take_shown(cache, call);
+        return take_shown(cache);
     cache->until_count--;
     cpi_mark_enter(cache);
     round = cpi_cache_refill_from_depot(cache, 1);
     cpi_mark_leave(cache);
-    if (CPI_UNLIKELY(round == NULL))
-        return alloc_at_length(cache->registry->handle, call);
-    return *round;
+    return CPI_LIKELY(round != NULL) ? *round : search(cache);
 }
 
 CPI_APART static void give_shown(struct cpi_cache *cache, void *slot, struct cpi_call call)
 {
-    struct cpi_pool *pool = cache->registry->pool;
     bool given;
 
     if (CPI_UNLIKELY(cpi_slab_index(cache->slab, slot) >= cpi_cache_active(cache)->bound)) {
-        free_at_length(pool->handle, slot, call);
+        free_at_length(cache->registry->handle, slot, call);
         return;
     }
     cpi_mark_enter(cache);
     given = cpi_cache_free(cache, slot);
     cpi_mark_leave(cache);
     if (CPI_UNLIKELY(!given))
-        free_at_length(pool->handle, slot, call); /* which reports it */
+        free_at_length(cache->registry->handle, slot, call); /* which reports it */
 }
 
 /* The loaded magazine is full, and there is no empty spare. */
@@ -102,7 +103,7 @@ static inline bool is_shown(const struct cpi_cache *cache)
     return CPI_LIKELY(cache != NULL && cache->shown);
 }
 
-CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache, struct cpi_call call)
+CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
     void **round;
@@ -115,7 +116,7 @@ CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache, struct cpi_c
         if (CPI_LIKELY(round != NULL))
             return *round;
     }
-    return take_exchanged(call, cache);
+    return take_exchanged(cache);
 }
 
 CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, const char *function,
@@ -150,7 +151,7 @@ void *cpool_alloc_slow(cpool_t *handle)
         return alloc_at_length(handle, CPI_CALL(alloc_name));
     cache = cpi_thread_entry(handle)->home;
     if (is_shown(cache))
-        return alloc_shown(cache, CPI_CALL(alloc_name));
+        return alloc_shown(cache);
     if (CPI_UNLIKELY(cache == NULL || handle->state == NULL)) /* a lease has a cache and no pool */
         return alloc_at_length(handle, CPI_CALL(alloc_name));
     return cpi_pool_alloc(handle->state, cache, CPI_CALL(alloc_name));
@@ -215,7 +216,7 @@ void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
         return NULL;
     cache = typed_cache(handle, entry);
     if (is_shown(cache))
-        return alloc_shown(cache, CPI_CALL(typed->functions->alloc));
+        return alloc_shown(cache);
     return cpi_pool_alloc(handle->state, cache, CPI_CALL(typed->functions->alloc));
 }
 

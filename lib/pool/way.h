@@ -35,6 +35,10 @@ struct cpi_way {
     /* NULL if there is none. */
     void *(*alloc)(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
 
+    /* The same after the inline path has passed through this cache, the depot and the fresh slots
+     * in vain.  NULL in pools without the inline path. */
+    void *(*search)(struct cpi_pool *pool, struct cpi_cache *cache);
+
     /* Takes any address.  NULL is a no-op, and a wrong address is reported.  The slot is where
      * the public functions have it. */
     void (*free)(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,

@@ -86,8 +86,9 @@ static void *look(struct cpi_pool *pool)
     return cpi_pool_look(pool, NULL, false);
 }
 
-static const struct cpi_way way = {
-    alloc, free_slot, cpi_pool_stray, cpi_pool_take, look, cpi_pool_left, came};
+static const struct cpi_way way = {.alloc = alloc, .free = free_slot, .stray = cpi_pool_stray,
+                                   .take = cpi_pool_take, .look = look, .left = cpi_pool_left,
+                                   .came = came};
 
 /* --- The life of a pool --- */
 

@@ -103,11 +103,6 @@ uint64_t cpi_os_now(void)
     return 0;
 }
 
-uint32_t cpi_pool_drains(const struct cpi_pool *pool)
-{
-    return cpi_depot_drains(&pool->depot);
-}
-
 /* As pool_drain.c has it, but that a draining thread must have come to its end. */
 bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen)
 {

@@ -35,7 +35,7 @@ static cpool_config_t configuration(unsigned flags)
 {
     cpool_config_t config = support_config(SIZE, CAPACITY);
 
-    config.flags = flags | CPOOL_EXACT;
+    config.flags = flags;
     config.fallback = BLOCKS;
     return config;
 }
@@ -336,7 +336,7 @@ static void run_threads(support_thread_t *body, void *argument)
 
 START_TEST(limit_is_exact_among_threads)
 {
-    struct share share = {.pool = make_pool(kinds[_i])};
+    struct share share = {.pool = make_pool(kinds[_i] | CPOOL_EXACT)};
     void *slots[ALL];
 
     run_threads(take_and_give, &share);
@@ -384,7 +384,7 @@ static void *race_along(void *race)
 /* Of two threads that free one block at once, one does. */
 START_TEST(block_is_freed_once_by_two_threads)
 {
-    struct race race = {.pool = make_pool(0), .rounds = SUPPORT_COUNT(20000, 500)};
+    struct race race = {.pool = make_pool(CPOOL_EXACT), .rounds = SUPPORT_COUNT(20000, 500)};
     struct support_report report;
     void *slots[CAPACITY];
     pthread_t thread;
@@ -421,7 +421,7 @@ static void *wait_for_one(void *argument)
 START_TEST(waiter_is_served_by_a_block)
 {
     struct waiting waiting = {
-        .pool = make_pool(CPOOL_WAITABLE | (_i == 0 ? 0u : CPOOL_TRACKED))};
+        .pool = make_pool(CPOOL_EXACT | CPOOL_WAITABLE | (_i == 0 ? 0u : CPOOL_TRACKED))};
     void *slots[ALL];
     pthread_t thread;
 
@@ -481,7 +481,7 @@ static void count_notice(cpool_t *pool, void *count)
 
 START_TEST(notice_comes_when_a_block_is_freed)
 {
-    cpool_t *pool = make_pool(CPOOL_WAITABLE);
+    cpool_t *pool = make_pool(CPOOL_EXACT | CPOOL_WAITABLE);
     _Atomic int notices = 0;
     void *slots[ALL];
 
@@ -513,7 +513,7 @@ static void use_in_child(void *argument)
 
 START_TEST(child_of_a_fork_goes_on)
 {
-    struct share share = {.pool = make_pool(0)};
+    struct share share = {.pool = make_pool(CPOOL_EXACT)};
     void *slots[ALL];
     pthread_t thread;
 

@@ -92,6 +92,52 @@ START_TEST(alloc_that_sees_two_caches_change_over_finds_the_slot)
 END_TEST
 
 /*
+ * ---- Between two passes --------------------------------------------------
+ */
+
+static void flush_now(void *cache)
+{
+    cpool_cache_destroy(cache);
+}
+
+/* Two slots lie in another cache, one of them in a spare, and go to the depot before this step
+ * of the alloc's.  They are free all the time, wherever it has looked before. */
+static bool flush_beside_alloc(size_t nth)
+{
+    cpool_t *pool = steps_pool(0, 2, 0, 1);
+    cpool_cache_t *other;
+    void *slots[2];
+    void *slot;
+    bool met;
+
+    REQUIRE_EQUAL(cpool_cache_create(&other, pool), 0);
+    for (int i = 0; i < 2; i++)
+        slots[i] = cpool_cache_alloc(other);
+    for (int i = 0; i < 2; i++)
+        cpool_cache_free(other, slots[i]);
+    cpool_cache(pool);
+    steps_plan(NULL, nth, flush_now, other);
+    slot = cpool_alloc(pool);
+    met = steps_drop();
+    REQUIRE(slot != NULL);
+    cpool_free(pool, slot);
+    if (!met)
+        flush_now(other);
+    support_destroy_empty(pool);
+    return met;
+}
+
+START_TEST(alloc_beside_a_flush_finds_a_slot)
+{
+    size_t nth = 1;
+
+    while (flush_beside_alloc(nth))
+        nth++;
+    REQUIRE(nth > 30);
+}
+END_TEST
+
+/*
  * ---- A stealing thread that finds the owner at home --------------------------------
  */
 
@@ -374,6 +420,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(alloc_that_sees_two_caches_empty_in_turn_finds_the_slot, 2),
         TIMES(alloc_that_sees_two_caches_change_over_finds_the_slot, 2),
+        ONCE(alloc_beside_a_flush_finds_a_slot),
         ONCE(alloc_beside_thief_that_gives_up_finds_its_own_slot),
         ONCE(empty_magazine_that_comes_between_two_looks_is_found),
         ONCE(alloc_does_not_wait_for_the_cache_that_it_interrupts),
