@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "host/os.h"
 #include "cache/mark.h"
 #include "base/structs.h"
 

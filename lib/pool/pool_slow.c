@@ -123,15 +123,17 @@ CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, co
                                          const void *site)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
-    bool swaps = stocked < cache->target;
     bool given = false;
 
-    if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, slot) ||
-                     (swaps && cpi_cache_is_review_near(cache)))) {
+    if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, slot))) {
         give_shown(cache, slot, (struct cpi_call){function, site});
         return;
     }
-    if (CPI_LIKELY(swaps)) {
+    if (CPI_LIKELY(stocked < cache->target)) {
+        if (CPI_UNLIKELY(cpi_cache_is_review_near(cache))) {
+            give_shown(cache, slot, (struct cpi_call){function, site});
+            return;
+        }
         cpi_mark_enter(cache);
         given = cpi_cache_spill_to_spare(cache, stocked, slot);
         cpi_mark_leave(cache);

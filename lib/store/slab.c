@@ -3,10 +3,9 @@
  * slab.c - geometry and the fresh watermark.
  *
  * ORDERING TABLE
- *   bump   | bounds CAS, fresh up | acq_rel | lower see | the slots' last contents; the mark
- *                                                  of the party that bumped
+ *   bump   | bounds CAS, fresh up | acq_rel | lower, slab.h's see | the slots' last contents;
+ *                                                  the mark of the party that bumped
  *   lower  | bounds CAS, otherwise  | release | bump  | the slots' last contents
- *   see    | bounds load          | acquire | bump  | the mark of the party that bumped
  *   bounds  | CAS failure, store while nobody else uses the slab | relaxed | - | -
  *
  * A bump makes its slots the caller's by the modification order of the one
@@ -68,11 +67,6 @@ bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto)
             !cpi_extent_reach(&slab->sides[i].extent, upto * slab->sides[i].size))
             return false;
     return cpi_extent_reach(&slab->extent, slab->lead + upto * slab->stride);
-}
-
-uint64_t cpi_slab_bounds(const struct cpi_slab *slab)
-{
-    return cpi_load(&slab->bounds, acquire); /* [see] */
 }
 
 bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)

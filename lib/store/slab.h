@@ -14,6 +14,9 @@
  * The purpose of slack.  A thread's loaded magazine cannot be taken from while the
  * thread allocates from it with plain instructions.  Its rounds are free and yet out of
  * reach for other threads, which get as many slots from the slack instead.
+ *
+ * ORDERING TABLE
+ *   see    | bounds load          | acquire | slab.c's bump | the mark of the party that bumped
  */
 #ifndef CPI_SLAB_H
 #define CPI_SLAB_H
@@ -25,6 +28,7 @@
 
 #include <cpool.h>
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "host/extent.h"
 
@@ -104,7 +108,10 @@ bool cpi_slab_provide(struct cpi_slab *slab, uintptr_t upto);
 
 /* The bounds now.  Every slot handed out before the caller learnt of it is
  * counted. */
-uint64_t cpi_slab_bounds(const struct cpi_slab *slab);
+static inline uint64_t cpi_slab_bounds(const struct cpi_slab *slab)
+{
+    return cpi_load(&slab->bounds, acquire); /* [see] */
+}
 
 static inline uintptr_t cpi_slab_fresh(const struct cpi_slab *slab)
 {
