@@ -23,9 +23,9 @@
 #endif
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,11 +280,32 @@ static inline cpool_sized_t *get(void)
     return blocks != NULL ? blocks : start();
 }
 
+/* Of classes that were ever used. */
+static void print_class(const cpool_sized_class_t *class)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    if (cpool_stats(class->pool, &stats) == 0 && stats.circulating > 0)
+        fprintf(stderr, "%10zu %12zu %12zu %14zu %10" PRIu64 " %10" PRIu64 "\n",
+                class->block_size, stats.live, stats.circulating, stats.committed_bytes,
+                class->dry, class->lent);
+}
+
 /* With CPOOL_MALLOC_PRINT in the environment the program's figures are printed. */
 __attribute__((__destructor__)) static void print_figures(void)
 {
-    if (getenv("CPOOL_MALLOC_PRINT") != NULL && get() != NULL)
-        cpool_sized_print(get(), stderr);
+    cpool_sized_class_t class = CPOOL_SIZED_CLASS_INIT;
+    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
+
+    if (getenv("CPOOL_MALLOC_PRINT") == NULL || get() == NULL)
+        return;
+    fprintf(stderr, "%10s %12s %12s %14s %10s %10s\n", "bytes", "live", "circulating",
+            "committed", "dry", "lent");
+    for (size_t i = 0; cpool_sized_class(get(), i, &class) == 0; i++)
+        print_class(&class);
+    if (cpool_sized_stats(get(), &stats) == 0)
+        fprintf(stderr, "%10s %12zu %12s %14zu\n", "fallback", stats.fallback_live, "",
+                stats.fallback_bytes);
 }
 
 /*

@@ -223,13 +223,15 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * offset of slots, are freed like slots, and then go back to malloc.  The table of
  * blocks takes 16 to 32 bytes a block, from the operating system.  An address that is neither
  * slot nor block is CPOOL_EFOREIGN as ever.  A second free of a block is CPOOL_EDOUBLEFREE until
- * other blocks have taken its place in the table, and then CPOOL_EFOREIGN.
+ * other blocks have taken its place in the table, and then CPOOL_EFOREIGN.  It is not detected
+ * once malloc has handed the same memory to the pool again: it then frees the new block.  Memory
+ * that malloc has handed to anybody else is not touched.
  *
  * A block has no index.  cpool_owns, cpool_index, cpool_at, handles and visits know slots only.
  * cpool_verify and cpool_lease_adopt report CPOOL_EBLOCK.  Leases hand out slots only, object
  * and sized pools have no blocks, and cpool_lanes_create returns CPOOL_EFALLBACK.
- * cpool_alloc_wait and cpool_alloc_or_notify take a block rather than wait,
- * and the free of a block wakes a waiter, regardless of the order in which waiters came.
+ * cpool_alloc_wait and cpool_alloc_or_notify take a block rather than wait, and the free of a
+ * block wakes a waiter as that of a slot does.
  * No function that allocates or frees is async-signal-safe on a pool with a fallback,
  * because malloc is not.  Checked pools do not look at the bytes around blocks.
  *

@@ -316,13 +316,6 @@ CPOOL_API int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_sized_print - writes the figures of every class ever used, for a person.
- *
- * Any thread.  It may block, and does what the stream does.
- */
-CPOOL_API void cpool_sized_print(const cpool_sized_t *blocks, FILE *out) CPOOL_NONNULL_(1);
-
-/*
  * cpool_sized_trim - cpool_trim for each class.
  *
  * Returns the bytes given back.

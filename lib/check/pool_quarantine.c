@@ -8,7 +8,6 @@
  */
 #include "check/checks.h"
 #include "pool/pool_alloc.h"
-#include "wait/pool_wait.h"
 
 static struct cpi_quarantine *quarantine_of(const struct cpi_pool *pool)
 {
@@ -20,7 +19,7 @@ static void put(struct cpi_pool *pool, void *slot)
     struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
     void *out = cpi_quarantine_swap(quarantine_of(pool), slot);
 
-    if (out != NULL && !(cpi_pool_is_waitable(pool) && cpi_pool_hand_over(pool, out, NULL)))
+    if (out != NULL && !(pool->way->serve != NULL && pool->way->serve(pool, out)))
         (void)cpi_depot_free_slot(&pool->depot, &uncached->counters, out);
     cpi_pool_came(pool, NULL);
     cpi_place_leave(&pool->registry.places, uncached);

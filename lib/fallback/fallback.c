@@ -6,7 +6,7 @@
  *   place | place load, CAS | relaxed | - | -
  *   reach | reach load, CAS | relaxed | - | -
  *   count | live load, store, CAS failure; all of placed and peak | relaxed | - | -
- *   in    | live CAS           | acquire | out | that threads which freed blocks before hold
+ *   in    | live CAS           | acquire | out | that threads which gave blocks back before hold
  *                                                 their uncached operations' places
  *   out   | live fetch-and-add | release | in  | likewise
  *
@@ -74,7 +74,8 @@ static bool change(struct cpi_fallback *fallback, size_t place, uintptr_t from, 
 }
 
 /* *place is where the address is, if it is anywhere.  No other address is malloc's. */
-static enum cpi_block search(const struct cpi_fallback *fallback, uintptr_t memory, size_t *place)
+CPI_COLD static enum cpi_block search(const struct cpi_fallback *fallback, uintptr_t memory,
+                                      size_t *place)
 {
     size_t reach = cpi_load(&fallback->reach, relaxed); /* [reach] */
     enum cpi_block found = CPI_BLOCK_NONE;
@@ -97,7 +98,7 @@ static enum cpi_block search(const struct cpi_fallback *fallback, uintptr_t memo
 
 /* At the place that knows this very address, or else the first one without a live block, of
  * which there are always some. */
-static void insert(struct cpi_fallback *fallback, uintptr_t memory)
+CPI_COLD static void insert(struct cpi_fallback *fallback, uintptr_t memory)
 {
     size_t start = start_of(memory);
     size_t at = start;
@@ -140,7 +141,6 @@ static bool count(struct cpi_fallback *fallback)
         if (live >= fallback->limit)
             return false;
     } while (!cpi_cas_weak(&fallback->live, &live, live + 1, acquire, relaxed)); /* [in] [count] */
-    cpi_raise(&fallback->peak, live + 1, relaxed); /* [count] */
     return true;
 }
 
@@ -152,17 +152,19 @@ static void uncount(struct cpi_fallback *fallback)
 void *cpi_fallback_take(struct cpi_fallback *fallback)
 {
     char *memory;
+    size_t placed;
 
     if (!count(fallback))
         return NULL;
     memory = allocate(fallback);
-    if (memory != NULL) {
-        insert(fallback, (uintptr_t)memory);
-        cpi_fetch_add(&fallback->placed, (size_t)1, relaxed); /* [count] */
-    } else {
+    if (memory == NULL) {
         uncount(fallback);
+        return NULL;
     }
-    return memory != NULL ? memory + fallback->lead : NULL;
+    placed = cpi_fetch_add(&fallback->placed, (size_t)1, relaxed) + 1; /* [count] */
+    cpi_raise(&fallback->peak, placed, relaxed);                       /* [count] */
+    insert(fallback, (uintptr_t)memory);
+    return memory + fallback->lead;
 }
 
 enum cpi_block cpi_fallback_find(const struct cpi_fallback *fallback, const void *block)
@@ -172,8 +174,7 @@ enum cpi_block cpi_fallback_find(const struct cpi_fallback *fallback, const void
     return search(fallback, (uintptr_t)block - fallback->lead, &place);
 }
 
-/* It is counted out last, so that there are never more blocks than places. */
-enum cpi_block cpi_fallback_give(struct cpi_fallback *fallback, void *block)
+enum cpi_block cpi_fallback_claim(struct cpi_fallback *fallback, const void *block)
 {
     uintptr_t memory = (uintptr_t)block - fallback->lead;
     size_t place = 0;
@@ -181,30 +182,39 @@ enum cpi_block cpi_fallback_give(struct cpi_fallback *fallback, void *block)
 
     if (found != CPI_BLOCK_LIVE)
         return found;
-    if (!change(fallback, place, memory, memory | CPI_FREED))
-        return CPI_BLOCK_FREED;
-    free((void *)memory);
+    return change(fallback, place, memory, memory | CPI_FREED) ? CPI_BLOCK_LIVE : CPI_BLOCK_FREED;
+}
+
+void cpi_fallback_restore(struct cpi_fallback *fallback, const void *block)
+{
+    insert(fallback, (uintptr_t)block - fallback->lead);
+}
+
+/* It is counted out last, so that there are never more blocks than places. */
+void cpi_fallback_retire(struct cpi_fallback *fallback)
+{
     cpi_fetch_add(&fallback->placed, SIZE_MAX, relaxed); /* [count] */
     uncount(fallback);
-    return CPI_BLOCK_LIVE;
 }
 
 size_t cpi_fallback_clear(struct cpi_fallback *fallback)
 {
+    size_t placed;
     size_t cleared = 0;
     size_t at;
 
-    for (at = 0; fallback != NULL && at <= fallback->mask; at++) {
+    if (fallback == NULL)
+        return 0;
+    placed = cpi_load(&fallback->placed, relaxed); /* [count] */
+    for (at = 0; cleared < placed && at <= fallback->mask; at++) {
         uintptr_t held = look(fallback, at);
 
-        if (held == 0 || !change(fallback, at, held, 0) || (held & CPI_FREED) != 0)
+        if (held == 0 || (held & CPI_FREED) != 0 || !change(fallback, at, held, held | CPI_FREED))
             continue;
         free((void *)held);
         cleared++;
     }
-    if (fallback != NULL) {
-        cpi_store(&fallback->live, (size_t)0, relaxed);   /* [count] */
-        cpi_store(&fallback->placed, (size_t)0, relaxed); /* [count] */
-    }
+    cpi_store(&fallback->live, (size_t)0, relaxed);   /* [count] */
+    cpi_store(&fallback->placed, (size_t)0, relaxed); /* [count] */
     return cleared;
 }

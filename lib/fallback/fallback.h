@@ -36,8 +36,8 @@ struct cpi_fallback {
     const struct cpi_way *passed; /* which takes the place of this one */
 
     _Alignas(CPI_LINE) _Atomic size_t live; /* blocks, and takes that may still fail */
-    _Atomic size_t placed; /* blocks in places, which has_room compares, so that nobody sleeps
-                              for good beside a take that fails */
+    _Atomic size_t placed; /* blocks in places, or about to be, which has_room compares, so that
+                              nobody sleeps for good beside a take that fails */
     _Atomic size_t peak;
     _Atomic size_t reach;
     _Alignas(CPI_LINE) _Atomic uintptr_t places[];
@@ -51,23 +51,27 @@ enum cpi_block { CPI_BLOCK_NONE, CPI_BLOCK_FREED, CPI_BLOCK_LIVE };
 extern const struct cpi_feature cpi_fallback_feature;
 
 /* NULL if the system refuses memory.  block + offset is aligned. */
-struct cpi_fallback *cpi_fallback_create(size_t limit, size_t size, size_t align, size_t offset);
+CPI_COLD struct cpi_fallback *cpi_fallback_create(size_t limit, size_t size, size_t align,
+                                                  size_t offset);
 
 /* Frees all blocks and the table.  NULL is a no-op, as for clear, which returns 0. */
-void cpi_fallback_destroy(struct cpi_fallback *fallback);
+CPI_COLD void cpi_fallback_destroy(struct cpi_fallback *fallback);
 
-/* Frees all live blocks and forgets the others, while nobody else uses the pool.  Returns how
- * many were live. */
-size_t cpi_fallback_clear(struct cpi_fallback *fallback);
+/* Frees all live blocks, and looks no further than the last of them, while nobody else uses the
+ * pool.  Returns how many were live. */
+CPI_COLD size_t cpi_fallback_clear(struct cpi_fallback *fallback);
 
 /* At a glance: whether a take would be refused for no reason but malloc's. */
 bool cpi_fallback_has_room(const struct cpi_fallback *fallback);
 
 /* A block, or NULL when as many are live as may be, or malloc has none. */
-void *cpi_fallback_take(struct cpi_fallback *fallback);
-enum cpi_block cpi_fallback_find(const struct cpi_fallback *fallback, const void *block);
+CPI_COLD void *cpi_fallback_take(struct cpi_fallback *fallback);
+CPI_COLD enum cpi_block cpi_fallback_find(const struct cpi_fallback *fallback, const void *block);
 
-/* The same, and frees a live block: of several threads one gets CPI_BLOCK_LIVE. */
-enum cpi_block cpi_fallback_give(struct cpi_fallback *fallback, void *block);
+/* The same, and a live block is the caller's: of several threads one gets CPI_BLOCK_LIVE.  It
+ * restores the block, which is live again, or retires it and then frees its `lead` as well. */
+CPI_COLD enum cpi_block cpi_fallback_claim(struct cpi_fallback *fallback, const void *block);
+CPI_COLD void cpi_fallback_restore(struct cpi_fallback *fallback, const void *block);
+CPI_COLD void cpi_fallback_retire(struct cpi_fallback *fallback);
 
 #endif /* CPI_FALLBACK_H */

@@ -12,6 +12,8 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_options.h"
 
+#include <stdlib.h>
+
 #include "base/atomic.h"
 
 static _Atomic size_t with_fallback; /* pools of this process, now */
@@ -24,7 +26,7 @@ static struct cpi_fallback *fallback_of(const struct cpi_pool *pool)
 /* --- The way --- */
 
 /* A pool without slots hands out blocks and, but to leases, nothing else. */
-static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+CPI_COLD static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
 {
     struct cpi_fallback *fallback = fallback_of(pool);
     void *slot = fallback->alone ? NULL : fallback->passed->alloc(pool, cache, call);
@@ -32,7 +34,7 @@ static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_ca
     return slot != NULL ? slot : cpi_fallback_take(fallback);
 }
 
-static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
+CPI_COLD static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     struct cpi_fallback *fallback = fallback_of(pool);
     void *slot = fallback->passed->search(pool, cache);
@@ -40,7 +42,7 @@ static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
     return slot != NULL ? slot : cpi_fallback_take(fallback);
 }
 
-static void *take(struct cpi_pool *pool, struct cpi_cache *cache)
+CPI_COLD static void *take(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     struct cpi_fallback *fallback = fallback_of(pool);
 
@@ -48,7 +50,7 @@ static void *take(struct cpi_pool *pool, struct cpi_cache *cache)
 }
 
 /* A waiter takes a block rather than wait. */
-static void *look(struct cpi_pool *pool)
+CPI_COLD static void *look(struct cpi_pool *pool)
 {
     struct cpi_fallback *fallback = fallback_of(pool);
     void *slot = fallback->alone ? NULL : fallback->passed->look(pool);
@@ -56,7 +58,7 @@ static void *look(struct cpi_pool *pool)
     return slot != NULL ? slot : cpi_fallback_take(fallback);
 }
 
-static unsigned left(const struct cpi_pool *pool, const struct cpi_cache *cache)
+CPI_COLD static unsigned left(const struct cpi_pool *pool, const struct cpi_cache *cache)
 {
     const struct cpi_fallback *fallback = fallback_of(pool);
     unsigned slots = fallback->alone ? 0 : fallback->passed->left(pool, cache);
@@ -64,19 +66,33 @@ static unsigned left(const struct cpi_pool *pool, const struct cpi_cache *cache)
     return slots | (cpi_fallback_has_room(fallback) ? CPI_LEFT_MORE : 0);
 }
 
-/* Until a waiter is called the place keeps cpool_destroy waiting, as in wait_way.c. */
-static enum cpi_block give(struct cpi_pool *pool, void *block)
+/* Until a waiter is served or called the place keeps cpool_destroy waiting, as in wait_way.c.  It
+ * does not while malloc, which may block, takes the block back.  A block is live before a waiter
+ * has it, so that another free, which is a mistake, may claim it meanwhile. */
+CPI_COLD static enum cpi_block give(struct cpi_pool *pool, void *block)
 {
     struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
-    enum cpi_block was = cpi_fallback_give(fallback_of(pool), block);
+    struct cpi_fallback *fallback = fallback_of(pool);
+    enum cpi_block was = cpi_fallback_claim(fallback, block);
+    char *memory = (char *)block - fallback->lead;
+    bool served = false;
 
-    if (was == CPI_BLOCK_LIVE)
+    if (was == CPI_BLOCK_LIVE && fallback->passed->serve != NULL) {
+        cpi_fallback_restore(fallback, block);
+        served = fallback->passed->serve(pool, block);
+        was = served ? was : cpi_fallback_claim(fallback, block);
+    }
+    if (was == CPI_BLOCK_LIVE && !served) {
+        cpi_fallback_retire(fallback);
         cpi_pool_came(pool, NULL);
+    }
     cpi_place_leave(&pool->registry.places, uncached);
+    if (was == CPI_BLOCK_LIVE && !served)
+        free(memory);
     return was;
 }
 
-static int stray(struct cpi_pool *pool, void *address, bool back)
+CPI_COLD static int stray(struct cpi_pool *pool, void *address, bool back)
 {
     enum cpi_block was = back ? give(pool, address) : cpi_fallback_find(fallback_of(pool), address);
 

@@ -56,6 +56,9 @@ struct cpi_way {
     /* Bits of the things left for others.  Wait-free. */
     unsigned (*left)(const struct cpi_pool *pool, const struct cpi_cache *cache);
 
+    /* Hands a slot to a thread that has waited for too long, or returns false.  May block. */
+    bool (*serve)(struct cpi_pool *pool, void *slot);
+
     /* An operation has left something there, or slots came into the depot or into being.  May
      * block. */
     void (*came)(struct cpi_pool *pool, const struct cpi_cache *cache);

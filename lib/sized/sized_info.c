@@ -7,8 +7,6 @@
  */
 #include "sized/sized_impl.h"
 
-#include <inttypes.h>
-
 #include "base/atomic.h"
 #include "base/structs.h"
 
@@ -108,35 +106,6 @@ void cpi_sized_figures(const void *owner, cpool_stats_t *stats)
     stats->reserved_bytes = blocks->range;
     stats->committed_bytes += blocks->header;
     stats->fallback_live = cpi_load(&blocks->fallback_live, relaxed); /* [figure] */
-}
-
-static void print_class(const cpool_sized_t *blocks, size_t number, FILE *out)
-{
-    cpool_stats_t stats = CPOOL_STATS_INIT;
-
-    if (cpool_stats(blocks->pools[number], &stats) != 0 || stats.circulating == 0)
-        return;
-    fprintf(out, "%10zu %12zu %12zu %14zu %10" PRIu64 " %10" PRIu64 "\n",
-            blocks->sizes[number], stats.live, stats.circulating, stats.committed_bytes,
-            cpi_load(&blocks->dry[number], relaxed),   /* [figure] */
-            cpi_load(&blocks->lent[number], relaxed)); /* [figure] */
-}
-
-void cpool_sized_print(const cpool_sized_t *blocks, FILE *out)
-{
-    size_t number;
-
-    if (out == NULL) {
-        cpi_sized_report(CPOOL_ENULL, "cpool_sized_print", NULL);
-        return;
-    }
-    fprintf(out, "%10s %12s %12s %14s %10s %10s\n", "bytes", "live", "circulating", "committed",
-            "dry", "lent");
-    for (number = 0; number < blocks->classes; number++)
-        print_class(blocks, number, out);
-    fprintf(out, "%10s %12zu %12s %14zu\n", "fallback",
-            cpi_load(&blocks->fallback_live, relaxed), "",    /* [figure] */
-            cpi_load(&blocks->fallback_bytes, relaxed)); /* [figure] */
 }
 
 size_t cpool_sized_trim(cpool_sized_t *blocks)

@@ -7,7 +7,6 @@
  */
 #include "wait/pool_left.h"
 #include "wait/pool_wait.h"
-
 #include "host/os.h"
 #include "cache/mark.h"
 

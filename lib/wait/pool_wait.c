@@ -18,14 +18,12 @@
  *   tally | waits fetch-and-add | relaxed | - | -
  */
 #include "base/compiler.h"
-
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
 #include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 
 #include <time.h>
-
 #include "base/atomic.h"
 #include "host/os.h"
 #include "base/probes.h"

@@ -87,7 +87,6 @@ static inline bool cpi_pool_hand_over(struct cpi_pool *pool, void *slot,
     return CPI_UNLIKELY((word & CPI_QUEUE_STARVES) != 0) && cpi_pool_serve(pool, slot, finder);
 }
 
-/* Whether the pool is waitable. */
 static inline bool cpi_pool_is_waitable(const struct cpi_pool *pool)
 {
     return (pool->flags & CPOOL_WAITABLE) != 0;

@@ -27,11 +27,6 @@ static inline void call_waiter(struct cpi_pool *pool, const struct cpi_cache *ca
         cpi_pool_call_if_left(pool, cache);
 }
 
-static void came(struct cpi_pool *pool, const struct cpi_cache *cache)
-{
-    call_waiter(pool, cache);
-}
-
 /* A round of the loaded magazine needs no more than the glance. */
 static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
 {
@@ -81,6 +76,11 @@ static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache
     cpi_pool_free_by(give, pool, cache, slot, call);
 }
 
+static bool serve(struct cpi_pool *pool, void *slot)
+{
+    return cpi_pool_hand_over(pool, slot, NULL);
+}
+
 static void *look(struct cpi_pool *pool)
 {
     return cpi_pool_look(pool, NULL, false);
@@ -88,7 +88,7 @@ static void *look(struct cpi_pool *pool)
 
 static const struct cpi_way way = {.alloc = alloc, .free = free_slot, .stray = cpi_pool_stray,
                                    .take = cpi_pool_take, .look = look, .left = cpi_pool_left,
-                                   .came = came};
+                                   .serve = serve, .came = call_waiter};
 
 /* --- The life of a pool --- */
 

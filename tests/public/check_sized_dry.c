@@ -335,49 +335,6 @@ START_TEST(figures_tell_what_is_live_lent_and_fallen_back)
 }
 END_TEST
 
-/* The line of a text that begins so, or NULL. */
-static const char *line_of(const char *text, const char *first)
-{
-    const char *line = text;
-
-    while (line != NULL && strncmp(line + strspn(line, " "), first, strlen(first)) != 0) {
-        line = strchr(line, '\n');
-        line = line != NULL ? line + 1 : NULL;
-    }
-    return line;
-}
-
-START_TEST(print_has_a_line_for_each_class_in_use)
-{
-    struct counting counting;
-    cpool_sized_t *blocks = create_counting(&counting, CPOOL_SIZED_LARGER);
-    size_t live, peak, bytes, dry, lent;
-    void *taken[102];
-    char *text;
-    size_t length;
-    FILE *out;
-
-    take_all_kinds(blocks, taken);
-    out = open_memstream(&text, &length);
-    REQUIRE(out != NULL);
-    cpool_sized_print(blocks, out);
-    REQUIRE_EQUAL(fclose(out), 0);
-    REQUIRE(sscanf(line_of(text, "64 "), " 64 %zu %zu %zu %zu %zu", &live, &peak, &bytes,
-                   &dry, &lent) == 5);
-    REQUIRE(live == 100 && peak == 100 && bytes > 0 && dry == 1 && lent == 0);
-    REQUIRE(sscanf(line_of(text, "128 "), " 128 %zu %zu %zu %zu %zu", &live, &peak, &bytes,
-                   &dry, &lent) == 5);
-    REQUIRE(live == 1 && peak > 0 && dry == 0 && lent == 1);
-    REQUIRE(line_of(text, "192 ") == NULL && line_of(text, "256 ") == NULL);
-    REQUIRE(sscanf(line_of(text, "fallback"), " fallback %zu %zu", &live, &bytes) == 2);
-    REQUIRE(live == 1 && bytes == counting.bytes);
-    free(text);
-    for (size_t i = 0; i < 102; i++)
-        cpool_sized_free(blocks, taken[i]);
-    destroy_empty(blocks);
-}
-END_TEST
-
 /* The rest of a limited address space is the program's. */
 static void use_default_blocks(void *space)
 {
@@ -421,7 +378,6 @@ int main(void)
         ONCE(fallback_may_be_a_pool),
         ONCE(default_classes_fit_into_a_limited_address_space),
         ONCE(figures_tell_what_is_live_lent_and_fallen_back),
-        ONCE(print_has_a_line_for_each_class_in_use),
     };
 
     return SUPPORT_RUN("sized_dry", tests);

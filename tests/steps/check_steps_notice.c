@@ -303,12 +303,53 @@ START_TEST(call_that_takes_one_slot_leaves_the_others_to_two_waiters)
 }
 END_TEST
 
+/* The slot is in the quarantine, and the worker takes it out. */
+static void take_one(void *argument)
+{
+    struct scene *scene = argument;
+
+    (void)hold_take(&scene->hold, 1);
+}
+
+static bool ask_beside_taker(struct worker **workers, size_t nth)
+{
+    struct scene scene;
+    bool stopped;
+
+    scene_init(&scene, CAPACITY, workers);
+    worker_do(scene.gives, give_one, &scene);
+    stopped = steps_run(&scene.stop, scene.gives, "cpi_quarantine_take", nth, take_one, &scene);
+    steps_allow(100000); /* or it looks until the worker goes on */
+    ask(&scene);
+    steps_allow(0);
+    steps_go_on(&scene.stop);
+    REQUIRE_EQUAL(scene.hold.count + (scene.slot != NULL), CAPACITY);
+    REQUIRE(!scene.called_inside);
+    cpool_free(scene.pool, scene.slot);
+    scene_fini(&scene);
+    return stopped;
+}
+
+START_TEST(call_does_not_wait_for_one_that_takes_the_slot)
+{
+    struct worker *workers[2] = {worker_start(), worker_start()};
+    size_t nth = 1;
+
+    while (ask_beside_taker(workers, nth))
+        nth++;
+    REQUIRE(nth > 3);
+    for (int i = 0; i < 2; i++)
+        worker_stop(workers[i]);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         ONCE(notice_is_owed_although_another_call_found_a_slot),
         ONCE(notice_of_a_call_that_searches_stays_asked_for),
         ONCE(notice_does_not_come_inside_the_only_call),
+        ONCE(call_does_not_wait_for_one_that_takes_the_slot),
         TIMES(call_that_takes_one_slot_leaves_the_others_to_two_waiters, 2),
     };
 
