@@ -40,6 +40,7 @@ struct cpi_registry {
     /* Constant, set after init. */
     bool inline_path;   /* the fast path may show its magazines */
     bool exact;         /* owners mark what they do, for steal.h */
+    bool bounded;       /* and nothing else stands between them and what they have loaded */
     bool checked;       /* handles of destroyed caches are recognised for long */
     size_t max;         /* caches that may be registered at once */
     uint32_t quota_max; /* spares that one cache may have */

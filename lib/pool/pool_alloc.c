@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_alloc.c - allocating and freeing, when the fast path cannot: the plain and the exact way.
+ * pool_alloc.c - allocating and freeing, when the fast path cannot: the plain way.
  *
  * ORDERING TABLE
  *   count | stalls fetch-and-add | relaxed | - | -
@@ -262,30 +262,3 @@ static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache
 
 const struct cpi_way cpi_plain_way = {.alloc = cpi_pool_alloc_slot, .search = look_again,
                                       .free = free_slot, .stray = cpi_pool_stray};
-
-/* --- The exact way: a round, or room for one, in the loaded magazine --- */
-
-static void *alloc_exact(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
-{
-    void *slot = cpi_pool_pop(cache);
-
-    return CPI_LIKELY(slot != NULL) ? slot : cpi_pool_alloc_slot(pool, cache, call);
-}
-
-static void free_exact(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
-                       struct cpi_call call)
-{
-    bool given = false;
-
-    if (cache != NULL &&
-        cpi_slab_index(&pool->slab, slot) < cpi_cache_active(cache)->bound &&
-        cpi_mark_try_enter(cache)) {
-        given = cpi_cache_push(cache, slot);
-        cpi_mark_leave(cache);
-    }
-    if (CPI_UNLIKELY(!given))
-        free_slot(pool, slot, cache, call);
-}
-
-const struct cpi_way cpi_exact_way = {
-    .alloc = alloc_exact, .free = free_exact, .stray = cpi_pool_stray};

@@ -11,9 +11,8 @@
 #include "pool/pool_impl.h"
 #include "pool/pool_report.h"
 
-/* Of plain pools, and of exact ones without a gate. */
+/* Of plain pools. */
 extern const struct cpi_way cpi_plain_way;
-extern const struct cpi_way cpi_exact_way;
 
 /* As a way's.  All public functions come down to these two. */
 static inline void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache,
@@ -98,7 +97,7 @@ static inline bool cpi_pool_go_inside(struct cpi_cache *cache)
 }
 
 /* The round on top of the loaded magazine, or NULL.  For pools without the inline path. */
-static inline void *cpi_pool_pop(struct cpi_cache *cache)
+CPI_WITHIN static inline void *cpi_pool_pop(struct cpi_cache *cache)
 {
     void *slot;
 
@@ -107,6 +106,19 @@ static inline void *cpi_pool_pop(struct cpi_cache *cache)
     slot = cpi_cache_pop(cache);
     cpi_mark_leave(cache);
     return slot;
+}
+
+/* The reverse, for a slot that has been handed out.  Returns false if there is no room. */
+CPI_WITHIN static inline bool cpi_pool_push(struct cpi_cache *cache, void *slot)
+{
+    bool given;
+
+    if (CPI_UNLIKELY(cpi_slab_index(cache->slab, slot) >= cache->hidden.bound) ||
+        !cpi_pool_go_inside(cache))
+        return false;
+    given = cpi_cache_push(cache, slot);
+    cpi_mark_leave(cache);
+    return given;
 }
 
 /* A slot of this cache, of the depot or a fresh one, which has not passed the gate.  NULL if

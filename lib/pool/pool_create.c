@@ -145,7 +145,7 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     registry->returned = returned;
     registry->checked = false;
     registry->inline_path = !registry->exact;
-    pool->way = registry->exact ? &cpi_exact_way : &cpi_plain_way;
+    pool->way = &cpi_plain_way;
     return pool;
 }
 
@@ -208,6 +208,8 @@ static int complete(struct cpi_pool *pool, const struct cpi_layout *layout,
 
     CPI_EACH_FEATURE(feature, begin)
         code = code == 0 ? feature->begin(pool, layout, config) : code;
+    pool->registry.bounded =
+        pool->registry.exact && pool->way == &cpi_plain_way && cpi_pool_gate(pool) == NULL;
     if (code != 0)
         cpi_pool_release(pool);
     return code;

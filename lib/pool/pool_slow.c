@@ -98,11 +98,6 @@ CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, struct
 
 /* --- The calling thread's own cache --- */
 
-static inline bool is_shown(const struct cpi_cache *cache)
-{
-    return CPI_LIKELY(cache != NULL && cache->shown);
-}
-
 CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
@@ -142,38 +137,52 @@ CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, co
         give_exchanged(cache, slot, (struct cpi_call){function, site});
 }
 
+/* The pool's way, but most operations of a bounded pool are no more than what comes before. */
+CPI_WITHIN static inline void *alloc_hidden(cpool_t *handle, struct cpi_cache *cache,
+                                            const char *function)
+{
+    void *slot = CPI_LIKELY(cache != NULL && cache->bounded) ? cpi_pool_pop(cache) : NULL;
+
+    return CPI_LIKELY(slot != NULL) ? slot
+                                    : cpi_pool_alloc(handle->state, cache, CPI_CALL(function));
+}
+
+CPI_WITHIN static inline void free_hidden(cpool_t *handle, void *slot, struct cpi_cache *cache,
+                                          const char *function)
+{
+    if (CPI_UNLIKELY(cache == NULL || !cache->bounded || !cpi_pool_push(cache, slot)))
+        cpi_pool_free(handle->state, cache, slot, CPI_CALL(function));
+}
+
 static const char alloc_name[] = "cpool_alloc";
 static const char free_name[] = "cpool_free";
 
+/* An entry that is the pool's has a cache.  That of a thread without a cache or of a destroyed
+ * pool is no pool's, and that of a lease another handle's.  The inline path has read the entry
+ * already, so a wrong handle traps there or is noticed here. */
 void *cpool_alloc_slow(cpool_t *handle)
 {
-    struct cpi_cache *cache;
+    const cpool_cache_t *entry = cpi_thread_entry(handle);
+    struct cpi_cache *cache = entry->home;
 
-    if (CPI_UNLIKELY(!cpi_handle_is_one(handle)))
+    if (CPI_UNLIKELY(entry->pool != handle))
         return alloc_at_length(handle, CPI_CALL(alloc_name));
-    cache = cpi_thread_entry(handle)->home;
-    if (is_shown(cache))
+    if (CPI_LIKELY(cache->shown))
         return alloc_shown(cache);
-    if (CPI_UNLIKELY(cache == NULL || handle->state == NULL)) /* a lease has a cache and no pool */
-        return alloc_at_length(handle, CPI_CALL(alloc_name));
-    return cpi_pool_alloc(handle->state, cache, CPI_CALL(alloc_name));
+    return alloc_hidden(handle, cache, alloc_name);
 }
 
 void cpool_free_slow(cpool_t *handle, void *slot)
 {
-    struct cpi_cache *cache;
+    const cpool_cache_t *entry = cpi_thread_entry(handle);
+    struct cpi_cache *cache = entry->home;
 
-    if (CPI_UNLIKELY(!cpi_handle_is_one(handle))) {
+    if (CPI_UNLIKELY(entry->pool != handle))
         free_at_length(handle, slot, CPI_CALL(free_name));
-        return;
-    }
-    cache = cpi_thread_entry(handle)->home;
-    if (is_shown(cache))
+    else if (CPI_LIKELY(cache->shown))
         free_shown(cache, slot, free_name, CPI_CALLER());
-    else if (CPI_UNLIKELY(cache == NULL || handle->state == NULL))
-        free_at_length(handle, slot, CPI_CALL(free_name));
     else
-        cpi_pool_free(handle->state, cache, slot, CPI_CALL(free_name));
+        free_hidden(handle, slot, cache, free_name);
 }
 
 /* --- Typed pools --- */
@@ -204,7 +213,7 @@ static inline struct cpi_cache *typed_cache(const cpool_t *handle, cpool_cache_t
 {
     struct cpi_cache *cache = cpi_thread_entry(handle)->home;
 
-    if (CPI_LIKELY(cache != NULL && (cpi_cache_active(cache) == entry || !cache->shown)))
+    if (CPI_LIKELY(cache != NULL && (!cache->shown || cpi_cache_active(cache) == entry)))
         return cache;
     return adopt_entry(handle->state, entry);
 }
@@ -217,9 +226,9 @@ void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
     if (handle == NULL)
         return NULL;
     cache = typed_cache(handle, entry);
-    if (is_shown(cache))
+    if (CPI_LIKELY(cache != NULL && cache->shown))
         return alloc_shown(cache);
-    return cpi_pool_alloc(handle->state, cache, CPI_CALL(typed->functions->alloc));
+    return alloc_hidden(handle, cache, typed->functions->alloc);
 }
 
 void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry)
@@ -230,10 +239,10 @@ void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t 
     if (handle == NULL)
         return;
     cache = typed_cache(handle, entry);
-    if (is_shown(cache))
+    if (CPI_LIKELY(cache != NULL && cache->shown))
         free_shown(cache, slot, typed->functions->free, CPI_CALLER());
     else
-        cpi_pool_free(handle->state, cache, slot, CPI_CALL(typed->functions->free));
+        free_hidden(handle, slot, cache, typed->functions->free);
 }
 
 /* --- Explicit caches --- */

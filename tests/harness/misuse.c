@@ -213,8 +213,7 @@ struct way {
 
 /* These look at the handle themselves. */
 static const struct way out_of_line[] = {
-    BY(alloc_slow), BY(free_slow), BY(alloc_zeroed), BY(alloc_bulk), BY(alloc_bulk_all),
-    BY(free_bulk), BY(depot_alloc),
+    BY(alloc_zeroed), BY(alloc_bulk), BY(alloc_bulk_all), BY(free_bulk), BY(depot_alloc),
     BY(depot_free), BY(cache), BY(cache_create), BY(flush), BY(reset), BY(grow), BY(shrink),
     BY(trim), BY(reserve), BY(alloc_wait), BY(stats), BY(print),
     BY(print_json), BY(stats_restart), BY(owns), BY(index_of), BY(at), BY(index_limit), BY(destroy),
@@ -226,7 +225,7 @@ static const struct way by_cache[] = {
 };
 
 /* These find the thread's entry of a descriptor, which is zero. */
-static const struct way inlined[] = { BY(alloc), BY(give) };
+static const struct way inlined[] = { BY(alloc), BY(give), BY(alloc_slow), BY(free_slow) };
 
 static const char *misuse_by(struct misuse *misuse, const struct way *ways, size_t n)
 {
