@@ -80,6 +80,6 @@ bool cpi_pool_is_obtained(struct cpi_pool *pool, void *found, struct cpi_call ca
 
 void cpi_pool_call_if_left(struct cpi_pool *pool, const struct cpi_cache *cache)
 {
-    if (cpi_pool_has_left_any(pool, cache))
+    if (pool->way->left(pool, cache) != 0)
         cpi_pool_call(pool);
 }

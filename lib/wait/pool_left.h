@@ -17,26 +17,14 @@
 unsigned cpi_pool_left(const struct cpi_pool *pool, const struct cpi_cache *cache);
 
 /* By the pool's way: whether the depot, the gate or this cache, which may be NULL, has
- * free slots that the earlier scan of a waiter missed, and whether there may be more slots than
- * were handed out so far. */
+ * free slots that the earlier scan of a waiter missed. */
 static inline bool cpi_pool_has_left_slots(const struct cpi_pool *pool,
                                            const struct cpi_cache *cache)
 {
     return (pool->way->left(pool, cache) & CPI_LEFT_SLOTS) != 0;
 }
 
-static inline bool cpi_pool_may_have_more(const struct cpi_pool *pool)
-{
-    return (pool->way->left(pool, NULL) & CPI_LEFT_MORE) != 0;
-}
-
-static inline bool cpi_pool_has_left_any(const struct cpi_pool *pool,
-                                         const struct cpi_cache *cache)
-{
-    return pool->way->left(pool, cache) != 0;
-}
-
-/* The same, or in any cache. */
+/* Whether there is anything left, or in any cache. */
 bool cpi_pool_has_any(const struct cpi_pool *pool);
 
 #endif /* CPI_POOL_LEFT_H */

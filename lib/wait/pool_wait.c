@@ -16,6 +16,7 @@
  *
  * ORDERING TABLE
  *   tally | waits fetch-and-add | relaxed | - | -
+ *   hint  | the queue's word load | relaxed | - | -
  */
 #include "base/compiler.h"
 #include "pool/pool_alloc.h"
@@ -33,6 +34,9 @@
  * has fresh slots: the system has refused their memory, and does not tell when it
  * would grant it. */
 #define CPI_REFUSED_SLEEP UINT64_C(10000000)
+
+/* How often a waiter that looked in vain gives way before it sleeps. */
+#define CPI_LINGER 8u
 
 /* Nanoseconds that a waiter naps after a call in vain: the first time, and at most. */
 #define CPI_NAP UINT64_C(50000)
@@ -82,6 +86,10 @@ static void sleep_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, u
     struct timespec until = {(time_t)(time / CPI_SECOND), (long)(time % CPI_SECOND)};
 
     CPI_ASSERT(self->waiter.slot == NULL && !self->waiter.asleep);
+    if (!self->slept) {
+        cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
+        self->slept = true;
+    }
     self->waiter.asleep = true;
     if (time == CPI_OS_NEVER)
         pthread_cond_wait(&self->woken, &waiters->lock);
@@ -115,6 +123,18 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
     return waiter->slot != NULL ? waiter->slot : keep(pool, self, pool->way->take(pool, NULL));
 }
 
+/* Slots that soon come cost neither the waiter nor the thread that calls it a system call.  A
+ * waiter that starves is to sleep, because slots are handed to those that do. */
+static void linger(const struct cpi_pool *pool, const struct cpi_sleeper *self)
+{
+    const struct cpi_queue *queue = &cpi_waiters_of(pool)->queue;
+    unsigned times = 0;
+
+    while ((cpi_load(&queue->word, relaxed) & CPI_QUEUE_ASKS) != 0 && /* [hint] */
+           times < CPI_LINGER && cpi_os_now() < self->waiter.due)
+        cpi_os_back_off(times++);
+}
+
 /* After a look in vain: until there is reason to look again.  After a call in vain the
  * slot went to a running thread, which will do so again, and the waiter naps. */
 static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
@@ -122,12 +142,10 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
     uint64_t end = self->deadline;
     void *slot;
 
-    if (self->nap == 0) {
-        cpi_fetch_add(&cpi_waiters_of(pool)->waits, 1u, relaxed); /* [tally] */
+    if (!self->slept)
         CPI_PROBE2(wait, pool->handle, self->deadline);
-        self->nap = CPI_NAP;
-    }
-    if (cpi_pool_may_have_more(pool))
+    linger(pool, self);
+    if ((pool->way->left(pool, NULL) & CPI_LEFT_MORE) != 0)
         end = earlier(end, cpi_os_now() + CPI_REFUSED_SLEEP);
     slot = rest(pool, self, end, false);
     if (slot == NULL && self->epoch != self->vain) {
@@ -149,7 +167,8 @@ static bool make_sleeper(struct cpi_sleeper *self, uint64_t deadline)
            pthread_cond_init(&self->woken, &attributes) == 0;
     pthread_condattr_destroy(&attributes);
     self->deadline = deadline;
-    self->nap = 0;
+    self->nap = CPI_NAP;
+    self->slept = false;
     self->vain = 0;
     return made;
 }

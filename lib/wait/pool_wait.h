@@ -50,7 +50,8 @@ struct cpi_sleeper {
     struct cpi_waiter waiter; /* first: the queue's part */
     pthread_cond_t woken;     /* with the queue's lock */
     uint64_t deadline;        /* of the monotonic clock, or UINT64_MAX for none */
-    uint64_t nap;             /* length of its next nap, or 0 if it has not slept yet */
+    uint64_t nap;             /* length of its next nap */
+    bool slept;               /* and was counted */
     uint32_t vain;            /* the epoch of its last look in vain */
     uint32_t epoch;           /* its epoch when it last woke up */
     uint32_t dismissals;      /* of the pool's waiters, when it joined them */

@@ -242,6 +242,25 @@ START_TEST(wait_beside_a_trim_keeps_its_time)
 }
 END_TEST
 
+/* A waiter that has looked in vain gives way before it sleeps. */
+START_TEST(waiter_that_is_called_while_it_lingers_does_not_sleep)
+{
+    struct worker *workers[2] = {worker_start(), worker_start()};
+    struct meeting meeting;
+
+    meeting_init(&meeting, workers, CALLS);
+    REQUIRE(meeting_run_hasty_waiter(&meeting, 1));
+    REQUIRE(steps_go_on_to(&meeting.wait, "linger", 2));
+    worker_do(meeting.gives, meeting_gives[_i], &meeting.giver);
+    steps_go_on(&meeting.wait);
+    REQUIRE(meeting.slot != NULL);
+    REQUIRE_EQUAL(support_stats(meeting.giver.pool).waits, 0);
+    meeting_fini(&meeting);
+    for (int i = 0; i < 2; i++)
+        worker_stop(workers[i]);
+}
+END_TEST
+
 /*
  * A thread is about to open a cache that it has just made, which is all zero until then.
  * It holds the library's lock, so no thread can be stopped there.
@@ -270,6 +289,7 @@ int main(void)
         ONCE(waiter_that_is_held_up_holds_up_nobody),
         ONCE(waiter_that_is_behind_looks_again_before_it_gives_up),
         ONCE(wait_beside_a_trim_keeps_its_time),
+        TIMES(waiter_that_is_called_while_it_lingers_does_not_sleep, FREES),
         ONCE(search_of_a_waiter_passes_a_cache_that_is_being_made),
     };
 
