@@ -60,10 +60,11 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL
  *
  * For signal handlers, and for threads that allocate too seldom to deserve a
  * cache.  Several times slower than the cached pair.
- * Any thread, lock-free, as long as at most 64 threads (4 in caller-provided
- * memory) are inside these two at once.  Further callers wait.  The last place is held
- * with signals blocked, so nested handlers cannot deadlock.  The signals that a thread's
- * own instructions raise, such as SIGSEGV and SIGTRAP, are not blocked.
+ * Any thread, lock-free, as long as at most 64 threads (16 in a pool of less than 4096
+ * slots, 4 in caller-provided memory) are inside these two at once.  Further callers wait.
+ * The last place is held with signals blocked, so nested handlers cannot deadlock.  The
+ * signals that a thread's own instructions raise, such as SIGSEGV and SIGTRAP, are not
+ * blocked.
  * alloc makes a system call when slots are used for the first time, and waits as
  * cpool_alloc does when it finds nothing, but not for an interrupted operation of its
  * own thread.  Async-signal-safe in pools without CPOOL_WAITABLE and without a fallback.

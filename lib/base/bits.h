@@ -74,9 +74,8 @@ static inline unsigned cpi_log2(size_t power)
 }
 
 /*
- * The inverse of an odd number modulo 2^word.  Each step of Newton's iteration
- * doubles the number of correct low bits, and odd x odd = 1 modulo 8 gives the
- * first three.
+ * The inverse of an odd number modulo 2^word.  Each step of Newton's iteration doubles the number
+ * of correct low bits, and odd x odd = 1 modulo 8 gives the first three.
  */
 static inline uintptr_t cpi_inverse(uintptr_t odd)
 {

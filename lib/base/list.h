@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * list.h - lists through a member `next` of their elements.  The caller keeps other threads
- * away.
+ * list.h - lists through a member `next` of their elements.  The caller keeps other threads away.
  *
  * Includes compiler.h.
  *

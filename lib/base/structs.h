@@ -31,10 +31,9 @@ int cpi_struct_read(void *known, size_t size, const void *given);
 int cpi_struct_check(const void *given);
 
 /*
- * Copies the library's structure at `known`, of `size` bytes, to the program's at
- * `given`, which has passed cpi_struct_check.  The program's size stays, bytes
- * beyond that size are not written, and bytes that the library does not know
- * become zero.  Wait-free.
+ * Copies the library's structure at `known`, of `size` bytes, to the program's at `given`, which
+ * has passed cpi_struct_check.  The program's size stays, bytes beyond that size are not written,
+ * and bytes that the library does not know become zero.  Wait-free.
  */
 void cpi_struct_write(void *given, const void *known, size_t size);
 

@@ -15,7 +15,8 @@
 #include "base/compiler.h"
 #include "host/os.h"
 
-/* The first step, and the longest, bytes. */
+/* The first step, bytes: a sixteenth of the extent, up to this one.  And the longest. */
+#define CPI_STEP_PART ((size_t)16)
 #define CPI_STEP_MIN ((size_t)64 * 1024)
 #define CPI_STEP_MAX ((size_t)64 * 1024 * 1024)
 
@@ -46,15 +47,14 @@ void cpi_extent_copy(struct cpi_extent *to, const struct cpi_extent *from)
     atomic_init(&to->calls, 0);
 }
 
-/* Where to commit to when `bytes` are needed: as much again as there is, within
- * the bounds of a step, and within the extent. */
+/* Where to commit to when `bytes` are needed: as much again, within a step and the extent. */
 static size_t generous_end(const struct cpi_extent *extent, size_t committed, size_t bytes)
 {
-    size_t step = committed;
+    size_t part = extent->size / CPI_STEP_PART;
+    size_t least = part < CPI_STEP_MIN ? part : CPI_STEP_MIN;
+    size_t step = committed > least ? committed : least;
     size_t end;
 
-    if (step < CPI_STEP_MIN)
-        step = CPI_STEP_MIN;
     if (step > CPI_STEP_MAX)
         step = CPI_STEP_MAX;
     if (step > extent->size - committed)
@@ -69,10 +69,13 @@ static bool commit(struct cpi_extent *extent, size_t from, size_t to)
     return cpi_os_commit(extent->base + from, to - from);
 }
 
+/* What is committed ends with a page. */
 CPI_COLD static bool grow(struct cpi_extent *extent, size_t committed, size_t bytes)
 {
-    size_t exact = cpi_align_up(bytes, extent->page);
-    size_t end = cpi_align_up(generous_end(extent, committed, bytes), extent->page);
+    size_t exact = committed + cpi_align_up(bytes - committed, extent->page);
+    size_t end = generous_end(extent, committed, bytes);
+
+    end = committed + cpi_align_up(end - committed, extent->page);
 
     if (!commit(extent, committed, end)) {
         end = exact;

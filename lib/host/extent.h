@@ -7,8 +7,7 @@
  *   base                    base + committed               base + size
  *   | readable and writable | reserved, nothing behind it  |
  *
- * Memory is asked for in growing steps, so that the number of system calls is
- * logarithmic in the use, and unused memory is never asked for.
+ * Memory is asked for in growing steps, so that system calls are logarithmic in the use.
  */
 #ifndef CPI_EXTENT_H
 #define CPI_EXTENT_H
@@ -19,7 +18,7 @@
 #include <stdint.h>
 
 struct cpi_extent {
-    char *base;               /* constant: page-aligned unless all is committed */
+    char *base;               /* constant: page-aligned unless its page is committed */
     size_t size;              /* constant: bytes */
     size_t page;              /* constant: bytes, steps are multiples of it */
     _Atomic size_t committed; /* bytes from base, only grows */

@@ -2,8 +2,7 @@
 /*
  * handle.c - which descriptors have a pool.
  *
- * A descriptor that waits for its next pool leads to the one that waits behind it,
- * by its `base`.
+ * A descriptor that waits for its next pool leads to the one that waits behind it, by its `base`.
  *
  * ORDERING TABLE
  *   turn  | turn store         | release | again | the members of another pool come after it
@@ -42,8 +41,7 @@ _Static_assert(sizeof(cpool_t) == sizeof(cpool_cache_t), "one word leads from al
 
 static _Atomic size_t handles_used = 1; /* descriptors that have ever been used, and none's */
 
-/* Descriptors of destroyed pools, and of ended leases, the one that has waited longest
- * first. */
+/* Descriptors of destroyed pools, and of ended leases, the one that has waited longest first. */
 struct queue {
     cpool_t *first;
     cpool_t *last;

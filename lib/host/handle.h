@@ -64,8 +64,7 @@ extern struct cpi_handles cpi_handles;
 #define CPI_HANDLE_NONE (&cpi_handles.handles[0])
 
 /* Whether there is a descriptor at this address, of a pool or of none.  Wait-free.  One
- * comparison does: the rotation moves the bits of an address inside a descriptor to the
- * top. */
+ * comparison does: the rotation moves the bits of an address inside a descriptor to the top. */
 static inline bool cpi_handle_is_one(const cpool_t *handle)
 {
     const unsigned shift = sizeof(void *) >= 8 ? 6 : 5; /* log2 of a descriptor's size */

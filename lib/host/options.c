@@ -37,8 +37,7 @@ static const struct word {
 static struct cpi_options of_process;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Reads a number from 1 to `most` that takes all of the text.  Returns 0 for another
- * text. */
+/* Reads a number from 1 to `most` that takes all of the text.  Returns 0 for another text. */
 static size_t number_of(const char *digits, size_t length, size_t most)
 {
     size_t number = 0;

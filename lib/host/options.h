@@ -31,9 +31,8 @@ struct cpi_options {
 };
 
 /*
- * The options of this process, read on the first call.  Words that are not understood
- * are named on standard error then.  A program that runs with more rights than its user
- * has no options.
+ * The options of this process, read on the first call.  Words that are not understood are named
+ * on standard error then.  A program that runs with more rights than its user has no options.
  *
  * Any thread.  The first call may block.
  */

@@ -2,9 +2,8 @@
 /*
  * os.h - all that the library wants from the operating system.
  *
- * Every #ifdef about operating systems stands in os_posix.c.  Sizes
- * are in bytes.  Addresses and sizes handed to commit and release are multiples
- * of the page size.
+ * Every #ifdef about operating systems stands in os_posix.c.  Sizes are in bytes.  Addresses and
+ * sizes handed to commit and release are multiples of the page size.
  */
 #ifndef CPI_OS_H
 #define CPI_OS_H
@@ -34,13 +33,11 @@ size_t cpi_os_address_space(void);
  * Starts at a multiple of `align`, a power of two no smaller than a page. */
 void *cpi_os_reserve(size_t size, size_t align);
 
-/* Makes part of a reservation readable and writable.  It reads as zero until
- * written.  Doing it twice is harmless.  False if refused: nothing has changed
- * then.  Async-signal-safe. */
+/* Makes part of a reservation readable and writable.  It reads as zero until written.  Doing it
+ * twice is harmless.  False if refused: nothing has changed then.  Async-signal-safe. */
 bool cpi_os_commit(void *address, size_t size);
 
-/* Readable and writable zeroed memory, resident as far as it is touched, or
- * NULL. */
+/* Readable and writable zeroed memory, resident as far as it is touched, or NULL. */
 void *cpi_os_map(size_t size);
 
 /* Gives back what reserve or map returned, whole. */
@@ -54,10 +51,9 @@ bool cpi_os_barrier_ready(void);
  * which it did not when this was made ready, the process is aborted. */
 void cpi_os_barrier(void);
 
-/* Lets a thread run that this one waits for, for the `times`-th time in a row:
- * below CPI_GIVE_WAY it gives way, later it sleeps for a tenth of a millisecond, so
- * that a thread of lower priority gets its turn.  No point of cancellation.
- * Async-signal-safe. */
+/* Lets a thread run that this one waits for, for the `times`-th time in a row: below CPI_GIVE_WAY
+ * it gives way, later it sleeps for a tenth of a millisecond, so that a thread of lower priority
+ * gets its turn.  No point of cancellation.  Async-signal-safe. */
 #define CPI_GIVE_WAY 32u
 void cpi_os_back_off(unsigned times);
 
@@ -74,13 +70,8 @@ uint64_t cpi_os_now(void);
 struct timespec;
 uint64_t cpi_os_deadline(const struct timespec *timeout);
 
-/* Gives the memory behind whole pages back.  They read as zero afterwards.
- * False if refused. */
+/* Gives the memory behind whole pages back.  They read as zero afterwards.  False if refused. */
 bool cpi_os_purge(void *address, size_t size);
-
-/* Makes whole pages of reserved addresses as they were: without memory, and not usable.
- * False if refused. */
-bool cpi_os_renew(void *address, size_t size);
 
 /* Whether the system has cpi_os_populate.  *calls grows by the requests that were made. */
 bool cpi_os_can_populate(uint64_t *calls);

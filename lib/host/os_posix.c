@@ -122,10 +122,6 @@ static void *map(size_t size, int protection)
     void *address;
 
     address = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    /* A system that does not know the flag. */
-    if (address == MAP_FAILED && errno == EINVAL) {
-        address = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    }
     errno = saved;
     return address == MAP_FAILED ? NULL : address;
 }
@@ -300,17 +296,6 @@ bool cpi_os_purge(void *address, size_t size)
     done = mmap(address, size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 #endif
-    errno = saved;
-    return done;
-}
-
-bool cpi_os_renew(void *address, size_t size)
-{
-    int saved = errno;
-    bool done;
-
-    done = mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
-                -1, 0) != MAP_FAILED;
     errno = saved;
     return done;
 }

@@ -10,28 +10,23 @@
  *   gone    | tables_gone store, load  | relaxed | - | -
  *   register | handlers_registered exchange, store | relaxed | - | -
  *
- * The end of a thread.  A pthread key's destructor gives the caches back, and has the
- * thread's word lead to a second table of zeroes: a destructor that allocates or frees
- * after ours, or the C library after all of them, works without a cache, instead of
- * making one that nobody would give back.  (One case remains.  A thread that uses a
- * pool for the very first time in its last round of destructors, or later, leaves its
- * cache registered.)
+ * The end of a thread.  A pthread key's destructor gives the caches back, and has the thread's
+ * word lead to a second table of zeroes: a destructor that allocates or frees after ours works
+ * without a cache, instead of making one that nobody would give back.  (A thread that first uses
+ * a pool in its last round of destructors, or later, leaves its cache registered.)
  *
- * Startup.  The fork handlers are registered when the library is loaded, before
- * anybody can have taken the lock: a child in which they have not run would find
- * it held by a thread that does not exist there.  (A malloc made of a pool may
- * come before that; the first pool then registers them.)  The key is made with
- * the first pool.  Both are made without the lock, as the C library may allocate
- * meanwhile.
+ * Startup.  The fork handlers are registered when the library is loaded, before anybody can have
+ * taken the lock: a child in which they have not run would find it held by a thread that does not
+ * exist there.  (A malloc made of a pool may come first, and then the first pool registers them.)
+ * The key is made with that pool.  All is made without the lock, as the C library may allocate.
  *
- * Unloading.  The destructor of the shared object deletes the key, so that no
- * thread that ends later jumps into unmapped code.  The C library drops the
- * fork handlers of an object that it unloads.  The same destructor runs when
- * the process exits, possibly with threads that go on using pools meanwhile,
- * and it cannot tell the two apart.  With a pool left it releases nothing.  Without one it
- * releases all tables, and no pool can be created any more: the words of threads that
- * still run lead nowhere, and only a handle of a living pool makes anybody follow them.
- * A thread that is just ending keeps its table.
+ * Unloading.  The destructor of the shared object deletes the key, so that no thread that ends
+ * later jumps into unmapped code.  The C library drops the fork handlers of an object that it
+ * unloads.  The same destructor runs when the process exits, possibly beside threads that use
+ * pools, and cannot tell the two apart.  With a pool left it releases nothing.  Without one it
+ * releases all tables, and no pool can be created any more: the words of threads that still run
+ * lead nowhere, and only a handle of a living pool makes anybody follow them.  A thread that is
+ * just ending keeps its table.
  *
  * Tables of ended threads.  All are kept for threads to come, because other threads may be
  * reading a count in one, without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory,
@@ -49,8 +44,7 @@
 #include "host/ranges.h"
 #include "host/trace.h"
 
-/* Words that lead to two tables of zeroes, which overlap, as all of their entries are
- * the same. */
+/* Words that lead to two tables of zeroes, which overlap, as all of their entries are the same. */
 #define CPI_NO_TABLE offsetof(struct cpi_handles, zeroes[0]) /* no table yet */
 #define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* and none any more */
 
@@ -319,8 +313,7 @@ static struct cpi_thread *take_structure(void)
 /* Frees the structure again if the thread's end could not be noticed. */
 static struct cpi_thread *notice_end(struct cpi_thread *thread)
 {
-    /* Without the lock, because this may allocate, possibly with an allocator made of a
-     * pool. */
+    /* Without the lock, because this may allocate, possibly with an allocator made of a pool. */
     if (pthread_setspecific(thread_key, thread) == 0)
         return thread;
     give_up(thread, CPI_NO_TABLE); /* with the caches that what it allocated with has made */

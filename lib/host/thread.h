@@ -5,11 +5,10 @@
  *
  * Includes handle.h.
  *
- * A thread that has never entered a slow path owns nothing: its word
- * leads to one static table of zeroes, shared by all such threads and never
- * written.  The first slow path gives it a `struct cpi_thread` with a table of
- * its own.  When the thread ends its caches are given back, its word leads to
- * a second table of zeroes, and the structure is kept for the next thread.
+ * A thread that has never entered a slow path owns nothing: its word leads to one static table of
+ * zeroes, shared by all such threads and never written.  The first slow path gives it a `struct
+ * cpi_thread` with a table of its own.  When the thread ends its caches are given back, its word
+ * leads to a second table of zeroes, and the structure is kept for the next thread.
  */
 #ifndef CPI_THREAD_H
 #define CPI_THREAD_H
@@ -67,17 +66,15 @@ bool cpi_thread_tables_gone(void);
 bool cpi_thread_is_alone(void);
 
 /*
- * The calling thread's structure, made if need be.  NULL in a thread that has
- * run its destructors already, or if there is no memory.  Takes the lock: not
- * to be called with it held.
+ * The calling thread's structure, made if need be.  NULL in a thread that has run its destructors
+ * already, or if there is no memory.  Takes the lock: not to be called with it held.
  */
 struct cpi_thread *cpi_thread_self(void);
 
 /*
- * Asking for what the system may refuse, on each operation of a thread that has no
- * cache: after a refusal the thread does not ask for CPI_PATIENT_ASKS operations.
- * may_ask also is false in a thread that has ended.  ask_at_once ends the pause.  The
- * calling thread's own, wait-free.
+ * Asking for what the system may refuse, on each operation of a thread that has no cache: after a
+ * refusal the thread does not ask for CPI_PATIENT_ASKS operations.  may_ask also is false in a
+ * thread that has ended.  ask_at_once ends the pause.  The calling thread's own, wait-free.
  */
 #define CPI_PATIENT_ASKS 4096u
 bool cpi_thread_may_ask(void);

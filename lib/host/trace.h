@@ -36,10 +36,9 @@ bool cpi_trace_ready(void);
 void cpi_trace_take(uintptr_t *frames, size_t n, const void *site);
 
 /*
- * Appends the place of a return address to a text: "function+0x12 (module+0x1234)",
- * without the function where its name is not exported, or the bare address where no
- * module has it.  The number after the module is one that addr2line takes for it, and
- * lies in the call.
+ * Appends the place of a return address to a text: "function+0x12 (module+0x1234)", without the
+ * function where its name is not exported, or the bare address where no module has it.  The
+ * number after the module is one that addr2line takes for it, and lies in the call.
  */
 void cpi_trace_name(struct cpi_text *text, uintptr_t address);
 

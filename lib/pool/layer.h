@@ -39,9 +39,7 @@ struct cpi_shown {
  * Beside a kind: `memory` is address space that the caller has reserved, in whole pages, and
  * that reads as zero once it is readable and writable.  The pool lies in it as in memory of its
  * own.  It commits the parts that it needs, which makes them readable and writable, and gives
- * their memory back when it is trimmed and destroyed.  The addresses stay the caller's.  Where
- * the operating system refuses every way to take the memory of a destroyed pool back, its bytes
- * stay there.
+ * memory back when it is trimmed.  The rest is the caller's to release.
  */
 #define CPI_LAYER_RESERVED 0x100u
 

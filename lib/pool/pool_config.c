@@ -24,30 +24,28 @@
      CPOOL_MEMORY_NO_POISON)
 
 /*
- * Caches of one pool, unless configured.  In our memory they cost address space only,
- * most of it for slack.  A small pool has room for fewer: where there are less than
- * sixteen slots for each thread, its caches serve nobody.  Where there is slack, all
- * caches together may have no more slots loaded than the pool has: so indices, and tables
- * beside the pool, stay below twice the capacity.  A few hundred threads always have one.
+ * Caches of one pool, unless configured.  In our memory they cost address space only, most of
+ * it for slack.  A small pool has fewer, as those with less than sixteen slots each serve
+ * nobody.  Where there is slack, no more slots may be loaded than the pool has, so that indices
+ * stay below twice the capacity.  A few hundred threads always have a cache.
  */
 #define CPI_CACHES_OWN ((sizeof(void *) >= 8) ? (size_t)4096 : (size_t)64)
 #define CPI_CACHES_OWN_SMALL ((sizeof(void *) >= 8) ? (size_t)256 : (size_t)64)
 #define CPI_CACHES_SHARE ((size_t)16)
 #define CPI_CACHES_CALLER ((size_t)16)
 
+/* Pools of fewer slots are small, and have fewer places for operations without a cache. */
+#define CPI_SMALL ((size_t)4096)
+
 /*
- * Rounds, unless configured.  Sixty-three and a header are eight cache lines.
- * A small pool gets smaller magazines, so that one thread's loaded and spare
- * ones do not hold more than an eighth of it.  So does a pool of large slots,
- * so that they do not hold too many bytes.
+ * Rounds, unless configured.  Sixty-three and a header are eight cache lines.  A small pool gets
+ * smaller magazines, so that one thread's loaded and spare ones hold no more than an eighth of
+ * it.  So does a pool of large slots, so that they do not hold too many bytes.
  *
- * A large pool gets larger ones, up to thirty-four lines: a magazine holds a
- * sixty-fourth of it then.  An exchange comes less often, and a thread takes fresh
- * memory in stretches of 16 KiB, and not of 4, where slots have 64 bytes.  With slots
- * of two threads that alternate every 4 KiB, bursts take twice as long
- * (doc/performance/trials.md).  Somewhat more rounds than a power of two, because
- * bursts are often as long as one, and then never meet the end of a magazine.  Not in
- * the caller's memory, where nobody else gets at what a thread has loaded.
+ * A large pool gets larger ones, up to thirty-four lines, but not in the caller's memory, where
+ * nobody else gets at what a thread has loaded.  Exchanges are rarer, and a thread takes fresh
+ * memory in longer stretches (doc/performance/trials.md).  Somewhat more rounds than a power of
+ * two, because bursts are often as long as one, and then never meet the end of a magazine.
  */
 #define CPI_ROUNDS_DEFAULT ((size_t)63)
 #define CPI_ROUNDS_SHARE ((size_t)16)
@@ -57,12 +55,10 @@
 #define CPI_ROUNDS_LARGE_BYTES ((size_t)256 * 1024)
 
 /*
- * Spares, unless cache_slots says how many slots they may hold, or the number of rounds
- * alone is configured, which fixes the cache at a loaded and one spare magazine.  One
- * cache may grow until it holds bursts of 4096 slots, but not beyond a sixteenth of the
- * pool, nor beyond so many bytes of slots.  All caches together may hold empty
- * magazines for half of the pool.  In our memory so many caches may have their whole
- * quota in any case.
+ * Spares, unless cache_slots says how many slots they may hold, or rounds are configured, which
+ * means one spare.  One cache may grow until it holds bursts of 4096 slots, but not beyond a
+ * sixteenth of the pool, nor beyond so many bytes of slots.  All together may hold empty magazines
+ * for half of the pool.  In our memory so many caches may have their whole quota in any case.
  */
 #define CPI_WHOLE_QUOTAS ((size_t)64)
 #define CPI_QUOTA_MAX ((size_t)72)
@@ -118,19 +114,15 @@ static size_t most_slots(const struct cpi_layout *layout)
     return layout->most + (size_t)slack;
 }
 
-/* How many magazines a pool could have.  Nothing overflows, because all factors
- * are below 2^32. */
+/* How many magazines a pool could have.  Nothing overflows, because all factors are below 2^32. */
 static uint64_t all_magazines(const struct cpi_layout *layout)
 {
     return (uint64_t)cpi_depot_magazines(most_slots(layout), layout->rounds, layout->uncached) +
            (uint64_t)cpi_registry_magazines(layout->caches, layout->spares);
 }
 
-/*
- * Colouring: an odd number of lines from slot to slot meets every set of a cache
- * in turn.  (The idea is that of slab colouring, Bonwick 1994, and of the padding
- * of DPDK's rte_mempool.)
- */
+/* Colouring: an odd number of lines from slot to slot meets every set of a cache in turn.  (The
+ * idea is that of slab colouring, Bonwick 1994, and of the padding of DPDK's rte_mempool.) */
 static bool compute_stride(struct cpi_layout *layout, bool colour)
 {
     if (!cpi_add(layout->slot_size, layout->gap, &layout->stride) ||
@@ -235,10 +227,8 @@ static int choose_magazines(struct cpi_layout *layout, size_t rounds, size_t cac
     return 0;
 }
 
-/*
- * The most bytes that can be needed between a start at a multiple of `unit` and
- * slot 0, which needs `gap` bytes before it and slot + offset aligned.
- */
+/* The most bytes that can be needed between a start at a multiple of `unit` and slot 0, which
+ * needs `gap` bytes before it and slot + offset aligned. */
 static size_t longest_lead(const struct cpi_layout *layout)
 {
     size_t step = layout->unit < layout->align ? layout->unit : layout->align;
@@ -329,7 +319,8 @@ static void plan_features(struct cpi_layout *layout, const cpool_config_t *confi
         feature->plan(layout, config);
 }
 
-int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page)
+CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config,
+                                size_t page)
 {
     int code = check_scalars(config);
 
@@ -346,7 +337,9 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     plan_features(layout, config);
     layout->slack = page != 0 && (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) == 0;
-    layout->uncached = page != 0 ? CPI_UNCACHED_OWN : CPI_UNCACHED_CALLER;
+    layout->uncached = layout->most < CPI_SMALL ? CPI_UNCACHED_SMALL : CPI_UNCACHED_OWN;
+    if (layout->callers)
+        layout->uncached = CPI_UNCACHED_CALLER;
     if (!compute_stride(layout, (config->memory_flags & CPOOL_MEMORY_COLOUR) != 0))
         return CPOOL_EOVERFLOW;
     code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);
@@ -355,7 +348,9 @@ int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, 
     layout->slots = most_slots(layout);
     layout->stall_ms = config->stall_limit != 0 ? config->stall_limit : CPI_STALL_MS;
     place_fixed(layout);
-    if (!append(layout, &layout->caches_at, cpi_registry_bytes(layout->caches, layout->quota)) ||
+    layout->caches_at = layout->fixed;
+    if (!cpi_add(layout->fixed, cpi_registry_bytes(layout->caches, layout->quota),
+                 &layout->total) ||
         !append_magazines(layout) || !append_slots(layout) ||
         !cpi_align_up_checked(layout->total, layout->unit, &layout->total))
         return CPOOL_EOVERFLOW;

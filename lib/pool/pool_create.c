@@ -110,7 +110,7 @@ static void returned(struct cpi_pool *pool)
 }
 
 /* Builds the pool in a region with its first fixed_bytes usable. */
-static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
+CPI_COLD static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
                       const cpool_config_t *config, size_t fixed_bytes)
 {
     struct cpi_pool *pool = (struct cpi_pool *)(void *)region;
@@ -126,14 +126,14 @@ static struct cpi_pool *build(char *region, const struct cpi_layout *layout,
     pool->region = region;
     pool->stall_limit = (uint64_t)layout->stall_ms * 1000000u;
     pool->region_size = layout->total;
-    pool->fixed_bytes = fixed_bytes;
+    pool->fixed_bytes = layout->fixed;
     pool->region_owned = !layout->callers;
-    cpi_maintenance_init(&pool->maintenance);
     lay_out_slots(pool, layout, region);
     lay_out_depot(pool, layout, region);
     lay_out_parts(pool, layout, region);
-    part(&caches, region, layout, layout->caches_at,
-         cpi_registry_bytes(layout->caches, layout->quota));
+    cpi_extent_init(&caches, region + layout->caches_at, layout->for_slots_at - layout->caches_at,
+                    layout->unit);
+    atomic_init(&caches.committed, fixed_bytes - layout->caches_at); /* a page's rest, or all */
     cpi_registry_init(registry, &caches, pool, &pool->slab, &pool->depot);
     registry->places.at = (struct cpi_uncached *)(void *)(region + layout->uncached_at);
     registry->places.count = pool->depot.uncached;
@@ -163,41 +163,19 @@ static int check_memory(const cpool_config_t *config, size_t align, size_t size)
     return config->memory_size < size ? CPOOL_EMEMSIZE : 0;
 }
 
-static int reserve(char **region, const struct cpi_layout *layout, const cpool_config_t *config)
+static int reserve(char **region, struct cpi_layout *layout, const cpool_config_t *config)
 {
+    int code = cpi_layout_compute(layout, config, cpi_layout_page(config));
+
     *region = config->memory;
+    if (code != 0)
+        return code;
     if (is_reserved_by_caller(config->flags))
         return check_memory(config, layout->unit, layout->total);
-    *region = cpi_os_reserve(layout->total, layout->unit);
+    *region = cpi_region_take(layout->total, layout->lead_at);
+    if (*region == NULL)
+        *region = cpi_os_reserve(layout->total, layout->unit);
     return *region != NULL ? 0 : CPOOL_ENOMEM;
-}
-
-/* The next pool in a caller's addresses relies on zeroes.  A purge is refused for locked
- * memory, and a renewal where it would make one range of addresses too many. */
-static void release(char *region, size_t size, unsigned flags)
-{
-    if (!is_reserved_by_caller(flags))
-        cpi_os_release(region, size);
-    else if (!cpi_os_renew(region, size))
-        (void)cpi_os_purge(region, size);
-}
-
-static int reserve_pages(char **region, struct cpi_layout *layout, const cpool_config_t *config)
-{
-    size_t page = cpi_layout_page(config);
-    int code = cpi_layout_compute(layout, config, page);
-
-    return code == 0 ? reserve(region, layout, config) : code;
-}
-
-/* Most addresses of a small pool are for its caches.  They may be limited, and where a
- * program locks all its memory they count as memory. */
-static int reserve_for_few(char **region, struct cpi_layout *layout, const cpool_config_t *config)
-{
-    cpool_config_t few = *config;
-
-    few.thread_caches = CPI_CACHES_FEW;
-    return reserve_pages(region, layout, &few);
 }
 
 /* By the features.  Releases a pool that cannot be completed. */
@@ -215,20 +193,25 @@ static int complete(struct cpi_pool *pool, const struct cpi_layout *layout,
     return code;
 }
 
-static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
+CPI_COLD static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
 {
+    cpool_config_t few = *config;
     struct cpi_layout layout;
     size_t fixed;
     char *region;
-    int code = reserve_pages(&region, &layout, config);
+    int code = reserve(&region, &layout, config);
 
+    /* Most addresses of a small pool are for its caches.  They may be limited, and where a
+     * program locks all its memory they count as memory. */
+    few.thread_caches = CPI_CACHES_FEW;
     if (code == CPOOL_ENOMEM && config->thread_caches == 0)
-        code = reserve_for_few(&region, &layout, config);
+        code = reserve(&region, &layout, &few);
     if (code != 0)
         return code;
     fixed = cpi_align_up(layout.fixed, cpi_os_page_size());
     if (!cpi_os_commit(region, fixed)) {
-        release(region, layout.total, config->flags);
+        if (region != config->memory)
+            cpi_os_release(region, layout.total);
         return CPOOL_ENOMEM;
     }
     if ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0)
@@ -237,7 +220,7 @@ static int build_in_pages(struct cpi_pool **pool, const cpool_config_t *config)
     return complete(*pool, &layout, config);
 }
 
-static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t *config)
+CPI_COLD static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t *config)
 {
     struct cpi_layout layout;
     int code = cpi_layout_compute(&layout, config, 0);
@@ -247,7 +230,7 @@ static int build_in_callers_memory(struct cpi_pool **pool, const cpool_config_t 
     code = check_memory(config, CPOOL_MEMORY_ALIGN, layout.total);
     if (code != 0)
         return code;
-    *pool = build(config->memory, &layout, config, layout.total);
+    *pool = build(config->memory, &layout, config, layout.for_slots_at);
     return complete(*pool, &layout, config);
 }
 
@@ -293,8 +276,8 @@ void cpi_pool_release(struct cpi_pool *pool)
 {
     CPI_EACH_FEATURE(feature, end)
         feature->end(pool);
-    if (pool->region_owned)
-        release(pool->region, pool->region_size, pool->flags);
+    if (pool->region_owned && !is_reserved_by_caller(pool->flags) && !cpi_region_keep(pool))
+        cpi_os_release(pool->region, pool->region_size);
 }
 
 /* The range of a pool's slots, rounded to pages of its own, or to the lines of the caller's
@@ -463,6 +446,7 @@ int cpool_destroy(cpool_t *handle)
     withdraw(pool);
     cpi_unlock();
     live = judge_live(pool, counted, function);
+    pool->slab.dirty = pool->slab.dirty || counted != 0;
     if (live > 0)
         tell_leaks(pool, live);
     blocks = take_back(pool);

@@ -5,8 +5,10 @@
  * Trimming and shrinking drain the depot (pool_drain.h).
  *
  * ORDERING TABLE
- *   count  | maintenance counters           | relaxed | - | -
+ *   count  | maintenance counters, times     | relaxed | - | -
+ *   kept   | kept exchange | acq_rel | kept | what lies in the region
  */
+#include "pool/pool_create.h"
 #include "pool/pool_drain.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
@@ -23,9 +25,74 @@
 /* A pool that grows by itself grows by half, but not by more slots than this. */
 #define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
 
-void cpi_maintenance_init(struct cpi_maintenance *maintenance)
+/* --- Regions of destroyed pools --- */
+
+/* How many are kept, the most bytes of one, and of slots that were handed out in it. */
+#define CPI_KEPT 8u
+#define CPI_KEPT_REGION ((size_t)2 * 1024 * 1024)
+#define CPI_KEPT_SLOTS ((size_t)64 * 1024)
+
+/* At a kept region's start.  All else that a pool relies on is zero. */
+struct cpi_kept {
+    size_t size;     /* of the region, bytes */
+    size_t slots_at; /* in it.  The two tell where the traps are */
+};
+
+static _Atomic(struct cpi_kept *) kept[CPI_KEPT];
+
+CPI_COLD static void replace(unsigned i, struct cpi_kept *region)
 {
-    memset(maintenance, 0, sizeof *maintenance);
+    struct cpi_kept *before = cpi_exchange(&kept[i], region, acq_rel); /* [kept] */
+
+    if (before != NULL)
+        cpi_os_release(before, before->size);
+}
+
+CPI_COLD bool cpi_region_keep(struct cpi_pool *pool)
+{
+    static _Atomic unsigned times;
+    const struct cpi_slab *slab = &pool->slab;
+    size_t fresh = cpi_slab_fresh(slab);
+    size_t made = cpi_registry_bytes(cpi_registry_made(&pool->registry), pool->registry.quota_max);
+    char *start = pool->region;
+    struct cpi_kept region = {pool->region_size, (size_t)(slab->extent.base - start)};
+    unsigned i;
+
+    if (region.size > CPI_KEPT_REGION || fresh * slab->stride > CPI_KEPT_SLOTS || slab->dirty ||
+        pool->checked || pool->tools != 0)
+        return false;
+    for (i = 0; i < CPI_SIDES; i++)
+        memset(slab->sides[i].extent.base, 0, fresh * slab->sides[i].size);
+    memset((void *)slab->base, 0, fresh * slab->stride);
+    memset(start, 0, (size_t)(pool->registry.caches.base - start) + made);
+    *(struct cpi_kept *)(void *)start = region;
+    replace(cpi_fetch_add(&times, 1u, relaxed) % CPI_KEPT, (void *)start); /* [count] */
+    return true;
+}
+
+CPI_COLD void *cpi_region_take(size_t size, size_t slots_at)
+{
+    unsigned i;
+
+    for (i = 0; i < CPI_KEPT; i++) {
+        struct cpi_kept *region = cpi_exchange(&kept[i], NULL, acq_rel); /* [kept] */
+
+        if (region != NULL && region->size == size && region->slots_at == slots_at) {
+            memset(region, 0, sizeof *region);
+            return region;
+        }
+        if (region != NULL)
+            replace(i, region);
+    }
+    return NULL;
+}
+
+__attribute__((__destructor__(101))) static void library_unloaded(void)
+{
+    unsigned i;
+
+    for (i = 0; i < CPI_KEPT; i++)
+        replace(i, NULL);
 }
 
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
@@ -229,8 +296,7 @@ static size_t lower_capacity(struct cpi_drain *drain, size_t n, uintptr_t *left)
     }
 }
 
-/* Makes the slots from `left` upwards fresh.  Returns false if others lie above them
- * now. */
+/* Makes the slots from `left` upwards fresh.  Returns false if others lie above them now. */
 static bool make_fresh(struct cpi_drain *drain, uintptr_t left)
 {
     struct cpi_slab *slab = &drain->pool->slab;

@@ -16,8 +16,7 @@
 #include "base/structs.h"
 #include "base/text.h"
 
-/* Classes by default: so many steps in each doubling, above so many bytes of the
- * same steps. */
+/* Classes by default: so many steps in each doubling, above so many bytes of the same steps. */
 #define CPI_SIZED_STEPS ((size_t)4)
 #define CPI_SIZED_STEP_MIN ((size_t)16)
 #define CPI_SIZED_LARGEST ((size_t)32 * 1024)

@@ -20,9 +20,8 @@
  *   hold before the cache is registered.  That is why free never fails and
  *   commits no memory.
  *
- * Progress: everything here is lock-free, but for `provide`, which may make a
- * system call, and take_empty, which yields a bounded number of times when it meets no
- * empty magazine.
+ * Progress: everything here is lock-free, but for `provide`, which may make a system call, and
+ * take_empty, which yields a bounded number of times when it meets no empty magazine.
  *
  * ORDERING TABLE
  *   account | counter store    | release | depot.c's counted | the exchange it counts
@@ -42,10 +41,10 @@
 #include "base/probes.h"
 #include "store/tagstack.h"
 
-/* Threads that may be inside the uncached operations of one pool at once.  A
- * further one waits until one of them has left.  In memory of our own, and in
- * the caller's. */
+/* Threads that may be inside the uncached operations of one pool at once.  A further one waits
+ * until one of them has left.  In memory of our own, of a small pool, and of the caller's. */
 #define CPI_UNCACHED_OWN 64u
+#define CPI_UNCACHED_SMALL 16u
 #define CPI_UNCACHED_CALLER 4u
 
 struct cpi_depot {

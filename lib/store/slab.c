@@ -8,11 +8,10 @@
  *   lower  | bounds CAS, otherwise  | release | bump  | the slots' last contents
  *   bounds  | CAS failure, store while nobody else uses the slab | relaxed | - | -
  *
- * A bump makes its slots the caller's by the modification order of the one
- * word alone.  Slots that were never handed out have nothing to publish: their
- * memory was committed before (extent.c orders that) and nobody has written it.
- * Slots that a shrinking pool drained and lowered under carry what their last
- * owner wrote, so the next bump acquires it from the lowering.
+ * A bump makes its slots the caller's by the modification order of the one word alone.  Slots
+ * that were never handed out have nothing to publish: their memory was committed before (extent.c
+ * orders that) and nobody has written it.  Slots that a shrinking pool drained and lowered under
+ * carry what their last owner wrote, so the next bump acquires it from the lowering.
  *
  * A bump releases, and a look at the bounds acquires.  A thread that finds no fresh
  * slots left asks next which parties are inside, and which rounds they show, and it
@@ -46,6 +45,7 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
     cpi_extent_copy(&slab->extent, extent);
     slab->lead = lead;
     slab->bumped = NULL;
+    slab->dirty = false;
     for (i = 0; i < CPI_SIDES; i++)
         slab->sides[i].size = 0;
     atomic_init(&slab->bounds, CPI_BOUNDS(shape->capacity, 0));
@@ -87,11 +87,14 @@ bool cpi_slab_extend(struct cpi_slab *slab, uint64_t bounds)
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)
 {
     CPI_ASSERT(CPI_BOUNDS_CAPACITY(to) <= slab->most && CPI_BOUNDS_FRESH(to) <= slab->slots);
+    if (CPI_BOUNDS_FRESH(to) < CPI_BOUNDS_FRESH(from))
+        slab->dirty = true;
     return cpi_cas_strong(&slab->bounds, &from, to, release, relaxed); /* [lower] [bounds] */
 }
 
 void cpi_slab_reset(struct cpi_slab *slab)
 {
+    slab->dirty = true;
     cpi_store(&slab->bounds, CPI_BOUNDS(cpi_slab_capacity(slab), 0), relaxed); /* [bounds] */
 }
 

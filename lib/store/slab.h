@@ -55,6 +55,7 @@ struct cpi_slab {
     struct cpi_extent extent;   /* from base - lead to the last slot's end */
     size_t lead;                /* constant: bytes of the extent before base */
     struct cpi_side sides[CPI_SIDES];
+    bool dirty;                 /* slots may hold bytes though they count as fresh, or are live */
 
     /* Constant: called by a thread that has handed out slots for the first time, before it shows
      * them to others, or NULL. */
@@ -124,9 +125,8 @@ static inline uintptr_t cpi_slab_capacity(const struct cpi_slab *slab)
 }
 
 /*
- * Takes the n slots that follow the fresh watermark in `bounds`.  Their memory
- * has been provided.  False if these are not the bounds any more: then nothing
- * has happened.  Wait-free.
+ * Takes the n slots that follow the fresh watermark in `bounds`.  Their memory has been
+ * provided.  False if these are not the bounds any more: then nothing has happened.  Wait-free.
  */
 bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n);
 
@@ -134,17 +134,15 @@ bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n);
 bool cpi_slab_extend(struct cpi_slab *slab, uint64_t bounds);
 
 /*
- * Changes the bounds in any other way.  Returns false if they were not `from`.
- * Slots that become fresh again by this were the caller's, all of them.
- * Wait-free.
+ * Changes the bounds in any other way.  Returns false if they were not `from`.  Slots that become
+ * fresh again by this were the caller's, all of them.  Wait-free.
  */
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to);
 
 /* All slots are fresh again.  Nobody else may be using the slab. */
 void cpi_slab_reset(struct cpi_slab *slab);
 
-/* Where an address lies.  *index is set to the slot's, or to the nearest one's,
- * inside the slab. */
+/* Where an address lies.  *index is set to the slot's, or to the nearest one's, inside the slab. */
 enum cpi_place cpi_slab_place(const struct cpi_slab *slab, const void *address,
                               uintptr_t *index);
 

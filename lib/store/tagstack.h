@@ -10,14 +10,13 @@
  *   | tag (40)  | node 7   | ---> | 2 | --------------> | 0 | end
  *   +-----------+----------+      +---+                 +---+
  *
- * A Treiber stack (R. K. Treiber, "Systems programming: coping with
- * parallelism", IBM 1986) of indices instead of pointers, so that a version tag
- * fits beside the index into one 64-bit word.  Every removal advances the tag
- * and no insertion needs to: a pop that read a node's link can only be deceived
- * if that node was removed meanwhile, and then the tag differs (the ABA
- * problem).  At ten million removals a second a tag of 40 bits comes round
- * after 30 hours.  A pop would have to be suspended for exactly one multiple of
- * that, between two adjacent instructions of its own.
+ * A Treiber stack (R. K. Treiber, "Systems programming: coping with parallelism", IBM 1986) of
+ * indices instead of pointers, so that a version tag fits beside the index into one 64-bit word.
+ * Every removal advances the tag and no insertion needs to: a pop that read a node's link can
+ * only be deceived if that node was removed meanwhile, and then the tag differs (the ABA
+ * problem).  At ten million removals a second a tag of 40 bits comes round after 30 hours.  A pop
+ * would have to be suspended for exactly one multiple of that, between two adjacent instructions
+ * of its own.
  *
  * Node 0 does not exist: it ends the stack.  Links are atomic words that only
  * this file touches, in memory that outlives the stack, because a pop may read
@@ -34,13 +33,12 @@
  *   link   | link load, store  | relaxed | - | -
  *   peek   | head load         | relaxed | - | -
  *
- * Why it is enough.  A link is read after an acquire of the head that names the
- * node ([top], [again]), so the read happens after the link's store before
- * [push].  A later store to that link, by a push after the node was removed,
- * may be read instead, and the tag then makes the CAS fail.  Heads change by
- * read-modify-write alone, so each push heads a release sequence that goes on
- * through all later pushes and pops.  The thread that takes a node acquires
- * from the push that put it there, after any number of changes on top of it.
+ * Why it is enough.  A link is read after an acquire of the head that names the node ([top],
+ * [again]), so the read happens after the link's store before [push].  A later store to that
+ * link, by a push after the node was removed, may be read instead, and the tag then makes the CAS
+ * fail.  Heads change by read-modify-write alone, so each push heads a release sequence that goes
+ * on through all later pushes and pops.  The thread that takes a node acquires from the push that
+ * put it there, after any number of changes on top of it.
  *
  * A pop releases because the stack is not the only place of a node.  A thread
  * that finds the stack empty goes on to ask which parties are inside, with slots
@@ -82,8 +80,7 @@ static inline _Atomic uint32_t *cpi_link(const struct cpi_links *links, uint32_t
 }
 
 /*
- * Pushes a node that is in no stack.  Returns how often it had to try again.
- * Lock-free.
+ * Pushes a node that is in no stack.  Returns how often it had to try again.  Lock-free.
  */
 static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
                                          const struct cpi_links *links, uint32_t node)
@@ -102,10 +99,9 @@ static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
 }
 
 /*
- * A chain is one thread's own: nodes that are linked as those of a stack are, and in no
- * stack.  chain puts a node that is in none on top of the chain, or begins one where
- * `below` is 0.  push_chain pushes a whole one, and returns how often it had to try again.
- * Lock-free.
+ * A chain is one thread's own: nodes that are linked as those of a stack are, and in no stack.
+ * chain puts a node that is in none on top of the chain, or begins one where `below` is 0.
+ * push_chain pushes a whole one, and returns how often it had to try again.  Lock-free.
  */
 static inline void cpi_tagstack_chain(const struct cpi_links *links, uint32_t node,
                                       uint32_t below)
@@ -132,9 +128,8 @@ static inline uint32_t cpi_tagstack_push_chain(struct cpi_tagstack *stack,
 }
 
 /*
- * Pops a node, or returns 0 if the stack is empty.  Adds to *retries how often
- * it had to try again.
- * Lock-free.
+ * Pops a node, or returns 0 if the stack is empty.  Adds to *retries how often it had to try
+ * again.  Lock-free.
  */
 static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
                                         const struct cpi_links *links, uint64_t *retries)
@@ -157,8 +152,7 @@ static inline uint32_t cpi_tagstack_pop(struct cpi_tagstack *stack,
     }
 }
 
-/* The top node, for an estimate or while no other thread uses the stack, or 0 if it is
- * empty. */
+/* The top node, for an estimate or while no other thread uses the stack, or 0 if it is empty. */
 static inline uint32_t cpi_tagstack_top(const struct cpi_tagstack *stack)
 {
     return (uint32_t)(cpi_load(&stack->head, relaxed) & CPI_INDEX_MASK); /* [peek] */

@@ -100,7 +100,6 @@ static void use_within_limit(cpool_t *pool, struct hold *hold, const struct tria
     (void)cpool_trim(pool);
     code = cpool_reserve(pool, RESERVED);
     REQUIRE(code == 0 || code == CPOOL_ENOMEM);
-    REQUIRE(code == 0 || most < MOST || trial->resource == ADDRESSES);
     (void)cpool_shrink(pool, RESERVED);
     hold_verify(hold);
 }

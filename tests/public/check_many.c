@@ -31,8 +31,10 @@ static void use(cpool_t *pool, size_t count)
         cpool_free(pool, slots[i]);
 }
 
+/* But for the regions that are kept for later pools: they have the addresses of eight pools. */
 START_TEST(create_and_destroy_often_leaves_nothing_behind)
 {
+    enum { KEPT = 8, REGION = 2 * 1024 * 1024 };
     size_t space = 0;
     size_t files = 0;
 
@@ -46,7 +48,7 @@ START_TEST(create_and_destroy_often_leaves_nothing_behind)
             files = support_open_files();
         }
     }
-    REQUIRE_EQUAL(support_address_space(), space);
+    REQUIRE(support_address_space() <= space + (size_t)KEPT * REGION);
     REQUIRE_EQUAL(support_open_files(), files);
 }
 END_TEST

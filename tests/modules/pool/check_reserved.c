@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_reserved.c - pools in address space that a layer has reserved: the memory that
- * they commit, and that they give back.
+ * they commit, and that a trim gives back.
  *
  * Includes layer.h.
  */
@@ -118,33 +118,7 @@ START_TEST(alloc_all_beside_a_loaded_cache_finds_slack)
 }
 END_TEST
 
-/* The system refuses to purge locked pages. */
-START_TEST(create_where_a_pool_with_locked_memory_was_finds_nothing_of_it)
-{
-    cpool_config_t config = reserved_config();
-    cpool_t *pool;
-    void *slots[10];
-
-    config.flags |= CPOOL_TRACKED;
-    pool = create_in_range(&config);
-    for (int i = 0; i < 10; i++)
-        slots[i] = cpool_alloc(pool);
-    SKIP_IF(mlock(slots[0], 1) != 0 || mlock(config.memory, 1) != 0, "memory cannot be locked");
-    SKIP_IF(mlockall(MCL_CURRENT | MCL_ONFAULT) != 0, "memory cannot be locked");
-    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_ELIVE);
-    REQUIRE_EQUAL(munlockall(), 0);
-    REQUIRE_EQUAL(create(&pool, &config), 0);
-    support_capture_reports();
-    REQUIRE_EQUAL(support_stats(pool).live, 0);
-    for (int i = 0; i < 10; i++)
-        REQUIRE(cpool_alloc(pool) != NULL);
-    REQUIRE_NO_REPORT();
-    REQUIRE_EQUAL(support_destroy(pool), 10);
-    unmap(&config);
-}
-END_TEST
-
-START_TEST(trim_and_destroy_give_memory_back)
+START_TEST(trim_gives_memory_back)
 {
     cpool_config_t config = reserved_config();
     cpool_t *pool = create_in_range(&config);
@@ -155,23 +129,6 @@ START_TEST(trim_and_destroy_give_memory_back)
         memset(slots[i], 1, SLOT);
     cpool_free_bulk(pool, slots, 4000);
     REQUIRE(cpool_trim(pool) >= 4000 * SLOT / 2);
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 4000), 0);
-    for (size_t i = 0; i < 4000; i++)
-        memset(slots[i], 1, SLOT);
-    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_ELIVE);
-    REQUIRE_EQUAL(support_resident_inside(config.memory, config.memory_size), 0);
-
-    /* The addresses are still the caller's, and serve again. */
-    config.flags |= CPOOL_CHECKED;
-    config.capacity /= 2;
-    pool = create_there(&config);
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, 4000), 0);
-    for (size_t i = 0; i < 4000; i++) {
-        static const char zeroes[SLOT];
-
-        REQUIRE(memcmp(slots[i], zeroes, SLOT) == 0);
-    }
-    cpool_free_bulk(pool, slots, 4000);
     support_destroy_empty(pool);
     unmap(&config);
 }
@@ -213,8 +170,7 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(create_commits_as_slots_are_used),
         ONCE(alloc_all_beside_a_loaded_cache_finds_slack),
-        ONCE(create_where_a_pool_with_locked_memory_was_finds_nothing_of_it),
-        ONCE(trim_and_destroy_give_memory_back),
+        ONCE(trim_gives_memory_back),
         ONCE(create_in_wrong_range_refused),
     };
 

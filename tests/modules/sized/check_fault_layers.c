@@ -84,7 +84,7 @@ static const struct fault_case lanes[] = {
            { MMAP, 2, 2, 0, CPOOL_ENOMEM },
            { MPROTECT, 2, 2, 0, CPOOL_ENOMEM },
            { SETSPECIFIC, 1, 1, 0, CPOOL_ENOMEM },
-           { MPROTECT, 3, 9, 0, CPOOL_ENOMEM }) },
+           { MPROTECT, 3, 10, 0, CPOOL_ENOMEM }) },
     { "cpool_lane_alloc", 0, make_lanes, lane_alloc, end_lanes_empty, SOME, NO_ROWS },
     { "cpool_lane_free", 0, make_lanes_and_slot, lane_free, end_lanes, 0, NO_ROWS },
     { "cpool_lanes_balance", 0, make_lanes, lanes_balance, end_lanes, FAULT_CAPACITY, NO_ROWS },
@@ -250,8 +250,7 @@ static const struct fault_case blocks[] = {
            { MADVISE, 1, 1, NONE, NONE },
            { MUNMAP, 3, 3, SOME, SOME }) },
     { "cpool_sized_destroy", 0, make_sized, sized_destroy, NULL, 0,
-      ROWS({ MMAP, 1, 3, 0, 0 },
-           { MUNMAP, 1, 1, 0, 0 }) },
+      ROWS({ MUNMAP, 1, 1, 0, 0 }) },
 };
 
 #define COUNT(cases) (sizeof(cases) / sizeof((cases)[0]))

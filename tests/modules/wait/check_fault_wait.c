@@ -244,7 +244,8 @@ static void end_objects_beside_a_worker(struct fault_scene *scene)
 }
 
 static const struct fault_case objects[] = {
-    { "cpool_object_wait", 0, make_objects, object_wait, end_objects, 0, NO_ROWS },
+    { "cpool_object_wait", 0, make_objects, object_wait, end_objects, 0,
+      ROWS({ MPROTECT, 1, 1, 0, 0 }) },
     { "cpool_object_wait, more memory", 0, make_objects_at_the_edge, object_wait, end_objects, 0,
       ROWS({ MPROTECT, 1, 1, 0, 0 }) },
     { "cpool_object_wait, dry", 0, make_objects_dry, object_wait, end_objects, CPOOL_EDRY,

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_small.c - what a small pool costs: the bytes that it takes, what its creation and its
+ * end ask of the operating system, and that a pool in the region of a destroyed one finds
+ * nothing of it.
+ *
+ * Includes growth.h.
+ */
+#include "growth.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+
+#define KIB ((size_t)1024)
+
+enum { SLOT_SIZE = 32, CAPACITY = 256, MANY = 200, TURNS = 100 };
+
+static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_TRACKED };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static cpool_t *create(unsigned flags)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+
+    config.flags = flags;
+    return support_create(&config);
+}
+
+/*
+ * ---- Bytes ---------------------------------------------------------------
+ */
+
+START_TEST(pool_of_ten_slots_commits_little)
+{
+    cpool_t *pool;
+    size_t writable;
+
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers commit what they watch");
+    pool = support_create_plain(64, 100); /* the thread's table */
+    cpool_free(pool, cpool_alloc(pool));
+    writable = support_writable();
+    support_destroy_empty(pool);
+    pool = support_create_plain(24, 10);
+    support_require_obtainable(pool, 0);
+    REQUIRE(support_stats(pool).committed_bytes <= 32 * KIB);
+    REQUIRE(support_writable() <= writable + 32 * KIB);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/*
+ * ---- System calls --------------------------------------------------------
+ */
+
+static void create_and_destroy(unsigned flags)
+{
+    cpool_t *pool = create(flags);
+
+    cpool_free(pool, cpool_alloc(pool));
+    REQUIRE_EQUAL(cpool_destroy(pool), 0);
+}
+
+/* Makes the same memory usable again, and blocks signals.  Nothing is mapped, and no memory given
+ * back. */
+static void create_under_filter(void *flags)
+{
+#if defined(__linux__)
+    static const long allowed[] = { SYS_exit_group, SYS_write, SYS_mprotect, SYS_rt_sigprocmask };
+
+    create_and_destroy(*(const unsigned *)flags);
+    REQUIRE(growth_allow_only(allowed, sizeof(allowed) / sizeof(allowed[0])));
+    for (int turn = 0; turn < TURNS; turn++)
+        create_and_destroy(*(const unsigned *)flags);
+#else
+    (void)flags;
+#endif
+}
+
+START_TEST(create_after_destroy_maps_nothing)
+{
+    unsigned flags = kinds[_i];
+
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers make system calls of their own");
+    SKIP_IF(!growth_has_filters(), "no filter of system calls here");
+    support_in_child(create_under_filter, &flags);
+}
+END_TEST
+
+/*
+ * ---- Regions used again --------------------------------------------------
+ */
+
+/* Leaves no byte of the slots, of which n were written, and of the caches as it was. */
+static uintptr_t leave_traces(cpool_t *pool, size_t n)
+{
+    uintptr_t first = (uintptr_t)cpool_at(pool, 0);
+    void *slots[CAPACITY];
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, n), n);
+    for (size_t i = 0; i < n; i++)
+        memset(slots[i], 0xA5, SLOT_SIZE);
+    cpool_free_bulk(pool, slots, n);
+    for (size_t i = 0; i < n; i++) {
+        REQUIRE((slots[i] = cpool_depot_alloc(pool)) != NULL || i > 0);
+        if (slots[i] != NULL)
+            cpool_depot_free(pool, slots[i]);
+    }
+    return first;
+}
+
+static void require_new(cpool_t *pool)
+{
+    static const char zeroes[SLOT_SIZE];
+    void *slots[CAPACITY];
+
+    REQUIRE_EQUAL(support_stats(pool).live, 0);
+    REQUIRE_EQUAL(support_stats(pool).circulating, 0);
+    REQUIRE_EQUAL(support_stats(pool).registrations, 0);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, CAPACITY), CAPACITY);
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE(memcmp(slots[i], zeroes, SLOT_SIZE) == 0);
+    REQUIRE_EQUAL(support_stats(pool).live, CAPACITY);
+    cpool_free_bulk(pool, slots, CAPACITY);
+}
+
+START_TEST(pool_in_a_region_used_again_is_new)
+{
+    cpool_t *pool = create(kinds[_i]);
+    uintptr_t first = leave_traces(pool, MANY);
+
+    support_destroy_empty(pool);
+    pool = create(kinds[_i]);
+    REQUIRE(SUPPORT_SANITIZED || (uintptr_t)cpool_at(pool, 0) == first);
+    require_new(pool);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* After a reset, or a shrink, more slots hold bytes than have been handed out. */
+static void reset(cpool_t *pool)
+{
+    REQUIRE_EQUAL(cpool_reset(pool), 0);
+}
+
+static void shrink(cpool_t *pool)
+{
+    REQUIRE(cpool_shrink(pool, CAPACITY - 10) > 0);
+}
+
+static void (*const lower[])(cpool_t *pool) = { reset, shrink };
+
+START_TEST(slots_handed_out_before_are_zero)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+    cpool_t *pool;
+
+    config.memory_flags = CPOOL_MEMORY_KEEP_PAGES;
+    config.flags = kinds[_i % KINDS];
+    pool = support_create(&config);
+    leave_traces(pool, MANY);
+    cpool_flush(pool);
+    lower[_i / KINDS](pool);
+    support_destroy_empty(pool);
+    pool = create(kinds[_i % KINDS]);
+    require_new(pool);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Whoever keeps the address of a slot is to notice, if the slot was live or the pool checked. */
+static void touch_slot_of_destroyed(void *checked)
+{
+    cpool_t *pool = create(*(bool *)checked ? CPOOL_CHECKED : 0);
+    volatile char *slot = cpool_alloc(pool);
+
+    if (*(bool *)checked)
+        cpool_free(pool, (void *)slot);
+    REQUIRE_EQUAL(cpool_destroy(pool), *(bool *)checked ? 0 : CPOOL_ELIVE);
+    *slot = 1;
+}
+
+START_TEST(slot_of_a_destroyed_pool_traps)
+{
+    bool checked = _i != 0;
+    struct support_outcome outcome;
+
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers report the access");
+    support_fork(touch_slot_of_destroyed, &checked, &outcome);
+    REQUIRE(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGSEGV);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(pool_of_ten_slots_commits_little),
+        TIMES(create_after_destroy_maps_nothing, KINDS),
+        TIMES(pool_in_a_region_used_again_is_new, KINDS),
+        TIMES(slots_handed_out_before_are_zero, 2 * KINDS),
+        TIMES(slot_of_a_destroyed_pool_traps, 2),
+    };
+
+    return SUPPORT_RUN("small", tests);
+}
