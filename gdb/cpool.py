@@ -16,8 +16,6 @@ HEADER = 8  # bytes of a magazine before its rounds
 LINE = 64
 FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x8: "tracked", 0x100: "reserved",
          0x1000: "huge pages", 0x2000: "coloured"}
-PART_TRACK = 1  # CPI_PART_TRACK, and so on
-PART_WAIT = 3
 LAYERS = {0x4: "objects", 0x8: "sized", 0x10: "lanes"}
 
 
@@ -92,8 +90,11 @@ class Pool:
         offset = address - self.base
         return offset // self.stride if 0 <= offset < self.slots * self.stride else None
 
-    def part(self, number, kind):
-        """A feature's part of the pool, or None."""
+    def part(self, feature, kind):
+        """A feature's part of the pool, or None.  It has the feature's place in the list."""
+        wanted = int(gdb.lookup_global_symbol("cpi_%s_feature" % feature).value().address)
+        features = gdb.lookup_global_symbol("cpi_features").value()
+        number = [int(features[i]) for i in range(features.type.range()[1] + 1)].index(wanted)
         part = self.state["part"][number]
         if int(part) == 0:
             return None
@@ -102,7 +103,7 @@ class Pool:
     def waiters(self):
         """How many threads wait for a slot."""
         count = 0
-        waiters = self.part(PART_WAIT, "cpi_waiters")
+        waiters = self.part("wait", "cpi_waiters")
         if waiters is None:
             return 0
         waiter = waiters["queue"]["first"]
@@ -188,7 +189,7 @@ class Pool:
 
     def words(self):
         """The address of the slots' words, or 0."""
-        slotmap = self.part(PART_TRACK, "cpi_slotmap")
+        slotmap = self.part("track", "cpi_slotmap")
         return 0 if slotmap is None else int(slotmap["words"])
 
     def live(self):

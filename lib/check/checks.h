@@ -12,10 +12,6 @@
 #include "check/quarantine.h"
 #include "track/track.h"
 
-/* Its numbers, as features. */
-#define CPI_PART_TOOLS 0
-#define CPI_PART_CHECK 2
-
 /* The places and the entries follow. */
 struct cpi_checks {
     struct cpi_quarantine quarantine;

@@ -123,6 +123,7 @@ CPI_COLD static void tell(struct cpi_text *text, const struct cpi_pool *pool, co
 }
 
 const struct cpi_feature cpi_check_feature = {
+    .flags = CPOOL_CHECKED,
     .plan = plan,
     .begin = begin,
     .forked = forked,

@@ -46,8 +46,7 @@ struct cpi_fallback {
 /* The state of an address, which is not looked at. */
 enum cpi_block { CPI_BLOCK_NONE, CPI_BLOCK_FREED, CPI_BLOCK_LIVE };
 
-/* Its number, as a feature, and the feature, pool_fallback.c's. */
-#define CPI_PART_FALLBACK 4
+/* pool_fallback.c's. */
 extern const struct cpi_feature cpi_fallback_feature;
 
 /* NULL if the system refuses memory.  block + offset is aligned. */

@@ -36,10 +36,9 @@ CPI_COLD static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, stru
 
 CPI_COLD static void *search(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    struct cpi_fallback *fallback = fallback_of(pool);
-    void *slot = fallback->passed->search(pool, cache);
+    void *slot = fallback_of(pool)->passed->search(pool, cache);
 
-    return slot != NULL ? slot : cpi_fallback_take(fallback);
+    return slot != NULL ? slot : cpi_fallback_take(fallback_of(pool));
 }
 
 CPI_COLD static void *take(struct cpi_pool *pool, struct cpi_cache *cache)

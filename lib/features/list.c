@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * list.c - the features of this build.  No other file of the library names all of them.
+ * list.c - the features of this build.
  *
  * Their numbers are the order in which they begin: gates before the ways that depend on them,
  * and the fallback's way, which goes on to the others', after these.

@@ -80,8 +80,7 @@ struct cpi_leases {
     _Atomic uint64_t leased[];     /* in pools with a gate a bit for each slot */
 };
 
-/* Its number, as a feature, and its part of each pool. */
-#define CPI_PART_LEASE 5
+/* The part of each pool. */
 struct cpi_lease_part {
     struct cpi_leases *_Atomic leases; /* NULL until there is one.  Set with the lock held */
 };

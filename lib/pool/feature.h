@@ -4,10 +4,9 @@
  *
  * Includes pool_impl.h, pool_config.h.
  *
- * The kernel names no feature.  It goes through the one list of those that this build has
- * (lib/features/list.c), in the order of their numbers, and calls the hooks that are there.  A
- * hook that is NULL does nothing.  Each hook is called for all pools, and decides for itself
- * whether the pool concerns it.
+ * The kernel knows of a feature no more than its number (way.h).  It goes through the list of
+ * those that this build has (lib/features/list.c) and calls the hooks that are there, for all
+ * pools.  Each decides for itself whether the pool concerns it.
  */
 #ifndef CPI_FEATURE_H
 #define CPI_FEATURE_H
@@ -16,6 +15,8 @@
 #include "pool/pool_impl.h"
 
 struct cpi_feature {
+    unsigned flags; /* those of a pool that the feature serves */
+
     /* Bytes for the feature's part and beside each slot, for this configuration. */
     void (*plan)(struct cpi_layout *layout, const cpool_config_t *config);
 
@@ -61,7 +62,7 @@ struct cpi_feature {
     void (*tell_how)(struct cpi_text *text, const struct cpi_pool *pool);
 };
 
-/* By their numbers, which each of them defines beside its part.  NULL: not in this build. */
+/* By their numbers.  NULL: not in this build. */
 extern const struct cpi_feature *const cpi_features[CPI_FEATURES];
 
 /* Goes through the features that have a hook. */
@@ -69,6 +70,6 @@ extern const struct cpi_feature *const cpi_features[CPI_FEATURES];
     for (const struct cpi_feature *const *cpi_at = cpi_features;                       \
          cpi_at < cpi_features + CPI_FEATURES; cpi_at++)                               \
         for (const struct cpi_feature *feature = *cpi_at;                              \
-             feature != NULL && feature->hook != NULL; feature = NULL)
+             feature != NULL && feature->hook != 0; feature = NULL)
 
 #endif /* CPI_FEATURE_H */

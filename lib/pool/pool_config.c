@@ -17,8 +17,6 @@
 #include "base/structs.h"
 #include "host/trace.h"
 
-#define CPI_FLAGS                                                                      \
-    (CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE | CPI_LAYER_RESERVED)
 #define CPI_MEMORY_FLAGS \
     (CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES | \
      CPOOL_MEMORY_NO_POISON)
@@ -71,6 +69,16 @@
  * unless configured, milliseconds. */
 #define CPI_STALL_MS ((size_t)1000)
 
+/* The kernel's, and those of the features that this build has. */
+static unsigned served_flags(void)
+{
+    unsigned flags = CPOOL_EXACT | CPI_LAYER_RESERVED;
+
+    CPI_EACH_FEATURE(feature, flags)
+        flags |= feature->flags;
+    return flags;
+}
+
 static int check_scalars(const cpool_config_t *config)
 {
     if (config->slot_size == 0)
@@ -88,7 +96,8 @@ static int check_scalars(const cpool_config_t *config)
     if (config->magazine_rounds > CPOOL_ROUNDS_MAX ||
         config->magazine_rounds > config->capacity)
         return CPOOL_EROUNDS;
-    if ((config->flags & ~CPI_FLAGS) != 0 || (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0)
+    if ((config->flags & ~served_flags()) != 0 ||
+        (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0)
         return CPOOL_EFLAGS;
     if (config->thread_caches > CPOOL_THREAD_CACHES_MAX)
         return CPOOL_ECACHES;

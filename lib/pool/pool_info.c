@@ -51,20 +51,20 @@ size_t cpool_index_limit(const cpool_t *handle)
     return pool != NULL ? pool->slab.slots : 0;
 }
 
-static size_t stocked_rounds(const struct cpi_pool *pool,
-                             const struct cpi_registry_figures *figures)
+static size_t in_depot(const struct cpi_pool *pool, const struct cpi_registry_figures *figures)
 {
     /* While others work the account may lag behind and go below zero. */
-    return figures->stocked > 0 ? (size_t)figures->stocked * pool->depot.limit : 0;
+    size_t stocked = figures->stocked > 0 ? (size_t)figures->stocked : 0;
+
+    return stocked * pool->depot.limit + cpi_depot_partial_rounds(&pool->depot) +
+           cpi_pool_kept(pool);
 }
 
 int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_figures *figures)
 {
-    size_t out = cpi_slab_fresh(&pool->slab);
-    size_t idle = stocked_rounds(pool, figures) + cpi_depot_partial_rounds(&pool->depot) +
-                  cpi_pool_kept(pool) + figures->rounds;
+    int64_t out = (int64_t)cpi_slab_fresh(&pool->slab);
 
-    return (int64_t)out - (int64_t)idle;
+    return out - (int64_t)(in_depot(pool, figures) + figures->rounds);
 }
 
 static size_t none_at_least(int64_t live)
@@ -156,8 +156,7 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     cpi_registry_figures(&pool->registry, &figures);
     stats->circulating = cpi_slab_fresh(&pool->slab);
     stats->live = none_at_least(cpi_pool_live(pool, &figures));
-    stats->in_depot = stocked_rounds(pool, &figures) + cpi_depot_partial_rounds(&pool->depot) +
-                      cpi_pool_kept(pool);
+    stats->in_depot = in_depot(pool, &figures);
     stats->capacity = cpi_slab_capacity(&pool->slab);
     stats->max_capacity = pool->slab.most;
     stats->in_caches = figures.rounds;

@@ -37,9 +37,7 @@ CPI_COLD static void free_at_length(cpool_t *handle, void *slot, struct cpi_call
 /* The pass through the cache, the depot and the fresh slots is done. */
 CPI_COLD static void *search(struct cpi_cache *cache)
 {
-    struct cpi_pool *pool = cache->registry->pool;
-
-    return pool->way->search(pool, cache);
+    return cache->registry->pool->way->search(cache->registry->pool, cache);
 }
 
 /* In any state of the cache. */

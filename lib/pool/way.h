@@ -17,8 +17,11 @@
 
 #include "base/call.h"
 
-/* Most features: see feature.h. */
-#define CPI_FEATURES 6
+/* The numbers of the features (feature.h): the order in which they begin. */
+enum cpi_part {
+    CPI_PART_TOOLS, CPI_PART_TRACK, CPI_PART_CHECK, CPI_PART_WAIT, CPI_PART_FALLBACK,
+    CPI_PART_LEASE, CPI_FEATURES
+};
 
 struct cpi_cache;
 struct cpi_pool;

@@ -11,9 +11,6 @@
 #include "pool/pool_impl.h"
 #include "track/slotmap.h"
 
-/* Its number, as a feature. */
-#define CPI_PART_TRACK 1
-
 /* The words of a pool, which are NULL if it has none. */
 static inline struct cpi_slotmap *cpi_track_map(const struct cpi_pool *pool)
 {

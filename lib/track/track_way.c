@@ -91,4 +91,5 @@ CPI_COLD static void reset(struct cpi_pool *pool)
         cpi_slotmap_clear(cpi_track_map(pool), index);
 }
 
-const struct cpi_feature cpi_track_feature = {.plan = plan, .begin = begin, .reset = reset};
+const struct cpi_feature cpi_track_feature = {
+    .flags = CPOOL_TRACKED, .plan = plan, .begin = begin, .reset = reset};

@@ -15,9 +15,6 @@
 #include "pool/pool_impl.h"
 #include "wait/queue.h"
 
-/* Its number, as a feature. */
-#define CPI_PART_WAIT 3
-
 /* How long a thread that waits may be overtaken by those that run, nanoseconds. */
 #define CPI_STARVING_AFTER 1000000u
 

@@ -141,4 +141,5 @@ CPI_COLD static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 }
 
 const struct cpi_feature cpi_wait_feature = {
-    .plan = plan, .begin = begin, .end = end, .forked = forked, .figures = figures};
+    .flags = CPOOL_WAITABLE, .plan = plan, .begin = begin, .end = end, .forked = forked,
+    .figures = figures};

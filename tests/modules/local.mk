@@ -28,6 +28,7 @@ tests_modules = \
 	tests/modules/pool/check_fault_look \
 	tests/modules/pool/check_fault_memory \
 	tests/modules/pool/check_fault_use \
+	tests/modules/pool/check_flags \
 	tests/modules/pool/check_layer \
 	tests/modules/pool/check_reserved \
 	tests/modules/pool/check_layout \
@@ -125,6 +126,8 @@ tests_modules_wait_check_faults_LDADD = $(tests_ldadd_module)
 tests_modules_check_check_guard_unit_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_check_check_guard_unit_LDADD = $(tests_ldadd_module)
 
+tests_modules_pool_check_flags_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_pool_check_flags_LDADD = $(tests_ldadd_module)
 tests_modules_pool_check_layer_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_pool_check_layer_LDADD = $(tests_ldadd_module)
 tests_modules_pool_check_reserved_CPPFLAGS = $(tests_cppflags_module)

@@ -6,8 +6,8 @@
 # Copies the sources, takes away every folder of lib/README.md below the kernel's five, and their
 # lines in lib/features/list.c, builds what is left of lib/sources.mk with -Werror, and runs
 # the tests of the kernel's folders, and the public ones, that need nothing else.  A test needs
-# a feature if it does not build without it, or names a flag or a setting that a feature asks
-# for.
+# a feature if it does not build without it, or names a flag or a setting that a feature serves.
+# Where the harness names such a flag, its pools are plain instead.
 #
 # Prints the text of a static program with one typed pool.
 #
@@ -32,7 +32,7 @@ for folder in $(sed -n 's/^| `\([a-z]*\)\/` .*/\1/p' "$top/lib/README.md"); do
     features="$features $folder"
 done
 flags_of=$(cd "$work/lib" && echo $features | tr ' ' '\n' | sed 's|.*|&/*.c|' | xargs sh -c \
-    'cat $* | grep -oh "flags & CPOOL_[A-Z]*" | sed "s/.*& //" | sort -u' sh)
+    'cat $* | grep -oh "\.flags = CPOOL_[A-Z]*" | sed "s/.*= //" | sort -u' sh)
 for folder in $features; do
     rm -r "$work/lib/$folder" || exit 1
     sed -i "/#include \"$folder\//d" "$work/lib/features/list.c"
@@ -80,6 +80,9 @@ esac
 libs=${CHECK_LIBS-$(pkg-config --libs check 2> /dev/null)}
 [ -n "$libs" ] || { echo 'SKIP: the tests need Check'; exit 77; }
 test_flags="$flags -I$work/tests/harness ${CHECK_CFLAGS:-}"
+names=$(echo "$flags_of" | tr '\n' '|' | sed 's/|$//')
+[ -n "$names" ] || { echo 'no feature serves a flag'; exit 1; }
+sed -i -E "s/\<($names)\>/0/g" "$work"/tests/harness/*.[ch]
 # shellcheck disable=SC2086 # several words
 for source in "$work"/tests/harness/*.c; do
     case $source in */points.c | */limit.c) continue ;; esac
@@ -87,8 +90,6 @@ for source in "$work"/tests/harness/*.c; do
 done
 ar rc "$work/libharness.a" "$work"/h/*.o || exit 1
 
-names=$(echo "$flags_of" | tr '\n' '|' | sed 's/|$//')
-[ -n "$names" ] || { echo 'no feature asks for a flag'; exit 1; }
 ran=0
 failed=0
 for source in $(for folder in $kernel; do echo "$work/tests/modules/$folder"/check_*.c; done) \
