@@ -53,7 +53,7 @@ while read -r workload; do
     case $workload in
     # Workloads that malloc lacks: pools to create, a capacity, a cache to
     # recall from, a thread to wait for, handles, visits, leases and priorities.
-    create | occupancy | last-slot | recall | grow | hand-off | waiters | \
+    create | occupancy | last-slot | recall | grow | hand-off | waiters | pressure | \
         resolve | foreach | lease-end | reclaim) ;;
     *)
         # A sanitizer's malloc gives nothing back.

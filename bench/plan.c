@@ -20,7 +20,7 @@
  *   creation    create 2^10 2^15 2^20 2^25 2^30     64       1
  *   latency     latency 256 4096                    64       1, P
  *   occupancy   occupancy 64, last-slot 64          64       1 2 4 .. 2P, 8P
- *   waiting     waiters                             64       2 4 8
+ *   waiting     waiters, pressure 64                64       2 4 8
  *   reclaiming  reclaim 1024                        64       1 2 4
  *   figures     recall 1 7 63                       64       1, and 1 7 63 that sleep
  *               hand-off                            64       2
@@ -132,6 +132,7 @@ static const struct entry entries[] = {
     { FULL, PLAN_OCCUPANCY, "occupancy", 64, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
     { FULL, PLAN_OCCUPANCY, "last-slot", 64, BENCH_LIFO, 64, POWERS | TWICE | EIGHTFOLD },
     { FULL, PLAN_WAITERS, "waiters", 0, BENCH_LIFO, 64, SEVERAL },
+    { FULL | QUICK, PLAN_WAITERS, "pressure", 64, BENCH_LIFO, 64, SEVERAL },
     { FULL, PLAN_RECLAIM, "reclaim", 1024, BENCH_LIFO, 64, FEW },
     { FULL, PLAN_FIGURES, "recall", 1, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_FIGURES, "recall", 7, BENCH_LIFO, 64, ONE },
@@ -190,6 +191,7 @@ static const struct entry entries[] = {
     { SMOKE, PLAN_OCCUPANCY, "occupancy", 16, BENCH_LIFO, 64, ONE | TWICE },
     { SMOKE, PLAN_OCCUPANCY, "last-slot", 16, BENCH_LIFO, 64, ONE | TWICE },
     { SMOKE, PLAN_WAITERS, "waiters", 0, BENCH_LIFO, 64, SEVERAL },
+    { SMOKE, PLAN_WAITERS, "pressure", 64, BENCH_LIFO, 64, SEVERAL },
     { SMOKE, PLAN_FIGURES, "recall", 3, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_FIGURES, "hand-off", 0, BENCH_LIFO, 64, PAIR },
     { SMOKE, PLAN_FIGURES, "locality", 1000, BENCH_LIFO, 64, ONE },
@@ -210,8 +212,8 @@ const char *plan_title(enum plan_section section)
         "Creating and destroying a pool, slots of 64 bytes: nanoseconds per pool",
         "Latency of single operations: nanoseconds",
         "A full pool, slots of 64 bytes: nanoseconds per slot obtained and processor",
-        ("Waiting for slots of 64 bytes, twice as many threads as slots (cpool: CPOOL_WAITABLE):\n"
-         "nanoseconds per pair and processor"),
+        ("Waiting for slots of 64 bytes, in `waiters` half as many as threads (cpool:\n"
+         "CPOOL_WAITABLE): nanoseconds per pair and processor"),
         ("A dry priority pool: nanoseconds per object reclaimed and processor (mutex: an indexed\n"
          "binary heap behind it)"),
         "Scaling, slots of 64 bytes",

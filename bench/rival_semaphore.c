@@ -77,8 +77,8 @@ static uint64_t rival_waits(void *handle)
 
 #include "workload_wait.h"
 
-static const struct bench_workload *const rival_workloads[] = { &hand_off_workload,
-                                                                &waiters_workload, NULL };
+static const struct bench_workload *const rival_workloads[] = {
+    &hand_off_workload, &waiters_workload, &pressure_workload, NULL};
 
 const struct bench_rival bench_rival_semaphore = {
     "semaphore", "a free list behind a mutex, with a POSIX semaphore",

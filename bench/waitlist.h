@@ -13,6 +13,7 @@
 
 #include "bench.h"
 #include "histogram.h"
+#include "ring.h"
 
 struct waitlist_link {
     struct waitlist_link *next;

@@ -12,6 +12,9 @@
  *   hand-off   one slot, two threads.  One has it.  When the other sleeps it gives it
  *              back, and the time until the other has it is measured.  Then the same
  *              the other way round.
+ *   pressure   half of the T threads take slots, sleeping until there is one, and hand each to
+ *              one of the others, which gives it back.  The parameter is the number of slots,
+ *              and the rings have room for all of them.
  *   waiters    T threads, half as many slots: take one, write, let others run, read,
  *              give it back.  How often one slept is counted.
  */
@@ -181,6 +184,85 @@ static void waiters_report(const struct bench_worker *all)
     bench_metric("waits", (double)line->offered);
 }
 
+/* ---- pressure ----------------------------------------------------------------- */
+
+/* Slots of a pair in a chunk, which ends for both at once: nobody is left asleep. */
+#define WAIT_PRESSURE 1024u
+
+struct wait_pressure {
+    struct bench_ring *rings; /* constant: one for each pair */
+    uint64_t waits;           /* the first thread's, when all have stopped */
+};
+
+static size_t pressure_live(const struct bench_cell *cell)
+{
+    return cell->parameter;
+}
+
+static void pressure_prepare(struct bench_shared *shared)
+{
+    unsigned pairs = shared->cell->threads / 2, i;
+    struct wait_pressure *pressure = (struct wait_pressure *)bench_memory(1, sizeof *pressure);
+
+    wait_confine(shared, shared->cell->parameter);
+    pressure->rings = (struct bench_ring *)bench_memory(pairs, sizeof *pressure->rings);
+    for (i = 0; i < pairs; i++)
+        bench_ring_init(&pressure->rings[i], shared->cell->parameter);
+    shared->state = pressure;
+}
+
+/* Each slot is shown before the thread may sleep for the next one. */
+static uint64_t pressure_produce(struct bench_worker *self, struct bench_ring *ring)
+{
+    unsigned i;
+
+    for (i = 0; i < WAIT_PRESSURE; i++) {
+        void *slot = bench_take(rival_alloc_wait(BENCH_HANDLE(self->handle)), self->stamp++);
+        unsigned spins = 0;
+
+        while (!bench_ring_has_room(ring))
+            bench_pause(&spins);
+        bench_ring_put(ring, slot);
+        bench_ring_show(ring);
+    }
+    return 0;
+}
+
+static uint64_t pressure_consume(struct bench_worker *self, struct bench_ring *ring)
+{
+    unsigned i;
+
+    for (i = 0; i < WAIT_PRESSURE; i++) {
+        unsigned spins = 0;
+        void *slot;
+
+        while ((slot = bench_ring_get(ring)) == NULL)
+            bench_pause(&spins);
+        self->sum += bench_read(slot);
+        rival_free(BENCH_HANDLE(self->handle), slot);
+    }
+    return WAIT_PRESSURE;
+}
+
+static uint64_t pressure_chunk(struct bench_worker *self)
+{
+    const struct wait_pressure *pressure = (const struct wait_pressure *)self->shared->state;
+    struct bench_ring *ring = &pressure->rings[self->index / 2];
+
+    return self->index % 2 == 0 ? pressure_produce(self, ring) : pressure_consume(self, ring);
+}
+
+static void pressure_teardown(struct bench_worker *self)
+{
+    if (self->index == 0)
+        ((struct wait_pressure *)self->shared->state)->waits = rival_waits(bench_pool);
+}
+
+static void pressure_report(const struct bench_worker *all)
+{
+    bench_metric("waits", (double)((const struct wait_pressure *)all[0].shared->state)->waits);
+}
+
 static const struct bench_workload hand_off_workload = {
     "hand-off", "give the only slot back to a thread that sleeps until there is one", "slot",
     BENCH_LOCKSTEP | BENCH_SELF_TIMED | BENCH_TWO, 2, wait_live, hand_off_chunk,
@@ -191,4 +273,10 @@ static const struct bench_workload waiters_workload = {
     "waiters", "take a slot, sleeping until there is one; half as many as threads", "pair",
     0, 2, wait_live, waiters_chunk,
     waiters_prepare, NULL, NULL, waiters_teardown, waiters_report
+};
+
+static const struct bench_workload pressure_workload = {
+    "pressure", "hand slots to threads that give them back, sleeping while there is none", "pair",
+    BENCH_LOCKSTEP | BENCH_PAIRED, 2, pressure_live, pressure_chunk,
+    pressure_prepare, NULL, NULL, pressure_teardown, pressure_report
 };

@@ -92,6 +92,7 @@ static const struct bench_workload *const rival_workloads[] = {
 #ifdef RIVAL_WAITS
     &hand_off_workload,
     &waiters_workload,
+    &pressure_workload,
 #endif
     NULL
 };
