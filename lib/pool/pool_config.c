@@ -219,6 +219,10 @@ static size_t default_rounds(const struct cpi_layout *layout)
 
     if (rounds < large && !layout->callers)
         rounds = large;
+    /* Memory of the caller's is short: no line of a magazine is used in part. */
+    if (layout->callers && rounds > CPI_LINE / sizeof(void *))
+        rounds -= (offsetof(struct cpi_magazine, rounds) + rounds * sizeof(void *)) % CPI_LINE /
+                  sizeof(void *);
     return rounds > 0 ? rounds : 1;
 }
 

@@ -54,6 +54,17 @@ START_TEST(pool_of_ten_slots_commits_little)
 }
 END_TEST
 
+/* Of 17,536 bytes, 1,984 were parts of lines at the ends of magazines. */
+START_TEST(pool_in_callers_memory_takes_whole_lines)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+
+    SKIP_IF(SUPPORT_SANITIZED || sizeof(void *) < 8, "structures have other sizes");
+    config.thread_caches = 2;
+    REQUIRE(cpool_memory_required(&config) <= 15552);
+}
+END_TEST
+
 /*
  * ---- System calls --------------------------------------------------------
  */
@@ -200,6 +211,7 @@ int main(void)
 {
     const struct support_test tests[] = {
         ONCE(pool_of_ten_slots_commits_little),
+        ONCE(pool_in_callers_memory_takes_whole_lines),
         TIMES(create_after_destroy_maps_nothing, KINDS),
         TIMES(pool_in_a_region_used_again_is_new, KINDS),
         TIMES(slots_handed_out_before_are_zero, 2 * KINDS),
