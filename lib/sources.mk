@@ -35,10 +35,10 @@ libcpool_sources = \
 	lib/fallback/fallback.c lib/fallback/fallback.h lib/fallback/pool_fallback.c \
 	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_inline.c lib/lease/pool_lease.c \
 	lib/features/list.c \
-	lib/object/object.c lib/object/object.h lib/object/object_create.c lib/object/object_fake.c \
-	lib/object/object_life.c lib/object/object_list.c lib/object/object_resize.c \
-	lib/object/object_room.c lib/object/object_slot.c lib/object/object_trim.c \
-	lib/object/object_typed.c lib/object/object_vacancy.c lib/object/object_wait.c \
+	lib/object/object.c lib/object/object.h lib/object/object_create.c \
+	lib/object/object_life.c \
+	lib/object/object_resize.c lib/object/object_slot.c \
+	lib/object/object_vacancy.c \
 	lib/priority/object_heap.c lib/priority/object_heap.h lib/priority/object_priority.c \
 	lib/lanes/lanes.c \
 	lib/sized/sized.c lib/sized/sized_create.c lib/sized/sized_fallback.c lib/sized/sized_impl.h \

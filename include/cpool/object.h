@@ -39,10 +39,12 @@
  *
  * NOTES
  *
- * Capacity: the number of objects that may exist.  A get creates an object if it
- * finds no inactive one anywhere, including other threads' caches, and the capacity is
- * not reached.  At the capacity the pool raises it by itself, by `growth` and
- * `growth_percent`, up to max_capacity.
+ * Capacity: the number of objects that may exist.  A get takes an inactive object of its
+ * thread's cache, or one that every thread can take.  Without such an object it creates one while
+ * the capacity is not reached, so threads keep their own objects.  At the capacity, or where that
+ * fails, it looks into other threads' caches.  In a pool with max_inactive it looks there before
+ * it creates one.  When all objects are active, the pool raises its capacity by itself, by
+ * `growth` and `growth_percent`, up to max_capacity.
  *
  * Order: the first get of an object calls create, then activate.  A put calls deactivate.
  * A get of a recycled object calls activate.  Reset runs between two uses of one object:

@@ -2,20 +2,25 @@
 /*
  * object.c - getting and putting objects.
  *
+ * A get by a short way takes an inactive object of the thread's cache, or goes on at length.
+ *
  * ORDERING TABLE
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
- *   active | record store of ACTIVE      | release | object.h's seize, object_life.c's see,
- *                                          object_list.c's see | the object, and its trace
+ *   mine   | record store of BUSY, by the same | relaxed | - | -
+ *   active | record store of ACTIVE      | release | object.h's seize, object_life.c's see | the
+ *                                          object, and its trace
  *   trace  | trace store                 | relaxed | - | -
  *   count  | counters                    | relaxed | - | -
  *   used   | active load                 | acquire | object_life.c's use | that the object exists
  */
+#include "base/compiler.h"
+
 #include "object/object.h"
 
 #include "base/atomic.h"
 #include "host/os.h"
 
-/* --- Getting --- */
+/* --- Finding an object --- */
 
 /* The object of a get on its way to the caller. */
 struct found {
@@ -44,7 +49,7 @@ static void recycle(cpool_objects_t *pool, struct found *found)
 }
 
 /* Creates an object, for which there is room. */
-static int create_another(cpool_objects_t *pool, struct found *found)
+static int create_counted(cpool_objects_t *pool, struct found *found)
 {
     found->index = cpi_object_find_slot(pool);
     if (found->index == CPI_OBJECT_NONE)
@@ -74,23 +79,23 @@ static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object
         return CPOOL_EDRY;
     if (cpi_object_is_fake(pool))
         return replace(pool, found->index);
-    cpi_object_deactivate(pool, found->index);
+    cpi_object_deactivate(pool, cpi_object_at(pool, found->index));
     if (pool->resets == CPI_RESET_ON_PUT)
-        cpi_object_reset(pool, found->index);
+        cpi_object_reset(pool, cpi_object_at(pool, found->index));
     found->recycled = true;
     found->counted = (pool->flags & CPOOL_OBJECT_COUNTED) != 0;
     return 0;
 }
 
-/* No inactive object was found: one is created, or an active one reclaimed. */
-static int find_another(cpool_objects_t *pool, struct found *found, struct cpi_object_wish *wish)
+/* Creates an object, in a pool that grows only where `grows`.  Returns false without room. */
+static bool create_another(cpool_objects_t *pool, struct found *found, bool grows, int *code)
 {
-    if (cpi_object_count_in(pool, true, &found->more)) {
-        if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
-            cpi_object_offer_rest(pool);
-        return create_another(pool, found);
-    }
-    return pool->policy != NULL ? reclaim(pool, found, wish) : CPOOL_EDRY;
+    if (!cpi_object_count_in(pool, grows, &found->more))
+        return false;
+    if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
+        cpi_object_offer_rest(pool);
+    *code = create_counted(pool, found);
+    return true;
 }
 
 /* In priority pools: whether all objects are active, so that there is none to be found.  An
@@ -101,44 +106,61 @@ static bool is_used_up(const cpool_objects_t *pool)
            cpi_object_is_full(pool, cpi_load(&pool->active, acquire)); /* [used] */
 }
 
+/* Takes an inactive object, as cpi_object_take_inactive.  Slots that it passed by are offered again
+ * as long as there is room. */
+static bool take(cpool_objects_t *pool, void *slot, bool near, struct found *found)
+{
+    size_t passed = 0;
+
+    found->index = cpi_object_take_inactive(pool, slot, near, &passed);
+    if (found->index == CPI_OBJECT_NONE)
+        return false;
+    recycle(pool, found);
+    if (passed > 0)
+        cpi_object_offer_some(pool, passed);
+    return true;
+}
+
 /*
- * An object in the state BUSY, from this slot or, if it is NULL, from anywhere.  Vacant slots
- * that lie free are passed by as long as there may be inactive objects.  They are offered again
- * as long as there is room.
+ * An object in the state BUSY, from this slot or, if it is NULL, from anywhere.  While there is
+ * room an object is created rather than taken from another thread's cache, so that threads do not
+ * take objects from each other in turn.  Where that fails the others' objects are as good.  A pool
+ * that keeps few inactive objects would destroy one too many, so it looks everywhere first.
  */
 static int find(cpool_objects_t *pool, void *slot, struct found *found,
                 struct cpi_object_wish *wish)
 {
-    size_t passed = 0;
+    bool had_room = false;
+    int code = CPOOL_EDRY;
 
     if (slot == NULL && is_used_up(pool))
         return reclaim(pool, found, wish);
-    if (slot == NULL && !cpi_object_is_fake(pool))
-        slot = cpool_alloc(pool->pool);
-    for (; slot != NULL; slot = cpool_alloc(pool->pool), passed++) {
-        found->index = cpi_object_index_of(pool, slot);
-        if (!cpi_object_take_offer(pool, found->index)) {
-            recycle(pool, found);
-            if (passed > 0)
-                cpi_object_offer_some(pool, passed);
+    if (pool->max_inactive == 0) {
+        if (take(pool, slot, true, found))
             return 0;
-        }
-        cpi_object_vacate(pool, found->index);
+        had_room = create_another(pool, found, false, &code);
+        if (had_room && code == 0)
+            return 0;
+        slot = NULL;
     }
-    return find_another(pool, found, wish);
+    if (take(pool, slot, false, found))
+        return 0;
+    if (!had_room && !create_another(pool, found, true, &code))
+        return pool->policy != NULL ? reclaim(pool, found, wish) : CPOOL_EDRY;
+    return code;
 }
 
-/* Readies an object for its caller.  An unfit one that was used before is replaced, if there is
- * anything that makes a new one different. */
-static int activate(cpool_objects_t *pool, struct found *found)
+/* Readies an object for its caller: the code that activate has returned already, or 0.  An unfit
+ * one that was used before is replaced, if there is anything that makes a new one different. */
+static int activate(cpool_objects_t *pool, struct found *found, int code)
 {
-    for (;;) {
+    for (;; code = 0) {
         void *object = cpi_object_at(pool, found->index);
-        int code;
 
-        if (found->recycled && pool->resets == CPI_RESET_ON_GET)
-            cpi_object_reset(pool, found->index);
-        code = pool->type.activate != NULL ? pool->type.activate(object, pool->type.arg) : 0;
+        if (code == 0 && found->recycled && pool->resets == CPI_RESET_ON_GET)
+            cpi_object_reset(pool, object);
+        if (code == 0 && pool->type.activate != NULL)
+            code = pool->type.activate(object, pool->type.arg);
         if (code == 0)
             return 0;
         cpi_fetch_add(&pool->failures, 1u, relaxed); /* [count] */
@@ -180,11 +202,15 @@ static void hand_out(cpool_objects_t *pool, const struct found *found,
 int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
                       struct cpi_object_wish *wish)
 {
-    struct found found = {.index = CPI_OBJECT_NONE};
-    int code = find(pool, slot, &found, wish);
+    struct found found = {.recycled = wish->unfit != 0};
+    int code = 0;
 
+    if (wish->unfit != 0)
+        found.index = cpi_object_index_of(pool, slot);
+    else
+        code = find(pool, slot, &found, wish);
     if (code == 0)
-        code = activate(pool, &found);
+        code = activate(pool, &found, wish->unfit);
     *object = NULL;
     if (code != 0)
         return code;
@@ -197,47 +223,120 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is
     return 0;
 }
 
-CPI_COLD static int obtain_at_length(cpool_objects_t *pool, void *slot, void **object,
-                                     bool *is_new, const void *site)
-{
-    struct cpi_object_wish wish = {.site = site};
+/* --- Getting --- */
 
-    return cpi_object_obtain(pool, slot, object, is_new, &wish);
+/* An inactive object of the thread's cache that was handed out before, or NULL.  `slot` is one
+ * without such an object then, or NULL.  `record` is the object's, and `was` what it reads. */
+CPI_WITHIN static inline void *pop(const cpool_objects_t *pool, void **slot,
+                                   _Atomic uint32_t **record, uint32_t *was)
+{
+    *slot = cpi_layer_pop(pool->pool);
+    if (CPI_UNLIKELY(*slot == NULL))
+        return NULL;
+    *record = &pool->records[cpi_object_index_of(pool, *slot)];
+    *was = cpi_load(*record, relaxed); /* [own] */
+    return CPI_LIKELY((*was & CPI_OBJECT_STATES) == CPI_OBJECT_INACTIVE) ? *slot : NULL;
 }
 
-static inline int obtain(cpool_objects_t *pool, void **object, bool *is_new, const void *site)
+/* The object is its caller's from now on. */
+CPI_WITHIN static inline void show(_Atomic uint32_t *record, uint32_t was)
 {
-    void *slot = NULL;
+    was += CPI_OBJECT_USE + CPI_OBJECT_ACTIVE - CPI_OBJECT_INACTIVE;
+    cpi_store(record, was, release); /* [active] */
+}
 
-    if (CPI_LIKELY(pool->brief_get)) {
-        slot = cpool_alloc(pool->pool);
-        if (CPI_LIKELY(slot != NULL)) {
-            _Atomic uint32_t *record = &pool->records[cpi_object_index_of(pool, slot)];
-            uint32_t was = cpi_load(record, relaxed); /* [own] */
+/* With this slot in hand, if it is not NULL. */
+CPI_APART static int obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
+                            const void *site)
+{
+    struct cpi_object_wish wish = {.site = site};
+    _Atomic uint32_t *record;
+    uint32_t was;
 
-            if (CPI_LIKELY((was & CPI_OBJECT_STATES) == CPI_OBJECT_INACTIVE)) {
-                cpi_store(record, was + CPI_OBJECT_USE + CPI_OBJECT_ACTIVE - /* [active] */
-                                      CPI_OBJECT_INACTIVE, release);
-                *object = slot;
-                if (is_new != NULL)
-                    *is_new = false;
-                return 0;
-            }
-        }
-    }
-    return obtain_at_length(pool, slot, object, is_new, site);
+    if (CPI_UNLIKELY(slot != NULL || !pool->is_short || pool->traces != NULL ||
+                     (*object = pop(pool, &slot, &record, &was)) == NULL))
+        return cpi_object_obtain(pool, slot, object, is_new, &wish);
+    cpi_store(record, was + (CPI_OBJECT_BUSY - CPI_OBJECT_INACTIVE), relaxed); /* [mine] */
+    if (pool->resets == CPI_RESET_ON_GET)
+        cpi_object_reset(pool, slot);
+    if (pool->type.activate != NULL)
+        wish.unfit = pool->type.activate(slot, pool->type.arg);
+    if (CPI_UNLIKELY(wish.unfit != 0))
+        return cpi_object_obtain(pool, slot, object, is_new, &wish);
+    show(record, was);
+    if (is_new != NULL)
+        *is_new = false;
+    return 0;
+}
+
+CPI_APART static void *get(cpool_objects_t *pool, void *slot, const void *site)
+{
+    void *object;
+
+    return obtain(pool, slot, &object, NULL, site) == 0 ? object : NULL;
 }
 
 void *cpool_object_get(cpool_objects_t *pool)
 {
-    void *object;
+    _Atomic uint32_t *record;
+    void *slot = NULL;
+    uint32_t was;
 
-    return obtain(pool, &object, NULL, CPI_CALLER()) == 0 ? object : NULL;
+    if (CPI_UNLIKELY(!pool->brief_get || pop(pool, &slot, &record, &was) == NULL))
+        return get(pool, slot, CPI_CALLER());
+    show(record, was);
+    return slot;
 }
 
 int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is_new)
 {
-    return obtain(pool, object, is_new, CPI_CALLER());
+    return obtain(pool, NULL, object, is_new, CPI_CALLER());
+}
+
+/* --- Waiting, in the pool of slots.  Each event that makes a get possible frees a slot there: a
+ * put, an object that was destroyed, or room that was made. --- */
+
+#define CPI_SECOND UINT64_C(1000000000)
+
+/* How long a fake pool sleeps before it looks again. */
+static const struct timespec look_again = {0, 1000000};
+
+/* Sleeps until there is a slot, or it is worth looking again.  False if the time is up. */
+static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **slot)
+{
+    uint64_t now = cpi_os_now();
+    struct timespec left;
+
+    *slot = NULL;
+    if (now >= deadline)
+        return false;
+    if (cpi_object_is_fake(pool)) {
+        nanosleep(&look_again, NULL);
+        return true;
+    }
+    left.tv_sec = (time_t)((deadline - now) / CPI_SECOND);
+    left.tv_nsec = (long)((deadline - now) % CPI_SECOND);
+    *slot = cpool_alloc_wait(pool->pool, deadline != CPI_OS_NEVER ? &left : NULL);
+    return *slot != NULL;
+}
+
+int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
+                      const struct timespec *timeout)
+{
+    uint64_t deadline = cpi_os_deadline(timeout);
+    struct cpi_object_wish wish = {.site = CPI_CALLER()};
+    void *slot = NULL;
+    int code;
+
+    *object = NULL;
+    if (!cpi_object_is_fake(pool) && !cpi_object_slots_are(pool, CPOOL_WAITABLE)) {
+        cpi_object_report(CPOOL_EWAITABLE, "cpool_object_wait", pool, NULL);
+        return CPOOL_EWAITABLE;
+    }
+    do {
+        code = cpi_object_obtain(pool, slot, object, is_new, &wish);
+    } while (code == CPOOL_EDRY && sleep_until(pool, deadline, &slot));
+    return code;
 }
 
 /* --- Putting --- */
@@ -259,28 +358,45 @@ CPI_COLD static int refuse(const cpool_objects_t *pool, const void *object, cons
     return code;
 }
 
-int cpool_object_put(cpool_objects_t *pool, void *object)
+/* A slot in hand, in a pool with the short way. */
+CPI_WITHIN static inline int push(const cpool_objects_t *pool, void *slot)
 {
-    static const char function[] = "cpool_object_put";
-    uintptr_t index;
+    if (CPI_UNLIKELY(!cpi_layer_push(pool->pool, slot)))
+        cpool_free(pool->pool, slot);
+    return 0;
+}
 
-    if (CPI_UNLIKELY(object == NULL))
+/* With hooks, or at length. */
+CPI_APART static int put(cpool_objects_t *pool, void *object)
+{
+    uintptr_t index = object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
+
+    if (object == NULL)
         return 0;
-    if (CPI_LIKELY(pool->brief_put)) {
-        index = cpi_object_index_of(pool, object);
-        if (CPI_LIKELY(index < pool->max &&
-                       cpi_object_seize(pool, index, CPI_OBJECT_INACTIVE))) {
-            cpool_free(pool->pool, object);
-            return 0;
-        }
-        return refuse(pool, object, function);
-    }
-    index = cpi_object_index(pool, object);
     if (cpi_object_slots_are(pool, CPOOL_CHECKED) && cpool_object_is_active(pool, object) &&
         cpi_object_repair(pool, index))
         return CPOOL_EGUARD;
-    if (index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index, CPI_OBJECT_BUSY))
-        return refuse(pool, object, function);
-    cpi_object_give(pool, index);
-    return 0;
+    if (CPI_UNLIKELY(index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index, CPI_OBJECT_BUSY)))
+        return refuse(pool, object, "cpool_object_put");
+    if (CPI_UNLIKELY(!pool->is_short)) {
+        cpi_object_give(pool, index);
+        return 0;
+    }
+    cpi_object_deactivate(pool, object);
+    if (pool->resets == CPI_RESET_ON_PUT)
+        cpi_object_reset(pool, object);
+    cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
+    return push(pool, object);
+}
+
+int cpool_object_put(cpool_objects_t *pool, void *object)
+{
+    uintptr_t index;
+
+    if (CPI_UNLIKELY(!pool->brief_put || object == NULL))
+        return put(pool, object);
+    index = cpi_object_index_of(pool, object);
+    if (CPI_UNLIKELY(index >= pool->max || !cpi_object_seize(pool, index, CPI_OBJECT_INACTIVE)))
+        return refuse(pool, object, "cpool_object_put");
+    return push(pool, object);
 }

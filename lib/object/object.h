@@ -33,9 +33,9 @@
  * ORDERING TABLE
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
  *   mine   | record store of BUSY, by the same | relaxed | - | -
- *   active | record store of ACTIVE | release | seize, object_life.c's see, object_list.c's see |
+ *   active | record store of ACTIVE, NEW, INACTIVE | release | seize, object_life.c's see |
  *                                               the object, and its trace
- *   seize  | record CAS from ACTIVE | acq_rel | object.c's active, object_life.c's active |
+ *   seize  | record CAS from ACTIVE | acq_rel | active, object.c's active |
  *                                               what the get wrote
  *   place  | inactive fetch-and-add | relaxed | - | -
  *   failed | CAS failure | relaxed | - | -
@@ -65,6 +65,13 @@
 #define CPI_OBJECT_STATES 7u /* mask */
 #define CPI_OBJECT_USE 8u    /* one use */
 
+/* The slots that a thread takes at once, with records that fill a line, so that it writes no line
+ * of another thread's.  Stretches are kept in so many places, each for a thread, and objects that
+ * are larger are taken one by one. */
+#define CPI_STRETCH (CPI_LINE / sizeof(uint32_t))
+#define CPI_STRETCHES 64u
+#define CPI_STRETCH_OBJECT ((size_t)1 << 16) /* bytes */
+
 /* An index that is none. */
 #define CPI_OBJECT_NONE UINTPTR_MAX
 
@@ -78,6 +85,7 @@ struct cpi_object_trace {
 struct cpi_object_wish {
     const void *site;
     int64_t number;
+    int unfit;      /* 0, or what activate has returned for the BUSY object in the slot */
     uint64_t claim; /* result: of this use */
     uint64_t ended; /* result: the claim of the use that ended for it, or 0 */
     uint32_t uses;  /* result: of the object, this one included */
@@ -104,8 +112,10 @@ enum cpi_object_resets { CPI_RESET_NEVER, CPI_RESET_ON_GET, CPI_RESET_ON_PUT };
 struct cpool_objects {
     /* Constant. */
     cpool_t *pool;                 /* of slots, or NULL for a fake pool */
-    _Atomic uint32_t *records;     /* one for each object */
-    bool brief_get;                /* nothing to do but to change the record */
+    void *records_block;           /* where the records lie, from calloc */
+    _Atomic uint32_t *records;     /* one for each object, from the begin of a line */
+    bool is_short;                 /* objects of the thread's cache have a short way */
+    bool brief_get;                /* with nothing to do but to change the record */
     bool brief_put;
     enum cpi_object_resets resets;
     unsigned flags;                /* CPOOL_OBJECT_COUNTED ..., that always in priority pools */
@@ -128,7 +138,8 @@ struct cpool_objects {
 
     /* Which slots are vacant: object_vacancy.c. */
     _Atomic uint64_t *vacancy;  /* bits */
-    _Atomic uintptr_t reached;  /* indices below it may have been used */
+    _Alignas(CPI_LINE) _Atomic uint64_t stretches[CPI_STRETCHES]; /* fresh slots, by thread */
+    _Atomic uintptr_t reached;  /* indices of a fake pool that were taken */
     _Atomic uintptr_t vacant;   /* bits set, or a few more */
     _Atomic uintptr_t cursor;   /* a word where a set bit was last seen */
     _Atomic uint64_t room;      /* see CPI_ROOM */
@@ -160,8 +171,6 @@ static inline bool cpi_object_slots_are(const cpool_objects_t *pool, unsigned fl
 {
     return (pool->pool_flags & flag) != 0;
 }
-
-/* --- object_fake.c --- */
 
 /* Memory for an object with this index.  False if there is none. */
 bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index);
@@ -237,17 +246,34 @@ static inline bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index, uint
                           (record & ~CPI_OBJECT_STATES) | state, acq_rel, relaxed);
 }
 
-/* --- object.c --- */
+/* Makes a BUSY object inactive, in this state. */
+static inline void cpi_object_settle(cpool_objects_t *pool, uintptr_t index, uint32_t state)
+{
+    uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
 
-/* An object, from this slot or, if it is NULL, from anywhere.  As cpool_object_obtain
- * otherwise. */
+    cpi_store(&pool->records[index], (record & ~CPI_OBJECT_STATES) | state, release); /* [active] */
+}
+
+/* Calls the hook for the end of a use, and those that reset an object. */
+static inline void cpi_object_deactivate(const cpool_objects_t *pool, void *object)
+{
+    if (pool->type.deactivate != NULL)
+        pool->type.deactivate(object, pool->type.arg);
+}
+
+static inline void cpi_object_reset(const cpool_objects_t *pool, void *object)
+{
+    if (pool->type.reset != NULL)
+        pool->type.reset(object, pool->type.arg);
+    if (pool->reset != NULL)
+        pool->reset(object, pool->reset_arg);
+}
+
+/* An object, from this slot or, if it is NULL, from anywhere.  As cpool_object_obtain otherwise. */
 int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
                       struct cpi_object_wish *wish);
 
-/* --- object_life.c --- */
-
-/* Ends the use of a BUSY object: deactivates and resets it, and gives it back or destroys
- * it. */
+/* Ends the use of a BUSY object: deactivates and resets it, and gives it back or destroys it. */
 void cpi_object_give(cpool_objects_t *pool, uintptr_t index);
 
 /* Ends the use of a BUSY object and destroys it.  The slot is in the caller's hands. */
@@ -258,10 +284,6 @@ int cpi_object_make(cpool_objects_t *pool, uintptr_t index);
 
 /* The reverse.  The slot is VACANT then, and still in hand. */
 void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index);
-
-/* Calls the type's hook for the end of a use, and those that reset. */
-void cpi_object_deactivate(cpool_objects_t *pool, uintptr_t index);
-void cpi_object_reset(const cpool_objects_t *pool, uintptr_t index);
 
 /* Counts an active object in a pool in which they are, and out in any. */
 void cpi_object_count_active(cpool_objects_t *pool);
@@ -274,19 +296,13 @@ void cpi_object_shelve(cpool_objects_t *pool, uintptr_t index, uint32_t state);
 void cpi_object_report(int code, const char *function, const cpool_objects_t *pool,
                        const void *object);
 
-/* --- object_list.c --- */
-
 /* A fake pool's figures, as those of a pool of slots. */
 void cpi_object_fake_figures(const void *pool, cpool_stats_t *stats);
-
-/* --- object_create.c --- */
 
 /* A pool without objects, and how many it is to be populated with.  As cpool_objects_create
  * otherwise. */
 int cpi_object_create(cpool_objects_t **pool, const cpool_object_config_t *config,
                       size_t *populate);
-
-/* --- object_room.c --- */
 
 /* Counts one more object.  Where `grows`, a pool at its capacity raises it as it is
  * configured to, and *more is set to the objects that it should create beside this one.
@@ -312,8 +328,6 @@ static inline void cpi_object_leave_place(cpool_objects_t *pool)
         cpi_fetch_add(&pool->inactive, UINT64_MAX, relaxed); /* [place] */
 }
 
-/* --- object_vacancy.c --- */
-
 /* Makes a slot in hand vacant.  In a fake pool its memory is freed, if it has any. */
 void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index);
 
@@ -322,10 +336,13 @@ void cpi_object_vacate(cpool_objects_t *pool, uintptr_t index);
 uintptr_t cpi_object_occupy(cpool_objects_t *pool);
 uintptr_t cpi_object_occupy_beside_trim(cpool_objects_t *pool);
 
-/* A slot, or in a fake pool an index, that was never used, or CPI_OBJECT_NONE. */
+/* A slot, or in a fake pool an index, that was never used, or CPI_OBJECT_NONE.  claim takes a
+ * stretch of them for the calling thread, and returns false if there is none. */
 uintptr_t cpi_object_fresh(cpool_objects_t *pool);
+bool cpi_object_claim(cpool_objects_t *pool);
 
-/* --- object_slot.c --- */
+/* Indices below it may have been used. */
+uintptr_t cpi_object_reached(const cpool_objects_t *pool);
 
 /* Of a checked pool: reports damage around a slot and repairs it, so that the free that follows
  * is not refused, which would lose the slot.  Returns whether there was any. */
@@ -334,11 +351,10 @@ bool cpi_object_repair(const cpool_objects_t *pool, uintptr_t index);
 /* Frees a slot in the pool of slots, repaired. */
 void cpi_object_free(cpool_objects_t *pool, uintptr_t index);
 
-/* A free slot, or CPI_OBJECT_NONE.  *offered is set: if not, it has an inactive object. */
-uintptr_t cpi_object_take_free(cpool_objects_t *pool, bool *offered);
-
-/* Of a slot that was free: whether it was offered, which it then is no more. */
-bool cpi_object_take_offer(cpool_objects_t *pool, uintptr_t index);
+/* An inactive object, in hand, or CPI_OBJECT_NONE: from this slot or, if it is NULL, `near` (of the
+ * thread's cache or the depot) or from anywhere.  Offered slots in front of it are vacated, and
+ * counted in *passed. */
+uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near, size_t *passed);
 
 /* A slot for an object that the thread has counted in.  Its memory is taken in a fake pool.
  * Returns its index, or CPI_OBJECT_NONE without memory.  The record is not VACANT if an

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object_create.c - making and destroying object pools.
+ * object_create.c - making and destroying object pools, those that are created on first use, and
+ * objects that find their pool.
  *
  * ORDERING TABLE
- *   alone | records, room, reached, while no other thread uses the pool | relaxed | - | -
+ *   alone | records, room, while no other thread uses the pool | relaxed | - | -
+ *   publish | typed pool's CAS, from none | release | find    | the pool
+ *   find    | typed pool's load, CAS failure | acquire | publish | the pool
+ *   close   | typed pool's CAS, to none   | acquire | publish | the pool
  */
 #include "object/object.h"
 
+#include <cpool/pools.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,17 +112,16 @@ static void copy_settings(cpool_objects_t *pool, const cpool_object_config_t *co
 /* Once the pool of slots is known, which may be checked by CPOOL_OPTIONS. */
 static void choose_ways(cpool_objects_t *pool)
 {
-    bool plain = !cpi_object_is_fake(pool) && (pool->flags & CPOOL_OBJECT_COUNTED) == 0 &&
-                 pool->max_inactive == 0;
-
     if (cpi_object_is_fake(pool))
         pool->pool_flags &= ~CPOOL_CHECKED;
     else if (cpi_layer_is_checked(pool->pool))
         pool->pool_flags |= CPOOL_CHECKED;
-    pool->brief_get = plain && pool->resets != CPI_RESET_ON_GET && pool->type.activate == NULL &&
-                      pool->traces == NULL;
-    pool->brief_put = plain && pool->resets != CPI_RESET_ON_PUT &&
-                      pool->type.deactivate == NULL && !cpi_object_slots_are(pool, CPOOL_CHECKED);
+    pool->is_short = !cpi_object_is_fake(pool) && (pool->flags & CPOOL_OBJECT_COUNTED) == 0 &&
+                     pool->max_inactive == 0 && cpi_layer_is_short(pool->pool);
+    pool->brief_get = pool->is_short && pool->resets != CPI_RESET_ON_GET &&
+                      pool->type.activate == NULL && pool->traces == NULL;
+    pool->brief_put = pool->is_short && pool->resets != CPI_RESET_ON_PUT &&
+                      pool->type.deactivate == NULL;
 }
 
 /* --- Memory --- */
@@ -127,22 +131,19 @@ static void free_tables(cpool_objects_t *pool)
     free(pool->blocks);
     free(pool->traces);
     free(pool->vacancy);
-    free(pool->records);
-    pool->blocks = NULL;
-    pool->traces = NULL;
-    pool->vacancy = NULL;
-    pool->records = NULL;
+    free(pool->records_block);
 }
 
 static int make_tables(cpool_objects_t *pool, bool traced)
 {
-    pool->records = calloc(pool->max, sizeof *pool->records);
+    pool->records_block = calloc(pool->max + CPI_STRETCH, sizeof *pool->records);
+    pool->records = (void *)cpi_align_up((uintptr_t)pool->records_block, CPI_LINE);
     pool->vacancy = calloc(pool->max / 64 + 1, sizeof *pool->vacancy);
     if (traced)
         pool->traces = calloc(pool->max, sizeof *pool->traces);
     if (cpi_object_is_fake(pool))
         pool->blocks = calloc(pool->max, sizeof *pool->blocks);
-    if (pool->records != NULL && pool->vacancy != NULL && (!traced || pool->traces != NULL) &&
+    if (pool->records_block != NULL && pool->vacancy != NULL && (!traced || pool->traces != NULL) &&
         (!cpi_object_is_fake(pool) || pool->blocks != NULL))
         return 0;
     free_tables(pool);
@@ -157,7 +158,6 @@ static int make_tables(cpool_objects_t *pool, bool traced)
 static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config)
 {
     cpool_config_t slots = CPOOL_CONFIG_INIT;
-    uintptr_t index;
     int code;
 
     if (cpi_object_is_fake(pool))
@@ -173,11 +173,7 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     if (code != 0)
         return code;
     cpool_shrink(pool->pool, pool->max - 1);
-    index = cpi_object_fresh(pool); /* the one that it has at first */
-    if (index == CPI_OBJECT_NONE)
-        return CPOOL_ENOMEM;
-    cpi_object_vacate(pool, index);
-    return 0;
+    return cpi_object_claim(pool) ? 0 : CPOOL_ENOMEM; /* with the one that it has at first */
 }
 
 static int make_for(cpool_objects_t *pool, const cpool_object_config_t *config, size_t max)
@@ -295,8 +291,6 @@ int cpool_objects_create(cpool_objects_t **pool, const cpool_object_config_t *co
     return code;
 }
 
-/* --- The end --- */
-
 /* The objects that an end finds out of their places. */
 struct remains {
     size_t active;
@@ -306,7 +300,7 @@ struct remains {
 /* Destroys what there is. */
 static struct remains end_objects(cpool_objects_t *pool)
 {
-    uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [alone] */
+    uintptr_t reached = cpi_object_reached(pool);
     struct remains remains = {0, 0};
     uintptr_t index;
 
@@ -360,4 +354,103 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     if (hook_left)
         return CPOOL_EHOOK;
     return remains.active + remains.busy > 0 ? CPOOL_ELIVE : code;
+}
+
+/* --- Typed pools.  Several threads may create one at once.  The pools of all but one are
+ * destroyed, and as none of them has objects yet, no hook runs for them. --- */
+
+static cpool_objects_t *pool_of(struct cpool_objects_typed *typed)
+{
+    return cpi_word_load(&typed->pool, acquire); /* [find] */
+}
+
+/* The settings of the definition or those given, with the definition's type and name where
+ * they have none. */
+static int settle(const struct cpool_objects_typed *typed, const cpool_object_config_t *given,
+                  cpool_object_config_t *config)
+{
+    int code = cpi_struct_read(config, sizeof *config, given != NULL ? given : typed->settings);
+
+    if (code != 0)
+        return code;
+    if (config->name == NULL)
+        config->name = typed->name;
+    if (config->type == NULL)
+        config->type = typed->type;
+    else if (config->type->object_size != typed->type->object_size)
+        return CPOOL_ESLOTSIZE;
+    return 0;
+}
+
+/* Shows the pool to all threads, unless there is one. */
+static bool publish(struct cpool_objects_typed *typed, cpool_objects_t *pool)
+{
+    cpool_objects_t *none = NULL;
+
+    /* [publish] [find] */
+    return cpi_word_cas(&typed->pool, &none, pool, release, acquire);
+}
+
+int cpool_typed_objects_open(struct cpool_objects_typed *typed, const cpool_object_config_t *given)
+{
+    cpool_object_config_t config;
+    cpool_objects_t *pool;
+    size_t populate;
+    int code;
+
+    if (pool_of(typed) != NULL)
+        return given != NULL ? CPOOL_EOPEN : 0;
+    code = settle(typed, given, &config);
+    if (code != 0)
+        return code;
+    code = cpi_object_create(&pool, &config, &populate);
+    if (code != 0)
+        return code;
+    if (!publish(typed, pool)) {
+        cpool_objects_destroy(pool);
+        return given != NULL ? CPOOL_EOPEN : 0;
+    }
+    cpool_object_populate(pool, populate, NULL);
+    return 0;
+}
+
+cpool_objects_t *cpool_typed_objects_pool(struct cpool_objects_typed *typed)
+{
+    cpool_objects_t *pool = pool_of(typed);
+
+    if (CPI_LIKELY(pool != NULL))
+        return pool;
+    return cpool_typed_objects_open(typed, NULL) == 0 ? pool_of(typed) : NULL;
+}
+
+int cpool_typed_objects_close(struct cpool_objects_typed *typed, bool unloading)
+{
+    cpool_objects_t *pool = pool_of(typed);
+
+    if (unloading && cpi_thread_process_ends())
+        return 0;
+    while (pool != NULL &&
+           !cpi_word_cas(&typed->pool, &pool, NULL, acquire, acquire)) /* [close] [find] */
+        ;
+    return cpool_objects_destroy(pool);
+}
+
+/* --- Objects that find their pool --- */
+
+int cpool_object_release(void *object)
+{
+    void *slot = NULL;
+    cpool_t *slots = object != NULL ? cpool_of(object, &slot) : NULL;
+    cpool_objects_t *pool;
+
+    if (object == NULL)
+        return 0;
+    if (slots != NULL && slot == object)
+        pool = cpi_layer_owner(slots, CPOOL_VIEW_OBJECTS);
+    else
+        pool = cpi_object_fake_pool(object);
+    if (pool != NULL)
+        return cpool_object_put(pool, object);
+    cpi_object_report(CPOOL_EFOREIGN, "cpool_object_release", NULL, object);
+    return CPOOL_EFOREIGN;
 }

@@ -2,14 +2,11 @@
 /*
  * object_resize.c - raising and lowering the number of objects.
  *
- * Implements a part of object.h.
- *
  * ORDERING TABLE
  *   room   | capacity and objects, load and CAS | relaxed | - | -
- *   lower  | room CAS that lowers the capacity alone | release | object_room.c's full | [shrunk]
+ *   lower  | room CAS that lowers the capacity alone | release | object_vacancy.c's full | [shrunk]
  *   shrunk | shrunk store                | relaxed | - | -
  *   failed | CAS failure                 | relaxed | - | -
- *   hint   | reached load                | relaxed | - | -
  */
 #include "object/object.h"
 
@@ -49,18 +46,10 @@ static size_t drop_inactive(cpool_objects_t *pool, size_t n)
 {
     size_t dropped = 0;
     size_t passed = 0;
+    uintptr_t index;
 
-    while (dropped < n) {
-        bool offered = false;
-        uintptr_t index = cpi_object_take_free(pool, &offered);
-
-        if (index == CPI_OBJECT_NONE)
-            break;
-        if (offered) {
-            cpi_object_vacate(pool, index);
-            passed++;
-            continue;
-        }
+    while (dropped < n && (index = cpi_object_take_inactive(pool, NULL, false, &passed)) !=
+                              CPI_OBJECT_NONE) {
         cpi_object_leave_place(pool);
         cpi_object_unmake(pool, index);
         cpi_object_vacate(pool, index);
@@ -74,7 +63,7 @@ static size_t drop_inactive(cpool_objects_t *pool, size_t n)
 /* The next active object, or CPI_OBJECT_NONE.  It is seized. */
 static uintptr_t seize_next(cpool_objects_t *pool, uintptr_t *at)
 {
-    uintptr_t reached = cpi_load(&pool->reached, relaxed); /* [hint] */
+    uintptr_t reached = cpi_object_reached(pool);
 
     while (*at < reached)
         if (cpi_object_seize(pool, (*at)++, CPI_OBJECT_BUSY))
@@ -141,15 +130,11 @@ static int add_one(cpool_objects_t *pool)
 /* Takes back the offers that lie in front of the inactive objects. */
 static void withdraw_offers(cpool_objects_t *pool)
 {
-    uintptr_t index;
-    bool offered = true;
+    size_t passed = 0;
+    uintptr_t index = cpi_object_take_inactive(pool, NULL, false, &passed);
 
-    while (offered && (index = cpi_object_take_free(pool, &offered)) != CPI_OBJECT_NONE) {
-        if (offered)
-            cpi_object_vacate(pool, index);
-        else
-            cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
-    }
+    if (index != CPI_OBJECT_NONE)
+        cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
 }
 
 size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)

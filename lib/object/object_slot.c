@@ -5,7 +5,6 @@
  * ORDERING TABLE
  *   offer  | offered fetch-and-add       | acq_rel | offer  | the room for which there was no offer
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
- *   hint   | reached load                | relaxed | - | -
  */
 #include <cpool/debug.h>
 
@@ -39,7 +38,8 @@ void cpi_object_free(cpool_objects_t *pool, uintptr_t index)
     cpool_free(pool->pool, cpool_at(pool->pool, index));
 }
 
-bool cpi_object_take_offer(cpool_objects_t *pool, uintptr_t index)
+/* Of a slot that was free: whether it was offered, which it then is no more. */
+static bool take_offer(cpool_objects_t *pool, uintptr_t index)
 {
     if (cpi_load(&pool->records[index], relaxed) != CPI_OBJECT_VACANT) /* [own] */
         return false;
@@ -59,16 +59,20 @@ static bool offer(cpool_objects_t *pool, uintptr_t index)
     return true;
 }
 
-uintptr_t cpi_object_take_free(cpool_objects_t *pool, bool *offered)
+uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near, size_t *passed)
 {
-    void *slot = cpi_object_is_fake(pool) ? NULL : cpool_alloc(pool->pool);
-    uintptr_t index;
+    for (;; (*passed)++, slot = NULL) {
+        uintptr_t index;
 
-    if (slot == NULL)
-        return CPI_OBJECT_NONE;
-    index = cpi_object_index(pool, slot);
-    *offered = cpi_object_take_offer(pool, index);
-    return index;
+        if (slot == NULL && !cpi_object_is_fake(pool))
+            slot = near ? cpi_layer_near(pool->pool) : cpool_alloc(pool->pool);
+        if (slot == NULL)
+            return CPI_OBJECT_NONE;
+        index = cpi_object_index_of(pool, slot);
+        if (!take_offer(pool, index))
+            return index;
+        cpi_object_vacate(pool, index);
+    }
 }
 
 /* --- Finding one --- */
@@ -76,11 +80,18 @@ uintptr_t cpi_object_take_free(cpool_objects_t *pool, bool *offered)
 static uintptr_t look_everywhere(cpool_objects_t *pool)
 {
     uintptr_t index = cpi_object_occupy(pool);
-    bool offered;
+    void *slot;
 
     if (index == CPI_OBJECT_NONE)
         index = cpi_object_fresh(pool);
-    return index != CPI_OBJECT_NONE ? index : cpi_object_take_free(pool, &offered);
+    if (index != CPI_OBJECT_NONE || cpi_object_is_fake(pool))
+        return index;
+    slot = cpool_alloc(pool->pool);
+    if (slot == NULL)
+        return CPI_OBJECT_NONE;
+    index = cpi_object_index_of(pool, slot);
+    take_offer(pool, index);
+    return index;
 }
 
 /* Nothing was found.  Where all slots have been used, another thread has one in hand.  Where
@@ -92,7 +103,7 @@ CPI_COLD static uintptr_t look_again(cpool_objects_t *pool)
     unsigned times;
 
     for (times = 0; index == CPI_OBJECT_NONE; times++) {
-        if (cpi_load(&pool->reached, relaxed) < pool->max || cpi_os_now() >= end) /* [hint] */
+        if (cpi_object_reached(pool) < pool->max || cpi_os_now() >= end)
             break;
         cpi_os_back_off(times);
         index = look_everywhere(pool);

@@ -3,7 +3,7 @@
  * layer.h - pools with slots that belong to a layer above: object pools, blocks of many sizes,
  * and lanes.
  *
- * Includes public headers.
+ * Includes public headers, and pool_alloc.h for the short way.
  *
  * The layer has the pool's handle, and everybody else its face (handle.h).  So functions that
  * take or give slots, or change how many there are, are refused to everybody else, at no
@@ -11,7 +11,7 @@
  *
  * A layer that decides by itself how many slots there are creates the pool with `capacity`
  * equal to `max_capacity`, and lowers the capacity with cpool_shrink before the first alloc.
- * Such a pool never grows by itself.
+ * Such a pool never grows by itself.  Its figures have the slots that were handed out as capacity.
  */
 #ifndef CPI_LAYER_H
 #define CPI_LAYER_H
@@ -22,6 +22,9 @@
 
 #include <cpool.h>
 #include <cpool/pools.h>
+
+#include "pool/pool_alloc.h"
+#include "pool/pool_info.h"
 
 /* A layer's own pool as it is shown.  Lies in that pool. */
 struct cpi_shown {
@@ -58,13 +61,22 @@ void cpi_layer_show(struct cpi_shown *shown);
 void cpi_layer_hide(const struct cpi_shown *shown);
 
 /* As cpool_stats, with the lock held. */
-void cpi_layer_figures(const cpool_t *pool, cpool_stats_t *stats);
+static inline void cpi_layer_figures(const cpool_t *pool, cpool_stats_t *stats)
+{
+    cpi_pool_figures(pool->state, stats);
+}
 
 /* Whether a layer's pool is a checked one, by its flags or by CPOOL_OPTIONS. */
-bool cpi_layer_is_checked(const cpool_t *pool);
+static inline bool cpi_layer_is_checked(const cpool_t *pool)
+{
+    return ((const struct cpi_pool *)pool->state)->checked;
+}
 
 /* The face of a layer's pool.  Wait-free. */
-cpool_t *cpi_layer_face(const cpool_t *pool);
+static inline cpool_t *cpi_layer_face(const cpool_t *pool)
+{
+    return ((const struct cpi_pool *)pool->state)->face;
+}
 
 /* The owner of a pool of this kind, by its face.  NULL if it is another's.  Wait-free,
  * async-signal-safe. */
@@ -73,25 +85,56 @@ void *cpi_layer_owner(const cpool_t *face, unsigned kind);
 /* The word for a pool of this kind. */
 const char *cpi_layer_title(unsigned kind);
 
+/* Whether a pool has a short way: it is bounded, and nothing else has to be done. */
+static inline bool cpi_layer_is_short(const cpool_t *pool)
+{
+    return ((const struct cpi_pool *)pool->state)->registry.bounded;
+}
+
+/* The short way, to the loaded magazine of the calling thread's cache.  pop returns NULL if that
+ * has no slot, and push, of a slot that is live, false if it has no room. */
+static inline void *cpi_layer_pop(const cpool_t *pool)
+{
+    return cpi_pool_pop(cpi_thread_entry(pool)->home);
+}
+
+static inline bool cpi_layer_push(const cpool_t *pool, void *slot)
+{
+    struct cpi_cache *cache = cpi_thread_entry(pool)->home;
+    bool given;
+
+    if (!cpi_pool_go_inside(cache))
+        return false;
+    given = cpi_cache_push(cache, slot);
+    cpi_mark_leave(cache);
+    return given;
+}
+
+/* Takes a free slot of the calling thread's cache or of the depot.  NULL where they have none,
+ * though other threads' caches may: cpool_alloc looks there, too.  Lock-free. */
+void *cpi_layer_near(cpool_t *pool);
+
 /*
- * Takes a slot that was never handed out, past all caches.  Where no such slot is left within
- * the capacity, the capacity is raised by one in the same step.  No other thread's alloc can
- * take that slot.  Slots that a shrink has removed, and those of a pool that was reset, count
- * as never handed out.  NULL when the pool has reached max_capacity and has no such slot, or
- * the operating system refuses memory.  Lock-free.
+ * Takes up to *n slots that were never handed out, past all caches, and beyond the capacity, too,
+ * which stays as it is.  *n is set to their number, which is 1 in pools with a gate, and the first
+ * one is returned.  Those of a pool that was reset count as never handed out.  NULL when the pool
+ * has no such slot, or the operating system refuses memory.  Lock-free.
  */
-void *cpi_layer_fresh(cpool_t *pool);
+void *cpi_layer_fresh(cpool_t *pool, size_t *n);
+
+/* How many were handed out.  Wait-free. */
+static inline uintptr_t cpi_layer_reached(const cpool_t *pool)
+{
+    return cpi_slab_fresh(&((const struct cpi_pool *)pool->state)->slab);
+}
 
 /*
  * Gives the pages that lie within these n slots as a whole back to the operating system.  All
  * of them are live and the layer's, and `first` is the one with the lowest address.  Their
  * bytes on such pages become zero.  Checked pools, and pools in caller-provided memory, keep
- * theirs.  Returns the bytes given back that were resident, or 0 after a report when one of
- * the n is no slot that was handed out.  Lock-free.
+ * theirs.  Returns the bytes given back that were resident.  Lock-free.
  */
 size_t cpi_layer_discard(cpool_t *pool, void *first, size_t n);
-
-struct cpi_pool;
 
 /* The descriptors of a pool: its own, and its face.  take returns false if none is left.  open
  * has addresses lead to the face.  With the lock held. */

@@ -158,6 +158,8 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->live = none_at_least(cpi_pool_live(pool, &figures));
     stats->in_depot = in_depot(pool, &figures);
     stats->capacity = cpi_slab_capacity(&pool->slab);
+    if (pool->registry.exact && stats->capacity < stats->circulating)
+        stats->capacity = stats->circulating; /* see cpi_layer_fresh */
     stats->max_capacity = pool->slab.most;
     stats->in_caches = figures.rounds;
     stats->fresh = stats->capacity > stats->circulating ? stats->capacity - stats->circulating : 0;

@@ -343,8 +343,7 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
         cpi_store(&pool->peak, 0, relaxed); /* [alone] it was that of all objects */
     cpi_store(&pool->shrunk, false, relaxed); /* [alone] */
     pool->flags |= CPOOL_OBJECT_COUNTED;
-    pool->brief_get = false;
-    pool->brief_put = false;
+    pool->is_short = pool->brief_get = pool->brief_put = false;
     add_to_list(priorities);
     pool->policy_data = priorities;
     pool->policy = &policy; /* last: a child of a fork may find any part of this done */

@@ -76,14 +76,6 @@ bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
     return cpi_cas_strong(&slab->bounds, &bounds, bounds + n, acq_rel, relaxed);
 }
 
-bool cpi_slab_extend(struct cpi_slab *slab, uint64_t bounds)
-{
-    CPI_ASSERT(CPI_BOUNDS_CAPACITY(bounds) < slab->most);
-    CPI_ASSERT(CPI_BOUNDS_FRESH(bounds) < slab->slots);
-    /* [bump] [bounds] */
-    return cpi_cas_strong(&slab->bounds, &bounds, bounds + CPI_BOUNDS(1, 1), acq_rel, relaxed);
-}
-
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)
 {
     CPI_ASSERT(CPI_BOUNDS_CAPACITY(to) <= slab->most && CPI_BOUNDS_FRESH(to) <= slab->slots);

@@ -130,9 +130,6 @@ static inline uintptr_t cpi_slab_capacity(const struct cpi_slab *slab)
  */
 bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n);
 
-/* Takes the next slot and raises the capacity by one.  Otherwise as cpi_slab_bump. */
-bool cpi_slab_extend(struct cpi_slab *slab, uint64_t bounds);
-
 /*
  * Changes the bounds in any other way.  Returns false if they were not `from`.  Slots that become
  * fresh again by this were the caller's, all of them.  Wait-free.

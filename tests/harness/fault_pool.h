@@ -55,7 +55,9 @@ static inline void fault_make_at_the_edge(struct fault_scene *scene)
     fault_make(scene);
     committed = support_stats(scene->pool).committed_bytes;
     do {
-        scene->slots[scene->count++] = cpi_layer_fresh(scene->pool);
+        size_t n = 1;
+
+        scene->slots[scene->count++] = cpi_layer_fresh(scene->pool, &n);
         REQUIRE(scene->slots[scene->count - 1] != NULL);
     } while (scene->count < 2 || support_stats(scene->pool).committed_bytes == committed);
 }

@@ -226,7 +226,7 @@ static const struct {
     { "offer", EIO },
 };
 
-enum { HOLDS = sizeof(holds) / sizeof(holds[0]), LOOKS = 5 };
+enum { HOLDS = sizeof(holds) / sizeof(holds[0]), LOOKS = 12 };
 
 static int create_or_fail(void *object, void *fails)
 {
@@ -237,7 +237,7 @@ static int create_or_fail(void *object, void *fails)
     return failed ? EIO : 0;
 }
 
-static cpool_objects_t *make_with_one_offer(bool *fails)
+static cpool_objects_t *make_for_one(bool *fails)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -250,8 +250,13 @@ static cpool_objects_t *make_with_one_offer(bool *fails)
     config.max_capacity = 1;
     config.pool_flags = CPOOL_WAITABLE;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
-    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
     return pool;
+}
+
+/* The slot is offered in the calling thread's cache, where its next get passes it by. */
+static void grow_by_one(void *pool)
+{
+    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
 }
 
 struct get {
@@ -272,13 +277,14 @@ START_TEST(get_awaits_the_last_slot_that_another_thread_has_in_hand)
 {
     struct worker *workers[] = { worker_start(), worker_start() };
     bool fails = holds[_i].code == EIO;
-    cpool_objects_t *pool = make_with_one_offer(&fails);
+    cpool_objects_t *pool = make_for_one(&fails);
     struct get holder = { .pool = pool };
     struct get get = { .pool = pool };
     bool awaits;
 
+    worker_do(workers[0], grow_by_one, pool);
     REQUIRE(steps_run(&holder.stop, workers[0], holds[_i].function, 1, get_one, &holder));
-    awaits = steps_run(&get.stop, workers[1], "look_again", 1, get_one, &get) &&
+    awaits = steps_run(&get.stop, workers[1], STEPS_LOCK, 1, get_one, &get) &&
              steps_go_on_to(&get.stop, STEPS_LOCK, LOOKS);
     steps_go_on(&holder.stop);
     steps_go_on(&get.stop);

@@ -34,7 +34,9 @@ static int depot_alloc(struct fault_scene *scene)
 
 static int alloc_fresh(struct fault_scene *scene)
 {
-    return fault_keep(scene, cpi_layer_fresh(scene->pool));
+    size_t n = 1;
+
+    return fault_keep(scene, cpi_layer_fresh(scene->pool, &n));
 }
 
 static int alloc_bulk(struct fault_scene *scene)

@@ -26,6 +26,13 @@ static cpool_t *make_pool(unsigned flags)
     return support_create(&config);
 }
 
+static void *fresh(cpool_t *pool)
+{
+    size_t n = 1;
+
+    return cpi_layer_fresh(pool, &n);
+}
+
 /* Within the capacity it stays, and beyond it rises by one with each slot. */
 START_TEST(fresh_slots_come_in_order_and_raise_the_capacity)
 {
@@ -33,19 +40,42 @@ START_TEST(fresh_slots_come_in_order_and_raise_the_capacity)
     void *slots[MOST];
 
     for (size_t i = 0; i < MOST; i++) {
-        slots[i] = cpi_layer_fresh(pool);
+        slots[i] = fresh(pool);
         REQUIRE(slots[i] != NULL);
         REQUIRE_EQUAL(cpool_index(pool, slots[i]), i);
         REQUIRE_EQUAL(support_stats(pool).capacity, i < CAPACITY ? CAPACITY : i + 1);
         support_require_live(pool, i + 1);
     }
-    REQUIRE(cpi_layer_fresh(pool) == NULL);
+    REQUIRE(fresh(pool) == NULL);
     cpool_free(pool, slots[0]);
-    REQUIRE(cpi_layer_fresh(pool) == NULL); /* that one was handed out before */
+    REQUIRE(fresh(pool) == NULL); /* that one was handed out before */
     REQUIRE(cpool_alloc(pool) == slots[0]);
     for (size_t i = 0; i < MOST; i++)
         cpool_free(pool, slots[i]);
     support_require_live(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* Several at once, but for pools that look at each slot. */
+START_TEST(fresh_slots_come_in_runs)
+{
+    cpool_t *pool = make_pool(modes[_i]);
+    bool one = (modes[_i] & CPOOL_CHECKED) != 0;
+    size_t n = MOST - 1;
+    size_t taken;
+
+    REQUIRE(cpi_layer_fresh(pool, &n) == cpool_at(pool, 0));
+    REQUIRE_EQUAL(n, one ? 1 : MOST - 1);
+    taken = n;
+    n = MOST;
+    REQUIRE(cpi_layer_fresh(pool, &n) == cpool_at(pool, taken));
+    REQUIRE_EQUAL(n, 1);
+    taken += n;
+    REQUIRE_EQUAL(cpi_layer_reached(pool), taken);
+    support_require_live(pool, taken);
+    while (taken > 0)
+        cpool_free(pool, cpool_at(pool, --taken));
     support_destroy_empty(pool);
 }
 END_TEST
@@ -93,7 +123,7 @@ START_TEST(discarded_slots_are_zero_and_their_neighbours_are_not)
     config.memory_flags = CPOOL_MEMORY_NO_POISON;
     pool = support_create(&config);
     for (size_t i = 0; i < MANY; i++) {
-        slots[i] = cpi_layer_fresh(pool);
+        slots[i] = fresh(pool);
         REQUIRE(slots[i] != NULL);
         memset(slots[i], 7, SIZE);
     }
@@ -117,6 +147,7 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(fresh_slots_come_in_order_and_raise_the_capacity, MODES),
+        TIMES(fresh_slots_come_in_runs, MODES),
         ONCE(owner_is_found_by_the_face_and_the_kind),
         ONCE(discarded_slots_are_zero_and_their_neighbours_are_not),
     };

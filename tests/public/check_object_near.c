@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_object_near.c - which object a get takes: one of the thread's own, a new one, or one that
+ * another thread has in its cache.
+ *
+ * Includes object.h, growth.h.
+ */
+#include "object.h"
+
+#include "growth.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { OBJECTS = 4, ROOM = 400, ROUNDS = 50 };
+
+/* A get by each way. */
+static const struct {
+    bool hooks;
+    unsigned flags;
+    unsigned pool_flags;
+} ways[] = {
+    { false, 0, 0 },
+    { true, 0, 0 },
+    { true, CPOOL_OBJECT_EAGER, 0 },
+    { true, CPOOL_OBJECT_COUNTED, 0 },
+    { true, CPOOL_OBJECT_TRACED, 0 },
+    { true, 0, CPOOL_WAITABLE },
+    { true, 0, CPOOL_CHECKED },
+};
+
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+static struct account account;
+static cpool_objects_t *pool;
+
+static cpool_object_config_t configure(int way, size_t capacity)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+
+    config.name = "near";
+    config.capacity = capacity;
+    config.flags = ways[way].flags;
+    config.pool_flags = ways[way].pool_flags;
+    return config;
+}
+
+static void open_pool(int way, cpool_object_config_t *config)
+{
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+
+    memset(&account, 0, sizeof account);
+    type.object_size = sizeof(struct thing);
+    if (ways[way].hooks) {
+        type = thing_type(&account);
+        config->reset = thing_pool_reset;
+    }
+    pool = thing_pool(config, &type);
+}
+
+/* So many objects in the hands of one thread. */
+struct held {
+    void *object[OBJECTS];
+    size_t n;
+};
+
+static void get_all(void *argument)
+{
+    struct held *hold = argument;
+
+    for (size_t i = 0; i < hold->n; i++) {
+        hold->object[i] = cpool_object_get(pool);
+        REQUIRE(hold->object[i] != NULL);
+    }
+}
+
+static void put_all(void *argument)
+{
+    struct held *hold = argument;
+
+    for (size_t i = 0; i < hold->n; i++)
+        REQUIRE_EQUAL(cpool_object_put(pool, hold->object[i]), 0);
+}
+
+static void get_and_put_all(void *argument)
+{
+    get_all(argument);
+    put_all(argument);
+}
+
+static uint64_t recalls(void)
+{
+    return support_stats(cpool_objects_pool(pool)).recalls;
+}
+
+static bool is_in(const struct held *hold, const void *object)
+{
+    for (size_t i = 0; i < hold->n; i++)
+        if (hold->object[i] == object)
+            return true;
+    return false;
+}
+
+START_TEST(threads_with_room_keep_their_objects)
+{
+    cpool_object_config_t config = configure(_i, ROOM);
+    struct worker *worker = worker_start();
+    struct held theirs = {.n = OBJECTS};
+    struct held ours = {.n = OBJECTS};
+
+    open_pool(_i, &config);
+    for (int i = 0; i < ROUNDS; i++) {
+        worker_do(worker, get_and_put_all, &theirs);
+        get_and_put_all(&ours);
+        REQUIRE_EQUAL(thing_stats(pool).creations, 2 * OBJECTS);
+        for (size_t k = 0; k < OBJECTS; k++)
+            REQUIRE(!is_in(&theirs, ours.object[k]));
+    }
+    REQUIRE_EQUAL(recalls(), 0);
+    worker_stop(worker);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+START_TEST(get_at_the_capacity_finds_what_another_thread_has)
+{
+    cpool_object_config_t config = configure(_i, OBJECTS);
+    struct worker *worker = worker_start();
+    struct held theirs = {.n = OBJECTS};
+    struct held ours = {.n = OBJECTS};
+
+    open_pool(_i, &config);
+    worker_do(worker, get_and_put_all, &theirs);
+    get_all(&ours);
+    REQUIRE(cpool_object_get(pool) == NULL);
+    REQUIRE_EQUAL(thing_stats(pool).creations, OBJECTS);
+    for (size_t k = 0; k < OBJECTS; k++)
+        REQUIRE(is_in(&theirs, ours.object[k]));
+    put_all(&ours);
+    worker_stop(worker);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+START_TEST(pool_that_grows_looks_everywhere_before_it_grows)
+{
+    cpool_object_config_t config = configure(_i, 0);
+    struct worker *worker = worker_start();
+    struct held theirs = {.n = OBJECTS};
+    struct held ours = {.n = OBJECTS};
+
+    config.growth = 1;
+    config.max_capacity = ROOM;
+    open_pool(_i, &config);
+    worker_do(worker, get_and_put_all, &theirs);
+    get_and_put_all(&ours);
+    REQUIRE_EQUAL(thing_stats(pool).capacity, OBJECTS);
+    worker_stop(worker);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+/* Otherwise each put beside a full cache of another thread would destroy what the get before it
+ * created. */
+START_TEST(few_inactive_objects_are_looked_for_everywhere)
+{
+    cpool_object_config_t config = configure(_i, ROOM);
+    struct worker *worker = worker_start();
+    struct held theirs = {.n = OBJECTS};
+    struct held ours = {.n = OBJECTS};
+
+    config.max_inactive = OBJECTS;
+    open_pool(_i, &config);
+    worker_do(worker, get_and_put_all, &theirs);
+    get_and_put_all(&ours);
+    REQUIRE_EQUAL(thing_stats(pool).creations, OBJECTS);
+    worker_stop(worker);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+START_TEST(get_that_cannot_create_takes_what_another_thread_has)
+{
+    cpool_object_config_t config = configure(_i, ROOM);
+    struct worker *worker = worker_start();
+    struct held theirs = {.n = 1};
+    void *object;
+
+    open_pool(_i, &config);
+    worker_do(worker, get_and_put_all, &theirs);
+    account.create_fails = EIO;
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), 0);
+    REQUIRE(!ways[_i].hooks || object == theirs.object[0]);
+    if (ways[_i].hooks)
+        REQUIRE_EQUAL(cpool_object_obtain(pool, &theirs.object[0], NULL), EIO);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    worker_stop(worker);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(threads_with_room_keep_their_objects, WAYS),
+        TIMES(get_at_the_capacity_finds_what_another_thread_has, WAYS),
+        TIMES(pool_that_grows_looks_everywhere_before_it_grows, WAYS),
+        TIMES(few_inactive_objects_are_looked_for_everywhere, WAYS),
+        TIMES(get_that_cannot_create_takes_what_another_thread_has, WAYS),
+    };
+
+    return SUPPORT_RUN("object_near", tests);
+}
