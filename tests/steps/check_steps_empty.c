@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cache/steal.h"
+#include "inside.h"
 #include "store/depot.h"
 
 /*
@@ -303,6 +305,32 @@ START_TEST(alloc_does_not_wait_for_the_thief_that_it_interrupts)
 }
 END_TEST
 
+static void take_last(void *argument)
+{
+    struct own *own = argument;
+
+    own->live[0] = cpool_cache_alloc(own->cache);
+}
+
+/* The cache shows a round when the stealing thread looks, and none any more when it is locked. */
+START_TEST(theft_of_an_empty_magazine_counts_for_nothing)
+{
+    struct cpi_uncached *place;
+    struct own own;
+
+    own_init(&own, 1);
+    take_and_free(&own, 1);
+    place = cpi_place_enter(&inside(own.pool)->registry.places);
+    steps_plan("cpi_mark_lock", 1, take_last, &own);
+    REQUIRE(!cpi_steal_loaded(&inside(own.pool)->registry, place));
+    REQUIRE(steps_drop());
+    cpi_place_leave(&inside(own.pool)->registry.places, place);
+    REQUIRE_EQUAL(support_stats(own.pool).recalls, 0);
+    cpool_cache_free(own.cache, own.live[0]);
+    support_destroy_empty(own.pool);
+}
+END_TEST
+
 static void do_fork(void *argument)
 {
     struct own *own = argument;
@@ -425,6 +453,7 @@ int main(void)
         ONCE(empty_magazine_that_comes_between_two_looks_is_found),
         ONCE(alloc_does_not_wait_for_the_cache_that_it_interrupts),
         ONCE(alloc_does_not_wait_for_the_thief_that_it_interrupts),
+        ONCE(theft_of_an_empty_magazine_counts_for_nothing),
         ONCE(fork_inside_an_explicit_cache_loses_nothing),
         ONCE(alloc_beside_threads_that_never_pause_soon_finds_the_pool_empty),
         ONCE(alloc_in_callers_memory_soon_finds_the_pool_empty),
