@@ -96,14 +96,14 @@ static inline bool cpi_pool_go_inside(struct cpi_cache *cache)
     return cache != NULL && cpi_mark_try_enter(cache);
 }
 
-/* The round on top of the loaded magazine, or NULL.  For pools without the inline path. */
+/* The round on top of the loaded magazine, hidden from the inline path, or NULL. */
 CPI_WITHIN static inline void *cpi_pool_pop(struct cpi_cache *cache)
 {
     void *slot;
 
     if (!cpi_pool_go_inside(cache))
         return NULL;
-    slot = cpi_cache_pop(cache);
+    CPI_POP(&cache->hidden, slot, slot = NULL);
     cpi_mark_leave(cache);
     return slot;
 }

@@ -265,7 +265,7 @@ void *cpool_cache_alloc_slow(cpool_cache_t *entry)
     if (pool == NULL)
         return NULL;
     cpi_mark_use(cache);
-    return owner_is_right(pool, cache, function) ? cpi_pool_alloc(pool, cache, CPI_CALL(function))
+    return owner_is_right(pool, cache, function) ? alloc_hidden(entry->pool, cache, function)
                                                  : NULL;
 }
 
@@ -279,5 +279,5 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
         return;
     cpi_mark_use(cache);
     if (owner_is_right(pool, cache, function))
-        cpi_pool_free(pool, cache, slot, CPI_CALL(function));
+        free_hidden(entry->pool, slot, cache, function);
 }
