@@ -64,7 +64,8 @@ static struct cpi_pool model_pool;
 #define MODEL_VISITORS 1u
 #endif
 
-static struct cpi_uncached model_visitors[MODEL_VISITORS];
+/* The last place, for which signals are blocked, is never needed. */
+static struct cpi_uncached model_visitors[MODEL_VISITORS + 1];
 
 /* The marks are the weaker ones, those that go with a barrier, unless MODEL_SYMMETRIC is
  * defined.  It is called in exact
@@ -134,7 +135,7 @@ static inline void model_open_pool(bool exact, size_t fresh)
     model_pool.registry.slab = &model_slab;
     model_pool.registry.depot = &model_depot;
     model_pool.registry.places.at = model_visitors;
-    model_pool.registry.places.count = MODEL_VISITORS;
+    model_pool.registry.places.count = MODEL_VISITORS + 1;
     model_pool.registry.quota_max = MODEL_SPARES;
     model_pool.registry.exact = exact;
     model_pool.registry.caches.base = (char *)model_cache(1);
