@@ -50,6 +50,7 @@ dist_man3_MANS = \
 	doc/man/cpool_release.3 \
 	doc/man/cpool_lane.3 \
 	doc/man/cpool_lane_alloc.3 \
+	doc/man/cpool_lane_count.3 \
 	doc/man/cpool_lane_free.3 \
 	doc/man/cpool_lanes.3 \
 	doc/man/cpool_lanes_balance.3 \

@@ -113,6 +113,13 @@ CPOOL_API void *cpool_lane_alloc(cpool_lane_t *lane) CPOOL_MUST_USE_ CPOOL_NONNU
 CPOOL_API int cpool_lane_free(cpool_lane_t *lane, void *slot) CPOOL_NONNULL_(1);
 
 /*
+ * cpool_lane_count - the number of free slots in a lane.
+ *
+ * The lane's user, wait-free.
+ */
+CPOOL_API size_t cpool_lane_count(const cpool_lane_t *lane) CPOOL_NONNULL_(1);
+
+/*
  * cpool_lanes_balance - deals all free slots out again, evenly.
  *
  * The free slots go to the lanes in order of index, the lowest to lane 0.  The result depends

@@ -245,6 +245,11 @@ cpool_lane_t *cpool_lane(cpool_lanes_t *lanes, size_t number)
     return number < lanes->n ? &lanes->lanes[number] : NULL;
 }
 
+size_t cpool_lane_count(const cpool_lane_t *lane)
+{
+    return lane->count;
+}
+
 cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes)
 {
     return cpi_layer_face(lanes->pool);
