@@ -242,13 +242,14 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
 CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_MUST_USE_;
 
 /*
- * cpool_destroy - returns everything to the operating system, live slots too.
+ * cpool_destroy - ends a pool, live slots too, and returns its memory.
  *
  * pool   no thread may be using it, or use it later, but threads that used it
  *        may live on.  NULL is a no-op.
  *
- * The memory of up to eight small pools without live slots is wiped and kept for later pools,
- * unless they were checked: at most 2 MiB of addresses each, and 64 KiB of slots handed out.
+ * The memory goes back to the operating system.  That of up to eight small pools without live
+ * slots is wiped and kept for later pools, unless they were checked: at most 2 MiB of addresses
+ * each, and 64 KiB of slots handed out.
  *
  * A thread that has obtained every slot may destroy the pool, even while the threads that
  * freed them are still returning from their frees.  cpool_destroy waits for those.

@@ -63,7 +63,7 @@ struct cpool_cache_t {
     void **rounds;   /* the loaded magazine's rounds, the next one on top */
     uintptr_t bound; /* slots below this index have been handed out.  The slow path
                         raises it */
-    cpool_t *pool;   /* the pool it caches, or NULL while unused */
+    cpool_t *pool;   /* the pool it caches, or none while unused */
     void *home;      /* the library's own part of this cache */
     uintptr_t reserved[8 - 6];
 };

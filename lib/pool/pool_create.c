@@ -175,6 +175,8 @@ static int reserve(char **region, struct cpi_layout *layout, const cpool_config_
     *region = cpi_region_take(layout->total, layout->lead_at);
     if (*region == NULL)
         *region = cpi_os_reserve(layout->total, layout->unit);
+    if (*region == NULL && cpi_region_release_all())
+        *region = cpi_os_reserve(layout->total, layout->unit);
     return *region != NULL ? 0 : CPOOL_ENOMEM;
 }
 

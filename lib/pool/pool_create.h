@@ -27,4 +27,7 @@ void cpi_pool_release(struct cpi_pool *pool);
 bool cpi_region_keep(struct cpi_pool *pool);
 void *cpi_region_take(size_t size, size_t slots_at);
 
+/* Unmaps those that are kept.  Returns true if there were any.  Lock-free. */
+bool cpi_region_release_all(void);
+
 #endif /* CPI_POOL_CREATE_H */

@@ -40,12 +40,14 @@ struct cpi_kept {
 
 static _Atomic(struct cpi_kept *) kept[CPI_KEPT];
 
-CPI_COLD static void replace(unsigned i, struct cpi_kept *region)
+/* Returns true if another one was there. */
+CPI_COLD static bool replace(unsigned i, struct cpi_kept *region)
 {
     struct cpi_kept *before = cpi_exchange(&kept[i], region, acq_rel); /* [kept] */
 
     if (before != NULL)
         cpi_os_release(before, before->size);
+    return before != NULL;
 }
 
 CPI_COLD bool cpi_region_keep(struct cpi_pool *pool)
@@ -62,11 +64,13 @@ CPI_COLD bool cpi_region_keep(struct cpi_pool *pool)
         pool->checked || pool->tools != 0)
         return false;
     for (i = 0; i < CPI_SIDES; i++)
-        memset(slab->sides[i].extent.base, 0, fresh * slab->sides[i].size);
+        if (slab->sides[i].size != 0)
+            memset(slab->sides[i].extent.base, 0, fresh * slab->sides[i].size);
     memset((void *)slab->base, 0, fresh * slab->stride);
+    cpi_depot_wipe(&pool->depot);
     memset(start, 0, (size_t)(pool->registry.caches.base - start) + made);
     *(struct cpi_kept *)(void *)start = region;
-    replace(cpi_fetch_add(&times, 1u, relaxed) % CPI_KEPT, (void *)start); /* [count] */
+    (void)replace(cpi_fetch_add(&times, 1u, relaxed) % CPI_KEPT, (void *)start); /* [count] */
     return true;
 }
 
@@ -82,17 +86,24 @@ CPI_COLD void *cpi_region_take(size_t size, size_t slots_at)
             return region;
         }
         if (region != NULL)
-            replace(i, region);
+            (void)replace(i, region);
     }
     return NULL;
 }
 
-__attribute__((__destructor__(101))) static void library_unloaded(void)
+CPI_COLD bool cpi_region_release_all(void)
 {
+    bool any = false;
     unsigned i;
 
     for (i = 0; i < CPI_KEPT; i++)
-        replace(i, NULL);
+        any = replace(i, NULL) || any;
+    return any;
+}
+
+__attribute__((__destructor__(101))) static void library_unloaded(void)
+{
+    (void)cpi_region_release_all();
 }
 
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)

@@ -8,6 +8,8 @@
  */
 #include "growth.h"
 
+#include <cpool/lease.h>
+
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -151,6 +153,97 @@ START_TEST(pool_in_a_region_used_again_is_new)
 }
 END_TEST
 
+/*
+ * Regions of pools whose parts have other sizes, and yet the slots at the same place.  Where one
+ * has magazines another has the words of its slots, or its own fixed part.
+ */
+struct layout {
+    unsigned flags;
+    size_t caches, rounds, capacity;
+};
+
+static cpool_t *create_as(const struct layout *layout)
+{
+    cpool_config_t config = support_config(8, layout->capacity);
+
+    config.flags = layout->flags;
+    config.thread_caches = layout->caches;
+    config.magazine_rounds = layout->rounds;
+    return support_create(&config);
+}
+
+/* Returns where its slots were. */
+static uintptr_t use_and_destroy(const struct layout *layout, void **slots)
+{
+    cpool_t *pool = create_as(layout);
+    uintptr_t at = (uintptr_t)cpool_at(pool, 0);
+
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, layout->capacity), layout->capacity);
+    for (size_t i = 0; i < layout->capacity; i++)
+        cpool_depot_free(pool, slots[i]);
+    support_destroy_empty(pool);
+    return at;
+}
+
+/* It has leases, and all its slots are free.  Returns where they were. */
+static uintptr_t require_usable(const struct layout *layout, void **slots)
+{
+    cpool_t *pool = create_as(layout);
+    uintptr_t at = (uintptr_t)cpool_at(pool, 0);
+    cpool_lease_t *lease;
+
+    lease = cpool_lease_begin(pool); /* first: it has the only cache */
+    REQUIRE(lease != NULL);
+    REQUIRE_EQUAL(cpool_lease_end(lease), 0);
+    REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, layout->capacity), layout->capacity);
+    cpool_free_bulk(pool, slots, layout->capacity);
+    support_destroy_empty(pool);
+    return at;
+}
+
+static const struct layout later[] = { { CPOOL_TRACKED, 1, 4, 512 }, { CPOOL_EXACT, 1, 4, 4096 } };
+static const struct layout earlier[] = { { CPOOL_EXACT, 16, 4, 512 }, { 0, 4, 64, 3200 } };
+
+START_TEST(pool_of_another_layout_finds_nothing)
+{
+    enum { OTHERS = 40, STEP = 32 };
+    static void *slots[8192];
+    struct layout before = earlier[_i];
+    size_t met = 0;
+
+    SKIP_IF(SUPPORT_SANITIZED, "no region is used again");
+    for (size_t i = 0; i < OTHERS; i++, before.capacity += STEP) {
+        uintptr_t at = use_and_destroy(&before, slots);
+
+        met += require_usable(&later[_i], slots) == at;
+    }
+    REQUIRE(met > 0 || sizeof(void *) < 8);
+}
+END_TEST
+
+/* Only what the kept regions take is left for the last pool. */
+static void create_at_the_limit(void *unused)
+{
+    struct layout layout = { 0, 4, 63, 400 };
+    cpool_t *pools[8];
+
+    for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
+        pools[i] = create_as(&layout);
+    for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
+        support_destroy_empty(pools[i]);
+    support_limit_address_space(0);
+    layout.capacity = 2000;
+    support_destroy_empty(create_as(&layout));
+    (void)unused;
+}
+
+START_TEST(kept_regions_are_released_where_addresses_are_refused)
+{
+    SKIP_IF(SUPPORT_SANITIZED, "no region is kept");
+    support_in_child(create_at_the_limit, NULL);
+}
+END_TEST
+
 /* After a reset, or a shrink, more slots hold bytes than have been handed out. */
 static void reset(cpool_t *pool)
 {
@@ -212,6 +305,8 @@ int main(void)
         ONCE(pool_in_callers_memory_takes_whole_lines),
         TIMES(create_after_destroy_maps_nothing, KINDS),
         TIMES(pool_in_a_region_used_again_is_new, KINDS),
+        TIMES(pool_of_another_layout_finds_nothing, sizeof(later) / sizeof(later[0])),
+        ONCE(kept_regions_are_released_where_addresses_are_refused),
         TIMES(slots_handed_out_before_are_zero, 2 * KINDS),
         TIMES(slot_of_a_destroyed_pool_traps, 2),
     };
