@@ -81,14 +81,16 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
 }
 
 /* With the lock held: one sleep, until a signal or a time of the monotonic clock. */
-static void sleep_until(struct cpi_waiters *waiters, struct cpi_sleeper *self, uint64_t time)
+static void sleep_until(const struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t time)
 {
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
     struct timespec until = {(time_t)(time / CPI_SECOND), (long)(time % CPI_SECOND)};
 
     CPI_ASSERT(self->waiter.slot == NULL && !self->waiter.asleep);
     if (!self->slept) {
         cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
         self->slept = true;
+        CPI_PROBE2(wait, pool->handle, self->deadline);
     }
     self->waiter.asleep = true;
     if (time == CPI_OS_NEVER)
@@ -116,7 +118,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
         if (waiter->slot != NULL || now >= end || is_dismissed(waiters, self) ||
             (!naps && waiter->epoch != self->vain))
             break;
-        sleep_until(waiters, self, end);
+        sleep_until(pool, self, end);
     }
     self->epoch = waiter->epoch;
     pthread_mutex_unlock(&waiters->lock);
@@ -128,10 +130,11 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
 static void linger(const struct cpi_pool *pool, const struct cpi_sleeper *self)
 {
     const struct cpi_queue *queue = &cpi_waiters_of(pool)->queue;
+    uint64_t end = earlier(self->waiter.due, self->deadline);
     unsigned times = 0;
 
     while ((cpi_load(&queue->word, relaxed) & CPI_QUEUE_ASKS) != 0 && /* [hint] */
-           times < CPI_LINGER && cpi_os_now() < self->waiter.due)
+           times < CPI_LINGER && cpi_os_now() < end)
         cpi_os_back_off(times++);
 }
 
@@ -142,8 +145,6 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
     uint64_t end = self->deadline;
     void *slot;
 
-    if (!self->slept)
-        CPI_PROBE2(wait, pool->handle, self->deadline);
     linger(pool, self);
     if ((pool->way->left(pool, NULL) & CPI_LEFT_MORE) != 0)
         end = earlier(end, cpi_os_now() + CPI_REFUSED_SLEEP);

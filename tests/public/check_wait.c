@@ -89,8 +89,9 @@ START_TEST(wait_until_time_is_up_is_null)
 
         REQUIRE(cpool_alloc_wait(pool, &a_moment) == NULL);
         REQUIRE(seconds_now() - before >= 0.002);
-        REQUIRE_EQUAL(support_stats(pool).waits, i);
+        REQUIRE(support_stats(pool).waits <= i); /* its time may be up before it sleeps */
     }
+    REQUIRE(support_stats(pool).waits > 0);
     REQUIRE_NO_REPORT();
     support_require_live(pool, CAPACITY);
     hold_free_all(&hold);

@@ -261,6 +261,26 @@ START_TEST(waiter_that_is_called_while_it_lingers_does_not_sleep)
 }
 END_TEST
 
+START_TEST(waiter_does_not_linger_when_its_time_is_up)
+{
+    static const struct timespec a_while = {0, 200000000};
+    struct worker *workers[2] = {worker_start(), worker_start()};
+    struct meeting meeting;
+
+    meeting_init(&meeting, workers, CALLS);
+    meeting.timeout = &a_while;
+    REQUIRE(meeting_run_hasty_waiter(&meeting, 1));
+    REQUIRE(steps_go_on_to(&meeting.wait, "linger", 2));
+    REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
+    REQUIRE(!steps_go_on_to(&meeting.wait, "linger", 2));
+    steps_go_on(&meeting.wait);
+    REQUIRE(meeting.slot == NULL);
+    meeting_fini(&meeting);
+    for (int i = 0; i < 2; i++)
+        worker_stop(workers[i]);
+}
+END_TEST
+
 /*
  * A thread is about to open a cache that it has just made, which is all zero until then.
  * It holds the library's lock, so no thread can be stopped there.
@@ -290,6 +310,7 @@ int main(void)
         ONCE(waiter_that_is_behind_looks_again_before_it_gives_up),
         ONCE(wait_beside_a_trim_keeps_its_time),
         TIMES(waiter_that_is_called_while_it_lingers_does_not_sleep, FREES),
+        ONCE(waiter_does_not_linger_when_its_time_is_up),
         ONCE(search_of_a_waiter_passes_a_cache_that_is_being_made),
     };
 
