@@ -224,8 +224,10 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * blocks takes 16 to 32 bytes a block, from the operating system.  An address that is neither
  * slot nor block is CPOOL_EFOREIGN as ever.  A second free of a block is CPOOL_EDOUBLEFREE until
  * other blocks have taken its place in the table, and then CPOOL_EFOREIGN.  It is not detected
- * once malloc has handed the same memory to the pool again: it then frees the new block.  Memory
- * that malloc has handed to anybody else is not touched.
+ * once malloc has handed the same memory to the pool again, or the first free, perhaps still
+ * under way, has handed the block to a waiting thread: it then frees that thread's block, or the
+ * new one, and another waiting thread may have it, too.  Memory that malloc has handed to anybody
+ * else is not touched.
  *
  * A block has no index.  cpool_owns, cpool_index, cpool_at, handles and visits know slots only.
  * cpool_verify and cpool_lease_adopt report CPOOL_EBLOCK.  Leases hand out slots only, object
