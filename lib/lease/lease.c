@@ -478,13 +478,13 @@ static struct cpi_uncached *lock_lease(struct cpi_lease *lease, const cpool_t *h
     }
 }
 
-int cpi_lease_close(struct cpi_lease *lease, cpool_t *handle)
+struct cpi_uncached *cpi_lease_close(struct cpi_lease *lease, cpool_t *handle)
 {
     struct cpi_uncached *place = lock_lease(lease, handle);
     struct cpi_cache *cache;
 
     if (place == NULL)
-        return CPOOL_ELEASE;
+        return NULL;
     cpi_handle_set_lease(handle, 0);
     while ((cache = lease->caches) != NULL) {
         give_free(cache, &place->counters);
@@ -493,6 +493,5 @@ int cpi_lease_close(struct cpi_lease *lease, cpool_t *handle)
         cpi_registry_end_other(lease->registry, cache);
         cpi_mark_unlock(cache);
     }
-    cpi_place_leave(&lease->registry->places, place);
-    return 0;
+    return place;
 }

@@ -146,11 +146,12 @@ bool cpi_lease_record_commonly(struct cpi_lease *lease, void *slot);
 
 /*
  * Ends the caches of all threads and leaves their records to the common cache.  The handle
- * leads to the lease no longer.  Returns 0, or CPOOL_ELEASE after nothing has happened: the
- * lease has ended before, or a thread is inside one of the caches.  With the lock held, which
- * is released for a while where a stealing thread has a cache.
+ * leads to the lease no longer.  Returns a place that the caller has to leave, and which is not
+ * the last one, or NULL after nothing has happened: the lease has ended before, or a thread is
+ * inside one of the caches.  With the lock held, which is released for a while where a stealing
+ * thread has a cache.
  */
-int cpi_lease_close(struct cpi_lease *lease, cpool_t *handle);
+struct cpi_uncached *cpi_lease_close(struct cpi_lease *lease, cpool_t *handle);
 
 /* Of a lease that is closed: takes a magazine with a record out of the common cache, or returns
  * 0, and gives it to the depot, however full. */

@@ -225,7 +225,10 @@ static inline bool enter(const struct cpi_lease *lease, const cpool_lease_t *han
  * that vanished in between, in a fork, from one that was freed twice. */
 static inline bool mark(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
-    return cpi_pool_passes(pool, slot, call) && ((void)set_leased(pool, slot, true), true);
+    if (!cpi_pool_passes(pool, slot, call))
+        return false;
+    (void)set_leased(pool, slot, true);
+    return true;
 }
 
 /* A slot from the calling thread's cache, or NULL.  One that turns out to be live is not
@@ -372,8 +375,6 @@ int cpool_lease_adopt(cpool_lease_t *handle, void *slot)
 
 /* --- The end --- */
 
-static const char end_function[] = "cpool_lease_end";
-
 /* Returns true if the slot goes back, in a pool with a gate.  One that is of no lease and not
  * live had an alloc that vanished in a fork, before it was marked.  Damage is repaired when it
  * is reported: the bytes after the slot at the first attempt, those before it at the second, so
@@ -395,52 +396,45 @@ static bool end_life(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return ended;
 }
 
-/* Returns how many slots of the magazine go back.  It keeps those that go with it. */
-static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine, struct cpi_call call)
+/* Returns how many slots of the magazine go back.  It keeps those that go with it.  A report's
+ * handler need not return, so the place is left until these slots are to be had. */
+static size_t end_lives(struct cpi_pool *pool, struct cpi_magazine *magazine,
+                        struct cpi_uncached **place, struct cpi_call call)
 {
-    const struct cpi_gate *passed = leases_of(pool)->passed;
+    const struct cpi_keeper *keeper = leases_of(pool)->passed->keeper;
     uint32_t count = cpi_magazine_count(magazine);
-    uint32_t kept = 0;
-    size_t ended = 0;
+    unsigned times = 0;
+    uint32_t ended = 0;
     uint32_t i;
 
-    for (i = 0; i < count; i++) {
-        void *slot = magazine->rounds[i];
-
-        if (!end_life(pool, slot, call))
-            continue;
-        ended++;
-        if (passed->keeper != NULL)
-            passed->keeper->put(pool, slot);
-        else
-            magazine->rounds[kept++] = slot;
-    }
-    cpi_magazine_set_count(magazine, kept);
+    if (count == 0)
+        return 0;
+    cpi_place_leave(&pool->registry.places, *place);
+    for (i = 0; i < count; i++)
+        if (end_life(pool, magazine->rounds[i], call))
+            magazine->rounds[ended++] = magazine->rounds[i];
+    /* Not the last one, which the keeper may need. */
+    while ((*place = cpi_place_try_enter(&pool->registry.places)) == NULL)
+        cpi_os_back_off(times++);
+    for (i = 0; keeper != NULL && i < ended; i++)
+        keeper->put(pool, magazine->rounds[i]);
+    cpi_magazine_set_count(magazine, keeper != NULL ? 0 : ended);
     return ended;
 }
 
-/* In pools with a gate, magazine by magazine. */
-static size_t end_each(struct cpi_pool *pool, struct cpi_cache *common, struct cpi_call call)
-{
-    size_t slots = 0;
-    uint32_t node;
-
-    while ((node = cpi_lease_take_magazine(common)) != 0) {
-        slots += end_lives(pool, cpi_depot_magazine(&pool->depot, node), call);
-        cpi_lease_give_magazine(common, node);
-    }
-    return slots;
-}
-
-/* With the lock held, which is released while each slot is looked at. */
-static size_t end_closed(struct cpi_lease *lease, struct cpi_call call)
+/* With a place, and the lock held, which is released while each slot is looked at. */
+static size_t end_closed(struct cpi_lease *lease, struct cpi_uncached **place, struct cpi_call call)
 {
     struct cpi_pool *pool = pool_of(lease);
     size_t slots = 0;
+    uint32_t node;
 
     if (leases_of(pool)->passed != NULL) {
         cpi_unlock();
-        slots = end_each(pool, lease->common, call);
+        while ((node = cpi_lease_take_magazine(lease->common)) != 0) {
+            slots += end_lives(pool, cpi_depot_magazine(&pool->depot, node), place, call);
+            cpi_lease_give_magazine(lease->common, node);
+        }
         cpi_lock();
     }
     slots += cpi_lease_give_all(lease->common);
@@ -449,26 +443,28 @@ static size_t end_closed(struct cpi_lease *lease, struct cpi_call call)
     return slots;
 }
 
+/* While another thread may have all slots, the place keeps its cpool_destroy waiting. */
 size_t cpool_lease_end(cpool_lease_t *handle)
 {
-    struct cpi_lease *lease = lease_of(handle, end_function);
+    static const char function[] = "cpool_lease_end";
+    struct cpi_lease *lease = lease_of(handle, function);
+    struct cpi_uncached *place;
     struct cpi_pool *pool;
-    size_t slots = 0;
-    int code;
+    size_t slots;
 
     if (lease == NULL)
         return 0;
     pool = pool_of(lease);
     cpi_lock();
-    code = cpi_lease_close(lease, (cpool_t *)(void *)handle);
-    if (code == 0)
-        slots = end_closed(lease, CPI_CALL(end_function));
+    place = cpi_lease_close(lease, (cpool_t *)(void *)handle);
+    slots = place != NULL ? end_closed(lease, &place, CPI_CALL(function)) : 0;
     cpi_unlock();
-    if (code != 0) {
-        report_lease(end_function, handle);
+    if (place == NULL) {
+        report_lease(function, handle);
         return 0;
     }
     cpi_pool_came(pool, NULL);
+    cpi_place_leave(&pool->registry.places, place);
     return slots;
 }
 

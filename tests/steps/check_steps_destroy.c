@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_destroy.c - drain, then destroy: a thread that gives the last slot back
- * stops at every step of its free, and another one that has obtained the slot destroys
- * the pool meanwhile.
+ * stops at every step of its free, or of the end of its lease, and another one that has
+ * obtained the slot destroys the pool meanwhile.
  *
  * Includes steps.h, and pool_impl.h to make allocs impatient.  Memory that is touched
  * after the end of the pool is no longer mapped.
@@ -13,6 +13,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include <cpool/lease.h>
+
 #include "inside.h"
 
 enum { CAPACITY = 2, ROUNDS = 2 };
@@ -21,6 +23,7 @@ enum { CAPACITY = 2, ROUNDS = 2 };
 struct giver {
     cpool_t *pool;
     cpool_cache_t *cache;
+    cpool_lease_t *lease;
     void *slot;
 };
 
@@ -52,11 +55,18 @@ static void give_by_cache(void *argument)
     cpool_cache_free(giver->cache, giver->slot);
 }
 
+static void give_by_lease(void *argument)
+{
+    struct giver *giver = argument;
+
+    REQUIRE_EQUAL(cpool_lease_end(giver->lease), 1);
+}
+
 static void (*const gives[])(void *argument) = {
-    give_by_free, give_by_depot_free, give_by_bulk, give_by_cache,
+    give_by_free, give_by_depot_free, give_by_bulk, give_by_cache, give_by_lease,
 };
 
-enum { GIVES = sizeof(gives) / sizeof(gives[0]) };
+enum { GIVES = sizeof(gives) / sizeof(gives[0]), GIVE_BY_LEASE = GIVES - 1 };
 
 static void take(void *argument)
 {
@@ -64,6 +74,16 @@ static void take(void *argument)
 
     giver->slot = cpool_alloc(giver->pool);
     REQUIRE(giver->slot != NULL);
+}
+
+static void take_by_lease(void *argument)
+{
+    struct giver *giver = argument;
+
+    take(giver);
+    giver->lease = cpool_lease_begin(giver->pool);
+    REQUIRE(giver->lease != NULL);
+    REQUIRE_EQUAL(cpool_lease_adopt(giver->lease, giver->slot), 0);
 }
 
 /* How it is obtained.  In a plain pool another slot may be had sooner. */
@@ -106,16 +126,16 @@ static void dally(const struct drain *drain)
 static bool destroy_at(unsigned flags, int give, struct worker **workers, size_t nth)
 {
     cpool_t *pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
-    struct giver giver = { pool, NULL, NULL };
+    struct giver giver = { pool, NULL, NULL, NULL };
     struct drain drain = { pool, NULL, flags == 0 ? cpool_depot_alloc : alloc, false };
     struct steps_stop stop;
     bool stopped;
 
     inside(pool)->stall_limit = 1;
-    if (flags == CPOOL_WAITABLE)
+    if ((flags & CPOOL_WAITABLE) != 0)
         drain.alloc = alloc_wait;
     REQUIRE_EQUAL(cpool_cache_create(&giver.cache, pool), 0);
-    worker_do(workers[0], take, &giver);
+    worker_do(workers[0], give == GIVE_BY_LEASE ? take_by_lease : take, &giver);
     drain.last = giver.slot;
     while (support_stats(pool).live < CAPACITY)
         REQUIRE(cpool_depot_alloc(pool) != NULL);
@@ -153,7 +173,14 @@ END_TEST
 
 START_TEST(destroy_of_plain_pool_awaits_a_free_that_was_overtaken)
 {
-    sweep(0, 1);
+    sweep(0, _i == 0 ? 1 : GIVE_BY_LEASE);
+}
+END_TEST
+
+/* Its leases end slot by slot, without the lock. */
+START_TEST(destroy_of_tracked_pool_awaits_a_lease_that_was_overtaken)
+{
+    sweep(CPOOL_TRACKED | (_i == 0 ? CPOOL_WAITABLE : CPOOL_EXACT), GIVE_BY_LEASE);
 }
 END_TEST
 
@@ -162,7 +189,8 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(destroy_of_waitable_pool_awaits_a_free_that_was_overtaken, GIVES),
         TIMES(destroy_of_exact_pool_awaits_a_free_that_was_overtaken, GIVES),
-        ONCE(destroy_of_plain_pool_awaits_a_free_that_was_overtaken),
+        TIMES(destroy_of_plain_pool_awaits_a_free_that_was_overtaken, 2),
+        TIMES(destroy_of_tracked_pool_awaits_a_lease_that_was_overtaken, 2),
     };
 
     return SUPPORT_RUN("steps_destroy", tests);
