@@ -28,6 +28,7 @@ struct found {
     bool recycled; /* handed out before */
     bool counted;  /* as active, from the use that ended for it */
     size_t more;   /* objects to be created beside it */
+    size_t passed; /* offers that it has taken on its way */
 };
 
 /* Creates an object in a vacant slot in hand, which is counted.  Else both are given up. */
@@ -87,7 +88,8 @@ static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object
     return 0;
 }
 
-/* Creates an object, in a pool that grows only where `grows`.  Returns false without room. */
+/* Creates an object, in a pool that grows only where `grows`.  Returns false without room, and
+ * where the slot for it was lost. */
 static bool create_another(cpool_objects_t *pool, struct found *found, bool grows, int *code)
 {
     if (!cpi_object_count_in(pool, grows, &found->more))
@@ -95,7 +97,7 @@ static bool create_another(cpool_objects_t *pool, struct found *found, bool grow
     if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
         cpi_object_offer_rest(pool);
     *code = create_counted(pool, found);
-    return true;
+    return found->index != CPI_OBJECT_NONE || !cpi_object_has_lost(pool);
 }
 
 /* In priority pools: whether all objects are active, so that there is none to be found.  An
@@ -106,18 +108,13 @@ static bool is_used_up(const cpool_objects_t *pool)
            cpi_object_is_full(pool, cpi_load(&pool->active, acquire)); /* [used] */
 }
 
-/* Takes an inactive object, as cpi_object_take_inactive.  Slots that it passed by are offered again
- * as long as there is room. */
+/* Takes an inactive object, as cpi_object_take_inactive. */
 static bool take(cpool_objects_t *pool, void *slot, bool near, struct found *found)
 {
-    size_t passed = 0;
-
-    found->index = cpi_object_take_inactive(pool, slot, near, &passed);
+    found->index = cpi_object_take_inactive(pool, slot, near, &found->passed);
     if (found->index == CPI_OBJECT_NONE)
         return false;
     recycle(pool, found);
-    if (passed > 0)
-        cpi_object_offer_some(pool, passed);
     return true;
 }
 
@@ -209,6 +206,8 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is
         found.index = cpi_object_index_of(pool, slot);
     else
         code = find(pool, slot, &found, wish);
+    if (found.passed > 0 && cpi_object_has_room(pool))
+        cpi_object_offer_some(pool, found.passed);
     if (code == 0)
         code = activate(pool, &found, wish->unfit);
     *object = NULL;

@@ -28,7 +28,8 @@
  *
  * Invariant: objects <= capacity <= max.  A thread counts an object in before it takes a slot
  * for it, and vacates the slot before it counts the object out.  So a thread that has counted
- * an object in finds a slot, though another one may have it in hand for a moment.
+ * an object in finds a slot, though another one may have it in hand for a moment, or may have
+ * vanished with it in a fork.
  *
  * ORDERING TABLE
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
@@ -67,7 +68,7 @@
 
 /* The slots that a thread takes at once, with records that fill a line, so that it writes no line
  * of another thread's.  Stretches are kept in so many places, each for a thread, and objects that
- * are larger are taken one by one. */
+ * are larger are taken one by one, and so are those that others may wait for. */
 #define CPI_STRETCH (CPI_LINE / sizeof(uint32_t))
 #define CPI_STRETCHES 64u
 #define CPI_STRETCH_OBJECT ((size_t)1 << 16) /* bytes */
@@ -360,6 +361,9 @@ uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near,
  * Returns its index, or CPI_OBJECT_NONE without memory.  The record is not VACANT if an
  * inactive object was found instead.  The object is counted out again in both cases. */
 uintptr_t cpi_object_find_slot(cpool_objects_t *pool);
+
+/* Where there was none: whether, in the child of a fork, threads may have vanished with slots. */
+bool cpi_object_has_lost(const cpool_objects_t *pool);
 
 /* Gives up a slot in hand without an object, and counts the object out. */
 void cpi_object_give_up(cpool_objects_t *pool, uintptr_t index);

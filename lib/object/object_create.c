@@ -151,9 +151,8 @@ static int make_tables(cpool_objects_t *pool, bool traced)
 }
 
 /*
- * The pool of slots.  It is laid out for all objects that there may ever be, and its
- * capacity is lowered before the first alloc, so that it has only slots that the object
- * pool asks for one by one.
+ * The pool of slots.  It is laid out for all objects that there may ever be, and its capacity is
+ * lowered before the first alloc, so that it has only slots that the object pool has claimed.
  */
 static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config)
 {

@@ -113,7 +113,7 @@ static int add_one(cpool_objects_t *pool)
         return CPOOL_EDRY;
     index = cpi_object_find_slot(pool);
     if (index == CPI_OBJECT_NONE)
-        return CPOOL_ENOMEM;
+        return cpi_object_has_lost(pool) ? CPOOL_EDRY : CPOOL_ENOMEM;
     if (cpi_object_state(pool, index) != CPI_OBJECT_VACANT) {
         cpool_free(pool->pool, cpool_at(pool->pool, index)); /* as it was found */
         return CPOOL_EDRY;

@@ -12,9 +12,12 @@
 
 #include "base/atomic.h"
 #include "host/os.h"
+#include "host/thread.h"
 
-/* Nanoseconds for which a thread looks again for a vacant slot that another one has in hand. */
+/* Nanoseconds for which a thread looks again for a vacant slot that another one has in hand, or
+ * that may be lost. */
 #define CPI_PATIENCE UINT64_C(1000000000)
+#define CPI_PATIENCE_LOST UINT64_C(1000000)
 
 /* Slots that are offered at once, so that a get has few to pass by. */
 #define CPI_OFFERS 8u
@@ -94,11 +97,16 @@ static uintptr_t look_everywhere(cpool_objects_t *pool)
     return index;
 }
 
+bool cpi_object_has_lost(const cpool_objects_t *pool)
+{
+    return pool->forks != cpi_thread_forks() && cpi_object_reached(pool) >= pool->max;
+}
+
 /* Nothing was found.  Where all slots have been used, another thread has one in hand.  Where
  * not, memory was refused. */
 CPI_COLD static uintptr_t look_again(cpool_objects_t *pool)
 {
-    uint64_t end = cpi_os_now() + CPI_PATIENCE;
+    uint64_t end = cpi_os_now() + (cpi_object_has_lost(pool) ? CPI_PATIENCE_LOST : CPI_PATIENCE);
     uintptr_t index = cpi_object_occupy_beside_trim(pool);
     unsigned times;
 

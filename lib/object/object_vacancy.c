@@ -12,7 +12,7 @@
  *   shrunk | shrunk load after [full]    | relaxed | - | -
  *   peak   | peak load, CAS              | relaxed | - | -
  *   place  | inactive load, CAS | relaxed | - | -
- *   vacate | vacancy bits set, CAS       | release | occupy | the record, and the slot's bytes
+ *   vacate | vacancy bits set, CAS or add | release | occupy | the record, and the slot's bytes
  *   occupy | vacancy bits cleared, CAS   | acquire | vacate | the same
  *   stretch | stretch CAS that gives a run | release | use | that the slots are there
  *   use    | stretch CAS that takes a slot | acquire | stretch | the same
@@ -314,7 +314,7 @@ bool cpi_object_claim(cpool_objects_t *pool)
     uint64_t run = cpi_load(stretch, relaxed); /* [look] */
     uintptr_t first;
 
-    if (pool->type.object_size > CPI_STRETCH_OBJECT)
+    if (pool->type.object_size > CPI_STRETCH_OBJECT || cpi_object_slots_are(pool, CPOOL_WAITABLE))
         n = 1;
     first = take_run(pool, &n);
     if (first == CPI_OBJECT_NONE)
@@ -396,14 +396,6 @@ static uint64_t take_bits(_Atomic uint64_t *word, uint64_t mask)
     return bits & mask;
 }
 
-static void set_bits(_Atomic uint64_t *word, uint64_t more)
-{
-    uint64_t bits = cpi_load(word, relaxed); /* [look] */
-
-    while (!cpi_cas_weak(word, &bits, bits | more, release, relaxed)) /* [vacate] [failed] */
-        ;
-}
-
 /* With the lock held, so that a fork and a get that finds nothing wait until the slots are back. */
 static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 {
@@ -418,7 +410,7 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
         taken[i] = take_bits(&vacancy[i], mask);
     bytes = discard_portion(pool, taken, from, n);
     for (i = 0; i < words; i++)
-        set_bits(&vacancy[i], taken[i]);
+        cpi_fetch_add(&vacancy[i], taken[i], release); /* [vacate]: none of them is set */
     return bytes;
 }
 

@@ -29,7 +29,7 @@ static const struct {
     { true, 0, CPOOL_CHECKED },
 };
 
-enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+enum { WAYS = sizeof(ways) / sizeof(ways[0]), WAITABLE = 5 };
 
 static struct account account;
 static cpool_objects_t *pool;
@@ -199,6 +199,30 @@ START_TEST(get_that_cannot_create_takes_what_another_thread_has)
 }
 END_TEST
 
+/* The slots for threads that wait, which it passes by in its own cache, are there again. */
+START_TEST(get_that_looks_everywhere_leaves_the_offers)
+{
+    cpool_object_config_t config = configure(WAITABLE, OBJECTS);
+    struct worker *worker = worker_start();
+    struct held theirs = {.n = 1};
+    struct held ours = {.n = 1};
+    cpool_stats_t stats;
+
+    config.growth = 1;
+    config.max_capacity = OBJECTS;
+    open_pool(WAITABLE, &config);
+    worker_do(worker, get_and_put_all, &theirs);
+    REQUIRE_EQUAL(cpool_object_shrink(pool, OBJECTS - 1, 0), OBJECTS - 1);
+    get_all(&ours);
+    REQUIRE(is_in(&theirs, ours.object[0]));
+    stats = support_stats(cpool_objects_pool(pool));
+    REQUIRE(stats.in_caches + stats.in_depot > 0);
+    put_all(&ours);
+    worker_stop(worker);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -207,6 +231,7 @@ int main(void)
         TIMES(pool_that_grows_looks_everywhere_before_it_grows, WAYS),
         TIMES(few_inactive_objects_are_looked_for_everywhere, WAYS),
         TIMES(get_that_cannot_create_takes_what_another_thread_has, WAYS),
+        ONCE(get_that_looks_everywhere_leaves_the_offers),
     };
 
     return SUPPORT_RUN("object_near", tests);

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { OBJECTS = 4 };
@@ -298,6 +299,109 @@ START_TEST(get_awaits_the_last_slot_that_another_thread_has_in_hand)
 }
 END_TEST
 
+/* --- Slots that were never used, in the hands of a thread that claims them --- */
+
+enum { STRETCH = 16, CLAIMS = 3, CLAIMED = STRETCH + CLAIMS };
+
+/* All objects but these are the caller's. */
+static cpool_objects_t *make_claimed(unsigned pool_flags, size_t left, size_t max)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = 64;
+    config.type = &type;
+    config.capacity = STRETCH + left;
+    config.max_capacity = max;
+    config.populate = STRETCH;
+    config.pool_flags = pool_flags;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    for (size_t i = 0; i < STRETCH; i++)
+        REQUIRE(cpool_object_get(pool) != NULL);
+    return pool;
+}
+
+static void get_for_good(void *pool)
+{
+    REQUIRE(cpool_object_get(pool) != NULL);
+}
+
+/* Slots that vanished with a thread are missed in moments, as if there were fewer objects. */
+static void get_what_is_left(void *pool)
+{
+    struct timespec begin, end;
+    void *object;
+    int code = 0;
+
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &begin), 0);
+    steps_allow(0);
+    for (int i = 0; i < CLAIMED && code == 0; i++)
+        code = cpool_object_obtain(pool, &object, NULL);
+    for (int i = 0; i < 3; i++) {
+        REQUIRE_EQUAL(code, CPOOL_EDRY);
+        code = cpool_object_obtain(pool, &object, NULL);
+    }
+    cpool_objects_put_all(pool);
+    REQUIRE(cpool_object_populate(pool, CLAIMED, &code) < CLAIMED);
+    REQUIRE_EQUAL(code, CPOOL_EDRY);
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &end), 0);
+    REQUIRE(end.tv_sec - begin.tv_sec < 3);
+}
+
+static bool fork_beside_claim(struct worker *worker, size_t nth)
+{
+    cpool_objects_t *pool = make_claimed(0, CLAIMS, CLAIMED);
+    struct steps_stop stop;
+    bool stopped = steps_run(&stop, worker, NULL, nth, get_for_good, pool);
+
+    support_in_child(get_what_is_left, pool);
+    steps_go_on(&stop);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), STRETCH + 1);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    return stopped;
+}
+
+START_TEST(child_of_a_fork_beside_a_claim_runs_dry)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (fork_beside_claim(worker, nth))
+        nth++;
+    REQUIRE(nth > 5);
+    worker_stop(worker);
+}
+END_TEST
+
+static bool grow_beside_claim(struct worker *worker, size_t nth)
+{
+    cpool_objects_t *pool = make_claimed(CPOOL_WAITABLE, 0, STRETCH + 2);
+    struct steps_stop stop;
+    bool stopped = steps_run(&stop, worker, NULL, nth, grow_by_one, pool);
+    size_t offered;
+
+    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
+    offered = support_stats(cpool_objects_pool(pool)).in_caches;
+    steps_go_on(&stop);
+    REQUIRE(offered > 0);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), STRETCH);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    return stopped;
+}
+
+START_TEST(grow_beside_a_claim_offers_a_slot)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (grow_beside_claim(worker, nth))
+        nth++;
+    REQUIRE(nth > 5);
+    worker_stop(worker);
+}
+END_TEST
+
 /* --- The end in the child of a fork --- */
 
 static void do_nothing(void *object, void *arg)
@@ -380,6 +484,8 @@ int main(void)
         ONCE(get_after_a_large_grow_takes_few_steps),
         ONCE(populate_after_a_grow_creates_all),
         TIMES(get_awaits_the_last_slot_that_another_thread_has_in_hand, HOLDS),
+        ONCE(child_of_a_fork_beside_a_claim_runs_dry),
+        ONCE(grow_beside_a_claim_offers_a_slot),
         TIMES(child_of_a_fork_ends_a_pool_that_a_vanished_thread_used, ENDS),
     };
 
