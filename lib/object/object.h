@@ -300,6 +300,9 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
 /* A fake pool's figures, as those of a pool of slots. */
 void cpi_object_fake_figures(const void *pool, cpool_stats_t *stats);
 
+/* Of figures of the pool of slots: those slots are live that have an active object. */
+void cpi_object_correct_figures(const void *pool, cpool_stats_t *stats);
+
 /* A pool without objects, and how many it is to be populated with.  As cpool_objects_create
  * otherwise. */
 int cpi_object_create(cpool_objects_t **pool, const cpool_object_config_t *config,

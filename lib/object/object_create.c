@@ -234,6 +234,7 @@ static void show(cpool_objects_t *pool)
     pool->shown.name = pool->name;
     pool->shown.pool = pool->pool;
     pool->shown.figures = cpi_object_is_fake(pool) ? cpi_object_fake_figures : NULL;
+    pool->shown.correct = cpi_object_is_fake(pool) ? NULL : cpi_object_correct_figures;
     if (cpi_object_is_fake(pool))
         cpi_object_fake_count(1);
     else

@@ -273,3 +273,12 @@ void cpi_object_fake_figures(const void *fake, cpool_stats_t *stats)
     stats->counted_peak = (size_t)cpi_load(&pool->peak, relaxed); /* [count] */
     stats->counted_average = objects.active;
 }
+
+void cpi_object_correct_figures(const void *slots, cpool_stats_t *stats)
+{
+    const cpool_objects_t *pool = slots;
+    size_t objects = CPI_ROOM_OBJECTS(cpi_load(&pool->room, relaxed));      /* [count] */
+    size_t offered = (size_t)cpi_load(&pool->offered, relaxed);             /* [count] */
+
+    stats->live = positive(stats->live + objects + offered, stats->circulating);
+}

@@ -34,6 +34,7 @@ struct cpi_shown {
     cpool_t *pool;    /* the first one of its slots, or NULL if it has none */
     void (*figures)(const void *owner, cpool_stats_t *stats); /* adds them up, with the lock
                          held.  NULL: they are those of `pool`, which is shown */
+    void (*correct)(const void *owner, cpool_stats_t *stats); /* those of `pool`, or NULL */
     uint64_t number;         /* the list's: grows with each one */
     struct cpi_shown *next;  /* likewise */
 };

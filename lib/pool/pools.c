@@ -121,6 +121,8 @@ static void fill_in_shown(struct cpi_view *view, const struct cpi_shown *shown)
     memset(view, 0, sizeof *view);
     if (shown->pool != NULL)
         fill_in(view, shown->pool->state);
+    if (shown->correct != NULL)
+        shown->correct(shown->owner, &view->stats);
     if (shown->figures != NULL) {
         memset(&view->stats, 0, sizeof view->stats);
         shown->figures(shown->owner, &view->stats);
