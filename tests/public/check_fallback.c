@@ -423,8 +423,6 @@ START_TEST(waiter_is_served_by_a_block)
     struct waiting waiting = {
         .pool = make_pool(CPOOL_EXACT | CPOOL_WAITABLE | (_i == 0 ? 0u : CPOOL_TRACKED))};
     void *slots[ALL];
-    pthread_t thread;
-    uint64_t waits;
 
     REQUIRE_EQUAL(cpool_alloc_bulk(waiting.pool, slots, CAPACITY), CAPACITY);
     for (size_t i = CAPACITY; i < ALL; i++) {
@@ -432,8 +430,8 @@ START_TEST(waiter_is_served_by_a_block)
         REQUIRE(is_block(waiting.pool, slots[i]));
     }
     REQUIRE(cpool_alloc_wait(waiting.pool, &(struct timespec){0, 2000000}) == NULL);
-    waits = support_stats(waiting.pool).waits; /* none, if the time was up before it slept */
-    thread = support_start(wait_for_one, &waiting);
+    const uint64_t waits = support_stats(waiting.pool).waits;
+    pthread_t thread = support_start(wait_for_one, &waiting);
     while (support_stats(waiting.pool).waits == waits)
         sched_yield();
     cpool_free(waiting.pool, slots[ALL - 1]);
