@@ -36,8 +36,8 @@ libcpool_sources = \
 	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_inline.c lib/lease/pool_lease.c \
 	lib/features/list.c \
 	lib/object/object.c lib/object/object.h lib/object/object_create.c \
-	lib/object/object_life.c \
-	lib/object/object_resize.c lib/object/object_slot.c \
+	lib/object/object_fake.c lib/object/object_life.c lib/object/object_resize.c \
+	lib/object/object_room.c lib/object/object_slot.c lib/object/object_trim.c \
 	lib/object/object_vacancy.c \
 	lib/priority/object_heap.c lib/priority/object_heap.h lib/priority/object_priority.c \
 	lib/lanes/lanes.c \

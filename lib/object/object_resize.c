@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   room   | capacity and objects, load and CAS | relaxed | - | -
- *   lower  | room CAS that lowers the capacity alone | release | object_vacancy.c's full | [shrunk]
+ *   lower  | room CAS that lowers the capacity alone | release | object_room.c's full | [shrunk]
  *   shrunk | shrunk store                | relaxed | - | -
  *   failed | CAS failure                 | relaxed | - | -
  */

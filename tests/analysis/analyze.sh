@@ -58,7 +58,7 @@ fi
 # Of clang-analyzer-*:
 #   DeprecatedOrUnsafeBufferHandling   memcpy_s and its like are in no C library here
 #   valist.Uninitialized               wrong where several files are looked at in one go
-#   core.UndefinedBinaryOperatorResult in object_vacancy.c   the words that are read are those
+#   core.UndefinedBinaryOperatorResult in object_trim.c   the words that are read are those
 #                                      that were taken, which it cannot divide out
 checks='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters'
 checks=$checks,-bugprone-reserved-identifier,-clang-analyzer-valist.Uninitialized
@@ -71,8 +71,8 @@ if command -v clang-tidy > /dev/null; then
         clang-tidy --quiet -checks="$checks$but" $files -- -std=c11 "$@" -I"$top/lib"
     }
     {
-        tidy '' "$(find "$top/lib" -name '*.c' ! -name object_vacancy.c)" "$@"
-        tidy ,-clang-analyzer-core.UndefinedBinaryOperatorResult "$top/lib/object/object_vacancy.c" "$@"
+        tidy '' "$(find "$top/lib" -name '*.c' ! -name object_trim.c)" "$@"
+        tidy ,-clang-analyzer-core.UndefinedBinaryOperatorResult "$top/lib/object/object_trim.c" "$@"
     } > "$output" 2> /dev/null
     judge clang-tidy "$output"
 else
