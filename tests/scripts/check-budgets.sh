@@ -161,9 +161,9 @@ row 'calls from the kernel up into a feature' "$(wc -l < "$work/up")" 0 0
 row 'objects in circles of calls' "$in_circles" 7 10
 row 'objects in the largest circle' "$largest" 4 4
 row "files that mention a feature beside its folder ($word)" "$most" 5 2
-row 'lines of lib/' "$(lines "$lib"/*/*.[ch])" 21460 17000
+row 'lines of lib/' "$(lines "$lib"/*/*.[ch])" 21400 17000
 # shellcheck disable=SC2086 # several files
-row 'lines of the kernel' "$(lines $kernel_files)" 12150 10000
+row 'lines of the kernel' "$(lines $kernel_files)" 12135 10000
 row 'exported functions' "$(grep -c '^ *cpool_[a-z_0-9]*;' "$lib/libcpool.map")" 110 105
 row 'flags of a pool' "$(grep -c '^#define CPOOL_[A-Z]* 0x' "$top/include/cpool/create.h")" 4 7
 row 'places that name each file of lib/' "$places" 2 3
