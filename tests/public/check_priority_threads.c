@@ -14,7 +14,9 @@
 
 #include <cpool/priority.h>
 
-enum { THREADS = 4, HELD = 6, CAPACITY = 10 };
+/* A thread wants more than there is, so that it takes objects from others, and from itself where
+ * the others have not begun. */
+enum { THREADS = 4, HELD = 16, CAPACITY = 10 };
 
 static const unsigned kinds[] = { 0, CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_EAGER, CPOOL_OBJECT_FAKE };
 
