@@ -131,8 +131,10 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
     } while (0)
 
 /* The empty statement has clang go on with this number.  Otherwise it keeps the one that
- * the number was computed from as well, at one instruction more. */
-#if defined(__clang__)
+ * the number was computed from as well, at one instruction more.  Models have none, because
+ * their checker reads no assembly. */
+#if defined(CPOOL_KEEP_)
+#elif defined(__clang__)
 #define CPOOL_KEEP_(number) __asm__("" : "+r"(number))
 #else
 #define CPOOL_KEEP_(number) ((void)0)
