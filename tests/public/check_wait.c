@@ -11,6 +11,7 @@ enum { CAPACITY = 20, WAITERS = 6 };
 
 static const struct timespec no_time = { 0, 0 };
 static const struct timespec a_moment = { 0, 2000000 };
+static const struct timespec a_second = { 1, 0 };
 
 static double seconds_now(void)
 {
@@ -91,6 +92,9 @@ START_TEST(wait_until_time_is_up_is_null)
         REQUIRE(seconds_now() - before >= 0.002);
         REQUIRE(support_stats(pool).waits <= i); /* its time may be up before it sleeps */
     }
+    /* So it is each time beside busy processors. */
+    for (int i = 0; i < 60 && support_stats(pool).waits == 0; i++)
+        REQUIRE(cpool_alloc_wait(pool, &a_second) == NULL);
     REQUIRE(support_stats(pool).waits > 0);
     REQUIRE_NO_REPORT();
     support_require_live(pool, CAPACITY);
