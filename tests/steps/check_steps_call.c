@@ -81,12 +81,59 @@ static void hold_up(struct meeting *meeting, struct worker **workers, uint64_t b
     cpi_waiters_of(inside(meeting->giver.pool))->starving_after = backoff;
 }
 
-static void let_go(struct meeting *meeting, struct meeting_second *second)
+static void let_go(struct meeting *meeting, struct worker *worker, struct meeting_second *second)
 {
     steps_go_on(&meeting->wait);
+    worker_await(worker);
     REQUIRE(meeting->slot != NULL);
     cpool_free(second->pool, second->slot);
     meeting_fini(meeting);
+}
+
+static void wait_for_a_while(void *argument)
+{
+    struct meeting_second *second = argument;
+
+    second->slot = cpool_alloc_wait(second->pool, second->timeout);
+    atomic_store_explicit(&second->over, true, memory_order_release); /* see await_second */
+}
+
+/* It sleeps, or its time was up before. */
+static void await_second(const struct meeting_second *second)
+{
+    while (support_stats(second->pool).waits < 2 &&
+           !atomic_load_explicit(&second->over, memory_order_acquire)) /* see wait_for_a_while */
+        sched_yield();
+}
+
+static struct timespec of_milliseconds(long ms)
+{
+    return (struct timespec){ ms / 1000, ms % 1000 * 1000000 };
+}
+
+/* On a busy machine a thread may be held up for as long: then a test is done again, with
+ * more time. */
+enum { LONGEST_MS = 60000 };
+
+/* Whether two slots were free before the second waiter's time was up, or its patience ended.
+ * Then it is done without the first. */
+static bool second_had_time(struct meeting *meeting, struct worker *worker,
+                            struct meeting_second *second, void (*wait)(void *second))
+{
+    struct timespec before;
+    struct timespec freed;
+
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &before), 0);
+    worker_begin(worker, wait, second);
+    await_second(second);
+    worker_do(meeting->gives, give_two, &meeting->giver);
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &freed), 0);
+    before.tv_sec += second->timeout->tv_sec;
+    before.tv_nsec += second->timeout->tv_nsec;
+    if ((freed.tv_sec - before.tv_sec) * INT64_C(1000000000) + freed.tv_nsec >= before.tv_nsec)
+        return false;
+    worker_await(worker);
+    return true;
 }
 
 /* However long the first is held up, those behind it look for themselves when their
@@ -94,64 +141,42 @@ static void let_go(struct meeting *meeting, struct meeting_second *second)
 START_TEST(waiter_that_is_held_up_holds_up_nobody)
 {
     struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
-    struct meeting meeting;
-    struct meeting_second second;
+    bool had_time = false;
 
-    hold_up(&meeting, workers, 50000000);
-    second.pool = meeting.giver.pool;
-    worker_begin(workers[2], meeting_wait_too, &second);
-    meeting_await_waits(&meeting, 2);
-    worker_do(meeting.gives, give_two, &meeting.giver);
-    worker_await(workers[2]);
-    REQUIRE(second.slot != NULL);
-    let_go(&meeting, &second);
+    for (long ms = 50; !had_time; ms *= 2) {
+        const struct timespec patience = of_milliseconds(ms);
+        struct meeting meeting;
+        struct meeting_second second;
+
+        REQUIRE(ms < LONGEST_MS);
+        hold_up(&meeting, workers, (uint64_t)ms * 1000000);
+        second = (struct meeting_second){ meeting.giver.pool, &patience, NULL, false };
+        had_time = second_had_time(&meeting, workers[2], &second, meeting_wait_too);
+        let_go(&meeting, workers[2], &second);
+        REQUIRE(second.slot != NULL);
+    }
     for (int i = 0; i < 3; i++)
         worker_stop(workers[i]);
 }
 END_TEST
 
-static void wait_for_a_while(void *argument)
-{
-    struct meeting_second *second = argument;
-
-    second->slot = cpool_alloc_wait(second->pool, second->timeout);
-}
-
-/* Whether two slots were free before the second waiter's time was up. */
-static bool second_had_time(struct meeting *meeting, struct worker *worker,
-                            struct meeting_second *second)
-{
-    struct timespec before;
-    struct timespec freed;
-
-    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &before), 0);
-    worker_begin(worker, wait_for_a_while, second);
-    meeting_await_waits(meeting, 2);
-    worker_do(meeting->gives, give_two, &meeting->giver);
-    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &freed), 0);
-    worker_await(worker);
-    return (freed.tv_sec - before.tv_sec) * 1000000000L + freed.tv_nsec - before.tv_nsec <
-           second->timeout->tv_nsec;
-}
-
 /* Before it gives up it looks once more: nobody need have told it. */
 START_TEST(waiter_that_is_behind_looks_again_before_it_gives_up)
 {
     struct worker *workers[3] = { worker_start(), worker_start(), worker_start() };
-    struct timespec timeout = { 0, 50000000 };
     bool had_time = false;
 
-    for (; !had_time; timeout.tv_nsec *= 2) {
+    for (long ms = 50; !had_time; ms *= 2) {
+        const struct timespec timeout = of_milliseconds(ms);
         struct meeting meeting;
         struct meeting_second second;
 
-        REQUIRE(timeout.tv_nsec < 1000000000L);
+        REQUIRE(ms < LONGEST_MS);
         hold_up(&meeting, workers, MEETING_LONG);
-        second.pool = meeting.giver.pool;
-        second.timeout = &timeout;
-        had_time = second_had_time(&meeting, workers[2], &second);
+        second = (struct meeting_second){ meeting.giver.pool, &timeout, NULL, false };
+        had_time = second_had_time(&meeting, workers[2], &second, wait_for_a_while);
+        let_go(&meeting, workers[2], &second);
         REQUIRE(second.slot != NULL || !had_time);
-        let_go(&meeting, &second);
     }
     for (int i = 0; i < 3; i++)
         worker_stop(workers[i]);
@@ -194,7 +219,7 @@ static bool is_visit_over(const struct visit *visit)
     return atomic_load_explicit(&visit->over, memory_order_acquire); /* see wait_for_visit */
 }
 
-/* The draining thread goes on when the first is over, or after some seconds. */
+/* The draining thread goes on when the first is over, or after a minute. */
 static void wait_meanwhile(void *argument)
 {
     const struct timespec a_while = { 0, 1000000 };
@@ -202,7 +227,7 @@ static void wait_meanwhile(void *argument)
 
     for (int i = 0; i < 2; i++)
         worker_begin(beside->workers[i], wait_for_visit, &beside->visits[i]);
-    for (int i = 0; i < 5000 && !is_visit_over(&beside->visits[0]); i++)
+    for (int i = 0; i < 60000 && !is_visit_over(&beside->visits[0]); i++)
         REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
     beside->in_time = is_visit_over(&beside->visits[0]);
 }
@@ -212,7 +237,7 @@ static void wait_meanwhile(void *argument)
 START_TEST(wait_beside_a_trim_keeps_its_time)
 {
     static const struct timespec moment = { 0, 1000000 };
-    static const struct timespec long_time = { 20, 0 };
+    static const struct timespec long_time = { 600, 0 };
     cpool_t *pool = steps_pool(CPOOL_WAITABLE, 4, 0, 2);
     struct beside beside = { { { pool, &moment, NULL, false }, { pool, &long_time, NULL, false } },
                              { worker_start(), worker_start() }, false };
@@ -263,19 +288,24 @@ END_TEST
 
 START_TEST(waiter_does_not_linger_when_its_time_is_up)
 {
-    static const struct timespec a_while = {0, 200000000};
     struct worker *workers[2] = {worker_start(), worker_start()};
-    struct meeting meeting;
+    bool lingered = false;
 
-    meeting_init(&meeting, workers, CALLS);
-    meeting.timeout = &a_while;
-    REQUIRE(meeting_run_hasty_waiter(&meeting, 1));
-    REQUIRE(steps_go_on_to(&meeting.wait, "linger", 2));
-    REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
-    REQUIRE(!steps_go_on_to(&meeting.wait, "linger", 2));
-    steps_go_on(&meeting.wait);
-    REQUIRE(meeting.slot == NULL);
-    meeting_fini(&meeting);
+    for (long ms = 50; !lingered; ms *= 2) {
+        const struct timespec a_while = of_milliseconds(ms);
+        struct meeting meeting;
+
+        REQUIRE(ms < LONGEST_MS);
+        meeting_init(&meeting, workers, CALLS);
+        meeting.timeout = &a_while;
+        REQUIRE(meeting_run_hasty_waiter(&meeting, 1));
+        lingered = steps_go_on_to(&meeting.wait, "linger", 2);
+        REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
+        REQUIRE(!lingered || !steps_go_on_to(&meeting.wait, "linger", 2));
+        steps_go_on(&meeting.wait);
+        REQUIRE(meeting.slot == NULL);
+        meeting_fini(&meeting);
+    }
     for (int i = 0; i < 2; i++)
         worker_stop(workers[i]);
 }
