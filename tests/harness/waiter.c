@@ -27,7 +27,7 @@ void waiter_await_sleep(const cpool_t *pool, uint64_t waits)
  */
 
 /* For a waiter that is never woken.  Woken ones do not wait for it. */
-static const struct timespec long_enough = {20, 0};
+static const struct timespec long_enough = {60, 0};
 
 void *waiter_wait(cpool_t *pool)
 {

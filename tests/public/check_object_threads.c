@@ -211,7 +211,7 @@ END_TEST
 enum { WAITED_FOR_PUT, WAITED_FOR_GROWTH, WAITED_IN_FAKE, WAITS };
 
 /* Longer than any test takes that passes. */
-static const struct timespec long_enough = { 20, 0 };
+static const struct timespec long_enough = { 60, 0 };
 
 static void *wait_for_one(void *code)
 {

@@ -19,7 +19,7 @@
 #include "host/thread.h"
 
 /* How long a child may take, seconds, before it counts as hung. */
-enum { PATIENCE = 10 };
+enum { PATIENCE = 60 };
 
 /*
  * ---- Calls in between ----------------------------------------------------
