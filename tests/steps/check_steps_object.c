@@ -327,26 +327,35 @@ static void get_for_good(void *pool)
     REQUIRE(cpool_object_get(pool) != NULL);
 }
 
-/* Slots that vanished with a thread are missed in moments, as if there were fewer objects. */
-static void get_what_is_left(void *pool)
+/* Milliseconds until a get finds the pool dry. */
+static long time_until_dry(void *pool)
 {
     struct timespec begin, end;
     void *object;
-    int code = 0;
 
     REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &begin), 0);
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &object, NULL), CPOOL_EDRY);
+    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &end), 0);
+    return (long)(end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000;
+}
+
+/* Slots that vanished with a thread are missed in moments, as if there were fewer objects.
+ * A busy machine may hold up some of the gets that show it, and not all. */
+static void get_what_is_left(void *pool)
+{
+    void *object;
+    int code = 0;
+    int gets = 0;
+
     steps_allow(0);
     for (int i = 0; i < CLAIMED && code == 0; i++)
         code = cpool_object_obtain(pool, &object, NULL);
-    for (int i = 0; i < 3; i++) {
-        REQUIRE_EQUAL(code, CPOOL_EDRY);
-        code = cpool_object_obtain(pool, &object, NULL);
-    }
+    REQUIRE_EQUAL(code, CPOOL_EDRY);
+    while (time_until_dry(pool) >= 500)
+        REQUIRE(++gets < 30);
     cpool_objects_put_all(pool);
     REQUIRE(cpool_object_populate(pool, CLAIMED, &code) < CLAIMED);
     REQUIRE_EQUAL(code, CPOOL_EDRY);
-    REQUIRE_EQUAL(clock_gettime(CLOCK_MONOTONIC, &end), 0);
-    REQUIRE(end.tv_sec - begin.tv_sec < 3);
 }
 
 static bool fork_beside_claim(struct worker *worker, size_t nth)
