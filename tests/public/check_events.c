@@ -72,11 +72,13 @@ END_TEST
 /* Then the thread has looked for the last time, unless it is called. */
 static const struct timespec until_it_starves = { 0, 20000000 };
 
-/* The bell, which came first, is called, and a thread that sleeps gets the slot. */
-START_TEST(notice_is_passed_on_to_threads_that_wait)
+/* The bell, which came first, is called, and a thread that sleeps gets the slot.  Returns the
+ * number of notices, which is 0 if the thread was awake and came before the call. */
+static unsigned pass_on_a_notice(void)
 {
     struct scene scene;
     struct waiter waiter;
+    unsigned notices;
 
     scene_init(&scene);
     REQUIRE(cpool_alloc_or_notify(scene.pool) == NULL);
@@ -86,10 +88,20 @@ START_TEST(notice_is_passed_on_to_threads_that_wait)
     REQUIRE_EQUAL(nanosleep(&until_it_starves, NULL), 0);
     hold_free(&scene.hold, 1);
     REQUIRE(waiter_end(&waiter) != NULL);
-    REQUIRE_EQUAL(scene.notices, 1);
+    notices = scene.notices;
     hold_add(&scene.hold, waiter.slot);
     worker_stop(waiter.worker);
     scene_fini(&scene);
+    return notices;
+}
+
+START_TEST(notice_is_passed_on_to_threads_that_wait)
+{
+    unsigned notices = 0;
+
+    for (int i = 0; i < 20 && notices == 0; i++)
+        notices = pass_on_a_notice();
+    REQUIRE_EQUAL(notices, 1);
 }
 END_TEST
 
