@@ -27,6 +27,7 @@ static cpool_t *make_pool(unsigned flags, size_t capacity, size_t thread_caches)
 
     config.flags = flags;
     config.thread_caches = thread_caches;
+    config.stall_limit = 60000; /* hundreds of threads may be in the way of one that is inside */
     return support_create(&config);
 }
 

@@ -27,6 +27,7 @@ static cpool_t *make_pool(unsigned flags, size_t thread_caches)
     config.flags = flags;
     config.magazine_rounds = ROUNDS;
     config.thread_caches = thread_caches;
+    config.stall_limit = 60000; /* a thread inside may be away for a while */
     return support_create(&config);
 }
 
