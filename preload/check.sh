@@ -179,10 +179,8 @@ redis() {
     CPOOL_MALLOC_PRINT=yes LD_PRELOAD=$library redis-server --port 0 --unixsocket "$socket" \
         --dir "$work" --save '' --appendonly no > "$work/redis.log" 2>&1 &
     server=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        [ -S "$socket" ] && break
-        sleep 1
-    done
+    seconds=0
+    while [ ! -S "$socket" ] && [ $((seconds += 1)) -le 60 ]; do sleep 1; done
     [ -S "$socket" ] || { complain "redis does not start: $(tail -n 3 "$work/redis.log")"; return; }
     redis-benchmark -s "$socket" -q -n "$1" -d 100 -r 10000 \
         -t set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100 > "$work/found" 2>&1 ||

@@ -31,8 +31,6 @@ cat > "$work/program.c" << 'END'
 #include <cpool/sized.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <unistd.h>
 void *live, *cached, *unused, *inside, *guarded, *freed;
 void stop_here(void);
 static cpool_t *jobs;
@@ -46,21 +44,19 @@ static void *take(cpool_t *pool)
 {
     return cpool_alloc(pool);
 }
-static atomic_int begun;
 static void *wait_for_one(void *pool)
 {
-    begun++;
     return cpool_alloc_wait(pool, NULL);
 }
 static void await_two(cpool_t *pool)
 {
+    cpool_stats_t stats = CPOOL_STATS_INIT;
     pthread_t threads[2];
     (void)!cpool_alloc(pool);
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, wait_for_one, pool);
-    while (begun < 2)
+    while (cpool_stats(pool, &stats) == 0 && stats.waits < 2)
         sched_yield();
-    sleep(2); /* no function tells that they sleep */
 }
 static void *work(void *arg)
 {
@@ -124,7 +120,7 @@ export LD_LIBRARY_PATH
 
 # debug ARGUMENT... - gdb without the user's settings.
 debug() {
-    timeout 60 gdb -nx -q -batch -iex 'set debuginfod enabled off' "$@" > "$work/output" 2>&1
+    timeout 300 gdb -nx -q -batch -iex 'set debuginfod enabled off' "$@" > "$work/output" 2>&1
 }
 
 # shows PATTERN

@@ -39,7 +39,8 @@ grep -q 'signal 15' "$work/output" || complain 'the signal is not named'
 # gone FILE - the process with the number that FILE holds has ended, or is about to.
 gone() {
     pid=$(cat "$1")
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
+    waited=0
+    while [ $((waited += 1)) -le 60 ]; do
         state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$pid/status" 2> /dev/null)
         case $state in '' | Z | X) return 0 ;; esac
         sleep 1
