@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
@@ -277,10 +278,19 @@ static void lower_addresses(void)
     free(block);
 }
 
-/* Phases with blocks of other sizes each.  Prints whether the memory of those before stays. */
+static uint64_t milliseconds(void)
+{
+    struct timespec time;
+
+    REQUIRE(clock_gettime(CLOCK_MONOTONIC, &time) == 0);
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+/* Phases with blocks of other sizes each, which last for some periods of the library's looks.
+ * Prints whether the memory of those before stays. */
 static void go_through_phases(void)
 {
-    enum { PHASES = 16, BYTES = 60 };
+    enum { PHASES = 16, BYTES = 60, LEAST_MS = 100 };
     static char *held[BYTES * 1024 * 1024 / 700];
     struct rusage usage;
 
@@ -288,7 +298,9 @@ static void go_through_phases(void)
         size_t size = 700 + phase * 700;
         size_t count = BYTES * MEBI / size;
 
-        for (unsigned turn = 0; turn < 4; turn++) {
+        uint64_t end = milliseconds() + LEAST_MS;
+
+        for (unsigned turn = 0; turn < 4 || milliseconds() < end; turn++) {
             for (size_t i = 0; i < count; i++)
                 REQUIRE((held[i] = memset(malloc(size), 1, size)) != NULL);
             for (size_t i = 0; i < count; i++)
