@@ -38,7 +38,7 @@ lines=$(($(cat "$work"/tree/*.c | wc -l) + 1))
 for allocator in typed pool malloc; do
     for threads in 1 3; do
         expect 0 "^jobs $((5 * (65 + lines)))\$" --allocator $allocator --threads $threads \
-            --frames 5 --seconds 60 "$work/tree"
+            --frames 5 --seconds 500 "$work/tree"
         for figure in jobs/s ns/node median-ms p99-ms worst-ms peak-KiB; do
             grep -q "^$figure -*[0-9][0-9.]*\$" "$work/out" || fail "$allocator: no $figure"
         done
@@ -48,7 +48,7 @@ done
 
 # Several slices, the last of which is short.
 cat "$srcdir"/lib/*/*.[ch] > "$work/tree/long"
-expect 0 '^frames 20$' --threads 2 --frames 20 --seconds 60 "$work/tree"
+expect 0 '^frames 20$' --threads 2 --frames 20 --seconds 500 "$work/tree"
 
 expect 2 'there is no file to read\|usage\|takes a number' --threads 65 "$work/tree"
 expect 2 'takes typed, pool or malloc' --allocator mine "$work/tree"

@@ -136,7 +136,7 @@ static unsigned ask(struct connection *connection, unsigned number)
  * again on another connection. */
 static void *run_client(void *argument)
 {
-    static const struct timespec patience = { 10, 0 };
+    static const struct timespec patience = { 60, 0 };
     size_t *answered = argument;
 
     for (unsigned number = 1; number <= REQUESTS; number++) {

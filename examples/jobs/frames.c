@@ -53,7 +53,7 @@
 #define ROUNDS ((size_t)64)
 
 #define WARM_UP_FRAMES 10u
-#define WORKERS_PATIENCE 10000u /* milliseconds */
+#define WORKERS_PATIENCE 60000u /* milliseconds */
 #define FRAMES_MAX 100000u
 
 struct session {
