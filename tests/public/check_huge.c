@@ -66,25 +66,38 @@ static cpool_t *create(size_t capacity, unsigned flags)
     return support_create(&config);
 }
 
-START_TEST(slots_lie_in_huge_pages)
+/* At least half of them, or the system has none for anybody. */
+static bool slots_lie_well(void)
 {
     size_t capacity = 64 * MIB / SLOT_SIZE;
     cpool_t *pool = create(capacity, CPOOL_MEMORY_HUGE_PAGES);
     cpool_t *plain = create(capacity, 0);
     void **slots = support_calloc(capacity, sizeof *slots);
+    bool well;
 
     REQUIRE_EQUAL(cpool_alloc_bulk(pool, slots, capacity), capacity);
     for (size_t i = 0; i < capacity; i++)
         memset(slots[i], 1, SLOT_SIZE);
     /* No sanitizer's shadow, and no other mapping, is between the slots. */
-    if (system_makes_huge_pages())
-        REQUIRE(huge_bytes(cpool_at(pool, 0), capacity * SLOT_SIZE) >= 32 * MIB);
+    well = huge_bytes(cpool_at(pool, 0), capacity * SLOT_SIZE) >= 32 * MIB ||
+           !system_makes_huge_pages();
     REQUIRE_EQUAL(huge_bytes(cpool_at(plain, 0), 1), 0);
     cpool_free_bulk(pool, slots, capacity);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
     support_destroy_empty(plain);
     free(slots);
+    return well;
+}
+
+/* The system may have had none to spare while the slots were written to, and some afterwards. */
+START_TEST(slots_lie_in_huge_pages)
+{
+    bool well = false;
+
+    for (int i = 0; i < 10 && !well; i++)
+        well = slots_lie_well();
+    REQUIRE(well);
 }
 END_TEST
 
