@@ -2,12 +2,13 @@
 /*
  * steps.c - doing something at a chosen step (steps.h).
  *
- * Includes points.h, with the table of what the library calls.
+ * Includes os.h, and points.h with the table of what the library calls.
  */
 #include "steps.h"
 
 #include <string.h>
 
+#include "host/os.h"
 #include "points.h"
 
 cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t rounds)
@@ -107,10 +108,13 @@ static int mutex_unlock(pthread_mutex_t *mutex)
     return pthread_mutex_unlock(mutex);
 }
 
+/* Without giving way at first: each time would cost the time slices of all other programs, and
+ * the thread that is waited for mostly stands still. */
 static void back_off(unsigned times)
 {
     reach(STEPS_LOCK);
-    points_of_library.back_off(times);
+    if (times >= CPI_GIVE_WAY)
+        points_of_library.back_off(times);
 }
 
 __attribute__((constructor)) static void install(void)
