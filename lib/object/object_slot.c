@@ -3,7 +3,8 @@
  * object_slot.c - slots as they are offered, found and given up.
  *
  * ORDERING TABLE
- *   offer  | offered fetch-and-add       | acq_rel | offer  | the room for which there was no offer
+ *   offer  | offered fetch-and-add       | acq_rel | offer  | the room and the vacant slot for
+ *                                                          which there was no offer
  *   own    | record load by the thread that has the slot in hand | relaxed | - | -
  */
 #include <cpool/debug.h>
@@ -50,13 +51,16 @@ static bool take_offer(cpool_objects_t *pool, uintptr_t index)
     return true;
 }
 
-/* Offers a slot in hand, unless enough of them lie free.  The thread that takes one of those
- * offers another one if there is room left (cpi_object_offer_rest). */
+/* Offers a slot in hand, or makes it vacant and returns false if enough of them lie free.  The
+ * thread that takes one of those finds the vacant slot and offers it if there is room left
+ * (cpi_object_offer_rest).  Offers that were taken before may leave too few. */
 static bool offer(cpool_objects_t *pool, uintptr_t index)
 {
-    if (cpi_fetch_add(&pool->offered, 1u, acq_rel) >= CPI_OFFERS) { /* [offer] */
-        cpi_fetch_add(&pool->offered, UINT64_MAX, acq_rel);         /* [offer] */
-        return false;
+    while (cpi_fetch_add(&pool->offered, 1u, acq_rel) >= CPI_OFFERS) { /* [offer] */
+        cpi_object_vacate(pool, index);
+        if (cpi_fetch_add(&pool->offered, UINT64_MAX, acq_rel) > CPI_OFFERS || /* [offer] */
+            (index = cpi_object_occupy_beside_trim(pool)) == CPI_OBJECT_NONE)
+            return false;
     }
     cpi_object_free(pool, index);
     return true;
@@ -143,10 +147,9 @@ uintptr_t cpi_object_find_slot(cpool_objects_t *pool)
  * and destroy the pool, so the offer comes last. */
 void cpi_object_give_up(cpool_objects_t *pool, uintptr_t index)
 {
-    if (cpi_object_slots_are(pool, CPOOL_WAITABLE)) {
+    if (cpi_object_slots_are(pool, CPOOL_WAITABLE) && !cpi_object_is_fake(pool)) {
         cpi_object_count_out(pool, 0);
-        if (cpi_object_is_fake(pool) || !offer(pool, index))
-            cpi_object_vacate(pool, index);
+        (void)offer(pool, index);
     } else {
         cpi_object_vacate(pool, index);
         cpi_object_count_out(pool, 0);
@@ -162,12 +165,8 @@ void cpi_object_offer_some(cpool_objects_t *pool, size_t n)
             index = cpi_object_fresh(pool);
         if (index == CPI_OBJECT_NONE)
             index = cpi_object_occupy_beside_trim(pool);
-        if (index == CPI_OBJECT_NONE)
+        if (index == CPI_OBJECT_NONE || !offer(pool, index))
             return;
-        if (!offer(pool, index)) {
-            cpi_object_vacate(pool, index);
-            return;
-        }
     }
 }
 

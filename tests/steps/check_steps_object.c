@@ -411,6 +411,50 @@ START_TEST(grow_beside_a_claim_offers_a_slot)
 }
 END_TEST
 
+/* --- Room that is made while offers are taken --- */
+
+enum { OFFERS = 8 };
+
+static void grow_beyond_offers(void *pool)
+{
+    REQUIRE_EQUAL(cpool_object_grow(pool, OFFERS + 1), OFFERS + 1);
+}
+
+static size_t count_offers(const cpool_objects_t *pool)
+{
+    cpool_stats_t stats = support_stats(cpool_objects_pool(pool));
+
+    return stats.in_caches + stats.in_depot;
+}
+
+/* One object less than there is room for in the end. */
+static bool get_beside_grow(const char *function, struct worker *worker, size_t nth)
+{
+    cpool_objects_t *pool = make_waitable(0, OFFERS + 1);
+    struct steps_stop stop;
+    bool stopped = steps_run(&stop, worker, function, nth, grow_beyond_offers, pool);
+
+    for (int i = 0; i < OFFERS; i++)
+        (void)!cpool_object_get(pool);
+    steps_go_on(&stop);
+    REQUIRE(count_offers(pool) > 0);
+    (void)cpool_objects_put_all(pool);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    return stopped;
+}
+
+START_TEST(room_that_is_left_is_offered)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (get_beside_grow(holds[_i].function, worker, nth))
+        nth++;
+    REQUIRE(nth > 1);
+    worker_stop(worker);
+}
+END_TEST
+
 /* --- The end in the child of a fork --- */
 
 static void do_nothing(void *object, void *arg)
@@ -495,6 +539,7 @@ int main(void)
         TIMES(get_awaits_the_last_slot_that_another_thread_has_in_hand, HOLDS),
         ONCE(child_of_a_fork_beside_a_claim_runs_dry),
         ONCE(grow_beside_a_claim_offers_a_slot),
+        TIMES(room_that_is_left_is_offered, HOLDS),
         TIMES(child_of_a_fork_ends_a_pool_that_a_vanished_thread_used, ENDS),
     };
 
