@@ -12,6 +12,7 @@
 #include <cpool.h>
 #include <cpool/lease.h>
 #include <cpool/object.h>
+#include <cpool/sized.h>
 
 /* Never inlined: callgrind knows these by name. */
 #define COUNTED __attribute__((__noinline__))
@@ -70,6 +71,8 @@ void measured_things_put(void *object);
 void *measured_object_get(cpool_objects_t *objects);
 void measured_object_put(cpool_objects_t *objects, void *object);
 void *measured_lease_alloc(cpool_lease_t *lease);
+void *measured_sized_alloc(cpool_sized_t *blocks);
+void measured_sized_free(cpool_sized_t *blocks, void *block);
 
 /* Makes a pointer unknown to the compiler, and keeps a call from becoming a jump. */
 #define INSTRUCTIONS_HIDE(p) __asm__ __volatile__("" : "+r"(p) : : "memory")

@@ -149,7 +149,7 @@ echo
             text["checked"] = "a checked pool"; text["leased"] = "under a lease"
             text["dry"] = "a dry pool"
             text["object"] = "an object, no hooks"; text["typed-object"] = "object, typed"
-            text["hooked-object"] = "an object, two hooks"
+            text["hooked-object"] = "an object, two hooks"; text["sized"] = "a block of many sizes"
             text["swap"] = "swap with a spare"; text["depot"] = "exchange with the depot" }
     { row = $1; sub(/-[a-z]*$/, "", row); what = substr($1, length(row) + 2)
       value[row, what] = $2; calls[row] += $3

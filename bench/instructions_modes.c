@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * instructions_modes.c - the modes: bounds, waiters, handles, checks, leases and objects,
- * without an edge of a magazine, and an alloc that finds a plain pool dry.
+ * instructions_modes.c - the modes: bounds, waiters, handles, checks, leases, objects and
+ * blocks, without an edge of a magazine, and an alloc that finds a plain pool dry.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -15,14 +15,17 @@
 #include <cpool/lease.h>
 #include <cpool/object.h>
 #include <cpool/object_typed.h>
+#include <cpool/sized.h>
 
 /* Rounds in a magazine: more than any part holds. */
 #define ROUNDS 128u
 
 #define CAPACITY ((size_t)16 * ROUNDS)
 
+#define BLOCK 64u
+
 struct element {
-    char bytes[64];
+    char bytes[BLOCK];
 };
 
 CPOOL_DECLARE(exactly, struct element);
@@ -48,6 +51,7 @@ static struct {
     void *held[CAPACITY]; /* all slots of `dry` */
     cpool_objects_t *bare;
     cpool_objects_t *hooked;
+    cpool_sized_t *blocks;
 } pools;
 
 /* ---- What is counted ------------------------------------------------------------ */
@@ -102,6 +106,16 @@ COUNTED void measured_object_put(cpool_objects_t *objects, void *object)
     cpool_object_put(objects, object);
 }
 
+COUNTED void *measured_sized_alloc(cpool_sized_t *blocks)
+{
+    return cpool_sized_alloc(blocks, BLOCK);
+}
+
+COUNTED void measured_sized_free(cpool_sized_t *blocks, void *block)
+{
+    cpool_sized_free(blocks, block);
+}
+
 COUNTED void *measured_lease_alloc(cpool_lease_t *lease)
 {
     return cpool_lease_alloc(lease);
@@ -135,6 +149,8 @@ SINGLE(bare_get, cpool_object_put(pools.bare, measured_object_get(pools.bare)))
 SINGLE(bare_put, measured_object_put(pools.bare, cpool_object_get(pools.bare)))
 SINGLE(hooked_get, cpool_object_put(pools.hooked, measured_object_get(pools.hooked)))
 SINGLE(hooked_put, measured_object_put(pools.hooked, cpool_object_get(pools.hooked)))
+SINGLE(sized_alloc, cpool_sized_free(pools.blocks, measured_sized_alloc(pools.blocks)))
+SINGLE(sized_free, measured_sized_free(pools.blocks, cpool_sized_alloc(pools.blocks, BLOCK)))
 SINGLE(typed_get, things_put((struct element *)measured_things_get()))
 SINGLE(typed_put, measured_things_put(things_get()))
 
@@ -178,6 +194,8 @@ const struct instructions_mode instructions_modes[] = {
     { "typed-object-free", typed_put },
     { "hooked-object-alloc", hooked_get },
     { "hooked-object-free", hooked_put },
+    { "sized-alloc", sized_alloc },
+    { "sized-free", sized_free },
     { NULL, NULL },
 };
 
@@ -237,6 +255,17 @@ static cpool_objects_t *create_objects(bool hooked)
     return objects;
 }
 
+static cpool_sized_t *create_blocks(void)
+{
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+    cpool_sized_t *blocks;
+
+    config.name = "blocks";
+    config.class_bytes = CAPACITY * sizeof(struct element);
+    require(cpool_sized_create(&blocks, &config));
+    return blocks;
+}
+
 static void hold_all(void)
 {
     size_t i;
@@ -263,6 +292,7 @@ void instructions_modes_create(void)
     hold_all();
     pools.bare = create_objects(false);
     pools.hooked = create_objects(true);
+    pools.blocks = create_blocks();
 }
 
 void instructions_modes_destroy(void)
@@ -275,4 +305,5 @@ void instructions_modes_destroy(void)
     require(cpool_destroy(pools.dry));
     require(cpool_objects_destroy(pools.bare));
     require(cpool_objects_destroy(pools.hooked));
+    require(cpool_sized_destroy(pools.blocks));
 }

@@ -159,7 +159,7 @@ static void look_at_class(const cpool_sized_class_t *class, size_t number)
     cpool_t *pool = (cpool_t *)class->source_; /* cpool_trim refuses class->pool */
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (cpool_stats(pool, &stats) != 0)
+    if (pool == NULL || cpool_stats(pool, &stats) != 0)
         return;
     if (exchanges[number] != stats.exchanges) {
         trimmed[number] = false;
@@ -285,7 +285,7 @@ static void print_class(const cpool_sized_class_t *class)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
-    if (cpool_stats(class->pool, &stats) == 0 && stats.circulating > 0)
+    if (class->pool != NULL && cpool_stats(class->pool, &stats) == 0 && stats.circulating > 0)
         fprintf(stderr, "%10zu %12zu %12zu %14zu %10" PRIu64 " %10" PRIu64 "\n",
                 class->block_size, stats.live, stats.circulating, stats.committed_bytes,
                 class->dry, class->lent);

@@ -238,6 +238,8 @@ static void sized_drain(const struct sized *sized, size_t number)
     size_t had = 0;
 
     STRESS_REQUIRE(cpool_sized_class(sized->blocks, number, &class) == 0);
+    cpool_sized_free(sized->blocks, cpool_sized_alloc(sized->blocks, class.block_size));
+    STRESS_REQUIRE(cpool_sized_class(sized->blocks, number, &class) == 0); /* which has a pool */
     STRESS_REQUIRE(cpool_stats(class.pool, &stats) == 0);
     STRESS_REQUIRE(stats.live == 0);
     blocks = calloc(stats.max_capacity, sizeof *blocks);

@@ -31,6 +31,7 @@ typed-created-twice native  typed      4        3
 lanes-free-twice    native  lanes      4        3
 sized-realloc-forgets     native sized 4        3
 fallback-counted-by-store native sized 4        3
+sized-class-glanced tsan    sized      4        3
 priority-lock-glanced native priority  4        3
 object-vacant-twice native  objects    4        3
 '

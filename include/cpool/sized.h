@@ -25,7 +25,8 @@
  * NOTES
  *
  * The pools are plain ones.  They hand out slots as cpool_alloc does, from the calling
- * thread's cache, without a lock.  Memory of a class is committed when its slots are first
+ * thread's cache, without a lock.  A class gets its pool when its first block is wanted, the
+ * smallest one at creation.  Memory of a class is committed when its slots are first
  * used, and stays with the class until cpool_sized_trim.
  *
  * A block is aligned to the largest power of two that divides its class's size, and always
@@ -133,12 +134,12 @@ typedef struct cpool_sized_config {
  */
 
 /*
- * cpool_sized_create - makes an allocator, with a pool for each class.
+ * cpool_sized_create - makes an allocator.
  *
  * blocks   receives the allocator, set to NULL on every failure
  * config   copied, need not outlive the call
  *
- * Reserves address space for all classes, and touches a page of each.
+ * Reserves address space for all classes, and makes the pool of the smallest.
  *
  * Returns 0, CPOOL_ENULL, CPOOL_ECLASSES for wrong sizes of classes, CPOOL_EFLAGS
  * for unknown flags and for a fallback beside CPOOL_SIZED_BOUNDED, or a code of
@@ -165,7 +166,9 @@ CPOOL_API int cpool_sized_destroy(cpool_sized_t *blocks);
  * ---- Allocating and freeing (cpool_sized.3) -----------------------------------
  *
  * In this group `blocks` must be a living allocator.  Progress is that of cpool_alloc and
- * cpool_free if a class serves the call, else that of the fallback.
+ * cpool_free if a class serves the call, else that of the fallback.  The first alloc from a
+ * class makes its pool, for which it may block and makes system calls.  While they are refused
+ * the class is dry, and each alloc tries again.
  */
 
 /*
@@ -256,7 +259,8 @@ typedef struct cpool_sized_class_t {
     size_t size;       /* sizeof(cpool_sized_class_t), set by the initialiser */
     size_t block_size; /* bytes of its blocks */
     cpool_t *pool;     /* for cpool_stats and other queries.  Functions that allocate or free
-                          slots, or change their number, refuse it */
+                          slots, or change their number, refuse it.  NULL: no block of the
+                          class was wanted yet */
     struct cpool_sized_source *source_; /* internal: cpool::allocator allocates by it */
     uint64_t dry;      /* requests for this class that found it dry */
     uint64_t lent;     /* requests of smaller classes that it served */
@@ -316,7 +320,7 @@ CPOOL_API int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_sized_trim - cpool_trim for each class.
+ * cpool_sized_trim - cpool_trim for each class that has a pool.
  *
  * Returns the bytes given back.
  * Any thread.  It may block and makes system calls.

@@ -117,13 +117,9 @@ public:
     allocator(const sized &blocks) : allocator(blocks.native_handle()) {}
     explicit allocator(cpool_sized_t *blocks) : blocks_(blocks), pool_(nullptr)
     {
-        cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
-
         if (blocks == nullptr)
             CPOOL_THROW_(std::bad_alloc());
-        if (cpool_sized_class(blocks, cpool_sized_class_of(blocks, sizeof(T)), &description) == 0 &&
-            description.block_size % alignof(T) == 0)
-            pool_ = reinterpret_cast<cpool_t *>(description.source_);
+        find_pool();
     }
     template <class U>
     allocator(const allocator<U> &other) noexcept : allocator(other.native_handle())
@@ -138,6 +134,8 @@ public:
             block = cpool_alloc(pool_);
         if (block == nullptr)
             block = detail::required(many(count));
+        if (count == 1 && pool_ == nullptr)
+            find_pool(); /* that first block's */
         return static_cast<T *>(block);
     }
     void deallocate(T *block, std::size_t) noexcept { cpool_sized_free(blocks_, block); }
@@ -145,6 +143,15 @@ public:
     cpool_sized_t *native_handle() const noexcept { return blocks_; }
 
 private:
+    void find_pool() noexcept
+    {
+        cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
+        std::size_t number = cpool_sized_class_of(blocks_, sizeof(T));
+
+        if (cpool_sized_class(blocks_, number, &description) == 0 &&
+            description.block_size % alignof(T) == 0)
+            pool_ = reinterpret_cast<cpool_t *>(description.source_);
+    }
     void *many(std::size_t count) const noexcept
     {
         if (count > static_cast<std::size_t>(-1) / sizeof(T))
@@ -153,8 +160,9 @@ private:
     }
 
     cpool_sized_t *blocks_;
-    cpool_t *pool_; /* of single objects: the class that holds them, if it is aligned.  Slots
-                       are taken from it on the inline path, and given to blocks_ */
+    cpool_t *pool_; /* of single objects: the class that holds them, if it is aligned, and
+                       nullptr before its first block was taken.  Slots are taken from it
+                       on the inline path, and given to blocks_ */
 };
 
 template <class T, class U>

@@ -271,14 +271,9 @@ void *cpool_lane_alloc(cpool_lane_t *lane)
 CPI_COLD static int refuse(const cpool_lanes_t *lanes, const void *slot, int code)
 {
     size_t index = cpool_index(lanes->pool, slot);
-    cpool_error_t error;
+    cpool_error_t error = {.code = code, .function = "cpool_lane_free", .name = lanes->name,
+                           .pool = cpool_lanes_pool(lanes), .address = slot};
 
-    memset(&error, 0, sizeof error);
-    error.code = code;
-    error.function = "cpool_lane_free";
-    error.pool = cpool_lanes_pool(lanes);
-    error.name = lanes->name;
-    error.address = slot;
     if (index != SIZE_MAX) {
         error.slot = slot;
         error.index = index;

@@ -19,7 +19,6 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
 
-#include <string.h>
 
 #include "base/atomic.h"
 #include "base/error.h"
@@ -35,13 +34,9 @@
 /* The handle is none of an open lease, or the lease is in use at its end. */
 CPI_COLD static void report_lease(const char *function, const cpool_lease_t *handle)
 {
-    cpool_error_t error;
+    cpool_error_t error = {
+        .code = CPOOL_ELEASE, .function = function, .name = "", .address = handle};
 
-    memset(&error, 0, sizeof error);
-    error.code = CPOOL_ELEASE;
-    error.function = function;
-    error.name = "";
-    error.address = handle;
     cpi_report(&error, "%s: %s (lease %p)", function, cpool_strerror(CPOOL_ELEASE),
                (const void *)handle);
 }

@@ -31,14 +31,9 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
     uintptr_t index =
         pool != NULL && object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
     const char *name = pool != NULL ? pool->name : "";
-    cpool_error_t error;
+    cpool_error_t error = {.code = code, .function = function, .name = name, .address = object,
+                           .pool = pool != NULL ? cpool_objects_pool(pool) : NULL};
 
-    memset(&error, 0, sizeof error);
-    error.code = code;
-    error.function = function;
-    error.pool = pool != NULL ? cpool_objects_pool(pool) : NULL;
-    error.name = name;
-    error.address = object;
     if (index != CPI_OBJECT_NONE) {
         error.slot = object;
         error.index = index;

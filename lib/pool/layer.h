@@ -47,14 +47,14 @@ struct cpi_shown {
  */
 #define CPI_LAYER_RESERVED 0x100u
 
-/* As cpool_create.  kind: as above. */
+/* As cpool_create.  kind: as above.  With the lock held if an equal one was created before. */
 int cpi_layer_create(cpool_t **pool, const cpool_config_t *config, unsigned kind);
 
 /* As cpool_memory_required, for a pool in reserved addresses, which begin at a page, or at a
  * huge one with CPOOL_MEMORY_HUGE_PAGES. */
 size_t cpi_layer_memory_required(const cpool_config_t *config);
 
-/* Makes the owner, which is complete, that of a pool's slots. */
+/* Makes the owner, which is complete or made with the lock held, that of a pool's slots. */
 void cpi_layer_own(cpool_t *pool, void *owner);
 
 /* Shows an owner, which is complete, and hides it before its pools are destroyed. */

@@ -59,16 +59,12 @@ static size_t lead_of(const struct cpi_layout *layout, uintptr_t start)
 
 static void lay_out_slots(struct cpi_pool *pool, const struct cpi_layout *layout, char *region)
 {
-    struct cpi_slab_shape shape;
+    const struct cpi_slab_shape shape = {.slot_size = layout->slot_size, .stride = layout->stride,
+                                         .capacity = layout->capacity, .most = layout->most,
+                                         .slots = layout->slots};
     struct cpi_extent extent;
     size_t lead = lead_of(layout, (uintptr_t)region + layout->lead_at);
     unsigned i;
-
-    shape.slot_size = layout->slot_size;
-    shape.stride = layout->stride;
-    shape.capacity = layout->capacity;
-    shape.most = layout->most;
-    shape.slots = layout->slots;
 
     part(&extent, region, layout, layout->lead_at, layout->slab_size);
     cpi_slab_init(&pool->slab, &extent, lead, &shape);
@@ -227,9 +223,8 @@ CPI_COLD static int build_in_callers_memory(struct cpi_pool **pool, const cpool_
     struct cpi_layout layout;
     int code = cpi_layout_compute(&layout, config, 0);
 
-    if (code != 0)
-        return code;
-    code = check_memory(config, CPOOL_MEMORY_ALIGN, layout.total);
+    if (code == 0)
+        code = check_memory(config, CPOOL_MEMORY_ALIGN, layout.total);
     if (code != 0)
         return code;
     *pool = build(config->memory, &layout, config, layout.for_slots_at);
@@ -332,6 +327,7 @@ static void withdraw(struct cpi_pool *pool)
 
 int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned layer)
 {
+    bool held = cpi_lock_is_held();
     struct cpi_pool *pool = NULL;
     cpool_config_t config;
     cpool_debug_t debug;
@@ -350,9 +346,11 @@ int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned laye
     if (code != 0)
         return code;
     pool->layer.kind = layer & ~CPI_LAYER_RESERVED;
-    cpi_lock();
+    if (!held)
+        cpi_lock();
     code = cpi_pool_publish(pool);
-    cpi_unlock();
+    if (!held)
+        cpi_unlock();
     if (code == 0)
         *handle = pool->handle;
     else

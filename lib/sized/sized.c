@@ -4,6 +4,10 @@
  *
  * ORDERING TABLE
  *   count | dry and lent fetch-and-add | relaxed | - | -
+ *   glance | pools load | relaxed | - | -
+ *
+ * [glance] A thread with an entry of the pool has met it before, and so has one that frees its
+ * slot.  Another one finds an empty entry, and looks again [pool].
  */
 #include "sized/sized_impl.h"
 
@@ -18,18 +22,30 @@ static bool is_aligned(const struct cpool_sized *blocks, size_t number, size_t a
     return blocks->sizes[number] % align == 0;
 }
 
-/* The class `number` is dry: a larger one, or the fallback. */
-CPI_COLD static void *alloc_beside(struct cpool_sized *blocks, size_t number, size_t size,
-                                   size_t align)
+/* Where the inline path ends.  The class may have no pool yet, or it cannot be made. */
+static inline void *take_slowly(struct cpool_sized *blocks, size_t number)
 {
+    cpool_t *pool = cpi_sized_pool(blocks, number);
+
+    if (CPI_UNLIKELY(pool == NULL))
+        pool = cpi_sized_make_pool(blocks, number);
+    return pool != NULL ? cpool_alloc_slow(pool) : NULL;
+}
+
+/* Of a larger class, or of the fallback, where the class `number` is dry. */
+CPI_APART static void *alloc_slowly(struct cpool_sized *blocks, size_t number, size_t size,
+                                    size_t align)
+{
+    void *block = take_slowly(blocks, number);
     size_t next = number + 1;
 
+    if (CPI_LIKELY(block != NULL))
+        return block;
     cpi_fetch_add(&blocks->dry[number], 1u, relaxed); /* [count] */
-    if ((blocks->flags & CPOOL_SIZED_LARGER) == 0)
+    if ((blocks->given.flags & CPOOL_SIZED_LARGER) == 0)
         next = blocks->classes;
     for (; next < blocks->classes; next++) {
-        void *block = is_aligned(blocks, next, align) ? cpool_alloc(blocks->pools[next]) : NULL;
-
+        block = is_aligned(blocks, next, align) ? take_slowly(blocks, next) : NULL;
         if (block != NULL) {
             cpi_fetch_add(&blocks->lent[next], 1u, relaxed); /* [count] */
             return block;
@@ -38,24 +54,28 @@ CPI_COLD static void *alloc_beside(struct cpool_sized *blocks, size_t number, si
     return cpi_sized_fallback_alloc(blocks, size, align);
 }
 
-void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size)
+/* As cpool_alloc, from the pool of a class. */
+static inline void *alloc(struct cpool_sized *blocks, size_t number, size_t size, size_t align)
 {
-    size_t number;
+    const cpool_t *pool = cpi_load(&blocks->pools[number], relaxed); /* [glance] */
+    cpool_cache_t *cache;
     void *block;
 
+    CPOOL_OWN_ENTRY_(cache, pool);
+    CPOOL_POP_(cache, block, block = alloc_slowly(blocks, number, size, align));
+    return block;
+}
+
+void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size)
+{
     if (CPI_UNLIKELY(size > blocks->largest))
         return cpi_sized_fallback_alloc(blocks, size, CPI_SIZED_ALIGN);
-    number = cpi_sized_first(blocks, size);
-    block = cpool_alloc(blocks->pools[number]);
-    if (CPI_LIKELY(block != NULL))
-        return block;
-    return alloc_beside(blocks, number, size, CPOOL_SIZED_GRAIN);
+    return alloc(blocks, cpi_sized_first(blocks, size), size, CPOOL_SIZED_GRAIN);
 }
 
 void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align)
 {
     size_t number;
-    void *block;
 
     if (!cpi_is_power_of_two(align)) {
         cpi_sized_report(CPOOL_EALIGN, "cpool_sized_alloc_aligned", NULL);
@@ -64,10 +84,8 @@ void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align
     number = size <= blocks->largest ? cpi_sized_first(blocks, size) : blocks->classes;
     while (number < blocks->classes && !is_aligned(blocks, number, align))
         number++;
-    if (number == blocks->classes)
-        return cpi_sized_fallback_alloc(blocks, size, align);
-    block = cpool_alloc(blocks->pools[number]);
-    return block != NULL ? block : alloc_beside(blocks, number, size, align);
+    return number < blocks->classes ? alloc(blocks, number, size, align)
+                                    : cpi_sized_fallback_alloc(blocks, size, align);
 }
 
 void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
@@ -83,14 +101,38 @@ void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
     return block;
 }
 
+/* Where it ends, too.  No block of a class without a pool was ever handed out. */
+CPI_APART static void give_slowly(cpool_t *pool, void *block)
+{
+    if (CPI_UNLIKELY(pool == CPI_HANDLE_NONE))
+        cpi_sized_report(CPOOL_EFOREIGN, "cpool_sized_free", block);
+    else
+        cpool_free_slow(pool, block);
+}
+
 void cpool_sized_free(cpool_sized_t *blocks, void *block)
 {
     size_t number = cpi_sized_number(blocks, block);
+    cpool_cache_t *cache;
+    uintptr_t index;
+    cpool_t *pool;
 
-    if (CPI_LIKELY(number < blocks->classes))
-        cpool_free(blocks->pools[number], block);
-    else if (block != NULL)
-        cpi_sized_fallback_free(blocks, block, "cpool_sized_free");
+    if (CPI_UNLIKELY(number >= blocks->classes)) {
+        if (block != NULL)
+            cpi_sized_fallback_free(blocks, block, "cpool_sized_free");
+        return;
+    }
+    pool = cpi_load(&blocks->pools[number], relaxed); /* [glance] */
+    CPOOL_OWN_ENTRY_(cache, pool);
+    CPOOL_INDEX_(pool, block, index);
+    CPOOL_PUSH_(cache, block, index < cache->bound, give_slowly(pool, block));
+}
+
+static inline bool owns(const cpool_sized_t *blocks, size_t number, const void *block)
+{
+    const cpool_t *pool = cpi_sized_pool(blocks, number);
+
+    return pool != NULL && cpool_owns(pool, block);
 }
 
 static size_t usable_size(const cpool_sized_t *blocks, const void *block, const char *function)
@@ -99,7 +141,7 @@ static size_t usable_size(const cpool_sized_t *blocks, const void *block, const 
 
     if (CPI_UNLIKELY(number >= blocks->classes))
         return block != NULL ? cpi_sized_fallback_size(blocks, block, function) : 0;
-    if (CPI_LIKELY(cpool_owns(blocks->pools[number], block)))
+    if (CPI_LIKELY(owns(blocks, number, block)))
         return blocks->sizes[number];
     cpi_sized_report(CPOOL_EFOREIGN, function, block);
     return 0;
@@ -114,7 +156,7 @@ bool cpool_sized_owns(const cpool_sized_t *blocks, const void *block)
 {
     size_t number = cpi_sized_number(blocks, block);
 
-    return number < blocks->classes && cpool_owns(blocks->pools[number], block);
+    return number < blocks->classes && owns(blocks, number, block);
 }
 
 /* To another class, or between a class and the fallback. */

@@ -4,6 +4,8 @@
  *
  * ORDERING TABLE
  *   count | fallback_live load | relaxed | - | -
+ *   made  | pools store | release | sized_impl.h's pool | the pool
+ *   none  | pools load with the lock held | relaxed | - | -
  */
 #include "sized/sized_impl.h"
 
@@ -34,19 +36,11 @@
 /* Bytes of a pool's name, with its end. */
 #define CPI_SIZED_NAME 64
 
-/* The classes before there is a range. */
-struct plan {
-    const cpool_sized_config_t *config;
-    size_t room; /* bytes that the range may take */
-    size_t sizes[CPOOL_SIZED_CLASSES_MAX];
-    size_t classes;
-};
-
 /* --- Classes --- */
 
-static int take_sizes(struct plan *plan)
+static int take_sizes(struct cpool_sized *plan)
 {
-    const cpool_sized_config_t *config = plan->config;
+    const cpool_sized_config_t *config = &plan->given;
     size_t before = 0;
     size_t i;
 
@@ -59,17 +53,17 @@ static int take_sizes(struct plan *plan)
             return CPOOL_ECLASSES;
         plan->sizes[i] = before = size;
     }
-    plan->classes = config->class_count;
+    plan->classes = (unsigned)config->class_count;
     return 0;
 }
 
-static int choose_sizes(struct plan *plan)
+static int choose_sizes(struct cpool_sized *plan)
 {
-    size_t most = plan->config->max_size != 0 ? plan->config->max_size : CPI_SIZED_LARGEST;
+    size_t most = plan->given.max_size != 0 ? plan->given.max_size : CPI_SIZED_LARGEST;
     size_t step = CPI_SIZED_STEP_MIN;
     size_t size = 0;
 
-    if (plan->config->class_count != 0 || most > CPOOL_SIZED_MAX)
+    if (plan->given.class_count != 0 || most > CPOOL_SIZED_MAX)
         return CPOOL_ECLASSES;
     while (size < most) {
         if (size >= 2 * CPI_SIZED_STEPS * step)
@@ -80,15 +74,14 @@ static int choose_sizes(struct plan *plan)
     return 0;
 }
 
-static void pool_config(const struct plan *plan, size_t number, cpool_config_t *config)
+static void pool_config(const cpool_sized_config_t *given, size_t size, cpool_config_t *config)
 {
     static const cpool_config_t initial = CPOOL_CONFIG_INIT;
-    const cpool_sized_config_t *given = plan->config;
 
     *config = initial;
-    config->slot_size = plan->sizes[number];
-    config->slot_align = cpi_lowest_bit(plan->sizes[number]);
-    config->capacity = given->class_bytes / plan->sizes[number];
+    config->slot_size = size;
+    config->slot_align = cpi_lowest_bit(size);
+    config->capacity = given->class_bytes / size;
     if (config->capacity == 0)
         config->capacity = 1;
     if (config->capacity > CPOOL_CAPACITY_MAX)
@@ -99,17 +92,18 @@ static void pool_config(const struct plan *plan, size_t number, cpool_config_t *
 }
 
 /* The bytes of the largest pool.  Returns 0, or the code with which it is refused. */
-static int largest_pool(const struct plan *plan, size_t *largest)
+static int largest_pool(struct cpool_sized *plan, size_t *largest)
 {
     size_t number;
 
+    plan->largest = plan->sizes[plan->classes - 1];
     *largest = 0;
     for (number = 0; number < plan->classes; number++) {
         cpool_config_t config;
         cpool_t *pool;
         size_t bytes;
 
-        pool_config(plan, number, &config);
+        pool_config(&plan->given, plan->sizes[number], &config);
         bytes = cpi_layer_memory_required(&config);
         if (bytes == 0) {
             config.memory = &config; /* not looked at before the settings are */
@@ -135,43 +129,39 @@ static void fill_table(struct cpool_sized *blocks)
     }
 }
 
-/* Reserves the range, and commits the header, which reads as zero. */
-static int reserve(struct cpool_sized **blocks, const struct plan *plan, size_t largest)
+/* Reserves the range of at most `room` bytes, and commits the header for the plan. */
+static int reserve(struct cpool_sized **blocks, struct cpool_sized *plan, size_t largest,
+                   size_t room)
 {
-    bool huge = (plan->config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0;
+    bool huge = (plan->given.memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0;
     size_t align = huge ? cpi_os_huge_page_size() : cpi_os_page_size();
-    size_t entries = plan->sizes[plan->classes - 1] / CPOOL_SIZED_GRAIN + 1;
-    size_t header = cpi_align_up(sizeof(struct cpool_sized) + entries, align);
-    unsigned shift = 0;
-    size_t range;
+    size_t entries = plan->largest / CPOOL_SIZED_GRAIN + 1;
 
-    while (shift < sizeof(size_t) * 8 - 1 && (size_t)1 << shift < largest)
-        shift++;
-    if ((size_t)1 << shift < largest ||
-        !cpi_multiply(plan->classes, (size_t)1 << shift, &range) ||
-        !cpi_add(range, header, &range))
+    plan->header = cpi_align_up(sizeof(struct cpool_sized) + entries, align);
+    while (plan->shift < sizeof(size_t) * 8 - 1 && (size_t)1 << plan->shift < largest)
+        plan->shift++;
+    if ((size_t)1 << plan->shift < largest ||
+        !cpi_multiply(plan->classes, (size_t)1 << plan->shift, &plan->range) ||
+        !cpi_add(plan->range, plan->header, &plan->range))
         return CPOOL_EOVERFLOW;
-    *blocks = range <= plan->room ? cpi_os_reserve(range, align) : NULL;
+    *blocks = plan->range <= room ? cpi_os_reserve(plan->range, align) : NULL;
     if (*blocks == NULL)
         return CPOOL_ENOMEM;
-    if (!cpi_os_commit(*blocks, header)) {
-        cpi_os_release(*blocks, range);
+    if (!cpi_os_commit(*blocks, plan->header)) {
+        cpi_os_release(*blocks, plan->range);
         return CPOOL_ENOMEM;
     }
-    (*blocks)->header = header;
-    (*blocks)->range = range;
-    (*blocks)->shift = shift;
-    (*blocks)->base = (uintptr_t)*blocks + header;
+    plan->base = (uintptr_t)*blocks + plan->header;
     return 0;
 }
 
-/* Destroys the pools made so far, last first.  Returns the first code that is not 0. */
+/* Destroys the pools that were made, last first.  Returns the first code that is not 0. */
 static int end(struct cpool_sized *blocks)
 {
     int result = 0;
 
     while (blocks->classes > 0) {
-        int code = cpool_destroy(blocks->pools[--blocks->classes]);
+        int code = cpool_destroy(cpi_sized_pool(blocks, --blocks->classes));
 
         if (result == 0)
             result = code;
@@ -180,76 +170,80 @@ static int end(struct cpool_sized *blocks)
     return result;
 }
 
-static int make_pools(struct cpool_sized *blocks, const struct plan *plan)
+/* With the lock held, unless nobody knows the blocks yet. */
+static int make_pool(struct cpool_sized *blocks, size_t number)
 {
     size_t part = (size_t)1 << blocks->shift;
     char name[CPI_SIZED_NAME];
-    size_t number;
+    cpool_config_t config;
+    cpool_t *pool;
+    int code;
 
-    for (number = 0; number < plan->classes; number++) {
-        cpool_config_t config;
-        int code;
-
-        pool_config(plan, number, &config);
-        snprintf(name, sizeof name, "%zu%s%s", config.slot_size,
-                 plan->config->name != NULL ? " " : "",
-                 plan->config->name != NULL ? plan->config->name : "");
-        config.name = name;
-        config.memory = (void *)(blocks->base + number * part);
-        config.memory_size = part;
-        code = cpi_layer_create(&blocks->pools[number], &config,
-                                CPOOL_VIEW_SIZED | CPI_LAYER_RESERVED);
-        if (code != 0)
-            return code;
-        blocks->sizes[number] = config.slot_size;
-        blocks->classes++;
+    pool_config(&blocks->given, blocks->sizes[number], &config);
+    snprintf(name, sizeof name, "%zu%s%s", config.slot_size, blocks->name[0] != '\0' ? " " : "",
+             blocks->name);
+    config.name = name;
+    config.memory = (void *)(blocks->base + number * part);
+    config.memory_size = part;
+    code = cpi_layer_create(&pool, &config, CPOOL_VIEW_SIZED | CPI_LAYER_RESERVED);
+    if (code == 0) {
+        cpi_layer_own(pool, blocks);
+        cpi_store(&blocks->pools[number], pool, release); /* [made] */
     }
-    return 0;
+    return code;
 }
 
-static void show(struct cpool_sized *blocks)
+cpool_t *cpi_sized_make_pool(struct cpool_sized *blocks, size_t number)
+{
+    if (cpi_lock_is_held()) /* as by a thread that forks, whose handlers allocate */
+        return NULL;
+    cpi_lock();
+    if (cpi_load(&blocks->pools[number], relaxed) == CPI_HANDLE_NONE) /* [none] */
+        (void)make_pool(blocks, number);
+    cpi_unlock();
+    return cpi_sized_pool(blocks, number);
+}
+
+/* Fills in what the plan does not have, and makes the first pool. */
+static int fill_in(struct cpool_sized *blocks)
 {
     size_t number;
 
     for (number = 0; number < blocks->classes; number++)
-        cpi_layer_own(blocks->pools[number], blocks);
-    blocks->shown.kind = CPOOL_VIEW_SIZED;
-    blocks->shown.owner = blocks;
-    blocks->shown.name = blocks->name;
-    blocks->shown.pool = blocks->pools[0];
-    blocks->shown.figures = cpi_sized_figures;
-    cpi_layer_show(&blocks->shown);
+        atomic_init(&blocks->pools[number], CPI_HANDLE_NONE);
+    fill_table(blocks);
+    cpi_text_copy(blocks->name, sizeof blocks->name, blocks->given.name);
+    blocks->fallback = *blocks->given.fallback;
+    blocks->shown = (struct cpi_shown){.kind = CPOOL_VIEW_SIZED, .owner = blocks,
+                                       .name = blocks->name, .figures = cpi_sized_figures};
+    return make_pool(blocks, 0);
 }
 
 static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config, size_t room)
 {
-    struct plan plan;
+    struct cpool_sized plan;
     size_t largest;
     int code;
 
     memset(&plan, 0, sizeof plan);
-    plan.config = config;
-    plan.room = room;
+    plan.given = *config;
     if ((config->flags & ~(CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED)) != 0)
         return CPOOL_EFLAGS;
     code = config->classes != NULL ? take_sizes(&plan) : choose_sizes(&plan);
     if (code == 0)
         code = largest_pool(&plan, &largest);
     if (code == 0)
-        code = reserve(blocks, &plan, largest);
+        code = reserve(blocks, &plan, largest, room);
     if (code != 0)
         return code;
-    code = make_pools(*blocks, &plan);
+    memcpy(*blocks, &plan, sizeof plan);
+    code = fill_in(*blocks);
     if (code != 0) {
         end(*blocks);
         return code;
     }
-    (*blocks)->largest = plan.sizes[plan.classes - 1];
-    (*blocks)->flags = config->flags;
-    (*blocks)->fallback = *config->fallback;
-    fill_table(*blocks);
-    cpi_text_copy((*blocks)->name, sizeof (*blocks)->name, config->name);
-    show(*blocks);
+    (*blocks)->shown.pool = cpi_sized_pool(*blocks, 0);
+    cpi_layer_show(&(*blocks)->shown);
     return 0;
 }
 
@@ -271,13 +265,16 @@ static int make_by_default(struct cpool_sized **blocks, cpool_sized_config_t *co
     return code;
 }
 
-static int create(cpool_sized_t **blocks, const cpool_sized_config_t *given)
+int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *given)
 {
     cpool_sized_fallback_t fallback = cpi_sized_malloc;
     struct cpool_sized *made = NULL;
     cpool_sized_config_t config;
     int code;
 
+    if (blocks == NULL)
+        return CPOOL_ENULL;
+    *blocks = NULL;
     if (given == NULL)
         return CPOOL_ENULL;
     code = cpi_struct_read(&config, sizeof config, given);
@@ -295,14 +292,6 @@ static int create(cpool_sized_t **blocks, const cpool_sized_config_t *given)
     if (code == 0)
         *blocks = made;
     return code;
-}
-
-int cpool_sized_create(cpool_sized_t **blocks, const cpool_sized_config_t *config)
-{
-    if (blocks == NULL)
-        return CPOOL_ENULL;
-    *blocks = NULL;
-    return create(blocks, config);
 }
 
 int cpool_sized_destroy(cpool_sized_t *blocks)

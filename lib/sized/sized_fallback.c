@@ -72,13 +72,9 @@ const cpool_sized_fallback_t cpi_sized_malloc = {
 
 void cpi_sized_report(int code, const char *function, const void *address)
 {
-    cpool_error_t error;
+    cpool_error_t error = {
+        .code = code, .function = function, .name = "", .address = address};
 
-    memset(&error, 0, sizeof error);
-    error.code = code;
-    error.function = function;
-    error.name = "";
-    error.address = address;
     cpi_report(&error, "%s: %s (address %p)", function, cpool_strerror(code), address);
 }
 
@@ -105,7 +101,7 @@ static struct header *header_of(const struct cpool_sized *blocks, const void *bl
 {
     struct header *header = (struct header *)((uintptr_t)block - sizeof(struct header));
 
-    if ((blocks->flags & CPOOL_SIZED_BOUNDED) == 0 && has_header(block) &&
+    if ((blocks->given.flags & CPOOL_SIZED_BOUNDED) == 0 && has_header(block) &&
         header->mark == mark_of(blocks, block))
         return header;
     cpi_sized_report(CPOOL_EFOREIGN, function, block);
@@ -132,7 +128,7 @@ void *cpi_sized_fallback_alloc(struct cpool_sized *blocks, size_t size, size_t a
     struct header header;
     char *start;
 
-    if ((blocks->flags & CPOOL_SIZED_BOUNDED) != 0)
+    if ((blocks->given.flags & CPOOL_SIZED_BOUNDED) != 0)
         return NULL;
     header.align = align < CPI_SIZED_ALIGN ? CPI_SIZED_ALIGN : align;
     header.lead = cpi_align_up(sizeof header, header.align);

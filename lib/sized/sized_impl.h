@@ -11,9 +11,15 @@
  *                   ^ base              ^ base + 2^shift
  *
  * Each class is a pool in reserved addresses (CPI_LAYER_RESERVED) at the start of its part.
+ * The first one is made at creation, and the others on first use, with the lock held, so that
+ * no fork and no other thread meets half a pool.
  *
  * Invariants: classes ascend by size.  table[i] is the first class of at least
- * i * CPOOL_SIZED_GRAIN bytes.
+ * i * CPOOL_SIZED_GRAIN bytes.  A class without a pool has CPI_HANDLE_NONE in its place, whose
+ * entry is both empty and full in every thread.
+ *
+ * ORDERING TABLE
+ *   pool | pools load | acquire | sized_create.c's made | the pool
  */
 #ifndef CPI_SIZED_IMPL_H
 #define CPI_SIZED_IMPL_H
@@ -25,21 +31,26 @@
 #include <cpool.h>
 #include <cpool/sized.h>
 
+#include "base/atomic.h"
+#include "host/handle.h"
 #include "pool/layer.h"
 
 struct cpool_sized {
+    /* Written once, with the lock held: CPI_HANDLE_NONE before.  First, because GCC adds any other
+     * offset up beside an atomic load. */
+    cpool_t *_Atomic pools[CPOOL_SIZED_CLASSES_MAX];
+
     /* Constant. */
     uintptr_t base;   /* address of the first class's part */
     unsigned shift;   /* log2 of the bytes of a part */
     unsigned classes; /* how many there are */
     size_t largest;   /* bytes of the last class's blocks */
-    unsigned flags;   /* CPOOL_SIZED_LARGER ... */
+    cpool_sized_config_t given; /* none of its pointers is used */
     size_t range;     /* bytes from the header's start to the last class's end */
     size_t header;    /* bytes of it before base */
     cpool_sized_fallback_t fallback;
     struct cpi_shown shown;
     char name[32];
-    cpool_t *pools[CPOOL_SIZED_CLASSES_MAX];
     size_t sizes[CPOOL_SIZED_CLASSES_MAX];
 
     /* Written by any thread, when the class of a request cannot serve it. */
@@ -69,6 +80,18 @@ static inline size_t cpi_sized_first(const struct cpool_sized *blocks, size_t si
 {
     return blocks->table[(size + CPOOL_SIZED_GRAIN - 1) / CPOOL_SIZED_GRAIN];
 }
+
+/* The pool of a class, or NULL if it has none yet. */
+static inline cpool_t *cpi_sized_pool(const struct cpool_sized *blocks, size_t number)
+{
+    cpool_t *pool = cpi_load(&blocks->pools[number], acquire); /* [pool] */
+
+    return pool != CPI_HANDLE_NONE ? pool : NULL;
+}
+
+/* sized_create.c.  The same, made if there is none.  NULL if it cannot be made, after
+ * which a later call tries again, and if the caller holds the lock.  Takes the lock. */
+cpool_t *cpi_sized_make_pool(struct cpool_sized *blocks, size_t number);
 
 /* sized_fallback.c.  A block of the fallback's, with a header before it. */
 void *cpi_sized_fallback_alloc(struct cpool_sized *blocks, size_t size, size_t align);

@@ -19,6 +19,7 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
                       cpool_sized_class_t *description)
 {
     cpool_sized_class_t known = CPOOL_SIZED_CLASS_INIT;
+    cpool_t *pool;
 
     if (description == NULL)
         return CPOOL_ENULL;
@@ -26,25 +27,14 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
         return CPOOL_ESTRUCT;
     if (number >= blocks->classes)
         return CPOOL_ECLASSES;
+    pool = cpi_sized_pool(blocks, number);
     known.block_size = blocks->sizes[number];
-    known.pool = cpi_layer_face(blocks->pools[number]);
-    known.source_ = (struct cpool_sized_source *)blocks->pools[number];
+    known.pool = pool != NULL ? cpi_layer_face(pool) : NULL;
+    known.source_ = (struct cpool_sized_source *)pool;
     known.dry = cpi_load(&blocks->dry[number], relaxed);   /* [figure] */
     known.lent = cpi_load(&blocks->lent[number], relaxed); /* [figure] */
     cpi_struct_write(description, &known, sizeof known);
     return 0;
-}
-
-static void add_class(const cpool_sized_t *blocks, size_t number, cpool_sized_stats_t *sum)
-{
-    cpool_stats_t stats = CPOOL_STATS_INIT;
-
-    if (cpool_stats(blocks->pools[number], &stats) != 0)
-        return;
-    sum->live += stats.live;
-    sum->live_bytes += stats.live * blocks->sizes[number];
-    sum->committed_bytes += stats.committed_bytes;
-    sum->dry += cpi_load(&blocks->dry[number], relaxed); /* [figure] */
 }
 
 int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
@@ -59,8 +49,17 @@ int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
     known.classes = blocks->classes;
     known.reserved_bytes = blocks->range;
     known.committed_bytes = blocks->header;
-    for (number = 0; number < blocks->classes; number++)
-        add_class(blocks, number, &known);
+    for (number = 0; number < blocks->classes; number++) {
+        const cpool_t *pool = cpi_sized_pool(blocks, number);
+        cpool_stats_t figures = CPOOL_STATS_INIT;
+
+        known.dry += cpi_load(&blocks->dry[number], relaxed); /* [figure] */
+        if (pool == NULL || cpool_stats(pool, &figures) != 0)
+            continue;
+        known.live += figures.live;
+        known.live_bytes += figures.live * blocks->sizes[number];
+        known.committed_bytes += figures.committed_bytes;
+    }
     known.fallback_live = cpi_load(&blocks->fallback_live, relaxed);   /* [figure] */
     known.fallback_bytes = cpi_load(&blocks->fallback_bytes, relaxed); /* [figure] */
     known.fallback_total = cpi_load(&blocks->fallback_total, relaxed); /* [figure] */
@@ -72,6 +71,8 @@ static void add_figures(const cpool_t *pool, cpool_stats_t *sum)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
+    if (pool == NULL)
+        return;
     cpi_layer_figures(pool, &stats);
     sum->capacity += stats.capacity;
     sum->max_capacity += stats.max_capacity;
@@ -102,7 +103,7 @@ void cpi_sized_figures(const void *owner, cpool_stats_t *stats)
     size_t number;
 
     for (number = 0; number < blocks->classes; number++)
-        add_figures(blocks->pools[number], stats);
+        add_figures(cpi_sized_pool(blocks, number), stats);
     stats->reserved_bytes = blocks->range;
     stats->committed_bytes += blocks->header;
     stats->fallback_live = cpi_load(&blocks->fallback_live, relaxed); /* [figure] */
@@ -113,7 +114,10 @@ size_t cpool_sized_trim(cpool_sized_t *blocks)
     size_t bytes = 0;
     size_t number;
 
-    for (number = 0; number < blocks->classes; number++)
-        bytes += cpool_trim(blocks->pools[number]);
+    for (number = 0; number < blocks->classes; number++) {
+        cpool_t *pool = cpi_sized_pool(blocks, number);
+
+        bytes += pool != NULL ? cpool_trim(pool) : 0;
+    }
     return bytes;
 }

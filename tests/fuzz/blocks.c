@@ -110,6 +110,8 @@ static size_t must_serve(size_t size, size_t align)
         number++;
     if (number == classes)
         return classes;
+    if (class_at(number).pool == NULL) /* its first block makes it */
+        return number;
     FUZZ_EQUAL(cpool_stats(class_at(number).pool, &stats), 0);
     return stats.live < stats.capacity ? number : classes;
 }

@@ -53,6 +53,7 @@ tests_public = \
 	tests/public/check_signal \
 	tests/public/check_sized \
 	tests/public/check_sized_dry \
+	tests/public/check_sized_first \
 	tests/public/check_small \
 	tests/public/check_steady \
 	tests/public/check_storms \
@@ -289,6 +290,9 @@ tests_public_check_sized_LDADD = $(tests_ldadd_public)
 
 tests_public_check_sized_dry_CPPFLAGS = $(tests_cppflags)
 tests_public_check_sized_dry_LDADD = $(tests_ldadd_public)
+
+tests_public_check_sized_first_CPPFLAGS = $(tests_cppflags)
+tests_public_check_sized_first_LDADD = $(tests_ldadd_public)
 
 tests_public_check_small_CPPFLAGS = $(tests_cppflags)
 tests_public_check_small_LDADD = $(tests_ldadd_public)
