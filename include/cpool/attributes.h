@@ -17,7 +17,7 @@
 /* An exported symbol.  A program that contains the library may define it otherwise, for
  * itself and for the library's sources. */
 #if defined(CPOOL_API)
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) && !defined(_WIN32)
 #define CPOOL_API __attribute__((__visibility__("default")))
 #else
 #define CPOOL_API
@@ -54,6 +54,15 @@
 #endif
 #if !defined(CPOOL_FREED_BY_)
 #define CPOOL_FREED_BY_(function)
+#endif
+
+/*
+ * A program for Windows cannot reach a thread-local variable in a DLL, and GCC's are emulated
+ * there: they are gone before the end of their thread is noticed.  So it has the inline path
+ * with Clang and CPOOL_STATIC, which says that the library is part of the program.
+ */
+#if defined(_WIN32) && !(defined(__clang__) && defined(CPOOL_STATIC)) && !defined(CPOOL_NO_INLINE)
+#define CPOOL_NO_INLINE 1
 #endif
 
 /*

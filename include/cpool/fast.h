@@ -83,11 +83,16 @@ CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot);
  * which leaves room for libraries loaded with dlopen as well.  __thread, because
  * C99 knows no other name for it.
  */
+#if defined(_WIN32) && !defined(__clang__) /* in a slot of the system's */
+#define cpool_thread_word_abi2 (*cpool_thread_word_())
+uintptr_t *cpool_thread_word_(void);
+#else
 extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
 #if defined(__ELF__)
     __attribute__((tls_model("initial-exec")))
 #endif
     ;
+#endif
 
 #define CPOOL_LIKELY_(x) __builtin_expect(!!(x), 1)
 #define CPOOL_UNLIKELY_(x) __builtin_expect(!!(x), 0)

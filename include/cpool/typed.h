@@ -217,12 +217,17 @@ CPOOL_API int cpool_typed_close(struct cpool_typed *typed, bool unloading);
 #define CPOOL_TYPED_HIDDEN_
 #endif
 
-#if defined(__GNUC__)
+#if defined(_WIN32)
+#define CPOOL_TYPED_VISIBLE_
+#elif defined(__GNUC__)
 #define CPOOL_TYPED_VISIBLE_ __attribute__((__visibility__(CPOOL_TYPED_VISIBILITY)))
+#else
+#define CPOOL_TYPED_VISIBLE_
+#endif
+#if defined(__GNUC__)
 #define CPOOL_TYPED_INLINE_ static __inline__ __attribute__((__unused__))
 #define CPOOL_TYPED_LAST_ static __attribute__((__destructor__))
 #else
-#define CPOOL_TYPED_VISIBLE_
 #define CPOOL_TYPED_INLINE_ static inline
 #endif
 
@@ -255,8 +260,10 @@ CPOOL_API int cpool_typed_close(struct cpool_typed *typed, bool unloading);
 #endif
 
 #if defined(__ELF__)
+#define CPOOL_TYPED_ALIGNED_ __attribute__((__aligned__(64)))
 #define CPOOL_TYPED_TLS_ __attribute__((__tls_model__(CPOOL_TYPED_TLS)))
-#else
+#else /* Windows aligns thread-local storage to 16 bytes */
+#define CPOOL_TYPED_ALIGNED_
 #define CPOOL_TYPED_TLS_
 #endif
 
@@ -316,7 +323,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
     }
 
 #define CPOOL_TYPED_STORAGE_(name)                                                     \
-    __thread cpool_cache_t name##_entry_ __attribute__((__aligned__(64)));
+    __thread cpool_cache_t name##_entry_ CPOOL_TYPED_ALIGNED_;
 
 #else /* without the inline path: through the pool's descriptor */
 

@@ -69,7 +69,11 @@ void cpi_assert_failed(const char *claim, const char *file, int line);
 #define CPI_UNINSTRUMENTED __attribute__((__no_sanitize_address__))
 #endif
 
+#if defined(__MINGW32__) && !defined(__clang__) /* its own formats are not those of C */
+#define CPI_PRINTF(format, first) __attribute__((__format__(__gnu_printf__, format, first)))
+#else
 #define CPI_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
+#endif
 
 /* The address the current function returns to, in the library's caller. */
 #define CPI_CALLER() __builtin_return_address(0)

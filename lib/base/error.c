@@ -20,12 +20,9 @@
  */
 #include "base/error.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/probes.h"
@@ -136,27 +133,6 @@ void cpool_set_error_handler(cpool_error_handler_t handler, void *context)
     const struct pair *pair = handler != NULL ? find_pair(handler, context) : NULL;
 
     cpi_store(&current_pair, pair, release); /* [install] */
-}
-
-void cpi_write_error(const char *text, size_t length)
-{
-    int saved = errno;
-    int cancel;
-
-    /* write is a point of cancellation, which would lose the report. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    while (length > 0) {
-        ssize_t written = write(STDERR_FILENO, text, length);
-
-        if (written <= 0 && errno != EINTR)
-            break;
-        if (written > 0) {
-            text += written;
-            length -= (size_t)written;
-        }
-    }
-    pthread_setcancelstate(cancel, NULL);
-    errno = saved;
 }
 
 static void write_line(const char *text)

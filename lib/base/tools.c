@@ -4,7 +4,7 @@
  */
 #include "base/tools.h"
 
-#if !defined(NVALGRIND) && defined(__has_include)
+#if !defined(NVALGRIND) && !defined(_WIN32) && defined(__has_include)
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
 #endif

@@ -20,8 +20,6 @@
 
 #include "fallback/fallback.h"
 
-#include <stdlib.h>
-
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "host/os.h"
@@ -119,13 +117,9 @@ CPI_COLD static void insert(struct cpi_fallback *fallback, uintptr_t memory)
 static void *allocate(const struct cpi_fallback *fallback)
 {
     size_t align = fallback->align > sizeof(void *) ? fallback->align : sizeof(void *);
-    void *memory = NULL;
     size_t size;
 
-    return cpi_add(fallback->lead, fallback->size, &size) &&
-                   posix_memalign(&memory, align, size) == 0
-               ? memory
-               : NULL;
+    return cpi_add(fallback->lead, fallback->size, &size) ? cpi_os_block(align, size) : NULL;
 }
 
 bool cpi_fallback_has_room(const struct cpi_fallback *fallback)
@@ -211,7 +205,7 @@ size_t cpi_fallback_clear(struct cpi_fallback *fallback)
 
         if (held == 0 || (held & CPI_FREED) != 0 || !change(fallback, at, held, held | CPI_FREED))
             continue;
-        free((void *)held);
+        cpi_os_free_block((void *)held);
         cleared++;
     }
     cpi_store(&fallback->live, (size_t)0, relaxed);   /* [count] */

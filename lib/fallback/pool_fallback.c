@@ -12,9 +12,8 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_options.h"
 
-#include <stdlib.h>
-
 #include "base/atomic.h"
+#include "host/os.h"
 
 static _Atomic size_t with_fallback; /* pools of this process, now */
 
@@ -87,7 +86,7 @@ CPI_COLD static enum cpi_block give(struct cpi_pool *pool, void *block)
     }
     cpi_place_leave(&pool->registry.places, uncached);
     if (was == CPI_BLOCK_LIVE && !served)
-        free(memory);
+        cpi_os_free_block(memory);
     return was;
 }
 

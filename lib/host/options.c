@@ -4,11 +4,11 @@
  */
 #include "host/options.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "host/os.h"
+#include "host/sync.h"
 #include "host/trace.h"
 
 /* The words that stand between two commas. */
@@ -35,7 +35,7 @@ static const struct word {
 #define CPI_WORDS (sizeof known_words / sizeof known_words[0])
 
 static struct cpi_options of_process;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static cpi_once_t once = CPI_ONCE_INIT;
 
 /* Reads a number from 1 to `most` that takes all of the text.  Returns 0 for another text. */
 static size_t number_of(const char *digits, size_t length, size_t most)
@@ -107,6 +107,6 @@ static void read_options(void)
 
 const struct cpi_options *cpi_options(void)
 {
-    pthread_once(&once, read_options);
+    cpi_once(&once, read_options);
     return &of_process;
 }

@@ -2,8 +2,8 @@
 /*
  * os.h - all that the library wants from the operating system.
  *
- * Every #ifdef about operating systems stands in os_posix.c.  Sizes are in bytes.  Addresses and
- * sizes handed to commit and release are multiples of the page size.
+ * os_posix.c and os_windows.c have the functions, each for its systems, and sync.h has locks.
+ * Sizes are in bytes.  Those of commit and release, and addresses, are multiples of the page size.
  */
 #ifndef CPI_OS_H
 #define CPI_OS_H
@@ -43,6 +43,11 @@ void *cpi_os_map(size_t size);
 /* Gives back what reserve or map returned, whole. */
 void cpi_os_release(void *address, size_t size);
 
+/* A block of malloc's, of any alignment from a pointer's on, or NULL.  It goes back by
+ * cpi_os_free_block. */
+void *cpi_os_block(size_t align, size_t size);
+void cpi_os_free_block(void *block);
+
 /* Returns true if cpi_os_barrier works in this process, and makes it ready. */
 bool cpi_os_barrier_ready(void);
 
@@ -69,6 +74,19 @@ uint64_t cpi_os_now(void);
 #define CPI_OS_NEVER UINT64_MAX
 struct timespec;
 uint64_t cpi_os_deadline(const struct timespec *timeout);
+
+/* A sigset_t, without the other names that <signal.h> declares. */
+#ifndef CPI_SIGNAL_WORDS /* a model checker wants few */
+#define CPI_SIGNAL_WORDS 16
+#endif
+struct cpi_signals {
+    uint64_t mask[CPI_SIGNAL_WORDS];
+};
+
+/* Blocks all signals of the calling thread but those that its own instructions raise, and
+ * restores the mask from before. */
+void cpi_block_signals(struct cpi_signals *before);
+void cpi_restore_signals(const struct cpi_signals *before);
 
 /* Gives the memory behind whole pages back.  They read as zero afterwards.  False if refused. */
 bool cpi_os_purge(void *address, size_t size);

@@ -2,20 +2,25 @@
 /*
  * os_posix.c - os.h for POSIX systems with anonymous memory maps.
  *
- * The only file that knows which operating system this is.
+ * Together with os_windows.c and sync.h, all that knows which operating system this is.
  */
 #include "base/compiler.h"
 
 #include "host/os.h"
 
+#if !defined(_WIN32)
+
 #include "base/error.h"
+#include "base/tools.h"
+#include "host/sync.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -177,6 +182,18 @@ void cpi_os_release(void *address, size_t size)
     errno = saved;
 }
 
+void *cpi_os_block(size_t align, size_t size)
+{
+    void *block = NULL;
+
+    return posix_memalign(&block, align, size) == 0 ? block : NULL;
+}
+
+void cpi_os_free_block(void *block)
+{
+    free(block);
+}
+
 /* ThreadSanitizer does not see what membarrier orders. */
 #if defined(__linux__) && defined(SYS_membarrier) && !CPI_THREAD_SANITIZER
 
@@ -256,33 +273,64 @@ uint64_t cpi_os_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-#define CPI_SECOND INT64_C(1000000000)
-/* Seconds, more than nanoseconds of a timespec can take back. */
-#define CPI_LONGEST (INT64_C(1) << 40)
-
-uint64_t cpi_os_deadline(const struct timespec *timeout)
+bool cpi_condition_init(cpi_condition_t *condition)
 {
-    int64_t seconds;
-    int64_t nanoseconds;
+    pthread_condattr_t attributes;
+    bool made;
 
-    if (timeout == NULL)
-        return CPI_OS_NEVER;
-    seconds = (int64_t)timeout->tv_sec;
-    if (seconds > CPI_LONGEST)
-        seconds = CPI_LONGEST;
-    if (seconds < -CPI_LONGEST)
-        seconds = -CPI_LONGEST;
-    seconds += timeout->tv_nsec / CPI_SECOND;
-    nanoseconds = timeout->tv_nsec % CPI_SECOND;
-    if (nanoseconds < 0) {
-        nanoseconds += CPI_SECOND;
-        seconds--;
+    if (pthread_condattr_init(&attributes) != 0)
+        return false;
+    made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+           pthread_cond_init(condition, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    return made;
+}
+
+_Static_assert(sizeof(sigset_t) <= sizeof(struct cpi_signals), "a mask of signals fits");
+
+/* A thread would not survive blocking the signals that its own instructions raise. */
+void cpi_block_signals(struct cpi_signals *before)
+{
+    static const int raised[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    sigset_t blocked;
+    sigset_t mask;
+    size_t i;
+
+    sigfillset(&blocked);
+    for (i = 0; i < sizeof raised / sizeof raised[0]; i++)
+        sigdelset(&blocked, raised[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, &mask);
+    memcpy(before, &mask, sizeof mask);
+}
+
+void cpi_restore_signals(const struct cpi_signals *before)
+{
+    sigset_t mask;
+
+    memcpy(&mask, before, sizeof mask);
+    cpi_tools_wrote(&mask, sizeof mask);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+void cpi_write_error(const char *text, size_t length)
+{
+    int saved = errno;
+    int cancel;
+
+    /* write is a point of cancellation, which would lose the report. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    while (length > 0) {
+        ssize_t written = write(STDERR_FILENO, text, length);
+
+        if (written <= 0 && errno != EINTR)
+            break;
+        if (written > 0) {
+            text += written;
+            length -= (size_t)written;
+        }
     }
-    if (seconds < 0 || (seconds == 0 && nanoseconds == 0))
-        return 0;
-    if (seconds >= INT32_MAX / 2)
-        return CPI_OS_NEVER; /* in 34 years */
-    return cpi_os_now() + (uint64_t)(seconds * CPI_SECOND) + (uint64_t)nanoseconds;
+    pthread_setcancelstate(cancel, NULL);
+    errno = saved;
 }
 
 bool cpi_os_purge(void *address, size_t size)
@@ -385,3 +433,5 @@ bool cpi_os_populate(void *address, size_t size)
 }
 
 #endif
+
+#endif /* not _WIN32 */

@@ -34,7 +34,6 @@
  */
 #include "host/thread.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/atomic.h"
@@ -42,13 +41,18 @@
 #include "base/list.h"
 #include "host/os.h"
 #include "host/ranges.h"
+#include "host/sync.h"
 #include "host/trace.h"
 
 /* Words that lead to two tables of zeroes, which overlap, as all of their entries are the same. */
 #define CPI_NO_TABLE offsetof(struct cpi_handles, zeroes[0]) /* no table yet */
 #define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* and none any more */
 
+#if !defined(cpool_thread_word_abi2) /* or else os_windows.c has these two */
 _Thread_local uintptr_t cpool_thread_word_abi2 = CPI_NO_TABLE;
+/* Operations until the thread asks for a cache again. */
+static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
+#endif
 
 #if defined(__ELF__)
 /* The same word under a name that no other copy of the library can answer to. */
@@ -66,9 +70,6 @@ bool cpi_thread_word_is_own(void)
 }
 #endif
 
-/* Operations until the thread asks for a cache again. */
-static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
-
 #define CPI_THREAD_SIZE \
     (offsetof(struct cpi_thread, table) + CPI_HANDLES * sizeof(cpool_cache_t))
 
@@ -83,7 +84,7 @@ static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 static struct cpi_thread *used_threads;
 static struct cpi_thread *spare_threads;
 static const struct cpi_thread_hooks *hooks; /* NULL before startup */
-static pthread_key_t thread_key;
+static cpi_key_t thread_key;
 static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
 static _Atomic bool process_ends;
@@ -239,7 +240,7 @@ static bool register_fork_handlers(void)
 {
     if (cpi_exchange(&handlers_registered, true, relaxed)) /* [register] */
         return true;
-    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0)
+    if (cpi_at_fork(before_fork, after_fork_in_parent, after_fork_in_child) == 0)
         return true;
     cpi_store(&handlers_registered, false, relaxed); /* [register] */
     return false;
@@ -264,13 +265,13 @@ bool cpi_thread_process_ends(void)
 
 bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
 {
-    pthread_key_t candidate;
+    cpi_key_t candidate;
     bool lost;
 
     if (cpi_load(&startup_done, acquire)) /* [startup] */
         return true;
     if (!register_fork_handlers() || atexit(note_end) != 0 ||
-        pthread_key_create(&candidate, thread_ended) != 0)
+        cpi_key_create(&candidate, thread_ended) != 0)
         return false;
     cpi_lock();
     lost = cpi_load(&startup_done, acquire); /* [startup] */
@@ -282,7 +283,7 @@ bool cpi_thread_startup(const struct cpi_thread_hooks *thread_hooks)
     }
     cpi_unlock();
     if (lost) /* another thread's is in use */
-        pthread_key_delete(candidate);
+        cpi_key_delete(candidate);
     return true;
 }
 
@@ -314,7 +315,7 @@ static struct cpi_thread *take_structure(void)
 static struct cpi_thread *notice_end(struct cpi_thread *thread)
 {
     /* Without the lock, because this may allocate, possibly with an allocator made of a pool. */
-    if (pthread_setspecific(thread_key, thread) == 0)
+    if (cpi_key_set(thread_key, thread) == 0)
         return thread;
     give_up(thread, CPI_NO_TABLE); /* with the caches that what it allocated with has made */
     return NULL;
@@ -404,14 +405,15 @@ static void release_tables(void)
 /* After the destructors of typed pools, which have no priority. */
 __attribute__((__destructor__(101))) static void library_unloaded(void)
 {
-    if (!cpi_load(&startup_done, acquire)) /* [startup] */
+    if (!cpi_load(&startup_done, acquire) || cpi_os_process_is_dying()) /* [startup] */
         return;
     cpi_lock();
     unloaded = true;
-    pthread_key_delete(thread_key);
     if (hooks->idle()) {
         release_tables();
         cpi_ranges_release();
     }
     cpi_unlock();
+    cpi_key_delete(thread_key); /* without the lock, which a thread that ends may wait for */
+    cpi_os_unload();
 }

@@ -3,7 +3,7 @@
  * thread.h - what the library keeps per thread, the end of threads, fork, and
  * the lock for everything rare.
  *
- * Includes handle.h.
+ * Includes handle.h, os.h.
  *
  * A thread that has never entered a slow path owns nothing: its word leads to one static table of
  * zeroes, shared by all such threads and never written.  The first slow path gives it a `struct
@@ -18,6 +18,7 @@
 
 #include "base/compiler.h"
 #include "host/handle.h"
+#include "host/os.h"
 
 struct cpi_cache;
 struct cpi_registry;
@@ -110,19 +111,6 @@ static inline cpool_cache_t *cpi_thread_entry_of(struct cpi_thread *thread, cons
 {
     return &thread->table[handle - cpi_handles.handles];
 }
-
-/* A sigset_t, without the other names that <signal.h> declares. */
-#ifndef CPI_SIGNAL_WORDS /* a model checker wants few */
-#define CPI_SIGNAL_WORDS 16
-#endif
-struct cpi_signals {
-    uint64_t mask[CPI_SIGNAL_WORDS];
-};
-
-/* Blocks all signals of the calling thread but those that its own instructions raise, and
- * restores the mask from before. */
-void cpi_block_signals(struct cpi_signals *before);
-void cpi_restore_signals(const struct cpi_signals *before);
 
 /*
  * The one lock for creation, destruction, registration, the end of threads,

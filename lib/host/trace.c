@@ -15,6 +15,8 @@
 
 #include "host/trace.h"
 
+#if !defined(_WIN32)
+
 #include "base/atomic.h"
 
 #include <dlfcn.h>
@@ -160,3 +162,5 @@ void cpi_trace_name(struct cpi_text *text, uintptr_t address)
     else
         cpi_text_add(text, "%s+0x%" PRIxPTR, module, offset_in(&info, address - 1));
 }
+
+#endif /* not _WIN32 */

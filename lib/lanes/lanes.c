@@ -26,6 +26,7 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/error.h"
+#include "host/os.h"
 #include "pool/layer.h"
 #include "base/structs.h"
 #include "base/text.h"
@@ -75,10 +76,9 @@ static cpool_lanes_t *allocate(size_t capacity, size_t n)
     size_t size;
     cpool_lanes_t *lanes;
 
-    if (!cpi_multiply(n, sizeof lanes->lanes[0], &size) || !cpi_add(size, sizeof *lanes, &size) ||
-        !cpi_align_up_checked(size, CPI_LINE, &size))
+    if (!cpi_multiply(n, sizeof lanes->lanes[0], &size) || !cpi_add(size, sizeof *lanes, &size))
         return NULL;
-    lanes = aligned_alloc(CPI_LINE, size);
+    lanes = cpi_os_block(CPI_LINE, size);
     if (lanes == NULL)
         return NULL;
     memset(lanes, 0, size);
@@ -87,14 +87,14 @@ static cpool_lanes_t *allocate(size_t capacity, size_t n)
     lanes->n = n;
     if (lanes->words != NULL)
         return lanes;
-    free(lanes);
+    cpi_os_free_block(lanes);
     return NULL;
 }
 
 static void release(cpool_lanes_t *lanes)
 {
     free(lanes->words);
-    free(lanes);
+    cpi_os_free_block(lanes);
 }
 
 static size_t chunk_at(const cpool_lanes_t *lanes, size_t done)

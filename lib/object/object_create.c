@@ -219,7 +219,7 @@ static int check_align(const cpool_object_type_t *type)
 
 static cpool_objects_t *allocate(void)
 {
-    cpool_objects_t *pool = aligned_alloc(CPI_LINE, cpi_align_up(sizeof *pool, CPI_LINE));
+    cpool_objects_t *pool = cpi_os_block(CPI_LINE, sizeof *pool);
 
     if (pool != NULL)
         memset(pool, 0, sizeof *pool);
@@ -262,7 +262,7 @@ int cpi_object_create(cpool_objects_t **result, const cpool_object_config_t *giv
     copy_settings(pool, &config, &type);
     code = make_memory(pool, &config);
     if (code != 0) {
-        free(pool);
+        cpi_os_free_block(pool);
         return code;
     }
     choose_ways(pool);
@@ -350,7 +350,7 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     if (pool->policy != NULL)
         pool->policy->end(pool);
     free_tables(pool);
-    free(pool);
+    cpi_os_free_block(pool);
     if (hook_left)
         return CPOOL_EHOOK;
     return remains.active + remains.busy > 0 ? CPOOL_ELIVE : code;

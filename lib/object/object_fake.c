@@ -12,10 +12,9 @@
  */
 #include "object/object.h"
 
-#include <stdlib.h>
-
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "host/os.h"
 
 /* Lies before an object. */
 struct front {
@@ -43,7 +42,7 @@ bool cpi_object_fake_open(cpool_objects_t *pool, uintptr_t index)
     if (!cpi_add(lead, pool->type.object_size, &size) ||
         !cpi_align_up_checked(size, pool->align, &size))
         return false;
-    memory = aligned_alloc(pool->align, size);
+    memory = cpi_os_block(pool->align, size);
     if (memory == NULL)
         return false;
     front = (struct front *)(void *)(memory + lead) - 1;
@@ -62,7 +61,7 @@ void cpi_object_fake_close(cpool_objects_t *pool, uintptr_t index)
         return;
     cpi_store(&pool->blocks[index], NULL, relaxed); /* [block] */
     ((struct front *)(void *)object - 1)->proof = 0;
-    free(object - lead_of(pool));
+    cpi_os_free_block(object - lead_of(pool));
 }
 
 uintptr_t cpi_object_fake_index(const cpool_objects_t *pool, const void *object)

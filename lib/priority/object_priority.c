@@ -30,13 +30,12 @@
 #include "object/object.h"
 #include "priority/object_heap.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/atomic.h"
 #include "base/list.h"
-#include "host/os.h"
+#include "host/sync.h"
 #include "base/structs.h"
 #include "host/thread.h"
 
@@ -156,7 +155,7 @@ static bool register_handler(void)
 
     if (cpi_load(&registered, acquire)) /* [known] */
         return true;
-    if (pthread_atfork(NULL, NULL, after_fork_in_child) != 0)
+    if (cpi_at_fork(NULL, NULL, after_fork_in_child) != 0)
         return false;
     cpi_store(&registered, true, release); /* [register] */
     return true;

@@ -21,6 +21,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "host/os.h"
 #include "base/compiler.h"
 #include "base/error.h"
 
@@ -38,15 +39,17 @@ static void *malloc_alloc(size_t bytes, size_t align, void *context)
     (void)context;
     if (align <= CPI_SIZED_ALIGN)
         return malloc(bytes);
-    return aligned_alloc(align, cpi_align_up(bytes, align));
+    return cpi_os_block(align, bytes);
 }
 
 static void malloc_free(void *block, size_t bytes, size_t align, void *context)
 {
     (void)bytes;
-    (void)align;
     (void)context;
-    free(block);
+    if (align <= CPI_SIZED_ALIGN)
+        free(block);
+    else
+        cpi_os_free_block(block);
 }
 
 /* realloc keeps no alignment but malloc's. */
@@ -59,7 +62,7 @@ static void *malloc_resize(void *block, size_t bytes, size_t align, size_t wante
     moved = malloc_alloc(wanted, align, context);
     if (moved != NULL) {
         memcpy(moved, block, bytes < wanted ? bytes : wanted);
-        free(block);
+        cpi_os_free_block(block);
     }
     return moved;
 }

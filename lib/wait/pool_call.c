@@ -13,7 +13,7 @@
 void cpi_pool_wake(struct cpi_waiter *waiter)
 {
     if (waiter != NULL)
-        pthread_cond_signal(&((struct cpi_sleeper *)(void *)waiter)->woken);
+        cpi_condition_signal(&((struct cpi_sleeper *)(void *)waiter)->woken);
 }
 
 bool cpi_pool_take_bell(struct cpi_waiters *waiters, bool called)
@@ -39,7 +39,7 @@ void cpi_pool_call(struct cpi_pool *pool)
         ready = NULL;
         context = NULL;
         pass_on = false;
-        pthread_mutex_lock(&waiters->lock);
+        cpi_mutex_lock(&waiters->lock);
         waiter = cpi_queue_call(&waiters->queue);
         if (waiter == &waiters->bell) {
             pass_on = cpi_pool_take_bell(waiters, true);
@@ -48,7 +48,7 @@ void cpi_pool_call(struct cpi_pool *pool)
         } else {
             cpi_pool_wake(waiter);
         }
-        pthread_mutex_unlock(&waiters->lock);
+        cpi_mutex_unlock(&waiters->lock);
         if (ready != NULL)
             ready(pool->handle, context);
         if (pass_on)
@@ -62,13 +62,13 @@ bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *
     struct cpi_queue *queue = &waiters->queue;
     struct cpi_waiter *waiter = NULL;
 
-    pthread_mutex_lock(&waiters->lock);
+    cpi_mutex_lock(&waiters->lock);
     if (cpi_queue_says(queue, CPI_QUEUE_STARVES) && queue->first != finder) {
         waiter = cpi_queue_serve(queue, slot);
         cpi_queue_starve(queue, cpi_os_now());
         cpi_pool_wake(waiter);
     }
-    pthread_mutex_unlock(&waiters->lock);
+    cpi_mutex_unlock(&waiters->lock);
     return waiter != NULL;
 }
 

@@ -24,7 +24,6 @@
 #include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 
-#include <time.h>
 #include "base/atomic.h"
 #include "host/os.h"
 #include "base/probes.h"
@@ -41,8 +40,6 @@
 /* Nanoseconds that a waiter naps after a call in vain: the first time, and at most. */
 #define CPI_NAP UINT64_C(50000)
 #define CPI_LONGEST_NAP UINT64_C(400000)
-
-#define CPI_SECOND UINT64_C(1000000000)
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -68,10 +65,10 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     uint32_t epoch;
     void *slot;
 
-    pthread_mutex_lock(&waiters->lock);
+    cpi_mutex_lock(&waiters->lock);
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
-    pthread_mutex_unlock(&waiters->lock);
+    cpi_mutex_unlock(&waiters->lock);
     cpi_mark_barrier(&pool->registry.barriers);
     while ((slot = pool->way->look(pool)) != NULL)
         if (keep(pool, self, slot) != NULL)
@@ -84,7 +81,6 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
 static void sleep_until(const struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t time)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
-    struct timespec until = {(time_t)(time / CPI_SECOND), (long)(time % CPI_SECOND)};
 
     CPI_ASSERT(self->waiter.slot == NULL && !self->waiter.asleep);
     if (!self->slept) {
@@ -93,10 +89,7 @@ static void sleep_until(const struct cpi_pool *pool, struct cpi_sleeper *self, u
         CPI_PROBE2(wait, pool->handle, self->deadline);
     }
     self->waiter.asleep = true;
-    if (time == CPI_OS_NEVER)
-        pthread_cond_wait(&self->woken, &waiters->lock);
-    else
-        pthread_cond_timedwait(&self->woken, &waiters->lock, &until);
+    cpi_condition_wait(&self->woken, &waiters->lock, time);
     self->waiter.asleep = false;
 }
 
@@ -111,7 +104,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
 
     if (now < waiter->due)
         end = earlier(end, waiter->due);
-    pthread_mutex_lock(&waiters->lock);
+    cpi_mutex_lock(&waiters->lock);
     for (;; now = cpi_os_now()) {
         if (now >= waiter->due)
             cpi_queue_starve(&waiters->queue, now);
@@ -121,7 +114,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
         sleep_until(pool, self, end);
     }
     self->epoch = waiter->epoch;
-    pthread_mutex_unlock(&waiters->lock);
+    cpi_mutex_unlock(&waiters->lock);
     return waiter->slot != NULL ? waiter->slot : keep(pool, self, pool->way->take(pool, NULL));
 }
 
@@ -159,27 +152,21 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
 /* Returns false if the system refuses what a sleep takes. */
 static bool make_sleeper(struct cpi_sleeper *self, uint64_t deadline)
 {
-    pthread_condattr_t attributes;
-    bool made;
-
-    if (pthread_condattr_init(&attributes) != 0)
+    if (!cpi_condition_init(&self->woken))
         return false;
-    made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
-           pthread_cond_init(&self->woken, &attributes) == 0;
-    pthread_condattr_destroy(&attributes);
     self->deadline = deadline;
     self->nap = CPI_NAP;
     self->slept = false;
     self->vain = 0;
-    return made;
+    return true;
 }
 
 static void join(struct cpi_waiters *waiters, struct cpi_sleeper *self)
 {
-    pthread_mutex_lock(&waiters->lock);
+    cpi_mutex_lock(&waiters->lock);
     self->dismissals = waiters->dismissals;
     cpi_queue_join(&waiters->queue, &self->waiter, cpi_os_now() + waiters->starving_after);
-    pthread_mutex_unlock(&waiters->lock);
+    cpi_mutex_unlock(&waiters->lock);
 }
 
 static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
@@ -194,11 +181,11 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
         if (slot == NULL && !self->last)
             slot = sleep_for_long(pool, self);
     } while (slot == NULL && !self->last);
-    pthread_mutex_lock(&waiters->lock);
+    cpi_mutex_lock(&waiters->lock);
     pass_on = cpi_queue_leave(&waiters->queue, &self->waiter, self->vain);
     cpi_queue_starve(&waiters->queue, cpi_os_now());
-    pthread_mutex_unlock(&waiters->lock);
-    pthread_cond_destroy(&self->woken);
+    cpi_mutex_unlock(&waiters->lock);
+    cpi_condition_destroy(&self->woken);
     if (pass_on)
         cpi_mark_barrier(&pool->registry.barriers);
     if (pass_on && cpi_pool_has_any(pool))
@@ -223,9 +210,9 @@ static bool obtain(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t dead
     if (!make_sleeper(&self, deadline))
         return false;
     /* A thread must not be cancelled with its place in the queue on its stack. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    cpi_cancel_hold(&cancel);
     *slot = wait_in_queue(pool, &self);
-    pthread_setcancelstate(cancel, NULL);
+    cpi_cancel_restore(cancel);
     return true;
 }
 

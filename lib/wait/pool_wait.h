@@ -8,11 +8,10 @@
 #ifndef CPI_POOL_WAIT_H
 #define CPI_POOL_WAIT_H
 
-#include <pthread.h>
-
 #include <cpool/events.h>
 
 #include "pool/pool_impl.h"
+#include "host/sync.h"
 #include "wait/queue.h"
 
 /* How long a thread that waits may be overtaken by those that run, nanoseconds. */
@@ -22,7 +21,7 @@
 struct cpi_waiters {
     struct cpi_queue queue; /* its word is read before and after each free */
     _Atomic uint64_t waits; /* that ever slept */
-    pthread_mutex_t lock;   /* the queue's */
+    cpi_mutex_t lock;       /* the queue's */
     uint64_t starving_after; /* constant: CPI_STARVING_AFTER, but in tests */
     /* Guarded by the lock: */
     struct cpi_waiter bell; /* waits on behalf of cpool_alloc_or_notify */
@@ -45,7 +44,7 @@ extern const struct cpi_feature cpi_wait_feature;
 /* On the waiter's own stack. */
 struct cpi_sleeper {
     struct cpi_waiter waiter; /* first: the queue's part */
-    pthread_cond_t woken;     /* with the queue's lock */
+    cpi_condition_t woken;    /* with the queue's lock */
     uint64_t deadline;        /* of the monotonic clock, or UINT64_MAX for none */
     uint64_t nap;             /* length of its next nap */
     bool slept;               /* and was counted */

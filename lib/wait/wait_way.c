@@ -106,7 +106,7 @@ CPI_COLD static void init(struct cpi_waiters *waiters)
     waiters->bell_waits = false;
     waiters->bell_owed = false;
     waiters->bell_looks = 0;
-    waiters->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    waiters->lock = (cpi_mutex_t)CPI_MUTEX_INIT;
     waiters->starving_after = CPI_STARVING_AFTER;
 }
 
@@ -125,7 +125,7 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
 CPI_COLD static void end(struct cpi_pool *pool)
 {
     if (cpi_waiters_of(pool) != NULL)
-        pthread_mutex_destroy(&cpi_waiters_of(pool)->lock);
+        cpi_mutex_destroy(&cpi_waiters_of(pool)->lock);
 }
 
 CPI_COLD static void forked(struct cpi_pool *pool)

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * os_windows.c - os.h and sync.h for 64-bit Windows, by calls of kernel32 alone.
+ *
+ * Memory is reserved in units of 64 KiB, committed and given back by pages of 4 KiB.
+ *
+ * The end of a thread.  The callback of an index of fiber-local storage runs in each thread that
+ * ends, a foreign one as well, before its thread-local variables go.  FlsFree runs it as well,
+ * for all threads, in the thread that calls: these calls are passed over.
+ *
+ * Wine has FlushProcessWriteBuffers as a stub without effect, so that pools take the protocol
+ * without a barrier there (mark.h).
+ *
+ * ORDERING TABLE
+ *   freeing | freeing load, store | relaxed | - | -
+ *   slot    | slot_index load, CAS, exchange | relaxed | - | -
+ */
+#include "base/compiler.h"
+
+#include "host/os.h"
+
+#if defined(_WIN32)
+
+#include "base/atomic.h"
+#include "base/error.h"
+#include "host/sync.h"
+#include "host/thread.h"
+#include "host/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <io.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#define WIN32_LEAN_AND_MEAN 1
+#include <windows.h>
+#include <psapi.h>
+#undef far /* words that <windows.h> takes from programs */
+#undef near
+#undef small
+
+const char *cpi_os_environment(const char *name)
+{
+    return getenv(name);
+}
+
+CPI_COLD static void break_off(const char *text)
+{
+    cpi_write_error(text, strlen(text));
+    abort();
+}
+
+/* --- Memory --- */
+
+static SYSTEM_INFO system_info(void)
+{
+    SYSTEM_INFO info;
+
+    GetSystemInfo(&info);
+    return info;
+}
+
+size_t cpi_os_page_size(void)
+{
+    return system_info().dwPageSize;
+}
+
+/* Large pages take a right that users do not have, and cannot be committed in parts. */
+size_t cpi_os_huge_page_size(void)
+{
+    return cpi_os_page_size();
+}
+
+void cpi_os_want_huge_pages(void *address, size_t size)
+{
+    (void)address;
+    (void)size;
+}
+
+size_t cpi_os_address_space(void)
+{
+    return SIZE_MAX;
+}
+
+/* How often another thread may take the addresses that this one has found. */
+#define CPI_RESERVE_TRIES 100
+
+/* A reservation cannot be released in parts: it is made once more, at an aligned address. */
+void *cpi_os_reserve(size_t size, size_t align)
+{
+    char *address;
+    char *within;
+    int tries;
+
+    if (align <= system_info().dwAllocationGranularity)
+        return VirtualAlloc(NULL, size, MEM_RESERVE, PAGE_NOACCESS);
+    for (tries = 0; size <= SIZE_MAX - align && tries < CPI_RESERVE_TRIES; tries++) {
+        within = VirtualAlloc(NULL, size + align, MEM_RESERVE, PAGE_NOACCESS);
+        if (within == NULL)
+            return NULL;
+        address = within + ((size_t)(-(uintptr_t)within) & (align - 1));
+        VirtualFree(within, 0, MEM_RELEASE);
+        address = VirtualAlloc(address, size, MEM_RESERVE, PAGE_NOACCESS);
+        if (address != NULL)
+            return address;
+    }
+    return NULL;
+}
+
+bool cpi_os_commit(void *address, size_t size)
+{
+    return size == 0 || VirtualAlloc(address, size, MEM_COMMIT, PAGE_READWRITE) != NULL;
+}
+
+void *cpi_os_map(size_t size)
+{
+    return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
+
+void cpi_os_release(void *address, size_t size)
+{
+    (void)size;
+    VirtualFree(address, 0, MEM_RELEASE);
+}
+
+void *cpi_os_block(size_t align, size_t size)
+{
+    return _aligned_malloc(size, align);
+}
+
+void cpi_os_free_block(void *block)
+{
+    _aligned_free(block);
+}
+
+/* How often a purge asks for memory that it has just given up, and how much it has then
+ * given up. */
+#define CPI_PURGE_TRIES 10000u
+#define CPI_PURGE_STEP ((size_t)1 << 20)
+
+/* Between the two calls another process may take the memory.  The pool cannot do without. */
+bool cpi_os_purge(void *address, size_t size)
+{
+    char *from = address;
+
+    while (size > 0) {
+        size_t step = size < CPI_PURGE_STEP ? size : CPI_PURGE_STEP;
+        unsigned tries = 0;
+
+        if (!VirtualFree(from, step, MEM_DECOMMIT))
+            return false;
+        while (!cpi_os_commit(from, step)) {
+            if (++tries == CPI_PURGE_TRIES)
+                break_off("cpool: the system has no memory in place of what it got back\n");
+            cpi_os_back_off(tries + CPI_GIVE_WAY);
+        }
+        from += step;
+        size -= step;
+    }
+    return true;
+}
+
+/* The library touches the pages itself. */
+bool cpi_os_can_populate(uint64_t *calls)
+{
+    (void)calls;
+    return false;
+}
+
+bool cpi_os_populate(void *address, size_t size)
+{
+    (void)address;
+    (void)size;
+    return false;
+}
+
+size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
+{
+    PSAPI_WORKING_SET_EX_INFORMATION pages[256];
+    size_t page = cpi_os_page_size();
+    char *from = address;
+    size_t resident = 0;
+    size_t i;
+
+    while (size > 0) {
+        size_t part = size / page < 256 ? size / page : 256;
+
+        for (i = 0; i < part; i++)
+            pages[i].VirtualAddress = from + i * page;
+        ++*calls;
+        if (!K32QueryWorkingSetEx(GetCurrentProcess(), pages, (DWORD)(part * sizeof pages[0])))
+            return resident + size;
+        for (i = 0; i < part; i++)
+            resident += pages[i].VirtualAttributes.Valid ? page : 0;
+        from += part * page;
+        size -= part * page;
+    }
+    return resident;
+}
+
+/* --- Time, and other threads --- */
+
+#define CPI_SECOND UINT64_C(1000000000)
+#define CPI_MILLISECOND UINT64_C(1000000)
+
+uint64_t cpi_os_now(void)
+{
+    LARGE_INTEGER frequency;
+    LARGE_INTEGER count;
+    uint64_t unit;
+    uint64_t now;
+
+    QueryPerformanceFrequency(&frequency);
+    QueryPerformanceCounter(&count);
+    unit = (uint64_t)frequency.QuadPart;
+    now = (uint64_t)count.QuadPart;
+    return now / unit * CPI_SECOND + now % unit * CPI_SECOND / unit;
+}
+
+void cpi_os_back_off(unsigned times)
+{
+    if (times < CPI_GIVE_WAY)
+        SwitchToThread();
+    else
+        Sleep(1);
+}
+
+bool cpi_os_barrier_ready(void)
+{
+    HMODULE ntdll = GetModuleHandleA("ntdll.dll");
+
+    return ntdll != NULL && GetProcAddress(ntdll, "wine_get_version") == NULL;
+}
+
+void cpi_os_barrier(void)
+{
+    FlushProcessWriteBuffers();
+}
+
+/* Windows ends the other threads before it unloads libraries, wherever they are. */
+bool cpi_os_process_is_dying(void)
+{
+    HMODULE ntdll = GetModuleHandleA("ntdll.dll");
+    union {
+        FARPROC procedure;
+        BOOLEAN(NTAPI *ask)(void);
+    } dying = {.procedure = ntdll != NULL ? GetProcAddress(ntdll, "RtlDllShutdownInProgress")
+                                          : NULL};
+
+    return dying.procedure != NULL && dying.ask() != 0;
+}
+
+void cpi_block_signals(struct cpi_signals *before)
+{
+    before->mask[0] = 0;
+}
+
+void cpi_restore_signals(const struct cpi_signals *before)
+{
+    (void)before;
+}
+
+int cpi_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
+{
+    (void)before;
+    (void)in_parent;
+    (void)in_child;
+    return 0;
+}
+
+/* --- Locks and conditions --- */
+
+_Static_assert(sizeof(SRWLOCK) == sizeof(cpi_mutex_t), "a lock is a word");
+_Static_assert(sizeof(CONDITION_VARIABLE) == sizeof(cpi_condition_t), "a condition is a word");
+_Static_assert(sizeof(INIT_ONCE) == sizeof(cpi_once_t), "a flag is a word");
+_Static_assert(sizeof(DWORD) == sizeof(cpi_key_t), "a key is an index");
+
+static SRWLOCK *lock_of(cpi_mutex_t *mutex)
+{
+    return (SRWLOCK *)(void *)mutex;
+}
+
+void cpi_mutex_lock(cpi_mutex_t *mutex)
+{
+    AcquireSRWLockExclusive(lock_of(mutex));
+}
+
+int cpi_mutex_trylock(cpi_mutex_t *mutex)
+{
+    return TryAcquireSRWLockExclusive(lock_of(mutex)) ? 0 : EBUSY;
+}
+
+void cpi_mutex_unlock(cpi_mutex_t *mutex)
+{
+    ReleaseSRWLockExclusive(lock_of(mutex));
+}
+
+bool cpi_condition_init(cpi_condition_t *condition)
+{
+    InitializeConditionVariable((CONDITION_VARIABLE *)(void *)condition);
+    return true;
+}
+
+void cpi_condition_signal(cpi_condition_t *condition)
+{
+    WakeConditionVariable((CONDITION_VARIABLE *)(void *)condition);
+}
+
+void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *mutex, uint64_t time)
+{
+    uint64_t now = cpi_os_now();
+    uint64_t left = time > now ? (time - now) / CPI_MILLISECOND + 1 : 0;
+
+    SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)condition, lock_of(mutex),
+                              left < INFINITE ? (DWORD)left : INFINITE, 0);
+}
+
+static BOOL CALLBACK run_once(INIT_ONCE *once, void *function, void **context)
+{
+    (void)once;
+    (void)context;
+    (*(void (**)(void))function)();
+    return TRUE;
+}
+
+void cpi_once(cpi_once_t *once, void (*function)(void))
+{
+    InitOnceExecuteOnce((INIT_ONCE *)(void *)once, run_once, (void *)&function, NULL);
+}
+
+/* --- The end of threads --- */
+
+typedef void thread_ends_t(void *value);
+static thread_ends_t *thread_ends;
+static _Atomic DWORD freeing; /* the thread inside FlsFree, or 0 */
+
+static void WINAPI value_ends(void *value)
+{
+    if (value != NULL && cpi_load(&freeing, relaxed) != GetCurrentThreadId()) /* [freeing] */
+        thread_ends(value);
+}
+
+int cpi_key_create(cpi_key_t *key, void (*ended)(void *value))
+{
+    thread_ends = ended;
+    *key = FlsAlloc(value_ends);
+    return *key != FLS_OUT_OF_INDEXES ? 0 : EAGAIN;
+}
+
+void cpi_key_delete(cpi_key_t key)
+{
+    cpi_store(&freeing, GetCurrentThreadId(), relaxed); /* [freeing] */
+    FlsFree(key);
+    cpi_store(&freeing, 0u, relaxed); /* [freeing] */
+}
+
+int cpi_key_set(cpi_key_t key, const void *value)
+{
+    return FlsSetValue(key, (void *)(uintptr_t)value) ? 0 : ENOMEM;
+}
+
+/* --- Words of a thread --- */
+
+/* Where the block of a thread has its first slots, and the address of the others. */
+#define CPI_BLOCK_SLOTS 0x1480
+#define CPI_BLOCK_MORE_SLOTS 0x1780
+#define CPI_FIRST_SLOTS 64u
+
+static _Atomic DWORD slot_index[2]; /* and 1, or 0 for none yet */
+
+CPI_COLD static DWORD make_slot(unsigned which)
+{
+    DWORD none = 0;
+    DWORD made = TlsAlloc() + 1;
+
+    if (made == 0)
+        break_off("cpool: the process has no slots of threads left\n");
+    if (cpi_cas_strong(&slot_index[which], &none, made, relaxed, relaxed)) /* [slot] */
+        return made;
+    TlsFree(made - 1);
+    return none;
+}
+
+/* The addresses of slots are the interface that compilers' own code relies on. */
+uintptr_t *cpi_os_thread_slot(unsigned which)
+{
+    DWORD index = cpi_load(&slot_index[which], relaxed); /* [slot] */
+    char *block;
+    uintptr_t **more;
+
+    __asm__("movq %%gs:0x30, %0" : "=r"(block));
+    if (CPI_UNLIKELY(index == 0))
+        index = make_slot(which);
+    index--;
+    if (CPI_LIKELY(index < CPI_FIRST_SLOTS))
+        return (uintptr_t *)(void *)(block + CPI_BLOCK_SLOTS) + index;
+    more = (uintptr_t **)(void *)(block + CPI_BLOCK_MORE_SLOTS);
+    if (*more == NULL)
+        TlsSetValue(index, NULL);
+    return *more + (index - CPI_FIRST_SLOTS);
+}
+
+#if defined(cpool_thread_word_abi2)
+
+uintptr_t *cpool_thread_word_(void)
+{
+    uintptr_t *word = cpi_os_thread_slot(0);
+
+    if (CPI_UNLIKELY(*word == 0))
+        *word = offsetof(struct cpi_handles, zeroes[0]); /* no table yet */
+    return word;
+}
+
+#endif
+
+void cpi_os_unload(void)
+{
+    unsigned which;
+
+    for (which = 0; which < 2; which++) {
+        DWORD index = cpi_exchange(&slot_index[which], 0u, relaxed); /* [slot] */
+
+        if (index != 0)
+            TlsFree(index - 1);
+    }
+}
+
+/* --- Reports --- */
+
+void cpi_write_error(const char *text, size_t length)
+{
+    int saved = errno;
+
+    while (length > 0) {
+        int written = _write(2, text, length < INT_MAX ? (unsigned)length : INT_MAX);
+
+        if (written <= 0)
+            break;
+        text += written;
+        length -= (size_t)written;
+    }
+    errno = saved;
+}
+
+uintptr_t cpi_trace_thread(void)
+{
+    return GetCurrentThreadId();
+}
+
+void cpi_trace_forked(void)
+{
+}
+
+bool cpi_trace_ready(void)
+{
+    return true;
+}
+
+/* Frames of the library's own that may lie above a site. */
+#define CPI_TRACE_INSIDE ((size_t)8)
+
+void cpi_trace_take(uintptr_t *frames, size_t n, const void *site)
+{
+    void *stack[CPI_TRACE_MAX + CPI_TRACE_INSIDE];
+    size_t depth = 0;
+    size_t i;
+    size_t k;
+
+    memset(frames, 0, n * sizeof frames[0]);
+    frames[0] = (uintptr_t)site;
+    if (n > 1)
+        depth = CaptureStackBackTrace(0, (DWORD)(n + CPI_TRACE_INSIDE), stack, NULL);
+    for (i = 0; i < depth && stack[i] != site; i++)
+        ;
+    for (k = 1; k < n && i + k < depth; k++)
+        frames[k] = (uintptr_t)stack[i + k];
+}
+
+/* The names of functions are in the debugger's files. */
+void cpi_trace_name(struct cpi_text *text, uintptr_t address)
+{
+    const DWORD asked = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                        GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
+    char path[MAX_PATH];
+    const char *slash;
+    HMODULE module;
+
+    if (!GetModuleHandleExA(asked, (const char *)(address - 1), &module) ||
+        GetModuleFileNameA(module, path, sizeof path) == 0) {
+        cpi_text_add(text, "0x%" PRIxPTR, address);
+        return;
+    }
+    path[sizeof path - 1] = '\0';
+    slash = strrchr(path, '\\');
+    cpi_text_add(text, "%s+0x%" PRIxPTR, slash != NULL ? slash + 1 : path,
+                 address - 1 - (uintptr_t)module);
+}
+
+#endif /* _WIN32 */
