@@ -66,12 +66,4 @@ static inline struct cpi_pool *cpi_pool_seen(const cpool_t *handle, const char *
 int cpi_pool_judge(struct cpi_pool *pool, const void *slot, const char *function,
                    uintptr_t *index);
 
-static inline bool cpi_pool_validate(struct cpi_pool *pool, const void *slot,
-                                     const char *function)
-{
-    uintptr_t index;
-
-    return cpi_pool_judge(pool, slot, function, &index) == 0;
-}
-
 #endif /* CPI_POOL_REPORT_H */
