@@ -48,6 +48,10 @@
                                                                                        \
     CPOOL_TYPED_INLINE_ cpool_objects_t *name##_objects(void)                          \
     {                                                                                  \
+        cpool_objects_t *cpool_pool_;                                                  \
+                                                                                       \
+        if (CPOOL_OBJECTS_FOUND_(name##_objects_, cpool_pool_))                        \
+            return cpool_pool_;                                                        \
         return cpool_typed_objects_pool(&name##_objects_);                             \
     }                                                                                  \
                                                                                        \
@@ -81,8 +85,11 @@
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_put(type *cpool_object_)                            \
     {                                                                                  \
-        cpool_objects_t *cpool_pool_ = cpool_object_ != NULL ? name##_objects() : NULL; \
+        cpool_objects_t *cpool_pool_;                                                  \
                                                                                        \
+        if (CPOOL_OBJECTS_FOUND_(name##_objects_, cpool_pool_))                        \
+            return cpool_object_put(cpool_pool_, cpool_object_);                       \
+        cpool_pool_ = cpool_object_ != NULL ? name##_objects() : NULL;                 \
         return cpool_pool_ != NULL ? cpool_object_put(cpool_pool_, cpool_object_) : 0; \
     }                                                                                  \
                                                                                        \
@@ -133,6 +140,15 @@ struct cpool_objects_typed {
     const cpool_object_type_t *type;       /* unless the settings have one */
     const char *name;                      /* likewise */
 };
+
+/* True if the pool exists. */
+#if defined(__GNUC__)
+#define CPOOL_OBJECTS_FOUND_(typed, found)                                             \
+    CPOOL_LIKELY_(((found) = __atomic_load_n(&(typed).pool, __ATOMIC_ACQUIRE)) != NULL)
+#else
+#define CPOOL_OBJECTS_FOUND_(typed, found)                                             \
+    (((found) = cpool_typed_objects_pool(&(typed))) != NULL)
+#endif
 
 /* The out-of-line parts of the functions that the macros define. */
 CPOOL_API cpool_objects_t *cpool_typed_objects_pool(struct cpool_objects_typed *typed);
