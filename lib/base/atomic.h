@@ -38,6 +38,8 @@
     (CPI_ATOMIC_POINT(), atomic_exchange_explicit((object), (value), memory_order_##order))
 #define cpi_fetch_add(object, value, order) \
     (CPI_ATOMIC_POINT(), atomic_fetch_add_explicit((object), (value), memory_order_##order))
+#define cpi_fetch_and(object, value, order) \
+    (CPI_ATOMIC_POINT(), atomic_fetch_and_explicit((object), (value), memory_order_##order))
 
 /* May fail spuriously; for loops. */
 #ifndef cpi_cas_weak

@@ -9,6 +9,8 @@
  *   mine   | record store of BUSY, by the same | relaxed | - | -
  *   active | record store of ACTIVE      | release | object.h's seize, object_life.c's see | the
  *                                          object, and its trace
+ *   seize  | record fetch-and, ACTIVE to INACTIVE | acq_rel | active, object.h's active | what
+ *                                          the get wrote
  *   trace  | trace store                 | relaxed | - | -
  *   count  | counters                    | relaxed | - | -
  *   used   | active load                 | acquire | object_life.c's use | that the object exists
@@ -224,72 +226,94 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is
 
 /* --- Getting --- */
 
-/* An inactive object of the thread's cache that was handed out before, or NULL.  `slot` is one
- * without such an object then, or NULL.  `record` is the object's, and `was` what it reads. */
-CPI_WITHIN static inline void *pop(const cpool_objects_t *pool, void **slot,
-                                   _Atomic uint32_t **record, uint32_t *was)
+/* A slot of the thread's cache, or NULL.  *was is what the record of its object reads, or VACANT
+ * without a slot. */
+CPI_WITHIN static inline void *pop(const cpool_objects_t *pool, uintptr_t *index, uint32_t *was)
 {
-    *slot = cpi_layer_pop(pool->pool);
-    if (CPI_UNLIKELY(*slot == NULL))
+    const cpool_t *slots = pool->short_get;
+    void *slot;
+
+    *index = *was = CPI_OBJECT_VACANT;
+    if (CPI_UNLIKELY(!cpi_layer_pop(slots, &slot)))
         return NULL;
-    *record = &pool->records[cpi_object_index_of(pool, *slot)];
-    *was = cpi_load(*record, relaxed); /* [own] */
-    return CPI_LIKELY((*was & CPI_OBJECT_STATES) == CPI_OBJECT_INACTIVE) ? *slot : NULL;
+    CPOOL_INDEX_(slots, slot, *index);
+    *was = cpi_load(&pool->records[*index], relaxed); /* [own] */
+    return slot;
 }
 
-/* The object is its caller's from now on. */
-CPI_WITHIN static inline void show(_Atomic uint32_t *record, uint32_t was)
+/* The object is its caller's from now on.  This is what its record was in the pool. */
+CPI_WITHIN static inline void show(cpool_objects_t *pool, uintptr_t index, uint32_t was)
 {
     was += CPI_OBJECT_USE + CPI_OBJECT_ACTIVE - CPI_OBJECT_INACTIVE;
-    cpi_store(record, was, release); /* [active] */
+    cpi_store(&pool->records[index], was, release); /* [active] */
 }
 
-/* With this slot in hand, if it is not NULL. */
-CPI_APART static int obtain(cpool_objects_t *pool, void *slot, void **object, bool *is_new,
-                            const void *site)
+/* The same after the hooks of a get.  False if there is no such object, or if it is unfit. */
+CPI_WITHIN static inline bool ready(cpool_objects_t *pool, void *slot, uintptr_t index,
+                                    uint32_t was, int *unfit)
 {
-    struct cpi_object_wish wish = {.site = site};
-    _Atomic uint32_t *record;
-    uint32_t was;
-
-    if (CPI_UNLIKELY(slot != NULL || !pool->is_short || pool->traces != NULL ||
-                     (*object = pop(pool, &slot, &record, &was)) == NULL))
-        return cpi_object_obtain(pool, slot, object, is_new, &wish);
-    cpi_store(record, was + (CPI_OBJECT_BUSY - CPI_OBJECT_INACTIVE), relaxed); /* [mine] */
+    *unfit = 0;
+    if (CPI_UNLIKELY((was & CPI_OBJECT_INACTIVE) == 0))
+        return false;
+    was += CPI_OBJECT_BUSY - CPI_OBJECT_INACTIVE;
+    cpi_store(&pool->records[index], was, relaxed); /* [mine] */
     if (pool->resets == CPI_RESET_ON_GET)
         cpi_object_reset(pool, slot);
     if (pool->type.activate != NULL)
-        wish.unfit = pool->type.activate(slot, pool->type.arg);
-    if (CPI_UNLIKELY(wish.unfit != 0))
-        return cpi_object_obtain(pool, slot, object, is_new, &wish);
-    show(record, was);
-    if (is_new != NULL)
-        *is_new = false;
-    return 0;
+        *unfit = pool->type.activate(slot, pool->type.arg);
+    if (CPI_UNLIKELY(*unfit != 0))
+        return false;
+    show(pool, index, was - (CPI_OBJECT_BUSY - CPI_OBJECT_INACTIVE));
+    return true;
 }
 
-CPI_APART static void *get(cpool_objects_t *pool, void *slot, const void *site)
+/* With the slot in hand that a pop has left, or NULL. */
+CPI_APART static int obtain(cpool_objects_t *pool, void *slot, int unfit, void **object,
+                            bool *is_new, const void *site)
+{
+    struct cpi_object_wish wish = {.site = site, .unfit = unfit};
+
+    return cpi_object_obtain(pool, slot, object, is_new, &wish);
+}
+
+/* With hooks. */
+CPI_APART static void *get(cpool_objects_t *pool, void *slot, uintptr_t index, uint32_t was,
+                           const void *site)
 {
     void *object;
+    int unfit;
 
-    return obtain(pool, slot, &object, NULL, site) == 0 ? object : NULL;
+    if (CPI_LIKELY(ready(pool, slot, index, was, &unfit)))
+        return slot;
+    (void)obtain(pool, slot, unfit, &object, NULL, site);
+    return object;
 }
 
 void *cpool_object_get(cpool_objects_t *pool)
 {
-    _Atomic uint32_t *record;
-    void *slot = NULL;
+    uintptr_t index;
     uint32_t was;
+    void *slot = pop(pool, &index, &was);
 
-    if (CPI_UNLIKELY(!pool->brief_get || pop(pool, &slot, &record, &was) == NULL))
-        return get(pool, slot, CPI_CALLER());
-    show(record, was);
+    if (CPI_UNLIKELY((was & pool->brief_get) == 0))
+        return get(pool, slot, index, was, CPI_CALLER());
+    show(pool, index, was);
     return slot;
 }
 
 int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is_new)
 {
-    return obtain(pool, NULL, object, is_new, CPI_CALLER());
+    uintptr_t index;
+    uint32_t was;
+    void *slot = pop(pool, &index, &was);
+    int unfit;
+
+    if (CPI_UNLIKELY(!ready(pool, slot, index, was, &unfit)))
+        return obtain(pool, slot, unfit, object, is_new, CPI_CALLER());
+    *object = slot;
+    if (is_new != NULL)
+        *is_new = false;
+    return 0;
 }
 
 /* --- Waiting, in the pool of slots.  Each event that makes a get possible frees a slot there: a
@@ -357,16 +381,8 @@ CPI_COLD static int refuse(const cpool_objects_t *pool, const void *object, cons
     return code;
 }
 
-/* A slot in hand, in a pool with the short way. */
-CPI_WITHIN static inline int push(const cpool_objects_t *pool, void *slot)
-{
-    if (CPI_UNLIKELY(!cpi_layer_push(pool->pool, slot)))
-        cpool_free(pool->pool, slot);
-    return 0;
-}
-
-/* With hooks, or at length. */
-CPI_APART static int put(cpool_objects_t *pool, void *object)
+/* In any pool. */
+CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
 {
     uintptr_t index = object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
 
@@ -375,27 +391,40 @@ CPI_APART static int put(cpool_objects_t *pool, void *object)
     if (cpi_object_slots_are(pool, CPOOL_CHECKED) && cpool_object_is_active(pool, object) &&
         cpi_object_repair(pool, index))
         return CPOOL_EGUARD;
-    if (CPI_UNLIKELY(index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index, CPI_OBJECT_BUSY)))
+    if (CPI_UNLIKELY(index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index)))
         return refuse(pool, object, "cpool_object_put");
-    if (CPI_UNLIKELY(!pool->is_short)) {
-        cpi_object_give(pool, index);
-        return 0;
-    }
+    cpi_object_give(pool, index);
+    return 0;
+}
+
+/* With hooks, by what may be its index. */
+CPI_APART static int put(cpool_objects_t *pool, void *object, uintptr_t index)
+{
+    if (CPI_UNLIKELY(index >= pool->short_put || !cpi_object_seize(pool, index)))
+        return put_at_length(pool, object);
     cpi_object_deactivate(pool, object);
     if (pool->resets == CPI_RESET_ON_PUT)
         cpi_object_reset(pool, object);
     cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
-    return push(pool, object);
+    return cpi_layer_push(pool->slots, object);
+}
+
+/* Makes an active object inactive, by one instruction with GCC.  Returns false, and changes
+ * nothing, in any other state. */
+static inline bool retire(_Atomic uint32_t *record)
+{
+    return (cpi_fetch_and(record, ~CPI_OBJECT_OUT, acq_rel) & CPI_OBJECT_OUT) != 0; /* [seize] */
 }
 
 int cpool_object_put(cpool_objects_t *pool, void *object)
 {
+    cpool_t *slots = pool->slots;
     uintptr_t index;
 
-    if (CPI_UNLIKELY(!pool->brief_put || object == NULL))
-        return put(pool, object);
-    index = cpi_object_index_of(pool, object);
-    if (CPI_UNLIKELY(index >= pool->max || !cpi_object_seize(pool, index, CPI_OBJECT_INACTIVE)))
+    CPOOL_INDEX_(slots, object, index);
+    if (CPI_UNLIKELY(index >= pool->brief_put))
+        return put(pool, object, index);
+    if (CPI_UNLIKELY(!retire(&pool->records[index])))
         return refuse(pool, object, "cpool_object_put");
-    return push(pool, object);
+    return cpi_layer_push(slots, object);
 }

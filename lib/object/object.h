@@ -57,12 +57,14 @@
 #include "pool/layer.h"
 
 /* The states of an object, in the low bits of its record.  Above them its uses are counted.
- * Zero is VACANT, so that records need no initialisation. */
+ * Zero is VACANT, so that records need no initialisation.  ACTIVE is INACTIVE and OUT.  Of a slot
+ * that was free INACTIVE is the one state with its bit. */
 #define CPI_OBJECT_VACANT 0u
-#define CPI_OBJECT_NEW 1u /* inactive, and never handed out */
 #define CPI_OBJECT_INACTIVE 2u
 #define CPI_OBJECT_ACTIVE 3u
-#define CPI_OBJECT_BUSY 4u
+#define CPI_OBJECT_NEW 4u /* inactive, and never handed out */
+#define CPI_OBJECT_BUSY 6u
+#define CPI_OBJECT_OUT 1u    /* the bit of no other state */
 #define CPI_OBJECT_STATES 7u /* mask */
 #define CPI_OBJECT_USE 8u    /* one use */
 
@@ -115,9 +117,10 @@ struct cpool_objects {
     cpool_t *pool;                 /* of slots, or NULL for a fake pool */
     void *records_block;           /* where the records lie, from calloc */
     _Atomic uint32_t *records;     /* one for each object, from the begin of a line */
-    bool is_short;                 /* objects of the thread's cache have a short way */
-    bool brief_get;                /* with nothing to do but to change the record */
-    bool brief_put;
+    cpool_t *slots;                /* `pool`, or CPI_HANDLE_NONE */
+    const cpool_t *short_get;      /* likewise: `pool` where the thread's cache serves a get */
+    uintptr_t brief_get;           /* CPI_OBJECT_INACTIVE where it calls no hooks, or 0 */
+    uintptr_t short_put, brief_put; /* the same of puts: `max`, or 0 */
     enum cpi_object_resets resets;
     unsigned flags;                /* CPOOL_OBJECT_COUNTED ..., that always in priority pools */
     unsigned pool_flags;           /* CPOOL_WAITABLE ..., of the pool of slots */
@@ -236,15 +239,14 @@ static inline void cpi_object_show(cpool_objects_t *pool, uintptr_t index, uint3
               release);
 }
 
-/* Gives an active object the state BUSY or INACTIVE.  False if it is not active: of several
- * threads one gets true. */
-static inline bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index, uint32_t state)
+/* Makes an active object BUSY.  False if it is not active: of several threads one gets true. */
+static inline bool cpi_object_seize(cpool_objects_t *pool, uintptr_t index)
 {
     uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
 
     return (record & CPI_OBJECT_STATES) == CPI_OBJECT_ACTIVE &&
            cpi_cas_strong(&pool->records[index], &record, /* [seize] [failed] */
-                          (record & ~CPI_OBJECT_STATES) | state, acq_rel, relaxed);
+                          record + (CPI_OBJECT_BUSY - CPI_OBJECT_ACTIVE), acq_rel, relaxed);
 }
 
 /* Makes a BUSY object inactive, in this state. */
@@ -252,7 +254,7 @@ static inline void cpi_object_settle(cpool_objects_t *pool, uintptr_t index, uin
 {
     uint32_t record = cpi_load(&pool->records[index], relaxed); /* [own] */
 
-    cpi_store(&pool->records[index], (record & ~CPI_OBJECT_STATES) | state, release); /* [active] */
+    cpi_store(&pool->records[index], record + state - CPI_OBJECT_BUSY, release); /* [active] */
 }
 
 /* Calls the hook for the end of a use, and those that reset an object. */

@@ -48,6 +48,9 @@ static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
         return code;
     if (type->object_size == 0)
         return CPOOL_ESLOTSIZE;
+    if (type->object_align != 0 && (!cpi_is_power_of_two(type->object_align) ||
+                                    type->object_align > CPOOL_ALIGN_MAX))
+        return CPOOL_EALIGN; /* a fake pool makes no pool of slots that would look at it */
     if (cpi_options()->fake != 0)
         config->flags |= CPOOL_OBJECT_FAKE;
     return (config->flags & ~CPI_OBJECT_FLAGS) != 0 ? CPOOL_EFLAGS : 0;
@@ -116,12 +119,18 @@ static void choose_ways(cpool_objects_t *pool)
         pool->pool_flags &= ~CPOOL_CHECKED;
     else if (cpi_layer_is_checked(pool->pool))
         pool->pool_flags |= CPOOL_CHECKED;
-    pool->is_short = !cpi_object_is_fake(pool) && (pool->flags & CPOOL_OBJECT_COUNTED) == 0 &&
-                     pool->max_inactive == 0 && cpi_layer_is_short(pool->pool);
-    pool->brief_get = pool->is_short && pool->resets != CPI_RESET_ON_GET &&
-                      pool->type.activate == NULL && pool->traces == NULL;
-    pool->brief_put = pool->is_short && pool->resets != CPI_RESET_ON_PUT &&
-                      pool->type.deactivate == NULL;
+    pool->short_get = CPI_HANDLE_NONE;
+    pool->slots = cpi_object_is_fake(pool) ? CPI_HANDLE_NONE : pool->pool;
+    if (cpi_object_is_fake(pool) || (pool->flags & CPOOL_OBJECT_COUNTED) != 0 ||
+        pool->max_inactive != 0 || !cpi_layer_is_short(pool->pool))
+        return;
+    pool->short_put = pool->max;
+    if (pool->traces == NULL)
+        pool->short_get = pool->pool;
+    if (pool->resets != CPI_RESET_ON_GET && pool->type.activate == NULL)
+        pool->brief_get = CPI_OBJECT_INACTIVE;
+    if (pool->resets != CPI_RESET_ON_PUT && pool->type.deactivate == NULL)
+        pool->brief_put = pool->max;
 }
 
 /* --- Memory --- */
@@ -208,15 +217,6 @@ static int make_memory(cpool_objects_t *pool, const cpool_object_config_t *confi
     return code;
 }
 
-/* A fake pool makes no pool of slots that would look at the alignment. */
-static int check_align(const cpool_object_type_t *type)
-{
-    bool good = type->object_align == 0 || (cpi_is_power_of_two(type->object_align) &&
-                                            type->object_align <= CPOOL_ALIGN_MAX);
-
-    return good ? 0 : CPOOL_EALIGN;
-}
-
 static cpool_objects_t *allocate(void)
 {
     cpool_objects_t *pool = cpi_os_block(CPI_LINE, sizeof *pool);
@@ -252,8 +252,6 @@ int cpi_object_create(cpool_objects_t **result, const cpool_object_config_t *giv
 
     if (code == 0)
         code = check_numbers(&config);
-    if (code == 0)
-        code = check_align(&type);
     if (code != 0)
         return code;
     pool = allocate();
@@ -307,7 +305,7 @@ static struct remains end_objects(cpool_objects_t *pool)
     for (index = 0; index < reached; index++) {
         uint32_t state = cpi_load(&pool->records[index], relaxed) & CPI_OBJECT_STATES; /* [alone] */
 
-        if (state == CPI_OBJECT_ACTIVE && cpi_object_seize(pool, index, CPI_OBJECT_BUSY)) {
+        if (state == CPI_OBJECT_ACTIVE && cpi_object_seize(pool, index)) {
             remains.active++;
             cpi_object_end(pool, index);
         } else if (state == CPI_OBJECT_BUSY) {
@@ -382,19 +380,10 @@ static int settle(const struct cpool_objects_typed *typed, const cpool_object_co
     return 0;
 }
 
-/* Shows the pool to all threads, unless there is one. */
-static bool publish(struct cpool_objects_typed *typed, cpool_objects_t *pool)
-{
-    cpool_objects_t *none = NULL;
-
-    /* [publish] [find] */
-    return cpi_word_cas(&typed->pool, &none, pool, release, acquire);
-}
-
 int cpool_typed_objects_open(struct cpool_objects_typed *typed, const cpool_object_config_t *given)
 {
+    cpool_objects_t *pool, *none = NULL;
     cpool_object_config_t config;
-    cpool_objects_t *pool;
     size_t populate;
     int code;
 
@@ -406,7 +395,7 @@ int cpool_typed_objects_open(struct cpool_objects_typed *typed, const cpool_obje
     code = cpi_object_create(&pool, &config, &populate);
     if (code != 0)
         return code;
-    if (!publish(typed, pool)) {
+    if (!cpi_word_cas(&typed->pool, &none, pool, release, acquire)) { /* [publish] [find] */
         cpool_objects_destroy(pool);
         return given != NULL ? CPOOL_EOPEN : 0;
     }

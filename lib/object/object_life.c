@@ -180,7 +180,7 @@ size_t cpool_objects_put_all(cpool_objects_t *pool)
     size_t released = 0;
 
     for (index = 0; index < reached; index++) {
-        if (cpi_object_seize(pool, index, CPI_OBJECT_BUSY)) {
+        if (cpi_object_seize(pool, index)) {
             cpi_object_give(pool, index);
             released++;
         }

@@ -66,7 +66,7 @@ static uintptr_t seize_next(cpool_objects_t *pool, uintptr_t *at)
     uintptr_t reached = cpi_object_reached(pool);
 
     while (*at < reached)
-        if (cpi_object_seize(pool, (*at)++, CPI_OBJECT_BUSY))
+        if (cpi_object_seize(pool, (*at)++))
             return *at - 1;
     return CPI_OBJECT_NONE;
 }

@@ -86,29 +86,39 @@ void *cpi_layer_owner(const cpool_t *face, unsigned kind);
 /* The word for a pool of this kind. */
 const char *cpi_layer_title(unsigned kind);
 
-/* Whether a pool has a short way: it is bounded, and nothing else has to be done. */
+/* Whether a pool has a short way: it is bounded, the kernel has a barrier, and nothing else has to
+ * be done. */
 static inline bool cpi_layer_is_short(const cpool_t *pool)
 {
-    return ((const struct cpi_pool *)pool->state)->registry.bounded;
+    return ((const struct cpi_pool *)pool->state)->registry.bounded && cpi_mark_has_barrier;
 }
 
-/* The short way, to the loaded magazine of the calling thread's cache.  pop returns NULL if that
- * has no slot, and push, of a slot that is live, false if it has no room. */
-static inline void *cpi_layer_pop(const cpool_t *pool)
-{
-    return cpi_pool_pop(cpi_thread_entry(pool)->home);
-}
-
-static inline bool cpi_layer_push(const cpool_t *pool, void *slot)
+/* The short way, to the loaded magazine of the calling thread's cache.  pop returns false if that
+ * has no slot, or for CPI_HANDLE_NONE.  push takes a slot that is live, and returns 0. */
+CPI_WITHIN static inline bool cpi_layer_pop(const cpool_t *pool, void **slot)
 {
     struct cpi_cache *cache = cpi_thread_entry(pool)->home;
-    bool given;
+    uint32_t mark;
 
-    if (!cpi_pool_go_inside(cache))
+    if (CPI_UNLIKELY(cache == NULL || !cpi_mark_begin(cache, &mark, true)))
         return false;
-    given = cpi_cache_push(cache, slot);
-    cpi_mark_leave(cache);
-    return given;
+    CPI_POP(&cache->hidden, *slot, cpi_mark_end(cache, mark); return false);
+    cpi_mark_end(cache, mark);
+    return true;
+}
+
+CPI_WITHIN static inline int cpi_layer_push(cpool_t *pool, void *slot)
+{
+    struct cpi_cache *cache = cpi_thread_entry(pool)->home;
+    uint32_t mark;
+
+    if (CPI_UNLIKELY(cache == NULL || !cpi_mark_begin(cache, &mark, true)))
+        return cpool_free_slow(pool, slot), 0;
+    CPI_PUSH(&cache->hidden, slot, true, true, cpi_mark_end(cache, mark);
+             return (cpool_free_slow(pool, slot), 0));
+    cpi_cache_count_free(cache);
+    cpi_mark_end(cache, mark);
+    return 0;
 }
 
 /* Takes a free slot of the calling thread's cache or of the depot.  NULL where they have none,

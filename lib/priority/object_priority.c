@@ -276,7 +276,7 @@ static uintptr_t reclaim(cpool_objects_t *pool, struct cpi_object_wish *wish)
 
         if (wish != NULL && priorities->keeps && least->key.number > wish->number)
             break;
-        if (!cpi_object_seize(pool, index, CPI_OBJECT_BUSY)) {
+        if (!cpi_object_seize(pool, index)) {
             cpi_heap_remove(&priorities->heap, index);
             continue;
         }
@@ -342,7 +342,8 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
         cpi_store(&pool->peak, 0, relaxed); /* [alone] it was that of all objects */
     cpi_store(&pool->shrunk, false, relaxed); /* [alone] */
     pool->flags |= CPOOL_OBJECT_COUNTED;
-    pool->is_short = pool->brief_get = pool->brief_put = false;
+    pool->short_get = CPI_HANDLE_NONE;
+    pool->short_put = pool->brief_put = 0;
     add_to_list(priorities);
     pool->policy_data = priorities;
     pool->policy = &policy; /* last: a child of a fork may find any part of this done */
@@ -380,7 +381,7 @@ int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
     if (use == NULL)
         return CPOOL_EINACTIVE;
     index = index_of(priorities, use);
-    mine = cpi_object_seize(pool, index, CPI_OBJECT_BUSY);
+    mine = cpi_object_seize(pool, index);
     if (mine)
         end(priorities, index);
     unlock(&priorities->lock);
