@@ -27,7 +27,7 @@
 
 /* --- Regions of destroyed pools --- */
 
-/* How many are kept, the most bytes of one, and of slots that were handed out in it. */
+/* How many are kept, the most bytes of one, and of slots.  A program may protect whole pages. */
 #define CPI_KEPT 8u
 #define CPI_KEPT_REGION ((size_t)2 * 1024 * 1024)
 #define CPI_KEPT_SLOTS ((size_t)64 * 1024)
@@ -60,7 +60,8 @@ CPI_COLD bool cpi_region_keep(struct cpi_pool *pool)
     struct cpi_kept region = {pool->region_size, (size_t)(slab->extent.base - start)};
     unsigned i;
 
-    if (region.size > CPI_KEPT_REGION || fresh * slab->stride > CPI_KEPT_SLOTS || slab->dirty ||
+    if (region.size > CPI_KEPT_REGION || slab->stride >= slab->extent.page ||
+        fresh * slab->stride > CPI_KEPT_SLOTS || slab->dirty ||
         pool->checked || pool->tools != 0)
         return false;
     for (i = 0; i < CPI_SIDES; i++)

@@ -12,7 +12,9 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -298,6 +300,24 @@ START_TEST(slot_of_a_destroyed_pool_traps)
 }
 END_TEST
 
+/* They may be stacks with a guard page each. */
+START_TEST(slots_of_whole_pages_may_be_protected)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    cpool_config_t config = support_config(page, 8);
+    cpool_t *pool;
+    void *slot;
+
+    SKIP_IF(SUPPORT_SANITIZED, "sanitizers may write to a slot that is freed");
+    config.slot_align = page;
+    pool = support_create(&config);
+    slot = cpool_alloc(pool);
+    REQUIRE_EQUAL(mprotect(slot, page, PROT_NONE), 0);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -309,6 +329,7 @@ int main(void)
         ONCE(kept_regions_are_released_where_addresses_are_refused),
         TIMES(slots_handed_out_before_are_zero, 2 * KINDS),
         TIMES(slot_of_a_destroyed_pool_traps, 2),
+        ONCE(slots_of_whole_pages_may_be_protected),
     };
 
     return SUPPORT_RUN("small", tests);
