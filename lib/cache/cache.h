@@ -124,7 +124,8 @@ struct cpi_cache {
     _Atomic(cpool_cache_t *) active; /* the entry in use, or `hidden` if the pool has no
                              inline path */
     bool shown;              /* the inline path uses it */
-    bool bounded;            /* most operations are a pop or a push, with the mark around it */
+    bool bounded;            /* most operations are a pop or a push, with the mark around it, as
+                                the kernel has the barrier */
     struct cpi_slab *slab;
     struct cpi_depot *depot;
 

@@ -138,7 +138,7 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry,
     CPI_ASSERT(!cache->used && cache->owner == NULL);
     cache->used = true;
     cpi_store(&cache->kind, kind, relaxed); /* [user] */
-    cache->bounded = registry->bounded;
+    cache->bounded = registry->bounded && cpi_mark_has_barrier;
     cache->owner = owner;
     cache->next = NULL;
     set_used(registry, +1);

@@ -98,26 +98,16 @@ static inline bool cpi_layer_is_short(const cpool_t *pool)
 CPI_WITHIN static inline bool cpi_layer_pop(const cpool_t *pool, void **slot)
 {
     struct cpi_cache *cache = cpi_thread_entry(pool)->home;
-    uint32_t mark;
 
-    if (CPI_UNLIKELY(cache == NULL || !cpi_mark_begin(cache, &mark, true)))
-        return false;
-    CPI_POP(&cache->hidden, *slot, cpi_mark_end(cache, mark); return false);
-    cpi_mark_end(cache, mark);
-    return true;
+    return CPI_LIKELY(cache != NULL) && cpi_pool_pop(cache, slot);
 }
 
 CPI_WITHIN static inline int cpi_layer_push(cpool_t *pool, void *slot)
 {
     struct cpi_cache *cache = cpi_thread_entry(pool)->home;
-    uint32_t mark;
 
-    if (CPI_UNLIKELY(cache == NULL || !cpi_mark_begin(cache, &mark, true)))
-        return cpool_free_slow(pool, slot), 0;
-    CPI_PUSH(&cache->hidden, slot, true, true, cpi_mark_end(cache, mark);
-             return (cpool_free_slow(pool, slot), 0));
-    cpi_cache_count_free(cache);
-    cpi_mark_end(cache, mark);
+    if (CPI_UNLIKELY(cache == NULL || !cpi_pool_push(cache, slot)))
+        cpool_free_slow(pool, slot);
     return 0;
 }
 

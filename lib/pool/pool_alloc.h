@@ -96,29 +96,33 @@ static inline bool cpi_pool_go_inside(struct cpi_cache *cache)
     return cache != NULL && cpi_mark_try_enter(cache);
 }
 
-/* The round on top of the loaded magazine, hidden from the inline path, or NULL. */
-CPI_WITHIN static inline void *cpi_pool_pop(struct cpi_cache *cache)
+/* With the kernel's barrier: the round on top of the loaded magazine, hidden from the inline path.
+ * Returns false if it has none, or a stealing thread has it. */
+CPI_WITHIN static inline bool cpi_pool_pop(struct cpi_cache *cache, void **slot)
 {
-    void *slot;
+    bool popped = true;
+    uint32_t mark;
 
-    if (!cpi_pool_go_inside(cache))
-        return NULL;
-    CPI_POP(&cache->hidden, slot, slot = NULL);
-    cpi_mark_leave(cache);
-    return slot;
+    if (!cpi_mark_begin(cache, &mark, true))
+        return false;
+    CPI_POP(&cache->hidden, *slot, popped = false);
+    cpi_mark_end(cache, mark);
+    return popped;
 }
 
-/* The reverse, for a slot that has been handed out.  Returns false if there is no room. */
+/* The reverse, for a slot that has been handed out.  Returns false if there is no room, too. */
 CPI_WITHIN static inline bool cpi_pool_push(struct cpi_cache *cache, void *slot)
 {
-    bool given;
+    bool pushed = true;
+    uint32_t mark;
 
-    if (CPI_UNLIKELY(cpi_slab_index(cache->slab, slot) >= cache->hidden.bound) ||
-        !cpi_pool_go_inside(cache))
+    if (!cpi_mark_begin(cache, &mark, true))
         return false;
-    given = cpi_cache_push(cache, slot);
-    cpi_mark_leave(cache);
-    return given;
+    CPI_PUSH(&cache->hidden, slot, true, true, pushed = false);
+    if (CPI_LIKELY(pushed))
+        cpi_cache_count_free(cache);
+    cpi_mark_end(cache, mark);
+    return pushed;
 }
 
 /* A slot of this cache, of the depot or a fresh one, which has not passed the gate.  NULL if

@@ -139,17 +139,24 @@ CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, co
 CPI_WITHIN static inline void *alloc_hidden(cpool_t *handle, struct cpi_cache *cache,
                                             const char *function)
 {
-    void *slot = CPI_LIKELY(cache != NULL && cache->bounded) ? cpi_pool_pop(cache) : NULL;
+    void *slot;
 
-    return CPI_LIKELY(slot != NULL) ? slot
-                                    : cpi_pool_alloc(handle->state, cache, CPI_CALL(function));
+    if (CPI_LIKELY(cache->bounded) && CPI_LIKELY(cpi_pool_pop(cache, &slot)))
+        return slot;
+    return cpi_pool_alloc(handle->state, cache, CPI_CALL(function));
 }
 
 CPI_WITHIN static inline void free_hidden(cpool_t *handle, void *slot, struct cpi_cache *cache,
                                           const char *function)
 {
-    if (CPI_UNLIKELY(cache == NULL || !cache->bounded || !cpi_pool_push(cache, slot)))
-        cpi_pool_free(handle->state, cache, slot, CPI_CALL(function));
+    uintptr_t index;
+
+    if (CPI_LIKELY(cache->bounded)) {
+        CPOOL_INDEX_(handle, slot, index);
+        if (CPI_LIKELY(index < cache->hidden.bound) && CPI_LIKELY(cpi_pool_push(cache, slot)))
+            return;
+    }
+    cpi_pool_free(handle->state, cache, slot, CPI_CALL(function));
 }
 
 static const char alloc_name[] = "cpool_alloc";
@@ -198,46 +205,57 @@ CPI_COLD static struct cpi_cache *adopt_entry(struct cpi_pool *pool, cpool_cache
     return cache;
 }
 
-/* The typed pool's, which is opened if need be, or NULL. */
-static inline cpool_t *typed_handle(struct cpool_typed *typed)
+/* The thread's first operation in the pool, which is opened if need be. */
+CPI_COLD static void *typed_alloc_at_length(struct cpool_typed *typed, cpool_cache_t *entry,
+                                            struct cpi_call call)
 {
-    cpool_t *handle = cpi_typed_opened(typed);
+    cpool_t *handle = cpool_typed_pool(typed);
 
-    return CPI_LIKELY(handle != NULL) ? handle : cpool_typed_pool(typed);
+    return handle == NULL
+               ? NULL
+               : cpi_pool_alloc(handle->state, adopt_entry(handle->state, entry), call);
 }
 
-/* In this entry, if the inline path uses the cache. */
-static inline struct cpi_cache *typed_cache(const cpool_t *handle, cpool_cache_t *entry)
+CPI_COLD static void typed_free_at_length(struct cpool_typed *typed, cpool_cache_t *entry,
+                                          void *slot, struct cpi_call call)
 {
-    struct cpi_cache *cache = cpi_thread_entry(handle)->home;
+    cpool_t *handle = slot != NULL ? cpool_typed_pool(typed) : NULL;
 
-    if (CPI_LIKELY(cache != NULL && (!cache->shown || cpi_cache_active(cache) == entry)))
-        return cache;
-    return adopt_entry(handle->state, entry);
+    if (handle != NULL)
+        cpi_pool_free(handle->state, adopt_entry(handle->state, entry), slot, call);
+}
+
+/* That of the thread, in this entry if the inline path uses it.  NULL: at length. */
+CPI_WITHIN static inline struct cpi_cache *typed_cache(const cpool_t *handle,
+                                                       const cpool_cache_t *entry)
+{
+    struct cpi_cache *cache = CPI_LIKELY(handle != NULL) ? cpi_thread_entry(handle)->home : NULL;
+
+    return CPI_LIKELY(cache != NULL && (!cache->shown || cpi_cache_active(cache) == entry))
+               ? cache
+               : NULL;
 }
 
 void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
 {
-    cpool_t *handle = typed_handle(typed);
-    struct cpi_cache *cache;
+    cpool_t *handle = cpi_typed_opened(typed);
+    struct cpi_cache *cache = typed_cache(handle, entry);
 
-    if (handle == NULL)
-        return NULL;
-    cache = typed_cache(handle, entry);
-    if (CPI_LIKELY(cache != NULL && cache->shown))
+    if (CPI_UNLIKELY(cache == NULL))
+        return typed_alloc_at_length(typed, entry, CPI_CALL(typed->functions->alloc));
+    if (CPI_LIKELY(cache->shown))
         return alloc_shown(cache);
     return alloc_hidden(handle, cache, typed->functions->alloc);
 }
 
 void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry)
 {
-    cpool_t *handle = slot != NULL ? typed_handle(typed) : NULL;
-    struct cpi_cache *cache;
+    cpool_t *handle = cpi_typed_opened(typed);
+    struct cpi_cache *cache = slot != NULL ? typed_cache(handle, entry) : NULL;
 
-    if (handle == NULL)
-        return;
-    cache = typed_cache(handle, entry);
-    if (CPI_LIKELY(cache != NULL && cache->shown))
+    if (CPI_UNLIKELY(cache == NULL))
+        typed_free_at_length(typed, entry, slot, CPI_CALL(typed->functions->free));
+    else if (CPI_LIKELY(cache->shown))
         free_shown(cache, slot, typed->functions->free, CPI_CALLER());
     else
         free_hidden(handle, slot, cache, typed->functions->free);

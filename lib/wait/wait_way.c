@@ -27,17 +27,6 @@ static inline void call_waiter(struct cpi_pool *pool, const struct cpi_cache *ca
         cpi_pool_call_if_left(pool, cache);
 }
 
-/* A round of the loaded magazine needs no more than the glance. */
-static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
-{
-    void *slot = CPI_LIKELY(cpi_pool_gate(pool) == NULL) ? cpi_pool_pop(cache) : NULL;
-
-    if (CPI_UNLIKELY(slot == NULL))
-        return cpi_pool_alloc_slot(pool, cache, call);
-    call_waiter(pool, cache);
-    return slot;
-}
-
 static bool give_uncached(struct cpi_pool *pool, void *slot)
 {
     struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
@@ -49,10 +38,10 @@ static bool give_uncached(struct cpi_pool *pool, void *slot)
     return done;
 }
 
-/* Whether, at a glance, a free has to call a waiter. */
-static inline bool has_to_call(const struct cpi_pool *pool)
+/* Whether, at a glance, waiters concern a free. */
+static inline bool is_noticed(const struct cpi_pool *pool)
 {
-    return (cpi_queue_glance(&cpi_waiters_of(pool)->queue) & CPI_QUEUE_ASKS) != 0;
+    return CPI_UNLIKELY(cpi_queue_glance(&cpi_waiters_of(pool)->queue) != 0);
 }
 
 /* A waiter that is to be called finds the slot soonest in the depot. */
@@ -64,7 +53,7 @@ static bool give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
         return give_uncached(pool, slot);
     cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
     done = cpi_pool_hand_over(pool, slot, NULL) ||
-           cpi_pool_give(pool, has_to_call(pool) ? NULL : cache, slot);
+           cpi_pool_give(pool, is_noticed(pool) ? NULL : cache, slot);
     call_waiter(pool, cache);
     cpi_store(&cache->calls, 0u, release); /* [rest] */
     return done;
@@ -74,6 +63,44 @@ static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache
                       struct cpi_call call)
 {
     cpi_pool_free_by(give, pool, cache, slot, call);
+}
+
+/* --- Without a gate, and with the kernel's barrier --- */
+
+CPI_COLD static void *call_at_last(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
+{
+    call_waiter(pool, cache);
+    cpi_store(&cache->calls, 0u, release); /* [rest] */
+    return slot;
+}
+
+/* A round of the loaded magazine needs no more than the glance. */
+static void *pop(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+{
+    void *slot;
+
+    if (CPI_UNLIKELY(cache == NULL) || CPI_UNLIKELY(!cpi_pool_pop(cache, &slot)))
+        return cpi_pool_alloc_slot(pool, cache, call);
+    atomic_signal_fence(memory_order_seq_cst); /* as in cpi_queue_is_asked */
+    return is_noticed(pool) ? call_at_last(pool, cache, slot) : slot;
+}
+
+/* As give, while nobody waits. */
+static void push(struct cpi_pool *pool, void *slot, struct cpi_cache *cache, struct cpi_call call)
+{
+    if (CPI_LIKELY(cache != NULL) && !is_noticed(pool) &&
+        CPI_LIKELY(cpi_slab_index(&pool->slab, slot) < cache->hidden.bound)) {
+        cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
+        if (CPI_LIKELY(cpi_pool_push(cache, slot))) {
+            atomic_signal_fence(memory_order_seq_cst);
+            if (is_noticed(pool))
+                call_at_last(pool, cache, slot);
+            else
+                cpi_store(&cache->calls, 0u, release); /* [rest] */
+            return;
+        }
+    }
+    free_slot(pool, slot, cache, call);
 }
 
 static bool serve(struct cpi_pool *pool, void *slot)
@@ -86,9 +113,12 @@ static void *look(struct cpi_pool *pool)
     return cpi_pool_look(pool, NULL, false);
 }
 
-static const struct cpi_way way = {.alloc = alloc, .free = free_slot, .stray = cpi_pool_stray,
-                                   .take = cpi_pool_take, .look = look, .left = cpi_pool_left,
-                                   .serve = serve, .came = call_waiter};
+#define WAY(obtain, release)                                                                      \
+    {.alloc = obtain, .free = release, .stray = cpi_pool_stray, .take = cpi_pool_take,            \
+     .look = look, .left = cpi_pool_left, .serve = serve, .came = call_waiter}
+
+static const struct cpi_way way = WAY(cpi_pool_alloc_slot, free_slot);
+static const struct cpi_way short_way = WAY(pop, push);
 
 /* --- The life of a pool --- */
 
@@ -118,7 +148,7 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
     if (cpi_waiters_of(pool) == NULL)
         return 0;
     init(cpi_waiters_of(pool));
-    pool->way = &way;
+    pool->way = cpi_pool_gate(pool) == NULL && cpi_mark_has_barrier ? &short_way : &way;
     return 0;
 }
 

@@ -70,9 +70,53 @@ struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t
     return model_cache(1 + (int)i);
 }
 
+#ifdef MODEL_SHORT
+/* As pool_alloc.h does it. */
+static inline bool model_push(struct cpi_cache *cache, int *slot)
+{
+    bool pushed = true;
+    uint32_t mark;
+
+    if (!cpi_mark_begin(cache, &mark, true))
+        return false;
+    CPI_PUSH(&cache->hidden, slot, true, true, pushed = false);
+    if (pushed)
+        cpi_cache_count_free(cache);
+    cpi_mark_end(cache, mark);
+    return pushed;
+}
+
+static inline int *model_pop(struct cpi_cache *cache)
+{
+    int *slot = NULL;
+    uint32_t mark;
+
+    if (!cpi_mark_begin(cache, &mark, true))
+        return NULL;
+    CPI_POP(&cache->hidden, slot, slot = NULL);
+    cpi_mark_end(cache, mark);
+    return slot;
+}
+#else
+static inline bool model_push(struct cpi_cache *cache, int *slot)
+{
+    (void)cache;
+    (void)slot;
+    return false;
+}
+
+static inline int *model_pop(struct cpi_cache *cache)
+{
+    (void)cache;
+    return NULL;
+}
+#endif
+
 /* As pool_alloc.c does it. */
 static inline void model_free_marked(int *slot)
 {
+    if (model_push(model_own_cache(), slot))
+        return;
     if (!cpi_mark_try_enter(model_own_cache())) {
         assert(cpi_depot_free_slot(&model_depot, model_own_counters(), slot));
         return;
@@ -83,8 +127,10 @@ static inline void model_free_marked(int *slot)
 
 static inline int *model_alloc_marked(void)
 {
-    int *slot;
+    int *slot = model_pop(model_own_cache());
 
+    if (slot != NULL)
+        return slot;
     if (!cpi_mark_try_enter(model_own_cache()))
         return cpi_depot_alloc_slot(&model_depot, model_own_counters());
     slot = cpi_cache_alloc(model_own_cache());

@@ -197,7 +197,7 @@ START_TEST(alloc_gives_up_when_the_stall_limit_ends)
     worker_do(worker, take, &stopped);
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_stats(pool).stalls, 0);
-    REQUIRE(steps_run(&stop, worker, "cpi_mark_leave", 2, give, &stopped));
+    REQUIRE(steps_run(&stop, worker, "cpi_mark_end", 1, give, &stopped));
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_stats(pool).stalls, 1);
     steps_go_on(&stop);
