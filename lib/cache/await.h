@@ -18,18 +18,16 @@
 #include "cache/registry.h"
 
 /*
- * The figures that tell of changes between two looks.  `moves` differs if a slot was
- * freed, or changed its place.  `loaded` tells of the inline path: it differs if caches
- * show other rounds than before, and is 0 where there is no slack, as loaded magazines
- * are then out of reach.  `left` is the rounds that caches showed when they were looked
- * at for it, but for those that the calling thread was inside, or had locked, when a
- * signal interrupted it.
+ * The figures that tell of changes between two looks.  `moves` differs if a slot was freed, or
+ * changed its place.  `loaded` tells of the inline path: it differs if caches show other rounds
+ * than before, and is 0 where there is no slack, as loaded magazines are then out of reach.
+ * `left` is the rounds that caches showed when they were looked at for it, but for those that the
+ * calling thread was inside, or had locked, when a signal interrupted it.
  *
- * The first two are checksums of counters that each owner keeps for itself.  One sequence
- * number of the pool would be simpler to compare, but each exchange and each free out of
- * line would have to write it, and all threads would fight over its line.  The counters
- * cost their owners a plain store, and only a thread that has found nothing pays for the
- * sum.
+ * The first two are checksums of counters that each owner keeps for itself.  One sequence number
+ * of the pool would be simpler to compare, but each exchange and each free out of line would have
+ * to write it, and all threads would fight over its line.  The counters cost their owners a plain
+ * store, and only a thread that has found nothing pays for the sum.
  */
 struct cpi_activity {
     uint64_t moves;

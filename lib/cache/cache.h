@@ -12,23 +12,20 @@
  *                       v                   v
  *                  [ r r r r . . ]  magazine "loaded"
  *
- * Allocating pops from the loaded magazine and freeing pushes to it.  That is the
- * inline path, in <cpool/fast.h>.  Here is what happens when it is empty or full: it is
- * swapped with a spare, and when no spare helps, with the depot.  With at least one
- * spare, an owner that moves back and forth across the edge of a magazine does not
- * touch the depot.
+ * Allocating pops from the loaded magazine and freeing pushes to it.  That is the inline path, in
+ * <cpool/fast.h>.  Here is what happens when it is empty or full: it is swapped with a spare, and
+ * when no spare helps, with the depot.  With at least one spare, an owner that moves back and
+ * forth across the edge of a magazine does not touch the depot.
  *
- * How many spares a cache may have is its quota, fixed when it is registered.
- * How many of these it uses is its target, which adapts.  An owner that takes from
- * the depot what it gave before, or gives what it took, would have been served by
- * more spares, and doubles its target (the rule is that of tcmalloc: overflow
- * followed by underflow).  So does an owner that only gives, as the consumers of a
- * pipeline do: it gives the oldest magazine, and the longer it keeps one the less
- * its processor and the producers' fight over the lines.  And so does an owner
- * that had to repeat a compare-and-swap at the depot, because others wanted the
- * same word.  Spares that stay full for a while are not needed and return to the
- * depot, half of them at a time, and while the pool is dry everything full goes
- * there.
+ * How many spares a cache may have is its quota, fixed when it is registered.  How many of these
+ * it uses is its target, which adapts.  An owner that takes from the depot what it gave before, or
+ * gives what it took, would have been served by more spares, and doubles its target (the rule is
+ * that of tcmalloc: overflow followed by underflow).  So does an owner that only gives, as the
+ * consumers of a pipeline do: it gives the oldest magazine, and the longer it keeps one the less
+ * its processor and the producers' fight over the lines.  And so does an owner that had to repeat
+ * a compare-and-swap at the depot, because others wanted the same word.  Spares that stay full for
+ * a while are not needed and return to the depot, half of them at a time, and while the pool is
+ * dry everything full goes there.
  *
  * Invariants
  *   The spares are a ring that starts at `bottom`.  Its first `stocked` places
@@ -258,9 +255,8 @@ void cpi_cache_abandon(struct cpi_cache *cache);
 void cpi_cache_discard(struct cpi_cache *cache);
 
 /*
- * Takes a full spare out of any cache, its owner running or not.  Returns 0 if
- * there is none.
- * Any thread.  Wait-free.
+ * Takes a full spare out of any cache, its owner running or not.  Returns 0 if there is none.  Any
+ * thread.  Wait-free.
  */
 uint32_t cpi_cache_steal(struct cpi_cache *victim);
 

@@ -14,10 +14,9 @@
  *                                                             count and rounds; the owner's mark
  *   see     | spare load, CAS failure | relaxed | - | -
  *
- * The owner's own accesses need no order.  The release keeps the stores that
- * precede a new count before it, for the child of a fork, which finds the cache as
- * it was at some instant.  It costs nothing on x86, and elsewhere it is paid once a
- * magazine.
+ * The owner's own accesses need no order.  The release keeps the stores that precede a new count
+ * before it, for the child of a fork, which finds the cache as it was at some instant.  It costs
+ * nothing on x86, and elsewhere it is paid once a magazine.
  *
  * A spare that its owner takes back needs no acquire: the owner itself put it
  * there.

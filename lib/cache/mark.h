@@ -19,11 +19,10 @@
  *     ... use the loaded magazine      ... take the loaded magazine
  *     busy + 1, even                   locked_by = 0
  *
- * Each side writes its own word, then reads the other's.  With a full barrier
- * between, at least one sees the other (Dekker's rule).  The expensive barrier
- * is membarrier(2), which makes every running thread of the process pass a full
- * barrier, so that the owner's own need not be more than an order kept by the
- * compiler.  Where the kernel has no membarrier, and in builds for
+ * Each side writes its own word, then reads the other's.  With a full barrier between, at least
+ * one sees the other (Dekker's rule).  The expensive barrier is membarrier(2), which makes every
+ * running thread of the process pass a full barrier, so that the owner's own need not be more than
+ * an order kept by the compiler.  Where the kernel has no membarrier, and in builds for
  * ThreadSanitizer, both sides use sequentially consistent operations.
  *
  * ORDERING TABLE
@@ -41,12 +40,11 @@
  *   unlock | locked_by store 0 | release | check, lock | what was stolen
  *   seen   | busy load        | acquire | left | all that the operation did that has left
  *
- * [inside] and [lock] are the two stores of Dekker's rule, [check] and [look] the two
- * loads.  All four in the single order of seq_cst: if [check] does not see the lock it
- * precedes it, hence [inside] precedes [look], which sees it.  With membarrier the
- * compiler keeps the owner's pair in order.  Either it ran before the barrier reached
- * the owner's processor, and [look] sees [inside], or the load ran after it, and
- * [check] sees [lock].
+ * [inside] and [lock] are the two stores of Dekker's rule, [check] and [look] the two loads.  All
+ * four in the single order of seq_cst: if [check] does not see the lock it precedes it, hence
+ * [inside] precedes [look], which sees it.  With membarrier the compiler keeps the owner's pair in
+ * order.  Either it ran before the barrier reached the owner's processor, and [look] sees
+ * [inside], or the load ran after it, and [check] sees [lock].
  */
 #ifndef CPI_MARK_H
 #define CPI_MARK_H

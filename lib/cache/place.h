@@ -36,11 +36,10 @@ struct cpi_places {
 };
 
 /*
- * Brackets an operation without a cache: enter returns a place, which is the thread's until
- * it leaves.  enter waits for a free place.  Callers that hold the lock must use try_enter,
- * which returns NULL instead: the holder of a place may be about to fork, which needs the
- * lock.
- * Any thread.  A signal handler may do it inside another operation of its thread.
+ * Brackets an operation without a cache: enter returns a place, which is the thread's until it
+ * leaves.  enter waits for a free place.  Callers that hold the lock must use try_enter, which
+ * returns NULL instead: the holder of a place may be about to fork, which needs the lock.  Any
+ * thread.  A signal handler may do it inside another operation of its thread.
  *
  * Operations that signals have interrupted may hold all places but the last, while their
  * handlers wait for one.  So the last place is for enter alone, and signals are blocked while

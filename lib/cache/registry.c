@@ -11,9 +11,8 @@
  *                                             cache.h's show | all that the owner did
  *   none  | locked_by, busy, calls in the child of a fork | relaxed | - | -
  *
- * A thread changes another thread's cache here only when its owner cannot run:
- * it does not exist in this child of a fork, or the caller has promised that no
- * thread uses the pool.
+ * A thread changes another thread's cache here only when its owner cannot run: it does not exist
+ * in this child of a fork, or the caller has promised that no thread uses the pool.
  */
 #include "cache/registry.h"
 

@@ -32,10 +32,9 @@ bool cpi_steal_spare(struct cpi_registry *registry, struct cpi_uncached *stealer
 void cpi_steal_idle(struct cpi_registry *registry, struct cpi_uncached *stealer);
 
 /*
- * Gives the loaded magazines of all caches to the depot, except those with an
- * owner inside.  Returns false if there was no round in them.  Exact pools
- * only.
- * Any thread, lock-free, makes a system call.
+ * Gives the loaded magazines of all caches to the depot, except those with an owner inside.
+ * Returns false if there was no round in them.  Exact pools only.  Any thread, lock-free, makes a
+ * system call.
  */
 bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer);
 

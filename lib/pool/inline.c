@@ -3,9 +3,8 @@
  * inline.c - the inline path as ordinary symbols, for callers that cannot
  * inline: foreign-function users, dlsym, programs built with CPOOL_NO_INLINE.
  *
- * In C99 a declaration with `extern` makes the compiler emit the
- * definition that the header gives.  With CPOOL_NO_INLINE the header's definitions are
- * ordinary functions in this file.
+ * In C99 a declaration with `extern` makes the compiler emit the definition that the header gives.
+ * With CPOOL_NO_INLINE the header's definitions are ordinary functions in this file.
  */
 #define CPOOL_EMIT_ 1
 #include <cpool.h>

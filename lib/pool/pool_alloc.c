@@ -47,7 +47,7 @@ void *cpi_pool_take(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot;
 
-    if (!cpi_pool_go_inside(cache))
+    if (cache == NULL || !cpi_mark_try_enter(cache))
         return alloc_uncached(pool);
     slot = cpi_cache_alloc(cache);
     cpi_mark_leave(cache);
@@ -58,7 +58,7 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 {
     bool done;
 
-    if (!cpi_pool_go_inside(cache))
+    if (cache == NULL || !cpi_mark_try_enter(cache))
         return free_uncached(pool, slot);
     done = cpi_cache_free(cache, slot);
     cpi_mark_leave(cache);
@@ -70,10 +70,9 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot)
 #define CPI_UNSETTLED CPI_GIVE_WAY /* looks at what others never show twice the same */
 
 /*
- * A slot beyond the capacity, in place of one that another thread has loaded and may
- * not be revoked of.  There are no more of them than seem to be out of reach, which is
- * rather too many than too few.  Several at a time, as to count those means to look at
- * all caches.
+ * A slot beyond the capacity, in place of one that another thread has loaded and may not be
+ * revoked of.  There are no more of them than seem to be out of reach, which is rather too many
+ * than too few.  Several at a time, as to count those means to look at all caches.
  */
 static void *take_slack(struct cpi_pool *pool, struct cpi_cache *cache)
 {
@@ -145,22 +144,19 @@ void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)
 }
 
 /*
- * Between looking into one place and looking into the next a slot may have moved from
- * the second to the first.  So nothing was to be had only if nothing moved from before
- * the look until every operation that was inside after it has left.  At the end of the
- * look each slot was live, or in the hands of one of those, and their exchanges are
- * counted.
+ * Between looking into one place and looking into the next a slot may have moved from the second
+ * to the first.  So nothing was to be had only if nothing moved from before the look until every
+ * operation that was inside after it has left.  At the end of the look each slot was live, or in
+ * the hands of one of those, and their exchanges are counted.
  *
  * The caller has passed through its cache, the depot and the fresh slots in vain.  A slot may
  * have come there after that and before the first activity, so each look begins there again.
  *
- * In an exact pool a look does not reach what an owner had loaded that was inside
- * then, or the caller itself while a stealing thread had its cache: if that is still so, the
- * alloc looks again.
+ * In an exact pool a look does not reach what an owner had loaded that was inside then, or the
+ * caller itself while a stealing thread had its cache: if that is still so, the alloc looks again.
  *
- * A thread that was stopped inside is waited for, but not for ever.  Threads that go on
- * using their loaded magazines are not waited for, as slack makes up for all that any
- * look saw.
+ * A thread that was stopped inside is waited for, but not for ever.  Threads that go on using
+ * their loaded magazines are not waited for, as slack makes up for all that any look saw.
  */
 CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
 {

@@ -90,12 +90,6 @@ static inline void cpi_pool_set_gate(struct cpi_pool *pool, const struct cpi_gat
 /* Moves slots from some cache to the depot.  False if no cache has any.  Lock-free. */
 bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
 
-/* Goes inside the cache.  Returns false if the operation has to do without. */
-static inline bool cpi_pool_go_inside(struct cpi_cache *cache)
-{
-    return cache != NULL && cpi_mark_try_enter(cache);
-}
-
 /* With the kernel's barrier: the round on top of the loaded magazine, hidden from the inline path.
  * Returns false if it has none, or a stealing thread has it. */
 CPI_WITHIN static inline bool cpi_pool_pop(struct cpi_cache *cache, void **slot)

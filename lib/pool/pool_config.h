@@ -54,9 +54,8 @@ int cpi_pool_read_config(cpool_config_t *config, cpool_debug_t *debug,
                          const cpool_config_t *given);
 
 /*
- * Checks a configuration and computes the layout.  `page` is the page size, or
- * 0 for memory of the caller's.  Returns 0 or the code that cpool_create is to
- * return.
+ * Checks a configuration and computes the layout.  `page` is the page size, or 0 for memory of the
+ * caller's.  Returns 0 or the code that cpool_create is to return.
  */
 int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t *config, size_t page);
 

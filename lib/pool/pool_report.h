@@ -26,9 +26,8 @@ void cpi_pool_report_details(int code, const char *function, const struct cpi_po
 CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
 
 /*
- * The pool of a handle.  NULL after CPOOL_EPOOL has been reported on behalf of
- * `function`: the handle is NULL, or no descriptor of this copy of the library, or its
- * pool has been destroyed.
+ * The pool of a handle.  NULL after CPOOL_EPOOL has been reported on behalf of `function`: the
+ * handle is NULL, or no descriptor of this copy of the library, or its pool has been destroyed.
  */
 static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *function)
 {

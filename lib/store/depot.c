@@ -18,9 +18,8 @@
  *   end     | drains fetch-and-add | acq_rel | drains | that it is full again
  *   drains  | drains load        | acquire | begin end | whether to look again
  *
- * The partial magazine needs no tag: nobody reads a magazine's link or content before
- * the CAS that makes it his, so it does not matter whether the same magazine
- * left and came back in between.
+ * The partial magazine needs no tag: nobody reads a magazine's link or content before the CAS that
+ * makes it his, so it does not matter whether the same magazine left and came back in between.
  *
  * A drain releases for the same reason as a pop (tagstack.h): a thread that
  * finds no partial magazine asks next which parties are inside.  An account releases so
@@ -134,10 +133,9 @@ static uint32_t make_any(struct cpi_depot *depot)
 }
 
 /*
- * By the second invariant there is a magazine for each party at any time.  Once
- * every magazine is made that stays so, and the magazine lies on the stack: a
- * look at the stack after the look at what is made finds it.  The repetitions are
- * for a processor that shows an old head for a moment.
+ * By the second invariant there is a magazine for each party at any time.  Once every magazine is
+ * made that stays so, and the magazine lies on the stack: a look at the stack after the look at
+ * what is made finds it.  The repetitions are for a processor that shows an old head for a moment.
  */
 uint32_t cpi_depot_take_empty(struct cpi_depot *depot, struct cpi_counters *counters)
 {

@@ -10,13 +10,12 @@
  *   | tag (40)  | node 7   | ---> | 2 | --------------> | 0 | end
  *   +-----------+----------+      +---+                 +---+
  *
- * A Treiber stack (R. K. Treiber, "Systems programming: coping with parallelism", IBM 1986) of
+ * A Treiber stack (R.  K.  Treiber, "Systems programming: coping with parallelism", IBM 1986) of
  * indices instead of pointers, so that a version tag fits beside the index into one 64-bit word.
- * Every removal advances the tag and no insertion needs to: a pop that read a node's link can
- * only be deceived if that node was removed meanwhile, and then the tag differs (the ABA
- * problem).  At ten million removals a second a tag of 40 bits comes round after 30 hours.  A pop
- * would have to be suspended for exactly one multiple of that, between two adjacent instructions
- * of its own.
+ * Every removal advances the tag and no insertion needs to: a pop that read a node's link can only
+ * be deceived if that node was removed meanwhile, and then the tag differs (the ABA problem).  At
+ * ten million removals a second a tag of 40 bits comes round after 30 hours.  A pop would have to
+ * be suspended for exactly one multiple of that, between two adjacent instructions of its own.
  *
  * Node 0 does not exist: it ends the stack.  Links are atomic words that only
  * this file touches, in memory that outlives the stack, because a pop may read
@@ -40,10 +39,9 @@
  * on through all later pushes and pops.  The thread that takes a node acquires from the push that
  * put it there, after any number of changes on top of it.
  *
- * A pop releases because the stack is not the only place of a node.  A thread
- * that finds the stack empty goes on to ask which parties are inside, with slots
- * in their hands.  It acquires the pop that emptied the stack, hence it sees the
- * mark that the popping party set before (mark.h).
+ * A pop releases because the stack is not the only place of a node.  A thread that finds the stack
+ * empty goes on to ask which parties are inside, with slots in their hands.  It acquires the pop
+ * that emptied the stack, hence it sees the mark that the popping party set before (mark.h).
  */
 #ifndef CPI_TAGSTACK_H
 #define CPI_TAGSTACK_H

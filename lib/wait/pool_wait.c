@@ -9,10 +9,9 @@
  * while the called waiter wakes up.  It goes past the caches if a waiter has to be
  * called, which then finds it in the depot.  No lock is held while a waiter looks.
  *
- * Waiting is fair in the long run, as Go's mutexes are.  Once the first waiter has
- * waited for `starving_after`, slots that are freed, or found by other waiters, are
- * handed to sleeping waiters in the order of their arrival, until the first one is
- * younger.
+ * Waiting is fair in the long run, as Go's mutexes are.  Once the first waiter has waited for
+ * `starving_after`, slots that are freed, or found by other waiters, are handed to sleeping
+ * waiters in the order of their arrival, until the first one is younger.
  *
  * ORDERING TABLE
  *   tally | waits fetch-and-add | relaxed | - | -

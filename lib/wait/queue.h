@@ -11,12 +11,11 @@
  *   looks everywhere                      calls the first waiter: no ASKS any more,
  *   sleeps, unless its epoch has moved    its epoch moves, it is woken
  *
- * The word says ASKS while a thread that gives must call somebody, so it does not
- * while a call is on its way: from the call until the called waiter announces itself
- * again, or leaves.  A waiter that leaves after a call passes it on: it announces
- * itself once more on behalf of the others and calls the next one if there is
- * anything left.  One that was called and looks in vain need not: its announcement
- * came before its look, so a thread that gives after that look calls.
+ * The word says ASKS while a thread that gives must call somebody, so it does not while a call is
+ * on its way: from the call until the called waiter announces itself again, or leaves.  A waiter
+ * that leaves after a call passes it on: it announces itself once more on behalf of the others and
+ * calls the next one if there is anything left.  One that was called and looks in vain need not:
+ * its announcement came before its look, so a thread that gives after that look calls.
  *
  * The word says STARVES while the first waiter is to get the next slot that is
  * freed, although others could use it sooner: the slot is then handed over.

@@ -2,10 +2,9 @@
 /*
  * wait_way.c - the life of waitable pools, and alloc and free in them.
  *
- * In waitable pools a thread is not done when another one can have the slot: it looks
- * whether to call a waiter.  Until then a mark, or the uncached operation's place, keeps
- * cpool_destroy waiting, because the other thread may have all slots and destroy the
- * pool.
+ * In waitable pools a thread is not done when another one can have the slot: it looks whether to
+ * call a waiter.  Until then a mark, or the uncached operation's place, keeps cpool_destroy
+ * waiting, because the other thread may have all slots and destroy the pool.
  *
  * ORDERING TABLE
  *   tally | waits load           | relaxed | - | -
