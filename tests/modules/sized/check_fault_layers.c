@@ -77,7 +77,7 @@ static void end_lanes_empty(struct fault_scene *scene)
 
 static const struct fault_case lanes[] = {
     { "cpool_lanes_create", 0, fault_start, lanes_create, end_lanes, 0,
-      ROWS({ ALIGNED_ALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+      ROWS({ POSIX_MEMALIGN, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { CALLOC, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
            { MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
@@ -231,7 +231,7 @@ static const struct fault_case blocks[] = {
     { "cpool_sized_alloc, by the fallback", 0, make_sized, sized_alloc_larger, end_sized, SOME,
       ROWS({ MALLOC, 1, 1, NONE, NONE }) },
     { "cpool_sized_alloc_aligned", 0, make_sized, sized_alloc_aligned, end_sized, SOME,
-      ROWS({ ALIGNED_ALLOC, 1, 1, NONE, NONE }) },
+      ROWS({ POSIX_MEMALIGN, 1, 1, NONE, NONE }) },
     { "cpool_sized_calloc", 0, make_sized, sized_calloc, end_sized, SOME,
       ROWS({ MALLOC, 1, 1, NONE, NONE }) },
     { "cpool_sized_realloc", 0, make_block, sized_realloc, end_sized, SOME,
