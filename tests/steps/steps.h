@@ -13,7 +13,6 @@
 #ifndef CPOOL_TESTS_STEPS_H
 #define CPOOL_TESTS_STEPS_H
 
-#include "cache/mark.h"
 #include "growth.h"
 
 /* Its slots have 64 bytes.  The rest is as in cpool_config_t. */
@@ -22,9 +21,6 @@ cpool_t *steps_pool(unsigned flags, size_t capacity, size_t max_capacity, size_t
 /* In place of a function's name: the taking of any lock of the library's, and giving
  * way to another thread, where a thread may have to wait. */
 #define STEPS_LOCK "pthread_mutex_lock"
-
-/* Likewise, an owner that goes inside its cache: its mark is read, then set, and the lock read. */
-#define STEPS_ENTER "cpi_mark_begin"
 
 /*
  * The calling thread does the action before its nth step, from 1, in this
