@@ -90,33 +90,31 @@ static inline void cpi_mark_leave(struct cpi_cache *cache)
     cpi_mark_end(cache, cpi_load(&cache->busy, relaxed)); /* [own] */
 }
 
-/* The same with any cache.  Returns false while a stealing thread has the cache: do without it
- * then.  begin is told whether there is the barrier, and end the mark that begin has set, so that
- * the processor does not await its own store.  Wait-free. */
-static inline bool cpi_mark_begin(struct cpi_cache *cache, uint32_t *mark, bool barrier)
+/* The same with any cache.  begin is told whether there is the barrier, and returns the mark for
+ * end, so that the processor does not await its own store.  0, and false, while a stealing thread
+ * has the cache: do without it then.  Wait-free. */
+static inline uint32_t cpi_mark_begin(struct cpi_cache *cache, bool barrier)
 {
+    uint32_t mark = cpi_load(&cache->busy, relaxed) + 1; /* [own] */
     uintptr_t locked_by;
 
-    *mark = cpi_load(&cache->busy, relaxed) + 1; /* [own] */
     if (CPI_LIKELY(barrier)) {
-        cpi_store(&cache->busy, *mark, relaxed); /* [inside] */
+        cpi_store(&cache->busy, mark, relaxed); /* [inside] */
         atomic_signal_fence(memory_order_seq_cst);
         locked_by = cpi_load(&cache->locked_by, acquire); /* [check] */
     } else {
-        cpi_store(&cache->busy, *mark, seq_cst);          /* [inside] */
+        cpi_store(&cache->busy, mark, seq_cst);           /* [inside] */
         locked_by = cpi_load(&cache->locked_by, seq_cst); /* [check] */
     }
     if (CPI_LIKELY(locked_by == 0))
-        return true;
-    cpi_mark_end(cache, *mark);
-    return false;
+        return mark;
+    cpi_mark_end(cache, mark);
+    return 0;
 }
 
 static inline bool cpi_mark_try_enter(struct cpi_cache *cache)
 {
-    uint32_t mark;
-
-    return cpi_mark_begin(cache, &mark, cpi_mark_has_barrier);
+    return cpi_mark_begin(cache, cpi_mark_has_barrier) != 0;
 }
 
 /* Notes the thread that is about to go inside a cache, which another thread may have

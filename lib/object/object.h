@@ -88,7 +88,7 @@ struct cpi_object_trace {
 struct cpi_object_wish {
     const void *site;
     int64_t number;
-    int unfit;      /* 0, or what activate has returned for the BUSY object in the slot */
+    int unfit;      /* 0, or the result of activate for the BUSY object in the slot */
     uint64_t claim; /* result: of this use */
     uint64_t ended; /* result: the claim of the use that ended for it, or 0 */
     uint32_t uses;  /* result: of the object, this one included */

@@ -195,7 +195,7 @@ static int make_pool(struct cpool_sized *blocks, size_t number)
 
 cpool_t *cpi_sized_make_pool(struct cpool_sized *blocks, size_t number)
 {
-    if (cpi_lock_is_held()) /* as by a thread that forks, whose handlers allocate */
+    if (cpi_lock_is_held()) /* by a thread that allocates in a handler of fork */
         return NULL;
     cpi_lock();
     if (cpi_load(&blocks->pools[number], relaxed) == CPI_HANDLE_NONE) /* [none] */

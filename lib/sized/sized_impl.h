@@ -15,8 +15,8 @@
  * no fork and no other thread meets half a pool.
  *
  * Invariants: classes ascend by size.  table[i] is the first class of at least
- * i * CPOOL_SIZED_GRAIN bytes.  A class without a pool has CPI_HANDLE_NONE in its place, whose
- * entry is both empty and full in every thread.
+ * i * CPOOL_SIZED_GRAIN bytes.  A class without a pool has CPI_HANDLE_NONE in its place.  The
+ * entry of that is both empty and full in every thread.
  *
  * ORDERING TABLE
  *   pool | pools load | acquire | sized_create.c's made | the pool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_sized_first.c - the first use of each class of blocks of many sizes, which makes its
- * pool: what is found before and after, beside other threads, and beside forks.
+ * pool: queries before and after, beside other threads, and beside forks.
  *
  * Includes the public API only.  Children of a process with several threads
  * start none themselves, because ThreadSanitizer does not let them.
@@ -210,7 +210,7 @@ static void require_whole(const struct crowd *crowd)
     REQUIRE_EQUAL(stats_of(crowd->blocks).live, THREADS * CLASSES);
 }
 
-/* Whatever the other threads were doing, classes with a pool go on, and the others get one. */
+/* At any point of the other threads, classes with a pool go on, and the others get one. */
 static void use_in_child(void *argument)
 {
     struct crowd *crowd = argument;

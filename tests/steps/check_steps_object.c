@@ -217,7 +217,7 @@ END_TEST
 
 /* --- The last vacant slot in another thread's hands --- */
 
-/* A get that passes the offered slot by, and one whose object fails, with the slot in hand,
+/* A get that passes the offered slot by, and one with an object that fails, with the slot in hand,
  * and room for an object. */
 static const struct {
     const char *function;
