@@ -240,7 +240,7 @@ static bool fork_on_the_way(struct worker *thief, size_t out, const char *functi
         REQUIRE(cpool_depot_alloc(pool) != NULL);
     loot.wanted = 1; /* which it gets unless the thief has had all */
     stopped = steps_run(&stop, thief, function, nth, alloc_one, &theft);
-    steps_plan("cpi_mark_try_enter", 3, fork_inwards, &inwards);
+    steps_plan("cpi_mark_begin", 3, fork_inwards, &inwards);
     take(&loot);
     (void)steps_drop();
     if (stopped && inwards.child == 0) {
@@ -303,7 +303,7 @@ static bool alloc_beside_end(unsigned flags, struct worker *worker, bool goes_on
 
     party.wanted = ROUNDS + 1;
     support_capture_reports();
-    REQUIRE(steps_run(&late.stop, worker, "cpi_mark_try_enter", 1, take, &party));
+    REQUIRE(steps_run(&late.stop, worker, "cpi_mark_begin", 1, take, &party));
     steps_plan(NULL, nth, go_on_late, &late);
     ended = cpool_lease_end(party.lease);
     done = steps_drop();
