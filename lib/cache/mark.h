@@ -90,12 +90,16 @@ static inline void cpi_mark_leave(struct cpi_cache *cache)
     cpi_mark_end(cache, cpi_load(&cache->busy, relaxed)); /* [own] */
 }
 
-/* The same with any cache.  begin is told whether there is the barrier, and returns the mark for
- * end, so that the processor does not await its own store.  0, and false, while a stealing thread
- * has the cache: do without it then.  Wait-free. */
-static inline uint32_t cpi_mark_begin(struct cpi_cache *cache, bool barrier)
+/* The same with any cache.  begin and end have the next mark as an argument, so that the processor
+ * does not await its own store, and begin whether there is the barrier.  Returns false while a
+ * stealing thread has the cache: do without it then.  Wait-free. */
+static inline uint32_t cpi_mark_next(const struct cpi_cache *cache)
 {
-    uint32_t mark = cpi_load(&cache->busy, relaxed) + 1; /* [own] */
+    return cpi_load(&cache->busy, relaxed) + 1; /* [own] */
+}
+
+static inline bool cpi_mark_begin(struct cpi_cache *cache, uint32_t mark, bool barrier)
+{
     uintptr_t locked_by;
 
     if (CPI_LIKELY(barrier)) {
@@ -107,14 +111,14 @@ static inline uint32_t cpi_mark_begin(struct cpi_cache *cache, bool barrier)
         locked_by = cpi_load(&cache->locked_by, seq_cst); /* [check] */
     }
     if (CPI_LIKELY(locked_by == 0))
-        return mark;
+        return true;
     cpi_mark_end(cache, mark);
-    return 0;
+    return false;
 }
 
 static inline bool cpi_mark_try_enter(struct cpi_cache *cache)
 {
-    return cpi_mark_begin(cache, cpi_mark_has_barrier) != 0;
+    return cpi_mark_begin(cache, cpi_mark_next(cache), cpi_mark_has_barrier);
 }
 
 /* Notes the thread that is about to go inside a cache, which another thread may have

@@ -94,10 +94,10 @@ bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
  * Returns false if it has none, or a stealing thread has it. */
 CPI_WITHIN static inline bool cpi_pool_pop(struct cpi_cache *cache, void **slot)
 {
-    uint32_t mark = cpi_mark_begin(cache, true);
+    uint32_t mark = cpi_mark_next(cache);
     bool popped = true;
 
-    if (mark == 0)
+    if (!cpi_mark_begin(cache, mark, true))
         return false;
     CPI_POP(&cache->hidden, *slot, popped = false);
     cpi_mark_end(cache, mark);
@@ -107,10 +107,10 @@ CPI_WITHIN static inline bool cpi_pool_pop(struct cpi_cache *cache, void **slot)
 /* The reverse, for a slot that has been handed out.  Returns false if there is no room, too. */
 CPI_WITHIN static inline bool cpi_pool_push(struct cpi_cache *cache, void *slot)
 {
-    uint32_t mark = cpi_mark_begin(cache, true);
+    uint32_t mark = cpi_mark_next(cache);
     bool pushed = true;
 
-    if (mark == 0)
+    if (!cpi_mark_begin(cache, mark, true))
         return false;
     CPI_PUSH(&cache->hidden, slot, true, true, pushed = false);
     if (CPI_LIKELY(pushed))

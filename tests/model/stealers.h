@@ -74,10 +74,10 @@ struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t
 /* As pool_alloc.h does it. */
 static inline bool model_push(struct cpi_cache *cache, int *slot)
 {
-    uint32_t mark = cpi_mark_begin(cache, true);
+    uint32_t mark = cpi_mark_next(cache);
     bool pushed = true;
 
-    if (mark == 0)
+    if (!cpi_mark_begin(cache, mark, true))
         return false;
     CPI_PUSH(&cache->hidden, slot, true, true, pushed = false);
     if (pushed)
@@ -88,10 +88,10 @@ static inline bool model_push(struct cpi_cache *cache, int *slot)
 
 static inline int *model_pop(struct cpi_cache *cache)
 {
-    uint32_t mark = cpi_mark_begin(cache, true);
+    uint32_t mark = cpi_mark_next(cache);
     int *slot = NULL;
 
-    if (mark == 0)
+    if (!cpi_mark_begin(cache, mark, true))
         return NULL;
     CPI_POP(&cache->hidden, slot, slot = NULL);
     cpi_mark_end(cache, mark);

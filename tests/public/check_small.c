@@ -277,7 +277,7 @@ START_TEST(slots_handed_out_before_are_zero)
 }
 END_TEST
 
-/* A thread that keeps the address of a slot is to notice, if the slot was live or the pool checked. */
+/* A thread with the address of a slot is to notice, if the slot was live or the pool checked. */
 static void touch_slot_of_destroyed(void *checked)
 {
     cpool_t *pool = create(*(bool *)checked ? CPOOL_CHECKED : 0);

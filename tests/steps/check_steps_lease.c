@@ -240,7 +240,7 @@ static bool fork_on_the_way(struct worker *thief, size_t out, const char *functi
         REQUIRE(cpool_depot_alloc(pool) != NULL);
     loot.wanted = 1; /* which it gets unless the thief has had all */
     stopped = steps_run(&stop, thief, function, nth, alloc_one, &theft);
-    steps_plan("cpi_mark_begin", 3, fork_inwards, &inwards);
+    steps_plan("cpi_mark_begin", 2, fork_inwards, &inwards);
     take(&loot);
     (void)steps_drop();
     if (stopped && inwards.child == 0) {

@@ -105,7 +105,7 @@ END_TEST
  * ---- A fork in a handler -------------------------------------------------
  */
 
-enum { INWARDS_CAPACITY = 4 * SCRIPT_ROUNDS, INWARDS_CHECK = 3 };
+enum { INWARDS_CAPACITY = 4 * SCRIPT_ROUNDS, INWARDS_CHECK = 2 };
 
 /* A thread that frees, and forks when it has said that it is inside and has not yet
  * looked whether a stealing thread is. */
