@@ -98,6 +98,7 @@ static void push(struct cpi_pool *pool, void *slot, struct cpi_cache *cache, str
                 cpi_store(&cache->calls, 0u, release); /* [rest] */
             return;
         }
+        cpi_store(&cache->calls, 0u, release); /* [rest] */
     }
     free_slot(pool, slot, cache, call);
 }

@@ -176,6 +176,30 @@ START_TEST(wait_takes_what_lies_in_caches)
 }
 END_TEST
 
+/* The stray slot is below the bound that the thread's cache has seen, and the cache is flushed. */
+START_TEST(stray_free_after_a_shrink_keeps_no_thread_waiting)
+{
+    cpool_t *pool = waiter_pool(0, CAPACITY);
+    struct hold hold;
+    void *last;
+
+    hold_init(&hold, pool);
+    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY);
+    last = hold.slots[0];
+    for (size_t i = 1; i < CAPACITY; i++)
+        if ((uintptr_t)hold.slots[i] > (uintptr_t)last)
+            last = hold.slots[i];
+    hold_free_all(&hold);
+    hold_fini(&hold);
+    REQUIRE_EQUAL(cpool_shrink(pool, 5), 5);
+    support_capture_reports();
+    cpool_free(pool, last);
+    REQUIRE_REPORT(CPOOL_EUNUSED);
+    support_release_reports();
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /* A slot that nobody frees: it comes into being. */
 START_TEST(wait_ends_when_the_pool_is_grown)
 {
@@ -245,6 +269,7 @@ int main(void)
         TIMES(wait_ends_with_the_slot_that_is_freed, 2 * WAITER_RELEASES),
         ONCE(wait_takes_what_lies_in_caches),
         TIMES(wait_ends_when_the_pool_is_grown, 2),
+        ONCE(stray_free_after_a_shrink_keeps_no_thread_waiting),
         ONCE(wait_grows_the_pool_first),
         TIMES(wait_for_a_negative_time_ends_at_once, sizeof(time_t) > 4 ? 2 : 1),
     };
