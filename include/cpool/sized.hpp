@@ -134,8 +134,6 @@ public:
             block = cpool_alloc(pool_);
         if (block == nullptr)
             block = detail::required(many(count));
-        if (count == 1 && pool_ == nullptr)
-            find_pool(); /* that first block's */
         return static_cast<T *>(block);
     }
     void deallocate(T *block, std::size_t) noexcept { cpool_sized_free(blocks_, block); }
@@ -148,6 +146,7 @@ private:
         cpool_sized_class_t description = CPOOL_SIZED_CLASS_INIT;
         std::size_t number = cpool_sized_class_of(blocks_, sizeof(T));
 
+        cpool_sized_free(blocks_, many(1)); /* the first block of a class makes its pool */
         if (cpool_sized_class(blocks_, number, &description) == 0 &&
             description.block_size % alignof(T) == 0)
             pool_ = reinterpret_cast<cpool_t *>(description.source_);
@@ -160,9 +159,9 @@ private:
     }
 
     cpool_sized_t *blocks_;
-    cpool_t *pool_; /* of single objects: the class that holds them, if it is aligned, and
-                       nullptr before its first block was taken.  Slots are taken from it
-                       on the inline path, and given to blocks_ */
+    cpool_t *pool_; /* of single objects, constant: the class that holds them, if there is one
+                       and it is aligned.  Slots are taken from it on the inline path, and
+                       given to blocks_ */
 };
 
 template <class T, class U>
