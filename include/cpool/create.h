@@ -251,7 +251,8 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
  *
  * The memory goes back to the operating system.  That of up to eight small pools without live
  * slots is wiped and kept for later pools, unless they were checked: at most 2 MiB of addresses
- * each, and 64 KiB of slots handed out, which are smaller than a page.
+ * each, and 64 KiB of slots handed out.  Protection of pages that the program has changed ends,
+ * but other settings of the operating system stay, as of madvise and mlock.
  *
  * A thread that has obtained every slot may destroy the pool, even while the threads that
  * freed them are still returning from their frees.  cpool_destroy waits for those.

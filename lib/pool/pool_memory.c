@@ -27,7 +27,7 @@
 
 /* --- Regions of destroyed pools --- */
 
-/* How many are kept, the most bytes of one, and of slots.  A program may protect whole pages. */
+/* How many are kept, the most bytes of one, and of slots that were handed out in it. */
 #define CPI_KEPT 8u
 #define CPI_KEPT_REGION ((size_t)2 * 1024 * 1024)
 #define CPI_KEPT_SLOTS ((size_t)64 * 1024)
@@ -58,11 +58,12 @@ CPI_COLD bool cpi_region_keep(struct cpi_pool *pool)
     size_t made = cpi_registry_bytes(cpi_registry_made(&pool->registry), pool->registry.quota_max);
     char *start = pool->region;
     struct cpi_kept region = {pool->region_size, (size_t)(slab->extent.base - start)};
+    size_t slots = cpi_align_up(slab->lead + fresh * slab->stride, cpi_os_page_size());
     unsigned i;
 
-    if (region.size > CPI_KEPT_REGION || slab->stride >= slab->extent.page ||
-        fresh * slab->stride > CPI_KEPT_SLOTS || slab->dirty ||
-        pool->checked || pool->tools != 0)
+    /* A program may have protected pages. */
+    if (region.size > CPI_KEPT_REGION || fresh * slab->stride > CPI_KEPT_SLOTS || slab->dirty ||
+        pool->checked || pool->tools != 0 || !cpi_os_commit(slab->extent.base, slots))
         return false;
     for (i = 0; i < CPI_SIDES; i++)
         if (slab->sides[i].size != 0)

@@ -300,21 +300,33 @@ START_TEST(slot_of_a_destroyed_pool_traps)
 }
 END_TEST
 
-/* They may be stacks with a guard page each. */
-START_TEST(slots_of_whole_pages_may_be_protected)
+/* They may be stacks with a guard page each, or tables that are sealed together. */
+START_TEST(pages_of_slots_may_be_protected)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    cpool_config_t config = support_config(page, 8);
-    cpool_t *pool;
-    void *slot;
+    cpool_config_t config = support_config(_i == 0 ? page : 64, _i == 0 ? 8 : 240);
+    char *start;
 
     SKIP_IF(SUPPORT_SANITIZED, "sanitizers may write to a slot that is freed");
-    config.slot_align = page;
-    pool = support_create(&config);
-    slot = cpool_alloc(pool);
-    REQUIRE_EQUAL(mprotect(slot, page, PROT_NONE), 0);
-    cpool_free(pool, slot);
-    support_destroy_empty(pool);
+    config.slot_align = config.slot_size;
+    for (int time = 0; time < 2; time++) { /* the second one in the first one's region */
+        cpool_t *pool = support_create(&config);
+        void *slots[256];
+        size_t count = 0;
+
+        while ((slots[count] = cpool_alloc(pool)) != NULL)
+            memset(slots[count++], 1, config.slot_size);
+        REQUIRE_EQUAL(count, config.capacity);
+        start = slots[0];
+        for (size_t i = 1; i < count; i++)
+            if ((char *)slots[i] < start)
+                start = slots[i];
+        start += page - (uintptr_t)start % page;
+        REQUIRE_EQUAL(mprotect(start, page, time == 0 ? PROT_READ : PROT_NONE), 0);
+        while (count > 0)
+            cpool_free(pool, slots[--count]);
+        support_destroy_empty(pool);
+    }
 }
 END_TEST
 
@@ -329,7 +341,7 @@ int main(void)
         ONCE(kept_regions_are_released_where_addresses_are_refused),
         TIMES(slots_handed_out_before_are_zero, 2 * KINDS),
         TIMES(slot_of_a_destroyed_pool_traps, 2),
-        ONCE(slots_of_whole_pages_may_be_protected),
+        TIMES(pages_of_slots_may_be_protected, 2),
     };
 
     return SUPPORT_RUN("small", tests);
