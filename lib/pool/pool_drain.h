@@ -46,7 +46,7 @@ struct cpi_drain {
 };
 
 /*
- * Does something about the slots first ..  end - 1, which are in hand and about to be given back.
+ * Does something about the slots first .. end - 1, which are in hand and about to be given back.
  * They are the next part of a run that goes down to `bottom`, all in hand.
  */
 typedef void cpi_prepare(void *context, struct cpi_pool *pool, uintptr_t bottom, uintptr_t first,

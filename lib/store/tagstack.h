@@ -10,7 +10,7 @@
  *   | tag (40)  | node 7   | ---> | 2 | --------------> | 0 | end
  *   +-----------+----------+      +---+                 +---+
  *
- * A Treiber stack (R.  K.  Treiber, "Systems programming: coping with parallelism", IBM 1986) of
+ * A Treiber stack (R. K. Treiber, "Systems programming: coping with parallelism", IBM 1986) of
  * indices instead of pointers, so that a version tag fits beside the index into one 64-bit word.
  * Every removal advances the tag and no insertion needs to: a pop that read a node's link can only
  * be deceived if that node was removed meanwhile, and then the tag differs (the ABA problem).  At
