@@ -143,6 +143,7 @@ struct bench_workload {
 #define BENCH_EAGER 0x10u /* creating a pool writes to every slot */
 #define BENCH_STRANDS 0x20u /* no other thread can ever have the slots that one thread has
                                cached */
+#define BENCH_MODE 0x40u  /* a mode of libcpool, in the lines of the modes alone */
 
 /* Figures of a pool of libcpool, since it was made. */
 struct bench_exchanges {

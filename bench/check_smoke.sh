@@ -71,6 +71,21 @@ for size in 8 64 4096; do
         fail "there is no typed pool of slots of $size bytes"
 done
 
+# Every mode is measured in the lines of the modes, beside the plain pool and malloc, and in
+# no other line: its workloads are those of another rival.
+modes=$(sed -n '/^The modes/,/The same as ratios/s/^  \(cpool[a-z-]*\) .*/\1/p' "$work/table")
+[ "$(echo "$modes" | wc -l)" -ge 12 ] || fail "the table of the modes lacks some: $modes"
+for mode in $modes; do
+    grep -q "^\(same-slot\|burst\),.*,$mode,done,ns," "$work/csv" || fail "$mode was not measured"
+done
+for table in 'The same as ratios to cpool, the plain' 'longer the fastest malloc takes'; do
+    sed -n "/$table/,/^  mimalloc/p" "$work/table" |
+        grep -q '^  cpool-typed-exact  *[0-9]*\.[0-9][0-9] ' || fail "no ratio of a mode: $table"
+done
+grep -q '^frame,.*,cpool-waitable,absent,' "$work/csv" || fail "a mode has a line of its own"
+[ "$(grep -c '^pressure,64,.*,\(cpool\|cpool-object\|condvar\),done,ns,' "$work/csv")" -eq 9 ] ||
+    fail "pressure lacks libcpool, its objects, or the condition variable"
+
 # The table names every rival, and an absent one with its reason.
 while read -r rival; do
     grep -q "^  $rival " "$work/table" || fail "the table does not name $rival"

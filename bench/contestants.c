@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * contestants.c - the parties of a run: the compiled-in rivals, those with a
- * program or a preloaded library of their own, and variants of libcpool that
+ * program or a preloaded library of their own, libcpool's modes, and variants of it that
  * are made up on the command line.
  *
  * Includes cell.h and rivals.h.
@@ -35,6 +35,15 @@ static const struct bench_rival *const stand_ins[] = {
     BENCH_STAND_INS(CELL_RIVAL)
 #undef CELL_RIVAL
     NULL
+};
+
+/* Modes of libcpool. */
+static const struct contestant modes[] = {
+#define CELL_MODE(name, summary, rival, config) \
+    { name,   summary,                 rival, NULL, NULL,  NULL, \
+      config, BENCH_OURS | BENCH_MODE, "",    "",   false, false },
+    BENCH_MODES(CELL_MODE)
+#undef CELL_MODE
 };
 
 /* Allocators that stand before malloc. */
@@ -156,6 +165,26 @@ bool cell_add_variant(const char *text)
 
 /* ---- All of them ------------------------------------------------------------------ */
 
+/* The settings of all of libcpool's pools, and those of a mode. */
+static const char *join(const char *all, const char *own)
+{
+    size_t size = strlen(all) + strlen(own) + 2;
+    char *joined = bench_memory(size, 1);
+
+    snprintf(joined, size, "%s%s%s", all, all[0] == '\0' ? "" : ",", own);
+    return joined;
+}
+
+static size_t append_modes(struct contestant *to)
+{
+    size_t count = sizeof modes / sizeof modes[0], i;
+
+    memcpy(to, modes, sizeof modes);
+    for (i = 0; i < count; i++)
+        to[i].config = join(our_config, to[i].config);
+    return count;
+}
+
 static size_t append(struct contestant *to, const struct contestant *from, size_t count)
 {
     memcpy(to, from, count * sizeof *to);
@@ -167,13 +196,16 @@ struct contestant *cell_contestants(size_t *count)
     size_t programs_count = sizeof programs / sizeof programs[0];
     size_t preloads_count = sizeof preloads / sizeof preloads[0];
     struct contestant *all =
-        bench_memory(RIVALS + preloads_count + programs_count + VARIANTS_MAX, sizeof *all);
+        bench_memory(RIVALS + preloads_count + programs_count + VARIANTS_MAX +
+                         sizeof modes / sizeof modes[0],
+                     sizeof *all);
     bool ours = true;
     size_t n = 0, i;
 
     for (i = 0; i < RIVALS; i++) {
         if (ours && (rivals[i]->traits & BENCH_OURS) == 0) { /* libcpool's own come first */
             ours = false;
+            n += append_modes(all + n);
             n += append(all + n, variants, variant_count);
         }
         all[n].name = all[n].rival = rivals[i]->name;

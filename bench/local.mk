@@ -17,8 +17,9 @@
 bench_rivals = \
 	bench/rival_array.c bench/rival_ck_stack.c bench/rival_condvar.c \
 	bench/rival_cpool.c bench/rival_cpool.h bench/rival_cpool_cache.c \
-	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_cpool_object.c bench/rival_cpool_tracked.c \
-	bench/rival_cpool_typed.c \
+	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_cpool_leased.c \
+	bench/rival_cpool_object.c bench/rival_cpool_object.h bench/rival_cpool_tracked.c \
+	bench/rival_cpool_typed.c bench/rival_cpool_typed_object.c \
 	bench/rival_cpool_typed.h bench/rival_cpool_typed_1024.c \
 	bench/rival_cpool_typed_256.c bench/rival_cpool_typed_4096.c \
 	bench/rival_cpool_typed_8.c \
@@ -50,7 +51,7 @@ bench_engine = \
 	bench/family.h bench/histogram.c bench/histogram.h bench/machine.c \
 	bench/machine.h bench/main.c bench/measure.c bench/plan.c bench/plan.h \
 	bench/report.h bench/report_figures.c bench/report_files.c \
-	bench/report_histograms.c bench/report_record.c bench/report_scale.c \
+	bench/report_histograms.c bench/report_modes.c bench/report_record.c bench/report_scale.c \
 	bench/report_table.c bench/results.c \
 	bench/results.h bench/ring.h \
 	bench/rivals.h bench/support.c bench/workloads.h

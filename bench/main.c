@@ -74,6 +74,7 @@ static void choose(struct results *results, const char *names)
         if (i == results->contestant_count)
             arguments_refuse("no such rival:", name);
         results->contestants[i].chosen = true;
+        results->contestants[i].traits &= ~BENCH_MODE; /* named: a column in every line */
     }
     for (i = 0; i < results->contestant_count; i++)
         if (results->contestants[i].chosen)
@@ -130,9 +131,11 @@ static void run_cell(const struct results *results, size_t line, size_t contesta
     const struct contestant *who = &results->contestants[contestant];
     struct bench_cell cell = results->plan->lines[line].cell;
 
-    if (!who->chosen || who->absent[0] != '\0') {
+    bool left_out = (who->traits & BENCH_MODE) != 0 && !results->plan->lines[line].modes;
+
+    if (!who->chosen || who->absent[0] != '\0' || left_out) {
         answer->status = CELL_ABSENT;
-        snprintf(answer->text, CELL_TEXT, "%s", who->absent);
+        snprintf(answer->text, CELL_TEXT, "%s", left_out ? "no line of the modes" : who->absent);
         return;
     }
     /* Cells that cannot be run, or failed, are not tried again. */

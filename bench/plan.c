@@ -13,6 +13,7 @@
  *               pipe                                64       2 4 .. P, 2P, 8P
  *               fan-out, fan-in, mesh               64       4 8 .. P, 2P, 8P
  *               larson 1000, frame 10000            64       1 2 4 .. P, 2P, 8P
+ *   modes       same-slot, burst 16 256 4096        64       1 2, of throughput
  *   order       burst 16 64 256 1024 4096, fifo and random   1, P
  *   slot size   same-slot, replace 4096             8 - 4096 1
  *               burst 256                           8 - 4096 1, P
@@ -70,6 +71,10 @@
 #define SMOKE (1u << PLAN_SMOKE)
 #define SCALE (1u << PLAN_SCALE)
 
+/* The modes of libcpool take part, with 1 and 2 threads. */
+#define MODES (1u << 8)
+#define MODES_THREADS 2u
+
 struct entry {
     unsigned plans;
     enum plan_section section;
@@ -81,13 +86,13 @@ struct entry {
 };
 
 static const struct entry entries[] = {
-    { FULL, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL | MODES, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | OVER },
     { FULL, PLAN_THROUGHPUT, "burst", 1, BENCH_LIFO, 64, POWERS | OVER },
-    { FULL, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL | MODES, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 64, POWERS | OVER },
     { FULL, PLAN_THROUGHPUT, "burst", 64, BENCH_LIFO, 64, POWERS | OVER },
-    { FULL, PLAN_THROUGHPUT, "burst", 256, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL | MODES, PLAN_THROUGHPUT, "burst", 256, BENCH_LIFO, 64, POWERS | OVER },
     { FULL, PLAN_THROUGHPUT, "burst", 1024, BENCH_LIFO, 64, POWERS | OVER },
-    { FULL, PLAN_THROUGHPUT, "burst", 4096, BENCH_LIFO, 64, POWERS | OVER },
+    { FULL | MODES, PLAN_THROUGHPUT, "burst", 4096, BENCH_LIFO, 64, POWERS | OVER },
     { FULL, PLAN_THROUGHPUT, "replace", 4096, BENCH_LIFO, 64, POWERS | OVER },
     { FULL, PLAN_THROUGHPUT, "replace", 1000000, BENCH_LIFO, 64, POWERS },
     { FULL, PLAN_THROUGHPUT, "pipe", 1024, BENCH_LIFO, 64, POWERS | OVER },
@@ -148,10 +153,10 @@ static const struct entry entries[] = {
     { FULL, PLAN_OBJECTS, "lease-end", 1000, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_OBJECTS, "lease-end", 1000000, BENCH_LIFO, 64, ONE },
 
-    { QUICK, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | EIGHTFOLD },
-    { QUICK, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 64, POWERS },
-    { QUICK, PLAN_THROUGHPUT, "burst", 256, BENCH_LIFO, 64, POWERS },
-    { QUICK, PLAN_THROUGHPUT, "burst", 4096, BENCH_LIFO, 64, POWERS },
+    { QUICK | MODES, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | EIGHTFOLD },
+    { QUICK | MODES, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 64, POWERS },
+    { QUICK | MODES, PLAN_THROUGHPUT, "burst", 256, BENCH_LIFO, 64, POWERS },
+    { QUICK | MODES, PLAN_THROUGHPUT, "burst", 4096, BENCH_LIFO, 64, POWERS },
     { QUICK, PLAN_THROUGHPUT, "replace", 4096, BENCH_LIFO, 64, POWERS },
     { QUICK, PLAN_THROUGHPUT, "pipe", 1024, BENCH_LIFO, 64, POWERS },
     { QUICK, PLAN_THROUGHPUT, "frame", 10000, BENCH_LIFO, 64, CORES },
@@ -170,8 +175,8 @@ static const struct entry entries[] = {
     { SCALE, PLAN_SCALING, "mesh", 32, BENCH_LIFO, 64, GROUPS },
     { SCALE, PLAN_SCALING, "frame", 10000, BENCH_LIFO, 64, POWERS | OVER },
 
-    { SMOKE, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, ONE },
-    { SMOKE, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 8, ONE },
+    { SMOKE | MODES, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, ONE },
+    { SMOKE | MODES, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 8, ONE },
     { SMOKE, PLAN_THROUGHPUT, "replace", 1024, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_THROUGHPUT, "pipe", 64, BENCH_LIFO, 64, TWICE },
     { SMOKE, PLAN_THROUGHPUT, "fan-out", 64, BENCH_LIFO, 64, TWICE },
@@ -307,6 +312,7 @@ static void add_line(struct plan *plan, const struct entry *entry, unsigned thre
     line->cell.slot_size = entry->slot_size;
     line->cell.threads = threads;
     line->cell.config = "";
+    line->modes = (entry->plans & MODES) != 0 && threads <= MODES_THREADS;
     name_line(line);
 }
 

@@ -34,6 +34,7 @@ struct plan_line {
     const struct bench_workload *workload;
     struct bench_cell cell; /* its seed differs from one repetition to the next */
     unsigned repetitions;   /* the plan's, or fewer when time runs short */
+    bool modes;             /* the modes of libcpool take part, and have a table */
     char label[40];
 };
 

@@ -22,6 +22,9 @@ void report_tables(const struct results *results, FILE *out);
 /* The lines of PLAN_FIGURES or PLAN_OBJECTS (report_figures.c), for report_tables. */
 void report_figures(const struct results *results, enum plan_section section, FILE *out);
 
+/* The lines with modes (report_modes.c), likewise. */
+void report_modes(const struct results *results, FILE *out);
+
 /* The lines of PLAN_SCALING (report_scale.c), likewise. */
 void report_scale(const struct results *results, FILE *out);
 

@@ -35,12 +35,15 @@ static bool is_compared(const struct results *results, size_t contestant)
     return results_is_peer(results, contestant) || results->contestants[contestant].variant;
 }
 
-/* Whether a contestant did, or should have done, anything on a section's lines. */
+/* Whether a contestant did, or should have done, anything on a section's lines.  The modes
+ * have a table of their own. */
 static bool has_column(const struct results *results, enum plan_section section,
                        size_t contestant)
 {
     size_t i;
 
+    if ((results->contestants[contestant].traits & BENCH_MODE) != 0)
+        return false;
     for (i = 0; i < results->plan->count && takes_part(results, contestant); i++)
         if (results->plan->lines[i].section == section &&
             results_summary(results, i, contestant, "ns").status != CELL_ABSENT)
@@ -309,13 +312,25 @@ static void print_counters(const struct results *results, enum plan_section sect
 }
 
 /* A table says of which processor it is. */
-static void print_title(enum plan_section section, FILE *out)
+static void print_title(const char *title, FILE *out)
 {
     struct machine_fact facts[MACHINE_FACTS];
 
     machine_describe(facts); /* the processor is the first, its family the second */
-    fprintf(out, "\n%s\n(%s: %s; %u processors)\n\n", plan_title(section), facts[1].text,
-            facts[0].text, machine_processors());
+    fprintf(out, "\n%s\n(%s: %s; %u processors)\n\n", title, facts[1].text, facts[0].text,
+            machine_processors());
+}
+
+static void print_modes(const struct results *results, FILE *out)
+{
+    size_t i = 0;
+
+    while (i < results->plan->count && !results->plan->lines[i].modes)
+        i++;
+    if (i == results->plan->count)
+        return;
+    print_title("The modes, slots of 64 bytes: nanoseconds per pair and processor", out);
+    report_modes(results, out);
 }
 
 /* Cells that went wrong, one by one: a table that hides them would be a lie. */
@@ -383,7 +398,7 @@ void report_tables(const struct results *results, FILE *out)
             lines += results->plan->lines[i].section == section ? 1u : 0u;
         if (lines == 0)
             continue;
-        print_title(section, out);
+        print_title(plan_title(section), out);
         if (section == PLAN_LATENCY) {
             print_latencies(results, out);
             continue;
@@ -400,6 +415,8 @@ void report_tables(const struct results *results, FILE *out)
         print_times(results, section, out);
         print_ratios(results, section, out);
         print_counters(results, section, out);
+        if (section == PLAN_THROUGHPUT)
+            print_modes(results, out);
         if (section == PLAN_CREATE)
             print_metric(results, section, "Resident after creation, bytes", "resident", out);
         if (section == PLAN_OCCUPANCY) {

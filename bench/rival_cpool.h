@@ -27,7 +27,7 @@ static unsigned parse_flags(const char *text)
         unsigned flag;
     } names[] = { { "checked", CPOOL_CHECKED }, { "exact", CPOOL_EXACT },
                   { "waitable", CPOOL_WAITABLE }, { "huge_pages", CPOOL_MEMORY_HUGE_PAGES },
-                  { "colour", CPOOL_MEMORY_COLOUR } };
+                  { "tracked", CPOOL_TRACKED },   { "colour", CPOOL_MEMORY_COLOUR } };
     unsigned flags = 0;
     size_t length, i;
 

@@ -3,9 +3,9 @@
  * rivals.h - the list of rivals, in the order of the table's columns.
  *
  * A new rival is a file rival_<name>.c like its neighbours, a line here and a
- * line in local.mk.  An allocator that replaces malloc is a line in the second
- * list and nothing else.  A rival that does things before main, or brings many
- * other libraries, gets a program of its own: a line in the third list, and in
+ * line in local.mk.  A mode of libcpool, and an allocator that replaces malloc, is a line
+ * in a list of its own and nothing else.  A rival that does things before main, or brings many
+ * other libraries, gets a program of its own: a line in the last list, and in
  * local.mk the same sources with other rivals.
  */
 #ifndef BENCH_RIVALS_H
@@ -25,6 +25,8 @@
     X(cpool_tracked)    \
     X(cpool_object)     \
     X(cpool_colour)     \
+    X(cpool_leased)     \
+    X(cpool_typed_object) \
     X(array)            \
     X(malloc)           \
     X(mutex)            \
@@ -48,6 +50,28 @@
     X(cpool_typed_1024)    \
     X(cpool_typed_4096)
 #endif
+
+/*
+ * Modes of libcpool that are one of its rivals with other settings: the name in the
+ * table, a description, the rival, and its config.
+ */
+#define BENCH_MODES(X)                                                                 \
+    X("cpool-waitable", "libcpool with CPOOL_WAITABLE, nobody waits", "cpool",         \
+      "flags=waitable")                                                                \
+    X("cpool-typed-exact", "a typed pool with CPOOL_EXACT", "cpool-typed",             \
+      "flags=exact")                                                                   \
+    X("cpool-typed-waitable", "a typed pool with CPOOL_WAITABLE, nobody waits",        \
+      "cpool-typed", "flags=waitable")                                                 \
+    X("cpool-typed-tracked", "a typed pool with CPOOL_TRACKED", "cpool-typed",         \
+      "flags=tracked")                                                                 \
+    X("cpool-object-made", "an object pool, all objects created beforehand",           \
+      "cpool-object", "populate=1")                                                    \
+    X("cpool-object-hooks", "an object pool, two hooks of one store each",             \
+      "cpool-object", "hooks=1")                                                       \
+    X("cpool-object-hooks-made", "the same, all objects created beforehand",           \
+      "cpool-object", "hooks=1,populate=1")                                            \
+    X("cpool-typed-object-made", "a typed object pool, objects created beforehand",    \
+      "cpool-typed-object", "populate=1")
 
 /*
  * Allocators that stand before malloc (LD_PRELOAD): the name in the table, a
