@@ -65,6 +65,16 @@
 #define CPOOL_NO_INLINE 1
 #endif
 
+/* Casts of numbers, and from and to pointers, by the words that C++ has for them: users ask their
+ * compilers for warnings of the others. */
+#if defined(__cplusplus)
+#define CPOOL_NUMBER_(type, number) static_cast<type>(number)
+#define CPOOL_CAST_(type, value) reinterpret_cast<type>(value)
+#else
+#define CPOOL_NUMBER_(type, number) ((type)(number))
+#define CPOOL_CAST_(type, value) ((type)(value))
+#endif
+
 /*
  * CPOOL_IS_INLINE_ is 1 if there is an inline path.  C99 inline:
  * the definitions in <cpool/fast.h> serve the inliner, and the library emits the same

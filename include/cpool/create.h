@@ -16,19 +16,19 @@
  */
 
 /* The largest alignment of slots, bytes. */
-#define CPOOL_ALIGN_MAX ((size_t)2 * 1024 * 1024)
+#define CPOOL_ALIGN_MAX CPOOL_NUMBER_(size_t, 2 * 1024 * 1024)
 
 /* The largest capacity, slots. */
-#define CPOOL_CAPACITY_MAX ((size_t)UINT32_MAX)
+#define CPOOL_CAPACITY_MAX CPOOL_NUMBER_(size_t, UINT32_MAX)
 
 /* The largest number of rounds in a magazine. */
-#define CPOOL_ROUNDS_MAX ((size_t)65535)
+#define CPOOL_ROUNDS_MAX CPOOL_NUMBER_(size_t, 65535)
 
 /* The largest number of threads that may hold a cache of one pool. */
-#define CPOOL_THREAD_CACHES_MAX ((size_t)65535)
+#define CPOOL_THREAD_CACHES_MAX CPOOL_NUMBER_(size_t, 65535)
 
 /* The alignment required of caller-provided memory, bytes. */
-#define CPOOL_MEMORY_ALIGN ((size_t)64)
+#define CPOOL_MEMORY_ALIGN CPOOL_NUMBER_(size_t, 64)
 
 /*
  * Flags.

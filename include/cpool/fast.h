@@ -112,7 +112,8 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
 
 #define CPOOL_OWN_ENTRY_(cache, pool)                                                   \
     do {                                                                               \
-        (cache) = (cpool_cache_t *)((uintptr_t)(pool) + cpool_thread_word_abi2);       \
+        (cache) = CPOOL_CAST_(cpool_cache_t *,                                         \
+                              CPOOL_CAST_(uintptr_t, pool) + cpool_thread_word_abi2);  \
         CPOOL_ADD_UP_(cache);                                                          \
     } while (0)
 
@@ -129,7 +130,8 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
  */
 #define CPOOL_INDEX_(pool, slot, index)                                                \
     do {                                                                               \
-        uintptr_t cpool_scaled_ = ((uintptr_t)(slot) - (pool)->base) * (pool)->inverse; \
+        uintptr_t cpool_scaled_ = (CPOOL_CAST_(uintptr_t, slot) - (pool)->base) *      \
+                                  (pool)->inverse;                                     \
         uintptr_t cpool_word_ = sizeof(uintptr_t) * 8u;                                \
         (index) = (cpool_scaled_ >> (pool)->shift) |                                   \
                   (cpool_scaled_ << ((cpool_word_ - (pool)->shift) & (cpool_word_ - 1u))); \
@@ -164,7 +166,7 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
 #define CPOOL_POP_BY_(read, take, entry, slot, empty)                                  \
     do {                                                                               \
         uintptr_t cpool_left_ = read(&(entry)->count) - 1u;                            \
-        if (CPOOL_UNLIKELY_((intptr_t)cpool_left_ < 0)) {                              \
+        if (CPOOL_UNLIKELY_(CPOOL_NUMBER_(intptr_t, cpool_left_) < 0)) {               \
             empty;                                                                     \
         } else {                                                                       \
             void **cpool_rounds_ = (entry)->rounds;                                    \

@@ -68,8 +68,9 @@
     CPOOL_TYPED_INLINE_ type *name##_get(void)                                         \
     {                                                                                  \
         cpool_objects_t *cpool_pool_ = name##_objects();                               \
+        void *cpool_any_ = cpool_pool_ != NULL ? cpool_object_get(cpool_pool_) : NULL; \
                                                                                        \
-        return cpool_pool_ != NULL ? (type *)cpool_object_get(cpool_pool_) : NULL;     \
+        return CPOOL_CAST_(type *, cpool_any_);                                        \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_obtain(type **cpool_object_, bool *cpool_is_new_)   \
@@ -79,7 +80,7 @@
                                                                                        \
         if (cpool_code_ == 0)                                                          \
             cpool_code_ = cpool_object_obtain(name##_objects(), &cpool_any_, cpool_is_new_); \
-        *cpool_object_ = (type *)cpool_any_;                                           \
+        *cpool_object_ = CPOOL_CAST_(type *, cpool_any_);                              \
         return cpool_code_;                                                            \
     }                                                                                  \
                                                                                        \

@@ -58,13 +58,13 @@ extern "C" {
 typedef struct cpool_sized cpool_sized_t;
 
 /* Bytes of which each class's size is a multiple. */
-#define CPOOL_SIZED_GRAIN ((size_t)8)
+#define CPOOL_SIZED_GRAIN CPOOL_NUMBER_(size_t, 8)
 
 /* The largest size of a class, bytes. */
-#define CPOOL_SIZED_MAX ((size_t)1024 * 1024)
+#define CPOOL_SIZED_MAX CPOOL_NUMBER_(size_t, 1024 * 1024)
 
 /* The largest number of classes. */
-#define CPOOL_SIZED_CLASSES_MAX ((size_t)128)
+#define CPOOL_SIZED_CLASSES_MAX CPOOL_NUMBER_(size_t, 128)
 
 /*
  * Flags.

@@ -101,7 +101,7 @@ extern "C" {
 typedef uint64_t cpool_handle_t;
 
 /* The handle of no slot. */
-#define CPOOL_HANDLE_NONE ((cpool_handle_t)0)
+#define CPOOL_HANDLE_NONE CPOOL_NUMBER_(cpool_handle_t, 0)
 
 /*
  * cpool_handle - the handle of a live slot.

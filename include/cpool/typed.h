@@ -96,7 +96,7 @@
         type *cpool_slot_ = name##_alloc();                                            \
                                                                                        \
         if (cpool_slot_ != NULL)                                                       \
-            memset((void *)cpool_slot_, 0, sizeof(type));                              \
+            cpool_typed_zero_(cpool_slot_, sizeof(type));                              \
         return cpool_slot_;                                                            \
     }                                                                                  \
                                                                                        \
@@ -111,7 +111,7 @@
                                                                                        \
         if (cpool_pool_ == NULL)                                                       \
             return 0;                                                                  \
-        return cpool_alloc_bulk(cpool_pool_, (void **)cpool_slots_, cpool_n_);         \
+        return cpool_alloc_bulk(cpool_pool_, CPOOL_CAST_(void **, cpool_slots_), cpool_n_); \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_free_bulk(type *const *cpool_slots_, size_t cpool_n_)\
@@ -119,7 +119,7 @@
         cpool_t *cpool_pool_ = cpool_n_ > 0 ? name##_pool() : NULL;                    \
                                                                                        \
         if (cpool_pool_ != NULL)                                                       \
-            cpool_free_bulk(cpool_pool_, (void *const *)cpool_slots_, cpool_n_);       \
+            cpool_free_bulk(cpool_pool_, CPOOL_CAST_(void *const *, cpool_slots_), cpool_n_); \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_open(const cpool_config_t *cpool_config_)           \
@@ -231,6 +231,12 @@ CPOOL_API int cpool_typed_close(struct cpool_typed *typed, bool unloading);
 #define CPOOL_TYPED_INLINE_ static inline
 #endif
 
+/* In a function of its own, because clang-tidy warns of memset where it is written. */
+CPOOL_TYPED_INLINE_ void cpool_typed_zero_(void *slot, size_t size)
+{
+    memset(slot, 0, size); /* NOLINT */
+}
+
 /* Settings with designators, which C++ before C++20 has as an extension. */
 #if defined(__cplusplus)
 #define CPOOL_TYPED_SETTINGS_BEGIN_                                                    \
@@ -284,10 +290,11 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
  * origin has been multiplied already, which saves an instruction. */
 #define CPOOL_TYPED_INDEX_(origin, size, slot, index)                                  \
     do {                                                                               \
-        const uintptr_t cpool_shift_ = (uintptr_t)__builtin_ctzll(size);               \
+        const uintptr_t cpool_size_ = (size);                                          \
+        const uintptr_t cpool_shift_ = CPOOL_NUMBER_(uintptr_t, __builtin_ctzll(size)); \
         const uintptr_t cpool_word_ = sizeof(uintptr_t) * 8u;                          \
-        uintptr_t cpool_scaled_ = (uintptr_t)(slot) *                                  \
-                                      cpool_typed_inverse_((uintptr_t)(size) >> cpool_shift_) - \
+        uintptr_t cpool_scaled_ = CPOOL_CAST_(uintptr_t, slot) *                       \
+                                      cpool_typed_inverse_(cpool_size_ >> cpool_shift_) - \
                                   (origin);                                            \
         (index) = (cpool_scaled_ >> cpool_shift_) |                                    \
                   (cpool_scaled_ << ((cpool_word_ - cpool_shift_) & (cpool_word_ - 1u))); \
@@ -307,8 +314,9 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                                                                                        \
         CPOOL_TYPED_KEEP_(cpool_entry_);                                               \
         CPOOL_POP_(cpool_entry_, cpool_slot_,                                          \
-                   return (type *)cpool_typed_alloc_slow(&name##_typed_, cpool_entry_));\
-        return (type *)cpool_slot_;                                                    \
+                   return CPOOL_CAST_(type *, cpool_typed_alloc_slow(&name##_typed_,   \
+                                                                     cpool_entry_)));  \
+        return CPOOL_CAST_(type *, cpool_slot_);                                       \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_free(type *cpool_slot_)                            \
@@ -332,7 +340,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
     {                                                                                  \
         cpool_t *cpool_pool_ = cpool_typed_pool(&name##_typed_);                       \
                                                                                        \
-        return cpool_pool_ != NULL ? (type *)cpool_alloc(cpool_pool_) : NULL;          \
+        return cpool_pool_ != NULL ? CPOOL_CAST_(type *, cpool_alloc(cpool_pool_)) : NULL; \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_free(type *cpool_slot_)                            \

@@ -3,7 +3,8 @@
 #
 # check-headers.sh - each public header compiles alone, as the first thing of a
 # file, and all of them together, as C99 to C23 and C++11 to C++20, without a warning,
-# with the configured compilers and with those of GNU and LLVM where they are found.
+# with the configured compilers and with those of GNU and LLVM where they are found.  So do
+# the macros in a user's file.
 #
 # srcdir: top of the source tree.  CC, CXX: the configured compilers.  Run in
 # the top of the build tree.
@@ -16,6 +17,7 @@ trap 'rm -rf "$work"' EXIT
 
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror
 -pedantic-errors'
+warnings_cxx='-Wold-style-cast -Wuseless-cast -Weffc++ -Wcast-qual'
 
 # A user's actions, in any language.
 use='
@@ -29,7 +31,10 @@ int use(void)
     void *slot;
 
     config.slot_size = sizeof(int);
-    config.capacity = 10;
+    config.slot_align = CPOOL_ALIGN_MAX;
+    config.capacity = CPOOL_CAPACITY_MAX;
+    config.thread_caches = CPOOL_THREAD_CACHES_MAX;
+    config.magazine_rounds = CPOOL_ROUNDS_MAX;
     config.flags = CPOOL_CHECKED;
     if (cpool_create(&pool, &config) != CPOOL_OK)
         return CPOOL_ENOMEM;
@@ -42,10 +47,12 @@ int use(void)
     return cpool_destroy(pool);
 }'
 
-# Macros for typed pools, in any C.
+# Macros for typed pools, in any language.
 typed='
 #include <cpool.h>
 #include <cpool/object.h>
+#include <cpool/sized.h>
+#include <cpool/track.h>
 struct job { int number; double number_too; };
 CPOOL_DECLARE(jobs, struct job);
 CPOOL_DEFINE(jobs, struct job, .capacity = 10);
@@ -54,8 +61,16 @@ CPOOL_OBJECTS_DEFINE(makers, struct job, CPOOL_OBJECT_HOOKS(.create = NULL), .ma
 int work(void);
 int work(void)
 {
+    cpool_sized_config_t config = CPOOL_SIZED_CONFIG_INIT;
+    cpool_iter_t iter = CPOOL_ITER_INIT(jobs_pool(), 0, CPOOL_CAPACITY_MAX);
     struct job *job = jobs_calloc();
+    struct job *maker = makers_get();
+    config.max_size = CPOOL_SIZED_MAX / CPOOL_SIZED_GRAIN;
+    if (iter.handle != CPOOL_HANDLE_NONE || makers_put(maker) != 0)
+        return CPOOL_ENULL;
     jobs_free(job);
+    if (jobs_alloc_bulk(&job, config.max_size) > 0)
+        jobs_free_bulk(&job, 1);
     return jobs_close();
 }'
 
@@ -65,13 +80,31 @@ knows() {
     $1 -x "$2" -std="$3" -fsyntax-only "$work/empty" 2> /dev/null
 }
 
+# known_warnings COMPILER - those of C++ that it knows, found once.
+known_warnings() {
+    known="$work/warnings.$(echo "$1" | tr -c '[:alnum:]\n' _)"
+    if [ ! -e "$known" ]; then
+        echo 'int x;' > "$work/empty"
+        for warning in $warnings_cxx; do
+            # shellcheck disable=SC2086
+            $1 -x c++ -Werror $warning -fsyntax-only "$work/empty" 2> /dev/null &&
+                echo "$warning"
+        done > "$known"
+    fi
+    cat "$known"
+}
+
 # compile COMPILER LANGUAGE STANDARD FILE [OPTION...]
 compile() {
     compiler=$1 language=$2 standard=$3 file=$4
     shift 4
     compiled=$((compiled + 1))
+    case $language in
+    c++) more=$(known_warnings "$compiler") ;;
+    *) more= ;;
+    esac
     # shellcheck disable=SC2086 # the compiler may have options of its own
-    $compiler -x "$language" -std="$standard" $warnings -I"$top/include" "$@" \
+    $compiler -x "$language" -std="$standard" $warnings $more -I"$top/include" "$@" \
         -fsyntax-only "$file"
 }
 
@@ -114,11 +147,11 @@ together() {
     headers "$@"
 }
 
-# macros COMPILER STANDARD - the macros for typed pools.
+# macros COMPILER LANGUAGE STANDARD - the macros for typed pools.
 macros() {
-    knows "$1" c "$2" || return 0
+    knows "$1" "$2" "$3" || return 0
     echo "/* typed pools */ $typed" > "$work/source"
-    headers "$1" c "$2" -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -DCPOOL_API=
+    headers "$1" "$2" "$3" -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -DCPOOL_API=
 }
 
 # cxx_header COMPILER STANDARD - the one for C++ alone, twice.
@@ -179,7 +212,7 @@ while read -r compiler; do
     together "$compiler" c c11 -DCPOOL_NO_INLINE -D_GNU_SOURCE
     for standard in c99 gnu99 c11 gnu11 c17 c2x gnu2x; do
         together "$compiler" c "$standard" -UCPOOL_NO_INLINE
-        macros "$compiler" "$standard"
+        macros "$compiler" c "$standard"
     done
 done < "$work/c"
 while read -r compiler; do
@@ -187,19 +220,29 @@ while read -r compiler; do
     together "$compiler" c++ c++11 -DCPOOL_NO_INLINE -D_GNU_SOURCE
     for standard in c++11 c++14 c++17 c++20 gnu++17; do
         together "$compiler" c++ "$standard" -UCPOOL_NO_INLINE
+        macros "$compiler" c++ "$standard"
         cxx_header "$compiler" "$standard"
     done
 done < "$work/cxx"
 
-# A user's clang-tidy has nothing to say of the macros.
+# tidy FILE STANDARD OPTION... - a user's clang-tidy has nothing to say of the macros.
+tidy() {
+    file=$1 standard=$2
+    shift 2
+    clang-tidy --quiet --config='{}' -warnings-as-errors='*' "$@" "$file" -- -std="$standard" \
+        -I"$top/include" > "$work/message" 2> /dev/null && return
+    cat "$work/message"
+    echo 'clang-tidy warns of the macros for typed pools'
+    exit 1
+}
+
 if command -v clang-tidy > /dev/null; then
     echo "$typed" > "$work/typed.c"
-    clang-tidy --quiet -checks='-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier' \
-        -warnings-as-errors='*' "$work/typed.c" -- -std=c11 -I"$top/include" > "$work/message" 2> /dev/null || {
-        cat "$work/message"
-        echo 'clang-tidy warns of the macros for typed pools'
-        exit 1
-    }
+    echo "$typed" > "$work/typed.cpp"
+    tidy "$work/typed.c" c11
+    tidy "$work/typed.c" c11 \
+        -checks='-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier'
+    tidy "$work/typed.cpp" c++17
 else
     echo 'left out: clang-tidy over the macros for typed pools'
 fi

@@ -70,6 +70,7 @@ plant check-exports.sh include/cpool/cache.h 's/^CPOOL_API void cpool_flush/void
 plant check-headers.sh include/cpool.h 's/#include <stddef.h>//; s/#include <std.*>//' 'unknown type name'
 plant check-headers.sh include/cpool/create.h 's/^CPOOL_API int cpool_destroy/CPOOL_API int class; int cpool_destroy/' 'does not compile'
 plant check-headers.sh include/cpool/fast.h 's/^#error.*//' 'does not say what to include'
+plant check-headers.sh include/cpool/typed.h 's/CPOOL_CAST_(void \*\*, cpool_slots_)/(void **)cpool_slots_/' 'old-style'
 plant check-headers.sh include/cpool/new.h '/* new */' 'compiled by none'
 
 plant check-builds.sh lib/sources.mk 's,lib/store/slab.c,,' 'lacks lib/store/slab.c'
