@@ -65,6 +65,11 @@ disk: 30 of at most 60
 disk: 60 of at most 60
 OUTPUT
 
+check lockstep <<'OUTPUT'
+inputs on time: 120 frames
+inputs late: 144 frames simulated again, 120 of 120 the same
+joined in frame 60: 60 of 60 the same
+OUTPUT
 check connections <<'OUTPUT'
 320 of 320 requests answered
 8 clients, no more than 3 connections at once

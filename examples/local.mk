@@ -4,7 +4,8 @@
 # One small program per use, with its output held against what it should be.
 check_PROGRAMS += \
 	examples/first examples/frame \
-	examples/caller_memory examples/fiber_cache examples/connections examples/quota
+	examples/caller_memory examples/fiber_cache examples/connections examples/quota \
+	examples/lockstep
 
 examples_first_SOURCES = examples/first.c
 examples_first_LDADD = lib/libcpool.la
@@ -23,6 +24,9 @@ examples_connections_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 examples_quota_SOURCES = examples/quota.c
 examples_quota_LDADD = lib/libcpool.la $(ATOMIC_LIBS)
+
+examples_lockstep_SOURCES = examples/lockstep.c
+examples_lockstep_LDADD = lib/libcpool.la
 
 # A bounded pool of real connections, with threads that wait for them.
 demo-connections: examples/connections$(EXEEXT)

@@ -40,6 +40,6 @@ libcpool_sources = \
 	lib/object/object_room.c lib/object/object_slot.c lib/object/object_trim.c \
 	lib/object/object_vacancy.c \
 	lib/priority/object_heap.c lib/priority/object_heap.h lib/priority/object_priority.c \
-	lib/lanes/lanes.c \
+	lib/lanes/lanes.c lib/lanes/lanes_impl.h lib/lanes/lanes_state.c \
 	lib/sized/sized.c lib/sized/sized_create.c lib/sized/sized_fallback.c lib/sized/sized_impl.h \
 	lib/sized/sized_info.c

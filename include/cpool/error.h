@@ -45,6 +45,7 @@ enum {
     CPOOL_ECOPIES = -16,     /* some names of this copy of the library are bound to another
                                 copy (cpool.h, Copies) */
     CPOOL_EFALLBACK = -17,   /* fallback is above CPOOL_CAPACITY_MAX, or is set for lanes */
+    CPOOL_ESTATE = -18,      /* too few bytes for a state of lanes, or no state of such lanes */
 
     CPOOL_ENULL = -101,       /* a required pointer is NULL */
     CPOOL_EPOOL = -102,       /* not a pool: NULL, never created, destroyed, or made by

@@ -33,10 +33,13 @@
  * would depend on which lane came first.  An empty lane returns NULL while other lanes have
  * free slots.  Pools with lanes do not grow.
  *
- * The cost: 4 bytes for each slot and a cache line for each lane.  An alloc is a few loads
- * and stores, and a free is one compare-and-swap on a word of the slot.  All memory of the pool
- * is committed at creation, and the slots are not touched.  A balance reads each slot's
- * word.  The pool counts all slots as live, and sanitizers do not see the lanes' frees.
+ * A state is saved and loaded as bytes: a program that has simulated ahead on a wrong guess goes
+ * back, and a machine that joins late begins with the state of another one.
+ *
+ * The cost: 4 bytes and a bit for each slot, and a cache line for each lane.  An alloc is a
+ * few loads and stores, and a free is one compare-and-swap on a word of the slot.  All memory
+ * of the pool is committed at creation, and the slots are not touched.  A balance reads each
+ * slot's word.  The pool counts all slots as live, and sanitizers do not see the lanes' frees.
  *
  * One thread at a time uses a lane.  The program synchronises threads that pass slots on.
  */
@@ -129,6 +132,47 @@ CPOOL_API size_t cpool_lane_count(const cpool_lane_t *lane) CPOOL_NONNULL_(1);
  * Wait-free.  Its cost is proportional to the number of slots.
  */
 CPOOL_API size_t cpool_lanes_balance(cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_lanes_state_size - the bytes of the lanes' state: 4 for each slot, 8 for each lane, and
+ * 24.
+ *
+ * Any thread, wait-free.
+ */
+CPOOL_API size_t cpool_lanes_state_size(const cpool_lanes_t *lanes) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_lanes_save - writes down which slots are live, and which lane has the others in which
+ * order.
+ *
+ * state   receives cpool_lanes_state_size bytes, at any address.  They hold no address, and
+ *         mean the same in another process and on a machine of another byte order
+ * size    bytes there
+ *
+ * What is in the slots is the program's own to save.  No thread may use a lane meanwhile.
+ *
+ * Returns 0, CPOOL_ENULL, or CPOOL_ESTATE if the size is too small.
+ * Wait-free.  Its cost is proportional to the number of slots.
+ */
+CPOOL_API int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
+
+/*
+ * cpool_lanes_load - goes back, or on, to a state that was saved.
+ *
+ * state   from cpool_lanes_save, on these lanes or on others with the same capacity and number
+ *         of lanes
+ * size    its bytes
+ *
+ * From then on the same calls get the same slots as after the save.  A slot is live exactly
+ * if it was then.  No thread may use a lane meanwhile.
+ *
+ * Returns 0, CPOOL_ENULL, or CPOOL_ESTATE with nothing changed: the bytes are damaged, or the
+ * state of other lanes.
+ * Wait-free.  Its cost is proportional to the number of slots.
+ */
+CPOOL_API int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
+    CPOOL_MUST_USE_ CPOOL_NONNULL_(1);
 
 /*
  * cpool_lanes_pool - the pool of the slots, for cpool_index, cpool_at, cpool_owns and the like.

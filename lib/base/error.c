@@ -66,6 +66,7 @@ static const struct code_text code_texts[] = {
     {CPOOL_ECLASSES, "the sizes of classes are none, or there is no such class"},
     {CPOOL_ECOPIES, "another copy of the library answers for some names of this one"},
     {CPOOL_EFALLBACK, "fallback is too large, or set for lanes"},
+    {CPOOL_ESTATE, "the bytes are no state of such lanes, or too few for one"},
     {CPOOL_ENULL, "a required pointer is NULL"},
     {CPOOL_EPOOL,
      "not a pool: NULL, never created, destroyed, or made by another copy of the library"},

@@ -16,44 +16,20 @@
  * The program hands slots from thread to thread, and orders their words by that.  The
  * compare-and-swap is there for two lanes that free the same slot.
  */
-#include <cpool/lanes.h>
+#include "lanes/lanes_impl.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic.h"
 #include "base/bits.h"
-#include "base/compiler.h"
+#include "base/bitmap.h"
 #include "base/error.h"
 #include "host/os.h"
-#include "pool/layer.h"
 #include "base/structs.h"
 #include "base/text.h"
 
-#define CPI_LANE_LIVE (UINT32_MAX - 1u)
-#define CPI_LANE_END UINT32_MAX
-
 /* Slots that are taken from the pool, or given back, at once. */
 #define CPI_LANE_CHUNK 256u
-
-struct cpool_lane_t {
-    _Alignas(CPI_LINE) uint32_t head; /* its user's */
-    uint32_t count;                   /* likewise */
-    cpool_lanes_t *lanes;             /* constant */
-};
-
-/* All constant, but for the words and `shown`. */
-struct cpool_lanes {
-    cpool_t *pool;
-    _Atomic uint32_t *words;
-    size_t capacity;
-    size_t slot_size; /* bytes */
-    size_t n;
-    struct cpi_shown shown;
-    char name[32];
-    cpool_lane_t lanes[];
-};
 
 /* --- Creation --- */
 
@@ -71,6 +47,13 @@ static int check(const cpool_config_t *config, size_t n)
                                                                                : 0;
 }
 
+static void release(cpool_lanes_t *lanes)
+{
+    free(lanes->words);
+    free(lanes->reached);
+    cpi_os_free_block(lanes);
+}
+
 static cpool_lanes_t *allocate(size_t capacity, size_t n)
 {
     size_t size;
@@ -83,18 +66,13 @@ static cpool_lanes_t *allocate(size_t capacity, size_t n)
         return NULL;
     memset(lanes, 0, size);
     lanes->words = calloc(capacity, sizeof *lanes->words);
+    lanes->reached = calloc(cpi_lanes_bits(capacity), sizeof *lanes->reached);
     lanes->capacity = capacity;
     lanes->n = n;
-    if (lanes->words != NULL)
+    if (lanes->words != NULL && lanes->reached != NULL)
         return lanes;
-    cpi_os_free_block(lanes);
+    release(lanes);
     return NULL;
-}
-
-static void release(cpool_lanes_t *lanes)
-{
-    free(lanes->words);
-    cpi_os_free_block(lanes);
 }
 
 static size_t chunk_at(const cpool_lanes_t *lanes, size_t done)
@@ -130,11 +108,6 @@ static void give_all(const cpool_lanes_t *lanes)
 
 /* --- Dealing --- */
 
-static bool is_live(const cpool_lanes_t *lanes, size_t index)
-{
-    return cpi_load(&lanes->words[index], relaxed) == CPI_LANE_LIVE; /* [word] */
-}
-
 static void push(cpool_lane_t *lane, size_t index)
 {
     cpi_store(&lane->lanes->words[index], lane->head, relaxed); /* [word] */
@@ -156,7 +129,7 @@ static void deal(cpool_lanes_t *lanes, size_t total)
         lane->count = 0;
         while (lane->count < share) {
             index--;
-            if (!is_live(lanes, index))
+            if (!cpi_lanes_is_live(lanes, index))
                 push(lane, index);
         }
     }
@@ -170,7 +143,7 @@ size_t cpool_lanes_balance(cpool_lanes_t *lanes)
     /* Not the lanes' counts: in the child of a fork a thread may have vanished between a
      * slot's word and the count. */
     for (i = 0; i < lanes->capacity; i++)
-        total += !is_live(lanes, i);
+        total += !cpi_lanes_is_live(lanes, i);
     deal(lanes, total);
     return total;
 }

@@ -236,6 +236,231 @@ START_TEST(configuration_that_is_wrong_refused)
 }
 END_TEST
 
+/*
+ * ---- State ----------------------------------------------------------------
+ */
+
+/* The numbers of a state, in front of those of the lanes, and at its end. */
+enum { STATE_HEAD = 4, STATE_SUM = 2 };
+
+static unsigned char *save(size_t *size)
+{
+    unsigned char *state;
+
+    *size = cpool_lanes_state_size(lanes);
+    state = malloc(*size);
+    REQUIRE(state != NULL);
+    REQUIRE_EQUAL(cpool_lanes_save(lanes, state, *size), 0);
+    return state;
+}
+
+/* Takes and gives back by random numbers from this seed, from the slots that are held. */
+static void play(struct script *scripts, uint64_t seed)
+{
+    for (size_t i = 0; i < LANES; i++) {
+        scripts[i].random = seed + i;
+        scripts[i].told = scripts[i].log;
+        for (size_t k = 0; k < CALLS; k++)
+            call_once(&scripts[i]);
+    }
+    end_tick(scripts);
+}
+
+/* Where the slots lie now. */
+static void find_again(struct script *scripts, cpool_t *before)
+{
+    for (size_t i = 0; i < LANES; i++) {
+        scripts[i].lane = cpool_lane(lanes, i);
+        for (size_t k = 0; k < scripts[i].count; k++)
+            scripts[i].held[k] = cpool_at(cpool_lanes_pool(lanes),
+                                          cpool_index(before, scripts[i].held[k]));
+    }
+}
+
+/* 0: the same lanes go back.  1: others go on. */
+START_TEST(loaded_state_gives_the_same_slots)
+{
+    static struct script before[LANES], first[LANES], second[LANES];
+    cpool_lanes_t *old;
+    unsigned char *state;
+    size_t size;
+
+    make(SCARCE, LANES);
+    old = lanes;
+    for (size_t i = 0; i < LANES; i++)
+        before[i] = (struct script){ .lane = cpool_lane(lanes, i) };
+    play(before, 3);
+    for (size_t i = 0; i < LANES; i++) /* no state that a balance has just made */
+        for (size_t k = 0; k < i; k++)
+            REQUIRE_EQUAL(cpool_lane_free(before[i].lane,
+                                          before[i].held[--before[i].count]), 0);
+    state = save(&size);
+    memcpy(first, before, sizeof first);
+    memcpy(second, before, sizeof second);
+    play(first, 5);
+    play(first, 6);
+    if (_i == 1)
+        make(SCARCE, LANES);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), 0);
+    find_again(second, cpool_lanes_pool(old));
+    play(second, 5);
+    play(second, 6);
+    for (size_t i = 0; i < LANES; i++) {
+        REQUIRE_EQUAL(first[i].told - first[i].log, second[i].told - second[i].log);
+        REQUIRE(memcmp(first[i].log, second[i].log, sizeof first[i].log) == 0);
+        REQUIRE_EQUAL(first[i].count, second[i].count);
+    }
+    free(state);
+    if (old != lanes)
+        REQUIRE_EQUAL(cpool_lanes_destroy(old), CPOOL_ELIVE);
+    REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
+}
+END_TEST
+
+/* Five slots, two lanes: 0 and 3 are live, 1 and 2 are in lane 0, 4 is in lane 1.  Machines of
+ * both byte orders have these bytes. */
+static const unsigned char known_state[] = {
+    0x63, 0x50, 0x50, 0x4c, 1, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0,       /* what it is */
+    1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0,                   /* lanes */
+    0xfe, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0xff, 0xff, 0xff, 0xff,       /* slots 0, 1, 2 */
+    0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,                   /* 3, 4 */
+    0x84, 0x74, 0x0c, 0xd2, 0x78, 0x8b, 0x5a, 0x69,                   /* the sum */
+};
+
+START_TEST(state_has_the_same_bytes_on_every_machine)
+{
+    unsigned char *state;
+    size_t size;
+
+    make(5, 2);
+    REQUIRE(index_of(cpool_lane_alloc(cpool_lane(lanes, 0))) == 0);
+    REQUIRE(index_of(cpool_lane_alloc(cpool_lane(lanes, 1))) == 3);
+    state = save(&size);
+    REQUIRE_EQUAL(size, sizeof known_state);
+    for (size_t i = 0; i < sizeof known_state; i++)
+        REQUIRE_EQUAL(state[i], known_state[i]);
+    REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
+    make(5, 2);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, known_state, sizeof known_state), 0);
+    REQUIRE_EQUAL(index_of(cpool_lane_alloc(cpool_lane(lanes, 1))), 4);
+    REQUIRE(cpool_lane_alloc(cpool_lane(lanes, 1)) == NULL);
+    REQUIRE_EQUAL(cpool_lane_count(cpool_lane(lanes, 0)), 2);
+    REQUIRE_EQUAL(index_of(cpool_lane_alloc(cpool_lane(lanes, 0))), 1);
+    REQUIRE_EQUAL(index_of(cpool_lane_alloc(cpool_lane(lanes, 0))), 2);
+    REQUIRE_EQUAL(cpool_lane_free(cpool_lane(lanes, 0), cpool_at(cpool_lanes_pool(lanes), 3)), 0);
+    free(state);
+    REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
+}
+END_TEST
+
+static void require_unchanged(const unsigned char *before)
+{
+    size_t size;
+    unsigned char *after = save(&size);
+
+    REQUIRE(memcmp(before, after, size) == 0);
+    free(after);
+}
+
+START_TEST(state_with_any_bit_changed_refused)
+{
+    unsigned char *state, *damaged;
+    size_t size;
+
+    make(5, 2);
+    REQUIRE(cpool_lane_alloc(cpool_lane(lanes, 1)) != NULL);
+    state = save(&size);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, known_state, sizeof known_state), 0);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, state, size), 0);
+    damaged = malloc(size);
+    REQUIRE(damaged != NULL);
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        memcpy(damaged, known_state, size);
+        damaged[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        REQUIRE_EQUAL(cpool_lanes_load(lanes, damaged, size), CPOOL_ESTATE);
+    }
+    require_unchanged(state);
+    free(damaged);
+    free(state);
+    REQUIRE_EQUAL(cpool_lanes_destroy(lanes), CPOOL_ELIVE);
+}
+END_TEST
+
+static void set(unsigned char *state, size_t at, uint32_t number)
+{
+    for (size_t i = 0; i < 4; i++)
+        state[4 * at + i] = (unsigned char)(number >> 8 * i);
+}
+
+/* As the library adds up. */
+static void seal(unsigned char *state, size_t size)
+{
+    size_t end = size / 4 - STATE_SUM;
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t at = 0; at < end; at++) {
+        uint32_t number = 0;
+
+        for (size_t i = 0; i < 4; i++)
+            number |= (uint32_t)state[4 * at + i] << 8 * i;
+        sum = (sum ^ number) * UINT64_C(0x100000001b3);
+    }
+    set(state, end, (uint32_t)sum);
+    set(state, end + 1, (uint32_t)(sum >> 32));
+}
+
+enum { HEAD_0 = STATE_HEAD, COUNT_0, HEAD_1, COUNT_1, SLOTS };
+
+START_TEST(state_that_is_whole_and_wrong_refused)
+{
+    /* Changes of the known state. */
+    static const struct {
+        size_t at;
+        uint32_t number;
+    } wrong[][2] = {
+        { { 0, 0 }, { 0, 0 } },                           /* not a state */
+        { { 1, 2 }, { 1, 2 } },                           /* a later one */
+        { { 2, 6 }, { 2, 6 } },                           /* of other lanes */
+        { { 3, 1 }, { 3, 1 } },
+        { { HEAD_0, 5 }, { HEAD_0, 5 } },                 /* no such slot */
+        { { SLOTS + 1, 5 }, { SLOTS + 1, 5 } },
+        { { SLOTS + 1, UINT32_MAX }, { HEAD_0, 1 } },     /* fewer than it says */
+        { { COUNT_0, 1 }, { COUNT_0, 1 } },               /* more than it says */
+        { { COUNT_0, 3 }, { COUNT_0, 3 } },
+        { { COUNT_1, UINT32_MAX }, { SLOTS + 4, 4 } },    /* a circle */
+        { { HEAD_1, 2 }, { SLOTS + 4, UINT32_MAX - 1 } }, /* one slot in two lanes */
+        { { HEAD_0, 0 }, { SLOTS + 0, 2 } },              /* a free slot in no lane */
+        { { HEAD_1, 3 }, { SLOTS + 4, UINT32_MAX - 1 } }, /* a live slot in a lane */
+    };
+    unsigned char state[sizeof known_state], *before;
+    size_t size;
+
+    make(5, 2);
+    before = save(&size);
+    memcpy(state, known_state, sizeof state);
+    set(state, SLOTS + 0, 1); /* as a check of the changes: one that is right */
+    set(state, HEAD_0, 0);
+    set(state, COUNT_0, 3);
+    seal(state, sizeof state);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, state, sizeof state), 0);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, before, size), 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        memcpy(state, known_state, sizeof state);
+        set(state, wrong[i][0].at, wrong[i][0].number);
+        set(state, wrong[i][1].at, wrong[i][1].number);
+        seal(state, sizeof state);
+        REQUIRE_EQUAL(cpool_lanes_load(lanes, state, sizeof state), CPOOL_ESTATE);
+    }
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, known_state, sizeof known_state - 1), CPOOL_ESTATE);
+    REQUIRE_EQUAL(cpool_lanes_load(lanes, NULL, sizeof known_state), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_lanes_save(lanes, NULL, sizeof state), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_lanes_save(lanes, state, sizeof state - 1), CPOOL_ESTATE);
+    require_unchanged(before);
+    free(before);
+    REQUIRE_EQUAL(cpool_lanes_destroy(lanes), 0);
+}
+END_TEST
+
 /* The slots that lanes have got before the system refuses memory are not told as leaks. */
 static void create_without_memory(void *unused)
 {
@@ -267,6 +492,10 @@ int main(void)
         ONCE(lane_hands_out_its_share_from_the_lowest_index),
         ONCE(free_of_what_is_not_live_refused),
         ONCE(configuration_that_is_wrong_refused),
+        TIMES(loaded_state_gives_the_same_slots, 2),
+        ONCE(state_has_the_same_bytes_on_every_machine),
+        ONCE(state_with_any_bit_changed_refused),
+        ONCE(state_that_is_whole_and_wrong_refused),
     };
 
     return SUPPORT_RUN("lanes", tests);
