@@ -12,6 +12,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/create.h \
 	include/cpool/debug.h \
 	include/cpool/error.h \
+	include/cpool/error.hpp \
 	include/cpool/events.h \
 	include/cpool/fast.h \
 	include/cpool/info.h \
@@ -23,6 +24,8 @@ cpoolinclude_HEADERS = \
 	include/cpool/object.h \
 	include/cpool/object.hpp \
 	include/cpool/object_typed.h \
+	include/cpool/owner.hpp \
+	include/cpool/pool.hpp \
 	include/cpool/pooled.hpp \
 	include/cpool/pools.h \
 	include/cpool/priority.h \

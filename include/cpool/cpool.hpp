@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpool/cpool.hpp - libcpool for C++11 and later, over the functions of <cpool.h>,
- * <cpool/sized.h>, <cpool/track.h>, <cpool/lease.h> and <cpool/object.h>.
+ * cpool/cpool.hpp - libcpool for C++11 and later.
+ *
+ * It includes all of these, and each of them can be included alone:
+ *
+ *     <cpool/error.hpp>      codes as exceptions
+ *     <cpool/pool.hpp>       pools of one type
+ *     <cpool/owner.hpp>      owners of their objects, std::unique_ptr
+ *     <cpool/live.hpp>       handles of live objects, and loops over them
+ *     <cpool/lease.hpp>      objects that end with a frame
+ *     <cpool/sized.hpp>      blocks of many sizes, and the allocator for containers
+ *     <cpool/pooled.hpp>     operators new and delete of one class
+ *     <cpool/resource.hpp>   memory resources of C++17
+ *     <cpool/object.hpp>     pools of objects that stay constructed
+ *
+ * Pools and the allocator, <cpool/pool.hpp> and <cpool/sized.hpp>, include little of the
+ * standard library.  The others and this file cost several times the time to compile.
  *
  * OVERVIEW
  *
  *     cpool::pool<job> jobs(100000);                   closed by its destructor
- *     cpool::pool<job>::pointer one = jobs.make(7);    a unique_ptr; empty when dry
+ *     auto one = jobs.make(7);                         a unique_ptr; empty when dry
  *
  *     CPOOL_STATIC_POOL(jobs, job);                    in a header, at global scope
  *     CPOOL_DEFINE(jobs, job, .capacity = 100000);     in one source file
  *     using all_jobs = cpool::static_pool<job, jobs_tag>;
- *     all_jobs::pointer two = all_jobs::make(7);       as large as a plain pointer
+ *     auto two = all_jobs::make(7);                    as large as a plain pointer
  *
  *     for (job &each : jobs.live()) ...                tracked pools
  *     cpool::lease<job> frame(jobs);                   its objects end with it
@@ -36,326 +50,14 @@
 #ifndef CPOOL_HPP
 #define CPOOL_HPP
 
-#ifndef __cplusplus
-#error "<cpool/cpool.hpp> is for C++; include <cpool.h>"
-#endif
-
-#include <cstddef>
-#include <exception>
-#include <memory>
-#include <new>
-#include <type_traits>
-#include <utility>
-
-#include <cpool.h>
-
-#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
-#define CPOOL_THROW_(exception) throw exception
-#define CPOOL_TRY_ try
-#define CPOOL_CATCH_ALL_ catch (...)
-#define CPOOL_RETHROW_ throw
-#else
-#define CPOOL_THROW_(exception) std::terminate()
-#define CPOOL_TRY_ if (true)
-#define CPOOL_CATCH_ALL_ else
-#define CPOOL_RETHROW_ ((void)0)
-#endif
-
-namespace cpool {
-
-/* A code of <cpool.h> as an exception. */
-class error : public std::exception {
-public:
-    explicit error(int code) noexcept : code_(code) {}
-    const char *what() const noexcept override { return cpool_strerror(code_); }
-    int code() const noexcept { return code_; }
-
-private:
-    int code_;
-};
-
-namespace detail {
-
-inline void require(int code)
-{
-    if (code != 0)
-        CPOOL_THROW_(error(code));
-}
-
-inline void *required(void *memory)
-{
-    if (memory == nullptr)
-        CPOOL_THROW_(std::bad_alloc());
-    return memory;
-}
-
-/* An object in a slot of From's, which has the slot back if the constructor throws. */
-template <class T, class From, class... Arguments>
-T *construct(From &from, Arguments &&...arguments)
-{
-    void *slot = from.allocate();
-
-    if (slot == nullptr)
-        return nullptr;
-    CPOOL_TRY_ {
-        return ::new (slot) T(std::forward<Arguments>(arguments)...);
-    }
-    CPOOL_CATCH_ALL_ {
-        from.deallocate(static_cast<T *>(slot));
-        CPOOL_RETHROW_;
-    }
-    return nullptr;
-}
-
-} // namespace detail
-
-} // namespace cpool
-
-#include <cpool/live.hpp>
-
-namespace cpool {
-
-/*
- * ---- pool ------------------------------------------------------------------
- */
-
-/*
- * A pool of objects of one type, which lasts as long as this object.
- *
- * A tracked pool that is closed with objects still live destroys them first, in the order of
- * their indices, and needs an object in each live slot then.  Other pools do not know their
- * objects, and call no destructors.  A pool that has been moved from is closed, and so is the
- * one that a move assignment replaces.
- */
-template <class T> class pool {
-public:
-    using value_type = T;
-
-    /* Destroys an object, and gives its slot back. */
-    class deleter {
-    public:
-        deleter() noexcept : pool_(nullptr) {}
-        explicit deleter(cpool_t *handle) noexcept : pool_(handle) {}
-        void operator()(T *object) const noexcept
-        {
-            object->~T();
-            cpool_free(pool_, static_cast<void *>(object));
-        }
-
-    private:
-        cpool_t *pool_;
-    };
-
-    using pointer = std::unique_ptr<T, deleter>;
-
-    /* The configuration of a pool with this capacity, to be changed and opened. */
-    static cpool_config_t configuration(std::size_t capacity) noexcept
-    {
-        cpool_config_t config = CPOOL_CONFIG_INIT;
-
-        config.slot_size = sizeof(T);
-        config.slot_align = alignof(T);
-        config.capacity = capacity;
-        return config;
-    }
-
-    pool() noexcept : handle_(nullptr), tracked_(false) {}
-    explicit pool(std::size_t capacity) : handle_(nullptr), tracked_(false)
-    {
-        detail::require(open(configuration(capacity)));
-    }
-    explicit pool(const cpool_config_t &config) : handle_(nullptr), tracked_(false)
-    {
-        detail::require(open(config));
-    }
-    pool(pool &&other) noexcept : handle_(other.handle_), tracked_(other.tracked_)
-    {
-        other.handle_ = nullptr;
-        other.tracked_ = false;
-    }
-    pool &operator=(pool &&other) noexcept
-    {
-        pool taken(std::move(other));
-
-        std::swap(handle_, taken.handle_);
-        std::swap(tracked_, taken.tracked_);
-        return *this;
-    }
-    pool(const pool &) = delete;
-    pool &operator=(const pool &) = delete;
-    ~pool() { close(); }
-
-    /* As cpool_create, which slots too small for the type or aligned to less are no
-     * settings for: CPOOL_ESLOTSIZE, CPOOL_EALIGN.  CPOOL_EOPEN if it is open. */
-    int open(const cpool_config_t &config) noexcept
-    {
-        if (handle_ != nullptr)
-            return CPOOL_EOPEN;
-        if (config.slot_size < sizeof(T))
-            return CPOOL_ESLOTSIZE;
-        if (config.slot_align < alignof(T) || config.slot_offset % alignof(T) != 0)
-            return CPOOL_EALIGN;
-        int code = cpool_create(&handle_, &config);
-
-        tracked_ = code == 0 && ((config.flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0 ||
-                                  config.debug != nullptr);
-        return code;
-    }
-
-    /* As cpool_destroy: CPOOL_ELIVE if objects were live. */
-    int close() noexcept
-    {
-        cpool_t *handle = handle_;
-
-        if (tracked_ && !std::is_trivially_destructible<T>::value)
-            for (T &each : live())
-                each.~T();
-        tracked_ = false;
-        handle_ = nullptr;
-        return cpool_destroy(handle);
-    }
-
-    bool is_open() const noexcept { return handle_ != nullptr; }
-
-    /* For all functions of <cpool.h>. */
-    cpool_t *native_handle() const noexcept { return handle_; }
-
-    /* Slots without objects: cpool_alloc and cpool_free. */
-    void *allocate() noexcept { return cpool_alloc(handle_); }
-    void deallocate(T *slot) noexcept { cpool_free(handle_, static_cast<void *>(slot)); }
-
-    /* An object from these arguments, or nullptr when there is no slot. */
-    template <class... Arguments> T *create(Arguments &&...arguments)
-    {
-        return detail::construct<T>(*this, std::forward<Arguments>(arguments)...);
-    }
-
-    /* Ends an object of create's.  nullptr is a no-op. */
-    void destroy(T *object) noexcept
-    {
-        if (object != nullptr)
-            deleter{handle_}(object);
-    }
-
-    /* The same with an owner.  The pool must not be closed or moved before it ends. */
-    template <class... Arguments> pointer make(Arguments &&...arguments)
-    {
-        return pointer(create(std::forward<Arguments>(arguments)...), deleter(handle_));
-    }
-
-    /* As cpool_handle and cpool_resolve, in tracked pools. */
-    cpool::handle<T> handle_of(const T *object) const noexcept
-    {
-        return cpool::handle<T>(cpool_handle(handle_, object));
-    }
-    T *resolve(cpool::handle<T> handle) const noexcept
-    {
-        return static_cast<T *>(cpool_resolve(handle_, handle.value()));
-    }
-
-    /* Live objects of tracked pools, in the order of the indices. */
-    live_range<T> live(std::size_t first = 0,
-                       std::size_t end = static_cast<std::size_t>(-1)) const noexcept
-    {
-        return live_range<T>(handle_, first, end);
-    }
-
-    cpool_stats_t stats() const noexcept
-    {
-        cpool_stats_t stats = CPOOL_STATS_INIT;
-
-        (void)cpool_stats(handle_, &stats);
-        return stats;
-    }
-
-private:
-    cpool_t *handle_;
-    bool tracked_;
-};
-
-/*
- * ---- static_pool -----------------------------------------------------------
- */
-
-/*
- * CPOOL_STATIC_POOL - declares a typed pool (CPOOL_DECLARE) and `name`_tag, by which
- * cpool::static_pool and cpool::pooled find it.  CPOOL_DEFINE defines it, as in C.
- */
-#define CPOOL_STATIC_POOL(name, type)                                                  \
-    CPOOL_DECLARE(name, type);                                                         \
-    struct name##_tag {                                                                \
-        using value_type = type;                                                       \
-        static void *allocate() noexcept { return name##_alloc(); }                    \
-        static void deallocate(void *slot) noexcept                                    \
-        {                                                                              \
-            name##_free(static_cast<type *>(slot));                                    \
-        }                                                                              \
-        static cpool_t *native_handle() noexcept { return name##_pool(); }             \
-        static int close() noexcept { return name##_close(); }                         \
-    }
-
-/* Objects of a typed pool.  All members are static, and the deleter has no state. */
-template <class T, class Tag> class static_pool {
-    static_assert(std::is_same<T, typename Tag::value_type>::value,
-                  "cpool: the tag's pool has slots of another type");
-
-public:
-    using value_type = T;
-
-    struct deleter {
-        void operator()(T *object) const noexcept
-        {
-            object->~T();
-            Tag::deallocate(object);
-        }
-    };
-
-    using pointer = std::unique_ptr<T, deleter>;
-
-    static void *allocate() noexcept { return Tag::allocate(); }
-    static void deallocate(T *slot) noexcept { Tag::deallocate(slot); }
-
-    /* As of pool. */
-    template <class... Arguments> static T *create(Arguments &&...arguments)
-    {
-        static_pool self;
-
-        return detail::construct<T>(self, std::forward<Arguments>(arguments)...);
-    }
-    static void destroy(T *object) noexcept
-    {
-        if (object != nullptr)
-            deleter()(object);
-    }
-    template <class... Arguments> static pointer make(Arguments &&...arguments)
-    {
-        return pointer(create(std::forward<Arguments>(arguments)...));
-    }
-
-    static cpool::handle<T> handle_of(const T *object) noexcept
-    {
-        return cpool::handle<T>(cpool_handle(native_handle(), object));
-    }
-    static T *resolve(cpool::handle<T> handle) noexcept
-    {
-        return static_cast<T *>(cpool_resolve(native_handle(), handle.value()));
-    }
-    static live_range<T> live(std::size_t first = 0,
-                              std::size_t end = static_cast<std::size_t>(-1)) noexcept
-    {
-        return live_range<T>(native_handle(), first, end);
-    }
-
-    static cpool_t *native_handle() noexcept { return Tag::native_handle(); }
-    static int close() noexcept { return Tag::close(); }
-};
-
-} // namespace cpool
-
+#include <cpool/error.hpp>
 #include <cpool/lease.hpp>
-#include <cpool/sized.hpp>
+#include <cpool/live.hpp>
+#include <cpool/object.hpp>
+#include <cpool/owner.hpp>
+#include <cpool/pool.hpp>
 #include <cpool/pooled.hpp>
 #include <cpool/resource.hpp>
-#include <cpool/object.hpp>
+#include <cpool/sized.hpp>
 
 #endif /* CPOOL_HPP */

@@ -2,8 +2,6 @@
 /*
  * cpool/lease.hpp - objects that all go back with a frame, for C++.
  *
- * Included by <cpool/cpool.hpp>.  Never include it yourself.
- *
  *     {
  *         cpool::lease<spark> frame(sparks);
  *         spark *one = frame.create(7);         any thread
@@ -16,11 +14,8 @@
 #ifndef CPOOL_LEASE_HPP
 #define CPOOL_LEASE_HPP
 
-#ifndef CPOOL_HPP
-#error "include <cpool/cpool.hpp> instead of <cpool/lease.hpp>"
-#endif
-
 #include <cpool/lease.h>
+#include <cpool/pool.hpp>
 
 namespace cpool {
 

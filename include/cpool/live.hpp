@@ -2,8 +2,6 @@
 /*
  * cpool/live.hpp - handles of live objects, and loops over them, for C++.
  *
- * Included by <cpool/cpool.hpp>.  Never include it yourself.
- *
  *     config.flags = CPOOL_TRACKED;
  *     ...
  *     cpool::handle<body> handle = bodies.handle_of(one);
@@ -16,14 +14,11 @@
 #ifndef CPOOL_LIVE_HPP
 #define CPOOL_LIVE_HPP
 
-#ifndef CPOOL_HPP
-#error "include <cpool/cpool.hpp> instead of <cpool/live.hpp>"
-#endif
-
-#include <functional>
-#include <iterator>
-
+#include <cpool/error.hpp>
 #include <cpool/track.h>
+
+#include <iterator>
+#include <typeindex> /* the shortest of the headers that declare std::hash */
 
 namespace cpool {
 

@@ -2,8 +2,6 @@
 /*
  * cpool/object.hpp - pools of objects that stay constructed, for C++.
  *
- * Included by <cpool/cpool.hpp>.  Never include it yourself.
- *
  *     struct connection { connection(); void reset(); ... };
  *
  *     cpool::object_pool<connection, cpool::reset_member> connections(8);
@@ -24,11 +22,13 @@
 #ifndef CPOOL_OBJECT_HPP
 #define CPOOL_OBJECT_HPP
 
-#ifndef CPOOL_HPP
-#error "include <cpool/cpool.hpp> instead of <cpool/object.hpp>"
-#endif
-
+#include <cpool/error.hpp>
 #include <cpool/object.h>
+
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
 
 namespace cpool {
 

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cpool/pooled.hpp - operators new and delete of one class, for C++.
- *
- * Included by <cpool/cpool.hpp>.  Never include it yourself.
  */
 #ifndef CPOOL_POOLED_HPP
 #define CPOOL_POOLED_HPP
 
-#ifndef CPOOL_HPP
-#error "include <cpool/cpool.hpp> instead of <cpool/pooled.hpp>"
-#endif
+#include <cpool/sized.hpp>
 
 namespace cpool {
 

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cpool/resource.hpp - memory resources of C++17.
- *
- * Included by <cpool/cpool.hpp>.  Never include it yourself.
  */
 #ifndef CPOOL_RESOURCE_HPP
 #define CPOOL_RESOURCE_HPP
 
-#ifndef CPOOL_HPP
-#error "include <cpool/cpool.hpp> instead of <cpool/resource.hpp>"
-#endif
+#include <cpool/sized.hpp>
 
 #if defined(__has_include) && __cplusplus >= 201703L
 #if __has_include(<memory_resource>)

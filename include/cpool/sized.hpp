@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cpool/sized.hpp - blocks of many sizes, and an allocator for containers, for C++.
- *
- * Included by <cpool/cpool.hpp>.  Never include it yourself.
  */
 #ifndef CPOOL_SIZED_HPP
 #define CPOOL_SIZED_HPP
 
-#ifndef CPOOL_HPP
-#error "include <cpool/cpool.hpp> instead of <cpool/sized.hpp>"
-#endif
-
+#include <cpool/error.hpp>
 #include <cpool/sized.h>
+
+#include <type_traits>
+#include <utility>
 
 namespace cpool {
 

@@ -94,8 +94,8 @@ namespace {
 void pools_own_their_objects()
 {
     cpool::pool<job> pool(100);
-    cpool::pool<job>::pointer one = pool.make(7);
-    cpool::pool<job>::pointer two;
+    cpool::pointer<cpool::pool<job>> one = pool.make(7);
+    cpool::pointer<cpool::pool<job>> two;
 
     REQUIRE(one && one->number == 7 && one->text.size() == 40 && living == 1);
     REQUIRE(pool.stats().live == 1 && pool.stats().slot_size == sizeof(job));
@@ -118,7 +118,7 @@ void dry_pools_make_nothing()
 {
     cpool_config_t config = cpool::pool<job>::configuration(3);
     cpool::pool<job> pool;
-    std::vector<cpool::pool<job>::pointer> held;
+    std::vector<cpool::pointer<cpool::pool<job>>> held;
 
     config.flags = CPOOL_EXACT;
     REQUIRE(pool.open(config) == 0 && pool.open(config) == CPOOL_EOPEN);
@@ -208,13 +208,13 @@ void wrong_settings_are_refused()
 
 using all_jobs = cpool::static_pool<job, jobs_tag>;
 
-static_assert(sizeof(all_jobs::pointer) == sizeof(job *), "the deleter takes room");
+static_assert(sizeof(cpool::pointer<all_jobs>) == sizeof(job *), "the deleter takes room");
 static_assert(!std::is_copy_constructible<cpool::pool<job>>::value, "a pool has one owner");
 static_assert(std::is_nothrow_move_constructible<cpool::pool<job>>::value, "moves may fail");
 
 void work_statically()
 {
-    std::vector<all_jobs::pointer> held;
+    std::vector<cpool::pointer<all_jobs>> held;
 
     for (int i = 0; i < 100; i++)
         held.push_back(all_jobs::make(i));

@@ -154,8 +154,8 @@ macros() {
     headers "$1" "$2" "$3" -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -DCPOOL_API=
 }
 
-# cxx_header COMPILER STANDARD - the one for C++ alone, twice.
-cxx_header() {
+# cxx_whole COMPILER STANDARD - the header that includes all those for C++, twice.
+cxx_whole() {
     knows "$1" c++ "$2" || return 0
     echo '#include <cpool/cpool.hpp>' > "$work/alone"
     cat "$work/alone" "$work/alone" > "$work/twice"
@@ -166,6 +166,51 @@ cxx_header() {
         echo "<cpool/cpool.hpp> does not compile with $1 -std=$2 $option"
         exit 1
     done
+}
+
+cxx_parts='error pool owner live lease sized pooled resource object'
+
+# part_use PART - a user's actions with this part alone, which instantiate its templates.
+part_use() {
+    echo "#include <cpool/$1.hpp>"
+    echo 'struct job { int number; }; void use(); void use() {'
+    case $1 in
+    error) echo 'cpool::detail::require(cpool_destroy(nullptr));' ;;
+    pool) echo 'cpool::pool<job> jobs(9); job *one = jobs.create(); jobs.destroy(one);' ;;
+    owner) echo 'cpool::pool<job> jobs(9); cpool::pointer<cpool::pool<job>> one = jobs.make();' ;;
+    live) echo 'for (job &each : cpool::live_range<job>(nullptr, 0, 9)) each.number = 1;
+        (void)std::hash<cpool::handle<job>>()(cpool::handle<job>());' ;;
+    lease) echo 'cpool::lease<job> frame(static_cast<cpool_t *>(nullptr)); (void)frame.create();' ;;
+    sized) echo 'cpool::allocator<job> jobs; jobs.deallocate(jobs.allocate(1), 1);' ;;
+    pooled) echo 'struct task : cpool::pooled<> { int number = 0; }; delete new task;' ;;
+    object) echo 'cpool::object_pool<job> jobs(9); (void)jobs.get();' ;;
+    esac
+    echo '}'
+    [ "$1" != resource ] || echo '#if CPOOL_HAS_PMR_
+        void make(); void make() { cpool::sized_resource blocks; cpool::pool_resource slots(8, 8, 9); }
+        #endif'
+}
+
+# light COMPILER - those for pools and the allocator stay short.  The time to compile follows
+# the lines: with <memory> they are more than twice as many, with <functional> five times.
+light() {
+    printf '#include <cpool/%s.hpp>\n' pool sized > "$work/light"
+    # shellcheck disable=SC2086
+    lines=$($1 -x c++ -std=c++17 -I"$top/include" -E -P "$work/light" | wc -l)
+    [ "$lines" -le 8500 ] && [ "$lines" -gt 500 ] && return
+    echo "<cpool/pool.hpp> and <cpool/sized.hpp> are $lines lines with $1, too many to compile fast"
+    exit 1
+}
+
+# cxx_each COMPILER - each part alone, and no part but these.
+cxx_each() {
+    for part in $cxx_parts; do
+        part_use "$part" > "$work/source"
+        headers "$1" c++ c++11 -fexceptions
+    done
+    part_use resource > "$work/source"
+    ! knows "$1" c++ c++17 || headers "$1" c++ c++17 -fexceptions
+    light "$1"
 }
 
 # every CONFIGURED NAME... - the compilers to try, each once.
@@ -180,9 +225,12 @@ every "${CC:-cc}" gcc clang > "$work/c"
 every "${CXX:-}" g++ clang++ > "$work/cxx"
 
 # A new public header belongs into this script.
+c_parts='alloc attributes cache create error fast info memory typed wait'
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
-    case ${path#"$top"/include/} in
-    cpool.h | cpool/alloc.h | cpool/attributes.h | cpool/cache.h | cpool/create.h | cpool/error.h | cpool/info.h | cpool/memory.h | cpool/wait.h | cpool/cpool.hpp | cpool/debug.h | cpool/events.h | cpool/fast.h | cpool/lanes.h | cpool/lease.h | cpool/lease.hpp | cpool/live.hpp | cpool/object.h | cpool/object.hpp | cpool/object_typed.h | cpool/pooled.hpp | cpool/resource.hpp | cpool/sized.hpp | cpool/pools.h | cpool/priority.h | cpool/sized.h | cpool/tools.h | cpool/track.h | cpool/typed.h | cpool/version.h) ;;
+    name=${path#"$top"/include/}
+    case " $(echo $public) cpool/cpool.hpp cpool/object_typed.h cpool/tools.h$(printf ' cpool/%s.h' $c_parts)$(printf \
+        ' cpool/%s.hpp' $cxx_parts) " in
+    *" $name "*) ;;
     *)
         echo "$path: is compiled by none of the lines below"
         exit 1
@@ -204,7 +252,8 @@ parts() {
     done
 }
 
-parts cpool.h alloc attributes cache create error fast info memory typed wait
+# shellcheck disable=SC2086 # several names
+parts cpool.h $c_parts
 parts cpool/object.h object_typed
 
 while read -r compiler; do
@@ -217,11 +266,12 @@ while read -r compiler; do
 done < "$work/c"
 while read -r compiler; do
     alone "$compiler" c++ c++11
+    cxx_each "$compiler"
     together "$compiler" c++ c++11 -DCPOOL_NO_INLINE -D_GNU_SOURCE
     for standard in c++11 c++14 c++17 c++20 gnu++17; do
         together "$compiler" c++ "$standard" -UCPOOL_NO_INLINE
         macros "$compiler" c++ "$standard"
-        cxx_header "$compiler" "$standard"
+        cxx_whole "$compiler" "$standard"
     done
 done < "$work/cxx"
 

@@ -71,6 +71,8 @@ plant check-headers.sh include/cpool.h 's/#include <stddef.h>//; s/#include <std
 plant check-headers.sh include/cpool/create.h 's/^CPOOL_API int cpool_destroy/CPOOL_API int class; int cpool_destroy/' 'does not compile'
 plant check-headers.sh include/cpool/fast.h 's/^#error.*//' 'does not say what to include'
 plant check-headers.sh include/cpool/typed.h 's/CPOOL_CAST_(void \*\*, cpool_slots_)/(void **)cpool_slots_/' 'old-style'
+plant check-headers.sh include/cpool/pool.hpp 's/#include <utility>/#include <memory>/' 'too many to compile fast'
+plant check-headers.sh include/cpool/pooled.hpp 's,#include <cpool/sized.hpp>,,' 'pooled.hpp> does not compile'
 plant check-headers.sh include/cpool/new.h '/* new */' 'compiled by none'
 
 plant check-builds.sh lib/sources.mk 's,lib/store/slab.c,,' 'lacks lib/store/slab.c'

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/pool.hpp - pools of objects of one type, for C++.
+ *
+ *     cpool::pool<job> jobs(100000);                   closed by its destructor
+ *     job *one = jobs.create(7);                       nullptr when dry
+ *     jobs.destroy(one);
+ *
+ * <cpool/owner.hpp> has owners of objects, and <cpool/live.hpp> has handles of them.
+ */
+#ifndef CPOOL_POOL_HPP
+#define CPOOL_POOL_HPP
+
+#include <cpool/error.hpp>
+#include <cpool/track.h>
+
+#include <type_traits>
+#include <utility>
+
+namespace cpool {
+
+template <class T> class handle;
+template <class T> class live_range;
+
+namespace detail {
+
+/* Its type is what make() returns.  Known where <cpool/owner.hpp> is included. */
+template <class T, class Deleter, class... Arguments> struct owner;
+
+/* An object in a slot of From's, which has the slot back if the constructor throws. */
+template <class T, class From, class... Arguments>
+T *construct(From &from, Arguments &&...arguments)
+{
+    void *slot = from.allocate();
+
+    if (slot == nullptr)
+        return nullptr;
+    CPOOL_TRY_ {
+        return ::new (slot) T(std::forward<Arguments>(arguments)...);
+    }
+    CPOOL_CATCH_ALL_ {
+        from.deallocate(static_cast<T *>(slot));
+        CPOOL_RETHROW_;
+    }
+    return nullptr;
+}
+
+} // namespace detail
+
+/*
+ * ---- pool ------------------------------------------------------------------
+ */
+
+/*
+ * A pool of objects of one type, which lasts as long as this object.
+ *
+ * A tracked pool that is closed with objects still live destroys them first, in the order of
+ * their indices, and needs an object in each live slot then.  Other pools do not know their
+ * objects, and call no destructors.  A pool that has been moved from is closed, and so is the
+ * one that a move assignment replaces.
+ */
+template <class T> class pool {
+public:
+    using value_type = T;
+
+    /* Destroys an object, and gives its slot back. */
+    class deleter {
+    public:
+        deleter() noexcept : pool_(nullptr) {}
+        explicit deleter(cpool_t *handle) noexcept : pool_(handle) {}
+        void operator()(T *object) const noexcept
+        {
+            object->~T();
+            cpool_free(pool_, static_cast<void *>(object));
+        }
+
+    private:
+        cpool_t *pool_;
+    };
+
+    /* The configuration of a pool with this capacity, to be changed and opened. */
+    static cpool_config_t configuration(std::size_t capacity) noexcept
+    {
+        cpool_config_t config = CPOOL_CONFIG_INIT;
+
+        config.slot_size = sizeof(T);
+        config.slot_align = alignof(T);
+        config.capacity = capacity;
+        return config;
+    }
+
+    pool() noexcept : handle_(nullptr), tracked_(false) {}
+    explicit pool(std::size_t capacity) : handle_(nullptr), tracked_(false)
+    {
+        detail::require(open(configuration(capacity)));
+    }
+    explicit pool(const cpool_config_t &config) : handle_(nullptr), tracked_(false)
+    {
+        detail::require(open(config));
+    }
+    pool(pool &&other) noexcept : handle_(other.handle_), tracked_(other.tracked_)
+    {
+        other.handle_ = nullptr;
+        other.tracked_ = false;
+    }
+    pool &operator=(pool &&other) noexcept
+    {
+        pool taken(std::move(other));
+
+        std::swap(handle_, taken.handle_);
+        std::swap(tracked_, taken.tracked_);
+        return *this;
+    }
+    pool(const pool &) = delete;
+    pool &operator=(const pool &) = delete;
+    ~pool() { close(); }
+
+    /* As cpool_create, which slots too small for the type or aligned to less are no
+     * settings for: CPOOL_ESLOTSIZE, CPOOL_EALIGN.  CPOOL_EOPEN if it is open. */
+    int open(const cpool_config_t &config) noexcept
+    {
+        if (handle_ != nullptr)
+            return CPOOL_EOPEN;
+        if (config.slot_size < sizeof(T))
+            return CPOOL_ESLOTSIZE;
+        if (config.slot_align < alignof(T) || config.slot_offset % alignof(T) != 0)
+            return CPOOL_EALIGN;
+        int code = cpool_create(&handle_, &config);
+
+        tracked_ = code == 0 && ((config.flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0 ||
+                                  config.debug != nullptr);
+        return code;
+    }
+
+    /* As cpool_destroy: CPOOL_ELIVE if objects were live. */
+    int close() noexcept
+    {
+        cpool_t *handle = handle_;
+
+        if (tracked_ && !std::is_trivially_destructible<T>::value) {
+            cpool_iter_t iter = CPOOL_ITER_INIT(handle, 0, static_cast<std::size_t>(-1));
+
+            while (void *each = cpool_iter_next(&iter))
+                static_cast<T *>(each)->~T();
+        }
+        tracked_ = false;
+        handle_ = nullptr;
+        return cpool_destroy(handle);
+    }
+
+    bool is_open() const noexcept { return handle_ != nullptr; }
+
+    /* For all functions of <cpool.h>. */
+    cpool_t *native_handle() const noexcept { return handle_; }
+
+    /* Slots without objects: cpool_alloc and cpool_free. */
+    void *allocate() noexcept { return cpool_alloc(handle_); }
+    void deallocate(T *slot) noexcept { cpool_free(handle_, static_cast<void *>(slot)); }
+
+    /* An object from these arguments, or nullptr when there is no slot. */
+    template <class... Arguments> T *create(Arguments &&...arguments)
+    {
+        return detail::construct<T>(*this, std::forward<Arguments>(arguments)...);
+    }
+
+    /* Ends an object of create's.  nullptr is a no-op. */
+    void destroy(T *object) noexcept
+    {
+        if (object != nullptr)
+            deleter{handle_}(object);
+    }
+
+    /* The same with an owner, which <cpool/owner.hpp> has.  The pool must not be closed or moved
+     * before it ends. */
+    template <class... Arguments>
+    typename detail::owner<T, deleter, Arguments...>::type make(Arguments &&...arguments)
+    {
+        return {create(std::forward<Arguments>(arguments)...), deleter(handle_)};
+    }
+
+    /* As cpool_handle and cpool_resolve, in tracked pools, with <cpool/live.hpp>. */
+    cpool::handle<T> handle_of(const T *object) const noexcept
+    {
+        return cpool::handle<T>(cpool_handle(handle_, object));
+    }
+    T *resolve(cpool::handle<T> handle) const noexcept
+    {
+        return static_cast<T *>(cpool_resolve(handle_, handle.value()));
+    }
+
+    /* Live objects of tracked pools, in the order of the indices. */
+    live_range<T> live(std::size_t first = 0,
+                       std::size_t end = static_cast<std::size_t>(-1)) const noexcept
+    {
+        return live_range<T>(handle_, first, end);
+    }
+
+    cpool_stats_t stats() const noexcept
+    {
+        cpool_stats_t stats = CPOOL_STATS_INIT;
+
+        (void)cpool_stats(handle_, &stats);
+        return stats;
+    }
+
+private:
+    cpool_t *handle_;
+    bool tracked_;
+};
+
+/*
+ * ---- static_pool -----------------------------------------------------------
+ */
+
+/*
+ * CPOOL_STATIC_POOL - declares a typed pool (CPOOL_DECLARE) and `name`_tag, by which
+ * cpool::static_pool and cpool::pooled find it.  CPOOL_DEFINE defines it, as in C.
+ */
+#define CPOOL_STATIC_POOL(name, type)                                                  \
+    CPOOL_DECLARE(name, type);                                                         \
+    struct name##_tag {                                                                \
+        using value_type = type;                                                       \
+        static void *allocate() noexcept { return name##_alloc(); }                    \
+        static void deallocate(void *slot) noexcept                                    \
+        {                                                                              \
+            name##_free(static_cast<type *>(slot));                                    \
+        }                                                                              \
+        static cpool_t *native_handle() noexcept { return name##_pool(); }             \
+        static int close() noexcept { return name##_close(); }                         \
+    }
+
+/* Objects of a typed pool.  All members are static, and the deleter has no state. */
+template <class T, class Tag> class static_pool {
+    static_assert(std::is_same<T, typename Tag::value_type>::value,
+                  "cpool: the tag's pool has slots of another type");
+
+public:
+    using value_type = T;
+
+    struct deleter {
+        void operator()(T *object) const noexcept
+        {
+            object->~T();
+            Tag::deallocate(object);
+        }
+    };
+
+    static void *allocate() noexcept { return Tag::allocate(); }
+    static void deallocate(T *slot) noexcept { Tag::deallocate(slot); }
+
+    /* As of pool. */
+    template <class... Arguments> static T *create(Arguments &&...arguments)
+    {
+        static_pool self;
+
+        return detail::construct<T>(self, std::forward<Arguments>(arguments)...);
+    }
+    static void destroy(T *object) noexcept
+    {
+        if (object != nullptr)
+            deleter()(object);
+    }
+    template <class... Arguments>
+    static typename detail::owner<T, deleter, Arguments...>::type make(Arguments &&...arguments)
+    {
+        return {create(std::forward<Arguments>(arguments)...), deleter()};
+    }
+
+    static cpool::handle<T> handle_of(const T *object) noexcept
+    {
+        return cpool::handle<T>(cpool_handle(native_handle(), object));
+    }
+    static T *resolve(cpool::handle<T> handle) noexcept
+    {
+        return static_cast<T *>(cpool_resolve(native_handle(), handle.value()));
+    }
+    static live_range<T> live(std::size_t first = 0,
+                              std::size_t end = static_cast<std::size_t>(-1)) noexcept
+    {
+        return live_range<T>(native_handle(), first, end);
+    }
+
+    static cpool_t *native_handle() noexcept { return Tag::native_handle(); }
+    static int close() noexcept { return Tag::close(); }
+};
+
+} // namespace cpool
+
+#endif /* CPOOL_POOL_HPP */
