@@ -73,6 +73,7 @@ void measured_object_put(cpool_objects_t *objects, void *object);
 void *measured_lease_alloc(cpool_lease_t *lease);
 void *measured_sized_alloc(cpool_sized_t *blocks);
 void measured_sized_free(cpool_sized_t *blocks, void *block);
+void measured_life(void);
 
 /* Makes a pointer unknown to the compiler, and keeps a call from becoming a jump. */
 #define INSTRUCTIONS_HIDE(p) __asm__ __volatile__("" : "+r"(p) : : "memory")

@@ -150,6 +150,7 @@ echo
             text["dry"] = "a dry pool"
             text["object"] = "an object, no hooks"; text["typed-object"] = "object, typed"
             text["hooked-object"] = "an object, two hooks"; text["sized"] = "a block of many sizes"
+            text["small"] = "made, one pair, unmade"
             text["swap"] = "swap with a spare"; text["depot"] = "exchange with the depot" }
     { row = $1; sub(/-[a-z]*$/, "", row); what = substr($1, length(row) + 2)
       value[row, what] = $2; calls[row] += $3
@@ -159,7 +160,9 @@ echo
         for (i = 1; i <= n; i++) {
             alone = rows[i] !~ /-loop/
             name = rows[i]; sub(/-loop/, "", name)
-            pair = alone ? value[rows[i], "alloc"] + value[rows[i], "free"] : value[rows[i], "pair"]
+            pair = value[rows[i], "alloc"] + value[rows[i], "free"]
+            if ((rows[i], "pair") in value)
+                pair = value[rows[i], "pair"]
             printf "  %-24s %-22s %6s %6s %6s\n", text[name],
                 alone ? "a function of its own" : "inlined into a loop",
                 value[rows[i], "alloc"], value[rows[i], "free"], pair

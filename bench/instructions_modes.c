@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * instructions_modes.c - the modes: bounds, waiters, handles, checks, leases, objects and
- * blocks, without an edge of a magazine, and an alloc that finds a plain pool dry.
+ * blocks, without an edge of a magazine, an alloc that finds a plain pool dry, and the
+ * whole life of a small pool.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -121,6 +122,20 @@ COUNTED void *measured_lease_alloc(cpool_lease_t *lease)
     return cpool_lease_alloc(lease);
 }
 
+/* A small pool's life: its creation, one pair, and its end. */
+COUNTED void measured_life(void)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *pool;
+
+    config.slot_size = BLOCK;
+    config.capacity = ROUNDS;
+    if (cpool_create(&pool, &config) != CPOOL_OK)
+        exit(EXIT_FAILURE);
+    cpool_free(pool, cpool_alloc(pool));
+    cpool_destroy(pool);
+}
+
 /* ---- The parts ------------------------------------------------------------------ */
 
 #define SINGLE(name, call)                                                             \
@@ -153,6 +168,8 @@ SINGLE(sized_alloc, cpool_sized_free(pools.blocks, measured_sized_alloc(pools.bl
 SINGLE(sized_free, measured_sized_free(pools.blocks, cpool_sized_alloc(pools.blocks, BLOCK)))
 SINGLE(typed_get, things_put((struct element *)measured_things_get()))
 SINGLE(typed_put, measured_things_put(things_get()))
+
+SINGLE(small_pair, measured_life())
 
 /* The first alloc of a thread joins the lease. */
 static void leased_alloc(size_t n)
@@ -196,6 +213,7 @@ const struct instructions_mode instructions_modes[] = {
     { "hooked-object-free", hooked_put },
     { "sized-alloc", sized_alloc },
     { "sized-free", sized_free },
+    { "small-pair", small_pair },
     { NULL, NULL },
 };
 
