@@ -417,6 +417,39 @@ static bool keep_info(const cpool_object_info_t *info, void *arg)
     return true;
 }
 
+/* With hooks and without: a get of an object that a thread's cache has takes a way of its own,
+ * for one that was never handed out, too. */
+START_TEST(every_get_of_a_populated_pool_is_a_use)
+{
+    cpool_object_config_t config = configure(0);
+    static void *objects[10];
+    cpool_object_info_t info;
+    cpool_objects_t *pool;
+    bool is_new;
+
+    if (_i == 1) {
+        type = (cpool_object_type_t)CPOOL_OBJECT_TYPE_INIT;
+        type.object_size = sizeof(struct thing);
+        config.reset = NULL;
+    }
+    config.capacity = config.populate = 10;
+    pool = thing_pool(&config, &type);
+    for (size_t round = 1; round <= 5; round++) {
+        for (int i = 0; i < 10; i++) {
+            objects[i] = cpool_object_get(pool);
+            REQUIRE(objects[i] != NULL && cpool_object_is_active(pool, objects[i]));
+            REQUIRE_EQUAL(cpool_object_each(pool, keep_info, &info), i + 1);
+            REQUIRE_EQUAL(info.uses, round);
+        }
+        for (int i = 0; i < 10; i++)
+            REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
+    }
+    REQUIRE_EQUAL(cpool_object_obtain(pool, &objects[0], &is_new), 0);
+    REQUIRE(!is_new && cpool_object_put(pool, objects[0]) == 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
 /* Not inlined, so that its address range is its own. */
 __attribute__((__noinline__)) static struct thing *get_here(cpool_objects_t *pool)
 {
@@ -530,6 +563,7 @@ int main(void)
         ONCE(shrink_of_a_fake_pool_lowers_its_capacity),
         TIMES(put_beyond_max_inactive_destroys_the_object, 2),
         TIMES(each_visits_active_objects_once, KINDS),
+        TIMES(every_get_of_a_populated_pool_is_a_use, 2),
         TIMES(each_tells_age_and_caller_where_traced, 2),
         ONCE(trim_gives_back_the_pages_of_destroyed_objects_alone),
         ONCE(pool_for_many_objects_takes_little_memory),
