@@ -63,6 +63,20 @@ static void give_one(void *argument)
     hold_free(&scene->hold, 1);
 }
 
+static void take_one(void *argument)
+{
+    struct scene *scene = argument;
+
+    (void)hold_take(&scene->hold, 1);
+}
+
+static void give_two(void *argument)
+{
+    struct scene *scene = argument;
+
+    hold_free(&scene->hold, 2);
+}
+
 static void give_three(void *argument)
 {
     struct scene *scene = argument;
@@ -304,13 +318,6 @@ START_TEST(call_that_takes_one_slot_leaves_the_others_to_two_waiters)
 END_TEST
 
 /* The slot is in the quarantine, and the worker takes it out. */
-static void take_one(void *argument)
-{
-    struct scene *scene = argument;
-
-    (void)hold_take(&scene->hold, 1);
-}
-
 static bool ask_beside_taker(struct worker **workers, size_t nth)
 {
     struct scene scene;
@@ -343,6 +350,31 @@ START_TEST(call_does_not_wait_for_one_that_takes_the_slot)
 }
 END_TEST
 
+/* The free slots are two of a thread's cache.  It stops in an alloc, so that a call cannot see
+ * whether there are any, and takes one. */
+static bool ask_beside_pop(struct worker **workers, int variant, size_t nth)
+{
+    struct scene scene;
+    bool stopped;
+
+    (void)variant;
+    scene_init(&scene, 0, workers);
+    worker_do(scene.gives, give_two, &scene);
+    stopped = steps_run(&scene.stop, scene.gives, NULL, nth, take_one, &scene);
+    ask(&scene);
+    steps_go_on(&scene.stop);
+    REQUIRE(scene.slot != NULL || scene.notices >= 1);
+    cpool_free(scene.pool, scene.slot);
+    scene_fini(&scene);
+    return stopped;
+}
+
+START_TEST(alloc_that_leaves_a_slot_in_its_cache_brings_the_notice)
+{
+    sweep(ask_beside_pop, 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -350,6 +382,7 @@ int main(void)
         ONCE(notice_of_a_call_that_searches_stays_asked_for),
         ONCE(notice_does_not_come_inside_the_only_call),
         ONCE(call_does_not_wait_for_one_that_takes_the_slot),
+        ONCE(alloc_that_leaves_a_slot_in_its_cache_brings_the_notice),
         TIMES(call_that_takes_one_slot_leaves_the_others_to_two_waiters, 2),
     };
 
