@@ -123,10 +123,7 @@
     struct cpool_objects_typed name##_objects_ = { NULL, &name##_object_config_,       \
                                                    &name##_object_type_, #name };      \
                                                                                        \
-    CPOOL_TYPED_LAST_ void name##_objects_unload_(void)                                \
-    {                                                                                  \
-        (void)cpool_typed_objects_close(&name##_objects_, true);                       \
-    }                                                                                  \
+    CPOOL_TYPED_LAST_(name##_objects_unload_, cpool_typed_objects_close(&name##_objects_, true)) \
                                                                                        \
     struct cpool_objects_typed
 

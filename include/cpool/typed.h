@@ -47,7 +47,8 @@
  * with an entry in memory that ends with the thread.  cpool_alloc and cpool_free on
  * <name>_pool() are permitted there.
  *
- * dlclose closes the pools of the module that it unloads, as <name>_close does.  No
+ * dlclose closes the pools of the module that it unloads, as <name>_close does, where the
+ * compiler of the module knows GNU extensions.  Any other module calls <name>_close itself.  No
  * thread that used them may be ending at that moment: it is joined before, or ends later.
  * The end of the process closes none.
  */
@@ -158,10 +159,7 @@
                                          CPOOL_TYPED_ALIGN_(type), &name##_functions_, \
                                          { 0 } };                                      \
                                                                                        \
-    CPOOL_TYPED_LAST_ void name##_unload_(void)                                        \
-    {                                                                                  \
-        (void)cpool_typed_close(&name##_typed_, true);                                 \
-    }                                                                                  \
+    CPOOL_TYPED_LAST_(name##_unload_, cpool_typed_close(&name##_typed_, true))         \
                                                                                        \
     CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type), "cpool: " #type " is empty")
 
@@ -207,9 +205,12 @@ CPOOL_API int cpool_typed_close(struct cpool_typed *typed, bool unloading);
 #elif defined(__GNUC__) /* in C99, too */
 #define CPOOL_TYPED_ASSERT_(condition, text) __extension__ _Static_assert(condition, text)
 #define CPOOL_TYPED_ALIGN_(type) (__extension__ _Alignof(type))
-#else
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define CPOOL_TYPED_ASSERT_(condition, text) _Static_assert(condition, text)
 #define CPOOL_TYPED_ALIGN_(type) _Alignof(type)
+#else
+#define CPOOL_TYPED_ASSERT_(condition, text) extern char cpool_typed_[(condition) ? 1 : -1]
+#define CPOOL_TYPED_ALIGN_(type) offsetof(struct { char before; type slot; }, slot)
 #endif
 
 #if !defined(CPOOL_TYPED_VISIBILITY)
@@ -226,9 +227,14 @@ CPOOL_API int cpool_typed_close(struct cpool_typed *typed, bool unloading);
 #endif
 #if defined(__GNUC__)
 #define CPOOL_TYPED_INLINE_ static __inline__ __attribute__((__unused__))
-#define CPOOL_TYPED_LAST_ static __attribute__((__destructor__))
+#define CPOOL_TYPED_LAST_(function, close)                                             \
+    static __attribute__((__destructor__)) void function(void)                         \
+    {                                                                                  \
+        (void)close;                                                                   \
+    }
 #else
 #define CPOOL_TYPED_INLINE_ static inline
+#define CPOOL_TYPED_LAST_(function, close)
 #endif
 
 /* In a function of its own, because clang-tidy warns of memset where it is written. */
@@ -238,7 +244,7 @@ CPOOL_TYPED_INLINE_ void cpool_typed_zero_(void *slot, size_t size)
 }
 
 /* Settings with designators, which C++ before C++20 has as an extension. */
-#if defined(__cplusplus)
+#if defined(__cplusplus) && defined(__GNUC__)
 #define CPOOL_TYPED_SETTINGS_BEGIN_                                                    \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wpragmas\"")     \
     _Pragma("GCC diagnostic ignored \"-Wunknown-warning-option\"")                     \

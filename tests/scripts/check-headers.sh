@@ -74,6 +74,10 @@ int work(void)
     return jobs_close();
 }'
 
+# Without GNU extensions.  The C library's headers define types then that gcc knows already.
+plain='-U__GNUC__ -U__GNUG__ -D_Float32=float32_ -D_Float64=float64_ -D_Float32x=float32x_ -D_Float64x=float64x_
+-Wno-unused-function -Wno-missing-field-initializers'
+
 # knows COMPILER LANGUAGE STANDARD
 knows() {
     echo 'int x;' > "$work/empty"
@@ -152,6 +156,48 @@ macros() {
     knows "$1" "$2" "$3" || return 0
     echo "/* typed pools */ $typed" > "$work/source"
     headers "$1" "$2" "$3" -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -DCPOOL_API=
+}
+
+# extensionless COMPILER LANGUAGE STANDARD... - a compiler that knows none of GNU's.
+extensionless() {
+    echo "/* typed pools */ $typed" > "$work/source"
+    plain_compiler=$1 plain_language=$2
+    shift 2
+    for standard; do
+        knows "$plain_compiler" "$plain_language" "$standard" || continue
+        # shellcheck disable=SC2086 # several options
+        compile "$plain_compiler" "$plain_language" "$standard" "$work/source" $plain && continue
+        echo "typed pools do not compile without extensions: $plain_compiler -std=$standard"
+        exit 1
+    done
+}
+
+# microsofts - a user's file for Microsoft's compiler, as clang reads it.  The few headers of
+# its library that the public headers include are stand-ins.
+microsofts() {
+    mkdir "$work/windows"
+    echo 'typedef struct FILE FILE;' > "$work/windows/stdio.h"
+    echo 'typedef long long time_t; struct timespec { time_t tv_sec; long tv_nsec; };' \
+        > "$work/windows/time.h"
+    cat > "$work/windows/string.h" << 'END'
+#include <stddef.h>
+#ifdef __cplusplus
+extern "C"
+#endif
+void *memset(void *, int, size_t);
+END
+    echo "/* typed pools */ $typed" > "$work/source"
+    target='--target=x86_64-pc-windows-msvc -fms-compatibility -ffreestanding -Wno-unused-function
+-Wno-missing-field-initializers'
+    for standard in c99 c11 c17 c++20; do
+        for option in -UCPOOL_STATIC -DCPOOL_STATIC; do
+            # shellcheck disable=SC2086 # several options
+            compile clang "$(echo "$standard" | tr -d 0-9)" "$standard" "$work/source" $target \
+                -isystem "$work/windows" $option && continue
+            echo "typed pools do not compile for Microsoft's compiler, -std=$standard $option"
+            exit 1
+        done
+    done
 }
 
 # cxx_whole COMPILER STANDARD - the header that includes all those for C++, twice.
@@ -258,6 +304,7 @@ parts cpool/object.h object_typed
 
 while read -r compiler; do
     alone "$compiler" c c11
+    extensionless "$compiler" c c99 c11 c17
     together "$compiler" c c11 -DCPOOL_NO_INLINE -D_GNU_SOURCE
     for standard in c99 gnu99 c11 gnu11 c17 c2x gnu2x; do
         together "$compiler" c "$standard" -UCPOOL_NO_INLINE
@@ -266,6 +313,7 @@ while read -r compiler; do
 done < "$work/c"
 while read -r compiler; do
     alone "$compiler" c++ c++11
+    extensionless "$compiler" c++ c++20
     cxx_each "$compiler"
     together "$compiler" c++ c++11 -DCPOOL_NO_INLINE -D_GNU_SOURCE
     for standard in c++11 c++14 c++17 c++20 gnu++17; do
@@ -274,6 +322,12 @@ while read -r compiler; do
         cxx_whole "$compiler" "$standard"
     done
 done < "$work/cxx"
+
+if command -v clang > /dev/null; then
+    microsofts
+else
+    echo "left out: clang in the mode of Microsoft's compiler"
+fi
 
 # tidy FILE STANDARD OPTION... - a user's clang-tidy has nothing to say of the macros.
 tidy() {
