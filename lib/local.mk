@@ -12,11 +12,13 @@ lib_libcpool_internal_la_SOURCES = $(libcpool_sources)
 lib_libcpool_internal_la_CFLAGS = $(AM_CFLAGS) $(VISIBILITY_CFLAGS) $(SECTION_CFLAGS)
 lib_libcpool_internal_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS) $(DL_LIBS)
 
-# The same with assertions, for the white-box tests.
+# The same with assertions, for the white-box tests.  Without the objects of a shared library,
+# which nothing would use.
 check_LTLIBRARIES += lib/libcpool-asserted.la
 lib_libcpool_asserted_la_SOURCES = $(libcpool_sources)
 lib_libcpool_asserted_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPI_DEBUG=1
 lib_libcpool_asserted_la_CFLAGS = $(lib_libcpool_internal_la_CFLAGS)
+lib_libcpool_asserted_la_LIBTOOLFLAGS = --tag=disable-shared
 lib_libcpool_asserted_la_LIBADD = $(lib_libcpool_internal_la_LIBADD)
 
 lib_LTLIBRARIES += lib/libcpool.la

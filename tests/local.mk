@@ -17,8 +17,10 @@
 # Every test, script or program, is started by tests/harness/limit, which ends it after
 # CPOOL_TEST_LIMIT seconds and shows where it was.
 #
-#   make check-build         the tests of what was built here.  They are enough for a second
-#                            build of the same sources
+#   make check               each contract and each rule, in three minutes on two processors
+#   make check-all           everything: check_quick is empty, and tests_long run too
+#   make check-build         the tests of what was built here, in full.  They are enough for a
+#                            second build of the same sources
 #   make check-often         the tests with a course that depends on when threads run, OFTEN
 #                            times, beside OFTEN_LOOPS loops that keep the processors
 #                            busy.  OFTEN_TESTS='...' for some
@@ -31,7 +33,15 @@ tests_of_sources = tests/scripts/% tests/weak/% tests/sched/% tests/linear/% tes
 	bench/check_smoke.sh bench/readme.sh
 
 check-build:
-	@$(MAKE) check TESTS='$(filter-out $(tests_of_sources), $(TESTS))'
+	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(filter-out $(tests_of_sources), $(TESTS))'
+
+check-all:
+	@$(MAKE) $(AM_MAKEFLAGS) $(bench_programs)
+	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(TESTS) $(tests_long)'
+
+# Not empty: programs and scripts do a part of what they could, each of all it does (the
+# harness has SUPPORT_COUNT).
+check_quick = yes
 
 OFTEN = 20
 OFTEN_LOOPS = 4
@@ -48,14 +58,15 @@ check-often: all $(check_PROGRAMS) $(check_LTLIBRARIES)
 distclean-local:
 	rm -rf tests/often tests/fuzz/build doc/html
 
-.PHONY: check-build check-often
+.PHONY: check-all check-build check-often
 
 # The variables of configure for the scripts.
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; export CC; NM='$(NM)'; export NM; \
 	SHELL='$(SHELL)'; export SHELL; CXX='$(tests_cxx)'; export CXX; \
 	CHECK_CFLAGS='$(CHECK_CFLAGS)'; export CHECK_CFLAGS; \
 	CHECK_LIBS='$(CHECK_LIBS)'; export CHECK_LIBS; \
-	ATOMIC_LIBS='$(ATOMIC_LIBS)'; export ATOMIC_LIBS;
+	ATOMIC_LIBS='$(ATOMIC_LIBS)'; export ATOMIC_LIBS; \
+	$(if $(check_quick),CPOOL_TEST_QUICK=yes; export CPOOL_TEST_QUICK;)
 if HAVE_CXX
 tests_cxx = $(CXX)
 else
@@ -75,7 +86,6 @@ tests_scripts = \
 	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-json.sh \
-	tests/scripts/check-kernel.sh \
 	tests/scripts/check-limit.sh \
 	tests/scripts/check-listed.sh \
 	tests/scripts/check-man.sh \
@@ -89,14 +99,26 @@ tests_scripts = \
 	tests/scripts/check-text.sh \
 	tests/scripts/check-tsan.sh \
 	tests/scripts/check-typed.sh \
-	tests/scripts/check-words.sh \
-	tests/scripts/check-scripts.sh
+	tests/scripts/check-words.sh
 
-EXTRA_DIST += $(tests_scripts) tests/debug/mistakes.c tests/tools/correct.c \
+# The same libraries compiled many times over, with mistakes planted.  The conditional is never
+# true: their rules are made, and `make check-all` names them.
+tests_long = \
+	tests/scripts/check-kernel.sh \
+	tests/scripts/check-scripts.sh \
+	tests/sched/planted.sh \
+	tests/weak/planted.sh \
+	tests/linear/planted.sh \
+	bench/check_smoke.sh
+if TESTS_LONG
+TESTS += $(tests_long)
+endif
+
+EXTRA_DIST += $(tests_scripts) tests/scripts/check-kernel.sh tests/scripts/check-scripts.sh tests/debug/mistakes.c tests/tools/correct.c \
 	tests/tools/handover.c tests/tools/mistakes.c tests/tools/programs.sh tests/tools/stray.c
 TESTS += $(tests_scripts)
 
-# The kernel without any feature: it is in `make check`, too.
+# The kernel without any feature: it is in `make check-all`, too.
 check-kernel:
 	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/scripts/check-kernel.sh
 

@@ -3,7 +3,8 @@
 #
 # amalgamated.sh - the tests of the public interface pass with the library as two files.
 #
-#   amalgamated.sh [TEST...]     these of tests/public, or the few of `make check`
+#   amalgamated.sh [TEST...]     these of tests/public, or a few, of which CPOOL_TEST_QUICK leaves
+#                                one, compiled once
 #
 # srcdir: top of the source tree.  CC: the compiler.  CHECK_CFLAGS, CHECK_LIBS: of the Check
 # framework.  Runs in the top of the build tree, after `make amalgamation`.
@@ -11,6 +12,9 @@
 set -u
 top=${srcdir:-.}
 made=amalgamation
+quick=${CPOOL_TEST_QUICK:-}
+[ $# -eq 0 ] || quick=
+[ -z "$quick" ] || set -- check_typed
 [ $# -gt 0 ] || set -- check_alloc check_print check_typed
 [ -n "${CHECK_LIBS:-}" ] || { echo 'skipped: configure did not use Check'; exit 77; }
 work=$(mktemp -d) || exit 1
@@ -34,13 +38,13 @@ compile() {
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wvla -Wformat=2
     -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wpointer-arith
     -Wwrite-strings -Wimplicit-fallthrough'
-for options in "$warnings" ''; do
+[ -n "$quick" ] || for options in "$warnings" ''; do
     # shellcheck disable=SC2086 # several words
     compile -O3 $options -Werror -c "$made/cpool.c" -o "$work/cpool.o" || exit 1
 done
 # One file with a program of a user's, with and without the inline path.
 { echo '#include "cpool.c"' && cat "$top/tests/doors/job.c"; } > "$work/one.c"
-for option in -O3 -DCPOOL_NO_INLINE; do
+[ -n "$quick" ] || for option in -O3 -DCPOOL_NO_INLINE; do
     compile "$option" -Werror "$work/one.c" -o "$work/one" && "$work/one" > /dev/null || {
         echo "a program in one file with cpool.c fails with $option"
         exit 1
@@ -49,7 +53,8 @@ done
 
 # As with -O2, a function that calls another one last does not stand among the callers, so that
 # call sites are those of the tests.
-compile -foptimize-sibling-calls -c "$made/cpool.c" -o "$work/cpool.o" || exit 1
+# shellcheck disable=SC2086 # several words
+compile -foptimize-sibling-calls $warnings -Werror -c "$made/cpool.c" -o "$work/cpool.o" || exit 1
 for helper in support support_pool misuse growth waiter; do
     compile -c "$top/tests/harness/$helper.c" -o "$work/$helper.o" || exit 1
 done

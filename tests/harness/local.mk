@@ -22,6 +22,7 @@ tests_harness_libharness_la_SOURCES = tests/harness/inside.h tests/harness/insid
 	tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
 	tests/harness/support.h tests/harness/support_pool.c tests/harness/waiter.c \
 	tests/harness/waiter.h
+tests_harness_libharness_la_LIBTOOLFLAGS = --tag=disable-shared
 tests_harness_libharness_la_CPPFLAGS = $(tests_cppflags_module)
 
 # The library's sources, compiled once more with a point before each atomic operation, each
@@ -32,6 +33,7 @@ tests_harness_libpoints_la_SOURCES = tests/harness/points.c tests/harness/points
 	$(libcpool_sources)
 tests_harness_libpoints_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/harness \
 	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"'
+tests_harness_libpoints_la_LIBTOOLFLAGS = --tag=disable-shared
 tests_harness_libpoints_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS) $(DL_LIBS)
 
 tests_libs = $(CHECK_LIBS) $(PTHREAD_LIBS)

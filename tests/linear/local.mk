@@ -9,7 +9,7 @@
 # The checker is also part of tests/sched, where it decides each schedule's history.
 
 check_PROGRAMS += tests/linear/check_checker tests/linear/check_histories
-TESTS += tests/linear/check_checker tests/linear/check_histories tests/linear/planted.sh
+TESTS += tests/linear/check_checker tests/linear/check_histories
 
 linear_checker = tests/linear/history.c tests/linear/history.h \
 	tests/linear/linear.c tests/linear/linear.h

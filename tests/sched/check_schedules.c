@@ -7,9 +7,11 @@
  *
  * Each scenario is run exhaustively up to its bound, or P, then N times in all,
  * over all scenarios, at random, from seed S on.  N is RANDOM_RUNS or SCHED_RANDOM of the
- * environment by default.  A failure prints the arguments that repeat it: a scenario with a
- * seed or with a list of decisions is run once.
+ * environment by default.  With CPOOL_TEST_QUICK in the environment a scenario has no more
+ * than QUICK_RUNS of the first and an eighth as many of the second.  A failure prints the
+ * arguments that repeat it: a scenario with a seed or with a list of decisions is run once.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #include "scenario.h"
 
 #define RANDOM_RUNS 20000
+#define QUICK_RUNS 800
 
 static const struct scenario scenarios[] = {
     {"stack", &stack_kind, .bound = 3, .capacity = 3, .programs = {"ou", "oouu"}},
@@ -143,14 +146,15 @@ static void warm_up(void)
     }
 }
 
-static unsigned long explore(const struct scenario *scenario)
+/* Returns how many schedules there were, or `most`. */
+static unsigned long explore(const struct scenario *scenario, unsigned long most)
 {
     unsigned long runs = 0;
 
     do {
         run_once(scenario);
         runs++;
-    } while (explorer_next());
+    } while (explorer_next() && runs < most);
     return runs;
 }
 
@@ -158,16 +162,19 @@ static unsigned long explore(const struct scenario *scenario)
 static unsigned long check(const struct scenario *scenario, unsigned bound,
                            unsigned long random_runs, uint64_t seed)
 {
+    unsigned long most = getenv("CPOOL_TEST_QUICK") != NULL ? QUICK_RUNS : ULONG_MAX;
     unsigned long runs;
     unsigned long i;
 
     printf("%-16s", scenario->name);
     fflush(stdout);
     explorer_exhaustive(scenario->name, bound);
-    runs = explore(scenario);
-    printf("%8lu schedules with up to %u preemptions,", runs, bound);
+    runs = explore(scenario, most);
+    printf("%8lu%s schedules with up to %u preemptions,", runs, runs == most ? " of the" : "",
+           bound);
     fflush(stdout);
     explorer_random(scenario->name, seed);
+    random_runs = random_runs < most / 8 ? random_runs : most / 8;
     for (i = 0; i < random_runs; i++) {
         run_once(scenario);
         explorer_next();

@@ -49,10 +49,10 @@ struct_pool() {
     sed -n '/^struct cpi_pool {/,/^};/p' "$impl" | sed 's|/\*.*\*/||; /\/\*/,/\*\//d'
 }
 
-# --- The graph of calls, between objects ---
+# --- The graph of calls, between objects, which is the same without optimisation ---
 
 (cd "$work" && printf '%s\n' "$lib"/*/*.c | xargs -P 2 -n 20 ${CC:-cc} -std=c11 -D_GNU_SOURCE \
-    -O2 -I"$top/include" -I"$lib" -c) || exit 1
+    -O0 -I"$top/include" -I"$lib" -c) || exit 1
 for source in "$lib"/*/*.c; do
     name=$(basename "$source" .c)
     folder=$(basename "$(dirname "$source")")
@@ -107,16 +107,19 @@ read -r in_circles largest < "$work/circles"
 
 # --- Words about a feature beside its own folder ---
 
-# mentions WORD FOLDER - the files of lib/ beside that folder that have the word in code.  The
-# last four folders use pools as programs do, and may have settings for any feature.
+# The code of each file, without comments and strings.  The last four folders use pools as
+# programs do, and may have settings for any feature.
+for folder in "$lib"/*/; do
+    folder=$(basename "$folder")
+    case $folder in object | priority | lanes | sized) continue ;; esac
+    mkdir -p "$work/code/$folder"
+    cp "$lib/$folder"/*.[ch] "$work/code/$folder"
+done
+sed -i -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' -e 's/"[^"]*"//g' "$work"/code/*/*
+
+# mentions WORD FOLDER - the files of lib/ beside that folder that have the word in code.
 mentions() {
-    for path in "$lib"/*/*.[ch]; do
-        case $(basename "$(dirname "$path")") in
-        "$2" | object | priority | lanes | sized) continue ;;
-        esac
-        sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' -e 's/"[^"]*"//g' "$path" |
-            grep -qi "$1" && echo "$path"
-    done
+    (cd "$work/code" && grep -li "$1" ./*/*.[ch] | grep -v "^\./$2/")
 }
 
 most=0

@@ -5,7 +5,8 @@
 # that is found, with and without exceptions and type information: tests/public/check_hpp.cpp is
 # compiled and run, two modules share blocks, and README's example compiles as C++.
 #
-# CXX_ALL: if it is not empty, all combinations (make check-cxx), else those that differ most.
+# CXX_ALL: if it is not empty, all combinations (make check-cxx), else those that differ most, and
+# of these one with CPOOL_TEST_QUICK.
 # srcdir: top of the source tree.  CXX: the configured C++ compiler.  Run in the top of
 # the build tree.
 
@@ -52,7 +53,7 @@ knows() {
 some() {
     knows "$@" || { left="$left $*;"; return; }
     try "$@" -std=c++11
-    try "$@" -std=c++20 -fno-exceptions -fno-rtti
+    [ -n "${CPOOL_TEST_QUICK:-}" ] || try "$@" -std=c++20 -fno-exceptions -fno-rtti
 }
 
 # all COMPILER...
@@ -76,7 +77,7 @@ if [ -n "${CXX_ALL:-}" ]; then
 else
     # shellcheck disable=SC2086
     some $CXX
-    some clang++ -stdlib=libc++
+    [ -n "${CPOOL_TEST_QUICK:-}" ] || some clang++ -stdlib=libc++
 fi
 [ -z "$left" ] || echo "left out, not found:$left"
 

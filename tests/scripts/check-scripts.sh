@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # check-scripts.sh - the other scripts find what they are for: each is run on a
-# copy of the sources into which one mistake was planted, and must complain.
+# copy of the sources into which one mistake was planted, and must complain, in its form of
+# `make check`.
 #
 # srcdir: top of the source tree.  Run in the top of the build tree.
 
@@ -40,7 +41,8 @@ plant() {
         rm -f "$work/whole"
         echo "$3" > "$file"
     fi
-    srcdir=$work/tree ${SHELL:-/bin/sh} "$work/tree/tests/scripts/$1" > "$work/output" 2>&1
+    CPOOL_TEST_QUICK=yes srcdir=$work/tree ${SHELL:-/bin/sh} "$work/tree/tests/scripts/$1" \
+        > "$work/output" 2>&1
     if [ $? -ne 1 ] || ! grep -qF -- "$4" "$work/output"; then
         echo "$1 did not say '$4' about '$3' in $2, but:"
         cat "$work/output"

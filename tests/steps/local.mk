@@ -36,6 +36,7 @@ check_LTLIBRARIES += tests/steps/libsteps.la
 endif
 
 tests_steps_libsteps_la_SOURCES = tests/steps/steps.c tests/steps/steps.h
+tests_steps_libsteps_la_LIBTOOLFLAGS = --tag=disable-shared
 tests_steps_libsteps_la_CPPFLAGS = $(tests_cppflags_module)
 
 tests_ldadd_steps = tests/steps/libsteps.la tests/harness/libharness.la \

@@ -103,12 +103,13 @@ compilers() {
     done
 }
 
-# each FUNCTION - calls it with each compiler that has the tool.
+# each FUNCTION - calls it with each compiler that has the tool, or with CPOOL_TEST_QUICK one.
 each() {
     for compiler in $(compilers); do
         starts "$compiler" || { echo "left out: $compiler has no $tool here"; continue; }
         tried=$((tried + 1))
         "$1" "$compiler"
+        [ -z "${CPOOL_TEST_QUICK:-}" ] || break
     done
     [ "$tried" -gt 0 ] || skip "no compiler here has $tool"
     [ "$status" -ne 0 ] || echo "$tool, with $tried compilers"
