@@ -18,7 +18,7 @@ set -u
 top=$(cd "${srcdir:-.}" && pwd)
 built=$(pwd)
 job=$top/tests/doors/job.c
-doors='vendored amalgamation pkg_config find_package subdirectory fetch_content
+doors='example vendored amalgamation pkg_config find_package subdirectory fetch_content
     cmake_install meson_subproject meson_install'
 [ $# -eq 0 ] || doors=$*
 work=$(mktemp -d) || exit 1
@@ -92,6 +92,18 @@ copy_to() {
 all_of_it='lib include gdb cmake CMakeLists.txt meson.build configure.ac cpool.pc.in'
 
 # ---- Without a build system ----------------------------------------------------
+
+# README.md's own program, by each row that ends with one.
+example() {
+    copy lib include LICENSE
+    awk '/^```c$/ && !n { n = 1; next } n == 1 && /^```/ { exit } n == 1' "$top/README.md" > job.c
+    for door in 'two files' sources; do
+        rm -f a.out ./*.o cpool.[ch]
+        does "$door"
+        ./a.out > output || fail "README's program ends with $?, by the door: $door"
+        grep -q 'live 1,' output || fail "README's program prints something else: $(cat output)"
+    done
+}
 
 # A copy of two folders.
 vendored() {
