@@ -56,13 +56,19 @@ expect 2 'one directory at a time' "$work/tree" "$work/nothing"
 expect 3 'there is no file to read' "$work/nothing"
 expect 0 'usage: lines' --help
 
-# The demonstration, as short as it can be.
+# The demonstration, as short as it can be, and once more with bars in place of the picture.
+DEMO_DIR=$work/tree DEMO_SECONDS=0 DEMO_ROUNDS=1 GNUPLOT=none sh "$srcdir/examples/demo.sh" \
+    > "$work/out" 2>&1 || fail "the demonstration without gnuplot exits with $?"
+[ "$(grep -c '^  [a-z ]* #* -*[0-9.]* ns a node$' "$work/out")" -ge 3 ] || fail 'no bars'
 DEMO_DIR=$work/tree DEMO_SECONDS=0 DEMO_ROUNDS=1 sh "$srcdir/examples/demo.sh" > "$work/out" 2>&1 ||
     fail "the demonstration exits with $?"
 for name in 'typed pool' pool libc; do
     awk -v name="$name" 'index($0, name " ") == 1 && $(NF - 5) > 0 && $(NF - 3) > 0 { found = 1 }
         END { exit !found }' "$work/out" || fail "no row of $name"
 done
+tail -n 1 "$work/out" |
+    grep -q '^You saw [0-9]* threads .* ns in a typed pool and .* by the malloc of .*\.$' ||
+    fail 'the demonstration does not end with what it showed'
 if command -v "${GNUPLOT:-gnuplot}" > /dev/null; then
     [ "$(od -An -tx1 -N8 demo.png | tr -d ' ')" = 89504e470d0a1a0a ] || fail 'no picture'
 else
