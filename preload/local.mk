@@ -5,7 +5,8 @@
 #                       A short form is part of make check
 #   make bench-malloc   the same kinds of work beside the C library's malloc and others
 #
-# configure --enable-malloc installs it.  Otherwise it is built for the tests alone.
+# configure --enable-malloc installs it.  Otherwise it is built for the tests alone.  CMake
+# builds it with -DCPOOL_MALLOC=ON, and Meson with -Dmalloc=true.
 
 preload_library = preload/libcpool-malloc.la
 if ENABLE_MALLOC
@@ -22,9 +23,12 @@ preload_libcpool_malloc_la_SOURCES = preload/large.c preload/large.h preload/mal
 preload_libcpool_malloc_la_CFLAGS = $(AM_CFLAGS) -fno-builtin-malloc -fno-builtin-calloc \
 	$(VISIBILITY_CFLAGS)
 preload_libcpool_malloc_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
-	$(preload_rpath) -export-symbols-regex \
-	'^(malloc|free|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|valloc|pvalloc|malloc_usable_size)$$'
+	$(preload_rpath)
 preload_libcpool_malloc_la_LIBADD = lib/libcpool-internal.la $(PTHREAD_LIBS)
+if HAVE_VERSION_SCRIPT
+preload_libcpool_malloc_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/preload/malloc.map
+preload_libcpool_malloc_la_DEPENDENCIES = lib/libcpool-internal.la preload/malloc.map
+endif
 
 check_PROGRAMS += preload/cost preload/exercise
 preload_cost_SOURCES = preload/cost.c
@@ -33,7 +37,7 @@ preload_exercise_CFLAGS = $(AM_CFLAGS) -fno-builtin
 preload_exercise_LDADD = $(PTHREAD_LIBS)
 
 TESTS += preload/check.sh
-EXTRA_DIST += preload/check.sh preload/bench.sh
+EXTRA_DIST += preload/check.sh preload/bench.sh preload/malloc.map
 
 check-malloc: $(preload_library) preload/exercise$(EXEEXT)
 	CC='$(CC)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/preload/check.sh all

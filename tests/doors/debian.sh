@@ -27,11 +27,12 @@ DEB_BUILD_OPTIONS=nocheck dpkg-buildpackage -us -uc -d > "$work/log" 2>&1 || {
     exit 1
 }
 cd ..
-for package in libcpool0 libcpool-dev libcpool-doc; do
+for package in libcpool0 libcpool-dev libcpool-malloc libcpool-doc; do
     ls "${package}"_*.deb || { echo "no $package was built"; exit 1; }
 done
 for file in 'libcpool0 libcpool.so.0' 'libcpool-dev include/cpool.h' 'libcpool-dev libcpool.a' \
     'libcpool-dev cpool-config.cmake' 'libcpool-dev man3/cpool_alloc.3.gz' \
+    'libcpool-malloc libcpool-malloc.so' \
     'libcpool-doc html/cpool_alloc.3.html'; do
     dpkg-deb -c "${file% *}"_*.deb > contents
     grep -qF "${file#* }" contents || { echo "missing: $file"; exit 1; }
@@ -41,4 +42,4 @@ if command -v lintian > /dev/null; then
 else
     echo 'left out: no lintian'
 fi
-echo 'three packages'
+echo 'four packages'

@@ -89,7 +89,8 @@ copy_to() {
     done
     chmod -R u+w "$folder"
 }
-all_of_it='lib include gdb cmake CMakeLists.txt meson.build configure.ac cpool.pc.in'
+all_of_it='lib include gdb cmake preload CMakeLists.txt meson.build meson_options.txt
+    configure.ac cpool.pc.in'
 
 # ---- Without a build system ----------------------------------------------------
 
@@ -282,7 +283,7 @@ cmake_install() {
     # shellcheck disable=SC2086
     copy $all_of_it
     for shared in OFF ON; do
-        (cd libcpool && cmake_build -DBUILD_SHARED_LIBS="$shared" \
+        (cd libcpool && cmake_build -DBUILD_SHARED_LIBS="$shared" -DCPOOL_MALLOC="$shared" \
             -DCMAKE_INSTALL_PREFIX="$work/cmake" && clean cmake --install build > log) || exit 1
     done
     headers_in "$work/cmake"
@@ -295,6 +296,7 @@ EOF
     runs build/program
     found_by_pkg_config "$work/cmake"
     script_in "$work/cmake"
+    malloc_in "$work/cmake"
 }
 
 # headers_in PREFIX - the public headers, and nothing else.
@@ -308,6 +310,19 @@ headers_in() {
 script_in() {
     object=$(find "$1" -name 'libcpool.so.*.*' ! -name '*.py' -type f)
     cmp "$top/gdb/cpool.py" "$object-gdb.py" || fail "no script for gdb beside $object"
+}
+
+# malloc_in PREFIX - malloc over pools shows its family, and programs run on it.
+malloc_in() {
+    object=$(find "$1" -name libcpool-malloc.so)
+    [ -n "$object" ] || fail 'no libcpool-malloc.so was installed'
+    nm -D --defined-only "$object" | sed 's/.* //' | sort > theirs
+    sed -n 's/^ *\([a-z_]*\);$/\1/p' "$top/preload/malloc.map" | sort > ours
+    diff ours theirs || fail 'malloc over pools shows other names'
+    cc -fno-builtin "$top/preload/exercise.c" -pthread -o exercise || fail 'no exercise'
+    clean CPOOL_MALLOC_PRINT=yes LD_PRELOAD="$object" ./exercise 1000 > /dev/null 2> figures ||
+        fail 'malloc over pools fails'
+    grep -q '^ *bytes  *live  *circulating' figures || fail 'malloc over pools was not in use'
 }
 
 # found_by_pkg_config PREFIX
@@ -346,11 +361,12 @@ meson_install() {
     needs meson ninja pkg-config
     # shellcheck disable=SC2086
     copy $all_of_it
-    (cd libcpool && meson_build --prefix="$work/meson" && clean meson install -C build > log) ||
+    (cd libcpool && meson_build --prefix="$work/meson" -Dmalloc=true && clean meson install -C build > log) ||
         exit 1
     headers_in "$work/meson"
     found_by_pkg_config "$work/meson"
     script_in "$work/meson"
+    malloc_in "$work/meson"
     command -v cmake > /dev/null || return 0
     cmake_project << 'EOF'
 find_package(cpool 0.1 REQUIRED COMPONENTS shared static)
