@@ -32,7 +32,7 @@ for package in libcpool0 libcpool-dev libcpool-malloc libcpool-doc; do
 done
 for file in 'libcpool0 libcpool.so.0' 'libcpool-dev include/cpool.h' 'libcpool-dev libcpool.a' \
     'libcpool-dev cpool-config.cmake' 'libcpool-dev man3/cpool_alloc.3.gz' \
-    'libcpool-malloc libcpool-malloc.so' \
+    'libcpool-malloc libcpool/libcpool-malloc.so' \
     'libcpool-doc html/cpool_alloc.3.html'; do
     dpkg-deb -c "${file% *}"_*.deb > contents
     grep -qF "${file#* }" contents || { echo "missing: $file"; exit 1; }

@@ -13,7 +13,7 @@ DOORS =
 # Of Debian's packages.
 EXTRA_DIST += debian/changelog debian/control debian/copyright debian/rules \
 	debian/libcpool-dev.install debian/libcpool-doc.doc-base debian/libcpool-doc.docs \
-	debian/libcpool-doc.examples debian/libcpool0.install debian/libcpool0.symbols \
+	debian/libcpool-doc.examples debian/libcpool-malloc.install debian/libcpool0.install debian/libcpool0.symbols \
 	debian/source/format
 
 EXTRA_DIST += tests/doors/abi.sh tests/doors/amalgamated.sh tests/doors/debian.sh \
