@@ -8,6 +8,7 @@
  *
  *     CPOOL_DECLARE(jobs, struct job);                     in a header
  *     CPOOL_DEFINE(jobs, struct job, .capacity = 100000);  in one source file
+ *     CPOOL_DEFINE_INLINE(jobs, struct job, .capacity = 100000);   or both, in a header
  *
  *     struct job *job = jobs_alloc();                      NULL when all are out
  *     jobs_free(job);
@@ -30,7 +31,7 @@
  * counts as full in the computation of slack.
  *
  * The type must be complete, and its alignment at most CPOOL_ALIGN_MAX.  In C++ slots
- * are memory: no constructor is called.
+ * are memory: no constructor is called.  A type with a comma in its name takes a typedef.
  *
  * The names <name>_entry_ and <name>_typed_ are visible inside the program or shared
  * library that defines the pool, so two of them may have pools of the same name.  With
@@ -143,8 +144,26 @@
  * At file scope, in one source file of the program or module.  The settings are
  * designated initialisers of cpool_config_t, `.capacity` at least.
  */
-#define CPOOL_DEFINE(name, type, ...)                                                  \
-    CPOOL_TYPED_STORAGE_(name)                                                         \
+#define CPOOL_DEFINE(name, type, ...) CPOOL_TYPED_DEFINE_(, name, type, __VA_ARGS__)
+
+/*
+ * CPOOL_DEFINE_INLINE - declares and defines a typed pool in a header.
+ *
+ * In place of CPOOL_DECLARE and CPOOL_DEFINE, in C and in C++.  All source files of a program
+ * or module that include the header have one pool together.  The settings must be the same in
+ * each of them.  It needs GNU extensions.
+ */
+#if defined(__GNUC__)
+#define CPOOL_DEFINE_INLINE(name, type, ...)                                           \
+    CPOOL_DECLARE(name, type);                                                         \
+    CPOOL_TYPED_DEFINE_(__attribute__((__weak__)), name, type, __VA_ARGS__)
+#endif
+
+/*
+ * The parts of the macros above.  Nothing below is for use outside this header.
+ */
+#define CPOOL_TYPED_DEFINE_(linkage, name, type, ...)                                  \
+    CPOOL_TYPED_STORAGE_(linkage, name)                                                \
                                                                                        \
     CPOOL_TYPED_SETTINGS_BEGIN_                                                        \
     static const cpool_config_t name##_settings_ = { .size = sizeof(cpool_config_t),   \
@@ -155,17 +174,13 @@
         #name "_alloc", #name "_free", #name "_open", NULL                             \
     };                                                                                 \
                                                                                        \
-    struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type),\
+    linkage struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type),\
                                          CPOOL_TYPED_ALIGN_(type), &name##_functions_, \
                                          { 0 } };                                      \
                                                                                        \
     CPOOL_TYPED_LAST_(name##_unload_, cpool_typed_close(&name##_typed_, true))         \
                                                                                        \
     CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type), "cpool: " #type " is empty")
-
-/*
- * The parts of the macros above.  Nothing below is for use outside this header.
- */
 
 /* The names of a typed pool's functions, for reports. */
 struct cpool_typed_functions {
@@ -336,8 +351,8 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                     cpool_typed_free_slow(cpool_slot_, &name##_typed_, cpool_entry_)); \
     }
 
-#define CPOOL_TYPED_STORAGE_(name)                                                     \
-    __thread cpool_cache_t name##_entry_ CPOOL_TYPED_ALIGNED_;
+#define CPOOL_TYPED_STORAGE_(linkage, name)                                            \
+    linkage __thread cpool_cache_t name##_entry_ CPOOL_TYPED_ALIGNED_;
 
 #else /* without the inline path: through the pool's descriptor */
 
@@ -357,7 +372,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
             cpool_free(cpool_pool_, cpool_slot_);                                      \
     }
 
-#define CPOOL_TYPED_STORAGE_(name)
+#define CPOOL_TYPED_STORAGE_(linkage, name)
 
 #endif
 

@@ -4,7 +4,8 @@
 # tests: without optimisation, optimised when linked, as code at any address, and without
 # the inline path or any GNU extension, with each compiler that is found.
 #
-# Compiles tests/public/typed_builds.c and runs it, six times with a compiler.
+# Compiles tests/public/typed_builds.c and runs it, six times with a compiler.  Programs of two
+# source files and a shared library have a pool that a header defines.
 #
 # srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
 # build tree.
@@ -60,6 +61,88 @@ for compiler in "${CC:-cc}" $other; do
         try $compiler $options
     done
 done
+# A pool that a header defines is one pool in two source files, and another one in a shared
+# library.
+cat >"$work/inline.h" <<'END'
+#include <cpool.h>
+struct pair { int first; int second; };
+CPOOL_DEFINE_INLINE(pairs, struct pair, .capacity = 100, .magazine_rounds = 8, .flags = 0);
+#ifdef __cplusplus
+extern "C" {
+#endif
+struct pair *one_file(void);
+cpool_t *other_library(void);
+#ifdef __cplusplus
+}
+#endif
+END
+cat >"$work/one.c" <<'END'
+#include "inline.h"
+struct pair *one_file(void) { return pairs_alloc(); }
+END
+cat >"$work/library.c" <<'END'
+#include "inline.h"
+cpool_t *other_library(void) { struct pair *one = pairs_calloc(); pairs_free(one); return pairs_pool(); }
+END
+cat >"$work/main.c" <<'END'
+#include "inline.h"
+int main(void)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    struct pair *one = one_file();
+
+    if (one == NULL || !cpool_owns(pairs_pool(), one))
+        return 1;
+    if (other_library() == NULL || other_library() == pairs_pool())
+        return 2;
+    pairs_free(one);
+    if (pairs_alloc() != one || cpool_stats(pairs_pool(), &stats) != CPOOL_OK || stats.live != 1)
+        return 3;
+    pairs_free(one);
+    return pairs_close();
+}
+END
+
+for name in one library main; do
+    cp "$work/$name.c" "$work/$name.cpp"
+done
+
+# in_header EXTENSION COMPILER OPTION...
+in_header() {
+    extension=$1
+    shift
+    command -v "$1" >/dev/null || return
+    if ! { "$@" -Wall -Wextra -Werror -I"$top/include" -Iinclude -fPIC -shared "$work/library.$extension" \
+        "$library" -o "$work/libother.so" &&
+        "$@" -Wall -Wextra -Werror -I"$top/include" -Iinclude "$work/main.$extension" \
+            "$work/one.$extension" -L"$work" -lother "$library" -pthread -Wl,-rpath,"$work:$(pwd)/lib/.libs" -o "$work/program"; } \
+        >"$work/output" 2>&1; then
+        echo "a pool defined in a header does not compile: $*"
+        head -n 20 "$work/output"
+        status=1
+        return
+    fi
+    ran=$((ran + 1))
+    "$work/program" >"$work/output" 2>&1
+    code=$?
+    [ $code -eq 0 ] || { echo "a pool defined in a header fails at step $code: $*"; status=1; }
+}
+
+case $library in
+*.so)
+    for compiler in gcc clang; do
+        in_header c "$compiler" -std=c11 -O2
+        in_header c "$compiler" -std=c11 -O0
+        in_header c "$compiler" -std=c99 -O2 -DCPOOL_NO_INLINE
+    done
+    for compiler in g++ clang++; do
+        in_header cpp "$compiler" -std=c++11 -O2
+        in_header cpp "$compiler" -std=c++17 -O2
+    done
+    ;;
+*) echo 'left out, no shared library: pools defined in headers' ;;
+esac
+
 [ -z "$left" ] || echo "left out, as it makes no program:$left"
 [ $ran -gt 0 ] || [ $status -ne 0 ] || { echo 'SKIP: no compiler makes a program that runs'; exit 77; }
 [ $status -ne 0 ] || echo "typed pools work in $ran programs"
