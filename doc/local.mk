@@ -98,6 +98,10 @@ html-local: $(dist_man3_MANS) $(dist_man7_MANS) doc/man/make-html.sh
 		test -e $$page || page=$(srcdir)/$$page; pages="$$pages $$page"; done; \
 	MANDOC='$(MANDOC)' $(SHELL) $(srcdir)/doc/man/make-html.sh doc/html $$pages
 
-EXTRA_DIST += doc/man/make-html.sh
+EXTRA_DIST += doc/man/make-html.sh doc/make-spdx.sh
+
+# What the archive holds, and under which licences: $(PACKAGE).spdx in it.
+dist-hook:
+	$(AM_V_GEN)$(SHELL) $(srcdir)/doc/make-spdx.sh $(distdir) $(PACKAGE) $(PACKAGE_VERSION)
 
 MAINTAINERCLEANFILES += $(dist_man3_MANS) $(dist_man7_MANS) doc/man/pages.stamp

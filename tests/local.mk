@@ -96,6 +96,7 @@ tests_scripts = \
 	tests/scripts/check-planted.sh \
 	tests/scripts/check-probes.sh \
 	tests/scripts/check-size.sh \
+	tests/scripts/check-spdx.sh \
 	tests/scripts/check-text.sh \
 	tests/scripts/check-tsan.sh \
 	tests/scripts/check-typed.sh \
