@@ -319,7 +319,9 @@ static struct remains end_objects(cpool_objects_t *pool)
     return remains;
 }
 
-/* The slots that the object pool has in hand go back first: they are no leaks. */
+/* The slots that the object pool has in hand go back first: they are no leaks.  A thread that is
+ * about to leave its last put has counted it, and changes nothing that a reset does.  The end
+ * awaits it. */
 static int end_slots(cpool_objects_t *pool)
 {
     if (cpi_object_is_fake(pool))

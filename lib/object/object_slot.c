@@ -97,7 +97,8 @@ static uintptr_t look_everywhere(cpool_objects_t *pool)
     if (slot == NULL)
         return CPI_OBJECT_NONE;
     index = cpi_object_index_of(pool, slot);
-    take_offer(pool, index);
+    if (take_offer(pool, index) && cpi_object_has_room(pool))
+        cpi_object_offer_some(pool, 1);
     return index;
 }
 

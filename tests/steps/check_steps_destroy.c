@@ -2,7 +2,7 @@
 /*
  * check_steps_destroy.c - drain, then destroy: a thread that gives the last slot back
  * stops at every step of its free, or of the end of its lease, and another one that has
- * obtained the slot destroys the pool meanwhile.
+ * obtained the slot destroys the pool meanwhile, or resets it first, as object pools do.
  *
  * Includes steps.h, and pool_impl.h to make allocs impatient.  Memory that is touched
  * after the end of the pool is no longer mapped.
@@ -91,6 +91,7 @@ struct drain {
     cpool_t *pool;
     const void *last;
     void *(*alloc)(cpool_t *pool);
+    bool resets;
     _Atomic bool over;
 };
 
@@ -110,7 +111,9 @@ static void drain_and_destroy(void *argument)
 
     while (drain->alloc(drain->pool) != drain->last)
         sched_yield();
-    REQUIRE_EQUAL(cpool_destroy(drain->pool), CPOOL_ELIVE);
+    if (drain->resets)
+        REQUIRE_EQUAL(cpool_reset(drain->pool), CAPACITY);
+    REQUIRE_EQUAL(cpool_destroy(drain->pool), drain->resets ? 0 : CPOOL_ELIVE);
     atomic_store_explicit(&drain->over, true, memory_order_relaxed); /* a hint, no more */
 }
 
@@ -123,11 +126,12 @@ static void dally(const struct drain *drain)
         REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
 }
 
-static bool destroy_at(unsigned flags, int give, struct worker **workers, size_t nth)
+static bool destroy_at(unsigned flags, int give, bool resets, struct worker **workers, size_t nth)
 {
     cpool_t *pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
     struct giver giver = { pool, NULL, NULL, NULL };
-    struct drain drain = { pool, NULL, flags == 0 ? cpool_depot_alloc : alloc, false };
+    struct drain drain = { pool, NULL, flags == 0 ? cpool_depot_alloc : alloc, resets,
+                           false };
     struct steps_stop stop;
     bool stopped;
 
@@ -147,12 +151,12 @@ static bool destroy_at(unsigned flags, int give, struct worker **workers, size_t
     return stopped;
 }
 
-static void sweep(unsigned flags, int give)
+static void sweep(unsigned flags, int give, bool resets)
 {
     struct worker *workers[2] = { worker_start(), worker_start() };
     size_t nth = 1;
 
-    while (destroy_at(flags, give, workers, nth))
+    while (destroy_at(flags, give, resets, workers, nth))
         nth++;
     REQUIRE(nth > 1);
     for (int i = 0; i < 2; i++)
@@ -161,26 +165,32 @@ static void sweep(unsigned flags, int give)
 
 START_TEST(destroy_of_waitable_pool_awaits_a_free_that_was_overtaken)
 {
-    sweep(CPOOL_WAITABLE, _i);
+    sweep(CPOOL_WAITABLE, _i, false);
 }
 END_TEST
 
 START_TEST(destroy_of_exact_pool_awaits_a_free_that_was_overtaken)
 {
-    sweep(CPOOL_EXACT, _i);
+    sweep(CPOOL_EXACT, _i, false);
 }
 END_TEST
 
 START_TEST(destroy_of_plain_pool_awaits_a_free_that_was_overtaken)
 {
-    sweep(0, _i == 0 ? 1 : GIVE_BY_LEASE);
+    sweep(0, _i == 0 ? 1 : GIVE_BY_LEASE, false);
+}
+END_TEST
+
+START_TEST(reset_awaits_a_free_that_was_overtaken)
+{
+    sweep(_i < GIVES ? CPOOL_WAITABLE : CPOOL_EXACT, _i % GIVES, true);
 }
 END_TEST
 
 /* Its leases end slot by slot, without the lock. */
 START_TEST(destroy_of_tracked_pool_awaits_a_lease_that_was_overtaken)
 {
-    sweep(CPOOL_TRACKED | (_i == 0 ? CPOOL_WAITABLE : CPOOL_EXACT), GIVE_BY_LEASE);
+    sweep(CPOOL_TRACKED | (_i == 0 ? CPOOL_WAITABLE : CPOOL_EXACT), GIVE_BY_LEASE, false);
 }
 END_TEST
 
@@ -189,6 +199,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(destroy_of_waitable_pool_awaits_a_free_that_was_overtaken, GIVES),
         TIMES(destroy_of_exact_pool_awaits_a_free_that_was_overtaken, GIVES),
+        TIMES(reset_awaits_a_free_that_was_overtaken, 2 * GIVES),
         TIMES(destroy_of_plain_pool_awaits_a_free_that_was_overtaken, 2),
         TIMES(destroy_of_tracked_pool_awaits_a_lease_that_was_overtaken, 2),
     };

@@ -11,6 +11,7 @@
 #include <cpool/priority.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -238,7 +239,7 @@ static int create_or_fail(void *object, void *fails)
     return failed ? EIO : 0;
 }
 
-static cpool_objects_t *make_for_one(bool *fails)
+static cpool_objects_t *make_failing(bool *fails, size_t max)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -248,7 +249,7 @@ static cpool_objects_t *make_for_one(bool *fails)
     type.create = create_or_fail;
     type.arg = fails;
     config.type = &type;
-    config.max_capacity = 1;
+    config.max_capacity = max;
     config.pool_flags = CPOOL_WAITABLE;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
     return pool;
@@ -278,7 +279,7 @@ START_TEST(get_awaits_the_last_slot_that_another_thread_has_in_hand)
 {
     struct worker *workers[] = { worker_start(), worker_start() };
     bool fails = holds[_i].code == EIO;
-    cpool_objects_t *pool = make_for_one(&fails);
+    cpool_objects_t *pool = make_failing(&fails, 1);
     struct get holder = { .pool = pool };
     struct get get = { .pool = pool };
     bool awaits;
@@ -455,6 +456,57 @@ START_TEST(room_that_is_left_is_offered)
 }
 END_TEST
 
+/* Gets that have room take all offers.  Meanwhile one fails, and its slot is not offered, because
+ * there are so many: its room is for a thread that sleeps. */
+static void wait_for_one(void *argument)
+{
+    const struct timespec timeout = { 10, 0 };
+    struct get *get = argument;
+
+    get->code = cpool_object_wait(get->pool, &get->object, NULL, &timeout);
+}
+
+enum { FAILS = OFFERS, WAITS, TAKERS };
+
+START_TEST(room_that_a_get_leaves_beside_taken_offers_wakes_a_thread)
+{
+    struct worker *workers[OFFERS + TAKERS];
+    struct get gets[OFFERS + 1];
+    bool fails = true;
+    cpool_objects_t *pool = make_failing(&fails, OFFERS + 1);
+    struct get wait = { .pool = pool };
+
+    for (size_t i = 0; i < OFFERS + TAKERS; i++)
+        workers[i] = worker_start();
+    for (size_t i = 0; i < OFFERS; i++)
+        worker_do(workers[TAKERS + i], grow_by_one, pool);
+    REQUIRE_EQUAL(cpool_object_grow(pool, 1), 1);
+    gets[FAILS].pool = pool;
+    REQUIRE(steps_run(&gets[FAILS].stop, workers[FAILS], "cpi_object_count_out", 1, get_one,
+                      &gets[FAILS]));
+    for (size_t i = 0; i < OFFERS; i++) {
+        gets[i].pool = pool;
+        REQUIRE(steps_run(&gets[i].stop, workers[i], "cpi_object_count_in", 2, get_one, &gets[i]));
+    }
+    for (size_t i = 0; i < OFFERS; i++)
+        REQUIRE(steps_go_on_to(&gets[i].stop, "take_offer", 1));
+    worker_begin(workers[WAITS], wait_for_one, &wait);
+    while (support_stats(cpool_objects_pool(pool)).waits == 0)
+        sched_yield();
+    steps_go_on(&gets[FAILS].stop);
+    REQUIRE_EQUAL(gets[FAILS].code, EIO);
+    for (size_t i = 0; i < OFFERS; i++) {
+        steps_go_on(&gets[i].stop);
+        REQUIRE_EQUAL(gets[i].code, 0);
+    }
+    worker_await(workers[WAITS]);
+    REQUIRE(wait.code == 0 && cpool_objects_put_all(pool) == OFFERS + 1);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    for (size_t i = 0; i < OFFERS + TAKERS; i++)
+        worker_stop(workers[i]);
+}
+END_TEST
+
 /* --- The end in the child of a fork --- */
 
 static void do_nothing(void *object, void *arg)
@@ -540,6 +592,7 @@ int main(void)
         ONCE(child_of_a_fork_beside_a_claim_runs_dry),
         ONCE(grow_beside_a_claim_offers_a_slot),
         TIMES(room_that_is_left_is_offered, HOLDS),
+        ONCE(room_that_a_get_leaves_beside_taken_offers_wakes_a_thread),
         TIMES(child_of_a_fork_ends_a_pool_that_a_vanished_thread_used, ENDS),
     };
 
