@@ -64,8 +64,10 @@ struct cpool_cache_t {
     uintptr_t bound; /* slots below this index have been handed out.  The slow path
                         raises it */
     cpool_t *pool;   /* the pool it caches, or none while unused */
-    void *home;      /* the library's own part of this cache */
-    uintptr_t reserved[8 - 6];
+    void *home;      /* the library's own part of this cache.  In an exact pool's entry that
+                        is no handle it is not NULL while a pop is under way */
+    uintptr_t frees; /* atomic: odd while a push to an exact pool is under way */
+    uintptr_t locked_by; /* atomic: the thread that takes an exact pool's rounds back, or 0 */
 };
 
 /* The out-of-line halves, entered when a cache is empty or full, when a

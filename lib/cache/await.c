@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   inside | calls load | acquire | wait_way.c's rest | all that the operation did that has left
- *   hint   | frees load | acquire | cache.h's frees | what it counts
+ *   hint   | frees load | acquire | cache.h's frees, mark.h's left | what it counts
  *   own    | locked_by and holder load, for our own token | relaxed | - | -
  */
 #include "cache/await.h"
@@ -17,12 +17,12 @@
  * cache: as its owner, or as a stealing thread. */
 static bool is_interrupted(const struct cpi_cache *cache)
 {
-    uintptr_t locked_by = cpi_load(&cache->locked_by, relaxed); /* [own] */
+    uintptr_t locked_by = cpi_word_load(&cache->hidden.locked_by, relaxed); /* [own] */
     const struct cpi_uncached *stealer = (const struct cpi_uncached *)locked_by;
 
     if (stealer != NULL && cpi_load(&stealer->holder, relaxed) == cpi_thread_token()) /* [own] */
         return true;
-    return cpi_mark_seen(cache) % 2 != 0 && cpi_mark_is_ours(cache);
+    return cpi_mark_is_seen(cache) && cpi_mark_is_ours(cache);
 }
 
 static size_t all_shown(const struct cpi_registry *registry)
@@ -47,7 +47,7 @@ CPI_COLD size_t cpi_await_out_of_reach(const struct cpi_registry *registry)
         rounds += cpi_place_is_held(&registry->places.at[i]) ? hands : 0;
     /* The mark first: it goes after what the owner had in its hands is shown. */
     for (i = 0; i < cpi_registry_made(registry); i++)
-        rounds += cpi_mark_seen(cpi_registry_cache(registry, i)) % 2 != 0 ? hands : 0;
+        rounds += cpi_mark_is_seen(cpi_registry_cache(registry, i)) ? hands : 0;
     return rounds + all_shown(registry);
 }
 
@@ -73,7 +73,7 @@ CPI_COLD void cpi_await_activity(const struct cpi_registry *registry, struct cpi
         uintptr_t rounds = cpi_mark_shown(cache);
 
         now->moves = mix(now->moves, cpi_depot_exchanged(&cache->counters));
-        now->moves = mix(now->moves, cpi_load(&cache->frees, acquire)); /* [hint] */
+        now->moves = mix(now->moves, cpi_word_load(&cache->hidden.frees, acquire)); /* [hint] */
         now->left += is_interrupted(cache) ? 0 : rounds;
         if (registry->exact)
             now->moves = mix(now->moves, rounds);
@@ -97,12 +97,18 @@ bool cpi_await_pause(struct cpi_backoff *backoff)
 }
 
 /* An operation that follows the one seen needs no waiting.  It took the slots in its
- * hands after the caller had looked, and its exchanges are counted. */
+ * hands after the caller had looked, and its exchanges are counted.  But a short pop is not told
+ * from the next one.  It has left where any look finds none, which the owner, in a dozen
+ * instructions at a time, cannot avoid for long, and the waiting is bounded. */
 static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backoff)
 {
-    uint32_t seen = cpi_mark_seen(cache);
+    uint32_t busy = cpi_mark_seen(cache);
+    uintptr_t frees = cpi_mark_frees_seen(cache);
 
-    while (seen % 2 != 0 && !cpi_mark_is_ours(cache) && cpi_mark_seen(cache) == seen)
+    while (!cpi_mark_is_ours(cache) &&
+           ((busy % 2 != 0 && cpi_mark_seen(cache) == busy) ||
+            (frees % 2 != 0 && cpi_mark_frees_seen(cache) == frees) ||
+            cpi_mark_is_taking(cache)))
         if (!cpi_await_pause(backoff))
             return false;
     return true;
@@ -133,7 +139,7 @@ CPI_COLD bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_b
 
 static bool is_at_rest(const struct cpi_cache *cache)
 {
-    return cpi_mark_seen(cache) % 2 == 0 && cpi_load(&cache->calls, acquire) == 0; /* [inside] */
+    return !cpi_mark_is_seen(cache) && cpi_load(&cache->calls, acquire) == 0; /* [inside] */
 }
 
 CPI_COLD void cpi_await_rest(const struct cpi_registry *registry)

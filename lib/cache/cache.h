@@ -50,7 +50,7 @@
  *   active | active pointer and loaded, load | relaxed | - | -
  *   own   | entry count load, store that takes; frees load | relaxed | - | -
  *   show  | entry count store that gives | release | registry.c's forked | the round
- *   frees | frees store | release | await.c's hint | the round
+ *   frees | frees store | release | mark.h's seen, await.c's hint | the round
  *
  * The active entry is that of a thread's table, one of the cache itself, or a typed
  * pool's, which lies in the thread-local storage of a program or module.  The first two
@@ -111,7 +111,8 @@ struct cpi_owner {
 
 struct cpi_cache {
     _Alignas(CPI_LINE) cpool_cache_t own; /* the entry, unless it is in a table */
-    cpool_cache_t hidden;                 /* the active entry, if the entry must not be */
+    cpool_cache_t hidden;                 /* the active entry, if the entry must not be, and
+                                             two of the owner's marks in any case: mark.h */
 
     /* Constant while the cache is registered. */
     cpool_cache_t *entry; /* the handle: in the owner's table, or `own` */
@@ -139,14 +140,11 @@ struct cpi_cache {
     bool vacant;     /* there may be room for empty magazines in the first `target` places */
     uint32_t until_count; /* allocs out of line until live slots are counted: pool_info.c */
     _Atomic uint32_t stocked; /* see the invariants, read by stealing threads */
-    _Atomic uint32_t frees;   /* slots pushed out of line, counts on */
     struct cpi_counters counters;
 
     /* mark.h's. */
     _Atomic uintptr_t user;     /* token of the thread that is inside, or was last */
     _Atomic uint32_t busy;      /* odd while the owner is inside, counts on */
-    _Atomic uintptr_t locked_by;/* a stealing thread's token, or 0 for none.  Exact pools
-                                   only */
     _Atomic uint32_t calls;     /* 1 while the owner gives a slot back in a waitable pool,
                                    until it has called a waiter */
 
@@ -211,12 +209,12 @@ static inline void *cpi_cache_pop(struct cpi_cache *cache)
     return slot;
 }
 
-/* A slot was pushed out of line. */
+/* A slot was pushed out of line.  An odd number is a mark. */
 static inline void cpi_cache_count_free(struct cpi_cache *cache)
 {
-    uint32_t frees = cpi_load(&cache->frees, relaxed); /* [own] */
+    uintptr_t frees = cpi_word_load(&cache->hidden.frees, relaxed); /* [own] */
 
-    cpi_store(&cache->frees, frees + 1, release); /* [frees] */
+    cpi_word_store(&cache->hidden.frees, frees + 2, release); /* [frees] */
 }
 
 /* Puts a round into the loaded magazine.  Returns false if there is no room.  There may be

@@ -7,17 +7,20 @@
  *
  * Every operation that may hold a magazine that is neither loaded, nor a spare,
  * nor in the depot is marked: a cache's owner makes `busy` odd while it is inside,
- * and a thread without a cache holds an uncached operation's place.  Three questions are
+ * and a thread without a cache holds an uncached operation's place.  With the kernel's barrier
+ * a pop and a push of the loaded magazine have marks of their own, in the entry that they use.
+ * A push makes `frees` odd, which counts on.  A pop sets a flag, `home`, for which it neither
+ * loads nor adds.  An owner has one of the three marks at a time.  Three questions are
  * answered by the marks.  A thread that finds the pool dry learns which operations
  * to wait for (await.h).  The child of a fork learns which caches were at rest.  And a
  * stealing thread learns whether it may touch the loaded magazine (steal.h).
  *
  *     owner                            stealing thread
- *     busy + 1, odd                    locked_by = token
+ *     mark: busy, frees or home        locked_by = token
  *     --- barrier, almost free ---     --- barrier, expensive ---
- *     locked_by? then go without       busy? then look again, and give up
+ *     locked_by? then go without       marked? then look again, and give up
  *     ... use the loaded magazine      ... take the loaded magazine
- *     busy + 1, even                   locked_by = 0
+ *     no mark                          locked_by = 0
  *
  * Each side writes its own word, then reads the other's.  With a full barrier between, at least
  * one sees the other (Dekker's rule).  The expensive barrier is membarrier(2), which makes every
@@ -27,24 +30,29 @@
  *
  * ORDERING TABLE
  *   inside | busy store odd   | seq_cst | look | that the owner is inside
- *          |                  | relaxed | mark.c's barrier | the same, where the kernel has one
+ *          | busy, frees store odd, home store | relaxed | mark.c's barrier | the same, where the
+ *                                                                     kernel has one
  *   check  | locked_by load   | seq_cst | lock, unlock | the magazine was taken, or not
  *          |                  | acquire | unlock | the same, where the kernel has one
- *   left   | busy store even  | release | look, seen, registry.c's forked | what the owner did
- *                                                                           inside
- *   own    | busy load        | relaxed | - | -
+ *   left   | busy, frees store even, home store NULL | release | look, seen, await.c's hint | what
+ *                                                                     the owner did inside
+ *   own    | busy, frees load | relaxed | - | -
  *   user   | user load, store | relaxed | - | -
  *   lock   | locked_by CAS to token | seq_cst | check | that a thread is stealing
  *   again  | CAS failure of a lock | relaxed | - | -
  *   look   | busy load        | seq_cst | inside, left | what the owner did inside
+ *          | frees, home load | acquire | mark.c's barrier, left | the same
  *   unlock | locked_by store 0 | release | check, lock | what was stolen
- *   seen   | busy load        | acquire | left | all that the operation did that has left
+ *   seen   | busy, frees, home load | acquire | left, cache.h's frees | all that the operation did
+ *                                                                     that has left
  *
  * [inside] and [lock] are the two stores of Dekker's rule, [check] and [look] the two loads.  All
  * four in the single order of seq_cst: if [check] does not see the lock it precedes it, hence
  * [inside] precedes [look], which sees it.  With membarrier the compiler keeps the owner's pair in
  * order.  Either it ran before the barrier reached the owner's processor, and [look] sees
- * [inside], or the load ran after it, and [check] sees [lock].
+ * [inside], or the load ran after it, and [check] sees [lock].  One operation at most is under way
+ * when the barrier comes, with one mark.  Those that follow see the lock and touch nothing.  So it
+ * does not matter that the three marks are looked at one after the other.
  */
 #ifndef CPI_MARK_H
 #define CPI_MARK_H
@@ -90,25 +98,24 @@ static inline void cpi_mark_leave(struct cpi_cache *cache)
     cpi_mark_end(cache, cpi_load(&cache->busy, relaxed)); /* [own] */
 }
 
-/* The same with any cache.  begin and end have the next mark as an argument, so that the processor
- * does not await its own store, and begin whether there is the barrier.  Returns false while a
- * stealing thread has the cache: do without it then.  Wait-free. */
+/* The same with any cache.  Returns false while a stealing thread has the cache: do without it
+ * then.  Wait-free. */
 static inline uint32_t cpi_mark_next(const struct cpi_cache *cache)
 {
     return cpi_load(&cache->busy, relaxed) + 1; /* [own] */
 }
 
-static inline bool cpi_mark_begin(struct cpi_cache *cache, uint32_t mark, bool barrier)
+static inline bool cpi_mark_begin(struct cpi_cache *cache, uint32_t mark)
 {
     uintptr_t locked_by;
 
-    if (CPI_LIKELY(barrier)) {
+    if (CPI_LIKELY(cpi_mark_has_barrier)) {
         cpi_store(&cache->busy, mark, relaxed); /* [inside] */
         atomic_signal_fence(memory_order_seq_cst);
-        locked_by = cpi_load(&cache->locked_by, acquire); /* [check] */
+        locked_by = cpi_word_load(&cache->hidden.locked_by, acquire); /* [check] */
     } else {
-        cpi_store(&cache->busy, mark, seq_cst);           /* [inside] */
-        locked_by = cpi_load(&cache->locked_by, seq_cst); /* [check] */
+        cpi_store(&cache->busy, mark, seq_cst);                       /* [inside] */
+        locked_by = cpi_word_load(&cache->hidden.locked_by, seq_cst); /* [check] */
     }
     if (CPI_LIKELY(locked_by == 0))
         return true;
@@ -118,7 +125,46 @@ static inline bool cpi_mark_begin(struct cpi_cache *cache, uint32_t mark, bool b
 
 static inline bool cpi_mark_try_enter(struct cpi_cache *cache)
 {
-    return cpi_mark_begin(cache, cpi_mark_next(cache), cpi_mark_has_barrier);
+    return cpi_mark_begin(cache, cpi_mark_next(cache));
+}
+
+/* The same for a pop of the loaded magazine, with the kernel's barrier. */
+static inline void cpi_mark_end_pop(struct cpi_cache *cache)
+{
+    cpi_word_store(&cache->hidden.home, NULL, release); /* [left] */
+}
+
+static inline bool cpi_mark_begin_pop(struct cpi_cache *cache)
+{
+    cpi_word_store(&cache->hidden.home, cache, relaxed); /* [inside] */
+    atomic_signal_fence(memory_order_seq_cst);
+    if (CPI_LIKELY(cpi_word_load(&cache->hidden.locked_by, acquire) == 0)) /* [check] */
+        return true;
+    cpi_mark_end_pop(cache);
+    return false;
+}
+
+/* The same for a push.  It has the number of frees as an argument, so that the processor does not
+ * await its own store.  One that fails counts as a free: a look more for whoever finds nothing. */
+static inline uintptr_t cpi_mark_frees(const struct cpi_cache *cache)
+{
+    return cpi_word_load(&cache->hidden.frees, relaxed); /* [own] */
+}
+
+static inline void cpi_mark_end_push(struct cpi_cache *cache, uintptr_t frees)
+{
+    cpi_word_store(&cache->hidden.frees, frees + 2, release); /* [left] */
+}
+
+static inline bool cpi_mark_begin_push(struct cpi_cache *cache, uintptr_t frees)
+{
+    CPI_ASSERT(frees % 2 == 0);
+    cpi_word_store(&cache->hidden.frees, frees + 1, relaxed); /* [inside] */
+    atomic_signal_fence(memory_order_seq_cst);
+    if (CPI_LIKELY(cpi_word_load(&cache->hidden.locked_by, acquire) == 0)) /* [check] */
+        return true;
+    cpi_mark_end_push(cache, frees);
+    return false;
 }
 
 /* Notes the thread that is about to go inside a cache, which another thread may have
@@ -138,10 +184,27 @@ extern const struct cpi_owner cpi_mark_owner;
 
 /* --- Any thread, wait-free --- */
 
-/* The owner's mark: odd while the owner is inside. */
+/* The owner's marks.  The first two are odd while the owner is inside. */
 static inline uint32_t cpi_mark_seen(const struct cpi_cache *cache)
 {
     return cpi_load(&cache->busy, acquire); /* [seen] */
+}
+
+static inline uintptr_t cpi_mark_frees_seen(const struct cpi_cache *cache)
+{
+    return cpi_word_load(&cache->hidden.frees, acquire); /* [seen] */
+}
+
+static inline bool cpi_mark_is_taking(const struct cpi_cache *cache)
+{
+    return cpi_word_load(&cache->hidden.home, acquire) != NULL; /* [seen] [look] */
+}
+
+/* Whether the owner has any of them. */
+static inline bool cpi_mark_is_seen(const struct cpi_cache *cache)
+{
+    return cpi_mark_seen(cache) % 2 != 0 || cpi_mark_frees_seen(cache) % 2 != 0 ||
+           cpi_mark_is_taking(cache);
 }
 
 /* Whether it was the calling thread that went inside last. */
@@ -162,18 +225,20 @@ static inline bool cpi_mark_lock(struct cpi_cache *cache, const struct cpi_uncac
 {
     uintptr_t none = 0;
 
-    return cpi_cas_strong(&cache->locked_by, &none, (uintptr_t)place, /* [lock] */
-                          seq_cst, relaxed);                          /* [again] */
+    return cpi_word_cas(&cache->hidden.locked_by, &none, (uintptr_t)place, /* [lock] */
+                        seq_cst, relaxed);                                 /* [again] */
 }
 
 static inline bool cpi_mark_is_inside(const struct cpi_cache *cache)
 {
-    return cpi_load(&cache->busy, seq_cst) % 2 != 0; /* [look] */
+    return cpi_load(&cache->busy, seq_cst) % 2 != 0 ||                       /* [look] */
+           cpi_word_load(&cache->hidden.frees, acquire) % 2 != 0 || /* [look] */
+           cpi_mark_is_taking(cache);
 }
 
 static inline void cpi_mark_unlock(struct cpi_cache *cache)
 {
-    cpi_store(&cache->locked_by, 0, release); /* [unlock] */
+    cpi_word_store(&cache->hidden.locked_by, 0, release); /* [unlock] */
 }
 
 #endif /* CPI_MARK_H */

@@ -7,9 +7,9 @@
  *   new   | made store        | release | registry_list.c's known | the structure is all zero
  *   used  | used load, store  | relaxed | - | -
  *   user  | user, kind store; kind load | relaxed | - | -
- *   forked | busy load in the child of a fork | acquire | mark.h's left, cache.c's show,
+ *   forked | busy, frees load in the child of a fork | acquire | mark.h's left, cache.c's show,
  *                                             cache.h's show | all that the owner did
- *   none  | locked_by, busy, calls in the child of a fork | relaxed | - | -
+ *   none  | locked_by, the marks, calls in the child of a fork | relaxed | - | -
  *
  * A thread changes another thread's cache here only when its owner cannot run: it does not exist
  * in this child of a fork, or the caller has promised that no thread uses the pool.
@@ -315,11 +315,12 @@ void cpi_registry_await_leaving(struct cpi_registry *registry)
  */
 CPI_COLD static bool put_to_rest(struct cpi_cache *cache)
 {
-    uint32_t mark = cpi_load(&cache->busy, acquire); /* [forked] */
-    bool inside = mark % 2 != 0;
-    bool locked = cpi_load(&cache->locked_by, relaxed) != 0; /* [none] */
+    uint32_t busy = cpi_load(&cache->busy, acquire);                /* [forked] */
+    uintptr_t frees = cpi_word_load(&cache->hidden.frees, acquire); /* [forked] */
+    bool inside = busy % 2 != 0 || frees % 2 != 0 || cpi_mark_is_taking(cache);
+    bool locked = cpi_word_load(&cache->hidden.locked_by, relaxed) != 0; /* [none] */
 
-    cpi_store(&cache->locked_by, 0, relaxed); /* [none] */
+    cpi_word_store(&cache->hidden.locked_by, 0, relaxed); /* [none] */
     if (!cpi_mark_is_ours(cache))
         cpi_store(&cache->calls, 0u, relaxed); /* [none] */
     else if (inside)
@@ -328,7 +329,9 @@ CPI_COLD static bool put_to_rest(struct cpi_cache *cache)
         cpi_cache_abandon(cache);
     if (inside) {
         cpi_cache_flush_spares(cache);
-        cpi_store(&cache->busy, mark + 1, relaxed); /* [none] */
+        cpi_store(&cache->busy, busy + busy % 2, relaxed);                 /* [none] */
+        cpi_word_store(&cache->hidden.frees, frees + frees % 2, relaxed); /* [none] */
+        cpi_word_store(&cache->hidden.home, NULL, relaxed);               /* [none] */
     }
     return inside || locked;
 }

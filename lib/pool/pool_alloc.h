@@ -94,28 +94,25 @@ bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
  * Returns false if it has none, or a stealing thread has it. */
 CPI_WITHIN static inline bool cpi_pool_pop(struct cpi_cache *cache, void **slot)
 {
-    uint32_t mark = cpi_mark_next(cache);
     bool popped = true;
 
-    if (!cpi_mark_begin(cache, mark, true))
+    if (!cpi_mark_begin_pop(cache))
         return false;
     CPI_POP(&cache->hidden, *slot, popped = false);
-    cpi_mark_end(cache, mark);
+    cpi_mark_end_pop(cache);
     return popped;
 }
 
 /* The reverse, for a slot that has been handed out.  Returns false if there is no room, too. */
 CPI_WITHIN static inline bool cpi_pool_push(struct cpi_cache *cache, void *slot)
 {
-    uint32_t mark = cpi_mark_next(cache);
+    uintptr_t frees = cpi_mark_frees(cache);
     bool pushed = true;
 
-    if (!cpi_mark_begin(cache, mark, true))
+    if (!cpi_mark_begin_push(cache, frees))
         return false;
     CPI_PUSH(&cache->hidden, slot, true, true, pushed = false);
-    if (CPI_LIKELY(pushed))
-        cpi_cache_count_free(cache);
-    cpi_mark_end(cache, mark);
+    cpi_mark_end_push(cache, frees);
     return pushed;
 }
 

@@ -74,27 +74,24 @@ struct cpi_cache *cpi_registry_cache(const struct cpi_registry *registry, size_t
 /* As pool_alloc.h does it. */
 static inline bool model_push(struct cpi_cache *cache, int *slot)
 {
-    uint32_t mark = cpi_mark_next(cache);
+    uintptr_t frees = cpi_mark_frees(cache);
     bool pushed = true;
 
-    if (!cpi_mark_begin(cache, mark, true))
+    if (!cpi_mark_begin_push(cache, frees))
         return false;
     CPI_PUSH(&cache->hidden, slot, true, true, pushed = false);
-    if (pushed)
-        cpi_cache_count_free(cache);
-    cpi_mark_end(cache, mark);
+    cpi_mark_end_push(cache, frees);
     return pushed;
 }
 
 static inline int *model_pop(struct cpi_cache *cache)
 {
-    uint32_t mark = cpi_mark_next(cache);
     int *slot = NULL;
 
-    if (!cpi_mark_begin(cache, mark, true))
+    if (!cpi_mark_begin_pop(cache))
         return NULL;
     CPI_POP(&cache->hidden, slot, slot = NULL);
-    cpi_mark_end(cache, mark);
+    cpi_mark_end_pop(cache);
     return slot;
 }
 #else

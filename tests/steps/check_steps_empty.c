@@ -174,7 +174,9 @@ START_TEST(alloc_beside_thief_that_gives_up_finds_its_own_slot)
     worker_do(owner, take_one, &hold);
     worker_do(owner, free_one, &hold);
     REQUIRE(steps_run(&thiefs, stealer, "cpi_mark_is_inside", 1, take_one, &theirs));
-    REQUIRE(steps_run(&owners, owner, "cpi_mark_begin", 2, take_one, &hold));
+    REQUIRE(steps_run(&owners, owner,
+                      cpi_mark_has_barrier ? "cpi_mark_begin_pop" : "cpi_mark_begin", 2, take_one,
+                      &hold));
     REQUIRE(steps_go_on_to(&thiefs, "cpi_mark_unlock", 1));
     REQUIRE(steps_go_on_to(&owners, STEPS_LOCK, 1)); /* it waits for the stealing thread to leave */
     REQUIRE(steps_go_on_to(&thiefs, "cpi_place_turns", 1));

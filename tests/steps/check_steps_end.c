@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "cache/mark.h"
 #include "inside_wait.h"
 #include "waiter.h"
 
@@ -208,7 +209,7 @@ END_TEST
 static bool only_leaves(const cpool_t *pool)
 {
     for (size_t i = 0; i < cpi_registry_made(&inside(pool)->registry); i++)
-        if (cpi_registry_cache(&inside(pool)->registry, i)->busy % 2 != 0)
+        if (cpi_mark_is_seen(cpi_registry_cache(&inside(pool)->registry, i)))
             return false;
     return inside(pool)->registry.leaving > 0;
 }

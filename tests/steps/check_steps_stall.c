@@ -7,6 +7,7 @@
  *
  * Includes steps.h.
  */
+#include "cache/mark.h"
 #include "inside.h"
 #include "steps.h"
 
@@ -197,7 +198,8 @@ START_TEST(alloc_gives_up_when_the_stall_limit_ends)
     worker_do(worker, take, &stopped);
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_stats(pool).stalls, 0);
-    REQUIRE(steps_run(&stop, worker, "cpi_mark_end", 1, give, &stopped));
+    REQUIRE(steps_run(&stop, worker, cpi_mark_has_barrier ? "cpi_mark_end_push" : "cpi_mark_end", 1,
+                      give, &stopped));
     REQUIRE(cpool_alloc(pool) == NULL);
     REQUIRE_EQUAL(support_stats(pool).stalls, 1);
     steps_go_on(&stop);

@@ -8,6 +8,7 @@
  */
 #include "script.h"
 
+#include "cache/mark.h"
 #include "inside.h"
 
 #include <sys/wait.h>
@@ -157,7 +158,8 @@ static bool fork_inwards_at(struct worker *worker, size_t nth)
     REQUIRE_EQUAL(hold_take(&inwards.mine, SIZE_MAX), INWARDS_CAPACITY);
     hold_free(&inwards.mine, SCRIPT_ROUNDS);
     stopped = steps_run(&stop, worker, NULL, nth, take_one, &inwards.theirs);
-    steps_plan("cpi_mark_begin", INWARDS_CHECK, do_fork, &inwards);
+    steps_plan(cpi_mark_has_barrier ? "cpi_mark_begin_push" : "cpi_mark_begin", INWARDS_CHECK,
+               do_fork, &inwards);
     hold_free(&inwards.mine, 1);
     REQUIRE(steps_drop());
     free_one_by_one(&inwards.mine);

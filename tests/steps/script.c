@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache/mark.h"
 #include "inside.h"
 
 /* More steps than any child needs: one that makes more goes round in circles. */
@@ -192,8 +193,7 @@ bool script_is_inside(const cpool_t *pool)
     const struct cpi_registry *registry = &inside(pool)->registry;
 
     for (size_t i = 0; i < cpi_registry_made(registry); i++)
-        if (atomic_load_explicit(&cpi_registry_cache(registry, i)->busy,
-                                 memory_order_relaxed) % 2 != 0)
+        if (cpi_mark_is_seen(cpi_registry_cache(registry, i)))
             return true;
     for (size_t i = 0; i < inside(pool)->depot.uncached; i++)
         if (atomic_load_explicit(&registry->places.at[i].holder, memory_order_relaxed) != 0)
@@ -207,7 +207,7 @@ void script_require_no_hands(const cpool_t *pool)
     for (size_t i = 0; i < cpi_registry_made(&inside(pool)->registry); i++) {
         const struct cpi_cache *cache = cpi_registry_cache(&inside(pool)->registry, i);
 
-        REQUIRE_EQUAL(atomic_load_explicit(&cache->locked_by, memory_order_relaxed), 0);
+        REQUIRE_EQUAL(cache->hidden.locked_by, 0);
     }
     REQUIRE(!script_is_inside(pool));
 }
