@@ -242,7 +242,7 @@ static const struct {
     int last;
 } ranges[] = {
     { CPOOL_OK, CPOOL_OK },
-    { CPOOL_ESTRUCT, CPOOL_EFALLBACK },
+    { CPOOL_ESTRUCT, CPOOL_ESTATE },
     { CPOOL_ENULL, CPOOL_EBLOCK },
     { CPOOL_ENOMEM, CPOOL_EDRY },
 };
