@@ -18,10 +18,10 @@ static inline void inside_await_hunger(cpool_t *pool)
 
     do {
         sched_yield();
-        pthread_mutex_lock(&waiters->lock);
+        cpi_mutex_lock(&waiters->lock);
         starves = cpi_queue_says(&waiters->queue, CPI_QUEUE_STARVES) &&
                   waiters->queue.first->asleep;
-        pthread_mutex_unlock(&waiters->lock);
+        cpi_mutex_unlock(&waiters->lock);
     } while (!starves);
 }
 

@@ -428,7 +428,7 @@ static void destroy_live(void *pool)
 
 /* The first slot of four from one place is neither the oldest nor the youngest, because it was
  * freed and taken again in between.  Another thread took the oldest. */
-START_TEST(list_tells_the_ages_and_the_oldest_slot)
+START_TEST(fork_lists_the_ages_and_the_oldest_slot)
 {
     static void (*const ways[])(void *) = {print_live, destroy_live};
     cpool_t *pool = make_checked();
@@ -560,7 +560,7 @@ int main(void)
         ONCE(destroy_names_the_site_of_every_function_that_takes),
         ONCE(destroy_with_many_call_sites_accounts_for_every_slot),
         ONCE(destroy_of_unchecked_pool_writes_nothing),
-        TIMES(list_tells_the_ages_and_the_oldest_slot, 2),
+        TIMES(fork_lists_the_ages_and_the_oldest_slot, 2),
         ONCE(free_twice_by_default_aborts_with_the_site_of_the_first),
         ONCE(free_damaged_by_default_aborts),
         ONCE(cache_used_by_wrong_thread_by_default_aborts),

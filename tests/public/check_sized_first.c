@@ -257,7 +257,7 @@ START_TEST(threads_that_come_first_share_one_pool)
 }
 END_TEST
 
-START_TEST(child_beside_first_uses_finds_whole_classes)
+START_TEST(fork_beside_first_uses_finds_whole_classes)
 {
     for (unsigned i = 0; i < SUPPORT_COUNT(60u, 8u); i++)
         run_crowd(true);
@@ -272,7 +272,7 @@ int main(void)
         ONCE(larger_class_is_made_for_a_dry_one),
         ONCE(address_in_a_class_without_a_pool_reported),
         ONCE(threads_that_come_first_share_one_pool),
-        ONCE(child_beside_first_uses_finds_whole_classes),
+        ONCE(fork_beside_first_uses_finds_whole_classes),
     };
 
     return SUPPORT_RUN("sized_first", tests);

@@ -274,40 +274,46 @@ END_TEST
  * ---- The default handler -------------------------------------------------
  */
 
-/* The mistake of a child. */
+/* The mistake of a child, and the slot nearest to its address. */
 struct misuse {
     cpool_t *pool;
     const struct door *door;
     void *address;
+    size_t nearest;
 };
 
+/* Says first which addresses it has: without a fork the child has others than the test. */
 static void misuse(void *argument)
 {
     struct misuse *what = argument;
 
+    fprintf(stderr, "%p %p %p\n", (void *)what->pool, what->address,
+            cpool_at(what->pool, what->nearest));
     what->door->give(what->pool, what->address);
 }
 
 /* The message names the pool, the function, the address, and the nearest slot
  * by index and by address, in one line. */
-static void require_message(const struct misuse *what, int code, size_t nearest)
+static void require_message(const struct misuse *what, int code)
 {
     struct support_outcome outcome;
+    char said[3][32];
+    const char *text;
     char expected[64];
 
     support_require_abort(misuse, (void *)(uintptr_t)what, &outcome);
-    snprintf(expected, sizeof(expected), "(pool 'tested' %p,", (void *)what->pool);
-    REQUIRE(strstr(outcome.text, expected) != NULL);
-    REQUIRE(strstr(outcome.text, what->door->name) != NULL);
-    REQUIRE(strstr(outcome.text, cpool_strerror(code)) != NULL);
-    snprintf(expected, sizeof(expected), "%p", what->address);
-    REQUIRE(strstr(outcome.text, expected) != NULL);
-    snprintf(expected, sizeof(expected), "%p", cpool_at(what->pool, nearest));
-    REQUIRE(strstr(outcome.text, expected) != NULL);
-    snprintf(expected, sizeof(expected), " %zu ", nearest);
-    REQUIRE(strstr(outcome.text, expected) != NULL);
+    REQUIRE_EQUAL(sscanf(outcome.text, "%31s %31s %31s", said[0], said[1], said[2]), 3);
+    text = strchr(outcome.text, '\n') + 1;
+    snprintf(expected, sizeof(expected), "(pool 'tested' %s,", said[0]);
+    REQUIRE(strstr(text, expected) != NULL);
+    REQUIRE(strstr(text, what->door->name) != NULL);
+    REQUIRE(strstr(text, cpool_strerror(code)) != NULL);
+    REQUIRE(strstr(text, said[1]) != NULL);
+    REQUIRE(strstr(text, said[2]) != NULL);
+    snprintf(expected, sizeof(expected), " %zu ", what->nearest);
+    REQUIRE(strstr(text, expected) != NULL);
     /* The second line says how to learn more. */
-    REQUIRE(strncmp(strchr(outcome.text, '\n'), "\ncpool:   CPOOL_OPTIONS=checked", 30) == 0);
+    REQUIRE(strncmp(strchr(text, '\n'), "\ncpool:   CPOOL_OPTIONS=checked", 30) == 0);
 }
 
 START_TEST(free_wrong_address_by_default_aborts_with_message)
@@ -320,15 +326,16 @@ START_TEST(free_wrong_address_by_default_aborts_with_message)
         slot = cpool_alloc(pool);
     REQUIRE(slot == (char *)cpool_at(pool, 99));
     for (size_t door = 0; door < DOORS; door++) {
-        struct misuse inside = { pool, &doors[door], slot + 5 };
-        struct misuse below = { pool, &doors[door], (char *)cpool_at(pool, 0) - 1000000 };
-        struct misuse above = { pool, &doors[door], (char *)cpool_at(pool, last) + 1000000 };
-        struct misuse unused = { pool, &doors[door], cpool_at(pool, CAPACITY - 1) };
+        struct misuse inside = { pool, &doors[door], slot + 5, 99 };
+        struct misuse below = { pool, &doors[door], (char *)cpool_at(pool, 0) - 1000000, 0 };
+        struct misuse above = { pool, &doors[door], (char *)cpool_at(pool, last) + 1000000, last };
+        struct misuse unused = { pool, &doors[door], cpool_at(pool, CAPACITY - 1),
+                                 CAPACITY - 1 };
 
-        require_message(&inside, CPOOL_EMISALIGNED, 99);
-        require_message(&below, CPOOL_EFOREIGN, 0);
-        require_message(&above, CPOOL_EFOREIGN, last);
-        require_message(&unused, CPOOL_EUNUSED, CAPACITY - 1);
+        require_message(&inside, CPOOL_EMISALIGNED);
+        require_message(&below, CPOOL_EFOREIGN);
+        require_message(&above, CPOOL_EFOREIGN);
+        require_message(&unused, CPOOL_EUNUSED);
     }
     REQUIRE_EQUAL(support_destroy(pool), 100);
 }

@@ -1,0 +1,203 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# run.sh - builds the library for 64-bit Windows, and runs its tests under Wine.
+#
+# With each compiler: a static library and a DLL with the exports of lib/libcpool.map, and all
+# programs of tests/public and tests/modules with tests/windows/check.h instead of Check.
+# Warnings are errors.  left-out.txt lists the programs that cannot be had there, and why.
+#
+#   run.sh FOLDER [gcc | clang]...     all is made below FOLDER, which .ci/run counts
+#
+# srcdir: top of the source tree.  WINDOWS_TESTS: patterns of the programs, 'public-check_a*'.
+# WINDOWS_LIMIT: seconds for each test.
+
+set -u
+export LC_ALL=C
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
+
+# What each process of xargs gets by the environment is exported below.
+
+# finish RESULT - writes what count_tests of .ci/run reads.
+finish() {
+    echo ":global-test-result: $1" > "$out/$name.trs"
+    case $1 in
+    FAIL) echo "FAILED: $kind: $name" && tail -n 20 "$out/$name.log" ;;
+    SKIP) ;;
+    esac
+    sed -n "s/^SKIP: /left out: $kind: $name: /p" "$out/$name.log"
+    exit 0
+}
+
+# one SOURCE - builds a program of tests and runs it.
+one() {
+    folder=$(basename "$(dirname "$1")")
+    name=$folder-$(basename "$1" .c)
+    library=$out/debug
+    debug=-DCPI_DEBUG=1
+    [ "$folder" != public ] || { library=$out/lib; debug=; }
+    reason=$(sed -n "s|^$name  *||p" "$here/left-out.txt")
+    if [ -n "$reason" ]; then
+        echo "SKIP: $reason" > "$out/$name.log"
+        finish SKIP
+    fi
+    # shellcheck disable=SC2086 # several words
+    $compiler $test_flags $debug "$1" "$out/libharness.a" "$library/libcpool.a" $link \
+        -Wl,--wrap=free -o "$out/$name.exe" > "$out/$name.log" 2>&1 || finish FAIL
+    (cd "$out" && timeout --kill-after=10 $((WINDOWS_LIMIT * 5)) "$wine" "./$name.exe") \
+        > "$out/$name.log" 2>&1 < /dev/null
+    case $? in
+    0) rm "$out/$name.exe"; finish PASS ;;
+    77) finish SKIP ;;
+    *) finish FAIL ;;
+    esac
+}
+
+[ "$1" != --one ] || one "$2"
+
+top=$(cd "${srcdir:-.}" && pwd) || exit 1
+wine=$(command -v wine64 || ls /usr/lib/wine/wine64 2> /dev/null)
+[ -n "$wine" ] || { echo 'SKIP: no wine64'; exit 77; }
+command -v x86_64-w64-mingw32-gcc-posix > /dev/null ||
+    { echo 'SKIP: no x86_64-w64-mingw32-gcc-posix'; exit 77; }
+runtime=$(dirname "$(x86_64-w64-mingw32-gcc-posix -print-libgcc-file-name)")
+mkdir -p "$1"
+build=$(cd "$1" && pwd)
+shift
+echo '*' > "$build/.gitignore"
+
+work=$(mktemp -d) || exit 1
+end() {
+    "${wine%64}server" -k 2> /dev/null || wineserver -k 2> /dev/null
+    rm -rf "$work"
+}
+trap end EXIT
+trap 'exit 1' HUP INT TERM
+export WINEPREFIX="$work/prefix" WINEDEBUG=-all WINDOWS_LIMIT="${WINDOWS_LIMIT:-120}"
+unset DISPLAY
+"$wine" wineboot -i > "$work/wineboot.log" 2>&1
+
+warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
+includes="-I$top/include -I$top/lib"
+sources=$(cd "$top" && grep -o 'lib/[a-z]*/[a-z_]*\.c' lib/sources.mk)
+
+# result NAME COMMAND... - a step that is a test of its own.
+result() {
+    name=$1
+    shift
+    if "$@" > "$out/$name.log" 2>&1; then
+        echo ':global-test-result: PASS' > "$out/$name.trs"
+    else
+        echo ':global-test-result: FAIL' > "$out/$name.trs"
+        echo "FAILED: $kind: $name"
+        tail -n 20 "$out/$name.log"
+        return 1
+    fi
+}
+
+# library FOLDER FLAG... - compiles all sources there.
+library() {
+    folder=$1
+    shift
+    mkdir -p "$folder"
+    # shellcheck disable=SC2086 # several words
+    (cd "$folder" && echo "$sources" | sed "s|^|$top/|" | xargs -P "$(nproc)" -n 8 \
+        $compiler -std=c11 -O2 $warnings -ffunction-sections -fdata-sections $includes "$@" -c) &&
+        x86_64-w64-mingw32-ar rc "$folder/libcpool.a" "$folder"/*.o
+}
+
+# The exports of the DLL are those of the map, but for the thread's word, and it needs
+# libraries of the system's alone.
+dll() {
+    sed -e 's/#.*//' -e '1,/global:/d' -e '/local:/,$d' "$top/lib/libcpool.map" |
+        tr -d ' \t' | tr ';' '\n' | grep . | grep -v '^cpool_thread_word_' | sort > "$out/map"
+    (echo EXPORTS; cat "$out/map") > "$out/cpool.def"
+    # shellcheck disable=SC2086 # several words
+    $compiler -shared -o "$out/cpool.dll" "$out"/lib/*.o "$out/cpool.def" \
+        "-Wl,--out-implib,$out/libcpool.dll.a" $link || return 1
+    x86_64-w64-mingw32-objdump -p "$out/cpool.dll" > "$out/dump" || return 1
+    sed -n '/^.Ordinal\/Name Pointer/,/^$/s/^[^[]*\[ *[0-9]*\] //p' "$out/dump" | sort |
+        diff "$out/map" - || return 1
+    ! grep 'DLL Name' "$out/dump" | grep -viE ' (kernel32|msvcrt|ntdll)\.dll'
+}
+
+harness() {
+    mkdir -p "$out/harness"
+    for source in support crew fixture growth misuse support_pool waiter; do
+        directory=harness
+        [ $source != support ] || directory=windows
+        # shellcheck disable=SC2086 # several words
+        $compiler $test_flags -c "$top/tests/$directory/$source.c" \
+            -o "$out/harness/$source.o" || return 1
+    done
+    x86_64-w64-mingw32-ar rc "$out/libharness.a" "$out"/harness/*.o
+}
+
+# Each row of the list names a program.
+rows() {
+    while read -r row _; do
+        case $row in '' | \#*) continue ;; esac
+        folder=${row%%-*}
+        [ "$folder" = public ] || folder=modules/$folder
+        [ -e "$top/tests/$folder/${row#*-}.c" ] || { echo "$row is no program"; return 1; }
+    done < "$here/left-out.txt"
+}
+
+chosen() {
+    ls "$top"/tests/public/check_*.c "$top"/tests/modules/*/check_*.c | while read -r source; do
+        name=$(basename "$(dirname "$source")")-$(basename "$source" .c)
+        set -f
+        for pattern in ${WINDOWS_TESTS:-*}; do
+            # shellcheck disable=SC2254 # a pattern
+            case $name in $pattern) echo "$source"; break ;; esac
+        done
+    done
+}
+
+for kind in ${*:-gcc clang}; do
+    case $kind in
+    gcc) compiler=x86_64-w64-mingw32-gcc-posix static='' link='-static -pthread' ;;
+    clang)
+        command -v clang > /dev/null || { echo 'left out: clang, which is not there'; continue; }
+        compiler='clang --target=x86_64-w64-mingw32' static=-DCPOOL_STATIC
+        link="-L$runtime -static -lpthread" ;;
+    esac
+    out=$build/$kind
+    rm -rf "$out"
+    mkdir "$out"
+    test_flags="-std=c11 -O1 -D_GNU_SOURCE $static $warnings"
+    test_flags="$test_flags -I$top/tests/windows -I$top/tests/harness $includes"
+    export kind compiler link out wine test_flags
+    echo "== $compiler"
+    # shellcheck disable=SC2086 # one word, or none
+    result library library "$out/lib" $static || continue
+    # shellcheck disable=SC2086 # one word, or none
+    result debug library "$out/debug" $static -DCPI_DEBUG=1 || continue
+    result dll dll
+    result harness harness || continue
+    result rows rows
+    chosen | xargs -r -P "$(nproc)" -n 1 sh "$here/run.sh" --one
+    rm -f "$out"/output.*
+done
+
+# As .ci/run counts them.
+find "$build" -name '*.trs' | while read -r trs; do
+    echo "result $(sed -n 's/^:global-test-result: *//p' "$trs")"
+    tr -d '\r' < "${trs%.trs}.log" | grep -E '^[0-9]+%: Checks:|^skipped [0-9]+ of '
+done | tr ',' ' ' | awk '
+    function close_one() {
+        if (result == "") return
+        if (result == "PASS" && !checks) checks = 1
+        if (result == "FAIL" && !bad) bad = checks = 1
+        passed += checks - bad - skipped; failed += bad; left_out += skipped
+        programs += result == "SKIP"
+    }
+    $1 == "result" { close_one(); result = $2; checks = bad = skipped = 0 }
+    $2 == "Checks:" { checks = $3; bad = $5 + $7 }
+    $1 == "skipped" { skipped = $2 }
+    END {
+        close_one()
+        printf "%d tests and %d programs left out\n", left_out, programs
+        printf "%d passed, %d failed\n", passed, failed
+        exit failed > 0 || passed == 0
+    }'
