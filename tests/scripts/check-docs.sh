@@ -7,6 +7,8 @@
 #               exists, below the top or below lib/, include/, tests/ or doc/
 #   places      in "`path/file.c`, `name`" the file has the function
 #   functions   every `cpool_...`, `cpi_...` and `CPOOL_...` stands in the sources
+#   targets     every `make ...` is one of the Makefile
+#   options     every `--enable-...` and `--with...` is one of configure
 #   evidence    every name in the table of claims of doc/TESTING.md stands in
 #               a test, a model, a scenario or a stress mode; "..." in a name stands for a part left out
 #   tests       in "`check_file` `name`, `name`" of this document the file has the tests
@@ -39,7 +41,27 @@ names_of() {
     awk '/^```/ { fenced = !fenced } !fenced' "$1" | grep -o '`[^`]*`' | tr -d '`'
 }
 
+# What make and configure have by themselves, and what our files add.
+{
+    printf '%s\n' check install uninstall clean dist distcheck html
+    cat Makefile.am ./*/local.mk tests/*/local.mk | grep -E '^[a-z].*:|^machines_targets' |
+        sed 's/:.*//' | tr -s ' =' '\n\n'
+} | sort -u > "$work/targets"
+{
+    printf '%s\n' shared static
+    grep -oE '(AC_ARG_(ENABLE|WITH)|CPOOL_OPTIONAL_MODULE)\(\[[a-z-]+' configure.ac | sed 's/.*\[//'
+} | sort -u > "$work/options"
+
 for document in $documents; do
+    names_of "$document" | grep -oE '^make [a-z][a-z0-9-]*' | sed 's/make //' | sort -u |
+        while read -r name; do
+            grep -qxF "$name" "$work/targets" || echo "$document: make has no target $name"
+        done
+    names_of "$document" | grep -oE '^--(enable|disable|with|without)-[a-z-]+' | sort -u |
+        while read -r name; do
+            grep -qxF -- "$(echo "$name" | sed 's/--[a-z]*-//')" "$work/options" ||
+                echo "$document: configure has no option $name"
+        done
     names_of "$document" | grep -E '^[A-Za-z0-9_./-]+\.(c|h|sh|mk|txt|md|py|map)$' | sort -u |
         while read -r name; do
             grep -qE "(^|/)$(echo "$name" | sed 's/\./\\./g')\$" "$work/files" ||

@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 
 # The sources alone: a build in the same folder leaves a hundred times as much.
 mkdir "$work/tree"
-(cd "$top" && find lib include tests stress bench examples doc cmake debian .ci ./*.md ./*.a[cm] \
+(cd "$top" && find lib include tests stress bench examples preload gdb doc cmake debian .ci ./*.md ./*.a[cm] \
     NEWS LICENSE CMakeLists.txt meson.build cpool.pc.in .clang-format -type f \
     ! -path '*/.libs/*' ! -path '*/.deps/*' ! -name '*.o' ! -name '*.lo' ! -name '*.log' \
     ! -name '*.trs' ! -perm -u+x -size -512k -print0; \
@@ -98,6 +98,9 @@ plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provide
 plant check-docs.sh doc/DESIGN.md 's,`lib/cache/registry.c`,`lib/registries.c`,' 'no file lib/registries.c'
 plant check-docs.sh doc/DESIGN.md 's/`sleep_for_long`/`sleep_too_long`/' 'has no sleep_too_long'
 plant check-docs.sh doc/TESTING.md 's/`check_barrier`/`check_barriers`/' 'check_barriers'
+
+plant check-docs.sh HACKING.md 's/`make check-kernel`/`make check-kernels`/' 'no target check-kernels'
+plant check-docs.sh HACKING.md 's/`--enable-probes`/`--enable-probe`/' 'no option --enable-probe'
 
 plant check-words.sh doc/new.md "$(awk 'BEGIN { for (i = 0; i < 36000; i++) print "word" }')" 'too many words'
 
