@@ -41,7 +41,7 @@ names_of() {
     awk '/^```/ { fenced = !fenced } !fenced' "$1" | grep -o '`[^`]*`' | tr -d '`'
 }
 
-# What make and configure have by themselves, and what our files add.
+# The targets and options of the tools themselves, and those of our files.
 {
     printf '%s\n' check install uninstall clean dist distcheck html
     cat Makefile.am ./*/local.mk tests/*/local.mk | grep -E '^[a-z].*:|^machines_targets' |
