@@ -69,6 +69,7 @@
 #define CPI_PLAIN_relaxed __ATOMIC_RELAXED
 #define CPI_PLAIN_acquire __ATOMIC_ACQUIRE
 #define CPI_PLAIN_release __ATOMIC_RELEASE
+#define CPI_PLAIN_acq_rel __ATOMIC_ACQ_REL
 #define CPI_PLAIN_seq_cst __ATOMIC_SEQ_CST
 
 #define cpi_word_load(word, order) (CPI_ATOMIC_POINT(), __atomic_load_n((word), CPI_PLAIN_##order))

@@ -11,7 +11,7 @@
 top=${srcdir:-.}
 sched=$top/tests/sched
 linear=$top/tests/linear
-bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store enter-regardless
+bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store
     torn-taken-over enter-unmarked loaded-not-taken spares-not-taken slack-not-used
     typed-switch-unmarked resolve-any found-though-free lease-caches-not-linked
     lease-adopted-lost lease-keeps-rest lease-filled-stays lease-steals-all
