@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/bitmap.h"
 #include "base/error.h"
 #include "host/os.h"
 #include "base/structs.h"
