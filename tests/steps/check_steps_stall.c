@@ -211,6 +211,42 @@ START_TEST(alloc_gives_up_when_the_stall_limit_ends)
 }
 END_TEST
 
+/* The only slot is in the cache of a thread that is stopped in a flush.  An alloc finds it, or
+ * waits as long as it was told to.  False if a flush has fewer steps. */
+static bool flush_is_awaited_at(bool uncached, struct worker *worker, size_t nth)
+{
+    cpool_t *pool = make_pool(CPOOL_EXACT, 1, 2, 1);
+    struct slot_user stopped = { .pool = pool };
+    struct slot_user user = { .pool = pool, .uncached = uncached };
+    struct steps_stop stop;
+    bool did_stop;
+
+    worker_do(worker, take, &stopped);
+    worker_do(worker, give, &stopped);
+    did_stop = steps_run(&stop, worker, NULL, nth, flush, pool);
+    take(&user);
+    REQUIRE(user.slot != NULL || support_stats(pool).stalls == 1);
+    steps_go_on(&stop);
+    if (user.slot == NULL)
+        take(&user);
+    REQUIRE(user.slot != NULL);
+    give(&user);
+    support_destroy_empty(pool);
+    return did_stop;
+}
+
+START_TEST(alloc_finds_nothing_only_after_a_wait_for_a_flush)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (flush_is_awaited_at(_i != 0, worker, nth))
+        nth++;
+    REQUIRE(nth > 10);
+    worker_stop(worker);
+}
+END_TEST
+
 /*
  * ---- More operations without a cache than there are places ---------------
  */
@@ -401,6 +437,7 @@ int main(void)
         TIMES(flush_stopped_anywhere_hides_no_spare, 2),
         TIMES(alloc_waits_for_a_thread_that_is_stopped_inside, WAYS),
         ONCE(alloc_gives_up_when_the_stall_limit_ends),
+        TIMES(alloc_finds_nothing_only_after_a_wait_for_a_flush, 2),
         ONCE(free_beyond_the_places_waits_for_one),
         ONCE(reserve_needs_no_more_than_one_place),
         TIMES(handler_does_not_wait_for_what_it_interrupted, 2),
