@@ -96,6 +96,12 @@ bool cpi_await_pause(struct cpi_backoff *backoff)
     return true;
 }
 
+static bool is_same(const struct cpi_cache *cache, uint32_t busy, uintptr_t frees)
+{
+    return (busy % 2 != 0 && cpi_mark_seen(cache) == busy) ||
+           (frees % 2 != 0 && cpi_mark_frees_seen(cache) == frees) || cpi_mark_is_taking(cache);
+}
+
 /* An operation that follows the one seen needs no waiting.  It took the slots in its
  * hands after the caller had looked, and its exchanges are counted.  But a short pop is not told
  * from the next one.  It has left where any look finds none, which the owner, in a dozen
@@ -105,10 +111,7 @@ static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backo
     uint32_t busy = cpi_mark_seen(cache);
     uintptr_t frees = cpi_mark_frees_seen(cache);
 
-    while (!cpi_mark_is_ours(cache) &&
-           ((busy % 2 != 0 && cpi_mark_seen(cache) == busy) ||
-            (frees % 2 != 0 && cpi_mark_frees_seen(cache) == frees) ||
-            cpi_mark_is_taking(cache)))
+    while (is_same(cache, busy, frees) && !cpi_mark_is_ours(cache))
         if (!cpi_await_pause(backoff))
             return false;
     return true;

@@ -15,7 +15,8 @@ model_names = \
 	depot_empty depot_exchange depot_partial depot_slots \
 	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
 	empty_refill empty_partial empty_steal \
-	extent_commit recall_barrier recall_barrier_reopen recall_loaded recall_reopen recall_short \
+	extent_commit mark_user recall_barrier recall_barrier_reopen \
+	recall_loaded recall_reopen recall_short \
 	slab_bump slab_lower slot_word \
 	stack_aba stack_handoff stack_own \
 	wait_barrier wait_bell wait_pass wait_sleep
@@ -34,7 +35,7 @@ EXTRA_DIST += \
 	tests/model/extent_commit.c tests/model/pool.h \
 	tests/model/lease_adopt.c tests/model/lease_barrier.c tests/model/lease_join.c \
 	tests/model/lease_late.c tests/model/lease_steal.c \
-	tests/model/leases.h \
+	tests/model/leases.h tests/model/mark_user.c \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_loaded.c tests/model/recall_reopen.c tests/model/recall_short.c \
 	tests/model/slab_bump.c tests/model/slab_lower.c tests/model/slot_word.c \
