@@ -99,6 +99,9 @@ static int check_scalars(const cpool_config_t *config)
     if ((config->flags & ~served_flags()) != 0 ||
         (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0)
         return CPOOL_EFLAGS;
+    if ((config->fallback != 0 && cpi_features[CPI_PART_FALLBACK] == NULL) ||
+        (config->debug != NULL && cpi_features[CPI_PART_CHECK] == NULL))
+        return CPOOL_ETAIL;
     if (config->thread_caches > CPOOL_THREAD_CACHES_MAX)
         return CPOOL_ECACHES;
     return config->fallback > CPOOL_CAPACITY_MAX ? CPOOL_EFALLBACK : 0;
@@ -169,17 +172,14 @@ static size_t default_quota(const struct cpi_layout *layout)
 
 static void choose_quota(struct cpi_layout *layout, bool adaptive)
 {
-    size_t magazines = layout->most / layout->rounds;
-    size_t quota = CPI_QUOTA_MIN;
+    size_t quota = layout->cache_slots != 0 ? configured_quota(layout) : CPI_QUOTA_MIN;
 
-    if (layout->cache_slots != 0)
-        quota = configured_quota(layout);
-    else if (adaptive)
+    if (layout->cache_slots == 0 && adaptive)
         quota = default_quota(layout);
     if (quota < CPI_QUOTA_MIN)
         quota = CPI_QUOTA_MIN;
     layout->quota = quota;
-    layout->spares = magazines / 2;
+    layout->spares = layout->most / layout->rounds / 2;
     if (!layout->callers && layout->spares < CPI_WHOLE_QUOTAS * (quota - CPI_QUOTA_MIN))
         layout->spares = CPI_WHOLE_QUOTAS * (quota - CPI_QUOTA_MIN);
     if (layout->spares > layout->caches * (quota - CPI_QUOTA_MIN))

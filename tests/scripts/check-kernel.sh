@@ -9,7 +9,7 @@
 # a feature if it does not build without it, or names a flag or a setting that a feature serves.
 # Where the harness names such a flag, its pools are plain instead.
 #
-# Prints the text of a static program with one typed pool.
+# Settings of features are refused.  Prints the text of a static program with one typed pool.
 #
 # srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
 # build tree, or in the top of the sources.
@@ -68,6 +68,33 @@ END
 # shellcheck disable=SC2086 # several words
 $compiler $flags "$work/program.c" "$work/libkernel.a" -Wl,--gc-sections -o "$work/program" &&
     "$work/program" || { echo 'a program with the kernel alone fails'; exit 1; }
+
+cat > "$work/refused.c" << 'END'
+#include <cpool.h>
+static int code(size_t fallback, const cpool_debug_t *debug, unsigned flags)
+{
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *pool;
+
+    config.slot_size = 64;
+    config.capacity = 100;
+    config.fallback = fallback;
+    config.debug = debug;
+    config.flags = flags;
+    return cpool_create(&pool, &config);
+}
+int main(void)
+{
+    cpool_debug_t debug = CPOOL_DEBUG_INIT;
+
+    return code(0, NULL, 0) != 0 || code(0, NULL, CPOOL_CHECKED) != CPOOL_EFLAGS ||
+           code(1, NULL, 0) != CPOOL_ETAIL || code(0, &debug, 0) != CPOOL_ETAIL;
+}
+END
+# shellcheck disable=SC2086 # several words
+$compiler $flags "$work/refused.c" "$work/libkernel.a" -o "$work/refused" && "$work/refused" ||
+    { echo 'the kernel accepts a setting of a feature'; exit 1; }
+
 text=$(size "$work/program" | awk 'NR == 2 { print $1 }')
 echo "$count sources, $text bytes of text for a program with one typed pool, budget $budget"
 case $($compiler -dM -E -xc /dev/null) in
