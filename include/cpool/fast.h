@@ -149,6 +149,11 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
 #define CPOOL_KEEP_(number) ((void)0)
 #endif
 
+/* Tests and models have something happen before each access. */
+#if !defined(CPOOL_POINT_)
+#define CPOOL_POINT_() ((void)0)
+#endif
+
 /*
  * One pop and one push of the loaded magazine, for all of the library.  A slot is taken,
  * or the statement `empty` follows.  A slot is given where the condition `valid` holds, there
@@ -190,13 +195,68 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
         }                                                                              \
     } while (0)
 
-#define CPOOL_COUNT_(word) __atomic_load_n((word), __ATOMIC_RELAXED)
-#define CPOOL_TAKE_(word, count) __atomic_store_n((word), (count), __ATOMIC_RELAXED)
-#define CPOOL_GIVE_(word, count) __atomic_store_n((word), (count), __ATOMIC_RELEASE)
+#define CPOOL_COUNT_(word) (CPOOL_POINT_(), __atomic_load_n((word), __ATOMIC_RELAXED))
+#define CPOOL_TAKE_(word, count)                                                       \
+    (CPOOL_POINT_(), __atomic_store_n((word), (count), __ATOMIC_RELAXED))
+#define CPOOL_GIVE_(word, count)                                                       \
+    (CPOOL_POINT_(), __atomic_store_n((word), (count), __ATOMIC_RELEASE))
 #define CPOOL_POP_(entry, slot, empty)                                                 \
     CPOOL_POP_BY_(CPOOL_COUNT_, CPOOL_TAKE_, entry, slot, empty)
 #define CPOOL_PUSH_(entry, slot, valid, full)                                          \
     CPOOL_PUSH_BY_(CPOOL_COUNT_, CPOOL_GIVE_, entry, slot, valid, 1, full)
+
+/* Keeps the compiler's order of what stands before and after.  Models have their own. */
+#if !defined(CPOOL_FENCE_)
+#define CPOOL_FENCE_() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#endif
+
+/*
+ * The same in a bounded pool, between the marks of the owner (lib/cache/mark.h has their orders).
+ * A thread that finds the pool dry locks the entry, makes every processor pass a barrier, and
+ * takes the loaded magazine unless it sees a mark.  So the owner's mark and its look at the lock
+ * need an order of the compiler's alone.  The look is an acquire, because a magazine may have been
+ * taken, and the end of the mark is a release, so that a thread that finds no mark sees all
+ * that was done.
+ *
+ * `empty` and `full` leave the function.  They stand where no mark is left.  A push asks for the
+ * bound and thus for an entry in use before it writes.
+ */
+#define CPOOL_MARK_(word, value)                                                       \
+    (CPOOL_POINT_(), __atomic_store_n((word), (value), __ATOMIC_RELAXED))
+#define CPOOL_LEAVE_(word, value)                                                      \
+    (CPOOL_POINT_(), __atomic_store_n((word), (value), __ATOMIC_RELEASE))
+#define CPOOL_IS_LOCKED_(entry)                                                        \
+    (CPOOL_POINT_(), __atomic_load_n(&(entry)->locked_by, __ATOMIC_ACQUIRE) != 0)
+
+#define CPOOL_POP_MARKED_(entry, slot, empty)                                          \
+    do {                                                                               \
+        CPOOL_MARK_(&(entry)->home, CPOOL_CAST_(void *, entry));                       \
+        CPOOL_FENCE_();                                                                \
+        if (CPOOL_UNLIKELY_(CPOOL_IS_LOCKED_(entry))) {                                \
+            CPOOL_LEAVE_(&(entry)->home, NULL);                                        \
+            empty;                                                                     \
+        }                                                                              \
+        CPOOL_POP_(entry, slot, CPOOL_LEAVE_(&(entry)->home, NULL); empty);            \
+        CPOOL_LEAVE_(&(entry)->home, NULL);                                            \
+    } while (0)
+
+#define CPOOL_PUSH_MARKED_(entry, slot, valid, full)                                   \
+    do {                                                                               \
+        uintptr_t cpool_frees_;                                                        \
+                                                                                       \
+        if (CPOOL_UNLIKELY_(!(valid)))                                                 \
+            full;                                                                      \
+        cpool_frees_ = CPOOL_COUNT_(&(entry)->frees);                                  \
+        CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 1u);                               \
+        CPOOL_FENCE_();                                                                \
+        if (CPOOL_UNLIKELY_(CPOOL_IS_LOCKED_(entry))) {                                \
+            CPOOL_LEAVE_(&(entry)->frees, cpool_frees_ + 2u);                          \
+            full;                                                                      \
+        }                                                                              \
+        CPOOL_PUSH_(entry, slot, 1, CPOOL_LEAVE_(&(entry)->frees, cpool_frees_ + 2u);  \
+                    full);                                                             \
+        CPOOL_LEAVE_(&(entry)->frees, cpool_frees_ + 2u);                              \
+    } while (0)
 
 #endif /* __GNUC__ */
 

@@ -15,7 +15,7 @@ model_names = \
 	depot_empty depot_exchange depot_partial depot_slots \
 	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
 	empty_refill empty_partial empty_steal \
-	extent_commit mark_user recall_barrier recall_barrier_reopen \
+	extent_commit mark_user recall_barrier recall_barrier_reopen recall_inline \
 	recall_loaded recall_reopen recall_short \
 	slab_bump slab_lower slot_word \
 	stack_aba stack_handoff stack_own \
@@ -37,7 +37,8 @@ EXTRA_DIST += \
 	tests/model/lease_late.c tests/model/lease_steal.c \
 	tests/model/leases.h tests/model/mark_user.c \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
-	tests/model/recall_loaded.c tests/model/recall_reopen.c tests/model/recall_short.c \
+	tests/model/recall_inline.c tests/model/recall_loaded.c tests/model/recall_reopen.c \
+	tests/model/recall_short.c \
 	tests/model/slab_bump.c tests/model/slab_lower.c tests/model/slot_word.c \
 	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \
 	tests/model/wait_barrier.c tests/model/wait_bell.c tests/model/wait_pass.c tests/model/wait_sleep.c \

@@ -94,6 +94,24 @@ static inline int *model_pop(struct cpi_cache *cache)
     cpi_mark_end_pop(cache);
     return slot;
 }
+#elif defined(MODEL_INLINE)
+/* As a typed pool's functions do it. */
+static inline bool model_push(struct cpi_cache *cache, int *slot)
+{
+    cpool_cache_t *entry = &cache->hidden;
+
+    CPOOL_PUSH_MARKED_(entry, slot, true, return false);
+    return true;
+}
+
+static inline int *model_pop(struct cpi_cache *cache)
+{
+    cpool_cache_t *entry = &cache->hidden;
+    void *slot;
+
+    CPOOL_POP_MARKED_(entry, slot, return NULL);
+    return slot;
+}
 #else
 static inline bool model_push(struct cpi_cache *cache, int *slot)
 {

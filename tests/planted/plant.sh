@@ -5,6 +5,9 @@
 #   plant.sh LIB COPY NAME
 #   plant.sh --check LIB       holds every edit against the sources
 #
+# A file that is not in the library's folders is a public header.  Its copy comes before the
+# header itself where <cpool.h> looks for it, in the models.
+#
 # Fails, and says so, unless the list has the bug and each of its edits changes exactly one
 # line of the file: an edit that no longer applies proves nothing.
 
@@ -37,7 +40,11 @@ if [ "$1" = --check ]; then
         case $name in '' | '#'*) continue ;; esac
         count=$((count + 1))
         # shellcheck disable=SC2086 # without the blanks around it
-        edited "$2"/*/$(echo $file) $name "${edit# }" || failed=1
+        path=$(echo "$2"/*/$(echo $file))
+        # shellcheck disable=SC2086
+        [ -f "$path" ] || path=$2/../include/cpool/$(echo $file)
+        # shellcheck disable=SC2086
+        edited "$path" $name "${edit# }" || failed=1
     done <"$list"
     echo "$count edits"
     exit $failed
@@ -52,5 +59,6 @@ line=$(grep "^$3 *|" "$list") || {
 file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
 edit=$(printf '%s\n' "$line" | cut -d '|' -f 4- | sed 's/^ *//')
 mkdir -p "$copy" && cp -R "$lib"/*/ "$copy" && chmod -R u+w "$copy" || exit 1
+[ -f "$(echo "$copy"/*/"$file")" ] || cp -R "$lib/../include/cpool" "$copy" || exit 1
 target=$(echo "$copy"/*/"$file")
 edited "$target" "$3" "$edit" && mv "$work/edited" "$target"
