@@ -17,7 +17,7 @@ libcpool_sources = \
 	lib/cache/registry.h lib/cache/registry_list.c lib/cache/steal.c lib/cache/steal.h \
 	lib/pool/feature.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
 	lib/pool/pool_audit.c lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \
-	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_drain.c lib/pool/pool_drain.h \
+	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_drain.c lib/pool/pool_drain.h lib/pool/pool_exact.c \
 	lib/pool/pool_forms.c lib/pool/pool_impl.h lib/pool/pool_info.c lib/pool/pool_info.h \
 	lib/pool/pool_layer.c lib/pool/pool_memory.c \
 	lib/pool/pool_options.c lib/pool/pool_options.h lib/pool/pool_print.c \

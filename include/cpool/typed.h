@@ -27,7 +27,8 @@
  *
  * A pool without an inline path (CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE),
  * or with a stride other than the size of the type (CPOOL_MEMORY_COLOUR), works too,
- * with a call for each operation.  In a typed pool every loaded magazine of another thread
+ * with a call for each operation.  CPOOL_DECLARE_EXACT gives exact ones an inline path.  In a
+ * typed pool every loaded magazine of another thread
  * counts as full in the computation of slack.
  *
  * The type must be complete, and its alignment at most CPOOL_ALIGN_MAX.  In C++ slots
@@ -89,10 +90,69 @@
  * <name>_pool() does the same.
  */
 #define CPOOL_DECLARE(name, type)                                                      \
-    extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
-                                                                                       \
     CPOOL_TYPED_PATH_(name, type)                                                      \
-                                                                                       \
+    CPOOL_TYPED_DECLARE_(name, type)
+
+/*
+ * CPOOL_DECLARE_EXACT - declares a typed pool that hands out all of its capacity.
+ *
+ * As CPOOL_DECLARE, with the same functions, for a pool that CPOOL_DEFINE_EXACT has defined.
+ * Alloc and free stay inline, at about 30 instructions a pair.  They are calls where the system
+ * has no membarrier, and in a pool with other flags of those above.
+ */
+#define CPOOL_DECLARE_EXACT(name, type)                                                \
+    CPOOL_TYPED_EXACT_PATH_(name, type)                                                \
+    CPOOL_TYPED_DECLARE_(name, type)
+
+/*
+ * CPOOL_DEFINE - defines a typed pool that CPOOL_DECLARE has declared.
+ *
+ * At file scope, in one source file of the program or module.  The settings are
+ * designated initialisers of cpool_config_t, `.capacity` at least.
+ */
+#define CPOOL_DEFINE(name, type, ...)                                                  \
+    CPOOL_TYPED_STORAGE_(, name)                                                       \
+    CPOOL_TYPED_DEFINE_(, name, type, 0, NULL, __VA_ARGS__)
+
+/*
+ * CPOOL_DEFINE_EXACT - defines a typed pool that CPOOL_DECLARE_EXACT has declared.
+ *
+ * As CPOOL_DEFINE.  The pool has CPOOL_EXACT beside the flags of its settings, and of those that
+ * <name>_open is given.
+ */
+#define CPOOL_DEFINE_EXACT(name, type, ...)                                            \
+    CPOOL_TYPED_EXACT_STORAGE_(, name)                                                 \
+    CPOOL_TYPED_DEFINE_(, name, type, CPOOL_EXACT, CPOOL_TYPED_NONE_(name), __VA_ARGS__)
+
+/*
+ * CPOOL_DEFINE_INLINE - declares and defines a typed pool in a header.
+ *
+ * In place of CPOOL_DECLARE and CPOOL_DEFINE, in C and in C++.  All source files of a program
+ * or module that include the header have one pool together.  The settings must be the same in
+ * each of them.  It needs GNU extensions.  CPOOL_DEFINE_EXACT_INLINE does it for the two others.
+ */
+#if defined(__GNUC__)
+#define CPOOL_DEFINE_INLINE(name, type, ...)                                           \
+    CPOOL_DECLARE(name, type);                                                         \
+    CPOOL_TYPED_STORAGE_(CPOOL_TYPED_ONE_, name)                                       \
+    CPOOL_TYPED_DEFINE_(CPOOL_TYPED_ONE_, name, type, 0, NULL, __VA_ARGS__)
+#define CPOOL_DEFINE_EXACT_INLINE(name, type, ...)                                     \
+    CPOOL_DECLARE_EXACT(name, type);                                                   \
+    CPOOL_TYPED_EXACT_STORAGE_(CPOOL_TYPED_ONE_, name)                                 \
+    CPOOL_TYPED_DEFINE_(CPOOL_TYPED_ONE_, name, type, CPOOL_EXACT,                     \
+                        CPOOL_TYPED_NONE_(name), __VA_ARGS__)
+/* Of several definitions the linker takes one. */
+#if defined(_WIN32)
+#define CPOOL_TYPED_ONE_ __attribute__((__selectany__))
+#else
+#define CPOOL_TYPED_ONE_ __attribute__((__weak__))
+#endif
+#endif
+
+/*
+ * The parts of the macros above.  Nothing below is for use outside this header.
+ */
+#define CPOOL_TYPED_DECLARE_(name, type)                                               \
     CPOOL_TYPED_INLINE_ type *name##_calloc(void)                                      \
     {                                                                                  \
         type *cpool_slot_ = name##_alloc();                                            \
@@ -138,56 +198,30 @@
                             CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX,               \
                         "cpool: " #type " is empty, or aligned to more than CPOOL_ALIGN_MAX")
 
-/*
- * CPOOL_DEFINE - defines a typed pool that CPOOL_DECLARE has declared.
- *
- * At file scope, in one source file of the program or module.  The settings are
- * designated initialisers of cpool_config_t, `.capacity` at least.
- */
-#define CPOOL_DEFINE(name, type, ...) CPOOL_TYPED_DEFINE_(, name, type, __VA_ARGS__)
-
-/*
- * CPOOL_DEFINE_INLINE - declares and defines a typed pool in a header.
- *
- * In place of CPOOL_DECLARE and CPOOL_DEFINE, in C and in C++.  All source files of a program
- * or module that include the header have one pool together.  The settings must be the same in
- * each of them.  It needs GNU extensions.
- */
-#if defined(__GNUC__)
-#define CPOOL_DEFINE_INLINE(name, type, ...)                                           \
-    CPOOL_DECLARE(name, type);                                                         \
-    CPOOL_TYPED_DEFINE_(__attribute__((__weak__)), name, type, __VA_ARGS__)
-#endif
-
-/*
- * The parts of the macros above.  Nothing below is for use outside this header.
- */
-#define CPOOL_TYPED_DEFINE_(linkage, name, type, ...)                                  \
-    CPOOL_TYPED_STORAGE_(linkage, name)                                                \
-                                                                                       \
+#define CPOOL_TYPED_DEFINE_(linkage, name, type, flags, none, ...)                     \
     CPOOL_TYPED_SETTINGS_BEGIN_                                                        \
     static const cpool_config_t name##_settings_ = { .size = sizeof(cpool_config_t),   \
                                                      __VA_ARGS__ };                    \
     CPOOL_TYPED_SETTINGS_END_                                                          \
                                                                                        \
     static const struct cpool_typed_functions name##_functions_ = {                    \
-        #name "_alloc", #name "_free", #name "_open", NULL                             \
+        #name "_alloc", #name "_free", #name "_open", flags                            \
     };                                                                                 \
                                                                                        \
     linkage struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type),\
                                          CPOOL_TYPED_ALIGN_(type), &name##_functions_, \
-                                         { 0 } };                                      \
+                                         none };                                       \
                                                                                        \
     CPOOL_TYPED_LAST_(name##_unload_, cpool_typed_close(&name##_typed_, true))         \
                                                                                        \
     CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type), "cpool: " #type " is empty")
 
-/* The names of a typed pool's functions, for reports. */
+/* The names of a typed pool's functions, for reports, and the flags that they imply. */
 struct cpool_typed_functions {
     const char *alloc;
     const char *free;
     const char *open;
-    const char *reserved;
+    uintptr_t flags; /* of the pool, beside those of its settings */
 };
 
 /*
@@ -203,13 +237,17 @@ struct cpool_typed {
     size_t slot_size;               /* bytes of the type */
     size_t slot_align;              /* its alignment */
     const struct cpool_typed_functions *functions;
-    uintptr_t reserved[8 - 7];
+    cpool_cache_t *none; /* the entry of threads without a cache, where each has a pointer
+                            to its entry */
 };
 
 /* The out-of-line halves of what the macros below define.  The slot comes first, so that it
  * stays in its register. */
 CPOOL_API void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry);
 CPOOL_API void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry);
+CPOOL_API void *cpool_typed_exact_alloc_slow(struct cpool_typed *typed, cpool_cache_t **entry);
+CPOOL_API void cpool_typed_exact_free_slow(void *slot, struct cpool_typed *typed,
+                                           cpool_cache_t **entry);
 CPOOL_API cpool_t *cpool_typed_pool(struct cpool_typed *typed);
 CPOOL_API int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config);
 CPOOL_API int cpool_typed_close(struct cpool_typed *typed, bool unloading);
@@ -326,6 +364,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
 #define CPOOL_TYPED_KEEP_(entry) __asm__("" : "+r"(entry))
 
 #define CPOOL_TYPED_PATH_(name, type)                                                  \
+    extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
     extern __thread cpool_cache_t name##_entry_ CPOOL_TYPED_VISIBLE_ CPOOL_TYPED_TLS_; \
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
@@ -354,9 +393,50 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
 #define CPOOL_TYPED_STORAGE_(linkage, name)                                            \
     linkage __thread cpool_cache_t name##_entry_ CPOOL_TYPED_ALIGNED_;
 
+/* The entry outlives the thread, because another one may have locked it.  So the thread has
+ * a pointer.  Before its first use, that points to an entry that is empty and full. */
+#define CPOOL_TYPED_EXACT_PATH_(name, type)                                            \
+    extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
+    extern cpool_cache_t name##_none_ CPOOL_TYPED_VISIBLE_;                            \
+    extern __thread cpool_cache_t *name##_entry_ CPOOL_TYPED_VISIBLE_ CPOOL_TYPED_TLS_;\
+                                                                                       \
+    CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
+    {                                                                                  \
+        cpool_cache_t *cpool_entry_ = name##_entry_;                                   \
+        void *cpool_slot_;                                                             \
+                                                                                       \
+        CPOOL_POP_MARKED_(cpool_entry_, cpool_slot_,                                   \
+                          return CPOOL_CAST_(type *, cpool_typed_exact_alloc_slow(     \
+                                                         &name##_typed_, &name##_entry_)));\
+        return CPOOL_CAST_(type *, cpool_slot_);                                       \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ void name##_free_slow_(type *cpool_slot_)                      \
+    {                                                                                  \
+        cpool_typed_exact_free_slow(cpool_slot_, &name##_typed_, &name##_entry_);      \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ void name##_free(type *cpool_slot_)                            \
+    {                                                                                  \
+        cpool_cache_t *cpool_entry_ = name##_entry_;                                   \
+        uintptr_t cpool_index_;                                                        \
+                                                                                       \
+        CPOOL_TYPED_INDEX_(name##_typed_.origin, sizeof(type), cpool_slot_, cpool_index_);\
+        CPOOL_PUSH_MARKED_(cpool_entry_, cpool_slot_, cpool_index_ < cpool_entry_->bound,\
+                           do { name##_free_slow_(cpool_slot_); return; } while (0));  \
+    }
+
+#define CPOOL_TYPED_EXACT_STORAGE_(linkage, name)                                      \
+    linkage cpool_cache_t name##_none_;                                                \
+    linkage __thread cpool_cache_t *name##_entry_ = &name##_none_;
+
+#define CPOOL_TYPED_NONE_(name) &name##_none_
+
 #else /* without the inline path: through the pool's descriptor */
 
 #define CPOOL_TYPED_PATH_(name, type)                                                  \
+    extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
+                                                                                       \
     CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
     {                                                                                  \
         cpool_t *cpool_pool_ = cpool_typed_pool(&name##_typed_);                       \
@@ -372,7 +452,11 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
             cpool_free(cpool_pool_, cpool_slot_);                                      \
     }
 
+#define CPOOL_TYPED_EXACT_PATH_(name, type) CPOOL_TYPED_PATH_(name, type)
+
 #define CPOOL_TYPED_STORAGE_(linkage, name)
+#define CPOOL_TYPED_EXACT_STORAGE_(linkage, name)
+#define CPOOL_TYPED_NONE_(name) NULL
 
 #endif
 

@@ -128,6 +128,9 @@ struct cpi_cache {
     struct cpi_depot *depot;
 
     /* The owner's. */
+    cpool_cache_t **pointer; /* a typed pool's variable of the thread, through which the inline
+                                path finds the entry, or NULL */
+    cpool_cache_t *none;     /* where that points while there is no cache */
     _Atomic uint32_t loaded; /* magazine with the rounds that the active entry shows, or
                                 0 */
     uint32_t quota;  /* constant while registered: spares it may have at most */

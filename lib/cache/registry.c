@@ -159,6 +159,10 @@ static void unregister_cache(struct cpi_registry *registry, struct cpi_cache *ca
         CPI_LIST_REMOVE(cache);
     clear_entry(cpi_cache_active(cache));
     clear_entry(cache->entry);
+    if (cache->pointer != NULL) {
+        *cache->pointer = cache->none;
+        cache->pointer = NULL;
+    }
     cache->entry = &cache->own;
     cpi_store(&cache->active, &cache->hidden, relaxed);  /* [clear] */
     cpi_store(&cache->visible, &cache->hidden, relaxed); /* [clear] */

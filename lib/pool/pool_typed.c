@@ -34,6 +34,7 @@ static int complete(cpool_config_t *config, const struct cpool_typed *typed)
         config->slot_size = typed->slot_size;
     if (config->slot_align == 0)
         config->slot_align = typed->slot_align;
+    config->flags |= (unsigned)typed->functions->flags;
     if (config->slot_size != typed->slot_size)
         return CPOOL_ESLOTSIZE;
     return config->slot_align < typed->slot_align ? CPOOL_EALIGN : 0;

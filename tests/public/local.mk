@@ -64,6 +64,8 @@ tests_public = \
 	tests/public/check_track_beside \
 	tests/public/check_trim \
 	tests/public/check_typed \
+	tests/public/check_typed_exact \
+	tests/public/check_typed_exact_noinline \
 	tests/public/check_typed_noinline \
 	tests/public/check_typed_reports \
 	tests/public/check_typed_reports_noinline \
@@ -323,6 +325,13 @@ tests_public_check_trim_LDADD = $(tests_ldadd_public)
 
 tests_public_check_typed_CPPFLAGS = $(tests_cppflags)
 tests_public_check_typed_LDADD = $(tests_ldadd_public)
+
+tests_public_check_typed_exact_CPPFLAGS = $(tests_cppflags)
+tests_public_check_typed_exact_LDADD = $(tests_ldadd_public)
+
+tests_public_check_typed_exact_noinline_SOURCES = tests/public/check_typed_exact.c
+tests_public_check_typed_exact_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_public_check_typed_exact_noinline_LDADD = $(tests_ldadd_public)
 
 tests_public_check_typed_noinline_SOURCES = tests/public/check_typed.c
 tests_public_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE

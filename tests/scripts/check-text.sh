@@ -16,7 +16,7 @@
 
 set -u
 top=${srcdir:-.}
-budget=116300    # bytes, on x86-64
+budget=116400    # bytes, on x86-64
 collected=88950 # with --gc-sections
 compiler=${CC:-cc}
 
