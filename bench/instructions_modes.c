@@ -29,9 +29,8 @@ struct element {
     char bytes[BLOCK];
 };
 
-CPOOL_DECLARE(exactly, struct element);
-CPOOL_DEFINE(exactly, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
-             .flags = CPOOL_EXACT);
+CPOOL_DECLARE_EXACT(exactly, struct element);
+CPOOL_DEFINE_EXACT(exactly, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
 CPOOL_DECLARE(waited, struct element);
 CPOOL_DEFINE(waited, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
              .flags = CPOOL_WAITABLE);
