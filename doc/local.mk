@@ -12,7 +12,7 @@ EXTRA_DIST += doc/ADOPTING.md doc/CONCURRENCY.md doc/DESIGN.md doc/JSON.md \
 man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h include/cpool/alloc.h \
 	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/info.h \
 	include/cpool/lease.h include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
-	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h include/cpool/priority.h include/cpool/lanes.h include/cpool/tools.h include/cpool/debug.h
+	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/tools.h include/cpool/debug.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \
@@ -50,6 +50,17 @@ dist_man3_MANS = \
 	doc/man/cpool_sized_free.3 doc/man/cpool_sized_owns.3 doc/man/cpool_sized_realloc.3 \
 	doc/man/cpool_sized_stats.3 doc/man/cpool_sized_trim.3 doc/man/cpool_sized_usable_size.3 \
 	doc/man/cpool_release.3 \
+	doc/man/cpool_domain_create.3 \
+	doc/man/cpool_domain_destroy.3 \
+	doc/man/cpool_domain_held.3 \
+	doc/man/cpool_domain_oldest.3 \
+	doc/man/cpool_read_begin.3 \
+	doc/man/cpool_read_end.3 \
+	doc/man/cpool_reader_create.3 \
+	doc/man/cpool_reader_destroy.3 \
+	doc/man/cpool_retire.3 \
+	doc/man/cpool_retire_barrier.3 \
+	doc/man/cpool_retire_flush.3 \
 	doc/man/cpool_lane.3 \
 	doc/man/cpool_lane_alloc.3 \
 	doc/man/cpool_lane_count.3 \

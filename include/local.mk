@@ -30,6 +30,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/pools.h \
 	include/cpool/priority.h \
 	include/cpool/resource.hpp \
+	include/cpool/retire.h \
 	include/cpool/sized.h \
 	include/cpool/sized.hpp \
 	include/cpool/tools.h \

@@ -34,6 +34,7 @@ libcpool_sources = \
 	lib/check/quarantine.h lib/check/record.h lib/check/site.c lib/check/site.h \
 	lib/fallback/fallback.c lib/fallback/fallback.h lib/fallback/pool_fallback.c \
 	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_inline.c lib/lease/pool_lease.c \
+	lib/retire/retire.c lib/retire/retire_inline.c \
 	lib/features/list.c \
 	lib/object/object.c lib/object/object.h lib/object/object_create.c \
 	lib/object/object_fake.c lib/object/object_life.c lib/object/object_resize.c \

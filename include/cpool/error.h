@@ -68,11 +68,13 @@ enum {
     CPOOL_ELEASE = -116,      /* not an open lease, or in use at its end */
     CPOOL_ELEASED = -117,     /* the slot goes back with its lease (checked pools) */
     CPOOL_EBLOCK = -118,      /* the address is a block of the fallback, and has no index */
+    CPOOL_EREADER = -119,     /* a reader is inside a section (cpool/retire.h) */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */
     CPOOL_EPOOLS = -203,  /* as many pools exist as the library can have at once */
-    CPOOL_EDRY = -204     /* fewer slots are free than were requested */
+    CPOOL_EDRY = -204,    /* fewer slots are free than were requested */
+    CPOOL_EHELD = -205    /* readers hold back as many slots as they may (cpool/retire.h) */
 };
 
 /*

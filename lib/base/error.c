@@ -85,11 +85,13 @@ static const struct code_text code_texts[] = {
     {CPOOL_ELEASE, "not an open lease, or a lease in use at its end"},
     {CPOOL_ELEASED, "the slot goes back with its lease"},
     {CPOOL_EBLOCK, "the address is a block of the fallback, which has no index"},
+    {CPOOL_EREADER, "a reader is inside a section"},
     {CPOOL_ELIVE, "slots were still live"},
     {CPOOL_ENOMEM, "the operating system refused memory"},
     {CPOOL_ESYSTEM, "the operating system refused a thread key or fork handler"},
     {CPOOL_EPOOLS, "as many pools exist as the library can have at once"},
     {CPOOL_EDRY, "fewer slots are free than were asked for"},
+    {CPOOL_EHELD, "as many slots are held back for readers as may be"},
 };
 
 const char *cpool_strerror(int code)

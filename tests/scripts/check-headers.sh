@@ -116,7 +116,7 @@ compile() {
 }
 
 public='cpool.h cpool/lease.h cpool/debug.h cpool/events.h cpool/lanes.h cpool/object.h
-cpool/sized.h cpool/pools.h cpool/priority.h cpool/track.h cpool/version.h'
+cpool/sized.h cpool/pools.h cpool/priority.h cpool/retire.h cpool/track.h cpool/version.h'
 
 # headers COMPILER LANGUAGE STANDARD OPTION... - those in the file $work/source, with each option.
 headers() {

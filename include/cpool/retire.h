@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/retire.h - slots that go back when no reader can see them any more.
+ *
+ * OVERVIEW
+ *
+ * A thread removes a node from a list, a table or a tree that other threads read without a lock.
+ * One of them may still look at the node, so it cannot be freed yet.  It is retired instead:
+ *
+ *     cpool_domain_create(&domain, 16, 1024);
+ *     ...
+ *     cpool_reader_t *reader = cpool_reader_create(domain);    once in each thread
+ *     ...
+ *     cpool_read_begin(reader);
+ *     node = look_up(table, key);                              without a lock
+ *     use(node);
+ *     cpool_read_end(reader);
+ *     ...
+ *     unlink_node(table, node);                                in any thread with a reader
+ *     while (cpool_retire(reader, nodes, node) != 0)
+ *         sched_yield();                                       readers are slow: outside
+ *     ...
+ *     cpool_retire_barrier(reader);
+ *     cpool_reader_destroy(reader);
+ *     cpool_domain_destroy(domain);
+ *
+ * The slot goes back to its pool after every section that had begun before the retire has ended.
+ *
+ * NOTES
+ *
+ * The promise: a slot that a section may have found before the slot was retired is not free
+ * before that section ends.  The program makes the slot unreachable before the retire, and reads
+ * its links with atomic loads and stores as any structure without locks does.
+ *
+ * The cost: a section is a few plain loads and stores in memory of the thread's own, with one
+ * load of the domain's epoch.  A retire puts the address into the reader's bag, which has room
+ * for a quarter of what the reader may hold back.  A full bag takes one barrier of the system
+ * (membarrier(2)) and a look at every reader.  Where the system has no such barrier, the
+ * beginning of a section is an atomic exchange.  The slot itself has no word for this.  No
+ * memory is allocated, and no lock is taken.
+ *
+ * Slots that are held back count as live in their pool's figures, and their handles stay good
+ * until they are free.  A pool that is dry does not ask domains for slots.
+ *
+ * Pools: a domain serves any number of pools, of slots that go back by cpool_free.  A wrong
+ * address or a double free is reported when the slot goes back, as by cpool_free.  Before
+ * cpool_reset and cpool_destroy the pool's slots have to be out of all bags, which
+ * cpool_retire_barrier in each reader brings about.
+ *
+ * Threads: one thread at a time uses a reader.  A signal handler has one of its own, because it
+ * could end the section that its thread is about to begin.  Nothing notices the end of a thread.
+ * A thread that has ended inside a section holds all slots back, and cpool_domain_oldest names it.
+ * An error handler that is called while slots go back must return.
+ *
+ * Fork: in the child each reader is as it was.  Those of threads that did not survive can be
+ * destroyed there, inside a section too.  Slots that such a thread was just giving back may stay
+ * live.
+ */
+#ifndef CPOOL_RETIRE_H
+#define CPOOL_RETIRE_H
+
+#include <cpool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Readers, and the slots that they have retired. */
+typedef struct cpool_domain cpool_domain_t;
+
+/* One thread's part of a domain.  All members are the library's. */
+typedef struct cpool_reader {
+    uintptr_t inside; /* atomic: the epoch in which the section has begun, 0 outside */
+    uintptr_t nested; /* beginnings without an end */
+    const uintptr_t *epoch; /* atomic: the domain's.  NULL where the system has no barrier */
+} cpool_reader_t;
+
+/*
+ * ---- Retired slots (cpool_retire.3) -----------------------------------------
+ */
+
+/* The most readers of a domain, and the most slots that one of them may hold back. */
+#define CPOOL_READERS_MAX 4096u
+#define CPOOL_HELD_MAX 1048576u
+
+/*
+ * cpool_domain_create - makes a domain.
+ *
+ * domain    receives it, set to NULL on failure
+ * readers   that it may have at once, 1 to CPOOL_READERS_MAX
+ * held      slots that each of them may hold back, 4 to CPOOL_HELD_MAX.  It is rounded up to a
+ *           multiple of 4
+ *
+ * The domain takes 16 bytes of addresses for each slot that may be held back, and four cache
+ * lines for each reader.
+ *
+ * Returns 0, CPOOL_ENULL, CPOOL_ECAPACITY for numbers out of range, CPOOL_ENOMEM or
+ * CPOOL_ESYSTEM.
+ * Any thread.  It may block, and makes system calls.
+ */
+CPOOL_API int cpool_domain_create(cpool_domain_t **domain, size_t readers, size_t held)
+    CPOOL_MUST_USE_;
+
+/*
+ * cpool_domain_destroy - gives all slots back that are held back, and ends the domain.
+ *
+ * domain   no thread may be using it or its readers, or use them later.  NULL is a no-op
+ *
+ * Returns 0, or CPOOL_EREADER, which is reported: a reader is inside a section, and the domain
+ * stays as it was.
+ * Any thread.  It makes system calls.
+ */
+CPOOL_API int cpool_domain_destroy(cpool_domain_t *domain);
+
+/*
+ * cpool_domain_held - the number of slots that are held back.
+ *
+ * Exact if no thread retires at the moment.
+ * Any thread, wait-free.  Its cost is proportional to the number of readers.
+ */
+CPOOL_API size_t cpool_domain_held(const cpool_domain_t *domain) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_domain_oldest - the reader with the section that holds back the most slots.
+ *
+ * Returns the reader, or NULL if none is inside a section.  It may have left meanwhile.
+ * Any thread, wait-free.  Its cost is proportional to the number of readers.
+ */
+CPOOL_API const cpool_reader_t *cpool_domain_oldest(const cpool_domain_t *domain)
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_reader_create - takes one of the domain's readers for the calling thread.
+ *
+ * Returns the reader, or NULL if all are in use.  A destroyed one is in use until its slots are
+ * free.
+ * Any thread, lock-free.
+ */
+CPOOL_API cpool_reader_t *cpool_reader_create(cpool_domain_t *domain) CPOOL_MUST_USE_
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_reader_destroy - gives a reader up.
+ *
+ * reader   no thread may be using it, or use it later.  NULL is a no-op
+ *
+ * Slots that it still holds back are left to the other readers of the domain, which give
+ * them back in their own time.
+ *
+ * Returns 0, or CPOOL_EREADER, which is reported: the reader is inside a section, and stays.
+ * Any thread, lock-free.
+ */
+CPOOL_API int cpool_reader_destroy(cpool_reader_t *reader);
+
+/*
+ * cpool_read_begin - begins a section, or another one inside it.
+ *
+ * The reader's thread, wait-free.
+ * (Epochs: K. Fraser, "Practical lock-freedom", University of Cambridge, 2004.)
+ */
+CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_read_end - ends the section that was begun last.
+ *
+ * After the last end the thread has forgotten all slots that it has found, and looks for them
+ * again.  An end without a beginning is the caller's mistake, and is not noticed.
+ * The reader's thread, wait-free.
+ */
+CPOOL_API CPOOL_INLINE_ void cpool_read_end(cpool_reader_t *reader) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_retire - frees a slot after all sections that have begun.
+ *
+ * reader   the caller's, inside a section or not
+ * pool     the slot's
+ * slot     live, and no section that begins now can find it.  NULL is a no-op
+ *
+ * Returns 0, or CPOOL_EHELD: the reader holds back as many slots as it may, and sections last.
+ * The slot is still the caller's then.  A caller that is inside a section ends it before it tries
+ * again, because it waits for itself otherwise.
+ * The reader's thread, lock-free.  A full bag makes a system call.
+ */
+CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_retire_flush - gives back what no section can see any more.
+ *
+ * Returns the number of slots that the reader still holds back.
+ * The reader's thread, lock-free.  It makes a system call.
+ */
+CPOOL_API size_t cpool_retire_flush(cpool_reader_t *reader) CPOOL_NONNULL_(1);
+
+/*
+ * cpool_retire_barrier - waits until all slots that this reader has retired are free.
+ *
+ * Returns 0, or CPOOL_EREADER, which is reported: the reader is inside a section itself.
+ * The reader's thread.  It blocks until the sections have ended, and makes system calls.
+ */
+CPOOL_API int cpool_retire_barrier(cpool_reader_t *reader) CPOOL_NONNULL_(1);
+
+/* The out-of-line half of a beginning. */
+CPOOL_API void cpool_read_begin_slow(cpool_reader_t *reader);
+
+#if CPOOL_IS_INLINE_
+
+/*
+ * The store is a release for a thread that finds the section: it sees the sections before as
+ * ended.  The compiler keeps the section's loads behind it, and the barrier of the thread that
+ * looks makes the processor do so (lib/retire/retire.c).
+ */
+CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader)
+{
+    if (reader->nested == 0) {
+        if (CPOOL_LIKELY_(reader->epoch != CPOOL_CAST_(const uintptr_t *, 0))) {
+            __atomic_store_n(&reader->inside, __atomic_load_n(reader->epoch, __ATOMIC_ACQUIRE),
+                             __ATOMIC_RELEASE);
+            __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        } else {
+            cpool_read_begin_slow(reader);
+        }
+    }
+    reader->nested++;
+}
+
+CPOOL_API CPOOL_INLINE_ void cpool_read_end(cpool_reader_t *reader)
+{
+    uintptr_t nested = reader->nested - 1u;
+
+    reader->nested = nested;
+    if (nested == 0)
+        __atomic_store_n(&reader->inside, CPOOL_NUMBER_(uintptr_t, 0), __ATOMIC_RELEASE);
+}
+
+#endif /* CPOOL_IS_INLINE_ */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPOOL_RETIRE_H */

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_retire.c - slots that go back when no reader can see them any more.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include <cpool/retire.h>
+
+enum { CAPACITY = 2000, HELD = 64, READERS = 4 };
+
+static cpool_domain_t *domain;
+static cpool_t *pool;
+
+static void make(unsigned flags)
+{
+    cpool_config_t config = support_config(32, CAPACITY);
+
+    support_set_flags(&config, flags);
+    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
+    REQUIRE_EQUAL(cpool_domain_create(&domain, READERS, HELD), 0);
+}
+
+static void end(void)
+{
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
+    support_destroy_empty(pool);
+}
+
+static cpool_reader_t *reader(void)
+{
+    cpool_reader_t *made = cpool_reader_create(domain);
+
+    REQUIRE(made != NULL);
+    return made;
+}
+
+static void retire(cpool_reader_t *by, size_t n)
+{
+    while (n-- > 0)
+        REQUIRE_EQUAL(cpool_retire(by, pool, cpool_alloc(pool)), 0);
+}
+
+/* --- One thread --- */
+
+static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_TRACKED, CPOOL_CHECKED};
+
+START_TEST(slots_go_back_without_sections)
+{
+    cpool_reader_t *by;
+
+    make(modes[_i]);
+    by = reader();
+    retire(by, CAPACITY / 2);
+    REQUIRE(cpool_domain_held(domain) <= HELD);
+    support_require_live(pool, cpool_domain_held(domain));
+    REQUIRE_EQUAL(cpool_retire(by, pool, NULL), 0);
+    REQUIRE_EQUAL(cpool_retire_barrier(by), 0);
+    REQUIRE_EQUAL(cpool_domain_held(domain), 0);
+    support_require_live(pool, 0);
+    support_require_obtainable(pool, 0);
+    REQUIRE_EQUAL(cpool_reader_destroy(by), 0);
+    end();
+}
+END_TEST
+
+START_TEST(section_holds_back_what_was_retired_since)
+{
+    cpool_reader_t *by;
+    cpool_reader_t *other;
+    void *slot;
+
+    make(modes[_i]);
+    by = reader();
+    other = reader();
+    REQUIRE(cpool_domain_oldest(domain) == NULL);
+    cpool_read_begin(other);
+    cpool_read_begin(other);
+    retire(by, HELD);
+    REQUIRE(cpool_domain_oldest(domain) == other);
+    slot = cpool_alloc(pool);
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_EHELD);
+    REQUIRE_EQUAL(cpool_retire_flush(by), HELD);
+    cpool_read_end(other);
+    REQUIRE_EQUAL(cpool_retire_flush(by), HELD);
+    support_require_live(pool, HELD + 1);
+    cpool_read_end(other);
+    cpool_read_begin(other); /* began after all of them */
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), 0);
+    REQUIRE_EQUAL(cpool_domain_held(domain), 1);
+    cpool_read_end(other);
+    REQUIRE_EQUAL(cpool_retire_flush(by), 0);
+    support_require_live(pool, 0);
+    end();
+}
+END_TEST
+
+START_TEST(own_section_holds_back_too)
+{
+    cpool_reader_t *by;
+
+    make(0);
+    by = reader();
+    cpool_read_begin(by);
+    retire(by, 1);
+    REQUIRE_EQUAL(cpool_retire_flush(by), 1);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_retire_barrier(by), CPOOL_EREADER);
+    REQUIRE_EQUAL(cpool_reader_destroy(by), CPOOL_EREADER);
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), CPOOL_EREADER);
+    support_release_reports();
+    cpool_read_end(by);
+    REQUIRE_EQUAL(cpool_retire_barrier(by), 0);
+    support_require_live(pool, 0);
+    end();
+}
+END_TEST
+
+START_TEST(slots_of_several_pools)
+{
+    cpool_config_t config = support_config(100, HELD);
+    cpool_reader_t *by;
+    cpool_t *second;
+
+    make(0);
+    REQUIRE_EQUAL(cpool_create(&second, &config), 0);
+    by = reader();
+    for (size_t i = 0; i < HELD / 2; i++) {
+        retire(by, 1);
+        REQUIRE_EQUAL(cpool_retire(by, second, cpool_alloc(second)), 0);
+    }
+    REQUIRE_EQUAL(cpool_retire_barrier(by), 0);
+    support_require_live(pool, 0);
+    support_destroy_empty(second);
+    end();
+}
+END_TEST
+
+START_TEST(destroyed_reader_leaves_its_slots_to_others)
+{
+    cpool_reader_t *readers[READERS];
+
+    make(0);
+    for (size_t i = 0; i < READERS; i++)
+        readers[i] = reader();
+    REQUIRE(cpool_reader_create(domain) == NULL);
+    cpool_read_begin(readers[0]);
+    retire(readers[1], HELD);
+    REQUIRE_EQUAL(cpool_reader_destroy(readers[1]), 0);
+    REQUIRE_EQUAL(cpool_domain_held(domain), HELD);
+    REQUIRE(cpool_reader_create(domain) == NULL); /* its bags are in use */
+    cpool_read_end(readers[0]);
+    if (_i == 0)
+        REQUIRE(cpool_reader_create(domain) == readers[1]);
+    else
+        REQUIRE_EQUAL(cpool_retire_flush(readers[2]), 0);
+    support_require_live(pool, 0);
+    end();
+}
+END_TEST
+
+START_TEST(end_of_the_domain_gives_all_back)
+{
+    cpool_reader_t *other;
+
+    make(modes[_i]);
+    other = reader();
+    cpool_read_begin(other);
+    retire(reader(), HELD);
+    retire(reader(), 1);
+    cpool_read_end(other);
+    support_require_live(pool, HELD + 1);
+    end();
+}
+END_TEST
+
+START_TEST(wrong_numbers_refused)
+{
+    static const size_t wrong[][2] = {
+        {0, HELD}, {CPOOL_READERS_MAX + 1, HELD}, {1, 3}, {1, CPOOL_HELD_MAX + 1}};
+
+    REQUIRE_EQUAL(cpool_domain_create(NULL, 1, HELD), CPOOL_ENULL);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        domain = (cpool_domain_t *)&wrong;
+        REQUIRE_EQUAL(cpool_domain_create(&domain, wrong[i][0], wrong[i][1]), CPOOL_ECAPACITY);
+        REQUIRE(domain == NULL);
+    }
+    REQUIRE_EQUAL(cpool_domain_destroy(NULL), 0);
+    REQUIRE_EQUAL(cpool_reader_destroy(NULL), 0);
+    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, 5), 0);
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
+}
+END_TEST
+
+static void child(void *vanished)
+{
+    REQUIRE_EQUAL(cpool_reader_destroy(vanished), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(reader()), 0);
+    support_require_live(pool, 0);
+    end();
+}
+
+START_TEST(child_of_a_fork_gives_up_readers_that_vanished)
+{
+    cpool_reader_t *vanished;
+
+    make(0);
+    vanished = reader();
+    retire(vanished, 3);
+    cpool_read_begin(vanished);
+    support_in_child(child, vanished);
+    cpool_read_end(vanished);
+    REQUIRE_EQUAL(cpool_retire_barrier(vanished), 0);
+    end();
+}
+END_TEST
+
+/* --- Several threads --- */
+
+struct node {
+    _Atomic unsigned long serial; /* 0 while no section may find it */
+    unsigned long copy;
+};
+
+static _Atomic(struct node *) current;
+static atomic_bool over;
+
+static void *read_on(void *unused)
+{
+    cpool_reader_t *by = reader();
+
+    (void)unused;
+    while (!atomic_load(&over)) {
+        struct node *node;
+        unsigned long serial;
+
+        cpool_read_begin(by);
+        node = atomic_load_explicit(&current, memory_order_acquire);
+        serial = atomic_load_explicit(&node->serial, memory_order_relaxed);
+        for (unsigned i = 0; i < 20; i++) {
+            REQUIRE(serial != 0);
+            REQUIRE_EQUAL(node->copy, serial);
+            if (i == 10 && serial % 16 == 0)
+                sched_yield();
+            REQUIRE_EQUAL(atomic_load_explicit(&node->serial, memory_order_relaxed), serial);
+        }
+        cpool_read_end(by);
+    }
+    REQUIRE_EQUAL(cpool_reader_destroy(by), 0);
+    return NULL;
+}
+
+static struct node *make_node(unsigned long serial)
+{
+    struct node *node;
+
+    while ((node = cpool_alloc(pool)) == NULL)
+        sched_yield();
+    atomic_store_explicit(&node->serial, 0, memory_order_relaxed);
+    node->copy = serial;
+    atomic_store_explicit(&node->serial, serial, memory_order_relaxed);
+    return node;
+}
+
+static void *write_on(void *from)
+{
+    const unsigned long first = *(const unsigned long *)from;
+    const unsigned long rounds = (unsigned long)SUPPORT_COUNT(5000, 500);
+    cpool_reader_t *by = reader();
+
+    for (unsigned long i = 0; i < rounds; i++) {
+        struct node *node = make_node(first + 2 * i);
+
+        node = atomic_exchange_explicit(&current, node, memory_order_acq_rel);
+        while (cpool_retire(by, pool, node) != 0)
+            sched_yield();
+    }
+    REQUIRE_EQUAL(cpool_retire_barrier(by), 0);
+    REQUIRE_EQUAL(cpool_reader_destroy(by), 0);
+    return NULL;
+}
+
+START_TEST(sections_see_no_slot_that_is_free)
+{
+    static const unsigned long first[] = {2, 3};
+    pthread_t readers[2];
+    pthread_t writers[2];
+
+    make(modes[_i]);
+    atomic_store(&over, false);
+    atomic_store(&current, make_node(1));
+    for (size_t i = 0; i < 2; i++)
+        readers[i] = support_start(read_on, NULL);
+    for (size_t i = 0; i < 2; i++)
+        writers[i] = support_start(write_on, (void *)(uintptr_t)&first[i]);
+    for (size_t i = 0; i < 2; i++)
+        support_join(writers[i]);
+    atomic_store(&over, true);
+    for (size_t i = 0; i < 2; i++)
+        support_join(readers[i]);
+    cpool_free(pool, atomic_load(&current));
+    REQUIRE_EQUAL(cpool_domain_held(domain), 0);
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    const size_t all = sizeof modes / sizeof modes[0];
+    const struct support_test tests[] = {
+        TIMES(slots_go_back_without_sections, all),
+        TIMES(section_holds_back_what_was_retired_since, all),
+        ONCE(own_section_holds_back_too),
+        ONCE(slots_of_several_pools),
+        TIMES(destroyed_reader_leaves_its_slots_to_others, 2),
+        TIMES(end_of_the_domain_gives_all_back, all),
+        ONCE(wrong_numbers_refused),
+        ONCE(child_of_a_fork_gives_up_readers_that_vanished),
+        TIMES(sections_see_no_slot_that_is_free, all),
+    };
+
+    return SUPPORT_RUN("retire", tests);
+}
