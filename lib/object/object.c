@@ -321,9 +321,6 @@ int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is_new)
 
 #define CPI_SECOND UINT64_C(1000000000)
 
-/* How long a fake pool sleeps before it looks again. */
-static const struct timespec look_again = {0, 1000000};
-
 /* Sleeps until there is a slot, or it is worth looking again.  False if the time is up. */
 static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **slot)
 {
@@ -334,7 +331,7 @@ static bool sleep_until(const cpool_objects_t *pool, uint64_t deadline, void **s
     if (now >= deadline)
         return false;
     if (cpi_object_is_fake(pool)) {
-        nanosleep(&look_again, NULL);
+        cpi_os_back_off(CPI_GIVE_WAY);
         return true;
     }
     left.tv_sec = (time_t)((deadline - now) / CPI_SECOND);
