@@ -113,6 +113,12 @@ typedef struct cpool_objects cpool_objects_t;
 #define CPOOL_OBJECT_FAKE 0x8u
 
 /*
+ * CPOOL_OBJECT_NO_DEACTIVATE  Active objects that cpool_objects_destroy or
+ *                       cpool_object_shrink destroys are not deactivated before.
+ */
+#define CPOOL_OBJECT_NO_DEACTIVATE 0x10u
+
+/*
  * The type of a pool's objects.  Start from CPOOL_OBJECT_TYPE_INIT.  Several pools may
  * have the same type.  Any hook may be NULL.  `arg` is passed to all of them.
  */
@@ -191,7 +197,8 @@ CPOOL_API int cpool_objects_create(cpool_objects_t **pool, const cpool_object_co
  *
  * pool   no thread may be using it, or use it later.  NULL is a no-op
  *
- * Active objects are deactivated and destroyed, too.
+ * Active objects are deactivated, unless the pool has CPOOL_OBJECT_NO_DEACTIVATE, and
+ * destroyed, too.
  *
  * Returns 0, CPOOL_ELIVE if objects were active, CPOOL_EHOOK, which is reported, if
  * a hook was left without returning, or the code of cpool_destroy.  In the child of a
@@ -291,8 +298,8 @@ CPOOL_API bool cpool_object_is_active(const cpool_objects_t *pool, const void *o
  */
 CPOOL_API size_t cpool_object_grow(cpool_objects_t *pool, size_t n) CPOOL_NONNULL_(1);
 
-/* cpool_object_shrink's flag: active objects may be deactivated and destroyed, too, after
- * all inactive ones.  Their callers must not use them any more. */
+/* cpool_object_shrink's flag: active objects may be destroyed, too, as cpool_objects_destroy
+ * does it, after all inactive ones.  Their callers must not use them any more. */
 #define CPOOL_OBJECT_ACTIVE_TOO 0x1u
 
 /*

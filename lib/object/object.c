@@ -66,7 +66,7 @@ static int create_counted(cpool_objects_t *pool, struct found *found)
 /* A fake pool's object is destroyed with its use, and another one takes its room. */
 static int replace(cpool_objects_t *pool, uintptr_t index)
 {
-    cpi_object_end(pool, index);
+    cpi_object_end(pool, index, true);
     cpi_object_fake_close(pool, index);
     if (cpi_object_fake_open(pool, index))
         return construct(pool, index);

@@ -279,8 +279,15 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is
 /* Ends the use of a BUSY object: deactivates and resets it, and gives it back or destroys it. */
 void cpi_object_give(cpool_objects_t *pool, uintptr_t index);
 
-/* Ends the use of a BUSY object and destroys it.  The slot is in the caller's hands. */
-void cpi_object_end(cpool_objects_t *pool, uintptr_t index);
+/* Ends the use of a BUSY object, with the hook that deactivates it or without, and destroys it.
+ * The slot is in the caller's hands. */
+void cpi_object_end(cpool_objects_t *pool, uintptr_t index, bool deactivates);
+
+/* Whether the end of an active object that nobody puts back deactivates it. */
+static inline bool cpi_object_end_deactivates(const cpool_objects_t *pool)
+{
+    return (pool->flags & CPOOL_OBJECT_NO_DEACTIVATE) == 0;
+}
 
 /* Constructs an object in a slot in hand.  It is BUSY then.  Returns 0 or the hook's code. */
 int cpi_object_make(cpool_objects_t *pool, uintptr_t index);

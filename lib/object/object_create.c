@@ -23,7 +23,8 @@
 #include "host/thread.h"
 
 #define CPI_OBJECT_FLAGS \
-    (CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED | CPOOL_OBJECT_FAKE)
+    (CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED | CPOOL_OBJECT_FAKE | \
+     CPOOL_OBJECT_NO_DEACTIVATE)
 
 /* The most objects of a pool that grows by itself without a limit, and bytes of them. */
 #define CPI_OBJECTS_MOST ((size_t)1 << (sizeof(size_t) > 4 ? 24 : 18))
@@ -307,7 +308,7 @@ static struct remains end_objects(cpool_objects_t *pool)
 
         if (state == CPI_OBJECT_ACTIVE && cpi_object_seize(pool, index)) {
             remains.active++;
-            cpi_object_end(pool, index);
+            cpi_object_end(pool, index, cpi_object_end_deactivates(pool));
         } else if (state == CPI_OBJECT_BUSY) {
             remains.busy++;
         } else if (state != CPI_OBJECT_VACANT) {

@@ -106,23 +106,24 @@ void cpi_object_unmake(cpool_objects_t *pool, uintptr_t index)
 }
 
 /* Ends the use of a BUSY object, which stays in hand. */
-static void end_use(cpool_objects_t *pool, uintptr_t index)
+static void end_use(cpool_objects_t *pool, uintptr_t index, bool deactivates)
 {
     if (pool->policy != NULL)
         pool->policy->given(pool, index);
-    cpi_object_deactivate(pool, cpi_object_at(pool, index));
+    if (deactivates)
+        cpi_object_deactivate(pool, cpi_object_at(pool, index));
     cpi_object_uncount_active(pool);
 }
 
-void cpi_object_end(cpool_objects_t *pool, uintptr_t index)
+void cpi_object_end(cpool_objects_t *pool, uintptr_t index, bool deactivates)
 {
-    end_use(pool, index);
+    end_use(pool, index, deactivates);
     cpi_object_unmake(pool, index);
 }
 
 void cpi_object_give(cpool_objects_t *pool, uintptr_t index)
 {
-    end_use(pool, index);
+    end_use(pool, index, true);
     if (!cpi_object_is_fake(pool) && cpi_object_take_place(pool)) {
         if (pool->resets == CPI_RESET_ON_PUT)
             cpi_object_reset(pool, cpi_object_at(pool, index));

@@ -81,7 +81,7 @@ static size_t drop_active(cpool_objects_t *pool, size_t n)
         index = pool->policy != NULL ? pool->policy->reclaim(pool, NULL) : seize_next(pool, &at);
         if (index == CPI_OBJECT_NONE)
             break;
-        cpi_object_end(pool, index);
+        cpi_object_end(pool, index, cpi_object_end_deactivates(pool));
         cpi_object_vacate(pool, index);
         cpi_object_count_out(pool, 1);
     }

@@ -37,6 +37,7 @@ tests_public = \
 	tests/public/check_memory \
 	tests/public/check_null \
 	tests/public/check_object \
+	tests/public/check_object_end \
 	tests/public/check_object_near \
 	tests/public/check_object_room \
 	tests/public/check_object_threads \
@@ -245,6 +246,9 @@ tests_public_check_null_LDADD = $(tests_ldadd_public)
 # With assertions.
 tests_public_check_object_CPPFLAGS = $(tests_cppflags)
 tests_public_check_object_LDADD = $(tests_ldadd_module)
+
+tests_public_check_object_end_CPPFLAGS = $(tests_cppflags)
+tests_public_check_object_end_LDADD = $(tests_ldadd_module)
 
 tests_public_check_object_near_CPPFLAGS = $(tests_cppflags)
 tests_public_check_object_near_LDADD = $(tests_ldadd_module)
