@@ -259,6 +259,12 @@ def the_pool(argument):
     raise Failure("%s is no pool's handle" % argument)
 
 
+def is_inside(cache):
+    """Whether the owner has one of its three marks: lib/cache/mark.h."""
+    hidden = cache["hidden"]
+    return int(cache["busy"]) % 2 == 1 or int(hidden["frees"]) % 2 == 1 or int(hidden["home"]) != 0
+
+
 def threads_by_token():
     """The address of the library's word in each thread, with gdb's number of the thread."""
     tokens = {}
@@ -442,7 +448,7 @@ class CachesCommand(gdb.Command):
                     owner = "thread %d" % threads[int(cache["user"])]
                 else:
                     owner = "a thread with the word at 0x%x" % int(cache["user"])
-                inside = ", inside an operation" if int(cache["busy"]) % 2 == 1 else ""
+                inside = ", inside an operation" if is_inside(cache) else ""
                 say("pool '%s', cache %d: of %s, %d loaded, %d in spares%s" % (
                     pool.name, i, owner, len(loaded), len(spares), inside))
 

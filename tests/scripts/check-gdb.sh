@@ -36,6 +36,7 @@ void stop_here(void);
 static cpool_t *jobs;
 static cpool_t *checked;
 static cpool_t *waitable;
+static cpool_t *exact;
 static cpool_sized_t *documents;
 void stop_here(void)
 {
@@ -105,7 +106,14 @@ int main(void)
     (void)!cpool_sized_alloc(documents, 16);
     (void)!cpool_sized_alloc(documents, 16);
     (void)!cpool_sized_alloc(documents, 1000);
+    config.name = "exact";
+    config.capacity = 10;
+    config.flags = CPOOL_EXACT;
+    if (cpool_create(&exact, &config) != 0)
+        return 1;
+    cpool_free(exact, cpool_alloc(exact));
     stop_here();
+    cpool_free(exact, cpool_alloc(exact));
     return 0;
 }
 END
@@ -166,6 +174,23 @@ debug -x "$top/gdb/cpool.py" -ex 'break stop_here' -ex run "$@" -ex "gcore $work
     -ex 'cpool show nothing' "$work/program"
 grep -q 'Breakpoint 1, stop_here' "$work/output" || skip 'gdb starts no program here'
 questions
+
+# stops_inside WORD - at the first store from stop_here on to this word of the exact pool's
+# cache.  Without the kernel's barrier the owner has another mark.
+stops_inside() {
+    when="at a store to $1"
+    debug -x "$top/gdb/cpool.py" -ex 'break stop_here' -ex run -ex 'set scheduler-locking on' \
+        -ex 'set can-use-hw-watchpoints 0' -ex 'cpool caches' -ex 'echo stores\n' \
+        -ex "python cache = next(the_pool('exact').caches())[1]" \
+        -ex "python word = cache['hidden']['$1'] if cache['bounded'] else cache['busy']" \
+        -ex "python gdb.execute('watch *(int *)%d' % int(word.address))" \
+        -ex continue -ex 'cpool caches' "$work/program"
+    shows "^pool 'exact', cache 0: of .*, 0 in spares, inside an operation$"
+    ! sed '/^stores$/,$d' "$work/output" | grep -q 'inside an operation' ||
+        shows 'nobody inside at stop_here'
+}
+stops_inside home
+stops_inside frees
 
 when='in a core file'
 debug -x "$top/gdb/cpool.py" "$@" -ex 'cpool show nothing' "$work/program" "$work/core"
