@@ -93,6 +93,7 @@ tests_scripts = \
 	tests/scripts/check-mistakes.sh \
 	tests/scripts/check-msan.sh \
 	tests/scripts/check-orders.sh \
+	tests/scripts/check-plain.sh \
 	tests/scripts/check-planted.sh \
 	tests/scripts/check-probes.sh \
 	tests/scripts/check-size.sh \

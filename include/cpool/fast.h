@@ -90,7 +90,7 @@ CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot);
 uintptr_t *cpool_thread_word_(void);
 #else
 extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
-#if defined(__ELF__)
+#if defined(__ELF__) && !defined(CPOOL_PLAIN_POSIX)
     __attribute__((tls_model("initial-exec")))
 #endif
     ;

@@ -320,13 +320,17 @@ CPOOL_TYPED_INLINE_ void cpool_typed_zero_(void *slot, size_t size)
 #if !defined(CPOOL_TYPED_TLS) && defined(CPOOL_TYPED_HIDDEN_) && \
     (!defined(__PIC__) || defined(__PIE__))
 #define CPOOL_TYPED_TLS "local-exec"
-#elif !defined(CPOOL_TYPED_TLS)
+#elif !defined(CPOOL_TYPED_TLS) && !defined(CPOOL_PLAIN_POSIX)
 #define CPOOL_TYPED_TLS "initial-exec"
 #endif
 
 #if defined(__ELF__)
 #define CPOOL_TYPED_ALIGNED_ __attribute__((__aligned__(64)))
+#if defined(CPOOL_TYPED_TLS)
 #define CPOOL_TYPED_TLS_ __attribute__((__tls_model__(CPOOL_TYPED_TLS)))
+#else
+#define CPOOL_TYPED_TLS_
+#endif
 #else /* Windows aligns thread-local storage to 16 bytes */
 #define CPOOL_TYPED_ALIGNED_
 #define CPOOL_TYPED_TLS_

@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__linux__)
+#if CPI_LINUX
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #endif
@@ -37,13 +37,17 @@
 
 /* Where swap space is accounted at map time, do not account memory that may
  * never be touched.  commit accounts for it. */
-#ifndef MAP_NORESERVE
-#define MAP_NORESERVE 0
+#if defined(CPOOL_PLAIN_POSIX)
+#define CPI_NO_RESERVE 0
+#elif defined(MAP_NORESERVE)
+#define CPI_NO_RESERVE MAP_NORESERVE
+#else
+#define CPI_NO_RESERVE 0
 #endif
 
 const char *cpi_os_environment(const char *name)
 {
-#if defined(__linux__)
+#if CPI_LINUX
     bool privileged = getauxval(AT_SECURE) != 0; /* capabilities included */
 #else
     bool privileged = getuid() != geteuid() || getgid() != getegid();
@@ -57,7 +61,7 @@ size_t cpi_os_page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
+#if CPI_LINUX /* MADV_HUGEPAGE is in it since 2.6.38 */
 
 /* Where the kernel says how large its transparent huge pages are, in decimal. */
 #define CPI_HUGE_PAGE_FILE "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
@@ -126,7 +130,7 @@ static void *map(size_t size, int protection)
     int saved = errno;
     void *address;
 
-    address = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    address = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | CPI_NO_RESERVE, -1, 0);
     errno = saved;
     return address == MAP_FAILED ? NULL : address;
 }
@@ -195,7 +199,7 @@ void cpi_os_free_block(void *block)
 }
 
 /* ThreadSanitizer does not see what membarrier orders. */
-#if defined(__linux__) && defined(SYS_membarrier) && !CPI_THREAD_SANITIZER
+#if CPI_LINUX && defined(SYS_membarrier) && !CPI_THREAD_SANITIZER
 
 /* The commands of <linux/membarrier.h>, which older systems lack.  They are
  * part of the kernel's interface. */
@@ -338,11 +342,11 @@ bool cpi_os_purge(void *address, size_t size)
     int saved = errno;
     bool done;
 
-#if defined(__linux__)
+#if CPI_LINUX
     done = madvise(address, size, MADV_DONTNEED) == 0;
 #else
     done = mmap(address, size, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | CPI_NO_RESERVE, -1, 0) != MAP_FAILED;
 #endif
     errno = saved;
     return done;
@@ -350,7 +354,7 @@ bool cpi_os_purge(void *address, size_t size)
 
 size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
 {
-#if defined(__linux__)
+#if CPI_LINUX
     size_t page = cpi_os_page_size();
     unsigned char map[1024];
     size_t resident = 0;
@@ -379,7 +383,7 @@ size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
 #endif
 }
 
-#if defined(__linux__)
+#if CPI_LINUX
 
 /* Of <linux/mman.h>, which older systems lack.  It is part of the kernel's interface,
  * from 5.14 on. */

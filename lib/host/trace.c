@@ -24,11 +24,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#if defined(__linux__)
+#if CPI_LINUX
 #include <link.h>
 #include <sys/syscall.h>
 #endif
-#if defined(__GLIBC__)
+#if defined(__GLIBC__) && !defined(CPOOL_PLAIN_POSIX)
 #include <execinfo.h>
 #endif
 
@@ -40,7 +40,7 @@ static CPI_INITIAL_EXEC _Thread_local uintptr_t thread_number; /* 0: not asked y
 uintptr_t cpi_trace_thread(void)
 {
     if (CPI_UNLIKELY(thread_number == 0)) {
-#if defined(__linux__)
+#if CPI_LINUX
         thread_number = (uintptr_t)syscall(SYS_gettid);
 #else
         thread_number = (uintptr_t)&thread_number;
@@ -61,7 +61,7 @@ void cpi_trace_forked(void)
         may_not_walk = true;
 }
 
-#if defined(__GLIBC__)
+#if defined(__GLIBC__) && !defined(CPOOL_PLAIN_POSIX)
 
 static _Atomic bool is_ready;
 
@@ -134,7 +134,7 @@ void cpi_trace_take(uintptr_t *frames, size_t n, const void *site)
  * loaded, or the address itself in a program of fixed addresses. */
 static uintptr_t offset_in(const Dl_info *info, uintptr_t address)
 {
-#if defined(__linux__)
+#if CPI_LINUX
     const ElfW(Ehdr) *header = info->dli_fbase;
 
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_type == ET_EXEC)

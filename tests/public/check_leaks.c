@@ -362,7 +362,11 @@ __attribute__((__noinline__)) static void *take(void *argument)
     struct taking *taking = argument;
 
 #if defined(__linux__)
+#if defined(CPOOL_PLAIN_POSIX) /* which has no numbers of threads */
+    taking->thread = 0;
+#else
     taking->thread = (unsigned long)syscall(SYS_gettid);
+#endif
 #endif
     taking->when.after = now();
     taking->slot = cpool_alloc(taking->pool);

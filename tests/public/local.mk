@@ -371,3 +371,9 @@ tests_public_check_wait_ends_LDADD = $(tests_ldadd_public)
 
 tests_public_check_walk_CPPFLAGS = $(tests_cppflags)
 tests_public_check_walk_LDADD = $(tests_ldadd_public)
+
+# The tests of the public interface alone.
+check-public: all
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(tests_public) tests/scripts/check-plain.sh'
+
+.PHONY: check-public
