@@ -4,16 +4,16 @@
  *
  * Memory is reserved in units of 64 KiB, committed and given back by pages of 4 KiB.
  *
- * The end of a thread.  The callback of an index of fiber-local storage runs in each thread that
- * ends, a foreign one as well, before its thread-local variables go.  FlsFree runs it as well,
- * for all threads, in the thread that calls: these calls are passed over.
+ * The end of a thread.  The loader calls a callback of the module in each thread that ends, a
+ * foreign one as well.  It holds its lock then, and while it unloads a module, so no callback is
+ * unloaded while it runs.  Hence nobody waits for the loader with the library's lock held.
+ * Fiber-local storage, the other way, ends with a fiber, which any thread may delete.
  *
  * Wine has FlushProcessWriteBuffers as a stub without effect, so that pools take the protocol
  * without a barrier there (mark.h).
  *
  * ORDERING TABLE
- *   freeing | freeing load, store | relaxed | - | -
- *   slot    | slot_index load, CAS, exchange | relaxed | - | -
+ *   slot | slot_index load, CAS, exchange | relaxed | - | -
  */
 #include "base/compiler.h"
 
@@ -226,13 +226,6 @@ void cpi_os_back_off(unsigned times)
         Sleep(1);
 }
 
-bool cpi_os_barrier_ready(void)
-{
-    HMODULE ntdll = GetModuleHandleA("ntdll.dll");
-
-    return ntdll != NULL && GetProcAddress(ntdll, "wine_get_version") == NULL;
-}
-
 void cpi_os_barrier(void)
 {
     FlushProcessWriteBuffers();
@@ -329,37 +322,6 @@ void cpi_once(cpi_once_t *once, void (*function)(void))
     InitOnceExecuteOnce((INIT_ONCE *)(void *)once, run_once, (void *)&function, NULL);
 }
 
-/* --- The end of threads --- */
-
-typedef void thread_ends_t(void *value);
-static thread_ends_t *thread_ends;
-static _Atomic DWORD freeing; /* the thread inside FlsFree, or 0 */
-
-static void WINAPI value_ends(void *value)
-{
-    if (value != NULL && cpi_load(&freeing, relaxed) != GetCurrentThreadId()) /* [freeing] */
-        thread_ends(value);
-}
-
-int cpi_key_create(cpi_key_t *key, void (*ended)(void *value))
-{
-    thread_ends = ended;
-    *key = FlsAlloc(value_ends);
-    return *key != FLS_OUT_OF_INDEXES ? 0 : EAGAIN;
-}
-
-void cpi_key_delete(cpi_key_t key)
-{
-    cpi_store(&freeing, GetCurrentThreadId(), relaxed); /* [freeing] */
-    FlsFree(key);
-    cpi_store(&freeing, 0u, relaxed); /* [freeing] */
-}
-
-int cpi_key_set(cpi_key_t key, const void *value)
-{
-    return FlsSetValue(key, (void *)(uintptr_t)value) ? 0 : ENOMEM;
-}
-
 /* --- Words of a thread --- */
 
 /* Where the block of a thread has its first slots, and the address of the others. */
@@ -367,7 +329,8 @@ int cpi_key_set(cpi_key_t key, const void *value)
 #define CPI_BLOCK_MORE_SLOTS 0x1780
 #define CPI_FIRST_SLOTS 64u
 
-static _Atomic DWORD slot_index[2]; /* and 1, or 0 for none yet */
+#define CPI_END_SLOT 2u             /* the value for `thread_ends` */
+static _Atomic DWORD slot_index[3]; /* and 1, or 0 for none yet */
 
 CPI_COLD static DWORD make_slot(unsigned which)
 {
@@ -418,12 +381,49 @@ void cpi_os_unload(void)
 {
     unsigned which;
 
-    for (which = 0; which < 2; which++) {
-        DWORD index = cpi_exchange(&slot_index[which], 0u, relaxed); /* [slot] */
+    for (which = 0; which < 3; which++)
+        TlsFree(cpi_exchange(&slot_index[which], 0u, relaxed) - 1); /* [slot] */
+}
 
-        if (index != 0)
-            TlsFree(index - 1);
-    }
+/* --- The end of threads --- */
+
+static void (*thread_ends)(void *value);
+static bool has_barrier;
+
+static void NTAPI thread_event(void *module, DWORD reason, void *reserved)
+{
+    DWORD index = cpi_load(&slot_index[CPI_END_SLOT], relaxed); /* [slot] */
+
+    (void)module;
+    (void)reserved;
+    if (reason == DLL_THREAD_DETACH && index != 0 && TlsGetValue(index - 1) != NULL)
+        thread_ends(TlsGetValue(index - 1));
+}
+
+/* After those of the compilers' own, which call destructors. */
+static const PIMAGE_TLS_CALLBACK thread_callback
+    __attribute__((__section__(".CRT$XLY"), __used__)) = thread_event;
+
+/* Asks here whether this is Wine, as no lock is held. */
+int cpi_key_create(cpi_key_t *key, void (*ended)(void *value))
+{
+    HMODULE ntdll = GetModuleHandleA("ntdll.dll");
+
+    has_barrier = ntdll != NULL && GetProcAddress(ntdll, "wine_get_version") == NULL;
+    thread_ends = ended;
+    cpi_os_thread_slot(CPI_END_SLOT);
+    *key = cpi_load(&slot_index[CPI_END_SLOT], relaxed) - 1; /* [slot] */
+    return 0;
+}
+
+int cpi_key_set(cpi_key_t key, const void *value)
+{
+    return TlsSetValue(key, (void *)(uintptr_t)value) ? 0 : ENOMEM;
+}
+
+bool cpi_os_barrier_ready(void)
+{
+    return has_barrier;
 }
 
 /* --- Reports --- */

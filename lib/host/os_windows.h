@@ -21,7 +21,7 @@ typedef struct {
     void *word;
 } cpi_once_t;
 
-/* An index of fiber-local storage.  Its callback runs at the end of any thread. */
+/* An index of the slots of threads.  There is one key. */
 typedef unsigned long cpi_key_t;
 
 /* clang-format off */
@@ -38,8 +38,8 @@ void cpi_condition_signal(cpi_condition_t *condition);
 void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *mutex, uint64_t time);
 void cpi_once(cpi_once_t *once, void (*function)(void));
 int cpi_key_create(cpi_key_t *key, void (*ended)(void *value));
-/* No thread's `ended` is called any more. */
-void cpi_key_delete(cpi_key_t key);
+/* The key goes with cpi_os_unload. */
+#define cpi_key_delete(key) ((void)(key))
 int cpi_key_set(cpi_key_t key, const void *value);
 
 /* Whether the system has ended the other threads, wherever they were: no lock is to be taken. */

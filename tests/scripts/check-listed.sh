@@ -38,7 +38,10 @@ for path in "$tests"/*/check_*.c "$tests"/*/check_*.cpp; do
     file=tests/${path#"$tests/"}
     count=$((count + 1))
     is_source "$file" || complain "$file: is the source of no program"
-    named "${file%.*}" || complain "${file%.*}: is in no list of tests"
+    case $file in
+    tests/windows/*) ;; # run.sh there takes them all
+    *) named "${file%.*}" || complain "${file%.*}: is in no list of tests" ;;
+    esac
     case $file in
     *.c)
         for test in $(sed -n 's/^START_TEST(\([a-z0-9_]*\))$/\1/p' "$path"); do

@@ -4,8 +4,9 @@
 #   make check-windows   builds it with gcc and clang for mingw, and runs the tests.
 #                        WINDOWS_TESTS='public-check_alloc' for some, WINDOWS_COMPILERS=gcc
 
-EXTRA_DIST += tests/windows/check.h tests/windows/left-out.txt tests/windows/run.sh \
-	tests/windows/support.c tests/windows/sys/wait.h
+EXTRA_DIST += tests/windows/check.h tests/windows/check_ends.c tests/windows/dlfcn.h \
+	tests/windows/left-out.txt tests/windows/run.sh tests/windows/support.c \
+	tests/windows/sys/wait.h
 
 WINDOWS_COMPILERS = gcc clang
 

@@ -121,6 +121,20 @@ dll() {
     ! grep 'DLL Name' "$out/dump" | grep -viE ' (kernel32|msvcrt|ntdll)\.dll'
 }
 
+# plugin NAME OPTION... - of check_dlopen and check_ends.
+plugin() {
+    file=$1
+    shift
+    # shellcheck disable=SC2086 # several words
+    $compiler $test_flags -shared "$top/tests/public/module.c" "$top/tests/harness/misuse.c" \
+        "$@" $link -o "$out/$file.dll"
+}
+
+plugins() {
+    plugin module_shared -UCPOOL_STATIC "$out/libcpool.dll.a" &&
+        plugin module_static "$out/lib/libcpool.a"
+}
+
 harness() {
     mkdir -p "$out/harness"
     for source in support crew fixture growth misuse support_pool waiter; do
@@ -144,7 +158,8 @@ rows() {
 }
 
 chosen() {
-    ls "$top"/tests/public/check_*.c "$top"/tests/modules/*/check_*.c | while read -r source; do
+    ls "$top"/tests/public/check_*.c "$top"/tests/modules/*/check_*.c \
+        "$top"/tests/windows/check_*.c | while read -r source; do
         name=$(basename "$(dirname "$source")")-$(basename "$source" .c)
         set -f
         for pattern in ${WINDOWS_TESTS:-*}; do
@@ -166,7 +181,10 @@ for kind in ${*:-gcc clang}; do
     rm -rf "$out"
     mkdir "$out"
     test_flags="-std=c11 -O1 -D_GNU_SOURCE $static $warnings"
-    test_flags="$test_flags -I$top/tests/windows -I$top/tests/harness $includes"
+    test_flags="$test_flags -I$top/tests/windows -I$top/tests/harness -I$top/tests/public"
+    test_flags="$test_flags $includes"
+    test_flags="$test_flags -DMODULE_SHARED=\"module_shared.dll\" -DLIBRARY=\"cpool.dll\""
+    test_flags="$test_flags -DMODULE_STATIC=\"module_static.dll\""
     export kind compiler link out wine test_flags
     echo "== $compiler"
     # shellcheck disable=SC2086 # one word, or none
@@ -175,6 +193,7 @@ for kind in ${*:-gcc clang}; do
     result debug library "$out/debug" $static -DCPI_DEBUG=1 || continue
     result dll dll
     result harness harness || continue
+    result plugins plugins
     result rows rows
     chosen | xargs -r -P "$(nproc)" -n 1 sh "$here/run.sh" --one
     rm -f "$out"/output.*

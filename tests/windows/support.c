@@ -9,6 +9,7 @@
  */
 #include "support.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
@@ -349,6 +350,38 @@ void support_require_abort(void (*body)(void *argument), void *argument,
     support_fork(body, argument, outcome);
     if (outcome->status != ABORTED)
         support_fail(__FILE__, __LINE__, outcome->text);
+}
+
+/*
+ * ---- Plug-ins ------------------------------------------------------------
+ */
+
+void *dlopen(const char *path, int flags)
+{
+    (void)flags;
+    return (void *)LoadLibraryA(path);
+}
+
+void *dlsym(void *handle, const char *name)
+{
+    FARPROC address = GetProcAddress(handle, name);
+    void *symbol;
+
+    memcpy(&symbol, &address, sizeof(symbol));
+    return symbol;
+}
+
+int dlclose(void *handle)
+{
+    return FreeLibrary(handle) ? 0 : -1;
+}
+
+char *dlerror(void)
+{
+    static char text[64];
+
+    snprintf(text, sizeof(text), "the system's error %lu", GetLastError());
+    return text;
 }
 
 /*

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_ends.c - the ends of threads and fibers of the system's own, beside a plug-in that is
+ * unloaded.
+ *
+ * Calls nothing of the library itself.  MODULE_STATIC is the plug-in's path.
+ */
+#include "support.h"
+
+#include <string.h>
+
+#define WIN32_LEAN_AND_MEAN 1
+#include <windows.h>
+
+#include "module.h"
+
+enum { THREADS = 8, ROUNDS = 40 };
+
+struct module {
+    HMODULE handle;
+    int (*open)(void);
+    size_t (*work)(size_t count);
+    size_t (*cached)(void);
+    int (*close)(void);
+};
+
+static struct module module;
+
+static void find(const char *name, void *function)
+{
+    FARPROC address = GetProcAddress(module.handle, name);
+
+    REQUIRE(address != NULL);
+    memcpy(function, &address, sizeof(address));
+}
+
+static void load(void)
+{
+    module.handle = LoadLibraryA(MODULE_STATIC);
+    REQUIRE(module.handle != NULL);
+    find("module_open", &module.open);
+    find("module_work", &module.work);
+    find("module_cached", &module.cached);
+    find("module_close", &module.close);
+    REQUIRE_EQUAL(module.open(), 0);
+}
+
+static void unload(void)
+{
+    REQUIRE_EQUAL(module.close(), 0);
+    REQUIRE(FreeLibrary(module.handle));
+}
+
+static void await(HANDLE object)
+{
+    REQUIRE_EQUAL(WaitForSingleObject(object, INFINITE), WAIT_OBJECT_0);
+    CloseHandle(object);
+}
+
+static HANDLE start(LPTHREAD_START_ROUTINE body, void *argument)
+{
+    HANDLE thread = CreateThread(NULL, 0, body, argument, 0, NULL);
+
+    REQUIRE(thread != NULL);
+    return thread;
+}
+
+static DWORD WINAPI work(void *unused)
+{
+    (void)unused;
+    REQUIRE_EQUAL(module.work(200), 200);
+    return 0;
+}
+
+START_TEST(end_thread_of_the_system_returns_its_cache)
+{
+    load();
+    for (int i = 0; i < THREADS; i++)
+        await(start(work, NULL));
+    REQUIRE_EQUAL(module.cached(), 0);
+    unload();
+}
+END_TEST
+
+struct ending {
+    HANDLE worked;
+    HANDLE end;
+};
+
+static DWORD WINAPI work_and_wait(void *argument)
+{
+    struct ending *ending = argument;
+
+    REQUIRE_EQUAL(module.work(200), 200);
+    REQUIRE(ReleaseSemaphore(ending->worked, 1, NULL));
+    WaitForSingleObject(ending->end, INFINITE);
+    return 0;
+}
+
+/* Their callbacks and the plug-in go at the same time. */
+START_TEST(unload_while_threads_end_does_no_harm)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        struct ending ending = { CreateSemaphoreA(NULL, 0, THREADS, NULL),
+                                 CreateEventA(NULL, TRUE, FALSE, NULL) };
+        HANDLE threads[THREADS];
+
+        load();
+        for (int i = 0; i < THREADS; i++)
+            threads[i] = start(work_and_wait, &ending);
+        for (int i = 0; i < THREADS; i++)
+            REQUIRE_EQUAL(WaitForSingleObject(ending.worked, INFINITE), WAIT_OBJECT_0);
+        REQUIRE_EQUAL(module.close(), 0);
+        REQUIRE(SetEvent(ending.end));
+        for (int i = 0; i < round % 16; i++)
+            SwitchToThread();
+        REQUIRE(FreeLibrary(module.handle));
+        for (int i = 0; i < THREADS; i++)
+            await(threads[i]);
+        CloseHandle(ending.worked);
+        CloseHandle(ending.end);
+    }
+}
+END_TEST
+
+struct fibers {
+    void *home;
+    void *worker;
+    HANDLE made;
+    HANDLE deleted;
+};
+
+static void WINAPI work_in_fiber(void *argument)
+{
+    struct fibers *fibers = argument;
+
+    REQUIRE_EQUAL(module.work(200), 200);
+    SwitchToFiber(fibers->home);
+}
+
+static DWORD WINAPI use_fiber(void *argument)
+{
+    struct fibers *fibers = argument;
+
+    fibers->home = ConvertThreadToFiber(NULL);
+    fibers->worker = CreateFiber(0, work_in_fiber, fibers);
+    REQUIRE(fibers->home != NULL && fibers->worker != NULL);
+    SwitchToFiber(fibers->worker);
+    REQUIRE(SetEvent(fibers->made));
+    WaitForSingleObject(fibers->deleted, INFINITE);
+    REQUIRE(module.cached() > 0);
+    REQUIRE_EQUAL(module.work(200), 200);
+    return 0;
+}
+
+/* The thread's cache outlives the fiber in which it was made, and goes with the thread. */
+START_TEST(delete_fiber_from_another_thread_leaves_the_cache)
+{
+    struct fibers fibers = { .made = CreateEventA(NULL, TRUE, FALSE, NULL),
+                             .deleted = CreateEventA(NULL, TRUE, FALSE, NULL) };
+    HANDLE thread;
+
+    load();
+    thread = start(use_fiber, &fibers);
+    REQUIRE_EQUAL(WaitForSingleObject(fibers.made, INFINITE), WAIT_OBJECT_0);
+    DeleteFiber(fibers.worker);
+    REQUIRE(SetEvent(fibers.deleted));
+    await(thread);
+    REQUIRE_EQUAL(module.cached(), 0);
+    REQUIRE_EQUAL(module.work(1000), 1000);
+    unload();
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(end_thread_of_the_system_returns_its_cache),
+        ONCE(unload_while_threads_end_does_no_harm),
+        ONCE(delete_fiber_from_another_thread_leaves_the_cache),
+    };
+
+    return SUPPORT_RUN("ends", tests);
+}
