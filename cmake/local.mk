@@ -5,4 +5,4 @@
 cmakedir = $(libdir)/cmake/cpool
 cmake_DATA = cmake/cpool-config.cmake cmake/cpool-config-version.cmake
 
-EXTRA_DIST += CMakeLists.txt meson.build meson_options.txt
+EXTRA_DIST += CMakeLists.txt cmake/mingw-w64.cmake meson.build meson_options.txt

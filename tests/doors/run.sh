@@ -19,7 +19,7 @@ top=$(cd "${srcdir:-.}" && pwd)
 built=$(pwd)
 job=$top/tests/doors/job.c
 doors='example vendored amalgamation pkg_config find_package subdirectory fetch_content
-    cmake_install meson_subproject meson_install'
+    cmake_install windows meson_subproject meson_install'
 [ $# -eq 0 ] || doors=$*
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -213,7 +213,7 @@ cmake_project() {
 cmake_build() {
     rm -rf build
     clean CC="${CC:-cc}" cmake -S . -B build "$@" > log 2>&1 &&
-        clean cmake --build build >> log 2>&1 || { tail -n 30 log; exit 1; }
+        clean cmake --build build --parallel "$(nproc)" >> log 2>&1 || { tail -n 30 log; exit 1; }
 }
 
 find_package() {
@@ -332,6 +332,55 @@ found_by_pkg_config() {
     cc "$job" $(clean PKG_CONFIG_LIBDIR="${pc%/*}" pkg-config --cflags --libs cpool) -o program ||
         fail 'no program by pkg-config'
     runs ./program LD_LIBRARY_PATH="${pc%/pkgconfig/*}"
+}
+
+# For 64-bit Windows, by the toolchain file: in the program's project, and an installed DLL.
+windows() {
+    needs cmake x86_64-w64-mingw32-gcc-posix
+    wine=$(command -v wine64 || ls /usr/lib/wine/wine64 2> /dev/null) || { echo 'no wine64'; exit 77; }
+    # shellcheck disable=SC2086
+    copy $all_of_it
+    trap 'WINEPREFIX=$work/wine "${wine%64}server" -k 2> /dev/null' EXIT
+    CC=
+    for compiler in gcc clang; do
+        command -v "$compiler" > /dev/null || continue
+        set -- --toolchain "$(pwd)/libcpool/cmake/mingw-w64.cmake" -DMINGW_COMPILER="$compiler"
+        { echo 'add_executable(program job.c)' && readme CMake 2; } > lines || exit 1
+        cmake_project < lines
+        cmake_build "$@" -DCMAKE_C_FLAGS=-Werror
+        runs_in_wine build/program.exe
+        prefix=$(pwd)/installed-$compiler
+        (cd libcpool && cmake_build "$@" -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX="$prefix" &&
+            clean cmake --install build > log) || exit 1
+        names_in "$prefix/bin/libcpool.dll"
+        cmake_project << 'EOF'
+find_package(cpool 0.1 REQUIRED COMPONENTS shared)
+add_executable(program job.c)
+target_link_libraries(program PRIVATE cpool::cpool)
+EOF
+        cmake_build "$@" -Dcpool_DIR="$prefix/lib/cmake/cpool"
+        cp build/program.exe "$prefix/bin/"
+        runs_in_wine "$prefix/bin/program.exe"
+    done
+}
+
+# runs_in_wine PROGRAM - it may not start on a busy machine.
+runs_in_wine() {
+    for _ in 1 2 3 4 5; do
+        ! clean WINEPREFIX="$work/wine" WINEDEBUG=-all "$wine" "$1" |
+            tr -d '\r' | diff "$work/expected" - > output || return 0
+        sleep 1
+    done
+    fail "$1 of $compiler prints something else: $(cat output)"
+}
+
+# names_in DLL - it exports what the map lists, but for the thread's word.
+names_in() {
+    x86_64-w64-mingw32-objdump -p "$1" |
+        sed -n '/^.Ordinal\/Name Pointer/,/^$/s/^[^[]*\[ *[0-9]*\] //p' | sort > theirs
+    sed -n 's/^ *\(cpool_[a-z_0-9]*\);$/\1/p' "$top/lib/libcpool.map" |
+        grep -v '^cpool_thread_word_' | sort > ours
+    diff ours theirs || fail 'the DLL exports other names'
 }
 
 # ---- Meson ---------------------------------------------------------------------
