@@ -10,6 +10,13 @@
 # all static names meet, and those of the system's headers.  So static functions have the
 # name of their source added, and so has any other static name that several sources use.
 # Macros of a source end with it.
+#
+# Names of the sources alone are hidden from other shared objects.  Names of the system's
+# headers are not, so each of those is included between two lines that say so.
+#
+# With CPOOL_PREFIX, as in -DCPOOL_PREFIX=sdk_, a macro puts it before each name of
+# ours that a linker could see: before cpool_ in cpool.h, and before cpi_ in cpool.c.  The macros
+# are of all such words, because types and members may have another name as well.
 
 function fail(text) {
     print "amalgamate.awk: " text > "/dev/stderr"
@@ -87,6 +94,44 @@ function place(name) {
     return ""
 }
 
+# The words of a file that begin like names of ours, outside comments, in their order.
+function find_names(path, begin,    line, word, comment) {
+    while ((getline line < (top "/" path)) > 0) {
+        if (comment && !sub(/^.*\*\//, "", line))
+            continue
+        gsub(/\/\*([^*]|\*[^\/])*\*\//, " ", line)
+        comment = sub(/\/\*.*/, "", line)
+        while (match(line, /[A-Za-z_][A-Za-z0-9_]*/)) {
+            word = substr(line, RSTART, RLENGTH)
+            line = substr(line, RSTART + RLENGTH)
+            if (index(word, begin) == 1 && word != begin && !(word in known)) {
+                known[word] = 1
+                known_names[++known_count] = word
+            }
+        }
+    }
+    close(top "/" path)
+}
+
+function put_prefixes(    i) {
+    print "#if defined(CPOOL_PREFIX)"
+    if (part == "header") {
+        print "#define CPOOL_JOIN_(prefix, name) prefix##name"
+        print "#define CPOOL_PREFIXED_(prefix, name) CPOOL_JOIN_(prefix, name)"
+    }
+    for (i = 1; i <= known_count; i++)
+        print "#define " known_names[i] " CPOOL_PREFIXED_(CPOOL_PREFIX, " known_names[i] ")"
+    print "#endif"
+}
+
+# Whether what follows is declared for other shared objects, too.
+function declare(by_others) {
+    if (part == "source" && by_others != declared_by_others) {
+        print "#pragma GCC visibility " (by_others ? "push(default)" : "pop")
+        declared_by_others = by_others
+    }
+}
+
 function put_file(path,    line, name, count, words, macros, i, base) {
     if (path in done)
         return
@@ -104,6 +149,13 @@ function put_file(path,    line, name, count, words, macros, i, base) {
             put_file(place(name))
             continue
         }
+        declare(name != "")
+        if (line ~ /^# *(define|ifndef) c(pool|pi)_/) { # a macro of ours, instead of the prefix's
+            name = line
+            sub(/^# *[a-z]* /, "", name)
+            sub(/[^A-Za-z0-9_].*/, "", name)
+            print "#undef " name
+        }
         if (path ~ /\.c$/) {
             if (line ~ /^# *define [A-Z]/) {
                 name = line
@@ -118,6 +170,7 @@ function put_file(path,    line, name, count, words, macros, i, base) {
         if (line !~ /SPDX-License-Identifier/)
             print line
     }
+    declare(0)
     close(top "/" path)
     for (i = 1; i <= count; i++)
         print "#undef " macros[i]
@@ -139,6 +192,7 @@ BEGIN {
         ours[ARGV[i]] = 1
         if (ARGV[i] ~ /\.c$/)
             find_static_names(ARGV[i])
+        find_names(ARGV[i], part == "header" ? "cpool_" : "cpi_")
     }
     print "/*"
     print " * libcpool in two files, cpool.h and cpool.c, made by lib/amalgamate.sh.  Edit the"
@@ -155,10 +209,14 @@ BEGIN {
         print "#endif"
         print "#define CPOOL_EMIT_ 1"
         print "#include \"cpool.h\""
+        print "#pragma GCC visibility push(hidden)"
     }
+    put_prefixes()
     for (i = 1; i < ARGC; i++)
         if (part == "header" || ARGV[i] ~ /\.c$/)
             put_file(ARGV[i])
+    if (part == "source")
+        print "#pragma GCC visibility pop"
     exit
 }
 

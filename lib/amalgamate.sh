@@ -5,6 +5,10 @@
 #
 #   sh lib/amalgamate.sh [FOLDER]     into FOLDER, or into `amalgamation`
 #
+# With -DCPOOL_STATIC the object that contains cpool.c shows no name of the library's to others,
+# and with -DCPOOL_PREFIX=sdk_ all names begin with that (amalgamate.awk).  Sources with
+# cpool.h define the same.
+#
 # Takes nothing but a shell and awk, so a fresh clone needs no configure for it.  AWK: another
 # awk.
 

@@ -14,9 +14,12 @@
 #error "include <cpool.h> instead of <cpool/attributes.h>"
 #endif
 
-/* An exported symbol.  A program that contains the library may define it otherwise, for
- * itself and for the library's sources. */
+/* An exported symbol.  With CPOOL_STATIC the library is a part of one program or shared object,
+ * which shows none of its names.  Another attribute may be defined instead.  Either is defined
+ * for the library's sources, too. */
 #if defined(CPOOL_API)
+#elif defined(__GNUC__) && !defined(_WIN32) && defined(CPOOL_STATIC)
+#define CPOOL_API __attribute__((__visibility__("hidden")))
 #elif defined(__GNUC__) && !defined(_WIN32)
 #define CPOOL_API __attribute__((__visibility__("default")))
 #else

@@ -28,7 +28,8 @@
 
 /* The interfaces of compiler-rt, of which GCC has a copy. */
 #if defined(__ELF__)
-#define CPI_WEAK __attribute__((__weak__))
+/* Another object's, wherever this one is hidden. */
+#define CPI_WEAK __attribute__((__weak__, __visibility__("default")))
 void __asan_poison_memory_region(const volatile void *from, size_t size) CPI_WEAK;
 void __asan_unpoison_memory_region(const volatile void *from, size_t size) CPI_WEAK;
 void __lsan_register_root_region(const void *from, size_t size) CPI_WEAK;

@@ -364,7 +364,7 @@ uintptr_t *cpi_os_thread_slot(unsigned which)
     return *more + (index - CPI_FIRST_SLOTS);
 }
 
-#if defined(cpool_thread_word_abi2)
+#if !defined(__clang__)
 
 uintptr_t *cpool_thread_word_(void)
 {

@@ -48,16 +48,19 @@
 #define CPI_NO_TABLE offsetof(struct cpi_handles, zeroes[0]) /* no table yet */
 #define CPI_ENDED offsetof(struct cpi_handles, zeroes[1])    /* and none any more */
 
-#if !defined(cpool_thread_word_abi2) /* or else os_windows.c has these two */
+#if !defined(_WIN32) || defined(__clang__) /* or else os_windows.c has these two */
 _Thread_local uintptr_t cpool_thread_word_abi2 = CPI_NO_TABLE;
 /* Operations until the thread asks for a cache again. */
 static CPI_INITIAL_EXEC _Thread_local unsigned pause_left;
 #endif
 
 #if defined(__ELF__)
-/* The same word under a name that no other copy of the library can answer to. */
+/* The same word under a name that no other copy of the library can answer to.  The word's own
+ * name may be a macro (lib/amalgamate.sh). */
+#define CPI_TEXT_OF(name) #name
+#define CPI_NAME_OF(name) CPI_TEXT_OF(name)
 extern CPI_INITIAL_EXEC _Thread_local uintptr_t cpi_own_word
-    __attribute__((__alias__("cpool_thread_word_abi2"), __visibility__("hidden")));
+    __attribute__((__alias__(CPI_NAME_OF(cpool_thread_word_abi2)), __visibility__("hidden")));
 
 bool cpi_thread_word_is_own(void)
 {

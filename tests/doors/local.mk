@@ -2,7 +2,7 @@
 # tests/doors/local.mk - every way in which a program gets at the library.
 #
 #   make check-doors     tries each in an empty folder: copied sources, two files,
-#                        pkg-config, CMake and Meson.  DOORS='...' for some
+#                        inside other objects, pkg-config, CMake and Meson.  DOORS='...' for some
 #   make check-amalgamation   all tests of the public interface with the library as two
 #                        files.  `make check` runs a few
 #   make check-debian    builds Debian's packages, and holds them against lintian
@@ -17,7 +17,7 @@ EXTRA_DIST += debian/changelog debian/control debian/copyright debian/rules \
 	debian/source/format
 
 EXTRA_DIST += tests/doors/abi.sh tests/doors/amalgamated.sh tests/doors/debian.sh \
-	tests/doors/job.c tests/doors/run.sh
+	tests/doors/job.c tests/doors/part.c tests/doors/run.sh tests/doors/whole.c
 
 check_DATA = amalgamation/cpool.c amalgamation/cpool.h
 TESTS += tests/doors/amalgamated.sh

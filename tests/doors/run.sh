@@ -18,8 +18,8 @@ set -u
 top=$(cd "${srcdir:-.}" && pwd)
 built=$(pwd)
 job=$top/tests/doors/job.c
-doors='example vendored amalgamation pkg_config find_package subdirectory fetch_content
-    cmake_install windows meson_subproject meson_install'
+doors='example vendored amalgamation inside_sdk inside_plugins prefix pkg_config find_package
+    subdirectory fetch_content cmake_install windows meson_subproject meson_install'
 [ $# -eq 0 ] || doors=$*
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -44,11 +44,14 @@ fail() {
     exit 1
 }
 
-# runs PROGRAM [VARIABLE=VALUE...] - it has to print the expected line.
+# runs PROGRAM [VARIABLE=VALUE... | PLUGIN...] - it has to print the expected line.
 runs() {
     program=$1
     shift
-    clean "$@" "$program" > output || fail "$program ends with $?"
+    case ${1:-} in
+    *.so) clean timeout 60 "$program" "$@" > output ;;
+    *) clean "$@" "$program" > output ;;
+    esac || fail "$program ends with $?: $(cat output)"
     diff "$work/expected" output || fail "$program prints something else"
 }
 
@@ -144,6 +147,69 @@ amalgamation() {
     { echo '#include <cpool.h>' && cat one.c; } > late.c
     ! cc -DCPOOL_NO_INLINE -I. -c late.c 2> messages || fail 'cpool.c behind cpool.h compiles'
     grep -q 'include cpool.c before cpool.h' messages || fail "$(cat messages)"
+}
+
+# ---- Inside other objects --------------------------------------------------------
+
+two_files() {
+    copy lib include LICENSE
+    sh libcpool/lib/amalgamate.sh . || fail 'no two files'
+}
+
+# cc_part NAME OUTPUT OPTION... - compiles a part of this name, with the two files.
+cc_part() {
+    name=$1 output=$2
+    shift 2
+    cc -O2 -I. "-DPART(name)=${name}_##name" "$@" "$top/tests/doors/part.c" cpool.c -pthread \
+        -o "$output" || fail "no $output"
+}
+
+# shows_none OBJECT - no name of ours, but for those of part.c.
+shows_none() {
+    nm -D --defined-only "$1" | grep -E ' c(pool|pi)_' > names || return 0
+    fail "$1 shows $(head -n 3 names)"
+}
+
+# An SDK that is linked with a program, both with their own copy: one hidden, the other for all.
+inside_sdk() {
+    needs nm
+    two_files
+    for options in -DCPOOL_STATIC '-DCPOOL_STATIC -fvisibility=hidden' '-DCPOOL_STATIC -DCPOOL_NO_INLINE'; do
+        # shellcheck disable=SC2086 # several words
+        cc_part sdk libsdk.so -shared -fPIC $options
+        shows_none libsdk.so
+        cc_part own program -DPART_OF_ITS_OWN -DPART_LINKED -rdynamic "$top/tests/doors/whole.c" \
+            -L. -Wl,-rpath,. -lsdk -ldl
+        runs ./program
+    done
+}
+
+# Plug-ins with their own copies, hidden or bound to themselves, with and without one in the
+# program.  One shows its functions, which are bound to it, and its thread word, which is not.
+inside_plugins() {
+    needs nm
+    two_files
+    cc_part plug one.so -shared -fPIC -DCPOOL_STATIC
+    cc_part plug two.so -shared -fPIC -DCPOOL_STATIC -Wl,-Bsymbolic-functions
+    cc_part plug three.so -shared -fPIC -Wl,-Bsymbolic-functions
+    shows_none two.so
+    cc "$top/tests/doors/whole.c" -pthread -ldl -o alone || fail 'no program'
+    runs ./alone ./one.so ./two.so ./three.so
+    cc_part own beside -DPART_OF_ITS_OWN -rdynamic "$top/tests/doors/whole.c" -ldl
+    runs ./beside ./one.so ./two.so
+}
+
+# Two copies in one program without shared objects.
+prefix() {
+    two_files
+    for name in own sdk; do
+        cc_part "$name" "$name.o" -DCPOOL_PREFIX="${name}_" -r
+    done
+    cc -DPART_OF_ITS_OWN -DPART_LINKED "$top/tests/doors/whole.c" own.o sdk.o -pthread -ldl \
+        -o program || fail 'no program with two copies'
+    runs ./program
+    nm program | grep -E ' [A-TV-Z] c(pool|pi)_' && fail 'names without the prefix'
+    return 0
 }
 
 # ---- The installed library -----------------------------------------------------
