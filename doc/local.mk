@@ -112,8 +112,22 @@ html-local: $(dist_man3_MANS) $(dist_man7_MANS) doc/man/make-html.sh
 
 EXTRA_DIST += doc/man/make-html.sh doc/make-spdx.sh
 
-# What the archive holds, and under which licences: $(PACKAGE).spdx in it.
+# The library as two files, ready made, and what the archive holds under which licences:
+# $(PACKAGE).spdx in it.
 dist-hook:
+	$(AM_V_GEN)AWK='$(AWK)' $(SHELL) $(srcdir)/lib/amalgamate.sh $(distdir)/two-files
 	$(AM_V_GEN)$(SHELL) $(srcdir)/doc/make-spdx.sh $(distdir) $(PACKAGE) $(PACKAGE_VERSION)
+
+# For Meson: cpool.wrap goes into subprojects/ of a program, and the archive into
+# subprojects/packagefiles/, or a line source_url says from where Meson fetches it.
+wrap: dist
+	$(AM_V_GEN){ echo '[wrap-file]' && echo 'directory = $(distdir)' && \
+		echo 'source_filename = $(distdir).tar.gz' && \
+		sum=`sha256sum $(distdir).tar.gz` && echo "source_hash = $${sum%% *}" && \
+		echo && echo '[provide]' && echo 'cpool = cpool_dep'; } > cpool.wrap
+
+CLEANFILES += cpool.wrap
+
+.PHONY: wrap
 
 MAINTAINERCLEANFILES += $(dist_man3_MANS) $(dist_man7_MANS) doc/man/pages.stamp

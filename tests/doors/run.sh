@@ -19,7 +19,8 @@ top=$(cd "${srcdir:-.}" && pwd)
 built=$(pwd)
 job=$top/tests/doors/job.c
 doors='example vendored amalgamation inside_sdk inside_plugins prefix pkg_config find_package
-    subdirectory fetch_content cmake_install windows meson_subproject meson_install'
+    subdirectory fetch_content cmake_install windows meson_subproject meson_wrap release
+    meson_install'
 [ $# -eq 0 ] || doors=$*
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -469,6 +470,44 @@ meson_subproject() {
     } > meson.build || exit 1
     meson_build --wrap-mode=forcefallback
     runs build/program
+}
+
+# The archive of a release, made once, in the folder `release`.
+archived() {
+    release=$work/archive
+    [ ! -d "$release" ] || return 0
+    mkdir "$release"
+    (cd "$built" && ${MAKE:-make} wrap) > "$work/wrap.log" 2>&1 || {
+        tail -n 20 "$work/wrap.log"
+        rm -rf "$release"
+        exit 1
+    }
+    cp "$built"/libcpool-*.tar.gz "$built/cpool.wrap" "$release"
+}
+
+# A program has the file that `make wrap` writes, and the archive.
+meson_wrap() {
+    needs meson ninja
+    archived
+    mkdir -p subprojects/packagefiles
+    cp "$release/cpool.wrap" subprojects
+    cp "$release"/*.tar.gz subprojects/packagefiles
+    cp "$job" .
+    {
+        echo "project('outside', 'c')"
+        echo "executable('program', 'job.c', dependencies: dependency('cpool'))"
+    } > meson.build
+    meson_build --wrap-mode=forcefallback
+    runs build/program
+}
+
+# The two files of an archive, as they are.
+release() {
+    archived
+    gzip -dc "$release"/*.tar.gz | tar -xf - || fail 'no archive'
+    cc -O2 -Werror -I libcpool-*/two-files "$job" libcpool-*/two-files/cpool.c -pthread -o program ||
+        fail 'no program with the two files of the archive'
+    runs ./program
 }
 
 # Installed by Meson, and found by what that leaves.
