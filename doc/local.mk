@@ -112,7 +112,7 @@ html-local: $(dist_man3_MANS) $(dist_man7_MANS) doc/man/make-html.sh
 
 EXTRA_DIST += doc/man/make-html.sh doc/make-spdx.sh
 
-# The library as two files, ready made, and what the archive holds under which licences:
+# The library as two files, ready made, and the files of the archive with their licences:
 # $(PACKAGE).spdx in it.
 dist-hook:
 	$(AM_V_GEN)AWK='$(AWK)' $(SHELL) $(srcdir)/lib/amalgamate.sh $(distdir)/two-files
