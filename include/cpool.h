@@ -187,6 +187,9 @@ CPOOL_API unsigned cpool_version(void);
 
 #include <cpool/fast.h>  /* the inline path */
 #include <cpool/typed.h> /* pools of one type */
+#if CPOOL_IS_ANALYZED_
+#include <cpool/analyze.h>
+#endif
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@ include_HEADERS = include/cpool.h
 cpoolincludedir = $(includedir)/cpool
 cpoolinclude_HEADERS = \
 	include/cpool/alloc.h \
+	include/cpool/analyze.h \
 	include/cpool/attributes.h \
 	include/cpool/cache.h \
 	include/cpool/cpool.hpp \

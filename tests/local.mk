@@ -74,6 +74,7 @@ tests_cxx =
 endif
 
 tests_scripts = \
+	tests/scripts/check-analyze.sh \
 	tests/scripts/check-asan.sh \
 	tests/scripts/check-budgets.sh \
 	tests/scripts/check-builds.sh \

@@ -68,6 +68,16 @@
 #define CPOOL_NO_INLINE 1
 #endif
 
+/* For static analysis the functions are declared alone (<cpool/analyze.h>). */
+#if defined(__GNUC__) && (defined(CPOOL_ANALYZE) || defined(__clang_analyzer__))
+#define CPOOL_IS_ANALYZED_ 1
+#if !defined(CPOOL_NO_INLINE)
+#define CPOOL_NO_INLINE 1
+#endif
+#else
+#define CPOOL_IS_ANALYZED_ 0
+#endif
+
 /* Casts of numbers, and from and to pointers, by the words that C++ has for them: users ask their
  * compilers for warnings of the others. */
 #if defined(__cplusplus)

@@ -327,6 +327,19 @@ CPOOL_API int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t
  */
 CPOOL_API size_t cpool_sized_trim(cpool_sized_t *blocks) CPOOL_NONNULL_(1);
 
+#if CPOOL_IS_ANALYZED_ /* <cpool/analyze.h> */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wredundant-decls"
+void cpool_sized_free(cpool_sized_t *blocks, void *block) CPOOL_TAKES_(2);
+void *cpool_sized_alloc(cpool_sized_t *blocks, size_t size) CPOOL_TAKEN_BY_(cpool_sized_free, 2)
+    CPOOL_GIVES_;
+void *cpool_sized_alloc_aligned(cpool_sized_t *blocks, size_t size, size_t align)
+    CPOOL_TAKEN_BY_(cpool_sized_free, 2) CPOOL_GIVES_;
+void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
+    CPOOL_TAKEN_BY_(cpool_sized_free, 2);
+#pragma GCC diagnostic pop
+#endif
+
 #ifdef __cplusplus
 }
 #endif

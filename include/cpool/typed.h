@@ -176,13 +176,7 @@
         return cpool_alloc_bulk(cpool_pool_, CPOOL_CAST_(void **, cpool_slots_), cpool_n_); \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ void name##_free_bulk(type *const *cpool_slots_, size_t cpool_n_)\
-    {                                                                                  \
-        cpool_t *cpool_pool_ = cpool_n_ > 0 ? name##_pool() : NULL;                    \
-                                                                                       \
-        if (cpool_pool_ != NULL)                                                       \
-            cpool_free_bulk(cpool_pool_, CPOOL_CAST_(void *const *, cpool_slots_), cpool_n_); \
-    }                                                                                  \
+    CPOOL_TYPED_FREE_BULK_(name, type)                                                 \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_open(const cpool_config_t *cpool_config_)           \
     {                                                                                  \
@@ -197,6 +191,15 @@
     CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type) &&                    \
                             CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX,               \
                         "cpool: " #type " is empty, or aligned to more than CPOOL_ALIGN_MAX")
+
+#define CPOOL_TYPED_FREE_BULK_(name, type)                                             \
+    CPOOL_TYPED_INLINE_ void name##_free_bulk(type *const *cpool_slots_, size_t cpool_n_)\
+    {                                                                                  \
+        cpool_t *cpool_pool_ = cpool_n_ > 0 ? name##_pool() : NULL;                    \
+                                                                                       \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_free_bulk(cpool_pool_, CPOOL_CAST_(void *const *, cpool_slots_), cpool_n_); \
+    }
 
 #define CPOOL_TYPED_DEFINE_(linkage, name, type, flags, none, ...)                     \
     CPOOL_TYPED_SETTINGS_BEGIN_                                                        \

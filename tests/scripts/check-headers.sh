@@ -69,9 +69,9 @@ int work(void)
     struct job *job = jobs_calloc();
     struct job *maker = makers_get();
     config.max_size = CPOOL_SIZED_MAX / CPOOL_SIZED_GRAIN;
+    jobs_free(job);
     if (iter.handle != CPOOL_HANDLE_NONE || makers_put(maker) != 0)
         return CPOOL_ENULL;
-    jobs_free(job);
     if (jobs_alloc_bulk(&job, config.max_size) > 0)
         jobs_free_bulk(&job, 1);
     return jobs_close();
@@ -158,7 +158,7 @@ together() {
 macros() {
     knows "$1" "$2" "$3" || return 0
     echo "/* typed pools */ $typed" > "$work/source"
-    headers "$1" "$2" "$3" -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -DCPOOL_API=
+    headers "$1" "$2" "$3" -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE -DCPOOL_API= -DCPOOL_ANALYZE
 }
 
 # extensionless COMPILER LANGUAGE STANDARD... - a compiler that knows none of GNU's.
@@ -283,7 +283,7 @@ if [ -n "${CPOOL_TEST_QUICK:-}" ]; then
 fi
 
 # A new public header belongs into this script.
-c_parts='alloc attributes cache create error fast info memory typed wait'
+c_parts='alloc analyze attributes cache create error fast info memory typed wait'
 for path in "$top"/include/*.h "$top"/include/cpool/*; do
     name=${path#"$top"/include/}
     case " $(echo $public) cpool/cpool.hpp cpool/object_typed.h cpool/tools.h$(printf ' cpool/%s.h' $c_parts)$(printf \

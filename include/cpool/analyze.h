@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/analyze.h - the header in the form for static analysis.
+ *
+ * Included by <cpool.h> where CPOOL_ANALYZE is defined, and by itself for clang's analyzer.
+ * Never include it yourself.
+ *
+ *     gcc -fanalyzer -DCPOOL_ANALYZE -c job.c     GCC 11 or newer
+ *     clang --analyze job.c                       scan-build and clang-tidy, too
+ *
+ * They find a slot that is used after its free, freed twice or lost, as they do with
+ * malloc: slots of handles and of typed pools, and blocks of <cpool/sized.h>.  GCC also finds
+ * free(jobs_alloc()) and jobs_free(malloc(9)).  Slots that the program leaves to cpool_reset or
+ * cpool_destroy are lost to them, and a slot of cpool_alloc is not for a typed pool's free to
+ * GCC.  To clang the bytes of a new slot are unset, as to Memcheck.
+ *
+ * The program that GCC compiles is the same, but for its speed: alloc and free are calls.  It
+ * cannot be linked with -flto.
+ */
+#ifndef CPOOL_ANALYZE_H
+#define CPOOL_ANALYZE_H
+
+#ifndef CPOOL_H
+#error "include <cpool.h> instead of <cpool/analyze.h>"
+#endif
+
+/* A function that takes the slot in its n-th argument, and one that returns a slot for it. */
+#if defined(__clang__)
+#define CPOOL_TAKES_(n) __attribute__((__ownership_takes__(__malloc__, n)))
+#define CPOOL_TAKEN_BY_(function, n)
+#define CPOOL_GIVES_ __attribute__((__ownership_returns__(__malloc__)))
+#else
+#define CPOOL_TAKES_(n)
+#if __GNUC__ >= 11
+#define CPOOL_TAKEN_BY_(function, n) __attribute__((__malloc__(function, n)))
+#else
+#define CPOOL_TAKEN_BY_(function, n)
+#endif
+#define CPOOL_GIVES_
+#endif
+
+/* GCC has a set of functions for each slot: any of them takes it. */
+#define CPOOL_TAKEN_BY_ANY_                                                            \
+    CPOOL_TAKEN_BY_(cpool_free, 2) CPOOL_TAKEN_BY_(cpool_cache_free, 2)               \
+    CPOOL_TAKEN_BY_(cpool_depot_free, 2)
+
+/* The functions of <cpool.h>, with this.  Clang takes a new slot's bytes for unset, so it is not
+ * told of a calloc. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wredundant-decls"
+void cpool_free(cpool_t *pool, void *slot) CPOOL_TAKES_(2);
+void cpool_cache_free(cpool_cache_t *cache, void *slot) CPOOL_TAKES_(2);
+void cpool_depot_free(cpool_t *pool, void *slot) CPOOL_TAKES_(2);
+void *cpool_alloc(cpool_t *pool) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_;
+void *cpool_calloc(cpool_t *pool) CPOOL_TAKEN_BY_ANY_;
+void *cpool_cache_alloc(cpool_cache_t *cache) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_;
+void *cpool_depot_alloc(cpool_t *pool) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_;
+void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKEN_BY_ANY_
+    CPOOL_GIVES_;
+#pragma GCC diagnostic pop
+
+/*
+ * An analyzer looks into a function that it sees, and forgets how it was declared.  So those
+ * of a typed pool are declared alone.  Another function, the macro's body, has their name for the
+ * linker.
+ */
+#define CPOOL_ALONE_(result, function, arguments, attributes)                          \
+    result function arguments CPOOL_LABEL_(#function "_") attributes;                  \
+    static __attribute__((__used__)) result function##_ arguments CPOOL_LABEL_(#function "_"); \
+    static __attribute__((__used__)) result function##_ arguments
+
+#define CPOOL_LABEL_(text) CPOOL_LABEL_BEHIND_(__USER_LABEL_PREFIX__, text)
+#define CPOOL_LABEL_BEHIND_(prefix, text) CPOOL_LABEL_JOINED_(prefix, text)
+#define CPOOL_LABEL_JOINED_(prefix, text) __asm__(#prefix text)
+
+#undef CPOOL_TYPED_PATH_
+#define CPOOL_TYPED_PATH_(name, type)                                                  \
+    extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
+                                                                                       \
+    CPOOL_ALONE_(void, name##_free, (type *cpool_slot_), CPOOL_TAKES_(1))              \
+    {                                                                                  \
+        cpool_t *cpool_pool_ = cpool_slot_ != NULL ? cpool_typed_pool(&name##_typed_) : NULL;\
+                                                                                       \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_free(cpool_pool_, cpool_slot_);                                      \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_ALONE_(type *, name##_alloc, (void),                                         \
+                 CPOOL_TAKEN_BY_(name##_free, 1) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_)     \
+    {                                                                                  \
+        cpool_t *cpool_pool_ = cpool_typed_pool(&name##_typed_);                       \
+                                                                                       \
+        return cpool_pool_ != NULL ? CPOOL_CAST_(type *, cpool_alloc(cpool_pool_)) : NULL; \
+    }
+
+#undef CPOOL_TYPED_FREE_BULK_
+#define CPOOL_TYPED_FREE_BULK_(name, type)                                             \
+    CPOOL_ALONE_(void, name##_free_bulk, (type *const *cpool_slots_, size_t cpool_n_), ) \
+    {                                                                                  \
+        cpool_t *cpool_pool_ = cpool_n_ > 0 ? name##_pool() : NULL;                    \
+                                                                                       \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_free_bulk(cpool_pool_, CPOOL_CAST_(void *const *, cpool_slots_), cpool_n_); \
+    }
+
+#endif /* CPOOL_ANALYZE_H */

@@ -1,0 +1,168 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-analyze.sh - gcc -fanalyzer and clang --analyze find mistakes with slots by the header's
+# form for analysis (<cpool/analyze.h>), and none in right programs.  In that form a program
+# compiles without a warning, and works.
+#
+# srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
+# build tree.  Exit status: 77 without either of them.
+
+set -u
+top=${srcdir:-.}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+status=0
+library=lib/.libs/libcpool.so
+[ -e "$library" ] || library=lib/.libs/libcpool.a
+warnings='-std=c11 -Wall -Wextra -Wpedantic -Wredundant-decls -Wmissing-prototypes -Werror'
+
+cat > "$work/head.h" << 'END'
+#include <stdlib.h>
+#include <cpool.h>
+#include <cpool/sized.h>
+struct job { int number; struct job *next; };
+CPOOL_DECLARE(jobs, struct job);
+CPOOL_DECLARE_EXACT(tasks, struct job);
+int use(cpool_t *pool, cpool_cache_t *cache, cpool_sized_t *blocks, struct job **list);
+END
+
+# The body of a function, with one job.
+function_of() {
+    cat "$work/head.h"
+    cat << END
+int use(cpool_t *pool, cpool_cache_t *cache, cpool_sized_t *blocks, struct job **list)
+{
+    struct job *job;
+    (void)pool; (void)cache; (void)blocks; (void)list;
+    $1
+    return 0;
+}
+END
+}
+
+gcc_says() {
+    # shellcheck disable=SC2317 # by its name
+    gcc -std=c11 -O1 -DCPOOL_ANALYZE -fanalyzer -I"$top/include" -Iinclude -c "$work/body.c" \
+        -o "$work/body.o" 2>&1
+}
+clang_says() {
+    # shellcheck disable=SC2317
+    clang --analyze --analyzer-output text -std=c11 -I"$top/include" -Iinclude "$work/body.c" 2>&1
+}
+
+# expect COMPILER PATTERN - the analyzer of $work/body.c says that, or nothing if it is empty.
+expect() {
+    "$1_says" > "$work/output"
+    if [ -n "$2" ]; then
+        grep -qE "warning: .*$2" "$work/output" && return
+    else
+        [ ! -s "$work/output" ] && return
+    fi
+    echo "$1 does not say '$2' of: $body"
+    sed 's/^/  | /' "$work/output"
+    status=1
+}
+
+found=0
+# wrong GCC CLANG BODY - each finds that.
+wrong() {
+    body=$3
+    function_of "$body" > "$work/body.c"
+    [ -z "$has_gcc" ] || expect gcc "$1"
+    [ -z "$has_clang" ] || [ -z "$2" ] || expect clang "$2"
+    found=$((found + 1))
+}
+right() {
+    body=$1
+    function_of "$body" > "$work/body.c"
+    [ -z "$has_gcc" ] || expect gcc ''
+    [ -z "$has_clang" ] || expect clang ''
+}
+
+has_gcc='' has_clang=''
+if command -v gcc > /dev/null && [ "$(gcc -dumpversion | cut -d. -f1)" -ge 11 ]; then
+    has_gcc=yes
+else
+    echo 'left out: gcc -fanalyzer'
+fi
+command -v clang > /dev/null && has_clang=yes || echo 'left out: clang --analyze'
+[ -n "$has_gcc$has_clang" ] || exit 77
+
+used='analyzer-use-after-free' twice='analyzer-double-free' lost='analyzer-malloc-leak'
+other='analyzer-mismatching-deallocation'
+clang_used='Use of memory after it is freed' clang_twice='Attempt to free released memory'
+clang_lost='Potential leak of memory'
+
+# each KIND ALLOC FREE - all mistakes, with the job of this alloc and this free.
+each() {
+    takes="job = (struct job *)$1; if (job == NULL) return 1; job->number = 1;"
+    wrong "$used" "$clang_used" "$takes $2; return job->number;"
+    wrong "$twice" "$clang_twice" "$takes $2; $2;"
+    wrong "$other" '' "$takes free(job);"
+    wrong "$other" '' "job = (struct job *)malloc(sizeof *job); $2;"
+    wrong "$lost" "$clang_lost" "$takes"
+    right "$takes $2;"
+    right "job = (struct job *)$1; $2;"
+    right "$takes job->next = *list; *list = job;"
+}
+each 'jobs_alloc()' 'jobs_free(job)'
+each 'jobs_calloc()' 'jobs_free(job)'
+each 'tasks_alloc()' 'tasks_free(job)'
+each 'cpool_alloc(pool)' 'cpool_free(pool, job)'
+each 'cpool_cache_alloc(cache)' 'cpool_cache_free(cache, job)'
+each 'cpool_depot_alloc(pool)' 'cpool_depot_free(pool, job)'
+each 'cpool_alloc_wait(pool, NULL)' 'cpool_free(pool, job)'
+each 'cpool_sized_alloc(blocks, sizeof *job)' 'cpool_sized_free(blocks, job)'
+each 'cpool_sized_alloc_aligned(blocks, 64, 64)' 'cpool_sized_free(blocks, job)'
+wrong "$other" '' 'job = tasks_alloc(); jobs_free(job);'
+wrong "$other" '' 'free(cpool_calloc(pool));'
+wrong "$other" '' 'free(cpool_sized_calloc(blocks, 1, 9));'
+
+# The functions mix as their contracts say.
+right 'job = (struct job *)cpool_calloc(pool); if (job != NULL && job->number == 0) cpool_depot_free(pool, job); else cpool_free(pool, job);'
+right 'job = (struct job *)cpool_alloc(pool); cpool_cache_free(cache, job);'
+right 'job = jobs_alloc(); jobs_free_bulk(&job, 1);'
+right 'if (jobs_alloc_bulk(&job, 1) == 1) { job->number = 1; jobs_free(job); }'
+right 'while ((job = *list) != NULL) { *list = job->next; jobs_free(job); }'
+right 'job = (struct job *)cpool_sized_calloc(blocks, 1, sizeof *job); if (job != NULL && job->number == 0) job = (struct job *)cpool_sized_realloc(blocks, job, 99); cpool_sized_free(blocks, job);'
+
+# Programs of two files, one of them in the form for analysis.
+cat > "$work/main.c" << 'END'
+#include "head.h"
+CPOOL_DEFINE(jobs, struct job, .capacity = 10);
+CPOOL_DEFINE_EXACT(tasks, struct job, .capacity = 10);
+int main(void)
+{
+    struct job *job = jobs_alloc();
+    struct job *task = tasks_calloc();
+
+    if (job == NULL || task == NULL || task->number != 0)
+        return 1;
+    job->next = task;
+    if (use(jobs_pool(), NULL, NULL, &job) != 0 || job != NULL)
+        return 2;
+    return jobs_close() != 0 ? 3 : tasks_close() != 0 ? 4 : 0;
+}
+END
+function_of 'job = *list; *list = NULL; tasks_free(job->next); jobs_free_bulk(&job, 1);
+    if ((job = jobs_alloc()) == NULL) return 1;
+    cpool_free(pool, job);' > "$work/body.c"
+for compiler in "${CC:-cc}" gcc clang; do
+    # shellcheck disable=SC2086 # a compiler may come with options
+    set -- $compiler
+    command -v "$1" > /dev/null || continue
+    for main in '' -DCPOOL_ANALYZE; do
+        # shellcheck disable=SC2086 # several words
+        "$@" $warnings -O2 -I"$top/include" -Iinclude $main -c "$work/main.c" -o "$work/main.o" &&
+            "$@" $warnings -O2 -I"$top/include" -Iinclude -DCPOOL_ANALYZE -c "$work/body.c" \
+                -o "$work/body.o" &&
+            "$@" "$work/main.o" "$work/body.o" "$library" -pthread -Wl,-rpath,"$(pwd)/lib/.libs" \
+                -o "$work/program" && "$work/program" && continue
+        echo "a program in the form for analysis fails with $? ($compiler $main)"
+        status=1
+    done
+done
+
+[ "$status" -ne 0 ] || echo "$found mistakes found"
+exit "$status"
