@@ -82,6 +82,7 @@ tests_scripts = \
 	tests/scripts/check-docs.sh \
 	tests/scripts/check-english.sh \
 	tests/scripts/check-exports.sh \
+	tests/scripts/check-figures.sh \
 	tests/scripts/check-folders.sh \
 	tests/scripts/check-format.sh \
 	tests/scripts/check-gdb.sh \

@@ -5,6 +5,8 @@
 # and by none at all.
 #
 #   list       lib/sources.mk, which all three read, names the files that there are
+#   versions   the release of include/cpool/version.h and the library version of configure.ac
+#              are those of NEWS and of Debian's packages, and no build has others
 #   templates  every @WORD@ of a template that three builds fill in is set by all three
 #   plain      each source compiles with nothing but -Iinclude -Ilib, as a program that
 #              has a copy of lib/ and include/ compiles it
@@ -34,6 +36,28 @@ for file in $(comm -13 "$work/made" "$work/there"); do
 done
 for build in lib/local.mk CMakeLists.txt meson.build; do
     grep -q 'lib/sources\.mk' "$top/$build" || complain "$build: does not read lib/sources.mk"
+done
+
+release=$(sed -n 's/^#define CPOOL_VERSION_[MP][A-Z]* //p' "$top/include/cpool/version.h" | paste -sd.)
+library=$(sed -n 's/^m4_define(.cpool_library_version., .\([0-9:]*\).)$/\1/p' "$top/configure.ac")
+case $release/$library in [0-9]*.*.[0-9]*/[0-9]*:*:[0-9]*) ;; *) complain "no versions: $release, $library" ;; esac
+entry=$(grep -m 1 '^[0-9]' "$top/NEWS")
+case $entry in
+"$release "*", library version $library") ;;
+*) complain "NEWS: begins with \"$entry\", not with $release and library version $library" ;;
+esac
+sed -n '/^Interface history/,$p' "$top/NEWS" | grep -q "  $library  *$release  " ||
+    complain "NEWS: its interface history lacks $library of $release"
+[ "$(sed -n '1s/^libcpool (\([0-9.]*\)\(-[0-9]*\)\{0,1\}).*/\1/p' "$top/debian/changelog")" = "$release" ] ||
+    complain "debian/changelog: does not begin with $release"
+number=$((${library%%:*} - ${library##*:}))
+grep -q "^Package: libcpool$number\$" "$top/debian/control" ||
+    complain "debian/control: has no package libcpool$number"
+for build in configure.ac CMakeLists.txt meson.build; do
+    grep -q 'cpool_library_version' "$top/$build" && grep -q 'include/cpool/version\.h' "$top/$build" ||
+        complain "$build: does not read the versions"
+    ! grep -n "[^0-9.]$(echo "$release" | sed 's/\./\\./g')[^0-9.]" "$top/$build" ||
+        complain "$build: has the release again"
 done
 
 for template in cpool.pc.in cmake/cpool-config.cmake.in cmake/cpool-config-version.cmake.in; do

@@ -7,13 +7,17 @@
 #               exists, below the top or below lib/, include/, tests/ or doc/
 #   places      in "`path/file.c`, `name`" the file has the function
 #   functions   every `cpool_...`, `cpi_...` and `CPOOL_...` stands in the sources
-#   targets     every `make ...` is one of the Makefile
-#   options     every `--enable-...` and `--with...` is one of configure
+#   targets     every `make ...` is one of the Makefile, and each of the Makefile is in HACKING.md
+#               or doc/TESTING.md
+#   options     every `--enable-...` and `--with...` is one of configure, each of configure is in
+#               HACKING.md, and every `-Dname=` is one of Meson
+#   variables   every `NAME` in capitals of HACKING.md and doc/TESTING.md stands in the sources,
+#               and every `name()` of any document
+#   folders     each folder of tests/ is in doc/TESTING.md, and so is each test of check-all
+#   state       no document says that something is planned
 #   evidence    every name in the table of claims of doc/TESTING.md stands in
 #               a test, a model, a scenario or a stress mode; "..." in a name stands for a part left out
 #   tests       in "`check_file` `name`, `name`" of this document the file has the tests
-#
-# doc/performance/trials.md, which is dated, may name things that are gone.
 #
 # srcdir: top of the source tree.
 
@@ -24,21 +28,24 @@ trap 'rm -rf "$work"' EXIT
 status=0
 complain() { echo "$1"; status=1; }
 
-documents='README.md HACKING.md CONTRIBUTING.md SECURITY.md'
-for document in doc/*.md; do
+documents='README.md HACKING.md CONTRIBUTING.md SECURITY.md lib/README.md NEWS'
+for document in doc/*.md doc/performance/*.md; do
     documents="$documents $document"
 done
 
 find lib include tests stress bench examples preload doc cmake debian .ci ./*.md ./*.a[cm] CMakeLists.txt \
     \( -name build -o -name results -o -name .libs \) -prune -o -type f -print > "$work/files"
 # shellcheck disable=SC2046 # no file's name has a blank
-cat $(grep -E '\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc)$' "$work/files" | grep -v '/scripts/') \
+cat $(grep -E '\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc|awk)$' "$work/files" | grep -v '/scripts/') \
     configure.ac Makefile.am > "$work/sources"
 
-# Names in backquotes, one a line.
+# Names in backquotes, one a line.  NEWS has no backquotes.
 # shellcheck disable=SC2016 # the backquotes are meant
 names_of() {
-    awk '/^```/ { fenced = !fenced } !fenced' "$1" | grep -o '`[^`]*`' | tr -d '`'
+    case $1 in
+    NEWS) sed 's/(3)//g' NEWS | tr -s ' ,;:()<>' '\n' | grep '_' ;;
+    *) awk '/^```/ { fenced = !fenced } !fenced' "$1" | grep -o '`[^`]*`' | tr -d '`' ;;
+    esac
 }
 
 # The targets and options of the tools themselves, and those of our files.
@@ -49,8 +56,14 @@ names_of() {
 } | sort -u > "$work/targets"
 {
     printf '%s\n' shared static
-    grep -oE '(AC_ARG_(ENABLE|WITH)|CPOOL_OPTIONAL_MODULE)\(\[[a-z-]+' configure.ac | sed 's/.*\[//'
+    grep -oE '(AC_ARG_(ENABLE|WITH)|CPOOL_OPTIONAL_MODULE)\(\[[a-z-]+' configure.ac | sed 's/.*\[//' |
+        tee "$work/own-options"
 } | sort -u > "$work/options"
+# Those that another one calls, or that accept what has been measured, are for a local.mk alone.
+cat Makefile.am ./*/local.mk tests/*/local.mk | awk '
+    /^\.PHONY:/ { on = 1; sub(/^[^:]*:/, "") }
+    on { for (i = 1; i <= NF; i++) if ($i ~ /^[a-z-]+$/ && $i !~ /^(machines|clean)-/) print $i }
+    !/\\$/ { on = 0 }' | sort -u > "$work/phony"
 
 for document in $documents; do
     names_of "$document" | grep -oE '^make [a-z][a-z0-9-]*' | sed 's/make //' | sort -u |
@@ -67,6 +80,15 @@ for document in $documents; do
             grep -qE "(^|/)$(echo "$name" | sed 's/\./\\./g')\$" "$work/files" ||
                 echo "$document: no file $name"
         done
+    names_of "$document" | sed -n 's/^-D\([a-z_]*\)=.*/\1/p' | sort -u |
+        while read -r name; do
+            grep -q "^option('$name'" meson_options.txt || echo "$document: Meson has no option $name"
+        done
+    case $document in HACKING.md | doc/TESTING.md) capitals='[A-Z][A-Z_]*' ;; *) capitals= ;; esac
+    names_of "$document" | sed -n "s/^\($capitals\)\(=.*\)\{0,1\}\$/\1/p; s/^\([a-z_]*\)()\$/\1/p" | sort -u |
+        while read -r name; do
+            grep -qwF "$name" "$work/sources" || echo "$document: nothing is named $name"
+        done
     grep -oE '`[a-z_/]+\.[ch]`, `[a-z_]+`' "$document" | tr -d '`,' |
         while read -r name function; do
             grep -qE "\<$function\(" "$name" || echo "$document: $name has no $function"
@@ -81,15 +103,35 @@ for document in $documents; do
         done
 done > "$work/missing"
 
-for document in doc/TESTING.md; do
-    awk '/^## / { on = /^## Claims/ } on && /^\|/' "$document" > "$work/table.md"
-    [ -s "$work/table.md" ] || complain "$document has no table of claims"
-    names_of "$work/table.md" | awk '{ gsub(/\.\.\./, "\n"); print }' | grep -E '[a-z]' | sort -u |
-        while read -r name; do
-            grep -qF -- "$name" "$work/files" || grep -qF -- "$name" "$work/sources" ||
-                echo "$document: no test is named $name"
-        done >> "$work/missing"
-done
+# shellcheck disable=SC2086 # several documents
+grep -nEi '(is|are) planned|\<(TODO|FIXME)\>' $documents >> "$work/missing"
+
+# The other way: nothing is left out.
+while read -r name; do
+    names_of HACKING.md | grep -qE "^--(enable|with|without)-$name\>" ||
+        echo "HACKING.md: lacks the option $name of configure"
+done < "$work/own-options" >> "$work/missing"
+while read -r name; do
+    cat HACKING.md doc/TESTING.md | grep -qE "\`make ([a-z]* )?$name\>" ||
+        echo "doc/TESTING.md: lacks make $name"
+done < "$work/phony" >> "$work/missing"
+for folder in $(sed -nE 's,^(tests/[a-z]*)/.*\.(c|sh|txt)$,\1,p' "$work/files" | sort -u); do
+    grep -q "\`${folder}[\`/]" doc/TESTING.md || echo "doc/TESTING.md: lacks the folder $folder"
+done >> "$work/missing"
+# shellcheck disable=SC2016 # the backquotes are meant
+for name in $(sed -n '/^tests_long = /,/[^\\]$/p' tests/local.mk | grep -o '[a-z/_-]*\.sh'); do
+    grep -q "^| .*\`$(echo "$name" | sed 's,^tests/,,; s,^scripts/,,; s,^bench/,,')\`.* | no | yes |" doc/TESTING.md ||
+        echo "doc/TESTING.md: has $name not among the tests of check-all"
+done >> "$work/missing"
+
+document=doc/TESTING.md
+awk '/^## / { on = /^## Claims/ } on && /^\|/' "$document" > "$work/table.md"
+[ -s "$work/table.md" ] || complain "$document has no table of claims"
+names_of "$work/table.md" | awk '{ gsub(/\.\.\./, "\n"); print }' | grep -E '[a-z]' | sort -u |
+    while read -r name; do
+        grep -qF -- "$name" "$work/files" || grep -qF -- "$name" "$work/sources" ||
+            echo "$document: no test is named $name"
+    done >> "$work/missing"
 
 # "FILE TEST" for each test that stands right behind its file.
 tests_of() {
@@ -105,15 +147,13 @@ tests_of() {
 
 grep -E '/check_[a-z0-9_]+\.(c|cpp)$' "$work/files" | xargs grep -oE 'START_TEST\([a-z0-9_]+' |
     sed 's|.*/||; s/\.[cp]*:START_TEST(/ /' > "$work/there"
-for document in doc/TESTING.md; do
-    tests_of "$document" > "$work/tests"
-    [ "$(wc -l < "$work/tests")" -gt 10 ] || complain "$document: no tests were found"
-    awk -v document="$document" '
-        NR == FNR { tests[$1] = tests[$1] " " $2 " "; next }
-        { pattern = $2; gsub(/\.\.\./, "[a-z0-9_]*", pattern) }
-        tests[$1] !~ " " pattern " " { print document ": " $1 " has no test " $2 }
-        ' "$work/there" "$work/tests" >> "$work/missing"
-done
+tests_of "$document" > "$work/tests"
+[ "$(wc -l < "$work/tests")" -gt 10 ] || complain "$document: no tests were found"
+awk -v document="$document" '
+    NR == FNR { tests[$1] = tests[$1] " " $2 " "; next }
+    { pattern = $2; gsub(/\.\.\./, "[a-z0-9_]*", pattern) }
+    tests[$1] !~ " " pattern " " { print document ": " $1 " has no test " $2 }
+    ' "$work/there" "$work/tests" >> "$work/missing"
 
 if [ -s "$work/missing" ]; then
     cat "$work/missing"

@@ -17,10 +17,10 @@ trap 'rm -rf "$work"' EXIT
 # The sources alone: a build in the same folder leaves a hundred times as much.
 mkdir "$work/tree"
 (cd "$top" && find lib include tests stress bench examples preload gdb doc cmake debian .ci ./*.md ./*.a[cm] \
-    NEWS LICENSE CMakeLists.txt meson.build cpool.pc.in .clang-format -type f \
+    NEWS LICENSE CMakeLists.txt meson.build meson_options.txt cpool.pc.in .clang-format -type f \
     ! -path '*/.libs/*' ! -path '*/.deps/*' ! -name '*.o' ! -name '*.lo' ! -name '*.log' \
     ! -name '*.trs' ! -perm -u+x -size -512k -print0; \
-    find tests stress bench -name '*.sh' -print0) |
+    find tests stress bench examples preload lib doc -name '*.sh' -print0; printf '.ci/run\0') |
     (cd "$top" && tar -c --null -T - -f -) | tar -x -C "$work/tree" -f - || exit 1
 chmod -R u+w "$work/tree"
 
@@ -51,6 +51,12 @@ plant() {
     rm "$file"
     [ ! -e "$work/whole" ] || mv "$work/whole" "$file"
 }
+
+# Without a mistake they say nothing: those that are fast.
+for script in check-builds.sh check-docs.sh check-figures.sh check-folders.sh check-orders.sh check-words.sh; do
+    srcdir=$work/tree ${SHELL:-/bin/sh} "$work/tree/tests/scripts/$script" > "$work/output" 2>&1 ||
+        { echo "$script complains of the copy:"; cat "$work/output"; status=1; }
+done
 
 plant check-folders.sh lib/base/bits.h 's,#include <stdint.h>,#include "store/slab.h",' 'does not stand before'
 plant check-folders.sh lib/store/slab.h 's,"base/compiler.h","compiler.h",' 'by no folder'
@@ -98,10 +104,30 @@ plant check-listed.sh tests/public/check_alloc.c 's/^ *ONCE(free_null_does_nothi
 plant check-docs.sh doc/CONCURRENCY.md 's/`cpi_depot_provide`/`cpi_depot_provides`/' 'cpi_depot_provides'
 plant check-docs.sh doc/DESIGN.md 's,`lib/cache/registry.c`,`lib/registries.c`,' 'no file lib/registries.c'
 plant check-docs.sh doc/DESIGN.md 's/`sleep_for_long`/`sleep_too_long`/' 'has no sleep_too_long'
-plant check-docs.sh doc/TESTING.md 's/`check_barrier`/`check_barriers`/' 'check_barriers'
+plant check-docs.sh doc/TESTING.md 's/`check_storms`/`check_stormy`/' 'check_stormy'
 
 plant check-docs.sh HACKING.md 's/`make check-kernel`/`make check-kernels`/' 'no target check-kernels'
 plant check-docs.sh HACKING.md 's/`--enable-probes`/`--enable-probe`/' 'no option --enable-probe'
+
+plant check-docs.sh HACKING.md 's/^| `--enable-probes`.*//' 'lacks the option probes'
+plant check-docs.sh doc/TESTING.md 's/`make schedules`/`make schedule`/' 'lacks make schedules'
+plant check-docs.sh doc/TESTING.md 's,`tests/linear[`/],`tests/lines`,g' 'lacks the folder tests/linear'
+plant check-docs.sh doc/TESTING.md 's,`weak/planted.sh`\(.*| no | yes\),\1,' 'not among the tests of check-all'
+plant check-docs.sh doc/TESTING.md 's/`OFTEN_LOOPS`/`OFTEN_LOOP`/' 'nothing is named OFTEN_LOOP'
+plant check-docs.sh doc/TESTING.md 's/`look_again()`/`look_twice()`/' 'nothing is named look_twice'
+plant check-docs.sh doc/PORTING.md '1s/$/ A port is planned./' 'is planned'
+
+plant check-figures.sh doc/PERFORMANCE.md 's,| 6 / 6 |,| 5 / 6 |,' 'no golden count'
+plant check-figures.sh doc/DESIGN.md 's/^| exported functions | [0-9]*/| exported functions | 7/' 'exported functions: the bound is'
+plant check-figures.sh doc/DESIGN.md 's/^| exported functions .*//' 'has no row'
+plant check-figures.sh doc/TESTING.md 's/the first 800 of/the first 900 of/' 'no longer says'
+plant check-figures.sh lib/README.md 's/These five/These six/' 'has five folders'
+
+plant check-builds.sh NEWS 's/library version 0/library version 1/' 'NEWS: begins with'
+plant check-builds.sh NEWS 's/^\( *0:0:0 *\)0/\11/' 'interface history lacks'
+plant check-builds.sh debian/changelog '1s/0\.1\.0/0.1.1/' 'debian/changelog'
+plant check-builds.sh include/cpool/version.h 's/PATCH 0/PATCH 7/' 'NEWS: begins with'
+plant check-builds.sh CMakeLists.txt 's/VERSION ${cpool_version}/VERSION 0.1.0/' 'has the release again'
 
 plant check-words.sh doc/new.md "$(awk 'BEGIN { for (i = 0; i < 36000; i++) print "word" }')" 'too many words'
 

@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# check-figures.sh - holds figures in documents against the sources that they come from.
+#
+#   instructions  the table of doc/PERFORMANCE.md has the counts of
+#                 bench/golden-instructions.txt, for gcc and clang
+#   bounds        the table of doc/DESIGN.md has each bound of check-budgets.sh that is above
+#                 its aim, and the bounds of check-text.sh and check-kernel.sh
+#   facts         a document has the words on the left, and a source the line on the right
+#
+# srcdir: top of the source tree.
+
+set -u
+cd "${srcdir:-.}" || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+status=0
+complain() { echo "$*"; status=1; }
+
+# --- Instructions: "N / M" in the columns of an alloc and of a free ---
+
+awk -F '|' '
+    FNR == NR { split($0, part, " ")
+                if (part[1] == "x86_64") golden[part[2], part[5]] = 1
+                next }
+    /^## / { on = /^## Instructions/ }
+    on && /^\|.*[0-9] \/ [0-9]/ {
+        for (i = 3; i <= 4; i++)
+            if (split($i, count, "/") == 2) {
+                figures++
+                for (j = 1; j <= 2; j++) {
+                    gsub(/[ ,]/, "", count[j])
+                    if (!((j == 1 ? "gcc-12" : "clang-14", count[j]) in golden)) {
+                        print FILENAME ":" FNR ": no golden count is" $i
+                        bad = 1
+                    }
+                }
+            }
+    }
+    END {
+        if (figures < 20) { print "only " figures + 0 " counts were found"; bad = 1 }
+        exit bad
+    }' bench/golden-instructions.txt doc/PERFORMANCE.md || status=1
+
+# --- Bounds ---
+
+# "NAME|bound|aim", in the units of the document.
+{
+    sed -n "s/^ *row ['\"]\([^'\"]*\)['\"] .* \([0-9]*\) \([0-9]*\)\$/\1|\2|\3/p" tests/scripts/check-budgets.sh
+    sed -n 's/^budget=\([0-9]*\) .*/text of a typed program|\1|100000/p; s/^collected=\([0-9]*\) .*/text with --gc-sections|\1|999999/p' \
+        tests/scripts/check-text.sh
+    sed -n 's/^budget=\([0-9]*\) .*/text of the kernel|\1|50000/p' tests/scripts/check-kernel.sh
+} > "$work/bounds"
+awk -F '|' '
+    function trim(text) { gsub(/^ +| +$/, "", text); return text }
+    function near(text, figure) {
+        return text == figure || text == sprintf("%.1fk", figure / 1000) ||
+            text == sprintf("%dk", figure / 1000) && figure % 1000 == 0 ||
+            text == sprintf("%.1f KB", figure / 1000) || text == sprintf("%.0f KB", figure / 1000)
+    }
+    FNR == NR { sub(/ \(.*/, "", $1); bound[$1] = $2; aim[$1] = $3; n++; next }
+    /^## / { on = /^## Bounds/ }
+    on && /^\|/ && NF >= 5 {
+        name = trim($2)
+        gsub(/`/, "", name)
+        seen[name] = 1
+        if (name in bound && !(near(trim($3), bound[name]) && (aim[name] == "" || near(trim($4), aim[name])))) {
+            print FILENAME ":" FNR ": " name ": the bound is " bound[name] ", the aim " aim[name]
+            bad = 1
+        }
+    }
+    END {
+        if (n < 15) { print "only " n + 0 " bounds were found"; bad = 1 }
+        for (name in bound)
+            if (aim[name] + 0 < bound[name] + 0 && !(name in seen)) {
+                print FILENAME ": " name ": " bound[name] " is above its aim, and has no row"
+                bad = 1
+            }
+        exit bad
+    }' "$work/bounds" doc/DESIGN.md || status=1
+
+# --- Facts ---
+
+# fact DOCUMENT WORDS SOURCE TEXT - one line of each.
+# shellcheck disable=SC2016 # the backquotes are meant
+facts=0
+fact() {
+    facts=$((facts + 1))
+    grep -qF -- "$2" "$1" || complain "$1: no longer says: $2"
+    grep -qF -- "$4" "$3" || complain "$3: no longer has: $4, as $1 says: $2"
+}
+for file in lib/README.md HACKING.md tests/scripts/check-kernel.sh tests/scripts/check-budgets.sh; do
+    grep -q 'first five folders\|These five are the kernel\|kernel.s five' "$file" ||
+        complain "$file: does not say that the kernel has five folders"
+done
+for file in check-kernel.sh check-budgets.sh; do
+    fact lib/README.md 'These five are the kernel' tests/scripts/$file "kernel='base host store cache pool'"
+done
+fact doc/TESTING.md 'the first 800 of each scenario' tests/sched/check_schedules.c '#define QUICK_RUNS 800'
+fact doc/TESTING.md 'draws 20,000' tests/sched/check_schedules.c '#define RANDOM_RUNS 20000'
+fact doc/TESTING.md 'at random (500,000)' tests/sched/local.mk 'SCHED_RANDOM = 500000'
+fact doc/TESTING.md '| 1,000 executions | 8,000 |' tests/weak/models.sh 'default=8000'
+fact doc/TESTING.md '| 1,000 executions | 8,000 |' tests/weak/models.sh 'default=1000'
+fact doc/TESTING.md '`STRESS_SECONDS` (60' stress/local.mk 'STRESS_SECONDS = 60'
+fact doc/TESTING.md '20 times (`OFTEN`)' tests/local.mk 'OFTEN = 20'
+fact doc/TESTING.md 'seconds (600, or 0' tests/harness/limit.c 'DEFAULT_LIMIT = 600'
+fact doc/TESTING.md 'requires 95 and 85 per cent' tests/analysis/coverage.sh 'COVERAGE_LINES:-95'
+fact doc/TESTING.md 'requires 95 and 85 per cent' tests/analysis/coverage.sh 'COVERAGE_BRANCHES:-85'
+fact HACKING.md 'below 500 lines in `lib/` and below 600' tests/scripts/check-size.sh '500 : 600'
+fact doc/DESIGN.md '512 for 63 rounds, 2176 for 271' lib/pool/pool_config.c 'ROUNDS_DEFAULT ((size_t)63)'
+fact doc/DESIGN.md '512 for 63 rounds, 2176 for 271' lib/pool/pool_config.c 'ROUNDS_LARGE ((size_t)271)'
+fact doc/DESIGN.md '16,383 (1,023 on 32-bit' lib/host/handle.h '16384u : 1024u'
+fact doc/DESIGN.md 'not before 1,023 others' lib/host/handle.h '1023u : 255u'
+fact doc/CONCURRENCY.md 'waited for 1 ms' lib/wait/pool_wait.h 'CPI_STARVING_AFTER 1000000u'
+kilobytes() { sed -n "s/^$1=\([0-9]*\) .*/\1/p" tests/scripts/check-text.sh | awk '{ printf "%.0f KB", $1 / 1000 }'; }
+fact doc/ADOPTING.md "carries $(kilobytes budget) of the library, and $(kilobytes collected)" \
+    tests/scripts/check-text.sh budget
+
+[ "$status" -ne 0 ] || echo "instructions, bounds and $facts facts are those of the sources"
+exit "$status"
