@@ -80,6 +80,7 @@ tests_scripts = \
 	tests/scripts/check-builds.sh \
 	tests/scripts/check-cxx.sh \
 	tests/scripts/check-docs.sh \
+	tests/scripts/check-editor.sh \
 	tests/scripts/check-english.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-figures.sh \

@@ -44,6 +44,12 @@
  * module that it unloads.  The end of the process closes none.
  */
 #define CPOOL_OBJECTS_DECLARE(name, type)                                              \
+    /* type *<name>_get(void)           takes an object, or returns NULL               \
+     * int <name>_obtain(type **object, bool *is_new)        the same: 0 or a code     \
+     * int <name>_put(type *object)     gives an object back: 0 or a code              \
+     * cpool_objects_t *<name>_objects(void)   the pool, for all functions of <cpool/object.h> \
+     * int <name>_open(const cpool_object_config_t *config)  creates the pool now: 0 or a code \
+     * int <name>_close(void)           destroys the pool: 0 or a code */              \
     extern struct cpool_objects_typed name##_objects_ CPOOL_TYPED_VISIBLE_;            \
                                                                                        \
     CPOOL_TYPED_INLINE_ cpool_objects_t *name##_objects(void)                          \

@@ -23,6 +23,9 @@
  * definition.  jobs_pool() returns it for every other function, from
  * any thread, mixed with the functions of the type.
  *
+ * An editor with clangd shows the list of these functions at the name CPOOL_DECLARE.  From
+ * clangd 19 on it shows the comment before CPOOL_DECLARE at each of them.
+ *
  * NOTES
  *
  * A pool without an inline path (CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE),
@@ -90,6 +93,14 @@
  * <name>_pool() does the same.
  */
 #define CPOOL_DECLARE(name, type)                                                      \
+    /* type *<name>_alloc(void)         takes a slot, or returns NULL                  \
+     * type *<name>_calloc(void)        the same, its bytes set to zero                \
+     * void <name>_free(type *slot)     gives a slot back, from any thread             \
+     * size_t <name>_alloc_bulk(type **slots, size_t n)      takes up to n, returns the number \
+     * void <name>_free_bulk(type *const *slots, size_t n)   gives n slots back        \
+     * cpool_t *<name>_pool(void)       the pool, for all functions of <cpool.h>       \
+     * int <name>_open(const cpool_config_t *config)         creates the pool now: 0 or a code \
+     * int <name>_close(void)           destroys the pool: 0 or a code */              \
     CPOOL_TYPED_PATH_(name, type)                                                      \
     CPOOL_TYPED_DECLARE_(name, type)
 
@@ -101,6 +112,7 @@
  * has no membarrier, and in a pool with other flags of those above.
  */
 #define CPOOL_DECLARE_EXACT(name, type)                                                \
+    /* The functions that CPOOL_DECLARE lists. */                                      \
     CPOOL_TYPED_EXACT_PATH_(name, type)                                                \
     CPOOL_TYPED_DECLARE_(name, type)
 
@@ -133,10 +145,12 @@
  */
 #if defined(__GNUC__)
 #define CPOOL_DEFINE_INLINE(name, type, ...)                                           \
+    /* The functions that CPOOL_DECLARE lists. */                                      \
     CPOOL_DECLARE(name, type);                                                         \
     CPOOL_TYPED_STORAGE_(CPOOL_TYPED_ONE_, name)                                       \
     CPOOL_TYPED_DEFINE_(CPOOL_TYPED_ONE_, name, type, 0, NULL, __VA_ARGS__)
 #define CPOOL_DEFINE_EXACT_INLINE(name, type, ...)                                     \
+    /* The functions that CPOOL_DECLARE lists. */                                      \
     CPOOL_DECLARE_EXACT(name, type);                                                   \
     CPOOL_TYPED_EXACT_STORAGE_(CPOOL_TYPED_ONE_, name)                                 \
     CPOOL_TYPED_DEFINE_(CPOOL_TYPED_ONE_, name, type, CPOOL_EXACT,                     \

@@ -83,6 +83,7 @@ plant check-headers.sh include/cpool/pool.hpp 's/#include <utility>/#include <me
 plant check-headers.sh include/cpool/pooled.hpp 's,#include <cpool/sized.hpp>,,' 'pooled.hpp> does not compile'
 plant check-headers.sh include/cpool/new.h '/* new */' 'compiled by none'
 plant check-analyze.sh include/cpool/analyze.h 's/CPOOL_TAKEN_BY_(name##_free, 1) //' 'does not say'
+plant check-editor.sh include/cpool/typed.h '/^     \* int <name>_close(void)/s/_close/_end/' 'and those listed'
 
 plant check-builds.sh lib/sources.mk 's,lib/store/slab.c,,' 'lacks lib/store/slab.c'
 plant check-builds.sh lib/sources.mk 's,lib/store/slab.c,& lib/store/slob.c,' 'names lib/store/slob.c'
