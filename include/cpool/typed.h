@@ -35,7 +35,11 @@
  * counts as full in the computation of slack.
  *
  * The type must be complete, and its alignment at most CPOOL_ALIGN_MAX.  In C++ slots
- * are memory: no constructor is called.  A type with a comma in its name takes a typedef.
+ * are memory: no constructor is called.  A type with a comma in its name, which a macro takes for
+ * two arguments, has a typedef:
+ *
+ *     typedef std::pair<int, long> pair;
+ *     CPOOL_DECLARE(pairs, pair);
  *
  * The names <name>_entry_ and <name>_typed_ are visible inside the program or shared
  * library that defines the pool, so two of them may have pools of the same name.  With

@@ -128,6 +128,61 @@ in_header() {
     [ $code -eq 0 ] || { echo "a pool defined in a header fails at step $code: $*"; status=1; }
 }
 
+# commas COMPILER OPTION... - a type with a comma in its name, by the typedef that the header names.
+commas() {
+    command -v "$1" >/dev/null || return
+    cat >"$work/commas.cpp" <<'END'
+#include <cpool.h>
+#include <cpool/object.h>
+#include <utility>
+typedef std::pair<int, long> pair;
+CPOOL_DECLARE(pairs, pair);
+CPOOL_DEFINE(pairs, pair, .capacity = 10, .magazine_rounds = 2, .flags = 0);
+CPOOL_DECLARE_EXACT(exact_pairs, pair);
+CPOOL_DEFINE_EXACT(exact_pairs, pair, .capacity = 10, .magazine_rounds = 2);
+CPOOL_DEFINE_INLINE(inline_pairs, pair, .capacity = 10, .magazine_rounds = 2);
+CPOOL_OBJECTS_DECLARE(pair_objects, pair);
+CPOOL_OBJECTS_DEFINE(pair_objects, pair, CPOOL_OBJECT_HOOKS(.create = nullptr), .max_capacity = 9,
+                     .growth = 1);
+template <class slot, class free> int give(slot *one, free give_back)
+{
+    if (one == nullptr)
+        return 1;
+    one->first = 7;
+    one->second = -7;
+    give_back(one);
+    return 0;
+}
+int main()
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    if (cpool_stats(pairs_pool(), &stats) != 0 || stats.slot_size != sizeof(std::pair<int, long>))
+        return 1;
+    if (give(pairs_alloc(), pairs_free) + give(exact_pairs_alloc(), exact_pairs_free) +
+            give(inline_pairs_alloc(), inline_pairs_free) + give(pair_objects_get(), pair_objects_put) != 0)
+        return 2;
+    return pairs_close() + exact_pairs_close() + inline_pairs_close() + pair_objects_close() != 0 ? 3 : 0;
+}
+END
+    if ! "$@" -Wall -Wextra -Werror -I"$top/include" -Iinclude "$work/commas.cpp" "$library" -pthread \
+        -Wl,-rpath,"$(pwd)/lib/.libs" -o "$work/program" >"$work/output" 2>&1; then
+        echo "a typedef of a type with a comma does not compile: $*"
+        head -n 20 "$work/output"
+        status=1
+        return
+    fi
+    ran=$((ran + 1))
+    "$work/program" >"$work/output" 2>&1
+    code=$?
+    [ $code -eq 0 ] || { echo "a type with a comma fails at step $code: $*"; status=1; }
+}
+for compiler in g++ clang++; do
+    for options in '-std=c++11 -O2' '-std=c++20 -O0' '-std=c++17 -DCPOOL_NO_INLINE'; do
+        # shellcheck disable=SC2086 # several words
+        commas "$compiler" $options
+    done
+done
+
 case $library in
 *.so)
     for compiler in gcc clang; do
