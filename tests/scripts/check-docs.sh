@@ -13,7 +13,8 @@
 #               HACKING.md, and every `-Dname=` is one of Meson
 #   variables   every `NAME` in capitals of HACKING.md and doc/TESTING.md stands in the sources,
 #               and every `name()` of any document
-#   folders     each folder of tests/ is in doc/TESTING.md, and so is each test of check-all
+#   folders     each folder of tests/ is in doc/TESTING.md, and so is each test of check-all,
+#               and each source that a model includes
 #   state       no document says that something is planned
 #   evidence    every name in the table of claims of doc/TESTING.md stands in
 #               a test, a model, a scenario or a stress mode; "..." in a name stands for a part left out
@@ -117,6 +118,9 @@ while read -r name; do
 done < "$work/phony" >> "$work/missing"
 for folder in $(sed -nE 's,^(tests/[a-z]*)/.*\.(c|sh|txt)$,\1,p' "$work/files" | sort -u); do
     grep -q "\`${folder}[\`/]" doc/TESTING.md || echo "doc/TESTING.md: lacks the folder $folder"
+done >> "$work/missing"
+for name in $(sed -n 's,^ *#include ".*/\([a-z_]*\.c\)",\1,p' tests/model/*.[ch] | sort -u); do
+    grep -qF "\`$name\`" doc/TESTING.md || echo "doc/TESTING.md: does not say that models compile $name"
 done >> "$work/missing"
 # shellcheck disable=SC2016 # the backquotes are meant
 for name in $(sed -n '/^tests_long = /,/[^\\]$/p' tests/local.mk | grep -o '[a-z/_-]*\.sh'); do
