@@ -12,14 +12,17 @@ EXTRA_DIST += doc/ADOPTING.md doc/CONCURRENCY.md doc/DESIGN.md doc/JSON.md \
 man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h include/cpool/alloc.h \
 	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/info.h \
 	include/cpool/lease.h include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
-	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/tools.h include/cpool/debug.h
+	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h \
+	include/cpool/object_lease.h include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/tools.h include/cpool/debug.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \
 	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_typed.3 \
 	doc/man/cpool_object.3 \
 	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 doc/man/cpool_object_grow.3 \
-	doc/man/cpool_object_is_active.3 \
+	doc/man/cpool_object_is_active.3 doc/man/cpool_object_lease.3 \
+	doc/man/cpool_object_lease_adopt.3 doc/man/cpool_object_lease_begin.3 \
+	doc/man/cpool_object_lease_end.3 doc/man/cpool_object_lease_get.3 \
 	doc/man/cpool_object_obtain.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
 	doc/man/cpool_object_shrink.3 doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
 	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \

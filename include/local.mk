@@ -24,6 +24,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/memory.h \
 	include/cpool/object.h \
 	include/cpool/object.hpp \
+	include/cpool/object_lease.h \
 	include/cpool/object_typed.h \
 	include/cpool/owner.hpp \
 	include/cpool/pool.hpp \

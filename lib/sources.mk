@@ -33,11 +33,12 @@ libcpool_sources = \
 	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/quarantine.c \
 	lib/check/quarantine.h lib/check/record.h lib/check/site.c lib/check/site.h \
 	lib/fallback/fallback.c lib/fallback/fallback.h lib/fallback/pool_fallback.c \
-	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_inline.c lib/lease/pool_lease.c \
+	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_feature.c lib/lease/lease_inline.c \
+	lib/lease/lease_layer.h lib/lease/pool_lease.c \
 	lib/retire/retire.c lib/retire/retire_inline.c \
 	lib/features/list.c \
 	lib/object/object.c lib/object/object.h lib/object/object_create.c \
-	lib/object/object_fake.c lib/object/object_life.c lib/object/object_resize.c \
+	lib/object/object_fake.c lib/object/object_lease.c lib/object/object_life.c lib/object/object_resize.c \
 	lib/object/object_room.c lib/object/object_slot.c lib/object/object_trim.c \
 	lib/object/object_vacancy.c \
 	lib/priority/object_heap.c lib/priority/object_heap.h lib/priority/object_priority.c \

@@ -16,7 +16,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include <cpool/object.h>
+#include <cpool/object_lease.h>
 
 #define OBJECTS_HELD 24
 #define OBJECTS_MOST 64
@@ -42,6 +42,7 @@ struct objects {
     _Atomic uint64_t chance; /* calls of hooks that may fail */
     bool failing;
     bool waits;
+    bool bare; /* there are no hooks of a use, so that leases are whole */
 };
 
 static bool objects_fail_now(struct objects *objects)
@@ -103,6 +104,15 @@ static void object_destroy(void *object, void *arg)
     objects->destroyed++;
 }
 
+static void objects_hold(struct worker *worker, const struct objects *objects,
+                         struct object *object)
+{
+    STRESS_REQUIRE(object->state == (objects->bare ? OBJECT_RESTING : OBJECT_ACTIVE) &&
+                   object->holder == 0);
+    object->holder = worker->index + 1;
+    worker->operations++;
+}
+
 static void objects_get(struct worker *worker, struct objects *objects, void **held, size_t *count)
 {
     static const struct timespec moment = { 0, 100000 };
@@ -123,10 +133,27 @@ static void objects_get(struct worker *worker, struct objects *objects, void **h
     }
     if (got != NULL)
         object = got;
-    STRESS_REQUIRE(object->state == OBJECT_ACTIVE && object->holder == 0);
-    object->holder = worker->index + 1;
+    objects_hold(worker, objects, object);
     held[(*count)++] = object;
-    worker->operations++;
+}
+
+/* Some objects that go back at once. */
+static void objects_frame(struct worker *worker, struct objects *objects)
+{
+    cpool_object_lease_t *lease = cpool_object_lease_begin(objects->pool);
+    size_t wanted = random_below(&worker->random, OBJECTS_HELD);
+    struct object *held[OBJECTS_HELD];
+    size_t count = 0;
+
+    if (lease == NULL)
+        return;
+    while (count < wanted && (held[count] = cpool_object_lease_get(lease)) != NULL)
+        objects_hold(worker, objects, held[count++]);
+    for (size_t i = 0; i < count; i++) {
+        STRESS_REQUIRE(held[i]->holder == worker->index + 1);
+        held[i]->holder = 0;
+    }
+    STRESS_REQUIRE(cpool_object_lease_end(lease) == count);
 }
 
 static void objects_put(struct worker *worker, struct objects *objects, void **held, size_t *count)
@@ -153,7 +180,9 @@ static void objects_body(struct worker *worker)
     size_t count = 0;
 
     while (!episode_over(worker->episode)) {
-        if (count == 0 || (count < OBJECTS_HELD && random_once_in(&worker->random, 2)))
+        if (random_once_in(&worker->random, 16))
+            objects_frame(worker, objects);
+        else if (count == 0 || (count < OBJECTS_HELD && random_once_in(&worker->random, 2)))
             objects_get(worker, objects, held, &count);
         else
             objects_put(worker, objects, held, &count);
@@ -215,8 +244,9 @@ static void objects_open(struct objects *objects, uint64_t *random)
     objects->waits = random_once_in(random, 3);
     type.object_size = sizeof(struct object) * (1 + random_below(random, 64));
     type.create = object_create;
-    type.activate = object_activate;
-    type.deactivate = object_deactivate;
+    objects->bare = random_once_in(random, 2);
+    type.activate = objects->bare ? NULL : object_activate;
+    type.deactivate = objects->bare ? NULL : object_deactivate;
     type.reset = object_reset;
     type.destroy = object_destroy;
     type.arg = objects;
@@ -269,6 +299,6 @@ static void objects_run(struct episode *episode)
 
 const struct mode mode_objects = {
     .name = "objects",
-    .purpose = "object pools with failing hooks, grown and shrunk under load",
+    .purpose = "object pools with failing hooks, grown, shrunk and leased under load",
     .run = objects_run,
 };

@@ -10,7 +10,6 @@
  *   made   | leases store                     | release | see  | the leases, all unused
  *   see    | leases load                      | acquire | made | the leases, all unused
  *   wrap   | gate store                       | release | pool_impl.h's gate | likewise
- *   alone  | leases and gate store, while no thread uses the pool | relaxed | - | -
  *   home   | entry home load                  | relaxed | - | -
  *
  * A bit of the bitmap changes hands along with its slot, which orders it.
@@ -19,10 +18,10 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
 
-
 #include "base/atomic.h"
 #include "base/error.h"
 #include "lease/lease.h"
+#include "lease/lease_layer.h"
 #include "host/os.h"
 #include "cache/mark.h"
 #include "track/track.h"
@@ -160,15 +159,14 @@ static cpool_lease_t *begin(struct cpi_pool *pool)
 
 cpool_lease_t *cpool_lease_begin(cpool_t *handle)
 {
-    static const char function[] = "cpool_lease_begin";
-    struct cpi_pool *pool = cpi_pool_of(handle, function);
-    cpool_lease_t *lease;
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_lease_begin");
+    cpool_lease_t *lease = NULL;
 
-    if (pool == NULL)
-        return NULL;
-    cpi_lock();
-    lease = begin(pool);
-    cpi_unlock();
+    if (pool != NULL) {
+        cpi_lock();
+        lease = begin(pool);
+        cpi_unlock();
+    }
     return lease;
 }
 
@@ -189,9 +187,8 @@ static inline struct cpi_cache *own_cache(struct cpi_lease *lease, const cpool_l
 {
     struct cpi_cache *cache = home_of(handle);
 
-    return CPI_LIKELY(cache != NULL)
-               ? cache
-               : cpi_lease_join(lease, (const cpool_t *)(const void *)handle);
+    return CPI_LIKELY(cache != NULL) ? cache
+                                     : cpi_lease_join(lease, (const cpool_t *)(const void *)handle);
 }
 
 /* Goes inside a cache of the calling thread, after a thread that steals from it has left.
@@ -293,24 +290,38 @@ CPI_COLD static void *alloc_elsewhere(struct cpi_lease *lease, const cpool_lease
     return NULL;
 }
 
+/* From the cache, which is that of the calling thread or NULL, or from the depot. */
+static void *alloc_near(struct cpi_cache *cache, const struct cpi_lease *lease,
+                        const cpool_lease_t *handle, struct cpi_call call)
+{
+    void *slot = NULL;
+
+    if (CPI_LIKELY(cache != NULL))
+        slot = alloc_from(cache, lease, handle, call);
+    cpi_pool_moved(pool_of(lease), cache, slot);
+    return slot;
+}
+
+void *cpi_lease_near(cpool_lease_t *handle)
+{
+    const struct cpi_call call = CPI_CALL("cpi_lease_near");
+    struct cpi_lease *lease = lease_of(handle, call.function);
+
+    return lease != NULL ? alloc_near(own_cache(lease, handle), lease, handle, call) : NULL;
+}
+
 void *cpool_lease_alloc_slow(cpool_lease_t *handle)
 {
-    static const char function[] = "cpool_lease_alloc";
-    struct cpi_lease *lease = lease_of(handle, function);
+    const struct cpi_call call = CPI_CALL("cpool_lease_alloc");
+    struct cpi_lease *lease = lease_of(handle, call.function);
     struct cpi_cache *cache;
-    struct cpi_pool *pool;
-    void *slot = NULL;
+    void *slot;
 
     if (lease == NULL)
         return NULL;
-    pool = pool_of(lease);
     cache = own_cache(lease, handle);
-    if (CPI_LIKELY(cache != NULL))
-        slot = alloc_from(cache, lease, handle, CPI_CALL(function));
-    cpi_pool_moved(pool, cache, slot);
-    if (CPI_UNLIKELY(slot == NULL))
-        slot = alloc_elsewhere(lease, handle, cache, CPI_CALL(function));
-    return slot;
+    slot = alloc_near(cache, lease, handle, call);
+    return CPI_LIKELY(slot != NULL) ? slot : alloc_elsewhere(lease, handle, cache, call);
 }
 
 /* --- Adopting --- */
@@ -439,50 +450,34 @@ static size_t end_closed(struct cpi_lease *lease, struct cpi_uncached **place, s
 }
 
 /* While another thread may have all slots, the place keeps its cpool_destroy waiting. */
-size_t cpool_lease_end(cpool_lease_t *handle)
+bool cpi_lease_end(cpool_lease_t *handle, const char *function, size_t *slots)
 {
-    static const char function[] = "cpool_lease_end";
     struct cpi_lease *lease = lease_of(handle, function);
     struct cpi_uncached *place;
     struct cpi_pool *pool;
-    size_t slots;
 
+    *slots = 0;
     if (lease == NULL)
-        return 0;
+        return false;
     pool = pool_of(lease);
     cpi_lock();
     place = cpi_lease_close(lease, (cpool_t *)(void *)handle);
-    slots = place != NULL ? end_closed(lease, &place, CPI_CALL(function)) : 0;
+    if (place != NULL)
+        *slots = end_closed(lease, &place, CPI_CALL(function));
     cpi_unlock();
     if (place == NULL) {
         report_lease(function, handle);
-        return 0;
+        return false;
     }
     cpi_pool_came(pool, NULL);
     cpi_place_leave(&pool->registry.places, place);
+    return true;
+}
+
+size_t cpool_lease_end(cpool_lease_t *handle)
+{
+    size_t slots;
+
+    (void)cpi_lease_end(handle, "cpool_lease_end", &slots);
     return slots;
 }
-
-CPI_COLD static void emptied(struct cpi_pool *pool)
-{
-    struct cpi_leases *leases = leases_of(pool);
-
-    if (leases == NULL)
-        return;
-    for (unsigned i = 0; i < CPOOL_LEASES_MAX; i++)
-        if (leases->lease[i].handle != NULL)
-            cpi_lease_forget(&leases->lease[i]);
-    if (leases->passed != NULL)
-        cpi_store(&pool->gate, leases->passed, relaxed); /* [alone] */
-    cpi_os_release(leases, leases->size);
-    cpi_pool_note_calls(pool, 1);
-    cpi_store(&cpi_lease_part(pool->part)->leases, NULL, relaxed); /* [alone] */
-}
-
-CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
-{
-    (void)config;
-    layout->parts[CPI_PART_LEASE] = sizeof(struct cpi_lease_part);
-}
-
-const struct cpi_feature cpi_lease_feature = {.plan = plan, .emptied = emptied};

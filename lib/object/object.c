@@ -361,8 +361,8 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
 
 /* --- Putting --- */
 
-/* The mistake in putting back an address that is not an active object. */
-CPI_COLD static int refuse(const cpool_objects_t *pool, const void *object, const char *function)
+CPI_COLD int cpi_object_refuse(const cpool_objects_t *pool, const void *object,
+                               const char *function)
 {
     int code = CPOOL_EINACTIVE;
 
@@ -389,7 +389,7 @@ CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
         cpi_object_repair(pool, index))
         return CPOOL_EGUARD;
     if (CPI_UNLIKELY(index == CPI_OBJECT_NONE || !cpi_object_seize(pool, index)))
-        return refuse(pool, object, "cpool_object_put");
+        return cpi_object_refuse(pool, object, "cpool_object_put");
     cpi_object_give(pool, index);
     return 0;
 }
@@ -422,6 +422,6 @@ int cpool_object_put(cpool_objects_t *pool, void *object)
     if (CPI_UNLIKELY(index >= pool->brief_put))
         return put(pool, object, index);
     if (CPI_UNLIKELY(!retire(&pool->records[index])))
-        return refuse(pool, object, "cpool_object_put");
+        return cpi_object_refuse(pool, object, "cpool_object_put");
     return cpi_layer_push(slots, object);
 }

@@ -12,13 +12,14 @@
  *                        ^  put: (BUSY)        |
  *                        +---------------------+
  *
- * A slot is in one of six places:
+ * A slot is in one of seven places:
  *
  *   fresh     never used
  *   vacant    it has its bit, and no object.  It is live in the pool of slots
  *   offered   it has no object, and is free in the pool of slots, where a waiter finds it and
  *             creates an object.  In waitable pools alone
  *   shelved   it has an inactive object, and is free in the pool of slots
+ *   leased    it has an object, with a record that reads INACTIVE, and goes back with a lease
  *   active    it has a caller's object
  *   in hand   it is one thread's.  The record is BUSY while hooks run
  *
@@ -139,6 +140,7 @@ struct cpool_objects {
     void *policy_data;
     struct cpi_shown shown;
     char name[32];
+    _Atomic(struct cpi_object_leases *) leases; /* NULL until there is one */
 
     /* Which slots are vacant: object_vacancy.c. */
     _Atomic uint64_t *vacancy;  /* bits */
@@ -288,6 +290,12 @@ static inline bool cpi_object_end_deactivates(const cpool_objects_t *pool)
 {
     return (pool->flags & CPOOL_OBJECT_NO_DEACTIVATE) == 0;
 }
+
+/* Ends all leases, with the objects in them, when the pool does.  Returns how many those are. */
+size_t cpi_object_leases_end(cpool_objects_t *pool);
+
+/* Reports the mistake in giving back an address that is not an active object.  Returns its code. */
+int cpi_object_refuse(const cpool_objects_t *pool, const void *object, const char *function);
 
 /* Constructs an object in a slot in hand.  It is BUSY then.  Returns 0 or the hook's code. */
 int cpi_object_make(cpool_objects_t *pool, uintptr_t index);

@@ -4,7 +4,7 @@
  * objects that find their pool.
  *
  * ORDERING TABLE
- *   alone | records, room, while no other thread uses the pool | relaxed | - | -
+ *   alone | records, room, leases, while no other thread uses the pool | relaxed | - | -
  *   publish | typed pool's CAS, from none | release | find    | the pool
  *   find    | typed pool's load, CAS failure | acquire | publish | the pool
  *   close   | typed pool's CAS, to none   | acquire | publish | the pool
@@ -138,6 +138,7 @@ static void choose_ways(cpool_objects_t *pool)
 
 static void free_tables(cpool_objects_t *pool)
 {
+    free(cpi_load(&pool->leases, relaxed)); /* [alone] */
     free(pool->blocks);
     free(pool->traces);
     free(pool->vacancy);
@@ -300,7 +301,7 @@ struct remains {
 static struct remains end_objects(cpool_objects_t *pool)
 {
     uintptr_t reached = cpi_object_reached(pool);
-    struct remains remains = {0, 0};
+    struct remains remains = {cpi_object_leases_end(pool), 0};
     uintptr_t index;
 
     for (index = 0; index < reached; index++) {

@@ -38,6 +38,7 @@ tests_public = \
 	tests/public/check_null \
 	tests/public/check_object \
 	tests/public/check_object_end \
+	tests/public/check_object_lease \
 	tests/public/check_object_near \
 	tests/public/check_object_room \
 	tests/public/check_object_threads \
@@ -249,6 +250,9 @@ tests_public_check_object_LDADD = $(tests_ldadd_module)
 
 tests_public_check_object_end_CPPFLAGS = $(tests_cppflags)
 tests_public_check_object_end_LDADD = $(tests_ldadd_module)
+
+tests_public_check_object_lease_CPPFLAGS = $(tests_cppflags)
+tests_public_check_object_lease_LDADD = $(tests_ldadd_module)
 
 tests_public_check_object_near_CPPFLAGS = $(tests_cppflags)
 tests_public_check_object_near_LDADD = $(tests_ldadd_module)

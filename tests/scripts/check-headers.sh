@@ -115,7 +115,7 @@ compile() {
         -fsyntax-only "$file"
 }
 
-public='cpool.h cpool/lease.h cpool/debug.h cpool/events.h cpool/lanes.h cpool/object.h
+public='cpool.h cpool/lease.h cpool/debug.h cpool/events.h cpool/lanes.h cpool/object.h cpool/object_lease.h
 cpool/sized.h cpool/pools.h cpool/priority.h cpool/retire.h cpool/track.h cpool/version.h'
 
 # headers COMPILER LANGUAGE STANDARD OPTION... - those in the file $work/source, with each option.
