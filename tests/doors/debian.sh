@@ -37,6 +37,13 @@ for file in 'libcpool0 libcpool.so.0' 'libcpool-dev include/cpool.h' 'libcpool-d
     dpkg-deb -c "${file% *}"_*.deb > contents
     grep -qF "${file#* }" contents || { echo "missing: $file"; exit 1; }
 done
+# gdb's script has the path of the library in gdb's own folder.
+object=$(dpkg-deb -c libcpool0_*.deb | sed -n 's,.* \./\(usr/lib/.*/libcpool\.so\.[0-9.]*[0-9]\)$,\1,p')
+dpkg-deb -c libcpool-dev_*.deb > contents
+grep -qF " ./usr/share/gdb/auto-load/$object-gdb.py" contents || {
+    echo "no script for gdb with $object"
+    exit 1
+}
 if command -v lintian > /dev/null; then
     lintian --allow-root --fail-on error,warning ./*.changes || { echo 'lintian complains'; exit 1; }
 else

@@ -289,6 +289,8 @@ find_package() {
     for kind in shared static; do
         [ "$kind" = shared ] && library=libcpool.so || library=libcpool.a
         [ -e "$libraries/$library" ] || continue
+    [ ! -e "$libraries/libcpool.so" ] || script_in "$stage"
+    cp "$job" .
         cmake_project << EOF
 find_package(cpool 0.1 REQUIRED COMPONENTS $kind)
 add_executable(program job.c)
@@ -373,7 +375,8 @@ headers_in() {
     diff ours theirs || fail 'other headers are installed'
 }
 
-# script_in PREFIX - gdb's script has the name of the shared library.
+# script_in PREFIX - gdb's script has the name of the shared library, and gdb loads it together
+# with that after the line in doc/ADOPTING.md.
 script_in() {
     object=$(find "$1" -name 'libcpool.so.*.*' ! -name '*.py' -type f)
     cmp "$top/gdb/cpool.py" "$object-gdb.py" || fail "no script for gdb beside $object"
@@ -415,6 +418,9 @@ windows() {
         { echo 'add_executable(program job.c)' && readme CMake 2; } > lines || exit 1
         cmake_project < lines
         cmake_build "$@" -DCMAKE_C_FLAGS=-Werror
+    clean cmake -DCMAKE_INSTALL_PREFIX=/usr libcpool/build > log &&
+        clean DESTDIR="$(pwd)/system" cmake --install libcpool/build > log || fail "$(cat log)"
+    script_of_system "$(pwd)/system"
         runs_in_wine build/program.exe
         prefix=$(pwd)/installed-$compiler
         (cd libcpool && cmake_build "$@" -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX="$prefix" &&
@@ -429,6 +435,20 @@ EOF
         cp build/program.exe "$prefix/bin/"
         runs_in_wine "$prefix/bin/program.exe"
     done
+    line=$(sed -n 's/^ *(gdb) \(add-auto-load-safe-path [^ ]*\).*/\1/p' "$top/doc/ADOPTING.md")
+    [ "$line" = 'add-auto-load-safe-path /usr/local/lib' ] || fail "doc/ADOPTING.md says: $line"
+    [ "$(clean gdb -nx -batch -ex 'python print(6 * 7)' 2> /dev/null)" = 42 ] || return 0
+    clean gdb -nx -batch -iex "${line%/usr/local/lib}${object%/*}" -ex 'help cpool list' "$object" \
+        > loaded 2>&1
+    grep -q 'all pools of the process' loaded || fail "gdb does not load the script: $(cat loaded)"
+}
+
+# script_of_system STAGE - under /usr it is in the folder that gdb trusts.
+script_of_system() {
+    object=$(find "$1"/usr/lib* -name 'libcpool.so.*.*' -type f)
+    [ -n "$object" ] || fail "no library in $1"
+    cmp "$top/gdb/cpool.py" "$1/usr/share/gdb/auto-load${object#"$1"}-gdb.py" ||
+        fail "no script in gdb's folder for $object"
 }
 
 # runs_in_wine PROGRAM - it may not start on a busy machine.
@@ -555,3 +575,6 @@ done
 echo "$opened doors open, $failed failed"
 [ "$failed" -eq 0 ] || exit 1
 [ "$opened" -gt 0 ] || exit 77
+    clean meson configure libcpool/build --prefix=/usr > log &&
+        clean DESTDIR="$(pwd)/system" meson install -C libcpool/build > log || fail "$(cat log)"
+    script_of_system "$(pwd)/system"
