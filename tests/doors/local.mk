@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/doors/local.mk - every way in which a program gets at the library.
 #
-#   make check-doors     tries each in an empty folder: copied sources, two files,
+#   make check-doors     tries each in an empty folder: README's code, copied sources, two files,
 #                        inside other objects, pkg-config, CMake and Meson.  DOORS='...' for some
 #   make check-amalgamation   all tests of the public interface with the library as two
 #                        files.  `make check` runs a few

@@ -5,10 +5,11 @@
 #
 # Each door is opened in an empty folder outside both trees, with nothing in the
 # environment but PATH and HOME: a program of a user's is compiled, linked and run, and its
-# output is compared.  The commands, and the lines for CMake and Meson, are those of README.md.
+# output is compared.  The commands, and the lines for CMake and Meson, are those of README.md:
+# each of its blocks of code and rows of commands belongs to a door.
 # A door without its tool is left out, and said so.
 #
-#   run.sh [DOOR...]     these, or all
+#   run.sh [DOOR...]     these, or all but clone_check
 #
 # srcdir: top of the source tree.  CC, CXX: compilers, CXX empty for none.  MAKE.  Runs in
 # the top of a tree in which everything is built.  Exit status: 0, no door failed; 1, one
@@ -18,7 +19,7 @@ set -u
 top=$(cd "${srcdir:-.}" && pwd)
 built=$(pwd)
 job=$top/tests/doors/job.c
-doors='example vendored amalgamation inside_sdk inside_plugins prefix pkg_config find_package
+doors='readme_blocks example clone vendored amalgamation inside_sdk inside_plugins prefix pkg_config find_package
     subdirectory fetch_content cmake_install windows meson_subproject meson_wrap release
     meson_install'
 [ $# -eq 0 ] || doors=$*
@@ -74,6 +75,11 @@ readme() {
 does() {
     readme "$1" > commands || exit 1
     shift
+    does_these "$@"
+}
+
+# does_these [VARIABLE=VALUE...] - runs what stands in the file `commands`.
+does_these() {
     mkdir -p "$work/bin"
     printf '#!/bin/sh\nexec %s "$@"\n' "${CC:-cc}" > "$work/bin/cc"
     chmod +x "$work/bin/cc"
@@ -108,6 +114,50 @@ example() {
         ./a.out > output || fail "README's program ends with $?, by the door: $door"
         grep -q 'live 1,' output || fail "README's program prints something else: $(cat output)"
     done
+}
+
+# Each block of code in README.md, and each row of commands, is run by a door.
+readme_blocks() {
+    awk -F '|' '/^```/ { if (!fenced) print; fenced = !fenced; next }
+        !fenced && /^    / { print }
+        /^\| door \|/ { rows = 1; next }
+        !/^\|/ { rows = 0 }
+        rows && !/^\|-/ { print $2 }' "$top/README.md" | sort > found
+    sort > known << 'EOF'
+```c
+ two files 
+ sources 
+ CMake, FetchContent 
+ Meson 
+ installed 
+    ./bootstrap --install-deps && ./configure && make && make demo
+    ./bootstrap --install-deps && ./configure && make check
+EOF
+    diff known found || fail 'README.md has code that no door runs, or another one'
+}
+
+# clone_of WORD - a release as a fresh clone has it, where the README's command that ends in
+# this word is run.
+clone_of() {
+    archived
+    gzip -dc "$release"/*.tar.gz | tar -xf - || fail 'no archive'
+    cd libcpool-* || fail 'no folder in the archive'
+    rm -rf configure Makefile.in aclocal.m4 config.h.in build-aux m4/l*.m4 two-files doc/man/*.[37]
+    sed -n "s/^    \(.* && make $1\)$/\1/p" "$top/README.md" > commands
+    [ -s commands ] || fail "README.md has no command that ends in $1"
+    clean sh -e commands > log 2>&1 || fail "this fails: $(cat commands): $(tail -n 40 log)"
+}
+
+clone() {
+    needs autoreconf libtoolize
+    clone_of demo
+    grep -qi 'pool' log || fail 'the demo shows no pool'
+}
+
+# By name only, because .ci/run begins with it.
+clone_check() {
+    needs autoreconf libtoolize
+    clone_of check
 }
 
 # A copy of two folders.
@@ -239,8 +289,9 @@ pkg_config() {
     needs pkg-config
     installed
     case " $(flags --cflags) " in *' -pthread '*) ;; *) fail 'cpool.pc lacks -pthread' ;; esac
+    [ ! -e "$libraries/libcpool.so" ] || script_in "$stage"
+    cp "$job" .
     if [ -e "$libraries/libcpool.so" ] && [ -e "$libraries/libcpool.a" ]; then
-        cp "$job" .
         does installed PKG_CONFIG_LIBDIR="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$stage"
         runs ./a.out LD_LIBRARY_PATH="$libraries"
     fi
@@ -252,6 +303,9 @@ pkg_config() {
             fail 'it is not linked with the shared library'
     fi
     if [ -e "$libraries/libcpool.a" ]; then
+        readme installed | sed 's/^cc /cc -static /; s/pkg-config /pkg-config --static /' > commands
+        does_these PKG_CONFIG_LIBDIR="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$stage"
+        runs ./a.out
         # shellcheck disable=SC2046
         cc -static "$job" $(flags --static --cflags --libs) -o program ||
             fail 'no static program'
@@ -289,8 +343,6 @@ find_package() {
     for kind in shared static; do
         [ "$kind" = shared ] && library=libcpool.so || library=libcpool.a
         [ -e "$libraries/$library" ] || continue
-    [ ! -e "$libraries/libcpool.so" ] || script_in "$stage"
-    cp "$job" .
         cmake_project << EOF
 find_package(cpool 0.1 REQUIRED COMPONENTS $kind)
 add_executable(program job.c)
@@ -365,6 +417,9 @@ EOF
     runs build/program
     found_by_pkg_config "$work/cmake"
     script_in "$work/cmake"
+    clean cmake -DCMAKE_INSTALL_PREFIX=/usr libcpool/build > log &&
+        clean DESTDIR="$(pwd)/system" cmake --install libcpool/build > log || fail "$(cat log)"
+    script_of_system "$(pwd)/system"
     malloc_in "$work/cmake"
 }
 
@@ -380,6 +435,20 @@ headers_in() {
 script_in() {
     object=$(find "$1" -name 'libcpool.so.*.*' ! -name '*.py' -type f)
     cmp "$top/gdb/cpool.py" "$object-gdb.py" || fail "no script for gdb beside $object"
+    line=$(sed -n 's/^ *(gdb) \(add-auto-load-safe-path [^ ]*\).*/\1/p' "$top/doc/ADOPTING.md")
+    [ "$line" = 'add-auto-load-safe-path /usr/local/lib' ] || fail "doc/ADOPTING.md says: $line"
+    [ "$(clean gdb -nx -batch -ex 'python print(6 * 7)' 2> /dev/null)" = 42 ] || return 0
+    clean gdb -nx -batch -iex "${line%/usr/local/lib}${object%/*}" -ex 'help cpool list' "$object" \
+        > loaded 2>&1
+    grep -q 'all pools of the process' loaded || fail "gdb does not load the script: $(cat loaded)"
+}
+
+# script_of_system STAGE - under /usr it is in the folder that gdb trusts.
+script_of_system() {
+    object=$(find "$1"/usr/lib* -name 'libcpool.so.*.*' -type f)
+    [ -n "$object" ] || fail "no library in $1"
+    cmp "$top/gdb/cpool.py" "$1/usr/share/gdb/auto-load${object#"$1"}-gdb.py" ||
+        fail "no script in gdb's folder for $object"
 }
 
 # malloc_in PREFIX - malloc over pools shows its family, and programs run on it.
@@ -418,9 +487,6 @@ windows() {
         { echo 'add_executable(program job.c)' && readme CMake 2; } > lines || exit 1
         cmake_project < lines
         cmake_build "$@" -DCMAKE_C_FLAGS=-Werror
-    clean cmake -DCMAKE_INSTALL_PREFIX=/usr libcpool/build > log &&
-        clean DESTDIR="$(pwd)/system" cmake --install libcpool/build > log || fail "$(cat log)"
-    script_of_system "$(pwd)/system"
         runs_in_wine build/program.exe
         prefix=$(pwd)/installed-$compiler
         (cd libcpool && cmake_build "$@" -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX="$prefix" &&
@@ -435,20 +501,6 @@ EOF
         cp build/program.exe "$prefix/bin/"
         runs_in_wine "$prefix/bin/program.exe"
     done
-    line=$(sed -n 's/^ *(gdb) \(add-auto-load-safe-path [^ ]*\).*/\1/p' "$top/doc/ADOPTING.md")
-    [ "$line" = 'add-auto-load-safe-path /usr/local/lib' ] || fail "doc/ADOPTING.md says: $line"
-    [ "$(clean gdb -nx -batch -ex 'python print(6 * 7)' 2> /dev/null)" = 42 ] || return 0
-    clean gdb -nx -batch -iex "${line%/usr/local/lib}${object%/*}" -ex 'help cpool list' "$object" \
-        > loaded 2>&1
-    grep -q 'all pools of the process' loaded || fail "gdb does not load the script: $(cat loaded)"
-}
-
-# script_of_system STAGE - under /usr it is in the folder that gdb trusts.
-script_of_system() {
-    object=$(find "$1"/usr/lib* -name 'libcpool.so.*.*' -type f)
-    [ -n "$object" ] || fail "no library in $1"
-    cmp "$top/gdb/cpool.py" "$1/usr/share/gdb/auto-load${object#"$1"}-gdb.py" ||
-        fail "no script in gdb's folder for $object"
 }
 
 # runs_in_wine PROGRAM - it may not start on a busy machine.
@@ -540,6 +592,9 @@ meson_install() {
     headers_in "$work/meson"
     found_by_pkg_config "$work/meson"
     script_in "$work/meson"
+    clean meson configure libcpool/build --prefix=/usr > log &&
+        clean DESTDIR="$(pwd)/system" meson install -C libcpool/build > log || fail "$(cat log)"
+    script_of_system "$(pwd)/system"
     malloc_in "$work/meson"
     command -v cmake > /dev/null || return 0
     cmake_project << 'EOF'
@@ -575,6 +630,3 @@ done
 echo "$opened doors open, $failed failed"
 [ "$failed" -eq 0 ] || exit 1
 [ "$opened" -gt 0 ] || exit 77
-    clean meson configure libcpool/build --prefix=/usr > log &&
-        clean DESTDIR="$(pwd)/system" meson install -C libcpool/build > log || fail "$(cat log)"
-    script_of_system "$(pwd)/system"
