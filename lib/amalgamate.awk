@@ -65,6 +65,8 @@ function static_name(text) {
 function find_static_names(path,    line, name) {
     while ((getline line < (top "/" path)) > 0) {
         name = static_name(line)
+        if (name ~ /^(void|bool|int|unsigned|char|size_t)$/)
+            fail(path ": not read: " line)
         if (name != "" && !((path, name) in used)) {
             used[path, name] = 1
             users[name]++

@@ -75,7 +75,8 @@
  *                 fewer page faults while fresh slots are touched, and fewer
  *                 TLB misses in pools of many megabytes.  Memory is then committed and
  *                 given back by huge pages, 2 MiB each on most machines.  No effect
- *                 where there are none, and in caller-provided memory.
+ *                 where there are none, and in caller-provided memory.  On Windows
+ *                 CPOOL_EFLAGS: they take a right, and cannot be committed in parts.
  */
 #define CPOOL_MEMORY_HUGE_PAGES 0x1000u
 

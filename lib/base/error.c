@@ -59,7 +59,7 @@ static const struct code_text code_texts[] = {
     {CPOOL_EOVERFLOW, "the pool would not fit into the address space"},
     {CPOOL_EROUNDS, "magazine_rounds is out of range for this capacity"},
     {CPOOL_ECACHES, "thread_caches is too large"},
-    {CPOOL_EFLAGS, "unknown bits in flags"},
+    {CPOOL_EFLAGS, "bits in flags that are unknown, or refused on this system"},
     {CPOOL_EMEMORY, "memory_size is given without memory"},
     {CPOOL_EMEMSIZE, "memory_size is less than the pool requires"},
     {CPOOL_EMEMALIGN, "memory is not aligned to CPOOL_MEMORY_ALIGN"},

@@ -2,7 +2,8 @@
 /*
  * os.h - all that the library wants from the operating system.
  *
- * os_posix.c and os_windows.c have the functions, each for its systems, and sync.h has locks.
+ * os_posix.c and os_windows.c have the functions, each for its systems, os_plain.c has what both do
+ * without Linux, and sync.h has locks.
  * Sizes are in bytes.  Those of commit and release, and addresses, are multiples of the page size.
  */
 #ifndef CPI_OS_H
@@ -22,6 +23,9 @@ size_t cpi_os_page_size(void);
 /* Bytes in a huge page as the system makes them out of small ones by itself, or the
  * size of a small one where it does not. */
 size_t cpi_os_huge_page_size(void);
+
+/* Returns false where a program's wish for huge pages is refused as one that cannot be met. */
+bool cpi_os_takes_huge_pages(void);
 
 /* Asks for huge pages in a range, which the system may refuse. */
 void cpi_os_want_huge_pages(void *address, size_t size);

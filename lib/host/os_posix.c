@@ -2,7 +2,7 @@
 /*
  * os_posix.c - os.h for POSIX systems with anonymous memory maps.
  *
- * Together with os_windows.c and sync.h, all that knows which operating system this is.
+ * Together with os_plain.c, os_windows.c and sync.h, all that knows which operating system this is.
  */
 #include "base/compiler.h"
 
@@ -110,20 +110,13 @@ void cpi_os_want_huge_pages(void *address, size_t size)
     errno = saved;
 }
 
-#else
-
-size_t cpi_os_huge_page_size(void)
-{
-    return cpi_os_page_size();
-}
-
-void cpi_os_want_huge_pages(void *address, size_t size)
-{
-    (void)address;
-    (void)size;
-}
-
 #endif
+
+/* A wish, which has no effect where there are none. */
+bool cpi_os_takes_huge_pages(void)
+{
+    return true;
+}
 
 static void *map(size_t size, int protection)
 {
@@ -419,21 +412,6 @@ bool cpi_os_populate(void *address, size_t size)
     done = madvise(address, size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
     errno = saved;
     return done;
-}
-
-#else
-
-bool cpi_os_can_populate(uint64_t *calls)
-{
-    (void)calls;
-    return false;
-}
-
-bool cpi_os_populate(void *address, size_t size)
-{
-    (void)address;
-    (void)size;
-    return false;
 }
 
 #endif

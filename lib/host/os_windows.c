@@ -67,15 +67,9 @@ size_t cpi_os_page_size(void)
 }
 
 /* Large pages take a right that users do not have, and cannot be committed in parts. */
-size_t cpi_os_huge_page_size(void)
+bool cpi_os_takes_huge_pages(void)
 {
-    return cpi_os_page_size();
-}
-
-void cpi_os_want_huge_pages(void *address, size_t size)
-{
-    (void)address;
-    (void)size;
+    return false;
 }
 
 size_t cpi_os_address_space(void)
@@ -159,20 +153,6 @@ bool cpi_os_purge(void *address, size_t size)
         size -= step;
     }
     return true;
-}
-
-/* The library touches the pages itself. */
-bool cpi_os_can_populate(uint64_t *calls)
-{
-    (void)calls;
-    return false;
-}
-
-bool cpi_os_populate(void *address, size_t size)
-{
-    (void)address;
-    (void)size;
-    return false;
 }
 
 size_t cpi_os_resident(void *address, size_t size, uint64_t *calls)
@@ -309,17 +289,17 @@ void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *mutex, uint64_t
                               left < INFINITE ? (DWORD)left : INFINITE, 0);
 }
 
-static BOOL CALLBACK run_once(INIT_ONCE *once, void *function, void **context)
+static BOOL CALLBACK run_once(INIT_ONCE *flag, void *function, void **context)
 {
-    (void)once;
+    (void)flag;
     (void)context;
     (*(void (**)(void))function)();
     return TRUE;
 }
 
-void cpi_once(cpi_once_t *once, void (*function)(void))
+void cpi_once(cpi_once_t *flag, void (*function)(void))
 {
-    InitOnceExecuteOnce((INIT_ONCE *)(void *)once, run_once, (void *)&function, NULL);
+    InitOnceExecuteOnce((INIT_ONCE *)(void *)flag, run_once, (void *)&function, NULL);
 }
 
 /* --- Words of a thread --- */
@@ -329,32 +309,34 @@ void cpi_once(cpi_once_t *once, void (*function)(void))
 #define CPI_BLOCK_MORE_SLOTS 0x1780
 #define CPI_FIRST_SLOTS 64u
 
-#define CPI_END_SLOT 2u             /* the value for `thread_ends` */
-static _Atomic DWORD slot_index[3]; /* and 1, or 0 for none yet */
+#define CPI_END_SLOT 2u /* the value for `thread_ends` */
+#define CPI_SLOTS 3u
+static _Atomic DWORD slot_index[CPI_SLOTS]; /* and 1, or 0 for none yet */
 
+/* Returns 0 if the process has no slots left. */
 CPI_COLD static DWORD make_slot(unsigned which)
 {
     DWORD none = 0;
     DWORD made = TlsAlloc() + 1;
 
-    if (made == 0)
-        break_off("cpool: the process has no slots of threads left\n");
-    if (cpi_cas_strong(&slot_index[which], &none, made, relaxed, relaxed)) /* [slot] */
+    if (made == 0 ||
+        cpi_cas_strong(&slot_index[which], &none, made, relaxed, relaxed)) /* [slot] */
         return made;
     TlsFree(made - 1);
     return none;
 }
 
-/* The addresses of slots are the interface that compilers' own code relies on. */
-uintptr_t *cpi_os_thread_slot(unsigned which)
+/* The addresses of slots are the interface that compilers' own code relies on.  Returns NULL if
+ * the process has no slots left. */
+static inline uintptr_t *slot_of(unsigned which)
 {
     DWORD index = cpi_load(&slot_index[which], relaxed); /* [slot] */
     char *block;
     uintptr_t **more;
 
     __asm__("movq %%gs:0x30, %0" : "=r"(block));
-    if (CPI_UNLIKELY(index == 0))
-        index = make_slot(which);
+    if (CPI_UNLIKELY(index == 0) && (index = make_slot(which)) == 0)
+        return NULL;
     index--;
     if (CPI_LIKELY(index < CPI_FIRST_SLOTS))
         return (uintptr_t *)(void *)(block + CPI_BLOCK_SLOTS) + index;
@@ -364,12 +346,25 @@ uintptr_t *cpi_os_thread_slot(unsigned which)
     return *more + (index - CPI_FIRST_SLOTS);
 }
 
+uintptr_t *cpi_os_thread_slot(unsigned which)
+{
+    uintptr_t *slot = slot_of(which);
+
+    if (slot == NULL)
+        break_off("cpool: the process has no slots of threads left\n");
+    return slot;
+}
+
 #if !defined(__clang__)
 
+/* Without slots no pool comes to be, so that nobody writes to the word that all threads have. */
 uintptr_t *cpool_thread_word_(void)
 {
-    uintptr_t *word = cpi_os_thread_slot(0);
+    static uintptr_t everybodys = offsetof(struct cpi_handles, zeroes[0]);
+    uintptr_t *word = slot_of(0);
 
+    if (word == NULL)
+        return &everybodys;
     if (CPI_UNLIKELY(*word == 0))
         *word = offsetof(struct cpi_handles, zeroes[0]); /* no table yet */
     return word;
@@ -381,13 +376,14 @@ void cpi_os_unload(void)
 {
     unsigned which;
 
-    for (which = 0; which < 3; which++)
+    for (which = 0; which < CPI_SLOTS; which++)
         TlsFree(cpi_exchange(&slot_index[which], 0u, relaxed) - 1); /* [slot] */
 }
 
 /* --- The end of threads --- */
 
-static void (*thread_ends)(void *value);
+typedef void at_end(void *value);
+static at_end *thread_ends;
 static bool has_barrier;
 
 static void NTAPI thread_event(void *module, DWORD reason, void *reserved)
@@ -404,14 +400,17 @@ static void NTAPI thread_event(void *module, DWORD reason, void *reserved)
 static const PIMAGE_TLS_CALLBACK thread_callback
     __attribute__((__section__(".CRT$XLY"), __used__)) = thread_event;
 
-/* Asks here whether this is Wine, as no lock is held. */
+/* Makes all slots, which cannot fail later.  Asks here whether this is Wine, as no lock is held. */
 int cpi_key_create(cpi_key_t *key, void (*ended)(void *value))
 {
     HMODULE ntdll = GetModuleHandleA("ntdll.dll");
+    unsigned which;
 
+    for (which = 0; which < CPI_SLOTS; which++)
+        if (cpi_load(&slot_index[which], relaxed) == 0 && make_slot(which) == 0) /* [slot] */
+            return ENOMEM;
     has_barrier = ntdll != NULL && GetProcAddress(ntdll, "wine_get_version") == NULL;
     thread_ends = ended;
-    cpi_os_thread_slot(CPI_END_SLOT);
     *key = cpi_load(&slot_index[CPI_END_SLOT], relaxed) - 1; /* [slot] */
     return 0;
 }

@@ -36,7 +36,7 @@ bool cpi_condition_init(cpi_condition_t *condition);
 void cpi_condition_signal(cpi_condition_t *condition);
 /* Wakes up for no reason, too. */
 void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *mutex, uint64_t time);
-void cpi_once(cpi_once_t *once, void (*function)(void));
+void cpi_once(cpi_once_t *flag, void (*function)(void));
 int cpi_key_create(cpi_key_t *key, void (*ended)(void *value));
 /* The key goes with cpi_os_unload. */
 #define cpi_key_delete(key) ((void)(key))

@@ -97,7 +97,8 @@ static int check_scalars(const cpool_config_t *config)
         config->magazine_rounds > config->capacity)
         return CPOOL_EROUNDS;
     if ((config->flags & ~served_flags()) != 0 ||
-        (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0)
+        (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0 ||
+        ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0 && !cpi_os_takes_huge_pages()))
         return CPOOL_EFLAGS;
     if ((config->fallback != 0 && cpi_features[CPI_PART_FALLBACK] == NULL) ||
         (config->debug != NULL && cpi_features[CPI_PART_CHECK] == NULL))

@@ -6,7 +6,8 @@
  *
  * Includes the public API only, so that black-box tests can use all of it.  The
  * sections "Pools" and "Error reports" are in support_pool.c, which calls the
- * library.  The others are in support.c, which does not.
+ * library.  The others do not: support_threads.c has what each system does alike, and
+ * support.c and tests/windows/support.c have the rest.
  *
  * Which assertion to use: REQUIRE, everywhere.  Check's own ck_assert_* notes
  * every assertion that holds in a file.  In a loop over all slots of a pool the
@@ -143,6 +144,9 @@ static inline void support_set_flags(cpool_config_t *config, unsigned flags)
 
     config->flags = flags & ~memory;
     config->memory_flags = flags & memory;
+#if defined(_WIN32) /* which refuses them */
+    config->memory_flags &= ~CPOOL_MEMORY_HUGE_PAGES;
+#endif
 }
 
 /* Creates a pool that must come to be. */
