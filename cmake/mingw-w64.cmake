@@ -22,6 +22,9 @@ if(MINGW_COMPILER STREQUAL "clang")
     execute_process(COMMAND ${mingw}-gcc-posix -print-libgcc-file-name
         OUTPUT_VARIABLE mingw_runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
     get_filename_component(mingw_runtime "${mingw_runtime}" DIRECTORY)
+    set(CMAKE_CXX_FLAGS_INIT "-isystem ${mingw_runtime}/include/c++ \
+-isystem ${mingw_runtime}/include/c++/${mingw}")
+    set(CMAKE_CXX_STANDARD_LIBRARIES_INIT "-static -lstdc++ -lgcc_eh -lpthread")
     foreach(kind EXE SHARED MODULE)
         set(CMAKE_${kind}_LINKER_FLAGS_INIT "-L${mingw_runtime}")
     endforeach()

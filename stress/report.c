@@ -52,7 +52,7 @@ static void report_write(const char *text)
     const char *end = text + strlen(text);
 
     while (text < end) {
-        ssize_t written = write(STDERR_FILENO, text, (size_t)(end - text));
+        ssize_t written = write(STDERR_FILENO, text, (unsigned int)(end - text));
 
         if (written <= 0)
             break;
@@ -110,28 +110,23 @@ static void report_interrupted(int number)
     _exit(128 + number);
 }
 
-static void report_catch(int number, void (*handler)(int))
-{
-    struct sigaction action;
-
-    memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, NULL);
-}
-
 static void report_catch_all(void)
 {
 #if STRESS_TSAN || STRESS_ASAN
     __sanitizer_set_death_callback(report_death);
 #else
-    static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+    static const int numbers[] = {
+        SIGSEGV, SIGILL, SIGFPE, SIGABRT,
+#if defined(SIGBUS)
+        SIGBUS,
+#endif
+    };
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        report_catch(numbers[i], report_crash);
+        (void)signal(numbers[i], report_crash);
 #endif
-    report_catch(SIGINT, report_interrupted);
-    report_catch(SIGTERM, report_interrupted);
+    (void)signal(SIGINT, report_interrupted);
+    (void)signal(SIGTERM, report_interrupted);
 }
 
 /* The library reports a mistake of its caller. */

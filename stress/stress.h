@@ -104,11 +104,17 @@ void report_init(const char *program, double seconds);
 /* The episode that the reports speak of from now on. */
 void report_episode(const struct episode *episode);
 
+#if defined(_WIN32) && !defined(__clang__) /* where printf would be the C library's own */
+#define STRESS_PRINTF __attribute__((__format__(__gnu_printf__, 1, 2)))
+#else
+#define STRESS_PRINTF __attribute__((__format__(__printf__, 1, 2)))
+#endif
+
 /*
  * stress_fail - reports what is wrong and how to run it again, and ends the
  * program with status 1.  Any thread.  The first one to fail speaks.
  */
-_Noreturn void stress_fail(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
+_Noreturn void stress_fail(const char *format, ...) STRESS_PRINTF;
 
 /* stress_fail, unless the condition holds.  It names the violation and its place. */
 #define STRESS_REQUIRE(condition)                                                             \

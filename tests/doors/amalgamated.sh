@@ -55,10 +55,11 @@ done
 # call sites are those of the tests.
 # shellcheck disable=SC2086 # several words
 compile -foptimize-sibling-calls $warnings -Werror -c "$made/cpool.c" -o "$work/cpool.o" || exit 1
-for helper in support support_pool misuse growth waiter; do
-    compile -c "$top/tests/harness/$helper.c" -o "$work/$helper.o" || exit 1
+mkdir "$work/help" || exit 1
+for helper in support support_pool support_threads misuse growth waiter; do
+    compile -c "$top/tests/harness/$helper.c" -o "$work/help/$helper.o" || exit 1
 done
-(cd "$work" && ar rc help.a support.o support_pool.o misuse.o growth.o waiter.o) || exit 1
+ar rc "$work/help.a" "$work"/help/*.o || exit 1
 
 for name; do
     name=${name##*/}

@@ -484,12 +484,23 @@ windows() {
     for compiler in gcc clang; do
         command -v "$compiler" > /dev/null || continue
         set -- --toolchain "$(pwd)/libcpool/cmake/mingw-w64.cmake" -DMINGW_COMPILER="$compiler"
-        { echo 'add_executable(program job.c)' && readme CMake 2; } > lines || exit 1
+        { echo '#include <cpool/cpool.hpp>' && cat "$job"; } > job.cpp
+        {
+            echo 'enable_language(CXX)'
+            echo 'add_executable(program job.c)'
+            readme CMake 2
+            echo 'add_executable(other job.cpp)'
+            echo 'target_link_libraries(other PRIVATE cpool::cpool)'
+        } > lines || exit 1
         cmake_project < lines
         cmake_build "$@" -DCMAKE_C_FLAGS=-Werror
         runs_in_wine build/program.exe
+        runs_in_wine build/other.exe
+        ! (cmake_build "$@" -DCPOOL_MALLOC=ON) > log 2>&1 || fail 'malloc over pools is built'
+        grep -q 'takes LD_PRELOAD' log || fail "$(cat log)"
         prefix=$(pwd)/installed-$compiler
-        (cd libcpool && cmake_build "$@" -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX="$prefix" &&
+        (cd libcpool && cmake_build "$@" -DBUILD_SHARED_LIBS=ON -DCMAKE_C_FLAGS=-Werror \
+            -DCMAKE_INSTALL_PREFIX="$prefix" &&
             clean cmake --install build > log) || exit 1
         names_in "$prefix/bin/libcpool.dll"
         cmake_project << 'EOF'

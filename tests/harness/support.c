@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support.c - shared by the check programs, without the library (support.h).
+ * support.c - shared by the check programs, without the library (support.h): the parts that need
+ * Check and fork.
  *
  * Includes Check and POSIX.  Calls nothing of libcpool: a program that loads the
- * library with dlopen links this file too.
+ * library with dlopen links this file and support_threads.c, too.
  */
 #include "support.h"
 
@@ -39,17 +40,6 @@ void support_fail(const char *file, int line, const char *what)
     }
     ck_abort_msg("%s:%d: %s", file, line, what);
     abort();
-}
-
-void support_require_equal(long long a, long long b, const char *file, int line,
-                           const char *what)
-{
-    char text[256];
-
-    if (a == b)
-        return;
-    snprintf(text, sizeof(text), "%s: %lld, %lld", what, a, b);
-    support_fail(file, line, text);
 }
 
 bool support_is_quick(void)
@@ -132,14 +122,6 @@ int support_run(const char *suite_name, const struct support_test *tests, size_t
     return failed == 0 && count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-void *support_calloc(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-
-    REQUIRE(memory != NULL);
-    return memory;
-}
-
 /* Precedes each piece of memory from support_lines: as long as all are in a list
  * no tool takes them for lost. */
 struct piece {
@@ -156,62 +138,6 @@ void *support_lines(size_t size)
     piece->next = pieces;
     pieces = piece;
     return memset(piece + 1, 0, size);
-}
-
-/*
- * ---- Threads -------------------------------------------------------------
- */
-
-pthread_t support_start(support_thread_t *body, void *argument)
-{
-    pthread_t thread;
-
-    REQUIRE_EQUAL(pthread_create(&thread, NULL, body, argument), 0);
-    return thread;
-}
-
-void support_join(pthread_t thread)
-{
-    REQUIRE_EQUAL(pthread_join(thread, NULL), 0);
-}
-
-void support_in_thread(support_thread_t *body, void *argument)
-{
-    support_join(support_start(body, argument));
-}
-
-void support_door_init(struct support_door *door)
-{
-    REQUIRE_EQUAL(pthread_mutex_init(&door->mutex, NULL), 0);
-    REQUIRE_EQUAL(pthread_cond_init(&door->changed, NULL), 0);
-    door->waiting = 0;
-    door->open = false;
-}
-
-void support_door_wait(struct support_door *door)
-{
-    pthread_mutex_lock(&door->mutex);
-    door->waiting++;
-    pthread_cond_broadcast(&door->changed);
-    while (!door->open)
-        pthread_cond_wait(&door->changed, &door->mutex);
-    pthread_mutex_unlock(&door->mutex);
-}
-
-void support_door_await(struct support_door *door, size_t waiting)
-{
-    pthread_mutex_lock(&door->mutex);
-    while (door->waiting < waiting)
-        pthread_cond_wait(&door->changed, &door->mutex);
-    pthread_mutex_unlock(&door->mutex);
-}
-
-void support_door_open(struct support_door *door)
-{
-    pthread_mutex_lock(&door->mutex);
-    door->open = true;
-    pthread_cond_broadcast(&door->changed);
-    pthread_mutex_unlock(&door->mutex);
 }
 
 /*
@@ -366,11 +292,6 @@ size_t support_resident(void)
 size_t support_page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-void *support_page_of(const void *address)
-{
-    return (void *)((uintptr_t)address & ~(uintptr_t)(support_page_size() - 1));
 }
 
 size_t support_resident_inside(const void *address, size_t size)

@@ -39,8 +39,9 @@ planted=$top/tests/planted
 list=${PLANTED_LIST:-$planted/list.txt}
 mkdir -p "$mutant" || exit 1
 
-helpers='harness/support harness/support_pool harness/growth harness/waiter harness/crew
-    harness/fault harness/fixture harness/misuse harness/refuse steps/script steps/meeting'
+helpers='harness/support harness/support_threads harness/support_pool harness/growth
+    harness/waiter harness/crew harness/fault harness/fixture harness/misuse harness/refuse
+    steps/script steps/meeting'
 histories='check_histories burst history linear'
 explorer='audit check_schedules decide explorer leases pool stack'
 

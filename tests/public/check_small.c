@@ -73,6 +73,7 @@ END_TEST
  * ---- System calls --------------------------------------------------------
  */
 
+#if defined(__linux__)
 static void create_and_destroy(unsigned flags)
 {
     cpool_t *pool = create(flags);
@@ -80,6 +81,7 @@ static void create_and_destroy(unsigned flags)
     cpool_free(pool, cpool_alloc(pool));
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
 }
+#endif
 
 /* Makes the same memory usable again, and blocks signals.  Nothing is mapped, and no memory given
  * back. */

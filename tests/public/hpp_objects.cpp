@@ -11,8 +11,10 @@
 #include <unordered_set>
 #include <vector>
 
+#if !defined(_WIN32)
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #if defined(__cpp_impl_coroutine) && defined(__has_include)
 #if __has_include(<coroutine>)
@@ -186,7 +188,7 @@ void object_pools_throw_their_own_exceptions()
 // A reset in a pointer's destructor that throws ends the program.
 void object_pools_end_at_eager_exceptions()
 {
-#if THROWS
+#if THROWS && !defined(_WIN32) /* which has no fork */
     pid_t child = fork();
     int status = 0;
 

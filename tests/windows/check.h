@@ -9,14 +9,8 @@
 #define CPOOL_TESTS_WINDOWS_CHECK_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
 
-#define setenv(name, value, again) _putenv_s((name), (value))
-#define unsetenv(name) _putenv_s((name), "")
-
-/* Its blocks are never given back: support.c has a free() that knows them. */
-int posix_memalign(void **memory, size_t align, size_t size);
+#include "posix.h"
 
 typedef struct {
     const char *name;

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/windows/local.mk - the library for 64-bit Windows, under Wine.
 #
-#   make check-windows   builds it with gcc and clang for mingw, and runs the tests.
-#                        WINDOWS_TESTS='public-check_alloc' for some, WINDOWS_COMPILERS=gcc
+#   make check-windows   builds it with gcc and clang for mingw, and runs the tests, the stress
+#                        and the demo.  WINDOWS_TESTS='public-check_alloc' for some,
+#                        WINDOWS_PARTS='tests', WINDOWS_COMPILERS=gcc, WINDOWS_STRESS=220
+#   make bench-windows   a typed pool and one by its handle beside the C runtime's malloc
 
-EXTRA_DIST += tests/windows/check.h tests/windows/check_ends.c tests/windows/dlfcn.h \
-	tests/windows/left-out.txt tests/windows/run.sh tests/windows/support.c \
-	tests/windows/sys/wait.h
+EXTRA_DIST += tests/windows/check.h tests/windows/check_ends.c tests/windows/check_refused.c \
+	tests/windows/disturb.c tests/windows/dlfcn.h tests/windows/figures.c \
+	tests/windows/left-out.txt tests/windows/posix.c tests/windows/posix.h \
+	tests/windows/run.sh tests/windows/support.c tests/windows/sys/mman.h \
+	tests/windows/sys/resource.h tests/windows/sys/syscall.h tests/windows/sys/wait.h
 
 WINDOWS_COMPILERS = gcc clang
 
@@ -15,9 +19,13 @@ check-windows:
 	@srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/windows/run.sh tests/windows/build \
 		$(WINDOWS_COMPILERS) || test $$? -eq 77
 
+bench-windows:
+	@srcdir='$(srcdir)' WINDOWS_PARTS=figures $(SHELL) $(srcdir)/tests/windows/run.sh \
+		tests/windows/build $(WINDOWS_COMPILERS) || test $$? -eq 77
+
 clean-local: clean-windows
 
 clean-windows:
 	rm -rf tests/windows/build
 
-.PHONY: check-windows clean-windows
+.PHONY: check-windows bench-windows clean-windows

@@ -3,20 +3,22 @@
 #
 # run.sh - builds the library for 64-bit Windows, and runs its tests under Wine.
 #
-# With each compiler: a static library and a DLL with the exports of lib/libcpool.map, and all
-# programs of tests/public and tests/modules with tests/windows/check.h instead of Check.
+# With each compiler: a static library and a DLL with the exports of lib/libcpool.map, both from
+# the sources and from the two files, the tests of C++, the stress, the demo, and all programs of
+# tests/public and tests/modules with tests/windows/check.h instead of Check.
 # Warnings are errors.  left-out.txt lists the programs that cannot be had there, and why.
 #
 #   run.sh FOLDER [gcc | clang]...     all is made below FOLDER, which .ci/run counts
 #
 # srcdir: top of the source tree.  WINDOWS_TESTS: patterns of the programs, 'public-check_a*'.
-# WINDOWS_LIMIT: seconds for each test.
+# WINDOWS_LIMIT: seconds for each test.  WINDOWS_PARTS: of `two_files cxx stress demo figures
+# tests`.  WINDOWS_STRESS: seconds for all modes together.
 
 set -u
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 
-# What each process of xargs gets by the environment is exported below.
+# The processes of xargs get their variables by the environment.
 
 # finish RESULT - writes what count_tests of .ci/run reads.
 finish() {
@@ -27,6 +29,11 @@ finish() {
     esac
     sed -n "s/^SKIP: /left out: $kind: $name: /p" "$out/$name.log"
     exit 0
+}
+
+# runs PROGRAM ARGUMENT... - in the folder of this compiler.
+runs() {
+    (cd "$out" && exec timeout --kill-after=10 $((WINDOWS_LIMIT * 5)) "$wine" "$@") < /dev/null
 }
 
 # one SOURCE - builds a program of tests and runs it.
@@ -44,8 +51,7 @@ one() {
     # shellcheck disable=SC2086 # several words
     $compiler $test_flags $debug "$1" "$out/libharness.a" "$library/libcpool.a" $link \
         -Wl,--wrap=free -o "$out/$name.exe" > "$out/$name.log" 2>&1 || finish FAIL
-    (cd "$out" && timeout --kill-after=10 $((WINDOWS_LIMIT * 5)) "$wine" "./$name.exe") \
-        > "$out/$name.log" 2>&1 < /dev/null
+    runs "./$name.exe" > "$out/$name.log" 2>&1
     case $? in
     0) rm "$out/$name.exe"; finish PASS ;;
     77) finish SKIP ;;
@@ -61,6 +67,7 @@ wine=$(command -v wine64 || ls /usr/lib/wine/wine64 2> /dev/null)
 command -v x86_64-w64-mingw32-gcc-posix > /dev/null ||
     { echo 'SKIP: no x86_64-w64-mingw32-gcc-posix'; exit 77; }
 runtime=$(dirname "$(x86_64-w64-mingw32-gcc-posix -print-libgcc-file-name)")
+rm -rf "$1"
 mkdir -p "$1"
 build=$(cd "$1" && pwd)
 shift
@@ -74,6 +81,8 @@ end() {
 trap end EXIT
 trap 'exit 1' HUP INT TERM
 export WINEPREFIX="$work/prefix" WINEDEBUG=-all WINDOWS_LIMIT="${WINDOWS_LIMIT:-120}"
+export WINDOWS_STRESS="${WINDOWS_STRESS:-10}"
+WINDOWS_PARTS=${WINDOWS_PARTS:-two_files cxx stress demo tests}
 unset DISPLAY
 "$wine" wineboot -i > "$work/wineboot.log" 2>&1
 
@@ -115,10 +124,108 @@ dll() {
     # shellcheck disable=SC2086 # several words
     $compiler -shared -o "$out/cpool.dll" "$out"/lib/*.o "$out/cpool.def" \
         "-Wl,--out-implib,$out/libcpool.dll.a" $link || return 1
-    x86_64-w64-mingw32-objdump -p "$out/cpool.dll" > "$out/dump" || return 1
-    sed -n '/^.Ordinal\/Name Pointer/,/^$/s/^[^[]*\[ *[0-9]*\] //p' "$out/dump" | sort |
-        diff "$out/map" - || return 1
-    ! grep 'DLL Name' "$out/dump" | grep -viE ' (kernel32|msvcrt|ntdll)\.dll'
+    names "$out/cpool.dll" || return 1
+    ! x86_64-w64-mingw32-objdump -p "$out/cpool.dll" | grep 'DLL Name' |
+        grep -viE ' (kernel32|msvcrt|ntdll)\.dll'
+}
+
+# names DLL - it exports what the map lists.
+names() {
+    x86_64-w64-mingw32-objdump -p "$1" |
+        sed -n '/^.Ordinal\/Name Pointer/,/^$/s/^[^[]*\[ *[0-9]*\] //p' | sort |
+        diff "$out/map" -
+}
+
+# prints TEXT PROGRAM - it may not start on a busy machine.
+prints() {
+    for try in 1 2 3 4 5; do
+        runs "$2" | tr -d '\r' > "$out/printed"
+        [ "$(cat "$out/printed")" != "$1" ] || return 0
+        sleep "$try"
+    done
+    echo "$2 prints something else:"
+    cat "$out/printed"
+    return 1
+}
+
+# A program of a user's with the library as two files: inside, as a DLL, and beside sources that
+# want the inline path of a library that is not inside.
+two_files() {
+    two="-std=c11 -O1 $warnings -I$out/two"
+    sh "$top/lib/amalgamate.sh" "$out/two" || return 1
+    # shellcheck disable=SC2086 # several words
+    $compiler $two $static -c "$out/two/cpool.c" -o "$out/two/cpool.o" &&
+        $compiler $two $static "$top/tests/doors/job.c" "$out/two/cpool.o" $link \
+            -o "$out/inside.exe" && prints '1023 jobs done' ./inside.exe || return 1
+    # shellcheck disable=SC2086 # several words
+    $compiler -shared -o "$out/two.dll" "$out/two/cpool.o" "$out/cpool.def" \
+        "-Wl,--out-implib,$out/two/two.dll.a" $link && names "$out/two.dll" &&
+        $compiler $two "$top/tests/doors/job.c" "$out/two/two.dll.a" $link \
+            -o "$out/beside.exe" &&
+        prints '1023 jobs done' ./beside.exe || return 1
+    [ -n "$static" ] || return 0
+    # shellcheck disable=SC2086 # several words
+    ! $compiler $two $static "$top/tests/doors/job.c" "$out/two/two.dll.a" $link \
+        -o "$out/wrong.exe" 2> "$out/two/messages" || return 1
+    grep -q 'cpool_thread_word_abi2' "$out/two/messages"
+}
+
+# <cpool/cpool.hpp>, and typed pools in C++.
+cxx() {
+    case $kind in
+    gcc) cxx=x86_64-w64-mingw32-g++-posix end=$link ;;
+    clang)
+        cxx="clang++ --target=x86_64-w64-mingw32 -isystem $runtime/include/c++"
+        cxx="$cxx -isystem $runtime/include/c++/x86_64-w64-mingw32"
+        end="-L$runtime -static -lstdc++ -lgcc_eh -lpthread" ;;
+    esac
+    flags="-O1 -Wall -Wextra -Wpedantic -Wshadow -Werror $static $includes"
+    # shellcheck disable=SC2086 # several words
+    $cxx -std=c++17 $flags "$top"/tests/public/*hpp*.cpp "$out/lib/libcpool.a" $end \
+        -o "$out/hpp.exe" &&
+        $cxx -std=c++11 $flags "$top/tests/public/check_cxx.cpp" "$out/lib/libcpool.a" $end \
+            -o "$out/cxx.exe" && runs ./hpp.exe && runs ./cxx.exe
+}
+
+posix_program() {
+    program=$1
+    shift
+    # shellcheck disable=SC2086 # several words
+    $compiler -std=c11 -O2 -D_GNU_SOURCE $static -Wall -Wextra -Werror -include posix.h \
+        -I"$top/tests/windows" $includes "$@" "$out/libharness.a" $link -Wl,--wrap=free \
+        -o "$out/$program.exe"
+}
+
+# All modes that need neither fork nor signals.
+stress() {
+    modes=$(ls "$top"/stress/*.c | grep -v -e /disturb.c -e /mode_depot.c -e /mode_fork.c)
+    # shellcheck disable=SC2086 # several words
+    posix_program stress -DCPI_DEBUG=1 -I"$top/stress" $modes "$top/tests/windows/disturb.c" \
+        "$out/debug/libcpool.a" && runs ./stress.exe --seconds "$WINDOWS_STRESS"
+}
+
+# The part of `make demo` that compares allocators.
+demo() {
+    set --
+    for source in allocator deque scheduler text corpus replay lines lines_main; do
+        set -- "$@" "$top/examples/jobs/$source.c"
+    done
+    posix_program lines "$@" "$out/lib/libcpool.a" || return 1
+    for allocator in typed pool malloc; do
+        runs ./lines.exe --allocator "$allocator" --seconds 0.2 --threads 2 "$top/lib" || return 1
+    done
+}
+
+# Beside the malloc of the C runtime, with the inline path, if there is one, and by calls.
+figures() {
+    for option in -UCPOOL_NO_INLINE -DCPOOL_NO_INLINE; do
+        [ -n "$static" ] || [ $option = -DCPOOL_NO_INLINE ] || continue
+        # shellcheck disable=SC2086 # several words
+        $compiler -std=c11 -O2 $static $option $warnings $includes "$top/tests/windows/figures.c" \
+            "$out/lib/libcpool.a" $link -o "$out/figures.exe" || return 1
+        echo "$kind $option"
+        runs ./figures.exe || return 1
+    done
 }
 
 # plugin NAME OPTION... - of check_dlopen and check_ends.
@@ -137,12 +244,10 @@ plugins() {
 
 harness() {
     mkdir -p "$out/harness"
-    for source in support crew fixture growth misuse support_pool waiter; do
-        directory=harness
-        [ $source != support ] || directory=windows
+    for source in windows/support windows/posix harness/crew harness/fixture harness/growth \
+        harness/misuse harness/support_pool harness/support_threads harness/waiter; do
         # shellcheck disable=SC2086 # several words
-        $compiler $test_flags -c "$top/tests/$directory/$source.c" \
-            -o "$out/harness/$source.o" || return 1
+        $compiler $test_flags -c "$top/tests/$source.c" -o "$out/harness/${source#*/}.o" || return 1
     done
     x86_64-w64-mingw32-ar rc "$out/libharness.a" "$out"/harness/*.o
 }
@@ -169,7 +274,8 @@ chosen() {
     done
 }
 
-for kind in ${*:-gcc clang}; do
+[ $# -gt 0 ] || set -- gcc clang
+for kind; do
     case $kind in
     gcc) compiler=x86_64-w64-mingw32-gcc-posix static='' link='-static -pthread' ;;
     clang)
@@ -178,7 +284,6 @@ for kind in ${*:-gcc clang}; do
         link="-L$runtime -static -lpthread" ;;
     esac
     out=$build/$kind
-    rm -rf "$out"
     mkdir "$out"
     test_flags="-std=c11 -O1 -D_GNU_SOURCE $static $warnings"
     test_flags="$test_flags -I$top/tests/windows -I$top/tests/harness -I$top/tests/public"
@@ -190,12 +295,24 @@ for kind in ${*:-gcc clang}; do
     # shellcheck disable=SC2086 # one word, or none
     result library library "$out/lib" $static || continue
     # shellcheck disable=SC2086 # one word, or none
-    result debug library "$out/debug" $static -DCPI_DEBUG=1 || continue
+    result debug library "$out/debug" $static -DCPI_DEBUG=1 -O1 || continue
     result dll dll
     result harness harness || continue
     result plugins plugins
     result rows rows
-    chosen | xargs -r -P "$(nproc)" -n 1 sh "$here/run.sh" --one
+    for part in $WINDOWS_PARTS; do
+        case $part in
+        tests | figures) ;;
+        *) result "$part" "$part" & ;; # most have one process
+        esac
+    done
+    wait
+    case " $WINDOWS_PARTS " in
+    *' tests '*) chosen | xargs -r -P "$(nproc)" -n 1 sh "$here/run.sh" --one ;;
+    esac
+    case " $WINDOWS_PARTS " in
+    *' figures '*) result figures figures && cat "$out/figures.log" ;;
+    esac
     rm -f "$out"/output.*
 done
 

@@ -131,6 +131,7 @@ START_TEST(destroy_pool_gives_its_handle_back_late)
 }
 END_TEST
 
+#if !defined(_WIN32) /* where there are no signals */
 static void *try_lock(void *unused)
 {
     sigset_t none;
@@ -153,6 +154,7 @@ START_TEST(try_lock_in_vain_leaves_the_signals)
     cpi_unlock();
 }
 END_TEST
+#endif
 
 /*
  * ---- Caches --------------------------------------------------------------
@@ -328,7 +330,9 @@ int main(void)
 {
     const struct support_test tests[] = {
         ONCE(end_thread_hands_its_table_to_the_next),
+#if !defined(_WIN32)
         ONCE(try_lock_in_vain_leaves_the_signals),
+#endif
         ONCE(destroy_pool_clears_its_entry_in_the_table),
         ONCE(create_pools_gives_each_a_handle_of_its_own),
         ONCE(destroy_pool_gives_its_handle_back_late),

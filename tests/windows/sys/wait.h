@@ -7,10 +7,12 @@
 
 #include <signal.h>
 
-/* abort() ends a process with status 3. */
-#define WIFSIGNALED(status) ((status) == 3)
-#define WTERMSIG(status) ((void)(status), SIGABRT)
-#define WIFEXITED(status) ((status) != 3)
+#define SIGSYS 31 /* not raised */
+
+/* abort() ends a process with status 3, and a trap with the code of its exception. */
+#define WIFSIGNALED(status) ((status) == 3 || (status) < 0)
+#define WTERMSIG(status) ((status) == 3 ? SIGABRT : SIGSEGV)
+#define WIFEXITED(status) (!WIFSIGNALED(status))
 #define WEXITSTATUS(status) (status)
 
 #endif /* CPOOL_TESTS_WINDOWS_WAIT_H */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * support_threads.c - the parts of support.h that need C and threads alone, for every system.
+ *
+ * Calls nothing of libcpool.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void support_require_equal(long long a, long long b, const char *file, int line,
+                           const char *what)
+{
+    char text[256];
+
+    if (a == b)
+        return;
+    snprintf(text, sizeof(text), "%s: %lld, %lld", what, a, b);
+    support_fail(file, line, text);
+}
+
+void *support_calloc(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+
+    REQUIRE(memory != NULL);
+    return memory;
+}
+
+void *support_page_of(const void *address)
+{
+    return (void *)((uintptr_t)address & ~(uintptr_t)(support_page_size() - 1));
+}
+
+/*
+ * ---- Threads -------------------------------------------------------------
+ */
+
+pthread_t support_start(support_thread_t *body, void *argument)
+{
+    pthread_t thread;
+
+    REQUIRE_EQUAL(pthread_create(&thread, NULL, body, argument), 0);
+    return thread;
+}
+
+void support_join(pthread_t thread)
+{
+    REQUIRE_EQUAL(pthread_join(thread, NULL), 0);
+}
+
+void support_in_thread(support_thread_t *body, void *argument)
+{
+    support_join(support_start(body, argument));
+}
+
+void support_door_init(struct support_door *door)
+{
+    REQUIRE_EQUAL(pthread_mutex_init(&door->mutex, NULL), 0);
+    REQUIRE_EQUAL(pthread_cond_init(&door->changed, NULL), 0);
+    door->waiting = 0;
+    door->open = false;
+}
+
+void support_door_wait(struct support_door *door)
+{
+    pthread_mutex_lock(&door->mutex);
+    door->waiting++;
+    pthread_cond_broadcast(&door->changed);
+    while (!door->open)
+        pthread_cond_wait(&door->changed, &door->mutex);
+    pthread_mutex_unlock(&door->mutex);
+}
+
+void support_door_await(struct support_door *door, size_t waiting)
+{
+    pthread_mutex_lock(&door->mutex);
+    while (door->waiting < waiting)
+        pthread_cond_wait(&door->changed, &door->mutex);
+    pthread_mutex_unlock(&door->mutex);
+}
+
+void support_door_open(struct support_door *door)
+{
+    pthread_mutex_lock(&door->mutex);
+    door->open = true;
+    pthread_cond_broadcast(&door->changed);
+    pthread_mutex_unlock(&door->mutex);
+}

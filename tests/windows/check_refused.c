@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_refused.c - what Windows lacks is refused with a code, and leaves nothing behind.
+ *
+ * A test for each row of the second table under "Windows" in doc/PORTING.md that names this file.
+ */
+#include "support.h"
+
+#include <string.h>
+
+#include <cpool/lanes.h>
+#include <cpool/object.h>
+#include <cpool/sized.h>
+
+#define WIN32_LEAN_AND_MEAN 1
+#include <windows.h>
+
+struct item {
+    char bytes[64];
+};
+
+CPOOL_DECLARE(items, struct item);
+CPOOL_DEFINE(items, struct item, .capacity = 100, .memory_flags = CPOOL_MEMORY_HUGE_PAGES);
+
+static cpool_config_t with_huge_pages(void)
+{
+    cpool_config_t config = support_config(64, 100);
+
+    config.memory_flags = CPOOL_MEMORY_HUGE_PAGES;
+    return config;
+}
+
+START_TEST(huge_pages_refused_by_pools)
+{
+    cpool_config_t config = with_huge_pages();
+    cpool_lanes_t *lanes = NULL;
+    cpool_t *pool = NULL;
+
+    REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_EFLAGS);
+    REQUIRE(pool == NULL);
+    REQUIRE_EQUAL(cpool_memory_required(&config), 0);
+    REQUIRE_EQUAL(cpool_lanes_create(&lanes, &config, 2), CPOOL_EFLAGS);
+    REQUIRE(lanes == NULL);
+    REQUIRE_EQUAL(items_open(NULL), CPOOL_EFLAGS);
+    REQUIRE(items_alloc() == NULL);
+    REQUIRE(items_pool() == NULL);
+    config.memory_flags = 0;
+    pool = support_create(&config);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+START_TEST(huge_pages_refused_by_what_stands_on_pools)
+{
+    cpool_object_config_t objects = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_sized_config_t sizes = CPOOL_SIZED_CONFIG_INIT;
+    cpool_objects_t *pool = NULL;
+    cpool_sized_t *blocks = NULL;
+
+    type.object_size = 64;
+    objects.type = &type;
+    objects.max_capacity = 100;
+    objects.memory_flags = CPOOL_MEMORY_HUGE_PAGES;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &objects), CPOOL_EFLAGS);
+    REQUIRE(pool == NULL);
+    sizes.memory_flags = CPOOL_MEMORY_HUGE_PAGES;
+    REQUIRE_EQUAL(cpool_sized_create(&blocks, &sizes), CPOOL_EFLAGS);
+    REQUIRE(blocks == NULL);
+}
+END_TEST
+
+enum { SLOT = 4096, SLOTS = 100, ROOM = 1 << 20 };
+
+/* Memory that VirtualAlloc did not make: of the program's image, or of a mapping. */
+static char *memory_of(int kind)
+{
+    static _Alignas(SLOT) char image[ROOM];
+    HANDLE mapping;
+    char *view;
+
+    if (kind == 0)
+        return image;
+    mapping = CreateFileMappingA(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, ROOM, NULL);
+    REQUIRE(mapping != NULL);
+    view = MapViewOfFile(mapping, FILE_MAP_WRITE, 0, 0, ROOM);
+    REQUIRE(view != NULL);
+    CloseHandle(mapping);
+    return view;
+}
+
+/* The system refuses to take such pages back. */
+START_TEST(trim_of_other_memory_gives_nothing_back)
+{
+    cpool_config_t config = support_config(SLOT, SLOTS);
+    void *slots[SLOTS];
+    cpool_t *pool;
+
+    config.memory = memory_of(_i);
+    config.memory_size = ROOM;
+    pool = support_create(&config);
+    for (int round = 0; round < 2; round++) {
+        REQUIRE_EQUAL(support_take_all(pool, slots), SLOTS);
+        for (int i = 0; i < SLOTS; i++)
+            memset(slots[i], i, SLOT);
+        for (int i = 0; i < SLOTS; i++)
+            REQUIRE(((char *)slots[i])[0] == (char)i && ((char *)slots[i])[SLOT - 1] == (char)i);
+        cpool_free_bulk(pool, slots, SLOTS);
+        REQUIRE_EQUAL(cpool_trim(pool), 0);
+    }
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static cpool_t *handled;
+static void *taken_by_handler;
+
+static LONG CALLBACK handle(EXCEPTION_POINTERS *exception)
+{
+    if (exception->ExceptionRecord->ExceptionCode != 0xe0000001)
+        return EXCEPTION_CONTINUE_SEARCH;
+    taken_by_handler = cpool_depot_alloc(handled);
+    return EXCEPTION_CONTINUE_EXECUTION;
+}
+
+/* It runs in the thread that raised the exception, as the handler of a signal does. */
+START_TEST(handler_of_exceptions_uses_the_depot)
+{
+    cpool_config_t config = support_config(64, 10);
+    void *handler = AddVectoredExceptionHandler(1, handle);
+
+    handled = support_create(&config);
+    REQUIRE(handler != NULL);
+    RaiseException(0xe0000001, 0, 0, NULL);
+    REQUIRE(taken_by_handler != NULL);
+    support_require_live(handled, 1);
+    cpool_depot_free(handled, taken_by_handler);
+    REQUIRE(RemoveVectoredExceptionHandler(handler) != 0);
+    support_destroy_empty(handled);
+}
+END_TEST
+
+/* All slots are taken before the first pool is made. */
+START_TEST(create_without_slots_of_threads_refused)
+{
+    cpool_config_t config = support_config(64, 10);
+    cpool_t *pool = NULL;
+    DWORD last = TLS_OUT_OF_INDEXES;
+    DWORD slot;
+
+    while ((slot = TlsAlloc()) != TLS_OUT_OF_INDEXES)
+        last = slot;
+    for (int round = 0; round < 2; round++) {
+        REQUIRE_EQUAL(cpool_create(&pool, &config), CPOOL_ESYSTEM);
+        REQUIRE(pool == NULL);
+    }
+    for (DWORD back = 0; back < 3; back++)
+        REQUIRE(TlsFree(last - back));
+    pool = support_create(&config);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(huge_pages_refused_by_pools),
+        ONCE(huge_pages_refused_by_what_stands_on_pools),
+        TIMES(trim_of_other_memory_gives_nothing_back, 2),
+        ONCE(handler_of_exceptions_uses_the_depot),
+        ONCE(create_without_slots_of_threads_refused),
+    };
+
+    return SUPPORT_RUN("refused", tests);
+}
