@@ -17,7 +17,7 @@ man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h inclu
 man_date = 2026-11-22
 
 dist_man3_MANS = \
-	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_typed.3 \
+	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_retain.3 doc/man/cpool_object_typed.3 \
 	doc/man/cpool_object.3 \
 	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 doc/man/cpool_object_grow.3 \
 	doc/man/cpool_object_is_active.3 doc/man/cpool_object_lease.3 \

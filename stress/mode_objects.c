@@ -200,6 +200,15 @@ static bool objects_visit(const cpool_object_info_t *info, void *arg)
     return true;
 }
 
+/* Some are refused, and nobody else has them meanwhile. */
+static bool objects_keep(const cpool_object_idle_t *idle, void *arg)
+{
+    const struct object *resting = idle->object;
+
+    STRESS_REQUIRE(resting->state == OBJECT_RESTING && resting->holder == 0);
+    return !random_once_in(arg, 4);
+}
+
 static void objects_meanwhile(struct episode *episode, void *context)
 {
     struct objects *objects = context;
@@ -208,7 +217,7 @@ static void objects_meanwhile(struct episode *episode, void *context)
     unsigned char visits[OBJECTS_MOST] = {0};
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
 
-    switch (random_below(random, 6)) {
+    switch (random_below(random, 7)) {
     case 0:
         STRESS_REQUIRE(cpool_object_grow(objects->pool, n) <= n);
         break;
@@ -224,6 +233,9 @@ static void objects_meanwhile(struct episode *episode, void *context)
         break;
     case 4:
         STRESS_REQUIRE(cpool_object_each(objects->pool, objects_visit, visits) <= OBJECTS_MOST);
+        break;
+    case 5:
+        (void)cpool_object_retain(objects->pool, random_below(random, 4), objects_keep, random);
         break;
     default:
         cpool_objects_trim(objects->pool);

@@ -330,6 +330,41 @@ CPOOL_API size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned f
 CPOOL_API size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
     CPOOL_NONNULL_(1);
 
+/* An inactive object.  Times are in nanoseconds. */
+typedef struct cpool_object_idle {
+    size_t size;   /* bytes that the library has filled in */
+    void *object;
+    size_t index;  /* as of cpool_object_info_t */
+    size_t uses;   /* likewise */
+    uint64_t idle; /* since a retain first found it inactive after its last use */
+    uint64_t age;  /* since its creation, or the first retain if it was created before */
+} cpool_object_idle_t;
+
+/*
+ * cpool_object_retain - destroys inactive objects by choice.
+ *
+ * minimum   inactive objects that stay, whatever keep returns
+ * keep      called with each inactive object and arg.  It has the object to itself, and may look
+ *           whether it still works.  Returns false to have it destroyed.  It may use the pool
+ *
+ * It is to be called again and again, for example once a minute.  Gets and puts read no clock for
+ * it, so `idle` is too small by as much as the time between two calls.  Objects inactive throughout
+ * are visited once.  The capacity stays as it is.
+ *
+ * Other threads get and put meanwhile.  The object that keep has is out of their reach: a get that
+ * finds no other one, and no room, returns CPOOL_EDRY.  An object stays out of use if keep is left
+ * by longjmp.
+ *
+ * Returns the number destroyed.  Returns 0 for a fake pool, and without memory for its notes, which
+ * the first call takes: 24 bytes and a bit for each object that max_capacity allows, of which only
+ * those in use are resident.
+ * Any thread.  It takes as long as keep and the hook destroy.
+ * (Idle timeout and maximum life: Apache Commons Pool, HikariCP.)
+ */
+CPOOL_API size_t cpool_object_retain(cpool_objects_t *pool, size_t minimum,
+                                     bool (*keep)(const cpool_object_idle_t *idle, void *arg),
+                                     void *arg) CPOOL_NONNULL_(1) CPOOL_NONNULL_(3);
+
 /*
  * cpool_objects_trim - gives pages that hold only destroyed objects back to the operating
  * system.

@@ -12,13 +12,14 @@
  *                        ^  put: (BUSY)        |
  *                        +---------------------+
  *
- * A slot is in one of seven places:
+ * A slot is in one of eight places:
  *
  *   fresh     never used
  *   vacant    it has its bit, and no object.  It is live in the pool of slots
  *   offered   it has no object, and is free in the pool of slots, where a waiter finds it and
  *             creates an object.  In waitable pools alone
  *   shelved   it has an inactive object, and is free in the pool of slots
+ *   held      it has an inactive object, and a bit of cpool_object_retain
  *   leased    it has an object, with a record that reads INACTIVE, and goes back with a lease
  *   active    it has a caller's object
  *   in hand   it is one thread's.  The record is BUSY while hooks run
@@ -141,6 +142,7 @@ struct cpool_objects {
     struct cpi_shown shown;
     char name[32];
     _Atomic(struct cpi_object_leases *) leases; /* NULL until there is one */
+    _Atomic(struct cpi_object_lives *) lives;   /* likewise, until the first retain */
 
     /* Which slots are vacant: object_vacancy.c. */
     _Atomic uint64_t *vacancy;  /* bits */
@@ -374,8 +376,28 @@ void cpi_object_free(cpool_objects_t *pool, uintptr_t index);
 
 /* An inactive object, in hand, or CPI_OBJECT_NONE: from this slot or, if it is NULL, `near` (of the
  * thread's cache or the depot) or from anywhere.  Offered slots in front of it are vacated, and
- * counted in *passed. */
+ * counted in *passed.  free leaves out those that cpool_object_retain holds. */
+uintptr_t cpi_object_take_free(cpool_objects_t *pool, void *slot, bool near, size_t *passed);
 uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near, size_t *passed);
+
+/* Memory for retains, from the first one on.  False if there is none, or for a fake pool. */
+bool cpi_object_make_lives(cpool_objects_t *pool);
+
+/* Holds an inactive object in hand.  take_held takes one of any, and take_held_of one of those
+ * with indices from 64 * word on: in hand, or CPI_OBJECT_NONE.  Lock-free. */
+void cpi_object_hold(const cpool_objects_t *pool, uintptr_t index);
+uintptr_t cpi_object_take_held(const cpool_objects_t *pool);
+uintptr_t cpi_object_take_held_of(const cpool_objects_t *pool, uintptr_t word);
+
+/* The number of objects held, or a few more. */
+size_t cpi_object_held(const cpool_objects_t *pool);
+
+/* Uses and times of an inactive object in hand. */
+void cpi_object_describe_idle(const cpool_objects_t *pool, uintptr_t index,
+                              cpool_object_idle_t *idle);
+
+/* Notes when an object in hand was created. */
+void cpi_object_born(const cpool_objects_t *pool, uintptr_t index);
 
 /* A slot for an object that the thread has counted in.  Its memory is taken in a fake pool.
  * Returns its index, or CPI_OBJECT_NONE without memory.  The record is not VACANT if an

@@ -4,7 +4,7 @@
  * objects that find their pool.
  *
  * ORDERING TABLE
- *   alone | records, room, leases, while no other thread uses the pool | relaxed | - | -
+ *   alone | records, room, leases, lives, while no other thread uses the pool | relaxed | - | -
  *   publish | typed pool's CAS, from none | release | find    | the pool
  *   find    | typed pool's load, CAS failure | acquire | publish | the pool
  *   close   | typed pool's CAS, to none   | acquire | publish | the pool
@@ -139,6 +139,7 @@ static void choose_ways(cpool_objects_t *pool)
 static void free_tables(cpool_objects_t *pool)
 {
     free(cpi_load(&pool->leases, relaxed)); /* [alone] */
+    free(cpi_load(&pool->lives, relaxed));  /* [alone] */
     free(pool->blocks);
     free(pool->traces);
     free(pool->vacancy);
@@ -321,9 +322,8 @@ static struct remains end_objects(cpool_objects_t *pool)
     return remains;
 }
 
-/* The slots that the object pool has in hand go back first: they are no leaks.  A thread that is
- * about to leave its last put has counted it, and changes nothing that a reset does.  The end
- * awaits it. */
+/* The slots that the object pool has in hand go back first: they are no leaks.  A reset awaits
+ * nobody, and no thread is in a put any more, as the contract of cpool_objects_destroy has it. */
 static int end_slots(cpool_objects_t *pool)
 {
     if (cpi_object_is_fake(pool))

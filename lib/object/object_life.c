@@ -89,6 +89,7 @@ int cpi_object_make(cpool_objects_t *pool, uintptr_t index)
         code = pool->type.create(cpi_object_at(pool, index), pool->type.arg);
     if (code == 0) {
         cpi_fetch_add(&pool->creations, 1u, relaxed); /* [count] */
+        cpi_object_born(pool, index);
         return 0;
     }
     cpi_fetch_add(&pool->failures, 1u, relaxed);                  /* [count] */
@@ -197,7 +198,7 @@ static size_t positive(size_t a, size_t b)
 }
 
 /* The free slots of the pool of slots are those of inactive objects, but for those that are
- * offered. */
+ * offered.  Others are held. */
 static size_t count_inactive(const cpool_objects_t *pool)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
@@ -206,7 +207,7 @@ static size_t count_inactive(const cpool_objects_t *pool)
         return (size_t)cpi_load(&pool->inactive, relaxed); /* [count] */
     if (cpool_stats(pool->pool, &stats) != 0)
         return 0;
-    return positive(stats.in_depot + stats.in_caches,
+    return positive(stats.in_depot + stats.in_caches + cpi_object_held(pool),
                     (size_t)cpi_load(&pool->offered, relaxed)); /* [count] */
 }
 
@@ -276,5 +277,6 @@ void cpi_object_correct_figures(const void *slots, cpool_stats_t *stats)
     size_t objects = CPI_ROOM_OBJECTS(cpi_load(&pool->room, relaxed));      /* [count] */
     size_t offered = (size_t)cpi_load(&pool->offered, relaxed);             /* [count] */
 
-    stats->live = positive(stats->live + objects + offered, stats->circulating);
+    stats->live = positive(stats->live + objects + offered,
+                           stats->circulating + cpi_object_held(pool));
 }

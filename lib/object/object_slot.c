@@ -66,7 +66,7 @@ static bool offer(cpool_objects_t *pool, uintptr_t index)
     return true;
 }
 
-uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near, size_t *passed)
+uintptr_t cpi_object_take_free(cpool_objects_t *pool, void *slot, bool near, size_t *passed)
 {
     for (;; (*passed)++, slot = NULL) {
         uintptr_t index;
@@ -80,6 +80,13 @@ uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near,
             return index;
         cpi_object_vacate(pool, index);
     }
+}
+
+uintptr_t cpi_object_take_inactive(cpool_objects_t *pool, void *slot, bool near, size_t *passed)
+{
+    uintptr_t index = cpi_object_take_free(pool, slot, near, passed);
+
+    return CPI_LIKELY(index != CPI_OBJECT_NONE) ? index : cpi_object_take_held(pool);
 }
 
 /* --- Finding one --- */

@@ -40,6 +40,7 @@ tests_public = \
 	tests/public/check_object_end \
 	tests/public/check_object_lease \
 	tests/public/check_object_near \
+	tests/public/check_object_retain \
 	tests/public/check_object_room \
 	tests/public/check_object_threads \
 	tests/public/check_object_typed \
@@ -256,6 +257,9 @@ tests_public_check_object_lease_LDADD = $(tests_ldadd_module)
 
 tests_public_check_object_near_CPPFLAGS = $(tests_cppflags)
 tests_public_check_object_near_LDADD = $(tests_ldadd_module)
+
+tests_public_check_object_retain_CPPFLAGS = $(tests_cppflags)
+tests_public_check_object_retain_LDADD = $(tests_ldadd_module)
 
 tests_public_check_object_room_CPPFLAGS = $(tests_cppflags)
 tests_public_check_object_room_LDADD = $(tests_ldadd_module)

@@ -20,6 +20,7 @@ tests_steps = \
 	tests/steps/check_steps_notice \
 	tests/steps/check_steps_object \
 	tests/steps/check_steps_object_lease \
+	tests/steps/check_steps_object_retain \
 	tests/steps/check_steps_priority \
 	tests/steps/check_steps_queue \
 	tests/steps/check_steps_recall \
@@ -97,6 +98,9 @@ tests_steps_check_steps_object_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_object_lease_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_object_lease_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_object_retain_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_object_retain_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_priority_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_priority_LDADD = $(tests_ldadd_steps)

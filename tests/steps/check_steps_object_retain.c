@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_object_retain.c - a thread that visits inactive objects stands still at any step,
+ * and another one gets all objects, or forks and gets them in the child.
+ *
+ * Includes steps.h.
+ */
+#include "steps.h" /* first: it says which system interfaces are wanted */
+
+#include <cpool/object.h>
+
+enum { OBJECTS = 12 };
+
+static cpool_objects_t *make(void)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = 64;
+    config.type = &type;
+    config.capacity = OBJECTS;
+    config.populate = OBJECTS;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    return pool;
+}
+
+static bool keep_odd(const cpool_object_idle_t *idle, void *arg)
+{
+    (void)arg;
+    return idle->index % 2 != 0;
+}
+
+static void retain(void *pool)
+{
+    (void)cpool_object_retain(pool, 0, keep_odd, NULL);
+}
+
+/* Each object once. */
+static size_t get_all(cpool_objects_t *pool)
+{
+    bool taken[OBJECTS] = {false};
+    size_t count = 0;
+    void *object;
+
+    for (; (object = cpool_object_get(pool)) != NULL; count++) {
+        size_t index = cpool_index(cpool_objects_pool(pool), object);
+
+        REQUIRE(index < OBJECTS && !taken[index]);
+        taken[index] = true;
+    }
+    return count;
+}
+
+/* A thread that vanished inside the pool of slots may have left all of them behind. */
+static void get_in_child(void *pool)
+{
+    steps_allow(0);
+    (void)get_all(pool);
+    REQUIRE(cpool_object_get(pool) == NULL);
+}
+
+/* Without a fork it stops where it has one object in hand at most. */
+static bool get_beside_retain(const char *function, struct worker *worker, size_t nth)
+{
+    cpool_objects_t *pool = make();
+    struct steps_stop stop;
+    bool stopped;
+
+    retain(pool); /* so that the other one has its memory */
+    REQUIRE_EQUAL(cpool_object_populate(pool, OBJECTS, NULL), OBJECTS / 2);
+    stopped = steps_run(&stop, worker, function, nth, retain, pool);
+    if (function == NULL)
+        support_in_child(get_in_child, pool);
+    else if (stopped)
+        REQUIRE(get_all(pool) >= OBJECTS - 1);
+    steps_go_on(&stop);
+    (void)cpool_objects_put_all(pool);
+    REQUIRE_EQUAL(get_all(pool), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    return stopped;
+}
+
+START_TEST(objects_can_be_had_beside_a_retain)
+{
+    const char *const functions[] = {NULL, "cpi_object_hold", "cpi_object_take_held_of"};
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (get_beside_retain(functions[_i], worker, nth))
+        nth++;
+    REQUIRE(nth > OBJECTS);
+    worker_stop(worker);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(objects_can_be_had_beside_a_retain, 3),
+    };
+
+    return SUPPORT_RUN("steps_object_retain", tests);
+}
