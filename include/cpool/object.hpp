@@ -23,7 +23,7 @@
 #define CPOOL_OBJECT_HPP
 
 #include <cpool/error.hpp>
-#include <cpool/object.h>
+#include <cpool/object_lease.h>
 
 #include <exception>
 #include <memory>
@@ -174,6 +174,118 @@ public:
         return object;
     }
 
+    /* As get and cpool_object_wait, in a pool with CPOOL_WAITABLE. */
+    pointer wait(const struct timespec *timeout = nullptr)
+    {
+        void *found = nullptr;
+
+        detail::drop_pending();
+        if (cpool_object_wait(handle_, &found, nullptr, timeout) != CPOOL_OK)
+            found = nullptr;
+        pointer object(static_cast<T *>(found), deleter(handle_));
+
+        if (detail::is_pending())
+            detail::rethrow_pending();
+        return object;
+    }
+
+    /* As cpool_object_each, with visit(object, info).  Its exception ends the walk. */
+    template <class Visit> std::size_t each(Visit visit) const
+    {
+        std::size_t visits;
+
+        detail::drop_pending();
+        visits = cpool_object_each(handle_, &ask<Visit, cpool_object_info_t, false>, &visit);
+        if (detail::is_pending())
+            detail::rethrow_pending();
+        return visits;
+    }
+
+    /* As cpool_object_retain, with keep(object, idle).  After its exception all others stay. */
+    template <class Keep> std::size_t retain(std::size_t minimum, Keep keep)
+    {
+        std::size_t destroyed;
+
+        detail::drop_pending();
+        destroyed = cpool_object_retain(handle_, minimum, &ask<Keep, cpool_object_idle_t, true>,
+                                        &keep);
+        if (detail::is_pending())
+            detail::rethrow_pending();
+        return destroyed;
+    }
+
+    /*
+     * A lease of the pool, which ends with this object, before the pool does.  See
+     * <cpool/object_lease.h> for the threads that may use it.
+     */
+    class lease {
+    public:
+        /* Not open where cpool_object_lease_begin returns NULL. */
+        explicit lease(const object_pool &pool) noexcept
+            : handle_(cpool_object_lease_begin(pool.native_handle()))
+        {
+        }
+        lease(lease &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+        lease &operator=(lease &&other) noexcept
+        {
+            lease taken(std::move(other)); /* ends this one's own, with the scope */
+
+            std::swap(handle_, taken.handle_);
+            return *this;
+        }
+        lease(const lease &) = delete;
+        lease &operator=(const lease &) = delete;
+        ~lease() { end(); }
+
+        bool is_open() const noexcept { return handle_ != nullptr; }
+        cpool_object_lease_t *native_handle() const noexcept { return handle_; }
+
+        /* An object that goes back with the lease, or nullptr where there is none, or the lease is
+         * not open. */
+        T *get()
+        {
+            T *object;
+
+            if (handle_ == nullptr)
+                return nullptr;
+            detail::drop_pending();
+            object = static_cast<T *>(cpool_object_lease_get(handle_));
+            if (detail::is_pending())
+                detail::rethrow_pending(); /* the object stays with the lease */
+            return object;
+        }
+
+        /* As cpool_object_lease_adopt.  After a code the object is still the pointer's. */
+        int adopt(pointer &object) noexcept
+        {
+            int code = handle_ != nullptr ? cpool_object_lease_adopt(handle_, object.get())
+                                          : static_cast<int>(CPOOL_ELEASE);
+
+            if (code == 0)
+                (void)object.release();
+            return code;
+        }
+
+        /* Ends the lease.  Returns how many objects went back. */
+        std::size_t end() noexcept
+        {
+            cpool_object_lease_t *handle = handle_;
+            bool before = detail::is_pending();
+            std::size_t objects;
+
+            if (handle == nullptr)
+                return 0;
+            handle_ = nullptr;
+            objects = cpool_object_lease_end(handle);
+            if (!before && detail::is_pending())
+                std::terminate();
+            return objects;
+        }
+
+    private:
+        cpool_object_lease_t *handle_;
+    };
+
     cpool_object_stats_t stats() const noexcept
     {
         cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
@@ -208,6 +320,21 @@ private:
         type.arg = this;
         config.type = &type;
         return cpool_objects_create(&handle_, &config);
+    }
+
+    /* Asks about an object.  After an exception the answer is always the same. */
+    template <class Question, class Info, bool otherwise>
+    static bool ask(const Info *info, void *question) noexcept
+    {
+        if (detail::is_pending())
+            return otherwise;
+        CPOOL_TRY_ {
+            return (*static_cast<Question *>(question))(*static_cast<T *>(info->object), *info);
+        }
+        CPOOL_CATCH_ALL_ {
+            detail::keep_pending();
+        }
+        return otherwise;
     }
 
     static int create(void *place, void *self) noexcept

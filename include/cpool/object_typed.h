@@ -24,14 +24,18 @@
  *
  *     type *<name>_get(void);                       as cpool_object_get
  *     int <name>_obtain(type **object, bool *is_new);   as cpool_object_obtain
+ *     int <name>_wait(type **object, bool *is_new, const struct timespec *timeout);
+ *                                                   as cpool_object_wait
  *     int <name>_put(type *object);                 as cpool_object_put
+ *     size_t <name>_each(visit, arg);               as cpool_object_each
+ *     size_t <name>_retain(minimum, keep, arg);     as cpool_object_retain
  *     cpool_objects_t *<name>_objects(void);        the pool; creates it if there is none;
  *                                                   NULL if that fails
  *     int <name>_open(const cpool_object_config_t *config);
  *     int <name>_close(void);
  *
  * The pool is created on first use, by any thread.  If that fails, a get returns NULL
- * and obtain the code, and the next call tries again.  The pool is populated when other
+ * and obtain and wait the code, and the next call tries again.  The pool is populated when other
  * threads can already use it.  Objects that cannot be created then are created on demand.
  *
  * <name>_open creates the pool now.  NULL means the settings of the definition.  In a
@@ -88,6 +92,38 @@
             cpool_code_ = cpool_object_obtain(name##_objects(), &cpool_any_, cpool_is_new_); \
         *cpool_object_ = CPOOL_CAST_(type *, cpool_any_);                              \
         return cpool_code_;                                                            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_wait(type **cpool_object_, bool *cpool_is_new_,     \
+                                        const struct timespec *cpool_timeout_)         \
+    {                                                                                  \
+        int cpool_code_ = name##_open(NULL);                                           \
+        void *cpool_any_ = NULL;                                                       \
+                                                                                       \
+        if (cpool_code_ == 0)                                                          \
+            cpool_code_ = cpool_object_wait(name##_objects(), &cpool_any_, cpool_is_new_, \
+                                            cpool_timeout_);                           \
+        *cpool_object_ = CPOOL_CAST_(type *, cpool_any_);                              \
+        return cpool_code_;                                                            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ size_t name##_each(                                            \
+        bool (*cpool_visit_)(const cpool_object_info_t *info, void *arg), void *cpool_arg_) \
+    {                                                                                  \
+        cpool_objects_t *cpool_pool_ = name##_objects();                               \
+                                                                                       \
+        return cpool_pool_ != NULL ? cpool_object_each(cpool_pool_, cpool_visit_, cpool_arg_) : 0; \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ size_t name##_retain(                                          \
+        size_t cpool_minimum_,                                                         \
+        bool (*cpool_keep_)(const cpool_object_idle_t *idle, void *arg), void *cpool_arg_) \
+    {                                                                                  \
+        cpool_objects_t *cpool_pool_ = name##_objects();                               \
+                                                                                       \
+        if (cpool_pool_ == NULL)                                                       \
+            return 0;                                                                  \
+        return cpool_object_retain(cpool_pool_, cpool_minimum_, cpool_keep_, cpool_arg_); \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_put(type *cpool_object_)                            \

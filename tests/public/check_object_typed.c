@@ -110,6 +110,42 @@ START_TEST(typed_pool_opened_has_the_given_settings)
 }
 END_TEST
 
+static bool visit_one(const cpool_object_info_t *info, void *arg)
+{
+    REQUIRE(info->object == arg);
+    return true;
+}
+
+static bool keep_none(const cpool_object_idle_t *idle, void *arg)
+{
+    REQUIRE(idle->object == arg);
+    return false;
+}
+
+START_TEST(typed_pool_waits_visits_and_retains)
+{
+    const struct timespec moment = { 0, 1000 };
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    struct widget *widget, *other;
+    bool is_new;
+
+    config.capacity = 1;
+    config.pool_flags = CPOOL_WAITABLE;
+    REQUIRE_EQUAL(widgets_open(&config), 0);
+    REQUIRE_EQUAL(widgets_wait(&widget, &is_new, NULL), 0);
+    REQUIRE(widget != NULL && is_new);
+    REQUIRE_EQUAL(widgets_wait(&other, NULL, &moment), CPOOL_EDRY);
+    REQUIRE(other == NULL);
+    REQUIRE_EQUAL(widgets_each(visit_one, widget), 1);
+    REQUIRE_EQUAL(widgets_retain(0, keep_none, NULL), 0);
+    REQUIRE_EQUAL(widgets_put(widget), 0);
+    REQUIRE_EQUAL(widgets_each(visit_one, NULL), 0);
+    REQUIRE_EQUAL(widgets_retain(1, keep_none, widget), 0);
+    REQUIRE_EQUAL(widgets_retain(0, keep_none, widget), 1);
+    REQUIRE_EQUAL(widgets_close(), 0);
+}
+END_TEST
+
 enum { THREADS = 4 };
 
 static pthread_barrier_t start;
@@ -208,6 +244,7 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(typed_pool_comes_to_be_on_first_use),
         ONCE(typed_pool_opened_has_the_given_settings),
+        ONCE(typed_pool_waits_visits_and_retains),
         ONCE(typed_pool_used_first_by_several_threads_is_one),
         ONCE(object_released_goes_back_to_its_pool),
         ONCE(release_of_what_is_no_object_refused),

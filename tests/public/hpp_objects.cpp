@@ -141,6 +141,77 @@ template <class Reset> void require_thrown(bool in_second_use)
 #endif
 }
 
+void object_pools_wait_visit_and_retain()
+{
+    const struct timespec moment = {0, 1000};
+    cpool_object_config_t config = cpool::object_pool<buffer>::configuration(2);
+    cpool::object_pool<buffer> pool;
+
+    config.pool_flags = CPOOL_WAITABLE;
+    REQUIRE(pool.open(config) == 0);
+    {
+        auto one = pool.wait();
+        auto two = pool.wait(&moment);
+        std::size_t visits = 0;
+
+        REQUIRE(one && two && !pool.wait(&moment));
+        REQUIRE(pool.each([&](buffer &object, const cpool_object_info_t &info) {
+            visits += &object == info.object;
+            return true;
+        }) == 2);
+        REQUIRE(visits == 2);
+#if THROWS
+        int caught = 0;
+
+        try {
+            pool.each([](buffer &, const cpool_object_info_t &) -> bool { throw 7; });
+        } catch (int number) {
+            caught = number;
+        }
+        REQUIRE(caught == 7);
+#endif
+    }
+#if THROWS
+    int caught = 0;
+
+    try {
+        pool.retain(0, [](buffer &, const cpool_object_idle_t &) -> bool { throw 8; });
+    } catch (int number) {
+        caught = number;
+    }
+    REQUIRE(caught == 8 && pool.stats().inactive == 2);
+#endif
+    REQUIRE(pool.retain(1, [](buffer &, const cpool_object_idle_t &) { return false; }) == 1);
+    REQUIRE(pool.retain(0, [](buffer &, const cpool_object_idle_t &idle) {
+        return idle.uses > 0;
+    }) == 0);
+    REQUIRE(pool.stats().inactive == 1);
+}
+
+template <class Reset> void require_leases()
+{
+    using objects = cpool::object_pool<buffer, Reset>;
+    objects pool(3);
+
+    for (int i = 0; i < 2; i++) {
+        typename objects::lease frame(pool), other(pool);
+        auto one = pool.get();
+
+        REQUIRE(frame.is_open() && frame.native_handle() != nullptr);
+        REQUIRE(frame.get() != nullptr && frame.adopt(one) == 0 && !one);
+        REQUIRE(other.get() != nullptr && other.get() == nullptr && !pool.get());
+        other = std::move(frame);
+        REQUIRE(!frame.is_open() && frame.get() == nullptr && frame.end() == 0);
+        REQUIRE(frame.adopt(one) == CPOOL_ELEASE);
+        REQUIRE(pool.get()); /* of those that `other` had */
+        REQUIRE(other.end() == 2 && other.end() == 0);
+        typename objects::lease last(std::move(other));
+        REQUIRE(!last.is_open());
+    }
+    pool.close();
+    REQUIRE(buffers_living == 0);
+}
+
 void object_pools_keep_their_objects()
 {
     require_uses<cpool::keep>(1, 3, 0);
@@ -496,6 +567,10 @@ void coroutines_have_their_frames_in_blocks()
 void check_objects()
 {
     object_pools_keep_their_objects();
+    object_pools_wait_visit_and_retain();
+    require_leases<cpool::keep>();
+    require_leases<cpool::reset_member>();
+    require_leases<cpool::rebuild>();
     object_pools_throw_their_own_exceptions();
     object_pools_end_at_eager_exceptions();
     object_pools_construct_by_their_maker();
