@@ -74,6 +74,7 @@ check connections <<'OUTPUT'
 320 of 320 requests answered
 8 clients, no more than 3 connections at once
 connections were used again, and replaced when the server had hung up
+1 idle connection stays open
 OUTPUT
 
 if [ $failed -ne 0 ]; then

@@ -5,7 +5,8 @@
  * The hook create opens a connection, activate looks whether the server has closed it in the
  * meantime, and destroy closes it.  So a connection is used again as long as it is healthy.
  * More threads than there may be connections wait for one, for a while.  The server, here on
- * the loopback interface, hangs up after a few requests on each connection.
+ * the loopback interface, hangs up after a few requests on each connection.  Now and then a
+ * visit closes connections that have been idle or open for too long, but for one.
  *
  *     cc connections.c $(pkg-config --cflags --libs cpool) -pthread
  */
@@ -20,12 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CONNECTIONS 3
 #define CLIENTS 8
 #define REQUESTS 40         /* of each client */
 #define REQUESTS_A_LINE 5   /* then the server hangs up */
+#define IDLE_MOST 20000000u     /* nanoseconds */
+#define LIFE_MOST 60000000000u  /* likewise */
+#define IDLE_LEAST 1            /* connections that stay open */
 
 struct connection {
     int socket;
@@ -115,6 +120,13 @@ static void close_connection(void *object, void *arg)
     close(connection->socket);
 }
 
+/* Returns true if an idle connection stays. */
+static bool is_young(const cpool_object_idle_t *idle, void *arg)
+{
+    (void)arg;
+    return idle->idle < IDLE_MOST && idle->age < LIFE_MOST;
+}
+
 /*
  * ---- The clients -----------------------------------------------------------
  */
@@ -201,6 +213,21 @@ static cpool_objects_t *make_pool(void)
     return pool;
 }
 
+/* The first visit notes the time, and the second one finds all idle for too long. */
+static void close_idle(void)
+{
+    const struct timespec pause = { 0, 2 * IDLE_MOST };
+    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    size_t idle;
+
+    cpool_object_retain(connections, IDLE_LEAST, is_young, NULL);
+    cpool_object_stats(connections, &stats);
+    idle = stats.inactive;
+    nanosleep(&pause, NULL);
+    idle -= cpool_object_retain(connections, IDLE_LEAST, is_young, NULL);
+    printf("%zu idle connection stays open\n", idle);
+}
+
 int main(void)
 {
     cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
@@ -225,6 +252,7 @@ int main(void)
         printf("%d clients, no more than %d connections at once\n", CLIENTS, CONNECTIONS);
     if (stats.creations < sum && stats.failures > 0)
         printf("connections were used again, and replaced when the server had hung up\n");
+    close_idle();
     cpool_objects_destroy(connections);
     shutdown(listener, SHUT_RDWR);
     pthread_join(server, NULL);
