@@ -4,7 +4,7 @@
  * objects that find their pool.
  *
  * ORDERING TABLE
- *   alone | records, room, leases, lives, while no other thread uses the pool | relaxed | - | -
+ *   alone | records, room, offered, leases, lives, while no other thread uses the pool | relaxed | - | -
  *   publish | typed pool's CAS, from none | release | find    | the pool
  *   find    | typed pool's load, CAS failure | acquire | publish | the pool
  *   close   | typed pool's CAS, to none   | acquire | publish | the pool
@@ -298,11 +298,26 @@ struct remains {
     size_t busy; /* in the hands of a thread that has left a hook, or vanished in a fork */
 };
 
+/* In the child of a fork: of so many inactive objects, those that are not in the pool of slots.
+ * A thread vanished between the record of its put and the slot's way back. */
+static size_t count_lost(const cpool_objects_t *pool, size_t inactive)
+{
+    size_t offered = (size_t)cpi_load(&pool->offered, relaxed); /* [alone] */
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+    size_t found;
+
+    if (pool->forks == cpi_thread_forks() || cpool_stats(pool->pool, &stats) != 0)
+        return 0;
+    found = stats.in_depot + stats.in_caches + cpi_object_held(pool);
+    return inactive + offered > found ? inactive + offered - found : 0;
+}
+
 /* Destroys what there is. */
 static struct remains end_objects(cpool_objects_t *pool)
 {
     uintptr_t reached = cpi_object_reached(pool);
     struct remains remains = {cpi_object_leases_end(pool), 0};
+    size_t inactive = 0;
     uintptr_t index;
 
     for (index = 0; index < reached; index++) {
@@ -315,10 +330,13 @@ static struct remains end_objects(cpool_objects_t *pool)
             remains.busy++;
         } else if (state != CPI_OBJECT_VACANT) {
             cpi_object_unmake(pool, index);
+            inactive++;
         }
         if (cpi_object_is_fake(pool) && state != CPI_OBJECT_VACANT)
             cpi_object_fake_close(pool, index);
     }
+    if (!cpi_object_is_fake(pool))
+        remains.active += count_lost(pool, inactive);
     return remains;
 }
 
