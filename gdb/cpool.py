@@ -50,13 +50,14 @@ def handle_arrays():
     except gdb.error:
         refuse()
     for objfile in gdb.objfiles():
-        symbol = objfile.lookup_global_symbol("cpi_handles")
+        symbol = objfile.lookup_global_symbol("cpi_handles_at")
         if symbol is not None:
-            value = symbol.value()
-            found[int(value.address)] = (value["handles"], objfile.filename)
+            at = int(symbol.value())
+            arrays = gdb.Value(at).cast(gdb.lookup_type("struct cpi_handles").pointer())
+            found[at] = (arrays["handles"], objfile.filename)
     if not found:
         refuse()
-    return list(found.values())
+    return [array for at, array in found.items() if at % LINE == 0]  # of copies that had a pool
 
 
 class Pool:

@@ -15,7 +15,8 @@
  * ---- Allocating and freeing (cpool_alloc.3) --------------------------------
  *
  * In this group `pool` must be a living pool.  For speed the inline path does not test
- * it.  NULL traps at the first access (on 32-bit systems most likely).
+ * it.  NULL traps at the first access (most likely on 32-bit systems, and under tools that
+ * keep most addresses for themselves).
  */
 
 /*

@@ -88,11 +88,21 @@ unsigned cpool_tools(void)
 
 /* --- Pools --- */
 
+void cpi_tools_add_root(const void *from, size_t size)
+{
+    if (__lsan_register_root_region != NULL)
+        __lsan_register_root_region(from, size);
+}
+
+void cpi_tools_remove_root(const void *from, size_t size)
+{
+    if (__lsan_unregister_root_region != NULL)
+        __lsan_unregister_root_region(from, size);
+}
+
 void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, size_t gap)
 {
-    /* A block that only slots point to is no leak, in pools that are not announced either. */
-    if (__lsan_register_root_region != NULL)
-        __lsan_register_root_region(slots, size);
+    cpi_tools_add_root(slots, size); /* in pools that are not announced either */
     if ((tools & CPOOL_TOOL_MEMCHECK) != 0) {
         VALGRIND_CREATE_MEMPOOL(pool, gap, false);
         /* Without any block of malloc's it does not look for leaks in memory pools. */
@@ -104,8 +114,7 @@ void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, 
 
 void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size)
 {
-    if (__lsan_unregister_root_region != NULL)
-        __lsan_unregister_root_region(slots, size);
+    cpi_tools_remove_root(slots, size);
     if ((tools & CPOOL_TOOL_MEMCHECK) != 0) {
         VALGRIND_DESTROY_MEMPOOL(pool);
         VALGRIND_FREELIKE_BLOCK(pool, 0);

@@ -36,6 +36,10 @@ unsigned cpi_tools_found(void);
 void cpi_tools_open(unsigned tools, const void *pool, void *slots, size_t size, size_t gap);
 void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size);
 
+/* Blocks that only this memory points to are no leaks, until it is removed.  In any process. */
+void cpi_tools_add_root(const void *from, size_t size);
+void cpi_tools_remove_root(const void *from, size_t size);
+
 /* Nobody is to touch this memory, or it is ordinary memory again. */
 void cpi_tools_hide(unsigned tools, void *from, size_t size);
 void cpi_tools_show(unsigned tools, void *from, size_t size);

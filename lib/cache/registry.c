@@ -386,15 +386,10 @@ CPI_COLD static void fork_done(void)
 
 /* --- All registries --- */
 
-static bool no_pool_alive(void)
-{
-    return registries == NULL;
-}
-
 bool cpi_registry_startup(void)
 {
     static const struct cpi_thread_hooks hooks = {cpi_mark_startup, thread_ended, thread_vanished,
-                                                  fork_done, no_pool_alive};
+                                                  fork_done};
 
     return cpi_thread_startup(&hooks);
 }

@@ -170,7 +170,7 @@ CPI_COLD static cpool_t *search_all(const void *block)
     if (!held)
         cpi_lock();
     for (i = 1; i < cpi_handle_count() && handle == NULL; i++) {
-        const struct cpi_pool *pool = cpi_handles.handles[i].state;
+        const struct cpi_pool *pool = cpi_handles()->handles[i].state;
 
         if (pool != NULL && fallback_of(pool) != NULL &&
             cpi_fallback_find(fallback_of(pool), block) == CPI_BLOCK_LIVE)

@@ -10,6 +10,7 @@
  *   read  | turn, member loads | acquire | write | likewise
  *   again | turn load          | relaxed | turn  | -
  *   count | handles_used load, store | relaxed | - | -
+ *   at    | cpi_handles_at store | relaxed | - | -
  *
  * A thread that looks for the pool of an address may read a descriptor while its pool is
  * destroyed and another one gets it.  It believes what it read only if the turn has not
@@ -17,10 +18,14 @@
  */
 #include "host/handle.h"
 
+#include <string.h>
+
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/tools.h"
+#include "host/os.h"
 
-struct cpi_handles cpi_handles;
+_Atomic(struct cpi_handles *) cpi_handles_at = CPI_HANDLES_NOWHERE;
 
 /* Programs built earlier rely on these.  A change here changes the number in
  * cpool_thread_word_abi2's name. */
@@ -38,6 +43,7 @@ _Static_assert(offsetof(cpool_cache_t, pool) == 4 * sizeof(uintptr_t), "frozen")
 _Static_assert(offsetof(cpool_cache_t, home) == 5 * sizeof(uintptr_t), "frozen");
 _Static_assert(sizeof(cpool_cache_t) == 8 * sizeof(uintptr_t), "frozen");
 _Static_assert(sizeof(cpool_t) == sizeof(cpool_cache_t), "one word leads from all to all");
+_Static_assert(offsetof(struct cpi_handles, handles) == 0, "they begin where the array does");
 
 static _Atomic size_t handles_used = 1; /* descriptors that have ever been used, and none's */
 
@@ -49,6 +55,68 @@ struct queue {
 };
 
 static struct queue queues[2];
+
+static size_t holders; /* guarded by the lock */
+
+#define CPI_WISH_ALIGN ((uintptr_t)64 * 1024) /* as coarse as systems want it */
+
+/* A system that takes no wishes, and tools that keep addresses to themselves, have it near. */
+static struct cpi_handles *reserve(void)
+{
+    struct cpi_handles *near = cpi_os_map(sizeof *near);
+    uintptr_t wish = cpi_align_down(CPI_OS_FAR + (uintptr_t)near / 4, CPI_WISH_ALIGN);
+    struct cpi_handles *far = near != NULL ? cpi_os_map_at(wish, sizeof *far) : NULL;
+
+    if (far == NULL)
+        return near;
+    if ((uintptr_t)far != wish) {
+        cpi_os_release(far, sizeof *far);
+        return near;
+    }
+    cpi_os_release(near, sizeof *near);
+    return far;
+}
+
+bool cpi_handle_hold(void)
+{
+    struct cpi_handles *reserved = cpi_handles();
+
+    if (reserved == CPI_HANDLES_NOWHERE) {
+        reserved = reserve();
+        if (reserved == NULL)
+            return false;
+        /* A descriptor leads to a pool that may lie in a block of malloc's. */
+        cpi_tools_add_root(reserved->handles, sizeof reserved->handles);
+        cpi_store(&cpi_handles_at, reserved, relaxed); /* [at] */
+    }
+    holders++;
+    return true;
+}
+
+void cpi_handle_drop(void)
+{
+    CPI_ASSERT(holders > 0);
+    holders--;
+}
+
+bool cpi_handle_is_held(void)
+{
+    return holders > 0;
+}
+
+void cpi_handle_release(void)
+{
+    struct cpi_handles *reserved = cpi_handles();
+
+    CPI_ASSERT(holders == 0);
+    if (reserved == CPI_HANDLES_NOWHERE)
+        return;
+    cpi_store(&cpi_handles_at, CPI_HANDLES_NOWHERE, relaxed); /* [at] */
+    cpi_store(&handles_used, 1u, relaxed); /* [count] */
+    memset(queues, 0, sizeof queues);
+    cpi_tools_remove_root(reserved->handles, sizeof reserved->handles);
+    cpi_os_release(reserved, sizeof *reserved);
+}
 
 size_t cpi_handle_count(void)
 {
@@ -74,7 +142,7 @@ cpool_t *cpi_handle_take(enum cpi_handle_kind kind)
 
     if (queues[kind].count <= kept && next < CPI_HANDLES) {
         cpi_store(&handles_used, next + 1, relaxed); /* [count] */
-        return &cpi_handles.handles[next];
+        return &cpi_handles()->handles[next];
     }
     handle = take_waiting(&queues[kind]);
     return handle != NULL ? handle : take_waiting(&queues[1 - kind]);

@@ -4,7 +4,8 @@
  *
  * Includes <cpool.h> for the layout of descriptors and entries.
  *
- *   descriptors   | none | pool A | pool B | ...      one array of the library
+ *   descriptors   | none | pool A | pool B | ...      one array of the library, reserved
+ *                                                     for the first pool
  *                 :             :
  *   table         | zero | entry  | entry  | ...      one of each thread
  *
@@ -12,8 +13,9 @@
  * the starts of their arrays.  So the thread's word, which is the distance between
  * the two arrays, leads from any handle to the thread's entry.
  *
- * A descriptor is never unmapped.  Without a pool its `state` is NULL, and the
- * entries of all threads are zero.  Descriptors are used again in the order in which
+ * Descriptors stay mapped until the library is unloaded, or the process ends, while there is no
+ * pool (thread.c).  Without a pool its `state` is NULL, and the entries of all threads are zero.
+ *  Descriptors are used again in the order in which
  * they were given up, and late: a handle of a destroyed pool is recognised until
  * CPI_HANDLES_KEPT other pools have been destroyed.  Leases have descriptors, too.
  *
@@ -22,9 +24,16 @@
  * everybody else where the slots lie.  It has neither `state` nor entries, so no slot is taken
  * or given by it.
  *
+ * The array is far away from all other memory.  So the handle NULL, which leads to an entry as
+ * far below a thread's table as the descriptors' address says, leads to none, and traps.
+ *
  * ORDERING TABLE
+ *   at    | cpi_handles_at load | relaxed | - | -
  *   lease | word of a lease's handle, load and store | relaxed | - | -
  *   face  | word of a face, load and store | relaxed | - | -
+ *
+ * A thread that follows a handle has learnt of it after the array's address was stored.  Any other
+ * thread compares addresses alone.
  */
 #ifndef CPI_HANDLE_H
 #define CPI_HANDLE_H
@@ -58,10 +67,20 @@ struct cpi_handles {
     cpool_cache_t zeroes[CPI_HANDLES + 1]; /* never written */
 };
 
-extern struct cpi_handles cpi_handles;
+/* The address before the first pool: no descriptor's address is at a multiple of a
+ * descriptor's size from it. */
+#define CPI_HANDLES_NOWHERE ((struct cpi_handles *)(UINTPTR_MAX - sizeof(struct cpi_handles) + 2))
 
-/* The words that the inline path of a free may read on behalf of no pool. */
-#define CPI_HANDLE_NONE (&cpi_handles.handles[0])
+extern _Atomic(struct cpi_handles *) cpi_handles_at;
+
+static inline struct cpi_handles *cpi_handles(void)
+{
+    return cpi_load(&cpi_handles_at, relaxed); /* [at] */
+}
+
+/* A handle of no pool, with an empty entry in every thread, and the words that the inline path of
+ * a free may read on its behalf.  While a pool is alive, or the descriptors are held. */
+#define CPI_HANDLE_NONE (&cpi_handles()->handles[0])
 
 /* Whether there is a descriptor at this address, of a pool or of none.  Wait-free.  One
  * comparison does: the rotation moves the bits of an address inside a descriptor to the top. */
@@ -69,7 +88,7 @@ static inline bool cpi_handle_is_one(const cpool_t *handle)
 {
     const unsigned shift = sizeof(void *) >= 8 ? 6 : 5; /* log2 of a descriptor's size */
     const unsigned word = sizeof(uintptr_t) * 8u;
-    uintptr_t offset = (uintptr_t)handle - (uintptr_t)cpi_handles.handles;
+    uintptr_t offset = (uintptr_t)handle - (uintptr_t)cpi_handles();
 
     return (offset >> shift | offset << (word - shift)) < CPI_HANDLES;
 }
@@ -103,7 +122,20 @@ static inline bool cpi_handle_is_alive(const cpool_t *handle)
     return cpi_handle_is_one(handle) && handle->state != NULL;
 }
 
-/* A descriptor without a pool, or NULL if none is left.  With the lock held. */
+/*
+ * Between these two there are descriptors.  Each pool holds them from before it has its own until
+ * after that.  Hold reserves them if need be, and returns false if the system refuses.  With the
+ * lock held.
+ */
+bool cpi_handle_hold(void);
+void cpi_handle_drop(void);
+
+/* Whether anybody holds them, and the end of their reservation while nobody does.  A later hold
+ * makes another one.  With the lock held. */
+bool cpi_handle_is_held(void);
+void cpi_handle_release(void);
+
+/* A descriptor without a pool, or NULL if none is left.  They are held.  With the lock held. */
 cpool_t *cpi_handle_take(enum cpi_handle_kind kind);
 
 /* Makes it a pool's: `shape` has the base, the inverse, the shift, the number of slots

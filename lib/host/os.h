@@ -41,8 +41,23 @@ void *cpi_os_reserve(size_t size, size_t align);
  * twice is harmless.  False if refused: nothing has changed then.  Async-signal-safe. */
 bool cpi_os_commit(void *address, size_t size);
 
-/* Readable and writable zeroed memory, resident as far as it is touched, or NULL. */
-void *cpi_os_map(size_t size);
+/* Readable and writable zeroed memory, resident as far as it is touched, or NULL.  A system that
+ * does not follow the wish returns NULL, or other memory. */
+void *cpi_os_map_at(uintptr_t wish, size_t size);
+
+static inline void *cpi_os_map(size_t size)
+{
+    return cpi_os_map_at(0, size);
+}
+
+/* An address far away from all memory is this, and a quarter of one that the system has chosen.
+ * Programs lie lower, or beyond the middle, and their heaps grow upwards.  Windows has memory at
+ * low addresses, and modules at high ones. */
+#if defined(_WIN32)
+#define CPI_OS_FAR ((uintptr_t)1 << 45)
+#else
+#define CPI_OS_FAR ((uintptr_t)0)
+#endif
 
 /* Gives back what reserve or map returned, whole. */
 void cpi_os_release(void *address, size_t size);

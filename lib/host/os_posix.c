@@ -118,12 +118,13 @@ bool cpi_os_takes_huge_pages(void)
     return true;
 }
 
-static void *map(size_t size, int protection)
+static void *map(uintptr_t wish, size_t size, int protection)
 {
     int saved = errno;
     void *address;
 
-    address = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | CPI_NO_RESERVE, -1, 0);
+    address = mmap((void *)wish, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | CPI_NO_RESERVE, -1,
+                   0);
     errno = saved;
     return address == MAP_FAILED ? NULL : address;
 }
@@ -146,7 +147,7 @@ void *cpi_os_reserve(size_t size, size_t align)
 
     if (spare > SIZE_MAX - size)
         return NULL;
-    address = map(size + spare, PROT_NONE);
+    address = map(0, size + spare, PROT_NONE);
     if (address == NULL || spare == 0)
         return address;
     before = (size_t)(-(uintptr_t)address & (align - 1));
@@ -157,9 +158,9 @@ void *cpi_os_reserve(size_t size, size_t align)
     return address + before;
 }
 
-void *cpi_os_map(size_t size)
+void *cpi_os_map_at(uintptr_t wish, size_t size)
 {
-    return map(size, PROT_READ | PROT_WRITE);
+    return map(wish, size, PROT_READ | PROT_WRITE);
 }
 
 bool cpi_os_commit(void *address, size_t size)

@@ -107,9 +107,9 @@ bool cpi_os_commit(void *address, size_t size)
     return size == 0 || VirtualAlloc(address, size, MEM_COMMIT, PAGE_READWRITE) != NULL;
 }
 
-void *cpi_os_map(size_t size)
+void *cpi_os_map_at(uintptr_t wish, size_t size)
 {
-    return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+    return VirtualAlloc((void *)wish, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
 void cpi_os_release(void *address, size_t size)

@@ -22,13 +22,13 @@
 
 /* Levels, the root included, and bits of an address below an entry of the root.  The
  * last level's entries cover CPI_RANGES_UNIT bytes each. */
-#define CPI_LEVELS (sizeof(void *) >= 8 ? 5u : 4u)
-#define CPI_ROOT_SHIFT (sizeof(void *) >= 8 ? 30u : 24u)
-#define CPI_ROOT_ENTRIES ((size_t)1 << (sizeof(void *) >= 8 ? 18 : 8))
+#define CPI_LEVELS (sizeof(void *) >= 8 ? 6u : 4u)
+#define CPI_ROOT_SHIFT (sizeof(void *) >= 8 ? 36u : 24u)
+#define CPI_ROOT_ENTRIES ((size_t)1 << (sizeof(void *) >= 8 ? 12 : 8))
 
-/* Nodes that are asked for at once: with the link, less than 64 KiB.  The first ones are
+/* Nodes that are asked for at once: with the link, less than 16 KiB.  The first ones are
  * the library's own, so that a few pools in memory of the caller's take no other. */
-#define CPI_CHUNK_NODES 127u
+#define CPI_CHUNK_NODES 31u
 
 typedef _Atomic uintptr_t entry_t;
 
@@ -243,7 +243,7 @@ cpool_t *cpi_ranges_search(uintptr_t address)
     size_t i;
 
     for (i = 1; i < cpi_handle_count(); i++) {
-        cpool_t *handle = &cpi_handles.handles[i];
+        cpool_t *handle = &cpi_handles()->handles[i];
 
         if (cpi_handle_slot_around(handle, address, &slot) != UINTPTR_MAX && slot > innermost) {
             found = handle;

@@ -4,16 +4,18 @@
  *
  * Includes handle.h (ranges.c: also os.h).
  *
- *   address  | 0 | 18 bits | 6 bits | 6 bits | 6 bits | 6 bits | 6 bits |
- *                     |        |        |        |        |
- *                   root --> node --> node --> node --> node
+ *   address  | 0 | 12 bits | 6 bits | 6 bits | 6 bits | 6 bits | 6 bits | 6 bits |
+ *                     |        |        |        |        |        |
+ *                   root --> node --> node --> node --> node --> node
  *                     :
  *                     +--> handle, of a pool that covers all of the entry
  *
  * A radix tree, as page tables are.  An entry of any node is 0, a handle, or leads to the node
  * below.  A large pool covers whole entries of the upper nodes but for its two ends, where there
- * are not more than 63 on each level.  The root's entries cover a GiB each (16 MiB on 32-bit
- * systems).  A look-up takes one load on each level: four where a pool has its pages to itself.
+ * are not more than 63 on each level.  The root's entries cover 64 GiB each (16 MiB on 32-bit
+ * systems).  A look-up takes one load on each level: five where a pool has its pages to itself.
+ *
+ * The root is in the program's bss, where threads may look while the process ends.
  *
  * Addresses beyond 48 bits, which Linux gives to programs that ask for them only, are in
  * no tree.  All descriptors are looked through for these.

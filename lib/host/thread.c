@@ -24,9 +24,10 @@
  * later jumps into unmapped code.  The C library drops the fork handlers of an object that it
  * unloads.  The same destructor runs when the process exits, possibly beside threads that use
  * pools, and cannot tell the two apart.  With a pool left it releases nothing.  Without one it
- * releases all tables, and no pool can be created any more: the words of threads that still run
- * lead nowhere, and only a handle of a living pool makes anybody follow them.  A thread that is
- * just ending keeps its table.
+ * releases all tables and the descriptors.  The words of threads that still run lead nowhere, and
+ * only a handle of a living pool makes anybody follow them: if there are such threads, no pool can
+ * be created any more.  Otherwise the next pool reserves descriptors anew.  A thread that is just
+ * ending keeps its table.
  *
  * Tables of ended threads.  All are kept for threads to come, because other threads may be
  * reading a count in one, without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory,
@@ -81,9 +82,6 @@ bool cpi_thread_word_is_own(void)
 #define CPI_SPARES 16u
 #define CPI_SPARE_BYTES ((size_t)8192)
 
-/* Addresses of descriptors below which lead() spends address space. */
-#define CPI_NEAR ((uintptr_t)64 * 1024 * 1024)
-
 static struct cpi_thread *used_threads;
 static struct cpi_thread *spare_threads;
 static const struct cpi_thread_hooks *hooks; /* NULL before startup */
@@ -102,7 +100,7 @@ struct cpi_thread *cpi_thread_known(void)
 
     if (word == CPI_NO_TABLE || word == CPI_ENDED || cpi_load(&tables_gone, relaxed)) /* [gone] */
         return NULL;
-    return (struct cpi_thread *)((uintptr_t)cpi_handles.handles + word -
+    return (struct cpi_thread *)((uintptr_t)cpi_handles() + word -
                                  offsetof(struct cpi_thread, table));
 }
 
@@ -113,39 +111,19 @@ bool cpi_thread_is_alone(void)
            (used_threads == cpi_thread_known() && used_threads->next == NULL);
 }
 
-/*
- * Bytes of address space below a thread's structure.  An alloc of the handle NULL looks
- * for an entry as far below the thread's table as the descriptors' address says, and traps
- * if nothing lies there.  In a program of fixed addresses that is so near that anything
- * might.  Elsewhere it is far away from all memory, or no address at all.
- */
-static size_t lead(void)
+static size_t structure_size(void)
 {
-    uintptr_t far = (uintptr_t)cpi_handles.handles;
-
-    return far < CPI_NEAR ? cpi_align_up(far, cpi_os_page_size()) : 0;
+    return cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size());
 }
 
 static struct cpi_thread *map_structure(void)
 {
-    size_t below = lead();
-    size_t size = below + cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size());
-    char *start = cpi_os_reserve(size, cpi_os_page_size());
+    struct cpi_thread *thread = cpi_os_reserve(structure_size(), cpi_os_page_size());
 
-    if (start == NULL)
-        return NULL;
-    if (cpi_os_commit(start + below, size - below))
-        return (struct cpi_thread *)(void *)(start + below);
-    cpi_os_release(start, size);
+    if (thread == NULL || cpi_os_commit(thread, structure_size()))
+        return thread;
+    cpi_os_release(thread, structure_size());
     return NULL;
-}
-
-static void release_structure(struct cpi_thread *thread)
-{
-    size_t below = lead();
-
-    cpi_os_release((char *)thread - below,
-                   below + cpi_align_up(CPI_THREAD_SIZE, cpi_os_page_size()));
 }
 
 /* Gives back what the entries of many pools have made resident: all of them are zero. */
@@ -333,7 +311,7 @@ CPI_COLD static struct cpi_thread *make_self(void)
         thread = take_structure();
     /* Before the unlock: a fork finds either both or none. */
     if (thread != NULL)
-        cpool_thread_word_abi2 = (uintptr_t)thread->table - (uintptr_t)cpi_handles.handles;
+        cpool_thread_word_abi2 = (uintptr_t)thread->table - (uintptr_t)cpi_handles();
     cpi_unlock();
     return thread != NULL ? notice_end(thread) : NULL;
 }
@@ -383,7 +361,7 @@ static void release_list(struct cpi_thread **list)
             thread->next = *list;
             *list = thread;
         } else {
-            release_structure(thread);
+            cpi_os_release(thread, structure_size());
         }
         thread = next;
     }
@@ -412,9 +390,10 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
         return;
     cpi_lock();
     unloaded = true;
-    if (hooks->idle()) {
+    if (!cpi_handle_is_held()) {
         release_tables();
         cpi_ranges_release();
+        cpi_handle_release();
     }
     cpi_unlock();
     cpi_key_delete(thread_key); /* without the lock, which a thread that ends may wait for */

@@ -42,7 +42,6 @@ struct cpi_thread_hooks {
     void (*forked)(struct cpi_thread *vanished); /* in the child, once for each
                                                     thread that did not survive */
     void (*fork_done)(void); /* in the child, after all those */
-    bool (*idle)(void);      /* no pool is alive */
 };
 
 /*
@@ -109,7 +108,7 @@ static inline cpool_cache_t *cpi_thread_entry(const cpool_t *handle)
 /* Any thread's.  With the lock held. */
 static inline cpool_cache_t *cpi_thread_entry_of(struct cpi_thread *thread, const cpool_t *handle)
 {
-    return &thread->table[handle - cpi_handles.handles];
+    return &thread->table[handle - cpi_handles()->handles];
 }
 
 /*

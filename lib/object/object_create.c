@@ -162,6 +162,24 @@ static int make_tables(cpool_objects_t *pool, bool traced)
     return CPOOL_ENOMEM;
 }
 
+/* The handle of no pool, which a fake pool has in the place of one. */
+static bool hold_none(void)
+{
+    bool held;
+
+    cpi_lock();
+    held = cpi_handle_hold();
+    cpi_unlock();
+    return held;
+}
+
+static void drop_none(void)
+{
+    cpi_lock();
+    cpi_handle_drop();
+    cpi_unlock();
+}
+
 /*
  * The pool of slots.  It is laid out for all objects that there may ever be, and its capacity is
  * lowered before the first alloc, so that it has only slots that the object pool has claimed.
@@ -172,7 +190,7 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     int code;
 
     if (cpi_object_is_fake(pool))
-        return 0;
+        return hold_none() ? 0 : CPOOL_ENOMEM;
     slots.name = config->name;
     slots.slot_size = pool->type.object_size;
     slots.slot_align = pool->type.object_align;
@@ -344,8 +362,10 @@ static struct remains end_objects(cpool_objects_t *pool)
  * nobody, and no thread is in a put any more, as the contract of cpool_objects_destroy has it. */
 static int end_slots(cpool_objects_t *pool)
 {
-    if (cpi_object_is_fake(pool))
+    if (cpi_object_is_fake(pool)) {
+        drop_none();
         return 0;
+    }
     cpool_reset(pool->pool);
     return cpool_destroy(pool->pool);
 }

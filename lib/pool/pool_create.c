@@ -287,13 +287,12 @@ static void slots_range(const struct cpi_pool *pool, uintptr_t *from, uintptr_t 
     *to = cpi_align_up(pool->slab.base + pool->slab.slots * pool->slab.stride, unit);
 }
 
-int cpi_pool_publish(struct cpi_pool *pool)
+/* While the descriptors are held. */
+static int place(struct cpi_pool *pool)
 {
     uintptr_t from;
     uintptr_t to;
 
-    if (cpi_thread_tables_gone())
-        return CPOOL_ENOMEM;
     if (!cpi_layer_take_handles(pool))
         return CPOOL_EPOOLS;
     slots_range(pool, &from, &to);
@@ -306,6 +305,18 @@ int cpi_pool_publish(struct cpi_pool *pool)
     pool->number = cpi_pool_next_number();
     cpi_registry_add(&pool->registry, pool->handle);
     return 0;
+}
+
+int cpi_pool_publish(struct cpi_pool *pool)
+{
+    int code;
+
+    if (cpi_thread_tables_gone() || !cpi_handle_hold())
+        return CPOOL_ENOMEM;
+    code = place(pool);
+    if (code != 0)
+        cpi_handle_drop();
+    return code;
 }
 
 /* With the lock held, and the caches ended. */
@@ -323,6 +334,7 @@ static void withdraw(struct cpi_pool *pool)
         cpi_handle_close(pool->face);
     cpi_ranges_remove(pool->face, from, to, pool->nested);
     cpi_layer_give_handles(pool);
+    cpi_handle_drop();
 }
 
 int cpi_pool_create(cpool_t **handle, const cpool_config_t *given, unsigned layer)

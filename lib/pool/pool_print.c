@@ -215,7 +215,7 @@ static size_t print_pool(const struct cpi_pool *pool, enum cpool_print_what what
 {
     struct cpi_view view;
 
-    if (!cpi_view_read(&view, (size_t)(pool->handle - cpi_handles.handles)))
+    if (!cpi_view_read(&view, (size_t)(pool->handle - cpi_handles()->handles)))
         return 0;
     (what == CPOOL_PRINT_FIGURES ? print_view : print_json_view)(&view.public, out);
     if (what == CPOOL_PRINT_JSON)

@@ -104,15 +104,15 @@ static void fill_in(struct cpi_view *view, struct cpi_pool *pool)
 
 bool cpi_view_read(struct cpi_view *view, size_t number)
 {
-    const cpool_t *handle = &cpi_handles.handles[number];
-    bool alive;
+    struct cpi_pool *pool = NULL;
 
     cpi_lock();
-    alive = handle->state != NULL;
-    if (alive)
-        fill_in(view, handle->state);
+    if (number < cpi_handle_count())
+        pool = cpi_handles()->handles[number].state;
+    if (pool != NULL)
+        fill_in(view, pool);
     cpi_unlock();
-    return alive;
+    return pool != NULL;
 }
 
 /* With the lock held. */
@@ -187,7 +187,7 @@ static cpool_t *find_pool(const char *name)
     size_t i;
 
     for (i = 1; i < cpi_handle_count(); i++) {
-        const struct cpi_pool *pool = cpi_handles.handles[i].state;
+        const struct cpi_pool *pool = cpi_handles()->handles[i].state;
 
         if (pool != NULL && pool->layer.kind == 0 && strcmp(pool->name, name) == 0 &&
             (found == NULL || pool->number < found->number))

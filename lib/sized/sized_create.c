@@ -204,19 +204,22 @@ cpool_t *cpi_sized_make_pool(struct cpool_sized *blocks, size_t number)
     return cpi_sized_pool(blocks, number);
 }
 
-/* Fills in what the plan does not have, and makes the first pool. */
+/* Fills in what the plan does not have, and makes the first pool, with which there is a handle
+ * of none. */
 static int fill_in(struct cpool_sized *blocks)
 {
     size_t number;
+    int code;
 
-    for (number = 0; number < blocks->classes; number++)
-        atomic_init(&blocks->pools[number], CPI_HANDLE_NONE);
     fill_table(blocks);
     cpi_text_copy(blocks->name, sizeof blocks->name, blocks->given.name);
     blocks->fallback = *blocks->given.fallback;
     blocks->shown = (struct cpi_shown){.kind = CPOOL_VIEW_SIZED, .owner = blocks,
                                        .name = blocks->name, .figures = cpi_sized_figures};
-    return make_pool(blocks, 0);
+    code = make_pool(blocks, 0);
+    for (number = 1; number < blocks->classes; number++)
+        atomic_init(&blocks->pools[number], CPI_HANDLE_NONE);
+    return code;
 }
 
 static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config, size_t room)

@@ -46,7 +46,8 @@ static struct cpi_lease_part model_part;
 #pragma clang attribute pop
 #endif
 
-struct cpi_handles cpi_handles;
+static struct cpi_handles model_handles;
+_Atomic(struct cpi_handles *) cpi_handles_at = &model_handles;
 
 void cpi_lock(void)
 {
@@ -106,7 +107,7 @@ void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
 cpool_t *cpi_handle_take(enum cpi_handle_kind kind)
 {
     (void)kind;
-    return &cpi_handles.handles[1];
+    return &model_handles.handles[1];
 }
 
 void cpi_handle_give(cpool_t *handle, enum cpi_handle_kind kind)
@@ -174,8 +175,8 @@ static inline void model_open_lease(bool exact, bool joined)
     model_pool.registry.pool = &model_pool;
     for (i = 0; i < MODEL_SLOTS; i++)
         assert(cpi_depot_free_slot(&model_depot, &model_counters[0], &model_slots[i]));
-    cpi_handles.handles[2].state = &model_pool;
-    model_lease = cpool_lease_begin(&cpi_handles.handles[2]);
+    model_handles.handles[2].state = &model_pool;
+    model_lease = cpool_lease_begin(&model_handles.handles[2]);
     assert(model_lease != NULL);
     if (!joined)
         return;

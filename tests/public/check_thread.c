@@ -8,9 +8,12 @@
 #include "support.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <cpool/pools.h>
 
 enum { CAPACITY = 2000 };
 
@@ -426,6 +429,77 @@ START_TEST(exit_process_while_threads_allocate_does_no_harm)
 }
 END_TEST
 
+#if defined(__linux__)
+
+/* Pools that other threads create after the library's destructor has run: some of them have a
+ * table, which it has unmapped, and some have none. */
+enum { CREATORS = 4, CREATIONS = 30 };
+
+static _Atomic int created[CREATORS];
+
+static void *create_for_ever(void *number)
+{
+    _Atomic int *count = &created[*(const int *)number];
+    cpool_t *small = support_create_plain(16, 10);
+
+    if (*(const int *)number % 2 == 0)
+        cpool_free(small, cpool_alloc(small));
+    support_destroy_empty(small);
+    for (;; ++*count) {
+        cpool_config_t config = support_config(16, 10);
+        int code = cpool_create(&small, &config);
+
+        REQUIRE(code == 0 || code == CPOOL_ENOMEM);
+        if (code == 0) {
+            cpool_free(small, cpool_alloc(small));
+            cpool_free(small, NULL);
+        }
+        REQUIRE_EQUAL(cpool_destroy(small), 0);
+        REQUIRE(cpool_of(count, NULL) == NULL);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void await_creations(int more)
+{
+    for (int i = 0; i < CREATORS; i++)
+        for (int from = created[i]; created[i] < from + more;)
+            sched_yield();
+}
+
+/* A stream's buffer is written after all destructors. */
+static ssize_t write_late(void *unused, const char *text, size_t size)
+{
+    (void)unused;
+    (void)text;
+    await_creations(CREATIONS);
+    return (ssize_t)size;
+}
+
+static void exit_beside_creators(void *unused)
+{
+    static const int numbers[CREATORS] = { 0, 1, 2, 3 };
+    const cookie_io_functions_t functions = { .write = write_late };
+    FILE *stream = fopencookie(NULL, "w", functions);
+
+    (void)unused;
+    REQUIRE(stream != NULL && fputs("late", stream) != EOF);
+    for (int i = 0; i < CREATORS; i++)
+        support_start(create_for_ever, (void *)(uintptr_t)&numbers[i]);
+    await_creations(1);
+    exit(EXIT_SUCCESS);
+}
+
+START_TEST(exit_process_beside_creations_does_no_harm)
+{
+    for (size_t round = 0; round < SUPPORT_COUNT(20, 3); round++)
+        support_in_child(exit_beside_creators, NULL);
+}
+END_TEST
+
+#endif
+
 /*
  * ---- Many threads --------------------------------------------------------
  */
@@ -503,6 +577,9 @@ int main(void)
         TIMES(handle_of_ended_cache_is_reported, 3),
         ONCE(end_main_thread_returns_its_cache),
         ONCE(exit_process_while_threads_allocate_does_no_harm),
+#if defined(__linux__)
+        ONCE(exit_process_beside_creations_does_no_harm),
+#endif
         ONCE(end_many_threads_in_turn_makes_no_more_magazines),
         ONCE(end_many_threads_at_once_bounds_magazines),
     };

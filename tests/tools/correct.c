@@ -282,6 +282,25 @@ static void kept(void)
     item->owned = malloc(100);
 }
 
+/* Likewise, a block with a pool, of which the program has the handle alone.  The pool is not the
+ * latest one, to which the library has a pointer. */
+static void kept_pool(void)
+{
+    static cpool_t *volatile pool;
+    cpool_config_t config = CPOOL_CONFIG_INIT;
+    cpool_t *made;
+
+    config.slot_size = SIZE;
+    config.capacity = CAPACITY;
+    config.memory_size = cpool_memory_required(&config);
+    config.memory_size += -config.memory_size % CPOOL_MEMORY_ALIGN;
+    config.memory = aligned_alloc(CPOOL_MEMORY_ALIGN, config.memory_size);
+    if (config.memory == NULL || cpool_create(&made, &config) != CPOOL_OK)
+        fail("create");
+    pool = made;
+    (void)pool;
+}
+
 /* Memory of a pool is ordinary memory after its end. */
 static void afterwards(void)
 {
@@ -304,6 +323,7 @@ int main(void)
         run(kinds[i], 0, true);
         afterwards();
     }
+    kept_pool();
     typed();
     constructed();
     kept();

@@ -14,7 +14,7 @@
 #include "pool/layer.h"
 
 /* Nodes of the tree of addresses that need no memory of the system's. */
-enum { OWN_NODES = 127 };
+enum { OWN_NODES = 31 };
 
 /*
  * ---- cpool_create --------------------------------------------------------
@@ -138,7 +138,10 @@ static const struct fault_case creations[] = {
            { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
            { MMAP, 1, 1, 0, CPOOL_ENOMEM },
-           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 2, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 3, 3, 0, 0 },
+           { MUNMAP, 1, 1, 0, 0 }) },
     { "cpool_create, later", 0, fault_start, create, fault_end, 0,
       ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
@@ -173,12 +176,18 @@ static const struct fault_case creations[] = {
     { "cpool_create, in memory", 0, have_memory, create_there, end_there, 0,
       ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
-           { MEMBARRIER, 1, 2, 0, 0 }) },
+           { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
+           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 2, 2, 0, 0 },
+           { MUNMAP, 1, 1, 0, 0 }) },
     { "cpi_layer_create, reserved", 0, have_addresses, create_in_addresses, end_there, 0,
       ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
            { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
-           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 2, 2, 0, 0 },
+           { MUNMAP, 1, 1, 0, 0 }) },
     { "cpool_create, full tree", 0, use_up_nodes, create, end_with_nodes, 0,
       ROWS({ MMAP, 1, 1, 0, CPOOL_ENOMEM },
            { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
