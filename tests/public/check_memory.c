@@ -195,6 +195,8 @@ static void *use_all(void *pool)
 
 /* Bytes of addresses that a table may take: a MiB where addresses have 64 bits. */
 #define TABLE_MOST (MIB + 64 * KIB)
+/* The same of the descriptors of all pools, and of an entry of zeroes for each. */
+#define DESCRIPTORS_MOST (2 * MIB + 64 * KIB)
 
 enum { IN_MEMORY = 5000 };
 
@@ -250,10 +252,14 @@ START_TEST(pool_in_callers_memory_takes_a_table_for_each_thread_and_no_other)
     static const unsigned flags[] = { 0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE };
     size_t table;
     size_t space;
+    size_t before;
     cpool_t *pool;
 
     support_in_thread(do_nothing, NULL); /* memory that threads take themselves */
+    before = support_address_space();
+    support_destroy_empty(create_in_callers(0)); /* the first pool reserves the descriptors */
     space = support_address_space();
+    REQUIRE(SUPPORT_SANITIZED || space <= before + DESCRIPTORS_MOST);
     pool = create_in_callers(0);
     REQUIRE(SUPPORT_SANITIZED || support_address_space() == space);
     cpool_free(pool, cpool_alloc(pool));
