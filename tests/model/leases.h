@@ -86,14 +86,14 @@ const char *cpool_strerror(int code)
     return "";
 }
 
-void *cpi_os_map(size_t size)
+void *cpi_os_map_at(uintptr_t wish, size_t size)
 {
     static struct {
         struct cpi_leases leases;
         struct cpi_leased caches[MODEL_CACHES];
     } memory;
 
-    assert(size == sizeof memory);
+    assert(wish == 0 && size == sizeof memory);
     return &memory;
 }
 
