@@ -47,14 +47,17 @@
  * cpool_reset and cpool_destroy the pool's slots have to be out of all bags, which
  * cpool_retire_barrier in each reader brings about.
  *
- * Threads: one thread at a time uses a reader.  A signal handler has one of its own, because it
- * could end the section that its thread is about to begin.  Nothing notices the end of a thread.
- * A thread that has ended inside a section holds all slots back, and cpool_domain_oldest names it.
- * An error handler that is called while slots go back must return.
+ * Threads: one thread at a time uses a reader.  A signal handler has one of its own for sections,
+ * because it could end the one that its thread is about to begin.  It must not retire.  Nothing
+ * notices the end of a thread.  A thread that has ended inside a section holds all slots back, and
+ * cpool_domain_oldest names it.  An error handler or a ready function (cpool/events.h) that is
+ * called while slots go back may retire slots.  It must return, without waiting for slots of that
+ * reader.
  *
  * Fork: in the child each reader is as it was.  Those of threads that did not survive can be
- * destroyed there, inside a section too.  Slots that such a thread was just giving back may stay
- * live.
+ * destroyed there, inside a section too, and so can, by mistake, the caller's own of before the
+ * fork.  Slots that such a thread was just giving back may stay live.  A destroyed reader whose
+ * slots it was giving back keeps the rest of them until the domain's end.
  */
 #ifndef CPOOL_RETIRE_H
 #define CPOOL_RETIRE_H
@@ -134,7 +137,7 @@ CPOOL_API const cpool_reader_t *cpool_domain_oldest(const cpool_domain_t *domain
  *
  * Returns the reader, or NULL if all are in use.  A destroyed one is in use until its slots are
  * free.
- * Any thread, lock-free.
+ * Any thread, lock-free.  If all are in use it makes a system call.
  */
 CPOOL_API cpool_reader_t *cpool_reader_create(cpool_domain_t *domain) CPOOL_MUST_USE_
     CPOOL_NONNULL_(1);
@@ -148,14 +151,15 @@ CPOOL_API cpool_reader_t *cpool_reader_create(cpool_domain_t *domain) CPOOL_MUST
  * them back in their own time.
  *
  * Returns 0, or CPOOL_EREADER, which is reported: the reader is inside a section, and stays.
- * Any thread, lock-free.
+ * Any thread, lock-free.  It makes a system call.
  */
 CPOOL_API int cpool_reader_destroy(cpool_reader_t *reader);
 
 /*
  * cpool_read_begin - begins a section, or another one inside it.
  *
- * The reader's thread, wait-free.
+ * The reader's thread, wait-free.  Without the system's barrier that is so where the processor's
+ * compare-and-swap is.
  * (Epochs: K. Fraser, "Practical lock-freedom", University of Cambridge, 2004.)
  */
 CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader) CPOOL_NONNULL_(1);

@@ -218,9 +218,15 @@ static void close_bag(struct reader *reader)
     bag->stamp = epoch;
 }
 
-/* Has an empty bag filled from now on.  Returns false if there is none. */
+/* Has a bag with room filled from now on: the one at hand, to which a handler may have retired
+ * slots meanwhile, or an empty one.  Returns false if there is none. */
 static bool choose_bag(struct reader *reader)
 {
+    const struct bag *bag = &reader->bags[reader->filled];
+
+    if (bag->stamp == 0 && count_of(bag) < reader->domain->bag_size)
+        return true;
+    close_bag(reader);
     for (unsigned i = 0; i < CPI_BAGS; i++)
         if (count_of(&reader->bags[i]) == 0 && reader->bags[i].stamp == 0) {
             reader->filled = i;
@@ -236,6 +242,26 @@ CPI_COLD static bool make_room(struct reader *reader)
     return choose_bag(reader);
 }
 
+/* Flushes close bags that have room.  Has the youngest of them filled on, with a later stamp.  Not
+ * while one is being emptied. */
+CPI_COLD static bool reopen_bag(struct reader *reader)
+{
+    struct bag *youngest = NULL;
+
+    for (unsigned i = 0; i < CPI_BAGS && !reader->passing; i++) {
+        struct bag *bag = &reader->bags[i];
+
+        if (count_of(bag) < reader->domain->bag_size &&
+            (youngest == NULL || is_before(youngest->stamp, bag->stamp))) {
+            youngest = bag;
+            reader->filled = i;
+        }
+    }
+    if (youngest != NULL)
+        youngest->stamp = 0;
+    return youngest != NULL;
+}
+
 int cpool_retire(cpool_reader_t *face, cpool_t *pool, void *slot)
 {
     struct reader *reader = reader_of(face);
@@ -245,10 +271,10 @@ int cpool_retire(cpool_reader_t *face, cpool_t *pool, void *slot)
     if (CPI_UNLIKELY(slot == NULL))
         return 0;
     if (CPI_UNLIKELY(count == reader->domain->bag_size || bag->stamp != 0)) {
-        if (!make_room(reader))
+        if (!make_room(reader) && !reopen_bag(reader))
             return CPOOL_EHELD;
         bag = &reader->bags[reader->filled];
-        count = 0;
+        count = count_of(bag);
     }
     bag->slots[count] = slot;
     bag->pools[count] = pool;
@@ -332,6 +358,7 @@ int cpool_reader_destroy(cpool_reader_t *face)
     reader->passing = false;
     cpi_word_store(&face->inside, 0, release); /* [leave] */
     (void)make_room(reader);
+    close_bag(reader); /* of what a handler has retired */
     cpi_store(&reader->state, held_by(reader) == 0 ? FREE : LEFT, release); /* [leave] */
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include <cpool/events.h>
 #include <cpool/retire.h>
 
 enum { CAPACITY = 2000, HELD = 64, READERS = 4 };
@@ -136,6 +137,70 @@ START_TEST(slots_of_several_pools)
     REQUIRE_EQUAL(cpool_retire_barrier(by), 0);
     support_require_live(pool, 0);
     support_destroy_empty(second);
+    end();
+}
+END_TEST
+
+static cpool_reader_t *reader_of_ready;
+
+static void retire_when_ready(cpool_t *of, void *other)
+{
+    (void)of;
+    REQUIRE_EQUAL(cpool_retire(reader_of_ready, other, cpool_alloc(other)), 0);
+}
+
+/* A slot that goes back has another one retired.  That one goes back, too. */
+START_TEST(slots_retired_by_a_handler_go_back)
+{
+    cpool_config_t config = support_config(32, 1);
+    cpool_t *waitable;
+    void *slot;
+
+    make(0);
+    support_set_flags(&config, CPOOL_WAITABLE);
+    REQUIRE_EQUAL(cpool_create(&waitable, &config), 0);
+    reader_of_ready = reader();
+    cpool_set_ready(waitable, retire_when_ready, pool);
+    REQUIRE((slot = cpool_alloc(waitable)) != NULL);
+    REQUIRE(cpool_alloc_or_notify(waitable) == NULL);
+    REQUIRE_EQUAL(cpool_retire(reader_of_ready, waitable, slot), 0);
+    if (_i == 0) {
+        REQUIRE_EQUAL(cpool_retire_flush(reader_of_ready), 1);
+        support_require_live(pool, 1);
+        REQUIRE_EQUAL(cpool_retire_flush(reader_of_ready), 0);
+    } else {
+        REQUIRE_EQUAL(cpool_reader_destroy(reader_of_ready), 0);
+        REQUIRE_EQUAL(cpool_domain_held(domain), 1);
+        REQUIRE_EQUAL(cpool_retire_flush(reader()), 0);
+        REQUIRE_EQUAL(cpool_domain_held(domain), 0);
+    }
+    support_require_live(pool, 0);
+    cpool_set_ready(waitable, NULL, NULL);
+    support_destroy_empty(waitable);
+    end();
+}
+END_TEST
+
+START_TEST(flushes_leave_room_for_all_that_may_be_held)
+{
+    cpool_reader_t *by;
+    cpool_reader_t *other;
+    void *slot;
+
+    make(0);
+    by = reader();
+    other = reader();
+    cpool_read_begin(other);
+    for (size_t i = 0; i < HELD; i++) {
+        retire(by, 1);
+        REQUIRE_EQUAL(cpool_retire_flush(by), i + 1);
+    }
+    slot = cpool_alloc(pool);
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_EHELD);
+    cpool_read_end(other);
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), 0);
+    REQUIRE_EQUAL(cpool_retire_barrier(by), 0);
+    support_require_live(pool, 0);
     end();
 }
 END_TEST
@@ -316,6 +381,8 @@ int main(void)
         TIMES(section_holds_back_what_was_retired_since, all),
         ONCE(own_section_holds_back_too),
         ONCE(slots_of_several_pools),
+        TIMES(slots_retired_by_a_handler_go_back, 2),
+        ONCE(flushes_leave_room_for_all_that_may_be_held),
         TIMES(destroyed_reader_leaves_its_slots_to_others, 2),
         TIMES(end_of_the_domain_gives_all_back, all),
         ONCE(wrong_numbers_refused),
