@@ -31,9 +31,8 @@ struct element {
 
 CPOOL_DECLARE_EXACT(exactly, struct element);
 CPOOL_DEFINE_EXACT(exactly, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
-CPOOL_DECLARE(waited, struct element);
-CPOOL_DEFINE(waited, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
-             .flags = CPOOL_WAITABLE);
+CPOOL_DECLARE_WAITABLE(waited, struct element);
+CPOOL_DEFINE_WAITABLE(waited, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
 CPOOL_DECLARE(known, struct element);
 CPOOL_DEFINE(known, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
              .flags = CPOOL_TRACKED);

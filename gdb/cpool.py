@@ -273,7 +273,7 @@ def threads_by_token():
     for thread in gdb.selected_inferior().threads():
         try:
             thread.switch()
-            word = gdb.parse_and_eval("&cpool_thread_word_abi2")
+            word = gdb.parse_and_eval("&cpool_thread_word_abi3")
             tokens[int(word)] = thread.num
         except gdb.error:
             pass

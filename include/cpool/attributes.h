@@ -109,4 +109,11 @@
 #define CPOOL_INLINE_
 #endif
 
+/* Called through a pointer in the caller's table, without a stub in between. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__ELF__)
+#define CPOOL_NO_PLT_ __attribute__((__noplt__))
+#else
+#define CPOOL_NO_PLT_
+#endif
+
 #endif /* CPOOL_ATTRIBUTES_H */

@@ -50,7 +50,8 @@ struct cpool_t {
     void *state;       /* the library's own part of the pool, or NULL for no pool */
     uintptr_t slots;   /* slots that have an address, 0 for no pool */
     uintptr_t turn;    /* advanced when a pool is destroyed */
-    uintptr_t reserved[8 - 6];
+    uintptr_t asked;   /* atomic: 0 unless somebody waits for a slot of a waitable pool */
+    uintptr_t reserved[8 - 7];
 };
 
 /*
@@ -71,11 +72,14 @@ struct cpool_cache_t {
 };
 
 /* The out-of-line halves, entered when a cache is empty or full, when a
- * pointer is NULL or not a slot, or when the pool has no inline path. */
-CPOOL_API void *cpool_alloc_slow(cpool_t *pool);
-CPOOL_API void cpool_free_slow(cpool_t *pool, void *slot);
-CPOOL_API void *cpool_cache_alloc_slow(cpool_cache_t *cache);
-CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot);
+ * pointer is NULL or not a slot, or when the pool has no inline path.  They have the
+ * results of the inline path: the calling thread's entry for the pool, and the slot's index. */
+CPOOL_API void *cpool_alloc_slow(cpool_t *pool, cpool_cache_t *cache) CPOOL_NO_PLT_;
+CPOOL_API void cpool_free_slow(cpool_t *pool, void *slot, uintptr_t index,
+                               cpool_cache_t *cache) CPOOL_NO_PLT_;
+CPOOL_API void *cpool_cache_alloc_slow(cpool_cache_t *cache) CPOOL_NO_PLT_;
+CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot,
+                                     uintptr_t index) CPOOL_NO_PLT_;
 
 #if defined(__GNUC__)
 
@@ -86,10 +90,10 @@ CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot);
  * C99 knows no other name for it.
  */
 #if defined(_WIN32) && !defined(__clang__) /* in a slot of the system's */
-#define cpool_thread_word_abi2 (*cpool_thread_word_())
+#define cpool_thread_word_abi3 (*cpool_thread_word_())
 uintptr_t *cpool_thread_word_(void);
 #else
-extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
+extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
 #if defined(__ELF__) && !defined(CPOOL_PLAIN_POSIX)
     __attribute__((tls_model("initial-exec")))
 #endif
@@ -115,7 +119,7 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi2
 #define CPOOL_OWN_ENTRY_(cache, pool)                                                   \
     do {                                                                               \
         (cache) = CPOOL_CAST_(cpool_cache_t *,                                         \
-                              CPOOL_CAST_(uintptr_t, pool) + cpool_thread_word_abi2);  \
+                              CPOOL_CAST_(uintptr_t, pool) + cpool_thread_word_abi3);  \
         CPOOL_ADD_UP_(cache);                                                          \
     } while (0)
 
@@ -277,7 +281,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
     void *slot;
 
     CPOOL_OWN_ENTRY_(cache, pool);
-    CPOOL_POP_(cache, slot, return cpool_alloc_slow(pool));
+    CPOOL_POP_(cache, slot, return cpool_alloc_slow(pool, cache));
     return slot;
 }
 
@@ -286,7 +290,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
     uintptr_t index;
 
     CPOOL_INDEX_(cache->pool, slot, index);
-    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_cache_free_slow(cache, slot));
+    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_cache_free_slow(cache, slot, index));
 }
 
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
@@ -294,9 +298,9 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
     cpool_cache_t *cache;
     uintptr_t index;
 
+    CPOOL_INDEX_(pool, slot, index); /* first, which takes GCC an instruction less */
     CPOOL_OWN_ENTRY_(cache, pool);
-    CPOOL_INDEX_(pool, slot, index);
-    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_slow(pool, slot));
+    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_slow(pool, slot, index, cache));
 }
 
 #endif /* CPOOL_IS_INLINE_ */

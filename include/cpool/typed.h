@@ -30,7 +30,8 @@
  *
  * A pool without an inline path (CPOOL_TRACKED, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE),
  * or with a stride other than the size of the type (CPOOL_MEMORY_COLOUR), works too,
- * with a call for each operation.  CPOOL_DECLARE_EXACT gives exact ones an inline path.  In a
+ * with a call for each operation.  CPOOL_DECLARE_EXACT and CPOOL_DECLARE_WAITABLE give exact and
+ * waitable ones an inline path.  In a
  * typed pool every loaded magazine of another thread
  * counts as full in the computation of slack.
  *
@@ -121,6 +122,21 @@
     CPOOL_TYPED_DECLARE_(name, type)
 
 /*
+ * CPOOL_DECLARE_WAITABLE - declares a typed pool with slots to wait for.
+ *
+ * As CPOOL_DECLARE_EXACT, for a pool that CPOOL_DEFINE_WAITABLE has defined, and with <name>_pool
+ * for cpool_alloc_wait and <cpool/events.h>.  A pair takes about 40 instructions while nobody
+ * waits.  Each alloc and each free ends with a look at a word.  While that says that somebody
+ * waits, a free may block as cpool_free does in a waitable pool.
+ *
+ * Reference: the queue is an event count.  The waiter pays the barrier (membarrier).
+ */
+#define CPOOL_DECLARE_WAITABLE(name, type)                                             \
+    /* The functions that CPOOL_DECLARE lists. */                                      \
+    CPOOL_TYPED_WAITABLE_PATH_(name, type)                                             \
+    CPOOL_TYPED_DECLARE_(name, type)
+
+/*
  * CPOOL_DEFINE - defines a typed pool that CPOOL_DECLARE has declared.
  *
  * At file scope, in one source file of the program or module.  The settings are
@@ -141,11 +157,21 @@
     CPOOL_TYPED_DEFINE_(, name, type, CPOOL_EXACT, CPOOL_TYPED_NONE_(name), __VA_ARGS__)
 
 /*
+ * CPOOL_DEFINE_WAITABLE - defines a typed pool that CPOOL_DECLARE_WAITABLE has declared.
+ *
+ * As CPOOL_DEFINE_EXACT, with CPOOL_WAITABLE.
+ */
+#define CPOOL_DEFINE_WAITABLE(name, type, ...)                                         \
+    CPOOL_TYPED_EXACT_STORAGE_(, name)                                                 \
+    CPOOL_TYPED_DEFINE_(, name, type, CPOOL_WAITABLE, CPOOL_TYPED_NONE_(name), __VA_ARGS__)
+
+/*
  * CPOOL_DEFINE_INLINE - declares and defines a typed pool in a header.
  *
  * In place of CPOOL_DECLARE and CPOOL_DEFINE, in C and in C++.  All source files of a program
  * or module that include the header have one pool together.  The settings must be the same in
- * each of them.  It needs GNU extensions.  CPOOL_DEFINE_EXACT_INLINE does it for the two others.
+ * each of them.  It needs GNU extensions.  CPOOL_DEFINE_EXACT_INLINE and
+ * CPOOL_DEFINE_WAITABLE_INLINE do it for the others.
  */
 #if defined(__GNUC__)
 #define CPOOL_DEFINE_INLINE(name, type, ...)                                           \
@@ -158,6 +184,11 @@
     CPOOL_DECLARE_EXACT(name, type);                                                   \
     CPOOL_TYPED_EXACT_STORAGE_(CPOOL_TYPED_ONE_, name)                                 \
     CPOOL_TYPED_DEFINE_(CPOOL_TYPED_ONE_, name, type, CPOOL_EXACT,                     \
+                        CPOOL_TYPED_NONE_(name), __VA_ARGS__)
+#define CPOOL_DEFINE_WAITABLE_INLINE(name, type, ...)                                  \
+    CPOOL_DECLARE_WAITABLE(name, type);                                                \
+    CPOOL_TYPED_EXACT_STORAGE_(CPOOL_TYPED_ONE_, name)                                 \
+    CPOOL_TYPED_DEFINE_(CPOOL_TYPED_ONE_, name, type, CPOOL_WAITABLE,                  \
                         CPOOL_TYPED_NONE_(name), __VA_ARGS__)
 /* Of several definitions the linker takes one. */
 #if defined(_WIN32)
@@ -231,7 +262,7 @@
                                                                                        \
     linkage struct cpool_typed name##_typed_ = { 0, NULL, &name##_settings_, #name, sizeof(type),\
                                          CPOOL_TYPED_ALIGN_(type), &name##_functions_, \
-                                         none };                                       \
+                                         none, 0 };                                    \
                                                                                        \
     CPOOL_TYPED_LAST_(name##_unload_, cpool_typed_close(&name##_typed_, true))         \
                                                                                        \
@@ -260,15 +291,19 @@ struct cpool_typed {
     const struct cpool_typed_functions *functions;
     cpool_cache_t *none; /* the entry of threads without a cache, where each has a pointer
                             to its entry */
+    uintptr_t asked; /* atomic: as that of the pool's descriptor */
 };
 
 /* The out-of-line halves of what the macros below define.  The slot comes first, so that it
  * stays in its register. */
 CPOOL_API void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry);
-CPOOL_API void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry);
+CPOOL_API void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry,
+                                     uintptr_t index);
 CPOOL_API void *cpool_typed_exact_alloc_slow(struct cpool_typed *typed, cpool_cache_t **entry);
 CPOOL_API void cpool_typed_exact_free_slow(void *slot, struct cpool_typed *typed,
                                            cpool_cache_t **entry);
+/* Somebody waits, at the end of an alloc of this slot, which is returned, or NULL of a free. */
+CPOOL_API void *cpool_typed_asked_slow(void *slot, struct cpool_typed *typed);
 CPOOL_API cpool_t *cpool_typed_pool(struct cpool_typed *typed);
 CPOOL_API int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config);
 CPOOL_API int cpool_typed_close(struct cpool_typed *typed, bool unloading);
@@ -412,7 +447,8 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         CPOOL_TYPED_KEEP_(cpool_entry_);                                               \
         CPOOL_TYPED_INDEX_(name##_typed_.origin, sizeof(type), cpool_slot_, cpool_index_);\
         CPOOL_PUSH_(cpool_entry_, cpool_slot_, cpool_index_ < cpool_entry_->bound,     \
-                    cpool_typed_free_slow(cpool_slot_, &name##_typed_, cpool_entry_)); \
+                    cpool_typed_free_slow(cpool_slot_, &name##_typed_, cpool_entry_,   \
+                                          cpool_index_));                              \
     }
 
 #define CPOOL_TYPED_STORAGE_(linkage, name)                                            \
@@ -420,7 +456,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
 
 /* The entry outlives the thread, because another one may have locked it.  So the thread has
  * a pointer.  Before its first use, that points to an entry that is empty and full. */
-#define CPOOL_TYPED_EXACT_PATH_(name, type)                                            \
+#define CPOOL_TYPED_MARKED_PATH_(name, type, ask)                                      \
     extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
     extern cpool_cache_t name##_none_ CPOOL_TYPED_VISIBLE_;                            \
     extern __thread cpool_cache_t *name##_entry_ CPOOL_TYPED_VISIBLE_ CPOOL_TYPED_TLS_;\
@@ -433,6 +469,8 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         CPOOL_POP_MARKED_(cpool_entry_, cpool_slot_,                                   \
                           return CPOOL_CAST_(type *, cpool_typed_exact_alloc_slow(     \
                                                          &name##_typed_, &name##_entry_)));\
+        ask(name, return CPOOL_CAST_(type *, cpool_typed_asked_slow(cpool_slot_,       \
+                                                                    &name##_typed_))); \
         return CPOOL_CAST_(type *, cpool_slot_);                                       \
     }                                                                                  \
                                                                                        \
@@ -449,7 +487,23 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         CPOOL_TYPED_INDEX_(name##_typed_.origin, sizeof(type), cpool_slot_, cpool_index_);\
         CPOOL_PUSH_MARKED_(cpool_entry_, cpool_slot_, cpool_index_ < cpool_entry_->bound,\
                            do { name##_free_slow_(cpool_slot_); return; } while (0));  \
+        ask(name, (void)cpool_typed_asked_slow(NULL, &name##_typed_));                 \
     }
+
+/* In a waitable pool one look more, after the end of the mark, so that a waiter that finds none is
+ * seen here.  The pool may be gone by then, hence the word is the program's. */
+#define CPOOL_TYPED_ASK_(name, then)                                                   \
+    do {                                                                               \
+        CPOOL_FENCE_();                                                                \
+        if (CPOOL_UNLIKELY_(CPOOL_COUNT_(&name##_typed_.asked) != 0))                  \
+            then;                                                                      \
+    } while (0)
+#define CPOOL_TYPED_ASK_NOT_(name, then) ((void)0)
+
+#define CPOOL_TYPED_EXACT_PATH_(name, type)                                            \
+    CPOOL_TYPED_MARKED_PATH_(name, type, CPOOL_TYPED_ASK_NOT_)
+#define CPOOL_TYPED_WAITABLE_PATH_(name, type)                                         \
+    CPOOL_TYPED_MARKED_PATH_(name, type, CPOOL_TYPED_ASK_)
 
 #define CPOOL_TYPED_EXACT_STORAGE_(linkage, name)                                      \
     linkage cpool_cache_t name##_none_;                                                \
@@ -478,6 +532,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
     }
 
 #define CPOOL_TYPED_EXACT_PATH_(name, type) CPOOL_TYPED_PATH_(name, type)
+#define CPOOL_TYPED_WAITABLE_PATH_(name, type) CPOOL_TYPED_PATH_(name, type)
 
 #define CPOOL_TYPED_STORAGE_(linkage, name)
 #define CPOOL_TYPED_EXACT_STORAGE_(linkage, name)

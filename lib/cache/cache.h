@@ -94,6 +94,19 @@ struct cpi_registry;
 struct cpi_thread;
 
 /*
+ * Where the inline path of cpool_alloc and cpool_free ends, for a thread with a cache.  They have
+ * the results so far: the thread's entry for the pool, its cache, the slot's index, or
+ * any number if no slot begins there, and the place where the program called.  One call leads
+ * here, and nothing is asked that is the same for all operations of a cache.
+ */
+struct cpi_brief {
+    void *(*alloc)(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
+                   const void *site);
+    void (*free)(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
+                 const void *site);
+};
+
+/*
  * Operations that differ with the owner of a cache.  A thread and the holder of an explicit
  * handle are alike (mark.h), a lease is not.
  *
@@ -121,9 +134,7 @@ struct cpi_cache {
                              not read */
     _Atomic(cpool_cache_t *) active; /* the entry in use, or `hidden` if the pool has no
                              inline path */
-    bool shown;              /* the inline path uses it */
-    bool bounded;            /* most operations are a pop or a push, with the mark around it, as
-                                the kernel has the barrier */
+    struct cpi_brief brief; /* the pool's, but general for one that a typed pool's entry shows */
     struct cpi_slab *slab;
     struct cpi_depot *depot;
 
@@ -141,6 +152,9 @@ struct cpi_cache {
     uint64_t retries; /* at the depot, as of the last exchange */
     bool gave;       /* its last exchange with the depot gave a full magazine */
     bool vacant;     /* there may be room for empty magazines in the first `target` places */
+    bool shown;      /* constant while registered: the inline path uses the active entry */
+    bool bounded;    /* constant while registered: most operations are a pop or a push, with the
+                        mark around it, as the kernel has the barrier */
     uint32_t until_count; /* allocs out of line until live slots are counted: pool_info.c */
     _Atomic uint32_t stocked; /* see the invariants, read by stealing threads */
     struct cpi_counters counters;

@@ -181,14 +181,15 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, 
     return true;
 }
 
-/* Whether a free finds the loaded magazine full, and nothing but that is in its way. */
+/* Whether a free of this slot finds the loaded magazine full, and nothing but that is in its
+ * way. */
 CPI_WITHIN static inline bool cpi_cache_is_just_full(const struct cpi_cache *cache,
-                                                     const void *slot)
+                                                     uintptr_t index)
 {
     const cpool_cache_t *active = cpi_cache_active(cache);
     uintptr_t count = cpi_word_load(&active->count, relaxed); /* [own] */
 
-    return cpi_slab_index(cache->slab, slot) < active->bound && count != 0 &&
+    return index < active->bound && count != 0 &&
            count >= active->limit && !cpi_depot_is_dry(cache->depot);
 }
 

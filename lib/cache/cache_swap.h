@@ -85,9 +85,10 @@ static inline void cpi_cache_look_at_bound(struct cpi_cache *cache)
 static inline _Atomic uint32_t *cpi_cache_place(struct cpi_cache *cache, uint32_t i)
 {
     uint32_t at = cache->bottom + i;
+    uint32_t round;
 
     CPI_ASSERT(i < cache->ring_size && cache->bottom < cache->ring_size);
-    return &cache->spare[at < cache->ring_size ? at : at - cache->ring_size];
+    return &cache->spare[__builtin_sub_overflow(at, cache->ring_size, &round) ? at : round];
 }
 
 static inline uint32_t cpi_cache_see(struct cpi_cache *cache, uint32_t i)

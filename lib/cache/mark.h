@@ -81,13 +81,15 @@ void cpi_mark_barrier(_Atomic uint64_t *issued);
 
 /* --- The owner --- */
 
-/* Brackets what the owner does with a cache that is never locked: one with the inline path. */
-static inline void cpi_mark_enter(struct cpi_cache *cache)
+/* Brackets what the owner does with a cache that is never locked: one with the inline path.
+ * Returns the mark, for its end. */
+static inline uint32_t cpi_mark_enter(struct cpi_cache *cache)
 {
     uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
 
     CPI_ASSERT(busy % 2 == 0);
     cpi_store(&cache->busy, busy + 1, release); /* [inside] */
+    return busy + 1;
 }
 
 static inline void cpi_mark_end(struct cpi_cache *cache, uint32_t mark)

@@ -10,6 +10,7 @@
  *   forked | busy, frees load in the child of a fork | acquire | mark.h's left, cache.c's show,
  *                                             cache.h's show | all that the owner did
  *   none  | locked_by, the marks, calls in the child of a fork | relaxed | - | -
+ *   calls | calls load        | acquire | wait_way.c's, pool_slow.c's rest | all that the owner did
  *
  * A thread changes another thread's cache here only when its owner cannot run: it does not exist
  * in this child of a fork, or the caller has promised that no thread uses the pool.
@@ -138,6 +139,8 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry,
     cache->used = true;
     cpi_store(&cache->kind, kind, relaxed); /* [user] */
     cache->bounded = registry->bounded && cpi_mark_has_barrier;
+    if (registry->brief != NULL)
+        cache->brief = *registry->brief;
     cache->owner = owner;
     cache->next = NULL;
     set_used(registry, +1);
@@ -298,12 +301,23 @@ CPI_COLD static void thread_ended(struct cpi_thread *thread)
     cpi_unlock();
 }
 
+/* With the lock held. */
+static bool is_calling(const struct cpi_registry *registry)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_registry_made(registry); i++)
+        if (cpi_load(&cpi_registry_cache(registry, i)->calls, acquire) != 0) /* [calls] */
+            return true;
+    return false;
+}
+
 void cpi_registry_await_leaving(struct cpi_registry *registry)
 {
     unsigned times = 0;
 
     CPI_ASSERT(cpi_lock_is_held());
-    while (registry->leaving > 0) {
+    while (registry->leaving > 0 || is_calling(registry)) {
         cpi_unlock();
         cpi_os_back_off(times++);
         cpi_lock();

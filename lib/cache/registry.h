@@ -40,6 +40,8 @@ struct cpi_registry {
     bool inline_path;   /* the fast path may show its magazines */
     bool exact;         /* owners mark what they do, for steal.h */
     bool bounded;       /* and nothing else stands between them and what they have loaded */
+    bool tells;         /* likewise, but for a look whether somebody waits */
+    const struct cpi_brief *brief; /* of threads' caches */
     bool checked;       /* handles of destroyed caches are recognised for long */
     size_t max;         /* caches that may be registered at once */
     uint32_t quota_max; /* spares that one cache may have */
@@ -120,8 +122,8 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
                        struct cpi_pool *pool, struct cpi_slab *slab, struct cpi_depot *depot);
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
-/* Waits for threads that have ended and are giving caches of this pool back.  With the lock
- * held.  Releases and retakes it while it waits. */
+/* Waits for threads that have ended and are giving caches of this pool back, and for owners that
+ * call a waiter.  With the lock held.  Releases and retakes it while it waits. */
 void cpi_registry_await_leaving(struct cpi_registry *registry);
 
 /* The reverse of add, with the lock held.  The caches must have been ended. */

@@ -107,6 +107,8 @@ CPI_COLD static void put_before(struct cpi_fallback *fallback, const struct cpi_
 {
     fallback->passed = passed;
     fallback->way = *passed;
+    fallback->way.brief = NULL;
+    fallback->way.tells = false;
     fallback->way.alloc = alloc;
     fallback->way.search = search;
     fallback->way.stray = stray;

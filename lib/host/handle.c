@@ -28,7 +28,7 @@
 _Atomic(struct cpi_handles *) cpi_handles_at = CPI_HANDLES_NOWHERE;
 
 /* Programs built earlier rely on these.  A change here changes the number in
- * cpool_thread_word_abi2's name. */
+ * cpool_thread_word_abi3's name. */
 _Static_assert(offsetof(cpool_t, base) == 0 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, inverse) == 1 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, shift) == 2 * sizeof(uintptr_t), "frozen");

@@ -31,6 +31,7 @@
  *   at    | cpi_handles_at load | relaxed | - | -
  *   lease | word of a lease's handle, load and store | relaxed | - | -
  *   face  | word of a face, load and store | relaxed | - | -
+ *   asked | asked load | relaxed | - | - (lib/wait/queue.h's glance)
  *
  * A thread that follows a handle has learnt of it after the array's address was stored.  Any other
  * thread compares addresses alone.
@@ -93,27 +94,38 @@ static inline bool cpi_handle_is_one(const cpool_t *handle)
     return (offset >> shift | offset << (word - shift)) < CPI_HANDLES;
 }
 
-/* The word of a descriptor that leads from a lease's handle to the lease, in the place of
- * `state`, so that a lease is no pool for the functions of pools. */
+/* The largest number that `asked` has in a pool's descriptor. */
+#define CPI_HANDLE_ASKED 3u
+
+/* Whether somebody waits for a slot of the pool.  Any thread, also while it is destroyed. */
+static inline bool cpi_handle_is_asked(const cpool_t *handle)
+{
+    return cpi_word_load(&handle->asked, relaxed) != 0; /* [asked] */
+}
+
+/* The same word leads from a lease's handle to the lease, which has no `state`, so that a lease is
+ * no pool for the functions of pools.  0 for the handle of a pool. */
 static inline uintptr_t cpi_handle_lease(const cpool_t *handle)
 {
-    return cpi_word_load(&handle->reserved[0], relaxed); /* [lease] */
+    uintptr_t lease = cpi_word_load(&handle->asked, relaxed); /* [lease] */
+
+    return lease > CPI_HANDLE_ASKED ? lease : 0;
 }
 
 static inline void cpi_handle_set_lease(cpool_t *handle, uintptr_t lease)
 {
-    cpi_word_store(&handle->reserved[0], lease, relaxed); /* [lease] */
+    cpi_word_store(&handle->asked, lease, relaxed); /* [lease] */
 }
 
 /* The word of a descriptor that leads from a face to its pool, likewise. */
 static inline uintptr_t cpi_handle_behind(const cpool_t *handle)
 {
-    return cpi_word_load(&handle->reserved[1], relaxed); /* [face] */
+    return cpi_word_load(&handle->reserved[0], relaxed); /* [face] */
 }
 
 static inline void cpi_handle_set_behind(cpool_t *handle, uintptr_t pool)
 {
-    cpi_word_store(&handle->reserved[1], pool, relaxed); /* [face] */
+    cpi_word_store(&handle->reserved[0], pool, relaxed); /* [face] */
 }
 
 /* Whether it is the handle of a pool.  Wait-free. */

@@ -92,7 +92,7 @@ bool cpi_thread_word_is_own(void);
  * in the child.  Wait-free, async-signal-safe. */
 static inline uintptr_t cpi_thread_token(void)
 {
-    return (uintptr_t)&cpool_thread_word_abi2;
+    return (uintptr_t)&cpool_thread_word_abi3;
 }
 
 /* A number that is another one in the child of each fork.  Threads that worked under another
@@ -102,7 +102,7 @@ unsigned cpi_thread_forks(void);
 /* The calling thread's entry of a pool, one of zeroes if it has none.  Wait-free. */
 static inline cpool_cache_t *cpi_thread_entry(const cpool_t *handle)
 {
-    return (cpool_cache_t *)((uintptr_t)handle + cpool_thread_word_abi2);
+    return (cpool_cache_t *)((uintptr_t)handle + cpool_thread_word_abi3);
 }
 
 /* Any thread's.  With the lock held. */

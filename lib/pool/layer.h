@@ -93,6 +93,9 @@ static inline bool cpi_layer_is_short(const cpool_t *pool)
     return ((const struct cpi_pool *)pool->state)->registry.bounded && cpi_mark_has_barrier;
 }
 
+/* pool_slow.c.  As cpool_free, out of line. */
+void cpi_layer_free(cpool_t *pool, void *slot);
+
 /* The short way, to the loaded magazine of the calling thread's cache.  pop returns false if that
  * has no slot, or for CPI_HANDLE_NONE.  push takes a slot that is live, and returns 0. */
 CPI_WITHIN static inline bool cpi_layer_pop(const cpool_t *pool, void **slot)
@@ -107,7 +110,7 @@ CPI_WITHIN static inline int cpi_layer_push(cpool_t *pool, void *slot)
     struct cpi_cache *cache = cpi_thread_entry(pool)->home;
 
     if (CPI_UNLIKELY(cache == NULL || !cpi_pool_push(cache, slot)))
-        cpool_free_slow(pool, slot);
+        cpi_layer_free(pool, slot);
     return 0;
 }
 

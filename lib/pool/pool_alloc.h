@@ -87,6 +87,19 @@ static inline void cpi_pool_set_gate(struct cpi_pool *pool, const struct cpi_gat
     pool->registry.inline_path = false;
 }
 
+/* pool_slow.c.  As those of a cache's brief, for any pool, by its way. */
+void *cpi_pool_general_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
+                             const void *site);
+void cpi_pool_general_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
+                           const void *site);
+
+/* pool_slow.c.  Those of any pool, of one with the inline path, of an exact one, and of a waitable
+ * one. */
+extern const struct cpi_brief cpi_general_brief;
+extern const struct cpi_brief cpi_near_brief;
+extern const struct cpi_brief cpi_exact_brief;
+extern const struct cpi_brief cpi_told_brief;
+
 /* Moves slots from some cache to the depot.  False if no cache has any.  Lock-free. */
 bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
 
@@ -115,6 +128,16 @@ CPI_WITHIN static inline bool cpi_pool_push(struct cpi_cache *cache, void *slot)
     cpi_mark_end_push(cache, frees);
     return pushed;
 }
+
+/* pool_slow.c.  A cache that is shown in this entry, where the inline path ends: as those of a
+ * typed pool, with its names. */
+void *cpi_pool_alloc_shown(struct cpi_cache *cache, const cpool_cache_t *entry);
+void cpi_pool_free_shown(struct cpi_cache *cache, void *slot, uintptr_t index,
+                         struct cpi_call call);
+
+/* pool_slow.c.  Somebody is to be told of a slot that the calling thread has pushed to its own
+ * cache of the handle's pool, which may have been destroyed since.  May block. */
+CPI_COLD void cpi_pool_tell(cpool_t *handle, struct cpi_call call);
 
 /* A slot of this cache, of the depot or a fresh one, which has not passed the gate.  NULL if
  * there is none. */

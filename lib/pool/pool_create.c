@@ -176,6 +176,18 @@ static int reserve(char **region, struct cpi_layout *layout, const cpool_config_
     return *region != NULL ? 0 : CPOOL_ENOMEM;
 }
 
+/* Of the threads' caches, after the features have begun. */
+static const struct cpi_brief *brief_of(const struct cpi_pool *pool)
+{
+    if (pool->registry.inline_path)
+        return &cpi_near_brief;
+    if (pool->registry.bounded && cpi_mark_has_barrier)
+        return &cpi_exact_brief;
+    if (pool->registry.tells)
+        return &cpi_told_brief;
+    return pool->way->brief != NULL ? pool->way->brief : &cpi_general_brief;
+}
+
 /* By the features.  Releases a pool that cannot be completed. */
 static int complete(struct cpi_pool *pool, const struct cpi_layout *layout,
                     const cpool_config_t *config)
@@ -186,6 +198,8 @@ static int complete(struct cpi_pool *pool, const struct cpi_layout *layout,
         code = code == 0 ? feature->begin(pool, layout, config) : code;
     pool->registry.bounded =
         pool->registry.exact && pool->way == &cpi_plain_way && cpi_pool_gate(pool) == NULL;
+    pool->registry.tells = pool->way->tells;
+    pool->registry.brief = brief_of(pool);
     if (code != 0)
         cpi_pool_release(pool);
     return code;

@@ -4,11 +4,20 @@
  * pool has no inline path.
  *
  * A cache that is shown swaps its loaded magazine.  Everything else takes the pool's way.
+ *
+ * ORDERING TABLE
+ *   own  | entry count load | relaxed | - | -
+ *   mark | calls store 1 | relaxed | - | -
+ *   rest | calls store 0 | release | await.c's inside, registry.c's calls | the owner's last access
+ *
+ * [mark] The library's lock orders it before the look of a thread that destroys the pool.
  */
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
+#include "pool/layer.h"
 
+#include "base/atomic.h"
 #include "cache/cache_edge.h"
 #include "cache/mark.h"
 
@@ -96,29 +105,31 @@ CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, struct
 
 /* --- The calling thread's own cache --- */
 
-CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache)
+CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache, const cpool_cache_t *entry)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
+    uint32_t mark;
     void **round;
 
-    if (CPI_LIKELY(stocked != 0 && cpi_cache_count(cache) == 0 &&
+    if (CPI_LIKELY(stocked != 0 && cpi_word_load(&entry->count, relaxed) == 0 && /* [own] */
                    !cpi_cache_is_review_near(cache))) {
-        cpi_mark_enter(cache);
+        mark = cpi_mark_enter(cache);
         round = cpi_cache_refill_from_spare(cache, stocked, 1);
-        cpi_mark_leave(cache);
+        cpi_mark_end(cache, mark);
         if (CPI_LIKELY(round != NULL))
             return *round;
     }
     return take_exchanged(cache);
 }
 
-CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, const char *function,
-                                         const void *site)
+CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, uintptr_t index,
+                                         const char *function, const void *site)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
     bool given = false;
+    uint32_t mark;
 
-    if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, slot))) {
+    if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, index))) {
         give_shown(cache, slot, (struct cpi_call){function, site});
         return;
     }
@@ -127,138 +138,185 @@ CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, co
             give_shown(cache, slot, (struct cpi_call){function, site});
             return;
         }
-        cpi_mark_enter(cache);
+        mark = cpi_mark_enter(cache);
         given = cpi_cache_spill_to_spare(cache, stocked, slot);
-        cpi_mark_leave(cache);
+        cpi_mark_end(cache, mark);
     }
     if (CPI_UNLIKELY(!given))
         give_exchanged(cache, slot, (struct cpi_call){function, site});
 }
 
-/* The pool's way, but most operations of a bounded pool are no more than what comes before. */
-CPI_WITHIN static inline void *alloc_hidden(cpool_t *handle, struct cpi_cache *cache,
-                                            const char *function)
+static const char alloc_name[] = "cpool_alloc";
+static const char free_name[] = "cpool_free";
+
+/* Of caches that are shown in the thread's entry for the pool. */
+static void *near_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
+                        const void *site)
+{
+    (void)handle;
+    (void)site;
+    return alloc_shown(cache, entry);
+}
+
+static void near_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
+                      const void *site)
+{
+    (void)handle;
+    free_shown(cache, slot, index, free_name, site);
+}
+
+/* Of any caches: the pool's way.  The others go on here with all that they were told, which takes
+ * them no moves of registers. */
+CPI_APART void *cpi_pool_general_alloc(cpool_t *handle, cpool_cache_t *entry,
+                                       struct cpi_cache *cache, const void *site)
+{
+    (void)entry;
+    return cpi_pool_alloc(handle->state, cache, (struct cpi_call){alloc_name, site});
+}
+
+CPI_APART void cpi_pool_general_free(cpool_t *handle, void *slot, uintptr_t index,
+                                     struct cpi_cache *cache, const void *site)
+{
+    (void)index;
+    cpi_pool_free(handle->state, cache, slot, (struct cpi_call){free_name, site});
+}
+
+/* Of exact pools: a pop or a push of the loaded magazine, in most cases. */
+static void *exact_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
+                         const void *site)
 {
     void *slot;
 
-    if (CPI_LIKELY(cache->bounded) && CPI_LIKELY(cpi_pool_pop(cache, &slot)))
+    if (CPI_LIKELY(cpi_pool_pop(cache, &slot)))
         return slot;
-    return cpi_pool_alloc(handle->state, cache, CPI_CALL(function));
+    return cpi_pool_general_alloc(handle, entry, cache, site);
 }
 
-CPI_WITHIN static inline void free_hidden(cpool_t *handle, void *slot, struct cpi_cache *cache,
-                                          const char *function)
+static void exact_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
+                       const void *site)
 {
-    uintptr_t index;
-
-    if (CPI_LIKELY(cache->bounded)) {
-        CPOOL_INDEX_(handle, slot, index);
-        if (CPI_LIKELY(index < cache->hidden.bound) && CPI_LIKELY(cpi_pool_push(cache, slot)))
-            return;
-    }
-    cpi_pool_free(handle->state, cache, slot, CPI_CALL(function));
+    if (CPI_LIKELY(index < cache->hidden.bound) && CPI_LIKELY(cpi_pool_push(cache, slot)))
+        return;
+    cpi_pool_general_free(handle, slot, 0, cache, site);
 }
 
-static const char alloc_name[] = "cpool_alloc";
-static const char free_name[] = "cpool_free";
+/* While a cache says that its owner calls, and the pool was there when it began to say so, the
+ * pool is not destroyed. */
+static struct cpi_cache *begin_call(cpool_t *handle)
+{
+    struct cpi_cache *cache = NULL;
+    struct cpi_pool *pool;
+
+    cpi_lock();
+    pool = handle->state;
+    if (pool != NULL && pool->way->came != NULL)
+        cache = cpi_registry_known_cache(&pool->registry);
+    if (cache != NULL && !cache->registry->tells)
+        cache = NULL;
+    if (cache != NULL)
+        cpi_store(&cache->calls, 1u, relaxed); /* [mark] */
+    cpi_unlock();
+    return cache;
+}
+
+/* The slot goes back by the pool's way, which leaves it where those that wait look, and ends the
+ * call.  Another slot does for it.  Without any, the thread that has taken them is told. */
+void cpi_pool_tell(cpool_t *handle, struct cpi_call call)
+{
+    struct cpi_cache *cache = begin_call(handle);
+    struct cpi_pool *pool;
+    void *slot;
+
+    if (cache == NULL)
+        return;
+    pool = cache->registry->pool;
+    if (cpi_pool_pop(cache, &slot)) {
+        cpi_pool_free(pool, cache, slot, call);
+        return;
+    }
+    pool->way->came(pool, cache);
+    cpi_store(&cache->calls, 0u, release); /* [rest] */
+}
+
+/* Of waitable ones: the same, and a look at the descriptor afterwards.  After a push the pool may
+ * be gone, and after a pop it is there as long as the slot is live. */
+CPI_COLD static void *tell_and_return(struct cpi_cache *cache, void *slot)
+{
+    struct cpi_pool *pool = cache->registry->pool;
+
+    pool->way->came(pool, cache);
+    return slot;
+}
+
+static void *told_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
+                        const void *site)
+{
+    void *slot;
+
+    if (CPI_UNLIKELY(!cpi_pool_pop(cache, &slot)))
+        return cpi_pool_general_alloc(handle, entry, cache, site);
+    atomic_signal_fence(memory_order_seq_cst); /* the mark's end, then the look */
+    return CPI_UNLIKELY(cpi_handle_is_asked(handle)) ? tell_and_return(cache, slot) : slot;
+}
+
+static void told_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
+                      const void *site)
+{
+    if (CPI_UNLIKELY(index >= cache->hidden.bound) || CPI_UNLIKELY(!cpi_pool_push(cache, slot))) {
+        cpi_pool_general_free(handle, slot, 0, cache, site);
+        return;
+    }
+    atomic_signal_fence(memory_order_seq_cst); /* the mark's end, then the look */
+    if (CPI_UNLIKELY(cpi_handle_is_asked(handle)))
+        cpi_pool_tell(handle, (struct cpi_call){free_name, site});
+}
+
+const struct cpi_brief cpi_general_brief = {cpi_pool_general_alloc, cpi_pool_general_free};
+const struct cpi_brief cpi_near_brief = {near_alloc, near_free};
+const struct cpi_brief cpi_exact_brief = {exact_alloc, exact_free};
+const struct cpi_brief cpi_told_brief = {told_alloc, told_free};
 
 /* An entry that is the pool's has a cache.  That of a thread without a cache or of a destroyed
  * pool is no pool's, and that of a lease another handle's.  The inline path has read the entry
  * already, so a wrong handle traps there or is noticed here. */
-void *cpool_alloc_slow(cpool_t *handle)
+void *cpool_alloc_slow(cpool_t *handle, cpool_cache_t *entry)
 {
-    const cpool_cache_t *entry = cpi_thread_entry(handle);
     struct cpi_cache *cache = entry->home;
 
     if (CPI_UNLIKELY(entry->pool != handle))
         return alloc_at_length(handle, CPI_CALL(alloc_name));
-    if (CPI_LIKELY(cache->shown))
-        return alloc_shown(cache);
-    return alloc_hidden(handle, cache, alloc_name);
+    return cache->brief.alloc(handle, entry, cache, CPI_CALLER());
 }
 
-void cpool_free_slow(cpool_t *handle, void *slot)
+void cpool_free_slow(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry)
 {
-    const cpool_cache_t *entry = cpi_thread_entry(handle);
     struct cpi_cache *cache = entry->home;
 
     if (CPI_UNLIKELY(entry->pool != handle))
         free_at_length(handle, slot, CPI_CALL(free_name));
-    else if (CPI_LIKELY(cache->shown))
-        free_shown(cache, slot, free_name, CPI_CALLER());
     else
-        free_hidden(handle, slot, cache, free_name);
+        cache->brief.free(handle, slot, index, cache, CPI_CALLER());
 }
 
-/* --- Typed pools --- */
-
-/* The calling thread's cache shows its loaded magazine in this entry from now on. */
-CPI_COLD static struct cpi_cache *adopt_entry(struct cpi_pool *pool, cpool_cache_t *entry)
+void cpi_layer_free(cpool_t *handle, void *slot)
 {
-    struct cpi_cache *cache = cpi_registry_own_cache(&pool->registry);
+    uintptr_t index;
 
-    if (cache != NULL && pool->shows_typed && cpi_cache_active(cache) != entry) {
-        cpi_mark_enter(cache);
-        cpi_cache_show_typed(cache, entry);
-        cpi_mark_leave(cache);
-    }
-    return cache;
+    CPOOL_INDEX_(handle, slot, index);
+    cpool_free_slow(handle, slot, index, cpi_thread_entry(handle));
 }
 
-/* The thread's first operation in the pool, which is opened if need be. */
-CPI_COLD static void *typed_alloc_at_length(struct cpool_typed *typed, cpool_cache_t *entry,
-                                            struct cpi_call call)
-{
-    cpool_t *handle = cpool_typed_pool(typed);
+/* --- For typed pools --- */
 
-    return handle == NULL
-               ? NULL
-               : cpi_pool_alloc(handle->state, adopt_entry(handle->state, entry), call);
+void *cpi_pool_alloc_shown(struct cpi_cache *cache, const cpool_cache_t *entry)
+{
+    return alloc_shown(cache, entry);
 }
 
-CPI_COLD static void typed_free_at_length(struct cpool_typed *typed, cpool_cache_t *entry,
-                                          void *slot, struct cpi_call call)
+void cpi_pool_free_shown(struct cpi_cache *cache, void *slot, uintptr_t index,
+                         struct cpi_call call)
 {
-    cpool_t *handle = slot != NULL ? cpool_typed_pool(typed) : NULL;
-
-    if (handle != NULL)
-        cpi_pool_free(handle->state, adopt_entry(handle->state, entry), slot, call);
-}
-
-/* That of the thread, in this entry if the inline path uses it.  NULL: at length. */
-CPI_WITHIN static inline struct cpi_cache *typed_cache(const cpool_t *handle,
-                                                       const cpool_cache_t *entry)
-{
-    struct cpi_cache *cache = CPI_LIKELY(handle != NULL) ? cpi_thread_entry(handle)->home : NULL;
-
-    return CPI_LIKELY(cache != NULL && (!cache->shown || cpi_cache_active(cache) == entry))
-               ? cache
-               : NULL;
-}
-
-void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
-{
-    cpool_t *handle = cpi_typed_opened(typed);
-    struct cpi_cache *cache = typed_cache(handle, entry);
-
-    if (CPI_UNLIKELY(cache == NULL))
-        return typed_alloc_at_length(typed, entry, CPI_CALL(typed->functions->alloc));
-    if (CPI_LIKELY(cache->shown))
-        return alloc_shown(cache);
-    return alloc_hidden(handle, cache, typed->functions->alloc);
-}
-
-void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry)
-{
-    cpool_t *handle = cpi_typed_opened(typed);
-    struct cpi_cache *cache = slot != NULL ? typed_cache(handle, entry) : NULL;
-
-    if (CPI_UNLIKELY(cache == NULL))
-        typed_free_at_length(typed, entry, slot, CPI_CALL(typed->functions->free));
-    else if (CPI_LIKELY(cache->shown))
-        free_shown(cache, slot, typed->functions->free, CPI_CALLER());
-    else
-        free_hidden(handle, slot, cache, typed->functions->free);
+    free_shown(cache, slot, index, call.function, call.site);
 }
 
 /* --- Explicit caches --- */
@@ -279,15 +337,19 @@ void *cpool_cache_alloc_slow(cpool_cache_t *entry)
     static const char function[] = "cpool_cache_alloc";
     struct cpi_pool *pool = cpi_pool_of(entry->pool, function);
     struct cpi_cache *cache = entry->home;
+    void *slot;
 
     if (pool == NULL)
         return NULL;
     cpi_mark_use(cache);
-    return owner_is_right(pool, cache, function) ? alloc_hidden(entry->pool, cache, function)
-                                                 : NULL;
+    if (!owner_is_right(pool, cache, function))
+        return NULL;
+    if (CPI_LIKELY(cache->bounded) && CPI_LIKELY(cpi_pool_pop(cache, &slot)))
+        return slot;
+    return cpi_pool_alloc(pool, cache, CPI_CALL(function));
 }
 
-void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
+void cpool_cache_free_slow(cpool_cache_t *entry, void *slot, uintptr_t index)
 {
     static const char function[] = "cpool_cache_free";
     struct cpi_pool *pool = cpi_pool_of(entry->pool, function);
@@ -296,6 +358,9 @@ void cpool_cache_free_slow(cpool_cache_t *entry, void *slot)
     if (pool == NULL)
         return;
     cpi_mark_use(cache);
-    if (owner_is_right(pool, cache, function))
-        free_hidden(entry->pool, slot, cache, function);
+    if (!owner_is_right(pool, cache, function))
+        return;
+    if (CPI_UNLIKELY(!cache->bounded || index >= cache->hidden.bound ||
+                     !cpi_pool_push(cache, slot)))
+        cpi_pool_free(pool, cache, slot, CPI_CALL(function));
 }

@@ -4,6 +4,7 @@
  *
  * ORDERING TABLE
  *   open   | pool pointer store | release | pool_impl.h's opened | origin, and all of the pool
+ *   asked  | asked store        | relaxed | - | -
  *
  * A typed pool is created with the lock held, which a fork waits for: its child finds
  * a pool or none.
@@ -22,6 +23,7 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
     cpool_t *handle = pool != NULL ? pool->handle : NULL;
 
     typed->origin = pool != NULL ? pool->slab.base * pool->slab.inverse : 0;
+    cpi_word_store(&typed->asked, 0, relaxed); /* [asked] */
     cpi_word_store((uintptr_t *)(void *)&typed->pool, (uintptr_t)handle, release); /* [open] */
 }
 

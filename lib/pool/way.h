@@ -26,6 +26,7 @@ enum cpi_part {
 struct cpi_cache;
 struct cpi_pool;
 
+
 /* Bits of what is left in a pool, at a glance. */
 #define CPI_LEFT_SLOTS 1u /* free slots in the depot, in the cache, or kept by the gate */
 #define CPI_LEFT_MORE 2u  /* and room for more than there have been so far */
@@ -35,6 +36,12 @@ struct cpi_pool;
  * one, or NULL for none.
  */
 struct cpi_way {
+    const struct cpi_brief *brief; /* serves most operations sooner (cache.h), or NULL */
+
+    /* After a pop or a push between marks nothing is left but to look whether the descriptor says
+     * that somebody waits. */
+    bool tells;
+
     /* NULL if there is none. */
     void *(*alloc)(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
 

@@ -26,10 +26,14 @@ static bool is_aligned(const struct cpool_sized *blocks, size_t number, size_t a
 static inline void *take_slowly(struct cpool_sized *blocks, size_t number)
 {
     cpool_t *pool = cpi_sized_pool(blocks, number);
+    cpool_cache_t *cache;
 
     if (CPI_UNLIKELY(pool == NULL))
         pool = cpi_sized_make_pool(blocks, number);
-    return pool != NULL ? cpool_alloc_slow(pool) : NULL;
+    if (pool == NULL)
+        return NULL;
+    CPOOL_OWN_ENTRY_(cache, pool);
+    return cpool_alloc_slow(pool, cache);
 }
 
 /* Of a larger class, or of the fallback, where the class `number` is dry. */
@@ -104,10 +108,16 @@ void *cpool_sized_calloc(cpool_sized_t *blocks, size_t count, size_t size)
 /* Where it ends, too.  No block of a class without a pool was ever handed out. */
 CPI_APART static void give_slowly(cpool_t *pool, void *block)
 {
-    if (CPI_UNLIKELY(pool == CPI_HANDLE_NONE))
+    cpool_cache_t *cache;
+    uintptr_t index;
+
+    if (CPI_UNLIKELY(pool == CPI_HANDLE_NONE)) {
         cpi_sized_report(CPOOL_EFOREIGN, "cpool_sized_free", block);
-    else
-        cpool_free_slow(pool, block);
+        return;
+    }
+    CPOOL_INDEX_(pool, block, index);
+    CPOOL_OWN_ENTRY_(cache, pool);
+    cpool_free_slow(pool, block, index, cache);
 }
 
 void cpool_sized_free(cpool_sized_t *blocks, void *block)

@@ -18,40 +18,75 @@
 #include "base/atomic.h"
 #include "track/track.h"
 
-static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+/* A slot of the loaded magazine.  Its word says that it is live from now on.  Returns false, and
+ * changes nothing, if it is not that simple. */
+CPI_WITHIN static inline bool take(const cpool_t *handle, struct cpi_cache *cache, void **taken)
 {
-    const struct cpi_slotmap map = {.words = cpi_slotmap_words(&pool->slab)}; /* at a load less */
-    cpool_cache_t *entry;
+    const struct cpi_slotmap map = {.words = cpi_slotmap_words(cache->slab)}; /* at a load less */
+    cpool_cache_t *entry = &cache->hidden;
+    uintptr_t index;
     void *slot;
 
-    if (CPI_UNLIKELY(cache == NULL))
-        return cpi_pool_alloc_slot(pool, cache, call);
-    entry = &cache->hidden;
-    CPI_POP(entry, slot, return cpi_pool_alloc_slot(pool, cache, call));
-    if (CPI_LIKELY(cpi_slotmap_take(&map, cpi_slab_index(&pool->slab, slot))))
-        return slot;
+    CPI_POP(entry, slot, return false);
+    CPOOL_INDEX_(handle, slot, index);
+    *taken = slot;
+    if (CPI_LIKELY(cpi_slotmap_take(&map, index)))
+        return true;
     CPI_PUSH(entry, slot, true, true, (void)0); /* for the long way, which reports it */
+    return false;
+}
+
+/* The reverse. */
+CPI_WITHIN static inline bool give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot,
+                                   uintptr_t index)
+{
+    cpool_cache_t *entry = &cache->hidden;
+
+    CPI_PUSH(entry, slot, index < entry->bound,
+             cpi_load(&pool->gate, relaxed) == &cpi_track_gate && /* [leased] */
+                 cpi_slotmap_give_live(cpi_track_map(pool), index),
+             return false);
+    return true;
+}
+
+static void *brief_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
+                         const void *site)
+{
+    void *slot;
+
+    if (CPI_LIKELY(take(handle, cache, &slot)))
+        return slot;
+    return cpi_pool_general_alloc(handle, entry, cache, site);
+}
+
+static void brief_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
+                       const void *site)
+{
+    if (CPI_UNLIKELY(!give(handle->state, cache, slot, index)))
+        cpi_pool_general_free(handle, slot, 0, cache, site);
+}
+
+static const struct cpi_brief brief = {brief_alloc, brief_free};
+
+static void *alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+{
+    void *slot;
+
+    if (CPI_LIKELY(cache != NULL) && CPI_LIKELY(take(pool->handle, cache, &slot)))
+        return slot;
     return cpi_pool_alloc_slot(pool, cache, call);
 }
 
 static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
                       struct cpi_call call)
 {
-    uintptr_t index = cpi_slab_index(&pool->slab, slot);
-    cpool_cache_t *entry;
-
-    if (CPI_UNLIKELY(cache == NULL)) {
+    if (CPI_UNLIKELY(cache == NULL ||
+                     !give(pool, cache, slot, cpi_slab_index(&pool->slab, slot))))
         cpi_plain_way.free(pool, slot, cache, call);
-        return;
-    }
-    entry = &cache->hidden;
-    CPI_PUSH(entry, slot, index < entry->bound,
-             cpi_load(&pool->gate, relaxed) == &cpi_track_gate && /* [leased] */
-                 cpi_slotmap_give(cpi_track_map(pool), index) == CPI_SLOTMAP_LIVE_ONE,
-             cpi_plain_way.free(pool, slot, cache, call));
 }
 
-const struct cpi_way cpi_track_way = {.alloc = alloc, .free = free_slot, .stray = cpi_pool_stray};
+const struct cpi_way cpi_track_way = {.brief = &brief, .alloc = alloc, .free = free_slot,
+                                      .stray = cpi_pool_stray};
 
 /* --- The life of a pool --- */
 

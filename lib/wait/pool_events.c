@@ -43,7 +43,7 @@ static void announce(struct cpi_pool *pool)
 
     cpi_mutex_lock(&waiters->lock);
     if (!waiters->bell_waits)
-        cpi_queue_join(&waiters->queue, &waiters->bell, UINT64_MAX);
+        cpi_pool_join(pool, &waiters->bell, UINT64_MAX);
     waiters->bell_waits = true;
     waiters->bell_looks++;
     cpi_queue_announce(&waiters->queue, &waiters->bell);

@@ -160,11 +160,13 @@ static bool make_sleeper(struct cpi_sleeper *self, uint64_t deadline)
     return true;
 }
 
-static void join(struct cpi_waiters *waiters, struct cpi_sleeper *self)
+static void join(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
+
     cpi_mutex_lock(&waiters->lock);
     self->dismissals = waiters->dismissals;
-    cpi_queue_join(&waiters->queue, &self->waiter, cpi_os_now() + waiters->starving_after);
+    cpi_pool_join(pool, &self->waiter, cpi_os_now() + waiters->starving_after);
     cpi_mutex_unlock(&waiters->lock);
 }
 
@@ -174,7 +176,7 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
     bool pass_on;
     void *slot;
 
-    join(waiters, self);
+    join(pool, self);
     do {
         slot = look(pool, self);
         if (slot == NULL && !self->last)

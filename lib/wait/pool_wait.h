@@ -54,6 +54,16 @@ struct cpi_sleeper {
     bool last;                /* it does not sleep after the look under way */
 };
 
+/* With the lock held: a waiter joins the queue.  From then on the word is shown. */
+static inline void cpi_pool_join(struct cpi_pool *pool, struct cpi_waiter *waiter, uint64_t due)
+{
+    struct cpi_queue *queue = &cpi_waiters_of(pool)->queue;
+
+    queue->shown[0] = &pool->handle->asked;
+    queue->shown[1] = pool->typed != NULL ? &pool->typed->asked : NULL;
+    cpi_queue_join(queue, waiter, due);
+}
+
 /* With the lock held: wakes a waiter, which is not the bell, or does nothing for NULL. */
 void cpi_pool_wake(struct cpi_waiter *waiter);
 

@@ -113,12 +113,13 @@ static void *look(struct cpi_pool *pool)
     return cpi_pool_look(pool, NULL, false);
 }
 
-#define WAY(obtain, release)                                                                      \
-    {.alloc = obtain, .free = release, .stray = cpi_pool_stray, .take = cpi_pool_take,            \
+#define WAY(shows, obtain, release)                                                               \
+    {.tells = shows, .alloc = obtain, .free = release, .stray = cpi_pool_stray,                    \
+     .take = cpi_pool_take,                                                                       \
      .look = look, .left = cpi_pool_left, .serve = serve, .came = call_waiter}
 
-static const struct cpi_way way = WAY(cpi_pool_alloc_slot, free_slot);
-static const struct cpi_way short_way = WAY(pop, push);
+static const struct cpi_way way = WAY(false, cpi_pool_alloc_slot, free_slot);
+static const struct cpi_way short_way = WAY(true, pop, push);
 
 /* --- The life of a pool --- */
 
@@ -160,8 +161,10 @@ CPI_COLD static void end(struct cpi_pool *pool)
 
 CPI_COLD static void forked(struct cpi_pool *pool)
 {
-    if (cpi_waiters_of(pool) != NULL)
-        init(cpi_waiters_of(pool));
+    if (cpi_waiters_of(pool) == NULL)
+        return;
+    cpi_queue_show(&cpi_waiters_of(pool)->queue, 0);
+    init(cpi_waiters_of(pool));
 }
 
 CPI_COLD static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)

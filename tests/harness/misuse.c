@@ -18,16 +18,25 @@ static void count_report(const cpool_error_t *error, void *context)
     reports += error->code == CPOOL_EPOOL;
 }
 
+/* As the inline path finds it. */
+static cpool_cache_t *entry_of(cpool_t *pool)
+{
+    cpool_cache_t *entry;
+
+    CPOOL_OWN_ENTRY_(entry, pool);
+    return entry;
+}
+
 /* Each is true if the result tells of a refusal. */
 
 static bool alloc_slow(struct misuse *m)
 {
-    return cpool_alloc_slow(m->pool) == NULL;
+    return cpool_alloc_slow(m->pool, entry_of(m->pool)) == NULL;
 }
 
 static bool free_slow(struct misuse *m)
 {
-    cpool_free_slow(m->pool, m->slot);
+    cpool_free_slow(m->pool, m->slot, 0, entry_of(m->pool));
     return true;
 }
 
@@ -86,7 +95,7 @@ static bool cache_alloc_slow(struct misuse *m)
 
 static bool cache_free_slow(struct misuse *m)
 {
-    cpool_cache_free_slow(m->cache, m->slot);
+    cpool_cache_free_slow(m->cache, m->slot, 0);
     return true;
 }
 

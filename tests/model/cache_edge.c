@@ -21,7 +21,7 @@ static void give(struct cpi_cache *cache, int *slot)
     uint32_t stocked = cpi_cache_stocked(cache);
 
     model_use_slot(slot);
-    if (!cpi_cache_is_just_full(cache, slot))
+    if (!cpi_cache_is_just_full(cache, cpi_slab_index(cache->slab, slot)))
         assert(cpi_cache_free(cache, slot));
     else if (stocked >= cache->target || !cpi_cache_spill_to_spare(cache, stocked, slot))
         assert(cpi_cache_spill_to_depot(cache, slot));

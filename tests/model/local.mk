@@ -9,7 +9,7 @@
 
 GENMC = genmc
 
-# All but cache_ring and those of leases, which are too long for GenMC.
+# All but cache_ring, wait_inline and those of leases, which are too long for GenMC.
 model_names = \
 	cache_edge cache_exchange cache_offer cache_review cache_steal \
 	depot_empty depot_exchange depot_partial depot_slots \
@@ -43,7 +43,8 @@ EXTRA_DIST += \
 	tests/model/retire_sections.c tests/model/retire_symmetric.c \
 	tests/model/slab_bump.c tests/model/slab_lower.c tests/model/slot_word.c \
 	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \
-	tests/model/wait_barrier.c tests/model/wait_bell.c tests/model/wait_pass.c tests/model/wait_sleep.c \
+	tests/model/wait_barrier.c tests/model/wait_bell.c tests/model/wait_inline.c \
+	tests/model/wait_pass.c tests/model/wait_sleep.c \
 	tests/model/waiters.h \
 	tests/model/run.sh
 

@@ -24,7 +24,7 @@ static struct cpi_registry model_registry;
 static struct cpi_uncached model_visitors[MODEL_THREADS_MAX];
 
 /* The identity of a thread. */
-_Thread_local uintptr_t cpool_thread_word_abi2;
+_Thread_local uintptr_t cpool_thread_word_abi3;
 
 /* The calling thread's place. */
 static inline struct cpi_uncached *model_own_visitor(void)

@@ -71,6 +71,8 @@ tests_public = \
 	tests/public/check_typed \
 	tests/public/check_typed_exact \
 	tests/public/check_typed_exact_noinline \
+	tests/public/check_typed_waitable \
+	tests/public/check_typed_waitable_noinline \
 	tests/public/check_typed_noinline \
 	tests/public/check_typed_reports \
 	tests/public/check_typed_reports_noinline \
@@ -353,6 +355,13 @@ tests_public_check_typed_exact_LDADD = $(tests_ldadd_public)
 tests_public_check_typed_exact_noinline_SOURCES = tests/public/check_typed_exact.c
 tests_public_check_typed_exact_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_public_check_typed_exact_noinline_LDADD = $(tests_ldadd_public)
+
+tests_public_check_typed_waitable_CPPFLAGS = $(tests_cppflags)
+tests_public_check_typed_waitable_LDADD = $(tests_ldadd_public)
+
+tests_public_check_typed_waitable_noinline_SOURCES = tests/public/check_typed_waitable.c
+tests_public_check_typed_waitable_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
+tests_public_check_typed_waitable_noinline_LDADD = $(tests_ldadd_public)
 
 tests_public_check_typed_noinline_SOURCES = tests/public/check_typed.c
 tests_public_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE

@@ -87,7 +87,7 @@ static bool give_shortly(struct cpi_cache *cache, void *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
 
-    if (!cpi_cache_is_just_full(cache, slot))
+    if (!cpi_cache_is_just_full(cache, cpi_slab_index(cache->slab, slot)))
         return false;
     if (stocked < cache->target) {
         if (cpi_cache_is_review_near(cache))
@@ -198,8 +198,8 @@ START_TEST(place_of_a_recalled_spare_is_filled_again)
     other = fixture_cache(1, true);
     fixture_take(cache, slots, 2 * LIMIT);
     fixture_give(cache, slots, 2 * LIMIT);
-    REQUIRE(cpi_cache_is_just_full(cache, slots[0]));
-    REQUIRE(!cpi_cache_is_just_full(cache, (char *)slots[0] + 1)); /* not a slot */
+    REQUIRE(cpi_cache_is_just_full(cache, cpi_slab_index(cache->slab, slots[0])));
+    REQUIRE(!cpi_cache_is_just_full(cache, UINTPTR_MAX)); /* not a slot */
     cache->vacant = false; /* there is no place but that of the full spare */
     node = cpi_cache_steal(cache);
     REQUIRE(node != 0);

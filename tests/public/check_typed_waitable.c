@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_typed_waitable.c - typed waitable pools: their bound, waiters and notices that the
+ * functions of the type call, and the end of a pool after a wait for its last slot.
+ *
+ * Includes the public API only.
+ */
+#include "support.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include <cpool/events.h>
+
+enum { CAPACITY = 40, ROUNDS = 5, THREADS = 3, TURNS = 2000, LIVES = 200 };
+
+struct job {
+    intptr_t number;
+    char text[64 - sizeof(intptr_t)];
+};
+
+CPOOL_DECLARE_WAITABLE(jobs, struct job);
+CPOOL_DEFINE_WAITABLE(jobs, struct job, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
+
+/* With one slot. */
+#if defined(__GNUC__)
+CPOOL_DEFINE_WAITABLE_INLINE(ones, struct job, .capacity = 1);
+#else
+CPOOL_DECLARE_WAITABLE(ones, struct job);
+CPOOL_DEFINE_WAITABLE(ones, struct job, .capacity = 1);
+#endif
+
+/* Its functions do not look for waiters. */
+CPOOL_DECLARE_EXACT(plains, struct job);
+CPOOL_DEFINE_EXACT(plains, struct job, .capacity = 1, .flags = CPOOL_WAITABLE);
+
+static size_t take_all(void)
+{
+    struct job *held[CAPACITY + 1];
+    size_t n = 0;
+
+    while ((held[n] = jobs_alloc()) != NULL)
+        REQUIRE(++n <= CAPACITY);
+    for (size_t i = 0; i < n; i++)
+        jobs_free(held[i]);
+    return n;
+}
+
+START_TEST(all_of_the_capacity_is_served_and_no_more)
+{
+    for (int round = 0; round < 3; round++)
+        REQUIRE_EQUAL(take_all(), CAPACITY);
+    jobs_free(NULL);
+    support_require_live(jobs_pool(), 0);
+    REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
+}
+END_TEST
+
+/* Waits for a slot of any pool of one, and gives it back. */
+static void *wait_once(void *pool)
+{
+    void *slot = cpool_alloc_wait(pool, NULL);
+
+    REQUIRE(slot != NULL);
+    cpool_free(pool, slot);
+    return NULL;
+}
+
+static void await_sleeper(cpool_t *pool)
+{
+    while (support_stats(pool).waits == 0)
+        sched_yield();
+}
+
+START_TEST(thread_that_sleeps_is_woken_by_a_free)
+{
+    for (int round = 0; round < 3; round++) {
+        struct job *job;
+        pthread_t thread;
+
+        for (int i = 0; i < 10; i++) /* the cache has a magazine */
+            ones_free(ones_alloc());
+        job = ones_alloc();
+        REQUIRE(job != NULL);
+        thread = support_start(wait_once, ones_pool());
+        await_sleeper(ones_pool());
+        ones_free(job);
+        support_join(thread);
+        REQUIRE_EQUAL(ones_close(), CPOOL_OK);
+    }
+}
+END_TEST
+
+static void *take_turns(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < TURNS; i++) {
+        struct job *job = i % 2 == 0 ? cpool_alloc_wait(ones_pool(), NULL) : ones_alloc();
+
+        if (job == NULL)
+            job = cpool_alloc_wait(ones_pool(), NULL);
+        REQUIRE(job != NULL);
+        job->number++;
+        ones_free(job);
+    }
+    return NULL;
+}
+
+START_TEST(no_thread_sleeps_beside_a_slot)
+{
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = support_start(take_turns, NULL);
+    for (int i = 0; i < THREADS; i++)
+        support_join(threads[i]);
+    support_require_live(ones_pool(), 0);
+    REQUIRE_EQUAL(ones_close(), CPOOL_OK);
+}
+END_TEST
+
+static void count_notice(cpool_t *pool, void *notices)
+{
+    (void)pool;
+    ++*(int *)notices;
+}
+
+static struct job *take_one(cpool_t *pool)
+{
+    return pool == ones_pool() ? ones_alloc() : plains_alloc();
+}
+
+static void give_by_handle(cpool_t *pool, struct job *job)
+{
+    cpool_free(pool, job);
+}
+
+static void give_one(cpool_t *pool, struct job *job)
+{
+    if (pool == ones_pool())
+        ones_free(job);
+    else
+        plains_free(job);
+}
+
+/* A sleeping thread looks again by itself when it starves, and a notice does not.  The slot lies
+ * in the cache of the thread that frees it, which has a magazine. */
+START_TEST(notice_follows_a_free)
+{
+    static void (*const gives[])(cpool_t *, struct job *) = { give_one, give_by_handle };
+    cpool_t *pool = _i < 2 ? ones_pool() : plains_pool();
+    struct job *job;
+    int notices = 0;
+
+    for (int i = 0; i < 10; i++)
+        give_one(pool, take_one(pool));
+    job = take_one(pool);
+    REQUIRE_EQUAL(cpool_set_ready(pool, count_notice, &notices), CPOOL_OK);
+    REQUIRE(cpool_alloc_or_notify(pool) == NULL);
+    REQUIRE_EQUAL(notices, 0);
+    gives[_i % 2](pool, job);
+    REQUIRE_EQUAL(notices, 1);
+    give_one(pool, take_one(pool));
+    REQUIRE_EQUAL(notices, 1);
+    REQUIRE_EQUAL(cpool_destroy(pool), CPOOL_OK);
+}
+END_TEST
+
+static void look_in_child(void *unused)
+{
+    (void)unused;
+    REQUIRE_EQUAL(ones_typed_.asked, 0);
+}
+
+/* Nobody asks any more in the child of a fork, and in the pool's next life. */
+START_TEST(request_ends_with_the_process_or_the_pool)
+{
+    struct job *job = ones_alloc();
+
+    REQUIRE(cpool_alloc_or_notify(ones_pool()) == NULL);
+    REQUIRE(ones_typed_.asked != 0);
+    support_in_child(look_in_child, NULL);
+    REQUIRE_EQUAL(cpool_reset(ones_pool()), 1);
+    (void)job;
+    job = ones_alloc();
+    REQUIRE(cpool_alloc_or_notify(ones_pool()) == NULL);
+    support_capture_reports();
+    REQUIRE_EQUAL(ones_close(), CPOOL_ELIVE);
+    REQUIRE_EQUAL(ones_typed_.asked, 0);
+}
+END_TEST
+
+/* The thread that gets the last slot closes the pool, while the one that freed it may be about to
+ * look for waiters. */
+static void *wait_and_close(void *unused)
+{
+    struct job *job = cpool_alloc_wait(ones_pool(), NULL);
+
+    (void)unused;
+    REQUIRE(job != NULL);
+    ones_free(job);
+    REQUIRE_EQUAL(ones_close(), CPOOL_OK);
+    return NULL;
+}
+
+START_TEST(thread_that_waited_for_the_last_slot_closes_the_pool)
+{
+    for (int i = 0; i < LIVES; i++) {
+        struct job *job = ones_alloc();
+        pthread_t thread;
+
+        REQUIRE(job != NULL);
+        ones_free(job);
+        job = ones_alloc();
+        thread = support_start(wait_and_close, NULL);
+        if (i % 2 == 0)
+            await_sleeper(ones_pool());
+        ones_free(job);
+        support_join(thread);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(all_of_the_capacity_is_served_and_no_more),
+        ONCE(thread_that_sleeps_is_woken_by_a_free),
+        ONCE(no_thread_sleeps_beside_a_slot),
+        TIMES(notice_follows_a_free, 4),
+        ONCE(request_ends_with_the_process_or_the_pool),
+        ONCE(thread_that_waited_for_the_last_slot_closes_the_pool),
+    };
+
+    return SUPPORT_RUN("typed_waitable", tests);
+}
