@@ -219,15 +219,13 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
  * A thread that finds the pool dry locks the entry, makes every processor pass a barrier, and
  * takes the loaded magazine unless it sees a mark.  So the owner's mark and its look at the lock
  * need an order of the compiler's alone.  The look is an acquire, because a magazine may have been
- * taken, and the end of the mark is a release, so that a thread that finds no mark sees all
- * that was done.
+ * taken.  A mark is a release, so that a thread that sees it knows whose it is.  So is its end: a
+ * thread that finds no mark sees all that was done.
  *
  * `empty` and `full` leave the function.  They stand where no mark is left.  A push asks for the
  * bound and thus for an entry in use before it writes.
  */
 #define CPOOL_MARK_(word, value)                                                       \
-    (CPOOL_POINT_(), __atomic_store_n((word), (value), __ATOMIC_RELAXED))
-#define CPOOL_LEAVE_(word, value)                                                      \
     (CPOOL_POINT_(), __atomic_store_n((word), (value), __ATOMIC_RELEASE))
 #define CPOOL_IS_LOCKED_(entry)                                                        \
     (CPOOL_POINT_(), __atomic_load_n(&(entry)->locked_by, __ATOMIC_ACQUIRE) != 0)
@@ -237,11 +235,11 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
         CPOOL_MARK_(&(entry)->home, CPOOL_CAST_(void *, entry));                       \
         CPOOL_FENCE_();                                                                \
         if (CPOOL_UNLIKELY_(CPOOL_IS_LOCKED_(entry))) {                                \
-            CPOOL_LEAVE_(&(entry)->home, NULL);                                        \
+            CPOOL_MARK_(&(entry)->home, NULL);                                         \
             empty;                                                                     \
         }                                                                              \
-        CPOOL_POP_(entry, slot, CPOOL_LEAVE_(&(entry)->home, NULL); empty);            \
-        CPOOL_LEAVE_(&(entry)->home, NULL);                                            \
+        CPOOL_POP_(entry, slot, CPOOL_MARK_(&(entry)->home, NULL); empty);             \
+        CPOOL_MARK_(&(entry)->home, NULL);                                             \
     } while (0)
 
 #define CPOOL_PUSH_MARKED_(entry, slot, valid, full)                                   \
@@ -254,12 +252,12 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
         CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 1u);                               \
         CPOOL_FENCE_();                                                                \
         if (CPOOL_UNLIKELY_(CPOOL_IS_LOCKED_(entry))) {                                \
-            CPOOL_LEAVE_(&(entry)->frees, cpool_frees_ + 2u);                          \
+            CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 2u);                           \
             full;                                                                      \
         }                                                                              \
-        CPOOL_PUSH_(entry, slot, 1, CPOOL_LEAVE_(&(entry)->frees, cpool_frees_ + 2u);  \
+        CPOOL_PUSH_(entry, slot, 1, CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 2u);   \
                     full);                                                             \
-        CPOOL_LEAVE_(&(entry)->frees, cpool_frees_ + 2u);                              \
+        CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 2u);                               \
     } while (0)
 
 #endif /* __GNUC__ */

@@ -506,7 +506,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
     CPOOL_TYPED_MARKED_PATH_(name, type, CPOOL_TYPED_ASK_)
 
 #define CPOOL_TYPED_EXACT_STORAGE_(linkage, name)                                      \
-    linkage cpool_cache_t name##_none_;                                                \
+    linkage cpool_cache_t name##_none_ CPOOL_TYPED_ALIGNED_;                           \
     linkage __thread cpool_cache_t *name##_entry_ = &name##_none_;
 
 #define CPOOL_TYPED_NONE_(name) &name##_none_
