@@ -219,7 +219,7 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
  * A thread that finds the pool dry locks the entry, makes every processor pass a barrier, and
  * takes the loaded magazine unless it sees a mark.  So the owner's mark and its look at the lock
  * need an order of the compiler's alone.  The look is an acquire, because a magazine may have been
- * taken.  A mark is a release, so that a thread that sees it knows whose it is.  So is its end: a
+ * taken.  A mark is a release, so that a thread that sees it knows its owner.  So is its end: a
  * thread that finds no mark sees all that was done.
  *
  * `empty` and `full` leave the function.  They stand where no mark is left.  A push asks for the

@@ -50,7 +50,11 @@
 #define CPOOL_OBJECTS_DECLARE(name, type)                                              \
     /* type *<name>_get(void)           takes an object, or returns NULL               \
      * int <name>_obtain(type **object, bool *is_new)        the same: 0 or a code     \
+     * int <name>_wait(type **object, bool *is_new, const struct timespec *timeout)    \
+     *                                  waits for one: 0 or a code                     \
      * int <name>_put(type *object)     gives an object back: 0 or a code              \
+     * size_t <name>_each(visit, arg)   visits the active objects, returns their number \
+     * size_t <name>_retain(minimum, keep, arg)   destroys idle objects, returns how many \
      * cpool_objects_t *<name>_objects(void)   the pool, for all functions of <cpool/object.h> \
      * int <name>_open(const cpool_object_config_t *config)  creates the pool now: 0 or a code \
      * int <name>_close(void)           destroys the pool: 0 or a code */              \

@@ -56,8 +56,8 @@
  *
  * Fork: in the child each reader is as it was.  Those of threads that did not survive can be
  * destroyed there, inside a section too, and so can, by mistake, the caller's own of before the
- * fork.  Slots that such a thread was just giving back may stay live.  A destroyed reader whose
- * slots it was giving back keeps the rest of them until the domain's end.
+ * fork.  Slots that such a thread was just giving back may stay live.  If it helped a destroyed
+ * reader, the rest of that reader's slots stay until the domain's end.
  */
 #ifndef CPOOL_RETIRE_H
 #define CPOOL_RETIRE_H

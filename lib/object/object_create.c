@@ -4,7 +4,7 @@
  * objects that find their pool.
  *
  * ORDERING TABLE
- *   alone | records, room, offered, leases, lives, while no other thread uses the pool | relaxed | - | -
+ *   alone | records, room, offered, leases, lives, while no other thread uses it | relaxed | - | -
  *   publish | typed pool's CAS, from none | release | find    | the pool
  *   find    | typed pool's load, CAS failure | acquire | publish | the pool
  *   close   | typed pool's CAS, to none   | acquire | publish | the pool

@@ -93,12 +93,10 @@ void *cpi_pool_general_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_c
 void cpi_pool_general_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
                            const void *site);
 
-/* pool_slow.c.  Those of any pool, of one with the inline path, of an exact one, and of a waitable
- * one. */
 extern const struct cpi_brief cpi_general_brief;
-extern const struct cpi_brief cpi_near_brief;
-extern const struct cpi_brief cpi_exact_brief;
-extern const struct cpi_brief cpi_told_brief;
+
+/* pool_slow.c.  That of the threads' caches, after the features have begun. */
+const struct cpi_brief *cpi_pool_brief(const struct cpi_pool *pool);
 
 /* Moves slots from some cache to the depot.  False if no cache has any.  Lock-free. */
 bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);

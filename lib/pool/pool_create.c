@@ -176,18 +176,6 @@ static int reserve(char **region, struct cpi_layout *layout, const cpool_config_
     return *region != NULL ? 0 : CPOOL_ENOMEM;
 }
 
-/* Of the threads' caches, after the features have begun. */
-static const struct cpi_brief *brief_of(const struct cpi_pool *pool)
-{
-    if (pool->registry.inline_path)
-        return &cpi_near_brief;
-    if (pool->registry.bounded && cpi_mark_has_barrier)
-        return &cpi_exact_brief;
-    if (pool->registry.tells)
-        return &cpi_told_brief;
-    return pool->way->brief != NULL ? pool->way->brief : &cpi_general_brief;
-}
-
 /* By the features.  Releases a pool that cannot be completed. */
 static int complete(struct cpi_pool *pool, const struct cpi_layout *layout,
                     const cpool_config_t *config)
@@ -199,7 +187,7 @@ static int complete(struct cpi_pool *pool, const struct cpi_layout *layout,
     pool->registry.bounded =
         pool->registry.exact && pool->way == &cpi_plain_way && cpi_pool_gate(pool) == NULL;
     pool->registry.tells = pool->way->tells;
-    pool->registry.brief = brief_of(pool);
+    pool->registry.brief = cpi_pool_brief(pool);
     if (code != 0)
         cpi_pool_release(pool);
     return code;

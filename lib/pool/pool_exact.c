@@ -2,10 +2,10 @@
 /*
  * pool_exact.c - where the inline paths of typed pools end.
  *
- * In exact and waitable pools the thread's variable points to the entry of its cache that other threads may lock, if the
- * marks of the inline path are those of a short way (mark.h) and its numbers are the pool's.
- * Otherwise it points to an entry of the cache that is in no use, for no other thread writes
- * that line.  The cache's end puts it back (registry.c).
+ * In exact and waitable pools the thread's variable points to the entry of its cache that other
+ * threads may lock, if the marks of the inline path are those of a short way (mark.h) and its
+ * numbers are the pool's.  Otherwise it points to an entry of the cache that is in no use, for no
+ * other thread writes that line.  The cache's end puts it back (registry.c).
  */
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"

@@ -272,9 +272,20 @@ static void told_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_c
 }
 
 const struct cpi_brief cpi_general_brief = {cpi_pool_general_alloc, cpi_pool_general_free};
-const struct cpi_brief cpi_near_brief = {near_alloc, near_free};
-const struct cpi_brief cpi_exact_brief = {exact_alloc, exact_free};
-const struct cpi_brief cpi_told_brief = {told_alloc, told_free};
+static const struct cpi_brief near_brief = {near_alloc, near_free};
+static const struct cpi_brief exact_brief = {exact_alloc, exact_free};
+static const struct cpi_brief told_brief = {told_alloc, told_free};
+
+const struct cpi_brief *cpi_pool_brief(const struct cpi_pool *pool)
+{
+    if (pool->registry.inline_path)
+        return &near_brief;
+    if (pool->registry.bounded && cpi_mark_has_barrier)
+        return &exact_brief;
+    if (pool->registry.tells)
+        return &told_brief;
+    return pool->way->brief != NULL ? pool->way->brief : &cpi_general_brief;
+}
 
 /* An entry that is the pool's has a cache.  That of a thread without a cache or of a destroyed
  * pool is no pool's, and that of a lease another handle's.  The inline path has read the entry

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * posix.c - the part of POSIX that the tests call, by the means of Windows (posix.h, sys/, dlfcn.h).
+ * posix.c - the part of POSIX that the tests call, by the means of Windows (posix.h, sys/,
+ * dlfcn.h).
  *
  * Calls that have no counterpart skip the test.
  */

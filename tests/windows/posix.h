@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * posix.h - the part of POSIX that the tests, the stress program and the examples call, for Windows.
+ * posix.h - the part of POSIX that the tests, the stress program and the examples call, for
+ * Windows.
  *
  * Included by check.h, by the headers in sys/, or by the compiler's option -include.
  */
