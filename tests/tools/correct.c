@@ -288,7 +288,7 @@ static void kept_pool(void)
 {
     static cpool_t *volatile pool;
     cpool_config_t config = CPOOL_CONFIG_INIT;
-    cpool_t *made;
+    cpool_t *made = NULL;
 
     config.slot_size = SIZE;
     config.capacity = CAPACITY;
