@@ -456,7 +456,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
 
 /* The entry outlives the thread, because another one may have locked it.  So the thread has
  * a pointer.  Before its first use, that points to an entry that is empty and full. */
-#define CPOOL_TYPED_MARKED_PATH_(name, type, ask)                                      \
+#define CPOOL_TYPED_MARKED_PATH_(name, type, ask, calm)                                \
     extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
     extern cpool_cache_t name##_none_ CPOOL_TYPED_VISIBLE_;                            \
     extern __thread cpool_cache_t *name##_entry_ CPOOL_TYPED_VISIBLE_ CPOOL_TYPED_TLS_;\
@@ -485,7 +485,8 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         uintptr_t cpool_index_;                                                        \
                                                                                        \
         CPOOL_TYPED_INDEX_(name##_typed_.origin, sizeof(type), cpool_slot_, cpool_index_);\
-        CPOOL_PUSH_MARKED_(cpool_entry_, cpool_slot_, cpool_index_ < cpool_entry_->bound,\
+        CPOOL_PUSH_MARKED_(cpool_entry_, cpool_slot_,                                  \
+                           cpool_index_ < cpool_entry_->bound && calm(name),           \
                            do { name##_free_slow_(cpool_slot_); return; } while (0));  \
         ask(name, (void)cpool_typed_asked_slow(NULL, &name##_typed_));                 \
     }
@@ -499,11 +500,14 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
             then;                                                                      \
     } while (0)
 #define CPOOL_TYPED_ASK_NOT_(name, then) ((void)0)
+/* And one before a push, so that a slot for a waiter that starves is nowhere else. */
+#define CPOOL_TYPED_CALM_(name) CPOOL_COUNT_(&name##_typed_.asked) == 0
+#define CPOOL_TYPED_ALWAYS_(name) 1
 
 #define CPOOL_TYPED_EXACT_PATH_(name, type)                                            \
-    CPOOL_TYPED_MARKED_PATH_(name, type, CPOOL_TYPED_ASK_NOT_)
+    CPOOL_TYPED_MARKED_PATH_(name, type, CPOOL_TYPED_ASK_NOT_, CPOOL_TYPED_ALWAYS_)
 #define CPOOL_TYPED_WAITABLE_PATH_(name, type)                                         \
-    CPOOL_TYPED_MARKED_PATH_(name, type, CPOOL_TYPED_ASK_)
+    CPOOL_TYPED_MARKED_PATH_(name, type, CPOOL_TYPED_ASK_, CPOOL_TYPED_CALM_)
 
 #define CPOOL_TYPED_EXACT_STORAGE_(linkage, name)                                      \
     linkage cpool_cache_t name##_none_ CPOOL_TYPED_ALIGNED_;                           \

@@ -262,7 +262,9 @@ static void *told_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache 
 static void told_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
                       const void *site)
 {
-    if (CPI_UNLIKELY(index >= cache->hidden.bound) || CPI_UNLIKELY(!cpi_pool_push(cache, slot))) {
+    /* First, so that a slot for a waiter that starves is nowhere else. */
+    if (CPI_UNLIKELY(cpi_handle_is_asked(handle)) || CPI_UNLIKELY(index >= cache->hidden.bound) ||
+        CPI_UNLIKELY(!cpi_pool_push(cache, slot))) {
         cpi_pool_general_free(handle, slot, 0, cache, site);
         return;
     }

@@ -341,9 +341,10 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
     if ((pool->flags & CPOOL_OBJECT_COUNTED) == 0 && !cpi_object_is_fake(pool))
         cpi_store(&pool->peak, 0, relaxed); /* [alone] it was that of all objects */
     cpi_store(&pool->shrunk, false, relaxed); /* [alone] */
-    pool->flags |= CPOOL_OBJECT_COUNTED;
     pool->short_get = CPI_HANDLE_NONE;
     pool->short_put = pool->brief_put = 0;
+    atomic_signal_fence(memory_order_seq_cst); /* a child that counts finds no short way */
+    pool->flags |= CPOOL_OBJECT_COUNTED;
     add_to_list(priorities);
     pool->policy_data = priorities;
     pool->policy = &policy; /* last: a child of a fork may find any part of this done */

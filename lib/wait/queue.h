@@ -33,7 +33,7 @@
  * announce itself.  Where the kernel has a barrier the waiter pays it after its
  * announcement, and a [glance] is enough of an answer, as in await.c.  A thread that gives a slot
  * by the inline path, or that keeps nothing of the pool alive afterwards, glances at a word that is
- * not in the pool's memory.  It shows the same number whenever the lock is free.
+ * not in the pool's memory.  It shows the same number whenever the lock is free, and never less.
  */
 #ifndef CPI_QUEUE_H
 #define CPI_QUEUE_H
@@ -122,8 +122,11 @@ static inline void cpi_queue_say(struct cpi_queue *queue, uint32_t bit, bool on)
 
     if (((word & bit) != 0) == on)
         return;
+    if (on) /* first, so that nobody who is shown less passes a waiter that starves */
+        cpi_queue_show(queue, word | bit);
     cpi_exchange(&queue->word, word ^ bit, acquire); /* [announce] */
-    cpi_queue_show(queue, word ^ bit);
+    if (!on)
+        cpi_queue_show(queue, word & ~bit);
 }
 
 static inline void cpi_queue_join(struct cpi_queue *queue, struct cpi_waiter *waiter,
