@@ -122,7 +122,7 @@ static inline void cpi_queue_say(struct cpi_queue *queue, uint32_t bit, bool on)
 
     if (((word & bit) != 0) == on)
         return;
-    if (on) /* first, so that nobody who is shown less passes a waiter that starves */
+    if (on) /* first: a free that is shown less would pass a waiter that starves */
         cpi_queue_show(queue, word | bit);
     cpi_exchange(&queue->word, word ^ bit, acquire); /* [announce] */
     if (!on)
