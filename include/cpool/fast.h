@@ -28,9 +28,9 @@
  * The entries of destroyed pools, and of pools whose mode needs more work for each
  * operation, are always like that.
  *
- * The names ending in an underscore are not for use outside this file.  A
- * change to any of this changes the number in the thread word's name, so
- * that a program built against another layout fails to link instead of running.
+ * The names ending in an underscore are not for use outside this file.  A change to any of this
+ * changes the number in the thread word's name, so that a program built against another layout
+ * fails to link instead of running.  A program with typed pools alone does not refer to the word.
  */
 #ifndef CPOOL_FAST_H
 #define CPOOL_FAST_H

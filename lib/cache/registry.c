@@ -312,12 +312,12 @@ static bool is_calling(const struct cpi_registry *registry)
     return false;
 }
 
-void cpi_registry_await_leaving(struct cpi_registry *registry)
+void cpi_registry_await_leaving(struct cpi_registry *registry, bool calls)
 {
     unsigned times = 0;
 
     CPI_ASSERT(cpi_lock_is_held());
-    while (registry->leaving > 0 || is_calling(registry)) {
+    while (registry->leaving > 0 || (calls && is_calling(registry))) {
         cpi_unlock();
         cpi_os_back_off(times++);
         cpi_lock();

@@ -123,8 +123,9 @@ void cpi_registry_init(struct cpi_registry *registry, const struct cpi_extent *c
 void cpi_registry_add(struct cpi_registry *registry, cpool_t *handle);
 
 /* Waits for threads that have ended and are giving caches of this pool back, and for owners that
- * call a waiter.  With the lock held.  Releases and retakes it while it waits. */
-void cpi_registry_await_leaving(struct cpi_registry *registry);
+ * call a waiter where `calls` is set.  That may not end while others use the pool.  With the lock
+ * held.  Releases and retakes it while it waits. */
+void cpi_registry_await_leaving(struct cpi_registry *registry, bool calls);
 
 /* The reverse of add, with the lock held.  The caches must have been ended. */
 void cpi_registry_remove(struct cpi_registry *registry);

@@ -460,7 +460,7 @@ static struct cpi_uncached *lock_lease(struct cpi_lease *lease, const cpool_t *h
         enum locking locking = STOLEN_FROM;
         struct cpi_uncached *place;
 
-        cpi_registry_await_leaving(lease->registry);
+        cpi_registry_await_leaving(lease->registry, false);
         if (!cpi_lease_is_open(lease, handle))
             return NULL;
         place = cpi_place_try_enter(&lease->registry->places);

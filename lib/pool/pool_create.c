@@ -453,7 +453,7 @@ int cpool_destroy(cpool_t *handle)
     cpi_await_rest(&pool->registry);
     damages = look_for_damage(pool, function);
     cpi_lock();
-    cpi_registry_await_leaving(&pool->registry);
+    cpi_registry_await_leaving(&pool->registry, true);
     counted = count_live(pool);
     CPI_ASSERT(cpi_pool_audit(pool));
     empty(pool);
@@ -482,7 +482,7 @@ size_t cpool_reset(cpool_t *handle)
         return 0;
     (void)look_for_damage(pool, "cpool_reset");
     cpi_lock();
-    cpi_registry_await_leaving(&pool->registry);
+    cpi_registry_await_leaving(&pool->registry, true);
     live = count_live(pool);
     empty(pool);
     cpi_depot_reset(&pool->depot);

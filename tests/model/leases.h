@@ -148,9 +148,9 @@ void cpi_registry_end_other(struct cpi_registry *registry, struct cpi_cache *cac
     cache->used = false;
 }
 
-void cpi_registry_await_leaving(struct cpi_registry *registry)
+void cpi_registry_await_leaving(struct cpi_registry *registry, bool calls)
 {
-    (void)registry;
+    (void)registry, (void)calls;
 }
 
 /* --- What no thread of these models comes to --- */
