@@ -18,13 +18,20 @@ static void count_report(const cpool_error_t *error, void *context)
     reports += error->code == CPOOL_EPOOL;
 }
 
-/* As the inline path finds it. */
+/* As the inline path finds it, or where there is none, an entry of no pool. */
 static cpool_cache_t *entry_of(cpool_t *pool)
 {
+#if CPOOL_IS_INLINE_
     cpool_cache_t *entry;
 
     CPOOL_OWN_ENTRY_(entry, pool);
     return entry;
+#else
+    static cpool_cache_t none;
+
+    (void)pool;
+    return &none;
+#endif
 }
 
 /* Each is true if the result tells of a refusal. */

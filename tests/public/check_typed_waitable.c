@@ -172,14 +172,23 @@ static void look_in_child(void *unused)
     REQUIRE_EQUAL(ones_typed_.asked, 0);
 }
 
-/* Nobody asks any more in the child of a fork, and in the pool's next life. */
-START_TEST(request_ends_with_the_process_or_the_pool)
+START_TEST(request_ends_in_the_child_of_a_fork)
+{
+    REQUIRE(ones_alloc() != NULL);
+    REQUIRE(cpool_alloc_or_notify(ones_pool()) == NULL);
+    REQUIRE(ones_typed_.asked != 0);
+    support_in_child(look_in_child, NULL);
+    REQUIRE_EQUAL(cpool_reset(ones_pool()), 1);
+    REQUIRE_EQUAL(ones_close(), CPOOL_OK);
+}
+END_TEST
+
+START_TEST(request_ends_with_the_pool)
 {
     struct job *job = ones_alloc();
 
     REQUIRE(cpool_alloc_or_notify(ones_pool()) == NULL);
     REQUIRE(ones_typed_.asked != 0);
-    support_in_child(look_in_child, NULL);
     REQUIRE_EQUAL(cpool_reset(ones_pool()), 1);
     (void)job;
     job = ones_alloc();
@@ -228,7 +237,8 @@ int main(void)
         ONCE(thread_that_sleeps_is_woken_by_a_free),
         ONCE(no_thread_sleeps_beside_a_slot),
         TIMES(notice_follows_a_free, 4),
-        ONCE(request_ends_with_the_process_or_the_pool),
+        ONCE(request_ends_in_the_child_of_a_fork),
+        ONCE(request_ends_with_the_pool),
         ONCE(thread_that_waited_for_the_last_slot_closes_the_pool),
     };
 
