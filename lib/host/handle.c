@@ -18,8 +18,6 @@
  */
 #include "host/handle.h"
 
-#include <string.h>
-
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/tools.h"
@@ -111,9 +109,6 @@ void cpi_handle_release(void)
     CPI_ASSERT(holders == 0);
     if (reserved == CPI_HANDLES_NOWHERE)
         return;
-    cpi_store(&cpi_handles_at, CPI_HANDLES_NOWHERE, relaxed); /* [at] */
-    cpi_store(&handles_used, 1u, relaxed); /* [count] */
-    memset(queues, 0, sizeof queues);
     cpi_tools_remove_root(reserved->handles, sizeof reserved->handles);
     cpi_os_release(reserved, sizeof *reserved);
 }

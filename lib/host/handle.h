@@ -13,10 +13,9 @@
  * the starts of their arrays.  So the thread's word, which is the distance between
  * the two arrays, leads from any handle to the thread's entry.
  *
- * Descriptors stay mapped until the library is unloaded, or the process ends, while there is no
- * pool (thread.c).  Without a pool its `state` is NULL, and the entries of all threads are zero.
- *  Descriptors are used again in the order in which
- * they were given up, and late: a handle of a destroyed pool is recognised until
+ * Descriptors stay mapped until the library is unloaded while there is no pool (thread.c).  Without
+ * a pool its `state` is NULL, and the entries of all threads are zero.  Descriptors are used again
+ * in the order in which they were given up, and late: a handle of a destroyed pool is recognised until
  * CPI_HANDLES_KEPT other pools have been destroyed.  Leases have descriptors, too.
  *
  * A pool with slots that belong to a layer above has two.  The layer takes and gives slots by
@@ -142,8 +141,8 @@ static inline bool cpi_handle_is_alive(const cpool_t *handle)
 bool cpi_handle_hold(void);
 void cpi_handle_drop(void);
 
-/* Whether anybody holds them, and the end of their reservation while nobody does.  A later hold
- * makes another one.  With the lock held. */
+/* Whether anybody holds them, and the end of their reservation while nobody does, when the library
+ * is unloaded.  With the lock held. */
 bool cpi_handle_is_held(void);
 void cpi_handle_release(void);
 

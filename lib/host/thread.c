@@ -23,11 +23,11 @@
  * Unloading.  The destructor of the shared object deletes the key, so that no thread that ends
  * later jumps into unmapped code.  The C library drops the fork handlers of an object that it
  * unloads.  The same destructor runs when the process exits, possibly beside threads that use
- * pools, and cannot tell the two apart.  With a pool left it releases nothing.  Without one it
- * releases all tables and the descriptors.  The words of threads that still run lead nowhere, and
- * only a handle of a living pool makes anybody follow them: if there are such threads, no pool can
- * be created any more.  Otherwise the next pool reserves descriptors anew.  A thread that is just
- * ending keeps its table.
+ * pools.  With a pool left it releases nothing.  Without one it releases all tables.  The words of
+ * threads that still run lead nowhere, and only a handle of a living pool makes anybody follow
+ * them: if there are such threads, no pool can be created any more.  A thread that is just ending
+ * keeps its table.  The descriptors go with an unload alone: at the exit a thread that has given a
+ * slot back may be about to look at one, whose pool another thread has destroyed (pool_slow.c).
  *
  * Tables of ended threads.  All are kept for threads to come, because other threads may be
  * reading a count in one, without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory,
@@ -89,6 +89,7 @@ static cpi_key_t thread_key;
 static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
 static _Atomic bool process_ends;
+static bool exits; /* at the library's end: it is not unloaded */
 static _Atomic unsigned forks; /* from the first process that loaded the library to this one */
 static bool unloaded; /* guarded by the lock */
 static size_t spares; /* in the list, guarded by the lock */
@@ -383,6 +384,12 @@ static void release_tables(void)
     release_list(&used_threads);
 }
 
+/* Before the library's own atexit handlers, which an unload runs, too. */
+__attribute__((__destructor__)) static void note_exit(void)
+{
+    exits = cpi_thread_process_ends();
+}
+
 /* After the destructors of typed pools, which have no priority. */
 __attribute__((__destructor__(101))) static void library_unloaded(void)
 {
@@ -393,7 +400,8 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
     if (!cpi_handle_is_held()) {
         release_tables();
         cpi_ranges_release();
-        cpi_handle_release();
+        if (!exits)
+            cpi_handle_release();
     }
     cpi_unlock();
     cpi_key_delete(thread_key); /* without the lock, which a thread that ends may wait for */

@@ -26,7 +26,6 @@ enum cpi_part {
 struct cpi_cache;
 struct cpi_pool;
 
-
 /* Bits of what is left in a pool, at a glance. */
 #define CPI_LEFT_SLOTS 1u /* free slots in the depot, in the cache, or kept by the gate */
 #define CPI_LEFT_MORE 2u  /* and room for more than there have been so far */
