@@ -107,7 +107,7 @@
      * int <name>_open(const cpool_config_t *config)         creates the pool now: 0 or a code \
      * int <name>_close(void)           destroys the pool: 0 or a code */              \
     CPOOL_TYPED_PATH_(name, type)                                                      \
-    CPOOL_TYPED_DECLARE_(name, type)
+    CPOOL_TYPED_DECLARE_(name, type, 0)
 
 /*
  * CPOOL_DECLARE_EXACT - declares a typed pool that hands out all of its capacity.
@@ -119,7 +119,7 @@
 #define CPOOL_DECLARE_EXACT(name, type)                                                \
     /* The functions that CPOOL_DECLARE lists. */                                      \
     CPOOL_TYPED_EXACT_PATH_(name, type)                                                \
-    CPOOL_TYPED_DECLARE_(name, type)
+    CPOOL_TYPED_DECLARE_(name, type, CPOOL_EXACT)
 
 /*
  * CPOOL_DECLARE_WAITABLE - declares a typed pool with slots to wait for.
@@ -134,7 +134,7 @@
 #define CPOOL_DECLARE_WAITABLE(name, type)                                             \
     /* The functions that CPOOL_DECLARE lists. */                                      \
     CPOOL_TYPED_WAITABLE_PATH_(name, type)                                             \
-    CPOOL_TYPED_DECLARE_(name, type)
+    CPOOL_TYPED_DECLARE_(name, type, CPOOL_WAITABLE)
 
 /*
  * CPOOL_DEFINE - defines a typed pool that CPOOL_DECLARE has declared.
@@ -201,7 +201,9 @@
 /*
  * The parts of the macros above.  Nothing below is for use outside this header.
  */
-#define CPOOL_TYPED_DECLARE_(name, type)                                               \
+#define CPOOL_TYPED_DECLARE_(name, type, flags)                                        \
+    enum { name##_flags_ = (flags) };                                                  \
+                                                                                       \
     CPOOL_TYPED_INLINE_ type *name##_calloc(void)                                      \
     {                                                                                  \
         type *cpool_slot_ = name##_alloc();                                            \
@@ -265,6 +267,9 @@
                                          none, 0 };                                    \
                                                                                        \
     CPOOL_TYPED_LAST_(name##_unload_, cpool_typed_close(&name##_typed_, true))         \
+                                                                                       \
+    CPOOL_TYPED_ASSERT_(name##_flags_ == (flags),                                      \
+                        "cpool: " #name " is declared as another kind of pool");       \
                                                                                        \
     CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type), "cpool: " #type " is empty")
 

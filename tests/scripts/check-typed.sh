@@ -200,5 +200,33 @@ esac
 
 [ -z "$left" ] || echo "left out, as it makes no program:$left"
 [ $ran -gt 0 ] || [ $status -ne 0 ] || { echo 'SKIP: no compiler makes a program that runs'; exit 77; }
+# A kind that is declared and another one that is defined: the inline path would not do what the
+# pool needs.  mixed DECLARED DEFINED COMPILER OPTION...
+mixed() {
+    declared=$1 defined=$2
+    shift 2
+    command -v "$1" >/dev/null || return
+    printf '%s\n' '#include <cpool.h>' 'struct job { long number; };' \
+        "CPOOL_DECLARE$declared(jobs, struct job);" \
+        "CPOOL_DEFINE$defined(jobs, struct job, .capacity = 10);" >"$work/mixed.c"
+    if "$@" -I"$top/include" -Iinclude -c "$work/mixed.c" -o "$work/mixed.o" >"$work/output" 2>&1; then
+        [ "$declared" = "$defined" ] && return
+        echo "CPOOL_DECLARE$declared and CPOOL_DEFINE$defined compile together: $*"
+        status=1
+    elif [ "$declared" = "$defined" ]; then
+        echo "CPOOL_DECLARE$declared and CPOOL_DEFINE$defined do not compile: $*"
+        head -n 20 "$work/output"
+        status=1
+    fi
+}
+for compiler in gcc clang; do
+    for declared in '' _EXACT _WAITABLE; do
+        for defined in '' _EXACT _WAITABLE; do
+            mixed "$declared" "$defined" "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror
+            mixed "$declared" "$defined" "$compiler" -std=c99 -DCPOOL_NO_INLINE
+        done
+    done
+done
+
 [ $status -ne 0 ] || echo "typed pools work in $ran programs"
 exit $status
