@@ -13,10 +13,10 @@
  * the starts of their arrays.  So the thread's word, which is the distance between
  * the two arrays, leads from any handle to the thread's entry.
  *
- * Descriptors stay mapped until the library is unloaded while there is no pool (thread.c).  Without
- * a pool its `state` is NULL, and the entries of all threads are zero.  Descriptors are used again
- * in the order in which they were given up, and late: a handle of a destroyed pool is recognised until
- * CPI_HANDLES_KEPT other pools have been destroyed.  Leases have descriptors, too.
+ * Descriptors stay mapped until an unload without pools (thread.c).  Without a pool its `state` is
+ * NULL, and the entries of all threads are zero.  They are used again in the order in which they
+ * were given up, and late: a handle of a destroyed pool is recognised until CPI_HANDLES_KEPT other
+ * pools have been destroyed.  Leases have descriptors, too.
  *
  * A pool with slots that belong to a layer above has two.  The layer takes and gives slots by
  * the first one, which nobody else obtains.  The second one is the pool's face, which tells

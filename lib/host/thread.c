@@ -26,8 +26,7 @@
  * pools.  With a pool left it releases nothing.  Without one it releases all tables.  The words of
  * threads that still run lead nowhere, and only a handle of a living pool makes anybody follow
  * them: if there are such threads, no pool can be created any more.  A thread that is just ending
- * keeps its table.  The descriptors go with an unload alone: at the exit a thread that has given a
- * slot back may be about to look at one, whose pool another thread has destroyed (pool_slow.c).
+ * keeps its table.  The descriptors stay at the exit, beside a last look of pool_slow.c's.
  *
  * Tables of ended threads.  All are kept for threads to come, because other threads may be
  * reading a count in one, without the lock.  CPI_SPARES of them keep CPI_SPARE_BYTES of memory,
@@ -89,7 +88,7 @@ static cpi_key_t thread_key;
 static _Atomic bool handlers_registered;
 static _Atomic bool startup_done;
 static _Atomic bool process_ends;
-static bool exits; /* at the library's end: it is not unloaded */
+static bool exits; /* set at the library's end */
 static _Atomic unsigned forks; /* from the first process that loaded the library to this one */
 static bool unloaded; /* guarded by the lock */
 static size_t spares; /* in the list, guarded by the lock */

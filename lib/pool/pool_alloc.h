@@ -129,7 +129,7 @@ CPI_WITHIN static inline bool cpi_pool_push(struct cpi_cache *cache, void *slot)
 
 /* pool_slow.c.  A cache that is shown in this entry, where the inline path ends: as those of a
  * typed pool, with its names. */
-void *cpi_pool_alloc_shown(struct cpi_cache *cache, const cpool_cache_t *entry);
+void *cpi_pool_alloc_shown(struct cpi_cache *cache, cpool_cache_t *entry);
 void cpi_pool_free_shown(struct cpi_cache *cache, void *slot, uintptr_t index,
                          struct cpi_call call);
 

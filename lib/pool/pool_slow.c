@@ -150,7 +150,7 @@ static const char alloc_name[] = "cpool_alloc";
 static const char free_name[] = "cpool_free";
 
 /* Of caches that are shown in the thread's entry for the pool. */
-static void *near_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
+CPI_APART static void *near_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
                         const void *site)
 {
     (void)handle;
@@ -321,9 +321,9 @@ void cpi_layer_free(cpool_t *handle, void *slot)
 
 /* --- For typed pools --- */
 
-void *cpi_pool_alloc_shown(struct cpi_cache *cache, const cpool_cache_t *entry)
+void *cpi_pool_alloc_shown(struct cpi_cache *cache, cpool_cache_t *entry)
 {
-    return alloc_shown(cache, entry);
+    return near_alloc(NULL, entry, cache, NULL);
 }
 
 void cpi_pool_free_shown(struct cpi_cache *cache, void *slot, uintptr_t index,
