@@ -242,7 +242,7 @@ function contract_names(    list_of)
 function finish_functions(    list_of, part, i, count)
 {
     list_of = contract_names()
-    if (list_of == "" && F[1] ~ / \*?(cpool_typed_|cpool_[a-z_]+_slow\()/)
+    if (list_of == "" && F[1] ~ / \*?cpool_[a-z_]+_abi[0-9]+\(/)
         return # called by macros and inline functions
     if (list_of == "") {
         print FILENAME ": no contract begins with the name of: " F[1] > "/dev/stderr"

@@ -79,7 +79,7 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
                                                                                        \
     CPOOL_ALONE_(void, name##_free, (type *cpool_slot_), CPOOL_TAKES_(1))              \
     {                                                                                  \
-        cpool_t *cpool_pool_ = cpool_slot_ != NULL ? cpool_typed_pool(&name##_typed_) : NULL;\
+        cpool_t *cpool_pool_ = cpool_slot_ != NULL ? cpool_typed_pool_abi3(&name##_typed_) : NULL;\
                                                                                        \
         if (cpool_pool_ != NULL)                                                       \
             cpool_free(cpool_pool_, cpool_slot_);                                      \
@@ -88,7 +88,7 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
     CPOOL_ALONE_(type *, name##_alloc, (void),                                         \
                  CPOOL_TAKEN_BY_(name##_free, 1) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_)     \
     {                                                                                  \
-        cpool_t *cpool_pool_ = cpool_typed_pool(&name##_typed_);                       \
+        cpool_t *cpool_pool_ = cpool_typed_pool_abi3(&name##_typed_);                       \
                                                                                        \
         return cpool_pool_ != NULL ? CPOOL_CAST_(type *, cpool_alloc(cpool_pool_)) : NULL; \
     }

@@ -28,9 +28,12 @@
  * The entries of destroyed pools, and of pools whose mode needs more work for each
  * operation, are always like that.
  *
- * The names ending in an underscore are not for use outside this file.  A change to any of this
- * changes the number in the thread word's name, so that a program built against another layout
- * fails to link instead of running.  A program with typed pools alone does not refer to the word.
+ * The names ending in an underscore are not for use outside this file.
+ *
+ * The number of the layouts, as in cpool_thread_word_abi3, ends the name of the word, and of each
+ * function that inline code of any header calls out of line.  A change to a layout that inline code
+ * knows raises it in all of these names.  A program built against another layout then fails to link
+ * instead of running.
  */
 #ifndef CPOOL_FAST_H
 #define CPOOL_FAST_H
@@ -74,11 +77,11 @@ struct cpool_cache_t {
 /* The out-of-line halves, entered when a cache is empty or full, when a
  * pointer is NULL or not a slot, or when the pool has no inline path.  They have the
  * results of the inline path: the calling thread's entry for the pool, and the slot's index. */
-CPOOL_API void *cpool_alloc_slow(cpool_t *pool, cpool_cache_t *cache) CPOOL_NO_PLT_;
-CPOOL_API void cpool_free_slow(cpool_t *pool, void *slot, uintptr_t index,
+CPOOL_API void *cpool_alloc_abi3(cpool_t *pool, cpool_cache_t *cache) CPOOL_NO_PLT_;
+CPOOL_API void cpool_free_abi3(cpool_t *pool, void *slot, uintptr_t index,
                                cpool_cache_t *cache) CPOOL_NO_PLT_;
-CPOOL_API void *cpool_cache_alloc_slow(cpool_cache_t *cache) CPOOL_NO_PLT_;
-CPOOL_API void cpool_cache_free_slow(cpool_cache_t *cache, void *slot,
+CPOOL_API void *cpool_cache_alloc_abi3(cpool_cache_t *cache) CPOOL_NO_PLT_;
+CPOOL_API void cpool_cache_free_abi3(cpool_cache_t *cache, void *slot,
                                      uintptr_t index) CPOOL_NO_PLT_;
 
 #if defined(__GNUC__)
@@ -269,7 +272,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_cache_alloc(cpool_cache_t *cache)
 {
     void *slot;
 
-    CPOOL_POP_(cache, slot, return cpool_cache_alloc_slow(cache));
+    CPOOL_POP_(cache, slot, return cpool_cache_alloc_abi3(cache));
     return slot;
 }
 
@@ -279,7 +282,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool)
     void *slot;
 
     CPOOL_OWN_ENTRY_(cache, pool);
-    CPOOL_POP_(cache, slot, return cpool_alloc_slow(pool, cache));
+    CPOOL_POP_(cache, slot, return cpool_alloc_abi3(pool, cache));
     return slot;
 }
 
@@ -288,7 +291,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_cache_free(cpool_cache_t *cache, void *slot)
     uintptr_t index;
 
     CPOOL_INDEX_(cache->pool, slot, index);
-    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_cache_free_slow(cache, slot, index));
+    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_cache_free_abi3(cache, slot, index));
 }
 
 CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
@@ -298,7 +301,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
 
     CPOOL_INDEX_(pool, slot, index); /* first, which takes GCC an instruction less */
     CPOOL_OWN_ENTRY_(cache, pool);
-    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_slow(pool, slot, index, cache));
+    CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_abi3(pool, slot, index, cache));
 }
 
 #endif /* CPOOL_IS_INLINE_ */

@@ -154,7 +154,7 @@ CPOOL_API int cpool_lease_adopt(cpool_lease_t *lease, void *slot);
 CPOOL_API size_t cpool_lease_end(cpool_lease_t *lease);
 
 /* The out-of-line half, entered when the thread's magazine is empty or there is none. */
-CPOOL_API void *cpool_lease_alloc_slow(cpool_lease_t *lease);
+CPOOL_API void *cpool_lease_alloc_abi3(cpool_lease_t *lease);
 
 #if CPOOL_IS_INLINE_
 
@@ -165,7 +165,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_lease_alloc(cpool_lease_t *lease)
     void *slot;
 
     CPOOL_OWN_ENTRY_(cache, lease);
-    CPOOL_POP_(cache, slot, return cpool_lease_alloc_slow(lease));
+    CPOOL_POP_(cache, slot, return cpool_lease_alloc_abi3(lease));
     return slot;
 }
 

@@ -66,17 +66,17 @@
                                                                                        \
         if (CPOOL_OBJECTS_FOUND_(name##_objects_, cpool_pool_))                        \
             return cpool_pool_;                                                        \
-        return cpool_typed_objects_pool(&name##_objects_);                             \
+        return cpool_typed_objects_pool_abi3(&name##_objects_);                             \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_open(const cpool_object_config_t *cpool_config_)    \
     {                                                                                  \
-        return cpool_typed_objects_open(&name##_objects_, cpool_config_);              \
+        return cpool_typed_objects_open_abi3(&name##_objects_, cpool_config_);              \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
     {                                                                                  \
-        return cpool_typed_objects_close(&name##_objects_, false);                     \
+        return cpool_typed_objects_close_abi3(&name##_objects_, false);                     \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_get(void)                                         \
@@ -169,7 +169,8 @@
     struct cpool_objects_typed name##_objects_ = { NULL, &name##_object_config_,       \
                                                    &name##_object_type_, #name };      \
                                                                                        \
-    CPOOL_TYPED_LAST_(name##_objects_unload_, cpool_typed_objects_close(&name##_objects_, true)) \
+    CPOOL_TYPED_LAST_(name##_objects_unload_,                                          \
+                      cpool_typed_objects_close_abi3(&name##_objects_, true))          \
                                                                                        \
     struct cpool_objects_typed
 
@@ -191,13 +192,13 @@ struct cpool_objects_typed {
     CPOOL_LIKELY_(((found) = __atomic_load_n(&(typed).pool, __ATOMIC_ACQUIRE)) != NULL)
 #else
 #define CPOOL_OBJECTS_FOUND_(typed, found)                                             \
-    (((found) = cpool_typed_objects_pool(&(typed))) != NULL)
+    (((found) = cpool_typed_objects_pool_abi3(&(typed))) != NULL)
 #endif
 
 /* The out-of-line parts of the functions that the macros define. */
-CPOOL_API cpool_objects_t *cpool_typed_objects_pool(struct cpool_objects_typed *typed);
-CPOOL_API int cpool_typed_objects_open(struct cpool_objects_typed *typed,
+CPOOL_API cpool_objects_t *cpool_typed_objects_pool_abi3(struct cpool_objects_typed *typed);
+CPOOL_API int cpool_typed_objects_open_abi3(struct cpool_objects_typed *typed,
                                        const cpool_object_config_t *config);
-CPOOL_API int cpool_typed_objects_close(struct cpool_objects_typed *typed, bool unloading);
+CPOOL_API int cpool_typed_objects_close_abi3(struct cpool_objects_typed *typed, bool unloading);
 
 #endif /* CPOOL_OBJECT_TYPED_H */

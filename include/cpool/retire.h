@@ -204,7 +204,7 @@ CPOOL_API size_t cpool_retire_flush(cpool_reader_t *reader) CPOOL_NONNULL_(1);
 CPOOL_API int cpool_retire_barrier(cpool_reader_t *reader) CPOOL_NONNULL_(1);
 
 /* The out-of-line half of a beginning. */
-CPOOL_API void cpool_read_begin_slow(cpool_reader_t *reader);
+CPOOL_API void cpool_read_begin_abi3(cpool_reader_t *reader);
 
 #if CPOOL_IS_INLINE_
 
@@ -221,7 +221,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader)
                              __ATOMIC_RELEASE);
             __atomic_signal_fence(__ATOMIC_SEQ_CST);
         } else {
-            cpool_read_begin_slow(reader);
+            cpool_read_begin_abi3(reader);
         }
     }
     reader->nested++;

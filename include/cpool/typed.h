@@ -215,7 +215,7 @@
                                                                                        \
     CPOOL_TYPED_INLINE_ cpool_t *name##_pool(void)                                     \
     {                                                                                  \
-        return cpool_typed_pool(&name##_typed_);                                       \
+        return cpool_typed_pool_abi3(&name##_typed_);                                       \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ size_t name##_alloc_bulk(type **cpool_slots_, size_t cpool_n_) \
@@ -231,12 +231,12 @@
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_open(const cpool_config_t *cpool_config_)           \
     {                                                                                  \
-        return cpool_typed_open(&name##_typed_, cpool_config_);                        \
+        return cpool_typed_open_abi3(&name##_typed_, cpool_config_);                        \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_close(void)                                         \
     {                                                                                  \
-        return cpool_typed_close(&name##_typed_, false);                               \
+        return cpool_typed_close_abi3(&name##_typed_, false);                               \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type) &&                    \
@@ -266,7 +266,7 @@
                                          CPOOL_TYPED_ALIGN_(type), &name##_functions_, \
                                          none, 0 };                                    \
                                                                                        \
-    CPOOL_TYPED_LAST_(name##_unload_, cpool_typed_close(&name##_typed_, true))         \
+    CPOOL_TYPED_LAST_(name##_unload_, cpool_typed_close_abi3(&name##_typed_, true))         \
                                                                                        \
     CPOOL_TYPED_ASSERT_(name##_flags_ == (flags),                                      \
                         "cpool: " #name " is declared as another kind of pool");       \
@@ -283,7 +283,7 @@ struct cpool_typed_functions {
 
 /*
  * A typed pool, as the program and the library share it.  Frozen, as what
- * <cpool/fast.h> describes.
+ * <cpool/fast.h> describes.  The number there is the one in the names below.
  */
 struct cpool_typed {
     uintptr_t origin;               /* address of slot 0 times the inverse of the odd part
@@ -301,17 +301,17 @@ struct cpool_typed {
 
 /* The out-of-line halves of what the macros below define.  The slot comes first, so that it
  * stays in its register. */
-CPOOL_API void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry);
-CPOOL_API void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry,
+CPOOL_API void *cpool_typed_alloc_abi3(struct cpool_typed *typed, cpool_cache_t *entry);
+CPOOL_API void cpool_typed_free_abi3(void *slot, struct cpool_typed *typed, cpool_cache_t *entry,
                                      uintptr_t index);
-CPOOL_API void *cpool_typed_exact_alloc_slow(struct cpool_typed *typed, cpool_cache_t **entry);
-CPOOL_API void cpool_typed_exact_free_slow(void *slot, struct cpool_typed *typed,
+CPOOL_API void *cpool_typed_exact_alloc_abi3(struct cpool_typed *typed, cpool_cache_t **entry);
+CPOOL_API void cpool_typed_exact_free_abi3(void *slot, struct cpool_typed *typed,
                                            cpool_cache_t **entry);
 /* Somebody waits, at the end of an alloc of this slot, which is returned, or NULL of a free. */
-CPOOL_API void *cpool_typed_asked_slow(void *slot, struct cpool_typed *typed);
-CPOOL_API cpool_t *cpool_typed_pool(struct cpool_typed *typed);
-CPOOL_API int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config);
-CPOOL_API int cpool_typed_close(struct cpool_typed *typed, bool unloading);
+CPOOL_API void *cpool_typed_asked_abi3(void *slot, struct cpool_typed *typed);
+CPOOL_API cpool_t *cpool_typed_pool_abi3(struct cpool_typed *typed);
+CPOOL_API int cpool_typed_open_abi3(struct cpool_typed *typed, const cpool_config_t *config);
+CPOOL_API int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading);
 
 #if defined(__cplusplus)
 #define CPOOL_TYPED_ASSERT_(condition, text) static_assert(condition, text)
@@ -439,7 +439,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                                                                                        \
         CPOOL_TYPED_KEEP_(cpool_entry_);                                               \
         CPOOL_POP_(cpool_entry_, cpool_slot_,                                          \
-                   return CPOOL_CAST_(type *, cpool_typed_alloc_slow(&name##_typed_,   \
+                   return CPOOL_CAST_(type *, cpool_typed_alloc_abi3(&name##_typed_,   \
                                                                      cpool_entry_)));  \
         return CPOOL_CAST_(type *, cpool_slot_);                                       \
     }                                                                                  \
@@ -452,7 +452,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         CPOOL_TYPED_KEEP_(cpool_entry_);                                               \
         CPOOL_TYPED_INDEX_(name##_typed_.origin, sizeof(type), cpool_slot_, cpool_index_);\
         CPOOL_PUSH_(cpool_entry_, cpool_slot_, cpool_index_ < cpool_entry_->bound,     \
-                    cpool_typed_free_slow(cpool_slot_, &name##_typed_, cpool_entry_,   \
+                    cpool_typed_free_abi3(cpool_slot_, &name##_typed_, cpool_entry_,   \
                                           cpool_index_));                              \
     }
 
@@ -472,16 +472,16 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         void *cpool_slot_;                                                             \
                                                                                        \
         CPOOL_POP_MARKED_(cpool_entry_, cpool_slot_,                                   \
-                          return CPOOL_CAST_(type *, cpool_typed_exact_alloc_slow(     \
+                          return CPOOL_CAST_(type *, cpool_typed_exact_alloc_abi3(     \
                                                          &name##_typed_, &name##_entry_)));\
-        ask(name, return CPOOL_CAST_(type *, cpool_typed_asked_slow(cpool_slot_,       \
+        ask(name, return CPOOL_CAST_(type *, cpool_typed_asked_abi3(cpool_slot_,       \
                                                                     &name##_typed_))); \
         return CPOOL_CAST_(type *, cpool_slot_);                                       \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_free_slow_(type *cpool_slot_)                      \
     {                                                                                  \
-        cpool_typed_exact_free_slow(cpool_slot_, &name##_typed_, &name##_entry_);      \
+        cpool_typed_exact_free_abi3(cpool_slot_, &name##_typed_, &name##_entry_);      \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_free(type *cpool_slot_)                            \
@@ -493,7 +493,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         CPOOL_PUSH_MARKED_(cpool_entry_, cpool_slot_,                                  \
                            cpool_index_ < cpool_entry_->bound && calm(name),           \
                            do { name##_free_slow_(cpool_slot_); return; } while (0));  \
-        ask(name, (void)cpool_typed_asked_slow(NULL, &name##_typed_));                 \
+        ask(name, (void)cpool_typed_asked_abi3(NULL, &name##_typed_));                 \
     }
 
 /* In a waitable pool one look more, after the end of the mark, so that a waiter that finds none is
@@ -527,14 +527,14 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
                                                                                        \
     CPOOL_TYPED_INLINE_ type *name##_alloc(void)                                       \
     {                                                                                  \
-        cpool_t *cpool_pool_ = cpool_typed_pool(&name##_typed_);                       \
+        cpool_t *cpool_pool_ = cpool_typed_pool_abi3(&name##_typed_);                       \
                                                                                        \
         return cpool_pool_ != NULL ? CPOOL_CAST_(type *, cpool_alloc(cpool_pool_)) : NULL; \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ void name##_free(type *cpool_slot_)                            \
     {                                                                                  \
-        cpool_t *cpool_pool_ = cpool_slot_ != NULL ? cpool_typed_pool(&name##_typed_) : NULL;\
+        cpool_t *cpool_pool_ = cpool_slot_ != NULL ? cpool_typed_pool_abi3(&name##_typed_) : NULL;\
                                                                                        \
         if (cpool_pool_ != NULL)                                                       \
             cpool_free(cpool_pool_, cpool_slot_);                                      \

@@ -310,7 +310,7 @@ void *cpi_lease_near(cpool_lease_t *handle)
     return lease != NULL ? alloc_near(own_cache(lease, handle), lease, handle, call) : NULL;
 }
 
-void *cpool_lease_alloc_slow(cpool_lease_t *handle)
+void *cpool_lease_alloc_abi3(cpool_lease_t *handle)
 {
     const struct cpi_call call = CPI_CALL("cpool_lease_alloc");
     struct cpi_lease *lease = lease_of(handle, call.function);

@@ -422,7 +422,8 @@ static int settle(const struct cpool_objects_typed *typed, const cpool_object_co
     return 0;
 }
 
-int cpool_typed_objects_open(struct cpool_objects_typed *typed, const cpool_object_config_t *given)
+int cpool_typed_objects_open_abi3(struct cpool_objects_typed *typed,
+                                  const cpool_object_config_t *given)
 {
     cpool_objects_t *pool, *none = NULL;
     cpool_object_config_t config;
@@ -445,24 +446,23 @@ int cpool_typed_objects_open(struct cpool_objects_typed *typed, const cpool_obje
     return 0;
 }
 
-cpool_objects_t *cpool_typed_objects_pool(struct cpool_objects_typed *typed)
+cpool_objects_t *cpool_typed_objects_pool_abi3(struct cpool_objects_typed *typed)
 {
     cpool_objects_t *pool = pool_of(typed);
 
     if (CPI_LIKELY(pool != NULL))
         return pool;
-    return cpool_typed_objects_open(typed, NULL) == 0 ? pool_of(typed) : NULL;
+    return cpool_typed_objects_open_abi3(typed, NULL) == 0 ? pool_of(typed) : NULL;
 }
 
-int cpool_typed_objects_close(struct cpool_objects_typed *typed, bool unloading)
+int cpool_typed_objects_close_abi3(struct cpool_objects_typed *typed, bool unloading)
 {
     cpool_objects_t *pool = pool_of(typed);
 
     if (unloading && cpi_thread_process_ends())
         return 0;
     while (pool != NULL &&
-           !cpi_word_cas(&typed->pool, &pool, NULL, acquire, acquire)) /* [close] [find] */
-        ;
+           !cpi_word_cas(&typed->pool, &pool, NULL, acquire, acquire)); /* [close] [find] */
     return cpool_objects_destroy(pool);
 }
 

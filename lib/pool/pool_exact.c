@@ -30,7 +30,7 @@ CPI_COLD static struct cpi_cache *adopt_entry(struct cpi_pool *pool, cpool_cache
 CPI_COLD static void *typed_alloc_at_length(struct cpool_typed *typed, cpool_cache_t *entry,
                                             struct cpi_call call)
 {
-    cpool_t *handle = cpool_typed_pool(typed);
+    cpool_t *handle = cpool_typed_pool_abi3(typed);
 
     return handle == NULL
                ? NULL
@@ -40,7 +40,7 @@ CPI_COLD static void *typed_alloc_at_length(struct cpool_typed *typed, cpool_cac
 CPI_COLD static void typed_free_at_length(struct cpool_typed *typed, cpool_cache_t *entry,
                                           void *slot, struct cpi_call call)
 {
-    cpool_t *handle = slot != NULL ? cpool_typed_pool(typed) : NULL;
+    cpool_t *handle = slot != NULL ? cpool_typed_pool_abi3(typed) : NULL;
 
     if (handle != NULL)
         cpi_pool_free(handle->state, adopt_entry(handle->state, entry), slot, call);
@@ -57,7 +57,7 @@ CPI_WITHIN static inline struct cpi_cache *typed_cache(const cpool_t *handle,
                : NULL;
 }
 
-void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
+void *cpool_typed_alloc_abi3(struct cpool_typed *typed, cpool_cache_t *entry)
 {
     cpool_t *handle = cpi_typed_opened(typed);
     struct cpi_cache *cache = typed_cache(handle, entry);
@@ -70,7 +70,7 @@ void *cpool_typed_alloc_slow(struct cpool_typed *typed, cpool_cache_t *entry)
 }
 
 /* The index is right where the entry shows magazines. */
-void cpool_typed_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t *entry,
+void cpool_typed_free_abi3(void *slot, struct cpool_typed *typed, cpool_cache_t *entry,
                            uintptr_t index)
 {
     cpool_t *handle = cpi_typed_opened(typed);
@@ -119,13 +119,13 @@ CPI_WITHIN static inline struct cpi_cache *pointed(const cpool_t *handle,
     return CPI_LIKELY(cache != NULL && cache->pointer == entry) ? cache : NULL;
 }
 
-void *cpool_typed_exact_alloc_slow(struct cpool_typed *typed, cpool_cache_t **entry)
+void *cpool_typed_exact_alloc_abi3(struct cpool_typed *typed, cpool_cache_t **entry)
 {
     cpool_t *handle = cpi_typed_opened(typed);
     struct cpi_cache *cache = pointed(handle, entry);
 
     if (CPI_UNLIKELY(cache == NULL)) {
-        handle = cpool_typed_pool(typed);
+        handle = cpool_typed_pool_abi3(typed);
         if (handle == NULL)
             return NULL;
         cache = adopt(typed, handle->state, entry);
@@ -133,7 +133,7 @@ void *cpool_typed_exact_alloc_slow(struct cpool_typed *typed, cpool_cache_t **en
     return cpi_pool_alloc(handle->state, cache, CPI_CALL(typed->functions->alloc));
 }
 
-void cpool_typed_exact_free_slow(void *slot, struct cpool_typed *typed, cpool_cache_t **entry)
+void cpool_typed_exact_free_abi3(void *slot, struct cpool_typed *typed, cpool_cache_t **entry)
 {
     cpool_t *handle = cpi_typed_opened(typed);
     struct cpi_cache *cache = pointed(handle, entry);
@@ -141,7 +141,7 @@ void cpool_typed_exact_free_slow(void *slot, struct cpool_typed *typed, cpool_ca
     if (CPI_UNLIKELY(slot == NULL))
         return;
     if (CPI_UNLIKELY(cache == NULL)) {
-        handle = cpool_typed_pool(typed);
+        handle = cpool_typed_pool_abi3(typed);
         if (handle == NULL)
             return;
         cache = adopt(typed, handle->state, entry);
@@ -149,7 +149,7 @@ void cpool_typed_exact_free_slow(void *slot, struct cpool_typed *typed, cpool_ca
     cpi_pool_free(handle->state, cache, slot, CPI_CALL(typed->functions->free));
 }
 
-void *cpool_typed_asked_slow(void *slot, struct cpool_typed *typed)
+void *cpool_typed_asked_abi3(void *slot, struct cpool_typed *typed)
 {
     cpool_t *handle = cpi_typed_opened(typed);
 

@@ -292,7 +292,7 @@ const struct cpi_brief *cpi_pool_brief(const struct cpi_pool *pool)
 /* An entry that is the pool's has a cache.  That of a thread without a cache or of a destroyed
  * pool is no pool's, and that of a lease another handle's.  The inline path has read the entry
  * already, so a wrong handle traps there or is noticed here. */
-void *cpool_alloc_slow(cpool_t *handle, cpool_cache_t *entry)
+void *cpool_alloc_abi3(cpool_t *handle, cpool_cache_t *entry)
 {
     struct cpi_cache *cache = entry->home;
 
@@ -301,7 +301,7 @@ void *cpool_alloc_slow(cpool_t *handle, cpool_cache_t *entry)
     return cache->brief.alloc(handle, entry, cache, CPI_CALLER());
 }
 
-void cpool_free_slow(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry)
+void cpool_free_abi3(cpool_t *handle, void *slot, uintptr_t index, cpool_cache_t *entry)
 {
     struct cpi_cache *cache = entry->home;
 
@@ -316,7 +316,7 @@ void cpi_layer_free(cpool_t *handle, void *slot)
     uintptr_t index;
 
     CPOOL_INDEX_(handle, slot, index);
-    cpool_free_slow(handle, slot, index, cpi_thread_entry(handle));
+    cpool_free_abi3(handle, slot, index, cpi_thread_entry(handle));
 }
 
 /* --- For typed pools --- */
@@ -345,7 +345,7 @@ static inline bool owner_is_right(const struct cpi_pool *pool, const struct cpi_
 }
 
 /* That of a cache that has ended is none. */
-void *cpool_cache_alloc_slow(cpool_cache_t *entry)
+void *cpool_cache_alloc_abi3(cpool_cache_t *entry)
 {
     static const char function[] = "cpool_cache_alloc";
     struct cpi_pool *pool = cpi_pool_of(entry->pool, function);
@@ -362,7 +362,7 @@ void *cpool_cache_alloc_slow(cpool_cache_t *entry)
     return cpi_pool_alloc(pool, cache, CPI_CALL(function));
 }
 
-void cpool_cache_free_slow(cpool_cache_t *entry, void *slot, uintptr_t index)
+void cpool_cache_free_abi3(cpool_cache_t *entry, void *slot, uintptr_t index)
 {
     static const char function[] = "cpool_cache_free";
     struct cpi_pool *pool = cpi_pool_of(entry->pool, function);

@@ -83,21 +83,21 @@ static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
     return code;
 }
 
-int cpool_typed_open(struct cpool_typed *typed, const cpool_config_t *config)
+int cpool_typed_open_abi3(struct cpool_typed *typed, const cpool_config_t *config)
 {
     return open_pool(typed, config);
 }
 
-cpool_t *cpool_typed_pool(struct cpool_typed *typed)
+cpool_t *cpool_typed_pool_abi3(struct cpool_typed *typed)
 {
     cpool_t *handle = cpi_typed_opened(typed);
 
-    if (CPI_UNLIKELY(handle == NULL) && cpool_typed_open(typed, NULL) == 0)
+    if (CPI_UNLIKELY(handle == NULL) && cpool_typed_open_abi3(typed, NULL) == 0)
         handle = cpi_typed_opened(typed);
     return handle;
 }
 
-int cpool_typed_close(struct cpool_typed *typed, bool unloading)
+int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading)
 {
     return unloading && cpi_thread_process_ends() ? 0 : cpool_destroy(cpi_typed_opened(typed));
 }

@@ -304,7 +304,7 @@ int cpool_retire_barrier(cpool_reader_t *face)
 /* --- Readers --- */
 
 /* No other thread writes to `inside` but to leave it as it is. */
-void cpool_read_begin_slow(cpool_reader_t *face)
+void cpool_read_begin_abi3(cpool_reader_t *face)
 {
     uintptr_t epoch = cpi_word_load(&reader_of(face)->domain->epoch, acquire); /* [now] */
     uintptr_t none = 0;

@@ -19,7 +19,7 @@ static void *obtained;
 static void *joiner(void *number)
 {
     model_begin(number);
-    obtained = cpool_lease_alloc_slow(model_lease);
+    obtained = cpool_lease_alloc_abi3(model_lease);
     model_barrier_end();
     return NULL;
 }

@@ -25,7 +25,7 @@ static void *owner(void *number)
 
     model_begin(number);
     for (i = 0; i < 2; i++)
-        obtained += cpool_lease_alloc_slow(model_lease) != NULL;
+        obtained += cpool_lease_alloc_abi3(model_lease) != NULL;
     model_barrier_end();
     return NULL;
 }

@@ -22,7 +22,7 @@ static void *owner(void *number)
     void *slot;
 
     model_begin(number);
-    slot = cpool_lease_alloc_slow(model_lease);
+    slot = cpool_lease_alloc_abi3(model_lease);
     if (slot != NULL) {
         obtained++;
         model_use_slot(slot);
@@ -51,7 +51,7 @@ int main(void)
 
     model_open_lease(true, true);
     model_self = 1;
-    assert(cpool_lease_alloc_slow(model_lease) != NULL);
+    assert(cpool_lease_alloc_abi3(model_lease) != NULL);
     model_self = 0;
     model_run(2, bodies);
     assert(obtained + (robbed != NULL) <= MODEL_SLOTS);

@@ -6,7 +6,10 @@
 # those that the shared library shows.  The tag of each public structure is the name of its
 # type without _t, or with it if a function or the C++ namespace has that name.
 #
-# srcdir: top of the source tree.  NM: the configured nm.  Run in the top of the
+# The layouts that inline code knows have a number, which ends the names that such code needs.
+# A program with headers of another number does not link.
+#
+# srcdir: top of the source tree.  NM, CC: the configured ones.  Run in the top of the
 # build tree.
 
 set -u
@@ -59,6 +62,60 @@ if [ -e "$library" ]; then
     compare map library
 else
     echo 'left out: there is no shared library to compare with'
+fi
+
+# --- The number of the layouts ---
+
+# The members of the structures that inline code knows, and the number that stands for them.
+layouts='abi3 2041869660'
+number=$(sed -n 's/^cpool_.*_\(abi[0-9]*\)$/\1/p' "$work/map" | sort -u)
+for frozen in fast.h:cpool_t fast.h:cpool_cache_t typed.h:cpool_typed_functions typed.h:cpool_typed \
+    object_typed.h:cpool_objects_typed retire.h:cpool_reader; do
+    awk -v head="struct ${frozen#*:} {" '!body && index($0, head) { body = 1 }
+        body { text = text $0 "\n" } body && /^}/ { exit }
+        END { gsub(/\/\*([^*]|\*[^\/])*\*\//, "", text); gsub(/[ \n]+/, " ", text); print text }' \
+        "$top/include/cpool/${frozen%:*}"
+done > "$work/layouts"
+[ "$(grep -c '; }' "$work/layouts")" -eq 6 ] || { echo 'a layout is not found'; status=1; }
+is="$number $(cksum < "$work/layouts" | cut -d ' ' -f 1)"
+[ "$is" = "$layouts" ] || {
+    echo "the layouts of inline code are $is, and not $layouts: raise the number (HACKING.md)"
+    status=1
+}
+
+# Each shape of program, with the headers of another number and with ours.
+cp -r "$top/include" "$work/other"
+sed -i "s/_$number\\>/_abi0/g" "$work/other/cpool"/*.h
+# link HEADERS OPTION
+link() {
+    # shellcheck disable=SC2086 # the compiler may have options of its own
+    ${CC:-cc} -std=gnu11 -O2 $2 -I"$1" -Iinclude "$work/shape.c" "$library" -pthread \
+        -Wl,-rpath,"$(pwd)/lib/.libs" -o "$work/shape" > "$work/output" 2>&1
+}
+# shape TEXT [OPTION]
+shape() {
+    printf '%s\n' '#include <cpool/lease.h>' '#include <cpool/object.h>' '#include <cpool/retire.h>' \
+        'struct job { long number; };' 'int main(void) { return 0; }' "$1" > "$work/shape.c"
+    for options in '' ${2:-}; do
+        link "$top/include" "$options" || { echo "does not link: $1"; cat "$work/output"; status=1; }
+        ! link "$work/other" "$options" || { echo "links with the headers of abi0: $1"; status=1; }
+    done
+}
+if [ -e "$library" ]; then
+    for kind in '' _EXACT _WAITABLE; do
+        shape "CPOOL_DECLARE$kind(jobs, struct job); CPOOL_DEFINE$kind(jobs, struct job, .capacity = 9);
+            void use(void); void use(void) { jobs_free(jobs_alloc()); }" -DCPOOL_NO_INLINE
+    done
+    shape 'CPOOL_OBJECTS_DECLARE(jobs, struct job);
+        CPOOL_OBJECTS_DEFINE(jobs, struct job, CPOOL_OBJECT_HOOKS(.arg = 0), .capacity = 9);
+        int use(void); int use(void) { return jobs_put(jobs_get()); }' -DCPOOL_NO_INLINE
+    # Not in main, where nothing is inlined.
+    shape 'void *use(cpool_t *pool); void *use(cpool_t *pool) { return cpool_alloc(pool); }'
+    shape 'void *use(cpool_cache_t *own); void *use(cpool_cache_t *own) { return cpool_cache_alloc(own); }'
+    shape 'void use(cpool_cache_t *own, void *slot);
+        void use(cpool_cache_t *own, void *slot) { cpool_cache_free(own, slot); }'
+    shape 'void *use(cpool_lease_t *frame); void *use(cpool_lease_t *frame) { return cpool_lease_alloc(frame); }'
+    shape 'void use(cpool_reader_t *reader); void use(cpool_reader_t *reader) { cpool_read_begin(reader); }'
 fi
 
 [ "$status" -ne 0 ] || echo "$(wc -l < "$work/headers") symbols"

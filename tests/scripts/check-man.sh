@@ -26,8 +26,7 @@ headers=$(sed -n -e ':a' -e '/\\$/{ N; s/\\\n//; ta' -e '}' -e 's/^man_headers =
     -f doc/man/make-pages.awk $headers) || complain 'the pages cannot be made'
 
 # Functions that only the inline path and the macros of typed pools call need none.
-functions=$(sed -n 's/^ *\(cpool_[a-z_]*\);.*/\1/p' "$top/lib/libcpool.map" |
-    grep -v -e '_slow$' -e '_table_abi' -e '^cpool_typed_')
+functions=$(sed -n 's/^ *\(cpool_[a-z_]*\);.*/\1/p' "$top/lib/libcpool.map")
 count=0
 for function in $functions; do
     page=$work/man3/$function.3
