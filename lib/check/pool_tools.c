@@ -168,8 +168,15 @@ static void ignore_for_good(struct cpi_pool *pool)
     ignore_own(pool, true);
     cpi_tools_ignore(pool->tools, &pool->handle->base, sizeof pool->handle->base, true);
     cpi_tools_ignore(pool->tools, &pool->face->base, sizeof pool->face->base, true);
+    if (pool->part[CPI_PART_TOOLS] != NULL)
+        cpi_tools_ignore(pool->tools, pool->part[CPI_PART_TOOLS], sizeof(uintptr_t), true);
+}
+
+/* A typed pool's program knows the slab's base, too, and reads it until the end. */
+CPI_COLD static void parted(struct cpi_pool *pool)
+{
     if (pool->typed != NULL)
-        cpi_tools_ignore(pool->tools, &pool->typed->origin, sizeof pool->typed->origin, true);
+        pool->part[CPI_PART_TOOLS] = &pool->typed->origin;
 }
 
 /* After the destructors of programs, which have no priority, and before a tool looks for
@@ -185,4 +192,5 @@ __attribute__((__destructor__(101))) static void process_ended(void)
 }
 
 const struct cpi_feature cpi_tools_feature = {
-    .plan = plan, .begin = begin, .end = close_slots, .reset = reset, .leaked = leaked};
+    .plan = plan, .begin = begin, .end = close_slots, .reset = reset, .parted = parted,
+    .leaked = leaked};

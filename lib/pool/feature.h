@@ -37,6 +37,10 @@ struct cpi_feature {
     void (*emptied)(struct cpi_pool *pool);
     void (*reset)(struct cpi_pool *pool);
 
+    /* As the process ends: the variables of the typed pool's program may be unmapped from now on,
+     * and the pool be used by its handle.  With the lock held. */
+    void (*parted)(struct cpi_pool *pool);
+
     /* At a reset or the end: takes back all that the pool has handed out beside its slots, and
      * returns how many of these were live. */
     size_t (*clear)(struct cpi_pool *pool);

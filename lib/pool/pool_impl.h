@@ -72,7 +72,7 @@ struct cpi_usage {
 struct cpi_pool {
     cpool_t *handle; /* constant: the way to slots */
     cpool_t *face;   /* constant: the one that is shown, `handle` without a layer */
-    struct cpool_typed *typed; /* constant: NULL unless the pool is a typed one */
+    struct cpool_typed *typed; /* NULL unless the pool is typed, and its program there */
     struct cpi_slab slab;
     struct cpi_depot depot;
     struct cpi_registry registry;

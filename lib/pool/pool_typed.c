@@ -9,6 +9,7 @@
  * A typed pool is created with the lock held, which a fork waits for: its child finds
  * a pool or none.
  */
+#include "pool/feature.h"
 #include "pool/pool_config.h"
 #include "pool/pool_create.h"
 #include "pool/pool_options.h"
@@ -17,6 +18,15 @@
 
 #include "base/atomic.h"
 #include "base/error.h"
+#include "host/sync.h"
+
+/* The pool, or NULL.  One that was parted from its program and then destroyed is none. */
+static cpool_t *opened(const struct cpool_typed *typed)
+{
+    cpool_t *handle = cpi_typed_opened(typed);
+
+    return handle != NULL && handle->state != NULL ? handle : NULL;
+}
 
 void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
 {
@@ -25,6 +35,31 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool)
     typed->origin = pool != NULL ? pool->slab.base * pool->slab.inverse : 0;
     cpi_word_store(&typed->asked, 0, relaxed); /* [asked] */
     cpi_word_store((uintptr_t *)(void *)&typed->pool, (uintptr_t)handle, release); /* [open] */
+}
+
+/*
+ * As the process ends a pool stays, because threads may use it.  The variables of its program may
+ * go, if that is a plug-in, so nothing of the pool writes them any more.  As `asked` says, frees of
+ * the type look for waiters by the pool's descriptor.
+ */
+static void part(struct cpool_typed *typed)
+{
+    cpool_t *handle;
+
+    if (cpi_os_process_is_dying())
+        return;
+    cpi_lock();
+    handle = opened(typed);
+    if (handle != NULL) {
+        struct cpi_pool *pool = handle->state;
+
+        CPI_EACH_FEATURE(feature, parted)
+            feature->parted(pool);
+        if (pool->typed != NULL)
+            pool->typed = NULL;
+        cpi_word_store(&typed->asked, 1, relaxed); /* [asked] */
+    }
+    cpi_unlock();
 }
 
 /* The type says the settings that are left open. */
@@ -75,7 +110,7 @@ static int open_pool(struct cpool_typed *typed, const cpool_config_t *given)
         return CPOOL_ESYSTEM;
     cpi_pool_prepare(&config);
     cpi_lock();
-    if (cpi_typed_opened(typed) == NULL)
+    if (opened(typed) == NULL)
         code = create(typed, &config);
     else if (given != NULL)
         code = CPOOL_EOPEN;
@@ -90,7 +125,7 @@ int cpool_typed_open_abi3(struct cpool_typed *typed, const cpool_config_t *confi
 
 cpool_t *cpool_typed_pool_abi3(struct cpool_typed *typed)
 {
-    cpool_t *handle = cpi_typed_opened(typed);
+    cpool_t *handle = opened(typed);
 
     if (CPI_UNLIKELY(handle == NULL) && cpool_typed_open_abi3(typed, NULL) == 0)
         handle = cpi_typed_opened(typed);
@@ -99,5 +134,8 @@ cpool_t *cpool_typed_pool_abi3(struct cpool_typed *typed)
 
 int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading)
 {
-    return unloading && cpi_thread_process_ends() ? 0 : cpool_destroy(cpi_typed_opened(typed));
+    if (!unloading || !cpi_thread_process_ends())
+        return cpool_destroy(opened(typed));
+    part(typed);
+    return 0;
 }

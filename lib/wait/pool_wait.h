@@ -54,7 +54,8 @@ struct cpi_sleeper {
     bool last;                /* it does not sleep after the look under way */
 };
 
-/* With the lock held: a waiter joins the queue.  From then on the word is shown. */
+/* With the lock held: a waiter joins the queue.  From then on the word is shown, to the program of
+ * a typed pool until the two are parted, with the same lock. */
 static inline void cpi_pool_join(struct cpi_pool *pool, struct cpi_waiter *waiter, uint64_t due)
 {
     struct cpi_queue *queue = &cpi_waiters_of(pool)->queue;

@@ -20,6 +20,9 @@
 #include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 
+/* How often the waiters' lock is tried at the end of the process, with naps of 0.1 ms. */
+#define CPI_PART_TRIES 1000u
+
 static inline void call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
 {
     if (CPI_UNLIKELY(cpi_queue_is_asked(&cpi_waiters_of(pool)->queue, cpi_mark_has_barrier)))
@@ -167,6 +170,25 @@ CPI_COLD static void forked(struct cpi_pool *pool)
     init(cpi_waiters_of(pool));
 }
 
+/* The lock is tried for a while: a handler of a signal may end the process on top of its holder,
+ * which is then code of the program that stays. */
+CPI_COLD static void parted(struct cpi_pool *pool)
+{
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
+    unsigned tries = 0;
+
+    if (waiters == NULL)
+        return;
+    while (cpi_mutex_trylock(&waiters->lock) != 0) {
+        if (tries == CPI_PART_TRIES)
+            return;
+        cpi_os_back_off(tries++);
+    }
+    pool->typed = NULL;
+    waiters->queue.shown[1] = NULL;
+    cpi_mutex_unlock(&waiters->lock);
+}
+
 CPI_COLD static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 {
     if (cpi_waiters_of(pool) != NULL)
@@ -175,4 +197,4 @@ CPI_COLD static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
 
 const struct cpi_feature cpi_wait_feature = {
     .flags = CPOOL_WAITABLE, .plan = plan, .begin = begin, .end = end, .forked = forked,
-    .figures = figures};
+    .parted = parted, .figures = figures};

@@ -10,6 +10,7 @@
 #include "support.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -383,6 +384,91 @@ START_TEST(exit_while_loaded_does_no_harm)
 }
 END_TEST
 
+/* A host that uses a plug-in's typed pool by its handle, and the library by name. */
+struct host {
+    struct module module;
+    cpool_t *turns;
+    pthread_t sleeper;
+    bool sleeps; /* a thread waits for the slot when the plug-in goes */
+    void *slot;
+    void *(*alloc)(cpool_t *);
+    void *(*alloc_wait)(cpool_t *, const struct timespec *);
+    void *(*alloc_or_notify)(cpool_t *);
+    void (*give)(cpool_t *, void *);
+    int (*stats)(cpool_t *, cpool_stats_t *);
+    int (*destroy)(cpool_t *);
+};
+
+static struct host host;
+
+static uint64_t waits(void)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    REQUIRE_EQUAL(host.stats(host.turns, &stats), 0);
+    return stats.waits;
+}
+
+static void *sleep_once(void *unused)
+{
+    void *slot = host.alloc_wait(host.turns, NULL);
+
+    (void)unused;
+    REQUIRE(slot != NULL);
+    host.give(host.turns, slot);
+    return NULL;
+}
+
+static void unload_and_wait(void)
+{
+    unload(&host.module);
+    REQUIRE(dlopen(MODULE_SHARED, RTLD_NOW | RTLD_NOLOAD) == NULL);
+    if (!host.sleeps)
+        REQUIRE(host.alloc_or_notify(host.turns) == NULL);
+    host.give(host.turns, host.slot);
+    if (host.sleeps)
+        support_join(host.sleeper);
+    host.slot = host.alloc(host.turns);
+    REQUIRE(host.slot != NULL);
+    host.give(host.turns, host.slot);
+    REQUIRE_EQUAL(host.destroy(host.turns), 0);
+}
+
+static void exit_with_typed_pool(void *sleeps)
+{
+    void *(*turns)(void);
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+    REQUIRE_EQUAL(atexit(unload_and_wait), 0);
+    REQUIRE(library != NULL);
+    find(library, "cpool_alloc", &host.alloc);
+    find(library, "cpool_alloc_wait", &host.alloc_wait);
+    find(library, "cpool_alloc_or_notify", &host.alloc_or_notify);
+    find(library, "cpool_free", &host.give);
+    find(library, "cpool_stats", &host.stats);
+    find(library, "cpool_destroy", &host.destroy);
+    host.module = load(MODULE_SHARED);
+    find(host.module.handle, "module_turns", &turns);
+    host.turns = turns();
+    host.slot = host.alloc(host.turns);
+    host.sleeps = sleeps != NULL;
+    REQUIRE(host.slot != NULL);
+    if (host.sleeps) {
+        host.sleeper = support_start(sleep_once, NULL);
+        while (waits() == 0)
+            sched_yield();
+    }
+    exit(EXIT_SUCCESS);
+}
+
+/* Before the library's own handler, whose turn it is first, the pool would be closed.  Later it
+ * stays, for threads may use it until the process ends.  The plug-in's memory does not. */
+START_TEST(unload_by_a_late_exit_handler_leaves_the_typed_pool_usable)
+{
+    support_in_child(exit_with_typed_pool, _i == 0 ? NULL : &host);
+}
+END_TEST
+
 /* The two plug-ins have a library each, with threads and pools of its own. */
 START_TEST(load_both_at_once_keeps_them_apart)
 {
@@ -453,6 +539,7 @@ int main(void)
         TIMES(fork_after_unload_does_no_harm, 2),
         TIMES(fork_while_loaded_child_works_and_unloads, 2),
         TIMES(exit_while_loaded_does_no_harm, 2),
+        TIMES(unload_by_a_late_exit_handler_leaves_the_typed_pool_usable, 2),
         ONCE(load_both_at_once_keeps_them_apart),
         ONCE(dlsym_finds_functions_to_call),
     };

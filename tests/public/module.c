@@ -28,6 +28,16 @@ struct item {
 CPOOL_DECLARE(items, struct item);
 CPOOL_DEFINE(items, struct item, .capacity = CAPACITY);
 
+/* The main program waits for it by its handle. */
+CPOOL_DECLARE_WAITABLE(turns, struct item);
+CPOOL_DEFINE_WAITABLE(turns, struct item, .capacity = 1);
+
+void *module_turns(void)
+{
+    turns_free(turns_alloc());
+    return turns_pool();
+}
+
 size_t module_typed(size_t count)
 {
     struct item *held[CAPACITY];
