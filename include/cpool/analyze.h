@@ -73,6 +73,10 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
 #define CPOOL_LABEL_BEHIND_(prefix, text) CPOOL_LABEL_JOINED_(prefix, text)
 #define CPOOL_LABEL_JOINED_(prefix, text) __asm__(#prefix text)
 
+#define CPOOL_TYPED_TAKEN_BY_ANY_(name)                                                \
+    CPOOL_TAKEN_BY_(name##_free, 1) CPOOL_TAKEN_BY_(name##_depot_free, 1)              \
+    CPOOL_TAKEN_BY_(name##_cache_free, 2) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_
+
 #undef CPOOL_TYPED_PATH_
 #define CPOOL_TYPED_PATH_(name, type)                                                  \
     extern struct cpool_typed name##_typed_ CPOOL_TYPED_VISIBLE_;                      \
@@ -85,16 +89,34 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
             cpool_free(cpool_pool_, cpool_slot_);                                      \
     }                                                                                  \
                                                                                        \
-    CPOOL_ALONE_(type *, name##_alloc, (void),                                         \
-                 CPOOL_TAKEN_BY_(name##_free, 1) CPOOL_TAKEN_BY_ANY_ CPOOL_GIVES_)     \
+    CPOOL_ALONE_(void, name##_depot_free, (type *cpool_slot_), CPOOL_TAKES_(1))        \
     {                                                                                  \
-        cpool_t *cpool_pool_ = cpool_typed_pool_abi3(&name##_typed_);                       \
+        if (cpool_slot_ != NULL)                                                       \
+            cpool_depot_free(cpool_typed_pool_abi3(&name##_typed_), cpool_slot_);      \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_ALONE_(void, name##_cache_free, (cpool_cache_t *cpool_cache_, type *cpool_slot_), \
+                 CPOOL_TAKES_(2))                                                      \
+    {                                                                                  \
+        cpool_cache_free(cpool_cache_, cpool_slot_);                                   \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_ALONE_(type *, name##_alloc, (void), CPOOL_TYPED_TAKEN_BY_ANY_(name))        \
+    {                                                                                  \
+        cpool_t *cpool_pool_ = cpool_typed_pool_abi3(&name##_typed_);                  \
                                                                                        \
         return cpool_pool_ != NULL ? CPOOL_CAST_(type *, cpool_alloc(cpool_pool_)) : NULL; \
     }
 
-#undef CPOOL_TYPED_FREE_BULK_
-#define CPOOL_TYPED_FREE_BULK_(name, type)                                             \
+#undef CPOOL_TYPED_TAKE_
+#define CPOOL_TYPED_TAKE_(name, type, function, parameters, call)                      \
+    CPOOL_ALONE_(type *, function, parameters, CPOOL_TYPED_TAKEN_BY_ANY_(name))        \
+    {                                                                                  \
+        return CPOOL_CAST_(type *, call);                                              \
+    }
+
+#undef CPOOL_TYPED_FREES_
+#define CPOOL_TYPED_FREES_(name, type)                                                 \
     CPOOL_ALONE_(void, name##_free_bulk, (type *const *cpool_slots_, size_t cpool_n_), ) \
     {                                                                                  \
         cpool_t *cpool_pool_ = cpool_n_ > 0 ? name##_pool() : NULL;                    \

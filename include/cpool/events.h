@@ -99,6 +99,20 @@ CPOOL_API void *cpool_alloc_or_notify(cpool_t *pool) CPOOL_MUST_USE_;
  */
 CPOOL_API size_t cpool_wake_all(cpool_t *pool, bool closed);
 
+/*
+ * CPOOL_DECLARE_NOTICES - defines the function of a typed pool (CPOOL_DECLARE) for notices, which
+ * is inline.
+ *
+ * At file scope, after the declaration of the pool:
+ *
+ *     type *<name>_alloc_or_notify(void);   as cpool_alloc_or_notify
+ */
+#define CPOOL_DECLARE_NOTICES(name, type)                                              \
+    /* type *<name>_alloc_or_notify(void)   takes a slot, or requests a notice and returns NULL */ \
+    CPOOL_TYPED_TAKE_(name, type, name##_alloc_or_notify, (void),                      \
+                      name##_pool() != NULL ? cpool_alloc_or_notify(name##_pool()) : NULL) \
+    struct cpool_typed
+
 #ifdef __cplusplus
 }
 #endif

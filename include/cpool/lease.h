@@ -171,6 +171,39 @@ CPOOL_API CPOOL_INLINE_ void *cpool_lease_alloc(cpool_lease_t *lease)
 
 #endif /* CPOOL_IS_INLINE_ */
 
+/*
+ * CPOOL_DECLARE_LEASES - defines the functions of a typed pool (CPOOL_DECLARE) for leases, which
+ * are inline.
+ *
+ * At file scope, after the declaration of the pool.  cpool_lease_end ends such a lease:
+ *
+ *     cpool_lease_t *<name>_lease_begin(void);          as cpool_lease_begin
+ *     type *<name>_lease_alloc(cpool_lease_t *lease);   as cpool_lease_alloc
+ *     int <name>_lease_adopt(cpool_lease_t *lease, type *slot);   as cpool_lease_adopt
+ */
+#define CPOOL_DECLARE_LEASES(name, type)                                               \
+    /* cpool_lease_t *<name>_lease_begin(void)           opens a lease, or returns NULL \
+     * type *<name>_lease_alloc(cpool_lease_t *lease)    takes a slot that goes back with it \
+     * int <name>_lease_adopt(cpool_lease_t *lease, type *slot)   moves one: 0 or a code */    \
+    CPOOL_TYPED_INLINE_ cpool_lease_t *name##_lease_begin(void)                        \
+    {                                                                                  \
+        cpool_t *cpool_pool_ = name##_pool();                                          \
+                                                                                       \
+        return cpool_pool_ != NULL ? cpool_lease_begin(cpool_pool_) : NULL;            \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ type *name##_lease_alloc(cpool_lease_t *cpool_lease_)          \
+    {                                                                                  \
+        return CPOOL_CAST_(type *, cpool_lease_alloc(cpool_lease_));                   \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_lease_adopt(cpool_lease_t *cpool_lease_, type *cpool_slot_) \
+    {                                                                                  \
+        return cpool_lease_adopt(cpool_lease_, cpool_slot_);                           \
+    }                                                                                  \
+                                                                                       \
+    struct cpool_typed
+
 #ifdef __cplusplus
 }
 #endif

@@ -174,6 +174,22 @@ public:
         return object;
     }
 
+    /* As get, with cpool_object_obtain's code where there is none. */
+    int obtain(pointer &object, bool *is_new = nullptr)
+    {
+        void *found = nullptr;
+        int code;
+
+        detail::drop_pending();
+        code = cpool_object_obtain(handle_, &found, is_new);
+        pointer own(static_cast<T *>(found), deleter(handle_));
+
+        if (detail::is_pending())
+            detail::rethrow_pending(); /* and puts the object back */
+        object = std::move(own);
+        return code;
+    }
+
     /* As get and cpool_object_wait, in a pool with CPOOL_WAITABLE. */
     pointer wait(const struct timespec *timeout = nullptr)
     {
@@ -188,6 +204,45 @@ public:
             detail::rethrow_pending();
         return object;
     }
+
+    /* As cpool_object_release: puts an object of any pool of this type back. */
+    static int release(T *object) noexcept { return cpool_object_release(object); }
+
+    bool is_active(const T *object) const noexcept
+    {
+        return cpool_object_is_active(handle_, object);
+    }
+
+    /* As cpool_object_populate.  After the maker's exception those created before it stay. */
+    std::size_t populate(std::size_t n, int *code = nullptr)
+    {
+        std::size_t created;
+
+        detail::drop_pending();
+        created = cpool_object_populate(handle_, n, code);
+        if (detail::is_pending())
+            detail::rethrow_pending();
+        return created;
+    }
+
+    /* As cpool_objects_put_all.  The exception of a reset passes when all are back. */
+    std::size_t put_all()
+    {
+        std::size_t put;
+
+        detail::drop_pending();
+        put = cpool_objects_put_all(handle_);
+        if (detail::is_pending())
+            detail::rethrow_pending();
+        return put;
+    }
+
+    std::size_t grow(std::size_t n) noexcept { return cpool_object_grow(handle_, n); }
+    std::size_t shrink(std::size_t n, unsigned flags = 0) noexcept
+    {
+        return cpool_object_shrink(handle_, n, flags);
+    }
+    std::size_t trim() noexcept { return cpool_objects_trim(handle_); }
 
     /* As cpool_object_each, with visit(object, info).  Its exception ends the walk. */
     template <class Visit> std::size_t each(Visit visit) const

@@ -113,6 +113,41 @@ CPOOL_API int cpool_object_lease_adopt(cpool_object_lease_t *lease, void *object
  */
 CPOOL_API size_t cpool_object_lease_end(cpool_object_lease_t *lease);
 
+/*
+ * CPOOL_OBJECTS_DECLARE_LEASES - defines the functions of a typed object pool
+ * (CPOOL_OBJECTS_DECLARE) for leases, which are inline.
+ *
+ * At file scope, after the declaration of the pool.  cpool_object_lease_end ends such a lease:
+ *
+ *     cpool_object_lease_t *<name>_lease_begin(void);          as cpool_object_lease_begin
+ *     type *<name>_lease_get(cpool_object_lease_t *lease);     as cpool_object_lease_get
+ *     int <name>_lease_adopt(cpool_object_lease_t *lease, type *object);
+ *                                                              as cpool_object_lease_adopt
+ */
+#define CPOOL_OBJECTS_DECLARE_LEASES(name, type)                                       \
+    /* cpool_object_lease_t *<name>_lease_begin(void)          opens a lease, or returns NULL \
+     * type *<name>_lease_get(cpool_object_lease_t *lease)     an object that goes back with it \
+     * int <name>_lease_adopt(cpool_object_lease_t *lease, type *object)   0 or a code */ \
+    CPOOL_TYPED_INLINE_ cpool_object_lease_t *name##_lease_begin(void)                 \
+    {                                                                                  \
+        cpool_objects_t *cpool_pool_ = name##_objects();                               \
+                                                                                       \
+        return cpool_pool_ != NULL ? cpool_object_lease_begin(cpool_pool_) : NULL;     \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ type *name##_lease_get(cpool_object_lease_t *cpool_lease_)     \
+    {                                                                                  \
+        return CPOOL_CAST_(type *, cpool_object_lease_get(cpool_lease_));              \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ int name##_lease_adopt(cpool_object_lease_t *cpool_lease_,     \
+                                               type *cpool_object_)                    \
+    {                                                                                  \
+        return cpool_object_lease_adopt(cpool_lease_, cpool_object_);                  \
+    }                                                                                  \
+                                                                                       \
+    struct cpool_objects_typed
+
 #ifdef __cplusplus
 }
 #endif

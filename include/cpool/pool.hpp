@@ -12,6 +12,8 @@
 #define CPOOL_POOL_HPP
 
 #include <cpool/error.hpp>
+#include <cpool/events.h>
+#include <cpool/pools.h>
 #include <cpool/track.h>
 
 #include <type_traits>
@@ -43,6 +45,22 @@ T *construct(From &from, Arguments &&...arguments)
         CPOOL_RETHROW_;
     }
     return nullptr;
+}
+
+/* Slots that a thread waits for, and those of any pool. */
+template <class T> struct waiter {
+    void *allocate() noexcept { return cpool_alloc_wait(pool, timeout); }
+    void deallocate(T *slot) noexcept { cpool_free(pool, static_cast<void *>(slot)); }
+    cpool_t *pool;
+    const struct timespec *timeout;
+};
+
+template <class T> void release(T *object) noexcept
+{
+    if (object == nullptr)
+        return;
+    object->~T();
+    cpool_release(static_cast<void *>(object));
 }
 
 } // namespace detail
@@ -157,10 +175,34 @@ public:
     void *allocate() noexcept { return cpool_alloc(handle_); }
     void deallocate(T *slot) noexcept { cpool_free(handle_, static_cast<void *>(slot)); }
 
+    /* cpool_alloc_bulk, cpool_free_bulk, cpool_alloc_or_notify and cpool_alloc_wait. */
+    std::size_t allocate_bulk(T **slots, std::size_t n) noexcept
+    {
+        return cpool_alloc_bulk(handle_, reinterpret_cast<void **>(slots), n);
+    }
+    void deallocate_bulk(T *const *slots, std::size_t n) noexcept
+    {
+        cpool_free_bulk(handle_, reinterpret_cast<void *const *>(slots), n);
+    }
+    void *allocate_or_notify() noexcept { return cpool_alloc_or_notify(handle_); }
+    void *allocate_wait(const struct timespec *timeout = nullptr) noexcept
+    {
+        return cpool_alloc_wait(handle_, timeout);
+    }
+
     /* An object from these arguments, or nullptr when there is no slot. */
     template <class... Arguments> T *create(Arguments &&...arguments)
     {
         return detail::construct<T>(*this, std::forward<Arguments>(arguments)...);
+    }
+
+    /* As create, in a slot of cpool_alloc_wait. */
+    template <class... Arguments>
+    T *create_wait(const struct timespec *timeout, Arguments &&...arguments)
+    {
+        detail::waiter<T> from{handle_, timeout};
+
+        return detail::construct<T>(from, std::forward<Arguments>(arguments)...);
     }
 
     /* Ends an object of create's.  nullptr is a no-op. */
@@ -169,6 +211,9 @@ public:
         if (object != nullptr)
             deleter{handle_}(object);
     }
+
+    /* The same for an object of any pool, as cpool_release. */
+    static void release(T *object) noexcept { detail::release(object); }
 
     /* The same with an owner, which <cpool/owner.hpp> has.  The pool must not be closed or moved
      * before it ends. */
@@ -249,6 +294,26 @@ public:
     static void deallocate(T *slot) noexcept { Tag::deallocate(slot); }
 
     /* As of pool. */
+    static std::size_t allocate_bulk(T **slots, std::size_t n) noexcept
+    {
+        return cpool_alloc_bulk(native_handle(), reinterpret_cast<void **>(slots), n);
+    }
+    static void deallocate_bulk(T *const *slots, std::size_t n) noexcept
+    {
+        cpool_free_bulk(native_handle(), reinterpret_cast<void *const *>(slots), n);
+    }
+    static void *allocate_or_notify() noexcept { return cpool_alloc_or_notify(native_handle()); }
+    static void *allocate_wait(const struct timespec *timeout = nullptr) noexcept
+    {
+        return cpool_alloc_wait(native_handle(), timeout);
+    }
+    template <class... Arguments>
+    static T *create_wait(const struct timespec *timeout, Arguments &&...arguments)
+    {
+        detail::waiter<T> from{native_handle(), timeout};
+
+        return detail::construct<T>(from, std::forward<Arguments>(arguments)...);
+    }
     template <class... Arguments> static T *create(Arguments &&...arguments)
     {
         static_pool self;
@@ -260,6 +325,7 @@ public:
         if (object != nullptr)
             deleter()(object);
     }
+    static void release(T *object) noexcept { detail::release(object); }
     template <class... Arguments>
     static typename detail::owner<T, deleter, Arguments...>::type make(Arguments &&...arguments)
     {

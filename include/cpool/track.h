@@ -199,6 +199,48 @@ typedef struct cpool_iter {
  */
 CPOOL_API void *cpool_iter_next(cpool_iter_t *iter) CPOOL_NONNULL_(1);
 
+/*
+ * ---- Typed pools (cpool_track.3) ---------------------------------------------
+ */
+
+/*
+ * CPOOL_DECLARE_HANDLES - defines the functions of a typed pool (CPOOL_DECLARE) for handles and
+ * iterators, which are inline.
+ *
+ * At file scope, after the declaration of the pool:
+ *
+ *     cpool_handle_t <name>_handle(const type *slot);   as cpool_handle
+ *     type *<name>_resolve(cpool_handle_t handle);      as cpool_resolve
+ *     type *<name>_iter_next(cpool_iter_t *iter);       as cpool_iter_next
+ */
+#define CPOOL_DECLARE_HANDLES(name, type)                                              \
+    /* cpool_handle_t <name>_handle(const type *slot)    the handle of a live slot     \
+     * type *<name>_resolve(cpool_handle_t handle)       the slot of a handle, or NULL \
+     * type *<name>_iter_next(cpool_iter_t *iter)        the next live slot, or NULL */ \
+    CPOOL_TYPED_INLINE_ cpool_handle_t name##_handle(const type *cpool_slot_)          \
+    {                                                                                  \
+        cpool_t *cpool_pool_ = name##_pool();                                          \
+                                                                                       \
+        return cpool_pool_ != NULL ? cpool_handle(cpool_pool_, cpool_slot_) : CPOOL_HANDLE_NONE; \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ type *name##_resolve(cpool_handle_t cpool_handle_)             \
+    {                                                                                  \
+        cpool_t *cpool_pool_ = name##_pool();                                          \
+        void *cpool_any_ = NULL;                                                       \
+                                                                                       \
+        if (cpool_pool_ != NULL)                                                       \
+            cpool_any_ = cpool_resolve(cpool_pool_, cpool_handle_);                    \
+        return CPOOL_CAST_(type *, cpool_any_);                                        \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ type *name##_iter_next(cpool_iter_t *cpool_iter_)              \
+    {                                                                                  \
+        return CPOOL_CAST_(type *, cpool_iter_next(cpool_iter_));                      \
+    }                                                                                  \
+                                                                                       \
+    struct cpool_typed
+
 #ifdef __cplusplus
 }
 #endif

@@ -78,14 +78,22 @@
  *     type *<name>_calloc(void);         as cpool_calloc
  *     void <name>_free(type *slot);      as cpool_free
  *     size_t <name>_alloc_bulk(type **slots, size_t n);        as cpool_alloc_bulk
+ *     int <name>_alloc_bulk_all(type **slots, size_t n);       as cpool_alloc_bulk_all
  *     void <name>_free_bulk(type *const *slots, size_t n);     as cpool_free_bulk
+ *     type *<name>_alloc_wait(const struct timespec *timeout); as cpool_alloc_wait
+ *     type *<name>_depot_alloc(void);    as cpool_depot_alloc
+ *     void <name>_depot_free(type *slot);
+ *     type *<name>_cache_alloc(cpool_cache_t *cache);          as cpool_cache_alloc
+ *     void <name>_cache_free(cpool_cache_t *cache, type *slot);
+ *     type *<name>_at(size_t index);     as cpool_at
  *     cpool_t *<name>_pool(void);        the pool; creates it if there is none;
  *                                        NULL if that fails
  *     int <name>_open(const cpool_config_t *config);
  *     int <name>_close(void);
  *
- * If the creation of the pool fails in an alloc, the alloc returns NULL, and the next one
- * tries again.
+ * If the pool cannot be created, an alloc returns NULL, and the next one tries again.  A signal
+ * handler needs a pool that exists.  <cpool/track.h>, <cpool/lease.h> and <cpool/events.h> add
+ * functions by CPOOL_DECLARE_HANDLES, CPOOL_DECLARE_LEASES and CPOOL_DECLARE_NOTICES.
  *
  * <name>_open creates the pool now.  NULL means the settings of the definition.  In
  * a configuration, slot_size and slot_align may be 0, which means the type's, and
@@ -102,7 +110,13 @@
      * type *<name>_calloc(void)        the same, its bytes set to zero                \
      * void <name>_free(type *slot)     gives a slot back, from any thread             \
      * size_t <name>_alloc_bulk(type **slots, size_t n)      takes up to n, returns the number \
+     * int <name>_alloc_bulk_all(type **slots, size_t n)     takes n or none: 0 or a code \
      * void <name>_free_bulk(type *const *slots, size_t n)   gives n slots back        \
+     * type *<name>_alloc_wait(const struct timespec *timeout)   sleeps until a slot is free \
+     * type *<name>_depot_alloc(void), void <name>_depot_free(type *slot)   without a cache \
+     * type *<name>_cache_alloc(cpool_cache_t *cache)        takes a slot by an explicit cache \
+     * void <name>_cache_free(cpool_cache_t *cache, type *slot)   gives one back by it \
+     * type *<name>_at(size_t index)    the slot of an index, or NULL                  \
      * cpool_t *<name>_pool(void)       the pool, for all functions of <cpool.h>       \
      * int <name>_open(const cpool_config_t *config)         creates the pool now: 0 or a code \
      * int <name>_close(void)           destroys the pool: 0 or a code */              \
@@ -221,13 +235,32 @@
     CPOOL_TYPED_INLINE_ size_t name##_alloc_bulk(type **cpool_slots_, size_t cpool_n_) \
     {                                                                                  \
         cpool_t *cpool_pool_ = name##_pool();                                          \
+        void **cpool_any_ = CPOOL_CAST_(void **, cpool_slots_);                        \
                                                                                        \
-        if (cpool_pool_ == NULL)                                                       \
-            return 0;                                                                  \
-        return cpool_alloc_bulk(cpool_pool_, CPOOL_CAST_(void **, cpool_slots_), cpool_n_); \
+        return cpool_pool_ != NULL ? cpool_alloc_bulk(cpool_pool_, cpool_any_, cpool_n_) : 0; \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_FREE_BULK_(name, type)                                                 \
+    CPOOL_TYPED_INLINE_ int name##_alloc_bulk_all(type **cpool_slots_, size_t cpool_n_) \
+    {                                                                                  \
+        int cpool_code_ = cpool_typed_open_abi3(&name##_typed_, NULL);                 \
+        void **cpool_any_ = CPOOL_CAST_(void **, cpool_slots_);                        \
+                                                                                       \
+        return cpool_code_ != 0 ? cpool_code_                                          \
+                                : cpool_alloc_bulk_all(name##_pool(), cpool_any_, cpool_n_); \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_FREES_(name, type)                                                     \
+    CPOOL_TYPED_TAKE_(name, type, name##_depot_alloc, (void),                          \
+                      name##_pool() != NULL ? cpool_depot_alloc(name##_pool()) : NULL) \
+    CPOOL_TYPED_TAKE_(name, type, name##_cache_alloc, (cpool_cache_t *cpool_cache_),   \
+                      cpool_cache_alloc(cpool_cache_))                                 \
+    CPOOL_TYPED_TAKE_(name, type, name##_alloc_wait, (const struct timespec *cpool_time_), \
+                      name##_pool() != NULL ? cpool_alloc_wait(name##_pool(), cpool_time_) : NULL) \
+    CPOOL_TYPED_INLINE_ type *name##_at(size_t cpool_i_)                               \
+    {                                                                                  \
+        return CPOOL_CAST_(type *, name##_pool() != NULL ? cpool_at(name##_pool(), cpool_i_) \
+                                                         : NULL);                      \
+    }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_open(const cpool_config_t *cpool_config_)           \
     {                                                                                  \
@@ -243,8 +276,23 @@
                             CPOOL_TYPED_ALIGN_(type) <= CPOOL_ALIGN_MAX,               \
                         "cpool: " #type " is empty, or aligned to more than CPOOL_ALIGN_MAX")
 
-#define CPOOL_TYPED_FREE_BULK_(name, type)                                             \
-    CPOOL_TYPED_INLINE_ void name##_free_bulk(type *const *cpool_slots_, size_t cpool_n_)\
+/* <cpool/analyze.h> has its own of these. */
+#define CPOOL_TYPED_TAKE_(name, type, function, parameters, call)                      \
+    CPOOL_TYPED_INLINE_ type *function parameters { return CPOOL_CAST_(type *, call); }
+
+#define CPOOL_TYPED_FREES_(name, type)                                                 \
+    CPOOL_TYPED_INLINE_ void name##_depot_free(type *cpool_slot_)                      \
+    {                                                                                  \
+        if (cpool_slot_ != NULL)                                                       \
+            cpool_depot_free(name##_pool(), cpool_slot_);                              \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ void name##_cache_free(cpool_cache_t *cpool_cache_, type *cpool_slot_) \
+    {                                                                                  \
+        cpool_cache_free(cpool_cache_, cpool_slot_);                                   \
+    }                                                                                  \
+                                                                                       \
+    CPOOL_TYPED_INLINE_ void name##_free_bulk(type *const *cpool_slots_, size_t cpool_n_) \
     {                                                                                  \
         cpool_t *cpool_pool_ = cpool_n_ > 0 ? name##_pool() : NULL;                    \
                                                                                        \

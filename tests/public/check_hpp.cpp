@@ -507,11 +507,13 @@ void classes_are_aligned_in_any_pool()
 
 } // namespace
 
+void check_forms();     // of hpp_forms.cpp
 void check_objects();   // of hpp_objects.cpp
 void check_resources(); // of hpp_resources.cpp
 
 int main()
 {
+    check_forms();
     check_objects();
     check_resources();
     pools_own_their_objects();

@@ -71,6 +71,7 @@ tests_public = \
 	tests/public/check_typed \
 	tests/public/check_typed_exact \
 	tests/public/check_typed_exact_noinline \
+	tests/public/check_typed_forms \
 	tests/public/check_typed_waitable \
 	tests/public/check_typed_waitable_noinline \
 	tests/public/check_typed_noinline \
@@ -101,7 +102,7 @@ endif
 tests_public_check_cxx_SOURCES = tests/public/check_cxx.cpp
 tests_public_check_cxx_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
-tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_objects.cpp \
+tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_forms.cpp tests/public/hpp_objects.cpp \
 	tests/public/hpp_resources.cpp
 tests_public_check_hpp_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
@@ -355,6 +356,9 @@ tests_public_check_typed_exact_LDADD = $(tests_ldadd_public)
 tests_public_check_typed_exact_noinline_SOURCES = tests/public/check_typed_exact.c
 tests_public_check_typed_exact_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_public_check_typed_exact_noinline_LDADD = $(tests_ldadd_public)
+
+tests_public_check_typed_forms_CPPFLAGS = $(tests_cppflags)
+tests_public_check_typed_forms_LDADD = $(tests_ldadd_public)
 
 tests_public_check_typed_waitable_CPPFLAGS = $(tests_cppflags)
 tests_public_check_typed_waitable_LDADD = $(tests_ldadd_public)

@@ -26,13 +26,24 @@ CPOOL_DECLARE_EXACT(tasks, struct job);
 CPOOL_OBJECTS_DECLARE(makers, struct job);
 END
 
+cat > "$work/more.c" << 'END'
+#include <cpool/events.h>
+#include <cpool/object_lease.h>
+#include <cpool/track.h>
+struct job { int number; };
+CPOOL_DECLARE_HANDLES(bodies, struct job);
+CPOOL_DECLARE_LEASES(sparks, struct job);
+CPOOL_DECLARE_NOTICES(buffers, struct job);
+CPOOL_OBJECTS_DECLARE_LEASES(effects, struct job);
+END
+
 # lists MACRO POOL HEADER - the functions that the macro makes are those in its body and those in
 # the contract before it.
 lists() {
     # shellcheck disable=SC2086 # the compiler may have options of its own
-    ${CC:-cc} -std=c11 -I"$top/include" -E -P "$work/user.c" | sed 's,[;{}],\n,g' |
-        sed -n "s/^ *static .*[ *]\($2_[a-z_]*[a-z]\)(.*/\1/p" | sort -u > "$work/made"
-    [ "$(wc -l < "$work/made")" -gt 5 ] || complain "$1 makes hardly a function"
+    ${CC:-cc} -std=c11 -I"$top/include" -E -P "$work/user.c" "$work/more.c" | sed 's,[;{}],\n,g' |
+        sed -n "s/^ *static .*[ *]\($2_[a-z_]*[a-z]\) *(.*/\1/p" | sort -u > "$work/made"
+    [ -s "$work/made" ] || complain "$1 makes no function"
     awk -v macro="#define $1(" 'index($0, macro) == 1 { body = 1 } body; body && !/\\$/ { exit }' \
         "$top/include/$3" | grep -o '<name>_[a-z_]*(' | sed "s/<name>/$2/; s/(//" | sort -u > "$work/listed"
     awk -v macro="$1" '/^\/\*$/ { text = "" } { text = text $0 "\n" }
@@ -44,6 +55,10 @@ lists() {
 }
 lists CPOOL_DECLARE jobs cpool/typed.h
 lists CPOOL_OBJECTS_DECLARE makers cpool/object_typed.h
+lists CPOOL_DECLARE_HANDLES bodies cpool/track.h
+lists CPOOL_DECLARE_LEASES sparks cpool/lease.h
+lists CPOOL_DECLARE_NOTICES buffers cpool/events.h
+lists CPOOL_OBJECTS_DECLARE_LEASES effects cpool/object_lease.h
 
 # --- What clangd shows ---
 

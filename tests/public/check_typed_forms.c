@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_typed_forms.c - typed forms of the functions with a slot of no type: waits, bulk, the
+ * depot, explicit caches, indices, handles, leases and notices, and leases of objects.
+ *
+ * Each is compared with the function that it stands for.  Includes the public API only.
+ */
+#include "support.h"
+
+#include <cpool/events.h>
+#include <cpool/lease.h>
+#include <cpool/object_lease.h>
+#include <cpool/track.h>
+
+enum { CAPACITY = 20 };
+
+struct body {
+    size_t number;
+};
+
+CPOOL_DECLARE(bodies, struct body);
+CPOOL_DECLARE_HANDLES(bodies, struct body);
+CPOOL_DECLARE_LEASES(bodies, struct body);
+CPOOL_DECLARE_NOTICES(bodies, struct body);
+CPOOL_DEFINE(bodies, struct body, .capacity = CAPACITY,
+             .flags = CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE);
+
+/* Cannot be created. */
+CPOOL_DECLARE(none, struct body);
+CPOOL_DECLARE_HANDLES(none, struct body);
+CPOOL_DECLARE_LEASES(none, struct body);
+CPOOL_DECLARE_NOTICES(none, struct body);
+CPOOL_DEFINE(none, struct body, .capacity = 0);
+
+CPOOL_OBJECTS_DECLARE(things, struct body);
+CPOOL_OBJECTS_DECLARE_LEASES(things, struct body);
+CPOOL_OBJECTS_DEFINE(things, struct body, CPOOL_OBJECT_HOOKS(.arg = NULL), .capacity = CAPACITY);
+
+CPOOL_OBJECTS_DECLARE(nothing, struct body);
+CPOOL_OBJECTS_DECLARE_LEASES(nothing, struct body);
+CPOOL_OBJECTS_DEFINE(nothing, struct body, CPOOL_OBJECT_HOOKS(.arg = NULL), .capacity = 0);
+
+static void close_empty(void)
+{
+    support_require_live(bodies_pool(), 0);
+    REQUIRE_EQUAL(bodies_close(), CPOOL_OK);
+}
+
+START_TEST(all_are_taken_or_none)
+{
+    struct body *held[CAPACITY + 1];
+
+    REQUIRE_EQUAL(bodies_alloc_bulk_all(held, CAPACITY + 1), CPOOL_EDRY);
+    support_require_live(bodies_pool(), 0);
+    REQUIRE_EQUAL(bodies_alloc_bulk_all(held, CAPACITY), CPOOL_OK);
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE(cpool_owns(bodies_pool(), held[i]));
+    support_require_live(bodies_pool(), CAPACITY);
+    bodies_free_bulk(held, CAPACITY);
+    close_empty();
+}
+END_TEST
+
+START_TEST(wait_ends_with_a_slot_or_the_time)
+{
+    const struct timespec moment = { 0, 1000000 };
+    struct body *held[CAPACITY];
+
+    REQUIRE_EQUAL(bodies_alloc_bulk(held, CAPACITY), CAPACITY);
+    REQUIRE(bodies_alloc_wait(&moment) == NULL);
+    bodies_free(held[3]);
+    REQUIRE(bodies_alloc_wait(NULL) == held[3]);
+    bodies_free_bulk(held, CAPACITY);
+    close_empty();
+}
+END_TEST
+
+START_TEST(depot_and_caches_pass_slots_on)
+{
+    struct body *deep = bodies_depot_alloc();
+    cpool_cache_t *cache;
+    struct body *mine;
+
+    REQUIRE(deep != NULL && bodies_at(cpool_index(bodies_pool(), deep)) == deep);
+    REQUIRE_EQUAL(cpool_cache_create(&cache, bodies_pool()), CPOOL_OK);
+    mine = bodies_cache_alloc(cache);
+    REQUIRE(mine != NULL && mine != deep);
+    support_require_live(bodies_pool(), 2);
+    bodies_depot_free(deep);
+    bodies_depot_free(NULL);
+    bodies_cache_free(cache, mine);
+    REQUIRE(bodies_at(SIZE_MAX) == NULL);
+    cpool_cache_destroy(cache);
+    close_empty();
+}
+END_TEST
+
+START_TEST(handle_is_of_a_live_slot)
+{
+    struct body *one = bodies_alloc();
+    cpool_handle_t handle = bodies_handle(one);
+    cpool_iter_t iter = CPOOL_ITER_INIT(bodies_pool(), 0, SIZE_MAX);
+
+    REQUIRE(handle != CPOOL_HANDLE_NONE && bodies_resolve(handle) == one);
+    REQUIRE(bodies_iter_next(&iter) == one && iter.handle == handle);
+    REQUIRE(bodies_iter_next(&iter) == NULL);
+    bodies_free(one);
+    REQUIRE(bodies_resolve(handle) == NULL);
+    REQUIRE_EQUAL(bodies_handle(one), CPOOL_HANDLE_NONE);
+    close_empty();
+}
+END_TEST
+
+START_TEST(lease_takes_its_slots_back)
+{
+    cpool_lease_t *lease = bodies_lease_begin();
+    struct body *one = bodies_alloc();
+
+    REQUIRE(lease != NULL && one != NULL && bodies_lease_alloc(lease) != NULL);
+    REQUIRE_EQUAL(bodies_lease_adopt(lease, one), CPOOL_OK);
+    support_require_live(bodies_pool(), 2);
+    REQUIRE_EQUAL(cpool_lease_end(lease), 2);
+    close_empty();
+}
+END_TEST
+
+static void count_notice(cpool_t *pool, void *notices)
+{
+    REQUIRE(pool == bodies_pool());
+    ++*(int *)notices;
+}
+
+START_TEST(notice_follows_a_free)
+{
+    struct body *held[CAPACITY];
+    int notices = 0;
+
+    REQUIRE_EQUAL(cpool_set_ready(bodies_pool(), count_notice, &notices), CPOOL_OK);
+    held[0] = bodies_alloc_or_notify();
+    REQUIRE_EQUAL(bodies_alloc_bulk(held + 1, CAPACITY - 1), CAPACITY - 1);
+    REQUIRE(bodies_alloc_or_notify() == NULL);
+    REQUIRE_EQUAL(notices, 0);
+    bodies_free(held[0]);
+    REQUIRE_EQUAL(notices, 1);
+    bodies_free_bulk(held + 1, CAPACITY - 1);
+    close_empty();
+}
+END_TEST
+
+/* The code of the creation where there is one, or nothing, and no report. */
+START_TEST(pool_that_cannot_be_created_gives_nothing)
+{
+    struct body *held[1];
+    struct body *volatile other = (struct body *)(void *)held;
+
+    REQUIRE_EQUAL(none_alloc_bulk_all(held, 1), CPOOL_ECAPACITY);
+    REQUIRE(none_alloc_wait(NULL) == NULL && none_depot_alloc() == NULL);
+    REQUIRE(none_at(0) == NULL && none_resolve(1) == NULL);
+    REQUIRE_EQUAL(none_handle(other), CPOOL_HANDLE_NONE);
+    REQUIRE(none_lease_begin() == NULL && none_alloc_or_notify() == NULL);
+    none_depot_free(NULL);
+    REQUIRE(nothing_lease_begin() == NULL);
+    REQUIRE(!nothing_is_active(other));
+}
+END_TEST
+
+START_TEST(lease_of_objects_takes_them_back)
+{
+    struct body *one = things_get();
+    cpool_object_lease_t *lease = things_lease_begin();
+
+    REQUIRE(lease != NULL && things_is_active(one) && things_lease_get(lease) != NULL);
+    REQUIRE_EQUAL(things_lease_adopt(lease, one), 0);
+    REQUIRE(!things_is_active(one));
+    REQUIRE_EQUAL(cpool_object_lease_end(lease), 2);
+    REQUIRE_EQUAL(things_close(), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(all_are_taken_or_none),
+        ONCE(wait_ends_with_a_slot_or_the_time),
+        ONCE(depot_and_caches_pass_slots_on),
+        ONCE(handle_is_of_a_live_slot),
+        ONCE(lease_takes_its_slots_back),
+        ONCE(notice_follows_a_free),
+        ONCE(pool_that_cannot_be_created_gives_nothing),
+        ONCE(lease_of_objects_takes_them_back),
+    };
+
+    return SUPPORT_RUN("typed_forms", tests);
+}

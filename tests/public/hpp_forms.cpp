@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * hpp_forms.cpp - <cpool/pool.hpp> and <cpool/object.hpp>: bulk, waits, notices and releases, and
+ * the number of a pool's objects.  A part of check_hpp.
+ */
+#include <cpool/object.hpp>
+#include <cpool/pool.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+
+#define REQUIRE(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
+
+#if defined(__cpp_exceptions)
+#define THROWS 1
+#else
+#define THROWS 0
+#endif
+
+void check_forms();
+
+namespace {
+
+void fail(int line, const char *what)
+{
+    std::fprintf(stderr, "hpp_forms.cpp:%d: %s\n", line, what);
+    std::abort();
+}
+
+int living;
+
+#if THROWS
+int refusals; // that are to come
+#endif
+
+// Making and clearing it throw when told to.
+struct thing {
+    explicit thing(int a = 0) : number(a)
+    {
+        require_allowed();
+        living++;
+    }
+    thing(const thing &) = delete;
+    ~thing() { living--; }
+    void reset() { require_allowed(); }
+    static void require_allowed()
+    {
+#if THROWS
+        if (refusals > 0) {
+            refusals--;
+            throw 5;
+        }
+#endif
+    }
+
+    int number;
+};
+
+void object_pools_have_the_size_that_they_are_given()
+{
+    using objects = cpool::object_pool<thing, cpool::reset_member>;
+    cpool_object_config_t config = objects::configuration(2);
+    objects::pointer one, two;
+    objects pool;
+    bool is_new = false;
+    int code = -1;
+
+    config.max_capacity = 4;
+    REQUIRE(pool.open(config) == 0 && pool.populate(3, &code) == 2 && code == CPOOL_EDRY);
+    REQUIRE(pool.obtain(one, &is_new) == 0 && is_new && pool.is_active(one.get()));
+    REQUIRE(pool.obtain(two) == 0 && two && pool.get() == nullptr);
+    REQUIRE(pool.grow(9) == 2 && pool.shrink(1) == 1);
+    REQUIRE(objects::release(one.release()) == 0 && pool.stats().active == 1);
+#if THROWS
+    int caught = 0;
+
+    refusals = 1;
+    try {
+        pool.populate(1); // the third
+    } catch (int number) {
+        caught += number;
+    }
+    refusals = 1;
+    try {
+        pool.obtain(one); // its reset, after which the object goes back
+    } catch (int number) {
+        caught += number;
+    }
+    REQUIRE(caught == 10 && refusals == 0 && !one && pool.stats().active == 1);
+#endif
+    REQUIRE(pool.populate(9) == 1);
+    (void)two.release();
+    REQUIRE(pool.put_all() == 1 && pool.stats().active == 0);
+    REQUIRE(pool.obtain(one) == 0 && pool.obtain(two) == 0);
+    REQUIRE(pool.shrink(3) == 1);
+    (void)pool.trim();
+    one.reset();
+    two.reset();
+    REQUIRE(pool.close() == 0 && living == 0);
+}
+
+} // namespace
+
+CPOOL_STATIC_POOL(tables, thing);
+CPOOL_DEFINE(tables, thing, .capacity = 3, .flags = CPOOL_WAITABLE);
+
+namespace {
+
+std::size_t live_slots(cpool_t *pool)
+{
+    cpool_stats_t stats = CPOOL_STATS_INIT;
+
+    REQUIRE(cpool_stats(pool, &stats) == 0);
+    return stats.live;
+}
+
+template <class Pool> void require_waits(Pool &pool)
+{
+    const struct timespec moment = {0, 1000};
+    thing *slots[4];
+
+    REQUIRE(pool.allocate_bulk(slots, 4) == 3 && pool.allocate_wait(&moment) == nullptr);
+    REQUIRE(pool.create_wait(&moment, 5) == nullptr && pool.allocate_or_notify() == nullptr);
+    pool.deallocate_bulk(slots, 2);
+    thing *one = pool.create_wait(nullptr, 5);
+    REQUIRE(one != nullptr && one->number == 5);
+    pool.release(one);
+    pool.release(nullptr);
+    pool.deallocate(slots[2]);
+    REQUIRE(live_slots(pool.native_handle()) == 0);
+}
+
+void waitable_pools_wait()
+{
+    cpool_config_t config = cpool::pool<thing>::configuration(3);
+    cpool::pool<thing> pool;
+    cpool::static_pool<thing, tables_tag> statically;
+
+    config.flags = CPOOL_WAITABLE;
+    REQUIRE(pool.open(config) == 0);
+    require_waits(pool);
+    require_waits(statically);
+    REQUIRE(pool.close() == 0 && statically.close() == 0);
+}
+
+} // namespace
+
+void check_forms()
+{
+    object_pools_have_the_size_that_they_are_given();
+    waitable_pools_wait();
+}
