@@ -18,11 +18,13 @@ libcpool_sources = \
 	lib/pool/feature.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
 	lib/pool/pool_audit.c lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \
 	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_drain.c lib/pool/pool_drain.h lib/pool/pool_exact.c \
-	lib/pool/pool_forms.c lib/pool/pool_impl.h lib/pool/pool_info.c lib/pool/pool_info.h \
+	lib/pool/pool_forms.c lib/pool/pool_grow.c lib/pool/pool_handles.c \
+	lib/pool/pool_impl.h lib/pool/pool_info.c lib/pool/pool_info.h \
 	lib/pool/pool_layer.c lib/pool/pool_memory.c \
 	lib/pool/pool_options.c lib/pool/pool_options.h lib/pool/pool_print.c \
-	lib/pool/pool_report.c lib/pool/pool_report.h lib/pool/pool_reserve.c lib/pool/pool_slow.c \
-	lib/pool/pool_typed.c lib/pool/pools.c lib/pool/way.h \
+	lib/pool/pool_region.c lib/pool/pool_report.c lib/pool/pool_report.h lib/pool/pool_reserve.c \
+	lib/pool/pool_shown.c lib/pool/pool_slow.c \
+	lib/pool/pool_typed.c lib/pool/pool_usage.c lib/pool/pools.c lib/pool/way.h \
 	lib/wait/pool_call.c lib/wait/pool_events.c lib/wait/pool_left.c lib/wait/pool_left.h \
 	lib/wait/pool_wait.c lib/wait/pool_wait.h lib/wait/queue.h lib/wait/wait_way.c \
 	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h lib/track/track_gate.c lib/track/track.h \

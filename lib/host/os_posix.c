@@ -37,11 +37,12 @@
 
 /* Where swap space is accounted at map time, do not account memory that may
  * never be touched.  commit accounts for it. */
-#if defined(CPOOL_PLAIN_POSIX)
-#define CPI_NO_RESERVE 0
-#elif defined(MAP_NORESERVE)
+#if !defined(CPOOL_PLAIN_POSIX)
+#if defined(MAP_NORESERVE)
 #define CPI_NO_RESERVE MAP_NORESERVE
-#else
+#endif
+#endif
+#if !defined(CPI_NO_RESERVE)
 #define CPI_NO_RESERVE 0
 #endif
 

@@ -407,13 +407,6 @@ bool cpi_lease_open(struct cpi_lease *lease, struct cpi_registry *registry,
     return true;
 }
 
-void cpi_lease_forget(struct cpi_lease *lease)
-{
-    CPI_ASSERT(cpi_lock_is_held());
-    cpi_handle_give(lease->handle, CPI_HANDLE_LEASE);
-    lease->handle = NULL;
-}
-
 enum locking { LOCKED, STOLEN_FROM, IN_USE };
 
 static void unlock_until(struct cpi_cache *cache, const struct cpi_cache *end)

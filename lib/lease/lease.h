@@ -98,7 +98,11 @@ bool cpi_lease_open(struct cpi_lease *lease, struct cpi_registry *registry,
                     struct cpi_leased *leased, cpool_t *handle);
 
 /* Forgets a lease after its caches have ended.  With the lock held. */
-void cpi_lease_forget(struct cpi_lease *lease);
+static inline void cpi_lease_forget(struct cpi_lease *lease)
+{
+    cpi_handle_give(lease->handle, CPI_HANDLE_LEASE);
+    lease->handle = NULL;
+}
 
 /* Whether the handle leads to the lease, which has not ended.  With the lock held. */
 static inline bool cpi_lease_is_open(const struct cpi_lease *lease, const cpool_t *handle)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_cache.c - the handles of caches.
+ * pool_cache.c - the handles of caches, and their alloc and free out of line.
  */
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
@@ -74,4 +74,50 @@ void cpool_flush(cpool_t *handle)
     if (cache != NULL)
         cpi_mark_flush(cache);
     cpi_pool_came(pool, NULL);
+}
+
+/* --- Where their inline path ends --- */
+
+/* Whether the calling thread may use the cache.  Only checked pools ask for its owner. */
+static inline bool owner_is_right(const struct cpi_pool *pool, const struct cpi_cache *cache,
+                                  const char *function)
+{
+    if (CPI_LIKELY(!pool->checked) || cache->owner == NULL || cache->owner == cpi_thread_known())
+        return true;
+    cpi_pool_report(CPOOL_EOWNER, function, pool);
+    return false;
+}
+
+/* That of a cache that has ended is none. */
+void *cpool_cache_alloc_abi3(cpool_cache_t *entry)
+{
+    static const char function[] = "cpool_cache_alloc";
+    struct cpi_pool *pool = cpi_pool_of(entry->pool, function);
+    struct cpi_cache *cache = entry->home;
+    void *slot;
+
+    if (pool == NULL)
+        return NULL;
+    cpi_mark_use(cache);
+    if (!owner_is_right(pool, cache, function))
+        return NULL;
+    if (CPI_LIKELY(cache->bounded) && CPI_LIKELY(cpi_pool_pop(cache, &slot)))
+        return slot;
+    return cpi_pool_alloc(pool, cache, CPI_CALL(function));
+}
+
+void cpool_cache_free_abi3(cpool_cache_t *entry, void *slot, uintptr_t index)
+{
+    static const char function[] = "cpool_cache_free";
+    struct cpi_pool *pool = cpi_pool_of(entry->pool, function);
+    struct cpi_cache *cache = entry->home;
+
+    if (pool == NULL)
+        return;
+    cpi_mark_use(cache);
+    if (!owner_is_right(pool, cache, function))
+        return;
+    if (CPI_UNLIKELY(!cache->bounded || index >= cache->hidden.bound ||
+                     !cpi_pool_push(cache, slot)))
+        cpi_pool_free(pool, cache, slot, CPI_CALL(function));
 }

@@ -22,7 +22,7 @@ int cpi_pool_publish(struct cpi_pool *pool);
 uint64_t cpi_pool_next_number(void);
 void cpi_pool_release(struct cpi_pool *pool);
 
-/* pool_memory.c.  keep wipes the region of a destroyed pool for the next one with slots at the
+/* pool_region.c.  keep wipes the region of a destroyed pool for the next one with slots at the
  * same place.  False: unmap it.  take returns one, as good as new, or NULL.  Lock-free. */
 bool cpi_region_keep(struct cpi_pool *pool);
 void *cpi_region_take(size_t size, size_t slots_at);

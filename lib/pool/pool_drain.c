@@ -235,23 +235,3 @@ void cpi_drain_close(struct cpi_drain *drain, const char *function)
     }
     unmap_bits(drain, drain->marks);
 }
-
-/* --- The threads beside it --- */
-
-static bool depot_is_empty(const struct cpi_depot *depot)
-{
-    return !cpi_depot_has_stocked(depot) && cpi_depot_partial_rounds(depot) == 0;
-}
-
-bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen)
-{
-    const struct cpi_depot *depot = &pool->depot;
-    uint32_t now = cpi_depot_drains(depot);
-    unsigned times = 0;
-
-    if (!cpi_depot_was_drained(depot, seen))
-        return false;
-    while (now % 2 != 0 && depot_is_empty(depot) && cpi_depot_drains(depot) == now)
-        cpi_os_back_off(times++);
-    return true;
-}

@@ -84,7 +84,7 @@ void cpi_drain_each(struct cpi_drain *drain, uintptr_t above,
 void cpi_drain_close(struct cpi_drain *drain, const char *function);
 
 /*
- * Returns true if a trim or shrink has, or had since `seen` was read, the depot's
+ * pool_grow.c.  Returns true if a trim or shrink has, or had since `seen` was read, the depot's
  * magazines, so that it is worth looking again.  Waits until it has given some back,
  * without a lock.  Async-signal-safe: no signal interrupts a draining thread.
  */

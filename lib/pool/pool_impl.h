@@ -62,7 +62,7 @@ struct cpi_layer {
 /* Bytes of a pool's name, with its end. */
 #define CPI_NAME_SIZE 32
 
-/* Live slots, counted at exchanges with the depot: see pool_info.c. */
+/* Live slots, counted at exchanges with the depot: see pool_usage.c. */
 struct cpi_usage {
     _Atomic uint64_t peak;   /* the most that were counted */
     _Atomic uint64_t sum;    /* of all counts */
@@ -88,7 +88,7 @@ struct cpi_pool {
     bool grows; /* by itself */
     void *part[CPI_FEATURES]; /* the features', by their numbers, or NULL */
 
-    /* Growing and giving back: see pool_memory.c. */
+    /* Growing and giving back: see pool_grow.c and pool_memory.c. */
     struct cpi_maintenance maintenance;
 
     struct cpi_usage usage;
@@ -135,7 +135,7 @@ static inline bool cpi_pool_passes(struct cpi_pool *pool, void *slot, struct cpi
     return CPI_LIKELY(gate == NULL) || gate->taken(pool, slot, call);
 }
 
-/* pool_memory.c.  Raises the capacity if every slot has been handed out and it
+/* pool_grow.c.  Raises the capacity if every slot has been handed out and it
  * may grow.  Returns true if there is more now.  Lock-free. */
 bool cpi_pool_grow_by_itself(struct cpi_pool *pool);
 

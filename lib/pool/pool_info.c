@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_info.c - questions about addresses, and figures.
+ * pool_info.c - questions about addresses and configurations, and figures.
  *
  * ORDERING TABLE
  *   figure | committed and counter loads | relaxed | - | -
- *   usage  | loads, stores, CAS, fetch-and-add of the counts of live slots | relaxed | - | -
+ *   usage  | loads, stores, CAS of the counts of live slots | relaxed | - | -
  */
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
+#include "pool/pool_config.h"
 #include "pool/pool_info.h"
+#include "pool/pool_options.h"
 #include "pool/pool_report.h"
+
+#include "pool/layer.h"
 
 #include <string.h>
 
 #include "base/atomic.h"
-#include "cache/mark.h"
 #include "base/structs.h"
 
 bool cpool_owns(const cpool_t *handle, const void *p)
@@ -49,57 +52,6 @@ size_t cpool_index_limit(const cpool_t *handle)
     const struct cpi_pool *pool = cpi_pool_seen(handle, "cpool_index_limit");
 
     return pool != NULL ? pool->slab.slots : 0;
-}
-
-static size_t in_depot(const struct cpi_pool *pool, const struct cpi_registry_figures *figures)
-{
-    /* While others work the account may lag behind and go below zero. */
-    size_t stocked = figures->stocked > 0 ? (size_t)figures->stocked : 0;
-
-    return stocked * pool->depot.limit + cpi_depot_partial_rounds(&pool->depot) +
-           cpi_pool_kept(pool);
-}
-
-int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_figures *figures)
-{
-    int64_t out = (int64_t)cpi_slab_fresh(&pool->slab);
-
-    return out - (int64_t)(in_depot(pool, figures) + figures->rounds);
-}
-
-static size_t none_at_least(int64_t live)
-{
-    return live > 0 ? (size_t)live : 0;
-}
-
-size_t cpi_pool_count_live(const struct cpi_pool *pool)
-{
-    struct cpi_registry_figures figures;
-
-    cpi_registry_figures(&pool->registry, &figures);
-    return none_at_least(cpi_pool_live(pool, &figures));
-}
-
-/* --- Live slots over time --- */
-
-/*
- * A thread looks at all caches, with a mark.  The more caches there are, the more exchanges
- * are between two counts, so that a count costs an exchange the same in any pool.
- */
-CPI_COLD void cpi_pool_count_usage(struct cpi_pool *pool, struct cpi_cache *cache)
-{
-    struct cpi_registry_figures figures;
-    uint64_t live;
-
-    cache->until_count = CPI_COUNT_EVERY * (1 + (uint32_t)cpi_registry_made(&pool->registry) / 8);
-    if (!cpi_mark_try_enter(cache))
-        return;
-    cpi_registry_add_up(&pool->registry, &figures, cpi_cache_estimate);
-    live = none_at_least(cpi_pool_live(pool, &figures));
-    cpi_mark_leave(cache);
-    cpi_raise(&pool->usage.peak, live, relaxed); /* [usage] */
-    cpi_fetch_add(&pool->usage.sum, live, relaxed);        /* [usage] */
-    cpi_fetch_add(&pool->usage.counts, (uint64_t)1, relaxed); /* [usage] */
 }
 
 static void read_usage(struct cpi_pool *pool, cpool_stats_t *stats)
@@ -155,8 +107,8 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
 
     cpi_registry_figures(&pool->registry, &figures);
     stats->circulating = cpi_slab_fresh(&pool->slab);
-    stats->live = none_at_least(cpi_pool_live(pool, &figures));
-    stats->in_depot = in_depot(pool, &figures);
+    stats->live = cpi_none_at_least(cpi_pool_live(pool, &figures));
+    stats->in_depot = cpi_pool_in_depot(pool, &figures);
     stats->capacity = cpi_slab_capacity(&pool->slab);
     if (pool->registry.exact && stats->capacity < stats->circulating)
         stats->capacity = stats->circulating; /* see cpi_layer_fresh */
@@ -223,4 +175,36 @@ void cpool_stats_restart(cpool_t *handle)
     cpi_store(&pool->usage.sum, 0, relaxed);                          /* [usage] */
     cpi_store(&pool->usage.counts, 0, relaxed);                       /* [usage] */
     cpi_unlock();
+}
+
+/* --- Before a pool is made --- */
+
+static size_t memory_required(const cpool_config_t *config, unsigned reserved)
+{
+    struct cpi_layout layout;
+    cpool_config_t known;
+    cpool_debug_t debug;
+    cpool_config_t with_options;
+    cpool_debug_t debug_with_options;
+    size_t page;
+
+    if (config == NULL || cpi_pool_read_config(&known, &debug, config) != 0)
+        return 0;
+    known.flags |= reserved;
+    page = reserved != 0 ? cpi_layout_page(&known) : 0;
+    with_options = known;
+    if (cpi_pool_add_options(&with_options, &debug_with_options) &&
+        cpi_layout_compute(&layout, &with_options, page) == 0)
+        return layout.total;
+    return cpi_layout_compute(&layout, &known, page) == 0 ? layout.total : 0;
+}
+
+size_t cpool_memory_required(const cpool_config_t *config)
+{
+    return memory_required(config, 0);
+}
+
+size_t cpi_layer_memory_required(const cpool_config_t *config)
+{
+    return memory_required(config, CPI_LAYER_RESERVED);
 }

@@ -22,7 +22,7 @@ bool cpi_view_read(struct cpi_view *view, size_t number);
 /* Reads the figures, with the lock held. */
 void cpi_pool_figures(struct cpi_pool *pool, cpool_stats_t *stats);
 
-/* Counts the live slots for the figures.  Wait-free. */
+/* pool_usage.c, as all below.  Counts the live slots for the figures.  Wait-free. */
 void cpi_pool_count_usage(struct cpi_pool *pool, struct cpi_cache *cache);
 
 /* Before an alloc that leaves the inline path, most of all for an exchange with the
@@ -31,6 +31,14 @@ static inline void cpi_pool_sample(struct cpi_pool *pool, struct cpi_cache *cach
 {
     if (CPI_UNLIKELY(--cache->until_count == 0))
         cpi_pool_count_usage(pool, cache);
+}
+
+/* Free slots in the depot.  With the lock held. */
+size_t cpi_pool_in_depot(const struct cpi_pool *pool, const struct cpi_registry_figures *figures);
+
+static inline size_t cpi_none_at_least(int64_t live)
+{
+    return live > 0 ? (size_t)live : 0;
 }
 
 /* Slots that are live, at least 0.  With the lock held. */

@@ -1,117 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_memory.c - growing, shrinking, and giving memory back.
+ * pool_memory.c - shrinking, and giving memory back.
  *
  * Trimming and shrinking drain the depot (pool_drain.h).
  *
  * ORDERING TABLE
- *   count  | maintenance counters, times     | relaxed | - | -
- *   kept   | kept exchange | acq_rel | kept | what lies in the region
+ *   count  | maintenance counters | relaxed | - | -
  */
-#include "pool/pool_create.h"
 #include "pool/pool_drain.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
 
-#include <string.h>
-
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "host/os.h"
-#include "base/probes.h"
 #include "cache/mark.h"
 #include "cache/steal.h"
-
-/* A pool that grows by itself grows by half, but not by more slots than this. */
-#define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
-
-/* --- Regions of destroyed pools --- */
-
-/* How many are kept, the most bytes of one, and of slots that were handed out in it. */
-#define CPI_KEPT 8u
-#define CPI_KEPT_REGION ((size_t)2 * 1024 * 1024)
-#define CPI_KEPT_SLOTS ((size_t)64 * 1024)
-
-/* At a kept region's start.  All else that a pool relies on is zero. */
-struct cpi_kept {
-    size_t size;     /* of the region, bytes */
-    size_t slots_at; /* in it.  The two tell where the traps are */
-};
-
-static _Atomic(struct cpi_kept *) kept[CPI_KEPT];
-
-/* Returns true if another one was there. */
-CPI_COLD static bool replace(unsigned i, struct cpi_kept *region)
-{
-    struct cpi_kept *before = cpi_exchange(&kept[i], region, acq_rel); /* [kept] */
-
-    if (before != NULL)
-        cpi_os_release(before, before->size);
-    return before != NULL;
-}
-
-CPI_COLD bool cpi_region_keep(struct cpi_pool *pool)
-{
-    static _Atomic unsigned times;
-    const struct cpi_slab *slab = &pool->slab;
-    size_t fresh = cpi_slab_fresh(slab);
-    size_t made = cpi_registry_bytes(cpi_registry_made(&pool->registry), pool->registry.quota_max);
-    char *start = pool->region;
-    struct cpi_kept region = {pool->region_size, (size_t)(slab->extent.base - start)};
-    size_t slots = cpi_align_up(slab->lead + fresh * slab->stride, cpi_os_page_size());
-    unsigned i;
-
-    /* A program may have protected pages. */
-    if (region.size > CPI_KEPT_REGION || fresh * slab->stride > CPI_KEPT_SLOTS || slab->dirty ||
-        pool->checked || pool->tools != 0 || !cpi_os_commit(slab->extent.base, slots))
-        return false;
-    for (i = 0; i < CPI_SIDES; i++)
-        if (slab->sides[i].size != 0)
-            memset(slab->sides[i].extent.base, 0, fresh * slab->sides[i].size);
-    memset((void *)slab->base, 0, fresh * slab->stride);
-    cpi_depot_wipe(&pool->depot);
-    memset(start, 0, (size_t)(pool->registry.caches.base - start) + made);
-    *(struct cpi_kept *)(void *)start = region;
-    (void)replace(cpi_fetch_add(&times, 1u, relaxed) % CPI_KEPT, (void *)start); /* [count] */
-    return true;
-}
-
-CPI_COLD void *cpi_region_take(size_t size, size_t slots_at)
-{
-    unsigned i;
-
-    for (i = 0; i < CPI_KEPT; i++) {
-        struct cpi_kept *region = cpi_exchange(&kept[i], NULL, acq_rel); /* [kept] */
-
-        if (region != NULL && region->size == size && region->slots_at == slots_at) {
-            memset(region, 0, sizeof *region);
-            return region;
-        }
-        if (region != NULL)
-            (void)replace(i, region);
-    }
-    return NULL;
-}
-
-CPI_COLD bool cpi_region_release_all(void)
-{
-    bool any = false;
-    unsigned i;
-
-    for (i = 0; i < CPI_KEPT; i++)
-        any = replace(i, NULL) || any;
-    return any;
-}
-
-__attribute__((__destructor__(101))) static void library_unloaded(void)
-{
-    (void)cpi_region_release_all();
-}
-
-void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
-{
-    cpi_fetch_add(&pool->maintenance.calls, calls, relaxed); /* [count] */
-}
 
 /* --- Giving back --- */
 
@@ -195,71 +99,6 @@ size_t cpool_trim(cpool_t *handle)
     }
     cpi_pool_came(pool, NULL);
     return purge.bytes;
-}
-
-/* --- Growing --- */
-
-static bool raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
-{
-    if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
-        return false;
-    cpi_fetch_add(&pool->maintenance.growths, 1u, relaxed); /* [count] */
-    CPI_PROBE2(growth, pool->handle, CPI_BOUNDS_CAPACITY(bounds) + more);
-    return true;
-}
-
-bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
-{
-    uint64_t bounds = cpi_slab_bounds(&pool->slab);
-    uintptr_t capacity = CPI_BOUNDS_CAPACITY(bounds);
-    uintptr_t more = capacity / 2;
-
-    if (!pool->grows || capacity == pool->slab.most || CPI_BOUNDS_FRESH(bounds) < capacity)
-        return false;
-    if (more < pool->depot.limit)
-        more = pool->depot.limit;
-    if (more > CPI_GROWTH_MAX)
-        more = CPI_GROWTH_MAX;
-    if (more > pool->slab.most - capacity)
-        more = pool->slab.most - capacity;
-    CPI_ASSERT(more > 0);
-    /* If another thread was faster there is more now all the same. */
-    raise(pool, bounds, more);
-    return true;
-}
-
-/* Raises the capacity by up to n slots, and commits their memory first. */
-static size_t grow(struct cpi_pool *pool, size_t n)
-{
-    uint64_t bounds;
-    uintptr_t capacity;
-    uintptr_t more;
-
-    do {
-        bounds = cpi_slab_bounds(&pool->slab);
-        capacity = CPI_BOUNDS_CAPACITY(bounds);
-        more = pool->slab.most - capacity;
-        if (more > n)
-            more = n;
-        if (more == 0 || !cpi_depot_provide(&pool->depot, capacity + more) ||
-            !cpi_slab_provide(&pool->slab, capacity + more))
-            return 0;
-        CPI_ASSERT(capacity + more <= pool->slab.most);
-    } while (!raise(pool, bounds, more));
-    return more;
-}
-
-size_t cpool_grow(cpool_t *handle, size_t n)
-{
-    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_grow");
-    size_t more;
-
-    if (pool == NULL)
-        return 0;
-    more = grow(pool, n);
-    if (more > 0)
-        cpi_pool_came(pool, NULL);
-    return more;
 }
 
 /* --- Shrinking --- */

@@ -104,7 +104,7 @@ uint64_t cpi_os_now(void)
     return 0;
 }
 
-/* As pool_drain.c has it, but that a draining thread must have come to its end. */
+/* As pool_grow.c has it, but that a draining thread must have come to its end. */
 bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen)
 {
     if (!cpi_depot_was_drained(&pool->depot, seen))

@@ -157,19 +157,19 @@ done | wc -l)
 row 'questions about a mode on the way of a slot out of line' "$questions" 6 3
 row 'struct cpi_pool: members' "$members" 27 18
 row 'struct cpi_pool: booleans' "$booleans" 5 3
-row 'pool_impl.h: lines' "$(lines "$impl")" 147 200
+row 'pool_impl.h: lines' "$(lines "$impl")" 145 200
 row 'pool_impl.h: functions' "$functions" 8 25
 row 'pool_impl.h: files that include it' "$includers" 10 15
 row 'calls from the kernel up into a feature' "$(wc -l < "$work/up")" 0 0
-row 'objects in circles of calls' "$in_circles" 7 10
-row 'objects in the largest circle' "$largest" 4 4
+row 'objects in circles of calls' "$in_circles" 4 10
+row 'objects in the largest circle' "$largest" 2 4
 row "files that mention a feature beside its folder ($word)" "$most" 5 2
 # A second system takes its own functions, and names that both have.
 windows=$(lines "$lib"/host/os_windows.[ch] "$lib/host/sync.h")
-row 'lines of lib/ without os_windows and sync.h' "$(($(lines "$lib"/*/*.[ch]) - windows))" 23573 17000
+row 'lines of lib/ without os_windows and sync.h' "$(($(lines "$lib"/*/*.[ch]) - windows))" 23619 17000
 row 'lines of host/os_windows.[ch] and sync.h' "$windows" 622 500
 # shellcheck disable=SC2086 # several files
-row 'lines of the kernel without them' "$(($(lines $kernel_files) - windows))" 12789 10000
+row 'lines of the kernel without them' "$(($(lines $kernel_files) - windows))" 12838 10000
 row 'exported functions' "$(grep -c '^ *cpool_[a-z_0-9]*;' "$lib/libcpool.map")" 133 105
 row 'flags of a pool' "$(grep -c '^#define CPOOL_[A-Z]* 0x' "$top/include/cpool/create.h")" 4 7
 row 'places that name each file of lib/' "$places" 2 3

@@ -9,7 +9,8 @@
 #   check-text.sh -l     and prints each object's text, and the object and the symbol that
 #                        drew it in
 #
-# The budget is a little above what has been reached.  It is lowered with that, and raised for
+# A function that a typed program does not reach stands in another file than those that it reaches,
+# where that saves enough.  The budget is a little above what has been reached, and raised for
 # a reason alone.
 #
 # srcdir: top of the source tree.  CC: the configured compiler.  Run in the top of the
@@ -17,8 +18,8 @@
 
 set -u
 top=${srcdir:-.}
-budget=115200    # bytes, on x86-64
-collected=91640 # with --gc-sections
+budget=100000    # bytes, on x86-64
+collected=92000 # with --gc-sections
 blank=65536     # of bss, linked either way
 compiler=${CC:-cc}
 
