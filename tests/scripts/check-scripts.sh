@@ -70,6 +70,8 @@ plant check-orders.sh lib/store/slab.h 's/cpi_load(\([^,]*\), acquire)/atomic_lo
 plant check-orders.sh lib/store/slab.c 's/^ \*   bounds  |/ *   other   |/' 'not in the table'
 plant check-orders.sh lib/cache/cache.h "s/await.c's hint/await.c's hunt/" 'has no row of [hunt]'
 plant check-orders.sh include/cpool/fast.h 's/, __ATOMIC_RELAXED//' 'without an order'
+! command -v clang > /dev/null || plant check-orders.sh lib/host/trace.c \
+    's/return cpi_load(&is_ready, relaxed);/return is_ready;/' 'implicit use of sequentially-consistent'
 
 plant check-exports.sh lib/libcpool.map 's/^ *cpool_free;//' 'cpool_free'
 plant check-exports.sh lib/libcpool.map 's/^\( *\)cpool_free;/\1cpool_free; cpool_free_all;/' 'differences'
