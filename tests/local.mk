@@ -19,6 +19,7 @@
 #
 #   make check               each contract and each rule, in three minutes on two processors
 #   make check-all           everything: check_quick is empty, and tests_long run too
+#   make check-rest          of these, those that are shorter in `make check`, or not in it
 #   make check-build         the tests of what was built here, in full.  They are enough for a
 #                            second build of the same sources
 #   make check-often         the tests with a course that depends on when threads run, OFTEN
@@ -39,6 +40,13 @@ check-all:
 	@$(MAKE) $(AM_MAKEFLAGS) $(bench_programs)
 	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS='$(TESTS) $(tests_long)'
 
+# Scripts without a short form were run by `make check`.
+check-rest:
+	@$(MAKE) $(AM_MAKEFLAGS) $(bench_programs)
+	@$(MAKE) $(AM_MAKEFLAGS) check check_quick= TESTS="`cd $(srcdir) && \
+		grep -lE 'CPOOL_TEST_QUICK|programs\.sh' $(filter %.sh, $(TESTS)) | tr '\n' ' '` \
+		$(filter-out %.sh, $(TESTS)) $(tests_long)"
+
 # Not empty: programs and scripts do a part of what they could, each of all it does (the
 # harness has SUPPORT_COUNT).
 check_quick = yes
@@ -58,7 +66,7 @@ check-often: all $(check_PROGRAMS) $(check_LTLIBRARIES)
 distclean-local:
 	rm -rf tests/often tests/fuzz/build doc/html
 
-.PHONY: check-all check-build check-often
+.PHONY: check-all check-build check-often check-rest
 
 # The variables of configure for the scripts.
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; export CC; NM='$(NM)'; export NM; \

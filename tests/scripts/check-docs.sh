@@ -116,8 +116,10 @@ while read -r name; do
     cat HACKING.md doc/TESTING.md | grep -qE "\`make ([a-z]* )?$name\>" ||
         echo "doc/TESTING.md: lacks make $name"
 done < "$work/phony" >> "$work/missing"
-for folder in $(sed -nE 's,^(tests/[a-z]*)/.*\.(c|sh|txt)$,\1,p' "$work/files" | sort -u); do
-    grep -q "\`${folder}[\`/]" doc/TESTING.md || echo "doc/TESTING.md: lacks the folder $folder"
+awk '/^##/ { on = /^### Which test is where/ } on && /^\|/' doc/TESTING.md > "$work/where.md"
+for folder in bench preload $(sed -nE 's,^(tests/[a-z]*)/.*\.(c|sh|txt)$,\1,p' "$work/files" | sort -u); do
+    grep -q "\`${folder}[\`/]" "$work/where.md" || [ "$folder" = tests/harness ] ||
+        echo "doc/TESTING.md: its table lacks the folder $folder"
 done >> "$work/missing"
 for name in $(sed -n 's,^ *#include ".*/\([a-z_]*\.c\)",\1,p' tests/model/*.[ch] | sort -u); do
     grep -qF "\`$name\`" doc/TESTING.md || echo "doc/TESTING.md: does not say that models compile $name"
