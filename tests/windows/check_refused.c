@@ -90,7 +90,7 @@ static char *memory_of(int kind)
     return view;
 }
 
-/* The system refuses to take such pages back. */
+/* No pages of the caller's are given back, so the system is not asked to take such ones. */
 START_TEST(trim_of_other_memory_gives_nothing_back)
 {
     cpool_config_t config = support_config(SLOT, SLOTS);

@@ -134,6 +134,7 @@ library() {
 dll() {
     sed -e 's/#.*//' -e '1,/global:/d' -e '/local:/,$d' "$top/lib/libcpool.map" |
         tr -d ' \t' | tr ';' '\n' | grep . | grep -v '^cpool_thread_word_' | sort > "$out/map"
+    ! grep fork "$out/map" || return 1 # which Windows has not
     (echo EXPORTS; cat "$out/map") > "$out/cpool.def"
     # shellcheck disable=SC2086 # several words
     $compiler -shared -o "$out/cpool.dll" "$out"/lib/*.o "$out/cpool.def" \
