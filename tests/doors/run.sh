@@ -10,7 +10,7 @@
 # A door without its tool is left out, and said so.
 #
 #   run.sh [DOOR...]       these, or all but clone_check
-#   run.sh --one DOOR      what the first form starts for each
+#   run.sh --one DOOR      the first form starts this for each
 #
 # srcdir: top of the source tree.  CC, CXX: compilers, CXX empty for none.  MAKE.  Runs in
 # the top of a tree in which everything is built.  Exit status: 0, no door failed; 1, one
