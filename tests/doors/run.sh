@@ -653,6 +653,12 @@ done
 printf '%s\n' $doors | xargs -n 1 -P "$(nproc 2> /dev/null || echo 1)" "${SHELL:-sh}" "$0" --one
 opened=$(cat "$work"/*.result | grep -c '^opens: ')
 failed=$(cat "$work"/*.result | grep -c '^FAILED: ')
+# shellcheck disable=SC2086 # several words
+printf '%s\n' $doors | while read -r door; do
+    [ -s "$work/$door.result" ] || echo "FAILED: $door, without a word"
+done > "$work/silent"
+cat "$work/silent"
+failed=$((failed + $(wc -l < "$work/silent")))
 echo "$opened doors open, $failed failed"
 [ "$failed" -eq 0 ] || exit 1
 [ "$opened" -gt 0 ] || exit 77
