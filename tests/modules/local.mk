@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/modules/local.mk - tests that see the modules inside, in the folders of lib/.
 
+# The first one starts a thousand processes, each of which waits for the kernel: the others run
+# beside it.
 tests_modules = \
+	tests/modules/wait/check_faults \
 	tests/modules/base/check_assert \
 	tests/modules/base/check_bits \
 	tests/modules/base/check_error \
@@ -35,7 +38,6 @@ tests_modules = \
 	tests/modules/pool/check_populate \
 	tests/modules/wait/check_barrier \
 	tests/modules/wait/check_fault_wait \
-	tests/modules/wait/check_faults \
 	tests/modules/wait/check_wait_crowd \
 	tests/modules/wait/check_wait_fair \
 	tests/modules/track/check_slotmap \
