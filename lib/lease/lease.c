@@ -91,7 +91,7 @@ static void add_magazine(struct cpi_cache *cache, uint32_t node)
         set_rest(cache, node);
 }
 
-/* The loaded magazine, which has no free rounds any more, joins the record. */
+/* The loaded magazine joins the record, with free rounds that found no empty magazine. */
 static void add_loaded(struct cpi_cache *cache)
 {
     uint32_t filled = leased_of(cache)->filled;
@@ -100,7 +100,7 @@ static void add_loaded(struct cpi_cache *cache)
     leased_of(cache)->filled = 0;
     if (node == 0)
         return;
-    CPI_ASSERT(count_of(cache, node) == 0 && filled <= cache->depot->limit);
+    CPI_ASSERT(count_of(cache, node) <= filled && filled <= cache->depot->limit);
     cpi_magazine_set_count(cpi_cache_magazine(cache, node), filled);
     add_magazine(cache, node);
 }

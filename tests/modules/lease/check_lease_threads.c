@@ -376,6 +376,61 @@ START_TEST(lease_goes_on_in_the_child_of_a_fork)
 }
 END_TEST
 
+/* Takes all empty magazines, or gives them back. */
+static struct cpi_counters emptied;
+static uint32_t empties[8 * CAPACITY / ROUNDS];
+static size_t empties_taken;
+
+static void take_empties(cpool_t *pool)
+{
+    uint32_t node;
+
+    while ((node = cpi_depot_take_empty(&inside(pool)->depot, &emptied)) != 0) {
+        REQUIRE(empties_taken < sizeof empties / sizeof empties[0]);
+        empties[empties_taken++] = node;
+    }
+}
+
+static void give_empties(cpool_t *pool)
+{
+    while (empties_taken > 0)
+        cpi_depot_give(&inside(pool)->depot, &emptied, empties[--empties_taken]);
+}
+
+/* The free slots of the thread's magazine are the lease's, or those of the pool. */
+static void end_without_loss(void *argument)
+{
+    const struct fork_case *fork_case = argument;
+    size_t slots;
+
+    give_empties(fork_case->pool);
+    slots = cpool_lease_end(fork_case->lease);
+    REQUIRE(slots >= fork_case->others && slots < fork_case->others + ROUNDS);
+    support_require_live(fork_case->pool, 0);
+    support_require_obtainable(fork_case->pool, 0);
+    support_destroy_empty(fork_case->pool);
+}
+
+/* As in a child whose forebears have left many magazines behind. */
+START_TEST(thread_that_ends_or_vanishes_without_an_empty_magazine_leaves_its_slots)
+{
+    cpool_t *pool = make_pool(modes[_i], 0);
+    struct fork_case fork_case = {pool, begin(pool), 3};
+    struct support_door door;
+    struct party *party;
+
+    support_door_init(&door);
+    party = start(pool, fork_case.lease, &door, 1, fork_case.others);
+    support_door_await(&door, 1);
+    take_empties(pool);
+    support_in_child(end_without_loss, &fork_case);
+    support_door_open(&door);
+    REQUIRE_EQUAL(join(party, 1), fork_case.others);
+    end_without_loss(&fork_case);
+    free(party);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -389,6 +444,7 @@ int main(void)
         ONCE(end_wakes_waiters),
         ONCE(alloc_within_an_alloc_keeps_the_lease_in_use),
         TIMES(lease_goes_on_in_the_child_of_a_fork, MODES),
+        TIMES(thread_that_ends_or_vanishes_without_an_empty_magazine_leaves_its_slots, MODES),
     };
 
     return SUPPORT_RUN("lease_threads", tests);
