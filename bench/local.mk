@@ -36,7 +36,7 @@ bench_workloads = \
 	bench/workload_allocate.h bench/workload_burst.h bench/workload_create.h \
 	bench/workload_foreach.h bench/workload_frame.h bench/workload_grow.h \
 	bench/workload_larson.h bench/workload_latency.h bench/workload_lease.h \
-	bench/workload_locality.h bench/workload_occupancy.h bench/workload_pipe.h \
+	bench/workload_locality.h bench/workload_object_frame.h bench/workload_occupancy.h bench/workload_pipe.h \
 	bench/workload_recall.h bench/workload_reclaim.h bench/workload_replace.h \
 	bench/workload_resolve.h bench/workload_same_slot.h bench/workload_wait.h
 

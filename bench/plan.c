@@ -29,6 +29,7 @@
  *   objects     resolve 1000000                     64       1
  *               foreach 1 10 50 90 (percent)        64       1
  *               lease-end 1000 1000000              64       1
+ *               object-frame 10000                  64       1
  *
  * `--scale` has a plan of its own: same-slot, burst 256 and 4096, pipe and frame with 1
  * 2 4 ..  P, 2P and 8P threads, and mesh from 4 on.  Its rings have little room,
@@ -152,6 +153,7 @@ static const struct entry entries[] = {
     { FULL, PLAN_OBJECTS, "foreach", 90, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_OBJECTS, "lease-end", 1000, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_OBJECTS, "lease-end", 1000000, BENCH_LIFO, 64, ONE },
+    { FULL, PLAN_OBJECTS, "object-frame", 10000, BENCH_LIFO, 64, ONE },
 
     { QUICK | MODES, PLAN_THROUGHPUT, "same-slot", 0, BENCH_LIFO, 64, POWERS | EIGHTFOLD },
     { QUICK | MODES, PLAN_THROUGHPUT, "burst", 16, BENCH_LIFO, 64, POWERS },
@@ -205,6 +207,7 @@ static const struct entry entries[] = {
     { SMOKE, PLAN_OBJECTS, "resolve", 1000, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_OBJECTS, "foreach", 10, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_OBJECTS, "lease-end", 1000, BENCH_LIFO, 64, ONE },
+    { SMOKE, PLAN_OBJECTS, "object-frame", 1000, BENCH_LIFO, 64, ONE },
 };
 
 const char *plan_title(enum plan_section section)

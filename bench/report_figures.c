@@ -97,6 +97,13 @@ static const struct {
         { "free_ns", "free each", "ns/slot", 1.0 },
         { "lease_alloc_ns", "lease alloc", "ns/slot", 1.0 },
         { "alloc_ns", "alloc", "ns/slot", 1.0 } } },
+    { "object-frame",
+      "the end of a lease of objects, put_all, and each put by itself; the gets before",
+      { { "end_us", "end", "us in all", 1.0 },
+        { "all_us", "put_all", "us in all", 1.0 },
+        { "put_us", "put each", "us in all", 1.0 },
+        { "lease_get_ns", "lease get", "ns/object", 1.0 },
+        { "get_ns", "get", "ns/object", 1.0 } } },
 };
 
 static void print_headings(const struct figure *figures, FILE *out)
