@@ -225,6 +225,11 @@ CPOOL_API void *cpool_object_get(cpool_objects_t *pool) CPOOL_MUST_USE_ CPOOL_NO
  *
  * Returns 0, CPOOL_EDRY if max_capacity is active or the pool may not grow, CPOOL_ENOMEM,
  * or the code of the failed hook, create or activate.  A failure loses no object.
+ *
+ * It looks for room and for an inactive object in turn.  If other threads destroy the last inactive
+ * object between two looks, put back another one and use the room for a new object, it misses
+ * both and returns CPOOL_EDRY, though there was always one of the two.  The next call finds what
+ * is left.  cpool_object_wait does not miss it.
  * Any thread, progress as cpool_object_get.
  */
 CPOOL_API int cpool_object_obtain(cpool_objects_t *pool, void **object, bool *is_new)

@@ -11,7 +11,7 @@
 
 enum { OBJECTS = 12 };
 
-static cpool_objects_t *make(void)
+static cpool_objects_t *make_with(size_t objects)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -19,10 +19,15 @@ static cpool_objects_t *make(void)
 
     type.object_size = 64;
     config.type = &type;
-    config.capacity = OBJECTS;
-    config.populate = OBJECTS;
+    config.capacity = objects;
+    config.populate = objects;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
     return pool;
+}
+
+static cpool_objects_t *make(void)
+{
+    return make_with(OBJECTS);
 }
 
 static bool keep_odd(const cpool_object_idle_t *idle, void *arg)
@@ -95,9 +100,63 @@ START_TEST(objects_can_be_had_beside_a_retain)
 }
 END_TEST
 
+/* --- Objects that a get overtakes --- */
+
+struct get {
+    struct steps_stop stop;
+    cpool_objects_t *pool;
+    void *object;
+    int code;
+};
+
+static void get_one(void *argument)
+{
+    struct get *get = argument;
+
+    get->code = cpool_object_obtain(get->pool, &get->object, NULL);
+}
+
+static bool keep_none(const cpool_object_idle_t *idle, void *arg)
+{
+    (void)idle;
+    (void)arg;
+    return false;
+}
+
+/* The get sees no room, then no inactive object, because the only one is destroyed, and then no
+ * room again, because another thread creates an object in it.  Meanwhile an object is put back.  So
+ * there always is something to be had, which it misses.  The next get finds it. */
+START_TEST(get_that_others_overtake_twice_is_followed_by_one_that_succeeds)
+{
+    struct worker *workers[] = { worker_start(), worker_start() };
+    cpool_objects_t *pool = make_with(2);
+    void *back = cpool_object_get(pool), *gone = cpool_object_get(pool);
+    struct get get = { .pool = pool };
+    struct get other = { .pool = pool };
+
+    REQUIRE_EQUAL(cpool_object_put(pool, gone), 0);
+    REQUIRE(steps_run(&get.stop, workers[0], "cpi_object_count_in", 1, get_one, &get));
+    REQUIRE(steps_go_on_to(&get.stop, NULL, 1)); /* it has seen that there is no room */
+    REQUIRE_EQUAL(cpool_object_retain(pool, 0, keep_none, NULL), 1);
+    REQUIRE(steps_go_on_to(&get.stop, "cpi_object_count_in", 1)); /* and no inactive object */
+    REQUIRE_EQUAL(cpool_object_put(pool, back), 0);
+    worker_do(workers[1], get_one, &other);
+    REQUIRE(other.code == 0 && other.object != back);
+    steps_go_on(&get.stop);
+    REQUIRE_EQUAL(get.code, CPOOL_EDRY);
+    worker_do(workers[0], get_one, &get);
+    REQUIRE(get.code == 0 && get.object == back);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 2);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    for (size_t i = 0; i < 2; i++)
+        worker_stop(workers[i]);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
+        ONCE(get_that_others_overtake_twice_is_followed_by_one_that_succeeds),
         TIMES(objects_can_be_had_beside_a_retain, 3),
     };
 
