@@ -128,14 +128,18 @@ static void *get(cpool_object_lease_t *lease)
     return object;
 }
 
-static void get_some(cpool_object_lease_t *lease, void **objects, size_t n)
+static void get_some(cpool_object_lease_t *lease, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        void *object = get(lease);
+    for (size_t i = 0; i < n; i++)
+        (void)get(lease);
+}
 
-        if (objects != NULL)
-            objects[i] = object;
-    }
+static cpool_object_lease_t *begin_with(size_t objects)
+{
+    cpool_object_lease_t *lease = begin();
+
+    get_some(lease, objects);
+    return lease;
 }
 
 /* Each object of each frame was activated and deactivated. */
@@ -158,8 +162,7 @@ START_TEST(objects_of_a_lease_go_back_constructed)
 
     open_pool(_i);
     for (size_t frame = 1; frame <= 3; frame++) {
-        lease = begin();
-        get_some(lease, NULL, OBJECTS);
+        lease = begin_with(OBJECTS);
         REQUIRE_EQUAL(thing_stats(pool).active, OBJECTS);
         REQUIRE_EQUAL(cpool_object_lease_end(lease), OBJECTS);
         require_hooks(_i, frame);
@@ -282,11 +285,8 @@ END_TEST
 
 START_TEST(end_of_the_pool_ends_the_objects_of_leases)
 {
-    cpool_object_lease_t *lease;
-
     open_pool(_i);
-    lease = begin();
-    get_some(lease, NULL, OBJECTS);
+    (void)begin_with(OBJECTS);
     REQUIRE_EQUAL(cpool_objects_destroy(pool), CPOOL_ELIVE);
     REQUIRE_EQUAL(account.created, account.destroyed);
     if (kinds[_i].hooks)
@@ -320,7 +320,7 @@ START_TEST(as_many_leases_are_open_as_there_may_be)
     open_pool(_i);
     for (int round = 0; round < 2; round++) {
         for (unsigned i = 0; i < CPOOL_LEASES_MAX; i++)
-            get_some(leases[i] = begin(), NULL, 3);
+            leases[i] = begin_with(3);
         REQUIRE(cpool_object_lease_begin(pool) == NULL);
         for (unsigned i = 0; i < CPOOL_LEASES_MAX; i++)
             REQUIRE_EQUAL(cpool_object_lease_end(leases[i]), 3);
@@ -335,8 +335,7 @@ START_TEST(lease_gets_all_objects_and_no_more)
 
     open_pool(_i);
     for (int round = 0; round < 2; round++) {
-        lease = begin();
-        get_some(lease, NULL, ROOM);
+        lease = begin_with(ROOM);
         REQUIRE(cpool_object_lease_get(lease) == NULL);
         REQUIRE(cpool_object_get(pool) == NULL);
         REQUIRE_EQUAL(cpool_object_lease_end(lease), ROOM);
@@ -350,7 +349,7 @@ END_TEST
 
 static void *get_by_thread(void *argument)
 {
-    get_some(argument, NULL, OBJECTS / 2);
+    get_some(argument, OBJECTS / 2);
     return NULL;
 }
 
@@ -377,7 +376,7 @@ static void end_in_child(void *argument)
 {
     REQUIRE_EQUAL(cpool_object_lease_end(argument), OBJECTS);
     thing_require(pool, &account, 0);
-    get_some(begin(), NULL, OBJECTS);
+    (void)begin_with(OBJECTS);
 }
 
 START_TEST(lease_is_open_in_a_child)
@@ -385,8 +384,7 @@ START_TEST(lease_is_open_in_a_child)
     cpool_object_lease_t *lease;
 
     open_pool(_i);
-    lease = begin();
-    get_some(lease, NULL, OBJECTS);
+    lease = begin_with(OBJECTS);
     support_in_child(end_in_child, lease);
     REQUIRE_EQUAL(cpool_object_lease_end(lease), OBJECTS);
     thing_end(pool, &account);
@@ -400,14 +398,13 @@ START_TEST(get_under_a_lease_replaces_an_unfit_object)
     cpool_object_lease_t *lease;
 
     open_pool(LISTED);
-    lease = begin();
-    get_some(lease, NULL, 2);
+    lease = begin_with(2);
     REQUIRE_EQUAL(cpool_object_lease_end(lease), 2);
     account.activate_fails = 5;
     lease = begin();
     REQUIRE(cpool_object_lease_get(lease) == NULL); /* the one in its place is unfit, too */
     account.activate_fails = 0;
-    get_some(lease, NULL, 3);
+    get_some(lease, 3);
     REQUIRE_EQUAL(cpool_object_lease_end(lease), 3);
     thing_require(pool, &account, 0);
     thing_end(pool, &account);
@@ -435,8 +432,7 @@ START_TEST(end_goes_on_after_a_hook_was_left)
 
     type.deactivate = leave_once;
     pool = thing_pool(&config, &type);
-    lease = begin();
-    get_some(lease, NULL, OBJECTS);
+    lease = begin_with(OBJECTS);
     leaves = true;
     if (setjmp(out) == 0)
         (void)cpool_object_lease_end(lease);
@@ -455,8 +451,7 @@ START_TEST(reset_that_is_left_leaves_the_object_to_the_lease)
     type.reset = leave_once;
     config.capacity = 1;
     pool = thing_pool(&config, &type);
-    lease = begin();
-    get_some(lease, NULL, 1);
+    lease = begin_with(1);
     REQUIRE_EQUAL(cpool_object_lease_end(lease), 1);
     lease = begin();
     leaves = true;

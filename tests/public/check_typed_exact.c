@@ -3,26 +3,20 @@
  * check_typed_exact.c - typed exact pools: their bound, slots taken back from idle and busy
  * threads, and the ends of threads, processes and pools.
  *
- * Includes the public API only.
+ * Includes typed_jobs.h.
  */
-#include "support.h"
+#define JOBS_DECLARE CPOOL_DECLARE_EXACT
+#define JOBS_DEFINE CPOOL_DEFINE_EXACT
+#include "typed_jobs.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { CAPACITY = 40, ROUNDS = 5, THREADS = 4 };
-
-struct job {
-    intptr_t number;
-    char text[64 - sizeof(intptr_t)]; /* so that twice its size is an alignment */
-};
+enum { THREADS = 4 };
 
 struct odd {
     char bytes[24];
 };
-
-CPOOL_DECLARE_EXACT(jobs, struct job);
-CPOOL_DEFINE_EXACT(jobs, struct job, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
 
 #if defined(__GNUC__)
 CPOOL_DEFINE_EXACT_INLINE(odds, struct odd, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
@@ -45,32 +39,13 @@ static void use_jobs(size_t count)
     }
 }
 
-static void close_empty(void)
-{
-    support_require_live(jobs_pool(), 0);
-    REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
-}
-
-/* Takes all that there is, returns how many those were, and gives them back. */
-static size_t take_all(void)
-{
-    struct job *held[CAPACITY + 1];
-    size_t n = 0;
-
-    while ((held[n] = jobs_alloc()) != NULL)
-        REQUIRE(++n <= CAPACITY);
-    for (size_t i = 0; i < n; i++)
-        jobs_free(held[i]);
-    return n;
-}
-
 START_TEST(all_of_the_capacity_is_served_and_no_more)
 {
     for (int round = 0; round < 3; round++)
-        REQUIRE_EQUAL(take_all(), CAPACITY);
+        REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
     REQUIRE_EQUAL(support_stats(jobs_pool()).circulating, CAPACITY);
     jobs_free(NULL);
-    close_empty();
+    jobs_close_empty();
 }
 END_TEST
 
@@ -92,7 +67,7 @@ START_TEST(any_function_mixes_with_those_of_the_type)
         REQUIRE(jobs_alloc() == NULL);
         jobs_free_bulk(held, CAPACITY);
     }
-    close_empty();
+    jobs_close_empty();
 }
 END_TEST
 
@@ -122,7 +97,7 @@ START_TEST(free_validates_every_address)
     }
     support_release_reports();
     REQUIRE_EQUAL(odds_close(), CPOOL_OK);
-    close_empty();
+    jobs_close_empty();
 }
 END_TEST
 
@@ -143,8 +118,8 @@ START_TEST(free_into_a_longer_slot_reported)
     }
     support_release_reports();
     jobs_free(job);
-    REQUIRE_EQUAL(take_all(), CAPACITY);
-    close_empty();
+    REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
+    jobs_close_empty();
 }
 END_TEST
 
@@ -186,8 +161,8 @@ START_TEST(threads_at_the_bound_never_have_more_than_the_capacity)
         threads[i] = support_start(take_and_count, NULL);
     for (int i = 0; i < THREADS; i++)
         support_join(threads[i]);
-    REQUIRE_EQUAL(take_all(), CAPACITY);
-    close_empty();
+    REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
+    jobs_close_empty();
 }
 END_TEST
 
@@ -208,11 +183,11 @@ START_TEST(slots_of_idle_threads_are_taken_back)
     for (int i = 0; i < THREADS; i++)
         threads[i] = support_start(hold_some, &door);
     support_door_await(&door, THREADS);
-    REQUIRE_EQUAL(take_all(), CAPACITY);
+    REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
     support_door_open(&door);
     for (int i = 0; i < THREADS; i++)
         support_join(threads[i]);
-    close_empty();
+    jobs_close_empty();
 }
 END_TEST
 
@@ -237,11 +212,11 @@ START_TEST(slots_of_a_busy_thread_are_taken_back)
     atomic_store(&over, false);
     thread = support_start(take_one_again_and_again, NULL);
     for (size_t round = 0; round < SUPPORT_COUNT(2000, 100); round++)
-        REQUIRE(take_all() >= CAPACITY - 1);
+        REQUIRE(jobs_take_all() >= CAPACITY - 1);
     atomic_store(&over, true);
     support_join(thread);
-    REQUIRE_EQUAL(take_all(), CAPACITY);
-    close_empty();
+    REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
+    jobs_close_empty();
 }
 END_TEST
 
@@ -277,10 +252,10 @@ START_TEST(end_of_thread_returns_its_slots)
         support_in_thread(use_some, NULL);
         support_in_thread(use_with_keys, keys);
         REQUIRE_EQUAL(support_stats(jobs_pool()).thread_caches, 1);
-        REQUIRE_EQUAL(take_all(), CAPACITY);
+        REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
     }
     REQUIRE_EQUAL(pthread_key_delete(keys[0]) + pthread_key_delete(keys[1]), 0);
-    close_empty();
+    jobs_close_empty();
 }
 END_TEST
 
@@ -315,16 +290,16 @@ START_TEST(close_and_open_while_a_thread_that_used_it_lives)
         support_door_init(&door);
         thread = support_start(use_twice, &door);
         support_door_await(&door, 1);
-        close_empty();
+        jobs_close_empty();
         if (round == 0)
             REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
         support_door_open(&door);
         support_join(thread);
-        REQUIRE_EQUAL(take_all(), CAPACITY);
+        REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
         REQUIRE_EQUAL(cpool_reset(jobs_pool()), 0);
-        REQUIRE_EQUAL(take_all(), CAPACITY);
+        REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
     }
-    close_empty();
+    jobs_close_empty();
 }
 END_TEST
 
@@ -335,18 +310,18 @@ START_TEST(reset_takes_back_live_slots)
             REQUIRE(jobs_alloc() != NULL);
         REQUIRE_EQUAL(cpool_reset(jobs_pool()), CAPACITY);
     }
-    close_empty();
+    jobs_close_empty();
 }
 END_TEST
 
 static void use_in_child(void *unused)
 {
     (void)unused;
-    REQUIRE_EQUAL(take_all(), CAPACITY);
+    REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
     support_in_thread(use_some, NULL);
-    close_empty();
+    jobs_close_empty();
     use_jobs(CAPACITY);
-    close_empty();
+    jobs_close_empty();
 }
 
 START_TEST(fork_beside_threads_with_slots)
@@ -362,7 +337,7 @@ START_TEST(fork_beside_threads_with_slots)
     support_in_child(use_in_child, NULL);
     support_door_open(&door);
     support_join(thread);
-    close_empty();
+    jobs_close_empty();
 }
 END_TEST
 

@@ -3,24 +3,18 @@
  * check_typed_waitable.c - typed waitable pools: their bound, waiters and notices that the
  * functions of the type call, and the end of a pool after a wait for its last slot.
  *
- * Includes the public API only.
+ * Includes typed_jobs.h.
  */
-#include "support.h"
+#define JOBS_DECLARE CPOOL_DECLARE_WAITABLE
+#define JOBS_DEFINE CPOOL_DEFINE_WAITABLE
+#include "typed_jobs.h"
 
 #include <sched.h>
 #include <stdatomic.h>
 
 #include <cpool/events.h>
 
-enum { CAPACITY = 40, ROUNDS = 5, THREADS = 3, TURNS = 2000, LIVES = 200 };
-
-struct job {
-    intptr_t number;
-    char text[64 - sizeof(intptr_t)];
-};
-
-CPOOL_DECLARE_WAITABLE(jobs, struct job);
-CPOOL_DEFINE_WAITABLE(jobs, struct job, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
+enum { THREADS = 3, TURNS = 2000, LIVES = 200 };
 
 /* With one slot. */
 #if defined(__GNUC__)
@@ -34,25 +28,12 @@ CPOOL_DEFINE_WAITABLE(ones, struct job, .capacity = 1);
 CPOOL_DECLARE_EXACT(plains, struct job);
 CPOOL_DEFINE_EXACT(plains, struct job, .capacity = 1, .flags = CPOOL_WAITABLE);
 
-static size_t take_all(void)
-{
-    struct job *held[CAPACITY + 1];
-    size_t n = 0;
-
-    while ((held[n] = jobs_alloc()) != NULL)
-        REQUIRE(++n <= CAPACITY);
-    for (size_t i = 0; i < n; i++)
-        jobs_free(held[i]);
-    return n;
-}
-
 START_TEST(all_of_the_capacity_is_served_and_no_more)
 {
     for (int round = 0; round < 3; round++)
-        REQUIRE_EQUAL(take_all(), CAPACITY);
+        REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
     jobs_free(NULL);
-    support_require_live(jobs_pool(), 0);
-    REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
+    jobs_close_empty();
 }
 END_TEST
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * typed_jobs.h - what the tests of bounded typed pools share.
+ *
+ * JOBS_DECLARE and JOBS_DEFINE say which kind of pool `jobs` is, so that the functions here call
+ * its own inline path.  Includes support.h.
+ */
+#ifndef CPOOL_TESTS_TYPED_JOBS_H
+#define CPOOL_TESTS_TYPED_JOBS_H
+
+#include "support.h"
+
+enum { CAPACITY = 40, ROUNDS = 5 };
+
+struct job {
+    intptr_t number;
+    char text[64 - sizeof(intptr_t)]; /* so that twice its size is an alignment */
+};
+
+JOBS_DECLARE(jobs, struct job);
+JOBS_DEFINE(jobs, struct job, .capacity = CAPACITY, .magazine_rounds = ROUNDS);
+
+static inline void jobs_close_empty(void)
+{
+    support_require_live(jobs_pool(), 0);
+    REQUIRE_EQUAL(jobs_close(), CPOOL_OK);
+}
+
+/* Takes all that there is, returns how many those were, and gives them back. */
+static inline size_t jobs_take_all(void)
+{
+    struct job *held[CAPACITY + 1];
+    size_t n = 0;
+
+    while ((held[n] = jobs_alloc()) != NULL)
+        REQUIRE(++n <= CAPACITY);
+    for (size_t i = 0; i < n; i++)
+        jobs_free(held[i]);
+    return n;
+}
+
+#endif /* CPOOL_TESTS_TYPED_JOBS_H */
