@@ -54,9 +54,10 @@
  * Fork: in the child open leases stay open, with the slots that all threads had obtained.
  * A thread that was inside the library at that moment leaves up to three magazines behind.
  * Their slots stay live.  After many forks in a chain there may be no empty magazine for the free
- * slots of a thread that took part.  They are the lease's then, and its end counts them.  If another thread is ending a lease during the fork, the child finds
- * the lease open, or its slots free.  In a pool with a state for each slot the child may find
- * some of them free.  The others stay live there.
+ * slots of a thread that took part.  They are the lease's then, and its end counts them.  If
+ * another thread is ending a lease during the fork, the child finds the lease open, or its slots
+ * free.  In a pool with a state for each slot the child may find some of them free.  The others
+ * stay live there.
  *
  * Reset and destruction: cpool_reset and cpool_destroy end all leases of the pool.  Later use
  * of such a lease is refused.

@@ -411,7 +411,7 @@ static void end_without_loss(void *argument)
     support_destroy_empty(fork_case->pool);
 }
 
-/* As in a child whose forebears have left many magazines behind. */
+/* As in a child after many forks that have left magazines behind. */
 START_TEST(thread_that_ends_or_vanishes_without_an_empty_magazine_leaves_its_slots)
 {
     cpool_t *pool = make_pool(modes[_i], 0);
