@@ -69,6 +69,8 @@ enum {
     CPOOL_ELEASED = -117,     /* the slot goes back with its lease (checked pools) */
     CPOOL_EBLOCK = -118,      /* the address is a block of the fallback, and has no index */
     CPOOL_EREADER = -119,     /* a reader is inside a section (cpool/retire.h) */
+    CPOOL_ESTALLED = -120,    /* a section holds slots back for stall_limit (likewise) */
+    CPOOL_ERETIRED = -121,    /* the slot is retired already (tracked and checked pools) */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */

@@ -107,12 +107,14 @@ typedef struct cpool_stats_t {
                                cpool_cache_create */
     size_t fallback_live;   /* blocks of malloc that callers hold */
     size_t fallback_peak;   /* the most there have been */
+    size_t retired;         /* of `live`, slots that are held back for readers (cpool/retire.h).
+                               Exact if no thread retires at the moment */
 } cpool_stats_t;
 
 #define CPOOL_STATS_INIT                                                       \
     {                                                                          \
         sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                              \
     }
 
 /*

@@ -7,21 +7,19 @@
  * A thread removes a node from a list, a table or a tree that other threads read without a lock.
  * One of them may still look at the node, so it cannot be freed yet.  It is retired instead:
  *
- *     cpool_domain_create(&domain, 16, 1024);
+ *     cpool_domain_create(&domain, 16, 1024, 0);
  *     ...
- *     cpool_reader_t *reader = cpool_reader_create(domain);    once in each thread
- *     ...
+ *     cpool_reader_t *reader = cpool_domain_reader(domain);    the calling thread's
+ *
  *     cpool_read_begin(reader);
  *     node = look_up(table, key);                              without a lock
  *     use(node);
  *     cpool_read_end(reader);
  *     ...
- *     unlink_node(table, node);                                in any thread with a reader
+ *     unlink_node(table, node);                                in any thread
  *     while (cpool_retire(reader, nodes, node) != 0)
  *         sched_yield();                                       readers are slow: outside
  *     ...
- *     cpool_retire_barrier(reader);
- *     cpool_reader_destroy(reader);
  *     cpool_domain_destroy(domain);
  *
  * The slot goes back to its pool after every section that had begun before the retire has ended.
@@ -36,28 +34,35 @@
  * load of the domain's epoch.  A retire puts the address into the reader's bag, which has room
  * for a quarter of what the reader may hold back.  A full bag takes one barrier of the system
  * (membarrier(2)) and a look at every reader.  Where the system has no such barrier, the
- * beginning of a section is an atomic exchange.  The slot itself has no word for this.  No
- * memory is allocated, and no lock is taken.
+ * beginning of a section and a retire are atomic exchanges.  The slot itself has no word for
+ * this.  No memory is allocated, and no lock is taken.
  *
- * Slots that are held back count as live in their pool's figures, and their handles stay good
- * until they are free.  A pool that is dry does not ask domains for slots.
+ * Retired slots count as live in their pool's figures, and as `retired` beside.  In tracked and
+ * checked pools a handle is stale from the retire on.  A second retire or a free there is
+ * refused, and reported as CPOOL_ERETIRED.
+ *
+ * A dry pool takes back what it can before an alloc returns NULL: all that no section sees, from
+ * the bags of all readers but those that are just retiring.  So a pool is empty when all of its
+ * slots are live, except for those that a section holds back.  A thread that waits for a slot
+ * does so once before it sleeps, and is called when slots go back.
  *
  * Pools: a domain serves any number of pools, of slots that go back by cpool_free.  A wrong
- * address or a double free is reported when the slot goes back, as by cpool_free.  Before
- * cpool_reset and cpool_destroy the pool's slots have to be out of all bags, which
- * cpool_retire_barrier in each reader brings about.
+ * address is reported when the slot goes back, as by cpool_free.  cpool_reset and cpool_destroy
+ * take back what no section sees, and have the bags forget the pool's other slots.  At the end of
+ * the pool these are reported as live.
  *
- * Threads: one thread at a time uses a reader.  A signal handler has one of its own for sections,
- * because it could end the one that its thread is about to begin.  It must not retire.  Nothing
- * notices the end of a thread.  A thread that has ended inside a section holds all slots back, and
- * cpool_domain_oldest names it.  An error handler or a ready function (cpool/events.h) that is
- * called while slots go back may retire slots.  It must return, without waiting for slots of that
- * reader.
+ * Threads: one thread at a time uses a reader.  A thread has one of each domain, from its first
+ * cpool_domain_reader to its end.  The end of a thread ends its section, and leaves its slots to
+ * the other readers.  A fiber that a section does not keep on its thread, and a signal handler,
+ * which could end the section that its thread is about to begin, use readers of
+ * cpool_reader_create.  Nothing notices the end of these.
  *
- * Fork: in the child each reader is as it was.  Those of threads that did not survive can be
- * destroyed there, inside a section too, and so can, by mistake, the caller's own of before the
- * fork.  Slots that such a thread was just giving back may stay live.  If it helped a destroyed
- * reader, the rest of that reader's slots stay until the domain's end.
+ * An error handler that is called while slots go back must return, and a retire in it may be
+ * refused with CPOOL_EHELD.
+ *
+ * Fork: in the child the readers of threads that did not survive are given up, as at the end of
+ * these threads.  Those of cpool_reader_create are as they were, and may be destroyed there,
+ * inside a section too.  Slots that a vanished thread was just giving back may stay live.
  */
 #ifndef CPOOL_RETIRE_H
 #define CPOOL_RETIRE_H
@@ -93,16 +98,19 @@ typedef struct cpool_reader {
  * readers   that it may have at once, 1 to CPOOL_READERS_MAX
  * held      slots that each of them may hold back, 4 to CPOOL_HELD_MAX.  It is rounded up to a
  *           multiple of 4
+ * stall_limit   nanoseconds.  A retire, flush or barrier that finds its reader's slots held back
+ *               by one section for longer reports the section once, as CPOOL_ESTALLED with the
+ *               reader as the address.  0 for never
  *
- * The domain takes 16 bytes of addresses for each slot that may be held back, and four cache
+ * The domain takes 16 bytes of addresses for each slot that may be held back, and six cache
  * lines for each reader.
  *
- * Returns 0, CPOOL_ENULL, CPOOL_ECAPACITY for numbers out of range, CPOOL_ENOMEM or
+ * Returns 0, CPOOL_ENULL, CPOOL_ECAPACITY for numbers out of range, CPOOL_ENOMEM, CPOOL_EPOOLS or
  * CPOOL_ESYSTEM.
  * Any thread.  It may block, and makes system calls.
  */
-CPOOL_API int cpool_domain_create(cpool_domain_t **domain, size_t readers, size_t held)
-    CPOOL_MUST_USE_;
+CPOOL_API int cpool_domain_create(cpool_domain_t **domain, size_t readers, size_t held,
+                                  uint64_t stall_limit) CPOOL_MUST_USE_;
 
 /*
  * cpool_domain_destroy - gives all slots back that are held back, and ends the domain.
@@ -133,11 +141,23 @@ CPOOL_API const cpool_reader_t *cpool_domain_oldest(const cpool_domain_t *domain
     CPOOL_NONNULL_(1);
 
 /*
- * cpool_reader_create - takes one of the domain's readers for the calling thread.
+ * cpool_domain_reader - the calling thread's reader of a domain.
+ *
+ * It is taken on first use, and given up at the end of the thread, or of the domain.
+ *
+ * Returns the reader, or NULL if all are in use, there is no memory for the thread's table, or
+ * the thread has run its destructors.
+ * Any thread, wait-free but for the first use, which may block.
+ */
+CPOOL_API cpool_reader_t *cpool_domain_reader(cpool_domain_t *domain) CPOOL_MUST_USE_
+    CPOOL_NONNULL_(1);
+
+/*
+ * cpool_reader_create - takes one of the domain's readers, for a fiber or a signal handler.
  *
  * Returns the reader, or NULL if all are in use.  A destroyed one is in use until its slots are
  * free.
- * Any thread, lock-free.  If all are in use it makes a system call.
+ * Any thread, lock-free.
  */
 CPOOL_API cpool_reader_t *cpool_reader_create(cpool_domain_t *domain) CPOOL_MUST_USE_
     CPOOL_NONNULL_(1);
@@ -148,18 +168,17 @@ CPOOL_API cpool_reader_t *cpool_reader_create(cpool_domain_t *domain) CPOOL_MUST
  * reader   no thread may be using it, or use it later.  NULL is a no-op
  *
  * Slots that it still holds back are left to the other readers of the domain, which give
- * them back in their own time.
+ * them back in their own time.  A thread's own reader may be destroyed before the thread's end.
  *
  * Returns 0, or CPOOL_EREADER, which is reported: the reader is inside a section, and stays.
- * Any thread, lock-free.  It makes a system call.
+ * Any thread.  It may block, and makes a system call.
  */
 CPOOL_API int cpool_reader_destroy(cpool_reader_t *reader);
 
 /*
  * cpool_read_begin - begins a section, or another one inside it.
  *
- * The reader's thread, wait-free.  Without the system's barrier that is so where the processor's
- * compare-and-swap is.
+ * The reader's thread, wait-free.
  * (Epochs: K. Fraser, "Practical lock-freedom", University of Cambridge, 2004.)
  */
 CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader) CPOOL_NONNULL_(1);
@@ -174,14 +193,28 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader) CPOOL_NONN
 CPOOL_API CPOOL_INLINE_ void cpool_read_end(cpool_reader_t *reader) CPOOL_NONNULL_(1);
 
 /*
+ * cpool_read_quiescent - ends the section and begins the next one, in one store.
+ *
+ * For threads that are always inside but say when they hold nothing: they begin once, call this
+ * between two pieces of work, and end before they block.  The thread has forgotten all slots that
+ * it has found.  Outside a section, and in a nested one, it does nothing.
+ * The reader's thread, wait-free.
+ * (Quiescent states: M. Desnoyers et al., "User-level implementations of read-copy update", IEEE
+ * TPDS 23(2), 2012.)
+ */
+CPOOL_API CPOOL_INLINE_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_NONNULL_(1);
+
+/*
  * cpool_retire - frees a slot after all sections that have begun.
  *
  * reader   the caller's, inside a section or not
  * pool     the slot's
  * slot     live, and no section that begins now can find it.  NULL is a no-op
  *
- * Returns 0, or CPOOL_EHELD: the reader holds back as many slots as it may, and sections last.
- * The slot is still the caller's then.  A caller that is inside a section ends it before it tries
+ * Returns 0, or CPOOL_EHELD: the reader holds back as many slots as it may, and sections last,
+ * or a dry pool's thread is giving its slots back.  CPOOL_EPOOL, and in tracked and checked pools
+ * CPOOL_ERETIRED, CPOOL_EDOUBLEFREE, CPOOL_EUNUSED or CPOOL_ELEASED, are reported.
+ * The slot is as it was then.  A caller that is inside a section ends it before it tries
  * again, because it waits for itself otherwise.
  * The reader's thread, lock-free.  A full bag makes a system call.
  */
@@ -196,14 +229,15 @@ CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CP
 CPOOL_API size_t cpool_retire_flush(cpool_reader_t *reader) CPOOL_NONNULL_(1);
 
 /*
- * cpool_retire_barrier - waits until all slots that this reader has retired are free.
+ * cpool_retire_barrier - waits until all slots are free that this reader has retired, and those
+ * that readers have left which were destroyed.
  *
  * Returns 0, or CPOOL_EREADER, which is reported: the reader is inside a section itself.
  * The reader's thread.  It blocks until the sections have ended, and makes system calls.
  */
 CPOOL_API int cpool_retire_barrier(cpool_reader_t *reader) CPOOL_NONNULL_(1);
 
-/* The out-of-line half of a beginning. */
+/* The out-of-line half of a beginning, and of a quiescent state. */
 CPOOL_API void cpool_read_begin_abi3(cpool_reader_t *reader);
 
 #if CPOOL_IS_INLINE_
@@ -213,18 +247,27 @@ CPOOL_API void cpool_read_begin_abi3(cpool_reader_t *reader);
  * ended.  The compiler keeps the section's loads behind it, and the barrier of the thread that
  * looks makes the processor do so (lib/retire/retire.c).
  */
+#define CPOOL_READ_ENTER_(reader)                                                      \
+    do {                                                                               \
+        if (CPOOL_LIKELY_((reader)->epoch != CPOOL_CAST_(const uintptr_t *, 0))) {     \
+            uintptr_t cpool_now_ = __atomic_load_n((reader)->epoch, __ATOMIC_ACQUIRE); \
+            __atomic_store_n(&(reader)->inside, cpool_now_, __ATOMIC_RELEASE);         \
+            __atomic_signal_fence(__ATOMIC_SEQ_CST);                                   \
+        } else {                                                                       \
+            cpool_read_begin_abi3(reader);                                             \
+        }                                                                              \
+    } while (0)
+
 CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader)
 {
-    if (reader->nested == 0) {
-        if (CPOOL_LIKELY_(reader->epoch != CPOOL_CAST_(const uintptr_t *, 0))) {
-            __atomic_store_n(&reader->inside, __atomic_load_n(reader->epoch, __ATOMIC_ACQUIRE),
-                             __ATOMIC_RELEASE);
-            __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        } else {
-            cpool_read_begin_abi3(reader);
-        }
-    }
-    reader->nested++;
+    if (reader->nested++ == 0)
+        CPOOL_READ_ENTER_(reader);
+}
+
+CPOOL_API CPOOL_INLINE_ void cpool_read_quiescent(cpool_reader_t *reader)
+{
+    if (reader->nested == 1)
+        CPOOL_READ_ENTER_(reader);
 }
 
 CPOOL_API CPOOL_INLINE_ void cpool_read_end(cpool_reader_t *reader)

@@ -39,9 +39,9 @@
  * Handles: a handle is one number.  It may be stored in files of one run, sent to other
  * threads, and compared.  It is never CPOOL_HANDLE_NONE, which is 0.  No other slot of the
  * pool ever has it, and no later owner of the slot, until the generation wraps.
- * That takes 2^(63 - b) frees of one slot, if b bits number cpool_index_limit slots.
- * At 10 ns for each alloc and free of this one slot, that is a day in pools of up to 2^20
- * slots, and half a minute in pools of 2^32.  Handles do not name their pool.  In
+ * That takes 2^(62 - b) frees of one slot, if b bits number cpool_index_limit slots.
+ * At 10 ns for each alloc and free of this one slot, that is half a day in pools of up to 2^20
+ * slots, and ten seconds in pools of 2^32.  Handles do not name their pool.  In
  * another pool a handle may be stale, or by chance another slot's.
  *
  * The pointer from a handle: cpool_resolve shows that the slot was live at some moment

@@ -86,6 +86,8 @@ static const struct code_text code_texts[] = {
     {CPOOL_ELEASED, "the slot goes back with its lease"},
     {CPOOL_EBLOCK, "the address is a block of the fallback, which has no index"},
     {CPOOL_EREADER, "a reader is inside a section"},
+    {CPOOL_ESTALLED, "a reader stays inside a section, and retired slots are held back"},
+    {CPOOL_ERETIRED, "the slot is retired already"},
     {CPOOL_ELIVE, "slots were still live"},
     {CPOOL_ENOMEM, "the operating system refused memory"},
     {CPOOL_ESYSTEM, "the operating system refused a thread key or fork handler"},

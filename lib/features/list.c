@@ -10,6 +10,7 @@
 #include "check/checks.h"
 #include "fallback/fallback.h"
 #include "lease/lease.h"
+#include "retire/retire_impl.h"
 #include "track/track.h"
 #include "wait/pool_wait.h"
 
@@ -20,4 +21,5 @@ const struct cpi_feature *const cpi_features[CPI_FEATURES] = {
     [CPI_PART_WAIT] = &cpi_wait_feature,
     [CPI_PART_FALLBACK] = &cpi_fallback_feature,
     [CPI_PART_LEASE] = &cpi_lease_feature,
+    [CPI_PART_RETIRE] = &cpi_retire_feature,
 };

@@ -162,11 +162,35 @@ static bool begin_end(struct cpi_thread *thread)
     return there;
 }
 
+void cpi_thread_own(struct cpi_thread *thread, struct cpi_owned *owned)
+{
+    CPI_ASSERT(cpi_lock_is_held() && owned->thread == NULL);
+    owned->thread = thread;
+    CPI_LIST_ADD(&thread->owned, owned);
+}
+
+void cpi_thread_disown(struct cpi_owned *owned)
+{
+    CPI_ASSERT(cpi_lock_is_held() && owned->thread != NULL);
+    CPI_LIST_REMOVE(owned);
+    owned->thread = NULL;
+}
+
+/* With the lock held. */
+static void end_owned(struct cpi_thread *thread, bool vanished)
+{
+    while (thread->owned != NULL)
+        thread->owned->ended(thread->owned, vanished);
+}
+
 /* Gives the caches and the structure back.  The thread's word becomes this one. */
 static void give_up(struct cpi_thread *thread, uintptr_t word)
 {
     if (!begin_end(thread))
         return;
+    cpi_lock();
+    end_owned(thread, false);
+    cpi_unlock();
     hooks->ended(thread);
     cpi_lock();
     cpool_thread_word_abi3 = word;
@@ -200,6 +224,7 @@ static void after_fork_in_child(void)
         struct cpi_thread *next = thread->next;
 
         if (thread != self) {
+            end_owned(thread, true);
             hooks->forked(thread);
             retire(thread);
         }

@@ -23,12 +23,25 @@
 struct cpi_cache;
 struct cpi_registry;
 
+struct cpi_thread;
+
+/* Of a later folder's, and a thread's until its end.  Guarded by the lock, but for `ended`. */
+struct cpi_owned {
+    struct cpi_owned *next;
+    struct cpi_owned **link;
+    struct cpi_thread *thread; /* NULL for none */
+    /* Takes it from the thread, which ends, or has vanished in a fork.  With the lock held, which
+     * it may leave meanwhile if the thread has not vanished. */
+    void (*ended)(struct cpi_owned *owned, bool vanished);
+};
+
 /* All members are guarded by the lock, but for `table`, which is its thread's. */
 struct cpi_thread {
     struct cpi_thread *next;  /* in the list of used or of spare ones */
     struct cpi_cache *caches; /* the caches it owns, the registry's list */
     struct cpi_registry *leaves; /* the pool that a cache of this thread, which has
                                   ended, is being given back to, or NULL */
+    struct cpi_owned *owned;  /* its other things */
     bool used;                /* belongs to a thread */
     bool ending;              /* which runs its destructors */
     _Alignas(CPI_LINE) cpool_cache_t table[];
@@ -83,6 +96,10 @@ void cpi_thread_ask_at_once(void);
 
 /* The same, but NULL if the thread has none yet.  Wait-free. */
 struct cpi_thread *cpi_thread_known(void);
+
+/* A thread owns a thing from now on, or no longer.  With the lock held. */
+void cpi_thread_own(struct cpi_thread *thread, struct cpi_owned *owned);
+void cpi_thread_disown(struct cpi_owned *owned);
 
 /* Whether programs that use this copy of the library use this copy's word: the dynamic
  * linker may give them that of another copy.  Wait-free. */

@@ -88,6 +88,15 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return false;
 }
 
+static int retired(struct cpi_pool *pool, uintptr_t index, bool back)
+{
+    const struct cpi_gate *passed = leases_of(pool)->passed;
+
+    if (CPI_UNLIKELY(is_leased(pool, index)))
+        return CPOOL_ELEASED;
+    return passed->retired != NULL ? passed->retired(pool, index, back) : 0;
+}
+
 /* In such pools: the slot is a lease's from now on, or of none.  Returns false if it was so
  * before.  Of two threads one gets true.  True in other pools. */
 static bool set_leased(struct cpi_pool *pool, const void *slot, bool leased)
@@ -128,6 +137,7 @@ static struct cpi_leases *make_leases(struct cpi_pool *pool)
     if (passed != NULL) {
         leases->gate = *passed;
         leases->gate.given = given;
+        leases->gate.retired = retired;
         cpi_store(&pool->gate, &leases->gate, release); /* [wrap] */
     }
     return leases;

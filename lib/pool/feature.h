@@ -26,6 +26,10 @@ struct cpi_feature {
                  const cpool_config_t *config);
     void (*end)(struct cpi_pool *pool);
 
+    /* An alloc has found nothing.  Has slots come back that are on their way, and returns whether
+     * there were any.  Takes the lock. */
+    bool (*dry)(struct cpi_pool *pool);
+
     /* In the child of a fork, after the caches were reclaimed.  With the lock held. */
     void (*forked)(struct cpi_pool *pool);
 

@@ -5,6 +5,7 @@
  * ORDERING TABLE
  *   count | stalls fetch-and-add | relaxed | - | -
  */
+#include "pool/feature.h"
 #include "pool/pool_drain.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
@@ -117,9 +118,19 @@ static bool recall(struct cpi_pool *pool)
     return recalled;
 }
 
+static bool ask_features(struct cpi_pool *pool)
+{
+    bool found = false;
+
+    CPI_EACH_FEATURE(feature, dry)
+        found = feature->dry(pool) || found;
+    return found;
+}
+
 static bool replenish(struct cpi_pool *pool)
 {
-    return cpi_pool_give_kept(pool, false) || cpi_pool_grow_by_itself(pool) || recall(pool);
+    return cpi_pool_give_kept(pool, false) || cpi_pool_grow_by_itself(pool) || recall(pool) ||
+           ask_features(pool);
 }
 
 /* Whether it is worth looking again, having found nothing: something was made or found

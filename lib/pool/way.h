@@ -20,7 +20,7 @@
 /* The numbers of the features (feature.h): the order in which they begin. */
 enum cpi_part {
     CPI_PART_TOOLS, CPI_PART_TRACK, CPI_PART_CHECK, CPI_PART_WAIT, CPI_PART_FALLBACK,
-    CPI_PART_LEASE, CPI_FEATURES
+    CPI_PART_LEASE, CPI_PART_RETIRE, CPI_FEATURES
 };
 
 struct cpi_cache;
@@ -95,6 +95,10 @@ struct cpi_gate {
 
     /* A slot is about to go back.  Returns false after a report why it does not. */
     bool (*given)(struct cpi_pool *pool, void *slot, struct cpi_call call);
+
+    /* A live slot is retired (cpool/retire.h), or a retired one is about to go back.  Returns 0, or
+     * the code for a slot that is not live.  NULL where nothing is known of it. */
+    int (*retired)(struct cpi_pool *pool, uintptr_t index, bool back);
 
     const struct cpi_keeper *keeper; /* of slots that may go back, or NULL */
 };

@@ -19,9 +19,9 @@
 
 void cpi_slotmap_init(struct cpi_slotmap *map, const struct cpi_slab *slab)
 {
-    unsigned shift = 1;
+    unsigned shift = CPI_SLOTMAP_INDEX;
 
-    while (shift < 33 && (uint64_t)1 << (shift - 1) < slab->slots)
+    while (shift < 32 + CPI_SLOTMAP_INDEX && (uint64_t)1 << (shift - CPI_SLOTMAP_INDEX) < slab->slots)
         shift++;
     if (shift < 64 - CPI_GENERATION_BITS)
         shift = 64 - CPI_GENERATION_BITS;
@@ -38,7 +38,7 @@ uint64_t cpi_slotmap_live(const struct cpi_slotmap *map, uintptr_t index)
 {
     uint64_t word = cpi_load(&map->words[index], acquire); /* [see] */
 
-    return (word & CPI_SLOTMAP_LIVE) != 0 ? word : 0;
+    return (word & CPI_SLOTMAP_STATE) == CPI_SLOTMAP_LIVE ? word : 0;
 }
 
 /* Whether a line has a live slot, and how many. */
@@ -58,7 +58,7 @@ static size_t line_count(const _Atomic uint64_t *words)
     unsigned i;
 
     for (i = 0; i < CPI_SLOTMAP_LINE; i++)
-        count += (size_t)(cpi_load(&words[i], relaxed) & CPI_SLOTMAP_LIVE); /* [peek] */
+        count += (cpi_load(&words[i], relaxed) & CPI_SLOTMAP_STATE) == CPI_SLOTMAP_LIVE; /* [peek] */
     return count;
 }
 
@@ -104,5 +104,6 @@ size_t cpi_slotmap_count(const struct cpi_slotmap *map, uintptr_t first, uintptr
 
 void cpi_slotmap_clear(const struct cpi_slotmap *map, uintptr_t index)
 {
+    cpi_slotmap_back(map, index);
     (void)cpi_slotmap_give(map, index);
 }

@@ -6,16 +6,17 @@
  *
  *   side memory   | word 0 | word 1 | word 2 | ...
  *
- *   a word        | generation | index of the slot | live |
- *                 63            shift               1      0
+ *   a word        | generation | index of the slot | retired | live |
+ *                 63            shift               2         1      0
  *
- * A free advances the generation, and an alloc sets the lowest bit.  So the word of a
+ * A free advances the generation, and an alloc sets the lowest bit.  A retire advances the
+ * generation and sets the other bit.  Both are set while a retired slot goes back.  So the word of a
  * live slot is its handle: it says where the slot is, and no two owners of one slot get
  * the same, until the generation comes round.  The word is 0 until the slot is taken for
  * the first time, and never again.
  *
- * The generation has the bits that the index leaves: 31 in a pool of 2^32 slots, 43 in
- * one of 2^20, 63 in a pool of one slot.
+ * The generation has the bits that the index leaves: 30 in a pool of 2^32 slots, 42 in
+ * one of 2^20, 62 in a pool of one slot.
  *
  * Nothing here is used by pools that are neither tracked nor checked.
  *
@@ -44,11 +45,14 @@
 
 /* Bits of a generation, where a test wants fewer than fit. */
 #ifndef CPI_GENERATION_BITS
-#define CPI_GENERATION_BITS 63u
+#define CPI_GENERATION_BITS 62u
 #endif
 
 #define CPI_SLOTMAP_SIZE (sizeof(uint64_t))
 #define CPI_SLOTMAP_LIVE UINT64_C(1)
+#define CPI_SLOTMAP_RETIRED UINT64_C(2)
+#define CPI_SLOTMAP_STATE (CPI_SLOTMAP_LIVE | CPI_SLOTMAP_RETIRED)
+#define CPI_SLOTMAP_INDEX 2u /* its lowest bit */
 
 struct cpi_slotmap {
     _Atomic uint64_t *words; /* constant: in the slab's side memory, or NULL */
@@ -59,6 +63,7 @@ struct cpi_slotmap {
 enum cpi_slotmap_state {
     CPI_SLOTMAP_LIVE_ONE,
     CPI_SLOTMAP_FREE,
+    CPI_SLOTMAP_RETIRED_ONE,
     CPI_SLOTMAP_NEVER_TAKEN
 };
 
@@ -78,16 +83,16 @@ static inline bool cpi_slotmap_take(const struct cpi_slotmap *map, uintptr_t ind
     _Atomic uint64_t *at = &map->words[index];
     uint64_t word = cpi_load(at, relaxed); /* [own] */
 
-    if (CPI_UNLIKELY((word & CPI_SLOTMAP_LIVE) != 0))
+    if (CPI_UNLIKELY((word & CPI_SLOTMAP_STATE) != 0))
         return false;
-    cpi_store(at, word | ((uint64_t)index * 2 + CPI_SLOTMAP_LIVE), release); /* [taken] */
+    cpi_store(at, word | ((uint64_t)index * 4 + CPI_SLOTMAP_LIVE), release); /* [taken] */
     return true;
 }
 
 /* The index in the word of a live slot, or something for any other number. */
 static inline uintptr_t cpi_slotmap_index(const struct cpi_slotmap *map, uint64_t word)
 {
-    return (uintptr_t)((word & (map->step - 1)) >> 1);
+    return (uintptr_t)((word & (map->step - 1)) >> CPI_SLOTMAP_INDEX);
 }
 
 /* The word of a slot below the watermark, or 0 if the slot is not live.  Any thread,
@@ -109,13 +114,15 @@ static inline enum cpi_slotmap_state cpi_slotmap_state_of(uint64_t word)
 {
     if (CPI_LIKELY((word & CPI_SLOTMAP_LIVE) != 0))
         return CPI_SLOTMAP_LIVE_ONE;
+    if (CPI_UNLIKELY((word & CPI_SLOTMAP_RETIRED) != 0))
+        return CPI_SLOTMAP_RETIRED_ONE;
     return word != 0 ? CPI_SLOTMAP_FREE : CPI_SLOTMAP_NEVER_TAKEN;
 }
 
 /* The word of a live slot that becomes free.  The generation 0 is the first one's alone. */
 static inline uint64_t cpi_slotmap_next_free(const struct cpi_slotmap *map, uint64_t word)
 {
-    uint64_t next = word - CPI_SLOTMAP_LIVE + map->step;
+    uint64_t next = (word & ~CPI_SLOTMAP_STATE) + map->step;
 
     return CPI_UNLIKELY(next < map->step) ? next + map->step : next;
 }
@@ -141,10 +148,35 @@ static inline bool cpi_slotmap_give_live(const struct cpi_slotmap *map, uintptr_
 {
     _Atomic uint64_t *at = &map->words[index];
     uint64_t word = cpi_load(at, relaxed); /* [own] */
-    uint64_t next = word - CPI_SLOTMAP_LIVE + map->step;
+    uint64_t next = (word & ~CPI_SLOTMAP_STATE) + map->step;
 
     return CPI_LIKELY((word & CPI_SLOTMAP_LIVE) != 0) && CPI_LIKELY(next >= map->step) &&
            CPI_LIKELY(cpi_cas_strong(at, &word, next, relaxed, relaxed)); /* [given] */
+}
+
+/* Marks a live slot retired.  The result is as that of give.  Wait-free. */
+static inline enum cpi_slotmap_state cpi_slotmap_retire(const struct cpi_slotmap *map,
+                                                        uintptr_t index)
+{
+    uint64_t word = cpi_load(&map->words[index], relaxed); /* [own] */
+
+    if ((word & CPI_SLOTMAP_STATE) == CPI_SLOTMAP_LIVE &&
+        cpi_cas_strong(&map->words[index], &word,                              /* [given] */
+                       cpi_slotmap_next_free(map, word) | CPI_SLOTMAP_RETIRED, /* [given] */
+                       relaxed, relaxed))                                      /* [given] */
+        return CPI_SLOTMAP_LIVE_ONE;
+    if ((word & CPI_SLOTMAP_STATE) == CPI_SLOTMAP_STATE)
+        return CPI_SLOTMAP_RETIRED_ONE;
+    return cpi_slotmap_state_of(word);
+}
+
+/* A retired slot is given next.  Wait-free. */
+static inline void cpi_slotmap_back(const struct cpi_slotmap *map, uintptr_t index)
+{
+    uint64_t word = cpi_load(&map->words[index], relaxed); /* [own] */
+
+    if ((word & CPI_SLOTMAP_RETIRED) != 0)
+        cpi_store(&map->words[index], word | CPI_SLOTMAP_LIVE, relaxed); /* [own] */
 }
 
 /* Makes the slot free whatever it was.  Nobody else may be using the slab. */

@@ -24,6 +24,9 @@ void cpi_track_plan(struct cpi_layout *layout);
  * cannot be freed. */
 bool cpi_track_end_life(struct cpi_pool *pool, uintptr_t index, const char *function);
 
+/* As a gate's. */
+int cpi_track_retired(struct cpi_pool *pool, uintptr_t index, bool back);
+
 extern const struct cpi_feature cpi_track_feature;
 
 /* The gate of a pool that has words and is not checked, and the way of one that is not watched,

@@ -7,16 +7,36 @@
 #include "base/tools.h"
 #include "pool/pool_report.h"
 
+/* Why a slot in this state cannot be freed. */
+static int code_of(enum cpi_slotmap_state state)
+{
+    static const int codes[] = {
+        [CPI_SLOTMAP_LIVE_ONE] = 0,
+        [CPI_SLOTMAP_FREE] = CPOOL_EDOUBLEFREE,
+        [CPI_SLOTMAP_RETIRED_ONE] = CPOOL_ERETIRED,
+        [CPI_SLOTMAP_NEVER_TAKEN] = CPOOL_EUNUSED,
+    };
+
+    return codes[state];
+}
+
 bool cpi_track_end_life(struct cpi_pool *pool, uintptr_t index, const char *function)
 {
     enum cpi_slotmap_state state = cpi_slotmap_give(cpi_track_map(pool), index);
-    bool never = state == CPI_SLOTMAP_NEVER_TAKEN;
 
     if (CPI_LIKELY(state == CPI_SLOTMAP_LIVE_ONE))
         return true;
     cpi_tools_freed_again(pool->tools, pool, cpi_slab_slot(&pool->slab, index));
-    cpi_pool_report_slot(never ? CPOOL_EUNUSED : CPOOL_EDOUBLEFREE, function, pool, index);
+    cpi_pool_report_slot(code_of(state), function, pool, index);
     return false;
+}
+
+int cpi_track_retired(struct cpi_pool *pool, uintptr_t index, bool back)
+{
+    if (!back)
+        return code_of(cpi_slotmap_retire(cpi_track_map(pool), index));
+    cpi_slotmap_back(cpi_track_map(pool), index);
+    return 0;
 }
 
 static bool taken(struct cpi_pool *pool, void *slot, struct cpi_call call)
@@ -39,4 +59,4 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return true;
 }
 
-const struct cpi_gate cpi_track_gate = {taken, given, NULL};
+const struct cpi_gate cpi_track_gate = {taken, given, cpi_track_retired, NULL};

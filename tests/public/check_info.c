@@ -243,7 +243,7 @@ static const struct {
 } ranges[] = {
     { CPOOL_OK, CPOOL_OK },
     { CPOOL_ESTRUCT, CPOOL_ESTATE },
-    { CPOOL_ENULL, CPOOL_EREADER },
+    { CPOOL_ENULL, CPOOL_ERETIRED },
     { CPOOL_ENOMEM, CPOOL_EHELD },
 };
 
@@ -279,7 +279,7 @@ END_TEST
 
 START_TEST(strerror_of_unknown_code_is_text)
 {
-    static const int codes[] = { 1, 1000, CPOOL_ESTATE - 1, -100, CPOOL_EREADER - 1, -200,
+    static const int codes[] = { 1, 1000, CPOOL_ESTATE - 1, -100, CPOOL_ERETIRED - 1, -200,
                                  CPOOL_EHELD - 1, UNKNOWN_CODE, INT32_MAX, INT32_MIN };
 
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {

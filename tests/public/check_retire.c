@@ -8,9 +8,11 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include <cpool/events.h>
 #include <cpool/retire.h>
+#include <cpool/track.h>
 
 enum { CAPACITY = 2000, HELD = 64, READERS = 4 };
 
@@ -23,7 +25,7 @@ static void make(unsigned flags)
 
     support_set_flags(&config, flags);
     REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
-    REQUIRE_EQUAL(cpool_domain_create(&domain, READERS, HELD), 0);
+    REQUIRE_EQUAL(cpool_domain_create(&domain, READERS, HELD, 0), 0);
 }
 
 static void end(void)
@@ -248,15 +250,15 @@ START_TEST(wrong_numbers_refused)
     static const size_t wrong[][2] = {
         {0, HELD}, {CPOOL_READERS_MAX + 1, HELD}, {1, 3}, {1, CPOOL_HELD_MAX + 1}};
 
-    REQUIRE_EQUAL(cpool_domain_create(NULL, 1, HELD), CPOOL_ENULL);
+    REQUIRE_EQUAL(cpool_domain_create(NULL, 1, HELD, 0), CPOOL_ENULL);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         domain = (cpool_domain_t *)&wrong;
-        REQUIRE_EQUAL(cpool_domain_create(&domain, wrong[i][0], wrong[i][1]), CPOOL_ECAPACITY);
+        REQUIRE_EQUAL(cpool_domain_create(&domain, wrong[i][0], wrong[i][1], 0), CPOOL_ECAPACITY);
         REQUIRE(domain == NULL);
     }
     REQUIRE_EQUAL(cpool_domain_destroy(NULL), 0);
     REQUIRE_EQUAL(cpool_reader_destroy(NULL), 0);
-    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, 5), 0);
+    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, 5, 0), 0);
     REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
 }
 END_TEST
@@ -280,6 +282,216 @@ START_TEST(child_of_a_fork_gives_up_readers_that_vanished)
     support_in_child(child, vanished);
     cpool_read_end(vanished);
     REQUIRE_EQUAL(cpool_retire_barrier(vanished), 0);
+    end();
+}
+END_TEST
+
+/* --- A thread's own reader --- */
+
+static void *retire_and_end(void *count)
+{
+    cpool_reader_t *by = cpool_domain_reader(domain);
+
+    REQUIRE(by != NULL && cpool_domain_reader(domain) == by);
+    cpool_read_begin(by); /* ends with the thread */
+    retire(by, *(const size_t *)count);
+    return NULL;
+}
+
+START_TEST(end_of_a_thread_gives_its_reader_up)
+{
+    static const size_t count = 3;
+    cpool_reader_t *other;
+
+    make(modes[_i]);
+    other = reader();
+    cpool_read_begin(other);
+    for (size_t i = 0; i < READERS - 1; i++)
+        support_join(support_start(retire_and_end, (void *)(uintptr_t)&count));
+    REQUIRE_EQUAL(cpool_domain_held(domain), count * (READERS - 1));
+    REQUIRE(cpool_reader_create(domain) == NULL);
+    cpool_read_end(other);
+    REQUIRE_EQUAL(cpool_retire_barrier(other), 0);
+    support_require_live(pool, 0);
+    for (size_t i = 0; i < 2 * READERS; i++)
+        support_join(support_start(retire_and_end, (void *)(uintptr_t)&count));
+    end();
+}
+END_TEST
+
+static void child_of_owner(void *unused)
+{
+    cpool_reader_t *by = cpool_domain_reader(domain);
+
+    (void)unused;
+    REQUIRE(by != NULL);
+    REQUIRE_EQUAL(cpool_retire_barrier(by), 0);
+    support_require_live(pool, 0);
+    end();
+}
+
+static _Atomic int stage;
+
+static void *stay_inside(void *unused)
+{
+    cpool_reader_t *by = cpool_domain_reader(domain);
+
+    (void)unused;
+    cpool_read_begin(by);
+    retire(by, 3);
+    atomic_store(&stage, 1);
+    while (atomic_load(&stage) != 2)
+        sched_yield();
+    cpool_read_end(by);
+    return NULL;
+}
+
+START_TEST(child_of_a_fork_has_no_readers_of_other_threads)
+{
+    pthread_t other;
+
+    make(modes[_i]);
+    atomic_store(&stage, 0);
+    other = support_start(stay_inside, NULL);
+    while (atomic_load(&stage) != 1)
+        sched_yield();
+    retire(cpool_domain_reader(domain), 2);
+    support_in_child(child_of_owner, NULL);
+    atomic_store(&stage, 2);
+    support_join(other);
+    end();
+}
+END_TEST
+
+START_TEST(quiescent_state_ends_and_begins_a_section)
+{
+    cpool_reader_t *by;
+    cpool_reader_t *other;
+
+    make(0);
+    by = reader();
+    other = cpool_domain_reader(domain);
+    cpool_read_quiescent(other);
+    REQUIRE(cpool_domain_oldest(domain) == NULL);
+    cpool_read_begin(other);
+    retire(by, 3);
+    REQUIRE_EQUAL(cpool_retire_flush(by), 3);
+    cpool_read_begin(other);
+    cpool_read_quiescent(other);
+    REQUIRE_EQUAL(cpool_retire_flush(by), 3);
+    cpool_read_end(other);
+    cpool_read_quiescent(other);
+    REQUIRE(cpool_domain_oldest(domain) == other);
+    REQUIRE_EQUAL(cpool_retire_flush(by), 0);
+    cpool_read_end(other);
+    end();
+}
+END_TEST
+
+/* --- Pools that know retired slots --- */
+
+START_TEST(retired_slot_refused)
+{
+    static const unsigned knows[] = {CPOOL_TRACKED, CPOOL_CHECKED};
+    cpool_reader_t *by;
+    cpool_reader_t *other;
+    cpool_handle_t handle;
+    void *slot;
+
+    make(knows[_i]);
+    by = reader();
+    other = reader();
+    cpool_read_begin(other);
+    slot = cpool_alloc(pool);
+    handle = cpool_handle(pool, slot);
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), 0);
+    REQUIRE(cpool_resolve(pool, handle) == NULL);
+    REQUIRE(cpool_handle(pool, slot) == CPOOL_HANDLE_NONE);
+    REQUIRE_EQUAL(cpool_foreach(pool, 0, SIZE_MAX, NULL, NULL), 0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_ERETIRED);
+    REQUIRE_REPORT(CPOOL_ERETIRED);
+    cpool_free(pool, slot);
+    REQUIRE_REPORT(CPOOL_ERETIRED);
+    cpool_read_end(other);
+    REQUIRE_EQUAL(cpool_retire_flush(by), 0);
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_EDOUBLEFREE);
+    support_release_reports();
+    support_require_obtainable(pool, 0);
+    end();
+}
+END_TEST
+
+/* --- Dry pools, and their ends --- */
+
+START_TEST(dry_pool_takes_back_what_no_section_sees)
+{
+    static void *slots[CAPACITY];
+    cpool_reader_t *by;
+    cpool_reader_t *other;
+
+    make(modes[_i]);
+    by = reader();
+    other = reader();
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE((slots[i] = cpool_alloc(pool)) != NULL);
+    for (size_t i = 0; i < 3; i++)
+        REQUIRE_EQUAL(cpool_retire(by, pool, slots[i]), 0);
+    cpool_read_begin(other);
+    for (size_t i = 3; i < 6; i++)
+        REQUIRE_EQUAL(cpool_retire(by, pool, slots[i]), 0);
+    REQUIRE_EQUAL(support_stats(pool).retired, 6);
+    REQUIRE(cpool_alloc(pool) == NULL); /* one bag has them all, and the section holds it */
+    cpool_read_end(other);
+    for (size_t i = 0; i < 6; i++)
+        REQUIRE((slots[i] = cpool_alloc(pool)) != NULL);
+    REQUIRE(cpool_alloc(pool) == NULL);
+    REQUIRE_EQUAL(support_stats(pool).retired, 0);
+    for (size_t i = 0; i < CAPACITY; i++)
+        cpool_free(pool, slots[i]);
+    end();
+}
+END_TEST
+
+START_TEST(reset_forgets_what_a_section_holds)
+{
+    cpool_reader_t *other;
+
+    make(modes[_i]);
+    other = reader();
+    cpool_read_begin(other);
+    retire(cpool_domain_reader(domain), 5);
+    (void)cpool_reset(pool);
+    REQUIRE_EQUAL(cpool_domain_held(domain), 0);
+    cpool_read_end(other);
+    support_require_obtainable(pool, 0);
+    end();
+}
+END_TEST
+
+START_TEST(section_that_stays_is_reported_once)
+{
+    static const struct timespec moment = {0, 1000000};
+    cpool_reader_t *other;
+    cpool_reader_t *by;
+
+    make(0);
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
+    REQUIRE_EQUAL(cpool_domain_create(&domain, READERS, HELD, 1000), 0);
+    other = reader();
+    by = reader();
+    cpool_read_begin(other);
+    retire(by, 1);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_retire_flush(by), 1);
+    REQUIRE_EQUAL(nanosleep(&moment, NULL), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(by), 1);
+    REQUIRE_REPORT(CPOOL_ESTALLED);
+    REQUIRE_EQUAL(nanosleep(&moment, NULL), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(by), 1);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    cpool_read_end(other);
     end();
 }
 END_TEST
@@ -386,6 +598,13 @@ int main(void)
         TIMES(destroyed_reader_leaves_its_slots_to_others, 2),
         TIMES(end_of_the_domain_gives_all_back, all),
         ONCE(wrong_numbers_refused),
+        TIMES(end_of_a_thread_gives_its_reader_up, all),
+        TIMES(child_of_a_fork_has_no_readers_of_other_threads, all),
+        ONCE(quiescent_state_ends_and_begins_a_section),
+        TIMES(retired_slot_refused, 2),
+        TIMES(dry_pool_takes_back_what_no_section_sees, all),
+        TIMES(reset_forgets_what_a_section_holds, all),
+        ONCE(section_that_stays_is_reported_once),
         ONCE(child_of_a_fork_gives_up_readers_that_vanished),
         TIMES(sections_see_no_slot_that_is_free, all),
     };

@@ -21,7 +21,7 @@
 
 REACHES_END(cpool_config_t, fallback);
 REACHES_END(cpool_debug_t, log);
-REACHES_END(cpool_stats_t, fallback_peak);
+REACHES_END(cpool_stats_t, retired);
 REACHES_END(cpool_object_type_t, arg);
 REACHES_END(cpool_object_config_t, thread_caches);
 REACHES_END(cpool_object_stats_t, failures);

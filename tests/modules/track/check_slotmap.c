@@ -79,7 +79,7 @@ START_TEST(words_of_live_slots_are_unique)
         for (int round = 0; round < 3; round++) {
             REQUIRE(cpi_slotmap_take(&map, i));
             words[round] = word_of(i);
-            REQUIRE(((words[round] & (map.step - 1)) >> 1) == i);
+            REQUIRE(((words[round] & (map.step - 1)) >> CPI_SLOTMAP_INDEX) == i);
             REQUIRE(cpi_slotmap_give(&map, i) == CPI_SLOTMAP_LIVE_ONE);
         }
         REQUIRE(words[0] != words[1] && words[1] != words[2] && words[0] != words[2]);
@@ -93,8 +93,8 @@ START_TEST(index_has_the_bits_it_needs)
         uintptr_t slots;
         unsigned shift;
     } sizes[] = {
-        { 1, 1 }, { 2, 2 }, { 3, 3 }, { 4, 3 }, { 5, 4 }, { 1u << 20, 21 },
-        { (1u << 20) + 1, 22 }, { UINT32_MAX, 33 },
+        { 1, 2 }, { 2, 3 }, { 3, 4 }, { 4, 4 }, { 5, 5 }, { 1u << 20, 22 },
+        { (1u << 20) + 1, 23 }, { UINT32_MAX, 34 },
     };
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * domain.c - domains, their readers, and their part in the end of a thread, in a fork, and in the
+ * life of pools.
+ *
+ * The list of domains is guarded by the lock.  A thread that works at a domain, which nobody may
+ * destroy meanwhile, counts as a visit, so that it need not hold the lock.
+ *
+ * ORDERING TABLE
+ *   first | state, claimed, inside load | relaxed | - | -
+ *   claim | state CAS         | acquire | leave | the bags
+ *   leave | inside, busy, state store | release | claim, retire.c's look, seen, gone | the bags
+ *   alone | inside load       | relaxed | - | -
+ *   bits  | pools load        | relaxed | - | -
+ *   count | pools of a bag, its count, load | relaxed | - | -
+ */
+#include "retire/retire_impl.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+#include "cache/mark.h"
+#include "cache/registry.h"
+#include "host/os.h"
+#include "pool/feature.h"
+
+static struct cpool_domain *domains; /* guarded by the lock */
+
+/* --- Visits, with the lock held --- */
+
+static void begin_visit(struct cpool_domain *domain)
+{
+    if (domain->forks != cpi_thread_forks()) /* those of threads that have vanished */
+        domain->visits = 0;
+    domain->forks = cpi_thread_forks();
+    domain->visits++;
+}
+
+static void end_visit(struct cpool_domain *domain)
+{
+    if (domain->forks == cpi_thread_forks() && domain->visits > 0)
+        domain->visits--;
+}
+
+static void await_visits(struct cpool_domain *domain)
+{
+    unsigned times = 0;
+
+    while (domain->visits > 0 && domain->forks == cpi_thread_forks()) {
+        cpi_unlock();
+        cpi_os_back_off(times++);
+        cpi_lock();
+    }
+}
+
+/* --- Readers --- */
+
+/* The thread that owns a reader finds it in its table.  With the lock held. */
+static void own(struct cpi_reader *reader, struct cpi_thread *thread)
+{
+    cpi_thread_entry_of(thread, reader->domain->handle)->home = reader;
+    cpi_thread_own(thread, &reader->owned);
+}
+
+static void disown(struct cpi_reader *reader)
+{
+    if (reader->owned.thread == NULL)
+        return;
+    cpi_thread_entry_of(reader->owned.thread, reader->domain->handle)->home = NULL;
+    cpi_thread_disown(&reader->owned);
+}
+
+/* Its section, if any, is over. */
+static void end_section(struct cpi_reader *reader)
+{
+    reader->face.nested = 0;
+    cpi_store(&reader->busy, 0u, release); /* [leave] */
+    cpi_word_store(&reader->face.inside, 0, release); /* [leave] */
+}
+
+static void give_up(struct cpi_reader *reader)
+{
+    bool empty = cpi_reader_held(reader) == 0;
+
+    cpi_store(&reader->state, empty ? CPI_READER_FREE : CPI_READER_LEFT, release); /* [leave] */
+}
+
+/* With the lock held.  While the slots go back it is free. */
+static void thread_ended(struct cpi_owned *owned, bool vanished)
+{
+    struct cpi_reader *reader =
+        (struct cpi_reader *)(void *)((char *)owned - offsetof(struct cpi_reader, owned));
+    struct cpool_domain *domain = reader->domain;
+
+    disown(reader);
+    end_section(reader);
+    if (!vanished) {
+        begin_visit(domain);
+        cpi_unlock();
+        (void)cpi_retire_pass(domain, reader, false, NULL, NULL);
+        cpi_lock();
+        end_visit(domain);
+    }
+    give_up(reader);
+}
+
+static struct cpi_reader *take_free(struct cpool_domain *domain)
+{
+    for (size_t i = 0; i < domain->readers; i++) {
+        struct cpi_reader *reader = &domain->reader[i];
+        unsigned state = CPI_READER_FREE;
+
+        if (cpi_load(&reader->state, relaxed) != CPI_READER_FREE || /* [first] */
+            !cpi_cas_strong(&reader->state, &state, CPI_READER_USED, acquire, relaxed)) /* [claim] [first] */
+            continue;
+        reader->face.epoch = cpi_mark_has_barrier ? &domain->epoch : NULL;
+        reader->forks = cpi_thread_forks();
+        reader->noted = NULL;
+        return reader;
+    }
+    return NULL;
+}
+
+cpool_reader_t *cpool_reader_create(cpool_domain_t *domain)
+{
+    struct cpi_reader *reader = take_free(domain);
+
+    if (reader == NULL) {
+        (void)cpi_retire_pass(domain, NULL, false, NULL, NULL);
+        reader = take_free(domain);
+    }
+    return reader != NULL ? &reader->face : NULL;
+}
+
+/* A fork comes before or after all of it. */
+static struct cpi_reader *take_for(struct cpi_thread *thread, struct cpool_domain *domain)
+{
+    struct cpi_reader *reader;
+
+    cpi_lock();
+    reader = take_free(domain);
+    if (reader != NULL)
+        own(reader, thread);
+    cpi_unlock();
+    return reader;
+}
+
+CPI_COLD static cpool_reader_t *make_own(struct cpool_domain *domain)
+{
+    struct cpi_thread *thread = cpi_thread_self();
+    struct cpi_reader *reader;
+
+    if (thread == NULL)
+        return NULL;
+    reader = take_for(thread, domain);
+    if (reader == NULL) {
+        (void)cpi_retire_pass(domain, NULL, false, NULL, NULL);
+        reader = take_for(thread, domain);
+    }
+    return reader != NULL ? &reader->face : NULL;
+}
+
+cpool_reader_t *cpool_domain_reader(cpool_domain_t *domain)
+{
+    struct cpi_reader *reader = cpi_thread_entry(domain->handle)->home;
+
+    return CPI_LIKELY(reader != NULL) ? &reader->face : make_own(domain);
+}
+
+/* Whether the section is that of a thread that may have vanished in a fork. */
+static bool may_have_vanished(const struct cpi_reader *reader)
+{
+    return reader->forks != cpi_thread_forks();
+}
+
+static bool is_inside(const struct cpi_reader *reader)
+{
+    return cpi_word_load(&reader->face.inside, relaxed) != 0 && !may_have_vanished(reader); /* [alone] */
+}
+
+int cpool_reader_destroy(cpool_reader_t *face)
+{
+    struct cpi_reader *reader = cpi_reader_of(face);
+
+    if (face == NULL)
+        return 0;
+    if (is_inside(reader))
+        return cpi_reader_report(CPOOL_EREADER, "cpool_reader_destroy", face);
+    cpi_lock();
+    disown(reader);
+    cpi_unlock();
+    end_section(reader);
+    (void)cpi_retire_pass(reader->domain, reader, false, NULL, NULL);
+    give_up(reader);
+    return 0;
+}
+
+/* --- Domains --- */
+
+/* The bags' arrays follow the readers. */
+static void lay_out(struct cpool_domain *domain)
+{
+    char *at = (char *)&domain->reader[domain->readers];
+
+    for (size_t i = 0; i < domain->readers; i++) {
+        struct cpi_reader *reader = &domain->reader[i];
+
+        reader->domain = domain;
+        reader->owned.ended = thread_ended;
+        for (unsigned k = 0; k < CPI_BAGS; k++) {
+            reader->bags[k].slots = (void **)(void *)at;
+            at += domain->bag_size * sizeof(void *);
+            reader->bags[k].pools = (cpool_t *_Atomic *)(void *)at;
+            at += domain->bag_size * sizeof(cpool_t *);
+        }
+    }
+}
+
+/* Bytes, or 0 if that is more than there can be. */
+static size_t size_for(size_t readers, size_t bag_size)
+{
+    size_t bytes = bag_size * CPI_BAGS * 2 * sizeof(void *) + sizeof(struct cpi_reader);
+    size_t size;
+
+    if (!cpi_multiply(readers, bytes, &size) ||
+        !cpi_add(size, sizeof(struct cpool_domain) + cpi_os_page_size(), &size))
+        return 0;
+    return cpi_align_down(size, cpi_os_page_size());
+}
+
+/* With the lock held.  The domain holds the descriptors while it has one. */
+static int show(struct cpool_domain *domain)
+{
+    if (cpi_thread_tables_gone() || !cpi_handle_hold())
+        return CPOOL_ENOMEM;
+    domain->handle = cpi_handle_take(CPI_HANDLE_LEASE);
+    if (domain->handle == NULL) {
+        cpi_handle_drop();
+        return CPOOL_EPOOLS;
+    }
+    CPI_LIST_ADD(&domains, domain);
+    return 0;
+}
+
+static int build(cpool_domain_t **result, size_t readers, size_t bag_size, uint64_t stall_limit)
+{
+    size_t size = size_for(readers, bag_size);
+    struct cpool_domain *domain = size != 0 ? cpi_os_map(size) : NULL;
+    int code;
+
+    if (domain == NULL)
+        return CPOOL_ENOMEM;
+    domain->epoch = 1;
+    domain->size = size;
+    domain->readers = readers;
+    domain->bag_size = bag_size;
+    domain->stall_limit = stall_limit;
+    lay_out(domain);
+    cpi_lock();
+    code = show(domain);
+    cpi_unlock();
+    if (code == 0)
+        *result = domain;
+    else
+        cpi_os_release(domain, size);
+    return code;
+}
+
+int cpool_domain_create(cpool_domain_t **result, size_t readers, size_t held, uint64_t stall_limit)
+{
+    if (result == NULL)
+        return CPOOL_ENULL;
+    *result = NULL;
+    if (readers == 0 || readers > CPOOL_READERS_MAX || held < CPI_BAGS || held > CPOOL_HELD_MAX)
+        return CPOOL_ECAPACITY;
+    if (!cpi_registry_startup())
+        return CPOOL_ESYSTEM;
+    return build(result, readers, held / CPI_BAGS + (held % CPI_BAGS != 0), stall_limit);
+}
+
+int cpool_domain_destroy(cpool_domain_t *domain)
+{
+    if (domain == NULL)
+        return 0;
+    for (size_t i = 0; i < domain->readers; i++)
+        if (is_inside(&domain->reader[i]))
+            return cpi_reader_report(CPOOL_EREADER, "cpool_domain_destroy",
+                                     &domain->reader[i].face);
+    cpi_lock();
+    await_visits(domain);
+    for (size_t i = 0; i < domain->readers; i++)
+        disown(&domain->reader[i]);
+    CPI_LIST_REMOVE(domain);
+    cpi_handle_give(domain->handle, CPI_HANDLE_LEASE);
+    cpi_handle_drop();
+    cpi_unlock();
+    cpi_retire_all(domain);
+    cpi_os_release(domain, domain->size);
+    return 0;
+}
+
+size_t cpool_domain_held(const cpool_domain_t *domain)
+{
+    size_t held = 0;
+
+    for (size_t i = 0; i < domain->readers; i++)
+        held += cpi_reader_held(&domain->reader[i]);
+    return held;
+}
+
+const cpool_reader_t *cpool_domain_oldest(const cpool_domain_t *domain)
+{
+    const cpool_reader_t *oldest = NULL;
+    uintptr_t since = 0;
+
+    for (size_t i = 0; i < domain->readers; i++) {
+        const cpool_reader_t *face = &domain->reader[i].face;
+        uintptr_t inside = cpi_word_load(&face->inside, relaxed); /* [alone] */
+
+        if (inside != 0 && (oldest == NULL || (intptr_t)(inside - since) < 0)) {
+            oldest = face;
+            since = inside;
+        }
+    }
+    return oldest;
+}
+
+/* --- In the life of a pool --- */
+
+static bool concerns(const struct cpool_domain *domain, const struct cpi_pool *pool)
+{
+    return (cpi_load(&domain->pools, relaxed) & cpi_retire_bit(pool->handle)) != 0 && /* [bits] */
+           cpool_domain_held(domain) != 0;
+}
+
+/* Gives back what no section sees.  `forgets`: and takes the others out of the bags. */
+static size_t give_back(struct cpi_pool *pool, bool forgets)
+{
+    struct cpool_domain *domain;
+    size_t given = 0;
+
+    cpi_lock();
+    for (domain = domains; domain != NULL; domain = domain->next) {
+        if (!concerns(domain, pool))
+            continue;
+        begin_visit(domain);
+        cpi_unlock();
+        given += cpi_retire_pass(domain, NULL, true, pool->handle, NULL);
+        if (forgets)
+            cpi_retire_forget(domain, pool->handle);
+        cpi_lock();
+        end_visit(domain);
+    }
+    cpi_unlock();
+    return given;
+}
+
+CPI_COLD static bool dry(struct cpi_pool *pool)
+{
+    return give_back(pool, false) != 0;
+}
+
+/* Before a reset or the end. */
+CPI_COLD static size_t settle(struct cpi_pool *pool, const char *function)
+{
+    (void)function;
+    (void)give_back(pool, true);
+    return 0;
+}
+
+static size_t count_in(const struct cpi_bag *bag, const cpool_t *pool)
+{
+    size_t count = cpi_load(&bag->count, relaxed); /* [count] */
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++)
+        found += cpi_load(&bag->pools[i], relaxed) == pool; /* [count] */
+    return found;
+}
+
+static size_t count_of(const struct cpool_domain *domain, const cpool_t *pool)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < domain->readers; i++)
+        for (unsigned k = 0; k < CPI_BAGS; k++)
+            found += count_in(&domain->reader[i].bags[k], pool);
+    return found;
+}
+
+CPI_COLD static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
+{
+    for (const struct cpool_domain *domain = domains; domain != NULL; domain = domain->next)
+        if (concerns(domain, pool))
+            stats->retired += count_of(domain, pool->handle);
+}
+
+const struct cpi_feature cpi_retire_feature = {.look = settle, .dry = dry, .figures = figures};

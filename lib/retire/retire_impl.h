@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * retire_impl.h - what a domain is made of.
+ *
+ * Includes <cpool/retire.h>, thread.h.
+ *
+ *   reader                         bags of a reader
+ *   | inside | nested | epoch |    | count, stamp | count, stamp | ...    CPI_BAGS of them
+ *      ^ 0, or the epoch in           |                v one is filled
+ *        which it went inside         v slots and pools
+ *
+ * The bags are their owner's.  Another thread may claim them, which the owner notices, as a
+ * stealing thread locks a cache (retire.c).
+ */
+#ifndef CPI_RETIRE_IMPL_H
+#define CPI_RETIRE_IMPL_H
+
+#include <cpool/retire.h>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "host/thread.h"
+
+#define CPI_BAGS 4u
+
+enum cpi_reader_state {
+    CPI_READER_FREE,
+    CPI_READER_USED,
+    CPI_READER_LEFT /* destroyed, and its bags are not empty */
+};
+
+struct cpi_bag {
+    _Atomic size_t count;
+    uintptr_t stamp; /* the epoch when it was closed, 0 while it is filled */
+    void **slots;
+    cpool_t *_Atomic *pools;
+};
+
+/* The section that holds back a reader's bags, as its owner has seen it. */
+struct cpi_blocker {
+    const struct cpi_reader *reader; /* NULL for none */
+    uintptr_t inside;                /* the epoch of its beginning */
+    uint64_t since;                  /* 0 after the report */
+};
+
+struct cpi_reader {
+    _Alignas(CPI_LINE) cpool_reader_t face;
+    struct cpool_domain *domain; /* constant, as the bags' arrays */
+    const cpool_t *noted;        /* the owner's: a pool of the domain without a gate, or NULL */
+    _Atomic unsigned busy;       /* the owner is changing the bags */
+    unsigned filled;             /* the bags': number of the one that is filled */
+    _Alignas(CPI_LINE) _Atomic uintptr_t claimed; /* 0, or the bags are not the owner's */
+    struct cpi_reader *also;     /* claimed by the same thread */
+    _Atomic unsigned state;
+    unsigned forks;              /* of the process when it was taken */
+    struct cpi_owned owned;      /* by a thread, or by none */
+    struct cpi_blocker blocker;  /* the owner's */
+    struct cpi_bag bags[CPI_BAGS];
+};
+
+struct cpool_domain {
+    _Alignas(CPI_LINE) uintptr_t epoch; /* odd, so that it is never 0 */
+    _Alignas(CPI_LINE) _Atomic uint64_t pools; /* a bit for each pool, by its handle */
+
+    /* Guarded by the lock. */
+    struct cpool_domain *next;
+    struct cpool_domain **link;
+    unsigned visits; /* threads that end a reader, or give back for a dry pool */
+    unsigned forks;  /* of the process when it was visited last */
+
+    /* Constant. */
+    cpool_t *handle; /* a descriptor that leads a thread to its reader */
+    size_t size;     /* bytes */
+    uint64_t stall_limit;
+    size_t readers;
+    size_t bag_size; /* slots */
+    struct cpi_reader reader[];
+};
+
+static inline struct cpi_reader *cpi_reader_of(cpool_reader_t *face)
+{
+    return (struct cpi_reader *)(void *)face;
+}
+
+/* retire.c.  How many slots the bags have.  Wait-free. */
+size_t cpi_reader_held(const struct cpi_reader *reader);
+
+/*
+ * Ends a grace period, and gives back what no section sees, of `self`, if that is not NULL, of
+ * readers that were destroyed, and of all others if `all`.  Returns how many slots of `pool` these
+ * were.  `blocker` receives the section that held back the rest, unless it is NULL.  Lock-free.
+ */
+size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, bool all,
+                       const cpool_t *pool, struct cpi_blocker *blocker);
+
+/* Gives back all slots of a domain that no thread uses. */
+void cpi_retire_all(struct cpool_domain *domain);
+
+/* Takes the pool's slots out of all bags.  They stay live.  Waits for readers in use. */
+void cpi_retire_forget(struct cpool_domain *domain, const cpool_t *pool);
+
+/* retire.c.  Returns the code. */
+int cpi_reader_report(int code, const char *function, const cpool_reader_t *reader);
+
+/*
+ * retire_gate.c.  note has the domain know the pool, and says whether its slots pass a gate that
+ * knows retired ones.  Returns 0, or CPOOL_EPOOL, which was reported.
+ */
+int cpi_retire_note(struct cpi_reader *reader, const cpool_t *pool, bool *gated);
+
+/* A live slot of such a pool becomes retired.  Returns 0, or why it does not, which refuse
+ * reports. */
+int cpi_retire_out(cpool_t *pool, void *slot);
+void cpi_retire_refuse(int code, const cpool_t *pool, const void *slot);
+
+/* Retired slots of any pool may be freed now. */
+void cpi_retire_back(const cpool_t *pool, void *const *slots, size_t n);
+
+/* domain.c. */
+extern const struct cpi_feature cpi_retire_feature;
+
+/* The bit of a pool. */
+static inline uint64_t cpi_retire_bit(const cpool_t *pool)
+{
+    return (uint64_t)1 << ((size_t)(pool - cpi_handles()->handles) % 64);
+}
+
+#endif /* CPI_RETIRE_IMPL_H */
