@@ -9,9 +9,11 @@
  * ORDERING TABLE
  *   first | state, claimed, inside load | relaxed | - | -
  *   claim | state CAS         | acquire | leave | the bags
- *   leave | inside, busy, state store | release | claim, retire.c's look, seen, gone | the bags
+ *   leave | inside, busy, state store | release | claim, bags.c's look, seen, gone | the bags
  *   alone | inside load       | relaxed | - | -
  *   bits  | pools load        | relaxed | - | -
+ *   noted | noted store, CAS  | relaxed | - | -
+ *   any   | count of domains, load and store | relaxed | - | -
  *   count | pools of a bag, its count, load | relaxed | - | -
  */
 #include "retire/retire_impl.h"
@@ -24,6 +26,7 @@
 #include "pool/feature.h"
 
 static struct cpool_domain *domains; /* guarded by the lock */
+static _Atomic unsigned living;      /* of them, changed with the lock held */
 
 /* --- Visits, with the lock held --- */
 
@@ -79,7 +82,7 @@ static void end_section(struct cpi_reader *reader)
 
 static void give_up(struct cpi_reader *reader)
 {
-    bool empty = cpi_reader_held(reader) == 0;
+    bool empty = cpi_reader_rests(reader);
 
     cpi_store(&reader->state, empty ? CPI_READER_FREE : CPI_READER_LEFT, release); /* [leave] */
 }
@@ -114,7 +117,7 @@ static struct cpi_reader *take_free(struct cpool_domain *domain)
             continue;
         reader->face.epoch = cpi_mark_has_barrier ? &domain->epoch : NULL;
         reader->forks = cpi_thread_forks();
-        reader->noted = NULL;
+        cpi_store(&reader->noted, NULL, relaxed); /* [noted] */
         return reader;
     }
     return NULL;
@@ -196,6 +199,9 @@ int cpool_reader_destroy(cpool_reader_t *face)
 
 /* --- Domains --- */
 
+/* The first epochs come before a wrap, so that every test goes through one. */
+#define CPI_EARLY 7u
+
 /* The bags' arrays follow the readers. */
 static void lay_out(struct cpool_domain *domain)
 {
@@ -238,6 +244,7 @@ static int show(struct cpool_domain *domain)
         return CPOOL_EPOOLS;
     }
     CPI_LIST_ADD(&domains, domain);
+    cpi_store(&living, cpi_load(&living, relaxed) + 1, relaxed); /* [any] */
     return 0;
 }
 
@@ -249,7 +256,7 @@ static int build(cpool_domain_t **result, size_t readers, size_t bag_size, uint6
 
     if (domain == NULL)
         return CPOOL_ENOMEM;
-    domain->epoch = 1;
+    domain->epoch = (uintptr_t)0 - CPI_EARLY;
     domain->size = size;
     domain->readers = readers;
     domain->bag_size = bag_size;
@@ -290,6 +297,7 @@ int cpool_domain_destroy(cpool_domain_t *domain)
     for (size_t i = 0; i < domain->readers; i++)
         disown(&domain->reader[i]);
     CPI_LIST_REMOVE(domain);
+    cpi_store(&living, cpi_load(&living, relaxed) - 1, relaxed); /* [any] */
     cpi_handle_give(domain->handle, CPI_HANDLE_LEASE);
     cpi_handle_drop();
     cpi_unlock();
@@ -328,28 +336,56 @@ const cpool_reader_t *cpool_domain_oldest(const cpool_domain_t *domain)
 
 static bool concerns(const struct cpool_domain *domain, const struct cpi_pool *pool)
 {
-    return (cpi_load(&domain->pools, relaxed) & cpi_retire_bit(pool->handle)) != 0 && /* [bits] */
-           cpool_domain_held(domain) != 0;
+    return (cpi_load(&domain->pools, relaxed) & cpi_retire_bit(pool->handle)) != 0; /* [bits] */
+}
+
+/* Another pool may get the handle, with a gate. */
+static void forget_note(struct cpool_domain *domain, const cpool_t *pool)
+{
+    for (size_t i = 0; i < domain->readers; i++) {
+        const cpool_t *seen = pool;
+
+        (void)cpi_cas_strong(&domain->reader[i].noted, &seen, NULL, relaxed, relaxed); /* [noted] */
+    }
+}
+
+static bool rests(const struct cpool_domain *domain)
+{
+    for (size_t i = 0; i < domain->readers; i++)
+        if (!cpi_reader_rests(&domain->reader[i]))
+            return false;
+    return true;
 }
 
 /* Gives back what no section sees.  `forgets`: and takes the others out of the bags. */
+static size_t visit(struct cpool_domain *domain, struct cpi_pool *pool, bool forgets)
+{
+    size_t given;
+
+    if (forgets)
+        forget_note(domain, pool->handle);
+    if (rests(domain))
+        return 0;
+    begin_visit(domain);
+    cpi_unlock();
+    given = cpi_retire_pass(domain, NULL, true, pool->handle, NULL);
+    if (forgets)
+        cpi_retire_forget(domain, pool->handle);
+    cpi_lock();
+    end_visit(domain);
+    return given;
+}
+
 static size_t give_back(struct cpi_pool *pool, bool forgets)
 {
-    struct cpool_domain *domain;
     size_t given = 0;
 
+    if (CPI_LIKELY(cpi_load(&living, relaxed) == 0)) /* [any] */
+        return 0;
     cpi_lock();
-    for (domain = domains; domain != NULL; domain = domain->next) {
-        if (!concerns(domain, pool))
-            continue;
-        begin_visit(domain);
-        cpi_unlock();
-        given += cpi_retire_pass(domain, NULL, true, pool->handle, NULL);
-        if (forgets)
-            cpi_retire_forget(domain, pool->handle);
-        cpi_lock();
-        end_visit(domain);
-    }
+    for (struct cpool_domain *domain = domains; domain != NULL; domain = domain->next)
+        if (concerns(domain, pool))
+            given += visit(domain, pool, forgets);
     cpi_unlock();
     return given;
 }

@@ -3,7 +3,8 @@
  * retire_gate.c - what pools know of their retired slots.
  *
  * ORDERING TABLE
- *   bits | pools load, CAS | relaxed | - | -
+ *   bits  | pools load, CAS | relaxed | - | -
+ *   noted | noted store     | relaxed | - | -
  *
  * [bits] A dry pool that does not find its bit comes before the retire.
  */
@@ -37,7 +38,7 @@ int cpi_retire_note(struct cpi_reader *reader, const cpool_t *handle, bool *gate
         return CPOOL_EPOOL;
     set_bit(reader->domain, cpi_retire_bit(handle));
     *gated = gate_of(pool) != NULL;
-    reader->noted = *gated ? NULL : handle;
+    cpi_store(&reader->noted, *gated ? NULL : handle, relaxed); /* [noted] */
     return 0;
 }
 

@@ -10,7 +10,10 @@
  *        which it went inside         v slots and pools
  *
  * The bags are their owner's.  Another thread may claim them, which the owner notices, as a
- * stealing thread locks a cache (retire.c).
+ * stealing thread locks a cache (bags.c).
+ *
+ * ORDERING TABLE
+ *   count | count, stamp load | relaxed | - | -
  */
 #ifndef CPI_RETIRE_IMPL_H
 #define CPI_RETIRE_IMPL_H
@@ -31,7 +34,7 @@ enum cpi_reader_state {
 
 struct cpi_bag {
     _Atomic size_t count;
-    uintptr_t stamp; /* the epoch when it was closed, 0 while it is filled */
+    _Atomic uintptr_t stamp; /* bags.c */
     void **slots;
     cpool_t *_Atomic *pools;
 };
@@ -46,7 +49,7 @@ struct cpi_blocker {
 struct cpi_reader {
     _Alignas(CPI_LINE) cpool_reader_t face;
     struct cpool_domain *domain; /* constant, as the bags' arrays */
-    const cpool_t *noted;        /* the owner's: a pool of the domain without a gate, or NULL */
+    const cpool_t *_Atomic noted; /* a pool of the domain without a gate, or NULL */
     _Atomic unsigned busy;       /* the owner is changing the bags */
     unsigned filled;             /* the bags': number of the one that is filled */
     _Alignas(CPI_LINE) _Atomic uintptr_t claimed; /* 0, or the bags are not the owner's */
@@ -82,16 +85,32 @@ static inline struct cpi_reader *cpi_reader_of(cpool_reader_t *face)
     return (struct cpi_reader *)(void *)face;
 }
 
-/* retire.c.  How many slots the bags have.  Wait-free. */
+static inline size_t cpi_bag_count(const struct cpi_bag *bag)
+{
+    return cpi_load(&bag->count, relaxed); /* [count] */
+}
+
+static inline uintptr_t cpi_bag_stamp(const struct cpi_bag *bag)
+{
+    return cpi_load(&bag->stamp, relaxed); /* [count] */
+}
+
+/* retire.c.  How many slots the bags have, and whether they have none and none is just going back.
+ * Wait-free. */
 size_t cpi_reader_held(const struct cpi_reader *reader);
+bool cpi_reader_rests(const struct cpi_reader *reader);
 
 /*
- * Ends a grace period, and gives back what no section sees, of `self`, if that is not NULL, of
+ * bags.c.  Ends a grace period, and gives back what no section sees, of `self`, if that is not NULL, of
  * readers that were destroyed, and of all others if `all`.  Returns how many slots of `pool` these
  * were.  `blocker` receives the section that held back the rest, unless it is NULL.  Lock-free.
  */
 size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, bool all,
                        const cpool_t *pool, struct cpi_blocker *blocker);
+
+/* Flushes close bags that have room.  Has the youngest of them filled on, with a later stamp.
+ * Returns false if there is none. */
+bool cpi_retire_reopen(struct cpi_reader *reader);
 
 /* Gives back all slots of a domain that no thread uses. */
 void cpi_retire_all(struct cpool_domain *domain);

@@ -10,6 +10,7 @@
 #include "barrier.h"
 #include "model.h"
 
+#include "retire/bags.c"
 #include "retire/retire.c"
 #include "retire/retire_inline.c"
 
