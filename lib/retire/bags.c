@@ -30,16 +30,19 @@
  *          | inside CAS        | acq_rel | retire.c's enter | the same, where there is no barrier
  *   barrier | membarrier(2)    | -       | a beginning inline, retire.c's change | each side's
  *                                                                 first word
- *   claim  | claimed CAS       | seq_cst | retire.c's change and leave, leave | the bags
- *   seen   | busy load         | seq_cst | retire.c's change and leave | the bags
+ *   claim  | claimed CAS       | seq_cst | retire.c's change, retire.c's leave, leave | the
+ *                                                                 bags
+ *   seen   | busy load         | seq_cst | retire.c's change, retire.c's leave | the bags
  *   leave  | claimed, state store | release | claim, gone, retire.c's asked | the bags
  *   gone   | state load        | acquire | leave  | the bags of a reader that was destroyed
  *   close  | stamp store, with a claim | relaxed | - | -
- *   empty  | stamp store       | release | bare   | that nobody reads the bag's arrays any more
- *   bare   | stamp load        | acquire | empty  | the same
- *   give   | count store       | release | the child of a fork | that the slots go back now
+ *   empty  | stamp store       | release | retire_impl.h's bare | that nobody reads the bag's arrays
+ *                                                                 any more, and the count
+ *   give   | count store       | release | given, the child of a fork | the mark, and that the
+ *                                                                 slots go back now
+ *   given  | count load        | acquire | give   | the mark
  *   move   | pools store       | release | the child of a fork | the count
- *   count  | count, pools, stamp load | relaxed | - | -
+ *   count  | count, pools load | relaxed | - | -
  *
  * [look] The barrier of the system comes after [now] and before the loads.  Either the reader's
  * store of `inside` had happened when the barrier reached its processor, and the load sees it, or
@@ -66,6 +69,24 @@ static cpool_t *pool_at(const struct cpi_bag *bag, size_t i)
 static bool is_before(uintptr_t epoch, uintptr_t other)
 {
     return (intptr_t)(epoch - other) < 0;
+}
+
+size_t cpi_reader_held(const struct cpi_reader *reader)
+{
+    size_t held = 0;
+
+    for (unsigned i = 0; i < CPI_BAGS; i++)
+        held += cpi_bag_count(&reader->bags[i]);
+    return held;
+}
+
+bool cpi_reader_rests(const struct cpi_reader *reader)
+{
+    for (unsigned i = 0; i < CPI_BAGS; i++)
+        if (cpi_load(&reader->bags[i].count, acquire) != 0 || /* [given] */
+            cpi_bag_stamp(&reader->bags[i]) != 0)
+            return false;
+    return true;
 }
 
 /* --- A look at all readers --- */
@@ -113,7 +134,7 @@ static uintptr_t emptying(void)
 
 static bool is_being_emptied(const struct cpi_bag *bag)
 {
-    return cpi_load(&bag->stamp, relaxed) == emptying(); /* [count] */
+    return cpi_bag_stamp(bag) == emptying();
 }
 
 /* The slots are off the bag before they go back, so that the child of a fork that comes in
@@ -147,7 +168,7 @@ static void close_bag(struct cpi_reader *reader)
     uintptr_t *word = &reader->domain->epoch;
     uintptr_t epoch = cpi_word_load(word, relaxed); /* [first] */
 
-    if (cpi_bag_count(bag) == 0 || cpi_bag_stamp(bag) != 0)
+    if (cpi_bag_stamp(bag) != 0 || cpi_bag_count(bag) == 0)
         return;
     while (!cpi_word_cas(word, &epoch, epoch + 2, acq_rel, relaxed)) /* [stamp] [first] */
         ;
@@ -158,7 +179,7 @@ static void close_bag(struct cpi_reader *reader)
 static void choose_bag(struct cpi_reader *reader)
 {
     for (unsigned i = 0; i < CPI_BAGS && cpi_bag_stamp(&reader->bags[reader->filled]) != 0; i++)
-        if (cpi_load(&reader->bags[i].stamp, acquire) == 0) /* [bare] */
+        if (cpi_bag_stamp(&reader->bags[i]) == 0)
             reader->filled = i;
 }
 
@@ -359,8 +380,10 @@ static void forget_in(struct cpi_bag *bag, const cpool_t *pool)
 /* With those that are just going back. */
 static bool has_slots_of(const struct cpi_bag *bag, const cpool_t *pool)
 {
-    size_t count = cpi_bag_count(bag) + is_being_emptied(bag);
+    size_t count = cpi_load(&bag->count, acquire); /* [given] */
 
+    if (is_being_emptied(bag))
+        count++;
     for (size_t i = 0; i < count; i++)
         if (pool_at(bag, i) == pool)
             return true;

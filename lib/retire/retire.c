@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * retire.c - a reader's sections, and what it puts into its bags.
+ * retire.c - a reader's sections, and its retires.
  *
  * ORDERING TABLE
  *   now    | epoch load        | acquire | bags.c's stamp | what was made unreachable before
@@ -14,7 +14,7 @@
  *   fill   | count store       | release | the child of a fork | the slots below
  *   pools  | pools store       | relaxed | - | -
  *   noted  | noted load        | relaxed | - | -
- *   count  | count, stamp load | relaxed | - | -
+ *   gone   | state load        | acquire | domain.c's leave | the bags of a reader that was destroyed
  */
 #include "retire/retire_impl.h"
 
@@ -30,23 +30,6 @@ CPI_COLD int cpi_reader_report(int code, const char *function, const cpool_reade
     cpi_report(&error, "%s: %s (reader %p)", function, cpool_strerror(code),
                (const void *)reader);
     return code;
-}
-
-size_t cpi_reader_held(const struct cpi_reader *reader)
-{
-    size_t held = 0;
-
-    for (unsigned i = 0; i < CPI_BAGS; i++)
-        held += cpi_bag_count(&reader->bags[i]);
-    return held;
-}
-
-bool cpi_reader_rests(const struct cpi_reader *reader)
-{
-    for (unsigned i = 0; i < CPI_BAGS; i++)
-        if (cpi_bag_count(&reader->bags[i]) != 0 || cpi_bag_stamp(&reader->bags[i]) != 0)
-            return false;
-    return true;
 }
 
 static void leave(struct cpi_reader *reader)
@@ -78,13 +61,15 @@ static inline int put(struct cpi_reader *reader, cpool_t *pool, void *slot, bool
 {
     struct cpi_bag *bag;
     int code = CPOOL_EHELD;
+    uintptr_t stamp;
     size_t count;
 
     if (CPI_UNLIKELY(!enter(reader)))
         return code;
     bag = &reader->bags[reader->filled];
+    stamp = cpi_bag_stamp(bag); /* before the count */
     count = cpi_bag_count(bag);
-    if (CPI_LIKELY(count != reader->domain->bag_size && cpi_bag_stamp(bag) == 0)) {
+    if (CPI_LIKELY(count != reader->domain->bag_size && stamp == 0)) {
         code = gated ? cpi_retire_out(pool, slot) : 0;
         if (CPI_LIKELY(code == 0)) {
             bag->slots[count] = slot;

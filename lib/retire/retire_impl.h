@@ -13,7 +13,9 @@
  * stealing thread locks a cache (bags.c).
  *
  * ORDERING TABLE
- *   count | count, stamp load | relaxed | - | -
+ *   count | count load | relaxed | - | -
+ *   bare  | stamp load | acquire | bags.c's empty | that nobody reads the arrays any more, and the
+ *                                                   count, which is read later
  */
 #ifndef CPI_RETIRE_IMPL_H
 #define CPI_RETIRE_IMPL_H
@@ -92,10 +94,10 @@ static inline size_t cpi_bag_count(const struct cpi_bag *bag)
 
 static inline uintptr_t cpi_bag_stamp(const struct cpi_bag *bag)
 {
-    return cpi_load(&bag->stamp, relaxed); /* [count] */
+    return cpi_load(&bag->stamp, acquire); /* [bare] */
 }
 
-/* retire.c.  How many slots the bags have, and whether they have none and none is just going back.
+/* bags.c.  How many slots the bags have, and whether they have none and none is just going back.
  * Wait-free. */
 size_t cpi_reader_held(const struct cpi_reader *reader);
 bool cpi_reader_rests(const struct cpi_reader *reader);

@@ -14,7 +14,11 @@
 #include "retire/retire.c"
 #include "retire/retire_inline.c"
 
-enum { NODES = 3, ROUNDS = 2 };
+#if defined(MODEL_DRY)
+enum { BAG = 2, HELD = BAG * CPI_BAGS, ROUNDS = 2, NODES = HELD + ROUNDS }; /* all bags are full before */
+#else
+enum { BAG = 1, NODES = 3, ROUNDS = 2 };
+#endif
 
 static _Alignas(CPI_LINE) char memory[1 << 14];
 static cpool_reader_t *readers[2];
@@ -22,7 +26,8 @@ static int nodes[NODES]; /* plain: a section reads them */
 static bool is_free[NODES];
 static _Atomic(int *) list;
 #if defined(MODEL_DRY)
-static int *left[ROUNDS]; /* of which the retire was refused */
+static char pools[2];
+static int *left[NODES]; /* of which the retire was refused */
 #endif
 
 bool cpi_mark_has_barrier;
@@ -100,7 +105,7 @@ void cpi_retire_back(const cpool_t *pool, void *const *slots, size_t n)
     (void)pool, (void)slots, (void)n;
 }
 
-/* As domain.c makes it, with room for one slot in each bag. */
+/* As domain.c makes it, with room for BAG slots in each bag. */
 static struct cpool_domain *make_domain(void)
 {
     struct cpool_domain *made = (struct cpool_domain *)(void *)memory;
@@ -110,7 +115,7 @@ static struct cpool_domain *make_domain(void)
 
     made->epoch = 1;
     made->readers = 2;
-    made->bag_size = 1;
+    made->bag_size = BAG;
     for (i = 0; i < 2; i++) {
         made->reader[i].domain = made;
         made->reader[i].state = CPI_READER_USED;
@@ -118,8 +123,8 @@ static struct cpool_domain *make_domain(void)
         readers[i] = &made->reader[i].face;
         for (k = 0; k < CPI_BAGS; k++) {
             made->reader[i].bags[k].slots = (void **)(void *)at;
-            made->reader[i].bags[k].pools = (cpool_t *_Atomic *)(void *)(at + sizeof(void *));
-            at += 2 * sizeof(void *);
+            made->reader[i].bags[k].pools = (cpool_t *_Atomic *)(void *)(at + BAG * sizeof(void *));
+            at += 2 * BAG * sizeof(void *);
         }
     }
     assert(at <= memory + sizeof memory);
@@ -175,6 +180,12 @@ static void *writer(void *number)
 }
 
 #if defined(MODEL_DRY)
+/* Neighbours are of different pools, so that they go back one by one. */
+static cpool_t *pool_of(int node)
+{
+    return (cpool_t *)(void *)&pools[node % 2];
+}
+
 /* A dry pool takes the writer's bags. */
 static void *helper(void *number)
 {
@@ -190,11 +201,11 @@ static void *retirer(void *number)
     int round;
 
     model_begin(number);
-    for (round = 0; round < ROUNDS; round++) {
+    for (round = HELD; round < NODES; round++) {
         int *node = &nodes[round];
 
         *node = 5;
-        if (cpool_retire(readers[1], NULL, node) != 0)
+        if (cpool_retire(readers[1], pool_of(round), node) != 0)
             left[round] = node;
     }
     model_barrier_end();
@@ -217,12 +228,16 @@ int main(void)
 #endif
     domain = make_domain();
 #if defined(MODEL_DRY)
+    cpool_read_begin(readers[0]);
+    for (i = 0; i < HELD; i++)
+        assert(cpool_retire(readers[1], pool_of(i), &nodes[i]) == 0);
+    cpool_read_end(readers[0]);
     model_run(2, bodies);
-    for (i = 0; i < ROUNDS; i++)
+    for (i = HELD; i < NODES; i++)
         if (left[i] != NULL)
-            assert(cpool_retire(readers[1], NULL, left[i]) == 0);
+            assert(cpool_retire(readers[1], pool_of(i), left[i]) == 0);
     assert(cpool_retire_flush(readers[1]) == 0);
-    for (i = 0; i < ROUNDS; i++)
+    for (i = 0; i < NODES; i++)
         assert(is_free[i]);
     return 0;
 #endif

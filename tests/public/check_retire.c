@@ -422,6 +422,35 @@ START_TEST(retired_slot_refused)
 }
 END_TEST
 
+/* The first pool is plain.  One that is made in its place is not. */
+START_TEST(pool_in_the_place_of_another_one_is_known)
+{
+    static const unsigned knows[] = {CPOOL_TRACKED, CPOOL_CHECKED};
+    cpool_config_t config = support_config(32, 4);
+    const cpool_t *place;
+    cpool_reader_t *by;
+    void *slot;
+
+    make(0);
+    place = pool;
+    by = reader();
+    retire(by, 3);
+    support_destroy_empty(pool);
+    support_set_flags(&config, knows[_i]);
+    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
+    while (pool != place) { /* comes again after many others */
+        support_destroy_empty(pool);
+        REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
+    }
+    slot = cpool_alloc(pool);
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), 0);
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_ERETIRED);
+    support_release_reports();
+    end();
+}
+END_TEST
+
 /* --- Dry pools, and their ends --- */
 
 START_TEST(dry_pool_takes_back_what_no_section_sees)
@@ -602,6 +631,7 @@ int main(void)
         TIMES(child_of_a_fork_has_no_readers_of_other_threads, all),
         ONCE(quiescent_state_ends_and_begins_a_section),
         TIMES(retired_slot_refused, 2),
+        TIMES(pool_in_the_place_of_another_one_is_known, 2),
         TIMES(dry_pool_takes_back_what_no_section_sees, all),
         TIMES(reset_forgets_what_a_section_holds, all),
         ONCE(section_that_stays_is_reported_once),

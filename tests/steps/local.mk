@@ -25,6 +25,7 @@ tests_steps = \
 	tests/steps/check_steps_priority \
 	tests/steps/check_steps_queue \
 	tests/steps/check_steps_recall \
+	tests/steps/check_steps_retire \
 	tests/steps/check_steps_retry \
 	tests/steps/check_steps_signal \
 	tests/steps/check_steps_stall \
@@ -115,6 +116,9 @@ tests_steps_check_steps_queue_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_recall_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_recall_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_retire_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_retire_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_retry_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_retry_LDADD = $(tests_ldadd_steps)

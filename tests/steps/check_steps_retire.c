@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_retire.c - a thread stops at every step of a retire, a flush, the end of a reader or
+ * the pass of a dry pool, and another one begins a section, finds the pool dry, ends it, waits for
+ * the slots, or forks meanwhile.
+ *
+ * Includes steps.h.
+ */
+#include "steps.h" /* first: it says which system interfaces are wanted */
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include <cpool/retire.h>
+
+#include "inside.h"
+
+enum { CAPACITY = 24, RETIRED = 11, ROUNDS = 2, READERS = 3, BAG = 4, HELD = 4 * BAG };
+
+/* Without slack, so that all slots are known. */
+static const unsigned modes[] = {CPOOL_EXACT, CPOOL_EXACT | CPOOL_CHECKED,
+                                 CPOOL_EXACT | CPOOL_TRACKED};
+
+#define MODES (sizeof modes / sizeof modes[0])
+
+struct scene {
+    cpool_t *pool;
+    cpool_t *second; /* or NULL */
+    cpool_domain_t *domain;
+    cpool_reader_t *own;      /* the test's */
+    cpool_reader_t *workers;  /* the worker's */
+    void *slots[CAPACITY];    /* all of the pool's */
+    void *_Atomic shown;      /* to sections */
+    size_t next;              /* of the slots, that is retired */
+    size_t got;
+};
+
+static void make_reader(void *argument)
+{
+    struct scene *scene = argument;
+
+    scene->workers = cpool_domain_reader(scene->domain);
+    REQUIRE(scene->workers != NULL);
+}
+
+static void build(struct scene *scene, unsigned flags, struct worker *worker)
+{
+    memset(scene, 0, sizeof *scene);
+    scene->pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    REQUIRE_EQUAL(cpool_domain_create(&scene->domain, READERS, HELD, 0), 0);
+    scene->own = cpool_domain_reader(scene->domain);
+    REQUIRE(scene->own != NULL);
+    worker_do(worker, make_reader, scene);
+    for (size_t i = 0; i < CAPACITY; i++)
+        REQUIRE((scene->slots[i] = cpool_alloc(scene->pool)) != NULL);
+}
+
+static void demolish(struct scene *scene)
+{
+    REQUIRE_EQUAL(cpool_domain_destroy(scene->domain), 0);
+    support_require_obtainable(scene->pool, 0);
+    support_destroy_empty(scene->pool);
+}
+
+static void resume(void *stop)
+{
+    REQUIRE(!cpi_lock_is_held());
+    steps_resume(stop);
+}
+
+/* The worker goes on, if the action has not waited for it. */
+static void go_on(struct steps_stop *stop, struct worker *worker)
+{
+    if (!steps_drop())
+        steps_resume(stop);
+    worker_await(worker);
+}
+
+typedef bool beside(unsigned flags, struct worker *worker, size_t nth);
+
+static void sweep(beside *at, unsigned flags, size_t least)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+
+    while (at(flags, worker, nth))
+        nth++;
+    REQUIRE(nth > least);
+    worker_stop(worker);
+}
+
+/* --- What the worker does --- */
+
+static void retire_next(struct scene *scene, cpool_reader_t *by)
+{
+    REQUIRE_EQUAL(cpool_retire(by, scene->pool, scene->slots[scene->next]), 0);
+    scene->next++;
+}
+
+static void retire_all(void *argument)
+{
+    struct scene *scene = argument;
+
+    while (scene->next < RETIRED &&
+           cpool_retire(scene->workers, scene->pool, scene->slots[scene->next]) == 0)
+        scene->next++;
+}
+
+static void fill_bags(void *argument)
+{
+    struct scene *scene = argument;
+
+    while (scene->next < RETIRED)
+        retire_next(scene, scene->workers);
+}
+
+static void fill_with_two_pools(struct scene *scene, cpool_reader_t *by)
+{
+    for (size_t i = 0; i < RETIRED; i++) {
+        if (i % 3 == 0)
+            retire_next(scene, by);
+        else
+            REQUIRE_EQUAL(cpool_retire(by, scene->second, cpool_alloc(scene->second)), 0);
+    }
+}
+
+static void fill_bags_with_two_pools(void *argument)
+{
+    struct scene *scene = argument;
+
+    fill_with_two_pools(scene, scene->workers);
+}
+
+static void flush(void *argument)
+{
+    struct scene *scene = argument;
+
+    (void)cpool_retire_flush(scene->workers);
+}
+
+static void alloc_in_vain(void *argument)
+{
+    struct scene *scene = argument;
+
+    void *slot = cpool_alloc(scene->pool);
+
+    scene->got += slot != NULL;
+    cpool_free(scene->pool, slot);
+}
+
+static void destroy_reader(void *argument)
+{
+    struct scene *scene = argument;
+
+    REQUIRE_EQUAL(cpool_reader_destroy(scene->workers), 0);
+}
+
+/* Takes the shown slot out of reach, and gives it back as soon as may be. */
+static void replace(void *argument)
+{
+    struct scene *scene = argument;
+
+    (void)cpool_retire_flush(scene->workers); /* steps before */
+    atomic_store_explicit(&scene->shown, NULL, memory_order_release);
+    retire_next(scene, scene->workers);
+    (void)cpool_retire_flush(scene->workers);
+    (void)cpool_retire_flush(scene->workers);
+}
+
+/* --- Beside a dry pool --- */
+
+/* Takes what comes.  Each slot is a retired one, and comes once. */
+static void take_retired(struct scene *scene, bool *taken)
+{
+    void *slot;
+
+    while ((slot = cpool_alloc(scene->pool)) != NULL) {
+        size_t i = 0;
+
+        while (i < CAPACITY && scene->slots[i] != slot)
+            i++;
+        REQUIRE(i < RETIRED && !taken[i]);
+        taken[i] = true;
+    }
+}
+
+static bool dry_beside(unsigned flags, struct worker *worker, size_t nth,
+                       void (*body)(void *argument), bool fills)
+{
+    bool taken[CAPACITY] = {false};
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    if (fills)
+        worker_do(worker, fill_bags, &scene);
+    stopped = steps_run(&stop, worker, NULL, nth, body, &scene);
+    take_retired(&scene, taken);
+    steps_go_on(&stop);
+    take_retired(&scene, taken);
+    for (size_t i = 0; i < scene.next; i++)
+        REQUIRE(taken[i]);
+    REQUIRE(cpool_reader_create(scene.domain) != NULL);
+    for (size_t i = 0; i < CAPACITY; i++)
+        cpool_free(scene.pool, scene.slots[i]);
+    demolish(&scene);
+    return stopped;
+}
+
+static bool dry_beside_retire(unsigned flags, struct worker *worker, size_t nth)
+{
+    return dry_beside(flags, worker, nth, retire_all, false);
+}
+
+static bool dry_beside_flush(unsigned flags, struct worker *worker, size_t nth)
+{
+    return dry_beside(flags, worker, nth, flush, true);
+}
+
+static bool dry_beside_end(unsigned flags, struct worker *worker, size_t nth)
+{
+    return dry_beside(flags, worker, nth, destroy_reader, true);
+}
+
+START_TEST(dry_pool_takes_each_retired_slot_once)
+{
+    static beside *const all[] = {dry_beside_retire, dry_beside_flush, dry_beside_end};
+
+    sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
+}
+END_TEST
+
+/* --- Waiting --- */
+
+/* The worker frees slots of the second pool, too, and does nothing else there. */
+static bool barrier_beside_dry(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    fill_with_two_pools(&scene, scene.own);
+    stopped = steps_run(&stop, worker, NULL, nth, alloc_in_vain, &scene);
+    steps_plan(STEPS_LOCK, 1, resume, &stop);
+    REQUIRE_EQUAL(cpool_retire_barrier(scene.own), 0);
+    support_require_live(scene.second, 0);
+    go_on(&stop, worker);
+    REQUIRE_EQUAL(scene.got, 1);
+    support_destroy_empty(scene.second);
+    for (size_t i = scene.next; i < CAPACITY; i++)
+        cpool_free(scene.pool, scene.slots[i]);
+    demolish(&scene);
+    return stopped;
+}
+
+START_TEST(barrier_awaits_slots_that_a_dry_pool_takes)
+{
+    sweep(barrier_beside_dry, modes[_i], 40);
+}
+END_TEST
+
+/* --- Ends of pools --- */
+
+/* The second pool ends, or is reset.  The worker does not use it but for what the domain does. */
+static bool end_beside_flush(unsigned flags, struct worker *worker, size_t nth, bool destroys,
+                             bool held)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    if (held)
+        cpool_read_begin(scene.own);
+    worker_do(worker, fill_bags_with_two_pools, &scene);
+    support_capture_reports();
+    stopped = steps_run(&stop, worker, NULL, nth, flush, &scene);
+    steps_plan(STEPS_LOCK, 6, resume, &stop);
+    if (destroys) {
+        int code = cpool_destroy(scene.second);
+
+        REQUIRE(code == 0 || code == CPOOL_ELIVE);
+        REQUIRE_NO_REPORT();
+    } else {
+        (void)cpool_reset(scene.second);
+        support_require_obtainable(scene.second, 0);
+    }
+    go_on(&stop, worker);
+    if (held)
+        cpool_read_end(scene.own);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    if (!destroys) {
+        support_require_obtainable(scene.second, 0);
+        support_destroy_empty(scene.second);
+    }
+    for (size_t i = scene.next; i < CAPACITY; i++)
+        cpool_free(scene.pool, scene.slots[i]);
+    demolish(&scene);
+    return stopped;
+}
+
+static bool destroy_beside_flush(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_flush(flags, worker, nth, true, false);
+}
+
+static bool destroy_beside_held(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_flush(flags, worker, nth, true, true);
+}
+
+static bool reset_beside_flush(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_flush(flags, worker, nth, false, false);
+}
+
+static bool reset_beside_held(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_flush(flags, worker, nth, false, true);
+}
+
+START_TEST(end_of_a_pool_awaits_slots_that_go_back)
+{
+    static beside *const all[] = {destroy_beside_flush, destroy_beside_held, reset_beside_flush,
+                                  reset_beside_held};
+
+    sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
+}
+END_TEST
+
+/* --- Sections --- */
+
+static bool section_beside_replace(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    void *found;
+    void *slot;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    atomic_store_explicit(&scene.shown, scene.slots[0], memory_order_release);
+    stopped = steps_run(&stop, worker, NULL, nth, replace, &scene);
+    cpool_read_begin(scene.own);
+    found = atomic_load_explicit(&scene.shown, memory_order_acquire);
+    steps_go_on(&stop);
+    slot = cpool_alloc(scene.pool);
+    REQUIRE(found == NULL || slot == NULL);
+    cpool_read_end(scene.own);
+    if (slot == NULL)
+        REQUIRE((slot = cpool_alloc(scene.pool)) != NULL);
+    REQUIRE(slot == scene.slots[0]);
+    for (size_t i = 0; i < CAPACITY; i++)
+        cpool_free(scene.pool, scene.slots[i]);
+    demolish(&scene);
+    return stopped;
+}
+
+START_TEST(section_holds_what_it_has_found)
+{
+    sweep(section_beside_replace, modes[_i], 20);
+}
+END_TEST
+
+/* --- Forks --- */
+
+/* No slot comes twice.  A thread that vanished may have had in its hands one bag, the slot that it
+ * retired, and two magazines. */
+static void take_all_in_child(void *argument)
+{
+    bool taken[CAPACITY] = {false};
+    struct scene *scene = argument;
+    size_t lost = RETIRED;
+
+    steps_allow(0);
+    REQUIRE_EQUAL(cpool_retire_barrier(scene->own), 0);
+    take_retired(scene, taken);
+    for (size_t i = 0; i < RETIRED; i++)
+        lost -= taken[i];
+    REQUIRE(lost <= RETIRED - scene->next + BAG + 1 + 2 * ROUNDS);
+    REQUIRE_EQUAL(cpool_domain_held(scene->domain), 0);
+    REQUIRE(cpool_reader_create(scene->domain) != NULL);
+    REQUIRE(cpool_reader_create(scene->domain) != NULL);
+    REQUIRE_EQUAL(cpool_domain_destroy(scene->domain), 0);
+}
+
+static bool fork_beside(unsigned flags, struct worker *worker, size_t nth,
+                        void (*body)(void *argument), bool fills)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    if (fills)
+        worker_do(worker, fill_bags, &scene);
+    stopped = steps_run(&stop, worker, NULL, nth, body, &scene);
+    support_in_child(take_all_in_child, &scene);
+    steps_go_on(&stop);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    for (size_t i = scene.next; i < CAPACITY; i++)
+        cpool_free(scene.pool, scene.slots[i]);
+    demolish(&scene);
+    return stopped;
+}
+
+static bool fork_beside_retire(unsigned flags, struct worker *worker, size_t nth)
+{
+    return fork_beside(flags, worker, nth, retire_all, false);
+}
+
+static bool fork_beside_flush(unsigned flags, struct worker *worker, size_t nth)
+{
+    return fork_beside(flags, worker, nth, flush, true);
+}
+
+START_TEST(child_of_a_fork_has_the_slots_of_a_thread_that_vanished)
+{
+    sweep(_i % 2 == 0 ? fork_beside_retire : fork_beside_flush, modes[_i / 2], 20);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(dry_pool_takes_each_retired_slot_once, 3 * MODES),
+        TIMES(barrier_awaits_slots_that_a_dry_pool_takes, MODES),
+        TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
+        TIMES(section_holds_what_it_has_found, MODES),
+        TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 2 * MODES),
+    };
+
+    return SUPPORT_RUN("steps_retire", tests);
+}
