@@ -42,14 +42,14 @@
  * refused, and reported as CPOOL_ERETIRED.
  *
  * A dry pool takes back what it can before an alloc returns NULL: all that no section sees, from
- * the bags of all readers but those that are just retiring.  So a pool is empty when all of its
+ * the bags of all readers but those at which other threads are.  So a pool is empty when all of its
  * slots are live, except for those that a section holds back.  A thread that waits for a slot
  * does so once before it sleeps, and is called when slots go back.
  *
  * Pools: a domain serves any number of pools, of slots that go back by cpool_free.  A wrong
  * address is reported when the slot goes back, as by cpool_free.  cpool_reset and cpool_destroy
- * take back what no section sees, and have the bags forget the pool's other slots.  At the end of
- * the pool these are reported as live.
+ * take back what no section sees, and have the bags forget the pool's other slots, which are live
+ * then.  Both wait for slots that are just going back.
  *
  * Threads: one thread at a time uses a reader.  A thread has one of each domain, from its first
  * cpool_domain_reader to its end.  The end of a thread ends its section, and leaves its slots to
@@ -57,12 +57,14 @@
  * which could end the section that its thread is about to begin, use readers of
  * cpool_reader_create.  Nothing notices the end of these.
  *
- * An error handler that is called while slots go back must return, and a retire in it may be
- * refused with CPOOL_EHELD.
+ * An error handler or a ready function (cpool/events.h) that is called while slots go back may
+ * retire slots.  It must return, without waiting for slots of that reader, and without the end or
+ * the reset of a pool of the domain.
  *
  * Fork: in the child the readers of threads that did not survive are given up, as at the end of
  * these threads.  Those of cpool_reader_create are as they were, and may be destroyed there,
- * inside a section too.  Slots that a vanished thread was just giving back may stay live.
+ * inside a section too.  Slots of one bag that a vanished thread was just giving back may stay
+ * live.
  */
 #ifndef CPOOL_RETIRE_H
 #define CPOOL_RETIRE_H
@@ -178,7 +180,8 @@ CPOOL_API int cpool_reader_destroy(cpool_reader_t *reader);
 /*
  * cpool_read_begin - begins a section, or another one inside it.
  *
- * The reader's thread, wait-free.
+ * The reader's thread, wait-free.  Without the system's barrier that is so where the processor's
+ * compare-and-swap is.
  * (Epochs: K. Fraser, "Practical lock-freedom", University of Cambridge, 2004.)
  */
 CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader) CPOOL_NONNULL_(1);
@@ -212,7 +215,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_
  * slot     live, and no section that begins now can find it.  NULL is a no-op
  *
  * Returns 0, or CPOOL_EHELD: the reader holds back as many slots as it may, and sections last,
- * or a dry pool's thread is giving its slots back.  CPOOL_EPOOL, and in tracked and checked pools
+ * or another thread is at its bags for a moment.  CPOOL_EPOOL, and in tracked and checked pools
  * CPOOL_ERETIRED, CPOOL_EDOUBLEFREE, CPOOL_EUNUSED or CPOOL_ELEASED, are reported.
  * The slot is as it was then.  A caller that is inside a section ends it before it tries
  * again, because it waits for itself otherwise.

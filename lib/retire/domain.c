@@ -13,7 +13,7 @@
  *   alone | inside load       | relaxed | - | -
  *   bits  | pools load        | relaxed | - | -
  *   noted | noted store, CAS  | relaxed | - | -
- *   any   | count of domains, load and store | relaxed | - | -
+ *   found | visits store      | release | retire_feature.c's any | the table
  *   count | pools of a bag, its count, load | relaxed | - | -
  */
 #include "retire/retire_impl.h"
@@ -26,7 +26,6 @@
 #include "pool/feature.h"
 
 static struct cpool_domain *domains; /* guarded by the lock */
-static _Atomic unsigned living;      /* of them, changed with the lock held */
 
 /* --- Visits, with the lock held --- */
 
@@ -197,6 +196,91 @@ int cpool_reader_destroy(cpool_reader_t *face)
     return 0;
 }
 
+/* --- In the life of a pool --- */
+
+static bool concerns(const struct cpool_domain *domain, const struct cpi_pool *pool)
+{
+    return (cpi_load(&domain->pools, relaxed) & cpi_retire_bit(pool->handle)) != 0; /* [bits] */
+}
+
+/* Another pool may get the handle, with a gate. */
+static void forget_note(struct cpool_domain *domain, const cpool_t *pool)
+{
+    for (size_t i = 0; i < domain->readers; i++) {
+        const cpool_t *seen = pool;
+
+        (void)cpi_cas_strong(&domain->reader[i].noted, &seen, NULL, relaxed, relaxed); /* [noted] */
+    }
+}
+
+static bool rests(const struct cpool_domain *domain)
+{
+    for (size_t i = 0; i < domain->readers; i++)
+        if (!cpi_reader_rests(&domain->reader[i]))
+            return false;
+    return true;
+}
+
+/* Gives back what no section sees.  `forgets`: and takes the others out of the bags. */
+static size_t visit(struct cpool_domain *domain, struct cpi_pool *pool, bool forgets)
+{
+    size_t given;
+
+    if (forgets)
+        forget_note(domain, pool->handle);
+    if (rests(domain))
+        return 0;
+    begin_visit(domain);
+    cpi_unlock();
+    given = cpi_retire_pass(domain, NULL, true, pool->handle, NULL);
+    if (forgets)
+        cpi_retire_forget(domain, pool->handle);
+    cpi_lock();
+    end_visit(domain);
+    return given;
+}
+
+CPI_COLD static size_t give_back(struct cpi_pool *pool, bool forgets)
+{
+    size_t given = 0;
+
+    cpi_lock();
+    for (struct cpool_domain *domain = domains; domain != NULL; domain = domain->next)
+        if (concerns(domain, pool))
+            given += visit(domain, pool, forgets);
+    cpi_unlock();
+    return given;
+}
+
+static size_t count_in(const struct cpi_bag *bag, const cpool_t *pool)
+{
+    size_t count = cpi_load(&bag->count, relaxed); /* [count] */
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++)
+        found += cpi_load(&bag->pools[i], relaxed) == pool; /* [count] */
+    return found;
+}
+
+static size_t count_of(const struct cpool_domain *domain, const cpool_t *pool)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < domain->readers; i++)
+        for (unsigned k = 0; k < CPI_BAGS; k++)
+            found += count_in(&domain->reader[i].bags[k], pool);
+    return found;
+}
+
+static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
+{
+    for (const struct cpool_domain *domain = domains; domain != NULL; domain = domain->next)
+        if (concerns(domain, pool))
+            stats->retired += count_of(domain, pool->handle);
+}
+
+static const struct cpi_retire_visits visits = {give_back, figures};
+
 /* --- Domains --- */
 
 /* The first epochs come before a wrap, so that every test goes through one. */
@@ -244,7 +328,7 @@ static int show(struct cpool_domain *domain)
         return CPOOL_EPOOLS;
     }
     CPI_LIST_ADD(&domains, domain);
-    cpi_store(&living, cpi_load(&living, relaxed) + 1, relaxed); /* [any] */
+    cpi_store(&cpi_retire_visits, &visits, release); /* [found] */
     return 0;
 }
 
@@ -297,7 +381,6 @@ int cpool_domain_destroy(cpool_domain_t *domain)
     for (size_t i = 0; i < domain->readers; i++)
         disown(&domain->reader[i]);
     CPI_LIST_REMOVE(domain);
-    cpi_store(&living, cpi_load(&living, relaxed) - 1, relaxed); /* [any] */
     cpi_handle_give(domain->handle, CPI_HANDLE_LEASE);
     cpi_handle_drop();
     cpi_unlock();
@@ -331,103 +414,3 @@ const cpool_reader_t *cpool_domain_oldest(const cpool_domain_t *domain)
     }
     return oldest;
 }
-
-/* --- In the life of a pool --- */
-
-static bool concerns(const struct cpool_domain *domain, const struct cpi_pool *pool)
-{
-    return (cpi_load(&domain->pools, relaxed) & cpi_retire_bit(pool->handle)) != 0; /* [bits] */
-}
-
-/* Another pool may get the handle, with a gate. */
-static void forget_note(struct cpool_domain *domain, const cpool_t *pool)
-{
-    for (size_t i = 0; i < domain->readers; i++) {
-        const cpool_t *seen = pool;
-
-        (void)cpi_cas_strong(&domain->reader[i].noted, &seen, NULL, relaxed, relaxed); /* [noted] */
-    }
-}
-
-static bool rests(const struct cpool_domain *domain)
-{
-    for (size_t i = 0; i < domain->readers; i++)
-        if (!cpi_reader_rests(&domain->reader[i]))
-            return false;
-    return true;
-}
-
-/* Gives back what no section sees.  `forgets`: and takes the others out of the bags. */
-static size_t visit(struct cpool_domain *domain, struct cpi_pool *pool, bool forgets)
-{
-    size_t given;
-
-    if (forgets)
-        forget_note(domain, pool->handle);
-    if (rests(domain))
-        return 0;
-    begin_visit(domain);
-    cpi_unlock();
-    given = cpi_retire_pass(domain, NULL, true, pool->handle, NULL);
-    if (forgets)
-        cpi_retire_forget(domain, pool->handle);
-    cpi_lock();
-    end_visit(domain);
-    return given;
-}
-
-static size_t give_back(struct cpi_pool *pool, bool forgets)
-{
-    size_t given = 0;
-
-    if (CPI_LIKELY(cpi_load(&living, relaxed) == 0)) /* [any] */
-        return 0;
-    cpi_lock();
-    for (struct cpool_domain *domain = domains; domain != NULL; domain = domain->next)
-        if (concerns(domain, pool))
-            given += visit(domain, pool, forgets);
-    cpi_unlock();
-    return given;
-}
-
-CPI_COLD static bool dry(struct cpi_pool *pool)
-{
-    return give_back(pool, false) != 0;
-}
-
-/* Before a reset or the end. */
-CPI_COLD static size_t settle(struct cpi_pool *pool, const char *function)
-{
-    (void)function;
-    (void)give_back(pool, true);
-    return 0;
-}
-
-static size_t count_in(const struct cpi_bag *bag, const cpool_t *pool)
-{
-    size_t count = cpi_load(&bag->count, relaxed); /* [count] */
-    size_t found = 0;
-
-    for (size_t i = 0; i < count; i++)
-        found += cpi_load(&bag->pools[i], relaxed) == pool; /* [count] */
-    return found;
-}
-
-static size_t count_of(const struct cpool_domain *domain, const cpool_t *pool)
-{
-    size_t found = 0;
-
-    for (size_t i = 0; i < domain->readers; i++)
-        for (unsigned k = 0; k < CPI_BAGS; k++)
-            found += count_in(&domain->reader[i].bags[k], pool);
-    return found;
-}
-
-CPI_COLD static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
-{
-    for (const struct cpool_domain *domain = domains; domain != NULL; domain = domain->next)
-        if (concerns(domain, pool))
-            stats->retired += count_of(domain, pool->handle);
-}
-
-const struct cpi_feature cpi_retire_feature = {.look = settle, .dry = dry, .figures = figures};

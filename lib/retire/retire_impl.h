@@ -137,7 +137,15 @@ void cpi_retire_refuse(int code, const cpool_t *pool, const void *slot);
 /* Retired slots of any pool may be freed now. */
 void cpi_retire_back(const cpool_t *pool, void *const *slots, size_t n);
 
-/* domain.c. */
+/* retire_feature.c.  NULL before the first domain. */
+struct cpi_pool;
+struct cpi_retire_visits {
+    /* Gives back what no section sees of the pool's slots, and returns how many these were.
+     * `forgets`: and takes the others out of the bags.  Takes the lock. */
+    size_t (*give_back)(struct cpi_pool *pool, bool forgets);
+    void (*figures)(const struct cpi_pool *pool, cpool_stats_t *stats); /* with the lock held */
+};
+extern const struct cpi_retire_visits *_Atomic cpi_retire_visits;
 extern const struct cpi_feature cpi_retire_feature;
 
 /* The bit of a pool. */
