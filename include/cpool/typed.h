@@ -389,6 +389,7 @@ CPOOL_API int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading);
 #endif
 #if defined(__GNUC__)
 #define CPOOL_TYPED_INLINE_ static __inline__ __attribute__((__unused__))
+#define CPOOL_TYPED_APART_ static __attribute__((__unused__, __noinline__, __cold__))
 #define CPOOL_TYPED_LAST_(function, close)                                             \
     static __attribute__((__destructor__)) void function(void)                         \
     {                                                                                  \
@@ -527,7 +528,7 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
         return CPOOL_CAST_(type *, cpool_slot_);                                       \
     }                                                                                  \
                                                                                        \
-    CPOOL_TYPED_INLINE_ void name##_free_slow_(type *cpool_slot_)                      \
+    CPOOL_TYPED_APART_ void name##_free_slow_(type *cpool_slot_)                       \
     {                                                                                  \
         cpool_typed_exact_free_abi3(cpool_slot_, &name##_typed_, &name##_entry_);      \
     }                                                                                  \
