@@ -60,8 +60,10 @@ dist_man3_MANS = \
 	doc/man/cpool_domain_destroy.3 \
 	doc/man/cpool_domain_held.3 \
 	doc/man/cpool_domain_oldest.3 \
+	doc/man/cpool_domain_reader.3 \
 	doc/man/cpool_read_begin.3 \
 	doc/man/cpool_read_end.3 \
+	doc/man/cpool_read_quiescent.3 \
 	doc/man/cpool_reader_create.3 \
 	doc/man/cpool_reader_destroy.3 \
 	doc/man/cpool_retire.3 \
