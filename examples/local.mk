@@ -5,7 +5,7 @@
 check_PROGRAMS += \
 	examples/first examples/frame \
 	examples/caller_memory examples/fiber_cache examples/connections examples/quota \
-	examples/lockstep
+	examples/lockstep examples/hashtable
 
 examples_first_SOURCES = examples/first.c
 examples_first_LDADD = lib/libcpool.la
@@ -27,6 +27,9 @@ examples_quota_LDADD = lib/libcpool.la $(ATOMIC_LIBS)
 
 examples_lockstep_SOURCES = examples/lockstep.c
 examples_lockstep_LDADD = lib/libcpool.la
+
+examples_hashtable_SOURCES = examples/hashtable.c
+examples_hashtable_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 # A bounded pool of real connections, with threads that wait for them.
 demo-connections: examples/connections$(EXEEXT)
@@ -103,8 +106,9 @@ examples_jobs_lines_SOURCES = \
 	examples/jobs/lines_main.c
 examples_jobs_lines_LDADD = lib/libcpool.la $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
-examples_tests = examples/check-examples.sh examples/check-frames.sh examples/check-jobs.sh \
-	examples/check-kernels.sh examples/check-lines.sh examples/check-particles.sh
+examples_tests = examples/check-examples.sh examples/check-frames.sh \
+	examples/check-hashtable.sh examples/check-jobs.sh examples/check-kernels.sh \
+	examples/check-lines.sh examples/check-particles.sh
 TESTS += $(examples_tests)
 EXTRA_DIST += $(examples_tests)
 
