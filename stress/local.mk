@@ -25,7 +25,7 @@ stress_sources = \
 	stress/mode_handoff.c stress/mode_lanes.c stress/mode_lease.c \
 	stress/mode_lifecycle.c stress/mode_memory.c stress/mode_mixed.c \
 	stress/mode_objects.c stress/mode_priority.c \
-	stress/mode_recall.c stress/mode_same.c stress/mode_sized.c \
+	stress/mode_recall.c stress/mode_retire.c stress/mode_same.c stress/mode_sized.c \
 	stress/mode_tracked.c stress/mode_transfer.c stress/mode_typed.c \
 	stress/mode_wait.c stress/report.c \
 	stress/stamp.c stress/stamp.h stress/stress.h stress/sync.h \

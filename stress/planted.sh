@@ -34,6 +34,10 @@ fallback-counted-by-store native sized 4        3
 sized-class-glanced tsan    sized      4        3
 priority-lock-glanced native priority  4        3
 object-vacant-twice native  objects    4        3
+retire-frees-at-once  native retire    4        3
+retire-frees-at-once  tsan  retire     4        3
+retire-begins-nothing native retire    4        3
+retire-looks-early  native  retire     4        3
 '
 
 set -eu
@@ -101,7 +105,7 @@ row() { # BUG KIND MODES THREADS RUNS SOURCE...
         absolute=$(cd "$dir" && pwd)
         top=$(pwd)
         (
-            STRESS_FLAGS="-I$absolute/source/include -I$top -I$top/include ${STRESS_FLAGS-}"
+            STRESS_FLAGS="-I$absolute/source/lib -I$absolute/source/include -I$top -I$top/include ${STRESS_FLAGS-}"
             export STRESS_FLAGS
             cd "$absolute"
             sh source/stress/build.sh "$kind" source . "$@" >build.log 2>&1 || {

@@ -92,6 +92,7 @@ extern const struct mode mode_lanes;
 extern const struct mode mode_sized;
 extern const struct mode mode_priority;
 extern const struct mode mode_typed;
+extern const struct mode mode_retire;
 
 /*
  * ---- Failure (report.c) ----------------------------------------------------
