@@ -33,6 +33,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/priority.h \
 	include/cpool/resource.hpp \
 	include/cpool/retire.h \
+	include/cpool/retire.hpp \
 	include/cpool/sized.h \
 	include/cpool/sized.hpp \
 	include/cpool/tools.h \

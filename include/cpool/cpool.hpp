@@ -13,6 +13,7 @@
  *     <cpool/pooled.hpp>     operators new and delete of one class
  *     <cpool/resource.hpp>   memory resources of C++17
  *     <cpool/object.hpp>     pools of objects that stay constructed
+ *     <cpool/retire.hpp>     objects that readers without locks may still see
  *
  * Pools and the allocator, <cpool/pool.hpp> and <cpool/sized.hpp>, include little of the
  * standard library.  The others and this file cost several times the time to compile.
@@ -58,6 +59,7 @@
 #include <cpool/pool.hpp>
 #include <cpool/pooled.hpp>
 #include <cpool/resource.hpp>
+#include <cpool/retire.hpp>
 #include <cpool/sized.hpp>
 
 #endif /* CPOOL_HPP */

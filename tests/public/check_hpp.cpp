@@ -510,12 +510,14 @@ void classes_are_aligned_in_any_pool()
 void check_forms();     // of hpp_forms.cpp
 void check_objects();   // of hpp_objects.cpp
 void check_resources(); // of hpp_resources.cpp
+void check_retire();    // of hpp_retire.cpp
 
 int main()
 {
     check_forms();
     check_objects();
     check_resources();
+    check_retire();
     pools_own_their_objects();
     dry_pools_make_nothing();
     checked_pools_end_live_objects();

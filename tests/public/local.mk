@@ -103,7 +103,7 @@ tests_public_check_cxx_SOURCES = tests/public/check_cxx.cpp
 tests_public_check_cxx_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 tests_public_check_hpp_SOURCES = tests/public/check_hpp.cpp tests/public/hpp_forms.cpp tests/public/hpp_objects.cpp \
-	tests/public/hpp_resources.cpp
+	tests/public/hpp_resources.cpp tests/public/hpp_retire.cpp
 tests_public_check_hpp_LDADD = lib/libcpool.la $(PTHREAD_LIBS)
 
 # <cpool/cpool.hpp> in every C++, with every compiler and library that is found.

@@ -217,7 +217,7 @@ cxx_whole() {
     done
 }
 
-cxx_parts='error pool owner live lease sized pooled resource object'
+cxx_parts='error pool owner live lease sized pooled resource object retire'
 
 # part_use PART - a user's actions with this part alone, which instantiate its templates.
 part_use() {
@@ -233,6 +233,9 @@ part_use() {
     sized) echo 'cpool::allocator<job> jobs; jobs.deallocate(jobs.allocate(1), 1);' ;;
     pooled) echo 'struct task : cpool::pooled<> { int number = 0; }; delete new task;' ;;
     object) echo 'cpool::object_pool<job> jobs(9); (void)jobs.get();' ;;
+    retire) echo 'cpool::pool<job> jobs(9); cpool::domain domain(1, 4);
+        cpool::read_section section(domain.reader());
+        cpool::retire_deleter<job>(domain, jobs)(jobs.create());' ;;
     esac
     echo '}'
     [ "$1" != resource ] || echo '#if CPOOL_HAS_PMR_

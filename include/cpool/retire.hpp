@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpool/retire.hpp - readers without locks, for C++.
+ *
+ *     cpool::pool<node> nodes(10000);
+ *     cpool::domain domain(16, 1024);                  16 threads, 1024 slots held back by each
+ *     ...
+ *     {
+ *         cpool::read_section section(domain.reader());
+ *         use(look_up(table, key));                    without a lock
+ *     }
+ *     using retired = std::unique_ptr<node, cpool::retire_deleter<node>>;
+ *     retired(unlink_node(table, key), cpool::retire_deleter<node>(domain, nodes));
+ *
+ * <cpool/retire.h> has the guarantees.
+ */
+#ifndef CPOOL_RETIRE_HPP
+#define CPOOL_RETIRE_HPP
+
+#include <cpool/pool.hpp>
+#include <cpool/retire.h>
+
+namespace cpool {
+
+/* A domain, which lasts as long as this object.  One that has been moved from is closed. */
+class domain {
+public:
+    domain() noexcept : handle_(nullptr) {}
+    domain(std::size_t readers, std::size_t held, uint64_t stall_limit = 0)
+        : handle_(nullptr)
+    {
+        detail::require(open(readers, held, stall_limit));
+    }
+    domain(domain &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+    domain &operator=(domain &&other) noexcept
+    {
+        domain taken(std::move(other)); /* ends this one's own, with the scope */
+
+        std::swap(handle_, taken.handle_);
+        return *this;
+    }
+    domain(const domain &) = delete;
+    domain &operator=(const domain &) = delete;
+    ~domain() { (void)close(); }
+
+    /* As cpool_domain_create.  CPOOL_EOPEN if it is open. */
+    int open(std::size_t readers, std::size_t held, uint64_t stall_limit = 0) noexcept
+    {
+        if (handle_ != nullptr)
+            return CPOOL_EOPEN;
+        return cpool_domain_create(&handle_, readers, held, stall_limit);
+    }
+
+    /* As cpool_domain_destroy.  With CPOOL_EREADER it stays open. */
+    int close() noexcept
+    {
+        int code = cpool_domain_destroy(handle_);
+
+        if (code == 0)
+            handle_ = nullptr;
+        return code;
+    }
+
+    bool is_open() const noexcept { return handle_ != nullptr; }
+    cpool_domain_t *native_handle() const noexcept { return handle_; }
+
+    /* The calling thread's: cpool_domain_reader. */
+    cpool_reader_t *reader() const noexcept { return cpool_domain_reader(handle_); }
+
+    /* Slots that are held back: cpool_domain_held. */
+    std::size_t held() const noexcept { return cpool_domain_held(handle_); }
+
+private:
+    cpool_domain_t *handle_;
+};
+
+/* A section from here to the end of the scope, by the reader's thread.  Sections nest. */
+class read_section {
+public:
+    explicit read_section(cpool_reader_t *reader) noexcept : reader_(reader)
+    {
+        cpool_read_begin(reader_);
+    }
+    read_section(const read_section &) = delete;
+    read_section &operator=(const read_section &) = delete;
+    ~read_section() { cpool_read_end(reader_); }
+
+private:
+    cpool_reader_t *reader_;
+};
+
+/*
+ * Retires an object that no section finds any more, by any thread, as a deleter of
+ * std::unique_ptr and std::shared_ptr.
+ *
+ * The slot goes back when no code of the type can run, so the type has no destructor that does
+ * anything.  Where as much is held back as may be, the deleter waits for sections.  In a section
+ * it cannot, and reports that as CPOOL_EREADER.  The slot stays live then, as it does where the
+ * domain has no reader for the thread.
+ */
+template <class T> class retire_deleter {
+    static_assert(std::is_trivially_destructible<T>::value,
+                  "a retired slot goes back without a destructor");
+
+public:
+    retire_deleter() noexcept : domain_(nullptr), pool_(nullptr) {}
+    retire_deleter(cpool_domain_t *domain, cpool_t *pool) noexcept : domain_(domain), pool_(pool) {}
+    retire_deleter(const domain &domain, const pool<T> &pool) noexcept
+        : retire_deleter(domain.native_handle(), pool.native_handle())
+    {
+    }
+    void operator()(T *object) const noexcept
+    {
+        cpool_reader_t *reader = cpool_domain_reader(domain_);
+
+        if (reader == nullptr)
+            return;
+        while (cpool_retire(reader, pool_, static_cast<void *>(object)) == CPOOL_EHELD &&
+               cpool_retire_barrier(reader) == 0) {
+        }
+    }
+
+private:
+    cpool_domain_t *domain_;
+    cpool_t *pool_;
+};
+
+} // namespace cpool
+
+#endif /* CPOOL_RETIRE_HPP */
