@@ -72,7 +72,7 @@ CPI_COLD void cpi_await_activity(const struct cpi_registry *registry, struct cpi
         const struct cpi_cache *cache = cpi_registry_cache(registry, i);
         uintptr_t rounds = cpi_mark_shown(cache);
 
-        now->moves = mix(now->moves, cpi_depot_exchanged(&cache->counters));
+        now->moves = mix(now->moves, cpi_cache_moves(cache));
         now->moves = mix(now->moves, cpi_word_load(&cache->hidden.frees, acquire)); /* [hint] */
         now->left += is_interrupted(cache) ? 0 : rounds;
         if (registry->exact)

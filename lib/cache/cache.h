@@ -50,6 +50,7 @@
  *   active | active pointer and loaded, load | relaxed | - | -
  *   own   | entry count load, store that takes; frees load | relaxed | - | -
  *   show  | entry count store that gives | release | registry.c's forked | the round
+ *   moves | swaps load  | acquire | depot.h's account | the swap that it counts
  *   frees | frees store | release | mark.h's seen, await.c's hint | the round
  *
  * The active entry is that of a thread's table, one of the cache itself, or a typed
@@ -158,6 +159,8 @@ struct cpi_cache {
     uint32_t until_count; /* allocs out of line until live slots are counted: pool_usage.c */
     _Atomic uint32_t stocked; /* see the invariants, read by stealing threads */
     struct cpi_counters counters;
+    _Atomic uint64_t swaps;     /* loaded magazines that changed places with a spare, counted as
+                                   exchanges are */
 
     /* mark.h's. */
     _Atomic uintptr_t user;     /* token of the thread that is inside, or was last */
@@ -268,6 +271,12 @@ void cpi_cache_show_typed(struct cpi_cache *cache, cpool_cache_t *entry);
 /* Forgets the loaded magazine, or all of them. */
 void cpi_cache_abandon(struct cpi_cache *cache);
 void cpi_cache_discard(struct cpi_cache *cache);
+
+/* All exchanges of the cache with the depot, and its swaps.  Any thread, wait-free. */
+static inline uint64_t cpi_cache_moves(const struct cpi_cache *cache)
+{
+    return cpi_depot_exchanged(&cache->counters) + cpi_load(&cache->swaps, acquire); /* [moves] */
+}
 
 /*
  * Takes a full spare out of any cache, its owner running or not.  Returns 0 if there is none.  Any

@@ -26,7 +26,7 @@
 /* Whether the next swap is followed by a review of which spares were needed. */
 static inline bool cpi_cache_is_review_near(const struct cpi_cache *cache)
 {
-    uint64_t swaps = cpi_load(&cache->counters.swaps, relaxed) + 1; /* [own] */
+    uint64_t swaps = cpi_load(&cache->swaps, relaxed) + 1; /* [own] */
 
     return swaps % CPI_REVIEW_SWAPS == 0;
 }
@@ -79,7 +79,7 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_spare(struct cpi_cache *ca
     if (CPI_LIKELY(node != 0)) {
         rounds = cpi_cache_show_full(cache, node, taken);
         cpi_cache_lower_stocked(cache, stocked - 1);
-        cpi_depot_account(&cache->counters.swaps, 1);
+        cpi_depot_account(&cache->swaps, 1);
         CPI_PROBE2(refill, cache->entry->pool, cpi_cache_count(cache));
     } else {
         cpi_cache_lower_stocked(cache, stocked - 1);
@@ -128,7 +128,7 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_spare(struct cpi_cache *cache, 
     }
     cpi_cache_show_one(cache, node, slot);
     cpi_cache_set_stocked(cache, stocked + 1);
-    cpi_depot_account(&cache->counters.swaps, 1);
+    cpi_depot_account(&cache->swaps, 1);
     CPI_PROBE2(spill, cache->entry->pool, stocked);
     return true;
 }

@@ -60,7 +60,7 @@ CPI_COLD void cpi_steal_idle(struct cpi_registry *registry, struct cpi_uncached 
     CPI_ASSERT(cpi_lock_is_held());
     for (i = 0; i < cpi_registry_made(registry); i++) {
         struct cpi_cache *cache = cpi_registry_cache(registry, i);
-        uint64_t now = cpi_depot_exchanged(&cache->counters);
+        uint64_t now = cpi_cache_moves(cache);
 
         if (now == cache->exchanges)
             give_spares(registry, cache, stealer);

@@ -285,7 +285,13 @@ bool cpi_condition_init(cpi_condition_t *condition)
     return made;
 }
 
+#if defined(__linux__)
+_Static_assert(NSIG - 1 <= sizeof(struct cpi_signals) * 8, "a mask of signals fits");
+#else
 _Static_assert(sizeof(sigset_t) <= sizeof(struct cpi_signals), "a mask of signals fits");
+#endif
+#define CPI_MASK_BYTES \
+    (sizeof(sigset_t) < sizeof(struct cpi_signals) ? sizeof(sigset_t) : sizeof(struct cpi_signals))
 
 /* A thread would not survive blocking the signals that its own instructions raise. */
 void cpi_block_signals(struct cpi_signals *before)
@@ -299,14 +305,15 @@ void cpi_block_signals(struct cpi_signals *before)
     for (i = 0; i < sizeof raised / sizeof raised[0]; i++)
         sigdelset(&blocked, raised[i]);
     pthread_sigmask(SIG_BLOCK, &blocked, &mask);
-    memcpy(before, &mask, sizeof mask);
+    memcpy(before, &mask, CPI_MASK_BYTES);
 }
 
 void cpi_restore_signals(const struct cpi_signals *before)
 {
     sigset_t mask;
 
-    memcpy(&mask, before, sizeof mask);
+    sigemptyset(&mask);
+    memcpy(&mask, before, CPI_MASK_BYTES);
     cpi_tools_wrote(&mask, sizeof mask);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }

@@ -211,6 +211,15 @@ static size_t default_caches(const struct cpi_layout *layout)
     return caches < CPI_CACHES_OWN ? caches : CPI_CACHES_OWN;
 }
 
+static size_t default_uncached(const struct cpi_layout *layout, size_t caches)
+{
+    if (!layout->callers)
+        return layout->most < CPI_SMALL ? CPI_UNCACHED_SMALL : CPI_UNCACHED_OWN;
+    if (caches == 0 || caches > CPI_UNCACHED_CALLER)
+        return CPI_UNCACHED_CALLER;
+    return caches < CPI_UNCACHED_MIN ? CPI_UNCACHED_MIN : caches;
+}
+
 static size_t default_rounds(const struct cpi_layout *layout)
 {
     size_t rounds = lowest_of(CPI_ROUNDS_DEFAULT, layout->capacity / CPI_ROUNDS_SHARE,
@@ -221,7 +230,7 @@ static size_t default_rounds(const struct cpi_layout *layout)
     if (rounds < large && !layout->callers)
         rounds = large;
     /* Memory of the caller's is short: no line of a magazine is used in part. */
-    if (layout->callers && rounds > CPI_LINE / sizeof(void *))
+    if (layout->callers && rounds >= CPI_LINE / sizeof(void *))
         rounds -= (offsetof(struct cpi_magazine, rounds) + rounds * sizeof(void *)) % CPI_LINE /
                   sizeof(void *);
     return rounds > 0 ? rounds : 1;
@@ -351,9 +360,7 @@ CPI_COLD int cpi_layout_compute(struct cpi_layout *layout, const cpool_config_t 
     layout->most = config->max_capacity != 0 ? config->max_capacity : config->capacity;
     plan_features(layout, config);
     layout->slack = page != 0 && (config->flags & (CPOOL_EXACT | CPOOL_WAITABLE)) == 0;
-    layout->uncached = layout->most < CPI_SMALL ? CPI_UNCACHED_SMALL : CPI_UNCACHED_OWN;
-    if (layout->callers)
-        layout->uncached = CPI_UNCACHED_CALLER;
+    layout->uncached = default_uncached(layout, config->thread_caches);
     if (!compute_stride(layout, (config->memory_flags & CPOOL_MEMORY_COLOUR) != 0))
         return CPOOL_EOVERFLOW;
     code = choose_magazines(layout, config->magazine_rounds, config->thread_caches);

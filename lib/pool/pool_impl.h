@@ -73,23 +73,23 @@ struct cpi_pool {
     cpool_t *handle; /* constant: the way to slots */
     cpool_t *face;   /* constant: the one that is shown, `handle` without a layer */
     struct cpool_typed *typed; /* NULL unless the pool is typed, and its program there */
-    struct cpi_slab slab;
-    struct cpi_depot depot;
-    struct cpi_registry registry;
+    const struct cpi_way *way; /* constant */
 
     /* NULL in plain pools.  Replaced with the lock held, when the first lease begins. */
     const struct cpi_gate *_Atomic gate;
 
+    /* Growing and giving back: see pool_grow.c and pool_memory.c. */
+    struct cpi_maintenance maintenance;
+    struct cpi_slab slab;
+    struct cpi_depot depot;
+    struct cpi_registry registry;
+
     /* Constant. */
-    const struct cpi_way *way;
     bool checked;
     unsigned tools; /* that it is announced to: see pool_tools.c */
     bool shows_typed; /* in the threads' entries of `typed` */
     bool grows; /* by itself */
     void *part[CPI_FEATURES]; /* the features', by their numbers, or NULL */
-
-    /* Growing and giving back: see pool_grow.c and pool_memory.c. */
-    struct cpi_maintenance maintenance;
 
     struct cpi_usage usage;
 

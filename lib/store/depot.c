@@ -342,6 +342,5 @@ uint64_t cpi_depot_exchanged(const struct cpi_counters *counters)
            cpi_load(&counters->stocked_out, acquire) + /* [counted] */
            cpi_load(&counters->empty_in, acquire) +    /* [counted] */
            cpi_load(&counters->empty_out, acquire) +   /* [counted] */
-           cpi_load(&counters->partials, acquire) +    /* [counted] */
-           cpi_load(&counters->swaps, acquire);        /* [counted] */
+           cpi_load(&counters->partials, acquire);     /* [counted] */
 }

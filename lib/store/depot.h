@@ -42,33 +42,38 @@
 #include "store/tagstack.h"
 
 /* Threads that may be inside the uncached operations of one pool at once.  A further one waits
- * until one of them has left.  In memory of our own, of a small pool, and of the caller's. */
+ * until one of them has left.  In memory of our own, of a small pool, and of the caller's.  There
+ * are no more in the caller's memory than caches, and always two: see place.h. */
 #define CPI_UNCACHED_OWN 64u
 #define CPI_UNCACHED_SMALL 16u
 #define CPI_UNCACHED_CALLER 4u
+#define CPI_UNCACHED_MIN 2u
 
 struct cpi_depot {
     struct cpi_links links;      /* constant: the magazines' addresses */
     uint32_t limit;              /* constant: rounds in a full magazine */
     uint32_t for_slots_max;      /* constant: magazines in the first extent */
     uint32_t uncached;           /* constant: CPI_UNCACHED_… */
-    struct cpi_extent for_slots; /* magazines for what has been handed out */
-    struct cpi_extent for_caches; /* magazines for what caches hold */
-
-    /* Written by all: each on cache lines of its own. */
-    _Alignas(CPI_LINE) struct cpi_tagstack stocked;
-    char pad_stocked[CPI_LINE_PAIR - sizeof(struct cpi_tagstack)];
-    struct cpi_tagstack empty;
-    char pad_empty[CPI_LINE_PAIR - sizeof(struct cpi_tagstack)];
-    _Atomic uint32_t partial; /* 0: none */
-    char pad_partial[CPI_LINE_PAIR - sizeof(uint32_t)];
 
     /* Seldom written. */
-    _Atomic uint32_t made_for_slots;  /* magazines ever used of the first extent */
-    _Atomic uint32_t made_for_caches; /* and of the second */
     _Atomic bool dry; /* an alloc failed, and no magazine has been stocked since */
     _Atomic uint32_t drains; /* begun and ended by pool_drain.c, odd while a
                                      draining thread has the magazines */
+
+    /* Written by all: each on a cache line of its own.  The other line of the pair has what is
+     * used when slots are handed out for the first time. */
+    _Alignas(CPI_LINE) struct cpi_tagstack stocked;
+    char pad_stocked[CPI_LINE - sizeof(struct cpi_tagstack)];
+    _Alignas(CPI_LINE) struct cpi_extent for_slots; /* magazines for what has been handed out */
+    _Atomic uint32_t made_for_slots;                /* magazines ever used of it */
+
+    _Alignas(CPI_LINE) struct cpi_tagstack empty;
+    char pad_empty[CPI_LINE - sizeof(struct cpi_tagstack)];
+    _Alignas(CPI_LINE) struct cpi_extent for_caches; /* magazines for what caches hold */
+    _Atomic uint32_t made_for_caches;                /* magazines ever used of it */
+
+    _Alignas(CPI_LINE) _Atomic uint32_t partial; /* 0: none */
+    char pad_partial[CPI_LINE_PAIR - sizeof(uint32_t)];
 };
 
 /*
@@ -82,7 +87,6 @@ struct cpi_counters {
     _Atomic uint64_t empty_in;    /* empty ones pushed */
     _Atomic uint64_t empty_out;   /* and popped */
     _Atomic uint64_t partials;    /* partial magazines left or taken */
-    _Atomic uint64_t swaps;       /* loaded magazines that changed places with a spare */
     _Atomic uint64_t retries;     /* compare-and-swaps that had to be repeated */
 };
 
@@ -169,7 +173,7 @@ uint32_t cpi_depot_partial_rounds(const struct cpi_depot *depot);
 /* Full magazines, counted one by one.  Nobody else may be using the depot. */
 size_t cpi_depot_count_stocked(const struct cpi_depot *depot);
 
-/* All exchanges of a party and all its swaps.  Any thread. */
+/* All exchanges of a party.  Any thread. */
 uint64_t cpi_depot_exchanged(const struct cpi_counters *counters);
 
 /* Each counter has one writer, so adding needs no locked instruction. */

@@ -52,16 +52,19 @@ struct cpi_slab {
     size_t stride;              /* constant: bytes from slot to slot */
     uintptr_t most;             /* constant: slots that capacity may grow to */
     uintptr_t slots;            /* constant: slots that have an address, most + slack */
-    struct cpi_extent extent;   /* from base - lead to the last slot's end */
-    size_t lead;                /* constant: bytes of the extent before base */
     struct cpi_side sides[CPI_SIDES];
-    bool dirty;                 /* slots may hold bytes though they count as fresh, or are live */
 
     /* Constant: called by a thread that has handed out slots for the first time, before it shows
      * them to others, or NULL. */
     void (*bumped)(const struct cpi_slab *slab, uintptr_t first, uintptr_t n);
+
+    /* Written by all, on a cache line of its own.  The other line of the pair has what is used
+     * along with it. */
     _Alignas(CPI_LINE) _Atomic uint64_t bounds; /* see CPI_BOUNDS */
-    char pad[CPI_LINE_PAIR - sizeof(uint64_t)];
+    char pad[CPI_LINE - sizeof(uint64_t)];
+    _Alignas(CPI_LINE) struct cpi_extent extent; /* from base - lead to the last slot's end */
+    size_t lead; /* constant: bytes of the extent before base */
+    bool dirty;  /* slots may hold bytes though they count as fresh, or are live */
 };
 
 /* The limits that a slab is made for, members as in struct cpi_slab. */

@@ -62,7 +62,7 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
     state->counters[2] = cpi_load(&counters->empty_in, relaxed);
     state->counters[3] = cpi_load(&counters->empty_out, relaxed);
     state->counters[4] = cpi_load(&counters->partials, relaxed);
-    state->counters[5] = cpi_load(&counters->swaps, relaxed);
+    state->counters[5] = cpi_load(&cache->swaps, relaxed);
 }
 
 /* As lib/pool/pool_slow.c does it. */
@@ -253,12 +253,31 @@ START_TEST(free_into_a_new_magazine_is_counted)
     fixture_init();
     cache = fixture_cache(1, true);
     n = fill_loaded(cache, slots);
-    before = cpi_depot_exchanged(&cache->counters) + cpi_mark_frees(cache) / 2;
+    before = cpi_cache_moves(cache) + cpi_mark_frees(cache) / 2;
     fixture_give(cache, &slots[--n], 1);
     REQUIRE_EQUAL(cpi_cache_stocked(cache), 1);
-    REQUIRE_EQUAL(cpi_depot_exchanged(&cache->counters) + cpi_mark_frees(cache) / 2,
-                  before + 1);
+    REQUIRE_EQUAL(cpi_cache_moves(cache) + cpi_mark_frees(cache) / 2, before + 1);
     fixture_give(cache, slots, n);
+}
+END_TEST
+
+START_TEST(swap_with_a_spare_is_a_move)
+{
+    struct cpi_cache *cache;
+    void *slots[2 * LIMIT];
+    uint64_t exchanged;
+    uint64_t before;
+
+    fixture_init();
+    cache = fixture_cache(1, true);
+    fixture_take(cache, slots, 2 * LIMIT);
+    fixture_give(cache, slots, 2 * LIMIT);
+    exchanged = cpi_depot_exchanged(&cache->counters);
+    before = cpi_cache_moves(cache);
+    fixture_take(cache, slots, LIMIT + 1);
+    REQUIRE_EQUAL(cpi_cache_moves(cache), before + 1);
+    REQUIRE_EQUAL(cpi_depot_exchanged(&cache->counters), exchanged);
+    fixture_give(cache, slots, LIMIT + 1);
 }
 END_TEST
 
@@ -288,6 +307,7 @@ int main(void)
         ONCE(place_of_a_recalled_spare_is_filled_again),
         ONCE(spill_without_an_empty_spare_changes_nothing),
         ONCE(free_into_a_new_magazine_is_counted),
+        ONCE(swap_with_a_spare_is_a_move),
         ONCE(spare_in_place_of_no_magazine_has_room_again),
     };
 

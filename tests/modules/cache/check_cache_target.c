@@ -108,15 +108,15 @@ START_TEST(review_keeps_half_and_what_was_used)
     fixture_take(cache, slots, (PLACES + 1) * LIMIT);
     fixture_give(cache, slots, (PLACES + 1) * LIMIT);
     /* The first review knows of the time when there were none. */
-    while (cache->counters.swaps < CPI_REVIEW_SWAPS) {
+    while (cache->swaps < CPI_REVIEW_SWAPS) {
         fixture_take(cache, slots, 2 * LIMIT);
         fixture_give(cache, slots, 2 * LIMIT);
     }
     REQUIRE_EQUAL(cache->target, PLACES);
     fixture_take(cache, slots, used);
     fixture_give(cache, slots, used);
-    before = cache->counters.swaps;
-    while (cache->counters.swaps / CPI_REVIEW_SWAPS == before / CPI_REVIEW_SWAPS) {
+    before = cache->swaps;
+    while (cache->swaps / CPI_REVIEW_SWAPS == before / CPI_REVIEW_SWAPS) {
         fixture_take(cache, slots, 2 * LIMIT);
         fixture_give(cache, slots, 2 * LIMIT);
     }
