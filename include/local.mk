@@ -17,6 +17,7 @@ cpoolinclude_HEADERS = \
 	include/cpool/events.h \
 	include/cpool/fast.h \
 	include/cpool/info.h \
+	include/cpool/inplace.hpp \
 	include/cpool/lanes.h \
 	include/cpool/lease.h \
 	include/cpool/lease.hpp \

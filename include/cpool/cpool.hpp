@@ -6,6 +6,7 @@
  *
  *     <cpool/error.hpp>      codes as exceptions
  *     <cpool/pool.hpp>       pools of one type
+ *     <cpool/inplace.hpp>    the same with their memory inside them
  *     <cpool/owner.hpp>      owners of their objects, std::unique_ptr
  *     <cpool/live.hpp>       handles of live objects, and loops over them
  *     <cpool/lease.hpp>      objects that end with a frame
@@ -52,6 +53,7 @@
 #define CPOOL_HPP
 
 #include <cpool/error.hpp>
+#include <cpool/inplace.hpp>
 #include <cpool/lease.hpp>
 #include <cpool/live.hpp>
 #include <cpool/object.hpp>

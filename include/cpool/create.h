@@ -195,6 +195,45 @@ typedef struct cpool_config {
 CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_USE_;
 
 /*
+ * CPOOL_MEMORY_BYTES - memory for a pool of the caller's, as a constant expression.
+ *
+ * size     bytes of a slot
+ * slots    the capacity
+ * caches   thread_caches, 1 or more
+ *
+ * At least what cpool_memory_required returns for a configuration with these three alone, or
+ * with CPOOL_EXACT, in any library of this major version, and a few hundred bytes more.  Slots
+ * with a slot_align above CPOOL_MEMORY_ALIGN need that many bytes beside it.
+ */
+#define CPOOL_MEMORY_BYTES(size, slots, caches)                                        \
+    CPOOL_MEMORY_(size, slots, caches, CPOOL_WHOLE_ROUNDS_(CPOOL_FEW_ROUNDS_(size, slots)))
+
+/* The library's own rules: rounds of a magazine, those that fill its lines, spares of a cache,
+ * magazines of the pool, and the bytes of all.  In memory of the library's own they differ. */
+#define CPOOL_LEAST_(a, b) ((a) < (b) ? (a) : (b))
+#define CPOOL_LINES_(bytes) (((bytes) + 63u) / 64u * 64u)
+#define CPOOL_SLOTS_(slots) (sizeof(char) * (slots)) /* a size_t, without a cast */
+#define CPOOL_FEW_ROUNDS_(size, slots)                                                 \
+    CPOOL_LEAST_(CPOOL_LEAST_(CPOOL_SLOTS_(slots) / 16u, 63u), 1048576u / (size))
+#define CPOOL_WHOLE_ROUNDS_(few)                                                       \
+    ((few) >= 64u / sizeof(void *) ? (few) - (8u + (few) * sizeof(void *)) % 64u / sizeof(void *) \
+     : (few) > 0                   ? (few)                                             \
+                                   : 1u)
+#define CPOOL_SPARES_(slots, rounds)                                                   \
+    CPOOL_LEAST_(CPOOL_SLOTS_(slots) / (rounds) / 16u, 72u)
+#define CPOOL_MAGAZINES_(slots, caches, rounds)                                        \
+    (CPOOL_SLOTS_(slots) / (rounds) + 1u + 2u * CPOOL_LEAST_((caches) + ((caches) == 1u), 4u) + \
+     4u * (caches) +                                                                   \
+     (CPOOL_SPARES_(slots, rounds) > 1u                                                \
+          ? CPOOL_LEAST_(CPOOL_SLOTS_(slots) / (rounds) / 2u,                          \
+                         (CPOOL_SPARES_(slots, rounds) - 1u) * (caches))               \
+          : 0u))
+#define CPOOL_MEMORY_(size, slots, caches, rounds)                                     \
+    (1792u + (caches) * CPOOL_LINES_(384u + 4u * CPOOL_SPARES_(slots, rounds)) +       \
+     CPOOL_MAGAZINES_(slots, caches, rounds) * CPOOL_LINES_(8u + (rounds) * sizeof(void *)) + \
+     CPOOL_LINES_(CPOOL_SLOTS_(slots) * (size)))
+
+/*
  * ---- Creation and destruction (cpool_create.3) -----------------------------
  */
 

@@ -505,6 +505,40 @@ void classes_are_aligned_in_any_pool()
     REQUIRE(rooms_close() == 0);
 }
 
+struct alignas(256) wide {
+    char bytes[256];
+};
+
+// All objects, and no more, are obtained from memory inside the pool.
+template <class T, std::size_t Capacity, std::size_t Caches> void require_inplace()
+{
+    using pool_type = cpool::inplace_pool<T, Capacity, Caches>;
+    static pool_type objects;
+    std::uintptr_t from = reinterpret_cast<std::uintptr_t>(&objects);
+    std::vector<T *> all;
+
+    while (T *one = objects->create())
+        all.push_back(one);
+    REQUIRE(all.size() == Capacity);
+    for (T *one : all) {
+        std::uintptr_t at = reinterpret_cast<std::uintptr_t>(one);
+
+        REQUIRE(at >= from && at + sizeof(T) <= from + sizeof(objects));
+        REQUIRE(at % alignof(T) == 0);
+        objects->destroy(one);
+    }
+    REQUIRE(live((*objects).native_handle()) == 0);
+    REQUIRE(sizeof(objects) >= pool_type::memory_bytes());
+}
+
+void pools_have_their_memory_inside()
+{
+    require_inplace<char, 1, 1>();
+    require_inplace<int, 15, 1>();
+    require_inplace<long double, 256, 2>();
+    require_inplace<wide, 130, 3>();
+}
+
 } // namespace
 
 void check_forms();     // of hpp_forms.cpp
@@ -522,6 +556,7 @@ int main()
     dry_pools_make_nothing();
     checked_pools_end_live_objects();
     pools_move();
+    pools_have_their_memory_inside();
     wrong_settings_are_refused();
     static_pools_own_their_objects();
     constructors_that_throw_keep_no_slot();

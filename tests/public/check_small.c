@@ -58,14 +58,43 @@ START_TEST(pool_of_ten_slots_commits_little)
 }
 END_TEST
 
-/* Of 17,536 bytes, 1,984 were parts of lines at the ends of magazines. */
+/* 8,192 are slots, 2,048 at least the addresses of free ones. */
 START_TEST(pool_in_callers_memory_takes_whole_lines)
 {
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
 
     SKIP_IF(SUPPORT_SANITIZED || sizeof(void *) < 8, "structures have other sizes");
     config.thread_caches = 2;
-    REQUIRE(cpool_memory_required(&config) <= 15552);
+    REQUIRE(cpool_memory_required(&config) <= 14 * KIB);
+}
+END_TEST
+
+static char static_memory[CPOOL_MEMORY_BYTES(SLOT_SIZE, CAPACITY, 2)];
+
+/* By more than a sixth nowhere. */
+static void require_bounded(size_t size, size_t slots, size_t caches)
+{
+    cpool_config_t config = support_config(size, slots);
+    size_t bytes = CPOOL_MEMORY_BYTES(size, slots, caches);
+    size_t required;
+
+    config.thread_caches = caches;
+    required = cpool_memory_required(&config);
+    REQUIRE(required > 0 && required <= bytes);
+    REQUIRE(sizeof(void *) < 8 || bytes - required <= required / 6);
+    config.flags = CPOOL_EXACT;
+    REQUIRE(cpool_memory_required(&config) <= bytes);
+}
+
+START_TEST(bytes_known_to_the_compiler_suffice)
+{
+    const size_t most = (size_t)64 << 20;
+
+    for (size_t size = 1; size < 4096; size += size < 65 ? 1 : size / 3)
+        for (size_t slots = 1; size * slots < most; slots += slots < 300 ? 1 : slots / 3)
+            for (size_t caches = 1; caches < 5000; caches += 1 + caches / 2)
+                require_bounded(size, slots, caches);
+    REQUIRE(sizeof(static_memory) <= 15 * KIB);
 }
 END_TEST
 
@@ -337,6 +366,7 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(pool_of_ten_slots_commits_little),
         ONCE(pool_in_callers_memory_takes_whole_lines),
+        ONCE(bytes_known_to_the_compiler_suffice),
         TIMES(create_after_destroy_maps_nothing, KINDS),
         TIMES(pool_in_a_region_used_again_is_new, KINDS),
         TIMES(pool_of_another_layout_finds_nothing, sizeof(later) / sizeof(later[0])),

@@ -217,7 +217,7 @@ cxx_whole() {
     done
 }
 
-cxx_parts='error pool owner live lease sized pooled resource object retire'
+cxx_parts='error pool inplace owner live lease sized pooled resource object retire'
 
 # part_use PART - a user's actions with this part alone, which instantiate its templates.
 part_use() {
@@ -226,6 +226,7 @@ part_use() {
     case $1 in
     error) echo 'cpool::detail::require(cpool_destroy(nullptr));' ;;
     pool) echo 'cpool::pool<job> jobs(9); job *one = jobs.create(); jobs.destroy(one);' ;;
+    inplace) echo 'static cpool::inplace_pool<job, 9, 2> jobs; jobs->destroy(jobs->create());' ;;
     owner) echo 'cpool::pool<job> jobs(9); cpool::pointer<cpool::pool<job>> one = jobs.make();' ;;
     live) echo 'for (job &each : cpool::live_range<job>(nullptr, 0, 9)) each.number = 1;
         (void)std::hash<cpool::handle<job>>()(cpool::handle<job>());' ;;
