@@ -245,6 +245,7 @@ CPI_COLD static void *tell_and_return(struct cpi_cache *cache, void *slot)
     struct cpi_pool *pool = cache->registry->pool;
 
     pool->way->came(pool, cache);
+    CPOOL_KEEP_(slot); /* otherwise clang saves a register around the call, in the way of all */
     return slot;
 }
 
