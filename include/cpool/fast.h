@@ -180,14 +180,18 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
 #define CPOOL_POP_BY_(read, take, entry, slot, empty)                                  \
     do {                                                                               \
         uintptr_t cpool_left_ = read(&(entry)->count) - 1u;                            \
-        if (CPOOL_UNLIKELY_(CPOOL_NUMBER_(intptr_t, cpool_left_) < 0)) {               \
+        if (CPOOL_UNLIKELY_(CPOOL_NUMBER_(intptr_t, cpool_left_) < 0))                 \
             empty;                                                                     \
-        } else {                                                                       \
-            void **cpool_rounds_ = (entry)->rounds;                                    \
-            CPOOL_KEEP_(cpool_left_);                                                  \
-            take(&(entry)->count, cpool_left_);                                        \
-            (slot) = cpool_rounds_[cpool_left_];                                       \
-        }                                                                              \
+        else                                                                           \
+            CPOOL_ROUND_BY_(take, entry, cpool_left_, slot);                           \
+    } while (0)
+
+#define CPOOL_ROUND_BY_(take, entry, left, slot)                                       \
+    do {                                                                               \
+        void **cpool_rounds_ = (entry)->rounds;                                        \
+        CPOOL_KEEP_(left);                                                             \
+        take(&(entry)->count, left);                                                   \
+        (slot) = cpool_rounds_[left];                                                  \
     } while (0)
 
 #define CPOOL_PUSH_BY_(read, give, entry, slot, valid, ready, full)                    \
@@ -225,23 +229,38 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
  * taken.  A mark is a release, so that a thread that sees it knows its owner.  So is its end: a
  * thread that finds no mark sees all that was done.
  *
+ * The lock is 0, or an address, which is above any count, so that a pop finds the magazine empty or
+ * locked by one comparison.  A push asks for the lock first, because the limit that it compares
+ * with may be written while there is a lock.
+ *
  * `empty` and `full` leave the function.  They stand where no mark is left.  A push asks for the
  * bound and thus for an entry in use before it writes.
  */
 #define CPOOL_MARK_(word, value)                                                       \
     (CPOOL_POINT_(), __atomic_store_n((word), (value), __ATOMIC_RELEASE))
-#define CPOOL_IS_LOCKED_(entry)                                                        \
-    (CPOOL_POINT_(), __atomic_load_n(&(entry)->locked_by, __ATOMIC_ACQUIRE) != 0)
+#define CPOOL_LOCK_(entry)                                                             \
+    (CPOOL_POINT_(), __atomic_load_n(&(entry)->locked_by, __ATOMIC_ACQUIRE))
+
+#define CPOOL_POP_BESIDE_BY_(read, take, entry, lock, slot, empty)                     \
+    do {                                                                               \
+        uintptr_t cpool_count_ = read(&(entry)->count);                                \
+        if (CPOOL_UNLIKELY_(cpool_count_ <= (lock))) {                                 \
+            empty;                                                                     \
+        } else {                                                                       \
+            cpool_count_--;                                                            \
+            CPOOL_ROUND_BY_(take, entry, cpool_count_, slot);                          \
+        }                                                                              \
+    } while (0)
 
 #define CPOOL_POP_MARKED_(entry, slot, empty)                                          \
     do {                                                                               \
+        uintptr_t cpool_lock_;                                                         \
+                                                                                       \
         CPOOL_MARK_(&(entry)->home, CPOOL_CAST_(void *, entry));                       \
         CPOOL_FENCE_();                                                                \
-        if (CPOOL_UNLIKELY_(CPOOL_IS_LOCKED_(entry))) {                                \
-            CPOOL_MARK_(&(entry)->home, NULL);                                         \
-            empty;                                                                     \
-        }                                                                              \
-        CPOOL_POP_(entry, slot, CPOOL_MARK_(&(entry)->home, NULL); empty);             \
+        cpool_lock_ = CPOOL_LOCK_(entry);                                              \
+        CPOOL_POP_BESIDE_BY_(CPOOL_COUNT_, CPOOL_TAKE_, entry, cpool_lock_, slot,      \
+                             CPOOL_MARK_(&(entry)->home, NULL); empty);                \
         CPOOL_MARK_(&(entry)->home, NULL);                                             \
     } while (0)
 
@@ -254,7 +273,7 @@ extern CPOOL_API __thread uintptr_t cpool_thread_word_abi3
         cpool_frees_ = CPOOL_COUNT_(&(entry)->frees);                                  \
         CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 1u);                               \
         CPOOL_FENCE_();                                                                \
-        if (CPOOL_UNLIKELY_(CPOOL_IS_LOCKED_(entry))) {                                \
+        if (CPOOL_UNLIKELY_(CPOOL_LOCK_(entry) != 0)) {                                \
             CPOOL_MARK_(&(entry)->frees, cpool_frees_ + 2u);                           \
             full;                                                                      \
         }                                                                              \

@@ -218,6 +218,10 @@ bool cpi_cache_refill_fresh(struct cpi_cache *cache, uintptr_t beyond);
 #define CPI_PUSH(entry, slot, valid, ready, full) \
     CPOOL_PUSH_BY_(CPI_COUNT, CPI_GIVE, entry, slot, valid, ready, full)
 
+/* The pop beside a lock, which mark.h has returned. */
+#define CPI_POP_BESIDE(entry, lock, slot, empty) \
+    CPOOL_POP_BESIDE_BY_(CPI_COUNT, CPI_TAKE, entry, lock, slot, empty)
+
 /* The next round of the loaded magazine, NULL if there is none. */
 static inline void *cpi_cache_pop(struct cpi_cache *cache)
 {

@@ -133,20 +133,19 @@ static inline bool cpi_mark_try_enter(struct cpi_cache *cache)
     return cpi_mark_begin(cache, cpi_mark_next(cache));
 }
 
-/* The same for a pop of the loaded magazine, with the kernel's barrier. */
+/* The same for a pop of the loaded magazine, with the kernel's barrier.  It returns the lock: 0, or
+ * a number above any count while a stealing thread has the cache, which CPI_POP_BESIDE finds empty
+ * then. */
 static inline void cpi_mark_end_pop(struct cpi_cache *cache)
 {
     cpi_word_store(&cache->hidden.home, NULL, release); /* [left] */
 }
 
-static inline bool cpi_mark_begin_pop(struct cpi_cache *cache)
+static inline uintptr_t cpi_mark_begin_pop(struct cpi_cache *cache)
 {
     cpi_word_store(&cache->hidden.home, cache, release); /* [inside] */
     atomic_signal_fence(memory_order_seq_cst);
-    if (CPI_LIKELY(cpi_word_load(&cache->hidden.locked_by, acquire) == 0)) /* [check] */
-        return true;
-    cpi_mark_end_pop(cache);
-    return false;
+    return cpi_word_load(&cache->hidden.locked_by, acquire); /* [check] */
 }
 
 /* The same for a push.  It has the number of frees as an argument, so that the processor does not
@@ -231,6 +230,7 @@ static inline bool cpi_mark_lock(struct cpi_cache *cache, const struct cpi_uncac
 {
     uintptr_t none = 0;
 
+    CPI_ASSERT((uintptr_t)place > CPOOL_ROUNDS_MAX);
     return cpi_word_cas(&cache->hidden.locked_by, &none, (uintptr_t)place, /* [lock] */
                         seq_cst, relaxed);                                 /* [again] */
 }

@@ -105,11 +105,10 @@ bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
  * Returns false if it has none, or a stealing thread has it. */
 CPI_WITHIN static inline bool cpi_pool_pop(struct cpi_cache *cache, void **slot)
 {
+    uintptr_t lock = cpi_mark_begin_pop(cache);
     bool popped = true;
 
-    if (!cpi_mark_begin_pop(cache))
-        return false;
-    CPI_POP(&cache->hidden, *slot, popped = false);
+    CPI_POP_BESIDE(&cache->hidden, lock, *slot, popped = false);
     cpi_mark_end_pop(cache);
     return popped;
 }

@@ -52,7 +52,7 @@ static void *second(void *number)
     cpi_mark_leave(cache);
     assert(cpi_mark_try_enter(cache));
     cpi_mark_leave(cache);
-    assert(cpi_mark_begin_pop(cache));
+    assert(cpi_mark_begin_pop(cache) == 0);
     cpi_mark_end_pop(cache);
     assert(cpi_mark_begin_push(cache, 0));
     cpi_mark_end_push(cache, 0);

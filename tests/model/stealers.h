@@ -86,11 +86,10 @@ static inline bool model_push(struct cpi_cache *cache, int *slot)
 
 static inline int *model_pop(struct cpi_cache *cache)
 {
+    uintptr_t lock = cpi_mark_begin_pop(cache);
     int *slot = NULL;
 
-    if (!cpi_mark_begin_pop(cache))
-        return NULL;
-    CPI_POP(&cache->hidden, slot, slot = NULL);
+    CPI_POP_BESIDE(&cache->hidden, lock, slot, slot = NULL);
     cpi_mark_end_pop(cache);
     return slot;
 }
