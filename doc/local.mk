@@ -33,7 +33,7 @@ dist_man3_MANS = \
 	doc/man/CPOOL_DECLARE_EXACT.3 doc/man/CPOOL_DECLARE_WAITABLE.3 doc/man/CPOOL_DEFINE.3 \
 	doc/man/CPOOL_DEFINE_EXACT.3 doc/man/CPOOL_DEFINE_WAITABLE.3 \
 	doc/man/CPOOL_DECLARE_HANDLES.3 doc/man/CPOOL_DECLARE_LEASES.3 \
-	doc/man/CPOOL_DECLARE_NOTICES.3 doc/man/CPOOL_OBJECTS_DECLARE_LEASES.3 \
+	doc/man/CPOOL_DECLARE_NOTICES.3 doc/man/CPOOL_MEMORY_BYTES.3 doc/man/CPOOL_OBJECTS_DECLARE_LEASES.3 \
 	doc/man/CPOOL_DEFINE_INLINE.3 doc/man/cpool_wait.3 \
 	doc/man/cpool_of.3 doc/man/cpool_pools.3 \
 	doc/man/cpool_alloc_bulk.3 doc/man/cpool_alloc_bulk_all.3 \

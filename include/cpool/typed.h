@@ -597,5 +597,4 @@ __attribute__((__always_inline__)) CPOOL_TYPED_INLINE_ uintptr_t cpool_typed_inv
 #define CPOOL_TYPED_NONE_(name) NULL
 
 #endif
-
 #endif /* CPOOL_TYPED_H */

@@ -36,8 +36,8 @@
  *   leave  | claimed, state store | release | claim, gone, retire.c's asked | the bags
  *   gone   | state load        | acquire | leave  | the bags of a reader that was destroyed
  *   close  | stamp store, with a claim | relaxed | - | -
- *   empty  | stamp store       | release | retire_impl.h's bare | that nobody reads the bag's arrays
- *                                                                 any more, and the count
+ *   empty  | stamp store       | release | retire_impl.h's bare | that nobody reads the bag's
+ *                                                                 arrays any more, and the count
  *   give   | count store       | release | given, the child of a fork | the mark, and that the
  *                                                                 slots go back now
  *   given  | count load        | acquire | give   | the mark

@@ -112,7 +112,8 @@ static struct cpi_reader *take_free(struct cpool_domain *domain)
         unsigned state = CPI_READER_FREE;
 
         if (cpi_load(&reader->state, relaxed) != CPI_READER_FREE || /* [first] */
-            !cpi_cas_strong(&reader->state, &state, CPI_READER_USED, acquire, relaxed)) /* [claim] [first] */
+            !cpi_cas_strong(&reader->state, &state, CPI_READER_USED, /* [claim] */
+                            acquire, relaxed))                       /* [first] */
             continue;
         reader->face.epoch = cpi_mark_has_barrier ? &domain->epoch : NULL;
         reader->forks = cpi_thread_forks();
@@ -176,7 +177,8 @@ static bool may_have_vanished(const struct cpi_reader *reader)
 
 static bool is_inside(const struct cpi_reader *reader)
 {
-    return cpi_word_load(&reader->face.inside, relaxed) != 0 && !may_have_vanished(reader); /* [alone] */
+    return cpi_word_load(&reader->face.inside, relaxed) != 0 && /* [alone] */
+           !may_have_vanished(reader);
 }
 
 int cpool_reader_destroy(cpool_reader_t *face)
@@ -279,7 +281,7 @@ static void figures(const struct cpi_pool *pool, cpool_stats_t *stats)
             stats->retired += count_of(domain, pool->handle);
 }
 
-static const struct cpi_retire_visits visits = {give_back, figures};
+static const struct cpi_retire_visits to_domains = {give_back, figures};
 
 /* --- Domains --- */
 
@@ -328,7 +330,7 @@ static int show(struct cpool_domain *domain)
         return CPOOL_EPOOLS;
     }
     CPI_LIST_ADD(&domains, domain);
-    cpi_store(&cpi_retire_visits, &visits, release); /* [found] */
+    cpi_store(&cpi_retire_visits, &to_domains, release); /* [found] */
     return 0;
 }
 

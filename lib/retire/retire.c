@@ -14,7 +14,7 @@
  *   fill   | count store       | release | the child of a fork | the slots below
  *   pools  | pools store       | relaxed | - | -
  *   noted  | noted load        | relaxed | - | -
- *   gone   | state load        | acquire | domain.c's leave | the bags of a reader that was destroyed
+ *   gone   | state load        | acquire | domain.c's leave | the bags of a destroyed reader
  */
 #include "retire/retire_impl.h"
 

@@ -103,9 +103,10 @@ size_t cpi_reader_held(const struct cpi_reader *reader);
 bool cpi_reader_rests(const struct cpi_reader *reader);
 
 /*
- * bags.c.  Ends a grace period, and gives back what no section sees, of `self`, if that is not NULL, of
- * readers that were destroyed, and of all others if `all`.  Returns how many slots of `pool` these
- * were.  `blocker` receives the section that held back the rest, unless it is NULL.  Lock-free.
+ * bags.c.  Ends a grace period, and gives back what no section sees, of `self`, if that is not
+ * NULL, of readers that were destroyed, and of all others if `all`.  Returns how many slots of
+ * `pool` these were.  `blocker` receives the section that held back the rest, unless it is NULL.
+ * Lock-free.
  */
 size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, bool all,
                        const cpool_t *pool, struct cpi_blocker *blocker);

@@ -21,7 +21,8 @@ void cpi_slotmap_init(struct cpi_slotmap *map, const struct cpi_slab *slab)
 {
     unsigned shift = CPI_SLOTMAP_INDEX;
 
-    while (shift < 32 + CPI_SLOTMAP_INDEX && (uint64_t)1 << (shift - CPI_SLOTMAP_INDEX) < slab->slots)
+    while (shift < 32 + CPI_SLOTMAP_INDEX &&
+           (uint64_t)1 << (shift - CPI_SLOTMAP_INDEX) < slab->slots)
         shift++;
     if (shift < 64 - CPI_GENERATION_BITS)
         shift = 64 - CPI_GENERATION_BITS;
@@ -58,7 +59,8 @@ static size_t line_count(const _Atomic uint64_t *words)
     unsigned i;
 
     for (i = 0; i < CPI_SLOTMAP_LINE; i++)
-        count += (cpi_load(&words[i], relaxed) & CPI_SLOTMAP_STATE) == CPI_SLOTMAP_LIVE; /* [peek] */
+        count += (cpi_load(&words[i], relaxed) & CPI_SLOTMAP_STATE) == /* [peek] */
+                 CPI_SLOTMAP_LIVE;
     return count;
 }
 

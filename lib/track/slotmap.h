@@ -10,8 +10,8 @@
  *                 63            shift               2         1      0
  *
  * A free advances the generation, and an alloc sets the lowest bit.  A retire advances the
- * generation and sets the other bit.  Both are set while a retired slot goes back.  So the word of a
- * live slot is its handle: it says where the slot is, and no two owners of one slot get
+ * generation and sets the other bit.  Both are set while a retired slot goes back.  So the word
+ * of a live slot is its handle: it says where the slot is, and no two owners of one slot get
  * the same, until the generation comes round.  The word is 0 until the slot is taken for
  * the first time, and never again.
  *

@@ -15,7 +15,7 @@
 #include "retire/retire_inline.c"
 
 #if defined(MODEL_DRY)
-enum { BAG = 2, HELD = BAG * CPI_BAGS, ROUNDS = 2, NODES = HELD + ROUNDS }; /* all bags are full before */
+enum { BAG = 2, HELD = BAG * CPI_BAGS, ROUNDS = 2, NODES = HELD + ROUNDS }; /* full bags before */
 #else
 enum { BAG = 1, NODES = 3, ROUNDS = 2 };
 #endif

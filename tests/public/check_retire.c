@@ -4,43 +4,13 @@
  *
  * Includes the public API only.
  */
-#include "support.h"
+#include "retire_domain.h"
 
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
 #include <cpool/events.h>
-#include <cpool/retire.h>
-#include <cpool/track.h>
-
-enum { CAPACITY = 2000, HELD = 64, READERS = 4 };
-
-static cpool_domain_t *domain;
-static cpool_t *pool;
-
-static void make(unsigned flags)
-{
-    cpool_config_t config = support_config(32, CAPACITY);
-
-    support_set_flags(&config, flags);
-    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
-    REQUIRE_EQUAL(cpool_domain_create(&domain, READERS, HELD, 0), 0);
-}
-
-static void end(void)
-{
-    REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
-    support_destroy_empty(pool);
-}
-
-static cpool_reader_t *reader(void)
-{
-    cpool_reader_t *made = cpool_reader_create(domain);
-
-    REQUIRE(made != NULL);
-    return made;
-}
 
 static void retire(cpool_reader_t *by, size_t n)
 {
@@ -388,69 +358,6 @@ START_TEST(quiescent_state_ends_and_begins_a_section)
 }
 END_TEST
 
-/* --- Pools that know retired slots --- */
-
-START_TEST(retired_slot_refused)
-{
-    static const unsigned knows[] = {CPOOL_TRACKED, CPOOL_CHECKED};
-    cpool_reader_t *by;
-    cpool_reader_t *other;
-    cpool_handle_t handle;
-    void *slot;
-
-    make(knows[_i]);
-    by = reader();
-    other = reader();
-    cpool_read_begin(other);
-    slot = cpool_alloc(pool);
-    handle = cpool_handle(pool, slot);
-    REQUIRE_EQUAL(cpool_retire(by, pool, slot), 0);
-    REQUIRE(cpool_resolve(pool, handle) == NULL);
-    REQUIRE(cpool_handle(pool, slot) == CPOOL_HANDLE_NONE);
-    REQUIRE_EQUAL(cpool_foreach(pool, 0, SIZE_MAX, NULL, NULL), 0);
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_ERETIRED);
-    REQUIRE_REPORT(CPOOL_ERETIRED);
-    cpool_free(pool, slot);
-    REQUIRE_REPORT(CPOOL_ERETIRED);
-    cpool_read_end(other);
-    REQUIRE_EQUAL(cpool_retire_flush(by), 0);
-    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_EDOUBLEFREE);
-    support_release_reports();
-    support_require_obtainable(pool, 0);
-    end();
-}
-END_TEST
-
-/* The first pool is plain.  One that is made in its place is not. */
-START_TEST(pool_in_the_place_of_another_one_is_known)
-{
-    static const unsigned knows[] = {CPOOL_TRACKED, CPOOL_CHECKED};
-    cpool_config_t config = support_config(32, 4);
-    const cpool_t *place;
-    cpool_reader_t *by;
-    void *slot;
-
-    make(0);
-    place = pool;
-    by = reader();
-    retire(by, 3);
-    support_destroy_empty(pool);
-    support_set_flags(&config, knows[_i]);
-    REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
-    while (pool != place) { /* comes again after many others */
-        support_destroy_empty(pool);
-        REQUIRE_EQUAL(cpool_create(&pool, &config), 0);
-    }
-    slot = cpool_alloc(pool);
-    REQUIRE_EQUAL(cpool_retire(by, pool, slot), 0);
-    support_capture_reports();
-    REQUIRE_EQUAL(cpool_retire(by, pool, slot), CPOOL_ERETIRED);
-    support_release_reports();
-    end();
-}
-END_TEST
-
 /* --- Dry pools, and their ends --- */
 
 START_TEST(dry_pool_takes_back_what_no_section_sees)
@@ -630,14 +537,11 @@ int main(void)
         TIMES(end_of_a_thread_gives_its_reader_up, all),
         TIMES(child_of_a_fork_has_no_readers_of_other_threads, all),
         ONCE(quiescent_state_ends_and_begins_a_section),
-        TIMES(retired_slot_refused, 2),
-        TIMES(pool_in_the_place_of_another_one_is_known, 2),
         TIMES(dry_pool_takes_back_what_no_section_sees, all),
         TIMES(reset_forgets_what_a_section_holds, all),
         ONCE(section_that_stays_is_reported_once),
         ONCE(child_of_a_fork_gives_up_readers_that_vanished),
         TIMES(sections_see_no_slot_that_is_free, all),
     };
-
     return SUPPORT_RUN("retire", tests);
 }

@@ -54,6 +54,7 @@ tests_public = \
 	tests/public/check_resize \
 	tests/public/check_retire \
 	tests/public/check_retire_noinline \
+	tests/public/check_retire_tracked \
 	tests/public/check_share \
 	tests/public/check_signal \
 	tests/public/check_sized \
@@ -298,12 +299,19 @@ tests_public_check_reset_LDADD = $(tests_ldadd_public)
 tests_public_check_resize_CPPFLAGS = $(tests_cppflags)
 tests_public_check_resize_LDADD = $(tests_ldadd_public)
 
+tests_public_check_retire_SOURCES = tests/public/check_retire.c tests/public/retire_domain.h
 tests_public_check_retire_CPPFLAGS = $(tests_cppflags)
 tests_public_check_retire_LDADD = $(tests_ldadd_public)
 
-tests_public_check_retire_noinline_SOURCES = tests/public/check_retire.c
+tests_public_check_retire_noinline_SOURCES = tests/public/check_retire.c \
+	tests/public/retire_domain.h
 tests_public_check_retire_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_public_check_retire_noinline_LDADD = $(tests_ldadd_public)
+
+tests_public_check_retire_tracked_SOURCES = tests/public/check_retire_tracked.c \
+	tests/public/retire_domain.h
+tests_public_check_retire_tracked_CPPFLAGS = $(tests_cppflags)
+tests_public_check_retire_tracked_LDADD = $(tests_ldadd_public)
 
 tests_public_check_share_CPPFLAGS = $(tests_cppflags)
 tests_public_check_share_LDADD = $(tests_ldadd_public)
