@@ -383,11 +383,9 @@ static void run_mode(const struct instructions_mode *mode, unsigned long rounds,
         mode->run(length);
 }
 
-static void run_modes(unsigned long count)
+static void run_modes(const struct instructions_mode *mode, unsigned long count)
 {
-    const struct instructions_mode *mode;
-
-    for (mode = instructions_modes; mode->name != NULL; mode++) {
+    for (; mode->name != NULL; mode++) {
         run_mode(mode, count / LENGTH, LENGTH);
         run_mode(mode, count / LENGTH, 2 * LENGTH);
     }
@@ -454,7 +452,8 @@ static int run_all(unsigned long count)
         run_part(part, &work, count / LENGTH, LENGTH);
         run_part(part, &work, count / LENGTH, 2 * LENGTH);
     }
-    run_modes(count);
+    run_modes(instructions_modes, count);
+    run_modes(instructions_retire, count);
     instructions_mark();
     instructions_modes_destroy();
     drop(&work, 0, HELD);

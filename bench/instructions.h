@@ -12,6 +12,7 @@
 #include <cpool.h>
 #include <cpool/lease.h>
 #include <cpool/object.h>
+#include <cpool/retire.h>
 #include <cpool/sized.h>
 
 /* Never inlined: callgrind knows these by name. */
@@ -74,6 +75,12 @@ void *measured_lease_alloc(cpool_lease_t *lease);
 void *measured_sized_alloc(cpool_sized_t *blocks);
 void measured_sized_free(cpool_sized_t *blocks, void *block);
 void measured_life(void);
+
+/* Sections and retired slots: instructions_retire.c. */
+extern const struct instructions_mode instructions_retire[];
+
+void measured_section(cpool_reader_t *reader);
+int measured_retire(cpool_reader_t *reader, cpool_t *pool, void *slot);
 
 /* Makes a pointer unknown to the compiler, and keeps a call from becoming a jump. */
 #define INSTRUCTIONS_HIDE(p) __asm__ __volatile__("" : "+r"(p) : : "memory")

@@ -151,6 +151,7 @@ echo
             text["object"] = "an object, no hooks"; text["typed-object"] = "object, typed"
             text["hooked-object"] = "an object, two hooks"; text["sized"] = "a block of many sizes"
             text["small"] = "made, one pair, unmade"
+            text["section"] = "a read section"; text["retire"] = "a retired slot"
             text["swap"] = "swap with a spare"; text["depot"] = "exchange with the depot" }
     { row = $1; sub(/-[a-z]*$/, "", row); what = substr($1, length(row) + 2)
       value[row, what] = $2; calls[row] += $3
@@ -180,7 +181,7 @@ verdict=0
 if command -v "$objdump" >/dev/null; then
     "$objdump" -d --no-show-raw-insn "$program" | "$awk" '
         # Functions that hold the inline path, to their end.
-        /^[0-9a-f]+ <measured_(inline|cache|typed|uneven)_/ { name = $2; functions++ }
+        /^[0-9a-f]+ <measured_((inline|cache|typed|uneven)_|section>)/ { name = $2; functions++ }
         /^$/ { name = "" }
         name == "" || !/^ *[0-9a-f]+:/ { next }
         { instruction = $0; sub(/^ *[0-9a-f]+:[ \t]*/, "", instruction) }

@@ -109,7 +109,7 @@ endif
 
 bench_instructions_SOURCES = \
 	bench/bench.h bench/instructions.c bench/instructions.h \
-	bench/instructions_modes.c bench/instructions_outline.c
+	bench/instructions_modes.c bench/instructions_outline.c bench/instructions_retire.c
 bench_instructions_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'
 bench_instructions_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_instructions_LDADD = lib/libcpool.la
