@@ -11,14 +11,14 @@ top=${srcdir:-.}
 linear=$top/tests/linear
 # A bug, and the shape that finds it soonest.  Slots given to two, slots lost, NULL
 # although there are some.
-bugs='slot-twice:exact
+bugs="slot-twice:exact
 free-forgotten:exact, mixed
 lost-full-magazine:exact
-lost-partial:exact, mixed
+lost-partial:exact, in the caller's memory
 loaded-not-taken:exact
 spares-not-taken:exact
 slack-not-used:plain, with slack
-growth-forgotten:growing'
+growth-forgotten:growing"
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -30,10 +30,10 @@ failed=0
 while IFS=: read -r bug shape; do
     build "$bug" "$work/check" || exit 1
     # A bug may end the program before it makes a history without an order, which
-    # is not what is to be shown: then once more.
-    for try in 1 2 3 4 5; do
+    # is not what is to be shown: then once more, with other operations.
+    for seed in 1 2 3 4 5 6 7 8; do
         status=0
-        "$work/check" 400 1 "$shape" >"$work/output" 2>&1 || status=$?
+        "$work/check" 400 "$seed" "$shape" >"$work/output" 2>&1 || status=$?
         [ "$status" -lt 128 ] && break
     done
     if [ "$status" -eq 0 ]; then
