@@ -117,6 +117,9 @@ static _Atomic size_t handled;
 static _Atomic(size_t *) kept; /* left by one handler for another one */
 static _Atomic bool stop;
 
+/* Between the runtime's first and last steps of a thread, in which AddressSanitizer allocates. */
+static _Thread_local volatile sig_atomic_t working;
+
 static void require_in_handler(bool condition)
 {
     if (!condition)
@@ -153,7 +156,7 @@ static void handle(int signal)
         cpool_depot_free(stormed, slot);
     }
     if (atomic_fetch_add_explicit(&handled, 1, memory_order_relaxed) % FORKS_EVERY == 0 &&
-        !SUPPORT_THREAD_SANITIZED)
+        working && !SUPPORT_THREAD_SANITIZED)
         fork_in_handler();
     errno = saved;
 }
@@ -163,6 +166,7 @@ static void *work_in_storm(void *argument)
     size_t *slots[BURST];
 
     (void)argument;
+    working = 1;
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         for (size_t i = 0; i < BURST; i++) {
             slots[i] = cpool_alloc(stormed);
@@ -175,6 +179,7 @@ static void *work_in_storm(void *argument)
         }
         sched_yield(); /* ThreadSanitizer delivers signals at such calls */
     }
+    working = 0;
     return NULL;
 }
 
