@@ -58,18 +58,26 @@ START_TEST(pool_of_ten_slots_commits_little)
 }
 END_TEST
 
-/* 8,192 are slots, 2,048 at least the addresses of free ones. */
+/* 8,192 are slots, 2,048 at least the addresses of free ones.  The system's lock and condition
+ * take a line more on Windows. */
+#if defined(_WIN32)
+#define MOST_BYTES (15 * KIB)
+#else
+#define MOST_BYTES (14 * KIB)
+#endif
+
 START_TEST(pool_in_callers_memory_takes_whole_lines)
 {
     cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
 
     SKIP_IF(SUPPORT_SANITIZED || sizeof(void *) < 8, "structures have other sizes");
     config.thread_caches = 2;
-    REQUIRE(cpool_memory_required(&config) <= 14 * KIB);
+    REQUIRE(cpool_memory_required(&config) <= MOST_BYTES);
 }
 END_TEST
 
-static char static_memory[CPOOL_MEMORY_BYTES(SLOT_SIZE, CAPACITY, 2)];
+/* The size is a constant: an array may have it. */
+typedef char static_memory_t[CPOOL_MEMORY_BYTES(SLOT_SIZE, CAPACITY, 2)];
 
 /* By more than a sixth nowhere. */
 static void require_bounded(size_t size, size_t slots, size_t caches)
@@ -94,7 +102,7 @@ START_TEST(bytes_known_to_the_compiler_suffice)
         for (size_t slots = 1; size * slots < most; slots += slots < 300 ? 1 : slots / 3)
             for (size_t caches = 1; caches < 5000; caches += 1 + caches / 2)
                 require_bounded(size, slots, caches);
-    REQUIRE(sizeof(static_memory) <= 15 * KIB);
+    REQUIRE(sizeof(static_memory_t) <= 15 * KIB);
 }
 END_TEST
 
