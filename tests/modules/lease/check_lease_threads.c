@@ -412,9 +412,9 @@ static void end_without_loss(void *argument)
 }
 
 /* As in a child after many forks that have left magazines behind. */
-START_TEST(thread_that_ends_or_vanishes_without_an_empty_magazine_leaves_its_slots)
+static void leave_without_an_empty_magazine(unsigned mode, bool vanishes)
 {
-    cpool_t *pool = make_pool(modes[_i], 0);
+    cpool_t *pool = make_pool(mode, 0);
     struct fork_case fork_case = {pool, begin(pool), 3};
     struct support_door door;
     struct party *party;
@@ -423,11 +423,23 @@ START_TEST(thread_that_ends_or_vanishes_without_an_empty_magazine_leaves_its_slo
     party = start(pool, fork_case.lease, &door, 1, fork_case.others);
     support_door_await(&door, 1);
     take_empties(pool);
-    support_in_child(end_without_loss, &fork_case);
+    if (vanishes)
+        support_in_child(end_without_loss, &fork_case);
     support_door_open(&door);
     REQUIRE_EQUAL(join(party, 1), fork_case.others);
     end_without_loss(&fork_case);
     free(party);
+}
+
+START_TEST(thread_that_ends_without_an_empty_magazine_leaves_its_slots)
+{
+    leave_without_an_empty_magazine(modes[_i], false);
+}
+END_TEST
+
+START_TEST(thread_that_vanishes_in_a_fork_without_an_empty_magazine_leaves_its_slots)
+{
+    leave_without_an_empty_magazine(modes[_i], true);
 }
 END_TEST
 
@@ -444,7 +456,8 @@ int main(void)
         ONCE(end_wakes_waiters),
         ONCE(alloc_within_an_alloc_keeps_the_lease_in_use),
         TIMES(lease_goes_on_in_the_child_of_a_fork, MODES),
-        TIMES(thread_that_ends_or_vanishes_without_an_empty_magazine_leaves_its_slots, MODES),
+        TIMES(thread_that_ends_without_an_empty_magazine_leaves_its_slots, MODES),
+        TIMES(thread_that_vanishes_in_a_fork_without_an_empty_magazine_leaves_its_slots, MODES),
     };
 
     return SUPPORT_RUN("lease_threads", tests);
