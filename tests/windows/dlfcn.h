@@ -7,6 +7,7 @@
 
 #define RTLD_NOW 0
 #define RTLD_LOCAL 0
+#define RTLD_NOLOAD 1
 
 void *dlopen(const char *path, int flags);
 void *dlsym(void *handle, const char *name);

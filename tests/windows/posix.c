@@ -208,7 +208,8 @@ int posix_fclose(FILE *file)
 
 void *dlopen(const char *path, int flags)
 {
-    (void)flags;
+    if (flags == RTLD_NOLOAD)
+        return (void *)GetModuleHandleA(path);
     return (void *)LoadLibraryA(path);
 }
 
