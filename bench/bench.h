@@ -44,6 +44,9 @@ extern "C" {
 /* Bytes that keep what two threads write out of each other's cache lines. */
 #define BENCH_LINE 128
 
+/* Bytes before the head that some rivals have in a node (workload_retire.h). */
+#define RETIRE_HEAD 16
+
 /* Operations a chunk does before it looks at the clock: enough to hide that. */
 #define BENCH_CHUNK 4096u
 
@@ -222,6 +225,10 @@ size_t bench_resident(void);
 
 /* Nanoseconds of a monotonic clock. */
 uint64_t bench_now(void);
+
+/* Nanoseconds of processor time that the calling thread and the process took so far. */
+uint64_t bench_thread_time(void);
+uint64_t bench_process_time(void);
 
 /* ---- Inline helpers of the workloads ---------------------------------------- */
 

@@ -52,9 +52,10 @@ while read -r workload; do
     grep -q "^$workload,.*,cpool,done," "$work/csv" || fail "cpool did not do $workload"
     case $workload in
     # Workloads that malloc lacks: pools to create, a capacity, a cache to
-    # recall from, a thread to wait for, handles, visits, leases, objects and priorities.
+    # recall from, a thread to wait for, handles, visits, leases, objects, priorities and
+    # readers.
     create | occupancy | last-slot | recall | grow | hand-off | waiters | pressure | \
-        resolve | foreach | lease-end | object-frame | reclaim) ;;
+        resolve | foreach | lease-end | object-frame | reclaim | retire) ;;
     *)
         # A sanitizer's malloc gives nothing back.
         if [ "$workload" = locality ] && grep -q INSTRUMENTED "$work/table"; then
@@ -85,6 +86,11 @@ done
 grep -q '^frame,.*,cpool-waitable,absent,' "$work/csv" || fail "a mode has a line of its own"
 [ "$(grep -c '^pressure,64,.*,\(cpool\|cpool-object\|condvar\),done,ns,' "$work/csv")" -eq 9 ] ||
     fail "pressure lacks libcpool, its objects, or the condition variable"
+
+# Retired nodes are held back, and those that are freed at once are not.
+awk -F, '$1 == "retire" && $6 == "cpool" && $8 == "held" && $10 + 0 > 0 { held++ }
+    $1 == "retire" && $6 == "no-grace" && $8 == "held" && $10 + 0 > 0 { held = -9 }
+    END { exit held != 4 }' "$work/csv" || fail "retire counts no nodes that are held back"
 
 # The table names every rival, and an absent one with its reason.
 while read -r rival; do

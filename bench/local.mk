@@ -15,7 +15,8 @@
 
 # A new rival: a file here, and a line in bench/rivals.h.
 bench_rivals = \
-	bench/rival_array.c bench/rival_ck_stack.c bench/rival_condvar.c \
+	bench/rival_array.c bench/rival_ck_epoch.c bench/rival_ck_hp.c \
+	bench/rival_ck_stack.c bench/rival_condvar.c \
 	bench/rival_cpool.c bench/rival_cpool.h bench/rival_cpool_cache.c \
 	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_cpool_leased.c \
 	bench/rival_cpool_object.c bench/rival_cpool_object.h bench/rival_cpool_tracked.c \
@@ -24,8 +25,10 @@ bench_rivals = \
 	bench/rival_cpool_typed_256.c bench/rival_cpool_typed_4096.c \
 	bench/rival_cpool_typed_8.c \
 	bench/rival_gslice.c \
-	bench/rival_malloc.c bench/rival_mutex.c bench/rival_semaphore.c \
-	bench/rival_tbb.c bench/rival_tbb_pool.c bench/waitlist.h
+	bench/rival_malloc.c bench/rival_mutex.c bench/rival_no_grace.c \
+	bench/rival_semaphore.c \
+	bench/rival_tbb.c bench/rival_tbb_pool.c bench/rival_urcu.c \
+	bench/rival_urcu.h bench/rival_urcu_pool.c bench/waitlist.h
 
 # Rivals that are C++ templates: a library of their own, because otherwise the
 # whole program would be linked by the C++ compiler, which need not be there.
@@ -38,7 +41,8 @@ bench_workloads = \
 	bench/workload_larson.h bench/workload_latency.h bench/workload_lease.h \
 	bench/workload_locality.h bench/workload_object_frame.h bench/workload_occupancy.h bench/workload_pipe.h \
 	bench/workload_recall.h bench/workload_reclaim.h bench/workload_replace.h \
-	bench/workload_resolve.h bench/workload_same_slot.h bench/workload_wait.h
+	bench/workload_resolve.h bench/workload_retire.h bench/workload_same_slot.h \
+	bench/workload_wait.h
 
 check_PROGRAMS += bench/instructions bench/check_family bench/check_histogram
 
@@ -60,13 +64,13 @@ bench_engine = \
 	bench/rivals.h bench/support.c bench/workloads.h
 
 bench_bench_SOURCES = $(bench_engine) $(bench_rivals) $(bench_workloads)
-bench_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CK_CFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'
+bench_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CK_CFLAGS) $(URCU_CFLAGS) -DBENCH_CFLAGS='"$(CFLAGS)"'
 # A compiler that knows malloc may remove a pair of calls that it finds useless.
 bench_bench_CFLAGS = $(AM_CFLAGS) $(LOOP_CFLAGS) -fno-builtin-malloc \
 	-fno-builtin-calloc -fno-builtin-free
 # No wrapper script: it runs itself, and valgrind and objdump want the program.
 bench_bench_LDFLAGS = $(AM_LDFLAGS) -no-install
-bench_bench_LDADD = lib/libcpool.la $(DL_LIBS) $(PTHREAD_LIBS) $(ATOMIC_LIBS)
+bench_bench_LDADD = lib/libcpool.la $(CK_LIBS) $(URCU_LIBS) $(DL_LIBS) $(PTHREAD_LIBS) $(ATOMIC_LIBS)
 
 if HAVE_CXX
 EXTRA_LTLIBRARIES += bench/libbench-cxx.la

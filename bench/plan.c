@@ -23,6 +23,7 @@
  *   occupancy   occupancy 64, last-slot 64          64       1 2 4 .. 2P, 8P
  *   waiting     waiters, pressure 64                64       2 4 8
  *   reclaiming  reclaim 1024                        64       1 2 4
+ *   retiring    retire 512                          64       1 2 4 16
  *   figures     recall 1 7 63                       64       1, and 1 7 63 that sleep
  *               hand-off                            64       2
  *               locality 1000000, grow 2^20         64       1
@@ -62,6 +63,7 @@
 #define PAIR 0x80u      /* 2, however many processors */
 #define SEVERAL 0x100u  /* 2, 4 and 8, likewise */
 #define FEW 0x200u      /* 1, 2 and 4, likewise */
+#define SIXTEEN 0x400u  /* 16, likewise */
 
 /* Most repetitions of a line that runs one long chunk. */
 #define ONCE_MOST 3u
@@ -140,6 +142,7 @@ static const struct entry entries[] = {
     { FULL, PLAN_WAITERS, "waiters", 0, BENCH_LIFO, 64, SEVERAL },
     { FULL | QUICK, PLAN_WAITERS, "pressure", 64, BENCH_LIFO, 64, SEVERAL },
     { FULL, PLAN_RECLAIM, "reclaim", 1024, BENCH_LIFO, 64, FEW },
+    { FULL, PLAN_RETIRE, "retire", 512, BENCH_LIFO, 64, FEW | SIXTEEN },
     { FULL, PLAN_FIGURES, "recall", 1, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_FIGURES, "recall", 7, BENCH_LIFO, 64, ONE },
     { FULL, PLAN_FIGURES, "recall", 63, BENCH_LIFO, 64, ONE },
@@ -165,6 +168,7 @@ static const struct entry entries[] = {
     { QUICK, PLAN_CREATE, "create", 1u << 20, BENCH_LIFO, 64, ONE },
     { QUICK, PLAN_LATENCY, "latency", 256, BENCH_LIFO, 64, ONE | CORES },
     { QUICK, PLAN_OCCUPANCY, "last-slot", 64, BENCH_LIFO, 64, CORES | EIGHTFOLD },
+    { QUICK, PLAN_RETIRE, "retire", 512, BENCH_LIFO, 64, PAIR },
     { QUICK, PLAN_FIGURES, "recall", 7, BENCH_LIFO, 64, ONE },
     { QUICK, PLAN_FIGURES, "hand-off", 0, BENCH_LIFO, 64, PAIR },
     { QUICK, PLAN_FIGURES, "locality", 1000000, BENCH_LIFO, 64, ONE },
@@ -204,6 +208,7 @@ static const struct entry entries[] = {
     { SMOKE, PLAN_FIGURES, "locality", 1000, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_FIGURES, "grow", 16384, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_RECLAIM, "reclaim", 64, BENCH_LIFO, 64, FEW },
+    { SMOKE, PLAN_RETIRE, "retire", 64, BENCH_LIFO, 64, FEW | SIXTEEN },
     { SMOKE, PLAN_OBJECTS, "resolve", 1000, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_OBJECTS, "foreach", 10, BENCH_LIFO, 64, ONE },
     { SMOKE, PLAN_OBJECTS, "lease-end", 1000, BENCH_LIFO, 64, ONE },
@@ -224,6 +229,8 @@ const char *plan_title(enum plan_section section)
          "CPOOL_WAITABLE): nanoseconds per pair and processor"),
         ("A dry priority pool: nanoseconds per object reclaimed and processor (mutex: an indexed\n"
          "binary heap behind it)"),
+        ("Nodes of 64 bytes that are replaced while others read them: nanoseconds of its thread's\n"
+         "processor time for an update (allocate, publish, retire)"),
         "Scaling, slots of 64 bytes",
         "Figures of their own, in the units named (cpool in hand-off: CPOOL_WAITABLE)",
         ("Handles, visits and leases, slots of 64 bytes (cpool in resolve and foreach:\n"
@@ -337,6 +344,8 @@ static void add_entry(struct plan *plan, const struct entry *entry, unsigned pro
         add_line(plan, entry, 8 * processors);
     for (threads = 1; (set & FEW) != 0 && threads <= 4; threads *= 2)
         add_line(plan, entry, threads);
+    if ((set & SIXTEEN) != 0)
+        add_line(plan, entry, 16);
     for (threads = 2; (set & (PAIR | SEVERAL)) != 0 && threads <= 8; threads *= 2)
         if (threads == 2 || (set & SEVERAL) != 0)
             add_line(plan, entry, threads);

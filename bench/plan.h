@@ -23,6 +23,7 @@ enum plan_section {
     PLAN_OCCUPANCY,
     PLAN_WAITERS,
     PLAN_RECLAIM,
+    PLAN_RETIRE,
     PLAN_SCALING, /* over the number of threads */
     PLAN_FIGURES, /* lines with figures in units of their own */
     PLAN_OBJECTS, /* the same, of handles, visits and leases */

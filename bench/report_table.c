@@ -99,13 +99,15 @@ static void print_summary(FILE *out, const struct summary *summary)
     }
 }
 
-/* Ours are named by the way in which they are used: a column has no room for more. */
+/* Ours are named by the way in which they are used, and liburcu with a pool: a column has no
+ * room for more. */
 static const char *column_name(const char *name)
 {
     static const char *const ours[][2] = { { "cpool-typed", "(typed)" },
                                            { "cpool-cache", "(cache)" },
                                            { "cpool-exact", "(exact)" },
-                                           { "cpool-colour", "(colour)" } };
+                                           { "cpool-colour", "(colour)" },
+                                           { "urcu-pool", "(pool)" } };
     size_t i;
 
     for (i = 0; i < sizeof ours / sizeof ours[0]; i++)
@@ -388,6 +390,21 @@ static void print_disturbances(const struct results *results, FILE *out)
         fprintf(out, "  %zu lines had fewer repetitions than planned, to end in time\n", shortened);
 }
 
+static void print_retire(const struct results *results, FILE *out)
+{
+    static const char *const metrics[][2] = {
+        { "A section that reads one node, nanoseconds of its thread's processor time",
+          "section_ns" },
+        { "An update, with all threads of the process: all but sections, nanoseconds", "all_ns" },
+        { "Nodes held back at most", "held" },
+        { "Retires of a million that waited for a reader", "waits" },
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
+        print_metric(results, PLAN_RETIRE, metrics[i][0], metrics[i][1], out);
+}
+
 void report_tables(const struct results *results, FILE *out)
 {
     enum plan_section section;
@@ -428,6 +445,8 @@ void report_tables(const struct results *results, FILE *out)
         }
         if (section == PLAN_WAITERS)
             print_metric(results, section, "Times that a thread went to sleep", "waits", out);
+        if (section == PLAN_RETIRE)
+            print_retire(results, out);
     }
     fprintf(out, "\n  ~ disturbed: quartiles more than %.0f %% apart, or most repetitions lost\n"
                  "    time to other programs      - not possible with this rival\n"

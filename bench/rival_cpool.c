@@ -9,6 +9,7 @@
 #include "rival_cpool.h"
 
 #include <cpool/priority.h>
+#include <cpool/retire.h>
 
 static inline void *rival_calloc(void *handle, size_t size)
 {
@@ -22,6 +23,7 @@ static inline void *rival_calloc(void *handle, size_t size)
 #define RIVAL_TRIMS
 #define RIVAL_WAITS
 #define RIVAL_RECLAIMS
+#define RIVAL_RETIRES
 
 static size_t rival_trim(void *pool)
 {
@@ -74,6 +76,61 @@ static inline void *rival_reclaim_get(void *pool, int64_t priority)
     if (cpool_priority_obtain((cpool_objects_t *)pool, priority, &grant) != 0)
         return NULL;
     return grant.object;
+}
+
+/* A bag is a quarter of what a reader may hold back. */
+static void *rival_domain_create(const struct bench_cell *cell, size_t bag)
+{
+    cpool_domain_t *domain;
+    int code = cpool_domain_create(&domain, cell->threads, 4 * bag, 0);
+
+    if (code != CPOOL_OK)
+        bench_fail("cpool_domain_create: %s", cpool_strerror(code));
+    return domain;
+}
+
+static void rival_domain_destroy(void *domain)
+{
+    if (cpool_domain_destroy((cpool_domain_t *)domain) != CPOOL_OK)
+        bench_fail("a reader is inside a section");
+}
+
+static void *rival_reader_enter(void *domain)
+{
+    return cpool_domain_reader((cpool_domain_t *)domain);
+}
+
+/* The end of the thread does that. */
+static void rival_reader_leave(void *reader)
+{
+    (void)reader;
+}
+
+static inline void *rival_read(void *reader, void **place)
+{
+    cpool_read_begin((cpool_reader_t *)reader);
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+}
+
+static inline void rival_read_end(void *reader)
+{
+    cpool_read_end((cpool_reader_t *)reader);
+}
+
+static inline bool rival_retire(void *reader, void *node)
+{
+    bool waited = false;
+
+    while (cpool_retire((cpool_reader_t *)reader, (cpool_t *)bench_pool, node) != CPOOL_OK) {
+        waited = true;
+        bench_yield();
+    }
+    return waited;
+}
+
+static size_t rival_held(void *domain)
+{
+    return cpool_domain_held((const cpool_domain_t *)domain);
 }
 
 #include "workloads.h"

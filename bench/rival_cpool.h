@@ -129,7 +129,7 @@ static void rival_destroy(void *pool)
 
 #endif
 
-static void rival_exchanges(void *pool, struct bench_exchanges *so_far)
+static inline void rival_exchanges(void *pool, struct bench_exchanges *so_far)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
 
@@ -139,7 +139,7 @@ static void rival_exchanges(void *pool, struct bench_exchanges *so_far)
     so_far->retries = (double)stats.cas_retries;
 }
 
-static const char *rival_version(void)
+static inline const char *rival_version(void)
 {
     return "libcpool " CPOOL_VERSION;
 }

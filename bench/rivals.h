@@ -28,11 +28,16 @@
     X(cpool_leased)     \
     X(cpool_typed_object) \
     X(array)            \
+    X(no_grace)         \
     X(malloc)           \
     X(mutex)            \
     X(condvar)          \
     X(semaphore)        \
     X(ck_stack)         \
+    X(urcu)             \
+    X(urcu_pool)        \
+    X(ck_epoch)         \
+    X(ck_hp)            \
     X(tbb)              \
     X(tbb_pool)         \
     X(gslice)           \

@@ -19,12 +19,27 @@
 
 void *bench_pool;
 
-uint64_t bench_now(void)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t bench_now(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t bench_thread_time(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t bench_process_time(void)
+{
+    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 void *bench_memory(size_t count, size_t size)

@@ -16,6 +16,7 @@
  *
  *     RIVAL_IS_CPOOL   the pool is a cpool_t; rival_create_with, see rival_cpool.h
  *     RIVAL_RECLAIMS   rival_reclaim_create ..., see workload_reclaim.h
+ *     RIVAL_RETIRES    rival_domain_create ..., see workload_retire.h
  *     RIVAL_TRIMS      rival_trim, see workload_locality.h
  *     RIVAL_WAITS      rival_create_waitable ..., see workload_wait.h
  *
@@ -52,6 +53,9 @@
 #ifdef RIVAL_RECLAIMS
 #include "workload_reclaim.h"
 #endif
+#ifdef RIVAL_RETIRES
+#include "workload_retire.h"
+#endif
 #ifdef RIVAL_TRIMS
 #include "workload_locality.h"
 #endif
@@ -86,6 +90,9 @@ static const struct bench_workload *const rival_workloads[] = {
 #endif
 #ifdef RIVAL_RECLAIMS
     &reclaim_workload,
+#endif
+#ifdef RIVAL_RETIRES
+    &retire_workload,
 #endif
 #ifdef RIVAL_TRIMS
     &locality_workload,
