@@ -226,13 +226,13 @@ CPI_APART void **cpi_cache_refill_at_length(struct cpi_cache *cache, uint32_t no
 }
 
 /* In place of none, too, where a stealing thread has taken the loaded magazine. */
-static void **refill_from_spares(struct cpi_cache *cache, uint32_t taken)
+static void **refill_from_spares(struct cpi_cache *cache, uint64_t swaps, uint32_t taken)
 {
     void **rounds = NULL;
     uint32_t stocked;
 
     while (rounds == NULL && (stocked = cpi_cache_stocked(cache)) > 0)
-        rounds = cpi_cache_refill_from_spare(cache, stocked, taken);
+        rounds = cpi_cache_refill_from_spare(cache, stocked - 1, swaps, taken);
     if (rounds != NULL)
         cpi_cache_active(cache)->limit = cache->depot->limit;
     return rounds;
@@ -241,13 +241,13 @@ static void **refill_from_spares(struct cpi_cache *cache, uint32_t taken)
 /* In any state of the cache. */
 CPI_APART static void **refill(struct cpi_cache *cache, uint32_t taken)
 {
-    bool reviews = cpi_cache_is_review_near(cache);
-    void **rounds = refill_from_spares(cache, taken);
+    uint64_t swaps = cpi_cache_next_swap(cache);
+    void **rounds = refill_from_spares(cache, swaps, taken);
 
     if (rounds == NULL)
         return cpi_cache_refill_at_length(cache, 0, taken);
     cpi_cache_look_at_bound(cache);
-    if (reviews)
+    if (cpi_cache_is_review_near(swaps))
         review(cache);
     CPI_ASSERT(cpi_cache_is_valid(cache));
     return rounds;
@@ -292,13 +292,14 @@ CPI_APART bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node,
 CPI_APART static bool spill(struct cpi_cache *cache, void *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
-    bool reviews = cpi_cache_is_review_near(cache);
+    uint64_t swaps = cpi_cache_next_swap(cache);
 
     cpi_cache_look_at_bound(cache);
-    if (stocked >= cache->target || !cpi_cache_spill_to_spare(cache, stocked, slot)) {
+    if (stocked >= cache->target ||
+        !cpi_cache_spill_to_spare(cache, cpi_cache_active(cache), stocked, swaps, slot)) {
         if (!cpi_cache_spill_at_length(cache, 0, slot))
             return false;
-    } else if (reviews) {
+    } else if (cpi_cache_is_review_near(swaps)) {
         review(cache);
     }
     if (cpi_depot_is_dry(cache->depot))

@@ -50,7 +50,7 @@
  *   active | active pointer and loaded, load | relaxed | - | -
  *   own   | entry count load, store that takes; frees load | relaxed | - | -
  *   show  | entry count store that gives | release | registry.c's forked | the round
- *   moves | swaps load  | acquire | depot.h's account | the swap that it counts
+ *   moves | swaps load  | acquire | cache_edge.h's swap | the swap that it counts
  *   frees | frees store | release | mark.h's seen, await.c's hint | the round
  *
  * The active entry is that of a thread's table, one of the cache itself, or a typed

@@ -10,12 +10,14 @@
  * Behind the last two, cache.c goes on in any other state.
  *
  * Each does the alloc or the free that comes first to the other magazine, too.  `taken` is 1
- * for an alloc, or 0 for none.
+ * for an alloc, or 0 for none.  `active` is the cache's active entry, and `swaps` the number of
+ * the next swap, which their caller has read already.
  *
  * For the owner, which is inside (mark.h).  Lock-free.
  *
  * ORDERING TABLE
  *   own     | swaps, retries and count load | relaxed | - | -
+ *   swap    | swaps store             | release | cache.h's moves | the swap that it counts
  */
 #ifndef CPI_CACHE_EDGE_H
 #define CPI_CACHE_EDGE_H
@@ -23,11 +25,15 @@
 #include "base/probes.h"
 #include "cache/cache_swap.h"
 
-/* Whether the next swap is followed by a review of which spares were needed. */
-static inline bool cpi_cache_is_review_near(const struct cpi_cache *cache)
+/* The swaps with the next one, and whether it is followed by a review of which spares were
+ * needed. */
+static inline uint64_t cpi_cache_next_swap(const struct cpi_cache *cache)
 {
-    uint64_t swaps = cpi_load(&cache->swaps, relaxed) + 1; /* [own] */
+    return cpi_load(&cache->swaps, relaxed) + 1; /* [own] */
+}
 
+static inline bool cpi_cache_is_review_near(uint64_t swaps)
+{
     return swaps % CPI_REVIEW_SWAPS == 0;
 }
 
@@ -44,45 +50,49 @@ static inline bool cpi_cache_is_turn(const struct cpi_cache *cache, bool gives)
 static inline void **cpi_cache_show_full(struct cpi_cache *cache, uint32_t node, uint32_t taken)
 {
     struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
-    uint32_t count = cpi_magazine_count(magazine);
+    uint32_t count;
 
+    CPOOL_KEEP_(magazine);
+    count = cpi_magazine_count(magazine);
     CPI_ASSERT(count == cache->depot->limit && cpi_cache_count(cache) == 0);
     cpi_magazine_set_count(magazine, 0);
-    cpi_cache_show(cache, node, magazine, count - taken);
+    cpi_cache_show(cache, cpi_cache_active(cache), node, magazine, count - taken);
     return &magazine->rounds[count - taken];
 }
 
 /* Loads this empty magazine, with one round.  The full one has its new place. */
-static inline void cpi_cache_show_one(struct cpi_cache *cache, uint32_t node, void *slot)
+static inline void cpi_cache_show_one(struct cpi_cache *cache, cpool_cache_t *active,
+                                      uint32_t node, void *slot)
 {
     struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
 
     CPI_ASSERT(cpi_magazine_count(magazine) == 0);
     magazine->rounds[0] = slot;
-    cpi_cache_show(cache, node, magazine, 1);
+    cpi_cache_show(cache, active, node, magazine, 1);
 }
 
 /* The full loaded magazine counts its rounds itself, before it is put elsewhere. */
-static inline void cpi_cache_count_loaded(struct cpi_cache *cache, uint32_t count)
+static inline void cpi_cache_count_loaded(const cpool_cache_t *active, uintptr_t count)
 {
-    cpi_magazine_set_count(cpi_cache_magazine(cache, cpi_cache_loaded(cache)), count);
+    cpi_magazine_set_count(cpi_cache_shown(active), (uint32_t)count);
 }
 
-/* Refills by the newest of the `stocked` full spares, at least one.  Returns where the taken
- * rounds are, or NULL if the spare was recalled, and then there is one less. */
+/* Refills by the newest of the full spares, of which `left` others are left.  Returns where the
+ * taken rounds are, or NULL if the spare was recalled, and then there is one less, too. */
 CPI_WITHIN static inline void **cpi_cache_refill_from_spare(struct cpi_cache *cache,
-                                                            uint32_t stocked, uint32_t taken)
+                                                            uint32_t left, uint64_t swaps,
+                                                            uint32_t taken)
 {
-    uint32_t node = cpi_cache_swap_newest(cache, stocked - 1);
+    uint32_t node = cpi_cache_swap_newest(cache, left);
     void **rounds = NULL;
 
     if (CPI_LIKELY(node != 0)) {
         rounds = cpi_cache_show_full(cache, node, taken);
-        cpi_cache_lower_stocked(cache, stocked - 1);
-        cpi_depot_account(&cache->swaps, 1);
+        cpi_cache_lower_stocked(cache, left);
+        cpi_store(&cache->swaps, swaps, release); /* [swap] */
         CPI_PROBE2(refill, cache->entry->pool, cpi_cache_count(cache));
     } else {
-        cpi_cache_lower_stocked(cache, stocked - 1);
+        cpi_cache_lower_stocked(cache, left);
         cache->vacant = true;
     }
     return rounds;
@@ -115,20 +125,21 @@ CPI_WITHIN static inline void **cpi_cache_refill_from_depot(struct cpi_cache *ca
 
 /* Spills into the place after the `stocked` full spares, where an empty one is.  Returns false
  * if there is none. */
-CPI_WITHIN static inline bool cpi_cache_spill_to_spare(struct cpi_cache *cache, uint32_t stocked,
-                                                       void *slot)
+CPI_WITHIN static inline bool cpi_cache_spill_to_spare(struct cpi_cache *cache,
+                                                       cpool_cache_t *active, uint32_t stocked,
+                                                       uint64_t swaps, void *slot)
 {
     uint32_t node;
 
-    cpi_cache_count_loaded(cache, cache->depot->limit);
+    cpi_cache_count_loaded(active, active->limit);
     node = cpi_cache_swap_newest(cache, stocked);
     if (CPI_UNLIKELY(node == 0)) {
-        cpi_cache_count_loaded(cache, 0);
+        cpi_cache_count_loaded(active, 0);
         return false;
     }
-    cpi_cache_show_one(cache, node, slot);
+    cpi_cache_show_one(cache, active, node, slot);
     cpi_cache_set_stocked(cache, stocked + 1);
-    cpi_depot_account(&cache->swaps, 1);
+    cpi_store(&cache->swaps, swaps, release); /* [swap] */
     CPI_PROBE2(spill, cache->entry->pool, stocked);
     return true;
 }
@@ -138,20 +149,18 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_spare(struct cpi_cache *cache, 
 CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, uint32_t stocked,
                                                    uint32_t node, void *slot, bool has_room)
 {
+    cpool_cache_t *active = cpi_cache_active(cache);
     uint32_t oldest = 0;
 
     CPI_PROBE2(spill, cache->entry->pool, stocked);
-    cpi_cache_count_loaded(cache, cache->depot->limit);
+    cpi_cache_count_loaded(active, active->limit);
     if (!has_room) {
-        oldest = cpi_cache_see(cache, 0);
-        if (CPI_UNLIKELY(oldest != 0 && !cpi_cache_swap_at(cpi_cache_place(cache, 0), oldest, 0)))
-            oldest = 0;
-        cache->bottom = cache->bottom + 1 < cache->ring_size ? cache->bottom + 1 : 0;
+        oldest = cpi_cache_take_oldest(cache);
         stocked--;
     }
     CPI_ASSERT(cpi_cache_see(cache, stocked) == 0);
     cpi_cache_put(cache, stocked, cpi_cache_loaded(cache));
-    cpi_cache_show_one(cache, node, slot);
+    cpi_cache_show_one(cache, active, node, slot);
     if (has_room)
         cpi_cache_set_stocked(cache, stocked + 1);
     CPI_ASSERT(cpi_cache_is_valid(cache));
@@ -163,16 +172,19 @@ CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, 
  * out. */
 bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slot);
 
-/* The same with an empty magazine of the depot, where the oldest spare goes in exchange. */
-CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, void *slot)
+/* The same with an empty magazine of the depot, where the oldest spare goes in exchange.  Returns
+ * false, and this magazine or 0, if it is not that simple: the one at length is next. */
+CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, void *slot,
+                                                       uint32_t *popped)
 {
     struct cpi_depot *depot = cache->depot;
     uint32_t stocked = cpi_cache_stocked(cache);
     uint32_t node = cpi_depot_pop(depot, &depot->empty, &cache->counters,
                                   &cache->counters.empty_out);
 
+    *popped = node;
     if (CPI_UNLIKELY(node == 0 || stocked != cache->quota || cpi_cache_is_turn(cache, true)))
-        return cpi_cache_spill_at_length(cache, node, slot);
+        return false;
     node = cpi_cache_spill_with(cache, stocked, node, slot, false);
     if (CPI_LIKELY(node != 0))
         cpi_depot_push(depot, &depot->stocked, node, &cache->counters,
@@ -184,9 +196,9 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, 
 /* Whether a free of this slot finds the loaded magazine full, and nothing but that is in its
  * way. */
 CPI_WITHIN static inline bool cpi_cache_is_just_full(const struct cpi_cache *cache,
+                                                     const cpool_cache_t *active,
                                                      uintptr_t index)
 {
-    const cpool_cache_t *active = cpi_cache_active(cache);
     uintptr_t count = cpi_word_load(&active->count, relaxed); /* [own] */
 
     return index < active->bound && count != 0 &&

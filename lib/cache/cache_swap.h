@@ -54,11 +54,9 @@ static inline void cpi_cache_show_count(struct cpi_cache *cache, uintptr_t count
 
 /* Shows the fast path so many rounds of a magazine that is in the cache's hands, in
  * place of the one it showed, which is empty or has been put elsewhere. */
-static inline void cpi_cache_show(struct cpi_cache *cache, uint32_t node,
+static inline void cpi_cache_show(struct cpi_cache *cache, cpool_cache_t *active, uint32_t node,
                                   struct cpi_magazine *magazine, uint32_t count)
 {
-    cpool_cache_t *active = cpi_cache_active(cache);
-
     CPI_ASSERT(count <= cache->depot->limit);
     cpi_store(&cache->loaded, node, release); /* [show] */
     active->rounds = magazine->rounds;
@@ -69,9 +67,10 @@ static inline void cpi_cache_show(struct cpi_cache *cache, uint32_t node,
 static inline void cpi_cache_load(struct cpi_cache *cache, uint32_t node)
 {
     struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
+    cpool_cache_t *active = cpi_cache_active(cache);
 
-    cpi_cache_active(cache)->limit = cache->depot->limit;
-    cpi_cache_show(cache, node, magazine, cpi_magazine_count(magazine));
+    active->limit = cache->depot->limit;
+    cpi_cache_show(cache, active, node, magazine, cpi_magazine_count(magazine));
     cpi_magazine_set_count(magazine, 0);
 }
 
@@ -79,6 +78,13 @@ static inline void cpi_cache_load(struct cpi_cache *cache, uint32_t node)
 static inline void cpi_cache_look_at_bound(struct cpi_cache *cache)
 {
     cpi_cache_active(cache)->bound = cpi_slab_fresh(cache->slab);
+}
+
+/* The magazine that this entry shows. */
+static inline struct cpi_magazine *cpi_cache_shown(const cpool_cache_t *active)
+{
+    return (struct cpi_magazine *)(void *)((char *)active->rounds -
+                                           offsetof(struct cpi_magazine, rounds));
 }
 
 /* The i-th place of the ring. */
@@ -106,6 +112,17 @@ static inline void cpi_cache_put(struct cpi_cache *cache, uint32_t i, uint32_t n
 static inline bool cpi_cache_swap_at(_Atomic uint32_t *at, uint32_t node, uint32_t other)
 {
     return cpi_cas_strong(at, &node, other, release, relaxed); /* [offer] [see] */
+}
+
+/* Takes the oldest spare out.  Its place becomes the last one.  Returns 0 if it was recalled. */
+static inline uint32_t cpi_cache_take_oldest(struct cpi_cache *cache)
+{
+    uint32_t bottom = cache->bottom;
+    _Atomic uint32_t *at = &cache->spare[bottom++];
+    uint32_t oldest = cpi_load(at, relaxed); /* [see] */
+
+    cache->bottom = bottom < cache->ring_size ? bottom : 0;
+    return CPI_LIKELY(oldest != 0 && cpi_cache_swap_at(at, oldest, 0)) ? oldest : 0;
 }
 
 /* The number of full spares became less because the owner needed one. */

@@ -91,30 +91,48 @@ CPI_APART static void give_shown(struct cpi_cache *cache, void *slot, struct cpi
         free_at_length(cache->registry->handle, slot, call); /* which reports it */
 }
 
-/* The loaded magazine is full, and there is no empty spare. */
-CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, struct cpi_call call)
+/* The same with this magazine of the depot, or 0, after the mark. */
+CPI_APART static void give_at_length(struct cpi_cache *cache, void *slot, struct cpi_call call,
+                                     uint32_t node)
 {
-    bool given;
+    bool given = cpi_cache_spill_at_length(cache, node, slot);
 
-    cpi_mark_enter(cache);
-    given = cpi_cache_spill_to_depot(cache, slot);
     cpi_mark_leave(cache);
     if (CPI_UNLIKELY(!given))
         free_at_length(cache->registry->handle, slot, call);
 }
 
+/* The loaded magazine is full, and there is no empty spare.  The rarer case is a call at the end, for
+ * which no register is saved. */
+CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, struct cpi_call call)
+{
+    uint32_t mark = cpi_mark_enter(cache);
+    uint32_t node;
+
+    if (CPI_LIKELY(cpi_cache_spill_to_depot(cache, slot, &node)))
+        cpi_mark_end(cache, mark);
+    else
+        give_at_length(cache, slot, call, node);
+}
+
 /* --- The calling thread's own cache --- */
 
-CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache, const cpool_cache_t *entry)
+/* Of caches that are shown in this entry. */
+CPI_APART static void *near_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
+                                  const void *site)
 {
-    uint32_t stocked = cpi_cache_stocked(cache);
+    uint64_t swaps;
+    uint32_t left;
     uint32_t mark;
     void **round;
 
-    if (CPI_LIKELY(stocked != 0 && cpi_word_load(&entry->count, relaxed) == 0 && /* [own] */
-                   !cpi_cache_is_review_near(cache))) {
+    (void)handle;
+    (void)site;
+    if (CPI_LIKELY(!__builtin_sub_overflow(cpi_cache_stocked(cache), 1u, &left) &&
+                   cpi_word_load(&entry->count, relaxed) == 0 && /* [own] */
+                   !cpi_cache_is_review_near(swaps = cpi_cache_next_swap(cache)))) {
         mark = cpi_mark_enter(cache);
-        round = cpi_cache_refill_from_spare(cache, stocked, 1);
+        round = cpi_cache_refill_from_spare(cache, left, swaps, 1);
         cpi_mark_end(cache, mark);
         if (CPI_LIKELY(round != NULL))
             return *round;
@@ -122,24 +140,27 @@ CPI_WITHIN static inline void *alloc_shown(struct cpi_cache *cache, const cpool_
     return take_exchanged(cache);
 }
 
-CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, uintptr_t index,
-                                         const char *function, const void *site)
+CPI_WITHIN static inline void free_shown(const char *function, void *slot, uintptr_t index,
+                                         struct cpi_cache *cache, const void *site)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
+    cpool_cache_t *active = cpi_cache_active(cache);
     bool given = false;
+    uint64_t swaps;
     uint32_t mark;
 
-    if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, index))) {
+    if (CPI_UNLIKELY(!cpi_cache_is_just_full(cache, active, index))) {
         give_shown(cache, slot, (struct cpi_call){function, site});
         return;
     }
     if (CPI_LIKELY(stocked < cache->target)) {
-        if (CPI_UNLIKELY(cpi_cache_is_review_near(cache))) {
+        swaps = cpi_cache_next_swap(cache);
+        if (CPI_UNLIKELY(cpi_cache_is_review_near(swaps))) {
             give_shown(cache, slot, (struct cpi_call){function, site});
             return;
         }
         mark = cpi_mark_enter(cache);
-        given = cpi_cache_spill_to_spare(cache, stocked, slot);
+        given = cpi_cache_spill_to_spare(cache, active, stocked, swaps, slot);
         cpi_mark_end(cache, mark);
     }
     if (CPI_UNLIKELY(!given))
@@ -149,20 +170,11 @@ CPI_WITHIN static inline void free_shown(struct cpi_cache *cache, void *slot, ui
 static const char alloc_name[] = "cpool_alloc";
 static const char free_name[] = "cpool_free";
 
-/* Of caches that are shown in the thread's entry for the pool. */
-CPI_APART static void *near_alloc(cpool_t *handle, cpool_cache_t *entry, struct cpi_cache *cache,
-                        const void *site)
-{
-    (void)handle;
-    (void)site;
-    return alloc_shown(cache, entry);
-}
-
 static void near_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_cache *cache,
                       const void *site)
 {
     (void)handle;
-    free_shown(cache, slot, index, free_name, site);
+    free_shown(free_name, slot, index, cache, site);
 }
 
 /* Of any caches: the pool's way.  The others go on here with all that they were told, which takes
@@ -330,5 +342,5 @@ void *cpi_pool_alloc_shown(struct cpi_cache *cache, cpool_cache_t *entry)
 void cpi_pool_free_shown(struct cpi_cache *cache, void *slot, uintptr_t index,
                          struct cpi_call call)
 {
-    free_shown(cache, slot, index, call.function, call.site);
+    free_shown(call.function, slot, index, cache, call.site);
 }

@@ -19,12 +19,17 @@
 static void give(struct cpi_cache *cache, int *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
+    uint64_t swaps = cpi_cache_next_swap(cache);
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uint32_t node;
 
     model_use_slot(slot);
-    if (!cpi_cache_is_just_full(cache, cpi_slab_index(cache->slab, slot)))
+    if (!cpi_cache_is_just_full(cache, active, cpi_slab_index(cache->slab, slot)))
         assert(cpi_cache_free(cache, slot));
-    else if (stocked >= cache->target || !cpi_cache_spill_to_spare(cache, stocked, slot))
-        assert(cpi_cache_spill_to_depot(cache, slot));
+    else if (stocked >= cache->target ||
+             !cpi_cache_spill_to_spare(cache, active, stocked, swaps, slot))
+        assert(cpi_cache_spill_to_depot(cache, slot, &node) ||
+               cpi_cache_spill_at_length(cache, node, slot));
 }
 
 static void *giver(void *number)
@@ -41,7 +46,8 @@ static void *giver(void *number)
     assert(first != NULL);
     stocked = cpi_cache_stocked(cache);
     if (stocked > 0)
-        second = cpi_cache_refill_from_spare(cache, stocked, 1);
+        second = cpi_cache_refill_from_spare(cache, stocked - 1,
+                                             cpi_cache_next_swap(cache), 1);
     if (second != NULL)
         give(cache, *second);
     give(cache, first);

@@ -69,6 +69,7 @@ static void note(struct state *state, struct cpi_cache *cache, const void *slot)
 static void *take_shortly(struct cpi_cache *cache)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
+    uint64_t swaps = cpi_cache_next_swap(cache);
     void **round = NULL;
 
     if (cpi_cache_count(cache) != 0)
@@ -76,8 +77,8 @@ static void *take_shortly(struct cpi_cache *cache)
     if (stocked == 0) {
         round = cpi_cache_refill_from_depot(cache, 1);
         times[EXCHANGE_TAKES] += round != NULL;
-    } else if (!cpi_cache_is_review_near(cache)) {
-        round = cpi_cache_refill_from_spare(cache, stocked, 1);
+    } else if (!cpi_cache_is_review_near(swaps)) {
+        round = cpi_cache_refill_from_spare(cache, stocked - 1, swaps, 1);
         times[SWAP_TAKES] += round != NULL;
     }
     return round != NULL ? *round : NULL;
@@ -86,19 +87,23 @@ static void *take_shortly(struct cpi_cache *cache)
 static bool give_shortly(struct cpi_cache *cache, void *slot)
 {
     uint32_t stocked = cpi_cache_stocked(cache);
+    uint64_t swaps = cpi_cache_next_swap(cache);
+    cpool_cache_t *active = cpi_cache_active(cache);
+    uint32_t node;
 
-    if (!cpi_cache_is_just_full(cache, cpi_slab_index(cache->slab, slot)))
+    if (!cpi_cache_is_just_full(cache, active, cpi_slab_index(cache->slab, slot)))
         return false;
     if (stocked < cache->target) {
-        if (cpi_cache_is_review_near(cache))
+        if (cpi_cache_is_review_near(swaps))
             return false;
-        if (cpi_cache_spill_to_spare(cache, stocked, slot)) {
+        if (cpi_cache_spill_to_spare(cache, active, stocked, swaps, slot)) {
             times[SWAP_GIVES]++;
             return true;
         }
     }
     times[EXCHANGE_GIVES]++;
-    return cpi_cache_spill_to_depot(cache, slot);
+    return cpi_cache_spill_to_depot(cache, slot, &node) ||
+           cpi_cache_spill_at_length(cache, node, slot);
 }
 
 /* One call of the owner.  Returns the slot that it took. */
@@ -190,6 +195,7 @@ END_TEST
 START_TEST(place_of_a_recalled_spare_is_filled_again)
 {
     struct cpi_cache *cache, *other;
+    cpool_cache_t *active;
     void *slots[2 * LIMIT];
     uint32_t node;
 
@@ -198,14 +204,15 @@ START_TEST(place_of_a_recalled_spare_is_filled_again)
     other = fixture_cache(1, true);
     fixture_take(cache, slots, 2 * LIMIT);
     fixture_give(cache, slots, 2 * LIMIT);
-    REQUIRE(cpi_cache_is_just_full(cache, cpi_slab_index(cache->slab, slots[0])));
-    REQUIRE(!cpi_cache_is_just_full(cache, UINTPTR_MAX)); /* not a slot */
+    active = cpi_cache_active(cache);
+    REQUIRE(cpi_cache_is_just_full(cache, active, cpi_slab_index(cache->slab, slots[0])));
+    REQUIRE(!cpi_cache_is_just_full(cache, active, UINTPTR_MAX)); /* not a slot */
     cache->vacant = false; /* there is no place but that of the full spare */
     node = cpi_cache_steal(cache);
     REQUIRE(node != 0);
     cpi_depot_give(fixture_depot, &other->counters, node);
     fixture_take(cache, slots, LIMIT);
-    REQUIRE(cpi_cache_refill_from_spare(cache, 1, 1) == NULL);
+    REQUIRE(cpi_cache_refill_from_spare(cache, 0, 1, 1) == NULL);
     slots[LIMIT] = *cpi_cache_refill_from_depot(cache, 1);
     REQUIRE(cpi_cache_see(cache, 0) != 0);
     fixture_give(cache, slots, LIMIT + 1);
@@ -235,7 +242,7 @@ START_TEST(spill_without_an_empty_spare_changes_nothing)
     fixture_init();
     cache = fixture_cache(1, true);
     n = fill_loaded(cache, slots);
-    REQUIRE(!cpi_cache_spill_to_spare(cache, 0, slots[0]));
+    REQUIRE(!cpi_cache_spill_to_spare(cache, cpi_cache_active(cache), 0, 1, slots[0]));
     REQUIRE(cpi_cache_is_valid(cache));
     REQUIRE_EQUAL(cpi_cache_count(cache), LIMIT);
     fixture_give(cache, slots, n);
