@@ -32,7 +32,7 @@
  *
  * The cost: a section is a few plain loads and stores in memory of the thread's own, with one
  * load of the domain's epoch.  A retire puts the address into the reader's bag, which has room
- * for a quarter of what the reader may hold back.  A full bag takes one barrier of the system
+ * for a quarter of what the reader may hold back.  Three full bags take one barrier of the system
  * (membarrier(2)) and a look at every reader.  Where the system has no such barrier, the
  * beginning of a section and a retire are atomic exchanges.  The slot itself has no word for
  * this.  No memory is allocated, and no lock is taken.
@@ -219,7 +219,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_
  * CPOOL_ERETIRED, CPOOL_EDOUBLEFREE, CPOOL_EUNUSED or CPOOL_ELEASED, are reported.
  * The slot is as it was then.  A caller that is inside a section ends it before it tries
  * again, because it waits for itself otherwise.
- * The reader's thread, lock-free.  A full bag makes a system call.
+ * The reader's thread, lock-free.  Three full bags make a system call.
  */
 CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
 

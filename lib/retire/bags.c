@@ -327,6 +327,33 @@ size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, boo
     return given;
 }
 
+bool cpi_retire_is_blocked(const struct cpi_reader *reader)
+{
+    const struct cpi_blocker *blocker = &reader->blocker;
+
+    if (blocker->reader == NULL ||
+        cpi_word_load(&blocker->reader->face.inside, relaxed) != blocker->inside) /* [first] */
+        return false;
+    for (unsigned i = 0; i < CPI_BAGS; i++)
+        if (is_ripe(&reader->bags[i], blocker->inside))
+            return false;
+    return true;
+}
+
+bool cpi_retire_turn(struct cpi_reader *reader)
+{
+    unsigned empty = 0;
+
+    if (!claim(reader))
+        return false;
+    close_bag(reader);
+    choose_bag(reader);
+    for (unsigned i = 0; i < CPI_BAGS; i++)
+        empty += cpi_bag_stamp(&reader->bags[i]) == 0 ? 1u : 0u;
+    leave_claim(reader);
+    return empty > 1;
+}
+
 bool cpi_retire_reopen(struct cpi_reader *reader)
 {
     struct cpi_bag *youngest = NULL;

@@ -88,11 +88,9 @@ static void judge_blocker(struct cpi_reader *reader, const struct cpi_blocker *s
     struct cpi_blocker *blocker = &reader->blocker;
     uint64_t limit = reader->domain->stall_limit;
 
-    if (limit == 0)
-        return;
     if (seen->reader != blocker->reader || seen->inside != blocker->inside) {
         *blocker = *seen;
-        blocker->since = cpi_os_now();
+        blocker->since = limit != 0 ? cpi_os_now() : 0;
     } else if (seen->reader != NULL && blocker->since != 0 &&
                cpi_os_now() - blocker->since >= limit) {
         blocker->since = 0;
@@ -112,7 +110,12 @@ CPI_COLD static int put_again(struct cpi_reader *reader, cpool_t *pool, void *sl
 {
     int code;
 
-    make_room(reader, "cpool_retire");
+    if (!cpi_retire_turn(reader)) {
+        if (cpi_retire_is_blocked(reader))
+            judge_blocker(reader, &reader->blocker, "cpool_retire");
+        else
+            make_room(reader, "cpool_retire");
+    }
     code = put(reader, pool, slot, gated);
     if (CPI_UNLIKELY(code == CPOOL_EHELD) && cpi_retire_reopen(reader))
         code = put(reader, pool, slot, gated);

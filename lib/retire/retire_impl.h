@@ -41,11 +41,11 @@ struct cpi_bag {
     cpool_t *_Atomic *pools;
 };
 
-/* The section that holds back a reader's bags, as its owner has seen it. */
+/* The section that holds back a reader's bags, as its owner has seen it in its last pass. */
 struct cpi_blocker {
     const struct cpi_reader *reader; /* NULL for none */
     uintptr_t inside;                /* the epoch of its beginning */
-    uint64_t since;                  /* 0 after the report */
+    uint64_t since;                  /* 0 after the report, or if there is none */
 };
 
 struct cpi_reader {
@@ -110,6 +110,13 @@ bool cpi_reader_rests(const struct cpi_reader *reader);
  */
 size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, bool all,
                        const cpool_t *pool, struct cpi_blocker *blocker);
+
+/* Closes the bag that is filled, and has an empty one filled.  Returns true if there is another
+ * one besides, so that a pass can wait, which takes as long for several bags. */
+bool cpi_retire_turn(struct cpi_reader *reader);
+
+/* Whether a pass is in vain: the section that held back the rest in the last one still does. */
+bool cpi_retire_is_blocked(const struct cpi_reader *reader);
 
 /* Flushes close bags that have room.  Has the youngest of them filled on, with a later stamp.
  * Returns false if there is none. */

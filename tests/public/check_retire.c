@@ -177,6 +177,24 @@ START_TEST(flushes_leave_room_for_all_that_may_be_held)
 }
 END_TEST
 
+/* One pass serves three of the four bags. */
+START_TEST(three_full_bags_go_back_together)
+{
+    cpool_reader_t *by;
+
+    make(modes[_i]);
+    by = reader();
+    for (int i = 0; i < 3; i++) {
+        retire(by, HELD / 4 * 3);
+        REQUIRE_EQUAL(cpool_domain_held(domain), HELD / 4 * 3);
+        retire(by, 1);
+        REQUIRE_EQUAL(cpool_domain_held(domain), 1);
+        REQUIRE_EQUAL(cpool_retire_flush(by), 0);
+    }
+    end();
+}
+END_TEST
+
 START_TEST(destroyed_reader_leaves_its_slots_to_others)
 {
     cpool_reader_t *readers[READERS];
@@ -531,6 +549,7 @@ int main(void)
         ONCE(slots_of_several_pools),
         TIMES(slots_retired_by_a_handler_go_back, 2),
         ONCE(flushes_leave_room_for_all_that_may_be_held),
+        TIMES(three_full_bags_go_back_together, all),
         TIMES(destroyed_reader_leaves_its_slots_to_others, 2),
         TIMES(end_of_the_domain_gives_all_back, all),
         ONCE(wrong_numbers_refused),
