@@ -7,7 +7,7 @@
  * rival_destroy, rival_alloc and rival_free, and URCU_ID, URCU_NAME and URCU_SUMMARY.
  * Sections are inlined.  All threads share the queue and the thread of liburcu's that call_rcu
  * makes by default.  One for each processor, or for each thread, takes as long, and holds back
- * two thirds to twice as many nodes.  Left out under sanitizers, which do not see liburcu's
+ * three quarters to twice as many nodes.  Left out under sanitizers, which do not see liburcu's
  * inline assembly.
  */
 #define _LGPL_SOURCE /* inline: functions of up to ten lines, which any program may have */

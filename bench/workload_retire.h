@@ -28,8 +28,9 @@
  * work of threads that a rival has for itself is in `all_ns` alone: the time of the process
  * that was not spent in sections.
  *
- * A node has room for a rival's head, RETIRE_HEAD bytes behind its beginning.  Held back are nodes that were retired and cannot be allocated yet, as a thread
- * finds them after each batch of updates.
+ * A node has room for a rival's head, RETIRE_HEAD bytes behind its beginning.  Held back are
+ * nodes that were retired and cannot be allocated yet, as a thread finds them after each batch
+ * of updates.
  */
 
 #include "machine.h"
