@@ -4,7 +4,8 @@
 #
 #   instructions.sh show [OPERATIONS]    print the table
 #   instructions.sh check [OPERATIONS]   and fail when a count grew, or when the
-#                                        inline path holds what it must not
+#                                        inline path holds what it must not.  With
+#                                        CPOOL_TEST_QUICK a quarter of the operations
 #   instructions.sh bless [OPERATIONS]   and make these counts the golden ones
 #
 # Needs valgrind, and objdump for the code.  Without them `check` ends with
@@ -18,7 +19,9 @@
 set -u
 
 action=${1:-check}
-operations=${2:-16000}
+operations=16000
+[ -z "${CPOOL_TEST_QUICK:-}" ] || operations=4000
+operations=${2:-$operations}
 program=${PROGRAM:-bench/instructions}
 golden=${GOLDEN:-$(dirname "$0")/golden-instructions.txt}
 valgrind=${VALGRIND:-valgrind}

@@ -11,6 +11,11 @@ noinst_LTLIBRARIES += lib/libcpool-internal.la
 lib_libcpool_internal_la_SOURCES = $(libcpool_sources)
 lib_libcpool_internal_la_CFLAGS = $(AM_CFLAGS) $(VISIBILITY_CFLAGS) $(SECTION_CFLAGS)
 lib_libcpool_internal_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS) $(DL_LIBS)
+# Libtool makes a convenience library, and the static one from it, of the objects of the shared
+# library, and would compile the others for nothing.
+if BUILD_SHARED
+lib_libcpool_internal_la_LIBTOOLFLAGS = --tag=disable-static
+endif
 
 # The same with assertions, for the white-box tests.  Without the objects of a shared library,
 # which nothing would use.

@@ -36,7 +36,7 @@ preload_exercise_SOURCES = preload/exercise.c
 preload_exercise_CFLAGS = $(AM_CFLAGS) -fno-builtin
 preload_exercise_LDADD = $(PTHREAD_LIBS)
 
-TESTS += preload/check.sh
+# check.sh is a test, too (Makefile.am).
 EXTRA_DIST += preload/check.sh preload/bench.sh preload/malloc.map
 
 check-malloc: $(preload_library) preload/exercise$(EXEEXT)

@@ -49,17 +49,30 @@ struct_pool() {
     sed -n '/^struct cpi_pool {/,/^};/p' "$impl" | sed 's|/\*.*\*/||; /\/\*/,/\*\//d'
 }
 
-# --- The graph of calls, between objects, which is the same without optimisation ---
+# --- The graph of calls, between objects, which has the same circles with and without optimisation ---
 
-(cd "$work" && printf '%s\n' "$lib"/*/*.c | xargs -P 2 -n 20 ${CC:-cc} -std=c11 -D_GNU_SOURCE \
-    -O0 -I"$top/include" -I"$lib" -c) || exit 1
+# Those of this tree's library, where it is the one of these sources and has no assertions.
+plain=$(sed -n 's/^\(DEBUG_CPPFLAGS\|SANITIZER_CFLAGS\) = *//p' Makefile 2> /dev/null)
 for source in "$lib"/*/*.c; do
-    name=$(basename "$source" .c)
-    folder=$(basename "$(dirname "$source")")
-    ${NM:-nm} "$work/$name.o" | awk -v from="$folder/$name" '
-        NF == 2 && $1 == "U" { print "uses", from, $2 }
-        NF == 3 && $2 ~ /[TDBRV]/ { print "has", from, $3 }'
-done > "$work/names"
+    name=${source##*/} folder=${source%/*}
+    name=${name%.c} folder=lib/${folder##*/}
+    for built in "$folder/libcpool_internal_la-$name.o" "$folder/.libs/libcpool_internal_la-$name.o"; do
+        [ -z "$plain" ] && [ "$built" -nt "$source" ] && ln -sf "$(pwd)/$built" "$work/$name.o"
+    done
+    [ -e "$work/$name.o" ] || echo "$source"
+done > "$work/sources"
+(cd "$work" && xargs -r -P 2 -n 20 ${CC:-cc} -std=c11 -D_GNU_SOURCE \
+    -O0 -I"$top/include" -I"$lib" -c < sources) || exit 1
+# Each object's names, behind a line with its own.
+for source in "$lib"/*/*.c; do
+    echo "is ${source##*/} ${source#"$lib/"}"
+done > "$work/places"
+(cd "$work" && ${NM:-nm} ./*.o) | awk '
+    NR == FNR { sub(/\.c$/, "", $2); sub(/\.c$/, "", $3); from[$2] = $3; next }
+    /^\.\/.*\.o:$/ { name = substr($0, 3, length($0) - 5) }
+    NF == 2 && $1 == "U" { print "uses", from[name], $2 }
+    NF == 3 && $2 ~ /[TDBRV]/ { print "has", from[name], $3 }
+' "$work/places" - > "$work/names"
 awk '$1 == "has" { owner[$3] = $2 }
     $1 == "uses" { uses[++n] = $2 " " $3 }
     END {

@@ -19,7 +19,8 @@ WEAK_SEED = 1
 WEAK_MODELS =
 WEAK_REPLAY =
 
-TESTS += tests/weak/selftest.sh tests/weak/models.sh
+# models.sh begins before all others (Makefile.am).
+TESTS += tests/weak/selftest.sh
 
 EXTRA_DIST += \
 	tests/weak/build.sh tests/weak/genmc.h tests/weak/models.sh \
