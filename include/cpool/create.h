@@ -212,26 +212,26 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * magazines of the pool, and the bytes of all.  In memory of the library's own they differ. */
 #define CPOOL_LEAST_(a, b) ((a) < (b) ? (a) : (b))
 #define CPOOL_LINES_(bytes) (((bytes) + 63u) / 64u * 64u)
-#define CPOOL_SLOTS_(slots) (sizeof(char) * (slots)) /* a size_t, without a cast */
+#define CPOOL_WIDE_(number) (sizeof(char) - 1u + (number)) /* a size_t, without a cast */
 #define CPOOL_FEW_ROUNDS_(size, slots)                                                 \
-    CPOOL_LEAST_(CPOOL_LEAST_(CPOOL_SLOTS_(slots) / 16u, 63u), 1048576u / (size))
+    CPOOL_LEAST_(CPOOL_LEAST_(CPOOL_WIDE_(slots) / 16u, 63u), 1048576u / (size))
 #define CPOOL_WHOLE_ROUNDS_(few)                                                       \
     ((few) >= 64u / sizeof(void *) ? (few) - (8u + (few) * sizeof(void *)) % 64u / sizeof(void *) \
      : (few) > 0                   ? (few)                                             \
                                    : 1u)
 #define CPOOL_SPARES_(slots, rounds)                                                   \
-    CPOOL_LEAST_(CPOOL_SLOTS_(slots) / (rounds) / 16u, 72u)
+    CPOOL_LEAST_(CPOOL_WIDE_(slots) / (rounds) / 16u, 72u)
 #define CPOOL_MAGAZINES_(slots, caches, rounds)                                        \
-    (CPOOL_SLOTS_(slots) / (rounds) + 1u + 2u * CPOOL_LEAST_((caches) + ((caches) == 1u), 4u) + \
-     4u * (caches) +                                                                   \
+    (CPOOL_WIDE_(slots) / (rounds) + 1u + 4u * CPOOL_WIDE_(caches) +                   \
+     2u * CPOOL_LEAST_(CPOOL_WIDE_(caches) + ((caches) == 1u), 4u) +                   \
      (CPOOL_SPARES_(slots, rounds) > 1u                                                \
-          ? CPOOL_LEAST_(CPOOL_SLOTS_(slots) / (rounds) / 2u,                          \
+          ? CPOOL_LEAST_(CPOOL_WIDE_(slots) / (rounds) / 2u,                          \
                          (CPOOL_SPARES_(slots, rounds) - 1u) * (caches))               \
           : 0u))
 #define CPOOL_MEMORY_(size, slots, caches, rounds)                                     \
     (1792u + (caches) * CPOOL_LINES_(384u + 4u * CPOOL_SPARES_(slots, rounds)) +       \
      CPOOL_MAGAZINES_(slots, caches, rounds) * CPOOL_LINES_(8u + (rounds) * sizeof(void *)) + \
-     CPOOL_LINES_(CPOOL_SLOTS_(slots) * (size)))
+     CPOOL_LINES_(CPOOL_WIDE_(slots) * (size)))
 
 /*
  * ---- Creation and destruction (cpool_create.3) -----------------------------
