@@ -55,6 +55,17 @@ inline void *required(void *memory)
     return memory;
 }
 
+/* Clang's analyzer does not look into the operators delete of a class, nor into a domain, and
+ * would take for lost what goes back by them. */
+#if defined(__clang_analyzer__)
+void *untracked(void *block) noexcept;
+#else
+inline void *untracked(void *block) noexcept
+{
+    return block;
+}
+#endif
+
 } // namespace detail
 
 } // namespace cpool

@@ -87,11 +87,11 @@ template <class Tag> class pooled {
 public:
     static void *operator new(std::size_t size)
     {
-        return detail::required(detail::source<Tag>::alloc(size, untold));
+        return detail::required(detail::untracked(detail::source<Tag>::alloc(size, untold)));
     }
     static void *operator new(std::size_t size, const std::nothrow_t &) noexcept
     {
-        return detail::source<Tag>::alloc(size, untold);
+        return detail::untracked(detail::source<Tag>::alloc(size, untold));
     }
     static void *operator new(std::size_t, void *place) noexcept { return place; }
     static void operator delete(void *block, std::size_t size) noexcept
@@ -107,7 +107,8 @@ public:
     static void *operator new(std::size_t size, std::align_val_t align,
                               const std::nothrow_t &) noexcept
     {
-        return detail::source<Tag>::alloc(size, static_cast<std::size_t>(align));
+        return detail::untracked(
+            detail::source<Tag>::alloc(size, static_cast<std::size_t>(align)));
     }
     static void operator delete(void *block, std::align_val_t, const std::nothrow_t &) noexcept
     {
@@ -115,8 +116,8 @@ public:
     }
     static void *operator new(std::size_t size, std::align_val_t align)
     {
-        return detail::required(
-            detail::source<Tag>::alloc(size, static_cast<std::size_t>(align)));
+        return detail::required(detail::untracked(
+            detail::source<Tag>::alloc(size, static_cast<std::size_t>(align))));
     }
     static void operator delete(void *block, std::size_t size, std::align_val_t align) noexcept
     {

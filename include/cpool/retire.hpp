@@ -112,10 +112,11 @@ public:
     void operator()(T *object) const noexcept
     {
         cpool_reader_t *reader = cpool_domain_reader(domain_);
+        void *slot = detail::untracked(object);
 
         if (reader == nullptr)
             return;
-        while (cpool_retire(reader, pool_, static_cast<void *>(object)) == CPOOL_EHELD &&
+        while (cpool_retire(reader, pool_, slot) == CPOOL_EHELD &&
                cpool_retire_barrier(reader) == 0) {
         }
     }

@@ -53,13 +53,30 @@ int use(void)
 # Macros for typed pools, in any language.
 typed='
 #include <cpool.h>
-#include <cpool/object.h>
+#include <cpool/events.h>
+#include <cpool/lease.h>
+#include <cpool/object_lease.h>
+#include <cpool/retire.h>
 #include <cpool/sized.h>
 #include <cpool/track.h>
 struct job { int number; double number_too; };
 CPOOL_DECLARE(jobs, struct job);
+CPOOL_DECLARE_HANDLES(jobs, struct job);
+CPOOL_DECLARE_LEASES(jobs, struct job);
+CPOOL_DECLARE_NOTICES(jobs, struct job);
 CPOOL_DEFINE(jobs, struct job, .capacity = 10);
+CPOOL_DECLARE_EXACT(tasks, struct job);
+CPOOL_DEFINE_EXACT(tasks, struct job, .capacity = 10);
+CPOOL_DECLARE_WAITABLE(calls, struct job);
+CPOOL_DECLARE_NOTICES(calls, struct job);
+CPOOL_DEFINE_WAITABLE(calls, struct job, .capacity = 10);
+#if defined(__GNUC__)
+CPOOL_DEFINE_INLINE(one, struct job, .capacity = 10);
+CPOOL_DEFINE_EXACT_INLINE(exact, struct job, .capacity = 10);
+CPOOL_DEFINE_WAITABLE_INLINE(waitable, struct job, .capacity = 10);
+#endif
 CPOOL_OBJECTS_DECLARE(makers, struct job);
+CPOOL_OBJECTS_DECLARE_LEASES(makers, struct job);
 CPOOL_OBJECTS_DEFINE(makers, struct job, CPOOL_OBJECT_HOOKS(.create = NULL), .max_capacity = 9, .growth = 1);
 int work(void);
 int work(void)
@@ -75,6 +92,29 @@ int work(void)
     if (jobs_alloc_bulk(&job, config.max_size) > 0)
         jobs_free_bulk(&job, 1);
     return jobs_close();
+}
+unsigned char *form(cpool_reader_t *reader, cpool_handle_t *handle);
+unsigned char *form(cpool_reader_t *reader, cpool_handle_t *handle)
+{
+    static unsigned char room[CPOOL_MEMORY_BYTES(sizeof(struct job), 10, 2)];
+    cpool_iter_t iter = CPOOL_ITER_INIT(jobs_pool(), 0, CPOOL_CAPACITY_MAX);
+    cpool_lease_t *lease = jobs_lease_begin();
+    cpool_object_lease_t *frame = makers_lease_begin();
+    struct job *job;
+
+    cpool_read_begin(reader);
+    job = jobs_resolve(*handle);
+    if (job == NULL)
+        job = jobs_iter_next(&iter);
+    *handle = jobs_handle(job);
+    cpool_read_end(reader);
+    if (makers_lease_adopt(frame, makers_lease_get(frame)) != 0 ||
+        jobs_lease_adopt(lease, jobs_lease_alloc(lease)) != 0)
+        return NULL;
+    jobs_free(jobs_alloc_or_notify());
+    tasks_free(tasks_alloc());
+    calls_free(calls_alloc_or_notify());
+    return room;
 }'
 
 # Without GNU extensions.  The C library's headers define types then that gcc knows already.
@@ -222,7 +262,8 @@ cxx_parts='error pool inplace owner live lease sized pooled resource object reti
 # part_use PART - a user's actions with this part alone, which instantiate its templates.
 part_use() {
     echo "#include <cpool/$1.hpp>"
-    echo 'struct job { int number; }; void use(); void use() {'
+    echo 'struct job { int number; }; void use();'
+    echo 'void use() {'
     case $1 in
     error) echo 'cpool::detail::require(cpool_destroy(nullptr));' ;;
     pool) echo 'cpool::pool<job> jobs(9); job *one = jobs.create(); jobs.destroy(one);' ;;
@@ -239,6 +280,8 @@ part_use() {
         cpool::retire_deleter<job>(domain, jobs)(jobs.create());' ;;
     esac
     echo '}'
+    [ "$1" != pool ] || echo 'CPOOL_STATIC_POOL(statics, job);
+        void make(); void make() { using all = cpool::static_pool<job, statics_tag>; all::destroy(all::create()); }'
     [ "$1" != resource ] || echo '#if CPOOL_HAS_PMR_
         void make(); void make() { cpool::sized_resource blocks; cpool::pool_resource slots(8, 8, 9); }
         #endif'
@@ -345,14 +388,14 @@ else
     echo "left out: clang in the mode of Microsoft's compiler"
 fi
 
-# tidy FILE STANDARD OPTION... - a user's clang-tidy has nothing to say of the macros.
+# tidy FILE STANDARD OPTION... - a user's clang-tidy has nothing to say of the macros, or the headers.
 tidy() {
     file=$1 standard=$2
     shift 2
     clang-tidy --quiet --config='{}' -warnings-as-errors='*' "$@" "$file" -- -std="$standard" \
         -I"$top/include" > "$work/message" 2> /dev/null && return
     cat "$work/message"
-    echo 'clang-tidy warns of the macros for typed pools'
+    echo 'clang-tidy warns of the macros for typed pools, or of a header for C++'
     exit 1
 }
 
@@ -365,6 +408,10 @@ elif command -v clang-tidy > /dev/null; then
     tidy "$work/typed.c" c11 \
         -checks='-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier'
     tidy "$work/typed.cpp" c++17
+    for part in $cxx_parts; do
+        part_use "$part" > "$work/part.cpp"
+        tidy "$work/part.cpp" c++17
+    done
 else
     echo 'left out: clang-tidy over the macros for typed pools'
 fi
