@@ -125,7 +125,8 @@ void cpi_tools_close(unsigned tools, const void *pool, void *slots, size_t size)
 
 void cpi_tools_hide(unsigned tools, void *from, size_t size)
 {
-    if ((tools & CPOOL_TOOL_ASAN) != 0)
+    /* Clang's analyzer does not see that the first implies the second. */
+    if ((tools & CPOOL_TOOL_ASAN) != 0 && __asan_poison_memory_region != NULL)
         __asan_poison_memory_region(from, size);
     if ((tools & CPOOL_TOOL_MEMCHECK) != 0)
         (void)VALGRIND_MAKE_MEM_NOACCESS(from, size);

@@ -78,10 +78,11 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
     uintptr_t words = (n + 63) / 64;
     uint64_t taken[CPI_TRIM_WORDS];
     size_t bytes;
-    uintptr_t i;
+    uintptr_t i = 0;
 
-    for (i = 0; i < words; i++)
+    do /* there is a word at least */
         taken[i] = take_bits(&vacancy[i], mask);
+    while (++i < words);
     bytes = discard_portion(pool, taken, from, n);
     for (i = 0; i < words; i++)
         cpi_fetch_add(&vacancy[i], taken[i], release); /* [vacate]: none of them is set */
