@@ -142,15 +142,15 @@ static inline enum cpi_slotmap_state cpi_slotmap_give(const struct cpi_slotmap *
     return CPI_SLOTMAP_FREE;
 }
 
-/* The same in fewer instructions.  Returns false, and has changed nothing, if the slot cannot
- * become free, or if its generation comes round, for which the other one is.  Wait-free. */
+/* The same in fewer instructions.  Returns false, and has changed nothing, if the word without LIVE
+ * has a bit of the state, or its generation comes round.  The other one is for both.  Wait-free. */
 static inline bool cpi_slotmap_give_live(const struct cpi_slotmap *map, uintptr_t index)
 {
     _Atomic uint64_t *at = &map->words[index];
     uint64_t word = cpi_load(at, relaxed); /* [own] */
-    uint64_t next = (word & ~CPI_SLOTMAP_STATE) + map->step;
+    uint64_t next = word + (map->step - CPI_SLOTMAP_LIVE);
 
-    return CPI_LIKELY((word & CPI_SLOTMAP_LIVE) != 0) && CPI_LIKELY(next >= map->step) &&
+    return CPI_LIKELY((next & CPI_SLOTMAP_STATE) == 0) && CPI_LIKELY(next >= map->step) &&
            CPI_LIKELY(cpi_cas_strong(at, &word, next, relaxed, relaxed)); /* [given] */
 }
 
