@@ -10,6 +10,10 @@
  *
  *     cc connections.c $(pkg-config --cflags --libs cpool) -pthread
  */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L /* nanosleep, where -std=c11 hides it */
+#endif
+
 #include <cpool/object.h>
 
 #include <arpa/inet.h>

@@ -28,6 +28,10 @@
  *
  *     cc -std=c11 hashtable.c $(pkg-config --cflags --libs cpool) -pthread
  */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, where -std=c11 hides it */
+#endif
+
 #include <cpool/retire.h>
 
 #include <errno.h>
