@@ -10,12 +10,17 @@
  */
 #include "cache/cache_edge.h"
 
+#include <string.h>
+
 #include "base/atomic.h"
 
 /* Near the end a cache takes this part of the fresh slots that are left, and of
  * the last full magazine. */
 #define CPI_FRESH_PART 16u
 #define CPI_DRY_PART 4u
+
+/* More rounds of a magazine stay as they are. */
+#define CPI_DISPERSE_MAX 512u
 
 bool cpi_cache_is_valid(const struct cpi_cache *cache)
 {
@@ -267,6 +272,33 @@ void *cpi_cache_alloc(struct cpi_cache *cache)
         return slot;
     round = refill(cache, 1);
     return round != NULL ? *round : NULL;
+}
+
+static uint32_t common_divisor(uint32_t one, uint32_t other)
+{
+    return other == 0 ? one : common_divisor(other, one % other);
+}
+
+/* A step that meets each of `size` rounds, and that puts slots far from their neighbours. */
+static uint32_t step_of(uint32_t size)
+{
+    uint32_t step = size * 5 / 13 + 1;
+
+    while (common_divisor(size, step) != 1)
+        step++;
+    return step;
+}
+
+CPI_COLD void cpi_cache_disperse(struct cpi_magazine *magazine, uint32_t count)
+{
+    void *ordered[CPI_DISPERSE_MAX];
+    uint32_t size = count < CPI_DISPERSE_MAX ? count : CPI_DISPERSE_MAX;
+    uint32_t step = step_of(size);
+    uint32_t i;
+
+    memcpy(ordered, magazine->rounds, size * sizeof(ordered[0]));
+    for (i = 0; i < size; i++)
+        magazine->rounds[i] = ordered[(uint64_t)i * step % size];
 }
 
 CPI_APART bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slot)

@@ -172,6 +172,24 @@ CPI_WITHIN static inline uint32_t cpi_cache_spill_with(struct cpi_cache *cache, 
  * out. */
 bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slot);
 
+/* Fewer are left as they are. */
+#define CPI_DISPERSE_MIN 32u
+
+/* Whether the first two rounds are neighbours, which they hardly are once dispersed. */
+static inline bool cpi_cache_is_in_order(const struct cpi_cache *cache,
+                                         const struct cpi_magazine *magazine)
+{
+    uintptr_t stride = cache->slab->stride;
+
+    return cache->depot->limit >= CPI_DISPERSE_MIN &&
+           (uintptr_t)magazine->rounds[1] - (uintptr_t)magazine->rounds[0] + stride <= 2 * stride;
+}
+
+/* Puts the rounds of a full magazine, which is the caller's, out of the order of their
+ * addresses.  In that order a processor fetches the next slots by itself, while another one
+ * writes to them. */
+void cpi_cache_disperse(struct cpi_magazine *magazine, uint32_t count);
+
 /* The same with an empty magazine of the depot, where the oldest spare goes in exchange.  Returns
  * false, and this magazine or 0, if it is not that simple: the one at length is next. */
 CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, void *slot,
@@ -181,14 +199,19 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, 
     uint32_t stocked = cpi_cache_stocked(cache);
     uint32_t node = cpi_depot_pop(depot, &depot->empty, &cache->counters,
                                   &cache->counters.empty_out);
+    struct cpi_magazine *magazine;
 
     *popped = node;
     if (CPI_UNLIKELY(node == 0 || stocked != cache->quota || cpi_cache_is_turn(cache, true)))
         return false;
     node = cpi_cache_spill_with(cache, stocked, node, slot, false);
-    if (CPI_LIKELY(node != 0))
+    if (CPI_LIKELY(node != 0)) {
+        magazine = cpi_cache_magazine(cache, node);
+        if (CPI_UNLIKELY(cpi_cache_is_in_order(cache, magazine)))
+            cpi_cache_disperse(magazine, depot->limit);
         cpi_depot_push(depot, &depot->stocked, node, &cache->counters,
                        &cache->counters.stocked_in);
+    }
     cpi_cache_look_at_bound(cache);
     return true;
 }

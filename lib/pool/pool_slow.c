@@ -102,8 +102,8 @@ CPI_APART static void give_at_length(struct cpi_cache *cache, void *slot, struct
         free_at_length(cache->registry->handle, slot, call);
 }
 
-/* The loaded magazine is full, and there is no empty spare.  The rarer case is a call at the end, for
- * which no register is saved. */
+/* The loaded magazine is full, and there is no empty spare.  The rarer case is a call at the end,
+ * for which no register is saved. */
 CPI_APART static void give_exchanged(struct cpi_cache *cache, void *slot, struct cpi_call call)
 {
     uint32_t mark = cpi_mark_enter(cache);

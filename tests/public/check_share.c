@@ -156,6 +156,38 @@ START_TEST(alloc_with_a_hundred_loaded_caches_succeeds)
 }
 END_TEST
 
+/* How many of so many slots, in the order in which they come, lie beside the one before. */
+static size_t take_neighbours(cpool_t *pool, size_t length)
+{
+    size_t neighbours = 0;
+    char *before = NULL;
+
+    for (size_t i = 0; i < length; i++) {
+        char *slot = cpool_alloc(pool);
+
+        REQUIRE(slot != NULL);
+        neighbours += slot == before + SLOT_SIZE || before == slot + SLOT_SIZE;
+        before = slot;
+    }
+    return neighbours;
+}
+
+/* A thread that writes to such a slot has nobody read it before because of its neighbour. */
+START_TEST(slots_of_a_thread_that_only_frees_come_without_their_neighbours)
+{
+    enum { LENGTH = 6400, OTHERS = LENGTH / 2, LONG = 64 };
+    cpool_t *pool = create(LONG, 2 * LONG);
+
+    run_bursts(pool, LENGTH, 2); /* the first one leaves empty magazines */
+    REQUIRE(take_neighbours(pool, 2 * LONG) > LONG); /* its own */
+    REQUIRE(take_neighbours(pool, OTHERS) < OTHERS / 8);
+    support_require_live(pool, 2 * LONG + OTHERS);
+    support_require_obtainable(pool, 2 * LONG + OTHERS);
+    REQUIRE_EQUAL(cpool_reset(pool), 2 * LONG + OTHERS);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -167,6 +199,7 @@ int main(void)
         ONCE(cache_left_to_itself_adapts_to_bursts),
         ONCE(callers_memory_holds_the_configured_cache),
         ONCE(alloc_with_a_hundred_loaded_caches_succeeds),
+        ONCE(slots_of_a_thread_that_only_frees_come_without_their_neighbours),
     };
 
     return SUPPORT_RUN("share", tests);

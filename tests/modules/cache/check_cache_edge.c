@@ -19,7 +19,7 @@
 #include "cache/mark.h"
 #include "random.h"
 
-enum { LIMIT = FIXTURE_LIMIT, CALLS = 20000, SEEDS = 4 };
+enum { LIMIT = FIXTURE_LIMIT, CALLS = 20000, SEEDS = 4, MOST = 600 };
 
 enum way { SWAP_TAKES, EXCHANGE_TAKES, SWAP_GIVES, EXCHANGE_GIVES, WAYS };
 
@@ -307,6 +307,37 @@ START_TEST(spare_in_place_of_no_magazine_has_room_again)
 }
 END_TEST
 
+/* Each round once, and none beside the slot before or behind it. */
+static void require_dispersed(const struct cpi_magazine *magazine, const char *slots,
+                              uint32_t count, uint32_t dispersed)
+{
+    char found[MOST] = { 0 };
+
+    for (uint32_t i = 0; i < count; i++) {
+        size_t slot = (size_t)((const char *)magazine->rounds[i] - slots);
+        size_t before = i > 0 ? (size_t)((const char *)magazine->rounds[i - 1] - slots) : 0;
+
+        REQUIRE(slot < count && found[slot] == 0);
+        found[slot] = 1;
+        REQUIRE(i == 0 || i >= dispersed || slot > before + 8 || slot + 8 < before);
+        REQUIRE(i < dispersed || slot == i);
+    }
+}
+
+START_TEST(dispersed_rounds_are_the_same_ones)
+{
+    static char slots[MOST];
+    struct cpi_magazine *magazine = support_lines(sizeof(*magazine) + MOST * sizeof(void *));
+
+    for (uint32_t count = CPI_DISPERSE_MIN; count <= MOST; count++) {
+        for (uint32_t i = 0; i < count; i++)
+            magazine->rounds[i] = &slots[i];
+        cpi_cache_disperse(magazine, count);
+        require_dispersed(magazine, slots, count, count < 512 ? count : 512);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -316,6 +347,7 @@ int main(void)
         ONCE(free_into_a_new_magazine_is_counted),
         ONCE(swap_with_a_spare_is_a_move),
         ONCE(spare_in_place_of_no_magazine_has_room_again),
+        ONCE(dispersed_rounds_are_the_same_ones),
     };
 
     return SUPPORT_RUN("cache_edge", tests);
