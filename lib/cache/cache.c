@@ -305,6 +305,7 @@ CPI_APART bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node,
 {
     uint32_t stocked = cpi_cache_stocked(cache);
     bool has_room = stocked < cache->target;
+    bool only_gives = stocked == cache->quota && cache->gave;
 
     if (node == 0)
         node = cpi_depot_take_empty(cache->depot, &cache->counters);
@@ -313,8 +314,11 @@ CPI_APART bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node,
     if (!has_room)
         note_exchange(cache, true);
     node = cpi_cache_spill_with(cache, stocked, node, slot, has_room);
-    if (node != 0)
+    if (node != 0) {
+        if (only_gives)
+            cpi_cache_part_neighbours(cache, node);
         cpi_depot_give(cache->depot, &cache->counters, node);
+    }
     cpi_cache_look_at_bound(cache);
     cpi_cache_count_free(cache);
     return true;

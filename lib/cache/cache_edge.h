@@ -190,6 +190,15 @@ static inline bool cpi_cache_is_in_order(const struct cpi_cache *cache,
  * writes to them. */
 void cpi_cache_disperse(struct cpi_magazine *magazine, uint32_t count);
 
+/* The same where they are in that order. */
+static inline void cpi_cache_part_neighbours(struct cpi_cache *cache, uint32_t node)
+{
+    struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
+
+    if (CPI_UNLIKELY(cpi_cache_is_in_order(cache, magazine)))
+        cpi_cache_disperse(magazine, cache->depot->limit);
+}
+
 /* The same with an empty magazine of the depot, where the oldest spare goes in exchange.  Returns
  * false, and this magazine or 0, if it is not that simple: the one at length is next. */
 CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, void *slot,
@@ -199,16 +208,13 @@ CPI_WITHIN static inline bool cpi_cache_spill_to_depot(struct cpi_cache *cache, 
     uint32_t stocked = cpi_cache_stocked(cache);
     uint32_t node = cpi_depot_pop(depot, &depot->empty, &cache->counters,
                                   &cache->counters.empty_out);
-    struct cpi_magazine *magazine;
 
     *popped = node;
     if (CPI_UNLIKELY(node == 0 || stocked != cache->quota || cpi_cache_is_turn(cache, true)))
         return false;
     node = cpi_cache_spill_with(cache, stocked, node, slot, false);
     if (CPI_LIKELY(node != 0)) {
-        magazine = cpi_cache_magazine(cache, node);
-        if (CPI_UNLIKELY(cpi_cache_is_in_order(cache, magazine)))
-            cpi_cache_disperse(magazine, depot->limit);
+        cpi_cache_part_neighbours(cache, node);
         cpi_depot_push(depot, &depot->stocked, node, &cache->counters,
                        &cache->counters.stocked_in);
     }

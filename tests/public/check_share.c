@@ -172,19 +172,41 @@ static size_t take_neighbours(cpool_t *pool, size_t length)
     return neighbours;
 }
 
-/* A thread that writes to such a slot has nobody read it before because of its neighbour. */
+enum { LENGTH = 6400, LONG = 64 };
+
+/* Others than this thread's write to such slots, before any of them is read because of its
+ * neighbour. */
+static void require_neighbours_apart(cpool_t *pool)
+{
+    REQUIRE(take_neighbours(pool, LENGTH / 2) < LENGTH / 16);
+    support_require_live(pool, LENGTH / 2);
+    support_require_obtainable(pool, LENGTH / 2);
+    REQUIRE_EQUAL(cpool_reset(pool), LENGTH / 2);
+    support_destroy_empty(pool);
+}
+
 START_TEST(slots_of_a_thread_that_only_frees_come_without_their_neighbours)
 {
-    enum { LENGTH = 6400, OTHERS = LENGTH / 2, LONG = 64 };
     cpool_t *pool = create(LONG, 2 * LONG);
 
     run_bursts(pool, LENGTH, 2); /* the first one leaves empty magazines */
-    REQUIRE(take_neighbours(pool, 2 * LONG) > LONG); /* its own */
-    REQUIRE(take_neighbours(pool, OTHERS) < OTHERS / 8);
-    support_require_live(pool, 2 * LONG + OTHERS);
-    support_require_obtainable(pool, 2 * LONG + OTHERS);
-    REQUIRE_EQUAL(cpool_reset(pool), 2 * LONG + OTHERS);
-    support_destroy_empty(pool);
+    require_neighbours_apart(pool);
+}
+END_TEST
+
+START_TEST(slots_of_a_cache_that_only_frees_do_so)
+{
+    cpool_t *pool = create(LONG, 2 * LONG);
+    cpool_cache_t *cache;
+    void *slots[LENGTH];
+
+    REQUIRE_EQUAL(cpool_cache_create(&cache, pool), 0);
+    for (size_t i = 0; i < LENGTH; i++)
+        REQUIRE((slots[i] = cpool_cache_alloc(cache)) != NULL);
+    for (size_t i = 0; i < LENGTH; i++)
+        cpool_cache_free(cache, slots[i]);
+    cpool_cache_destroy(cache);
+    require_neighbours_apart(pool);
 }
 END_TEST
 
@@ -200,6 +222,7 @@ int main(void)
         ONCE(callers_memory_holds_the_configured_cache),
         ONCE(alloc_with_a_hundred_loaded_caches_succeeds),
         ONCE(slots_of_a_thread_that_only_frees_come_without_their_neighbours),
+        ONCE(slots_of_a_cache_that_only_frees_do_so),
     };
 
     return SUPPORT_RUN("share", tests);
