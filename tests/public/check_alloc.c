@@ -212,7 +212,7 @@ START_TEST(alloc_kenwright_trace_holds)
 }
 END_TEST
 
-/* As many as a cache holds.  What goes through the depot comes in another order. */
+/* As many as a cache holds.  Slots that go through the depot come in another order. */
 START_TEST(alloc_after_frees_is_last_in_first_out)
 {
     cpool_t *pool = support_create_plain(32, 10000);
