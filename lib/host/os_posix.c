@@ -70,7 +70,7 @@ size_t cpi_os_page_size(void)
 /* The largest there are: of kernels with pages of 64 KiB. */
 #define CPI_HUGE_PAGE_MAX ((size_t)512 * 1024 * 1024)
 
-static size_t read_number(const char *path)
+CPI_COLD static size_t read_number(const char *path)
 {
     char digits[32];
     size_t number = 0;
@@ -93,7 +93,7 @@ static size_t read_number(const char *path)
     return number;
 }
 
-size_t cpi_os_huge_page_size(void)
+CPI_COLD size_t cpi_os_huge_page_size(void)
 {
     int saved = errno;
     size_t page = cpi_os_page_size();
@@ -119,18 +119,20 @@ bool cpi_os_takes_huge_pages(void)
     return true;
 }
 
-static void *map(uintptr_t wish, size_t size, int protection)
+CPI_COLD static void *map(uintptr_t wish, size_t size, int protection)
 {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | CPI_NO_RESERVE;
     int saved = errno;
     void *address;
 
-    address = mmap((void *)wish, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | CPI_NO_RESERVE, -1,
-                   0);
+    while ((address = mmap((void *)wish, size, protection, flags, -1, 0)) == MAP_FAILED &&
+           errno == EINVAL && (flags & CPI_NO_RESERVE) != 0)
+        flags &= ~CPI_NO_RESERVE; /* a system that does not know it */
     errno = saved;
     return address == MAP_FAILED ? NULL : address;
 }
 
-size_t cpi_os_address_space(void)
+CPI_COLD size_t cpi_os_address_space(void)
 {
     struct rlimit limit;
 
@@ -140,7 +142,7 @@ size_t cpi_os_address_space(void)
     return (size_t)limit.rlim_cur;
 }
 
-void *cpi_os_reserve(size_t size, size_t align)
+CPI_COLD void *cpi_os_reserve(size_t size, size_t align)
 {
     size_t spare = align - cpi_os_page_size();
     char *address;

@@ -324,7 +324,7 @@ check_machine() {
 check_without() {
     launcher=tests/machines/without
     quietly without-build child machines-build $launcher
-    for feature in ${MACHINES_VARIANTS:-membarrier thp}; do
+    for feature in ${MACHINES_VARIANTS:-membarrier thp noreserve}; do
         if "$launcher" "$feature" true 2>"$work/without.log"; then
             say "unit tests, no $feature"
             traits=without-$feature

@@ -8,7 +8,8 @@
 #   make check-armhf      32-bit ARM, emulated
 #   make check-i386       32-bit x86, emulated where the kernel does not run it
 #   make check-musl       the musl C library
-#   make check-without    no membarrier, no transparent huge pages
+#   make check-without    no membarrier, no transparent huge pages, no mmap with
+#                         MAP_NORESERVE
 #   make check-machines   all of these
 #
 # Each needs tools that `./bootstrap --install-cross` installs.  Where one lacks the

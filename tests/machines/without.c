@@ -6,6 +6,7 @@
  *
  *   membarrier   membarrier(2) says ENOSYS, as before Linux 4.3
  *   thp          no transparent huge pages for this process
+ *   noreserve    mmap(2) with MAP_NORESERVE says EINVAL
  *
  * Includes the system's headers only, and nothing of the library.  A feature that is
  * taken away stays away from the program and all its children: system calls by a
@@ -31,8 +32,26 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+
+/* A system call's number by which mmap is known: its arguments are passed one by
+ * one where there is this one, or there is no other. */
+#if defined(SYS_mmap2)
+#define MAP_CALL SYS_mmap2
+#else
+#define MAP_CALL SYS_mmap
+#endif
+
+/* Where the filter finds the lower half of an argument of 64 bits. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define LOWER_HALF 4u
+#else
+#define LOWER_HALF 0u
+#endif
+#define ARGUMENT(i) ((uint32_t)(offsetof(struct seccomp_data, args) + (i) * 8u + LOWER_HALF))
+#define FLAGS_OF_MMAP 3u
 
 #define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
 #define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
@@ -67,12 +86,31 @@ static bool without_thp(void)
            prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
 }
 
+static bool without_noreserve(void)
+{
+    struct sock_filter filter[] = {
+        LOAD_NUMBER,
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)MAP_CALL, 0, 3),
+        LOAD(ARGUMENT(FLAGS_OF_MMAP)),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_NORESERVE, 0, 1),
+        RETURN(REFUSAL(EINVAL)),
+        RETURN(SECCOMP_RET_ALLOW),
+    };
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+    if (!install(filter, sizeof(filter) / sizeof(filter[0])))
+        return false;
+    return mmap(NULL, 1, PROT_NONE, flags | MAP_NORESERVE, -1, 0) == MAP_FAILED &&
+           errno == EINVAL && mmap(NULL, 1, PROT_NONE, flags, -1, 0) != MAP_FAILED;
+}
+
 static const struct feature {
     const char *name;
     bool (*take_away)(void);
 } features[] = {
     { "membarrier", without_membarrier },
     { "thp", without_thp },
+    { "noreserve", without_noreserve },
 };
 
 #define FEATURES (sizeof(features) / sizeof(features[0]))
@@ -93,7 +131,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc >= 3 && i < FEATURES; i++)
         if (strcmp(argv[1], features[i].name) == 0)
             return run_without(&features[i], argv + 2);
-    fprintf(stderr, "usage: without membarrier|thp PROGRAM [ARGUMENT...]\n");
+    fprintf(stderr, "usage: without membarrier|thp|noreserve PROGRAM [ARGUMENT...]\n");
     return EXIT_USAGE;
 }
 
