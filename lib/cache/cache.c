@@ -294,11 +294,10 @@ CPI_COLD void cpi_cache_disperse(struct cpi_magazine *magazine, uint32_t count)
     void *ordered[CPI_DISPERSE_MAX];
     uint32_t size = count < CPI_DISPERSE_MAX ? count : CPI_DISPERSE_MAX;
     uint32_t step = step_of(size);
-    uint32_t i;
 
     memcpy(ordered, magazine->rounds, size * sizeof(ordered[0]));
-    for (i = 0; i < size; i++)
-        magazine->rounds[i] = ordered[(uint64_t)i * step % size];
+    for (uint32_t i = 0; i < size; i++)
+        magazine->rounds[i] = ordered[i * step % size];
 }
 
 CPI_APART bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slot)

@@ -185,9 +185,8 @@ static inline bool cpi_cache_is_in_order(const struct cpi_cache *cache,
            (uintptr_t)magazine->rounds[1] - (uintptr_t)magazine->rounds[0] + stride <= 2 * stride;
 }
 
-/* Puts the rounds of a full magazine, which is the caller's, out of the order of their
- * addresses.  In that order a processor fetches the next slots by itself, while another one
- * writes to them. */
+/* Puts the rounds of a full magazine, which is the caller's, out of the order of their addresses,
+ * in which a processor may fetch slots by itself that another one is about to write. */
 void cpi_cache_disperse(struct cpi_magazine *magazine, uint32_t count);
 
 /* The same where they are in that order. */
