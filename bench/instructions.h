@@ -67,6 +67,8 @@ void *measured_waited_alloc(void);
 void measured_waited_free(void *slot);
 void *measured_known_alloc(void);
 void measured_known_free(void *slot);
+void *measured_flagged_alloc(void);
+void measured_flagged_free(void *slot);
 void *measured_things_get(void);
 void measured_things_put(void *object);
 void *measured_object_get(cpool_objects_t *objects);

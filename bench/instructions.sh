@@ -148,6 +148,7 @@ echo
             text["outline"] = "through the symbols"
             text["tracked"] = "a tracked pool"; text["typed-tracked"] = "tracked, typed"
             text["exact"] = "an exact pool"; text["typed-exact"] = "exact, typed"
+            text["flagged-exact"] = "exact by a flag, typed"
             text["waitable"] = "a waitable pool"; text["typed-waitable"] = "waitable, typed"
             text["checked"] = "a checked pool"; text["leased"] = "under a lease"
             text["dry"] = "a dry pool"

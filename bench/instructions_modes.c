@@ -36,6 +36,9 @@ CPOOL_DEFINE_WAITABLE(waited, struct element, .capacity = CAPACITY, .magazine_ro
 CPOOL_DECLARE(known, struct element);
 CPOOL_DEFINE(known, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
              .flags = CPOOL_TRACKED);
+CPOOL_DECLARE(flagged, struct element);
+CPOOL_DEFINE(flagged, struct element, .capacity = CAPACITY, .magazine_rounds = ROUNDS,
+             .flags = CPOOL_EXACT);
 CPOOL_OBJECTS_DECLARE(things, struct element);
 CPOOL_OBJECTS_DEFINE(things, struct element, CPOOL_OBJECT_HOOKS(.arg = NULL),
                      .capacity = CAPACITY, .populate = CAPACITY);
@@ -83,6 +86,16 @@ COUNTED void *measured_known_alloc(void)
 COUNTED void measured_known_free(void *slot)
 {
     known_free((struct element *)slot);
+}
+
+COUNTED void *measured_flagged_alloc(void)
+{
+    return flagged_alloc();
+}
+
+COUNTED void measured_flagged_free(void *slot)
+{
+    flagged_free((struct element *)slot);
 }
 
 COUNTED void *measured_things_get(void)
@@ -158,6 +171,8 @@ SINGLE(typed_waitable_alloc, waited_free((struct element *)measured_waited_alloc
 SINGLE(typed_waitable_free, measured_waited_free(waited_alloc()))
 SINGLE(typed_tracked_alloc, known_free((struct element *)measured_known_alloc()))
 SINGLE(typed_tracked_free, measured_known_free(known_alloc()))
+SINGLE(flagged_exact_alloc, flagged_free((struct element *)measured_flagged_alloc()))
+SINGLE(flagged_exact_free, measured_flagged_free(flagged_alloc()))
 SINGLE(bare_get, cpool_object_put(pools.bare, measured_object_get(pools.bare)))
 SINGLE(bare_put, measured_object_put(pools.bare, cpool_object_get(pools.bare)))
 SINGLE(hooked_get, cpool_object_put(pools.hooked, measured_object_get(pools.hooked)))
@@ -212,6 +227,8 @@ const struct instructions_mode instructions_modes[] = {
     { "sized-alloc", sized_alloc },
     { "sized-free", sized_free },
     { "small-pair", small_pair },
+    { "flagged-exact-alloc", flagged_exact_alloc },
+    { "flagged-exact-free", flagged_exact_free },
     { NULL, NULL },
 };
 

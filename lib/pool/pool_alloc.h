@@ -11,8 +11,9 @@
 #include "pool/pool_impl.h"
 #include "pool/pool_report.h"
 
-/* Of plain pools. */
+/* Of plain pools, and of exact ones where the kernel has a barrier (pool_slow.c). */
 extern const struct cpi_way cpi_plain_way;
+extern const struct cpi_way cpi_exact_way;
 
 /* As a way's.  All public functions come down to these two. */
 static inline void *cpi_pool_alloc(struct cpi_pool *pool, struct cpi_cache *cache,

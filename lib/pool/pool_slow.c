@@ -212,6 +212,25 @@ static void exact_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_
     cpi_pool_general_free(handle, slot, 0, cache, site);
 }
 
+/* The same for callers with names of their own. */
+static void *exact_way_alloc(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call)
+{
+    void *slot;
+
+    if (CPI_LIKELY(cache != NULL) && CPI_LIKELY(cpi_pool_pop(cache, &slot)))
+        return slot;
+    return cpi_pool_alloc_slot(pool, cache, call);
+}
+
+static void exact_way_free(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
+                           struct cpi_call call)
+{
+    if (CPI_UNLIKELY(cache == NULL ||
+                     cpi_slab_index(&pool->slab, slot) >= cache->hidden.bound ||
+                     !cpi_pool_push(cache, slot)))
+        cpi_plain_way.free(pool, slot, cache, call);
+}
+
 /* While a cache says that its owner calls, and the pool was there when it began to say so, the
  * pool is not destroyed. */
 static struct cpi_cache *begin_call(cpool_t *handle)
@@ -289,14 +308,14 @@ static void told_free(cpool_t *handle, void *slot, uintptr_t index, struct cpi_c
 const struct cpi_brief cpi_general_brief = {cpi_pool_general_alloc, cpi_pool_general_free};
 static const struct cpi_brief near_brief = {near_alloc, near_free};
 static const struct cpi_brief exact_brief = {exact_alloc, exact_free};
+const struct cpi_way cpi_exact_way = {.brief = &exact_brief, .alloc = exact_way_alloc,
+                                      .free = exact_way_free, .stray = cpi_pool_stray};
 static const struct cpi_brief told_brief = {told_alloc, told_free};
 
 const struct cpi_brief *cpi_pool_brief(const struct cpi_pool *pool)
 {
     if (pool->registry.inline_path)
         return &near_brief;
-    if (pool->registry.bounded && cpi_mark_has_barrier)
-        return &exact_brief;
     if (pool->registry.tells)
         return &told_brief;
     return pool->way->brief != NULL ? pool->way->brief : &cpi_general_brief;

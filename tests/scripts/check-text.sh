@@ -18,8 +18,8 @@
 
 set -u
 top=${srcdir:-.}
-budget=100763    # bytes, on x86-64
-collected=92693 # with --gc-sections
+budget=101059    # bytes, on x86-64
+collected=93005 # with --gc-sections
 blank=65536     # of bss, linked either way
 compiler=${CC:-cc}
 
