@@ -23,7 +23,8 @@ bench_rivals = \
 	bench/rival_cpool_typed.c bench/rival_cpool_typed_object.c \
 	bench/rival_cpool_typed.h bench/rival_cpool_typed_1024.c \
 	bench/rival_cpool_typed_256.c bench/rival_cpool_typed_4096.c \
-	bench/rival_cpool_typed_8.c \
+	bench/rival_cpool_typed_8.c bench/rival_cpool_typed_exact.c \
+	bench/rival_cpool_typed_waitable.c \
 	bench/rival_gslice.c \
 	bench/rival_malloc.c bench/rival_mutex.c bench/rival_no_grace.c \
 	bench/rival_semaphore.c \

@@ -18,30 +18,32 @@
 #define BENCH_RIVALS(X) X(dpdk)
 #else
 #define BENCH_RIVALS(X) \
-    X(cpool)            \
-    X(cpool_typed)      \
-    X(cpool_cache)      \
-    X(cpool_exact)      \
-    X(cpool_tracked)    \
-    X(cpool_object)     \
-    X(cpool_colour)     \
-    X(cpool_leased)     \
-    X(cpool_typed_object) \
-    X(array)            \
-    X(no_grace)         \
-    X(malloc)           \
-    X(mutex)            \
-    X(condvar)          \
-    X(semaphore)        \
-    X(ck_stack)         \
-    X(urcu)             \
-    X(urcu_pool)        \
-    X(ck_epoch)         \
-    X(ck_hp)            \
-    X(tbb)              \
-    X(tbb_pool)         \
-    X(gslice)           \
-    X(boost_freelist)   \
+    X(cpool)                \
+    X(cpool_typed)          \
+    X(cpool_cache)          \
+    X(cpool_exact)          \
+    X(cpool_tracked)        \
+    X(cpool_object)         \
+    X(cpool_colour)         \
+    X(cpool_leased)         \
+    X(cpool_typed_exact)    \
+    X(cpool_typed_waitable) \
+    X(cpool_typed_object)   \
+    X(array)                \
+    X(no_grace)             \
+    X(malloc)               \
+    X(mutex)                \
+    X(condvar)              \
+    X(semaphore)            \
+    X(ck_stack)             \
+    X(urcu)                 \
+    X(urcu_pool)            \
+    X(ck_epoch)             \
+    X(ck_hp)                \
+    X(tbb)                  \
+    X(tbb_pool)             \
+    X(gslice)               \
+    X(boost_freelist)       \
     X(boost_pool)
 #endif
 
@@ -63,10 +65,6 @@
 #define BENCH_MODES(X)                                                                 \
     X("cpool-waitable", "libcpool with CPOOL_WAITABLE, nobody waits", "cpool",         \
       "flags=waitable")                                                                \
-    X("cpool-typed-exact", "a typed pool with CPOOL_EXACT", "cpool-typed",             \
-      "flags=exact")                                                                   \
-    X("cpool-typed-waitable", "a typed pool with CPOOL_WAITABLE, nobody waits",        \
-      "cpool-typed", "flags=waitable")                                                 \
     X("cpool-typed-tracked", "a typed pool with CPOOL_TRACKED", "cpool-typed",         \
       "flags=tracked")                                                                 \
     X("cpool-object-made", "an object pool, all objects created beforehand",           \
