@@ -13,14 +13,14 @@ analysis_flags = -D_GNU_SOURCE $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPF
 analyze: config.h
 	@CC='$(CC)' $(SHELL) $(srcdir)/tests/analysis/analyze.sh '$(srcdir)' $(analysis_flags)
 
-VALGRIND_TESTS = $(tests_public) $(tests_modules)
+VALGRIND_TESTS = $(tests_public) $(tests_modules_first) $(tests_modules)
 
 check-valgrind: all $(check_LTLIBRARIES)
 	@$(MAKE) $(AM_MAKEFLAGS) $(VALGRIND_TESTS)
 	@srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/analysis/valgrind.sh $(VALGRIND_TESTS)
 
 # Without the tests of the assertions, which this build lacks.
-COVERAGE_TESTS = $(filter-out tests/modules/base/check_assert,$(tests_public) $(tests_modules) \
+COVERAGE_TESTS = $(filter-out tests/modules/base/check_assert,$(tests_public) $(tests_modules_first) $(tests_modules) \
 	$(tests_steps))
 
 coverage:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/modules/local.mk - tests that see the modules inside, in the folders of lib/.
 
-# The first one starts a thousand processes, each of which waits for the kernel: the others run
-# beside it.
+# It starts a thousand processes, each of which waits for the kernel: the others run beside it
+# (Makefile.am).
+tests_modules_first = tests/modules/wait/check_faults
 tests_modules = \
-	tests/modules/wait/check_faults \
 	tests/modules/base/check_assert \
 	tests/modules/base/check_bits \
 	tests/modules/base/check_error \
@@ -50,7 +50,7 @@ tests_modules = \
 	tests/modules/sized/check_fault_layers
 
 if HAVE_CHECK
-check_PROGRAMS += $(tests_modules)
+check_PROGRAMS += $(tests_modules_first) $(tests_modules)
 TESTS += $(tests_modules)
 endif
 
