@@ -184,11 +184,18 @@ static inline bool push_by_fill(struct cpi_depot *depot, struct cpi_counters *co
     return true;
 }
 
-/* Merges two magazines, gives one that became full or empty, and returns the other. */
+/* Merges two magazines, gives one that became full or empty, and returns the other.  The rounds of
+ * the one with fewer move. */
 static uint32_t merge(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t a,
                       uint32_t b)
 {
     CPI_ASSERT(a != b);
+    if (count_of(depot, a) > count_of(depot, b)) {
+        uint32_t fuller = a;
+
+        a = b;
+        b = fuller;
+    }
     cpi_magazine_move(cpi_depot_magazine(depot, a), cpi_depot_magazine(depot, b), depot->limit);
     if (push_by_fill(depot, counters, a))
         return b;

@@ -18,8 +18,8 @@
 
 set -u
 top=${srcdir:-.}
-budget=101059    # bytes, on x86-64
-collected=93005 # with --gc-sections
+budget=101107    # bytes, on x86-64
+collected=93053 # with --gc-sections
 blank=65536     # of bss, linked either way
 compiler=${CC:-cc}
 
