@@ -70,10 +70,14 @@
 #define CPI_OBJECT_STATES 7u /* mask */
 #define CPI_OBJECT_USE 8u    /* one use */
 
-/* The slots that a thread takes at once, with records that fill a line, so that it writes no line
- * of another thread's.  Stretches are kept in so many places, each for a thread, and objects that
- * are larger are taken one by one, and so are those that others may wait for. */
-#define CPI_STRETCH (CPI_LINE / sizeof(uint32_t))
+/* The slots that a thread takes at once have records that fill whole lines, so that it writes no
+ * line of another thread's.  They are many lines, because a processor fetches lines beside those
+ * that it uses, but a part of the capacity and CPI_STRETCH_OBJECT bytes at most, or one line.
+ * Stretches are kept in so many places, each for a thread.  Objects that are larger are taken one
+ * by one, and so are those that others may wait for. */
+#define CPI_STRETCH (CPI_LINE / sizeof(uint32_t)) /* records of a line */
+#define CPI_STRETCH_LINES 64u
+#define CPI_STRETCH_PART 16u
 #define CPI_STRETCHES 64u
 #define CPI_STRETCH_OBJECT ((size_t)1 << 16) /* bytes */
 

@@ -9,7 +9,7 @@
  *   stretch | stretch CAS that gives a run | release | use | that the slots are there
  *   use    | stretch CAS that takes a slot | acquire | stretch | the same
  *   look   | vacancy word, stretch load  | relaxed | - | -
- *   hint   | vacant, cursor, reached     | relaxed | - | -
+ *   hint   | vacant, cursor, reached, room load | relaxed | - | -
  *   failed | CAS failure                 | relaxed | - | -
  */
 #include "object/object.h"
@@ -129,15 +129,29 @@ static uintptr_t take_run(cpool_objects_t *pool, size_t *n)
     return index;
 }
 
+/* How many fresh slots to take: up to the end of a line of records. */
+static size_t run_length(const cpool_objects_t *pool)
+{
+    uintptr_t capacity = CPI_ROOM_CAPACITY(cpi_load(&pool->room, relaxed)); /* [hint] */
+    size_t lines = capacity / (CPI_STRETCH_PART * CPI_STRETCH);
+    size_t most = CPI_STRETCH_LINES;
+
+    if (pool->type.object_size > CPI_STRETCH_OBJECT || cpi_object_slots_are(pool, CPOOL_WAITABLE))
+        return 1;
+    if (most > CPI_STRETCH_OBJECT / CPI_STRETCH / pool->type.object_size)
+        most = CPI_STRETCH_OBJECT / CPI_STRETCH / pool->type.object_size;
+    if (lines > most)
+        lines = most;
+    return (lines > 0 ? lines : 1) * CPI_STRETCH - cpi_object_reached(pool) % CPI_STRETCH;
+}
+
 bool cpi_object_claim(cpool_objects_t *pool)
 {
-    size_t n = CPI_STRETCH - cpi_object_reached(pool) % CPI_STRETCH;
+    size_t n = run_length(pool);
     _Atomic uint64_t *stretch = own_stretch(pool);
     uint64_t run = cpi_load(stretch, relaxed); /* [look] */
     uintptr_t first;
 
-    if (pool->type.object_size > CPI_STRETCH_OBJECT || cpi_object_slots_are(pool, CPOOL_WAITABLE))
-        n = 1;
     first = take_run(pool, &n);
     if (first == CPI_OBJECT_NONE)
         return false;

@@ -223,6 +223,62 @@ START_TEST(get_that_looks_everywhere_leaves_the_offers)
 }
 END_TEST
 
+/* How many slots a thread takes at once, in pools of so many objects of so many bytes. */
+static const struct {
+    size_t capacity, size;
+    unsigned flags;
+    size_t slots;
+} stretches[] = {
+    { 1 << 15, 64, 0, 1024 },
+    { 1 << 15, 8, 0, 1024 }, /* no more records than that */
+    { 1 << 15, 1000, 0, 64 },
+    { 1 << 15, 8192, 0, 16 },
+    { 64, 1 << 17, 0, 1 },
+    { 4096, 64, 0, 256 },
+    { 500, 64, 0, 16 },
+    { 10, 64, 0, 10 },
+    { 1 << 15, 64, CPOOL_WAITABLE, 1 },
+};
+
+enum { STRETCHES = sizeof(stretches) / sizeof(stretches[0]) };
+
+static size_t slots_between(const void *one, const void *other)
+{
+    return ((uintptr_t)other - (uintptr_t)one) /
+           support_stats(cpool_objects_pool(pool)).slot_stride;
+}
+
+/* The calling thread, which has created the pool, has the first stretch. */
+START_TEST(threads_create_objects_far_from_each_other)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    struct worker *worker = worker_start();
+    struct held theirs = {.n = 1};
+    struct held ours = {.n = 1};
+    struct held more = {.n = 1};
+    size_t slots = stretches[_i].slots;
+
+    type.object_size = stretches[_i].size;
+    config.type = &type;
+    config.capacity = stretches[_i].capacity;
+    config.pool_flags = stretches[_i].flags;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    get_all(&ours);
+    worker_do(worker, get_all, &theirs);
+    get_all(&more);
+    if (slots < stretches[_i].capacity)
+        REQUIRE_EQUAL(slots_between(ours.object[0], theirs.object[0]), slots);
+    REQUIRE_EQUAL(slots_between(ours.object[0], more.object[0]),
+                  slots == 1 || slots == stretches[_i].capacity ? 2u : 1u);
+    put_all(&ours);
+    put_all(&theirs);
+    put_all(&more);
+    worker_stop(worker);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -232,6 +288,7 @@ int main(void)
         TIMES(few_inactive_objects_are_looked_for_everywhere, WAYS),
         TIMES(get_that_cannot_create_takes_what_another_thread_has, WAYS),
         ONCE(get_that_looks_everywhere_leaves_the_offers),
+        TIMES(threads_create_objects_far_from_each_other, STRETCHES),
     };
 
     return SUPPORT_RUN("object_near", tests);
