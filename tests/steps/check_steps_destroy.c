@@ -3,6 +3,7 @@
  * check_steps_destroy.c - drain, then destroy: a thread that gives the last slot back
  * stops at every step of its free, or of the end of its lease, and another one that has
  * obtained the slot destroys the pool meanwhile, or resets it first, as object pools do.
+ * A thread that gives a slot back by the short way calls a waiter that has taken it already.
  *
  * Includes steps.h, and pool_impl.h to make allocs impatient.  Memory that is touched
  * after the end of the pool is no longer mapped.
@@ -15,6 +16,7 @@
 
 #include <cpool/lease.h>
 
+#include "cache/mark.h"
 #include "inside.h"
 
 enum { CAPACITY = 2, ROUNDS = 2 };
@@ -194,6 +196,76 @@ START_TEST(destroy_of_tracked_pool_awaits_a_lease_that_was_overtaken)
 }
 END_TEST
 
+/*
+ * ---- A free that calls after its slot has been taken ---------------------
+ */
+
+struct caller {
+    struct giver giver;
+    void *slot; /* the waiter's */
+    _Atomic bool over;
+};
+
+static void wait_for_slot(void *argument)
+{
+    struct caller *caller = argument;
+
+    caller->slot = cpool_alloc_wait(caller->giver.pool, NULL);
+}
+
+static void destroy(void *argument)
+{
+    struct caller *caller = argument;
+
+    REQUIRE_EQUAL(cpool_destroy(caller->giver.pool), CPOOL_ELIVE);
+    atomic_store_explicit(&caller->over, true, memory_order_release); /* see await_end */
+}
+
+/* Returns true if the pool was destroyed within a while. */
+static bool await_end(const struct caller *caller)
+{
+    const struct timespec a_while = { 0, 500000 };
+
+    for (int i = 0; i < 10; i++) {
+        if (atomic_load_explicit(&caller->over, memory_order_acquire)) /* pairs with destroy */
+            return true;
+        REQUIRE_EQUAL(nanosleep(&a_while, NULL), 0);
+    }
+    return false;
+}
+
+/* The waiter comes between the free's two looks at the word, and has left with the slot before
+ * the free says that it calls.  The pool's end, which has found all at rest, sees that it calls. */
+START_TEST(destroy_awaits_a_call_that_begins_behind_its_look)
+{
+    struct worker *workers[2] = { worker_start(), worker_start() };
+    struct caller caller = { { steps_pool(CPOOL_WAITABLE, CAPACITY, 0, ROUNDS), NULL, NULL, NULL },
+                             NULL, false };
+    cpool_t *pool = caller.giver.pool;
+    struct steps_stop frees;
+    struct steps_stop waits;
+
+    if (!cpi_mark_has_barrier)
+        SKIP("no barrier in all threads: frees take the long way");
+    worker_do(workers[0], take, &caller.giver);
+    while (support_stats(pool).live < CAPACITY)
+        REQUIRE(cpool_depot_alloc(pool) != NULL);
+    REQUIRE(steps_run(&frees, workers[0], "cpi_mark_begin_push", 1, give_by_free, &caller.giver));
+    REQUIRE(steps_run(&waits, workers[1], "cpi_mark_barrier", 1, wait_for_slot, &caller));
+    REQUIRE(steps_go_on_to(&frees, STEPS_LOCK, 1));
+    steps_go_on(&waits);
+    REQUIRE(caller.slot == caller.giver.slot);
+    REQUIRE(steps_run(&waits, workers[1], STEPS_LOCK, 1, destroy, &caller));
+    REQUIRE(steps_go_on_to(&frees, "cpi_mark_begin_pop", 1));
+    steps_resume(&waits);
+    REQUIRE(!await_end(&caller));
+    steps_go_on(&frees);
+    steps_go_on(&waits);
+    for (int i = 0; i < 2; i++)
+        worker_stop(workers[i]);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -202,6 +274,7 @@ int main(void)
         TIMES(reset_awaits_a_free_that_was_overtaken, 2 * GIVES),
         TIMES(destroy_of_plain_pool_awaits_a_free_that_was_overtaken, 2),
         TIMES(destroy_of_tracked_pool_awaits_a_lease_that_was_overtaken, 2),
+        ONCE(destroy_awaits_a_call_that_begins_behind_its_look),
     };
 
     return SUPPORT_RUN("steps_destroy", tests);
