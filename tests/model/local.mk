@@ -14,7 +14,7 @@ model_names = \
 	cache_edge cache_exchange cache_offer cache_review cache_steal \
 	depot_empty depot_exchange depot_partial depot_slots \
 	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
-	empty_refill empty_partial empty_steal \
+	empty_refill empty_partial empty_steal empty_swap \
 	extent_commit mark_user recall_barrier recall_barrier_reopen recall_inline \
 	recall_loaded recall_reopen recall_short \
 	retire_dry retire_dry_symmetric retire_sections retire_symmetric \
@@ -32,7 +32,7 @@ EXTRA_DIST += \
 	tests/model/empty_drain.c tests/model/empty_flush.c tests/model/empty_spare.c \
 	tests/model/empty_fresh.c tests/model/empty_loaded.c \
 	tests/model/empty_refill.c tests/model/empty_partial.c \
-	tests/model/empty_steal.c \
+	tests/model/empty_steal.c tests/model/empty_swap.c \
 	tests/model/extent_commit.c tests/model/pool.h \
 	tests/model/lease_adopt.c tests/model/lease_barrier.c tests/model/lease_join.c \
 	tests/model/lease_late.c tests/model/lease_steal.c \
