@@ -9,12 +9,13 @@
 
 GENMC = genmc
 
-# All but cache_ring, wait_inline and those of leases, which are too long for GenMC.
+# All but cache_ring, empty_swap, wait_inline, wait_serve and those of leases, which are too long
+# for GenMC.
 model_names = \
 	cache_edge cache_exchange cache_offer cache_review cache_steal \
 	depot_empty depot_exchange depot_partial depot_slots \
 	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
-	empty_refill empty_partial empty_steal empty_swap \
+	empty_refill empty_partial empty_steal \
 	extent_commit mark_user recall_barrier recall_barrier_reopen recall_inline \
 	recall_loaded recall_reopen recall_short \
 	retire_dry retire_dry_symmetric retire_sections retire_symmetric \
@@ -45,7 +46,8 @@ EXTRA_DIST += \
 	tests/model/slab_bump.c tests/model/slab_lower.c tests/model/slot_word.c \
 	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \
 	tests/model/wait_barrier.c tests/model/wait_bell.c tests/model/wait_inline.c \
-	tests/model/wait_pass.c tests/model/wait_sleep.c \
+	tests/model/wait_pass.c tests/model/wait_serve.c \
+	tests/model/wait_serve_symmetric.c tests/model/wait_sleep.c \
 	tests/model/waiters.h \
 	tests/model/run.sh
 
