@@ -15,7 +15,8 @@ bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store
     torn-taken-over enter-unmarked loaded-not-taken spares-not-taken slack-not-used
     typed-switch-unmarked resolve-any found-though-free lease-caches-not-linked
     lease-adopted-lost lease-keeps-rest lease-filled-stays lease-steals-all
-    lease-not-inherited lease-ends-in-use lease-entry-stays'
+    lease-not-inherited lease-ends-in-use lease-entry-stays
+    typed-free-tells-nobody'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

@@ -19,6 +19,7 @@
 #include "audit.h"
 #include "linear.h"
 #include "points.h"
+#include "types.h"
 
 #define CAPACITY_MAX 64 /* with slack */
 #define MEMORY_MAX (64 * 1024)
@@ -39,6 +40,7 @@ struct party {
 
 static struct {
     const struct scenario *scenario;
+    const struct types *types;
     cpool_t *pool;
     cpool_cache_t *cache; /* an explicit one, or NULL */
     unsigned holder[CAPACITY_MAX];
@@ -49,14 +51,6 @@ static struct {
 } the;
 
 static struct history history;
-
-/* The pool of the scenarios with operations of a typed pool. */
-struct word {
-    uint64_t value;
-};
-
-CPOOL_DECLARE(words, struct word);
-CPOOL_DEFINE(words, struct word, .capacity = 1);
 
 static _Alignas(64) char memory[MEMORY_MAX];
 
@@ -91,13 +85,14 @@ static void pool_open(const struct scenario *scenario)
     memset(&the, 0, sizeof the);
     history.count = 0;
     the.scenario = scenario;
+    the.types = types_of(scenario->flags);
     the.waits = count_operations(scenario, "wW");
     the.capacity = scenario->capacity;
     for (i = 0; i < CAPACITY_MAX; i++)
         the.holder[i] = NOBODY;
     for (i = 0; i < EXPLORER_THREADS_MAX; i++)
         the.party[i].awake = scenario->programs[i] != NULL;
-    config.slot_size = sizeof(struct word);
+    config.slot_size = TYPES_SLOT;
     config.capacity = scenario->capacity;
     config.magazine_rounds = scenario->rounds;
     config.cache_slots = scenario->cache_slots;
@@ -109,11 +104,11 @@ static void pool_open(const struct scenario *scenario)
         config.memory = memory;
         config.memory_size = sizeof memory;
     }
-    if (count_operations(scenario, "TU") > 0 ? words_open(&config) != 0
+    if (count_operations(scenario, "TU") > 0 ? the.types->open(&config) != 0
                                              : cpool_create(&the.pool, &config) != 0)
         explorer_fail("the pool cannot be created");
     if (count_operations(scenario, "TU") > 0)
-        the.pool = words_pool();
+        the.pool = the.types->pool();
     if ((config.flags & CPOOL_WAITABLE) != 0)
         audit_starve_after(the.pool, scenario->fair ? 0 : NO_STARVING);
     if (scenario->later > 0 && cpool_shrink(the.pool, scenario->later) != scenario->later)
@@ -369,18 +364,6 @@ static void *alloc_beside_waiter(cpool_t *pool)
     return slot;
 }
 
-static void *alloc_typed(cpool_t *pool)
-{
-    (void)pool;
-    return words_alloc();
-}
-
-static void free_typed(cpool_t *pool, void *slot)
-{
-    (void)pool;
-    words_free(slot);
-}
-
 static void free_cached(cpool_t *pool, void *slot)
 {
     (void)pool;
@@ -495,8 +478,8 @@ static void pool_step(unsigned thread, char operation)
     case 'H': free_lowest_and_shrink(thread); break;
     case 'X': do_other(thread, "cache_destroy", destroy_cache); break;
     case 'C': free_oldest(thread, free_cached); break;
-    case 'T': alloc(thread, alloc_typed); break;
-    case 'U': free_oldest(thread, free_typed); break;
+    case 'T': alloc(thread, the.types->alloc); break;
+    case 'U': free_oldest(thread, the.types->free); break;
     case 'w': alloc_wait(thread, wait_for_slot); break;
     case 'W': alloc_wait(thread, wait_some_time); break;
     case 'N': alloc(thread, alloc_beside_waiter); break;

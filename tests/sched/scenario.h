@@ -62,7 +62,8 @@ extern const struct kind stack_kind;
  *   z y   step aside until a waiter sleeps, or once at most
  *   N     allocate without the cache, in vain if a waiter sleeps that the slot belongs to
  *   C X   free the slot held longest into an explicit cache, or destroy that cache
- *   T U   as a and f, by the functions of a typed pool.  The scenario's pool is one then
+ *   T U   as a and f, by the functions of a typed pool.  The scenario's pool is one then, and
+ *         a waitable one if it has the flag
  *   t G   trim, or grow by what the scenario left for later
  *   H     free the lowest slot that is held, and shrink by one
  */

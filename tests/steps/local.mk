@@ -30,7 +30,8 @@ tests_steps = \
 	tests/steps/check_steps_signal \
 	tests/steps/check_steps_stall \
 	tests/steps/check_steps_steal \
-	tests/steps/check_steps_trim
+	tests/steps/check_steps_trim \
+	tests/steps/check_steps_typed
 
 if HAVE_CHECK
 check_PROGRAMS += $(tests_steps)
@@ -135,3 +136,6 @@ tests_steps_check_steps_steal_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_trim_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_trim_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_typed_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_typed_LDADD = $(tests_ldadd_steps)
