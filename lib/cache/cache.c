@@ -19,9 +19,6 @@
 #define CPI_FRESH_PART 16u
 #define CPI_DRY_PART 4u
 
-/* More rounds of a magazine stay as they are. */
-#define CPI_DISPERSE_MAX 512u
-
 bool cpi_cache_is_valid(const struct cpi_cache *cache)
 {
     return cache->quota >= CPI_QUOTA_MIN && cache->quota <= cache->ring_size &&
@@ -289,15 +286,17 @@ static uint32_t step_of(uint32_t size)
     return step;
 }
 
-CPI_COLD void cpi_cache_disperse(struct cpi_magazine *magazine, uint32_t count)
+CPI_COLD void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magazine *magazine)
 {
-    void *ordered[CPI_DISPERSE_MAX];
-    uint32_t size = count < CPI_DISPERSE_MAX ? count : CPI_DISPERSE_MAX;
+    void **room = cpi_cache_active(cache)->rounds + 1;
+    uint32_t size = cache->depot->limit;
     uint32_t step = step_of(size);
+    uint32_t at = size - 1;
 
-    memcpy(ordered, magazine->rounds, size * sizeof(ordered[0]));
-    for (uint32_t i = 0; i < size; i++)
-        magazine->rounds[i] = ordered[i * step % size];
+    CPI_ASSERT(cpi_cache_count(cache) == 1);
+    memcpy(room, magazine->rounds, at * sizeof(room[0]));
+    for (uint32_t i = at; i-- > 0; magazine->rounds[i] = room[at])
+        at = (at + step) % size;
 }
 
 CPI_APART bool cpi_cache_spill_at_length(struct cpi_cache *cache, uint32_t node, void *slot)

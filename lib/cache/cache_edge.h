@@ -185,17 +185,17 @@ static inline bool cpi_cache_is_in_order(const struct cpi_cache *cache,
            (uintptr_t)magazine->rounds[1] - (uintptr_t)magazine->rounds[0] + stride <= 2 * stride;
 }
 
-/* Puts the rounds of a full magazine, which is the caller's, out of the order of their addresses,
- * in which a processor may fetch slots by itself that another one is about to write. */
-void cpi_cache_disperse(struct cpi_magazine *magazine, uint32_t count);
+/* Puts the rounds of a full magazine out of the order of their addresses, in which a processor may
+ * fetch slots that another one is about to write.  The loaded magazine, of one round, has room. */
+void cpi_cache_disperse(const struct cpi_cache *cache, struct cpi_magazine *magazine);
 
-/* The same where they are in that order. */
+/* The same after a spill, where they are in that order. */
 static inline void cpi_cache_part_neighbours(struct cpi_cache *cache, uint32_t node)
 {
     struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
 
     if (CPI_UNLIKELY(cpi_cache_is_in_order(cache, magazine)))
-        cpi_cache_disperse(magazine, cache->depot->limit);
+        cpi_cache_disperse(cache, magazine);
 }
 
 /* The same with an empty magazine of the depot, where the oldest spare goes in exchange.  Returns
