@@ -279,6 +279,47 @@ START_TEST(threads_create_objects_far_from_each_other)
 }
 END_TEST
 
+/* More threads than places for stretches, so that some of them share one. */
+enum { MANY_THREADS = 80, MANY_OBJECTS = 8000, EACH = 130 };
+
+static pthread_barrier_t together;
+
+static void *create_some(void *count)
+{
+    size_t *created = count;
+
+    pthread_barrier_wait(&together);
+    while (*created < EACH && cpool_object_get(pool) != NULL)
+        ++*created;
+    return NULL;
+}
+
+START_TEST(threads_create_as_many_objects_as_there_is_room_for)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    pthread_t threads[MANY_THREADS];
+    size_t created[MANY_THREADS] = {0};
+    size_t sum = 0;
+
+    type.object_size = 8;
+    config.type = &type;
+    config.capacity = MANY_OBJECTS;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    REQUIRE_EQUAL(pthread_barrier_init(&together, NULL, MANY_THREADS), 0);
+    for (size_t i = 0; i < MANY_THREADS; i++)
+        threads[i] = support_start(create_some, &created[i]);
+    for (size_t i = 0; i < MANY_THREADS; i++) {
+        support_join(threads[i]);
+        sum += created[i];
+    }
+    REQUIRE_EQUAL(sum, MANY_OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), MANY_OBJECTS);
+    REQUIRE_EQUAL(pthread_barrier_destroy(&together), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -289,6 +330,7 @@ int main(void)
         TIMES(get_that_cannot_create_takes_what_another_thread_has, WAYS),
         ONCE(get_that_looks_everywhere_leaves_the_offers),
         TIMES(threads_create_objects_far_from_each_other, STRETCHES),
+        ONCE(threads_create_as_many_objects_as_there_is_room_for),
     };
 
     return SUPPORT_RUN("object_near", tests);

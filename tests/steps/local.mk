@@ -19,6 +19,7 @@ tests_steps = \
 	tests/steps/check_steps_memory \
 	tests/steps/check_steps_notice \
 	tests/steps/check_steps_object \
+	tests/steps/check_steps_object_claim \
 	tests/steps/check_steps_object_fork \
 	tests/steps/check_steps_object_lease \
 	tests/steps/check_steps_object_retain \
@@ -98,6 +99,9 @@ tests_steps_check_steps_notice_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_object_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_object_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_object_claim_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_object_claim_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_object_fork_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_object_fork_LDADD = $(tests_ldadd_steps)

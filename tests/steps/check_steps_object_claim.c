@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_object_claim.c - two gets claim slots that were never used for one place, one at
+ * each step of the other's claim, as threads do that share a place.
+ *
+ * Includes steps.h.
+ */
+#include "steps.h" /* first: it says which system interfaces are wanted */
+
+#include <cpool/object.h>
+
+enum { OBJECTS = 1024, STRETCH = 64 };
+
+static cpool_objects_t *make(void)
+{
+    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_objects_t *pool;
+
+    type.object_size = 64;
+    config.type = &type;
+    config.capacity = OBJECTS;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
+    return pool;
+}
+
+static void get(void *pool)
+{
+    REQUIRE(cpool_object_get(pool) != NULL);
+}
+
+/* All objects up to the end of the first stretch, and the one after it. */
+static bool claim_beside_claim(size_t nth)
+{
+    cpool_objects_t *pool = make();
+    bool done;
+
+    for (int i = 0; i < STRETCH; i++)
+        get(pool);
+    steps_plan("cpi_object_claim", nth, get, pool);
+    get(pool);
+    done = steps_drop();
+    for (int i = STRETCH + 1; i < OBJECTS - (done ? 1 : 0); i++)
+        get(pool);
+    REQUIRE(cpool_object_get(pool) == NULL);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), OBJECTS);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    return done;
+}
+
+START_TEST(two_claims_for_one_place_lose_no_slot)
+{
+    size_t nth = 1;
+
+    while (claim_beside_claim(nth))
+        nth++;
+    REQUIRE(nth > 2);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        ONCE(two_claims_for_one_place_lose_no_slot),
+    };
+
+    return SUPPORT_RUN("steps_object_claim", tests);
+}
