@@ -29,7 +29,7 @@ bench_rivals = \
 	bench/rival_malloc.c bench/rival_mutex.c bench/rival_no_grace.c \
 	bench/rival_semaphore.c \
 	bench/rival_tbb.c bench/rival_tbb_pool.c bench/rival_urcu.c \
-	bench/rival_urcu.h bench/rival_urcu_pool.c bench/waitlist.h
+	bench/rival_retire.h bench/rival_urcu.h bench/rival_urcu_pool.c bench/waitlist.h
 
 # Rivals that are C++ templates: a library of their own, because otherwise the
 # whole program would be linked by the C++ compiler, which need not be there.

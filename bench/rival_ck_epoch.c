@@ -30,15 +30,6 @@ static struct epoch_domain {
     struct epoch_reader *reader;
 } epoch_domain;
 
-static const char *rival_absent(void)
-{
-#ifdef BENCH_SANITIZER
-    return "left out under " BENCH_SANITIZER;
-#else
-    return NULL;
-#endif
-}
-
 static void *rival_domain_create(const struct bench_cell *cell, size_t bag)
 {
     epoch_domain.bag = bag;
@@ -46,11 +37,6 @@ static void *rival_domain_create(const struct bench_cell *cell, size_t bag)
         (struct epoch_reader *)bench_memory(cell->threads, sizeof *epoch_domain.reader);
     ck_epoch_init(&epoch_domain.epoch);
     return &epoch_domain;
-}
-
-static void rival_domain_destroy(void *domain)
-{
-    (void)domain;
 }
 
 static void *rival_reader_enter(void *domain)
@@ -109,15 +95,10 @@ static size_t rival_held(void *domain)
     return held;
 }
 
-#include "workload_retire.h"
+#include "rival_retire.h"
 
-static const struct bench_workload *const rival_workloads[] = { &retire_workload, NULL };
-
-const struct bench_rival bench_rival_ck_epoch = {
-    "ck_epoch", "Concurrency Kit's epochs, nodes from a pool of libcpool",
-    0, sizeof(struct retire_node), SIZE_MAX,
-    rival_absent, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
-};
+RIVAL_RETIRE(bench_rival_ck_epoch, "ck_epoch",
+             "Concurrency Kit's epochs, nodes from a pool of libcpool", 0);
 
 #else
 

@@ -29,15 +29,6 @@ static struct hazard_domain {
     struct hazard_reader *reader;
 } hazard_domain;
 
-static const char *rival_absent(void)
-{
-#ifdef BENCH_SANITIZER
-    return "left out under " BENCH_SANITIZER;
-#else
-    return NULL;
-#endif
-}
-
 static void hazard_free(void *node)
 {
     cpool_free((cpool_t *)bench_pool, node);
@@ -49,11 +40,6 @@ static void *rival_domain_create(const struct bench_cell *cell, size_t bag)
         (struct hazard_reader *)bench_memory(cell->threads, sizeof *hazard_domain.reader);
     ck_hp_init(&hazard_domain.hazards, 1, (unsigned)bag, hazard_free);
     return &hazard_domain;
-}
-
-static void rival_domain_destroy(void *domain)
-{
-    (void)domain;
 }
 
 static void *rival_reader_enter(void *domain)
@@ -109,15 +95,10 @@ static size_t rival_held(void *domain)
     return held;
 }
 
-#include "workload_retire.h"
+#include "rival_retire.h"
 
-static const struct bench_workload *const rival_workloads[] = { &retire_workload, NULL };
-
-const struct bench_rival bench_rival_ck_hp = {
-    "ck_hp", "Concurrency Kit's hazard pointers, nodes from a pool of libcpool",
-    0, sizeof(struct retire_node), SIZE_MAX,
-    rival_absent, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
-};
+RIVAL_RETIRE(bench_rival_ck_hp, "ck_hp",
+             "Concurrency Kit's hazard pointers, nodes from a pool of libcpool", 0);
 
 #else
 

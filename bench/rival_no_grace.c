@@ -13,24 +13,10 @@
 
 #define RIVAL_IS_UNSAFE
 
-static const char *rival_absent(void)
-{
-#ifdef BENCH_SANITIZER
-    return "left out under " BENCH_SANITIZER;
-#else
-    return NULL;
-#endif
-}
-
 static void *rival_domain_create(const struct bench_cell *cell, size_t bag)
 {
     (void)cell, (void)bag;
     return bench_pool;
-}
-
-static void rival_domain_destroy(void *domain)
-{
-    (void)domain;
 }
 
 static void *rival_reader_enter(void *domain)
@@ -67,12 +53,7 @@ static size_t rival_held(void *domain)
     return 0;
 }
 
-#include "workload_retire.h"
+#include "rival_retire.h"
 
-static const struct bench_workload *const rival_workloads[] = { &retire_workload, NULL };
-
-const struct bench_rival bench_rival_no_grace = {
-    "no-grace", "libcpool, plain frees, readers unprotected: what others add to",
-    BENCH_LIMIT, sizeof(struct retire_node), SIZE_MAX,
-    rival_absent, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
-};
+RIVAL_RETIRE(bench_rival_no_grace, "no-grace",
+             "libcpool, plain frees, readers unprotected: what others add to", BENCH_LIMIT);

@@ -13,6 +13,8 @@
 #define _LGPL_SOURCE /* inline: functions of up to ten lines, which any program may have */
 #include <urcu/urcu-memb.h>
 
+#define RIVAL_HAS_END
+
 /* Most threads that count what they have retired, or freed. */
 #define URCU_THREADS 64u
 
@@ -38,15 +40,6 @@ static struct urcu_count *urcu_join(struct urcu_count *counts, unsigned *members
 static inline void urcu_add(struct urcu_count *count)
 {
     __atomic_store_n(&count->nodes, count->nodes + 1, __ATOMIC_RELAXED);
-}
-
-static const char *rival_absent(void)
-{
-#ifdef BENCH_SANITIZER
-    return "left out under " BENCH_SANITIZER;
-#else
-    return NULL;
-#endif
 }
 
 static void *rival_domain_create(const struct bench_cell *cell, size_t bag)
@@ -119,11 +112,6 @@ static inline bool rival_retire(void *reader, void *node)
     return false;
 }
 
-#include "workload_retire.h"
+#include "rival_retire.h"
 
-static const struct bench_workload *const rival_workloads[] = { &retire_workload, NULL };
-
-const struct bench_rival URCU_ID = {
-    URCU_NAME, URCU_SUMMARY, 0, sizeof(struct retire_node), SIZE_MAX,
-    rival_absent, NULL, rival_create, rival_destroy, NULL, NULL, rival_workloads, NULL
-};
+RIVAL_RETIRE(URCU_ID, URCU_NAME, URCU_SUMMARY, 0);
