@@ -39,4 +39,14 @@ static inline size_t jobs_take_all(void)
     return n;
 }
 
+/* All of the capacity is served, and no more. */
+static inline void jobs_require_bound(void)
+{
+    for (int round = 0; round < 3; round++)
+        REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
+    REQUIRE_EQUAL(support_stats(jobs_pool()).circulating, CAPACITY);
+    jobs_free(NULL);
+    jobs_close_empty();
+}
+
 #endif /* CPOOL_TESTS_TYPED_JOBS_H */

@@ -142,6 +142,13 @@ static cpool_object_lease_t *begin_with(size_t objects)
     return lease;
 }
 
+/* A lease with so many objects, in a new pool of this kind. */
+static cpool_object_lease_t *open_with(int kind, size_t objects)
+{
+    open_pool(kind);
+    return begin_with(objects);
+}
+
 /* Each object of each frame was activated and deactivated. */
 static void require_hooks(int kind, size_t frames)
 {
@@ -237,11 +244,9 @@ static bool count_visit(const cpool_object_info_t *info, void *arg)
 
 START_TEST(object_of_a_lease_is_no_callers)
 {
-    cpool_object_lease_t *lease;
+    cpool_object_lease_t *lease = open_with(_i, 0);
     void *object;
 
-    open_pool(_i);
-    lease = begin();
     for (int round = 0; round < 2; round++) { /* a new one, and one that is used again */
         object = get(lease);
         REQUIRE(!cpool_object_is_active(pool, object));
@@ -265,11 +270,9 @@ END_TEST
 
 START_TEST(active_object_is_adopted)
 {
-    cpool_object_lease_t *lease;
+    cpool_object_lease_t *lease = open_with(_i, 0);
     void *object;
 
-    open_pool(_i);
-    lease = begin();
     object = cpool_object_get(pool);
     REQUIRE(cpool_object_is_active(pool, object));
     REQUIRE_EQUAL(cpool_object_lease_adopt(lease, object), 0);
@@ -296,11 +299,9 @@ END_TEST
 
 START_TEST(lease_that_has_ended_is_refused)
 {
-    cpool_object_lease_t *lease;
+    cpool_object_lease_t *lease = open_with(_i, 0);
     void *object;
 
-    open_pool(_i);
-    lease = begin();
     object = cpool_object_get(pool);
     REQUIRE_EQUAL(cpool_object_lease_end(lease), 0);
     EXPECT_REPORT(CPOOL_ELEASE, REQUIRE(cpool_object_lease_get(lease) == NULL));
@@ -381,10 +382,7 @@ static void end_in_child(void *argument)
 
 START_TEST(lease_is_open_in_a_child)
 {
-    cpool_object_lease_t *lease;
-
-    open_pool(_i);
-    lease = begin_with(OBJECTS);
+    cpool_object_lease_t *lease = open_with(_i, OBJECTS);
     support_in_child(end_in_child, lease);
     REQUIRE_EQUAL(cpool_object_lease_end(lease), OBJECTS);
     thing_end(pool, &account);
@@ -395,10 +393,7 @@ END_TEST
 
 START_TEST(get_under_a_lease_replaces_an_unfit_object)
 {
-    cpool_object_lease_t *lease;
-
-    open_pool(LISTED);
-    lease = begin_with(2);
+    cpool_object_lease_t *lease = open_with(LISTED, 2);
     REQUIRE_EQUAL(cpool_object_lease_end(lease), 2);
     account.activate_fails = 5;
     lease = begin();

@@ -41,11 +41,7 @@ static void use_jobs(size_t count)
 
 START_TEST(all_of_the_capacity_is_served_and_no_more)
 {
-    for (int round = 0; round < 3; round++)
-        REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
-    REQUIRE_EQUAL(support_stats(jobs_pool()).circulating, CAPACITY);
-    jobs_free(NULL);
-    jobs_close_empty();
+    jobs_require_bound();
 }
 END_TEST
 

@@ -30,10 +30,7 @@ CPOOL_DEFINE_EXACT(plains, struct job, .capacity = 1, .flags = CPOOL_WAITABLE);
 
 START_TEST(all_of_the_capacity_is_served_and_no_more)
 {
-    for (int round = 0; round < 3; round++)
-        REQUIRE_EQUAL(jobs_take_all(), CAPACITY);
-    jobs_free(NULL);
-    jobs_close_empty();
+    jobs_require_bound();
 }
 END_TEST
 
