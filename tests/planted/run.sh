@@ -46,9 +46,10 @@ histories='check_histories burst history linear'
 explorer='audit check_schedules decide explorer leases pool stack types'
 
 # flags_of KIND - what a source is compiled with: with assertions, as a part of a test that
-# intervenes at points, or with points.
+# intervenes at points, with points, or for a shared library.
 flags_of() {
     case $1 in
+    pic) echo "-fPIC" ;;
     plain) echo "-DCPI_DEBUG=1" ;;
     narrow) echo "-DCPI_DEBUG=1 -DCPI_GENERATION_BITS=2u" ;;
     beside) echo "-I$top/tests/linear -I$top/tests/sched" ;;
@@ -98,6 +99,27 @@ wraps_of() {
     sed -n "/^$1/,/[^\\\\]\$/p" "$top/tests/$2/local.mk" | grep -o -- '-Wl,[^ ]*'
 }
 
+# help - what tests share, as an archive: check_dlopen has nothing that calls the library.
+help() {
+    rm -f "$mutant/help.a"
+    ar rc "$mutant/help.a" $(for i in $helpers; do objects plain "$top/tests/$i.c"; done)
+}
+
+# plugins - builds the plug-ins of check_dlopen, and prints how the program finds them.
+plugins() {
+    shared=$mutant/libcpool.so
+    library=$(objects pic "$top"/lib/*/*.c)
+    module=$(objects pic "$top/tests/harness/misuse.c" "$top/tests/public/module.c")
+    # shellcheck disable=SC2086 # several words
+    ${CC:-cc} -shared -pthread $library $LIBS -o "$shared" &&
+        ${CC:-cc} $flags -O1 -fPIC $includes -DCPOOL_TYPED_TLS='"global-dynamic"' -shared \
+            "$top/tests/harness/misuse.c" "$top/tests/public/module.c" "$shared" \
+            -Wl,-rpath,"$mutant" -o "$mutant/module_shared.so" &&
+        ${CC:-cc} -shared -pthread $module $library $LIBS -o "$mutant/module_static.so" || return 1
+    echo "-DMODULE_SHARED=\"$mutant/module_shared.so\" -DLIBRARY=\"$shared\"" \
+        "-DMODULE_STATIC=\"$mutant/module_static.so\""
+}
+
 # link PROGRAM - builds it, and prints the command that runs it.
 link() {
     program=$mutant/${1%%:*}
@@ -111,6 +133,13 @@ link() {
         set -- $(objects points "$top"/lib/*/*.c "$top/tests/harness/points.c") \
             $(for i in $histories; do objects beside "$top/tests/linear/$i.c"; done)
         ;;
+    check_dlopen)
+        # shellcheck disable=SC2086
+        ${CC:-cc} $flags -O1 -g $(plugins) $includes -c "$top/tests/public/check_dlopen.c" \
+            -o "$mutant/dlopen.o" || return 1
+        help
+        set -- "$mutant/dlopen.o" "$mutant/help.a"
+        ;;
     *)
         kind=plain
         more=
@@ -121,8 +150,7 @@ link() {
         check_reentry) more=$(wraps_of tests_modules_host_check_reentry_LDFLAGS modules) ;;
         check_fault*) more=$(wraps_of tests_refuse_ldflags harness) ;;
         esac
-        rm -f "$mutant/help.a"
-        ar rc "$mutant/help.a" $(for i in $helpers; do objects plain "$top/tests/$i.c"; done)
+        help
         set -- $(objects "$([ $kind = narrow ] && echo narrow || echo plain)" "$top/tests/$source.c") $more "$mutant/help.a" \
             $(objects $kind "$top"/lib/*/*.c) \
             $([ $kind != points ] || objects points "$top/tests/harness/points.c")
@@ -198,7 +226,8 @@ same() {
     cmp -s "$1" "$2"
 }
 
-# Those without the inline path have their sources of others, and two need built libraries.
+# Those without the inline path have their sources of others, and two need plug-ins, which are
+# built for the mutants that name one.
 all=$(for i in $TESTS; do basename "$i"; done | grep -v '_noinline\|check_copies\|check_dlopen')
 all="$all explorer histories"
 failed=0
