@@ -37,7 +37,7 @@ libcpool_sources = \
 	lib/fallback/fallback.c lib/fallback/fallback.h lib/fallback/pool_fallback.c \
 	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_feature.c lib/lease/lease_inline.c \
 	lib/lease/lease_layer.h lib/lease/pool_lease.c \
-	lib/retire/bags.c lib/retire/domain.c lib/retire/retire.c lib/retire/retire_feature.c \
+	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \
 	lib/retire/retire_gate.c lib/retire/retire_impl.h lib/retire/retire_inline.c \
 	lib/features/list.c \
 	lib/object/object.c lib/object/object.h lib/object/object_create.c \

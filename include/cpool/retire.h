@@ -32,10 +32,12 @@
  *
  * The cost: a section is a few plain loads and stores in memory of the thread's own, with one
  * load of the domain's epoch.  A retire puts the address into the reader's bag, which has room
- * for a quarter of what the reader may hold back.  Three full bags take one barrier of the system
- * (membarrier(2)) and a look at every reader.  Where the system has no such barrier, the
- * beginning of a section and a retire are atomic exchanges.  The slot itself has no word for
- * this.  No memory is allocated, and no lock is taken.
+ * for a quarter of what the reader may hold back.  A full bag takes a look at every reader, and
+ * goes back when all have begun or ended a section since, or retired a bag.  If one has not, three
+ * full bags take one barrier of the system (membarrier(2)).  That reader is in the way of no
+ * further bag until its next section, which begins with an atomic exchange.  Where the system has
+ * no such barrier, each section does, and each retire is an exchange, too.  The slot itself has
+ * no word for this.  No memory is allocated, and no lock is taken.
  *
  * Retired slots count as live in their pool's figures, and as `retired` beside.  In tracked and
  * checked pools a handle is stale from the retire on.  A second retire or a free there is
@@ -80,9 +82,9 @@ typedef struct cpool_domain cpool_domain_t;
 
 /* One thread's part of a domain.  All members are the library's. */
 typedef struct cpool_reader {
-    uintptr_t inside; /* atomic: the epoch in which the section has begun, 0 outside */
+    uintptr_t inside; /* atomic: the epoch in which the section has begun, or even outside */
     uintptr_t nested; /* beginnings without an end */
-    const uintptr_t *epoch; /* atomic: the domain's.  NULL where the system has no barrier */
+    const uintptr_t *epoch; /* atomic: the domain's, or odd, and beginnings are out of line */
 } cpool_reader_t;
 
 /*
@@ -180,8 +182,7 @@ CPOOL_API int cpool_reader_destroy(cpool_reader_t *reader);
 /*
  * cpool_read_begin - begins a section, or another one inside it.
  *
- * The reader's thread, wait-free.  Without the system's barrier that is so where the processor's
- * compare-and-swap is.
+ * The reader's thread, wait-free.
  * (Epochs: K. Fraser, "Practical lock-freedom", University of Cambridge, 2004.)
  */
 CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader) CPOOL_NONNULL_(1);
@@ -219,7 +220,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_
  * CPOOL_ERETIRED, CPOOL_EDOUBLEFREE, CPOOL_EUNUSED or CPOOL_ELEASED, are reported.
  * The slot is as it was then.  A caller that is inside a section ends it before it tries
  * again, because it waits for itself otherwise.
- * The reader's thread, lock-free.  Three full bags make a system call.
+ * The reader's thread, lock-free.  Three full bags make a system call at most.
  */
 CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
 
@@ -227,7 +228,7 @@ CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CP
  * cpool_retire_flush - gives back what no section can see any more.
  *
  * Returns the number of slots that the reader still holds back.
- * The reader's thread, lock-free.  It makes a system call.
+ * The reader's thread, lock-free.  It makes a system call at most.
  */
 CPOOL_API size_t cpool_retire_flush(cpool_reader_t *reader) CPOOL_NONNULL_(1);
 
@@ -247,18 +248,20 @@ CPOOL_API void cpool_read_begin_abi3(cpool_reader_t *reader);
 
 /*
  * The store is a release for a thread that finds the section: it sees the sections before as
- * ended.  The compiler keeps the section's loads behind it, and the barrier of the thread that
- * looks makes the processor do so (lib/retire/retire.c).
+ * ended.  The compiler keeps the second load of `epoch` and the section's loads behind it, and the
+ * barrier of a thread that looks makes the processor do so (lib/retire/look.c).
  */
-#define CPOOL_READ_ENTER_(reader)                                                      \
-    do {                                                                               \
-        if (CPOOL_LIKELY_((reader)->epoch != CPOOL_CAST_(const uintptr_t *, 0))) {     \
-            uintptr_t cpool_now_ = __atomic_load_n((reader)->epoch, __ATOMIC_ACQUIRE); \
-            __atomic_store_n(&(reader)->inside, cpool_now_, __ATOMIC_RELEASE);         \
-            __atomic_signal_fence(__ATOMIC_SEQ_CST);                                   \
-        } else {                                                                       \
-            cpool_read_begin_abi3(reader);                                             \
-        }                                                                              \
+#define CPOOL_READ_ENTER_(reader)                                                        \
+    do {                                                                                 \
+        const uintptr_t *cpool_at_ = __atomic_load_n(&(reader)->epoch, __ATOMIC_RELAXED);        \
+        if (CPOOL_LIKELY_((CPOOL_CAST_(uintptr_t, cpool_at_) & 1u) == 0)) {                      \
+            uintptr_t cpool_now_ = __atomic_load_n(cpool_at_, __ATOMIC_ACQUIRE);                 \
+            __atomic_store_n(&(reader)->inside, cpool_now_, __ATOMIC_RELEASE);                   \
+            __atomic_signal_fence(__ATOMIC_SEQ_CST);                                             \
+            if (CPOOL_LIKELY_(__atomic_load_n(&(reader)->epoch, __ATOMIC_RELAXED) == cpool_at_)) \
+                break;                                                                           \
+        }                                                                                        \
+        cpool_read_begin_abi3(reader);                                                           \
     } while (0)
 
 CPOOL_API CPOOL_INLINE_ void cpool_read_begin(cpool_reader_t *reader)
@@ -276,10 +279,13 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_quiescent(cpool_reader_t *reader)
 CPOOL_API CPOOL_INLINE_ void cpool_read_end(cpool_reader_t *reader)
 {
     uintptr_t nested = reader->nested - 1u;
+    uintptr_t inside;
 
     reader->nested = nested;
-    if (nested == 0)
-        __atomic_store_n(&reader->inside, CPOOL_NUMBER_(uintptr_t, 0), __ATOMIC_RELEASE);
+    if (nested == 0) {
+        inside = __atomic_load_n(&reader->inside, __ATOMIC_RELAXED);
+        __atomic_store_n(&reader->inside, inside + 1u, __ATOMIC_RELEASE);
+    }
 }
 
 #endif /* CPOOL_IS_INLINE_ */

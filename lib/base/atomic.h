@@ -75,6 +75,8 @@
 #define cpi_word_load(word, order) (CPI_ATOMIC_POINT(), __atomic_load_n((word), CPI_PLAIN_##order))
 #define cpi_word_store(word, value, order) \
     (CPI_ATOMIC_POINT(), __atomic_store_n((word), (value), CPI_PLAIN_##order))
+#define cpi_word_exchange(word, value, order) \
+    (CPI_ATOMIC_POINT(), __atomic_exchange_n((word), (value), CPI_PLAIN_##order))
 #define cpi_word_cas(word, expected, desired, success, failure)                    \
     (CPI_ATOMIC_POINT(), __atomic_compare_exchange_n((word), (expected), (desired), 0, \
                                                      CPI_PLAIN_##success, CPI_PLAIN_##failure))

@@ -7,7 +7,7 @@
  * A bag is closed with the domain's epoch as its stamp, and the epoch grows.  A section that
  * began in an epoch after the stamp cannot have found a slot of the bag.  So the bag's slots go
  * back when no reader is inside with an epoch up to the stamp.  Any thread finds that out by
- * itself, by one look at all readers.
+ * itself, by one look at all readers (look.c).
  *
  *   stamp | 0: filled, or empty | odd, the epoch: closed | even: a thread empties it |
  *
@@ -21,15 +21,10 @@
  * are less than 2^30 apart, and the sign of the difference says which came first.
  *
  * ORDERING TABLE
- *   stamp  | epoch CAS         | acq_rel | now, and a beginning inline | that the bag's slots
- *                                                                 are out of reach
- *   now    | epoch load        | acquire | stamp  | the same
+ *   stamp  | epoch CAS         | acq_rel | look.c's now, and a beginning inline | that the bag's
+ *                                                                 slots are out of reach
  *   first  | CAS failure, first loads | relaxed | - | -
- *   look   | inside load       | acquire | a beginning and an end inline | all reads of the
- *                                                                 sections that are over
- *          | inside CAS        | acq_rel | retire.c's enter | the same, where there is no barrier
- *   barrier | membarrier(2)    | -       | a beginning inline, retire.c's change | each side's
- *                                                                 first word
+ *   barrier | membarrier(2)    | -       | retire.c's change | each side's first word
  *   claim  | claimed CAS       | seq_cst | retire.c's change, retire.c's leave, leave | the
  *                                                                 bags
  *   seen   | busy load         | seq_cst | retire.c's change, retire.c's leave | the bags
@@ -44,14 +39,7 @@
  *   move   | pools store       | release | the child of a fork | the count
  *   count  | count, pools load | relaxed | - | -
  *
- * [look] The barrier of the system comes after [now] and before the loads.  Either the reader's
- * store of `inside` had happened when the barrier reached its processor, and the load sees it, or
- * all loads of its section come after the barrier, and with that after the stores that made the
- * slots unreachable.  Without the barrier both sides change `inside`.  If the reader's change
- * comes first, the look sees it.  Otherwise the reader's acquires the look's.  The plain store at
- * a section's end does not come between, because the look had read it.
- *
- * [claim] The same barrier comes between [claim] and [seen].  Either the owner's mark had
+ * [claim] The barrier comes between [claim] and [seen].  Either the owner's mark had
  * happened, and [seen] finds it, or the owner's [asked] finds the claim.  To mark closed bags
  * takes no barrier, because the owner does not touch them.
  */
@@ -64,11 +52,6 @@
 static cpool_t *pool_at(const struct cpi_bag *bag, size_t i)
 {
     return cpi_load(&bag->pools[i], relaxed); /* [count] */
-}
-
-static bool is_before(uintptr_t epoch, uintptr_t other)
-{
-    return (intptr_t)(epoch - other) < 0;
 }
 
 size_t cpi_reader_held(const struct cpi_reader *reader)
@@ -87,41 +70,6 @@ bool cpi_reader_rests(const struct cpi_reader *reader)
             cpi_bag_stamp(&reader->bags[i]) != 0)
             return false;
     return true;
-}
-
-/* --- A look at all readers --- */
-
-static uintptr_t look_at(struct cpi_reader *reader)
-{
-    uintptr_t *word = &reader->face.inside;
-    uintptr_t inside;
-
-    if (CPI_LIKELY(cpi_mark_has_barrier))
-        return cpi_word_load(word, acquire); /* [look] */
-    inside = cpi_word_load(word, relaxed);   /* [first] */
-    while (!cpi_word_cas(word, &inside, inside, acq_rel, relaxed)) /* [look] [first] */
-        ;
-    return inside;
-}
-
-/* Bags with a stamp before the result may go back. */
-static uintptr_t look(struct cpool_domain *domain, struct cpi_blocker *blocker)
-{
-    uintptr_t safe = cpi_word_load(&domain->epoch, acquire); /* [now] */
-
-    if (CPI_LIKELY(cpi_mark_has_barrier))
-        cpi_os_barrier(); /* [barrier] */
-    blocker->reader = NULL;
-    for (size_t i = 0; i < domain->readers; i++) {
-        uintptr_t inside = look_at(&domain->reader[i]);
-
-        if (inside != 0 && is_before(inside, safe)) {
-            safe = inside;
-            blocker->reader = &domain->reader[i];
-        }
-    }
-    blocker->inside = safe;
-    return safe;
 }
 
 /* --- Bags --- */
@@ -272,7 +220,7 @@ static bool is_ripe(const struct cpi_bag *bag, uintptr_t safe)
 {
     uintptr_t stamp = cpi_bag_stamp(bag);
 
-    return stamp % 2 != 0 ? is_before(stamp, safe) : stamp != 0 && stamp != emptying();
+    return stamp % 2 != 0 ? cpi_epoch_is_before(stamp, safe) : stamp != 0 && stamp != emptying();
 }
 
 /* Marks the bags that may go back, and returns which these are, one bit each. */
@@ -304,17 +252,11 @@ static void tidy(struct cpi_reader *reader, const struct cpi_reader *self)
     leave_claim(reader);
 }
 
-size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, bool all,
-                       const cpool_t *pool, struct cpi_blocker *blocker)
+static size_t empty_ripe(struct cpool_domain *domain, struct cpi_reader *self, bool all,
+                         uintptr_t safe, const cpool_t *pool)
 {
-    struct cpi_blocker seen;
     size_t given = 0;
-    uintptr_t safe;
 
-    close_all(domain, self, all);
-    safe = look(domain, &seen);
-    if (blocker != NULL)
-        *blocker = seen;
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
         unsigned ripe = is_wanted(reader, self, all) ? mark_ripe(reader, safe) : 0;
@@ -325,6 +267,19 @@ size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, boo
             tidy(reader, self);
     }
     return given;
+}
+
+size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, bool all,
+                       const cpool_t *pool, struct cpi_blocker *blocker)
+{
+    struct cpi_blocker seen;
+    uintptr_t safe;
+
+    close_all(domain, self, all);
+    safe = cpi_retire_look(domain, self, &seen);
+    if (blocker != NULL)
+        *blocker = seen;
+    return empty_ripe(domain, self, all, safe, pool);
 }
 
 bool cpi_retire_is_blocked(const struct cpi_reader *reader)
@@ -348,9 +303,10 @@ bool cpi_retire_turn(struct cpi_reader *reader)
         return false;
     close_bag(reader);
     choose_bag(reader);
+    leave_claim(reader);
+    (void)empty_ripe(reader->domain, reader, false, cpi_retire_glance(reader), NULL);
     for (unsigned i = 0; i < CPI_BAGS; i++)
         empty += cpi_bag_stamp(&reader->bags[i]) == 0 ? 1u : 0u;
-    leave_claim(reader);
     return empty > 1;
 }
 
@@ -365,7 +321,7 @@ bool cpi_retire_reopen(struct cpi_reader *reader)
         uintptr_t stamp = cpi_bag_stamp(bag);
 
         if (stamp % 2 != 0 && cpi_bag_count(bag) < reader->domain->bag_size &&
-            (youngest == NULL || is_before(cpi_bag_stamp(youngest), stamp))) {
+            (youngest == NULL || cpi_epoch_is_before(cpi_bag_stamp(youngest), stamp))) {
             youngest = bag;
             reader->filled = i;
         }

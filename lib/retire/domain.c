@@ -9,7 +9,7 @@
  * ORDERING TABLE
  *   first | state, claimed, inside load | relaxed | - | -
  *   claim | state CAS         | acquire | leave | the bags
- *   leave | inside, busy, state store | release | claim, bags.c's look, seen, gone | the bags
+ *   leave | inside, busy, state store | release | claim, look.c's look, bags.c's seen, gone | the bags
  *   alone | inside load       | relaxed | - | -
  *   bits  | pools load        | relaxed | - | -
  *   noted | noted store, CAS  | relaxed | - | -
@@ -20,7 +20,6 @@
 
 #include "base/bits.h"
 #include "base/list.h"
-#include "cache/mark.h"
 #include "cache/registry.h"
 #include "host/os.h"
 #include "pool/feature.h"
@@ -74,9 +73,11 @@ static void disown(struct cpi_reader *reader)
 /* Its section, if any, is over. */
 static void end_section(struct cpi_reader *reader)
 {
+    uintptr_t word = cpi_word_load(&reader->face.inside, relaxed); /* [alone] */
+
     reader->face.nested = 0;
     cpi_store(&reader->busy, 0u, release); /* [leave] */
-    cpi_word_store(&reader->face.inside, 0, release); /* [leave] */
+    cpi_word_store(&reader->face.inside, word + word % 2, release); /* [leave] */
 }
 
 static void give_up(struct cpi_reader *reader)
@@ -115,7 +116,6 @@ static struct cpi_reader *take_free(struct cpool_domain *domain)
             !cpi_cas_strong(&reader->state, &state, CPI_READER_USED, /* [claim] */
                             acquire, relaxed))                       /* [first] */
             continue;
-        reader->face.epoch = cpi_mark_has_barrier ? &domain->epoch : NULL;
         reader->forks = cpi_thread_forks();
         cpi_store(&reader->noted, NULL, relaxed); /* [noted] */
         return reader;
@@ -177,7 +177,7 @@ static bool may_have_vanished(const struct cpi_reader *reader)
 
 static bool is_inside(const struct cpi_reader *reader)
 {
-    return cpi_word_load(&reader->face.inside, relaxed) != 0 && /* [alone] */
+    return cpi_is_inside(cpi_word_load(&reader->face.inside, relaxed)) && /* [alone] */
            !may_have_vanished(reader);
 }
 
@@ -297,6 +297,8 @@ static void lay_out(struct cpool_domain *domain)
         struct cpi_reader *reader = &domain->reader[i];
 
         reader->domain = domain;
+        reader->face.inside = domain->epoch + 1;
+        reader->face.epoch = CPI_PARKED;
         reader->owned.ended = thread_ended;
         for (unsigned k = 0; k < CPI_BAGS; k++) {
             reader->bags[k].slots = (void **)(void *)at;
@@ -409,7 +411,7 @@ const cpool_reader_t *cpool_domain_oldest(const cpool_domain_t *domain)
         const cpool_reader_t *face = &domain->reader[i].face;
         uintptr_t inside = cpi_word_load(&face->inside, relaxed); /* [alone] */
 
-        if (inside != 0 && (oldest == NULL || (intptr_t)(inside - since) < 0)) {
+        if (cpi_is_inside(inside) && (oldest == NULL || cpi_epoch_is_before(inside, since))) {
             oldest = face;
             since = inside;
         }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * retire.c - a reader's sections, and its retires.
+ * retire.c - what a reader retires.
  *
  * ORDERING TABLE
- *   now    | epoch load        | acquire | bags.c's stamp | what was made unreachable before
- *   first  | CAS failure, first loads | relaxed | - | -
- *   enter  | inside CAS        | acq_rel | bags.c's look | the section, where there is no barrier
  *   change | busy store        | release | bags.c's claim, barrier | that the owner is in its bags
  *          | busy exchange     | seq_cst | bags.c's claim | the same, where there is no barrier
  *   asked  | claimed load      | acquire | bags.c's leave | the bags
@@ -186,14 +183,4 @@ int cpool_retire_barrier(cpool_reader_t *face)
          make_room(reader, "cpool_retire_barrier"))
         cpi_os_back_off(times++);
     return 0;
-}
-
-/* No other thread writes to `inside` but to leave it as it is. */
-void cpool_read_begin_abi3(cpool_reader_t *face)
-{
-    uintptr_t epoch = cpi_word_load(&cpi_reader_of(face)->domain->epoch, acquire); /* [now] */
-    uintptr_t seen = cpi_word_load(&face->inside, relaxed);                        /* [first] */
-
-    while (!cpi_word_cas(&face->inside, &seen, epoch, acq_rel, relaxed)) /* [enter] [first] */
-        ;
 }

@@ -6,8 +6,8 @@
  *
  *   reader                         bags of a reader
  *   | inside | nested | epoch |    | count, stamp | count, stamp | ...    CPI_BAGS of them
- *      ^ 0, or the epoch in           |                v one is filled
- *        which it went inside         v slots and pools
+ *      ^ the epoch in which it        |                v one is filled
+ *        went inside, or even         v slots and pools
  *
  * The bags are their owner's.  Another thread may claim them, which the owner notices, as a
  * stealing thread locks a cache (bags.c).
@@ -27,6 +27,9 @@
 #include "host/thread.h"
 
 #define CPI_BAGS 4u
+
+/* A reader's `epoch` while its beginnings meet those that look (look.c). */
+#define CPI_PARKED ((const uintptr_t *)(uintptr_t)1)
 
 enum cpi_reader_state {
     CPI_READER_FREE,
@@ -87,6 +90,17 @@ static inline struct cpi_reader *cpi_reader_of(cpool_reader_t *face)
     return (struct cpi_reader *)(void *)face;
 }
 
+/* Of a reader's word. */
+static inline bool cpi_is_inside(uintptr_t word)
+{
+    return word % 2 != 0;
+}
+
+static inline bool cpi_epoch_is_before(uintptr_t epoch, uintptr_t other)
+{
+    return (intptr_t)(epoch - other) < 0;
+}
+
 static inline size_t cpi_bag_count(const struct cpi_bag *bag)
 {
     return cpi_load(&bag->count, relaxed); /* [count] */
@@ -103,6 +117,15 @@ size_t cpi_reader_held(const struct cpi_reader *reader);
 bool cpi_reader_rests(const struct cpi_reader *reader);
 
 /*
+ * look.c.  Bags with a stamp before the result may go back.  A look passes the system's barrier if
+ * a reader is at rest, and a glance does not.  `blocker` receives the section that holds back
+ * the rest.  `self` is the caller's reader, or NULL.  Lock-free.
+ */
+uintptr_t cpi_retire_look(struct cpool_domain *domain, struct cpi_reader *self,
+                          struct cpi_blocker *blocker);
+uintptr_t cpi_retire_glance(struct cpi_reader *self);
+
+/*
  * bags.c.  Ends a grace period, and gives back what no section sees, of `self`, if that is not
  * NULL, of readers that were destroyed, and of all others if `all`.  Returns how many slots of
  * `pool` these were.  `blocker` receives the section that held back the rest, unless it is NULL.
@@ -111,8 +134,9 @@ bool cpi_reader_rests(const struct cpi_reader *reader);
 size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, bool all,
                        const cpool_t *pool, struct cpi_blocker *blocker);
 
-/* Closes the bag that is filled, and has an empty one filled.  Returns true if there is another
- * one besides, so that a pass can wait, which takes as long for several bags. */
+/* Closes the bag that is filled, has an empty one filled, and gives back the bags that take no
+ * barrier.  Returns true if there is another empty one besides, so that a pass can wait, which
+ * takes as long for several bags. */
 bool cpi_retire_turn(struct cpi_reader *reader);
 
 /* Whether a pass is in vain: the section that held back the rest in the last one still does. */

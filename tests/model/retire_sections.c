@@ -11,6 +11,7 @@
 #include "model.h"
 
 #include "retire/bags.c"
+#include "retire/look.c"
 #include "retire/retire.c"
 #include "retire/retire_inline.c"
 
@@ -31,6 +32,12 @@ static int *left[NODES]; /* of which the retire was refused */
 #endif
 
 bool cpi_mark_has_barrier;
+
+#if defined(MODEL_SYMMETRIC) || defined(MODEL_PARKED)
+static const bool is_parked = true;
+#else
+static const bool is_parked = false; /* the readers have begun inline */
+#endif
 
 void cpi_os_barrier(void)
 {
@@ -119,7 +126,8 @@ static struct cpool_domain *make_domain(void)
     for (i = 0; i < 2; i++) {
         made->reader[i].domain = made;
         made->reader[i].state = CPI_READER_USED;
-        made->reader[i].face.epoch = cpi_mark_has_barrier ? &made->epoch : NULL;
+        made->reader[i].face.inside = made->epoch + 1;
+        made->reader[i].face.epoch = is_parked ? CPI_PARKED : &made->epoch;
         readers[i] = &made->reader[i].face;
         for (k = 0; k < CPI_BAGS; k++) {
             made->reader[i].bags[k].slots = (void **)(void *)at;
@@ -179,6 +187,18 @@ static void *writer(void *number)
     return NULL;
 }
 
+#if defined(MODEL_ASKED)
+/* Asks the reader, and parks it. */
+static void *asker(void *number)
+{
+    struct cpi_blocker seen;
+
+    model_begin(number);
+    (void)cpi_retire_look((struct cpool_domain *)(void *)memory, NULL, &seen);
+    return NULL;
+}
+#endif
+
 #if defined(MODEL_DRY)
 /* Neighbours are of different pools, so that they go back one by one. */
 static cpool_t *pool_of(int node)
@@ -217,6 +237,8 @@ int main(void)
 {
 #if defined(MODEL_DRY)
     static model_thread *const bodies[] = {retirer, helper};
+#elif defined(MODEL_ASKED)
+    static model_thread *const bodies[] = {reader, writer, asker};
 #else
     static model_thread *const bodies[] = {reader, writer};
 #endif
@@ -245,7 +267,7 @@ int main(void)
         is_free[i] = true;
     cpi_store(&list, take(), relaxed);
     *cpi_load(&list, relaxed) = 1;
-    model_run(2, bodies);
+    model_run((int)(sizeof bodies / sizeof bodies[0]), bodies);
     assert(cpool_retire_flush(readers[1]) == 0 && cpi_reader_held(&domain->reader[1]) == 0);
     return 0;
 }

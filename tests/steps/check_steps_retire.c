@@ -33,6 +33,7 @@ struct scene {
     void *_Atomic shown;      /* to sections */
     size_t next;              /* of the slots, that is retired */
     size_t got;
+    void *found;              /* by the worker's section */
 };
 
 static void make_reader(void *argument)
@@ -336,7 +337,8 @@ END_TEST
 
 /* --- Sections --- */
 
-static bool section_beside_replace(unsigned flags, struct worker *worker, size_t nth)
+/* `inside`: the reader was inside before, so that it begins inline where it can. */
+static bool section_beside(unsigned flags, struct worker *worker, size_t nth, bool inside)
 {
     struct scene scene;
     struct steps_stop stop;
@@ -345,6 +347,10 @@ static bool section_beside_replace(unsigned flags, struct worker *worker, size_t
     bool stopped;
 
     build(&scene, flags, worker);
+    if (inside) {
+        cpool_read_begin(scene.own);
+        cpool_read_end(scene.own);
+    }
     atomic_store_explicit(&scene.shown, scene.slots[0], memory_order_release);
     stopped = steps_run(&stop, worker, NULL, nth, replace, &scene);
     cpool_read_begin(scene.own);
@@ -362,9 +368,71 @@ static bool section_beside_replace(unsigned flags, struct worker *worker, size_t
     return stopped;
 }
 
+static bool section_beside_replace(unsigned flags, struct worker *worker, size_t nth)
+{
+    return section_beside(flags, worker, nth, false);
+}
+
+static bool next_section_beside_replace(unsigned flags, struct worker *worker, size_t nth)
+{
+    return section_beside(flags, worker, nth, true);
+}
+
+static void leave(void *argument)
+{
+    struct scene *scene = argument;
+
+    cpool_read_end(scene->workers);
+}
+
+/* The worker stops in a section's beginning. */
+static void find(void *argument)
+{
+    struct scene *scene = argument;
+
+    cpool_read_begin(scene->workers);
+    scene->found = atomic_load_explicit(&scene->shown, memory_order_acquire);
+}
+
+static bool replace_beside_section(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    void *slot;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    atomic_store_explicit(&scene.shown, scene.slots[0], memory_order_release);
+    stopped = steps_run(&stop, worker, NULL, nth, find, &scene);
+    atomic_store_explicit(&scene.shown, NULL, memory_order_release);
+    retire_next(&scene, scene.own);
+    (void)cpool_retire_flush(scene.own);
+    steps_go_on(&stop);
+    (void)cpool_retire_flush(scene.own);
+    slot = cpool_alloc(scene.pool);
+    REQUIRE(scene.found == NULL || slot == NULL);
+    worker_do(worker, leave, &scene);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.own), 0);
+    if (slot == NULL)
+        REQUIRE((slot = cpool_alloc(scene.pool)) != NULL);
+    REQUIRE(slot == scene.slots[0]);
+    for (size_t i = 0; i < CAPACITY; i++)
+        cpool_free(scene.pool, scene.slots[i]);
+    demolish(&scene);
+    return stopped;
+}
+
 START_TEST(section_holds_what_it_has_found)
 {
-    sweep(section_beside_replace, modes[_i], 20);
+    static beside *const all[] = {section_beside_replace, next_section_beside_replace};
+
+    sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
+}
+END_TEST
+
+START_TEST(section_that_begins_holds_what_it_will_find)
+{
+    sweep(replace_beside_section, modes[_i], 2);
 }
 END_TEST
 
@@ -432,7 +500,8 @@ int main(void)
         TIMES(dry_pool_takes_each_retired_slot_once, 3 * MODES),
         TIMES(barrier_awaits_slots_that_a_dry_pool_takes, MODES),
         TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
-        TIMES(section_holds_what_it_has_found, MODES),
+        TIMES(section_holds_what_it_has_found, 2 * MODES),
+        TIMES(section_that_begins_holds_what_it_will_find, MODES),
         TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 2 * MODES),
     };
 

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * retire_parked.c - retire_sections.c with a reader that is parked at first.
+ *
+ * Holds: the same.
+ */
+#define MODEL_PARKED
+#include "retire_sections.c"
