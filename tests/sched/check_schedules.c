@@ -113,6 +113,12 @@ static const struct scenario scenarios[] = {
      .programs = {"aldle", "aaf"}},
     {"lease-late", &lease_kind, .bound = 1, .capacity = 6, .rounds = 2, .flags = CPOOL_EXACT,
      .programs = {"lx", "ll"}},
+    {"retire", &retire_kind, .bound = 1, .capacity = 3, .rounds = 1, .flags = CPOOL_EXACT,
+     .programs = {"bleble", "rrrr"}},
+    {"retire-dry", &retire_kind, .bound = 1, .capacity = 3, .rounds = 1, .flags = CPOOL_EXACT,
+     .programs = {"rrr", "blerr"}},
+    {"retire-end", &retire_kind, .bound = 1, .capacity = 6, .rounds = 1, .flags = CPOOL_TRACKED,
+     .programs = {"blqr", "rrl", "berw"}},
 };
 
 #define SCENARIOS (sizeof scenarios / sizeof scenarios[0])

@@ -16,7 +16,7 @@ bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store
     typed-switch-unmarked resolve-any found-though-free lease-caches-not-linked
     lease-adopted-lost lease-keeps-rest lease-filled-stays lease-steals-all
     lease-not-inherited lease-ends-in-use lease-entry-stays
-    typed-free-tells-nobody'
+    typed-free-tells-nobody retire-section-ignored'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

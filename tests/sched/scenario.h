@@ -83,4 +83,13 @@ extern const struct kind pool_kind;
  */
 extern const struct kind lease_kind;
 
+/*
+ * Sections, and retired slots.
+ *   b q e   begin a section and find the slot that is shown, begin the next one in a quiescent
+ *           state, end it
+ *   r       show another slot, or none if the pool is dry, and retire the one that was shown
+ *   l w     flush the reader, or wait until all that it has retired is free
+ */
+extern const struct kind retire_kind;
+
 #endif /* SCENARIO_H */
