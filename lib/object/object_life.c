@@ -175,17 +175,32 @@ size_t cpool_object_each(const cpool_objects_t *pool,
     return visits;
 }
 
+/* As cpi_object_give, where puts are short. */
+static void give_shortly(cpool_objects_t *pool, uintptr_t index, void *object)
+{
+    cpi_object_deactivate(pool, object);
+    if (pool->resets == CPI_RESET_ON_PUT)
+        cpi_object_reset(pool, object);
+    cpi_object_settle(pool, index, CPI_OBJECT_INACTIVE);
+    (void)cpi_layer_push(pool->slots, object);
+}
+
 size_t cpool_objects_put_all(cpool_objects_t *pool)
 {
     uintptr_t reached = cpi_object_reached(pool);
-    uintptr_t index;
+    bool is_short = pool->short_put != 0 && reached > 1;
+    char *first = is_short ? cpi_object_at(pool, 0) : NULL;
+    size_t stride = is_short ? (size_t)((char *)cpi_object_at(pool, 1) - first) : 0;
     size_t released = 0;
 
-    for (index = 0; index < reached; index++) {
-        if (cpi_object_seize(pool, index)) {
+    for (uintptr_t index = 0; index < reached; index++) {
+        if (!cpi_object_seize(pool, index))
+            continue;
+        if (is_short)
+            give_shortly(pool, index, first + index * stride);
+        else
             cpi_object_give(pool, index);
-            released++;
-        }
+        released++;
     }
     return released;
 }
