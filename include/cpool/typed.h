@@ -60,8 +60,7 @@
  * dlclose closes the pools of the module that it unloads, as <name>_close does, where the
  * compiler of the module knows GNU extensions.  Any other module calls <name>_close itself.  No
  * thread that used them may be ending at that moment: it is joined before, or ends later.
- * The end of the process closes none.  A plug-in that an exit handler unloads calls <name>_close
- * first, or its threads neither end nor use the pool by its handle afterwards.
+ * The end of the process closes none: a plug-in that an exit handler unloads calls <name>_close.
  */
 #ifndef CPOOL_TYPED_H
 #define CPOOL_TYPED_H

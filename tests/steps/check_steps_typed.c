@@ -138,7 +138,10 @@ static bool wait_at(const struct way *way, uint64_t starving_after, struct worke
 /* Starves at once, or never. */
 static const uint64_t patiences[] = {UINT64_C(1000000000000), 0};
 
-enum { WAYS = sizeof(ways) / sizeof(ways[0]), PATIENCES = sizeof(patiences) / sizeof(patiences[0]) };
+enum {
+    WAYS = sizeof(ways) / sizeof(ways[0]),
+    PATIENCES = sizeof(patiences) / sizeof(patiences[0])
+};
 
 START_TEST(waiter_that_comes_at_a_step_of_the_inline_path_gets_a_slot)
 {
