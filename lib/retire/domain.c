@@ -9,7 +9,8 @@
  * ORDERING TABLE
  *   first | state, claimed, inside load | relaxed | - | -
  *   claim | state CAS         | acquire | leave | the bags
- *   leave | inside, busy, state store | release | claim, look.c's look, bags.c's seen, gone | the bags
+ *   leave | inside, busy, state store | release | claim, gone, look.c's look, bags.c's seen |
+ *                                                                                the bags
  *   alone | inside load       | relaxed | - | -
  *   bits  | pools load        | relaxed | - | -
  *   noted | noted store, CAS  | relaxed | - | -

@@ -91,22 +91,6 @@ START_TEST(object_put_and_got_again_is_the_same_construction)
 }
 END_TEST
 
-START_TEST(put_of_all_ends_each_use)
-{
-    cpool_objects_t *pool = make(_i);
-
-    for (int i = 0; i < 3; i++)
-        get(pool);
-    REQUIRE_EQUAL(cpool_object_put(pool, get(pool)), 0);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 3);
-    REQUIRE(account.activated == 4 && account.deactivated == 4);
-    thing_require(pool, &account, 0);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 0);
-    thing_end(pool, &account);
-    REQUIRE(account.created == account.destroyed);
-}
-END_TEST
-
 START_TEST(object_of_a_fake_pool_is_made_each_time)
 {
     cpool_objects_t *pool = make(FAKE);
@@ -593,7 +577,6 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(object_put_and_got_again_is_the_same_construction, KINDS),
-        TIMES(put_of_all_ends_each_use, KINDS),
         ONCE(object_of_a_fake_pool_is_made_each_time),
         TIMES(hooks_may_be_left_out, KINDS_AND_FAKE),
         TIMES(create_that_fails_tells_its_code_and_loses_nothing, KINDS_AND_FAKE),

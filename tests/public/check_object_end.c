@@ -87,6 +87,7 @@ START_TEST(object_that_is_put_back_is_always_deactivated)
     cpool_object_config_t config = configure(_i, CPOOL_OBJECT_NO_DEACTIVATE);
     cpool_objects_t *pool;
     void *object;
+    int i;
 
     type.destroy = thing_destroy;
     pool = thing_pool(&config, &type);
@@ -94,9 +95,11 @@ START_TEST(object_that_is_put_back_is_always_deactivated)
     REQUIRE(object != NULL);
     REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
     REQUIRE_EQUAL(account.deactivated, 1);
-    REQUIRE(cpool_object_get(pool) != NULL);
-    REQUIRE_EQUAL(cpool_objects_put_all(pool), 1);
-    REQUIRE_EQUAL(account.deactivated, 2);
+    for (i = 0; i < 3; i++)
+        REQUIRE(cpool_object_get(pool) != NULL);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 3);
+    REQUIRE_EQUAL(account.deactivated, 4);
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 0);
     thing_end(pool, &account);
 }
 END_TEST

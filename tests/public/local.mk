@@ -53,6 +53,7 @@ tests_public = \
 	tests/public/check_reset \
 	tests/public/check_resize \
 	tests/public/check_retire \
+	tests/public/check_retire_bags \
 	tests/public/check_retire_noinline \
 	tests/public/check_retire_tracked \
 	tests/public/check_share \
@@ -302,6 +303,11 @@ tests_public_check_resize_LDADD = $(tests_ldadd_public)
 tests_public_check_retire_SOURCES = tests/public/check_retire.c tests/public/retire_domain.h
 tests_public_check_retire_CPPFLAGS = $(tests_cppflags)
 tests_public_check_retire_LDADD = $(tests_ldadd_public)
+
+tests_public_check_retire_bags_SOURCES = tests/public/check_retire_bags.c \
+	tests/public/retire_domain.h
+tests_public_check_retire_bags_CPPFLAGS = $(tests_cppflags)
+tests_public_check_retire_bags_LDADD = $(tests_ldadd_public)
 
 tests_public_check_retire_noinline_SOURCES = tests/public/check_retire.c \
 	tests/public/retire_domain.h

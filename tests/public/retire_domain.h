@@ -39,4 +39,22 @@ static inline cpool_reader_t *reader(void)
     return made;
 }
 
+/* --- What tests of slots that go back share --- */
+
+static const unsigned modes[] = {0, CPOOL_EXACT, CPOOL_TRACKED, CPOOL_CHECKED};
+
+#define MODES (sizeof modes / sizeof modes[0])
+
+static inline void retire(cpool_reader_t *by, size_t n)
+{
+    while (n-- > 0)
+        REQUIRE_EQUAL(cpool_retire(by, pool, cpool_alloc(pool)), 0);
+}
+
+static inline void pass_through(cpool_reader_t *by)
+{
+    cpool_read_begin(by);
+    cpool_read_end(by);
+}
+
 #endif /* RETIRE_DOMAIN_H */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_retire_bags.c - when a full bag of retired slots goes back by itself.
+ *
+ * Includes the public API only.
+ */
+#include "retire_domain.h"
+
+enum { BAG = HELD / 4 };
+
+/* Whether a reader that was inside begins inline then: not where the system has no barrier. */
+static bool begins_inline(const cpool_reader_t *by)
+{
+    return (uintptr_t)by->epoch % 2 == 0;
+}
+
+static void fill_bags(cpool_reader_t *by, size_t bags)
+{
+    size_t held = cpool_domain_held(domain);
+
+    retire(by, bags * BAG - held);
+    REQUIRE_EQUAL(cpool_domain_held(domain), bags * BAG);
+}
+
+START_TEST(full_bag_goes_back_if_no_reader_was_inside)
+{
+    cpool_reader_t *by;
+
+    make(modes[_i]);
+    by = reader();
+    (void)reader();
+    for (int i = 0; i < 6; i++) {
+        fill_bags(by, 1);
+        retire(by, 1);
+        REQUIRE_EQUAL(cpool_domain_held(domain), 1);
+    }
+    end();
+}
+END_TEST
+
+/* Of three full bags, for a reader that has come to rest.  Then it is in the way of none. */
+START_TEST(three_full_bags_go_back_together)
+{
+    cpool_reader_t *by;
+    cpool_reader_t *other;
+
+    make(modes[_i]);
+    by = reader();
+    other = reader();
+    for (int i = 0; i < 3; i++) {
+        pass_through(other);
+        if (begins_inline(other))
+            fill_bags(by, 3);
+        for (int k = 0; k < 3; k++) {
+            retire(by, 1);
+            REQUIRE_EQUAL(cpool_domain_held(domain), 1);
+            fill_bags(by, 1);
+        }
+        REQUIRE_EQUAL(cpool_retire_flush(by), 0);
+    }
+    end();
+}
+END_TEST
+
+/* Each bag takes as long as the next one that is filled. */
+START_TEST(full_bag_goes_back_when_readers_go_on)
+{
+    cpool_reader_t *by;
+    cpool_reader_t *other;
+
+    make(modes[_i / 2]);
+    by = reader();
+    other = reader();
+    cpool_read_begin(other);
+    if (_i % 2 == 0)
+        cpool_read_end(other);
+    for (int i = 0; i < 6; i++) {
+        fill_bags(by, _i % 2 == 0 && !begins_inline(other) ? 1 : i == 0 ? 1 : 2);
+        retire(by, 1);
+        REQUIRE_EQUAL(cpool_domain_held(domain),
+                      _i % 2 == 0 && !begins_inline(other) ? 1 : BAG + 1);
+        if (_i % 2 == 0)
+            pass_through(other);
+        else
+            cpool_read_quiescent(other);
+    }
+    if (_i % 2 != 0)
+        cpool_read_end(other);
+    end();
+}
+END_TEST
+
+/* A thread that retires need not read. */
+START_TEST(full_bag_goes_back_when_readers_retire)
+{
+    cpool_reader_t *by;
+    cpool_reader_t *other;
+    size_t both;
+
+    make(modes[_i]);
+    by = reader();
+    other = reader();
+    pass_through(by);
+    pass_through(other);
+    both = begins_inline(other) ? BAG + 1 : 1;
+    retire(by, BAG + 1);
+    REQUIRE_EQUAL(cpool_domain_held(domain), both);
+    retire(other, BAG + 1);
+    REQUIRE_EQUAL(cpool_domain_held(domain), 2 * both);
+    retire(by, BAG);
+    REQUIRE_EQUAL(cpool_domain_held(domain), 2 * both);
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(full_bag_goes_back_if_no_reader_was_inside, MODES),
+        TIMES(three_full_bags_go_back_together, MODES),
+        TIMES(full_bag_goes_back_when_readers_go_on, 2 * MODES),
+        TIMES(full_bag_goes_back_when_readers_retire, MODES),
+    };
+    return SUPPORT_RUN("retire_bags", tests);
+}
