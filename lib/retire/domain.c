@@ -9,8 +9,7 @@
  * ORDERING TABLE
  *   first | state, claimed, inside load | relaxed | - | -
  *   claim | state CAS         | acquire | leave | the bags
- *   leave | inside, busy, state store | release | claim, gone, look.c's look, bags.c's seen |
- *                                                                                the bags
+ *   leave | inside, busy, state store | release | claim, gone, look.c's look, bags.c's seen | bags
  *   alone | inside load       | relaxed | - | -
  *   bits  | pools load        | relaxed | - | -
  *   noted | noted store, CAS  | relaxed | - | -
