@@ -64,7 +64,8 @@
  * allows, and 16 more with CPOOL_OBJECT_TRACED, of which only those in use are resident.
  *
  * Fork: the child may go on using every pool.  An object that another thread was getting or
- * putting stays out of use there, and so do up to 16 unused slots that it was claiming.
+ * putting stays out of use there, and so do the unused slots that it was claiming: 16, or up to
+ * 1,024 and a sixteenth of the capacity.
  *
  * Fake pools: with CPOOL_OBJECT_FAKE each get creates an object in memory from malloc, and each
  * put destroys and frees it, at the same capacity.  That shows what pooling is worth, and lets

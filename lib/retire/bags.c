@@ -310,12 +310,11 @@ bool cpi_retire_turn(struct cpi_reader *reader)
     return empty > 1;
 }
 
-bool cpi_retire_reopen(struct cpi_reader *reader)
+/* With a claim. */
+static bool reopen(struct cpi_reader *reader)
 {
     struct cpi_bag *youngest = NULL;
 
-    if (!claim(reader))
-        return false;
     for (unsigned i = 0; i < CPI_BAGS; i++) {
         struct cpi_bag *bag = &reader->bags[i];
         uintptr_t stamp = cpi_bag_stamp(bag);
@@ -328,8 +327,24 @@ bool cpi_retire_reopen(struct cpi_reader *reader)
     }
     if (youngest != NULL)
         cpi_store(&youngest->stamp, 0, relaxed); /* [close] */
-    leave_claim(reader);
     return youngest != NULL;
+}
+
+/* Another thread's claim may have kept the owner from closing the bag that is filled, or from
+ * filling it.  No other open one has slots. */
+bool cpi_retire_reopen(struct cpi_reader *reader)
+{
+    const struct cpi_bag *filled;
+    bool opened;
+
+    if (!claim(reader))
+        return false;
+    filled = &reader->bags[reader->filled];
+    if (cpi_bag_count(filled) == reader->domain->bag_size)
+        close_bag(reader);
+    opened = cpi_bag_stamp(filled) == 0 || reopen(reader);
+    leave_claim(reader);
+    return opened;
 }
 
 void cpi_retire_all(struct cpool_domain *domain)

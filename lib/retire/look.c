@@ -168,13 +168,20 @@ uintptr_t cpi_retire_look(struct cpool_domain *domain, struct cpi_reader *self,
     return view.oldest.inside;
 }
 
-/* Shows the section, and then meets the looks. */
-void cpool_read_begin_abi3(cpool_reader_t *face)
+static void show(cpool_reader_t *face, const uintptr_t *epoch)
 {
-    const uintptr_t *epoch = &cpi_reader_of(face)->domain->epoch;
     uintptr_t now = cpi_word_load(epoch, acquire); /* [now] */
 
     cpi_word_store(&face->inside, now, release); /* [begin] */
+}
+
+/* Shows the section, and then meets the looks.  Epochs may have wrapped before it was shown. */
+void cpool_read_begin_abi3(cpool_reader_t *face)
+{
+    const uintptr_t *epoch = &cpi_reader_of(face)->domain->epoch;
+
+    show(face, epoch);
     (void)cpi_word_exchange(&face->epoch, cpi_mark_has_barrier ? epoch : CPI_PARKED, /* [meet] */
                             acq_rel);
+    show(face, epoch);
 }

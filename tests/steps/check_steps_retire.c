@@ -8,12 +8,14 @@
  */
 #include "steps.h" /* first: it says which system interfaces are wanted */
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include <cpool/retire.h>
 
 #include "inside.h"
+#include "retire/retire_impl.h"
 
 enum { CAPACITY = 24, RETIRED = 11, ROUNDS = 2, READERS = 3, BAG = 4, HELD = 4 * BAG };
 
@@ -436,6 +438,82 @@ START_TEST(section_that_begins_holds_what_it_will_find)
 }
 END_TEST
 
+/* Where words are short, so many bags may be closed before a beginning goes on that epochs wrap.
+ * While its section is shown, too few are. */
+static void wrap(struct scene *scene)
+{
+    if (!cpi_is_inside(scene->workers->inside))
+        scene->domain->epoch += ((uintptr_t)1 << (sizeof(uintptr_t) * CHAR_BIT - 1)) + 64;
+}
+
+static bool replace_after_wrap(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    atomic_store_explicit(&scene.shown, scene.slots[0], memory_order_release);
+    stopped = steps_run(&stop, worker, NULL, nth, find, &scene);
+    wrap(&scene);
+    steps_go_on(&stop);
+    atomic_store_explicit(&scene.shown, NULL, memory_order_release);
+    retire_next(&scene, scene.own);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.own), 1);
+    worker_do(worker, leave, &scene);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.own), 0);
+    for (size_t i = 1; i < CAPACITY; i++)
+        cpool_free(scene.pool, scene.slots[i]);
+    demolish(&scene);
+    return stopped;
+}
+
+START_TEST(section_that_begins_slowly_holds_what_it_finds)
+{
+    sweep(replace_after_wrap, modes[_i], 2);
+}
+END_TEST
+
+/* --- Claims --- */
+
+/* Another thread leaves a claim of the reader's bags while its owner reports. */
+static void leave_claim(const cpool_error_t *error, void *reader)
+{
+    struct cpi_reader *claimed = reader;
+
+    REQUIRE_EQUAL(error->code, CPOOL_ESTALLED);
+    atomic_store_explicit(&claimed->claimed, 0, memory_order_release);
+}
+
+START_TEST(bag_that_a_claim_keeps_open_is_not_lost)
+{
+    cpool_t *pool = steps_pool(CPOOL_EXACT, CAPACITY, 0, ROUNDS);
+    cpool_domain_t *domain;
+    cpool_reader_t *other;
+    struct cpi_reader *by;
+
+    REQUIRE_EQUAL(cpool_domain_create(&domain, READERS, HELD, 0), 0);
+    by = cpi_reader_of(cpool_reader_create(domain));
+    other = cpool_reader_create(domain);
+    cpool_read_begin(other);
+    REQUIRE_EQUAL(cpool_retire(&by->face, pool, cpool_alloc(pool)), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(&by->face), 1); /* closes a bag that has room */
+    while (cpool_domain_held(domain) < 1 + (CPI_BAGS - 1) * BAG)
+        REQUIRE_EQUAL(cpool_retire(&by->face, pool, cpool_alloc(pool)), 0);
+    domain->stall_limit = by->blocker.since = 1; /* the next retire in vain reports */
+    atomic_store_explicit(&by->claimed, (uintptr_t)cpi_thread_forks() * 2 + 1,
+                          memory_order_relaxed);
+    cpool_set_error_handler(leave_claim, by);
+    REQUIRE_EQUAL(cpool_retire(&by->face, pool, cpool_alloc(pool)), 0);
+    REQUIRE_EQUAL(by->claimed, 0);
+    cpool_set_error_handler(NULL, NULL);
+    cpool_read_end(other);
+    REQUIRE_EQUAL(cpool_retire_flush(&by->face), 0);
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /* --- Forks --- */
 
 /* No slot comes twice.  A thread that vanished may have had in its hands one bag, the slot that it
@@ -502,6 +580,8 @@ int main(void)
         TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
         TIMES(section_holds_what_it_has_found, 2 * MODES),
         TIMES(section_that_begins_holds_what_it_will_find, MODES),
+        TIMES(section_that_begins_slowly_holds_what_it_finds, MODES),
+        ONCE(bag_that_a_claim_keeps_open_is_not_lost),
         TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 2 * MODES),
     };
 
