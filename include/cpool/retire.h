@@ -33,7 +33,7 @@
  * The cost: a section is a few plain loads and stores in memory of the thread's own, with one
  * load of the domain's epoch.  A retire puts the address into the reader's bag, which has room
  * for a quarter of what the reader may hold back.  A full bag takes a look at every reader, and
- * goes back when all have begun or ended a section since, or retired a bag.  If one has not, three
+ * goes back when all have begun a section since, or retired a bag.  If one at rest has not, three
  * full bags take one barrier of the system (membarrier(2)).  That reader is in the way of no
  * further bag until its next section, which begins with an atomic exchange.  Where the system has
  * no such barrier, each section does, and each retire is an exchange, too.  The slot itself has
@@ -251,8 +251,8 @@ CPOOL_API void cpool_read_begin_abi3(cpool_reader_t *reader);
  * ended.  The compiler keeps the second load of `epoch` and the section's loads behind it, and the
  * barrier of a thread that looks makes the processor do so (lib/retire/look.c).
  */
-#define CPOOL_READ_ENTER_(reader)                                                        \
-    do {                                                                                 \
+#define CPOOL_READ_ENTER_(reader)                                                                \
+    do {                                                                                         \
         const uintptr_t *cpool_at_ = __atomic_load_n(&(reader)->epoch, __ATOMIC_RELAXED);        \
         if (CPOOL_LIKELY_((CPOOL_CAST_(uintptr_t, cpool_at_) & 1u) == 0)) {                      \
             uintptr_t cpool_now_ = __atomic_load_n(cpool_at_, __ATOMIC_ACQUIRE);                 \
