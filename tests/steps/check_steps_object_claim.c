@@ -3,26 +3,11 @@
  * check_steps_object_claim.c - two gets claim slots that were never used for one place, one at
  * each step of the other's claim, as threads do that share a place.
  *
- * Includes steps.h.
+ * Includes steps_objects.h.
  */
-#include "steps.h" /* first: it says which system interfaces are wanted */
-
-#include <cpool/object.h>
+#include "steps_objects.h" /* first: it says which system interfaces are wanted */
 
 enum { OBJECTS = 1024, STRETCH = 64 };
-
-static cpool_objects_t *make(void)
-{
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
-    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
-    cpool_objects_t *pool;
-
-    type.object_size = 64;
-    config.type = &type;
-    config.capacity = OBJECTS;
-    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
-    return pool;
-}
 
 static void get(void *pool)
 {
@@ -32,7 +17,7 @@ static void get(void *pool)
 /* All objects up to the end of the first stretch, and the one after it. */
 static bool claim_beside_claim(size_t nth)
 {
-    cpool_objects_t *pool = make();
+    cpool_objects_t *pool = steps_objects(OBJECTS);
     bool done;
 
     for (int i = 0; i < STRETCH; i++)

@@ -3,9 +3,9 @@
  * check_steps_priority.c - a thread stops at every step of what it does with a priority pool,
  * and another one forks, or does the same.
  *
- * Includes steps.h.
+ * Includes steps_objects.h.
  */
-#include "steps.h" /* first: it says which system interfaces are wanted */
+#include "steps_objects.h" /* first: it says which system interfaces are wanted */
 
 #include <cpool/priority.h>
 
@@ -128,19 +128,6 @@ END_TEST
 
 /* --- Fork beside an attach and beside an end --- */
 
-static cpool_objects_t *make_plain(void)
-{
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
-    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
-    cpool_objects_t *pool;
-
-    type.object_size = 64;
-    config.type = &type;
-    config.capacity = OBJECTS;
-    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
-    return pool;
-}
-
 static void attach(void *pool)
 {
     REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
@@ -199,7 +186,7 @@ static void put_in_half_attached(void *pool)
 
 static bool fork_beside_attach(struct worker *worker, size_t nth)
 {
-    cpool_objects_t *pool = make_plain();
+    cpool_objects_t *pool = steps_objects(OBJECTS);
     struct steps_stop stop;
     bool stopped = steps_run(&stop, worker, NULL, nth, attach, pool);
 

@@ -58,8 +58,11 @@ static void build(struct scene *scene, unsigned flags, struct worker *worker)
         REQUIRE((scene->slots[i] = cpool_alloc(scene->pool)) != NULL);
 }
 
-static void demolish(struct scene *scene)
+/* The slots from the first one on are live. */
+static void demolish(struct scene *scene, size_t first)
 {
+    for (size_t i = first; i < CAPACITY; i++)
+        cpool_free(scene->pool, scene->slots[i]);
     REQUIRE_EQUAL(cpool_domain_destroy(scene->domain), 0);
     support_require_obtainable(scene->pool, 0);
     support_destroy_empty(scene->pool);
@@ -205,9 +208,7 @@ static bool dry_beside(unsigned flags, struct worker *worker, size_t nth,
     for (size_t i = 0; i < scene.next; i++)
         REQUIRE(taken[i]);
     REQUIRE(cpool_reader_create(scene.domain) != NULL);
-    for (size_t i = 0; i < CAPACITY; i++)
-        cpool_free(scene.pool, scene.slots[i]);
-    demolish(&scene);
+    demolish(&scene, 0);
     return stopped;
 }
 
@@ -253,9 +254,7 @@ static bool barrier_beside_dry(unsigned flags, struct worker *worker, size_t nth
     go_on(&stop, worker);
     REQUIRE_EQUAL(scene.got, 1);
     support_destroy_empty(scene.second);
-    for (size_t i = scene.next; i < CAPACITY; i++)
-        cpool_free(scene.pool, scene.slots[i]);
-    demolish(&scene);
+    demolish(&scene, scene.next);
     return stopped;
 }
 
@@ -302,9 +301,7 @@ static bool end_beside_flush(unsigned flags, struct worker *worker, size_t nth, 
         support_require_obtainable(scene.second, 0);
         support_destroy_empty(scene.second);
     }
-    for (size_t i = scene.next; i < CAPACITY; i++)
-        cpool_free(scene.pool, scene.slots[i]);
-    demolish(&scene);
+    demolish(&scene, scene.next);
     return stopped;
 }
 
@@ -364,9 +361,7 @@ static bool section_beside(unsigned flags, struct worker *worker, size_t nth, bo
     if (slot == NULL)
         REQUIRE((slot = cpool_alloc(scene.pool)) != NULL);
     REQUIRE(slot == scene.slots[0]);
-    for (size_t i = 0; i < CAPACITY; i++)
-        cpool_free(scene.pool, scene.slots[i]);
-    demolish(&scene);
+    demolish(&scene, 0);
     return stopped;
 }
 
@@ -418,9 +413,7 @@ static bool replace_beside_section(unsigned flags, struct worker *worker, size_t
     if (slot == NULL)
         REQUIRE((slot = cpool_alloc(scene.pool)) != NULL);
     REQUIRE(slot == scene.slots[0]);
-    for (size_t i = 0; i < CAPACITY; i++)
-        cpool_free(scene.pool, scene.slots[i]);
-    demolish(&scene);
+    demolish(&scene, 0);
     return stopped;
 }
 
@@ -462,9 +455,7 @@ static bool replace_after_wrap(unsigned flags, struct worker *worker, size_t nth
     REQUIRE_EQUAL(cpool_retire_flush(scene.own), 1);
     worker_do(worker, leave, &scene);
     REQUIRE_EQUAL(cpool_retire_flush(scene.own), 0);
-    for (size_t i = 1; i < CAPACITY; i++)
-        cpool_free(scene.pool, scene.slots[i]);
-    demolish(&scene);
+    demolish(&scene, 1);
     return stopped;
 }
 
@@ -550,9 +541,7 @@ static bool fork_beside(unsigned flags, struct worker *worker, size_t nth,
     support_in_child(take_all_in_child, &scene);
     steps_go_on(&stop);
     REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
-    for (size_t i = scene.next; i < CAPACITY; i++)
-        cpool_free(scene.pool, scene.slots[i]);
-    demolish(&scene);
+    demolish(&scene, scene.next);
     return stopped;
 }
 

@@ -100,6 +100,8 @@ tests_steps_check_steps_notice_LDADD = $(tests_ldadd_steps)
 tests_steps_check_steps_object_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_object_LDADD = $(tests_ldadd_steps)
 
+tests_steps_check_steps_object_claim_SOURCES = tests/steps/check_steps_object_claim.c \
+	tests/steps/steps_objects.h
 tests_steps_check_steps_object_claim_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_object_claim_LDADD = $(tests_ldadd_steps)
 
@@ -112,6 +114,8 @@ tests_steps_check_steps_object_lease_LDADD = $(tests_ldadd_steps)
 tests_steps_check_steps_object_retain_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_object_retain_LDADD = $(tests_ldadd_steps)
 
+tests_steps_check_steps_priority_SOURCES = tests/steps/check_steps_priority.c \
+	tests/steps/steps_objects.h
 tests_steps_check_steps_priority_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_priority_LDADD = $(tests_ldadd_steps)
 
