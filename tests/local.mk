@@ -58,7 +58,7 @@ OFTEN_LOOPS = 4
 OFTEN_TESTS = tests/linear/check_histories \
 	$(filter-out $(tests_of_sources) bench/instructions.sh, $(TESTS))
 
-check-often: all $(check_PROGRAMS) $(check_LTLIBRARIES)
+check-often: all $(check_PROGRAMS) $(check_LIBRARIES) $(check_LTLIBRARIES)
 	@MAKE='$(MAKE)' OFTEN_TESTS='$(OFTEN_TESTS)' $(SHELL) $(srcdir)/tests/harness/often.sh \
 		'$(OFTEN)' '$(OFTEN_LOOPS)'
 

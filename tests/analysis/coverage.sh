@@ -22,7 +22,7 @@ cd coverage
 "$MAKE" all
 # The asserted copy becomes one like the other.
 "$MAKE" DEBUG_CPPFLAGS= \
-    lib_libcpool_asserted_la_CPPFLAGS="-I$top/include" "$@"
+    lib_libcpool_asserted_a_CPPFLAGS="-I$top/include" "$@"
 find . -name '*.gcda' -exec rm -f {} +
 for program; do
     "./$program" > "$program.log" 2>&1 || echo "failed: $program"

@@ -15,7 +15,7 @@ analyze: config.h
 
 VALGRIND_TESTS = $(tests_public) $(tests_modules_first) $(tests_modules)
 
-check-valgrind: all $(check_LTLIBRARIES)
+check-valgrind: all $(check_LIBRARIES) $(check_LTLIBRARIES)
 	@$(MAKE) $(AM_MAKEFLAGS) $(VALGRIND_TESTS)
 	@srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/analysis/valgrind.sh $(VALGRIND_TESTS)
 

@@ -19,7 +19,7 @@ TESTS += tests/fuzz/replay
 
 # With assertions.
 tests_fuzz_replay_SOURCES = $(fuzz_sources) tests/fuzz/replay.c
-tests_fuzz_replay_LDADD = lib/libcpool-asserted.la $(PTHREAD_LIBS)
+tests_fuzz_replay_LDADD = lib/libcpool-asserted.a $(tests_libs_library)
 
 EXTRA_DIST += tests/fuzz/corpus.txt tests/fuzz/fuzz.sh
 

@@ -8,13 +8,13 @@ EXTRA_DIST += tests/harness/often.sh
 
 # Programs take from it what they use.  Those of public/ use nothing that calls the modules.
 if HAVE_CHECK
-check_LTLIBRARIES += tests/harness/libharness.la
+check_LIBRARIES += tests/harness/libharness.a
 endif
 
 tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
 tests_cppflags_module = $(tests_cppflags)
 
-tests_harness_libharness_la_SOURCES = tests/harness/inside.h tests/harness/inside_wait.h \
+tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside_wait.h \
 	tests/harness/crew.c tests/harness/crew.h tests/harness/doors.h \
 	tests/harness/fixture.c tests/harness/fixture.h tests/harness/growth.c \
 	tests/harness/growth.h tests/harness/lease.h tests/harness/lease_pool.h \
@@ -22,23 +22,21 @@ tests_harness_libharness_la_SOURCES = tests/harness/inside.h tests/harness/insid
 	tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
 	tests/harness/support.h tests/harness/support_pool.c tests/harness/support_threads.c \
 	tests/harness/typed_jobs.h tests/harness/waiter.c tests/harness/waiter.h
-tests_harness_libharness_la_LIBTOOLFLAGS = --tag=disable-shared
-tests_harness_libharness_la_CPPFLAGS = $(tests_cppflags_module)
+tests_harness_libharness_a_CPPFLAGS = $(tests_cppflags_module)
 
 # The library's sources, compiled once more with a point before each atomic operation, each
 # lock and each sleep, for the tests of steps, schedules and histories.  Without assertions,
 # which would be steps, too.
-check_LTLIBRARIES += tests/harness/libpoints.la
-tests_harness_libpoints_la_SOURCES = tests/harness/points.c tests/harness/points.h \
+check_LIBRARIES += tests/harness/libpoints.a
+tests_harness_libpoints_a_SOURCES = tests/harness/points.c tests/harness/points.h \
 	$(libcpool_sources)
-tests_harness_libpoints_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/harness \
+tests_harness_libpoints_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/harness \
 	-UCPI_DEBUG -DCPI_ATOMIC_HEADER='"points.h"'
-tests_harness_libpoints_la_LIBTOOLFLAGS = --tag=disable-shared
-tests_harness_libpoints_la_LIBADD = $(ATOMIC_LIBS) $(PTHREAD_LIBS) $(DL_LIBS)
 
-tests_libs = $(CHECK_LIBS) $(PTHREAD_LIBS)
-tests_ldadd_public = tests/harness/libharness.la lib/libcpool.la $(tests_libs)
-tests_ldadd_module = tests/harness/libharness.la lib/libcpool-asserted.la $(tests_libs)
+tests_libs_library = $(ATOMIC_LIBS) $(PTHREAD_LIBS) $(DL_LIBS)
+tests_libs = $(CHECK_LIBS) $(tests_libs_library)
+tests_ldadd_public = tests/harness/libharness.a lib/libcpool.la $(tests_libs)
+tests_ldadd_module = tests/harness/libharness.a lib/libcpool-asserted.a $(tests_libs)
 
 # With the calls of the system sent through a file of the harness, which refuses some.
 tests_refuse_sources = tests/harness/refuse.c tests/harness/refuse.h

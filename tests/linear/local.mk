@@ -22,6 +22,6 @@ tests_linear_check_histories_SOURCES = tests/linear/burst.c tests/linear/burst.h
 	tests/linear/check_histories.c tests/harness/random.h $(linear_checker)
 tests_linear_check_histories_CPPFLAGS = $(AM_CPPFLAGS) \
 	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/linear
-tests_linear_check_histories_LDADD = tests/harness/libpoints.la $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+tests_linear_check_histories_LDADD = tests/harness/libpoints.a $(tests_libs_library)
 
 EXTRA_DIST += tests/linear/planted.sh

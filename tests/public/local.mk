@@ -182,7 +182,7 @@ tests_public_check_dlopen_CPPFLAGS = $(tests_cppflags) \
 	-DMODULE_STATIC='"$(abs_top_builddir)/tests/public/.libs/module_static.so"' \
 	-DMODULE_MIXED='"$(abs_top_builddir)/tests/public/.libs/module_mixed.so"' \
 	-DLIBRARY='"$(abs_top_builddir)/lib/.libs/libcpool.so"'
-tests_public_check_dlopen_LDADD = tests/harness/libharness.la $(CHECK_LIBS) $(DL_LIBS) $(PTHREAD_LIBS)
+tests_public_check_dlopen_LDADD = tests/harness/libharness.a $(CHECK_LIBS) $(DL_LIBS) $(PTHREAD_LIBS)
 
 tests_public_check_double_CPPFLAGS = $(tests_cppflags)
 tests_public_check_double_LDADD = $(tests_ldadd_public)

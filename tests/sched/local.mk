@@ -20,7 +20,7 @@ tests_sched_check_schedules_SOURCES = \
 	$(linear_checker)
 tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) \
 	-I$(top_srcdir)/tests/harness -I$(top_srcdir)/tests/sched -I$(top_srcdir)/tests/linear -UCPI_DEBUG
-tests_sched_check_schedules_LDADD = tests/harness/libpoints.la $(ATOMIC_LIBS) $(PTHREAD_LIBS)
+tests_sched_check_schedules_LDADD = tests/harness/libpoints.a $(tests_libs_library)
 
 SCHED_RANDOM = 500000
 

@@ -38,15 +38,14 @@ if HAVE_CHECK
 check_PROGRAMS += $(tests_steps)
 TESTS += $(tests_steps)
 
-check_LTLIBRARIES += tests/steps/libsteps.la
+check_LIBRARIES += tests/steps/libsteps.a
 endif
 
-tests_steps_libsteps_la_SOURCES = tests/steps/steps.c tests/steps/steps.h
-tests_steps_libsteps_la_LIBTOOLFLAGS = --tag=disable-shared
-tests_steps_libsteps_la_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_libsteps_a_SOURCES = tests/steps/steps.c tests/steps/steps.h
+tests_steps_libsteps_a_CPPFLAGS = $(tests_cppflags_module)
 
-tests_ldadd_steps = tests/steps/libsteps.la tests/harness/libharness.la \
-	tests/harness/libpoints.la $(tests_libs)
+tests_ldadd_steps = tests/steps/libsteps.a tests/harness/libharness.a \
+	tests/harness/libpoints.a $(tests_libs)
 tests_script = tests/steps/script.c tests/steps/script.h
 tests_meeting = tests/steps/meeting.c tests/steps/meeting.h
 
