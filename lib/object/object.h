@@ -297,6 +297,9 @@ static inline bool cpi_object_end_deactivates(const cpool_objects_t *pool)
     return (pool->flags & CPOOL_OBJECT_NO_DEACTIVATE) == 0;
 }
 
+/* Whether a lease is open, while no other thread uses the pool. */
+bool cpi_object_is_leased(const cpool_objects_t *pool);
+
 /* Ends all leases, with the objects in them, when the pool does.  Returns how many those are. */
 size_t cpi_object_leases_end(cpool_objects_t *pool);
 

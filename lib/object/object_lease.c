@@ -73,6 +73,16 @@ static bool is_open(const cpool_object_lease_t *lease)
     return cpi_load(&lease->top, relaxed) != CLOSED; /* [look] */
 }
 
+bool cpi_object_is_leased(const cpool_objects_t *pool)
+{
+    const struct cpi_object_leases *leases = cpi_load(&pool->leases, acquire); /* [see] */
+
+    for (unsigned i = 0; leases != NULL && i < CPOOL_LEASES_MAX; i++)
+        if (is_open(&leases->lease[i]))
+            return true;
+    return false;
+}
+
 /* --- Beginning --- */
 
 static struct cpi_object_leases *leases_of(cpool_objects_t *pool)
