@@ -25,10 +25,12 @@
 /* Objects by which a dry pool grows. */
 static uintptr_t step_of(const cpool_objects_t *pool, uintptr_t capacity)
 {
-    uint64_t step = (uint64_t)capacity * pool->percent / 100;
+    uint64_t step = pool->max; /* where the product is too large */
 
     if (pool->growth == 0 && pool->percent == 0)
         return 0;
+    if (capacity == 0 || pool->percent <= UINT64_MAX / capacity)
+        step = (uint64_t)capacity * pool->percent / 100;
     if (step < pool->growth)
         step = pool->growth;
     if (step == 0)

@@ -157,6 +157,22 @@ START_TEST(pool_that_grows_by_factor_doubles)
 }
 END_TEST
 
+START_TEST(pool_grows_to_its_limit_by_any_factor)
+{
+    cpool_object_config_t config = configure(0);
+    cpool_objects_t *pool;
+
+    config.capacity = 16;
+    config.max_capacity = MANY;
+    config.growth_percent = SIZE_MAX / 16 + 1;
+    pool = thing_pool(&config, &type);
+    get_all(pool, 17);
+    REQUIRE_EQUAL(thing_stats(pool).capacity, MANY);
+    put_all(pool, 17);
+    thing_end(pool, &account);
+}
+END_TEST
+
 START_TEST(batch_that_cannot_be_created_leaves_the_get_alone)
 {
     cpool_object_config_t config = configure(0);
@@ -554,6 +570,7 @@ int main(void)
         TIMES(pool_that_grows_by_one_has_as_many_objects_as_were_needed, KINDS),
         TIMES(pool_that_grows_by_batch_creates_the_batch, KINDS),
         TIMES(pool_that_grows_by_factor_doubles, KINDS),
+        ONCE(pool_grows_to_its_limit_by_any_factor),
         ONCE(batch_that_cannot_be_created_leaves_the_get_alone),
         TIMES(grow_and_populate_tell_what_they_did, KINDS),
         ONCE(pool_made_populated_has_new_objects),
