@@ -74,12 +74,18 @@ static int replace(cpool_objects_t *pool, uintptr_t index)
     return CPOOL_ENOMEM;
 }
 
+static int be_dry(struct cpi_object_wish *wish)
+{
+    wish->dry = true;
+    return CPOOL_EDRY;
+}
+
 /* Ends the use of the least important object. */
 static int reclaim(cpool_objects_t *pool, struct found *found, struct cpi_object_wish *wish)
 {
     found->index = pool->policy->reclaim(pool, wish);
     if (found->index == CPI_OBJECT_NONE)
-        return CPOOL_EDRY;
+        return be_dry(wish);
     if (cpi_object_is_fake(pool))
         return replace(pool, found->index);
     cpi_object_deactivate(pool, cpi_object_at(pool, found->index));
@@ -145,7 +151,7 @@ static int find(cpool_objects_t *pool, void *slot, struct found *found,
     if (take(pool, slot, false, found))
         return 0;
     if (!had_room && !create_another(pool, found, true, &code))
-        return pool->policy != NULL ? reclaim(pool, found, wish) : CPOOL_EDRY;
+        return pool->policy != NULL ? reclaim(pool, found, wish) : be_dry(wish);
     return code;
 }
 
@@ -204,6 +210,7 @@ int cpi_object_obtain(cpool_objects_t *pool, void *slot, void **object, bool *is
     struct found found = {.recycled = wish->unfit != 0};
     int code = 0;
 
+    wish->dry = false;
     if (wish->unfit != 0)
         found.index = cpi_object_index_of(pool, slot);
     else
@@ -355,7 +362,7 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
     }
     do {
         code = cpi_object_obtain(pool, slot, object, is_new, &wish);
-    } while (code == CPOOL_EDRY && sleep_until(pool, deadline, &slot));
+    } while (wish.dry && sleep_until(pool, deadline, &slot));
     return code;
 }
 

@@ -90,11 +90,12 @@ struct cpi_object_trace {
     _Atomic uintptr_t site;
 };
 
-/* A get: its caller, and in priority pools its number and result. */
+/* A get: its caller, whether the pool was dry, and in priority pools its number and result. */
 struct cpi_object_wish {
     const void *site;
     int64_t number;
     int unfit;      /* 0, or the result of activate for the BUSY object in the slot */
+    bool dry;       /* result: CPOOL_EDRY is the pool's code, and no hook's */
     uint64_t claim; /* result: of this use */
     uint64_t ended; /* result: the claim of the use that ended for it, or 0 */
     uint32_t uses;  /* result: of the object, this one included */

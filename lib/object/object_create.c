@@ -303,7 +303,7 @@ int cpool_objects_create(cpool_objects_t **pool, const cpool_object_config_t *co
     if (code != 0)
         return code;
     cpool_object_populate(*pool, populate, &code);
-    if (code == 0 || code == CPOOL_EDRY)
+    if (code == 0)
         return 0;
     cpool_objects_destroy(*pool);
     *pool = NULL;

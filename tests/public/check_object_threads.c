@@ -485,6 +485,38 @@ START_TEST(time_to_wait_is_the_sum_of_its_members)
 }
 END_TEST
 
+/* A hook's code ends the wait, also one that the pool itself could return. */
+START_TEST(hook_that_says_dry_ends_the_wait)
+{
+    cpool_object_config_t config = configure(_i == 0 ? KINDS - 1 : 3);
+    const struct timespec some_time = {0, 20000000};
+    void *object = &config;
+
+    config.capacity = 2;
+    pool = thing_pool(&config, &type);
+    account.create_fails = CPOOL_EDRY;
+    REQUIRE_EQUAL(cpool_object_wait(pool, &object, NULL, &some_time), CPOOL_EDRY);
+    REQUIRE(object == NULL && thing_stats(pool).failures == 1);
+    account.create_fails = 0;
+    REQUIRE_EQUAL(cpool_object_wait(pool, &object, NULL, &some_time), 0);
+    REQUIRE_EQUAL(cpool_object_put(pool, object), 0);
+    thing_end(pool, &account);
+}
+END_TEST
+
+START_TEST(hook_that_says_dry_ends_the_creation)
+{
+    cpool_object_config_t config = configure(_i);
+
+    config.type = &type;
+    config.populate = 4;
+    account.create_fails = CPOOL_EDRY;
+    account.after = 3;
+    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), CPOOL_EDRY);
+    REQUIRE(pool == NULL && account.created == 3 && account.destroyed == 3);
+}
+END_TEST
+
 static _Atomic bool over;
 
 static void *churn(void *unused)
@@ -532,6 +564,8 @@ int main(void)
         ONCE(thread_that_waits_creates_where_a_populate_failed),
         TIMES(threads_that_wait_beside_failing_hooks_go_on, 2),
         TIMES(time_to_wait_is_the_sum_of_its_members, 2),
+        TIMES(hook_that_says_dry_ends_the_wait, 2),
+        TIMES(hook_that_says_dry_ends_the_creation, KINDS - 1),
         TIMES(child_of_a_fork_goes_on_with_the_pool, KINDS - 1),
     };
 
