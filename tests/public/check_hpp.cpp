@@ -391,6 +391,7 @@ void default_allocators_share_blocks()
  */
 
 struct tasks_tag;
+struct tickets_tag;
 
 namespace {
 
@@ -415,6 +416,17 @@ struct free_task : cpool::pooled<> {
     int number = 5;
 };
 
+struct ticket : cpool::pooled<tickets_tag> {
+#if THROWS
+    explicit ticket(bool fails = false)
+    {
+        if (fails)
+            throw 1;
+    }
+#endif
+    char bytes[20] = {};
+};
+
 #if defined(__cpp_aligned_new)
 struct alignas(128) wide_task : cpool::pooled<> {
     char bytes[128] = {};
@@ -431,6 +443,8 @@ CPOOL_STATIC_POOL(rooms, room);
 CPOOL_DEFINE(rooms, room, .capacity = 100);
 CPOOL_STATIC_POOL(tasks, task);
 CPOOL_DEFINE(tasks, task, .capacity = 100);
+CPOOL_STATIC_POOL(tickets, ticket);
+CPOOL_DEFINE(tickets, ticket, .capacity = 1, .flags = CPOOL_EXACT, .fallback = 1);
 
 namespace {
 
@@ -474,6 +488,21 @@ void classes_take_from_their_pool()
 #endif
     REQUIRE(live(tasks_pool()) == 0 && live(cpool::shared_blocks()) == before);
     REQUIRE(tasks_close() == 0);
+}
+
+void blocks_of_a_fallback_go_back_to_it()
+{
+    ticket *slot = new ticket;
+#if THROWS
+    try {
+        delete new (std::nothrow) ticket(true);
+        REQUIRE(false);
+    } catch (int) {
+    }
+#endif
+    delete new ticket;
+    delete slot;
+    REQUIRE(tickets_close() == 0);
 }
 
 template <std::size_t Size> struct text : cpool::pooled<rooms_tag> {
@@ -548,9 +577,9 @@ void check_retire();    // of hpp_retire.cpp
 
 int main()
 {
+    check_resources(); // first: its child reads CPOOL_OPTIONS
     check_forms();
     check_objects();
-    check_resources();
     check_retire();
     pools_own_their_objects();
     dry_pools_make_nothing();
@@ -565,6 +594,7 @@ int main()
     allocators_serve_any_type();
     default_allocators_share_blocks();
     classes_take_from_their_pool();
+    blocks_of_a_fallback_go_back_to_it();
     classes_are_aligned_in_any_pool();
     return EXIT_SUCCESS;
 }
