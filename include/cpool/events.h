@@ -111,7 +111,7 @@ CPOOL_API size_t cpool_wake_all(cpool_t *pool, bool closed);
     /* type *<name>_alloc_or_notify(void)   takes a slot, or requests a notice and returns NULL */ \
     CPOOL_TYPED_TAKE_(name, type, name##_alloc_or_notify, (void),                      \
                       name##_pool() != NULL ? cpool_alloc_or_notify(name##_pool()) : NULL) \
-    struct cpool_typed
+    CPOOL_TYPED_END_
 
 #ifdef __cplusplus
 }

@@ -204,7 +204,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_lease_alloc(cpool_lease_t *lease)
         return cpool_lease_adopt(cpool_lease_, cpool_slot_);                           \
     }                                                                                  \
                                                                                        \
-    struct cpool_typed
+    CPOOL_TYPED_END_
 
 #ifdef __cplusplus
 }

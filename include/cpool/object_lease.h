@@ -146,7 +146,7 @@ CPOOL_API size_t cpool_object_lease_end(cpool_object_lease_t *lease);
         return cpool_object_lease_adopt(cpool_lease_, cpool_object_);                  \
     }                                                                                  \
                                                                                        \
-    struct cpool_objects_typed
+    CPOOL_TYPED_END_
 
 #ifdef __cplusplus
 }

@@ -149,7 +149,7 @@
         return cpool_pool_ != NULL ? cpool_object_put(cpool_pool_, cpool_object_) : 0; \
     }                                                                                  \
                                                                                        \
-    struct cpool_objects_typed
+    CPOOL_TYPED_END_
 
 /* The hooks of a definition, designated initialisers of cpool_object_type_t. */
 #define CPOOL_OBJECT_HOOKS(...) __VA_ARGS__
@@ -181,7 +181,7 @@
     CPOOL_TYPED_LAST_(name##_objects_unload_,                                          \
                       cpool_typed_objects_close_abi3(&name##_objects_, true))          \
                                                                                        \
-    struct cpool_objects_typed
+    CPOOL_TYPED_END_
 
 /*
  * The parts of the macros above.  Nothing below is for use outside this header.

@@ -239,7 +239,7 @@ CPOOL_API void *cpool_iter_next(cpool_iter_t *iter) CPOOL_NONNULL_(1);
         return CPOOL_CAST_(type *, cpool_iter_next(cpool_iter_));                      \
     }                                                                                  \
                                                                                        \
-    struct cpool_typed
+    CPOOL_TYPED_END_
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
  */
 #include <cpool/object.hpp>
 #include <cpool/pool.hpp>
+#include <cpool/lease.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -145,8 +146,41 @@ void waitable_pools_wait()
 
 } // namespace
 
+// Each macro leaves its namespace as it was for the next one.
+namespace rooms {
+
+CPOOL_DECLARE(chairs, thing);
+CPOOL_DECLARE_HANDLES(chairs, thing);
+CPOOL_DECLARE_LEASES(chairs, thing);
+CPOOL_DECLARE_NOTICES(chairs, thing);
+CPOOL_DECLARE(lamps, thing);
+CPOOL_DEFINE(chairs, thing, .capacity = 2);
+CPOOL_DEFINE(lamps, thing, .capacity = 2);
+CPOOL_OBJECTS_DECLARE(doors, thing);
+CPOOL_OBJECTS_DECLARE_LEASES(doors, thing);
+CPOOL_OBJECTS_DECLARE(windows, thing);
+CPOOL_OBJECTS_DEFINE(doors, thing, CPOOL_OBJECT_HOOKS(), .capacity = 2);
+CPOOL_OBJECTS_DEFINE(windows, thing, CPOOL_OBJECT_HOOKS(), .capacity = 2);
+
+} // namespace rooms
+
+namespace {
+
+void typed_pools_share_a_namespace()
+{
+    rooms::chairs_free(rooms::chairs_alloc());
+    rooms::lamps_free(rooms::lamps_alloc());
+    REQUIRE(rooms::doors_put(rooms::doors_get()) == 0);
+    REQUIRE(rooms::windows_put(rooms::windows_get()) == 0);
+    REQUIRE(rooms::chairs_close() == 0 && rooms::lamps_close() == 0);
+    REQUIRE(rooms::doors_close() == 0 && rooms::windows_close() == 0);
+}
+
+} // namespace
+
 void check_forms()
 {
+    typed_pools_share_a_namespace();
     object_pools_have_the_size_that_they_are_given();
     waitable_pools_wait();
 }
