@@ -16,8 +16,8 @@ libcpool_sources = \
 	lib/cache/mark.h lib/cache/place.c lib/cache/place.h lib/cache/registry.c \
 	lib/cache/registry.h lib/cache/registry_list.c lib/cache/steal.c lib/cache/steal.h \
 	lib/pool/feature.h lib/pool/inline.c lib/pool/layer.h lib/pool/pool_alloc.c lib/pool/pool_alloc.h \
-	lib/pool/pool_audit.c lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \
-	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_drain.c lib/pool/pool_drain.h lib/pool/pool_exact.c \
+	lib/pool/pool_audit.c lib/pool/pool_build.c lib/pool/pool_bulk.c lib/pool/pool_cache.c lib/pool/pool_config.c lib/pool/pool_config.h \
+	lib/pool/pool_create.c lib/pool/pool_create.h lib/pool/pool_destroy.c lib/pool/pool_drain.c lib/pool/pool_drain.h lib/pool/pool_exact.c \
 	lib/pool/pool_forms.c lib/pool/pool_grow.c lib/pool/pool_handles.c \
 	lib/pool/pool_impl.h lib/pool/pool_info.c lib/pool/pool_info.h \
 	lib/pool/pool_layer.c lib/pool/pool_memory.c \

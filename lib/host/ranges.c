@@ -257,12 +257,10 @@ bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to)
 {
     struct change change = {from, to - 1, (uintptr_t)handle, 0};
 
-    bool nested = cpi_ranges_find(from) != NULL;
-
     CPI_ASSERT(from < to && from % CPI_RANGES_UNIT == 0 && to % CPI_RANGES_UNIT == 0);
     if (!is_covered(to - 1) || set_range(root, 0, &change))
         return true;
-    cpi_ranges_remove(handle, from, to, nested);
+    cpi_ranges_remove(handle, from, to, true); /* perhaps: the search shows it */
     return false;
 }
 
@@ -297,7 +295,7 @@ size_t cpi_ranges_nodes(void)
     return used_nodes;
 }
 
-void cpi_ranges_release(void)
+CPI_COLD void cpi_ranges_release(void)
 {
     size_t i;
 

@@ -13,14 +13,29 @@
  * create is cpool_create for a layer of this kind, or for none: 0.  build makes
  * a pool in memory of its own or of the caller's.  Both return 0 or a code.  publish gives it
  * a handle, by which it can be used, with the lock held.  Returns 0,
- * CPOOL_EPOOLS if none is left, or CPOOL_ENOMEM.  release gives the memory of a pool
+ * CPOOL_EPOOLS if none is left, or CPOOL_ENOMEM.  withdraw takes the handle back, with the
+ * lock held and the caches ended.  release gives the memory of a pool
  * without a handle back.  next_number counts pools, with the lock held.
  */
 int cpi_pool_create(cpool_t **pool, const cpool_config_t *config, unsigned layer);
 int cpi_pool_build(struct cpi_pool **pool, const cpool_config_t *config);
 int cpi_pool_publish(struct cpi_pool *pool);
+void cpi_pool_withdraw(struct cpi_pool *pool);
 uint64_t cpi_pool_next_number(void);
 void cpi_pool_release(struct cpi_pool *pool);
+
+/*
+ * pool_destroy.c.  Steps of a reset and of the end, in this order, while no thread uses the pool.
+ * stop looks for damage, takes the lock, and returns how many slots are live.  A count below zero
+ * is the number of double frees, less that of the slots still live.  empty forgets all caches.
+ * After the lock is released, judge_live returns the number of live slots for the user, and
+ * reports a count below zero.  take_back takes back everything but slots, and returns how much of
+ * it was live.
+ */
+int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages);
+void cpi_pool_empty(struct cpi_pool *pool);
+size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted, const char *function);
+size_t cpi_pool_take_back(struct cpi_pool *pool);
 
 /* pool_region.c.  keep wipes the region of a destroyed pool for the next one with slots at the
  * same place.  False: unmap it.  take returns one, as good as new, or NULL.  Lock-free. */

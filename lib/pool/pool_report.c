@@ -21,7 +21,7 @@ static void set_error(cpool_error_t *error, int code, const char *function,
     error->name = pool->name;
 }
 
-void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool)
+CPI_COLD void cpi_pool_report(int code, const char *function, const struct cpi_pool *pool)
 {
     cpool_error_t error;
 
@@ -81,7 +81,8 @@ static void tell_more(struct cpi_text *text, const struct cpi_pool *pool)
         feature->tell_how(text, pool);
 }
 
-void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool, uint64_t slots)
+CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_pool *pool,
+                                      uint64_t slots)
 {
     char room[CPI_DETAILS_MAX];
     struct cpi_text details;
@@ -108,8 +109,8 @@ static const void *last_site(const struct cpi_pool *pool, uintptr_t index)
 }
 
 /* `address` is what the caller passed, and `index` the nearest slot's. */
-static void report_near(int code, const char *function, const struct cpi_pool *pool,
-                        const void *address, uintptr_t index, struct cpi_text *details)
+CPI_COLD static void report_near(int code, const char *function, const struct cpi_pool *pool,
+                                 const void *address, uintptr_t index, struct cpi_text *details)
 {
     cpool_error_t error;
 
@@ -138,8 +139,9 @@ void cpi_pool_report_details(int code, const char *function, const struct cpi_po
     report_near(code, function, pool, cpi_slab_slot(&pool->slab, index), index, details);
 }
 
-void cpi_pool_report_address(int code, const char *function, const struct cpi_pool *pool,
-                             const void *address, uintptr_t index)
+CPI_COLD void cpi_pool_report_address(int code, const char *function,
+                                      const struct cpi_pool *pool, const void *address,
+                                      uintptr_t index)
 {
     char room[CPI_DETAILS_MAX];
     struct cpi_text details;

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool_destroy.c - destroying pools.  A reset uses some of the steps.
+ */
+#include "pool/feature.h"
+#include "pool/pool_create.h"
+#include "pool/pool_info.h"
+#include "pool/pool_report.h"
+
+#include "cache/await.h"
+
+static size_t look_for_damage(struct cpi_pool *pool, const char *function)
+{
+    size_t damages = 0;
+
+    CPI_EACH_FEATURE(feature, look)
+        damages += feature->look(pool, function);
+    return damages;
+}
+
+CPI_COLD int64_t cpi_pool_stop(struct cpi_pool *pool, const char *function, size_t *damages)
+{
+    struct cpi_registry_figures figures;
+
+    *damages = look_for_damage(pool, function);
+    cpi_lock();
+    cpi_registry_await_leaving(&pool->registry, true);
+    cpi_registry_figures(&pool->registry, &figures);
+    figures.stocked = (int64_t)cpi_depot_count_stocked(&pool->depot);
+    return cpi_pool_live(pool, &figures);
+}
+
+void cpi_pool_empty(struct cpi_pool *pool)
+{
+    cpi_registry_end_caches(&pool->registry);
+    CPI_EACH_FEATURE(feature, emptied)
+        feature->emptied(pool);
+}
+
+size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted,
+                                    const char *function)
+{
+    if (counted >= 0)
+        return (size_t)counted;
+    cpi_pool_report_surplus(function, pool, 0 - (uint64_t)counted);
+    return 0;
+}
+
+size_t cpi_pool_take_back(struct cpi_pool *pool)
+{
+    size_t live = 0;
+
+    CPI_EACH_FEATURE(feature, clear)
+        live += feature->clear(pool);
+    return live;
+}
+
+static void tell_leaks(struct cpi_pool *pool, size_t live)
+{
+    CPI_EACH_FEATURE(feature, leaked)
+        feature->leaked(pool, live);
+}
+
+CPI_COLD int cpool_destroy(cpool_t *handle)
+{
+    static const char function[] = "cpool_destroy";
+    struct cpi_pool *pool;
+    size_t damages;
+    int64_t counted;
+    size_t blocks;
+    size_t live;
+
+    if (handle == NULL)
+        return 0;
+    pool = cpi_pool_of(handle, function);
+    if (pool == NULL)
+        return CPOOL_EPOOL;
+    /* A thread that has given a slot back may still be about to leave, when another one
+     * has obtained the slot and destroys the pool. */
+    cpi_await_rest(&pool->registry);
+    counted = cpi_pool_stop(pool, function, &damages);
+    CPI_ASSERT(cpi_pool_audit(pool));
+    cpi_pool_empty(pool);
+    if (pool->typed != NULL)
+        cpi_typed_set(pool->typed, NULL);
+    cpi_pool_withdraw(pool);
+    cpi_unlock();
+    live = cpi_pool_judge_live(pool, counted, function);
+    pool->slab.dirty = pool->slab.dirty || counted != 0;
+    if (live > 0)
+        tell_leaks(pool, live);
+    blocks = cpi_pool_take_back(pool);
+    cpi_pool_release(pool);
+    if (counted < 0)
+        return CPOOL_EDOUBLEFREE;
+    if (damages > 0)
+        return CPOOL_EGUARD;
+    return live > 0 || blocks > 0 ? CPOOL_ELIVE : 0;
+}
