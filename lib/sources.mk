@@ -32,7 +32,7 @@ libcpool_sources = \
 	lib/check/check_gate.c lib/check/checks.h lib/check/guard.c lib/check/guard.h \
 	lib/check/log.c lib/check/log.h lib/check/pool_check.c lib/check/pool_debug.c \
 	lib/check/pool_quarantine.c \
-	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/quarantine.c \
+	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/pool_verify.c lib/check/quarantine.c \
 	lib/check/quarantine.h lib/check/record.h lib/check/site.c lib/check/site.h \
 	lib/fallback/fallback.c lib/fallback/fallback.h lib/fallback/pool_fallback.c \
 	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_feature.c lib/lease/lease_inline.c \

@@ -128,6 +128,8 @@ const struct cpi_gate cpi_check_gate = {taken, given, cpi_track_retired, NULL};
 const struct cpi_gate cpi_check_gate_with_quarantine = {taken, given, cpi_track_retired,
                                                        &cpi_quarantine_keeper};
 
+/* --- Looking for damage --- */
+
 /* Slots that are looked at in one go: others may want the lock. */
 #define CPI_VERIFY_PORTION ((uintptr_t)1024)
 
@@ -144,42 +146,31 @@ static bool find_damage(const struct cpi_pool *pool, uintptr_t *index, uintptr_t
     return false;
 }
 
-size_t cpi_pool_verify_all(const struct cpi_pool *pool, uintptr_t index, uintptr_t end,
-                           const char *function)
-{
-    size_t count = 0;
-
-    while (index < end) {
-        struct cpi_damage damage;
-        bool found;
-
-        cpi_lock();
-        found = find_damage(pool, &index,
-                            end - index > CPI_VERIFY_PORTION ? index + CPI_VERIFY_PORTION : end,
-                            &damage);
-        cpi_unlock();
-        if (found) {
-            report_damage(pool, &damage, function);
-            count++;
-        }
-    }
-    return count;
-}
-
-int cpi_pool_verify_one(struct cpi_pool *pool, const void *slot, const char *function)
+CPI_COLD int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
+                                  const char *function)
 {
     struct cpi_damage damage;
-    uintptr_t index;
-    int code = cpi_pool_judge(pool, slot, function, &index);
     bool found;
 
-    if (code != 0 || !pool->checked)
-        return code;
     cpi_lock();
-    found = find_damage(pool, &index, index + 1, &damage);
+    found = find_damage(pool, index, end, &damage);
     cpi_unlock();
     if (!found)
         return 0;
     report_damage(pool, &damage, function);
     return cpi_damage_code(&damage);
+}
+
+CPI_COLD size_t cpi_pool_verify_all(const struct cpi_pool *pool, const char *function)
+{
+    uintptr_t end = cpi_slab_fresh(&pool->slab);
+    uintptr_t index = 0;
+    size_t count = 0;
+
+    while (index < end) {
+        uintptr_t portion = end - index > CPI_VERIFY_PORTION ? index + CPI_VERIFY_PORTION : end;
+
+        count += cpi_pool_verify_next(pool, &index, portion, function) != 0;
+    }
+    return count;
 }

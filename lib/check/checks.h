@@ -34,15 +34,15 @@ extern const struct cpi_feature cpi_tools_feature;
 /* pool_quarantine.c. */
 extern const struct cpi_keeper cpi_quarantine_keeper;
 
-/* Looks at the gaps of slots of a checked pool, and at those that are free and filled,
- * from one index to before another, beside threads that use the pool.  Reports each
- * damage, and returns how many there were.  Takes the lock. */
-size_t cpi_pool_verify_all(const struct cpi_pool *pool, uintptr_t index, uintptr_t end,
-                           const char *function);
+/* check_gate.c.  Looks at the gaps of a checked pool's slots, and at those that are free and
+ * filled, beside threads that use the pool.  Reports each damage, and returns how many there
+ * were.  Takes the lock. */
+size_t cpi_pool_verify_all(const struct cpi_pool *pool, const char *function);
 
-/* The same for one address, which need not be a slot's.  Returns 0 or the code that was
- * reported. */
-int cpi_pool_verify_one(struct cpi_pool *pool, const void *slot, const char *function);
+/* The same from *index to before `end`, and until one slot is damaged.  *index is then that slot's.
+ * Returns 0 or the code that was reported. */
+int cpi_pool_verify_next(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
+                         const char *function);
 
 /* pool_debug.c.  list is the feature's, of a checked pool.  write_live writes the list of live
  * slots to standard error, and allocates nothing. */

@@ -88,7 +88,7 @@ CPI_COLD static void reset(struct cpi_pool *pool)
 
 CPI_COLD static size_t look(struct cpi_pool *pool, const char *function)
 {
-    return pool->checked ? cpi_pool_verify_all(pool, 0, cpi_slab_fresh(&pool->slab), function) : 0;
+    return pool->checked ? cpi_pool_verify_all(pool, function) : 0;
 }
 
 CPI_COLD static void leaked(struct cpi_pool *pool, size_t live)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_debug.c - the functions of <cpool/debug.h>, and the lists that are printed after a
- * report and at the end of the process.
+ * pool_debug.c - the lists that are printed after a report and at the end of the process.
  */
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
-
-#include <cpool/debug.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,28 +14,6 @@
 #include "check/checks.h"
 #include "check/site.h"
 #include "track/track.h"
-
-/* --- Looking for damage --- */
-
-size_t cpool_audit(cpool_t *handle)
-{
-    static const char function[] = "cpool_audit";
-    const struct cpi_pool *pool = cpi_pool_seen(handle, function);
-
-    if (pool == NULL || !pool->checked)
-        return 0;
-    return cpi_pool_verify_all(pool, 0, cpi_slab_fresh(&pool->slab), function);
-}
-
-int cpool_verify(cpool_t *handle, const void *slot)
-{
-    static const char function[] = "cpool_verify";
-    struct cpi_pool *pool = cpi_pool_seen(handle, function);
-
-    if (pool == NULL)
-        return CPOOL_EPOOL;
-    return cpi_pool_verify_one(pool, slot, function);
-}
 
 /* --- The log and live slots --- */
 
