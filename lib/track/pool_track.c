@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pool_track.c - handles of slots, and visits to those that are live.
+ *
+ * ORDERING TABLE
+ *   peek  | word load | relaxed | - | -
+ *
+ * [peek] passes over lines without a live slot.  A slot that was taken before the look, by
+ * synchronisation, and is not freed before its end, is live in the word that the look finds,
+ * because every later word of that slot is.
  */
 #include "pool/pool_report.h"
 
 #include <cpool/track.h>
 
+#include "base/atomic.h"
 #include "track/track.h"
+
+/* Words in a cache line. */
+#define CPI_SLOTMAP_LINE (CPI_LINE / CPI_SLOTMAP_SIZE)
 
 /* The pool, or NULL after it has been reported that it is none, or not tracked. */
 static const struct cpi_pool *tracked(const cpool_t *handle, const char *function)
@@ -46,6 +57,74 @@ void *cpool_resolve(const cpool_t *owner, cpool_handle_t handle)
     return cpi_slab_slot(&pool->slab, index);
 }
 
+/* --- Visits --- */
+
+/* Whether a line has a live slot, and how many. */
+static uint64_t line_live(const _Atomic uint64_t *words)
+{
+    uint64_t live = 0;
+    unsigned i;
+
+    for (i = 0; i < CPI_SLOTMAP_LINE; i++)
+        live |= cpi_load(&words[i], relaxed); /* [peek] */
+    return live & CPI_SLOTMAP_LIVE;
+}
+
+static size_t line_count(const _Atomic uint64_t *words)
+{
+    size_t count = 0;
+    unsigned i;
+
+    for (i = 0; i < CPI_SLOTMAP_LINE; i++)
+        count += (cpi_load(&words[i], relaxed) & CPI_SLOTMAP_STATE) == /* [peek] */
+                 CPI_SLOTMAP_LIVE;
+    return count;
+}
+
+static bool is_whole_line(uintptr_t index, uintptr_t end)
+{
+    return index % CPI_SLOTMAP_LINE == 0 && end - index >= CPI_SLOTMAP_LINE;
+}
+
+/* The word of the first live slot from *index on and below `end`, which is at most the
+ * watermark, and sets *index to its index.  0, and *index to `end` or beyond, if there is
+ * none. */
+static uint64_t next_live(const struct cpi_slotmap *map, uintptr_t *index, uintptr_t end)
+{
+    uintptr_t i = *index;
+    uint64_t word = 0;
+
+    while (i < end) {
+        if (is_whole_line(i, end) && line_live(&map->words[i]) == 0) {
+            i += CPI_SLOTMAP_LINE;
+            continue;
+        }
+        word = cpi_slotmap_live(map, i);
+        if (word != 0)
+            break;
+        i++;
+    }
+    *index = i;
+    return word;
+}
+
+/* The number of live slots there. */
+static size_t count_live(const struct cpi_slotmap *map, uintptr_t first, uintptr_t end)
+{
+    size_t count = 0;
+    uintptr_t i = first;
+
+    while (i < end) {
+        if (is_whole_line(i, end)) {
+            count += line_count(&map->words[i]);
+            i += CPI_SLOTMAP_LINE;
+        } else {
+            count += cpi_slotmap_live(map, i++) != 0;
+        }
+    }
+    return count;
+}
+
 /* Slots that were live before have a word below this. */
 static size_t bounded(const struct cpi_pool *pool, size_t end)
 {
@@ -66,8 +145,8 @@ size_t cpool_foreach(const cpool_t *handle, size_t first, size_t end, cpool_visi
         return 0;
     end = bounded(pool, end);
     if (visitor == NULL)
-        return cpi_slotmap_count(cpi_track_map(pool), first, end);
-    while ((word = cpi_slotmap_next(cpi_track_map(pool), &index, end)) != 0) {
+        return count_live(cpi_track_map(pool), first, end);
+    while ((word = next_live(cpi_track_map(pool), &index, end)) != 0) {
         visited++;
         if (!visitor(cpi_slab_slot(&pool->slab, index++), word, arg))
             break;
@@ -89,7 +168,7 @@ void *cpool_iter_next(cpool_iter_t *iter)
     iter->end = bounded(pool, iter->end);
     if (index >= iter->end)
         return NULL;
-    iter->handle = cpi_slotmap_next(cpi_track_map(pool), &index, iter->end);
+    iter->handle = next_live(cpi_track_map(pool), &index, iter->end);
     iter->next = index + 1;
     return iter->handle != CPOOL_HANDLE_NONE ? cpi_slab_slot(&pool->slab, index) : NULL;
 }

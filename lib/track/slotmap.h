@@ -99,14 +99,6 @@ static inline uintptr_t cpi_slotmap_index(const struct cpi_slotmap *map, uint64_
  * wait-free. */
 uint64_t cpi_slotmap_live(const struct cpi_slotmap *map, uintptr_t index);
 
-/* The word of the first live slot from *index on and below `end`, which is at most the
- * watermark, and sets *index to its index.  0, and *index to `end` or beyond, if there is
- * none.  Any thread, wait-free. */
-uint64_t cpi_slotmap_next(const struct cpi_slotmap *map, uintptr_t *index, uintptr_t end);
-
-/* The number of live slots there.  Any thread, wait-free. */
-size_t cpi_slotmap_count(const struct cpi_slotmap *map, uintptr_t first, uintptr_t end);
-
 /* Whether the slot may be freed.  Wait-free. */
 enum cpi_slotmap_state cpi_slotmap_state(const struct cpi_slotmap *map, uintptr_t index);
 
