@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_grow.c - more slots where the depot has none: growing, and the end of a drain.
+ * pool_grow.c - more slots where the depot has none: growing by itself, and the end of a drain.
  *
  * ORDERING TABLE
  *   count  | growths fetch-and-add | relaxed | - | -
  */
 #include "pool/pool_alloc.h"
 #include "pool/pool_drain.h"
-#include "pool/pool_report.h"
 
 #include "base/atomic.h"
 #include "base/probes.h"
@@ -16,7 +15,7 @@
 /* A pool that grows by itself grows by half, but not by more slots than this. */
 #define CPI_GROWTH_MAX ((uintptr_t)1024 * 1024)
 
-static bool raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
+bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more)
 {
     if (!cpi_slab_set_bounds(&pool->slab, bounds, bounds + CPI_BOUNDS(more, 0)))
         return false;
@@ -41,42 +40,8 @@ bool cpi_pool_grow_by_itself(struct cpi_pool *pool)
         more = pool->slab.most - capacity;
     CPI_ASSERT(more > 0);
     /* If another thread was faster there is more now all the same. */
-    raise(pool, bounds, more);
+    cpi_pool_raise(pool, bounds, more);
     return true;
-}
-
-/* Raises the capacity by up to n slots, and commits their memory first. */
-static size_t grow(struct cpi_pool *pool, size_t n)
-{
-    uint64_t bounds;
-    uintptr_t capacity;
-    uintptr_t more;
-
-    do {
-        bounds = cpi_slab_bounds(&pool->slab);
-        capacity = CPI_BOUNDS_CAPACITY(bounds);
-        more = pool->slab.most - capacity;
-        if (more > n)
-            more = n;
-        if (more == 0 || !cpi_depot_provide(&pool->depot, capacity + more) ||
-            !cpi_slab_provide(&pool->slab, capacity + more))
-            return 0;
-        CPI_ASSERT(capacity + more <= pool->slab.most);
-    } while (!raise(pool, bounds, more));
-    return more;
-}
-
-size_t cpool_grow(cpool_t *handle, size_t n)
-{
-    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_grow");
-    size_t more;
-
-    if (pool == NULL)
-        return 0;
-    more = grow(pool, n);
-    if (more > 0)
-        cpi_pool_came(pool, NULL);
-    return more;
 }
 
 static bool depot_is_empty(const struct cpi_depot *depot)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pool_memory.c - shrinking, and giving memory back.
+ * pool_memory.c - giving memory back, shrinking and growing.
  *
  * Trimming and shrinking drain the depot (pool_drain.h).
  *
@@ -205,4 +205,40 @@ size_t cpool_shrink(cpool_t *handle, size_t n)
     }
     cpi_pool_came(pool, NULL);
     return removed;
+}
+
+/* --- Growing --- */
+
+/* Raises the capacity by up to n slots, and commits their memory first. */
+static size_t grow(struct cpi_pool *pool, size_t n)
+{
+    uint64_t bounds;
+    uintptr_t capacity;
+    uintptr_t more;
+
+    do {
+        bounds = cpi_slab_bounds(&pool->slab);
+        capacity = CPI_BOUNDS_CAPACITY(bounds);
+        more = pool->slab.most - capacity;
+        if (more > n)
+            more = n;
+        if (more == 0 || !cpi_depot_provide(&pool->depot, capacity + more) ||
+            !cpi_slab_provide(&pool->slab, capacity + more))
+            return 0;
+        CPI_ASSERT(capacity + more <= pool->slab.most);
+    } while (!cpi_pool_raise(pool, bounds, more));
+    return more;
+}
+
+size_t cpool_grow(cpool_t *handle, size_t n)
+{
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_grow");
+    size_t more;
+
+    if (pool == NULL)
+        return 0;
+    more = grow(pool, n);
+    if (more > 0)
+        cpi_pool_came(pool, NULL);
+    return more;
 }
