@@ -476,9 +476,8 @@ int cpool_object_release(void *object)
 
     if (object == NULL)
         return 0;
-    if (slots != NULL && slot == object)
-        pool = cpi_layer_owner(slots, CPOOL_VIEW_OBJECTS);
-    else
+    pool = slots != NULL ? cpi_layer_owner(slots, CPOOL_VIEW_OBJECTS) : NULL;
+    if (pool == NULL && slot != object)
         pool = cpi_object_fake_pool(object);
     if (pool != NULL)
         return cpool_object_put(pool, object);

@@ -228,6 +228,8 @@ START_TEST(release_of_what_is_no_object_refused)
     support_capture_reports();
     REQUIRE_EQUAL(cpool_object_release(object), CPOOL_EINACTIVE);
     REQUIRE_REPORT(CPOOL_EINACTIVE);
+    REQUIRE_EQUAL(cpool_object_release((char *)object + 8), CPOOL_EMISALIGNED);
+    REQUIRE_REPORT(CPOOL_EMISALIGNED);
     REQUIRE_EQUAL(cpool_object_release(slot), CPOOL_EFOREIGN); /* a slot, but no object */
     REQUIRE_REPORT(CPOOL_EFOREIGN);
     REQUIRE_EQUAL(cpool_object_release(local + 64), CPOOL_EFOREIGN);
