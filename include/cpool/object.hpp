@@ -72,12 +72,33 @@ inline void rethrow_pending()
 inline void keep_pending() noexcept { pending() = std::current_exception(); }
 inline void drop_pending() noexcept { pending() = nullptr; }
 
+/* Keeps an exception while code of an object runs, which may use pools and so drop it. */
+class aside {
+public:
+    aside() noexcept : before_() { std::swap(before_, pending()); }
+    aside(const aside &) = delete;
+    aside &operator=(const aside &) = delete;
+    ~aside()
+    {
+        if (!is_pending())
+            std::swap(before_, pending());
+    }
+
+private:
+    std::exception_ptr before_;
+};
+
 #else
 
 inline bool is_pending() noexcept { return false; }
 inline void rethrow_pending() noexcept {}
 inline void keep_pending() noexcept {}
 inline void drop_pending() noexcept {}
+
+class aside {
+public:
+    aside() noexcept {}
+};
 
 #endif
 
@@ -406,6 +427,8 @@ private:
     }
     static void reset(void *object, void *) noexcept
     {
+        detail::aside before;
+
         CPOOL_TRY_ {
             Reset::reset(*static_cast<T *>(object));
         }
@@ -413,7 +436,12 @@ private:
             detail::keep_pending();
         }
     }
-    static void destroy(void *object, void *) noexcept { static_cast<T *>(object)->~T(); }
+    static void destroy(void *object, void *) noexcept
+    {
+        detail::aside before;
+
+        static_cast<T *>(object)->~T();
+    }
 
     Make make_;
     cpool_objects_t *handle_;

@@ -100,6 +100,65 @@ void object_pools_have_the_size_that_they_are_given()
     REQUIRE(pool.close() == 0 && living == 0);
 }
 
+#if THROWS
+cpool::object_pool<thing> *others;
+
+// Its reset and its end use another pool.
+struct user {
+    user() : own() {}
+    ~user() { others->get(); }
+    void reset()
+    {
+        own.reset();
+        others->get();
+    }
+
+    thing own;
+};
+
+struct third_refused {
+    void operator()(void *place)
+    {
+        refusals = ++made == 3;
+        ::new (place) user;
+    }
+
+    int made = 0;
+};
+
+// An object that comes after another one's exception does not lose it.
+void exceptions_outlast_the_use_of_other_pools()
+{
+    using objects = cpool::object_pool<user, cpool::reset_member>;
+    cpool_object_config_t config = objects::configuration(3);
+    cpool::object_pool<thing> pool(1);
+    int caught = 0;
+
+    others = &pool;
+    config.flags = CPOOL_OBJECT_EAGER;
+    {
+        objects users(config);
+        objects::pointer one = users.get(), two = users.get();
+
+        refusals = 1;
+        try {
+            users.put_all();
+        } catch (int number) {
+            caught += number;
+        }
+        (void)one.release();
+        (void)two.release();
+    }
+    config.populate = 3;
+    try {
+        cpool::object_pool<user, cpool::reset_member, third_refused> users(config);
+    } catch (int number) {
+        caught += number;
+    }
+    REQUIRE(caught == 10 && refusals == 0 && pool.close() == 0 && living == 0);
+}
+#endif
+
 } // namespace
 
 CPOOL_STATIC_POOL(tables, thing);
@@ -182,5 +241,8 @@ void check_forms()
 {
     typed_pools_share_a_namespace();
     object_pools_have_the_size_that_they_are_given();
+#if THROWS
+    exceptions_outlast_the_use_of_other_pools();
+#endif
     waitable_pools_wait();
 }
