@@ -293,25 +293,37 @@ public:
     static void *allocate() noexcept { return Tag::allocate(); }
     static void deallocate(T *slot) noexcept { Tag::deallocate(slot); }
 
-    /* As of pool. */
+    /* As of pool.  Without slots if the pool cannot be created. */
     static std::size_t allocate_bulk(T **slots, std::size_t n) noexcept
     {
-        return cpool_alloc_bulk(native_handle(), reinterpret_cast<void **>(slots), n);
+        cpool_t *pool = native_handle();
+
+        return pool != nullptr ? cpool_alloc_bulk(pool, reinterpret_cast<void **>(slots), n) : 0;
     }
     static void deallocate_bulk(T *const *slots, std::size_t n) noexcept
     {
-        cpool_free_bulk(native_handle(), reinterpret_cast<void *const *>(slots), n);
+        if (n > 0)
+            cpool_free_bulk(native_handle(), reinterpret_cast<void *const *>(slots), n);
     }
-    static void *allocate_or_notify() noexcept { return cpool_alloc_or_notify(native_handle()); }
+    static void *allocate_or_notify() noexcept
+    {
+        cpool_t *pool = native_handle();
+
+        return pool != nullptr ? cpool_alloc_or_notify(pool) : nullptr;
+    }
     static void *allocate_wait(const struct timespec *timeout = nullptr) noexcept
     {
-        return cpool_alloc_wait(native_handle(), timeout);
+        cpool_t *pool = native_handle();
+
+        return pool != nullptr ? cpool_alloc_wait(pool, timeout) : nullptr;
     }
     template <class... Arguments>
     static T *create_wait(const struct timespec *timeout, Arguments &&...arguments)
     {
         detail::waiter<T> from{native_handle(), timeout};
 
+        if (from.pool == nullptr)
+            return nullptr;
         return detail::construct<T>(from, std::forward<Arguments>(arguments)...);
     }
     template <class... Arguments> static T *create(Arguments &&...arguments)
@@ -334,11 +346,15 @@ public:
 
     static cpool::handle<T> handle_of(const T *object) noexcept
     {
-        return cpool::handle<T>(cpool_handle(native_handle(), object));
+        cpool_t *pool = native_handle();
+
+        return cpool::handle<T>(pool != nullptr ? cpool_handle(pool, object) : CPOOL_HANDLE_NONE);
     }
     static T *resolve(cpool::handle<T> handle) noexcept
     {
-        return static_cast<T *>(cpool_resolve(native_handle(), handle.value()));
+        cpool_t *pool = native_handle();
+
+        return static_cast<T *>(pool != nullptr ? cpool_resolve(pool, handle.value()) : nullptr);
     }
     static live_range<T> live(std::size_t first = 0,
                               std::size_t end = static_cast<std::size_t>(-1)) noexcept

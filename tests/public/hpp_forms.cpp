@@ -3,6 +3,7 @@
  * hpp_forms.cpp - <cpool/pool.hpp> and <cpool/object.hpp>: bulk, waits, notices and releases, and
  * the number of a pool's objects.  A part of check_hpp.
  */
+#include <cpool/live.hpp>
 #include <cpool/object.hpp>
 #include <cpool/pool.hpp>
 #include <cpool/lease.h>
@@ -205,6 +206,27 @@ void waitable_pools_wait()
 
 } // namespace
 
+CPOOL_STATIC_POOL(nothing, thing);
+CPOOL_DEFINE(nothing, thing, .capacity = 0);
+
+namespace {
+
+// No pool is no mistake of the program's, and its default error handler would end it.
+void static_pools_that_cannot_be_created_have_no_slots()
+{
+    using pool = cpool::static_pool<thing, nothing_tag>;
+    thing *slots[2];
+
+    REQUIRE(pool::native_handle() == nullptr && pool::create() == nullptr);
+    REQUIRE(pool::allocate_bulk(slots, 2) == 0 && pool::allocate_or_notify() == nullptr);
+    REQUIRE(pool::allocate_wait() == nullptr && pool::create_wait(nullptr) == nullptr);
+    pool::deallocate_bulk(slots, 0);
+    REQUIRE(!pool::handle_of(nullptr) && pool::resolve(cpool::handle<thing>()) == nullptr);
+    REQUIRE(pool::close() == 0);
+}
+
+} // namespace
+
 // Each macro leaves its namespace as it was for the next one.
 namespace rooms {
 
@@ -245,4 +267,5 @@ void check_forms()
     exceptions_outlast_the_use_of_other_pools();
 #endif
     waitable_pools_wait();
+    static_pools_that_cannot_be_created_have_no_slots();
 }
