@@ -462,9 +462,10 @@ CPOOL_API size_t cpool_objects_put_all(cpool_objects_t *pool) CPOOL_NONNULL_(1);
 /*
  * cpool_objects_pool - the pool of the objects' slots, or NULL for a fake pool.
  *
- * It serves cpool_index, cpool_at, cpool_owns, cpool_print and other queries.  The object
- * pool owns its slots: functions that allocate or free slots, or change their number,
- * report it as CPOOL_EPOOL.
+ * It serves cpool_index, cpool_at, cpool_owns, cpool_print and other queries.  cpool_stats
+ * counts as live all slots but those of inactive objects, and cpool_print those of active
+ * objects.  The object pool owns its slots: functions that allocate or free slots, or change
+ * their number, report it as CPOOL_EPOOL.
  * Any thread, wait-free.
  */
 CPOOL_API cpool_t *cpool_objects_pool(const cpool_objects_t *pool) CPOOL_NONNULL_(1);

@@ -83,10 +83,20 @@ void cpi_layer_hide(const struct cpi_shown *shown)
     cpi_unlock();
 }
 
-/* With the lock held. */
+/* With the lock held, like the next one.  A layer may count other slots as live. */
+static void correct(struct cpi_view *view, const struct cpi_pool *pool)
+{
+    const struct cpi_shown *shown;
+
+    for (shown = pool->layer.kind != 0 ? layers : NULL; shown != NULL; shown = shown->next)
+        if (shown->pool == pool->handle && shown->correct != NULL)
+            shown->correct(shown->owner, &view->stats);
+}
+
 static void fill_in(struct cpi_view *view, struct cpi_pool *pool)
 {
     cpi_pool_figures(pool, &view->stats);
+    correct(view, pool);
     view->stats.size = sizeof view->stats;
     memcpy(view->name, pool->name, sizeof view->name);
     view->public.size = sizeof view->public;
@@ -121,8 +131,6 @@ static void fill_in_shown(struct cpi_view *view, const struct cpi_shown *shown)
     memset(view, 0, sizeof *view);
     if (shown->pool != NULL)
         fill_in(view, shown->pool->state);
-    if (shown->correct != NULL)
-        shown->correct(shown->owner, &view->stats);
     if (shown->figures != NULL) {
         memset(&view->stats, 0, sizeof view->stats);
         shown->figures(shown->owner, &view->stats);

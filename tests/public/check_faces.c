@@ -343,6 +343,23 @@ START_TEST(layers_are_found_as_what_they_are)
 }
 END_TEST
 
+/* Not those that wait to be made objects. */
+START_TEST(objects_that_callers_have_are_printed_as_live)
+{
+    struct layer layer = begin(_i);
+    char text[2048] = "";
+    FILE *out = tmpfile();
+
+    REQUIRE(out != NULL);
+    REQUIRE_EQUAL(cpool_print(layer.face, CPOOL_PRINT_JSON, out), 1);
+    rewind(out);
+    REQUIRE(fread(text, 1, sizeof text - 1, out) > 0);
+    fclose(out);
+    REQUIRE(strstr(text, "\"live\":1,") != NULL);
+    end(&layer);
+}
+END_TEST
+
 static bool visit_fake(const cpool_view_t *view, void *seen)
 {
     cpool_objects_t **each = seen;
@@ -419,6 +436,7 @@ int main(void)
         ONCE(tracked_objects_have_handles),
         ONCE(thread_that_waits_for_an_object_is_dismissed),
         TIMES(layers_are_found_as_what_they_are, LAYERS),
+        TIMES(objects_that_callers_have_are_printed_as_live, OBJECTS_WAITABLE + 1),
         ONCE(fake_object_pools_are_found_by_name),
         ONCE(fake_object_pools_are_visited_and_printed),
         ONCE(layers_may_begin_and_end_while_they_are_visited),
