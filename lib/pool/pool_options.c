@@ -9,6 +9,7 @@
 #include "pool/layer.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "host/options.h"
 #include "host/trace.h"
 
@@ -63,6 +64,9 @@ void cpi_pool_prepare(const cpool_config_t *config)
 
 void cpi_pool_tell_unchecked(const cpool_config_t *config, int code)
 {
-    cpi_tell("CPOOL_OPTIONS: pool '%.31s' stays as its program made it, because with them %s",
-             config->name != NULL ? config->name : "", cpool_strerror(code));
+    char name[CPI_NAME_SIZE];
+
+    cpi_text_copy(name, sizeof name, config->name);
+    cpi_tell("CPOOL_OPTIONS: pool '%s' stays as its program made it, because with them %s",
+             CPI_SHOWN(name), cpool_strerror(code));
 }
