@@ -478,6 +478,9 @@ found_by_pkg_config() {
     cc "$job" $(clean PKG_CONFIG_LIBDIR="${pc%/*}" pkg-config --cflags --libs cpool) -o program ||
         fail 'no program by pkg-config'
     runs ./program LD_LIBRARY_PATH="${pc%/pkgconfig/*}"
+    clean PKG_CONFIG_LIBDIR="${pc%/*}" pkg-config --define-variable=libdir='/a folder' \
+        --define-variable=includedir='/a folder' --cflags --libs cpool > flags
+    grep -q -e '^-I/a\\ folder .*-L/a\\ folder ' flags || fail "not two paths: $(cat flags)"
 }
 
 # For 64-bit Windows, by the toolchain file: in the program's project, and an installed DLL.
