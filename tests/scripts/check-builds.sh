@@ -7,7 +7,8 @@
 #   list       lib/sources.mk, which all three read, names the files that there are
 #   versions   the release of include/cpool/version.h and the library version of configure.ac
 #              are those of NEWS and of Debian's packages, and no build has others
-#   templates  every @WORD@ of a template that three builds fill in is set by all three
+#   templates  every @WORD@ of a template that three builds fill in is set by all three, and a
+#              static library has the same libraries behind it by pkg-config and find_package
 #   plain      each source compiles with nothing but -Iinclude -Ilib, as a program that
 #              has a copy of lib/ and include/ compiles it
 #
@@ -67,6 +68,10 @@ for template in cpool.pc.in cmake/cpool-config.cmake.in cmake/cpool-config-versi
         grep -q "set($word\>" "$top/CMakeLists.txt" ||
             complain "CMakeLists.txt: sets no $word for $template"
     done
+done
+for word in $(sed -n 's/^Libs.private: //p' "$top/cpool.pc.in"); do
+    grep -q "set(libraries .*$word" "$top/cmake/cpool-config.cmake.in" ||
+        complain "cmake/cpool-config.cmake.in: lacks $word, which cpool.pc.in has"
 done
 
 [ "$status" -eq 0 ] || exit 1
