@@ -358,8 +358,8 @@ typedef struct cpool_object_idle {
  * are visited once.  The capacity stays as it is.
  *
  * Other threads get and put meanwhile.  The object that keep has is out of their reach: a get that
- * finds no other one, and no room, returns CPOOL_EDRY.  An object stays out of use if keep is left
- * by longjmp.
+ * finds no other one, and no room, returns CPOOL_EDRY.  A thread in cpool_object_wait may sleep
+ * until keep returns.  An object stays out of use if keep is left by longjmp.
  *
  * Returns the number destroyed.  Returns 0 for a fake pool, and without memory for its notes, which
  * the first call takes: 24 bytes and a bit for each object that max_capacity allows, of which only

@@ -363,6 +363,8 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
     do {
         code = cpi_object_obtain(pool, slot, object, is_new, &wish);
     } while (wish.dry && sleep_until(pool, deadline, &slot));
+    if (wish.dry && cpi_object_held(pool) > 0) /* they were put back before the sleep */
+        code = cpi_object_obtain(pool, NULL, object, is_new, &wish);
     return code;
 }
 

@@ -11,7 +11,7 @@
 
 enum { OBJECTS = 12 };
 
-static cpool_objects_t *make_with(size_t objects)
+static cpool_objects_t *make_of(size_t objects, unsigned pool_flags)
 {
     cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
     cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
@@ -21,8 +21,14 @@ static cpool_objects_t *make_with(size_t objects)
     config.type = &type;
     config.capacity = objects;
     config.populate = objects;
+    config.pool_flags = pool_flags;
     REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
     return pool;
+}
+
+static cpool_objects_t *make_with(size_t objects)
+{
+    return make_of(objects, 0);
 }
 
 static cpool_objects_t *make(void)
@@ -153,11 +159,51 @@ START_TEST(get_that_others_overtake_twice_is_followed_by_one_that_succeeds)
 }
 END_TEST
 
+static void wait_for_one(void *argument)
+{
+    const struct timespec timeout = { 0, 1000000 };
+    struct get *get = argument;
+
+    get->code = cpool_object_wait(get->pool, &get->object, NULL, &timeout);
+}
+
+/* The waiter comes to its end while the first object is looked at. */
+static bool keep_beside_the_waiter(const cpool_object_idle_t *idle, void *argument)
+{
+    struct get *get = argument;
+
+    if (get->code == CPOOL_EHOOK)
+        steps_go_on(&get->stop);
+    REQUIRE(idle->object != get->object);
+    return true;
+}
+
+/* The waiter sees that all objects are active, and sleeps when they are back and held. */
+START_TEST(waiter_finds_an_object_that_a_retain_holds)
+{
+    struct worker *worker = worker_start();
+    cpool_objects_t *pool = make_of(2, CPOOL_WAITABLE);
+    struct get get = { .pool = pool, .code = CPOOL_EHOOK };
+
+    retain(pool); /* so that the other one has its memory */
+    while (cpool_object_get(pool) != NULL)
+        ;
+    REQUIRE(steps_run(&get.stop, worker, "cpi_object_count_in", 2, wait_for_one, &get));
+    REQUIRE_EQUAL(cpool_objects_put_all(pool), 2);
+    REQUIRE_EQUAL(cpool_object_retain(pool, 0, keep_beside_the_waiter, &get), 0);
+    REQUIRE(get.code == 0 && get.object != NULL);
+    REQUIRE_EQUAL(cpool_object_put(pool, get.object), 0);
+    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
+    worker_stop(worker);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         ONCE(get_that_others_overtake_twice_is_followed_by_one_that_succeeds),
         TIMES(objects_can_be_had_beside_a_retain, 3),
+        ONCE(waiter_finds_an_object_that_a_retain_holds),
     };
 
     return SUPPORT_RUN("steps_object_retain", tests);
