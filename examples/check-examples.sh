@@ -77,6 +77,18 @@ connections were used again, and replaced when the server had hung up
 1 idle connection stays open
 OUTPUT
 
+# Without a file descriptor for the server it ends, and says why.
+# shellcheck disable=SC3045 # all shells have this limit
+output=$({ ulimit -n 7 && exec timeout 60 "$EXAMPLES/connections"; } 2>&1)
+status=$?
+case $status:$output in
+1:*"no connection: "*) ;;
+*)
+    failed=$((failed + 1))
+    printf 'FAIL: connections with 7 descriptors exits with %d and prints\n%s\n' $status "$output"
+    ;;
+esac
+
 if [ $failed -ne 0 ]; then
     echo "$failed failed"
     exit 1

@@ -74,6 +74,7 @@ static void *serve(void *argument)
 
         if (line == NULL || (*line = accept(listener, NULL, NULL)) < 0) {
             free(line);
+            shutdown(listener, SHUT_RDWR); /* no client waits for an answer */
             return NULL;
         }
         if (pthread_create(&thread, NULL, serve_one, line) != 0) {
