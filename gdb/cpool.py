@@ -12,6 +12,7 @@ import struct
 import gdb
 
 INDEX_MASK = (1 << 24) - 1
+TAKEN = 1 | 2  # of a slot's word: live, or held back for readers, which counts as live
 HEADER = 8  # bytes of a magazine before its rounds
 LINE = 64
 FLAGS = {0x1: "checked", 0x2: "exact", 0x4: "waitable", 0x8: "tracked", 0x100: "reserved",
@@ -201,14 +202,14 @@ class Pool:
             return [index for index in range(self.fresh) if index not in self.free()]
         memory = gdb.selected_inferior().read_memory(words, 8 * self.fresh) if self.fresh else b""
         return [index for index, (word,) in enumerate(struct.iter_unpack("=Q", bytes(memory)))
-                if word & 1]
+                if word & TAKEN]
 
     def is_live(self, index):
         words = self.words()
         if words == 0 or index >= self.fresh:
             return index < self.fresh and index not in self.free()
         memory = gdb.selected_inferior().read_memory(words + 8 * index, 8)
-        return struct.unpack("=Q", memory.tobytes())[0] & 1 == 1
+        return struct.unpack("=Q", memory.tobytes())[0] & TAKEN != 0
 
     def call(self, index, is_free):
         """Of a checked pool's slot: where it was last taken or freed, or None."""
@@ -463,7 +464,7 @@ pools the places where they were allocated."""
 
     def invoke(self, argument, from_tty):
         words = gdb.string_to_argv(argument)
-        if not words:
+        if not words or len(words) > 1 and not words[1].isdecimal():
             raise Failure("cpool live POOL [COUNT]")
         pool = the_pool(words[0])
         most = int(words[1]) if len(words) > 1 else 20

@@ -28,6 +28,7 @@ readelf -S "$library" 2> /dev/null | grep -q '\.debug_info' ||
 
 cat > "$work/program.c" << 'END'
 #include <cpool.h>
+#include <cpool/retire.h>
 #include <cpool/sized.h>
 #include <pthread.h>
 #include <sched.h>
@@ -37,6 +38,7 @@ static cpool_t *jobs;
 static cpool_t *checked;
 static cpool_t *waitable;
 static cpool_t *exact;
+static cpool_t *tracked;
 static cpool_sized_t *documents;
 void stop_here(void)
 {
@@ -58,6 +60,16 @@ static void await_two(cpool_t *pool)
         pthread_create(&threads[i], NULL, wait_for_one, pool);
     while (cpool_stats(pool, &stats) == 0 && stats.waits < 2)
         sched_yield();
+}
+static void retire_one(cpool_t *pool)
+{
+    cpool_domain_t *domain;
+    cpool_reader_t *reader = NULL;
+    void *slot = cpool_alloc(pool);
+    if (cpool_domain_create(&domain, 1, 9, 0) == 0)
+        reader = cpool_domain_reader(domain);
+    cpool_read_begin(reader);
+    (void)cpool_retire(reader, pool, slot);
 }
 static void *work(void *arg)
 {
@@ -112,6 +124,12 @@ int main(void)
     if (cpool_create(&exact, &config) != 0)
         return 1;
     cpool_free(exact, cpool_alloc(exact));
+    config.name = "tracked";
+    config.flags = CPOOL_TRACKED;
+    if (cpool_create(&tracked, &config) != 0)
+        return 1;
+    (void)!cpool_alloc(tracked);
+    retire_one(tracked);
     stop_here();
     cpool_free(exact, cpool_alloc(exact));
     return 0;
@@ -144,6 +162,7 @@ questions() {
     shows '^0x[0-9a-f]+ +jobs +6 +[0-9]+ +1000 +48 +0 *$'
     shows '^0x[0-9a-f]+ +verified +1 +[0-9]+ +1000 +48 +0  checked$'
     shows '^0x[0-9a-f]+ +awaited +1 +[0-9]+ +1 +48 +2  .*waitable$'
+    shows '^0x[0-9a-f]+ +tracked +2 +[0-9]+ +10 +48 +0  tracked$'
     shows '^0x[0-9a-f]+ +documents +3 +[0-9]+ +[0-9]+ +- +0  sized, reserved$'
     [ "$(grep -c ' documents ' "$work/output")" -eq 1 ] || shows 'one line for all classes'
     shows "^pool '16 documents' at 0x[0-9a-f]+, sized"
@@ -161,13 +180,16 @@ questions() {
     shows '^  1 allocated by take at .*program.c:[0-9]+$'
     shows '^  last taken by take at .*program.c:[0-9]+$'
     shows '^  last freed by main at .*program.c:[0-9]+$'
+    shows "^2 live slots of pool 'tracked'$"
+    shows '^cpool live POOL \[COUNT\]$'
     shows 'no pool has the name nothing$'
     ! grep -q 'Error' "$work/output" || shows 'no error in Python'
 }
 
 set -- -ex 'cpool list' -ex 'cpool show jobs' -ex 'cpool show 16 documents' -ex 'cpool whatis live' -ex 'cpool whatis inside' \
     -ex 'cpool whatis cached' -ex 'cpool whatis unused' -ex 'cpool whatis &live' -ex 'cpool whatis freed' \
-    -ex 'cpool caches' -ex 'cpool live jobs 3' -ex 'cpool live verified'
+    -ex 'cpool caches' -ex 'cpool live jobs 3' -ex 'cpool live verified' \
+    -ex 'cpool live tracked' -ex 'cpool live tracked all'
 
 when='in a process'
 debug -x "$top/gdb/cpool.py" -ex 'break stop_here' -ex run "$@" -ex "gcore $work/core" \
