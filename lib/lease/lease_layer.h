@@ -5,6 +5,7 @@
 #ifndef CPI_LEASE_LAYER_H
 #define CPI_LEASE_LAYER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,7 +16,9 @@
 void *cpi_lease_near(cpool_lease_t *lease);
 
 /* As cpool_lease_end, by this name in reports.  Returns whether the lease has ended with this
- * call.  *slots is the number of slots that went back. */
-bool cpi_lease_end(cpool_lease_t *lease, const char *function, size_t *slots);
+ * call.  *slots is the number of slots that went back.  *owner, if there is one, is NULL from the
+ * end on, and in the child of a fork after it, where another lease may have the handle. */
+bool cpi_lease_end(cpool_lease_t *lease, const char *function, size_t *slots,
+                   _Atomic(cpool_lease_t *) *owner);
 
 #endif /* CPI_LEASE_LAYER_H */

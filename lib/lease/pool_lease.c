@@ -11,6 +11,7 @@
  *   see    | leases load                      | acquire | made | the leases, all unused
  *   wrap   | gate store                       | release | pool_impl.h's gate | likewise
  *   home   | entry home load                  | relaxed | - | -
+ *   owner  | a layer's word, store            | relaxed | - | - (its own order)
  *
  * A bit of the bitmap changes hands along with its slot, which orders it.
  */
@@ -460,7 +461,8 @@ static size_t end_closed(struct cpi_lease *lease, struct cpi_uncached **place, s
 }
 
 /* While another thread may have all slots, the place keeps its cpool_destroy waiting. */
-bool cpi_lease_end(cpool_lease_t *handle, const char *function, size_t *slots)
+bool cpi_lease_end(cpool_lease_t *handle, const char *function, size_t *slots,
+                   _Atomic(cpool_lease_t *) *owner)
 {
     struct cpi_lease *lease = lease_of(handle, function);
     struct cpi_uncached *place;
@@ -472,6 +474,8 @@ bool cpi_lease_end(cpool_lease_t *handle, const char *function, size_t *slots)
     pool = pool_of(lease);
     cpi_lock();
     place = cpi_lease_close(lease, (cpool_t *)(void *)handle);
+    if (place != NULL && owner != NULL)
+        cpi_store(owner, NULL, relaxed); /* [owner] */
     if (place != NULL)
         *slots = end_closed(lease, &place, CPI_CALL(function));
     cpi_unlock();
@@ -488,6 +492,6 @@ size_t cpool_lease_end(cpool_lease_t *handle)
 {
     size_t slots;
 
-    (void)cpi_lease_end(handle, "cpool_lease_end", &slots);
+    (void)cpi_lease_end(handle, "cpool_lease_end", &slots, NULL);
     return slots;
 }

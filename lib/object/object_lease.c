@@ -273,7 +273,7 @@ static size_t end_whole(cpool_object_lease_t *lease, cpool_lease_t *slots)
 {
     size_t objects;
 
-    if (cpi_lease_end(slots, "cpool_object_lease_end", &objects))
+    if (cpi_lease_end(slots, "cpool_object_lease_end", &objects, &lease->slots))
         close_lease(lease);
     return objects;
 }

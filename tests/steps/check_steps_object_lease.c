@@ -205,12 +205,48 @@ START_TEST(fork_beside_an_end_leaves_no_object_to_two)
 }
 END_TEST
 
+/* The handle of a lease that has ended may be the next one's, of another pool. */
+static void lease_another_in_child(void *argument)
+{
+    struct frame *frame = argument;
+    struct frame other = make(PLAIN, CAPACITY);
+    int code;
+
+    steps_allow(0);
+    begin_and_get(&other, FRAME);
+    code = cpool_objects_destroy(frame->pool);
+    REQUIRE(code == 0 || code == CPOOL_ELIVE);
+    REQUIRE_EQUAL(cpool_object_lease_end(other.lease), FRAME);
+    REQUIRE_EQUAL(cpool_objects_destroy(other.pool), 0);
+}
+
+START_TEST(fork_beside_an_end_leaves_other_leases_alone)
+{
+    struct worker *worker = worker_start();
+    size_t nth = 1;
+    bool stopped;
+
+    do {
+        struct frame frame = make(PLAIN, CAPACITY);
+        struct steps_stop stop;
+
+        begin_and_get(&frame, FRAME);
+        stopped = steps_run(&stop, worker, NULL, nth++, end, &frame);
+        support_in_child(lease_another_in_child, &frame);
+        steps_go_on(&stop);
+        REQUIRE_EQUAL(cpool_objects_destroy(frame.pool), 0);
+    } while (stopped);
+    worker_stop(worker);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(end_without_hooks_costs_the_same_for_any_number, LISTED + 1),
         TIMES(fork_beside_a_get_leaves_no_object_to_two, KINDS),
         TIMES(fork_beside_an_end_leaves_no_object_to_two, KINDS),
+        ONCE(fork_beside_an_end_leaves_other_leases_alone),
     };
 
     return SUPPORT_RUN("steps_object_lease", tests);
