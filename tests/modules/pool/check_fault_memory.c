@@ -382,9 +382,28 @@ START_TEST(refused_call_of_another_function_harms_nobody)
 }
 END_TEST
 
+/* It would be another number, and no slot. */
+START_TEST(refused_memory_makes_no_pool_grow)
+{
+    struct fault_scene scene = {.count = 0};
+
+    refuse_init();
+    fault_make(&scene);
+    refuse_arm(REFUSE_MEMORY, 1, true);
+    while ((scene.slots[scene.count] = cpool_alloc(scene.pool)) != NULL)
+        scene.count++;
+    refuse_disarm();
+    ck_assert_uint_lt(scene.count, FAULT_CAPACITY);
+    ck_assert_uint_eq(support_stats(scene.pool).capacity, FAULT_CAPACITY);
+    cpool_free_bulk(scene.pool, scene.slots, scene.count);
+    support_destroy_empty(scene.pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
+        ONCE(refused_memory_makes_no_pool_grow),
         TIMES(refused_drawing_has_its_result, DRAWINGS),
         TIMES(refused_return_of_memory_has_its_result, RETURNS),
         TIMES(refused_end_ends_all_the_same, ENDS),
