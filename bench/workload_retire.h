@@ -132,6 +132,7 @@ static void retire_begin(struct bench_worker *self)
 static void retire_update(struct bench_worker *self, struct retire *retire)
 {
     size_t place = retire->update;
+    uint64_t waits = 0;
     unsigned i;
 
     for (i = 0; i < RETIRE_UPDATES; i++) {
@@ -139,10 +140,12 @@ static void retire_update(struct bench_worker *self, struct retire *retire)
 
         retire_publish(self, retire, place);
         self->sum += bench_read(old);
-        retire->waits += rival_retire(retire->reader, old) ? 1u : 0u;
+        if (BENCH_UNLIKELY(rival_retire(retire->reader, old)))
+            waits++;
         place = place + 1 == retire->end ? retire->first : place + 1;
     }
     retire->update = place;
+    retire->waits += waits;
 }
 
 static void retire_read(struct retire *retire, size_t count)
