@@ -11,10 +11,15 @@
  *
  *   stamp | 0: filled, or empty | odd, the epoch: closed | even: a thread empties it |
  *
- * A thread claims a reader's bags for a few steps: to close the one that is filled, to have
- * another one filled, or to mark those that it empties.  It empties them without the claim, so
- * that an error handler or a ready function may retire.  An owner that meets a claim does not
- * wait.  Claims and marks of threads that have vanished in a fork are void.
+ *   slots | gave back | closed  | added since, which may go on | room |
+ *                     ^ from    ^ to                           ^ count
+ *
+ * A thread claims a reader's bags for a few steps: to close those that have slots, to have another
+ * one filled, or to mark those that it empties.  It empties them without the claim, so that an
+ * error handler or a ready function may retire.  The owner adds to a bag beside that, and takes no
+ * notice.  It may not have seen the stamp.  Only slots below `to` go back, and later ones belong
+ * to the next stamp.  A bag that is empty is filled from its beginning again when its owner
+ * chooses it.  Claims and marks of threads that have vanished in a fork are void.
  *
  * Where words are short, epochs wrap.  While a section lasts, each bag that is closed holds
  * another slot back, which takes 8 bytes, so that fewer than 2^29 are closed.  Stamps and sections
@@ -24,29 +29,25 @@
  *   stamp  | epoch CAS         | acq_rel | look.c's now, and a beginning inline | that the bag's
  *                                                                 slots are out of reach
  *   first  | CAS failure, first loads | relaxed | - | -
- *   barrier | membarrier(2)    | -       | retire.c's change | each side's first word
- *   claim  | claimed CAS       | seq_cst | retire.c's change, retire.c's leave, leave | the
- *                                                                 bags
- *   seen   | busy load         | seq_cst | retire.c's change, retire.c's leave | the bags
- *   leave  | claimed, state store | release | claim, gone, retire.c's asked | the bags
+ *   claim  | claimed CAS       | acquire | leave  | the bags
+ *   leave  | claimed, state store | release | claim, gone | the bags
  *   gone   | state load        | acquire | leave  | the bags of a reader that was destroyed
+ *   full   | count load        | acquire | retire.c's fill | the slots below, and that they are out
+ *                                                                 of reach
  *   close  | stamp store, with a claim | relaxed | - | -
  *   empty  | stamp store       | release | retire_impl.h's bare | that nobody reads the bag's
- *                                                                 arrays any more, and the count
- *   give   | count store       | release | given, the child of a fork | the mark, and that the
+ *                                                                 arrays any more
+ *   give   | from store        | release | given, the child of a fork | the mark, and that the
  *                                                                 slots go back now
- *   given  | count load        | acquire | give   | the mark
- *   move   | pools store       | release | the child of a fork | the count
- *   count  | count, pools load | relaxed | - | -
- *
- * [claim] The barrier comes between [claim] and [seen].  Either the owner's mark had
- * happened, and [seen] finds it, or the owner's [asked] finds the claim.  To mark closed bags
- * takes no barrier, because the owner does not touch them.
+ *   given  | from load         | acquire | give   | the mark
+ *   move   | pools, from store | release | the child of a fork | the count
+ *   begin  | count store       | relaxed | - | -
+ *          | from store        | release | the child of a fork | the count
+ *   count  | from, count, pools load | relaxed | - | -
  */
 #include "retire/retire_impl.h"
 
 #include "base/compiler.h"
-#include "cache/mark.h"
 #include "host/os.h"
 
 static cpool_t *pool_at(const struct cpi_bag *bag, size_t i)
@@ -59,15 +60,21 @@ size_t cpi_reader_held(const struct cpi_reader *reader)
     size_t held = 0;
 
     for (unsigned i = 0; i < CPI_BAGS; i++)
-        held += cpi_bag_count(&reader->bags[i]);
+        held += cpi_bag_held(&reader->bags[i]);
     return held;
+}
+
+static bool is_bare(const struct cpi_bag *bag)
+{
+    size_t from = cpi_load(&bag->from, acquire); /* [given] */
+
+    return from >= cpi_load(&bag->count, relaxed) && cpi_bag_stamp(bag) == 0; /* [count] */
 }
 
 bool cpi_reader_rests(const struct cpi_reader *reader)
 {
     for (unsigned i = 0; i < CPI_BAGS; i++)
-        if (cpi_load(&reader->bags[i].count, acquire) != 0 || /* [given] */
-            cpi_bag_stamp(&reader->bags[i]) != 0)
+        if (!is_bare(&reader->bags[i]))
             return false;
     return true;
 }
@@ -92,43 +99,76 @@ static size_t empty_bag(struct cpi_bag *bag, const cpool_t *of)
 {
     uintptr_t mark = emptying();
     size_t given = 0;
-    size_t count;
+    size_t from;
 
-    while ((count = cpi_bag_count(bag)) > 0 && mark == emptying()) {
-        size_t first = count - 1;
-        cpool_t *pool = pool_at(bag, first);
+    while ((from = cpi_load(&bag->from, relaxed)) < bag->to && mark == emptying()) { /* [count] */
+        cpool_t *pool = pool_at(bag, from);
+        size_t next = from + 1;
 
-        while (first > 0 && pool_at(bag, first - 1) == pool)
-            first--;
-        cpi_store(&bag->count, first, release); /* [give] */
-        cpi_retire_back(pool, bag->slots + first, count - first);
-        cpool_free_bulk(pool, bag->slots + first, count - first);
-        given += pool == of ? count - first : 0;
+        while (next < bag->to && pool_at(bag, next) == pool)
+            next++;
+        cpi_store(&bag->from, next, release); /* [give] */
+        cpi_retire_back(pool, bag->slots + from, next - from);
+        cpool_free_bulk(pool, bag->slots + from, next - from);
+        given += pool == of ? next - from : 0;
     }
     if (mark == emptying())
         cpi_store(&bag->stamp, 0, release); /* [empty] */
     return given;
 }
 
-static void close_bag(struct cpi_reader *reader)
+/* Whether the bag has slots that were not closed.  With a claim. */
+static bool is_open(const struct cpi_bag *bag, size_t count)
 {
-    struct cpi_bag *bag = &reader->bags[reader->filled];
-    uintptr_t *word = &reader->domain->epoch;
-    uintptr_t epoch = cpi_word_load(word, relaxed); /* [first] */
+    uintptr_t stamp = cpi_bag_stamp(bag);
 
-    if (cpi_bag_stamp(bag) != 0 || cpi_bag_count(bag) == 0)
+    return stamp == 0 ? cpi_load(&bag->from, relaxed) < count : /* [count] */
+                        stamp % 2 != 0 && bag->to < count;
+}
+
+static void close_bag(struct cpool_domain *domain, struct cpi_bag *bag)
+{
+    size_t count = cpi_load(&bag->count, acquire);            /* [full] */
+    uintptr_t epoch = cpi_word_load(&domain->epoch, relaxed); /* [first] */
+
+    if (!is_open(bag, count))
         return;
-    while (!cpi_word_cas(word, &epoch, epoch + 2, acq_rel, relaxed)) /* [stamp] [first] */
+    while (!cpi_word_cas(&domain->epoch, &epoch, epoch + 2, acq_rel, /* [stamp] */
+                         relaxed))                                   /* [first] */
         ;
+    bag->to = count;
     cpi_store(&bag->stamp, epoch, relaxed); /* [close] */
 }
 
-/* Has an empty bag filled from now on, if there is one, unless one is filled already. */
+static void close_bags(struct cpi_reader *reader)
+{
+    for (unsigned i = 0; i < CPI_BAGS; i++)
+        close_bag(reader->domain, &reader->bags[i]);
+}
+
+static bool has_room(const struct cpi_reader *reader)
+{
+    const struct cpi_bag *bag = &reader->bags[reader->filled];
+
+    return cpi_bag_stamp(bag) == 0 &&
+           cpi_load(&bag->count, relaxed) != reader->domain->bag_size; /* [count] */
+}
+
+/* The owner has an empty bag filled from now on, if there is one, unless one is filled already.
+ * With a claim, also for a reader without an owner, which may have vanished in here. */
 static void choose_bag(struct cpi_reader *reader)
 {
-    for (unsigned i = 0; i < CPI_BAGS && cpi_bag_stamp(&reader->bags[reader->filled]) != 0; i++)
-        if (cpi_bag_stamp(&reader->bags[i]) == 0)
-            reader->filled = i;
+    for (unsigned i = 0; i < CPI_BAGS; i++) {
+        struct cpi_bag *bag = &reader->bags[(reader->filled + i) % CPI_BAGS];
+
+        if (!is_bare(bag))
+            continue;
+        cpi_store(&bag->count, 0, relaxed); /* [begin] */
+        cpi_store(&bag->from, 0, release);  /* [begin] */
+        if (!has_room(reader))
+            reader->filled = (unsigned)(bag - reader->bags);
+        return;
+    }
 }
 
 /* --- Claims --- */
@@ -145,7 +185,7 @@ static bool claim(struct cpi_reader *reader)
     uintptr_t valid = valid_claim();
 
     return seen != valid &&
-           cpi_cas_strong(&reader->claimed, &seen, valid, seq_cst, relaxed); /* [claim] [first] */
+           cpi_cas_strong(&reader->claimed, &seen, valid, acquire, relaxed); /* [claim] [first] */
 }
 
 static void leave_claim(struct cpi_reader *reader)
@@ -161,56 +201,18 @@ static bool is_wanted(const struct cpi_reader *reader, const struct cpi_reader *
            (all && !cpi_reader_rests(reader));
 }
 
-/* Whether no owner is in the bags, after the barrier if it is not the caller. */
-static bool is_quiet(const struct cpi_reader *reader, const struct cpi_reader *self, bool all)
-{
-    if (reader == self || cpi_load(&reader->state, acquire) == CPI_READER_LEFT) /* [gone] */
-        return true;
-    return all && cpi_load(&reader->busy, seq_cst) == 0; /* [seen] */
-}
+/* --- Passes --- */
 
-/* Claims bags of several readers, and returns their list. */
-static struct cpi_reader *claim_all(struct cpool_domain *domain, struct cpi_reader *self, bool all)
+static void close_all(struct cpool_domain *domain, const struct cpi_reader *self, bool all)
 {
-    struct cpi_reader *candidates = NULL;
-    struct cpi_reader *claimed = NULL;
-
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
 
-        if (CPI_UNLIKELY(is_wanted(reader, self, all)) && claim(reader)) {
-            reader->also = candidates;
-            candidates = reader;
-        }
-    }
-    if (all && candidates != NULL && cpi_mark_has_barrier)
-        cpi_os_barrier(); /* [barrier] */
-    while (candidates != NULL) {
-        struct cpi_reader *reader = candidates;
-
-        candidates = reader->also;
-        if (CPI_LIKELY(is_quiet(reader, self, all))) {
-            reader->also = claimed;
-            claimed = reader;
-        } else {
-            leave_claim(reader);
-        }
-    }
-    return claimed;
-}
-
-/* --- Passes --- */
-
-static void close_all(struct cpool_domain *domain, struct cpi_reader *self, bool all)
-{
-    struct cpi_reader *claimed = claim_all(domain, self, all);
-
-    while (claimed != NULL) {
-        struct cpi_reader *reader = claimed;
-
-        claimed = reader->also;
-        close_bag(reader);
-        choose_bag(reader);
+        if (!is_wanted(reader, self, all) || !claim(reader))
+            continue;
+        close_bags(reader);
+        if (reader == self)
+            choose_bag(reader);
         leave_claim(reader);
     }
 }
@@ -244,7 +246,7 @@ static void tidy(struct cpi_reader *reader, const struct cpi_reader *self)
 {
     if (!claim(reader))
         return;
-    if (is_quiet(reader, self, false))
+    if (cpi_reader_is_own(reader, self))
         choose_bag(reader);
     if (cpi_load(&reader->state, acquire) == CPI_READER_LEFT && /* [gone] */
         cpi_reader_rests(reader))
@@ -301,16 +303,34 @@ bool cpi_retire_turn(struct cpi_reader *reader)
 
     if (!claim(reader))
         return false;
-    close_bag(reader);
+    close_bags(reader);
     choose_bag(reader);
     leave_claim(reader);
     (void)empty_ripe(reader->domain, reader, false, cpi_retire_glance(reader), NULL);
     for (unsigned i = 0; i < CPI_BAGS; i++)
-        empty += cpi_bag_stamp(&reader->bags[i]) == 0 ? 1u : 0u;
+        empty += is_bare(&reader->bags[i]) ? 1u : 0u;
     return empty > 1;
 }
 
-/* With a claim. */
+/* Fills the place of slots that went back from above.  One that moves is off the bag meanwhile, so
+ * that the child of a fork that comes in between frees none twice. */
+static void close_gap(struct cpi_bag *bag)
+{
+    size_t from;
+
+    while ((from = cpi_load(&bag->from, relaxed)) > 0) { /* [count] */
+        size_t last = cpi_load(&bag->count, relaxed) - 1; /* [count] */
+
+        if (last < from)
+            return;
+        cpi_store(&bag->count, last, release); /* [give] */
+        bag->slots[from - 1] = bag->slots[last];
+        cpi_store(&bag->pools[from - 1], pool_at(bag, last), relaxed); /* [count] */
+        cpi_store(&bag->from, from - 1, release);                      /* [move] */
+    }
+}
+
+/* The owner, with a claim. */
 static bool reopen(struct cpi_reader *reader)
 {
     struct cpi_bag *youngest = NULL;
@@ -319,30 +339,26 @@ static bool reopen(struct cpi_reader *reader)
         struct cpi_bag *bag = &reader->bags[i];
         uintptr_t stamp = cpi_bag_stamp(bag);
 
-        if (stamp % 2 != 0 && cpi_bag_count(bag) < reader->domain->bag_size &&
+        if (stamp % 2 != 0 && cpi_bag_held(bag) < reader->domain->bag_size &&
             (youngest == NULL || cpi_epoch_is_before(cpi_bag_stamp(youngest), stamp))) {
             youngest = bag;
             reader->filled = i;
         }
     }
-    if (youngest != NULL)
-        cpi_store(&youngest->stamp, 0, relaxed); /* [close] */
-    return youngest != NULL;
+    if (youngest == NULL)
+        return false;
+    cpi_store(&youngest->stamp, 0, relaxed); /* [close] */
+    close_gap(youngest);
+    return true;
 }
 
-/* Another thread's claim may have kept the owner from closing the bag that is filled, or from
- * filling it.  No other open one has slots. */
 bool cpi_retire_reopen(struct cpi_reader *reader)
 {
-    const struct cpi_bag *filled;
     bool opened;
 
     if (!claim(reader))
         return false;
-    filled = &reader->bags[reader->filled];
-    if (cpi_bag_count(filled) == reader->domain->bag_size)
-        close_bag(reader);
-    opened = cpi_bag_stamp(filled) == 0 || reopen(reader);
+    opened = has_room(reader) || reopen(reader);
     leave_claim(reader);
     return opened;
 }
@@ -350,39 +366,46 @@ bool cpi_retire_reopen(struct cpi_reader *reader)
 void cpi_retire_all(struct cpool_domain *domain)
 {
     for (size_t i = 0; i < domain->readers; i++)
-        for (unsigned k = 0; k < CPI_BAGS; k++)
-            (void)empty_bag(&domain->reader[i].bags[k], NULL);
+        for (unsigned k = 0; k < CPI_BAGS; k++) {
+            struct cpi_bag *bag = &domain->reader[i].bags[k];
+
+            bag->to = cpi_load(&bag->count, relaxed); /* [count] */
+            (void)empty_bag(bag, NULL);
+        }
 }
 
 /* --- Pools that end --- */
 
 /* Keeps the slots of all other pools.  One that moves is off the bag meanwhile, so that the child
- * of a fork that comes in between frees none twice. */
+ * of a fork that comes in between frees none twice.  The owner adds behind them. */
 static void forget_in(struct cpi_bag *bag, const cpool_t *pool)
 {
-    for (size_t i = cpi_bag_count(bag); i-- > 0;) {
-        size_t last = cpi_bag_count(bag) - 1;
+    size_t count = cpi_load(&bag->count, acquire); /* [full] */
+
+    for (size_t i = cpi_load(&bag->from, relaxed); i < count; i++) { /* [count] */
+        size_t first = cpi_load(&bag->from, relaxed);                /* [count] */
 
         if (pool_at(bag, i) != pool)
             continue;
-        cpi_store(&bag->count, last, release); /* [give] */
-        if (i == last)
+        cpi_store(&bag->from, first + 1, release); /* [give] */
+        if (i == first)
             continue;
-        bag->slots[i] = bag->slots[last];
-        cpi_store(&bag->pools[i], pool_at(bag, last), release); /* [move] */
+        bag->slots[i] = bag->slots[first];
+        cpi_store(&bag->pools[i], pool_at(bag, first), release); /* [move] */
     }
-    if (cpi_bag_count(bag) == 0)
-        cpi_store(&bag->stamp, 0, relaxed); /* [close] */
+    if (cpi_load(&bag->from, relaxed) >= bag->to) /* [count] */
+        cpi_store(&bag->stamp, 0, relaxed);       /* [close] */
 }
 
 /* With those that are just going back. */
 static bool has_slots_of(const struct cpi_bag *bag, const cpool_t *pool)
 {
-    size_t count = cpi_load(&bag->count, acquire); /* [given] */
+    size_t from = cpi_load(&bag->from, acquire);   /* [given] */
+    size_t count = cpi_load(&bag->count, acquire); /* [full] */
 
-    if (is_being_emptied(bag))
-        count++;
-    for (size_t i = 0; i < count; i++)
+    if (is_being_emptied(bag) && from > 0)
+        from--;
+    for (size_t i = from; i < count; i++)
         if (pool_at(bag, i) == pool)
             return true;
     return false;
@@ -402,12 +425,11 @@ void cpi_retire_forget(struct cpool_domain *domain, const cpool_t *pool)
     unsigned times = 0;
 
     while (has_any(domain, pool)) {
-        struct cpi_reader *claimed = claim_all(domain, NULL, true);
+        for (size_t i = 0; i < domain->readers; i++) {
+            struct cpi_reader *reader = &domain->reader[i];
 
-        while (claimed != NULL) {
-            struct cpi_reader *reader = claimed;
-
-            claimed = reader->also;
+            if (!claim(reader))
+                continue;
             for (unsigned k = 0; k < CPI_BAGS; k++)
                 if (!is_being_emptied(&reader->bags[k]))
                     forget_in(&reader->bags[k], pool);

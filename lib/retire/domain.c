@@ -9,12 +9,12 @@
  * ORDERING TABLE
  *   first | state, claimed, inside load | relaxed | - | -
  *   claim | state CAS         | acquire | leave | the bags
- *   leave | inside, busy, state store | release | claim, gone, look.c's look, bags.c's seen | bags
+ *   leave | inside, state store | release | claim, gone, look.c's look | the bags
  *   alone | inside load       | relaxed | - | -
  *   bits  | pools load        | relaxed | - | -
  *   noted | noted store, CAS  | relaxed | - | -
  *   found | visits store      | release | retire_feature.c's any | the table
- *   count | pools of a bag, its count, load | relaxed | - | -
+ *   count | pools of a bag, from, count load | relaxed | - | -
  */
 #include "retire/retire_impl.h"
 
@@ -76,13 +76,13 @@ static void end_section(struct cpi_reader *reader)
     uintptr_t word = cpi_word_load(&reader->face.inside, relaxed); /* [alone] */
 
     reader->face.nested = 0;
-    cpi_store(&reader->busy, 0u, release); /* [leave] */
     cpi_word_store(&reader->face.inside, word + word % 2, release); /* [leave] */
 }
 
-static void give_up(struct cpi_reader *reader)
+/* A thread that has vanished may have left the bags as they were for a moment. */
+static void give_up(struct cpi_reader *reader, bool vanished)
 {
-    bool empty = cpi_reader_rests(reader);
+    bool empty = !vanished && cpi_reader_rests(reader);
 
     cpi_store(&reader->state, empty ? CPI_READER_FREE : CPI_READER_LEFT, release); /* [leave] */
 }
@@ -103,7 +103,7 @@ static void thread_ended(struct cpi_owned *owned, bool vanished)
         cpi_lock();
         end_visit(domain);
     }
-    give_up(reader);
+    give_up(reader, vanished);
 }
 
 static struct cpi_reader *take_free(struct cpool_domain *domain)
@@ -194,7 +194,7 @@ int cpool_reader_destroy(cpool_reader_t *face)
     cpi_unlock();
     end_section(reader);
     (void)cpi_retire_pass(reader->domain, reader, false, NULL, NULL);
-    give_up(reader);
+    give_up(reader, false);
     return 0;
 }
 
@@ -259,7 +259,7 @@ static size_t count_in(const struct cpi_bag *bag, const cpool_t *pool)
     size_t count = cpi_load(&bag->count, relaxed); /* [count] */
     size_t found = 0;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = cpi_load(&bag->from, relaxed); i < count; i++) /* [count] */
         found += cpi_load(&bag->pools[i], relaxed) == pool; /* [count] */
     return found;
 }

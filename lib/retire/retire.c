@@ -3,21 +3,16 @@
  * retire.c - what a reader retires.
  *
  * ORDERING TABLE
- *   change | busy store        | release | bags.c's claim, barrier | that the owner is in its bags
- *          | busy exchange     | seq_cst | bags.c's claim | the same, where there is no barrier
- *   asked  | claimed load      | acquire | bags.c's leave | the bags
- *          | claimed load      | seq_cst | bags.c's claim | the same, where there is no barrier
- *   leave  | busy store        | release | bags.c's seen | the bags
- *   fill   | count store       | release | the child of a fork | the slots below
+ *   own    | count load        | relaxed | - | -
+ *   fill   | count store       | release | bags.c's full, the child of a fork | the slots below,
+ *                                                          and that they are out of reach
  *   pools  | pools store       | relaxed | - | -
  *   noted  | noted load        | relaxed | - | -
- *   gone   | state load        | acquire | domain.c's leave | the bags of a destroyed reader
  */
 #include "retire/retire_impl.h"
 
 #include "base/compiler.h"
 #include "base/error.h"
-#include "cache/mark.h"
 #include "host/os.h"
 
 CPI_COLD int cpi_reader_report(int code, const char *function, const cpool_reader_t *reader)
@@ -29,44 +24,15 @@ CPI_COLD int cpi_reader_report(int code, const char *function, const cpool_reade
     return code;
 }
 
-static void leave(struct cpi_reader *reader)
-{
-    cpi_store(&reader->busy, 0u, release); /* [leave] */
-}
-
-/* Returns false if another thread has claimed the bags, or the caller itself. */
-static inline bool enter(struct cpi_reader *reader)
-{
-    uintptr_t claimed;
-
-    if (CPI_LIKELY(cpi_mark_has_barrier)) {
-        cpi_store(&reader->busy, 1u, release); /* [change] */
-        atomic_signal_fence(memory_order_seq_cst);
-        claimed = cpi_load(&reader->claimed, acquire); /* [asked] */
-    } else {
-        (void)cpi_exchange(&reader->busy, 1u, seq_cst); /* [change] */
-        claimed = cpi_load(&reader->claimed, seq_cst);  /* [asked] */
-    }
-    if (CPI_LIKELY(claimed == 0))
-        return true;
-    leave(reader);
-    return false;
-}
-
-/* Returns 0, CPOOL_EHELD if there is no room, or a code of the slot's gate. */
+/* Returns 0, CPOOL_EHELD if there is no room, or a code of the slot's gate.  Takes few stores,
+ * because they wait in order behind those to lines that readers hold. */
 static inline int put(struct cpi_reader *reader, cpool_t *pool, void *slot, bool gated)
 {
-    struct cpi_bag *bag;
+    struct cpi_bag *bag = &reader->bags[reader->filled];
+    size_t count = cpi_load(&bag->count, relaxed); /* [own] */
     int code = CPOOL_EHELD;
-    uintptr_t stamp;
-    size_t count;
 
-    if (CPI_UNLIKELY(!enter(reader)))
-        return code;
-    bag = &reader->bags[reader->filled];
-    stamp = cpi_bag_stamp(bag); /* before the count */
-    count = cpi_bag_count(bag);
-    if (CPI_LIKELY(count != reader->domain->bag_size && stamp == 0)) {
+    if (CPI_LIKELY(count != reader->domain->bag_size && cpi_bag_stamp(bag) == 0)) {
         code = gated ? cpi_retire_out(pool, slot) : 0;
         if (CPI_LIKELY(code == 0)) {
             bag->slots[count] = slot;
@@ -74,7 +40,6 @@ static inline int put(struct cpi_reader *reader, cpool_t *pool, void *slot, bool
             cpi_store(&bag->count, count + 1, release);   /* [fill] */
         }
     }
-    leave(reader);
     return code;
 }
 
@@ -156,18 +121,13 @@ size_t cpool_retire_flush(cpool_reader_t *face)
     return cpi_reader_held(reader);
 }
 
-static bool is_theirs(const struct cpi_reader *reader, const struct cpi_reader *self)
-{
-    return reader == self || cpi_load(&reader->state, acquire) == CPI_READER_LEFT; /* [gone] */
-}
-
 /* Of this reader, and of those that were destroyed: slots that have not come back yet. */
 static bool are_any_held(const struct cpi_reader *self)
 {
     const struct cpool_domain *domain = self->domain;
 
     for (size_t i = 0; i < domain->readers; i++)
-        if (is_theirs(&domain->reader[i], self) && !cpi_reader_rests(&domain->reader[i]))
+        if (cpi_reader_is_own(&domain->reader[i], self) && !cpi_reader_rests(&domain->reader[i]))
             return true;
     return false;
 }

@@ -5,17 +5,16 @@
  * Includes <cpool/retire.h>, thread.h.
  *
  *   reader                         bags of a reader
- *   | inside | nested | epoch |    | count, stamp | count, stamp | ...    CPI_BAGS of them
- *      ^ the epoch in which it        |                v one is filled
+ *   | inside | nested | epoch |    | from, count, stamp | from, count, stamp | ...   CPI_BAGS
+ *      ^ the epoch in which it        |                      v one is filled
  *        went inside, or even         v slots and pools
  *
- * The bags are their owner's.  Another thread may claim them, which the owner notices, as a
- * stealing thread locks a cache (bags.c).
+ * The owner alone adds to the bag that is filled, without a claim of it (bags.c).
  *
  * ORDERING TABLE
- *   count | count load | relaxed | - | -
- *   bare  | stamp load | acquire | bags.c's empty | that nobody reads the arrays any more, and the
- *                                                   count, which is read later
+ *   count | from, count load | relaxed | - | -
+ *   bare  | stamp load | acquire | bags.c's empty | that nobody reads the arrays any more
+ *   gone  | state load | acquire | domain.c's leave | the bags of a destroyed reader
  */
 #ifndef CPI_RETIRE_IMPL_H
 #define CPI_RETIRE_IMPL_H
@@ -37,8 +36,11 @@ enum cpi_reader_state {
     CPI_READER_LEFT /* destroyed, and its bags are not empty */
 };
 
+/* Has the slots from `from` up to `count`. */
 struct cpi_bag {
-    _Atomic size_t count;
+    _Atomic size_t count;    /* the owner's */
+    _Atomic size_t from;     /* with a claim, or by the thread that empties it */
+    size_t to;               /* where those end that were closed, likewise */
     _Atomic uintptr_t stamp; /* bags.c */
     void **slots;
     cpool_t *_Atomic *pools;
@@ -55,10 +57,8 @@ struct cpi_reader {
     _Alignas(CPI_LINE) cpool_reader_t face;
     struct cpool_domain *domain; /* constant, as the bags' arrays */
     const cpool_t *_Atomic noted; /* a pool of the domain without a gate, or NULL */
-    _Atomic unsigned busy;       /* the owner is changing the bags */
     unsigned filled;             /* the bags': number of the one that is filled */
-    _Alignas(CPI_LINE) _Atomic uintptr_t claimed; /* 0, or the bags are not the owner's */
-    struct cpi_reader *also;     /* claimed by the same thread */
+    _Alignas(CPI_LINE) _Atomic uintptr_t claimed; /* 0, or by a thread that closes bags */
     _Atomic unsigned state;
     unsigned forks;              /* of the process when it was taken */
     struct cpi_owned owned;      /* by a thread, or by none */
@@ -101,14 +101,25 @@ static inline bool cpi_epoch_is_before(uintptr_t epoch, uintptr_t other)
     return (intptr_t)(epoch - other) < 0;
 }
 
-static inline size_t cpi_bag_count(const struct cpi_bag *bag)
+/* Approximate for other threads, whose two loads may be of different times. */
+static inline size_t cpi_bag_held(const struct cpi_bag *bag)
 {
-    return cpi_load(&bag->count, relaxed); /* [count] */
+    size_t from = cpi_load(&bag->from, relaxed);   /* [count] */
+    size_t count = cpi_load(&bag->count, relaxed); /* [count] */
+
+    return count > from ? count - from : 0;
 }
 
 static inline uintptr_t cpi_bag_stamp(const struct cpi_bag *bag)
 {
     return cpi_load(&bag->stamp, acquire); /* [bare] */
+}
+
+/* Whether no other thread is the owner. */
+static inline bool cpi_reader_is_own(const struct cpi_reader *reader,
+                                     const struct cpi_reader *self)
+{
+    return reader == self || cpi_load(&reader->state, acquire) == CPI_READER_LEFT; /* [gone] */
 }
 
 /* bags.c.  How many slots the bags have, and whether they have none and none is just going back.

@@ -18,7 +18,7 @@ model_names = \
 	empty_refill empty_partial empty_steal \
 	extent_commit mark_user recall_barrier recall_barrier_reopen recall_inline \
 	recall_loaded recall_reopen recall_short \
-	retire_asked retire_dry retire_dry_symmetric retire_parked retire_sections retire_symmetric \
+	retire_asked retire_dry retire_open retire_parked retire_sections retire_symmetric \
 	slab_bump slab_lower slot_word \
 	stack_aba stack_handoff stack_own \
 	wait_barrier wait_bell wait_pass wait_sleep
@@ -41,9 +41,8 @@ EXTRA_DIST += \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_inline.c tests/model/recall_loaded.c tests/model/recall_reopen.c \
 	tests/model/recall_short.c \
-	tests/model/retire_asked.c tests/model/retire_dry.c tests/model/retire_dry_symmetric.c \
-	tests/model/retire_parked.c \
-	tests/model/retire_sections.c tests/model/retire_symmetric.c \
+	tests/model/retire_asked.c tests/model/retire_dry.c tests/model/retire_open.c \
+	tests/model/retire_parked.c tests/model/retire_sections.c tests/model/retire_symmetric.c \
 	tests/model/slab_bump.c tests/model/slab_lower.c tests/model/slot_word.c \
 	tests/model/stack_aba.c tests/model/stack_handoff.c tests/model/stack_own.c \
 	tests/model/wait_barrier.c tests/model/wait_bell.c tests/model/wait_inline.c \

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * retire_dry_symmetric.c - retire_dry.c where the system has no barrier.
+ * retire_open.c - retire_dry.c with a bag that has room: the thread adds to it while the dry pool
+ * closes and empties it.  A section may find the first slot that it adds.  The readers are parked,
+ * so that no barrier orders that.
  *
- * Holds: the same.
+ * Holds: each slot goes back once, and none that the section reads.
  */
 #define MODEL_DRY
-#define MODEL_SYMMETRIC
+#define MODEL_OPEN
 #include "retire_sections.c"

@@ -15,7 +15,9 @@
 #include "retire/retire.c"
 #include "retire/retire_inline.c"
 
-#if defined(MODEL_DRY)
+#if defined(MODEL_OPEN)
+enum { BAG = 2, HELD = 1, ROUNDS = 2, NODES = HELD + ROUNDS }; /* slots before */
+#elif defined(MODEL_DRY)
 enum { BAG = 2, HELD = BAG * CPI_BAGS, ROUNDS = 2, NODES = HELD + ROUNDS }; /* full bags before */
 #else
 enum { BAG = 1, NODES = 3, ROUNDS = 2 };
@@ -33,7 +35,7 @@ static int *left[NODES]; /* of which the retire was refused */
 
 bool cpi_mark_has_barrier;
 
-#if defined(MODEL_SYMMETRIC) || defined(MODEL_PARKED)
+#if defined(MODEL_SYMMETRIC) || defined(MODEL_PARKED) || defined(MODEL_OPEN)
 static const bool is_parked = true;
 #else
 static const bool is_parked = false; /* the readers have begun inline */
@@ -224,7 +226,12 @@ static void *retirer(void *number)
     for (round = HELD; round < NODES; round++) {
         int *node = &nodes[round];
 
+#if defined(MODEL_OPEN)
+        cpi_store(&list, NULL, release);
+        assert(*node == 5);
+#else
         *node = 5;
+#endif
         if (cpool_retire(readers[1], pool_of(round), node) != 0)
             left[round] = node;
     }
@@ -235,7 +242,9 @@ static void *retirer(void *number)
 
 int main(void)
 {
-#if defined(MODEL_DRY)
+#if defined(MODEL_OPEN)
+    static model_thread *const bodies[] = {retirer, helper, reader};
+#elif defined(MODEL_DRY)
     static model_thread *const bodies[] = {retirer, helper};
 #elif defined(MODEL_ASKED)
     static model_thread *const bodies[] = {reader, writer, asker};
@@ -250,11 +259,18 @@ int main(void)
 #endif
     domain = make_domain();
 #if defined(MODEL_DRY)
-    cpool_read_begin(readers[0]);
+    if (!is_parked)
+        cpool_read_begin(readers[0]);
     for (i = 0; i < HELD; i++)
         assert(cpool_retire(readers[1], pool_of(i), &nodes[i]) == 0);
-    cpool_read_end(readers[0]);
-    model_run(2, bodies);
+    if (!is_parked)
+        cpool_read_end(readers[0]);
+#if defined(MODEL_OPEN)
+    for (i = HELD; i < NODES; i++)
+        nodes[i] = 5;
+    cpi_store(&list, &nodes[HELD], relaxed);
+#endif
+    model_run((int)(sizeof bodies / sizeof bodies[0]), bodies);
     for (i = HELD; i < NODES; i++)
         if (left[i] != NULL)
             assert(cpool_retire(readers[1], pool_of(i), left[i]) == 0);

@@ -522,8 +522,13 @@ static void take_all_in_child(void *argument)
         lost -= taken[i];
     REQUIRE(lost <= RETIRED - scene->next + BAG + 1 + 2 * ROUNDS);
     REQUIRE_EQUAL(cpool_domain_held(scene->domain), 0);
-    REQUIRE(cpool_reader_create(scene->domain) != NULL);
-    REQUIRE(cpool_reader_create(scene->domain) != NULL);
+    for (size_t i = 1; i <= 2; i++) { /* one is the reader of the thread that vanished */
+        cpool_reader_t *by = cpool_reader_create(scene->domain);
+
+        REQUIRE(by != NULL);
+        REQUIRE_EQUAL(cpool_retire(by, scene->pool, scene->slots[CAPACITY - i]), 0);
+        REQUIRE_EQUAL(cpool_domain_held(scene->domain), i);
+    }
     REQUIRE_EQUAL(cpool_domain_destroy(scene->domain), 0);
 }
 
@@ -555,9 +560,25 @@ static bool fork_beside_flush(unsigned flags, struct worker *worker, size_t nth)
     return fork_beside(flags, worker, nth, flush, true);
 }
 
+/* Another thread has emptied the bag that the worker fills. */
+static void flush_empty_bag(void *argument)
+{
+    struct scene *scene = argument;
+
+    (void)cpi_retire_pass(scene->domain, NULL, true, NULL, NULL);
+    flush(scene);
+}
+
+static bool fork_beside_choice(unsigned flags, struct worker *worker, size_t nth)
+{
+    return fork_beside(flags, worker, nth, flush_empty_bag, true);
+}
+
 START_TEST(child_of_a_fork_has_the_slots_of_a_thread_that_vanished)
 {
-    sweep(_i % 2 == 0 ? fork_beside_retire : fork_beside_flush, modes[_i / 2], 20);
+    static beside *const all[] = {fork_beside_retire, fork_beside_flush, fork_beside_choice};
+
+    sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
 }
 END_TEST
 
@@ -571,7 +592,7 @@ int main(void)
         TIMES(section_that_begins_holds_what_it_will_find, MODES),
         TIMES(section_that_begins_slowly_holds_what_it_finds, MODES),
         ONCE(bag_that_a_claim_keeps_open_is_not_lost),
-        TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 2 * MODES),
+        TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 3 * MODES),
     };
 
     return SUPPORT_RUN("steps_retire", tests);
