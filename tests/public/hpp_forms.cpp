@@ -3,6 +3,7 @@
  * hpp_forms.cpp - <cpool/pool.hpp> and <cpool/object.hpp>: bulk, waits, notices and releases, and
  * the number of a pool's objects.  A part of check_hpp.
  */
+#include <cpool/lease.hpp>
 #include <cpool/live.hpp>
 #include <cpool/object.hpp>
 #include <cpool/pool.hpp>
@@ -211,6 +212,29 @@ CPOOL_DEFINE(nothing, thing, .capacity = 0);
 
 namespace {
 
+// Its constructor may throw.
+struct mark {
+    explicit mark(char letter) : name(letter) { thing::require_allowed(); }
+
+    char name;
+};
+
+// Blocks of the fallback are not for leases.
+void leases_have_slots_beside_blocks()
+{
+    cpool_config_t config = cpool::pool<mark>::configuration(2);
+    cpool::pool<mark> pool;
+
+    config.flags = CPOOL_EXACT;
+    config.fallback = 3;
+    REQUIRE(pool.open(config) == 0);
+    cpool::lease<mark> frame(pool);
+    mark *one = frame.create('a');
+    REQUIRE(one != nullptr && one->name == 'a' && frame.create('b') != nullptr);
+    REQUIRE(frame.create('c') == nullptr && pool.stats().fallback_live == 0);
+    REQUIRE(frame.end() == 2 && live_slots(pool.native_handle()) == 0);
+}
+
 // No pool is no mistake of the program's, and its default error handler would end it.
 void static_pools_that_cannot_be_created_have_no_slots()
 {
@@ -268,4 +292,5 @@ void check_forms()
 #endif
     waitable_pools_wait();
     static_pools_that_cannot_be_created_have_no_slots();
+    leases_have_slots_beside_blocks();
 }
