@@ -116,4 +116,8 @@
 #define CPOOL_NO_PLT_
 #endif
 
+/* Before the semicolon of a macro that ends with a function.  A structure's name there would be
+ * another one in a namespace of C++. */
+#define CPOOL_TYPED_END_ CPOOL_TYPED_ASSERT_(true, "cpool")
+
 #endif /* CPOOL_ATTRIBUTES_H */

@@ -375,10 +375,6 @@ CPOOL_API int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading);
 #define CPOOL_TYPED_ALIGN_(type) offsetof(struct { char before; type slot; }, slot)
 #endif
 
-/* Before the semicolon of a macro that ends with a function.  A structure's name there would be
- * another one in a namespace of C++. */
-#define CPOOL_TYPED_END_ CPOOL_TYPED_ASSERT_(true, "cpool")
-
 #if !defined(CPOOL_TYPED_VISIBILITY)
 #define CPOOL_TYPED_VISIBILITY "hidden"
 #define CPOOL_TYPED_HIDDEN_
