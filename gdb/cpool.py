@@ -298,7 +298,8 @@ def place_of(address):
 
 
 def say(text):
-    gdb.write(text + "\n")
+    """A line, without what a name may tell the terminal to do."""
+    gdb.write("".join(c if c.isprintable() else "\\x%02x" % ord(c) for c in text) + "\n")
 
 
 class Line:
