@@ -153,8 +153,8 @@
 /*
  * CPOOL_DEFINE - defines a typed pool that CPOOL_DECLARE has declared.
  *
- * At file scope, in one source file of the program or module.  The settings are
- * designated initialisers of cpool_config_t, `.capacity` at least.
+ * At file scope, in one source file of the program or module.  The settings are designated
+ * initialisers of cpool_config_t, `.capacity` at least, in C++ in the order of the members.
  */
 #define CPOOL_DEFINE(name, type, ...)                                                  \
     CPOOL_TYPED_STORAGE_(, name)                                                       \
