@@ -25,7 +25,8 @@ namespace cpool {
 
 /*
  * Blocks of up to one size and alignment from a pool of its own, all others, and those for
- * which the pool is dry, from another resource.  As thread-safe as the other resource.
+ * which the pool is dry, from another resource.  As thread-safe as the other resource.  An
+ * alignment of 0, which no block has, throws an error with CPOOL_EALIGN.
  */
 class pool_resource : public std::pmr::memory_resource {
 public:
@@ -35,6 +36,7 @@ public:
     {
         cpool_config_t config = CPOOL_CONFIG_INIT;
 
+        detail::require(align != 0 ? 0 : static_cast<int>(CPOOL_EALIGN));
         config.slot_size = size;
         config.slot_align = align;
         config.capacity = capacity;

@@ -161,6 +161,12 @@ void sized_resources_refuse_what_no_object_has()
     } catch (const cpool::error &error) {
         REQUIRE(error.code() == CPOOL_EFLAGS);
     }
+    try {
+        cpool::pool_resource unaligned(64, 0, 10);
+        REQUIRE(false);
+    } catch (const cpool::error &error) {
+        REQUIRE(error.code() == CPOOL_EALIGN);
+    }
 }
 #endif
 
