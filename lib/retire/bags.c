@@ -397,13 +397,13 @@ static void forget_in(struct cpi_bag *bag, const cpool_t *pool)
         cpi_store(&bag->stamp, 0, relaxed);       /* [close] */
 }
 
-/* With those that are just going back. */
+/* Of one that is being emptied, with those that are just going back. */
 static bool has_slots_of(const struct cpi_bag *bag, const cpool_t *pool)
 {
     size_t from = cpi_load(&bag->from, acquire);   /* [given] */
     size_t count = cpi_load(&bag->count, acquire); /* [full] */
 
-    if (is_being_emptied(bag) && from > 0)
+    if (from > 0)
         from--;
     for (size_t i = from; i < count; i++)
         if (pool_at(bag, i) == pool)
@@ -411,30 +411,30 @@ static bool has_slots_of(const struct cpi_bag *bag, const cpool_t *pool)
     return false;
 }
 
-static bool has_any(const struct cpool_domain *domain, const cpool_t *pool)
+/* Returns false while another thread changes the bags, or has yet to empty one with slots of the
+ * pool.  Nobody else moves a slot from one place to another meanwhile. */
+static bool forget_of(struct cpi_reader *reader, const cpool_t *pool)
 {
-    for (size_t i = 0; i < domain->readers; i++)
-        for (unsigned k = 0; k < CPI_BAGS; k++)
-            if (has_slots_of(&domain->reader[i].bags[k], pool))
-                return true;
-    return false;
+    bool whole = true;
+
+    if (!claim(reader))
+        return false;
+    for (unsigned k = 0; k < CPI_BAGS; k++) {
+        if (!is_being_emptied(&reader->bags[k]))
+            forget_in(&reader->bags[k], pool);
+        else if (has_slots_of(&reader->bags[k], pool))
+            whole = false;
+    }
+    leave_claim(reader);
+    return whole;
 }
 
 void cpi_retire_forget(struct cpool_domain *domain, const cpool_t *pool)
 {
-    unsigned times = 0;
+    for (size_t i = 0; i < domain->readers; i++) {
+        unsigned times = 0;
 
-    while (has_any(domain, pool)) {
-        for (size_t i = 0; i < domain->readers; i++) {
-            struct cpi_reader *reader = &domain->reader[i];
-
-            if (!claim(reader))
-                continue;
-            for (unsigned k = 0; k < CPI_BAGS; k++)
-                if (!is_being_emptied(&reader->bags[k]))
-                    forget_in(&reader->bags[k], pool);
-            leave_claim(reader);
-        }
-        cpi_os_back_off(times++);
+        while (!forget_of(&domain->reader[i], pool))
+            cpi_os_back_off(times++);
     }
 }

@@ -223,18 +223,21 @@ static bool rests(const struct cpool_domain *domain)
     return true;
 }
 
-/* Gives back what no section sees.  `forgets`: and takes the others out of the bags. */
+/* Gives back what no section sees.  `forgets`: and takes the others out of the bags, also where
+ * they look empty because their only slot is moved. */
 static size_t visit(struct cpool_domain *domain, struct cpi_pool *pool, bool forgets)
 {
-    size_t given;
+    size_t given = 0;
+    bool full = !rests(domain);
 
     if (forgets)
         forget_note(domain, pool->handle);
-    if (rests(domain))
+    if (!full && !forgets)
         return 0;
     begin_visit(domain);
     cpi_unlock();
-    given = cpi_retire_pass(domain, NULL, true, pool->handle, NULL);
+    if (full)
+        given = cpi_retire_pass(domain, NULL, true, pool->handle, NULL);
     if (forgets)
         cpi_retire_forget(domain, pool->handle);
     cpi_lock();

@@ -130,6 +130,14 @@ static void fill_with_two_pools(struct scene *scene, cpool_reader_t *by)
     }
 }
 
+static void fill_bag_with_one_of_each(void *argument)
+{
+    struct scene *scene = argument;
+
+    REQUIRE_EQUAL(cpool_retire(scene->workers, scene->second, cpool_alloc(scene->second)), 0);
+    retire_next(scene, scene->workers);
+}
+
 static void fill_bags_with_two_pools(void *argument)
 {
     struct scene *scene = argument;
@@ -142,6 +150,15 @@ static void flush(void *argument)
     struct scene *scene = argument;
 
     (void)cpool_retire_flush(scene->workers);
+}
+
+/* All slots go back. */
+static void reset(void *argument)
+{
+    struct scene *scene = argument;
+
+    (void)cpool_reset(scene->pool);
+    scene->next = CAPACITY;
 }
 
 static void alloc_in_vain(void *argument)
@@ -324,6 +341,39 @@ static bool reset_beside_held(unsigned flags, struct worker *worker, size_t nth)
 {
     return end_beside_flush(flags, worker, nth, false, true);
 }
+
+/* The worker resets the other pool, and so takes its slot out of the bag with both. */
+static bool reset_beside_reset(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    cpool_read_begin(scene.own);
+    worker_do(worker, fill_bag_with_one_of_each, &scene);
+    support_capture_reports();
+    stopped = steps_run(&stop, worker, NULL, nth, reset, &scene);
+    steps_plan(STEPS_LOCK, 6, resume, &stop);
+    (void)cpool_reset(scene.second);
+    go_on(&stop, worker);
+    support_require_obtainable(scene.second, 0);
+    cpool_read_end(scene.own);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_require_obtainable(scene.second, 0);
+    support_destroy_empty(scene.second);
+    demolish(&scene, scene.next);
+    return stopped;
+}
+
+START_TEST(slot_that_moves_in_its_bag_is_not_left_there)
+{
+    sweep(reset_beside_reset, modes[_i], 20);
+}
+END_TEST
 
 START_TEST(end_of_a_pool_awaits_slots_that_go_back)
 {
@@ -588,6 +638,7 @@ int main(void)
         TIMES(dry_pool_takes_each_retired_slot_once, 3 * MODES),
         TIMES(barrier_awaits_slots_that_a_dry_pool_takes, MODES),
         TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
+        TIMES(slot_that_moves_in_its_bag_is_not_left_there, MODES),
         TIMES(section_holds_what_it_has_found, 2 * MODES),
         TIMES(section_that_begins_holds_what_it_will_find, MODES),
         TIMES(section_that_begins_slowly_holds_what_it_finds, MODES),
