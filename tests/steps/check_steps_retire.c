@@ -1,107 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_retire.c - a thread stops at every step of a retire, a flush, the end of a reader or
- * the pass of a dry pool, and another one begins a section, finds the pool dry, ends it, waits for
- * the slots, or forks meanwhile.
+ * the pass of a dry pool, and another one begins a section, finds the pool dry, waits for the
+ * slots, or forks meanwhile.
  *
- * Includes steps.h.
+ * Includes retire_scene.h.
  */
-#include "steps.h" /* first: it says which system interfaces are wanted */
+#include "retire_scene.h" /* first: it says which system interfaces are wanted */
 
 #include <limits.h>
-#include <stdatomic.h>
-#include <string.h>
 
-#include <cpool/retire.h>
-
-#include "inside.h"
 #include "retire/retire_impl.h"
 
-enum { CAPACITY = 24, RETIRED = 11, ROUNDS = 2, READERS = 3, BAG = 4, HELD = 4 * BAG };
-
-/* Without slack, so that all slots are known. */
-static const unsigned modes[] = {CPOOL_EXACT, CPOOL_EXACT | CPOOL_CHECKED,
-                                 CPOOL_EXACT | CPOOL_TRACKED};
-
-#define MODES (sizeof modes / sizeof modes[0])
-
-struct scene {
-    cpool_t *pool;
-    cpool_t *second; /* or NULL */
-    cpool_domain_t *domain;
-    cpool_reader_t *own;      /* the test's */
-    cpool_reader_t *workers;  /* the worker's */
-    void *slots[CAPACITY];    /* all of the pool's */
-    void *_Atomic shown;      /* to sections */
-    size_t next;              /* of the slots, that is retired */
-    size_t got;
-    void *found;              /* by the worker's section */
-};
-
-static void make_reader(void *argument)
-{
-    struct scene *scene = argument;
-
-    scene->workers = cpool_domain_reader(scene->domain);
-    REQUIRE(scene->workers != NULL);
-}
-
-static void build(struct scene *scene, unsigned flags, struct worker *worker)
-{
-    memset(scene, 0, sizeof *scene);
-    scene->pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
-    REQUIRE_EQUAL(cpool_domain_create(&scene->domain, READERS, HELD, 0), 0);
-    scene->own = cpool_domain_reader(scene->domain);
-    REQUIRE(scene->own != NULL);
-    worker_do(worker, make_reader, scene);
-    for (size_t i = 0; i < CAPACITY; i++)
-        REQUIRE((scene->slots[i] = cpool_alloc(scene->pool)) != NULL);
-}
-
-/* The slots from the first one on are live. */
-static void demolish(struct scene *scene, size_t first)
-{
-    for (size_t i = first; i < CAPACITY; i++)
-        cpool_free(scene->pool, scene->slots[i]);
-    REQUIRE_EQUAL(cpool_domain_destroy(scene->domain), 0);
-    support_require_obtainable(scene->pool, 0);
-    support_destroy_empty(scene->pool);
-}
-
-static void resume(void *stop)
-{
-    REQUIRE(!cpi_lock_is_held());
-    steps_resume(stop);
-}
-
-/* The worker goes on, if the action has not waited for it. */
-static void go_on(struct steps_stop *stop, struct worker *worker)
-{
-    if (!steps_drop())
-        steps_resume(stop);
-    worker_await(worker);
-}
-
-typedef bool beside(unsigned flags, struct worker *worker, size_t nth);
-
-static void sweep(beside *at, unsigned flags, size_t least)
-{
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (at(flags, worker, nth))
-        nth++;
-    REQUIRE(nth > least);
-    worker_stop(worker);
-}
-
 /* --- What the worker does --- */
-
-static void retire_next(struct scene *scene, cpool_reader_t *by)
-{
-    REQUIRE_EQUAL(cpool_retire(by, scene->pool, scene->slots[scene->next]), 0);
-    scene->next++;
-}
 
 static void retire_all(void *argument)
 {
@@ -120,51 +31,9 @@ static void fill_bags(void *argument)
         retire_next(scene, scene->workers);
 }
 
-static void fill_with_two_pools(struct scene *scene, cpool_reader_t *by)
-{
-    for (size_t i = 0; i < RETIRED; i++) {
-        if (i % 3 == 0)
-            retire_next(scene, by);
-        else
-            REQUIRE_EQUAL(cpool_retire(by, scene->second, cpool_alloc(scene->second)), 0);
-    }
-}
-
-static void fill_bag_with_one_of_each(void *argument)
-{
-    struct scene *scene = argument;
-
-    REQUIRE_EQUAL(cpool_retire(scene->workers, scene->second, cpool_alloc(scene->second)), 0);
-    retire_next(scene, scene->workers);
-}
-
-static void fill_bags_with_two_pools(void *argument)
-{
-    struct scene *scene = argument;
-
-    fill_with_two_pools(scene, scene->workers);
-}
-
-static void flush(void *argument)
-{
-    struct scene *scene = argument;
-
-    (void)cpool_retire_flush(scene->workers);
-}
-
-/* All slots go back. */
-static void reset(void *argument)
-{
-    struct scene *scene = argument;
-
-    (void)cpool_reset(scene->pool);
-    scene->next = CAPACITY;
-}
-
 static void alloc_in_vain(void *argument)
 {
     struct scene *scene = argument;
-
     void *slot = cpool_alloc(scene->pool);
 
     scene->got += slot != NULL;
@@ -278,109 +147,6 @@ static bool barrier_beside_dry(unsigned flags, struct worker *worker, size_t nth
 START_TEST(barrier_awaits_slots_that_a_dry_pool_takes)
 {
     sweep(barrier_beside_dry, modes[_i], 40);
-}
-END_TEST
-
-/* --- Ends of pools --- */
-
-/* The second pool ends, or is reset.  The worker does not use it but for what the domain does. */
-static bool end_beside_flush(unsigned flags, struct worker *worker, size_t nth, bool destroys,
-                             bool held)
-{
-    struct scene scene;
-    struct steps_stop stop;
-    bool stopped;
-
-    build(&scene, flags, worker);
-    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
-    if (held)
-        cpool_read_begin(scene.own);
-    worker_do(worker, fill_bags_with_two_pools, &scene);
-    support_capture_reports();
-    stopped = steps_run(&stop, worker, NULL, nth, flush, &scene);
-    steps_plan(STEPS_LOCK, 6, resume, &stop);
-    if (destroys) {
-        int code = cpool_destroy(scene.second);
-
-        REQUIRE(code == 0 || code == CPOOL_ELIVE);
-        REQUIRE_NO_REPORT();
-    } else {
-        (void)cpool_reset(scene.second);
-        support_require_obtainable(scene.second, 0);
-    }
-    go_on(&stop, worker);
-    if (held)
-        cpool_read_end(scene.own);
-    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
-    REQUIRE_NO_REPORT();
-    support_release_reports();
-    if (!destroys) {
-        support_require_obtainable(scene.second, 0);
-        support_destroy_empty(scene.second);
-    }
-    demolish(&scene, scene.next);
-    return stopped;
-}
-
-static bool destroy_beside_flush(unsigned flags, struct worker *worker, size_t nth)
-{
-    return end_beside_flush(flags, worker, nth, true, false);
-}
-
-static bool destroy_beside_held(unsigned flags, struct worker *worker, size_t nth)
-{
-    return end_beside_flush(flags, worker, nth, true, true);
-}
-
-static bool reset_beside_flush(unsigned flags, struct worker *worker, size_t nth)
-{
-    return end_beside_flush(flags, worker, nth, false, false);
-}
-
-static bool reset_beside_held(unsigned flags, struct worker *worker, size_t nth)
-{
-    return end_beside_flush(flags, worker, nth, false, true);
-}
-
-/* The worker resets the other pool, and so takes its slot out of the bag with both. */
-static bool reset_beside_reset(unsigned flags, struct worker *worker, size_t nth)
-{
-    struct scene scene;
-    struct steps_stop stop;
-    bool stopped;
-
-    build(&scene, flags, worker);
-    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
-    cpool_read_begin(scene.own);
-    worker_do(worker, fill_bag_with_one_of_each, &scene);
-    support_capture_reports();
-    stopped = steps_run(&stop, worker, NULL, nth, reset, &scene);
-    steps_plan(STEPS_LOCK, 6, resume, &stop);
-    (void)cpool_reset(scene.second);
-    go_on(&stop, worker);
-    support_require_obtainable(scene.second, 0);
-    cpool_read_end(scene.own);
-    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
-    REQUIRE_NO_REPORT();
-    support_release_reports();
-    support_require_obtainable(scene.second, 0);
-    support_destroy_empty(scene.second);
-    demolish(&scene, scene.next);
-    return stopped;
-}
-
-START_TEST(slot_that_moves_in_its_bag_is_not_left_there)
-{
-    sweep(reset_beside_reset, modes[_i], 20);
-}
-END_TEST
-
-START_TEST(end_of_a_pool_awaits_slots_that_go_back)
-{
-    static beside *const all[] = {destroy_beside_flush, destroy_beside_held, reset_beside_flush,
-                                  reset_beside_held};
-
-    sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
 }
 END_TEST
 
@@ -637,8 +403,6 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(dry_pool_takes_each_retired_slot_once, 3 * MODES),
         TIMES(barrier_awaits_slots_that_a_dry_pool_takes, MODES),
-        TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
-        TIMES(slot_that_moves_in_its_bag_is_not_left_there, MODES),
         TIMES(section_holds_what_it_has_found, 2 * MODES),
         TIMES(section_that_begins_holds_what_it_will_find, MODES),
         TIMES(section_that_begins_slowly_holds_what_it_finds, MODES),

@@ -27,6 +27,7 @@ tests_steps = \
 	tests/steps/check_steps_queue \
 	tests/steps/check_steps_recall \
 	tests/steps/check_steps_retire \
+	tests/steps/check_steps_retire_end \
 	tests/steps/check_steps_retry \
 	tests/steps/check_steps_signal \
 	tests/steps/check_steps_stall \
@@ -48,6 +49,7 @@ tests_ldadd_steps = tests/steps/libsteps.a tests/harness/libharness.a \
 	tests/harness/libpoints.a $(tests_libs)
 tests_script = tests/steps/script.c tests/steps/script.h
 tests_meeting = tests/steps/meeting.c tests/steps/meeting.h
+tests_retire_scene = tests/steps/retire_scene.h
 
 tests_steps_check_steps_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_LDADD = $(tests_ldadd_steps)
@@ -125,8 +127,14 @@ tests_steps_check_steps_queue_LDADD = $(tests_ldadd_steps)
 tests_steps_check_steps_recall_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_recall_LDADD = $(tests_ldadd_steps)
 
+tests_steps_check_steps_retire_SOURCES = tests/steps/check_steps_retire.c $(tests_retire_scene)
 tests_steps_check_steps_retire_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_retire_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_retire_end_SOURCES = tests/steps/check_steps_retire_end.c \
+	$(tests_retire_scene)
+tests_steps_check_steps_retire_end_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_retire_end_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_retry_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_retry_LDADD = $(tests_ldadd_steps)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_steps_retire_end.c - a thread stops at every step of a flush, or of the end of a pool, and
+ * another pool ends meanwhile that has slots in the same bags.
+ *
+ * Includes retire_scene.h.
+ */
+#include "retire_scene.h" /* first: it says which system interfaces are wanted */
+
+static void fill_bag_with_one_of_each(void *argument)
+{
+    struct scene *scene = argument;
+
+    REQUIRE_EQUAL(cpool_retire(scene->workers, scene->second, cpool_alloc(scene->second)), 0);
+    retire_next(scene, scene->workers);
+}
+
+/* All slots go back. */
+static void reset(void *argument)
+{
+    struct scene *scene = argument;
+
+    (void)cpool_reset(scene->pool);
+    scene->next = CAPACITY;
+}
+
+/* The second pool ends, or is reset.  The worker does not use it but for what the domain does. */
+static bool end_beside_flush(unsigned flags, struct worker *worker, size_t nth, bool destroys,
+                             bool held)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    if (held)
+        cpool_read_begin(scene.own);
+    worker_do(worker, fill_bags_with_two_pools, &scene);
+    support_capture_reports();
+    stopped = steps_run(&stop, worker, NULL, nth, flush, &scene);
+    steps_plan(STEPS_LOCK, 6, resume, &stop);
+    if (destroys) {
+        int code = cpool_destroy(scene.second);
+
+        REQUIRE(code == 0 || code == CPOOL_ELIVE);
+        REQUIRE_NO_REPORT();
+    } else {
+        (void)cpool_reset(scene.second);
+        support_require_obtainable(scene.second, 0);
+    }
+    go_on(&stop, worker);
+    if (held)
+        cpool_read_end(scene.own);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    if (!destroys) {
+        support_require_obtainable(scene.second, 0);
+        support_destroy_empty(scene.second);
+    }
+    demolish(&scene, scene.next);
+    return stopped;
+}
+
+static bool destroy_beside_flush(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_flush(flags, worker, nth, true, false);
+}
+
+static bool destroy_beside_held(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_flush(flags, worker, nth, true, true);
+}
+
+static bool reset_beside_flush(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_flush(flags, worker, nth, false, false);
+}
+
+static bool reset_beside_held(unsigned flags, struct worker *worker, size_t nth)
+{
+    return end_beside_flush(flags, worker, nth, false, true);
+}
+
+/* The worker resets the other pool, and so takes its slot out of the bag with both. */
+static bool reset_beside_reset(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    cpool_read_begin(scene.own);
+    worker_do(worker, fill_bag_with_one_of_each, &scene);
+    support_capture_reports();
+    stopped = steps_run(&stop, worker, NULL, nth, reset, &scene);
+    steps_plan(STEPS_LOCK, 6, resume, &stop);
+    (void)cpool_reset(scene.second);
+    go_on(&stop, worker);
+    support_require_obtainable(scene.second, 0);
+    cpool_read_end(scene.own);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_require_obtainable(scene.second, 0);
+    support_destroy_empty(scene.second);
+    demolish(&scene, scene.next);
+    return stopped;
+}
+
+START_TEST(slot_that_moves_in_its_bag_is_not_left_there)
+{
+    sweep(reset_beside_reset, modes[_i], 20);
+}
+END_TEST
+
+START_TEST(end_of_a_pool_awaits_slots_that_go_back)
+{
+    static beside *const all[] = {destroy_beside_flush, destroy_beside_held, reset_beside_flush,
+                                  reset_beside_held};
+
+    sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 20);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
+        TIMES(slot_that_moves_in_its_bag_is_not_left_there, MODES),
+    };
+
+    return SUPPORT_RUN("steps_retire_end", tests);
+}
