@@ -36,8 +36,8 @@
  * goes back when all have begun a section since, or retired a bag.  If one at rest has not, three
  * full bags take one barrier of the system (membarrier(2)).  That reader is in the way of no
  * further bag until its next section, which begins with an atomic exchange.  Where the system has
- * no such barrier, each section does, and each retire is an exchange, too.  The slot itself has
- * no word for this.  No memory is allocated, and no lock is taken.
+ * no such barrier, each section does.  The slot itself has no word for this.  No memory is
+ * allocated, and no lock is taken.
  *
  * Retired slots count as live in their pool's figures, and as `retired` beside.  In tracked and
  * checked pools a handle is stale from the retire on.  A second retire or a free there is

@@ -35,6 +35,7 @@
  *   full   | count load        | acquire | retire.c's fill | the slots below, and that they are out
  *                                                                 of reach
  *   close  | stamp store, with a claim | relaxed | - | -
+ *   note   | to, stamp store   | release | the child of a fork | that it is open, and `to`
  *   empty  | stamp store       | release | retire_impl.h's bare | that nobody reads the bag's
  *                                                                 arrays any more
  *   give   | from store        | release | given, the child of a fork | the mark, and that the
@@ -43,7 +44,7 @@
  *   move   | pools, from store | release | the child of a fork | the count
  *   begin  | count store       | relaxed | - | -
  *          | from store        | release | the child of a fork | the count
- *   count  | from, count, pools load | relaxed | - | -
+ *   count  | from, to, count, pools load, to store | relaxed | - | -
  */
 #include "retire/retire_impl.h"
 
@@ -93,19 +94,19 @@ static bool is_being_emptied(const struct cpi_bag *bag)
 }
 
 /* The slots are off the bag before they go back, so that the child of a fork that comes in
- * between frees none twice.  In the child that a handler has made the bag is left to others.
- * Returns how many were slots of a pool. */
-static size_t empty_bag(struct cpi_bag *bag, const cpool_t *of)
+ * between frees none twice.  In the child that a handler has made the bags with the parent's mark
+ * are left to others.  Returns how many were slots of a pool. */
+static size_t empty_bag(struct cpi_bag *bag, uintptr_t mark, const cpool_t *of)
 {
-    uintptr_t mark = emptying();
+    size_t to = cpi_load(&bag->to, relaxed); /* [count] */
     size_t given = 0;
     size_t from;
 
-    while ((from = cpi_load(&bag->from, relaxed)) < bag->to && mark == emptying()) { /* [count] */
+    while ((from = cpi_load(&bag->from, relaxed)) < to && mark == emptying()) { /* [count] */
         cpool_t *pool = pool_at(bag, from);
         size_t next = from + 1;
 
-        while (next < bag->to && pool_at(bag, next) == pool)
+        while (next < to && pool_at(bag, next) == pool)
             next++;
         cpi_store(&bag->from, next, release); /* [give] */
         cpi_retire_back(pool, bag->slots + from, next - from);
@@ -123,9 +124,10 @@ static bool is_open(const struct cpi_bag *bag, size_t count)
     uintptr_t stamp = cpi_bag_stamp(bag);
 
     return stamp == 0 ? cpi_load(&bag->from, relaxed) < count : /* [count] */
-                        stamp % 2 != 0 && bag->to < count;
+                        stamp % 2 != 0 && cpi_load(&bag->to, relaxed) < count; /* [count] */
 }
 
+/* Open in between, so that the child of a fork has no slot under an earlier stamp. */
 static void close_bag(struct cpool_domain *domain, struct cpi_bag *bag)
 {
     size_t count = cpi_load(&bag->count, acquire);            /* [full] */
@@ -136,8 +138,9 @@ static void close_bag(struct cpool_domain *domain, struct cpi_bag *bag)
     while (!cpi_word_cas(&domain->epoch, &epoch, epoch + 2, acq_rel, /* [stamp] */
                          relaxed))                                   /* [first] */
         ;
-    bag->to = count;
-    cpi_store(&bag->stamp, epoch, relaxed); /* [close] */
+    cpi_store(&bag->stamp, 0, relaxed);     /* [close] */
+    cpi_store(&bag->to, count, release);    /* [note] */
+    cpi_store(&bag->stamp, epoch, release); /* [note] */
 }
 
 static void close_bags(struct cpi_reader *reader)
@@ -261,10 +264,11 @@ static size_t empty_ripe(struct cpool_domain *domain, struct cpi_reader *self, b
 
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
+        uintptr_t mark = emptying();
         unsigned ripe = is_wanted(reader, self, all) ? mark_ripe(reader, safe) : 0;
 
         for (unsigned k = 0; ripe >> k != 0; k++)
-            given += (ripe >> k) % 2 != 0 ? empty_bag(&reader->bags[k], pool) : 0;
+            given += (ripe >> k) % 2 != 0 ? empty_bag(&reader->bags[k], mark, pool) : 0;
         if (is_wanted(reader, self, false))
             tidy(reader, self);
     }
@@ -369,8 +373,8 @@ void cpi_retire_all(struct cpool_domain *domain)
         for (unsigned k = 0; k < CPI_BAGS; k++) {
             struct cpi_bag *bag = &domain->reader[i].bags[k];
 
-            bag->to = cpi_load(&bag->count, relaxed); /* [count] */
-            (void)empty_bag(bag, NULL);
+            cpi_store(&bag->to, cpi_load(&bag->count, relaxed), relaxed); /* [count] */
+            (void)empty_bag(bag, emptying(), NULL);
         }
 }
 
@@ -393,8 +397,8 @@ static void forget_in(struct cpi_bag *bag, const cpool_t *pool)
         bag->slots[i] = bag->slots[first];
         cpi_store(&bag->pools[i], pool_at(bag, first), release); /* [move] */
     }
-    if (cpi_load(&bag->from, relaxed) >= bag->to) /* [count] */
-        cpi_store(&bag->stamp, 0, relaxed);       /* [close] */
+    if (cpi_load(&bag->from, relaxed) >= cpi_load(&bag->to, relaxed)) /* [count] */
+        cpi_store(&bag->stamp, 0, relaxed);                           /* [close] */
 }
 
 /* Of one that is being emptied, with those that are just going back. */

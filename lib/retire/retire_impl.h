@@ -40,7 +40,7 @@ enum cpi_reader_state {
 struct cpi_bag {
     _Atomic size_t count;    /* the owner's */
     _Atomic size_t from;     /* with a claim, or by the thread that empties it */
-    size_t to;               /* where those end that were closed, likewise */
+    _Atomic size_t to;       /* where those end that were closed, likewise */
     _Atomic uintptr_t stamp; /* bags.c */
     void **slots;
     cpool_t *_Atomic *pools;

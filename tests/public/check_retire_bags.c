@@ -6,6 +6,11 @@
  */
 #include "retire_domain.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cpool/events.h>
+
 enum { BAG = HELD / 4 };
 
 /* Whether a reader that was inside begins inline then: not where the system has no barrier. */
@@ -113,6 +118,64 @@ START_TEST(full_bag_goes_back_when_readers_retire)
 }
 END_TEST
 
+static cpool_reader_t *filler;
+static bool has_forked;
+static bool is_in_child;
+
+/* The child fills all bags again before it comes back from here. */
+static void fork_when_ready(cpool_t *of, void *other)
+{
+    pid_t child = fork();
+    int status = 0;
+
+    (void)of;
+    REQUIRE(child >= 0);
+    has_forked = true;
+    if (child != 0) {
+        REQUIRE_EQUAL(waitpid(child, &status, 0), child);
+        REQUIRE_EQUAL(status, 0);
+        return;
+    }
+    is_in_child = true;
+    REQUIRE_EQUAL(cpool_retire_flush(filler), 0);
+    cpool_read_begin(other);
+    fill_bags(filler, 4);
+}
+
+/* Two bags go back, and the first one's slot has the handler called. */
+static void flush_and_fork(void *unused)
+{
+    cpool_config_t config = support_config(32, 1);
+    cpool_reader_t *other = reader();
+    cpool_t *waitable;
+    void *slot;
+
+    (void)unused;
+    support_set_flags(&config, CPOOL_WAITABLE);
+    REQUIRE_EQUAL(cpool_create(&waitable, &config), 0);
+    cpool_set_ready(waitable, fork_when_ready, other);
+    REQUIRE((slot = cpool_alloc(waitable)) != NULL);
+    REQUIRE(cpool_alloc_or_notify(waitable) == NULL);
+    cpool_read_begin(other);
+    REQUIRE_EQUAL(cpool_retire(filler, waitable, slot), 0);
+    REQUIRE_EQUAL(cpool_retire_flush(filler), 1);
+    retire(filler, 1);
+    REQUIRE_EQUAL(cpool_retire_flush(filler), 2);
+    cpool_read_end(other);
+    (void)cpool_retire_flush(filler);
+    REQUIRE_EQUAL(cpool_domain_held(domain), is_in_child ? HELD : 0);
+    REQUIRE(has_forked);
+}
+
+START_TEST(child_that_a_handler_makes_keeps_what_it_retires)
+{
+    make(0);
+    filler = reader();
+    support_in_child(flush_and_fork, NULL);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -120,6 +183,7 @@ int main(void)
         TIMES(three_full_bags_go_back_together, MODES),
         TIMES(full_bag_goes_back_when_readers_go_on, 2 * MODES),
         TIMES(full_bag_goes_back_when_readers_retire, MODES),
+        ONCE(child_that_a_handler_makes_keeps_what_it_retires),
     };
     return SUPPORT_RUN("retire_bags", tests);
 }

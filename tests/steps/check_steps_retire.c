@@ -398,6 +398,59 @@ START_TEST(child_of_a_fork_has_the_slots_of_a_thread_that_vanished)
 }
 END_TEST
 
+/* A thread closes the worker's bag once more, because a slot was added beside the first time.  The
+ * slot was found by a section that had begun after the first stamp, and the child has it. */
+static void pass_all(void *argument)
+{
+    struct scene *scene = argument;
+
+    (void)cpi_retire_pass(scene->domain, NULL, true, NULL, NULL);
+}
+
+static void read_in_child(void *argument)
+{
+    struct scene *scene = argument;
+    void *slot;
+
+    REQUIRE_EQUAL(cpool_reader_destroy(scene->later), 0);
+    (void)cpool_retire_flush(scene->own);
+    while ((slot = cpool_alloc(scene->pool)) != NULL)
+        REQUIRE(slot != scene->slots[1]);
+    cpool_read_end(scene->own);
+    REQUIRE_EQUAL(cpool_retire_barrier(scene->own), 0);
+    REQUIRE_EQUAL(cpool_domain_held(scene->domain), 0);
+}
+
+static bool fork_beside_second_stamp(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    REQUIRE((scene.later = cpool_reader_create(scene.domain)) != NULL);
+    cpool_read_begin(scene.later); /* holds the first slot */
+    retire_next(&scene, scene.workers);
+    REQUIRE(steps_run(&stop, worker, "close_bag", 4, pass_all, &scene)); /* with the stamp */
+    cpool_read_begin(scene.own);
+    retire_next(&scene, scene.workers);
+    steps_go_on(&stop);
+    stopped = steps_run(&stop, worker, NULL, nth, pass_all, &scene);
+    support_in_child(read_in_child, &scene);
+    steps_go_on(&stop);
+    cpool_read_end(scene.later);
+    cpool_read_end(scene.own);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    demolish(&scene, scene.next);
+    return stopped;
+}
+
+START_TEST(child_of_a_fork_holds_what_its_section_has_found)
+{
+    sweep(fork_beside_second_stamp, modes[_i], 10);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -408,6 +461,7 @@ int main(void)
         TIMES(section_that_begins_slowly_holds_what_it_finds, MODES),
         ONCE(bag_that_a_claim_keeps_open_is_not_lost),
         TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 3 * MODES),
+        TIMES(child_of_a_fork_holds_what_its_section_has_found, MODES),
     };
 
     return SUPPORT_RUN("steps_retire", tests);

@@ -31,6 +31,7 @@ struct scene {
     cpool_domain_t *domain;
     cpool_reader_t *own;      /* the test's */
     cpool_reader_t *workers;  /* the worker's */
+    cpool_reader_t *later;    /* or NULL */
     void *slots[CAPACITY];    /* all of the pool's */
     void *_Atomic shown;      /* to sections */
     size_t next;              /* of the slots, that is retired */
