@@ -7,6 +7,8 @@
  */
 #include "retire_scene.h" /* first: it says which system interfaces are wanted */
 
+#include "retire/retire_impl.h"
+
 static void fill_bag_with_one_of_each(void *argument)
 {
     struct scene *scene = argument;
@@ -125,10 +127,93 @@ START_TEST(end_of_a_pool_awaits_slots_that_go_back)
 }
 END_TEST
 
+/* The last bag has slots of two pools, and room, and later sections hold it back. */
+static void close_bags_in_turn(void *argument)
+{
+    struct scene *scene = argument;
+
+    while (scene->next < (CPI_BAGS - 1) * BAG)
+        retire_next(scene, scene->workers);
+    (void)cpool_retire_flush(scene->workers);
+    cpool_read_begin(scene->later);
+    REQUIRE_EQUAL(cpool_retire(scene->workers, scene->third, cpool_alloc(scene->third)), 0);
+    REQUIRE_EQUAL(cpool_retire(scene->workers, scene->second, cpool_alloc(scene->second)), 0);
+    (void)cpool_retire_flush(scene->workers);
+}
+
+static void retire_one(void *argument)
+{
+    struct scene *scene = argument;
+
+    if (cpool_retire(scene->workers, scene->pool, scene->slots[scene->next]) == 0)
+        scene->next++;
+}
+
+/* The worker has the last bag filled again, where the third pool's slot was forgotten, and moves
+ * the second pool's there.  `alone`: all other bags have just been emptied. */
+static bool destroy_beside_move(unsigned flags, struct worker *worker, size_t nth, bool alone)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    scene.third = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    REQUIRE((scene.later = cpool_reader_create(scene.domain)) != NULL);
+    cpool_read_begin(scene.own);
+    worker_do(worker, close_bags_in_turn, &scene);
+    (void)cpool_reset(scene.third);
+    if (alone) {
+        REQUIRE(steps_run(&stop, worker, "put", 2, retire_one, &scene));
+        cpool_read_end(scene.own);
+        (void)cpi_retire_pass(scene.domain, NULL, true, NULL, NULL);
+        REQUIRE_EQUAL(cpool_domain_held(scene.domain), 1);
+        stopped = steps_go_on_to(&stop, NULL, nth);
+    } else {
+        stopped = steps_run(&stop, worker, NULL, nth, retire_one, &scene);
+        cpool_read_end(scene.own);
+        cpool_read_end(scene.later);
+    }
+    support_capture_reports();
+    steps_plan(STEPS_LOCK, 6, resume, &stop);
+    (void)cpool_destroy(scene.second); /* reports a slot that is live then */
+    (void)support_take_reports(NULL);
+    go_on(&stop, worker);
+    if (alone)
+        cpool_read_end(scene.later);
+    worker_do(worker, flush, &scene);
+    REQUIRE_EQUAL(cpool_domain_held(scene.domain), 0);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_destroy_empty(scene.third);
+    demolish(&scene, scene.next);
+    return stopped;
+}
+
+static bool destroy_beside_reopen(unsigned flags, struct worker *worker, size_t nth)
+{
+    return destroy_beside_move(flags, worker, nth, false);
+}
+
+static bool destroy_beside_last_move(unsigned flags, struct worker *worker, size_t nth)
+{
+    return destroy_beside_move(flags, worker, nth, true);
+}
+
+START_TEST(end_of_a_pool_awaits_slots_that_move)
+{
+    static beside *const all[] = {destroy_beside_reopen, destroy_beside_last_move};
+
+    sweep(all[(size_t)_i / MODES], modes[(size_t)_i % MODES], 10);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
+        TIMES(end_of_a_pool_awaits_slots_that_move, 2 * MODES),
         TIMES(slot_that_moves_in_its_bag_is_not_left_there, MODES),
     };
 

@@ -28,6 +28,7 @@ static const unsigned modes[] = {CPOOL_EXACT, CPOOL_EXACT | CPOOL_CHECKED,
 struct scene {
     cpool_t *pool;
     cpool_t *second; /* or NULL */
+    cpool_t *third;  /* likewise */
     cpool_domain_t *domain;
     cpool_reader_t *own;      /* the test's */
     cpool_reader_t *workers;  /* the worker's */
