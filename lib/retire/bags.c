@@ -41,9 +41,9 @@
  *   give   | from store        | release | given, the child of a fork | the mark, and that the
  *                                                                 slots go back now
  *   given  | from load         | acquire | give   | the mark
- *   move   | pools, from store | release | the child of a fork | the count
+ *   move   | pools, from store | release | begun, the child of a fork | the count
  *   begin  | count store       | relaxed | - | -
- *          | from store        | release | the child of a fork | the count
+ *          | from store        | release | begun, the child of a fork | the count
  *   count  | from, to, count, pools load, to store | relaxed | - | -
  */
 #include "retire/retire_impl.h"

@@ -14,7 +14,8 @@
  *   bits  | pools load        | relaxed | - | -
  *   noted | noted store, CAS  | relaxed | - | -
  *   found | visits store      | release | retire_feature.c's any | the table
- *   count | pools of a bag, from, count load | relaxed | - | -
+ *   begun | from load         | acquire | bags.c's begin, move | the count
+ *   count | pools of a bag, count load | relaxed | - | -
  */
 #include "retire/retire_impl.h"
 
@@ -259,10 +260,11 @@ CPI_COLD static size_t give_back(struct cpi_pool *pool, bool forgets)
 
 static size_t count_in(const struct cpi_bag *bag, const cpool_t *pool)
 {
+    size_t i = cpi_load(&bag->from, acquire);      /* [begun] */
     size_t count = cpi_load(&bag->count, relaxed); /* [count] */
     size_t found = 0;
 
-    for (size_t i = cpi_load(&bag->from, relaxed); i < count; i++) /* [count] */
+    for (; i < count; i++)
         found += cpi_load(&bag->pools[i], relaxed) == pool; /* [count] */
     return found;
 }

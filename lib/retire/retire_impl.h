@@ -12,7 +12,8 @@
  * The owner alone adds to the bag that is filled, without a claim of it (bags.c).
  *
  * ORDERING TABLE
- *   count | from, count load | relaxed | - | -
+ *   begun | from load | acquire | bags.c's begin, move | the count
+ *   count | count load | relaxed | - | -
  *   bare  | stamp load | acquire | bags.c's empty | that nobody reads the arrays any more
  *   gone  | state load | acquire | domain.c's leave | the bags of a destroyed reader
  */
@@ -104,7 +105,7 @@ static inline bool cpi_epoch_is_before(uintptr_t epoch, uintptr_t other)
 /* Approximate for other threads, whose two loads may be of different times. */
 static inline size_t cpi_bag_held(const struct cpi_bag *bag)
 {
-    size_t from = cpi_load(&bag->from, relaxed);   /* [count] */
+    size_t from = cpi_load(&bag->from, acquire);   /* [begun] */
     size_t count = cpi_load(&bag->count, relaxed); /* [count] */
 
     return count > from ? count - from : 0;
