@@ -25,6 +25,7 @@
 
 #include "base/atomic.h"
 #include "host/os.h"
+#include "host/thread.h"
 #include "base/probes.h"
 #include "cache/mark.h"
 
@@ -51,6 +52,19 @@ static bool is_dismissed(const struct cpi_waiters *waiters, const struct cpi_sle
     return waiters->closed || waiters->dismissals != self->dismissals;
 }
 
+/* With the lock held, before anything else: a handler of a signal may have forked, and this is the
+ * child, where the queue is empty.  It joins as one that was called, and looks again. */
+static void rejoin(struct cpi_pool *pool, struct cpi_sleeper *self)
+{
+    if (self->forks == cpi_thread_forks())
+        return;
+    self->forks = cpi_thread_forks();
+    if (self->waiter.slot != NULL)
+        return;
+    cpi_pool_join(pool, &self->waiter, self->waiter.due);
+    self->waiter.epoch = self->vain + 1u;
+}
+
 /* A waiter that starves hands a slot that it found to one that came earlier. */
 static void *keep(struct cpi_pool *pool, const struct cpi_sleeper *self, void *slot)
 {
@@ -65,6 +79,7 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     void *slot;
 
     cpi_mutex_lock(&waiters->lock);
+    rejoin(pool, self);
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
     cpi_mutex_unlock(&waiters->lock);
@@ -105,6 +120,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
         end = earlier(end, waiter->due);
     cpi_mutex_lock(&waiters->lock);
     for (;; now = cpi_os_now()) {
+        rejoin(pool, self);
         if (now >= waiter->due)
             cpi_queue_starve(&waiters->queue, now);
         if (waiter->slot != NULL || now >= end || is_dismissed(waiters, self) ||
@@ -166,6 +182,7 @@ static void join(struct cpi_pool *pool, struct cpi_sleeper *self)
 
     cpi_mutex_lock(&waiters->lock);
     self->dismissals = waiters->dismissals;
+    self->forks = cpi_thread_forks();
     cpi_pool_join(pool, &self->waiter, cpi_os_now() + waiters->starving_after);
     cpi_mutex_unlock(&waiters->lock);
 }
@@ -183,6 +200,7 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
             slot = sleep_for_long(pool, self);
     } while (slot == NULL && !self->last);
     cpi_mutex_lock(&waiters->lock);
+    rejoin(pool, self);
     pass_on = cpi_queue_leave(&waiters->queue, &self->waiter, self->vain);
     cpi_queue_starve(&waiters->queue, cpi_os_now());
     cpi_mutex_unlock(&waiters->lock);

@@ -51,6 +51,7 @@ struct cpi_sleeper {
     uint32_t vain;            /* the epoch of its last look in vain */
     uint32_t epoch;           /* its epoch when it last woke up */
     uint32_t dismissals;      /* of the pool's waiters, when it joined them */
+    unsigned forks;           /* of the process, when it joined last */
     bool last;                /* it does not sleep after the look under way */
 };
 

@@ -4,19 +4,22 @@
  * the child's part of a fork included: no handler runs on top of the lock's
  * holder, so that it may fork, exit and use the depot.
  *
- * Includes steps.h, and inside.h, to try the lock and take places.
+ * Includes steps.h, inside.h and pool_wait.h, to try locks and take places.
  */
 #include "steps.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "inside.h"
+#include "wait/pool_wait.h"
 
 enum { CAPACITY = 24,
        ROUNDS = 3,
@@ -346,12 +349,85 @@ START_TEST(handlers_inside_all_places_find_another)
 }
 END_TEST
 
+/*
+ * ---- A waiter ------------------------------------------------------------
+ */
+
+static bool went_on; /* in the child of the handler */
+static void *held;
+static pthread_t giver;
+static uint64_t deadline; /* of the monotonic clock: the waiter may have had its last look */
+
+static void *give_held(void *unused)
+{
+    (void)unused;
+    cpool_free(pool, held);
+    return NULL;
+}
+
+static void fork_and_go_on(int signal)
+{
+    pid_t child = fork();
+    int status = -1;
+
+    (void)signal;
+    require_in_handler(child >= 0);
+    went_on = child == 0;
+    if (went_on) {
+        alarm(PATIENCE);
+        return;
+    }
+    while (waitpid(child, &status, 0) < 0)
+        require_in_handler(errno == EINTR);
+    require_in_handler(status == 0);
+}
+
+/* Not on top of the holder of the queue's lock: the child's lock is another one, and free. */
+static void raise_outside(void *lock)
+{
+    if (cpi_os_now() < deadline && pthread_mutex_trylock(lock) == 0) {
+        pthread_mutex_unlock(lock);
+        raise_signal(NULL);
+    }
+    REQUIRE_EQUAL(pthread_create(&giver, NULL, give_held, NULL), 0);
+}
+
+/* A slot is freed after the step, in both processes. */
+START_TEST(waiter_whose_handler_forks_is_called_in_the_child)
+{
+    const struct timespec seconds = {2, 0};
+    size_t nth = 0;
+    void *slot;
+
+    install(fork_and_go_on);
+    pool = steps_pool(CPOOL_WAITABLE, 1, 0, 1);
+    held = cpool_alloc(pool);
+    REQUIRE(held != NULL);
+    do {
+        steps_plan(NULL, ++nth, raise_outside, &cpi_waiters_of(inside(pool))->lock);
+        deadline = cpi_os_now() + UINT64_C(1000000000);
+        slot = cpool_alloc_wait(pool, &seconds);
+        REQUIRE(slot == NULL || slot == held);
+        if (went_on)
+            _exit(slot != NULL ? 0 : 1);
+        if (steps_drop())
+            REQUIRE_EQUAL(pthread_join(giver, NULL), 0);
+        else
+            cpool_free(pool, held);
+    } while (slot != NULL);
+    REQUIRE(nth > 10);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(handler_at_every_step_of_a_pools_life_finds_the_lock_free,
               sizeof(handlers) / sizeof(handlers[0])),
         ONCE(handler_at_every_step_of_a_fork_finds_the_lock_free),
+        ONCE(waiter_whose_handler_forks_is_called_in_the_child),
         ONCE(last_places_of_two_pools_nest),
         /* ThreadSanitizer delivers blocked signals. */
         TIMES(handlers_inside_all_places_find_another, SUPPORT_THREAD_SANITIZED ? 0 : 1),
