@@ -224,6 +224,15 @@ bool cpi_os_process_is_dying(void)
     return dying.procedure != NULL && dying.ask() != 0;
 }
 
+/* The linker's name of the module that has the library. */
+extern IMAGE_DOS_HEADER __ImageBase;
+
+/* A program is never unloaded. */
+bool cpi_os_ends(void)
+{
+    return (void *)GetModuleHandleA(NULL) == (void *)&__ImageBase || cpi_os_process_is_dying();
+}
+
 void cpi_block_signals(struct cpi_signals *before)
 {
     before->mask[0] = 0;

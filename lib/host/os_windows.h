@@ -45,7 +45,11 @@ int cpi_key_set(cpi_key_t key, const void *value);
 /* Whether the system has ended the other threads, wherever they were: no lock is to be taken. */
 bool cpi_os_process_is_dying(void);
 
-/* The library is being unloaded. */
+/* In a handler of atexit: whether the process ends.  An unload of a DLL runs its handlers first. */
+bool cpi_os_ends(void);
+
+/* The library is being unloaded.  Not at the end of a process, where other threads read their
+ * slots, which this makes zero. */
 void cpi_os_unload(void);
 
 /* Two words of the calling thread's own, zero at first. */

@@ -35,6 +35,7 @@ typedef pthread_key_t cpi_key_t;
 #define cpi_key_set pthread_setspecific
 #define cpi_at_fork pthread_atfork
 #define cpi_os_process_is_dying() false
+#define cpi_os_ends() true
 #define cpi_os_unload() ((void)0)
 #define cpi_cancel_hold(was) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, (was))
 #define cpi_cancel_restore(was) pthread_setcancelstate((was), NULL)

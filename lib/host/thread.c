@@ -261,7 +261,7 @@ __attribute__((__constructor__(101))) static void library_loaded(void)
 /* Before the destructors of all modules. */
 static void note_end(void)
 {
-    cpi_store(&process_ends, true, relaxed); /* [end] */
+    cpi_store(&process_ends, cpi_os_ends(), relaxed); /* [end] */
 }
 
 bool cpi_thread_process_ends(void)
@@ -429,5 +429,6 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
     }
     cpi_unlock();
     cpi_key_delete(thread_key); /* without the lock, which a thread that ends may wait for */
-    cpi_os_unload();
+    if (!exits)
+        cpi_os_unload();
 }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_ends.c - the ends of threads and fibers of the system's own, beside a plug-in that is
- * unloaded.
+ * check_ends.c - the ends of threads and fibers of the system's own, of a plug-in that is unloaded,
+ * and of the process.
  *
- * Calls nothing of the library itself.  MODULE_STATIC is the plug-in's path.
+ * MODULE_STATIC is the plug-in's path.  It has a library of its own.
  */
 #include "support.h"
 
 #include <string.h>
+
+#include <stdlib.h>
 
 #define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
 
 #include "module.h"
 
-enum { THREADS = 8, ROUNDS = 40 };
+enum { THREADS = 8, ROUNDS = 40, EXITS = 20 };
 
 struct module {
     HMODULE handle;
@@ -172,12 +174,84 @@ START_TEST(delete_fiber_from_another_thread_leaves_the_cache)
 }
 END_TEST
 
+/* Bytes of address space that the process has asked for. */
+static size_t private_bytes(void)
+{
+    MEMORY_BASIC_INFORMATION region;
+    char *address = NULL;
+    size_t bytes = 0;
+
+    while (VirtualQuery(address, &region, sizeof(region)) == sizeof(region)) {
+        if (region.State != MEM_FREE && region.Type == MEM_PRIVATE)
+            bytes += region.RegionSize;
+        address = (char *)region.BaseAddress + region.RegionSize;
+    }
+    return bytes;
+}
+
+/* Nor does the array of descriptors stay, which takes more than a megabyte. */
+START_TEST(unloaded_plug_in_leaves_no_memory)
+{
+    size_t before = 0;
+
+    for (int round = 0; round < 2 * THREADS; round++) {
+        if (round == THREADS)
+            before = private_bytes();
+        load();
+        REQUIRE_EQUAL(module.work(200), 200);
+        unload();
+    }
+    REQUIRE(private_bytes() < before + ((size_t)1 << 20));
+}
+END_TEST
+
+static DWORD WINAPI alloc_and_free(void *pool)
+{
+    while (pool != NULL)
+        cpool_free(pool, cpool_alloc(pool));
+    return 0;
+}
+
+static void go_on_for_a_while(void)
+{
+    Sleep(100);
+}
+
+/* Its handler is called after the library's destructors. */
+__attribute__((__constructor__)) static void register_first(void)
+{
+    atexit(go_on_for_a_while);
+}
+
+static LONG CALLBACK fail(EXCEPTION_POINTERS *exception)
+{
+    (void)exception;
+    TerminateProcess(GetCurrentProcess(), EXIT_FAILURE);
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
+/* The library's destructors leave alone what the threads read. */
+START_TEST(exit_beside_threads_that_alloc)
+{
+    cpool_config_t config = support_config(64, 1000);
+    cpool_t *pool = support_create(&config);
+
+    REQUIRE(AddVectoredExceptionHandler(1, fail) != NULL);
+    for (int i = 0; i < THREADS; i++)
+        CloseHandle(start(alloc_and_free, pool));
+    Sleep(20);
+    exit(EXIT_SUCCESS);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
         ONCE(end_thread_of_the_system_returns_its_cache),
         ONCE(unload_while_threads_end_does_no_harm),
         ONCE(delete_fiber_from_another_thread_leaves_the_cache),
+        ONCE(unloaded_plug_in_leaves_no_memory),
+        TIMES(exit_beside_threads_that_alloc, EXITS),
     };
 
     return SUPPORT_RUN("ends", tests);
