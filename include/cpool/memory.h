@@ -51,7 +51,8 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * that they are handed out page by page again.
  *
  * The contents of slots on such pages become zero, and slots stay readable until the pool
- * is destroyed.  With CPOOL_MEMORY_KEEP_PAGES no page goes back.  It flushes the calling
+ * is destroyed.  On Windows a thread that reads a free slot meanwhile traps.  With
+ * CPOOL_MEMORY_KEEP_PAGES no page goes back.  It flushes the calling
  * thread's cache, and takes the spare magazines of caches that exchanged none since the
  * last trim.  The loaded magazines of other threads are not reached.  So a timer that
  * calls it every few seconds gives back memory not needed lately.  Checked pools,

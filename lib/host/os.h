@@ -112,7 +112,13 @@ struct cpi_signals {
 void cpi_block_signals(struct cpi_signals *before);
 void cpi_restore_signals(const struct cpi_signals *before);
 
-/* Gives the memory behind whole pages back.  They read as zero afterwards.  False if refused. */
+/* Gives the memory behind whole pages back.  They read as zero afterwards.  False if refused.
+ * On Windows a thread that reads one meanwhile traps. */
+#if defined(_WIN32)
+#define CPI_OS_PURGED_IS_READABLE false
+#else
+#define CPI_OS_PURGED_IS_READABLE true
+#endif
 bool cpi_os_purge(void *address, size_t size);
 
 /* Whether the system has cpi_os_populate.  *calls grows by the requests that were made. */

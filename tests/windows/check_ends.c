@@ -14,6 +14,8 @@
 #define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
 
+#include "base/atomic.h"
+#include "host/thread.h"
 #include "module.h"
 
 enum { THREADS = 8, ROUNDS = 40, EXITS = 20 };
@@ -205,6 +207,47 @@ START_TEST(unloaded_plug_in_leaves_no_memory)
 }
 END_TEST
 
+enum { POOLS = 200, READ_ENDS = 1000 };
+
+static cpool_t *pools[POOLS];
+static cpool_cache_t *volatile entry;
+static volatile LONG done;
+
+static DWORD WINAPI use_last_pool(void *unused)
+{
+    (void)unused;
+    cpool_free(pools[POOLS - 1], cpool_alloc(pools[POOLS - 1]));
+    entry = cpi_thread_entry(pools[POOLS - 1]);
+    return 0;
+}
+
+static DWORD WINAPI read_count(void *unused)
+{
+    (void)unused;
+    while (!done)
+        (void)cpi_word_load(&entry->count, relaxed);
+    return 0;
+}
+
+/* Others may be reading a count in it. */
+START_TEST(table_of_a_thread_is_readable_while_it_ends)
+{
+    cpool_config_t config = support_config(64, 10);
+    HANDLE reader;
+
+    for (int i = 0; i < POOLS; i++)
+        pools[i] = support_create(&config);
+    await(start(use_last_pool, NULL));
+    reader = start(read_count, NULL);
+    for (int i = 0; i < READ_ENDS; i++)
+        await(start(use_last_pool, NULL));
+    done = 1;
+    await(reader);
+    for (int i = 0; i < POOLS; i++)
+        support_destroy_empty(pools[i]);
+}
+END_TEST
+
 static DWORD WINAPI alloc_and_free(void *pool)
 {
     while (pool != NULL)
@@ -230,7 +273,7 @@ static LONG CALLBACK fail(EXCEPTION_POINTERS *exception)
     return EXCEPTION_CONTINUE_SEARCH;
 }
 
-/* The library's destructors leave alone what the threads read. */
+/* The library's destructors leave the words of other threads alone. */
 START_TEST(exit_beside_threads_that_alloc)
 {
     cpool_config_t config = support_config(64, 1000);
@@ -251,6 +294,7 @@ int main(void)
         ONCE(unload_while_threads_end_does_no_harm),
         ONCE(delete_fiber_from_another_thread_leaves_the_cache),
         ONCE(unloaded_plug_in_leaves_no_memory),
+        ONCE(table_of_a_thread_is_readable_while_it_ends),
         TIMES(exit_beside_threads_that_alloc, EXITS),
     };
 
