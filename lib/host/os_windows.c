@@ -243,14 +243,6 @@ void cpi_restore_signals(const struct cpi_signals *before)
     (void)before;
 }
 
-int cpi_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
-{
-    (void)before;
-    (void)in_parent;
-    (void)in_child;
-    return 0;
-}
-
 /* --- Locks and conditions --- */
 
 _Static_assert(sizeof(SRWLOCK) == sizeof(cpi_mutex_t), "a lock is a word");

@@ -130,7 +130,7 @@ static struct cpi_thread *map_structure(void)
 static void purge_table(struct cpi_thread *thread)
 {
     size_t used = offsetof(struct cpi_thread, table) + cpi_handle_count() * sizeof(cpool_cache_t);
-    size_t kept = spares < CPI_SPARES ? CPI_SPARE_BYTES : cpi_os_page_size();
+    size_t kept = cpi_align_up(spares < CPI_SPARES ? CPI_SPARE_BYTES : 1, cpi_os_page_size());
 
     if (CPI_OS_PURGED_IS_READABLE && used > kept)
         cpi_os_purge((char *)thread + kept, cpi_align_up(used, cpi_os_page_size()) - kept);

@@ -8,6 +8,7 @@ tests_modules = \
 	tests/modules/base/check_assert \
 	tests/modules/base/check_bits \
 	tests/modules/base/check_error \
+	tests/modules/host/check_coarse \
 	tests/modules/host/check_extent \
 	tests/modules/host/check_options \
 	tests/modules/host/check_ranges \
@@ -81,6 +82,9 @@ tests_modules_pool_check_drain_LDADD = $(tests_ldadd_module)
 
 tests_modules_base_check_error_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_base_check_error_LDADD = $(tests_ldadd_module)
+
+tests_modules_host_check_coarse_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_host_check_coarse_LDADD = $(tests_ldadd_module)
 
 tests_modules_host_check_extent_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_host_check_extent_LDADD = $(tests_ldadd_module)
