@@ -287,7 +287,7 @@ void cpi_condition_wait(cpi_condition_t *condition, cpi_mutex_t *mutex, uint64_t
     uint64_t left = time > now ? (time - now) / CPI_MILLISECOND + 1 : 0;
 
     SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)condition, lock_of(mutex),
-                              left < INFINITE ? (DWORD)left : INFINITE, 0);
+                              left < INFINITE ? (DWORD)left : INFINITE - 1, 0); /* and again */
 }
 
 static BOOL CALLBACK run_once(INIT_ONCE *flag, void *function, void **context)

@@ -93,6 +93,16 @@ static bool is_being_emptied(const struct cpi_bag *bag)
     return cpi_bag_stamp(bag) == emptying();
 }
 
+/* A dry pool's alloc may be that of a signal handler, which uses no cache. */
+static void free_all(cpool_t *pool, void *const *slots, size_t n, bool dry)
+{
+    cpi_retire_back(pool, slots, n);
+    if (!dry)
+        cpool_free_bulk(pool, slots, n);
+    for (size_t i = 0; dry && i < n; i++)
+        cpool_depot_free(pool, slots[i]);
+}
+
 /* The slots are off the bag before they go back, so that the child of a fork that comes in
  * between frees none twice.  In the child that a handler has made the bags with the parent's mark
  * are left to others.  Returns how many were slots of a pool. */
@@ -109,8 +119,7 @@ static size_t empty_bag(struct cpi_bag *bag, uintptr_t mark, const cpool_t *of)
         while (next < to && pool_at(bag, next) == pool)
             next++;
         cpi_store(&bag->from, next, release); /* [give] */
-        cpi_retire_back(pool, bag->slots + from, next - from);
-        cpool_free_bulk(pool, bag->slots + from, next - from);
+        free_all(pool, bag->slots + from, next - from, of != NULL);
         given += pool == of ? next - from : 0;
     }
     if (mark == emptying())

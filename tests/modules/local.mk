@@ -46,6 +46,7 @@ tests_modules = \
 	tests/modules/track/check_track_twice \
 	tests/modules/check/check_guard_unit \
 	tests/modules/lease/check_lease_threads \
+	tests/modules/retire/check_retire_signal \
 	tests/modules/object/check_fault_objects \
 	tests/modules/object/check_object_heap \
 	tests/modules/sized/check_fault_layers
@@ -82,6 +83,9 @@ tests_modules_pool_check_drain_LDADD = $(tests_ldadd_module)
 
 tests_modules_base_check_error_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_base_check_error_LDADD = $(tests_ldadd_module)
+
+tests_modules_retire_check_retire_signal_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_retire_check_retire_signal_LDADD = $(tests_ldadd_module)
 
 tests_modules_host_check_coarse_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_host_check_coarse_LDADD = $(tests_ldadd_module)

@@ -18,7 +18,7 @@ set -u
 top=$(cd "${srcdir:-.}" && pwd) || exit 1
 compiler=${CC:-cc}
 least=20     # programs that have run
-budget=62193 # bytes of text, with --gc-sections, by gcc on x86-64.  The aim is 50,000
+budget=62209 # bytes of text, with --gc-sections, by gcc on x86-64.  The aim is 50,000
 kernel='base host store cache pool'
 
 work=$(mktemp -d) || exit 1
