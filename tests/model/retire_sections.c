@@ -46,18 +46,20 @@ void cpi_os_barrier(void)
     model_barrier();
 }
 
-void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
+void cpool_depot_free(cpool_t *pool, void *slot)
 {
-    size_t i;
+    int *node = slot;
 
     (void)pool;
-    for (i = 0; i < n; i++) {
-        int *node = slots[i];
+    assert(node >= nodes && node < nodes + NODES && !is_free[node - nodes]);
+    is_free[node - nodes] = true;
+    *node = -1;
+}
 
-        assert(node >= nodes && node < nodes + NODES && !is_free[node - nodes]);
-        is_free[node - nodes] = true;
-        *node = -1;
-    }
+void cpool_free_bulk(cpool_t *pool, void *const *slots, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        cpool_depot_free(pool, slots[i]);
 }
 
 unsigned cpi_thread_forks(void)
