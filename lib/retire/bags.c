@@ -238,7 +238,7 @@ static bool is_ripe(const struct cpi_bag *bag, uintptr_t safe)
 }
 
 /* Marks the bags that may go back, and returns which these are, one bit each. */
-static unsigned mark_ripe(struct cpi_reader *reader, uintptr_t safe)
+static unsigned mark_ripe(struct cpi_reader *reader, uintptr_t safe, uintptr_t mark)
 {
     unsigned ripe = 0;
 
@@ -246,7 +246,7 @@ static unsigned mark_ripe(struct cpi_reader *reader, uintptr_t safe)
         return 0;
     for (unsigned i = 0; i < CPI_BAGS; i++)
         if (is_ripe(&reader->bags[i], safe)) {
-            cpi_store(&reader->bags[i].stamp, emptying(), relaxed); /* [close] */
+            cpi_store(&reader->bags[i].stamp, mark, relaxed); /* [close] */
             ripe |= 1u << i;
         }
     leave_claim(reader);
@@ -273,8 +273,8 @@ static size_t empty_ripe(struct cpool_domain *domain, struct cpi_reader *self, b
 
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
-        uintptr_t mark = emptying();
-        unsigned ripe = is_wanted(reader, self, all) ? mark_ripe(reader, safe) : 0;
+        uintptr_t mark = emptying(); /* in the child of a handler still the parent's */
+        unsigned ripe = is_wanted(reader, self, all) ? mark_ripe(reader, safe, mark) : 0;
 
         for (unsigned k = 0; ripe >> k != 0; k++)
             given += (ripe >> k) % 2 != 0 ? empty_bag(&reader->bags[k], mark, pool) : 0;
