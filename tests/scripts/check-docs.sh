@@ -23,6 +23,7 @@
 # srcdir: top of the source tree.
 
 set -u
+export LC_ALL=C
 cd "${srcdir:-.}" || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -39,6 +40,11 @@ find lib include tests stress bench examples preload doc cmake debian .ci ./*.md
 # shellcheck disable=SC2046 # no file's name has a blank
 cat $(grep -E '\.(c|h|in|cpp|hpp|map|mk|sh|txt|inc|awk)$' "$work/files" | grep -v '/scripts/') \
     configure.ac Makefile.am > "$work/sources"
+# Each file by its name, with any number of the folders before it.
+awk '{ for (rest = $0; match(rest, /^[^\/]*\//); rest = substr(rest, RLENGTH + 1)) print rest
+    print rest }' "$work/files" | sort -u > "$work/paths"
+# Each word of the sources once.
+tr -cs 'A-Za-z0-9_' '\n' < "$work/sources" | awk '!known[$0]++' | sort > "$work/words"
 
 # Names in backquotes, one a line.  NEWS has no backquotes.
 # shellcheck disable=SC2016 # the backquotes are meant
@@ -48,6 +54,9 @@ names_of() {
     *) awk '/^```/ { fenced = !fenced } !fenced' "$1" | grep -o '`[^`]*`' | tr -d '`' ;;
     esac
 }
+
+# absent FILE - those lines of the input that are none of the sorted file.
+absent() { sort -u | comm -23 - "$1"; }
 
 # The targets and options of the tools themselves, and those of our files.
 {
@@ -67,29 +76,20 @@ cat Makefile.am ./*/local.mk tests/*/local.mk | awk '
     !/\\$/ { on = 0 }' | sort -u > "$work/phony"
 
 for document in $documents; do
-    names_of "$document" | grep -oE '^make [a-z][a-z0-9-]*' | sed 's/make //' | sort -u |
-        while read -r name; do
-            grep -qxF "$name" "$work/targets" || echo "$document: make has no target $name"
-        done
-    names_of "$document" | grep -oE '^--(enable|disable|with|without)-[a-z-]+' | sort -u |
-        while read -r name; do
-            grep -qxF -- "$(echo "$name" | sed 's/--[a-z]*-//')" "$work/options" ||
-                echo "$document: configure has no option $name"
-        done
-    names_of "$document" | grep -E '^[A-Za-z0-9_./-]+\.(c|h|sh|mk|txt|md|py|map)$' | sort -u |
-        while read -r name; do
-            grep -qE "(^|/)$(echo "$name" | sed 's/\./\\./g')\$" "$work/files" ||
-                echo "$document: no file $name"
-        done
-    names_of "$document" | sed -n 's/^-D\([a-z_]*\)=.*/\1/p' | sort -u |
+    names_of "$document" > "$work/names"
+    grep -oE '^make [a-z][a-z0-9-]*' "$work/names" | sed 's/make //' | absent "$work/targets" |
+        sed "s|^|$document: make has no target |"
+    grep -oE '^--(enable|disable|with|without)-[a-z-]+' "$work/names" | sed 's/^--[a-z]*-//' |
+        absent "$work/options" | sed "s|^|$document: configure has no option |"
+    grep -E '^[A-Za-z0-9_./-]+\.(c|h|sh|mk|txt|md|py|map)$' "$work/names" | absent "$work/paths" |
+        sed "s|^|$document: no file |"
+    sed -n 's/^-D\([a-z_]*\)=.*/\1/p' "$work/names" | sort -u |
         while read -r name; do
             grep -q "^option('$name'" meson_options.txt || echo "$document: Meson has no option $name"
         done
     case $document in HACKING.md | doc/TESTING.md) capitals='[A-Z][A-Z_]*' ;; *) capitals= ;; esac
-    names_of "$document" | sed -n "s/^\($capitals\)\(=.*\)\{0,1\}\$/\1/p; s/^\([a-z_]*\)()\$/\1/p" | sort -u |
-        while read -r name; do
-            grep -qwF "$name" "$work/sources" || echo "$document: nothing is named $name"
-        done
+    sed -n "s/^\($capitals\)\(=.*\)\{0,1\}\$/\1/p; s/^\([a-z_]*\)()\$/\1/p" "$work/names" |
+        grep . | absent "$work/words" | sed "s|^|$document: nothing is named |"
     grep -oE '`[a-z_/]+\.[ch]`, `[a-z_]+`' "$document" | tr -d '`,' |
         while read -r name function; do
             grep -qE "\<$function\(" "$name" || echo "$document: $name has no $function"
@@ -98,9 +98,9 @@ for document in $documents; do
         while read -r name; do
             [ -e "$(dirname "$document")/$name" ] || echo "$document: no target $name"
         done
-    names_of "$document" | grep -oE '\<(cpool|cpi|CPOOL|CPI)_[A-Za-z0-9_]*[A-Za-z0-9]' | sort -u |
+    grep -oE '\<(cpool|cpi|CPOOL|CPI)_[A-Za-z0-9_]*[A-Za-z0-9]' "$work/names" | absent "$work/words" |
         while read -r name; do
-            grep -qF "$name" "$work/sources" || echo "$document: nothing is named $name"
+            grep -qF "$name" "$work/words" || echo "$document: nothing is named $name"
         done
 done > "$work/missing"
 
@@ -108,14 +108,13 @@ done > "$work/missing"
 grep -nEi '(is|are) planned|\<(TODO|FIXME)\>' $documents >> "$work/missing"
 
 # The other way: nothing is left out.
+names_of HACKING.md > "$work/names"
 while read -r name; do
-    names_of HACKING.md | grep -qE "^--(enable|with|without)-$name\>" ||
+    grep -qE "^--(enable|with|without)-$name\>" "$work/names" ||
         echo "HACKING.md: lacks the option $name of configure"
 done < "$work/own-options" >> "$work/missing"
-while read -r name; do
-    cat HACKING.md doc/TESTING.md | grep -qE "\`make ([a-z]* )?$name\>" ||
-        echo "doc/TESTING.md: lacks make $name"
-done < "$work/phony" >> "$work/missing"
+cat HACKING.md doc/TESTING.md | grep -oE '`make [a-z -]*' | tr ' ' '\n' | sort -u |
+    comm -13 - "$work/phony" | sed 's|^|doc/TESTING.md: lacks make |' >> "$work/missing"
 awk '/^##/ { on = /^### Which test is where/ } on && /^\|/' doc/TESTING.md > "$work/where.md"
 for folder in bench preload $(sed -nE 's,^(tests/[a-z]*)/.*\.(c|sh|txt)$,\1,p' "$work/files" | sort -u); do
     grep -q "\`${folder}[\`/]" "$work/where.md" || [ "$folder" = tests/harness ] ||
@@ -133,7 +132,8 @@ done >> "$work/missing"
 document=doc/TESTING.md
 awk '/^## / { on = /^## Claims/ } on && /^\|/' "$document" > "$work/table.md"
 [ -s "$work/table.md" ] || complain "$document has no table of claims"
-names_of "$work/table.md" | awk '{ gsub(/\.\.\./, "\n"); print }' | grep -E '[a-z]' | sort -u |
+names_of "$work/table.md" | awk '{ gsub(/\.\.\./, "\n"); print }' | grep -E '[a-z]' |
+    absent "$work/words" |
     while read -r name; do
         grep -qF -- "$name" "$work/files" || grep -qF -- "$name" "$work/sources" ||
             echo "$document: no test is named $name"

@@ -18,18 +18,18 @@ complain() {
     status=1
 }
 
-# The lists, one word a line.
-words=$(sed 's/#.*//' "$tests"/local.mk "$tests"/*/local.mk | tr ' \t\\' '\n\n\n' | sort -u)
+# The lists, with a blank on both sides of each word.
+words=" $(sed 's/#.*//' "$tests"/local.mk "$tests"/*/local.mk | tr '\t\\\n' '   ') "
 
 named() {
-    echo "$words" | grep -qxF "$1"
+    case $words in *" $1 "*) ;; *) false ;; esac
 }
 
 # is_source FILE - whether the file is the source of a program.
 is_source() {
     named "$1" && return
     case $1 in
-    *.c) ! cat "$tests"/*/local.mk | grep -q "^$(echo "${1%.c}" | tr / _)_SOURCES" ;;
+    *.c) ! named "$(echo "${1%.c}" | tr / _)_SOURCES" ;;
     *) false ;;
     esac
 }
@@ -44,9 +44,10 @@ for path in "$tests"/*/check_*.c "$tests"/*/check_*.cpp; do
     esac
     case $file in
     *.c)
-        for test in $(sed -n 's/^START_TEST(\([a-z0-9_]*\))$/\1/p' "$path"); do
-            grep -q "^        \(ONCE\|TIMES\)(${test}[,)]" "$path" ||
-                complain "$file: does not run $test"
+        for test in $(awk -F '[(,)]' '/^START_TEST\([a-z0-9_]*\)$/ { lacking[$2] }
+            /^        (ONCE|TIMES)\(/ { ran[$2] }
+            END { for (one in lacking) if (!(one in ran)) print one }' "$path"); do
+            complain "$file: does not run $test"
         done
         ;;
     esac
@@ -54,8 +55,8 @@ done
 
 # A program can be started.
 for path in "$tests"/../*/*.sh "$tests"/*/*.sh; do
-    ! head -c 2 "$path" | grep -q '^#!' || [ -x "$path" ] ||
-        complain "${path#"$tests/../"}: is not executable"
+    IFS= read -r line < "$path"
+    case $line in '#!'*) [ -x "$path" ] || complain "${path#"$tests/../"}: is not executable" ;; esac
 done
 
 for path in "$tests"/scripts/*.sh; do

@@ -113,7 +113,7 @@ plant check-docs.sh doc/DESIGN.md 's/`sleep_for_long`/`sleep_too_long`/' 'has no
 plant check-docs.sh doc/TESTING.md 's/`check_storms`/`check_stormy`/' 'check_stormy'
 
 plant check-docs.sh HACKING.md 's/`make check-kernel`/`make check-kernels`/' 'no target check-kernels'
-plant check-docs.sh HACKING.md 's/`--enable-probes`/`--enable-probe`/' 'no option --enable-probe'
+plant check-docs.sh HACKING.md 's/`--enable-probes`/`--enable-probe`/' 'has no option probe'
 
 plant check-docs.sh HACKING.md 's/^| `--enable-probes`.*//' 'lacks the option probes'
 plant check-docs.sh doc/TESTING.md 's/`make schedules`/`make schedule`/' 'lacks make schedules'
