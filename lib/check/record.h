@@ -2,7 +2,7 @@
 /*
  * record.h - what a checked pool keeps beside every slot.
  *
- * Includes slab.h.
+ * Includes slab.h and trace.h.
  *
  *   side memory   | record 0 | record 1 | record 2 | ...
  *
@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/trace.h"
 #include "store/slab.h"
 
 /* The states of a slot and of the gap after it. */
@@ -72,12 +73,13 @@ static inline struct cpi_recorded *cpi_record_call(const struct cpi_slab *slab, 
     return (struct cpi_recorded *)(void *)(first + (is_free ? size : 0));
 }
 
-/* The number of frames that a record has room for. */
+/* The number of frames that a record keeps.  Its padding may have room for one more than a trace. */
 static inline size_t cpi_record_frames(const struct cpi_slab *slab)
 {
     size_t size = (slab->sides[CPI_SIDE_RECORDS].size - sizeof(struct cpi_record)) / 2;
+    size_t frames = (size - offsetof(struct cpi_recorded, frames)) / sizeof(uintptr_t);
 
-    return (size - offsetof(struct cpi_recorded, frames)) / sizeof(uintptr_t);
+    return frames < CPI_TRACE_MAX ? frames : CPI_TRACE_MAX;
 }
 
 #endif /* CPI_RECORD_H */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check/guard.h"
+#include "host/trace.h"
 
 enum { CAPACITY = 50 };
 
@@ -203,6 +204,22 @@ START_TEST(inspect_leaves_live_and_unfilled_slots)
 }
 END_TEST
 
+/* A record is padded for its times, which leaves room for a frame more on 32-bit systems. */
+START_TEST(record_has_room_for_its_frames_and_for_no_more_than_a_trace)
+{
+    struct cpi_extent side;
+
+    make_slab(0);
+    cpi_extent_init_committed(&side, support_lines(cpi_record_size(CPI_TRACE_MAX)),
+                              cpi_record_size(CPI_TRACE_MAX));
+    for (size_t frames = 1; frames <= CPI_TRACE_MAX; frames++) {
+        cpi_slab_set_side(slab, CPI_SIDE_RECORDS, &side, cpi_record_size(frames));
+        REQUIRE(cpi_record_frames(slab) >= frames);
+        REQUIRE(cpi_record_frames(slab) <= CPI_TRACE_MAX);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -213,6 +230,7 @@ int main(void)
         TIMES(gap_before_is_looked_at_once_it_is_filled, SHAPES),
         TIMES(write_to_freed_slot_found, SHAPES),
         TIMES(inspect_leaves_live_and_unfilled_slots, SHAPES),
+        ONCE(record_has_room_for_its_frames_and_for_no_more_than_a_trace),
     };
 
     return SUPPORT_RUN("guard unit", tests);
