@@ -46,6 +46,7 @@ tests_modules = \
 	tests/modules/track/check_track_twice \
 	tests/modules/check/check_guard_unit \
 	tests/modules/lease/check_lease_threads \
+	tests/modules/retire/check_fault_retire \
 	tests/modules/retire/check_retire_signal \
 	tests/modules/object/check_fault_objects \
 	tests/modules/object/check_object_heap \
@@ -83,6 +84,11 @@ tests_modules_pool_check_drain_LDADD = $(tests_ldadd_module)
 
 tests_modules_base_check_error_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_base_check_error_LDADD = $(tests_ldadd_module)
+
+tests_modules_retire_check_fault_retire_SOURCES = tests/modules/retire/check_fault_retire.c $(tests_fault_sources)
+tests_modules_retire_check_fault_retire_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_retire_check_fault_retire_LDFLAGS = $(tests_refuse_ldflags)
+tests_modules_retire_check_fault_retire_LDADD = $(tests_ldadd_module)
 
 tests_modules_retire_check_retire_signal_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_retire_check_retire_signal_LDADD = $(tests_ldadd_module)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_fault_retire.c - what the functions of domains, and those of pools with slots in bags,
+ * return when the system refuses one of their calls.
+ */
+#include "fault_pool.h"
+
+#include <cpool/retire.h>
+
+/* Readers, and slots that each of them may hold back: four bags of eight. */
+enum { READERS = 4, HELD = 32 };
+
+/* --- Scenes --- */
+
+static int domain_create(struct fault_scene *scene)
+{
+    cpool_domain_t *domain;
+    int code = cpool_domain_create(&domain, READERS, HELD, 0);
+
+    REQUIRE((code == 0) == (domain != NULL));
+    scene->object = domain;
+    return code;
+}
+
+static void make_domain(struct fault_scene *scene)
+{
+    fault_make(scene);
+    REQUIRE_EQUAL(domain_create(scene), 0);
+}
+
+static void make_reader(struct fault_scene *scene)
+{
+    make_domain(scene);
+    REQUIRE((scene->memory = cpool_reader_create(scene->object)) != NULL);
+}
+
+static int retire(struct fault_scene *scene)
+{
+    return cpool_retire(scene->memory, scene->pool, scene->slots[--scene->count]);
+}
+
+/* The thread has a cache, the readers have been inside, so that a look needs the barrier, and
+ * `left` slots of a reader's room are not retired yet. */
+static void fill_bags(struct fault_scene *scene, size_t left)
+{
+    cpool_reader_t *other;
+
+    make_reader(scene);
+    REQUIRE((other = cpool_reader_create(scene->object)) != NULL);
+    cpool_read_begin(other);
+    cpool_read_end(other);
+    scene->count = HELD + 1;
+    for (size_t i = 0; i < scene->count; i++)
+        REQUIRE((scene->slots[i] = cpool_alloc(scene->pool)) != NULL);
+    while (scene->count > left)
+        REQUIRE_EQUAL(retire(scene), 0);
+}
+
+/* The next retire closes the third bag. */
+static void make_bags(struct fault_scene *scene)
+{
+    fill_bags(scene, HELD / 4 + 1);
+}
+
+/* All slots are out, and some of them in bags. */
+static void make_dry_with_bags(struct fault_scene *scene)
+{
+    make_bags(scene);
+    for (size_t i = HELD + 1; i < FAULT_MOST; i++)
+        REQUIRE((scene->slots[scene->count++] = cpool_alloc(scene->pool)) != NULL);
+    REQUIRE(cpool_domain_held(scene->object) > 0);
+}
+
+/* --- Calls --- */
+
+static int domain_reader(struct fault_scene *scene)
+{
+    cpool_reader_t *reader = cpool_domain_reader(scene->object);
+
+    if (reader == NULL)
+        return NONE;
+    cpool_read_begin(reader);
+    cpool_read_end(reader);
+    return SOME;
+}
+
+static int reader_create(struct fault_scene *scene)
+{
+    scene->memory = cpool_reader_create(scene->object);
+    return scene->memory != NULL ? SOME : NONE;
+}
+
+static int reader_destroy(struct fault_scene *scene)
+{
+    return cpool_reader_destroy(scene->memory);
+}
+
+static int retire_flush(struct fault_scene *scene)
+{
+    return (int)cpool_retire_flush(scene->memory);
+}
+
+static int retire_barrier(struct fault_scene *scene)
+{
+    return cpool_retire_barrier(scene->memory);
+}
+
+static int alloc(struct fault_scene *scene)
+{
+    return fault_keep(scene, cpool_alloc(scene->pool));
+}
+
+static int domain_destroy(struct fault_scene *scene)
+{
+    return cpool_domain_destroy(scene->object);
+}
+
+/* --- Ends --- */
+
+static void end_domain(struct fault_scene *scene)
+{
+    REQUIRE_EQUAL(cpool_domain_destroy(scene->object), 0);
+}
+
+static void end_all(struct fault_scene *scene)
+{
+    end_domain(scene);
+    fault_end(scene);
+}
+
+/* The barrier that a look needs: it is registered again, and without it nothing can go on. */
+#define BARRIER(result) ROWS({ MEMBARRIER, 1, 1, result, ABORTS })
+
+static const struct fault_case cases[] = {
+    { "cpool_domain_create, the first", 0, NULL, domain_create, end_domain, 0,
+      ROWS({ ATEXIT, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
+           { KEY_CREATE, 1, 1, CPOOL_ESYSTEM, CPOOL_ESYSTEM },
+           { MEMBARRIER, 1, 2, 0, CPOOL_ENOMEM },
+           { MMAP, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MMAP, 3, 3, 0, 0 },
+           { MUNMAP, 1, 1, 0, 0 }) },
+    { "cpool_domain_create", 0, fault_start, domain_create, end_domain, 0,
+      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+    { "cpool_domain_reader", 0, make_domain, domain_reader, end_all, SOME,
+      ROWS({ MMAP, 1, 1, NONE, NONE },
+           { MPROTECT, 1, 1, NONE, NONE },
+           { SETSPECIFIC, 1, 1, NONE, NONE }) },
+    { "cpool_reader_create", 0, make_domain, reader_create, end_all, SOME, NO_ROWS },
+    { "cpool_reader_destroy", 0, make_reader, reader_destroy, end_all, 0, NO_ROWS },
+    { "cpool_reader_destroy, with slots", 0, make_bags, reader_destroy, end_all, 0,
+      BARRIER(0) },
+    { "cpool_retire", 0, make_bags, retire, end_all, 0,
+      BARRIER(0) },
+    { "cpool_retire, tracked", CPOOL_TRACKED, make_bags, retire, end_all, 0,
+      BARRIER(0) },
+    { "cpool_retire_flush", 0, make_bags, retire_flush, end_all, 0,
+      BARRIER(0) },
+    { "cpool_retire_barrier", 0, make_bags, retire_barrier, end_all, 0,
+      BARRIER(0) },
+    { "cpool_alloc", 0, make_dry_with_bags, alloc, end_all, SOME,
+      BARRIER(SOME) },
+    { "cpool_alloc, exact", CPOOL_EXACT, make_dry_with_bags, alloc, end_all, SOME,
+      BARRIER(SOME) },
+    { "cpool_domain_destroy", 0, make_bags, domain_destroy, fault_end, 0,
+      ROWS({ MUNMAP, 1, 1, 0, 0 }) },
+};
+
+START_TEST(refused_calls_have_their_result)
+{
+    fault_run(&cases[_i]);
+}
+END_TEST
+
+int main(void)
+{
+    const struct support_test tests[] = {
+        TIMES(refused_calls_have_their_result, sizeof cases / sizeof cases[0]),
+    };
+
+    return SUPPORT_RUN("fault_retire", tests);
+}
