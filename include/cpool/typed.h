@@ -329,10 +329,8 @@ struct cpool_typed_functions {
     uintptr_t flags; /* of the pool, beside those of its settings */
 };
 
-/*
- * A typed pool, as the program and the library share it.  Frozen, as what
- * <cpool/fast.h> describes.  The number there is the one in the names below.
- */
+/* A typed pool, as the program and the library share it.  Frozen, as what <cpool/fast.h>
+ * describes.  The number there is the one in the names below. */
 struct cpool_typed {
     uintptr_t origin;               /* address of slot 0 times the inverse of the odd part
                                        of slot_size, while the entries show magazines */
@@ -372,7 +370,11 @@ CPOOL_API int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading);
 #define CPOOL_TYPED_ALIGN_(type) _Alignof(type)
 #else
 #define CPOOL_TYPED_ASSERT_(condition, text) extern char cpool_typed_[(condition) ? 1 : -1]
-#define CPOOL_TYPED_ALIGN_(type) offsetof(struct { char before; type slot; }, slot)
+#if defined(_MSC_VER)
+#define CPOOL_TYPED_ALIGN_(type) __alignof(type)
+#else
+#define CPOOL_TYPED_ALIGN_(type) (sizeof(struct { char before; type slot; }) - sizeof(type))
+#endif
 #endif
 
 #if !defined(CPOOL_TYPED_VISIBILITY)
@@ -380,9 +382,7 @@ CPOOL_API int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading);
 #define CPOOL_TYPED_HIDDEN_
 #endif
 
-#if defined(_WIN32)
-#define CPOOL_TYPED_VISIBLE_
-#elif defined(__GNUC__)
+#if defined(__GNUC__) && !defined(_WIN32)
 #define CPOOL_TYPED_VISIBLE_ __attribute__((__visibility__(CPOOL_TYPED_VISIBILITY)))
 #else
 #define CPOOL_TYPED_VISIBLE_
