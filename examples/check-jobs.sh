@@ -122,9 +122,10 @@ mkdir "$work/tree" "$work/nothing" "$work/hollow" "$work/hollow/hollow"
 
 # ---- What find and wc say ---------------------------------------------------------
 
-# wc_sum DIRECTORY: lines, words and bytes of all its files, each by wc.
+# wc_sum DIRECTORY: lines, words and bytes of all its files, each by wc.  Without POSIX's rules
+# that of GNU coreutils 9.5 and later takes the byte 0xa0 for a blank.
 wc_sum() {
-    find "$1" -type f -exec sh -c 'for file; do wc <"$file"; done' sh {} + |
+    POSIXLY_CORRECT=1 find "$1" -type f -exec sh -c 'for file; do wc <"$file"; done' sh {} + |
         awk '{ l += $1; w += $2; b += $3 } END { printf "%.0f %.0f %.0f\n", l, w, b }'
 }
 
