@@ -351,8 +351,10 @@ static int watch(pid_t program, const char *name, double seconds, const sigset_t
 static double limit_from(const char *more)
 {
     const char *setting = getenv("CPOOL_TEST_LIMIT");
-    double seconds = setting != NULL && *setting != '\0' ? strtod(setting, NULL) : DEFAULT_LIMIT;
+    double seconds = DEFAULT_LIMIT;
 
+    if (setting != NULL && *setting != '\0')
+        seconds = strtod(setting, NULL);
     return seconds > 0 ? seconds + (more != NULL ? strtod(more, NULL) : 0) : 0;
 }
 
