@@ -179,6 +179,7 @@
                                                    &name##_object_type_, #name };      \
                                                                                        \
     CPOOL_TYPED_LAST_(name##_objects_unload_,                                          \
+                      name##_objects_.settings == &name##_object_config_,              \
                       cpool_typed_objects_close_abi3(&name##_objects_, true))          \
                                                                                        \
     CPOOL_TYPED_END_

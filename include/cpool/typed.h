@@ -44,7 +44,7 @@
  *
  * The names <name>_entry_ and <name>_typed_ are visible inside the program or shared
  * library that defines the pool, so two of them may have pools of the same name.  With
- * -DCPOOL_TYPED_VISIBILITY='"default"' other modules can use them.
+ * -DCPOOL_TYPED_VISIBILITY='"default"' other modules use those of the first one.
  *
  * The thread-local variable takes 64 bytes of static TLS.  A module loaded with dlopen finds
  * room for a few dozen of them.  With
@@ -314,12 +314,11 @@
                                          CPOOL_TYPED_ALIGN_(type), &name##_functions_, \
                                          none, 0 };                                    \
                                                                                        \
-    CPOOL_TYPED_LAST_(name##_unload_, cpool_typed_close_abi3(&name##_typed_, true))         \
+    CPOOL_TYPED_LAST_(name##_unload_, name##_typed_.settings == &name##_settings_,     \
+                      cpool_typed_close_abi3(&name##_typed_, true))                    \
                                                                                        \
     CPOOL_TYPED_ASSERT_(name##_flags_ == (flags),                                      \
-                        "cpool: " #name " is declared as another kind of pool");       \
-                                                                                       \
-    CPOOL_TYPED_ASSERT_(sizeof(type) >= CPOOL_TYPED_ALIGN_(type), "cpool: " #type " is empty")
+                        "cpool: " #name " is declared as another kind of pool")
 
 /* The names of a typed pool's functions, for reports, and the flags that they imply. */
 struct cpool_typed_functions {
@@ -390,14 +389,15 @@ CPOOL_API int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading);
 #if defined(__GNUC__)
 #define CPOOL_TYPED_INLINE_ static __inline__ __attribute__((__unused__))
 #define CPOOL_TYPED_APART_ static __attribute__((__unused__, __noinline__, __cold__))
-#define CPOOL_TYPED_LAST_(function, close)                                             \
+/* A definition that lost to one of another module must not close that module's pool. */
+#define CPOOL_TYPED_LAST_(function, is_own, close)                                     \
     static __attribute__((__destructor__)) void function(void)                         \
     {                                                                                  \
-        (void)close;                                                                   \
+        (void)((is_own) && (close) == 0);                                              \
     }
 #else
 #define CPOOL_TYPED_INLINE_ static inline
-#define CPOOL_TYPED_LAST_(function, close)
+#define CPOOL_TYPED_LAST_(function, is_own, close)
 #endif
 
 /* In a function of its own, because clang-tidy warns of memset where it is written. */

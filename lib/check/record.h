@@ -73,7 +73,7 @@ static inline struct cpi_recorded *cpi_record_call(const struct cpi_slab *slab, 
     return (struct cpi_recorded *)(void *)(first + (is_free ? size : 0));
 }
 
-/* The number of frames that a record keeps.  Its padding may have room for one more than a trace. */
+/* Frames that a record keeps.  Its padding may have room for one more than a trace has. */
 static inline size_t cpi_record_frames(const struct cpi_slab *slab)
 {
     size_t size = (slab->sides[CPI_SIDE_RECORDS].size - sizeof(struct cpi_record)) / 2;

@@ -183,9 +183,74 @@ for compiler in g++ clang++; do
     done
 done
 
+# A visible pool that two modules define is the program's, and outlives the plug-in.
+cat >"$work/visible.h" <<'END'
+#include <cpool.h>
+#include <cpool/object.h>
+struct pair { int first; int second; };
+CPOOL_DEFINE_INLINE(pairs, struct pair, .capacity = 100, .flags = 0);
+CPOOL_OBJECTS_DECLARE(things, struct pair);
+CPOOL_OBJECTS_DEFINE(things, struct pair, CPOOL_OBJECT_HOOKS(.create = NULL), .max_capacity = 9,
+                     .growth = 1);
+END
+cat >"$work/plugin.c" <<'END'
+#include "visible.h"
+cpool_t *plugin(cpool_objects_t **objects);
+cpool_t *plugin(cpool_objects_t **objects)
+{
+    pairs_free(pairs_alloc());
+    *objects = things_objects();
+    return pairs_pool();
+}
+END
+cat >"$work/loads.c" <<'END'
+#include <dlfcn.h>
+#include <string.h>
+#include "visible.h"
+int main(int argc, char **argv)
+{
+    struct pair *one = pairs_alloc();
+    struct pair *thing = things_get();
+    void *module = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+    void *address = module != NULL ? dlsym(module, "plugin") : NULL;
+    cpool_t *(*plugin)(cpool_objects_t **objects);
+    cpool_objects_t *objects;
+
+    if (one == NULL || thing == NULL || address == NULL)
+        return 1;
+    memcpy(&plugin, &address, sizeof plugin);
+    if (plugin(&objects) != pairs_pool() || objects != things_objects() || dlclose(module) != 0)
+        return 2;
+    if (!cpool_owns(pairs_pool(), one) || !things_is_active(thing))
+        return 3;
+    pairs_free(one);
+    return pairs_alloc() != one || things_put(thing) != 0 ? 4 : 0;
+}
+END
+
+# visible COMPILER OPTION...
+visible() {
+    command -v "$1" >/dev/null || return
+    set -- "$@" '-DCPOOL_TYPED_VISIBILITY="default"' -Wall -Wextra -Werror -I"$top/include" -Iinclude
+    if ! { "$@" -fPIC -shared "$work/plugin.c" "$library" -o "$work/plugin.so" &&
+        "$@" -rdynamic "$work/loads.c" "$library" -pthread -ldl -Wl,-rpath,"$(pwd)/lib/.libs" \
+            -o "$work/program"; } >"$work/output" 2>&1; then
+        echo "a visible pool of two modules does not compile: $*"
+        head -n 20 "$work/output"
+        status=1
+        return
+    fi
+    ran=$((ran + 1))
+    "$work/program" "$work/plugin.so" >"$work/output" 2>&1
+    code=$?
+    [ $code -eq 0 ] || { echo "a visible pool of two modules fails at step $code: $*"; status=1; }
+}
+
 case $library in
 *.so)
     for compiler in gcc clang; do
+        visible "$compiler" -std=c11 -O2
+        visible "$compiler" -std=c11 -O0 -DCPOOL_NO_INLINE
         in_header c "$compiler" -std=c11 -O2
         in_header c "$compiler" -std=c11 -O0
         in_header c "$compiler" -std=c99 -O2 -DCPOOL_NO_INLINE
@@ -195,7 +260,7 @@ case $library in
         in_header cpp "$compiler" -std=c++17 -O2
     done
     ;;
-*) echo 'left out, no shared library: pools defined in headers' ;;
+*) echo 'left out, no shared library: pools of several modules' ;;
 esac
 
 [ -z "$left" ] || echo "left out, as it makes no program:$left"
