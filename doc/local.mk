@@ -44,7 +44,7 @@ dist_man3_MANS = \
 	doc/man/cpool_free_bulk.3 doc/man/cpool_grow.3 doc/man/cpool_index.3 \
 	doc/man/cpool_index_limit.3 doc/man/cpool_lease.3 doc/man/cpool_lease_adopt.3 \
 	doc/man/cpool_lease_alloc.3 doc/man/cpool_lease_begin.3 \
-	doc/man/cpool_lease_end.3 doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
+	doc/man/cpool_lease_end.3 doc/man/cpool_lease_reset.3 doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
 	doc/man/cpool_print.3 \
 	doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
 	doc/man/cpool_debug.3 doc/man/cpool_audit.3 \

@@ -35,8 +35,9 @@ libcpool_sources = \
 	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/pool_verify.c lib/check/quarantine.c \
 	lib/check/quarantine.h lib/check/record.h lib/check/site.c lib/check/site.h \
 	lib/fallback/fallback.c lib/fallback/fallback.h lib/fallback/pool_fallback.c \
-	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_feature.c lib/lease/lease_inline.c \
-	lib/lease/lease_layer.h lib/lease/pool_lease.c \
+	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_close.c lib/lease/lease_feature.c \
+	lib/lease/lease_inline.c lib/lease/lease_layer.h lib/lease/pool_lease.c \
+	lib/lease/pool_lease.h lib/lease/pool_lease_end.c \
 	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \
 	lib/retire/retire_gate.c lib/retire/retire_impl.h lib/retire/retire_inline.c \
 	lib/features/list.c \

@@ -14,6 +14,8 @@
  *     ...
  *     cpool_lease_end(frame);                            all slots of the lease are free again
  *
+ * A loop of frames opens one lease, and each frame ends with cpool_lease_reset(frame).
+ *
  * The slots obtained under a lease are not freed one by one.  The end of the lease
  * gives all of them back.  In a plain pool its cost depends on the number of threads
  * that took part, and not on the number of slots.  An alloc under a lease is the same
@@ -43,23 +45,23 @@
  * still takes part, with a mutex for each alloc.  The slots of a thread stay with
  * the lease when the thread ends.
  *
- * No thread may allocate or adopt beside the end of the lease (cpool_lease_end).
+ * No thread may allocate or adopt beside the end or a reset of the lease (cpool_lease_end).
  *
  * Pools: every kind of pool has leases.  In a pool without the inline path (CPOOL_CHECKED,
- * CPOOL_EXACT, CPOOL_WAITABLE) each alloc is a call.  The end of a lease wakes waiting
- * threads.  In a pool with a state for each slot the end frees every slot as cpool_free
- * would: it verifies the guards, changes the state, and sends the slot through the
+ * CPOOL_EXACT, CPOOL_WAITABLE) each alloc is a call.  The end of a lease and its reset wake
+ * waiting threads.  In a pool with a state for each slot they free every slot as cpool_free
+ * would: they verify the guards, change the state, and send the slot through the
  * quarantine.
  *
  * Fork: in the child open leases stay open, with the slots that all threads had obtained.
  * A thread that was inside the library at that moment leaves up to three magazines behind.
  * Their slots stay live.  After many forks in a chain there may be no empty magazine for the free
  * slots of a thread that took part.  They are the lease's then, and its end counts them.  If
- * another thread is ending a lease during the fork, the child finds the lease open, or its slots
- * free.  In a pool with a state for each slot the child may find some of them free.  The others
+ * another thread is ending a lease during the fork, or resets it, the child finds its slots leased
+ * or free.  In a pool with a state for each slot the child may find some of them free.  The others
  * stay live there.
  *
- * Reset and destruction: cpool_reset and cpool_destroy end all leases of the pool.  Later use
+ * The pool's reset and destruction: cpool_reset and cpool_destroy end all leases of the pool.  Later use
  * of such a lease is refused.
  *
  * Memory: the first lease of a pool takes from the operating system 40 bytes of addresses for
@@ -156,6 +158,26 @@ CPOOL_API int cpool_lease_adopt(cpool_lease_t *lease, void *slot);
  */
 CPOOL_API size_t cpool_lease_end(cpool_lease_t *lease);
 
+/*
+ * cpool_lease_reset - gives every slot of the lease back, and leaves it open.
+ *
+ * The caller guarantees what cpool_lease_end says, but that threads may allocate later: those that
+ * took part go on with their caches.
+ *
+ * Where the calling thread alone has taken part, a pool without a state for each slot
+ * takes no lock: a reset costs a few dozen instructions, and one compare-and-swap for each magazine
+ * that was emptied.  The slots of the last magazine stay in the thread's cache, as freed ones do.
+ * Otherwise it costs what the end costs.
+ *
+ * Returns the number of slots given back.  Returns 0 after CPOOL_ELEASE was reported, as
+ * cpool_lease_end.
+ * Any thread.  Lock-free where it takes no lock, but that it waits for a thread that is just taking
+ * free slots from the cache, and in a waitable pool it may block.  Otherwise it may block, and
+ * makes system calls.
+ * (apr_pool_clear of the Apache Portable Runtime, Arena::Reset of Protocol Buffers.)
+ */
+CPOOL_API size_t cpool_lease_reset(cpool_lease_t *lease);
+
 /* The out-of-line half, entered when the thread's magazine is empty or there is none. */
 CPOOL_API void *cpool_lease_alloc_abi3(cpool_lease_t *lease);
 
@@ -178,7 +200,8 @@ CPOOL_API CPOOL_INLINE_ void *cpool_lease_alloc(cpool_lease_t *lease)
  * CPOOL_DECLARE_LEASES - defines the functions of a typed pool (CPOOL_DECLARE) for leases, which
  * are inline.
  *
- * At file scope, after the declaration of the pool.  cpool_lease_end ends such a lease:
+ * At file scope, after the declaration of the pool.  cpool_lease_end and cpool_lease_reset take such
+ * a lease:
  *
  *     cpool_lease_t *<name>_lease_begin(void);          as cpool_lease_begin
  *     type *<name>_lease_alloc(cpool_lease_t *lease);   as cpool_lease_alloc

@@ -6,10 +6,12 @@
  *   own   | entry count, rest and top load | relaxed | - | -
  *   show  | entry count store       | release | mark.c's shown | the rounds left
  *   open  | pending store           | relaxed | - | -
- *   look  | pending load            | acquire | lease.h's marked | the slot's word and bit
  *   chain | rest and top store      | release | the child of a fork | links and counts; that a
  *                                               magazine has left its old place
  *   move  | filled, round store     | release | the child of a fork | which slots are on record
+ *   listed | caches and next load and store | relaxed | - | - (the lock)
+ *   gone  | caches and next store   | release | lease.h's alone | that the record is the common
+ *                                                               cache's
  *
  * The members of struct cpi_leased have one writer at a time: the owner while it is inside, a
  * thread that has the cache locked, or the holder of the lock after the owner has gone.
@@ -25,31 +27,26 @@
 #include "cache/mark.h"
 #include "host/thread.h"
 
-static struct cpi_leased *leased_of(const struct cpi_cache *cache)
-{
-    return cache->data;
-}
-
 /* --- The record --- */
 
 static uint32_t rest_of(const struct cpi_cache *cache)
 {
-    return cpi_load(&leased_of(cache)->rest, relaxed); /* [own] */
+    return cpi_load(&cpi_leased_of(cache)->rest, relaxed); /* [own] */
 }
 
 static void set_rest(struct cpi_cache *cache, uint32_t node)
 {
-    cpi_store(&leased_of(cache)->rest, node, release); /* [chain] */
+    cpi_store(&cpi_leased_of(cache)->rest, node, release); /* [chain] */
 }
 
 static uint32_t top_of(const struct cpi_cache *cache)
 {
-    return cpi_load(&leased_of(cache)->top, relaxed); /* [own] */
+    return cpi_load(&cpi_leased_of(cache)->top, relaxed); /* [own] */
 }
 
 static void set_top(struct cpi_cache *cache, uint32_t node)
 {
-    cpi_store(&leased_of(cache)->top, node, release); /* [chain] */
+    cpi_store(&cpi_leased_of(cache)->top, node, release); /* [chain] */
 }
 
 static uint32_t count_of(const struct cpi_cache *cache, uint32_t node)
@@ -60,7 +57,7 @@ static uint32_t count_of(const struct cpi_cache *cache, uint32_t node)
 /* Puts `length` linked magazines, all full, on top of the chain. */
 static void add_chain(struct cpi_cache *cache, uint32_t top, uint32_t bottom, uint32_t length)
 {
-    struct cpi_leased *leased = leased_of(cache);
+    struct cpi_leased *leased = cpi_leased_of(cache);
 
     cpi_tagstack_chain(&cache->depot->links, bottom, top_of(cache));
     if (top_of(cache) == 0)
@@ -94,10 +91,10 @@ static void add_magazine(struct cpi_cache *cache, uint32_t node)
 /* The loaded magazine joins the record, with free rounds that found no empty magazine. */
 static void add_loaded(struct cpi_cache *cache)
 {
-    uint32_t filled = leased_of(cache)->filled;
+    uint32_t filled = cpi_leased_of(cache)->filled;
     uint32_t node = cpi_cache_detach(cache);
 
-    leased_of(cache)->filled = 0;
+    cpi_leased_of(cache)->filled = 0;
     if (node == 0)
         return;
     CPI_ASSERT(count_of(cache, node) <= filled && filled <= cache->depot->limit);
@@ -105,14 +102,28 @@ static void add_loaded(struct cpi_cache *cache)
     add_magazine(cache, node);
 }
 
+/* Takes a magazine off the record, or returns 0. */
+static uint32_t take_magazine(struct cpi_cache *cache)
+{
+    uint32_t node = rest_of(cache);
+
+    if (node != 0) {
+        set_rest(cache, 0);
+    } else if ((node = top_of(cache)) != 0) {
+        set_top(cache, cpi_tagstack_below(&cache->depot->links, node));
+        cpi_leased_of(cache)->length--;
+    }
+    return node;
+}
+
 /* A thread vanished while it put a magazine on its chain. */
 static void recount_chain(struct cpi_cache *cache)
 {
     uint32_t node = top_of(cache);
 
-    leased_of(cache)->length = 0;
+    cpi_leased_of(cache)->length = 0;
     for (; node != 0; node = cpi_tagstack_below(&cache->depot->links, node))
-        leased_of(cache)->length++;
+        cpi_leased_of(cache)->length++;
 }
 
 /* --- The owner's operations --- */
@@ -136,13 +147,8 @@ void *cpi_lease_alloc(struct cpi_cache *cache)
         return NULL;
     }
     refuse_frees(cache);
-    leased_of(cache)->filled = (uint32_t)cpi_cache_count(cache);
+    cpi_leased_of(cache)->filled = (uint32_t)cpi_cache_count(cache);
     return cpi_cache_pop(cache);
-}
-
-static bool is_pending(const struct cpi_cache *cache)
-{
-    return cpi_load(&leased_of(cache)->pending, acquire); /* [look] */
 }
 
 /* Where the slot is not found, a report's handler has obtained others under the lease. */
@@ -152,9 +158,9 @@ void cpi_lease_undo(struct cpi_cache *cache, const void *slot)
     struct cpi_magazine *magazine = cpi_cache_magazine(cache, node);
     uintptr_t i;
 
-    for (i = cpi_cache_count(cache); node != 0 && i < leased_of(cache)->filled; i++)
+    for (i = cpi_cache_count(cache); node != 0 && i < cpi_leased_of(cache)->filled; i++)
         if (magazine->rounds[i] == slot) {
-            magazine->rounds[i] = magazine->rounds[--leased_of(cache)->filled];
+            magazine->rounds[i] = magazine->rounds[--cpi_leased_of(cache)->filled];
             return;
         }
 }
@@ -177,6 +183,24 @@ bool cpi_lease_record(struct cpi_cache *cache, void *slot)
     cpi_magazine_set_count(magazine, count + 1);
     add_magazine(cache, node);
     return true;
+}
+
+/* A magazine at a time, so that the child of a fork misses one at most.  Where none is loaded any
+ * more, because a stealing thread had vanished, `filled` is of one that was. */
+size_t cpi_lease_reset_own(struct cpi_cache *cache)
+{
+    uint32_t filled = cpi_cache_loaded(cache) != 0 ? cpi_leased_of(cache)->filled : 0;
+    size_t slots = filled - cpi_cache_count(cache);
+    uint32_t node;
+
+    CPI_ASSERT(cpi_cache_count(cache) <= filled);
+    cpi_cache_show_count(cache, filled);
+    cpi_cache_count_free(cache);
+    while ((node = take_magazine(cache)) != 0) {
+        slots += count_of(cache, node);
+        cpi_depot_give(cache->depot, &cache->counters, node);
+    }
+    return slots;
 }
 
 /* --- Free rounds that go elsewhere --- */
@@ -208,18 +232,16 @@ static uint32_t detach_free(struct cpi_cache *cache, struct cpi_counters *counte
     if (empty == 0)
         return 0;
     loaded = cpi_cache_magazine(cache, node);
-    CPI_ASSERT(count <= leased_of(cache)->filled);
+    CPI_ASSERT(count <= cpi_leased_of(cache)->filled);
     for (i = 0; i < count; i++)
         cpi_cache_magazine(cache, empty)->rounds[i] = loaded->rounds[i];
     cpi_word_store(&cpi_cache_active(cache)->count, 0, release); /* [show] */
-    close_gap(leased_of(cache), loaded->rounds, count);
+    close_gap(cpi_leased_of(cache), loaded->rounds, count);
     cpi_magazine_set_count(cpi_cache_magazine(cache, empty), count);
     return empty;
 }
 
-/* Gives the free rounds back.  The loaded magazine joins the record.  The owner, inside, or
- * the holder of a place that has the cache. */
-static void give_free(struct cpi_cache *cache, struct cpi_counters *counters)
+void cpi_lease_give_free(struct cpi_cache *cache, struct cpi_counters *counters)
 {
     uint32_t node = detach_free(cache, counters);
 
@@ -247,11 +269,9 @@ bool cpi_lease_record_commonly(struct cpi_lease *lease, void *slot)
     return done;
 }
 
-/* The common cache gets the record of a cache that has no free rounds any more.  With the
- * lock held. */
-static void move_record(struct cpi_cache *common, struct cpi_cache *cache)
+void cpi_lease_move_record(struct cpi_cache *common, struct cpi_cache *cache)
 {
-    struct cpi_leased *leased = leased_of(cache);
+    struct cpi_leased *leased = cpi_leased_of(cache);
     uint32_t rest = rest_of(cache);
 
     CPI_ASSERT(cpi_lock_is_held() && cpi_cache_loaded(cache) == 0);
@@ -268,15 +288,10 @@ static void move_record(struct cpi_cache *common, struct cpi_cache *cache)
 
 uint32_t cpi_lease_take_magazine(struct cpi_cache *common)
 {
-    uint32_t node = rest_of(common);
+    uint32_t node;
 
     enter_common(common);
-    if (node != 0) {
-        set_rest(common, 0);
-    } else if ((node = top_of(common)) != 0) {
-        set_top(common, cpi_tagstack_below(&common->depot->links, node));
-        leased_of(common)->length--;
-    }
+    node = take_magazine(common);
     cpi_mark_leave(common);
     return node;
 }
@@ -290,7 +305,7 @@ void cpi_lease_give_magazine(struct cpi_cache *common, uint32_t node)
 
 size_t cpi_lease_give_all(struct cpi_cache *common)
 {
-    struct cpi_leased *leased = leased_of(common);
+    struct cpi_leased *leased = cpi_leased_of(common);
     size_t slots = (size_t)leased->length * common->depot->limit;
     uint32_t rest = rest_of(common);
 
@@ -311,15 +326,14 @@ size_t cpi_lease_give_all(struct cpi_cache *common)
 
 /* --- Threads come and go --- */
 
-/* With the lock held.  The cache is a thread's. */
-static void unlink_cache(struct cpi_cache *cache)
+void cpi_lease_unlink(struct cpi_cache *cache)
 {
-    struct cpi_cache **link = &leased_of(cache)->lease->caches;
+    struct cpi_cache *_Atomic *link = &cpi_leased_of(cache)->lease->caches;
 
-    while (*link != cache)
-        link = &leased_of(*link)->next;
-    *link = leased_of(cache)->next;
-    leased_of(cache)->lease = NULL;
+    while (cpi_load(link, relaxed) != cache)                   /* [listed] */
+        link = &cpi_leased_of(cpi_load(link, relaxed))->next; /* [listed] */
+    cpi_store(link, cpi_lease_next(cache), release);          /* [gone] */
+    cpi_leased_of(cache)->lease = NULL;
 }
 
 static void retreat(struct cpi_cache *cache)
@@ -328,7 +342,7 @@ static void retreat(struct cpi_cache *cache)
 
     while (!cpi_mark_try_enter(cache))
         cpi_os_back_off(times++);
-    give_free(cache, &cache->counters);
+    cpi_lease_give_free(cache, &cache->counters);
     cpi_mark_leave(cache);
 }
 
@@ -336,10 +350,10 @@ static void inherit(struct cpi_cache *cache, bool vanished)
 {
     if (vanished) {
         recount_chain(cache);
-        give_free(cache, &cache->counters);
+        cpi_lease_give_free(cache, &cache->counters);
     }
-    move_record(leased_of(cache)->lease->common, cache);
-    unlink_cache(cache);
+    cpi_lease_move_record(cpi_leased_of(cache)->lease->common, cache);
+    cpi_lease_unlink(cache);
 }
 
 static const struct cpi_owner lease_owner = {detach_free, retreat, inherit};
@@ -353,10 +367,10 @@ static struct cpi_cache *add_cache(struct cpi_lease *lease, struct cpi_thread *o
     if (cache == NULL)
         return NULL;
     cache->data = &lease->leased[cpi_registry_number(lease->registry, cache)];
-    leased_of(cache)->lease = lease;
-    leased_of(cache)->filled = 0;
-    leased_of(cache)->length = 0;
-    cpi_store(&leased_of(cache)->pending, false, relaxed); /* [open] */
+    cpi_leased_of(cache)->lease = lease;
+    cpi_leased_of(cache)->filled = 0;
+    cpi_leased_of(cache)->length = 0;
+    cpi_store(&cpi_leased_of(cache)->pending, false, relaxed); /* [open] */
     set_rest(cache, 0);
     set_top(cache, 0);
     return cache;
@@ -378,8 +392,8 @@ struct cpi_cache *cpi_lease_join(struct cpi_lease *lease, const cpool_t *handle)
         if (cache == NULL && open) {
             cache = add_cache(lease, thread);
             if (cache != NULL) {
-                leased_of(cache)->next = lease->caches;
-                lease->caches = cache;
+                cpi_store(&cpi_leased_of(cache)->next, cpi_lease_first(lease), relaxed); /* [listed] */
+                cpi_store(&lease->caches, cache, relaxed); /* [listed] */
             }
         }
         cpi_unlock();
@@ -389,14 +403,14 @@ struct cpi_cache *cpi_lease_join(struct cpi_lease *lease, const cpool_t *handle)
     return cache;
 }
 
-/* --- Begin and end --- */
+/* --- Begin --- */
 
 bool cpi_lease_open(struct cpi_lease *lease, struct cpi_registry *registry,
                     struct cpi_leased *leased, cpool_t *handle)
 {
     lease->registry = registry;
     lease->leased = leased;
-    lease->caches = NULL;
+    cpi_store(&lease->caches, NULL, relaxed); /* [listed] */
     lease->handle = handle;
     lease->common = add_cache(lease, NULL);
     if (lease->common == NULL) {
@@ -405,86 +419,4 @@ bool cpi_lease_open(struct cpi_lease *lease, struct cpi_registry *registry,
     }
     cpi_handle_set_lease(handle, (uintptr_t)lease);
     return true;
-}
-
-enum locking { LOCKED, STOLEN_FROM, IN_USE };
-
-static void unlock_until(struct cpi_cache *cache, const struct cpi_cache *end)
-{
-    for (; cache != end; cache = leased_of(cache)->next)
-        cpi_mark_unlock(cache);
-}
-
-/* Locks the caches of all threads for the holder of a place, or none: a stealing thread has
- * one, or its owner is inside. */
-static enum locking lock_caches(const struct cpi_lease *lease, const struct cpi_uncached *place)
-{
-    const struct cpi_cache *own = cpi_thread_entry(lease->handle)->home;
-    struct cpi_cache *first = lease->caches;
-    struct cpi_cache *cache;
-    bool others = false;
-
-    for (cache = first; cache != NULL; cache = leased_of(cache)->next) {
-        if (!cpi_mark_lock(cache, place)) {
-            unlock_until(first, cache);
-            return STOLEN_FROM;
-        }
-        others = others || cache != own;
-    }
-    if (others)
-        cpi_mark_barrier(&first->registry->barriers);
-    for (cache = first; cache != NULL; cache = leased_of(cache)->next)
-        /* A handler of the own thread's report may have gone elsewhere, and left it pending. */
-        if (cpi_mark_is_inside(cache) || (cache != own && is_pending(cache))) {
-            unlock_until(first, NULL);
-            return IN_USE;
-        }
-    return LOCKED;
-}
-
-/* The same for a lease, for the holder of the place that is returned, or NULL: the lease has
- * ended, or is in use.  The lock is free while a stealing thread has a cache, or all places
- * have holders, because one of these threads may have to fork first, as a signal handler. */
-static struct cpi_uncached *lock_lease(struct cpi_lease *lease, const cpool_t *handle)
-{
-    unsigned times = 0;
-
-    for (;;) {
-        enum locking locking = STOLEN_FROM;
-        struct cpi_uncached *place;
-
-        cpi_registry_await_leaving(lease->registry, false);
-        if (!cpi_lease_is_open(lease, handle))
-            return NULL;
-        place = cpi_place_try_enter(&lease->registry->places);
-        if (place != NULL)
-            locking = lock_caches(lease, place);
-        if (locking == LOCKED)
-            return place;
-        if (place != NULL)
-            cpi_place_leave(&lease->registry->places, place);
-        if (locking == IN_USE)
-            return NULL;
-        cpi_unlock();
-        cpi_os_back_off(times++);
-        cpi_lock();
-    }
-}
-
-struct cpi_uncached *cpi_lease_close(struct cpi_lease *lease, cpool_t *handle)
-{
-    struct cpi_uncached *place = lock_lease(lease, handle);
-    struct cpi_cache *cache;
-
-    if (place == NULL)
-        return NULL;
-    cpi_handle_set_lease(handle, 0);
-    while ((cache = lease->caches) != NULL) {
-        give_free(cache, &place->counters);
-        move_record(lease->common, cache);
-        unlink_cache(cache);
-        cpi_registry_end_other(lease->registry, cache);
-        cpi_mark_unlock(cache);
-    }
-    return place;
 }

@@ -21,4 +21,7 @@ void *cpi_lease_near(cpool_lease_t *lease);
 bool cpi_lease_end(cpool_lease_t *lease, const char *function, size_t *slots,
                    _Atomic(cpool_lease_t *) *owner);
 
+/* As cpool_lease_reset, by this name in reports. */
+size_t cpi_lease_reset(cpool_lease_t *lease, const char *function);
+
 #endif /* CPI_LEASE_LAYER_H */

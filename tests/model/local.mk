@@ -36,7 +36,8 @@ EXTRA_DIST += \
 	tests/model/empty_steal.c tests/model/empty_swap.c \
 	tests/model/extent_commit.c tests/model/pool.h \
 	tests/model/lease_adopt.c tests/model/lease_barrier.c tests/model/lease_join.c \
-	tests/model/lease_late.c tests/model/lease_steal.c \
+	tests/model/lease_late.c tests/model/lease_reset.c tests/model/lease_reset_steal.c \
+	tests/model/lease_steal.c \
 	tests/model/leases.h tests/model/mark_user.c \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_inline.c tests/model/recall_loaded.c tests/model/recall_reopen.c \

@@ -32,6 +32,7 @@ tests_public = \
 	tests/public/check_leaks_noinline \
 	tests/public/check_lease \
 	tests/public/check_lease_noinline \
+	tests/public/check_lease_reset \
 	tests/public/check_limits \
 	tests/public/check_many \
 	tests/public/check_memory \
@@ -234,6 +235,10 @@ tests_public_check_lease_LDADD = $(tests_ldadd_public)
 tests_public_check_lease_noinline_SOURCES = tests/public/check_lease.c
 tests_public_check_lease_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 tests_public_check_lease_noinline_LDADD = $(tests_ldadd_public)
+
+# With assertions.
+tests_public_check_lease_reset_CPPFLAGS = $(tests_cppflags)
+tests_public_check_lease_reset_LDADD = $(tests_ldadd_module)
 
 tests_public_check_limits_CPPFLAGS = $(tests_cppflags)
 tests_public_check_limits_LDADD = $(tests_ldadd_public)

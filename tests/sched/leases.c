@@ -37,6 +37,7 @@ static struct {
     cpool_t *pool;
     cpool_lease_t *lease[LEASES];
     size_t uses[LEASES]; /* of the lease, that the programs still have */
+    size_t awaits;       /* of these, a reset leaves so many to its own program */
     size_t size[LEASES]; /* slots of the lease */
     bool careless;       /* an end may come before they are over */
     unsigned holder[CAPACITY_MAX];
@@ -294,6 +295,11 @@ static void await_users(unsigned number)
     explorer_await(number == 0 ? is_first_unused : is_second_unused);
 }
 
+static bool is_first_the_resetters(void)
+{
+    return the.uses[0] <= the.awaits;
+}
+
 /* All slots of the lease may have other holders from now on. */
 static void drop_all(unsigned number, bool was[])
 {
@@ -326,6 +332,23 @@ static void end(unsigned thread, unsigned number)
     for (i = 0; is_tracked() && i < CAPACITY_MAX; i++)
         if (was[i] && cpool_resolve(the.pool, handle[i]) != NULL)
             explorer_fail("the handle of an ended lease resolves");
+}
+
+/* The first lease, with the uses that its program still has. */
+static void reset(unsigned thread, size_t later)
+{
+    bool was[CAPACITY_MAX];
+    size_t slots;
+
+    the.awaits = later;
+    explorer_await(is_first_the_resetters);
+    the.party[thread].inside = true;
+    drop_all(0, was);
+    slots = cpool_lease_reset(the.lease[0]);
+    the.party[thread].inside = false;
+    if (slots != the.size[0])
+        explorer_fail("a reset gives back what was not the lease's, or not all");
+    the.size[0] = 0;
 }
 
 /* --- A run --- */
@@ -384,6 +407,8 @@ static void lease_step(unsigned thread, char operation)
     case 'e': await_users(0); end(thread, 0); break;
     case 'E': await_users(1); end(thread, 1); break;
     case 'x': end(thread, 0); break;
+    case 'R': reset(thread, 1); break;
+    case 'Z': reset(thread, 0); break;
     default: explorer_fail("no such operation");
     }
 }

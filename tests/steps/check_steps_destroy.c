@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_destroy.c - drain, then destroy: a thread that gives the last slot back
- * stops at every step of its free, or of the end of its lease, and another one that has
+ * stops at every step of its free, or of the end or a reset of its lease, and another one that has
  * obtained the slot destroys the pool meanwhile, or resets it first, as object pools do.
  * A thread that gives a slot back by the short way calls a waiter that has taken it already.
  *
@@ -64,11 +64,19 @@ static void give_by_lease(void *argument)
     REQUIRE_EQUAL(cpool_lease_end(giver->lease), 1);
 }
 
+/* The slots may be another thread's before the reset is at its end. */
+static void give_by_reset(void *argument)
+{
+    struct giver *giver = argument;
+
+    (void)cpool_lease_reset(giver->lease);
+}
+
 static void (*const gives[])(void *argument) = {
-    give_by_free, give_by_depot_free, give_by_bulk, give_by_cache, give_by_lease,
+    give_by_free, give_by_depot_free, give_by_bulk, give_by_cache, give_by_lease, give_by_reset,
 };
 
-enum { GIVES = sizeof(gives) / sizeof(gives[0]), GIVE_BY_LEASE = GIVES - 1 };
+enum { GIVE_BY_LEASE = 4, GIVES, GIVE_BY_RESET = GIVES };
 
 static void take(void *argument)
 {
@@ -86,6 +94,25 @@ static void take_by_lease(void *argument)
     giver->lease = cpool_lease_begin(giver->pool);
     REQUIRE(giver->lease != NULL);
     REQUIRE_EQUAL(cpool_lease_adopt(giver->lease, giver->slot), 0);
+}
+
+/* In the loaded magazine of a cache of the lease, which other threads steal from. */
+static void take_all_by_lease(void *argument)
+{
+    struct giver *giver = argument;
+
+    giver->lease = cpool_lease_begin(giver->pool);
+    REQUIRE(giver->lease != NULL);
+    for (size_t i = 0; i < CAPACITY; i++)
+        giver->slot = cpool_lease_alloc(giver->lease);
+    REQUIRE(giver->slot != NULL);
+}
+
+static void (*taker_for(unsigned flags, int give))(void *argument)
+{
+    if (give == GIVE_BY_RESET && flags != 0)
+        return take_all_by_lease;
+    return give >= GIVE_BY_LEASE ? take_by_lease : take;
 }
 
 /* How it is obtained.  In a plain pool another slot may be had sooner. */
@@ -141,7 +168,7 @@ static bool destroy_at(unsigned flags, int give, bool resets, struct worker **wo
     if ((flags & CPOOL_WAITABLE) != 0)
         drain.alloc = alloc_wait;
     REQUIRE_EQUAL(cpool_cache_create(&giver.cache, pool), 0);
-    worker_do(workers[0], give == GIVE_BY_LEASE ? take_by_lease : take, &giver);
+    worker_do(workers[0], taker_for(flags, give), &giver);
     drain.last = giver.slot;
     while (support_stats(pool).live < CAPACITY)
         REQUIRE(cpool_depot_alloc(pool) != NULL);
@@ -186,6 +213,14 @@ END_TEST
 START_TEST(reset_awaits_a_free_that_was_overtaken)
 {
     sweep(_i < GIVES ? CPOOL_WAITABLE : CPOOL_EXACT, _i % GIVES, true);
+}
+END_TEST
+
+START_TEST(destroy_awaits_a_reset_that_was_overtaken)
+{
+    static const unsigned flags[] = {0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_TRACKED | CPOOL_EXACT};
+
+    sweep(flags[_i], GIVE_BY_RESET, false);
 }
 END_TEST
 
@@ -271,6 +306,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(destroy_of_waitable_pool_awaits_a_free_that_was_overtaken, GIVES),
         TIMES(destroy_of_exact_pool_awaits_a_free_that_was_overtaken, GIVES),
+        TIMES(destroy_awaits_a_reset_that_was_overtaken, 4),
         TIMES(reset_awaits_a_free_that_was_overtaken, 2 * GIVES),
         TIMES(destroy_of_plain_pool_awaits_a_free_that_was_overtaken, 2),
         TIMES(destroy_of_tracked_pool_awaits_a_lease_that_was_overtaken, 2),

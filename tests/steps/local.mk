@@ -16,6 +16,7 @@ tests_steps = \
 	tests/steps/check_steps_fork \
 	tests/steps/check_steps_lease \
 	tests/steps/check_steps_lease_fork \
+	tests/steps/check_steps_lease_reset \
 	tests/steps/check_steps_memory \
 	tests/steps/check_steps_notice \
 	tests/steps/check_steps_object \
@@ -91,6 +92,11 @@ tests_steps_check_steps_lease_fork_SOURCES = tests/steps/check_steps_lease_fork.
 	tests/steps/party.h
 tests_steps_check_steps_lease_fork_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_lease_fork_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_lease_reset_SOURCES = tests/steps/check_steps_lease_reset.c \
+	tests/steps/party.h
+tests_steps_check_steps_lease_reset_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_lease_reset_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_memory_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_memory_LDADD = $(tests_ldadd_steps)
