@@ -22,7 +22,7 @@ dist_man3_MANS = \
 	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 doc/man/cpool_object_grow.3 \
 	doc/man/cpool_object_is_active.3 doc/man/cpool_object_lease.3 \
 	doc/man/cpool_object_lease_adopt.3 doc/man/cpool_object_lease_begin.3 \
-	doc/man/cpool_object_lease_end.3 doc/man/cpool_object_lease_get.3 \
+	doc/man/cpool_object_lease_end.3 doc/man/cpool_object_lease_get.3 doc/man/cpool_object_lease_reset.3 \
 	doc/man/cpool_object_obtain.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
 	doc/man/cpool_object_shrink.3 doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
 	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \

@@ -81,6 +81,10 @@ public:
         return cpool_lease_end(handle);
     }
 
+    /* As cpool_lease_reset: how many slots went back from a lease that stays open, or 0 where it
+     * is not open. */
+    std::size_t reset() noexcept { return handle_ != nullptr ? cpool_lease_reset(handle_) : 0; }
+
 private:
     /* Slots for detail::construct. */
     struct slots {

@@ -346,19 +346,26 @@ public:
         std::size_t end() noexcept
         {
             cpool_object_lease_t *handle = handle_;
-            bool before = detail::is_pending();
-            std::size_t objects;
 
-            if (handle == nullptr)
-                return 0;
             handle_ = nullptr;
-            objects = cpool_object_lease_end(handle);
+            return give(handle, cpool_object_lease_end);
+        }
+
+        /* The same, and leaves it open: cpool_object_lease_reset. */
+        std::size_t reset() noexcept { return give(handle_, cpool_object_lease_reset); }
+
+    private:
+        template <class Function>
+        static std::size_t give(cpool_object_lease_t *handle, Function function) noexcept
+        {
+            bool before = detail::is_pending();
+            std::size_t objects = handle != nullptr ? function(handle) : 0;
+
             if (!before && detail::is_pending())
                 std::terminate();
             return objects;
         }
 
-    private:
         cpool_object_lease_t *handle_;
     };
 

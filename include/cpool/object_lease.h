@@ -10,11 +10,15 @@
  *     ...
  *     cpool_object_lease_end(frame);                           all of them are inactive again
  *
+ * A loop of frames opens one lease, and each frame ends with cpool_object_lease_reset(frame).
+ *
  * No object is put back by itself.  At the end of the lease all of them are inactive, and stay
  * constructed.  Each is reset when it is got again, if ever.  The cost of the end depends on
  * the number of threads that took part, and not on the number of objects.
  *
  * NOTES
+ *
+ * The notes on the end hold for a reset, too.
  *
  * Cost: the end is proportional to the number of objects where something is to be done for each.
  * That is so with the hook deactivate, with a reset and CPOOL_OBJECT_EAGER, with max_inactive,
@@ -114,10 +118,25 @@ CPOOL_API int cpool_object_lease_adopt(cpool_object_lease_t *lease, void *object
 CPOOL_API size_t cpool_object_lease_end(cpool_object_lease_t *lease);
 
 /*
+ * cpool_object_lease_reset - gives every object of the lease back, and leaves it open.
+ *
+ * The caller guarantees what cpool_object_lease_end says, but that threads may get and adopt later.
+ * Where the end costs the same for any number of objects, and the calling thread alone has taken
+ * part, the reset takes no lock (cpool_lease_reset).
+ *
+ * Returns the number of objects given back.  Returns 0 after CPOOL_ELEASE was reported: the lease
+ * is NULL, has ended, or is in use.
+ * Any thread, progress as cpool_lease_reset and cpool_object_lease_end.
+ * (As cpool_lease_reset.)
+ */
+CPOOL_API size_t cpool_object_lease_reset(cpool_object_lease_t *lease);
+
+/*
  * CPOOL_OBJECTS_DECLARE_LEASES - defines the functions of a typed object pool
  * (CPOOL_OBJECTS_DECLARE) for leases, which are inline.
  *
- * At file scope, after the declaration of the pool.  cpool_object_lease_end ends such a lease:
+ * At file scope, after the declaration of the pool.  cpool_object_lease_end and
+ * cpool_object_lease_reset take such a lease:
  *
  *     cpool_object_lease_t *<name>_lease_begin(void);          as cpool_object_lease_begin
  *     type *<name>_lease_get(cpool_object_lease_t *lease);     as cpool_object_lease_get

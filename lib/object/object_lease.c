@@ -12,6 +12,8 @@
  *            them back by whole magazines
  *   listed   where something is to be done for each object at the end.  The lease has a list
  *
+ * At a reset a lease does the same, and stays open.
+ *
  *   listed:  top -> | below of object 7 | -> | below of object 2 | -> EMPTY
  *
  * Threads push on a list at once.  One thread takes from it, beside no push and after all of them
@@ -255,7 +257,7 @@ static uintptr_t pop(cpool_object_lease_t *lease)
 
 /* An object is off the list before its hooks run, so that the next end goes on after one that
  * was left. */
-static size_t end_listed(cpool_object_lease_t *lease)
+static size_t give_listed(cpool_object_lease_t *lease)
 {
     uintptr_t index;
     size_t objects;
@@ -264,6 +266,13 @@ static size_t end_listed(cpool_object_lease_t *lease)
         cpi_object_set_busy(lease->pool, index);
         cpi_object_give(lease->pool, index);
     }
+    return objects;
+}
+
+static size_t end_listed(cpool_object_lease_t *lease)
+{
+    size_t objects = give_listed(lease);
+
     close_lease(lease);
     return objects;
 }
@@ -288,6 +297,19 @@ size_t cpool_object_lease_end(cpool_object_lease_t *lease)
     }
     slots = cpi_load(&lease->slots, relaxed); /* [slots] */
     return slots != NULL ? end_whole(lease, slots) : end_listed(lease);
+}
+
+size_t cpool_object_lease_reset(cpool_object_lease_t *lease)
+{
+    static const char function[] = "cpool_object_lease_reset";
+    cpool_lease_t *slots;
+
+    if (lease == NULL || !is_open(lease)) {
+        (void)refuse(function);
+        return 0;
+    }
+    slots = cpi_load(&lease->slots, relaxed); /* [slots] */
+    return slots != NULL ? cpi_lease_reset(slots, function) : give_listed(lease);
 }
 
 /* The objects of a list are destroyed, and those of whole leases are the pool's. */

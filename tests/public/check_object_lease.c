@@ -206,6 +206,55 @@ static void require_distinct(void *const *objects, size_t n)
 }
 
 /* No object comes twice, whether it is of a lease, of another one or of neither. */
+/* Frames of one lease that stays open. */
+START_TEST(objects_go_back_constructed_at_a_reset)
+{
+    cpool_object_lease_t *lease;
+
+    open_pool(_i);
+    lease = begin();
+    for (size_t frame = 1; frame <= 3; frame++) {
+        get_some(lease, OBJECTS);
+        REQUIRE_EQUAL(thing_stats(pool).active, OBJECTS);
+        REQUIRE_EQUAL(cpool_object_lease_reset(lease), OBJECTS);
+        require_hooks(_i, frame);
+        thing_require(pool, &account, 0);
+        if (kinds[_i].max_inactive == 0 && _i != FAKE)
+            REQUIRE_EQUAL(account.created, OBJECTS);
+        if (kinds[_i].lazy)
+            REQUIRE_EQUAL(resets, (is_eager(_i) ? frame : frame - 1) * OBJECTS);
+    }
+    (void)get(lease);
+    REQUIRE_EQUAL(cpool_object_lease_end(lease), 1);
+    EXPECT_REPORT(CPOOL_ELEASE, REQUIRE_EQUAL(cpool_object_lease_reset(lease), 0));
+    EXPECT_REPORT(CPOOL_ELEASE, REQUIRE_EQUAL(cpool_object_lease_reset(NULL), 0));
+    thing_end(pool, &account);
+}
+END_TEST
+
+/* After frames of one thread others can have its objects. */
+START_TEST(objects_are_to_be_had_after_a_reset)
+{
+    static void *objects[ROOM];
+    cpool_object_lease_t *lease;
+
+    open_pool(_i);
+    lease = begin();
+    get_some(lease, ROOM);
+    REQUIRE_EQUAL(cpool_object_lease_reset(lease), ROOM);
+    for (size_t i = 0; i < ROOM; i++) {
+        objects[i] = cpool_object_get(pool);
+        REQUIRE(objects[i] != NULL);
+    }
+    REQUIRE(cpool_object_lease_get(lease) == NULL);
+    for (size_t i = 0; i < ROOM; i++)
+        REQUIRE_EQUAL(cpool_object_put(pool, objects[i]), 0);
+    get_some(lease, 3);
+    REQUIRE_EQUAL(cpool_object_lease_end(lease), 3);
+    thing_end(pool, &account);
+}
+END_TEST
+
 START_TEST(leases_overlap_with_each_other_and_with_callers)
 {
     static void *objects[3 * OBJECTS];
@@ -492,6 +541,8 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(objects_of_a_lease_go_back_constructed, KINDS),
+        TIMES(objects_go_back_constructed_at_a_reset, KINDS),
+        TIMES(objects_are_to_be_had_after_a_reset, KINDS),
         TIMES(leases_overlap_with_each_other_and_with_callers, KINDS),
         TIMES(object_of_a_lease_is_no_callers, KINDS),
         TIMES(active_object_is_adopted, KINDS - 1), /* a fake pool reads before it */

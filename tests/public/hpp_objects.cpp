@@ -204,6 +204,8 @@ template <class Reset> void require_leases()
         REQUIRE(!frame.is_open() && frame.get() == nullptr && frame.end() == 0);
         REQUIRE(frame.adopt(one) == CPOOL_ELEASE);
         REQUIRE(pool.get()); /* of those that `other` had */
+        REQUIRE(other.reset() == 2 && other.is_open() && other.reset() == 0);
+        REQUIRE(other.get() != nullptr && other.get() != nullptr && frame.reset() == 0);
         REQUIRE(other.end() == 2 && other.end() == 0);
         typename objects::lease last(std::move(other));
         REQUIRE(!last.is_open());
@@ -453,7 +455,9 @@ void leases_of_plain_objects_tell_how_many_went_back()
 
     for (int i = 0; i < 300; i++)
         sum += frame.create(i, 1)->y;
-    REQUIRE(sum == 300 && frame.end() == 300 && !frame.is_open());
+    REQUIRE(sum == 300 && frame.reset() == 300 && frame.is_open());
+    REQUIRE(live_slots(pool.native_handle()) == 0 && frame.create(1, 1) != nullptr);
+    REQUIRE(frame.end() == 1 && !frame.is_open() && frame.reset() == 0);
     REQUIRE(frame.end() == 0 && frame.create(1, 1) == nullptr);
     REQUIRE(live_slots(pool.native_handle()) == 0);
 }
