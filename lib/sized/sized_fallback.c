@@ -52,19 +52,12 @@ static void malloc_free(void *block, size_t bytes, size_t align, void *context)
         cpi_os_free_block(block);
 }
 
-/* realloc keeps no alignment but malloc's. */
 static void *malloc_resize(void *block, size_t bytes, size_t align, size_t wanted, void *context)
 {
-    void *moved;
-
-    if (align <= CPI_SIZED_ALIGN)
-        return realloc(block, wanted);
-    moved = malloc_alloc(wanted, align, context);
-    if (moved != NULL) {
-        memcpy(moved, block, bytes < wanted ? bytes : wanted);
-        cpi_os_free_block(block);
-    }
-    return moved;
+    (void)bytes;
+    (void)align;
+    (void)context;
+    return realloc(block, wanted);
 }
 
 const cpool_sized_fallback_t cpi_sized_malloc = {
@@ -169,7 +162,14 @@ size_t cpi_sized_fallback_size(const struct cpool_sized *blocks, const void *blo
     return header != NULL ? header->bytes - header->lead : 0;
 }
 
-/* Without a function of the fallback's. */
+/* realloc keeps no alignment but malloc's. */
+static bool can_resize(const cpool_sized_fallback_t *fallback, size_t align)
+{
+    return fallback->resize != NULL &&
+           (fallback->resize != malloc_resize || align <= CPI_SIZED_ALIGN);
+}
+
+/* The contents alone: the lead of a block of large alignment is long, and untouched. */
 static void *copy(struct cpool_sized *blocks, void *block, const struct header *header,
                   size_t size)
 {
@@ -193,7 +193,7 @@ void *cpi_sized_fallback_resize(struct cpool_sized *blocks, void *block, size_t 
 
     if (found == NULL || !whole_size(size, found->lead, &bytes))
         return NULL;
-    if (blocks->fallback.resize == NULL)
+    if (!can_resize(&blocks->fallback, found->align))
         return copy(blocks, block, found, size);
     header = *found;
     start = blocks->fallback.resize((char *)block - header.lead, header.bytes, header.align,

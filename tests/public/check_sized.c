@@ -188,6 +188,26 @@ START_TEST(realloc_keeps_the_alignment_beyond_the_classes)
 }
 END_TEST
 
+/* Before the block lie as many bytes as its alignment has, of which the last page is in use. */
+START_TEST(realloc_of_an_aligned_block_touches_its_contents_alone)
+{
+    const size_t align = 16 * MIB;
+    cpool_sized_config_t config = small_config();
+    cpool_sized_t *blocks;
+    char *block;
+
+    SKIP_IF(SUPPORT_SANITIZED, "their malloc touches memory");
+    blocks = create(&config);
+    block = cpool_sized_alloc_aligned(blocks, 40000, align);
+    REQUIRE(block != NULL);
+    block = cpool_sized_realloc(blocks, block, 50000);
+    REQUIRE(block != NULL && (uintptr_t)block % align == 0);
+    REQUIRE(support_resident_inside(block - align, align) <= align / 2);
+    cpool_sized_free(blocks, block);
+    destroy_empty(blocks);
+}
+END_TEST
+
 START_TEST(realloc_to_no_bytes_keeps_one)
 {
     cpool_sized_config_t config = small_config();
@@ -443,6 +463,7 @@ int main(void)
         ONCE(calloc_clears_and_refuses_overflow),
         ONCE(realloc_keeps_contents_between_all_sizes),
         ONCE(realloc_keeps_the_alignment_beyond_the_classes),
+        ONCE(realloc_of_an_aligned_block_touches_its_contents_alone),
         ONCE(realloc_to_no_bytes_keeps_one),
         ONCE(realloc_within_its_class_stays),
         ONCE(free_of_foreign_page_reported),
