@@ -151,6 +151,7 @@ echo
             text["flagged-exact"] = "exact by a flag, typed"
             text["waitable"] = "a waitable pool"; text["typed-waitable"] = "waitable, typed"
             text["checked"] = "a checked pool"; text["leased"] = "under a lease"
+            text["frame"] = "16 slots and a reset"
             text["dry"] = "a dry pool"
             text["object"] = "an object, no hooks"; text["typed-object"] = "object, typed"
             text["hooked-object"] = "an object, two hooks"; text["sized"] = "a block of many sizes"

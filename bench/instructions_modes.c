@@ -25,6 +25,8 @@
 
 #define BLOCK 64u
 
+#define FRAME 16
+
 struct element {
     char bytes[BLOCK];
 };
@@ -133,6 +135,17 @@ COUNTED void *measured_lease_alloc(cpool_lease_t *lease)
     return cpool_lease_alloc(lease);
 }
 
+/* A frame: some slots, and the reset that gives them back. */
+COUNTED void measured_lease_frame(cpool_lease_t *lease)
+{
+    int i;
+
+    for (i = 0; i < FRAME; i++)
+        if (cpool_lease_alloc(lease) == NULL)
+            exit(EXIT_FAILURE);
+    cpool_lease_reset(lease);
+}
+
 /* A small pool's life: its creation, one pair, and its end. */
 COUNTED void measured_life(void)
 {
@@ -195,6 +208,17 @@ static void leased_alloc(size_t n)
     cpool_lease_end(pools.lease);
 }
 
+static void frame_pair(size_t n)
+{
+    pools.lease = cpool_lease_begin(pools.leased);
+    if (pools.lease == NULL || cpool_lease_alloc(pools.lease) == NULL)
+        exit(EXIT_FAILURE);
+    cpool_lease_reset(pools.lease);
+    while (n-- > 0)
+        measured_lease_frame(pools.lease);
+    cpool_lease_end(pools.lease);
+}
+
 /* Looks everywhere, and returns NULL. */
 static void dry_alloc(size_t n)
 {
@@ -217,6 +241,7 @@ const struct instructions_mode instructions_modes[] = {
     { "checked-alloc", checked_alloc },
     { "checked-free", checked_free },
     { "leased-alloc", leased_alloc },
+    { "frame-pair", frame_pair },
     { "dry-alloc", dry_alloc },
     { "object-alloc", bare_get },
     { "object-free", bare_put },

@@ -19,6 +19,7 @@ bench_rivals = \
 	bench/rival_ck_stack.c bench/rival_condvar.c \
 	bench/rival_cpool.c bench/rival_cpool.h bench/rival_cpool_cache.c \
 	bench/rival_cpool_colour.c bench/rival_cpool_exact.c bench/rival_cpool_leased.c \
+	bench/rival_cpool_lease_reset.c \
 	bench/rival_cpool_object.c bench/rival_cpool_object.h bench/rival_cpool_tracked.c \
 	bench/rival_cpool_typed.c bench/rival_cpool_typed_object.c \
 	bench/rival_cpool_typed.h bench/rival_cpool_typed_1024.c \
