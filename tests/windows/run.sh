@@ -147,7 +147,7 @@ dll() {
 # names DLL - it exports what the map lists.
 names() {
     x86_64-w64-mingw32-objdump -p "$1" |
-        sed -n '/^.Ordinal\/Name Pointer/,/^$/s/^[^[]*\[ *[0-9]*\] //p' | sort |
+        sed -n '/^.Ordinal\/Name Pointer/,/^$/s/^[^[]*\[ *[0-9]*\].* \([^ ]*\)$/\1/p' | sort |
         diff "$out/map" -
 }
 
