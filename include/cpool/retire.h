@@ -37,7 +37,7 @@
  * full bags take one barrier of the system (membarrier(2)).  That reader is in the way of no
  * further bag until its next section, which begins with an atomic exchange.  Where the system has
  * no such barrier, each section does.  The slot itself has no word for this.  No memory is
- * allocated, and no lock is taken.
+ * allocated, and no lock is taken but by the first retire of a pool with CPOOL_WAITABLE.
  *
  * Retired slots count as live in their pool's figures, and as `retired` beside.  In tracked and
  * checked pools a handle is stale from the retire on.  A second retire or a free there is
@@ -46,7 +46,8 @@
  * A dry pool takes back what it can before an alloc returns NULL: all that no section sees, from
  * the bags of all readers but those at which other threads are.  So a pool is empty when all of its
  * slots are live, except for those that a section holds back.  A thread that waits for a slot
- * does so once before it sleeps, and is called when slots go back.
+ * does so a hundred times a second from the first retire on, and is called when slots go back.  A
+ * notice (cpool/events.h) comes when slots go back.
  *
  * Pools: a domain serves any number of pools, of slots that go back by cpool_free.  A wrong
  * address is reported when the slot goes back, as by cpool_free.  cpool_reset and cpool_destroy
@@ -220,7 +221,8 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_
  * CPOOL_ERETIRED, CPOOL_EDOUBLEFREE, CPOOL_EUNUSED or CPOOL_ELEASED, are reported.
  * The slot is as it was then.  A caller that is inside a section ends it before it tries
  * again, because it waits for itself otherwise.
- * The reader's thread, lock-free.  Three full bags make a system call at most.
+ * The reader's thread, lock-free but for the first of a pool with CPOOL_WAITABLE, which may block.
+ * Three full bags make a system call at most.
  */
 CPOOL_API int cpool_retire(cpool_reader_t *reader, cpool_t *pool, void *slot) CPOOL_NONNULL_(1);
 

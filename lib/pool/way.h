@@ -65,6 +65,10 @@ struct cpi_way {
     /* Bits of the things left for others.  Wait-free. */
     unsigned (*left)(const struct cpi_pool *pool, const struct cpi_cache *cache);
 
+    /* From now on slots may also come to a look that no operation calls for: retired ones, when
+     * sections have ended (cpool/retire.h).  May block. */
+    void (*delayed)(struct cpi_pool *pool);
+
     /* Hands a slot to a thread that has waited for too long, or returns false.  May block. */
     bool (*serve)(struct cpi_pool *pool, void *slot);
 

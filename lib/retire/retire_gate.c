@@ -32,11 +32,13 @@ static const struct cpi_gate *gate_of(const struct cpi_pool *pool)
 
 int cpi_retire_note(struct cpi_reader *reader, const cpool_t *handle, bool *gated)
 {
-    const struct cpi_pool *pool = cpi_pool_of(handle, "cpool_retire");
+    struct cpi_pool *pool = cpi_pool_of(handle, "cpool_retire");
 
     if (pool == NULL)
         return CPOOL_EPOOL;
     set_bit(reader->domain, cpi_retire_bit(handle));
+    if (pool->way->delayed != NULL)
+        pool->way->delayed(pool);
     *gated = gate_of(pool) != NULL;
     cpi_store(&reader->noted, *gated ? NULL : handle, relaxed); /* [noted] */
     return 0;

@@ -16,6 +16,7 @@
  * ORDERING TABLE
  *   tally | waits fetch-and-add | relaxed | - | -
  *   hint  | the queue's word load | relaxed | - | -
+ *   late  | delayed load, with the lock held | relaxed | - | -
  */
 #include "base/compiler.h"
 #include "pool/pool_alloc.h"
@@ -29,10 +30,10 @@
 #include "base/probes.h"
 #include "cache/mark.h"
 
-/* Nanoseconds that a waiter sleeps at a time, having looked in vain although the pool
- * has fresh slots: the system has refused their memory, and does not tell when it
- * would grant it. */
-#define CPI_REFUSED_SLEEP UINT64_C(10000000)
+/* Nanoseconds that a waiter sleeps at a time where nobody tells it when to look again: it has
+ * looked in vain although the pool has fresh slots, because the system has refused their memory,
+ * or slots are retired, and the end of the section that holds them back calls nobody. */
+#define CPI_UNTOLD_SLEEP UINT64_C(10000000)
 
 /* How often a waiter that looked in vain gives way before it sleeps. */
 #define CPI_LINGER 8u
@@ -115,6 +116,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
     const struct cpi_waiter *waiter = &self->waiter;
     uint64_t now = cpi_os_now();
+    uint64_t untold = now + CPI_UNTOLD_SLEEP;
 
     if (now < waiter->due)
         end = earlier(end, waiter->due);
@@ -123,6 +125,8 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
         rejoin(pool, self);
         if (now >= waiter->due)
             cpi_queue_starve(&waiters->queue, now);
+        if (cpi_load(&waiters->delayed, relaxed)) /* [late] */
+            end = earlier(end, untold);
         if (waiter->slot != NULL || now >= end || is_dismissed(waiters, self) ||
             (!naps && waiter->epoch != self->vain))
             break;
@@ -155,7 +159,7 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
 
     linger(pool, self);
     if ((pool->way->left(pool, NULL) & CPI_LEFT_MORE) != 0)
-        end = earlier(end, cpi_os_now() + CPI_REFUSED_SLEEP);
+        end = earlier(end, cpi_os_now() + CPI_UNTOLD_SLEEP);
     slot = rest(pool, self, end, false);
     if (slot == NULL && self->epoch != self->vain) {
         slot = rest(pool, self, earlier(self->deadline, cpi_os_now() + self->nap), true);

@@ -21,6 +21,7 @@
 struct cpi_waiters {
     struct cpi_queue queue; /* its word is read before and after each free */
     _Atomic uint64_t waits; /* that ever slept */
+    _Atomic bool delayed;   /* slots are retired: sleepers look again now and then */
     cpi_mutex_t lock;       /* the queue's */
     uint64_t starving_after; /* constant: CPI_STARVING_AFTER, but in tests */
     /* Guarded by the lock: */

@@ -8,6 +8,7 @@
  *
  * ORDERING TABLE
  *   tally | waits load           | relaxed | - | -
+ *   late  | delayed load, and store with the lock held | relaxed | - | -
  *   mark  | calls store 1        | relaxed | - | -
  *   rest  | calls store 0        | release | await.c's inside | the owner's last access
  *
@@ -116,10 +117,26 @@ static void *look(struct cpi_pool *pool)
     return cpi_pool_look(pool, NULL, false);
 }
 
+/* Wakes those that sleep for long. */
+CPI_COLD static void delayed(struct cpi_pool *pool)
+{
+    struct cpi_waiters *waiters = cpi_waiters_of(pool);
+    struct cpi_waiter *waiter;
+
+    if (cpi_load(&waiters->delayed, relaxed)) /* [late] */
+        return;
+    cpi_mutex_lock(&waiters->lock);
+    cpi_store(&waiters->delayed, true, relaxed); /* [late] */
+    for (waiter = waiters->queue.first; waiter != NULL; waiter = waiter->next)
+        if (waiter->asleep)
+            cpi_pool_wake(waiter);
+    cpi_mutex_unlock(&waiters->lock);
+}
+
 #define WAY(shows, obtain, release)                                                               \
     {.tells = shows, .alloc = obtain, .free = release, .stray = cpi_pool_stray,                    \
      .take = cpi_pool_take,                                                                       \
-     .look = look, .left = cpi_pool_left, .serve = serve, .came = call_waiter}
+     .look = look, .left = cpi_pool_left, .delayed = delayed, .serve = serve, .came = call_waiter}
 
 static const struct cpi_way way = WAY(false, cpi_pool_alloc_slot, free_slot);
 static const struct cpi_way short_way = WAY(true, pop, push);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_retire_bags.c - when a full bag of retired slots goes back by itself.
+ * check_retire_bags.c - when retired slots go back by themselves: a full bag, and to a thread that
+ * sleeps until there is a slot.
  *
  * Includes the public API only.
  */
 #include "retire_domain.h"
 
+#include <sched.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cpool/events.h>
@@ -176,6 +179,62 @@ START_TEST(child_that_a_handler_makes_keeps_what_it_retires)
 }
 END_TEST
 
+enum { SLEEPERS = 2 };
+
+struct sleeper {
+    cpool_t *waitable;
+    void *slot;
+};
+
+static void *sleep_until_there_is_one(void *argument)
+{
+    struct sleeper *sleeper = argument;
+
+    sleeper->slot = cpool_alloc_wait(sleeper->waitable, NULL);
+    return NULL;
+}
+
+/* No thread does anything with the domain after the retires, but for the end of a section.  A
+ * sleeper looks once more when it has waited for a millisecond, and the retires come later. */
+START_TEST(sleepers_get_slots_that_are_retired)
+{
+    cpool_config_t config = support_config(32, SLEEPERS);
+    struct sleeper sleepers[SLEEPERS];
+    pthread_t threads[SLEEPERS];
+    void *slots[SLEEPERS];
+    cpool_reader_t *by;
+    cpool_reader_t *other;
+    cpool_t *waitable;
+
+    make(0);
+    support_set_flags(&config, CPOOL_WAITABLE | modes[_i / 2]);
+    REQUIRE_EQUAL(cpool_create(&waitable, &config), 0);
+    by = reader();
+    other = reader();
+    REQUIRE_EQUAL(cpool_alloc_bulk(waitable, slots, SLEEPERS), SLEEPERS);
+    for (int i = 0; i < SLEEPERS; i++) {
+        sleepers[i].waitable = waitable;
+        threads[i] = support_start(sleep_until_there_is_one, &sleepers[i]);
+    }
+    while (support_stats(waitable).waits < SLEEPERS)
+        sched_yield();
+    (void)nanosleep(&(struct timespec){0, 20000000}, NULL);
+    for (int i = 0; i < SLEEPERS; i++) {
+        if (_i % 2 != 0 && i == 1)
+            cpool_read_begin(other);
+        REQUIRE_EQUAL(cpool_retire(by, waitable, slots[i]), 0);
+    }
+    if (_i % 2 != 0)
+        cpool_read_end(other);
+    for (int i = 0; i < SLEEPERS; i++) {
+        support_join(threads[i]);
+        cpool_free(waitable, sleepers[i].slot);
+    }
+    support_destroy_empty(waitable);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -184,6 +243,7 @@ int main(void)
         TIMES(full_bag_goes_back_when_readers_go_on, 2 * MODES),
         TIMES(full_bag_goes_back_when_readers_retire, MODES),
         ONCE(child_that_a_handler_makes_keeps_what_it_retires),
+        TIMES(sleepers_get_slots_that_are_retired, 2 * MODES),
     };
     return SUPPORT_RUN("retire_bags", tests);
 }
