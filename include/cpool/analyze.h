@@ -65,10 +65,16 @@ void *cpool_alloc_wait(cpool_t *pool, const struct timespec *timeout) CPOOL_TAKE
  * linker.
  */
 #define CPOOL_ALONE_(result, function, arguments, attributes)                          \
-    result function arguments CPOOL_LABEL_(#function "_") attributes;                  \
-    static __attribute__((__used__)) result function##_ arguments CPOOL_LABEL_(#function "_"); \
+    CPOOL_ALONE_AS_(result, function, arguments, attributes, __COUNTER__)
+
+/* The number tells functions of one name in several namespaces apart. */
+#define CPOOL_ALONE_AS_(result, function, arguments, attributes, number)               \
+    result function arguments CPOOL_LABEL_(CPOOL_NUMBERED_(function, number)) attributes; \
+    static __attribute__((__used__)) result function##_ arguments                      \
+        CPOOL_LABEL_(CPOOL_NUMBERED_(function, number));                               \
     static __attribute__((__used__)) result function##_ arguments
 
+#define CPOOL_NUMBERED_(function, number) #function "_" #number
 #define CPOOL_LABEL_(text) CPOOL_LABEL_BEHIND_(__USER_LABEL_PREFIX__, text)
 #define CPOOL_LABEL_BEHIND_(prefix, text) CPOOL_LABEL_JOINED_(prefix, text)
 #define CPOOL_LABEL_JOINED_(prefix, text) __asm__(#prefix text)

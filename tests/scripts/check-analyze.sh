@@ -180,5 +180,37 @@ for compiler in "${CC:-cc}" gcc clang; do
     done
 done
 
+# In C++ two namespaces of a file may have pools of one name.
+cat > "$work/names.cpp" << 'END'
+#include <cpool.h>
+struct job { int number; };
+namespace first {
+CPOOL_DECLARE(jobs, job);
+CPOOL_DEFINE(jobs, job, .capacity = 10);
+}
+namespace second {
+CPOOL_DECLARE(jobs, job);
+CPOOL_DEFINE(jobs, job, .capacity = 10);
+}
+int main()
+{
+    job *one = first::jobs_alloc(), *two = second::jobs_alloc();
+
+    if (one == nullptr || two == nullptr)
+        return 1;
+    first::jobs_free(one);
+    second::jobs_free(two);
+    return first::jobs_close() != 0 || second::jobs_close() != 0 ? 2 : 0;
+}
+END
+for compiler in g++ clang++; do
+    command -v "$compiler" > /dev/null || continue
+    "$compiler" -std=c++20 -Wall -Wextra -Wredundant-decls -Werror -I"$top/include" -Iinclude \
+        -DCPOOL_ANALYZE "$work/names.cpp" "$library" -pthread \
+        -Wl,-rpath,"$(pwd)/lib/.libs" -o "$work/program" && "$work/program" && continue
+    echo "pools of one name in two namespaces fail with $? ($compiler)"
+    status=1
+done
+
 [ "$status" -ne 0 ] || echo "$found mistakes found"
 exit "$status"
