@@ -68,7 +68,7 @@ typedef struct cpool_object_lease cpool_object_lease_t;
  * cpool_object_lease_begin - opens a lease on an object pool.
  *
  * Returns the lease, or NULL if CPOOL_LEASES_MAX are open, or there is no memory or no cache left
- * for it.
+ * for it.  NULL also in a pool for CPOOL_CAPACITY_MAX objects, if an end is proportional there.
  * Any thread.  It may block, and the first one of a pool makes system calls.
  * (Collective reset: "Unity C# memory management for game developers", part 3, 2013.)
  */

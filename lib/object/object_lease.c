@@ -43,6 +43,9 @@
 /* The values of `top` and `below`.  CLOSED is zero.  From FIRST on it is an index. */
 enum { CLOSED, EMPTY, FIRST };
 
+/* Objects of a pool where leases have lists. */
+#define CPI_LISTED_MAX (UINT32_MAX - FIRST + 1)
+
 struct cpool_object_lease {
     cpool_objects_t *pool;          /* constant */
     _Atomic(cpool_lease_t *) slots; /* of a whole one, or NULL */
@@ -127,11 +130,15 @@ static void close_lease(cpool_object_lease_t *lease)
 
 cpool_object_lease_t *cpool_object_lease_begin(cpool_objects_t *pool)
 {
-    struct cpi_object_leases *leases = leases_of(pool);
-    cpool_object_lease_t *lease = leases != NULL ? claim(leases) : NULL;
+    bool whole = is_whole(pool);
+    struct cpi_object_leases *leases = NULL;
+    cpool_object_lease_t *lease;
     cpool_lease_t *slots;
 
-    if (lease == NULL || !is_whole(pool))
+    if (whole || pool->max <= CPI_LISTED_MAX)
+        leases = leases_of(pool);
+    lease = leases != NULL ? claim(leases) : NULL;
+    if (lease == NULL || !whole)
         return lease;
     slots = cpool_lease_begin(pool->pool);
     if (slots == NULL) {

@@ -50,6 +50,7 @@ tests_modules = \
 	tests/modules/retire/check_retire_signal \
 	tests/modules/object/check_fault_objects \
 	tests/modules/object/check_object_heap \
+	tests/modules/object/check_object_listed \
 	tests/modules/sized/check_fault_layers
 
 if HAVE_CHECK
@@ -156,6 +157,8 @@ tests_modules_lease_check_lease_threads_LDADD = $(tests_ldadd_module)
 
 tests_modules_object_check_object_heap_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_object_check_object_heap_LDADD = $(tests_ldadd_module)
+tests_modules_object_check_object_listed_CPPFLAGS = $(tests_cppflags_module)
+tests_modules_object_check_object_listed_LDADD = $(tests_ldadd_module)
 
 tests_modules_host_check_options_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_host_check_options_LDADD = $(tests_ldadd_module)
