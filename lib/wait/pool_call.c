@@ -8,12 +8,15 @@
 #include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 #include "host/os.h"
+#include "host/thread.h"
 #include "cache/mark.h"
 
 void cpi_pool_wake(struct cpi_waiter *waiter)
 {
-    if (waiter != NULL)
-        cpi_condition_signal(&((struct cpi_sleeper *)(void *)waiter)->woken);
+    struct cpi_sleeper *sleeper = (struct cpi_sleeper *)(void *)waiter;
+
+    if (waiter != NULL && sleeper->forks == cpi_thread_forks())
+        cpi_condition_signal(&sleeper->woken);
 }
 
 bool cpi_pool_take_bell(struct cpi_waiters *waiters, bool called)
@@ -39,7 +42,7 @@ void cpi_pool_call(struct cpi_pool *pool)
         ready = NULL;
         context = NULL;
         pass_on = false;
-        cpi_mutex_lock(&waiters->lock);
+        cpi_waiters_lock(waiters);
         waiter = cpi_queue_call(&waiters->queue);
         if (waiter == &waiters->bell) {
             pass_on = cpi_pool_take_bell(waiters, true);
@@ -48,7 +51,7 @@ void cpi_pool_call(struct cpi_pool *pool)
         } else {
             cpi_pool_wake(waiter);
         }
-        cpi_mutex_unlock(&waiters->lock);
+        cpi_waiters_unlock(waiters);
         if (ready != NULL)
             ready(pool->handle, context);
         if (pass_on)
@@ -61,15 +64,16 @@ bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
     struct cpi_queue *queue = &waiters->queue;
     struct cpi_waiter *waiter = NULL;
+    unsigned forks = cpi_thread_forks();
 
-    cpi_mutex_lock(&waiters->lock);
+    cpi_waiters_lock(waiters);
     if (cpi_queue_says(queue, CPI_QUEUE_STARVES) && queue->first != finder) {
         waiter = cpi_queue_serve(queue, slot);
         cpi_queue_starve(queue, cpi_os_now());
         cpi_pool_wake(waiter);
     }
-    cpi_mutex_unlock(&waiters->lock);
-    return waiter != NULL;
+    cpi_waiters_unlock(waiters);
+    return waiter != NULL && forks == cpi_thread_forks();
 }
 
 bool cpi_pool_is_obtained(struct cpi_pool *pool, void *found, struct cpi_call call)

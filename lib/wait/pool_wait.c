@@ -57,9 +57,9 @@ static bool is_dismissed(const struct cpi_waiters *waiters, const struct cpi_sle
  * child, where the queue is empty.  It joins as one that was called, and looks again. */
 static void rejoin(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
-    if (self->forks == cpi_thread_forks())
+    if (self->forks == cpi_waiters_of(pool)->forks)
         return;
-    self->forks = cpi_thread_forks();
+    self->forks = cpi_waiters_of(pool)->forks;
     if (self->waiter.slot != NULL)
         return;
     cpi_pool_join(pool, &self->waiter, self->waiter.due);
@@ -79,11 +79,11 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     uint32_t epoch;
     void *slot;
 
-    cpi_mutex_lock(&waiters->lock);
+    cpi_waiters_lock(waiters);
     rejoin(pool, self);
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
-    cpi_mutex_unlock(&waiters->lock);
+    cpi_waiters_unlock(waiters);
     cpi_mark_barrier(&pool->registry.barriers);
     while ((slot = pool->way->look(pool)) != NULL)
         if (keep(pool, self, slot) != NULL)
@@ -104,7 +104,9 @@ static void sleep_until(const struct cpi_pool *pool, struct cpi_sleeper *self, u
         CPI_PROBE2(wait, pool->handle, self->deadline);
     }
     self->waiter.asleep = true;
+    waiters->holder = 0;
     cpi_condition_wait(&self->woken, &waiters->lock, time);
+    cpi_waiters_seize(waiters);
     self->waiter.asleep = false;
 }
 
@@ -120,7 +122,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
 
     if (now < waiter->due)
         end = earlier(end, waiter->due);
-    cpi_mutex_lock(&waiters->lock);
+    cpi_waiters_lock(waiters);
     for (;; now = cpi_os_now()) {
         rejoin(pool, self);
         if (now >= waiter->due)
@@ -133,7 +135,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
         sleep_until(pool, self, end);
     }
     self->epoch = waiter->epoch;
-    cpi_mutex_unlock(&waiters->lock);
+    cpi_waiters_unlock(waiters);
     return waiter->slot != NULL ? waiter->slot : keep(pool, self, pool->way->take(pool, NULL));
 }
 
@@ -184,11 +186,11 @@ static void join(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
 
-    cpi_mutex_lock(&waiters->lock);
+    cpi_waiters_lock(waiters);
     self->dismissals = waiters->dismissals;
-    self->forks = cpi_thread_forks();
+    self->forks = waiters->forks;
     cpi_pool_join(pool, &self->waiter, cpi_os_now() + waiters->starving_after);
-    cpi_mutex_unlock(&waiters->lock);
+    cpi_waiters_unlock(waiters);
 }
 
 static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
@@ -203,11 +205,11 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
         if (slot == NULL && !self->last)
             slot = sleep_for_long(pool, self);
     } while (slot == NULL && !self->last);
-    cpi_mutex_lock(&waiters->lock);
+    cpi_waiters_lock(waiters);
     rejoin(pool, self);
     pass_on = cpi_queue_leave(&waiters->queue, &self->waiter, self->vain);
     cpi_queue_starve(&waiters->queue, cpi_os_now());
-    cpi_mutex_unlock(&waiters->lock);
+    cpi_waiters_unlock(waiters);
     cpi_condition_destroy(&self->woken);
     if (pass_on)
         cpi_mark_barrier(&pool->registry.barriers);

@@ -149,18 +149,6 @@ CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *confi
         layout->parts[CPI_PART_WAIT] = sizeof(struct cpi_waiters);
 }
 
-/* Nobody waits.  The callback and the dismissals stay in the child of a fork. */
-CPI_COLD static void init(struct cpi_waiters *waiters)
-{
-    cpi_queue_init(&waiters->queue);
-    atomic_init(&waiters->waits, 0);
-    waiters->bell_waits = false;
-    waiters->bell_owed = false;
-    waiters->bell_looks = 0;
-    waiters->lock = (cpi_mutex_t)CPI_MUTEX_INIT;
-    waiters->starving_after = CPI_STARVING_AFTER;
-}
-
 CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
                  const cpool_config_t *config)
 {
@@ -168,7 +156,7 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
     (void)config;
     if (cpi_waiters_of(pool) == NULL)
         return 0;
-    init(cpi_waiters_of(pool));
+    cpi_waiters_begin(cpi_waiters_of(pool));
     pool->way = cpi_pool_gate(pool) == NULL && cpi_mark_has_barrier ? &short_way : &way;
     return 0;
 }
@@ -181,10 +169,8 @@ CPI_COLD static void end(struct cpi_pool *pool)
 
 CPI_COLD static void forked(struct cpi_pool *pool)
 {
-    if (cpi_waiters_of(pool) == NULL)
-        return;
-    cpi_queue_show(&cpi_waiters_of(pool)->queue, 0);
-    init(cpi_waiters_of(pool));
+    if (cpi_waiters_of(pool) != NULL)
+        cpi_waiters_begin(cpi_waiters_of(pool));
 }
 
 /* The lock is tried for a while: a handler of a signal may end the process on top of its holder,

@@ -4,7 +4,7 @@
  * the child's part of a fork included: no handler runs on top of the lock's
  * holder, so that it may fork, exit and use the depot.
  *
- * Includes steps.h, inside.h and pool_wait.h, to try locks and take places.
+ * Includes steps.h and inside_wait.h, to try locks and take places.
  */
 #include "steps.h"
 
@@ -18,8 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inside.h"
-#include "wait/pool_wait.h"
+#include "inside_wait.h"
 
 enum { CAPACITY = 24,
        ROUNDS = 3,
@@ -382,20 +381,30 @@ static void fork_and_go_on(int signal)
     require_in_handler(status == 0);
 }
 
-/* Not on top of the holder of the queue's lock: the child's lock is another one, and free. */
-static void raise_outside(void *lock)
+/* The giver waits where this thread has the queue's lock. */
+static void raise_and_give(void *unused)
 {
-    if (cpi_os_now() < deadline && pthread_mutex_trylock(lock) == 0) {
-        pthread_mutex_unlock(lock);
+    (void)unused;
+    if (cpi_os_now() < deadline)
         raise_signal(NULL);
-    }
     REQUIRE_EQUAL(pthread_create(&giver, NULL, give_held, NULL), 0);
 }
 
-/* A slot is freed after the step, in both processes. */
+static void wait_and_free(void *unused)
+{
+    void *slot = cpool_alloc_wait(pool, NULL);
+
+    (void)unused;
+    REQUIRE(slot == held);
+    cpool_free(pool, slot);
+}
+
+/* A slot is freed after the step, in both processes.  Another waiter came first, or none.  It
+ * vanishes in the child. */
 START_TEST(waiter_whose_handler_forks_is_called_in_the_child)
 {
     const struct timespec seconds = {2, 0};
+    struct worker *other = worker_start();
     size_t nth = 0;
     void *slot;
 
@@ -404,7 +413,11 @@ START_TEST(waiter_whose_handler_forks_is_called_in_the_child)
     held = cpool_alloc(pool);
     REQUIRE(held != NULL);
     do {
-        steps_plan(NULL, ++nth, raise_outside, &cpi_waiters_of(inside(pool))->lock);
+        if (_i > 0) {
+            worker_begin(other, wait_and_free, NULL);
+            inside_await_hunger(pool);
+        }
+        steps_plan(NULL, ++nth, raise_and_give, NULL);
         deadline = cpi_os_now() + UINT64_C(1000000000);
         slot = cpool_alloc_wait(pool, &seconds);
         REQUIRE(slot == NULL || slot == held);
@@ -414,8 +427,85 @@ START_TEST(waiter_whose_handler_forks_is_called_in_the_child)
             REQUIRE_EQUAL(pthread_join(giver, NULL), 0);
         else
             cpool_free(pool, held);
+        if (_i > 0) {
+            if (slot != NULL)
+                cpool_free(pool, slot);
+            worker_await(other);
+            if (slot != NULL)
+                REQUIRE(cpool_alloc(pool) == held);
+        }
     } while (slot != NULL);
     REQUIRE(nth > 10);
+    worker_stop(other);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+static const struct cpi_waiter *first; /* before the free */
+static bool was_served;                /* when the handler began, by a section that is over */
+
+static void note_and_raise(void *unused)
+{
+    const struct cpi_waiters *waiters = cpi_waiters_of(inside(pool));
+
+    (void)unused;
+    was_served = waiters->holder != cpi_thread_token() && waiters->queue.first != first;
+    raise_signal(NULL);
+}
+
+static const struct timespec no_time = {0, 0};
+
+/* In the child nobody waits, neither for this free nor for the next one. */
+static bool has_held(void)
+{
+    bool has = cpool_alloc_wait(pool, &no_time) == held;
+
+    if (has)
+        cpool_free(pool, held);
+    return has && cpool_alloc_wait(pool, &no_time) == held;
+}
+
+/* Returns when two waiters sleep, and the first one starves. */
+static void await_both(void)
+{
+    struct cpi_waiters *waiters = cpi_waiters_of(inside(pool));
+    bool sleep;
+
+    do {
+        inside_await_hunger(pool);
+        cpi_mutex_lock(&waiters->lock);
+        sleep = waiters->queue.first != waiters->queue.last && waiters->queue.last->asleep;
+        cpi_mutex_unlock(&waiters->lock);
+    } while (!sleep);
+}
+
+/* They starve, so that the slot is handed over.  The child has the slot, unless it had left before
+ * the fork. */
+START_TEST(free_whose_handler_forks_hands_nothing_to_a_waiter_that_has_vanished)
+{
+    struct worker *others[] = {worker_start(), worker_start()};
+    size_t nth = 0;
+
+    install(fork_and_go_on);
+    pool = steps_pool(CPOOL_WAITABLE, 1, 0, 1);
+    do {
+        held = cpool_alloc(pool);
+        REQUIRE(held != NULL);
+        for (int i = 0; i < 2; i++)
+            worker_begin(others[i], wait_and_free, NULL);
+        await_both();
+        first = cpi_waiters_of(inside(pool))->queue.first;
+        steps_plan(NULL, ++nth, note_and_raise, NULL);
+        cpool_free(pool, held);
+        if (went_on)
+            _exit(was_served || has_held() ? 0 : 1);
+        for (int i = 0; i < 2; i++)
+            worker_await(others[i]);
+    } while (steps_drop());
+    REQUIRE(nth > 5);
+    for (int i = 0; i < 2; i++)
+        worker_stop(others[i]);
     support_require_obtainable(pool, 0);
     support_destroy_empty(pool);
 }
@@ -427,7 +517,8 @@ int main(void)
         TIMES(handler_at_every_step_of_a_pools_life_finds_the_lock_free,
               sizeof(handlers) / sizeof(handlers[0])),
         ONCE(handler_at_every_step_of_a_fork_finds_the_lock_free),
-        ONCE(waiter_whose_handler_forks_is_called_in_the_child),
+        TIMES(waiter_whose_handler_forks_is_called_in_the_child, 2),
+        ONCE(free_whose_handler_forks_hands_nothing_to_a_waiter_that_has_vanished),
         ONCE(last_places_of_two_pools_nest),
         /* ThreadSanitizer delivers blocked signals. */
         TIMES(handlers_inside_all_places_find_another, SUPPORT_THREAD_SANITIZED ? 0 : 1),
