@@ -41,7 +41,9 @@
  *   give   | from store        | release | given, the child of a fork | the mark, and that the
  *                                                                 slots go back now
  *   given  | from load         | acquire | give   | the mark
- *   move   | pools, from store | release | begun, the child of a fork | the count
+ *   move   | pools, slots, from store | release | begun, the child of a fork | the count, and that
+ *                                                                 no slot has another one's pool
+ *   blank  | slots store of NULL | relaxed | - | - (move)
  *   begin  | count store       | relaxed | - | -
  *          | from store        | release | begun, the child of a fork | the count
  *   count  | from, to, count, pools load, to store | relaxed | - | -
@@ -390,7 +392,8 @@ void cpi_retire_all(struct cpool_domain *domain)
 /* --- Pools that end --- */
 
 /* Keeps the slots of all other pools.  One that moves is off the bag meanwhile, so that the child
- * of a fork that comes in between frees none twice.  The owner adds behind them. */
+ * of a fork that comes in between frees none twice.  Where it moves to lies no slot until the pool
+ * is there: the child frees NULL.  The owner adds behind them. */
 static void forget_in(struct cpi_bag *bag, const cpool_t *pool)
 {
     size_t count = cpi_load(&bag->count, acquire); /* [full] */
@@ -403,8 +406,9 @@ static void forget_in(struct cpi_bag *bag, const cpool_t *pool)
         cpi_store(&bag->from, first + 1, release); /* [give] */
         if (i == first)
             continue;
-        bag->slots[i] = bag->slots[first];
-        cpi_store(&bag->pools[i], pool_at(bag, first), release); /* [move] */
+        cpi_word_store(&bag->slots[i], NULL, relaxed);               /* [blank] */
+        cpi_store(&bag->pools[i], pool_at(bag, first), release);     /* [move] */
+        cpi_word_store(&bag->slots[i], bag->slots[first], release);  /* [move] */
     }
     if (cpi_load(&bag->from, relaxed) >= cpi_load(&bag->to, relaxed)) /* [count] */
         cpi_store(&bag->stamp, 0, relaxed);                           /* [close] */

@@ -112,6 +112,49 @@ static bool reset_beside_reset(unsigned flags, struct worker *worker, size_t nth
     return stopped;
 }
 
+/* The other pool's slot may be lost, and is nobody else's. */
+static void give_back_in_child(void *argument)
+{
+    struct scene *scene = argument;
+    size_t slots = 0;
+
+    support_capture_reports();
+    cpool_read_end(scene->own);
+    REQUIRE_EQUAL(cpool_retire_barrier(scene->own), 0);
+    REQUIRE_NO_REPORT();
+    while (cpool_alloc(scene->second) != NULL)
+        slots++;
+    REQUIRE(slots + 1 >= CAPACITY);
+}
+
+/* The worker vanishes while it takes the pool's slot out of a bag with those of two. */
+static bool fork_beside_reset(unsigned flags, struct worker *worker, size_t nth)
+{
+    struct scene scene;
+    struct steps_stop stop;
+    bool stopped;
+
+    build(&scene, flags, worker);
+    scene.second = steps_pool(flags, CAPACITY, 0, ROUNDS);
+    cpool_read_begin(scene.own);
+    worker_do(worker, fill_bag_with_one_of_each, &scene);
+    stopped = steps_run(&stop, worker, "forget_in", nth, reset, &scene);
+    support_in_child(give_back_in_child, &scene);
+    go_on(&stop, worker);
+    cpool_read_end(scene.own);
+    REQUIRE_EQUAL(cpool_retire_flush(scene.workers), 0);
+    support_require_obtainable(scene.second, 0);
+    support_destroy_empty(scene.second);
+    demolish(&scene, scene.next);
+    return stopped;
+}
+
+START_TEST(child_of_a_fork_beside_the_end_of_a_pool_frees_no_foreign_slot)
+{
+    sweep(fork_beside_reset, modes[_i], 5);
+}
+END_TEST
+
 START_TEST(slot_that_moves_in_its_bag_is_not_left_there)
 {
     sweep(reset_beside_reset, modes[_i], 20);
@@ -215,6 +258,7 @@ int main(void)
         TIMES(end_of_a_pool_awaits_slots_that_go_back, 4 * MODES),
         TIMES(end_of_a_pool_awaits_slots_that_move, 2 * MODES),
         TIMES(slot_that_moves_in_its_bag_is_not_left_there, MODES),
+        TIMES(child_of_a_fork_beside_the_end_of_a_pool_frees_no_foreign_slot, MODES),
     };
 
     return SUPPORT_RUN("steps_retire_end", tests);
