@@ -112,8 +112,8 @@ struct cpi_signals {
 void cpi_block_signals(struct cpi_signals *before);
 void cpi_restore_signals(const struct cpi_signals *before);
 
-/* Gives the memory behind whole pages back.  They read as zero afterwards.  False if refused.
- * On Windows a thread that reads one meanwhile traps. */
+/* Gives the memory behind whole pages back.  They read as zero afterwards.  False if refused,
+ * perhaps in part.  On Windows a thread that reads one meanwhile traps. */
 #if defined(_WIN32)
 #define CPI_OS_PURGED_IS_READABLE false
 #else

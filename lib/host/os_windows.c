@@ -328,7 +328,7 @@ CPI_COLD static DWORD make_slot(unsigned which)
 }
 
 /* The addresses of slots are the interface that compilers' own code relies on.  Returns NULL if
- * the process has no slots left. */
+ * the process has no slots left.  A thread's later slots take memory. */
 static inline uintptr_t *slot_of(unsigned which)
 {
     DWORD index = cpi_load(&slot_index[which], relaxed); /* [slot] */
@@ -342,8 +342,8 @@ static inline uintptr_t *slot_of(unsigned which)
     if (CPI_LIKELY(index < CPI_FIRST_SLOTS))
         return (uintptr_t *)(void *)(block + CPI_BLOCK_SLOTS) + index;
     more = (uintptr_t **)(void *)(block + CPI_BLOCK_MORE_SLOTS);
-    if (*more == NULL)
-        TlsSetValue(index, NULL);
+    if (*more == NULL && !TlsSetValue(index, NULL))
+        break_off("cpool: the system has no memory for slots of a thread\n");
     return *more + (index - CPI_FIRST_SLOTS);
 }
 
@@ -464,8 +464,7 @@ void cpi_trace_take(uintptr_t *frames, size_t n, const void *site)
 {
     void *stack[CPI_TRACE_MAX + CPI_TRACE_INSIDE];
     size_t depth = 0;
-    size_t i;
-    size_t k;
+    size_t i, k;
 
     memset(frames, 0, n * sizeof frames[0]);
     frames[0] = (uintptr_t)site;

@@ -6,6 +6,7 @@
  */
 #include "support.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include <cpool/lanes.h>
@@ -163,6 +164,62 @@ START_TEST(create_without_slots_of_threads_refused)
 }
 END_TEST
 
+static DWORD refused_thread;
+
+/* In place of the system's, for the library as well: a thread's slots beyond the first 64 take
+ * memory, and there is none. */
+static BOOL WINAPI set_value(DWORD index, void *value)
+{
+    union {
+        FARPROC procedure;
+        BOOL(WINAPI *set)(DWORD index, void *value);
+    } real = {.procedure = GetProcAddress(GetModuleHandleA("kernel32.dll"), "TlsSetValue")};
+
+    return (index < 64 || GetCurrentThreadId() != refused_thread) && real.set(index, value);
+}
+
+BOOL(WINAPI *__imp_TlsSetValue)(DWORD index, void *value) = set_value;
+
+static void end_thread(int signal)
+{
+    ExitThread((DWORD)signal);
+}
+
+static DWORD WINAPI alloc_without_slots(void *pool)
+{
+    refused_thread = GetCurrentThreadId();
+    cpool_free(pool, cpool_alloc(pool));
+    return 0;
+}
+
+/* GCC has the library's words of a thread there. */
+START_TEST(thread_without_memory_for_late_slots_ends_with_a_message)
+{
+    cpool_config_t config = support_config(64, 10);
+    DWORD code = 0;
+    HANDLE thread;
+    cpool_t *pool;
+
+    while (TlsAlloc() < 64)
+        ;
+    pool = support_create(&config);
+    support_require_obtainable(pool, 0);
+    REQUIRE(signal(SIGABRT, end_thread) != SIG_ERR);
+    thread = CreateThread(NULL, 0, alloc_without_slots, pool, 0, NULL);
+    REQUIRE(thread != NULL);
+    REQUIRE_EQUAL(WaitForSingleObject(thread, INFINITE), WAIT_OBJECT_0);
+    REQUIRE(GetExitCodeThread(thread, &code));
+#if defined(__clang__)
+    REQUIRE_EQUAL(code, 0);
+#else
+    REQUIRE_EQUAL(code, SIGABRT);
+#endif
+    CloseHandle(thread);
+    support_require_obtainable(pool, 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -171,6 +228,7 @@ int main(void)
         TIMES(trim_of_other_memory_gives_nothing_back, 2),
         ONCE(handler_of_exceptions_uses_the_depot),
         ONCE(create_without_slots_of_threads_refused),
+        ONCE(thread_without_memory_for_late_slots_ends_with_a_message),
     };
 
     return SUPPORT_RUN("refused", tests);
