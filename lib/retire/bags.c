@@ -289,13 +289,11 @@ static size_t empty_ripe(struct cpool_domain *domain, struct cpi_reader *self, b
 size_t cpi_retire_pass(struct cpool_domain *domain, struct cpi_reader *self, bool all,
                        const cpool_t *pool, struct cpi_blocker *blocker)
 {
-    struct cpi_blocker seen;
+    struct cpi_blocker unused;
     uintptr_t safe;
 
     close_all(domain, self, all);
-    safe = cpi_retire_look(domain, self, &seen);
-    if (blocker != NULL)
-        *blocker = seen;
+    safe = cpi_retire_look(domain, self, blocker != NULL ? blocker : &unused);
     return empty_ripe(domain, self, all, safe, pool);
 }
 

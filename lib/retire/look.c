@@ -142,7 +142,8 @@ static void look_again(struct cpool_domain *domain, struct cpi_reader *self, str
     const uintptr_t *mark = (const uintptr_t *)((uintptr_t)view | 1);
     uintptr_t now = cpi_word_load(&domain->epoch, acquire); /* [now] */
 
-    *view = (struct view){{NULL, now, 0}, now};
+    view->oldest.reader = NULL;
+    view->oldest.inside = now;
     for (size_t i = 0; i < domain->readers; i++)
         if (&domain->reader[i] != self)
             ask(&domain->reader[i], now, mark);
@@ -164,7 +165,9 @@ uintptr_t cpi_retire_look(struct cpool_domain *domain, struct cpi_reader *self,
 
     if (cpi_epoch_is_before(view.outside, view.oldest.inside))
         look_again(domain, self, &view);
-    *blocker = view.oldest;
+    blocker->reader = view.oldest.reader;
+    blocker->inside = view.oldest.inside;
+    blocker->since = 0;
     return view.oldest.inside;
 }
 

@@ -51,7 +51,8 @@ static void judge_blocker(struct cpi_reader *reader, const struct cpi_blocker *s
     uint64_t limit = reader->domain->stall_limit;
 
     if (seen->reader != blocker->reader || seen->inside != blocker->inside) {
-        *blocker = *seen;
+        blocker->reader = seen->reader;
+        blocker->inside = seen->inside;
         blocker->since = limit != 0 ? cpi_os_now() : 0;
     } else if (seen->reader != NULL && blocker->since != 0 &&
                cpi_os_now() - blocker->since >= limit) {

@@ -13,6 +13,8 @@
 #ifndef MODEL_BARRIER_H
 #define MODEL_BARRIER_H
 
+#include <limits.h>
+
 #include "cas.h"
 
 #ifdef WEAK_GENMC_H
@@ -28,18 +30,22 @@ static inline void model_barrier_end(void)
 
 #else
 
-static _Atomic int model_barrier_wanted;
-static _Atomic int model_barrier_passed;
-static int model_barrier_done; /* thread 1's */
+static _Atomic int model_barrier_wanted; /* how many were asked for */
+static _Atomic int model_barrier_passed; /* how many of them thread 1 has passed */
+static int model_barrier_done;           /* thread 1's: the same */
 
 static inline void model_barrier_pass(void)
 {
-    if (model_self != 1 || model_barrier_done ||
-        atomic_load_explicit(&model_barrier_wanted, memory_order_relaxed) == 0)
+    int wanted;
+
+    if (model_self != 1)
         return;
-    model_barrier_done = 1;
+    wanted = atomic_load_explicit(&model_barrier_wanted, memory_order_relaxed);
+    if (wanted == model_barrier_done)
+        return;
+    model_barrier_done = wanted;
     atomic_thread_fence(memory_order_seq_cst);
-    atomic_store_explicit(&model_barrier_passed, 1, memory_order_release);
+    atomic_store_explicit(&model_barrier_passed, wanted, memory_order_release);
 }
 
 #define CPI_ATOMIC_POINT() model_barrier_pass()
@@ -49,20 +55,22 @@ static inline void model_barrier_pass(void)
 #undef atomic_signal_fence
 #define atomic_signal_fence(order) ((void)0)
 
-/* Once in a run. */
 static inline void model_barrier(void)
 {
+    int mine;
+
     atomic_thread_fence(memory_order_seq_cst);
-    atomic_store_explicit(&model_barrier_wanted, 1, memory_order_release);
-    __VERIFIER_assume(atomic_load_explicit(&model_barrier_passed, memory_order_acquire));
+    mine = atomic_fetch_add_explicit(&model_barrier_wanted, 1, memory_order_acq_rel) + 1;
+    __VERIFIER_assume(model_self <= 1 || atomic_load_explicit(&model_barrier_passed,
+                                                              memory_order_acquire) >= mine);
     atomic_thread_fence(memory_order_seq_cst);
 }
 
 /* Last in thread 1. */
 static inline void model_barrier_end(void)
 {
-    if (!model_barrier_done)
-        atomic_store_explicit(&model_barrier_passed, 1, memory_order_release);
+    if (model_self == 1)
+        atomic_store_explicit(&model_barrier_passed, INT_MAX, memory_order_release);
 }
 
 #endif

@@ -51,6 +51,9 @@ static inline void model_toss(int threads)
 
 #else
 
+/* The checker lacks the instruction.  Of unsigned numbers. */
+#define __builtin_sub_overflow(a, b, result) (*(result) = (a) - (b), (a) < (b))
+
 static _Atomic int model_coins[MODEL_THREADS_MAX][MODEL_COINS];
 
 static inline bool model_fails(void)

@@ -9,8 +9,8 @@
 
 GENMC = genmc
 
-# All but cache_ring, empty_swap, wait_inline, wait_serve and those of leases, which are too long
-# for GenMC.
+# All but cache_ring, empty_swap, retire_asked, retire_dry, retire_open, wait_inline, wait_serve and
+# those of leases, which are too long for GenMC.
 model_names = \
 	cache_edge cache_exchange cache_offer cache_review cache_steal \
 	depot_empty depot_exchange depot_partial depot_slots \
@@ -18,7 +18,7 @@ model_names = \
 	empty_refill empty_partial empty_steal \
 	extent_commit mark_user recall_barrier recall_barrier_reopen recall_inline \
 	recall_loaded recall_reopen recall_short \
-	retire_asked retire_dry retire_open retire_parked retire_sections retire_symmetric \
+	retire_parked retire_sections retire_symmetric \
 	slab_bump slab_lower slot_word \
 	stack_aba stack_handoff stack_own \
 	wait_barrier wait_bell wait_pass wait_sleep
