@@ -20,6 +20,6 @@ budget() {
     [ "$words" -le "$most" ] || { echo "too many words"; status=1; }
 }
 budget 950 README.md
-budget 32410 ./*.md NEWS doc/*.md doc/*/*.md
+budget 32452 ./*.md NEWS doc/*.md doc/*/*.md
 [ "$words" -gt 10000 ] || { echo 'the documents were not found'; status=1; }
 exit "$status"
