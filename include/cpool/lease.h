@@ -61,8 +61,8 @@
  * or free.  In a pool with a state for each slot the child may find some of them free.  The others
  * stay live there.
  *
- * The pool's reset and destruction: cpool_reset and cpool_destroy end all leases of the pool.  Later use
- * of such a lease is refused.
+ * The pool's reset and destruction: cpool_reset and cpool_destroy end all leases of the pool.
+ * Later use of such a lease is refused.
  *
  * Memory: the first lease of a pool takes from the operating system 40 bytes of addresses for
  * each cache that the pool may have, and a bit for each slot in a pool with a state for each
@@ -200,8 +200,8 @@ CPOOL_API CPOOL_INLINE_ void *cpool_lease_alloc(cpool_lease_t *lease)
  * CPOOL_DECLARE_LEASES - defines the functions of a typed pool (CPOOL_DECLARE) for leases, which
  * are inline.
  *
- * At file scope, after the declaration of the pool.  cpool_lease_end and cpool_lease_reset take such
- * a lease:
+ * At file scope, after the declaration of the pool.  cpool_lease_end and cpool_lease_reset take
+ * such a lease:
  *
  *     cpool_lease_t *<name>_lease_begin(void);          as cpool_lease_begin
  *     type *<name>_lease_alloc(cpool_lease_t *lease);   as cpool_lease_alloc

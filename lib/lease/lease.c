@@ -392,7 +392,9 @@ struct cpi_cache *cpi_lease_join(struct cpi_lease *lease, const cpool_t *handle)
         if (cache == NULL && open) {
             cache = add_cache(lease, thread);
             if (cache != NULL) {
-                cpi_store(&cpi_leased_of(cache)->next, cpi_lease_first(lease), relaxed); /* [listed] */
+                struct cpi_cache *first = cpi_lease_first(lease);
+
+                cpi_store(&cpi_leased_of(cache)->next, first, relaxed); /* [listed] */
                 cpi_store(&lease->caches, cache, relaxed); /* [listed] */
             }
         }

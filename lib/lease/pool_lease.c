@@ -179,7 +179,8 @@ static void *alloc_from(struct cpi_cache *cache, const struct cpi_lease *lease,
         was = cpi_lease_begin_mark(cache);
         cpi_mark_leave(cache);
         marked = slot == NULL || mark(pool, slot, call);
-        if (CPI_LIKELY(cpi_lease_home(handle) == cache)) /* no report's handler has ended the lease */
+        /* No report's handler has ended the lease. */
+        if (CPI_LIKELY(cpi_lease_home(handle) == cache))
             cpi_lease_end_mark(cache, was);
         if (marked)
             return slot;
