@@ -537,7 +537,8 @@ runs_in_wine() {
 # names_in DLL - it exports what the map lists, but for the thread's word.
 names_in() {
     x86_64-w64-mingw32-objdump -p "$1" |
-        sed -n '/^.Ordinal\/Name Pointer/,/^$/s/^[^[]*\[ *[0-9]*\] //p' | sort > theirs
+        sed -n '/^.Ordinal\/Name Pointer/,/^$/s/^[^[]*\[ *[0-9]*\].* \([^ ]*\)$/\1/p' |
+        sort > theirs
     sed -n 's/^ *\(cpool_[a-z_0-9]*\);$/\1/p' "$top/lib/libcpool.map" |
         grep -v '^cpool_thread_word_' | sort > ours
     diff ours theirs || fail 'the DLL exports other names'
