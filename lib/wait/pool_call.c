@@ -64,7 +64,7 @@ bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
     struct cpi_queue *queue = &waiters->queue;
     struct cpi_waiter *waiter = NULL;
-    unsigned forks = cpi_thread_forks();
+    unsigned before = cpi_thread_forks();
 
     cpi_waiters_lock(waiters);
     if (cpi_queue_says(queue, CPI_QUEUE_STARVES) && queue->first != finder) {
@@ -73,7 +73,7 @@ bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *
         cpi_pool_wake(waiter);
     }
     cpi_waiters_unlock(waiters);
-    return waiter != NULL && forks == cpi_thread_forks();
+    return waiter != NULL && before == cpi_thread_forks();
 }
 
 bool cpi_pool_is_obtained(struct cpi_pool *pool, void *found, struct cpi_call call)
