@@ -336,7 +336,7 @@ START_TEST(verify_judges_any_address)
     cpool_t *pool = make_pool(0);
     cpool_t *plain = support_create_plain(SIZE, CAPACITY);
     unsigned char *slot = take(pool);
-    int elsewhere;
+    int elsewhere = 0;
 
     for (int i = 0; i < 2; i++) {
         cpool_t *judge = i == 0 ? pool : plain;

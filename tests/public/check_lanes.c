@@ -44,7 +44,7 @@ struct script {
     size_t *told;              /* the end of the log */
 };
 
-static void call_once(struct script *script)
+static void make_call(struct script *script)
 {
     if (script->count < HELD && random_below(&script->random, 5) < 3) {
         void *slot = cpool_lane_alloc(script->lane);
@@ -66,7 +66,7 @@ static void *call_all(void *argument)
     struct script *script = argument;
 
     for (size_t i = 0; i < CALLS; i++) {
-        call_once(script);
+        make_call(script);
         if (i % 16 == 0)
             sched_yield();
     }
@@ -107,7 +107,7 @@ static void run_tick(struct script *scripts, int way, size_t calls, uint64_t *ra
 
     if (way != IN_THREADS) {
         for (size_t left = LANES * CALLS; left > 0; left--)
-            call_once(choose(scripts, way, calls, random));
+            make_call(choose(scripts, way, calls, random));
         return;
     }
     for (size_t i = 0; i < LANES; i++)
@@ -261,7 +261,7 @@ static void play(struct script *scripts, uint64_t seed)
         scripts[i].random = seed + i;
         scripts[i].told = scripts[i].log;
         for (size_t k = 0; k < CALLS; k++)
-            call_once(&scripts[i]);
+            make_call(&scripts[i]);
     }
     end_tick(scripts);
 }
