@@ -125,12 +125,12 @@ CPI_COLD static void delayed(struct cpi_pool *pool)
 
     if (cpi_load(&waiters->delayed, relaxed)) /* [late] */
         return;
-    cpi_mutex_lock(&waiters->lock);
+    cpi_waiters_lock(waiters);
     cpi_store(&waiters->delayed, true, relaxed); /* [late] */
     for (waiter = waiters->queue.first; waiter != NULL; waiter = waiter->next)
         if (waiter->asleep)
             cpi_pool_wake(waiter);
-    cpi_mutex_unlock(&waiters->lock);
+    cpi_waiters_unlock(waiters);
 }
 
 #define WAY(shows, obtain, release)                                                               \

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cpool/retire.h>
+
 #include "inside_wait.h"
 
 enum { CAPACITY = 24,
@@ -511,6 +513,60 @@ START_TEST(free_whose_handler_forks_hands_nothing_to_a_waiter_that_has_vanished)
 }
 END_TEST
 
+static bool was_held; /* the waiters' lock, at one of the steps */
+
+static bool is_held(void)
+{
+    cpi_mutex_t *lock = &cpi_waiters_of(inside(pool))->lock;
+    bool taken = cpi_mutex_trylock(lock) != 0;
+
+    if (!taken)
+        cpi_mutex_unlock(lock);
+    return taken;
+}
+
+static void fork_and_compare(void *unused)
+{
+    bool before = is_held();
+    pid_t child = fork();
+    int status = -1;
+
+    (void)unused;
+    REQUIRE(child >= 0);
+    if (child == 0)
+        _exit(is_held() == before ? 0 : 1);
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE_EQUAL(status, 0);
+    was_held = was_held || before;
+}
+
+/* The first one tells those that wait. */
+START_TEST(fork_inside_a_retire_leaves_it_the_lock)
+{
+    cpool_domain_t *domain;
+    cpool_reader_t *reader;
+    size_t nth = 0;
+    bool reached;
+
+    REQUIRE_EQUAL(cpool_domain_create(&domain, 1, 12, 0), 0);
+    reader = cpool_reader_create(domain);
+    REQUIRE(reader != NULL);
+    do {
+        pool = steps_pool(CPOOL_WAITABLE, 1, 0, 1);
+        held = cpool_alloc(pool);
+        REQUIRE(held != NULL);
+        steps_plan(NULL, ++nth, fork_and_compare, NULL);
+        REQUIRE_EQUAL(cpool_retire(reader, pool, held), 0);
+        reached = steps_drop();
+        REQUIRE_EQUAL(cpool_retire_barrier(reader), 0);
+        support_destroy_empty(pool);
+    } while (reached);
+    REQUIRE(was_held);
+    REQUIRE_EQUAL(cpool_reader_destroy(reader), 0);
+    REQUIRE_EQUAL(cpool_domain_destroy(domain), 0);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -519,6 +575,7 @@ int main(void)
         ONCE(handler_at_every_step_of_a_fork_finds_the_lock_free),
         TIMES(waiter_whose_handler_forks_is_called_in_the_child, 2),
         ONCE(free_whose_handler_forks_hands_nothing_to_a_waiter_that_has_vanished),
+        ONCE(fork_inside_a_retire_leaves_it_the_lock),
         ONCE(last_places_of_two_pools_nest),
         /* ThreadSanitizer delivers blocked signals. */
         TIMES(handlers_inside_all_places_find_another, SUPPORT_THREAD_SANITIZED ? 0 : 1),
