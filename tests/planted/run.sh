@@ -243,7 +243,7 @@ try() {
         line=$(grep "^$1 *|" "$list")
         file=$(printf '%s\n' "$line" | cut -d '|' -f 2 | tr -d ' ')
         named=$(printf '%s\n' "$line" | cut -d '|' -f 3 |
-            sed 's/ *\(model\|genmc\):[a-z_]*//g; s/\bstress\b//')
+            sed 's/ *\(model\|genmc\|weak\):[a-z_]*//g; s/\bstress\b//')
         sh "$planted/plant.sh" "$top/lib" "$mutant/lib" "$1" || { failed=1; return; }
     fi
     case $named in
@@ -283,7 +283,7 @@ try() {
 }
 
 # Those that only models find are models.sh's, and the stress has its own script.
-[ $# -gt 0 ] || set -- $(sed 's/ *\(model\|genmc\):[a-z_]*//g; s/| *stress *|/||/' "$list" |
+[ $# -gt 0 ] || set -- $(sed 's/ *\(model\|genmc\|weak\):[a-z_]*//g; s/| *stress *|/||/' "$list" |
     sed -n '/^[^|]*|[^|]*| *\(sound: doc.TESTING.md *\)\{0,1\}|/d
         s/^\([a-z0-9-]*\) *|.*/\1/p')
 for name in "$@"; do

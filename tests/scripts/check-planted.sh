@@ -21,10 +21,17 @@ sh "$tests/planted/plant.sh" --check "$tests/../lib" || status=1
 [ -z "$(cut -d '|' -f 1 "$list" | grep -v '^#' | grep . | sort | uniq -d)" ] ||
     complain "list.txt: a name stands twice"
 
+# Those of `make model`.
+checked=$(sed -n '/^model_names = /,/[^\\]$/s/[^a-z_]/ /gp' "$tests/model/local.mk")
+
 for word in $(grep -v '^#' "$list" | cut -d '|' -f 3 | sed 's/sound:.*//; s/same code//' |
     tr ' ' '\n' | sort -u); do
     case $word in
-    model:* | genmc:*) [ -e "$tests/model/${word#*:}.c" ] || complain "list.txt: no model $word" ;;
+    weak:*) [ -e "$tests/model/${word#*:}.c" ] || complain "list.txt: no model $word" ;;
+    model:* | genmc:*)
+        printf '%s\n' $checked | grep -qx "${word#*:}" ||
+            complain "list.txt: the exhaustive check runs no model $word"
+        ;;
     explorer:*)
         grep -q "\"${word#*:}\"" "$tests"/sched/*.c || complain "list.txt: no scenario $word"
         ;;
