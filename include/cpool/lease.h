@@ -49,7 +49,7 @@
  *
  * Pools: every kind of pool has leases.  In a pool without the inline path (CPOOL_CHECKED,
  * CPOOL_EXACT, CPOOL_WAITABLE) each alloc is a call.  The end of a lease and its reset wake
- * waiting threads.  In a pool with a state for each slot they free every slot as cpool_free
+ * waiting threads, and hand slots to those that have waited for a millisecond.  In a pool with a state for each slot they free every slot as cpool_free
  * would: they verify the guards, change the state, and send the slot through the
  * quarantine.
  *
@@ -164,10 +164,10 @@ CPOOL_API size_t cpool_lease_end(cpool_lease_t *lease);
  * The caller guarantees what cpool_lease_end says, but that threads may allocate later: those that
  * took part go on with their caches.
  *
- * Where the calling thread alone has taken part, a pool without a state for each slot
- * takes no lock: a reset costs a few dozen instructions, and one compare-and-swap for each magazine
- * that was emptied.  The slots of the last magazine stay in the thread's cache, as freed ones do.
- * Otherwise it costs what the end costs.
+ * Where the calling thread alone has taken part, and no thread waits for a slot, a pool without a
+ * state for each slot takes no lock: a reset costs a few dozen instructions, and one
+ * compare-and-swap for each magazine that was emptied.  The slots of the last magazine stay in the
+ * thread's cache, as freed ones do.  Otherwise it costs what the end costs.
  *
  * Returns the number of slots given back.  Returns 0 after CPOOL_ELEASE was reported, as
  * cpool_lease_end.

@@ -116,6 +116,19 @@ static size_t give_back(struct cpi_lease *lease, struct cpi_uncached **place, bo
     return slots;
 }
 
+/* Slots that went back are handed to threads that have waited for too long, as freed ones are.  With
+ * a place.  May block. */
+CPI_COLD static void hand_over(struct cpi_pool *pool, struct cpi_uncached *place)
+{
+    void *slot = NULL;
+
+    do
+        slot = cpi_depot_alloc_slot(&pool->depot, &place->counters);
+    while (slot != NULL && pool->way->serve(pool, slot));
+    if (slot != NULL)
+        (void)cpi_depot_free_slot(&pool->depot, &place->counters, slot);
+}
+
 /* Returns false after it was reported that nothing has happened.  While another thread may have
  * all slots, the place keeps its cpool_destroy waiting. */
 static bool give_all(struct cpi_lease *lease, cpool_lease_t *handle, bool ends,
@@ -135,6 +148,8 @@ static bool give_all(struct cpi_lease *lease, cpool_lease_t *handle, bool ends,
         cpi_lease_report(call.function, handle);
         return false;
     }
+    if (CPI_UNLIKELY(cpi_handle_is_asked(pool->handle)))
+        hand_over(pool, place);
     cpi_pool_came(pool, NULL);
     cpi_place_leave(&pool->registry.places, place);
     return true;
@@ -162,13 +177,15 @@ size_t cpool_lease_end(cpool_lease_t *handle)
 /* --- A reset --- */
 
 /* Gives back all of the lease, if that is what the calling thread's cache has on record.  Returns
- * false otherwise.  No thread may use the pool any more when it is at rest. */
+ * false otherwise, and while a thread waits, because it finds slots soonest in the depot.  No
+ * thread may use the pool any more when it is at rest. */
 static bool give_own(struct cpi_lease *lease, const cpool_lease_t *handle, size_t *slots)
 {
     struct cpi_pool *pool = cpi_lease_pool(lease);
     struct cpi_cache *cache = cpi_lease_home(handle);
 
     if (CPI_UNLIKELY(cache == NULL) || cpi_pool_gate(pool) != NULL ||
+        cpi_handle_is_asked(pool->handle) ||
         !cpi_lease_is_alone(lease, cache) || !cpi_lease_enter(lease, handle, cache))
         return false;
     cpi_store(&cache->calls, 1u, relaxed); /* [mark] */

@@ -180,6 +180,7 @@ static inline void model_open_lease(bool exact, bool joined)
     for (i = 0; i < MODEL_SLOTS; i++)
         assert(cpi_depot_free_slot(&model_depot, &model_counters[0], &model_slots[i]));
     model_handles.handles[2].state = &model_pool;
+    model_pool.handle = &model_handles.handles[2];
     model_lease = cpool_lease_begin(&model_handles.handles[2]);
     assert(model_lease != NULL);
     if (!joined)

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_lease_reset.c - a thread stops at every step of a reset of a lease, and the process
- * forks, or a thread that took part ends, allocates or is robbed meanwhile.
+ * forks, another thread waits for a slot, or one that took part ends, allocates or is robbed.
  *
  * Includes steps.h, and pool_impl.h for the lock and the figures of a search.
  */
 #include "steps.h" /* first: it says which system interfaces are wanted */
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cache/await.h"
 #include "cache/cache_swap.h"
+#include "inside_wait.h"
 #include "party.h"
 
 /* A thread that vanished inside has left its loaded magazine behind, and had two in its hands. */
@@ -284,6 +287,105 @@ START_TEST(reset_beside_an_alloc_has_each_slot_once_or_is_refused)
 }
 END_TEST
 
+/* --- Waiters --- */
+
+struct sleeper {
+    cpool_t *pool;
+    pthread_t thread;
+    _Atomic bool over;
+};
+
+static void *wait_for_slot(void *argument)
+{
+    struct sleeper *sleeper = argument;
+    void *slot = cpool_alloc_wait(sleeper->pool, NULL);
+
+    atomic_store(&sleeper->over, true);
+    return slot;
+}
+
+/* Starts one that sleeps, unless it finds a slot.  It does not look by itself any more. */
+static void start_sleeper(void *argument)
+{
+    struct sleeper *sleeper = argument;
+
+    sleeper->thread = support_start(wait_for_slot, sleeper);
+    while (support_stats(sleeper->pool).waits == 0 && !atomic_load(&sleeper->over))
+        sched_yield();
+    if (!atomic_load(&sleeper->over))
+        inside_await_hunger(sleeper->pool);
+}
+
+/* The slots are in the loaded magazine of the lease, and no others are free. */
+static bool wait_within_reset(size_t nth)
+{
+    cpool_t *pool = steps_pool(CPOOL_WAITABLE, CAPACITY, 0, ROUNDS);
+    struct party party = {pool, cpool_lease_begin(pool), ROUNDS - 1, 0};
+    struct sleeper sleeper = {.pool = pool};
+    uint64_t recalls;
+    bool done;
+    void *slot;
+
+    take(&party);
+    while (cpool_alloc(pool) != NULL)
+        ;
+    recalls = support_stats(pool).recalls;
+    steps_plan(NULL, nth, start_sleeper, &sleeper);
+    reset(&party);
+    done = steps_drop();
+    REQUIRE_EQUAL(party.got, ROUNDS - 1);
+    if (!done)
+        start_sleeper(&sleeper);
+    REQUIRE_EQUAL(pthread_join(sleeper.thread, &slot), 0);
+    REQUIRE(slot != NULL);
+    if (nth == 1) /* it was there before, and is handed a slot */
+        REQUIRE_EQUAL(support_stats(pool).recalls, recalls);
+    support_require_live(pool, CAPACITY - ROUNDS + 2);
+    support_destroy(pool);
+    return done;
+}
+
+START_TEST(waiter_that_comes_within_a_reset_is_woken)
+{
+    size_t nth = 1;
+
+    while (wait_within_reset(nth))
+        nth++;
+    REQUIRE(nth > 10);
+}
+END_TEST
+
+static void see_depot(void *argument)
+{
+    struct party *party = argument;
+
+    party->got = support_stats(party->pool).in_depot;
+}
+
+/* When the slots are in the depot, one is about to be handed over, before anybody is called. */
+START_TEST(waiter_that_starves_is_not_overtaken_by_a_frame)
+{
+    cpool_t *pool = steps_pool(CPOOL_WAITABLE | (_i < 2 ? 0 : CPOOL_CHECKED), CAPACITY, 0, ROUNDS);
+    struct party party = {pool, cpool_lease_begin(pool), CAPACITY, 0};
+    struct party depot = {.pool = pool};
+    struct sleeper sleeper = {.pool = pool};
+    void *slot;
+
+    take(&party);
+    REQUIRE_EQUAL(party.got, CAPACITY);
+    start_sleeper(&sleeper);
+    steps_plan("cpi_queue_glance", 1, see_depot, &depot);
+    REQUIRE_EQUAL((_i % 2 == 0 ? cpool_lease_reset : cpool_lease_end)(party.lease), CAPACITY);
+    REQUIRE(steps_drop());
+    REQUIRE_EQUAL(depot.got, CAPACITY - 1);
+    REQUIRE_EQUAL(pthread_join(sleeper.thread, &slot), 0);
+    cpool_free(pool, slot);
+    if (_i % 2 == 0)
+        REQUIRE_EQUAL(cpool_lease_end(party.lease), 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 /* --- Beside a theft --- */
 
 static void alloc_one(void *argument)
@@ -396,6 +498,8 @@ int main(void)
         TIMES(fork_of_a_handler_within_a_reset_loses_no_slot, MODES),
         TIMES(thread_that_ends_beside_a_reset_leaves_no_slot, MODES),
         TIMES(reset_beside_an_alloc_has_each_slot_once_or_is_refused, MODES - 1),
+        ONCE(waiter_that_comes_within_a_reset_is_woken),
+        TIMES(waiter_that_starves_is_not_overtaken_by_a_frame, 4),
         ONCE(reset_beside_a_theft_gives_all_back),
         ONCE(reset_in_the_child_of_a_fork_beside_a_theft_has_each_slot_once),
     };
