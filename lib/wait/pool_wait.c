@@ -53,19 +53,6 @@ static bool is_dismissed(const struct cpi_waiters *waiters, const struct cpi_sle
     return waiters->closed || waiters->dismissals != self->dismissals;
 }
 
-/* With the lock held, before anything else: a handler of a signal may have forked, and this is the
- * child, where the queue is empty.  It joins as one that was called, and looks again. */
-static void rejoin(struct cpi_pool *pool, struct cpi_sleeper *self)
-{
-    if (self->forks == cpi_waiters_of(pool)->forks)
-        return;
-    self->forks = cpi_waiters_of(pool)->forks;
-    if (self->waiter.slot != NULL)
-        return;
-    cpi_pool_join(pool, &self->waiter, self->waiter.due);
-    self->waiter.epoch = self->vain + 1u;
-}
-
 /* A waiter that starves hands a slot that it found to one that came earlier. */
 static void *keep(struct cpi_pool *pool, const struct cpi_sleeper *self, void *slot)
 {
@@ -80,7 +67,7 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     void *slot;
 
     cpi_waiters_lock(waiters);
-    rejoin(pool, self);
+    cpi_waiters_rejoin(pool, self);
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
     cpi_waiters_unlock(waiters);
@@ -95,19 +82,13 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
 /* With the lock held: one sleep, until a signal or a time of the monotonic clock. */
 static void sleep_until(const struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t time)
 {
-    struct cpi_waiters *waiters = cpi_waiters_of(pool);
-
     CPI_ASSERT(self->waiter.slot == NULL && !self->waiter.asleep);
     if (!self->slept) {
-        cpi_fetch_add(&waiters->waits, 1u, relaxed); /* [tally] */
+        cpi_fetch_add(&cpi_waiters_of(pool)->waits, 1u, relaxed); /* [tally] */
         self->slept = true;
         CPI_PROBE2(wait, pool->handle, self->deadline);
     }
-    self->waiter.asleep = true;
-    waiters->holder = 0;
-    cpi_condition_wait(&self->woken, &waiters->lock, time);
-    cpi_waiters_seize(waiters);
-    self->waiter.asleep = false;
+    cpi_waiters_sleep(self, time);
 }
 
 /* Sleeps until the waiter is served, or called, unless it naps, or the time has come, or
@@ -124,7 +105,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
         end = earlier(end, waiter->due);
     cpi_waiters_lock(waiters);
     for (;; now = cpi_os_now()) {
-        rejoin(pool, self);
+        cpi_waiters_rejoin(pool, self);
         if (now >= waiter->due)
             cpi_queue_starve(&waiters->queue, now);
         if (cpi_load(&waiters->delayed, relaxed)) /* [late] */
@@ -171,10 +152,11 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
 }
 
 /* Returns false if the system refuses what a sleep takes. */
-static bool make_sleeper(struct cpi_sleeper *self, uint64_t deadline)
+static bool make_sleeper(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t deadline)
 {
     if (!cpi_condition_init(&self->woken))
         return false;
+    self->pool = pool;
     self->deadline = deadline;
     self->nap = CPI_NAP;
     self->slept = false;
@@ -206,7 +188,7 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
             slot = sleep_for_long(pool, self);
     } while (slot == NULL && !self->last);
     cpi_waiters_lock(waiters);
-    rejoin(pool, self);
+    cpi_waiters_rejoin(pool, self);
     pass_on = cpi_queue_leave(&waiters->queue, &self->waiter, self->vain);
     cpi_queue_starve(&waiters->queue, cpi_os_now());
     cpi_waiters_unlock(waiters);
@@ -232,7 +214,7 @@ static bool obtain(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t dead
         cpi_pool_came(pool, cache);
         return true;
     }
-    if (!make_sleeper(&self, deadline))
+    if (!make_sleeper(pool, &self, deadline))
         return false;
     /* A thread must not be cancelled with its place in the queue on its stack. */
     cpi_cancel_hold(&cancel);

@@ -47,20 +47,29 @@ extern const struct cpi_feature cpi_wait_feature;
 /*
  * waiters.c.  The lock.  Signals are not blocked, as that takes two system calls.  A handler may
  * fork on top of the holder.  In the child the holder goes on with the lock and the parent's queue,
- * and the next section has an empty one.
+ * and the next section has an empty one.  A thread that sleeps is in the child's queue at once.
  *
- * seize   the calling thread has the lock again, after a sleep
  * begin   of a new pool, all zeroes before, and of one in the child of a fork
+ * forked  the latter, and the calling thread joins the queue if a handler made it fork in its sleep
+ * rejoin  with the lock held, before anything else: a handler may have forked, and this is the
+ *         child.  The waiter joins the empty queue as one that was called, and looks again
+ * seize   the calling thread has the lock, which was taken elsewhere
+ * sleep   with the lock held: one sleep, until a signal or a time of the monotonic clock
  */
+struct cpi_sleeper;
 void cpi_waiters_lock(struct cpi_waiters *waiters);
 void cpi_waiters_unlock(struct cpi_waiters *waiters);
 void cpi_waiters_seize(struct cpi_waiters *waiters);
 void cpi_waiters_begin(struct cpi_waiters *waiters);
+CPI_COLD void cpi_waiters_forked(struct cpi_pool *pool);
+CPI_COLD void cpi_waiters_rejoin(struct cpi_pool *pool, struct cpi_sleeper *self);
+CPI_COLD void cpi_waiters_sleep(struct cpi_sleeper *self, uint64_t time);
 
 /* On the waiter's own stack. */
 struct cpi_sleeper {
     struct cpi_waiter waiter; /* first: the queue's part */
     cpi_condition_t woken;    /* with the queue's lock */
+    struct cpi_pool *pool;    /* constant */
     uint64_t deadline;        /* of the monotonic clock, or UINT64_MAX for none */
     uint64_t nap;             /* length of its next nap */
     bool slept;               /* and was counted */

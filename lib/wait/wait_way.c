@@ -170,7 +170,7 @@ CPI_COLD static void end(struct cpi_pool *pool)
 CPI_COLD static void forked(struct cpi_pool *pool)
 {
     if (cpi_waiters_of(pool) != NULL)
-        cpi_waiters_begin(cpi_waiters_of(pool));
+        cpi_waiters_forked(pool);
 }
 
 /* The lock is tried for a while: a handler of a signal may end the process on top of its holder,

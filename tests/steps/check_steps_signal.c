@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -444,6 +445,50 @@ START_TEST(waiter_whose_handler_forks_is_called_in_the_child)
 }
 END_TEST
 
+static _Atomic bool is_handled;
+
+static void fork_and_give(int signal)
+{
+    fork_and_go_on(signal);
+    if (went_on)
+        require_in_handler(pthread_create(&giver, NULL, give_held, NULL) == 0);
+    atomic_store(&is_handled, true);
+}
+
+static void *wait_for_held(void *unused)
+{
+    const struct timespec seconds = {PATIENCE / 6, 0};
+    void *slot = cpool_alloc_wait(pool, &seconds);
+
+    (void)unused;
+    if (went_on)
+        _exit(slot == held ? 0 : 1);
+    return slot;
+}
+
+/* The handler runs in the middle of a sleep, which has no other end than a call. */
+START_TEST(sleeper_whose_handler_forks_is_called_in_the_child)
+{
+    pthread_t thread;
+    void *slot;
+
+    install(fork_and_give);
+    pool = steps_pool(CPOOL_WAITABLE, 1, 0, 1);
+    held = cpool_alloc(pool);
+    REQUIRE(held != NULL);
+    REQUIRE_EQUAL(pthread_create(&thread, NULL, wait_for_held, NULL), 0);
+    inside_await_hunger(pool);
+    REQUIRE_EQUAL(pthread_kill(thread, SIGUSR1), 0);
+    while (!atomic_load(&is_handled))
+        sched_yield();
+    cpool_free(pool, held);
+    REQUIRE_EQUAL(pthread_join(thread, &slot), 0);
+    REQUIRE(slot == held);
+    cpool_free(pool, slot);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 static const struct cpi_waiter *first; /* before the free */
 static bool was_served;                /* when the handler began, by a section that is over */
 
@@ -574,6 +619,7 @@ int main(void)
               sizeof(handlers) / sizeof(handlers[0])),
         ONCE(handler_at_every_step_of_a_fork_finds_the_lock_free),
         TIMES(waiter_whose_handler_forks_is_called_in_the_child, 2),
+        ONCE(sleeper_whose_handler_forks_is_called_in_the_child),
         ONCE(free_whose_handler_forks_hands_nothing_to_a_waiter_that_has_vanished),
         ONCE(fork_inside_a_retire_leaves_it_the_lock),
         ONCE(last_places_of_two_pools_nest),
