@@ -138,7 +138,8 @@ CPOOL_API int cpool_lease_adopt(cpool_lease_t *lease, void *slot);
  * cpool_lease_end - gives every slot of the lease back.
  *
  * The caller guarantees, by joining threads or otherwise, that no thread allocates or adopts
- * under the lease meanwhile or later, and that none touches its slots afterwards.
+ * under the lease meanwhile or later, that none ends or resets it at the same time, and that none
+ * touches its slots afterwards.
  *
  * The end is refused if it finds another thread out of line in an alloc or adopt: it
  * reports CPOOL_ELEASE, and the lease stays open.  In pools with a state for each slot an alloc

@@ -198,6 +198,7 @@ size_t cpi_lease_reset_own(struct cpi_cache *cache)
     cpi_cache_count_free(cache);
     while ((node = take_magazine(cache)) != 0) {
         slots += count_of(cache, node);
+        atomic_signal_fence(memory_order_seq_cst); /* a child finds no link of the depot's below */
         cpi_depot_give(cache->depot, &cache->counters, node);
     }
     return slots;

@@ -180,7 +180,7 @@ row 'objects in the largest circle' "$largest" 2 4
 row "files that mention a feature beside its folder ($word)" "$most" 5 2
 # A second system takes its own functions, and names that both have.
 windows=$(lines "$lib"/host/os_windows.[ch] "$lib/host/sync.h")
-row 'lines of lib/ without os_windows and sync.h' "$(($(lines "$lib"/*/*.[ch]) - windows))" 25529 17000
+row 'lines of lib/ without os_windows and sync.h' "$(($(lines "$lib"/*/*.[ch]) - windows))" 25530 17000
 row 'lines of host/os_windows.[ch] and sync.h' "$windows" 628 500
 # shellcheck disable=SC2086 # several files
 row 'lines of the kernel without them' "$(($(lines $kernel_files) - windows))" 13133 10000
