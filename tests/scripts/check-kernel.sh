@@ -18,7 +18,7 @@ set -u
 top=$(cd "${srcdir:-.}" && pwd) || exit 1
 compiler=${CC:-cc}
 least=20     # programs that have run
-budget=62209 # bytes of text, with --gc-sections, by gcc on x86-64.  The aim is 50,000
+budget=62225 # bytes of text, with --gc-sections, by gcc on x86-64.  The aim is 50,000
 kernel='base host store cache pool'
 
 work=$(mktemp -d) || exit 1
@@ -96,6 +96,8 @@ $compiler $flags "$work/refused.c" "$work/libkernel.a" -o "$work/refused" && "$w
     { echo 'the kernel accepts a setting of a feature'; exit 1; }
 
 text=$(size "$work/program" | awk 'NR == 2 { print $1 }')
+# Measured with gcc 12.
+[ "$($compiler -dumpversion | cut -d. -f1)" -eq 12 ] || budget=$((budget + budget / 50))
 echo "$count sources, $text bytes of text for a program with one typed pool, budget $budget"
 case $($compiler -dM -E -xc /dev/null) in
 *__clang__* | *__SANITIZE_*) ;;
