@@ -49,9 +49,9 @@
  *
  * Pools: every kind of pool has leases.  In a pool without the inline path (CPOOL_CHECKED,
  * CPOOL_EXACT, CPOOL_WAITABLE) each alloc is a call.  The end of a lease and its reset wake
- * waiting threads, and hand slots to those that have waited for a millisecond.  In a pool with a state for each slot they free every slot as cpool_free
- * would: they verify the guards, change the state, and send the slot through the
- * quarantine.
+ * waiting threads, and hand slots to those that have waited for a millisecond.  In a pool
+ * with a state for each slot they free every slot as cpool_free would: they verify the
+ * guards, change the state, and send the slot through the quarantine.
  *
  * Fork: in the child open leases stay open, with the slots that all threads had obtained.
  * A thread that was inside the library at that moment leaves up to three magazines behind.

@@ -116,8 +116,8 @@ static size_t give_back(struct cpi_lease *lease, struct cpi_uncached **place, bo
     return slots;
 }
 
-/* Slots that went back are handed to threads that have waited for too long, as freed ones are.  With
- * a place.  May block. */
+/* Slots that went back are handed to threads that have waited for too long, as freed ones are.
+ * With a place.  May block. */
 CPI_COLD static void hand_over(struct cpi_pool *pool, struct cpi_uncached *place)
 {
     void *slot = NULL;

@@ -66,8 +66,8 @@ CPI_COLD void cpi_waiters_rejoin(struct cpi_pool *pool, struct cpi_sleeper *self
     self->waiter.epoch = self->vain + 1u;
 }
 
-/* Does not sleep if a handler has forked since the lock was taken.  If it did so behind the store to
- * `holder` the lock is another one. */
+/* Does not sleep if a handler has forked since the lock was taken.  If it did so behind the store
+ * to `holder` the lock is another one. */
 CPI_COLD void cpi_waiters_sleep(struct cpi_sleeper *self, uint64_t time)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(self->pool);

@@ -23,12 +23,9 @@
 
 #include "inside_wait.h"
 
-enum { CAPACITY = 24,
-       ROUNDS = 3,
-       OTHERS = 2 };
+enum { CAPACITY = 24, ROUNDS = 3, OTHERS = 2 };
 
-/* How long a child may take, seconds, before it counts as hung. */
-enum { PATIENCE = 60 };
+enum { PATIENCE = 60 }; /* seconds that a child may take before it counts as hung */
 
 static cpool_t *pool;
 
