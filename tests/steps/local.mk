@@ -14,6 +14,7 @@ tests_steps = \
 	tests/steps/check_steps_empty \
 	tests/steps/check_steps_end \
 	tests/steps/check_steps_fork \
+	tests/steps/check_steps_fork_wait \
 	tests/steps/check_steps_lease \
 	tests/steps/check_steps_lease_fork \
 	tests/steps/check_steps_lease_reset \
@@ -83,6 +84,9 @@ tests_steps_check_steps_end_LDADD = $(tests_ldadd_steps)
 tests_steps_check_steps_fork_SOURCES = tests/steps/check_steps_fork.c $(tests_script)
 tests_steps_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)
 tests_steps_check_steps_fork_LDADD = $(tests_ldadd_steps)
+
+tests_steps_check_steps_fork_wait_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_check_steps_fork_wait_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_lease_SOURCES = tests/steps/check_steps_lease.c tests/steps/party.h
 tests_steps_check_steps_lease_CPPFLAGS = $(tests_cppflags_module)
