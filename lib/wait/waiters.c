@@ -7,8 +7,8 @@
 #include "base/atomic.h"
 #include "host/thread.h"
 
-#if defined(_WIN32) /* there is no fork */
-static struct cpi_sleeper *own_sleeper;
+#if defined(_WIN32) /* there is no fork, and no word that all threads write */
+#define own_sleeper (*&(struct cpi_sleeper *){NULL})
 #else
 /* The calling thread's, while it sleeps. */
 static CPI_INITIAL_EXEC _Thread_local struct cpi_sleeper *volatile own_sleeper;
