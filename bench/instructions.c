@@ -29,11 +29,6 @@
 /* Operations between a loop's beginning and its end, or twice that. */
 #define LENGTH 16u
 
-/* Rounds in a magazine of the pool with counted edges, and slots taken from it:
- * a magazine for each operation, the loaded one, and the spare. */
-#define EDGE_ROUNDS 16u
-#define HELD ((2 * LENGTH + 2) * EDGE_ROUNDS)
-
 /* Rounds in a magazine: enough that no loop ever empties or fills one. */
 #define ROUNDS 128u
 
@@ -187,8 +182,6 @@ struct work {
     cpool_cache_t *cache;
     void *slots[2 * LENGTH];
     cpool_t *tracked_pool;
-    cpool_t *edge_pool; /* small magazines, one spare */
-    void *held[HELD];   /* its slots, but between the lines of the edge_ parts */
 };
 
 static void take_slots(struct work *work, size_t n)
@@ -273,73 +266,6 @@ LOOP(empty_loop_alloc, pool, NO_SLOTS, NO_SLOTS)
 LOOP(empty_loop_free, pool, NO_SLOTS, NO_SLOTS)
 LOOP(empty_loop_pair, pool, NO_SLOTS, NO_SLOTS)
 
-/* ---- The edges of a magazine: each part begins and ends with all slots held ----- */
-
-static void hold(struct work *work, size_t first, size_t end)
-{
-    for (; first < end; first++)
-        work->held[first] = cpool_alloc(work->edge_pool);
-}
-
-static void drop(struct work *work, size_t first, size_t end)
-{
-    for (; first < end; first++)
-        cpool_free(work->edge_pool, work->held[first]);
-}
-
-/* An empty magazine changes places with a full spare; a free brings it back. */
-static void edge_swap_alloc(struct work *work, size_t n)
-{
-    drop(work, 0, 2 * EDGE_ROUNDS);
-    hold(work, 0, EDGE_ROUNDS);
-    while (n-- > 0) {
-        work->held[EDGE_ROUNDS] = measured_inline_alloc(work->edge_pool);
-        drop(work, EDGE_ROUNDS, EDGE_ROUNDS + 1);
-        drop(work, 0, 1);
-        hold(work, 0, 1);
-    }
-    hold(work, EDGE_ROUNDS, 2 * EDGE_ROUNDS);
-}
-
-/* And the other way round. */
-static void edge_swap_free(struct work *work, size_t n)
-{
-    drop(work, 0, EDGE_ROUNDS);
-    while (n-- > 0) {
-        measured_inline_free(work->edge_pool, work->held[EDGE_ROUNDS]);
-        hold(work, EDGE_ROUNDS, EDGE_ROUNDS + 1);
-        hold(work, 0, 1);
-        drop(work, 0, 1);
-    }
-    hold(work, 0, EDGE_ROUNDS);
-}
-
-/* A full magazine comes from the depot, and an empty one goes there. */
-static void edge_depot_alloc(struct work *work, size_t n)
-{
-    size_t at = 2 * EDGE_ROUNDS;
-
-    drop(work, 0, at + n * EDGE_ROUNDS);
-    hold(work, 0, at);
-    for (; n-- > 0; at += EDGE_ROUNDS) {
-        work->held[at] = measured_inline_alloc(work->edge_pool);
-        hold(work, at + 1, at + EDGE_ROUNDS);
-    }
-}
-
-/* And the other way round. */
-static void edge_depot_free(struct work *work, size_t n)
-{
-    size_t at = 2 * EDGE_ROUNDS;
-
-    drop(work, 0, at);
-    for (; n-- > 0; at += EDGE_ROUNDS) {
-        measured_inline_free(work->edge_pool, work->held[at]);
-        drop(work, at + 1, at + EDGE_ROUNDS);
-    }
-    hold(work, 0, at);
-}
-
 static const struct {
     const char *name;
     void (*run)(struct work *work, size_t n);
@@ -355,9 +281,7 @@ static const struct {
     { "typed-loop-alloc", typed_loop_alloc },   { "typed-loop-free", typed_loop_free },
     { "typed-loop-pair", typed_loop_pair },     { "empty-loop-alloc", empty_loop_alloc },
     { "empty-loop-free", empty_loop_free },
-    { "empty-loop-pair", empty_loop_pair },     { "swap-alloc", edge_swap_alloc },
-    { "swap-free", edge_swap_free },            { "depot-alloc", edge_depot_alloc },
-    { "depot-free", edge_depot_free },          { "tracked-alloc", tracked_alloc },
+    { "empty-loop-pair", empty_loop_pair },     { "tracked-alloc", tracked_alloc },
     { "tracked-free", tracked_free },
 };
 
@@ -420,11 +344,6 @@ static void create_pools(struct work *work)
     }
     config.flags = CPOOL_TRACKED;
     work->tracked_pool = create(&config);
-    config.flags = 0;
-    config.magazine_rounds = EDGE_ROUNDS;
-    config.cache_slots = 2 * EDGE_ROUNDS;
-    config.capacity = 4 * HELD;
-    work->edge_pool = create(&config);
 }
 
 /* Binds symbols, and fills caches. */
@@ -446,7 +365,6 @@ static int run_all(unsigned long count)
 
     create_pools(&work);
     instructions_modes_create();
-    hold(&work, 0, HELD);
     warm(&work);
     for (part = 0; part < PARTS; part++) {
         run_part(part, &work, count / LENGTH, LENGTH);
@@ -456,11 +374,8 @@ static int run_all(unsigned long count)
     run_modes(instructions_retire, count);
     instructions_mark();
     instructions_modes_destroy();
-    drop(&work, 0, HELD);
-    return cpool_destroy(work.pool) == 0 && cpool_destroy(work.tracked_pool) == 0 &&
-                   cpool_destroy(work.edge_pool) == 0
-               ? EXIT_SUCCESS
-               : EXIT_FAILURE;
+    return cpool_destroy(work.pool) == 0 && cpool_destroy(work.tracked_pool) == 0 ? EXIT_SUCCESS
+                                                                                  : EXIT_FAILURE;
 }
 
 int main(int count, char **arguments)

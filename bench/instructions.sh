@@ -156,8 +156,7 @@ echo
             text["object"] = "an object, no hooks"; text["typed-object"] = "object, typed"
             text["hooked-object"] = "an object, two hooks"; text["sized"] = "a block of many sizes"
             text["small"] = "made, one pair, unmade"
-            text["section"] = "a read section"; text["retire"] = "a retired slot"
-            text["swap"] = "swap with a spare"; text["depot"] = "exchange with the depot" }
+            text["section"] = "a read section"; text["retire"] = "a retired slot" }
     { row = $1; sub(/-[a-z]*$/, "", row); what = substr($1, length(row) + 2)
       value[row, what] = $2; calls[row] += $3
       if (!(row in seen)) { seen[row] = 1; rows[++n] = row } }

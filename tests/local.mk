@@ -84,12 +84,11 @@ endif
 tests_scripts = \
 	tests/scripts/check-analyze.sh \
 	tests/scripts/check-asan.sh \
-	tests/scripts/check-budgets.sh \
 	tests/scripts/check-builds.sh \
+	tests/scripts/check-ceilings.sh \
 	tests/scripts/check-cxx.sh \
 	tests/scripts/check-docs.sh \
 	tests/scripts/check-editor.sh \
-	tests/scripts/check-english.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-figures.sh \
 	tests/scripts/check-folders.sh \
@@ -111,8 +110,7 @@ tests_scripts = \
 	tests/scripts/check-spdx.sh \
 	tests/scripts/check-text.sh \
 	tests/scripts/check-tsan.sh \
-	tests/scripts/check-typed.sh \
-	tests/scripts/check-words.sh
+	tests/scripts/check-typed.sh
 
 # The same libraries compiled many times over, with mistakes planted.  The conditional is never
 # true: their rules are made, and `make check-all` names them.

@@ -5,8 +5,6 @@
 #
 #   instructions  the table of doc/PERFORMANCE.md has the counts of
 #                 bench/golden-instructions.txt, for gcc and clang
-#   bounds        the table of doc/DESIGN.md has each bound of check-budgets.sh that is above
-#                 its aim, and the bounds of check-text.sh and check-kernel.sh
 #   facts         a document has the words on the left, and a source the line on the right
 #
 # srcdir: top of the source tree.
@@ -43,43 +41,6 @@ awk -F '|' '
         exit bad
     }' bench/golden-instructions.txt doc/PERFORMANCE.md || status=1
 
-# --- Bounds ---
-
-# "NAME|bound|aim", in the units of the document.
-{
-    sed -n "s/^ *row ['\"]\([^'\"]*\)['\"] .* \([0-9]*\) \([0-9]*\)\$/\1|\2|\3/p" tests/scripts/check-budgets.sh
-    sed -n 's/^budget=\([0-9]*\) .*/text of a typed program|\1|100000/p; s/^collected=\([0-9]*\) .*/text with --gc-sections|\1|999999/p' \
-        tests/scripts/check-text.sh
-    sed -n 's/^budget=\([0-9]*\) .*/text of the kernel|\1|50000/p' tests/scripts/check-kernel.sh
-} > "$work/bounds"
-awk -F '|' '
-    function trim(text) { gsub(/^ +| +$/, "", text); return text }
-    function near(text, figure) {
-        return text == figure || text == sprintf("%.1fk", figure / 1000) ||
-            text == sprintf("%dk", figure / 1000) && figure % 1000 == 0 ||
-            text == sprintf("%.1f KB", figure / 1000) || text == sprintf("%.0f KB", figure / 1000)
-    }
-    FNR == NR { sub(/ \(.*/, "", $1); bound[$1] = $2; aim[$1] = $3; n++; next }
-    /^## / { on = /^## Bounds/ }
-    on && /^\|/ && NF >= 5 {
-        name = trim($2)
-        gsub(/`/, "", name)
-        seen[name] = 1
-        if (name in bound && !(near(trim($3), bound[name]) && (aim[name] == "" || near(trim($4), aim[name])))) {
-            print FILENAME ":" FNR ": " name ": the bound is " bound[name] ", the aim " aim[name]
-            bad = 1
-        }
-    }
-    END {
-        if (n < 15) { print "only " n + 0 " bounds were found"; bad = 1 }
-        for (name in bound)
-            if (aim[name] + 0 < bound[name] + 0 && !(name in seen)) {
-                print FILENAME ": " name ": " bound[name] " is above its aim, and has no row"
-                bad = 1
-            }
-        exit bad
-    }' "$work/bounds" doc/DESIGN.md || status=1
-
 # --- Facts ---
 
 # fact DOCUMENT WORDS SOURCE TEXT - one line of each.
@@ -90,13 +51,11 @@ fact() {
     grep -qF -- "$2" "$1" || complain "$1: no longer says: $2"
     grep -qF -- "$4" "$3" || complain "$3: no longer has: $4, as $1 says: $2"
 }
-for file in lib/README.md HACKING.md tests/scripts/check-kernel.sh tests/scripts/check-budgets.sh; do
+for file in lib/README.md HACKING.md tests/scripts/check-kernel.sh; do
     grep -q 'first five folders\|These five are the kernel\|kernel.s five' "$file" ||
         complain "$file: does not say that the kernel has five folders"
 done
-for file in check-kernel.sh check-budgets.sh; do
-    fact lib/README.md 'These five are the kernel' tests/scripts/$file "kernel='base host store cache pool'"
-done
+fact lib/README.md 'These five are the kernel' tests/scripts/check-kernel.sh "kernel='base host store cache pool'"
 fact doc/TESTING.md 'the first 800 of each scenario' tests/sched/check_schedules.c '#define QUICK_RUNS 800'
 fact doc/TESTING.md 'draws 20,000' tests/sched/check_schedules.c '#define RANDOM_RUNS 20000'
 fact doc/TESTING.md 'at random (500,000)' tests/sched/local.mk 'SCHED_RANDOM = 500000'
@@ -112,7 +71,6 @@ fact doc/TESTING.md '20 times (`OFTEN`)' tests/local.mk 'OFTEN = 20'
 fact doc/TESTING.md 'seconds (600, or 0' tests/harness/limit.c 'DEFAULT_LIMIT = 600'
 fact doc/TESTING.md 'requires 95 and 85 per cent' tests/analysis/coverage.sh 'COVERAGE_LINES:-95'
 fact doc/TESTING.md 'requires 95 and 85 per cent' tests/analysis/coverage.sh 'COVERAGE_BRANCHES:-85'
-fact HACKING.md 'below 500 lines in `lib/` and below 600' tests/scripts/check-size.sh '500 : 600'
 fact doc/DESIGN.md '512 for 63 rounds, 2176 for 271' lib/pool/pool_config.c 'ROUNDS_DEFAULT ((size_t)63)'
 fact doc/DESIGN.md '512 for 63 rounds, 2176 for 271' lib/pool/pool_config.c 'ROUNDS_LARGE ((size_t)271)'
 fact doc/DESIGN.md '16,383 (1,023 on 32-bit' lib/host/handle.h '16384u : 1024u'
@@ -122,5 +80,5 @@ kilobytes() { sed -n "s/^$1=\([0-9]*\) .*/\1/p" tests/scripts/check-text.sh | aw
 fact doc/ADOPTING.md "carries $(kilobytes budget) of the library, and $(kilobytes collected)" \
     tests/scripts/check-text.sh budget
 
-[ "$status" -ne 0 ] || echo "instructions, bounds and $facts facts are those of the sources"
+[ "$status" -ne 0 ] || echo "instructions and $facts facts are those of the sources"
 exit "$status"
