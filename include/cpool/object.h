@@ -89,35 +89,36 @@ typedef struct cpool_objects cpool_objects_t;
  */
 
 /*
- * Flags of a configuration.
+ * Flags of a configuration.  None has a bit of a flag of cpool_config_t, so that one in the wrong
+ * place is refused.
  *
  * CPOOL_OBJECT_EAGER    Objects are reset when they are put back.  Otherwise they are
  *                       reset when they are handed out again, if ever.
  */
-#define CPOOL_OBJECT_EAGER 0x1u
+#define CPOOL_OBJECT_EAGER 0x10000u
 
 /*
  * CPOOL_OBJECT_COUNTED  The numbers of active objects, now and at most, are exact.  Each
  *                       get and put then changes one word that all threads share.
  */
-#define CPOOL_OBJECT_COUNTED 0x2u
+#define CPOOL_OBJECT_COUNTED 0x20000u
 
 /*
  * CPOOL_OBJECT_TRACED   Time and caller of each get are kept, for cpool_object_each.
  *                       Each get then reads the clock.
  */
-#define CPOOL_OBJECT_TRACED 0x4u
+#define CPOOL_OBJECT_TRACED 0x40000u
 
 /*
  * CPOOL_OBJECT_FAKE     The pool keeps no objects (see the notes on fake pools).
  */
-#define CPOOL_OBJECT_FAKE 0x8u
+#define CPOOL_OBJECT_FAKE 0x80000u
 
 /*
  * CPOOL_OBJECT_NO_DEACTIVATE  Active objects that cpool_objects_destroy or
  *                       cpool_object_shrink destroys are not deactivated before.
  */
-#define CPOOL_OBJECT_NO_DEACTIVATE 0x10u
+#define CPOOL_OBJECT_NO_DEACTIVATE 0x100000u
 
 /*
  * The type of a pool's objects.  Start from CPOOL_OBJECT_TYPE_INIT.  Several pools may
@@ -306,7 +307,7 @@ CPOOL_API size_t cpool_object_grow(cpool_objects_t *pool, size_t n) CPOOL_NONNUL
 
 /* cpool_object_shrink's flag: active objects may be destroyed, too, as cpool_objects_destroy
  * does it, after all inactive ones.  Their callers must not use them any more. */
-#define CPOOL_OBJECT_ACTIVE_TOO 0x1u
+#define CPOOL_OBJECT_ACTIVE_TOO 0x200000u
 
 /*
  * cpool_object_shrink - lowers the capacity by up to n objects.

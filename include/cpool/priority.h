@@ -78,7 +78,7 @@ extern "C" {
 
 /* cpool_priority_attach's flag: a get reclaims no object with a larger number than its own.
  * It returns CPOOL_EDRY instead. */
-#define CPOOL_PRIORITY_KEEP_LARGER 0x1u
+#define CPOOL_PRIORITY_KEEP_LARGER 0x400000u
 
 /* One use of one object.  0: none. */
 typedef uint64_t cpool_claim_t;

@@ -67,19 +67,19 @@ typedef struct cpool_sized cpool_sized_t;
 #define CPOOL_SIZED_CLASSES_MAX CPOOL_NUMBER_(size_t, 128)
 
 /*
- * Flags.
+ * Flags.  None has a bit of a flag of cpool_config_t.
  *
  * CPOOL_SIZED_LARGER   While a class is dry, the next larger class that is not dry serves
  *                      its requests.  Without it they go to the fallback at once, and no
  *                      class holds blocks of a smaller one's size
  */
-#define CPOOL_SIZED_LARGER 0x1u
+#define CPOOL_SIZED_LARGER 0x1000000u
 
 /*
  * CPOOL_SIZED_BOUNDED  There is no fallback, and the configuration must not name one.  An
  *                      alloc returns NULL if no class can serve it
  */
-#define CPOOL_SIZED_BOUNDED 0x2u
+#define CPOOL_SIZED_BOUNDED 0x2000000u
 
 /*
  * The source of blocks that no class can serve.  Any thread may call each of these at any

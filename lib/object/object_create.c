@@ -180,6 +180,20 @@ static void drop_none(void)
     cpi_unlock();
 }
 
+/* A fake pool has none, but refuses the settings that a pool of slots would. */
+static int make_no_slots(cpool_config_t *slots)
+{
+    _Alignas(CPOOL_MEMORY_ALIGN) char memory[1];
+    int code;
+
+    slots->slot_size = slots->slot_align = slots->capacity = 1;
+    slots->memory = memory; /* too small, and not looked at before the settings are */
+    code = cpool_create(&(cpool_t *){NULL}, slots);
+    if (code != CPOOL_EMEMSIZE)
+        return code;
+    return hold_none() ? 0 : CPOOL_ENOMEM;
+}
+
 /*
  * The pool of slots.  It is laid out for all objects that there may ever be, and its capacity is
  * lowered before the first alloc, so that it has only slots that the object pool has claimed.
@@ -189,8 +203,6 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     cpool_config_t slots = CPOOL_CONFIG_INIT;
     int code;
 
-    if (cpi_object_is_fake(pool))
-        return hold_none() ? 0 : CPOOL_ENOMEM;
     slots.name = config->name;
     slots.slot_size = pool->type.object_size;
     slots.slot_align = pool->type.object_align;
@@ -198,6 +210,8 @@ static int make_slots(cpool_objects_t *pool, const cpool_object_config_t *config
     slots.thread_caches = config->thread_caches;
     slots.flags = config->pool_flags | CPOOL_EXACT;
     slots.memory_flags = config->memory_flags | CPOOL_MEMORY_NO_POISON;
+    if (cpi_object_is_fake(pool))
+        return make_no_slots(&slots);
     code = cpi_layer_create(&pool->pool, &slots, CPOOL_VIEW_OBJECTS);
     if (code != 0)
         return code;

@@ -7,6 +7,9 @@
  */
 #include "object.h"
 
+#include <cpool/priority.h>
+#include <cpool/sized.h>
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -549,6 +552,36 @@ START_TEST(configuration_that_is_wrong_refused)
 }
 END_TEST
 
+/* By its bit alone: those of a pool, of its memory, of objects and of their pool. */
+START_TEST(flag_in_the_place_of_another_kind_refused)
+{
+    static const unsigned all[] = {
+        CPOOL_CHECKED | CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE,
+        CPOOL_MEMORY_HUGE_PAGES | CPOOL_MEMORY_COLOUR | CPOOL_MEMORY_KEEP_PAGES |
+            CPOOL_MEMORY_NO_POISON,
+        CPOOL_OBJECT_EAGER | CPOOL_OBJECT_COUNTED | CPOOL_OBJECT_TRACED | CPOOL_OBJECT_FAKE |
+            CPOOL_OBJECT_NO_DEACTIVATE,
+        CPOOL_OBJECT_ACTIVE_TOO, CPOOL_PRIORITY_KEEP_LARGER,
+        CPOOL_SIZED_LARGER | CPOOL_SIZED_BOUNDED,
+    };
+    cpool_object_config_t config = configure(_i);
+    unsigned *const places[] = {&config.pool_flags, &config.memory_flags, &config.flags};
+    cpool_objects_t *pool;
+
+    type = thing_type(&account);
+    for (size_t place = 0; place < 3; place++)
+        for (size_t kind = 0; kind < sizeof all / sizeof all[0]; kind++)
+            for (unsigned flag = 1; flag != 0 && kind != place; flag <<= 1) {
+                if ((all[kind] & flag) == 0)
+                    continue;
+                config = configure(_i);
+                config.type = &type;
+                *places[place] |= flag;
+                REQUIRE_EQUAL(cpool_objects_create(&pool, &config), CPOOL_EFLAGS);
+            }
+}
+END_TEST
+
 START_TEST(objects_are_aligned_as_the_type_says)
 {
     cpool_object_config_t config = configure(_i);
@@ -593,6 +626,7 @@ int main(void)
         ONCE(wait_in_a_pool_without_waiting_refused),
         ONCE(recycled_object_that_nothing_makes_anew_is_refused),
         ONCE(configuration_that_is_wrong_refused),
+        TIMES(flag_in_the_place_of_another_kind_refused, KINDS_AND_FAKE),
         TIMES(objects_are_aligned_as_the_type_says, KINDS_AND_FAKE),
     };
 
