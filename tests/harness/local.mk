@@ -12,7 +12,6 @@ check_LIBRARIES += tests/harness/libharness.a
 endif
 
 tests_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
-tests_cppflags_module = $(tests_cppflags)
 
 tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside_wait.h \
 	tests/harness/crew.c tests/harness/crew.h tests/harness/doors.h \
@@ -22,7 +21,7 @@ tests_harness_libharness_a_SOURCES = tests/harness/inside.h tests/harness/inside
 	tests/harness/random.h tests/harness/sized.h tests/harness/support.c \
 	tests/harness/support.h tests/harness/support_pool.c tests/harness/support_threads.c \
 	tests/harness/typed_jobs.h tests/harness/waiter.c tests/harness/waiter.h
-tests_harness_libharness_a_CPPFLAGS = $(tests_cppflags_module)
+tests_harness_libharness_a_CPPFLAGS = $(tests_cppflags)
 
 # The library's sources, compiled once more with a point before each atomic operation, each
 # lock and each sleep, for the tests of steps, schedules and histories.  Without assertions,
@@ -37,6 +36,18 @@ tests_libs_library = $(ATOMIC_LIBS) $(PTHREAD_LIBS) $(DL_LIBS)
 tests_libs = $(CHECK_LIBS) $(tests_libs_library)
 tests_ldadd_public = tests/harness/libharness.a lib/libcpool.la $(tests_libs)
 tests_ldadd_module = tests/harness/libharness.a lib/libcpool-asserted.a $(tests_libs)
+
+# How a test of these folders is compiled and linked.  It is a line in its folder's list; what
+# it needs besides has a line of its own there.
+tests/public/%.$(OBJEXT) tests/modules/%.$(OBJEXT) tests/steps/%.$(OBJEXT): \
+	AM_CPPFLAGS += $(CHECK_CFLAGS) -I$(top_srcdir)/tests/harness
+$(tests_public): LDADD = $(tests_ldadd_public)
+$(tests_modules_first) $(tests_modules): LDADD = $(tests_ldadd_module)
+$(tests_steps): LDADD = $(tests_ldadd_steps)
+$(tests_public) $(tests_modules_first) $(tests_modules) $(tests_steps): tests/harness/libharness.a
+$(tests_public): lib/libcpool.la
+$(tests_modules_first) $(tests_modules): lib/libcpool-asserted.a
+$(tests_steps): tests/steps/libsteps.a tests/harness/libpoints.a
 
 # With the calls of the system sent through a file of the harness, which refuses some.
 tests_refuse_sources = tests/harness/refuse.c tests/harness/refuse.h

@@ -59,166 +59,41 @@ TESTS += $(tests_modules)
 endif
 
 # Inline functions of the modules assert here, too.
-tests_modules_base_check_assert_CPPFLAGS = $(tests_cppflags_module) -DCPI_DEBUG=1
-tests_modules_base_check_assert_LDADD = $(tests_ldadd_module)
-
-tests_modules_wait_check_barrier_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_wait_check_barrier_LDADD = $(tests_ldadd_module)
-
-tests_modules_base_check_bits_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_base_check_bits_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_cache_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_cache_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_cache_edge_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_cache_edge_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_cache_target_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_cache_target_LDADD = $(tests_ldadd_module)
-
-tests_modules_store_check_depot_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_store_check_depot_LDADD = $(tests_ldadd_module)
-
-tests_modules_pool_check_drain_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_pool_check_drain_LDADD = $(tests_ldadd_module)
-
-tests_modules_base_check_error_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_base_check_error_LDADD = $(tests_ldadd_module)
+tests_modules_base_check_assert_CPPFLAGS = $(tests_cppflags) -DCPI_DEBUG=1
 
 tests_modules_retire_check_fault_retire_SOURCES = tests/modules/retire/check_fault_retire.c $(tests_fault_sources)
-tests_modules_retire_check_fault_retire_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_retire_check_fault_retire_LDFLAGS = $(tests_refuse_ldflags)
-tests_modules_retire_check_fault_retire_LDADD = $(tests_ldadd_module)
-
-tests_modules_retire_check_retire_signal_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_retire_check_retire_signal_LDADD = $(tests_ldadd_module)
-
-tests_modules_host_check_coarse_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_host_check_coarse_LDADD = $(tests_ldadd_module)
-
-tests_modules_host_check_extent_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_host_check_extent_LDADD = $(tests_ldadd_module)
 
 tests_modules_pool_check_fault_create_SOURCES = tests/modules/pool/check_fault_create.c $(tests_fault_sources)
-tests_modules_pool_check_fault_create_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_pool_check_fault_create_LDFLAGS = $(tests_refuse_ldflags)
-tests_modules_pool_check_fault_create_LDADD = $(tests_ldadd_module)
 
 tests_modules_sized_check_fault_layers_SOURCES = tests/modules/sized/check_fault_layers.c $(tests_fault_sources)
-tests_modules_sized_check_fault_layers_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_sized_check_fault_layers_LDFLAGS = $(tests_refuse_ldflags)
-tests_modules_sized_check_fault_layers_LDADD = $(tests_ldadd_module)
 
 tests_modules_pool_check_fault_look_SOURCES = tests/modules/pool/check_fault_look.c $(tests_fault_sources)
-tests_modules_pool_check_fault_look_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_pool_check_fault_look_LDFLAGS = $(tests_refuse_ldflags)
-tests_modules_pool_check_fault_look_LDADD = $(tests_ldadd_module)
 
 tests_modules_pool_check_fault_memory_SOURCES = tests/modules/pool/check_fault_memory.c $(tests_fault_sources)
-tests_modules_pool_check_fault_memory_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_pool_check_fault_memory_LDFLAGS = $(tests_refuse_ldflags)
-tests_modules_pool_check_fault_memory_LDADD = $(tests_ldadd_module)
 
 tests_modules_object_check_fault_objects_SOURCES = tests/modules/object/check_fault_objects.c $(tests_fault_sources)
-tests_modules_object_check_fault_objects_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_object_check_fault_objects_LDFLAGS = $(tests_refuse_ldflags)
-tests_modules_object_check_fault_objects_LDADD = $(tests_ldadd_module)
 
 tests_modules_pool_check_fault_use_SOURCES = tests/modules/pool/check_fault_use.c $(tests_fault_sources)
-tests_modules_pool_check_fault_use_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_pool_check_fault_use_LDFLAGS = $(tests_refuse_ldflags)
-tests_modules_pool_check_fault_use_LDADD = $(tests_ldadd_module)
 
 tests_modules_wait_check_fault_wait_SOURCES = tests/modules/wait/check_fault_wait.c $(tests_fault_sources)
-tests_modules_wait_check_fault_wait_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_wait_check_fault_wait_LDFLAGS = $(tests_refuse_ldflags)
-tests_modules_wait_check_fault_wait_LDADD = $(tests_ldadd_module)
 
 tests_modules_wait_check_faults_SOURCES = tests/modules/wait/check_faults.c $(tests_refuse_sources)
-tests_modules_wait_check_faults_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_wait_check_faults_LDFLAGS = $(tests_refuse_ldflags)
-tests_modules_wait_check_faults_LDADD = $(tests_ldadd_module)
-
-tests_modules_check_check_guard_unit_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_check_check_guard_unit_LDADD = $(tests_ldadd_module)
-
-tests_modules_pool_check_flags_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_pool_check_flags_LDADD = $(tests_ldadd_module)
-tests_modules_pool_check_layer_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_pool_check_layer_LDADD = $(tests_ldadd_module)
-tests_modules_pool_check_reserved_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_pool_check_reserved_LDADD = $(tests_ldadd_module)
-tests_modules_pool_check_layout_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_pool_check_layout_LDADD = $(tests_ldadd_module)
-
-tests_modules_lease_check_lease_threads_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_lease_check_lease_threads_LDADD = $(tests_ldadd_module)
-
-tests_modules_object_check_object_heap_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_object_check_object_heap_LDADD = $(tests_ldadd_module)
-tests_modules_object_check_object_listed_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_object_check_object_listed_LDADD = $(tests_ldadd_module)
-
-tests_modules_host_check_options_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_host_check_options_LDADD = $(tests_ldadd_module)
-
-tests_modules_pool_check_populate_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_pool_check_populate_LDADD = $(tests_ldadd_module)
-
-tests_modules_host_check_ranges_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_host_check_ranges_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_await_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_await_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_mark_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_mark_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_place_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_place_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_recall_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_recall_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_recall_contest_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_recall_contest_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_recall_stopped_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_recall_stopped_LDADD = $(tests_ldadd_module)
 
 # With calls of the C library's sent through the test.
-tests_modules_host_check_reentry_CPPFLAGS = $(tests_cppflags_module)
 tests_modules_host_check_reentry_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc,--wrap=pthread_atfork,--wrap=backtrace \
 	-Wl,--wrap=pthread_key_create,--wrap=pthread_setspecific,--wrap=pthread_key_delete
-tests_modules_host_check_reentry_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_registry_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_registry_LDADD = $(tests_ldadd_module)
-
-tests_modules_cache_check_steal_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_cache_check_steal_LDADD = $(tests_ldadd_module)
-
-tests_modules_store_check_slab_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_store_check_slab_LDADD = $(tests_ldadd_module)
-
-tests_modules_track_check_slotmap_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_track_check_slotmap_LDADD = $(tests_ldadd_module)
 
 # Generations of two bits, which come round at once.
 tests_modules_track_check_slotmap_narrow_SOURCES = tests/modules/track/check_slotmap.c lib/track/slotmap.c lib/track/slotmap.h
-tests_modules_track_check_slotmap_narrow_CPPFLAGS = $(tests_cppflags_module) -DCPI_GENERATION_BITS=2u
-tests_modules_track_check_slotmap_narrow_LDADD = $(tests_ldadd_module)
+tests_modules_track_check_slotmap_narrow_CPPFLAGS = $(tests_cppflags) -DCPI_GENERATION_BITS=2u
 
-tests_modules_store_check_tagstack_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_store_check_tagstack_LDADD = $(tests_ldadd_module)
-
-tests_modules_track_check_track_twice_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_track_check_track_twice_LDADD = $(tests_ldadd_module)
-
-tests_modules_wait_check_wait_crowd_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_wait_check_wait_crowd_LDADD = $(tests_ldadd_module)
-
-tests_modules_wait_check_wait_fair_CPPFLAGS = $(tests_cppflags_module)
-tests_modules_wait_check_wait_fair_LDADD = $(tests_ldadd_module)

@@ -143,39 +143,14 @@ tests_public_module_mixed_la_CPPFLAGS = $(tests_cppflags)
 tests_public_module_mixed_la_LDFLAGS = $(tests_module_flags) -Wl,-Bsymbolic-functions
 tests_public_module_mixed_la_LIBADD = $(tests_public_module_static_la_LIBADD)
 
-tests_public_check_alloc_CPPFLAGS = $(tests_cppflags)
-tests_public_check_alloc_LDADD = $(tests_ldadd_public)
-
 # The same tests, through the symbols that the library emits.
 tests_public_check_alloc_noinline_SOURCES = tests/public/check_alloc.c
 tests_public_check_alloc_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-tests_public_check_alloc_noinline_LDADD = $(tests_ldadd_public)
-
-tests_public_check_bulk_CPPFLAGS = $(tests_cppflags)
-tests_public_check_bulk_LDADD = $(tests_ldadd_public)
-
-tests_public_check_calls_CPPFLAGS = $(tests_cppflags)
-tests_public_check_calls_LDADD = $(tests_ldadd_public)
-
-tests_public_check_cancel_CPPFLAGS = $(tests_cppflags)
-tests_public_check_cancel_LDADD = $(tests_ldadd_public)
-
-tests_public_check_checked_CPPFLAGS = $(tests_cppflags)
-tests_public_check_checked_LDADD = $(tests_ldadd_public)
-
-tests_public_check_config_CPPFLAGS = $(tests_cppflags)
-tests_public_check_config_LDADD = $(tests_ldadd_public)
 
 # Without the library, which comes and goes with the plug-ins.
 tests_public_check_copies_SOURCES = tests/public/check_copies.c tests/public/module.h
 tests_public_check_copies_CPPFLAGS = $(tests_public_check_dlopen_CPPFLAGS)
 tests_public_check_copies_LDADD = $(tests_public_check_dlopen_LDADD)
-
-tests_public_check_debug_CPPFLAGS = $(tests_cppflags)
-tests_public_check_debug_LDADD = $(tests_ldadd_public)
-
-tests_public_check_destroyed_CPPFLAGS = $(tests_cppflags)
-tests_public_check_destroyed_LDADD = $(tests_ldadd_public)
 
 tests_public_check_dlopen_SOURCES = tests/public/check_dlopen.c tests/public/module.h
 tests_public_check_dlopen_CPPFLAGS = $(tests_cppflags) \
@@ -185,232 +160,50 @@ tests_public_check_dlopen_CPPFLAGS = $(tests_cppflags) \
 	-DLIBRARY='"$(abs_top_builddir)/lib/.libs/libcpool.so"'
 tests_public_check_dlopen_LDADD = tests/harness/libharness.a $(CHECK_LIBS) $(DL_LIBS) $(PTHREAD_LIBS)
 
-tests_public_check_double_CPPFLAGS = $(tests_cppflags)
-tests_public_check_double_LDADD = $(tests_ldadd_public)
-
-tests_public_check_events_CPPFLAGS = $(tests_cppflags)
-tests_public_check_events_LDADD = $(tests_ldadd_public)
-
 # As code is compiled that moves from thread to thread.
-
-tests_public_check_faces_CPPFLAGS = $(tests_cppflags)
-tests_public_check_faces_LDADD = $(tests_ldadd_public)
-tests_public_check_fallback_CPPFLAGS = $(tests_cppflags)
-tests_public_check_fallback_LDADD = $(tests_ldadd_public)
 tests_public_check_fibers_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-tests_public_check_fibers_LDADD = $(tests_ldadd_public)
-
-tests_public_check_fork_CPPFLAGS = $(tests_cppflags)
-tests_public_check_fork_LDADD = $(tests_ldadd_public)
-
-tests_public_check_grow_CPPFLAGS = $(tests_cppflags)
-tests_public_check_grow_LDADD = $(tests_ldadd_public)
-
-tests_public_check_guard_CPPFLAGS = $(tests_cppflags)
-tests_public_check_guard_LDADD = $(tests_ldadd_public)
-
-tests_public_check_handles_CPPFLAGS = $(tests_cppflags)
-tests_public_check_handles_LDADD = $(tests_ldadd_public)
-
-tests_public_check_huge_CPPFLAGS = $(tests_cppflags)
-tests_public_check_huge_LDADD = $(tests_ldadd_public)
-
-tests_public_check_info_CPPFLAGS = $(tests_cppflags)
-tests_public_check_info_LDADD = $(tests_ldadd_public)
-
-tests_public_check_lanes_CPPFLAGS = $(tests_cppflags)
-tests_public_check_lanes_LDADD = $(tests_ldadd_public)
-
-
-tests_public_check_leaks_CPPFLAGS = $(tests_cppflags)
-tests_public_check_leaks_LDADD = $(tests_ldadd_public)
 
 tests_public_check_leaks_noinline_SOURCES = tests/public/check_leaks.c
 tests_public_check_leaks_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-tests_public_check_leaks_noinline_LDADD = $(tests_ldadd_public)
-
-tests_public_check_lease_CPPFLAGS = $(tests_cppflags)
-tests_public_check_lease_LDADD = $(tests_ldadd_public)
 
 tests_public_check_lease_noinline_SOURCES = tests/public/check_lease.c
 tests_public_check_lease_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-tests_public_check_lease_noinline_LDADD = $(tests_ldadd_public)
 
 # With assertions.
-tests_public_check_lease_reset_CPPFLAGS = $(tests_cppflags)
 tests_public_check_lease_reset_LDADD = $(tests_ldadd_module)
 
-tests_public_check_limits_CPPFLAGS = $(tests_cppflags)
-tests_public_check_limits_LDADD = $(tests_ldadd_public)
-
-tests_public_check_many_CPPFLAGS = $(tests_cppflags)
-tests_public_check_many_LDADD = $(tests_ldadd_public)
-
-tests_public_check_memory_CPPFLAGS = $(tests_cppflags)
-tests_public_check_memory_LDADD = $(tests_ldadd_public)
-
 # Addresses are fixed in it, where the compiler does that.
-tests_public_check_null_CPPFLAGS = $(tests_cppflags)
 tests_public_check_null_CFLAGS = $(AM_CFLAGS) -fno-pie
 tests_public_check_null_LDFLAGS = $(AM_LDFLAGS) -static -no-pie
-tests_public_check_null_LDADD = $(tests_ldadd_public)
 
 # With assertions.
-tests_public_check_object_CPPFLAGS = $(tests_cppflags)
-tests_public_check_object_LDADD = $(tests_ldadd_module)
-
-tests_public_check_object_end_CPPFLAGS = $(tests_cppflags)
-tests_public_check_object_end_LDADD = $(tests_ldadd_module)
-
-tests_public_check_object_lease_CPPFLAGS = $(tests_cppflags)
-tests_public_check_object_lease_LDADD = $(tests_ldadd_module)
-
-tests_public_check_object_near_CPPFLAGS = $(tests_cppflags)
-tests_public_check_object_near_LDADD = $(tests_ldadd_module)
-
-tests_public_check_object_retain_CPPFLAGS = $(tests_cppflags)
-tests_public_check_object_retain_LDADD = $(tests_ldadd_module)
-
-tests_public_check_object_room_CPPFLAGS = $(tests_cppflags)
-tests_public_check_object_room_LDADD = $(tests_ldadd_module)
-
-tests_public_check_object_threads_CPPFLAGS = $(tests_cppflags)
-tests_public_check_object_threads_LDADD = $(tests_ldadd_module)
-
-tests_public_check_object_typed_CPPFLAGS = $(tests_cppflags)
-tests_public_check_object_typed_LDADD = $(tests_ldadd_module)
-
-tests_public_check_pools_CPPFLAGS = $(tests_cppflags)
-tests_public_check_pools_LDADD = $(tests_ldadd_public)
-
-tests_public_check_print_CPPFLAGS = $(tests_cppflags)
-tests_public_check_print_LDADD = $(tests_ldadd_public)
-
-tests_public_check_priority_CPPFLAGS = $(tests_cppflags)
-tests_public_check_priority_LDADD = $(tests_ldadd_module)
-
-tests_public_check_priority_threads_CPPFLAGS = $(tests_cppflags)
-tests_public_check_priority_threads_LDADD = $(tests_ldadd_module)
-
-tests_public_check_quarantine_CPPFLAGS = $(tests_cppflags)
-tests_public_check_quarantine_LDADD = $(tests_ldadd_public)
-
-tests_public_check_reserve_CPPFLAGS = $(tests_cppflags)
-tests_public_check_reserve_LDADD = $(tests_ldadd_public)
-
-
-tests_public_check_reset_CPPFLAGS = $(tests_cppflags)
-tests_public_check_reset_LDADD = $(tests_ldadd_public)
-
-tests_public_check_resize_CPPFLAGS = $(tests_cppflags)
-tests_public_check_resize_LDADD = $(tests_ldadd_public)
+tests_public_asserted = $(filter tests/public/check_object% tests/public/check_priority%, $(tests_public))
+$(tests_public_asserted): LDADD = $(tests_ldadd_module)
+$(tests_public_asserted): lib/libcpool-asserted.a
 
 tests_public_check_retire_SOURCES = tests/public/check_retire.c tests/public/retire_domain.h
-tests_public_check_retire_CPPFLAGS = $(tests_cppflags)
-tests_public_check_retire_LDADD = $(tests_ldadd_public)
 
 tests_public_check_retire_bags_SOURCES = tests/public/check_retire_bags.c \
 	tests/public/retire_domain.h
-tests_public_check_retire_bags_CPPFLAGS = $(tests_cppflags)
-tests_public_check_retire_bags_LDADD = $(tests_ldadd_public)
 
 tests_public_check_retire_noinline_SOURCES = tests/public/check_retire.c \
 	tests/public/retire_domain.h
 tests_public_check_retire_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-tests_public_check_retire_noinline_LDADD = $(tests_ldadd_public)
 
 tests_public_check_retire_tracked_SOURCES = tests/public/check_retire_tracked.c \
 	tests/public/retire_domain.h
-tests_public_check_retire_tracked_CPPFLAGS = $(tests_cppflags)
-tests_public_check_retire_tracked_LDADD = $(tests_ldadd_public)
-
-tests_public_check_share_CPPFLAGS = $(tests_cppflags)
-tests_public_check_share_LDADD = $(tests_ldadd_public)
-
-tests_public_check_signal_CPPFLAGS = $(tests_cppflags)
-tests_public_check_signal_LDADD = $(tests_ldadd_public)
-
-tests_public_check_sized_CPPFLAGS = $(tests_cppflags)
-tests_public_check_sized_LDADD = $(tests_ldadd_public)
-
-tests_public_check_sized_dry_CPPFLAGS = $(tests_cppflags)
-tests_public_check_sized_dry_LDADD = $(tests_ldadd_public)
-
-tests_public_check_sized_first_CPPFLAGS = $(tests_cppflags)
-tests_public_check_sized_first_LDADD = $(tests_ldadd_public)
-
-tests_public_check_small_CPPFLAGS = $(tests_cppflags)
-tests_public_check_small_LDADD = $(tests_ldadd_public)
-tests_public_check_steady_CPPFLAGS = $(tests_cppflags)
-tests_public_check_steady_LDADD = $(tests_ldadd_public)
-
-tests_public_check_storms_CPPFLAGS = $(tests_cppflags)
-tests_public_check_storms_LDADD = $(tests_ldadd_public)
-
-tests_public_check_structs_CPPFLAGS = $(tests_cppflags)
-tests_public_check_structs_LDADD = $(tests_ldadd_public)
-
-tests_public_check_support_CPPFLAGS = $(tests_cppflags)
-tests_public_check_support_LDADD = $(tests_ldadd_public)
-
-
-tests_public_check_thread_CPPFLAGS = $(tests_cppflags)
-tests_public_check_thread_LDADD = $(tests_ldadd_public)
-
-tests_public_check_track_CPPFLAGS = $(tests_cppflags)
-tests_public_check_track_LDADD = $(tests_ldadd_public)
-
-tests_public_check_track_beside_CPPFLAGS = $(tests_cppflags)
-tests_public_check_track_beside_LDADD = $(tests_ldadd_public)
-
-tests_public_check_trim_CPPFLAGS = $(tests_cppflags)
-tests_public_check_trim_LDADD = $(tests_ldadd_public)
-
-tests_public_check_typed_CPPFLAGS = $(tests_cppflags)
-tests_public_check_typed_LDADD = $(tests_ldadd_public)
-
-tests_public_check_typed_exact_CPPFLAGS = $(tests_cppflags)
-tests_public_check_typed_exact_LDADD = $(tests_ldadd_public)
 
 tests_public_check_typed_exact_noinline_SOURCES = tests/public/check_typed_exact.c
 tests_public_check_typed_exact_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-tests_public_check_typed_exact_noinline_LDADD = $(tests_ldadd_public)
-
-tests_public_check_typed_forms_CPPFLAGS = $(tests_cppflags)
-tests_public_check_typed_forms_LDADD = $(tests_ldadd_public)
-
-tests_public_check_typed_waitable_CPPFLAGS = $(tests_cppflags)
-tests_public_check_typed_waitable_LDADD = $(tests_ldadd_public)
 
 tests_public_check_typed_waitable_noinline_SOURCES = tests/public/check_typed_waitable.c
 tests_public_check_typed_waitable_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-tests_public_check_typed_waitable_noinline_LDADD = $(tests_ldadd_public)
 
 tests_public_check_typed_noinline_SOURCES = tests/public/check_typed.c
 tests_public_check_typed_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-tests_public_check_typed_noinline_LDADD = $(tests_ldadd_public)
-
-tests_public_check_typed_reports_CPPFLAGS = $(tests_cppflags)
-tests_public_check_typed_reports_LDADD = $(tests_ldadd_public)
 
 tests_public_check_typed_reports_noinline_SOURCES = tests/public/check_typed_reports.c
 tests_public_check_typed_reports_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-tests_public_check_typed_reports_noinline_LDADD = $(tests_ldadd_public)
-
-tests_public_check_usage_CPPFLAGS = $(tests_cppflags)
-tests_public_check_usage_LDADD = $(tests_ldadd_public)
-
-tests_public_check_validate_CPPFLAGS = $(tests_cppflags)
-tests_public_check_validate_LDADD = $(tests_ldadd_public)
-
-tests_public_check_wait_CPPFLAGS = $(tests_cppflags)
-tests_public_check_wait_LDADD = $(tests_ldadd_public)
-
-tests_public_check_wait_ends_CPPFLAGS = $(tests_cppflags)
-tests_public_check_wait_ends_LDADD = $(tests_ldadd_public)
-
-tests_public_check_walk_CPPFLAGS = $(tests_cppflags)
-tests_public_check_walk_LDADD = $(tests_ldadd_public)
 
 # The tests of the public interface alone.
 check-public: all

@@ -45,7 +45,7 @@ check_LIBRARIES += tests/steps/libsteps.a
 endif
 
 tests_steps_libsteps_a_SOURCES = tests/steps/steps.c tests/steps/steps.h
-tests_steps_libsteps_a_CPPFLAGS = $(tests_cppflags_module)
+tests_steps_libsteps_a_CPPFLAGS = $(tests_cppflags)
 
 tests_ldadd_steps = tests/steps/libsteps.a tests/harness/libharness.a \
 	tests/harness/libpoints.a $(tests_libs)
@@ -53,114 +53,30 @@ tests_script = tests/steps/script.c tests/steps/script.h
 tests_meeting = tests/steps/meeting.c tests/steps/meeting.h
 tests_retire_scene = tests/steps/retire_scene.h
 
-tests_steps_check_steps_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_active_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_active_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_bulk_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_bulk_LDADD = $(tests_ldadd_steps)
-
 tests_steps_check_steps_call_SOURCES = tests/steps/check_steps_call.c $(tests_meeting)
-tests_steps_check_steps_call_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_call_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_checked_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_checked_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_destroy_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_destroy_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_double_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_double_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_empty_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_empty_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_end_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_end_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_fork_SOURCES = tests/steps/check_steps_fork.c $(tests_script)
-tests_steps_check_steps_fork_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_fork_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_fork_wait_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_fork_wait_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_lease_SOURCES = tests/steps/check_steps_lease.c tests/steps/party.h
-tests_steps_check_steps_lease_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_lease_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_lease_fork_SOURCES = tests/steps/check_steps_lease_fork.c \
 	tests/steps/party.h
-tests_steps_check_steps_lease_fork_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_lease_fork_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_lease_reset_SOURCES = tests/steps/check_steps_lease_reset.c \
 	tests/steps/party.h
-tests_steps_check_steps_lease_reset_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_lease_reset_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_memory_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_memory_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_notice_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_notice_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_object_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_object_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_object_claim_SOURCES = tests/steps/check_steps_object_claim.c \
 	tests/steps/steps_objects.h
-tests_steps_check_steps_object_claim_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_object_claim_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_object_fork_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_object_fork_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_object_lease_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_object_lease_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_object_retain_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_object_retain_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_priority_SOURCES = tests/steps/check_steps_priority.c \
 	tests/steps/steps_objects.h
-tests_steps_check_steps_priority_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_priority_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_queue_SOURCES = tests/steps/check_steps_queue.c $(tests_meeting)
-tests_steps_check_steps_queue_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_queue_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_recall_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_recall_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_retire_SOURCES = tests/steps/check_steps_retire.c $(tests_retire_scene)
-tests_steps_check_steps_retire_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_retire_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_retire_end_SOURCES = tests/steps/check_steps_retire_end.c \
 	$(tests_retire_scene)
-tests_steps_check_steps_retire_end_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_retire_end_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_retry_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_retry_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_signal_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_signal_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_stall_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_stall_LDADD = $(tests_ldadd_steps)
 
 tests_steps_check_steps_steal_SOURCES = tests/steps/check_steps_steal.c $(tests_script)
-tests_steps_check_steps_steal_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_steal_LDADD = $(tests_ldadd_steps)
 
-tests_steps_check_steps_trim_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_trim_LDADD = $(tests_ldadd_steps)
-
-tests_steps_check_steps_typed_CPPFLAGS = $(tests_cppflags_module)
-tests_steps_check_steps_typed_LDADD = $(tests_ldadd_steps)
