@@ -22,7 +22,7 @@ libcpool_sources = \
 	lib/pool/pool_impl.h lib/pool/pool_info.c lib/pool/pool_info.h \
 	lib/pool/pool_layer.c lib/pool/pool_memory.c \
 	lib/pool/pool_options.c lib/pool/pool_options.h lib/pool/pool_print.c \
-	lib/pool/pool_region.c lib/pool/pool_report.c lib/pool/pool_report.h lib/pool/pool_reserve.c \
+	lib/pool/pool_report.c lib/pool/pool_report.h lib/pool/pool_reserve.c \
 	lib/pool/pool_shown.c lib/pool/pool_slow.c \
 	lib/pool/pool_typed.c lib/pool/pool_usage.c lib/pool/pools.c lib/pool/way.h \
 	lib/wait/pool_call.c lib/wait/pool_events.c lib/wait/pool_left.c lib/wait/pool_left.h \

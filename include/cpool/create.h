@@ -289,10 +289,7 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
  * pool   no thread may be using it, or use it later, but threads that used it
  *        may live on.  NULL is a no-op.
  *
- * The memory goes back to the operating system.  That of up to eight small pools without live
- * slots is wiped and kept for later pools, unless they were checked: at most 2 MiB of addresses
- * each, and 64 KiB of slots handed out.  Protection of pages that the program has changed ends,
- * but other settings of the operating system stay, as of madvise and mlock.
+ * The memory goes back to the operating system.
  *
  * A thread that has obtained every slot may destroy the pool, even while the threads that
  * freed them are still returning from their frees.  cpool_destroy waits for those.

@@ -161,11 +161,7 @@ static int reserve(char **region, struct cpi_layout *layout, const cpool_config_
         return code;
     if (is_reserved_by_caller(config->flags))
         return check_memory(config, layout->unit, layout->total);
-    *region = cpi_region_take(layout->total, layout->lead_at);
-    if (*region == NULL)
-        *region = cpi_os_reserve(layout->total, layout->unit);
-    if (*region == NULL && cpi_region_release_all())
-        *region = cpi_os_reserve(layout->total, layout->unit);
+    *region = cpi_os_reserve(layout->total, layout->unit);
     return *region != NULL ? 0 : CPOOL_ENOMEM;
 }
 
@@ -272,7 +268,7 @@ CPI_COLD void cpi_pool_release(struct cpi_pool *pool)
 {
     CPI_EACH_FEATURE(feature, end)
         feature->end(pool);
-    if (pool->region_owned && !is_reserved_by_caller(pool->flags) && !cpi_region_keep(pool))
+    if (pool->region_owned && !is_reserved_by_caller(pool->flags))
         cpi_os_release(pool->region, pool->region_size);
 }
 

@@ -37,12 +37,4 @@ void cpi_pool_empty(struct cpi_pool *pool);
 size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted, const char *function);
 size_t cpi_pool_take_back(struct cpi_pool *pool);
 
-/* pool_region.c.  keep wipes the region of a destroyed pool for the next one with slots at the
- * same place.  False: unmap it.  take returns one, as good as new, or NULL.  Lock-free. */
-bool cpi_region_keep(struct cpi_pool *pool);
-void *cpi_region_take(size_t size, size_t slots_at);
-
-/* Unmaps those that are kept.  Returns true if there were any.  Lock-free. */
-bool cpi_region_release_all(void);
-
 #endif /* CPI_POOL_CREATE_H */

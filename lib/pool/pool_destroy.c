@@ -86,7 +86,6 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     cpi_pool_withdraw(pool);
     cpi_unlock();
     live = cpi_pool_judge_live(pool, counted, function);
-    pool->slab.dirty = pool->slab.dirty || counted != 0;
     if (live > 0)
         tell_leaks(pool, live);
     blocks = cpi_pool_take_back(pool);

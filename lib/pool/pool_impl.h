@@ -139,7 +139,7 @@ static inline bool cpi_pool_passes(struct cpi_pool *pool, void *slot, struct cpi
  * may grow.  Returns true if there is more now.  Lock-free. */
 bool cpi_pool_grow_by_itself(struct cpi_pool *pool);
 
-/* Counts so many requests to the operating system. */
+/* pool_info.c.  Counts so many requests to the operating system. */
 void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls);
 
 #endif /* CPI_POOL_IMPL_H */

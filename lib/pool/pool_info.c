@@ -3,7 +3,7 @@
  * pool_info.c - questions about addresses and configurations, and figures.
  *
  * ORDERING TABLE
- *   figure | committed and counter loads | relaxed | - | -
+ *   figure | committed and counter loads, calls fetch-and-add | relaxed | - | -
  *   usage  | loads, stores, CAS of the counts of live slots | relaxed | - | -
  */
 #include "pool/feature.h"
@@ -98,6 +98,11 @@ static uint64_t system_calls(const struct cpi_pool *pool,
     for (i = 0; i < CPI_SIDES; i++)
         sum += pool->slab.sides[i].size != 0 ? calls(&pool->slab.sides[i].extent) : 0;
     return sum;
+}
+
+void cpi_pool_note_calls(struct cpi_pool *pool, uint64_t calls)
+{
+    cpi_fetch_add(&pool->maintenance.calls, calls, relaxed); /* [figure] */
 }
 
 /* All but the usage.  With the lock held. */

@@ -28,8 +28,6 @@
  */
 #include "store/depot.h"
 
-#include <string.h>
-
 #include "base/bits.h"
 #include "host/os.h"
 
@@ -72,16 +70,6 @@ bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out)
     size_t magazines = cpi_depot_magazines(handed_out, depot->limit, depot->uncached);
 
     return cpi_extent_reach(&depot->for_slots, magazines * depot->links.stride);
-}
-
-CPI_COLD void cpi_depot_wipe(const struct cpi_depot *depot)
-{
-    size_t stride = depot->links.stride;
-    size_t for_slots = cpi_load(&depot->made_for_slots, relaxed);   /* [made] */
-    size_t for_caches = cpi_load(&depot->made_for_caches, relaxed); /* [made] */
-
-    memset(depot->for_slots.base, 0, for_slots * stride);
-    memset(depot->for_caches.base, 0, for_caches * stride);
 }
 
 bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines)

@@ -107,9 +107,6 @@ void cpi_depot_init(struct cpi_depot *depot, const struct cpi_extent *for_slots,
  * Before those slots are handed out. */
 bool cpi_depot_provide(struct cpi_depot *depot, uintptr_t handed_out);
 
-/* Makes all that magazines were ever written to zero, while nobody uses the pool. */
-void cpi_depot_wipe(const struct cpi_depot *depot);
-
 /* Commits the memory for `magazines` in the hands of caches.  False if refused. */
 bool cpi_depot_provide_caches(struct cpi_depot *depot, uint32_t magazines);
 

@@ -45,7 +45,6 @@ void cpi_slab_init(struct cpi_slab *slab, const struct cpi_extent *extent, size_
     cpi_extent_copy(&slab->extent, extent);
     slab->lead = lead;
     slab->bumped = NULL;
-    slab->dirty = false;
     for (i = 0; i < CPI_SIDES; i++)
         slab->sides[i].size = 0;
     atomic_init(&slab->bounds, CPI_BOUNDS(shape->capacity, 0));
@@ -79,14 +78,11 @@ bool cpi_slab_bump(struct cpi_slab *slab, uint64_t bounds, uintptr_t n)
 bool cpi_slab_set_bounds(struct cpi_slab *slab, uint64_t from, uint64_t to)
 {
     CPI_ASSERT(CPI_BOUNDS_CAPACITY(to) <= slab->most && CPI_BOUNDS_FRESH(to) <= slab->slots);
-    if (CPI_BOUNDS_FRESH(to) < CPI_BOUNDS_FRESH(from))
-        slab->dirty = true;
     return cpi_cas_strong(&slab->bounds, &from, to, release, relaxed); /* [lower] [bounds] */
 }
 
 void cpi_slab_reset(struct cpi_slab *slab)
 {
-    slab->dirty = true;
     cpi_store(&slab->bounds, CPI_BOUNDS(cpi_slab_capacity(slab), 0), relaxed); /* [bounds] */
 }
 

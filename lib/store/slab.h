@@ -64,7 +64,6 @@ struct cpi_slab {
     char pad[CPI_LINE - sizeof(uint64_t)];
     _Alignas(CPI_LINE) struct cpi_extent extent; /* from base - lead to the last slot's end */
     size_t lead; /* constant: bytes of the extent before base */
-    bool dirty;  /* slots may hold bytes though they count as fresh, or are live */
 };
 
 /* The limits that a slab is made for, members as in struct cpi_slab. */
