@@ -80,13 +80,13 @@ extern "C" {
  * queries, as are those that cpool_each shows: functions that allocate or free slots, or change
  * their number, report it as CPOOL_EPOOL.
  *
- * For a pool in a slot of another pool it returns the inner one for addresses of the inner
- * one's slots, and the outer one for the rest.
+ * A pool in memory that is a slot of another pool is not found.  For addresses in it cpool_of
+ * returns the outer pool, and cpool_release reports CPOOL_EMISALIGNED.
  *
  * Other pools may be created and destroyed meanwhile.  While the pool itself is being
  * destroyed, the result is the pool or NULL.
- * Any thread, async-signal-safe.  For addresses in slots it is wait-free, with a dozen dependent
- * loads at most.  For other addresses in the memory of a pool it may search all pools.
+ * Any thread, async-signal-safe.  It is wait-free, with a dozen dependent loads at most for
+ * addresses of up to 48 bits.
  * While pools with a fallback exist it also finds the beginnings of live blocks, and may
  * block for addresses in no slot.
  */

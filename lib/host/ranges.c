@@ -128,30 +128,25 @@ static bool is_empty(const struct node *node)
     return true;
 }
 
-/* The node below an entry, made if need be: all of it is what the entry was. */
+/* The node below an entry, made if need be. */
 static struct node *node_below(entry_t *entry)
 {
     uintptr_t word = cpi_load(entry, relaxed); /* [own] */
     struct node *node;
-    size_t i;
 
     if (is_node(word))
         return node_of(word);
     node = take_node();
-    if (node == NULL)
-        return NULL;
-    for (i = 0; word != 0 && i < CPI_NODE_ENTRIES; i++)
-        cpi_store(&node->entries[i], word, relaxed);      /* [own] */
-    cpi_store(entry, (uintptr_t)node + CPI_IS_NODE, release); /* [show] */
+    if (node != NULL)
+        cpi_store(entry, (uintptr_t)node + CPI_IS_NODE, release); /* [show] */
     return node;
 }
 
-/* A walk through [from, last], which gives `word` to what it finds. */
+/* A walk through [from, last], which sets entries to the handle, or clears those that have it. */
 struct change {
     uintptr_t from;
     uintptr_t last; /* the last byte, because there may be none after it */
-    uintptr_t word;
-    uintptr_t only; /* but to entries of this handle alone, unless it is 0 */
+    uintptr_t handle;
 };
 
 /* The entries of one node that the change concerns. */
@@ -202,7 +197,7 @@ static bool set_range(entry_t *entries, unsigned level, const struct change *cha
         struct node *node;
 
         if (!is_node(word) && is_whole(change, &span, i, level)) {
-            cpi_store(&entries[i], change->word, release); /* [show] */
+            cpi_store(&entries[i], change->handle, release); /* [show] */
             continue;
         }
         part = part_of(change, &span, i, level);
@@ -229,45 +224,38 @@ static void clear_range(entry_t *entries, unsigned level, const struct change *c
                 cpi_store(&entries[i], 0, release); /* [show] */
                 give_node(node_of(word));
             }
-        } else if (word == change->only) {
-            cpi_store(&entries[i], change->word, release); /* [show] */
+        } else if (word == change->handle) {
+            cpi_store(&entries[i], 0, release); /* [show] */
         }
     }
 }
 
-cpool_t *cpi_ranges_search(uintptr_t address)
+/* The pool with a slot around an address, by looking at all of them. */
+CPI_COLD static cpool_t *search_handles(uintptr_t address)
 {
-    cpool_t *found = NULL;
-    uintptr_t innermost = 0;
     uintptr_t slot;
     size_t i;
 
-    for (i = 1; i < cpi_handle_count(); i++) {
-        cpool_t *handle = &cpi_handles()->handles[i];
-
-        if (cpi_handle_slot_around(handle, address, &slot) != UINTPTR_MAX && slot > innermost) {
-            found = handle;
-            innermost = slot;
-        }
-    }
-    return found;
+    for (i = 1; i < cpi_handle_count(); i++)
+        if (cpi_handle_slot_around(&cpi_handles()->handles[i], address, &slot) != UINTPTR_MAX)
+            return &cpi_handles()->handles[i];
+    return NULL;
 }
 
 bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to)
 {
-    struct change change = {from, to - 1, (uintptr_t)handle, 0};
+    struct change change = {from, to - 1, (uintptr_t)handle};
 
     CPI_ASSERT(from < to && from % CPI_RANGES_UNIT == 0 && to % CPI_RANGES_UNIT == 0);
-    if (!is_covered(to - 1) || set_range(root, 0, &change))
+    if (!is_covered(to - 1) || cpi_ranges_find(from) != NULL || set_range(root, 0, &change))
         return true;
-    cpi_ranges_remove(handle, from, to, true); /* perhaps: the search shows it */
+    cpi_ranges_remove(handle, from, to);
     return false;
 }
 
-void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to, bool nested)
+void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to)
 {
-    cpool_t *around = nested ? cpi_ranges_search(from) : NULL;
-    struct change change = {from, to - 1, (uintptr_t)around, (uintptr_t)handle};
+    struct change change = {from, to - 1, (uintptr_t)handle};
 
     if (is_covered(to - 1))
         clear_range(root, 0, &change);
@@ -279,7 +267,7 @@ cpool_t *cpi_ranges_find(uintptr_t address)
     unsigned level;
 
     if (CPI_UNLIKELY(!is_covered(address)))
-        return cpi_ranges_search(address);
+        return search_handles(address);
     for (level = 0; level < CPI_LEVELS; level++) {
         uintptr_t word = cpi_load(&entries[index_of(address, level)], acquire); /* [look] */
 

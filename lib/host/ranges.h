@@ -21,8 +21,7 @@
  * no tree.  All descriptors are looked through for these.
  *
  * Invariants
- *   An entry names the pool with the innermost slots there.  They are other than those
- *   of the pool around them where a pool lies in a slot of another one.
+ *   An entry names the pool with slots there.  A pool in a slot of another one has no entries.
  *
  *   A node is never unmapped while a thread can look.  A node that becomes all 0 is taken
  *   out and used again.  A thread that stands on it then finds nothing, or some other
@@ -43,22 +42,18 @@
 #define CPI_RANGES_UNIT 64u
 
 /*
- * From now on, [from, to) is the handle's.  All of it was nobody's, or lies in one slot of
- * another pool.  Returns false if the operating system refuses memory.  Nothing has
+ * From now on, [from, to) is the handle's.  All of it was nobody's, or it lies in one slot of
+ * another pool, and then it stays that pool's.  Returns false if the operating system refuses memory.  Nothing has
  * changed then.  With the lock held.
  */
 bool cpi_ranges_add(cpool_t *handle, uintptr_t from, uintptr_t to);
 
-/* The reverse, after the handle has become no pool's.  The range becomes nobody's or, if
- * it was another pool's before, that of the pool around it.  With the lock held. */
-void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to, bool nested);
+/* The range becomes nobody's, after the handle has become no pool's.  With the lock held. */
+void cpi_ranges_remove(cpool_t *handle, uintptr_t from, uintptr_t to);
 
 /* The handle at this address, or NULL.  It may be that of a pool that has been destroyed
  * meanwhile.  Any thread, wait-free, async-signal-safe. */
 cpool_t *cpi_ranges_find(uintptr_t address);
-
-/* The pool with the innermost slot around an address, by looking at all of them. */
-CPI_COLD cpool_t *cpi_ranges_search(uintptr_t address);
 
 /* Nodes in use, for tests.  With the lock held. */
 size_t cpi_ranges_nodes(void);

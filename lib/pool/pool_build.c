@@ -291,7 +291,6 @@ static int place(struct cpi_pool *pool)
     if (!cpi_layer_take_handles(pool))
         return CPOOL_EPOOLS;
     slots_range(pool, &from, &to);
-    pool->nested = cpi_ranges_find(from) != NULL;
     if (!cpi_ranges_add(pool->face, from, to)) {
         cpi_layer_give_handles(pool);
         return CPOOL_ENOMEM;
@@ -324,7 +323,7 @@ void cpi_pool_withdraw(struct cpi_pool *pool)
     cpi_handle_close(pool->handle);
     if (pool->face != pool->handle)
         cpi_handle_close(pool->face);
-    cpi_ranges_remove(pool->face, from, to, pool->nested);
+    cpi_ranges_remove(pool->face, from, to);
     cpi_layer_give_handles(pool);
     cpi_handle_drop();
 }

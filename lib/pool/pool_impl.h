@@ -106,7 +106,6 @@ struct cpi_pool {
     size_t fixed_bytes; /* of it, bytes committed at creation */
     bool region_owned;  /* committed, and given back, by the library */
     uint64_t number;    /* pools created before it */
-    bool nested;        /* it lies in a slot of another pool */
 };
 
 /* pool_typed.c.  The pool of a typed pool, or NULL, and the reverse, with the lock held. */

@@ -25,9 +25,6 @@ static cpool_t *around_slot(const void *address, uintptr_t *slot)
 {
     cpool_t *handle = cpi_ranges_find((uintptr_t)address);
 
-    /* Ranges are rounded.  The ends of a pool's in a slot are the outer pool's. */
-    if (handle != NULL && cpi_handle_slot_around(handle, (uintptr_t)address, slot) == UINTPTR_MAX)
-        handle = cpi_ranges_search((uintptr_t)address);
     if (handle != NULL && cpi_handle_slot_around(handle, (uintptr_t)address, slot) == UINTPTR_MAX)
         handle = NULL;
     return handle;

@@ -88,7 +88,7 @@ START_TEST(add_and_remove_at_random_finds_what_a_list_finds)
             was = ranges[i];
         } else {
             ranges[i].handle = NULL;
-            cpi_ranges_remove(was.handle, was.from, was.to, false);
+            cpi_ranges_remove(was.handle, was.from, was.to);
         }
         if (was.to != 0)
             require_edges_right(&was);
@@ -97,7 +97,7 @@ START_TEST(add_and_remove_at_random_finds_what_a_list_finds)
     }
     for (size_t i = 0; i < RANGES; i++)
         if (ranges[i].handle != NULL)
-            cpi_ranges_remove(ranges[i].handle, ranges[i].from, ranges[i].to, false);
+            cpi_ranges_remove(ranges[i].handle, ranges[i].from, ranges[i].to);
     REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
     cpi_ranges_release();
     cpi_unlock();
@@ -120,7 +120,7 @@ START_TEST(add_huge_range_takes_few_nodes)
     for (unsigned bit = 6; bit < 8 * sizeof(void *); bit++)
         require_right(range->from + ((uintptr_t)1 << bit));
     range->handle = NULL;
-    cpi_ranges_remove(handle_of(0), range->from, range->to, false);
+    cpi_ranges_remove(handle_of(0), range->from, range->to);
     require_edges_right(range);
     REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
     cpi_unlock();
@@ -140,7 +140,7 @@ START_TEST(ranges_of_lines_in_one_page_are_told_apart)
     for (size_t i = 0; i < HANDLES; i++) {
         require_edges_right(&ranges[i]);
         ranges[i].handle = NULL;
-        cpi_ranges_remove(handle_of(i), ranges[i].from, ranges[i].to, false);
+        cpi_ranges_remove(handle_of(i), ranges[i].from, ranges[i].to);
         require_edges_right(&ranges[i]);
     }
     REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
@@ -182,14 +182,14 @@ START_TEST(find_beside_add_and_remove_finds_what_stays)
         cpi_lock();
         REQUIRE(cpi_ranges_add(handle_of(1), constant.to, constant.to + size));
         REQUIRE(cpi_ranges_add(handle_of(2), constant.from - size, constant.from));
-        cpi_ranges_remove(handle_of(1), constant.to, constant.to + size, false);
-        cpi_ranges_remove(handle_of(2), constant.from - size, constant.from, false);
+        cpi_ranges_remove(handle_of(1), constant.to, constant.to + size);
+        cpi_ranges_remove(handle_of(2), constant.from - size, constant.from);
         cpi_unlock();
     }
     over = true;
     support_join(thread);
     cpi_lock();
-    cpi_ranges_remove(constant.handle, constant.from, constant.to, false);
+    cpi_ranges_remove(constant.handle, constant.from, constant.to);
     REQUIRE_EQUAL(cpi_ranges_nodes(), 0);
     cpi_unlock();
 }

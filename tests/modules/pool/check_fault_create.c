@@ -128,8 +128,7 @@ static void end_with_nodes(struct fault_scene *scene)
     scene->count = 0;
     fault_end(scene);
     while (count-- > 0)
-        cpi_ranges_remove(scene->object, far_away(count), far_away(count) + CPI_RANGES_UNIT,
-                          false);
+        cpi_ranges_remove(scene->object, far_away(count), far_away(count) + CPI_RANGES_UNIT);
 }
 
 static const struct fault_case creations[] = {
