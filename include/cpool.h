@@ -71,12 +71,11 @@
  * switch.  Give the fiber its own cache (cpool_cache_create), or compile such files with
  * -DCPOOL_NO_INLINE.
  *
- * Signals: a function is async-signal-safe only if its contract says so.  Of those that
- * allocate or free slots these are cpool_depot_alloc and cpool_depot_free, except
- * in pools with a fallback or CPOOL_WAITABLE.  The library blocks signals while it holds its
- * lock, so a handler may fork or exit at any point of the library's operations.  The one
- * exception is a call into malloc, as for a block of a fallback: malloc's own rules for
- * handlers apply there.
+ * Signals: no function that allocates or frees may be called in a signal handler.  A function
+ * is async-signal-safe only if its contract says so, as those that only look at a descriptor
+ * or an address do.  A handler may interrupt the library anywhere if it returns, or ends the
+ * process by exit or _exit.  It may leave by longjmp or call fork only if it has interrupted
+ * the program's own code, and not a function of the library.
  *
  * Cancellation: functions that write to a stream may be cancellation points, as the stream
  * is, and so may the application's own error handler.  No other function is one.

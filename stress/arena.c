@@ -17,8 +17,8 @@
 /* The owner number under which audits stamp.  Workers have lower ones. */
 #define ARENA_AUDITOR STAMP_OWNERS
 
-/* Magazines that one user can have in its hands: loaded, spare, coming, going,
- * and the same for a signal handler in it. */
+/* Magazines that one user can have in its hands: loaded, spare, and those that the
+ * depot merges, with and without its cache. */
 #define ARENA_USER_MAGAZINES 6
 
 /* Slots that move in one bulk call of an audit. */

@@ -38,9 +38,8 @@ static struct {
     pthread_mutex_t lock; /* for list, threads */
     struct disturbed list[DISTURB_LIST_MAX];
     size_t threads;
-    void (*action)(struct worker *); /* constant while a disturbance lasts */
-    _Atomic bool stop;               /* relaxed: publishes nothing */
-    uint64_t random;                 /* the disturbing thread's */
+    _Atomic bool stop; /* relaxed: publishes nothing */
+    uint64_t random;   /* the disturbing thread's */
     pthread_t thread;
 } disturb = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -65,12 +64,8 @@ static void disturb_handle(int number)
     struct worker *worker = disturb_worker;
 
     (void)number;
-    if (worker != NULL) {
-        if (disturb.action != NULL)
-            disturb.action(worker);
-        else
-            disturb_stall();
-    }
+    if (worker != NULL)
+        disturb_stall();
     atomic_store_explicit(&disturb_is_handling, false, memory_order_relaxed);
     errno = saved;
 }
@@ -139,7 +134,7 @@ static void *disturb_run(void *argument)
     return argument;
 }
 
-void disturb_start(uint64_t seed, void (*action)(struct worker *))
+void disturb_start(uint64_t seed)
 {
     struct sigaction handler;
 
@@ -149,7 +144,6 @@ void disturb_start(uint64_t seed, void (*action)(struct worker *))
     handler.sa_flags = SA_RESTART;
     sigemptyset(&handler.sa_mask);
     sigaction(DISTURB_SIGNAL, &handler, NULL);
-    disturb.action = action;
     disturb.random = seed;
     atomic_store_explicit(&disturb.stop, false, memory_order_relaxed);
     if (pthread_create(&disturb.thread, NULL, disturb_run, NULL) != 0)

@@ -5,13 +5,11 @@
  * Includes worker.h.
  *
  * While a disturbance lasts a thread of its own sends signals to workers picked
- * at random, every few dozen microseconds.  The handler calls `action` in the
- * worker's own thread, between two instructions of whatever it was doing: in
- * the middle of a pop, with a magazine in its hands.
- *
- * The plain action is to stall: the worker stops there for up to a few hundred
- * microseconds while the others go on.  That is what makes rare interleavings
- * frequent (a pop that is overtaken by pops and a push of the same magazine).
+ * at random, every few dozen microseconds.  The handler stalls the worker between
+ * two instructions of whatever it was doing, in the middle of a pop, with a magazine
+ * in its hands, for up to a few hundred microseconds while the others go on.  That
+ * makes rare interleavings frequent (a pop that is overtaken by pops and a push of
+ * the same magazine).
  *
  * ThreadSanitizer delivers signals at calls into the C library only, so there
  * stalling achieves nothing, and crews are not stalled.
@@ -21,8 +19,8 @@
 
 #include "worker.h"
 
-/* Starts a disturbance: `action`, or stalls for NULL.  One at a time. */
-void disturb_start(uint64_t seed, void (*action)(struct worker *worker));
+/* Starts a disturbance.  One at a time. */
+void disturb_start(uint64_t seed);
 void disturb_stop(void);
 
 /* The calling thread may be disturbed from now on, and no more from now on.  No

@@ -250,12 +250,11 @@ static void print_summary(const struct settings *settings, const struct result *
 /* In most episodes the threads are stalled now and then, at any instruction. */
 static void run_episode(struct episode *episode)
 {
-    bool stalls = !random_once_in(&episode->random, 4) && !episode->mode->own_signals &&
-                  !STRESS_TSAN;
+    bool stalls = !random_once_in(&episode->random, 4) && !STRESS_TSAN;
 
     report_episode(episode);
     if (stalls)
-        disturb_start(random_next(&episode->random), NULL);
+        disturb_start(random_next(&episode->random));
     episode->mode->run(episode);
     if (stalls)
         disturb_stop();

@@ -40,7 +40,7 @@ struct stamp_book {
     _Atomic uint64_t *words; /* one per slot */
 };
 
-/* An owner: one thread, or a signal handler in one. */
+/* An owner: one thread. */
 struct stamp_owner {
     unsigned int number; /* 1 to STAMP_OWNERS, unique in the episode */
     uint64_t sequence;   /* advanced by each stamp */

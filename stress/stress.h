@@ -59,7 +59,6 @@ struct mode {
     const char *purpose;
     void (*run)(struct episode *episode);
     void (*prepare)(void);   /* NULL, or called once, before any pool is made */
-    bool own_signals;        /* disturbs its threads itself (disturb.h) */
     const char *unavailable; /* NULL, or why this build cannot run it */
 };
 

@@ -59,16 +59,12 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot) CPOOL_NONNULL
  * cpool_depot_alloc, cpool_depot_free - as cpool_alloc and cpool_free, but directly
  * from and to the depot, without the calling thread's cache.
  *
- * For signal handlers, and for threads that allocate too seldom to deserve a
- * cache.  Several times slower than the cached pair.
+ * For threads that allocate too seldom to deserve a cache.  Several times slower than the
+ * cached pair.  Not for signal handlers.
  * Any thread, lock-free, as long as at most 64 threads (16 in a pool of less than 4096
  * slots, 4 in caller-provided memory) are inside these two at once.  Further callers wait.
- * The last place is held with signals blocked, so nested handlers cannot deadlock.  The
- * signals that a thread's own instructions raise, such as SIGSEGV and SIGTRAP, are not
- * blocked.
  * alloc makes a system call when slots are used for the first time, and waits as
- * cpool_alloc does when it finds nothing, but not for an interrupted operation of its
- * own thread.  Async-signal-safe in pools without CPOOL_WAITABLE and without a fallback.
+ * cpool_alloc does when it finds nothing.
  * In caller-provided memory without CPOOL_EXACT the slots in the calling thread's own
  * loaded magazine are out of reach, too.
  */

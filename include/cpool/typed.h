@@ -91,8 +91,8 @@
  *     int <name>_open(const cpool_config_t *config);
  *     int <name>_close(void);
  *
- * If the pool cannot be created, an alloc returns NULL, and the next one tries again.  A signal
- * handler needs a pool that exists.  <cpool/track.h>, <cpool/lease.h> and <cpool/events.h> add
+ * If the pool cannot be created, an alloc returns NULL, and the next one tries again.
+ * <cpool/track.h>, <cpool/lease.h> and <cpool/events.h> add
  * functions by CPOOL_DECLARE_HANDLES, CPOOL_DECLARE_LEASES and CPOOL_DECLARE_NOTICES.
  *
  * <name>_open creates the pool now.  NULL means the settings of the definition.  In

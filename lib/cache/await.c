@@ -5,25 +5,12 @@
  * ORDERING TABLE
  *   inside | calls load | acquire | wait_way.c's rest | all that the operation did that has left
  *   hint   | frees load | acquire | cache.h's frees, mark.h's left | what it counts
- *   own    | locked_by and holder load, for our own token | relaxed | - | -
  */
 #include "cache/await.h"
 
 #include "base/atomic.h"
 #include "cache/mark.h"
 #include "host/os.h"
-
-/* Whether an operation of the calling thread that a signal interrupted has the
- * cache: as its owner, or as a stealing thread. */
-static bool is_interrupted(const struct cpi_cache *cache)
-{
-    uintptr_t locked_by = cpi_word_load(&cache->hidden.locked_by, relaxed); /* [own] */
-    const struct cpi_uncached *stealer = (const struct cpi_uncached *)locked_by;
-
-    if (stealer != NULL && cpi_load(&stealer->holder, relaxed) == cpi_thread_token()) /* [own] */
-        return true;
-    return cpi_mark_is_seen(cache) && cpi_mark_is_ours(cache);
-}
 
 static size_t all_shown(const struct cpi_registry *registry)
 {
@@ -74,7 +61,7 @@ CPI_COLD void cpi_await_activity(const struct cpi_registry *registry, struct cpi
 
         now->moves = mix(now->moves, cpi_cache_moves(cache));
         now->moves = mix(now->moves, cpi_word_load(&cache->hidden.frees, acquire)); /* [hint] */
-        now->left += is_interrupted(cache) ? 0 : rounds;
+        now->left += rounds;
         if (registry->exact)
             now->moves = mix(now->moves, rounds);
         else if (slack)
@@ -111,7 +98,7 @@ static bool await_owner(const struct cpi_cache *cache, struct cpi_backoff *backo
     uint32_t busy = cpi_mark_seen(cache);
     uintptr_t frees = cpi_mark_frees_seen(cache);
 
-    while (is_same(cache, busy, frees) && !cpi_mark_is_ours(cache))
+    while (is_same(cache, busy, frees))
         if (!cpi_await_pause(backoff))
             return false;
     return true;

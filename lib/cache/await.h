@@ -21,8 +21,7 @@
  * The figures that tell of changes between two looks.  `moves` differs if a slot was freed, or
  * changed its place.  `loaded` tells of the inline path: it differs if caches show other rounds
  * than before, and is 0 where there is no slack, as loaded magazines are then out of reach.
- * `left` is the rounds that caches showed when they were looked at for it, but for those that the
- * calling thread was inside, or had locked, when a signal interrupted it.
+ * `left` is the rounds that caches showed when they were looked at for it.
  *
  * The first two are checksums of counters that each owner keeps for itself.  One sequence number
  * of the pool would be simpler to compare, but each exchange and each free out of line would have
@@ -56,8 +55,7 @@ bool cpi_await_pause(struct cpi_backoff *backoff);
 
 /*
  * Waits until every operation that is inside has left, or has been followed by another
- * one.  Returns false if patience ends before.  Operations of the calling thread, which
- * it may have interrupted as a signal handler, are not waited for.
+ * one.  Returns false if patience ends before.
  */
 bool cpi_await_inside(const struct cpi_registry *registry, struct cpi_backoff *backoff);
 

@@ -38,7 +38,7 @@ size_t cpi_os_address_space(void);
 void *cpi_os_reserve(size_t size, size_t align);
 
 /* Makes part of a reservation readable and writable.  It reads as zero until written.  Doing it
- * twice is harmless.  False if refused: nothing has changed then.  Async-signal-safe. */
+ * twice is harmless.  False if refused: nothing has changed then. */
 bool cpi_os_commit(void *address, size_t size);
 
 /* Readable and writable zeroed memory, resident as far as it is touched, or NULL.  A system that
@@ -77,11 +77,11 @@ void cpi_os_barrier(void);
 
 /* Lets a thread run that this one waits for, for the `times`-th time in a row: below CPI_GIVE_WAY
  * it gives way, later it sleeps for a tenth of a millisecond, so that a thread of lower priority
- * gets its turn.  No point of cancellation.  Async-signal-safe. */
+ * gets its turn.  No point of cancellation. */
 #define CPI_GIVE_WAY 32u
 void cpi_os_back_off(unsigned times);
 
-/* The monotonic clock, nanoseconds.  Async-signal-safe.  Every system must have it, and none
+/* The monotonic clock, nanoseconds.  Every system must have it, and none
  * has a reason to refuse it.  0 if one does. */
 uint64_t cpi_os_now(void);
 

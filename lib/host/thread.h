@@ -106,7 +106,7 @@ void cpi_thread_disown(struct cpi_owned *owned);
 bool cpi_thread_word_is_own(void);
 
 /* A number that no other living thread has, never 0.  The forking thread keeps its own
- * in the child.  Wait-free, async-signal-safe. */
+ * in the child.  Wait-free. */
 static inline uintptr_t cpi_thread_token(void)
 {
     return (uintptr_t)&cpool_thread_word_abi3;

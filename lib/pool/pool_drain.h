@@ -86,7 +86,7 @@ void cpi_drain_close(struct cpi_drain *drain, const char *function);
 /*
  * pool_grow.c.  Returns true if a trim or shrink has, or had since `seen` was read, the depot's
  * magazines, so that it is worth looking again.  Waits until it has given some back,
- * without a lock.  Async-signal-safe: no signal interrupts a draining thread.
+ * without a lock.
  */
 bool cpi_pool_await_drain(struct cpi_pool *pool, uint32_t seen);
 

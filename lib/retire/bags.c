@@ -95,7 +95,7 @@ static bool is_being_emptied(const struct cpi_bag *bag)
     return cpi_bag_stamp(bag) == emptying();
 }
 
-/* A dry pool's alloc may be that of a signal handler, which uses no cache. */
+/* A dry pool's alloc may be one that does not look into its thread's cache. */
 static void free_all(cpool_t *pool, void *const *slots, size_t n, bool dry)
 {
     cpi_retire_back(pool, slots, n);

@@ -5,7 +5,7 @@
  * Includes pool_impl.h.
  *
  * These functions read and take nothing.  An answer may be outdated when the caller has it.  Each
- * one is async-signal-safe and wait-free, cpi_pool_has_any in the number of caches.
+ * one is wait-free, cpi_pool_has_any in the number of caches.
  */
 #ifndef CPI_POOL_LEFT_H
 #define CPI_POOL_LEFT_H

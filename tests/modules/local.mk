@@ -47,7 +47,6 @@ tests_modules = \
 	tests/modules/check/check_guard_unit \
 	tests/modules/lease/check_lease_threads \
 	tests/modules/retire/check_fault_retire \
-	tests/modules/retire/check_retire_signal \
 	tests/modules/object/check_fault_objects \
 	tests/modules/object/check_object_heap \
 	tests/modules/object/check_object_listed \

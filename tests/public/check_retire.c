@@ -383,6 +383,31 @@ START_TEST(dry_pool_takes_back_what_no_section_sees)
 }
 END_TEST
 
+/* The slot does not go into the thread's own cache, where such an alloc does not look. */
+START_TEST(alloc_from_the_depot_finds_what_was_retired)
+{
+    static _Alignas(64) char memory[1 << 16]; /* without slack */
+    cpool_config_t config = support_config(64, CAPACITY / 4);
+    void *slots[CAPACITY / 4];
+    cpool_reader_t *by;
+    cpool_t *small;
+
+    make(0);
+    by = reader();
+    config.memory = memory;
+    config.memory_size = sizeof memory;
+    small = support_create(&config);
+    for (size_t i = 0; i < CAPACITY / 4; i++)
+        REQUIRE((slots[i] = cpool_alloc(small)) != NULL);
+    REQUIRE(cpool_depot_alloc(small) == NULL);
+    REQUIRE_EQUAL(cpool_retire(by, small, slots[0]), 0);
+    REQUIRE(cpool_depot_alloc(small) == slots[0]);
+    cpool_free_bulk(small, slots, CAPACITY / 4);
+    support_destroy_empty(small);
+    end();
+}
+END_TEST
+
 START_TEST(reset_forgets_what_a_section_holds)
 {
     cpool_reader_t *other;
@@ -531,6 +556,7 @@ int main(void)
         TIMES(child_of_a_fork_has_no_readers_of_other_threads, MODES),
         ONCE(quiescent_state_ends_and_begins_a_section),
         TIMES(dry_pool_takes_back_what_no_section_sees, MODES),
+        ONCE(alloc_from_the_depot_finds_what_was_retired),
         TIMES(reset_forgets_what_a_section_holds, MODES),
         ONCE(section_that_stays_is_reported_once),
         ONCE(child_of_a_fork_gives_up_readers_that_vanished),

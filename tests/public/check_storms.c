@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_storms.c - many threads, many signals, cancelled threads and killed processes.
+ * check_storms.c - many threads, many signals with handlers that leave the thread's own code,
+ * cancelled threads and killed processes.
  * Afterwards every slot is there.
  *
  * Includes the public API only.
  */
 #include "support.h"
 
-#include <errno.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -109,56 +110,33 @@ END_TEST
  * ---- Many signals --------------------------------------------------------
  */
 
-/* Microseconds between two signals, threads, and signals between two forks. */
-enum { INTERVAL = 50, WORKERS = 4, BURST = 100, FORKS_EVERY = 200 };
+/* Microseconds between two signals, and threads. */
+enum { INTERVAL = 50, WORKERS = 4, BURST = 100 };
 
 static cpool_t *stormed;
 static _Atomic size_t handled;
-static _Atomic(size_t *) kept; /* left by one handler for another one */
 static _Atomic bool stop;
 
-/* Between the runtime's first and last steps of a thread, in which AddressSanitizer allocates. */
-static _Thread_local volatile sig_atomic_t working;
-
-static void require_in_handler(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-/* The child has the pool as it was at that instant, and uses it. */
-static void fork_in_handler(void)
-{
-    int status = 0;
-    pid_t child = fork();
-
-    require_in_handler(child >= 0);
-    if (child == 0) {
-        cpool_depot_free(stormed, cpool_depot_alloc(stormed));
-        _exit(0);
-    }
-    while (waitpid(child, &status, 0) < 0)
-        require_in_handler(errno == EINTR);
-    require_in_handler(status == 0);
-}
+/* While the thread is in code of its own, which a handler may leave. */
+static _Thread_local volatile sig_atomic_t outside;
+static _Thread_local sigjmp_buf way_out;
 
 static void handle(int signal)
 {
-    int saved = errno;
-    size_t *slot = cpool_depot_alloc(stormed);
-
     (void)signal;
-    if (slot != NULL) {
-        *slot = (uintptr_t)slot;
-        /* acq_rel: the slot's content goes along. */
-        slot = atomic_exchange_explicit(&kept, slot, memory_order_acq_rel);
-        require_in_handler(slot == NULL || *slot == (uintptr_t)slot);
-        cpool_depot_free(stormed, slot);
+    atomic_fetch_add_explicit(&handled, 1, memory_order_relaxed);
+    if (outside)
+        siglongjmp(way_out, 1);
+}
+
+/* ThreadSanitizer delivers signals at such calls. */
+static void rest_outside(void)
+{
+    if (sigsetjmp(way_out, 1) == 0) {
+        outside = 1;
+        sched_yield();
     }
-    if (atomic_fetch_add_explicit(&handled, 1, memory_order_relaxed) % FORKS_EVERY == 0 &&
-        working && !SUPPORT_THREAD_SANITIZED)
-        fork_in_handler();
-    errno = saved;
+    outside = 0;
 }
 
 static void *work_in_storm(void *argument)
@@ -166,7 +144,6 @@ static void *work_in_storm(void *argument)
     size_t *slots[BURST];
 
     (void)argument;
-    working = 1;
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         for (size_t i = 0; i < BURST; i++) {
             slots[i] = cpool_alloc(stormed);
@@ -177,9 +154,8 @@ static void *work_in_storm(void *argument)
             REQUIRE_EQUAL(*slots[i], i);
             cpool_free(stormed, slots[i]);
         }
-        sched_yield(); /* ThreadSanitizer delivers signals at such calls */
+        rest_outside();
     }
-    working = 0;
     return NULL;
 }
 
@@ -217,7 +193,6 @@ START_TEST(storm_of_signals_loses_nothing)
 
     stormed = make_pool(kinds[_i], 4000, 0);
     storm(SUPPORT_COUNT(SIGNALS, FEW_SIGNALS));
-    cpool_depot_free(stormed, atomic_load_explicit(&kept, memory_order_acquire));
     support_require_obtainable(stormed, 0);
     support_destroy_empty(stormed);
 }

@@ -58,7 +58,6 @@ tests_public = \
 	tests/public/check_retire_noinline \
 	tests/public/check_retire_tracked \
 	tests/public/check_share \
-	tests/public/check_signal \
 	tests/public/check_sized \
 	tests/public/check_sized_dry \
 	tests/public/check_sized_first \

@@ -241,7 +241,7 @@ START_TEST(empty_magazine_that_comes_between_two_looks_is_found)
 END_TEST
 
 /*
- * ---- Handlers ------------------------------------------------------------
+ * ---- A cache of one's own ------------------------------------------------
  */
 
 enum { OWN_CAPACITY = 8, OWN_ROUNDS = 2 };
@@ -268,45 +268,6 @@ static void take_and_free(struct own *own, size_t n)
     for (size_t i = 0; i < n; i++)
         cpool_cache_free(own->cache, own->live[i]);
 }
-
-static void look_in_vain(void *argument)
-{
-    struct own *own = argument;
-
-    REQUIRE(cpool_depot_alloc(own->pool) == NULL);
-    REQUIRE_EQUAL(support_stats(own->pool).stalls, 0);
-}
-
-/* The one slot is live when the handler looks: in vain, but it does not wait. */
-START_TEST(alloc_does_not_wait_for_the_cache_that_it_interrupts)
-{
-    struct own own;
-
-    own_init(&own, 1);
-    own.live[0] = cpool_cache_alloc(own.cache);
-    steps_plan(cpi_mark_has_barrier ? "cpi_pool_push" : "cpi_cache_push", 1, look_in_vain, &own);
-    cpool_cache_free(own.cache, own.live[0]);
-    REQUIRE(steps_drop());
-    support_destroy_empty(own.pool);
-}
-END_TEST
-
-/* The one slot lies in a cache that the interrupted alloc has claimed. */
-START_TEST(alloc_does_not_wait_for_the_thief_that_it_interrupts)
-{
-    struct own own;
-    void *slot;
-
-    own_init(&own, 1);
-    take_and_free(&own, 1);
-    steps_plan("cpi_mark_is_inside", 1, look_in_vain, &own);
-    slot = cpool_alloc(own.pool);
-    REQUIRE(steps_drop());
-    REQUIRE(slot != NULL);
-    cpool_free(own.pool, slot);
-    support_destroy_empty(own.pool);
-}
-END_TEST
 
 static void take_last(void *argument)
 {
@@ -454,8 +415,6 @@ int main(void)
         ONCE(alloc_beside_a_flush_finds_a_slot),
         ONCE(alloc_beside_thief_that_gives_up_finds_its_own_slot),
         ONCE(empty_magazine_that_comes_between_two_looks_is_found),
-        ONCE(alloc_does_not_wait_for_the_cache_that_it_interrupts),
-        ONCE(alloc_does_not_wait_for_the_thief_that_it_interrupts),
         ONCE(theft_of_an_empty_magazine_counts_for_nothing),
         ONCE(fork_inside_an_explicit_cache_loses_nothing),
         ONCE(alloc_beside_threads_that_never_pause_soon_finds_the_pool_empty),

@@ -324,47 +324,6 @@ START_TEST(reserve_needs_no_more_than_one_place)
 END_TEST
 
 /*
- * ---- A handler inside an operation of one's own --------------------------
- */
-
-static void alloc_from_the_depot(void *pool)
-{
-    void *slot = cpool_depot_alloc(pool);
-
-    if (slot != NULL)
-        cpool_depot_free(pool, slot);
-}
-
-static void work_alone(cpool_t *pool, void **slots);
-
-/* False if the work has fewer steps.  The interrupted operation cannot put down the
- * magazines in its hands before the handler returns. */
-static bool handler_at(unsigned flags, size_t nth)
-{
-    cpool_t *pool = make_pool(flags, CAPACITY, 2, FOR_EVER);
-    void *slots[CAPACITY];
-    bool met;
-
-    steps_plan(NULL, nth, alloc_from_the_depot, pool);
-    work_alone(pool, slots);
-    met = steps_drop();
-    support_require_live(pool, 0);
-    support_destroy_empty(pool);
-    return met;
-}
-
-START_TEST(handler_does_not_wait_for_what_it_interrupted)
-{
-    const unsigned kinds[] = { 0, CPOOL_EXACT };
-    size_t nth = 1;
-
-    while (handler_at(kinds[_i], nth))
-        nth += SUPPORT_COUNT(7u, 97u);
-    REQUIRE(nth > 500);
-}
-END_TEST
-
-/*
  * ---- A fork inside an operation of one's own -----------------------------
  */
 
@@ -440,7 +399,6 @@ int main(void)
         TIMES(alloc_finds_nothing_only_after_a_wait_for_a_flush, 2),
         ONCE(free_beyond_the_places_waits_for_one),
         ONCE(reserve_needs_no_more_than_one_place),
-        TIMES(handler_does_not_wait_for_what_it_interrupted, 2),
         TIMES(fork_inside_an_own_operation_child_loses_nothing, 3),
     };
 

@@ -7,9 +7,6 @@
  */
 #include "steps.h"
 
-#include <signal.h>
-#include <string.h>
-
 enum { CAPACITY = 32, ROUNDS = 4 };
 
 static const unsigned kinds[] = { 0, CPOOL_EXACT };
@@ -247,75 +244,6 @@ START_TEST(alloc_before_slots_are_collected_waits_for_them)
 END_TEST
 
 /*
- * ---- Handlers meanwhile --------------------------------------------------
- */
-
-static cpool_t *handled_pool;
-static void *handled_slot; /* read by the thread that was interrupted */
-
-static void handle(int signal)
-{
-    (void)signal;
-    handled_slot = cpool_depot_alloc(handled_pool);
-}
-
-static void interrupt(void *argument)
-{
-    (void)argument;
-    REQUIRE_EQUAL(raise(SIGUSR1), 0);
-}
-
-/* A handler that runs while its thread has the depot's slots would wait for ever. */
-static bool interrupt_at(void (*collects)(cpool_t *pool), size_t nth)
-{
-    bool met;
-
-    handled_pool = steps_pool(kinds[nth % KINDS], CAPACITY, 0, ROUNDS);
-    cpool_free(handled_pool, cpool_alloc(handled_pool));
-    cpool_flush(handled_pool);
-    handled_slot = NULL;
-    steps_allow(100000);
-    steps_plan(NULL, nth, interrupt, NULL);
-    collects(handled_pool);
-    met = steps_drop();
-    steps_allow(0);
-    REQUIRE(!met || handled_slot != NULL);
-    cpool_free(handled_pool, handled_slot);
-    support_destroy_empty(handled_pool);
-    return met;
-}
-
-static void trim(cpool_t *pool)
-{
-    cpool_trim(pool);
-}
-
-static void shrink(cpool_t *pool)
-{
-    (void)cpool_shrink(pool, CAPACITY - 1);
-}
-
-static void reserve(cpool_t *pool)
-{
-    (void)cpool_reserve(pool, 1);
-}
-
-START_TEST(handler_that_interrupts_a_collector_gets_a_slot)
-{
-    static void (*const collects[])(cpool_t *pool) = { trim, shrink, reserve };
-    struct sigaction action;
-    size_t nth = 1;
-
-    memset(&action, 0, sizeof(action));
-    action.sa_handler = handle;
-    REQUIRE_EQUAL(sigaction(SIGUSR1, &action, NULL), 0);
-    while (interrupt_at(collects[_i], nth))
-        nth++;
-    REQUIRE(nth > 10);
-}
-END_TEST
-
-/*
  * ---- Shrinking meanwhile -------------------------------------------------
  */
 
@@ -468,7 +396,6 @@ int main(void)
         TIMES(trim_leaves_empty_magazines_for_frees_meanwhile, KINDS),
         TIMES(alloc_while_slots_are_collected_waits_for_them, COLLECTORS * VARIANTS),
         TIMES(alloc_before_slots_are_collected_waits_for_them, COLLECTORS * VARIANTS),
-        TIMES(handler_that_interrupts_a_collector_gets_a_slot, 3),
         TIMES(shrink_that_removes_nothing_leaves_the_bytes_of_slots, KINDS),
         ONCE(shrink_while_slack_is_claimed_leaves_no_slot_above_the_watermark),
     };

@@ -114,34 +114,6 @@ START_TEST(trim_of_other_memory_gives_nothing_back)
 }
 END_TEST
 
-static cpool_t *handled;
-static void *taken_by_handler;
-
-static LONG CALLBACK handle(EXCEPTION_POINTERS *exception)
-{
-    if (exception->ExceptionRecord->ExceptionCode != 0xe0000001)
-        return EXCEPTION_CONTINUE_SEARCH;
-    taken_by_handler = cpool_depot_alloc(handled);
-    return EXCEPTION_CONTINUE_EXECUTION;
-}
-
-/* It runs in the thread that raised the exception, as the handler of a signal does. */
-START_TEST(handler_of_exceptions_uses_the_depot)
-{
-    cpool_config_t config = support_config(64, 10);
-    void *handler = AddVectoredExceptionHandler(1, handle);
-
-    handled = support_create(&config);
-    REQUIRE(handler != NULL);
-    RaiseException(0xe0000001, 0, 0, NULL);
-    REQUIRE(taken_by_handler != NULL);
-    support_require_live(handled, 1);
-    cpool_depot_free(handled, taken_by_handler);
-    REQUIRE(RemoveVectoredExceptionHandler(handler) != 0);
-    support_destroy_empty(handled);
-}
-END_TEST
-
 /* All slots are taken before the first pool is made. */
 START_TEST(create_without_slots_of_threads_refused)
 {
@@ -226,7 +198,6 @@ int main(void)
         ONCE(huge_pages_refused_by_pools),
         ONCE(huge_pages_refused_by_what_stands_on_pools),
         TIMES(trim_of_other_memory_gives_nothing_back, 2),
-        ONCE(handler_of_exceptions_uses_the_depot),
         ONCE(create_without_slots_of_threads_refused),
         ONCE(thread_without_memory_for_late_slots_ends_with_a_message),
     };

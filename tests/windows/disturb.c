@@ -2,7 +2,7 @@
 /*
  * disturb.c - stalls of running threads (stress/disturb.h) by SuspendThread, for Windows.
  *
- * Also the modes of the stress program that cannot be had there.
+ * Also the mode of the stress program that cannot be had there.
  *
  * Invariant: a thread is listed only while it is alive and between disturb_enter and
  * disturb_leave, and the list is locked while a thread is suspended.  So a suspended thread holds
@@ -17,12 +17,6 @@
 
 /* A pause is followed by a stall of so many turns of other threads at most. */
 #define DISTURB_TURNS_MAX 64
-
-const struct mode mode_depot = {
-    .name = "depot",
-    .purpose = "the uncached pair, also from signal handlers inside the cached one",
-    .unavailable = "there are no signals",
-};
 
 const struct mode mode_fork = {
     .name = "fork",
@@ -100,10 +94,8 @@ static DWORD WINAPI disturb_run(void *unused)
     return 0;
 }
 
-void disturb_start(uint64_t seed, void (*action)(struct worker *))
+void disturb_start(uint64_t seed)
 {
-    if (action != NULL)
-        stress_fail("no thread runs a function inside another one");
     disturb.random = seed;
     atomic_store_explicit(&disturb.stop, false, memory_order_relaxed);
     disturb.thread = CreateThread(NULL, 0, disturb_run, NULL, 0, NULL);

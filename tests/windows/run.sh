@@ -215,7 +215,7 @@ posix_program() {
 stress() {
     modes=
     for source in "$top"/stress/*.c; do
-        case $source in */disturb.c | */mode_depot.c | */mode_fork.c) ;; *) modes="$modes $source" ;; esac
+        case $source in */disturb.c | */mode_fork.c) ;; *) modes="$modes $source" ;; esac
     done
     # shellcheck disable=SC2086 # several words
     posix_program stress -DCPI_DEBUG=1 -I"$top/stress" $modes "$top/tests/windows/disturb.c" \
