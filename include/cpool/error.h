@@ -116,7 +116,8 @@ typedef void (*cpool_error_handler_t)(const cpool_error_t *error, void *context)
  * cpool_set_error_handler - sets the handler of callers' mistakes.
  *
  * handler   called with each report.  NULL restores the default, which writes
- *           the text to standard error without allocating and then aborts
+ *           the text to standard error without allocating and then aborts, unless the
+ *           code is one of resources
  * context   passed to the handler
  *
  * Any thread, but a report being made at this moment may still reach the old

@@ -180,7 +180,7 @@
                                                                                        \
     CPOOL_TYPED_LAST_(name##_objects_unload_,                                          \
                       name##_objects_.settings == &name##_object_config_,              \
-                      cpool_typed_objects_close_abi3(&name##_objects_, true))          \
+                      cpool_typed_objects_close_abi3(&name##_objects_, true), (void)0) \
                                                                                        \
     CPOOL_TYPED_END_
 

@@ -91,8 +91,10 @@
  *     int <name>_open(const cpool_config_t *config);
  *     int <name>_close(void);
  *
- * If the pool cannot be created, an alloc returns NULL, and the next one tries again.
- * <cpool/track.h>, <cpool/lease.h> and <cpool/events.h> add
+ * If the pool cannot be created, an alloc returns NULL, and the next one tries again.  The first
+ * failure is reported with its code.  Wrong settings that are constants are errors of the
+ * compiler: in C++ always, and in C with optimisation.  <cpool/track.h>, <cpool/lease.h> and
+ * <cpool/events.h> add
  * functions by CPOOL_DECLARE_HANDLES, CPOOL_DECLARE_LEASES and CPOOL_DECLARE_NOTICES.
  *
  * <name>_open creates the pool now.  NULL means the settings of the definition.  In
@@ -315,8 +317,12 @@
                                          none, 0 };                                    \
                                                                                        \
     CPOOL_TYPED_LAST_(name##_unload_, name##_typed_.settings == &name##_settings_,     \
-                      cpool_typed_close_abi3(&name##_typed_, true))                    \
+                      cpool_typed_close_abi3(&name##_typed_, true),                    \
+                      CPOOL_TYPED_SETTLED_(name##_settings_, type))                    \
                                                                                        \
+    CPOOL_TYPED_SETTINGS_BEGIN_                                                        \
+    CPOOL_TYPED_SETTLED_BY_(#name, type, __VA_ARGS__)                                  \
+    CPOOL_TYPED_SETTINGS_END_                                                          \
     CPOOL_TYPED_ASSERT_(name##_flags_ == (flags),                                      \
                         "cpool: " #name " is declared as another kind of pool")
 
@@ -390,14 +396,63 @@ CPOOL_API int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading);
 #define CPOOL_TYPED_INLINE_ static __inline__ __attribute__((__unused__))
 #define CPOOL_TYPED_APART_ static __attribute__((__unused__, __noinline__, __cold__))
 /* A definition that lost to one of another module must not close that module's pool. */
-#define CPOOL_TYPED_LAST_(function, is_own, close)                                     \
+#define CPOOL_TYPED_LAST_(function, is_own, close, settled)                            \
     static __attribute__((__destructor__)) void function(void)                         \
     {                                                                                  \
+        settled;                                                                       \
         (void)((is_own) && (close) == 0);                                              \
     }
 #else
 #define CPOOL_TYPED_INLINE_ static inline
-#define CPOOL_TYPED_LAST_(function, is_own, close)
+#define CPOOL_TYPED_LAST_(function, is_own, close, settled)
+#endif
+
+/*
+ * Settings that are constants and wrong end the compilation.  To C++ the members of a constant are
+ * constants, and to C only once they are folded, which takes a compiler that optimises.  What
+ * passes here is reported on first use.
+ */
+#define CPOOL_TYPED_LACKS_(settings)                                                   \
+    ((settings).capacity == 0 ||                                                       \
+     ((settings).max_capacity != 0 && (settings).max_capacity < (settings).capacity))
+#define CPOOL_TYPED_LACKS_TEXT_ ".capacity is missing or 0, or .max_capacity is below it"
+#define CPOOL_TYPED_MISFITS_(settings, type)                                           \
+    (((settings).slot_align & ((settings).slot_align - 1u)) != 0 ||                    \
+     ((settings).slot_align != 0 && (settings).slot_align < CPOOL_TYPED_ALIGN_(type)) || \
+     ((settings).slot_size != 0 && (settings).slot_size != sizeof(type)))
+#define CPOOL_TYPED_MISFITS_TEXT_                                                      \
+    ".slot_align is not a power of two of the type's alignment or more, or .slot_size is " \
+    "not the type's"
+
+#if defined(__cplusplus) && defined(__GNUC__)
+#define CPOOL_TYPED_SETTLED_(settings, type) ((void)0)
+#define CPOOL_TYPED_SETTLED_BY_(name, type, ...)                                       \
+    CPOOL_TYPED_IS_NOT_(CPOOL_TYPED_LACKS_(CPOOL_TYPED_GIVEN_(__VA_ARGS__)),           \
+                        "cpool: " name ": " CPOOL_TYPED_LACKS_TEXT_);                  \
+    CPOOL_TYPED_IS_NOT_(CPOOL_TYPED_MISFITS_(CPOOL_TYPED_GIVEN_(__VA_ARGS__), type),   \
+                        "cpool: " name ": " CPOOL_TYPED_MISFITS_TEXT_);
+#define CPOOL_TYPED_GIVEN_(...) cpool_config_t{ .size = sizeof(cpool_config_t), __VA_ARGS__ }
+#define CPOOL_TYPED_IS_NOT_(mistake, text)                                             \
+    static_assert(!__builtin_constant_p(mistake) || !(mistake), text)
+#elif defined(__has_attribute) && defined(__GNUC__)
+#if __has_attribute(__error__)
+extern void cpool_typed_lacks_(void) __attribute__((__error__(CPOOL_TYPED_LACKS_TEXT_)));
+extern void cpool_typed_misfits_(void) __attribute__((__error__(CPOOL_TYPED_MISFITS_TEXT_)));
+#define CPOOL_TYPED_SETTLED_(settings, type)                                           \
+    CPOOL_TYPED_IS_NOT_(CPOOL_TYPED_LACKS_(settings), cpool_typed_lacks_);             \
+    CPOOL_TYPED_IS_NOT_(CPOOL_TYPED_MISFITS_(settings, type), cpool_typed_misfits_)
+#define CPOOL_TYPED_IS_NOT_(mistake, function)                                         \
+    do {                                                                               \
+        if (__builtin_constant_p(mistake) && (mistake))                                \
+            function();                                                                \
+    } while (0)
+#endif
+#endif
+#if !defined(CPOOL_TYPED_SETTLED_)
+#define CPOOL_TYPED_SETTLED_(settings, type) ((void)0)
+#endif
+#if !defined(CPOOL_TYPED_SETTLED_BY_)
+#define CPOOL_TYPED_SETTLED_BY_(name, type, ...)
 #endif
 
 /* In a function of its own, because clang-tidy warns of memset where it is written. */

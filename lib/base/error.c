@@ -166,6 +166,8 @@ static void default_handler(const cpool_error_t *error)
     write_line(error->text);
     cpi_write_error(error->details, strlen(error->details));
     cpi_tools_print_stack();
+    if (error->code <= CPOOL_ENOMEM)
+        return;
     if (cpi_report_ends != NULL)
         cpi_report_ends(error);
     else

@@ -4,7 +4,7 @@
  *
  * ORDERING TABLE
  *   open   | pool pointer store | release | pool_impl.h's opened | origin, and all of the pool
- *   asked  | asked store        | relaxed | - | -
+ *   asked  | asked load, store  | relaxed | - | -
  *
  * A typed pool is created with the lock held, which a fork waits for: its child finds
  * a pool or none.
@@ -123,13 +123,39 @@ int cpool_typed_open_abi3(struct cpool_typed *typed, const cpool_config_t *confi
     return open_pool(typed, config);
 }
 
+/* Whether it is the first failure since there was a pool.  While there is none, nobody else uses
+ * `asked`. */
+static bool is_first_failure(struct cpool_typed *typed)
+{
+    bool first;
+
+    cpi_lock();
+    first = cpi_typed_opened(typed) == NULL &&
+            cpi_word_load(&typed->asked, relaxed) == 0; /* [asked] */
+    if (first)
+        cpi_word_store(&typed->asked, 1, relaxed); /* [asked] */
+    cpi_unlock();
+    return first;
+}
+
+CPI_COLD static cpool_t *open_on_first_use(struct cpool_typed *typed)
+{
+    int code = open_pool(typed, NULL);
+    cpool_error_t error = {.code = code, .function = typed->functions->open, .name = typed->name};
+
+    if (code == 0)
+        return cpi_typed_opened(typed);
+    if (is_first_failure(typed))
+        cpi_report(&error, "%s: on its first use the typed pool '%s' cannot be made, so its allocs "
+                   "return NULL: %s", error.function, error.name, cpool_strerror(code));
+    return NULL;
+}
+
 cpool_t *cpool_typed_pool_abi3(struct cpool_typed *typed)
 {
     cpool_t *handle = opened(typed);
 
-    if (CPI_UNLIKELY(handle == NULL) && cpool_typed_open_abi3(typed, NULL) == 0)
-        handle = cpi_typed_opened(typed);
-    return handle;
+    return CPI_LIKELY(handle != NULL) ? handle : open_on_first_use(typed);
 }
 
 int cpool_typed_close_abi3(struct cpool_typed *typed, bool unloading)

@@ -36,9 +36,9 @@ CPOOL_DEFINE(odds, struct odd, .capacity = CAPACITY);
 CPOOL_DECLARE(bytes, char);
 CPOOL_DEFINE(bytes, char, .capacity = CAPACITY, .name = "bytes of tests");
 
-/* There can be no such pool. */
+/* There can be no such pool, and no compiler knows. */
 CPOOL_DECLARE(wrong, struct job);
-CPOOL_DEFINE(wrong, struct job, .capacity = 0);
+CPOOL_DEFINE(wrong, struct job, .capacity = CAPACITY, .magazine_rounds = CAPACITY + 1);
 
 static cpool_config_t job_config(size_t capacity, unsigned flags)
 {
@@ -343,17 +343,31 @@ END_TEST
  * ---- Opening and closing -------------------------------------------------
  */
 
+/* One report, which names the pool and why there is none. */
+static void require_cause(int code, const char *name)
+{
+    struct support_report report = REQUIRE_REPORT(code);
+
+    REQUIRE(strcmp(report.name, name) == 0);
+    REQUIRE(strstr(report.text, name) != NULL && strstr(report.text, cpool_strerror(code)) != NULL);
+}
+
 START_TEST(open_refuses_each_mistake_and_later_succeeds)
 {
     cpool_debug_t debug = CPOOL_DEBUG_INIT;
     cpool_config_t config = job_config(CAPACITY, 0);
     struct job *job;
 
-    REQUIRE(wrong_alloc() == NULL && wrong_calloc() == NULL && wrong_pool() == NULL);
-    REQUIRE_EQUAL(wrong_open(NULL), CPOOL_ECAPACITY);
+    REQUIRE_EQUAL(wrong_open(NULL), CPOOL_EROUNDS);
+    support_capture_reports();
+    REQUIRE(wrong_alloc() == NULL);
+    require_cause(CPOOL_EROUNDS, "wrong");
+    REQUIRE(wrong_calloc() == NULL && wrong_pool() == NULL);
     REQUIRE_EQUAL(wrong_alloc_bulk(&job, 1), 0);
     wrong_free(NULL);
     REQUIRE_EQUAL(wrong_close(), CPOOL_OK);
+    REQUIRE(wrong_alloc() == NULL);
+    REQUIRE_NO_REPORT();
     config.slot_size = sizeof(struct job) + 1;
     REQUIRE_EQUAL(wrong_open(&config), CPOOL_ESLOTSIZE);
     config.slot_size = 0;
@@ -379,6 +393,9 @@ START_TEST(open_refuses_each_mistake_and_later_succeeds)
     REQUIRE(job != NULL);
     wrong_free(job);
     REQUIRE_EQUAL(wrong_close(), CPOOL_OK);
+    REQUIRE(wrong_alloc() == NULL); /* reported anew after there was a pool */
+    require_cause(CPOOL_EROUNDS, "wrong");
+    support_release_reports();
 }
 END_TEST
 
@@ -393,6 +410,32 @@ static void refused_memory(void *unused)
     use_jobs(10);
     close_empty();
 }
+
+/* Larger than the addresses that there are. */
+CPOOL_DECLARE(large, struct job);
+CPOOL_DEFINE(large, struct job, .capacity = CAPACITY, .max_capacity = UINT32_MAX);
+
+/* The process goes on. */
+static void use_without_addresses(void *unused)
+{
+    support_limit_address_space((size_t)256 << 20);
+    REQUIRE(large_alloc() == NULL && large_alloc() == NULL && large_pool() == NULL);
+    REQUIRE_EQUAL(large_open(NULL), CPOOL_ENOMEM);
+    (void)unused;
+}
+
+START_TEST(first_use_without_memory_is_reported_once_and_ends_nothing)
+{
+    struct support_outcome outcome;
+
+    SKIP_IF(SUPPORT_SANITIZED || sizeof(size_t) < 8, "addresses cannot be limited");
+    support_fork(use_without_addresses, NULL, &outcome);
+    REQUIRE_EQUAL(outcome.status, 0);
+    REQUIRE(strstr(outcome.text, "'large'") != NULL);
+    REQUIRE(strstr(outcome.text, cpool_strerror(CPOOL_ENOMEM)) != NULL);
+    REQUIRE(strchr(outcome.text, '\n') == strrchr(outcome.text, '\n'));
+}
+END_TEST
 
 START_TEST(open_without_memory_fails_and_first_use_succeeds)
 {
@@ -541,6 +584,7 @@ int main(void)
         ONCE(destructors_before_and_after_ours_use_the_pool),
         ONCE(slots_loaded_by_waiting_threads_are_made_up_for),
         ONCE(open_refuses_each_mistake_and_later_succeeds),
+        ONCE(first_use_without_memory_is_reported_once_and_ends_nothing),
         ONCE(open_without_memory_fails_and_first_use_succeeds),
         ONCE(close_and_open_while_threads_that_used_it_live),
         ONCE(reset_takes_back_live_slots),

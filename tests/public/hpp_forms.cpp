@@ -208,7 +208,7 @@ void waitable_pools_wait()
 } // namespace
 
 CPOOL_STATIC_POOL(nothing, thing);
-CPOOL_DEFINE(nothing, thing, .capacity = 0);
+CPOOL_DEFINE(nothing, thing, .capacity = 2, .magazine_rounds = 3);
 
 namespace {
 
@@ -235,18 +235,27 @@ void leases_have_slots_beside_blocks()
     REQUIRE(frame.end() == 2 && live_slots(pool.native_handle()) == 0);
 }
 
-// No pool is no mistake of the program's, and its default error handler would end it.
+void count_report(const cpool_error_t *error, void *reports)
+{
+    REQUIRE(error->code == CPOOL_EROUNDS);
+    ++*static_cast<int *>(reports);
+}
+
+// Why there is no pool is reported once.
 void static_pools_that_cannot_be_created_have_no_slots()
 {
     using pool = cpool::static_pool<thing, nothing_tag>;
     thing *slots[2];
+    int reports = 0;
 
+    cpool_set_error_handler(count_report, &reports);
     REQUIRE(pool::native_handle() == nullptr && pool::create() == nullptr);
     REQUIRE(pool::allocate_bulk(slots, 2) == 0 && pool::allocate_or_notify() == nullptr);
     REQUIRE(pool::allocate_wait() == nullptr && pool::create_wait(nullptr) == nullptr);
     pool::deallocate_bulk(slots, 0);
     REQUIRE(!pool::handle_of(nullptr) && pool::resolve(cpool::handle<thing>()) == nullptr);
-    REQUIRE(pool::close() == 0);
+    REQUIRE(pool::close() == 0 && reports == 1);
+    cpool_set_error_handler(nullptr, nullptr);
 }
 
 } // namespace

@@ -61,6 +61,41 @@ for compiler in "${CC:-cc}" $other; do
         try $compiler $options
     done
 done
+# refuses SETTINGS TEXT COMPILER OPTION... - a wrong definition is an error that says this.
+refuses() {
+    settings=$1 text=$2
+    shift 2
+    command -v "$1" >/dev/null || return
+    case " $* " in *++*) extension=cpp ;; *) extension=c ;; esac
+    printf '%s\n' '#include <cpool.h>' 'struct job { double d[4]; };' \
+        'CPOOL_DECLARE(jobs, struct job);' "CPOOL_DEFINE(jobs, struct job, $settings);" \
+        >"$work/wrong.$extension"
+    ran=$((ran + 1))
+    if "$@" -I"$top/include" -Iinclude -c "$work/wrong.$extension" -o "$work/wrong.o" \
+        >"$work/output" 2>&1; then
+        [ "$text" = good ] && return
+        echo "CPOOL_DEFINE with $settings compiles: $*"
+        status=1
+    elif ! grep -q -e "$text" "$work/output"; then
+        echo "CPOOL_DEFINE with $settings is not refused for $text: $*"
+        head -n 5 "$work/output"
+        status=1
+    fi
+}
+
+# To C a member of a constant is one with optimisation alone.
+for compiler in 'gcc -O1' 'clang -O1' 'g++ -O0 -std=c++11' 'clang++ -O0 -std=c++11' \
+    'g++ -O2 -std=c++20' 'clang++ -O2 -std=c++20'; do
+    # shellcheck disable=SC2086 # several words
+    {
+        refuses '.name = "jobs"' 'capacity is missing' $compiler
+        refuses '.capacity = 9, .max_capacity = 8' 'capacity is missing' $compiler
+        refuses '.slot_align = 24, .capacity = 9' 'slot_align is not' $compiler
+        refuses '.slot_align = 4, .capacity = 9' 'slot_align is not' $compiler
+        refuses '.slot_size = 33, .capacity = 9' 'slot_align is not' $compiler
+        refuses '.slot_size = 32, .slot_align = 16, .capacity = 9' good $compiler
+    }
+done
 # A pool that a header defines is one pool in two source files, and another one in a shared
 # library.
 cat >"$work/inline.h" <<'END'
