@@ -25,7 +25,7 @@ libcpool_sources = \
 	lib/pool/pool_report.c lib/pool/pool_report.h lib/pool/pool_reserve.c \
 	lib/pool/pool_shown.c lib/pool/pool_slow.c \
 	lib/pool/pool_typed.c lib/pool/pool_usage.c lib/pool/pools.c lib/pool/way.h \
-	lib/wait/pool_call.c lib/wait/pool_events.c lib/wait/pool_left.c lib/wait/pool_left.h \
+	lib/wait/pool_call.c lib/wait/pool_events.c \
 	lib/wait/pool_wait.c lib/wait/pool_wait.h lib/wait/queue.h lib/wait/wait_way.c \
 	lib/wait/waiters.c \
 	lib/track/pool_track.c lib/track/slotmap.c lib/track/slotmap.h lib/track/track_gate.c lib/track/track.h \
@@ -35,7 +35,6 @@ libcpool_sources = \
 	lib/check/pool_quarantine.c \
 	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/pool_verify.c lib/check/quarantine.c \
 	lib/check/quarantine.h lib/check/record.h lib/check/site.c lib/check/site.h \
-	lib/fallback/fallback.c lib/fallback/fallback.h lib/fallback/pool_fallback.c \
 	lib/lease/lease.c lib/lease/lease.h lib/lease/lease_close.c lib/lease/lease_feature.c \
 	lib/lease/lease_inline.c lib/lease/lease_layer.h lib/lease/pool_lease.c \
 	lib/lease/pool_lease.h lib/lease/pool_lease_end.c \

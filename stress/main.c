@@ -34,7 +34,7 @@ static const struct mode *const modes[] = {
     &mode_caches, &mode_depot, &mode_fork,  &mode_lifecycle, &mode_transfer, &mode_checked,
     &mode_memory, &mode_objects, &mode_wait, &mode_recall,   &mode_full,
     &mode_lease,  &mode_tracked, &mode_typed,    &mode_lanes,    &mode_sized,
-    &mode_priority, &mode_fallback, &mode_retire,
+    &mode_priority, &mode_retire,
 };
 
 #define MODES (sizeof modes / sizeof modes[0])

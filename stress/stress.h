@@ -76,7 +76,6 @@ extern const struct mode mode_lease;
 extern const struct mode mode_mixed;
 extern const struct mode mode_caches;
 extern const struct mode mode_depot;
-extern const struct mode mode_fallback;
 extern const struct mode mode_fork;
 extern const struct mode mode_recall;
 extern const struct mode mode_lifecycle;

@@ -91,9 +91,7 @@ CPOOL_API void cpool_flush(cpool_t *pool);
  * has grown or shrunk to.  All caches end, those of cpool_cache_create included.  Event
  * loops that wait for a notice get it.
  *
- * Live blocks of the fallback go back to malloc.
- *
- * Returns the number of slots and blocks that were live.  Reports
+ * Returns the number of slots that were live.  Reports
  * CPOOL_EDOUBLEFREE as cpool_destroy does, and CPOOL_EGUARD in checked pools.
  * It may block.  Its cost depends on the number of caches and of magazines in
  * the depot, not on the number of slots (checked pools verify every guard).

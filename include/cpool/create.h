@@ -173,13 +173,11 @@ typedef struct cpool_config {
                                waits for threads stopped inside the library with slots.
                                0: 1000 */
     const cpool_debug_t *debug; /* copied.  Not NULL: implies CPOOL_CHECKED */
-    size_t fallback;        /* blocks of malloc that may be live beside the slots, handed
-                               out when the pool is dry, up to CPOOL_CAPACITY_MAX */
 } cpool_config_t;
 
 #define CPOOL_CONFIG_INIT                                                      \
     {                                                                          \
-        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0u, 0, NULL, 0, 0, 0, NULL, 0 \
+        sizeof(cpool_config_t), NULL, 0, 0, 0, 0, 0, 0, 0u, 0u, 0, NULL, 0, 0, 0, NULL \
     }
 
 /*
@@ -258,25 +256,6 @@ CPOOL_API size_t cpool_memory_required(const cpool_config_t *config) CPOOL_MUST_
  * first used.  (Lazy initialisation by watermark: B. Kenwright,
  * "Fast Efficient Fixed-Size Memory Pool", COMPUTATION TOOLS 2012.)
  *
- * Fallback: a dry pool, after it has grown and searched everywhere, hands out blocks
- * of malloc, exactly up to `fallback` of them at once.  They have the size, alignment and
- * offset of slots, are freed like slots, and then go back to malloc.  The table of
- * blocks takes 16 to 32 bytes a block, from the operating system.  An address that is neither
- * slot nor block is CPOOL_EFOREIGN as ever.  A second free of a block is CPOOL_EDOUBLEFREE until
- * other blocks have taken its place in the table, and then CPOOL_EFOREIGN.  It is not detected
- * once malloc has handed the same memory to the pool again, or the first free, perhaps still
- * under way, has handed the block to a waiting thread: it then frees that thread's block, or the
- * new one, and another waiting thread may have it, too.  Memory that malloc has handed to anybody
- * else is not touched.
- *
- * A block has no index.  cpool_owns, cpool_index, cpool_at, handles and visits know slots only.
- * cpool_verify and cpool_lease_adopt report CPOOL_EBLOCK.  Leases hand out slots only, object
- * and sized pools have no blocks, and cpool_lanes_create returns CPOOL_EFALLBACK.
- * cpool_alloc_wait and cpool_alloc_or_notify take a block rather than wait, and the free of a
- * block wakes a waiter as that of a slot does.
- * No function that allocates or frees is async-signal-safe on a pool with a fallback,
- * because malloc is not.  Checked pools do not look at the bytes around blocks.
- *
  * Returns 0, CPOOL_ENULL, or a code of the configuration or of the resources, which
  * names the one thing that is wrong.  A failure leaves nothing behind.
  * Any thread.  It may block and makes system calls.
@@ -297,10 +276,10 @@ CPOOL_API int cpool_create(cpool_t **pool, const cpool_config_t *config) CPOOL_M
  * Returns 0 if all slots had been freed, else a code.  The pool is gone with every
  * code but CPOOL_EPOOL:
  *
- *   CPOOL_ELIVE         slots, or blocks of the fallback, were still live (cpool_stats
- *                       counts them).  Not reported, because a program may end its pools
- *                       so.  Checked pools print the live slots, by the address that
- *                       allocated them, to standard error
+ *   CPOOL_ELIVE         slots were still live (cpool_stats counts them).  Not
+ *                       reported, because a program may end its pools so.  Checked pools
+ *                       print the live slots, by the address that allocated them, to
+ *                       standard error
  *   CPOOL_EDOUBLEFREE   more slots are free than were ever handed out.  Reported, in
  *                       any pool.  A leaked slot cancels out a double free
  *   CPOOL_EGUARD        bytes around slots, or in freed ones, were overwritten, and

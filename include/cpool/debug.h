@@ -31,7 +31,6 @@
  *   leaks          at the end of the process the live slots of all pools are listed
  *   continue       the default error handler returns instead of aborting
  *   no_poison      as CPOOL_MEMORY_NO_POISON
- *   fake           slots and objects come from malloc (see below)
  *
  * The number in parentheses is the default of the word alone.  Unknown words are
  * named on standard error.  Programs that run with more rights than their user, such as
@@ -43,15 +42,6 @@
  * A place in a report is "function+0x12 (module+0x1234)" if the module exports the
  * function, followed by the return address.  `addr2line -i -f -e module 0x1234` finds
  * the line of the call, in position-independent programs, too.
- *
- * With `fake` every alloc of a pool is a block of its fallback (cpool_create.3).  As many may
- * be live as max_capacity and `fallback` allow together.  Object pools are made with
- * CPOOL_OBJECT_FAKE.  ASan and Memcheck then know both ends of each slot, and the calls
- * that took and freed it (ASan: fast_unwind_on_malloc=0, because the library keeps no frame
- * pointers).  A program's time with and without it shows what its pools are worth.  A block has
- * no index, so pools that keep slots or their state are not affected: those with CPOOL_TRACKED,
- * CPOOL_CHECKED and its settings, CPOOL_MEMORY_KEEP_PAGES or CPOOL_MEMORY_NO_POISON,
- * and those of blocks of many sizes.  Leases always hand out slots.
  *
  * cpool_print lists live slots by place (CPOOL_PRINT_LIVE), and the log (CPOOL_PRINT_LOG).
  *

@@ -44,7 +44,6 @@ enum {
                                 (cpool_sized) */
     CPOOL_ECOPIES = -16,     /* some names of this copy of the library are bound to another
                                 copy (cpool.h, Copies) */
-    CPOOL_EFALLBACK = -17,   /* fallback is above CPOOL_CAPACITY_MAX, or is set for lanes */
     CPOOL_ESTATE = -18,      /* too few bytes for a state of lanes, or no state of such lanes */
 
     CPOOL_ENULL = -101,       /* a required pointer is NULL */
@@ -67,7 +66,6 @@ enum {
     CPOOL_EFREED = -115,      /* a slot was written while it was free (cpool_debug_t) */
     CPOOL_ELEASE = -116,      /* not an open lease, or in use at its end */
     CPOOL_ELEASED = -117,     /* the slot goes back with its lease (checked pools) */
-    CPOOL_EBLOCK = -118,      /* the address is a block of the fallback, and has no index */
     CPOOL_EREADER = -119,     /* a reader is inside a section (cpool/retire.h) */
     CPOOL_ESTALLED = -120,    /* a section holds slots back for stall_limit (likewise) */
     CPOOL_ERETIRED = -121,    /* the slot is retired already (tracked and checked pools) */

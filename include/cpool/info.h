@@ -105,8 +105,6 @@ typedef struct cpool_stats_t {
     uint64_t system_calls;  /* requests to the operating system so far */
     uint64_t registrations; /* caches registered so far, of threads, of leases, and those of
                                cpool_cache_create */
-    size_t fallback_live;   /* blocks of malloc that callers hold */
-    size_t fallback_peak;   /* the most there have been */
     size_t retired;         /* of `live`, slots that are held back for readers (cpool/retire.h).
                                Exact if no thread retires at the moment */
 } cpool_stats_t;
@@ -114,7 +112,7 @@ typedef struct cpool_stats_t {
 #define CPOOL_STATS_INIT                                                       \
     {                                                                          \
         sizeof(cpool_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                              \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
     }
 
 /*

@@ -124,7 +124,7 @@ CPOOL_API CPOOL_INLINE_ void *cpool_lease_alloc(cpool_lease_t *lease) CPOOL_MUST
  *
  * Returns 0, or a reported code, after which the slot is still the caller's.
  * CPOOL_ELEASE: the lease has ended.  CPOOL_EFOREIGN, CPOOL_EMISALIGNED or CPOOL_EUNUSED: the
- * address is wrong, as in cpool_free.  CPOOL_EBLOCK: it is a block of the fallback.  A pool with
+ * address is wrong, as in cpool_free.  A pool with
  * a state for each slot also returns CPOOL_EDOUBLEFREE for a free slot, and CPOOL_ELEASED for a
  * slot that is in a lease already.
  * If several threads adopt one slot at once, all but one get this code.  In other pools the

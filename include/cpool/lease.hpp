@@ -56,8 +56,7 @@ public:
 
     /* An object from these arguments that ends with the lease, or nullptr when no slot can be
      * had or the lease is not open.  Where its constructor may throw, the slot comes from
-     * cpool_alloc, and cpool_lease_adopt follows.  If cpool_alloc has only a block of the
-     * fallback, the slot is the lease's, and stays so after an exception. */
+     * cpool_alloc, and cpool_lease_adopt follows. */
     template <class... Arguments> T *create(Arguments &&...arguments)
     {
         if (handle_ == nullptr)
@@ -88,19 +87,9 @@ public:
 private:
     /* Slots for detail::construct. */
     struct slots {
-        void *allocate() noexcept
-        {
-            void *slot = cpool_alloc(pool);
-
-            is_block = slot != nullptr && !cpool_owns(pool, slot);
-            if (!is_block)
-                return slot;
-            cpool_free(pool, slot);
-            return nullptr;
-        }
+        void *allocate() noexcept { return cpool_alloc(pool); }
         void deallocate(T *slot) noexcept { cpool_free(pool, static_cast<void *>(slot)); }
         cpool_t *pool;
-        bool is_block; /* a block of the fallback, which no lease takes, was all there was */
     };
 
     template <class... Arguments> T *create_as(std::true_type, Arguments &&...arguments)
@@ -112,11 +101,9 @@ private:
 
     template <class... Arguments> T *create_as(std::false_type, Arguments &&...arguments)
     {
-        slots from{pool_, false};
+        slots from{pool_};
         T *object = detail::construct<T>(from, std::forward<Arguments>(arguments)...);
 
-        if (from.is_block)
-            return create_as(std::true_type(), std::forward<Arguments>(arguments)...);
         if (object == nullptr || adopt(object) == 0)
             return object;
         from.deallocate(object);

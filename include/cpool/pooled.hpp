@@ -51,7 +51,7 @@ template <class Tag> struct source {
     /* After a constructor threw, if the language does not pass the size. */
     static void free(void *block) noexcept
     {
-        if (is_of(Tag::native_handle(), block))
+        if (cpool_owns(Tag::native_handle(), block))
             Tag::deallocate(block);
         else
             free_shared(block);

@@ -87,8 +87,6 @@ extern "C" {
  * destroyed, the result is the pool or NULL.
  * Any thread, async-signal-safe.  It is wait-free, with a dozen dependent loads at most for
  * addresses of up to 48 bits.
- * While pools with a fallback exist it also finds the beginnings of live blocks, and may
- * block for addresses in no slot.
  */
 CPOOL_API cpool_t *cpool_of(const void *address, void **slot);
 

@@ -58,7 +58,7 @@ protected:
     }
     void do_deallocate(void *block, std::size_t bytes, std::size_t align) override
     {
-        if (bytes <= size_ && align <= align_ && detail::is_of(handle_, block))
+        if (bytes <= size_ && align <= align_ && cpool_owns(handle_, block))
             cpool_free(handle_, block);
         else
             upstream_->deallocate(block, bytes, align);

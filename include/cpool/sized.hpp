@@ -78,12 +78,6 @@ CPOOL_API inline cpool_sized_t *shared_blocks() noexcept
 
 namespace detail {
 
-/* True for a slot of the pool and for a block of its fallback. */
-inline bool is_of(cpool_t *pool, const void *block) noexcept
-{
-    return cpool_owns(pool, block) || (pool != nullptr && cpool_of(block, nullptr) == pool);
-}
-
 inline void *alloc_shared(std::size_t size, std::size_t align) noexcept
 {
     cpool_sized_t *blocks = shared_blocks();

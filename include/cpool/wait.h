@@ -27,9 +27,6 @@
  * waited for a millisecond is no longer overtaken.  Slots freed from then on are handed to
  * the waiting threads directly, in the order in which these came.
  *
- * A block of the fallback (cpool_create.3) is taken before the thread sleeps, and freed blocks
- * are handed over as slots are.
- *
  * If the operating system refuses memory, the thread tries again a hundred times a second.  If
  * the system refuses the condition variable that a sleep needs, this is cpool_alloc, without
  * a wait.  A thread that waits for slots which it holds itself never wakes up.

@@ -2,13 +2,11 @@
 /*
  * list.c - the features of this build.
  *
- * Their numbers are the order in which they begin: gates before the ways that depend on them,
- * and the fallback's way, which goes on to the others', after these.
+ * Their numbers are the order in which they begin: gates before the ways that depend on them.
  */
 #include "pool/feature.h"
 
 #include "check/checks.h"
-#include "fallback/fallback.h"
 #include "lease/lease.h"
 #include "retire/retire_impl.h"
 #include "track/track.h"
@@ -19,7 +17,6 @@ const struct cpi_feature *const cpi_features[CPI_FEATURES] = {
     [CPI_PART_TRACK] = &cpi_track_feature,
     [CPI_PART_CHECK] = &cpi_check_feature,
     [CPI_PART_WAIT] = &cpi_wait_feature,
-    [CPI_PART_FALLBACK] = &cpi_fallback_feature,
     [CPI_PART_LEASE] = &cpi_lease_feature,
     [CPI_PART_RETIRE] = &cpi_retire_feature,
 };

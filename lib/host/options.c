@@ -29,7 +29,6 @@ static const struct word {
     {"log", offsetof(struct cpi_options, log), 256, 1048576},
     {"leaks", offsetof(struct cpi_options, leaks), 1, 0},
     {"continue", offsetof(struct cpi_options, goes_on), 1, 0},
-    {"fake", offsetof(struct cpi_options, fake), 1, 0},
 };
 
 #define CPI_WORDS (sizeof known_words / sizeof known_words[0])

@@ -27,7 +27,6 @@ struct cpi_options {
     size_t log;        /* likewise */
     size_t leaks;      /* 1: the live slots of all pools are listed at the end */
     size_t goes_on;    /* 1: the default error handler returns */
-    size_t fake;       /* 1: objects come from malloc */
 };
 
 /*

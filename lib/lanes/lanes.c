@@ -38,8 +38,6 @@ static int check(const cpool_config_t *config, size_t n)
 
     if ((config->flags & refused) != 0 || config->debug != NULL)
         return CPOOL_EFLAGS;
-    if (config->fallback != 0)
-        return CPOOL_EFALLBACK;
     if (config->max_capacity != 0 && config->max_capacity != config->capacity)
         return CPOOL_EMAXCAPACITY;
     return n == 0 || n > config->capacity || config->capacity >= CPI_LANE_LIVE ? CPOOL_ECAPACITY

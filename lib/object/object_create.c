@@ -52,8 +52,6 @@ static int read_config(cpool_object_config_t *config, cpool_object_type_t *type,
     if (type->object_align != 0 && (!cpi_is_power_of_two(type->object_align) ||
                                     type->object_align > CPOOL_ALIGN_MAX))
         return CPOOL_EALIGN; /* a fake pool makes no pool of slots that would look at it */
-    if (cpi_options()->fake != 0)
-        config->flags |= CPOOL_OBJECT_FAKE;
     return (config->flags & ~CPI_OBJECT_FLAGS) != 0 ? CPOOL_EFLAGS : 0;
 }
 

@@ -45,10 +45,6 @@ struct cpi_feature {
      * and the pool be used by its handle.  With the lock held. */
     void (*parted)(struct cpi_pool *pool);
 
-    /* At a reset or the end: takes back all that the pool has handed out beside its slots, and
-     * returns how many of these were live. */
-    size_t (*clear)(struct cpi_pool *pool);
-
     /* At the end, if so many slots are live. */
     void (*leaked)(struct cpi_pool *pool, size_t live);
 
@@ -58,9 +54,6 @@ struct cpi_feature {
     /* Lists its live slots or its log to the sink, and returns how many lines those are. */
     size_t (*list)(const struct cpi_pool *pool, enum cpool_print_what what, cpi_line_sink *sink,
                    void *context);
-
-    /* The pool that has handed out this address, which is no slot's, or NULL. */
-    cpool_t *(*find)(const void *address);
 
     /* For a report: the place of the slot's last alloc or free, or NULL, the details of the
      * address or else of the slot, and how to learn more. */

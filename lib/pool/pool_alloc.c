@@ -169,7 +169,7 @@ void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits)
  * A thread that was stopped inside is waited for, but not for ever.  Threads that go on using
  * their loaded magazines are not waited for, as slack makes up for all that any look saw.
  */
-CPI_COLD static void *look_again(struct cpi_pool *pool, struct cpi_cache *cache)
+CPI_COLD void *cpi_pool_look_again(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     struct cpi_backoff backoff = {pool->stall_limit, 0, 0};
     unsigned unsettled = 0;
@@ -204,7 +204,30 @@ static void *take_any(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot = cpi_pool_take(pool, cache);
 
-    return CPI_LIKELY(slot != NULL) ? slot : look_again(pool, cache);
+    return CPI_LIKELY(slot != NULL) ? slot : cpi_pool_look_again(pool, cache);
+}
+
+/* --- What is left --- */
+
+unsigned cpi_pool_left(const struct cpi_pool *pool, const struct cpi_cache *cache)
+{
+    uint64_t bounds = cpi_slab_bounds(&pool->slab);
+    bool more = CPI_BOUNDS_FRESH(bounds) < CPI_BOUNDS_CAPACITY(bounds) ||
+                (pool->grows && CPI_BOUNDS_CAPACITY(bounds) < pool->slab.most);
+    bool slots = (cache != NULL && cpi_cache_rounds(cache) > 0) || cpi_pool_kept(pool) > 0 ||
+                 cpi_depot_has_stocked(&pool->depot) || cpi_depot_partial_rounds(&pool->depot) > 0;
+
+    return (slots ? CPI_LEFT_SLOTS : 0) | (more ? CPI_LEFT_MORE : 0);
+}
+
+bool cpi_pool_has_any(const struct cpi_pool *pool)
+{
+    size_t i;
+
+    for (i = 0; i < cpi_registry_made(&pool->registry); i++)
+        if (cpi_cache_estimate(cpi_registry_cache(&pool->registry, i)) > 0)
+            return true;
+    return cpi_pool_left(pool, NULL) != 0;
 }
 
 /* --- The plain way, in every mode --- */
@@ -222,43 +245,20 @@ void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct
     return slot;
 }
 
-int cpi_pool_stray(struct cpi_pool *pool, void *address, bool back)
+int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
+                   uintptr_t *index)
 {
     static const int codes[] = {
+        [CPI_PLACE_SLOT] = 0,
         [CPI_PLACE_UNUSED] = CPOOL_EUNUSED,
         [CPI_PLACE_INSIDE] = CPOOL_EMISALIGNED,
         [CPI_PLACE_OUTSIDE] = CPOOL_EFOREIGN,
     };
-    uintptr_t index;
+    int code = codes[cpi_slab_place(&pool->slab, slot, index)];
 
-    (void)back;
-    return codes[cpi_slab_place(&pool->slab, address, &index)];
-}
-
-int cpi_pool_judge(struct cpi_pool *pool, const void *slot, const char *function, uintptr_t *index)
-{
-    enum cpi_place place = cpi_slab_place(&pool->slab, slot, index);
-    int code;
-
-    if (CPI_LIKELY(place == CPI_PLACE_SLOT))
-        return 0;
-    code = pool->way->stray(pool, (void *)(uintptr_t)slot, false);
-    cpi_pool_report_address(code, function, pool, slot, *index);
+    if (CPI_UNLIKELY(code != 0))
+        cpi_pool_report_address(code, function, pool, slot, *index);
     return code;
-}
-
-void cpi_pool_free_stray(struct cpi_pool *pool, void *address, const char *function)
-{
-    uintptr_t index;
-    int code;
-
-    if (address == NULL)
-        return;
-    code = pool->way->stray(pool, address, true);
-    if (code == 0)
-        return;
-    cpi_slab_place(&pool->slab, address, &index);
-    cpi_pool_report_address(code, function, pool, address, index);
 }
 
 static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
@@ -267,5 +267,4 @@ static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache
     cpi_pool_free_by(cpi_pool_give, pool, cache, slot, call);
 }
 
-const struct cpi_way cpi_plain_way = {.alloc = cpi_pool_alloc_slot, .search = look_again,
-                                      .free = free_slot, .stray = cpi_pool_stray};
+const struct cpi_way cpi_plain_way = {.alloc = cpi_pool_alloc_slot, .free = free_slot};

@@ -31,6 +31,15 @@ static inline void cpi_pool_free(struct cpi_pool *pool, struct cpi_cache *cache,
 /* The plain way's alloc, in a pool of any way: a slot of the slab's. */
 void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
 
+/* Bits of what is left in a pool, at a glance, for somebody with this cache or NULL.  It reads and
+ * takes nothing, and may be outdated when the caller has it.  Wait-free. */
+#define CPI_LEFT_SLOTS 1u /* free slots in the depot, in the cache, or kept by the gate */
+#define CPI_LEFT_MORE 2u  /* and room for more than there have been so far */
+unsigned cpi_pool_left(const struct cpi_pool *pool, const struct cpi_cache *cache);
+
+/* Whether there is anything left, or in any cache.  Wait-free in their number. */
+bool cpi_pool_has_any(const struct cpi_pool *pool);
+
 /* As a way's, if there is anybody to be told. */
 static inline void cpi_pool_came(struct cpi_pool *pool, const struct cpi_cache *cache)
 {
@@ -46,7 +55,7 @@ static inline void cpi_pool_moved(struct cpi_pool *pool, const struct cpi_cache 
     const struct cpi_way *way = pool->way;
 
     if (CPI_UNLIKELY(way->came != NULL) &&
-        (slot != NULL || (way->left(pool, cache) & CPI_LEFT_SLOTS) != 0))
+        (slot != NULL || (cpi_pool_left(pool, cache) & CPI_LEFT_SLOTS) != 0))
         way->came(pool, cache);
 }
 
@@ -154,11 +163,9 @@ bool cpi_pool_give(struct cpi_pool *pool, struct cpi_cache *cache, void *slot);
  * called. */
 void *cpi_pool_look(struct cpi_pool *pool, struct cpi_cache *cache, bool awaits);
 
-/* As a way's stray where all slots are the slab's. */
-int cpi_pool_stray(struct cpi_pool *pool, void *address, bool back);
-
-/* The address is no slot's.  As a way's free. */
-CPI_COLD void cpi_pool_free_stray(struct cpi_pool *pool, void *address, const char *function);
+/* The same, as often as it takes to know that every slot was live at some instant, after a pass
+ * through this cache, the depot and the fresh slots in vain. */
+CPI_COLD void *cpi_pool_look_again(struct cpi_pool *pool, struct cpi_cache *cache);
 
 /* A way's free, which gives by this function a slot that may go back. */
 CPI_WITHIN static inline void cpi_pool_free_by(bool (*give)(struct cpi_pool *pool,
@@ -170,7 +177,8 @@ CPI_WITHIN static inline void cpi_pool_free_by(bool (*give)(struct cpi_pool *poo
     uintptr_t index;
 
     if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)) {
-        cpi_pool_free_stray(pool, slot, call.function);
+        if (slot != NULL)
+            (void)cpi_pool_judge(pool, slot, call.function, &index);
         return;
     }
     gate = cpi_pool_gate(pool);

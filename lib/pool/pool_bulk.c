@@ -134,7 +134,7 @@ int cpool_alloc_bulk_all(cpool_t *handle, void **slots, size_t n)
 
     if (code != 0)
         return code;
-    if (n > pool->slab.slots && pool->way->stray == cpi_pool_stray)
+    if (n > pool->slab.slots)
         return CPOOL_EDRY;
     got = alloc_bulk(pool, slots, n, call);
     if (got == n)

@@ -100,12 +100,9 @@ static int check_scalars(const cpool_config_t *config)
         (config->memory_flags & ~CPI_MEMORY_FLAGS) != 0 ||
         ((config->memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0 && !cpi_os_takes_huge_pages()))
         return CPOOL_EFLAGS;
-    if ((config->fallback != 0 && cpi_features[CPI_PART_FALLBACK] == NULL) ||
-        (config->debug != NULL && cpi_features[CPI_PART_CHECK] == NULL))
+    if (config->debug != NULL && cpi_features[CPI_PART_CHECK] == NULL)
         return CPOOL_ETAIL;
-    if (config->thread_caches > CPOOL_THREAD_CACHES_MAX)
-        return CPOOL_ECACHES;
-    return config->fallback > CPOOL_CAPACITY_MAX ? CPOOL_EFALLBACK : 0;
+    return config->thread_caches > CPOOL_THREAD_CACHES_MAX ? CPOOL_ECACHES : 0;
 }
 
 size_t cpi_layout_align(const cpool_config_t *config)

@@ -72,7 +72,7 @@ size_t cpool_reset(cpool_t *handle)
     cpi_registry_recount(&pool->registry);
     cpi_slab_reset(&pool->slab);
     cpi_unlock();
-    released = cpi_pool_judge_live(pool, counted, function) + cpi_pool_take_back(pool);
+    released = cpi_pool_judge_live(pool, counted, function);
     cpi_pool_came(pool, NULL); /* no thread waits, but a loop may wait for a notice */
     return released;
 }

@@ -46,15 +46,6 @@ size_t cpi_pool_judge_live(const struct cpi_pool *pool, int64_t counted,
     return 0;
 }
 
-size_t cpi_pool_take_back(struct cpi_pool *pool)
-{
-    size_t live = 0;
-
-    CPI_EACH_FEATURE(feature, clear)
-        live += feature->clear(pool);
-    return live;
-}
-
 static void tell_leaks(struct cpi_pool *pool, size_t live)
 {
     CPI_EACH_FEATURE(feature, leaked)
@@ -67,7 +58,6 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     struct cpi_pool *pool;
     size_t damages;
     int64_t counted;
-    size_t blocks;
     size_t live;
 
     if (handle == NULL)
@@ -88,11 +78,10 @@ CPI_COLD int cpool_destroy(cpool_t *handle)
     live = cpi_pool_judge_live(pool, counted, function);
     if (live > 0)
         tell_leaks(pool, live);
-    blocks = cpi_pool_take_back(pool);
     cpi_pool_release(pool);
     if (counted < 0)
         return CPOOL_EDOUBLEFREE;
     if (damages > 0)
         return CPOOL_EGUARD;
-    return live > 0 || blocks > 0 ? CPOOL_ELIVE : 0;
+    return live > 0 ? CPOOL_ELIVE : 0;
 }

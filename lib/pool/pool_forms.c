@@ -69,16 +69,6 @@ void cpool_depot_free(cpool_t *handle, void *slot)
         cpi_pool_free(pool, NULL, slot, CPI_CALL(function));
 }
 
-/* The pool in which a slot begins at this address, or of which it is a block, or NULL. */
-static cpool_t *pool_of(const void *slot)
-{
-    cpool_t *handle = cpi_ranges_find((uintptr_t)slot);
-
-    if (CPI_LIKELY(cpi_handle_slot(handle, (uintptr_t)slot) != UINTPTR_MAX))
-        return handle;
-    return cpi_pool_of_other(slot);
-}
-
 /* No slot of any pool begins at this address. */
 CPI_COLD static void report_stray(const char *function, const void *address)
 {
@@ -103,9 +93,9 @@ CPI_COLD static void report_stray(const char *function, const void *address)
 
 void cpool_release(void *slot)
 {
-    cpool_t *handle = pool_of(slot);
+    cpool_t *handle = cpi_ranges_find((uintptr_t)slot);
 
-    if (CPI_LIKELY(handle != NULL))
+    if (CPI_LIKELY(cpi_handle_slot(handle, (uintptr_t)slot) != UINTPTR_MAX))
         cpool_free(handle, slot);
     else if (slot != NULL)
         report_stray("cpool_release", slot);

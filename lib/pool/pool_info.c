@@ -138,8 +138,6 @@ static void read_counts(struct cpi_pool *pool, cpool_stats_t *stats)
     stats->system_calls = system_calls(pool, &figures);
     stats->registrations = figures.registrations;
     stats->waits = 0;
-    stats->fallback_live = 0;
-    stats->fallback_peak = 0;
     stats->retired = 0;
     CPI_EACH_FEATURE(feature, figures)
         feature->figures(pool, stats);

@@ -6,8 +6,6 @@
 #include "pool/pool_create.h"
 #include "pool/pool_options.h"
 
-#include "pool/layer.h"
-
 #include "base/error.h"
 #include "base/text.h"
 #include "host/options.h"
@@ -22,15 +20,6 @@ static bool raise(size_t *setting, size_t least)
     return true;
 }
 
-bool cpi_pool_is_faked(const cpool_config_t *config)
-{
-    const unsigned others = CPOOL_CHECKED | CPOOL_TRACKED | CPI_LAYER_RESERVED;
-    const unsigned keeps = CPOOL_MEMORY_KEEP_PAGES | CPOOL_MEMORY_NO_POISON;
-
-    return cpi_options()->fake != 0 && (config->flags & others) == 0 &&
-           (config->memory_flags & keeps) == 0 && config->debug == NULL;
-}
-
 bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug)
 {
     static const cpool_debug_t none = CPOOL_DEBUG_INIT;
@@ -39,8 +28,6 @@ bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug)
     unsigned memory_flags = config->memory_flags | (unsigned)options->memory_flags;
     bool adds;
 
-    if (cpi_pool_is_faked(config))
-        return false; /* tools look at the blocks */
     *debug = config->debug != NULL ? *config->debug : none;
     adds = raise(&debug->quarantine, options->quarantine);
     adds = raise(&debug->sites, options->sites) || adds;

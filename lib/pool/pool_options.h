@@ -14,9 +14,7 @@
  * lock.  add_options adds the requests of CPOOL_OPTIONS, and returns true if that is more
  * than there was.  `debug` is where the configuration then has its debug settings.
  * tell_unchecked says on standard error that a pool has none of them, because of this code.
- * is_faked: whether they have the fallback's blocks in the place of all slots.
  */
-bool cpi_pool_is_faked(const cpool_config_t *config);
 void cpi_pool_prepare(const cpool_config_t *config);
 bool cpi_pool_add_options(cpool_config_t *config, cpool_debug_t *debug);
 void cpi_pool_tell_unchecked(const cpool_config_t *config, int code);

@@ -79,9 +79,6 @@ static void print_view(const cpool_view_t *view, FILE *out)
     fprintf(out, "  size       at most %zu slots, growths %" PRIu64 ", trims %" PRIu64
             ", waits %" PRIu64 "\n",
             stats->max_capacity, stats->growths, stats->trims, stats->waits);
-    if (stats->fallback_peak > 0)
-        fprintf(out, "  fallback   blocks live %zu, at most %zu\n", stats->fallback_live,
-                stats->fallback_peak);
     fprintf(out, "  memory     reserved %zu bytes, committed %zu bytes\n", stats->reserved_bytes,
             stats->committed_bytes);
 }
@@ -153,8 +150,6 @@ static void print_json_view(const cpool_view_t *view, FILE *out)
             stats->registrations);
     fprintf(out, ",\"reserved_bytes\":%zu,\"committed_bytes\":%zu", stats->reserved_bytes,
             stats->committed_bytes);
-    fprintf(out, ",\"fallback_live\":%zu,\"fallback_peak\":%zu", stats->fallback_live,
-            stats->fallback_peak);
     print_json_flags(view, out);
     fputc('}', out);
 }

@@ -37,9 +37,6 @@ static inline struct cpi_pool *cpi_pool_of(const cpool_t *handle, const char *fu
     return NULL;
 }
 
-/* pools.c.  The pool that has handed out this address, which is no slot's, or NULL. */
-cpool_t *cpi_pool_of_other(const void *address);
-
 /* The pool behind a face, or NULL.  Wait-free. */
 static inline struct cpi_pool *cpi_layer_pool(const cpool_t *face)
 {
@@ -62,7 +59,7 @@ static inline struct cpi_pool *cpi_pool_seen(const cpool_t *handle, const char *
 
 /* Returns 0 and the index if `slot` is a slot that was handed out, or the code that was
  * reported on behalf of `function`. */
-int cpi_pool_judge(struct cpi_pool *pool, const void *slot, const char *function,
+int cpi_pool_judge(const struct cpi_pool *pool, const void *slot, const char *function,
                    uintptr_t *index);
 
 #endif /* CPI_POOL_REPORT_H */

@@ -46,7 +46,7 @@ CPI_COLD static void free_at_length(cpool_t *handle, void *slot, struct cpi_call
 /* The pass through the cache, the depot and the fresh slots is done. */
 CPI_COLD static void *search(struct cpi_cache *cache)
 {
-    return cache->registry->pool->way->search(cache->registry->pool, cache);
+    return cpi_pool_look_again(cache->registry->pool, cache);
 }
 
 /* In any state of the cache. */
@@ -309,7 +309,7 @@ const struct cpi_brief cpi_general_brief = {cpi_pool_general_alloc, cpi_pool_gen
 static const struct cpi_brief near_brief = {near_alloc, near_free};
 static const struct cpi_brief exact_brief = {exact_alloc, exact_free};
 const struct cpi_way cpi_exact_way = {.brief = &exact_brief, .alloc = exact_way_alloc,
-                                      .free = exact_way_free, .stray = cpi_pool_stray};
+                                      .free = exact_way_free};
 static const struct cpi_brief told_brief = {told_alloc, told_free};
 
 const struct cpi_brief *cpi_pool_brief(const struct cpi_pool *pool)

@@ -6,7 +6,6 @@
  *   owner | layer's owner load, with the lock held | relaxed | - | -
  */
 #include "pool/pool_create.h"
-#include "pool/feature.h"
 #include "pool/pool_info.h"
 #include "pool/pool_report.h"
 
@@ -30,24 +29,11 @@ static cpool_t *around_slot(const void *address, uintptr_t *slot)
     return handle;
 }
 
-cpool_t *cpi_pool_of_other(const void *address)
-{
-    cpool_t *handle = NULL;
-
-    CPI_EACH_FEATURE(feature, find)
-        handle = handle != NULL ? handle : feature->find(address);
-    return handle;
-}
-
 cpool_t *cpool_of(const void *address, void **slot)
 {
     uintptr_t found = 0;
     cpool_t *handle = around_slot(address, &found);
 
-    if (handle == NULL) {
-        handle = cpi_pool_of_other(address);
-        found = (uintptr_t)address;
-    }
     if (slot != NULL)
         *slot = handle != NULL ? (void *)found : NULL;
     return handle;

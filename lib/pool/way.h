@@ -19,16 +19,12 @@
 
 /* The numbers of the features (feature.h): the order in which they begin. */
 enum cpi_part {
-    CPI_PART_TOOLS, CPI_PART_TRACK, CPI_PART_CHECK, CPI_PART_WAIT, CPI_PART_FALLBACK,
-    CPI_PART_LEASE, CPI_PART_RETIRE, CPI_FEATURES
+    CPI_PART_TOOLS, CPI_PART_TRACK, CPI_PART_CHECK, CPI_PART_WAIT, CPI_PART_LEASE,
+    CPI_PART_RETIRE, CPI_FEATURES
 };
 
 struct cpi_cache;
 struct cpi_pool;
-
-/* Bits of what is left in a pool, at a glance. */
-#define CPI_LEFT_SLOTS 1u /* free slots in the depot, in the cache, or kept by the gate */
-#define CPI_LEFT_MORE 2u  /* and room for more than there have been so far */
 
 /*
  * How a slot is obtained and given back.  The cache is the calling thread's own, an explicit
@@ -44,29 +40,14 @@ struct cpi_way {
     /* NULL if there is none. */
     void *(*alloc)(struct cpi_pool *pool, struct cpi_cache *cache, struct cpi_call call);
 
-    /* The same after the inline path has passed through this cache, the depot and the fresh slots
-     * in vain.  NULL in pools without the inline path. */
-    void *(*search)(struct cpi_pool *pool, struct cpi_cache *cache);
-
     /* Takes any address.  NULL is a no-op, and a wrong address is reported.  The slot is where
      * the public functions have it. */
     void (*free)(struct cpi_pool *pool, void *slot, struct cpi_cache *cache,
                  struct cpi_call call);
 
-    /* The code for an address at which no slot begins.  0 if the pool has handed it out all the
-     * same, and it is to come back now: `back`. */
-    int (*stray)(struct cpi_pool *pool, void *address, bool back);
-
-    /* The others are NULL in pools without waiters.  take and look return slots that have not
-     * passed the gate: of this cache or the depot, or from anywhere. */
-    void *(*take)(struct cpi_pool *pool, struct cpi_cache *cache);
-    void *(*look)(struct cpi_pool *pool);
-
-    /* Bits of the things left for others.  Wait-free. */
-    unsigned (*left)(const struct cpi_pool *pool, const struct cpi_cache *cache);
-
-    /* From now on slots may also come to a look that no operation calls for: retired ones, when
-     * sections have ended (cpool/retire.h).  May block. */
+    /* The others are NULL in pools without waiters.  From now on slots may also come to a look
+     * that no operation calls for: retired ones, when sections have ended (cpool/retire.h).  May
+     * block. */
     void (*delayed)(struct cpi_pool *pool);
 
     /* Hands a slot to a thread that has waited for too long, or returns false.  May block. */

@@ -106,7 +106,6 @@ void cpi_sized_figures(const void *owner, cpool_stats_t *stats)
         add_figures(cpi_sized_pool(blocks, number), stats);
     stats->reserved_bytes = blocks->range;
     stats->committed_bytes += blocks->header;
-    stats->fallback_live = cpi_load(&blocks->fallback_live, relaxed); /* [figure] */
 }
 
 size_t cpool_sized_trim(cpool_sized_t *blocks)

@@ -85,8 +85,7 @@ static void free_slot(struct cpi_pool *pool, void *slot, struct cpi_cache *cache
         cpi_plain_way.free(pool, slot, cache, call);
 }
 
-const struct cpi_way cpi_track_way = {.brief = &brief, .alloc = alloc, .free = free_slot,
-                                      .stray = cpi_pool_stray};
+const struct cpi_way cpi_track_way = {.brief = &brief, .alloc = alloc, .free = free_slot};
 
 /* --- The life of a pool --- */
 

@@ -5,7 +5,7 @@
  * The protocol is in queue.h.  A program that does not sleep waits too, as the
  * `bell`: a waiter that is called, and leaves at once instead of looking.
  */
-#include "wait/pool_left.h"
+#include "pool/pool_alloc.h"
 #include "wait/pool_wait.h"
 #include "host/os.h"
 #include "host/thread.h"
@@ -76,14 +76,8 @@ bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *
     return waiter != NULL && before == cpi_thread_forks();
 }
 
-bool cpi_pool_is_obtained(struct cpi_pool *pool, void *found, struct cpi_call call)
-{
-    return cpi_slab_index(&pool->slab, found) >= pool->slab.slots ||
-           cpi_pool_passes(pool, found, call);
-}
-
 void cpi_pool_call_if_left(struct cpi_pool *pool, const struct cpi_cache *cache)
 {
-    if (pool->way->left(pool, cache) != 0)
+    if (cpi_pool_left(pool, cache) != 0)
         cpi_pool_call(pool);
 }

@@ -10,7 +10,6 @@
 
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
-#include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 #include "host/os.h"
 #include "cache/mark.h"
@@ -70,14 +69,14 @@ static void conclude(struct cpi_waiters *waiters, bool found)
  * takes one goes on: there is none if none was put there since. */
 static bool has_missed(const struct cpi_pool *pool, uint64_t puts)
 {
-    return cpi_pool_has_left_slots(pool, NULL) &&
+    return (cpi_pool_left(pool, NULL) & CPI_LEFT_SLOTS) != 0 &&
            (cpi_pool_kept(pool) == 0 || cpi_pool_puts(pool) != puts);
 }
 
 /* A slot that is not marked yet. */
 static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache)
 {
-    void *slot = pool->way->take(pool, cache);
+    void *slot = cpi_pool_take(pool, cache);
     uint64_t puts;
 
     if (slot != NULL) {
@@ -87,7 +86,7 @@ static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache)
     announce(pool);
     do { /* a slot that came beside the look is taken, rather than this thread's bell called */
         puts = cpi_pool_puts(pool);
-        slot = pool->way->look(pool);
+        slot = cpi_pool_look(pool, NULL, false);
     } while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL) : has_missed(pool, puts));
     conclude(cpi_waiters_of(pool), slot != NULL);
     if (slot != NULL)
@@ -107,7 +106,7 @@ void *cpool_alloc_or_notify(cpool_t *handle)
     cache = cpi_registry_own_cache(&pool->registry);
     do {
         slot = obtain(pool, cache);
-    } while (slot != NULL && !cpi_pool_is_obtained(pool, slot, CPI_CALL(function)));
+    } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
     return slot;
 }
 

@@ -21,7 +21,6 @@
 #include "base/compiler.h"
 #include "pool/pool_alloc.h"
 #include "pool/pool_report.h"
-#include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 
 #include "base/atomic.h"
@@ -72,7 +71,7 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
     cpi_waiters_unlock(waiters);
     cpi_mark_barrier(&pool->registry.barriers);
-    while ((slot = pool->way->look(pool)) != NULL)
+    while ((slot = cpi_pool_look(pool, NULL, false)) != NULL)
         if (keep(pool, self, slot) != NULL)
             return slot;
     self->vain = epoch;
@@ -117,7 +116,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
     }
     self->epoch = waiter->epoch;
     cpi_waiters_unlock(waiters);
-    return waiter->slot != NULL ? waiter->slot : keep(pool, self, pool->way->take(pool, NULL));
+    return waiter->slot != NULL ? waiter->slot : keep(pool, self, cpi_pool_take(pool, NULL));
 }
 
 /* Slots that soon come cost neither the waiter nor the thread that calls it a system call.  A
@@ -141,7 +140,7 @@ static void *sleep_for_long(struct cpi_pool *pool, struct cpi_sleeper *self)
     void *slot;
 
     linger(pool, self);
-    if ((pool->way->left(pool, NULL) & CPI_LEFT_MORE) != 0)
+    if ((cpi_pool_left(pool, NULL) & CPI_LEFT_MORE) != 0)
         end = earlier(end, cpi_os_now() + CPI_UNTOLD_SLEEP);
     slot = rest(pool, self, end, false);
     if (slot == NULL && self->epoch != self->vain) {
@@ -209,7 +208,7 @@ static bool obtain(struct cpi_pool *pool, struct cpi_cache *cache, uint64_t dead
     struct cpi_sleeper self;
     int cancel;
 
-    *slot = pool->way->take(pool, cache);
+    *slot = cpi_pool_take(pool, cache);
     if (*slot != NULL) {
         cpi_pool_came(pool, cache);
         return true;
@@ -242,6 +241,6 @@ void *cpool_alloc_wait(cpool_t *handle, const struct timespec *timeout)
     do {
         if (deadline == 0 || !obtain(pool, cache, deadline, &slot))
             return cpi_pool_alloc(pool, cache, CPI_CALL(function));
-    } while (slot != NULL && !cpi_pool_is_obtained(pool, slot, CPI_CALL(function)));
+    } while (slot != NULL && !cpi_pool_passes(pool, slot, CPI_CALL(function)));
     return slot;
 }

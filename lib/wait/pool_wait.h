@@ -99,10 +99,6 @@ void cpi_pool_wake(struct cpi_waiter *waiter);
  * passes the call on.  Returns true if others wait then, and the word asks on their behalf. */
 bool cpi_pool_take_bell(struct cpi_waiters *waiters, bool called);
 
-/* Whether the caller has what a look has found: a slot that passes the pool's gate, or a block of
- * the fallback's, which passes none. */
-bool cpi_pool_is_obtained(struct cpi_pool *pool, void *found, struct cpi_call call);
-
 /* Calls the first waiter, if a waiter asks for that.  May block, and rings the bell. */
 void cpi_pool_call(struct cpi_pool *pool);
 

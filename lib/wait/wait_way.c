@@ -18,7 +18,6 @@
 
 #include "base/atomic.h"
 #include "pool/feature.h"
-#include "wait/pool_left.h"
 #include "wait/pool_wait.h"
 
 /* How often the waiters' lock is tried at the end of the process, with naps of 0.1 ms. */
@@ -112,11 +111,6 @@ static bool serve(struct cpi_pool *pool, void *slot)
     return cpi_pool_hand_over(pool, slot, NULL);
 }
 
-static void *look(struct cpi_pool *pool)
-{
-    return cpi_pool_look(pool, NULL, false);
-}
-
 /* Wakes those that sleep for long. */
 CPI_COLD static void delayed(struct cpi_pool *pool)
 {
@@ -134,9 +128,8 @@ CPI_COLD static void delayed(struct cpi_pool *pool)
 }
 
 #define WAY(shows, obtain, release)                                                               \
-    {.tells = shows, .alloc = obtain, .free = release, .stray = cpi_pool_stray,                    \
-     .take = cpi_pool_take,                                                                       \
-     .look = look, .left = cpi_pool_left, .delayed = delayed, .serve = serve, .came = call_waiter}
+    {.tells = shows, .alloc = obtain, .free = release, .delayed = delayed, .serve = serve,         \
+     .came = call_waiter}
 
 static const struct cpi_way way = WAY(false, cpi_pool_alloc_slot, free_slot);
 static const struct cpi_way short_way = WAY(true, pop, push);

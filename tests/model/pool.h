@@ -4,7 +4,7 @@
  *
  * The library's pool_alloc.c, registry_list.c, mark.c, place.c, steal.c and await.c,
  * compiled here with the files of caches.h: a thread that looks runs the shipped
- * look_again().  Nobody grows, watches, waits or traps here.
+ * cpi_pool_look_again().  Nobody grows, watches, waits or traps here.
  *
  * Thread 1 owns the one cache that others know of.  The others have none.
  */

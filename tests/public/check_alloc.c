@@ -312,6 +312,28 @@ START_TEST(free_null_does_nothing)
 END_TEST
 
 /* Random replacement of 500 in a pool of 1000, each slot stamped by its owner. */
+/* The two lines of doc/ADOPTING.md ("From malloc"). */
+START_TEST(alloc_dry_pool_and_malloc_go_back_where_they_came_from)
+{
+    cpool_t *pool = support_create_plain(40, 10);
+    void *held[15];
+
+    support_capture_reports();
+    for (size_t i = 0; i < 15; i++) {
+        held[i] = cpool_alloc(pool);
+        if (held[i] == NULL)
+            held[i] = malloc(40);
+        REQUIRE(held[i] != NULL && cpool_owns(pool, held[i]) == (i < 10));
+        memset(held[i], 0xA5, 40);
+    }
+    for (size_t i = 0; i < 15; i++)
+        cpool_owns(pool, held[i]) ? cpool_free(pool, held[i]) : free(held[i]);
+    REQUIRE_NO_REPORT();
+    support_release_reports();
+    support_destroy_empty(pool);
+}
+END_TEST
+
 START_TEST(alloc_random_replace_never_gives_a_live_slot)
 {
     enum { HELD = 500 };
@@ -418,6 +440,7 @@ int main(void)
         ONCE(calloc_used_slot_zeroes_exactly_slot_size),
         ONCE(calloc_padded_slot_leaves_padding_alone),
         ONCE(free_null_does_nothing),
+        ONCE(alloc_dry_pool_and_malloc_go_back_where_they_came_from),
         ONCE(alloc_random_replace_never_gives_a_live_slot),
         ONCE(alloc_any_rounds_gives_all),
         ONCE(depot_alloc_gives_all_and_mixes_with_the_cached_pair),

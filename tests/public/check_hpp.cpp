@@ -391,7 +391,6 @@ void default_allocators_share_blocks()
  */
 
 struct tasks_tag;
-struct tickets_tag;
 
 namespace {
 
@@ -416,17 +415,6 @@ struct free_task : cpool::pooled<> {
     int number = 5;
 };
 
-struct ticket : cpool::pooled<tickets_tag> {
-#if THROWS
-    explicit ticket(bool fails = false)
-    {
-        if (fails)
-            throw 1;
-    }
-#endif
-    char bytes[20] = {};
-};
-
 #if defined(__cpp_aligned_new)
 struct alignas(128) wide_task : cpool::pooled<> {
     char bytes[128] = {};
@@ -443,8 +431,6 @@ CPOOL_STATIC_POOL(rooms, room);
 CPOOL_DEFINE(rooms, room, .capacity = 100);
 CPOOL_STATIC_POOL(tasks, task);
 CPOOL_DEFINE(tasks, task, .capacity = 100);
-CPOOL_STATIC_POOL(tickets, ticket);
-CPOOL_DEFINE(tickets, ticket, .capacity = 1, .flags = CPOOL_EXACT, .fallback = 1);
 
 namespace {
 
@@ -488,21 +474,6 @@ void classes_take_from_their_pool()
 #endif
     REQUIRE(live(tasks_pool()) == 0 && live(cpool::shared_blocks()) == before);
     REQUIRE(tasks_close() == 0);
-}
-
-void blocks_of_a_fallback_go_back_to_it()
-{
-    ticket *slot = new ticket;
-#if THROWS
-    try {
-        delete new (std::nothrow) ticket(true);
-        REQUIRE(false);
-    } catch (int) {
-    }
-#endif
-    delete new ticket;
-    delete slot;
-    REQUIRE(tickets_close() == 0);
 }
 
 template <std::size_t Size> struct text : cpool::pooled<rooms_tag> {
@@ -594,7 +565,6 @@ int main()
     allocators_serve_any_type();
     default_allocators_share_blocks();
     classes_take_from_their_pool();
-    blocks_of_a_fallback_go_back_to_it();
     classes_are_aligned_in_any_pool();
     return EXIT_SUCCESS;
 }

@@ -219,22 +219,6 @@ struct mark {
     char name;
 };
 
-// Blocks of the fallback are not for leases.
-void leases_have_slots_beside_blocks()
-{
-    cpool_config_t config = cpool::pool<mark>::configuration(2);
-    cpool::pool<mark> pool;
-
-    config.flags = CPOOL_EXACT;
-    config.fallback = 3;
-    REQUIRE(pool.open(config) == 0);
-    cpool::lease<mark> frame(pool);
-    mark *one = frame.create('a');
-    REQUIRE(one != nullptr && one->name == 'a' && frame.create('b') != nullptr);
-    REQUIRE(frame.create('c') == nullptr && pool.stats().fallback_live == 0);
-    REQUIRE(frame.end() == 2 && live_slots(pool.native_handle()) == 0);
-}
-
 void count_report(const cpool_error_t *error, void *reports)
 {
     REQUIRE(error->code == CPOOL_EROUNDS);
@@ -301,5 +285,4 @@ void check_forms()
 #endif
     waitable_pools_wait();
     static_pools_that_cannot_be_created_have_no_slots();
-    leases_have_slots_beside_blocks();
 }

@@ -11,11 +11,6 @@
 #include <string>
 #include <vector>
 
-#if !defined(_WIN32)
-#include <sys/wait.h>
-#include <unistd.h>
-#endif
-
 void check_resources();
 
 #if !CPOOL_HAS_PMR_
@@ -116,30 +111,6 @@ void pool_resources_hand_the_rest_upstream()
     REQUIRE(resource.is_equal(resource) && !resource.is_equal(upstream));
 }
 
-#if !defined(_WIN32)
-// In a child, because a process reads the options once.  With `fake` slots are blocks of malloc.
-void fake_slots_go_back_to_their_pool()
-{
-    pid_t child = fork();
-    int status;
-
-    if (child == 0) {
-        counting_resource upstream;
-        cpool_stats_t stats = CPOOL_STATS_INIT;
-
-        REQUIRE(setenv("CPOOL_OPTIONS", "fake", 1) == 0);
-        cpool::pool_resource resource(64, 16, 10, &upstream);
-        void *block = resource.allocate(64, 16);
-        REQUIRE(upstream.live == 0 && !cpool_owns(resource.native_handle(), block));
-        resource.deallocate(block, 64, 16);
-        REQUIRE(upstream.live == 0 && cpool_stats(resource.native_handle(), &stats) == 0);
-        REQUIRE(stats.fallback_peak == 1 && stats.fallback_live == 0);
-        _exit(EXIT_SUCCESS);
-    }
-    REQUIRE(child > 0 && waitpid(child, &status, 0) == child && status == 0);
-}
-#endif
-
 #if THROWS
 /* The standard library's resource rounds the size up to a multiple of the alignment. */
 void sized_resources_refuse_what_no_object_has()
@@ -203,9 +174,6 @@ void sized_resources_serve_all_sizes()
 
 void check_resources()
 {
-#if !defined(_WIN32)
-    fake_slots_go_back_to_their_pool();
-#endif
     pool_resources_hand_the_rest_upstream();
     sized_resources_serve_all_sizes();
 }

@@ -19,7 +19,6 @@ tests_public = \
 	tests/public/check_double \
 	tests/public/check_events \
 	tests/public/check_faces \
-	tests/public/check_fallback \
 	tests/public/check_fibers \
 	tests/public/check_fork \
 	tests/public/check_grow \

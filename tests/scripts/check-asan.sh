@@ -36,25 +36,6 @@ try() {
     # Free slots keep their bytes, and may be read where the program says so.
     silent mistakes plain stale
     silent mistakes unpoisoned after
-    try_fake
-}
-
-# With the word `fake` slots are blocks of malloc's, of which the tool knows both ends, and the
-# calls that took and freed them.
-try_fake() {
-    ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=0
-    CPOOL_OPTIONS=fake
-    export CPOOL_OPTIONS
-    for way in plain typed cache depot bulk exact; do
-        silent mistakes "$way" none
-        found after "$way" heap-use-after-free wrote_here gave_here took_here
-    done
-    found beyond plain heap-buffer-overflow wrote_here took_here
-    found before plain heap-buffer-overflow wrote_here took_here
-    found twice plain 'the slot is free already' gave_here
-    found abandoned plain 'LeakSanitizer' took_here
-    unset CPOOL_OPTIONS
-    ASAN_OPTIONS=detect_leaks=1
 }
 
 each try

@@ -70,14 +70,13 @@ $compiler $flags "$work/program.c" "$work/libkernel.a" -Wl,--gc-sections -o "$wo
 
 cat > "$work/refused.c" << 'END'
 #include <cpool.h>
-static int code(size_t fallback, const cpool_debug_t *debug, unsigned flags)
+static int code(const cpool_debug_t *debug, unsigned flags)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
     cpool_t *pool;
 
     config.slot_size = 64;
     config.capacity = 100;
-    config.fallback = fallback;
     config.debug = debug;
     config.flags = flags;
     return cpool_create(&pool, &config);
@@ -86,8 +85,8 @@ int main(void)
 {
     cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    return code(0, NULL, 0) != 0 || code(0, NULL, CPOOL_CHECKED) != CPOOL_EFLAGS ||
-           code(1, NULL, 0) != CPOOL_ETAIL || code(0, &debug, 0) != CPOOL_ETAIL;
+    return code(NULL, 0) != 0 || code(NULL, CPOOL_CHECKED) != CPOOL_EFLAGS ||
+           code(&debug, 0) != CPOOL_ETAIL;
 }
 END
 # shellcheck disable=SC2086 # several words
@@ -116,7 +115,7 @@ failed=0
 for source in $(for folder in $kernel; do echo "$work/tests/modules/$folder"/check_*.c; done) \
     "$work"/tests/public/check_*.c; do
     program=$work/t/$(basename "$source" .c)
-    ! grep -qE "\<($names|debug|fallback|CPOOL_OPTIONS)\>" "$source" || continue
+    ! grep -qE "\<($names|debug|CPOOL_OPTIONS)\>" "$source" || continue
     # shellcheck disable=SC2086 # several words
     $compiler $test_flags "$source" "$work/libharness.a" "$work/libkernel.a" \
         $libs -ldl -lm -o "$program" 2> /dev/null || continue

@@ -4,14 +4,14 @@
  * itself.  Meanwhile the slot is for threads that run, and a waiter that is held up, as a
  * trim that is, holds up no other waiter.
  *
- * Includes meeting.h, pool_impl.h to choose the pool's patience, and pool_left.h.
+ * Includes meeting.h, and pool_alloc.h to choose the pool's patience and to look what is left.
  */
 #include "meeting.h"
 
 #include <sched.h>
 
 #include "inside_wait.h"
-#include "wait/pool_left.h"
+#include "pool/pool_alloc.h"
 
 /* Slots that the giver holds at first. */
 enum { HELD = 4 };

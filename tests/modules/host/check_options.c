@@ -41,7 +41,7 @@ START_TEST(parse_of_nothing_gives_nothing)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct cpi_options options = parse(texts[i]);
 
-        REQUIRE(options.flags == 0 && options.fake == 0 && options.log == 0);
+        REQUIRE(options.flags == 0 && options.leaks == 0 && options.log == 0);
         REQUIRE(refused[0] == '\0');
     }
 }
@@ -49,14 +49,14 @@ END_TEST
 
 START_TEST(parse_takes_every_word_wherever_it_stands)
 {
-    static const char *const texts[] = { "checked,fake", "fake checked", ",,fake,\tchecked,",
-                                         "checked,fake,checked" };
+    static const char *const texts[] = { "checked,leaks", "leaks checked", ",,leaks,\tchecked,",
+                                         "checked,leaks,checked" };
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct cpi_options options = parse(texts[i]);
 
         REQUIRE_EQUAL(options.flags, CPOOL_CHECKED);
-        REQUIRE_EQUAL(options.fake, 1);
+        REQUIRE_EQUAL(options.leaks, 1);
         REQUIRE(refused[0] == '\0');
     }
 }
@@ -90,10 +90,10 @@ END_TEST
 /* Neither a beginning of a word nor a longer one, nor a number where there is none. */
 START_TEST(parse_names_what_it_does_not_understand)
 {
-    struct cpi_options options = parse("chec,checkedd,CHECKED,checked=1,=,=1,x,checked=,fake");
+    struct cpi_options options = parse("chec,checkedd,CHECKED,checked=1,=,=1,x,checked=,leaks");
 
     REQUIRE_EQUAL(options.flags, 0);
-    REQUIRE_EQUAL(options.fake, 1);
+    REQUIRE_EQUAL(options.leaks, 1);
     REQUIRE(strcmp(refused, "chec;checkedd;CHECKED;checked=1;=;=1;x;checked=;") == 0);
 }
 END_TEST

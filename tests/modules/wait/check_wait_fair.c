@@ -87,39 +87,6 @@ START_TEST(waiting_thread_is_not_overtaken)
 }
 END_TEST
 
-/* Nor does it get a block of the fallback. */
-START_TEST(waiting_thread_is_not_overtaken_to_a_block)
-{
-    cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
-    struct waiter waiter;
-    struct hold hold;
-    cpool_t *pool;
-    void *block;
-
-    config.flags = CPOOL_WAITABLE;
-    config.fallback = 1;
-    pool = support_create(&config);
-    hold_init(&hold, pool);
-    waiter_start(&waiter, pool, NULL);
-    REQUIRE_EQUAL(hold_take(&hold, CAPACITY), CAPACITY);
-    block = cpool_alloc(pool);
-    for (unsigned i = 1; i <= 20; i++) {
-        waiter_begin(&waiter);
-        waiter_await_sleep(pool, i);
-        inside_await_hunger(pool);
-        cpool_free(pool, block);
-        REQUIRE(cpool_alloc(pool) == NULL);
-        REQUIRE_EQUAL(support_stats(pool).fallback_live, 1);
-        REQUIRE(waiter_end(&waiter) == block);
-    }
-    cpool_free(pool, block);
-    hold_free_all(&hold);
-    worker_stop(waiter.worker);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-END_TEST
-
 /* When nobody starves any more, slots go the ordinary way again. */
 START_TEST(slots_go_the_ordinary_way_when_nobody_starves)
 {
@@ -167,7 +134,6 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(waiting_threads_are_served_in_order, 2),
         ONCE(waiting_thread_is_not_overtaken),
-        ONCE(waiting_thread_is_not_overtaken_to_a_block),
         ONCE(slots_go_the_ordinary_way_when_nobody_starves),
         ONCE(slot_is_handed_to_the_first_that_sleeps),
     };
