@@ -46,8 +46,7 @@
  * free to the next alloc.  Objects constructed in it stay constructed, and a stray
  * write to a freed slot cannot damage the pool.  There are two exceptions.  cpool_trim
  * and cpool_shrink give pages back, and the bytes of these are zero afterwards.
- * cpool_reserve touches pages, and keeps their bytes, where the operating system has no
- * call that makes them resident.
+ * cpool_reserve makes pages resident, live ones too, and changes no byte of theirs.
  *
  * Fork: the child may go on using every pool.  The cached slots of vanished threads return
  * to the depot.  Their live slots stay live.  A thread that was exchanging a

@@ -30,8 +30,8 @@
  * still returns the slot.
  * Any thread.  Wait-free from the thread's magazine, else lock-free.  It makes a system
  * call when slots are used for the first time, and first use may block.  While
- * cpool_trim, cpool_shrink or cpool_reserve holds the depot's slots, every kind of alloc
- * that finds the depot empty waits until some are back.
+ * cpool_trim or cpool_shrink holds the depot's slots, every kind of alloc that finds the
+ * depot empty waits until some are back.
  * (Magazines: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.)
  */
 CPOOL_API CPOOL_INLINE_ void *cpool_alloc(cpool_t *pool) CPOOL_MUST_USE_ CPOOL_NONNULL_(1);

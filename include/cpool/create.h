@@ -160,9 +160,9 @@ typedef struct cpool_config {
                                There is then no slack, see CPOOL_EXACT.  Outside
                                it the library has a table for each thread that
                                serves all its pools (a MiB of addresses, two
-                               pages of memory or more).  cpool_trim,
-                               cpool_shrink and cpool_reserve use a bit or a
-                               pointer for each slot while they run */
+                               pages of memory or more).  cpool_trim
+                               and cpool_shrink use a bit for each slot while
+                               they run */
     size_t memory_size;     /* bytes at memory */
     size_t cache_slots;     /* slots to which one thread's cache may grow
                                with its use, no

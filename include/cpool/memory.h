@@ -63,8 +63,8 @@ CPOOL_API size_t cpool_shrink(cpool_t *pool, size_t n);
  * had removed it is reported as CPOOL_EUNUSED and left out.
  *
  * While it runs it takes one bit for each slot from the operating system, for pools in
- * caller-provided memory, too, and so do cpool_shrink and cpool_reserve.  If that is
- * refused, it does nothing.
+ * caller-provided memory, too, and so does cpool_shrink.  If that is refused, it does
+ * nothing.
  *
  * Returns the bytes given back that were resident.  If residency is
  * unknown, or beyond the first 4 GiB, all bytes count.
@@ -78,17 +78,17 @@ CPOOL_API size_t cpool_trim(cpool_t *pool);
  * cpool_reserve - commits the memory of the next n allocs and makes it resident, so that
  * they need none from the operating system.
  *
- * It puts fresh slots into circulation if it needs them.  Free slots are neither read nor
- * written where the operating system has a call that makes pages resident (Linux 5.14).
- * Elsewhere each of their pages is touched, and keeps its bytes.  Other threads may take
- * slots all the while.
+ * All slots that were handed out before become resident, live ones too, and n that never were.
+ * No byte changes.  Where the operating system has no call that makes pages resident (Linux 5.14
+ * has one), a byte of each page is incremented by 0, atomically, so that slots must be writable.
+ * The capacity grows, within max_capacity, if n slots are not free.
  *
- * This holds only until other threads take those slots.  If they might,
- * take n slots with cpool_alloc_bulk_all into an array, and use them from there.
+ * This holds only until other threads take those slots, or a trim gives their memory back.  If
+ * they might, take n slots with cpool_alloc_bulk_all into an array, and use them from there.
  *
  * Returns 0, CPOOL_EDRY if n slots are not free, or CPOOL_ENOMEM if the
- * operating system refuses memory.  Reports the same mistakes as cpool_trim.
- * Any thread.  It may block and makes system calls.
+ * operating system refuses memory.
+ * Any thread, while others allocate and free.  It may block and makes system calls.
  */
 CPOOL_API int cpool_reserve(cpool_t *pool, size_t n);
 

@@ -39,28 +39,4 @@ static inline uintptr_t cpi_bitmap_find_down(const uint64_t *bitmap, uintptr_t a
     return above;
 }
 
-static inline unsigned cpi_bitmap_count_word(uint64_t word)
-{
-    unsigned count = 0;
-
-    for (; word != 0; word &= word - 1)
-        count++;
-    return count;
-}
-
-/* The smallest number with n bits set below it.  There are as many. */
-static inline uintptr_t cpi_bitmap_lowest(const uint64_t *bitmap, uintptr_t n)
-{
-    uintptr_t above = 0;
-    unsigned count;
-
-    while ((count = cpi_bitmap_count_word(bitmap[above / CPI_WORD_BITS])) < n) {
-        n -= count;
-        above += CPI_WORD_BITS;
-    }
-    while (n > 0)
-        n -= cpi_bitmap_is_set(bitmap, above++) ? 1 : 0;
-    return above;
-}
-
 #endif /* CPI_BITMAP_H */

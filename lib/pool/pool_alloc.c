@@ -98,22 +98,15 @@ static void *take_slack(struct cpi_pool *pool, struct cpi_cache *cache)
     return slot;
 }
 
-bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached)
+static bool recall(struct cpi_pool *pool)
 {
+    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
     bool recalled;
 
     cpi_depot_set_dry(&pool->depot, true);
     recalled = cpi_steal_spare(&pool->registry, uncached) ||
                (pool->registry.exact && cpi_steal_loaded(&pool->registry, uncached));
     CPI_PROBE2(recall, pool->handle, recalled);
-    return recalled;
-}
-
-static bool recall(struct cpi_pool *pool)
-{
-    struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);
-    bool recalled = cpi_pool_recall(pool, uncached);
-
     cpi_place_leave(&pool->registry.places, uncached);
     return recalled;
 }

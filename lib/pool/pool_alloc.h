@@ -108,9 +108,6 @@ extern const struct cpi_brief cpi_general_brief;
 /* pool_slow.c.  That of the threads' caches, after the features have begun. */
 const struct cpi_brief *cpi_pool_brief(const struct cpi_pool *pool);
 
-/* Moves slots from some cache to the depot.  False if no cache has any.  Lock-free. */
-bool cpi_pool_recall(struct cpi_pool *pool, struct cpi_uncached *uncached);
-
 /* pool_grow.c.  Adds `more` slots, which are committed or will be as they are used, and counts
  * that, if the bounds are still these.  Returns false otherwise.  Lock-free. */
 bool cpi_pool_raise(struct cpi_pool *pool, uint64_t bounds, uintptr_t more);

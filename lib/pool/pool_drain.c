@@ -15,12 +15,6 @@
  * portion, not for all. */
 #define CPI_PORTION ((size_t)4 * 1024 * 1024)
 
-uintptr_t cpi_drain_lowest(const struct cpi_drain *drain, uintptr_t n)
-{
-    CPI_ASSERT(n <= drain->marked);
-    return cpi_bitmap_lowest(drain->marks, n);
-}
-
 /* --- Taking --- */
 
 static uint64_t *map_bits(struct cpi_drain *drain)
@@ -167,12 +161,12 @@ static void give(struct cpi_drain *drain, uintptr_t index)
     }
 }
 
-/* Does the marked slots below `above`, portion by portion from the top. */
-static void do_portions(struct cpi_drain *drain, uintptr_t above, cpi_prepare *prepare,
-                        void *context, bool gives)
+/* Gives the marked slots back, portion by portion from the top. */
+static void give_portions(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
 {
     struct cpi_pool *pool = drain->pool;
     uintptr_t portion = CPI_PORTION / pool->slab.stride + 1;
+    uintptr_t above = drain->slots;
     uintptr_t end;
 
     while ((end = cpi_bitmap_find_down(drain->marks, above, true)) > 0) {
@@ -183,9 +177,8 @@ static void do_portions(struct cpi_drain *drain, uintptr_t above, cpi_prepare *p
 
             if (prepare != NULL)
                 prepare(context, pool, bottom, first, end);
-            for (; gives && end > first; end--)
+            for (; end > first; end--)
                 give(drain, end - 1);
-            end = first;
         }
         above = bottom;
     }
@@ -195,7 +188,7 @@ void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
 {
     struct cpi_pool *pool = drain->pool;
 
-    do_portions(drain, drain->slots, prepare, context, true);
+    give_portions(drain, prepare, context);
     CPI_ASSERT(drain->marked == 0 && drain->filling == 0);
     while (cpi_tagstack_top(&drain->magazines) != 0) {
         begin_filling(drain);
@@ -205,12 +198,6 @@ void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context)
     cpi_depot_end_drain(&pool->depot);
     cpi_place_leave(&pool->registry.places, drain->uncached);
     cpi_unlock();
-}
-
-void cpi_drain_each(struct cpi_drain *drain, uintptr_t above,
-                          cpi_prepare *prepare, void *context)
-{
-    do_portions(drain, above, prepare, context, false);
 }
 
 /* --- Afterwards --- */

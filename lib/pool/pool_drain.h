@@ -71,14 +71,6 @@ void cpi_drain_keep(struct cpi_drain *drain, uintptr_t left);
  * releases the lock. */
 void cpi_drain_end(struct cpi_drain *drain, cpi_prepare *prepare, void *context);
 
-/* The least number below which n slots are, or were, in hand.  There are as many. */
-uintptr_t cpi_drain_lowest(const struct cpi_drain *drain, uintptr_t n);
-
-/* Calls prepare for the slots below `above` that were in hand, as if for giving
- * them back.  After the end: they may be anybody's by now. */
-void cpi_drain_each(struct cpi_drain *drain, uintptr_t above,
-                    cpi_prepare *prepare, void *context);
-
 /* Reports what was wrong on behalf of `function`, and frees the bitmap.  Without
  * the lock: a handler may use other pools. */
 void cpi_drain_close(struct cpi_drain *drain, const char *function);

@@ -65,7 +65,7 @@ static void take_and_free_all(void *hold)
 }
 
 /* Another thread's cache holds many of the free slots. */
-START_TEST(reserve_takes_from_other_caches)
+START_TEST(reserve_counts_free_slots_of_other_caches)
 {
     cpool_t *pool = create(kinds[_i], 0);
     struct worker *worker = worker_start();
@@ -94,7 +94,7 @@ START_TEST(reserve_grows_the_pool)
 }
 END_TEST
 
-/* Reserving touches free slots, and changes nothing in them. */
+/* Reserving changes nothing in free slots. */
 START_TEST(reserve_leaves_the_bytes_of_slots)
 {
     cpool_t *pool = create(kinds[_i], 0);
@@ -237,7 +237,7 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(reserve_of_more_than_is_free_refused, KINDS),
-        TIMES(reserve_takes_from_other_caches, KINDS),
+        TIMES(reserve_counts_free_slots_of_other_caches, KINDS),
         TIMES(reserve_grows_the_pool, KINDS),
         TIMES(reserve_leaves_the_bytes_of_slots, KINDS),
         TIMES(alloc_after_reserve_takes_no_page_fault, KINDS),

@@ -296,33 +296,6 @@ START_TEST(free_beyond_the_places_waits_for_one)
 }
 END_TEST
 
-/* It holds the lock, which the holder of another place may have to wait for, and recalls
- * slots with the place that it has. */
-START_TEST(reserve_needs_no_more_than_one_place)
-{
-    static _Alignas(64) char memory[1 << 20];
-    cpool_config_t config = support_config(64, CAPACITY);
-    struct worker *owner = worker_start();
-    struct cpi_registry *registry;
-    cpool_t *pool;
-
-    config.magazine_rounds = ROUNDS;
-    config.cache_slots = (SPARES + 1) * ROUNDS;
-    config.memory = memory;
-    config.memory_size = sizeof memory;
-    pool = support_create(&config);
-    registry = &inside(pool)->registry;
-    worker_do(owner, fill_cache, pool);
-    for (int i = 0; i < PLACES - 2; i++)
-        REQUIRE(cpi_place_try_enter(&registry->places) != NULL);
-    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY - ROUNDS), 0);
-    for (int i = 0; i < PLACES - 2; i++)
-        cpi_place_leave(&registry->places, &registry->places.at[i]);
-    worker_stop(owner);
-    support_destroy_empty(pool);
-}
-END_TEST
-
 /*
  * ---- A fork inside an operation of one's own -----------------------------
  */
@@ -398,7 +371,6 @@ int main(void)
         ONCE(alloc_gives_up_when_the_stall_limit_ends),
         TIMES(alloc_finds_nothing_only_after_a_wait_for_a_flush, 2),
         ONCE(free_beyond_the_places_waits_for_one),
-        ONCE(reserve_needs_no_more_than_one_place),
         TIMES(fork_inside_an_own_operation_child_loses_nothing, 3),
     };
 

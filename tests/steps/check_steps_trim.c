@@ -108,7 +108,7 @@ struct variant {
     void (*take)(void *argument);
     const struct room *room;
     unsigned flags;
-    enum { TRIMS, SHRINKS, RESERVES, COLLECTORS } drainer;
+    enum { TRIMS, SHRINKS, COLLECTORS } drainer;
 };
 
 static struct variant variant_of(int number)
@@ -154,12 +154,6 @@ static void collect_init(struct encounter *encounter, const struct variant *vari
     REQUIRE_EQUAL(support_stats(encounter->pool).circulating, room->used);
 }
 
-/* All, unless fresh slots would make up for the one that is taken meanwhile. */
-static size_t how_many(const struct room *room)
-{
-    return room->used == CAPACITY && room->max_capacity == 0 ? room->used : room->used / 2;
-}
-
 /* Drains.  At the nth step an alloc that had been stopped goes on, up to the point
  * where it has to wait.  False if there were fewer steps. */
 static bool collect(struct encounter *encounter, const struct variant *variant, size_t nth)
@@ -169,8 +163,6 @@ static bool collect(struct encounter *encounter, const struct variant *variant, 
     steps_plan(NULL, nth, go_on_to_lock, encounter);
     if (variant->drainer == SHRINKS)
         (void)cpool_shrink(encounter->pool, CAPACITY - variant->room->used + 1);
-    else if (variant->drainer == RESERVES)
-        (void)cpool_reserve(encounter->pool, how_many(variant->room));
     else
         cpool_trim(encounter->pool);
     met = steps_drop();
@@ -178,13 +170,11 @@ static bool collect(struct encounter *encounter, const struct variant *variant, 
     return met;
 }
 
-/* The pool is no larger than it was, but for what is reserved in place of slots that
- * the other thread has loaded. */
+/* The pool is no larger than it was. */
 static void collect_fini(struct encounter *encounter, const struct variant *variant)
 {
     REQUIRE_EQUAL(support_stats(encounter->pool).growths, 0);
-    REQUIRE(support_stats(encounter->pool).circulating <= variant->room->used ||
-            (variant->drainer == RESERVES && variant->flags == 0));
+    REQUIRE(support_stats(encounter->pool).circulating <= variant->room->used);
     hold_free_all(&encounter->there);
     hold_fini(&encounter->here);
     hold_fini(&encounter->there);

@@ -231,34 +231,6 @@ START_TEST(refusal_of_a_table_is_remembered_for_a_while)
 }
 END_TEST
 
-/* Neither a slot nor a cache has brought magazines into the pool. */
-static void *reserve_without_table(void *argument)
-{
-    cpool_t *other = argument;
-    cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
-
-    refuse_arm(REFUSE_MEMORY, 1, true);
-    cpool_free(other, cpool_alloc(other));
-    refuse_disarm();
-    REQUIRE_EQUAL(cpool_reserve(pool, CAPACITY), 0);
-    REQUIRE_EQUAL(support_stats(pool).thread_caches, 0);
-    REQUIRE_EQUAL(support_stats(pool).in_depot, CAPACITY);
-    support_destroy_empty(pool);
-    return NULL;
-}
-
-START_TEST(reserve_by_a_thread_without_a_table_finds_fresh_slots)
-{
-    cpool_t *other;
-
-    refuse_init();
-    other = support_create_plain(SLOT_SIZE, CAPACITY);
-    cpool_free(other, cpool_alloc(other));
-    support_in_thread(reserve_without_table, other);
-    support_destroy_empty(other);
-}
-END_TEST
-
 /*
  * ---- Waiting -------------------------------------------------------------
  */
@@ -360,7 +332,6 @@ int main(void)
         TIMES(refusal_of_all_calls_from_any_one_on_leaves_pool_whole, 2 * GROWTH_KINDS),
         ONCE(refusal_to_unmap_on_destroy_is_endured),
         TIMES(refusal_of_a_table_is_remembered_for_a_while, 2),
-        ONCE(reserve_by_a_thread_without_a_table_finds_fresh_slots),
         ONCE(wait_without_memory_ends_when_there_is_some),
         ONCE(bell_does_not_ring_for_want_of_memory),
         TIMES(wait_without_memory_tries_again_by_itself, 2),
