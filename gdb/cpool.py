@@ -475,7 +475,7 @@ pools the places where they were allocated."""
             place = pool.call(index, False)
             if place is not None:
                 places[place] = places.get(place, 0) + 1
-        say("%d live slots of pool '%s'" % (len(live), pool.name))
+        say("%d live slot%s of pool '%s'" % (len(live), "" if len(live) == 1 else "s", pool.name))
         for place, count in sorted(places.items(), key=lambda item: -item[1]):
             say("  %d allocated by %s" % (count, place))
         for index in live[:most]:

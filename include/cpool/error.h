@@ -28,10 +28,11 @@ enum {
 
     CPOOL_ESTRUCT = -1,      /* the size member of a structure is wrong */
     CPOOL_ETAIL = -2,        /* a structure has a setting that this library lacks */
-    CPOOL_ESLOTSIZE = -3,    /* slot_size is zero */
-    CPOOL_EALIGN = -4,       /* slot_align is not a power of two, or above CPOOL_ALIGN_MAX */
+    CPOOL_ESLOTSIZE = -3,    /* slot_size is 0, or not that of a typed pool's type */
+    CPOOL_EALIGN = -4,       /* slot_align is not a power of two, or above CPOOL_ALIGN_MAX, or
+                                below that of a typed pool's type */
     CPOOL_EOFFSET = -5,      /* slot_offset is larger than slot_size */
-    CPOOL_ECAPACITY = -6,    /* capacity is zero or above CPOOL_CAPACITY_MAX */
+    CPOOL_ECAPACITY = -6,    /* capacity is 0 or above CPOOL_CAPACITY_MAX */
     CPOOL_EMAXCAPACITY = -7, /* max_capacity is below capacity, or above CPOOL_CAPACITY_MAX */
     CPOOL_EOVERFLOW = -8,    /* the pool would not fit into the address space */
     CPOOL_EROUNDS = -9,      /* magazine_rounds is out of range for this capacity */

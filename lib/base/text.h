@@ -41,6 +41,9 @@ size_t cpi_text_character(const char *text);
 const char *cpi_text_show(char shown[CPI_SHOWN_SIZE], const char *name);
 #define CPI_SHOWN(name) cpi_text_show((char[CPI_SHOWN_SIZE]){0}, name)
 
+/* The end of a noun behind this number. */
+#define CPI_PLURAL(number) ((number) == 1 ? "" : "s")
+
 /* Receives the lines of a list, one by one, each with its end. */
 typedef void cpi_line_sink(void *context, const char *line, size_t length);
 

@@ -95,7 +95,8 @@ CPI_COLD static void leaked(struct cpi_pool *pool, size_t live)
 {
     if (!pool->checked)
         return;
-    cpi_tell("pool '%s' destroyed with %zu live slots", CPI_SHOWN(pool->name), live);
+    cpi_tell("pool '%s' destroyed with %zu live slot%s", CPI_SHOWN(pool->name), live,
+             CPI_PLURAL(live));
     cpi_pool_write_live(pool);
 }
 

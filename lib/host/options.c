@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "host/os.h"
 #include "host/sync.h"
 #include "host/trace.h"
@@ -35,6 +36,7 @@ static const struct word {
 
 static struct cpi_options of_process;
 static cpi_once_t once = CPI_ONCE_INIT;
+static bool any_refused;
 
 /* Reads a number from 1 to `most` that takes all of the text.  Returns 0 for another text. */
 static size_t number_of(const char *digits, size_t length, size_t most)
@@ -94,6 +96,22 @@ void cpi_options_parse(struct cpi_options *into, const char *text,
 static void name_refused(const char *word, size_t length)
 {
     cpi_tell("CPOOL_OPTIONS: '%.*s' is not understood", length < 64 ? (int)length : 64, word);
+    any_refused = true;
+}
+
+static void name_words(void)
+{
+    char room[CPI_REPORT_MAX / 2];
+    struct cpi_text words;
+    size_t i;
+
+    cpi_text_init(&words, room, sizeof room);
+    for (i = 0; i < CPI_WORDS; i++) {
+        cpi_text_add(&words, "%s%s", i > 0 ? ", " : "", known_words[i].name);
+        if (known_words[i].most > 0)
+            cpi_text_add(&words, " (=1 to %zu)", known_words[i].most);
+    }
+    cpi_tell("CPOOL_OPTIONS: the words, in lower case and with commas between: %s", room);
 }
 
 static void read_options(void)
@@ -102,6 +120,8 @@ static void read_options(void)
 
     if (text != NULL)
         cpi_options_parse(&of_process, text, name_refused);
+    if (any_refused)
+        name_words();
 }
 
 const struct cpi_options *cpi_options(void)

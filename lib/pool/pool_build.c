@@ -8,6 +8,7 @@
 #include "pool/pool_config.h"
 #include "pool/pool_create.h"
 #include "pool/pool_options.h"
+#include "pool/pool_report.h"
 
 #include <string.h>
 
@@ -323,6 +324,7 @@ void cpi_pool_withdraw(struct cpi_pool *pool)
     cpi_handle_close(pool->handle);
     if (pool->face != pool->handle)
         cpi_handle_close(pool->face);
+    cpi_pool_note_end(pool);
     cpi_ranges_remove(pool->face, from, to);
     cpi_layer_give_handles(pool);
     cpi_handle_drop();

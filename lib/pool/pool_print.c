@@ -61,10 +61,12 @@ static void print_view(const cpool_view_t *view, FILE *out)
     fprintf(out, "%s '%s'", cpi_layer_title(view->kind), CPI_SHOWN(view->name));
     print_kind(view, out);
     if (stats->slot_size > 0)
-        fprintf(out, ": %zu slots of %zu bytes, one every %zu\n", stats->capacity,
-                stats->slot_size, stats->slot_stride);
+        fprintf(out, ": %zu slot%s of %zu byte%s, one every %zu\n", stats->capacity,
+                CPI_PLURAL(stats->capacity), stats->slot_size, CPI_PLURAL(stats->slot_size),
+                stats->slot_stride);
     else
-        fprintf(out, ": %zu slots of many sizes\n", stats->capacity);
+        fprintf(out, ": %zu slot%s of many sizes\n", stats->capacity,
+                CPI_PLURAL(stats->capacity));
     fprintf(out, "  slots      live %zu, in depot %zu, in caches %zu, fresh %zu, circulating %zu, "
             "slack %zu\n",
             stats->live, stats->in_depot, stats->in_caches, stats->fresh, stats->circulating,
@@ -72,13 +74,16 @@ static void print_view(const cpool_view_t *view, FILE *out)
     if (stats->slot_size > 0)
         fprintf(out, "  counted    live at most %zu, on average %zu, at exchanges\n",
                 stats->counted_peak, stats->counted_average);
-    fprintf(out, "  magazines  %zu of %zu rounds; %zu thread caches with up to %zu spares\n",
-            stats->magazines, stats->magazine_rounds, stats->thread_caches, stats->spares);
+    fprintf(out, "  magazines  %zu of %zu round%s; %zu thread cache%s with up to %zu spare%s\n",
+            stats->magazines, stats->magazine_rounds, CPI_PLURAL(stats->magazine_rounds),
+            stats->thread_caches, CPI_PLURAL(stats->thread_caches), stats->spares,
+            CPI_PLURAL(stats->spares));
     fprintf(out, "  depot      exchanges %" PRIu64 ", retries %" PRIu64 ", recalls %" PRIu64 "\n",
             stats->exchanges, stats->cas_retries, stats->recalls);
-    fprintf(out, "  size       at most %zu slots, growths %" PRIu64 ", trims %" PRIu64
+    fprintf(out, "  size       at most %zu slot%s, growths %" PRIu64 ", trims %" PRIu64
             ", waits %" PRIu64 "\n",
-            stats->max_capacity, stats->growths, stats->trims, stats->waits);
+            stats->max_capacity, CPI_PLURAL(stats->max_capacity), stats->growths, stats->trims,
+            stats->waits);
     fprintf(out, "  memory     reserved %zu bytes, committed %zu bytes\n", stats->reserved_bytes,
             stats->committed_bytes);
 }
@@ -180,8 +185,8 @@ static size_t print_all(FILE *out)
     struct printing all = {out, 0, 0, 0};
 
     cpool_each(print_one, &all);
-    fprintf(out, "%zu pools: reserved %zu bytes, committed %zu bytes\n", all.pools, all.reserved,
-            all.committed);
+    fprintf(out, "%zu pool%s: reserved %zu bytes, committed %zu bytes\n", all.pools,
+            CPI_PLURAL(all.pools), all.reserved, all.committed);
     return all.pools;
 }
 

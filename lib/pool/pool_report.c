@@ -51,9 +51,45 @@ static void report_face(const char *function, const struct cpi_pool *pool)
                (const void *)pool->face);
 }
 
+/* The names of the pools that were destroyed last.  Guarded by the lock. */
+static struct ended {
+    const cpool_t *handle;
+    uintptr_t turn; /* of the handle since then */
+    char name[CPI_NAME_SIZE];
+} ended_pools[32];
+
+void cpi_pool_note_end(const struct cpi_pool *pool)
+{
+    static unsigned noted;
+    struct ended *ended = &ended_pools[noted++ % (sizeof ended_pools / sizeof ended_pools[0])];
+
+    ended->handle = pool->face;
+    ended->turn = pool->face->turn;
+    memcpy(ended->name, pool->name, sizeof ended->name);
+}
+
+/* Copies the name of the pool that was the handle's last one, if it is known. */
+static const char *find_ended(const cpool_t *handle, char name[CPI_NAME_SIZE])
+{
+    bool held = cpi_lock_is_held();
+    size_t i;
+
+    if (!cpi_handle_is_one(handle))
+        return name;
+    if (!held)
+        cpi_lock();
+    for (i = 0; i < sizeof ended_pools / sizeof ended_pools[0]; i++)
+        if (ended_pools[i].handle == handle && ended_pools[i].turn == handle->turn)
+            memcpy(name, ended_pools[i].name, CPI_NAME_SIZE);
+    if (!held)
+        cpi_unlock();
+    return name;
+}
+
 void cpi_pool_report_handle(const char *function, const cpool_t *handle)
 {
     const struct cpi_pool *pool = cpi_layer_pool(handle);
+    char name[CPI_NAME_SIZE] = "";
     cpool_error_t error;
 
     if (pool != NULL) {
@@ -64,9 +100,18 @@ void cpi_pool_report_handle(const char *function, const cpool_t *handle)
     error.code = CPOOL_EPOOL;
     error.function = function;
     error.pool = (cpool_t *)(uintptr_t)handle;
-    error.name = "";
-    cpi_report(&error, "%s: %s (%p)", function, cpool_strerror(CPOOL_EPOOL),
-               (const void *)handle);
+    error.name = find_ended(handle, name);
+    if (handle == NULL)
+        cpi_report(&error, "%s: the pool is NULL: it was never created, or cpool_create or "
+                   "<name>_open failed and returned why", function);
+    else if (name[0] != '\0')
+        cpi_report(&error, "%s: the pool has been destroyed (pool '%s' %p)", function,
+                   CPI_SHOWN(name), (const void *)handle);
+    else
+        cpi_report(&error, "%s: not a pool: %s (%p)", function,
+                   cpi_handle_is_one(handle) ? "it or its cache has been destroyed"
+                                             : "never created, or by another copy of the library",
+                   (const void *)handle);
 }
 
 void cpi_pool_report_slot(int code, const char *function, const struct cpi_pool *pool,
@@ -94,8 +139,8 @@ CPI_COLD void cpi_pool_report_surplus(const char *function, const struct cpi_poo
     tell_more(&details, pool);
     error.details = details.start;
     cpi_report(&error,
-               "%s: %" PRIu64 " slots were free already when they were freed (pool '%s' %p)",
-               function, slots, CPI_SHOWN(pool->name), (const void *)pool->face);
+               "%s: %" PRIu64 " slot%s freed while free already (pool '%s' %p)", function, slots,
+               CPI_PLURAL(slots), CPI_SHOWN(pool->name), (const void *)pool->face);
 }
 
 /* The return address of the slot's last alloc or free, or NULL. */
@@ -139,6 +184,15 @@ void cpi_pool_report_details(int code, const char *function, const struct cpi_po
     report_near(code, function, pool, cpi_slab_slot(&pool->slab, index), index, details);
 }
 
+/* The slots that have been handed out, or can be without growing: more have an address. */
+static uintptr_t slots_there(const struct cpi_pool *pool)
+{
+    uintptr_t capacity = cpi_slab_capacity(&pool->slab);
+    uintptr_t fresh = cpi_slab_fresh(&pool->slab);
+
+    return capacity > fresh ? capacity : fresh;
+}
+
 CPI_COLD void cpi_pool_report_address(int code, const char *function,
                                       const struct cpi_pool *pool, const void *address,
                                       uintptr_t index)
@@ -146,6 +200,8 @@ CPI_COLD void cpi_pool_report_address(int code, const char *function,
     char room[CPI_DETAILS_MAX];
     struct cpi_text details;
 
+    if (index >= slots_there(pool))
+        index = slots_there(pool) - 1;
     cpi_text_init(&details, room, sizeof room);
     CPI_EACH_FEATURE(feature, tell)
         feature->tell(&details, pool, code == CPOOL_EFOREIGN ? address : NULL, index);

@@ -25,6 +25,9 @@ void cpi_pool_report_details(int code, const char *function, const struct cpi_po
                              uintptr_t index, struct cpi_text *details);
 CPI_COLD void cpi_pool_report_handle(const char *function, const cpool_t *handle);
 
+/* Keeps the name of a pool whose handles are closed, for such a report.  With the lock held. */
+void cpi_pool_note_end(const struct cpi_pool *pool);
+
 /*
  * The pool of a handle.  NULL after CPOOL_EPOOL has been reported on behalf of `function`: the
  * handle is NULL, or no descriptor of this copy of the library, or its pool has been destroyed.

@@ -85,6 +85,15 @@ static cpool_config_t wrong_config(const struct mistake *mistake)
 
 START_TEST(create_wrong_member_names_the_mistake)
 {
+    static const struct {
+        int code;
+        size_t most;
+    } bounds[] = {
+        { CPOOL_EALIGN, CPOOL_ALIGN_MAX },          { CPOOL_ECAPACITY, CPOOL_CAPACITY_MAX },
+        { CPOOL_EMAXCAPACITY, CPOOL_CAPACITY_MAX }, { CPOOL_EROUNDS, CPOOL_ROUNDS_MAX },
+        { CPOOL_ECACHES, CPOOL_THREAD_CACHES_MAX }, { CPOOL_EMEMALIGN, CPOOL_MEMORY_ALIGN },
+    };
+
     support_capture_reports();
     for (size_t i = 0; i < MISTAKES; i++) {
         cpool_config_t config = wrong_config(&mistakes[i]);
@@ -92,8 +101,15 @@ START_TEST(create_wrong_member_names_the_mistake)
         require_refused(&config, mistakes[i].code);
         REQUIRE_EQUAL(cpool_memory_required(&config), 0);
     }
-    /* Not a caller's mistake in the use of a pool: only the code tells. */
+    /* Not a caller's mistake in the use of a pool: only the code tells, and its text what to do. */
     REQUIRE_NO_REPORT();
+    REQUIRE(strstr(cpool_strerror(CPOOL_ESTRUCT), "CPOOL_CONFIG_INIT") != NULL);
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+        char digits[32];
+
+        snprintf(digits, sizeof(digits), " %zu", bounds[i].most);
+        REQUIRE(strstr(cpool_strerror(bounds[i].code), digits) != NULL);
+    }
 }
 END_TEST
 

@@ -9,6 +9,8 @@
 
 #include "misuse.h"
 
+#include <string.h>
+
 enum { SLOT_SIZE = 48, CAPACITY = 200 };
 
 static const unsigned kinds[] = { 0, CPOOL_CHECKED, CPOOL_EXACT, CPOOL_WAITABLE };
@@ -84,6 +86,37 @@ START_TEST(destroyed_pool_refused_for_long)
 }
 END_TEST
 
+static struct support_report report_of(const cpool_t *pool)
+{
+    support_capture_reports();
+    REQUIRE_EQUAL(cpool_index_limit(pool), 0);
+    return REQUIRE_REPORT(CPOOL_EPOOL);
+}
+
+/* As long as not many others were destroyed later. */
+START_TEST(report_says_what_is_wrong_with_the_handle)
+{
+    cpool_config_t config = support_config(SLOT_SIZE, CAPACITY);
+    struct misuse misuse = use_and_destroy(0);
+    struct support_report report;
+    cpool_t *pool;
+
+    config.name = "gone";
+    pool = support_create(&config);
+    support_destroy_empty(pool);
+    report = report_of(pool);
+    REQUIRE(strcmp(report.name, "gone") == 0);
+    REQUIRE(strstr(report.text, "destroyed (pool 'gone'") != NULL);
+    REQUIRE(strstr(report_of(NULL).text, "is NULL") != NULL);
+    REQUIRE(strstr(report_of(NULL).text, "destroyed") == NULL);
+    for (int i = 0; i < 100; i++)
+        support_destroy_empty(support_create_plain(SLOT_SIZE, CAPACITY));
+    report = report_of(misuse.pool);
+    REQUIRE(report.name[0] == '\0' && strstr(report.text, "destroyed (0x") != NULL);
+    support_release_reports();
+}
+END_TEST
+
 START_TEST(pointer_that_is_no_handle_refused_by_every_function)
 {
     static cpool_t own;
@@ -119,6 +152,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(destroyed_pool_refused_by_every_function, KINDS),
         ONCE(destroyed_pool_refused_for_long),
+        ONCE(report_says_what_is_wrong_with_the_handle),
         ONCE(pointer_that_is_no_handle_refused_by_every_function),
     };
 

@@ -77,7 +77,7 @@ START_TEST(free_twice_is_found_by_reset_and_gone_then)
     give(pool, slot, _i / KINDS != 0);
     give(pool, slot, _i / KINDS != 0);
     REQUIRE_EQUAL(cpool_reset(pool), 0);
-    require_surplus("cpool_reset", " 1 slots ");
+    require_surplus("cpool_reset", " 1 slot ");
     support_require_obtainable(pool, 0);
     REQUIRE_EQUAL(cpool_destroy(pool), 0);
     REQUIRE_NO_REPORT();

@@ -176,7 +176,7 @@ questions() {
     shows "^pool 'jobs', cache 0: of .*, [0-9]+ loaded, 0 in spares$"
     shows "^6 live slots of pool 'jobs'$"
     shows '^  and 3 more$'
-    shows "^1 live slots of pool 'verified'$"
+    shows "^1 live slot of pool 'verified'$"
     shows '^  1 allocated by take at .*program.c:[0-9]+$'
     shows '^  last taken by take at .*program.c:[0-9]+$'
     shows '^  last freed by main at .*program.c:[0-9]+$'

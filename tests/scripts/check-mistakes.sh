@@ -126,10 +126,10 @@ is_refused() {
     says 'the slot has never been handed out'
     run "$1" destroyed ${2:+"$2"}
     aborts
-    says 'not a pool: NULL, never created, destroyed'
+    says "the pool has been destroyed (pool 'jobs'"
     run "$1" no_pool ${2:+"$2"}
     aborts
-    says 'cpool_calloc: not a pool: NULL'
+    says 'cpool_calloc: the pool is NULL: it was never created, or cpool_create'
 }
 
 is_refused ''
@@ -190,7 +190,8 @@ run checked,continue double_free
 [ "$code" -eq 0 ] && grep -q '^end' "$work/output" || complain "ends with $code"
 says 'the slot is free already'
 run checkd,checked leak
-says "cpool: CPOOL_OPTIONS: 'checkd' is not understood"
+says "cpool: CPOOL_OPTIONS: 'checkd' is not understood" \
+    'CPOOL_OPTIONS: the words, in lower case and with commas between: checked, no_poison'
 
 [ "$status" -ne 0 ] || echo "$tried runs"
 exit "$status"
