@@ -53,7 +53,9 @@
  * magazine at the very moment of the fork leaves up to three magazines' rounds behind in
  * the child, where they count as live.  In a chain of forks these add up.  The library
  * holds a lock from its first fork handler to its last, so a program's own fork handlers
- * must not use pools.  Parent and child must not both use a pool in caller-provided memory
+ * must not use pools.  A thread may fork at any moment but in the middle of a function of the
+ * library, as a signal handler would.  A handler of mistakes may fork, too, unless its thread
+ * waits for a slot.  Parent and child must not both use a pool in caller-provided memory
  * that they share (MAP_SHARED).
  *
  * Inlining: cpool_alloc, cpool_free, cpool_cache_alloc and cpool_cache_free are inlined

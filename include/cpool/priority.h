@@ -57,8 +57,7 @@
  *
  * Fork: the child may go on using the pool, in which the pins of vanished threads stay.  A
  * fork does not wait for any pool's lock.  If another thread was in the middle of an
- * operation, the child takes O(n log n) steps for that pool.  Signals: a handler may fork, but
- * must not use the pool.
+ * operation, the child takes O(n log n) steps for that pool.
  *
  * (Reclaiming the least important object: H. Tulleken, "Design and implementation of object
  * pools", 2024.)

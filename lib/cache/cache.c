@@ -4,7 +4,6 @@
  *
  * ORDERING TABLE (that of the spares is in cache_swap.h)
  *   show    | entry count, loaded store | release | registry.c's forked | which magazine is loaded
- *   left    | magazine's count store  | release | registry.c's forked | that it is loaded no more
  *   own     | retries load            | relaxed | - | -
  *   active  | active and visible pointer store | relaxed | - | -
  */
@@ -345,8 +344,7 @@ CPI_APART static bool spill(struct cpi_cache *cache, void *slot)
 bool cpi_cache_free(struct cpi_cache *cache, void *slot)
 {
     if (!cpi_cache_push(cache, slot)) {
-        /* Beside a magazine it is 0 where a stealing thread vanished in a fork.  What it was
-         * about to take is left behind. */
+        /* 0 beside no magazine. */
         if (cpi_cache_active(cache)->limit != 0)
             return spill(cache, slot);
         if (!load_empty(cache) || !cpi_cache_push(cache, slot))
@@ -356,9 +354,6 @@ bool cpi_cache_free(struct cpi_cache *cache, void *slot)
     return true;
 }
 
-/* In the child of a fork the owner may go on where a stealing thread vanished after any of these
- * stores.  Its magazine then has no room, or is empty, or is not loaded, and counts no rounds
- * itself until it is loaded no more: some are left behind, and none is there twice. */
 uint32_t cpi_cache_detach(struct cpi_cache *cache)
 {
     uint32_t node = cpi_cache_loaded(cache);
@@ -373,7 +368,7 @@ uint32_t cpi_cache_detach(struct cpi_cache *cache)
     cpi_cache_active(cache)->limit = 0;
     cpi_cache_show_count(cache, 0);
     cpi_store(&cache->loaded, 0, release); /* [show] */
-    cpi_store(&cpi_cache_magazine(cache, node)->count, count, release); /* [left] */
+    cpi_magazine_set_count(cpi_cache_magazine(cache, node), count);
     return node;
 }
 

@@ -163,7 +163,6 @@ struct cpi_cache {
                                    exchanges are */
 
     /* mark.h's. */
-    _Atomic uintptr_t user;     /* token of the thread that is inside, or was last */
     _Atomic uint32_t busy;      /* odd while the owner is inside, counts on */
     _Atomic uint32_t calls;     /* 1 while the owner gives a slot back in a waitable pool,
                                    until it has called a waiter */
@@ -241,8 +240,7 @@ static inline void cpi_cache_count_free(struct cpi_cache *cache)
     cpi_word_store(&cache->hidden.frees, frees + 2, release); /* [frees] */
 }
 
-/* Puts a round into the loaded magazine.  Returns false if there is no room.  There may be
- * more than fit where a stealing thread vanished halfway in a fork. */
+/* Puts a round into the loaded magazine.  Returns false if there is no room. */
 static inline bool cpi_cache_push(struct cpi_cache *cache, void *slot)
 {
     cpool_cache_t *active = cpi_cache_active(cache);

@@ -5,12 +5,13 @@
  * ORDERING TABLE
  *   barrier | membarrier(2)       | -       | mark.h's inside, check | each side's first word
  *   shown   | entry count, loaded load | acquire | cache_swap.h's show | the mark of the owner
- *   user    | visible load        | relaxed | - | -
+ *   visible | visible load        | relaxed | - | -
  *   fold    | issued fetch-and-add | relaxed | - | -
  */
 #include "cache/mark.h"
 
 #include "base/atomic.h"
+#include "cache/registry.h"
 #include "host/os.h"
 
 bool cpi_mark_has_barrier;
@@ -54,9 +55,9 @@ const struct cpi_owner cpi_mark_owner = {detach_loaded, cpi_mark_flush, flush_va
 
 uintptr_t cpi_mark_shown(const struct cpi_cache *cache)
 {
-    const cpool_cache_t *entry = cpi_load(&cache->visible, relaxed); /* [user] */
+    const cpool_cache_t *entry = cpi_load(&cache->visible, relaxed); /* [visible] */
 
-    if (entry == NULL && cpi_mark_is_ours(cache))
+    if (entry == NULL && cache == cpi_registry_known_cache(cache->registry))
         entry = cpi_cache_active(cache);
     if (entry != NULL)
         return cpi_word_load(&entry->count, acquire); /* [shown] */

@@ -30,14 +30,13 @@
  *
  * ORDERING TABLE
  *   inside | busy store odd   | seq_cst | look | that the owner is inside
- *          | busy, frees store odd, home store | release | mark.c's barrier, seen | the same,
- *                                                     where the kernel has one, and the user
+ *          | busy, frees store odd, home store | relaxed | mark.c's barrier | the same, where the
+ *                                                                    kernel has one
  *   check  | locked_by load   | seq_cst | lock, unlock | the magazine was taken, or not
  *          |                  | acquire | unlock | the same, where the kernel has one
  *   left   | busy, frees store even, home store NULL | release | look, seen, await.c's hint | what
  *                                                                     the owner did inside
  *   own    | busy, frees load | relaxed | - | -
- *   user   | user load, store | relaxed | - | whose mark it is, by [inside] and [seen]
  *   lock   | locked_by CAS to token | seq_cst | check | that a thread is stealing
  *   again  | CAS failure of a lock | relaxed | - | -
  *   look   | busy load        | seq_cst | inside, left | what the owner did inside
@@ -53,9 +52,6 @@
  * [inside], or the load ran after it, and [check] sees [lock].  One operation at most is under way
  * when the barrier comes, with one mark.  Those that follow see the lock and touch nothing.  So it
  * does not matter that the three marks are looked at one after the other.
- *
- * A handle goes from one thread to another.  [inside] is a release, at no cost on x86, so that a
- * thread that reads the mark first, by [seen], does not take itself for the user that it was.
  */
 #ifndef CPI_MARK_H
 #define CPI_MARK_H
@@ -88,7 +84,7 @@ static inline uint32_t cpi_mark_enter(struct cpi_cache *cache)
     uint32_t busy = cpi_load(&cache->busy, relaxed); /* [own] */
 
     CPI_ASSERT(busy % 2 == 0);
-    cpi_store(&cache->busy, busy + 1, release); /* [inside] */
+    cpi_store(&cache->busy, busy + 1, relaxed); /* [inside] */
     return busy + 1;
 }
 
@@ -115,7 +111,7 @@ static inline bool cpi_mark_begin(struct cpi_cache *cache, uint32_t mark)
     uintptr_t locked_by;
 
     if (CPI_LIKELY(cpi_mark_has_barrier)) {
-        cpi_store(&cache->busy, mark, release); /* [inside] */
+        cpi_store(&cache->busy, mark, relaxed); /* [inside] */
         atomic_signal_fence(memory_order_seq_cst);
         locked_by = cpi_word_load(&cache->hidden.locked_by, acquire); /* [check] */
     } else {
@@ -143,7 +139,7 @@ static inline void cpi_mark_end_pop(struct cpi_cache *cache)
 
 static inline uintptr_t cpi_mark_begin_pop(struct cpi_cache *cache)
 {
-    cpi_word_store(&cache->hidden.home, cache, release); /* [inside] */
+    cpi_word_store(&cache->hidden.home, cache, relaxed); /* [inside] */
     atomic_signal_fence(memory_order_seq_cst);
     return cpi_word_load(&cache->hidden.locked_by, acquire); /* [check] */
 }
@@ -163,20 +159,12 @@ static inline void cpi_mark_end_push(struct cpi_cache *cache, uintptr_t frees)
 static inline bool cpi_mark_begin_push(struct cpi_cache *cache, uintptr_t frees)
 {
     CPI_ASSERT(frees % 2 == 0);
-    cpi_word_store(&cache->hidden.frees, frees + 1, release); /* [inside] */
+    cpi_word_store(&cache->hidden.frees, frees + 1, relaxed); /* [inside] */
     atomic_signal_fence(memory_order_seq_cst);
     if (CPI_LIKELY(cpi_word_load(&cache->hidden.locked_by, acquire) == 0)) /* [check] */
         return true;
     cpi_mark_end_push(cache, frees);
     return false;
-}
-
-/* Notes the thread that is about to go inside a cache, which another thread may have
- * used before, or NULL. */
-static inline void cpi_mark_use(struct cpi_cache *cache)
-{
-    if (cache != NULL)
-        cpi_store(&cache->user, cpi_thread_token(), relaxed); /* [user] */
 }
 
 /* Gives all that the owner's cache holds to the depot, in any pool.  Waits for a stealing
@@ -209,13 +197,6 @@ static inline bool cpi_mark_is_seen(const struct cpi_cache *cache)
 {
     return cpi_mark_seen(cache) % 2 != 0 || cpi_mark_frees_seen(cache) % 2 != 0 ||
            cpi_mark_is_taking(cache);
-}
-
-/* Whether it was the calling thread that went inside last.  For the user of a mark that is there,
- * see the mark first. */
-static inline bool cpi_mark_is_ours(const struct cpi_cache *cache)
-{
-    return cpi_load(&cache->user, relaxed) == cpi_thread_token(); /* [user] */
 }
 
 /* Rounds that a cache shows, or might show in a typed pool's entry. */

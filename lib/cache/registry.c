@@ -6,7 +6,7 @@
  *   clear | entry count and home store, store pointer | relaxed | - | -
  *   new   | made store        | release | registry_list.c's known | the structure is all zero
  *   used  | used load, store  | relaxed | - | -
- *   user  | user, kind store; kind load | relaxed | - | -
+ *   kind  | kind load, store  | relaxed | - | -
  *   forked | busy, frees load in the child of a fork | acquire | mark.h's left, cache.c's show,
  *                                             cache.h's show | all that the owner did
  *   none  | locked_by, the marks, calls in the child of a fork | relaxed | - | -
@@ -137,7 +137,7 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry,
         return NULL;
     CPI_ASSERT(!cache->used && cache->owner == NULL);
     cache->used = true;
-    cpi_store(&cache->kind, kind, relaxed); /* [user] */
+    cpi_store(&cache->kind, kind, relaxed); /* [kind] */
     cache->bounded = registry->bounded && cpi_mark_has_barrier;
     if (registry->brief != NULL)
         cache->brief = *registry->brief;
@@ -147,7 +147,6 @@ static struct cpi_cache *register_cache(struct cpi_registry *registry,
     registry->registrations++;
     if (owner != NULL)
         CPI_LIST_ADD(&owner->caches, cache);
-    cpi_store(&cache->user, owner != NULL ? cpi_thread_token() : 0, relaxed); /* [user] */
     cpi_cache_open(cache,
                    owner != NULL ? cpi_thread_entry_of(owner, handle) : &cache->own,
                    registry->inline_path, quota, registry->handle);
@@ -259,7 +258,7 @@ void cpi_registry_end_caches(struct cpi_registry *registry)
 
 static const struct cpi_owner *kind_of(const struct cpi_cache *cache)
 {
-    return cpi_load(&cache->kind, relaxed); /* [user] */
+    return cpi_load(&cache->kind, relaxed); /* [kind] */
 }
 
 /* With the lock held.  While a thread leaves a pool, the pool is neither reset nor
@@ -327,9 +326,9 @@ void cpi_registry_await_leaving(struct cpi_registry *registry, bool calls)
 /* --- Fork: in the child, with one thread and the lock --- */
 
 /*
- * Puts a cache to rest, unless the forking thread is inside, which goes on where it was.  The
- * magazines that a vanished thread had loaded while it was inside, or that a vanished stealing
- * thread had in hand, are left behind.  Returns whether the cache was not at rest.
+ * Puts a cache to rest.  The forking thread is inside none.  The magazines that a vanished thread
+ * had loaded while it was inside, or that a vanished stealing thread had in hand, are left behind.
+ * Returns whether the cache was not at rest.
  */
 CPI_COLD static bool put_to_rest(struct cpi_cache *cache)
 {
@@ -339,10 +338,7 @@ CPI_COLD static bool put_to_rest(struct cpi_cache *cache)
     bool locked = cpi_word_load(&cache->hidden.locked_by, relaxed) != 0; /* [none] */
 
     cpi_word_store(&cache->hidden.locked_by, 0, relaxed); /* [none] */
-    if (!cpi_mark_is_ours(cache))
-        cpi_store(&cache->calls, 0u, relaxed); /* [none] */
-    else if (inside)
-        return false;
+    cpi_store(&cache->calls, 0u, relaxed);                /* [none] */
     if (inside || locked)
         cpi_cache_abandon(cache);
     if (inside) {

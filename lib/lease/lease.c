@@ -255,7 +255,6 @@ void cpi_lease_give_free(struct cpi_cache *cache, struct cpi_counters *counters)
 
 static void enter_common(struct cpi_cache *common)
 {
-    cpi_mark_use(common);
     cpi_mark_enter(common);
 }
 

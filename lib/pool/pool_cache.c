@@ -58,7 +58,6 @@ void cpool_cache_destroy(cpool_cache_t *entry)
         cpi_pool_report(CPOOL_EOWNER, function, pool);
         return;
     }
-    cpi_mark_use(cache);
     cpi_registry_remove_cache(&pool->registry, cache);
     cpi_pool_came(pool, NULL);
 }
@@ -98,7 +97,6 @@ void *cpool_cache_alloc_abi3(cpool_cache_t *entry)
 
     if (pool == NULL)
         return NULL;
-    cpi_mark_use(cache);
     if (!owner_is_right(pool, cache, function))
         return NULL;
     if (CPI_LIKELY(cache->bounded) && CPI_LIKELY(cpi_pool_pop(cache, &slot)))
@@ -114,7 +112,6 @@ void cpool_cache_free_abi3(cpool_cache_t *entry, void *slot, uintptr_t index)
 
     if (pool == NULL)
         return;
-    cpi_mark_use(cache);
     if (!owner_is_right(pool, cache, function))
         return;
     if (CPI_UNLIKELY(!cache->bounded || index >= cache->hidden.bound ||

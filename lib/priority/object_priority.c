@@ -22,8 +22,7 @@
  * most, and a use ends once.
  *
  * A lock says which thread has it.  In the child of a fork the operation of a thread that
- * vanished is undone, and that of the forking thread goes on, if a signal handler forked in the
- * middle of it.
+ * vanished is undone.
  */
 #include <cpool/priority.h>
 
@@ -130,9 +129,8 @@ static void rebuild(struct priorities *priorities)
     }
 }
 
-/* No thread waits for a lock before a fork: its holder may be a thread that has to fork first,
- * as a signal handler, and forks wait for each other.  A thread that vanished may have left
- * its heap halfway through a change. */
+/* No thread waits for a lock before a fork.  A thread that vanished may have left its heap halfway
+ * through a change. */
 static void after_fork_in_child(void)
 {
     struct priorities *each;

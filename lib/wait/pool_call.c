@@ -15,7 +15,7 @@ void cpi_pool_wake(struct cpi_waiter *waiter)
 {
     struct cpi_sleeper *sleeper = (struct cpi_sleeper *)(void *)waiter;
 
-    if (waiter != NULL && sleeper->forks == cpi_thread_forks())
+    if (waiter != NULL)
         cpi_condition_signal(&sleeper->woken);
 }
 
@@ -42,7 +42,7 @@ void cpi_pool_call(struct cpi_pool *pool)
         ready = NULL;
         context = NULL;
         pass_on = false;
-        cpi_waiters_lock(waiters);
+        cpi_mutex_lock(&waiters->lock);
         waiter = cpi_queue_call(&waiters->queue);
         if (waiter == &waiters->bell) {
             pass_on = cpi_pool_take_bell(waiters, true);
@@ -51,7 +51,7 @@ void cpi_pool_call(struct cpi_pool *pool)
         } else {
             cpi_pool_wake(waiter);
         }
-        cpi_waiters_unlock(waiters);
+        cpi_mutex_unlock(&waiters->lock);
         if (ready != NULL)
             ready(pool->handle, context);
         if (pass_on)
@@ -64,16 +64,15 @@ bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
     struct cpi_queue *queue = &waiters->queue;
     struct cpi_waiter *waiter = NULL;
-    unsigned before = cpi_thread_forks();
 
-    cpi_waiters_lock(waiters);
+    cpi_mutex_lock(&waiters->lock);
     if (cpi_queue_says(queue, CPI_QUEUE_STARVES) && queue->first != finder) {
         waiter = cpi_queue_serve(queue, slot);
         cpi_queue_starve(queue, cpi_os_now());
         cpi_pool_wake(waiter);
     }
-    cpi_waiters_unlock(waiters);
-    return waiter != NULL && before == cpi_thread_forks();
+    cpi_mutex_unlock(&waiters->lock);
+    return waiter != NULL;
 }
 
 void cpi_pool_call_if_left(struct cpi_pool *pool, const struct cpi_cache *cache)

@@ -28,10 +28,10 @@ int cpool_set_ready(cpool_t *handle, cpool_ready_t ready, void *context)
 
     if (!is_waitable(pool, "cpool_set_ready"))
         return pool != NULL ? CPOOL_EWAITABLE : CPOOL_EPOOL;
-    cpi_waiters_lock(cpi_waiters_of(pool));
+    cpi_mutex_lock(&cpi_waiters_of(pool)->lock);
     cpi_waiters_of(pool)->ready = ready;
     cpi_waiters_of(pool)->ready_context = context;
-    cpi_waiters_unlock(cpi_waiters_of(pool));
+    cpi_mutex_unlock(&cpi_waiters_of(pool)->lock);
     return CPOOL_OK;
 }
 
@@ -40,13 +40,13 @@ static void announce(struct cpi_pool *pool)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
 
-    cpi_waiters_lock(waiters);
+    cpi_mutex_lock(&waiters->lock);
     if (!waiters->bell_waits)
         cpi_pool_join(pool, &waiters->bell, UINT64_MAX);
     waiters->bell_waits = true;
     waiters->bell_looks++;
     cpi_queue_announce(&waiters->queue, &waiters->bell);
-    cpi_waiters_unlock(waiters);
+    cpi_mutex_unlock(&waiters->lock);
     cpi_mark_barrier(&pool->registry.barriers);
 }
 
@@ -55,14 +55,14 @@ static void announce(struct cpi_pool *pool)
  * fork inside the look nothing is announced any more. */
 static void conclude(struct cpi_waiters *waiters, bool found)
 {
-    cpi_waiters_lock(waiters);
+    cpi_mutex_lock(&waiters->lock);
     if (waiters->bell_looks > 0)
         waiters->bell_looks--;
     if (!found)
         waiters->bell_owed = waiters->bell_waits;
     else if (waiters->bell_waits && !waiters->bell_owed && waiters->bell_looks == 0)
         (void)cpi_pool_take_bell(waiters, false);
-    cpi_waiters_unlock(waiters);
+    cpi_mutex_unlock(&waiters->lock);
 }
 
 /* Whether a slot has come beside a look.  The number that is kept may lag, until a thread that
@@ -118,7 +118,7 @@ size_t cpool_wake_all(cpool_t *handle, bool closed)
 
     if (!is_waitable(pool, "cpool_wake_all"))
         return 0;
-    cpi_waiters_lock(cpi_waiters_of(pool));
+    cpi_mutex_lock(&cpi_waiters_of(pool)->lock);
     cpi_waiters_of(pool)->closed = closed;
     cpi_waiters_of(pool)->dismissals++;
     for (waiter = cpi_waiters_of(pool)->queue.first; waiter != NULL; waiter = waiter->next) {
@@ -127,6 +127,6 @@ size_t cpool_wake_all(cpool_t *handle, bool closed)
             woken++;
         }
     }
-    cpi_waiters_unlock(cpi_waiters_of(pool));
+    cpi_mutex_unlock(&cpi_waiters_of(pool)->lock);
     return woken;
 }

@@ -65,11 +65,10 @@ static void *look(struct cpi_pool *pool, struct cpi_sleeper *self)
     uint32_t epoch;
     void *slot;
 
-    cpi_waiters_lock(waiters);
-    cpi_waiters_rejoin(pool, self);
+    cpi_mutex_lock(&waiters->lock);
     epoch = cpi_queue_announce(&waiters->queue, &self->waiter);
     self->last = is_dismissed(waiters, self) || cpi_os_now() >= self->deadline;
-    cpi_waiters_unlock(waiters);
+    cpi_mutex_unlock(&waiters->lock);
     cpi_mark_barrier(&pool->registry.barriers);
     while ((slot = cpi_pool_look(pool, NULL, false)) != NULL)
         if (keep(pool, self, slot) != NULL)
@@ -87,7 +86,9 @@ static void sleep_until(const struct cpi_pool *pool, struct cpi_sleeper *self, u
         self->slept = true;
         CPI_PROBE2(wait, pool->handle, self->deadline);
     }
-    cpi_waiters_sleep(self, time);
+    self->waiter.asleep = true;
+    cpi_condition_wait(&self->woken, &cpi_waiters_of(pool)->lock, time);
+    self->waiter.asleep = false;
 }
 
 /* Sleeps until the waiter is served, or called, unless it naps, or the time has come, or
@@ -102,9 +103,8 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
 
     if (now < waiter->due)
         end = earlier(end, waiter->due);
-    cpi_waiters_lock(waiters);
+    cpi_mutex_lock(&waiters->lock);
     for (;; now = cpi_os_now()) {
-        cpi_waiters_rejoin(pool, self);
         if (now >= waiter->due)
             cpi_queue_starve(&waiters->queue, now);
         if (cpi_load(&waiters->delayed, relaxed)) /* [late] */
@@ -115,7 +115,7 @@ static void *rest(struct cpi_pool *pool, struct cpi_sleeper *self, uint64_t end,
         sleep_until(pool, self, end);
     }
     self->epoch = waiter->epoch;
-    cpi_waiters_unlock(waiters);
+    cpi_mutex_unlock(&waiters->lock);
     return waiter->slot != NULL ? waiter->slot : keep(pool, self, cpi_pool_take(pool, NULL));
 }
 
@@ -167,11 +167,10 @@ static void join(struct cpi_pool *pool, struct cpi_sleeper *self)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
 
-    cpi_waiters_lock(waiters);
+    cpi_mutex_lock(&waiters->lock);
     self->dismissals = waiters->dismissals;
-    self->forks = waiters->forks;
     cpi_pool_join(pool, &self->waiter, cpi_os_now() + waiters->starving_after);
-    cpi_waiters_unlock(waiters);
+    cpi_mutex_unlock(&waiters->lock);
 }
 
 static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
@@ -186,11 +185,10 @@ static void *wait_in_queue(struct cpi_pool *pool, struct cpi_sleeper *self)
         if (slot == NULL && !self->last)
             slot = sleep_for_long(pool, self);
     } while (slot == NULL && !self->last);
-    cpi_waiters_lock(waiters);
-    cpi_waiters_rejoin(pool, self);
+    cpi_mutex_lock(&waiters->lock);
     pass_on = cpi_queue_leave(&waiters->queue, &self->waiter, self->vain);
     cpi_queue_starve(&waiters->queue, cpi_os_now());
-    cpi_waiters_unlock(waiters);
+    cpi_mutex_unlock(&waiters->lock);
     cpi_condition_destroy(&self->woken);
     if (pass_on)
         cpi_mark_barrier(&pool->registry.barriers);

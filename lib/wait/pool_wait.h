@@ -31,8 +31,6 @@ struct cpi_waiters {
     unsigned bell_looks;    /* calls that have announced it and are still looking */
     bool closed;            /* cpool_wake_all: nobody waits any more */
     uint32_t dismissals;    /* calls of cpool_wake_all */
-    unsigned forks;         /* of the process, when the queue was made */
-    volatile uintptr_t holder; /* the token of the thread that has the lock and is awake, or 0 */
     cpool_ready_t ready;    /* called when the bell is, or NULL */
     void *ready_context;
 };
@@ -43,27 +41,6 @@ static inline struct cpi_waiters *cpi_waiters_of(const struct cpi_pool *pool)
 }
 
 extern const struct cpi_feature cpi_wait_feature;
-
-/*
- * waiters.c.  The lock.  Signals are not blocked, as that takes two system calls.  A handler may
- * fork on top of the holder.  In the child the holder goes on with the lock and the parent's queue,
- * and the next section has an empty one.  A thread that sleeps is in the child's queue at once.
- *
- * begin   of a new pool, all zeroes before, and of one in the child of a fork
- * forked  the latter, and the calling thread joins the queue if a handler made it fork in its sleep
- * rejoin  with the lock held, before anything else: a handler may have forked, and this is the
- *         child.  The waiter joins the empty queue as one that was called, and looks again
- * seize   the calling thread has the lock, which was taken elsewhere
- * sleep   with the lock held: one sleep, until a signal or a time of the monotonic clock
- */
-struct cpi_sleeper;
-void cpi_waiters_lock(struct cpi_waiters *waiters);
-void cpi_waiters_unlock(struct cpi_waiters *waiters);
-void cpi_waiters_seize(struct cpi_waiters *waiters);
-void cpi_waiters_begin(struct cpi_waiters *waiters);
-CPI_COLD void cpi_waiters_forked(struct cpi_pool *pool);
-CPI_COLD void cpi_waiters_rejoin(struct cpi_pool *pool, struct cpi_sleeper *self);
-CPI_COLD void cpi_waiters_sleep(struct cpi_sleeper *self, uint64_t time);
 
 /* On the waiter's own stack. */
 struct cpi_sleeper {
@@ -76,7 +53,6 @@ struct cpi_sleeper {
     uint32_t vain;            /* the epoch of its last look in vain */
     uint32_t epoch;           /* its epoch when it last woke up */
     uint32_t dismissals;      /* of the pool's waiters, when it joined them */
-    unsigned forks;           /* as the queue's that it joined last */
     bool last;                /* it does not sleep after the look under way */
 };
 
@@ -91,8 +67,7 @@ static inline void cpi_pool_join(struct cpi_pool *pool, struct cpi_waiter *waite
     cpi_queue_join(queue, waiter, due);
 }
 
-/* With the lock held: wakes a waiter, which is not the bell, or does nothing for NULL, and for one
- * that has vanished in a fork. */
+/* With the lock held: wakes a waiter, which is not the bell, or does nothing for NULL. */
 void cpi_pool_wake(struct cpi_waiter *waiter);
 
 /* With the lock held, while the bell is in the queue: it leaves.  If it has been `called` it
@@ -106,7 +81,7 @@ void cpi_pool_call(struct cpi_pool *pool);
 CPI_COLD void cpi_pool_call_if_left(struct cpi_pool *pool, const struct cpi_cache *cache);
 
 /* Hands a slot to a waiter that sleeps, if the first one starves and is not the finder.
- * Returns true if it has, and the waiter has not vanished in a fork meanwhile.  May block. */
+ * Returns true if it has.  May block. */
 CPI_COLD bool cpi_pool_serve(struct cpi_pool *pool, void *slot, const struct cpi_waiter *finder);
 
 /* The same for a slot that is being freed, or that a waiter found, at a glance. */

@@ -119,12 +119,12 @@ CPI_COLD static void delayed(struct cpi_pool *pool)
 
     if (cpi_load(&waiters->delayed, relaxed)) /* [late] */
         return;
-    cpi_waiters_lock(waiters);
+    cpi_mutex_lock(&waiters->lock);
     cpi_store(&waiters->delayed, true, relaxed); /* [late] */
     for (waiter = waiters->queue.first; waiter != NULL; waiter = waiter->next)
         if (waiter->asleep)
             cpi_pool_wake(waiter);
-    cpi_waiters_unlock(waiters);
+    cpi_mutex_unlock(&waiters->lock);
 }
 
 #define WAY(shows, obtain, release)                                                               \
@@ -142,6 +142,19 @@ CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *confi
         layout->parts[CPI_PART_WAIT] = sizeof(struct cpi_waiters);
 }
 
+/* Nobody waits, at first and in the child of a fork.  The callback and the dismissals stay. */
+CPI_COLD static void renew(struct cpi_waiters *waiters)
+{
+    cpi_queue_show(&waiters->queue, 0);
+    cpi_queue_init(&waiters->queue);
+    waiters->lock = (cpi_mutex_t)CPI_MUTEX_INIT;
+    atomic_init(&waiters->waits, 0);
+    waiters->bell_waits = false;
+    waiters->bell_owed = false;
+    waiters->bell_looks = 0;
+    waiters->starving_after = CPI_STARVING_AFTER;
+}
+
 CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
                  const cpool_config_t *config)
 {
@@ -149,7 +162,7 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
     (void)config;
     if (cpi_waiters_of(pool) == NULL)
         return 0;
-    cpi_waiters_begin(cpi_waiters_of(pool));
+    renew(cpi_waiters_of(pool));
     pool->way = cpi_pool_gate(pool) == NULL && cpi_mark_has_barrier ? &short_way : &way;
     return 0;
 }
@@ -163,7 +176,7 @@ CPI_COLD static void end(struct cpi_pool *pool)
 CPI_COLD static void forked(struct cpi_pool *pool)
 {
     if (cpi_waiters_of(pool) != NULL)
-        cpi_waiters_forked(pool);
+        renew(cpi_waiters_of(pool));
 }
 
 /* The lock is tried for a while: a handler of a signal may end the process on top of its holder,

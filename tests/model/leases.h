@@ -134,7 +134,6 @@ struct cpi_cache *cpi_registry_add_other(struct cpi_registry *registry,
     cpi_store(&cache->kind, kind, relaxed);
     cache->owner = owner;
     cache->used = true;
-    cpi_store(&cache->user, owner != NULL ? cpi_thread_token() : 0, relaxed);
     cpi_cache_open(cache, owner != NULL ? &model_entries[model_self] : &cache->own, false,
                    MODEL_SPARES, NULL);
     (void)handle;

@@ -16,7 +16,7 @@ model_names = \
 	depot_empty depot_exchange depot_partial depot_slots \
 	empty_drain empty_flush empty_fresh empty_loaded empty_spare \
 	empty_refill empty_partial empty_steal \
-	extent_commit mark_user recall_barrier recall_barrier_reopen recall_inline \
+	extent_commit recall_barrier recall_barrier_reopen recall_inline \
 	recall_loaded recall_reopen recall_short \
 	retire_parked retire_sections retire_symmetric \
 	slab_bump slab_lower slot_word \
@@ -38,7 +38,7 @@ EXTRA_DIST += \
 	tests/model/lease_adopt.c tests/model/lease_barrier.c tests/model/lease_join.c \
 	tests/model/lease_late.c tests/model/lease_reset.c tests/model/lease_reset_steal.c \
 	tests/model/lease_steal.c \
-	tests/model/leases.h tests/model/mark_user.c \
+	tests/model/leases.h \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_inline.c tests/model/recall_loaded.c tests/model/recall_reopen.c \
 	tests/model/recall_short.c \

@@ -8,8 +8,6 @@
 #include "steps.h"
 
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cache/mark.h"
 #include "cache/steal.h"
@@ -244,94 +242,35 @@ END_TEST
  * ---- A cache of one's own ------------------------------------------------
  */
 
-enum { OWN_CAPACITY = 8, OWN_ROUNDS = 2 };
-
-/* The actions of a thread with a cache that it has made for itself. */
 struct own {
-    cpool_t *pool;
     cpool_cache_t *cache;
-    void *live[OWN_CAPACITY];
-    pid_t child; /* 0: this is one, -1: there was no fork */
+    void *slot;
 };
-
-static void own_init(struct own *own, size_t capacity)
-{
-    own->pool = steps_pool(CPOOL_EXACT, capacity, 0, capacity == 1 ? 1 : OWN_ROUNDS);
-    own->child = -1;
-    REQUIRE_EQUAL(cpool_cache_create(&own->cache, own->pool), 0);
-}
-
-static void take_and_free(struct own *own, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        own->live[i] = cpool_cache_alloc(own->cache);
-    for (size_t i = 0; i < n; i++)
-        cpool_cache_free(own->cache, own->live[i]);
-}
 
 static void take_last(void *argument)
 {
     struct own *own = argument;
 
-    own->live[0] = cpool_cache_alloc(own->cache);
+    own->slot = cpool_cache_alloc(own->cache);
 }
 
 /* The cache shows a round when the stealing thread looks, and none any more when it is locked. */
 START_TEST(theft_of_an_empty_magazine_counts_for_nothing)
 {
+    cpool_t *pool = steps_pool(CPOOL_EXACT, 1, 0, 1);
     struct cpi_uncached *place;
     struct own own;
 
-    own_init(&own, 1);
-    take_and_free(&own, 1);
-    place = cpi_place_enter(&inside(own.pool)->registry.places);
+    REQUIRE_EQUAL(cpool_cache_create(&own.cache, pool), 0);
+    cpool_cache_free(own.cache, cpool_cache_alloc(own.cache));
+    place = cpi_place_enter(&inside(pool)->registry.places);
     steps_plan("cpi_mark_lock", 1, take_last, &own);
-    REQUIRE(!cpi_steal_loaded(&inside(own.pool)->registry, place));
+    REQUIRE(!cpi_steal_loaded(&inside(pool)->registry, place));
     REQUIRE(steps_drop());
-    cpi_place_leave(&inside(own.pool)->registry.places, place);
-    REQUIRE_EQUAL(support_stats(own.pool).recalls, 0);
-    cpool_cache_free(own.cache, own.live[0]);
-    support_destroy_empty(own.pool);
-}
-END_TEST
-
-static void do_fork(void *argument)
-{
-    struct own *own = argument;
-
-    own->child = fork();
-}
-
-/* Parent and child go on where the fork was, and lose nothing. */
-static bool fork_at(size_t nth)
-{
-    struct own own;
-    int status;
-    bool met;
-
-    own_init(&own, OWN_CAPACITY);
-    steps_plan(NULL, nth, do_fork, &own);
-    take_and_free(&own, OWN_CAPACITY);
-    take_and_free(&own, OWN_CAPACITY);
-    met = steps_drop();
-    support_require_obtainable(own.pool, 0);
-    if (own.child == 0)
-        _exit(0);
-    if (own.child > 0) {
-        REQUIRE_EQUAL(waitpid(own.child, &status, 0), own.child);
-        REQUIRE_EQUAL(status, 0);
-    }
-    support_destroy_empty(own.pool);
-    return met;
-}
-
-START_TEST(fork_inside_an_explicit_cache_loses_nothing)
-{
-    size_t nth = 1;
-
-    while (fork_at(nth))
-        nth += SUPPORT_COUNT(1, 7);
-    REQUIRE(nth > 100);
+    cpi_place_leave(&inside(pool)->registry.places, place);
+    REQUIRE_EQUAL(support_stats(pool).recalls, 0);
+    cpool_cache_free(own.cache, own.slot);
+    support_destroy_empty(pool);
 }
 END_TEST
 
@@ -416,7 +355,6 @@ int main(void)
         ONCE(alloc_beside_thief_that_gives_up_finds_its_own_slot),
         ONCE(empty_magazine_that_comes_between_two_looks_is_found),
         ONCE(theft_of_an_empty_magazine_counts_for_nothing),
-        ONCE(fork_inside_an_explicit_cache_loses_nothing),
         ONCE(alloc_beside_threads_that_never_pause_soon_finds_the_pool_empty),
         ONCE(alloc_in_callers_memory_soon_finds_the_pool_empty),
     };

@@ -9,11 +9,12 @@
  */
 #include "script.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
-#include "inside.h"
-#include "pool/pool_impl.h"
+#include "inside_wait.h"
 
 /* Across the edges of magazines in both directions, with spares full and empty,
  * and with the partial magazine. */
@@ -364,6 +365,65 @@ START_TEST(fork_beside_the_last_place_leaves_it_free)
 END_TEST
 
 /*
+ * ---- Waiters -------------------------------------------------------------
+ */
+
+struct waiting {
+    cpool_t *pool;
+    void *held;
+};
+
+static void wait_and_free(void *argument)
+{
+    struct waiting *waiting = argument;
+
+    cpool_free(waiting->pool, cpool_alloc_wait(waiting->pool, NULL));
+}
+
+static void lock_queue(void *argument)
+{
+    struct waiting *waiting = argument;
+
+    REQUIRE_EQUAL(pthread_mutex_lock(&cpi_waiters_of(inside(waiting->pool))->lock), 0);
+}
+
+static void unlock_queue(void *argument)
+{
+    struct waiting *waiting = argument;
+
+    REQUIRE_EQUAL(pthread_mutex_unlock(&cpi_waiters_of(inside(waiting->pool))->lock), 0);
+}
+
+static void wait_in_child(void *argument)
+{
+    const struct timespec briefly = { 0, 1000000 };
+    struct waiting *waiting = argument;
+
+    REQUIRE(cpool_alloc_wait(waiting->pool, &briefly) == NULL);
+    cpool_free(waiting->pool, waiting->held);
+    REQUIRE(cpool_alloc_wait(waiting->pool, &briefly) == waiting->held);
+}
+
+/* The one that vanishes sleeps, and starves.  Another one has the queue's lock. */
+START_TEST(child_of_a_fork_has_a_queue_of_its_own)
+{
+    struct worker *workers[2] = { worker_start(), worker_start() };
+    struct waiting waiting = { steps_pool(CPOOL_WAITABLE, 1, 0, 1), NULL };
+
+    waiting.held = cpool_alloc(waiting.pool);
+    worker_begin(workers[0], wait_and_free, &waiting);
+    inside_await_hunger(waiting.pool);
+    worker_do(workers[1], lock_queue, &waiting);
+    script_fork(wait_in_child, &waiting);
+    worker_do(workers[1], unlock_queue, &waiting);
+    cpool_free(waiting.pool, waiting.held);
+    worker_stop(workers[0]);
+    worker_stop(workers[1]);
+    support_destroy_empty(waiting.pool);
+}
+END_TEST
+
+/*
  * ---- The cost of a fork --------------------------------------------------
  */
 
@@ -431,6 +491,7 @@ int main(void)
         ONCE(fork_in_a_theft_child_uses_its_cache),
         ONCE(fork_in_a_free_child_destroys_the_pool),
         ONCE(fork_beside_the_last_place_leaves_it_free),
+        ONCE(child_of_a_fork_has_a_queue_of_its_own),
         TIMES(fork_takes_steps_for_threads_and_not_for_magazines, 2),
     };
 

@@ -9,8 +9,6 @@
 #include "retire_scene.h" /* first: it says which system interfaces are wanted */
 
 #include <limits.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "retire/retire_impl.h"
 
@@ -453,43 +451,6 @@ START_TEST(child_of_a_fork_holds_what_its_section_has_found)
 }
 END_TEST
 
-static void fork_in_handler(void *argument)
-{
-    *(pid_t *)argument = fork();
-}
-
-/* A handler forks at a step of a flush, which the child goes on with. */
-static bool fork_within_flush(unsigned flags, struct worker *worker, size_t nth)
-{
-    struct scene scene;
-    pid_t child = -1;
-    int status = -1;
-    bool forked;
-
-    build(&scene, flags, worker);
-    while (scene.next < RETIRED)
-        retire_next(&scene, scene.own);
-    steps_plan(NULL, nth, fork_in_handler, &child);
-    (void)cpool_retire_flush(scene.own);
-    forked = steps_drop();
-    if (child == 0)
-        steps_allow(10000);
-    REQUIRE_EQUAL(cpool_retire_barrier(scene.own), 0);
-    REQUIRE_EQUAL(cpool_domain_held(scene.domain), 0);
-    if (child == 0)
-        _exit(0);
-    if (child > 0)
-        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
-    demolish(&scene, scene.next);
-    return forked;
-}
-
-START_TEST(child_that_goes_on_with_a_flush_keeps_no_slot)
-{
-    sweep(fork_within_flush, modes[_i], 20);
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -501,7 +462,6 @@ int main(void)
         ONCE(bag_that_a_claim_keeps_open_is_not_lost),
         TIMES(child_of_a_fork_has_the_slots_of_a_thread_that_vanished, 3 * MODES),
         TIMES(child_of_a_fork_holds_what_its_section_has_found, MODES),
-        TIMES(child_that_goes_on_with_a_flush_keeps_no_slot, MODES),
     };
 
     return SUPPORT_RUN("steps_retire", tests);

@@ -2,8 +2,7 @@
 /*
  * check_steps_stall.c - threads that lose their processor inside the library, with
  * slots in their hands: others find what they can reach, wait for the rest as long
- * as they were told to, and are refused nothing that is theirs.  And forks inside an
- * operation of the forking thread's own.
+ * as they were told to, and are refused nothing that is theirs.
  *
  * Includes steps.h.
  */
@@ -12,9 +11,7 @@
 #include "steps.h"
 
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { ROUNDS = 2, SPARES = 8, CAPACITY = 60, HANDS = 3 * ROUNDS };
 
@@ -296,70 +293,6 @@ START_TEST(free_beyond_the_places_waits_for_one)
 }
 END_TEST
 
-/*
- * ---- A fork inside an operation of one's own -----------------------------
- */
-
-static pid_t child;
-
-static void fork_here(void *unused)
-{
-    int status;
-
-    (void)unused;
-    child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0)
-        return;
-    REQUIRE_EQUAL(waitpid(child, &status, 0), child);
-    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-/* Across the edges of magazines, with the pool dry and not. */
-static void work_alone(cpool_t *pool, void **slots)
-{
-    size_t count = take_rest(pool, slots, 0);
-    void *slack = cpool_alloc(pool); /* in place of what was out of a handler's reach */
-
-    REQUIRE_EQUAL(count, CAPACITY);
-    if (slack != NULL)
-        cpool_free(pool, slack);
-    for (; count > CAPACITY - 3 * ROUNDS; count--)
-        cpool_free(pool, slots[count - 1]);
-    for (; count < CAPACITY; count++)
-        REQUIRE((slots[count] = cpool_alloc(pool)) != NULL);
-    for (; count > 0; count--)
-        cpool_depot_free(pool, slots[count - 1]);
-    cpool_flush(pool);
-}
-
-/* False if the work has fewer steps.  The child goes on with the operation, as if
- * the handler of a signal had forked, and finds every slot. */
-static bool fork_inside_at(unsigned flags, size_t nth)
-{
-    cpool_t *pool = make_pool(flags, CAPACITY, 2, 1);
-    void *slots[CAPACITY];
-    bool forked;
-
-    steps_plan(NULL, nth, fork_here, NULL);
-    work_alone(pool, slots);
-    forked = steps_drop();
-    REQUIRE_EQUAL(take_rest(pool, slots, 0), CAPACITY);
-    cpool_free_bulk(pool, slots, CAPACITY);
-    support_destroy_empty(pool);
-    if (forked && child == 0)
-        _exit(0);
-    return forked;
-}
-
-START_TEST(fork_inside_an_own_operation_child_loses_nothing)
-{
-    const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_WAITABLE };
-    size_t nth = 1;
-
-    while (fork_inside_at(kinds[_i], nth))
-        nth += SUPPORT_COUNT(97u, 397u);
-    REQUIRE(nth > 500);
 }
 END_TEST
 
@@ -371,7 +304,11 @@ int main(void)
         ONCE(alloc_gives_up_when_the_stall_limit_ends),
         TIMES(alloc_finds_nothing_only_after_a_wait_for_a_flush, 2),
         ONCE(free_beyond_the_places_waits_for_one),
+<<<<<<< HEAD
         TIMES(fork_inside_an_own_operation_child_loses_nothing, 3),
+=======
+        ONCE(reserve_needs_no_more_than_one_place),
+>>>>>>> 816bb7b (wait, cache: no fork in a signal handler on top of the library)
     };
 
     return SUPPORT_RUN("steps_stall", tests);

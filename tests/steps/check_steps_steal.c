@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_steal.c - a fork at every step of a thread that takes from another
- * one's cache: the child finds no claim, and the cache whole, or at least not
- * overfilled where the owner was on its way in.
+ * one's cache: the child finds no claim, and the cache whole.
  *
  * Includes script.h, and pool_impl.h, to see what is loaded.
  */
@@ -11,8 +10,6 @@
 #include "cache/mark.h"
 #include "inside.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
 
 static void fill_cache(void *argument)
 {
@@ -103,25 +100,8 @@ START_TEST(fork_beside_a_thief_at_every_step_leaves_no_claim)
 END_TEST
 
 /*
- * ---- A fork in a handler -------------------------------------------------
+ * ---- A stealing thread that comes late ---------------------------------------------
  */
-
-enum { INWARDS_CAPACITY = 4 * SCRIPT_ROUNDS, INWARDS_CHECK = 2 };
-
-/* A thread that frees, and forks when it has said that it is inside and has not yet
- * looked whether a stealing thread is. */
-struct inwards {
-    struct hold mine;
-    struct hold theirs;
-    pid_t child; /* 0: this is one */
-};
-
-static void do_fork(void *argument)
-{
-    struct inwards *inwards = argument;
-
-    inwards->child = fork();
-}
 
 static void take_one(void *argument)
 {
@@ -132,64 +112,6 @@ static void free_all(void *argument)
 {
     hold_free_all(argument);
 }
-
-/* Never more rounds than the magazine has room for. */
-static void free_one_by_one(struct hold *hold)
-{
-    const struct cpi_cache *own = cpi_registry_known_cache(&inside(hold->pool)->registry);
-
-    while (hold->count > 0) {
-        hold_free(hold, 1);
-        REQUIRE(cpi_word_load(&cpi_cache_active(own)->count, relaxed) <= SCRIPT_ROUNDS);
-    }
-}
-
-/* The stealing thread, at its nth step, takes what this thread has loaded. */
-static bool fork_inwards_at(struct worker *worker, size_t nth)
-{
-    cpool_t *pool = steps_pool(CPOOL_EXACT, INWARDS_CAPACITY, 0, SCRIPT_ROUNDS);
-    struct inwards inwards;
-    struct steps_stop stop;
-    bool stopped;
-    int status;
-
-    hold_init(&inwards.mine, pool);
-    hold_init(&inwards.theirs, pool);
-    REQUIRE_EQUAL(hold_take(&inwards.mine, SIZE_MAX), INWARDS_CAPACITY);
-    hold_free(&inwards.mine, SCRIPT_ROUNDS);
-    stopped = steps_run(&stop, worker, NULL, nth, take_one, &inwards.theirs);
-    steps_plan(cpi_mark_has_barrier ? "cpi_mark_begin_push" : "cpi_mark_begin", INWARDS_CHECK,
-               do_fork, &inwards);
-    hold_free(&inwards.mine, 1);
-    REQUIRE(steps_drop());
-    free_one_by_one(&inwards.mine);
-    if (inwards.child == 0)
-        _exit(0);
-    REQUIRE_EQUAL(waitpid(inwards.child, &status, 0), inwards.child);
-    REQUIRE_EQUAL(status, 0);
-    steps_go_on(&stop);
-    worker_do(worker, free_all, &inwards.theirs);
-    hold_fini(&inwards.mine);
-    hold_fini(&inwards.theirs);
-    support_destroy_empty(pool);
-    return stopped;
-}
-
-START_TEST(fork_on_the_way_inside_beside_a_thief_overfills_nothing)
-{
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_inwards_at(worker, nth))
-        nth += SUPPORT_COUNT(1u, 7u);
-    REQUIRE(nth > 20);
-    worker_stop(worker);
-}
-END_TEST
-
-/*
- * ---- A stealing thread that comes late ---------------------------------------------
- */
 
 static void take_and_free_one(void *argument)
 {
@@ -295,7 +217,6 @@ int main(void)
 {
     const struct support_test tests[] = {
         TIMES(fork_beside_a_thief_at_every_step_leaves_no_claim, 4 * SCRIPT_KINDS),
-        ONCE(fork_on_the_way_inside_beside_a_thief_overfills_nothing),
         ONCE(fork_beside_a_thief_that_claims_an_unused_cache_leaves_no_claim),
         TIMES(spare_taken_by_mistake_loses_no_slot, SCRIPT_KINDS),
     };

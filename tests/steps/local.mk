@@ -14,7 +14,6 @@ tests_steps = \
 	tests/steps/check_steps_empty \
 	tests/steps/check_steps_end \
 	tests/steps/check_steps_fork \
-	tests/steps/check_steps_fork_wait \
 	tests/steps/check_steps_lease \
 	tests/steps/check_steps_lease_fork \
 	tests/steps/check_steps_lease_reset \

@@ -76,28 +76,12 @@ START_TEST(lock_of_a_locked_cache_returns_false)
 }
 END_TEST
 
-/* As the holder of a handle passes a cache on. */
-START_TEST(use_makes_the_cache_the_threads)
-{
-    set_up();
-    REQUIRE(cpi_mark_is_ours(cache));
-    cpi_store(&cache->user, cpi_thread_token() + 1, relaxed);
-    REQUIRE(!cpi_mark_is_ours(cache));
-    cpi_mark_use(NULL);
-    REQUIRE(!cpi_mark_is_ours(cache));
-    cpi_mark_use(cache);
-    REQUIRE(cpi_mark_is_ours(cache));
-    tear_down();
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(mark_is_odd_from_enter_to_leave, 2),
         ONCE(try_enter_of_a_locked_cache_returns_false),
         ONCE(lock_of_a_locked_cache_returns_false),
-        ONCE(use_makes_the_cache_the_threads),
     };
 
     return SUPPORT_RUN("mark", tests);
