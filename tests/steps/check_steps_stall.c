@@ -293,9 +293,6 @@ START_TEST(free_beyond_the_places_waits_for_one)
 }
 END_TEST
 
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -304,11 +301,6 @@ int main(void)
         ONCE(alloc_gives_up_when_the_stall_limit_ends),
         TIMES(alloc_finds_nothing_only_after_a_wait_for_a_flush, 2),
         ONCE(free_beyond_the_places_waits_for_one),
-<<<<<<< HEAD
-        TIMES(fork_inside_an_own_operation_child_loses_nothing, 3),
-=======
-        ONCE(reserve_needs_no_more_than_one_place),
->>>>>>> 816bb7b (wait, cache: no fork in a signal handler on top of the library)
     };
 
     return SUPPORT_RUN("steps_stall", tests);
