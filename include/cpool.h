@@ -86,6 +86,8 @@
  * it, or fewer where more than 15,000 pools (700) exist.  Every function then reports
  * CPOOL_EPOOL and does nothing else.  Functions that are not inline also refuse any
  * pointer that is not the descriptor of a living pool.
+ * Object pools, lanes, allocators of many sizes, domains and readers are refused in the same way
+ * after their end, until 255 others have ended, or some that have more than a MiB of memory.
  *
  * Copies: a process may hold several copies of the library, for example in a statically
  * linked plug-in.  A pool belongs to the copy that made it.  With another

@@ -39,6 +39,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/list.h"
+#include "host/ending.h"
 #include "host/os.h"
 #include "host/ranges.h"
 #include "host/sync.h"
@@ -427,6 +428,8 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
         if (!exits)
             cpi_handle_release();
     }
+    if (!exits)
+        cpi_ending_release();
     cpi_unlock();
     cpi_key_delete(thread_key); /* without the lock, which a thread that ends may wait for */
     if (!exits)

@@ -44,10 +44,15 @@ static int check(const cpool_config_t *config, size_t n)
                                                                                : 0;
 }
 
-static void release(cpool_lanes_t *lanes)
+static void free_tables(cpool_lanes_t *lanes)
 {
     free(lanes->words);
     free(lanes->reached);
+}
+
+static void release(cpool_lanes_t *lanes)
+{
+    free_tables(lanes);
     cpi_os_free_block(lanes);
 }
 
@@ -137,6 +142,8 @@ size_t cpool_lanes_balance(cpool_lanes_t *lanes)
     size_t total = 0;
     size_t i;
 
+    if (CPI_HAS_ENDED(lanes))
+        return 0;
     /* Not the lanes' counts: in the child of a fork a thread may have vanished between a
      * slot's word and the count. */
     for (i = 0; i < lanes->capacity; i++)
@@ -195,16 +202,23 @@ int cpool_lanes_destroy(cpool_lanes_t *lanes)
 {
     size_t free_slots;
     size_t capacity;
+    size_t i;
     int code;
 
     if (lanes == NULL)
         return 0;
+    if (CPI_HAS_ENDED(lanes))
+        return CPOOL_EPOOL;
     capacity = lanes->capacity;
     cpi_layer_hide(&lanes->shown);
     free_slots = cpool_lanes_balance(lanes);
     give_all(lanes);
     code = cpool_destroy(lanes->pool);
-    release(lanes);
+    for (i = 0; i < lanes->n; i++)
+        lanes->lanes[i].head = CPI_LANE_END;
+    free_tables(lanes);
+    cpi_ending_keep(&lanes->ending, lanes, sizeof *lanes + lanes->n * sizeof lanes->lanes[0],
+                    false);
     return free_slots < capacity ? CPOOL_ELIVE : code;
 }
 
@@ -212,17 +226,17 @@ int cpool_lanes_destroy(cpool_lanes_t *lanes)
 
 cpool_lane_t *cpool_lane(cpool_lanes_t *lanes, size_t number)
 {
-    return number < lanes->n ? &lanes->lanes[number] : NULL;
+    return !CPI_HAS_ENDED(lanes) && number < lanes->n ? &lanes->lanes[number] : NULL;
 }
 
 size_t cpool_lane_count(const cpool_lane_t *lane)
 {
-    return lane->count;
+    return CPI_HAS_ENDED(lane->lanes) ? 0 : lane->count;
 }
 
 cpool_t *cpool_lanes_pool(const cpool_lanes_t *lanes)
 {
-    return cpi_layer_face(lanes->pool);
+    return CPI_HAS_ENDED(lanes) ? NULL : cpi_layer_face(lanes->pool);
 }
 
 void *cpool_lane_alloc(cpool_lane_t *lane)
@@ -230,8 +244,10 @@ void *cpool_lane_alloc(cpool_lane_t *lane)
     cpool_lanes_t *lanes = lane->lanes;
     uint32_t index = lane->head;
 
-    if (index == CPI_LANE_END)
+    if (index == CPI_LANE_END) {
+        (void)CPI_HAS_ENDED(lanes);
         return NULL;
+    }
     lane->head = cpi_load(&lanes->words[index], relaxed);      /* [word] */
     cpi_store(&lanes->words[index], CPI_LANE_LIVE, relaxed); /* [word] */
     lane->count--;
@@ -263,11 +279,14 @@ static int mistake_of(const cpool_lanes_t *lanes, const void *slot)
 int cpool_lane_free(cpool_lane_t *lane, void *slot)
 {
     cpool_lanes_t *lanes = lane->lanes;
-    size_t index = cpool_index(lanes->pool, slot);
     uint32_t live = CPI_LANE_LIVE;
+    size_t index;
 
     if (slot == NULL)
         return 0;
+    if (CPI_HAS_ENDED(lanes))
+        return CPOOL_EPOOL;
+    index = cpool_index(lanes->pool, slot);
     if (index >= lanes->capacity)
         return refuse(lanes, slot, mistake_of(lanes, slot));
     if (!cpi_cas_strong(&lanes->words[index], &live, lane->head, /* [word] [failed] */

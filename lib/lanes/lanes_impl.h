@@ -17,6 +17,7 @@
 #include "base/atomic.h"
 #include "base/bitmap.h"
 #include "base/compiler.h"
+#include "host/ending.h"
 #include "pool/layer.h"
 
 #define CPI_LANE_LIVE (UINT32_MAX - 1u)
@@ -37,6 +38,7 @@ struct cpool_lanes {
     size_t slot_size; /* bytes */
     size_t n;
     struct cpi_shown shown;
+    struct cpi_ending ending;
     char name[32];
     cpool_lane_t lanes[];
 };

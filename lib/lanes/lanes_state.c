@@ -27,6 +27,8 @@ static size_t number_of_numbers(const cpool_lanes_t *lanes)
 
 size_t cpool_lanes_state_size(const cpool_lanes_t *lanes)
 {
+    if (CPI_HAS_ENDED(lanes))
+        return 0;
     return number_of_numbers(lanes) * sizeof(uint32_t);
 }
 
@@ -82,6 +84,8 @@ int cpool_lanes_save(const cpool_lanes_t *lanes, void *state, size_t size)
     uint64_t sum;
     size_t i;
 
+    if (CPI_HAS_ENDED(lanes))
+        return CPOOL_EPOOL;
     if (state == NULL)
         return CPOOL_ENULL;
     if (size < cpool_lanes_state_size(lanes))
@@ -152,6 +156,8 @@ int cpool_lanes_load(cpool_lanes_t *lanes, const void *state, size_t size)
     const unsigned char *from = state;
     size_t i;
 
+    if (CPI_HAS_ENDED(lanes))
+        return CPOOL_EPOOL;
     if (state == NULL)
         return CPOOL_ENULL;
     if (size != cpool_lanes_state_size(lanes) || !is_of_such_lanes(lanes, from) ||

@@ -280,6 +280,9 @@ CPI_APART static int obtain(cpool_objects_t *pool, void *slot, int unfit, void *
 {
     struct cpi_object_wish wish = {.site = site, .unfit = unfit};
 
+    *object = NULL;
+    if (cpi_ending_check(&pool->ending, pool, "cpool_object_get"))
+        return CPOOL_EPOOL;
     return cpi_object_obtain(pool, slot, object, is_new, &wish);
 }
 
@@ -356,6 +359,8 @@ int cpool_object_wait(cpool_objects_t *pool, void **object, bool *is_new,
     int code;
 
     *object = NULL;
+    if (CPI_HAS_ENDED(pool))
+        return CPOOL_EPOOL;
     if (!cpi_object_is_fake(pool) && !cpi_object_slots_are(pool, CPOOL_WAITABLE)) {
         cpi_object_report(CPOOL_EWAITABLE, "cpool_object_wait", pool, NULL);
         return CPOOL_EWAITABLE;
@@ -390,10 +395,13 @@ CPI_COLD int cpi_object_refuse(const cpool_objects_t *pool, const void *object,
 /* In any pool. */
 CPI_APART static int put_at_length(cpool_objects_t *pool, void *object)
 {
-    uintptr_t index = object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
+    uintptr_t index;
 
     if (object == NULL)
         return 0;
+    if (cpi_ending_check(&pool->ending, pool, "cpool_object_put"))
+        return CPOOL_EPOOL;
+    index = cpi_object_index(pool, object);
     if (cpi_object_slots_are(pool, CPOOL_CHECKED) && cpool_object_is_active(pool, object) &&
         cpi_object_repair(pool, index))
         return CPOOL_EGUARD;

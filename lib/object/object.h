@@ -56,6 +56,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "host/ending.h"
 #include "pool/layer.h"
 
 /* The states of an object, in the low bits of its record.  Above them its uses are counted.
@@ -145,6 +146,7 @@ struct cpool_objects {
     const struct cpi_object_policy *policy; /* or NULL */
     void *policy_data;
     struct cpi_shown shown;
+    struct cpi_ending ending;
     char name[32];
     _Atomic(struct cpi_object_leases *) leases; /* NULL until there is one */
     _Atomic(struct cpi_object_lives *) lives;   /* likewise, until the first retain */

@@ -181,14 +181,11 @@ static void drop_none(void)
 /* A fake pool has none, but refuses the settings that a pool of slots would. */
 static int make_no_slots(cpool_config_t *slots)
 {
-    _Alignas(CPOOL_MEMORY_ALIGN) char memory[1];
-    int code;
+    cpool_t *none;
 
     slots->slot_size = slots->slot_align = slots->capacity = 1;
-    slots->memory = memory; /* too small, and not looked at before the settings are */
-    code = cpool_create(&(cpool_t *){NULL}, slots);
-    if (code != CPOOL_EMEMSIZE)
-        return code;
+    if (cpool_memory_required(slots) == 0)
+        return cpool_create(&none, slots);
     return hold_none() ? 0 : CPOOL_ENOMEM;
 }
 
@@ -382,6 +379,16 @@ static int end_slots(cpool_objects_t *pool)
     return cpool_destroy(pool->pool);
 }
 
+/* The inline parts of a later get or put find no slot and no object, and go on at length. */
+static void end_ways(cpool_objects_t *pool)
+{
+    pool->slots = CPI_HANDLE_NONE;
+    pool->short_get = CPI_HANDLE_NONE;
+    pool->brief_get = 0;
+    pool->short_put = pool->brief_put = 0;
+    pool->policy_data = NULL;
+}
+
 int cpool_objects_destroy(cpool_objects_t *pool)
 {
     struct remains remains;
@@ -390,6 +397,8 @@ int cpool_objects_destroy(cpool_objects_t *pool)
 
     if (pool == NULL)
         return 0;
+    if (CPI_HAS_ENDED(pool))
+        return CPOOL_EPOOL;
     remains = end_objects(pool);
     /* In the child of a fork, busy objects may be those of threads that vanished. */
     hook_left = remains.busy > 0 && pool->forks == cpi_thread_forks();
@@ -402,7 +411,8 @@ int cpool_objects_destroy(cpool_objects_t *pool)
     if (pool->policy != NULL)
         pool->policy->end(pool);
     free_tables(pool);
-    cpi_os_free_block(pool);
+    end_ways(pool);
+    cpi_ending_keep(&pool->ending, pool, sizeof *pool, false);
     if (hook_left)
         return CPOOL_EHOOK;
     return remains.active + remains.busy > 0 ? CPOOL_ELIVE : code;

@@ -48,13 +48,17 @@ void cpi_object_report(int code, const char *function, const cpool_objects_t *po
 
 cpool_t *cpool_objects_pool(const cpool_objects_t *pool)
 {
+    if (CPI_HAS_ENDED(pool))
+        return NULL;
     return cpi_object_is_fake(pool) ? NULL : cpi_layer_face(pool->pool);
 }
 
 bool cpool_object_is_active(const cpool_objects_t *pool, const void *object)
 {
-    uintptr_t index = object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
+    uintptr_t index = CPI_OBJECT_NONE;
 
+    if (!CPI_HAS_ENDED(pool) && object != NULL)
+        index = cpi_object_index(pool, object);
     return index != CPI_OBJECT_NONE &&
            (cpi_load(&pool->records[index], acquire) & CPI_OBJECT_STATES) == /* [see] */
                CPI_OBJECT_ACTIVE;
@@ -157,7 +161,7 @@ static void describe(const cpool_objects_t *pool, uintptr_t index, uint32_t reco
 size_t cpool_object_each(const cpool_objects_t *pool,
                          bool (*visit)(const cpool_object_info_t *info, void *arg), void *arg)
 {
-    uintptr_t reached = cpi_object_reached(pool);
+    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
     uintptr_t index;
     size_t visits = 0;
 
@@ -187,7 +191,7 @@ static void give_shortly(cpool_objects_t *pool, uintptr_t index, void *object)
 
 size_t cpool_objects_put_all(cpool_objects_t *pool)
 {
-    uintptr_t reached = cpi_object_reached(pool);
+    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
     bool is_short = pool->short_put != 0 && reached > 1;
     char *first = is_short ? cpi_object_at(pool, 0) : NULL;
     size_t stride = is_short ? (size_t)((char *)cpi_object_at(pool, 1) - first) : 0;
@@ -256,6 +260,8 @@ int cpool_object_stats(const cpool_objects_t *pool, cpool_object_stats_t *given)
 
     if (pool == NULL || given == NULL)
         return CPOOL_ENULL;
+    if (CPI_HAS_ENDED(pool))
+        return CPOOL_EPOOL;
     code = cpi_struct_check(given);
     if (code != 0)
         return code;

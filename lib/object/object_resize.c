@@ -17,6 +17,8 @@ size_t cpool_object_grow(cpool_objects_t *pool, size_t n)
     uint64_t room = cpi_load(&pool->room, relaxed); /* [room] */
     uintptr_t more;
 
+    if (CPI_HAS_ENDED(pool))
+        return 0;
     do {
         more = pool->max - CPI_ROOM_CAPACITY(room);
         if (more > n)
@@ -92,6 +94,8 @@ size_t cpool_object_shrink(cpool_objects_t *pool, size_t n, unsigned flags)
 {
     size_t lowered;
 
+    if (CPI_HAS_ENDED(pool))
+        return 0;
     cpi_store(&pool->shrunk, true, relaxed); /* [shrunk] */
     lowered = lower_unused(pool, n);
     lowered += drop_inactive(pool, n - lowered);
@@ -142,6 +146,8 @@ size_t cpool_object_populate(cpool_objects_t *pool, size_t n, int *code)
     int result = 0;
     size_t made;
 
+    if (CPI_HAS_ENDED(pool))
+        return 0;
     if (cpi_object_slots_are(pool, CPOOL_WAITABLE))
         withdraw_offers(pool);
     for (made = 0; made < n && !cpi_object_is_fake(pool); made++) {

@@ -31,6 +31,8 @@ size_t cpool_object_retain(cpool_objects_t *pool, size_t minimum,
     size_t destroyed = 0, kept = 0;
     uintptr_t index, word;
 
+    if (CPI_HAS_ENDED(pool))
+        return 0;
     if (!cpi_object_make_lives(pool))
         return 0;
     hold_all(pool);

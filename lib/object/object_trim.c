@@ -91,7 +91,7 @@ static size_t trim_portion(cpool_objects_t *pool, uintptr_t from, uintptr_t n)
 
 size_t cpool_objects_trim(cpool_objects_t *pool)
 {
-    uintptr_t reached = cpi_object_reached(pool);
+    uintptr_t reached = CPI_HAS_ENDED(pool) ? 0 : cpi_object_reached(pool);
     uintptr_t end = cpi_object_is_fake(pool) ? 0 : (reached + 63) / 64 * 64;
     uintptr_t portion = portion_of(pool);
     uintptr_t from;

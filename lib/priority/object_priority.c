@@ -323,6 +323,8 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
 
     if (pool == NULL)
         return CPOOL_ENULL;
+    if (CPI_HAS_ENDED(pool))
+        return CPOOL_EPOOL;
     if ((flags & ~CPOOL_PRIORITY_KEEP_LARGER) != 0 || cpi_object_slots_are(pool, CPOOL_WAITABLE))
         return CPOOL_EFLAGS;
     if (pool->policy != NULL)
@@ -357,6 +359,8 @@ int cpool_priority_obtain(cpool_objects_t *pool, int64_t priority, cpool_grant_t
     cpool_grant_t grant = CPOOL_GRANT_INIT;
     int code;
 
+    if (CPI_HAS_ENDED(pool))
+        return CPOOL_EPOOL;
     if (given_grant == NULL)
         return CPOOL_ENULL;
     code = cpi_struct_check(given_grant);
@@ -378,7 +382,7 @@ int cpool_priority_put(cpool_objects_t *pool, cpool_claim_t claim)
     bool mine;
 
     if (use == NULL)
-        return CPOOL_EINACTIVE;
+        return CPI_HAS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
     index = index_of(priorities, use);
     mine = cpi_object_seize(pool, index);
     if (mine)
@@ -395,7 +399,7 @@ size_t cpool_priority_reclaim(cpool_objects_t *pool, size_t n)
     uintptr_t index;
     size_t released;
 
-    for (released = 0; pool->policy != NULL && released < n; released++) {
+    for (released = 0; !CPI_HAS_ENDED(pool) && pool->policy != NULL && released < n; released++) {
         index = pool->policy->reclaim(pool, NULL);
         if (index == CPI_OBJECT_NONE)
             break;
@@ -412,7 +416,7 @@ int cpool_priority_set(cpool_objects_t *pool, cpool_claim_t claim, int64_t prior
     struct use *use = lock_use(pool, claim);
 
     if (use == NULL)
-        return CPOOL_EINACTIVE;
+        return CPI_HAS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
     set_key(priorities, use, (struct cpi_heap_key){priority, use->key.turn});
     unlock(&priorities->lock);
     return 0;
@@ -425,7 +429,7 @@ void *cpool_priority_pin(cpool_objects_t *pool, cpool_claim_t claim)
     uintptr_t index;
     void *object;
 
-    if (use == NULL)
+    if (CPI_HAS_ENDED(pool) || use == NULL)
         return NULL;
     index = index_of(priorities, use);
     use->pins++;
@@ -443,7 +447,7 @@ int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim)
     bool pinned;
 
     if (use == NULL)
-        return CPOOL_EINACTIVE;
+        return CPI_HAS_ENDED(pool) ? CPOOL_EPOOL : CPOOL_EINACTIVE;
     pinned = use->pins > 0;
     if (pinned && --use->pins == 0)
         cpi_heap_add(&priorities->heap, index_of(priorities, use), use->key);
@@ -454,10 +458,13 @@ int cpool_priority_unpin(cpool_objects_t *pool, cpool_claim_t claim)
 cpool_claim_t cpool_priority_claim(cpool_objects_t *pool, const void *object)
 {
     struct priorities *priorities = pool->policy_data;
-    uintptr_t index = object != NULL ? cpi_object_index(pool, object) : CPI_OBJECT_NONE;
     cpool_claim_t claim = 0;
+    uintptr_t index;
 
-    if (priorities == NULL || index == CPI_OBJECT_NONE)
+    if (CPI_HAS_ENDED(pool) || priorities == NULL || object == NULL)
+        return 0;
+    index = cpi_object_index(pool, object);
+    if (index == CPI_OBJECT_NONE)
         return 0;
     lock_uses(priorities);
     if (priorities->uses[index].used)

@@ -10,6 +10,8 @@
  *   first | state, claimed, inside load | relaxed | - | -
  *   claim | state CAS         | acquire | leave | the bags
  *   leave | inside, state store | release | claim, gone, look.c's look | the bags
+ *   meet  | epoch exchange    | acq_rel | look.c's meet | the sections that have ended
+ *   turn  | turn load, store  | relaxed | - | -
  *   alone | inside load       | relaxed | - | -
  *   bits  | pools load        | relaxed | - | -
  *   noted | noted store, CAS  | relaxed | - | -
@@ -85,6 +87,8 @@ static void give_up(struct cpi_reader *reader, bool vanished)
 {
     bool empty = !vanished && cpi_reader_rests(reader);
 
+    cpi_store(&reader->noted, NULL, relaxed); /* [noted] */
+    (void)cpi_word_exchange(&reader->face.epoch, CPI_PARKED, acq_rel); /* [meet] */
     cpi_store(&reader->state, empty ? CPI_READER_FREE : CPI_READER_LEFT, release); /* [leave] */
 }
 
@@ -109,8 +113,10 @@ static void thread_ended(struct cpi_owned *owned, bool vanished)
 
 static struct cpi_reader *take_free(struct cpool_domain *domain)
 {
+    size_t turn = cpi_load(&domain->turn, relaxed); /* [turn] */
+
     for (size_t i = 0; i < domain->readers; i++) {
-        struct cpi_reader *reader = &domain->reader[i];
+        struct cpi_reader *reader = &domain->reader[(turn + i) % domain->readers];
         unsigned state = CPI_READER_FREE;
 
         if (cpi_load(&reader->state, relaxed) != CPI_READER_FREE || /* [first] */
@@ -118,7 +124,7 @@ static struct cpi_reader *take_free(struct cpool_domain *domain)
                             acquire, relaxed))                       /* [first] */
             continue;
         reader->forks = cpi_thread_forks();
-        cpi_store(&reader->noted, NULL, relaxed); /* [noted] */
+        cpi_store(&domain->turn, turn + i + 1, relaxed); /* [turn] */
         return reader;
     }
     return NULL;
@@ -126,8 +132,11 @@ static struct cpi_reader *take_free(struct cpool_domain *domain)
 
 cpool_reader_t *cpool_reader_create(cpool_domain_t *domain)
 {
-    struct cpi_reader *reader = take_free(domain);
+    struct cpi_reader *reader;
 
+    if (CPI_HAS_ENDED(domain))
+        return NULL;
+    reader = take_free(domain);
     if (reader == NULL) {
         (void)cpi_retire_pass(domain, NULL, false, NULL, NULL);
         reader = take_free(domain);
@@ -153,7 +162,7 @@ CPI_COLD static cpool_reader_t *make_own(struct cpool_domain *domain)
     struct cpi_thread *thread = cpi_thread_self();
     struct cpi_reader *reader;
 
-    if (thread == NULL)
+    if (cpi_ending_check(&domain->ending, domain, "cpool_domain_reader") || thread == NULL)
         return NULL;
     reader = take_for(thread, domain);
     if (reader == NULL) {
@@ -188,6 +197,8 @@ int cpool_reader_destroy(cpool_reader_t *face)
 
     if (face == NULL)
         return 0;
+    if (cpi_reader_has_ended(reader, "cpool_reader_destroy"))
+        return CPOOL_EPOOL;
     if (is_inside(reader))
         return cpi_reader_report(CPOOL_EREADER, "cpool_reader_destroy", face);
     cpi_lock();
@@ -293,10 +304,9 @@ static const struct cpi_retire_visits to_domains = {give_back, figures};
 /* The first epochs come before a wrap, so that every test goes through one. */
 #define CPI_EARLY 7u
 
-/* The bags' arrays follow the readers. */
 static void lay_out(struct cpool_domain *domain)
 {
-    char *at = (char *)&domain->reader[domain->readers];
+    char *at = domain->arrays;
 
     for (size_t i = 0; i < domain->readers; i++) {
         struct cpi_reader *reader = &domain->reader[i];
@@ -314,16 +324,27 @@ static void lay_out(struct cpool_domain *domain)
     }
 }
 
-/* Bytes, or 0 if that is more than there can be. */
-static size_t size_for(size_t readers, size_t bag_size)
+/* The readers outlive the arrays, so each have memory of their own. */
+static struct cpool_domain *allocate(size_t readers, size_t bag_size)
 {
-    size_t bytes = bag_size * CPI_BAGS * 2 * sizeof(void *) + sizeof(struct cpi_reader);
-    size_t size;
+    size_t page = cpi_os_page_size();
+    size_t size = cpi_align_up(
+        sizeof(struct cpool_domain) + readers * sizeof(struct cpi_reader), page);
+    struct cpool_domain *domain = NULL;
+    size_t arrays_size;
 
-    if (!cpi_multiply(readers, bytes, &size) ||
-        !cpi_add(size, sizeof(struct cpool_domain) + cpi_os_page_size(), &size))
-        return 0;
-    return cpi_align_down(size, cpi_os_page_size());
+    if (cpi_multiply(readers, bag_size * CPI_BAGS * 2 * sizeof(void *), &arrays_size) &&
+        cpi_align_up_checked(arrays_size, page, &arrays_size))
+        domain = cpi_os_map(size);
+    if (domain == NULL)
+        return NULL;
+    domain->size = size;
+    domain->arrays_size = arrays_size;
+    domain->arrays = cpi_os_map(arrays_size);
+    if (domain->arrays != NULL)
+        return domain;
+    cpi_os_release(domain, size);
+    return NULL;
 }
 
 /* With the lock held.  The domain holds the descriptors while it has one. */
@@ -343,14 +364,12 @@ static int show(struct cpool_domain *domain)
 
 static int build(cpool_domain_t **result, size_t readers, size_t bag_size, uint64_t stall_limit)
 {
-    size_t size = size_for(readers, bag_size);
-    struct cpool_domain *domain = size != 0 ? cpi_os_map(size) : NULL;
+    struct cpool_domain *domain = allocate(readers, bag_size);
     int code;
 
     if (domain == NULL)
         return CPOOL_ENOMEM;
     domain->epoch = (uintptr_t)0 - CPI_EARLY;
-    domain->size = size;
     domain->readers = readers;
     domain->bag_size = bag_size;
     domain->stall_limit = stall_limit;
@@ -358,10 +377,12 @@ static int build(cpool_domain_t **result, size_t readers, size_t bag_size, uint6
     cpi_lock();
     code = show(domain);
     cpi_unlock();
-    if (code == 0)
+    if (code == 0) {
         *result = domain;
-    else
-        cpi_os_release(domain, size);
+    } else {
+        cpi_os_release(domain->arrays, domain->arrays_size);
+        cpi_os_release(domain, domain->size);
+    }
     return code;
 }
 
@@ -381,6 +402,8 @@ int cpool_domain_destroy(cpool_domain_t *domain)
 {
     if (domain == NULL)
         return 0;
+    if (CPI_HAS_ENDED(domain))
+        return CPOOL_EPOOL;
     for (size_t i = 0; i < domain->readers; i++)
         if (is_inside(&domain->reader[i]))
             return cpi_reader_report(CPOOL_EREADER, "cpool_domain_destroy",
@@ -394,7 +417,11 @@ int cpool_domain_destroy(cpool_domain_t *domain)
     cpi_handle_drop();
     cpi_unlock();
     cpi_retire_all(domain);
-    cpi_os_release(domain, domain->size);
+    cpi_os_release(domain->arrays, domain->arrays_size);
+    domain->handle = CPI_HANDLE_NONE;
+    for (size_t i = 0; i < domain->readers; i++)
+        give_up(&domain->reader[i], false);
+    cpi_ending_keep(&domain->ending, domain, domain->size, true);
     return 0;
 }
 
@@ -402,6 +429,8 @@ size_t cpool_domain_held(const cpool_domain_t *domain)
 {
     size_t held = 0;
 
+    if (CPI_HAS_ENDED(domain))
+        return 0;
     for (size_t i = 0; i < domain->readers; i++)
         held += cpi_reader_held(&domain->reader[i]);
     return held;
@@ -412,6 +441,8 @@ const cpool_reader_t *cpool_domain_oldest(const cpool_domain_t *domain)
     const cpool_reader_t *oldest = NULL;
     uintptr_t since = 0;
 
+    if (CPI_HAS_ENDED(domain))
+        return NULL;
     for (size_t i = 0; i < domain->readers; i++) {
         const cpool_reader_t *face = &domain->reader[i].face;
         uintptr_t inside = cpi_word_load(&face->inside, relaxed); /* [alone] */

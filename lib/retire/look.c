@@ -178,12 +178,15 @@ static void show(cpool_reader_t *face, const uintptr_t *epoch)
     cpi_word_store(&face->inside, now, release); /* [begin] */
 }
 
-/* Shows the section, and then meets the looks.  Epochs may have wrapped before it was shown. */
+/* Shows the section, and then meets the looks.  Epochs may have wrapped before it was shown.  One of
+ * a reader that has ended is shown, too, because its end comes, and the reader stays parked. */
 void cpool_read_begin_abi3(cpool_reader_t *face)
 {
     const uintptr_t *epoch = &cpi_reader_of(face)->domain->epoch;
 
     show(face, epoch);
+    if (cpi_reader_has_ended(cpi_reader_of(face), "cpool_read_begin"))
+        return;
     (void)cpi_word_exchange(&face->epoch, cpi_mark_has_barrier ? epoch : CPI_PARKED, /* [meet] */
                             acq_rel);
     show(face, epoch);

@@ -89,8 +89,11 @@ CPI_COLD static int put_again(struct cpi_reader *reader, cpool_t *pool, void *sl
 CPI_APART static int retire_other(struct cpi_reader *reader, cpool_t *pool, void *slot)
 {
     bool gated;
-    int code = cpi_retire_note(reader, pool, &gated);
+    int code;
 
+    if (cpi_reader_has_ended(reader, "cpool_retire"))
+        return CPOOL_EPOOL;
+    code = cpi_retire_note(reader, pool, &gated);
     if (code != 0)
         return code;
     code = put(reader, pool, slot, gated);
@@ -118,6 +121,8 @@ size_t cpool_retire_flush(cpool_reader_t *face)
 {
     struct cpi_reader *reader = cpi_reader_of(face);
 
+    if (cpi_reader_has_ended(reader, "cpool_retire_flush"))
+        return 0;
     make_room(reader, "cpool_retire_flush");
     return cpi_reader_held(reader);
 }
@@ -138,6 +143,8 @@ int cpool_retire_barrier(cpool_reader_t *face)
     struct cpi_reader *reader = cpi_reader_of(face);
     unsigned times = 0;
 
+    if (cpi_reader_has_ended(reader, "cpool_retire_barrier"))
+        return CPOOL_EPOOL;
     if (face->nested != 0)
         return cpi_reader_report(CPOOL_EREADER, "cpool_retire_barrier", face);
     for (make_room(reader, "cpool_retire_barrier"); are_any_held(reader);

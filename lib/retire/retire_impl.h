@@ -16,6 +16,7 @@
  *   count | count load | relaxed | - | -
  *   bare  | stamp load | acquire | bags.c's empty | that nobody reads the arrays any more
  *   gone  | state load | acquire | domain.c's leave | the bags of a destroyed reader
+ *   used  | state load | relaxed | - | -
  */
 #ifndef CPI_RETIRE_IMPL_H
 #define CPI_RETIRE_IMPL_H
@@ -24,6 +25,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "host/ending.h"
 #include "host/thread.h"
 
 #define CPI_BAGS 4u
@@ -70,6 +72,7 @@ struct cpi_reader {
 struct cpool_domain {
     _Alignas(CPI_LINE) uintptr_t epoch; /* odd, so that it is never 0 */
     _Alignas(CPI_LINE) _Atomic uint64_t pools; /* a bit for each pool, by its handle */
+    _Atomic size_t turn; /* where to look for a free reader, so that one goes out again late */
 
     /* Guarded by the lock. */
     struct cpool_domain *next;
@@ -78,8 +81,11 @@ struct cpool_domain {
     unsigned forks;  /* of the process when it was visited last */
 
     /* Constant. */
-    cpool_t *handle; /* a descriptor that leads a thread to its reader */
-    size_t size;     /* bytes */
+    cpool_t *handle; /* a descriptor that leads a thread to its reader, or CPI_HANDLE_NONE */
+    struct cpi_ending ending;
+    size_t size;     /* bytes of this, with the readers */
+    void *arrays;    /* of all bags */
+    size_t arrays_size; /* bytes */
     uint64_t stall_limit;
     size_t readers;
     size_t bag_size; /* slots */
@@ -166,6 +172,13 @@ void cpi_retire_forget(struct cpool_domain *domain, const cpool_t *pool);
 
 /* retire.c.  Returns the code. */
 int cpi_reader_report(int code, const char *function, const cpool_reader_t *reader);
+
+/* Whether it was destroyed, or its domain, which is reported. */
+static inline bool cpi_reader_has_ended(const struct cpi_reader *reader, const char *function)
+{
+    return CPI_UNLIKELY(cpi_load(&reader->state, relaxed) != CPI_READER_USED) && /* [used] */
+           cpi_ending_refuse(&reader->face, function);
+}
 
 /*
  * retire_gate.c.  note has the domain know the pool, and says whether its slots pass a gate that

@@ -166,6 +166,8 @@ bool cpool_sized_owns(const cpool_sized_t *blocks, const void *block)
 {
     size_t number = cpi_sized_number(blocks, block);
 
+    if (CPI_HAS_ENDED(blocks))
+        return false;
     return number < blocks->classes && owns(blocks, number, block);
 }
 

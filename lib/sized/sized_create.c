@@ -6,6 +6,7 @@
  *   count | fallback_live load | relaxed | - | -
  *   made  | pools store | release | sized_impl.h's pool | the pool
  *   none  | pools load with the lock held | relaxed | - | -
+ *   alone | pools store at the end, when nobody uses them | relaxed | - | -
  */
 #include "sized/sized_impl.h"
 
@@ -129,33 +130,34 @@ static void fill_table(struct cpool_sized *blocks)
     }
 }
 
-/* Reserves the range of at most `room` bytes, and commits the header for the plan. */
+/* Makes the header for the plan, and reserves the range.  Together they have at most `room` bytes. */
 static int reserve(struct cpool_sized **blocks, struct cpool_sized *plan, size_t largest,
                    size_t room)
 {
     bool huge = (plan->given.memory_flags & CPOOL_MEMORY_HUGE_PAGES) != 0;
     size_t align = huge ? cpi_os_huge_page_size() : cpi_os_page_size();
     size_t entries = plan->largest / CPOOL_SIZED_GRAIN + 1;
+    size_t all;
 
-    plan->header = cpi_align_up(sizeof(struct cpool_sized) + entries, align);
+    plan->header = cpi_align_up(sizeof(struct cpool_sized) + entries, cpi_os_page_size());
     while (plan->shift < sizeof(size_t) * 8 - 1 && (size_t)1 << plan->shift < largest)
         plan->shift++;
     if ((size_t)1 << plan->shift < largest ||
         !cpi_multiply(plan->classes, (size_t)1 << plan->shift, &plan->range) ||
-        !cpi_add(plan->range, plan->header, &plan->range))
+        !cpi_add(plan->range, plan->header, &all))
         return CPOOL_EOVERFLOW;
-    *blocks = plan->range <= room ? cpi_os_reserve(plan->range, align) : NULL;
-    if (*blocks == NULL)
+    plan->base = all <= room ? (uintptr_t)cpi_os_reserve(plan->range, align) : 0;
+    if (plan->base == 0)
         return CPOOL_ENOMEM;
-    if (!cpi_os_commit(*blocks, plan->header)) {
-        cpi_os_release(*blocks, plan->range);
-        return CPOOL_ENOMEM;
-    }
-    plan->base = (uintptr_t)*blocks + plan->header;
-    return 0;
+    *blocks = cpi_os_map(plan->header);
+    if (*blocks != NULL)
+        return 0;
+    cpi_os_release((void *)plan->base, plan->range);
+    return CPOOL_ENOMEM;
 }
 
-/* Destroys the pools that were made, last first.  Returns the first code that is not 0. */
+/* Destroys the pools that were made, last first, and gives the range back.  Returns the first code
+ * that is not 0. */
 static int end(struct cpool_sized *blocks)
 {
     int result = 0;
@@ -166,7 +168,7 @@ static int end(struct cpool_sized *blocks)
         if (result == 0)
             result = code;
     }
-    cpi_os_release(blocks, blocks->range);
+    cpi_os_release((void *)blocks->base, blocks->range);
     return result;
 }
 
@@ -195,7 +197,8 @@ static int make_pool(struct cpool_sized *blocks, size_t number)
 
 cpool_t *cpi_sized_make_pool(struct cpool_sized *blocks, size_t number)
 {
-    if (cpi_lock_is_held()) /* by a thread that allocates in a handler of fork */
+    if (blocks->classes == 0 || /* it has ended */
+        cpi_lock_is_held()) /* by a thread that allocates in a handler of fork */
         return NULL;
     cpi_lock();
     if (cpi_load(&blocks->pools[number], relaxed) == CPI_HANDLE_NONE) /* [none] */
@@ -243,6 +246,7 @@ static int make(struct cpool_sized **blocks, const cpool_sized_config_t *config,
     code = fill_in(*blocks);
     if (code != 0) {
         end(*blocks);
+        cpi_os_release(*blocks, plan.header);
         return code;
     }
     (*blocks)->shown.pool = cpi_sized_pool(*blocks, 0);
@@ -304,8 +308,13 @@ int cpool_sized_destroy(cpool_sized_t *blocks)
 
     if (blocks == NULL)
         return 0;
+    if (CPI_HAS_ENDED(blocks))
+        return CPOOL_EPOOL;
     live = cpi_load(&blocks->fallback_live, relaxed) > 0; /* [count] */
     cpi_layer_hide(&blocks->shown);
     code = end(blocks);
+    blocks->largest = 0;
+    cpi_store(&blocks->pools[0], CPI_HANDLE_NONE, relaxed); /* [alone] */
+    cpi_ending_keep(&blocks->ending, blocks, blocks->header, true);
     return code == 0 && live ? CPOOL_ELIVE : code;
 }

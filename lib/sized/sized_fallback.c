@@ -97,6 +97,8 @@ static struct header *header_of(const struct cpool_sized *blocks, const void *bl
 {
     struct header *header = (struct header *)((uintptr_t)block - sizeof(struct header));
 
+    if (cpi_ending_check(&blocks->ending, blocks, function))
+        return NULL;
     if ((blocks->given.flags & CPOOL_SIZED_BOUNDED) == 0 && has_header(block) &&
         header->mark == mark_of(blocks, block))
         return header;
@@ -124,7 +126,8 @@ void *cpi_sized_fallback_alloc(struct cpool_sized *blocks, size_t size, size_t a
     struct header header;
     char *start;
 
-    if ((blocks->given.flags & CPOOL_SIZED_BOUNDED) != 0)
+    if (cpi_ending_check(&blocks->ending, blocks, "cpool_sized_alloc") ||
+        (blocks->given.flags & CPOOL_SIZED_BOUNDED) != 0)
         return NULL;
     header.align = align < CPI_SIZED_ALIGN ? CPI_SIZED_ALIGN : align;
     header.lead = cpi_align_up(sizeof header, header.align);

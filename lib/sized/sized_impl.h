@@ -5,10 +5,10 @@
  * Pools are made and used by the public functions alone.  Includes os.h for the
  * range of addresses.
  *
- * One range, of which only the header is committed here:
+ * One range of reserved addresses, and apart from it the header, which outlives the range:
  *
- *   | header, table | class 0           | class 1           | ...
- *                   ^ base              ^ base + 2^shift
+ *   | header, table |  ...  | class 0           | class 1           | ...
+ *                           ^ base              ^ base + 2^shift
  *
  * Each class is a pool in reserved addresses (CPI_LAYER_RESERVED) at the start of its part.
  * The first one is made at creation, and the others on first use, with the lock held, so that
@@ -16,7 +16,8 @@
  *
  * Invariants: classes ascend by size.  table[i] is the first class of at least
  * i * CPOOL_SIZED_GRAIN bytes.  A class without a pool has CPI_HANDLE_NONE in its place.  The
- * entry of that is both empty and full in every thread.
+ * entry of that is both empty and full in every thread.  After the end there are no classes, and
+ * `largest` is 0, so that all functions find out at the fallback.
  *
  * ORDERING TABLE
  *   pool | pools load | acquire | sized_create.c's made | the pool
@@ -32,6 +33,7 @@
 #include <cpool/sized.h>
 
 #include "base/atomic.h"
+#include "host/ending.h"
 #include "host/handle.h"
 #include "pool/layer.h"
 
@@ -46,10 +48,11 @@ struct cpool_sized {
     unsigned classes; /* how many there are */
     size_t largest;   /* bytes of the last class's blocks */
     cpool_sized_config_t given; /* none of its pointers is used */
-    size_t range;     /* bytes from the header's start to the last class's end */
-    size_t header;    /* bytes of it before base */
+    size_t range;     /* bytes from base to the last class's end */
+    size_t header;    /* bytes of this and the table */
     cpool_sized_fallback_t fallback;
     struct cpi_shown shown;
+    struct cpi_ending ending;
     char name[32];
     size_t sizes[CPOOL_SIZED_CLASSES_MAX];
 

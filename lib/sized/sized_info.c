@@ -12,6 +12,8 @@
 
 size_t cpool_sized_class_of(const cpool_sized_t *blocks, size_t size)
 {
+    if (CPI_HAS_ENDED(blocks))
+        return 0;
     return size <= blocks->largest ? cpi_sized_first(blocks, size) : blocks->classes;
 }
 
@@ -21,6 +23,8 @@ int cpool_sized_class(const cpool_sized_t *blocks, size_t number,
     cpool_sized_class_t known = CPOOL_SIZED_CLASS_INIT;
     cpool_t *pool;
 
+    if (CPI_HAS_ENDED(blocks))
+        return CPOOL_EPOOL;
     if (description == NULL)
         return CPOOL_ENULL;
     if (cpi_struct_check(description) != 0)
@@ -42,12 +46,14 @@ int cpool_sized_stats(const cpool_sized_t *blocks, cpool_sized_stats_t *stats)
     cpool_sized_stats_t known = CPOOL_SIZED_STATS_INIT;
     size_t number;
 
+    if (CPI_HAS_ENDED(blocks))
+        return CPOOL_EPOOL;
     if (stats == NULL)
         return CPOOL_ENULL;
     if (cpi_struct_check(stats) != 0)
         return CPOOL_ESTRUCT;
     known.classes = blocks->classes;
-    known.reserved_bytes = blocks->range;
+    known.reserved_bytes = blocks->header + blocks->range;
     known.committed_bytes = blocks->header;
     for (number = 0; number < blocks->classes; number++) {
         const cpool_t *pool = cpi_sized_pool(blocks, number);
@@ -104,7 +110,7 @@ void cpi_sized_figures(const void *owner, cpool_stats_t *stats)
 
     for (number = 0; number < blocks->classes; number++)
         add_figures(cpi_sized_pool(blocks, number), stats);
-    stats->reserved_bytes = blocks->range;
+    stats->reserved_bytes = blocks->header + blocks->range;
     stats->committed_bytes += blocks->header;
 }
 
@@ -113,6 +119,8 @@ size_t cpool_sized_trim(cpool_sized_t *blocks)
     size_t bytes = 0;
     size_t number;
 
+    if (CPI_HAS_ENDED(blocks))
+        return 0;
     for (number = 0; number < blocks->classes; number++) {
         cpool_t *pool = cpi_sized_pool(blocks, number);
 

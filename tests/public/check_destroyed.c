@@ -7,6 +7,11 @@
  */
 #include "support.h"
 
+#include <cpool/lanes.h>
+#include <cpool/priority.h>
+#include <cpool/retire.h>
+#include <cpool/sized.h>
+
 #include "misuse.h"
 
 #include <string.h>
@@ -147,6 +152,269 @@ START_TEST(pointer_that_is_no_handle_refused_by_every_function)
 }
 END_TEST
 
+/*
+ * ---- Structures of layers --------------------------------------------------
+ */
+
+/* One of each, and whether its functions refuse it. */
+static struct {
+    cpool_objects_t *objects;
+    cpool_sized_t *blocks;
+    cpool_lanes_t *lanes;
+    cpool_lane_t *lane;
+    cpool_domain_t *domain;
+    cpool_reader_t *reader;
+    void *slot;
+} ended;
+
+static size_t refusals;
+
+static void count_refusal(const cpool_error_t *error, void *context)
+{
+    (void)context;
+    refusals += error->code == CPOOL_EPOOL;
+}
+
+/* One report, and this result. */
+#define REFUSED(call, result)                                                   \
+    do {                                                                        \
+        size_t before_ = refusals;                                              \
+                                                                                \
+        REQUIRE((call) == (result));                                            \
+        REQUIRE_EQUAL(refusals, before_ + 1);                                   \
+    } while (0)
+
+static void make_structures(unsigned flags, unsigned pool_flags)
+{
+    cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+    cpool_object_config_t objects = CPOOL_OBJECT_CONFIG_INIT;
+    cpool_sized_config_t blocks = CPOOL_SIZED_CONFIG_INIT;
+    cpool_config_t lanes = support_config(SLOT_SIZE, CAPACITY);
+
+    type.object_size = SLOT_SIZE;
+    objects.type = &type;
+    objects.capacity = CAPACITY;
+    objects.flags = flags;
+    objects.pool_flags = pool_flags;
+    blocks.class_bytes = 65536;
+    REQUIRE_EQUAL(cpool_objects_create(&ended.objects, &objects), 0);
+    REQUIRE_EQUAL(cpool_sized_create(&ended.blocks, &blocks), 0);
+    REQUIRE_EQUAL(cpool_lanes_create(&ended.lanes, &lanes, 2), 0);
+    REQUIRE_EQUAL(cpool_domain_create(&ended.domain, 4, 8, 0), 0);
+}
+
+static void end_structures(void)
+{
+    REQUIRE_EQUAL(cpool_objects_destroy(ended.objects), 0);
+    REQUIRE_EQUAL(cpool_sized_destroy(ended.blocks), 0);
+    REQUIRE_EQUAL(cpool_lanes_destroy(ended.lanes), 0);
+    REQUIRE_EQUAL(cpool_domain_destroy(ended.domain), 0);
+}
+
+/* Each is used before its end. */
+static void use_and_end_structures(unsigned flags, unsigned pool_flags)
+{
+    cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
+
+    make_structures(flags, pool_flags);
+    if (flags == CPOOL_OBJECT_COUNTED)
+        REQUIRE_EQUAL(cpool_priority_attach(ended.objects, 0), 0);
+    ended.slot = cpool_object_get(ended.objects);
+    REQUIRE_EQUAL(cpool_object_put(ended.objects, ended.slot), 0);
+    cpool_sized_free(ended.blocks, cpool_sized_alloc(ended.blocks, 100));
+    ended.lane = cpool_lane(ended.lanes, 1);
+    ended.slot = cpool_lane_alloc(ended.lane);
+    REQUIRE_EQUAL(cpool_lane_free(ended.lane, ended.slot), 0);
+    ended.reader = cpool_domain_reader(ended.domain);
+    cpool_read_begin(ended.reader);
+    REQUIRE_EQUAL(cpool_retire(ended.reader, pool, cpool_alloc(pool)), 0);
+    cpool_read_end(ended.reader);
+    end_structures();
+    support_destroy_empty(pool);
+}
+
+static bool never(const cpool_object_info_t *info, void *arg)
+{
+    (void)info;
+    (void)arg;
+    support_fail(__FILE__, __LINE__, "visited");
+    return false;
+}
+
+static bool never_idle(const cpool_object_idle_t *idle, void *arg)
+{
+    (void)idle;
+    return never(NULL, arg);
+}
+
+static void require_objects_refused(void)
+{
+    cpool_object_stats_t stats = CPOOL_OBJECT_STATS_INIT;
+    cpool_grant_t grant = CPOOL_GRANT_INIT;
+    struct timespec none = {0, 0};
+    cpool_objects_t *pool = ended.objects;
+    void *object = ended.slot;
+
+    REFUSED(cpool_object_get(pool), NULL);
+    REFUSED(cpool_object_obtain(pool, &object, NULL), CPOOL_EPOOL);
+    REFUSED(cpool_object_wait(pool, &object, NULL, &none), CPOOL_EPOOL);
+    REFUSED(cpool_object_put(pool, ended.slot), CPOOL_EPOOL);
+    REFUSED(cpool_object_is_active(pool, ended.slot), false);
+    REFUSED(cpool_object_grow(pool, 1), 0);
+    REFUSED(cpool_object_shrink(pool, 1, CPOOL_OBJECT_ACTIVE_TOO), 0);
+    REFUSED(cpool_object_populate(pool, 1, NULL), 0);
+    REFUSED(cpool_object_retain(pool, 0, never_idle, NULL), 0);
+    REFUSED(cpool_objects_trim(pool), 0);
+    REFUSED(cpool_object_stats(pool, &stats), CPOOL_EPOOL);
+    REFUSED(cpool_object_each(pool, never, NULL), 0);
+    REFUSED(cpool_objects_put_all(pool), 0);
+    REFUSED(cpool_objects_pool(pool), NULL);
+    REFUSED(cpool_objects_destroy(pool), CPOOL_EPOOL);
+    REFUSED(cpool_priority_attach(pool, 0), CPOOL_EPOOL);
+    REFUSED(cpool_priority_obtain(pool, 0, &grant), CPOOL_EPOOL);
+    REFUSED(cpool_priority_put(pool, (cpool_claim_t)1 << 32 | 1), CPOOL_EPOOL);
+    REFUSED(cpool_priority_set(pool, (cpool_claim_t)1 << 32 | 1, 0), CPOOL_EPOOL);
+    REFUSED(cpool_priority_pin(pool, (cpool_claim_t)1 << 32 | 1), NULL);
+    REFUSED(cpool_priority_unpin(pool, (cpool_claim_t)1 << 32 | 1), CPOOL_EPOOL);
+    REFUSED(cpool_priority_claim(pool, ended.slot), 0);
+    REFUSED(cpool_priority_reclaim(pool, 1), 0);
+}
+
+static void require_blocks_refused(void)
+{
+    cpool_sized_class_t class = CPOOL_SIZED_CLASS_INIT;
+    cpool_sized_stats_t stats = CPOOL_SIZED_STATS_INIT;
+    cpool_sized_t *blocks = ended.blocks;
+
+    REFUSED(cpool_sized_alloc(blocks, 0), NULL);
+    REFUSED(cpool_sized_alloc(blocks, 100), NULL);
+    REFUSED(cpool_sized_alloc_aligned(blocks, 0, 16), NULL);
+    REFUSED(cpool_sized_calloc(blocks, 3, 100), NULL);
+    REFUSED(cpool_sized_realloc(blocks, NULL, 100), NULL);
+    REFUSED(cpool_sized_realloc(blocks, ended.slot, 100), NULL);
+    REFUSED((cpool_sized_free(blocks, ended.slot), 0), 0);
+    REFUSED(cpool_sized_usable_size(blocks, ended.slot), 0);
+    REFUSED(cpool_sized_owns(blocks, ended.slot), false);
+    REFUSED(cpool_sized_class_of(blocks, 100), 0);
+    REFUSED(cpool_sized_class(blocks, 0, &class), CPOOL_EPOOL);
+    REFUSED(cpool_sized_stats(blocks, &stats), CPOOL_EPOOL);
+    REFUSED(cpool_sized_trim(blocks), 0);
+    REFUSED(cpool_sized_destroy(blocks), CPOOL_EPOOL);
+}
+
+static void require_lanes_refused(void)
+{
+    char state[16];
+
+    REFUSED(cpool_lane_alloc(ended.lane), NULL);
+    REFUSED(cpool_lane_free(ended.lane, ended.slot), CPOOL_EPOOL);
+    REFUSED(cpool_lane_count(ended.lane), 0);
+    REFUSED(cpool_lane(ended.lanes, 0), NULL);
+    REFUSED(cpool_lanes_balance(ended.lanes), 0);
+    REFUSED(cpool_lanes_state_size(ended.lanes), 0);
+    REFUSED(cpool_lanes_save(ended.lanes, state, sizeof state), CPOOL_EPOOL);
+    REFUSED(cpool_lanes_load(ended.lanes, state, sizeof state), CPOOL_EPOOL);
+    REFUSED(cpool_lanes_pool(ended.lanes), NULL);
+    REFUSED(cpool_lanes_destroy(ended.lanes), CPOOL_EPOOL);
+}
+
+static void require_reader_refused(cpool_t *pool)
+{
+    cpool_reader_t *reader = ended.reader;
+    void *slot = cpool_alloc(pool);
+
+    for (int i = 0; i < 2; i++) {
+        REFUSED((cpool_read_begin(reader), 0), 0);
+        cpool_read_end(reader);
+    }
+    REFUSED(cpool_retire(reader, pool, slot), CPOOL_EPOOL);
+    REFUSED(cpool_retire_flush(reader), 0);
+    REFUSED(cpool_retire_barrier(reader), CPOOL_EPOOL);
+    REFUSED(cpool_reader_destroy(reader), CPOOL_EPOOL);
+    cpool_free(pool, slot);
+}
+
+static void require_domain_refused(void)
+{
+    REFUSED(cpool_domain_held(ended.domain), 0);
+    REFUSED(cpool_domain_oldest(ended.domain), NULL);
+    REFUSED(cpool_domain_reader(ended.domain), NULL);
+    REFUSED(cpool_reader_create(ended.domain), NULL);
+    REFUSED(cpool_domain_destroy(ended.domain), CPOOL_EPOOL);
+}
+
+static void *refuse_all_structures(void *pool)
+{
+    require_objects_refused();
+    require_blocks_refused();
+    require_lanes_refused();
+    require_reader_refused(pool);
+    require_domain_refused();
+    return NULL;
+}
+
+/* By the thread that had used it, and by one that never did, and not as one that came later. */
+START_TEST(structure_refused_after_its_end_by_every_function)
+{
+    enum { LATER = 40 };
+    static const unsigned flags[] = {0, CPOOL_OBJECT_COUNTED, CPOOL_OBJECT_FAKE, 0};
+    cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
+
+    use_and_end_structures(flags[_i], _i == 3 ? CPOOL_CHECKED | CPOOL_WAITABLE : 0);
+    cpool_set_error_handler(count_refusal, NULL);
+    refuse_all_structures(pool);
+    support_in_thread(refuse_all_structures, pool);
+    for (int i = 0; i < LATER; i++) {
+        cpool_reader_t *reader = ended.reader;
+        cpool_objects_t *objects = ended.objects;
+        cpool_sized_t *blocks = ended.blocks;
+        cpool_lane_t *lane = ended.lane;
+        cpool_lanes_t *lanes = ended.lanes;
+        cpool_domain_t *domain = ended.domain;
+
+        use_and_end_structures(flags[_i], 0);
+        REQUIRE(objects != ended.objects && blocks != ended.blocks && lanes != ended.lanes &&
+                domain != ended.domain);
+        ended.objects = objects;
+        ended.blocks = blocks;
+        ended.lane = lane;
+        ended.lanes = lanes;
+        ended.domain = domain;
+        ended.reader = reader;
+    }
+    refuse_all_structures(pool);
+    support_destroy_empty(pool);
+}
+END_TEST
+
+/* The domain lives.  While other readers are free, none is served by the stale handle. */
+START_TEST(reader_refused_after_its_end)
+{
+    cpool_t *pool = support_create_plain(SLOT_SIZE, CAPACITY);
+    cpool_reader_t *others[3];
+
+    REQUIRE_EQUAL(cpool_domain_create(&ended.domain, 4, 8, 0), 0);
+    ended.reader = cpool_reader_create(ended.domain);
+    cpool_read_begin(ended.reader);
+    cpool_read_end(ended.reader);
+    REQUIRE_EQUAL(cpool_retire(ended.reader, pool, cpool_alloc(pool)), 0);
+    REQUIRE_EQUAL(cpool_retire_barrier(ended.reader), 0);
+    REQUIRE_EQUAL(cpool_reader_destroy(ended.reader), 0);
+    cpool_set_error_handler(count_refusal, NULL);
+    require_reader_refused(pool);
+    for (int i = 0; i < 3; i++) {
+        others[i] = cpool_reader_create(ended.domain);
+        REQUIRE(others[i] != NULL && others[i] != ended.reader);
+        cpool_read_begin(others[i]);
+    }
+    require_reader_refused(pool);
+    for (int i = 0; i < 3; i++)
+        cpool_read_end(others[i]);
+    REQUIRE_EQUAL(cpool_domain_destroy(ended.domain), 0);
+    support_destroy_empty(pool);
+}
+END_TEST
+
 int main(void)
 {
     const struct support_test tests[] = {
@@ -154,6 +422,8 @@ int main(void)
         ONCE(destroyed_pool_refused_for_long),
         ONCE(report_says_what_is_wrong_with_the_handle),
         ONCE(pointer_that_is_no_handle_refused_by_every_function),
+        TIMES(structure_refused_after_its_end_by_every_function, 4),
+        ONCE(reader_refused_after_its_end),
     };
 
     return SUPPORT_RUN("destroyed", tests);

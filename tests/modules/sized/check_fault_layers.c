@@ -220,8 +220,8 @@ static void end_sized(struct fault_scene *scene)
 
 static const struct fault_case blocks[] = {
     { "cpool_sized_create", 0, fault_start, sized_create, end_sized, 0,
-      ROWS({ MMAP, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM },
-           { MPROTECT, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
+      ROWS({ MMAP, 1, 2, CPOOL_ENOMEM, CPOOL_ENOMEM },
+           { MPROTECT, 1, 1, CPOOL_ENOMEM, CPOOL_ENOMEM }) },
     { "cpool_sized_alloc", 0, make_sized, sized_alloc, end_sized, SOME,
       ROWS({ MPROTECT, 1, 1, SOME, NONE },
            { MMAP, 1, 1, SOME, NONE },
