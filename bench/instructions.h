@@ -10,7 +10,6 @@
 #define BENCH_INSTRUCTIONS_H
 
 #include <cpool.h>
-#include <cpool/lease.h>
 #include <cpool/object.h>
 #include <cpool/retire.h>
 #include <cpool/sized.h>
@@ -73,8 +72,6 @@ void *measured_things_get(void);
 void measured_things_put(void *object);
 void *measured_object_get(cpool_objects_t *objects);
 void measured_object_put(cpool_objects_t *objects, void *object);
-void *measured_lease_alloc(cpool_lease_t *lease);
-void measured_lease_frame(cpool_lease_t *lease);
 void *measured_sized_alloc(cpool_sized_t *blocks);
 void measured_sized_free(cpool_sized_t *blocks, void *block);
 void measured_life(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * instructions_modes.c - the modes: bounds, waiters, handles, checks, leases, objects and
- * blocks, without an edge of a magazine, an alloc that finds a plain pool dry, and the
+ * instructions_modes.c - the modes: bounds, waiters, handles, checks, objects and blocks,
+ * without an edge of a magazine, an alloc that finds a plain pool dry, and the
  * whole life of a small pool.
  */
 #ifdef HAVE_CONFIG_H
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cpool/lease.h>
 #include <cpool/object.h>
 #include <cpool/object_typed.h>
 #include <cpool/sized.h>
@@ -24,8 +23,6 @@
 #define CAPACITY ((size_t)16 * ROUNDS)
 
 #define BLOCK 64u
-
-#define FRAME 16
 
 struct element {
     char bytes[BLOCK];
@@ -49,8 +46,6 @@ static struct {
     cpool_t *exact;
     cpool_t *waitable;
     cpool_t *checked;
-    cpool_t *leased;
-    cpool_lease_t *lease;
     cpool_t *dry;
     void *held[CAPACITY]; /* all slots of `dry` */
     cpool_objects_t *bare;
@@ -130,22 +125,6 @@ COUNTED void measured_sized_free(cpool_sized_t *blocks, void *block)
     cpool_sized_free(blocks, block);
 }
 
-COUNTED void *measured_lease_alloc(cpool_lease_t *lease)
-{
-    return cpool_lease_alloc(lease);
-}
-
-/* A frame: some slots, and the reset that gives them back. */
-COUNTED void measured_lease_frame(cpool_lease_t *lease)
-{
-    int i;
-
-    for (i = 0; i < FRAME; i++)
-        if (cpool_lease_alloc(lease) == NULL)
-            exit(EXIT_FAILURE);
-    cpool_lease_reset(lease);
-}
-
 /* A small pool's life: its creation, one pair, and its end. */
 COUNTED void measured_life(void)
 {
@@ -197,28 +176,6 @@ SINGLE(typed_put, measured_things_put(things_get()))
 
 SINGLE(small_pair, measured_life())
 
-/* The first alloc of a thread joins the lease. */
-static void leased_alloc(size_t n)
-{
-    pools.lease = cpool_lease_begin(pools.leased);
-    if (pools.lease == NULL || cpool_lease_alloc(pools.lease) == NULL)
-        exit(EXIT_FAILURE);
-    while (n-- > 0)
-        measured_lease_alloc(pools.lease);
-    cpool_lease_end(pools.lease);
-}
-
-static void frame_pair(size_t n)
-{
-    pools.lease = cpool_lease_begin(pools.leased);
-    if (pools.lease == NULL || cpool_lease_alloc(pools.lease) == NULL)
-        exit(EXIT_FAILURE);
-    cpool_lease_reset(pools.lease);
-    while (n-- > 0)
-        measured_lease_frame(pools.lease);
-    cpool_lease_end(pools.lease);
-}
-
 /* Looks everywhere, and returns NULL. */
 static void dry_alloc(size_t n)
 {
@@ -240,8 +197,6 @@ const struct instructions_mode instructions_modes[] = {
     { "typed-tracked-free", typed_tracked_free },
     { "checked-alloc", checked_alloc },
     { "checked-free", checked_free },
-    { "leased-alloc", leased_alloc },
-    { "frame-pair", frame_pair },
     { "dry-alloc", dry_alloc },
     { "object-alloc", bare_get },
     { "object-free", bare_put },
@@ -345,7 +300,6 @@ void instructions_modes_create(void)
     pools.exact = create(CPOOL_EXACT);
     pools.waitable = create(CPOOL_WAITABLE);
     pools.checked = create(CPOOL_CHECKED);
-    pools.leased = create(0);
     pools.dry = create(0);
     hold_all();
     pools.bare = create_objects(false);
@@ -358,7 +312,6 @@ void instructions_modes_destroy(void)
     require(cpool_destroy(pools.exact));
     require(cpool_destroy(pools.waitable));
     require(cpool_destroy(pools.checked));
-    require(cpool_destroy(pools.leased));
     drop_all();
     require(cpool_destroy(pools.dry));
     require(cpool_objects_destroy(pools.bare));

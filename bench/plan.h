@@ -26,7 +26,7 @@ enum plan_section {
     PLAN_RETIRE,
     PLAN_SCALING, /* over the number of threads */
     PLAN_FIGURES, /* lines with figures in units of their own */
-    PLAN_OBJECTS, /* the same, of handles, visits and leases */
+    PLAN_OBJECTS, /* the same, of handles, visits and objects */
     PLAN_SECTIONS
 };
 

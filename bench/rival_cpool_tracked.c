@@ -18,10 +18,9 @@
 #include "workload_same_slot.h"
 #include "workload_burst.h"
 #include "workload_replace.h"
-#include "workload_lease.h"
 
 static const struct bench_workload *const rival_workloads[] = {
-    &same_slot_workload, &burst_workload, &replace_workload, &lease_workload, NULL
+    &same_slot_workload, &burst_workload, &replace_workload, NULL
 };
 
 const struct bench_rival bench_rival_cpool_tracked = {

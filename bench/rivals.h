@@ -25,8 +25,6 @@
     X(cpool_tracked)        \
     X(cpool_object)         \
     X(cpool_colour)         \
-    X(cpool_leased)         \
-    X(cpool_lease_reset)    \
     X(cpool_typed_exact)    \
     X(cpool_typed_waitable) \
     X(cpool_typed_object)   \

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * workload_object_frame.h - putting the n objects of a frame back: by the end of a lease, all
- * active ones at once, and one by one.
+ * workload_object_frame.h - putting the n objects of a frame back: all active ones at once, and
+ * one by one.
  *
- * Included by workloads.h for pools of libcpool only.  The parameter is n.  A chunk is three
+ * Included by workloads.h for pools of libcpool only.  The parameter is n.  A chunk is two
  * frames of n gets, one for each way.  All n objects exist before it.  The gets are timed, too,
  * because a cost that had moved there would be none saved.
  */
 
-#include <cpool/object_lease.h>
+#include <cpool/object.h>
 
 struct object_frame {
     cpool_objects_t *pool;
     void **objects;
-    uint64_t leased, ended, taken, all, each; /* nanoseconds since begin */
+    uint64_t taken, all, each; /* nanoseconds since begin */
     uint64_t chunks;
 };
 
@@ -57,42 +57,23 @@ static void object_frame_begin(struct bench_worker *self)
 {
     struct object_frame *frame = (struct object_frame *)self->state;
 
-    frame->leased = frame->ended = frame->taken = frame->all = frame->each = frame->chunks = 0;
+    frame->taken = frame->all = frame->each = frame->chunks = 0;
     self->timed = 0;
-}
-
-static void object_frame_by_lease(struct bench_worker *self, struct object_frame *frame)
-{
-    cpool_object_lease_t *lease = cpool_object_lease_begin(frame->pool);
-    size_t n = self->cell->parameter, i;
-    uint64_t start, end;
-
-    if (lease == NULL)
-        bench_fail("no lease");
-    start = bench_now();
-    for (i = 0; i < n; i++)
-        (void)bench_take(cpool_object_lease_get(lease), i);
-    end = bench_now();
-    frame->leased += end - start;
-    if (cpool_object_lease_end(lease) != n)
-        bench_fail("the lease gave back another number of objects");
-    start = bench_now();
-    frame->ended += start - end;
-    self->timed += start - end;
 }
 
 static uint64_t object_frame_chunk(struct bench_worker *self)
 {
     struct object_frame *frame = (struct object_frame *)self->state;
     size_t n = self->cell->parameter, i;
-    uint64_t start;
+    uint64_t start, all;
 
-    object_frame_by_lease(self, frame);
     frame->taken += object_frame_get(frame, n);
     start = bench_now();
     if (cpool_objects_put_all(frame->pool) != n)
         bench_fail("another number of objects was put back");
-    frame->all += bench_now() - start;
+    all = bench_now() - start;
+    frame->all += all;
+    self->timed += all;
     frame->taken += object_frame_get(frame, n);
     start = bench_now();
     for (i = 0; i < n; i++)
@@ -107,16 +88,14 @@ static void object_frame_report(const struct bench_worker *all)
     const struct object_frame *frame = (const struct object_frame *)all[0].state;
     double chunks = (double)frame->chunks, objects = chunks * (double)all[0].cell->parameter;
 
-    bench_metric("end_us", (double)frame->ended / chunks / 1e3);
     bench_metric("all_us", (double)frame->all / chunks / 1e3);
     bench_metric("put_us", (double)frame->each / chunks / 1e3);
-    bench_metric("lease_get_ns", (double)frame->leased / objects);
     bench_metric("get_ns", (double)frame->taken / objects / 2.0);
     cpool_objects_destroy(frame->pool);
 }
 
 static const struct bench_workload object_frame_workload = {
-    "object-frame", "put n objects back by the end of a lease, all at once, and one by one",
+    "object-frame", "put n objects back all at once, and one by one",
     "object", BENCH_SELF_TIMED, 1, object_frame_live, object_frame_chunk,
     NULL, object_frame_setup, object_frame_begin, NULL, object_frame_report
 };

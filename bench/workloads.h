@@ -45,7 +45,6 @@
 #ifdef RIVAL_IS_CPOOL
 #include "workload_foreach.h"
 #include "workload_grow.h"
-#include "workload_lease.h"
 #include "workload_object_frame.h"
 #include "workload_recall.h"
 #include "workload_resolve.h"
@@ -86,7 +85,7 @@ static const struct bench_workload *const rival_workloads[] = {
     &grow_workload,
     &resolve_workload,
     &foreach_workload,
-    &lease_workload, &object_frame_workload,
+    &object_frame_workload,
 #endif
 #ifdef RIVAL_RECLAIMS
     &reclaim_workload,

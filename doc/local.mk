@@ -11,18 +11,16 @@ EXTRA_DIST += doc/ADOPTING.md doc/CONCURRENCY.md doc/DESIGN.md doc/JSON.md \
 # function, which refers to its topic.  They are shipped, too.
 man_headers = include/cpool.h include/cpool/error.h include/cpool/create.h include/cpool/alloc.h \
 	include/cpool/cache.h include/cpool/memory.h include/cpool/wait.h include/cpool/info.h \
-	include/cpool/lease.h include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
+	include/cpool/pools.h include/cpool/track.h include/cpool/typed.h include/cpool/sized.h \
 	include/cpool/events.h include/cpool/object.h include/cpool/object_typed.h \
-	include/cpool/object_lease.h include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/tools.h include/cpool/debug.h
+	include/cpool/priority.h include/cpool/lanes.h include/cpool/retire.h include/cpool/tools.h include/cpool/debug.h
 man_date = 2026-11-22
 
 dist_man3_MANS = \
 	doc/man/CPOOL_OBJECTS_DECLARE.3 doc/man/CPOOL_OBJECTS_DEFINE.3 doc/man/cpool_object_release.3 doc/man/cpool_object_retain.3 doc/man/cpool_object_typed.3 \
 	doc/man/cpool_object.3 \
 	doc/man/cpool_object_each.3 doc/man/cpool_object_get.3 doc/man/cpool_object_grow.3 \
-	doc/man/cpool_object_is_active.3 doc/man/cpool_object_lease.3 \
-	doc/man/cpool_object_lease_adopt.3 doc/man/cpool_object_lease_begin.3 \
-	doc/man/cpool_object_lease_end.3 doc/man/cpool_object_lease_get.3 doc/man/cpool_object_lease_reset.3 \
+	doc/man/cpool_object_is_active.3 \
 	doc/man/cpool_object_obtain.3 doc/man/cpool_object_populate.3 doc/man/cpool_object_put.3 \
 	doc/man/cpool_object_shrink.3 doc/man/cpool_object_size.3 doc/man/cpool_object_stats.3 \
 	doc/man/cpool_object_wait.3 doc/man/cpool_objects_create.3 doc/man/cpool_objects_destroy.3 \
@@ -32,8 +30,8 @@ dist_man3_MANS = \
 	doc/man/cpool_tools.3 doc/man/cpool_typed.3 doc/man/cpool_version.3 doc/man/CPOOL_DECLARE.3 \
 	doc/man/CPOOL_DECLARE_EXACT.3 doc/man/CPOOL_DECLARE_WAITABLE.3 doc/man/CPOOL_DEFINE.3 \
 	doc/man/CPOOL_DEFINE_EXACT.3 doc/man/CPOOL_DEFINE_WAITABLE.3 \
-	doc/man/CPOOL_DECLARE_HANDLES.3 doc/man/CPOOL_DECLARE_LEASES.3 \
-	doc/man/CPOOL_DECLARE_NOTICES.3 doc/man/CPOOL_MEMORY_BYTES.3 doc/man/CPOOL_OBJECTS_DECLARE_LEASES.3 \
+	doc/man/CPOOL_DECLARE_HANDLES.3 \
+	doc/man/CPOOL_DECLARE_NOTICES.3 doc/man/CPOOL_MEMORY_BYTES.3 \
 	doc/man/CPOOL_DEFINE_INLINE.3 doc/man/cpool_wait.3 \
 	doc/man/cpool_of.3 doc/man/cpool_pools.3 \
 	doc/man/cpool_alloc_bulk.3 doc/man/cpool_alloc_bulk_all.3 \
@@ -42,9 +40,8 @@ dist_man3_MANS = \
 	doc/man/cpool_calloc.3 doc/man/cpool_depot_alloc.3 doc/man/cpool_depot_free.3 \
 	doc/man/cpool_destroy.3 doc/man/cpool_flush.3 doc/man/cpool_free.3 \
 	doc/man/cpool_free_bulk.3 doc/man/cpool_grow.3 doc/man/cpool_index.3 \
-	doc/man/cpool_index_limit.3 doc/man/cpool_lease.3 doc/man/cpool_lease_adopt.3 \
-	doc/man/cpool_lease_alloc.3 doc/man/cpool_lease_begin.3 \
-	doc/man/cpool_lease_end.3 doc/man/cpool_lease_reset.3 doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
+	doc/man/cpool_index_limit.3 \
+	doc/man/cpool_memory_required.3 doc/man/cpool_owns.3 \
 	doc/man/cpool_print.3 \
 	doc/man/cpool_reserve.3 doc/man/cpool_reset.3 \
 	doc/man/cpool_debug.3 doc/man/cpool_audit.3 \

@@ -5,7 +5,7 @@
 # pictures show the particles that live.
 #
 # The program counts what lives by visits to live slots, and the pixels that it lights, by
-# one thread.  The pictures are drawn from the dots that the jobs left under a lease, and
+# one thread.  The pictures are drawn from the dots that the jobs left, and
 # read here by another program.
 #
 # Run by `make check` in the build directory.
@@ -37,9 +37,9 @@ grep -q '^30 rockets; [1-9][0-9]* particles born, of which [1-9][0-9]* released 
 # Each rocket that has burst was a rocket, and left as many sparks.
 awk '/particles born/ { bursts = ($3 - $1) / 400; exit !(bursts >= 5 && bursts == int(bursts)) }
     ' "$work/1" || fail 'other sparks than of whole bursts'
-# A slot for each dot and each burst, in as many leases as frames.
+# A slot for each dot and each burst, in as many frames.
 awk '/particles born/ { bursts = ($3 - $1) / 400 }
-    /^[0-9]* dots/ { exit !($1 > 0 && $7 == $1 + bursts && /with 120 leases$/) }' "$work/1" ||
+    /^[0-9]* dots/ { exit !($1 > 0 && $7 == $1 + bursts && /in 120 frames$/) }' "$work/1" ||
     fail 'other slots than dots and bursts went back'
 
 if grep -q 'built without libpng' "$work/1.err"; then

@@ -37,7 +37,7 @@ demo-connections: examples/connections$(EXEEXT)
 
 .PHONY: demo-connections
 
-# Particles that release themselves, moved by jobs, under leases, drawn with libpng.
+# Particles that release themselves, moved by jobs, drawn with libpng.
 check_PROGRAMS += examples/particles/particles examples/particles/lit
 examples_particles_particles_SOURCES = \
 	examples/jobs/allocator.c examples/jobs/allocator.h \

@@ -19,13 +19,10 @@ cpoolinclude_HEADERS = \
 	include/cpool/info.h \
 	include/cpool/inplace.hpp \
 	include/cpool/lanes.h \
-	include/cpool/lease.h \
-	include/cpool/lease.hpp \
 	include/cpool/live.hpp \
 	include/cpool/memory.h \
 	include/cpool/object.h \
 	include/cpool/object.hpp \
-	include/cpool/object_lease.h \
 	include/cpool/object_typed.h \
 	include/cpool/owner.hpp \
 	include/cpool/pool.hpp \

@@ -16,7 +16,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include <cpool/object_lease.h>
+#include <cpool/object.h>
 
 #define OBJECTS_HELD 24
 #define OBJECTS_MOST 64
@@ -42,7 +42,7 @@ struct objects {
     _Atomic uint64_t chance; /* calls of hooks that may fail */
     bool failing;
     bool waits;
-    bool bare; /* there are no hooks of a use, so that leases are whole */
+    bool bare; /* there are no hooks of a use */
 };
 
 static bool objects_fail_now(struct objects *objects)
@@ -137,25 +137,6 @@ static void objects_get(struct worker *worker, struct objects *objects, void **h
     held[(*count)++] = object;
 }
 
-/* Some objects that go back at once. */
-static void objects_frame(struct worker *worker, struct objects *objects)
-{
-    cpool_object_lease_t *lease = cpool_object_lease_begin(objects->pool);
-    size_t wanted = random_below(&worker->random, OBJECTS_HELD);
-    struct object *held[OBJECTS_HELD];
-    size_t count = 0;
-
-    if (lease == NULL)
-        return;
-    while (count < wanted && (held[count] = cpool_object_lease_get(lease)) != NULL)
-        objects_hold(worker, objects, held[count++]);
-    for (size_t i = 0; i < count; i++) {
-        STRESS_REQUIRE(held[i]->holder == worker->index + 1);
-        held[i]->holder = 0;
-    }
-    STRESS_REQUIRE(cpool_object_lease_end(lease) == count);
-}
-
 static void objects_put(struct worker *worker, struct objects *objects, void **held, size_t *count)
 {
     size_t i = random_below(&worker->random, *count);
@@ -180,9 +161,7 @@ static void objects_body(struct worker *worker)
     size_t count = 0;
 
     while (!episode_over(worker->episode)) {
-        if (random_once_in(&worker->random, 16))
-            objects_frame(worker, objects);
-        else if (count == 0 || (count < OBJECTS_HELD && random_once_in(&worker->random, 2)))
+        if (count == 0 || (count < OBJECTS_HELD && random_once_in(&worker->random, 2)))
             objects_get(worker, objects, held, &count);
         else
             objects_put(worker, objects, held, &count);
@@ -311,6 +290,6 @@ static void objects_run(struct episode *episode)
 
 const struct mode mode_objects = {
     .name = "objects",
-    .purpose = "object pools with failing hooks, grown, shrunk and leased under load",
+    .purpose = "object pools with failing hooks, grown and shrunk under load",
     .run = objects_run,
 };

@@ -72,7 +72,6 @@ extern const struct mode mode_pairs;
 extern const struct mode mode_crowd;
 extern const struct mode mode_churn;
 extern const struct mode mode_bulk;
-extern const struct mode mode_lease;
 extern const struct mode mode_mixed;
 extern const struct mode mode_caches;
 extern const struct mode mode_depot;

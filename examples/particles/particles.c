@@ -2,7 +2,7 @@
 /*
  * particles.c - fireworks, as a game would have them.
  *
- *     frame N  +-- draw frame N-1          reads that frame's dots, ends its lease
+ *     frame N  +-- draw frame N-1          reads that frame's dots, frees them
  *              +-- update a range          of the live rockets: moves, dots and bursts
  *              +-- update a range ...      of the live sparks
  *     then     +-- burst ...               sparks are born
@@ -12,9 +12,8 @@
  * visit those in a range of indices.  No list of them is kept.  A particle that has burnt
  * out releases itself: the code that moves it knows neither its type nor its pool.
  *
- * Dots and bursts live for a frame.  They are taken under the frame's lease, and nobody
- * frees them one by one.  A frame is drawn while the next one is computed, so two leases
- * are open at a time.
+ * Dots and bursts live for a frame.  A frame is drawn while the next one is computed, and the
+ * job that draws it frees its dots, many at a time.
  *
  * A job frees the particles of its own range only, and particles are born when all ranges
  * are done.  So no visited particle goes, or is half made, while a job looks at it.
@@ -108,8 +107,8 @@ static int run(struct world *world)
     printf("%" PRIu32 " rockets; %" PRIu64 " particles born, of which %" PRIu64
            " released themselves\n", world->launched, world_sum(&world->born),
            world_sum(&world->gone));
-    printf("%" PRIu64 " dots, and with the bursts %" PRIu64 " slots that went back with %u "
-           "leases\n", world_sum(&world->drawn), world_sum(&world->returned), world->frames);
+    printf("%" PRIu64 " dots, and with the bursts %" PRIu64 " slots that went back in %u "
+           "frames\n", world_sum(&world->drawn), world_sum(&world->returned), world->frames);
     fprintf(stderr, "%" PRIu64 " jobs on %u threads\n", figures.jobs, figures.threads);
     if (!end_pools(world))
         return 4;

@@ -15,7 +15,6 @@
 #include "world.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cpool/pools.h>
@@ -138,7 +137,7 @@ static void light(struct picture *picture, float x, float y, const uint8_t colou
 
 static struct event *make_event(struct world *world, const struct body *body)
 {
-    struct event *event = cpool_lease_alloc(world->lease);
+    struct event *event = cpool_alloc(world->events);
 
     if (event == NULL) {
         fail(world, "no slot for an event");
@@ -262,7 +261,23 @@ static void write_picture(struct world *world, const struct particle_job *self)
         world->pictures++;
 }
 
-/* Draws a frame that is over, after which its dots and bursts go back together. */
+static void free_dots(struct world *world, struct event *dots)
+{
+    void *slots[256];
+    size_t n = 0;
+
+    while (dots != NULL) {
+        slots[n++] = dots;
+        dots = dots->next;
+        if (n == sizeof slots / sizeof slots[0] || dots == NULL) {
+            cpool_free_bulk(world->events, slots, n);
+            add(&world->returned, n);
+            n = 0;
+        }
+    }
+}
+
+/* Draws a frame that is over. */
 static void draw_body(struct worker *worker, struct job *job)
 {
     struct particle_job *self = particle_job_of(job);
@@ -270,7 +285,7 @@ static void draw_body(struct worker *worker, struct job *job)
     (void)worker;
     if (self->frame % self->world->every == 0)
         write_picture(self->world, self);
-    add(&self->world->returned, cpool_lease_end(self->lease));
+    free_dots(self->world, self->events);
 }
 
 /* ---- Frames ------------------------------------------------------------------------- */
@@ -319,12 +334,11 @@ static void frame_body(struct worker *worker, struct job *job)
     struct particle_job *self = particle_job_of(job);
     struct world *world = self->world;
 
-    if (self->lease != NULL) {
+    if (self->frame > 0) {
         struct particle_job room;
         struct particle_job *draw =
             prepare(worker, job, &room, world, draw_body, no_continuation);
 
-        draw->lease = self->lease;
         draw->events = self->events;
         draw->lit = self->lit;
         draw->frame = self->frame - 1;
@@ -344,6 +358,8 @@ static void burst_body(struct worker *worker, struct job *job)
     (void)worker;
     for (unsigned i = 0; i < SPARKS; i++)
         ignite(self->world, self->events, &seed);
+    cpool_free(self->world->events, self->events);
+    add(&self->world->returned, 1);
 }
 
 static void births_body(struct worker *worker, struct job *job)
@@ -366,7 +382,7 @@ static void births_body(struct worker *worker, struct job *job)
 
 static void frame_continuation(struct worker *worker, struct job *job);
 
-/* Begins a frame under a lease of its own.  The frame before is drawn beside it. */
+/* Begins a frame, while the frame before is drawn. */
 static void submit_frame(struct worker *worker, struct job *parent, struct world *world,
                          struct event *dots)
 {
@@ -376,16 +392,7 @@ static void submit_frame(struct worker *worker, struct job *parent, struct world
 
     frame->frame = world->frame;
     frame->events = dots;
-    frame->lease = world->lease;
     frame->lit = world->lit;
-    world->lease = NULL;
-    if (world->frame < world->frames) {
-        world->lease = cpool_lease_begin(world->events);
-        if (world->lease == NULL) {
-            fputs("particles: no lease\n", stderr);
-            exit(5);
-        }
-    }
     job_submit(worker, &frame->job);
 }
 

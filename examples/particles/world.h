@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include <cpool.h>
-#include <cpool/lease.h>
 
 #include "../jobs/scheduler.h"
 #include "picture.h"
@@ -55,10 +54,9 @@ struct world {
     cpool_t *events;       /* slots of struct event */
     struct allocator jobs; /* nodes of struct particle_job */
 
-    unsigned frame;       /* under way */
-    cpool_lease_t *lease; /* of that frame */
-    event_list dots;      /* of that frame */
-    event_list bursts;    /* of that frame */
+    unsigned frame;    /* under way */
+    event_list dots;   /* of that frame */
+    event_list bursts; /* of that frame */
 
     struct picture picture; /* of the frame that is drawn */
     bool covered[PICTURE_HEIGHT][PICTURE_WIDTH]; /* pixels that live particles should light */
@@ -74,10 +72,9 @@ struct particle_job {
     struct world *world;
     cpool_t *pool; /* of a range */
     size_t first, end;
-    struct event *events;  /* a burst, or the dots to be drawn */
-    cpool_lease_t *lease;  /* of these dots */
-    size_t lit;            /* pixels that they light */
-    unsigned frame;        /* that they are of */
+    struct event *events; /* a burst, or the dots to be drawn */
+    size_t lit;           /* pixels that they light */
+    unsigned frame;       /* that they are of */
 };
 
 /* A number of the world, when its jobs have been joined. */

@@ -9,7 +9,6 @@
  *     <cpool/inplace.hpp>    the same with their memory inside them
  *     <cpool/owner.hpp>      owners of their objects, std::unique_ptr
  *     <cpool/live.hpp>       handles of live objects, and loops over them
- *     <cpool/lease.hpp>      objects that end with a frame
  *     <cpool/sized.hpp>      blocks of many sizes, and the allocator for containers
  *     <cpool/pooled.hpp>     operators new and delete of one class
  *     <cpool/resource.hpp>   memory resources of C++17
@@ -30,7 +29,6 @@
  *     auto two = all_jobs::make(7);                    as large as a plain pointer
  *
  *     for (job &each : jobs.live()) ...                tracked pools
- *     cpool::lease<job> frame(jobs);                   its objects end with it
  *
  *     std::list<int, cpool::allocator<int>> numbers;   nodes from pools by their size
  *     class task : public cpool::pooled<> { ... };     new and delete of one class
@@ -54,7 +52,6 @@
 
 #include <cpool/error.hpp>
 #include <cpool/inplace.hpp>
-#include <cpool/lease.hpp>
 #include <cpool/live.hpp>
 #include <cpool/object.hpp>
 #include <cpool/owner.hpp>

@@ -65,8 +65,6 @@ enum {
     CPOOL_EHOOK = -113,       /* a hook of an object pool was left without returning */
     CPOOL_ETRACKED = -114,    /* the pool was not created with CPOOL_TRACKED */
     CPOOL_EFREED = -115,      /* a slot was written while it was free (cpool_debug_t) */
-    CPOOL_ELEASE = -116,      /* not an open lease, or in use at its end */
-    CPOOL_ELEASED = -117,     /* the slot goes back with its lease (checked pools) */
     CPOOL_EREADER = -119,     /* a reader is inside a section (cpool/retire.h) */
     CPOOL_ESTALLED = -120,    /* a section holds slots back for stall_limit (likewise) */
     CPOOL_ERETIRED = -121,    /* the slot is retired already (tracked and checked pools) */

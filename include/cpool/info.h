@@ -63,9 +63,9 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  *
  * system_calls counts requests to the operating system by any thread on behalf of the pool:
  * committing memory (mprotect), making it resident (madvise), examining it and giving it back
- * in a trim or shrink (mmap, mincore, madvise, munmap), the memory of leases (mmap), and barriers
- * (membarrier).  It does not count the calls of cpool_create and cpool_destroy, of a thread's
- * own tables, of locks, signal masks, waits and pauses, and of backtraces.
+ * in a trim or shrink (mmap, mincore, madvise, munmap), and barriers (membarrier).  It does not
+ * count the calls of cpool_create and cpool_destroy, of a thread's own tables, of locks, signal
+ * masks, waits and pauses, and of backtraces.
  *
  * Start from CPOOL_STATS_INIT.
  */
@@ -103,7 +103,7 @@ typedef struct cpool_stats_t {
     size_t counted_peak;       /* the most that were live at a count */
     size_t counted_average;    /* of all counts at exchanges, or `live` */
     uint64_t system_calls;  /* requests to the operating system so far */
-    uint64_t registrations; /* caches registered so far, of threads, of leases, and those of
+    uint64_t registrations; /* caches registered so far, of threads and those of
                                cpool_cache_create */
     size_t retired;         /* of `live`, slots that are held back for readers (cpool/retire.h).
                                Exact if no thread retires at the moment */

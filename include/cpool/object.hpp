@@ -23,7 +23,7 @@
 #define CPOOL_OBJECT_HPP
 
 #include <cpool/error.hpp>
-#include <cpool/object_lease.h>
+#include <cpool/object.h>
 
 #include <exception>
 #include <memory>
@@ -289,85 +289,6 @@ public:
             detail::rethrow_pending();
         return destroyed;
     }
-
-    /*
-     * A lease of the pool, which ends with this object, before the pool does.  See
-     * <cpool/object_lease.h> for the threads that may use it.
-     */
-    class lease {
-    public:
-        /* Not open where cpool_object_lease_begin returns NULL. */
-        explicit lease(const object_pool &pool) noexcept
-            : handle_(cpool_object_lease_begin(pool.native_handle()))
-        {
-        }
-        lease(lease &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
-        lease &operator=(lease &&other) noexcept
-        {
-            lease taken(std::move(other)); /* ends this one's own, with the scope */
-
-            std::swap(handle_, taken.handle_);
-            return *this;
-        }
-        lease(const lease &) = delete;
-        lease &operator=(const lease &) = delete;
-        ~lease() { end(); }
-
-        bool is_open() const noexcept { return handle_ != nullptr; }
-        cpool_object_lease_t *native_handle() const noexcept { return handle_; }
-
-        /* An object that goes back with the lease, or nullptr where there is none, or the lease is
-         * not open. */
-        T *get()
-        {
-            T *object;
-
-            if (handle_ == nullptr)
-                return nullptr;
-            detail::drop_pending();
-            object = static_cast<T *>(cpool_object_lease_get(handle_));
-            if (detail::is_pending())
-                detail::rethrow_pending(); /* the object stays with the lease */
-            return object;
-        }
-
-        /* As cpool_object_lease_adopt.  After a code the object is still the pointer's. */
-        int adopt(pointer &object) noexcept
-        {
-            int code = handle_ != nullptr ? cpool_object_lease_adopt(handle_, object.get())
-                                          : static_cast<int>(CPOOL_ELEASE);
-
-            if (code == 0)
-                (void)object.release();
-            return code;
-        }
-
-        /* Ends the lease.  Returns how many objects went back. */
-        std::size_t end() noexcept
-        {
-            cpool_object_lease_t *handle = handle_;
-
-            handle_ = nullptr;
-            return give(handle, cpool_object_lease_end);
-        }
-
-        /* The same, and leaves it open: cpool_object_lease_reset. */
-        std::size_t reset() noexcept { return give(handle_, cpool_object_lease_reset); }
-
-    private:
-        template <class Function>
-        static std::size_t give(cpool_object_lease_t *handle, Function function) noexcept
-        {
-            bool before = detail::is_pending();
-            std::size_t objects = handle != nullptr ? function(handle) : 0;
-
-            if (!before && detail::is_pending())
-                std::terminate();
-            return objects;
-        }
-
-        cpool_object_lease_t *handle_;
-    };
 
     cpool_object_stats_t stats() const noexcept
     {

@@ -101,13 +101,13 @@ typedef struct cpool_grant {
 /*
  * cpool_priority_attach - makes an object pool a priority pool, for the rest of its life.
  *
- * pool    without active objects and open leases, and not used by another thread meanwhile.  It
+ * pool    without active objects, and not used by another thread meanwhile.  It
  *         may be typed or fake
  * flags   0, or CPOOL_PRIORITY_KEEP_LARGER
  *
  * Returns 0, CPOOL_ENULL, CPOOL_EFLAGS for another flag or a pool with
  * CPOOL_WAITABLE in its pool_flags, CPOOL_EOPEN if it is a priority pool already,
- * CPOOL_ELIVE if objects are active or a lease is open, CPOOL_ENOMEM or CPOOL_ESYSTEM.
+ * CPOOL_ELIVE if objects are active, CPOOL_ENOMEM or CPOOL_ESYSTEM.
  * It may block.
  */
 CPOOL_API int cpool_priority_attach(cpool_objects_t *pool, unsigned flags) CPOOL_MUST_USE_;

@@ -218,7 +218,7 @@ CPOOL_API CPOOL_INLINE_ void cpool_read_quiescent(cpool_reader_t *reader) CPOOL_
  *
  * Returns 0, or CPOOL_EHELD: the reader holds back as many slots as it may, and sections last,
  * or another thread is at its bags for a moment.  CPOOL_EPOOL, and in tracked and checked pools
- * CPOOL_ERETIRED, CPOOL_EDOUBLEFREE, CPOOL_EUNUSED or CPOOL_ELEASED, are reported.
+ * CPOOL_ERETIRED, CPOOL_EDOUBLEFREE or CPOOL_EUNUSED, are reported.
  * The slot is as it was then.  A caller that is inside a section ends it before it tries
  * again, because it waits for itself otherwise.
  * The reader's thread, lock-free but for the first of a pool with CPOOL_WAITABLE, which may block.

@@ -82,8 +82,6 @@ static const struct code_text code_texts[] = {
     {CPOOL_EINACTIVE, "the object is not active"},
     {CPOOL_EHOOK, "a hook of the pool's type was left without returning"},
     {CPOOL_ETRACKED, "the pool was not created with CPOOL_TRACKED"},
-    {CPOOL_ELEASE, "not an open lease, or a lease in use at its end"},
-    {CPOOL_ELEASED, "the slot goes back with its lease"},
     {CPOOL_EREADER, "a reader is inside a section"},
     {CPOOL_ESTALLED, "a reader stays inside a section, and retired slots are held back"},
     {CPOOL_ERETIRED, "the slot is retired already"},

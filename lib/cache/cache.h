@@ -109,7 +109,7 @@ struct cpi_brief {
 
 /*
  * Operations that differ with the owner of a cache.  A thread and the holder of an explicit
- * handle are alike (mark.h), a lease is not.
+ * handle are alike (mark.h).
  *
  * detach    for a stealing thread that has the cache: takes the free rounds away, as a
  *           magazine, or returns 0

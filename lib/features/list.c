@@ -7,7 +7,6 @@
 #include "pool/feature.h"
 
 #include "check/checks.h"
-#include "lease/lease.h"
 #include "retire/retire_impl.h"
 #include "track/track.h"
 #include "wait/pool_wait.h"
@@ -17,6 +16,5 @@ const struct cpi_feature *const cpi_features[CPI_FEATURES] = {
     [CPI_PART_TRACK] = &cpi_track_feature,
     [CPI_PART_CHECK] = &cpi_check_feature,
     [CPI_PART_WAIT] = &cpi_wait_feature,
-    [CPI_PART_LEASE] = &cpi_lease_feature,
     [CPI_PART_RETIRE] = &cpi_retire_feature,
 };

@@ -11,6 +11,7 @@
  *   again | turn load          | relaxed | turn  | -
  *   count | handles_used load, store | relaxed | - | -
  *   at    | cpi_handles_at store | relaxed | - | -
+ *   asked | asked store | relaxed | - | -
  *
  * A thread that looks for the pool of an address may read a descriptor while its pool is
  * destroyed and another one gets it.  It believes what it read only if the turn has not
@@ -45,14 +46,12 @@ _Static_assert(offsetof(struct cpi_handles, handles) == 0, "they begin where the
 
 static _Atomic size_t handles_used = 1; /* descriptors that have ever been used, and none's */
 
-/* Descriptors of destroyed pools, and of ended leases, the one that has waited longest first. */
-struct queue {
+/* Descriptors that have been given up, the one that has waited longest first. */
+static struct {
     cpool_t *first;
     cpool_t *last;
     size_t count;
-};
-
-static struct queue queues[2];
+} waiting;
 
 static size_t holders; /* guarded by the lock */
 
@@ -118,29 +117,20 @@ size_t cpi_handle_count(void)
     return cpi_load(&handles_used, relaxed); /* [count] */
 }
 
-static cpool_t *take_waiting(struct queue *waiting)
+cpool_t *cpi_handle_take(void)
 {
-    cpool_t *handle = waiting->first;
-
-    if (handle != NULL) {
-        waiting->first = (cpool_t *)handle->base;
-        waiting->count--;
-    }
-    return handle;
-}
-
-cpool_t *cpi_handle_take(enum cpi_handle_kind kind)
-{
-    size_t kept = kind == CPI_HANDLE_POOL ? CPI_HANDLES_KEPT : CPI_LEASES_KEPT;
     size_t next = cpi_handle_count();
-    cpool_t *handle;
+    cpool_t *handle = waiting.first;
 
-    if (queues[kind].count <= kept && next < CPI_HANDLES) {
+    if (waiting.count <= CPI_HANDLES_KEPT && next < CPI_HANDLES) {
         cpi_store(&handles_used, next + 1, relaxed); /* [count] */
         return &cpi_handles()->handles[next];
     }
-    handle = take_waiting(&queues[kind]);
-    return handle != NULL ? handle : take_waiting(&queues[1 - kind]);
+    if (waiting.count > 0) {
+        waiting.first = (cpool_t *)handle->base;
+        waiting.count--;
+    }
+    return handle;
 }
 
 void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
@@ -161,17 +151,15 @@ void cpi_handle_close(cpool_t *handle)
     cpi_handle_set_behind(handle, 0);
 }
 
-void cpi_handle_give(cpool_t *handle, enum cpi_handle_kind kind)
+void cpi_handle_give(cpool_t *handle)
 {
-    struct queue *waiting = &queues[kind];
-
-    cpi_handle_set_lease(handle, 0);
-    cpi_word_store(&handle->base, 0, release); /* [write] */
-    if (waiting->count++ == 0)
-        waiting->first = handle;
+    cpi_word_store(&handle->asked, 0, relaxed); /* [asked] */
+    cpi_word_store(&handle->base, 0, release);  /* [write] */
+    if (waiting.count++ == 0)
+        waiting.first = handle;
     else
-        cpi_word_store(&waiting->last->base, (uintptr_t)handle, release); /* [write] */
-    waiting->last = handle;
+        cpi_word_store(&waiting.last->base, (uintptr_t)handle, release); /* [write] */
+    waiting.last = handle;
 }
 
 /* The members that tell where slots lie.  Returns false if there is no pool, or if there

@@ -16,7 +16,7 @@
  * Descriptors stay mapped until an unload without pools (thread.c).  Without a pool its `state` is
  * NULL, and the entries of all threads are zero.  They are used again in the order in which they
  * were given up, and late: a handle of a destroyed pool is recognised until CPI_HANDLES_KEPT other
- * pools have been destroyed.  Leases have descriptors, too.
+ * pools have been destroyed.  Domains of retired slots have descriptors, too.
  *
  * A pool with slots that belong to a layer above has two.  The layer takes and gives slots by
  * the first one, which nobody else obtains.  The second one is the pool's face, which tells
@@ -28,7 +28,6 @@
  *
  * ORDERING TABLE
  *   at    | cpi_handles_at load | relaxed | - | -
- *   lease | word of a lease's handle, load and store | relaxed | - | -
  *   face  | word of a face, load and store | relaxed | - | -
  *   asked | asked load | relaxed | - | - (lib/wait/queue.h's glance)
  *
@@ -53,13 +52,6 @@
 /* Descriptors of destroyed pools that are kept before one of them is used again,
  * while others have never been used.  More would make threads' tables grow. */
 #define CPI_HANDLES_KEPT ((sizeof(void *) >= 8) ? 1023u : 255u)
-
-/* The same of leases, which are frequent.  They wait in a queue of their own, so that
- * they do not make a destroyed pool's handle forgotten sooner. */
-#define CPI_LEASES_KEPT 63u
-
-/* The users of descriptors. */
-enum cpi_handle_kind { CPI_HANDLE_POOL, CPI_HANDLE_LEASE };
 
 /* The array of descriptors, and beside it the entries of threads without a table. */
 struct cpi_handles {
@@ -93,30 +85,13 @@ static inline bool cpi_handle_is_one(const cpool_t *handle)
     return (offset >> shift | offset << (word - shift)) < CPI_HANDLES;
 }
 
-/* The largest number that `asked` has in a pool's descriptor. */
-#define CPI_HANDLE_ASKED 3u
-
 /* Whether somebody waits for a slot of the pool.  Any thread, also while it is destroyed. */
 static inline bool cpi_handle_is_asked(const cpool_t *handle)
 {
     return cpi_word_load(&handle->asked, relaxed) != 0; /* [asked] */
 }
 
-/* The same word leads from a lease's handle to the lease, which has no `state`, so that a lease is
- * no pool for the functions of pools.  0 for the handle of a pool. */
-static inline uintptr_t cpi_handle_lease(const cpool_t *handle)
-{
-    uintptr_t lease = cpi_word_load(&handle->asked, relaxed); /* [lease] */
-
-    return lease > CPI_HANDLE_ASKED ? lease : 0;
-}
-
-static inline void cpi_handle_set_lease(cpool_t *handle, uintptr_t lease)
-{
-    cpi_word_store(&handle->asked, lease, relaxed); /* [lease] */
-}
-
-/* The word of a descriptor that leads from a face to its pool, likewise. */
+/* The word of a descriptor that leads from a face to its pool. */
 static inline uintptr_t cpi_handle_behind(const cpool_t *handle)
 {
     return cpi_word_load(&handle->reserved[0], relaxed); /* [face] */
@@ -147,7 +122,7 @@ bool cpi_handle_is_held(void);
 void cpi_handle_release(void);
 
 /* A descriptor without a pool, or NULL if none is left.  They are held.  With the lock held. */
-cpool_t *cpi_handle_take(enum cpi_handle_kind kind);
+cpool_t *cpi_handle_take(void);
 
 /* Makes it a pool's: `shape` has the base, the inverse, the shift, the number of slots
  * and the state.  With the lock held. */
@@ -156,7 +131,7 @@ void cpi_handle_open(cpool_t *handle, const cpool_t *shape);
 /* The reverse of these two, after the entries of all threads have become zero.  With the
  * lock held. */
 void cpi_handle_close(cpool_t *handle);
-void cpi_handle_give(cpool_t *handle, enum cpi_handle_kind kind);
+void cpi_handle_give(cpool_t *handle);
 
 /*
  * A slot of a handle's pool: the one that begins at the address, or the one that the

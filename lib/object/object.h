@@ -12,7 +12,7 @@
  *                        ^  put: (BUSY)        |
  *                        +---------------------+
  *
- * A slot is in one of eight places:
+ * A slot is in one of seven places:
  *
  *   fresh     never used
  *   vacant    it has its bit, and no object.  It is live in the pool of slots
@@ -20,7 +20,6 @@
  *             creates an object.  In waitable pools alone
  *   shelved   it has an inactive object, and is free in the pool of slots
  *   held      it has an inactive object, and a bit of cpool_object_retain
- *   leased    it has an object, with a record that reads INACTIVE, and goes back with a lease
  *   active    it has a caller's object
  *   in hand   it is one thread's.  The record is BUSY while hooks run
  *
@@ -148,8 +147,7 @@ struct cpool_objects {
     struct cpi_shown shown;
     struct cpi_ending ending;
     char name[32];
-    _Atomic(struct cpi_object_leases *) leases; /* NULL until there is one */
-    _Atomic(struct cpi_object_lives *) lives;   /* likewise, until the first retain */
+    _Atomic(struct cpi_object_lives *) lives; /* NULL until the first retain */
 
     /* Which slots are vacant: object_vacancy.c. */
     _Atomic uint64_t *vacancy;  /* bits */
@@ -299,12 +297,6 @@ static inline bool cpi_object_end_deactivates(const cpool_objects_t *pool)
 {
     return (pool->flags & CPOOL_OBJECT_NO_DEACTIVATE) == 0;
 }
-
-/* Whether a lease is open, while no other thread uses the pool. */
-bool cpi_object_is_leased(const cpool_objects_t *pool);
-
-/* Ends all leases, with the objects in them, when the pool does.  Returns how many those are. */
-size_t cpi_object_leases_end(cpool_objects_t *pool);
 
 /* Reports the mistake in giving back an address that is not an active object.  Returns its code. */
 int cpi_object_refuse(const cpool_objects_t *pool, const void *object, const char *function);

@@ -4,7 +4,7 @@
  * objects that find their pool.
  *
  * ORDERING TABLE
- *   alone | records, room, offered, leases, lives, while no other thread uses it | relaxed | - | -
+ *   alone | records, room, offered, lives, while no other thread uses it | relaxed | - | -
  *   publish | typed pool's CAS, from none | release | find    | the pool
  *   find    | typed pool's load, CAS failure | acquire | publish | the pool
  *   close   | typed pool's CAS, to none   | acquire | publish | the pool
@@ -136,8 +136,7 @@ static void choose_ways(cpool_objects_t *pool)
 
 static void free_tables(cpool_objects_t *pool)
 {
-    free(cpi_load(&pool->leases, relaxed)); /* [alone] */
-    free(cpi_load(&pool->lives, relaxed));  /* [alone] */
+    free(cpi_load(&pool->lives, relaxed)); /* [alone] */
     free(pool->blocks);
     free(pool->traces);
     free(pool->vacancy);
@@ -343,7 +342,7 @@ static size_t count_lost(const cpool_objects_t *pool, size_t inactive)
 static struct remains end_objects(cpool_objects_t *pool)
 {
     uintptr_t reached = cpi_object_reached(pool);
-    struct remains remains = {cpi_object_leases_end(pool), 0};
+    struct remains remains = {0, 0};
     size_t inactive = 0;
     uintptr_t index;
 

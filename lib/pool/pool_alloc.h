@@ -62,9 +62,7 @@ static inline void cpi_pool_moved(struct cpi_pool *pool, const struct cpi_cache 
 /* The pool's keeper, or NULL. */
 static inline const struct cpi_keeper *cpi_pool_keeper(const struct cpi_pool *pool)
 {
-    const struct cpi_gate *gate = cpi_pool_gate(pool);
-
-    return CPI_LIKELY(gate == NULL) ? NULL : gate->keeper;
+    return CPI_LIKELY(pool->gate == NULL) ? NULL : pool->gate->keeper;
 }
 
 /* As those of the gate's keeper, if it has one. */
@@ -92,7 +90,7 @@ static inline uint64_t cpi_pool_puts(const struct cpi_pool *pool)
 /* All slots pass this gate from now on, before there are any.  There is no short way then. */
 static inline void cpi_pool_set_gate(struct cpi_pool *pool, const struct cpi_gate *gate)
 {
-    atomic_init(&pool->gate, gate);
+    pool->gate = gate;
     pool->way = &cpi_plain_way;
     pool->registry.inline_path = false;
 }
@@ -170,7 +168,7 @@ CPI_WITHIN static inline void cpi_pool_free_by(bool (*give)(struct cpi_pool *poo
                                                struct cpi_pool *pool, struct cpi_cache *cache,
                                                void *slot, struct cpi_call call)
 {
-    const struct cpi_gate *gate;
+    const struct cpi_gate *gate = pool->gate;
     uintptr_t index;
 
     if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)) {
@@ -178,7 +176,6 @@ CPI_WITHIN static inline void cpi_pool_free_by(bool (*give)(struct cpi_pool *poo
             (void)cpi_pool_judge(pool, slot, call.function, &index);
         return;
     }
-    gate = cpi_pool_gate(pool);
     if (CPI_UNLIKELY(gate != NULL)) {
         if (!gate->given(pool, slot, call))
             return;

@@ -175,7 +175,7 @@ static int complete(struct cpi_pool *pool, const struct cpi_layout *layout,
     CPI_EACH_FEATURE(feature, begin)
         code = code == 0 ? feature->begin(pool, layout, config) : code;
     pool->registry.bounded =
-        pool->registry.exact && pool->way == &cpi_plain_way && cpi_pool_gate(pool) == NULL;
+        pool->registry.exact && pool->way == &cpi_plain_way && pool->gate == NULL;
     if (pool->registry.bounded && cpi_mark_has_barrier)
         pool->way = &cpi_exact_way;
     pool->registry.tells = pool->way->tells;

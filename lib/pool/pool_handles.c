@@ -7,21 +7,21 @@
 
 bool cpi_layer_take_handles(struct cpi_pool *pool)
 {
-    pool->handle = cpi_handle_take(CPI_HANDLE_POOL);
+    pool->handle = cpi_handle_take();
     pool->face = pool->handle;
     if (pool->handle == NULL || pool->layer.kind == 0)
         return pool->handle != NULL;
-    pool->face = cpi_handle_take(CPI_HANDLE_POOL);
+    pool->face = cpi_handle_take();
     if (pool->face == NULL)
-        cpi_handle_give(pool->handle, CPI_HANDLE_POOL);
+        cpi_handle_give(pool->handle);
     return pool->face != NULL;
 }
 
 void cpi_layer_give_handles(const struct cpi_pool *pool)
 {
     if (pool->face != pool->handle)
-        cpi_handle_give(pool->face, CPI_HANDLE_POOL);
-    cpi_handle_give(pool->handle, CPI_HANDLE_POOL);
+        cpi_handle_give(pool->face);
+    cpi_handle_give(pool->handle);
 }
 
 void cpi_layer_open_handles(struct cpi_pool *pool)

@@ -20,12 +20,7 @@
  * slots exist in tracked and checked pools, guards of slots in checked ones.
  *
  * ORDERING TABLE
- *   gate   | gate load               | acquire | pool_lease.c's wrap | the leases that the new
- *                                                                    gate asks
  *   opened | typed pool pointer load | acquire | pool_typed.c's open | origin, and all of the pool
- *
- * [gate] The gate of a pool changes when its first lease begins.  A thread that frees a slot of
- * a lease has learnt of the slot by synchronisation after that, so it meets the new gate.
  */
 #ifndef CPI_POOL_IMPL_H
 #define CPI_POOL_IMPL_H
@@ -73,10 +68,8 @@ struct cpi_pool {
     cpool_t *handle; /* constant: the way to slots */
     cpool_t *face;   /* constant: the one that is shown, `handle` without a layer */
     struct cpool_typed *typed; /* NULL unless the pool is typed, and its program there */
-    const struct cpi_way *way; /* constant */
-
-    /* NULL in plain pools.  Replaced with the lock held, when the first lease begins. */
-    const struct cpi_gate *_Atomic gate;
+    const struct cpi_way *way;   /* constant */
+    const struct cpi_gate *gate; /* constant, NULL in plain pools */
 
     /* Growing and giving back: see pool_grow.c and pool_memory.c. */
     struct cpi_maintenance maintenance;
@@ -121,17 +114,10 @@ void cpi_typed_set(struct cpool_typed *typed, struct cpi_pool *pool);
  * nobody may after. */
 bool cpi_pool_audit(const struct cpi_pool *pool);
 
-/* A pool's gate, or NULL, and whether that lets a slot pass that was obtained. */
-static inline const struct cpi_gate *cpi_pool_gate(const struct cpi_pool *pool)
-{
-    return cpi_load(&pool->gate, acquire); /* [gate] */
-}
-
+/* Whether the pool's gate, if there is one, lets a slot pass that was obtained. */
 static inline bool cpi_pool_passes(struct cpi_pool *pool, void *slot, struct cpi_call call)
 {
-    const struct cpi_gate *gate = cpi_pool_gate(pool);
-
-    return CPI_LIKELY(gate == NULL) || gate->taken(pool, slot, call);
+    return CPI_LIKELY(pool->gate == NULL) || pool->gate->taken(pool, slot, call);
 }
 
 /* pool_grow.c.  Raises the capacity if every slot has been handed out and it

@@ -41,7 +41,7 @@ void *cpi_layer_fresh(cpool_t *handle, size_t *n)
     uintptr_t beyond = pool->slab.most - cpi_slab_capacity(&pool->slab);
     void *slot;
 
-    if (cpi_pool_gate(pool) != NULL)
+    if (pool->gate != NULL)
         *n = 1;
     do {
         struct cpi_uncached *uncached = cpi_place_enter(&pool->registry.places);

@@ -322,8 +322,8 @@ const struct cpi_brief *cpi_pool_brief(const struct cpi_pool *pool)
 }
 
 /* An entry that is the pool's has a cache.  That of a thread without a cache or of a destroyed
- * pool is no pool's, and that of a lease another handle's.  The inline path has read the entry
- * already, so a wrong handle traps there or is noticed here. */
+ * pool is no pool's.  The inline path has read the entry already, so a wrong handle
+ * traps there or is noticed here. */
 void *cpool_alloc_abi3(cpool_t *handle, cpool_cache_t *entry)
 {
     struct cpi_cache *cache = entry->home;

@@ -329,7 +329,7 @@ int cpool_priority_attach(cpool_objects_t *pool, unsigned flags)
         return CPOOL_EFLAGS;
     if (pool->policy != NULL)
         return CPOOL_EOPEN;
-    if (cpool_object_stats(pool, &stats) != 0 || stats.active != 0 || cpi_object_is_leased(pool))
+    if (cpool_object_stats(pool, &stats) != 0 || stats.active != 0)
         return CPOOL_ELIVE;
     if (!register_handler())
         return CPOOL_ESYSTEM;

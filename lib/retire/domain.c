@@ -352,7 +352,7 @@ static int show(struct cpool_domain *domain)
 {
     if (cpi_thread_tables_gone() || !cpi_handle_hold())
         return CPOOL_ENOMEM;
-    domain->handle = cpi_handle_take(CPI_HANDLE_LEASE);
+    domain->handle = cpi_handle_take();
     if (domain->handle == NULL) {
         cpi_handle_drop();
         return CPOOL_EPOOLS;
@@ -413,7 +413,7 @@ int cpool_domain_destroy(cpool_domain_t *domain)
     for (size_t i = 0; i < domain->readers; i++)
         disown(&domain->reader[i]);
     CPI_LIST_REMOVE(domain);
-    cpi_handle_give(domain->handle, CPI_HANDLE_LEASE);
+    cpi_handle_give(domain->handle);
     cpi_handle_drop();
     cpi_unlock();
     cpi_retire_all(domain);

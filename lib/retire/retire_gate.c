@@ -25,7 +25,7 @@ static void set_bit(struct cpool_domain *domain, uint64_t bit)
 /* The gate that knows retired slots, or NULL. */
 static const struct cpi_gate *gate_of(const struct cpi_pool *pool)
 {
-    const struct cpi_gate *gate = cpi_pool_gate(pool);
+    const struct cpi_gate *gate = pool->gate;
 
     return gate != NULL && gate->retired != NULL ? gate : NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * retire_inline.c - the inline path of sections as ordinary symbols, as in lease_inline.c.
+ * retire_inline.c - the inline path of sections as ordinary symbols.
  */
 #include <cpool.h>
 

@@ -215,17 +215,6 @@ void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint
         give_partial(depot, counters, node);
 }
 
-void cpi_depot_give_chain(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t top,
-                          uint32_t bottom, uint32_t length)
-{
-    uint32_t retries = cpi_tagstack_push_chain(&depot->stocked, &depot->links, top, bottom);
-
-    CPI_ASSERT(length > 0);
-    if (retries != 0)
-        cpi_depot_account(&counters->retries, retries);
-    cpi_depot_account(&counters->stocked_in, length);
-}
-
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters)
 {
     uint32_t node = cpi_depot_take_partial(depot, counters);

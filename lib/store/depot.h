@@ -125,10 +125,6 @@ uint32_t cpi_depot_take_partial(struct cpi_depot *depot, struct cpi_counters *co
 /* Gives a magazine, however full.  It is the caller's until then. */
 void cpi_depot_give(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t node);
 
-/* Gives a chain (tagstack.h) of `length` full magazines at once. */
-void cpi_depot_give_chain(struct cpi_depot *depot, struct cpi_counters *counters, uint32_t top,
-                          uint32_t bottom, uint32_t length);
-
 /* One slot, without a cache.  alloc returns NULL if there is none, free returns
  * false where there is no empty magazine. */
 void *cpi_depot_alloc_slot(struct cpi_depot *depot, struct cpi_counters *counters);

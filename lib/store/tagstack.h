@@ -97,35 +97,6 @@ static inline uint32_t cpi_tagstack_push(struct cpi_tagstack *stack,
 }
 
 /*
- * A chain is one thread's own: nodes that are linked as those of a stack are, and in no stack.
- * chain puts a node that is in none on top of the chain, or begins one where `below` is 0.
- * push_chain pushes a whole one, and returns how often it had to try again.  Lock-free.
- */
-static inline void cpi_tagstack_chain(const struct cpi_links *links, uint32_t node,
-                                      uint32_t below)
-{
-    CPI_ASSERT(node != below);
-    cpi_store(cpi_link(links, node), below, relaxed); /* [link] */
-}
-
-static inline uint32_t cpi_tagstack_push_chain(struct cpi_tagstack *stack,
-                                               const struct cpi_links *links, uint32_t top,
-                                               uint32_t bottom)
-{
-    uint64_t old = cpi_load(&stack->head, relaxed); /* [seen] */
-    uint32_t retries = 0;
-
-    for (;;) {
-        CPI_ASSERT((old & CPI_INDEX_MASK) != top && (old & CPI_INDEX_MASK) != bottom);
-        cpi_store(cpi_link(links, bottom), (uint32_t)(old & CPI_INDEX_MASK), relaxed); /* [link] */
-        if (cpi_cas_weak(&stack->head, &old, (old & ~CPI_INDEX_MASK) | top, /* [push] */
-                         release, relaxed))                                 /* [seen] */
-            return retries;
-        retries++;
-    }
-}
-
-/*
  * Pops a node, or returns 0 if the stack is empty.  Adds to *retries how often it had to try
  * again.  Lock-free.
  */

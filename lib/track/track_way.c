@@ -5,12 +5,6 @@
  * The loaded magazine is used as on the inline path, without a mark, and the slot's word
  * changes with it.  A thread that vanishes in a fork between the two stores of an alloc leaves
  * a slot that is neither live nor free, and never one that is both.
- *
- * ORDERING TABLE
- *   leased | gate load | relaxed | - | -
- *
- * [leased] A thread that frees a slot of a lease has learnt of the slot by synchronisation,
- * after the pool had its first lease, so it sees that the gate is another one.
  */
 #include "pool/feature.h"
 #include "pool/pool_alloc.h"
@@ -43,7 +37,7 @@ CPI_WITHIN static inline bool give(struct cpi_pool *pool, struct cpi_cache *cach
     cpool_cache_t *entry = &cache->hidden;
 
     CPI_PUSH(entry, slot, index < entry->bound,
-             cpi_load(&pool->gate, relaxed) == &cpi_track_gate && /* [leased] */
+             pool->gate == &cpi_track_gate &&
                  cpi_slotmap_give_live(cpi_track_map(pool), index),
              return false);
     return true;

@@ -163,7 +163,7 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
     if (cpi_waiters_of(pool) == NULL)
         return 0;
     renew(cpi_waiters_of(pool));
-    pool->way = cpi_pool_gate(pool) == NULL && cpi_mark_has_barrier ? &short_way : &way;
+    pool->way = pool->gate == NULL && cpi_mark_has_barrier ? &short_way : &way;
     return 0;
 }
 

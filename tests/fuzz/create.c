@@ -248,9 +248,6 @@ void destroy_any(struct model *model, bool frees_all)
     size_t out;
     int code;
 
-    for (unsigned i = 0; i < LEASES && frees_all; i++)
-        if (model->leases[i].handle != NULL)
-            FUZZ_EQUAL(cpool_lease_end(model->leases[i].handle), model->leases[i].count);
     for (size_t i = 0; i < model->limit && frees_all; i++)
         if (model->slots[i].state == HELD)
             cpool_free(model->pool, cpool_at(model->pool, i));

@@ -6,7 +6,7 @@
  *   model.c    the contents of a pool: which slots are live, and their bytes
  *   create.c   configurations, right and wrong, and the ends of pools
  *   calls.c    calls that are right
- *   extras.c   caches and leases
+ *   extras.c   explicit caches
  *   wrong.c    calls that are wrong, and the codes that they must be reported with
  *   types.c    pools of a type
  *   objects.c  pools of objects, with a model of their hooks
@@ -26,7 +26,6 @@
 #include <stdint.h>
 
 #include <cpool.h>
-#include <cpool/lease.h>
 #include <cpool/track.h>
 
 /*
@@ -66,23 +65,17 @@ size_t reports_with(int code);
  * ---- Pools and their models (model.c) --------------------------------------
  */
 
-enum { POOLS = 3, CACHES = 2, LEASES = 2 };
+enum { POOLS = 3, CACHES = 2 };
 
-/* NEVER: not handed out since the pool began.  The last two are live. */
-enum state { NEVER, FREE, HELD, IN_LEASE };
+/* NEVER: not handed out since the pool began.  HELD ones are live. */
+enum state { NEVER, FREE, HELD };
 
 struct slot {
     uint8_t state;
-    uint8_t lease;  /* which one */
     bool known;     /* its bytes are those of the seed */
     uint32_t seed;
     uint32_t place; /* in the list of held ones */
     cpool_handle_t handle;
-};
-
-struct lease {
-    cpool_lease_t *handle; /* NULL: none */
-    size_t count;
 };
 
 struct model {
@@ -103,10 +96,9 @@ struct model {
     struct slot *slots;
     uint32_t *held;
     size_t n_held;
-    size_t live;   /* held, and in leases */
+    size_t live;
     uint32_t next_seed;
     cpool_cache_t *caches[CACHES];
-    struct lease leases[LEASES];
     void *memory;
 };
 

@@ -166,7 +166,6 @@ void model_clear(struct model *model)
     model->n_held = 0;
     model->live = 0;
     memset(model->caches, 0, sizeof model->caches);
-    memset(model->leases, 0, sizeof model->leases);
 }
 
 size_t model_obtainable(const struct model *model)

@@ -72,17 +72,6 @@ static void free_twice(struct model *model)
     REPORTS_EQUAL(2, code);
 }
 
-static void free_leased(struct model *model)
-{
-    for (size_t i = 0; i < model->limit; i++) {
-        if (model->slots[i].state != IN_LEASE || !model->checked)
-            continue;
-        cpool_free(model->pool, cpool_at(model->pool, i));
-        REPORTS_EQUAL(1, CPOOL_ELEASED);
-        return;
-    }
-}
-
 /* Bytes just beside a slot, which are in the gap of this slot alone. */
 static void overrun(struct model *model)
 {
@@ -184,13 +173,12 @@ static void use_no_pool(void)
     FUZZ_REQUIRE(cpool_alloc_wait(pool, &at_once) == NULL);
     FUZZ_REQUIRE(cpool_alloc_or_notify(pool) == NULL);
     FUZZ_REQUIRE(cpool_cache(pool) == NULL);
-    FUZZ_REQUIRE(cpool_lease_begin(pool) == NULL);
     FUZZ_EQUAL(cpool_cache_create(&cache, pool), pool == NULL ? CPOOL_ENULL : CPOOL_EPOOL);
     cpool_depot_free(pool, slots[1]);
     cpool_flush(pool);
     FUZZ_EQUAL(cpool_alloc_bulk(pool, slots, 2), 0);
     cpool_free_bulk(pool, slots, 2);
-    REPORTS_EQUAL(pool == NULL ? 10 : 11, CPOOL_EPOOL);
+    REPORTS_EQUAL(pool == NULL ? 9 : 10, CPOOL_EPOOL);
     FUZZ_EQUAL(cpool_alloc_bulk_all(pool, slots, 2), CPOOL_EPOOL);
     FUZZ_EQUAL(cpool_grow(pool, 1), 0);
     FUZZ_EQUAL(cpool_shrink(pool, 1), 0);
@@ -218,20 +206,19 @@ static void end_own_cache(struct model *model)
 
 void wrong_any(struct model *model)
 {
-    size_t what = input_below(12);
+    size_t what = input_below(11);
 
     fuzz_trace("wrong", what);
     switch (what) {
     case 0: free_foreign(model); break;
     case 1: free_inside(model); break;
     case 2: free_unused(model); break;
-    case 3: free_leased(model); break;
-    case 4: overrun(model); break;
-    case 5: write_freed(model); break;
-    case 6: ask_another_kind(model); break;
-    case 7: pass_null(model); break;
-    case 8: use_no_pool(); break;
-    case 9: end_own_cache(model); break;
+    case 3: overrun(model); break;
+    case 4: write_freed(model); break;
+    case 5: ask_another_kind(model); break;
+    case 6: pass_null(model); break;
+    case 7: use_no_pool(); break;
+    case 8: end_own_cache(model); break;
     default: free_twice(model); break;
     }
     REPORTS_EQUAL(0, 0);

@@ -9,8 +9,8 @@
 
 GENMC = genmc
 
-# All but cache_ring, empty_swap, retire_asked, retire_dry, retire_open, wait_inline, wait_serve and
-# those of leases, which are too long for GenMC.
+# All but cache_ring, empty_swap, retire_asked, retire_dry, retire_open, wait_inline and wait_serve,
+# which are too long for GenMC.
 model_names = \
 	cache_edge cache_exchange cache_offer cache_review cache_steal \
 	depot_empty depot_exchange depot_partial depot_slots \
@@ -35,10 +35,6 @@ EXTRA_DIST += \
 	tests/model/empty_refill.c tests/model/empty_partial.c \
 	tests/model/empty_steal.c tests/model/empty_swap.c \
 	tests/model/extent_commit.c tests/model/pool.h \
-	tests/model/lease_adopt.c tests/model/lease_barrier.c tests/model/lease_join.c \
-	tests/model/lease_late.c tests/model/lease_reset.c tests/model/lease_reset_steal.c \
-	tests/model/lease_steal.c \
-	tests/model/leases.h \
 	tests/model/recall_barrier.c tests/model/recall_barrier_reopen.c \
 	tests/model/recall_inline.c tests/model/recall_loaded.c tests/model/recall_reopen.c \
 	tests/model/recall_short.c \

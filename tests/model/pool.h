@@ -34,11 +34,7 @@ static struct cpi_pool model_pool;
 /* The checker gives every thread's own variable the same address. */
 #define cpi_thread_token() ((uintptr_t)model_self + 1)
 
-#ifdef MODEL_LEASES
-#define cpi_registry_known_cache(registry) ((void)(registry), (struct cpi_cache *)NULL)
-#else
 #define cpi_registry_known_cache(registry) (model_self == 1 ? model_cache(1) : NULL)
-#endif
 
 /* The checker does not know the functions that only figures, reports and calloc use. */
 #undef CPI_CALLER

@@ -45,11 +45,9 @@ tests_modules = \
 	tests/modules/track/check_slotmap_narrow \
 	tests/modules/track/check_track_twice \
 	tests/modules/check/check_guard_unit \
-	tests/modules/lease/check_lease_threads \
 	tests/modules/retire/check_fault_retire \
 	tests/modules/object/check_fault_objects \
 	tests/modules/object/check_object_heap \
-	tests/modules/object/check_object_listed \
 	tests/modules/sized/check_fault_layers
 
 if HAVE_CHECK

@@ -43,7 +43,7 @@ helpers='harness/support harness/support_threads harness/support_pool harness/gr
     harness/waiter harness/crew harness/fault harness/fixture harness/misuse harness/refuse
     steps/script steps/meeting'
 histories='check_histories burst history linear'
-explorer='audit check_schedules decide explorer leases pool retires stack types'
+explorer='audit check_schedules decide explorer pool retires stack tracked types'
 
 # flags_of KIND - what a source is compiled with: with assertions, as a part of a test that
 # intervenes at points, with points, or for a shared library.

@@ -7,7 +7,6 @@
 #include "waiter.h"
 
 #include <cpool/events.h>
-#include <cpool/lease.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -320,55 +319,6 @@ START_TEST(wake_all_keeps_later_threads_from_waiting)
 }
 END_TEST
 
-struct called {
-    atomic_bool inside;
-    atomic_bool ended;
-};
-
-static void stay_until_the_end(cpool_t *pool, void *argument)
-{
-    struct called *called = argument;
-
-    (void)pool;
-    atomic_store(&called->inside, true);
-    while (!atomic_load(&called->ended))
-        sched_yield();
-}
-
-static void free_one(void *hold)
-{
-    hold_free(hold, 1);
-}
-
-/* Others go on to free, so an end that waited for them all could wait for ever. */
-START_TEST(end_of_a_lease_awaits_no_ready_function)
-{
-    struct worker *worker = worker_start();
-    cpool_t *pool = waiter_pool(0, CAPACITY);
-    cpool_lease_t *lease = cpool_lease_begin(pool);
-    struct called called;
-    struct hold hold;
-
-    atomic_init(&called.inside, false);
-    atomic_init(&called.ended, false);
-    REQUIRE_EQUAL(cpool_set_ready(pool, stay_until_the_end, &called), 0);
-    REQUIRE(cpool_lease_alloc(lease) != NULL);
-    hold_init(&hold, pool);
-    REQUIRE_EQUAL(hold_take(&hold, SIZE_MAX), CAPACITY - 1);
-    REQUIRE(cpool_alloc_or_notify(pool) == NULL);
-    worker_begin(worker, free_one, &hold);
-    while (!atomic_load(&called.inside))
-        sched_yield();
-    REQUIRE_EQUAL(cpool_lease_end(lease), 1);
-    atomic_store(&called.ended, true);
-    worker_await(worker);
-    worker_stop(worker);
-    hold_free_all(&hold);
-    hold_fini(&hold);
-    support_destroy_empty(pool);
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
@@ -381,7 +331,6 @@ int main(void)
         ONCE(other_pools_are_refused),
         ONCE(loop_that_sleeps_misses_no_slot),
         TIMES(wake_all_lets_waiters_return_null, 2),
-        ONCE(end_of_a_lease_awaits_no_ready_function),
         ONCE(wake_all_keeps_later_threads_from_waiting),
     };
 

@@ -11,7 +11,6 @@
 
 #include <cpool/events.h>
 #include <cpool/lanes.h>
-#include <cpool/lease.h>
 #include <cpool/object.h>
 #include <cpool/pools.h>
 #include <cpool/sized.h>
@@ -141,7 +140,6 @@ NOTHING(alloc_or_notify, cpool_alloc_or_notify(pool) == NULL)
 NOTHING(set_ready, cpool_set_ready(pool, NULL, NULL) == CPOOL_EPOOL)
 NOTHING(cache, cpool_cache(pool) == NULL)
 NOTHING(cache_create, cpool_cache_create(&(cpool_cache_t *){ NULL }, pool) == CPOOL_EPOOL)
-NOTHING(lease, cpool_lease_begin(pool) == NULL)
 NOTHING(grow, cpool_grow(pool, 1) == 0)
 NOTHING(shrink, cpool_shrink(pool, 1) == 0)
 NOTHING(trim, cpool_trim(pool) == 0)
@@ -156,9 +154,9 @@ NOTHING(flush, (cpool_flush(pool), true))
 
 static bool (*const refused[])(cpool_t *, void *) = {
     alloc,       alloc_zeroed, depot_alloc, alloc_bulk,   alloc_bulk_all, alloc_wait,
-    set_ready,   cache,        cache_create, lease,       grow,           shrink,
-    trim,        reserve,      reset,       destroy,      release,        free_one,
-    depot_free,  free_bulk,    flush,       alloc_or_notify,
+    set_ready,   cache,        cache_create, grow,        shrink,         trim,
+    reserve,     reset,        destroy,     release,      free_one,       depot_free,
+    free_bulk,   flush,        alloc_or_notify,
 };
 
 static size_t free_slots(const struct layer *layer)

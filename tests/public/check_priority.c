@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <cpool/object_lease.h>
+#include <cpool/object.h>
 #include <cpool/priority.h>
 
 enum { MOST = 8 };
@@ -403,35 +403,6 @@ START_TEST(attach_that_makes_no_sense_refused)
 }
 END_TEST
 
-/* The objects of a lease that was begun before would pass by the policy. */
-START_TEST(attach_beside_an_open_lease_refused)
-{
-    cpool_object_config_t config = CPOOL_OBJECT_CONFIG_INIT;
-    cpool_object_type_t plain = CPOOL_OBJECT_TYPE_INIT;
-    cpool_object_lease_t *lease;
-
-    plain.object_size = 64;
-    config.type = &plain;
-    config.capacity = 2;
-    REQUIRE_EQUAL(cpool_objects_create(&pool, &config), 0);
-    lease = cpool_object_lease_begin(pool);
-    REQUIRE(lease != NULL);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), CPOOL_ELIVE);
-    REQUIRE_EQUAL(cpool_object_lease_end(lease), 0);
-    REQUIRE_EQUAL(cpool_priority_attach(pool, 0), 0);
-    lease = cpool_object_lease_begin(pool);
-    for (size_t i = 0; i < 2; i++)
-        REQUIRE(cpool_object_lease_get(lease) != NULL);
-    REQUIRE(cpool_object_get(pool) == NULL);
-    REQUIRE_EQUAL(cpool_object_lease_end(lease), 2);
-    REQUIRE_EQUAL(thing_stats(pool).active, 0);
-    for (size_t i = 0; i < 2; i++)
-        REQUIRE(cpool_object_get(pool) != NULL);
-    REQUIRE_EQUAL(cpool_priority_reclaim(pool, 2), 2);
-    REQUIRE_EQUAL(cpool_objects_destroy(pool), 0);
-}
-END_TEST
-
 /*
  * ---- Beside a model ------------------------------------------------------
  */
@@ -538,7 +509,6 @@ int main(void)
         TIMES(plain_gets_and_puts_keep_the_order, KINDS),
         ONCE(unfit_object_reclaimed_is_replaced),
         ONCE(attach_that_makes_no_sense_refused),
-        ONCE(attach_beside_an_open_lease_refused),
         TIMES(pool_used_at_random_agrees_with_a_model, 2 * KINDS),
     };
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_typed_forms.c - typed forms of the functions with a slot of no type: waits, bulk, the
- * depot, explicit caches, indices, handles, leases and notices, and leases of objects.
+ * depot, explicit caches, indices, handles and notices.
  *
  * Each is compared with the function that it stands for.  Includes the public API only.
  */
 #include "support.h"
 
 #include <cpool/events.h>
-#include <cpool/lease.h>
-#include <cpool/object_lease.h>
+#include <cpool/object.h>
 #include <cpool/track.h>
 
 enum { CAPACITY = 20 };
@@ -20,7 +19,6 @@ struct body {
 
 CPOOL_DECLARE(bodies, struct body);
 CPOOL_DECLARE_HANDLES(bodies, struct body);
-CPOOL_DECLARE_LEASES(bodies, struct body);
 CPOOL_DECLARE_NOTICES(bodies, struct body);
 CPOOL_DEFINE(bodies, struct body, .capacity = CAPACITY,
              .flags = CPOOL_TRACKED | CPOOL_EXACT | CPOOL_WAITABLE);
@@ -28,16 +26,10 @@ CPOOL_DEFINE(bodies, struct body, .capacity = CAPACITY,
 /* Cannot be created. */
 CPOOL_DECLARE(none, struct body);
 CPOOL_DECLARE_HANDLES(none, struct body);
-CPOOL_DECLARE_LEASES(none, struct body);
 CPOOL_DECLARE_NOTICES(none, struct body);
 CPOOL_DEFINE(none, struct body, .capacity = 1, .thread_caches = CPOOL_THREAD_CACHES_MAX + 1);
 
-CPOOL_OBJECTS_DECLARE(things, struct body);
-CPOOL_OBJECTS_DECLARE_LEASES(things, struct body);
-CPOOL_OBJECTS_DEFINE(things, struct body, CPOOL_OBJECT_HOOKS(.arg = NULL), .capacity = CAPACITY);
-
 CPOOL_OBJECTS_DECLARE(nothing, struct body);
-CPOOL_OBJECTS_DECLARE_LEASES(nothing, struct body);
 CPOOL_OBJECTS_DEFINE(nothing, struct body, CPOOL_OBJECT_HOOKS(.arg = NULL), .capacity = 0);
 
 static void close_empty(void)
@@ -111,19 +103,6 @@ START_TEST(handle_is_of_a_live_slot)
 }
 END_TEST
 
-START_TEST(lease_takes_its_slots_back)
-{
-    cpool_lease_t *lease = bodies_lease_begin();
-    struct body *one = bodies_alloc();
-
-    REQUIRE(lease != NULL && one != NULL && bodies_lease_alloc(lease) != NULL);
-    REQUIRE_EQUAL(bodies_lease_adopt(lease, one), CPOOL_OK);
-    support_require_live(bodies_pool(), 2);
-    REQUIRE_EQUAL(cpool_lease_end(lease), 2);
-    close_empty();
-}
-END_TEST
-
 static void count_notice(cpool_t *pool, void *notices)
 {
     REQUIRE(pool == bodies_pool());
@@ -161,25 +140,11 @@ START_TEST(pool_that_cannot_be_created_gives_nothing)
     REQUIRE(none_depot_alloc() == NULL);
     REQUIRE(none_at(0) == NULL && none_resolve(1) == NULL);
     REQUIRE_EQUAL(none_handle(other), CPOOL_HANDLE_NONE);
-    REQUIRE(none_lease_begin() == NULL && none_alloc_or_notify() == NULL);
+    REQUIRE(none_alloc_or_notify() == NULL);
     none_depot_free(NULL);
-    REQUIRE(nothing_lease_begin() == NULL);
     REQUIRE(!nothing_is_active(other));
     REQUIRE_NO_REPORT();
     support_release_reports();
-}
-END_TEST
-
-START_TEST(lease_of_objects_takes_them_back)
-{
-    struct body *one = things_get();
-    cpool_object_lease_t *lease = things_lease_begin();
-
-    REQUIRE(lease != NULL && things_is_active(one) && things_lease_get(lease) != NULL);
-    REQUIRE_EQUAL(things_lease_adopt(lease, one), 0);
-    REQUIRE(!things_is_active(one));
-    REQUIRE_EQUAL(cpool_object_lease_end(lease), 2);
-    REQUIRE_EQUAL(things_close(), 0);
 }
 END_TEST
 
@@ -190,10 +155,8 @@ int main(void)
         ONCE(wait_ends_with_a_slot_or_the_time),
         ONCE(depot_and_caches_pass_slots_on),
         ONCE(handle_is_of_a_live_slot),
-        ONCE(lease_takes_its_slots_back),
         ONCE(notice_follows_a_free),
         ONCE(pool_that_cannot_be_created_gives_nothing),
-        ONCE(lease_of_objects_takes_them_back),
     };
 
     return SUPPORT_RUN("typed_forms", tests);

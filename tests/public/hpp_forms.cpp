@@ -3,11 +3,9 @@
  * hpp_forms.cpp - <cpool/pool.hpp> and <cpool/object.hpp>: bulk, waits, notices and releases, and
  * the number of a pool's objects.  A part of check_hpp.
  */
-#include <cpool/lease.hpp>
 #include <cpool/live.hpp>
 #include <cpool/object.hpp>
 #include <cpool/pool.hpp>
-#include <cpool/lease.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -249,13 +247,11 @@ namespace rooms {
 
 CPOOL_DECLARE(chairs, thing);
 CPOOL_DECLARE_HANDLES(chairs, thing);
-CPOOL_DECLARE_LEASES(chairs, thing);
 CPOOL_DECLARE_NOTICES(chairs, thing);
 CPOOL_DECLARE(lamps, thing);
 CPOOL_DEFINE(chairs, thing, .capacity = 2);
 CPOOL_DEFINE(lamps, thing, .capacity = 2);
 CPOOL_OBJECTS_DECLARE(doors, thing);
-CPOOL_OBJECTS_DECLARE_LEASES(doors, thing);
 CPOOL_OBJECTS_DECLARE(windows, thing);
 CPOOL_OBJECTS_DEFINE(doors, thing, CPOOL_OBJECT_HOOKS(), .capacity = 2);
 CPOOL_OBJECTS_DEFINE(windows, thing, CPOOL_OBJECT_HOOKS(), .capacity = 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * hpp_objects.cpp - <cpool/cpool.hpp>: pools of objects that stay constructed, handles
- * of tracked pools, leases, and frames of coroutines.  A part of check_hpp.
+ * of tracked pools, and frames of coroutines.  A part of check_hpp.
  */
 #include <cpool/cpool.hpp>
 
@@ -188,32 +188,6 @@ void object_pools_wait_visit_and_retain()
     REQUIRE(pool.stats().inactive == 1);
 }
 
-template <class Reset> void require_leases()
-{
-    using objects = cpool::object_pool<buffer, Reset>;
-    objects pool(3);
-
-    for (int i = 0; i < 2; i++) {
-        typename objects::lease frame(pool), other(pool);
-        auto one = pool.get();
-
-        REQUIRE(frame.is_open() && frame.native_handle() != nullptr);
-        REQUIRE(frame.get() != nullptr && frame.adopt(one) == 0 && !one);
-        REQUIRE(other.get() != nullptr && other.get() == nullptr && !pool.get());
-        other = std::move(frame);
-        REQUIRE(!frame.is_open() && frame.get() == nullptr && frame.end() == 0);
-        REQUIRE(frame.adopt(one) == CPOOL_ELEASE);
-        REQUIRE(pool.get()); /* of those that `other` had */
-        REQUIRE(other.reset() == 2 && other.is_open() && other.reset() == 0);
-        REQUIRE(other.get() != nullptr && other.get() != nullptr && frame.reset() == 0);
-        REQUIRE(other.end() == 2 && other.end() == 0);
-        typename objects::lease last(std::move(other));
-        REQUIRE(!last.is_open());
-    }
-    pool.close();
-    REQUIRE(buffers_living == 0);
-}
-
 void object_pools_keep_their_objects()
 {
     require_uses<cpool::keep>(1, 3, 0);
@@ -371,10 +345,6 @@ void tracked_pools_know_their_objects()
     REQUIRE(pool.close() == 0 && statically.close() == 0);
 }
 
-/*
- * ---- Leases ------------------------------------------------------------------------
- */
-
 int named_living;
 
 // Its constructor may throw, and its destructor counts.
@@ -389,25 +359,6 @@ struct named {
 
     std::string text;
 };
-
-// Its constructor may throw.
-struct marked {
-    explicit marked(char name) : mark(name) { buffer::require_allowed(); }
-    char mark;
-};
-
-struct dot {
-    dot(int across, int down) noexcept : x(across), y(down) {}
-    int x, y;
-};
-
-std::size_t live_slots(cpool_t *pool)
-{
-    cpool_stats_t stats = CPOOL_STATS_INIT;
-
-    REQUIRE(cpool_stats(pool, &stats) == 0);
-    return stats.live;
-}
 
 // At the end of a tracked pool its objects end.
 void tracked_pools_end_their_objects()
@@ -429,75 +380,6 @@ void tracked_pools_end_their_objects()
     REQUIRE(pool.close() == CPOOL_ELIVE && named_living == 0 && !pool.is_open());
     REQUIRE(pool.open(cpool::pool<named>::configuration(1)) == 0 && pool.close() == 0);
 }
-
-void leases_adopt_objects()
-{
-    cpool::pool<dot> pool(1000);
-    dot *kept = pool.create(1, 2), *given = pool.create(3, 4);
-
-    {
-        cpool::lease<dot> frame(pool);
-
-        REQUIRE(frame.is_open() && frame.create(5, 6)->y == 6);
-        REQUIRE(frame.adopt(given) == 0);
-        REQUIRE(live_slots(pool.native_handle()) == 3);
-    }
-    REQUIRE(live_slots(pool.native_handle()) == 1 && kept->x == 1);
-    pool.destroy(kept);
-    REQUIRE(pool.close() == 0);
-}
-
-void leases_of_plain_objects_tell_how_many_went_back()
-{
-    cpool::pool<dot> pool(1000);
-    cpool::lease<dot> frame(pool.native_handle());
-    int sum = 0;
-
-    for (int i = 0; i < 300; i++)
-        sum += frame.create(i, 1)->y;
-    REQUIRE(sum == 300 && frame.reset() == 300 && frame.is_open());
-    REQUIRE(live_slots(pool.native_handle()) == 0 && frame.create(1, 1) != nullptr);
-    REQUIRE(frame.end() == 1 && !frame.is_open() && frame.reset() == 0);
-    REQUIRE(frame.end() == 0 && frame.create(1, 1) == nullptr);
-    REQUIRE(live_slots(pool.native_handle()) == 0);
-}
-
-void leases_move()
-{
-    cpool::pool<dot> pool(1000);
-    cpool::lease<dot> first(pool), second;
-    cpool_lease_t *handle = first.native_handle();
-
-    REQUIRE(first.create(1, 2) != nullptr);
-    second = std::move(first);
-    REQUIRE(second.native_handle() == handle && !first.is_open());
-    cpool::lease<dot> third(std::move(second));
-    REQUIRE(third.native_handle() == handle && !second.is_open());
-    cpool::lease<dot> fourth(pool);
-    third = std::move(fourth); // which ends the first one
-    REQUIRE(live_slots(pool.native_handle()) == 0 && third.is_open() && !fourth.is_open());
-}
-
-#if THROWS
-void leases_keep_no_slot_of_a_constructor_that_throws()
-{
-    cpool::pool<marked> pool(4);
-    cpool::lease<marked> frame(pool);
-
-    for (int i = 0; i < 10; i++) {
-        refusals = 1;
-        try {
-            (void)frame.create('r');
-            REQUIRE(false);
-        } catch (int code) {
-            REQUIRE(code == 5);
-        }
-    }
-    for (int i = 0; i < 4; i++)
-        REQUIRE(frame.create('o')->mark == 'o');
-    REQUIRE(frame.end() == 4 && live_slots(pool.native_handle()) == 0);
-}
-#endif
 
 /*
  * ---- Coroutines --------------------------------------------------------------------
@@ -572,20 +454,11 @@ void check_objects()
 {
     object_pools_keep_their_objects();
     object_pools_wait_visit_and_retain();
-    require_leases<cpool::keep>();
-    require_leases<cpool::reset_member>();
-    require_leases<cpool::rebuild>();
     object_pools_throw_their_own_exceptions();
     object_pools_end_at_eager_exceptions();
     object_pools_construct_by_their_maker();
     tracked_pools_know_their_objects();
     tracked_pools_end_their_objects();
-    leases_adopt_objects();
-    leases_of_plain_objects_tell_how_many_went_back();
-    leases_move();
-#if THROWS
-    leases_keep_no_slot_of_a_constructor_that_throws();
-#endif
 #if defined(HAS_COROUTINES)
     coroutines_have_their_frames_in_blocks();
 #endif

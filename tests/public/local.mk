@@ -29,16 +29,12 @@ tests_public = \
 	tests/public/check_lanes \
 	tests/public/check_leaks \
 	tests/public/check_leaks_noinline \
-	tests/public/check_lease \
-	tests/public/check_lease_noinline \
-	tests/public/check_lease_reset \
 	tests/public/check_limits \
 	tests/public/check_many \
 	tests/public/check_memory \
 	tests/public/check_null \
 	tests/public/check_object \
 	tests/public/check_object_end \
-	tests/public/check_object_lease \
 	tests/public/check_object_near \
 	tests/public/check_object_retain \
 	tests/public/check_object_room \
@@ -163,12 +159,6 @@ tests_public_check_fibers_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
 
 tests_public_check_leaks_noinline_SOURCES = tests/public/check_leaks.c
 tests_public_check_leaks_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-
-tests_public_check_lease_noinline_SOURCES = tests/public/check_lease.c
-tests_public_check_lease_noinline_CPPFLAGS = $(tests_cppflags) -DCPOOL_NO_INLINE
-
-# With assertions.
-tests_public_check_lease_reset_LDADD = $(tests_ldadd_module)
 
 # Addresses are fixed in it, where the compiler does that.
 tests_public_check_null_CFLAGS = $(AM_CFLAGS) -fno-pie

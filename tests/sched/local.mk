@@ -14,8 +14,8 @@ tests_sched_check_schedules_SOURCES = \
 	tests/sched/audit.c tests/sched/audit.h tests/sched/check_schedules.c \
 	tests/sched/decide.c tests/sched/decide.h \
 	tests/sched/explorer.c tests/sched/explorer.h \
-	tests/sched/leases.c tests/sched/pool.c \
-	tests/sched/retires.c tests/sched/scenario.h tests/sched/stack.c \
+	tests/sched/pool.c \
+	tests/sched/retires.c tests/sched/scenario.h tests/sched/stack.c tests/sched/tracked.c \
 	tests/sched/types.c tests/sched/types.h tests/harness/random.h \
 	$(linear_checker)
 tests_sched_check_schedules_CPPFLAGS = $(AM_CPPFLAGS) \

@@ -13,9 +13,7 @@ sched=$top/tests/sched
 linear=$top/tests/linear
 bugs='no-tag lost-full-magazine slot-twice claim-by-store steal-by-store
     torn-taken-over enter-unmarked loaded-not-taken spares-not-taken slack-not-used
-    typed-switch-unmarked resolve-any found-though-free lease-caches-not-linked
-    lease-adopted-lost lease-keeps-rest lease-filled-stays lease-steals-all
-    lease-not-inherited lease-ends-in-use lease-entry-stays
+    typed-switch-unmarked resolve-any found-though-free
     typed-free-tells-nobody retire-section-ignored'
 
 work=$(mktemp -d) || exit 1

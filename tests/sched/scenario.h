@@ -70,19 +70,13 @@ extern const struct kind stack_kind;
 extern const struct kind pool_kind;
 
 /*
- * Leases, and tracked pools.
+ * Tracked pools.
  *   a f F   as of a pool
- *   l L     allocate under the first lease, or under the second one
- *   d D     the lease adopts the slot that has been held longest
- *   e E     end the lease, when all its users are done
- *   R Z     reset the first lease, when all its other users are done: one use follows, or none
- *   x       end the first lease at once, which is a mistake
- *   N       begin the second lease, which is open at the start otherwise
  *   2       free the slot that is common to all threads, of which one may
  *   r       resolve the handle of that slot
  *   v       visit all live slots
  */
-extern const struct kind lease_kind;
+extern const struct kind tracked_kind;
 
 /*
  * Sections, and retired slots.

@@ -54,15 +54,14 @@ int use(void)
 typed='
 #include <cpool.h>
 #include <cpool/events.h>
-#include <cpool/lease.h>
-#include <cpool/object_lease.h>
+#include <cpool/object.h>
+#include <cpool/object_typed.h>
 #include <cpool/retire.h>
 #include <cpool/sized.h>
 #include <cpool/track.h>
 struct job { int number; double number_too; };
 CPOOL_DECLARE(jobs, struct job);
 CPOOL_DECLARE_HANDLES(jobs, struct job);
-CPOOL_DECLARE_LEASES(jobs, struct job);
 CPOOL_DECLARE_NOTICES(jobs, struct job);
 CPOOL_DEFINE(jobs, struct job, .capacity = 10);
 CPOOL_DECLARE_EXACT(tasks, struct job);
@@ -76,7 +75,6 @@ CPOOL_DEFINE_EXACT_INLINE(exact, struct job, .capacity = 10);
 CPOOL_DEFINE_WAITABLE_INLINE(waitable, struct job, .capacity = 10);
 #endif
 CPOOL_OBJECTS_DECLARE(makers, struct job);
-CPOOL_OBJECTS_DECLARE_LEASES(makers, struct job);
 CPOOL_OBJECTS_DEFINE(makers, struct job, CPOOL_OBJECT_HOOKS(.create = NULL), .max_capacity = 9, .growth = 1);
 int work(void);
 int work(void)
@@ -98,8 +96,6 @@ unsigned char *form(cpool_reader_t *reader, cpool_handle_t *handle)
 {
     static unsigned char room[CPOOL_MEMORY_BYTES(sizeof(struct job), 10, 2)];
     cpool_iter_t iter = CPOOL_ITER_INIT(jobs_pool(), 0, CPOOL_CAPACITY_MAX);
-    cpool_lease_t *lease = jobs_lease_begin();
-    cpool_object_lease_t *frame = makers_lease_begin();
     struct job *job;
 
     cpool_read_begin(reader);
@@ -108,9 +104,6 @@ unsigned char *form(cpool_reader_t *reader, cpool_handle_t *handle)
         job = jobs_iter_next(&iter);
     *handle = jobs_handle(job);
     cpool_read_end(reader);
-    if (makers_lease_adopt(frame, makers_lease_get(frame)) != 0 ||
-        jobs_lease_adopt(lease, jobs_lease_alloc(lease)) != 0)
-        return NULL;
     jobs_free(jobs_alloc_or_notify());
     tasks_free(tasks_alloc());
     calls_free(calls_alloc_or_notify());
@@ -155,7 +148,7 @@ compile() {
         -fsyntax-only "$file"
 }
 
-public='cpool.h cpool/lease.h cpool/debug.h cpool/events.h cpool/lanes.h cpool/object.h cpool/object_lease.h
+public='cpool.h cpool/debug.h cpool/events.h cpool/lanes.h cpool/object.h
 cpool/sized.h cpool/pools.h cpool/priority.h cpool/retire.h cpool/track.h cpool/version.h'
 
 # headers COMPILER LANGUAGE STANDARD OPTION... - those in the file $work/source, with each option.
@@ -257,7 +250,7 @@ cxx_whole() {
     done
 }
 
-cxx_parts='error pool inplace owner live lease sized pooled resource object retire'
+cxx_parts='error pool inplace owner live sized pooled resource object retire'
 
 # part_use PART - a user's actions with this part alone, which instantiate its templates.
 part_use() {
@@ -271,7 +264,6 @@ part_use() {
     owner) echo 'cpool::pool<job> jobs(9); cpool::pointer<cpool::pool<job>> one = jobs.make();' ;;
     live) echo 'for (job &each : cpool::live_range<job>(nullptr, 0, 9)) each.number = 1;
         (void)std::hash<cpool::handle<job>>()(cpool::handle<job>());' ;;
-    lease) echo 'cpool::lease<job> frame(static_cast<cpool_t *>(nullptr)); (void)frame.create();' ;;
     sized) echo 'cpool::allocator<job> jobs; jobs.deallocate(jobs.allocate(1), 1);' ;;
     pooled) echo 'struct task : cpool::pooled<> { int number = 0; }; delete new task;' ;;
     object) echo 'cpool::object_pool<job> jobs(9); (void)jobs.get();' ;;

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_steps_bulk.c - operations on many slots: two that want all or none at the
- * same time, and a reset and the end of a lease, which make no more steps for many slots
- * than for few.
+ * same time, and a reset, which makes no more steps for many slots than for few.
  *
  * Includes steps.h.
  */
 #include "steps.h"
 
 #include <stdlib.h>
-
-#include <cpool/lease.h>
 
 static const unsigned kinds[] = { 0, CPOOL_EXACT, CPOOL_CHECKED };
 
@@ -140,34 +137,11 @@ START_TEST(reset_makes_as_many_steps_for_many_slots_as_for_few)
 }
 END_TEST
 
-static size_t steps_of_end(unsigned flags, size_t leased)
-{
-    cpool_t *pool = steps_pool(flags, leased, 0, ROUNDS);
-    cpool_lease_t *lease = cpool_lease_begin(pool);
-    size_t before;
-
-    for (size_t i = 0; i < leased; i++)
-        REQUIRE(cpool_lease_alloc(lease) != NULL);
-    before = steps_made();
-    REQUIRE_EQUAL(cpool_lease_end(lease), leased);
-    before = steps_made() - before;
-    support_destroy_empty(pool);
-    return before;
-}
-
-/* The magazines go back as one chain: 4500 more of them are no matter. */
-START_TEST(end_of_a_lease_makes_no_step_for_each_magazine)
-{
-    REQUIRE(steps_of_end(kinds[_i], 20000) <= steps_of_end(kinds[_i], 2000) + 10);
-}
-END_TEST
-
 int main(void)
 {
     const struct support_test tests[] = {
         TIMES(two_that_take_all_or_none_at_once_leave_one_with_all, KINDS * PLACES),
         TIMES(reset_makes_as_many_steps_for_many_slots_as_for_few, KINDS - 1),
-        TIMES(end_of_a_lease_makes_no_step_for_each_magazine, KINDS - 1),
     };
 
     return SUPPORT_RUN("steps_bulk", tests);

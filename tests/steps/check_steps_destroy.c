@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_steps_destroy.c - drain, then destroy: a thread that gives the last slot back
- * stops at every step of its free, or of the end or a reset of its lease, and another one that has
- * obtained the slot destroys the pool meanwhile, or resets it first, as object pools do.
- * A thread that gives a slot back by the short way calls a waiter that has taken it already.
+ * check_steps_destroy.c - drain, then destroy: a thread that gives the last slot back stops at
+ * every step of its free, and another one that has obtained the slot destroys the pool
+ * meanwhile, or resets it first, as object pools do.  A thread that gives a slot back by the
+ * short way calls a waiter that has taken it already.
  *
  * Includes steps.h, and pool_impl.h to make allocs impatient.  Memory that is touched
  * after the end of the pool is no longer mapped.
@@ -14,8 +14,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include <cpool/lease.h>
-
 #include "cache/mark.h"
 #include "inside.h"
 
@@ -25,7 +23,6 @@ enum { CAPACITY = 2, ROUNDS = 2 };
 struct giver {
     cpool_t *pool;
     cpool_cache_t *cache;
-    cpool_lease_t *lease;
     void *slot;
 };
 
@@ -57,26 +54,11 @@ static void give_by_cache(void *argument)
     cpool_cache_free(giver->cache, giver->slot);
 }
 
-static void give_by_lease(void *argument)
-{
-    struct giver *giver = argument;
-
-    REQUIRE_EQUAL(cpool_lease_end(giver->lease), 1);
-}
-
-/* The slots may be another thread's before the reset is at its end. */
-static void give_by_reset(void *argument)
-{
-    struct giver *giver = argument;
-
-    (void)cpool_lease_reset(giver->lease);
-}
-
 static void (*const gives[])(void *argument) = {
-    give_by_free, give_by_depot_free, give_by_bulk, give_by_cache, give_by_lease, give_by_reset,
+    give_by_free, give_by_depot_free, give_by_bulk, give_by_cache,
 };
 
-enum { GIVE_BY_LEASE = 4, GIVES, GIVE_BY_RESET = GIVES };
+enum { GIVES = sizeof gives / sizeof gives[0] };
 
 static void take(void *argument)
 {
@@ -84,35 +66,6 @@ static void take(void *argument)
 
     giver->slot = cpool_alloc(giver->pool);
     REQUIRE(giver->slot != NULL);
-}
-
-static void take_by_lease(void *argument)
-{
-    struct giver *giver = argument;
-
-    take(giver);
-    giver->lease = cpool_lease_begin(giver->pool);
-    REQUIRE(giver->lease != NULL);
-    REQUIRE_EQUAL(cpool_lease_adopt(giver->lease, giver->slot), 0);
-}
-
-/* In the loaded magazine of a cache of the lease, which other threads steal from. */
-static void take_all_by_lease(void *argument)
-{
-    struct giver *giver = argument;
-
-    giver->lease = cpool_lease_begin(giver->pool);
-    REQUIRE(giver->lease != NULL);
-    for (size_t i = 0; i < CAPACITY; i++)
-        giver->slot = cpool_lease_alloc(giver->lease);
-    REQUIRE(giver->slot != NULL);
-}
-
-static void (*taker_for(unsigned flags, int give))(void *argument)
-{
-    if (give == GIVE_BY_RESET && flags != 0)
-        return take_all_by_lease;
-    return give >= GIVE_BY_LEASE ? take_by_lease : take;
 }
 
 /* How it is obtained.  In a plain pool another slot may be had sooner. */
@@ -158,7 +111,7 @@ static void dally(const struct drain *drain)
 static bool destroy_at(unsigned flags, int give, bool resets, struct worker **workers, size_t nth)
 {
     cpool_t *pool = steps_pool(flags, CAPACITY, 0, ROUNDS);
-    struct giver giver = { pool, NULL, NULL, NULL };
+    struct giver giver = { pool, NULL, NULL };
     struct drain drain = { pool, NULL, flags == 0 ? cpool_depot_alloc : alloc, resets,
                            false };
     struct steps_stop stop;
@@ -168,7 +121,7 @@ static bool destroy_at(unsigned flags, int give, bool resets, struct worker **wo
     if ((flags & CPOOL_WAITABLE) != 0)
         drain.alloc = alloc_wait;
     REQUIRE_EQUAL(cpool_cache_create(&giver.cache, pool), 0);
-    worker_do(workers[0], taker_for(flags, give), &giver);
+    worker_do(workers[0], take, &giver);
     drain.last = giver.slot;
     while (support_stats(pool).live < CAPACITY)
         REQUIRE(cpool_depot_alloc(pool) != NULL);
@@ -206,28 +159,13 @@ END_TEST
 
 START_TEST(destroy_of_plain_pool_awaits_a_free_that_was_overtaken)
 {
-    sweep(0, _i == 0 ? 1 : GIVE_BY_LEASE, false);
+    sweep(0, 1, false);
 }
 END_TEST
 
 START_TEST(reset_awaits_a_free_that_was_overtaken)
 {
     sweep(_i < GIVES ? CPOOL_WAITABLE : CPOOL_EXACT, _i % GIVES, true);
-}
-END_TEST
-
-START_TEST(destroy_awaits_a_reset_that_was_overtaken)
-{
-    static const unsigned flags[] = {0, CPOOL_EXACT, CPOOL_WAITABLE, CPOOL_TRACKED | CPOOL_EXACT};
-
-    sweep(flags[_i], GIVE_BY_RESET, false);
-}
-END_TEST
-
-/* Its leases end slot by slot, without the lock. */
-START_TEST(destroy_of_tracked_pool_awaits_a_lease_that_was_overtaken)
-{
-    sweep(CPOOL_TRACKED | (_i == 0 ? CPOOL_WAITABLE : CPOOL_EXACT), GIVE_BY_LEASE, false);
 }
 END_TEST
 
@@ -274,7 +212,7 @@ static bool await_end(const struct caller *caller)
 START_TEST(destroy_awaits_a_call_that_begins_behind_its_look)
 {
     struct worker *workers[2] = { worker_start(), worker_start() };
-    struct caller caller = { { steps_pool(CPOOL_WAITABLE, CAPACITY, 0, ROUNDS), NULL, NULL, NULL },
+    struct caller caller = { { steps_pool(CPOOL_WAITABLE, CAPACITY, 0, ROUNDS), NULL, NULL },
                              NULL, false };
     cpool_t *pool = caller.giver.pool;
     struct steps_stop frees;
@@ -306,10 +244,8 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(destroy_of_waitable_pool_awaits_a_free_that_was_overtaken, GIVES),
         TIMES(destroy_of_exact_pool_awaits_a_free_that_was_overtaken, GIVES),
-        TIMES(destroy_awaits_a_reset_that_was_overtaken, 4),
         TIMES(reset_awaits_a_free_that_was_overtaken, 2 * GIVES),
-        TIMES(destroy_of_plain_pool_awaits_a_free_that_was_overtaken, 2),
-        TIMES(destroy_of_tracked_pool_awaits_a_lease_that_was_overtaken, 2),
+        ONCE(destroy_of_plain_pool_awaits_a_free_that_was_overtaken),
         ONCE(destroy_awaits_a_call_that_begins_behind_its_look),
     };
 

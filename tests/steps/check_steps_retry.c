@@ -7,10 +7,8 @@
  */
 #include "steps.h"
 
-#include <cpool/lease.h>
-
 /* A magazine has one round, so each operation without a cache is an exchange. */
-enum { CAPACITY = 12, ROUNDS = 1, LEASED = 6 };
+enum { CAPACITY = 12, ROUNDS = 1 };
 
 static void *taken;
 
@@ -23,21 +21,6 @@ static void take_one(cpool_t *pool)
 static void give_one(cpool_t *pool)
 {
     cpool_depot_free(pool, taken);
-}
-
-static cpool_lease_t *lease;
-
-static void lease_some(cpool_t *pool)
-{
-    lease = cpool_lease_begin(pool);
-    for (int i = 0; i < LEASED; i++)
-        REQUIRE(cpool_lease_alloc(lease) != NULL);
-}
-
-static void end_lease(cpool_t *pool)
-{
-    (void)pool;
-    REQUIRE_EQUAL(cpool_lease_end(lease), LEASED);
 }
 
 static void do_nothing(cpool_t *pool)
@@ -55,7 +38,6 @@ static const struct exchange {
 } exchanges[] = {
     {"cpi_tagstack_pop", do_nothing, take_one, give_one},
     {"cpi_tagstack_push", take_one, give_one, do_nothing},
-    {"cpi_tagstack_push_chain", lease_some, end_lease, do_nothing},
 };
 
 enum { EXCHANGES = sizeof(exchanges) / sizeof(exchanges[0]) };

@@ -14,15 +14,11 @@ tests_steps = \
 	tests/steps/check_steps_empty \
 	tests/steps/check_steps_end \
 	tests/steps/check_steps_fork \
-	tests/steps/check_steps_lease \
-	tests/steps/check_steps_lease_fork \
-	tests/steps/check_steps_lease_reset \
 	tests/steps/check_steps_memory \
 	tests/steps/check_steps_notice \
 	tests/steps/check_steps_object \
 	tests/steps/check_steps_object_claim \
 	tests/steps/check_steps_object_fork \
-	tests/steps/check_steps_object_lease \
 	tests/steps/check_steps_object_retain \
 	tests/steps/check_steps_priority \
 	tests/steps/check_steps_queue \
@@ -55,14 +51,6 @@ tests_retire_scene = tests/steps/retire_scene.h
 tests_steps_check_steps_call_SOURCES = tests/steps/check_steps_call.c $(tests_meeting)
 
 tests_steps_check_steps_fork_SOURCES = tests/steps/check_steps_fork.c $(tests_script)
-
-tests_steps_check_steps_lease_SOURCES = tests/steps/check_steps_lease.c tests/steps/party.h
-
-tests_steps_check_steps_lease_fork_SOURCES = tests/steps/check_steps_lease_fork.c \
-	tests/steps/party.h
-
-tests_steps_check_steps_lease_reset_SOURCES = tests/steps/check_steps_lease_reset.c \
-	tests/steps/party.h
 
 tests_steps_check_steps_object_claim_SOURCES = tests/steps/check_steps_object_claim.c \
 	tests/steps/steps_objects.h

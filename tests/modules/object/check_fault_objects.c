@@ -5,7 +5,7 @@
  */
 #include "fault_pool.h"
 
-#include <cpool/object_lease.h>
+#include <cpool/object.h>
 #include <cpool/priority.h>
 
 #include <string.h>
@@ -208,59 +208,6 @@ static void end_from_the_edge(struct fault_scene *scene)
     end_objects(scene);
 }
 
-/* --- Leases --- */
-
-static cpool_object_lease_t *lease;
-
-static int lease_begin(struct fault_scene *scene)
-{
-    lease = cpool_object_lease_begin(scene->object);
-    return lease != NULL ? SOME : NONE;
-}
-
-static void make_leased(struct fault_scene *scene)
-{
-    make_with_object(scene);
-    REQUIRE_EQUAL(lease_begin(scene), SOME);
-}
-
-static int lease_get(struct fault_scene *scene)
-{
-    (void)scene;
-    return cpool_object_lease_get(lease) != NULL ? SOME : NONE;
-}
-
-static int lease_adopt(struct fault_scene *scene)
-{
-    int code = cpool_object_lease_adopt(lease, scene->slot);
-
-    if (code == 0)
-        scene->slot = NULL;
-    return code;
-}
-
-static int lease_end(struct fault_scene *scene)
-{
-    int ended = (int)cpool_object_lease_end(lease);
-
-    (void)scene;
-    lease = NULL;
-    return ended;
-}
-
-static void make_with_leased(struct fault_scene *scene)
-{
-    make_leased(scene);
-    REQUIRE_EQUAL(lease_adopt(scene), 0);
-}
-
-static void end_leased(struct fault_scene *scene)
-{
-    if (lease != NULL)
-        (void)lease_end(scene);
-    end_objects(scene);
-}
-
 CPOOL_OBJECTS_DECLARE(things, struct thing);
 CPOOL_OBJECTS_DEFINE(things, struct thing,
                      CPOOL_OBJECT_HOOKS(.create = create_object, .destroy = destroy_object,
@@ -386,17 +333,6 @@ static const struct fault_case objects[] = {
     { "cpool_objects_trim", 0, make_shrunk, objects_trim, end_objects, SOME,
       ROWS({ MINCORE, 1, 1, SOME, NONE },
            { MADVISE, 1, 1, NONE, NONE }) },
-    { "cpool_object_lease_begin", 0, make_with_object, lease_begin, end_leased, SOME,
-      ROWS({ CALLOC, 1, 1, NONE, NONE },
-           { MMAP, 1, 1, NONE, NONE }) },
-    { "cpool_object_lease_begin, fake", CPOOL_OBJECT_FAKE, make_with_object, lease_begin,
-      end_leased, SOME,
-      ROWS({ CALLOC, 1, 1, NONE, NONE }) },
-    { "cpool_object_lease_get", 0, make_leased, lease_get, end_leased, SOME, NO_ROWS },
-    { "cpool_object_lease_get, fake", CPOOL_OBJECT_FAKE, make_leased, lease_get, end_leased, SOME,
-      ROWS({ POSIX_MEMALIGN, 1, 1, NONE, NONE }) },
-    { "cpool_object_lease_adopt", 0, make_leased, lease_adopt, end_leased, 0, NO_ROWS },
-    { "cpool_object_lease_end", 0, make_with_leased, lease_end, end_leased, 1, NO_ROWS },
     { "cpool_objects_destroy", 0, make_with_object, objects_destroy, nothing_left, CPOOL_ELIVE,
       ROWS({ MUNMAP, 1, 1, CPOOL_ELIVE, CPOOL_ELIVE }) },
 };

@@ -7,7 +7,6 @@
 
 #include <cpool/debug.h>
 #include "pool/layer.h"
-#include <cpool/lease.h>
 #include <cpool/pools.h>
 
 /* Slots that are taken at once: more than what the first step of memory has room for. */
@@ -192,7 +191,7 @@ static const struct fault_case returns[] = {
 };
 
 /*
- * ---- Caches and leases ---------------------------------------------------
+ * ---- Caches --------------------------------------------------------------
  */
 
 static int cache_of_thread(struct fault_scene *scene)
@@ -256,53 +255,6 @@ static void end_cache(struct fault_scene *scene)
     fault_end(scene);
 }
 
-static int lease_begin(struct fault_scene *scene)
-{
-    scene->object = cpool_lease_begin(scene->pool);
-    return scene->object != NULL ? SOME : NONE;
-}
-
-static void make_lease(struct fault_scene *scene)
-{
-    fault_make(scene);
-    REQUIRE_EQUAL(lease_begin(scene), SOME);
-}
-
-static int lease_alloc(struct fault_scene *scene)
-{
-    return cpool_lease_alloc(scene->object) != NULL ? SOME : NONE;
-}
-
-static void end_lease(struct fault_scene *scene)
-{
-    (void)cpool_lease_end(scene->object);
-    fault_end(scene);
-}
-
-static void make_lease_and_slot(struct fault_scene *scene)
-{
-    make_lease(scene);
-    scene->memory = cpool_depot_alloc(scene->pool);
-    REQUIRE(scene->memory != NULL);
-}
-
-static int lease_adopt(struct fault_scene *scene)
-{
-    return cpool_lease_adopt(scene->object, scene->memory);
-}
-
-static void make_full_lease(struct fault_scene *scene)
-{
-    make_lease(scene);
-    for (int i = 0; i < BULK; i++)
-        REQUIRE(cpool_lease_alloc(scene->object) != NULL);
-}
-
-static int lease_end(struct fault_scene *scene)
-{
-    return (int)cpool_lease_end(scene->object);
-}
-
 static const struct fault_case caches[] = {
     { "cpool_cache", 0, fault_make, cache_of_thread, fault_end, SOME,
       ROWS({ MMAP, 1, 1, NONE, NONE },
@@ -315,22 +267,6 @@ static const struct fault_case caches[] = {
       ROWS({ MPROTECT, 1, 2, SOME, NONE }) },
     { "cpool_cache_free", 0, make_cache_and_slots, cache_free, end_cache, 0, NO_ROWS },
     { "cpool_cache_destroy", 0, make_full_cache, cache_destroy, fault_end, 0, NO_ROWS },
-    { "cpool_lease_begin", 0, fault_make, lease_begin, end_lease, SOME,
-      ROWS({ MMAP, 1, 1, NONE, NONE },
-           { MPROTECT, 1, 1, SOME, NONE }) },
-    { "cpool_lease_begin, checked", CPOOL_CHECKED, fault_make, lease_begin, end_lease, SOME,
-      ROWS({ MMAP, 1, 1, NONE, NONE },
-           { MPROTECT, 1, 1, SOME, NONE }) },
-    { "cpool_lease_alloc", 0, make_lease, lease_alloc, end_lease, SOME,
-      ROWS({ MMAP, 1, 1, SOME, NONE },
-           { MPROTECT, 1, 1, SOME, NONE },
-           { SETSPECIFIC, 1, 1, SOME, NONE },
-           { MPROTECT, 2, 3, SOME, NONE }) },
-    { "cpool_lease_adopt", 0, make_lease_and_slot, lease_adopt, end_lease, 0,
-      ROWS({ MMAP, 1, 1, 0, 0 },
-           { MPROTECT, 1, 1, 0, 0 },
-           { SETSPECIFIC, 1, 1, 0, 0 }) },
-    { "cpool_lease_end", 0, make_full_lease, lease_end, fault_end, BULK, NO_ROWS },
 };
 
 enum {
@@ -351,7 +287,7 @@ START_TEST(refused_return_loses_nothing)
 }
 END_TEST
 
-START_TEST(refused_cache_or_lease_has_its_result)
+START_TEST(refused_cache_has_its_result)
 {
     fault_run(&caches[_i]);
 }
@@ -362,7 +298,7 @@ int main(void)
     const struct support_test tests[] = {
         TIMES(refused_taking_has_its_result, TAKINGS),
         TIMES(refused_return_loses_nothing, RETURNS),
-        TIMES(refused_cache_or_lease_has_its_result, CACHES),
+        TIMES(refused_cache_has_its_result, CACHES),
     };
 
     return SUPPORT_RUN("fault_use", tests);

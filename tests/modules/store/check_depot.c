@@ -135,27 +135,6 @@ START_TEST(give_full_is_stocked)
 }
 END_TEST
 
-START_TEST(give_chain_is_stocked)
-{
-    enum { CHAIN = 3, TURNS = 100 };
-    uint64_t in = cpi_load(&mine.stocked_in, relaxed);
-    uint32_t nodes[CHAIN];
-
-    make_depot();
-    for (uint32_t i = 0; i < CHAIN; i++)
-        nodes[i] = filled(i * LIMIT, LIMIT);
-    for (int turn = 1; turn <= TURNS; turn++) {
-        for (uint32_t i = 0; i < CHAIN; i++)
-            cpi_tagstack_chain(&depot->links, nodes[i], i == 0 ? 0 : nodes[i - 1]);
-        cpi_depot_give_chain(depot, &mine, nodes[CHAIN - 1], nodes[0], CHAIN);
-        REQUIRE_EQUAL(cpi_depot_count_stocked(depot), CHAIN);
-        REQUIRE_EQUAL(cpi_load(&mine.stocked_in, relaxed) - in, (uint64_t)turn * CHAIN);
-        for (uint32_t i = CHAIN; i-- > 0;)
-            REQUIRE_EQUAL(cpi_depot_take_stocked(depot, &mine), nodes[i]);
-    }
-}
-END_TEST
-
 START_TEST(give_empty_is_taken_before_one_is_made)
 {
     uint32_t node;
@@ -389,7 +368,6 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(take_from_new_depot_gives_empty_ones_only),
         ONCE(give_full_is_stocked),
-        ONCE(give_chain_is_stocked),
         ONCE(give_empty_is_taken_before_one_is_made),
         ONCE(give_partial_is_the_remnant),
         ONCE(give_two_partial_merges_them),

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * leases.c - scenarios of leases and of tracked pools, and the claims that must hold in each
- * run.
+ * tracked.c - scenarios of tracked pools, and the claims that must hold in each run.
  *
- * Each slot has one holder, a thread or a lease.  An end gives back what its lease held, and
- * no handle of it resolves afterwards.  At the end of the run all slots can be had, and each
- * magazine is in its place.  A report is a failure, but where the programs make a mistake.
+ * Each slot has one holder, and no handle of a freed one resolves.  At the end of the run all
+ * slots can be had, and each magazine is in its place.  A report is a failure, but where the
+ * programs make a mistake.
  */
 #include "scenario.h"
 
@@ -13,18 +12,15 @@
 #include <string.h>
 
 #include <cpool.h>
-#include <cpool/lease.h>
 #include <cpool/track.h>
 
 #include "audit.h"
 
 #define CAPACITY_MAX 16
 #define MEMORY_MAX (64 * 1024)
-#define LEASES 2
 
-/* Holders beside the threads' numbers. */
-#define NOBODY (EXPLORER_THREADS_MAX + LEASES)
-#define AUDITOR (NOBODY + 1)
+/* No thread's number: the auditor's stands before it. */
+#define NOBODY (EXPLORER_THREADS_MAX + 1)
 
 struct party {
     void *held[CAPACITY_MAX];
@@ -35,11 +31,6 @@ struct party {
 static struct {
     const struct scenario *scenario;
     cpool_t *pool;
-    cpool_lease_t *lease[LEASES];
-    size_t uses[LEASES]; /* of the lease, that the programs still have */
-    size_t awaits;       /* of these, a reset leaves so many to its own program */
-    size_t size[LEASES]; /* slots of the lease */
-    bool careless;       /* an end may come before they are over */
     unsigned holder[CAPACITY_MAX];
     cpool_handle_t handle[CAPACITY_MAX];
     unsigned since[CAPACITY_MAX]; /* when it got its holder */
@@ -54,11 +45,6 @@ static struct {
 } the;
 
 static _Alignas(64) char memory[MEMORY_MAX];
-
-static bool is_tracked(void)
-{
-    return (the.scenario->flags & CPOOL_TRACKED) != 0;
-}
 
 static size_t count_operations(const char *letters)
 {
@@ -78,8 +64,7 @@ static void count_report(const cpool_error_t *error, void *context)
 
     (void)context;
     the.reports++;
-    if ((the.careless && error->code == CPOOL_ELEASE) ||
-        (the.common != NULL && error->code == CPOOL_EDOUBLEFREE))
+    if (the.common != NULL && error->code == CPOOL_EDOUBLEFREE)
         return;
     snprintf(text, sizeof text, "%s: %s", error->function, cpool_strerror(error->code));
     explorer_fail(text);
@@ -98,8 +83,6 @@ static void take(unsigned holder, void *slot)
     the.holder[index] = holder;
     the.since[index] = ++the.now;
     the.held++;
-    if (!is_tracked())
-        return;
     if (cpool_handle(the.pool, slot) == the.handle[index])
         explorer_fail("a slot has the handle of its last holder");
     the.handle[index] = cpool_handle(the.pool, slot);
@@ -157,7 +140,7 @@ static void free_oldest(unsigned thread, void (*function)(cpool_t *, void *))
     drop(slot);
     function(the.pool, slot);
     party->inside = false;
-    if (is_tracked() && cpool_resolve(the.pool, handle) != NULL)
+    if (cpool_resolve(the.pool, handle) != NULL)
         explorer_fail("the handle of a freed slot resolves");
 }
 
@@ -230,127 +213,6 @@ static void visit_all(unsigned thread)
     }
 }
 
-/* --- Leases --- */
-
-static void begin(unsigned number)
-{
-    the.lease[number] = cpool_lease_begin(the.pool);
-    if (the.lease[number] == NULL)
-        explorer_fail("no lease can be had");
-}
-
-static void join_lease(unsigned number, void *slot)
-{
-    the.size[number]++;
-    if (!the.careless)
-        take(EXPLORER_THREADS_MAX + number, slot);
-}
-
-static bool is_second_open(void)
-{
-    return the.lease[1] != NULL;
-}
-
-static void lease_alloc(unsigned thread, unsigned number)
-{
-    void *slot;
-
-    if (number == 1)
-        explorer_await(is_second_open);
-    the.party[thread].inside = true;
-    slot = cpool_lease_alloc(the.lease[number]);
-    if (slot != NULL)
-        join_lease(number, slot);
-    the.party[thread].inside = false;
-    the.uses[number]--;
-}
-
-static void adopt(unsigned thread, unsigned number)
-{
-    struct party *party = &the.party[thread];
-    void *slot;
-
-    if (party->holds > 0) {
-        slot = oldest(party->held, &party->holds);
-        if (cpool_lease_adopt(the.lease[number], slot) != 0)
-            explorer_fail("a slot cannot be adopted");
-        the.size[number]++;
-        the.holder[cpool_index(the.pool, slot)] = EXPLORER_THREADS_MAX + number;
-    }
-    the.uses[number]--;
-}
-
-static bool is_first_unused(void)
-{
-    return the.uses[0] == 0;
-}
-
-static bool is_second_unused(void)
-{
-    return the.uses[1] == 0;
-}
-
-static void await_users(unsigned number)
-{
-    explorer_await(number == 0 ? is_first_unused : is_second_unused);
-}
-
-static bool is_first_the_resetters(void)
-{
-    return the.uses[0] <= the.awaits;
-}
-
-/* All slots of the lease may have other holders from now on. */
-static void drop_all(unsigned number, bool was[])
-{
-    size_t i;
-
-    for (i = 0; i < CAPACITY_MAX; i++) {
-        was[i] = the.holder[i] == EXPLORER_THREADS_MAX + number;
-        if (was[i])
-            drop(cpool_at(the.pool, i));
-    }
-}
-
-static void end(unsigned thread, unsigned number)
-{
-    cpool_lease_t *lease = the.lease[number];
-    cpool_handle_t handle[CAPACITY_MAX];
-    bool was[CAPACITY_MAX];
-    size_t i;
-
-    memcpy(handle, the.handle, sizeof handle);
-    the.party[thread].inside = true;
-    drop_all(number, was);
-    the.lease[number] = the.careless ? lease : NULL;
-    i = cpool_lease_end(lease);
-    the.party[thread].inside = false;
-    if (the.careless)
-        the.size[number] -= i; /* others may not have counted theirs yet */
-    else if (i != the.size[number])
-        explorer_fail("an end gives back what was not the lease's, or not all");
-    for (i = 0; is_tracked() && i < CAPACITY_MAX; i++)
-        if (was[i] && cpool_resolve(the.pool, handle[i]) != NULL)
-            explorer_fail("the handle of an ended lease resolves");
-}
-
-/* The first lease, with the uses that its program still has. */
-static void reset(unsigned thread, size_t later)
-{
-    bool was[CAPACITY_MAX];
-    size_t slots;
-
-    the.awaits = later;
-    explorer_await(is_first_the_resetters);
-    the.party[thread].inside = true;
-    drop_all(0, was);
-    slots = cpool_lease_reset(the.lease[0]);
-    the.party[thread].inside = false;
-    if (slots != the.size[0])
-        explorer_fail("a reset gives back what was not the lease's, or not all");
-    the.size[0] = 0;
-}
-
 /* --- A run --- */
 
 static void open_pool(const struct scenario *scenario)
@@ -367,30 +229,23 @@ static void open_pool(const struct scenario *scenario)
         explorer_fail("the pool cannot be created");
 }
 
-static void lease_open(const struct scenario *scenario)
+static void tracked_open(const struct scenario *scenario)
 {
     size_t i;
 
     memset(&the, 0, sizeof the);
     the.scenario = scenario;
-    the.careless = count_operations("x") > 0;
     for (i = 0; i < CAPACITY_MAX; i++)
         the.holder[i] = NOBODY;
     cpool_set_error_handler(count_report, NULL);
     open_pool(scenario);
-    the.uses[0] = count_operations("ld");
-    the.uses[1] = count_operations("LD");
-    if (the.uses[0] > 0)
-        begin(0);
-    if (the.uses[1] > 0 && count_operations("N") == 0)
-        begin(1);
     if (count_operations("2r") > 0) {
         the.common = cpool_depot_alloc(the.pool);
         the.name = cpool_handle(the.pool, the.common);
     }
 }
 
-static void lease_step(unsigned thread, char operation)
+static void tracked_step(unsigned thread, char operation)
 {
     switch (operation) {
     case 'a': alloc(thread); break;
@@ -399,21 +254,11 @@ static void lease_step(unsigned thread, char operation)
     case '2': free_common(thread); break;
     case 'r': resolve_common(); break;
     case 'v': visit_all(thread); break;
-    case 'l': lease_alloc(thread, 0); break;
-    case 'L': lease_alloc(thread, 1); break;
-    case 'N': begin(1); break;
-    case 'd': adopt(thread, 0); break;
-    case 'D': adopt(thread, 1); break;
-    case 'e': await_users(0); end(thread, 0); break;
-    case 'E': await_users(1); end(thread, 1); break;
-    case 'x': end(thread, 0); break;
-    case 'R': reset(thread, 1); break;
-    case 'Z': reset(thread, 0); break;
     default: explorer_fail("no such operation");
     }
 }
 
-static void lease_end(unsigned thread)
+static void tracked_end(unsigned thread)
 {
     (void)thread;
 }
@@ -429,19 +274,11 @@ static void check_reports(void)
         explorer_fail("of several frees of a slot not one succeeds");
 }
 
-static void lease_close(void)
+static void tracked_close(void)
 {
     cpool_stats_t stats = CPOOL_STATS_INIT;
     const char *wrong;
-    unsigned number;
 
-    for (number = 0; number < LEASES && !the.careless; number++)
-        if (the.lease[number] != NULL)
-            end(EXPLORER_THREADS_MAX, number);
-    if (the.careless) /* the end may have been refused */
-        the.size[0] -= cpool_lease_end(the.lease[0]);
-    if (the.careless && the.size[0] != 0)
-        explorer_fail("an alloc succeeds, and its slot is not the lease's");
     check_reports();
     while (alloc(EXPLORER_THREADS_MAX))
         ;
@@ -456,4 +293,4 @@ static void lease_close(void)
     cpool_set_error_handler(NULL, NULL);
 }
 
-const struct kind lease_kind = {lease_open, lease_step, lease_end, lease_close};
+const struct kind tracked_kind = {tracked_open, tracked_step, tracked_end, tracked_close};
