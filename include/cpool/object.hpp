@@ -142,13 +142,16 @@ public:
         return config;
     }
 
-    explicit object_pool(Make make = Make()) : make_(std::move(make)), handle_(nullptr) {}
+    explicit object_pool(Make make = Make())
+        : make_(std::move(make)), handle_(nullptr), open_(false)
+    {
+    }
     explicit object_pool(std::size_t capacity, Make make = Make())
         : object_pool(configuration(capacity), std::move(make))
     {
     }
     explicit object_pool(const cpool_object_config_t &config, Make make = Make())
-        : make_(std::move(make)), handle_(nullptr)
+        : object_pool(std::move(make))
     {
         int code = start(config);
 
@@ -172,16 +175,17 @@ public:
         return code;
     }
 
-    /* As cpool_objects_destroy.  All objects are destroyed, active ones too. */
+    /* As cpool_objects_destroy.  All objects are destroyed, active ones too.  The handle stays, so
+     * that pointers that come later are refused as in C. */
     int close() noexcept
     {
-        cpool_objects_t *handle = handle_;
-
-        handle_ = nullptr;
-        return cpool_objects_destroy(handle);
+        if (!open_)
+            return CPOOL_OK;
+        open_ = false;
+        return cpool_objects_destroy(handle_);
     }
 
-    bool is_open() const noexcept { return handle_ != nullptr; }
+    bool is_open() const noexcept { return open_; }
     cpool_objects_t *native_handle() const noexcept { return handle_; }
 
     /* An object, recycled or new, or an empty pointer when there is none. */
@@ -306,9 +310,10 @@ private:
     int start(cpool_object_config_t config) noexcept
     {
         cpool_object_type_t type = CPOOL_OBJECT_TYPE_INIT;
+        int code;
 
         detail::drop_pending();
-        if (handle_ != nullptr)
+        if (open_)
             return CPOOL_EOPEN;
         type.object_size = sizeof(T);
         type.object_align = alignof(T);
@@ -323,7 +328,9 @@ private:
             type.reset = &reset;
         type.arg = this;
         config.type = &type;
-        return cpool_objects_create(&handle_, &config);
+        code = cpool_objects_create(&handle_, &config);
+        open_ = code == 0;
+        return code;
     }
 
     /* Asks about an object.  After an exception the answer is always the same. */
@@ -373,6 +380,7 @@ private:
 
     Make make_;
     cpool_objects_t *handle_;
+    bool open_;
 };
 
 } // namespace cpool

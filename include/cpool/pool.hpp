@@ -107,26 +107,21 @@ public:
         return config;
     }
 
-    pool() noexcept : handle_(nullptr), tracked_(false) {}
-    explicit pool(std::size_t capacity) : handle_(nullptr), tracked_(false)
+    pool() noexcept : handle_(nullptr), open_(false), tracked_(false) {}
+    explicit pool(std::size_t capacity) : pool()
     {
         detail::require(open(configuration(capacity)));
     }
-    explicit pool(const cpool_config_t &config) : handle_(nullptr), tracked_(false)
+    explicit pool(const cpool_config_t &config) : pool()
     {
         detail::require(open(config));
     }
-    pool(pool &&other) noexcept : handle_(other.handle_), tracked_(other.tracked_)
-    {
-        other.handle_ = nullptr;
-        other.tracked_ = false;
-    }
+    pool(pool &&other) noexcept : pool() { swap(other); }
     pool &operator=(pool &&other) noexcept
     {
         pool taken(std::move(other));
 
-        std::swap(handle_, taken.handle_);
-        std::swap(tracked_, taken.tracked_);
+        swap(taken);
         return *this;
     }
     pool(const pool &) = delete;
@@ -137,7 +132,7 @@ public:
      * settings for: CPOOL_ESLOTSIZE, CPOOL_EALIGN.  CPOOL_EOPEN if it is open. */
     int open(const cpool_config_t &config) noexcept
     {
-        if (handle_ != nullptr)
+        if (open_)
             return CPOOL_EOPEN;
         if (config.slot_size < sizeof(T))
             return CPOOL_ESLOTSIZE;
@@ -145,28 +140,29 @@ public:
             return CPOOL_EALIGN;
         int code = cpool_create(&handle_, &config);
 
-        tracked_ = code == 0 && ((config.flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0 ||
-                                  config.debug != nullptr);
+        open_ = code == 0;
+        tracked_ = open_ && ((config.flags & (CPOOL_TRACKED | CPOOL_CHECKED)) != 0 ||
+                             config.debug != nullptr);
         return code;
     }
 
-    /* As cpool_destroy: CPOOL_ELIVE if objects were live. */
+    /* As cpool_destroy: CPOOL_ELIVE if objects were live.  The handle stays, so that whoever uses
+     * the pool later, for example after the end of a static one, is refused as in C. */
     int close() noexcept
     {
-        cpool_t *handle = handle_;
-
+        if (!open_)
+            return CPOOL_OK;
         if (tracked_ && !std::is_trivially_destructible<T>::value) {
-            cpool_iter_t iter = CPOOL_ITER_INIT(handle, 0, static_cast<std::size_t>(-1));
+            cpool_iter_t iter = CPOOL_ITER_INIT(handle_, 0, static_cast<std::size_t>(-1));
 
             while (void *each = cpool_iter_next(&iter))
                 static_cast<T *>(each)->~T();
         }
-        tracked_ = false;
-        handle_ = nullptr;
-        return cpool_destroy(handle);
+        open_ = tracked_ = false;
+        return cpool_destroy(handle_);
     }
 
-    bool is_open() const noexcept { return handle_ != nullptr; }
+    bool is_open() const noexcept { return open_; }
 
     /* For all functions of <cpool.h>. */
     cpool_t *native_handle() const noexcept { return handle_; }
@@ -249,7 +245,15 @@ public:
     }
 
 private:
+    void swap(pool &other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        std::swap(open_, other.open_);
+        std::swap(tracked_, other.tracked_);
+    }
+
     cpool_t *handle_;
+    bool open_;
     bool tracked_;
 };
 

@@ -25,18 +25,17 @@ namespace cpool {
 /* A domain, which lasts as long as this object.  One that has been moved from is closed. */
 class domain {
 public:
-    domain() noexcept : handle_(nullptr) {}
-    domain(std::size_t readers, std::size_t held, uint64_t stall_limit = 0)
-        : handle_(nullptr)
+    domain() noexcept : handle_(nullptr), open_(false) {}
+    domain(std::size_t readers, std::size_t held, uint64_t stall_limit = 0) : domain()
     {
         detail::require(open(readers, held, stall_limit));
     }
-    domain(domain &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+    domain(domain &&other) noexcept : domain() { swap(other); }
     domain &operator=(domain &&other) noexcept
     {
         domain taken(std::move(other)); /* ends this one's own, with the scope */
 
-        std::swap(handle_, taken.handle_);
+        swap(taken);
         return *this;
     }
     domain(const domain &) = delete;
@@ -46,22 +45,24 @@ public:
     /* As cpool_domain_create.  CPOOL_EOPEN if it is open. */
     int open(std::size_t readers, std::size_t held, uint64_t stall_limit = 0) noexcept
     {
-        if (handle_ != nullptr)
-            return CPOOL_EOPEN;
-        return cpool_domain_create(&handle_, readers, held, stall_limit);
-    }
+        int code = open_ ? static_cast<int>(CPOOL_EOPEN)
+                         : cpool_domain_create(&handle_, readers, held, stall_limit);
 
-    /* As cpool_domain_destroy.  With CPOOL_EREADER it stays open. */
-    int close() noexcept
-    {
-        int code = cpool_domain_destroy(handle_);
-
-        if (code == 0)
-            handle_ = nullptr;
+        open_ = open_ || code == 0;
         return code;
     }
 
-    bool is_open() const noexcept { return handle_ != nullptr; }
+    /* As cpool_domain_destroy.  With CPOOL_EREADER it stays open.  The handle stays, and is
+     * refused. */
+    int close() noexcept
+    {
+        int code = open_ ? cpool_domain_destroy(handle_) : CPOOL_OK;
+
+        open_ = open_ && code != 0;
+        return code;
+    }
+
+    bool is_open() const noexcept { return open_; }
     cpool_domain_t *native_handle() const noexcept { return handle_; }
 
     /* The calling thread's: cpool_domain_reader. */
@@ -71,7 +72,14 @@ public:
     std::size_t held() const noexcept { return cpool_domain_held(handle_); }
 
 private:
+    void swap(domain &other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        std::swap(open_, other.open_);
+    }
+
     cpool_domain_t *handle_;
+    bool open_;
 };
 
 /* A section from here to the end of the scope, by the reader's thread.  Sections nest. */

@@ -17,17 +17,14 @@ namespace cpool {
 /* A cpool_sized_t that lasts as long as this object.  Moves are those of pool. */
 class sized {
 public:
-    sized() noexcept : handle_(nullptr) {}
-    explicit sized(const cpool_sized_config_t &config) : handle_(nullptr)
-    {
-        detail::require(open(config));
-    }
-    sized(sized &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+    sized() noexcept : handle_(nullptr), open_(false) {}
+    explicit sized(const cpool_sized_config_t &config) : sized() { detail::require(open(config)); }
+    sized(sized &&other) noexcept : sized() { swap(other); }
     sized &operator=(sized &&other) noexcept
     {
         sized taken(std::move(other));
 
-        std::swap(handle_, taken.handle_);
+        swap(taken);
         return *this;
     }
     sized(const sized &) = delete;
@@ -37,20 +34,31 @@ public:
     /* As cpool_sized_create.  CPOOL_EOPEN if it is open. */
     int open(const cpool_sized_config_t &config) noexcept
     {
-        return handle_ != nullptr ? CPOOL_EOPEN : cpool_sized_create(&handle_, &config);
+        int code = open_ ? static_cast<int>(CPOOL_EOPEN) : cpool_sized_create(&handle_, &config);
+
+        open_ = open_ || code == 0;
+        return code;
     }
+    /* The handle stays, and is refused. */
     int close() noexcept
     {
-        cpool_sized_t *handle = handle_;
-
-        handle_ = nullptr;
-        return cpool_sized_destroy(handle);
+        if (!open_)
+            return CPOOL_OK;
+        open_ = false;
+        return cpool_sized_destroy(handle_);
     }
-    bool is_open() const noexcept { return handle_ != nullptr; }
+    bool is_open() const noexcept { return open_; }
     cpool_sized_t *native_handle() const noexcept { return handle_; }
 
 private:
+    void swap(sized &other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        std::swap(open_, other.open_);
+    }
+
     cpool_sized_t *handle_;
+    bool open_;
 };
 
 /*

@@ -256,6 +256,66 @@ void object_pools_end_at_eager_exceptions()
 #endif
 }
 
+// The object is destroyed with its pool, so its pointer is refused, and a closed pool has none.
+void object_pools_are_refused_after_their_end()
+{
+    int reports = 0;
+
+    cpool_set_error_handler([](const cpool_error_t *error, void *context) {
+        *static_cast<int *>(context) += error->code == CPOOL_EPOOL;
+    }, &reports);
+    {
+        cpool::object_pool<buffer>::pointer late;
+        cpool::object_pool<buffer> pool(8);
+
+        late = pool.get();
+        REQUIRE(late != nullptr && pool.close() == CPOOL_ELIVE && buffers_living == 0);
+        REQUIRE(!pool.is_open() && pool.get() == nullptr && reports == 1 && pool.close() == 0);
+    }
+    REQUIRE(reports == 2);
+    cpool_set_error_handler(nullptr, nullptr);
+}
+
+#ifndef _WIN32
+struct late_user {
+    ~late_user()
+    {
+        pool->deallocate(slot);
+        _exit(1);
+    }
+    cpool::pool<int> *pool;
+    int *slot;
+};
+
+// Ends before its user, which was there before it.
+void use_static_pool()
+{
+    static late_user user;
+    static cpool::pool<int> pool(8);
+
+    user.pool = &pool;
+    user.slot = pool.create(5);
+    cpool_set_error_handler([](const cpool_error_t *error, void *) {
+        if (error->code == CPOOL_EPOOL)
+            _exit(7);
+    }, nullptr);
+    std::exit(2);
+}
+#endif
+
+void static_pools_that_end_first_are_refused()
+{
+#ifndef _WIN32
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0)
+        use_static_pool();
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+#endif
+}
+
 struct numbered_maker {
     void operator()(void *place) const { ::new (place) std::string(std::to_string(number)); }
     int number;
@@ -456,6 +516,8 @@ void check_objects()
     object_pools_wait_visit_and_retain();
     object_pools_throw_their_own_exceptions();
     object_pools_end_at_eager_exceptions();
+    object_pools_are_refused_after_their_end();
+    static_pools_that_end_first_are_refused();
     object_pools_construct_by_their_maker();
     tracked_pools_know_their_objects();
     tracked_pools_end_their_objects();

@@ -4,6 +4,8 @@
  */
 #include <cpool/cpool.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -124,9 +126,39 @@ void domains_move()
     REQUIRE(second.open(2, 8) == CPOOL_EOPEN && third.open(0, 8) == CPOOL_ECAPACITY);
     third = std::move(second);
     REQUIRE(third.is_open() && !second.is_open() && third.reader() != nullptr);
-    cpool_read_begin(third.reader());
-    cpool_read_end(third.reader());
+    cpool_set_error_handler([](const cpool_error_t *, void *) {}, nullptr);
+    {
+        cpool::read_section section(third.reader());
+
+        REQUIRE(third.close() == CPOOL_EREADER && third.is_open());
+    }
+    cpool_set_error_handler(nullptr, nullptr);
     REQUIRE(third.close() == 0 && third.close() == 0);
+}
+
+// What the bags have no room for goes in once another thread's section has ended.
+void deleters_try_again_when_readers_are_slow()
+{
+    cpool::pool<entry> entries(100);
+    cpool::domain domain(2, 4);
+    cpool_reader_t *other = cpool_reader_create(domain.native_handle());
+    std::atomic<bool> retires(false);
+
+    cpool_read_begin(other);
+    for (int k = 0; k < 4; k++)
+        own(domain, entries, k);
+    REQUIRE(domain.held() == 4);
+    std::thread ender([&] {
+        while (!retires)
+            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        cpool_read_end(other);
+    });
+    retired last = own(domain, entries, 4);
+    retires = true;
+    last.reset();
+    ender.join();
+    REQUIRE(cpool_retire_barrier(domain.reader()) == 0 && live(entries) == 0);
 }
 
 } // namespace
@@ -137,4 +169,5 @@ void check_retire()
     owners_retire_in_any_thread();
     deleters_do_not_wait_for_themselves();
     domains_move();
+    deleters_try_again_when_readers_are_slow();
 }
