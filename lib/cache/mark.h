@@ -36,12 +36,13 @@
  *          |                  | acquire | unlock | the same, where the kernel has one
  *   left   | busy, frees store even, home store NULL | release | look, seen, await.c's hint | what
  *                                                                     the owner did inside
+ *          | busy fetch-and-add of 0 | seq_cst | look | the same
  *   own    | busy, frees load | relaxed | - | -
  *   lock   | locked_by CAS to token | seq_cst | check | that a thread is stealing
- *   again  | CAS failure of a lock | relaxed | - | -
+ *   again  | CAS failure of a lock | seq_cst | unlock | -
  *   look   | busy load        | seq_cst | inside, left | what the owner did inside
  *          | frees, home load | acquire | mark.c's barrier, left | the same
- *   unlock | locked_by store 0 | release | check, lock | what was stolen
+ *   unlock | locked_by store 0 | seq_cst | check, lock, again | what was stolen
  *   seen   | busy, frees, home load | acquire | left, cache.h's frees | all that the operation did
  *                                                                     that has left
  *
@@ -167,6 +168,13 @@ static inline bool cpi_mark_begin_push(struct cpi_cache *cache, uintptr_t frees)
     return false;
 }
 
+/* Without the kernel's barrier, before a waiter is told: a look that follows in the single order
+ * sees that the owner has left. */
+static inline void cpi_mark_confirm(struct cpi_cache *cache)
+{
+    cpi_fetch_add(&cache->busy, 0u, seq_cst); /* [left] */
+}
+
 /* Gives all that the owner's cache holds to the depot, in any pool.  Waits for a stealing
  * thread that has the cache. */
 void cpi_mark_flush(struct cpi_cache *cache);
@@ -213,7 +221,7 @@ static inline bool cpi_mark_lock(struct cpi_cache *cache, const struct cpi_uncac
 
     CPI_ASSERT((uintptr_t)place > CPOOL_ROUNDS_MAX);
     return cpi_word_cas(&cache->hidden.locked_by, &none, (uintptr_t)place, /* [lock] */
-                        seq_cst, relaxed);                                 /* [again] */
+                        seq_cst, seq_cst);                                 /* [again] */
 }
 
 static inline bool cpi_mark_is_inside(const struct cpi_cache *cache)
@@ -225,7 +233,7 @@ static inline bool cpi_mark_is_inside(const struct cpi_cache *cache)
 
 static inline void cpi_mark_unlock(struct cpi_cache *cache)
 {
-    cpi_word_store(&cache->hidden.locked_by, 0, release); /* [unlock] */
+    cpi_word_store(&cache->hidden.locked_by, 0, seq_cst); /* [unlock] */
 }
 
 #endif /* CPI_MARK_H */

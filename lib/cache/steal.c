@@ -82,28 +82,50 @@ static bool owner_left(const struct cpi_cache *cache)
     return false;
 }
 
-/* Takes what a locked cache has loaded, unless its owner stays inside. */
+/* Takes what a locked cache has loaded.  Returns false if its owner stays inside. */
 static bool revoke(struct cpi_registry *registry, struct cpi_cache *cache,
-                   struct cpi_uncached *stealer)
+                   struct cpi_uncached *stealer, bool *found)
 {
+    bool left = owner_left(cache);
     uint32_t node = 0;
 
-    if (owner_left(cache))
+    if (left)
         node = cpi_load(&cache->kind, relaxed)->detach(cache, &stealer->counters); /* [kind] */
     cpi_mark_unlock(cache);
-    return node != 0 && hand_back(registry, stealer, node);
+    if (node != 0 && hand_back(registry, stealer, node))
+        *found = true;
+    return left;
 }
 
-CPI_COLD bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer)
+/*
+ * Whether an owner that stayed inside has left by now.  It has told a waiter of what it gave back,
+ * which may have found the cache locked, and sleeps.  So nobody is left alone before this says
+ * no: an owner that leaves later tells a waiter that finds the cache unlocked.
+ */
+static bool has_left(struct cpi_registry *registry, struct cpi_cache *const *kept, unsigned n)
+{
+    bool left = false;
+
+    if (n > 0)
+        cpi_mark_barrier(&registry->barriers);
+    while (n > 0)
+        left = !cpi_mark_is_inside(kept[--n]) || left;
+    return left;
+}
+
+/* Of some caches from this one on.  Returns the number of the next one. */
+static size_t steal_some(struct cpi_registry *registry, struct cpi_uncached *stealer, size_t first,
+                         bool *found)
 {
     struct cpi_cache *locked[CPI_LOCKS];
-    bool found = false;
-    size_t i = 0;
+    unsigned kept;
+    size_t i;
 
-    while (i < cpi_registry_made(registry) && !found) {
+    do {
         unsigned n = 0;
+        unsigned k;
 
-        for (; i < cpi_registry_made(registry) && n < CPI_LOCKS; i++) {
+        for (i = first; i < cpi_registry_made(registry) && n < CPI_LOCKS; i++) {
             struct cpi_cache *cache = cpi_registry_cache(registry, i);
 
             if (cpi_mark_shown(cache) != 0 && cpi_mark_lock(cache, stealer))
@@ -111,9 +133,19 @@ CPI_COLD bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncache
         }
         if (n > 0)
             cpi_mark_barrier(&registry->barriers);
-        while (n > 0)
-            if (revoke(registry, locked[--n], stealer))
-                found = true;
-    }
+        for (k = kept = 0; k < n; k++)
+            if (!revoke(registry, locked[k], stealer, found))
+                locked[kept++] = locked[k];
+    } while (has_left(registry, locked, kept));
+    return i;
+}
+
+CPI_COLD bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer)
+{
+    bool found = false;
+    size_t i = 0;
+
+    while (i < cpi_registry_made(registry) && !found)
+        i = steal_some(registry, stealer, i, &found);
     return found;
 }

@@ -41,7 +41,7 @@ unsigned cpi_pool_left(const struct cpi_pool *pool, const struct cpi_cache *cach
 bool cpi_pool_has_any(const struct cpi_pool *pool);
 
 /* As a way's, if there is anybody to be told. */
-static inline void cpi_pool_came(struct cpi_pool *pool, const struct cpi_cache *cache)
+static inline void cpi_pool_came(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     if (CPI_UNLIKELY(pool->way->came != NULL))
         pool->way->came(pool, cache);
@@ -49,7 +49,7 @@ static inline void cpi_pool_came(struct cpi_pool *pool, const struct cpi_cache *
 
 /* The same after an alloc that found this slot, or NULL.  Then the slots that its look has moved
  * are there for others, but room for which the system refuses memory is no reason to call. */
-static inline void cpi_pool_moved(struct cpi_pool *pool, const struct cpi_cache *cache,
+static inline void cpi_pool_moved(struct cpi_pool *pool, struct cpi_cache *cache,
                                   const void *slot)
 {
     const struct cpi_way *way = pool->way;

@@ -55,7 +55,7 @@ struct cpi_way {
 
     /* An operation has left something there, or slots came into the depot or into being.  May
      * block. */
-    void (*came)(struct cpi_pool *pool, const struct cpi_cache *cache);
+    void (*came)(struct cpi_pool *pool, struct cpi_cache *cache);
 };
 
 /* Slots that are free and not to be had yet. */

@@ -23,8 +23,10 @@
 /* How often the waiters' lock is tried at the end of the process, with naps of 0.1 ms. */
 #define CPI_PART_TRIES 1000u
 
-static inline void call_waiter(struct cpi_pool *pool, const struct cpi_cache *cache)
+static inline void call_waiter(struct cpi_pool *pool, struct cpi_cache *cache)
 {
+    if (!cpi_mark_has_barrier && cache != NULL)
+        cpi_mark_confirm(cache);
     if (CPI_UNLIKELY(cpi_queue_is_asked(&cpi_waiters_of(pool)->queue, cpi_mark_has_barrier)))
         cpi_pool_call_if_left(pool, cache);
 }
