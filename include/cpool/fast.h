@@ -54,7 +54,7 @@ struct cpool_t {
     uintptr_t slots;   /* slots that have an address, 0 for no pool */
     uintptr_t turn;    /* advanced when a pool is destroyed */
     uintptr_t asked;   /* atomic: 0 unless somebody waits for a slot of a waitable pool */
-    uintptr_t reserved[8 - 7];
+    uintptr_t stride;  /* bytes from slot to slot */
 };
 
 /*
@@ -322,6 +322,31 @@ CPOOL_API CPOOL_INLINE_ void cpool_free(cpool_t *pool, void *slot)
     CPOOL_OWN_ENTRY_(cache, pool);
     CPOOL_PUSH_(cache, slot, index < cache->bound, cpool_free_abi3(pool, slot, index, cache));
 }
+
+/* The answers of the calls, which are made for all but a slot of a living pool. */
+static __inline__ __attribute__((__unused__)) size_t cpool_index_near_(const cpool_t *pool,
+                                                                       const void *slot)
+{
+    uintptr_t index;
+
+    if (CPOOL_LIKELY_(pool != NULL)) {
+        CPOOL_INDEX_(pool, slot, index);
+        if (CPOOL_LIKELY_(index < pool->slots))
+            return index;
+    }
+    return (cpool_index)(pool, slot);
+}
+
+static __inline__ __attribute__((__unused__)) void *cpool_at_near_(const cpool_t *pool,
+                                                                   size_t index)
+{
+    if (CPOOL_LIKELY_(pool != NULL) && CPOOL_LIKELY_(index < pool->slots))
+        return CPOOL_CAST_(void *, pool->base + index * pool->stride);
+    return (cpool_at)(pool, index);
+}
+
+#define cpool_index(pool, slot) cpool_index_near_(pool, slot)
+#define cpool_at(pool, index) cpool_at_near_(pool, index)
 
 #endif /* CPOOL_IS_INLINE_ */
 

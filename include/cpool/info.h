@@ -33,9 +33,15 @@ CPOOL_API bool cpool_owns(const cpool_t *pool, const void *p);
  * tables beside the pool.  By default it is at most twice max_capacity from 70,000 slots
  * on.  Fewer thread_caches lower it (<cpool/track.h> has an example).
  *
+ * From the creation of the pool to its end the slot of index i lies at
+ * (char *)cpool_at(pool, 0) + i * stride.  The stride is slot_stride in cpool_stats, and
+ * the size of the type in a typed pool, if its settings have no CPOOL_CHECKED, no
+ * CPOOL_MEMORY_COLOUR, and no slot_align that does not divide that size.
+ *
  * Returns SIZE_MAX for an address that is not a slot, and NULL for an index not below
  * the limit.
- * Any thread, wait-free, async-signal-safe.
+ * Any thread, wait-free, async-signal-safe.  Inline, without a call for a slot and for an
+ * index below the limit.  So a pointer that was never a pool's goes unnoticed.
  */
 CPOOL_API size_t cpool_index(const cpool_t *pool, const void *slot);
 CPOOL_API void *cpool_at(const cpool_t *pool, size_t index);

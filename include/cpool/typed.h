@@ -85,6 +85,7 @@
  *     void <name>_depot_free(type *slot);
  *     type *<name>_cache_alloc(cpool_cache_t *cache);          as cpool_cache_alloc
  *     void <name>_cache_free(cpool_cache_t *cache, type *slot);
+ *     size_t <name>_index(const type *slot);                   as cpool_index
  *     type *<name>_at(size_t index);     as cpool_at
  *     cpool_t *<name>_pool(void);        the pool; creates it if there is none;
  *                                        NULL if that fails
@@ -117,6 +118,7 @@
      * type *<name>_depot_alloc(void), void <name>_depot_free(type *slot)   without a cache \
      * type *<name>_cache_alloc(cpool_cache_t *cache)        takes a slot by an explicit cache \
      * void <name>_cache_free(cpool_cache_t *cache, type *slot)   gives one back by it \
+     * size_t <name>_index(const type *slot)   the index of a slot, or SIZE_MAX        \
      * type *<name>_at(size_t index)    the slot of an index, or NULL                  \
      * cpool_t *<name>_pool(void)       the pool, for all functions of <cpool.h>       \
      * int <name>_open(const cpool_config_t *config)         creates the pool now: 0 or a code \
@@ -230,7 +232,7 @@
                                                                                        \
     CPOOL_TYPED_INLINE_ cpool_t *name##_pool(void)                                     \
     {                                                                                  \
-        return cpool_typed_pool_abi3(&name##_typed_);                                       \
+        return CPOOL_TYPED_OPENED_(&name##_typed_);                                    \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ size_t name##_alloc_bulk(type **cpool_slots_, size_t cpool_n_) \
@@ -257,10 +259,18 @@
                       cpool_cache_alloc(cpool_cache_))                                 \
     CPOOL_TYPED_TAKE_(name, type, name##_alloc_wait, (const struct timespec *cpool_time_), \
                       name##_pool() != NULL ? cpool_alloc_wait(name##_pool(), cpool_time_) : NULL) \
+    CPOOL_TYPED_INLINE_ size_t name##_index(const type *cpool_slot_)                   \
+    {                                                                                  \
+        cpool_t *cpool_pool_ = name##_pool();                                          \
+                                                                                       \
+        return cpool_pool_ != NULL ? cpool_index(cpool_pool_, cpool_slot_) : SIZE_MAX; \
+    }                                                                                  \
+                                                                                       \
     CPOOL_TYPED_INLINE_ type *name##_at(size_t cpool_i_)                               \
     {                                                                                  \
-        return CPOOL_CAST_(type *, name##_pool() != NULL ? cpool_at(name##_pool(), cpool_i_) \
-                                                         : NULL);                      \
+        cpool_t *cpool_pool_ = name##_pool();                                          \
+                                                                                       \
+        return CPOOL_CAST_(type *, cpool_pool_ != NULL ? cpool_at(cpool_pool_, cpool_i_) : NULL); \
     }                                                                                  \
                                                                                        \
     CPOOL_TYPED_INLINE_ int name##_open(const cpool_config_t *cpool_config_)           \
@@ -452,6 +462,19 @@ extern void cpool_typed_misfits_(void) __attribute__((__error__(CPOOL_TYPED_MISF
 #endif
 #if !defined(CPOOL_TYPED_SETTLED_BY_)
 #define CPOOL_TYPED_SETTLED_BY_(name, type, ...)
+#endif
+
+/* The pool, made by a call if there is none. */
+#if defined(__GNUC__)
+CPOOL_TYPED_INLINE_ cpool_t *cpool_typed_opened_(struct cpool_typed *typed)
+{
+    cpool_t *pool = __atomic_load_n(&typed->pool, __ATOMIC_ACQUIRE);
+
+    return CPOOL_LIKELY_(pool != NULL && pool->state != NULL) ? pool : cpool_typed_pool_abi3(typed);
+}
+#define CPOOL_TYPED_OPENED_(typed) cpool_typed_opened_(typed)
+#else
+#define CPOOL_TYPED_OPENED_(typed) cpool_typed_pool_abi3(typed)
 #endif
 
 /* In a function of its own, because clang-tidy warns of memset where it is written. */

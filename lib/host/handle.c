@@ -11,7 +11,6 @@
  *   again | turn load          | relaxed | turn  | -
  *   count | handles_used load, store | relaxed | - | -
  *   at    | cpi_handles_at store | relaxed | - | -
- *   asked | asked store | relaxed | - | -
  *
  * A thread that looks for the pool of an address may read a descriptor while its pool is
  * destroyed and another one gets it.  It believes what it read only if the turn has not
@@ -34,6 +33,7 @@ _Static_assert(offsetof(cpool_t, shift) == 2 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, state) == 3 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, slots) == 4 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_t, turn) == 5 * sizeof(uintptr_t), "frozen");
+_Static_assert(offsetof(cpool_t, stride) == 7 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_cache_t, count) == 0 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_cache_t, limit) == 1 * sizeof(uintptr_t), "frozen");
 _Static_assert(offsetof(cpool_cache_t, rounds) == 2 * sizeof(uintptr_t), "frozen");
@@ -138,6 +138,7 @@ void cpi_handle_open(cpool_t *handle, const cpool_t *shape)
     cpi_word_store(&handle->base, shape->base, release);       /* [write] */
     cpi_word_store(&handle->inverse, shape->inverse, release); /* [write] */
     cpi_word_store(&handle->shift, shape->shift, release);     /* [write] */
+    cpi_word_store(&handle->stride, shape->stride, release);   /* [write] */
     handle->state = shape->state;
     cpi_word_store(&handle->slots, shape->slots, release); /* [write] */
 }
@@ -153,8 +154,7 @@ void cpi_handle_close(cpool_t *handle)
 
 void cpi_handle_give(cpool_t *handle)
 {
-    cpi_word_store(&handle->asked, 0, relaxed); /* [asked] */
-    cpi_word_store(&handle->base, 0, release);  /* [write] */
+    cpi_word_store(&handle->base, 0, release); /* [write] */
     if (waiting.count++ == 0)
         waiting.first = handle;
     else
@@ -175,6 +175,7 @@ static bool read_shape(const cpool_t *handle, cpool_t *shape)
     shape->base = cpi_word_load(&handle->base, acquire);       /* [read] */
     shape->inverse = cpi_word_load(&handle->inverse, acquire); /* [read] */
     shape->shift = cpi_word_load(&handle->shift, acquire);     /* [read] */
+    shape->stride = cpi_word_load(&handle->stride, acquire);   /* [read] */
     return shape->slots != 0 && cpi_word_load(&handle->turn, relaxed) == turn; /* [again] */
 }
 
@@ -191,16 +192,14 @@ uintptr_t cpi_handle_slot(const cpool_t *handle, uintptr_t address)
 
 uintptr_t cpi_handle_slot_around(const cpool_t *handle, uintptr_t address, uintptr_t *slot)
 {
-    uintptr_t stride;
     uintptr_t index;
     cpool_t shape;
 
     if (!read_shape(handle, &shape) || address < shape.base)
         return UINTPTR_MAX;
-    stride = cpi_inverse(shape.inverse) << shape.shift;
-    index = (address - shape.base) / stride;
+    index = (address - shape.base) / shape.stride;
     if (index >= shape.slots)
         return UINTPTR_MAX;
-    *slot = shape.base + index * stride;
+    *slot = shape.base + index * shape.stride;
     return index;
 }

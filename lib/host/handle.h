@@ -91,15 +91,20 @@ static inline bool cpi_handle_is_asked(const cpool_t *handle)
     return cpi_word_load(&handle->asked, relaxed) != 0; /* [asked] */
 }
 
-/* The word of a descriptor that leads from a face to its pool. */
+/* The largest number that `asked` has in a pool's descriptor. */
+#define CPI_HANDLE_ASKED 3u
+
+/* In a face the same word leads to its pool, as nobody waits by a face.  0: it is none. */
 static inline uintptr_t cpi_handle_behind(const cpool_t *handle)
 {
-    return cpi_word_load(&handle->reserved[0], relaxed); /* [face] */
+    uintptr_t word = cpi_word_load(&handle->asked, relaxed); /* [face] */
+
+    return word > CPI_HANDLE_ASKED ? word : 0;
 }
 
 static inline void cpi_handle_set_behind(cpool_t *handle, uintptr_t pool)
 {
-    cpi_word_store(&handle->reserved[0], pool, relaxed); /* [face] */
+    cpi_word_store(&handle->asked, pool, relaxed); /* [face] */
 }
 
 /* Whether it is the handle of a pool.  Wait-free. */
@@ -124,7 +129,7 @@ void cpi_handle_release(void);
 /* A descriptor without a pool, or NULL if none is left.  They are held.  With the lock held. */
 cpool_t *cpi_handle_take(void);
 
-/* Makes it a pool's: `shape` has the base, the inverse, the shift, the number of slots
+/* Makes it a pool's: `shape` has the base, the inverse, the shift, the stride, the number of slots
  * and the state.  With the lock held. */
 void cpi_handle_open(cpool_t *handle, const cpool_t *shape);
 

@@ -26,6 +26,10 @@
 #include "pool/pool_alloc.h"
 #include "pool/pool_info.h"
 
+/* To a layer they are calls: its own handle says no slots (handle.h). */
+#undef cpool_index
+#undef cpool_at
+
 /* A layer's own pool as it is shown.  Lies in that pool. */
 struct cpi_shown {
     unsigned kind;    /* CPOOL_VIEW_OBJECTS, CPOOL_VIEW_SIZED or CPOOL_VIEW_LANES */

@@ -27,7 +27,7 @@ void cpi_layer_give_handles(const struct cpi_pool *pool)
 void cpi_layer_open_handles(struct cpi_pool *pool)
 {
     cpool_t shape = {pool->slab.base, pool->slab.inverse, pool->slab.shift, pool,
-                     pool->slab.slots, 0, 0, {0}};
+                     pool->slab.slots, 0, 0, pool->slab.stride};
 
     if (pool->face == pool->handle) {
         cpi_handle_open(pool->handle, &shape);

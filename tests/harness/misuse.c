@@ -178,14 +178,15 @@ static bool owns(struct misuse *m)
     return !cpool_owns(m->pool, m->slot);
 }
 
+/* The inline forms do not look whether a pointer was ever a pool's. */
 static bool index_of(struct misuse *m)
 {
-    return cpool_index(m->pool, m->slot) == SIZE_MAX;
+    return (cpool_index)(m->pool, m->slot) == SIZE_MAX;
 }
 
 static bool at(struct misuse *m)
 {
-    return cpool_at(m->pool, 0) == NULL;
+    return (cpool_at)(m->pool, 0) == NULL;
 }
 
 static bool index_limit(struct misuse *m)

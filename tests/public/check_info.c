@@ -30,6 +30,8 @@ START_TEST(index_and_at_are_inverse)
         REQUIRE(slot != NULL);
         REQUIRE(cpool_owns(pool, slot));
         REQUIRE_EQUAL(cpool_index(pool, slot), i);
+        REQUIRE(slot == (char *)cpool_at(pool, 0) + i * (size_t)stride);
+        REQUIRE((cpool_at)(pool, i) == slot && (cpool_index)(pool, slot) == i);
         REQUIRE(stride == 1 || !cpool_owns(pool, slot + 1));
         REQUIRE(stride == 1 || cpool_index(pool, slot + stride - 1) == SIZE_MAX);
     }

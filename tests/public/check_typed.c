@@ -513,6 +513,7 @@ START_TEST(every_kind_of_pool_can_be_typed)
 {
     cpool_config_t config = job_config(CAPACITY, kinds[_i]);
     size_t count = CAPACITY / 2;
+    size_t stride;
 
     config.slot_align = _i % 2 == 0 ? 0 : 128;
     REQUIRE_EQUAL(jobs_open(&config), CPOOL_OK);
@@ -520,6 +521,11 @@ START_TEST(every_kind_of_pool_can_be_typed)
         use_jobs(CAPACITY);
         support_in_thread(use_and_end, &count);
         support_require_obtainable(jobs_pool(), 0);
+    }
+    stride = support_stats(jobs_pool()).slot_stride;
+    for (size_t i = 0; i < CAPACITY; i++) {
+        REQUIRE((char *)jobs_at(i) == (char *)jobs_at(0) + i * stride);
+        REQUIRE_EQUAL(jobs_index(jobs_at(i)), i);
     }
     close_empty();
 }

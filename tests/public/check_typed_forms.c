@@ -74,6 +74,7 @@ START_TEST(depot_and_caches_pass_slots_on)
     struct body *mine;
 
     REQUIRE(deep != NULL && bodies_at(cpool_index(bodies_pool(), deep)) == deep);
+    REQUIRE_EQUAL(bodies_index(deep), cpool_index(bodies_pool(), deep));
     REQUIRE_EQUAL(cpool_cache_create(&cache, bodies_pool()), CPOOL_OK);
     mine = bodies_cache_alloc(cache);
     REQUIRE(mine != NULL && mine != deep);
@@ -81,7 +82,7 @@ START_TEST(depot_and_caches_pass_slots_on)
     bodies_depot_free(deep);
     bodies_depot_free(NULL);
     bodies_cache_free(cache, mine);
-    REQUIRE(bodies_at(SIZE_MAX) == NULL);
+    REQUIRE(bodies_at(SIZE_MAX) == NULL && bodies_index(bodies_at(0) - 1) == SIZE_MAX);
     cpool_cache_destroy(cache);
     close_empty();
 }
@@ -138,7 +139,7 @@ START_TEST(pool_that_cannot_be_created_gives_nothing)
     REQUIRE(none_alloc_wait(NULL) == NULL);
     REQUIRE_REPORT(CPOOL_ECACHES);
     REQUIRE(none_depot_alloc() == NULL);
-    REQUIRE(none_at(0) == NULL && none_resolve(1) == NULL);
+    REQUIRE(none_at(0) == NULL && none_index(other) == SIZE_MAX && none_resolve(1) == NULL);
     REQUIRE_EQUAL(none_handle(other), CPOOL_HANDLE_NONE);
     REQUIRE(none_alloc_or_notify() == NULL);
     none_depot_free(NULL);
