@@ -70,8 +70,8 @@ CPOOL_API size_t cpool_index_limit(const cpool_t *pool);
  * system_calls counts requests to the operating system by any thread on behalf of the pool:
  * committing memory (mprotect), making it resident (madvise), examining it and giving it back
  * in a trim or shrink (mmap, mincore, madvise, munmap), and barriers (membarrier).  It does not
- * count the calls of cpool_create and cpool_destroy, of a thread's own tables, of locks, signal
- * masks, waits and pauses, and of backtraces.
+ * count the calls of cpool_create and cpool_destroy, of a thread's own tables, of locks, waits and
+ * pauses, and of backtraces.
  *
  * Start from CPOOL_STATS_INIT.
  */
@@ -125,14 +125,14 @@ typedef struct cpool_stats_t {
  * cpool_stats - reads the figures.
  *
  * Returns 0, CPOOL_ENULL, CPOOL_ESTRUCT or CPOOL_EPOOL.
- * Any thread.  It may block, and makes no system call but those that block signals.
+ * Any thread.  It may block, and makes no system call.
  */
 CPOOL_API int cpool_stats(const cpool_t *pool, cpool_stats_t *stats);
 
 /*
  * cpool_stats_restart - begins counted_peak and counted_average anew, with the slots live now.
  *
- * Any thread.  It may block, and makes no system call but those that block signals.
+ * Any thread.  It may block, and makes no system call.
  */
 CPOOL_API void cpool_stats_restart(cpool_t *pool);
 

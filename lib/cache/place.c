@@ -55,7 +55,7 @@ struct cpi_uncached *cpi_place_try_enter(struct cpi_places *places)
 {
     uint32_t i;
 
-    for (i = 0; i + 1 < places->count; i++) {
+    for (i = 0; i < places->count; i++) {
         struct cpi_uncached *uncached = try_place(places, i);
 
         if (uncached != NULL)
@@ -64,42 +64,21 @@ struct cpi_uncached *cpi_place_try_enter(struct cpi_places *places)
     return NULL;
 }
 
-static struct cpi_uncached *try_last(struct cpi_places *places)
-{
-    struct cpi_uncached *uncached;
-    struct cpi_signals before;
-
-    cpi_block_signals(&before);
-    uncached = try_place(places, places->count - 1);
-    if (uncached != NULL)
-        places->mask_before = before;
-    else
-        cpi_restore_signals(&before);
-    return uncached;
-}
-
 struct cpi_uncached *cpi_place_enter(struct cpi_places *places)
 {
     struct cpi_uncached *uncached;
     unsigned times = 0;
 
     CPI_ASSERT(!cpi_lock_is_held());
-    while ((uncached = cpi_place_try_enter(places)) == NULL &&
-           (uncached = try_last(places)) == NULL)
+    while ((uncached = cpi_place_try_enter(places)) == NULL)
         cpi_os_back_off(times++);
     return uncached;
 }
 
 void cpi_place_leave(struct cpi_places *places, struct cpi_uncached *uncached)
 {
-    if (uncached == &places->at[places->count - 1]) {
-        struct cpi_signals before = places->mask_before;
-
-        cpi_place_vacate(uncached);
-        cpi_restore_signals(&before);
-    } else {
-        cpi_place_vacate(uncached);
-    }
+    (void)places;
+    cpi_place_vacate(uncached);
 }
 
 bool cpi_place_is_held(const struct cpi_uncached *uncached)

@@ -32,18 +32,13 @@ struct cpi_places {
     struct cpi_uncached *at; /* constant: all zero at first */
     uint32_t count;          /* constant: all places */
     _Atomic uint32_t used;   /* places that ever had a holder: the first so many */
-    struct cpi_signals mask_before; /* of the thread that holds the last place */
 };
 
 /*
  * Brackets an operation without a cache: enter returns a place, which is the thread's until it
  * leaves.  enter waits for a free place.  Callers that hold the lock must use try_enter, which
  * returns NULL instead: the holder of a place may be about to fork, which needs the lock.  Any
- * thread.  A signal handler may do it inside another operation of its thread.
- *
- * Operations that signals have interrupted may hold all places but the last, while their
- * handlers wait for one.  So the last place is for enter alone, and signals are blocked while
- * a thread holds it, as under the lock: its holder leaves.
+ * thread.
  */
 struct cpi_uncached *cpi_place_enter(struct cpi_places *places);
 struct cpi_uncached *cpi_place_try_enter(struct cpi_places *places);

@@ -134,7 +134,7 @@ const struct cpi_gate cpi_check_gate_with_quarantine = {taken, given, cpi_track_
 #define CPI_VERIFY_PORTION ((uintptr_t)1024)
 
 /* Looks at slots from *index to before `end` until one is damaged.  With the lock held,
- * which blocks signals and holds off forks. */
+ * which holds off forks. */
 static bool find_damage(const struct cpi_pool *pool, uintptr_t *index, uintptr_t end,
                         struct cpi_damage *damage)
 {

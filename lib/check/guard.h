@@ -83,8 +83,7 @@ void cpi_guard_give(const struct cpi_slab *slab, uintptr_t index, bool fills);
 /*
  * Looks at a slot that may be free and filled, at any time: while it does, the slot is
  * not taken.  Returns false, with the damage, if it was written to.  The slot is filled
- * anew then.  With signals blocked and forks held off, because a handler or a child
- * might wait for ever.
+ * anew then.  With forks held off, because a child might wait for ever.
  */
 bool cpi_guard_inspect(const struct cpi_slab *slab, uintptr_t index, struct cpi_damage *damage);
 

@@ -104,9 +104,8 @@ __attribute__((__constructor__)) static void library_loaded(void)
 /* After the program's own destructors, and before the library's last one. */
 __attribute__((__destructor__(102))) static void library_unloaded(void)
 {
-    if (cpi_options()->leaks == 0)
+    if (cpi_options()->leaks == 0 || !cpi_lock_at_end())
         return;
-    cpi_lock();
     cpi_registry_each(write_leaks);
     cpi_unlock();
 }

@@ -16,44 +16,60 @@
 
 static cpi_mutex_t library_lock = CPI_MUTEX_INIT;
 static _Atomic uintptr_t holder; /* the token of the thread that has it; 0: nobody */
-static struct cpi_signals mask_before; /* the holder's, to be restored */
+
+/* How often a lock is tried at the end of the process, with naps of 0.1 ms. */
+#define CPI_END_TRIES 1000u
+
+static void note_holder(void)
+{
+    cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
+}
 
 void cpi_lock(void)
 {
-    struct cpi_signals before;
-
-    cpi_block_signals(&before);
     CPI_ASSERT(!cpi_lock_is_held());
     cpi_mutex_lock(&library_lock);
-    cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
-    mask_before = before;
+    note_holder();
 }
 
 bool cpi_try_lock(void)
 {
-    struct cpi_signals before;
+    bool locked = cpi_mutex_trylock(&library_lock) == 0;
 
-    cpi_block_signals(&before);
-    if (cpi_mutex_trylock(&library_lock) == 0) {
-        cpi_store(&holder, cpi_thread_token(), relaxed); /* [holder] */
-        mask_before = before;
-        return true;
-    }
-    cpi_restore_signals(&before);
-    return false;
+    if (locked)
+        note_holder();
+    return locked;
 }
 
 void cpi_unlock(void)
 {
-    struct cpi_signals before = mask_before;
-
     CPI_ASSERT(cpi_lock_is_held());
     cpi_store(&holder, 0, relaxed); /* [holder] */
     cpi_mutex_unlock(&library_lock);
-    cpi_restore_signals(&before);
 }
 
 bool cpi_lock_is_held(void)
 {
     return cpi_load(&holder, relaxed) == cpi_thread_token(); /* [holder] */
+}
+
+bool cpi_mutex_lock_at_end(cpi_mutex_t *mutex)
+{
+    unsigned tries = 0;
+
+    while (cpi_mutex_trylock(mutex) != 0) {
+        if (tries == CPI_END_TRIES)
+            return false;
+        cpi_os_back_off(tries++);
+    }
+    return true;
+}
+
+bool cpi_lock_at_end(void)
+{
+    bool locked = !cpi_lock_is_held() && cpi_mutex_lock_at_end(&library_lock);
+
+    if (locked)
+        note_holder();
+    return locked;
 }

@@ -94,24 +94,6 @@ uint64_t cpi_os_now(void);
 struct timespec;
 uint64_t cpi_os_deadline(const struct timespec *timeout);
 
-/* As much of a sigset_t as has signals, without the other names that <signal.h> declares.  Linux
- * has 64, on MIPS 128, and the C libraries' type has room for 1024. */
-#ifndef CPI_SIGNAL_WORDS /* a model checker wants few */
-#if defined(__linux__)
-#define CPI_SIGNAL_WORDS 2
-#else
-#define CPI_SIGNAL_WORDS 16
-#endif
-#endif
-struct cpi_signals {
-    uint64_t mask[CPI_SIGNAL_WORDS];
-};
-
-/* Blocks all signals of the calling thread but those that its own instructions raise, and
- * restores the mask from before. */
-void cpi_block_signals(struct cpi_signals *before);
-void cpi_restore_signals(const struct cpi_signals *before);
-
 /* Gives the memory behind whole pages back.  They read as zero afterwards.  False if refused,
  * perhaps in part.  On Windows a thread that reads one meanwhile traps. */
 #if defined(_WIN32)

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,39 +284,6 @@ bool cpi_condition_init(cpi_condition_t *condition)
            pthread_cond_init(condition, &attributes) == 0;
     pthread_condattr_destroy(&attributes);
     return made;
-}
-
-#if defined(__linux__)
-_Static_assert(NSIG - 1 <= sizeof(struct cpi_signals) * 8, "a mask of signals fits");
-#else
-_Static_assert(sizeof(sigset_t) <= sizeof(struct cpi_signals), "a mask of signals fits");
-#endif
-#define CPI_MASK_BYTES \
-    (sizeof(sigset_t) < sizeof(struct cpi_signals) ? sizeof(sigset_t) : sizeof(struct cpi_signals))
-
-/* A thread would not survive blocking the signals that its own instructions raise. */
-void cpi_block_signals(struct cpi_signals *before)
-{
-    static const int raised[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
-    sigset_t blocked;
-    sigset_t mask;
-    size_t i;
-
-    sigfillset(&blocked);
-    for (i = 0; i < sizeof raised / sizeof raised[0]; i++)
-        sigdelset(&blocked, raised[i]);
-    pthread_sigmask(SIG_BLOCK, &blocked, &mask);
-    memcpy(before, &mask, CPI_MASK_BYTES);
-}
-
-void cpi_restore_signals(const struct cpi_signals *before)
-{
-    sigset_t mask;
-
-    sigemptyset(&mask);
-    memcpy(&mask, before, CPI_MASK_BYTES);
-    cpi_tools_wrote(&mask, sizeof mask);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 void cpi_write_error(const char *text, size_t length)

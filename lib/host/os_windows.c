@@ -233,16 +233,6 @@ bool cpi_os_ends(void)
     return (void *)GetModuleHandleA(NULL) == (void *)&__ImageBase || cpi_os_process_is_dying();
 }
 
-void cpi_block_signals(struct cpi_signals *before)
-{
-    before->mask[0] = 0;
-}
-
-void cpi_restore_signals(const struct cpi_signals *before)
-{
-    (void)before;
-}
-
 /* --- Locks and conditions --- */
 
 _Static_assert(sizeof(SRWLOCK) == sizeof(cpi_mutex_t), "a lock is a word");

@@ -420,7 +420,10 @@ __attribute__((__destructor__(101))) static void library_unloaded(void)
 {
     if (!cpi_load(&startup_done, acquire) || cpi_os_process_is_dying()) /* [startup] */
         return;
-    cpi_lock();
+    if (!exits)
+        cpi_lock();
+    else if (!cpi_lock_at_end())
+        return;
     unloaded = true;
     if (!cpi_handle_is_held()) {
         release_tables();

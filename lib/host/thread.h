@@ -132,12 +132,13 @@ static inline cpool_cache_t *cpi_thread_entry_of(struct cpi_thread *thread, cons
  * The one lock for creation, destruction, registration, the end of threads,
  * fork, and figures.  Never taken on a path that exchanges magazines.
  *
- * Signals are blocked while it is held, so that no handler runs on top of its
- * holder: a handler may fork, exit or use the depot, and would wait for the lock
- * for ever, or meet structures that are half changed.
+ * at_end is for the end of the process.  It returns false if the calling thread holds the lock,
+ * or another one for a tenth of a second: a handler of a signal may call exit on top of the holder,
+ * which then never lets go.
  */
 void cpi_lock(void);
 bool cpi_try_lock(void);
+bool cpi_lock_at_end(void);
 void cpi_unlock(void);
 
 /* Whether the calling thread holds it, for assertions. */

@@ -46,9 +46,8 @@ static void part(struct cpool_typed *typed)
 {
     cpool_t *handle;
 
-    if (cpi_os_process_is_dying())
+    if (cpi_os_process_is_dying() || !cpi_lock_at_end())
         return;
-    cpi_lock();
     handle = opened(typed);
     if (handle != NULL) {
         struct cpi_pool *pool = handle->state;

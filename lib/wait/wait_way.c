@@ -20,9 +20,6 @@
 #include "pool/feature.h"
 #include "wait/pool_wait.h"
 
-/* How often the waiters' lock is tried at the end of the process, with naps of 0.1 ms. */
-#define CPI_PART_TRIES 1000u
-
 static inline void call_waiter(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     if (!cpi_mark_has_barrier && cache != NULL)
@@ -181,20 +178,12 @@ CPI_COLD static void forked(struct cpi_pool *pool)
         renew(cpi_waiters_of(pool));
 }
 
-/* The lock is tried for a while: a handler of a signal may end the process on top of its holder,
- * which is then code of the program that stays. */
 CPI_COLD static void parted(struct cpi_pool *pool)
 {
     struct cpi_waiters *waiters = cpi_waiters_of(pool);
-    unsigned tries = 0;
 
-    if (waiters == NULL)
+    if (waiters == NULL || !cpi_mutex_lock_at_end(&waiters->lock))
         return;
-    while (cpi_mutex_trylock(&waiters->lock) != 0) {
-        if (tries == CPI_PART_TRIES)
-            return;
-        cpi_os_back_off(tries++);
-    }
     pool->typed = NULL;
     waiters->queue.shown[1] = NULL;
     cpi_mutex_unlock(&waiters->lock);

@@ -16,7 +16,6 @@
 
 #include <string.h>
 
-#define CPI_SIGNAL_WORDS 1
 #include "pool/pool_impl.h"
 
 static struct cpi_pool model_pool;
@@ -60,8 +59,7 @@ static struct cpi_pool model_pool;
 #define MODEL_VISITORS 1u
 #endif
 
-/* The last place, for which signals are blocked, is never needed. */
-static struct cpi_uncached model_visitors[MODEL_VISITORS + 1];
+static struct cpi_uncached model_visitors[MODEL_VISITORS];
 
 /* The marks are the weaker ones, those that go with a barrier, unless MODEL_SYMMETRIC is
  * defined.  It is called in exact
@@ -82,17 +80,6 @@ void cpi_os_barrier(void)
     __VERIFIER_assume(!called);
     called = true;
     model_barrier();
-}
-
-/* No signal arrives. */
-void cpi_block_signals(struct cpi_signals *before)
-{
-    before->mask[0] = 0;
-}
-
-void cpi_restore_signals(const struct cpi_signals *before)
-{
-    (void)before;
 }
 
 uint64_t cpi_os_now(void)
@@ -134,7 +121,7 @@ static inline void model_open_pool(bool exact, size_t fresh)
     model_pool.registry.slab = &model_slab;
     model_pool.registry.depot = &model_depot;
     model_pool.registry.places.at = model_visitors;
-    model_pool.registry.places.count = MODEL_VISITORS + 1;
+    model_pool.registry.places.count = MODEL_VISITORS;
     model_pool.registry.quota_max = MODEL_SPARES;
     model_pool.registry.exact = exact;
     model_pool.registry.caches.base = (char *)model_cache(1);

@@ -10,7 +10,6 @@
 #include "script.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -291,80 +290,6 @@ START_TEST(fork_in_a_free_child_destroys_the_pool)
 END_TEST
 
 /*
- * ---- The last place of uncached operations -------------------------------
- */
-
-/* Takes all places but the last one for this thread.  Returns how many those are. */
-static size_t take_places(struct cpi_registry *registry)
-{
-    size_t places = 0;
-
-    while (cpi_place_try_enter(&registry->places) != NULL)
-        places++;
-    return places;
-}
-
-static void leave_places(struct cpi_registry *registry, size_t places)
-{
-    while (places-- > 0)
-        cpi_place_vacate(&registry->places.at[places]);
-}
-
-/* Its place was left by the thread that vanished, and signals are let in as before. */
-static void use_last_place(void *argument)
-{
-    struct script *script = argument;
-    struct cpi_registry *registry = &inside(script->pool)->registry;
-    size_t places = registry->depot->uncached - 1;
-    sigset_t mask;
-
-    cpool_depot_free(script->pool, cpool_depot_alloc(script->pool));
-    REQUIRE_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
-    REQUIRE(!sigismember(&mask, SIGUSR1));
-    leave_places(registry, places);
-    be_child(script);
-}
-
-/* The thread that vanishes has signals blocked while it is in the last place. */
-static bool fork_beside_last_place(struct worker *worker, size_t nth, bool *held)
-{
-    struct script script;
-    struct cpi_registry *registry;
-    struct steps_stop stop;
-    size_t places;
-    bool stopped;
-
-    script_init(&script, 0, SCRIPT_CAPACITY, &script_doors[2], worker);
-    registry = &inside(script.pool)->registry;
-    places = take_places(registry);
-    stopped = steps_run(&stop, worker, NULL, nth, play, &script);
-    /* relaxed: the worker stands still. */
-    script.inside =
-        atomic_load_explicit(&registry->places.at[places].holder, memory_order_relaxed) != 0;
-    *held |= script.inside;
-    script_fork(use_last_place, &script);
-    leave_places(registry, places);
-    steps_go_on(&stop);
-    cpool_free_bulk(script.pool, script.live, script.count);
-    support_require_live(script.pool, 0);
-    support_destroy_empty(script.pool);
-    return stopped;
-}
-
-START_TEST(fork_beside_the_last_place_leaves_it_free)
-{
-    struct worker *worker = worker_start();
-    bool held = false;
-    size_t nth = 1;
-
-    while (fork_beside_last_place(worker, nth, &held))
-        nth += SUPPORT_COUNT(7u, 101u);
-    REQUIRE(held);
-    worker_stop(worker);
-}
-END_TEST
-
-/*
  * ---- Waiters -------------------------------------------------------------
  */
 
@@ -490,7 +415,6 @@ int main(void)
         ONCE(fork_in_a_spill_child_finds_all_spares),
         ONCE(fork_in_a_theft_child_uses_its_cache),
         ONCE(fork_in_a_free_child_destroys_the_pool),
-        ONCE(fork_beside_the_last_place_leaves_it_free),
         ONCE(child_of_a_fork_has_a_queue_of_its_own),
         TIMES(fork_takes_steps_for_threads_and_not_for_magazines, 2),
     };

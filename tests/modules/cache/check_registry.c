@@ -5,7 +5,6 @@
  */
 #include "support.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 
 #include "inside.h"
@@ -130,31 +129,6 @@ START_TEST(destroy_pool_gives_its_handle_back_late)
     REQUIRE(comes_back(second));
 }
 END_TEST
-
-#if !defined(_WIN32) /* where there are no signals */
-static void *try_lock(void *unused)
-{
-    sigset_t none;
-    sigset_t after;
-
-    REQUIRE_EQUAL(sigemptyset(&none), 0);
-    REQUIRE_EQUAL(pthread_sigmask(SIG_SETMASK, &none, NULL), 0); /* the creator's is full */
-    REQUIRE(!cpi_try_lock());
-    REQUIRE_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &after), 0);
-    for (int signal = 1; signal < SIGRTMIN; signal++)
-        REQUIRE(!sigismember(&after, signal));
-    return unused;
-}
-
-/* The holder of the lock blocks signals.  A thread that does not get it goes on as before. */
-START_TEST(try_lock_in_vain_leaves_the_signals)
-{
-    cpi_lock();
-    support_in_thread(try_lock, NULL);
-    cpi_unlock();
-}
-END_TEST
-#endif
 
 /*
  * ---- Caches --------------------------------------------------------------
@@ -331,7 +305,6 @@ int main(void)
     const struct support_test tests[] = {
         ONCE(end_thread_hands_its_table_to_the_next),
 #if !defined(_WIN32)
-        ONCE(try_lock_in_vain_leaves_the_signals),
 #endif
         ONCE(destroy_pool_clears_its_entry_in_the_table),
         ONCE(create_pools_gives_each_a_handle_of_its_own),
