@@ -45,7 +45,7 @@ enum {
                                 (cpool_sized) */
     CPOOL_ECOPIES = -16,     /* some names of this copy of the library are bound to another
                                 copy (cpool.h, Copies) */
-    CPOOL_ESTATE = -18,      /* too few bytes for a state of lanes, or no state of such lanes */
+    CPOOL_ESTATE = -17,      /* too few bytes for a state of lanes, or no state of such lanes */
 
     CPOOL_ENULL = -101,       /* a required pointer is NULL */
     CPOOL_EPOOL = -102,       /* not a pool: NULL, never created, destroyed, or made by
@@ -65,9 +65,9 @@ enum {
     CPOOL_EHOOK = -113,       /* a hook of an object pool was left without returning */
     CPOOL_ETRACKED = -114,    /* the pool was not created with CPOOL_TRACKED */
     CPOOL_EFREED = -115,      /* a slot was written while it was free (cpool_debug_t) */
-    CPOOL_EREADER = -119,     /* a reader is inside a section (cpool/retire.h) */
-    CPOOL_ESTALLED = -120,    /* a section holds slots back for stall_limit (likewise) */
-    CPOOL_ERETIRED = -121,    /* the slot is retired already (tracked and checked pools) */
+    CPOOL_EREADER = -116,     /* a reader is inside a section (cpool/retire.h) */
+    CPOOL_ESTALLED = -117,    /* a section holds slots back for stall_limit (likewise) */
+    CPOOL_ERETIRED = -118,    /* the slot is retired already (tracked and checked pools) */
 
     CPOOL_ENOMEM = -201,  /* the operating system refused memory */
     CPOOL_ESYSTEM = -202, /* the operating system refused another resource */

@@ -168,7 +168,7 @@ CPI_WITHIN static inline void cpi_pool_free_by(bool (*give)(struct cpi_pool *poo
                                                struct cpi_pool *pool, struct cpi_cache *cache,
                                                void *slot, struct cpi_call call)
 {
-    const struct cpi_gate *gate = pool->gate;
+    const struct cpi_gate *gate;
     uintptr_t index;
 
     if (CPI_UNLIKELY(cpi_slab_place(&pool->slab, slot, &index) != CPI_PLACE_SLOT)) {
@@ -176,6 +176,7 @@ CPI_WITHIN static inline void cpi_pool_free_by(bool (*give)(struct cpi_pool *poo
             (void)cpi_pool_judge(pool, slot, call.function, &index);
         return;
     }
+    gate = pool->gate;
     if (CPI_UNLIKELY(gate != NULL)) {
         if (!gate->given(pool, slot, call))
             return;
