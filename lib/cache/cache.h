@@ -172,7 +172,6 @@ struct cpi_cache {
     const struct cpi_owner *_Atomic kind; /* of its owner, read by stealing threads, too */
     void *data;               /* of an owner of this kind, or NULL */
     struct cpi_thread *owner; /* NULL: the holder of the handle */
-    uint64_t exchanges;       /* of its own, when the pool was last trimmed */
     struct cpi_cache *next;   /* of the same owner, or of the unused ones */
     struct cpi_cache **link;  /* the pointer to it, in a list of the same owner */
     bool used;

@@ -44,30 +44,6 @@ bool cpi_steal_spare(struct cpi_registry *registry, struct cpi_uncached *stealer
     return false;
 }
 
-static void give_spares(struct cpi_registry *registry, struct cpi_cache *cache,
-                        struct cpi_uncached *stealer)
-{
-    uint32_t node;
-
-    while ((node = cpi_cache_steal(cache)) != 0)
-        cpi_depot_give(registry->depot, &stealer->counters, node);
-}
-
-CPI_COLD void cpi_steal_idle(struct cpi_registry *registry, struct cpi_uncached *stealer)
-{
-    size_t i;
-
-    CPI_ASSERT(cpi_lock_is_held());
-    for (i = 0; i < cpi_registry_made(registry); i++) {
-        struct cpi_cache *cache = cpi_registry_cache(registry, i);
-        uint64_t now = cpi_cache_moves(cache);
-
-        if (now == cache->exchanges)
-            give_spares(registry, cache, stealer);
-        cache->exchanges = now;
-    }
-}
-
 /* An owner that is inside when its cache is locked soon leaves, and does not come in
  * again, unless it was stopped there. */
 static bool owner_left(const struct cpi_cache *cache)
@@ -148,4 +124,17 @@ CPI_COLD bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncache
     while (i < cpi_registry_made(registry) && !found)
         i = steal_some(registry, stealer, i, &found);
     return found;
+}
+
+CPI_COLD void cpi_steal_all(struct cpi_registry *registry, struct cpi_uncached *stealer)
+{
+    size_t most = cpi_depot_made(registry->depot); /* threads that work make spares meanwhile */
+    size_t i = 0;
+    bool found;
+
+    CPI_ASSERT(cpi_lock_is_held());
+    while (most > 0 && cpi_steal_spare(registry, stealer))
+        most--;
+    while (registry->exact && i < cpi_registry_made(registry))
+        i = steal_some(registry, stealer, i, &found);
 }

@@ -27,15 +27,14 @@
  */
 bool cpi_steal_spare(struct cpi_registry *registry, struct cpi_uncached *stealer);
 
-/* Gives the full spares of caches that have made no exchange since this was last
- * called to the depot.  With the library's lock held. */
-void cpi_steal_idle(struct cpi_registry *registry, struct cpi_uncached *stealer);
-
 /*
  * Gives the loaded magazines of all caches to the depot, except those with an owner inside.
  * Returns false if there was no round in them.  Exact pools only.  Any thread, lock-free, makes a
  * system call.
  */
 bool cpi_steal_loaded(struct cpi_registry *registry, struct cpi_uncached *stealer);
+
+/* Gives all that these two can get to the depot.  With the library's lock held. */
+void cpi_steal_all(struct cpi_registry *registry, struct cpi_uncached *stealer);
 
 #endif /* CPI_STEAL_H */
