@@ -31,9 +31,8 @@ libcpool_sources = \
 	lib/track/track_way.c \
 	lib/check/check_gate.c lib/check/checks.h lib/check/guard.c lib/check/guard.h \
 	lib/check/log.c lib/check/log.h lib/check/pool_check.c lib/check/pool_debug.c \
-	lib/check/pool_quarantine.c \
-	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/pool_verify.c lib/check/quarantine.c \
-	lib/check/quarantine.h lib/check/record.h lib/check/site.c lib/check/site.h \
+	lib/check/pool_tell.c lib/check/pool_tell.h lib/check/pool_tools.c lib/check/pool_verify.c \
+	lib/check/record.h lib/check/site.c lib/check/site.h \
 	lib/retire/bags.c lib/retire/domain.c lib/retire/look.c lib/retire/retire.c lib/retire/retire_feature.c \
 	lib/retire/retire_gate.c lib/retire/retire_impl.h lib/retire/retire_inline.c \
 	lib/features/list.c \

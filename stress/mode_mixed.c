@@ -78,7 +78,6 @@ static void mixed_plain(cpool_config_t *config, cpool_debug_t *debug, uint64_t *
 static void mixed_checked(cpool_config_t *config, cpool_debug_t *debug, uint64_t *random)
 {
     config->flags = CPOOL_CHECKED | (random_once_in(random, 4) ? CPOOL_EXACT : 0);
-    debug->quarantine = random_once_in(random, 2) ? random_between(random, 1, 300) : 0;
     debug->sites = random_below(random, 3);
     debug->log = random_once_in(random, 4) ? random_between(random, 1, 64) : 0;
     config->debug = debug;
@@ -102,6 +101,6 @@ const struct mode mode_mixed = {
 
 const struct mode mode_checked = {
     .name = "checked",
-    .purpose = "the same with checked pools, with and without quarantine, sites and log",
+    .purpose = "the same with checked pools, with and without sites and log",
     .run = checked_run,
 };

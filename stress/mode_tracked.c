@@ -234,13 +234,10 @@ static void tracked_run(struct episode *episode)
     cpool_config_t config = arena_draw(random, random_once_in(random, 3) ? ARENA_ROOMY
                                                                          : ARENA_TIGHT);
     struct tracked *tracked = calloc(1, sizeof *tracked);
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
     STRESS_REQUIRE(tracked != NULL);
     config.flags = tracked_draw_flags(random);
     config.memory_flags = random_once_in(random, 5) ? CPOOL_MEMORY_KEEP_PAGES : 0;
-    debug.quarantine = config.flags == CPOOL_TRACKED ? random_below(random, 100) : 0;
-    config.debug = debug.quarantine > 0 ? &debug : NULL;
     arena_create(&tracked->arena, &config, episode->threads, random);
     tracked->visits = calloc(tracked->arena.indices, 1);
     STRESS_REQUIRE(tracked->visits != NULL);

@@ -23,7 +23,6 @@ duplicate-round     native  all        4        5
 duplicate-round     tsan    all        4        3
 lost-magazine       native  all        4        5
 lost-magazine       tsan    all        4        3
-quarantine-by-store native  checked    4        3
 resolve-any         native  tracked    4        3
 typed-created-twice native  typed      4        3
 lanes-free-twice    native  lanes      4        3

@@ -112,8 +112,6 @@ typedef struct cpool_debug {
                           do not stay constructed in them.  A write to a free slot is
                           reported as CPOOL_EFREED when the slot is taken again, and by
                           cpool_audit */
-    size_t quarantine; /* freed slots that wait, in the order of their frees, before they
-                          are used again, up to 1048576.  A dry pool uses them at once */
     size_t sites;      /* return addresses kept of each slot's last alloc and last free, up
                           to 32.  0: 1 */
     size_t log;        /* the last allocs and frees that reports list, up to 1048576 */
@@ -121,7 +119,7 @@ typedef struct cpool_debug {
 
 #define CPOOL_DEBUG_INIT                                                       \
     {                                                                          \
-        sizeof(cpool_debug_t), 0, 0, 0, 0                                      \
+        sizeof(cpool_debug_t), 0, 0, 0                                         \
     }
 
 /*

@@ -17,13 +17,12 @@
  *
  * NOTES
  *
- * The words of CPOOL_OPTIONS are separated by commas or blanks.  `fill`, `quarantine`,
- * `sites` and `log` are members of cpool_debug_t, which a program sets in its configuration.
+ * The words of CPOOL_OPTIONS are separated by commas or blanks.  `fill`, `sites` and
+ * `log` are members of cpool_debug_t, which a program sets in its configuration.
  * They imply `checked`, and the larger of the two settings counts.
  *
  *   checked        as CPOOL_CHECKED
  *   fill           freed slots are filled
- *   quarantine=N   freed slots wait until N others have been freed (256)
  *   sites=N        N return addresses of each slot's last alloc and last free, up to 32
  *                  (8).  More than one requires the GNU C library
  *   log=N          the last N allocs and frees of each pool, which are printed with

@@ -124,9 +124,7 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return true;
 }
 
-const struct cpi_gate cpi_check_gate = {taken, given, cpi_track_retired, NULL};
-const struct cpi_gate cpi_check_gate_with_quarantine = {taken, given, cpi_track_retired,
-                                                       &cpi_quarantine_keeper};
+const struct cpi_gate cpi_check_gate = {taken, given, cpi_track_retired};
 
 /* --- Looking for damage --- */
 

@@ -9,12 +9,10 @@
 
 #include "check/guard.h"
 #include "check/log.h"
-#include "check/quarantine.h"
 #include "track/track.h"
 
-/* The places and the entries follow. */
+/* The entries follow. */
 struct cpi_checks {
-    struct cpi_quarantine quarantine;
     struct cpi_log log;
     bool fills; /* constant: freed slots */
 };
@@ -27,12 +25,8 @@ static inline struct cpi_checks *cpi_checks_of(const struct cpi_pool *pool)
 
 /* check_gate.c, and the features. */
 extern const struct cpi_gate cpi_check_gate;
-extern const struct cpi_gate cpi_check_gate_with_quarantine;
 extern const struct cpi_feature cpi_check_feature;
 extern const struct cpi_feature cpi_tools_feature;
-
-/* pool_quarantine.c. */
-extern const struct cpi_keeper cpi_quarantine_keeper;
 
 /* check_gate.c.  Looks at the gaps of a checked pool's slots, and at those that are free and
  * filled, beside threads that use the pool.  Reports each damage, and returns how many there

@@ -13,8 +13,7 @@
 #include "pool/pool_alloc.h"
 #include "track/track.h"
 
-/* Most places in a quarantine, and entries in a log. */
-#define CPI_QUARANTINE_MAX ((size_t)1 << 20)
+/* Most entries in a log. */
 #define CPI_LOG_MAX ((size_t)1 << 20)
 
 static size_t lower_of(size_t a, size_t b)
@@ -23,34 +22,31 @@ static size_t lower_of(size_t a, size_t b)
 }
 
 /* The settings within what there may be.  Returns whether a pool is checked. */
-CPI_COLD static bool read_settings(cpool_debug_t *debug, const struct cpi_layout *layout,
-                          const cpool_config_t *config)
+CPI_COLD static bool read_settings(cpool_debug_t *debug, const cpool_config_t *config)
 {
     static const cpool_debug_t none = CPOOL_DEBUG_INIT;
 
     *debug = config->debug != NULL ? *config->debug : none;
     debug->sites = lower_of(debug->sites > 0 ? debug->sites : 1, CPI_TRACE_MAX);
-    debug->quarantine = lower_of(lower_of(debug->quarantine, layout->most), CPI_QUARANTINE_MAX);
     debug->log = lower_of(debug->log, CPI_LOG_MAX);
     return (config->flags & CPOOL_CHECKED) != 0 || config->debug != NULL;
 }
 
-static size_t log_at(const cpool_debug_t *debug)
+static size_t log_at(void)
 {
-    return cpi_align_up(sizeof(struct cpi_checks) + debug->quarantine * sizeof(uintptr_t),
-                        CPI_LINE);
+    return cpi_align_up(sizeof(struct cpi_checks), CPI_LINE);
 }
 
 CPI_COLD static void plan(struct cpi_layout *layout, const cpool_config_t *config)
 {
     cpool_debug_t debug;
 
-    if (!read_settings(&debug, layout, config))
+    if (!read_settings(&debug, config))
         return;
     cpi_track_plan(layout);
     layout->gap = CPI_GUARD_GAP;
     layout->sides[CPI_SIDE_RECORDS] = cpi_record_size(debug.sites);
-    layout->parts[CPI_PART_CHECK] = log_at(&debug) + debug.log * sizeof(struct cpi_log_entry);
+    layout->parts[CPI_PART_CHECK] = log_at() + debug.log * sizeof(struct cpi_log_entry);
 }
 
 CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout,
@@ -59,31 +55,22 @@ CPI_COLD static int begin(struct cpi_pool *pool, const struct cpi_layout *layout
     struct cpi_checks *checks = cpi_checks_of(pool);
     cpool_debug_t debug;
 
-    if (!read_settings(&debug, layout, config))
+    (void)layout;
+    if (!read_settings(&debug, config))
         return 0;
     checks->fills = debug.fill != 0;
-    cpi_quarantine_init(&checks->quarantine, checks + 1, debug.quarantine);
-    cpi_log_init(&checks->log, (char *)checks + log_at(&debug), debug.log);
+    cpi_log_init(&checks->log, (char *)checks + log_at(), debug.log);
     pool->checked = true;
     pool->registry.checked = true;
     pool->slab.bumped = cpi_guard_bumped;
-    cpi_pool_set_gate(pool, debug.quarantine > 0 ? &cpi_check_gate_with_quarantine
-                                                 : &cpi_check_gate);
+    cpi_pool_set_gate(pool, &cpi_check_gate);
     return 0;
 }
 
 CPI_COLD static void forked(struct cpi_pool *pool)
 {
-    if (!pool->checked)
-        return;
-    cpi_quarantine_forked(&cpi_checks_of(pool)->quarantine);
-    cpi_log_forked(&cpi_checks_of(pool)->log);
-}
-
-CPI_COLD static void reset(struct cpi_pool *pool)
-{
     if (pool->checked)
-        cpi_quarantine_reset(&cpi_checks_of(pool)->quarantine);
+        cpi_log_forked(&cpi_checks_of(pool)->log);
 }
 
 CPI_COLD static size_t look(struct cpi_pool *pool, const char *function)
@@ -129,7 +116,6 @@ const struct cpi_feature cpi_check_feature = {
     .begin = begin,
     .forked = forked,
     .look = look,
-    .reset = reset,
     .leaked = leaked,
     .list = cpi_pool_list,
     .site = site,

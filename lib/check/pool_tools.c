@@ -131,7 +131,7 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return true;
 }
 
-static const struct cpi_gate tools_gate = {taken, given, NULL, NULL};
+static const struct cpi_gate tools_gate = {taken, given, NULL};
 
 /* --- Leaks --- */
 

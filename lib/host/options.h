@@ -22,7 +22,6 @@ struct cpi_options {
     size_t flags;      /* that every pool gets beside its own */
     size_t memory_flags; /* likewise */
     size_t fill;       /* as in cpool_debug_t, for every pool with less */
-    size_t quarantine; /* likewise */
     size_t sites;      /* likewise */
     size_t log;        /* likewise */
     size_t leaks;      /* 1: the live slots of all pools are listed at the end */

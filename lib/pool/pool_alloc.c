@@ -122,8 +122,7 @@ static bool ask_features(struct cpi_pool *pool)
 
 static bool replenish(struct cpi_pool *pool)
 {
-    return cpi_pool_give_kept(pool, false) || cpi_pool_grow_by_itself(pool) || recall(pool) ||
-           ask_features(pool);
+    return cpi_pool_grow_by_itself(pool) || recall(pool) || ask_features(pool);
 }
 
 /* Whether it is worth looking again, having found nothing: something was made or found
@@ -170,7 +169,6 @@ CPI_COLD void *cpi_pool_look_again(struct cpi_pool *pool, struct cpi_cache *cach
     for (;;) {
         struct cpi_activity before;
         struct cpi_activity after;
-        uint64_t put_off = cpi_pool_puts(pool);
         void *slot;
 
         cpi_await_activity(&pool->registry, &before);
@@ -182,8 +180,7 @@ CPI_COLD void *cpi_pool_look_again(struct cpi_pool *pool, struct cpi_cache *cach
         if (!cpi_await_inside(&pool->registry, &backoff))
             break;
         cpi_await_activity(&pool->registry, &after);
-        if (after.moves == before.moves && put_off == cpi_pool_puts(pool) &&
-            (!pool->registry.exact || after.left == 0) &&
+        if (after.moves == before.moves && (!pool->registry.exact || after.left == 0) &&
             (after.loaded == before.loaded || ++unsettled == CPI_UNSETTLED))
             return NULL;
         if (!cpi_await_pause(&backoff))
@@ -207,7 +204,7 @@ unsigned cpi_pool_left(const struct cpi_pool *pool, const struct cpi_cache *cach
     uint64_t bounds = cpi_slab_bounds(&pool->slab);
     bool more = CPI_BOUNDS_FRESH(bounds) < CPI_BOUNDS_CAPACITY(bounds) ||
                 (pool->grows && CPI_BOUNDS_CAPACITY(bounds) < pool->slab.most);
-    bool slots = (cache != NULL && cpi_cache_rounds(cache) > 0) || cpi_pool_kept(pool) > 0 ||
+    bool slots = (cache != NULL && cpi_cache_rounds(cache) > 0) ||
                  cpi_depot_has_stocked(&pool->depot) || cpi_depot_partial_rounds(&pool->depot) > 0;
 
     return (slots ? CPI_LEFT_SLOTS : 0) | (more ? CPI_LEFT_MORE : 0);

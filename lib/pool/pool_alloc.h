@@ -33,7 +33,7 @@ void *cpi_pool_alloc_slot(struct cpi_pool *pool, struct cpi_cache *cache, struct
 
 /* Bits of what is left in a pool, at a glance, for somebody with this cache or NULL.  It reads and
  * takes nothing, and may be outdated when the caller has it.  Wait-free. */
-#define CPI_LEFT_SLOTS 1u /* free slots in the depot, in the cache, or kept by the gate */
+#define CPI_LEFT_SLOTS 1u /* free slots in the depot, or in the cache */
 #define CPI_LEFT_MORE 2u  /* and room for more than there have been so far */
 unsigned cpi_pool_left(const struct cpi_pool *pool, const struct cpi_cache *cache);
 
@@ -57,34 +57,6 @@ static inline void cpi_pool_moved(struct cpi_pool *pool, struct cpi_cache *cache
     if (CPI_UNLIKELY(way->came != NULL) &&
         (slot != NULL || (cpi_pool_left(pool, cache) & CPI_LEFT_SLOTS) != 0))
         way->came(pool, cache);
-}
-
-/* The pool's keeper, or NULL. */
-static inline const struct cpi_keeper *cpi_pool_keeper(const struct cpi_pool *pool)
-{
-    return CPI_LIKELY(pool->gate == NULL) ? NULL : pool->gate->keeper;
-}
-
-/* As those of the gate's keeper, if it has one. */
-static inline bool cpi_pool_give_kept(struct cpi_pool *pool, bool all)
-{
-    const struct cpi_keeper *keeper = cpi_pool_keeper(pool);
-
-    return CPI_UNLIKELY(keeper != NULL) && keeper->give(pool, all);
-}
-
-static inline size_t cpi_pool_kept(const struct cpi_pool *pool)
-{
-    const struct cpi_keeper *keeper = cpi_pool_keeper(pool);
-
-    return CPI_UNLIKELY(keeper != NULL) ? keeper->count(pool) : 0;
-}
-
-static inline uint64_t cpi_pool_puts(const struct cpi_pool *pool)
-{
-    const struct cpi_keeper *keeper = cpi_pool_keeper(pool);
-
-    return CPI_UNLIKELY(keeper != NULL) ? keeper->puts(pool) : 0;
 }
 
 /* All slots pass this gate from now on, before there are any.  There is no short way then. */
@@ -177,14 +149,8 @@ CPI_WITHIN static inline void cpi_pool_free_by(bool (*give)(struct cpi_pool *poo
         return;
     }
     gate = pool->gate;
-    if (CPI_UNLIKELY(gate != NULL)) {
-        if (!gate->given(pool, slot, call))
-            return;
-        if (gate->keeper != NULL) {
-            gate->keeper->put(pool, slot);
-            return;
-        }
-    }
+    if (CPI_UNLIKELY(gate != NULL) && !gate->given(pool, slot, call))
+        return;
     /* From here on another thread may have destroyed the pool, unless there was no place
      * for the slot: plain pools learn of double frees only in this way. */
     if (CPI_UNLIKELY(!give(pool, cache, slot)))

@@ -103,7 +103,6 @@ bool cpi_drain_begin(struct cpi_drain *drain, struct cpi_pool *pool)
     drain->marks = map_bits(drain);
     if (drain->marks == NULL)
         return false;
-    (void)cpi_pool_give_kept(pool, true);
     cpi_lock();
     enter(drain);
     cpi_depot_begin_drain(&pool->depot);

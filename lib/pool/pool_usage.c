@@ -16,8 +16,7 @@ size_t cpi_pool_in_depot(const struct cpi_pool *pool, const struct cpi_registry_
     /* While others work the account may lag behind and go below zero. */
     size_t stocked = figures->stocked > 0 ? (size_t)figures->stocked : 0;
 
-    return stocked * pool->depot.limit + cpi_depot_partial_rounds(&pool->depot) +
-           cpi_pool_kept(pool);
+    return stocked * pool->depot.limit + cpi_depot_partial_rounds(&pool->depot);
 }
 
 int64_t cpi_pool_live(const struct cpi_pool *pool, const struct cpi_registry_figures *figures)

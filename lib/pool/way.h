@@ -58,20 +58,6 @@ struct cpi_way {
     void (*came)(struct cpi_pool *pool, struct cpi_cache *cache);
 };
 
-/* Slots that are free and not to be had yet. */
-struct cpi_keeper {
-    /* Takes a slot that may go back, and gives it to the depot in its own time. */
-    void (*put)(struct cpi_pool *pool, void *slot);
-
-    /* Gives the slot that has waited longest to the depot, or `all` that have come so far.
-     * Returns false if there was none.  Lock-free. */
-    bool (*give)(struct cpi_pool *pool, bool all);
-
-    /* How many there are, and how many have been put so far.  Wait-free. */
-    size_t (*count)(const struct cpi_pool *pool);
-    uint64_t (*puts)(const struct cpi_pool *pool);
-};
-
 /* Between a pool and its users.  Plain pools have none. */
 struct cpi_gate {
     /* A slot was obtained, and the caller does not have it yet.  Returns false after a report
@@ -84,8 +70,6 @@ struct cpi_gate {
     /* A live slot is retired (cpool/retire.h), or a retired one is about to go back.  Returns 0, or
      * the code for a slot that is not live.  NULL where nothing is known of it. */
     int (*retired)(struct cpi_pool *pool, uintptr_t index, bool back);
-
-    const struct cpi_keeper *keeper; /* of slots that may go back, or NULL */
 };
 
 #endif /* CPI_WAY_H */

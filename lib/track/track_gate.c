@@ -59,4 +59,4 @@ static bool given(struct cpi_pool *pool, void *slot, struct cpi_call call)
     return true;
 }
 
-const struct cpi_gate cpi_track_gate = {taken, given, cpi_track_retired, NULL};
+const struct cpi_gate cpi_track_gate = {taken, given, cpi_track_retired};

@@ -65,29 +65,20 @@ static void conclude(struct cpi_waiters *waiters, bool found)
     cpi_mutex_unlock(&waiters->lock);
 }
 
-/* Whether a slot has come beside a look.  The number that is kept may lag, until a thread that
- * takes one goes on: there is none if none was put there since. */
-static bool has_missed(const struct cpi_pool *pool, uint64_t puts)
-{
-    return (cpi_pool_left(pool, NULL) & CPI_LEFT_SLOTS) != 0 &&
-           (cpi_pool_kept(pool) == 0 || cpi_pool_puts(pool) != puts);
-}
-
 /* A slot that is not marked yet. */
 static void *obtain(struct cpi_pool *pool, struct cpi_cache *cache)
 {
     void *slot = cpi_pool_take(pool, cache);
-    uint64_t puts;
 
     if (slot != NULL) {
         cpi_pool_came(pool, cache);
         return slot;
     }
     announce(pool);
-    do { /* a slot that came beside the look is taken, rather than this thread's bell called */
-        puts = cpi_pool_puts(pool);
+    do /* a slot that came beside the look is taken, rather than this thread's bell called */
         slot = cpi_pool_look(pool, NULL, false);
-    } while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL) : has_missed(pool, puts));
+    while (slot != NULL ? cpi_pool_hand_over(pool, slot, NULL)
+                        : (cpi_pool_left(pool, NULL) & CPI_LEFT_SLOTS) != 0);
     conclude(cpi_waiters_of(pool), slot != NULL);
     if (slot != NULL)
         cpi_pool_came(pool, NULL); /* others may have missed the slots that it moved */

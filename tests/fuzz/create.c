@@ -79,13 +79,11 @@ static void choose_flags(cpool_config_t *config)
 
 static void choose_checks(cpool_config_t *config)
 {
-    if (input_below(12) == 0)
-        debug.quarantine = 1 + input_below(20);
     if (input_below(16) == 0)
         debug.sites = 1 + input_below(4);
     if (input_below(16) == 0)
         debug.log = 1 + input_below(10);
-    if (debug.fill + debug.quarantine + debug.sites + debug.log > 0)
+    if (debug.fill + debug.sites + debug.log > 0)
         config->debug = &debug;
 }
 

@@ -146,15 +146,12 @@ END_TEST
 START_TEST(one_question_gets_one_notice)
 {
     cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
     _Atomic unsigned notices = 0;
     struct hold hold;
     cpool_t *pool;
     unsigned round;
 
-    debug.quarantine = CAPACITY;
     config.flags = CPOOL_WAITABLE;
-    config.debug = &debug;
     pool = support_create(&config);
     REQUIRE_EQUAL(cpool_set_ready(pool, count, &notices), 0);
     hold_init(&hold, pool);

@@ -44,7 +44,6 @@ tests_public = \
 	tests/public/check_print \
 	tests/public/check_priority \
 	tests/public/check_priority_threads \
-	tests/public/check_quarantine \
 	tests/public/check_reserve \
 	tests/public/check_reset \
 	tests/public/check_resize \

@@ -59,8 +59,6 @@ static const struct scenario scenarios[] = {
      .programs = {"aaayF", "w"}},
     {"wait-cache", &pool_kind, .bound = 1, .capacity = 3, .rounds = 2, .flags = CPOOL_WAITABLE,
      .programs = {"aaayCyX", "w"}},
-    {"wait-quarantine", &pool_kind, .bound = 1, .capacity = 3, .rounds = 2,
-     .flags = CPOOL_WAITABLE, .quarantine = 3, .programs = {"aaayf", "w"}},
     {"wait-flush", &pool_kind, .bound = 1, .capacity = 3, .rounds = 2, .flags = CPOOL_WAITABLE,
      .programs = {"aaayfyl", "w"}},
     {"wait-alloc", &pool_kind, .bound = 1, .capacity = 4, .rounds = 2, .flags = CPOOL_WAITABLE,

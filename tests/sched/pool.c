@@ -78,7 +78,6 @@ static size_t count_operations(const struct scenario *scenario, const char *lett
 static void pool_open(const struct scenario *scenario)
 {
     cpool_config_t config = CPOOL_CONFIG_INIT;
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
     size_t i;
 
     explorer_before_fork(count_hands);
@@ -98,8 +97,6 @@ static void pool_open(const struct scenario *scenario)
     config.cache_slots = scenario->cache_slots;
     config.thread_caches = scenario->thread_caches;
     config.flags = scenario->flags;
-    debug.quarantine = scenario->quarantine;
-    config.debug = debug.quarantine > 0 ? &debug : NULL;
     if (!scenario->own_memory) {
         config.memory = memory;
         config.memory_size = sizeof memory;

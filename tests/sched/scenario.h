@@ -35,7 +35,6 @@ struct scenario {
     unsigned flags;
     bool own_memory; /* from the operating system, so that there is slack */
     bool fair;       /* a waiter starves at once; else it never does */
-    size_t quarantine; /* freed slots that wait */
     size_t later;    /* slots of the capacity that are there only after a 'G' */
 
     const char *programs[EXPLORER_THREADS_MAX];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_steps_checked.c - a thread stops at every step of a free into the quarantine or of a
- * note in the log, and another one forks, or notes or reads an event in the same entry.
+ * check_steps_checked.c - a thread stops at every step of a note in the log, and another one
+ * forks, or notes or reads an event in the same entry.
  *
- * Includes steps.h, and pool_impl.h to see the quarantine and the log.
+ * Includes steps.h, and pool_impl.h to see the log.
  */
 #include "steps.h" /* first: it says which system interfaces are wanted */
 
@@ -17,69 +17,11 @@ static cpool_t *make_pool(void)
     cpool_config_t config = support_config(16, CAPACITY);
     cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    debug.quarantine = CAPACITY;
     debug.log = EVENTS;
     config.debug = &debug;
     config.stall_limit = 1;
     return support_create(&config);
 }
-
-/* --- The quarantine --- */
-
-struct party {
-    cpool_t *pool;
-    void *slot;
-};
-
-/* Into the quarantine, and out of it again, because the pool is dry. */
-static void free_and_alloc(void *argument)
-{
-    struct party *party = argument;
-
-    cpool_free(party->pool, party->slot);
-    party->slot = cpool_alloc(party->pool);
-}
-
-static void count_in_child(void *argument)
-{
-    struct party *party = argument;
-    const struct cpi_quarantine *quarantine = &cpi_checks_of(inside(party->pool))->quarantine;
-    size_t found = 0;
-
-    for (size_t i = 0; i < quarantine->size; i++)
-        found += cpi_load(&quarantine->places[i], relaxed) != 0;
-    REQUIRE_EQUAL(cpi_quarantine_count(quarantine), found);
-}
-
-static bool fork_beside_free(struct worker *worker, size_t nth)
-{
-    struct party party = {make_pool(), NULL};
-    void *slots[CAPACITY];
-    struct steps_stop stop;
-    bool stopped;
-
-    REQUIRE_EQUAL(support_take_all(party.pool, slots), CAPACITY);
-    party.slot = slots[0];
-    stopped = steps_run(&stop, worker, NULL, nth, free_and_alloc, &party);
-    support_in_child(count_in_child, &party);
-    steps_go_on(&stop);
-    REQUIRE(party.slot == slots[0]);
-    cpool_free_bulk(party.pool, slots, CAPACITY);
-    support_destroy_empty(party.pool);
-    return stopped;
-}
-
-START_TEST(child_of_a_fork_counts_the_quarantine)
-{
-    struct worker *worker = worker_start();
-    size_t nth = 1;
-
-    while (fork_beside_free(worker, nth))
-        nth++;
-    REQUIRE(nth > 20);
-    worker_stop(worker);
-}
-END_TEST
 
 /* --- The log --- */
 
@@ -250,7 +192,6 @@ END_TEST
 int main(void)
 {
     const struct support_test tests[] = {
-        ONCE(child_of_a_fork_counts_the_quarantine),
         ONCE(two_events_in_one_entry_do_not_mix),
         ONCE(entry_read_while_it_is_written_is_left_out),
         ONCE(child_of_a_fork_uses_all_entries),

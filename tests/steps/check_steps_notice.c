@@ -101,22 +101,19 @@ static void ask(void *argument)
     asking = false;
 }
 
-static cpool_t *make_pool(size_t quarantine)
+static cpool_t *make_pool(void)
 {
     cpool_config_t config = support_config(WAITER_SLOT_SIZE, CAPACITY);
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
-    debug.quarantine = quarantine;
     config.flags = CPOOL_WAITABLE;
-    config.debug = quarantine > 0 ? &debug : NULL;
     config.magazine_rounds = ROUNDS;
     config.stall_limit = 1; /* a thread that a test has stopped is not waited for */
     return support_create(&config);
 }
 
-static void scene_init(struct scene *scene, size_t quarantine, struct worker **workers)
+static void scene_init(struct scene *scene, struct worker **workers)
 {
-    scene->pool = make_pool(quarantine);
+    scene->pool = make_pool();
     scene->gives = workers[0];
     scene->asks = workers[1];
     scene->slot = NULL;
@@ -163,7 +160,7 @@ static bool find_at(struct worker **workers, int variant, size_t nth)
     bool stopped;
 
     (void)variant;
-    scene_init(&scene, CAPACITY, workers);
+    scene_init(&scene, workers);
     worker_do(scene.asks, ask, &scene);
     REQUIRE(scene.slot == NULL);
     stopped = steps_run(&scene.stop, scene.gives, NULL, nth, give_one, &scene);
@@ -190,7 +187,7 @@ static bool search_at(struct worker **workers, int variant, size_t nth)
     void *slot;
 
     (void)variant;
-    scene_init(&scene, 0, workers);
+    scene_init(&scene, workers);
     worker_do(scene.gives, give_one, &scene);
     stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
     slot = cpool_alloc_or_notify(scene.pool);
@@ -218,7 +215,7 @@ static bool beside_at(struct worker **workers, size_t asked, size_t given, bool 
     struct scene scene;
     bool stopped;
 
-    scene_init(&scene, 0, workers);
+    scene_init(&scene, workers);
     stopped = steps_run(&scene.stop, scene.asks, NULL, asked, ask, &scene);
     *gives = steps_run(&stop, scene.gives, NULL, given, give_one, &scene);
     steps_go_on(&scene.stop);
@@ -290,7 +287,7 @@ static bool share_at(struct worker **workers, int in_depot, size_t nth)
     bool stopped;
     size_t i;
 
-    scene_init(&scene, 0, workers);
+    scene_init(&scene, workers);
     worker_do(scene.gives, in_depot ? give_three_to_the_depot : give_three, &scene);
     stopped = steps_run(&scene.stop, scene.asks, NULL, nth, ask, &scene);
     for (i = 0; i < WAITERS; i++) {
@@ -317,39 +314,6 @@ START_TEST(call_that_takes_one_slot_leaves_the_others_to_two_waiters)
 }
 END_TEST
 
-/* The slot is in the quarantine, and the worker takes it out. */
-static bool ask_beside_taker(struct worker **workers, size_t nth)
-{
-    struct scene scene;
-    bool stopped;
-
-    scene_init(&scene, CAPACITY, workers);
-    worker_do(scene.gives, give_one, &scene);
-    stopped = steps_run(&scene.stop, scene.gives, "cpi_quarantine_take", nth, take_one, &scene);
-    steps_allow(100000); /* or it looks until the worker goes on */
-    ask(&scene);
-    steps_allow(0);
-    steps_go_on(&scene.stop);
-    REQUIRE_EQUAL(scene.hold.count + (scene.slot != NULL), CAPACITY);
-    REQUIRE(!scene.called_inside);
-    cpool_free(scene.pool, scene.slot);
-    scene_fini(&scene);
-    return stopped;
-}
-
-START_TEST(call_does_not_wait_for_one_that_takes_the_slot)
-{
-    struct worker *workers[2] = {worker_start(), worker_start()};
-    size_t nth = 1;
-
-    while (ask_beside_taker(workers, nth))
-        nth++;
-    REQUIRE(nth > 3);
-    for (int i = 0; i < 2; i++)
-        worker_stop(workers[i]);
-}
-END_TEST
-
 /* The free slots are two of a thread's cache.  It stops in an alloc, so that a call cannot see
  * whether there are any, and takes one. */
 static bool ask_beside_pop(struct worker **workers, int variant, size_t nth)
@@ -358,7 +322,7 @@ static bool ask_beside_pop(struct worker **workers, int variant, size_t nth)
     bool stopped;
 
     (void)variant;
-    scene_init(&scene, 0, workers);
+    scene_init(&scene, workers);
     worker_do(scene.gives, give_two, &scene);
     stopped = steps_run(&scene.stop, scene.gives, NULL, nth, take_one, &scene);
     ask(&scene);
@@ -381,7 +345,6 @@ int main(void)
         ONCE(notice_is_owed_although_another_call_found_a_slot),
         ONCE(notice_of_a_call_that_searches_stays_asked_for),
         ONCE(notice_does_not_come_inside_the_only_call),
-        ONCE(call_does_not_wait_for_one_that_takes_the_slot),
         ONCE(alloc_that_leaves_a_slot_in_its_cache_brings_the_notice),
         TIMES(call_that_takes_one_slot_leaves_the_others_to_two_waiters, 2),
     };

@@ -5,7 +5,6 @@
  */
 #include "support.h"
 
-#include "check/checks.h"
 #include "inside.h"
 #include "cache/await.h"
 #include "cache/mark.h"
@@ -136,50 +135,6 @@ START_TEST(activity_tells_of_fresh_slots_and_visitors)
 }
 END_TEST
 
-/* Uses each place once. */
-static void use_all_places(struct cpi_registry *registry)
-{
-    uint32_t places = registry->depot->uncached;
-
-    while (cpi_place_try_enter(&registry->places) != NULL)
-        ;
-    for (uint32_t i = 0; i < places; i++)
-        cpi_place_leave(&registry->places, &registry->places.at[i]);
-    REQUIRE_EQUAL(cpi_place_used(&registry->places), places);
-}
-
-/* There lies what features have of the pool, and its words look like holders. */
-START_TEST(what_lies_behind_the_last_place_is_no_place)
-{
-    enum { PUT_OFF = 100 };
-    struct cpi_backoff backoff = {1, 0, 0};
-    cpool_config_t config = support_config(16, CAPACITY);
-    cpool_debug_t debug = CPOOL_DEBUG_INIT;
-    struct cpi_registry *registry;
-    void *slots[PUT_OFF];
-    uint64_t before;
-    size_t reach;
-
-    debug.quarantine = PUT_OFF;
-    config.debug = &debug;
-    pool = support_create(&config);
-    registry = &inside(pool)->registry;
-    REQUIRE(registry->places.at[registry->places.count].holder != 0);
-    use_all_places(registry);
-    REQUIRE_EQUAL(cpool_alloc_bulk_all(pool, slots, PUT_OFF), 0);
-    before = moves();
-    reach = cpi_await_out_of_reach(registry);
-    for (int i = 0; i < PUT_OFF; i++)
-        cpool_free(pool, slots[i]);
-    REQUIRE_EQUAL(cpi_quarantine_count(&cpi_checks_of(inside(pool))->quarantine), PUT_OFF);
-    REQUIRE_EQUAL(moves(), before);
-    REQUIRE_EQUAL(cpi_await_out_of_reach(registry), reach);
-    REQUIRE(cpi_await_inside(registry, &backoff));
-    REQUIRE(!cpi_place_forked(&registry->places));
-    support_destroy_empty(pool);
-}
-END_TEST
-
 /* As a signal handler does inside an operation of its own thread: that one ends after
  * the handler only, and is not waited for. */
 START_TEST(alloc_inside_an_operation_of_the_thread_does_not_wait)
@@ -211,7 +166,6 @@ int main(void)
         ONCE(hands_of_others_are_out_of_reach),
         ONCE(loaded_magazines_of_other_typed_entries_count_as_full),
         TIMES(activity_tells_of_fresh_slots_and_visitors, 2),
-        ONCE(what_lies_behind_the_last_place_is_no_place),
         ONCE(alloc_inside_an_operation_of_the_thread_does_not_wait),
     };
 

@@ -64,12 +64,12 @@ END_TEST
 
 START_TEST(parse_takes_numbers)
 {
-    struct cpi_options options = parse("quarantine=7,sites=32,log=1048576,fill,leaks,continue");
+    struct cpi_options options = parse("sites=32,log=1048576,fill,leaks,continue");
 
-    REQUIRE(options.quarantine == 7 && options.sites == 32 && options.log == 1048576);
+    REQUIRE(options.sites == 32 && options.log == 1048576);
     REQUIRE(options.fill == 1 && options.flags == 0 && options.leaks == 1 && options.goes_on == 1);
-    options = parse("quarantine,sites,log");
-    REQUIRE(options.quarantine == 256 && options.sites == 8 && options.log == 256);
+    options = parse("sites,log");
+    REQUIRE(options.sites == 8 && options.log == 256);
     REQUIRE(options.fill == 0 && options.leaks == 0 && options.goes_on == 0);
     REQUIRE(refused[0] == '\0');
 }
@@ -78,12 +78,12 @@ END_TEST
 START_TEST(parse_refuses_numbers_out_of_range)
 {
     static const char text[] = "log=,log=0,log=1048577,log=-1,log=1x,sites=33,fill=1,"
-                               "log=99999999999999999999999999,quarantine= 5";
+                               "log=99999999999999999999999999,sites= 5";
     struct cpi_options options = parse(text);
 
-    REQUIRE(options.log == 0 && options.sites == 0 && options.quarantine == 0);
+    REQUIRE(options.log == 0 && options.sites == 0);
     REQUIRE(strcmp(refused, "log=;log=0;log=1048577;log=-1;log=1x;sites=33;fill=1;"
-                            "log=99999999999999999999999999;quarantine=;5;") == 0);
+                            "log=99999999999999999999999999;sites=;5;") == 0);
 }
 END_TEST
 

@@ -49,7 +49,6 @@ static int create_watched(struct fault_scene *scene)
     cpool_debug_t debug = CPOOL_DEBUG_INIT;
 
     debug.fill = 1;
-    debug.quarantine = 16;
     debug.sites = 4;
     debug.log = 32;
     config.debug = &debug;
